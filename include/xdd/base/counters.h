@@ -1,0 +1,69 @@
+/*
+ * What one QThread has done in a pass. One thread writes, anyone reads: every field is a relaxed
+ * atomic that only its owner stores, so counting costs plain moves and readers see whole values.
+ */
+#ifndef XDD_BASE_COUNTERS_H
+#define XDD_BASE_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Directions of an operation; also indices into the arrays below. */
+enum op_dir {
+	DIR_READ,
+	DIR_WRITE,
+	DIR_NOOP,
+	DIR_COUNT,
+};
+
+/* A snapshot, or a sum of snapshots: plain values. */
+struct tally {
+	uint64_t ops[DIR_COUNT]; /* operations that moved all they should */
+	uint64_t bytes[DIR_COUNT]; /* bytes the kernel said it moved, those of failed operations too */
+	uint64_t busy_ns[DIR_COUNT]; /* sum of completion times of the operations in ops[] */
+	uint64_t errors;	     /* operations that failed */
+	uint64_t outstanding;	     /* issued and not completed */
+	uint64_t first_issue_ns;     /* UINT64_MAX when nothing was issued */
+	uint64_t last_done_ns;	     /* 0 when nothing was completed */
+};
+
+struct counters {
+	_Atomic uint64_t ops[DIR_COUNT];
+	_Atomic uint64_t bytes[DIR_COUNT];
+	_Atomic uint64_t busy_ns[DIR_COUNT];
+	_Atomic uint64_t errors;
+	_Atomic uint64_t issued;
+	_Atomic uint64_t first_issue_ns;
+	_Atomic uint64_t last_done_ns;
+} __attribute__((aligned(128)));
+
+/* Owner only: start of a pass. */
+void counters_reset(struct counters *c);
+
+/* Owner only. */
+static inline void counters_add(_Atomic uint64_t *field, uint64_t n)
+{
+	atomic_store_explicit(field, atomic_load_explicit(field, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+/* Owner only: plain store. */
+static inline void counters_set(_Atomic uint64_t *field, uint64_t value)
+{
+	atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
+/* Set `t` to nothing done. */
+void tally_clear(struct tally *t);
+
+/* Add what `c` holds now to `t`: sums, the earliest first issue, the latest completion. Any thread. */
+void tally_add_counters(struct tally *t, const struct counters *c);
+
+/* Add `from` to `t` in the same way. */
+void tally_add(struct tally *t, const struct tally *from);
+
+uint64_t tally_ops(const struct tally *t);
+uint64_t tally_bytes(const struct tally *t);
+uint64_t tally_busy_ns(const struct tally *t);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * Messages for people: one line each, to standard error or the file of -errout.
+ *
+ * A message is written with one write(2), so lines of different threads never mix. Results never go
+ * through here. Any thread may call the log_*() functions once log_open() or nothing at all was done
+ * (the default is standard error).
+ */
+#ifndef XDD_BASE_LOG_H
+#define XDD_BASE_LOG_H
+
+#include <stdarg.h>
+
+enum log_level {
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_WARNING,
+	LOG_LEVEL_NOTICE,
+	LOG_LEVEL_DEBUG,
+};
+
+/*
+ * Send all further messages to file `path`, created or truncated. Called once by main before any
+ * other thread runs. Returns 0 or -errno; on failure messages go on to where they went.
+ */
+int log_open(const char *path);
+
+/* Show messages up to and including `level`; the default is LOG_LEVEL_NOTICE. Any thread. */
+void log_set_level(enum log_level level);
+
+/*
+ * Each writes one line: "xdd: <text>", with "warning: ", "note: " or "debug: " between for the other
+ * three. The text has no newline of its own. A line longer than 4095 bytes is cut.
+ */
+void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_vmessage(enum log_level level, const char *fmt, va_list ap);
+
+/* Write `text` as it stands (it brings its own newlines) to where messages go. Any thread. */
+void log_raw(const char *text);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * A counter-based random generator: draw n of a stream is a pure function of (key, counter), so any
+ * thread can work out any operation without its predecessors, and the sequence is the same on every
+ * machine, at every queue depth, in every run.
+ *
+ * The generator is Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random
+ * numbers: as easy as 1, 2, 3", SC'11. Pure functions; any thread.
+ */
+#ifndef XDD_BASE_RANDOM_H
+#define XDD_BASE_RANDOM_H
+
+#include <stdint.h>
+
+/* Independent sequences under one seed. */
+enum random_stream {
+	RANDOM_STREAM_LOCATION,
+	RANDOM_STREAM_DIRECTION,
+};
+
+/* What a sequence is keyed by; two that differ in any field are independent. */
+struct random_key {
+	uint64_t seed;
+	uint32_t pass;
+	uint16_t target;
+	enum random_stream stream;
+};
+
+/* The block function itself: `ctr` and `key` in, 128 random bits out. */
+void random_philox4x32(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]);
+
+/* 64 random bits: draw `n` of the sequence. */
+uint64_t random_u64(const struct random_key *key, uint64_t n);
+
+/*
+ * A whole number uniform over 0 .. bound-1, without bias: draw `n` of the sequence. `bound` is at
+ * least 1. (Multiply-and-reject: D. Lemire, "Fast random integer generation in an interval", 2019.)
+ */
+uint64_t random_below(const struct random_key *key, uint64_t n, uint64_t bound);
+
+#endif

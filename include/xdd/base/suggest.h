@@ -1,0 +1,19 @@
+/*
+ * "Did you mean": how near two words are.
+ */
+#ifndef XDD_BASE_SUGGEST_H
+#define XDD_BASE_SUGGEST_H
+
+#include <stddef.h>
+
+/*
+ * The number of insertions, deletions, replacements and swaps of neighbours that turn `a` (`a_len`
+ * characters) into `b`, not counting case; words longer than 63 characters are as far apart as they
+ * are long. (Optimal string alignment distance.) Pure; any thread.
+ */
+unsigned suggest_distance(const char *a, size_t a_len, const char *b);
+
+/* True when `distance` is small enough, for a misspelt word of `len` characters, to be worth saying. */
+int suggest_is_near(unsigned distance, size_t len);
+
+#endif

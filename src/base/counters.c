@@ -1,0 +1,97 @@
+/*
+ * Counters of a QThread and sums of them. Called by QThreads at the start of a pass, and by the
+ * heartbeat and the results manager.
+ */
+#include "xdd/base/counters.h"
+
+#include <string.h>
+
+void counters_reset(struct counters *c)
+{
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		counters_set(&c->ops[dir], 0);
+		counters_set(&c->bytes[dir], 0);
+		counters_set(&c->busy_ns[dir], 0);
+	}
+	counters_set(&c->errors, 0);
+	counters_set(&c->issued, 0);
+	counters_set(&c->first_issue_ns, UINT64_MAX);
+	counters_set(&c->last_done_ns, 0);
+}
+
+void tally_clear(struct tally *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->first_issue_ns = UINT64_MAX;
+}
+
+/* Acquire, so that what is read after it is no older. */
+static uint64_t read_counter(const _Atomic uint64_t *field)
+{
+	return atomic_load_explicit(field, memory_order_acquire);
+}
+
+void tally_add_counters(struct tally *t, const struct counters *c)
+{
+	struct tally now;
+	uint64_t finished, issued;
+
+	/*
+	 * What is finished before what is issued: an operation that ends meanwhile is then counted as
+	 * outstanding once too often, never once too little. On machines that reorder stores the
+	 * owner's may still arrive the other way round; hence the clamp.
+	 */
+	tally_clear(&now);
+	now.errors = read_counter(&c->errors);
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		now.ops[dir] = read_counter(&c->ops[dir]);
+		now.bytes[dir] = read_counter(&c->bytes[dir]);
+		now.busy_ns[dir] = read_counter(&c->busy_ns[dir]);
+	}
+	now.first_issue_ns = read_counter(&c->first_issue_ns);
+	now.last_done_ns = read_counter(&c->last_done_ns);
+	issued = read_counter(&c->issued);
+
+	finished = tally_ops(&now) + now.errors;
+	now.outstanding = issued > finished ? issued - finished : 0;
+	tally_add(t, &now);
+}
+
+void tally_add(struct tally *t, const struct tally *from)
+{
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		t->ops[dir] += from->ops[dir];
+		t->bytes[dir] += from->bytes[dir];
+		t->busy_ns[dir] += from->busy_ns[dir];
+	}
+	t->errors += from->errors;
+	t->outstanding += from->outstanding;
+	if (from->first_issue_ns < t->first_issue_ns)
+		t->first_issue_ns = from->first_issue_ns;
+	if (from->last_done_ns > t->last_done_ns)
+		t->last_done_ns = from->last_done_ns;
+}
+
+static uint64_t sum_of(const uint64_t by_dir[DIR_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (int dir = 0; dir < DIR_COUNT; dir++)
+		sum += by_dir[dir];
+	return sum;
+}
+
+uint64_t tally_ops(const struct tally *t)
+{
+	return sum_of(t->ops);
+}
+
+uint64_t tally_bytes(const struct tally *t)
+{
+	return sum_of(t->bytes);
+}
+
+uint64_t tally_busy_ns(const struct tally *t)
+{
+	return sum_of(t->busy_ns);
+}

@@ -1,0 +1,132 @@
+/*
+ * Messages for people; see the header. Called from everywhere, by any thread.
+ */
+#include "xdd/base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOG_LINE_BYTES 4095
+
+/* atomic: where messages go */
+static _Atomic int log_fd = STDERR_FILENO;
+
+/* atomic: enum log_level */
+static _Atomic int log_shown = LOG_LEVEL_NOTICE;
+
+int log_open(const char *path)
+{
+	/* Append mode, so that a file which also takes the output of others is not overwritten. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return -errno;
+	fd = atomic_exchange(&log_fd, fd);
+	if (fd != STDERR_FILENO)
+		close(fd);
+	return 0;
+}
+
+void log_set_level(enum log_level level)
+{
+	atomic_store(&log_shown, (int)level);
+}
+
+static void write_all(const char *text, size_t size)
+{
+	int fd = atomic_load(&log_fd);
+
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return; /* there is nobody left to tell */
+		text += n;
+		size -= (size_t)n;
+	}
+}
+
+static const char *level_prefix(enum log_level level)
+{
+	switch (level) {
+	case LOG_LEVEL_WARNING:
+		return "xdd: warning: ";
+	case LOG_LEVEL_NOTICE:
+		return "xdd: note: ";
+	case LOG_LEVEL_DEBUG:
+		return "xdd: debug: ";
+	case LOG_LEVEL_ERROR:
+		break;
+	}
+	return "xdd: ";
+}
+
+void log_vmessage(enum log_level level, const char *fmt, va_list ap)
+{
+	char line[LOG_LINE_BYTES + 1];
+	int saved = errno;
+	size_t len;
+
+	if ((int)level > atomic_load_explicit(&log_shown, memory_order_relaxed))
+		return;
+	len = (size_t)snprintf(line, sizeof(line), "%s", level_prefix(level));
+	vsnprintf(line + len, sizeof(line) - len, fmt, ap);
+
+	/* A name with a newline in it must not look like a second message. */
+	for (len = 0; line[len]; len++)
+		if (line[len] == '\n' || line[len] == '\r')
+			line[len] = '?';
+	line[len++] = '\n';
+	write_all(line, len);
+	errno = saved;
+}
+
+void log_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_vmessage(LOG_LEVEL_ERROR, fmt, ap);
+	va_end(ap);
+}
+
+void log_warning(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_vmessage(LOG_LEVEL_WARNING, fmt, ap);
+	va_end(ap);
+}
+
+void log_notice(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_vmessage(LOG_LEVEL_NOTICE, fmt, ap);
+	va_end(ap);
+}
+
+void log_debug(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_vmessage(LOG_LEVEL_DEBUG, fmt, ap);
+	va_end(ap);
+}
+
+void log_raw(const char *text)
+{
+	int saved = errno;
+
+	write_all(text, strlen(text));
+	errno = saved;
+}

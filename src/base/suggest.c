@@ -1,0 +1,51 @@
+/*
+ * String distance for suggestions after a misspelt option, keyword or column.
+ */
+#include "xdd/base/suggest.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define SUGGEST_MAX_LEN 63
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+	unsigned m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+unsigned suggest_distance(const char *a, size_t a_len, const char *b)
+{
+	size_t b_len = strlen(b);
+	unsigned row[3][SUGGEST_MAX_LEN + 1];
+	unsigned *before = row[0], *last = row[1], *now = row[2];
+
+	if (a_len > SUGGEST_MAX_LEN || b_len > SUGGEST_MAX_LEN)
+		return (unsigned)(a_len > b_len ? a_len : b_len);
+	for (size_t j = 0; j <= b_len; j++)
+		last[j] = (unsigned)j;
+	for (size_t i = 1; i <= a_len; i++) {
+		unsigned *spare = before;
+		int ca = tolower((unsigned char)a[i - 1]);
+
+		now[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_len; j++) {
+			int cb = tolower((unsigned char)b[j - 1]);
+
+			now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + (ca != cb));
+			if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) &&
+			    cb == tolower((unsigned char)a[i - 2]) && before[j - 2] + 1 < now[j])
+				now[j] = before[j - 2] + 1;
+		}
+		before = last;
+		last = now;
+		now = spare;
+	}
+	return last[b_len];
+}
+
+int suggest_is_near(unsigned distance, size_t len)
+{
+	return distance <= 1 + len / 4 && distance < len;
+}
