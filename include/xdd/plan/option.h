@@ -1,0 +1,117 @@
+/*
+ * The option table: one row an option. Parsing, scoping, range errors, suggestions, -help, -fullhelp,
+ * the manual's OPTIONS and the shell completion all come from these rows.
+ *
+ * The rows are const and may be read by any thread; they are used while the plan is built.
+ */
+#ifndef XDD_PLAN_OPTION_H
+#define XDD_PLAN_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/plan/plan.h"
+
+struct option;
+struct parse;
+
+/* A word of the command line or of a setup file, and where it stands. */
+struct word {
+	const char *text;
+	const char *file; /* NULL: the command line */
+	unsigned pos;	  /* line of the file, or number of the argument */
+};
+
+/* One use of an option: what was written, taken apart but not yet applied. */
+struct setting {
+	const struct option *opt;
+	const struct option *sub; /* the suboption named, or NULL */
+	struct word name;	  /* the option as written */
+	struct word scope;	  /* the word behind "target"; text is NULL without one */
+	const struct word *args;  /* `opt`'s or `sub`'s own arguments */
+	size_t n_args;
+};
+
+enum option_scope {
+	SCOPE_GLOBAL,
+	SCOPE_TARGET,
+};
+
+enum option_type {
+	OPT_FLAG,    /* no argument; `value` goes into a bool */
+	OPT_U64,     /* a whole number, times `scale`, into a uint64_t */
+	OPT_SIZE,    /* bytes with K M G T, into a uint64_t */
+	OPT_SECONDS, /* a time, into a uint64_t of nanoseconds */
+	OPT_TEXT,    /* any word but an empty one, into a const char * */
+	OPT_CHOICE,  /* one of `choices`, into an enum */
+	OPT_SUB,     /* one of `subs`, each a row of its own */
+	OPT_CUSTOM,  /* `arity` says how many words, `apply` takes them */
+	OPT_ACTION,  /* does something while the words are read: -setup, -help, -version */
+	OPT_REFUSED, /* known and not to be had; `help` says what to do instead */
+};
+
+struct choice {
+	const char *word;
+	const char *alias; /* NULL: none */
+	int value;
+};
+
+struct option {
+	const char *name;
+	const char *aliases; /* separated by blanks; NULL: none */
+	enum option_scope scope;
+	enum option_type type;
+	const char *arg; /* the argument in a synopsis, such as "<#blocks>"; NULL: none */
+
+	/* OPT_U64: of the number as written. OPT_SIZE: bytes. OPT_SECONDS: nanoseconds. */
+	uint64_t min;
+	uint64_t max;
+	uint64_t scale;	  /* OPT_U64: 0 means 1 */
+	int value;	  /* OPT_FLAG: what is stored */
+	const char *unit; /* what the number counts, for messages: "blocks", "operations" */
+	const char *def;  /* default as it would be written; NULL: unset (zero) */
+	size_t off;	  /* into struct plan or struct target_plan, by scope */
+	const struct choice *choices;
+	const struct option *subs; /* ends with a row without a name */
+
+	/*
+	 * OPT_CUSTOM: number of words that belong to the option when `avail` words follow, the first of
+	 * which are `args`. NULL: one. More than `avail` means that some are missing.
+	 */
+	size_t (*arity)(const struct word *args, size_t avail);
+
+	/*
+	 * OPT_CUSTOM and OPT_ACTION: do it. `dst` is the struct plan or struct target_plan. Any other
+	 * type: called after the value was stored, where it is not NULL.
+	 */
+	enum xdd_status (*apply)(struct parse *p, const struct setting *s, void *dst);
+
+	const char *hint;    /* appended to the message about a bad value; NULL: none */
+	const char *help;    /* one line */
+	const char *detail;  /* paragraphs for -help <option> and the manual; NULL: help says all */
+	const char *example; /* a command line that uses it; NULL: none */
+};
+
+/* Options that belong together, for the help and the manual. */
+struct option_group {
+	const char *title;
+	const struct option *options; /* ends with a row without a name */
+};
+
+/* All groups; ends with one without a title. */
+extern const struct option_group option_groups[];
+
+/* The row called `name` (without dashes), by its name or an alias; NULL when there is none. */
+const struct option *option_find(const char *name);
+
+/* The row of `subs` called `word`, likewise. */
+const struct option *option_find_in(const struct option *subs, const char *word);
+
+/* True when `text` is an option as it stands: one or two dashes and a known name. */
+bool option_is_word(const char *text);
+
+/* The visible option nearest to `name`, or NULL when none is near. */
+const char *option_suggest(const char *name);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * From words to settings to a plan: the state of reading a command line, and the messages about it.
+ *
+ * Private to src/plan; one thread.
+ */
+#ifndef XDD_PLAN_PARSE_H
+#define XDD_PLAN_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "xdd/base/arena.h"
+#include "xdd/plan/option.h"
+#include "xdd/plan/plan.h"
+
+/* A setup file that is being read, innermost first: for the message about a loop of files. */
+struct setup_file {
+	const struct setup_file *outer;
+	dev_t dev;
+	ino_t ino;
+};
+
+struct parse {
+	struct plan *plan;
+	struct arena *arena; /* the plan's */
+	struct setting *settings;
+	size_t n_settings;
+	size_t cap_settings;
+	const struct setup_file *setup; /* innermost open setup file */
+	bool done;			/* -help and the like: there is nothing to run */
+
+	/* for -targets and -target, while the targets are collected */
+	const char **names;
+	size_t n_names;
+};
+
+/* words.c: take a setup file apart. Returns XDD_OK, or a status with one line given to log_error(). */
+enum xdd_status words_read_setup(struct parse *p, const struct word *name, struct word **words,
+				 size_t *n_words);
+
+/* parse.c: turn words into settings of `p`; setup files are read where they stand. */
+enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_words);
+
+/* parse.c: the action of -setup. */
+enum xdd_status parse_setup(struct parse *p, const struct setting *s, void *dst);
+
+/* apply.c: create the targets, give every option its default, apply the settings left to right. */
+enum xdd_status apply_settings(struct parse *p);
+
+/*
+ * apply.c: tell about a bad value: "-name value: <text> (where); hint". Always returns `status`.
+ * `w` may be NULL when no word is to blame.
+ */
+enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
+			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* probe.c: find out what the target's path is; fills kind, size_bytes and io_align_bytes. */
+enum xdd_status probe_target(struct target_plan *t);
+
+/* resolve.c: work out everything marked "resolved" in the plan. */
+enum xdd_status plan_resolve(struct plan *plan);
+
+/* help.c: to standard output. `name` is an option with or without dashes. */
+void help_usage(void);
+void help_full(void);
+void help_version(void);
+int help_option(const char *name);
+
+/* options_*.c: rows of the table that need more than storing a value. */
+extern const struct option options_target[];
+extern const struct option options_work[];
+extern const struct option options_access[];
+extern const struct option options_timing[];
+extern const struct option options_output[];
+extern const struct option options_general[];
+extern const struct option options_refused[];
+
+#endif

@@ -1,0 +1,186 @@
+/*
+ * The plan: everything a run was asked to do, resolved. Built by plan_build() before the first thread
+ * starts, passed as const from then on, freed by plan_free().
+ *
+ * Fields marked "option" are set by the option table; those marked "resolved" by plan_resolve() from
+ * them and from what the targets are.
+ */
+#ifndef XDD_PLAN_PLAN_H
+#define XDD_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit statuses of the program, and what the functions that build a plan return. */
+enum xdd_status {
+	XDD_OK = 0,
+	XDD_INIT_FAILED = 1,
+	XDD_BAD_ARGUMENT = 2,
+	XDD_BAD_OPTION = 3,
+	XDD_TARGET_FAILED = 4,
+	XDD_CANCELED = 5,
+	XDD_IO_ERROR = 6,
+	XDD_MISCOMPARE = 7,
+};
+
+#define PLAN_UNLIMITED UINT64_MAX /* number of operations of a pass that only time ends */
+#define PLAN_MAX_TARGETS 8192
+#define PLAN_MAX_REQUEST_BYTES (2ull << 30)
+#define PLAN_RATIO_ONE 100000000u /* -rwratio: 100 % reads, in units of 10^-6 percent */
+#define PLAN_DEFAULT_SEED 72058	  /* the seed the guide's program names as its default */
+
+/* The columns of a result line unless -outputformat says otherwise; the user guide, 8.2. */
+#define PLAN_DEFAULT_COLUMNS                                                             \
+	"+WHAT+PASS+TARGET+QUEUE+BYTESXFERED+OPS+ELAPSEDTIMEPASS+BANDWIDTH+IOPS+LATENCY" \
+	"+PERCENTCPUTIME+OPTYPE+XFERSIZEBYTES"
+
+enum seek_pattern {
+	SEEK_SEQUENTIAL,
+	SEEK_RANDOM,
+	SEEK_STAGGER,
+	SEEK_INTERLEAVE,
+	SEEK_NONE,
+	SEEK_LOAD,
+};
+
+/* Where the amount of work of a pass came from; the order is the precedence, lowest first. */
+enum amount_from {
+	AMOUNT_NONE,
+	AMOUNT_BYTES,
+	AMOUNT_OPS,
+};
+
+/* What kind of thing a target is, as found before anything is opened for I/O. */
+enum target_kind {
+	TARGET_UNKNOWN,
+	TARGET_NULL,
+	TARGET_MISSING,
+	TARGET_FILE,
+	TARGET_BLOCK,
+	TARGET_CHAR, /* character devices, fifos and the like: no size, no seeks promised */
+};
+
+enum op_request {
+	OP_UNSET,
+	OP_READ,
+	OP_WRITE,
+	OP_NOOP,
+	OP_MIXED, /* by -rwratio */
+};
+
+struct seek_options {
+	enum seek_pattern pattern; /* option */
+	uint64_t range_blocks;	   /* option; 0: implied by the amount of work */
+	uint64_t interleave;	   /* option; factor */
+	uint64_t seed;		   /* option */
+	const char *save_file;	   /* option; NULL: none */
+	const char *load_file;	   /* option; NULL: none */
+	uint64_t disthist;	   /* option; buckets, 0: none */
+	uint64_t seekhist;	   /* option; buckets, 0: none */
+};
+
+/* One row of a -seek load file. */
+struct seek_row {
+	uint64_t block; /* in blocks of the target, start offset included */
+	uint32_t blocks;
+	char op; /* 'r', 'w' or 'n' */
+};
+
+struct target_plan {
+	/* option */
+	const char *name;
+	const char *dir; /* "" when none */
+	enum op_request op;
+	uint32_t read_ratio; /* of PLAN_RATIO_ONE; for OP_MIXED */
+	bool ratio_random;
+	uint64_t block_size; /* bytes */
+	uint64_t req_blocks;
+	uint64_t numreqs;      /* 0: not given */
+	uint64_t amount_bytes; /* 0: not given */
+	uint64_t queue_depth;
+	uint64_t start_offset_blocks;
+	uint64_t pass_offset_blocks;
+	uint64_t target_offset_blocks;
+	uint64_t start_delay_ns;
+	uint64_t target_start_delay_ns; /* times the target's number */
+	uint64_t time_limit_ns;		/* per pass; 0: none */
+	bool direct_io;
+	bool randomize;
+	struct seek_options seek;
+
+	/* resolved */
+	uint32_t number;
+	const char *path; /* directory and name; "null" for the null device */
+	enum target_kind kind;
+	uint64_t size_bytes;	 /* of the target before the run; 0 when it has none */
+	uint32_t io_align_bytes; /* alignment that -dio wants of offsets and sizes; 1 without -dio */
+	enum amount_from amount_from;
+	uint64_t req_bytes;
+	uint64_t pass_ops;	/* PLAN_UNLIMITED when only a time limit ends the pass */
+	uint64_t pass_bytes;	/* PLAN_UNLIMITED likewise */
+	uint64_t last_op_bytes; /* size of operation pass_ops - 1; otherwise req_bytes */
+	uint64_t start_bytes;	/* start offset plus the target's own offset */
+	uint64_t pass_offset_bytes;
+	uint64_t range_bytes; /* whole range; 0: unbounded (sequential, interleave without -seek range) */
+	uint64_t delay_ns;	     /* both start delays together */
+	const struct seek_row *rows; /* -seek load; NULL: none */
+	size_t n_rows;
+};
+
+enum percent_cpu {
+	PERCENT_CPU_ABSOLUTE, /* of one processor: may exceed 100 */
+	PERCENT_CPU_RELATIVE, /* of all processors of the machine */
+};
+
+struct plan {
+	/* option */
+	uint64_t passes;
+	uint64_t pass_delay_ns;
+	uint64_t run_time_ns; /* 0: no limit */
+	uint64_t max_errors;  /* per target and pass; 0: no limit */
+	uint64_t max_errors_to_print;
+	bool stop_on_error;
+	uint64_t operation_delay_ns;
+	bool no_barrier;
+	bool verbose;
+	bool really_verbose;
+	bool qthread_info;
+	bool dry_run;
+	enum percent_cpu percent_cpu;
+	const char *id;		   /* NULL: not given */
+	const char *output_file;   /* NULL: standard output */
+	const char *errout_file;   /* NULL: standard error */
+	const char *csv_file;	   /* NULL: none */
+	const char *combined_file; /* NULL: none */
+	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
+
+	/* resolved */
+	const char *command_line; /* the words as given, for -id commandline and reports */
+	size_t n_targets;
+	struct target_plan *targets;
+
+	/* owned by the plan: backing store of strings and arrays */
+	struct arena *arena;
+};
+
+/*
+ * Read the command line and its setup files, apply the option table, look at the targets (stat and
+ * sizes; nothing is opened for writing, created or changed) and resolve the rest.
+ *
+ * Returns XDD_OK with `*out` to be freed by plan_free(), or another status with one line already
+ * given to log_error(). `*out` is NULL when there is nothing to run: -help and the like, which have
+ * printed to standard output. Called once by main, before any thread.
+ */
+enum xdd_status plan_build(int argc, char **argv, struct plan **out);
+
+/* Accepts NULL. */
+void plan_free(struct plan *plan);
+
+/* "read", "write", "noop" or "mixed". */
+const char *plan_op_name(enum op_request op);
+
+/* "sequential", "random", "staggered", "interleaved", "none" or "loaded". */
+const char *plan_seek_name(enum seek_pattern pattern);
+
+#endif

@@ -1,0 +1,285 @@
+/*
+ * From settings to the plan: creates the targets, gives every option its default, and applies the
+ * settings left to right, so that the last one wins. Called by plan_build() once all words are read.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/suggest.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/parse.h"
+
+enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
+			    const char *fmt, ...)
+{
+	const struct word *where = w ? w : &s->name;
+	const struct option *row = s->sub ? s->sub : s->opt;
+	const char *hint = w && w == s->args && row ? row->hint : NULL;
+	char text[1024], place[512] = "", what[512] = "";
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (where->file)
+		snprintf(place, sizeof(place), " (%s:%u)", where->file, where->pos);
+	else if (where->pos)
+		snprintf(place, sizeof(place), " (argument %u)", where->pos);
+	/* The hint is about how to write the value; it helps whoever began to write one. */
+	if (hint && (*w->text < '0' || *w->text > '9'))
+		hint = NULL;
+	if (w)
+		snprintf(what, sizeof(what), "%s%s%s %s", s->sub ? " " : "", s->sub ? s->sub->name : "",
+			 w == &s->scope ? " target" : "", *w->text ? w->text : "''");
+	log_error("%s%s: %s%s%s%s", s->name.text, what, text, place, hint ? "; " : "",
+		  hint ? hint : "");
+	return status;
+}
+
+static enum xdd_status want_u64(const struct setting *s, const struct option *row)
+{
+	const char *unit = row->unit ? " of " : "";
+
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "a whole number%s%s is wanted, %" PRIu64 " to %" PRIu64, unit,
+			   row->unit ? row->unit : "", row->min, row->max);
+}
+
+static enum xdd_status store_u64(const struct setting *s, const struct option *row, void *field)
+{
+	uint64_t v;
+
+	if (units_parse_u64(s->args[0].text, &v) || v < row->min || v > row->max)
+		return want_u64(s, row);
+	*(uint64_t *)field = v * (row->scale ? row->scale : 1);
+	return XDD_OK;
+}
+
+static enum xdd_status store_size(const struct setting *s, const struct option *row, void *field)
+{
+	char lo[32], hi[32];
+	uint64_t v;
+
+	if (units_parse_size(s->args[0].text, &v) || v < row->min || v > row->max)
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[0],
+			"a size in bytes is wanted, with K, M, G or T if need be, %s to %s",
+			units_size_text(row->min, lo, sizeof(lo)),
+			units_size_text(row->max, hi, sizeof(hi)));
+	*(uint64_t *)field = v;
+	return XDD_OK;
+}
+
+static enum xdd_status store_seconds(const struct setting *s, const struct option *row, void *field)
+{
+	uint64_t v;
+
+	if (units_parse_seconds(s->args[0].text, &v) || v < row->min || v > row->max)
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[0],
+			"a time in seconds%s is wanted, with decimals or ms, us, m, h if need be",
+			row->min ? " above 0" : "");
+	*(uint64_t *)field = v;
+	return XDD_OK;
+}
+
+static enum xdd_status store_choice(const struct setting *s, const struct option *row, void *field)
+{
+	const char *word = s->args[0].text, *near = NULL;
+	unsigned best = 99;
+	char list[256] = "";
+
+	for (const struct choice *c = row->choices; c->word; c++) {
+		unsigned d = suggest_distance(word, strlen(word), c->word);
+
+		if (strcmp(word, c->word) == 0 || (c->alias && strcmp(word, c->alias) == 0)) {
+			*(int *)field = c->value;
+			return XDD_OK;
+		}
+		if (d < best) {
+			best = d;
+			near = c->word;
+		}
+		if (c != row->choices)
+			strncat(list, c[1].word ? ", " : " or ", sizeof(list) - strlen(list) - 1);
+		strncat(list, c->word, sizeof(list) - strlen(list) - 1);
+	}
+	if (near && suggest_is_near(best, strlen(word)))
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "%s is wanted; did you mean %s?", list, near);
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s is wanted", list);
+}
+
+/* One setting into one struct: the plan, or a target. */
+static enum xdd_status apply_row(struct parse *p, const struct setting *s, void *dst)
+{
+	const struct option *row = s->sub ? s->sub : s->opt;
+	void *field = (char *)dst + row->off;
+	enum xdd_status status = XDD_OK;
+
+	switch (row->type) {
+	case OPT_FLAG:
+		if (!row->apply)
+			*(bool *)field = row->value;
+		break;
+	case OPT_U64:
+		status = store_u64(s, row, field);
+		break;
+	case OPT_SIZE:
+		status = store_size(s, row, field);
+		break;
+	case OPT_SECONDS:
+		status = store_seconds(s, row, field);
+		break;
+	case OPT_TEXT:
+		if (!*s->args[0].text)
+			return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s cannot be empty",
+					   row->arg);
+		*(const char **)field = s->args[0].text;
+		break;
+	case OPT_CHOICE:
+		status = store_choice(s, row, field);
+		break;
+	case OPT_CUSTOM:
+	case OPT_SUB:
+	case OPT_ACTION:
+	case OPT_REFUSED:
+		break;
+	}
+	if (!status && row->apply)
+		status = row->apply(p, s, dst);
+	return status;
+}
+
+/* "3", "0-3" or "all". */
+static enum xdd_status scope_range(const struct parse *p, const struct setting *s, uint64_t *first,
+				   uint64_t *last)
+{
+	const char *text = s->scope.text, *dash = strchr(text, '-');
+	char head[32];
+	int err;
+
+	*first = 0;
+	*last = p->plan->n_targets - 1;
+	if (strcmp(text, "all") == 0)
+		return XDD_OK;
+	if (dash) {
+		snprintf(head, sizeof(head), "%.*s", (int)(dash - text), text);
+		err = units_parse_u64(head, first) || units_parse_u64(dash + 1, last);
+	} else {
+		err = units_parse_u64(text, first);
+		*last = *first;
+	}
+	if (!err && *first <= *last && *last < p->plan->n_targets)
+		return XDD_OK;
+	if (p->plan->n_targets == 1)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
+				   "no such target: there is one, number 0");
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
+			   "no such target: there are %zu, 0 to %zu", p->plan->n_targets,
+			   p->plan->n_targets - 1);
+}
+
+static enum xdd_status apply_setting(struct parse *p, const struct setting *s)
+{
+	uint64_t first = 0, last = p->plan->n_targets - 1;
+	enum xdd_status status = XDD_OK;
+
+	if (s->opt->scope == SCOPE_GLOBAL)
+		return apply_row(p, s, p->plan);
+	if (s->scope.text)
+		status = scope_range(p, s, &first, &last);
+	for (uint64_t i = first; !status && i <= last; i++)
+		status = apply_row(p, s, &p->plan->targets[i]);
+	return status;
+}
+
+/* Give the fields of `rows` their defaults by reading them as if they had been written. */
+static enum xdd_status apply_defaults(struct parse *p, const struct option *opt,
+				      const struct option *rows, void *dst, enum option_scope scope)
+{
+	for (const struct option *row = rows; row->name; row++) {
+		struct word def = { .text = row->def };
+		struct setting s = { .opt = opt ? opt : row,
+				     .sub = opt ? row : NULL,
+				     .name = { .text = row->name },
+				     .args = &def,
+				     .n_args = 1 };
+		enum xdd_status status = XDD_OK;
+
+		if (!opt && row->scope != scope)
+			continue;
+		if (row->subs)
+			status = apply_defaults(p, row, row->subs, dst, scope);
+		else if (row->def)
+			status = apply_row(p, &s, dst);
+		if (status)
+			return status;
+	}
+	return XDD_OK;
+}
+
+static enum xdd_status all_defaults(struct parse *p)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (const struct option_group *g = option_groups; g->title && !status; g++) {
+		status = apply_defaults(p, NULL, g->options, p->plan, SCOPE_GLOBAL);
+		for (size_t i = 0; i < p->plan->n_targets && !status; i++)
+			status = apply_defaults(p, NULL, g->options, &p->plan->targets[i],
+						SCOPE_TARGET);
+	}
+	return status;
+}
+
+/* The rows that make targets are the only ones to be looked at before the others. */
+static bool names_targets(const struct setting *s)
+{
+	return strcmp(s->opt->name, "targets") == 0 || strcmp(s->opt->name, "target") == 0;
+}
+
+static enum xdd_status make_targets(struct parse *p)
+{
+	struct plan *plan = p->plan;
+
+	for (size_t i = 0; i < p->n_settings; i++) {
+		const struct setting *s = &p->settings[i];
+		enum xdd_status status = names_targets(s) ? s->opt->apply(p, s, plan) : XDD_OK;
+
+		if (status)
+			return status;
+	}
+	if (!p->n_names) {
+		log_error("no target is given: say -targets 1 <file or device>, or xdd -help");
+		return XDD_BAD_ARGUMENT;
+	}
+	plan->targets = arena_alloc(p->arena, p->n_names * sizeof(*plan->targets));
+	if (!plan->targets) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	plan->n_targets = p->n_names;
+	for (size_t i = 0; i < p->n_names; i++) {
+		plan->targets[i].name = p->names[i];
+		plan->targets[i].number = (uint32_t)i;
+	}
+	return XDD_OK;
+}
+
+enum xdd_status apply_settings(struct parse *p)
+{
+	enum xdd_status status = make_targets(p);
+
+	if (!status)
+		status = all_defaults(p);
+	for (size_t i = 0; i < p->n_settings && !status; i++) {
+		if (!names_targets(&p->settings[i]))
+			status = apply_setting(p, &p->settings[i]);
+	}
+	return status;
+}

@@ -1,0 +1,151 @@
+/*
+ * Help from the option table: -help, -help <option>, -fullhelp and -version, on standard output.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/parse.h"
+
+#define HELP_WIDTH 79
+
+/* Print `text` in lines of at most HELP_WIDTH columns, each indented. */
+static void print_wrapped(const char *text, int indent)
+{
+	int col = 0;
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (col && col + 1 + len > HELP_WIDTH) {
+			putchar('\n');
+			col = 0;
+		}
+		if (!col)
+			col = printf("%*s%.*s", indent, "", len, text);
+		else
+			col += printf(" %.*s", len, text);
+		text += len;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}
+
+static int print_synopsis(const struct option *opt)
+{
+	return printf("  -%s%s%s%s", opt->name, opt->scope == SCOPE_TARGET ? " [target <n>]" : "",
+		      opt->arg ? " " : "", opt->arg ? opt->arg : "");
+}
+
+static void print_default(const struct option *row, int indent)
+{
+	if (row->def)
+		printf("%*sDefault: %s%s%s\n", indent, "", row->def, row->unit ? " " : "",
+		       row->unit ? row->unit : "");
+}
+
+static void print_range(const struct option *row, int indent)
+{
+	char lo[32], hi[32];
+
+	if (row->type == OPT_U64)
+		printf("%*sAllowed: %" PRIu64 " to %" PRIu64 "\n", indent, "", row->min, row->max);
+	else if (row->type == OPT_SIZE)
+		printf("%*sAllowed: %s to %s; K, M, G and T stand for powers of 1024\n", indent, "",
+		       units_size_text(row->min, lo, sizeof(lo)),
+		       units_size_text(row->max, hi, sizeof(hi)));
+	else if (row->type == OPT_SECONDS)
+		printf("%*sSeconds with decimals, or with ms, us, m or h\n", indent, "");
+}
+
+static void print_subs(const struct option *subs)
+{
+	printf("\n      Suboptions:\n");
+	for (const struct option *sub = subs; sub->name; sub++) {
+		printf("        %s%s%s\n", sub->name, sub->arg ? " " : "",
+		       sub->arg ? sub->arg : "");
+		print_wrapped(sub->help, 12);
+		print_default(sub, 12);
+	}
+}
+
+static void explain(const struct option *opt)
+{
+	print_synopsis(opt);
+	putchar('\n');
+	print_wrapped(opt->help, 6);
+	if (opt->aliases) {
+		const char *a = opt->aliases;
+
+		printf("      Also:");
+		while (*a) {
+			int len = (int)strcspn(a, " ");
+
+			printf(" -%.*s", len, a);
+			a += len;
+			a += strspn(a, " ");
+		}
+		putchar('\n');
+	}
+	print_default(opt, 6);
+	print_range(opt, 6);
+	if (opt->detail) {
+		putchar('\n');
+		print_wrapped(opt->detail, 6);
+	}
+	if (opt->subs)
+		print_subs(opt->subs);
+	if (opt->example)
+		printf("\n      Example: %s\n", opt->example);
+}
+
+void help_usage(void)
+{
+	printf("usage: xdd <option> ...\n"
+	       "Drives files and devices with I/O and reports what they do.\n\n"
+	       "  xdd -op read -targets 1 /dev/sdx -reqsize 128 -mbytes 64 -passes 3 -verbose\n\n");
+	for (const struct option_group *g = option_groups; g->title; g++) {
+		printf("%s:\n", g->title);
+		for (const struct option *opt = g->options; opt->name; opt++) {
+			int col = print_synopsis(opt);
+
+			if (col > 38)
+				printf("\n%*s", 40, "");
+			else
+				printf("%*s", 40 - col, "");
+			printf("%s\n", opt->help);
+		}
+		putchar('\n');
+	}
+	printf("Options begin with one dash or two. 'target <n>' behind an option's name, or\n"
+	       "'target <a>-<b>', restricts it to those targets; later options override\n"
+	       "earlier ones. 'xdd -help <option>' tells more, 'man xdd' all.\n");
+}
+
+void help_full(void)
+{
+	for (const struct option_group *g = option_groups; g->title; g++) {
+		printf("%s\n\n", g->title);
+		for (const struct option *opt = g->options; opt->name; opt++) {
+			explain(opt);
+			putchar('\n');
+		}
+	}
+}
+
+int help_option(const char *name)
+{
+	const struct option *opt = option_find(name + strspn(name, "-"));
+
+	if (!opt)
+		return -1;
+	explain(opt);
+	return 0;
+}
+
+void help_version(void)
+{
+	printf("xdd: Version %s\n", PACKAGE_VERSION);
+}

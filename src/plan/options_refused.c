@@ -1,0 +1,77 @@
+/*
+ * Rows of the option table that only say why an option cannot be had: those of older programs of this
+ * family that never worked, and those of the user guide that this version does not have.
+ */
+#include "xdd/plan/parse.h"
+
+#define REFUSED(name_, aliases_, why_)                                                 \
+	{                                                                              \
+		.name = name_, .aliases = aliases_, .type = OPT_REFUSED, .help = why_, \
+	}
+
+#define ABSENT(name_, aliases_) \
+	REFUSED(name_, aliases_, "this version of xdd does not have this option")
+
+const struct option options_refused[] = {
+	REFUSED("multipath", "mp",
+		"xdd does not choose paths; name the multipath device itself as a target"),
+	REFUSED("readafterwrite", "raw",
+		"never worked in any xdd; run a writing and a reading target side by side instead"),
+	REFUSED("writeafterread", "war",
+		"was another name of -endtoend; there is no separate option"),
+	REFUSED("targetin", "tin", "never worked in any xdd; use -targets and -op target <n> read"),
+	REFUSED("targetout", "tout",
+		"never worked in any xdd; use -targets and -op target <n> write"),
+	REFUSED("xni", NULL, "xdd has one network transport, TCP, which needs no option"),
+	REFUSED("ibdevice", NULL,
+		"xdd has one network transport, TCP; InfiniBand works through IPoIB"),
+	REFUSED("devicefile", "devf", "has no meaning; name the device with -targets"),
+	REFUSED("interactive", "inter",
+		"there is no interactive mode; use -dryrun to look before a run"),
+	ABSENT("congestion", NULL),
+	ABSENT("cookie", NULL),
+	ABSENT("createnewfiles", "cnf"),
+	ABSENT("datapattern", "dp"),
+	ABSENT("debug", NULL),
+	ABSENT("deletefile", "del"),
+	ABSENT("deskew", NULL),
+	ABSENT("endtoend", "e2e"),
+	ABSENT("extendedstats", "extstats"),
+	ABSENT("flushwrite", "fw"),
+	ABSENT("heartbeat", "hb"),
+	ABSENT("lockstep", "ls"),
+	ABSENT("looseordering", "lo"),
+	ABSENT("maxall", NULL),
+	ABSENT("maxpri", "maximumpriority"),
+	ABSENT("memalign", "mal"),
+	ABSENT("minall", NULL),
+	ABSENT("nomemlock", "nomlock"),
+	ABSENT("noordering", "no"),
+	ABSENT("noproclock", "noplock"),
+	ABSENT("ordering", "or order"),
+	ABSENT("preallocate", "pa"),
+	ABSENT("pretruncate", "pt"),
+	ABSENT("processlock", "plock"),
+	ABSENT("processor", "pr"),
+	ABSENT("recreatefiles", "recreate"),
+	ABSENT("reopen", "reop"),
+	ABSENT("reportthreshold", "rept report_threshold"),
+	ABSENT("restart", "rst"),
+	ABSENT("retry", "ret"),
+	ABSENT("roundrobin", "rr"),
+	ABSENT("serialordering", "so"),
+	ABSENT("sgio", "scsigeneric"),
+	ABSENT("sharedmemory", "shm"),
+	ABSENT("singleproc", "sp"),
+	ABSENT("starttime", "stime"),
+	ABSENT("starttrigger", "st"),
+	ABSENT("stoptrigger", "et"),
+	ABSENT("syncio", "sio"),
+	ABSENT("syncwrite", "sw"),
+	ABSENT("throttle", "throt"),
+	ABSENT("timerinfo", "ti"),
+	ABSENT("timeserver", "tsvr"),
+	ABSENT("timestamps", "ts timestamp"),
+	ABSENT("verify", NULL),
+	{ 0 },
+};

@@ -1,0 +1,133 @@
+/*
+ * Rows of the option table: which targets, and how they are opened.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/parse.h"
+
+#define T(field) .off = offsetof(struct target_plan, field)
+
+/* -targets N name... or -targets -N name. */
+static size_t arity_targets(const struct word *args, size_t avail)
+{
+	uint64_t n;
+
+	if (!avail)
+		return 2;
+	if (args[0].text[0] == '-' && units_parse_u64(args[0].text + 1, &n) == 0)
+		return 2;
+	if (units_parse_u64(args[0].text, &n) || n > PLAN_MAX_TARGETS)
+		return 1;
+	/* Too few names: leave the shortage to apply_targets(), which can say how many are there. */
+	for (size_t i = 1; i <= n; i++) {
+		if (i >= avail || option_is_word(args[i].text))
+			return i;
+	}
+	return 1 + n;
+}
+
+static enum xdd_status add_names(struct parse *p, const struct setting *s, uint64_t n, bool same)
+{
+	const char **more;
+
+	if (p->n_names + n > PLAN_MAX_TARGETS)
+		return parse_error(XDD_BAD_ARGUMENT, s, NULL, "more than %d targets",
+				   PLAN_MAX_TARGETS);
+	more = arena_alloc(p->arena, (p->n_names + n) * sizeof(*more));
+	if (!more) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	if (p->n_names)
+		memcpy(more, p->names, p->n_names * sizeof(*more));
+	p->names = more;
+	for (uint64_t i = 0; i < n; i++) {
+		const struct word *name = &s->args[s->n_args == 1 ? 0 : same ? 1 : 1 + i];
+
+		if (!*name->text)
+			return parse_error(XDD_BAD_ARGUMENT, s, name,
+					   "the name of a target cannot be empty");
+		if (strlen(name->text) >= PATH_MAX)
+			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
+					   "the name of a target is longer than %d characters",
+					   PATH_MAX - 1);
+		p->names[p->n_names++] = name->text;
+	}
+	return XDD_OK;
+}
+
+static enum xdd_status apply_target(struct parse *p, const struct setting *s, void *dst)
+{
+	(void)dst;
+	return add_names(p, s, 1, true);
+}
+
+static enum xdd_status apply_targets(struct parse *p, const struct setting *s, void *dst)
+{
+	const char *count = s->args[0].text;
+	bool same = count[0] == '-';
+	uint64_t n;
+
+	(void)dst;
+	if (units_parse_u64(count + same, &n) || n < 1 || n > PLAN_MAX_TARGETS)
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[0],
+			"the number of targets is wanted first, 1 to %d, then their names",
+			PLAN_MAX_TARGETS);
+	if (!same && s->n_args != 1 + n)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "%" PRIu64 " names are wanted and %zu given", n, s->n_args - 1);
+	if (same && s->n_args != 2)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "a name is wanted behind it");
+	return add_names(p, s, n, same);
+}
+
+const struct option options_target[] = {
+	{ .name = "targets",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<n> <name> ...",
+	  .arity = arity_targets,
+	  .apply = apply_targets,
+	  .help = "the files and devices to work on: how many, then their names",
+	  .detail =
+		  "Targets are numbered from 0 in the order given. With a minus sign, as in "
+		  "-targets -4 /dev/sdx, one name stands for that many targets. The name null is the "
+		  "null device: operations on it are counted and move nothing (a file of that name "
+		  "is ./null). The option may be given several times; each adds targets.",
+	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -reqsize 128 -mbytes 64" },
+	{ .name = "target",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<name>",
+	  .apply = apply_target,
+	  .help = "one more file or device to work on" },
+	{ .name = "targetdir",
+	  .aliases = "td",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_TEXT,
+	  .arg = "<directory>",
+	  T(dir),
+	  .help = "directory that is put before the names of the targets",
+	  .detail =
+		  "A slash is put between directory and name where it is missing. The null device is "
+		  "not affected." },
+	{ .name = "dio",
+	  .aliases = "directio",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  T(direct_io),
+	  .help = "direct I/O: pass by the page cache (O_DIRECT)",
+	  .detail =
+		  "Request size and offsets must then be multiples of what the device or file system "
+		  "asks for, usually 512 or 4096 bytes; anything else is refused before the run. "
+		  "When a whole file is read and its end is not aligned, the rest is left out with a "
+		  "warning." },
+	{ 0 },
+};

@@ -1,0 +1,259 @@
+/*
+ * From words to settings: finds each option's row, its target scope and its arguments, and reads setup
+ * files where they stand. Nothing is applied here; see apply.c. Called by plan_build().
+ */
+#include "xdd/plan/parse.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/suggest.h"
+
+#define SETUP_MAX_DEPTH 32
+
+/* The words that are still to be read. */
+struct cursor {
+	const struct word *words;
+	size_t n, i;
+};
+
+static size_t left(const struct cursor *c)
+{
+	return c->n - c->i;
+}
+
+static bool scope_is(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (strcmp(text, "all") == 0)
+		return true;
+	if (digits == 0)
+		return false;
+	if (text[digits] == '-')
+		return text[digits + 1] &&
+		       !text[digits + 1 + strspn(text + digits + 1, "0123456789")];
+	return text[digits] == '\0';
+}
+
+/* An option that starts with a dash; `*name` without the dashes. */
+static bool looks_like_option(const char *text, const char **name)
+{
+	if (text[0] != '-' || text[1] == '\0')
+		return false;
+	*name = text + (text[1] == '-' ? 2 : 1);
+	return **name != '\0';
+}
+
+static enum xdd_status unknown_word(const struct word *w)
+{
+	struct setting s = { .name = *w };
+	const char *name, *near;
+
+	if (!looks_like_option(w->text, &name)) {
+		const struct option *same = option_find(w->text);
+
+		if (same)
+			return parse_error(XDD_BAD_OPTION, &s, NULL,
+					   "stray word; did you mean -%s?", same->name);
+		return parse_error(XDD_BAD_OPTION, &s, NULL,
+				   "stray word: it belongs to no option, and options begin with -");
+	}
+	near = option_suggest(name);
+	if (near)
+		return parse_error(XDD_BAD_OPTION, &s, NULL, "no such option; did you mean -%s?",
+				   near);
+	return parse_error(XDD_BAD_OPTION, &s, NULL, "no such option; xdd -help lists them");
+}
+
+/* "target <n>" behind the option's name. */
+static enum xdd_status take_scope(struct cursor *c, struct setting *s)
+{
+	const struct option *opt = s->opt;
+	bool is_value = opt->type == OPT_TEXT || (opt->subs && option_find_in(opt->subs, "target"));
+
+	if (!left(c) || strcmp(c->words[c->i].text, "target") != 0)
+		return XDD_OK;
+	if (opt->scope == SCOPE_GLOBAL) {
+		if (opt->type == OPT_FLAG || (left(c) > 1 && scope_is(c->words[c->i + 1].text) &&
+					      opt->type != OPT_TEXT && opt->type != OPT_CUSTOM))
+			return parse_error(XDD_BAD_OPTION, s, &c->words[c->i],
+					   "this option is for the whole run and takes no target");
+		return XDD_OK;
+	}
+	if (left(c) > 1 && scope_is(c->words[c->i + 1].text)) {
+		s->scope = c->words[c->i + 1];
+		c->i += 2;
+		return XDD_OK;
+	}
+	if (is_value)
+		return XDD_OK;
+	return parse_error(
+		XDD_BAD_ARGUMENT, s, left(c) > 1 ? &c->words[c->i + 1] : &c->words[c->i],
+		"behind the word target a target number, a range such as 0-3, or all is wanted");
+}
+
+static size_t wanted_args(const struct option *row, const struct cursor *c)
+{
+	if (row->type == OPT_FLAG)
+		return 0;
+	if (row->arity)
+		return row->arity(c->words + c->i, left(c));
+	return row->arg ? 1 : 0;
+}
+
+/* The arguments of `row`, which is the option or one of its suboptions. */
+static enum xdd_status take_args(struct cursor *c, struct setting *s, const struct option *row)
+{
+	size_t want = wanted_args(row, c);
+	const char *sub = s->sub ? s->sub->name : "", *blank = s->sub ? " " : "";
+
+	s->args = c->words + c->i;
+	s->n_args = want;
+	for (size_t i = 0; i < want; i++) {
+		if (c->i + i >= c->n)
+			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
+					   "%s%san argument is missing: %s is wanted", sub,
+					   s->sub ? ": " : "", row->arg);
+		if (option_is_word(s->args[i].text))
+			return parse_error(XDD_BAD_ARGUMENT, s, &s->args[i],
+					   "that is an option, where%s%s wants its argument %s",
+					   blank, *sub ? sub : " the option", row->arg);
+	}
+	c->i += want;
+	return XDD_OK;
+}
+
+static enum xdd_status add_setting(struct parse *p, const struct setting *s)
+{
+	if (p->n_settings == p->cap_settings) {
+		size_t cap = p->cap_settings ? p->cap_settings * 2 : 64;
+		struct setting *more = arena_alloc(p->arena, cap * sizeof(*more));
+
+		if (!more) {
+			log_error("%s", strerror(ENOMEM));
+			return XDD_INIT_FAILED;
+		}
+		if (p->n_settings)
+			memcpy(more, p->settings, p->n_settings * sizeof(*more));
+		p->settings = more;
+		p->cap_settings = cap;
+	}
+	p->settings[p->n_settings++] = *s;
+	return XDD_OK;
+}
+
+static enum xdd_status bad_suboption(const struct setting *s, const struct word *w)
+{
+	const char *near = NULL;
+	unsigned best = 99;
+	char list[512] = "";
+
+	for (const struct option *sub = s->opt->subs; sub->name; sub++) {
+		unsigned d = suggest_distance(w->text, strlen(w->text), sub->name);
+
+		if (d < best) {
+			best = d;
+			near = sub->name;
+		}
+		if (sub != s->opt->subs)
+			strncat(list, sub[1].name ? ", " : " or ", sizeof(list) - strlen(list) - 1);
+		strncat(list, sub->name, sizeof(list) - strlen(list) - 1);
+	}
+	if (near && suggest_is_near(best, strlen(w->text)))
+		return parse_error(XDD_BAD_OPTION, s, w, "no such suboption; did you mean %s?",
+				   near);
+	return parse_error(XDD_BAD_OPTION, s, w, "one of %s is wanted", list);
+}
+
+/* "-seek random range 100": one or more suboptions, each with its own arguments. */
+static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct setting *s)
+{
+	if (!left(c) || option_is_word(c->words[c->i].text))
+		return parse_error(XDD_BAD_ARGUMENT, s, NULL,
+				   "an argument is missing: %s is wanted", s->opt->arg);
+	do {
+		enum xdd_status status;
+
+		s->sub = option_find_in(s->opt->subs, c->words[c->i].text);
+		if (!s->sub)
+			return bad_suboption(s, &c->words[c->i]);
+		c->i++;
+		status = take_args(c, s, s->sub);
+		if (!status)
+			status = add_setting(p, s);
+		if (status)
+			return status;
+	} while (left(c) && option_find_in(s->opt->subs, c->words[c->i].text));
+	return XDD_OK;
+}
+
+static enum xdd_status take_option(struct parse *p, struct cursor *c)
+{
+	struct setting s = { .name = c->words[c->i] };
+	enum xdd_status status;
+	const char *name;
+
+	if (!looks_like_option(s.name.text, &name) || !(s.opt = option_find(name)))
+		return unknown_word(&s.name);
+	c->i++;
+	if (s.opt->type == OPT_REFUSED)
+		return parse_error(XDD_BAD_OPTION, &s, NULL, "%s", s.opt->help);
+	status = take_scope(c, &s);
+	if (status)
+		return status;
+	if (s.opt->type == OPT_SUB)
+		return take_suboptions(p, c, &s);
+	status = take_args(c, &s, s.opt);
+	if (status)
+		return status;
+	if (s.opt->type == OPT_ACTION)
+		return s.opt->apply(p, &s, p->plan);
+	return add_setting(p, &s);
+}
+
+enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_words)
+{
+	struct cursor c = { .words = words, .n = n_words };
+
+	while (left(&c) && !p->done) {
+		enum xdd_status status = take_option(p, &c);
+
+		if (status)
+			return status;
+	}
+	return XDD_OK;
+}
+
+/* -setup: its words stand where the option stands. */
+enum xdd_status parse_setup(struct parse *p, const struct setting *s, void *dst)
+{
+	struct setup_file self = { .outer = p->setup };
+	const struct word *name = &s->args[0];
+	enum xdd_status status;
+	struct word *words;
+	struct stat st;
+	size_t n, depth = 0;
+
+	(void)dst;
+	if (stat(name->text, &st) == 0) {
+		self.dev = st.st_dev;
+		self.ino = st.st_ino;
+		for (const struct setup_file *f = p->setup; f; f = f->outer, depth++) {
+			if ((f->dev == st.st_dev && f->ino == st.st_ino) ||
+			    depth >= SETUP_MAX_DEPTH)
+				return parse_error(
+					XDD_BAD_ARGUMENT, s, name,
+					"a loop of setup files: this file is being read already");
+		}
+	}
+	status = words_read_setup(p, name, &words, &n);
+	if (status)
+		return status;
+	p->setup = &self;
+	status = parse_words(p, words, n);
+	p->setup = self.outer;
+	return status;
+}

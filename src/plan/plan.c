@@ -1,0 +1,141 @@
+/*
+ * Building a plan from the command line, start to end. Called by main.
+ */
+#include "xdd/plan/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/plan/parse.h"
+
+/* A word as one could type it into a shell again. */
+static char *quote(struct arena *arena, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "-_./+:,=@%";
+	char *out, *o;
+
+	if (*word && !word[strspn(word, plain)])
+		return arena_strdup(arena, word);
+	out = arena_alloc(arena, strlen(word) * 4 + 3);
+	if (!out)
+		return NULL;
+	o = out;
+	*o++ = '\'';
+	for (; *word; word++) {
+		if (*word == '\'')
+			o = stpcpy(o, "'\\''");
+		else
+			*o++ = *word;
+	}
+	*o++ = '\'';
+	*o = '\0';
+	return out;
+}
+
+static int keep_command_line(struct plan *plan, int argc, char **argv)
+{
+	size_t len = 1;
+	char *line, *o;
+
+	for (int i = 0; i < argc; i++)
+		len += strlen(argv[i]) * 4 + 3;
+	line = arena_alloc(plan->arena, len);
+	if (!line)
+		return -ENOMEM;
+	o = line;
+	for (int i = 0; i < argc; i++) {
+		const char *word = quote(plan->arena, argv[i]);
+
+		if (!word)
+			return -ENOMEM;
+		if (i)
+			*o++ = ' ';
+		o = stpcpy(o, word);
+	}
+	plan->command_line = line;
+	return 0;
+}
+
+static struct plan *plan_new(int argc, char **argv, struct word **words)
+{
+	struct arena *arena = arena_new();
+	struct plan *plan = arena ? arena_alloc(arena, sizeof(*plan)) : NULL;
+
+	*words = plan ? arena_alloc(arena, (size_t)argc * sizeof(**words) + 1) : NULL;
+	if (!*words)
+		goto fail;
+	plan->arena = arena;
+	if (keep_command_line(plan, argc, argv))
+		goto fail;
+	for (int i = 1; i < argc; i++)
+		(*words)[i - 1] = (struct word){ .text = argv[i], .pos = (unsigned)i };
+	return plan;
+fail:
+	arena_free(arena);
+	return NULL;
+}
+
+enum xdd_status plan_build(int argc, char **argv, struct plan **out)
+{
+	struct word *words;
+	struct plan *plan = plan_new(argc, argv, &words);
+	struct parse p = { .plan = plan };
+	enum xdd_status status;
+
+	*out = NULL;
+	if (!plan) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	p.arena = plan->arena;
+	status = parse_words(&p, words, argc > 1 ? (size_t)argc - 1 : 0);
+	if (!status && !p.done)
+		status = apply_settings(&p);
+	if (!status && !p.done)
+		status = plan_resolve(plan);
+	if (status || p.done)
+		plan_free(plan);
+	else
+		*out = plan;
+	return status;
+}
+
+void plan_free(struct plan *plan)
+{
+	if (plan)
+		arena_free(plan->arena);
+}
+
+const char *plan_op_name(enum op_request op)
+{
+	switch (op) {
+	case OP_READ:
+		return "read";
+	case OP_WRITE:
+		return "write";
+	case OP_NOOP:
+		return "noop";
+	case OP_MIXED:
+		return "mixed";
+	case OP_UNSET:
+		break;
+	}
+	return "unset";
+}
+
+const char *plan_seek_name(enum seek_pattern pattern)
+{
+	static const char *const names[] = {
+		[SEEK_SEQUENTIAL] = "sequential",
+		[SEEK_RANDOM] = "random",
+		[SEEK_STAGGER] = "staggered",
+		[SEEK_INTERLEAVE] = "interleaved",
+		[SEEK_NONE] = "none",
+		[SEEK_LOAD] = "loaded",
+	};
+
+	return names[pattern];
+}

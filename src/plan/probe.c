@@ -1,0 +1,110 @@
+/*
+ * What a target is, found out before anything is opened for I/O: its kind, its size, and the alignment
+ * that direct I/O on it wants. Called while the plan is resolved.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "xdd/base/log.h"
+#include "xdd/plan/parse.h"
+
+#define DIO_ALIGN_DEFAULT 512
+
+/* Sector size of the device a file lies on; the default where it has none of its own. */
+static uint32_t device_sector(dev_t dev)
+{
+	char path[128];
+	unsigned sector = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/logical_block_size", major(dev),
+		 minor(dev));
+	f = fopen(path, "re");
+	if (!f) {
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/logical_block_size",
+			 major(dev), minor(dev));
+		f = fopen(path, "re");
+	}
+	if (!f)
+		return DIO_ALIGN_DEFAULT;
+	if (fscanf(f, "%u", &sector) != 1 || sector == 0)
+		sector = DIO_ALIGN_DEFAULT;
+	fclose(f);
+	return sector;
+}
+
+static uint32_t file_dio_align(const char *path, const struct stat *st)
+{
+#ifdef STATX_DIOALIGN
+	struct statx stx;
+
+	if (statx(AT_FDCWD, path, 0, STATX_DIOALIGN, &stx) == 0 && stx.stx_mask & STATX_DIOALIGN &&
+	    stx.stx_dio_offset_align)
+		return stx.stx_dio_offset_align;
+#endif
+	(void)path;
+	return device_sector(st->st_dev);
+}
+
+static int probe_block(struct target_plan *t)
+{
+	int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), sector = 0, err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, BLKGETSIZE64, &t->size_bytes) < 0)
+		err = -errno;
+	if (ioctl(fd, BLKSSZGET, &sector) < 0 || sector <= 0)
+		sector = DIO_ALIGN_DEFAULT;
+	t->io_align_bytes = (uint32_t)sector;
+	close(fd);
+	return err;
+}
+
+static enum xdd_status failed(const struct target_plan *t, const char *why)
+{
+	log_error("target %u, %s: %s", t->number, t->path, why);
+	return XDD_TARGET_FAILED;
+}
+
+enum xdd_status probe_target(struct target_plan *t)
+{
+	struct stat st;
+	int err;
+
+	t->io_align_bytes = DIO_ALIGN_DEFAULT;
+	if (t->kind == TARGET_NULL)
+		return XDD_OK;
+	if (stat(t->path, &st) < 0) {
+		if (errno != ENOENT)
+			return failed(t, strerror(errno));
+		t->kind = TARGET_MISSING;
+		return XDD_OK;
+	}
+	switch (st.st_mode & S_IFMT) {
+	case S_IFREG:
+		t->kind = TARGET_FILE;
+		t->size_bytes = (uint64_t)st.st_size;
+		if (t->direct_io)
+			t->io_align_bytes = file_dio_align(t->path, &st);
+		return XDD_OK;
+	case S_IFBLK:
+		t->kind = TARGET_BLOCK;
+		err = probe_block(t);
+		return err ? failed(t, strerror(-err)) : XDD_OK;
+	case S_IFCHR:
+		t->kind = TARGET_CHAR;
+		return XDD_OK;
+	case S_IFDIR:
+		return failed(t, "is a directory; a file or a device is wanted");
+	default:
+		return failed(t, "is a pipe or a socket; a file or a device is wanted");
+	}
+}

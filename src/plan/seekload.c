@@ -1,0 +1,179 @@
+/*
+ * Reading a -seek load file. Called while a plan is built.
+ */
+#include "xdd/plan/seekload.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/units.h"
+
+#define FIELDS_LEAST 4 /* ordinal, location, request size, operation */
+#define FIELDS_MOST 6  /* and two times */
+
+/* The rows read so far; moved to the arena at the end, as the file may be a pipe. */
+struct row_list {
+	struct seek_row *rows;
+	size_t n;
+	size_t size;
+};
+
+static int append_row(struct row_list *list, const struct seek_row *row)
+{
+	if (list->n == list->size) {
+		size_t size = list->size ? 2 * list->size : 256;
+		struct seek_row *rows = reallocarray(list->rows, size, sizeof(*rows));
+
+		if (!rows)
+			return -ENOMEM;
+		list->rows = rows;
+		list->size = size;
+	}
+	list->rows[list->n++] = *row;
+	return 0;
+}
+
+/* Split at blanks, in place. Returns the number of fields, also of those beyond FIELDS_MOST. */
+static size_t split_fields(char *text, char *fields[FIELDS_MOST])
+{
+	size_t n = 0;
+	char *save = NULL;
+
+	for (char *f = strtok_r(text, " \t", &save); f; f = strtok_r(NULL, " \t", &save)) {
+		if (n < FIELDS_MOST)
+			fields[n] = f;
+		n++;
+	}
+	return n;
+}
+
+/* 'r', 'w' or 'n', or 0. */
+static char operation_of(const char *field)
+{
+	if (!field[0] || field[1])
+		return 0;
+	switch (field[0]) {
+	case 'r':
+	case 'R':
+		return 'r';
+	case 'w':
+	case 'W':
+		return 'w';
+	case 'n':
+	case 'N':
+		return 'n';
+	}
+	return 0;
+}
+
+/* Returns NULL, or what is wrong with the line. */
+static const char *parse_row(char *text, struct seek_row *row)
+{
+	char *fields[FIELDS_MOST];
+	size_t n = split_fields(text, fields);
+	uint64_t blocks, unused, end;
+
+	if (n != FIELDS_LEAST && n != FIELDS_MOST)
+		return "six fields are wanted: ordinal, location, request size, operation, two times";
+	if (units_parse_u64(fields[0], &unused))
+		return "the ordinal is not a number";
+	if (units_parse_u64(fields[1], &row->block))
+		return "the location is not a number of blocks";
+	if (units_parse_u64(fields[2], &blocks) || !blocks || blocks > UINT32_MAX)
+		return "the request size is not a number of blocks from 1 to 4294967295";
+	if (__builtin_add_overflow(row->block, blocks, &end))
+		return "the location is too large";
+	row->blocks = (uint32_t)blocks;
+	row->op = operation_of(fields[3]);
+	if (!row->op)
+		return "the operation is not r, w or n";
+	for (size_t i = FIELDS_LEAST; i < n; i++)
+		if (units_parse_u64(fields[i], &unused))
+			return "a time is not a number of nanoseconds";
+	return NULL;
+}
+
+/* One line of `len` bytes as getline() gave it: nothing, a row, or -EBADMSG. */
+static int take_line(struct row_list *list, char *text, size_t len, const char **what)
+{
+	struct seek_row row = { 0 };
+
+	if (strlen(text) != len) {
+		*what = "it holds a NUL byte";
+		return -EBADMSG;
+	}
+	if (len && text[len - 1] == '\n')
+		text[--len] = '\0';
+	if (len && text[len - 1] == '\r')
+		text[--len] = '\0';
+	if (!len || text[0] == '#')
+		return 0;
+	*what = parse_row(text, &row);
+	return *what ? -EBADMSG : append_row(list, &row);
+}
+
+static int read_rows(FILE *f, struct row_list *list, unsigned *line, const char **what)
+{
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t len;
+	int ret = 0;
+
+	while (!ret) {
+		errno = 0;
+		len = getline(&text, &size, f);
+		if (len < 0) {
+			/* At the end of the file getline() leaves errno alone. */
+			ret = feof(f) ? 0 : errno ? -errno : -EIO;
+			break;
+		}
+		++*line;
+		ret = take_line(list, text, (size_t)len, what);
+	}
+	free(text);
+	return ret;
+}
+
+static int move_to_arena(const struct row_list *list, struct arena *arena,
+			 const struct seek_row **rows)
+{
+	struct seek_row *copy;
+
+	if (list->n > SIZE_MAX / sizeof(*copy))
+		return -ENOMEM;
+	copy = arena_alloc(arena, list->n * sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, list->rows, list->n * sizeof(*copy));
+	*rows = copy;
+	return 0;
+}
+
+int seekload_read(const char *path, struct arena *arena, const struct seek_row **rows,
+		  size_t *n_rows, unsigned *line, const char **what)
+{
+	struct row_list list = { 0 };
+	FILE *f = fopen(path, "re");
+	int ret;
+
+	*line = 0;
+	*what = NULL;
+	if (!f)
+		return -errno;
+	ret = read_rows(f, &list, line, what);
+	fclose(f);
+	if (!ret && !list.n) {
+		*line = 0;
+		*what = "it holds no operations";
+		ret = -EBADMSG;
+	}
+	if (!ret)
+		ret = move_to_arena(&list, arena, rows);
+	if (!ret)
+		*n_rows = list.n;
+	free(list.rows);
+	return ret;
+}
