@@ -1,0 +1,65 @@
+/*
+ * Where operation n of a pass goes: a pure function of (plan, pass, n). Nothing is stored for each
+ * operation, so any thread can work out any of them; only -seek load brings a list.
+ */
+#ifndef XDD_IO_ACCESS_H
+#define XDD_IO_ACCESS_H
+
+#include <stdint.h>
+
+#include "xdd/base/counters.h"
+#include "xdd/base/random.h"
+#include "xdd/plan/plan.h"
+
+struct access_op {
+	uint64_t offset; /* bytes from the start of the target */
+	uint64_t size;	 /* bytes */
+	enum op_dir dir;
+};
+
+/* How the place of an operation is worked out: the pattern, and whether it has a range. access.c only. */
+enum access_place {
+	ACCESS_LINEAR,	    /* a constant step, no range: sequential, interleaved, none */
+	ACCESS_WRAPPED,	    /* sequential in a range */
+	ACCESS_INTERLEAVED, /* interleaved in a range */
+	ACCESS_RANDOM,
+	ACCESS_STAGGERED,
+	ACCESS_LOADED,
+};
+
+/* How the direction of an operation is worked out. access.c only. */
+enum access_turn {
+	ACCESS_FIXED,
+	ACCESS_EVEN,  /* the exact share of reads, evenly spread */
+	ACCESS_DRAWN, /* drawn at random */
+};
+
+/* The pattern of one target in one pass; const once access_init() returns, shared by its QThreads. */
+struct access {
+	const struct target_plan *target;
+	enum access_place place;
+	enum access_turn turn;
+	enum op_dir dir; /* of all operations, where it is fixed */
+	uint64_t base;	 /* bytes: start offset, target offset and pass offset together */
+	uint64_t req_bytes;
+	uint64_t last_op; /* number of the shorter operation, UINT64_MAX when there is none */
+	uint64_t last_bytes;
+	uint64_t slots;	 /* whole requests in the range; 0: unbounded */
+	uint64_t step;	 /* bytes between neighbours, where the pattern has a constant one */
+	uint64_t stride; /* slots between neighbours when interleaved in a range */
+	uint64_t round;	 /* slots / stride: operations of a round, some have one more */
+	uint64_t longer; /* slots % stride: rounds that have one more */
+	struct random_key location;
+	struct random_key direction;
+};
+
+/* `pass` counts from 1. */
+void access_init(struct access *a, const struct target_plan *target, uint64_t pass);
+
+/*
+ * Operation `n` (from 0, below the target's pass_ops). Works for any n at any time; QThreads call it
+ * for each operation, outside the timed window.
+ */
+void access_op(const struct access *a, uint64_t n, struct access_op *op);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * Seek lists as files: -seek save, with the histograms of -seek seekhist and disthist.
+ * (Reading one, -seek load, is part of building the plan: xdd/plan/seekload.h.)
+ *
+ * Format: doc/seek-files.md.
+ */
+#ifndef XDD_IO_SEEKFILE_H
+#define XDD_IO_SEEKFILE_H
+
+#include "xdd/plan/plan.h"
+
+/*
+ * Write the list of pass 1 of `target` to "<save file>.T<number>.txt", by way of a temporary file
+ * that is renamed into place, and append the histograms asked for; without a save file the histograms
+ * go to log_raw(). Locations are in blocks, with the start offset but without the target's and the
+ * pass's own offset, so that a loaded list can be moved by those. Returns 0 or -errno; `*path` (may
+ * be NULL) is then the file concerned, to be freed by the caller. Called by main before the run.
+ */
+int seekfile_save(const struct target_plan *target, char **path);
+
+#endif

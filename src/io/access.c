@@ -1,0 +1,203 @@
+/*
+ * Access patterns: where operation n of a pass goes, and which way. Called by QThreads for each
+ * operation, and by -seek save, which writes the list out.
+ */
+#include "xdd/io/access.h"
+
+#include <stdbool.h>
+
+typedef unsigned __int128 uint128;
+
+static void init_direction(struct access *a)
+{
+	a->turn = ACCESS_FIXED;
+	a->dir = DIR_NOOP;
+	switch (a->target->op) {
+	case OP_READ:
+		a->dir = DIR_READ;
+		break;
+	case OP_WRITE:
+		a->dir = DIR_WRITE;
+		break;
+	case OP_MIXED:
+		a->turn = a->target->ratio_random ? ACCESS_DRAWN : ACCESS_EVEN;
+		break;
+	case OP_NOOP:
+	case OP_UNSET:
+		break;
+	}
+}
+
+static void init_interleave(struct access *a)
+{
+	uint64_t factor = a->target->seek.interleave;
+
+	if (!a->slots) {
+		a->place = ACCESS_LINEAR;
+		a->step = factor * a->req_bytes;
+		return;
+	}
+	a->place = ACCESS_INTERLEAVED;
+	a->stride = factor ? factor : 1;
+	a->round = a->slots / a->stride;
+	a->longer = a->slots % a->stride;
+}
+
+static void init_place(struct access *a)
+{
+	switch (a->target->seek.pattern) {
+	case SEEK_SEQUENTIAL:
+		a->place = a->slots ? ACCESS_WRAPPED : ACCESS_LINEAR;
+		a->step = a->req_bytes;
+		break;
+	case SEEK_RANDOM:
+		a->place = ACCESS_RANDOM;
+		if (!a->slots)
+			a->slots = 1;
+		break;
+	case SEEK_STAGGER:
+		a->place = ACCESS_STAGGERED;
+		break;
+	case SEEK_INTERLEAVE:
+		init_interleave(a);
+		break;
+	case SEEK_NONE:
+		a->place = ACCESS_LINEAR;
+		a->step = 0;
+		break;
+	case SEEK_LOAD:
+		a->place = ACCESS_LOADED;
+		/* The rows have the start offset in them already. */
+		a->base -= a->target->start_offset_blocks * a->target->block_size;
+		break;
+	}
+}
+
+void access_init(struct access *a, const struct target_plan *target, uint64_t pass)
+{
+	*a = (struct access){
+		.target = target,
+		.base = target->start_bytes + (pass - 1) * target->pass_offset_bytes,
+		.req_bytes = target->req_bytes,
+		.last_op = UINT64_MAX,
+		.last_bytes = target->last_op_bytes,
+	};
+	if (target->pass_ops != PLAN_UNLIMITED && target->last_op_bytes &&
+	    target->last_op_bytes != target->req_bytes)
+		a->last_op = target->pass_ops - 1;
+
+	/* A range smaller than a request still has one place: its start. */
+	if (target->range_bytes) {
+		a->slots = target->range_bytes / target->req_bytes;
+		if (!a->slots)
+			a->slots = 1;
+	}
+	a->location = (struct random_key){
+		.seed = target->seek.seed,
+		.pass = target->randomize ? (uint32_t)pass : 1,
+		.target = (uint16_t)target->number,
+		.stream = RANDOM_STREAM_LOCATION,
+	};
+	a->direction = a->location;
+	a->direction.stream = RANDOM_STREAM_DIRECTION;
+
+	init_direction(a);
+	init_place(a);
+}
+
+/*
+ * Slots 0, k, 2k, ..., then 1, k+1, ..., and so on up to k-1, which visits each slot once. The first
+ * slots % k of these rounds are one operation longer than the others.
+ */
+static uint64_t interleaved_slot(const struct access *a, uint64_t n)
+{
+	uint64_t i = n % a->slots;
+	uint64_t in_longer = a->longer * (a->round + 1);
+
+	if (i < in_longer)
+		return i / (a->round + 1) + i % (a->round + 1) * a->stride;
+	i -= in_longer;
+	return a->longer + i / a->round + i % a->round * a->stride;
+}
+
+/* The whole block at or below n / pass_ops of the range. */
+static uint64_t staggered_offset(const struct target_plan *t, uint64_t n)
+{
+	uint64_t range_blocks = t->range_bytes / t->block_size;
+
+	return (uint64_t)((uint128)n * range_blocks / t->pass_ops) * t->block_size;
+}
+
+/*
+ * Whether operation n reads, for a share p of reads: whether floor(p * n) exceeds floor(p * (n - 1)),
+ * which is so when the fraction of p * n is less than p. Only that fraction matters, so n may be taken
+ * modulo the denominator of p, and the product fits 64 bits for any n. Before operation 0 the floor
+ * counts as -1 if p is a half or more, as 0 otherwise.
+ */
+static bool reads_evenly(uint32_t ratio, uint64_t n)
+{
+	if (n == 0)
+		return ratio >= PLAN_RATIO_ONE / 2;
+	return n % PLAN_RATIO_ONE * ratio % PLAN_RATIO_ONE < ratio;
+}
+
+static enum op_dir direction_of(const struct access *a, uint64_t n)
+{
+	bool reads;
+
+	switch (a->turn) {
+	case ACCESS_EVEN:
+		reads = reads_evenly(a->target->read_ratio, n);
+		break;
+	case ACCESS_DRAWN:
+		reads = random_below(&a->direction, n, PLAN_RATIO_ONE) < a->target->read_ratio;
+		break;
+	case ACCESS_FIXED:
+	default:
+		return a->dir;
+	}
+	return reads ? DIR_READ : DIR_WRITE;
+}
+
+static void loaded_op(const struct access *a, uint64_t n, struct access_op *op)
+{
+	const struct target_plan *t = a->target;
+	/* A pass longer than the list starts it over. */
+	const struct seek_row *row = &t->rows[n < t->n_rows ? n : n % t->n_rows];
+
+	op->offset = a->base + row->block * t->block_size;
+	op->size = row->blocks * t->block_size;
+	if (n == a->last_op && a->last_bytes < op->size)
+		op->size = a->last_bytes;
+	op->dir = row->op == 'r' ? DIR_READ : row->op == 'w' ? DIR_WRITE : DIR_NOOP;
+}
+
+void access_op(const struct access *a, uint64_t n, struct access_op *op)
+{
+	uint64_t place = 0;
+
+	switch (a->place) {
+	case ACCESS_LINEAR:
+		place = n * a->step;
+		break;
+	case ACCESS_WRAPPED:
+		/* Mostly the pass ends before its range does: spare the division. */
+		place = (n < a->slots ? n : n % a->slots) * a->step;
+		break;
+	case ACCESS_INTERLEAVED:
+		place = interleaved_slot(a, n) * a->req_bytes;
+		break;
+	case ACCESS_RANDOM:
+		place = random_below(&a->location, n, a->slots) * a->req_bytes;
+		break;
+	case ACCESS_STAGGERED:
+		place = staggered_offset(a->target, n);
+		break;
+	case ACCESS_LOADED:
+		loaded_op(a, n, op);
+		return;
+	}
+	op->offset = a->base + place;
+	op->size = n == a->last_op ? a->last_bytes : a->req_bytes;
+	op->dir = direction_of(a, n);
+}
