@@ -1,0 +1,175 @@
+/*
+ * What the modules of a run share. Private to src/run.
+ */
+#ifndef XDD_RUN_INTERNAL_H
+#define XDD_RUN_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xdd/base/barrier.h"
+#include "xdd/base/clock.h"
+#include "xdd/base/counters.h"
+#include "xdd/base/stop.h"
+#include "xdd/io/access.h"
+#include "xdd/io/buffer.h"
+#include "xdd/io/engine.h"
+#include "xdd/io/target_file.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/report.h"
+
+struct run;
+struct target;
+
+/* A thread that issues operations. Number 0 is the target thread: it opens the target as well. */
+struct qthread {
+	/* owned by this QThread, read by anyone */
+	struct counters counters;
+
+	/* const after creation */
+	struct target *target;
+	uint32_t number;
+
+	/* owned by the thread that created it */
+	pthread_t thread;
+	bool started;
+
+	/* owned by this QThread */
+	void *ctx; /* of the engine */
+	struct io_buffer buffer;
+
+	/* written by this QThread before it leaves the pass, read by the last to leave */
+	struct cpu_time cpu;
+};
+
+struct target {
+	/* atomic: QThreads take operation numbers from here; alone on its cache line */
+	_Atomic uint64_t next_op __attribute__((aligned(128)));
+
+	/* atomic: operations that failed in this pass */
+	_Atomic uint64_t errors __attribute__((aligned(128)));
+
+	/* atomic: QThreads that have not left the pass */
+	_Atomic uint32_t active;
+
+	/* atomic: this pass of this target is to end early (-maxerrors) */
+	_Atomic bool pass_over;
+
+	/* atomic: completion time of operation 0 of the pass */
+	_Atomic uint64_t first_op_ns;
+
+	/* const after target_open() */
+	struct run *run;
+	const struct target_plan *plan;
+	const struct engine *engine;
+	struct target_file file;
+	struct qthread *qthreads;
+
+	/* const during a pass; set by the last QThread to leave the one before, at rest */
+	struct access access;
+	uint64_t pass;
+	uint64_t shift_ns; /* delays so far that no rate is to count */
+
+	/* with -nobarrier the QThreads of the target meet here, instead of all at run->start */
+	struct barrier start;
+
+	/* written by the last QThread to leave a pass, with -nobarrier: there is another pass */
+	bool more;
+};
+
+/* What one QThread did in a pass. */
+struct queue_result {
+	struct tally tally;
+	struct cpu_time cpu;
+};
+
+/* What a target did in a pass; goes from its last QThread to the results manager, which frees it. */
+struct pass_result {
+	struct pass_result *next;
+	uint32_t target;
+	uint64_t pass;
+	uint64_t shift_ns;
+	uint64_t first_op_ns;
+	struct tally tally;
+	struct cpu_time cpu;
+	bool partial;
+	uint32_t n_queues; /* 0 without -qthreadinfo */
+	struct queue_result queues[];
+};
+
+/* The way from the QThreads to the results manager. */
+struct results_queue {
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* on the monotonic clock */
+
+	/* guarded by lock */
+	struct pass_result *first;
+	struct pass_result **tail;
+	uint32_t alive; /* QThreads that may still deliver */
+};
+
+struct run {
+	/* const after creation */
+	const struct plan *plan;
+	struct report *report;
+	struct target *targets;
+	uint32_t n_qthreads;
+
+	struct stop stop;
+
+	/* all QThreads and the results manager meet here: once ready, then before each pass */
+	struct barrier start;
+
+	struct results_queue results;
+
+	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */
+	_Atomic uint64_t end_ns;
+
+	/* atomic: operations that failed, in all */
+	_Atomic uint64_t errors;
+
+	/* written by the results manager before it joins run->start, read by QThreads behind it */
+	bool more;
+
+	/* written by the results manager before it ends, read after joining it */
+	bool stuck;
+};
+
+/* target.c */
+int target_open(struct target *t);
+void target_close(struct target *t, bool discard);
+void target_begin_pass(struct target *t, uint64_t pass);
+void target_end_pass(struct target *t);
+struct pass_result *target_snapshot(const struct target *t);
+
+/* qthread.c: the thread function; `arg` is the struct qthread. */
+void *qthread_main(void *arg);
+
+/* results.c: the results manager's thread function; `arg` is the struct run. */
+void *results_main(void *arg);
+int results_init(struct results_queue *q, uint32_t alive);
+void results_destroy(struct results_queue *q);
+void results_put(struct results_queue *q, struct pass_result *r);
+void results_qthread_gone(struct results_queue *q);
+void results_wake(struct results_queue *q);
+
+/* run.c: end the run; the first reason wins. Returns true for the first. Any thread. */
+bool run_stop(struct run *run, enum stop_reason reason, int detail);
+
+/* errors.c: report an operation that failed, count it, and end what is to end because of it. */
+void io_error(struct qthread *q, uint64_t op, const struct io_request *req);
+void io_error_summary(const struct run *run);
+
+/* signals.c: take the signals that end a run, and hand them to run_stop(). */
+struct signals {
+	pthread_t thread;
+	struct run *run;
+	bool started;
+};
+
+int signals_start(struct signals *s, struct run *run);
+void signals_end(struct signals *s);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * The entry of the program under all its names: xdd, xdd.Linux, timeserver, gettime.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/log.h"
+#include "xdd/io/seekfile.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/report.h"
+#include "xdd/run/run.h"
+
+static enum xdd_status save_seeks(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		char *path = NULL;
+		int err = seekfile_save(&plan->targets[i], &path);
+
+		if (err)
+			log_error("-seek save %s: %s",
+				  path ? path : plan->targets[i].seek.save_file, strerror(-err));
+		free(path);
+		if (err)
+			return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
+/* -dryrun: all that is known about the run, on standard output, and nothing opened. */
+static enum xdd_status dry_run(const struct plan *plan)
+{
+	struct plan look = *plan;
+	struct report *report;
+	enum xdd_status status;
+
+	look.verbose = true;
+	look.output_file = NULL;
+	look.csv_file = NULL;
+	look.combined_file = NULL;
+	status = report_open(&look, &report);
+	if (status)
+		return status;
+	report_line(report, "Dry run: nothing was opened, created or changed.");
+	return report_close(report);
+}
+
+static enum xdd_status do_run(const struct plan *plan)
+{
+	struct report *report = NULL;
+	enum xdd_status status, closed;
+	bool stuck = false;
+	int err = plan->errout_file ? log_open(plan->errout_file) : 0;
+
+	if (err) {
+		log_error("-errout %s: %s", plan->errout_file, strerror(-err));
+		return XDD_BAD_ARGUMENT;
+	}
+	status = report_open(plan, &report);
+	if (!status)
+		status = save_seeks(plan);
+	if (!status)
+		status = run_execute(plan, report, &stuck);
+	closed = report_close(report);
+	if (!status)
+		status = closed;
+	if (stuck)
+		_exit((int)status);
+	return status;
+}
+
+static enum xdd_status xdd_main(int argc, char **argv)
+{
+	struct plan *plan;
+	enum xdd_status status = plan_build(argc, argv, &plan);
+
+	if (status || !plan)
+		return status;
+	status = report_check(plan);
+	if (!status)
+		status = run_check(plan);
+	if (!status)
+		status = plan->dry_run ? dry_run(plan) : do_run(plan);
+	plan_free(plan);
+	return status;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 0 ? base_name(argv[0]) : "xdd";
+	enum xdd_status status;
+
+	/* A reader that goes away is an error of a write, to be reported, not a reason to die. */
+	signal(SIGPIPE, SIG_IGN);
+	if (strcmp(name, "timeserver") == 0 || strcmp(name, "gettime") == 0) {
+		fprintf(stderr, "%s: not built yet\n", name);
+		return XDD_INIT_FAILED;
+	}
+	if (argc > 1 && (strcmp(argv[1], "timeserver") == 0 || strcmp(argv[1], "gettime") == 0)) {
+		fprintf(stderr, "xdd %s: not built yet\n", argv[1]);
+		return XDD_INIT_FAILED;
+	}
+	status = xdd_main(argc, argv);
+	if (fflush(stdout) != 0 && status == XDD_OK) {
+		log_error("standard output: %s", strerror(errno));
+		status = XDD_IO_ERROR;
+	}
+	return (int)status;
+}

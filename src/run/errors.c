@@ -1,0 +1,55 @@
+/*
+ * Operations that fail: one line each up to -maxerrorstoprint, and what -maxerrors and -stoponerror
+ * make of them. Called by QThreads, outside the timed window.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/run/internal.h"
+
+static const char *dir_name(enum op_dir dir)
+{
+	return dir == DIR_READ ? "read" : dir == DIR_WRITE ? "write" : "noop";
+}
+
+static void print_error(const struct qthread *q, uint64_t op, const struct io_request *req)
+{
+	const struct target *t = q->target;
+
+	log_error("I/O ERROR on Target %u Worker Thread %u: %s of %" PRIu64
+		  " bytes at offset %" PRIu64 " of %s, operation %" PRIu64 " of pass %" PRIu64
+		  ": %s after %" PRIu64 " bytes",
+		  t->plan->number, q->number, dir_name(req->dir), req->size, req->offset,
+		  t->plan->path, op, t->pass,
+		  req->error == -ENODATA ? "END-OF-FILE" : strerror(-req->error), req->done);
+}
+
+void io_error(struct qthread *q, uint64_t op, const struct io_request *req)
+{
+	struct target *t = q->target;
+	const struct plan *plan = t->run->plan;
+	uint64_t total = atomic_fetch_add(&t->run->errors, 1) + 1;
+	uint64_t in_pass = atomic_fetch_add(&t->errors, 1) + 1;
+
+	if (total <= plan->max_errors_to_print)
+		print_error(q, op, req);
+	if (plan->stop_on_error)
+		run_stop(t->run, STOP_ERROR, -req->error);
+	if (plan->max_errors && in_pass >= plan->max_errors &&
+	    !atomic_exchange(&t->pass_over, true))
+		log_error("target %u, %s: pass %" PRIu64 " ends: %" PRIu64
+			  " operations have failed (-maxerrors)",
+			  t->plan->number, t->plan->path, t->pass, in_pass);
+}
+
+void io_error_summary(const struct run *run)
+{
+	uint64_t total = atomic_load(&run->errors);
+
+	if (total > run->plan->max_errors_to_print)
+		log_error("%" PRIu64 " operations failed in all; the first %" PRIu64
+			  " are shown (-maxerrorstoprint)",
+			  total, run->plan->max_errors_to_print);
+}

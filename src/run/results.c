@@ -1,0 +1,415 @@
+/*
+ * The results manager: a thread that takes finished passes from the targets, writes their lines, keeps
+ * the sums, and lets the next pass begin. It sees pass_result values only; when the run stops it waits
+ * a bounded time for what is outstanding and reports without what never comes.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+#include "xdd/run/internal.h"
+
+/* How long operations that are outstanding when the run stops may take before it ends without them. */
+#define GRACE_NS (3 * UNITS_NS_PER_SEC)
+
+/* Sums over the passes of one target. */
+struct target_sum {
+	struct tally tally;
+	struct cpu_time cpu;
+	uint64_t elapsed_ns;
+	uint64_t first_op_ns;
+	uint64_t passes;
+	bool partial;
+};
+
+/* The stretch of time in which any target was transferring; delays are shifted out. */
+struct window {
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
+struct manager {
+	struct run *run;
+	const struct plan *plan;
+	struct report *report;
+	struct target_sum *sums;
+	struct window window;
+	uint64_t combined_ns; /* windows of the passes that are over */
+	uint64_t passes;
+	uint64_t grace_end_ns;
+	uint64_t processors;
+	struct cpu_time cpu_start;
+	bool header_done;
+};
+
+int results_init(struct results_queue *q, uint32_t alive)
+{
+	pthread_condattr_t attr;
+	int err = pthread_mutex_init(&q->lock, NULL);
+
+	if (err)
+		return -err;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	err = pthread_cond_init(&q->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	if (err) {
+		pthread_mutex_destroy(&q->lock);
+		return -err;
+	}
+	q->first = NULL;
+	q->tail = &q->first;
+	q->alive = alive;
+	return 0;
+}
+
+void results_destroy(struct results_queue *q)
+{
+	while (q->first) {
+		struct pass_result *r = q->first;
+
+		q->first = r->next;
+		free(r);
+	}
+	pthread_cond_destroy(&q->changed);
+	pthread_mutex_destroy(&q->lock);
+}
+
+void results_put(struct results_queue *q, struct pass_result *r)
+{
+	pthread_mutex_lock(&q->lock);
+	*q->tail = r;
+	q->tail = &r->next;
+	pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void results_qthread_gone(struct results_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	if (--q->alive == 0)
+		pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void results_wake(struct results_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
+/* The next result, or NULL when no more will come: all QThreads are gone, or the grace is over. */
+static struct pass_result *take(struct manager *m)
+{
+	struct results_queue *q = &m->run->results;
+	struct pass_result *r;
+
+	pthread_mutex_lock(&q->lock);
+	while (!q->first && q->alive) {
+		struct timespec ts;
+
+		if (!stop_requested(&m->run->stop)) {
+			pthread_cond_wait(&q->changed, &q->lock);
+			continue;
+		}
+		if (!m->grace_end_ns)
+			m->grace_end_ns = clock_now_ns() + GRACE_NS;
+		ts.tv_sec = (time_t)(m->grace_end_ns / UNITS_NS_PER_SEC);
+		ts.tv_nsec = (long)(m->grace_end_ns % UNITS_NS_PER_SEC);
+		if (pthread_cond_timedwait(&q->changed, &q->lock, &ts) == ETIMEDOUT)
+			break;
+	}
+	r = q->first;
+	if (r) {
+		q->first = r->next;
+		if (!q->first)
+			q->tail = &q->first;
+	}
+	pthread_mutex_unlock(&q->lock);
+	return r;
+}
+
+static uint64_t tally_elapsed_ns(const struct tally *t)
+{
+	return t->last_done_ns > t->first_issue_ns ? t->last_done_ns - t->first_issue_ns : 0;
+}
+
+static void write_result(struct manager *m, struct result *result)
+{
+	if (!m->header_done) {
+		report_header(m->report);
+		m->header_done = true;
+	}
+	result->processors = m->processors;
+	report_result(m->report, result);
+}
+
+static struct result target_result(const struct target_plan *t, enum result_what what)
+{
+	return (struct result){
+		.what = what,
+		.target = t->number,
+		.queue = t->queue_depth,
+		.op = t->op,
+		.req_bytes = t->req_bytes,
+		.block_size = t->block_size,
+	};
+}
+
+static void write_pass(struct manager *m, const struct pass_result *r)
+{
+	const struct target_plan *t = &m->plan->targets[r->target];
+	struct result result;
+
+	for (uint32_t i = 0; i < r->n_queues; i++) {
+		result = target_result(t, RESULT_QUEUE_PASS);
+		result.pass = r->pass;
+		result.queue = i;
+		result.tally = r->queues[i].tally;
+		result.elapsed_ns = tally_elapsed_ns(&result.tally);
+		result.cpu = r->queues[i].cpu;
+		result.partial = r->partial;
+		write_result(m, &result);
+	}
+	if (!m->plan->verbose)
+		return;
+	result = target_result(t, RESULT_TARGET_PASS);
+	result.pass = r->pass;
+	result.tally = r->tally;
+	result.elapsed_ns = tally_elapsed_ns(&r->tally);
+	result.first_op_ns = r->first_op_ns;
+	result.cpu = r->cpu;
+	result.partial = r->partial;
+	write_result(m, &result);
+}
+
+static void add_pass(struct manager *m, const struct pass_result *r)
+{
+	struct target_sum *sum = &m->sums[r->target];
+
+	if (!sum->passes)
+		sum->first_op_ns = r->first_op_ns;
+	sum->passes++;
+	tally_add(&sum->tally, &r->tally);
+	sum->elapsed_ns += tally_elapsed_ns(&r->tally);
+	sum->cpu.user_ns += r->cpu.user_ns;
+	sum->cpu.sys_ns += r->cpu.sys_ns;
+	sum->partial |= r->partial;
+	if (sum->passes > m->passes)
+		m->passes = sum->passes;
+	if (r->tally.last_done_ns) {
+		uint64_t first = r->tally.first_issue_ns - r->shift_ns;
+		uint64_t last = r->tally.last_done_ns - r->shift_ns;
+
+		if (first < m->window.first_ns)
+			m->window.first_ns = first;
+		if (last > m->window.last_ns)
+			m->window.last_ns = last;
+	}
+}
+
+static void close_window(struct manager *m)
+{
+	if (m->window.last_ns > m->window.first_ns)
+		m->combined_ns += m->window.last_ns - m->window.first_ns;
+	m->window = (struct window){ .first_ns = UINT64_MAX };
+}
+
+static void take_in(struct manager *m, struct pass_result *r)
+{
+	/* A target that had not begun when the run stopped has nothing to say. */
+	if (!r->partial || tally_ops(&r->tally) || r->tally.errors || r->tally.outstanding) {
+		write_pass(m, r);
+		add_pass(m, r);
+	}
+	free(r);
+}
+
+/* Results of one pass, which come in any order, in the order of the targets. False: the run stopped. */
+static bool collect_pass(struct manager *m, struct pass_result **slots)
+{
+	size_t got = 0;
+
+	while (got < m->plan->n_targets) {
+		struct pass_result *r = take(m);
+
+		if (!r)
+			break;
+		slots[r->target] = r;
+		got++;
+	}
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		if (slots[i])
+			take_in(m, slots[i]);
+		slots[i] = NULL;
+	}
+	close_window(m);
+	return got == m->plan->n_targets;
+}
+
+/* Passes one after the other, all targets together. */
+static void manage_passes(struct manager *m, struct pass_result **slots)
+{
+	struct run *run = m->run;
+
+	for (uint64_t pass = 1; collect_pass(m, slots); pass++) {
+		uint64_t end = atomic_load(&run->end_ns), until;
+
+		run->more = pass < m->plan->passes && clock_now_ns() < end;
+		if (run->more && m->plan->pass_delay_ns) {
+			if (m->plan->verbose)
+				report_line(m->report, "Starting Pass Delay of %f seconds...",
+					    (double)m->plan->pass_delay_ns / 1e9);
+			until = clock_now_ns() + m->plan->pass_delay_ns;
+			if (stop_sleep_until(&run->stop, until < end ? until : end))
+				return;
+			run->more = until < end;
+		}
+		if (barrier_wait(&run->start, NULL) < 0 || !run->more)
+			return;
+	}
+}
+
+/* With -nobarrier the targets go through their passes by themselves. */
+static void manage_stream(struct manager *m)
+{
+	struct pass_result *r;
+
+	while ((r = take(m)))
+		take_in(m, r);
+	close_window(m);
+}
+
+/* What targets did in a pass that they will not finish. */
+static void take_unfinished(struct manager *m, bool stuck)
+{
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		const struct target *t = &m->run->targets[i];
+		struct pass_result *r = atomic_load(&t->active) ? target_snapshot(t) : NULL;
+
+		if (!r)
+			continue;
+		if (stuck && r->tally.outstanding)
+			log_error("target %u, %s: %" PRIu64 " operations are still outstanding",
+				  r->target, t->plan->path, r->tally.outstanding);
+		take_in(m, r);
+	}
+}
+
+/* What is left when the run is over or has stopped: late results, and passes that never end. */
+static void manage_rest(struct manager *m)
+{
+	struct run *run = m->run;
+	struct pass_result *r;
+	uint32_t alive;
+
+	while ((r = take(m)))
+		take_in(m, r);
+	pthread_mutex_lock(&run->results.lock);
+	alive = run->results.alive;
+	pthread_mutex_unlock(&run->results.lock);
+	if (alive) {
+		run->stuck = true;
+		log_error(
+			"%u QThreads did not come back within %llu s of the end and are left behind",
+			alive, GRACE_NS / UNITS_NS_PER_SEC);
+	}
+	if (stop_requested(&run->stop))
+		take_unfinished(m, alive != 0);
+	close_window(m);
+}
+
+static void write_averages(struct manager *m)
+{
+	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
+		const struct target_sum *sum = &m->sums[i];
+		struct result result = target_result(&m->plan->targets[i], RESULT_TARGET_AVERAGE);
+
+		if (!sum->passes)
+			continue;
+		result.pass = sum->passes;
+		result.tally = sum->tally;
+		result.elapsed_ns = sum->elapsed_ns;
+		result.first_op_ns = sum->first_op_ns;
+		result.cpu = sum->cpu;
+		result.partial = sum->partial;
+		write_result(m, &result);
+	}
+}
+
+static void write_combined(struct manager *m)
+{
+	struct result result = target_result(&m->plan->targets[0], RESULT_COMBINED);
+	struct cpu_time now;
+
+	result.pass = m->passes;
+	result.target = m->plan->n_targets;
+	result.queue = 0;
+	result.elapsed_ns = m->combined_ns;
+	result.first_op_ns = m->sums[0].first_op_ns;
+	tally_clear(&result.tally);
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		const struct target_plan *t = &m->plan->targets[i];
+
+		tally_add(&result.tally, &m->sums[i].tally);
+		result.queue += t->queue_depth;
+		result.partial |= m->sums[i].partial;
+		if (t->op != result.op)
+			result.op = OP_MIXED;
+	}
+	clock_process_cpu(&now);
+	result.cpu.user_ns = now.user_ns - m->cpu_start.user_ns;
+	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;
+	write_result(m, &result);
+}
+
+static void write_end(struct manager *m)
+{
+	enum stop_reason why = stop_why(&m->run->stop);
+
+	if (m->passes) {
+		write_averages(m);
+		write_combined(m);
+	}
+	report_trailer(m->report, why == STOP_SIGNAL ? REPORT_END_CANCELED :
+				  why != STOP_NONE || atomic_load(&m->run->errors) ?
+						       REPORT_END_ERRORS :
+						       REPORT_END_NORMAL);
+}
+
+void *results_main(void *arg)
+{
+	struct run *run = arg;
+	struct manager m = { .run = run,
+			     .plan = run->plan,
+			     .report = run->report,
+			     .window = { .first_ns = UINT64_MAX } };
+	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
+	if ((!slots || !m.sums) && run_stop(run, STOP_START, ENOMEM))
+		log_error("%s", strerror(ENOMEM));
+	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++)
+		tally_clear(&m.sums[i].tally);
+	m.processors = run->plan->percent_cpu == PERCENT_CPU_RELATIVE && cpus > 0 ? (uint64_t)cpus :
+										    1;
+	run->more = true;
+	clock_process_cpu(&m.cpu_start);
+	if (barrier_wait(&run->start, NULL) >= 0) {
+		if (run->plan->no_barrier)
+			manage_stream(&m);
+		else
+			manage_passes(&m, slots);
+	}
+	manage_rest(&m);
+	write_end(&m);
+	free(m.sums);
+	free(slots);
+	return NULL;
+}

@@ -1,0 +1,181 @@
+/*
+ * A run as a whole: makes the threads, waits for them, and says how it ended. Called by main.
+ */
+#include "xdd/run/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/run/internal.h"
+#include "xdd/run/thread.h"
+
+enum xdd_status run_check(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		const char *why = NULL;
+		int err = target_file_check(t, &why);
+
+		if (err) {
+			log_error("target %u, %s: %s", t->number, t->path,
+				  why ? why : strerror(-err));
+			return XDD_TARGET_FAILED;
+		}
+	}
+	return XDD_OK;
+}
+
+bool run_stop(struct run *run, enum stop_reason reason, int detail)
+{
+	bool first = stop_request(&run->stop, reason, detail);
+
+	results_wake(&run->results);
+	return first;
+}
+
+static int init_target(struct run *run, struct target *t, const struct target_plan *plan)
+{
+	size_t size = plan->queue_depth * sizeof(*t->qthreads);
+
+	t->run = run;
+	t->plan = plan;
+	t->file.fd = -1;
+	t->qthreads = aligned_alloc(_Alignof(struct qthread), size);
+	if (!t->qthreads)
+		return -ENOMEM;
+	memset(t->qthreads, 0, size);
+	for (uint64_t i = 0; i < plan->queue_depth; i++) {
+		t->qthreads[i].target = t;
+		t->qthreads[i].number = (uint32_t)i;
+	}
+	barrier_init(&t->start, (uint32_t)plan->queue_depth);
+	return stop_register(&run->stop, &t->start);
+}
+
+static int init_run(struct run *run, const struct plan *plan, struct report *report)
+{
+	size_t size = plan->n_targets * sizeof(*run->targets);
+	int err = 0;
+
+	run->plan = plan;
+	run->report = report;
+	atomic_store(&run->end_ns, UINT64_MAX);
+	stop_init(&run->stop);
+	for (size_t i = 0; i < plan->n_targets; i++)
+		run->n_qthreads += (uint32_t)plan->targets[i].queue_depth;
+	barrier_init(&run->start, run->n_qthreads + 1);
+	run->targets = aligned_alloc(_Alignof(struct target), size);
+	if (!run->targets)
+		return -ENOMEM;
+	memset(run->targets, 0, size);
+	for (size_t i = 0; i < plan->n_targets && !err; i++)
+		err = init_target(run, &run->targets[i], &plan->targets[i]);
+	if (!err)
+		err = stop_register(&run->stop, &run->start);
+	return err ? err : results_init(&run->results, run->n_qthreads);
+}
+
+static void free_run(struct run *run)
+{
+	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++)
+		free(run->targets[i].qthreads);
+	free(run->targets);
+	stop_destroy(&run->stop);
+}
+
+static void start_targets(struct run *run)
+{
+	for (size_t i = 0; i < run->plan->n_targets; i++) {
+		struct qthread *q = &run->targets[i].qthreads[0];
+		int err = thread_start(&q->thread, qthread_main, q);
+
+		if (!err) {
+			q->started = true;
+			continue;
+		}
+		if (run_stop(run, STOP_START, -err))
+			log_error("target %zu, %s: its thread cannot be started: %s", i,
+				  run->plan->targets[i].path, strerror(-err));
+		for (; i < run->plan->n_targets; i++) {
+			for (uint64_t k = 0; k < run->plan->targets[i].queue_depth; k++)
+				results_qthread_gone(&run->results);
+		}
+	}
+}
+
+/* The target threads first: they may still be starting their QThreads. */
+static void join_all(struct run *run)
+{
+	for (size_t i = 0; i < run->plan->n_targets; i++) {
+		struct target *t = &run->targets[i];
+
+		for (uint64_t k = 0; k < t->plan->queue_depth; k++) {
+			if (t->qthreads[k].started)
+				pthread_join(t->qthreads[k].thread, NULL);
+		}
+	}
+}
+
+static enum xdd_status how_it_ended(const struct run *run)
+{
+	switch (stop_why(&run->stop)) {
+	case STOP_START:
+		return XDD_TARGET_FAILED;
+	case STOP_SIGNAL:
+		return XDD_CANCELED;
+	case STOP_ERROR:
+	case STOP_NONE:
+		break;
+	}
+	return atomic_load(&run->errors) ? XDD_IO_ERROR : XDD_OK;
+}
+
+/* All threads of a run that could be set up; returns when the results are written. */
+static int drive(struct run *run)
+{
+	pthread_t manager;
+	int err = thread_start(&manager, results_main, run);
+
+	if (err)
+		return err;
+	start_targets(run);
+	pthread_join(manager, NULL);
+	return 0;
+}
+
+enum xdd_status run_execute(const struct plan *plan, struct report *report, bool *stuck)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	struct signals signals = { 0 };
+	enum xdd_status status;
+	bool discard;
+	int err = run ? init_run(run, plan, report) : -ENOMEM;
+
+	if (!err)
+		err = signals_start(&signals, run);
+	if (!err)
+		err = drive(run);
+	signals_end(&signals);
+	if (err) {
+		log_error("the run cannot be set up: %s", strerror(-err));
+		return XDD_INIT_FAILED;
+	}
+	io_error_summary(run);
+	status = how_it_ended(run);
+	/* Threads that are stuck still use all of this; it goes with the process. */
+	*stuck = run->stuck;
+	if (*stuck)
+		return status;
+	join_all(run);
+	discard = stop_why(&run->stop) == STOP_START;
+	for (size_t i = 0; i < plan->n_targets; i++)
+		target_close(&run->targets[i], discard);
+	if (status == XDD_OK && atomic_load(&run->errors))
+		status = XDD_IO_ERROR;
+	results_destroy(&run->results);
+	free_run(run);
+	free(run);
+	return status;
+}

@@ -1,0 +1,74 @@
+/*
+ * SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. One thread
+ * waits for them; all others have them blocked. Used by run_execute().
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/log.h"
+#include "xdd/run/internal.h"
+
+/* Private to this module: tells the thread to go. */
+#define SIGNALS_QUIT SIGRTMIN
+
+static void signals_set(sigset_t *set)
+{
+	struct sigaction old;
+
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGNALS_QUIT);
+	/* nohup has it ignored, and means it. */
+	if (sigaction(SIGHUP, NULL, &old) != 0 || old.sa_handler != SIG_IGN)
+		sigaddset(set, SIGHUP);
+}
+
+static void *signals_main(void *arg)
+{
+	struct signals *s = arg;
+	bool stopping = false;
+	sigset_t set;
+
+	signals_set(&set);
+	for (;;) {
+		int sig = sigwaitinfo(&set, NULL);
+
+		if (sig < 0)
+			continue;
+		if (sig == SIGNALS_QUIT)
+			return NULL;
+		if (stopping)
+			_exit(XDD_CANCELED);
+		stopping = true;
+		log_notice(
+			"signal %d, SIG%s: no further operations are issued; once more ends at once",
+			sig, sigabbrev_np(sig));
+		run_stop(s->run, STOP_SIGNAL, sig);
+	}
+}
+
+int signals_start(struct signals *s, struct run *run)
+{
+	sigset_t set;
+	int err;
+
+	s->run = run;
+	signals_set(&set);
+	err = pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (!err)
+		err = pthread_create(&s->thread, NULL, signals_main, s);
+	s->started = !err;
+	return -err;
+}
+
+void signals_end(struct signals *s)
+{
+	if (!s->started)
+		return;
+	pthread_kill(s->thread, SIGNALS_QUIT);
+	pthread_join(s->thread, NULL);
+	s->started = false;
+}

@@ -1,0 +1,117 @@
+/*
+ * A target during a run: opening, the turn from one pass to the next, and what a pass amounts to.
+ *
+ * The target thread (QThread 0) opens; the last QThread to leave a pass, whichever it is, ends it and
+ * sets up the next while all others of the target wait at the barrier.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/run/internal.h"
+
+int target_open(struct target *t)
+{
+	const char *why = NULL;
+	int err;
+
+	t->engine = engine_find(t->plan->kind == TARGET_NULL ? "null" : "psync");
+	err = target_file_open(&t->file, t->plan, &why);
+	if (err && run_stop(t->run, STOP_START, -err))
+		log_error("target %u, %s: %s", t->plan->number, t->plan->path,
+			  why ? why : strerror(-err));
+	return err;
+}
+
+void target_close(struct target *t, bool discard)
+{
+	int err = target_file_close(&t->file, t->plan, discard);
+
+	if (err) {
+		log_error("target %u, %s: closing it: %s", t->plan->number, t->plan->path,
+			  strerror(-err));
+		atomic_fetch_add(&t->run->errors, 1);
+	}
+}
+
+void target_begin_pass(struct target *t, uint64_t pass)
+{
+	const struct plan *plan = t->run->plan;
+
+	t->pass = pass;
+	t->shift_ns = t->plan->delay_ns;
+	if (plan->no_barrier)
+		t->shift_ns = pass * t->plan->delay_ns + (pass - 1) * plan->pass_delay_ns;
+	access_init(&t->access, t->plan, pass);
+	for (uint64_t i = 0; i < t->plan->queue_depth; i++)
+		counters_reset(&t->qthreads[i].counters);
+	atomic_store(&t->next_op, 0);
+	atomic_store(&t->errors, 0);
+	atomic_store(&t->pass_over, false);
+	atomic_store(&t->first_op_ns, 0);
+	atomic_store(&t->active, (uint32_t)t->plan->queue_depth);
+}
+
+struct pass_result *target_snapshot(const struct target *t)
+{
+	uint32_t n = t->run->plan->qthread_info ? (uint32_t)t->plan->queue_depth : 0;
+	struct pass_result *r = calloc(1, sizeof(*r) + n * sizeof(r->queues[0]));
+	/* A QThread that is stuck has not said what it used, and may say it any moment. */
+	bool at_rest = atomic_load(&t->active) == 0;
+
+	if (!r)
+		return NULL;
+	r->target = t->plan->number;
+	r->pass = t->pass;
+	r->shift_ns = t->shift_ns;
+	r->first_op_ns = atomic_load(&t->first_op_ns);
+	r->n_queues = n;
+	tally_clear(&r->tally);
+	for (uint64_t i = 0; i < t->plan->queue_depth; i++) {
+		const struct qthread *q = &t->qthreads[i];
+		struct queue_result own = { 0 };
+
+		tally_clear(&own.tally);
+		tally_add_counters(&own.tally, &q->counters);
+		if (at_rest)
+			own.cpu = q->cpu;
+		tally_add(&r->tally, &own.tally);
+		r->cpu.user_ns += own.cpu.user_ns;
+		r->cpu.sys_ns += own.cpu.sys_ns;
+		if (n)
+			r->queues[i] = own;
+	}
+	r->partial = stop_requested(&t->run->stop) &&
+		     tally_ops(&r->tally) + r->tally.errors < t->plan->pass_ops;
+	return r;
+}
+
+/* With -nobarrier nobody else sees to the delay between passes. */
+static void rest_alone(struct target *t)
+{
+	struct run *run = t->run;
+	uint64_t end = atomic_load(&run->end_ns), now = clock_now_ns(), until;
+
+	t->more = t->pass < run->plan->passes && now < end;
+	if (!t->more || !run->plan->pass_delay_ns)
+		return;
+	until = now + run->plan->pass_delay_ns;
+	if (stop_sleep_until(&run->stop, until < end ? until : end) || until >= end)
+		t->more = false;
+}
+
+void target_end_pass(struct target *t)
+{
+	struct pass_result *r = target_snapshot(t);
+
+	if (r) {
+		results_put(&t->run->results, r);
+	} else if (run_stop(t->run, STOP_START, ENOMEM)) {
+		log_error("target %u, %s: the results of a pass are lost: %s", t->plan->number,
+			  t->plan->path, strerror(ENOMEM));
+	}
+	if (t->run->plan->no_barrier)
+		rest_alone(t);
+	target_begin_pass(t, t->pass + 1);
+}
