@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "xdd/base/log.h"
+#include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
@@ -79,6 +80,11 @@ static enum xdd_status xdd_main(int argc, char **argv)
 
 	if (status || !plan)
 		return status;
+	if (plan->list_engines) {
+		engine_print_list();
+		plan_free(plan);
+		return XDD_OK;
+	}
 	status = report_check(plan);
 	if (!status)
 		status = run_check(plan);

@@ -13,6 +13,7 @@ const struct option_group option_groups[] = {
 	{ "Targets", options_target },
 	{ "Amount of work", options_work },
 	{ "Access pattern", options_access },
+	{ "Engine", options_engine },
 	{ "Passes, limits and delays", options_timing },
 	{ "Output", options_output },
 	{ "General", options_general },

@@ -60,7 +60,6 @@ const struct option options_refused[] = {
 	ABSENT("retry", "ret"),
 	ABSENT("roundrobin", "rr"),
 	ABSENT("serialordering", "so"),
-	ABSENT("sgio", "scsigeneric"),
 	ABSENT("sharedmemory", "shm"),
 	ABSENT("singleproc", "sp"),
 	ABSENT("starttime", "stime"),

@@ -183,10 +183,11 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 		c->i++;
 		status = take_args(c, s, s->sub);
 		if (!status)
-			status = add_setting(p, s);
+			status = s->sub->type == OPT_ACTION ? s->sub->apply(p, s, p->plan) :
+							      add_setting(p, s);
 		if (status)
 			return status;
-	} while (left(c) && option_find_in(s->opt->subs, c->words[c->i].text));
+	} while (!p->done && left(c) && option_find_in(s->opt->subs, c->words[c->i].text));
 	return XDD_OK;
 }
 

@@ -424,6 +424,27 @@ static enum xdd_status check_seek_save(const struct target_plan *t)
 	return XDD_OK;
 }
 
+/* One QThread an operation, or, with an engine that queues, few that share the operations. */
+static enum xdd_status resolve_qthreads(struct target_plan *t)
+{
+	uint64_t n = t->queue_depth;
+
+	if (t->kind == TARGET_NULL)
+		t->engine_queues = false;
+	else if (t->threads && !t->engine_queues)
+		return refuse(t,
+			      "-threads: the engine %s has a QThread for each operation; -threads is for "
+			      "libaio and io_uring",
+			      t->engine ? t->engine : "psync");
+	if (t->engine_queues) {
+		n = t->threads ? t->threads : 1;
+		if (n > t->queue_depth)
+			n = t->queue_depth;
+	}
+	t->qthreads = (uint32_t)n;
+	return XDD_OK;
+}
+
 static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 {
 	enum xdd_status status = resolve_path(plan, t);
@@ -450,6 +471,8 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 		status = check_dio(t);
 	if (!status)
 		status = check_seek_save(t);
+	if (!status)
+		status = resolve_qthreads(t);
 	return status;
 }
 
@@ -475,6 +498,21 @@ static enum xdd_status check_memory(const struct plan *plan)
 	return XDD_BAD_ARGUMENT;
 }
 
+/* Said once, about the first target it is true of. */
+static void warn_buffered(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (!t->engine_queues || t->direct_io || t->op == OP_NOOP || !has_size(t))
+			continue;
+		log_warning("target %u, %s: %s without -dio: buffered requests are carried out one by one "
+			    "or by kernel threads; psync is faster there",
+			    t->number, t->path, t->engine);
+		return;
+	}
+}
+
 enum xdd_status plan_resolve(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
@@ -483,5 +521,6 @@ enum xdd_status plan_resolve(struct plan *plan)
 		if (status)
 			return status;
 	}
+	warn_buffered(plan);
 	return check_memory(plan);
 }

@@ -14,7 +14,7 @@ static const char *dir_name(enum op_dir dir)
 	return dir == DIR_READ ? "read" : dir == DIR_WRITE ? "write" : "noop";
 }
 
-static void print_error(const struct qthread *q, uint64_t op, const struct io_request *req)
+static void print_error(const struct qthread *q, const struct io_request *req)
 {
 	const struct target *t = q->target;
 
@@ -22,11 +22,11 @@ static void print_error(const struct qthread *q, uint64_t op, const struct io_re
 		  " bytes at offset %" PRIu64 " of %s, operation %" PRIu64 " of pass %" PRIu64
 		  ": %s after %" PRIu64 " bytes",
 		  t->plan->number, q->number, dir_name(req->dir), req->size, req->offset,
-		  t->plan->path, op, t->pass,
+		  t->plan->path, req->op, t->pass,
 		  req->error == -ENODATA ? "END-OF-FILE" : strerror(-req->error), req->done);
 }
 
-void io_error(struct qthread *q, uint64_t op, const struct io_request *req)
+void io_error(struct qthread *q, const struct io_request *req)
 {
 	struct target *t = q->target;
 	const struct plan *plan = t->run->plan;
@@ -34,7 +34,7 @@ void io_error(struct qthread *q, uint64_t op, const struct io_request *req)
 	uint64_t in_pass = atomic_fetch_add(&t->errors, 1) + 1;
 
 	if (total <= plan->max_errors_to_print)
-		print_error(q, op, req);
+		print_error(q, req);
 	if (plan->stop_on_error)
 		run_stop(t->run, STOP_ERROR, -req->error);
 	if (plan->max_errors && in_pass >= plan->max_errors &&

@@ -11,68 +11,6 @@
 #include "xdd/run/internal.h"
 #include "xdd/run/thread.h"
 
-/* Count an operation that has come back. */
-static void account(struct qthread *q, uint64_t n, const struct io_request *req, uint64_t t0,
-		    uint64_t t1)
-{
-	struct counters *c = &q->counters;
-
-	counters_add(&c->bytes[req->dir], req->done);
-	counters_set(&c->last_done_ns, t1);
-	if (n == 0)
-		atomic_store_explicit(&q->target->first_op_ns, t1 - t0, memory_order_relaxed);
-	if (__builtin_expect(req->error != 0, 0)) {
-		counters_add(&c->errors, 1);
-		io_error(q, n, req);
-		return;
-	}
-	counters_add(&c->busy_ns[req->dir], t1 - t0);
-	counters_add(&c->ops[req->dir], 1);
-}
-
-/*
- * One pass with an engine that completes inside submit. `now` is the clock at the start; no operation
- * is issued at or after `end`. Limits are looked at before a number is taken, so that the operations
- * issued are exactly 0 to n-1 whatever ends the pass.
- */
-static void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
-{
-	struct target *t = q->target;
-	const struct stop *stop = &t->run->stop;
-	const uint64_t ops = t->plan->pass_ops, delay = t->run->plan->operation_delay_ns;
-	const struct engine *engine = t->engine;
-	struct counters *c = &q->counters;
-	struct io_request req = { .fd = t->file.fd, .buf = q->buffer.data };
-	bool first = true;
-
-	while (now < end && !stop_requested(stop) &&
-	       !atomic_load_explicit(&t->pass_over, memory_order_relaxed)) {
-		uint64_t n = atomic_fetch_add_explicit(&t->next_op, 1, memory_order_relaxed), t0;
-		struct access_op op;
-
-		if (n >= ops)
-			break;
-		access_op(&t->access, n, &op);
-		req.dir = op.dir;
-		req.offset = op.offset;
-		req.size = op.size;
-		counters_add(&c->issued, 1);
-		t0 = clock_now_ns();
-		if (first) {
-			counters_set(&c->first_issue_ns, t0);
-			first = false;
-		}
-		engine->submit(q->ctx, &req);
-		now = clock_now_ns();
-		account(q, n, &req, t0, now);
-		if (delay) {
-			if (stop_sleep_until(&t->run->stop, now + delay < end ? now + delay : end))
-				break;
-			now = clock_now_ns();
-		}
-	}
-}
-
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -89,6 +27,14 @@ static uint64_t run_end(struct run *run, uint64_t release)
 	return atomic_load(&run->end_ns);
 }
 
+static void issue(struct qthread *q, uint64_t start, uint64_t end)
+{
+	if (q->target->plan->engine_queues)
+		issue_queued(q, start, end);
+	else
+		issue_sync(q, start, end);
+}
+
 static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time *before)
 {
 	struct target *t = q->target;
@@ -97,7 +43,7 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 	if (t->plan->time_limit_ns)
 		end = earlier(end, start + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, earlier(start, end)) == 0)
-		issue_sync(q, start, end);
+		issue(q, start, end);
 	clock_thread_cpu(&q->cpu);
 	q->cpu.user_ns -= before->user_ns;
 	q->cpu.sys_ns -= before->sys_ns;
@@ -132,33 +78,43 @@ static void run_passes(struct qthread *q)
 static int prepare(struct qthread *q)
 {
 	struct target *t = q->target;
-	struct engine_params params = { .depth = 1 };
-	int err = 0;
+	int err = slots_init(&q->slots, &q->buffer, t->plan, slots_share(t->plan, q->number));
+	struct engine_params params = {
+		.target = t->plan,
+		.options = &t->plan->engine_options,
+		.fd = t->file.fd,
+		.depth = q->slots.depth,
+		.buffers = q->slots.buffers,
+	};
 
-	if (t->plan->kind != TARGET_NULL && t->plan->op != OP_NOOP)
-		err = io_buffer_alloc(&q->buffer, t->plan->req_bytes);
-	if (!err && t->engine->init)
-		err = t->engine->init(&q->ctx, &params);
+	if (err) {
+		if (run_stop(t->run, STOP_START, -err))
+			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64 " bytes: %s",
+				  t->plan->number, t->plan->path, q->number, q->slots.depth,
+				  t->plan->req_bytes, strerror(-err));
+		return err;
+	}
+	err = t->engine->init ? t->engine->init(&q->ctx, &params) : 0;
 	if (err && run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: buffer of QThread %u, %" PRIu64 " bytes: %s",
-			  t->plan->number, t->plan->path, q->number, t->plan->req_bytes,
-			  strerror(-err));
+		log_error("target %u, %s: engine %s: %s", t->plan->number, t->plan->path,
+			  t->engine->name, strerror(-err));
+	if (!err && q->number == 0 && t->engine->describe)
+		t->engine->describe(q->ctx, t->engine_text, sizeof(t->engine_text));
 	return err;
 }
 
 static int start_others(struct target *t)
 {
-	for (uint64_t i = 1; i < t->plan->queue_depth; i++) {
+	for (uint32_t i = 1; i < t->plan->qthreads; i++) {
 		struct qthread *q = &t->qthreads[i];
 		int err = thread_start(&q->thread, qthread_main, q);
 
 		if (err) {
 			if (run_stop(t->run, STOP_START, -err))
-				log_error("target %u, %s: QThread %" PRIu64 " of %" PRIu64
-					  " cannot be started: %s",
-					  t->plan->number, t->plan->path, i, t->plan->queue_depth,
+				log_error("target %u, %s: QThread %u of %u cannot be started: %s",
+					  t->plan->number, t->plan->path, i, t->plan->qthreads,
 					  strerror(-err));
-			for (; i < t->plan->queue_depth; i++)
+			for (; i < t->plan->qthreads; i++)
 				results_qthread_gone(&t->run->results);
 			return err;
 		}
@@ -177,7 +133,7 @@ void *qthread_main(void *arg)
 	if (q->number == 0) {
 		err = target_open(t);
 		if (err) {
-			for (uint64_t i = 1; i < t->plan->queue_depth; i++)
+			for (uint32_t i = 1; i < t->plan->qthreads; i++)
 				results_qthread_gone(results);
 		} else {
 			target_begin_pass(t, 1);
@@ -190,7 +146,7 @@ void *qthread_main(void *arg)
 		run_passes(q);
 	if (t->engine && t->engine->fini)
 		t->engine->fini(q->ctx);
-	io_buffer_free(&q->buffer);
+	slots_free(&q->slots, &q->buffer);
 	results_qthread_gone(results);
 	return NULL;
 }

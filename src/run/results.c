@@ -382,6 +382,18 @@ static void write_end(struct manager *m)
 						       REPORT_END_NORMAL);
 }
 
+/* What the engines got of what they tried for. */
+static void describe_engines(struct manager *m)
+{
+	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
+		const struct target *t = &m->run->targets[i];
+
+		if (*t->engine_text)
+			report_line(m->report, "Target %zu, engine %s: %s", i, t->engine->name,
+				    t->engine_text);
+	}
+}
+
 void *results_main(void *arg)
 {
 	struct run *run = arg;
@@ -402,6 +414,7 @@ void *results_main(void *arg)
 	run->more = true;
 	clock_process_cpu(&m.cpu_start);
 	if (barrier_wait(&run->start, NULL) >= 0) {
+		describe_engines(&m);
 		if (run->plan->no_barrier)
 			manage_stream(&m);
 		else

@@ -11,6 +11,22 @@
 #include "xdd/run/internal.h"
 #include "xdd/run/thread.h"
 
+/* The engine exists, this kernel has it, and it can drive the target as planned. */
+static enum xdd_status check_engine(const struct target_plan *t)
+{
+	const struct engine *engine = engine_of(t);
+	const char *why = NULL;
+	int err = engine->available ? engine->available(&why) : 0;
+
+	if (!err && engine->check)
+		err = engine->check(t, &why);
+	if (!err)
+		return XDD_OK;
+	log_error("target %u, %s: -ioengine %s: %s", t->number, t->path, engine->name,
+		  why ? why : strerror(-err));
+	return XDD_BAD_ARGUMENT;
+}
+
 enum xdd_status run_check(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
@@ -23,6 +39,8 @@ enum xdd_status run_check(const struct plan *plan)
 				  why ? why : strerror(-err));
 			return XDD_TARGET_FAILED;
 		}
+		if (check_engine(t))
+			return XDD_BAD_ARGUMENT;
 	}
 	return XDD_OK;
 }
@@ -37,7 +55,7 @@ bool run_stop(struct run *run, enum stop_reason reason, int detail)
 
 static int init_target(struct run *run, struct target *t, const struct target_plan *plan)
 {
-	size_t size = plan->queue_depth * sizeof(*t->qthreads);
+	size_t size = plan->qthreads * sizeof(*t->qthreads);
 
 	t->run = run;
 	t->plan = plan;
@@ -46,11 +64,11 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	if (!t->qthreads)
 		return -ENOMEM;
 	memset(t->qthreads, 0, size);
-	for (uint64_t i = 0; i < plan->queue_depth; i++) {
+	for (uint32_t i = 0; i < plan->qthreads; i++) {
 		t->qthreads[i].target = t;
 		t->qthreads[i].number = (uint32_t)i;
 	}
-	barrier_init(&t->start, (uint32_t)plan->queue_depth);
+	barrier_init(&t->start, plan->qthreads);
 	return stop_register(&run->stop, &t->start);
 }
 
@@ -64,7 +82,7 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 	atomic_store(&run->end_ns, UINT64_MAX);
 	stop_init(&run->stop);
 	for (size_t i = 0; i < plan->n_targets; i++)
-		run->n_qthreads += (uint32_t)plan->targets[i].queue_depth;
+		run->n_qthreads += (uint32_t)plan->targets[i].qthreads;
 	barrier_init(&run->start, run->n_qthreads + 1);
 	run->targets = aligned_alloc(_Alignof(struct target), size);
 	if (!run->targets)
@@ -99,7 +117,7 @@ static void start_targets(struct run *run)
 			log_error("target %zu, %s: its thread cannot be started: %s", i,
 				  run->plan->targets[i].path, strerror(-err));
 		for (; i < run->plan->n_targets; i++) {
-			for (uint64_t k = 0; k < run->plan->targets[i].queue_depth; k++)
+			for (uint32_t k = 0; k < run->plan->targets[i].qthreads; k++)
 				results_qthread_gone(&run->results);
 		}
 	}
@@ -111,7 +129,7 @@ static void join_all(struct run *run)
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
 		struct target *t = &run->targets[i];
 
-		for (uint64_t k = 0; k < t->plan->queue_depth; k++) {
+		for (uint32_t k = 0; k < t->plan->qthreads; k++) {
 			if (t->qthreads[k].started)
 				pthread_join(t->qthreads[k].thread, NULL);
 		}

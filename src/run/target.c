@@ -16,7 +16,7 @@ int target_open(struct target *t)
 	const char *why = NULL;
 	int err;
 
-	t->engine = engine_find(t->plan->kind == TARGET_NULL ? "null" : "psync");
+	t->engine = engine_of(t->plan);
 	err = target_file_open(&t->file, t->plan, &why);
 	if (err && run_stop(t->run, STOP_START, -err))
 		log_error("target %u, %s: %s", t->plan->number, t->plan->path,
@@ -44,18 +44,18 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	if (plan->no_barrier)
 		t->shift_ns = pass * t->plan->delay_ns + (pass - 1) * plan->pass_delay_ns;
 	access_init(&t->access, t->plan, pass);
-	for (uint64_t i = 0; i < t->plan->queue_depth; i++)
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
 		counters_reset(&t->qthreads[i].counters);
 	atomic_store(&t->next_op, 0);
 	atomic_store(&t->errors, 0);
 	atomic_store(&t->pass_over, false);
 	atomic_store(&t->first_op_ns, 0);
-	atomic_store(&t->active, (uint32_t)t->plan->queue_depth);
+	atomic_store(&t->active, t->plan->qthreads);
 }
 
 struct pass_result *target_snapshot(const struct target *t)
 {
-	uint32_t n = t->run->plan->qthread_info ? (uint32_t)t->plan->queue_depth : 0;
+	uint32_t n = t->run->plan->qthread_info ? t->plan->qthreads : 0;
 	struct pass_result *r = calloc(1, sizeof(*r) + n * sizeof(r->queues[0]));
 	/* A QThread that is stuck has not said what it used, and may say it any moment. */
 	bool at_rest = atomic_load(&t->active) == 0;
@@ -68,7 +68,7 @@ struct pass_result *target_snapshot(const struct target *t)
 	r->first_op_ns = atomic_load(&t->first_op_ns);
 	r->n_queues = n;
 	tally_clear(&r->tally);
-	for (uint64_t i = 0; i < t->plan->queue_depth; i++) {
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		const struct qthread *q = &t->qthreads[i];
 		struct queue_result own = { 0 };
 

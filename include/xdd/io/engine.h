@@ -3,40 +3,54 @@
  *
  * An engine is one const descriptor in the registry (engine_find(), engine_at()). It holds no state
  * of its own: each QThread has a context, made by init and given up by fini. Engines take no locks,
- * print nothing, and know nothing of targets or passes; errors are -errno in the request.
+ * print nothing, and know nothing of passes; errors are -errno in the request.
  *
  * A synchronous engine completes a request inside submit. An asynchronous one queues it, and reap
- * hands it back later.
+ * hands it back later. CONTRIBUTING shows how to add one.
  */
 #ifndef XDD_IO_ENGINE_H
 #define XDD_IO_ENGINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "xdd/base/counters.h"
+#include "xdd/plan/plan.h"
 
 /* One operation on its way. The caller owns it and its buffer until it is completed. */
 struct io_request {
 	/* set by the caller */
 	enum op_dir dir;
-	int fd;
-	void *buf;
+	unsigned slot; /* of the context's depth, the same for the life of the request */
+	void *buf;     /* the buffer of that slot */
 	uint64_t offset; /* bytes */
 	uint64_t size;	 /* bytes */
 
 	/* set by the engine when the request completes */
 	uint64_t done; /* bytes the kernel said it moved */
 	int error;     /* 0; -errno; or -ENODATA when a read met the end of the target */
+
+	/* the caller's own, not looked at by engines */
+	uint64_t op;
+	uint64_t issue_ns;
+	uint64_t ready_ns;
 };
 
 enum engine_caps {
-	ENGINE_SYNC = 1 << 0,	 /* submit completes the request */
+	ENGINE_SYNC = 1 << 0,	 /* submit completes the request: one QThread an operation */
 	ENGINE_NO_FILE = 1 << 1, /* does not touch the file descriptor */
+	ENGINE_QUEUES = 1 << 2,	 /* submit returns once the request is in the kernel's queue */
 };
 
+/* What a context is made for. All of it outlives the context. */
 struct engine_params {
-	unsigned depth; /* requests outstanding at a time in this context */
+	const struct target_plan *target;
+	const struct engine_options *options;
+	int fd;
+	unsigned depth;		     /* requests outstanding at a time in this context */
+	const struct iovec *buffers; /* one for each slot; NULL when operations need none */
 };
 
 struct engine {
@@ -44,33 +58,89 @@ struct engine {
 	const char *help; /* one line */
 	unsigned caps;	  /* enum engine_caps */
 
-	/* Make a context. Returns 0 or -errno. NULL when the engine needs none. */
+	/*
+	 * Whether this kernel offers the engine at all. Returns 0 or -errno with `*why` a text for
+	 * people (static). NULL: it always does.
+	 */
+	int (*available)(const char **why);
+
+	/*
+	 * Whether it can drive this target as planned: kind of target, depth, keywords, limits. Opens
+	 * nothing for writing, changes nothing. `*why` as above. NULL: it always can.
+	 */
+	int (*check)(const struct target_plan *target, const char **why);
+
+	/* Make a context, in the QThread that will use it. Returns 0 or -errno. NULL: needs none. */
 	int (*init)(void **ctx, const struct engine_params *params);
 
 	/*
 	 * Start one request. Synchronous engines complete it and return 0. Asynchronous ones return 0
-	 * once it is queued, or -EAGAIN when the context is full.
+	 * once it is queued: in the kernel, or with the keyword batch in the context until there are
+	 * that many. A request that the kernel refuses at once counts as completed with an error and
+	 * comes back by reap like any other. Returns -errno only when the context is broken.
 	 */
 	int (*submit)(void *ctx, struct io_request *req);
 
 	/*
-	 * Asynchronous engines: collect between `min` and `max` completed requests into `done`;
-	 * returns how many, or -errno. NULL for synchronous ones.
+	 * Asynchronous engines: hand over what is still in the context, then collect completed
+	 * requests into `done`: at least `min`, unless `timeout_ns` (UINT64_MAX: none) is over before,
+	 * and at most `max`. The rest of a short transfer is queued again by the engine: what comes
+	 * back is complete. Returns how many, or -errno when the context is broken.
 	 */
-	int (*reap)(void *ctx, struct io_request **done, unsigned min, unsigned max);
+	int (*reap)(void *ctx, struct io_request **done, unsigned min, unsigned max,
+		    uint64_t timeout_ns);
+
+	/*
+	 * What the context got of what it tried for, as one line for people into `buf`; for -verbose.
+	 * NULL: there is nothing to say.
+	 */
+	void (*describe)(const void *ctx, char *buf, size_t size);
+
+	/*
+	 * What lies behind the error of `req`, in words into `buf`, "" when the errno says it all. Only
+	 * for a request that has just come back with an error, in its QThread, before the context is
+	 * used again. NULL: the errno always says it all.
+	 */
+	void (*explain)(const void *ctx, const struct io_request *req, char *buf, size_t size);
 
 	/* Give the context up; accepts NULL. NULL when the engine needs none. */
 	void (*fini)(void *ctx);
 };
 
+/*
+ * Take in what the kernel said of one transfer for `req`: bytes moved, or -errno. Returns true when the
+ * request is complete, false when it is to be submitted again for what is left of it. For engines.
+ */
+bool io_request_result(struct io_request *req, int64_t result);
+
+/* Start over: nothing is done yet. For engines' callers, before submit. */
+static inline void io_request_reset(struct io_request *req)
+{
+	req->done = 0;
+	req->error = 0;
+}
+
 /* The engines there are; for the registry. Everyone else asks engine_find(). */
 extern const struct engine engine_psync;
 extern const struct engine engine_null;
+extern const struct engine engine_libaio;
+extern const struct engine engine_io_uring;
+extern const struct engine engine_mmap;
+extern const struct engine engine_sg;
 
-/* Entry `i` of the registry, or NULL past its end. */
+/* Entry `i` of the registry, or NULL past its end. Engines that are not built in are in it too. */
 const struct engine *engine_at(size_t i);
 
 /* The engine of that name, or NULL. */
 const struct engine *engine_find(const char *name);
+
+/* The engine that drives `target`: the one asked for, or psync, or null for the null device. */
+const struct engine *engine_of(const struct target_plan *target);
+
+/*
+ * -ioengine list: print to standard output which engines there are, whether this build and this kernel
+ * have them, and if not why.
+ */
+void engine_print_list(void);
 
 #endif

@@ -69,6 +69,18 @@ enum op_request {
 	OP_MIXED, /* by -rwratio */
 };
 
+/* Keywords behind the name of an engine. */
+struct engine_options {
+	uint64_t batch;	  /* option; requests handed to the kernel in one call; 0: each at once */
+	bool fixed_bufs;  /* option; io_uring: buffers registered with the kernel */
+	bool fixed_files; /* option; io_uring: files registered with the kernel */
+	bool sqpoll;	  /* option; io_uring: a kernel thread takes requests in */
+	bool iopoll;	  /* option; io_uring: completions are polled for */
+	bool touch;	  /* option; mmap: read or write one byte a page instead of copying */
+	bool fua;	  /* option; sg: force unit access */
+	bool dpo;	  /* option; sg: disable page out */
+};
+
 struct seek_options {
 	enum seek_pattern pattern; /* option */
 	uint64_t range_blocks;	   /* option; 0: implied by the amount of work */
@@ -108,6 +120,10 @@ struct target_plan {
 	bool direct_io;
 	bool randomize;
 	struct seek_options seek;
+	const char *engine; /* NULL: psync, or null for the null device */
+	bool engine_queues; /* the engine is asynchronous */
+	struct engine_options engine_options;
+	uint64_t threads; /* QThreads of an asynchronous engine; 0: not given, one */
 
 	/* resolved */
 	uint32_t number;
@@ -116,6 +132,7 @@ struct target_plan {
 	uint64_t size_bytes;	 /* of the target before the run; 0 when it has none */
 	uint32_t io_align_bytes; /* alignment that -dio wants of offsets and sizes; 1 without -dio */
 	enum amount_from amount_from;
+	uint32_t qthreads; /* threads that issue operations */
 	uint64_t req_bytes;
 	uint64_t pass_ops;	/* PLAN_UNLIMITED when only a time limit ends the pass */
 	uint64_t pass_bytes;	/* PLAN_UNLIMITED likewise */
@@ -147,6 +164,7 @@ struct plan {
 	bool really_verbose;
 	bool qthread_info;
 	bool dry_run;
+	bool list_engines; /* -ioengine list: nothing else in the plan counts */
 	enum percent_cpu percent_cpu;
 	const char *id;		   /* NULL: not given */
 	const char *output_file;   /* NULL: standard output */

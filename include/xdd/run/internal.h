@@ -23,6 +23,19 @@
 struct run;
 struct target;
 
+/* The requests a QThread may have outstanding, and their buffers: one, or its share of the queue depth. */
+struct slots {
+	unsigned depth;
+	struct io_request *requests; /* one a slot */
+	struct io_request **done;    /* room for as many */
+	struct iovec *buffers;	     /* one a slot */
+
+	/* ring of the free slots, oldest first */
+	unsigned *free;
+	unsigned head;
+	unsigned n_free;
+};
+
 /* A thread that issues operations. Number 0 is the target thread: it opens the target as well. */
 struct qthread {
 	/* owned by this QThread, read by anyone */
@@ -38,6 +51,7 @@ struct qthread {
 
 	/* owned by this QThread */
 	void *ctx; /* of the engine */
+	struct slots slots;
 	struct io_buffer buffer;
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
@@ -66,6 +80,7 @@ struct target {
 	const struct engine *engine;
 	struct target_file file;
 	struct qthread *qthreads;
+	char engine_text[160]; /* what the engine got, by QThread 0; for -verbose */
 
 	/* const during a pass; set by the last QThread to leave the one before, at rest */
 	struct access access;
@@ -147,6 +162,16 @@ struct pass_result *target_snapshot(const struct target *t);
 /* qthread.c: the thread function; `arg` is the struct qthread. */
 void *qthread_main(void *arg);
 
+/* issue.c: issue operations of the pass from clock `now` until `end`, and wait for them. */
+void issue_sync(struct qthread *q, uint64_t now, uint64_t end);
+void issue_queued(struct qthread *q, uint64_t now, uint64_t end);
+
+/* slots.c */
+unsigned slots_share(const struct target_plan *plan, uint32_t qthread);
+int slots_init(struct slots *s, struct io_buffer *memory, const struct target_plan *plan,
+	       unsigned depth);
+void slots_free(struct slots *s, struct io_buffer *memory);
+
 /* results.c: the results manager's thread function; `arg` is the struct run. */
 void *results_main(void *arg);
 int results_init(struct results_queue *q, uint32_t alive);
@@ -159,7 +184,7 @@ void results_wake(struct results_queue *q);
 bool run_stop(struct run *run, enum stop_reason reason, int detail);
 
 /* errors.c: report an operation that failed, count it, and end what is to end because of it. */
-void io_error(struct qthread *q, uint64_t op, const struct io_request *req);
+void io_error(struct qthread *q, const struct io_request *req);
 void io_error_summary(const struct run *run);
 
 /* signals.c: take the signals that end a run, and hand them to run_stop(). */

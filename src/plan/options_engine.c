@@ -1,0 +1,130 @@
+/*
+ * Rows of the option table: how operations reach the kernel. The rows of the engines are also their
+ * documentation; the registry is in src/io/engine.c.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "xdd/plan/parse.h"
+
+#define T(field) .off = offsetof(struct target_plan, field)
+
+static size_t arity_none(const struct word *args, size_t avail)
+{
+	(void)args;
+	(void)avail;
+	return 0;
+}
+
+/* The keywords belong to the engine that is named before them. */
+static enum xdd_status apply_engine(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	t->engine = s->sub->name;
+	t->engine_queues = s->sub->value;
+	memset(&t->engine_options, 0, sizeof(t->engine_options));
+	return XDD_OK;
+}
+
+/* -sgio is -ioengine sg by its old name. */
+static enum xdd_status apply_sgio(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	(void)s;
+	t->engine = "sg";
+	t->engine_queues = false;
+	memset(&t->engine_options, 0, sizeof(t->engine_options));
+	return XDD_OK;
+}
+
+static enum xdd_status do_list(struct parse *p, const struct setting *s, void *dst)
+{
+	(void)s;
+	(void)dst;
+	p->plan->list_engines = true;
+	p->done = true;
+	return XDD_OK;
+}
+
+/* `queues_`: the engine is asynchronous, and its QThreads share the queue depth. */
+#define ENGINE(name_, queues_, help_)                                                              \
+	{                                                                                          \
+		.name = name_, .type = OPT_CUSTOM, .arity = arity_none, .value = queues_,          \
+		.apply = apply_engine, .help = help_,                                              \
+	}
+
+#define KEYWORD(name_, field_, help_)                                                              \
+	{                                                                                          \
+		.name = name_, .type = OPT_FLAG, .value = true, T(engine_options.field_),          \
+		.help = help_,                                                                     \
+	}
+
+static const struct option engine_rows[] = {
+	ENGINE("psync", false, "pread and pwrite, one QThread an operation (the default)"),
+	ENGINE("libaio", true, "Linux native asynchronous I/O; asynchronous only with -dio"),
+	ENGINE("io_uring", true, "submission and completion rings shared with the kernel"),
+	ENGINE("sg", false, "SCSI READ and WRITE commands through SG_IO, past the block layer's cache"),
+	ENGINE("mmap", false, "the target is mapped and its data copied to or from the buffer"),
+	ENGINE("null", false, "nothing is transferred; shows what xdd itself costs"),
+	{ .name = "list",
+	  .type = OPT_ACTION,
+	  .arity = arity_none,
+	  .apply = do_list,
+	  .help = "print which engines this build and this kernel have, and stop" },
+	{ .name = "batch",
+	  .type = OPT_U64,
+	  .arg = "<#requests>",
+	  .min = 1,
+	  .max = 65536,
+	  .unit = "requests",
+	  T(engine_options.batch),
+	  .help = "libaio, io_uring: hand requests over this many at a time instead of each at once" },
+	KEYWORD("fixedbufs", fixed_bufs, "io_uring: register the buffers with the kernel"),
+	KEYWORD("fixedfiles", fixed_files, "io_uring: register the file with the kernel"),
+	KEYWORD("sqpoll", sqpoll, "io_uring: a thread of the kernel takes the requests in"),
+	KEYWORD("iopoll", iopoll, "io_uring: poll the device for completions"),
+	KEYWORD("touch", touch, "mmap: touch one byte of each page instead of copying"),
+	KEYWORD("fua", fua, "sg: force unit access"),
+	KEYWORD("dpo", dpo, "sg: disable page out"),
+	{ 0 },
+};
+
+const struct option options_engine[] = {
+	{ .name = "ioengine",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<engine> [<keyword> ...]",
+	  .subs = engine_rows,
+	  .help = "how operations reach the kernel",
+	  .detail = "The keywords follow the engine they belong to. Asynchronous engines (libaio, "
+		    "io_uring) keep the whole queue depth outstanding from one thread, or from the number "
+		    "that -threads says. They submit each request at once, which keeps a device fullest; "
+		    "batch trades that for fewer system calls. On buffered files psync is the faster "
+		    "choice: the kernel hands buffered requests of the others to threads of its own, or "
+		    "carries them out on the spot.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -dio -reqsize 4 -seek random range 4000000 "
+		     "-timelimit 10 -queuedepth 32 -ioengine io_uring fixedbufs" },
+	{ .name = "threads",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#threads>",
+	  .min = 1,
+	  .max = 65536,
+	  .unit = "threads",
+	  T(threads),
+	  .help = "QThreads of an asynchronous engine, which share the queue depth",
+	  .detail = "One unless it is given. The other engines have a QThread for each operation of the "
+		    "queue depth." },
+	{ .name = "sgio",
+	  .aliases = "scsigeneric",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arity = arity_none,
+	  .apply = apply_sgio,
+	  .help = "the same as -ioengine sg" },
+	{ 0 },
+};
