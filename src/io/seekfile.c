@@ -8,6 +8,7 @@
 #include "xdd/io/seekfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -154,7 +155,7 @@ static int write_list(const struct target_plan *t, FILE *list, const struct figu
 		return -errno;
 	walk_start(&w, t);
 	while (walk_next(&w, &s)) {
-		/* The times are those of the operations that -throttle plans; 0 without. */
+		/* No issue times are planned: both are 0. */
 		if (list &&
 		    fprintf(list, "%010" PRIu64 " %012" PRIu64 " %" PRIu64 " %c %016d %016d\n",
 			    w.n - 1, s.block, s.blocks, s.op, 0, 0) < 0)
@@ -209,14 +210,14 @@ static int log_histograms(const struct target_plan *t)
 	return ret;
 }
 
-/* mkstemp() makes a file for its owner only; give it the permissions of any other new file. */
+/* mkostemp() makes a file for its owner only; give it the permissions of any other new file. */
 static int open_temporary(char *path)
 {
 	mode_t mask = umask(0);
 	int fd;
 
 	umask(mask);
-	fd = mkstemp(path);
+	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	fchmod(fd, 0666 & ~mask);

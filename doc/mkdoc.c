@@ -1,0 +1,231 @@
+/*
+ * Prints the parts of the documentation that come from the option and column tables: the manual page
+ * (a filter: "@OPTIONS@" and "@COLUMNS@" on lines of their own are replaced) and the bash completion.
+ * Run by `make docs` and by the test that compares the committed pages with the tables.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/option.h"
+#include "xdd/report/column.h"
+
+/* Text as roff wants it: no line begins with a dot, backslashes and dashes are literal. */
+static void roff(const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		if (*c == '\\')
+			fputs("\\e", stdout);
+		else if (*c == '-')
+			fputs("\\-", stdout);
+		else if ((*c == '.' || *c == '\'') && (c == text || c[-1] == '\n'))
+			printf("\\&%c", *c);
+		else
+			putchar(*c);
+	}
+}
+
+static void bold(const char *before, const char *text)
+{
+	fputs("\\fB", stdout);
+	roff(before);
+	roff(text);
+	fputs("\\fR", stdout);
+}
+
+static void man_limits(const struct option *row)
+{
+	char lo[32], hi[32];
+
+	if (row->type == OPT_U64)
+		printf("Allowed: %" PRIu64 " to %" PRIu64 ".\n", row->min, row->max);
+	else if (row->type == OPT_SIZE)
+		printf("Allowed: %s to %s; K, M, G and T stand for powers of 1024.\n",
+		       units_size_text(row->min, lo, sizeof(lo)),
+		       units_size_text(row->max, hi, sizeof(hi)));
+	if (row->def)
+		printf("Default: %s%s%s.\n", row->def, row->unit ? " " : "",
+		       row->unit ? row->unit : "");
+}
+
+static void man_sub(const struct option *sub)
+{
+	printf(".TP\n");
+	bold("", sub->name);
+	if (sub->arg) {
+		putchar(' ');
+		roff(sub->arg);
+	}
+	putchar('\n');
+	roff(sub->help);
+	printf(".\n");
+	man_limits(sub);
+}
+
+static void man_aliases(const char *a)
+{
+	printf("Also");
+	while (*a) {
+		char name[64];
+		int len = (int)strcspn(a, " ");
+
+		snprintf(name, sizeof(name), "%.*s", len, a);
+		putchar(' ');
+		bold("-", name);
+		a += len;
+		a += strspn(a, " ");
+		if (*a)
+			putchar(',');
+	}
+	printf(".\n");
+}
+
+static void man_option(const struct option *opt)
+{
+	printf(".TP\n");
+	bold("-", opt->name);
+	if (opt->scope == SCOPE_TARGET)
+		printf(" [\\fBtarget\\fR <n>]");
+	if (opt->arg) {
+		putchar(' ');
+		roff(opt->arg);
+	}
+	putchar('\n');
+	roff(opt->help);
+	printf(".\n");
+	if (opt->aliases)
+		man_aliases(opt->aliases);
+	man_limits(opt);
+	if (opt->detail) {
+		printf(".IP\n");
+		roff(opt->detail);
+		putchar('\n');
+	}
+	if (opt->subs) {
+		printf(".RS\n");
+		for (const struct option *sub = opt->subs; sub->name; sub++)
+			man_sub(sub);
+		printf(".RE\n");
+	}
+	if (opt->example) {
+		printf(".IP\nExample:\n.IP\n.EX\n");
+		roff(opt->example);
+		printf("\n.EE\n");
+	}
+}
+
+static void man_options(void)
+{
+	for (const struct option_group *g = option_groups; g->title; g++) {
+		printf(".SS %s\n", g->title);
+		for (const struct option *opt = g->options; opt->name; opt++)
+			man_option(opt);
+	}
+}
+
+static void man_columns(void)
+{
+	const struct column *c;
+
+	for (size_t i = 0; (c = column_at(i)); i++) {
+		printf(".TP\n");
+		bold("+", c->id);
+		if (c->aliases)
+			printf(" (also %s)", c->aliases);
+		putchar('\n');
+		roff(c->help);
+		printf("\n");
+	}
+}
+
+static void man(void)
+{
+	char line[4096];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		if (strcmp(line, "@OPTIONS@\n") == 0) {
+			man_options();
+		} else if (strcmp(line, "@COLUMNS@\n") == 0) {
+			man_columns();
+		} else {
+			fputs(line, stdout);
+		}
+	}
+}
+
+/* Words that may follow an option: its choices or suboptions. */
+static void completion_words(const struct option *opt)
+{
+	const char *blank = "";
+
+	for (const struct option *sub = opt->subs; sub && sub->name; sub++, blank = " ")
+		printf("%s%s", blank, sub->name);
+	for (const struct choice *c = opt->choices; c && c->word; c++, blank = " ")
+		printf("%s%s", blank, c->word);
+}
+
+static void completion_cases(void)
+{
+	for (const struct option_group *g = option_groups; g->title; g++) {
+		for (const struct option *opt = g->options; opt->name; opt++) {
+			const char *kind = opt->arg && strstr(opt->arg, "<file>")      ? "-f" :
+					   opt->arg && strstr(opt->arg, "<directory>") ? "-d" :
+											 NULL;
+
+			if (!opt->subs && !opt->choices && !kind)
+				continue;
+			printf("\t-%s)\n\t\t", opt->name);
+			if (kind) {
+				printf("mapfile -t COMPREPLY < <(compgen %s -- \"$cur\")\n", kind);
+			} else {
+				printf("mapfile -t COMPREPLY < <(compgen -W '");
+				completion_words(opt);
+				printf("' -- \"$cur\")\n");
+			}
+			printf("\t\treturn\n\t\t;;\n");
+		}
+	}
+}
+
+static void completion(void)
+{
+	printf("# bash completion for xdd. Generated from the option table by `make docs`; do not edit.\n"
+	       "# shellcheck shell=bash\n\n"
+	       "_xdd()\n{\n"
+	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n\n"
+	       "\tif ((COMP_CWORD >= 3)) && [[ ${COMP_WORDS[COMP_CWORD - 2]} == target ]]; then\n"
+	       "\t\tprev=${COMP_WORDS[COMP_CWORD - 3]}\n"
+	       "\tfi\n"
+	       "\tcase ${prev/#--/-} in\n");
+	completion_cases();
+	printf("\t-help | -h)\n\t\tcur=-${cur#-}\n\t\t;;\n"
+	       "\tesac\n"
+	       "\tif [[ $cur == -* ]]; then\n"
+	       "\t\tmapfile -t COMPREPLY < <(compgen -W '");
+	for (const struct option_group *g = option_groups; g->title; g++) {
+		for (const struct option *opt = g->options; opt->name; opt++)
+			printf("%s-%s", g == option_groups && opt == g->options ? "" : " ",
+			       opt->name);
+	}
+	printf("' -- \"$cur\")\n"
+	       "\telse\n"
+	       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+	       "\tfi\n"
+	       "}\n\n"
+	       "complete -o filenames -F _xdd xdd xdd.Linux\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "man") == 0) {
+		man();
+	} else if (argc == 2 && strcmp(argv[1], "completion") == 0) {
+		completion();
+	} else {
+		fprintf(stderr, "usage: mkdoc man < xdd.1.in | mkdoc completion\n");
+		return 2;
+	}
+	return fflush(stdout) == 0 ? 0 : 1;
+}

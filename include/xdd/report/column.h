@@ -1,0 +1,71 @@
+/*
+ * The table of result columns: identifiers of -outputformat, headings, units, formats, and how each
+ * value is worked out from a struct result. Text, CSV and later JSON are writers over it.
+ *
+ * Names and text formats: the user guide 8.2 and doc/output.md. Any thread; no state.
+ */
+#ifndef XDD_REPORT_COLUMN_H
+#define XDD_REPORT_COLUMN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/plan/plan.h"
+#include "xdd/report/result.h"
+
+enum column_type {
+	COLUMN_TEXT,
+	COLUMN_COUNT,
+	COLUMN_REAL,
+	COLUMN_DELIMITER,
+};
+
+#define COLUMN_TEXT_MAX 72 /* room for a text of a column, with its NUL */
+
+struct column_value {
+	uint64_t count;
+	double real;
+	const char *text;	   /* static, or `buf` */
+	char buf[COLUMN_TEXT_MAX]; /* for a text that has to be asked for */
+};
+
+struct column {
+	const char *id;	     /* upper case, without the plus sign */
+	const char *aliases; /* further identifiers, separated by blanks, or NULL */
+	enum column_type type;
+	const char *heading; /* padded to the column's width, as are the units */
+	const char *units;
+	int width;
+	int precision; /* COLUMN_REAL: digits after the point */
+	void (*get)(const struct result *r, struct column_value *v);
+	const char *help; /* one line for the manual */
+};
+
+/* The chosen columns in order: pointers into the table, and the identifiers as written. */
+struct column_list {
+	const struct column **columns;
+	const char **names;
+	size_t n;
+};
+
+/* Row `i` of the table, or NULL past its end. */
+const struct column *column_at(size_t i);
+
+/* The row whose identifier or alias is `id` (`len` characters, case counts), or NULL. */
+const struct column *column_find(const char *id, size_t len);
+
+/* The identifier of the row nearest to a misspelt one, for "did you mean"; NULL: none is near. */
+const char *column_suggest(const char *id, size_t len);
+
+#define COLUMN_DEFAULTS PLAN_DEFAULT_COLUMNS
+
+/*
+ * Turn "+ID+ID..." into a list, to be freed by column_list_free(). Returns 0; -ENOMEM; or -EINVAL
+ * with `*bad` and `*bad_len` at the identifier that is none (or at the text that lacks a plus
+ * sign), and an empty list.
+ */
+int column_list_parse(struct column_list *list, const char *format, const char **bad,
+		      size_t *bad_len);
+void column_list_free(struct column_list *list);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * The information sections that come before the results: what the run was asked to do, on which
+ * system, with which targets. Labels and order are fixed: scripts know them.
+ *
+ * Private to src/report. Called while the report is opened; they write to a stdio stream in memory.
+ */
+#ifndef XDD_REPORT_INFO_H
+#define XDD_REPORT_INFO_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "xdd/plan/plan.h"
+
+/* All sections. */
+void info_write(FILE *f, const struct plan *plan);
+
+/* The run's time and id, and a line for each target. */
+void info_write_short(FILE *f, const struct plan *plan);
+
+#define INFO_TIME_SIZE 32
+
+/* The time now, as "Thu Jan  1 00:00:00 1970", in `buf` (INFO_TIME_SIZE bytes); returns `buf`. */
+char *info_time(char *buf);
+
+/* "enabled" or "disabled". */
+const char *info_enabled(bool on);
+
+/* The block about one target (info_target.c). */
+void info_target(FILE *f, const struct target_plan *target);
+
+/* The line about one target that a short report has. */
+void info_target_short(FILE *f, const struct target_plan *target);
+
+/* The section about the computer (sysinfo.c). */
+void info_system(FILE *f);
+
+#endif

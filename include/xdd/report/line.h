@@ -1,0 +1,46 @@
+/*
+ * Lines of the result table, put together from cells: with fixed widths for people, folded where a
+ * terminal is too narrow, or as CSV.
+ *
+ * Private to src/report. Pure functions over memory of the caller; cells have a fixed size, so that
+ * nothing has to be allocated while a run is going on.
+ */
+#ifndef XDD_REPORT_LINE_H
+#define XDD_REPORT_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "xdd/report/column.h"
+
+#define LINE_CELL_SIZE 96 /* with the NUL; more than any value needs */
+#define LINE_INDENT 4	  /* blanks before the further lines of a folded line */
+
+struct line_cell {
+	char text[LINE_CELL_SIZE];
+};
+
+/* Put a plain text into a cell; what does not fit is cut off. */
+void line_cell_set(struct line_cell *cell, const char *text);
+
+/* The value of column `col` for `r`: at least as wide as the column; or, for CSV, as it is. */
+void line_cell_padded(struct line_cell *cell, const struct column *col, const struct result *r);
+void line_cell_bare(struct line_cell *cell, const struct column *col, const struct result *r);
+
+/* Bytes that hold any line of `n` cells, in either form, with its newline and NUL. */
+size_t line_size(size_t n);
+
+/*
+ * Join `n` cells with one blank into `buf` (line_size(n) bytes) and end the line. When `columns` is
+ * not 0, a cell that would pass that width starts a further line, indented by LINE_INDENT blanks.
+ * Returns the length.
+ */
+size_t line_join(char *buf, const struct line_cell *cells, size_t n, unsigned columns);
+
+/*
+ * Join `n` cells with commas into `buf` (line_size(n) bytes), quoted where RFC 4180 asks for it,
+ * and end the line with a line feed. Returns the length.
+ */
+size_t line_csv(char *buf, const struct line_cell *cells, size_t n);
+
+#endif

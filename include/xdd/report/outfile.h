@@ -1,0 +1,57 @@
+/*
+ * A file, pipe or terminal that lines are written to: opened for append, one write(2) a line, and
+ * the first error remembered.
+ *
+ * Private to src/report. An outfile belongs to one thread at a time.
+ */
+#ifndef XDD_REPORT_OUTFILE_H
+#define XDD_REPORT_OUTFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define OUTFILE_WHY_SIZE 512
+
+struct outfile {
+	int fd;	       /* -1: not wanted */
+	bool shared;   /* standard output or standard error: not ours to close */
+	bool empty;    /* it held nothing when it was opened, or what it held is no matter */
+	bool mid_line; /* the last line has no end: the next write ends it first */
+	int error;     /* the first errno of a write, 0: none */
+};
+
+/* What a name stands for: an existing file, or a name in a folder. */
+struct outfile_id {
+	bool known; /* false: nothing that two outputs could disagree about */
+	dev_t dev;
+	ino_t ino;
+	const char *missing; /* a file that is not there yet: its name in the folder dev, ino */
+};
+
+/*
+ * Look whether `path` could be opened for append, without doing so. Returns 0 or -errno, with a
+ * text for people in `why` (OUTFILE_WHY_SIZE bytes).
+ */
+int outfile_check(const char *path, char *why);
+
+/*
+ * The identity of `path`; or, for NULL, of the regular file that standard output is. /dev/stdout,
+ * /dev/stderr and /dev/null have none: several outputs may go there.
+ */
+void outfile_identify(struct outfile_id *id, const char *path);
+bool outfile_is_same(const struct outfile_id *a, const struct outfile_id *b);
+
+/*
+ * Open for append; NULL is standard output, as is /dev/stdout, so that both write at one place.
+ * Returns 0 or -errno.
+ */
+int outfile_open(struct outfile *o, const char *path);
+
+/* Write all of it. Errors are remembered; the next call tries again, on a new line. */
+void outfile_write(struct outfile *o, const char *data, size_t size);
+
+/* Safe on one that is not open. Returns 0, or -errno of the first failed write or of close(2). */
+int outfile_close(struct outfile *o);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * The writers: result lines to standard output or -output, to -csvout and to -combinedout, and the
+ * information sections before and after them.
+ *
+ * A report belongs to one thread at a time: main until the run starts, the results manager during
+ * it, main again afterwards.
+ */
+#ifndef XDD_REPORT_REPORT_H
+#define XDD_REPORT_REPORT_H
+
+#include "xdd/plan/plan.h"
+#include "xdd/report/result.h"
+
+struct report;
+
+/* How the run ended, for the closing line. */
+enum report_end {
+	REPORT_END_NORMAL,
+	REPORT_END_ERRORS,
+	REPORT_END_CANCELED,
+};
+
+/*
+ * Look at -outputformat and the output files (-errout too) without opening any for writing: unknown
+ * identifiers, folders that do not exist, directories, two outputs to one file, an output to a
+ * target, an existing CSV file whose header line names other columns. To be called before -errout
+ * is opened, which truncates it. Returns XDD_OK, or a status with one line given to log_error().
+ */
+enum xdd_status report_check(const struct plan *plan);
+
+/*
+ * Open the output files (all are appended to) and write the information sections: the whole of them
+ * with -verbose or to an -output file, otherwise only the run's id and time and the targets. CSV
+ * files get their header line when they are new or empty. `*out` is freed by report_close().
+ * Returns XDD_OK, or a status with one line given to log_error().
+ */
+enum xdd_status report_open(const struct plan *plan, struct report **out);
+
+/* Write the header and units lines of the table; once, before the first result. */
+void report_header(struct report *r);
+
+/*
+ * Write one result to every output that wants it: all to the text and CSV outputs, COMBINED alone
+ * to -combinedout. Each line reaches its file before the call returns.
+ */
+void report_result(struct report *r, const struct result *result);
+
+/* Write one line of information (without newline) to the text output only. */
+void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Write the closing lines: the ending time and how the run ended. */
+void report_trailer(struct report *r, enum report_end end);
+
+/*
+ * Close all outputs; accepts NULL. Returns XDD_OK, or XDD_IO_ERROR with one line given to
+ * log_error() when something could not be written (a full disk, a closed pipe).
+ */
+enum xdd_status report_close(struct report *r);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * One result line as values: what the run hands to the writers, and the columns read.
+ */
+#ifndef XDD_REPORT_RESULT_H
+#define XDD_REPORT_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xdd/base/clock.h"
+#include "xdd/base/counters.h"
+#include "xdd/plan/plan.h"
+
+enum result_what {
+	RESULT_QUEUE_PASS,
+	RESULT_TARGET_PASS,
+	RESULT_TARGET_AVERAGE,
+	RESULT_COMBINED,
+};
+
+struct result {
+	enum result_what what;
+	uint64_t pass;	 /* from 1; AVERAGE and COMBINED: number of passes */
+	uint64_t target; /* COMBINED: number of targets */
+	uint64_t queue; /* queue depth; QUEUE_PASS: QThread number; COMBINED: sum of queue depths */
+	struct tally tally;
+	uint64_t elapsed_ns;  /* first issue to last completion; sums where passes are summed */
+	uint64_t first_op_ns; /* completion time of the first operation; 0 when unknown */
+	struct cpu_time cpu;
+	uint64_t processors; /* what Pct_CPU is relative to: 1, or all with -percentcpu relative */
+	enum op_request op;
+	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */
+	uint64_t block_size; /* COMBINED: of target 0 */
+	bool partial;	     /* cut short: stopped, limited by errors, or operations outstanding */
+};
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * What can be wrong with -outputformat and the output files, found before anything is opened.
+ * report_check() is called by main, the others by report_open() as well.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/report/check.h"
+#include "xdd/report/csv.h"
+#include "xdd/report/outfile.h"
+#include "xdd/report/report.h"
+
+struct output_name {
+	const char *option; /* without its dash; NULL: standard output */
+	const char *path;
+	struct outfile_id id;
+};
+
+#define N_OUTPUTS 4
+
+static enum xdd_status format_error(const char *format, const char *bad, size_t len)
+{
+	const char *nearest = column_suggest(bad, len);
+
+	if (bad == format || len == 0)
+		log_error(
+			"-outputformat %s: a list of identifiers is wanted, each with a plus sign "
+			"before it, as in +WHAT+OPS",
+			format);
+	else if (nearest)
+		log_error("-outputformat %.*s: no such column identifier; did you mean +%s? "
+			  "(xdd -help outputformat lists them)",
+			  (int)len, bad, nearest);
+	else
+		log_error("-outputformat %.*s: no such column identifier "
+			  "(xdd -help outputformat lists them)",
+			  (int)len, bad);
+	return XDD_BAD_ARGUMENT;
+}
+
+enum xdd_status report_columns(const struct plan *plan, struct column_list *list)
+{
+	const char *format = plan->output_format ? plan->output_format : COLUMN_DEFAULTS;
+	const char *bad;
+	size_t bad_len;
+	int err = column_list_parse(list, format, &bad, &bad_len);
+
+	if (err == -EINVAL)
+		return format_error(format, bad, bad_len);
+	if (err) {
+		log_error("%s", strerror(-err));
+		return XDD_INIT_FAILED;
+	}
+	return XDD_OK;
+}
+
+enum xdd_status report_csv_start(const char *option, const char *path, const char *header,
+				 size_t len, bool *write_header)
+{
+	int start = csv_look(path, header, len);
+
+	*write_header = start == CSV_START_NEW;
+	if (start == CSV_START_NEW || start == CSV_START_SAME)
+		return XDD_OK;
+	if (start == CSV_START_OTHER)
+		log_error(
+			"-%s %s: its first line does not name the columns of this run; use another "
+			"file, or the same -outputformat",
+			option, path);
+	else
+		log_error("-%s %s: its first line cannot be read: %s", option, path,
+			  strerror(-start));
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status check_headers(const struct plan *plan)
+{
+	const struct output_name files[] = {
+		{ .option = "csvout", .path = plan->csv_file },
+		{ .option = "combinedout", .path = plan->combined_file },
+	};
+	struct line_cell *cells = NULL;
+	enum xdd_status status;
+	struct column_list list;
+	char *header = NULL;
+	bool write_header;
+	size_t len;
+
+	status = report_columns(plan, &list);
+	if (status)
+		return status;
+	cells = calloc(list.n, sizeof(*cells));
+	header = malloc(line_size(list.n));
+	if (!cells || !header) {
+		log_error("%s", strerror(ENOMEM));
+		status = XDD_INIT_FAILED;
+		goto out;
+	}
+	len = line_csv(header, cells, csv_header_cells(cells, &list));
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !status; i++) {
+		if (files[i].path)
+			status = report_csv_start(files[i].option, files[i].path, header, len,
+						  &write_header);
+	}
+out:
+	free(header);
+	free(cells);
+	column_list_free(&list);
+	return status;
+}
+
+static const char *dash(const struct output_name *o)
+{
+	return o->option ? "-" : "";
+}
+
+static const char *title(const struct output_name *o)
+{
+	return o->option ? o->option : "standard output";
+}
+
+static enum xdd_status check_pairs(const struct output_name *outputs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = i + 1; j < n; j++) {
+			if (!outfile_is_same(&outputs[i].id, &outputs[j].id))
+				continue;
+			log_error("-%s %s: this is the file of %s%s too; each output wants its own",
+				  title(&outputs[j]), outputs[j].path, dash(&outputs[i]),
+				  title(&outputs[i]));
+			return XDD_BAD_ARGUMENT;
+		}
+	}
+	return XDD_OK;
+}
+
+/* Results that are written into a file under test would destroy it, or the results. */
+static enum xdd_status check_targets(const struct plan *plan, const struct output_name *outputs,
+				     size_t n)
+{
+	for (size_t t = 0; t < plan->n_targets; t++) {
+		const struct target_plan *target = &plan->targets[t];
+		struct outfile_id id;
+
+		if (target->kind == TARGET_NULL || target->kind == TARGET_CHAR)
+			continue;
+		outfile_identify(&id, target->path);
+		for (size_t i = 0; i < n; i++) {
+			if (!outfile_is_same(&outputs[i].id, &id))
+				continue;
+			log_error("%s%s%s%s: this is target %zu", dash(&outputs[i]),
+				  title(&outputs[i]), outputs[i].option ? " " : "",
+				  outputs[i].option ? outputs[i].path : "", t);
+			return XDD_BAD_ARGUMENT;
+		}
+	}
+	return XDD_OK;
+}
+
+enum xdd_status report_check(const struct plan *plan)
+{
+	struct output_name outputs[N_OUTPUTS];
+	const struct output_name all[N_OUTPUTS] = {
+		{ .option = plan->output_file ? "output" : NULL, .path = plan->output_file },
+		{ .option = "errout", .path = plan->errout_file },
+		{ .option = "csvout", .path = plan->csv_file },
+		{ .option = "combinedout", .path = plan->combined_file },
+	};
+	enum xdd_status status;
+	bool known = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_OUTPUTS; i++) {
+		char why[OUTFILE_WHY_SIZE];
+
+		if (all[i].option && !all[i].path)
+			continue;
+		if (all[i].path && outfile_check(all[i].path, why)) {
+			log_error("-%s %s: %s", all[i].option, all[i].path, why);
+			return XDD_BAD_ARGUMENT;
+		}
+		outputs[n] = all[i];
+		outfile_identify(&outputs[n].id, outputs[n].path);
+		known |= outputs[n++].id.known;
+	}
+	status = check_pairs(outputs, n);
+	if (!status && known)
+		status = check_targets(plan, outputs, n);
+	if (!status)
+		status = check_headers(plan);
+	return status;
+}

@@ -1,0 +1,342 @@
+/*
+ * The rows of the column table, and how each value is worked out from a struct result. Read by
+ * column_find() and the writers.
+ *
+ * Headings, units, widths and precisions are fixed: scripts know them. A new column is a row here,
+ * a line in doc/output.md and a row of tests/unit/test_column.c.
+ */
+#include "xdd/report/column.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+#define NS_PER_SEC 1e9
+#define NS_PER_MS 1e6
+#define BYTES_PER_MB 1e6
+
+static double ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+static double per_second(const struct result *r, double amount)
+{
+	return ratio(amount, (double)r->elapsed_ns / NS_PER_SEC);
+}
+
+static double percent_of_cpu(const struct result *r, uint64_t cpu_ns)
+{
+	double processors = r->processors ? (double)r->processors : 1;
+
+	return 100 * ratio((double)cpu_ns, (double)r->elapsed_ns) / processors;
+}
+
+/* Mean size of a request; operations that move nothing by nature (noop) do not pull it down. */
+static double request_bytes(const struct result *r)
+{
+	uint64_t bytes = 0, ops = 0;
+
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		if (!r->tally.bytes[dir])
+			continue;
+		bytes += r->tally.bytes[dir];
+		ops += r->tally.ops[dir];
+	}
+	return ops ? (double)bytes / (double)ops : (double)r->req_bytes;
+}
+
+static void get_what(const struct result *r, struct column_value *v)
+{
+	static const char *const labels[] = {
+		[RESULT_QUEUE_PASS] = " QUEUE_PASS    ",
+		[RESULT_TARGET_PASS] = " TARGET_PASS   ",
+		[RESULT_TARGET_AVERAGE] = " TARGET_AVERAGE",
+		[RESULT_COMBINED] = " COMBINED      ",
+	};
+
+	v->text = labels[r->what];
+}
+
+static void get_pass(const struct result *r, struct column_value *v)
+{
+	v->count = r->pass;
+}
+
+static void get_target(const struct result *r, struct column_value *v)
+{
+	v->count = r->target;
+}
+
+static void get_queue(const struct result *r, struct column_value *v)
+{
+	v->count = r->queue;
+}
+
+static void get_bytes(const struct result *r, struct column_value *v)
+{
+	v->count = tally_bytes(&r->tally);
+}
+
+static void get_bytes_read(const struct result *r, struct column_value *v)
+{
+	v->count = r->tally.bytes[DIR_READ];
+}
+
+static void get_bytes_written(const struct result *r, struct column_value *v)
+{
+	v->count = r->tally.bytes[DIR_WRITE];
+}
+
+static void get_ops(const struct result *r, struct column_value *v)
+{
+	v->count = tally_ops(&r->tally);
+}
+
+static void get_read_ops(const struct result *r, struct column_value *v)
+{
+	v->count = r->tally.ops[DIR_READ];
+}
+
+static void get_write_ops(const struct result *r, struct column_value *v)
+{
+	v->count = r->tally.ops[DIR_WRITE];
+}
+
+static void get_errors(const struct result *r, struct column_value *v)
+{
+	v->count = r->tally.errors;
+}
+
+static void get_bandwidth(const struct result *r, struct column_value *v)
+{
+	v->real = per_second(r, (double)tally_bytes(&r->tally) / BYTES_PER_MB);
+}
+
+static void get_read_bandwidth(const struct result *r, struct column_value *v)
+{
+	v->real = per_second(r, (double)r->tally.bytes[DIR_READ] / BYTES_PER_MB);
+}
+
+static void get_write_bandwidth(const struct result *r, struct column_value *v)
+{
+	v->real = per_second(r, (double)r->tally.bytes[DIR_WRITE] / BYTES_PER_MB);
+}
+
+static void get_iops(const struct result *r, struct column_value *v)
+{
+	v->real = per_second(r, (double)tally_ops(&r->tally));
+}
+
+static void get_read_iops(const struct result *r, struct column_value *v)
+{
+	v->real = per_second(r, (double)r->tally.ops[DIR_READ]);
+}
+
+static void get_write_iops(const struct result *r, struct column_value *v)
+{
+	v->real = per_second(r, (double)r->tally.ops[DIR_WRITE]);
+}
+
+static void get_latency(const struct result *r, struct column_value *v)
+{
+	v->real = ratio((double)tally_busy_ns(&r->tally) / NS_PER_MS, (double)tally_ops(&r->tally));
+}
+
+static void get_first_op(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->first_op_ns / NS_PER_MS;
+}
+
+static void get_elapsed(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->elapsed_ns / NS_PER_SEC;
+}
+
+/* A column whose quantity no run measures yet: its row is known, its value is 0. */
+static void get_unmeasured(const struct result *r, struct column_value *v)
+{
+	(void)r;
+	v->real = 0;
+}
+
+static void get_cpu(const struct result *r, struct column_value *v)
+{
+	v->real = (double)(r->cpu.user_ns + r->cpu.sys_ns) / NS_PER_SEC;
+}
+
+static void get_percent_cpu(const struct result *r, struct column_value *v)
+{
+	v->real = percent_of_cpu(r, r->cpu.user_ns + r->cpu.sys_ns);
+}
+
+static void get_user(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->cpu.user_ns / NS_PER_SEC;
+}
+
+static void get_percent_user(const struct result *r, struct column_value *v)
+{
+	v->real = percent_of_cpu(r, r->cpu.user_ns);
+}
+
+static void get_system(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->cpu.sys_ns / NS_PER_SEC;
+}
+
+static void get_percent_system(const struct result *r, struct column_value *v)
+{
+	v->real = percent_of_cpu(r, r->cpu.sys_ns);
+}
+
+static void get_op(const struct result *r, struct column_value *v)
+{
+	v->text = plan_op_name(r->op);
+}
+
+static void get_xfer_bytes(const struct result *r, struct column_value *v)
+{
+	v->real = request_bytes(r);
+}
+
+static void get_xfer_blocks(const struct result *r, struct column_value *v)
+{
+	v->real = ratio(request_bytes(r), (double)r->block_size);
+}
+
+static void get_xfer_kbytes(const struct result *r, struct column_value *v)
+{
+	v->real = request_bytes(r) / 1024;
+}
+
+static void get_xfer_mbytes(const struct result *r, struct column_value *v)
+{
+	v->real = request_bytes(r) / (1024 * 1024);
+}
+
+static void get_node_name(const struct result *r, struct column_value *v)
+{
+	struct utsname name;
+
+	_Static_assert(sizeof(name.nodename) <= COLUMN_TEXT_MAX, "a node name fits into a value");
+	(void)r;
+	v->text = "";
+	if (uname(&name) == 0)
+		v->text = memcpy(v->buf, name.nodename, sizeof(name.nodename));
+}
+
+static void get_delimiter(const struct result *r, struct column_value *v)
+{
+	(void)r;
+	v->text = " ";
+}
+
+/* The width of a column is that of its heading. */
+#define ROW(id_, aliases_, type_, heading_, units_, precision_, get_, help_)             \
+	{                                                                                \
+		.id = id_, .aliases = aliases_, .type = type_, .heading = heading_,      \
+		.units = units_, .width = sizeof(heading_) - 1, .precision = precision_, \
+		.get = get_, .help = help_,                                              \
+	}
+#define TEXT(id_, heading_, units_, get_, help_) \
+	ROW(id_, NULL, COLUMN_TEXT, heading_, units_, 0, get_, help_)
+#define COUNT(id_, aliases_, heading_, units_, get_, help_) \
+	ROW(id_, aliases_, COLUMN_COUNT, heading_, units_, 0, get_, help_)
+#define REAL(id_, aliases_, heading_, units_, precision_, get_, help_) \
+	ROW(id_, aliases_, COLUMN_REAL, heading_, units_, precision_, get_, help_)
+
+static const struct column table[] = {
+	/* clang-format off */
+	TEXT("WHAT", "What           ", "    UNITS>>    ", get_what,
+	     "what the line is about: TARGET_PASS, QUEUE_PASS, TARGET_AVERAGE or COMBINED"),
+	COUNT("PASS", NULL, "   Pass", " Number", get_pass,
+	      "number of the pass, from 1; number of passes in averages and COMBINED"),
+	COUNT("TARGET", NULL, " Target", " Number", get_target,
+	      "number of the target, from 0; number of targets in COMBINED"),
+	COUNT("QUEUE", NULL, "  Queue", " Number", get_queue,
+	      "queue depth; number of the QThread in QUEUE_PASS; sum of queue depths in COMBINED"),
+	COUNT("BYTESXFERED", "BYTESTRANSFERED", "    Bytes_Xfered", "           Bytes", get_bytes,
+	      "bytes moved in either direction"),
+	COUNT("BYTESREAD", NULL, "      Bytes_Read", "           Bytes", get_bytes_read,
+	      "bytes read"),
+	COUNT("BYTESWRITTEN", NULL, "   Bytes_Written", "           Bytes", get_bytes_written,
+	      "bytes written"),
+	COUNT("OPS", NULL, "        Ops", "       #ops", get_ops,
+	      "operations that succeeded"),
+	COUNT("READOPS", NULL, "   Read_Ops", "       #ops", get_read_ops,
+	      "read operations that succeeded"),
+	COUNT("WRITEOPS", NULL, "  Write_Ops", "       #ops", get_write_ops,
+	      "write operations that succeeded"),
+	COUNT("ERRORS", NULL, "     Errors", "       #ops", get_errors,
+	      "operations that failed"),
+	REAL("BANDWIDTH", NULL, " Bandwidth", "  MBytes/s", 3, get_bandwidth,
+	     "bytes over elapsed time, in 10^6 bytes a second"),
+	REAL("READBANDWIDTH", NULL, "   Read_BW", "  MBytes/s", 3, get_read_bandwidth,
+	     "bytes read over elapsed time"),
+	REAL("WRITEBANDWIDTH", NULL, "  Write_BW", "  MBytes/s", 3, get_write_bandwidth,
+	     "bytes written over elapsed time"),
+	REAL("IOPS", NULL, "      IOPS", "     Ops/s", 3, get_iops,
+	     "operations over elapsed time"),
+	REAL("READIOPS", NULL, "   Rd_IOPS", "     Ops/s", 3, get_read_iops,
+	     "read operations over elapsed time"),
+	REAL("WRITEIOPS", NULL, "  Wrt_IOPS", "     Ops/s", 3, get_write_iops,
+	     "write operations over elapsed time"),
+	REAL("LATENCY", NULL, "  Latency", " millisec", 3, get_latency,
+	     "mean completion time of an operation"),
+	REAL("ELAPSEDTIME1STOP", NULL, "   1st_Op", " millisec", 3, get_first_op,
+	     "completion time of the first operation"),
+	REAL("ELAPSEDTIMEPASS", NULL, "    Elapsed", "    seconds", 3, get_elapsed,
+	     "time from the first issue to the last completion"),
+	REAL("OVERHEADTIME", NULL, " Overhead", " millisec", 3, get_unmeasured,
+	     "time spent between operations; not measured yet, 0"),
+	REAL("PATTERNFILLTIME", NULL, " Pat_Fill", " millisec", 3, get_unmeasured,
+	     "time spent filling buffers; not measured yet, 0"),
+	REAL("BUFFERFLUSHTIME", NULL, "    Flush", " millisec", 3, get_unmeasured,
+	     "time spent flushing buffers; not measured yet, 0"),
+	REAL("CPUTIME", NULL, " CPU Time", "  seconds", 3, get_cpu,
+	     "processor time, user and system"),
+	REAL("PERCENTCPUTIME", "PERCENTCPU", "  Pct_CPU", "  percent", 3, get_percent_cpu,
+	     "processor time over elapsed time"),
+	REAL("USERTIME", "USER USRTIME", "User Time", "  seconds", 3, get_user,
+	     "processor time in user mode"),
+	REAL("SYSTEMTIME", "SYSTEM SYSTIME", " Sys Time", "  seconds", 3, get_system,
+	     "processor time in the kernel"),
+	REAL("PERCENTUSER", "PERCENTUSERTIME PERCENTUSR", "  Pct_Usr", "  percent", 3,
+	     get_percent_user, "user time over elapsed time"),
+	REAL("PERCENTSYSTEM", "PERCENTSYSTEMTIME PERCENTSYS", "  Pct_Sys", "  percent", 3,
+	     get_percent_system, "system time over elapsed time"),
+	TEXT("OPTYPE", " Op_Type", "    text", get_op,
+	     "read, write, mixed or noop"),
+	REAL("XFERSIZEBYTES", NULL, "   Xfer_Size", "       bytes", 0, get_xfer_bytes,
+	     "mean size of a request in bytes"),
+	REAL("XFERSIZEBLOCKS", NULL, "   Xfer_Size", "      blocks", 2, get_xfer_blocks,
+	     "mean size of a request in blocks"),
+	REAL("XFERSIZEKBYTES", NULL, "   Xfer_Size", "  1024-bytes", 2, get_xfer_kbytes,
+	     "mean size of a request in units of 1024 bytes"),
+	REAL("XFERSIZEMBYTES", NULL, "   Xfer_Size", "1024^2 bytes", 2, get_xfer_mbytes,
+	     "mean size of a request in units of 1048576 bytes"),
+	REAL("E2EIOTIME", NULL, "     E2E_I/O", "     seconds", 2, get_unmeasured,
+	     "end-to-end: time spent on storage; not measured yet, 0"),
+	REAL("E2ESRTIME", NULL, "     E2E_S/R", "     seconds", 2, get_unmeasured,
+	     "end-to-end: time spent sending or receiving; not measured yet, 0"),
+	REAL("E2EPERCENTSRTIME", NULL, " E2E_Pct_S/R", "     percent", 2, get_unmeasured,
+	     "end-to-end: share of sending or receiving; not measured yet, 0"),
+	REAL("E2ELAGTIME", NULL, " E2E_Lag", "millisec", 2, get_unmeasured,
+	     "end-to-end: time the destination waited for data; not measured yet, 0"),
+	REAL("E2EPERCENTLAGTIME", NULL, "E2E_Pct_Lag ", "   percent  ", 2, get_unmeasured,
+	     "end-to-end: share of waiting for data; not measured yet, 0"),
+	REAL("E2EFIRSTREADTIME", NULL, "  E2E_1st_Rd", "    millisec", 2, get_unmeasured,
+	     "end-to-end: time of the first read; not measured yet, 0"),
+	REAL("E2ELASTWRITETIME", NULL, " E2E_Lst_Wrt", "    millisec", 2, get_unmeasured,
+	     "end-to-end: time of the last write; not measured yet, 0"),
+	TEXT("NODENAME", " Node_Name", "      text", get_node_name,
+	     "network name of this computer"),
+	ROW("DELIM", NULL, COLUMN_DELIMITER, " ", " ", 0, get_delimiter,
+	    "one more delimiter; left out of CSV"),
+	/* clang-format on */
+};
+
+const struct column *column_at(size_t i)
+{
+	return i < sizeof(table) / sizeof(table[0]) ? &table[i] : NULL;
+}

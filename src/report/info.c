@@ -1,0 +1,120 @@
+/*
+ * The banner and the options of the run as a whole; see the header. Called by report_open().
+ */
+#include "xdd/report/info.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "config.h"
+#include "xdd/base/units.h"
+#include "xdd/report/result.h"
+
+#define IO_10 "IOIOIOIOIOIOIOIOIOIO"
+
+const char *info_enabled(bool on)
+{
+	return on ? "enabled" : "disabled";
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / (double)UNITS_NS_PER_SEC;
+}
+
+static void write_banner(FILE *f)
+{
+	fputs(IO_10 "I XDD version " PACKAGE_VERSION " based on " PACKAGE_VERSION " " IO_10 "I\n"
+		    "xdd - storage I/O benchmark - Copyright the xdd authors, GNU GPL version 2\n"
+		    "\n"
+		    "XDD DISCLAIMER:\n"
+		    " *** >>>> WARNING <<<<\n"
+		    " *** A run that writes replaces what its targets hold, files and\n"
+		    " *** whole disks alike, and nothing brings it back.\n"
+		    " *** Look at the name of every target before you start one.\n"
+		    " *** There is NO WARRANTY of any kind: you alone answer for\n"
+		    " *** what a run does.\n"
+		    "\n"
+		    "\n",
+	      f);
+}
+
+char *info_time(char *buf)
+{
+	time_t now = time(NULL);
+
+	if (!ctime_r(&now, buf))
+		strcpy(buf, "unknown");
+	buf[strcspn(buf, "\n")] = '\0';
+	return buf;
+}
+
+static void write_start(FILE *f, const struct plan *plan, const char *between)
+{
+	char now[INFO_TIME_SIZE];
+
+	fprintf(f, "Starting time for this run, %s\n", info_time(now));
+	fprintf(f, "%sID for this run, '%s'\n", between, plan->id ? plan->id : "No ID Specified");
+}
+
+static uint64_t io_threads(const struct plan *plan)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		sum += plan->targets[i].queue_depth;
+	return sum;
+}
+
+static void write_files(FILE *f, const struct plan *plan)
+{
+	fprintf(f, "Output file name, %s\n", plan->output_file ? plan->output_file : "stdout");
+	fprintf(f, "CSV output file name, %s\n", plan->csv_file ? plan->csv_file : "");
+	fprintf(f, "Error output file name, %s\n",
+		plan->errout_file ? plan->errout_file : "stderr");
+	if (plan->combined_file)
+		fprintf(f, "Combined output file name, %s\n", plan->combined_file);
+}
+
+/* What is said in words here belongs to options that the plan does not have yet. */
+static void write_run(FILE *f, const struct plan *plan)
+{
+	write_start(f, plan, "\n");
+	fputs("Maximum Process Priority, disabled\n", f);
+	fprintf(f, "Passes, %" PRIu64 "\n", plan->passes);
+	fprintf(f, "Pass Delay in seconds, %f\n", seconds(plan->pass_delay_ns));
+	fprintf(f, "Maximum Error Threshold, %" PRIu64 "\n", plan->max_errors);
+	fprintf(f, "Target Offset, %" PRIu64 "\n",
+		plan->n_targets ? plan->targets[0].target_offset_blocks : 0);
+	fputs("I/O Synchronization, 0\n", f);
+	fprintf(f, "Total run-time limit in seconds, %f\n", seconds(plan->run_time_ns));
+	write_files(f, plan);
+	fprintf(f, "Pass synchronization barriers, %s\n", info_enabled(!plan->no_barrier));
+	fprintf(f, "Number of Targets, %zu\n", plan->n_targets);
+	fprintf(f, "Number of I/O Threads, %" PRIu64 "\n", io_threads(plan));
+	if (plan->really_verbose) {
+		fprintf(f, "Size of TARGET_DATA is %zu\n", sizeof(struct target_plan));
+		fprintf(f, "Size of RESULTS is %zu\n", sizeof(struct result));
+	}
+	fputc('\n', f);
+}
+
+void info_write(FILE *f, const struct plan *plan)
+{
+	write_banner(f);
+	write_run(f, plan);
+	info_system(f);
+	for (size_t i = 0; i < plan->n_targets; i++)
+		info_target(f, &plan->targets[i]);
+	fputc('\n', f);
+}
+
+void info_write_short(FILE *f, const struct plan *plan)
+{
+	write_start(f, plan, "");
+	fputc('\n', f);
+	for (size_t i = 0; i < plan->n_targets; i++)
+		info_target_short(f, &plan->targets[i]);
+	fputc('\n', f);
+}

@@ -1,0 +1,147 @@
+/*
+ * What is said about a target before the results. Called by info.c for each of them.
+ */
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "xdd/base/units.h"
+#include "xdd/report/info.h"
+
+#define KIB 1024.0
+#define HUGE_PAGE_BYTES (2ull << 20)
+
+/*
+ * Options that a target does not have yet, and what a run does without them. An option that comes
+ * moves its line to where its value is printed.
+ */
+static const char no_thread[] = "\t\tThread ID, not started\n"
+				"\t\tProcessor, all/any\n";
+static const char no_ordering[] = "\t\tNetwork Operation Ordering is,none\n"
+				  "\t\tStorage Operation Ordering is,none\n"
+				  "\t\tThrottle is unrestricted\n";
+static const char no_sync[] = "\t\tFile write synchronization, disabled\n";
+static const char no_flush[] = "\t\tFlushwrite interval, 0\n"
+			       "\t\tI/O memory buffer is a normal memory buffer\n";
+static const char no_pattern[] = "\t\tData pattern in buffer,0x00\n"
+				 "\t\tData buffer verification is disabled.\n";
+static const char no_allocation[] = "\t\tPreallocation, 0\n"
+				    "\t\tPretruncation, 0\n";
+static const char no_timestamps[] = "\t\tTimestamping, disabled\n"
+				    "\t\tHeartbeat Disabled\n"
+				    "\t\tDelete file, disabled\n";
+
+/* `label` ends with its comma and one blank. */
+static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t block_size)
+{
+	double kib = (double)bytes / KIB;
+
+	fprintf(f, "\t\t%s", label);
+	if (bytes == PLAN_UNLIMITED) {
+		fputs("unlimited\n", f);
+		return;
+	}
+	if (bytes == 0) {
+		fputs(" 0\n", f);
+		return;
+	}
+	fprintf(f, "\n\t\t\t%" PRIu64 ", %" PRIu64 "-byte Blocks\n",
+		block_size ? bytes / block_size : 0, block_size);
+	fprintf(f, "\t\t\t%15" PRIu64 ",     Bytes\n", bytes);
+	fprintf(f, "\t\t\t%19.3f, KBytes\n", kib);
+	fprintf(f, "\t\t\t%19.3f, MBytes\n", kib / KIB);
+	fprintf(f, "\t\t\t%19.3f, GBytes\n", kib / KIB / KIB);
+	fprintf(f, "\t\t\t%19.3f, TBytes\n", kib / KIB / KIB / KIB);
+}
+
+static void write_blocks(FILE *f, const char *label, uint64_t blocks, uint64_t block_size)
+{
+	fprintf(f, "\t\t%s, %" PRIu64 ", %" PRIu64 "-byte blocks, %" PRIu64 ", bytes\n", label,
+		blocks, block_size, blocks * block_size);
+}
+
+/* Percent of reads, or of writes. */
+static double percent(const struct target_plan *t, bool reads)
+{
+	uint32_t share = 0;
+
+	if (t->op == OP_MIXED)
+		share = reads ? t->read_ratio : PLAN_RATIO_ONE - t->read_ratio;
+	else if (t->op == (reads ? OP_READ : OP_WRITE))
+		share = PLAN_RATIO_ONE;
+	return 100.0 * share / PLAN_RATIO_ONE;
+}
+
+static void write_file(FILE *f, const struct target_plan *t)
+{
+	fprintf(f, "\tTarget number, %" PRIu32 "\n", t->number);
+	fprintf(f, "\t\tFully qualified target pathname, '%s'\n", t->path);
+	fprintf(f, "\t\tTarget directory, %s\n", t->dir && t->dir[0] ? t->dir : "\"./\"");
+	fprintf(f, "\t\tProcess ID, %ld\n", (long)getpid());
+	fputs(no_thread, f);
+	fprintf(f, "\t\tRead/write ratio, %5.2f READ, %5.2f WRITE\n", percent(t, true),
+		percent(t, false));
+}
+
+static void write_work(FILE *f, const struct target_plan *t)
+{
+	fprintf(f, "\t\tPer-pass time limit in seconds, %f\n",
+		(double)t->time_limit_ns / (double)UNITS_NS_PER_SEC);
+	fprintf(f, "\t\tPass seek randomization, %s\n", info_enabled(t->randomize));
+	fputs(no_sync, f);
+	fprintf(f, "\t\tBlocksize in bytes, %" PRIu64 "\n", t->block_size);
+	write_blocks(f, "Request size", t->req_blocks, t->block_size);
+	if (t->pass_ops == PLAN_UNLIMITED)
+		fputs("\t\tNumber of Operations, unlimited\n", f);
+	else
+		fprintf(f, "\t\tNumber of Operations, %" PRIu64 "\n", t->pass_ops);
+	write_size(f, "Total data transfer for this TARGET, ", t->pass_bytes, t->block_size);
+}
+
+static void write_access(FILE *f, const struct target_plan *t)
+{
+	write_size(f, "Start offset, ", t->start_bytes, t->block_size);
+	write_size(f, "Pass offset, ", t->pass_offset_bytes, t->block_size);
+	if (t->range_bytes)
+		write_size(f, "Seek Range, ", t->range_bytes, t->block_size);
+	fprintf(f, "\t\tSeek pattern, %s\n", plan_seek_name(t->seek.pattern));
+	if (t->seek.pattern == SEEK_INTERLEAVE && t->seek.interleave > 1)
+		write_blocks(f, "Seek Stride", t->req_blocks * t->seek.interleave, t->block_size);
+}
+
+static uint64_t buffer_alignment(const struct target_plan *t)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	if (t->req_bytes >= HUGE_PAGE_BYTES)
+		return HUGE_PAGE_BYTES;
+	return page > 0 ? (uint64_t)page : 0;
+}
+
+void info_target(FILE *f, const struct target_plan *t)
+{
+	write_file(f, t);
+	fputs(no_ordering, f);
+	write_work(f, t);
+	write_access(f, t);
+	fputs(no_flush, f);
+	fprintf(f, "\t\tI/O memory buffer alignment in bytes, %" PRIu64 "\n", buffer_alignment(t));
+	fputs(no_pattern, f);
+	fprintf(f, "\t\tDirect I/O, %s\n", info_enabled(t->direct_io));
+	fputs(no_allocation, f);
+	fprintf(f, "\t\tQueue Depth, %" PRIu64 "\n", t->queue_depth);
+	fputs(no_timestamps, f);
+}
+
+void info_target_short(FILE *f, const struct target_plan *t)
+{
+	fprintf(f, "Target[%" PRIu32 "] Q[%" PRIu64 "], %s, %s, ", t->number, t->queue_depth,
+		t->path, plan_op_name(t->op));
+	if (t->pass_ops != PLAN_UNLIMITED)
+		fprintf(f, "%" PRIu64 " %s of", t->pass_ops, t->pass_ops == 1 ? "op" : "ops");
+	else
+		fputs("ops of", f);
+	fprintf(f, " %" PRIu64 " bytes", t->req_bytes);
+	if (t->time_limit_ns)
+		fprintf(f, " for %g s", (double)t->time_limit_ns / (double)UNITS_NS_PER_SEC);
+	fputc('\n', f);
+}

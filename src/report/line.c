@@ -1,0 +1,112 @@
+/*
+ * Cells and lines of the result table; see the header. Called by report.c and csv.c.
+ */
+#include "xdd/report/line.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void line_cell_set(struct line_cell *cell, const char *text)
+{
+	snprintf(cell->text, sizeof(cell->text), "%s", text);
+}
+
+/* `width` 0: as short as the value is. */
+static void print_value(struct line_cell *cell, const struct column *col, const struct result *r,
+			int width)
+{
+	struct column_value v;
+
+	col->get(r, &v);
+	switch (col->type) {
+	case COLUMN_COUNT:
+		snprintf(cell->text, sizeof(cell->text), "%*" PRIu64, width, v.count);
+		break;
+	case COLUMN_REAL:
+		snprintf(cell->text, sizeof(cell->text), "%*.*f", width, col->precision, v.real);
+		break;
+	case COLUMN_TEXT:
+	case COLUMN_DELIMITER:
+		snprintf(cell->text, sizeof(cell->text), "%*s", width, v.text);
+		break;
+	}
+}
+
+void line_cell_padded(struct line_cell *cell, const struct column *col, const struct result *r)
+{
+	print_value(cell, col, r, col->width);
+}
+
+void line_cell_bare(struct line_cell *cell, const struct column *col, const struct result *r)
+{
+	size_t blanks, len;
+
+	print_value(cell, col, r, 0);
+	len = strlen(cell->text);
+	while (len && cell->text[len - 1] == ' ')
+		len--;
+	cell->text[len] = '\0';
+	blanks = strspn(cell->text, " ");
+	memmove(cell->text, cell->text + blanks, len - blanks + 1);
+}
+
+size_t line_size(size_t n)
+{
+	/* CSV: every character a quote that is doubled, two quotes around, a comma. */
+	return n * (2 * LINE_CELL_SIZE + 3) + 2;
+}
+
+static char *put(char *out, const char *text, size_t len)
+{
+	return (char *)memcpy(out, text, len) + len;
+}
+
+size_t line_join(char *buf, const struct line_cell *cells, size_t n, unsigned columns)
+{
+	char *out = buf, *line = buf;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(cells[i].text);
+
+		if (i && columns && (size_t)(out - line) + 1 + len > columns) {
+			*out++ = '\n';
+			line = out;
+			out = (char *)memset(out, ' ', LINE_INDENT) + LINE_INDENT;
+		} else if (i) {
+			*out++ = ' ';
+		}
+		out = put(out, cells[i].text, len);
+	}
+	*out++ = '\n';
+	*out = '\0';
+	return (size_t)(out - buf);
+}
+
+static char *put_quoted(char *out, const char *text)
+{
+	if (!strpbrk(text, ",\"\r\n"))
+		return put(out, text, strlen(text));
+	*out++ = '"';
+	for (; *text; text++) {
+		if (*text == '"')
+			*out++ = '"';
+		*out++ = *text;
+	}
+	*out++ = '"';
+	return out;
+}
+
+size_t line_csv(char *buf, const struct line_cell *cells, size_t n)
+{
+	char *out = buf;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			*out++ = ',';
+		out = put_quoted(out, cells[i].text);
+	}
+	*out++ = '\n';
+	*out = '\0';
+	return (size_t)(out - buf);
+}

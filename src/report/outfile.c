@@ -1,0 +1,209 @@
+/*
+ * Output files: what can be known before they are opened, opening, writing; see the header. Called
+ * by check.c and report.c.
+ */
+#include "xdd/report/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The descriptor that a name of a standard stream stands for, or -1. */
+static int standard_fd(const char *path)
+{
+	if (!path || strcmp(path, "/dev/stdout") == 0)
+		return STDOUT_FILENO;
+	return strcmp(path, "/dev/stderr") == 0 ? STDERR_FILENO : -1;
+}
+
+/* The name behind the last slash. */
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The folder of `path`, to be freed; NULL when memory is short. */
+static char *folder_of(const char *path)
+{
+	size_t len = (size_t)(last_part(path) - path);
+
+	if (len == 0)
+		return strdup(".");
+	return strndup(path, len > 1 ? len - 1 : len);
+}
+
+static int check_folder(const char *path, char *why)
+{
+	char *folder = folder_of(path);
+	struct stat st;
+	int err = 0;
+
+	if (!folder)
+		err = -ENOMEM;
+	else if (stat(folder, &st) < 0)
+		err = -errno;
+	else if (!S_ISDIR(st.st_mode))
+		err = -ENOTDIR;
+	if (err == -ENOENT) {
+		snprintf(why, OUTFILE_WHY_SIZE, "there is no folder %s", folder);
+	} else if (err) {
+		snprintf(why, OUTFILE_WHY_SIZE, "%s", strerror(-err));
+	} else if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0) {
+		err = -errno;
+		snprintf(why, OUTFILE_WHY_SIZE, "nothing can be created in the folder %s: %s",
+			 folder, strerror(-err));
+	}
+	free(folder);
+	return err;
+}
+
+int outfile_check(const char *path, char *why)
+{
+	struct stat st;
+	int err = 0;
+
+	if (standard_fd(path) >= 0)
+		return 0;
+	if (stat(path, &st) < 0) {
+		if (errno == ENOENT)
+			return check_folder(path, why);
+		err = -errno;
+	} else if (S_ISDIR(st.st_mode)) {
+		err = -EISDIR;
+	} else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
+		err = -errno;
+	}
+	if (err)
+		snprintf(why, OUTFILE_WHY_SIZE, "%s", strerror(-err));
+	return err;
+}
+
+static void identify_missing(struct outfile_id *id, const char *path)
+{
+	char *folder = folder_of(path);
+	struct stat st;
+
+	if (folder && stat(folder, &st) == 0)
+		*id = (struct outfile_id){ true, st.st_dev, st.st_ino, last_part(path) };
+	free(folder);
+}
+
+void outfile_identify(struct outfile_id *id, const char *path)
+{
+	struct stat st;
+
+	*id = (struct outfile_id){ .known = false };
+	if (!path) {
+		if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+			*id = (struct outfile_id){ true, st.st_dev, st.st_ino, NULL };
+	} else if (standard_fd(path) < 0 && strcmp(path, "/dev/null") != 0) {
+		if (stat(path, &st) == 0)
+			*id = (struct outfile_id){ true, st.st_dev, st.st_ino, NULL };
+		else
+			identify_missing(id, path);
+	}
+}
+
+bool outfile_is_same(const struct outfile_id *a, const struct outfile_id *b)
+{
+	if (!a->known || !b->known || a->dev != b->dev || a->ino != b->ino)
+		return false;
+	if (!a->missing || !b->missing)
+		return !a->missing && !b->missing;
+	return strcmp(a->missing, b->missing) == 0;
+}
+
+/* Whether a file of `size` bytes ends without a newline; one that cannot be read is left alone. */
+static bool ends_mid_line(const char *path, off_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char last = '\n';
+
+	if (fd < 0)
+		return false;
+	if (pread(fd, &last, 1, size - 1) != 1)
+		last = '\n';
+	close(fd);
+	return last != '\n';
+}
+
+int outfile_open(struct outfile *o, const char *path)
+{
+	struct stat st;
+
+	*o = (struct outfile){ .fd = standard_fd(path), .empty = true };
+	if (o->fd >= 0) {
+		o->shared = true;
+		return 0;
+	}
+	o->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	if (o->fd < 0)
+		return -errno;
+	if (fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+		o->empty = false;
+		o->mid_line = ends_mid_line(path, st.st_size);
+	}
+	return 0;
+}
+
+/* Returns how many bytes were written before `*err` (0: none) happened. */
+static size_t write_all(int fd, const char *data, size_t size, int *err)
+{
+	size_t done = 0;
+
+	*err = 0;
+	while (done < size) {
+		ssize_t n = write(fd, data + done, size - done);
+
+		if (n >= 0) {
+			done += (size_t)n;
+		} else if (errno == EAGAIN) {
+			/* Somebody who shares the terminal or the pipe made it non-blocking. */
+			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+		} else if (errno != EINTR) {
+			*err = errno;
+			break;
+		}
+	}
+	return done;
+}
+
+void outfile_write(struct outfile *o, const char *data, size_t size)
+{
+	size_t done;
+	int err;
+
+	if (o->fd < 0 || size == 0)
+		return;
+	if (o->mid_line) {
+		write_all(o->fd, "\n", 1, &err);
+		if (err)
+			goto failed;
+		o->mid_line = false;
+	}
+	done = write_all(o->fd, data, size, &err);
+	if (!err)
+		return;
+	if (done)
+		o->mid_line = data[done - 1] != '\n';
+failed:
+	if (!o->error)
+		o->error = err;
+}
+
+int outfile_close(struct outfile *o)
+{
+	int err = o->error;
+
+	if (o->fd >= 0 && !o->shared && close(o->fd) < 0 && !err)
+		err = errno;
+	o->fd = -1;
+	return -err;
+}

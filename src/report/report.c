@@ -1,0 +1,255 @@
+/*
+ * A report: the outputs of a run and what is written to them; see the header. Called by main and by
+ * the results manager.
+ */
+#include "xdd/report/report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+#include "xdd/report/check.h"
+#include "xdd/report/csv.h"
+#include "xdd/report/info.h"
+#include "xdd/report/outfile.h"
+
+struct report {
+	/* const after report_open() */
+	const struct plan *plan;
+	struct column_list list;
+
+	/* owned by the thread that has the report: room for a line */
+	struct line_cell *cells;
+	char *line;
+
+	/* likewise: where lines go */
+	struct outfile text;
+	struct outfile csv;
+	struct outfile combined;
+};
+
+static enum xdd_status out_of_memory(void)
+{
+	log_error("%s", strerror(ENOMEM));
+	return XDD_INIT_FAILED;
+}
+
+/* The width lines are folded at: that of the terminal, 0 when the text goes elsewhere. */
+static unsigned terminal_columns(int fd)
+{
+	struct winsize size = { 0 };
+	const char *env;
+	uint64_t columns;
+
+	if (!isatty(fd))
+		return 0;
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	env = getenv("COLUMNS");
+	if (!env || units_parse_u64(env, &columns) || columns > 65535)
+		return 0;
+	return (unsigned)columns;
+}
+
+static enum xdd_status open_output(struct outfile *o, const char *option, const char *path)
+{
+	int err = outfile_open(o, path);
+
+	if (!err)
+		return XDD_OK;
+	log_error("-%s %s: %s", option, path, strerror(-err));
+	return XDD_BAD_ARGUMENT;
+}
+
+/* `path` may be NULL: not wanted. */
+static enum xdd_status open_csv(struct report *r, struct outfile *o, const char *option,
+				const char *path)
+{
+	enum xdd_status status;
+	bool write_header;
+	size_t len;
+
+	if (!path)
+		return XDD_OK;
+	len = line_csv(r->line, r->cells, csv_header_cells(r->cells, &r->list));
+	status = report_csv_start(option, path, r->line, len, &write_header);
+	if (!status)
+		status = open_output(o, option, path);
+	if (!status && write_header)
+		outfile_write(o, r->line, len);
+	return status;
+}
+
+/* Put text that is made with stdio together in memory, and write it at once. */
+static enum xdd_status write_info(struct report *r, bool whole)
+{
+	enum xdd_status status = XDD_OK;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return out_of_memory();
+	if (whole)
+		info_write(f, r->plan);
+	else
+		info_write_short(f, r->plan);
+	if (ferror(f) | fclose(f))
+		status = out_of_memory();
+	else
+		outfile_write(&r->text, text, size);
+	free(text);
+	return status;
+}
+
+static enum xdd_status open_all(struct report *r)
+{
+	const struct plan *plan = r->plan;
+	enum xdd_status status = report_columns(plan, &r->list);
+
+	if (status)
+		return status;
+	r->cells = calloc(r->list.n, sizeof(*r->cells));
+	r->line = malloc(line_size(r->list.n));
+	if (!r->cells || !r->line)
+		return out_of_memory();
+	/* What stdio still holds for standard output comes before what is written to it here. */
+	fflush(stdout);
+	status = open_output(&r->text, "output", plan->output_file);
+	if (!status)
+		status = open_csv(r, &r->csv, "csvout", plan->csv_file);
+	if (!status)
+		status = open_csv(r, &r->combined, "combinedout", plan->combined_file);
+	if (!status)
+		status = write_info(r, plan->verbose || plan->output_file);
+	return status;
+}
+
+static void report_free(struct report *r)
+{
+	column_list_free(&r->list);
+	free(r->line);
+	free(r->cells);
+	free(r);
+}
+
+enum xdd_status report_open(const struct plan *plan, struct report **out)
+{
+	struct report *r = calloc(1, sizeof(*r));
+	enum xdd_status status;
+
+	*out = NULL;
+	if (!r)
+		return out_of_memory();
+	r->plan = plan;
+	r->text.fd = -1;
+	r->csv.fd = -1;
+	r->combined.fd = -1;
+	status = open_all(r);
+	if (status) {
+		outfile_close(&r->combined);
+		outfile_close(&r->csv);
+		outfile_close(&r->text);
+		report_free(r);
+		return status;
+	}
+	*out = r;
+	return XDD_OK;
+}
+
+static void write_cells(struct report *r)
+{
+	size_t len = line_join(r->line, r->cells, r->list.n, terminal_columns(r->text.fd));
+
+	outfile_write(&r->text, r->line, len);
+}
+
+void report_header(struct report *r)
+{
+	for (size_t i = 0; i < r->list.n; i++)
+		line_cell_set(&r->cells[i], r->list.columns[i]->heading);
+	write_cells(r);
+	for (size_t i = 0; i < r->list.n; i++)
+		line_cell_set(&r->cells[i], r->list.columns[i]->units);
+	write_cells(r);
+}
+
+void report_result(struct report *r, const struct result *result)
+{
+	size_t len;
+
+	for (size_t i = 0; i < r->list.n; i++)
+		line_cell_padded(&r->cells[i], r->list.columns[i], result);
+	write_cells(r);
+	len = line_csv(r->line, r->cells, csv_result_cells(r->cells, &r->list, result));
+	outfile_write(&r->csv, r->line, len);
+	if (result->what == RESULT_COMBINED)
+		outfile_write(&r->combined, r->line, len);
+}
+
+void report_line(struct report *r, const char *fmt, ...)
+{
+	char *line;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vasprintf(&line, fmt, ap);
+	va_end(ap);
+	if (len < 0) {
+		if (!r->text.error)
+			r->text.error = ENOMEM;
+		return;
+	}
+	/* In the place of the NUL, so that the line goes out in one write. */
+	line[len] = '\n';
+	outfile_write(&r->text, line, (size_t)len + 1);
+	free(line);
+}
+
+void report_trailer(struct report *r, enum report_end end)
+{
+	static const char *const ends[] = {
+		[REPORT_END_NORMAL] = " This run terminated normally",
+		[REPORT_END_ERRORS] = " This run terminated with errors",
+		[REPORT_END_CANCELED] = " This run was canceled",
+	};
+	char now[INFO_TIME_SIZE];
+
+	report_line(r, "Ending time for this run, %s", info_time(now));
+	report_line(r, "%s", ends[end]);
+}
+
+/* Tell of the first output that failed: results are missing there. */
+static enum xdd_status close_output(struct outfile *o, const char *option, const char *path,
+				    enum xdd_status status)
+{
+	int err = outfile_close(o);
+
+	if (!err || status)
+		return status;
+	if (path)
+		log_error("-%s %s: %s; results are missing there", option, path, strerror(-err));
+	else
+		log_error("standard output: %s; results are missing there", strerror(-err));
+	return XDD_IO_ERROR;
+}
+
+enum xdd_status report_close(struct report *r)
+{
+	enum xdd_status status = XDD_OK;
+
+	if (!r)
+		return XDD_OK;
+	status = close_output(&r->text, "output", r->plan->output_file, status);
+	status = close_output(&r->csv, "csvout", r->plan->csv_file, status);
+	status = close_output(&r->combined, "combinedout", r->plan->combined_file, status);
+	report_free(r);
+	return status;
+}

@@ -1,0 +1,117 @@
+"""Running commands: what they took, and an end to them whatever happens. Used by contenders.py and run."""
+import dataclasses
+import os
+import shutil
+import signal
+import subprocess
+
+
+class Broken(Exception):
+    """A run that failed, hung, or said something that makes no sense."""
+
+
+class Skip(Exception):
+    """Something that cannot be had on this machine; the text says why."""
+
+
+@dataclasses.dataclass
+class Usage:
+    """What a process took, from start to end."""
+    wall_s: float
+    user_s: float
+    sys_s: float
+    maxrss_kib: int
+    nvcsw: int
+    nivcsw: int
+
+    @property
+    def cpu_s(self):
+        return self.user_s + self.sys_s
+
+
+def call(argv, timeout_s=20):
+    """Run a helper of the bench itself; its output. Raises Skip with the reason where that fails."""
+    try:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=timeout_s, text=True, errors="replace", check=False)
+    except (OSError, subprocess.TimeoutExpired) as err:
+        raise Skip("%s: %s" % (argv[0], err)) from err
+    if done.returncode:
+        raise Skip("%s: %s" % (argv[0], last_line(done.stderr) or "status %d" % done.returncode))
+    return done.stdout
+
+
+def last_line(text):
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+class Runner:
+    """Compiles the bench's C programs into a folder of its own, and runs commands there."""
+
+    def __init__(self, folder, source):
+        self.folder = folder
+        self.source = source
+        self.cc = os.environ.get("CC") or "cc"
+        self.compiled = {}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def compile(self, name, *more):
+        """The path of program `name`, made of its C file and `more` (files and options). Raises Skip."""
+        if name not in self.compiled:
+            sources = [os.path.join(self.source, word) if word.endswith(".c") else word
+                       for word in (name + ".c",) + more]
+            try:
+                call(self.cc.split() + ["-std=gnu17", "-D_GNU_SOURCE", "-O2", "-pthread", "-o", self.path(name)] +
+                     sources, timeout_s=60)
+                self.compiled[name] = self.path(name)
+            except Skip as err:
+                self.compiled[name] = err
+        if isinstance(self.compiled[name], Skip):
+            raise Skip("%s.c does not compile here (%s)" % (name, self.compiled[name]))
+        return self.compiled[name]
+
+    def run(self, argv, timeout_s):
+        """Run a command; its standard output and what it took. Raises Broken."""
+        report = self.path("usage")
+        out = self._spawn([self.compile("measure"), report] + argv, argv, timeout_s)
+        with open(report, encoding="ascii") as file:
+            words = file.read().split()
+        return out, Usage(*map(float, words[:3]), *map(int, words[3:]))
+
+    def count_syscalls(self, argv, timeout_s):
+        """System calls of a command and all its threads, as strace counts them. Raises Broken."""
+        report = self.path("strace")
+        self._spawn(["strace", "-f", "-c", "-o", report] + argv, argv, timeout_s)
+        with open(report, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                words = line.split()
+                if words and words[-1] == "total":
+                    return int(words[3])
+        raise Broken("strace counted nothing")
+
+    def _spawn(self, argv, shown, timeout_s):
+        """Run it in a process group of its own, which is killed when this is interrupted or takes too long."""
+        out_name, err_name = self.path("stdout"), self.path("stderr")
+        with open(out_name, "wb") as out, open(err_name, "wb") as err:
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder,
+                                     start_new_session=True)
+            try:
+                status = child.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                raise Broken("still running after %d s: %s" % (timeout_s, " ".join(shown))) from None
+            finally:
+                if child.poll() is None:
+                    os.killpg(child.pid, signal.SIGKILL)
+                    child.wait()
+        if status:
+            with open(err_name, encoding="utf-8", errors="replace") as file:
+                raise Broken("status %d (%s): %s" % (status, last_line(file.read()), " ".join(shown)))
+        with open(out_name, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+
+def have(program):
+    return shutil.which(program) is not None

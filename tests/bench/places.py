@@ -1,0 +1,154 @@
+"""Where the workloads read: files and devices, made when first wanted and removed at the end. Used by run."""
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+
+from commands import Skip, call
+
+MIB = 1 << 20
+
+
+def write_data(path, size):
+    """Fill a file or device with data that does not compress."""
+    block = os.urandom(8 * MIB)
+    with open(path, "r+b" if os.path.exists(path) else "wb", buffering=0) as file:
+        for start in range(0, size, len(block)):
+            part = memoryview(block)[:size - start]
+            while part:
+                part = part[file.write(part):]
+        os.fsync(file.fileno())
+
+
+def file_system_of(path):
+    """The type of the file system that `path` is on, by the longest mount point above it."""
+    path = os.path.realpath(path)
+    best, kind = "", "?"
+    with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
+        for line in mounts:
+            words = line.split()
+            point = words[1].replace("\\040", " ")
+            inside = path == point or path.startswith(point.rstrip("/") + "/")
+            if inside and len(point) >= len(best):
+                best, kind = point, words[2]
+    return kind
+
+
+def available_bytes():
+    with open("/proc/meminfo", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+class Places:
+    """get(NAME) is (path, bytes) of a place, or raises Skip. As a context manager, removes them all at its end."""
+
+    def __init__(self, disk_folder, size):
+        self.disk_folder = disk_folder
+        # What lies in memory: three files of this size, and their share of the page cache.
+        self.size = size if available_bytes() > 8 * size else 32 * MIB
+        self.made = {}
+        self.stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return self.stack.__exit__(*exc)
+
+    def get(self, name):
+        if name not in self.made:
+            try:
+                self.made[name] = getattr(self, "_make_" + name)()
+            except Skip as err:
+                self.made[name] = err
+            except OSError as err:
+                self.made[name] = Skip(str(err))
+        if isinstance(self.made[name], Skip):
+            raise self.made[name]
+        return self.made[name]
+
+    def _folder(self, parent):
+        folder = tempfile.mkdtemp(prefix="xdd-bench.", dir=parent)
+        self.stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def _memory_folder(self):
+        """A folder on a tmpfs: there is one on any Linux with glibc."""
+        if not os.path.isdir("/dev/shm") or file_system_of("/dev/shm") != "tmpfs":
+            raise Skip("/dev/shm is no tmpfs")
+        free = os.statvfs("/dev/shm")
+        if free.f_bavail * free.f_frsize < 4 * self.size:
+            raise Skip("/dev/shm is too small")
+        return self._folder("/dev/shm")
+
+    def _make_null(self):
+        return None, 1 << 30
+
+    def _make_tmpfs(self):
+        path = os.path.join(self._memory_folder(), "file")
+        write_data(path, self.size)
+        return path, self.size
+
+    def _make_disk(self):
+        os.makedirs(self.disk_folder, exist_ok=True)
+        kind = file_system_of(self.disk_folder)
+        if kind in ("tmpfs", "ramfs"):
+            raise Skip("%s is on %s; --dir names a folder on a disk" % (self.disk_folder, kind))
+        path = os.path.join(self._folder(self.disk_folder), "file")
+        write_data(path, self.size)
+        try:
+            os.close(os.open(path, os.O_RDONLY | os.O_DIRECT))
+        except OSError:
+            raise Skip("%s has no direct I/O; --dir names another folder" % kind) from None
+        return path, self.size
+
+    def _make_cache(self):
+        path, size = self.get("disk")
+        with open(path, "rb", buffering=0) as file:
+            while file.read(MIB):
+                pass
+        return path, size
+
+    def _make_loop(self):
+        if os.geteuid():
+            raise Skip("only root can make a loop device")
+        path = os.path.join(self._memory_folder(), "loop")
+        write_data(path, self.size)
+        device = call(["losetup", "--find", "--show", path]).strip()
+        # It goes away by itself when the last user does, which is this process; so does its file.
+        try:
+            self.stack.callback(os.close, os.open(device, os.O_RDONLY | os.O_CLOEXEC))
+        finally:
+            call(["losetup", "--detach", device])
+        os.unlink(path)
+        return device, self.size
+
+    def _make_zram(self):
+        control = "/sys/class/zram-control"
+        if not os.path.isdir(control):
+            raise Skip("this kernel has no zram, or its module is not loaded")
+        if os.geteuid():
+            raise Skip("only root can make a zram device")
+        number = read_text(control + "/hot_add")
+        self.stack.callback(write_text, control + "/hot_remove", number)
+        self.stack.callback(write_text, "/sys/block/zram%s/reset" % number, "1")
+        write_text("/sys/block/zram%s/disksize" % number, str(self.size))
+        device = "/dev/zram" + number
+        if not os.path.exists(device) or not stat.S_ISBLK(os.stat(device).st_mode):
+            raise Skip(device + " is not there")
+        write_data(device, self.size)
+        return device, self.size
+
+
+def read_text(path):
+    with open(path, encoding="ascii") as file:
+        return file.read().strip()
+
+
+def write_text(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)

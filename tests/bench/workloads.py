@@ -1,0 +1,101 @@
+"""What is measured, and the goal of each. The goals are those of the project's design; a row without has none."""
+import dataclasses
+from typing import Optional
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    """A figure of xdd, held against a multiple of another contender's, or against a plain number."""
+    figure: str  # iops, cpu_us_per_op, wall_ms, maxrss_mib
+    relation: str  # ">=" or "<="
+    value: float
+    against: Optional[str] = None  # "limit" (the better loop), "batch loop", "fio"; None: `value` is the figure
+
+    def text(self):
+        label = {"iops": "IOPS", "cpu_us_per_op": "CPU/op", "wall_ms": "start to end", "maxrss_mib": "memory"}
+        unit = {"wall_ms": " ms", "maxrss_mib": " MiB"}
+        what = "%g x %s" % (self.value, self.against) if self.against else \
+            "%g%s" % (self.value, unit.get(self.figure, ""))
+        return "%s %s %s" % (label[self.figure], self.relation, what)
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """Reads for some time, by each contender in turn."""
+    name: str
+    title: str
+    place: str  # of places.py
+    engine: str = "psync"
+    size: int = 4 * KIB
+    threads: int = 1
+    depth: int = 1  # outstanding in each thread; asynchronous engines
+    direct: bool = False
+    random: bool = False
+    syscalls: bool = False  # count them as well
+    goals: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Start:
+    """A run of one operation on each of so many targets, from start to end."""
+    name: str
+    title: str
+    targets: int
+    place: str = "tmpfs"
+    goals: tuple = ()
+
+
+def _iops(value, against="limit"):
+    return Goal("iops", ">=", value, against)
+
+
+def _cpu(value, against):
+    return Goal("cpu_us_per_op", "<=", value, against)
+
+
+def _device(place, title, engine, depth, goals=(), syscalls=False):
+    return Work("%s-%s-%d" % (place, engine, depth), "%s, O_DIRECT, random 4 KiB, %s, depth %d" % (title, engine, depth),
+                place, engine, depth=depth, direct=True, random=True, goals=goals, syscalls=syscalls)
+
+
+def _threads(place, title, threads, syscalls=False):
+    return Work("%s-psync-%d" % (place, threads),
+                "%s, O_DIRECT, random 4 KiB, psync, %d thread%s" % (title, threads, "s" * (threads > 1)),
+                place, threads=threads, direct=True, random=True, syscalls=syscalls)
+
+
+_AHEAD = (_iops(0.95), _iops(1, "fio"), _cpu(1, "fio"))
+
+ROWS = (
+    Work("null-1", "null device, depth 1", "null", "null", syscalls=True, goals=(_iops(3, "fio"), _iops(0.9))),
+    Work("null-32", "null device, depth 32 (xdd and the loop: threads; fio: one job)", "null", "null", threads=32,
+         syscalls=True, goals=(_iops(5, "fio"),)),
+    Work("tmpfs-4k-1", "tmpfs, sequential 4 KiB, psync, 1 thread", "tmpfs", syscalls=True, goals=(_iops(0.97),)),
+    Work("tmpfs-4k-4", "tmpfs, sequential 4 KiB, psync, 4 threads", "tmpfs", threads=4, syscalls=True,
+         goals=(_iops(0.97),)),
+    Work("tmpfs-1m-1", "tmpfs, sequential 1 MiB, psync, 1 thread", "tmpfs", size=MIB, goals=(_iops(0.95),)),
+    Work("tmpfs-1m-4", "tmpfs, sequential 1 MiB, psync, 4 threads", "tmpfs", size=MIB, threads=4,
+         goals=(_iops(0.95),)),
+    Work("cache-1m-1", "cached file, sequential 1 MiB, psync, 1 thread", "cache", size=MIB, goals=(_iops(0.95),)),
+    Work("cache-1m-4", "cached file, sequential 1 MiB, psync, 4 threads", "cache", size=MIB, threads=4,
+         goals=(_iops(0.95),)),
+    _threads("loop", "loop device", 1),
+    _device("loop", "loop device", "libaio", 32),
+    _device("loop", "loop device", "io_uring", 32),
+    _threads("zram", "zram", 1),
+    _device("zram", "zram", "libaio", 32, _AHEAD),
+    _device("zram", "zram", "libaio", 128, _AHEAD),
+    _device("zram", "zram", "io_uring", 32, _AHEAD),
+    _device("zram", "zram", "io_uring", 128, _AHEAD),
+    _threads("disk", "file on disk", 32, syscalls=True),
+    _device("disk", "file on disk", "libaio", 32, syscalls=True),
+    _device("disk", "file on disk", "libaio", 128, (_cpu(1.15, "batch loop"),), syscalls=True),
+    _device("disk", "file on disk", "io_uring", 32, (_iops(1, "fio"), _cpu(0.9, "fio")), syscalls=True),
+    _device("disk", "file on disk", "io_uring", 128, (_cpu(1.15, "batch loop"),), syscalls=True),
+    Start("start-1", "a run of one operation, 1 target", 1, goals=(Goal("wall_ms", "<=", 5),)),
+    Start("start-64", "a run of one operation each, 64 targets", 64),
+    Start("start-512", "a run of one operation each, 512 targets", 512,
+          goals=(Goal("wall_ms", "<=", 80), Goal("maxrss_mib", "<=", 25))),
+)

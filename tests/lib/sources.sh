@@ -1,0 +1,70 @@
+#!/bin/sh
+# Every source, header, test and test helper in the tree is named in Makefile.am: built, run and
+# packed.
+set -u
+
+cd "${TOP_SRCDIR:-$(dirname "$0")/../..}" || exit 1
+
+# The words of Makefile.am, one a line, without comments.
+words=$(sed -e 's/^#.*//' -e 's/\\$//' Makefile.am | tr -s '[:space:]' '\n')
+
+count=0
+failed=0
+
+# result DESCRIPTION LIST COMPLAINT: passes when LIST, words apart by blanks, is empty. (No path
+# here has a blank in it.)
+result() {
+	count=$((count + 1))
+	if [ -z "$2" ]; then
+		echo "ok $count - $1"
+		return
+	fi
+	failed=1
+	echo "not ok $count - $1"
+	for path in $2; do
+		echo "# $3: $path"
+	done
+}
+
+# unnamed SUFFIX: of the paths on stdin, print those that Makefile.am does not name once SUFFIX is
+# taken off.
+unnamed() {
+	LC_ALL=C sort | while read -r path; do
+		printf '%s\n' "$words" | grep -qxF "${path%"$1"}" || echo "$path"
+	done
+}
+
+# found PATH FIND-EXPRESSION...: find, silent about a folder that does not exist.
+found() {
+	find "$@" 2>/dev/null
+}
+
+# helpers: what is in tests and is neither a test nor left there by a build in the source tree.
+helpers() {
+	found tests '(' -name .deps -o -name __pycache__ -o -path tests/tmp ')' -prune -o -type f \
+		! -path 'tests/unit/test_*' ! -path 'tests/func/*.sh' ! -path 'tests/func/*.py' \
+		! -name .dirstamp ! -name '*.o' ! -name '*.log' ! -name '*.trs' -print
+}
+
+# gone: paths in Makefile.am that do not exist. "*.new" is made by a build.
+gone() {
+	printf '%s\n' "$words" |
+		grep -E '^(src|include|tests|doc|contrib)/[a-z0-9_./-]*[.][a-z]+$' |
+		while read -r path; do
+			[ -f "$path" ] || [ "${path%.new}" != "$path" ] || echo "$path"
+		done
+}
+
+result "sources in src" "$(found src -name '*.[ch]' | unnamed '')" "not in Makefile.am"
+result "headers in include" "$(found include -name '*.h' | unnamed '')" "not in Makefile.am"
+result "unit tests" "$(found tests/unit -name 'test_*.c' | unnamed .c)" "not in xdd_unit_tests"
+result "functional tests" "$(found tests/func -name '*.sh' -o -name '*.py' | unnamed '')" \
+	"not in xdd_func_tests"
+result "helpers of the tests" "$(helpers | unnamed '')" "not in Makefile.am"
+result "documents" "$(found doc -name '*.md' | unnamed '')" "not in Makefile.am"
+result "what Makefile.am names is there" "$(gone)" "missing"
+result "tests can be executed" \
+	"$(found tests/func '(' -name '*.sh' -o -name '*.py' ')' ! -perm -u+x)" "not executable"
+
+echo "1..$count"
+exit "$failed"

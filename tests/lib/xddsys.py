@@ -1,0 +1,278 @@
+"""What functional tests need of the system: strace, loop devices, file systems, and I/O that goes wrong.
+
+Everything made here is the test's own and goes away when it ends, by SIGTERM too. Where the machine
+cannot do a thing, the function returns None, and the test says "# SKIP"; sys_why() has the reason.
+"""
+import atexit
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import xddtest as t
+
+_why = "?"
+
+
+def sys_why():
+    """Why the last function here returned None."""
+    return _why
+
+
+def _cannot(reason):
+    global _why
+    _why = reason.strip().splitlines()[-1] if reason.strip() else "unknown reason"
+    return None
+
+
+def _ended(signum, _frame):
+    sys.exit(128 + signum)
+
+
+signal.signal(signal.SIGTERM, _ended)
+
+
+def _admin(*args):
+    """Run a command of the administrator; None when it fails."""
+    if shutil.which(args[0]) is None:
+        return _cannot("%s is not installed" % args[0])
+    run = t.command(list(args))
+    return run if run.status == 0 else _cannot("%s: %s" % (args[0], run.err or run.out))
+
+
+# Loop devices and file systems
+
+
+def sparse_file(name, size):
+    """A file of `size` bytes, all holes; returns its path."""
+    file = t.path(name)
+    with open(file, "wb") as f:
+        f.truncate(size)
+    return file
+
+
+def loop_device(file, *options):
+    """A loop device over that file, or None."""
+    if os.geteuid() != 0:
+        return _cannot("loop devices are for root only")
+    run = _admin("losetup", *options, "--find", "--show", file)
+    if run is None:
+        return None
+    device = run.out.strip()
+    atexit.register(subprocess.run, ["losetup", "--detach", device], stderr=subprocess.DEVNULL)
+    return device
+
+
+def _mounted(directory):
+    atexit.register(subprocess.run, ["umount", "--lazy", directory], stderr=subprocess.DEVNULL)
+    return directory
+
+
+def ext4(name, size):
+    """The directory of a new ext4 file system of `size` bytes, or None."""
+    device = loop_device(sparse_file(name + ".img", size))
+    if device is None or _admin("mkfs.ext4", "-q", "-F", "-b", "4096", device) is None:
+        return None
+    os.mkdir(t.path(name))
+    if _admin("mount", "-t", "ext4", device, t.path(name)) is None:
+        return None
+    return _mounted(t.path(name))
+
+
+def tmpfs(name, size):
+    """The directory of a new tmpfs of `size` bytes, or None."""
+    if os.geteuid() != 0:
+        return _cannot("mounting is for root only")
+    os.mkdir(t.path(name))
+    if _admin("mount", "-t", "tmpfs", "-o", "size=%d" % size, "xddtest", t.path(name)) is None:
+        return None
+    return _mounted(t.path(name))
+
+
+# strace
+
+
+class Op:
+    """A system call that read or wrote at an offset."""
+
+    def __init__(self, pid, call, fd, path, size, offset, result):
+        self.pid, self.call, self.fd, self.path = pid, call, fd, path
+        self.size, self.offset, self.result = size, offset, result
+
+    def __repr__(self):
+        return "%s(%s, %d at %d) = %s" % (self.call, self.path, self.size, self.offset, self.result)
+
+
+class Trace:
+    """The operations of a run in the order in which they ended, and how its targets were opened."""
+
+    def __init__(self, file):
+        self.ops, self.opens = [], []
+        begun = {}
+        with open(file, errors="replace") as f:
+            for line in f:
+                self._line(line.rstrip("\n"), begun)
+
+    def _line(self, line, begun):
+        pid, _, text = line.partition(" ")
+        text = text.strip()
+        if text.endswith("<unfinished ...>"):
+            begun[pid] = text[:-len("<unfinished ...>")]
+            return
+        resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
+        if resumed:
+            text = begun.pop(pid, "") + resumed.group(1)
+        m = re.match(r'(pread|pwrite)64\((\d+)<([^>]*)>, .*, (\d+), (\d+) *\) += (-?\d+)', text)
+        if m:
+            self.ops.append(Op(int(pid), m.group(1), int(m.group(2)), m.group(3), int(m.group(4)),
+                               int(m.group(5)), int(m.group(6))))
+        m = re.match(r'openat\(.*?, "([^"]*)", ([A-Z_|0-9]+).*\) += (\d+)<', text)
+        if m:
+            self.opens.append((m.group(1), m.group(2).split("|")))
+
+    def of(self, *paths):
+        """Operations on these files."""
+        names = {os.path.realpath(p) for p in paths}
+        return [op for op in self.ops if op.path in names]
+
+    def flags(self, path):
+        """The flags of each open(2) of that file."""
+        return [flags for name, flags in self.opens if name == path]
+
+
+def can_trace():
+    """Whether strace is there and may be used."""
+    if not t.have("strace"):
+        return _cannot("strace is not installed")
+    run = t.command(["strace", "-o", "/dev/null", "true"])
+    return True if run.status == 0 else _cannot("strace: " + run.err)
+
+
+_traces = 0
+
+
+def trace(*args, **kwargs):
+    """Run xdd under strace; returns the run and its Trace."""
+    global _traces
+    _traces += 1
+    file = t.path("strace.%d" % _traces)
+    run = t.command(["strace", "-f", "-y", "-s", "0", "-o", file, "-e", "signal=none",
+                     "-e", "trace=pread64,pwrite64,openat", t.XDD] + [str(a) for a in args], **kwargs)
+    result = Trace(file)
+    os.unlink(file)
+    return run, result
+
+
+# I/O that goes wrong
+
+# A library that stands before pread and pwrite. XDD_FAULT says what it does to the operations on files whose
+# name holds XDD_FAULT_FILE, in the bytes from XDD_FAULT_FROM to XDD_FAULT_TO.
+_FAULTS = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static long long number(const char *name, long long otherwise)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? atoll(text) : otherwise;
+}
+
+static int concerned(int fd, off_t offset)
+{
+	const char *file = getenv("XDD_FAULT_FILE");
+	char link[64], path[4096];
+	ssize_t n;
+
+	if (offset < number("XDD_FAULT_FROM", 0) || offset >= number("XDD_FAULT_TO", 1ll << 62))
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return 0;
+	path[n] = '\0';
+	return !file || strstr(path, file);
+}
+
+/* What is left of the size, or -1 with errno: the call fails. */
+static ssize_t fault(int fd, size_t size, off_t offset)
+{
+	static __thread unsigned calls;
+	const char *what = getenv("XDD_FAULT");
+	struct timespec wait = { 0, number("XDD_FAULT_NS", 5000000) };
+
+	if (!what || !concerned(fd, offset))
+		return size;
+	if (!strcmp(what, "eio")) {
+		errno = EIO;
+		return -1;
+	}
+	if (!strcmp(what, "short"))
+		return size > 1000 ? 1000 : size;
+	if (!strcmp(what, "eintr") && ++calls % 3) {
+		errno = EINTR;
+		return -1;
+	}
+	if (!strcmp(what, "slow"))
+		while (nanosleep(&wait, &wait) < 0)
+			;
+	if (!strcmp(what, "hang"))
+		for (;;)
+			sleep(1000);
+	return size;
+}
+
+#define WRAP(name_, type_, call_)                                             \
+	ssize_t name_(int fd, type_ buf, size_t size, off_t offset)           \
+	{                                                                     \
+		ssize_t n = fault(fd, size, offset);                          \
+									      \
+		return n < 0 ? n : syscall(call_, fd, buf, (size_t)n, offset); \
+	}
+
+WRAP(pread, void *, SYS_pread64)
+WRAP(pread64, void *, SYS_pread64)
+WRAP(pwrite, const void *, SYS_pwrite64)
+WRAP(pwrite64, const void *, SYS_pwrite64)
+"""
+
+_library = None
+
+
+def faults(what, **settings):
+    """
+    Environment in which pread and pwrite go wrong, or None. What: "eio" fails, "short" moves at most 1000
+    bytes, "eintr" is interrupted two times of three, "slow" sleeps `ns` (5 ms) before, "hang" never returns.
+    Settings: start, end (offsets), file (part of a file's name), ns.
+    """
+    global _library
+    if _library is None:
+        if not t.have("cc"):
+            return _cannot("cc is not installed")
+        source, library = t.path("faults.c"), t.path("faults.so")
+        with open(source, "w") as f:
+            f.write(_FAULTS)
+        if _admin("cc", "-shared", "-fPIC", "-O1", "-o", library, source) is None:
+            return None
+        _library = library
+    names = {"start": "XDD_FAULT_FROM", "end": "XDD_FAULT_TO", "file": "XDD_FAULT_FILE", "ns": "XDD_FAULT_NS"}
+    env = {"XDD_FAULT": what, "LD_PRELOAD": _library}
+    env.update({names[k]: str(v) for k, v in settings.items()})
+    # A library before that of the sanitizer is what is wanted here.
+    asan = os.environ.get("ASAN_OPTIONS", "")
+    env["ASAN_OPTIONS"] = (asan + ":" if asan else "") + "verify_asan_link_order=0"
+    return env
+
+
+def sanitized():
+    """Whether the binary was built with ASan or TSan, which take memory and time of their own."""
+    with open(t.XDD, "rb") as f:
+        data = f.read()
+    return b"__asan_init" in data or b"__tsan_init" in data

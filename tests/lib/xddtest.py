@@ -1,0 +1,172 @@
+"""Helpers for functional tests in Python that print TAP (standard library only).
+
+A test imports it with
+
+    import os, sys
+    sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+    import xddtest as t
+
+and ends with t.done(). The binary is named by $XDD; t.tmp is a directory of the test's own, made when
+first asked for and removed at the end.
+"""
+import atexit
+import csv
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+XDD = os.environ.get("XDD") or sys.exit("XDD must name the xdd binary; \"make check\" sets it")
+TIMEOUT = 120
+
+_count = 0
+_failed = 0
+_tmp = None
+
+
+def tmp():
+    """The test's own directory."""
+    global _tmp
+    if _tmp is None:
+        _tmp = tempfile.mkdtemp(prefix="xddtest.")
+        atexit.register(shutil.rmtree, _tmp, ignore_errors=True)
+    return _tmp
+
+
+def path(name):
+    """A name in the test's own directory."""
+    return os.path.join(tmp(), name)
+
+
+def diag(text):
+    for line in str(text).splitlines()[:60]:
+        print("# " + line)
+
+
+def ok(passed, description, detail=""):
+    """One result; `detail` is shown when it failed."""
+    global _count, _failed
+    _count += 1
+    if not passed:
+        _failed += 1
+    print("%s %d - %s" % ("ok" if passed else "not ok", _count, description))
+    if not passed and detail != "":
+        diag(detail)
+    sys.stdout.flush()
+    return bool(passed)
+
+
+def equal(got, wanted, description):
+    return ok(got == wanted, description, "got:    %r\nwanted: %r" % (got, wanted))
+
+
+def skip(description, reason):
+    global _count
+    _count += 1
+    print("ok %d - %s # SKIP %s" % (_count, description, reason))
+
+
+def skip_all(reason):
+    print("1..0 # SKIP %s" % reason)
+    sys.exit(0)
+
+
+def have(command):
+    return shutil.which(command) is not None
+
+
+def done():
+    print("1..%d" % _count)
+    sys.exit(1 if _failed else 0)
+
+
+class Run:
+    """What a command did: status, out, err, seconds (how long it took), and for xdd its results."""
+
+    def __init__(self, args, status, out, err):
+        self.args, self.status, self.out, self.err = args, status, out, err
+
+    def __str__(self):
+        return "command: %s\nstatus:  %s\nstdout:\n%s\nstderr:\n%s" % (
+            " ".join(self.args), self.status, self.out, self.err)
+
+    def error_lines(self):
+        return [line for line in self.err.splitlines() if line.strip()]
+
+    def rows(self):
+        """Result lines of the text output as dictionaries by heading."""
+        names, rows = None, []
+        for line in self.out.splitlines():
+            words = line.split()
+            if not words:
+                continue
+            if words[0] == "What":
+                names = words
+            elif names and re.match(r"(QUEUE_PASS|TARGET_PASS|TARGET_AVERAGE|COMBINED)$", words[0]):
+                rows.append(dict(zip(names, words)))
+        return rows
+
+    def row(self, what, **fields):
+        """The one row of that kind whose fields have these values, or None."""
+        found = [r for r in self.rows() if r["What"] == what and
+                 all(r.get(k) == str(v) for k, v in fields.items())]
+        return found[0] if len(found) == 1 else None
+
+
+def command(args, timeout=TIMEOUT, env=None, cwd=None, **kwargs):
+    """Run any command; bounded in time. A command that outlasts it has status "timeout"."""
+    full = dict(os.environ, LC_ALL="C")
+    full.update(env or {})
+    begin = time.monotonic()
+    # A session of its own, so that what the command has started ends with it.
+    p = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=kwargs.pop("stdout", subprocess.PIPE),
+                         stderr=subprocess.PIPE, env=full, cwd=cwd, start_new_session=True, **kwargs)
+    try:
+        out, err = p.communicate(timeout=timeout)
+        status = p.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        out, err = p.communicate()
+        status = "timeout"
+    run = Run(args, status, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"))
+    run.seconds = time.monotonic() - begin
+    return run
+
+
+def xdd(*args, **kwargs):
+    """Run xdd with these arguments (numbers are turned into words)."""
+    return command([XDD] + [str(a) for a in args], **kwargs)
+
+
+_csv_files = 0
+
+
+def xdd_csv(*args, **kwargs):
+    """Run xdd with -csvout as well; returns the run and the rows of the CSV file."""
+    global _csv_files
+    _csv_files += 1
+    file = path("results.%d.csv" % _csv_files)
+    run = xdd(*args, "-csvout", file, **kwargs)
+    return run, read_csv(file) if os.path.exists(file) else []
+
+
+def read_csv(file):
+    """Rows of a CSV file as dictionaries."""
+    with open(file, newline="") as f:
+        return list(csv.DictReader(f))
+
+
+def make_file(name, size):
+    """A file of `size` bytes with data in it (not sparse); returns its path."""
+    file = path(name)
+    block = bytes(range(256)) * 4096
+    with open(file, "wb") as f:
+        left = size
+        while left > 0:
+            f.write(block[:min(left, len(block))])
+            left -= len(block)
+    return file

@@ -1,0 +1,544 @@
+/*
+ * Access patterns: src/io/access.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "xdd/io/access.h"
+
+#define BLOCK 1024u
+#define REQ (4u * BLOCK)
+#define START (3u * BLOCK)
+#define MAX_SLOTS 5000
+
+static struct target_plan plan_of(enum seek_pattern pattern, uint64_t ops)
+{
+	return (struct target_plan){
+		.op = OP_READ,
+		.block_size = BLOCK,
+		.req_blocks = REQ / BLOCK,
+		.req_bytes = REQ,
+		.pass_ops = ops,
+		.last_op_bytes = REQ,
+		.start_offset_blocks = START / BLOCK,
+		.start_bytes = START,
+		.seek = { .pattern = pattern, .seed = PLAN_DEFAULT_SEED },
+	};
+}
+
+static struct access_op op_of(const struct access *a, uint64_t n)
+{
+	struct access_op op;
+
+	memset(&op, 0xff, sizeof(op));
+	access_op(a, n, &op);
+	return op;
+}
+
+static uint64_t offset_of(const struct access *a, uint64_t n)
+{
+	return op_of(a, n).offset;
+}
+
+/* `slots` operations from `first` on visit every slot of the range once, and keep within it. */
+static void check_visits_each_once(const struct access *a, uint64_t first, uint64_t slots)
+{
+	static unsigned char seen[MAX_SLOTS];
+
+	assert_true(slots <= MAX_SLOTS);
+	memset(seen, 0, sizeof(seen));
+	for (uint64_t n = first; n < first + slots; n++) {
+		uint64_t offset = offset_of(a, n) - START;
+
+		assert_int_equal(offset % REQ, 0);
+		assert_true(offset / REQ < slots);
+		assert_int_equal(seen[offset / REQ], 0);
+		seen[offset / REQ] = 1;
+	}
+}
+
+static void test_sequential(void **state)
+{
+	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 100);
+	struct access a;
+
+	(void)state;
+	access_init(&a, &t, 1);
+	for (uint64_t n = 0; n < 100; n++) {
+		struct access_op op = op_of(&a, n);
+
+		assert_int_equal(op.offset, START + n * REQ);
+		assert_int_equal(op.size, REQ);
+		assert_int_equal(op.dir, DIR_READ);
+	}
+	t.pass_ops = PLAN_UNLIMITED;
+	access_init(&a, &t, 1);
+	assert_int_equal(offset_of(&a, 1ull << 40), START + (1ull << 40) * REQ);
+	assert_int_equal(op_of(&a, UINT64_MAX - 1).size, REQ);
+}
+
+static void test_sequential_starts_over(void **state)
+{
+	struct target_plan t = plan_of(SEEK_SEQUENTIAL, PLAN_UNLIMITED);
+	struct access a;
+
+	(void)state;
+	t.range_bytes = 7 * REQ + REQ - 1; /* room for seven and not quite another */
+	access_init(&a, &t, 1);
+	for (uint64_t n = 0; n < 50; n++)
+		assert_int_equal(offset_of(&a, n), START + n % 7 * REQ);
+	check_visits_each_once(&a, 12345, 7);
+}
+
+static void test_none(void **state)
+{
+	struct target_plan t = plan_of(SEEK_NONE, 100);
+	struct access a;
+
+	(void)state;
+	for (int ranged = 0; ranged < 2; ranged++) {
+		t.range_bytes = ranged ? 10 * REQ : 0;
+		access_init(&a, &t, 1);
+		for (uint64_t n = 0; n < 100; n++)
+			assert_int_equal(offset_of(&a, n), START);
+	}
+}
+
+static void test_last_is_shorter(void **state)
+{
+	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM, SEEK_STAGGER,
+						      SEEK_INTERLEAVE, SEEK_NONE };
+	struct access a;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		struct target_plan t = plan_of(patterns[i], 10);
+
+		t.last_op_bytes = 100;
+		t.range_bytes = 20 * REQ;
+		t.seek.interleave = 3;
+		access_init(&a, &t, 1);
+		for (uint64_t n = 0; n < 10; n++)
+			assert_int_equal(op_of(&a, n).size, n == 9 ? 100 : REQ);
+	}
+}
+
+static void test_pass_offset(void **state)
+{
+	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 10);
+	struct access a;
+
+	(void)state;
+	t.pass_offset_bytes = 77 * BLOCK;
+	for (uint64_t pass = 1; pass < 5; pass++) {
+		access_init(&a, &t, pass);
+		assert_int_equal(offset_of(&a, 2), START + 2 * REQ + (pass - 1) * 77 * BLOCK);
+	}
+}
+
+static void test_random_uniform(void **state)
+{
+	enum {
+		SLOTS = 500,
+		COUNT = 200000
+	};
+	struct target_plan t = plan_of(SEEK_RANDOM, COUNT);
+	static uint32_t hits[SLOTS];
+	double chi = 0, expected = (double)COUNT / SLOTS;
+	struct access a;
+
+	(void)state;
+	t.range_bytes = SLOTS * REQ + REQ / 2;
+	access_init(&a, &t, 1);
+	for (uint64_t n = 0; n < COUNT; n++) {
+		uint64_t offset = offset_of(&a, n) - START;
+
+		assert_int_equal(offset % REQ, 0);
+		assert_true(offset / REQ < SLOTS);
+		hits[offset / REQ]++;
+	}
+	for (int i = 0; i < SLOTS; i++)
+		chi += (hits[i] - expected) * (hits[i] - expected) / expected;
+	assert_true(fabs(chi - (SLOTS - 1)) < 4.5 * sqrt(2.0 * (SLOTS - 1)));
+}
+
+/* How many of 1000 operations go to the same place in both. */
+static unsigned count_same(const struct target_plan *t, uint64_t pass, const struct target_plan *u,
+			   uint64_t other_pass)
+{
+	struct access a, b;
+	unsigned same = 0;
+
+	access_init(&a, t, pass);
+	access_init(&b, u, other_pass);
+	for (uint64_t n = 0; n < 1000; n++)
+		same += offset_of(&a, n) == offset_of(&b, n);
+	return same;
+}
+
+static void test_random_keys(void **state)
+{
+	struct target_plan t = plan_of(SEEK_RANDOM, 1000);
+	struct target_plan u;
+
+	(void)state;
+	t.range_bytes = 1000 * REQ;
+	assert_int_equal(count_same(&t, 1, &t, 1), 1000);
+	assert_int_equal(count_same(&t, 1, &t, 9), 1000); /* no -randomize */
+	u = t;
+	u.seek.seed++;
+	assert_in_range(count_same(&t, 1, &u, 1), 0, 20);
+	u = t;
+	u.number = 5;
+	assert_in_range(count_same(&t, 1, &u, 1), 0, 20);
+	u = t;
+	u.randomize = true;
+	assert_int_equal(count_same(&t, 1, &u, 1), 1000);
+	assert_in_range(count_same(&u, 1, &u, 2), 0, 20);
+	assert_int_equal(count_same(&u, 2, &u, 2), 1000);
+}
+
+/* The first places of the default seed: a change of these breaks what was promised. */
+static void test_random_stays_the_same(void **state)
+{
+	struct target_plan t = plan_of(SEEK_RANDOM, 8);
+	struct access a;
+
+	(void)state;
+	t.range_bytes = 1000 * REQ;
+	access_init(&a, &t, 1);
+	for (uint64_t n = 0; n < 8; n++) {
+		static const uint64_t slots[8] = { 832, 520, 277, 246, 570, 199, 320, 377 };
+
+		assert_int_equal((offset_of(&a, n) - START) / REQ, slots[n]);
+	}
+}
+
+static void check_stagger(uint64_t ops, uint64_t range_blocks)
+{
+	struct target_plan t = plan_of(SEEK_STAGGER, ops);
+	uint64_t end = START, smallest = UINT64_MAX, largest = 0;
+	struct access a;
+
+	t.range_bytes = range_blocks * BLOCK;
+	access_init(&a, &t, 1);
+	for (uint64_t n = 0; n < ops; n++) {
+		uint64_t offset = offset_of(&a, n);
+		uint64_t gap = offset - end;
+
+		assert_int_equal((offset - START) % BLOCK, 0);
+		assert_true(offset >= end); /* no overlap */
+		end = offset + REQ;
+		assert_true(end <= START + t.range_bytes);
+		if (n) {
+			smallest = gap < smallest ? gap : smallest;
+			largest = gap > largest ? gap : largest;
+		}
+	}
+	/* even: gaps differ by a block at most, and the last is as near the end */
+	if (ops > 1)
+		assert_true(largest - smallest <= BLOCK);
+	assert_int_equal(offset_of(&a, 0), START);
+	assert_true(START + t.range_bytes - end <= largest + BLOCK || ops == 1);
+}
+
+static void test_stagger(void **state)
+{
+	struct target_plan t = plan_of(SEEK_STAGGER, 1ull << 40);
+	struct access a;
+
+	(void)state;
+	check_stagger(1, 4);
+	check_stagger(1, 1000);
+	check_stagger(10, 40);
+	check_stagger(10, 41);
+	check_stagger(10, 99999);
+	check_stagger(7, 1003);
+	check_stagger(1000, 4001);
+
+	/* where the product does not fit 64 bits */
+	t.range_bytes = (1ull << 50) * BLOCK;
+	access_init(&a, &t, 1);
+	assert_int_equal(offset_of(&a, (1ull << 40) - 1),
+			 START + ((1ull << 50) - (1ull << 10)) * BLOCK);
+}
+
+/* The order written down as loops. */
+static void check_interleave(uint64_t slots, uint64_t factor)
+{
+	struct target_plan t = plan_of(SEEK_INTERLEAVE, PLAN_UNLIMITED);
+	struct access a;
+	uint64_t n = 0;
+
+	t.range_bytes = slots * REQ + 1;
+	t.seek.interleave = factor;
+	access_init(&a, &t, 1);
+	for (int again = 0; again < 2; again++)
+		for (uint64_t round = 0; round < factor; round++)
+			for (uint64_t slot = round; slot < slots; slot += factor, n++)
+				assert_int_equal(offset_of(&a, n), START + slot * REQ);
+	check_visits_each_once(&a, n, slots);
+}
+
+static void test_interleave(void **state)
+{
+	struct target_plan t = plan_of(SEEK_INTERLEAVE, PLAN_UNLIMITED);
+	struct access a;
+
+	(void)state;
+	t.seek.interleave = 3;
+	access_init(&a, &t, 1);
+	for (uint64_t n = 0; n < 100; n++)
+		assert_int_equal(offset_of(&a, n), START + n * 3 * REQ);
+
+	for (uint64_t slots = 1; slots < 40; slots++)
+		for (uint64_t factor = 1; factor < 45; factor++)
+			check_interleave(slots, factor);
+	check_interleave(4999, 64);
+	check_interleave(4096, 64);
+
+	/* nothing sensible, and still no division by zero */
+	t.range_bytes = 10 * REQ;
+	t.seek.interleave = 0;
+	access_init(&a, &t, 1);
+	check_visits_each_once(&a, 0, 10);
+}
+
+static void test_range_too_small(void **state)
+{
+	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM,
+						      SEEK_INTERLEAVE };
+	struct access a;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		struct target_plan t = plan_of(patterns[i], 10);
+
+		t.range_bytes = REQ - 1;
+		t.seek.interleave = 2;
+		access_init(&a, &t, 1);
+		for (uint64_t n = 0; n < 10; n++)
+			assert_int_equal(offset_of(&a, n), START);
+	}
+}
+
+static void test_loaded(void **state)
+{
+	static const struct seek_row rows[] = {
+		{ 10, 4, 'r' }, { 0, 1, 'w' }, { 1ull << 40, 4, 'n' }, { 20, 2, 'r' }
+	};
+	struct target_plan t = plan_of(SEEK_LOAD, 4);
+	uint64_t own = 500 * BLOCK; /* of -targetoffset; the start offset is in the rows */
+	struct access_op op;
+	struct access a;
+
+	(void)state;
+	t.op = OP_MIXED;
+	t.rows = rows;
+	t.n_rows = 4;
+	t.start_bytes = START + own;
+	t.pass_offset_bytes = 100 * BLOCK;
+	access_init(&a, &t, 2);
+	op = op_of(&a, 0);
+	assert_int_equal(op.offset, own + (10 + 100) * BLOCK);
+	assert_int_equal(op.size, 4 * BLOCK);
+	assert_int_equal(op.dir, DIR_READ);
+	op = op_of(&a, 1);
+	assert_int_equal(op.offset, own + 100 * BLOCK);
+	assert_int_equal(op.size, BLOCK);
+	assert_int_equal(op.dir, DIR_WRITE);
+	op = op_of(&a, 2);
+	assert_int_equal(op.offset, own + ((1ull << 40) + 100) * BLOCK);
+	assert_int_equal(op.dir, DIR_NOOP);
+	assert_int_equal(op_of(&a, 3).size, 2 * BLOCK);
+	assert_int_equal(offset_of(&a, 4), offset_of(&a, 0)); /* starts over */
+
+	t.last_op_bytes = 700;
+	access_init(&a, &t, 1);
+	assert_int_equal(op_of(&a, 3).size, 700);
+	assert_int_equal(op_of(&a, 1).size, BLOCK);
+	t.last_op_bytes = 3 * BLOCK; /* shortens only */
+	access_init(&a, &t, 1);
+	assert_int_equal(op_of(&a, 3).size, 2 * BLOCK);
+}
+
+static void test_fixed_directions(void **state)
+{
+	static const struct {
+		enum op_request op;
+		enum op_dir dir;
+	} cases[] = { { OP_READ, DIR_READ }, { OP_WRITE, DIR_WRITE }, { OP_NOOP, DIR_NOOP } };
+	struct access a;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct target_plan t = plan_of(SEEK_SEQUENTIAL, 100);
+
+		t.op = cases[i].op;
+		t.read_ratio = PLAN_RATIO_ONE / 2; /* of no interest */
+		access_init(&a, &t, 1);
+		for (uint64_t n = 0; n < 100; n++)
+			assert_int_equal(op_of(&a, n).dir, cases[i].dir);
+	}
+}
+
+static struct target_plan mixed_plan(double percent)
+{
+	struct target_plan t = plan_of(SEEK_SEQUENTIAL, PLAN_UNLIMITED);
+
+	t.op = OP_MIXED;
+	t.read_ratio = (uint32_t)llround(percent * PLAN_RATIO_ONE / 100);
+	return t;
+}
+
+static void check_directions(double percent, const char *expected)
+{
+	struct target_plan t = mixed_plan(percent);
+	struct access a;
+
+	access_init(&a, &t, 1);
+	for (uint64_t n = 0; expected[n]; n++)
+		assert_int_equal(op_of(&a, n).dir, expected[n] == 'r' ? DIR_READ : DIR_WRITE);
+}
+
+static void test_mixed_known(void **state)
+{
+	(void)state;
+	check_directions(50, "rwrwrwrwrwrwrwrwrwrw");
+	check_directions(30, "wwwwrwwrwwrwwwrwwrwwrwwwr");
+	check_directions(75, "rwrrrwrrrwrrrwrrr");
+	check_directions(30.2, "wwwwrwwrww");
+	check_directions(0, "wwwwwwwwww");
+	check_directions(100, "rrrrrrrrrr");
+	check_directions(0.000001, "wwwwwwwwww");
+}
+
+static uint64_t floor_of(uint32_t ratio, uint64_t i)
+{
+	return (uint64_t)((unsigned __int128)ratio * i / PLAN_RATIO_ONE);
+}
+
+/* Over any window the number of reads is that of the exact share. */
+static void check_window(uint32_t ratio, uint64_t first, uint64_t count)
+{
+	struct target_plan t = mixed_plan(0);
+	struct access a;
+	uint64_t reads = 0;
+
+	t.read_ratio = ratio;
+	access_init(&a, &t, 1);
+	for (uint64_t n = first; n < first + count; n++) {
+		bool is_read = op_of(&a, n).dir == DIR_READ;
+
+		assert_int_equal(is_read, floor_of(ratio, n) > floor_of(ratio, n - 1));
+		reads += is_read;
+	}
+	assert_int_equal(reads, floor_of(ratio, first + count - 1) - floor_of(ratio, first - 1));
+}
+
+static void test_mixed_exact(void **state)
+{
+	static const uint32_t ratios[] = { 0,	     1,	       3,	 30000000, 30200000,
+					   33333333, 50000000, 66666667, 99999999, PLAN_RATIO_ONE };
+	static const uint64_t firsts[] = { 1,
+					   2,
+					   99999990,
+					   100000000,
+					   184467440737,
+					   (1ull << 32) - 500,
+					   (1ull << 63) - 500,
+					   UINT64_MAX - 2000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ratios) / sizeof(ratios[0]); i++)
+		for (size_t k = 0; k < sizeof(firsts) / sizeof(firsts[0]); k++)
+			check_window(ratios[i], firsts[k], 1000);
+}
+
+static uint64_t count_reads(const struct access *a, uint64_t count)
+{
+	uint64_t reads = 0;
+
+	for (uint64_t n = 0; n < count; n++)
+		reads += op_of(a, n).dir == DIR_READ;
+	return reads;
+}
+
+static void test_mixed_drawn(void **state)
+{
+	enum {
+		COUNT = 100000
+	};
+	struct target_plan t = mixed_plan(30);
+	struct access a, b;
+	unsigned same = 0, runs = 0;
+
+	(void)state;
+	t.ratio_random = true;
+	access_init(&a, &t, 1);
+	/* 30000, give or take five times the square root of 100000 * 0.3 * 0.7 */
+	assert_in_range(count_reads(&a, COUNT), 30000 - 725, 30000 + 725);
+
+	/* 9 % of neighbours are both reads: with an even spread none would be */
+	for (uint64_t n = 1; n < COUNT; n++)
+		runs += op_of(&a, n).dir == DIR_READ && op_of(&a, n - 1).dir == DIR_READ;
+	assert_in_range(runs, 8000, 10000);
+
+	/* the same on every pass, unless -randomize */
+	access_init(&b, &t, 2);
+	for (uint64_t n = 0; n < 1000; n++)
+		assert_int_equal(op_of(&a, n).dir, op_of(&b, n).dir);
+	t.randomize = true;
+	access_init(&b, &t, 2);
+	for (uint64_t n = 0; n < COUNT; n++)
+		same += op_of(&a, n).dir == op_of(&b, n).dir;
+	assert_in_range(same, 56000, 60000); /* 0.3² + 0.7² */
+
+	/* the direction says nothing of the place */
+	t.seek.pattern = SEEK_RANDOM;
+	t.range_bytes = 100 * REQ;
+	access_init(&a, &t, 1);
+	same = 0;
+	for (uint64_t n = 0; n < COUNT; n++)
+		same += op_of(&a, n).dir == DIR_READ && op_of(&a, n).offset < START + 50 * REQ;
+	assert_in_range(same, 15000 - 565, 15000 + 565);
+
+	t.read_ratio = 0;
+	access_init(&a, &t, 1);
+	assert_int_equal(count_reads(&a, 1000), 0);
+	t.read_ratio = PLAN_RATIO_ONE;
+	access_init(&a, &t, 1);
+	assert_int_equal(count_reads(&a, 1000), 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sequential),
+		cmocka_unit_test(test_sequential_starts_over),
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_last_is_shorter),
+		cmocka_unit_test(test_pass_offset),
+		cmocka_unit_test(test_random_uniform),
+		cmocka_unit_test(test_random_keys),
+		cmocka_unit_test(test_random_stays_the_same),
+		cmocka_unit_test(test_stagger),
+		cmocka_unit_test(test_interleave),
+		cmocka_unit_test(test_range_too_small),
+		cmocka_unit_test(test_loaded),
+		cmocka_unit_test(test_fixed_directions),
+		cmocka_unit_test(test_mixed_known),
+		cmocka_unit_test(test_mixed_exact),
+		cmocka_unit_test(test_mixed_drawn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

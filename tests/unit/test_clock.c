@@ -1,0 +1,75 @@
+/*
+ * The clock and CPU time: src/base/clock.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "xdd/base/clock.h"
+
+#define WATCHDOG_S 120
+#define BURN_NS 50000000ull
+
+static uint64_t cpu_sum(const struct cpu_time *cpu)
+{
+	return cpu->user_ns + cpu->sys_ns;
+}
+
+/* Use CPU time until this thread has had `ns` of it; how long that takes is the machine's affair. */
+static void *burn(void *arg)
+{
+	struct cpu_time *cpu = arg;
+
+	do {
+		clock_thread_cpu(cpu);
+	} while (cpu_sum(cpu) < BURN_NS);
+	return NULL;
+}
+
+static void test_forwards(void **state)
+{
+	uint64_t last = clock_now_ns();
+
+	(void)state;
+	for (int i = 0; i < 100000; i++) {
+		uint64_t now = clock_now_ns();
+
+		assert_true(now >= last);
+		last = now;
+	}
+}
+
+static void test_thread_apart_from_process(void **state)
+{
+	struct cpu_time mine_before, mine_after, process_before, process_after, its = { 0 };
+	pthread_t thread;
+
+	(void)state;
+	clock_thread_cpu(&mine_before);
+	clock_process_cpu(&process_before);
+	assert_int_equal(pthread_create(&thread, NULL, burn, &its), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	clock_process_cpu(&process_after);
+	clock_thread_cpu(&mine_after);
+
+	assert_true(cpu_sum(&its) >= BURN_NS);
+	assert_true(cpu_sum(&process_after) - cpu_sum(&process_before) >= BURN_NS / 2);
+	assert_true(cpu_sum(&mine_after) - cpu_sum(&mine_before) < BURN_NS / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_forwards),
+		cmocka_unit_test(test_thread_apart_from_process),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

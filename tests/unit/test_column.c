@@ -1,0 +1,414 @@
+/*
+ * The column table: identifiers, headings, units and formats against literal copies of what scripts
+ * know, the values of a made-up result, and lists of identifiers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "xdd/report/column.h"
+#include "xdd/report/line.h"
+
+#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+
+static const char *const identifiers[] = {
+	"WHAT",
+	"PASS",
+	"TARGET",
+	"QUEUE",
+	"BYTESTRANSFERED",
+	"BYTESXFERED",
+	"BYTESREAD",
+	"BYTESWRITTEN",
+	"OPS",
+	"READOPS",
+	"WRITEOPS",
+	"BANDWIDTH",
+	"READBANDWIDTH",
+	"WRITEBANDWIDTH",
+	"IOPS",
+	"READIOPS",
+	"WRITEIOPS",
+	"LATENCY",
+	"ELAPSEDTIME1STOP",
+	"ELAPSEDTIMEPASS",
+	"OVERHEADTIME",
+	"PATTERNFILLTIME",
+	"BUFFERFLUSHTIME",
+	"CPUTIME",
+	"PERCENTCPUTIME",
+	"PERCENTCPU",
+	"USERTIME",
+	"USER",
+	"USRTIME",
+	"SYSTEMTIME",
+	"SYSTEM",
+	"SYSTIME",
+	"PERCENTUSER",
+	"PERCENTUSERTIME",
+	"PERCENTUSR",
+	"PERCENTSYSTEM",
+	"PERCENTSYSTEMTIME",
+	"PERCENTSYS",
+	"OPTYPE",
+	"XFERSIZEBYTES",
+	"XFERSIZEBLOCKS",
+	"XFERSIZEKBYTES",
+	"XFERSIZEMBYTES",
+	"E2EIOTIME",
+	"E2ESRTIME",
+	"E2EPERCENTSRTIME",
+	"E2ELAGTIME",
+	"E2EPERCENTLAGTIME",
+	"E2EFIRSTREADTIME",
+	"E2ELASTWRITETIME",
+	"DELIM",
+	"NODENAME",
+	"ERRORS",
+};
+
+/* The value is the cell of sample_result() below; NULL: it depends on the machine. */
+static const struct expected {
+	const char *id;
+	const char *heading;
+	const char *units;
+	const char *value;
+} expected[] = {
+	{ "WHAT", "What           ", "    UNITS>>    ", " TARGET_PASS   " },
+	{ "PASS", "   Pass", " Number", "      3" },
+	{ "TARGET", " Target", " Number", "      7" },
+	{ "QUEUE", "  Queue", " Number", "     32" },
+	{ "BYTESTRANSFERED", "    Bytes_Xfered", "           Bytes", "        40960000" },
+	{ "BYTESXFERED", "    Bytes_Xfered", "           Bytes", "        40960000" },
+	{ "BYTESREAD", "      Bytes_Read", "           Bytes", "        30720000" },
+	{ "BYTESWRITTEN", "   Bytes_Written", "           Bytes", "        10240000" },
+	{ "OPS", "        Ops", "       #ops", "      10000" },
+	{ "READOPS", "   Read_Ops", "       #ops", "       7500" },
+	{ "WRITEOPS", "  Write_Ops", "       #ops", "       2500" },
+	{ "ERRORS", "     Errors", "       #ops", "         11" },
+	{ "BANDWIDTH", " Bandwidth", "  MBytes/s", "    20.480" },
+	{ "READBANDWIDTH", "   Read_BW", "  MBytes/s", "    15.360" },
+	{ "WRITEBANDWIDTH", "  Write_BW", "  MBytes/s", "     5.120" },
+	{ "IOPS", "      IOPS", "     Ops/s", "  5000.000" },
+	{ "READIOPS", "   Rd_IOPS", "     Ops/s", "  3750.000" },
+	{ "WRITEIOPS", "  Wrt_IOPS", "     Ops/s", "  1250.000" },
+	{ "LATENCY", "  Latency", " millisec", "    6.250" },
+	{ "ELAPSEDTIME1STOP", "   1st_Op", " millisec", "    1.235" },
+	{ "ELAPSEDTIMEPASS", "    Elapsed", "    seconds", "      2.000" },
+	{ "OVERHEADTIME", " Overhead", " millisec", "    0.000" },
+	{ "PATTERNFILLTIME", " Pat_Fill", " millisec", "    0.000" },
+	{ "BUFFERFLUSHTIME", "    Flush", " millisec", "    0.000" },
+	{ "CPUTIME", " CPU Time", "  seconds", "    2.500" },
+	{ "PERCENTCPUTIME", "  Pct_CPU", "  percent", "   31.250" },
+	{ "PERCENTCPU", "  Pct_CPU", "  percent", "   31.250" },
+	{ "USERTIME", "User Time", "  seconds", "    0.500" },
+	{ "USER", "User Time", "  seconds", "    0.500" },
+	{ "USRTIME", "User Time", "  seconds", "    0.500" },
+	{ "SYSTEMTIME", " Sys Time", "  seconds", "    2.000" },
+	{ "SYSTEM", " Sys Time", "  seconds", "    2.000" },
+	{ "SYSTIME", " Sys Time", "  seconds", "    2.000" },
+	{ "PERCENTUSER", "  Pct_Usr", "  percent", "    6.250" },
+	{ "PERCENTUSERTIME", "  Pct_Usr", "  percent", "    6.250" },
+	{ "PERCENTUSR", "  Pct_Usr", "  percent", "    6.250" },
+	{ "PERCENTSYSTEM", "  Pct_Sys", "  percent", "   25.000" },
+	{ "PERCENTSYSTEMTIME", "  Pct_Sys", "  percent", "   25.000" },
+	{ "PERCENTSYS", "  Pct_Sys", "  percent", "   25.000" },
+	{ "OPTYPE", " Op_Type", "    text", "   mixed" },
+	{ "XFERSIZEBYTES", "   Xfer_Size", "       bytes", "        4096" },
+	{ "XFERSIZEBLOCKS", "   Xfer_Size", "      blocks", "        8.00" },
+	{ "XFERSIZEKBYTES", "   Xfer_Size", "  1024-bytes", "        4.00" },
+	{ "XFERSIZEMBYTES", "   Xfer_Size", "1024^2 bytes", "        0.00" },
+	{ "E2EIOTIME", "     E2E_I/O", "     seconds", "        0.00" },
+	{ "E2ESRTIME", "     E2E_S/R", "     seconds", "        0.00" },
+	{ "E2EPERCENTSRTIME", " E2E_Pct_S/R", "     percent", "        0.00" },
+	{ "E2ELAGTIME", " E2E_Lag", "millisec", "    0.00" },
+	{ "E2EPERCENTLAGTIME", "E2E_Pct_Lag ", "   percent  ", "        0.00" },
+	{ "E2EFIRSTREADTIME", "  E2E_1st_Rd", "    millisec", "        0.00" },
+	{ "E2ELASTWRITETIME", " E2E_Lst_Wrt", "    millisec", "        0.00" },
+	{ "NODENAME", " Node_Name", "      text", NULL },
+	{ "DELIM", " ", " ", " " },
+};
+
+static struct result sample_result(void)
+{
+	return (struct result){
+		.what = RESULT_TARGET_PASS,
+		.pass = 3,
+		.target = 7,
+		.queue = 32,
+		.tally = {
+			.ops = { 7500, 2500, 0 },
+			.bytes = { 30720000, 10240000, 0 },
+			.busy_ns = { 50000000000, 12500000000, 0 },
+			.errors = 11,
+		},
+		.elapsed_ns = 2000000000,
+		.first_op_ns = 1234567,
+		.cpu = { .user_ns = 500000000, .sys_ns = 2000000000 },
+		.processors = 4,
+		.op = OP_MIXED,
+		.req_bytes = 8192,
+		.block_size = 512,
+	};
+}
+
+static const struct column *find(const char *id)
+{
+	const struct column *col = column_find(id, strlen(id));
+
+	if (!col)
+		fail_msg("%s is no column", id);
+	return col;
+}
+
+static const char *cell_of(const char *id, const struct result *r)
+{
+	static struct line_cell cell;
+
+	line_cell_padded(&cell, find(id), r);
+	return cell.text;
+}
+
+static void test_identifiers_are_known(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(identifiers); i++)
+		find(identifiers[i]);
+	assert_null(column_find("WHA", 3));
+	assert_null(column_find("WHATS", 5));
+	assert_null(column_find("what", 4));
+	assert_null(column_find("", 0));
+	assert_null(column_find("USER USRTIME", 12));
+	assert_ptr_equal(column_find("WHAT+PASS", 4), find("WHAT"));
+}
+
+static void test_headings_and_formats(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(expected); i++) {
+		const struct column *col = find(expected[i].id);
+
+		assert_string_equal(col->heading, expected[i].heading);
+		assert_string_equal(col->units, expected[i].units);
+		assert_int_equal(col->width, strlen(expected[i].heading));
+		assert_int_equal(col->width, strlen(expected[i].units));
+		if (expected[i].value)
+			assert_string_equal(cell_of(expected[i].id, &r), expected[i].value);
+	}
+}
+
+/* Each row is covered above, has a help line, and no identifier stands twice. */
+static void test_table_is_whole(void **state)
+{
+	const struct column *col;
+
+	(void)state;
+	for (size_t i = 0; (col = column_at(i)) != NULL; i++) {
+		size_t found = 0;
+
+		for (size_t k = 0; k < COUNT_OF(expected); k++)
+			found += strcmp(expected[k].id, col->id) == 0;
+		if (found != 1)
+			fail_msg("%s: %zu rows in the test", col->id, found);
+		assert_ptr_equal(find(col->id), col);
+		assert_non_null(col->help);
+	}
+	assert_null(column_at(1000));
+}
+
+/* The page for users names every identifier. */
+static void test_documented(void **state)
+{
+	const char *top = getenv("TOP_SRCDIR");
+	char path[4096], *text;
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/doc/output.md", top ? top : ".");
+	f = fopen(path, "r");
+	if (!f)
+		skip();
+	text = calloc(1, 1 << 20);
+	assert_non_null(text);
+	assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+	fclose(f);
+	for (size_t i = 0; i < COUNT_OF(identifiers); i++) {
+		char word[64];
+
+		snprintf(word, sizeof(word), "`%s`", identifiers[i]);
+		if (!strstr(text, word))
+			fail_msg("doc/output.md does not name %s", word);
+	}
+	free(text);
+}
+
+static void test_labels(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.what = RESULT_TARGET_AVERAGE;
+	assert_string_equal(cell_of("WHAT", &r), " TARGET_AVERAGE");
+	r.what = RESULT_COMBINED;
+	assert_string_equal(cell_of("WHAT", &r), " COMBINED      ");
+	r.what = RESULT_QUEUE_PASS;
+	assert_string_equal(cell_of("WHAT", &r), " QUEUE_PASS    ");
+}
+
+static void test_nothing_done(void **state)
+{
+	struct result r = { .what = RESULT_TARGET_PASS, .op = OP_READ, .req_bytes = 4096 };
+
+	(void)state;
+	assert_string_equal(cell_of("BANDWIDTH", &r), "     0.000");
+	assert_string_equal(cell_of("IOPS", &r), "     0.000");
+	assert_string_equal(cell_of("LATENCY", &r), "    0.000");
+	assert_string_equal(cell_of("PERCENTCPU", &r), "    0.000");
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
+	assert_string_equal(cell_of("XFERSIZEBLOCKS", &r), "        0.00");
+}
+
+/* A noop moves nothing, and is no reason to report requests of no size. */
+static void test_noop_sizes(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.tally.ops[DIR_NOOP] = 10000;
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
+	assert_string_equal(cell_of("OPS", &r), "      20000");
+	memset(&r.tally, 0, sizeof(r.tally));
+	r.tally.ops[DIR_NOOP] = 10000;
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
+}
+
+static void test_processors_zero_is_one(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.processors = 0;
+	assert_string_equal(cell_of("PERCENTCPU", &r), "  125.000");
+}
+
+static void test_widths_grow(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.pass = 123456789;
+	assert_string_equal(cell_of("PASS", &r), "123456789");
+	r.tally.bytes[DIR_READ] = UINT64_MAX;
+	assert_string_equal(cell_of("BYTESREAD", &r), "18446744073709551615");
+	r.elapsed_ns = 1;
+	assert_string_equal(cell_of("IOPS", &r), "10000000000000.000");
+	assert_true(strlen(cell_of("READBANDWIDTH", &r)) < LINE_CELL_SIZE - 1);
+}
+
+static void test_node_name(void **state)
+{
+	struct result r = sample_result();
+	struct utsname name;
+	char padded[128];
+
+	(void)state;
+	assert_int_equal(uname(&name), 0);
+	snprintf(padded, sizeof(padded), "%10s", name.nodename);
+	assert_string_equal(cell_of("NODENAME", &r), padded);
+}
+
+static const char *suggest(const char *id)
+{
+	return column_suggest(id, strlen(id));
+}
+
+static void test_suggest(void **state)
+{
+	(void)state;
+	assert_string_equal(suggest("LATENCYY"), "LATENCY");
+	assert_string_equal(suggest("BANDWITH"), "BANDWIDTH");
+	assert_string_equal(suggest("pass"), "PASS");
+	assert_string_equal(suggest("PERCENTSYSTEMTIMES"), "PERCENTSYSTEM");
+	assert_null(suggest("ZZZZZZZZ"));
+	assert_null(suggest(""));
+}
+
+static void test_list(void **state)
+{
+	struct column_list list;
+	const char *bad;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(column_list_parse(&list, "+WHAT+USRTIME+DELIM+WHAT", &bad, &len), 0);
+	assert_int_equal(list.n, 4);
+	assert_ptr_equal(list.columns[0], find("WHAT"));
+	assert_ptr_equal(list.columns[1], find("USERTIME"));
+	assert_ptr_equal(list.columns[2], find("DELIM"));
+	assert_ptr_equal(list.columns[3], find("WHAT"));
+	assert_string_equal(list.names[0], "WHAT");
+	assert_string_equal(list.names[1], "USRTIME");
+	assert_string_equal(list.names[3], "WHAT");
+	column_list_free(&list);
+	column_list_free(&list);
+
+	assert_int_equal(column_list_parse(&list, COLUMN_DEFAULTS, &bad, &len), 0);
+	assert_int_equal(list.n, 13);
+	column_list_free(&list);
+}
+
+static void assert_bad_list(const char *format, size_t at, size_t bad_len)
+{
+	struct column_list list;
+	const char *bad = NULL;
+	size_t len = 1000;
+
+	assert_int_equal(column_list_parse(&list, format, &bad, &len), -EINVAL);
+	assert_ptr_equal(bad, format + at);
+	assert_int_equal(len, bad_len);
+}
+
+static void test_bad_lists(void **state)
+{
+	(void)state;
+	assert_bad_list("", 0, 0);
+	assert_bad_list("+", 1, 0);
+	assert_bad_list("PASS+OPS", 0, 4);
+	assert_bad_list("+PASS+NOPE+OPS", 6, 4);
+	assert_bad_list("+PASS+NOPE", 6, 4);
+	assert_bad_list("+PASS++OPS", 6, 0);
+	assert_bad_list("+PASS+", 6, 0);
+	assert_bad_list("+PASS +OPS", 1, 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_identifiers_are_known),
+		cmocka_unit_test(test_headings_and_formats),
+		cmocka_unit_test(test_table_is_whole),
+		cmocka_unit_test(test_documented),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_nothing_done),
+		cmocka_unit_test(test_noop_sizes),
+		cmocka_unit_test(test_processors_zero_is_one),
+		cmocka_unit_test(test_widths_grow),
+		cmocka_unit_test(test_node_name),
+		cmocka_unit_test(test_suggest),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_bad_lists),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

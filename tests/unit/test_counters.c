@@ -1,0 +1,185 @@
+/*
+ * Counters and sums of them: src/base/counters.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/counters.h"
+
+#define WATCHDOG_S 120
+
+static void test_clear(void **state)
+{
+	struct tally t;
+
+	(void)state;
+	memset(&t, 0xff, sizeof(t));
+	tally_clear(&t);
+	assert_int_equal(tally_ops(&t), 0);
+	assert_int_equal(tally_bytes(&t), 0);
+	assert_int_equal(tally_busy_ns(&t), 0);
+	assert_int_equal(t.errors, 0);
+	assert_int_equal(t.outstanding, 0);
+	assert_true(t.first_issue_ns == UINT64_MAX);
+	assert_int_equal(t.last_done_ns, 0);
+}
+
+static void fill(struct counters *c, uint64_t base)
+{
+	counters_reset(c);
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		counters_add(&c->ops[dir], base + (uint64_t)dir);
+		counters_add(&c->bytes[dir], 10 * base + (uint64_t)dir);
+		counters_add(&c->busy_ns[dir], 100 * base + (uint64_t)dir);
+	}
+	counters_add(&c->errors, 2);
+	counters_add(&c->issued, 3 * base + 3 + 2 + 5);
+	counters_set(&c->first_issue_ns, 1000 - base);
+	counters_set(&c->last_done_ns, 1000 + base);
+}
+
+static void test_sums(void **state)
+{
+	struct counters a, b, idle;
+	struct tally t, total;
+
+	(void)state;
+	fill(&a, 7);
+	fill(&b, 20);
+	counters_reset(&idle);
+	tally_clear(&t);
+	tally_add_counters(&t, &a);
+	assert_int_equal(t.ops[DIR_READ], 7);
+	assert_int_equal(t.ops[DIR_NOOP], 9);
+	assert_int_equal(t.outstanding, 5);
+	assert_int_equal(t.first_issue_ns, 993);
+	assert_int_equal(t.last_done_ns, 1007);
+
+	tally_add_counters(&t, &b);
+	tally_add_counters(&t, &idle); /* changes nothing, the times least of all */
+	assert_int_equal(t.ops[DIR_WRITE], 8 + 21);
+	assert_int_equal(t.bytes[DIR_READ], 70 + 200);
+	assert_int_equal(t.busy_ns[DIR_NOOP], 702 + 2002);
+	assert_int_equal(tally_ops(&t), 24 + 63);
+	assert_int_equal(tally_bytes(&t), 213 + 603);
+	assert_int_equal(tally_busy_ns(&t), 2103 + 6003);
+	assert_int_equal(t.errors, 4);
+	assert_int_equal(t.outstanding, 10);
+	assert_int_equal(t.first_issue_ns, 980);
+	assert_int_equal(t.last_done_ns, 1020);
+
+	tally_clear(&total);
+	tally_add(&total, &t);
+	tally_add(&total, &t);
+	assert_int_equal(tally_ops(&total), 2 * (24 + 63));
+	assert_int_equal(total.outstanding, 20);
+	assert_int_equal(total.errors, 8);
+	assert_int_equal(total.first_issue_ns, 980);
+	assert_int_equal(total.last_done_ns, 1020);
+}
+
+static void test_reset(void **state)
+{
+	struct counters c;
+	struct tally t, none;
+
+	(void)state;
+	fill(&c, 7);
+	counters_reset(&c);
+	tally_clear(&t);
+	tally_clear(&none);
+	tally_add_counters(&t, &c);
+	assert_memory_equal(&t, &none, sizeof(t));
+}
+
+/* Counters that were caught halfway must not come out as 2^64 - 1 outstanding. */
+static void test_never_negative(void **state)
+{
+	struct counters c;
+	struct tally t;
+
+	(void)state;
+	counters_reset(&c);
+	counters_set(&c.ops[DIR_READ], 5);
+	counters_set(&c.issued, 4);
+	tally_clear(&t);
+	tally_add_counters(&t, &c);
+	assert_int_equal(t.outstanding, 0);
+}
+
+struct shared {
+	struct counters counters;
+	_Atomic bool done;
+	_Atomic bool watched;
+};
+
+/* One operation at a time, as a QThread does. */
+static void *operate(void *arg)
+{
+	struct shared *s = arg;
+
+	for (uint64_t n = 0; n < 2000000; n++) {
+		counters_add(&s->counters.issued, 1);
+		if (n % 7 == 3) {
+			counters_add(&s->counters.errors, 1);
+		} else {
+			counters_add(&s->counters.bytes[n % DIR_COUNT], 512);
+			counters_add(&s->counters.ops[n % DIR_COUNT], 1);
+		}
+		if (n == 1000)
+			while (!atomic_load(&s->watched))
+				sched_yield();
+	}
+	atomic_store(&s->done, true);
+	return NULL;
+}
+
+static void test_read_while_written(void **state)
+{
+	static struct shared s;
+	uint64_t before = 0;
+	pthread_t thread;
+	struct tally t;
+	bool done;
+
+	(void)state;
+	counters_reset(&s.counters);
+	assert_int_equal(pthread_create(&thread, NULL, operate, &s), 0);
+	do {
+		done = atomic_load(&s.done);
+		tally_clear(&t);
+		tally_add_counters(&t, &s.counters);
+		assert_true(t.outstanding <= 2000000);
+		assert_true(tally_ops(&t) >= before);
+		before = tally_ops(&t);
+		atomic_store(&s.watched, true);
+	} while (!done);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(t.outstanding, 0);
+	assert_int_equal(tally_ops(&t) + t.errors, 2000000);
+	assert_int_equal(tally_bytes(&t), 512 * tally_ops(&t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_never_negative),
+		cmocka_unit_test(test_read_while_written),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

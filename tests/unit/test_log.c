@@ -1,0 +1,212 @@
+/*
+ * Messages: src/base/log.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/log.h"
+
+#define WATCHDOG_S 120
+
+static char folder[] = "/tmp/xdd-test-log-XXXXXX";
+static char path[sizeof(folder) + 8];
+static char content[1 << 20];
+
+static const char *read_log(void)
+{
+	int fd = open(path, O_RDONLY);
+	size_t used = 0;
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	while ((n = read(fd, content + used, sizeof(content) - 1 - used)) > 0)
+		used += (size_t)n;
+	close(fd);
+	content[used] = '\0';
+	return content;
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/log", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(folder);
+}
+
+/* Begin with an empty file, which log_open() promises. */
+static void open_log(void)
+{
+	assert_int_equal(log_open(path), 0);
+	log_set_level(LOG_LEVEL_NOTICE);
+	assert_string_equal(read_log(), "");
+}
+
+/* Must be the first: later ones change where messages go. */
+static void test_standard_error(void **state)
+{
+	int saved = dup(STDERR_FILENO);
+	int ends[2];
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	fflush(stderr);
+	dup2(ends[1], STDERR_FILENO);
+	log_error("no such %s", "thing");
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	close(ends[1]);
+	n = read(ends[0], content, sizeof(content) - 1);
+	close(ends[0]);
+	assert_true(n >= 0);
+	content[n] = '\0';
+	assert_string_equal(content, "xdd: no such thing\n");
+}
+
+static void test_open_fails(void **state)
+{
+	(void)state;
+	assert_int_equal(log_open("/nonexistent/folder/log"), -ENOENT);
+	assert_int_equal(log_open(folder), -EISDIR);
+}
+
+static void test_levels(void **state)
+{
+	(void)state;
+	open_log();
+	log_error("one %d", 1);
+	log_warning("two");
+	log_notice("three");
+	log_debug("hidden");
+	log_set_level(LOG_LEVEL_DEBUG);
+	log_debug("four");
+	log_set_level(LOG_LEVEL_ERROR);
+	log_warning("hidden");
+	log_error("five");
+	assert_string_equal(read_log(), "xdd: one 1\n"
+					"xdd: warning: two\n"
+					"xdd: note: three\n"
+					"xdd: debug: four\n"
+					"xdd: five\n");
+}
+
+static void test_one_line_each(void **state)
+{
+	static char text[10000];
+
+	(void)state;
+	open_log();
+	log_error("a\nb\r%s", "c\n");
+	assert_string_equal(read_log(), "xdd: a?b?c?\n");
+
+	open_log();
+	memset(text, 'x', sizeof(text) - 1);
+	log_error("%s", text);
+	log_error("next");
+	read_log();
+	assert_int_equal(strcspn(content, "\n"), 4095);
+	assert_memory_equal(content, "xdd: xxx", 8);
+	assert_string_equal(content + 4096, "xdd: next\n");
+}
+
+static void test_raw(void **state)
+{
+	(void)state;
+	open_log();
+	log_set_level(LOG_LEVEL_ERROR);
+	log_raw("#A 1\n#B 2\n");
+	log_raw("");
+	assert_string_equal(read_log(), "#A 1\n#B 2\n");
+}
+
+static void test_errno_is_kept(void **state)
+{
+	(void)state;
+	/* a place to write to that is always full */
+	if (log_open("/dev/full"))
+		skip();
+	errno = ENOTTY;
+	log_error("%s", strerror(ENOSPC));
+	assert_int_equal(errno, ENOTTY);
+	log_raw("text\n");
+	assert_int_equal(errno, ENOTTY);
+}
+
+enum {
+	WRITERS = 4,
+	LINES = 1000
+};
+
+static void *write_lines(void *arg)
+{
+	const char *name = arg;
+
+	for (int i = 0; i < LINES; i++)
+		log_notice("%s %04d %s", name, i, name);
+	return NULL;
+}
+
+static void test_lines_do_not_mix(void **state)
+{
+	static const char *const names[WRITERS] = { "aaaaaaaa", "bbbbbbbbbbbb", "cccc", "d" };
+	unsigned lines = 0;
+	pthread_t threads[WRITERS];
+	char *save = NULL;
+
+	(void)state;
+	open_log();
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, write_lines, (void *)names[i]),
+				 0);
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	read_log();
+	for (char *line = strtok_r(content, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char first[16], second[16];
+		int number;
+
+		assert_int_equal(sscanf(line, "xdd: note: %15s %d %15s", first, &number, second),
+				 3);
+		assert_string_equal(first, second);
+		lines++;
+	}
+	assert_int_equal(lines, WRITERS * LINES);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_standard_error),
+		cmocka_unit_test(test_open_fails),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_one_line_each),
+		cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_errno_is_kept),
+		cmocka_unit_test(test_lines_do_not_mix),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,333 @@
+/*
+ * Targets as files: src/io/target_file.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/io/target_file.h"
+
+#define NOBODY 65534
+
+static char folder[] = "/tmp/xdd-test-target-XXXXXX";
+static char path[64], missing[64], nowhere[64];
+
+static void write_file(const char *name, const char *text)
+{
+	FILE *f = fopen(name, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/file", folder);
+	snprintf(missing, sizeof(missing), "%s/missing", folder);
+	snprintf(nowhere, sizeof(nowhere), "%s/no/where", folder);
+	write_file(path, "content");
+	return chdir(folder);
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	unlink(path);
+	unlink(missing);
+	return rmdir(folder);
+}
+
+static struct target_plan plan_of(const char *name, enum op_request op)
+{
+	return (struct target_plan){ .name = name, .path = name, .op = op, .kind = TARGET_FILE };
+}
+
+static void check(const char *name, enum op_request op, int ret, const char *text)
+{
+	struct target_plan plan = plan_of(name, op);
+	const char *why = "not set";
+
+	assert_int_equal(target_file_check(&plan, &why), ret);
+	if (text)
+		assert_string_equal(why, text);
+	else
+		assert_null(why);
+}
+
+static void test_check(void **state)
+{
+	char below[80];
+
+	(void)state;
+	for (int op = OP_READ; op <= OP_MIXED; op++) {
+		check(path, (enum op_request)op, 0, NULL);
+		check(folder, (enum op_request)op, -EISDIR, "is a directory");
+		check("/dev/zero", (enum op_request)op, 0, NULL);
+	}
+	check(missing, OP_READ, -ENOENT, "no such file");
+	check(missing, OP_NOOP, -ENOENT, "no such file");
+	check(missing, OP_MIXED, -ENOENT, "no such file");
+	check(missing, OP_WRITE, 0, NULL);
+	check("no such file in this folder", OP_WRITE, 0, NULL);
+	check(nowhere, OP_WRITE, -ENOENT, "its folder does not exist");
+	check(nowhere, OP_READ, -ENOENT, "no such file");
+	snprintf(below, sizeof(below), "%s/below", path);
+	check(below, OP_WRITE, -ENOTDIR, NULL);
+	check("", OP_READ, -ENOENT, "no such file");
+	assert_int_equal(access(missing, F_OK), -1); /* nothing was made */
+}
+
+static void test_check_special(void **state)
+{
+	struct target_plan null = {
+		.name = "null", .path = "null", .kind = TARGET_NULL, .op = OP_READ
+	};
+	const char *why = "not set";
+
+	(void)state;
+	assert_int_equal(target_file_check(&null, &why), 0);
+	assert_null(why);
+
+	assert_int_equal(mkfifo(missing, 0600), 0);
+	check(missing, OP_READ, -ESPIPE, "is a pipe or a socket");
+	check(missing, OP_WRITE, -ESPIPE, "is a pipe or a socket");
+	unlink(missing);
+
+	/* a link to nothing can be written through; there is nothing to read */
+	assert_int_equal(symlink("elsewhere", missing), 0);
+	check(missing, OP_WRITE, 0, NULL);
+	check(missing, OP_READ, -ENOENT, "no such file");
+	unlink(missing);
+}
+
+static void check_permissions(void)
+{
+	assert_int_equal(chmod(path, 0), 0);
+	check(path, OP_READ, -EACCES, "no permission to read it");
+	check(path, OP_NOOP, -EACCES, "no permission to read it");
+	check(path, OP_WRITE, -EACCES, "no permission to write to it");
+	assert_int_equal(chmod(path, 0444), 0);
+	check(path, OP_READ, 0, NULL);
+	check(path, OP_WRITE, -EACCES, "no permission to write to it");
+	check(path, OP_MIXED, -EACCES, "no permission to write to it");
+	assert_int_equal(chmod(path, 0222), 0);
+	check(path, OP_WRITE, 0, NULL);
+	check(path, OP_MIXED, -EACCES, "no permission to read it");
+	assert_int_equal(chmod(folder, 0555), 0);
+	check(missing, OP_WRITE, -EACCES, "no permission to create files in its folder");
+	assert_int_equal(chmod(folder, 0755), 0);
+	check(missing, OP_WRITE, 0, NULL);
+	assert_int_equal(chmod(path, 0644), 0);
+}
+
+/* For root nothing is forbidden, so be somebody else for the while. */
+static void test_check_permissions(void **state)
+{
+	bool root = geteuid() == 0;
+
+	(void)state;
+	if (root) {
+		if (chown(folder, NOBODY, (gid_t)-1) || chown(path, NOBODY, (gid_t)-1) ||
+		    seteuid(NOBODY))
+			skip();
+	}
+	check_permissions();
+	if (root) {
+		assert_int_equal(seteuid(0), 0);
+		assert_int_equal(chown(folder, 0, (gid_t)-1), 0);
+		assert_int_equal(chown(path, 0, (gid_t)-1), 0);
+	}
+}
+
+static int open_target(struct target_file *file, const struct target_plan *plan)
+{
+	const char *why = "not set";
+
+	return target_file_open(file, plan, &why);
+}
+
+static void test_open_modes(void **state)
+{
+	static const struct {
+		enum op_request op;
+		int mode;
+	} cases[] = { { OP_READ, O_RDONLY },
+		      { OP_NOOP, O_RDONLY },
+		      { OP_WRITE, O_WRONLY },
+		      { OP_MIXED, O_RDWR } };
+	struct target_file file;
+	struct stat st;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct target_plan plan = plan_of(path, cases[i].op);
+
+		assert_int_equal(open_target(&file, &plan), 0);
+		assert_int_equal(fcntl(file.fd, F_GETFL) & (O_ACCMODE | O_DIRECT), cases[i].mode);
+		assert_int_equal(fcntl(file.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+		assert_false(file.created);
+		/* never truncated, never removed when it was there before */
+		assert_int_equal(target_file_close(&file, &plan, true), 0);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_size, 7);
+	}
+}
+
+static void test_open_creates(void **state)
+{
+	struct target_plan plan = plan_of(missing, OP_WRITE);
+	struct target_file file, second;
+
+	(void)state;
+	/* discarded: as if it had never been */
+	assert_int_equal(open_target(&file, &plan), 0);
+	assert_true(file.created);
+	assert_int_equal(open_target(&second, &plan), 0);
+	assert_false(second.created);
+	assert_int_equal(target_file_close(&second, &plan, true), 0);
+	assert_int_equal(access(missing, F_OK), 0);
+	assert_int_equal(target_file_close(&file, &plan, true), 0);
+	assert_int_equal(file.fd, -1);
+	assert_int_equal(access(missing, F_OK), -1);
+	assert_int_equal(target_file_close(&file, &plan, true), 0); /* closed already */
+
+	/* kept when something was written, discarded or not */
+	assert_int_equal(open_target(&file, &plan), 0);
+	assert_int_equal(pwrite(file.fd, "x", 1, 0), 1);
+	assert_int_equal(target_file_close(&file, &plan, true), 0);
+	assert_int_equal(access(missing, F_OK), 0);
+	unlink(missing);
+
+	/* kept when all went well */
+	assert_int_equal(open_target(&file, &plan), 0);
+	assert_int_equal(target_file_close(&file, &plan, false), 0);
+	assert_int_equal(access(missing, F_OK), 0);
+	unlink(missing);
+}
+
+static void test_discard_spares_others(void **state)
+{
+	struct target_plan plan = plan_of(missing, OP_WRITE);
+	struct target_file file;
+
+	(void)state;
+	assert_int_equal(open_target(&file, &plan), 0);
+	unlink(missing);
+	write_file(missing, ""); /* another's, though as empty */
+	assert_int_equal(target_file_close(&file, &plan, true), 0);
+	assert_int_equal(access(missing, F_OK), 0);
+	unlink(missing);
+}
+
+static void test_open_through_link(void **state)
+{
+	struct target_plan plan = plan_of(missing, OP_WRITE);
+	struct target_file file;
+	char aim[80];
+
+	(void)state;
+	snprintf(aim, sizeof(aim), "%s/aim", folder);
+	assert_int_equal(symlink("aim", missing), 0);
+	assert_int_equal(open_target(&file, &plan), 0);
+	assert_int_equal(target_file_close(&file, &plan, false), 0);
+	assert_int_equal(access(aim, F_OK), 0);
+	unlink(aim);
+	unlink(missing);
+}
+
+static void test_open_fails(void **state)
+{
+	static const enum op_request ops[] = { OP_READ, OP_NOOP, OP_MIXED };
+	struct target_file file;
+	struct target_plan plan;
+	const char *why;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		plan = plan_of(missing, ops[i]);
+		why = NULL;
+		assert_int_equal(target_file_open(&file, &plan, &why), -ENOENT);
+		assert_string_equal(why, "no such file");
+		assert_int_equal(file.fd, -1);
+		assert_int_equal(access(missing, F_OK), -1);
+	}
+	plan = plan_of(nowhere, OP_WRITE);
+	assert_int_equal(open_target(&file, &plan), -ENOENT);
+	plan = plan_of(folder, OP_WRITE);
+	assert_int_equal(open_target(&file, &plan), -EISDIR);
+	assert_int_equal(target_file_close(&file, &plan, true), 0);
+}
+
+static void test_direct(void **state)
+{
+	struct target_plan plan = plan_of("/proc/self/maps", OP_READ);
+	struct target_file file;
+	const char *why = NULL;
+
+	(void)state;
+	/* a file system that is known not to support it */
+	plan.direct_io = true;
+	assert_int_equal(target_file_open(&file, &plan, &why), -EINVAL);
+	assert_string_equal(why, "the file system does not support -dio");
+	assert_int_equal(file.fd, -1);
+
+	/* and this one, which may go either way, but leaves nothing behind when it does not */
+	plan = plan_of(missing, OP_WRITE);
+	plan.direct_io = true;
+	if (target_file_open(&file, &plan, &why)) {
+		assert_int_equal(access(missing, F_OK), -1);
+		return;
+	}
+	assert_int_equal(fcntl(file.fd, F_GETFL) & O_DIRECT, O_DIRECT);
+	assert_true(file.created);
+	assert_int_equal(target_file_close(&file, &plan, true), 0);
+}
+
+static void test_null(void **state)
+{
+	struct target_plan plan = {
+		.name = "null", .path = "null", .kind = TARGET_NULL, .op = OP_WRITE
+	};
+	struct target_file file;
+
+	(void)state;
+	assert_int_equal(open_target(&file, &plan), 0);
+	assert_int_equal(file.fd, -1);
+	assert_false(file.created);
+	assert_int_equal(target_file_close(&file, &plan, true), 0);
+	assert_int_equal(access("null", F_OK), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_check_special),
+		cmocka_unit_test(test_check_permissions),
+		cmocka_unit_test(test_open_modes),
+		cmocka_unit_test(test_open_creates),
+		cmocka_unit_test(test_discard_spares_others),
+		cmocka_unit_test(test_open_through_link),
+		cmocka_unit_test(test_open_fails),
+		cmocka_unit_test(test_direct),
+		cmocka_unit_test(test_null),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
