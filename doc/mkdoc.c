@@ -176,7 +176,15 @@ static void completion_cases(void)
 
 			if (!opt->subs && !opt->choices && !kind)
 				continue;
-			printf("\t-%s)\n\t\t", opt->name);
+			printf("\t-%s", opt->name);
+			for (const char *a = opt->aliases; a && *a;) {
+				int len = (int)strcspn(a, " ");
+
+				printf(" | -%.*s", len, a);
+				a += len;
+				a += strspn(a, " ");
+			}
+			printf(")\n\t\t");
 			if (kind) {
 				printf("mapfile -t COMPREPLY < <(compgen %s -- \"$cur\")\n", kind);
 			} else {

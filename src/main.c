@@ -60,9 +60,9 @@ static enum xdd_status do_run(const struct plan *plan)
 		log_error("-errout %s: %s", plan->errout_file, strerror(-err));
 		return XDD_BAD_ARGUMENT;
 	}
-	status = report_open(plan, &report);
+	status = save_seeks(plan);
 	if (!status)
-		status = save_seeks(plan);
+		status = report_open(plan, &report);
 	if (!status)
 		status = run_execute(plan, report, &stuck);
 	closed = report_close(report);

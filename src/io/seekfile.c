@@ -271,10 +271,12 @@ int seekfile_save(const struct target_plan *target, char **path)
 
 	if (path)
 		*path = NULL;
+	if (!seek->save_file && !seek->seekhist && !seek->disthist)
+		return 0;
 	if (target->pass_ops == PLAN_UNLIMITED)
 		return -EINVAL;
 	if (!seek->save_file)
-		return seek->seekhist || seek->disthist ? log_histograms(target) : 0;
+		return log_histograms(target);
 
 	if (asprintf(&name, "%s.T%" PRIu32 ".txt", seek->save_file, target->number) < 0)
 		return -ENOMEM;

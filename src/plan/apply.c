@@ -14,30 +14,57 @@
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
+#define SHOWN_MAX 128		    /* characters of a word or a file name that a message shows */
+#define SHOWN_SIZE (SHOWN_MAX + 32) /* and what goes around them */
+
+/* A word for a message: in quotes where its ends would not be seen, and cut when it is long. */
+static char *show_word(const char *text, char *buf, size_t size)
+{
+	const char *quote = !*text || text[strcspn(text, " \t\r\n\v\f")] ? "'" : "";
+
+	snprintf(buf, size, "%s%.*s%s%s", quote, SHOWN_MAX, text,
+		 strlen(text) > SHOWN_MAX ? "..." : "", quote);
+	return buf;
+}
+
+/* Where a word stands, with a blank before it; of a long file name the end is shown. */
+static char *show_place(const struct word *w, char *buf, size_t size)
+{
+	size_t len = w->file ? strlen(w->file) : 0, cut = len > SHOWN_MAX ? len - SHOWN_MAX : 0;
+
+	*buf = '\0';
+	if (w->file)
+		snprintf(buf, size, " (%s%s:%u)", cut ? "..." : "", w->file + cut, w->pos);
+	else if (w->pos)
+		snprintf(buf, size, " (argument %u)", w->pos);
+	return buf;
+}
+
+/* The hint is about how to write a number; it helps those who wrote one with a letter behind it. */
+static bool wants_hint(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits && text[digits];
+}
+
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...)
 {
-	const struct word *where = w ? w : &s->name;
 	const struct option *row = s->sub ? s->sub : s->opt;
-	const char *hint = w && w == s->args && row ? row->hint : NULL;
-	char text[1024], place[512] = "", what[512] = "";
+	const char *hint = w && w == s->args && row && wants_hint(w->text) ? row->hint : NULL;
+	char text[1024], name[SHOWN_SIZE], value[SHOWN_SIZE] = "", place[SHOWN_SIZE];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (where->file)
-		snprintf(place, sizeof(place), " (%s:%u)", where->file, where->pos);
-	else if (where->pos)
-		snprintf(place, sizeof(place), " (argument %u)", where->pos);
-	/* The hint is about how to write the value; it helps whoever began to write one. */
-	if (hint && (*w->text < '0' || *w->text > '9'))
-		hint = NULL;
 	if (w)
-		snprintf(what, sizeof(what), "%s%s%s %s", s->sub ? " " : "", s->sub ? s->sub->name : "",
-			 w == &s->scope ? " target" : "", *w->text ? w->text : "''");
-	log_error("%s%s: %s%s%s%s", s->name.text, what, text, place, hint ? "; " : "",
-		  hint ? hint : "");
+		show_word(w->text, value, sizeof(value));
+	log_error("%s%s%s%s%s%s: %s%s%s%s", show_word(s->name.text, name, sizeof(name)),
+		  s->sub ? " " : "", s->sub ? s->sub->name : "", w == &s->scope ? " target" : "",
+		  w ? " " : "", value, text, show_place(w ? w : &s->name, place, sizeof(place)),
+		  hint ? "; " : "", hint ? hint : "");
 	return status;
 }
 
@@ -82,8 +109,8 @@ static enum xdd_status store_seconds(const struct setting *s, const struct optio
 	if (units_parse_seconds(s->args[0].text, &v) || v < row->min || v > row->max)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"a time in seconds%s is wanted, with decimals or ms, us, m, h if need be",
-			row->min ? " above 0" : "");
+			"a time %s 100 years is wanted: seconds with decimals, or with ms, us, m or h",
+			row->min ? "above 0 and up to" : "of 0 to");
 	*(uint64_t *)field = v;
 	return XDD_OK;
 }
@@ -177,6 +204,9 @@ static enum xdd_status scope_range(const struct parse *p, const struct setting *
 	}
 	if (!err && *first <= *last && *last < p->plan->n_targets)
 		return XDD_OK;
+	if (!err && *first > *last)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
+				   "a range of targets is wanted with the lower number first");
 	if (p->plan->n_targets == 1)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
 				   "no such target: there is one, number 0");

@@ -21,15 +21,20 @@ static enum xdd_status apply_id(struct parse *p, const struct setting *s, void *
 	struct plan *plan = dst;
 	const char *text = s->args[0].text;
 
+	if (!*text)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "<text> cannot be empty");
 	if (strcmp(text, "commandline") == 0)
 		text = plan->command_line;
 	plan->id = plan->id ? arena_printf(p->arena, "%s %s", plan->id, text) : text;
 	return plan->id ? XDD_OK : out_of_memory();
 }
 
+/* "add" or "new" (or what should have been one of them) and a list, or a list alone. */
 static size_t arity_outputformat(const struct word *args, size_t avail)
 {
-	return avail && args[0].text[0] == '+' ? 1 : 2;
+	if (!avail || strcmp(args[0].text, "add") == 0 || strcmp(args[0].text, "new") == 0)
+		return 2;
+	return args[0].text[0] != '+' && avail > 1 && args[1].text[0] == '+' ? 2 : 1;
 }
 
 /* The list is complete here: "add" appends to what stands already, which is the default at first. */

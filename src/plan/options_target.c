@@ -21,9 +21,12 @@ static size_t arity_targets(const struct word *args, size_t avail)
 		return 2;
 	if (args[0].text[0] == '-' && units_parse_u64(args[0].text + 1, &n) == 0)
 		return 2;
-	if (units_parse_u64(args[0].text, &n) || n > PLAN_MAX_TARGETS)
-		return 1;
-	/* Too few names: leave the shortage to apply_targets(), which can say how many are there. */
+	/*
+	 * Too few names, or no number to go by: take the words up to the next option, and leave it to
+	 * apply_targets() to say what is wrong.
+	 */
+	if (units_parse_u64(args[0].text, &n) || n < 1 || n > PLAN_MAX_TARGETS)
+		n = avail;
 	for (size_t i = 1; i <= n; i++) {
 		if (i >= avail || option_is_word(args[i].text))
 			return i;
@@ -36,8 +39,9 @@ static enum xdd_status add_names(struct parse *p, const struct setting *s, uint6
 	const char **more;
 
 	if (p->n_names + n > PLAN_MAX_TARGETS)
-		return parse_error(XDD_BAD_ARGUMENT, s, NULL, "more than %d targets",
-				   PLAN_MAX_TARGETS);
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "that makes %" PRIu64 " targets, and %d is the most",
+				   p->n_names + n, PLAN_MAX_TARGETS);
 	more = arena_alloc(p->arena, (p->n_names + n) * sizeof(*more));
 	if (!more) {
 		log_error("%s", strerror(ENOMEM));

@@ -30,7 +30,7 @@ static enum xdd_status apply_op(struct parse *p, const struct setting *s, void *
 
 static size_t arity_rwratio(const struct word *args, size_t avail)
 {
-	return avail > 1 && strcmp(args[1].text, "random") == 0 ? 2 : 1;
+	return avail > 1 && args[1].text[0] != '-' ? 2 : 1;
 }
 
 static enum xdd_status apply_rwratio(struct parse *p, const struct setting *s, void *dst)
@@ -43,6 +43,9 @@ static enum xdd_status apply_rwratio(struct parse *p, const struct setting *s, v
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
 			"the percentage of reads is wanted, 0 to 100, with decimals if need be");
+	if (s->n_args == 2 && strcmp(s->args[1].text, "random") != 0)
+		return parse_error(XDD_BAD_OPTION, s, &s->args[1],
+				   "only the word random may follow the percentage");
 	t->read_ratio = (uint32_t)(percent * (PLAN_RATIO_ONE / 100) + 0.5);
 	t->ratio_random = s->n_args == 2;
 	t->op = t->read_ratio == PLAN_RATIO_ONE ? OP_READ : t->read_ratio ? OP_MIXED : OP_WRITE;

@@ -47,20 +47,38 @@ static bool looks_like_option(const char *text, const char **name)
 	return **name != '\0';
 }
 
+/* The option whose name is the first `len` characters of `text`. */
+static const struct option *find_head(const char *text, size_t len)
+{
+	char head[32];
+
+	if (len >= sizeof(head))
+		return NULL;
+	memcpy(head, text, len);
+	head[len] = '\0';
+	return option_find(head);
+}
+
 static enum xdd_status unknown_word(const struct word *w)
 {
 	struct setting s = { .name = *w };
-	const char *name, *near;
+	const char *name, *near, *equals;
+	const struct option *same;
 
 	if (!looks_like_option(w->text, &name)) {
-		const struct option *same = option_find(w->text);
-
+		same = option_find(w->text);
 		if (same)
 			return parse_error(XDD_BAD_OPTION, &s, NULL,
 					   "stray word; did you mean -%s?", same->name);
 		return parse_error(XDD_BAD_OPTION, &s, NULL,
 				   "stray word: it belongs to no option, and options begin with -");
 	}
+	equals = strchr(name, '=');
+	same = equals ? find_head(name, (size_t)(equals - name)) : NULL;
+	if (same)
+		return parse_error(XDD_BAD_OPTION, &s, NULL,
+				   "an option and its value are two words: -%s %.64s", same->name,
+				   equals + 1);
 	near = option_suggest(name);
 	if (near)
 		return parse_error(XDD_BAD_OPTION, &s, NULL, "no such option; did you mean -%s?",
@@ -77,8 +95,7 @@ static enum xdd_status take_scope(struct cursor *c, struct setting *s)
 	if (!left(c) || strcmp(c->words[c->i].text, "target") != 0)
 		return XDD_OK;
 	if (opt->scope == SCOPE_GLOBAL) {
-		if (opt->type == OPT_FLAG || (left(c) > 1 && scope_is(c->words[c->i + 1].text) &&
-					      opt->type != OPT_TEXT && opt->type != OPT_CUSTOM))
+		if (opt->type == OPT_FLAG || (left(c) > 1 && scope_is(c->words[c->i + 1].text)))
 			return parse_error(XDD_BAD_OPTION, s, &c->words[c->i],
 					   "this option is for the whole run and takes no target");
 		return XDD_OK;
@@ -90,8 +107,10 @@ static enum xdd_status take_scope(struct cursor *c, struct setting *s)
 	}
 	if (is_value)
 		return XDD_OK;
+	if (left(c) > 1)
+		s->scope = c->words[c->i + 1];
 	return parse_error(
-		XDD_BAD_ARGUMENT, s, left(c) > 1 ? &c->words[c->i + 1] : &c->words[c->i],
+		XDD_BAD_ARGUMENT, s, left(c) > 1 ? &s->scope : &c->words[c->i],
 		"behind the word target a target number, a range such as 0-3, or all is wanted");
 }
 
@@ -108,19 +127,18 @@ static size_t wanted_args(const struct option *row, const struct cursor *c)
 static enum xdd_status take_args(struct cursor *c, struct setting *s, const struct option *row)
 {
 	size_t want = wanted_args(row, c);
-	const char *sub = s->sub ? s->sub->name : "", *blank = s->sub ? " " : "";
 
 	s->args = c->words + c->i;
 	s->n_args = want;
 	for (size_t i = 0; i < want; i++) {
 		if (c->i + i >= c->n)
 			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
-					   "%s%san argument is missing: %s is wanted", sub,
-					   s->sub ? ": " : "", row->arg);
+					   "an argument is missing: %s is wanted", row->arg);
 		if (option_is_word(s->args[i].text))
-			return parse_error(XDD_BAD_ARGUMENT, s, &s->args[i],
-					   "that is an option, where%s%s wants its argument %s",
-					   blank, *sub ? sub : " the option", row->arg);
+			return parse_error(
+				XDD_BAD_ARGUMENT, s, NULL,
+				"an argument is missing: %s is wanted, and the option %s follows",
+				row->arg, s->args[i].text);
 	}
 	c->i += want;
 	return XDD_OK;
@@ -145,39 +163,56 @@ static enum xdd_status add_setting(struct parse *p, const struct setting *s)
 	return XDD_OK;
 }
 
-static enum xdd_status bad_suboption(const struct setting *s, const struct word *w)
+/* The suboption that is meant by a word that is none, or NULL. */
+static const char *near_suboption(const struct option *subs, const char *text)
 {
 	const char *near = NULL;
 	unsigned best = 99;
-	char list[512] = "";
 
-	for (const struct option *sub = s->opt->subs; sub->name; sub++) {
-		unsigned d = suggest_distance(w->text, strlen(w->text), sub->name);
+	for (const struct option *sub = subs; sub->name; sub++) {
+		unsigned d = suggest_distance(text, strlen(text), sub->name);
 
 		if (d < best) {
 			best = d;
 			near = sub->name;
 		}
+	}
+	return near && suggest_is_near(best, strlen(text)) ? near : NULL;
+}
+
+static enum xdd_status bad_suboption(const struct setting *s, const struct word *w)
+{
+	const char *near = near_suboption(s->opt->subs, w->text);
+	char list[512] = "";
+
+	for (const struct option *sub = s->opt->subs; sub->name; sub++) {
 		if (sub != s->opt->subs)
 			strncat(list, sub[1].name ? ", " : " or ", sizeof(list) - strlen(list) - 1);
 		strncat(list, sub->name, sizeof(list) - strlen(list) - 1);
 	}
-	if (near && suggest_is_near(best, strlen(w->text)))
+	if (near)
 		return parse_error(XDD_BAD_OPTION, s, w, "no such suboption; did you mean %s?",
 				   near);
 	return parse_error(XDD_BAD_OPTION, s, w, "one of %s is wanted", list);
 }
 
+/* A further suboption, perhaps misspelt, and not the next option. */
+static bool is_suboption(const struct option *subs, const char *text)
+{
+	return option_find_in(subs, text) || (text[0] != '-' && near_suboption(subs, text));
+}
+
 /* "-seek random range 100": one or more suboptions, each with its own arguments. */
 static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct setting *s)
 {
+	const struct option *subs = s->opt->subs;
+
 	if (!left(c) || option_is_word(c->words[c->i].text))
-		return parse_error(XDD_BAD_ARGUMENT, s, NULL,
-				   "an argument is missing: %s is wanted", s->opt->arg);
+		return take_args(c, s, s->opt);
 	do {
 		enum xdd_status status;
 
-		s->sub = option_find_in(s->opt->subs, c->words[c->i].text);
+		s->sub = option_find_in(subs, c->words[c->i].text);
 		if (!s->sub)
 			return bad_suboption(s, &c->words[c->i]);
 		c->i++;
@@ -187,7 +222,7 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 							      add_setting(p, s);
 		if (status)
 			return status;
-	} while (!p->done && left(c) && option_find_in(s->opt->subs, c->words[c->i].text));
+	} while (!p->done && left(c) && is_suboption(subs, c->words[c->i].text));
 	return XDD_OK;
 }
 
@@ -239,17 +274,21 @@ enum xdd_status parse_setup(struct parse *p, const struct setting *s, void *dst)
 	size_t n, depth = 0;
 
 	(void)dst;
+	if (!*name->text)
+		return parse_error(XDD_BAD_ARGUMENT, s, name, "%s cannot be empty", s->opt->arg);
 	if (stat(name->text, &st) == 0) {
 		self.dev = st.st_dev;
 		self.ino = st.st_ino;
 		for (const struct setup_file *f = p->setup; f; f = f->outer, depth++) {
-			if ((f->dev == st.st_dev && f->ino == st.st_ino) ||
-			    depth >= SETUP_MAX_DEPTH)
+			if (f->dev == st.st_dev && f->ino == st.st_ino)
 				return parse_error(
 					XDD_BAD_ARGUMENT, s, name,
 					"a loop of setup files: this file is being read already");
 		}
 	}
+	if (depth >= SETUP_MAX_DEPTH)
+		return parse_error(XDD_BAD_ARGUMENT, s, name,
+				   "setup files are nested more than %d deep", SETUP_MAX_DEPTH);
 	status = words_read_setup(p, name, &words, &n);
 	if (status)
 		return status;

@@ -3,10 +3,13 @@
  * that the run can work with, and every check that needs both. Called by plan_build().
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xdd/base/log.h"
@@ -87,10 +90,12 @@ static enum xdd_status resolve_sizes(const struct plan *plan, struct target_plan
 	    __builtin_mul_overflow(t->pass_offset_blocks, t->block_size, &t->pass_offset_bytes) ||
 	    __builtin_mul_overflow(t->pass_offset_bytes, passes, &moved) ||
 	    __builtin_add_overflow(moved, t->start_bytes, &moved) || moved > MAX_OFFSET)
-		return refuse(
-			t,
-			"-startoffset, -targetoffset and -passoffset lead past the largest offset, "
-			"8 EiB");
+		return refuse(t,
+			      "-startoffset %" PRIu64 ", -targetoffset %" PRIu64
+			      " and -passoffset %" PRIu64 ", in blocks of %" PRIu64
+			      " bytes, lead past the largest offset, 8 EiB",
+			      t->start_offset_blocks, t->target_offset_blocks,
+			      t->pass_offset_blocks, t->block_size);
 	if (__builtin_mul_overflow(t->target_start_delay_ns, t->number, &t->delay_ns) ||
 	    __builtin_add_overflow(t->delay_ns, t->start_delay_ns, &t->delay_ns))
 		return refuse(t, "-startdelay and -targetstartdelay are too long together");
@@ -211,18 +216,12 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 				"there is nothing to read: it holds %" PRIu64 " bytes",
 			t->size_bytes);
 	rest = t->direct_io ? bytes % t->io_align_bytes : 0;
-	if (rest) {
-		log_warning("target %u, %s: its last %" PRIu64
-			    " bytes cannot be read with -dio and are left out",
-			    t->number, t->path, rest);
-		bytes -= rest;
-		if (!bytes)
-			return refuse(
-				t,
-				"it is shorter than one sector of %u bytes, the least that -dio "
-				"can read",
-				t->io_align_bytes);
-	}
+	bytes -= rest;
+	if (!bytes)
+		return refuse(
+			t,
+			"it is shorter than one sector of %u bytes, the least that -dio can read",
+			t->io_align_bytes);
 	t->amount_from = AMOUNT_BYTES;
 	set_bytes(t, bytes);
 	return XDD_OK;
@@ -377,18 +376,33 @@ static enum xdd_status check_extent(const struct plan *plan, struct target_plan 
 	units_size_text(t->size_bytes, b, sizeof(b));
 	if (t->kind == TARGET_BLOCK && !timed)
 		return refuse(t, "the operations reach to %s, and the device has %s", a, b);
-	if (t->op != OP_WRITE && t->pass_ops != PLAN_UNLIMITED)
-		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
-			    t->path, a, b);
 	return XDD_OK;
+}
+
+/* What is allowed and may still surprise; told only when nothing is refused. */
+static void warn(const struct plan *plan, const struct target_plan *t)
+{
+	bool whole = t->amount_from == AMOUNT_BYTES && !t->amount_bytes;
+	uint64_t end = extent(plan, t), rest = whole ? bytes_left(plan, t) - t->pass_bytes : 0;
+	char a[32], b[32];
+
+	if (rest)
+		log_warning("target %u, %s: its last %" PRIu64
+			    " bytes cannot be read with -dio and are left out",
+			    t->number, t->path, rest);
+	if (has_size(t) && end > t->size_bytes && t->pass_ops != PLAN_UNLIMITED &&
+	    (t->op == OP_READ || t->op == OP_MIXED))
+		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
+			    t->path, units_size_text(end, a, sizeof(a)),
+			    units_size_text(t->size_bytes, b, sizeof(b)));
 }
 
 static enum xdd_status check_aligned(const struct target_plan *t, const char *what, uint64_t bytes)
 {
 	if (bytes % t->io_align_bytes == 0)
 		return XDD_OK;
-	return refuse(t, "-dio: %s of %" PRIu64 " bytes is wanted to be a multiple of %u bytes",
-		      what, bytes, t->io_align_bytes);
+	return refuse(t, "-dio: %s must be a multiple of %u bytes; it is %" PRIu64, what,
+		      t->io_align_bytes, bytes);
 }
 
 static enum xdd_status check_dio(struct target_plan *t)
@@ -399,19 +413,43 @@ static enum xdd_status check_dio(struct target_plan *t)
 		t->io_align_bytes = 1;
 		return XDD_OK;
 	}
-	status = check_aligned(t, "the request size", t->req_bytes);
+	status = check_aligned(t, "the request size (-reqsize, -blocksize)", t->req_bytes);
 	if (!status)
-		status = check_aligned(t, "the start offset", t->start_bytes);
+		status = check_aligned(t, "the start offset (-startoffset, -targetoffset)",
+				       t->start_bytes);
 	if (!status)
-		status = check_aligned(t, "the pass offset", t->pass_offset_bytes);
+		status = check_aligned(t, "the pass offset (-passoffset)", t->pass_offset_bytes);
 	if (!status && (t->rows || t->seek.pattern == SEEK_STAGGER))
-		status = check_aligned(t, "the block size", t->block_size);
+		status = check_aligned(t, "the block size (-blocksize)", t->block_size);
 	if (!status)
-		status = check_aligned(t, "the last operation", t->last_op_bytes);
+		status = check_aligned(t, "the size of the last operation (-bytes)",
+				       t->last_op_bytes);
 	return status;
 }
 
-static enum xdd_status check_seek_save(const struct target_plan *t)
+/* The file of -seek save is made beside its place, and then renamed. */
+static enum xdd_status check_save_file(const struct plan *plan, const struct target_plan *t)
+{
+	char *path = arena_printf(plan->arena, "%s.T%u.txt", t->seek.save_file, t->number);
+	char *copy = path ? arena_strdup(plan->arena, path) : NULL;
+	struct stat st;
+	int err = 0;
+
+	if (!copy)
+		err = ENOMEM;
+	else if (stat(path, &st) == 0)
+		err = S_ISDIR(st.st_mode) ? EISDIR : 0;
+	else if (errno != ENOENT)
+		err = errno;
+	if (!err && faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS) < 0)
+		err = errno;
+	if (!err)
+		return XDD_OK;
+	log_error("-seek save %s: %s", t->seek.save_file, strerror(err));
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status check_seek_save(const struct plan *plan, const struct target_plan *t)
 {
 	const struct seek_options *seek = &t->seek;
 
@@ -421,7 +459,7 @@ static enum xdd_status check_seek_save(const struct target_plan *t)
 			seek->save_file ? "save" :
 			seek->disthist	? "disthist" :
 					  "seekhist");
-	return XDD_OK;
+	return seek->save_file ? check_save_file(plan, t) : XDD_OK;
 }
 
 /* One QThread an operation, or, with an engine that queues, few that share the operations. */
@@ -470,7 +508,7 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 	if (!status)
 		status = check_dio(t);
 	if (!status)
-		status = check_seek_save(t);
+		status = check_seek_save(plan, t);
 	if (!status)
 		status = resolve_qthreads(t);
 	return status;
@@ -482,7 +520,6 @@ static enum xdd_status check_memory(const struct plan *plan)
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	uint64_t have = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX,
 		 want = 0;
-	char a[32], b[32];
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
@@ -493,8 +530,9 @@ static enum xdd_status check_memory(const struct plan *plan)
 	if (want < have)
 		return XDD_OK;
 	log_error(
-		"-reqsize, -queuedepth: the I/O buffers would take %s, and this machine has %s of memory",
-		units_size_text(want, a, sizeof(a)), units_size_text(have, b, sizeof(b)));
+		"-reqsize, -queuedepth: the I/O buffers would take %.1f GiB, and this machine has %.1f GiB "
+		"of memory",
+		(double)want / (1u << 30), (double)have / (1u << 30));
 	return XDD_BAD_ARGUMENT;
 }
 
@@ -515,12 +553,18 @@ static void warn_buffered(const struct plan *plan)
 
 enum xdd_status plan_resolve(struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		enum xdd_status status = resolve_target(plan, &plan->targets[i]);
+	enum xdd_status status = XDD_OK;
 
 		if (status)
 			return status;
 	}
 	warn_buffered(plan);
 	return check_memory(plan);
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		status = resolve_target(plan, &plan->targets[i]);
+	if (!status)
+		status = check_memory(plan);
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		warn(plan, &plan->targets[i]);
+	return status;
 }

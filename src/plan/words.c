@@ -146,9 +146,11 @@ static enum xdd_status split(struct splitter *s)
 		start = s->out;
 		line = s->line;
 		if (!take_word(s)) {
-			log_error("-setup %s: a quote that opens in line %u is never closed",
-				  s->file, line);
-			return XDD_BAD_ARGUMENT;
+			struct word at = { .text = s->file, .file = s->file, .pos = line };
+			struct setting where = { .name = { .text = "-setup" } };
+
+			return parse_error(XDD_BAD_ARGUMENT, &where, &at,
+					   "a quote opens here and is never closed");
 		}
 		/*
 		 * The terminator may fall on the blank behind the word, no further: step over that

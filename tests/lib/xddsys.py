@@ -6,6 +6,7 @@ cannot do a thing, the function returns None, and the test says "# SKIP"; sys_wh
 import atexit
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -152,13 +153,15 @@ def can_trace():
 _traces = 0
 
 
-def trace(*args, **kwargs):
-    """Run xdd under strace; returns the run and its Trace."""
+def trace(*args, env=None, **kwargs):
+    """Run xdd under strace; returns the run and its Trace. `env` is for xdd alone."""
     global _traces
     _traces += 1
     file = t.path("strace.%d" % _traces)
     run = t.command(["strace", "-f", "-y", "-s", "0", "-o", file, "-e", "signal=none",
-                     "-e", "trace=pread64,pwrite64,openat", t.XDD] + [str(a) for a in args], **kwargs)
+                     "-e", "trace=pread64,pwrite64,openat"] +
+                    [word for name, value in (env or {}).items() for word in ("-E", name + "=" + value)] +
+                    [t.XDD] + [str(a) for a in args], **kwargs)
     result = Trace(file)
     os.unlink(file)
     return run, result
@@ -254,12 +257,11 @@ def faults(what, **settings):
     """
     global _library
     if _library is None:
-        if not t.have("cc"):
-            return _cannot("cc is not installed")
+        compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
         source, library = t.path("faults.c"), t.path("faults.so")
         with open(source, "w") as f:
             f.write(_FAULTS)
-        if _admin("cc", "-shared", "-fPIC", "-O1", "-o", library, source) is None:
+        if _admin(*compiler, "-shared", "-fPIC", "-O1", "-o", library, source) is None:
             return None
         _library = library
     names = {"start": "XDD_FAULT_FROM", "end": "XDD_FAULT_TO", "file": "XDD_FAULT_FILE", "ns": "XDD_FAULT_NS"}

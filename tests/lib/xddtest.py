@@ -91,8 +91,8 @@ class Run:
         self.args, self.status, self.out, self.err = args, status, out, err
 
     def __str__(self):
-        return "command: %s\nstatus:  %s\nstdout:\n%s\nstderr:\n%s" % (
-            " ".join(self.args), self.status, self.out, self.err)
+        return "command: %s\nstatus:  %s\nstderr:\n%s\nstdout:\n%s" % (
+            " ".join(self.args), self.status, self.err, self.out)
 
     def error_lines(self):
         return [line for line in self.err.splitlines() if line.strip()]

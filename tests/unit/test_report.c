@@ -1,6 +1,6 @@
 /*
- * The report: lines and their folding, CSV, appending to files, the information sections, and what
- * report_check() refuses.
+ * The report: lines and their folding, CSV, appending to files, the information sections, and
+ * outputs that fail.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,201 +9,11 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "report_fixture.h"
 #include "xdd/report/line.h"
-#include "xdd/report/report.h"
-
-#define MAX_TEXT 65536
-#define HEADER "WHAT,OPS,BANDWIDTH\n"
-#define FORMAT "+WHAT+OPS+BANDWIDTH"
-#define PASS_LINE "TARGET_PASS,10,0.041\n"
-#define COMBINED_LINE "COMBINED,10,0.041\n"
-
-/* A folder for each test to run in; what tests leave there is removed by its name. */
-static char folder[4096];
-static int home = -1;
-
-static int enter_folder(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(folder, sizeof(folder), "%s/xdd-report-XXXXXX", tmp ? tmp : "/tmp");
-	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return home < 0 || !mkdtemp(folder) || chdir(folder) < 0 ? -1 : 0;
-}
-
-static int leave_folder(void **state)
-{
-	static const char *const names[] = { "a.csv",	 "b.csv",  "out.txt", "err.txt",
-					     "link.csv", "stdout", "stderr",  "data" };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unlink(names[i]);
-	rmdir("sub");
-	if (fchdir(home) < 0)
-		return -1;
-	close(home);
-	return rmdir(folder);
-}
-
-static void put_file(const char *name, const char *text)
-{
-	FILE *f = fopen(name, "w");
-
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-}
-
-static const char *get_file(const char *name)
-{
-	static char text[MAX_TEXT];
-	FILE *f = fopen(name, "r");
-	size_t n;
-
-	if (!f)
-		fail_msg("%s: %s", name, strerror(errno));
-	n = fread(text, 1, sizeof(text) - 1, f);
-	text[n] = '\0';
-	fclose(f);
-	return text;
-}
-
-static void assert_holds(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("\"%s\" is not in:\n%s", part, text);
-}
-
-static void assert_lacks(const char *text, const char *part)
-{
-	if (strstr(text, part))
-		fail_msg("\"%s\" is in:\n%s", part, text);
-}
-
-/* Let `fd` be the file `name` until restore_fd(); returns what restore_fd() wants. */
-static int redirect_fd(int fd, const char *name)
-{
-	int saved = dup(fd), to = open(name, O_RDWR | O_CREAT | O_TRUNC | O_NOCTTY, 0600);
-
-	fflush(stdout);
-	assert_true(saved >= 0 && to >= 0);
-	assert_int_equal(dup2(to, fd), fd);
-	close(to);
-	return saved;
-}
-
-static void restore_fd(int fd, int saved)
-{
-	assert_int_equal(dup2(saved, fd), fd);
-	close(saved);
-}
-
-static struct target_plan targets[2] = {
-	{ .number = 0,
-	  .name = "x",
-	  .dir = "/data/",
-	  .path = "/data/x",
-	  .kind = TARGET_MISSING,
-	  .op = OP_READ,
-	  .block_size = 1024,
-	  .req_blocks = 4,
-	  .req_bytes = 4096,
-	  .queue_depth = 4,
-	  .pass_ops = 1000,
-	  .pass_bytes = 4096000,
-	  .seek.pattern = SEEK_SEQUENTIAL },
-	{ .number = 1,
-	  .name = "null",
-	  .dir = "",
-	  .path = "null",
-	  .kind = TARGET_NULL,
-	  .op = OP_MIXED,
-	  .read_ratio = 75 * (PLAN_RATIO_ONE / 100),
-	  .block_size = 512,
-	  .req_blocks = 8,
-	  .req_bytes = 4096,
-	  .queue_depth = 1,
-	  .pass_ops = PLAN_UNLIMITED,
-	  .pass_bytes = PLAN_UNLIMITED,
-	  .time_limit_ns = 2500000000,
-	  .start_bytes = 1048576,
-	  .range_bytes = 8192,
-	  .direct_io = true,
-	  .seek = { .pattern = SEEK_INTERLEAVE, .interleave = 2 } },
-};
-
-static struct plan sample_plan(void)
-{
-	return (struct plan){
-		.passes = 3, .output_format = FORMAT, .n_targets = 2, .targets = targets
-	};
-}
-
-static const struct result sample = {
-	.what = RESULT_TARGET_PASS,
-	.pass = 1,
-	.queue = 4,
-	.tally = { .ops = { 10 }, .bytes = { 40960 }, .busy_ns = { 1000000000 } },
-	.elapsed_ns = 1000000000,
-	.processors = 1,
-	.op = OP_READ,
-	.req_bytes = 4096,
-	.block_size = 1024,
-};
-
-/* A run with one pass line and its COMBINED line; returns how closing it went. */
-static enum xdd_status run_report(const struct plan *plan)
-{
-	struct result combined = sample;
-	struct report *r;
-	enum xdd_status status = report_open(plan, &r);
-
-	if (status)
-		return status;
-	combined.what = RESULT_COMBINED;
-	report_header(r);
-	report_result(r, &sample);
-	report_result(r, &combined);
-	report_trailer(r, REPORT_END_NORMAL);
-	return report_close(r);
-}
-
-/* The message of a call that fails with `want`. */
-static const char *error_of(enum xdd_status (*call)(const struct plan *), const struct plan *plan,
-			    enum xdd_status want)
-{
-	int saved = redirect_fd(STDERR_FILENO, "stderr");
-	enum xdd_status status = call(plan);
-	const char *text;
-
-	restore_fd(STDERR_FILENO, saved);
-	text = get_file("stderr");
-	if (status != want)
-		fail_msg("status %d, not %d: %s", status, want, text);
-	if (want) {
-		assert_non_null(strchr(text, '\n'));
-		assert_string_equal(strchr(text, '\n'), "\n");
-	} else {
-		assert_string_equal(text, "");
-	}
-	return text;
-}
-
-#define assert_refused(plan, message) \
-	assert_string_equal(error_of(report_check, plan, XDD_BAD_ARGUMENT), "xdd: " message "\n")
-#define assert_accepted(plan) error_of(report_check, plan, XDD_OK)
 
 static void set_cells(struct line_cell *cells, const char *const *texts, size_t n)
 {
@@ -646,144 +456,6 @@ static void test_pipes_do_not_fold(void **state)
 	unsetenv("COLUMNS");
 }
 
-static void test_bad_format(void **state)
-{
-	struct plan plan = sample_plan();
-
-	(void)state;
-	plan.output_format = "+WHAT+LATENCYY+OPS";
-	assert_refused(&plan, "-outputformat LATENCYY: no such column identifier; did you mean "
-			      "+LATENCY? (xdd -help outputformat lists them)");
-	plan.output_format = "+WHAT+QQQQQQQQ";
-	assert_refused(&plan, "-outputformat QQQQQQQQ: no such column identifier (xdd -help "
-			      "outputformat lists them)");
-	plan.output_format = "WHAT+OPS";
-	assert_holds(error_of(report_check, &plan, XDD_BAD_ARGUMENT), "each with a plus sign");
-	plan.output_format = "+WHAT++OPS";
-	assert_holds(error_of(report_check, &plan, XDD_BAD_ARGUMENT), "each with a plus sign");
-	assert_holds(error_of(run_report, &plan, XDD_BAD_ARGUMENT), "each with a plus sign");
-	plan.output_format = NULL;
-	assert_accepted(&plan);
-}
-
-static void test_bad_paths(void **state)
-{
-	struct plan plan = sample_plan();
-
-	(void)state;
-	assert_int_equal(mkdir("sub", 0700), 0);
-	put_file("data", "");
-	plan.csv_file = "nowhere/a.csv";
-	assert_refused(&plan, "-csvout nowhere/a.csv: there is no folder nowhere");
-	plan.csv_file = "sub";
-	assert_refused(&plan, "-csvout sub: Is a directory");
-	plan.csv_file = "data/a.csv";
-	assert_refused(&plan, "-csvout data/a.csv: Not a directory");
-	plan.csv_file = NULL;
-	plan.output_file = "nowhere/out.txt";
-	assert_refused(&plan, "-output nowhere/out.txt: there is no folder nowhere");
-	assert_holds(error_of(run_report, &plan, XDD_BAD_ARGUMENT), "-output nowhere/out.txt: ");
-	plan.output_file = NULL;
-	plan.combined_file = "/nowhere/b.csv";
-	assert_refused(&plan, "-combinedout /nowhere/b.csv: there is no folder /nowhere");
-	plan.combined_file = NULL;
-	plan.errout_file = "sub/";
-	assert_refused(&plan, "-errout sub/: Is a directory");
-	plan.errout_file = NULL;
-	plan.csv_file = "sub/a.csv";
-	assert_accepted(&plan);
-}
-
-static void test_not_writable(void **state)
-{
-	struct plan plan = sample_plan();
-
-	(void)state;
-	if (geteuid() == 0)
-		skip();
-	put_file("a.csv", HEADER);
-	assert_int_equal(chmod("a.csv", 0400), 0);
-	plan.csv_file = "a.csv";
-	assert_refused(&plan, "-csvout a.csv: Permission denied");
-	assert_int_equal(chmod("a.csv", 0200), 0);
-	assert_refused(&plan, "-csvout a.csv: its first line cannot be read: Permission denied");
-	assert_int_equal(mkdir("sub", 0500), 0);
-	plan.csv_file = "sub/a.csv";
-	assert_refused(&plan, "-csvout sub/a.csv: nothing can be created in the folder sub: "
-			      "Permission denied");
-}
-
-static void test_same_file(void **state)
-{
-	struct plan plan = sample_plan();
-
-	(void)state;
-	plan.output_file = "out.txt";
-	plan.csv_file = "./out.txt";
-	assert_refused(&plan,
-		       "-csvout ./out.txt: this is the file of -output too; each output wants "
-		       "its own");
-	put_file("out.txt", "");
-	assert_holds(error_of(report_check, &plan, XDD_BAD_ARGUMENT), "file of -output too");
-	plan.csv_file = NULL;
-	plan.errout_file = "out.txt";
-	assert_holds(error_of(report_check, &plan, XDD_BAD_ARGUMENT),
-		     "-errout out.txt: this is the");
-
-	plan = sample_plan();
-	put_file("a.csv", "");
-	assert_int_equal(symlink("a.csv", "link.csv"), 0);
-	plan.csv_file = "a.csv";
-	plan.combined_file = "link.csv";
-	assert_holds(error_of(report_check, &plan, XDD_BAD_ARGUMENT),
-		     "-combinedout link.csv: this is the file of -csvout too");
-	plan.combined_file = "b.csv";
-	assert_accepted(&plan);
-
-	plan.output_file = "/dev/null";
-	plan.errout_file = "/dev/null";
-	plan.csv_file = "/dev/null";
-	plan.combined_file = "/dev/null";
-	assert_accepted(&plan);
-	plan.output_file = "/dev/stdout";
-	plan.csv_file = "/dev/stdout";
-	plan.errout_file = "/dev/stderr";
-	plan.combined_file = "/dev/stderr";
-	assert_accepted(&plan);
-}
-
-static void test_same_as_stdout(void **state)
-{
-	struct plan plan = sample_plan();
-	int saved = redirect_fd(STDOUT_FILENO, "a.csv");
-	char text[512];
-
-	(void)state;
-	plan.csv_file = "a.csv";
-	snprintf(text, sizeof(text), "%s", error_of(report_check, &plan, XDD_BAD_ARGUMENT));
-	restore_fd(STDOUT_FILENO, saved);
-	assert_holds(text, "-csvout a.csv: this is the file of standard output too");
-	assert_accepted(&plan);
-}
-
-static void test_same_as_target(void **state)
-{
-	struct target_plan target = targets[0];
-	struct plan plan = sample_plan();
-
-	(void)state;
-	target.path = "./data";
-	plan.targets = &target;
-	plan.n_targets = 1;
-	plan.csv_file = "data";
-	assert_refused(&plan, "-csvout data: this is target 0");
-	put_file("data", "not CSV\n");
-	assert_refused(&plan, "-csvout data: this is target 0");
-	assert_int_equal(unlink("data"), 0);
-	target.kind = TARGET_NULL;
-	assert_accepted(&plan);
-}
-
 static void test_full_disk(void **state)
 {
 	struct plan plan = sample_plan();
@@ -819,8 +491,6 @@ static void test_closed_pipe(void **state)
 	assert_string_equal(text, "xdd: standard output: Broken pipe; results are missing there\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -841,12 +511,6 @@ int main(void)
 		TEST(test_csv_to_stdout),
 		TEST(test_folds_on_terminal),
 		TEST(test_pipes_do_not_fold),
-		TEST(test_bad_format),
-		TEST(test_bad_paths),
-		TEST(test_not_writable),
-		TEST(test_same_file),
-		TEST(test_same_as_stdout),
-		TEST(test_same_as_target),
 		TEST(test_full_disk),
 		TEST(test_closed_pipe),
 	};

@@ -1,0 +1,59 @@
+# bash completion for xdd. Generated from the option table by `make docs`; do not edit.
+# shellcheck shell=bash
+
+_xdd()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+
+	if ((COMP_CWORD >= 3)) && [[ ${COMP_WORDS[COMP_CWORD - 2]} == target ]]; then
+		prev=${COMP_WORDS[COMP_CWORD - 3]}
+	fi
+	case ${prev/#--/-} in
+	-targetdir | -td)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	-op | -operation)
+		mapfile -t COMPREPLY < <(compgen -W 'read write noop' -- "$cur")
+		return
+		;;
+	-seek | -s)
+		mapfile -t COMPREPLY < <(compgen -W 'sequential random range stagger interleave none seed save load disthist seekhist' -- "$cur")
+		return
+		;;
+	-output | -o)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	-errout | -eo)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	-csvout | -csvo)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	-combinedout | -combo)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	-percentcpu | -pcpu)
+		mapfile -t COMPREPLY < <(compgen -W 'absolute relative' -- "$cur")
+		return
+		;;
+	-setup)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	-help | -h)
+		cur=-${cur#-}
+		;;
+	esac
+	if [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dio -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -setup -dryrun -help -fullhelp -version' -- "$cur")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	fi
+}
+
+complete -o filenames -F _xdd xdd xdd.Linux

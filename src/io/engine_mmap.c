@@ -1,0 +1,307 @@
+/*
+ * The mmap engine: the target is mapped, and its data copied to or from the buffer. Each QThread has a
+ * mapping of its own.
+ *
+ * A page that cannot be had is a SIGBUS: the end of the file moved below it, the device failed, or the
+ * file system is full. A handler turns that into an error of the request.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/io/engine.h"
+
+struct mapped {
+	/* const after init */
+	char *base;
+	uint64_t map_bytes;
+	uint64_t page_bytes;
+	int fd; /* of the target, for its size */
+	bool touch;
+
+	uint64_t size_bytes; /* of the target; becomes smaller when it is cut off */
+};
+
+/* ---- before the run ---- */
+
+static int fail(int err, const char **why, const char *text)
+{
+	if (why)
+		*why = text;
+	return err;
+}
+
+static bool writes(const struct target_plan *target)
+{
+	return target->op == OP_WRITE || target->op == OP_MIXED;
+}
+
+static uint64_t rows_reach(const struct target_plan *t)
+{
+	uint64_t own_bytes = t->start_bytes - t->start_offset_blocks * t->block_size, end = 0;
+
+	for (uint64_t i = 0; i < t->n_rows && i < t->pass_ops; i++) {
+		uint64_t e = (t->rows[i].block + t->rows[i].blocks) * t->block_size;
+
+		end = e > end ? e : end;
+	}
+	return own_bytes + end;
+}
+
+/* The byte behind the last one of the first pass. */
+static uint64_t reach(const struct target_plan *t)
+{
+	bool sequential = t->seek.pattern == SEEK_SEQUENTIAL;
+	uint64_t bytes = t->pass_bytes;
+
+	if (t->rows)
+		return rows_reach(t);
+	if (t->seek.pattern == SEEK_NONE) {
+		bytes = t->req_bytes;
+	} else if (t->range_bytes) {
+		if (!sequential || bytes > t->range_bytes)
+			bytes = t->range_bytes / t->req_bytes * t->req_bytes;
+	} else if (!sequential &&
+		   (__builtin_mul_overflow((t->pass_ops - 1) * t->req_bytes, t->seek.interleave,
+					   &bytes) ||
+		    __builtin_add_overflow(bytes, t->last_op_bytes, &bytes))) {
+		return UINT64_MAX;
+	}
+	return __builtin_add_overflow(t->start_bytes, bytes, &bytes) ? UINT64_MAX : bytes;
+}
+
+static int mmap_check(const struct target_plan *target, const char **why)
+{
+	if (target->direct_io)
+		return fail(-EINVAL, why, "mapped data is in the page cache: not with -dio");
+	if (target->kind == TARGET_CHAR)
+		return fail(-ENODEV, why, "only files and block devices can be mapped");
+	if (!writes(target))
+		return 0;
+	if (target->kind == TARGET_MISSING)
+		return fail(-EINVAL, why,
+			    "a mapped file cannot grow: to be written to it must be there, and as "
+			    "large as the operations reach");
+	if (reach(target) > target->size_bytes)
+		return fail(-EINVAL, why,
+			    "a mapped file cannot grow: to be written to it must be as large as the "
+			    "operations reach");
+	if (faccessat(AT_FDCWD, target->path, R_OK, AT_EACCESS))
+		return fail(-errno, why, "no permission to read it, which a mapping needs");
+	return 0;
+}
+
+/* ---- SIGBUS ---- */
+
+/* Where a thread that is copying goes on when a page cannot be had; NULL while it does not copy. */
+static _Thread_local sigjmp_buf *guard;
+static _Thread_local char *guard_fault;
+
+/* What was done on SIGBUS before; const once installed. */
+static struct sigaction old_action;
+
+static void on_sigbus(int sig, siginfo_t *info, void *ucontext)
+{
+	(void)ucontext;
+	if (guard && info->si_code > 0) {
+		guard_fault = info->si_addr;
+		siglongjmp(*guard, 1);
+	}
+	/* Not ours: it comes again, by itself or by this. */
+	sigaction(sig, &old_action, NULL);
+	if (info->si_code <= 0)
+		raise(sig);
+}
+
+static void install_handler(void)
+{
+	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_NODEFER };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGBUS, &action, &old_action);
+}
+
+/* For all threads once; in each the signal must not be blocked, or the kernel ends the program. */
+static void guard_prepare(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	sigset_t set;
+
+	pthread_once(&once, install_handler);
+	sigemptyset(&set);
+	sigaddset(&set, SIGBUS);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* ---- a context ---- */
+
+static void mmap_fini(void *ctx)
+{
+	struct mapped *m = ctx;
+
+	if (!m)
+		return;
+	if (m->base)
+		munmap(m->base, m->map_bytes);
+	free(m);
+}
+
+/* The size of the target now; as it was where that cannot be told. */
+static uint64_t size_now(const struct mapped *m)
+{
+	struct stat st;
+	uint64_t bytes;
+
+	if (fstat(m->fd, &st))
+		return m->size_bytes;
+	if (S_ISBLK(st.st_mode))
+		return ioctl(m->fd, BLKGETSIZE64, &bytes) ? m->size_bytes : bytes;
+	return (uint64_t)st.st_size;
+}
+
+/* A mapping to be written to needs a file that is open for both. */
+static int map(struct mapped *m, bool writable)
+{
+	int prot = PROT_READ | (writable ? PROT_WRITE : 0), fd, err = 0;
+	char path[32];
+	void *base;
+
+	if (!m->map_bytes)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", m->fd);
+	fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	base = mmap(NULL, m->map_bytes, prot, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED)
+		err = -errno;
+	else
+		m->base = base;
+	close(fd);
+	return err;
+}
+
+static int mmap_init(void **ctx, const struct engine_params *params)
+{
+	struct mapped *m = engine_alloc(sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->fd = params->fd;
+	m->touch = params->options->touch;
+	m->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	m->size_bytes = size_now(m);
+	m->map_bytes = m->size_bytes;
+	err = map(m, writes(params->target));
+	if (err) {
+		mmap_fini(m);
+		return fail(err, params->why,
+			    err == -ENOMEM ? "no room in the address space to map the target, once "
+					     "for each QThread" :
+			    err == -ENODEV ? "its file system or driver cannot map it" :
+					     NULL);
+	}
+	guard_prepare();
+	*ctx = m;
+	return 0;
+}
+
+/* ---- transfers ---- */
+
+/* Read, or write as it is in the buffer, the first byte of each page. */
+static void touch(const struct mapped *m, const struct io_request *req, volatile char *at,
+		  uint64_t bytes)
+{
+	const char *buf = req->buf;
+
+	for (uint64_t i = 0; i < bytes; i += m->page_bytes - (req->offset + i) % m->page_bytes) {
+		if (req->dir == DIR_READ)
+			(void)at[i];
+		else
+			at[i] = buf[i];
+	}
+}
+
+/*
+ * Move the first `bytes` of the request. Returns `bytes`, or how many lie before the page that could not
+ * be had; then nothing is known of those moved.
+ */
+static uint64_t move(const struct mapped *m, const struct io_request *req, uint64_t bytes)
+{
+	char *at = m->base + req->offset;
+	sigjmp_buf env;
+
+	if (sigsetjmp(env, 0)) {
+		uint64_t fault = (uint64_t)(guard_fault - m->base) & ~(m->page_bytes - 1);
+
+		guard = NULL;
+		return fault > req->offset && fault < req->offset + bytes ? fault - req->offset : 0;
+	}
+	guard = &env;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (m->touch)
+		touch(m, req, at, bytes);
+	else if (req->dir == DIR_READ)
+		memcpy(req->buf, at, bytes);
+	else
+		memcpy(at, req->buf, bytes);
+	atomic_signal_fence(memory_order_seq_cst);
+	guard = NULL;
+	return bytes;
+}
+
+static uint64_t bytes_there(const struct mapped *m, const struct io_request *req)
+{
+	if (req->offset >= m->size_bytes)
+		return 0;
+	return req->size < m->size_bytes - req->offset ? req->size : m->size_bytes - req->offset;
+}
+
+static int mmap_submit(void *ctx, struct io_request *req)
+{
+	struct mapped *m = ctx;
+	uint64_t bytes, moved;
+
+	if (req->dir == DIR_NOOP) {
+		req->done = req->size;
+		return 0;
+	}
+	bytes = bytes_there(m, req);
+	while (bytes && (moved = move(m, req, bytes)) < bytes) {
+		uint64_t size = size_now(m);
+
+		if (size < req->offset + bytes) {
+			m->size_bytes = size;
+			bytes = bytes_there(m, req);
+		} else {
+			req->error = -EIO;
+			bytes = moved;
+		}
+	}
+	req->done = bytes;
+	if (!req->error && bytes < req->size)
+		req->error = req->dir == DIR_READ ? -ENODATA : -ENOSPC;
+	return 0;
+}
+
+const struct engine engine_mmap = {
+	.name = "mmap",
+	.help = "copies to and from a mapping of the target, one operation at a time in each QThread",
+	.caps = ENGINE_SYNC,
+	.check = mmap_check,
+	.init = mmap_init,
+	.submit = mmap_submit,
+	.fini = mmap_fini,
+};

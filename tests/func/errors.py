@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""
+Operations that fail, and results that cannot be written: each is reported with target, operation and offset,
+counted, and makes the status 6, and the results of the rest are there all the same.
+"""
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+COLUMNS = "+WHAT+PASS+TARGET+QUEUE+OPS+READOPS+WRITEOPS+BYTESXFERED+ERRORS"
+
+
+def run_failing(*args, **kwargs):
+    """Run with all lines; returns the run and its rows."""
+    return t.xdd_csv(*args, "-verbose", "-qthreadinfo", "-outputformat", "new", COLUMNS, **kwargs)
+
+
+class Failure:
+    """A line about an operation."""
+
+    PATTERN = re.compile(r"xdd: I/O ERROR on Target (\d+) Worker Thread (\d+): (read|write) of (\d+) bytes at offset "
+                         r"(\d+) of (.*), operation (\d+) of pass (\d+): (.*) after (\d+) bytes$")
+
+    def __init__(self, m):
+        self.target, self.qthread, self.size, self.offset = (int(m.group(i)) for i in (1, 2, 4, 5))
+        self.direction, self.path, self.why = m.group(3), m.group(6), m.group(9)
+        self.op, self.number_of_pass, self.done = (int(m.group(i)) for i in (7, 8, 10))
+
+
+def failures(run):
+    found = [Failure.PATTERN.match(line) for line in run.error_lines()]
+    return [Failure(m) for m in found if m]
+
+
+def counts(rows, what, **fields):
+    """(operations, errors, bytes), summed over the rows of that kind."""
+    found = [r for r in rows if r["WHAT"] == what and all(r[k] == str(v) for k, v in fields.items())]
+    return tuple(sum(int(r[k]) for r in found) for k in ("OPS", "ERRORS", "BYTESXFERED"))
+
+
+def check_failures(title, run, rows, wanted, good, size):
+    """
+    `wanted`: (target, pass, operation, offset, reason, bytes done) of each failure; `good` operations of
+    `size` bytes succeeded.
+    """
+    t.equal(run.status, 6, title + ": status")
+    t.equal(sorted((f.target, f.number_of_pass, f.op, f.offset, f.why, f.done) for f in failures(run)), sorted(wanted),
+            title + ": a line names target, pass, operation, offset and reason")
+    total = (good, len(wanted), good * size + sum(w[5] for w in wanted))
+    for what in ("QUEUE_PASS", "TARGET_PASS", "TARGET_AVERAGE", "COMBINED"):
+        t.equal(counts(rows, what), total, "%s: %s counts what succeeded and what failed" % (title, what))
+    t.ok("This run terminated with errors" in run.out, title + ": the last line says so", run)
+
+
+# Operations
+
+
+def test_end_of_file():
+    file = t.make_file("half", 10 * 1024 + 512)
+    for depth in (1, 4, 32):
+        run, rows = run_failing("-op", "read", "-targets", 2, "null", file, *"-reqsize 1 -numreqs 15 -passes 2".split(),
+                                "-queuedepth", depth, "-maxerrorstoprint", 100)
+        wanted = [(1, p, op, op * 1024, "END-OF-FILE", 512 if op == 10 else 0) for p in (1, 2) for op in range(10, 15)]
+        check_failures("end of file, depth %d" % depth, run, rows, wanted, 2 * 15 + 2 * 10, 1024)
+        t.ok(all(f.path == file and f.size == 1024 and f.direction == "read" and f.qthread < depth
+                 for f in failures(run)), "end of file, depth %d: the line names the file" % depth, run.err)
+        t.equal(counts(rows, "TARGET_PASS", TARGET=0), (30, 0, 30 * 1024), "depth %d: the other target is whole" % depth)
+    run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15".split())
+    t.ok(run.status == 6 and "COMBINED" in run.out and len(failures(run)) == 5, "end of file: without -verbose", run)
+
+
+def test_end_of_file_direct():
+    file = t.make_file("direct", 10 * 4096 + 512)
+    if t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 4, "-numreqs", 1).status:
+        return t.skip("end of a file, direct", "no direct I/O here")
+    run, rows = run_failing("-op", "read", "-targets", 1, file, *"-dio -reqsize 4 -numreqs 12".split())
+    wanted = [(0, 1, 10, 40960, "END-OF-FILE", 512), (0, 1, 11, 45056, "END-OF-FILE", 0)]
+    return check_failures("end of file, direct", run, rows, wanted, 10, 4096)
+
+
+def test_eio():
+    env = s.faults("eio", start=40960, end=49152, file="bad")
+    if env is None:
+        return t.skip("EIO", s.sys_why())
+    good, bad = t.make_file("good", 128 * 1024), t.make_file("bad", 128 * 1024)
+    for op in ("read", "write"):
+        for depth in (1, 8):
+            run, rows = run_failing("-op", op, "-targets", 2, good, bad, *"-reqsize 4 -numreqs 20 -passes 2".split(),
+                                    "-queuedepth", depth, env=env)
+            title = "EIO, %s, depth %d" % (op, depth)
+            wanted = [(1, p, n, n * 4096, "Input/output error", 0) for p in (1, 2) for n in (10, 11)]
+            check_failures(title, run, rows, wanted, 76, 4096)
+            t.equal({f.direction for f in failures(run)}, {op}, title + ": the direction")
+            t.equal(len(run.error_lines()), 4, title + ": no other lines")
+    run, rows = run_failing("-op", "read", "-targets", 1, bad, *"-reqsize 4 -numreqs 20 -passes 2".split(),
+                            env=s.faults("eio"))
+    t.equal((run.status, counts(rows, "COMBINED")), (6, (0, 40, 0)), "EIO everywhere: results all the same")
+    return None
+
+
+def test_eio_of_a_device():
+    backing = t.make_file("backing", 1 << 20)
+    device = s.loop_device(backing, "--direct-io=on")
+    if device is None:
+        return t.skip("EIO of a loop device", s.sys_why())
+    os.truncate(backing, 512 * 1024)
+    fd = os.open(device, os.O_RDONLY | os.O_DIRECT)
+    try:
+        os.preadv(fd, [__import__("mmap").mmap(-1, 4096)], 768 * 1024)
+        return t.skip("EIO of a loop device", "this kernel reads what is not there")
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+    run, rows = run_failing("-op", "read", "-targets", 1, device, *"-dio -reqsize 64 -numreqs 16".split())
+    wanted = [(0, 1, n, n * 65536, "Input/output error", 0) for n in range(8, 16)]
+    return check_failures("EIO of a loop device", run, rows, wanted, 8, 65536)
+
+
+def test_full_disk():
+    folder = s.tmpfs("tiny", 1 << 20)
+    if folder is None:
+        return t.skip("a full disk", s.sys_why())
+    file = os.path.join(folder, "file")
+    for depth in (1, 4):
+        run, rows = run_failing("-op", "write", "-targets", 1, file, *"-reqsize 64 -numreqs 24".split(),
+                                "-queuedepth", depth, "-maxerrorstoprint", 100)
+        ops, errors, _ = counts(rows, "COMBINED")
+        t.ok(run.status == 6 and ops + errors == 24 and 0 < ops <= 16 and len(failures(run)) == errors,
+             "a full disk, depth %d: operations that succeeded and failed" % depth, run)
+        t.ok(all(f.why == "No space left on device" and f.path == file and f.offset == f.op * 65536
+                 for f in failures(run)), "a full disk, depth %d: the reason" % depth, run.err)
+        t.ok(os.path.getsize(file) >= ops * 65536, "a full disk, depth %d: what was written is there" % depth)
+        os.unlink(file)
+    return None
+
+
+# Limits
+
+
+def test_max_errors():
+    file = t.make_file("limits", 10 * 1024)
+    run, rows = run_failing("-op", "read", "-targets", 2, file, "null",
+                            *"-reqsize 1 -numreqs 1000 -passes 3 -maxerrors 4".split())
+    for p in (1, 2, 3):
+        t.equal(counts(rows, "TARGET_PASS", TARGET=0, PASS=p), (10, 4, 10240), "-maxerrors ends pass %d" % p)
+        t.equal(counts(rows, "TARGET_PASS", TARGET=1, PASS=p), (1000, 0, 1024000), "but not that of another target")
+    t.ok(run.status == 6 and len([line for line in run.error_lines() if "-maxerrors)" in line]) == 3,
+         "-maxerrors: a line says so for each pass", run)
+    run, rows = run_failing("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 100000 -maxerrors 4 -qd 8".split())
+    ops, errors, _ = counts(rows, "COMBINED")
+    t.ok(run.status == 6 and ops == 10 and 4 <= errors < 4 + 8, "-maxerrors, depth 8", run)
+
+
+def test_max_errors_to_print():
+    file = t.make_file("printed", 10 * 1024)
+    for limit, lines in ((1, 1), (7, 7), (None, 10), (1000, 90)):
+        words = ["-maxerrorstoprint", limit] if limit else []
+        run, rows = run_failing("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 100 -qd 4".split(), *words)
+        t.equal((run.status, len(failures(run)), counts(rows, "COMBINED")), (6, lines, (10, 90, 10240)),
+                "-maxerrorstoprint %s: lines, and all counted" % (limit or "by default"))
+        said = [line for line in run.error_lines() if "90 operations failed in all" in line]
+        t.equal(len(said), int(lines < 90), "-maxerrorstoprint %s: how many there were" % (limit or "by default"))
+
+
+def test_stop_on_error():
+    file = t.make_file("stops", 10 * 1024)
+    for extra in ([], ["-nobarrier"]):
+        run, rows = run_failing("-op", "read", "-targets", 3, "null", file, "null", "-numreqs", "target", 1, 1000,
+                                *"-timelimit target 0 100 -timelimit target 2 100 -reqsize 1 -passes 5 -stoponerror".split(),
+                                *extra)
+        title = "-stoponerror" + ", -nobarrier" * bool(extra)
+        t.ok(run.status == 6 and run.seconds < 50, title + " stops all targets", run)
+        t.equal(counts(rows, "TARGET_PASS", TARGET=1), (10, 1, 10240), title + ": at the first error")
+        t.ok(counts(rows, "TARGET_PASS", TARGET=0)[0] > 0 and
+             len([r for r in rows if r["WHAT"] == "TARGET_PASS" and r["TARGET"] == "0"]) == 1,
+             title + ": the others show what they did in that pass", rows)
+        t.equal([r["WHAT"] for r in rows].count("COMBINED"), 1, title + ": COMBINED")
+    run = t.xdd("-op", "read", "-targets", 2, file, "null", *"-reqsize 1 -numreqs 11 -stoponerror".split(),
+                "-startdelay", "target", 1, 100)
+    t.ok(run.status == 6 and run.seconds < 50, "-stoponerror ends a delay", run)
+
+
+def test_short_and_interrupted():
+    file = t.make_file("pieces", 64 * 1024)
+    for what in ("short", "eintr"):
+        env = s.faults(what, file="pieces")
+        if env is None:
+            t.skip("transfers in pieces", s.sys_why())
+            continue
+        for op in ("read", "write"):
+            run, rows = run_failing("-op", op, "-targets", 1, file, *"-reqsize 4 -numreqs 16 -qd 3".split(), env=env)
+            t.equal((run.status, run.error_lines(), counts(rows, "COMBINED")), (0, [], (16, 0, 65536)),
+                    "%s %ss are carried on with" % (what, op))
+        if what == "eintr" or not s.can_trace():
+            continue
+        run, trace = s.trace("-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 16".split(), env=env)
+        pieces = [(op.offset, op.result) for op in trace.of(file)]
+        t.equal(pieces, [(n * 4096 + i * 1000, min(1000, 4096 - i * 1000)) for n in range(16) for i in range(5)],
+                "short reads are carried on with at the right place")
+
+
+# Results that cannot be written
+
+
+def shell(script, *args):
+    """xdd, as the shell runs it: $@ is the command."""
+    return t.command(["/bin/sh", "-c", script, "sh", t.XDD] + [str(a) for a in args])
+
+
+NULL = "-op read -targets 1 null -numreqs 10".split()
+
+
+def test_full_output():
+    if not os.path.exists("/dev/full"):
+        return t.skip("output to a full device", "no /dev/full")
+    for words in ([], ["-verbose"]):
+        run = shell('"$@" >/dev/full', *NULL, *words)
+        t.ok(run.status == 6 and len(run.error_lines()) == 1 and "standard output" in run.err and
+             "No space left" in run.err, "standard output is full" + ", -verbose" * bool(words), run)
+    for option in ("-output", "-csvout", "-combinedout"):
+        run = t.xdd(*NULL, option, "/dev/full")
+        t.ok(run.status == 6 and len(run.error_lines()) == 1 and option in run.err, option + " is full", run)
+        t.ok(option == "-output" or "COMBINED" in run.out, option + " is full: the other outputs are there", run)
+    for words in (["-help"], ["-fullhelp"], ["-version"], ["-dryrun"] + NULL):
+        run = shell('"$@" >/dev/full', *words)
+        t.ok(run.status == 6 and len(run.error_lines()) == 1, "%s: standard output is full" % words[0], run)
+    return None
+
+
+def test_closed_output():
+    csv_file, file = t.path("closed.csv"), t.path("closed.data")
+    run = shell('"$@" >&-', "-op", "write", "-targets", 1, file, *"-numreqs 3 -reqsize 1 -verbose".split(), "-csvout",
+                csv_file)
+    with open(file, "rb") as f:
+        data = f.read()
+    t.ok(run.status == 6 and len(run.error_lines()) == 1, "standard output is closed", run)
+    t.equal(data, bytes(3072), "standard output is closed: no results in the target")
+    rows = t.read_csv(csv_file)
+    t.equal([r["WHAT"] for r in rows if "WHAT" in r], ["TARGET_PASS", "TARGET_AVERAGE", "COMBINED"],
+            "standard output is closed: none in the CSV file but its own")
+    os.unlink(file)
+    run = shell('"$@" 2>&-', "-op", "write", "-targets", 1, file, *"-numreqs 3 -reqsize 1 -passes 2".split())
+    with open(file, "rb") as f:
+        data = f.read()
+    t.ok(run.status == 0 and data == bytes(3072), "standard error is closed: no messages in the target", run)
+    run = shell('"$@" <&- >&- 2>&-', "-op", "read", "-targets", 1, file, *"-numreqs 5 -reqsize 1".split())
+    t.equal(run.status, 6, "all three are closed")
+
+
+def test_broken_pipe():
+    p = subprocess.Popen([t.XDD] + "-op noop -targets 1 null -numreqs 10 -passes 3 -verbose -passdelay 0.5".split(),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p.stdout.readline()
+    p.stdout.close()
+    err = p.stderr.read().decode()
+    p.stderr.close()
+    t.ok(p.wait(timeout=t.TIMEOUT) == 6 and len(err.splitlines()) == 1 and "Broken pipe" in err,
+         "whoever reads the results goes away: a line and a status", err)
+
+
+for test in (test_end_of_file, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk, test_max_errors,
+             test_max_errors_to_print, test_stop_on_error, test_short_and_interrupted, test_full_output,
+             test_closed_output, test_broken_pipe):
+    test()
+t.done()
