@@ -5,53 +5,44 @@
 #include "xdd/io/engine.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-/* One system call for what is left of the request. */
-static ssize_t transfer(const struct io_request *req)
+struct psync {
+	int fd; /* const after init */
+};
+
+/* One system call for what is left of the request. Returns bytes moved or -errno. */
+static ssize_t transfer(const struct psync *p, const struct io_request *req)
 {
 	char *buf = (char *)req->buf + req->done;
 	size_t size = req->size - req->done;
 	off_t offset = (off_t)(req->offset + req->done);
+	ssize_t n = req->dir == DIR_READ ? pread(p->fd, buf, size, offset) :
+					   pwrite(p->fd, buf, size, offset);
 
-	return req->dir == DIR_READ ? pread(req->fd, buf, size, offset) :
-				      pwrite(req->fd, buf, size, offset);
+	return n < 0 ? -errno : n;
 }
 
-/* The error of a call that failed after part of the request was moved, or at once. */
-static int error_of(const struct io_request *req, int err)
+static int psync_init(void **ctx, const struct engine_params *params)
 {
-	/*
-	 * A direct read that meets the end of a file inside a sector is short, and what is left of it
-	 * is not aligned: EINVAL says no more than that.
-	 */
-	if (err == EINVAL && req->dir == DIR_READ && req->done)
-		return -ENODATA;
-	return -err;
+	struct psync *p = engine_alloc(sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->fd = params->fd;
+	*ctx = p;
+	return 0;
 }
 
 static int psync_submit(void *ctx, struct io_request *req)
 {
-	(void)ctx;
-	req->done = 0;
-	req->error = 0;
 	if (req->dir == DIR_NOOP) {
 		req->done = req->size;
 		return 0;
 	}
-	while (req->done < req->size) {
-		ssize_t n = transfer(req);
-
-		if (n > 0) {
-			req->done += (uint64_t)n;
-		} else if (n == 0) {
-			req->error = req->dir == DIR_READ ? -ENODATA : -ENOSPC;
-			break;
-		} else if (errno != EINTR) {
-			req->error = error_of(req, errno);
-			break;
-		}
-	}
+	while (!io_request_result(req, transfer(ctx, req)))
+		;
 	return 0;
 }
 
@@ -59,5 +50,7 @@ const struct engine engine_psync = {
 	.name = "psync",
 	.help = "pread and pwrite, one operation at a time in each QThread",
 	.caps = ENGINE_SYNC,
+	.init = psync_init,
 	.submit = psync_submit,
+	.fini = free,
 };

@@ -555,16 +555,13 @@ enum xdd_status plan_resolve(struct plan *plan)
 {
 	enum xdd_status status = XDD_OK;
 
-		if (status)
-			return status;
-	}
-	warn_buffered(plan);
-	return check_memory(plan);
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		status = resolve_target(plan, &plan->targets[i]);
 	if (!status)
 		status = check_memory(plan);
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		warn(plan, &plan->targets[i]);
+	if (!status)
+		warn_buffered(plan);
 	return status;
 }

@@ -51,6 +51,7 @@ struct engine_params {
 	int fd;
 	unsigned depth;		     /* requests outstanding at a time in this context */
 	const struct iovec *buffers; /* one for each slot; NULL when operations need none */
+	const char **why;	     /* NULL, or where init leaves a text (static) when it fails */
 };
 
 struct engine {
@@ -70,7 +71,10 @@ struct engine {
 	 */
 	int (*check)(const struct target_plan *target, const char **why);
 
-	/* Make a context, in the QThread that will use it. Returns 0 or -errno. NULL: needs none. */
+	/*
+	 * Make a context, in the QThread that will use it. Returns 0 or -errno, then perhaps with a
+	 * text in `*params->why`. NULL: needs none.
+	 */
 	int (*init)(void **ctx, const struct engine_params *params);
 
 	/*
@@ -83,9 +87,10 @@ struct engine {
 
 	/*
 	 * Asynchronous engines: hand over what is still in the context, then collect completed
-	 * requests into `done`: at least `min`, unless `timeout_ns` (UINT64_MAX: none) is over before,
-	 * and at most `max`. The rest of a short transfer is queued again by the engine: what comes
-	 * back is complete. Returns how many, or -errno when the context is broken.
+	 * requests into `done`: at least `min`, unless fewer are outstanding, or `timeout_ns`
+	 * (UINT64_MAX: none) is over or a signal arrives before, and at most `max`. The rest of a
+	 * short transfer is queued again by the engine: what comes back is complete. Returns how
+	 * many, or -errno when the context is broken.
 	 */
 	int (*reap)(void *ctx, struct io_request **done, unsigned min, unsigned max,
 		    uint64_t timeout_ns);
@@ -103,7 +108,11 @@ struct engine {
 	 */
 	void (*explain)(const void *ctx, const struct io_request *req, char *buf, size_t size);
 
-	/* Give the context up; accepts NULL. NULL when the engine needs none. */
+	/*
+	 * Give the context up; accepts NULL. NULL when the engine needs none. With requests still
+	 * outstanding, libaio waits for them; io_uring does not, and the kernel may yet write to their
+	 * buffers.
+	 */
 	void (*fini)(void *ctx);
 };
 
@@ -112,6 +121,9 @@ struct engine {
  * request is complete, false when it is to be submitted again for what is left of it. For engines.
  */
 bool io_request_result(struct io_request *req, int64_t result);
+
+/* Zeroed memory in cache lines of its own, or NULL; free() gives it back. For engines. */
+void *engine_alloc(size_t size);
 
 /* Start over: nothing is done yet. For engines' callers, before submit. */
 static inline void io_request_reset(struct io_request *req)
@@ -134,8 +146,18 @@ const struct engine *engine_at(size_t i);
 /* The engine of that name, or NULL. */
 const struct engine *engine_find(const char *name);
 
-/* The engine that drives `target`: the one asked for, or psync, or null for the null device. */
+/*
+ * The engine that drives `target`: null for the null device, else the one asked for, or psync. NULL when
+ * the name is none of an engine.
+ */
 const struct engine *engine_of(const struct target_plan *target);
+
+/*
+ * Whether that engine can drive it: the keywords are its own, this kernel has it, and its own check
+ * agrees. Returns 0 or -errno with `*why` a text for people (static; NULL: strerror() says it all) that
+ * completes "-ioengine libaio: ...". Called before any target is opened.
+ */
+int engine_check(const struct target_plan *target, const char **why);
 
 /*
  * -ioengine list: print to standard output which engines there are, whether this build and this kernel

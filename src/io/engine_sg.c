@@ -1,0 +1,367 @@
+/*
+ * The sg engine: READ and WRITE commands through SG_IO, on /dev/sg* and on SCSI block devices. They go
+ * past the page cache and the block layer's scheduler, straight to the device.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <scsi/sg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "xdd/base/scsi_capacity.h"
+#include "xdd/io/engine.h"
+#include "xdd/io/scsi.h"
+
+#define DEFAULT_COMMAND_BYTES (128u << 10) /* where the kernel does not say how much it takes */
+#define ATTEMPTS 4 /* after a reset a device reports several unit attentions */
+
+struct sg {
+	/* const after init */
+	int fd;
+	bool own_fd;
+	uint32_t block_bytes;
+	uint64_t size_bytes;
+	unsigned cache; /* enum scsi_cache */
+
+	/* becomes smaller when the kernel refuses a command */
+	uint32_t command_bytes;
+
+	/* of the request before: for explain */
+	struct scsi_reply reply;
+	const char *text;
+};
+
+/* ---- before the run ---- */
+
+static int fail(int err, const char **why, const char *text)
+{
+	*why = text;
+	return err;
+}
+
+static bool reads(const struct target_plan *target)
+{
+	return target->op == OP_READ || target->op == OP_MIXED;
+}
+
+static bool writes(const struct target_plan *target)
+{
+	return target->op == OP_WRITE || target->op == OP_MIXED;
+}
+
+static bool is_partition(const struct stat *st)
+{
+	char path[64];
+
+	if (!S_ISBLK(st->st_mode))
+		return false;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(st->st_rdev),
+		 minor(st->st_rdev));
+	return access(path, F_OK) == 0;
+}
+
+static int check_kind(const struct target_plan *target, const char **why)
+{
+	struct stat st;
+
+	if (stat(target->path, &st))
+		return fail(-errno, why, errno == ENOENT ? "no such device" : NULL);
+	if (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode))
+		return fail(
+			-ENOTBLK, why,
+			"is no device; -sgio wants a SCSI device, such as /dev/sg0 or /dev/sda");
+	if (is_partition(&st))
+		return fail(
+			-EINVAL, why,
+			"is a partition, and SCSI commands go to the whole disk: name that (-sgio)");
+	return 0;
+}
+
+static int check_capacity(int fd, uint32_t *block, const char **why)
+{
+	uint64_t bytes;
+	int err = scsi_capacity_fd(fd, &bytes, block);
+
+	switch (err) {
+	case 0:
+		return 0;
+	case -ENOTTY:
+		return fail(err, why, "is no SCSI device: it takes no SCSI commands (-sgio)");
+	case -EOPNOTSUPP:
+		return fail(err, why, "is a SCSI device without blocks: no disk (-sgio)");
+	case -ENOMEDIUM:
+		return fail(err, why, "has no medium, or is not ready (-sgio)");
+	case -EACCES:
+	case -EPERM:
+		return fail(err, why, "no permission to send SCSI commands to it (-sgio)");
+	default:
+		return fail(err, why, "does not answer READ CAPACITY (-sgio)");
+	}
+}
+
+static bool all_aligned(const struct target_plan *target, uint32_t block)
+{
+	if (target->start_bytes % block || target->pass_offset_bytes % block ||
+	    target->req_bytes % block || target->last_op_bytes % block)
+		return false;
+	if (target->seek.pattern == SEEK_STAGGER && target->block_size % block)
+		return false;
+	for (size_t i = 0; i < target->n_rows; i++) {
+		const struct seek_row *row = &target->rows[i];
+
+		if (row->block * target->block_size % block ||
+		    row->blocks * target->block_size % block)
+			return false;
+	}
+	return true;
+}
+
+static int check_abilities(int fd, const struct target_plan *target, const char **why)
+{
+	struct scsi_abilities abilities;
+
+	scsi_abilities(fd, &abilities);
+	if (!abilities.answered)
+		return 0;
+	if (writes(target) && abilities.write_protected)
+		return fail(-EROFS, why, "is write-protected");
+	if ((target->engine_options.fua || target->engine_options.dpo) && !abilities.fua_dpo)
+		return fail(-EOPNOTSUPP, why,
+			    "the device does not offer fua and dpo (-ioengine sg)");
+	return 0;
+}
+
+static int check_device(int fd, const struct target_plan *target, const char **why)
+{
+	uint32_t block;
+	int err = check_capacity(fd, &block, why);
+
+	if (err)
+		return err;
+	if ((reads(target) || writes(target)) && !all_aligned(target, block))
+		return fail(
+			-EINVAL, why,
+			"offsets and sizes must be whole blocks of the device (-blocksize, -sgio)");
+	return check_abilities(fd, target, why);
+}
+
+static int sg_check(const struct target_plan *target, const char **why)
+{
+	int err = check_kind(target, why), fd;
+
+	if (err)
+		return err;
+	fd = open(target->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return fail(-errno, why, errno == EACCES ? "no permission to open it" : NULL);
+	err = check_device(fd, target, why);
+	close(fd);
+	return err;
+}
+
+/* ---- a context ---- */
+
+/*
+ * /dev/sg* takes 16 commands at a time from each opening, and has one buffer for each: a context has
+ * its own. A block device has no such limit.
+ */
+static int open_own(struct sg *sg, int fd)
+{
+	struct stat st;
+	char path[32];
+	int flags;
+
+	sg->fd = fd;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISCHR(st.st_mode))
+		return 0;
+	flags = fcntl(fd, F_GETFL);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	sg->fd = open(path, (flags & O_ACCMODE) | O_CLOEXEC);
+	if (sg->fd < 0)
+		return -errno;
+	sg->own_fd = true;
+	return 0;
+}
+
+/* The most that the kernel takes in one command: in bytes from /dev/sg*, in sectors from others. */
+static uint32_t most_bytes(const struct sg *sg)
+{
+	unsigned short sectors = 0;
+	int bytes = 0;
+
+	if (sg->own_fd && !ioctl(sg->fd, BLKSECTGET, &bytes) && bytes > 0)
+		return (uint32_t)bytes;
+	if (!sg->own_fd && !ioctl(sg->fd, BLKSECTGET, &sectors) && sectors > 0)
+		return (uint32_t)sectors << 9;
+	return DEFAULT_COMMAND_BYTES;
+}
+
+static uint32_t whole_blocks(const struct sg *sg, uint32_t bytes)
+{
+	return bytes < sg->block_bytes ? sg->block_bytes : bytes - bytes % sg->block_bytes;
+}
+
+static void reserve(const struct sg *sg, const struct target_plan *target)
+{
+	int bytes = (int)(target->req_bytes < sg->command_bytes ? target->req_bytes :
+								  sg->command_bytes);
+
+	/* Only saves time: without it the driver looks for memory again for each command. */
+	if (sg->own_fd)
+		ioctl(sg->fd, SG_SET_RESERVED_SIZE, &bytes);
+}
+
+static void sg_fini(void *ctx)
+{
+	struct sg *sg = ctx;
+
+	if (!sg)
+		return;
+	if (sg->own_fd)
+		close(sg->fd);
+	free(sg);
+}
+
+static int sg_init(void **ctx, const struct engine_params *params)
+{
+	struct sg *sg = engine_alloc(sizeof(*sg));
+	int err;
+
+	if (!sg)
+		return -ENOMEM;
+	err = open_own(sg, params->fd);
+	if (!err)
+		err = scsi_capacity_fd(sg->fd, &sg->size_bytes, &sg->block_bytes);
+	if (err) {
+		sg_fini(sg);
+		return err;
+	}
+	sg->cache = (params->options->fua ? SCSI_FUA : 0) | (params->options->dpo ? SCSI_DPO : 0);
+	sg->command_bytes = whole_blocks(sg, most_bytes(sg));
+	reserve(sg, params->target);
+	*ctx = sg;
+	return 0;
+}
+
+static void sg_describe(const void *ctx, char *buf, size_t size)
+{
+	const struct sg *sg = ctx;
+
+	snprintf(buf, size, "%llu blocks of %u bytes, at most %u KiB in one command",
+		 (unsigned long long)(sg->size_bytes / sg->block_bytes), sg->block_bytes,
+		 sg->command_bytes >> 10);
+}
+
+/* ---- transfers ---- */
+
+/* The bytes of the next command for `req`: no more than the kernel takes and the device has. */
+static uint32_t next_bytes(const struct sg *sg, const struct io_request *req)
+{
+	uint64_t at = req->offset + req->done, bytes = req->size - req->done;
+
+	if (at >= sg->size_bytes)
+		return 0;
+	if (bytes > sg->size_bytes - at)
+		bytes = sg->size_bytes - at;
+	return bytes < sg->command_bytes ? (uint32_t)bytes : sg->command_bytes;
+}
+
+/* One command, again while the device has other news to tell first. */
+static int command(struct sg *sg, const struct io_request *req, uint64_t lba, uint32_t bytes)
+{
+	enum scsi_way way = req->dir == DIR_READ ? SCSI_FROM_DEVICE : SCSI_TO_DEVICE;
+	uint8_t cdb[SCSI_CDB_MAX];
+	size_t cdb_size = scsi_cdb_transfer(cdb, req->dir, lba, bytes / sg->block_bytes, sg->cache);
+	int err;
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		err = scsi_command(sg->fd, cdb, cdb_size, way, (char *)req->buf + req->done, bytes,
+				   &sg->reply);
+		if (err)
+			return err;
+		err = scsi_reply_error(&sg->reply, req->dir);
+		if (err != -EAGAIN)
+			break;
+	}
+	return err;
+}
+
+/* Move a part of what is left, or learn that less can be moved at a time. Returns 0 or -errno. */
+static int transfer(struct sg *sg, struct io_request *req, uint32_t bytes)
+{
+	uint64_t lba = (req->offset + req->done) / sg->block_bytes;
+	int err = command(sg, req, lba, bytes);
+	bool refused = err && scsi_reply_good(&sg->reply); /* by the kernel; it was not sent */
+	uint32_t moved;
+
+	if (refused && (err == -EINVAL || err == -ENOMEM) && bytes > sg->block_bytes) {
+		sg->command_bytes = whole_blocks(sg, bytes / 2);
+		return 0;
+	}
+	if (refused)
+		return err;
+	moved = scsi_reply_bytes(&sg->reply, lba, bytes, sg->block_bytes);
+	moved -= moved % sg->block_bytes;
+	req->done += moved;
+	if (!err && !moved) {
+		sg->text = "the device moved nothing and gave no reason";
+		return -EIO;
+	}
+	return err;
+}
+
+static int sg_submit(void *ctx, struct io_request *req)
+{
+	struct sg *sg = ctx;
+
+	sg->text = NULL;
+	if (req->dir == DIR_NOOP) {
+		req->done = req->size;
+		return 0;
+	}
+	if (req->offset % sg->block_bytes || req->size % sg->block_bytes) {
+		sg->text = "not whole blocks of the device";
+		req->error = -EINVAL;
+		return 0;
+	}
+	while (req->done < req->size && !req->error) {
+		uint32_t bytes = next_bytes(sg, req);
+
+		if (bytes)
+			req->error = transfer(sg, req, bytes);
+		else
+			req->error = req->dir == DIR_READ ? -ENODATA : -ENOSPC;
+	}
+	return 0;
+}
+
+static void sg_explain(const void *ctx, const struct io_request *req, char *buf, size_t size)
+{
+	const struct sg *sg = ctx;
+
+	(void)req;
+	if (sg->text)
+		snprintf(buf, size, "%s", sg->text);
+	else
+		scsi_reply_text(&sg->reply, buf, size);
+}
+
+const struct engine engine_sg = {
+	.name = "sg",
+	.help = "SCSI READ and WRITE commands straight to the device, one at a time in each QThread",
+	.caps = ENGINE_SYNC,
+	.check = sg_check,
+	.init = sg_init,
+	.submit = sg_submit,
+	.describe = sg_describe,
+	.explain = sg_explain,
+	.fini = sg_fini,
+};

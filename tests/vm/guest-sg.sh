@@ -1,0 +1,206 @@
+#!/bin/sh
+# The sg engine on a simulated SCSI disk: transfers, commands as the disk got them, capacity, errors.
+#
+# vm: modules scsi_debug sg sd_mod
+# vm: limit 180
+. /guest/lib.sh
+
+DEBUG=/sys/bus/pseudo/drivers/scsi_debug
+MIB=$((1024 * 1024))
+SIZE_MIB=64
+
+# The disk answers as told by scsi_debug's options; 1: it also logs each command.
+disk_opts() {
+	echo "$1" >$DEBUG/opts
+}
+
+disk_ready() {
+	test -b /dev/sda && test -c /dev/sg0
+}
+
+new_disk() {
+	if [ -d /sys/module/scsi_debug ]; then
+		rmmod scsi_debug
+	fi
+	load scsi_debug dev_size_mb=$SIZE_MIB ndelay=1 "$@" && wait_for 10 disk_ready
+}
+
+# commands: the first bytes of the reads and writes that the disk logged since dmesg -c.
+commands() {
+	dmesg | sed -n 's/.*cmd \([28][8a] .*\)/\1/p'
+}
+
+# region SKIP COUNT FILE: MiB of the disk, past the page cache.
+region() {
+	dd if=/dev/sda of="$3" bs=1M skip="$1" count="$2" iflag=direct 2>/dev/null
+}
+
+prefill() {
+	dd if=/tmp/pattern of=/dev/sda bs=1M oflag=direct 2>/dev/null
+}
+
+# ---- transfers ----
+
+test_reads() {
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 128
+	tap_status_is 0 "$1: reads of the whole disk"
+	counts_are $((SIZE_MIB * 16)) $((SIZE_MIB * MIB)) "$1: the capacity is the disk's"
+	xdd -ioengine sg -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 2000 -seek random \
+		-seek range $((SIZE_MIB * 2048)) -queuedepth 4
+	tap_status_is 0 "$1: random reads, depth 4"
+	counts_are 2000 $((2000 * 4096)) "$1: random reads, counts"
+}
+
+# What sg writes is what psync writes, and nothing beside it is touched.
+test_writes() {
+	prefill
+	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 128 -startoffset 2048 -numreqs 32
+	tap_status_is 0 "$1: writes"
+	counts_are 32 $((2 * MIB)) "$1: writes, counts"
+	region 0 4 /tmp/by-sg
+	prefill
+	xdd -dio -op write -targets 1 /dev/sda -blocksize 512 -reqsize 128 -startoffset 2048 -numreqs 32
+	region 0 4 /tmp/by-psync
+	tap_check "$1: the disk holds what psync would have written" cmp /tmp/by-sg /tmp/by-psync
+	head -c $((4 * MIB)) /tmp/pattern >/tmp/before
+	tap_is "$(cmp -l /tmp/before /tmp/by-sg | awk -v m=$MIB '$1 <= m || $1 > 3 * m' | wc -l)" 0 \
+		"$1: and nothing is changed beside it"
+	tap_check "$1: but something is there" test "$(cmp -l /tmp/before /tmp/by-sg | wc -l)" -gt $MIB
+}
+
+# An opening of /dev/sg takes 16 commands at a time.
+test_depth() {
+	xdd -sgio -op read -rwratio 50 -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((8 * MIB)) -queuedepth 64
+	tap_status_is 0 "$1: mixed, depth 64"
+	counts_are 2048 $((8 * MIB)) "$1: mixed, depth 64, counts"
+}
+
+test_large_requests() {
+	disk_opts 1
+	dmesg -c >/dev/null
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 4096 -numreqs 2
+	tap_status_is 0 "$1: requests larger than a command"
+	counts_are 2 $((4 * MIB)) "$1: requests larger than a command, counts"
+	tap_is "$(commands | cut -d' ' -f1,3-9 | tr '\n' ,)" \
+		"$(for i in 00 04 08 0c 10 14 18 1c; do printf '28 00 00 %s 00 00 04 00,' "$i"; done)" \
+		"$1: they are split into commands of 512 KiB"
+	disk_opts 0
+}
+
+test_cache_bits() {
+	for words in fua:08 dpo:10 "fua dpo:18"; do
+		disk_opts 1
+		dmesg -c >/dev/null
+		# shellcheck disable=SC2086
+		xdd -ioengine sg ${words%:*} -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 1
+		tap_status_is 0 "$1: ${words%:*} is taken"
+		tap_is "$(commands | cut -d' ' -f1-9)" "2a ${words#*:} 00 00 00 00 00 00 08" "$1: and reaches the disk"
+		disk_opts 0
+	done
+}
+
+# ---- errors ----
+
+# The disk cannot read its blocks 0x1234 to 0x123d: with requests of 8 blocks, two of them fail.
+test_medium_error() {
+	disk_opts 2
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -queuedepth 4
+	tap_status_is 6 "$1: a medium error: status 6"
+	counts_are 1022 $((1022 * 4096 + 4 * 512)) "$1: a medium error, counts" 2>/dev/null
+	tap_stderr_like 'medium error, unrecovered read error \(3/11/00\) at LBA 4660' "$1: the sense data is decoded"
+	tap_is "$(grep -c 'I/O ERROR' "$tap_err")" 2 "$1: two errors are reported"
+	sg_ops=$(column Ops)
+	xdd -dio -op read -targets 1 /dev/sda -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -queuedepth 4
+	tap_is "$(column Ops)" "$sg_ops" "$1: psync has as many operations"
+	disk_opts 0
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -queuedepth 4
+	tap_status_is 0 "$1: no error once the disk is well"
+}
+
+test_ends() {
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 128 -startoffset $((SIZE_MIB * 2048)) -numreqs 1
+	refused 2 'device has 64 MiB' "$1: past the end"
+	xdd -sgio -op read -targets 1 "$1" -blocksize 100 -reqsize 1 -numreqs 1
+	refused 4 'whole blocks of the device' "$1: no whole blocks"
+	xdd -sgio -dio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 1
+	tap_status_is 0 "$1: -dio changes nothing"
+}
+
+test_delay() {
+	echo 20000000 >$DEBUG/ndelay
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 20 -queuedepth 2
+	tap_status_is 0 "$1: a slow disk"
+	tap_check "$1: its delay of 20 ms is seen: $(column Latency) ms" \
+		awk -v ms="$(column Latency)" 'BEGIN { exit !(ms >= 20 && ms < 200) }'
+	echo 1 >$DEBUG/ndelay
+}
+
+test_refusals() {
+	echo text >/tmp/file
+	xdd -sgio -op read -targets 1 /tmp/file -numreqs 1
+	refused 4 '-sgio wants a SCSI device' "a plain file"
+	xdd -sgio -op read -targets 1 /dev/zero -numreqs 1
+	refused 4 'no SCSI device' "a character device of another kind"
+	xdd -sgio -op read -targets 1 /dev/sg7 -numreqs 1
+	refused 4 'No such (file|device)|no such (file|device)' "a device that is not there"
+}
+
+# ---- other disks ----
+
+test_partition() {
+	new_disk num_parts=1 && wait_for 5 test -b /dev/sda1
+	xdd -sgio -op read -targets 1 /dev/sda1 -blocksize 512 -numreqs 1
+	refused 4 'is a partition' "a partition"
+}
+
+test_large_blocks() {
+	new_disk sector_size=4096
+	for dev in /dev/sg0 /dev/sda; do
+		xdd -sgio -op read -targets 1 $dev -blocksize 4096 -reqsize 16
+		tap_status_is 0 "$dev: blocks of 4096 bytes"
+		counts_are $((SIZE_MIB * 16)) $((SIZE_MIB * MIB)) "$dev: blocks of 4096 bytes, counts"
+		xdd -sgio -op read -targets 1 $dev -blocksize 512 -numreqs 1
+		refused 4 'whole blocks of the device' "$dev: requests of 512 bytes on them"
+	done
+}
+
+test_write_protected() {
+	new_disk wp=1
+	xdd -sgio -op write -targets 1 /dev/sg0 -blocksize 512 -numreqs 1
+	refused 4 'write-protected' "a write-protected disk"
+	xdd -sgio -op read -targets 1 /dev/sg0 -blocksize 512 -numreqs 1
+	tap_status_is 0 "a write-protected disk can be read"
+}
+
+# 4 TiB, of which little is there: addresses past 32 bits want (16) commands.
+test_large_disk() {
+	new_disk virtual_gb=4096
+	for dev in /dev/sg0 /dev/sda; do
+		xdd -sgio -op read -targets 1 $dev -blocksize 512 -startoffset $((4096 * 2097152)) -numreqs 1
+		refused 2 'device has 4 TiB' "$dev: 4 TiB"
+		disk_opts 1
+		dmesg -c >/dev/null
+		xdd -sgio -op write -targets 1 $dev -blocksize 512 -reqsize 1 -startoffset 4294967295 -numreqs 2
+		xdd -sgio -op read -targets 1 $dev -blocksize 512 -reqsize 1 -startoffset 4294967296 -numreqs 1
+		disk_opts 0
+		tap_is "$(commands | cut -d' ' -f1-16 | tr -s ' \n' ' ,')" \
+			"2a 00 ff ff ff ff 00 00 01 00,$(for op in 8a 88; do
+				printf '%s 00 00 00 00 01 00 00 00 00 00 00 00 01 00 00,' $op
+			done)" "$dev: (10) up to 2 TiB, (16) beyond"
+	done
+}
+
+load sg && load sd_mod && new_disk || tap_fail "a simulated disk"
+dd if=/dev/urandom of=/tmp/pattern bs=1M count=8 2>/dev/null
+
+for dev in /dev/sg0 /dev/sda; do
+	for name in reads writes depth large_requests cache_bits medium_error ends delay; do
+		"test_$name" $dev
+	done
+done
+test_refusals
+test_partition
+test_large_blocks
+test_write_protected
+test_large_disk
+tap_done

@@ -1,0 +1,496 @@
+#!/usr/bin/env python3
+"""Virtual machines for tests (Python standard library only).
+
+A test that needs a device, a kernel module or a topology that the machine does not have runs in a
+small virtual machine under qemu's software emulation: Debian's kernel, and an initramfs made of
+busybox, the xdd binary with its libraries, some modules and one guest script. No disk, no network, no
+privileges; up in a few seconds.
+
+    vm.py run [--xdd FILE] [--timeout S] [--console] SCRIPT...
+        Run guest scripts, each in a machine of its own, and print their results as one TAP test.
+    vm.py fetch
+        Get the kernel into the cache, if it is not there.
+
+A guest script is a POSIX shell script that prints TAP. Lines at its start say what it needs:
+
+    # vm: modules scsi_debug sg sd_mod
+    # vm: programs dmsetup
+    # vm: memory 1024         (MiB; shared out to the NUMA nodes)
+    # vm: limit 120           (seconds; then the machine is killed)
+
+The kernel is the package that linux-image-amd64 stands for. It is kept, unpacked, in $XDD_VM_CACHE or
+${XDG_CACHE_HOME:-~/.cache}/xdd-vm; a linux-image-*.deb that lies there is used and nothing fetched.
+"""
+import argparse
+import ctypes
+import fcntl
+import glob
+import lzma
+import os
+import re
+import select
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP_SRCDIR = os.environ.get("TOP_SRCDIR") or os.path.dirname(os.path.dirname(HERE))
+QEMU = "qemu-system-x86_64"
+KERNEL_PACKAGE = "linux-image-amd64"
+CPUS = 2  # each a NUMA node of its own
+DEFAULT_MEMORY_MIB = 1024
+DEFAULT_LIMIT_S = 120
+DONE = "vm-done"  # the guest's last line: this and the script's status
+
+# What is unpacked of the kernel's modules: whole folders, since modules need each other. Whoever changes what is
+# unpacked gives it a new number, so that it is unpacked again where it was before.
+LAYOUT = 1
+MODULE_FOLDERS = ("arch/x86/crypto", "block", "crypto", "drivers/ata", "drivers/block", "drivers/dax", "drivers/md",
+                  "drivers/nvdimm", "drivers/nvme", "drivers/scsi", "drivers/virtio", "fs/configfs", "fs/ext4",
+                  "fs/jbd2", "fs/mbcache.ko", "fs/xfs", "lib")
+
+# Environment of the test that the guest script gets as well.
+PASSED_ON = ("ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "XDD_SANITIZERS")
+
+INIT = """#!/bin/sh
+export PATH=/bin HOME=/ TMPDIR=/tmp LC_ALL=C
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs shm /dev/shm
+ln -sf /proc/self/fd /dev/fd
+. /guest/environment
+stty -F /dev/ttyS1 raw -echo
+{
+	read -r up rest </proc/uptime
+	echo "# up after $up s"
+	sh /guest/script
+	echo "%s $?"
+} </dev/null >/dev/ttyS1 2>&1
+poweroff -f
+""" % DONE
+
+
+class Unavailable(Exception):
+    """This machine cannot run virtual machines; the text says why."""
+
+
+# ---- the kernel --------------------------------------------------------------------------------------
+
+
+def cache_folder():
+    folder = os.environ.get("XDD_VM_CACHE")
+    if not folder:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        folder = os.path.join(base, "xdd-vm")
+    return folder
+
+
+def package_name():
+    """The package that the kernel's metapackage stands for."""
+    p = subprocess.run(["apt-cache", "depends", "--important", KERNEL_PACKAGE], stdout=subprocess.PIPE,
+                       stderr=subprocess.DEVNULL, timeout=60, check=False, env=dict(os.environ, LC_ALL="C"))
+    found = re.search(r"Depends: (linux-image-\S+)", p.stdout.decode(errors="replace"))
+    if not found:
+        raise Unavailable("there is no package list to find a kernel in (apt-get update)")
+    return found.group(1)
+
+
+def download(folder):
+    """Get the kernel package into `folder`."""
+    if not shutil.which("apt-get") or not shutil.which("apt-cache"):
+        raise Unavailable("there is no kernel in %s, and no apt-get to fetch one" % folder)
+    name = package_name()
+    with tempfile.TemporaryDirectory(dir=folder, prefix="tmp.") as tmp:
+        try:
+            p = subprocess.run(["apt-get", "-q", "-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20",
+                                "download", name], cwd=tmp, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               timeout=300, check=False)
+        except subprocess.TimeoutExpired:
+            raise Unavailable("the kernel package cannot be fetched in time") from None
+        got = glob.glob(os.path.join(tmp, "*.deb"))
+        if p.returncode or not got:
+            raise Unavailable("there is no kernel in %s, and the package %s cannot be fetched" % (folder, name))
+        os.rename(got[0], os.path.join(folder, os.path.basename(got[0])))
+
+
+def plain_kernel(image):
+    """The kernel inside a bzImage: booted as it is, it saves the machine unpacking it. None when it cannot be had."""
+    try:
+        start = ((image[0x1f1] or 4) + 1) * 512
+        offset, size = struct.unpack_from("<II", image, 0x248)
+        return lzma.LZMADecompressor().decompress(image[start + offset:start + offset + size])
+    except (IndexError, struct.error, lzma.LZMAError):
+        return None
+
+
+def unpack(deb, folder):
+    """Lay out what machines need of a kernel package: `kernel`, and `modules` without subfolders."""
+    tmp = tempfile.mkdtemp(dir=os.path.dirname(folder), prefix="tmp.")
+    try:
+        os.mkdir(os.path.join(tmp, "modules"))
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as p:
+            with tarfile.open(fileobj=p.stdout, mode="r|") as tar:
+                for member in tar:
+                    take(tar, member, tmp)
+        if not os.path.exists(os.path.join(tmp, "kernel")):
+            raise Unavailable("there is no kernel in %s" % deb)
+        os.rename(tmp, folder)
+    except (OSError, tarfile.TarError) as e:
+        raise Unavailable("%s cannot be unpacked: %s" % (deb, e)) from None
+    finally:
+        shutil.rmtree(tmp, ignore_errors=True)
+
+
+def take(tar, member, folder):
+    """Keep one file of the package, if it is wanted."""
+    if not member.isfile():
+        return
+    module = re.match(r"\.(?:/usr)?/lib/modules/[^/]+/kernel/(.*\.ko)$", member.name)
+    if module and module.group(1).startswith(MODULE_FOLDERS):
+        with open(os.path.join(folder, "modules", os.path.basename(member.name)), "wb") as f:
+            shutil.copyfileobj(tar.extractfile(member), f)
+    elif re.match(r"\./boot/vmlinuz-", member.name):
+        image = tar.extractfile(member).read()
+        with open(os.path.join(folder, "kernel"), "wb") as f:
+            f.write(plain_kernel(image) or image)
+
+
+class Kernel:
+    """A kernel in the cache; fetched and unpacked when it is not there."""
+
+    def __init__(self):
+        folder = cache_folder()
+        try:
+            os.makedirs(folder, exist_ok=True)
+            with open(os.path.join(folder, "lock"), "w", encoding="ascii") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self.folder = self.ready(folder)
+        except OSError as e:
+            raise Unavailable("no kernel in %s: %s" % (folder, e.strerror)) from None
+        self.image = os.path.join(self.folder, "kernel")
+        self.modules = {}
+        for path in glob.glob(os.path.join(self.folder, "modules", "*.ko")):
+            self.modules[os.path.basename(path)[:-3].replace("-", "_")] = path
+
+    @staticmethod
+    def ready(cache):
+        """The folder of the newest kernel package in the cache."""
+        if not glob.glob(os.path.join(cache, "linux-image-*.deb")):
+            download(cache)
+        deb = max(glob.glob(os.path.join(cache, "linux-image-*.deb")), key=os.path.getmtime)
+        folder = "%s.%d" % (deb[:-len(".deb")], LAYOUT)
+        if not os.path.isdir(folder):
+            unpack(deb, folder)
+        return folder
+
+    def needs(self, module):
+        """What a module says it needs, by name."""
+        with open(self.modules[module], "rb") as f:
+            found = re.search(rb"\0depends=([^\0]*)\0", f.read())
+        return [n.replace("-", "_") for n in found.group(1).decode().split(",") if n] if found else []
+
+    def order(self, module, seen=()):
+        """The module and all it needs, in the order to load them."""
+        if module not in self.modules:
+            raise Unavailable("the kernel in %s has no module %s" % (self.folder, module))
+        result = []
+        for needed in self.needs(module):
+            if needed not in seen:
+                result += [m for m in self.order(needed, seen + (module,)) if m not in result]
+        return result + [module]
+
+
+# ---- the initramfs -----------------------------------------------------------------------------------
+
+
+class Archive:
+    """A cpio archive of the kind that the kernel unpacks as its first file system."""
+
+    def __init__(self, path):
+        self.file = open(path, "wb")
+        self.names = set()
+
+    def entry(self, name, mode, data):
+        path = name.encode() + b"\0"
+        fields = (len(self.names) + 1, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(path), 0)
+        head = b"070701" + b"".join(b"%08x" % field for field in fields) + path
+        self.file.write(head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4))
+        self.names.add(name)
+
+    def folders(self, name):
+        """The folders that lead to `name`."""
+        parts = name.split("/")[:-1]
+        for i in range(1, len(parts) + 1):
+            self.folder("/".join(parts[:i]))
+
+    def folder(self, name):
+        if name not in self.names:
+            self.entry(name, stat.S_IFDIR | 0o755, b"")
+
+    def put(self, name, data, mode=0o644):
+        if name not in self.names:
+            self.folders(name)
+            self.entry(name, stat.S_IFREG | mode, data.encode() if isinstance(data, str) else data)
+
+    def copy(self, name, path, mode=0o644):
+        with open(path, "rb") as f:
+            self.put(name, f.read(), mode)
+
+    def link(self, name, to):
+        if name not in self.names:
+            self.folders(name)
+            self.entry(name, stat.S_IFLNK | 0o777, to.encode())
+
+    def program(self, path):
+        """A program, as /bin/NAME, with the libraries it needs where it looks for them."""
+        self.copy("bin/" + os.path.basename(path), path, 0o755)
+        p = subprocess.run(["ldd", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        for library in re.findall(r"(/\S+) \(0x", p.stdout.decode()):
+            self.copy(library.lstrip("/"), library, 0o755)
+
+    def close(self):
+        self.entry("TRAILER!!!", 0, b"")
+        self.file.close()
+
+
+def find_program(name):
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin")
+    if not path:
+        raise Unavailable("%s is not installed" % name)
+    return path
+
+
+def busybox(archive):
+    path = find_program("busybox")
+    archive.program(path)
+    for applet in subprocess.run([path, "--list"], stdout=subprocess.PIPE, check=True).stdout.decode().split():
+        archive.link("bin/" + applet, "busybox")
+
+
+def build_initramfs(path, kernel, script, needs, xdd):
+    archive = Archive(path)
+    for folder in ("dev", "proc", "sys", "tmp", "run", "etc"):
+        archive.folder(folder)
+    archive.put("init", INIT, 0o755)
+    # Programs first: an applet of busybox does not stand for one of the same name.
+    for name in needs["programs"]:
+        archive.program(find_program(name))
+    if xdd:
+        archive.program(xdd)
+    busybox(archive)
+    for module in needs["modules"]:
+        order = kernel.order(module)
+        archive.put("modules/%s.order" % module, "\n".join(order) + "\n")
+        for name in order:
+            archive.copy("modules/%s.ko" % name, kernel.modules[name])
+    archive.copy("guest/script", script)
+    archive.copy("guest/lib.sh", os.path.join(HERE, "lib.sh"))
+    archive.copy("tests/lib/tap.sh", os.path.join(TOP_SRCDIR, "tests", "lib", "tap.sh"))
+    environment = {k: os.environ[k] for k in PASSED_ON if k in os.environ}
+    environment.update(XDD="/bin/" + os.path.basename(xdd) if xdd else "", TOP_SRCDIR="/")
+    archive.put("guest/environment", "".join("export %s='%s'\n" % item for item in environment.items()))
+    archive.close()
+
+
+# ---- the machine -------------------------------------------------------------------------------------
+
+
+def script_needs(path):
+    """The '# vm:' lines of a guest script."""
+    needs = {"modules": [], "programs": [], "memory": DEFAULT_MEMORY_MIB, "limit": DEFAULT_LIMIT_S}
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            found = re.match(r"# vm: (\w+) (.*)", line)
+            if not found:
+                continue
+            key, words = found.group(1), found.group(2).split()
+            if key not in needs:
+                raise ValueError("%s: unknown '# vm: %s'" % (path, key))
+            if isinstance(needs[key], list):
+                needs[key] += [w.replace("-", "_") for w in words] if key == "modules" else words
+            else:
+                needs[key] = int(words[0])
+    return needs
+
+
+def qemu_command(kernel, initramfs, console, memory_mib):
+    command = [find_program(QEMU), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
+               "-smp", str(CPUS), "-m", str(memory_mib), "-nodefaults", "-display", "none", "-no-reboot"]
+    for i in range(CPUS):
+        command += ["-object", "memory-backend-ram,id=m%d,size=%dM" % (i, memory_mib // CPUS),
+                    "-numa", "node,memdev=m%d,cpus=%d" % (i, i)]
+    # The first serial line is the console, the second carries the results: the kernel never writes into them.
+    command += ["-serial", "file:" + console, "-serial", "stdio", "-kernel", kernel.image, "-initrd", initramfs,
+                "-append", "console=ttyS0 loglevel=4 panic=-1 mitigations=off nokaslr norandmaps rcupdate.rcu_expedited=1"]
+    return command
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+class Machine:
+    """One machine, one guest script. `lines()` yields what the script prints; then `status` is its status, or None
+    when the machine did not get that far, and `trouble` says why."""
+
+    def __init__(self, kernel, script, xdd, limit_s=None):
+        self.needs = script_needs(script)
+        self.limit_s = limit_s or self.needs["limit"]
+        self.status = None
+        self.trouble = ""
+        self.console = b""
+        self.tmp = tempfile.mkdtemp(prefix="xdd-vm.")
+        self.process = None
+        try:
+            initramfs = os.path.join(self.tmp, "initramfs")
+            build_initramfs(initramfs, kernel, script, self.needs, xdd)
+            command = qemu_command(kernel, initramfs, os.path.join(self.tmp, "console"), self.needs["memory"])
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                            stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
+        except BaseException:
+            self.end()
+            raise
+
+    def lines(self):
+        deadline = time.monotonic() + self.limit_s
+        pending = b""
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self.trouble = "stopped after %d s" % self.limit_s
+                return
+            if not select.select([self.process.stdout], [], [], left)[0]:
+                continue
+            data = os.read(self.process.stdout.fileno(), 65536)
+            if not data:
+                self.trouble = "the machine ended before its script did"
+                return
+            *whole, pending = (pending + data).split(b"\n")
+            for raw in whole:
+                line = raw.decode(errors="replace").rstrip("\r")
+                if line.startswith(DONE + " "):
+                    self.status = int(line.split()[1])
+                    return
+                yield line
+
+    def end(self):
+        """Kill the machine and remove its files. Safe to call again."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+            self.process = None
+        try:
+            with open(os.path.join(self.tmp, "console"), "rb") as f:
+                self.console = f.read()
+        except OSError:
+            pass
+        shutil.rmtree(self.tmp, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+
+# ---- results -----------------------------------------------------------------------------------------
+
+
+class Results:
+    """The results of several scripts, numbered through and printed as one TAP test."""
+
+    def __init__(self):
+        self.count = 0
+        self.failed = 0
+
+    def result(self, passed, text):
+        self.count += 1
+        self.failed += not passed
+        print("%s %d - %s" % ("ok" if passed else "not ok", self.count, text), flush=True)
+
+    def run(self, kernel, script, xdd, limit_s, show_console):
+        name = os.path.basename(script)
+        name = name[:-3] if name.endswith(".sh") else name
+        started = time.monotonic()
+        planned, seen, failed = None, 0, self.failed
+        with Machine(kernel, script, xdd, limit_s) as machine:
+            for line in machine.lines():
+                found = re.match(r"(not )?ok\b[ \d]*(?:- )?(.*)", line)
+                plan = re.match(r"1\.\.(\d+)(.*)", line)
+                if found:
+                    seen += 1
+                    self.result(not found.group(1), "%s: %s" % (name, found.group(2)))
+                elif plan:
+                    planned = int(plan.group(1))
+                    if planned == 0:
+                        self.result(True, "%s%s" % (name, plan.group(2)))
+                elif line.strip():
+                    print(line if line.startswith("#") else "# " + line, flush=True)
+            machine.end()
+            if machine.trouble or planned != seen or (machine.status and self.failed == failed):
+                self.result(False, "%s runs to its end" % name)
+                print("# %s; %s results of %s; status %s" % (machine.trouble or "it ended", seen, planned,
+                                                            machine.status))
+            if show_console or self.failed > failed:
+                for line in machine.console.decode(errors="replace").splitlines()[-60:]:
+                    print("# console: " + line.rstrip("\r"))
+        print("# %s: %.1f s" % (name, time.monotonic() - started), flush=True)
+
+
+def run_scripts(args):
+    if not args.xdd or not os.access(args.xdd, os.X_OK):
+        sys.exit("vm.py: --xdd, or $XDD, must name the xdd binary")
+    try:
+        find_program(QEMU)
+        find_program("busybox")
+        kernel = Kernel()
+        for script in args.scripts:
+            needs = script_needs(script)
+            for name in needs["programs"]:
+                find_program(name)
+            for module in needs["modules"]:
+                kernel.order(module)
+    except Unavailable as e:
+        print("1..0 # SKIP %s" % e)
+        return 0
+    results = Results()
+    for script in args.scripts:
+        results.run(kernel, script, os.path.abspath(args.xdd), args.timeout, args.console)
+    print("1..%d" % results.count)
+    return 1 if results.failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Run tests in small virtual machines.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run guest scripts and print their results as TAP")
+    run.add_argument("--xdd", default=os.environ.get("XDD"), help="the binary to test; default: $XDD")
+    run.add_argument("--timeout", type=int, help="seconds for each script, instead of its own limit")
+    run.add_argument("--console", action="store_true", help="show the end of the console's output")
+    run.add_argument("scripts", nargs="+", metavar="SCRIPT")
+    commands.add_parser("fetch", help="get the kernel into the cache")
+    args = parser.parse_args()
+    # However this ends, machines are killed and files removed on the way out.
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda n, frame: sys.exit(128 + n))
+    if args.command == "run":
+        return run_scripts(args)
+    try:
+        print(Kernel().folder)
+    except Unavailable as e:
+        print("vm.py: %s" % e, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
