@@ -51,23 +51,24 @@ static enum xdd_status do_list(struct parse *p, const struct setting *s, void *d
 }
 
 /* `queues_`: the engine is asynchronous, and its QThreads share the queue depth. */
-#define ENGINE(name_, queues_, help_)                                                              \
-	{                                                                                          \
-		.name = name_, .type = OPT_CUSTOM, .arity = arity_none, .value = queues_,          \
-		.apply = apply_engine, .help = help_,                                              \
+#define ENGINE(name_, queues_, help_)                                                     \
+	{                                                                                 \
+		.name = name_, .type = OPT_CUSTOM, .arity = arity_none, .value = queues_, \
+		.apply = apply_engine, .help = help_,                                     \
 	}
 
-#define KEYWORD(name_, field_, help_)                                                              \
-	{                                                                                          \
-		.name = name_, .type = OPT_FLAG, .value = true, T(engine_options.field_),          \
-		.help = help_,                                                                     \
+#define KEYWORD(name_, field_, help_)                                                     \
+	{                                                                                 \
+		.name = name_, .type = OPT_FLAG, .value = true, T(engine_options.field_), \
+		.help = help_,                                                            \
 	}
 
 static const struct option engine_rows[] = {
 	ENGINE("psync", false, "pread and pwrite, one QThread an operation (the default)"),
 	ENGINE("libaio", true, "Linux native asynchronous I/O; asynchronous only with -dio"),
 	ENGINE("io_uring", true, "submission and completion rings shared with the kernel"),
-	ENGINE("sg", false, "SCSI READ and WRITE commands through SG_IO, past the block layer's cache"),
+	ENGINE("sg", false,
+	       "SCSI READ and WRITE commands through SG_IO, past the block layer's cache"),
 	ENGINE("mmap", false, "the target is mapped and its data copied to or from the buffer"),
 	ENGINE("null", false, "nothing is transferred; shows what xdd itself costs"),
 	{ .name = "list",
@@ -100,12 +101,13 @@ const struct option options_engine[] = {
 	  .arg = "<engine> [<keyword> ...]",
 	  .subs = engine_rows,
 	  .help = "how operations reach the kernel",
-	  .detail = "The keywords follow the engine they belong to. Asynchronous engines (libaio, "
-		    "io_uring) keep the whole queue depth outstanding from one thread, or from the number "
-		    "that -threads says. They submit each request at once, which keeps a device fullest; "
-		    "batch trades that for fewer system calls. On buffered files psync is the faster "
-		    "choice: the kernel hands buffered requests of the others to threads of its own, or "
-		    "carries them out on the spot.",
+	  .detail =
+		  "The keywords follow the engine they belong to. Asynchronous engines (libaio, "
+		  "io_uring) keep the whole queue depth outstanding from one thread, or from the number "
+		  "that -threads says. They submit each request at once, which keeps a device fullest; "
+		  "batch trades that for fewer system calls. On buffered files psync is the faster "
+		  "choice: the kernel hands buffered requests of the others to threads of its own, or "
+		  "carries them out on the spot.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -reqsize 4 -seek random range 4000000 "
 		     "-timelimit 10 -queuedepth 32 -ioengine io_uring fixedbufs" },
 	{ .name = "threads",
@@ -117,8 +119,9 @@ const struct option options_engine[] = {
 	  .unit = "threads",
 	  T(threads),
 	  .help = "QThreads of an asynchronous engine, which share the queue depth",
-	  .detail = "One unless it is given. The other engines have a QThread for each operation of the "
-		    "queue depth." },
+	  .detail =
+		  "One unless it is given. The other engines have a QThread for each operation of the "
+		  "queue depth." },
 	{ .name = "sgio",
 	  .aliases = "scsigeneric",
 	  .scope = SCOPE_TARGET,

@@ -470,10 +470,11 @@ static enum xdd_status resolve_qthreads(struct target_plan *t)
 	if (t->kind == TARGET_NULL)
 		t->engine_queues = false;
 	else if (t->threads && !t->engine_queues)
-		return refuse(t,
-			      "-threads: the engine %s has a QThread for each operation; -threads is for "
-			      "libaio and io_uring",
-			      t->engine ? t->engine : "psync");
+		return refuse(
+			t,
+			"-threads: the engine %s has a QThread for each operation; -threads is for "
+			"libaio and io_uring",
+			t->engine ? t->engine : "psync");
 	if (t->engine_queues) {
 		n = t->threads ? t->threads : 1;
 		if (n > t->queue_depth)
@@ -544,9 +545,10 @@ static void warn_buffered(const struct plan *plan)
 
 		if (!t->engine_queues || t->direct_io || t->op == OP_NOOP || !has_size(t))
 			continue;
-		log_warning("target %u, %s: %s without -dio: buffered requests are carried out one by one "
-			    "or by kernel threads; psync is faster there",
-			    t->number, t->path, t->engine);
+		log_warning(
+			"target %u, %s: %s without -dio: buffered requests are carried out one by one "
+			"or by kernel threads; psync is faster there",
+			t->number, t->path, t->engine);
 		return;
 	}
 }

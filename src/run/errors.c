@@ -14,16 +14,30 @@ static const char *dir_name(enum op_dir dir)
 	return dir == DIR_READ ? "read" : dir == DIR_WRITE ? "write" : "noop";
 }
 
+/* What went wrong, in the engine's own words where it has any. */
+static const char *reason(const struct qthread *q, const struct io_request *req, char *buf,
+			  size_t size)
+{
+	const struct engine *engine = q->target->engine;
+
+	*buf = '\0';
+	if (engine->explain)
+		engine->explain(q->ctx, req, buf, size);
+	if (*buf)
+		return buf;
+	return req->error == -ENODATA ? "END-OF-FILE" : strerror(-req->error);
+}
+
 static void print_error(const struct qthread *q, const struct io_request *req)
 {
 	const struct target *t = q->target;
+	char buf[160];
 
 	log_error("I/O ERROR on Target %u Worker Thread %u: %s of %" PRIu64
 		  " bytes at offset %" PRIu64 " of %s, operation %" PRIu64 " of pass %" PRIu64
 		  ": %s after %" PRIu64 " bytes",
 		  t->plan->number, q->number, dir_name(req->dir), req->size, req->offset,
-		  t->plan->path, req->op, t->pass,
-		  req->error == -ENODATA ? "END-OF-FILE" : strerror(-req->error), req->done);
+		  t->plan->path, req->op, t->pass, reason(q, req, buf, sizeof(buf)), req->done);
 }
 
 void io_error(struct qthread *q, const struct io_request *req)

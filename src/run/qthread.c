@@ -78,6 +78,7 @@ static void run_passes(struct qthread *q)
 static int prepare(struct qthread *q)
 {
 	struct target *t = q->target;
+	const char *why = NULL;
 	int err = slots_init(&q->slots, &q->buffer, t->plan, slots_share(t->plan, q->number));
 	struct engine_params params = {
 		.target = t->plan,
@@ -85,11 +86,13 @@ static int prepare(struct qthread *q)
 		.fd = t->file.fd,
 		.depth = q->slots.depth,
 		.buffers = q->slots.buffers,
+		.why = &why,
 	};
 
 	if (err) {
 		if (run_stop(t->run, STOP_START, -err))
-			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64 " bytes: %s",
+			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64
+				  " bytes: %s",
 				  t->plan->number, t->plan->path, q->number, q->slots.depth,
 				  t->plan->req_bytes, strerror(-err));
 		return err;
@@ -97,7 +100,7 @@ static int prepare(struct qthread *q)
 	err = t->engine->init ? t->engine->init(&q->ctx, &params) : 0;
 	if (err && run_stop(t->run, STOP_START, -err))
 		log_error("target %u, %s: engine %s: %s", t->plan->number, t->plan->path,
-			  t->engine->name, strerror(-err));
+			  t->engine->name, why ? why : strerror(-err));
 	if (!err && q->number == 0 && t->engine->describe)
 		t->engine->describe(q->ctx, t->engine_text, sizeof(t->engine_text));
 	return err;

@@ -11,18 +11,14 @@
 #include "xdd/run/internal.h"
 #include "xdd/run/thread.h"
 
-/* The engine exists, this kernel has it, and it can drive the target as planned. */
 static enum xdd_status check_engine(const struct target_plan *t)
 {
-	const struct engine *engine = engine_of(t);
 	const char *why = NULL;
-	int err = engine->available ? engine->available(&why) : 0;
+	int err = engine_check(t, &why);
 
-	if (!err && engine->check)
-		err = engine->check(t, &why);
 	if (!err)
 		return XDD_OK;
-	log_error("target %u, %s: -ioengine %s: %s", t->number, t->path, engine->name,
+	log_error("target %u, %s: -ioengine %s: %s", t->number, t->path, engine_of(t)->name,
 		  why ? why : strerror(-err));
 	return XDD_BAD_ARGUMENT;
 }
