@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/scsi_capacity.h"
 #include "xdd/plan/parse.h"
 
 #define DIO_ALIGN_DEFAULT 512
@@ -76,6 +77,7 @@ static enum xdd_status failed(const struct target_plan *t, const char *why)
 
 enum xdd_status probe_target(struct target_plan *t)
 {
+	uint32_t block;
 	struct stat st;
 	int err;
 
@@ -101,6 +103,10 @@ enum xdd_status probe_target(struct target_plan *t)
 		return err ? failed(t, strerror(-err)) : XDD_OK;
 	case S_IFCHR:
 		t->kind = TARGET_CHAR;
+		/* /dev/sg*: a disk without a block device; whatever is none has no size. */
+		if (t->engine && strcmp(t->engine, "sg") == 0 &&
+		    scsi_capacity(t->path, &t->size_bytes, &block) < 0)
+			t->size_bytes = 0;
 		return XDD_OK;
 	case S_IFDIR:
 		return failed(t, "is a directory; a file or a device is wanted");

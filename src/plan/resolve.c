@@ -36,7 +36,8 @@ static enum xdd_status refuse(const struct target_plan *t, const char *fmt, ...)
 
 static bool has_size(const struct target_plan *t)
 {
-	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK;
+	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK ||
+	       (t->kind == TARGET_CHAR && t->size_bytes);
 }
 
 /* First byte of the range of the last pass. */
@@ -265,7 +266,7 @@ static enum xdd_status resolve_amount(const struct plan *plan, struct target_pla
 static enum xdd_status unlimited_range(const struct plan *plan, struct target_plan *t)
 {
 	uint64_t bytes = bytes_left(plan, t);
-	bool grows = t->kind != TARGET_BLOCK && t->op == OP_WRITE;
+	bool grows = t->kind == TARGET_FILE && t->op == OP_WRITE;
 
 	if (!has_size(t) || (grows && t->seek.pattern != SEEK_RANDOM)) {
 		if (t->seek.pattern == SEEK_RANDOM)
@@ -374,7 +375,7 @@ static enum xdd_status check_extent(const struct plan *plan, struct target_plan 
 		return XDD_OK;
 	units_size_text(end, a, sizeof(a));
 	units_size_text(t->size_bytes, b, sizeof(b));
-	if (t->kind == TARGET_BLOCK && !timed)
+	if (t->kind != TARGET_FILE && !timed)
 		return refuse(t, "the operations reach to %s, and the device has %s", a, b);
 	return XDD_OK;
 }
