@@ -73,13 +73,11 @@ static int check_kind(const struct target_plan *target, const char **why)
 	if (stat(target->path, &st))
 		return fail(-errno, why, errno == ENOENT ? "no such device" : NULL);
 	if (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode))
-		return fail(
-			-ENOTBLK, why,
-			"is no device; -sgio wants a SCSI device, such as /dev/sg0 or /dev/sda");
+		return fail(-ENOTBLK, why, "it wants a SCSI device, such as /dev/sg0 or /dev/sda");
 	if (is_partition(&st))
 		return fail(
 			-EINVAL, why,
-			"is a partition, and SCSI commands go to the whole disk: name that (-sgio)");
+			"this is a partition, and SCSI commands go to the whole disk: name that");
 	return 0;
 }
 
@@ -92,16 +90,16 @@ static int check_capacity(int fd, uint32_t *block, const char **why)
 	case 0:
 		return 0;
 	case -ENOTTY:
-		return fail(err, why, "is no SCSI device: it takes no SCSI commands (-sgio)");
+		return fail(err, why, "it wants a SCSI device; this one takes no SCSI commands");
 	case -EOPNOTSUPP:
-		return fail(err, why, "is a SCSI device without blocks: no disk (-sgio)");
+		return fail(err, why, "it wants a disk; this SCSI device has no blocks");
 	case -ENOMEDIUM:
-		return fail(err, why, "has no medium, or is not ready (-sgio)");
+		return fail(err, why, "the device has no medium, or is not ready");
 	case -EACCES:
 	case -EPERM:
-		return fail(err, why, "no permission to send SCSI commands to it (-sgio)");
+		return fail(err, why, "no permission to send SCSI commands to the device");
 	default:
-		return fail(err, why, "does not answer READ CAPACITY (-sgio)");
+		return fail(err, why, "the device does not tell its capacity");
 	}
 }
 
@@ -130,10 +128,9 @@ static int check_abilities(int fd, const struct target_plan *target, const char 
 	if (!abilities.answered)
 		return 0;
 	if (writes(target) && abilities.write_protected)
-		return fail(-EROFS, why, "is write-protected");
+		return fail(-EROFS, why, "the device is write-protected");
 	if ((target->engine_options.fua || target->engine_options.dpo) && !abilities.fua_dpo)
-		return fail(-EOPNOTSUPP, why,
-			    "the device does not offer fua and dpo (-ioengine sg)");
+		return fail(-EOPNOTSUPP, why, "the device does not offer fua and dpo");
 	return 0;
 }
 
@@ -147,7 +144,7 @@ static int check_device(int fd, const struct target_plan *target, const char **w
 	if ((reads(target) || writes(target)) && !all_aligned(target, block))
 		return fail(
 			-EINVAL, why,
-			"offsets and sizes must be whole blocks of the device (-blocksize, -sgio)");
+			"offsets and sizes must be whole blocks of the device (-blocksize, -reqsize)");
 	return check_abilities(fd, target, why);
 }
 
@@ -159,7 +156,8 @@ static int sg_check(const struct target_plan *target, const char **why)
 		return err;
 	fd = open(target->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return fail(-errno, why, errno == EACCES ? "no permission to open it" : NULL);
+		return fail(-errno, why,
+			    errno == EACCES ? "no permission to open the device" : NULL);
 	err = check_device(fd, target, why);
 	close(fd);
 	return err;

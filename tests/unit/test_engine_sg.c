@@ -601,7 +601,7 @@ static void test_check(void **state)
 	assert_int_equal(check("/nonexistent/sg0", &why), -ENOENT);
 	assert_string_equal(why, "no such device");
 	assert_int_equal(check("/proc/self/exe", &why), -ENOTBLK);
-	assert_non_null(strstr(why, "is no device"));
+	assert_non_null(strstr(why, "wants a SCSI device"));
 
 	target.start_bytes = 100;
 	assert_int_equal(check("/dev/null", &why), -EINVAL);
@@ -610,7 +610,7 @@ static void test_check(void **state)
 
 	disk.no_version = true;
 	assert_int_equal(check("/dev/null", &why), -ENOTTY);
-	assert_non_null(strstr(why, "is no SCSI device"));
+	assert_non_null(strstr(why, "takes no SCSI commands"));
 	disk.no_version = false;
 	disk.block = 0;
 	assert_int_equal(check("/dev/null", &why), -ENOMEDIUM);
@@ -625,7 +625,7 @@ static void test_check_abilities(void **state)
 	target.op = OP_WRITE;
 	disk.mode = 0x80;
 	assert_int_equal(check("/dev/null", &why), -EROFS);
-	assert_string_equal(why, "is write-protected");
+	assert_string_equal(why, "the device is write-protected");
 	target.op = OP_READ;
 	assert_int_equal(check("/dev/null", &why), 0);
 	target.engine_options.fua = true;

@@ -34,6 +34,25 @@ wait_for() {
 	done
 }
 
+# give_up DESCRIPTION: the devices cannot be had; nothing that follows would make sense.
+give_up() {
+	tap_fail "$1"
+	tap_diag "$(dmesg | tail -n 20)"
+	tap_done
+}
+
+# memory_device NAME ATTRIBUTE=VALUE...: /dev/NAME (nullb0, then nullb1, ...) with 32 MiB that keep what is written (module null_blk).
+memory_device() {
+	load null_blk nr_devices=0 || return 1
+	[ -d /sys/kernel/config/nullb ] || mount -t configfs config /sys/kernel/config || return 1
+	memory_folder=/sys/kernel/config/nullb/$1
+	shift
+	mkdir "$memory_folder" || return 1
+	for memory_attribute in size=32 memory_backed=1 blocksize=512 "$@" power=1; do
+		echo "${memory_attribute#*=}" >"$memory_folder/${memory_attribute%%=*}" || return 1
+	done
+}
+
 # have_engine NAME: this xdd and this kernel have the engine.
 have_engine() {
 	"$XDD" -ioengine list | grep -q "^$1 *yes"

@@ -1,0 +1,112 @@
+#!/bin/sh
+# Errors and delays in the middle of what is outstanding, by the device mapper: every engine has the same counts.
+#
+# vm: modules null_blk dm-mod dm-flakey dm-delay
+# vm: programs dmsetup
+# vm: limit 180
+. /guest/lib.sh
+
+ENGINES="psync libaio io_uring"
+SECTORS=65536 # 32 MiB
+
+# map NAME TABLE: a device /dev/mapper/NAME.
+map() {
+	printf '%s\n' "$2" | dmsetup create "$1" --noudevrules --noudevsync && wait_for 5 test -b "/dev/mapper/$1"
+}
+
+# failed_at: the offsets of the operations that failed, in order.
+failed_at() {
+	sed -n 's/.*I.O ERROR.* at offset \([0-9]*\) of.*Input.output error.*/\1/p' "$tap_err" | sort -n | tr '\n' ' '
+}
+
+# Of 1024 requests of 4 KiB, those at sectors 1000 to 1023 and 4096 to 4103 fail.
+test_error_target() {
+	for op in read write; do
+		for depth in 1 32 128; do
+			xdd -dio -ioengine "$1" -op $op -targets 1 /dev/mapper/bad -blocksize 512 -reqsize 8 \
+				-bytes 4194304 -queuedepth $depth -maxerrorstoprint 100
+			what="$1: ${op}s with errors in between, depth $depth"
+			tap_status_is 6 "$what: status 6"
+			counts_are 1020 $((1020 * 4096)) "$what: counts"
+			tap_is "$(failed_at)" "512000 516096 520192 2097152 " "$what: where"
+		done
+	done
+}
+
+# Requests of 64 KiB, of which some meet an error on the way.
+test_error_inside() {
+	xdd -dio -ioengine "$1" -op read -targets 1 /dev/mapper/bad -blocksize 512 -reqsize 128 \
+		-bytes 4194304 -queuedepth 16 -maxerrorstoprint 100
+	tap_status_is 6 "$1: errors inside of requests: status 6"
+	tap_is "$(column Ops) $(failed_at)" "62 458752 2097152 " "$1: errors inside of requests: which"
+}
+
+test_limits_of_errors() {
+	xdd -dio -ioengine "$1" -op read -targets 1 /dev/mapper/bad -blocksize 512 -reqsize 8 -startoffset 1000 \
+		-numreqs 3 -queuedepth 32
+	tap_status_is 6 "$1: nothing but errors: status 6"
+	counts_are 0 0 "$1: nothing but errors: counts"
+	xdd -dio -ioengine "$1" -op read -targets 1 /dev/mapper/bad -blocksize 512 -reqsize 8 -bytes 4194304 \
+		-queuedepth 32 -stoponerror
+	tap_status_is 6 "$1: -stoponerror: status 6"
+	tap_check "$1: -stoponerror: stops before the end: $(column Ops) operations" test "$(column Ops)" -lt 400
+}
+
+# Reads are well, all writes fail.
+test_flakey() {
+	xdd -dio -ioengine "$1" -op read -targets 1 /dev/mapper/flakey -blocksize 512 -reqsize 8 -numreqs 100 -queuedepth 16
+	tap_status_is 0 "$1: flakey: reads"
+	xdd -dio -ioengine "$1" -op write -targets 1 /dev/mapper/flakey -blocksize 512 -reqsize 8 -numreqs 100 -queuedepth 16
+	tap_status_is 6 "$1: flakey: writes fail"
+	counts_are 0 0 "$1: flakey: writes, counts"
+}
+
+# 64 operations at depth 32 on a device that takes 200 ms for each: they do not wait for each other.
+test_delay() {
+	xdd -dio -ioengine "$1" -op read -targets 1 /dev/mapper/slow -blocksize 512 -reqsize 8 -numreqs 64 \
+		-queuedepth 32
+	tap_status_is 0 "$1: a slow device"
+	tap_check "$1: a slow device: $(column Elapsed) s" \
+		awk -v s="$(column Elapsed)" 'BEGIN { exit !(s >= 0.39 && s < 4) }'
+}
+
+# 128 outstanding when time is over: none is issued after that, all are waited for and counted.
+test_time_limit() {
+	xdd -dio -ioengine "$1" -op read -targets 1 /dev/mapper/slow -blocksize 512 -reqsize 8 -seek none \
+		-queuedepth 128 -timelimit 1
+	tap_status_is 0 "$1: a time limit with 128 outstanding"
+	ops=$(column Ops)
+	tap_check "$1: a time limit with 128 outstanding: $ops operations" test "$ops" -ge 128 -a "$ops" -le 768
+	tap_is "$(column Bytes_Xfered)" $((ops * 4096)) "$1: a time limit with 128 outstanding: bytes"
+}
+
+# SIGINT with 128 outstanding: what is under way is waited for, and the results are there.
+test_interrupt() {
+	"$XDD" -dio -ioengine "$1" -op read -targets 1 /dev/mapper/slow -blocksize 512 -reqsize 8 -seek none \
+		-queuedepth 128 -timelimit 60 >"$tap_out" 2>"$tap_err" &
+	pid=$!
+	sleep 1.5
+	kill -INT $pid
+	wait $pid
+	tap_is $? 5 "$1: SIGINT with 128 outstanding: status 5"
+	ops=$(column Ops)
+	tap_check "$1: SIGINT with 128 outstanding: $ops operations" test "$ops" -ge 128
+	tap_is "$(column Bytes_Xfered)" $((ops * 4096)) "$1: SIGINT with 128 outstanding: bytes"
+}
+
+memory_device nullb0 && wait_for 10 test -b /dev/nullb0 && load dm_mod && load dm_flakey && load dm_delay &&
+	map bad "0 1000 linear /dev/nullb0 0
+1000 24 error
+1024 3072 linear /dev/nullb0 1024
+4096 8 error
+4104 $((SECTORS - 4104)) linear /dev/nullb0 4104" &&
+	map flakey "0 $SECTORS flakey /dev/nullb0 0 0 3600 1 error_writes" &&
+	map slow "0 $SECTORS delay /dev/nullb0 0 200" || give_up "the devices"
+
+for engine in $ENGINES; do
+	tap_check "$engine is here" have_engine "$engine" || continue
+	for name in error_target error_inside limits_of_errors flakey delay time_limit interrupt; do
+		"test_$name" "$engine"
+	done
+done
+tap_done
