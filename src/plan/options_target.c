@@ -85,7 +85,8 @@ static enum xdd_status apply_targets(struct parse *p, const struct setting *s, v
 			PLAN_MAX_TARGETS);
 	if (!same && s->n_args != 1 + n)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "%" PRIu64 " names are wanted and %zu given", n, s->n_args - 1);
+				   "%" PRIu64 " name%s wanted and %zu given", n,
+				   n == 1 ? " is" : "s are", s->n_args - 1);
 	if (same && s->n_args != 2)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "a name is wanted behind it");
 	return add_names(p, s, n, same);

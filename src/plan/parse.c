@@ -123,6 +123,12 @@ static size_t wanted_args(const struct option *row, const struct cursor *c)
 	return row->arg ? 1 : 0;
 }
 
+/* "-help -op": the name of an option is what is asked for, with its dash or without. */
+static bool takes_names(const struct option *row)
+{
+	return row->arg && strcmp(row->arg, "[<option>]") == 0;
+}
+
 /* The arguments of `row`, which is the option or one of its suboptions. */
 static enum xdd_status take_args(struct cursor *c, struct setting *s, const struct option *row)
 {
@@ -134,7 +140,7 @@ static enum xdd_status take_args(struct cursor *c, struct setting *s, const stru
 		if (c->i + i >= c->n)
 			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
 					   "an argument is missing: %s is wanted", row->arg);
-		if (option_is_word(s->args[i].text))
+		if (option_is_word(s->args[i].text) && !takes_names(row))
 			return parse_error(
 				XDD_BAD_ARGUMENT, s, NULL,
 				"an argument is missing: %s is wanted, and the option %s follows",

@@ -23,6 +23,7 @@ class Usage:
     maxrss_kib: int
     nvcsw: int
     nivcsw: int
+    others: float = 0  # share of the machine that everything else took meanwhile, kernel threads included
 
     @property
     def cpu_s(self):
@@ -44,6 +45,13 @@ def call(argv, timeout_s=20):
 def last_line(text):
     lines = text.strip().splitlines()
     return lines[-1] if lines else ""
+
+
+def busy_s():
+    """Processor time that the whole machine has spent at work since it was started."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
 
 class Runner:
@@ -76,10 +84,14 @@ class Runner:
     def run(self, argv, timeout_s):
         """Run a command; its standard output and what it took. Raises Broken."""
         report = self.path("usage")
+        busy = busy_s()
         out = self._spawn([self.compile("measure"), report] + argv, argv, timeout_s)
         with open(report, encoding="ascii") as file:
             words = file.read().split()
-        return out, Usage(*map(float, words[:3]), *map(int, words[3:]))
+        usage = Usage(*map(float, words[:3]), *map(int, words[3:]))
+        spent = busy_s() - busy - usage.cpu_s
+        usage.others = max(spent, 0) / max(usage.wall_s * os.cpu_count(), 1e-3)
+        return out, usage
 
     def count_syscalls(self, argv, timeout_s):
         """System calls of a command and all its threads, as strace counts them. Raises Broken."""

@@ -34,10 +34,12 @@ class Xdd(Contender):
         self.csv = runner.path("xdd.csv")
 
     def command(self, work, path, span, seconds=None, ops=None, targets=1):
+        depth = work.threads * work.depth
+        if work.apart:
+            targets, depth, span, ops = work.threads, work.depth, span // work.threads, ops and ops // work.threads
         words = [self.binary, "-op", "noop" if path is None else "read", "-targets",
-                 str(-targets if targets > 1 else 1), path or "null",
-                 "-blocksize", "1024", "-reqsize", str(work.size // 1024),
-                 "-queuedepth", str(work.threads * work.depth)]
+                 str(-targets if targets > 1 else 1), path or "null", "-blocksize", "1024",
+                 "-reqsize", str(work.size // 1024), "-queuedepth", str(depth)]
         if work.engine not in ("psync", "null"):
             words += ["-ioengine", work.engine] + self.keywords
         if work.direct:
@@ -45,6 +47,7 @@ class Xdd(Contender):
         if path is not None:
             words += ["-seek", "random"] if work.random else []
             words += ["-seek", "range", str(span // 1024)]
+            words += ["-targetoffset", str(span // 1024)] if work.apart else []
         words += ["-timelimit", str(seconds)] if seconds else ["-numreqs", str(ops)]
         if os.path.exists(self.csv):
             os.unlink(self.csv)

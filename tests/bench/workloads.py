@@ -31,6 +31,7 @@ class Work:
     size: int = 4 * KIB
     threads: int = 1
     depth: int = 1  # outstanding in each thread; asynchronous engines
+    apart: bool = False  # xdd: each thread is a target of its own, instead of all on one
     direct: bool = False
     random: bool = False
     syscalls: bool = False  # count them as well
@@ -75,6 +76,7 @@ ROWS = (
     Work("tmpfs-4k-1", "tmpfs, sequential 4 KiB, psync, 1 thread", "tmpfs", syscalls=True, goals=(_iops(0.97),)),
     Work("tmpfs-4k-4", "tmpfs, sequential 4 KiB, psync, 4 threads", "tmpfs", threads=4, syscalls=True,
          goals=(_iops(0.97),)),
+    Work("tmpfs-4k-4t", "tmpfs, sequential 4 KiB, psync, 4 threads (xdd: 4 targets)", "tmpfs", threads=4, apart=True),
     Work("tmpfs-1m-1", "tmpfs, sequential 1 MiB, psync, 1 thread", "tmpfs", size=MIB, goals=(_iops(0.95),)),
     Work("tmpfs-1m-4", "tmpfs, sequential 1 MiB, psync, 4 threads", "tmpfs", size=MIB, threads=4,
          goals=(_iops(0.95),)),

@@ -3,11 +3,11 @@
 Operations that fail, and results that cannot be written: each is reported with target, operation and offset,
 counted, and makes the status 6, and the results of the rest are there all the same.
 """
+import mmap
 import os
 import re
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
@@ -112,7 +112,7 @@ def test_eio_of_a_device():
     os.truncate(backing, 512 * 1024)
     fd = os.open(device, os.O_RDONLY | os.O_DIRECT)
     try:
-        os.preadv(fd, [__import__("mmap").mmap(-1, 4096)], 768 * 1024)
+        os.preadv(fd, [mmap.mmap(-1, 4096)], 768 * 1024)
         return t.skip("EIO of a loop device", "this kernel reads what is not there")
     except OSError:
         pass
@@ -173,8 +173,8 @@ def test_stop_on_error():
     file = t.make_file("stops", 10 * 1024)
     for extra in ([], ["-nobarrier"]):
         run, rows = run_failing("-op", "read", "-targets", 3, "null", file, "null", "-numreqs", "target", 1, 1000,
-                                *"-timelimit target 0 100 -timelimit target 2 100 -reqsize 1 -passes 5 -stoponerror".split(),
-                                *extra)
+                                *"-timelimit target 0 100 -timelimit target 2 100 -reqsize 1 -passes 5 -stoponerror "
+                                "-startdelay target 1 0.5".split(), *extra)
         title = "-stoponerror" + ", -nobarrier" * bool(extra)
         t.ok(run.status == 6 and run.seconds < 50, title + " stops all targets", run)
         t.equal(counts(rows, "TARGET_PASS", TARGET=1), (10, 1, 10240), title + ": at the first error")

@@ -153,14 +153,22 @@ def can_trace():
 _traces = 0
 
 
+def _sanitizer_options(name, option, env=None):
+    """The options of a sanitizer, and one more."""
+    options = (env or os.environ).get(name, os.environ.get(name, ""))
+    return (options + ":" if options else "") + option
+
+
 def trace(*args, env=None, **kwargs):
     """Run xdd under strace; returns the run and its Trace. `env` is for xdd alone."""
     global _traces
     _traces += 1
     file = t.path("strace.%d" % _traces)
+    # What looks for leaks cannot be traced itself.
+    env = dict(env or {}, ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "detect_leaks=0", env))
     run = t.command(["strace", "-f", "-y", "-s", "0", "-o", file, "-e", "signal=none",
                      "-e", "trace=pread64,pwrite64,openat"] +
-                    [word for name, value in (env or {}).items() for word in ("-E", name + "=" + value)] +
+                    [word for name, value in env.items() for word in ("-E", name + "=" + value)] +
                     [t.XDD] + [str(a) for a in args], **kwargs)
     result = Trace(file)
     os.unlink(file)
@@ -267,9 +275,9 @@ def faults(what, **settings):
     names = {"start": "XDD_FAULT_FROM", "end": "XDD_FAULT_TO", "file": "XDD_FAULT_FILE", "ns": "XDD_FAULT_NS"}
     env = {"XDD_FAULT": what, "LD_PRELOAD": _library}
     env.update({names[k]: str(v) for k, v in settings.items()})
-    # A library before that of the sanitizer is what is wanted here.
-    asan = os.environ.get("ASAN_OPTIONS", "")
-    env["ASAN_OPTIONS"] = (asan + ":" if asan else "") + "verify_asan_link_order=0"
+    # A library before that of the sanitizer is what is wanted here, as are threads that are left behind.
+    env["ASAN_OPTIONS"] = _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")
+    env["TSAN_OPTIONS"] = _sanitizer_options("TSAN_OPTIONS", "report_thread_leaks=0")
     return env
 
 

@@ -1,0 +1,761 @@
+#!/usr/bin/env python3
+"""
+Bad input, one row a case: what is wrong is said in one clear line on standard error, the status is right,
+nothing that looks like a result is printed, and nothing is created or changed.
+
+Each row is run in a fresh directory that holds
+
+    data   65536 bytes      empty   0 bytes      note   a line of text
+    dir/   a directory      fifo    a pipe       and the row's own files
+
+and is compared with what it was before, the directory's own time included. A row says what the message must
+show: the option and its value, what is allowed, and where it stood, "(argument N)" or "(file:line)".
+"""
+import collections
+import hashlib
+import os
+import re
+import shlex
+import stat
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+LIMIT_S = 20
+LONGEST_LINE = 200
+INT64_MAX = 2 ** 63 - 1
+READ = "-op read -targets 1 data"       # the option under test is argument 6, its value argument 7
+NULL = "-op read -targets 1 null -numreqs 1"
+
+Row = collections.namedtuple("Row", "name args status at wants files prefix changes many out longest")
+ROWS = []
+
+
+def row(name, args, status, at, *wants, files=None, prefix=(), changes=(), many=False, out=False,
+        longest=LONGEST_LINE):
+    """
+    args     a line for shlex, or a list of words
+    at       the place that is to blame: the number of an argument, "file:line", or None where several options
+             and the target together are wrong
+    wants    regular expressions that the message must match
+    files    further files: name to contents
+    prefix   words before the command
+    changes  files that may be new or different afterwards: those of a run that took place
+    many     more lines than one are inherent
+    out      so is output
+    """
+    words = args if isinstance(args, list) else shlex.split(args)
+    place = [] if at is None else [r"\(argument %d\)" % at] if isinstance(at, int) else [re.escape("(%s)" % at)]
+    ROWS.append(Row(name, words, status, at, place + list(wants), files or {}, list(prefix), set(changes), many,
+                    out, longest))
+
+
+def value(option, bad, *wants, base=READ, status=2, **kwargs):
+    """A bad value of an option, or of "option suboption", behind `base`."""
+    words = shlex.split(base) + ["-" + w if i == 0 else w for i, w in enumerate(option.split())] + [bad]
+    shown = bad if bad and not re.search(r"\s", bad) else "'%s'" % bad
+    row("-%s %r" % (option, bad if len(bad) < 40 else bad[:40] + "..."), words, status, len(words),
+        "^xdd: -%s %s: " % (re.escape(option), re.escape(shown)), *wants, **kwargs)
+
+
+# Unknown options and stray words
+
+for args, meant in (("-targts 1 data", "targets"), ("--targts 1 data", "targets"), ("-quedepth 4", "queuedepth"),
+                    ("--queue-depth 4", "queuedepth"), ("-queue 4", "queuedepth"), ("-numreq 4", "numreqs"),
+                    ("-reqsiz 4", "reqsize"), ("-sek random", "seek"), ("-mbyte 4", "mbytes"),
+                    ("-OP read", "op"), ("-Verbose", "verbose"), ("---op read", "op"),
+                    ("-outputfromat +OPS", "outputformat"), ("-timelmit 4", "timelimit"), ("-pases 4", "passes"),
+                    ("-dryrum", "dryrun"), ("-strtoffset 4", "startoffset"), ("-tmielimit 1", "timelimit")):
+    word = args.split()[0]
+    row("unknown option, near one: " + word, args, 3, 1,
+        "^xdd: %s: no such option; did you mean -%s\\?" % (word, meant))
+
+for word in ("-zzzz", "--zzzz", "-frobnicate", "-5", "-@", "-x"):
+    row("unknown option, near none: " + word, word + " -targets 1 data", 3, 1,
+        "^xdd: %s: no such option; xdd -help lists them" % word)
+row("unknown option, very long", ["-" + "x" * 5000], 3, 1, r"^xdd: -x{100,}\.\.\.: no such option", longest=300)
+row("unknown option behind good ones", READ + " -qd 2 -zzzz", 3, 8, "^xdd: -zzzz: no such option")
+row("unknown option with a newline in it", ["-zz\nzz"], 3, 1, "^xdd: .*no such option")
+row("unknown option with a blank in it", ["-op read"], 3, 1, "^xdd: '-op read': no such option")
+row("option=value", "-op=read -targets 1 data", 3, 1, "^xdd: -op=read: .* two words: -op read")
+row("--option=value", "--queuedepth=4 -targets 1 data", 3, 1, "two words: -queuedepth 4")
+row("unknown option=value", "-zzzz=4", 3, 1, "^xdd: -zzzz=4: no such option")
+
+for args, at in ((READ + " extra", 6), (READ + " -dio 5", 7), (READ + " -verbose 2", 7), ("5 " + READ, 1),
+                 (READ + " ''", 6), (READ + " -", 6), (READ + " --", 6), (READ + " -reqsize 4 k", 8),
+                 (READ + " -seek random zzz", 8), (READ + " -seek stagger 4 4", 9)):
+    word = shlex.split(args)[at - 1] or "''"
+    row("stray word: " + args, args, 3, at, "^xdd: %s: stray word" % re.escape(word))
+row("an option without its dash", "op read -targets 1 data", 3, 1, "^xdd: op: stray word; did you mean -op\\?")
+row("more names than targets", "-op read -targets 1 data note", 3, 6, "^xdd: note: stray word")
+
+# Missing arguments
+
+for option in ("-op", "-rwratio", "-blocksize", "-reqsize", "-numreqs", "-bytes", "-mbytes", "-queuedepth", "-passes",
+               "-timelimit", "-startoffset", "-seek", "-targetdir", "-output", "-csvout", "-outputformat", "-id",
+               "-setup", "-percentcpu", "-maxerrors"):
+    row("missing argument at the end: " + option, READ + " " + option, 2, 6,
+        "^xdd: %s: an argument is missing: .+ is wanted" % option)
+    row("missing argument before an option: " + option, READ + " %s -verbose" % option, 2, 6,
+        "^xdd: %s: an argument is missing: .+ is wanted, and the option -verbose follows" % option)
+for sub, arg in (("range", "<#blocks>"), ("interleave", "<factor>"), ("seed", "<number>"), ("save", "<file>"),
+                 ("load", "<file>"), ("disthist", "<#buckets>"), ("seekhist", "<#buckets>")):
+    row("missing argument of a suboption: " + sub, READ + " -seek random " + sub, 2, 6,
+        "^xdd: -seek %s: an argument is missing: %s is wanted" % (sub, arg))
+row("missing argument of a suboption before an option", READ + " -seek range -qd 2", 2, 6,
+    "^xdd: -seek range: an argument is missing: <#blocks> is wanted, and the option -qd follows")
+row("missing argument behind a target", "-targets 1 data -op target 0", 2, 4, "^xdd: -op: an argument is missing")
+row("missing argument at the end of a setup file", READ + " -setup a.cfg -numreqs 1", 2, "a.cfg:2",
+    "^xdd: -reqsize: an argument is missing", files={"a.cfg": "-op read\n-reqsize\n"})
+row("missing list of columns", READ + " -outputformat new", 2, 6, "^xdd: -outputformat: an argument is missing")
+
+# Which targets
+
+row("no arguments", "", 2, None, "^xdd: no target is given: .*-targets")
+row("no target", "-op read -numreqs 1", 2, None, "^xdd: no target is given")
+row("-targets alone", "-targets", 2, 1, "^xdd: -targets: an argument is missing: <n> <name>")
+row("-target alone", "-target", 2, 1, "^xdd: -target: an argument is missing: <name>")
+row("-target before an option", "-target -op read", 2, 1, "^xdd: -target: an argument is missing")
+row("-targets with too few names", "-op read -targets 3 data note", 2, 4,
+    "^xdd: -targets 3: 3 names are wanted and 2 given")
+row("-targets with too few names before an option", "-targets 2 data -op read", 2, 2,
+    "^xdd: -targets 2: 2 names are wanted and 1 given")
+row("-targets -N without a name", "-targets -2", 2, 1, "^xdd: -targets: an argument is missing")
+row("-targets -N before an option", "-targets -2 -op read", 2, 1, "^xdd: -targets: an argument is missing")
+for number in ("abc", "0", "-0", "-x", "1.5", "1k", "9000", "8193", "-8193", "-9000", "99999999999999999999", "''",
+               "+1", "' 1'", "data"):
+    shown = number if "'" not in number or number == "''" else number
+    row("-targets %s" % number, "-targets %s data -op read" % number, 2, 2,
+        "^xdd: -targets %s: the number of targets is wanted first, 1 to 8192" % re.escape(shown))
+row("-targets with an empty name", "-op read -targets 2 data ''", 2, 6,
+    "^xdd: -targets '': the name of a target cannot be empty")
+row("-targets -N with an empty name", "-targets -2 ''", 2, 3, "name of a target cannot be empty")
+row("-target with an empty name", "-target ''", 2, 2, "^xdd: -target '': the name of a target cannot be empty")
+row("more than 8192 targets in all", "-op noop -targets 1 null -targets -8192 null", 2, 7,
+    "^xdd: -targets -8192: that makes 8193 targets, and 8192 is the most")
+row("the name of a target too long", ["-op", "read", "-targets", "1", "x" * 5000], 2, 3,
+    "^xdd: -targets: the name of a target is longer than 4095")
+
+# Scopes
+
+for scope, known in (("3", 3), ("99999999999999999999999", 3), ("0-3", 3), ("7-9", 3)):
+    row("target %s of 3" % scope, "-op target %s read -targets -3 null -numreqs 1" % scope, 2, 3,
+        "^xdd: -op target %s: no such target: there are 3, 0 to 2" % scope)
+row("target 1 of 1", "-op target 1 read -targets 1 data", 2, 3,
+    "^xdd: -op target 1: no such target: there is one, number 0")
+row("target of a reversed range", "-op target 2-1 read -targets -3 null -numreqs 1", 2, 3,
+    "^xdd: -op target 2-1: .*lower number first")
+for scope in ("x", "-1", "1-", "-", "1-x", "ALL", "1.5", "0x1", "1,2", "+1", "read", "''"):
+    row("target %s" % scope, "-op target %s read -targets -3 null -numreqs 1" % scope, 2, 3,
+        "^xdd: -op target %s: .*target number, a range such as 0-3, or all" % re.escape(scope))
+row("target at the end", "-targets 1 data -op target", 2, 5, "^xdd: -op target: .*target number, a range")
+row("target before an option", "-targets 1 data -dio target -verbose", 2, 6,
+    "^xdd: -dio target -verbose: .*target number, a range")
+for args in ("-verbose target 0", "-passes target 0 3", "-output target 0 x", "-id target all x",
+             "-maxerrors target 0-1 3", "-percentcpu target 0 absolute"):
+    row("a target for the whole run: " + args, READ + " " + args, 3, 7,
+        "^xdd: %s target: .*for the whole run and takes no target" % args.split()[0])
+
+# Numbers: every option that takes one, against every way of not being one
+
+COUNTS = (("reqsize", "blocks", 1, 2097152), ("numreqs", "operations", 1, INT64_MAX),
+          ("kbytes", "KiB", 1, INT64_MAX >> 10), ("mbytes", "MiB", 1, INT64_MAX >> 20),
+          ("gbytes", "GiB", 1, INT64_MAX >> 30), ("queuedepth", "operations", 1, 65536),
+          ("passes", "passes", 1, 1000000000), ("startoffset", "blocks", 0, INT64_MAX),
+          ("passoffset", "blocks", 0, INT64_MAX), ("targetoffset", "blocks", 0, INT64_MAX),
+          ("maxerrors", "errors", 1, INT64_MAX), ("maxerrorstoprint", "errors", 1, INT64_MAX),
+          ("seek range", "blocks", 1, INT64_MAX), ("seek interleave", None, 1, 1 << 30),
+          ("seek seed", None, 0, 2 ** 64 - 1), ("seek disthist", "buckets", 1, 1000000),
+          ("seek seekhist", "buckets", 1, 1000000))
+NO_NUMBERS = ("-1", "", "4k", "1.5")
+FURTHER_NO_NUMBERS = ("0x10", "1e3", "+5", " 5", "5 ", "1,000", "abc", "0b1", "٣", "5-6", "1_000", "inf", ".", "4K",
+                      "9" * 30, str(2 ** 63), str(2 ** 64), str(2 ** 64 + 1), "9" * 5000)
+
+for option, unit, least, most in COUNTS:
+    allowed = "a whole number%s is wanted, %d to %d" % (" of " + unit if unit else "", least, most)
+    for bad in NO_NUMBERS + (str(most + 1),) + (("0",) if least else ()):
+        value(option, bad, allowed)
+for bad in FURTHER_NO_NUMBERS:
+    if len(bad) < 100:
+        value("numreqs", bad, "a whole number of operations is wanted, 1 to %d" % INT64_MAX)
+row("-numreqs of 5000 digits", READ.split() + ["-numreqs", "9" * 5000], 2, 7,
+    r"^xdd: -numreqs 9+\.\.\.: a whole number", longest=300)
+value("reqsize", "4K", "for 4 KiB requests say -reqsize 4")
+value("numreqs", "-1", base="-op read -numreqs 4 -targets 1 data")
+
+for bad in ("-1", "", "0", "4x", "4kb", "1.5k", "0x10", "k", "2G", "1073741825", "9" * 30, " 4k", "4 k", "4kk",
+            "1e3"):
+    value("blocksize", bad, "a size in bytes is wanted, with K, M, G or T if need be, 1 byte to 1 GiB")
+for bad in ("-1", "", "0", "0k", "4x", "1.5g", "8388608T", "16777216T", "16777217T", "99999999999T", str(2 ** 63),
+            str(2 ** 64)):
+    value("bytes", bad, "a size in bytes is wanted, .* 1 byte to %d bytes" % INT64_MAX)
+
+for option in ("timelimit", "runtime", "passdelay"):
+    for bad in ("0", "-1", "", "abc"):
+        value(option, bad, "a time above 0 and up to 100 years is wanted: seconds with decimals")
+for bad in ("0.0", "0ms", "1e3", "0x1", ".", "5.", "1,5", "inf", "nan", "+1", " 1", "1d", "1min", "1 s",
+            "0.0000000001", "999999999999", "877000h", "9" * 30):
+    value("timelimit", bad, "a time above 0 and up to 100 years is wanted: seconds .* ms, us, m or h")
+for option in ("startdelay", "targetstartdelay", "operationdelay"):
+    for bad in ("-1", "", "abc"):
+        value(option, bad, "a time of 0 to 100 years is wanted")
+
+# Words to choose from
+
+for bad, near in (("reed", "read"), ("READ", "read"), ("wirte", "write"), ("", None), ("rw", None), ("1", None)):
+    value("op", bad, "read, write or noop is wanted", *(["did you mean %s\\?" % near] if near else []),
+          base="-targets 1 data -numreqs 1")
+for bad in ("101", "-1", "abc", "", "50%", "1e1", "100.0001", "nan", "9" * 30):
+    value("rwratio", bad, "percentage of reads is wanted, 0 to 100", base="-targets 1 data -numreqs 1")
+row("-rwratio with another word behind it", "-targets 1 data -rwratio 50 randm", 3, 6,
+    "^xdd: -rwratio randm: only the word random")
+for bad, near in (("all", None), ("", None), ("absolut", "absolute"), ("5", None)):
+    value("percentcpu", bad, "absolute or relative is wanted", *(["did you mean %s\\?" % near] if near else []))
+row("-seek rnadom", READ + " -seek rnadom", 3, 7, "^xdd: -seek rnadom: no such suboption; did you mean random\\?")
+row("-seek random rnage", READ + " -seek random rnage 5", 3, 8,
+    "^xdd: -seek rnage: no such suboption; did you mean range\\?")
+for bad in ("foo", "5", ""):
+    row("-seek %r" % bad, READ.split() + ["-seek", bad], 3, 7,
+        "^xdd: -seek %s: one of sequential, random, range, .* is wanted" % (bad or "''"))
+
+# Text that is empty
+
+for option, what in (("targetdir", "<directory>"), ("output", "<file>"), ("csvout", "<file>"),
+                     ("combinedout", "<file>"),
+                     ("errout", "<file>"), ("id", "<text>"), ("setup", "<file>"), ("seek save", "<file>"),
+                     ("seek load", "<file>")):
+    value(option, "", "%s cannot be empty" % what)
+value("outputformat", "", r"a list of identifiers is wanted")
+value("help", "", "no such option", base="-op read -targets 1 data")
+
+# Amounts and places that do not fit 64 bits, or the target
+
+row("no amount of work for a write", "-op write -targets 1 data", 2, None,
+    "^xdd: target 0, data: no amount of work is given: say -numreqs, -bytes")
+row("no amount of work for a new file", "-op write -targets 1 new", 2, None, "^xdd: target 0, new: no amount of work")
+row("no amount of work on null", "-op read -targets 1 null", 2, None, "no amount of work")
+row("no amount of work for noop", "-op noop -targets 1 data", 2, None, "no amount of work")
+row("no operation on a file with data", "-targets 1 data -numreqs 1", 2, None,
+    "^xdd: target 0, data: it holds data and no operation is given: say -op read, or -op write")
+row("no operation on one of three", "-op target 0 read -op target 2 read -targets 3 data data data -numreqs 1", 2,
+    None, "^xdd: target 1, data: .*no operation is given")
+row("nothing to read in an empty file", "-op read -targets 1 empty", 2, None,
+    "^xdd: target 0, empty: there is nothing to read")
+row("nothing to read behind the start offset", READ + " -startoffset 64", 2, None,
+    "target 0, data: there is nothing to read: the start offset .* 65536 bytes")
+row("numreqs times reqsize", NULL + " -numreqs 9223372036854775807 -reqsize 2", 2, None,
+    "^xdd: target 0, null: -numreqs 9223372036854775807: .*8 EiB")
+row("numreqs times reqsize, just too much", NULL + " -numreqs 9007199254740992 -reqsize 1", 2, None,
+    "-numreqs 9007199254740992: .*8 EiB")
+row("startoffset times blocksize", NULL + " -startoffset 9007199254740992", 2, None,
+    "^xdd: target 0, null: -startoffset 9007199254740992,.* blocks of 1024 bytes, .*8 EiB")
+row("startoffset times blocksize, past 64 bits", NULL + " -startoffset 9223372036854775807 -blocksize 1G -reqsize 1",
+    2, None, "-startoffset 9223372036854775807,.*8 EiB")
+row("startoffset and one request", NULL + " -startoffset 9007199254740991", 2, None,
+    "target 0, null: the operations lead past the largest offset, 8 EiB")
+row("passoffset times passes", NULL + " -passes 3 -passoffset 4611686018427387", 2, None,
+    "-passoffset 4611686018427387,.*8 EiB")
+row("passoffset times passes, past 64 bits", NULL + " -passes 1000000000 -passoffset 9007199254740991", 2, None,
+    "-passoffset 9007199254740991,.*8 EiB")
+row("targetoffset times the target's number", "-op read -targets -3 null -numreqs 1 -targetoffset 9007199254740000",
+    2, None, "^xdd: target 2, null: .*-targetoffset 9007199254740000.*8 EiB")
+row("targetoffset past 64 bits", "-op read -targets -3 data -numreqs 1 -targetoffset 9223372036854775807", 2, None,
+    "^xdd: target 1, data: .*-targetoffset 9223372036854775807.*8 EiB")
+row("targetoffset of the third target, no warning about the second",
+    "-op read -targets -3 data -numreqs 1 -targetoffset 9007199254740000", 2, None,
+    "^xdd: target 2, data: .*-targetoffset 9007199254740000.*8 EiB")
+row("interleave times numreqs", NULL + " -seek interleave 1073741824 -numreqs 99999999999", 2, None,
+    "lead past the largest offset, 8 EiB")
+row("start delays together", "-op read -targets -8 null -numreqs 1 -targetstartdelay 876000h", 2, None,
+    "^xdd: target 6, null: -startdelay and -targetstartdelay are too long together")
+row("a request of more than 2 GiB", READ + " -blocksize 4096 -reqsize 2097152", 2, None,
+    "^xdd: target 0, data: a request of 2097152 blocks of 4096 bytes .*larger than 2 GiB")
+row("a request of a little more than 2 GiB", READ + " -blocksize 1025 -reqsize 2097152", 2, None, "larger than 2 GiB")
+row("buffers larger than memory", READ + " -queuedepth 65536 -reqsize 2097152 -numreqs 1", 2, None,
+    r"^xdd: -reqsize, -queuedepth: the I/O buffers would take 131072\.0 GiB, and this machine has")
+row("buffers of all targets larger than memory",
+    "-op read -targets -8000 data -queuedepth 1000 -reqsize 2097152 -numreqs 1",
+    2, None, "the I/O buffers would take")
+
+# Ranges
+
+row("range smaller than a request", READ + " -reqsize 8 -numreqs 1 -seek range 7", 2, None,
+    "^xdd: target 0, data: -seek range 7: the range is smaller than one request of 8 blocks")
+row("random range smaller than a request", READ + " -reqsize 8 -numreqs 1 -seek random range 4", 2, None,
+    "-seek range 4: .*smaller than one request")
+row("range smaller than a request, of one target",
+    "-op read -targets 2 data data -reqsize 8 -numreqs 1 -seek target 1 range 4", 2, None,
+    "^xdd: target 1, data: -seek range 4")
+row("range past the largest offset", READ + " -numreqs 1 -seek range 9223372036854775807", 2, None,
+    "-seek range 9223372036854775807: .*8 EiB")
+row("stagger range too small", READ + " -reqsize 8 -numreqs 4 -seek stagger range 31", 2, None,
+    "^xdd: target 0, data: -seek stagger: a range of 31 blocks does not hold 4 requests of 8 blocks")
+row("stagger range too small for the bytes", READ + " -reqsize 8 -bytes 9000 -seek stagger range 8", 2, None,
+    "does not hold 2 requests of 8 blocks")
+row("stagger without an amount", READ + " -timelimit 1 -seek stagger", 2, None,
+    "-seek stagger: say how many operations")
+row("random without a range", "-op write -targets 1 null -timelimit 1 -seek random", 2, None,
+    "-seek random: say the range with -seek range")
+for sub in ("save s", "seekhist 5", "disthist 5"):
+    row("seek %s without an amount" % sub, READ + " -timelimit 1 -reqsize 1 -seek " + sub, 2, None,
+        "-seek %s: say how many operations there are" % sub.split()[0])
+row("timed pass on less than a request", READ + " -reqsize 128 -timelimit 1", 2, None,
+    "it holds 65536 bytes .*less than one request of 131072")
+
+# Direct I/O
+
+DIO = READ + " -dio -numreqs 2 -blocksize 1 "
+row("-dio: request size", DIO + "-reqsize 100", 2, None,
+    r"^xdd: target 0, data: -dio: the request size .* must be a multiple of \d+ bytes; it is 100$")
+row("-dio: start offset", DIO + "-reqsize 4096 -startoffset 100", 2, None,
+    r"-dio: the start offset .*multiple of \d+ bytes; it is 100$")
+row("-dio: pass offset", DIO + "-reqsize 4096 -passes 2 -passoffset 100", 2, None,
+    r"-dio: the pass offset .*multiple of \d+ bytes; it is 100$")
+row("-dio: target offset", "-op read -targets -2 data -dio -numreqs 2 -blocksize 1 -reqsize 4096 -targetoffset 100",
+    2, None, r"^xdd: target 1, data: -dio: the start offset .*-targetoffset.*it is 100$")
+row("-dio: last operation", READ + " -dio -reqsize 4 -bytes 5000", 2, None,
+    r"-dio: the size of the last operation .*multiple of \d+ bytes; it is 904$")
+row("-dio: stagger in blocks of 1 byte", DIO + "-reqsize 4096 -seek stagger", 2, None, "-dio: the block size")
+row("-dio: write of a new file", "-op write -targets 1 new -dio -reqsize 1 -blocksize 1000 -numreqs 1", 2, None,
+    "target 0, new: -dio: the request size")
+row("-dio: file shorter than a sector", "-op read -targets 1 note -dio", 2, None,
+    "target 0, note: it is shorter than one sector")
+row("-dio: one target of two", "-op read -targets 2 data data -dio target 1 -reqsize 100 -blocksize 1 -numreqs 1", 2,
+    None, "^xdd: target 1, data: -dio")
+
+# Lists of operations
+
+GOOD = "# a list\n#\n0 0 8 r 0 0\n1 8 8 r 0 0\n2 16 8 r 0 0\n3 24 8 r 0 0\n"
+LOAD = READ + " -reqsize 8 -seek load list"
+for what, line, why in (("one word", "garbage", "six fields are wanted"),
+                        ("three fields", "4 32 8", "six fields are wanted"),
+                        ("five fields", "4 32 8 r 0", "six fields are wanted"),
+                        ("seven fields", "4 32 8 r 0 0 0", "six fields are wanted"),
+                        ("bad ordinal", "x 32 8 r 0 0", "the ordinal is not a number"),
+                        ("negative location", "4 -32 8 r 0 0", "the location is not a number"),
+                        ("fractional location", "4 3.2 8 r 0 0", "the location is not a number"),
+                        ("location of 30 digits", "4 " + "9" * 30 + " 8 r 0 0", "the location is not a number"),
+                        ("location at 2^64-1", "4 18446744073709551615 8 r 0 0", "the location is too large"),
+                        ("no blocks", "4 32 0 r 0 0", "the request size is not"),
+                        ("huge request", "4 32 4294967296 r 0 0", "the request size is not"),
+                        ("request with a suffix", "4 32 8k r 0 0", "the request size is not"),
+                        ("unknown operation", "4 32 8 x 0 0", "the operation is not r, w or n"),
+                        ("long operation", "4 32 8 read 0 0", "the operation is not r, w or n"),
+                        ("bad time", "4 32 8 r 0 -1", "a time is not a number"),
+                        ("NUL byte", "4 32 8 r 0 0\0", "NUL byte"),
+                        ("binary", "\x01\x02\x7f", "six fields are wanted"),
+                        ("long line", "z" * 100000, "six fields are wanted")):
+    row("load file, line 7: " + what, LOAD, 2, None, "^xdd: -seek load list: line 7: .*" + why,
+        files={"list": GOOD + line + "\n8 40 8 r 0 0\n"})
+row("load file, line 7 without a newline", LOAD, 2, None, "line 7: six fields", files={"list": GOOD + "4 32"})
+row("load file, line 7 of a list for all", LOAD.replace("-targets 1 data", "-targets 2 data data"), 2, None,
+    r"list\.T0\.txt: line 7", files={"list.T0.txt": GOOD + "x", "list.T1.txt": GOOD})
+row("load file missing", READ + " -seek load nosuch", 2, None, "^xdd: -seek load nosuch: No such file")
+row("load file empty", READ + " -seek load empty", 2, None, "^xdd: -seek load empty: holds no operations")
+row("load file of comments", LOAD, 2, None, "-seek load list: holds no operations", files={"list": "# nothing\n\n"})
+row("load file is a directory", READ + " -seek load dir", 2, None, "^xdd: -seek load dir: Is a directory")
+row("load file in a missing folder", READ + " -seek load nodir/x", 2, None, "^xdd: -seek load nodir/x: No such file")
+row("list with a larger request than -reqsize", READ + " -reqsize 4 -seek load list", 2, None,
+    r"-seek load list: operation 0 has 8 blocks, a request 4 \(-reqsize\)", files={"list": GOOD})
+row("list past the largest offset", LOAD, 2, None, "-seek load list: operation 0 lies past the largest offset",
+    files={"list": "0 9223372036854775800 8 r 0 0\n"})
+row("-numreqs larger than the list", LOAD + " -numreqs 5", 2, None,
+    "-numreqs 5: the list of -seek load has 4 operations", files={"list": GOOD})
+row("-op read against a list that writes", LOAD, 2, None, "-op read: the list of -seek load list writes",
+    files={"list": GOOD.replace("r", "w")})
+row("-op write against a list that reads", LOAD.replace("read", "write"), 2, None,
+    "-op write: the list of -seek load list reads", files={"list": GOOD})
+row("-op read against a mixed list", LOAD, 2, None, "-op read: the list of -seek load list mixes",
+    files={"list": GOOD + "4 32 8 w 0 0\n"})
+row("save into a missing folder", READ + " -numreqs 1 -seek save nodir/x", 2, None,
+    "^xdd: -seek save nodir/x: No such file")
+row("save into a missing folder, other outputs untouched",
+    READ + " -numreqs 1 -seek save nodir/x -output o -errout e -csvout c", 2, None,
+    "^xdd: -seek save nodir/x: No such file")
+row("save over a directory", READ + " -numreqs 1 -seek save d", 2, None, "^xdd: -seek save d: Is a directory",
+    files={"d.T0.txt/": ""})
+row("save of the second target over a directory", "-op read -targets -2 data -reqsize 1 -numreqs 1 -seek save d", 2,
+    None, "-seek save d: Is a directory", files={"d.T1.txt/": ""})
+
+# Setup files
+
+SETUP = READ + " -setup a.cfg"
+row("setup file missing", READ + " -setup nosuch", 2, 7, "^xdd: -setup nosuch: cannot be read: No such file")
+row("setup file is a directory", READ + " -setup dir", 2, 7, "^xdd: -setup dir: cannot be read: Is a directory")
+row("setup file in a file", READ + " -setup data/x", 2, 7, "^xdd: -setup data/x: cannot be read: Not a directory")
+row("setup file with a NUL byte", SETUP, 2, 7, "^xdd: -setup a.cfg: .*NUL byte", files={"a.cfg": "-op\0read\n"})
+row("setup file includes itself", SETUP, 2, "a.cfg:2", "^xdd: -setup a.cfg: a loop of setup files",
+    files={"a.cfg": "-op read\n-setup a.cfg\n"})
+row("setup file includes itself by another name", SETUP, 2, "a.cfg:1", r"^xdd: -setup \./dir/\.\./a.cfg: a loop",
+    files={"a.cfg": "-setup ./dir/../a.cfg"})
+row("two setup files in a loop", SETUP, 2, "b.cfg:1", "^xdd: -setup a.cfg: a loop of setup files",
+    files={"a.cfg": "-setup b.cfg", "b.cfg": "-setup a.cfg"})
+row("three setup files in a loop", SETUP, 2, "c.cfg:1", "^xdd: -setup a.cfg: a loop",
+    files={"a.cfg": "-setup b.cfg", "b.cfg": "-setup c.cfg", "c.cfg": "-setup a.cfg"})
+row("setup files nested too deep", READ + " -setup n0", 2, "n31:1",
+    "^xdd: -setup n32: setup files are nested more than 32 deep",
+    files={"n%d" % i: "-setup n%d" % (i + 1) for i in range(40)})
+row("setup file with an open single quote", SETUP, 2, "a.cfg:2",
+    "^xdd: -setup a.cfg: a quote opens here and is never closed", files={"a.cfg": "-op read\n-id 'never\nclosed\n"})
+row("setup file with an open double quote", SETUP, 2, "a.cfg:1", "never closed", files={"a.cfg": '"'})
+row("unknown option in a setup file", SETUP, 3, "a.cfg:3",
+    "^xdd: -qeuedepth: no such option; did you mean -queuedepth\\?", files={"a.cfg": "# first\n\n-qeuedepth 4\n"})
+row("stray word in a setup file", SETUP, 3, "a.cfg:1", "^xdd: read: stray word", files={"a.cfg": "-op read read"})
+row("bad value in a setup file", SETUP, 2, "a.cfg:4", "^xdd: -reqsize 4k: a whole number of blocks .*1 to 2097152",
+    files={"a.cfg": "-op read\n-reqsize\n# here:\n 4k\n"})
+row("bad value behind CRLF lines", SETUP, 2, "a.cfg:2", "^xdd: -numreqs x: ",
+    files={"a.cfg": "-op read\r\n-numreqs x\r\n"})
+row("bad value behind a line that goes on", SETUP, 2, "a.cfg:3", "^xdd: -numreqs x: ",
+    files={"a.cfg": "-op \\\nread\n-numreqs x\n"})
+row("bad value in a nested setup file", SETUP, 2, "b.cfg:2", "^xdd: -numreqs 0: ",
+    files={"a.cfg": "-op read\n-setup b.cfg\n", "b.cfg": "\n-numreqs 0\n"})
+row("bad value behind a nested setup file", SETUP, 2, "a.cfg:2", "^xdd: -numreqs 0: ",
+    files={"a.cfg": "-setup b.cfg\n-numreqs 0\n", "b.cfg": "\n\n-op read\n\n"})
+row("bad value on the command line behind a setup file", SETUP + " -numreqs 0", 2, 9, "^xdd: -numreqs 0: ",
+    files={"a.cfg": "-op read\n"})
+row("bad scope in a setup file", SETUP, 2, "a.cfg:2", "^xdd: -op target 4: no such target",
+    files={"a.cfg": "\n-op target 4 read\n"})
+row("refused option in a setup file", SETUP, 3, "a.cfg:1", "^xdd: -multipath: ", files={"a.cfg": "-multipath\n"})
+row("target in a setup file without its name", READ + " -setup a.cfg", 2, "a.cfg:1",
+    "^xdd: -targets 2: 2 names are wanted and 1 given",
+    files={"a.cfg": "-targets 2 data"})
+row("setup file larger than any", SETUP, 2, 7, "too large for a setup file", files={"a.cfg": "#" * ((16 << 20) + 1)})
+
+# Targets that cannot be opened
+
+for op in ("-op read", "-rwratio 50", "-op noop"):
+    row("missing target: " + op, op + " -targets 1 nosuch -numreqs 1", 4, None,
+        "^xdd: target 0, nosuch: No such file")
+row("missing target and no amount", "-op read -targets 1 nosuch", 4, None, "^xdd: target 0, nosuch: No such file")
+row("missing target, the last of three", "-op write -op target 2 read -targets 3 new1 new2 nosuch -numreqs 1", 4,
+    None, "^xdd: target 2, nosuch: No such file")
+row("missing target in a directory of targets", READ + " -targetdir dir", 4, None,
+    "^xdd: target 0, dir/data: No such file")
+row("missing directory of targets", "-op write -targets 1 new -numreqs 1 -targetdir nodir", 4, None,
+    "^xdd: target 0, nodir/new: .*folder does not exist")
+row("missing folder of a target to write", "-op write -targets 1 nodir/new -numreqs 1", 4, None,
+    "^xdd: target 0, nodir/new: .*folder does not exist")
+row("missing folder, one target of two", "-op write -targets 2 new nodir/new -numreqs 1", 4, None,
+    "^xdd: target 1, nodir/new: ")
+for op in ("read", "write", "noop"):
+    row("directory as a target: " + op, "-op %s -targets 1 dir -numreqs 1" % op, 4, None,
+        "^xdd: target 0, dir: is a directory; a file or a device is wanted")
+    row("pipe as a target: " + op, "-op %s -targets 1 fifo -numreqs 1" % op, 4, None,
+        "^xdd: target 0, fifo: is a pipe or a socket; a file or a device is wanted")
+row("file as a folder", "-op write -targets 1 data/x -numreqs 1", 4, None, "^xdd: target 0, data/x: Not a directory")
+row("name too long for the file system", "-op write -targets 1 %s -numreqs 1" % ("x" * 300), 4, None,
+    "File name too long", longest=400)
+row("a loop of symbolic links", "-op read -targets 1 loop -numreqs 1", 4, None,
+    "^xdd: target 0, loop: Too many levels", files={"loop@": "loop"})
+row("a name with a newline", ["-op", "read", "-targets", "1", "no\nsuch", "-numreqs", "1"], 4, None,
+    "^xdd: target 0, no.such: No such file")
+row("64 targets, one missing", "-op read -targets -63 data -target nosuch -numreqs 1", 4, None,
+    "^xdd: target 63, nosuch: No such file")
+
+# Outputs
+
+for option in ("output", "csvout", "combinedout", "errout"):
+    row("-%s in a missing folder" % option, READ + " -%s nodir/x" % option, 2, None,
+        "^xdd: -%s nodir/x: there is no folder nodir" % option)
+    row("-%s is a directory" % option, READ + " -%s dir" % option, 2, None, "^xdd: -%s dir: Is a directory" % option)
+    row("-%s is the target" % option, READ + " -%s ./data" % option, 2, None,
+        r"^xdd: -%s \./data: this is target 0" % option)
+row("-output under a file", READ + " -output note/x", 2, None, "^xdd: -output note/x: Not a directory")
+row("-output would be the target to make", "-op write -targets 1 new -numreqs 1 -output new", 2, None,
+    "^xdd: -output new: this is target 0")
+for args in ("-output x -csvout x", "-output x -csvout ./x", "-csvout x -combinedout dir/../x",
+             "-output note -errout note", "-errout x -combinedout x"):
+    first, second = args.split()[0], args.split()[2]
+    row("two outputs to one file: " + args, READ + " -numreqs 1 -reqsize 1 " + args, 2, None,
+        "this is the file of %s too" % "(%s|%s)" % (first, second))
+for option in ("csvout", "combinedout"):
+    for name, header in (("other columns", "What,Ops\n1,2\n"), ("no header", "just text\n"), ("binary", "\0\1\2")):
+        row("-%s to a file with %s" % (option, name), READ + " -%s x.csv" % option, 2, None,
+            "^xdd: -%s x.csv: its first line does not name the columns" % option, files={"x.csv": header})
+row("identifier near one", READ + " -outputformat new +WAHT", 2, None,
+    r"^xdd: -outputformat WAHT: no such column identifier; did you mean \+WHAT\?")
+row("identifier in lower case", READ + " -outputformat add +what", 2, None,
+    r"-outputformat what: .*did you mean \+WHAT\?")
+row("identifier near none", READ + " -outputformat new +OPS+ZZZZZZZZ", 2, None,
+    "^xdd: -outputformat ZZZZZZZZ: no such column identifier")
+for bad in ("+", "WHAT", "+WHAT+", "++WHAT", ""):
+    row("-outputformat new %r" % bad, READ.split() + ["-outputformat", "new", bad], 2, None,
+        "^xdd: -outputformat %s: a list of identifiers is wanted, each with a plus sign" % re.escape(bad or "''"))
+row("-outputformat with another word", READ + " -outputformat nwe +WHAT", 3, 7,
+    "^xdd: -outputformat nwe: add or new is wanted")
+row("-outputformat without plus signs", READ + " -outputformat WHAT", 2, 7,
+    r"^xdd: -outputformat WHAT: .*\+WHAT\+OPS")
+row("-outputformat without plus signs before an option", READ + " -outputformat WHAT -qd 2", 2, 7,
+    "^xdd: -outputformat WHAT: a list of identifiers")
+
+# Help, and options that are not to be had
+
+row("-help of no option", "-help nosuch", 2, 2, "^xdd: -help nosuch: no such option; xdd -help lists them")
+row("-help of no option, with a dash", "-help -nosuch", 2, 2, "no such option")
+row("-help of nearly an option", "-help quedepth", 2, 2,
+    "^xdd: -help quedepth: no such option; did you mean -queuedepth\\?")
+for words, instead in (("multipath mp", "multipath device itself as a target"),
+                       ("readafterwrite raw", "a writing and a reading target"),
+                       ("writeafterread war", "-endtoend"), ("targetin tin", "-targets and -op"),
+                       ("targetout tout", "-targets and -op"),
+                       ("xni", "TCP"), ("ibdevice", "TCP"), ("devicefile devf", "-targets"),
+                       ("interactive inter", "-dryrun")):
+    for word in words.split():
+        row("refused: -" + word, "-%s something -targets 1 data" % word, 3, 1, "^xdd: -%s: .*%s" % (word, instead))
+row("refused behind good options", READ + " -multipath", 3, 6, "^xdd: -multipath: ")
+row("refused with two dashes", "--multipath", 3, 1, "^xdd: --multipath: ")
+for word in ("deskew", "heartbeat", "verify", "datapattern", "timestamps", "lockstep", "throttle", "endtoend", "e2e",
+             "memalign"):
+    row("not in this version: -" + word, "-%s -targets 1 data" % word, 3, 1,
+        "^xdd: -%s: this version of xdd does not have this option" % word)
+
+# Runs that take place and fail: the errors are counted and make the status
+
+PAST = (r"I/O ERROR on Target 0 .*: read of 8192 bytes at offset 65536 of data, operation 8 of pass 1: "
+        "END-OF-FILE after 0 bytes")
+row("read past the end of a file", READ + " -reqsize 8 -numreqs 9", 6, None, PAST,
+    r"^xdd: warning: target 0, data: the operations reach to 72 KiB, and it has 64 KiB",
+    many=True, out=True)
+row("read across the end of a file", READ + " -reqsize 48 -numreqs 2", 6, None,
+    "read of 49152 bytes at offset 49152 of data, .*END-OF-FILE after 16384 bytes", many=True, out=True)
+row("random reads past the end of a file", READ + " -reqsize 8 -numreqs 20 -seek random range 100000 -queuedepth 4",
+    6, None, "END-OF-FILE after 0 bytes", many=True, out=True)
+row("read past the end, one line shown", READ + " -reqsize 8 -numreqs 20 -maxerrorstoprint 1", 6, None, PAST,
+    r"12 operations failed in all; the first 1 (is|are) shown", many=True, out=True)
+row("read past the end, ends at two errors", READ + " -reqsize 8 -numreqs 20 -maxerrors 2", 6, None,
+    r"pass 1 ends: 2 operations have failed \(-maxerrors\)", many=True, out=True)
+row("read past the end, stops", READ + " -reqsize 8 -numreqs 20 -stoponerror", 6, None, PAST, many=True, out=True)
+row("read of an empty file", "-op read -targets 1 empty -numreqs 1", 6, None, "at offset 0 of empty, .*END-OF-FILE",
+    many=True, out=True)
+if os.path.exists("/dev/full"):
+    row("write to /dev/full", "-op write -targets 1 /dev/full -numreqs 3", 6, None,
+        "write of 131072 bytes at offset 0 of /dev/full, .*No space left", many=True, out=True)
+    row("-output to /dev/full", READ + " -numreqs 1 -reqsize 1 -output /dev/full", 6, None,
+        "-output /dev/full: .*No space left")
+    row("-csvout to /dev/full", READ + " -numreqs 1 -reqsize 1 -csvout /dev/full", 6, None,
+        "-csvout /dev/full: .*No space left", out=True)
+
+
+# Permissions. Root may read and write everything, unless that right of it is taken away.
+
+def unprivileged():
+    """Words before a command that have it keep to permissions, or None where there are none."""
+    if os.geteuid() != 0:
+        return []
+    words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    if not t.have(words[0]):
+        return None
+    file = t.path("permission")
+    with open(file, "w"):
+        os.chmod(file, 0o400)
+    allowed = t.command(words + ["sh", "-c", 'test ! -w "$1" && : 2>/dev/null >>"$1"', "sh", file]).status == 0
+    plain = t.command(words + ["true"]).status == 0
+    return words if plain and not allowed else None
+
+
+PERMISSIONS = []
+
+
+def permission(name, args, status, at, *wants, **kwargs):
+    PERMISSIONS.append((name, args, status, at, wants, kwargs))
+
+
+permission("read-only file to write", "-op write -targets 1 ro -numreqs 1 -reqsize 1", 4, None,
+    "^xdd: target 0, ro: no permission to write")
+permission("read-only file to read and write", "-rwratio 50 -targets 1 ro -numreqs 1 -reqsize 1", 4, None,
+    "^xdd: target 0, ro: no permission to write")
+permission("unreadable file", "-op read -targets 1 wo -numreqs 1 -reqsize 1", 4, None,
+    "^xdd: target 0, wo: no permission to read")
+permission("unreadable file, one target of two", "-op read -targets 2 data wo -reqsize 1 -numreqs 1", 4, None,
+    "^xdd: target 1, wo: no permission to read")
+permission("new file in a read-only folder", "-op write -targets 1 locked/new -numreqs 1", 4, None,
+    "^xdd: target 0, locked/new: no permission to create files")
+permission("file in a closed folder", "-op read -targets 1 closed/x -numreqs 1", 4, None,
+    "^xdd: target 0, closed/x: Permission denied")
+permission("unreadable setup file", READ + " -setup wo", 2, 7, "^xdd: -setup wo: cannot be read: Permission denied")
+permission("unreadable load file", READ + " -seek load wo", 2, None, "^xdd: -seek load wo: Permission denied")
+permission("save into a read-only folder", READ + " -numreqs 1 -reqsize 1 -seek save locked/s", 2, None,
+    "^xdd: -seek save locked/s: Permission denied")
+for option in ("output", "csvout", "combinedout", "errout"):
+    permission("-%s to a read-only file" % option, READ + " -%s ro" % option, 2, None,
+        "^xdd: -%s ro: Permission denied" % option)
+    permission("-%s in a read-only folder" % option, READ + " -%s locked/x" % option, 2, None,
+        "^xdd: -%s locked/x: nothing can be created in the folder locked" % option)
+
+MODES = {"ro": 0o444, "wo": 0o200, "locked/": 0o555, "closed/": 0o000}
+
+
+# Running the rows
+
+def make(directory, files):
+    """The sentinels and the row's own files: "name/" is a directory, "name@" a symbolic link."""
+    os.mkdir(directory)
+    everything = dict({"data": bytes(range(256)) * 256, "empty": b"", "note": b"not to be changed\n", "dir/": b""},
+                      **files)
+    for name, content in everything.items():
+        path = os.path.join(directory, name.rstrip("/@"))
+        if name.endswith("/"):
+            os.mkdir(path)
+        elif name.endswith("@"):
+            os.symlink(content, path)
+        else:
+            with open(path, "wb") as f:
+                f.write(content if isinstance(content, bytes) else content.encode())
+        if name in MODES:
+            os.chmod(path, MODES[name])
+    os.mkfifo(os.path.join(directory, "fifo"))
+
+
+def digest(path):
+    with open(path, "rb") as f:
+        return hashlib.sha1(f.read()).hexdigest()
+
+
+def look(directory):
+    """All there is: name to kind, mode, size, times and contents."""
+    seen = {}
+    for top, dirs, files in os.walk(directory):
+        for name in ["."] + dirs + files:
+            path = os.path.normpath(os.path.join(top, name))
+            st = os.lstat(path)
+            whole = digest(path) if stat.S_ISREG(st.st_mode) and os.access(path, os.R_OK) else None
+            seen[os.path.relpath(path, directory)] = (st.st_mode, st.st_ino, st.st_size if whole else 0,
+                st.st_mtime_ns, whole)
+    return seen
+
+
+def problems(case, run, before, after):
+    found = []
+    lines = run.err.split("\n")
+    if run.status != case.status:
+        found.append("the status is %s, not %s" % (run.status, case.status))
+    if run.err and lines.pop() != "":
+        found.append("the last line of stderr has no end")
+    if any(not line.startswith("xdd: ") or not line[5:].strip() for line in lines):
+        found.append('a line of stderr does not begin with "xdd: "')
+    if not lines or (len(lines) > 1 and not case.many):
+        found.append("%d lines on stderr" % len(lines))
+    found += ["too long a line: %d characters" % len(line) for line in lines if len(line) > case.longest]
+    found += ["stderr does not match " + want for want in case.wants if not any(re.search(want,
+        line) for line in lines)]
+    if run.out and not case.out:
+        found.append("there is output")
+    for name in sorted(set(before) | set(after)):
+        if before.get(name) != after.get(name) and name not in case.changes:
+            found.append("%s is %s" % (name,
+                "new" if name not in before else "gone" if name not in after else "changed"))
+    return found
+
+
+_number = 0
+
+
+def check(case):
+    global _number
+    _number += 1
+    directory = t.path("case%d" % _number)
+    make(directory, case.files)
+    before = look(directory)
+    run = t.command(case.prefix + [t.XDD] + case.args, timeout=LIMIT_S, cwd=directory)
+    found = problems(case, run, before, look(directory))
+    for name in ("closed", "locked"):
+        if os.path.isdir(os.path.join(directory, name)):
+            os.chmod(os.path.join(directory, name), 0o700)
+    t.ok(not found, case.name, "\n".join(found) + "\n" + str(run) if found else "")
+
+
+def check_permissions():
+    prefix = unprivileged()
+    for name, args, status, at, wants, kwargs in PERMISSIONS:
+        if prefix is None:
+            t.skip(name, "root's rights cannot be taken away")
+            continue
+        files = {"ro": "x" * 1024, "wo": "x" * 1024, "locked/": "", "closed/": ""}
+        row(name, args, status, at, *wants, files=files, prefix=prefix, **kwargs)
+        check(ROWS[-1])
+
+
+def check_full_disk():
+    names = ("full disk", "full disk, several threads", "full disk, -output")
+    directory = s.tmpfs("full", 1 << 20)
+    if directory is None:
+        for name in names:
+            t.skip(name, s.sys_why())
+        return
+    new = os.path.join(directory, "new")
+    for name, more in zip(names, ([], ["-queuedepth", "8"])):
+        run = t.xdd(*"-op write -targets 1 new -reqsize 64 -numreqs 40".split(), *more, timeout=LIMIT_S, cwd=directory)
+        size = os.path.getsize(new) if os.path.exists(new) else None
+        said = (r"^xdd: I/O ERROR on Target 0 .*write of 65536 bytes at offset \d+ of new, .*: No space left on device",
+                r"^xdd: \d+ operations failed in all")
+        t.ok(run.status == 6 and size and all(re.search(want, run.err, re.M) for want in said),
+             name + ": reported and counted, status 6, and the file stays", "size: %s\n%s" % (size, run))
+        os.unlink(new)
+    fill(os.path.join(directory, "filler"))
+    target = t.make_file("small", 4096)
+    run = t.xdd("-op", "read", "-targets", 1, target, "-reqsize", 4, "-output", "results", timeout=LIMIT_S,
+                cwd=directory)
+    t.ok(run.status == 6 and re.search("^xdd: -output results: .*No space left", run.err, re.M),
+         names[2] + ": said, status 6", run)
+
+
+def fill(file):
+    """Write until the disk is full."""
+    with open(file, "wb", buffering=0) as f:
+        try:
+            while f.write(bytes(4096)):
+                pass
+        except OSError:
+            pass
+
+
+def check_block_device():
+    past = "the operations reach to .*, and the device has 1 MiB$"
+    rows = (("read past its end", "-op read -numreqs 9", past),
+            ("write past its end", "-op write -numreqs 9", past),
+            ("-startoffset past its end", "-op read -numreqs 1 -startoffset 1024", past),
+            ("random range past its end", "-op read -numreqs 1 -seek random range 2000", past),
+            ("no operation", "-numreqs 1", "it holds data and no operation is given"),
+            ("-dio in half sectors", "-op read -numreqs 1 -dio -blocksize 256 -reqsize 1",
+             r"-dio: the request size .* multiple of \d+ bytes; it is 256$"))
+    image = t.make_file("image", 1 << 20)
+    device = s.loop_device(image)
+    if device is None:
+        for name, _, _ in rows:
+            t.skip("a block device: " + name, s.sys_why())
+        return
+    before = digest(image)
+    for name, args, want in rows:
+        run = t.xdd("-targets", 1, device, *args.split(), timeout=LIMIT_S, cwd=t.tmp())
+        t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and
+             re.search("^xdd: target 0, %s: %s" % (device, want), run.err), "a block device: " + name, run)
+    # What is in the page cache of the device has to reach the file to be seen there.
+    subprocess.run(["sync", device], stderr=subprocess.DEVNULL)
+    t.equal(digest(image), before, "a block device: nothing was written")
+
+
+def check_standard_output():
+    if not os.path.exists("/dev/full"):
+        t.skip("full standard output", "no /dev/full")
+        return
+    file = t.make_file("readable", 4096)
+    with open("/dev/full", "w") as full:
+        p = subprocess.run([t.XDD, "-op", "read", "-targets", "1", file, "-reqsize", "4"], stdin=subprocess.DEVNULL,
+            stdout=full,
+                           stderr=subprocess.PIPE, timeout=LIMIT_S)
+    lines = p.stderr.decode().splitlines()
+    t.ok(p.returncode == 6 and len(lines) == 1 and "No space left" in lines[0],
+         "full standard output: one line, status 6",
+         "status %s\n%s" % (p.returncode, "\n".join(lines)))
+
+
+for entry in list(ROWS):
+    check(entry)
+check_permissions()
+check_full_disk()
+check_block_device()
+check_standard_output()
+t.done()

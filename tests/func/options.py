@@ -1,0 +1,485 @@
+#!/usr/bin/env python3
+"""
+The option table as a user meets it: help, alternate names, scopes, setup files, sizes, and -dryrun, through which
+the effect of an option is read here without a run.
+"""
+import collections
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+LIMIT_S = 30
+K, M, G, T = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+
+_directories = 0
+
+
+def directory(**files):
+    """A fresh directory with `data` in it, 64 KiB; `a_cfg="..."` makes a file a.cfg."""
+    global _directories
+    _directories += 1
+    path = t.path("d%d" % _directories)
+    os.mkdir(path)
+    with open(os.path.join(path, "data"), "wb") as f:
+        f.write(bytes(65536))
+    for name, text in files.items():
+        with open(os.path.join(path, name.replace("_", ".")), "w", newline="") as f:
+            f.write(text)
+    return path
+
+
+SHARED = directory()
+
+
+def xdd(*args, cwd=SHARED, **kwargs):
+    """One string is split at blanks; several are words as they stand."""
+    words = args[0].split() if len(args) == 1 else args
+    return t.xdd(*words, cwd=cwd, timeout=LIMIT_S, **kwargs)
+
+
+class Shown:
+    """What -dryrun shows: `all` (label to value) and `targets`, one such dictionary each."""
+
+    def __init__(self, run):
+        self.run, self.all, self.targets = run, {}, []
+        label = None
+        for line in run.out.splitlines():
+            depth = len(line) - len(line.lstrip("\t"))
+            head, comma, value = line.strip("\t").partition(",")
+            into = self.targets[-1] if self.targets and depth >= 2 else self.all
+            if line.startswith("\tTarget number"):
+                self.targets.append({})
+            elif depth == 3 and re.match(r"\s*\d+,\s+Bytes$", line.strip("\t")):
+                into[label] = int(head)
+            elif depth < 3 and comma:
+                label = head
+                into[label] = value.strip()
+
+    def each(self, label):
+        return [target.get(label) for target in self.targets]
+
+
+def look(*args, **kwargs):
+    """Dry-run these words."""
+    words = args[0].split() if len(args) == 1 else list(args)
+    return Shown(xdd("-dryrun", *words, **kwargs))
+
+
+def shown(wanted, label, *args, **kwargs):
+    """The value of `label` of all targets, or of the run."""
+    what = look(*args, **kwargs)
+    got = what.each(label) if isinstance(wanted, list) else what.all.get(label)
+    return t.ok(what.run.status == 0 and not what.run.err and got == wanted, " ".join(args).replace("\n", " "),
+                "%s:\ngot:    %r\nwanted: %r\n%s" % (label, got, wanted, what.run))
+
+
+RATIO = "Read/write ratio"
+READS, WRITES = "100.00 READ,  0.00 WRITE", "0.00 READ, 100.00 WRITE"
+OPS, BYTES = "Number of Operations", "Total data transfer for this TARGET"
+DEPTH, BLOCK = "Queue Depth", "Blocksize in bytes"
+PATTERN, START, RANGE, PATH = "Seek pattern", "Start offset", "Seek Range", "Fully qualified target pathname"
+DIO, LIMIT, PASSES, REQUEST = "Direct I/O", "Per-pass time limit in seconds", "Passes", "Request size"
+
+# Every option: its alternate names, arguments that change something, and where -dryrun shows it. A label of None
+# is one that it does not show. New options need a row here.
+
+Option = collections.namedtuple("Option", "name aliases args label value")
+OPTIONS = [Option(*row) for row in (
+    ("targets", "", "2 data data", "Number of Targets", "4"),
+    ("target", "", "data", "Number of Targets", "3"),
+    ("targetdir", "td", ".", PATH, ["'./data'"] * 2),
+    ("dio", "directio", "-op noop", DIO, ["enabled"] * 2),
+    ("op", "operation", "write", RATIO, [WRITES] * 2),
+    ("rwratio", "rw", "30", RATIO, ["30.00 READ, 70.00 WRITE"] * 2),
+    ("blocksize", "bs", "512", BLOCK, ["512"] * 2),
+    ("reqsize", "rs", "3", REQUEST, ["3, 1024-byte blocks, 3072, bytes"] * 2),
+    ("numreqs", "nr", "7", OPS, ["7"] * 2),
+    ("bytes", "b", "3000", BYTES, [3000] * 2),
+    ("kbytes", "kb", "3", BYTES, [3 * K] * 2),
+    ("mbytes", "mb", "3", BYTES, [3 * M] * 2),
+    ("gbytes", "gb", "3", BYTES, [3 * G] * 2),
+    ("queuedepth", "qd", "4", DEPTH, ["4"] * 2),
+    ("startoffset", "sto", "5", START, [5 * K] * 2),
+    ("passoffset", "po", "6", "Pass offset", [6 * K] * 2),
+    ("targetoffset", "to", "2", START, ["0", 2 * K]),
+    ("seek", "s", "random", PATTERN, ["random"] * 2),
+    ("randomize", "rand", "", "Pass seek randomization", ["enabled"] * 2),
+    ("passes", "p", "3", PASSES, "3"),
+    ("passdelay", "pdelay", "1.5", "Pass Delay in seconds", "1.500000"),
+    ("startdelay", "sd", "1", None, None),
+    ("targetstartdelay", "tsd", "1", None, None),
+    ("timelimit", "tl", "2.5", LIMIT, ["2.500000"] * 2),
+    ("runtime", "rt", "1m", "Total run-time limit in seconds", "60.000000"),
+    ("operationdelay", "opdelay", "1ms", None, None),
+    ("nobarrier", "nb", "", "Pass synchronization barriers", "disabled"),
+    ("stoponerror", "soe", "", None, None),
+    ("maxerrors", "", "9", "Maximum Error Threshold", "9"),
+    ("maxerrorstoprint", "mep", "9", None, None),
+    ("verbose", "", "", None, None),
+    ("unverbose", "unv", "", None, None),
+    ("reallyverbose", "rv", "", None, None),
+    ("qthreadinfo", "", "", None, None),
+    ("id", "identifier", "here", "ID for this run", "'here'"),
+    ("output", "o", "file", None, None),
+    ("errout", "eo", "file", None, None),
+    ("csvout", "csvo", "file", None, None),
+    ("combinedout", "combo", "file", None, None),
+    ("outputformat", "ofmt", "add +USERTIME", None, None),
+    ("percentcpu", "pcpu", "relative", None, None),
+    ("setup", "", "a.cfg", DEPTH, ["5"] * 2),
+    ("dryrun", "dry", "", None, None),
+    ("help", "h", "op", None, None),
+    ("fullhelp", "exthelp", "", None, None),
+    ("version", "ver", "", None, None),
+)]
+NO_RUN = ("help", "fullhelp", "version")
+BASE = "-op read -targets 2 data data -reqsize 1 -numreqs 2"
+
+
+def test_help():
+    usage = xdd("-help")
+    t.ok(usage.status == 0 and usage.out.startswith("usage: xdd ") and not usage.err,
+         "-help: on standard output, status 0", usage)
+    listed = re.findall(r"^  -(\S+)", usage.out, re.M)
+    t.equal(sorted(listed), sorted(o.name for o in OPTIONS),
+            "-help lists every option, and each has a row in this test")
+    full = xdd("-fullhelp")
+    t.ok(full.status == 0 and not full.err, "-fullhelp: on standard output, status 0", full)
+    t.equal(re.findall(r"^  -(\S+)", full.out, re.M), listed,
+            "-fullhelp explains every option, in the order of -help")
+    also = {m.group(1): m.group(2) or "" for m in
+            re.finditer(r"^  -(\S+)[^\n]*\n(?:      [^\n]*\n)*?(?:      Also: ([^\n]*)\n|\n|(?=  -))", full.out,
+                        re.M)}
+    t.equal({n: a.replace("-", "") for n, a in also.items()}, {o.name: o.aliases for o in OPTIONS},
+            "-fullhelp names the alternate names")
+    # An example is one line, to be copied; a range says what it says.
+    wide = [line for line in full.out.splitlines() if len(line) >= 80 and not re.match(" +(Example|Allowed):", line)]
+    t.ok(not wide, "-fullhelp fits 80 columns", "\n".join(wide))
+    for option in OPTIONS:
+        texts = set()
+        for name in [option.name] + option.aliases.split():
+            for dashes in ("", "-", "--"):
+                run = xdd("-help", dashes + name)
+                texts.add(run.out if run.status == 0 and not run.err else str(run))
+        text = texts.pop()
+        t.ok(not texts and text.startswith("  -" + option.name) and text in full.out,
+             "-help %s, by all its names: the text of -fullhelp" % option.name, text)
+    for sub in "sequential random range stagger interleave none seed save load disthist seekhist".split():
+        t.ok(re.search(r"^ +%s\b" % sub, xdd("-help seek").out, re.M), "-help seek tells of " + sub)
+    t.ok(xdd("-help op -zzzz").status == 0, "-help ends the reading of the command line")
+    t.ok(xdd("-op read -targets 1 data -help").out == usage.out, "-help behind other options")
+    for name in ("-version", "-ver", "--version"):
+        run = xdd(name)
+        t.ok(run.status == 0 and re.match(r"xdd: Version \d+\.\d+\S*\n$", run.out) and not run.err, name, run)
+
+
+def test_names():
+    """Alternate names, two dashes; and that the option does what its row says."""
+    where = directory(a_cfg="-queuedepth 5\n")
+    plain = look(BASE, cwd=where)
+    t.ok(plain.run.status == 0 and len(plain.targets) == 2 and not plain.run.err, "-dryrun", plain.run)
+    for option in OPTIONS:
+        if option.name in NO_RUN:
+            continue
+        for name in [option.name] + option.aliases.split():
+            for dashes in ("-", "--"):
+                what = look("%s %s%s %s" % (BASE, dashes, name, option.args), cwd=where)
+                # -numreqs goes before the amounts in bytes.
+                if option.name in ("bytes", "kbytes", "mbytes", "gbytes"):
+                    what = look("%s %s%s %s" % (BASE.replace("-numreqs 2", ""), dashes, name, option.args), cwd=where)
+                    what.run.err = re.sub("xdd: warning: [^\n]*the operations reach to[^\n]*\n", "", what.run.err)
+                good = what.run.status == 0 and not [line for line in what.run.error_lines() if "warning" not in line]
+                if option.label:
+                    got, before = ((w.each(option.label) if isinstance(option.value,
+                        list) else w.all.get(option.label))
+                                   for w in (what, plain))
+                    good = good and got == option.value and before != option.value
+                t.ok(good, "%s%s %s" % (dashes, name, option.args),
+                     "%s: wanted %r\n%s" % (option.label, option.value, what.run) if not good else "")
+    t.equal(sorted(os.listdir(where)), ["a.cfg", "data"], "-dryrun creates none of the files that were named")
+
+
+def test_scopes():
+    three = "-targets 3 s1 s2 s3 -reqsize 1 -numreqs 7"
+    where = directory(s1="x" * 9000, s3="x" * 9000)
+    os.mkdir(os.path.join(where, "other"))
+    os.mkdir(os.path.join(where, "target"))
+
+    def ratios(wanted, args):
+        shown([READS if c == "r" else WRITES if c == "w" else c for c in wanted], RATIO, args, cwd=where)
+
+    ratios("rwr", "-op read -op target 1 write " + three)
+    ratios("rwr", three + " -op read -op target 1 write")
+    ratios("rwr", "-op read " + three + " -op target 1 write")
+    ratios("www", "-op target 1 read -op write " + three)
+    ratios("rwr", "-op target all read -op target 1 write " + three)
+    ratios("rwr", "-op write -op target 0 read -op target 2 read " + three)
+    ratios("rwr", "-op target 0-2 read -op target 1-1 write " + three)
+    ratios("wwr", "-op target 2 write -op target 0-1 write -op target 2 read " + three)
+    ratios("rww", "--op read --op target 1-2 write " + three)
+    ratios("rwr", "-op read -op target 01 write " + three)
+    shown(["1", "8", "2"], DEPTH, "-op write -queuedepth 4 -qd target 0 1 -qd target 1-2 8 -qd target 2 2 " + three,
+          cwd=where)
+    shown(["sequential", "random", "sequential"], PATTERN, "-op write -seek target 1 random range 50 " + three,
+          cwd=where)
+    shown([None, 50 * K, None], RANGE, "-op write -seek target 1 random range 50 " + three, cwd=where)
+    shown(["disabled", "disabled", "enabled"], DIO,
+          "-op noop -op target 1 write -dio target 2 -blocksize 4096 " + three, cwd=where)
+    shown([3 * K, 5 * K, 3 * K], BYTES, "-op write -bytes 3k -bytes target 1 5k " + three.replace("-numreqs 7", ""),
+          cwd=where)
+    shown(["'s1'", "'other/s2'", "'s3'"], PATH, "-op write -targetdir target 1 other/ " + three, cwd=where)
+    shown(["'target/s1'", "'target/s2'", "'target/s3'"], PATH, "-op write -targetdir target " + three, cwd=where)
+    run = xdd("-verbose -op read -op target 1 write " + three, cwd=where)
+    t.equal([(r["Target"], r["Op_Type"], r["Ops"],
+              r["Bytes_Xfered"]) for r in run.rows() if r["What"] == "TARGET_PASS"],
+            [("0", "read", "7", "7168"), ("1", "write", "7", "7168"), ("2", "read", "7", "7168")],
+            "the guide's example, run: read, write, read")
+    with open(os.path.join(where, "s1"), "rb") as a, open(os.path.join(where, "s3"), "rb") as b:
+        t.ok(a.read() == b.read() == b"x" * 9000, "the guide's example, run: what is read is not written")
+    t.equal(os.path.getsize(os.path.join(where, "s2")), 7168, "the guide's example, run: what is written")
+
+
+def test_targets():
+    rest = " -op read -reqsize 1 -numreqs 1"
+    where = directory(a="x" * 2048, b="x" * 2048)
+    for args, names in (("-targets 1 a", "a"), ("-targets 2 a b", "a b"), ("-targets -3 a", "a a a"),
+                        ("-target a", "a"),
+                        ("-target a -target b", "a b"), ("-targets 2 a b -target a", "a b a"),
+                        ("-targets 1 a -targets 1 b", "a b"),
+                        ("-target b -targets -2 a -targets 2 b null", "b a a b null"), ("-targets 01 a", "a")):
+        shown(["'%s'" % n for n in names.split()], PATH, args + rest, cwd=where)
+    os.mkdir(os.path.join(where, "sub"))
+    for name in ("null", "target", "-x", "7"):
+        with open(os.path.join(where, "sub", name), "w") as f:
+            f.write("x" * 2048)
+    shown(["'sub/7'"], PATH, "-targets 1 7 -targetdir sub" + rest, cwd=where)
+    shown(["'sub/7'"], PATH, "-targets 1 7 -targetdir sub/" + rest, cwd=where)
+    shown(["'sub/target'", "'sub/-x'"], PATH, "-targets 2 target -x -targetdir sub" + rest, cwd=where)
+    shown(["'null'", "'sub/7'"], PATH, "-targets 2 null 7 -targetdir sub" + rest, cwd=where)
+    shown(["'./sub/null'"], PATH, "-targets 1 ./sub/null" + rest, cwd=where)
+    shown(["'%s'" % os.path.join(where, "a")], PATH, "-targets", "1", os.path.join(where, "a"), *rest.split())
+    shown("8192", "Number of Targets", "-targets -8192 null" + rest)
+    row = xdd("-targets -8 null -op noop -numreqs 3").row("COMBINED") or {}
+    t.equal((row.get("Target"), row.get("Ops")), ("8", "24"), "-targets -8 null, run: eight targets")
+
+
+def test_last_one_wins():
+    one = "-targets 1 data -op write -reqsize 1 -numreqs 2 "
+    shown(["8"], DEPTH, one + "-qd 2 -queuedepth 4 --qd 8")
+    shown([READS], RATIO, "-targets 1 data -op write -reqsize 1 -numreqs 2 -op read")
+    shown([READS], RATIO, one + "-rwratio 30 -op read")
+    shown(["30.00 READ, 70.00 WRITE"], RATIO, one + "-op read -rwratio 30")
+    shown(["12.50 READ, 87.50 WRITE"], RATIO, one + "-rwratio 12.5 random")
+    shown([READS], RATIO, one + "-rwratio 100")
+    shown([WRITES], RATIO, one + "-rwratio 0")
+    for args, size in (("-bytes 5000 -kbytes 3", 3 * K), ("-kbytes 3 -bytes 5000", 5000),
+                       ("-gbytes 1 -mbytes 2", 2 * M),
+                       ("-mbytes 2 -gbytes 1", G), ("-mb 2 -kb 2 -b 2", 2)):
+        shown([size], BYTES, "-targets 1 data -op write -reqsize 1 " + args)
+        shown([2 * K], BYTES, one + args)
+    shown("7", PASSES, one + "-passes 3 -p 7")
+    shown(["random"], PATTERN, one + "-seek interleave 4 -seek random")
+    shown(["interleaved"], PATTERN, one + "-seek random interleave 4")
+    shown([9 * K], START, one + "-startoffset 3 -sto 9")
+
+
+def test_suboptions():
+    one = "-targets 1 data -op write -reqsize 1 -numreqs 2 "
+    for word, name in (("sequential", "sequential"), ("random", "random"), ("stagger", "staggered"),
+                       ("staggered", "staggered"),
+                       ("stagger 4", "staggered"), ("interleave 2", "interleaved"), ("none", "none")):
+        shown([name], PATTERN, one + "-seek " + word)
+        shown([name], PATTERN, one + "-seek " + word + " seed 5")
+    for args in ("-seek random range 40 seed 7", "-seek range 40 random seed 7",
+                 "-seek random -seek range 40 -seek seed 7",
+                 "-s seed 7 random --s range 40", "-seek target 0 random range 40"):
+        what = look(one + args)
+        t.equal((what.each(PATTERN), what.each(RANGE)), (["random"], [40 * K]), args)
+    where = directory()
+    run = xdd(one + "-seek random range 40 seed 7 save list", cwd=where)
+    again = xdd(one + "-seek save other seed 7 range 40 random", cwd=where)
+    lists = []
+    for name in ("list.T0.txt", "other.T0.txt"):
+        with open(os.path.join(where, name)) as f:
+            lists.append(f.read())
+    t.ok(run.status == 0 and again.status == 0 and lists[0] == lists[1] and len(lists[0].splitlines()) == 4,
+         "suboptions in any order: the same list", run)
+    shown(["loaded"], PATTERN, "-targets 1 data -reqsize 1 -seek load list", cwd=where)
+
+
+def test_sizes():
+    one = "-targets 1 new -op write -reqsize 1 "
+    for word, size in (("1", 1), ("1023", 1023), ("1k", K), ("1K", K), ("3m", 3 * M), ("3M", 3 * M), ("2g", 2 * G),
+                       ("2G", 2 * G),
+                       ("1t", T), ("5T", 5 * T), ("007", 7), ("8388607T", 8388607 * T)):
+        shown([size], BYTES, one + "-bytes " + word)
+    for word, size in (("1", 1), ("512", 512), ("4k", 4 * K), ("1M", M), ("1G", G)):
+        shown([str(size)], BLOCK, one + "-numreqs 1 -blocksize " + word)
+    shown(["3"], OPS, one + "-bytes 2049")
+    shown(["2"], OPS, one + "-bytes 2k")
+    shown([9007199254740990 * K], BYTES, one + "-numreqs 9007199254740990")
+    shown(["2097152, 1024-byte blocks, 2147483648, bytes"], REQUEST,
+          "-targets 1 null -op write -reqsize 2097152 -numreqs 1")
+    for word, seconds in (("2", "2.000000"), ("0.25", "0.250000"), (".5", "0.500000"), ("30.2", "30.200000"),
+        ("250ms", "0.250000"),
+                          ("40us", "0.000040"), ("3m", "180.000000"), ("1.5h", "5400.000000"), ("7s", "7.000000")):
+        shown([seconds], LIMIT, one + "-timelimit " + word)
+    shown(["64"], OPS, "-targets 1 data -op read -reqsize 1")
+    shown([54 * K], BYTES, "-targets 1 data -op read -reqsize 1 -startoffset 10")
+
+
+def test_id():
+    one = "-op noop -targets 1 null -numreqs 1".split()
+    shown("'No ID Specified'", "ID for this run", *one)
+    shown("'first second run'", "ID for this run", *one, "-id", "first", "-identifier", "second run")
+    shown("'target'", "ID for this run", *one, "-id", "target")
+    run = xdd(*one, "-id", "two words", "-id", "commandline", "-dryrun")
+    line = "%s -op noop -targets 1 null -numreqs 1 -id 'two words' -id commandline -dryrun" % t.XDD
+    t.ok("ID for this run, 'two words %s'" % line in run.out, "-id commandline: the line, as one would type it", run)
+
+
+def test_setup_files():
+    one = "-targets 1 data -op write -reqsize 1 -numreqs 2 "
+    where = directory(
+        lines_cfg="-targets\n  1\n\tdata\n-op\nwrite -reqsize\t1 -numreqs 2\n\n\n-queuedepth\n3",
+        quotes_cfg="-id 'single # quotes \\ here' "
+                   "-id \"double \\\"quotes\\\" \\\\ 'here'\" -id back\\ slash\\'s -id a'b'\"c\"d\n",
+        comments_cfg="# first\n-qd 3 # the rest # of the line\n  # blanks before it\n#-qd 9\n"
+                     "-id not#one\n#last, without an end",
+        crlf_cfg="-qd 3\r\n# comment\r\n-id 'two words'\r\n-passes 4\r\n",
+        goes_cfg="-qd \\\n3 -pass\\\nes 4\n-id one\\\ntwo\n",
+        empty_cfg="", blank_cfg=" \n\t\n\r\n", hash_cfg="# nothing\n",
+        outer_cfg="-qd 3 -passes 3\n-setup inner.cfg\n-bs 512\n", inner_cfg="-qd 5 --setup lines2.cfg\n-timelimit 9",
+        lines2_cfg="-passes 6 -bs 2048", qd_cfg="-queuedepth 5\n", scope_cfg="-op target 1\nwrite\n", end_cfg="-numreqs 7",
+        targets_cfg="-targets 2 data data\n")
+    deep = 32
+    for i in range(deep):
+        with open(os.path.join(where, "deep%d" % i), "w") as f:
+            f.write("-setup deep%d" % (i + 1) if i < deep - 1 else "-qd 6")
+
+    def expect(wanted, label, args):
+        shown(wanted, label, args, cwd=where)
+
+    expect(["3"], DEPTH, "-setup lines.cfg")
+    expect(["2"], OPS, "-setup lines.cfg")
+    expect("'single # quotes \\ here double \"quotes\" \\ 'here' back slash's abcd'", "ID for this run",
+           one + "-setup quotes.cfg")
+    expect(["3"], DEPTH, one + "-setup comments.cfg")
+    expect("'not#one'", "ID for this run", one + "-setup comments.cfg")
+    expect(["3"], DEPTH, one + "-setup crlf.cfg")
+    expect("'two words'", "ID for this run", one + "-setup crlf.cfg")
+    expect("4", PASSES, one + "-setup crlf.cfg")
+    expect(["3"], DEPTH, one + "-setup goes.cfg")
+    expect("4", PASSES, one + "-setup goes.cfg")
+    expect("'onetwo'", "ID for this run", one + "-setup goes.cfg")
+    for name in ("empty", "blank", "hash"):
+        expect(["1"], DEPTH, one + "-setup %s.cfg" % name)
+    t.equal(xdd("-setup empty.cfg", cwd=where).status, 2, "an empty setup file alone gives no target")
+    expect(["5"], DEPTH, one + "-setup outer.cfg")
+    expect("6", PASSES, one + "-setup outer.cfg")
+    expect(["512"], BLOCK, one + "-setup outer.cfg")
+    expect(["9.000000"], LIMIT, one + "-setup outer.cfg")
+    expect(["5"], DEPTH, one + "-qd 2 -setup qd.cfg")
+    expect(["2"], DEPTH, one + "-setup qd.cfg -qd 2")
+    expect(["5"], DEPTH, one + "-qd 1 -setup qd.cfg -qd 2 -setup qd.cfg")
+    expect(["2"], DEPTH, "-setup qd.cfg " + one + "-qd 2")
+    expect(["7"], OPS, one + "-setup end.cfg")
+    expect([READS, WRITES], RATIO, "-op read -setup scope.cfg -setup targets.cfg -reqsize 1 -numreqs 2")
+    expect([READS, READS], RATIO, "-setup scope.cfg -setup targets.cfg -op read -reqsize 1 -numreqs 2")
+    expect(["6"], DEPTH, one + "-setup deep0")
+    expect(["5"], DEPTH, one + "-setup ./qd.cfg")
+    run = xdd(*one.split(), "-setup", "empty.cfg", "-dryrun", "-id", "commandline", cwd=where)
+    t.ok("-setup empty.cfg -dryrun -id commandline'" in run.out, "-id commandline names the setup file", run)
+
+
+def snapshot(top):
+    found = {}
+    for root, dirs, files in os.walk(top):
+        for name in [""] + dirs + files:
+            st = os.lstat(os.path.join(root, name))
+            found[os.path.join(root, name)] = (st.st_ino, st.st_mode, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
+    return found
+
+
+def test_dryrun_touches_nothing():
+    where = directory(old_csv="", res_txt="before\n")
+    os.mkdir(os.path.join(where, "sub"))
+    args = ("-op write -targets 3 data new sub/new -reqsize 1 -numreqs 5 -passes 3 -output out "
+            "-csvout old.csv -combinedout c.csv -errout err -seek random save list -dio target 0 -blocksize 4096").split()
+    before = snapshot(where)
+    run = xdd(*args, "-dryrun", cwd=where)
+    t.ok(run.status == 0 and not run.rows() and "COMBINED" not in run.out and len(Shown(run).targets) == 3,
+         "-dryrun: all three targets are shown, and no results", run)
+    t.equal(snapshot(where), before, "-dryrun creates and changes nothing")
+    t.ok(not run.err, "-dryrun of files that cannot be at fault says nothing on standard error", run)
+    run = xdd(*args, "-dryrun", "-timelimit", "100000", "-startdelay", "3600", cwd=where)
+    t.ok(run.status == 0, "-dryrun waits for nothing", run)
+    run = xdd("-dryrun -op read -targets 2 data nosuch -numreqs 1", cwd=where)
+    t.ok(run.status == 4 and not run.out, "-dryrun finds what a run would", run)
+    if not s.can_trace():
+        t.skip("-dryrun opens nothing for writing", s.sys_why())
+        return
+    env = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    run, trace = s.trace(*args, "-dryrun", cwd=where, env=env)
+    elsewhere = ("/proc", "/sys", "/etc", "/lib", "/usr", "/dev")
+    writing = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"}
+    ours = [(name, flags) for name, flags in trace.opens if not name.startswith(elsewhere)]
+    t.ok(run.status == 0 and trace.opens and not any(writing & set(flags) for _, flags in ours),
+         "-dryrun opens nothing for writing", "%s\n%s" % (ours, run))
+    t.ok(not [name for name, _ in ours if os.path.basename(name) in ("data", "new")],
+         "-dryrun does not open its targets", ours)
+
+
+def test_verbose():
+    args = "-op noop -targets 1 null -numreqs 3 -passes 2 -queuedepth 2 "
+    for more, rows, full in (("", {"COMBINED"}, False), ("-verbose", {"COMBINED", "TARGET_PASS", "TARGET_AVERAGE"},
+        True),
+                             ("-verbose -unverbose", {"COMBINED"}, False),
+                             ("-reallyverbose -unv", {"COMBINED"}, False),
+                             ("-unverbose -verbose", {"COMBINED", "TARGET_PASS", "TARGET_AVERAGE"}, True),
+                             ("-reallyverbose", {"COMBINED", "TARGET_PASS", "TARGET_AVERAGE"}, True)):
+        run = xdd(args + more)
+        t.ok(run.status == 0 and {r["What"] for r in run.rows()} == rows and ("XDD DISCLAIMER" in run.out) == full,
+             (more or "without -verbose") + ": " + " ".join(sorted(rows)), run)
+    sizes = r"^Size of TARGET_DATA is \d+"
+    t.ok(re.search(sizes, xdd(args + "-reallyverbose").out, re.M) and not re.search(sizes, xdd(args + "-verbose").out,
+        re.M),
+         "-reallyverbose shows the sizes of internal structures, -verbose does not")
+    run = xdd(args + "-qthreadinfo")
+    t.equal(sum(int(r["Ops"]) for r in run.rows() if r["What"] == "QUEUE_PASS"), 6, "-qthreadinfo: QUEUE_PASS lines")
+
+
+def test_links():
+    """The binary by its other names."""
+    for name, status in (("timeserver", 1), ("gettime", 1), ("xdd.Linux", 0), ("other", 0)):
+        link = t.path(name)
+        os.symlink(t.XDD, link)
+        run = t.command([link, "-version"], timeout=LIMIT_S)
+        if status:
+            t.ok(run.status == 1 and run.err == name + ": not built yet\n" and not run.out,
+                 name + ": not built yet, status 1", run)
+        else:
+            t.ok(run.status == 0 and run.out.startswith("xdd: Version"), name + ": is xdd", run)
+    for name in ("timeserver", "gettime"):
+        run = xdd(name)
+        t.ok(run.status == 1 and run.err == "xdd %s: not built yet\n" % name and not run.out,
+             "xdd %s: not built yet, status 1" % name, run)
+
+
+test_help()
+test_names()
+test_scopes()
+test_targets()
+test_last_one_wins()
+test_suboptions()
+test_sizes()
+test_id()
+test_setup_files()
+test_dryrun_touches_nothing()
+test_verbose()
+test_links()
+t.done()

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""
+Large runs, long runs, and runs that end before their time: many targets, memory that stays what it was,
+signals at any moment, devices that never answer, and what is left behind.
+
+XDD_TEST_LONG=1 makes the long runs as long as they are promised to be: 10^9 operations.
+"""
+import csv
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+LONG = os.environ.get("XDD_TEST_LONG", "0") not in ("", "0")
+MANAGERS = 3  # threads of a run that issue no operations: main, signals, results
+
+
+class Started:
+    """A run that goes on; its output goes to files, so that nothing waits for this test."""
+
+    count = 0
+
+    def __init__(self, *args, env=None):
+        Started.count += 1
+        self.csv = t.path("started.%d.csv" % Started.count)
+        self.out, self.err = t.path("started.out"), t.path("started.err")
+        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+            self.p = subprocess.Popen([t.XDD] + [str(a) for a in args] + ["-csvout", self.csv], stdin=subprocess.DEVNULL,
+                                      stdout=out, stderr=err, env=dict(os.environ, **(env or {})))
+
+    def wait_until(self, ready, what):
+        """Wait for ready(); what it is about, should it never come."""
+        end = time.monotonic() + t.TIMEOUT / 2
+        while not ready():
+            if self.p.poll() is not None or time.monotonic() > end:
+                t.ok(False, "never came to: " + what, self.text())
+                return
+            time.sleep(0.002)
+
+    def wait_threads(self, qthreads):
+        """Wait until all threads of the run are there."""
+        tasks = "/proc/%d/task" % self.p.pid
+        # A sanitizer has a thread of its own.
+        self.wait_until(lambda: os.path.isdir(tasks) and len(os.listdir(tasks)) >= qthreads + MANAGERS,
+                        "%d QThreads" % qthreads)
+
+    def wait_output(self, text):
+        self.wait_until(lambda: text in read(self.out), text)
+
+    def end(self, *signals):
+        """Send the signals, 0.3 s apart; returns the status and how long the end took."""
+        begin = time.monotonic()
+        for i, number in enumerate(signals):
+            if i:
+                time.sleep(0.3)
+            if self.p.poll() is None:
+                self.p.send_signal(number)
+        try:
+            status = self.p.wait(timeout=t.TIMEOUT / 2)
+        except subprocess.TimeoutExpired:
+            self.p.kill()
+            self.p.wait()
+            status = "it never ended"
+        return status, time.monotonic() - begin
+
+    def text(self):
+        return "stderr:\n%s\nstdout:\n%s" % (read(self.err), read(self.out))
+
+
+def read(file):
+    with open(file, errors="replace") as f:
+        return f.read()
+
+
+def fast_enough(seconds, limit):
+    """Whether something that takes no time took no time; a build with sanitizers may take more."""
+    return seconds < limit * (10 if s.sanitized() else 1)
+
+
+# Many targets
+
+
+def test_many_targets():
+    file = t.make_file("shared", 64 * 1024)
+    for words in ([], ["-nobarrier"]):
+        run, rows = t.xdd_csv(*"-op read -reqsize 4 -numreqs 16 -queuedepth 4 -passes 2 -verbose".split(), "-targets",
+                              -512, file, *words)
+        title = "512 targets, queue depth 4%s" % "".join(words)
+        t.equal((run.status, run.error_lines()), (0, []), title)
+        t.equal(sorted((int(r["TARGET"]), int(r["PASS"])) for r in rows if r["WHAT"] == "TARGET_PASS" and
+                       (r["OPS"], r["BYTESXFERED"]) == ("16", "65536")),
+                [(n, p) for n in range(512) for p in (1, 2)], title + ": every pass of every target")
+        t.equal([(r["TARGET"], r["QUEUE"], r["OPS"]) for r in rows if r["WHAT"] == "COMBINED"],
+                [("512", "2048", str(512 * 16 * 2))], title + ": COMBINED")
+        t.ok(fast_enough(run.seconds, 10), title + ": starts and ends", run.seconds)
+
+
+def can_write(file):
+    try:
+        os.close(os.open(file, os.O_WRONLY))
+        return True
+    except OSError:
+        return False
+
+
+def bad_targets(folder):
+    """(what it is, its name) of targets that cannot be written to; the first two pass any look from outside."""
+    yield "a link to a folder that is missing", os.path.join(folder, "link")
+    if not can_write(os.path.join(folder, "program")):  # some kernels let one
+        yield "a program that runs", os.path.join(folder, "program")
+    yield "a file in no folder", os.path.join(folder, "nowhere/file")
+    yield "a folder", os.path.join(folder, "folder")
+
+
+def test_one_bad_target():
+    folder = t.path("written")
+    os.makedirs(os.path.join(folder, "folder"))
+    os.symlink("nowhere/file", os.path.join(folder, "link"))
+    shutil.copy(shutil.which("sleep"), os.path.join(folder, "program"))
+    before = os.path.join(folder, "before")
+    with open(before, "wb") as f:
+        f.write(b"was here before")
+    # Several names for a program of many tools go by the name it is called by.
+    program = subprocess.Popen(["sleep", "1000"], executable=os.path.join(folder, "program"))
+    there = sorted(os.listdir(folder))
+    for what, bad in bad_targets(folder):
+        for place in (0, 37, 63):
+            names = [os.path.join(folder, "new%d" % i) for i in range(64)]
+            names[5], names[place] = before, bad
+            run = t.xdd("-op", "write", "-targets", 64, *names, *"-numreqs 100 -reqsize 4 -queuedepth 2".split())
+            title = "64 targets, number %d is %s" % (place, what)
+            t.ok(run.status == 4 and fast_enough(run.seconds, 5), title + ": ends at once with status 4", run)
+            t.ok(len(run.error_lines()) == 1 and "target %d," % place in run.err and bad in run.err,
+                 title + ": one line names it", run.err)
+            t.equal(sorted(os.listdir(folder)), there, title + ": nothing is left behind")
+            t.ok("COMBINED" not in run.out, title + ": no results", run)
+    program.kill()
+    program.wait()
+    t.equal(read(before), "was here before", "a file that was there is what it was")
+    run = t.xdd("-op", "read", "-targets", 64, *[before] * 63, os.path.join(folder, "missing"), "-numreqs", 1, "-bytes", 8)
+    t.ok(run.status == 4 and len(run.error_lines()) == 1 and "target 63," in run.err, "one target to read is missing", run)
+
+
+# Memory
+
+
+def resident_kib(pid):
+    """What the process has in memory; exact, unlike the counters in /proc/PID/status."""
+    for file, name in (("smaps_rollup", "Rss"), ("status", "VmRSS")):
+        try:
+            return int(re.search(r"^%s: +(\d+) kB" % name, read("/proc/%d/%s" % (pid, file)), re.M).group(1))
+        except (OSError, AttributeError):
+            pass
+    return 0
+
+
+def peak_kib(*args):
+    """The most that a run has in memory up to the end of its first pass."""
+    run = Started(*args, *"-targets 1 null -reqsize 4 -verbose -passes 2 -passdelay 1000".split())
+    peak, over = 0, False
+    while not over and run.p.poll() is None:
+        over = "Starting Pass Delay" in read(run.out)
+        peak = max(peak, resident_kib(run.p.pid))
+        time.sleep(0.02)
+    status, _ = run.end(signal.SIGINT)
+    t.equal(status, 5, "memory: a run of %s" % " ".join(str(a) for a in args))
+    return peak
+
+
+def test_memory():
+    if s.sanitized():
+        return t.skip("memory does not grow", "a build with sanitizers")
+    many = 10 ** 9 if LONG else 10 ** 8
+    short = peak_kib("-op", "noop", "-numreqs", 1000)
+    t.ok(short > 500, "memory: 1000 operations", short)
+    for title, args in (("%d operations" % many, ["-op", "noop", "-numreqs", many]),
+                        ("10^7 random places", "-op noop -numreqs 10000000 -seek random".split()),
+                        ("10^7 mixed operations", "-rwratio 30 -numreqs 10000000".split())):
+        long = peak_kib(*args)
+        t.ok(long <= short + 1024, "memory: %s take no more than 1000" % title, "%d KiB, %d KiB" % (short, long))
+    return None
+
+
+def test_memory_of_passes():
+    if s.sanitized():
+        return t.skip("memory does not grow with passes", "a build with sanitizers")
+    run = Started(*"-op noop -targets 2 null null -numreqs 10 -queuedepth 2 -qthreadinfo -outputformat new +WHAT".split(),
+                  "-passes", 1000000, "-passdelay", "100us")
+    sizes = []
+    for passes in (10, 5000):
+        run.wait_until(lambda: os.path.exists(run.csv) and os.path.getsize(run.csv) > 4 * passes * len("QUEUE_PASS\n"),
+                       "%d passes" % passes)
+        sizes.append(resident_kib(run.p.pid))
+    run.end(signal.SIGINT)
+    t.ok(0 < sizes[0] and sizes[1] <= sizes[0] + 1024, "memory: 5000 passes take no more than 10", sizes)
+    return None
+
+
+# The end by a signal
+
+
+def check_canceled(run, title, number, ended):
+    status, seconds = ended
+    t.ok(status == 5, title + ": status 5", "%s\n%s" % (status, run.text()))
+    t.ok(fast_enough(seconds, 5), title + ": ends at once", seconds)
+    t.ok(read(run.err).count("\n") == 1 and "SIG" + number.name[3:] in read(run.err), title + ": a line names the signal",
+         run.text())
+    lines = read(run.out).splitlines()
+    t.ok(lines[-1] == " This run was canceled" and lines[-2].startswith("Ending time for this run, "),
+         title + ": the last lines say so", run.text())
+    with open(run.csv, newline="") as f:
+        text = f.read()
+    rows = list(csv.reader(text.splitlines(), strict=True))
+    t.ok(text.endswith("\n") and len({len(row) for row in rows}) == 1, title + ": CSV is whole", text)
+    names = rows[0]
+    return [dict(zip(names, row)) for row in rows[1:]]
+
+
+def check_sums(rows, title, targets):
+    """The lines of a run that was cut short still add up."""
+    ops = {what: sum(int(r["OPS"]) for r in rows if r["WHAT"] == what)
+           for what in ("QUEUE_PASS", "TARGET_PASS", "TARGET_AVERAGE", "COMBINED")}
+    t.ok(len(set(ops.values())) == 1 and [r["WHAT"] for r in rows].count("COMBINED") == 1 and
+         rows[-1]["WHAT"] == "COMBINED", title + ": its lines add up to COMBINED", ops)
+    seen = [(r["TARGET"], r["PASS"]) for r in rows if r["WHAT"] == "TARGET_PASS"]
+    t.ok(len(seen) == len(set(seen)) and len({target for target, _ in seen}) <= targets, title + ": each pass once")
+
+
+def test_signals():
+    file = t.make_file("signals", 4 << 20)
+    moments = [(sig, moment) for moment in range(7) for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    for i, (number, moment) in enumerate(moments):
+        words = ["-nobarrier"] if i % 2 else []
+        run = Started("-op", "read", "-op", "target", 2, "write", "-targets", 3, file, "null", t.path("out%d" % i),
+                      *"-reqsize 16 -numreqs 256 -queuedepth 2 -passes 1000000 -verbose -qthreadinfo".split(), *words)
+        run.wait_output("TARGET_PASS")
+        time.sleep(moment * 0.011)
+        title = "%s %d ms into a run%s" % (number.name, moment * 11, "".join(words))
+        rows = check_canceled(run, title, number, run.end(number))
+        check_sums(rows, title, 3)
+
+
+def test_signals_while_waiting():
+    for title, args, qthreads in (("a pass delay", "-numreqs 10 -passes 5 -passdelay 1000", 2),
+                                  ("a start delay", "-numreqs 10 -startdelay 1000", 2),
+                                  ("an operation delay", "-numreqs 10 -operationdelay 1000", 2),
+                                  ("a pass delay, -nobarrier", "-numreqs 10 -passes 5 -passdelay 1000 -nobarrier", 2),
+                                  ("a start delay of one target", "-timelimit 1000 -startdelay target 1 1000", 2)):
+        run = Started("-op", "noop", "-targets", 2, "null", "null", *args.split(), "-verbose", "-qthreadinfo")
+        run.wait_threads(qthreads)
+        time.sleep(0.2)
+        rows = check_canceled(run, "SIGINT in " + title, signal.SIGINT, run.end(signal.SIGINT))
+        if rows:
+            check_sums(rows, "SIGINT in " + title, 2)
+    # nohup: a hang-up is not for this process
+    p = subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", t.XDD] +
+                         "-op noop -targets 1 null -timelimit 1".split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.4)
+    p.send_signal(signal.SIGHUP)
+    p.communicate(timeout=t.TIMEOUT)
+    t.equal(p.returncode, 0, "a hang-up that is ignored stays ignored")
+
+
+def test_hang():
+    env = s.faults("hang", start=256 * 1024, end=320 * 1024, file="stuck")
+    if env is None:
+        return t.skip("a device that never answers", s.sys_why())
+    stuck, good = t.make_file("stuck", 1 << 20), t.make_file("good", 1 << 20)
+
+    def start(*words):
+        run = Started("-op", "read", "-targets", 2, good, stuck, *"-reqsize 64 -numreqs 16 -queuedepth 4".split(),
+                      "-passes", 3, "-verbose", "-qthreadinfo", *words, env=env)
+        run.wait_threads(4)  # those of the target that is stuck; the others may be done
+        time.sleep(0.5)
+        return run
+
+    for words in ([], ["-nobarrier"]):
+        title = "a read that never returns%s" % "".join(words)
+        run = start(*words)
+        status, seconds = run.end(signal.SIGINT)
+        t.ok(status == 5 and fast_enough(seconds, 6), title + ": SIGINT ends the run within 6 s", (status, seconds))
+        t.ok(re.search(r"target 1, .*stuck: 1 operation.* outstanding", read(run.err)), title + ": it is named", run.text())
+        t.ok("target 0," not in read(run.err), title + ": and no other", run.text())
+        rows = t.read_csv(run.csv)
+        passes = [(r["TARGET"], r["PASS"], r["OPS"]) for r in rows if r["WHAT"] == "TARGET_PASS"]
+        t.ok(("0", "1", "16") in passes and ("1", "1", "15") in passes, title + ": results of what was done", rows)
+        check_sums(rows, title, 2)
+        t.ok(read(run.out).endswith(" This run was canceled\n"), title + ": the last line", run.text())
+    run = start()
+    status, seconds = run.end(signal.SIGINT, signal.SIGINT)
+    t.ok(status == 5 and fast_enough(seconds, 2), "the second SIGINT ends at once", (status, seconds))
+    return None
+
+
+def test_hang_and_error():
+    env = s.faults("hang", start=0, file="stuck")
+    if env is None:
+        return t.skip("an error beside a device that never answers", s.sys_why())
+    stuck, short = t.make_file("stuck", 64 * 1024), t.make_file("short", 1024)
+    run = Started("-op", "read", "-targets", 2, stuck, short, *"-reqsize 1 -numreqs 3 -stoponerror -verbose".split(),
+                  *"-startdelay target 1 1".split(), env=env)
+    status, seconds = run.end()
+    t.ok(status == 6 and fast_enough(seconds, 7), "-stoponerror ends a run with a read that never returns", run.text())
+    t.ok(re.search("target 0, .*outstanding", read(run.err)), "and names what is outstanding", run.text())
+    return None
+
+
+def test_kill():
+    folder = t.path("killed")
+    os.mkdir(folder)
+    names = [os.path.join(folder, name) for name in ("a", "b")]
+    shared = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    run = Started("-op", "write", "-targets", 2, *names, *"-reqsize 64 -numreqs 16 -passes 1000000 -verbose".split(),
+                  "-seek", "save", os.path.join(folder, "seeks"), "-output", os.path.join(folder, "output"))
+    run.wait_until(lambda: os.path.exists(run.csv) and "TARGET_PASS" in read(run.csv), "a pass")
+    status, _ = run.end(signal.SIGKILL)
+    t.equal((status, sorted(os.listdir(folder))), (-signal.SIGKILL, ["a", "b", "output", "seeks.T0.txt", "seeks.T1.txt"]),
+            "kill -9: nothing is left behind but targets and outputs")
+    if os.path.isdir("/dev/shm"):
+        left = {name for name in set(os.listdir("/dev/shm")) - shared if "xdd" in name.lower()}
+        t.equal(left, set(), "kill -9: no shared memory")
+    lines = read(run.csv).splitlines()
+    t.ok(len({line.count(",") for line in lines[:-1]}) == 1, "kill -9: the CSV file has whole lines up to its last")
+
+
+for test in (test_many_targets, test_one_bad_target, test_memory, test_memory_of_passes, test_signals,
+             test_signals_while_waiting, test_hang, test_hang_and_error, test_kill):
+    test()
+t.done()

@@ -1,0 +1,291 @@
+/*
+ * Setup files taken apart into words: src/plan/words.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/plan/parse.h"
+
+static char folder[] = "/tmp/xdd-test-words-XXXXXX";
+static char setup_path[sizeof(folder) + 8];
+static char log_path[sizeof(folder) + 8];
+static struct arena *arena;
+static struct word *words;
+static size_t n_words;
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(setup_path, sizeof(setup_path), "%s/setup", folder);
+	snprintf(log_path, sizeof(log_path), "%s/log", folder);
+	return log_open(log_path);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink(setup_path);
+	unlink(log_path);
+	return rmdir(folder);
+}
+
+static int new_arena(void **state)
+{
+	(void)state;
+	arena = arena_new();
+	return arena ? 0 : -1;
+}
+
+static int free_arena(void **state)
+{
+	(void)state;
+	arena_free(arena);
+	return 0;
+}
+
+/* The one line that was written to the log since the last call, without its newline. */
+static const char *message(void)
+{
+	static char line[4096];
+	FILE *f = fopen(log_path, "r");
+	char *end;
+
+	assert_non_null(f);
+	line[0] = '\0';
+	end = fgets(line, sizeof(line), f) ? strchr(line, '\n') : NULL;
+	if (end) {
+		*end = '\0';
+		assert_int_equal(fgetc(f), EOF);
+	}
+	fclose(f);
+	assert_int_equal(truncate(log_path, 0), 0);
+	return line;
+}
+
+static enum xdd_status read_bytes(const char *text, size_t size)
+{
+	struct parse p = { .arena = arena };
+	struct word name = { .text = setup_path, .pos = 2 };
+	FILE *f = fopen(setup_path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, size, f), size);
+	assert_int_equal(fclose(f), 0);
+	words = NULL;
+	n_words = 0;
+	return words_read_setup(&p, &name, &words, &n_words);
+}
+
+/* Read `text` and compare with the words of `wanted`, each of which is followed by a NUL. */
+#define assert_words(text, wanted) check_words(text, sizeof(text) - 1, wanted, sizeof(wanted) - 1)
+
+static void check_words(const char *text, size_t size, const char *wanted, size_t wanted_size)
+{
+	size_t n = 0;
+
+	assert_int_equal(read_bytes(text, size), XDD_OK);
+	for (const char *w = wanted; w < wanted + wanted_size; w += strlen(w) + 1, n++) {
+		assert_true(n < n_words);
+		assert_string_equal(words[n].text, w);
+		assert_string_equal(words[n].file, setup_path);
+	}
+	assert_int_equal(n_words, n);
+	assert_string_equal(message(), "");
+}
+
+static void nothing(void **state)
+{
+	(void)state;
+	assert_words("", "");
+	assert_words("\n", "");
+	assert_words(" \t\r\n\f\v\n  ", "");
+	assert_words("#", "");
+	assert_words("# a comment", "");
+	assert_words("  # a comment\n#another\n\n", "");
+	assert_words("\\\n", "");
+	assert_words(" \\\n \\\n# x \\\n", "");
+}
+
+static void blanks(void **state)
+{
+	(void)state;
+	assert_words("a", "a\0");
+	assert_words("a b", "a\0b\0");
+	assert_words(" a  b\tc\nd\r\ne\n\n f ", "a\0b\0c\0d\0e\0f\0");
+	assert_words("-op read -reqsize 4", "-op\0read\0-reqsize\0"
+					    "4\0");
+	assert_words("\xc3\xa4 \xff\xfe", "\xc3\xa4\0\xff\xfe\0");
+}
+
+static void quotes(void **state)
+{
+	(void)state;
+	assert_words("'a b'", "a b\0");
+	assert_words("''", "\0");
+	assert_words("\"\" a ''", "\0a\0\0");
+	assert_words("a''b", "ab\0");
+	assert_words("a'b c'd\"e f\"g", "ab cde fg\0");
+	assert_words("'a\"b' \"c'd\"", "a\"b\0c'd\0");
+	assert_words("'a\\b' '\\'", "a\\b\0\\\0");
+	assert_words("\"a\\\"b\\\\c\\$d\\`e\"", "a\"b\\c$d`e\0");
+	assert_words("\"a\\b\\n\"", "a\\b\\n\0");
+	assert_words("'two\nlines' x", "two\nlines\0x\0");
+	assert_words("\"one\\\nline\" x", "oneline\0x\0");
+	assert_words("'# no comment'", "# no comment\0");
+}
+
+static void backslashes(void **state)
+{
+	(void)state;
+	assert_words("a\\ b", "a b\0");
+	assert_words("\\'a\\\"", "'a\"\0");
+	assert_words("\\\\", "\\\0");
+	assert_words("\\n", "n\0");
+	assert_words("a\\\nb", "ab\0");
+	assert_words("a \\\n b", "a\0b\0");
+	assert_words("\\#a", "#a\0");
+	assert_words("a\\", "a\\\0");
+	assert_words("\\\\\n", "\\\0");
+}
+
+static void comments(void **state)
+{
+	(void)state;
+	assert_words("a # b\nc", "a\0c\0");
+	assert_words("a#b #c", "a#b\0");
+	assert_words("a ''#b", "a\0#b\0");
+	assert_words("# it's\na", "a\0");
+	assert_words("#\\\na", "a\0");
+}
+
+static void lines(void **state)
+{
+	static const char text[] = "a\nb 'c\nd'\n# e\ne \"f\\\n\" g\\\nh\n\n\\\ni";
+	static const unsigned wanted[] = { 1, 2, 2, 5, 5, 6, 10 };
+
+	(void)state;
+	assert_int_equal(read_bytes(text, sizeof(text) - 1), XDD_OK);
+	assert_int_equal(n_words, sizeof(wanted) / sizeof(wanted[0]));
+	for (size_t i = 0; i < n_words; i++)
+		assert_int_equal(words[i].pos, wanted[i]);
+}
+
+static void many(void **state)
+{
+	enum {
+		N = 100000
+	};
+	char *text = malloc(N * 8);
+	size_t size = 0;
+
+	(void)state;
+	assert_non_null(text);
+	for (unsigned i = 0; i < N; i++)
+		size += (size_t)sprintf(text + size, "%u\n", i);
+	assert_int_equal(read_bytes(text, size), XDD_OK);
+	assert_int_equal(n_words, N);
+	for (unsigned i = 0; i < N; i += 997) {
+		assert_int_equal(strtoul(words[i].text, NULL, 10), i);
+		assert_int_equal(words[i].pos, i + 1);
+	}
+	free(text);
+}
+
+/* In line `line`, or as a whole when that is 0. */
+static void refuse(const char *text, size_t size, const char *what, unsigned line)
+{
+	char wanted[512];
+
+	assert_int_equal(read_bytes(text, size), XDD_BAD_ARGUMENT);
+	if (line)
+		snprintf(wanted, sizeof(wanted), "xdd: -setup %s: %s (%s:%u)", setup_path, what,
+			 setup_path, line);
+	else
+		snprintf(wanted, sizeof(wanted), "xdd: -setup %s: %s (argument 2)", setup_path,
+			 what);
+	assert_string_equal(message(), wanted);
+}
+
+#define assert_open_quote(text, line) \
+	refuse(text, sizeof(text) - 1, "a quote opens here and is never closed", line)
+#define assert_no_text(text) \
+	refuse(text, sizeof(text) - 1, "is no text file: it holds a NUL byte", 0)
+
+static void refused(void **state)
+{
+	(void)state;
+	assert_open_quote("'", 1);
+	assert_open_quote("a\n\"b\nc", 2);
+	assert_open_quote("a\n\n 'b\\'x' 'y", 3);
+	assert_open_quote("\"\\\"", 1);
+	assert_open_quote("\"\\", 1);
+	assert_open_quote("a ''\n'", 2);
+	assert_no_text("a\0b");
+	assert_no_text("\0");
+}
+
+static void unreadable(void **state)
+{
+	struct parse p = { .arena = arena };
+	struct word name = { .text = folder, .file = "outer", .pos = 7 };
+	char line[256];
+
+	(void)state;
+	assert_int_equal(words_read_setup(&p, &name, &words, &n_words), XDD_BAD_ARGUMENT);
+	snprintf(line, sizeof(line), "xdd: -setup %s: cannot be read: Is a directory (outer:7)",
+		 folder);
+	assert_string_equal(message(), line);
+
+	name.text = "/nonexistent/setup";
+	assert_int_equal(words_read_setup(&p, &name, &words, &n_words), XDD_BAD_ARGUMENT);
+	assert_string_equal(message(),
+			    "xdd: -setup /nonexistent/setup: cannot be read: No such file or "
+			    "directory (outer:7)");
+}
+
+/* As in -setup <(generate): what is read has no size that could be asked for. */
+static void from_a_pipe(void **state)
+{
+	struct parse p = { .arena = arena };
+	char path[32];
+	struct word name = { .text = path, .pos = 2 };
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], "-op read\n-qd 4", 14), 14);
+	close(fds[1]);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
+	assert_int_equal(words_read_setup(&p, &name, &words, &n_words), XDD_OK);
+	close(fds[0]);
+	assert_int_equal(n_words, 4);
+	assert_string_equal(words[3].text, "4");
+	assert_int_equal(words[3].pos, 2);
+}
+
+#define WORDS_TEST(name_) cmocka_unit_test_setup_teardown(name_, new_arena, free_arena)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORDS_TEST(nothing),	 WORDS_TEST(blanks),   WORDS_TEST(quotes),
+		WORDS_TEST(backslashes), WORDS_TEST(comments), WORDS_TEST(lines),
+		WORDS_TEST(many),	 WORDS_TEST(refused),  WORDS_TEST(unreadable),
+		WORDS_TEST(from_a_pipe),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
