@@ -21,6 +21,10 @@ _xdd()
 		mapfile -t COMPREPLY < <(compgen -W 'sequential random range stagger interleave none seed save load disthist seekhist' -- "$cur")
 		return
 		;;
+	-ioengine)
+		mapfile -t COMPREPLY < <(compgen -W 'psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll touch fua dpo' -- "$cur")
+		return
+		;;
 	-output | -o)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
@@ -50,7 +54,7 @@ _xdd()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dio -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -setup -dryrun -help -fullhelp -version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dio -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -ioengine -threads -sgio -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -setup -dryrun -help -fullhelp -version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

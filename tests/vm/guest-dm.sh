@@ -9,11 +9,6 @@
 ENGINES="psync libaio io_uring"
 SECTORS=65536 # 32 MiB
 
-# map NAME TABLE: a device /dev/mapper/NAME.
-map() {
-	printf '%s\n' "$2" | dmsetup create "$1" --noudevrules --noudevsync && wait_for 5 test -b "/dev/mapper/$1"
-}
-
 # failed_at: the offsets of the operations that failed, in order.
 failed_at() {
 	sed -n 's/.*I.O ERROR.* at offset \([0-9]*\) of.*Input.output error.*/\1/p' "$tap_err" | sort -n | tr '\n' ' '

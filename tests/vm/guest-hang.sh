@@ -64,7 +64,7 @@ test_hang() {
 }
 
 memory_device nullb0 && wait_for 10 test -b /dev/nullb0 && load dm_mod &&
-	echo "0 65536 linear /dev/nullb0 0" | dmsetup create hang --noudevrules --noudevsync && load sg && load sd_mod &&
+	map hang "0 65536 linear /dev/nullb0 0" && load sg && load sd_mod &&
 	load scsi_debug dev_size_mb=16 ndelay=100000 && wait_for 10 test -c /dev/sg0 || give_up "the devices"
 
 test_hang psync dm no -dio -ioengine psync -queuedepth 4 -targets 1 /dev/mapper/hang

@@ -53,6 +53,11 @@ memory_device() {
 	done
 }
 
+# map NAME TABLE: the device /dev/mapper/NAME (module dm-mod, program dmsetup). There is no udev to make the node.
+map() {
+	printf '%s\n' "$2" | dmsetup create "$1" --noudevsync && dmsetup mknodes "$1"
+}
+
 # have_engine NAME: this xdd and this kernel have the engine.
 have_engine() {
 	"$XDD" -ioengine list | grep -q "^$1 *yes"
