@@ -229,7 +229,7 @@ static void refused(void **state)
 	(void)state;
 	assert_open_quote("'", 1);
 	assert_open_quote("a\n\"b\nc", 2);
-	assert_open_quote("a\n\n 'b\\'x' 'y", 3);
+	assert_open_quote("a\n\n 'b\\' 'y", 3);
 	assert_open_quote("\"\\\"", 1);
 	assert_open_quote("\"\\", 1);
 	assert_open_quote("a ''\n'", 2);
