@@ -2,6 +2,7 @@
  * The entry of the program under all its names: xdd, xdd.Linux, timeserver, gettime.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,19 @@ static enum xdd_status xdd_main(int argc, char **argv)
 	return status;
 }
 
+/*
+ * A standard stream that the caller closed would have its number taken by the next file opened, and
+ * results or messages would end up in a target. What is put there instead fails every access.
+ */
+static void occupy_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(XDD_INIT_FAILED);
+	}
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -106,6 +120,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 0 ? base_name(argv[0]) : "xdd";
 	enum xdd_status status;
 
+	occupy_standard_streams();
 	/* A reader that goes away is an error of a write, to be reported, not a reason to die. */
 	signal(SIGPIPE, SIG_IGN);
 	if (strcmp(name, "timeserver") == 0 || strcmp(name, "gettime") == 0) {
