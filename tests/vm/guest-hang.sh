@@ -21,6 +21,15 @@ wake_scsi() {
 	echo 0 >$DEBUG/every_nth
 }
 
+# What the device has been asked so far.
+count_dm() { awk '{ print $1 }' /sys/dev/block/253:0/stat; }
+count_scsi() { echo $(($(cat /sys/bus/scsi/devices/0:0:0:0/iorequest_cnt))); }
+
+# has_answered COUNT: it has been asked so often since $before.
+has_answered() {
+	[ $(($("count_$kind") - before)) -ge "$1" ]
+}
+
 has_results() {
 	grep -q COMBINED "$tap_out"
 }
@@ -36,11 +45,12 @@ test_hang() {
 	kind=$2
 	ends=$3
 	shift 3
+	before=$("count_$kind")
 	"$XDD" -op read -blocksize 512 -reqsize 8 -seek none -timelimit 100 "$@" >"$tap_out" 2>"$tap_err" &
 	pid=$!
 	tap_last_command="$*"
 	tap_status=
-	sleep 1
+	wait_for 20 has_answered 100
 	"hang_$kind"
 	sleep 1
 	kill -INT $pid
