@@ -90,6 +90,8 @@ static enum xdd_status xdd_main(int argc, char **argv)
 	if (!status)
 		status = run_check(plan);
 	if (!status)
+		plan_warn(plan);
+	if (!status)
 		status = plan->dry_run ? dry_run(plan) : do_run(plan);
 	plan_free(plan);
 	return status;
@@ -132,7 +134,8 @@ int main(int argc, char **argv)
 		return XDD_INIT_FAILED;
 	}
 	status = xdd_main(argc, argv);
-	if (fflush(stdout) != 0 && status == XDD_OK) {
+	/* Whoever stops reading the help has read enough of it; results are the report's affair. */
+	if (fflush(stdout) != 0 && errno != EPIPE && status == XDD_OK) {
 		log_error("standard output: %s", strerror(errno));
 		status = XDD_IO_ERROR;
 	}

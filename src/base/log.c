@@ -78,9 +78,9 @@ void log_vmessage(enum log_level level, const char *fmt, va_list ap)
 	len = (size_t)snprintf(line, sizeof(line), "%s", level_prefix(level));
 	vsnprintf(line + len, sizeof(line) - len, fmt, ap);
 
-	/* A name with a newline in it must not look like a second message. */
+	/* A name must not look like a second message, nor talk to the terminal. */
 	for (len = 0; line[len]; len++)
-		if (line[len] == '\n' || line[len] == '\r')
+		if ((unsigned char)line[len] < ' ' || line[len] == 0x7f)
 			line[len] = '?';
 	line[len++] = '\n';
 	write_all(line, len);

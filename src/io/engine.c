@@ -11,6 +11,10 @@
 
 #define CACHE_LINE_BYTES 64
 
+/* Requests that go to the kernel together unless batch says otherwise; doc/performance.md has the figures. */
+#define GROUP_SHARE 16 /* one of so many that may be outstanding */
+#define GROUP_MAX 8
+
 /* A new engine is declared in the header and gets a line here. */
 static const struct engine *const engines[] = {
 	&engine_psync, &engine_libaio, &engine_io_uring, &engine_sg, &engine_mmap, &engine_null,
@@ -147,4 +151,13 @@ void *engine_alloc(size_t size)
 	void *memory = aligned_alloc(CACHE_LINE_BYTES, lines * CACHE_LINE_BYTES);
 
 	return memory ? memset(memory, 0, lines * CACHE_LINE_BYTES) : NULL;
+}
+
+unsigned engine_group(const struct engine_params *params)
+{
+	unsigned share = params->depth / GROUP_SHARE;
+
+	if (params->options->batch)
+		return (unsigned)params->options->batch;
+	return share < 1 ? 1 : share > GROUP_MAX ? GROUP_MAX : share;
 }

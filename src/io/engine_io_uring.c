@@ -57,7 +57,7 @@ struct uring {
 	struct io_uring ring; /* its contents are liburing's affair */
 	int fd;
 	unsigned depth;
-	unsigned batch;	    /* requests that are handed over together; 1: each at once */
+	unsigned group;	    /* requests that are handed over together */
 	uint8_t sqe_flags;  /* of every request */
 	uint8_t opcodes[2]; /* of reads and writes, by enum op_dir */
 	bool fixed_bufs;
@@ -396,7 +396,7 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	u->ring.ring_fd = -1;
 	u->fd = params->fd;
 	u->depth = params->depth;
-	u->batch = params->options->batch ? (unsigned)params->options->batch : 1;
+	u->group = engine_group(params);
 	u->ready = engine_alloc(u->depth * sizeof(struct io_request *));
 	err = u->ready ? 0 : -ENOMEM;
 	if (!err && params->options->iopoll)
@@ -470,7 +470,7 @@ static int uring_submit(void *ctx, struct io_request *req)
 	}
 	queue(u, req);
 	u->outstanding++;
-	if (u->unsent < u->batch)
+	if (u->unsent < u->group)
 		return 0;
 	ret = io_uring_submit(&u->ring);
 	u->unsent = left_unsent(u);

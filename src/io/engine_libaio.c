@@ -1,9 +1,6 @@
 /*
  * The libaio engine: Linux native asynchronous I/O. Truly asynchronous with O_DIRECT only; buffered
  * requests are carried out inside io_submit().
- *
- * Completions are read from the ring that the kernel shares with user space, as QEMU and fio do too:
- * io_getevents() makes a system call even for events that are already there.
  */
 #include <errno.h>
 
@@ -19,29 +16,13 @@
 
 #include "xdd/base/clock.h"
 
-#define RING_MAGIC 0xa10a10a1u
-
-/* What an io_context_t points to; see fs/aio.c of the kernel. */
-struct ring {
-	unsigned id;
-	unsigned nr;
-	unsigned head; /* ours */
-	unsigned tail; /* the kernel's */
-	unsigned magic;
-	unsigned compat_features;
-	unsigned incompat_features;
-	unsigned header_bytes;
-	struct io_event events[];
-};
-
 /* The context of one QThread; the arrays behind it have `depth` entries each. */
 struct aio {
 	/* const after init */
 	io_context_t kernel;
-	struct ring *ring; /* NULL: not of the layout we know */
 	int fd;
 	unsigned depth;
-	unsigned batch; /* requests that are handed over together; 1: each at once */
+	unsigned group; /* requests that are handed over together */
 	struct iocb *iocbs; /* one a slot */
 	struct io_event *events;
 
@@ -137,7 +118,7 @@ static int aio_init(void **ctx, const struct engine_params *params)
 		return -ENOMEM;
 	a->fd = params->fd;
 	a->depth = params->depth;
-	a->batch = params->options->batch ? (unsigned)params->options->batch : 1;
+	a->group = engine_group(params);
 	ret = allocate(a);
 	if (!ret)
 		ret = io_setup((int)a->depth, &a->kernel);
@@ -148,9 +129,6 @@ static int aio_init(void **ctx, const struct engine_params *params)
 		aio_fini(a);
 		return ret;
 	}
-	a->ring = (struct ring *)a->kernel;
-	if (a->ring->magic != RING_MAGIC || a->ring->incompat_features)
-		a->ring = NULL;
 	*ctx = a;
 	return 0;
 }
@@ -159,8 +137,7 @@ static void aio_describe(const void *ctx, char *buf, size_t size)
 {
 	const struct aio *a = ctx;
 
-	snprintf(buf, size, "queue of %u, completions read %s", a->depth,
-		 a->ring ? "from the shared ring" : "by system call");
+	snprintf(buf, size, "handed over %u at a time", a->group);
 }
 
 /* ---- transfers ---- */
@@ -232,21 +209,9 @@ static int aio_submit(void *ctx, struct io_request *req)
 		return 0;
 	}
 	queue(a, req);
-	if (a->n_unsent >= a->batch)
+	if (a->n_unsent >= a->group)
 		hand_over(a);
 	return 0;
-}
-
-/* Take in one event. Returns the request when it is complete, and queues the rest of it otherwise. */
-static struct io_request *take_event(struct aio *a, const struct io_event *event)
-{
-	struct io_request *req = event->data;
-
-	a->in_kernel--;
-	if (io_request_result(req, (long)event->res))
-		return req;
-	queue(a, req);
-	return NULL;
 }
 
 static unsigned take_ready(struct aio *a, struct io_request **done, unsigned max)
@@ -258,93 +223,67 @@ static unsigned take_ready(struct aio *a, struct io_request **done, unsigned max
 	return n;
 }
 
-/* Take what is in the shared ring, without a system call. */
-static unsigned take_ring(struct aio *a, struct io_request **done, unsigned max)
-{
-	struct ring *ring = a->ring;
-	unsigned tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-	unsigned head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-	unsigned n = 0;
-
-	if (head == tail)
-		return 0;
-	while (head != tail && n < max) {
-		struct io_request *req = take_event(a, &ring->events[head]);
-
-		if (req)
-			done[n++] = req;
-		head = head + 1 == ring->nr ? 0 : head + 1;
-	}
-	__atomic_store_n(&ring->head, head, __ATOMIC_RELEASE);
-	return n;
-}
-
-/* Take by system call: at least `min` events if that does not last longer than `timeout_ns`. */
-static int take_call(struct aio *a, struct io_request **done, unsigned min, unsigned max,
-		     uint64_t timeout_ns)
+/* Take what has come back, and wait for `want` of it if that does not last longer than `timeout_ns`. */
+static int take_events(struct aio *a, struct io_request **done, unsigned want, unsigned max,
+		       uint64_t timeout_ns)
 {
 	struct timespec ts = {
 		.tv_sec = (time_t)(timeout_ns / 1000000000u),
 		.tv_nsec = (long)(timeout_ns % 1000000000u),
 	};
-	unsigned least = min < a->in_kernel ? min : a->in_kernel;
 	unsigned most = max < a->depth ? max : a->depth;
-	int ret = io_getevents(a->kernel, least, most, a->events,
-			       timeout_ns == UINT64_MAX ? NULL : &ts);
-	int n = 0;
+	int n = 0, ret;
 
+	if (want > a->in_kernel)
+		want = a->in_kernel;
+	ret = io_getevents(a->kernel, want, most, a->events, timeout_ns == UINT64_MAX ? NULL : &ts);
+	if (ret < 0)
+		return ret;
+	a->in_kernel -= (unsigned)ret;
 	for (int i = 0; i < ret; i++) {
-		struct io_request *req = take_event(a, &a->events[i]);
+		struct io_request *req = a->events[i].data;
 
-		if (req)
+		if (io_request_result(req, (long)a->events[i].res))
 			done[n++] = req;
+		else
+			queue(a, req);
 	}
-	return ret < 0 ? ret : n;
-}
-
-/* Everything that can be had without waiting. */
-static unsigned take_now(struct aio *a, struct io_request **done, unsigned max)
-{
-	unsigned n = take_ready(a, done, max);
-	int ret;
-
-	if (a->ring)
-		return n + take_ring(a, done + n, max - n);
-	if (!a->in_kernel || n == max)
-		return n;
-	ret = take_call(a, done + n, 0, max - n, 0);
-	return ret > 0 ? n + (unsigned)ret : n;
+	return n;
 }
 
 static int aio_reap(void *ctx, struct io_request **done, unsigned min, unsigned max,
 		    uint64_t timeout_ns)
 {
-	const bool timed = timeout_ns && timeout_ns != UINT64_MAX;
 	struct aio *a = ctx;
 	uint64_t now = 0, end = UINT64_MAX;
+	bool asked = false;
 	unsigned n = 0;
 
-	if (min > max)
+	if (!timeout_ns)
+		min = 0;
+	else if (min > max)
 		min = max;
 	for (;;) {
+		unsigned want;
 		int ret;
 
 		hand_over(a);
-		n += take_now(a, done + n, max - n);
-		hand_over(a); /* the rest of short transfers */
-		if (n >= min)
+		n += take_ready(a, done + n, max - n);
+		if (n == max || !a->in_kernel || (asked && n >= min))
 			return (int)n;
-		if (a->n_ready)
-			continue;
-		if (!a->in_kernel || !timeout_ns || now >= end)
-			return (int)n;
-		if (timed) {
+		want = n < min ? min - n : 0;
+		if (want && timeout_ns != UINT64_MAX) {
 			now = clock_now_ns();
+			if (now >= end)
+				return (int)n;
 			if (end == UINT64_MAX && timeout_ns < UINT64_MAX - now)
 				end = now + timeout_ns;
 		}
-		ret = take_call(a, done + n, min - n, max - n,
-				timed ? (now < end ? end - now : 0) : UINT64_MAX);
+		ret = take_events(a, done + n, want, max - n,
+				  !want		    ? 0 :
+				  end == UINT64_MAX ? UINT64_MAX :
+						      end - now);
+		asked = true;
 		if (ret == -EINTR)
 			return (int)n;
 		if (ret < 0)

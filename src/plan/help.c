@@ -11,10 +11,19 @@
 
 #define HELP_WIDTH 79
 
-/* Print `text` in lines of at most HELP_WIDTH columns, each indented. */
-static void print_wrapped(const char *text, int indent)
+/*
+ * Print `text` in lines of at most HELP_WIDTH columns, each indented; the first goes on where the line
+ * stands, at column `col`, when that is not past the indentation.
+ */
+static void print_wrapped_at(const char *text, int indent, int col)
 {
-	int col = 0;
+	if (col > indent - 2) {
+		putchar('\n');
+		col = 0;
+	} else if (col) {
+		printf("%*s", indent - col - 1, "");
+		col = indent - 1;
+	}
 
 	while (*text) {
 		int len = (int)strcspn(text, " ");
@@ -33,6 +42,11 @@ static void print_wrapped(const char *text, int indent)
 	putchar('\n');
 }
 
+static void print_wrapped(const char *text, int indent)
+{
+	print_wrapped_at(text, indent, 0);
+}
+
 static int print_synopsis(const struct option *opt)
 {
 	return printf("  -%s%s%s%s", opt->name, opt->scope == SCOPE_TARGET ? " [target <n>]" : "",
@@ -48,16 +62,21 @@ static void print_default(const struct option *row, int indent)
 
 static void print_range(const struct option *row, int indent)
 {
-	char lo[32], hi[32];
+	char lo[32], hi[32], text[160];
 
 	if (row->type == OPT_U64)
-		printf("%*sAllowed: %" PRIu64 " to %" PRIu64 "\n", indent, "", row->min, row->max);
+		snprintf(text, sizeof(text), "Allowed: %" PRIu64 " to %" PRIu64, row->min,
+			 row->max);
 	else if (row->type == OPT_SIZE)
-		printf("%*sAllowed: %s to %s; K, M, G and T stand for powers of 1024\n", indent, "",
-		       units_size_text(row->min, lo, sizeof(lo)),
-		       units_size_text(row->max, hi, sizeof(hi)));
+		snprintf(text, sizeof(text),
+			 "Allowed: %s to %s; K, M, G and T stand for powers of 1024",
+			 units_size_text(row->min, lo, sizeof(lo)),
+			 units_size_text(row->max, hi, sizeof(hi)));
 	else if (row->type == OPT_SECONDS)
-		printf("%*sSeconds with decimals, or with ms, us, m or h\n", indent, "");
+		snprintf(text, sizeof(text), "Seconds with decimals, or with ms, us, m or h");
+	else
+		return;
+	print_wrapped(text, indent);
 }
 
 static void print_subs(const struct option *subs)
@@ -98,7 +117,7 @@ static void explain(const struct option *opt)
 	if (opt->subs)
 		print_subs(opt->subs);
 	if (opt->example)
-		printf("\n      Example: %s\n", opt->example);
+		printf("\n      Example:\n        %s\n", opt->example);
 }
 
 void help_usage(void)
@@ -111,11 +130,7 @@ void help_usage(void)
 		for (const struct option *opt = g->options; opt->name; opt++) {
 			int col = print_synopsis(opt);
 
-			if (col > 38)
-				printf("\n%*s", 40, "");
-			else
-				printf("%*s", 40 - col, "");
-			printf("%s\n", opt->help);
+			print_wrapped_at(opt->help, 36, col);
 		}
 		putchar('\n');
 	}

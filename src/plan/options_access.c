@@ -179,8 +179,7 @@ const struct option options_access[] = {
 		  "places, sizes and directions of its operations; the start offset is part of them, the "
 		  "target and pass offsets are added. -seek load <file> also finds <file>.T<number>.txt, "
 		  "as written by -seek save <file>.",
-	  .example = "xdd -op read -targets 1 /dev/sdx -reqsize 8 -mbytes 16 -seek random "
-		     "-seek range 4000000" },
+	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 16 -seek random range 4000000" },
 	{ .name = "randomize",
 	  .aliases = "rand",
 	  .scope = SCOPE_TARGET,

@@ -108,8 +108,7 @@ const struct option options_engine[] = {
 		  "batch trades that for fewer system calls. On buffered files psync is the faster "
 		  "choice: the kernel hands buffered requests of the others to threads of its own, or "
 		  "carries them out on the spot.",
-	  .example = "xdd -op read -targets 1 /dev/sdx -dio -reqsize 4 -seek random range 4000000 "
-		     "-timelimit 10 -queuedepth 32 -ioengine io_uring fixedbufs" },
+	  .example = "xdd -op read -targets 1 /dev/sdx -dio -queuedepth 32 -ioengine io_uring" },
 	{ .name = "threads",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_U64,

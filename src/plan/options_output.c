@@ -163,7 +163,7 @@ const struct option options_output[] = {
 	  .help = "choose the columns of the result lines",
 	  .detail =
 		  "new replaces the columns, add puts further ones behind them. A list alone means new.",
-	  .example = "xdd -op read -targets 1 data -outputformat new +WHAT+PASS+OPS+IOPS+LATENCY" },
+	  .example = "xdd -op read -targets 1 data -outputformat new +WHAT+OPS+IOPS" },
 	{ .name = "percentcpu",
 	  .aliases = "pcpu",
 	  .scope = SCOPE_GLOBAL,

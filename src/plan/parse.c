@@ -12,6 +12,7 @@
 #include "xdd/base/suggest.h"
 
 #define SETUP_MAX_DEPTH 32
+#define SETUP_MAX_FILES 1000
 
 /* The words that are still to be read. */
 struct cursor {
@@ -295,6 +296,10 @@ enum xdd_status parse_setup(struct parse *p, const struct setting *s, void *dst)
 	if (depth >= SETUP_MAX_DEPTH)
 		return parse_error(XDD_BAD_ARGUMENT, s, name,
 				   "setup files are nested more than %d deep", SETUP_MAX_DEPTH);
+	/* Files that each name the next one twice would otherwise go on for ever. */
+	if (++p->n_setup_files > SETUP_MAX_FILES)
+		return parse_error(XDD_BAD_ARGUMENT, s, name, "more than %d setup files are read",
+				   SETUP_MAX_FILES);
 	status = words_read_setup(p, name, &words, &n);
 	if (status)
 		return status;

@@ -63,7 +63,7 @@ void io_error_summary(const struct run *run)
 	uint64_t total = atomic_load(&run->errors);
 
 	if (total > run->plan->max_errors_to_print)
-		log_error("%" PRIu64 " operations failed in all; the first %" PRIu64
+		log_error("%" PRIu64 " operations failed in all, of which %" PRIu64
 			  " are shown (-maxerrorstoprint)",
 			  total, run->plan->max_errors_to_print);
 }

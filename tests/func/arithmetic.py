@@ -319,6 +319,5 @@ def test_limits():
 
 TESTS = (test_the_checklist, test_amounts, test_short_last_operation, test_sums, test_nobarrier, test_rwratio,
          test_directions, test_noop, test_rates, test_combined_window, test_latency, test_cpu, test_delays, test_limits)
-for test in TESTS:
-    test()
+t.run(*TESTS)
 t.done()

@@ -211,7 +211,7 @@ def test_short_and_interrupted():
 
 def shell(script, *args):
     """xdd, as the shell runs it: $@ is the command."""
-    return t.command(["/bin/sh", "-c", script, "sh", t.XDD] + [str(a) for a in args])
+    return t.command(["/bin/sh", "-c", script, "sh"] + t.xdd_words(*args))
 
 
 NULL = "-op read -targets 1 null -numreqs 10".split()
@@ -265,8 +265,7 @@ def test_broken_pipe():
          "whoever reads the results goes away: a line and a status", err)
 
 
-for test in (test_end_of_file, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk, test_max_errors,
-             test_max_errors_to_print, test_stop_on_error, test_short_and_interrupted, test_full_output,
-             test_closed_output, test_broken_pipe):
-    test()
+t.run(test_end_of_file, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk, test_max_errors,
+      test_max_errors_to_print, test_stop_on_error, test_short_and_interrupted, test_full_output,
+      test_closed_output, test_broken_pipe)
 t.done()

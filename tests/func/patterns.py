@@ -262,7 +262,6 @@ def test_histograms():
     t.equal(comments[1], "#Ordinal Location Reqsize Operation Time1 Time2", "the heading of a saved list")
 
 
-for test in (test_random_repeats, test_randomize, test_random_uniform, test_targets_differ, test_sequential, test_stagger,
-             test_interleave, test_offsets, test_save_and_load, test_save_several, test_histograms):
-    test()
+t.run(test_random_repeats, test_randomize, test_random_uniform, test_targets_differ, test_sequential, test_stagger,
+      test_interleave, test_offsets, test_save_and_load, test_save_several, test_histograms)
 t.done()

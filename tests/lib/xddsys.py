@@ -108,9 +108,11 @@ class Op:
 class Trace:
     """The operations of a run in the order in which they ended, and how its targets were opened."""
 
-    def __init__(self, file):
+    def __init__(self, file, ring_log=None):
         self.ops, self.opens = [], []
         begun = {}
+        if ring_log and os.path.exists(ring_log):
+            self._rings(ring_log)
         with open(file, errors="replace") as f:
             for line in f:
                 self._line(line.rstrip("\n"), begun)
@@ -128,9 +130,26 @@ class Trace:
         if m:
             self.ops.append(Op(int(pid), m.group(1), int(m.group(2)), m.group(3), int(m.group(4)),
                                int(m.group(5)), int(m.group(6))))
+        if text.startswith("io_submit("):
+            self._batch(int(pid), text)
         m = re.match(r'openat\(.*?, "([^"]*)", ([A-Z_|0-9]+).*\) += (\d+)<', text)
         if m:
             self.opens.append((m.group(1), m.group(2).split("|")))
+
+    def _batch(self, pid, text):
+        """Requests of libaio in the order of their submission; what each moved is not seen here."""
+        taken = re.search(r"= (\d+)$", text)
+        found = re.findall(r"aio_lio_opcode=IOCB_CMD_P(READ|WRITE), (?:aio_reqprio=\d+, )?aio_fildes=(\d+)<([^>]*)>, "
+                           r"aio_buf=[^,]*, aio_nbytes=(\d+), aio_offset=(\d+)", text)
+        for call, fd, path, size, offset in found[:int(taken.group(1)) if taken else 0]:
+            self.ops.append(Op(pid, "p" + call.lower(), int(fd), path, int(size), int(offset), int(size)))
+
+    def _rings(self, file):
+        """Requests of io_uring in the order of their submission; what each moved is not seen here."""
+        with open(file, errors="replace") as f:
+            for line in f:
+                pid, call, fd, size, offset, path = line.rstrip("\n").split(" ", 5)
+                self.ops.append(Op(int(pid), call, int(fd), path, int(size), int(offset), int(size)))
 
     def of(self, *paths):
         """Operations on these files."""
@@ -146,6 +165,8 @@ def can_trace():
     """Whether strace is there and may be used."""
     if not t.have("strace"):
         return _cannot("strace is not installed")
+    if _queue() == "io_uring" and not _shim():
+        return None
     run = t.command(["strace", "-o", "/dev/null", "true"])
     return True if run.status == 0 else _cannot("strace: " + run.err)
 
@@ -166,22 +187,29 @@ def trace(*args, env=None, **kwargs):
     file = t.path("strace.%d" % _traces)
     # What looks for leaks cannot be traced itself.
     env = dict(env or {}, ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "detect_leaks=0", env))
+    rings = None
+    if _queue() == "io_uring":
+        rings = t.path("rings.%d" % _traces)
+        env.update(LD_PRELOAD=_shim(), XDD_RING_LOG=rings,
+                   ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0", env))
     run = t.command(["strace", "-f", "-y", "-s", "0", "-o", file, "-e", "signal=none",
-                     "-e", "trace=pread64,pwrite64,openat"] +
+                     "-e", "trace=pread64,pwrite64,io_submit,openat"] +
                     [word for name, value in env.items() for word in ("-E", name + "=" + value)] +
-                    [t.XDD] + [str(a) for a in args], **kwargs)
-    result = Trace(file)
+                    t.xdd_words(*args), **kwargs)
+    result = Trace(file, rings)
     os.unlink(file)
     return run, result
 
 
 # I/O that goes wrong
 
-# A library that stands before pread and pwrite. XDD_FAULT says what it does to the operations on files whose
+# A library that stands before pread and pwrite, and before what hands requests over. XDD_FAULT says what it does to the operations on files whose
 # name holds XDD_FAULT_FILE, in the bytes from XDD_FAULT_FROM to XDD_FAULT_TO.
 _FAULTS = r"""
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,9 +280,169 @@ WRAP(pread, void *, SYS_pread64)
 WRAP(pread64, void *, SYS_pread64)
 WRAP(pwrite, const void *, SYS_pwrite64)
 WRAP(pwrite64, const void *, SYS_pwrite64)
+
+#define NEXT(name_) ((__typeof__(&name_))dlsym(RTLD_NEXT, #name_))
+
+#if __has_include(<libaio.h>)
+#include <libaio.h>
+
+/* Like the kernel: takes those before the one that is refused, which must be the first to be said so. */
+int io_submit(io_context_t context, long n, struct iocb **iocbs)
+{
+	long i;
+
+	for (i = 0; i < n; i++) {
+		struct iocb *io = iocbs[i];
+		ssize_t size = fault(io->aio_fildes, io->u.c.nbytes, io->u.c.offset);
+
+		if (size < 0 && !i)
+			return -errno;
+		if (size < 0)
+			break;
+		io->u.c.nbytes = size;
+	}
+	return NEXT(io_submit)(context, i, iocbs);
+}
+#endif
+
+#if __has_include(<liburing.h>)
+#include <liburing.h>
+
+#define INJECT_RESULT 1 /* IORING_NOP_INJECT_RESULT */
+
+static struct { int ring, fd; } registered[1024];
+static int n_registered;
+
+int io_uring_register_files(struct io_uring *ring, const int *files, unsigned n)
+{
+	int place = __atomic_fetch_add(&n_registered, 1, __ATOMIC_RELAXED) % 1024;
+
+	registered[place].fd = files[0];
+	__atomic_store_n(&registered[place].ring, ring->ring_fd, __ATOMIC_RELEASE);
+	return NEXT(io_uring_register_files)(ring, files, n);
+}
+
+static int fd_of(const struct io_uring *ring, const struct io_uring_sqe *sqe)
+{
+	if (sqe->flags & IOSQE_FIXED_FILE)
+		for (int i = n_registered - 1; i >= 0; i--)
+			if (registered[i % 1024].ring == ring->ring_fd)
+				return registered[i % 1024].fd;
+	return sqe->fd;
+}
+
+static void write_down(int fd, const struct io_uring_sqe *sqe, const char *call)
+{
+	static int log = -1;
+	char link[64], path[4096] = "", line[4200];
+	int n;
+
+	if (!getenv("XDD_RING_LOG"))
+		return;
+	if (log < 0)
+		log = open(getenv("XDD_RING_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (readlink(link, path, sizeof(path) - 1) < 0)
+		path[0] = 0;
+	n = snprintf(line, sizeof(line), "%d %s %d %u %llu %s\\n", (int)syscall(SYS_gettid), call, fd,
+		     sqe->len, (unsigned long long)sqe->off, path);
+	if (write(log, line, n) != n)
+		abort();
+}
+
+/* Look at what is about to be handed over. */
+static void look(struct io_uring *ring)
+{
+	struct io_uring_sq *sq = &ring->sq;
+
+	for (unsigned i = sq->sqe_head; i != sq->sqe_tail; i++) {
+		struct io_uring_sqe *sqe = &sq->sqes[i & *sq->kring_mask];
+		int reads = sqe->opcode == IORING_OP_READ || sqe->opcode == IORING_OP_READ_FIXED;
+		int writes = sqe->opcode == IORING_OP_WRITE || sqe->opcode == IORING_OP_WRITE_FIXED;
+		int fd = fd_of(ring, sqe);
+		ssize_t size;
+
+		if (!reads && !writes)
+			continue;
+		size = fault(fd, sqe->len, sqe->off);
+		if (size >= 0)
+			sqe->len = size;
+		write_down(fd, sqe, reads ? "pread" : "pwrite");
+		if (size < 0) {
+			sqe->opcode = IORING_OP_NOP;
+			sqe->rw_flags = INJECT_RESULT;
+			sqe->len = -errno;
+			sqe->off = sqe->addr = 0;
+			sqe->flags = 0;
+			sqe->buf_index = 0;
+			sqe->fd = -1;
+		}
+	}
+}
+
+int io_uring_submit(struct io_uring *ring)
+{
+	look(ring);
+	return NEXT(io_uring_submit)(ring);
+}
+
+int io_uring_submit_and_wait(struct io_uring *ring, unsigned n)
+{
+	look(ring);
+	return NEXT(io_uring_submit_and_wait)(ring, n);
+}
+
+int io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned n,
+				     struct __kernel_timespec *ts, sigset_t *set)
+{
+	look(ring);
+	return NEXT(io_uring_submit_and_wait_timeout)(ring, cqe, n, ts, set);
+}
+
+int io_uring_submit_and_get_events(struct io_uring *ring)
+{
+	look(ring);
+	return NEXT(io_uring_submit_and_get_events)(ring);
+}
+#endif
 """
 
 _library = None
+
+
+def _queue():
+    """The engine that is asked for if it queues, else nothing."""
+    engine = (t.ENGINE.split() or [""])[0]
+    return engine if engine in ("libaio", "io_uring") else ""
+
+
+def _shim():
+    """The library, or None."""
+    global _library
+    if _queue():
+        with open(t.XDD, "rb") as f:
+            names = {"io_uring": b"liburing.so", "libaio": b"libaio.so"}
+            if names[_queue()] not in f.read():
+                return _cannot("what hands requests to %s is built into this binary" % _queue())
+    if _library is None:
+        compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+        source, library = t.path("faults.c"), t.path("faults.so")
+        with open(source, "w") as f:
+            f.write(_FAULTS)
+        if _admin(*compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl") is None:
+            return None
+        _library = library
+    return _library
+
+
+def _can_inject(what):
+    """Whether this goes wrong with the engine too."""
+    kernel = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
+    if _queue() == "io_uring" and what in ("eio", "eintr") and kernel < (6, 10):
+        return _cannot("this kernel cannot make a request of io_uring fail")
+    if _queue() and (what == "hang" or what == "eintr" and _queue() == "libaio"):
+        return _cannot("%s: not with %s" % (what, _queue()))
+    return True
 
 
 def faults(what, **settings):
@@ -263,17 +451,10 @@ def faults(what, **settings):
     bytes, "eintr" is interrupted two times of three, "slow" sleeps `ns` (5 ms) before, "hang" never returns.
     Settings: start, end (offsets), file (part of a file's name), ns.
     """
-    global _library
-    if _library is None:
-        compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
-        source, library = t.path("faults.c"), t.path("faults.so")
-        with open(source, "w") as f:
-            f.write(_FAULTS)
-        if _admin(*compiler, "-shared", "-fPIC", "-O1", "-o", library, source) is None:
-            return None
-        _library = library
+    if not _can_inject(what) or not _shim():
+        return None
     names = {"start": "XDD_FAULT_FROM", "end": "XDD_FAULT_TO", "file": "XDD_FAULT_FILE", "ns": "XDD_FAULT_NS"}
-    env = {"XDD_FAULT": what, "LD_PRELOAD": _library}
+    env = {"XDD_FAULT": what, "LD_PRELOAD": _shim()}
     env.update({names[k]: str(v) for k, v in settings.items()})
     # A library before that of the sanitizer is what is wanted here, as are threads that are left behind.
     env["ASAN_OPTIONS"] = _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")

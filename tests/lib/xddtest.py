@@ -22,6 +22,10 @@ import time
 
 XDD = os.environ.get("XDD") or sys.exit("XDD must name the xdd binary; \"make check\" sets it")
 TIMEOUT = 120
+# The engine that runs are to have, in the words of -ioengine; a test may be run once for each.
+ENGINE = os.environ.get("XDD_TEST_ENGINE", "")
+# Said of the engines that queue, of any file without -dio.
+BUFFERED = re.compile(r"xdd: warning: target \d+, .*: (libaio|io_uring) without -dio: .*\n")
 
 _count = 0
 _failed = 0
@@ -133,13 +137,28 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, **kwargs):
         out, err = p.communicate()
         status = "timeout"
     run = Run(args, status, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"))
+    if ENGINE:
+        run.err = BUFFERED.sub("", run.err)
     run.seconds = time.monotonic() - begin
     return run
 
 
+def xdd_words(*args):
+    """The words that run xdd with these arguments, and with the engine that is asked for."""
+    return [XDD] + (["-ioengine"] + ENGINE.split() if ENGINE else []) + [str(a) for a in args]
+
+
 def xdd(*args, **kwargs):
     """Run xdd with these arguments (numbers are turned into words)."""
-    return command([XDD] + [str(a) for a in args], **kwargs)
+    return command(xdd_words(*args), **kwargs)
+
+
+def run(*tests):
+    """Call these tests; only those that XDD_TEST_ONLY names, when it is set."""
+    only = os.environ.get("XDD_TEST_ONLY", "").split()
+    for test in tests:
+        if not only or test.__name__ in only:
+            test()
 
 
 _csv_files = 0

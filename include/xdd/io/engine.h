@@ -79,9 +79,10 @@ struct engine {
 
 	/*
 	 * Start one request. Synchronous engines complete it and return 0. Asynchronous ones return 0
-	 * once it is queued: in the kernel, or with the keyword batch in the context until there are
-	 * that many. A request that the kernel refuses at once counts as completed with an error and
-	 * comes back by reap like any other. Returns -errno only when the context is broken.
+	 * once it is queued: in the kernel, or in the context until there are as many as go together
+	 * (engine_group(); one with `batch 1`). Call reap before anything that takes time. A request
+	 * that the kernel refuses at once counts as completed with an error and comes back by reap
+	 * like any other. Returns -errno only when the context is broken.
 	 */
 	int (*submit)(void *ctx, struct io_request *req);
 
@@ -124,6 +125,12 @@ bool io_request_result(struct io_request *req, int64_t result);
 
 /* Zeroed memory in cache lines of its own, or NULL; free() gives it back. For engines. */
 void *engine_alloc(size_t size);
+
+/*
+ * How many requests an asynchronous engine hands over together: what batch says; else one in 16 of those
+ * that may be outstanding and 8 at most, which is each at once up to a depth of 31, and 8 at 128. For engines.
+ */
+unsigned engine_group(const struct engine_params *params);
 
 /* Start over: nothing is done yet. For engines' callers, before submit. */
 static inline void io_request_reset(struct io_request *req)

@@ -28,6 +28,7 @@ struct parse {
 	size_t n_settings;
 	size_t cap_settings;
 	const struct setup_file *setup; /* innermost open setup file */
+	unsigned n_setup_files;		/* read so far */
 	bool done;			/* -help and the like: there is nothing to run */
 
 	/* for -targets and -target, while the targets are collected */
@@ -57,6 +58,28 @@ enum xdd_status parse_error(enum xdd_status status, const struct setting *s, con
 
 /* probe.c: find out what the target's path is; fills kind, size_bytes and io_align_bytes. */
 enum xdd_status probe_target(struct target_plan *t);
+
+/* The largest offset a file may have. */
+#define PLAN_MAX_OFFSET ((uint64_t)INT64_MAX)
+
+/* check.c: tell what is wrong with a target's options; always returns XDD_BAD_ARGUMENT. */
+enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* check.c: how large the target is is known. */
+bool plan_has_size(const struct target_plan *t);
+
+/* check.c: first byte of the range of the last pass. */
+uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t);
+
+/* check.c: bytes of the target that every pass can have to itself; 0 where nothing is known or left. */
+uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
+
+/* check.c: extent, -dio and -seek save of a target that is resolved. */
+enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t);
+
+/* check.c: the buffers of all targets fit into memory. */
+enum xdd_status plan_check_memory(const struct plan *plan);
 
 /* resolve.c: work out everything marked "resolved" in the plan. */
 enum xdd_status plan_resolve(struct plan *plan);

@@ -192,6 +192,12 @@ struct plan {
  */
 enum xdd_status plan_build(int argc, char **argv, struct plan **out);
 
+/*
+ * Say what is doubtful about a plan that can be run: log_warning(). Called by main once nothing can
+ * refuse it any more, so that a refusal is one line.
+ */
+void plan_warn(const struct plan *plan);
+
 /* Accepts NULL. */
 void plan_free(struct plan *plan);
 

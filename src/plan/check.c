@@ -1,0 +1,249 @@
+/*
+ * Checks of a resolved plan, which need all options and what the targets are, and the warnings about
+ * one that passes them. Called while the plan is resolved, and by main.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/parse.h"
+
+enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_error("target %u, %s: %s", t->number, t->path, text);
+	return XDD_BAD_ARGUMENT;
+}
+
+bool plan_has_size(const struct target_plan *t)
+{
+	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK ||
+	       (t->kind == TARGET_CHAR && t->size_bytes);
+}
+
+uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t)
+{
+	return t->start_bytes + (plan->passes - 1) * t->pass_offset_bytes;
+}
+
+uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t)
+{
+	uint64_t start = plan_last_start(plan, t);
+
+	return plan_has_size(t) && t->size_bytes > start ? t->size_bytes - start : 0;
+}
+
+/* The byte behind the last one that a run may touch, or 0 when there is no such limit. */
+static uint64_t extent(const struct plan *plan, const struct target_plan *t)
+{
+	uint64_t start = plan_last_start(plan, t), bytes;
+
+	if (t->rows) {
+		uint64_t end = 0, own = t->start_bytes - t->start_offset_blocks * t->block_size;
+
+		for (uint64_t i = 0; i < t->pass_ops; i++) {
+			uint64_t e = (t->rows[i].block + t->rows[i].blocks) * t->block_size;
+
+			if (e > end)
+				end = e;
+		}
+		return own + (plan->passes - 1) * t->pass_offset_bytes + end;
+	}
+	if (t->pass_ops == 1 && t->range_bytes / t->req_bytes <= 1)
+		bytes = t->last_op_bytes;
+	else if (t->seek.pattern == SEEK_NONE)
+		bytes = t->req_bytes;
+	else if (t->range_bytes)
+		bytes = t->pass_bytes < t->range_bytes && t->seek.pattern == SEEK_SEQUENTIAL ?
+				t->pass_bytes :
+				t->range_bytes / t->req_bytes * t->req_bytes;
+	else if (t->seek.pattern == SEEK_INTERLEAVE) {
+		if (__builtin_mul_overflow((t->pass_ops - 1) * t->req_bytes, t->seek.interleave,
+					   &bytes) ||
+		    __builtin_add_overflow(bytes, t->last_op_bytes, &bytes))
+			return UINT64_MAX;
+	} else {
+		bytes = t->pass_bytes;
+	}
+	return __builtin_add_overflow(start, bytes, &bytes) ? UINT64_MAX : bytes;
+}
+
+static enum xdd_status check_extent(const struct plan *plan, struct target_plan *t)
+{
+	bool timed = t->time_limit_ns || plan->run_time_ns;
+	uint64_t end = extent(plan, t);
+	char a[32], b[32];
+
+	if (end > PLAN_MAX_OFFSET)
+		return plan_refuse(t, "the operations lead past the largest offset, 8 EiB");
+	if (!plan_has_size(t) || t->op == OP_NOOP || end <= t->size_bytes)
+		return XDD_OK;
+	units_size_text(end, a, sizeof(a));
+	units_size_text(t->size_bytes, b, sizeof(b));
+	if (t->kind != TARGET_FILE && !timed)
+		return plan_refuse(t, "the operations reach to %s, and the device has %s", a, b);
+	return XDD_OK;
+}
+
+static enum xdd_status check_aligned(const struct target_plan *t, const char *what, uint64_t bytes)
+{
+	if (bytes % t->io_align_bytes == 0)
+		return XDD_OK;
+	return plan_refuse(t, "-dio: %s must be a multiple of %u bytes; it is %" PRIu64, what,
+			   t->io_align_bytes, bytes);
+}
+
+static enum xdd_status check_dio(struct target_plan *t)
+{
+	enum xdd_status status;
+
+	if (!t->direct_io || t->kind == TARGET_NULL || t->op == OP_NOOP) {
+		t->io_align_bytes = 1;
+		return XDD_OK;
+	}
+	status = check_aligned(t, "the request size (-reqsize, -blocksize)", t->req_bytes);
+	if (!status)
+		status = check_aligned(t, "the start offset (-startoffset, -targetoffset)",
+				       t->start_bytes);
+	if (!status)
+		status = check_aligned(t, "the pass offset (-passoffset)", t->pass_offset_bytes);
+	if (!status && (t->rows || t->seek.pattern == SEEK_STAGGER))
+		status = check_aligned(t, "the block size (-blocksize)", t->block_size);
+	if (!status)
+		status = check_aligned(t, "the size of the last operation (-bytes)",
+				       t->last_op_bytes);
+	return status;
+}
+
+/* The file of -seek save is made beside its place, and then renamed. */
+static enum xdd_status check_save_file(const struct plan *plan, const struct target_plan *t)
+{
+	char *path = arena_printf(plan->arena, "%s.T%u.txt", t->seek.save_file, t->number);
+	char *copy = path ? arena_strdup(plan->arena, path) : NULL;
+	struct stat st, target;
+	int err = 0;
+
+	if (!copy)
+		err = ENOMEM;
+	else if (stat(path, &st) == 0)
+		err = S_ISDIR(st.st_mode) ? EISDIR : 0;
+	else
+		err = errno == ENOENT ? 0 : errno;
+	for (size_t i = 0; !err && i < plan->n_targets; i++) {
+		const char *other = plan->targets[i].path;
+
+		if (strcmp(other, path) == 0 ||
+		    (stat(path, &st) == 0 && stat(other, &target) == 0 &&
+		     st.st_dev == target.st_dev && st.st_ino == target.st_ino))
+			return plan_refuse(
+				&plan->targets[i],
+				"-seek save %s would replace this target: the list goes to %s",
+				t->seek.save_file, path);
+	}
+	if (!err && faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS) < 0)
+		err = errno;
+	if (!err)
+		return XDD_OK;
+	log_error("-seek save %s: %s", t->seek.save_file, strerror(err));
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status check_seek_save(const struct plan *plan, const struct target_plan *t)
+{
+	const struct seek_options *seek = &t->seek;
+
+	if ((seek->save_file || seek->disthist || seek->seekhist) && t->pass_ops == PLAN_UNLIMITED)
+		return plan_refuse(
+			t, "-seek %s: say how many operations there are, with -numreqs or -bytes",
+			seek->save_file ? "save" :
+			seek->disthist	? "disthist" :
+					  "seekhist");
+	return seek->save_file ? check_save_file(plan, t) : XDD_OK;
+}
+
+enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t)
+{
+	enum xdd_status status = check_extent(plan, t);
+
+	if (!status)
+		status = check_dio(t);
+	if (!status)
+		status = check_seek_save(plan, t);
+	return status;
+}
+
+/* Buffers that cannot fit would have the kernel kill something; say so instead. */
+enum xdd_status plan_check_memory(const struct plan *plan)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	uint64_t have = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX,
+		 want = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->kind != TARGET_NULL && t->op != OP_NOOP)
+			want += t->queue_depth * t->req_bytes;
+	}
+	if (want < have)
+		return XDD_OK;
+	log_error(
+		"-reqsize, -queuedepth: the I/O buffers would take %.1f GiB, and this machine has %.1f GiB "
+		"of memory",
+		(double)want / (1u << 30), (double)have / (1u << 30));
+	return XDD_BAD_ARGUMENT;
+}
+
+/* What is allowed and may still surprise; told only when nothing is refused. */
+static void warn(const struct plan *plan, const struct target_plan *t)
+{
+	bool whole = t->amount_from == AMOUNT_BYTES && !t->amount_bytes;
+	uint64_t end = extent(plan, t), rest = whole ? plan_bytes_left(plan, t) - t->pass_bytes : 0;
+	char a[32], b[32];
+
+	if (rest)
+		log_warning("target %u, %s: its last %" PRIu64
+			    " bytes cannot be read with -dio and are left out",
+			    t->number, t->path, rest);
+	if (plan_has_size(t) && end > t->size_bytes && t->pass_ops != PLAN_UNLIMITED &&
+	    (t->op == OP_READ || t->op == OP_MIXED))
+		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
+			    t->path, units_size_text(end, a, sizeof(a)),
+			    units_size_text(t->size_bytes, b, sizeof(b)));
+}
+
+/* Said once, about the first target it is true of. */
+static void warn_buffered(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (!t->engine_queues || t->direct_io || t->op == OP_NOOP || !plan_has_size(t))
+			continue;
+		log_warning(
+			"target %u, %s: %s without -dio: buffered requests are carried out one by one "
+			"or by kernel threads; psync is faster there",
+			t->number, t->path, t->engine);
+		return;
+	}
+}
+
+void plan_warn(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++)
+		warn(plan, &plan->targets[i]);
+	warn_buffered(plan);
+}
