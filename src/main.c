@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xdd/base/clock.h"
 #include "xdd/base/log.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
@@ -122,6 +123,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 0 ? base_name(argv[0]) : "xdd";
 	enum xdd_status status;
 
+	clock_start();
 	occupy_standard_streams();
 	/* A reader that goes away is an error of a write, to be reported, not a reason to die. */
 	signal(SIGPIPE, SIG_IGN);

@@ -1,9 +1,117 @@
 /*
- * CPU time. Called by QThreads for themselves and by the results manager for the process.
+ * The clock's calibration, and CPU time. Called by main at the start, by the results manager between
+ * passes, and for CPU time by QThreads for themselves.
  */
 #include "xdd/base/clock.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+
+/* Shortest stretch to take a rate from, and how often a pair is read to find a good one. */
+#define BASELINE_NS 1000000u
+#define PAIR_TRIES 16
+
+/* A rate off by more than this from the one before is no rate: the counter is then not used. */
+#define RATE_TOLERANCE 1000u /* one part in so many */
+
+/* const but for clock_calibrate() and clock_resync() */
+struct clock_scale clock_scale;
+
+/* owned by the thread that calibrates */
+static struct clock_scale first;
+
+/* Counter and clock at the same moment, as near as can be: the pair that took the least time to read. */
+static struct clock_scale read_pair(void)
+{
+	struct clock_scale best = { 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < PAIR_TRIES; i++) {
+		uint64_t before = clock_read_tsc();
+		uint64_t ns = clock_kernel_ns();
+		uint64_t after = clock_read_tsc();
+
+		if (after - before < least) {
+			least = after - before;
+			best.tsc = before + (after - before) / 2;
+			best.ns = ns;
+		}
+	}
+	return best;
+}
+
+/*
+ * The kernel keeps time by the counter only after it has made sure that it is constant, never stops and
+ * agrees on all processors; ask no less.
+ */
+static bool kernel_trusts_tsc(void)
+{
+	char name[32] = "";
+	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+
+	if (!f)
+		return false;
+	if (!fgets(name, sizeof(name), f))
+		name[0] = '\0';
+	fclose(f);
+	return strcmp(name, "tsc\n") == 0;
+}
+
+/* Nanoseconds per tick, times 2^32, between two pairs; 0 when the counter does not run with the clock. */
+static uint64_t rate(const struct clock_scale *from, const struct clock_scale *to)
+{
+	uint64_t ticks = to->tsc - from->tsc, ns = to->ns - from->ns;
+
+	if (to->tsc <= from->tsc || to->ns <= from->ns)
+		return 0;
+	return (uint64_t)(((unsigned __int128)ns << 32) / ticks);
+}
+
+void clock_start(void)
+{
+#if defined(__x86_64__)
+	if (kernel_trusts_tsc())
+		first = read_pair();
+#endif
+}
+
+void clock_calibrate(void)
+{
+	struct clock_scale now;
+
+	if (!first.ns)
+		return;
+	while (clock_kernel_ns() - first.ns < BASELINE_NS)
+		;
+	now = read_pair();
+	now.mult = rate(&first, &now);
+	clock_scale = now;
+}
+
+void clock_resync(void)
+{
+	uint64_t old = clock_scale.mult, shown;
+	struct clock_scale now;
+
+	if (!old)
+		return;
+	now = read_pair();
+	now.mult = rate(&first, &now);
+	if (now.mult > old + old / RATE_TOLERANCE || now.mult < old - old / RATE_TOLERANCE)
+		now.mult = 0;
+	/* What was shown before must not be undone: stand still rather than go back. */
+	shown = clock_now_ns();
+	if (now.mult && now.ns < shown)
+		now.ns = shown;
+	clock_scale = now;
+}
+
+const char *clock_source(void)
+{
+	return clock_scale.mult ? "TSC" : "vDSO";
+}
 
 static uint64_t timeval_ns(const struct timeval *tv)
 {

@@ -33,7 +33,7 @@ int scsi_command(int fd, const uint8_t *cdb, size_t cdb_size, enum scsi_way way,
 		.cmdp = (unsigned char *)cdb,
 		.sbp = reply->sense,
 		.timeout = SCSI_TIMEOUT_MS,
-		/* /dev/sg* copies unless told otherwise, and where it may not, copies all the same. */
+		/* /dev/sg* copies unless told otherwise, and copies all the same where it must. */
 		.flags = SG_FLAG_DIRECT_IO,
 	};
 
@@ -43,7 +43,6 @@ int scsi_command(int fd, const uint8_t *cdb, size_t cdb_size, enum scsi_way way,
 			return -errno;
 	reply->status = hdr.status;
 	reply->host = hdr.host_status;
-	reply->direct = (hdr.info & SG_INFO_DIRECT_IO_MASK) == SG_INFO_DIRECT_IO;
 	reply->sense_size = hdr.sb_len_wr < SCSI_SENSE_MAX ? hdr.sb_len_wr : SCSI_SENSE_MAX;
 	/* Some drivers have been seen to leave nonsense here. */
 	if (hdr.resid > 0)

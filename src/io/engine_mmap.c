@@ -29,6 +29,7 @@ struct mapped {
 	uint64_t page_bytes;
 	int fd; /* of the target, for its size */
 	bool touch;
+	sigset_t signals; /* that the QThread has blocked */
 
 	uint64_t size_bytes; /* of the target; becomes smaller when it is cut off */
 };
@@ -108,7 +109,7 @@ static int mmap_check(const struct target_plan *target, const char **why)
 static _Thread_local sigjmp_buf *guard;
 static _Thread_local char *guard_fault;
 
-/* What was done on SIGBUS before; const once installed. */
+/* What was done on SIGBUS before; const once our handler is installed. */
 static struct sigaction old_action;
 
 static void on_sigbus(int sig, siginfo_t *info, void *ucontext)
@@ -124,24 +125,32 @@ static void on_sigbus(int sig, siginfo_t *info, void *ucontext)
 		raise(sig);
 }
 
+/* Unless it is installed already, and nobody else's in its place. */
 static void install_handler(void)
 {
-	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_NODEFER };
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+	struct sigaction now;
 
 	sigemptyset(&action.sa_mask);
-	sigaction(SIGBUS, &action, &old_action);
+	pthread_mutex_lock(&lock);
+	if (!sigaction(SIGBUS, NULL, &now) && now.sa_sigaction != on_sigbus) {
+		old_action = now;
+		sigaction(SIGBUS, &action, NULL);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
-/* For all threads once; in each the signal must not be blocked, or the kernel ends the program. */
-static void guard_prepare(void)
+/* In each thread the signal must not be blocked, or the kernel ends the program. */
+static void guard_prepare(struct mapped *m)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	sigset_t set;
 
-	pthread_once(&once, install_handler);
+	install_handler();
 	sigemptyset(&set);
 	sigaddset(&set, SIGBUS);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	pthread_sigmask(SIG_BLOCK, NULL, &m->signals);
 }
 
 /* ---- a context ---- */
@@ -213,7 +222,7 @@ static int mmap_init(void **ctx, const struct engine_params *params)
 			    err == -ENODEV ? "its file system or driver cannot map it" :
 					     NULL);
 	}
-	guard_prepare();
+	guard_prepare(m);
 	*ctx = m;
 	return 0;
 }
@@ -247,6 +256,7 @@ static uint64_t move(const struct mapped *m, const struct io_request *req, uint6
 		uint64_t fault = (uint64_t)(guard_fault - m->base) & ~(m->page_bytes - 1);
 
 		guard = NULL;
+		pthread_sigmask(SIG_SETMASK, &m->signals, NULL); /* the handler did not return */
 		return fault > req->offset && fault < req->offset + bytes ? fault - req->offset : 0;
 	}
 	guard = &env;

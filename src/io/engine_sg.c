@@ -1,6 +1,6 @@
 /*
- * The sg engine: READ and WRITE commands through SG_IO, on /dev/sg* and on SCSI block devices. They go
- * past the page cache and the block layer's scheduler, straight to the device.
+ * The sg engine: READ and WRITE commands through SG_IO, on /dev/sg* and on SCSI block devices. They
+ * go past the page cache and the block layer's scheduler, straight to the device.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -142,9 +142,8 @@ static int check_device(int fd, const struct target_plan *target, const char **w
 	if (err)
 		return err;
 	if ((reads(target) || writes(target)) && !all_aligned(target, block))
-		return fail(
-			-EINVAL, why,
-			"offsets and sizes must be whole blocks of the device (-blocksize, -reqsize)");
+		return fail(-EINVAL, why,
+			    "offsets and sizes must be whole blocks of the device (-blocksize)");
 	return check_abilities(fd, target, why);
 }
 
@@ -166,8 +165,8 @@ static int sg_check(const struct target_plan *target, const char **why)
 /* ---- a context ---- */
 
 /*
- * /dev/sg* takes 16 commands at a time from each opening, and has one buffer for each: a context has
- * its own. A block device has no such limit.
+ * /dev/sg* takes 16 commands at a time from each opening, and has one buffer for each: a context
+ * has its own. A block device has no such limit.
  */
 static int open_own(struct sg *sg, int fd)
 {
@@ -354,7 +353,7 @@ static void sg_explain(const void *ctx, const struct io_request *req, char *buf,
 
 const struct engine engine_sg = {
 	.name = "sg",
-	.help = "SCSI READ and WRITE commands straight to the device, one at a time in each QThread",
+	.help = "SCSI commands straight to the device, one at a time in each QThread",
 	.caps = ENGINE_SYNC,
 	.check = sg_check,
 	.init = sg_init,

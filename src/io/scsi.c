@@ -155,7 +155,7 @@ static const char *key_text(enum scsi_sense_key key)
 	return texts[key & 0x0f] ? texts[key & 0x0f] : "reserved sense key";
 }
 
-/* The additional sense codes that disks give; the first match counts, 0xff matches any qualifier. */
+/* Additional sense codes of disks; the first match counts, 0xff matches any qualifier. */
 static const char *additional_text(uint8_t asc, uint8_t ascq)
 {
 	static const struct {

@@ -270,6 +270,8 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 				return;
 			run->more = until < end;
 		}
+		/* All QThreads wait for this thread: nobody else reads the clock. */
+		clock_resync();
 		if (barrier_wait(&run->start, NULL) < 0 || !run->more)
 			return;
 	}
@@ -382,9 +384,11 @@ static void write_end(struct manager *m)
 						       REPORT_END_NORMAL);
 }
 
-/* What the engines got of what they tried for. */
+/* What the clock reads, and what the engines got of what they tried for. */
 static void describe_engines(struct manager *m)
 {
+	if (m->plan->verbose)
+		report_line(m->report, "Clock, %s", clock_source());
 	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
 		const struct target *t = &m->run->targets[i];
 

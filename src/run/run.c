@@ -167,6 +167,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 	bool discard;
 	int err = run ? init_run(run, plan, report) : -ENOMEM;
 
+	clock_calibrate();
 	if (!err)
 		err = signals_start(&signals, run);
 	if (!err)

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
@@ -45,6 +46,32 @@ static void test_forwards(void **state)
 	}
 }
 
+/* From the counter, where it is used, as from the kernel: the same rate, and the same time after a resync. */
+static void test_agrees_with_kernel(void **state)
+{
+	uint64_t kernel, ours, kernel_end, ours_end;
+
+	(void)state;
+	clock_start();
+	clock_calibrate();
+	kernel = clock_kernel_ns();
+	ours = clock_now_ns();
+	assert_true(ours + 1000 >= kernel);
+	usleep(50000);
+	ours_end = clock_now_ns();
+	kernel_end = clock_kernel_ns();
+	/* `ours` was read later and `ours_end` earlier: it cannot be more, but for the rate. */
+	assert_true(ours_end - ours <= (kernel_end - kernel) + (kernel_end - kernel) / 1000);
+	clock_resync();
+	kernel = clock_kernel_ns();
+	ours = clock_now_ns();
+	kernel_end = clock_kernel_ns();
+	assert_true(ours + 1000 >= kernel);
+	assert_true(ours <= kernel_end + 100000);
+	test_forwards(state);
+	assert_non_null(strstr("TSC vDSO", clock_source()));
+}
+
 static void test_thread_apart_from_process(void **state)
 {
 	struct cpu_time mine_before, mine_after, process_before, process_after, its = { 0 };
@@ -67,6 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forwards),
+		cmocka_unit_test(test_agrees_with_kernel),
 		cmocka_unit_test(test_thread_apart_from_process),
 	};
 

@@ -1,6 +1,6 @@
 /*
- * How large a SCSI disk is, asked from the device itself: /dev/sg* has no size of its own. No state;
- * any thread.
+ * How large a SCSI disk is, asked from the device itself: /dev/sg* has no size of its own. No
+ * state; any thread.
  */
 #ifndef XDD_BASE_SCSI_CAPACITY_H
 #define XDD_BASE_SCSI_CAPACITY_H
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Ask for the capacity in bytes and the size of a block. `path` is opened for reading, without waiting
- * for a medium, and closed again; nothing is changed. Returns 0 or -errno, among them
+ * Ask for the capacity in bytes and the size of a block. `path` is opened for reading, without
+ * waiting for a medium, and closed again; nothing is changed. Returns 0 or -errno, among them
  *
  *	-ENOTTY      not a SCSI device
  *	-EOPNOTSUPP  a SCSI device that is no disk: it has no capacity

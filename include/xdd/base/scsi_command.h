@@ -1,6 +1,6 @@
 /*
- * One SCSI command through the kernel's SG_IO, on /dev/sg* as on SCSI block devices, and what came of
- * it. No state; any thread.
+ * One SCSI command through the kernel's SG_IO, on /dev/sg* as on SCSI block devices, and what came
+ * of it. No state; any thread.
  */
 #ifndef XDD_BASE_SCSI_COMMAND_H
 #define XDD_BASE_SCSI_COMMAND_H
@@ -45,15 +45,14 @@ struct scsi_reply {
 	uint8_t status;	      /* of the device: SCSI_GOOD, ... */
 	uint16_t host;	      /* of the host adapter: 0, or what went wrong on the way */
 	uint32_t resid_bytes; /* of the data asked for, not moved */
-	bool direct;	      /* the data went without a copy, as far as /dev/sg* says */
 	uint8_t sense_size;
 	uint8_t sense[SCSI_SENSE_MAX];
 };
 
 /*
- * Send a command and wait until it is over. Returns 0 when it was carried out, well or not, with `reply`
- * filled in; or -errno, with an empty reply, when the kernel did not take it: -EINVAL or -ENOMEM also
- * for more data than fits one command.
+ * Send a command and wait until it is over. Returns 0 when it was carried out, well or not, with
+ * `reply` filled in; or -errno, with an empty reply, when the kernel did not take it: -EINVAL or
+ * -ENOMEM also for more data than fits one command.
  */
 int scsi_command(int fd, const uint8_t *cdb, size_t cdb_size, enum scsi_way way, void *data,
 		 uint32_t size, struct scsi_reply *reply);

@@ -12,16 +12,14 @@
 #include "xdd/base/counters.h"
 #include "xdd/base/scsi_command.h"
 
-#define SCSI_BLOCKS_MAX_16 UINT32_MAX /* of one READ or WRITE (16) */
-
 enum scsi_cache {
 	SCSI_FUA = 1 << 3, /* force unit access: past the device's cache */
 	SCSI_DPO = 1 << 4, /* disable page out: do not keep it in the cache */
 };
 
 /*
- * Build READ or WRITE of `blocks` blocks from `lba` on, with `cache` of enum scsi_cache: (10) where both
- * numbers fit, else (16). Returns the size of the command in bytes.
+ * Build READ or WRITE of `blocks` blocks from `lba` on, with `cache` of enum scsi_cache: (10) where
+ * both numbers fit, else (16). Returns the size of the command in bytes.
  */
 size_t scsi_cdb_transfer(uint8_t cdb[SCSI_CDB_MAX], enum op_dir dir, uint64_t lba, uint32_t blocks,
 			 unsigned cache);
@@ -37,15 +35,15 @@ struct scsi_sense {
 };
 
 /*
- * Take apart sense data in fixed or descriptor format. Returns false, and clears `sense`, when it is
- * neither, or too short to hold a sense key.
+ * Take apart sense data in fixed or descriptor format. Returns false, and clears `sense`, when it
+ * is neither, or too short to hold a sense key.
  */
 bool scsi_sense_decode(const uint8_t *data, size_t size, struct scsi_sense *sense);
 
 /*
- * What a reply to a transfer means: 0 when the data was moved, -EAGAIN when the command should be sent
- * again at once, or the errno that comes nearest (negative). The end of the device is -ENODATA for
- * reads and -ENOSPC for writes, as for files.
+ * What a reply to a transfer means: 0 when the data was moved, -EAGAIN when the command should be
+ * sent again at once, or the errno that comes nearest (negative). The end of the device is -ENODATA
+ * for reads and -ENOSPC for writes, as for files.
  */
 int scsi_reply_error(const struct scsi_reply *reply, enum op_dir dir);
 
@@ -57,8 +55,8 @@ uint32_t scsi_reply_bytes(const struct scsi_reply *reply, uint64_t lba, uint32_t
 			  uint32_t block);
 
 /*
- * The reply in words, such as "medium error, unrecovered read error (3/11/00) at LBA 4660"; "" when it
- * was good.
+ * The reply in words, such as "medium error, unrecovered read error (3/11/00) at LBA 4660"; "" when
+ * it was good.
  */
 void scsi_reply_text(const struct scsi_reply *reply, char *buf, size_t size);
 
@@ -72,8 +70,8 @@ struct scsi_abilities {
 void scsi_abilities(int fd, struct scsi_abilities *abilities);
 
 /*
- * SYNCHRONIZE CACHE: returns 0 when all that was written is on the medium, or the device has no such
- * command and so no cache of its own to write back; else -errno.
+ * SYNCHRONIZE CACHE: returns 0 when all that was written is on the medium, or the device has no
+ * such command and so no cache of its own to write back; else -errno.
  */
 int sg_sync_cache(int fd);
 

@@ -1,0 +1,26 @@
+/*
+ * What stands against io_uring, found out before a run. For the io_uring engine.
+ *
+ * All return 0 or -errno with `*why` a text for people (static; NULL: strerror() says it all).
+ */
+#ifndef XDD_IO_URING_CHECK_H
+#define XDD_IO_URING_CHECK_H
+
+#include "xdd/plan/plan.h"
+
+/* Whether this build and this kernel have io_uring, with all the engine needs. */
+int uring_available(const char **why);
+
+/* Whether it can drive `target` as planned. Opens nothing for writing, changes nothing. */
+int uring_check(const struct target_plan *target, const char **why);
+
+/*
+ * The part of it that is about iopoll, by a read of what is there. A target that does not exist yet
+ * passes; it is tried again when it does.
+ */
+int uring_check_iopoll(const struct target_plan *target, const char **why);
+
+/* Why a ring could not be set up with `err`, -errno. */
+const char *uring_why_no_ring(int err);
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * What stands against io_uring: kernels, limits, permissions, devices. Called by the io_uring engine.
+ */
+#include "xdd/io/uring_check.h"
+
+#include <errno.h>
+
+#include "config.h"
+
+#ifdef HAVE_LIBURING
+
+#include <fcntl.h>
+#include <liburing.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "xdd/base/clock.h"
+
+#define MAX_ENTRIES 32768u /* IORING_MAX_ENTRIES of the kernel */
+#define MAX_FIXED_BUFS 16384u
+#define MAX_FIXED_BUF_BYTES (1ull << 30)
+#define TRIAL_BYTES 4096u
+#define TRIAL_TIMEOUT_NS 5000000000ull
+
+static int fail(int err, const char **why, const char *text)
+{
+	if (why)
+		*why = text;
+	return err;
+}
+
+/* io_uring_setup() was not allowed. */
+static const char *why_forbidden(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/io_uring_disabled", "re");
+	int value = 0;
+
+	if (f) {
+		if (fscanf(f, "%d", &value) != 1)
+			value = 0;
+		fclose(f);
+	}
+	if (value == 2)
+		return "io_uring is switched off: the sysctl kernel.io_uring_disabled is 2";
+	if (value == 1)
+		return "io_uring is for the administrator and one group: the sysctl "
+		       "kernel.io_uring_disabled is 1";
+	return "a seccomp filter forbids io_uring, as that of a container may";
+}
+
+const char *uring_why_no_ring(int err)
+{
+	switch (err) {
+	case -ENOSYS:
+		return "this kernel has no io_uring (5.6 or later is wanted), or a seccomp filter hides "
+		       "it";
+	case -EPERM:
+	case -EACCES:
+		return why_forbidden();
+	case -ENOMEM:
+		return "the memlock limit (ulimit -l) leaves no room for the rings";
+	case -EMFILE:
+	case -ENFILE:
+		return "no file descriptor is left for a ring (ulimit -n)";
+	default:
+		return NULL;
+	}
+}
+
+int uring_available(const char **why)
+{
+	struct io_uring_probe *probe;
+	struct io_uring ring;
+	bool complete;
+	int ret = io_uring_queue_init(1, &ring, 0);
+
+	if (ret)
+		return fail(ret, why, uring_why_no_ring(ret));
+	probe = io_uring_get_probe_ring(&ring);
+	complete = probe && io_uring_opcode_supported(probe, IORING_OP_READ) &&
+		   io_uring_opcode_supported(probe, IORING_OP_WRITE);
+	io_uring_free_probe(probe);
+	io_uring_queue_exit(&ring);
+	return complete ? 0 :
+			  fail(-EOPNOTSUPP, why,
+			       "the io_uring of this kernel is too old: 5.6 or later is wanted");
+}
+
+/* Memory that may be locked; UINT64_MAX when there is no limit to it. */
+static uint64_t memlock_bytes(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2] = { { 0 } };
+	struct rlimit limit;
+
+	if (!syscall(SYS_capget, &header, caps) &&
+	    (caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)))
+		return UINT64_MAX;
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, const char **why)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t each = (target->req_bytes + page - 1) / page * page;
+
+	if (each > MAX_FIXED_BUF_BYTES)
+		return fail(-EINVAL, why, "fixedbufs: a request is larger than 1 GiB");
+	if (depth > MAX_FIXED_BUFS)
+		return fail(-EINVAL, why,
+			    "fixedbufs: a ring takes 16384 buffers at most: use more -threads");
+	if (target->queue_depth > memlock_bytes() / each)
+		return fail(-ENOMEM, why,
+			    "fixedbufs: the memlock limit (ulimit -l) is below queue depth times "
+			    "request size");
+	return 0;
+}
+
+static int check_sqpoll(const char **why)
+{
+	struct io_uring ring;
+	int ret = io_uring_queue_init(1, &ring, IORING_SETUP_SQPOLL);
+
+	if (ret == -EPERM)
+		return fail(ret, why, "sqpoll: this kernel wants the administrator for it");
+	if (ret)
+		return fail(ret, why, "sqpoll: this kernel does not offer it");
+	io_uring_queue_exit(&ring);
+	return 0;
+}
+
+/* Whether the device has queues to poll, as far as the kernel says so. */
+static bool can_poll(int fd)
+{
+	struct stat st;
+	char path[64];
+	int value = 1;
+	dev_t dev;
+	FILE *f;
+
+	if (fstat(fd, &st))
+		return true;
+	dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/io_poll", major(dev), minor(dev));
+	f = fopen(path, "re");
+	if (!f) { /* a partition: the queue is its disk's */
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/io_poll", major(dev),
+			 minor(dev));
+		f = fopen(path, "re");
+	}
+	if (f) {
+		if (fscanf(f, "%d", &value) != 1)
+			value = 1;
+		fclose(f);
+	}
+	return value != 0;
+}
+
+/* One read with a ring that polls. Returns its result; a device that never answers is given up. */
+static int trial_read(struct io_uring *ring, int fd, void *buf)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+	uint64_t end = clock_now_ns() + TRIAL_TIMEOUT_NS;
+	struct io_uring_cqe *cqe;
+	int ret;
+
+	io_uring_prep_read(sqe, fd, buf, TRIAL_BYTES, 0);
+	ret = io_uring_submit(ring);
+	while (ret >= 0 && !io_uring_cq_ready(ring) && clock_now_ns() < end)
+		ret = io_uring_get_events(ring);
+	if (ret < 0)
+		return ret;
+	if (!io_uring_cq_ready(ring))
+		return -ETIMEDOUT;
+	return io_uring_peek_cqe(ring, &cqe) ? -EIO : cqe->res;
+}
+
+static int check_iopoll_fd(int fd, const char **why)
+{
+	void *buf = aligned_alloc(TRIAL_BYTES, TRIAL_BYTES);
+	struct io_uring ring;
+	int ret;
+
+	if (!buf)
+		return -ENOMEM;
+	ret = io_uring_queue_init(1, &ring, IORING_SETUP_IOPOLL);
+	if (!ret) {
+		ret = trial_read(&ring, fd, buf);
+		io_uring_queue_exit(&ring);
+	}
+	/* One that is not answered may yet be: the kernel then writes to the buffer. */
+	if (ret != -ETIMEDOUT)
+		free(buf);
+	if (ret == -EOPNOTSUPP || ret == -EINVAL)
+		return fail(ret, why, "iopoll: the file system or the device cannot poll");
+	if (ret < 0)
+		return fail(ret, why, "iopoll: a read to try it failed");
+	if (!can_poll(fd))
+		return fail(-EOPNOTSUPP, why, "iopoll: the device has no queues for polling");
+	return 0;
+}
+
+/* By a read of what is there; a target that is yet to be made is tried when it has been. */
+int uring_check_iopoll(const struct target_plan *target, const char **why)
+{
+	int fd, err;
+
+	if (!target->direct_io)
+		return fail(-EINVAL, why, "iopoll: only requests with -dio can be polled for");
+	if (target->kind == TARGET_CHAR)
+		return fail(-EINVAL, why, "iopoll: only files and block devices can be polled for");
+	fd = open(target->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || errno == EACCES ? 0 : -errno;
+	err = check_iopoll_fd(fd, why);
+	close(fd);
+	return err;
+}
+
+int uring_check(const struct target_plan *target, const char **why)
+{
+	const struct engine_options *o = &target->engine_options;
+	uint64_t threads = target->threads ? target->threads : 1;
+	uint64_t depth = (target->queue_depth + threads - 1) / threads;
+	int err = 0;
+
+	if (depth > MAX_ENTRIES)
+		return fail(-EINVAL, why, "a ring holds 32768 requests at most: use more -threads");
+	if (o->fixed_bufs)
+		err = check_fixed_bufs(target, depth, why);
+	if (!err && o->sqpoll)
+		err = check_sqpoll(why);
+	if (!err && o->iopoll)
+		err = uring_check_iopoll(target, why);
+	return err;
+}
+
+#else /* !HAVE_LIBURING */
+
+int uring_available(const char **why)
+{
+	*why = "this xdd was built without liburing";
+	return -ENOSYS;
+}
+
+#endif
