@@ -28,14 +28,17 @@ struct keyword {
 	const char *why;
 };
 
-#define FIELD(name) offsetof(struct engine_options, name), sizeof(((struct engine_options *)0)->name)
+#define FIELD(name) \
+	offsetof(struct engine_options, name), sizeof(((struct engine_options *)0)->name)
 
 static const struct keyword keywords[] = {
 	{ FIELD(batch),
 	  { &engine_libaio, &engine_io_uring },
 	  "batch is a keyword of the engines libaio and io_uring" },
 	{ FIELD(fixed_bufs), { &engine_io_uring }, "fixedbufs is a keyword of the engine io_uring" },
-	{ FIELD(fixed_files), { &engine_io_uring }, "fixedfiles is a keyword of the engine io_uring" },
+	{ FIELD(fixed_files),
+	  { &engine_io_uring },
+	  "fixedfiles is a keyword of the engine io_uring" },
 	{ FIELD(sqpoll), { &engine_io_uring }, "sqpoll is a keyword of the engine io_uring" },
 	{ FIELD(iopoll), { &engine_io_uring }, "iopoll is a keyword of the engine io_uring" },
 	{ FIELD(touch), { &engine_mmap }, "touch is a keyword of the engine mmap" },

@@ -121,12 +121,17 @@ static int register_file(struct uring *u)
 	return 0;
 }
 
-/* Spares each request the look-up and pinning of its pages. */
-static int register_buffers(struct uring *u, const struct iovec *buffers)
+/*
+ * Spares each request the look-up and pinning of its pages. Not unasked where memory to be locked is
+ * scarce: the rings of other QThreads may need it.
+ */
+static int register_buffers(struct uring *u, const struct iovec *buffers, bool wanted)
 {
 	if (!buffers || !buffers[0].iov_base)
 		return 0;
-	u->buffers_err = io_uring_register_buffers(&u->ring, buffers, u->depth);
+	u->buffers_err = !wanted && uring_memlock_bytes() != UINT64_MAX ?
+				 -EDQUOT :
+				 io_uring_register_buffers(&u->ring, buffers, u->depth);
 	if (u->buffers_err)
 		return u->buffers_err;
 	u->buffers = true;
@@ -147,7 +152,7 @@ static int register_all(struct uring *u, const struct engine_params *params)
 		return fail(err, params->why, "fixedfiles: the kernel did not take the file");
 	if (err && u->sqpoll && !(u->ring.features & IORING_FEAT_SQPOLL_NONFIXED))
 		return fail(err, params->why, "sqpoll: the kernel did not take the file");
-	err = register_buffers(u, params->buffers);
+	err = register_buffers(u, params->buffers, params->options->fixed_bufs);
 	if (err && params->options->fixed_bufs)
 		return fail(err, params->why,
 			    err == -ENOMEM ?
@@ -187,16 +192,29 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	return 0;
 }
 
+/* Why the buffers are not registered. */
+static const char *buffers_text(const struct uring *u)
+{
+	if (u->buffers_err == -EDQUOT)
+		return "memlock limit";
+	return u->buffers_err ? strerror(-u->buffers_err) : "none";
+}
+
 static void uring_describe(const void *ctx, char *buf, size_t size)
 {
 	const struct uring *u = ctx;
-	const char *bufs = u->buffers ? "registered" : u->buffers_err ? "not registered" : "none";
+	int n = snprintf(buf, size, "%s%s, handed over %u at a time; ring %s, file %s", u->task_work,
+			 u->ring.flags & IORING_SETUP_IOPOLL ? ", polled completions" : "",
+			 u->group, u->ring_registered ? "registered" : "not registered",
+			 u->sqe_flags ? "registered" : "not registered");
 
-	snprintf(buf, size, "%s%s, handed over %u at a time; ring %s, file %s, buffers %s%s%s%s",
-		 u->task_work, u->ring.flags & IORING_SETUP_IOPOLL ? ", polled completions" : "",
-		 u->group, u->ring_registered ? "registered" : "not registered",
-		 u->sqe_flags ? "registered" : "not registered", bufs, u->buffers_err ? " (" : "",
-		 u->buffers_err ? strerror(-u->buffers_err) : "", u->buffers_err ? ")" : "");
+	if (n < 0 || (size_t)n >= size)
+		return;
+	if (u->buffers)
+		snprintf(buf + n, size - (size_t)n, ", buffers registered");
+	else
+		snprintf(buf + n, size - (size_t)n, ", buffers not registered (%s)",
+			 buffers_text(u));
 }
 
 /* ---- transfers ---- */
@@ -263,7 +281,8 @@ static unsigned take_ring(struct uring *u, struct io_request **done, unsigned ma
 	struct io_uring_cqe *cqe;
 	unsigned head, seen = 0, n = 0;
 
-	io_uring_for_each_cqe(&u->ring, head, cqe) {
+	io_uring_for_each_cqe(&u->ring, head, cqe)
+	{
 		struct io_request *req = io_uring_cqe_get_data(cqe);
 
 		if (n == max)

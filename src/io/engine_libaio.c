@@ -22,7 +22,7 @@ struct aio {
 	io_context_t kernel;
 	int fd;
 	unsigned depth;
-	unsigned group; /* requests that are handed over together */
+	unsigned group;	    /* requests that are handed over together */
 	struct iocb *iocbs; /* one a slot */
 	struct io_event *events;
 

@@ -73,10 +73,9 @@ static uint64_t reach(const struct target_plan *t)
 	} else if (t->range_bytes) {
 		if (!sequential || bytes > t->range_bytes)
 			bytes = t->range_bytes / t->req_bytes * t->req_bytes;
-	} else if (!sequential &&
-		   (__builtin_mul_overflow((t->pass_ops - 1) * t->req_bytes, t->seek.interleave,
-					   &bytes) ||
-		    __builtin_add_overflow(bytes, t->last_op_bytes, &bytes))) {
+	} else if (!sequential && (__builtin_mul_overflow((t->pass_ops - 1) * t->req_bytes,
+							  t->seek.interleave, &bytes) ||
+				   __builtin_add_overflow(bytes, t->last_op_bytes, &bytes))) {
 		return UINT64_MAX;
 	}
 	return __builtin_add_overflow(t->start_bytes, bytes, &bytes) ? UINT64_MAX : bytes;
@@ -95,9 +94,10 @@ static int mmap_check(const struct target_plan *target, const char **why)
 			    "a mapped file cannot grow: to be written to it must be there, and as "
 			    "large as the operations reach");
 	if (reach(target) > target->size_bytes)
-		return fail(-EINVAL, why,
-			    "a mapped file cannot grow: to be written to it must be as large as the "
-			    "operations reach");
+		return fail(
+			-EINVAL, why,
+			"a mapped file cannot grow: to be written to it must be as large as the "
+			"operations reach");
 	if (faccessat(AT_FDCWD, target->path, R_OK, AT_EACCESS))
 		return fail(-errno, why, "no permission to read it, which a mapping needs");
 	return 0;

@@ -14,6 +14,7 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -25,6 +26,7 @@
 #define MAX_ENTRIES 32768u /* IORING_MAX_ENTRIES of the kernel */
 #define MAX_FIXED_BUFS 16384u
 #define MAX_FIXED_BUF_BYTES (1ull << 30)
+#define FIRST_USER_NAMESPACE "user:[4026531837]" /* PROC_USER_INIT_INO of the kernel */
 #define TRIAL_BYTES 4096u
 #define TRIAL_TIMEOUT_NS 5000000000ull
 
@@ -92,17 +94,30 @@ int uring_available(const char **why)
 			       "the io_uring of this kernel is too old: 5.6 or later is wanted");
 }
 
-/* Memory that may be locked; UINT64_MAX when there is no limit to it. */
-static uint64_t memlock_bytes(void)
+/* The kernel asks for the capability in the namespace of users it started with. */
+static bool in_first_namespace(void)
+{
+	char text[32] = "";
+
+	return readlink("/proc/self/ns/user", text, sizeof(text) - 1) < 0 ||
+	       !strcmp(text, FIRST_USER_NAMESPACE);
+}
+
+static bool may_lock_all(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct caps[2] = { { 0 } };
+
+	return !syscall(SYS_capget, &header, caps) &&
+	       (caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) &&
+	       in_first_namespace();
+}
+
+uint64_t uring_memlock_bytes(void)
+{
 	struct rlimit limit;
 
-	if (!syscall(SYS_capget, &header, caps) &&
-	    (caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)))
-		return UINT64_MAX;
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY || may_lock_all())
 		return UINT64_MAX;
 	return limit.rlim_cur;
 }
@@ -117,7 +132,7 @@ static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, co
 	if (depth > MAX_FIXED_BUFS)
 		return fail(-EINVAL, why,
 			    "fixedbufs: a ring takes 16384 buffers at most: use more -threads");
-	if (target->queue_depth > memlock_bytes() / each)
+	if (target->queue_depth > uring_memlock_bytes() / each)
 		return fail(-ENOMEM, why,
 			    "fixedbufs: the memlock limit (ulimit -l) is below queue depth times "
 			    "request size");

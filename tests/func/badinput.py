@@ -92,11 +92,22 @@ for args, at in ((READ + " extra", 6), (READ + " -dio 5", 7), (READ + " -verbose
 row("an option without its dash", "op read -targets 1 data", 3, 1, "^xdd: op: stray word; did you mean -op\\?")
 row("more names than targets", "-op read -targets 1 data note", 3, 6, "^xdd: note: stray word")
 
+# Engines
+
+for word, meant in (("io_urng", "io_uring"), ("libiao", "libaio"), ("psinc", "psync")):
+    row("unknown engine: " + word, READ + " -ioengine " + word, 3, 7,
+        "^xdd: -ioengine %s: no such suboption; did you mean %s\\?" % (word, meant))
+for keyword in ("touch", "fua", "dpo", "fixedbufs", "fixedfiles", "sqpoll", "iopoll", "batch 2"):
+    row("keyword of another engine: " + keyword, READ + " -reqsize 4 -numreqs 1 -ioengine psync " + keyword, 2, None,
+        "^xdd: target 0, data: -ioengine psync: %s is a keyword of the engine" % keyword.split()[0])
+row("-threads with psync", READ + " -threads 2", 2, None, "^xdd: target 0, data: -threads: the engine psync has")
+row("sg on a file", READ + " -numreqs 1 -reqsize 4 -sgio", 2, None, "^xdd: target 0, data: -ioengine sg: it wants a SCSI device")
+
 # Missing arguments
 
 for option in ("-op", "-rwratio", "-blocksize", "-reqsize", "-numreqs", "-bytes", "-mbytes", "-queuedepth", "-passes",
                "-timelimit", "-startoffset", "-seek", "-targetdir", "-output", "-csvout", "-outputformat", "-id",
-               "-setup", "-percentcpu", "-maxerrors"):
+               "-setup", "-percentcpu", "-maxerrors", "-ioengine", "-threads"):
     row("missing argument at the end: " + option, READ + " " + option, 2, 6,
         "^xdd: %s: an argument is missing: .+ is wanted" % option)
     row("missing argument before an option: " + option, READ + " %s -verbose" % option, 2, 6,
@@ -105,6 +116,8 @@ for sub, arg in (("range", "<#blocks>"), ("interleave", "<factor>"), ("seed", "<
                  ("load", "<file>"), ("disthist", "<#buckets>"), ("seekhist", "<#buckets>")):
     row("missing argument of a suboption: " + sub, READ + " -seek random " + sub, 2, 6,
         "^xdd: -seek %s: an argument is missing: %s is wanted" % (sub, arg))
+row("missing argument of a keyword: batch", READ + " -ioengine io_uring batch", 2, 6,
+    "^xdd: -ioengine batch: an argument is missing: <#requests> is wanted")
 row("missing argument of a suboption before an option", READ + " -seek range -qd 2", 2, 6,
     "^xdd: -seek range: an argument is missing: <#blocks> is wanted, and the option -qd follows")
 row("missing argument behind a target", "-targets 1 data -op target 0", 2, 4, "^xdd: -op: an argument is missing")
@@ -169,7 +182,8 @@ COUNTS = (("reqsize", "blocks", 1, 2097152), ("numreqs", "operations", 1, INT64_
           ("maxerrors", "errors", 1, INT64_MAX), ("maxerrorstoprint", "errors", 1, INT64_MAX),
           ("seek range", "blocks", 1, INT64_MAX), ("seek interleave", None, 1, 1 << 30),
           ("seek seed", None, 0, 2 ** 64 - 1), ("seek disthist", "buckets", 1, 1000000),
-          ("seek seekhist", "buckets", 1, 1000000))
+          ("seek seekhist", "buckets", 1, 1000000), ("threads", "threads", 1, 65536),
+          ("ioengine batch", "requests", 1, 65536))
 NO_NUMBERS = ("-1", "", "4k", "1.5")
 FURTHER_NO_NUMBERS = ("0x10", "1e3", "+5", " 5", "5 ", "1,000", "abc", "0b1", "٣", "5-6", "1_000", "inf", ".", "4K",
                       "9" * 30, str(2 ** 63), str(2 ** 64), str(2 ** 64 + 1), "9" * 5000)

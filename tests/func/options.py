@@ -103,6 +103,9 @@ OPTIONS = [Option(*row) for row in (
     ("mbytes", "mb", "3", BYTES, [3 * M] * 2),
     ("gbytes", "gb", "3", BYTES, [3 * G] * 2),
     ("queuedepth", "qd", "4", DEPTH, ["4"] * 2),
+    ("ioengine", "", "mmap", None, None),
+    ("threads", "", "2 -ioengine libaio -dio -op noop", DIO, ["enabled"] * 2),
+    ("sgio", "scsigeneric", "-ioengine psync", None, None),
     ("startoffset", "sto", "5", START, [5 * K] * 2),
     ("passoffset", "po", "6", "Pass offset", [6 * K] * 2),
     ("targetoffset", "to", "2", START, ["0", 2 * K]),
@@ -170,6 +173,9 @@ def test_help():
              "-help %s, by all its names: the text of -fullhelp" % option.name, text)
     for sub in "sequential random range stagger interleave none seed save load disthist seekhist".split():
         t.ok(re.search(r"^ +%s\b" % sub, xdd("-help seek").out, re.M), "-help seek tells of " + sub)
+    for sub in ("psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll touch fua "
+                "dpo").split():
+        t.ok(re.search(r"^ +%s\b" % sub, xdd("-help ioengine").out, re.M), "-help ioengine tells of " + sub)
     t.ok(xdd("-help op -zzzz").status == 0, "-help ends the reading of the command line")
     t.ok(xdd("-op read -targets 1 data -help").out == usage.out, "-help behind other options")
     for name in ("-version", "-ver", "--version"):

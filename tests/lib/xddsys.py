@@ -108,11 +108,11 @@ class Op:
 class Trace:
     """The operations of a run in the order in which they ended, and how its targets were opened."""
 
-    def __init__(self, file, ring_log=None):
+    def __init__(self, file, queue_log=None):
         self.ops, self.opens = [], []
         begun = {}
-        if ring_log and os.path.exists(ring_log):
-            self._rings(ring_log)
+        if queue_log and os.path.exists(queue_log):
+            self._queued(queue_log)
         with open(file, errors="replace") as f:
             for line in f:
                 self._line(line.rstrip("\n"), begun)
@@ -130,22 +130,12 @@ class Trace:
         if m:
             self.ops.append(Op(int(pid), m.group(1), int(m.group(2)), m.group(3), int(m.group(4)),
                                int(m.group(5)), int(m.group(6))))
-        if text.startswith("io_submit("):
-            self._batch(int(pid), text)
         m = re.match(r'openat\(.*?, "([^"]*)", ([A-Z_|0-9]+).*\) += (\d+)<', text)
         if m:
             self.opens.append((m.group(1), m.group(2).split("|")))
 
-    def _batch(self, pid, text):
-        """Requests of libaio in the order of their submission; what each moved is not seen here."""
-        taken = re.search(r"= (\d+)$", text)
-        found = re.findall(r"aio_lio_opcode=IOCB_CMD_P(READ|WRITE), (?:aio_reqprio=\d+, )?aio_fildes=(\d+)<([^>]*)>, "
-                           r"aio_buf=[^,]*, aio_nbytes=(\d+), aio_offset=(\d+)", text)
-        for call, fd, path, size, offset in found[:int(taken.group(1)) if taken else 0]:
-            self.ops.append(Op(pid, "p" + call.lower(), int(fd), path, int(size), int(offset), int(size)))
-
-    def _rings(self, file):
-        """Requests of io_uring in the order of their submission; what each moved is not seen here."""
+    def _queued(self, file):
+        """Requests of an engine that queues in the order of their submission; what each moved is not seen here."""
         with open(file, errors="replace") as f:
             for line in f:
                 pid, call, fd, size, offset, path = line.rstrip("\n").split(" ", 5)
@@ -165,7 +155,7 @@ def can_trace():
     """Whether strace is there and may be used."""
     if not t.have("strace"):
         return _cannot("strace is not installed")
-    if _queue() == "io_uring" and not _shim():
+    if _queue() and not _shim():
         return None
     run = t.command(["strace", "-o", "/dev/null", "true"])
     return True if run.status == 0 else _cannot("strace: " + run.err)
@@ -187,16 +177,16 @@ def trace(*args, env=None, **kwargs):
     file = t.path("strace.%d" % _traces)
     # What looks for leaks cannot be traced itself.
     env = dict(env or {}, ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "detect_leaks=0", env))
-    rings = None
-    if _queue() == "io_uring":
-        rings = t.path("rings.%d" % _traces)
-        env.update(LD_PRELOAD=_shim(), XDD_RING_LOG=rings,
+    log = None
+    if _queue():
+        log = t.path("queue.%d" % _traces)
+        env.update(LD_PRELOAD=_shim(), XDD_QUEUE_LOG=log,
                    ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0", env))
     run = t.command(["strace", "-f", "-y", "-s", "0", "-o", file, "-e", "signal=none",
-                     "-e", "trace=pread64,pwrite64,io_submit,openat"] +
+                     "-e", "trace=pread64,pwrite64,openat"] +
                     [word for name, value in env.items() for word in ("-E", name + "=" + value)] +
                     t.xdd_words(*args), **kwargs)
-    result = Trace(file, rings)
+    result = Trace(file, log)
     os.unlink(file)
     return run, result
 
@@ -283,6 +273,33 @@ WRAP(pwrite64, const void *, SYS_pwrite64)
 
 #define NEXT(name_) ((__typeof__(&name_))dlsym(RTLD_NEXT, #name_))
 
+/* Requests that are handed over, for the test to read. */
+static int queue_log = -1;
+
+static void __attribute__((constructor)) open_log(void)
+{
+	const char *file = getenv("XDD_QUEUE_LOG");
+
+	if (file)
+		queue_log = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+static void write_down(int fd, const char *call, size_t size, unsigned long long offset)
+{
+	char link[64], path[4096] = "", line[4200];
+	int n;
+
+	if (queue_log < 0)
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (readlink(link, path, sizeof(path) - 1) < 0)
+		path[0] = '\0';
+	n = snprintf(line, sizeof(line), "%d %s %d %zu %llu %s\n", (int)syscall(SYS_gettid), call, fd, size,
+		     offset, path);
+	if (syscall(SYS_write, queue_log, line, n) != n)
+		abort();
+}
+
 #if __has_include(<libaio.h>)
 #include <libaio.h>
 
@@ -300,6 +317,8 @@ int io_submit(io_context_t context, long n, struct iocb **iocbs)
 		if (size < 0)
 			break;
 		io->u.c.nbytes = size;
+		write_down(io->aio_fildes, io->aio_lio_opcode == IO_CMD_PREAD ? "pread" : "pwrite", size,
+			   io->u.c.offset);
 	}
 	return NEXT(io_submit)(context, i, iocbs);
 }
@@ -325,29 +344,10 @@ int io_uring_register_files(struct io_uring *ring, const int *files, unsigned n)
 static int fd_of(const struct io_uring *ring, const struct io_uring_sqe *sqe)
 {
 	if (sqe->flags & IOSQE_FIXED_FILE)
-		for (int i = n_registered - 1; i >= 0; i--)
-			if (registered[i % 1024].ring == ring->ring_fd)
+		for (int i = __atomic_load_n(&n_registered, __ATOMIC_RELAXED) - 1; i >= 0; i--)
+			if (__atomic_load_n(&registered[i % 1024].ring, __ATOMIC_ACQUIRE) == ring->ring_fd)
 				return registered[i % 1024].fd;
 	return sqe->fd;
-}
-
-static void write_down(int fd, const struct io_uring_sqe *sqe, const char *call)
-{
-	static int log = -1;
-	char link[64], path[4096] = "", line[4200];
-	int n;
-
-	if (!getenv("XDD_RING_LOG"))
-		return;
-	if (log < 0)
-		log = open(getenv("XDD_RING_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (readlink(link, path, sizeof(path) - 1) < 0)
-		path[0] = 0;
-	n = snprintf(line, sizeof(line), "%d %s %d %u %llu %s\\n", (int)syscall(SYS_gettid), call, fd,
-		     sqe->len, (unsigned long long)sqe->off, path);
-	if (write(log, line, n) != n)
-		abort();
 }
 
 /* Look at what is about to be handed over. */
@@ -367,7 +367,7 @@ static void look(struct io_uring *ring)
 		size = fault(fd, sqe->len, sqe->off);
 		if (size >= 0)
 			sqe->len = size;
-		write_down(fd, sqe, reads ? "pread" : "pwrite");
+		write_down(fd, reads ? "pread" : "pwrite", sqe->len, sqe->off);
 		if (size < 0) {
 			sqe->opcode = IORING_OP_NOP;
 			sqe->rw_flags = INJECT_RESULT;

@@ -1,5 +1,6 @@
 /*
- * Engines: src/io/engine.c, engine_psync.c, engine_null.c.
+ * Engines: src/io/engine.c, and those that complete inside submit: engine_psync.c, engine_null.c,
+ * engine_mmap.c. test_engine_queues.c has the others, and all of them side by side.
  *
  * pread and pwrite are this file's own: they can be told to fail, to be interrupted and to move less
  * than asked for, which no file does at will.
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -67,6 +69,18 @@ ssize_t pwrite(int file, const void *from, size_t size, off_t offset)
 	return next_step(&size, &ret) ? syscall(SYS_pwrite64, file, from, size, offset) : ret;
 }
 
+/* The size that files seem to have; 0: as they are. */
+static off_t pretended_size;
+
+int fstat(int file, struct stat *st)
+{
+	int ret = fstatat(file, "", st, AT_EMPTY_PATH);
+
+	if (!ret && pretended_size)
+		st->st_size = pretended_size;
+	return ret;
+}
+
 static int make_file(void **state)
 {
 	(void)state;
@@ -93,18 +107,32 @@ static int refill(void **state)
 	return ftruncate(fd, 0) || syscall(SYS_pwrite64, fd, data, SIZE, 0) != SIZE;
 }
 
-static void submit(const struct engine *e, struct io_request *req)
+/* Run one request in a context of its own, for `file`. */
+static void submit_to(const char *name, int file, struct io_request *req)
 {
-	req->done = 12345;
-	req->error = 12345;
-	assert_int_equal(e->submit(NULL, req), 0);
+	const struct engine *e = engine_find(name);
+	const struct target_plan plan = { .op = OP_MIXED, .kind = TARGET_FILE };
+	const struct engine_params params = {
+		.target = &plan, .options = &plan.engine_options, .fd = file, .depth = 1
+	};
+	void *ctx = NULL;
+
+	if (e->init)
+		assert_int_equal(e->init(&ctx, &params), 0);
+	io_request_reset(req);
+	assert_int_equal(e->submit(ctx, req), 0);
+	if (e->fini)
+		e->fini(ctx);
+}
+
+static void submit(const char *name, struct io_request *req)
+{
+	submit_to(name, fd, req);
 }
 
 static struct io_request request(enum op_dir dir, uint64_t offset, uint64_t size)
 {
-	return (struct io_request){
-		.dir = dir, .fd = fd, .buf = buf, .offset = offset, .size = size
-	};
+	return (struct io_request){ .dir = dir, .buf = buf, .offset = offset, .size = size };
 }
 
 /* Run one request with the calls scripted. */
@@ -113,7 +141,7 @@ static void scripted(struct io_request *req, const ssize_t *steps, size_t n)
 	script = steps;
 	script_left = n;
 	calls = 0;
-	submit(engine_find("psync"), req);
+	submit("psync", req);
 }
 
 static void test_registry(void **state)
@@ -122,28 +150,162 @@ static void test_registry(void **state)
 
 	(void)state;
 	for (const struct engine *e; (e = engine_at(n)); n++) {
+		const char *why = NULL;
+
 		assert_non_null(e->help);
-		assert_non_null(e->submit);
 		assert_ptr_equal(engine_find(e->name), e);
+		if (e->available && e->available(&why)) {
+			assert_non_null(why);
+			continue;
+		}
+		assert_non_null(e->submit);
 		/* what completes nothing must be able to hand back */
 		assert_true((e->caps & ENGINE_SYNC) || e->reap);
 	}
-	assert_true(n >= 2);
+	assert_int_equal(n, 6);
 	assert_null(engine_at(n));
 	assert_null(engine_at(SIZE_MAX));
 	assert_null(engine_find("no such engine"));
 	assert_null(engine_find(""));
 	assert_int_equal(engine_find("psync")->caps, ENGINE_SYNC);
+	assert_int_equal(engine_find("mmap")->caps, ENGINE_SYNC);
 	assert_int_equal(engine_find("null")->caps, ENGINE_SYNC | ENGINE_NO_FILE);
+	assert_int_equal(engine_find("libaio")->caps, ENGINE_QUEUES);
+	assert_int_equal(engine_find("io_uring")->caps, ENGINE_QUEUES);
+}
+
+static void test_engine_of(void **state)
+{
+	struct target_plan plan = { .kind = TARGET_FILE };
+	const char *why;
+
+	(void)state;
+	assert_string_equal(engine_of(&plan)->name, "psync");
+	plan.engine = "mmap";
+	assert_string_equal(engine_of(&plan)->name, "mmap");
+	plan.kind = TARGET_NULL;
+	assert_string_equal(engine_of(&plan)->name, "null");
+	assert_int_equal(engine_check(&plan, &why), 0);
+	plan.kind = TARGET_FILE;
+	plan.engine = "no such engine";
+	assert_null(engine_of(&plan));
+	assert_int_equal(engine_check(&plan, &why), -EINVAL);
+	assert_string_equal(why, "there is no such engine");
+}
+
+/* A keyword is refused by every engine that the text does not name, and by no other for that. */
+static void check_keyword(const char *word, struct engine_options options, const char *text)
+{
+	const struct engine *e;
+
+	for (size_t i = 0; (e = engine_at(i)); i++) {
+		struct target_plan plan = {
+			.path = path,
+			.kind = TARGET_FILE,
+			.engine = e->name,
+			.op = OP_READ,
+			.queue_depth = 1,
+			.req_bytes = 4096,
+			.engine_options = options,
+		};
+		const char *why = "";
+		int err = engine_check(&plan, &why);
+
+		if (!strstr(text, e->name)) {
+			assert_int_equal(err, -EINVAL);
+			assert_string_equal(why, text);
+		} else if (err && why) {
+			assert_string_not_equal(why, text);
+		}
+	}
+	assert_non_null(strstr(text, word));
+}
+
+static void test_keywords(void **state)
+{
+	static const struct engine_options none;
+	const struct target_plan plan = { .path = path,
+					  .kind = TARGET_FILE,
+					  .engine_options = none };
+	const char *why;
+
+	(void)state;
+	check_keyword("batch", (struct engine_options){ .batch = 1ull << 32 },
+		      "batch is a keyword of the engines libaio and io_uring");
+	check_keyword("fixedbufs", (struct engine_options){ .fixed_bufs = true },
+		      "fixedbufs is a keyword of the engine io_uring");
+	check_keyword("fixedfiles", (struct engine_options){ .fixed_files = true },
+		      "fixedfiles is a keyword of the engine io_uring");
+	check_keyword("sqpoll", (struct engine_options){ .sqpoll = true },
+		      "sqpoll is a keyword of the engine io_uring");
+	check_keyword("iopoll", (struct engine_options){ .iopoll = true },
+		      "iopoll is a keyword of the engine io_uring");
+	check_keyword("touch", (struct engine_options){ .touch = true },
+		      "touch is a keyword of the engine mmap");
+	check_keyword("fua", (struct engine_options){ .fua = true },
+		      "fua is a keyword of the engine sg");
+	check_keyword("dpo", (struct engine_options){ .dpo = true },
+		      "dpo is a keyword of the engine sg");
+	assert_int_equal(engine_check(&plan, &why), 0);
+	assert_null(why);
+}
+
+static void test_list(void **state)
+{
+	char text[4096] = "";
+	FILE *f = tmpfile();
+	int saved = dup(STDOUT_FILENO);
+	const struct engine *e;
+	size_t n;
+
+	(void)state;
+	assert_non_null(f);
+	fflush(stdout);
+	dup2(fileno(f), STDOUT_FILENO);
+	engine_print_list();
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	rewind(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	for (size_t i = 0; (e = engine_at(i)); i++) {
+		const char *why = NULL;
+
+		assert_non_null(strstr(text, e->name));
+		assert_non_null(strstr(text, e->help));
+		if (e->available && e->available(&why))
+			assert_non_null(strstr(text, why));
+	}
+	assert_non_null(strstr(text, "psync     yes  "));
+}
+
+static void test_group(void **state)
+{
+	struct engine_options options = { 0 };
+	struct engine_params params = { .options = &options };
+	static const struct {
+		unsigned depth, group;
+	} cases[] = { { 1, 1 }, { 31, 1 }, { 32, 2 }, { 128, 8 }, { 65536, 8 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		params.depth = cases[i].depth;
+		options.batch = 0;
+		assert_int_equal(engine_group(&params), cases[i].group);
+		options.batch = 5;
+		assert_int_equal(engine_group(&params), 5);
+	}
 }
 
 static void test_null(void **state)
 {
 	(void)state;
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
-		struct io_request req = { .dir = (enum op_dir)dir, .fd = -1, .size = 1ull << 40 };
+		struct io_request req = { .dir = (enum op_dir)dir, .size = 1ull << 40 };
 
-		submit(engine_find("null"), &req);
+		submit_to("null", -1, &req);
 		assert_int_equal(req.done, 1ull << 40);
 		assert_int_equal(req.error, 0);
 	}
@@ -154,19 +316,19 @@ static void test_transfers(void **state)
 	struct io_request req = request(DIR_READ, 100, 5000);
 
 	(void)state;
-	submit(engine_find("psync"), &req);
+	submit("psync", &req);
 	assert_int_equal(req.done, 5000);
 	assert_int_equal(req.error, 0);
 	assert_memory_equal(buf, data + 100, 5000);
 	assert_int_equal(calls, 1);
 
 	req = request(DIR_WRITE, SIZE + 50, 5000);
-	submit(engine_find("psync"), &req);
+	submit("psync", &req);
 	assert_int_equal(req.done, 5000);
 	assert_int_equal(req.error, 0);
 	memset(buf, 0, sizeof(buf));
 	req = request(DIR_READ, SIZE + 50, 5000);
-	submit(engine_find("psync"), &req);
+	submit("psync", &req);
 	assert_int_equal(req.error, 0);
 	assert_memory_equal(buf, data + 100, 5000);
 }
@@ -176,8 +338,7 @@ static void test_noop(void **state)
 	struct io_request req = request(DIR_NOOP, 0, 5000);
 
 	(void)state;
-	req.fd = -1;
-	submit(engine_find("psync"), &req);
+	submit_to("psync", -1, &req);
 	assert_int_equal(req.done, 5000);
 	assert_int_equal(req.error, 0);
 	assert_int_equal(calls, 0);
@@ -209,12 +370,12 @@ static void test_end_of_file(void **state)
 	struct io_request req = request(DIR_READ, SIZE - 300, 1000);
 
 	(void)state;
-	submit(engine_find("psync"), &req);
+	submit("psync", &req);
 	assert_int_equal(req.done, 300);
 	assert_int_equal(req.error, -ENODATA);
 	assert_memory_equal(buf, data + SIZE - 300, 300);
 	req = request(DIR_READ, SIZE, 1000);
-	submit(engine_find("psync"), &req);
+	submit("psync", &req);
 	assert_int_equal(req.done, 0);
 	assert_int_equal(req.error, -ENODATA);
 }
@@ -246,8 +407,7 @@ static void test_errors(void **state)
 	check_script(DIR_READ, partly, 2, 904, -ENODATA); /* a direct read of the last sector */
 	check_script(DIR_WRITE, partly, 2, 904, -EINVAL);
 
-	req.fd = -1;
-	scripted(&req, NULL, 0);
+	submit_to("psync", -1, &req);
 	assert_int_equal(req.done, 0);
 	assert_int_equal(req.error, -EBADF);
 	req = request(DIR_READ, UINT64_MAX - 4096, 100);
@@ -266,10 +426,8 @@ static void test_direct_end_of_file(void **state)
 	if (direct < 0)
 		skip();
 	assert_int_equal(posix_memalign(&aligned, 4096, 8192), 0);
-	req = (struct io_request){
-		.dir = DIR_READ, .fd = direct, .buf = aligned, .offset = 8192, .size = 8192
-	};
-	submit(engine_find("psync"), &req);
+	req = (struct io_request){ .dir = DIR_READ, .buf = aligned, .offset = 8192, .size = 8192 };
+	submit_to("psync", direct, &req);
 	close(direct);
 	assert_int_equal(req.done, SIZE - 8192);
 	assert_int_equal(req.error, -ENODATA);
@@ -277,10 +435,230 @@ static void test_direct_end_of_file(void **state)
 	free(aligned);
 }
 
+/* ---- mmap ---- */
+
+static struct target_plan mapped_plan(enum op_request op)
+{
+	return (struct target_plan){
+		.path = path,
+		.kind = TARGET_FILE,
+		.engine = "mmap",
+		.op = op,
+		.size_bytes = SIZE,
+		.block_size = 1,
+		.req_bytes = 1000,
+		.pass_ops = 10,
+		.pass_bytes = SIZE,
+		.last_op_bytes = 1000,
+		.queue_depth = 1,
+	};
+}
+
+static void *map_open(const struct target_plan *plan, int file)
+{
+	const struct engine_params params = {
+		.target = plan, .options = &plan->engine_options, .fd = file, .depth = 1
+	};
+	void *ctx = NULL;
+
+	assert_int_equal(engine_find("mmap")->init(&ctx, &params), 0);
+	return ctx;
+}
+
+static void map_run(void *ctx, struct io_request *req, uint64_t done, int error)
+{
+	io_request_reset(req);
+	assert_int_equal(engine_find("mmap")->submit(ctx, req), 0);
+	assert_int_equal(req->done, done);
+	assert_int_equal(req->error, error);
+}
+
+static void test_mmap_transfers(void **state)
+{
+	const struct target_plan plan = mapped_plan(OP_MIXED);
+	struct io_request req = request(DIR_READ, 100, 5000);
+	unsigned char back[SIZE];
+	int writable = open(path, O_WRONLY); /* as for -op write */
+	void *ctx = map_open(&plan, writable);
+
+	(void)state;
+	map_run(ctx, &req, 5000, 0);
+	assert_memory_equal(buf, data + 100, 5000);
+	req = request(DIR_WRITE, 4000, 5000);
+	map_run(ctx, &req, 5000, 0);
+	assert_int_equal(syscall(SYS_pread64, fd, back, SIZE, 0), SIZE);
+	assert_memory_equal(back + 4000, data + 100, 5000);
+	assert_memory_equal(back, data, 4000);
+	req = request(DIR_NOOP, 1ull << 50, 5000);
+	map_run(ctx, &req, 5000, 0);
+
+	req = request(DIR_READ, SIZE - 300, 1000);
+	map_run(ctx, &req, 300, -ENODATA);
+	req = request(DIR_READ, SIZE, 1000);
+	map_run(ctx, &req, 0, -ENODATA);
+	req = request(DIR_READ, UINT64_MAX - 10, 1000);
+	map_run(ctx, &req, 0, -ENODATA);
+	req = request(DIR_WRITE, SIZE - 300, 1000);
+	map_run(ctx, &req, 300, -ENOSPC);
+	engine_find("mmap")->fini(ctx);
+	close(writable);
+}
+
+static void test_mmap_touch(void **state)
+{
+	struct target_plan plan = mapped_plan(OP_MIXED);
+	struct io_request req = request(DIR_READ, 100, 9000);
+	unsigned char back[SIZE];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), changed = 0;
+	void *ctx;
+
+	(void)state;
+	plan.engine_options.touch = true;
+	ctx = map_open(&plan, fd);
+	map_run(ctx, &req, 9000, 0);
+	assert_int_equal(buf[0], 0);
+
+	memset(buf, 0xee, sizeof(buf));
+	req = request(DIR_WRITE, 100, 9000);
+	map_run(ctx, &req, 9000, 0);
+	engine_find("mmap")->fini(ctx);
+	assert_int_equal(syscall(SYS_pread64, fd, back, SIZE, 0), SIZE);
+	for (size_t i = 0; i < SIZE; i++) {
+		changed += back[i] != data[i];
+		if (back[i] != data[i])
+			assert_true(i == 100 || i % page == 0);
+	}
+	assert_true(changed >= 1 && changed <= 1 + 9000 / page);
+}
+
+/* The pages behind the new end of a file are gone: reading them is a SIGBUS. */
+static void test_mmap_truncated(void **state)
+{
+	const struct target_plan plan = mapped_plan(OP_MIXED);
+	struct io_request req = request(DIR_READ, 0, SIZE);
+	void *ctx = map_open(&plan, fd);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 1000), 0);
+	map_run(ctx, &req, 1000, -ENODATA);
+	assert_memory_equal(buf, data, 1000);
+	req = request(DIR_READ, 8192, 100);
+	map_run(ctx, &req, 0, -ENODATA);
+	req = request(DIR_READ, 500, 500);
+	map_run(ctx, &req, 500, 0);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	req = request(DIR_WRITE, 0, 100);
+	map_run(ctx, &req, 0, -ENOSPC);
+	engine_find("mmap")->fini(ctx);
+}
+
+/* A page is gone though the file is as long as before: its device failed. */
+static void test_mmap_error(void **state)
+{
+	const struct target_plan plan = mapped_plan(OP_READ);
+	struct io_request req = request(DIR_READ, 10, SIZE - 10);
+	off_t page = sysconf(_SC_PAGESIZE);
+	void *ctx;
+
+	(void)state;
+	if (page > 8192)
+		skip();
+	ctx = map_open(&plan, fd);
+	assert_int_equal(ftruncate(fd, page), 0);
+	pretended_size = SIZE;
+	map_run(ctx, &req, (uint64_t)page - 10, -EIO);
+	assert_memory_equal(buf, data + 10, (size_t)page - 10);
+	req = request(DIR_READ, (uint64_t)page + 10, 100);
+	map_run(ctx, &req, 0, -EIO);
+	req = request(DIR_READ, 10, 100);
+	map_run(ctx, &req, 100, 0);
+	pretended_size = 0;
+	engine_find("mmap")->fini(ctx);
+}
+
+static void test_mmap_empty(void **state)
+{
+	const struct target_plan plan = mapped_plan(OP_READ);
+	struct io_request req = request(DIR_READ, 0, 100);
+	void *ctx;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 0), 0);
+	ctx = map_open(&plan, fd);
+	map_run(ctx, &req, 0, -ENODATA);
+	engine_find("mmap")->fini(ctx);
+	engine_find("mmap")->fini(NULL);
+}
+
+static void check_mmap(const struct target_plan *plan, int ret, const char *part)
+{
+	const char *why = NULL;
+
+	assert_int_equal(engine_check(plan, &why), ret);
+	if (part)
+		assert_non_null(strstr(why, part));
+}
+
+static void test_mmap_check(void **state)
+{
+	static const struct seek_row rows[] = { { 10, 5, 'w' },
+						{ 9990, 10, 'w' },
+						{ 9991, 10, 'w' } };
+	struct target_plan plan = mapped_plan(OP_READ);
+
+	(void)state;
+	plan.start_bytes = 5;
+	check_mmap(&plan, 0, NULL); /* a read past the end is an error of the operation */
+	plan.op = OP_WRITE;
+	check_mmap(&plan, -EINVAL, "cannot grow");
+	plan.start_bytes = 0;
+	check_mmap(&plan, 0, NULL);
+
+	plan.seek.pattern = SEEK_RANDOM;
+	plan.range_bytes = SIZE + 999;
+	check_mmap(&plan, 0, NULL);
+	plan.range_bytes = SIZE + 1000;
+	check_mmap(&plan, -EINVAL, "cannot grow");
+	plan.seek.pattern = SEEK_SEQUENTIAL;
+	check_mmap(&plan, 0, NULL);
+	plan.pass_bytes = PLAN_UNLIMITED;
+	check_mmap(&plan, -EINVAL, "cannot grow");
+	plan.seek.pattern = SEEK_NONE;
+	check_mmap(&plan, 0, NULL);
+	plan.seek.pattern = SEEK_INTERLEAVE;
+	plan.range_bytes = 0;
+	plan.seek.interleave = 1;
+	check_mmap(&plan, 0, NULL);
+	plan.seek.interleave = 2;
+	check_mmap(&plan, -EINVAL, "cannot grow");
+	plan.seek.interleave = UINT64_MAX;
+	check_mmap(&plan, -EINVAL, "cannot grow");
+	plan.seek.pattern = SEEK_LOAD;
+	plan.rows = rows;
+	plan.n_rows = 3;
+	plan.pass_ops = 2;
+	check_mmap(&plan, 0, NULL);
+	plan.pass_ops = 3;
+	check_mmap(&plan, -EINVAL, "cannot grow");
+
+	plan = mapped_plan(OP_WRITE);
+	plan.kind = TARGET_MISSING;
+	check_mmap(&plan, -EINVAL, "must be there");
+	plan.kind = TARGET_CHAR;
+	check_mmap(&plan, -ENODEV, "only files and block devices");
+	plan = mapped_plan(OP_READ);
+	plan.direct_io = true;
+	check_mmap(&plan, -EINVAL, "-dio");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_registry),
+		cmocka_unit_test(test_engine_of),
+		cmocka_unit_test(test_keywords),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_null),
 		cmocka_unit_test_setup(test_transfers, refill),
 		cmocka_unit_test_setup(test_noop, refill),
@@ -288,6 +666,12 @@ int main(void)
 		cmocka_unit_test_setup(test_end_of_file, refill),
 		cmocka_unit_test_setup(test_errors, refill),
 		cmocka_unit_test_setup(test_direct_end_of_file, refill),
+		cmocka_unit_test_setup(test_mmap_transfers, refill),
+		cmocka_unit_test_setup(test_mmap_touch, refill),
+		cmocka_unit_test_setup(test_mmap_truncated, refill),
+		cmocka_unit_test_setup(test_mmap_error, refill),
+		cmocka_unit_test_setup(test_mmap_empty, refill),
+		cmocka_unit_test_setup(test_mmap_check, refill),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -565,7 +565,7 @@ static void test_describe(void **state)
 	assert_string_equal(text, "64 blocks of 512 bytes, at most 512 KiB in one command");
 }
 
-/* A character device is opened again for each context, with a buffer for one command in the kernel. */
+/* A character device is opened again for each context, and a command's worth of memory reserved. */
 static void test_char_device(void **state)
 {
 	struct io_request req;

@@ -4,6 +4,10 @@
 # vm: modules null_blk dm-mod dm-flakey dm-delay
 # vm: programs dmsetup
 # vm: limit 180
+# Functions are called by name:
+# shellcheck disable=SC2317
+#
+# shellcheck source=tests/vm/lib.sh
 . /guest/lib.sh
 
 ENGINES="psync libaio io_uring"
@@ -18,8 +22,8 @@ failed_at() {
 test_error_target() {
 	for op in read write; do
 		for depth in 1 32 128; do
-			xdd -dio -ioengine "$1" -op $op -targets 1 /dev/mapper/bad -blocksize 512 -reqsize 8 \
-				-bytes 4194304 -queuedepth $depth -maxerrorstoprint 100
+			xdd -dio -ioengine "$1" -op "$op" -targets 1 /dev/mapper/bad -blocksize 512 -reqsize 8 \
+				-bytes 4194304 -queuedepth "$depth" -maxerrorstoprint 100
 			what="$1: ${op}s with errors in between, depth $depth"
 			tap_status_is 6 "$what: status 6"
 			counts_are 1020 $((1020 * 4096)) "$what: counts"
@@ -86,22 +90,26 @@ test_interrupt() {
 		-queuedepth 128 -timelimit 60 >"$tap_out" 2>"$tap_err" &
 	pid=$!
 	wait_for 20 waiting 128
-	kill -INT $pid
-	wait $pid
-	tap_is $? 5 "$1: SIGINT with 128 outstanding: status 5"
+	kill -INT "$pid"
+	wait "$pid"
+	tap_is "$?" 5 "$1: SIGINT with 128 outstanding: status 5"
 	ops=$(column Ops)
 	tap_check "$1: SIGINT with 128 outstanding: $ops operations" test "$ops" -ge 128
 	tap_is "$(column Bytes_Xfered)" $((ops * 4096)) "$1: SIGINT with 128 outstanding: bytes"
 }
 
-memory_device nullb0 && wait_for 10 test -b /dev/nullb0 && load dm_mod && load dm_flakey && load dm_delay &&
-	map bad "0 1000 linear /dev/nullb0 0
+setup() {
+	memory_device nullb0 && wait_for 10 test -b /dev/nullb0 && load dm_flakey && load dm_delay &&
+		map bad "0 1000 linear /dev/nullb0 0
 1000 24 error
 1024 3072 linear /dev/nullb0 1024
 4096 8 error
 4104 $((SECTORS - 4104)) linear /dev/nullb0 4104" &&
-	map flakey "0 $SECTORS flakey /dev/nullb0 0 0 3600 1 error_writes" &&
-	map slow "0 $SECTORS delay /dev/nullb0 0 200" || give_up "the devices"
+		map flakey "0 $SECTORS flakey /dev/nullb0 0 0 3600 1 error_writes" &&
+		map slow "0 $SECTORS delay /dev/nullb0 0 200"
+}
+
+setup || give_up "the devices"
 
 for engine in $ENGINES; do
 	tap_check "$engine is here" have_engine "$engine" || continue

@@ -4,6 +4,10 @@
 # vm: modules null_blk dm-mod scsi_debug sg sd_mod
 # vm: programs dmsetup
 # vm: limit 180
+# Functions are called by name:
+# shellcheck disable=SC2317
+#
+# shellcheck source=tests/vm/lib.sh
 . /guest/lib.sh
 
 DEBUG=/sys/bus/pseudo/drivers/scsi_debug
@@ -13,12 +17,12 @@ wake_dm() { dmsetup resume --noudevsync hang; }
 
 # From the next command on, the disk drops them all.
 hang_scsi() {
-	echo 4 >$DEBUG/opts
-	echo -1 >$DEBUG/every_nth
+	echo 4 >"$DEBUG/opts"
+	echo -1 >"$DEBUG/every_nth"
 }
 wake_scsi() {
-	echo 0 >$DEBUG/opts
-	echo 0 >$DEBUG/every_nth
+	echo 0 >"$DEBUG/opts"
+	echo 0 >"$DEBUG/every_nth"
 }
 
 # What the device has been asked so far.
@@ -48,24 +52,25 @@ test_hang() {
 	before=$("count_$kind")
 	"$XDD" -op read -blocksize 512 -reqsize 8 -seek none -timelimit 100 "$@" >"$tap_out" 2>"$tap_err" &
 	pid=$!
-	tap_last_command="$*"
-	tap_status=
+	# For tap_show_run.
+	# shellcheck disable=SC2034
+	tap_last_command=$* tap_status=unknown
 	wait_for 20 has_answered 100
 	"hang_$kind"
 	sleep 1
-	kill -INT $pid
+	kill -INT "$pid"
 	start=$(now_ms)
 	wait_for 20 has_results
 	results=$(($(now_ms) - start))
 	tap_check "$what: results $results ms after SIGINT" test $results -lt 6000 || tap_show_run
 	if [ "$ends" = yes ]; then
-		wait $pid
+		wait "$pid"
 		tap_is "$? $(test $(($(now_ms) - start)) -lt 6000 && echo "in time")" "5 in time" "$what: status 5" || tap_show_run
 		"wake_$kind"
 	else
 		"wake_$kind"
-		wait $pid
-		tap_is $? 5 "$what: status 5" || tap_show_run
+		wait "$pid"
+		tap_is "$?" 5 "$what: status 5" || tap_show_run
 	fi
 	ops=$(column Ops)
 	tap_check "$what: $ops operations are counted" test "${ops:-0}" -gt 0 || tap_show_run
@@ -73,9 +78,12 @@ test_hang() {
 	tap_check "$what: it says that operations are outstanding" grep -qi outstanding "$tap_out" "$tap_err" || tap_show_run
 }
 
-memory_device nullb0 && wait_for 10 test -b /dev/nullb0 && load dm_mod &&
-	map hang "0 65536 linear /dev/nullb0 0" && load sg && load sd_mod &&
-	load scsi_debug dev_size_mb=16 ndelay=100000 && wait_for 10 test -c /dev/sg0 || give_up "the devices"
+setup() {
+	memory_device nullb0 && wait_for 10 test -b /dev/nullb0 && load dm_mod && map hang "0 65536 linear /dev/nullb0 0" &&
+		load sg && load sd_mod && load scsi_debug dev_size_mb=16 ndelay=100000 && wait_for 10 test -c /dev/sg0
+}
+
+setup || give_up "the devices"
 
 test_hang psync dm no -dio -ioengine psync -queuedepth 4 -targets 1 /dev/mapper/hang
 test_hang libaio dm no -dio -ioengine libaio -queuedepth 128 -targets 1 /dev/mapper/hang

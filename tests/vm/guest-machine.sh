@@ -2,6 +2,7 @@
 # The machine itself: what tests of placement and of devices count on is there.
 #
 # vm: modules loop
+# shellcheck source=tests/vm/lib.sh
 . /guest/lib.sh
 
 tap_is "$(cat /sys/devices/system/node/online)" 0-1 "two NUMA nodes"

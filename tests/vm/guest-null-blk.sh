@@ -4,6 +4,7 @@
 #
 # vm: modules null_blk loop
 # vm: memory 1024
+# shellcheck source=tests/vm/lib.sh
 . /guest/lib.sh
 
 SIZE_MIB=32
@@ -16,8 +17,8 @@ prefill() {
 test_counts() {
 	for op in read write; do
 		for depth in 1 32; do
-			xdd -dio -ioengine "$1" -op $op -targets 1 /dev/nullb0 -blocksize 512 -reqsize 8 \
-				-bytes $((SIZE_MIB * 1048576)) -queuedepth $depth
+			xdd -dio -ioengine "$1" -op "$op" -targets 1 /dev/nullb0 -blocksize 512 -reqsize 8 \
+				-bytes $((SIZE_MIB * 1048576)) -queuedepth "$depth"
 			tap_status_is 0 "$1: ${op}s the device, depth $depth"
 			counts_are $((SIZE_MIB * 256)) $((SIZE_MIB * 1048576)) "$1: ${op}s the device, depth $depth, counts"
 		done
@@ -81,8 +82,12 @@ test_bad_blocks() {
 	done
 }
 
-memory_device nullb0 poll_queues=0 && memory_device nullb1 poll_queues=1 submit_queues=2 && memory_device nullb2 badblocks=+800-815 &&
-	wait_for 10 test -b /dev/nullb2 || give_up "devices in memory"
+setup() {
+	memory_device nullb0 poll_queues=0 && memory_device nullb1 poll_queues=1 submit_queues=2 &&
+		memory_device nullb2 badblocks=+800-815 && wait_for 10 test -b /dev/nullb2
+}
+
+setup || give_up "devices in memory"
 dd if=/dev/urandom of=/tmp/pattern bs=1M count=1 2>/dev/null
 
 for engine in $ENGINES; do

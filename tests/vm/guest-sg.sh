@@ -3,6 +3,10 @@
 #
 # vm: modules scsi_debug sg sd_mod
 # vm: limit 180
+# Functions are called by name:
+# shellcheck disable=SC2317
+#
+# shellcheck source=tests/vm/lib.sh
 . /guest/lib.sh
 
 DEBUG=/sys/bus/pseudo/drivers/scsi_debug
@@ -11,7 +15,7 @@ SIZE_MIB=64
 
 # The disk answers as told by scsi_debug's options; 1: it also logs each command.
 disk_opts() {
-	echo "$1" >$DEBUG/opts
+	echo "$1" >"$DEBUG/opts"
 }
 
 disk_ready() {
@@ -126,12 +130,12 @@ test_ends() {
 }
 
 test_delay() {
-	echo 20000000 >$DEBUG/ndelay
+	echo 20000000 >"$DEBUG/ndelay"
 	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 20 -queuedepth 2
 	tap_status_is 0 "$1: a slow disk"
 	tap_check "$1: its delay of 20 ms is seen: $(column Latency) ms" \
 		awk -v ms="$(column Latency)" 'BEGIN { exit !(ms >= 20 && ms < 1000) }'
-	echo 1 >$DEBUG/ndelay
+	echo 1 >"$DEBUG/ndelay"
 }
 
 test_refusals() {
@@ -155,10 +159,10 @@ test_partition() {
 test_large_blocks() {
 	new_disk sector_size=4096
 	for dev in /dev/sg0 /dev/sda; do
-		xdd -sgio -op read -targets 1 $dev -blocksize 4096 -reqsize 16
+		xdd -sgio -op read -targets 1 "$dev" -blocksize 4096 -reqsize 16
 		tap_status_is 0 "$dev: blocks of 4096 bytes"
 		counts_are $((SIZE_MIB * 16)) $((SIZE_MIB * MIB)) "$dev: blocks of 4096 bytes, counts"
-		xdd -sgio -op read -targets 1 $dev -blocksize 512 -reqsize 1 -numreqs 1
+		xdd -sgio -op read -targets 1 "$dev" -blocksize 512 -reqsize 1 -numreqs 1
 		refused 2 'whole blocks of the device' "$dev: requests of 512 bytes on them"
 	done
 }
@@ -175,12 +179,12 @@ test_write_protected() {
 test_large_disk() {
 	new_disk virtual_gb=4096
 	for dev in /dev/sg0 /dev/sda; do
-		xdd -sgio -op read -targets 1 $dev -blocksize 512 -startoffset $((4096 * 2097152)) -numreqs 1
+		xdd -sgio -op read -targets 1 "$dev" -blocksize 512 -startoffset $((4096 * 2097152)) -numreqs 1
 		refused 2 'device has 4 TiB' "$dev: 4 TiB"
 		disk_opts 1
 		dmesg -c >/dev/null
-		xdd -sgio -op write -targets 1 $dev -blocksize 512 -reqsize 1 -startoffset 4294967295 -numreqs 2
-		xdd -sgio -op read -targets 1 $dev -blocksize 512 -reqsize 1 -startoffset 4294967296 -numreqs 1
+		xdd -sgio -op write -targets 1 "$dev" -blocksize 512 -reqsize 1 -startoffset 4294967295 -numreqs 2
+		xdd -sgio -op read -targets 1 "$dev" -blocksize 512 -reqsize 1 -startoffset 4294967296 -numreqs 1
 		disk_opts 0
 		tap_is "$(commands | cut -d' ' -f1-16 | tr -s ' \n' ' ,')" \
 			"2a 00 ff ff ff ff 00 00 01 00,$(for op in 8a 88; do
@@ -189,12 +193,16 @@ test_large_disk() {
 	done
 }
 
-load sg && load sd_mod && new_disk || give_up "a simulated disk"
+setup() {
+	load sg && load sd_mod && new_disk
+}
+
+setup || give_up "a simulated disk"
 dd if=/dev/urandom of=/tmp/pattern bs=1M count=1 2>/dev/null
 
 for dev in /dev/sg0 /dev/sda; do
 	for name in reads writes depth large_requests cache_bits medium_error ends delay; do
-		"test_$name" $dev
+		"test_$name" "$dev"
 	done
 done
 test_refusals

@@ -41,7 +41,8 @@ give_up() {
 	tap_done
 }
 
-# memory_device NAME ATTRIBUTE=VALUE...: /dev/NAME (nullb0, then nullb1, ...) with 32 MiB that keep what is written (module null_blk).
+# memory_device NAME ATTRIBUTE=VALUE...: /dev/NAME (nullb0, then nullb1, ...) with 32 MiB that keep what is written. It
+# wants the module null_blk.
 memory_device() {
 	load null_blk nr_devices=0 || return 1
 	[ -d /sys/kernel/config/nullb ] || mount -t configfs config /sys/kernel/config || return 1

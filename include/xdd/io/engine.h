@@ -23,8 +23,8 @@
 struct io_request {
 	/* set by the caller */
 	enum op_dir dir;
-	unsigned slot; /* of the context's depth, the same for the life of the request */
-	void *buf;     /* the buffer of that slot */
+	unsigned slot;	 /* of the context's depth, the same for the life of the request */
+	void *buf;	 /* the buffer of that slot */
 	uint64_t offset; /* bytes */
 	uint64_t size;	 /* bytes */
 

@@ -1,7 +1,8 @@
 /*
  * What stands against io_uring, found out before a run. For the io_uring engine.
  *
- * All return 0 or -errno with `*why` a text for people (static; NULL: strerror() says it all).
+ * What returns int returns 0 or -errno with `*why` a text for people (static; NULL: strerror() says it
+ * all).
  */
 #ifndef XDD_IO_URING_CHECK_H
 #define XDD_IO_URING_CHECK_H
@@ -19,6 +20,9 @@ int uring_check(const struct target_plan *target, const char **why);
  * passes; it is tried again when it does.
  */
 int uring_check_iopoll(const struct target_plan *target, const char **why);
+
+/* Memory that rings and their buffers may keep locked; UINT64_MAX when there is no limit to it. */
+uint64_t uring_memlock_bytes(void);
 
 /* Why a ring could not be set up with `err`, -errno. */
 const char *uring_why_no_ring(int err);

@@ -1,0 +1,924 @@
+/*
+ * Engines that queue, and all engines side by side: src/io/engine_libaio.c, engine_io_uring.c, uring_check.c.
+ *
+ * io_submit and io_getevents are this file's own: they can be told to fail, to hold requests back and to
+ * move less than asked for.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "xdd/base/clock.h"
+#include "xdd/io/engine.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define BLOCK 4096u
+#define BLOCKS 256u
+#define TAIL 700u /* the file does not end at a block */
+#define SIZE (BLOCKS * BLOCK + TAIL)
+#define DEPTH 128u
+#define NOBODY 65534
+
+static char path[] = "/tmp/xdd-test-queues-XXXXXX";
+static unsigned char *data, *memory;
+
+/* ---- what the kernel does with asynchronous I/O ---- */
+
+struct event {
+	void *data;
+	void *iocb;
+	long res;
+	long res2;
+};
+
+int io_submit(void *ctx, long n, void **iocbs);
+int io_getevents(void *ctx, long min, long n, struct event *events, struct timespec *timeout);
+
+static struct {
+	long room;  /* requests that are taken in one call */
+	int refuse; /* the next calls: -errno, so many times */
+	int refusals;
+	bool hold; /* take requests without carrying them out */
+	void *held[DEPTH];
+	long n_held;
+	long cut; /* bytes: what more than so many come back as; 0: no limit */
+	unsigned submits;
+} kernel;
+
+static void kernel_reset(void)
+{
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.room = 1 << 20;
+}
+
+int io_submit(void *ctx, long n, void **iocbs)
+{
+	long taken = n < kernel.room ? n : kernel.room, ret;
+
+	kernel.submits++;
+	if (kernel.refusals) {
+		kernel.refusals--;
+		return kernel.refuse;
+	}
+	if (kernel.hold) {
+		for (long i = 0; i < taken; i++)
+			kernel.held[kernel.n_held++] = iocbs[i];
+		return (int)taken;
+	}
+	ret = syscall(SYS_io_submit, ctx, taken, iocbs);
+	return ret < 0 ? -errno : (int)ret;
+}
+
+int io_getevents(void *ctx, long min, long n, struct event *events, struct timespec *timeout)
+{
+	long ret = syscall(SYS_io_getevents, ctx, min, n, events, timeout);
+
+	for (long i = 0; i < ret; i++)
+		if (kernel.cut && events[i].res > kernel.cut)
+			events[i].res = kernel.cut;
+	return ret < 0 ? -errno : (int)ret;
+}
+
+/* ---- engines ---- */
+
+/* An engine with keywords. */
+struct variant {
+	const char *engine;
+	struct engine_options options;
+};
+
+static const struct variant variants[] = {
+	{ "psync", { 0 } },
+	{ "libaio", { 0 } },
+	{ "libaio", { .batch = 1 } },
+	{ "libaio", { .batch = 5 } },
+	{ "libaio", { .batch = 100000 } },
+	{ "io_uring", { 0 } },
+	{ "io_uring", { .batch = 1 } },
+	{ "io_uring", { .batch = 5 } },
+	{ "io_uring", { .batch = 100000 } },
+	{ "io_uring", { .fixed_bufs = true, .fixed_files = true } },
+	{ "io_uring", { .sqpoll = true } },
+	{ "mmap", { 0 } },
+};
+
+/* A context, its requests and their buffers. */
+struct rig {
+	const struct engine *engine;
+	struct target_plan plan;
+	void *ctx;
+	int fd;
+	unsigned depth;
+	struct iovec buffers[DEPTH];
+	struct io_request requests[DEPTH];
+	struct io_request *done[DEPTH];
+	const char *why;
+};
+
+/* Returns what init does. */
+static int rig_try(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
+{
+	struct engine_params params = {
+		.target = &r->plan,
+		.options = &r->plan.engine_options,
+		.fd = fd,
+		.depth = depth,
+		.buffers = r->buffers,
+		.why = &r->why,
+	};
+
+	memset(r, 0, sizeof(*r));
+	r->engine = engine_find(v->engine);
+	r->plan = (struct target_plan){
+		.path = path,
+		.kind = TARGET_FILE,
+		.op = OP_MIXED,
+		.engine = v->engine,
+		.engine_options = v->options,
+		.queue_depth = depth,
+		.direct_io = direct,
+		.req_bytes = 2 * BLOCK,
+		.size_bytes = SIZE,
+		.threads = 1,
+	};
+	r->fd = fd;
+	r->depth = depth;
+	for (unsigned i = 0; i < depth; i++) {
+		r->buffers[i].iov_base = memory + (size_t)i * 2 * BLOCK;
+		r->buffers[i].iov_len = (size_t)2 * BLOCK;
+		r->requests[i].slot = i;
+		r->requests[i].buf = r->buffers[i].iov_base;
+	}
+	memset(memory, 0, (size_t)DEPTH * 2 * BLOCK);
+	return r->engine->init(&r->ctx, &params);
+}
+
+static void rig_open(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
+{
+	assert_int_equal(rig_try(r, v, fd, depth, direct), 0);
+}
+
+static void rig_close(struct rig *r)
+{
+	r->engine->fini(r->ctx);
+	close(r->fd);
+}
+
+static bool is_sync(const struct rig *r)
+{
+	return r->engine->caps & ENGINE_SYNC;
+}
+
+static struct io_request *start(struct rig *r, unsigned slot, enum op_dir dir, uint64_t offset,
+				uint64_t size)
+{
+	struct io_request *req = &r->requests[slot];
+
+	req->dir = dir;
+	req->offset = offset;
+	req->size = size;
+	io_request_reset(req);
+	assert_int_equal(r->engine->submit(r->ctx, req), 0);
+	return req;
+}
+
+/* Whether this build and this kernel have the engine, and its keywords. */
+static bool offered(const struct variant *v)
+{
+	const struct target_plan plan = {
+		.path = path,
+		.kind = TARGET_FILE,
+		.engine = v->engine,
+		.queue_depth = DEPTH,
+		.req_bytes = BLOCK,
+		.engine_options = v->options,
+	};
+	const char *why;
+
+	return engine_check(&plan, &why) == 0;
+}
+
+static int open_file(int flags)
+{
+	return open(path, flags | O_CLOEXEC);
+}
+
+static int make_file(void **state)
+{
+	void *aligned;
+	int fd = mkstemp(path);
+
+	(void)state;
+	data = malloc(SIZE);
+	if (fd < 0 || !data || posix_memalign(&aligned, BLOCK, (size_t)DEPTH * 2 * BLOCK))
+		return -1;
+	memory = aligned;
+	for (size_t i = 0; i < SIZE; i++)
+		data[i] = (unsigned char)(i * 7 + i / 256 + i / BLOCK);
+	return close(fd);
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	free(data);
+	free(memory);
+	return unlink(path);
+}
+
+/* The file as it is at the start of each test. */
+static int refill(void **state)
+{
+	int fd = open_file(O_WRONLY | O_TRUNC);
+	bool ok = write(fd, data, SIZE) == SIZE;
+
+	(void)state;
+	kernel_reset();
+	return close(fd) || !ok;
+}
+
+/* ---- the same on all engines ---- */
+
+struct step {
+	enum op_dir dir;
+	uint64_t offset;
+	uint64_t size;
+	uint64_t done;
+	int error;
+};
+
+/* All outstanding together, but for the engines that complete at once. */
+static void run_steps(const struct variant *v, int flags, const struct step *steps, unsigned n)
+{
+	struct io_request *seen[DEPTH] = { NULL };
+	struct rig r;
+	int got = 0;
+
+	rig_open(&r, v, open_file(flags), DEPTH, flags & O_DIRECT);
+	for (unsigned i = 0; i < n; i++) {
+		memset(r.requests[i].buf, (int)('a' + i), (size_t)2 * BLOCK);
+		start(&r, i, steps[i].dir, steps[i].offset, steps[i].size);
+	}
+	while (!is_sync(&r) && got < (int)n) {
+		int some = r.engine->reap(r.ctx, r.done, 1, 3, UINT64_MAX);
+
+		assert_in_range(some, 1, 3);
+		for (int i = 0; i < some; i++)
+			seen[got++] = r.done[i];
+	}
+	for (unsigned i = 0; i < n; i++) {
+		const struct step *s = &steps[i];
+		unsigned times = 0;
+
+		for (int k = 0; k < got; k++)
+			times += seen[k] == &r.requests[i];
+		assert_int_equal(times, is_sync(&r) ? 0 : 1);
+		assert_int_equal(r.requests[i].done, s->done);
+		assert_int_equal(r.requests[i].error, s->error);
+		if (s->dir == DIR_READ && s->done)
+			assert_memory_equal(r.requests[i].buf, data + s->offset, s->done);
+	}
+	if (!is_sync(&r))
+		assert_int_equal(r.engine->reap(r.ctx, r.done, 1, DEPTH, UINT64_MAX), 0);
+	rig_close(&r);
+}
+
+static void check_written(const struct step *steps, unsigned n)
+{
+	unsigned char *back = malloc(SIZE), *want = malloc(SIZE);
+	int fd = open_file(O_RDONLY);
+
+	memcpy(want, data, SIZE);
+	for (unsigned i = 0; i < n; i++)
+		if (steps[i].dir == DIR_WRITE)
+			memset(want + steps[i].offset, (int)('a' + i), steps[i].done);
+	assert_int_equal(read(fd, back, SIZE), SIZE);
+	assert_memory_equal(back, want, SIZE);
+	close(fd);
+	free(back);
+	free(want);
+}
+
+static const struct step mixture[] = {
+	{ DIR_READ, 0, BLOCK, BLOCK, 0 },
+	{ DIR_WRITE, 100 * BLOCK, 2 * BLOCK, 2 * BLOCK, 0 },
+	{ DIR_NOOP, 1ull << 40, 2 * BLOCK, 2 * BLOCK, 0 },
+	{ DIR_READ, 5 * BLOCK, 2 * BLOCK, 2 * BLOCK, 0 },
+	{ DIR_READ, (BLOCKS - 1) * BLOCK, 2 * BLOCK, BLOCK + TAIL, -ENODATA },
+	{ DIR_READ, BLOCKS *BLOCK, BLOCK, TAIL, -ENODATA },
+	{ DIR_READ, (BLOCKS + 1) * BLOCK, BLOCK, 0, -ENODATA },
+	{ DIR_WRITE, 110 * BLOCK, BLOCK, BLOCK, 0 },
+	{ DIR_READ, 1ull << 40, BLOCK, 0, -ENODATA },
+	{ DIR_NOOP, 0, 0, 0, 0 },
+	{ DIR_READ, 6 * BLOCK, BLOCK, BLOCK, 0 },
+};
+
+static void test_mixture(void **state)
+{
+	unsigned tried = 0;
+
+	for (size_t i = 0; i < COUNT(variants); i++) {
+		if (!offered(&variants[i]))
+			continue;
+		assert_int_equal(refill(state), 0);
+		run_steps(&variants[i], O_RDWR, mixture, COUNT(mixture));
+		check_written(mixture, COUNT(mixture));
+		tried++;
+	}
+	assert_true(tried >= 2);
+}
+
+static void test_mixture_direct(void **state)
+{
+	int fd = open_file(O_RDONLY | O_DIRECT);
+
+	if (fd < 0)
+		skip();
+	close(fd);
+	for (size_t i = 0; i < COUNT(variants); i++) {
+		if (!offered(&variants[i]) || !strcmp(variants[i].engine, "mmap"))
+			continue;
+		assert_int_equal(refill(state), 0);
+		run_steps(&variants[i], O_RDWR | O_DIRECT, mixture, COUNT(mixture));
+		check_written(mixture, COUNT(mixture));
+	}
+}
+
+/* A request that fails does not harm its neighbours, whether the kernel finds out at once or later. */
+static void test_error_in_the_middle(void **state)
+{
+	static const struct step steps[] = {
+		{ DIR_READ, 0, BLOCK, BLOCK, 0 },
+		{ DIR_READ, BLOCK, BLOCK, BLOCK, 0 },
+		{ DIR_WRITE, 0, BLOCK, 0, -EBADF },
+		{ DIR_READ, 2 * BLOCK, BLOCK, BLOCK, 0 },
+		{ DIR_READ, 1ull << 63, BLOCK, 0, -EINVAL },
+		{ DIR_WRITE, 0, BLOCK, 0, -EBADF },
+		{ DIR_READ, 3 * BLOCK, BLOCK, BLOCK, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(variants); i++) {
+		if (!offered(&variants[i]) || !strcmp(variants[i].engine, "mmap"))
+			continue;
+		run_steps(&variants[i], O_RDONLY, steps, COUNT(steps));
+	}
+}
+
+/* ---- engines that queue ---- */
+
+static const char *const queues[] = { "libaio", "io_uring" };
+
+/* Keep the depth filled, and check every byte. */
+static void fill_depth(const struct variant *v, int flags)
+{
+	const unsigned ops = 2000;
+	unsigned issued = 0, completed = 0;
+	struct rig r;
+
+	rig_open(&r, v, open_file(flags), DEPTH, flags & O_DIRECT);
+	for (; issued < DEPTH; issued++)
+		start(&r, issued, DIR_READ, issued * 37 % BLOCKS * BLOCK, BLOCK);
+	while (completed < ops) {
+		int n = r.engine->reap(r.ctx, r.done, 1, DEPTH, UINT64_MAX);
+
+		assert_in_range(n, 1, DEPTH);
+		for (int i = 0; i < n; i++, completed++) {
+			struct io_request *req = r.done[i];
+
+			assert_int_equal(req->error, 0);
+			assert_int_equal(req->done, BLOCK);
+			assert_memory_equal(req->buf, data + req->offset, BLOCK);
+			if (issued == ops)
+				continue;
+			memset(req->buf, 0, BLOCK);
+			start(&r, req->slot, DIR_READ, issued * 37 % BLOCKS * BLOCK, BLOCK);
+			issued++;
+		}
+	}
+	assert_int_equal(r.engine->reap(r.ctx, r.done, 1, DEPTH, 0), 0);
+	rig_close(&r);
+}
+
+static void test_depth_filled(void **state)
+{
+	int fd = open_file(O_RDONLY | O_DIRECT);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(variants); i++) {
+		if (!offered(&variants[i]) || !engine_find(variants[i].engine)->reap)
+			continue;
+		fill_depth(&variants[i], O_RDONLY);
+		if (fd >= 0)
+			fill_depth(&variants[i], O_RDONLY | O_DIRECT);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void test_noop_alone(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(queues); i++) {
+		struct variant v = { queues[i], { 0 } };
+		struct rig r;
+
+		if (!offered(&v))
+			continue;
+		rig_open(&r, &v, open_file(O_RDONLY), 4, false);
+		for (unsigned k = 0; k < 4; k++)
+			start(&r, k, DIR_NOOP, 0, 1ull << 40);
+		assert_int_equal(r.engine->reap(r.ctx, r.done, 1, 3, UINT64_MAX), 3);
+		assert_int_equal(r.engine->reap(r.ctx, r.done, 1, 3, 0), 1);
+		assert_int_equal(r.done[0]->done, 1ull << 40);
+		assert_int_equal(r.engine->reap(r.ctx, r.done, 4, 4, UINT64_MAX), 0);
+		rig_close(&r);
+		r.engine->fini(NULL);
+	}
+}
+
+static uint64_t reap_ns(struct rig *r, unsigned min, uint64_t timeout_ns, int want)
+{
+	uint64_t before = clock_now_ns();
+
+	assert_int_equal(r->engine->reap(r->ctx, r->done, min, r->depth, timeout_ns), want);
+	return clock_now_ns() - before;
+}
+
+/* A pipe is a device that does not answer until the test wants it to. */
+static void pipe_open(struct rig *r, struct engine_options options, int *write_end)
+{
+	struct variant v = { "io_uring", options };
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	*write_end = ends[1];
+	rig_open(r, &v, ends[0], 4, false);
+}
+
+static void pipe_timeouts(struct engine_options options)
+{
+	struct io_request *req;
+	struct rig r;
+	int out;
+
+	pipe_open(&r, options, &out);
+	req = start(&r, 1, DIR_READ, 0, 1000);
+	start(&r, 2, DIR_NOOP, 0, 8);
+	assert_true(reap_ns(&r, 0, 0, 1) < 40000000);
+	assert_true(reap_ns(&r, 1, 0, 0) < 40000000);
+	assert_true(reap_ns(&r, 1, 50000000, 0) >= 50000000);
+
+	/* a short transfer goes on by itself */
+	assert_int_equal(write(out, data, 300), 300);
+	assert_true(reap_ns(&r, 1, 50000000, 0) >= 50000000);
+	assert_int_equal(write(out, data + 300, 300), 300);
+	assert_true(reap_ns(&r, 0, 0, 0) < 40000000);
+	assert_int_equal(write(out, data + 600, 400), 400);
+	reap_ns(&r, 1, UINT64_MAX, 1);
+	assert_ptr_equal(r.done[0], req);
+	assert_int_equal(req->error, 0);
+	assert_int_equal(req->done, 1000);
+	assert_memory_equal(req->buf, data, 1000);
+
+	/* and ends where there is no more */
+	start(&r, 1, DIR_READ, 0, 1000);
+	assert_int_equal(write(out, data, 10), 10);
+	close(out);
+	reap_ns(&r, 1, UINT64_MAX - 1, 1);
+	assert_int_equal(req->done, 10);
+	assert_int_equal(req->error, -ENODATA);
+	rig_close(&r);
+}
+
+static void test_uring_timeouts(void **state)
+{
+	(void)state;
+	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+		skip();
+	pipe_timeouts((struct engine_options){ 0 });
+	pipe_timeouts((struct engine_options){ .batch = 4 });
+	pipe_timeouts((struct engine_options){ .fixed_bufs = true, .fixed_files = true });
+	if (offered(&(struct variant){ "io_uring", { .sqpoll = true } }))
+		pipe_timeouts((struct engine_options){ .sqpoll = true });
+}
+
+/* What is still outstanding when the context goes away does not hold it up. */
+static void test_uring_given_up(void **state)
+{
+	struct rig r;
+	int out;
+
+	(void)state;
+	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+		skip();
+	pipe_open(&r, (struct engine_options){ 0 }, &out);
+	start(&r, 0, DIR_READ, 0, 1000);
+	start(&r, 1, DIR_READ, 0, 1000);
+	rig_close(&r);
+	close(out);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+static void test_uring_signal(void **state)
+{
+	const struct itimerval soon = { .it_value = { .tv_usec = 50000 } };
+	struct sigaction action = { .sa_handler = on_alarm }, old;
+	struct rig r;
+	int out;
+
+	(void)state;
+	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+		skip();
+	pipe_open(&r, (struct engine_options){ 0 }, &out);
+	start(&r, 0, DIR_READ, 0, 1000);
+	sigaction(SIGALRM, &action, &old);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	reap_ns(&r, 1, UINT64_MAX, 0);
+	sigaction(SIGALRM, &old, NULL);
+	close(out);
+	reap_ns(&r, 1, UINT64_MAX, 1);
+	rig_close(&r);
+}
+
+static void test_aio_timeouts(void **state)
+{
+	struct variant v = { "libaio", { 0 } };
+	struct rig r;
+
+	(void)state;
+	if (!offered(&v))
+		skip();
+	rig_open(&r, &v, open_file(O_RDONLY), 4, false);
+	kernel.hold = true;
+	start(&r, 0, DIR_READ, 0, BLOCK);
+	start(&r, 1, DIR_READ, BLOCK, BLOCK);
+	assert_int_equal(kernel.n_held, 2);
+	assert_true(reap_ns(&r, 1, 0, 0) < 40000000);
+	assert_true(reap_ns(&r, 1, 50000000, 0) >= 50000000);
+
+	kernel.hold = false;
+	assert_int_equal(io_submit(*(void **)r.ctx, 1, kernel.held), 1);
+	assert_true(reap_ns(&r, 2, 50000000, 1) >= 50000000);
+	assert_ptr_equal(r.done[0], &r.requests[0]);
+	assert_int_equal(io_submit(*(void **)r.ctx, 1, kernel.held + 1), 1);
+	reap_ns(&r, 1, UINT64_MAX, 1);
+	assert_memory_equal(r.requests[1].buf, data + BLOCK, BLOCK);
+	rig_close(&r);
+}
+
+static void test_aio_short(void **state)
+{
+	struct variant v = { "libaio", { .batch = 3 } };
+	struct rig r;
+
+	(void)state;
+	if (!offered(&v))
+		skip();
+	rig_open(&r, &v, open_file(O_RDONLY), 8, false);
+	kernel.cut = 1000;
+	for (unsigned i = 0; i < 8; i++)
+		start(&r, i, DIR_READ, i * BLOCK, BLOCK);
+	for (unsigned left = 8; left;) {
+		int n = r.engine->reap(r.ctx, r.done, 1, 8, UINT64_MAX);
+
+		assert_true(n > 0);
+		left -= (unsigned)n;
+	}
+	for (unsigned i = 0; i < 8; i++) {
+		assert_int_equal(r.requests[i].error, 0);
+		assert_int_equal(r.requests[i].done, BLOCK);
+		assert_memory_equal(r.requests[i].buf, data + (size_t)i * BLOCK, BLOCK);
+	}
+	rig_close(&r);
+}
+
+/* The kernel takes some of a batch, or has no room at all for a while. */
+static void test_aio_no_room(void **state)
+{
+	struct variant v = { "libaio", { .batch = 8 } };
+	struct rig r;
+
+	(void)state;
+	if (!offered(&v))
+		skip();
+	rig_open(&r, &v, open_file(O_RDONLY), 8, false);
+	kernel.room = 3;
+	for (unsigned i = 0; i < 8; i++)
+		start(&r, i, DIR_READ, i * BLOCK, BLOCK);
+	assert_int_equal(kernel.submits, 3);
+	reap_ns(&r, 8, UINT64_MAX, 8);
+
+	kernel_reset();
+	v.options.batch = 1;
+	rig_close(&r);
+	rig_open(&r, &v, open_file(O_RDONLY), 8, false);
+	start(&r, 0, DIR_READ, 0, BLOCK);
+	kernel.refuse = -EAGAIN;
+	kernel.refusals = 2;
+	start(&r, 1, DIR_READ, BLOCK, BLOCK); /* stays */
+	start(&r, 2, DIR_READ, 2 * BLOCK, BLOCK);
+	reap_ns(&r, 3, UINT64_MAX, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(r.requests[i].error, 0);
+		assert_memory_equal(r.requests[i].buf, data + (size_t)i * BLOCK, BLOCK);
+	}
+
+	/* nothing is outstanding that could make room: then it is an error */
+	kernel.refusals = 1;
+	start(&r, 1, DIR_READ, BLOCK, BLOCK);
+	reap_ns(&r, 1, UINT64_MAX, 1);
+	assert_int_equal(r.requests[1].error, -EAGAIN);
+
+	/* an interrupted call is made again */
+	kernel.refuse = -EINTR;
+	kernel.refusals = 1;
+	start(&r, 1, DIR_READ, BLOCK, BLOCK);
+	reap_ns(&r, 1, UINT64_MAX, 1);
+	assert_int_equal(r.requests[1].error, 0);
+	rig_close(&r);
+}
+
+static void test_batches(void **state)
+{
+	struct variant v = { "libaio", { .batch = 3 } };
+	struct rig r;
+
+	(void)state;
+	if (!offered(&v))
+		skip();
+	rig_open(&r, &v, open_file(O_RDONLY), 8, false);
+	start(&r, 0, DIR_READ, 0, BLOCK);
+	start(&r, 1, DIR_READ, 0, BLOCK);
+	assert_int_equal(kernel.submits, 0);
+	start(&r, 2, DIR_READ, 0, BLOCK);
+	assert_int_equal(kernel.submits, 1);
+	start(&r, 3, DIR_READ, 0, BLOCK);
+	assert_int_equal(kernel.submits, 1);
+	reap_ns(&r, 4, UINT64_MAX, 4);
+	assert_int_equal(kernel.submits, 2);
+	rig_close(&r);
+}
+
+static void test_describe(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(queues); i++) {
+		struct variant v = { queues[i], { 0 } };
+		char text[160] = "";
+		struct rig r;
+
+		if (!offered(&v))
+			continue;
+		rig_open(&r, &v, open_file(O_RDONLY), 4, true);
+		r.engine->describe(r.ctx, text, sizeof(text));
+		assert_true(strlen(text) > 10 && strlen(text) < sizeof(text) - 1);
+		assert_null(strchr(text, '\n'));
+		rig_close(&r);
+	}
+}
+
+/* ---- checks ---- */
+
+static void check(const char *engine, const struct target_plan *changes, int ret, const char *part)
+{
+	struct target_plan plan = *changes;
+	const char *why = NULL;
+
+	plan.path = plan.path ? plan.path : path;
+	plan.kind = TARGET_FILE;
+	plan.engine = engine;
+	plan.req_bytes = plan.req_bytes ? plan.req_bytes : BLOCK;
+	plan.size_bytes = SIZE;
+	assert_int_equal(engine_check(&plan, &why), ret);
+	if (part) {
+		assert_non_null(why);
+		assert_non_null(strstr(why, part));
+	}
+}
+
+static void test_checks(void **state)
+{
+	const struct engine_options fixed = { .fixed_bufs = true }, poll = { .iopoll = true };
+
+	(void)state;
+	if (offered(&(struct variant){ "libaio", { 0 } })) {
+		check("libaio", &(struct target_plan){ .queue_depth = 64 }, 0, NULL);
+		check("libaio", &(struct target_plan){ .queue_depth = 1ull << 40 }, -EAGAIN,
+		      "aio-max-nr");
+	}
+	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+		return;
+	check("io_uring", &(struct target_plan){ .queue_depth = 32768 }, 0, NULL);
+	check("io_uring", &(struct target_plan){ .queue_depth = 32769 }, -EINVAL, "-threads");
+	check("io_uring", &(struct target_plan){ .queue_depth = 32769, .threads = 2 }, 0, NULL);
+	check("io_uring", &(struct target_plan){ .queue_depth = 16385, .engine_options = fixed },
+	      -EINVAL, "fixedbufs: ");
+	check("io_uring",
+	      &(struct target_plan){
+		      .queue_depth = 1, .req_bytes = 2ull << 30, .engine_options = fixed },
+	      -EINVAL, "fixedbufs: ");
+	check("io_uring", &(struct target_plan){ .queue_depth = 1, .engine_options = poll },
+	      -EINVAL, "-dio");
+}
+
+/* tmpfs has nothing to poll. */
+static void test_iopoll_refused(void **state)
+{
+	char shm[] = "/dev/shm/xdd-test-queues-XXXXXX";
+	const struct engine_options poll = { .iopoll = true };
+	int fd = mkstemp(shm), direct = open(shm, O_RDONLY | O_DIRECT);
+
+	(void)state;
+	if (fd >= 0) {
+		close(fd);
+		unlink(shm);
+	}
+	if (direct < 0 || !offered(&(struct variant){ "io_uring", { 0 } }))
+		skip();
+	snprintf(shm, sizeof(shm), "/proc/self/fd/%d", direct);
+	check("io_uring",
+	      &(struct target_plan){
+		      .path = shm, .queue_depth = 1, .direct_io = true, .engine_options = poll },
+	      -EOPNOTSUPP, "iopoll: ");
+	close(direct);
+}
+
+/* Run `child` in a process of its own, which may lose what it was allowed. */
+static void in_child(int (*child)(void))
+{
+	pid_t pid;
+	int status;
+
+	fflush(stdout);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(child());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#define EXPECT(condition)                                                   \
+	do {                                                                \
+		if (!(condition)) {                                         \
+			print_error("line %d: %s\n", __LINE__, #condition); \
+			_exit(1);                                           \
+		}                                                           \
+	} while (0)
+
+static int child_memlock(void)
+{
+	const struct rlimit limit = { .rlim_cur = 64 << 10, .rlim_max = 64 << 10 };
+	const struct variant forced = { "io_uring", { .fixed_bufs = true } };
+	const struct variant by_itself = { "io_uring", { 0 } };
+	struct target_plan plan = {
+		.path = path,
+		.kind = TARGET_FILE,
+		.engine = "io_uring",
+		.queue_depth = DEPTH,
+		.req_bytes = BLOCK,
+		.engine_options = forced.options,
+	};
+	char text[160];
+	const char *why;
+	struct rig r;
+	int fd = open_file(O_RDONLY);
+
+	EXPECT(!setrlimit(RLIMIT_MEMLOCK, &limit));
+	if (!geteuid() && (setgid(NOBODY) || setuid(NOBODY)))
+		return 0; /* the only user of a namespace */
+	EXPECT(engine_check(&plan, &why) == -ENOMEM);
+	EXPECT(strstr(why, "memlock"));
+	plan.queue_depth = 1;
+	/* Memory of the rings of other tests is given back by and by. */
+	for (int i = 0; i < 200 && engine_check(&plan, &why); i++)
+		usleep(10000);
+	EXPECT(engine_check(&plan, &why) == 0);
+
+	for (int i = 0; i < 200 && rig_try(&r, &by_itself, fd, 1, true); i++)
+		usleep(10000);
+	EXPECT(rig_try(&r, &forced, fd, DEPTH, true) == -ENOMEM);
+	EXPECT(r.why && strstr(r.why, "memlock"));
+	EXPECT(rig_try(&r, &by_itself, fd, DEPTH, true) == 0);
+	r.engine->describe(r.ctx, text, sizeof(text));
+	EXPECT(strstr(text, "buffers not registered (memlock limit)"));
+	r.requests[3].size = BLOCK;
+	EXPECT(r.engine->submit(r.ctx, &r.requests[3]) == 0);
+	EXPECT(r.engine->reap(r.ctx, r.done, 1, DEPTH, UINT64_MAX) == 1);
+	EXPECT(r.done[0]->done == BLOCK && !memcmp(r.done[0]->buf, data, BLOCK));
+	r.engine->fini(r.ctx);
+	return 0;
+}
+
+static void test_memlock_limit(void **state)
+{
+	(void)state;
+	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+		skip();
+	in_child(child_memlock);
+}
+
+/* From now on the two system calls fail. */
+static bool forbid(int err)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_setup, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)err),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = COUNT(code), .filter = code };
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static void expect_forbidden(const char *engine, int err)
+{
+	const struct target_plan plan = { .path = path, .kind = TARGET_FILE, .engine = engine };
+	const char *why = NULL;
+
+	EXPECT(engine_find(engine)->available(&why) == err);
+	EXPECT(why && strstr(why, "seccomp"));
+	EXPECT(engine_check(&plan, &why) == err);
+}
+
+static int child_no_permission(void)
+{
+	if (!forbid(EPERM))
+		return 0;
+	expect_forbidden("libaio", -EPERM);
+	expect_forbidden("io_uring", -EPERM);
+	return 0;
+}
+
+static int child_no_system_call(void)
+{
+	if (!forbid(ENOSYS))
+		return 0;
+	expect_forbidden("libaio", -ENOSYS);
+	expect_forbidden("io_uring", -ENOSYS);
+	return 0;
+}
+
+static void test_forbidden(void **state)
+{
+	(void)state;
+	if (!offered(&(struct variant){ "libaio", { 0 } }) ||
+	    !offered(&(struct variant){ "io_uring", { 0 } }))
+		skip();
+	in_child(child_no_permission);
+	in_child(child_no_system_call);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_mixture, refill),
+		cmocka_unit_test_setup(test_mixture_direct, refill),
+		cmocka_unit_test_setup(test_error_in_the_middle, refill),
+		cmocka_unit_test_setup(test_depth_filled, refill),
+		cmocka_unit_test_setup(test_noop_alone, refill),
+		cmocka_unit_test_setup(test_uring_timeouts, refill),
+		cmocka_unit_test_setup(test_uring_given_up, refill),
+		cmocka_unit_test_setup(test_uring_signal, refill),
+		cmocka_unit_test_setup(test_aio_timeouts, refill),
+		cmocka_unit_test_setup(test_aio_short, refill),
+		cmocka_unit_test_setup(test_aio_no_room, refill),
+		cmocka_unit_test_setup(test_batches, refill),
+		cmocka_unit_test_setup(test_describe, refill),
+		cmocka_unit_test_setup(test_checks, refill),
+		cmocka_unit_test_setup(test_iopoll_refused, refill),
+		cmocka_unit_test_setup(test_memlock_limit, refill),
+		cmocka_unit_test_setup(test_forbidden, refill),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}
