@@ -57,8 +57,9 @@ def _cpu(value, against):
 
 
 def _device(place, title, engine, depth, goals=(), syscalls=False):
-    return Work("%s-%s-%d" % (place, engine, depth), "%s, O_DIRECT, random 4 KiB, %s, depth %d" % (title, engine, depth),
-                place, engine, depth=depth, direct=True, random=True, goals=goals, syscalls=syscalls)
+    return Work("%s-%s-%d" % (place, engine, depth),
+                "%s, O_DIRECT, random 4 KiB, %s, depth %d" % (title, engine, depth), place, engine,
+                depth=depth, direct=True, random=True, goals=goals, syscalls=syscalls)
 
 
 def _threads(place, title, threads, syscalls=False):

@@ -107,9 +107,6 @@ def test_sums():
              average[0]["OPTYPE"] == op, "target %d: one TARGET_AVERAGE" % number, average)
         t.equal({k: total(average, k) for k in counts}, {k: 4 * v for k, v in wanted.items()},
                 "target %d: TARGET_AVERAGE sums the passes" % number)
-        elapsed = sum(real(r, "ELAPSEDTIMEPASS") for r in pick(rows, "TARGET_PASS", TARGET=number))
-        t.ok(abs(elapsed - real(average[0], "ELAPSEDTIMEPASS")) <= 5 * MS,
-             "target %d: TARGET_AVERAGE sums the elapsed times" % number, (elapsed, average))
         for k in counts:
             sums[k] += 4 * wanted[k]
     last = pick(rows, "COMBINED")
@@ -145,7 +142,8 @@ def even_reads(percent, ops):
 
 def test_rwratio():
     for percent in (0, 1, 10, 30, 30.2, 33.333, 50, 75, 99, 100):
-        run, rows = full("-rwratio", percent, *"-targets 1 null -numreqs 1000 -reqsize 4 -passes 2 -queuedepth 5".split())
+        run, rows = full("-rwratio", percent,
+                         *"-targets 1 null -numreqs 1000 -reqsize 4 -passes 2 -queuedepth 5".split())
         reads = 1000 * (percent == 100) or even_reads(percent, 1000)
         got = [tuple(int(r[k]) for k in ("READOPS", "WRITEOPS", "BYTESREAD", "BYTESWRITTEN"))
                for r in pick(rows, "TARGET_PASS")]
@@ -211,9 +209,14 @@ def check_rates(rows, title):
 def test_rates():
     run, rows = full(*("-rwratio 40 -targets 2 null null -numreqs 60 -numreqs target 1 30 -reqsize 512 -passes 2 "
                        "-queuedepth 2 -operationdelay 0.005").split())
-    slow = [r for r in rows if real(r, "ELAPSEDTIMEPASS") > 0.02]
-    t.equal((run.status, len(rows), len(slow)), (0, 2 * 2 * 2 + 2 * 2 + 2 + 1, len(rows)), "lines with an elapsed time")
+    slow = [r for r in rows if r["WHAT"] != "QUEUE_PASS" and real(r, "ELAPSEDTIMEPASS") > 0.02]
+    t.equal((run.status, len(rows), len(slow)), (0, 2 * 2 * 2 + 7, 7), "lines with an elapsed time")
     check_rates(rows, "rates are what the line says over its elapsed time")
+    for number in (0, 1):
+        times = [real(r, "ELAPSEDTIMEPASS") for r in pick(rows, "TARGET_PASS", TARGET=number)]
+        average = pick(rows, "TARGET_AVERAGE", TARGET=number)[0]
+        t.ok(abs(sum(times) - real(average, "ELAPSEDTIMEPASS")) <= 3 * MS,
+             "target %d: TARGET_AVERAGE sums the elapsed times" % number, (times, average))
     t.ok(all(real(r, "LATENCY") < 4 for r in rows), "-operationdelay is no part of the latency", rows)
     t.ok(all(real(r, "ELAPSEDTIMEPASS") >= 14 * 0.005 for r in pick(rows, "TARGET_PASS")),
          "-operationdelay is part of the elapsed time", rows)
@@ -253,7 +256,8 @@ def test_latency():
 def test_cpu():
     processors = os.sysconf("SC_NPROCESSORS_ONLN")
     for how, share in (("absolute", 1), ("relative", processors), (None, 1)):
-        run, rows = full("-op", "noop", "-targets", 1, "null", "-timelimit", 0.3, *(["-percentcpu", how] if how else []))
+        run, rows = full("-op", "noop", "-targets", 1, "null", "-timelimit", 0.3,
+                         *(["-percentcpu", how] if how else []))
         wrong = []
         for r in rows:
             for percent, seconds in (("PERCENTCPUTIME", "CPUTIME"), ("PERCENTUSER", "USERTIME"),
@@ -265,35 +269,39 @@ def test_cpu():
             if abs(real(r, "USERTIME") + real(r, "SYSTEMTIME") - real(r, "CPUTIME")) > 3.01 * MS:
                 wrong.append(("CPUTIME", r))
         t.ok(run.status == 0 and rows and not wrong, "percent of CPU, %s" % (how or "by default"), wrong or run)
-        t.ok(all(real(r, "CPUTIME") > 0.01 for r in rows), "a busy thread uses the CPU (%s)" % (how or "by default"), rows)
+        t.ok(all(real(r, "CPUTIME") > 0.01 for r in rows), "a busy thread uses the CPU (%s)" % (how or "by default"),
+             rows)
     return None
 
 
 # Time
 
 
-def check_delay(title, args, delays, passes, targets=1):
-    """A run whose `delays` seconds of waiting must show on the wall, and in no rate."""
+def check_delay(title, args, delays, targets):
+    """
+    A run whose `delays` seconds of waiting must show on the wall, and in no rate. Waiting may take longer than
+    it should on a busy machine, which does count: hence half of it is enough.
+    """
     run, rows = full(*args.split())
     last = pick(rows, "COMBINED")[0]
+    rest = run.seconds - delays / 2
     t.ok(run.status == 0 and run.seconds >= delays, title + ": is waited for", run.seconds)
-    t.ok(real(last, "ELAPSEDTIMEPASS") <= run.seconds - delays + MS, title + ": is left out of COMBINED",
-         (last, run.seconds))
+    t.ok(real(last, "ELAPSEDTIMEPASS") <= rest, title + ": is left out of COMBINED", (last, run.seconds))
     sums = [real(r, "ELAPSEDTIMEPASS") for r in pick(rows, "TARGET_AVERAGE")]
-    t.ok(len(sums) == targets and all(x <= run.seconds - delays + passes * MS for x in sums),
-         title + ": is left out of TARGET_AVERAGE", (sums, run.seconds))
-    t.ok(real(last, "IOPS") >= int(last["OPS"]) / (run.seconds - delays + MS) - MS, title + ": is left out of the rates",
-         (last, run.seconds))
+    t.ok(len(sums) == targets and all(x <= rest for x in sums), title + ": is left out of TARGET_AVERAGE",
+         (sums, run.seconds))
+    t.ok(real(last, "IOPS") >= int(last["OPS"]) / rest, title + ": is left out of the rates", (last, run.seconds))
 
 
 def test_delays():
     two = "-op read -targets 2 null null -numreqs 100 -reqsize 4 "
-    check_delay("-passdelay", two + "-passes 3 -passdelay 0.5", 1.0, 3, 2)
-    check_delay("-startdelay", two + "-passes 2 -startdelay 0.5", 1.0, 2, 2)
-    check_delay("-targetstartdelay", two + "-passes 2 -targetstartdelay 0.5", 1.0, 2, 2)
-    check_delay("all delays", two + "-passes 2 -targetstartdelay 0.3 -startdelay 0.2 -passdelay 0.4", 1.4, 2, 2)
+    check_delay("-passdelay", two + "-passes 3 -passdelay 0.5", 1.0, 2)
+    check_delay("-passdelay, -nobarrier", two + "-passes 3 -passdelay 0.5 -nobarrier", 1.0, 2)
+    check_delay("-startdelay", two + "-passes 2 -startdelay 0.5", 1.0, 2)
+    check_delay("-targetstartdelay", two + "-passes 2 -targetstartdelay 0.5", 1.0, 2)
+    check_delay("all delays", two + "-passes 2 -targetstartdelay 0.3 -startdelay 0.2 -passdelay 0.4", 1.4, 2)
     check_delay("all delays, -nobarrier", two + "-passes 2 -targetstartdelay 0.3 -startdelay 0.2 -passdelay 0.4 "
-                "-nobarrier", 1.4, 2, 2)
+                "-nobarrier", 1.4, 2)
     run = t.xdd(*two.split(), "-passes", 1, "-passdelay", 60)
     t.ok(run.status == 0 and run.seconds < 50, "-passdelay: not after the last pass", run.seconds)
 
@@ -305,10 +313,13 @@ def test_limits():
          "-timelimit alone ends each pass", run)
     t.ok(all(int(r["OPS"]) > 0 and 0 < real(r, "ELAPSEDTIMEPASS") < 0.3 + 10 for r in passes) and run.seconds >= 0.6,
          "-timelimit: passes last as long", (passes, run.seconds))
-    run, rows = full(*"-op noop -targets 1 null -runtime 0.5 -passes 1000000000 -numreqs 10 -operationdelay 0.001".split())
+    run, rows = full(*("-op noop -targets 1 null -runtime 0.5 -passes 1000000000 -numreqs 10 "
+                       "-operationdelay 0.001").split())
     last = pick(rows, "COMBINED")
-    t.ok(run.status == 0 and last and 1 <= int(last[0]["PASS"]) < 1000 and run.seconds < 30, "-runtime ends the run", run)
-    t.ok(0 < int(pick(rows, "TARGET_AVERAGE")[0]["OPS"]) <= 10 * int(last[0]["PASS"]), "-runtime: the last pass may be cut")
+    t.ok(run.status == 0 and last and 1 <= int(last[0]["PASS"]) < 1000 and run.seconds < 30, "-runtime ends the run",
+         run)
+    t.ok(0 < int(pick(rows, "TARGET_AVERAGE")[0]["OPS"]) <= 10 * int(last[0]["PASS"]),
+         "-runtime: the last pass may be cut")
     for limit in ("-timelimit 100", "-runtime 100"):
         t.equal(combined(*"-op noop -targets 1 null -passes 2 -numreqs 10 -reqsize 1".split(), *limit.split()),
                 (20, 20480), limit + " adds nothing")

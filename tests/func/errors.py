@@ -71,7 +71,8 @@ def test_end_of_file():
         check_failures("end of file, depth %d" % depth, run, rows, wanted, 2 * 15 + 2 * 10, 1024)
         t.ok(all(f.path == file and f.size == 1024 and f.direction == "read" and f.qthread < depth
                  for f in failures(run)), "end of file, depth %d: the line names the file" % depth, run.err)
-        t.equal(counts(rows, "TARGET_PASS", TARGET=0), (30, 0, 30 * 1024), "depth %d: the other target is whole" % depth)
+        t.equal(counts(rows, "TARGET_PASS", TARGET=0), (30, 0, 30 * 1024),
+                "depth %d: the other target is whole" % depth)
     run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15".split())
     t.ok(run.status == 6 and "COMBINED" in run.out and len(failures(run)) == 5, "end of file: without -verbose", run)
 
@@ -146,6 +147,18 @@ def test_full_disk():
     return None
 
 
+def test_file_size_limit():
+    file = t.path("limited")
+    run = t.command(["sh", "-c", 'ulimit -f 20 && exec "$@"', "sh", t.XDD, "-op", "write", "-targets", "1", file] +
+                    "-reqsize 1 -numreqs 30".split())
+    written = os.path.getsize(file) // 1024  # the unit of ulimit -f depends on the shell
+    row = run.row("COMBINED") or {}
+    t.ok(run.status == 6 and written in (10, 20) and row.get("Ops") == str(written), "a limit on the size of files",
+         run)
+    t.ok(failures(run) and all(f.why == "File too large" and f.path == file for f in failures(run)),
+         "a limit on the size of files: the reason", run)
+
+
 # Limits
 
 
@@ -158,7 +171,8 @@ def test_max_errors():
         t.equal(counts(rows, "TARGET_PASS", TARGET=1, PASS=p), (1000, 0, 1024000), "but not that of another target")
     t.ok(run.status == 6 and len([line for line in run.error_lines() if "-maxerrors)" in line]) == 3,
          "-maxerrors: a line says so for each pass", run)
-    run, rows = run_failing("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 100000 -maxerrors 4 -qd 8".split())
+    run, rows = run_failing("-op", "read", "-targets", 1, file,
+                            *"-reqsize 1 -numreqs 100000 -maxerrors 4 -qd 8".split())
     ops, errors, _ = counts(rows, "COMBINED")
     t.ok(run.status == 6 and ops == 10 and 4 <= errors < 4 + 8, "-maxerrors, depth 8", run)
 
@@ -270,7 +284,7 @@ def test_broken_pipe():
          "whoever reads the results goes away: a line and a status", err)
 
 
-t.run(test_end_of_file, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk, test_max_errors,
-      test_max_errors_to_print, test_stop_on_error, test_short_and_interrupted, test_full_output,
-      test_closed_output, test_broken_pipe)
+t.run(test_end_of_file, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk,
+      test_file_size_limit, test_max_errors, test_max_errors_to_print, test_stop_on_error,
+      test_short_and_interrupted, test_full_output, test_closed_output, test_broken_pipe)
 t.done()

@@ -91,7 +91,8 @@ def example2(targets, depth, dio, title):
         t.ok(found == [[sequential("pwrite", 1024, 128 * 512)] * 3] * 2, title + ": each offset once a pass")
 
 
-EXAMPLE4 = "-op read -targets 1 TARGET -reqsize 8 -mbytes 16 -passes 3 -verbose -seek random -seek range 4000000".split()
+EXAMPLE4 = ("-op read -targets 1 TARGET -reqsize 8 -mbytes 16 -passes 3 -verbose "
+            "-seek random -seek range 4000000").split()
 
 
 def random_places():

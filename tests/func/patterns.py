@@ -100,7 +100,8 @@ def test_random_uniform():
         blocks = [row[0] for row in rows]
         t.ok(len(blocks) == 100000 and all((b - 1000) % 64 == 0 for b in blocks),
              "random, seed %d: whole requests from the start offset" % seed)
-        t.equal((min(blocks), max(blocks)), (1000, 1000 + 99 * 64), "random, seed %d: from end to end of the range" % seed)
+        t.equal((min(blocks), max(blocks)), (1000, 1000 + 99 * 64),
+                "random, seed %d: from end to end of the range" % seed)
         # 99 degrees of freedom: mean 99, deviation 14. Fixed seeds: this cannot fail by chance.
         chi = chi_square(list(collections.Counter(blocks).values()), 100000)
         t.ok(40 < chi < 200, "random, seed %d: uniform" % seed, chi)
@@ -118,7 +119,8 @@ def test_random_uniform():
 
 
 def test_targets_differ():
-    run, trace = s.trace("-op", "read", "-targets", 4, *[s.sparse_file("many%d" % i, 64 << 20) for i in range(4)], *RANDOM)
+    run, trace = s.trace("-op", "read", "-targets", 4, *[s.sparse_file("many%d" % i, 64 << 20) for i in range(4)],
+                         *RANDOM)
     lists = [tuple(op.offset for op in trace.of(t.path("many%d" % i))) for i in range(4)]
     t.ok(run.status == 0 and all(len(x) == 300 for x in lists), "four targets", run)
     t.ok(all(len(set(lists[a]) & set(lists[b])) < 40 for a in range(4) for b in range(a)), "each has places of its own")
@@ -150,7 +152,8 @@ def test_sequential():
 
 def test_stagger():
     for count, request, blocks in ((10, 4, 1000), (7, 3, 100), (25, 4, 100), (1, 4, 100), (3, 1, 1000000)):
-        args = ["-seek", "stagger", "-seek", "range", blocks, "-reqsize", request, "-numreqs", count, "-startoffset", 13]
+        args = ["-seek", "stagger", "-seek", "range", blocks, "-reqsize", request, "-numreqs", count,
+                "-startoffset", 13]
         rows = [row[0] - 13 for row in saved(*args)[0]]
         title = "stagger: %d requests of %d in %d blocks" % (count, request, blocks)
         t.ok(len(rows) == count and rows[0] == 0 and all(b - a >= request for a, b in zip(rows, rows[1:])),
@@ -209,7 +212,8 @@ def test_save_and_load():
         file = t.path("save-" + title.replace(" ", "-"))
         first = places(*args, "-seek", "save", file)
         rows = read_saved(file + ".T0.txt")[0]
-        t.equal([(op, block * 1024, blocks * 1024) for block, blocks, op in rows], first, "%s: saved as it is done" % title)
+        t.equal([(op, block * 1024, blocks * 1024) for block, blocks, op in rows], first,
+                "%s: saved as it is done" % title)
         request = args[args.index("-reqsize") + 1]
         for name in (file, file + ".T0.txt"):
             t.equal(places("-reqsize", request, "-seek", "load", name), first, "%s: loaded and done again" % title)
@@ -219,7 +223,8 @@ def test_save_and_load():
         places("-reqsize", request, "-seek", "load", file, "-seek", "save", again)
         t.equal(read_saved(again + ".T0.txt"), read_saved(file + ".T0.txt"), "%s: saved again" % title)
         moved = places("-reqsize", request, "-seek", "load", file, "-passoffset", 10, "-passes", 2)
-        t.equal(sorted(moved), sorted(first + [(d, o + 10240, n) for d, o, n in first]), "%s: moved by -passoffset" % title)
+        t.equal(sorted(moved), sorted(first + [(d, o + 10240, n) for d, o, n in first]),
+                "%s: moved by -passoffset" % title)
 
 
 def test_save_several():
@@ -262,6 +267,6 @@ def test_histograms():
     t.equal(comments[1], "#Ordinal Location Reqsize Operation Time1 Time2", "the heading of a saved list")
 
 
-t.run(test_random_repeats, test_randomize, test_random_uniform, test_targets_differ, test_sequential, test_stagger,
-      test_interleave, test_offsets, test_save_and_load, test_save_several, test_histograms)
+t.run(test_random_repeats, test_randomize, test_random_uniform, test_targets_differ, test_sequential,
+      test_stagger, test_interleave, test_offsets, test_save_and_load, test_save_several, test_histograms)
 t.done()

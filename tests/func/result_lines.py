@@ -80,7 +80,8 @@ def test_add():
     run, rows = t.xdd_csv(*SMALL, "-outputformat", "new", "+OPS", "-outputformat", "add", "+WHAT")
     t.equal([list(r.items()) for r in rows], [[("OPS", "200"), ("WHAT", "COMBINED")]], "add: behind the columns of new")
     run, rows = t.xdd_csv(*SMALL, "-outputformat", "+WHAT+OPS")
-    t.equal([list(r.items()) for r in rows], [[("WHAT", "COMBINED"), ("OPS", "200")]], "a list alone, as the guide has it")
+    t.equal([list(r.items()) for r in rows], [[("WHAT", "COMBINED"), ("OPS", "200")]],
+            "a list alone, as the guide has it")
 
 
 # Files
@@ -205,7 +206,8 @@ def test_pipe():
 
 
 def test_columns_stay_apart():
-    run = t.xdd(*("-op read -targets 2 null null -reqsize 2097152 -numreqs 100000 -passes 20 -verbose").split(), "-outputformat", "new", "+" + "+".join(EVERY))
+    run = t.xdd(*("-op read -targets 2 null null -reqsize 2097152 -numreqs 100000 -passes 20 -verbose").split(),
+                "-outputformat", "new", "+" + "+".join(EVERY))
     lines = table(run)
     t.ok(run.status == 0 and all(len(line.split()) == len(EVERY) for line in lines[2:]),
          "huge values do not run into their neighbours", "\n".join(lines))

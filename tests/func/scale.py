@@ -5,6 +5,7 @@ signals at any moment, devices that never answer, and what is left behind.
 
 XDD_TEST_LONG=1 makes the long runs as long as they are promised to be: 10^9 operations.
 """
+import collections
 import csv
 import os
 import re
@@ -32,8 +33,9 @@ class Started:
         self.csv = t.path("started.%d.csv" % Started.count)
         self.out, self.err = t.path("started.out"), t.path("started.err")
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.p = subprocess.Popen([t.XDD] + [str(a) for a in args] + ["-csvout", self.csv], stdin=subprocess.DEVNULL,
-                                      stdout=out, stderr=err, env=dict(os.environ, **(env or {})))
+            self.p = subprocess.Popen([t.XDD] + [str(a) for a in args] + ["-csvout", self.csv],
+                                      stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                      env=dict(os.environ, **(env or {})))
 
     def wait_until(self, ready, what):
         """Wait for ready(); what it is about, should it never come."""
@@ -144,8 +146,25 @@ def test_one_bad_target():
     program.kill()
     program.wait()
     t.equal(read(before), "was here before", "a file that was there is what it was")
-    run = t.xdd("-op", "read", "-targets", 64, *[before] * 63, os.path.join(folder, "missing"), "-numreqs", 1, "-bytes", 8)
-    t.ok(run.status == 4 and len(run.error_lines()) == 1 and "target 63," in run.err, "one target to read is missing", run)
+    run = t.xdd("-op", "read", "-targets", 64, *[before] * 63, os.path.join(folder, "missing"), "-numreqs", 1)
+    t.ok(run.status == 4 and len(run.error_lines()) == 1 and "target 63," in run.err, "one target to read is missing",
+         run)
+
+
+def test_no_more_threads():
+    if s.sanitized():
+        return t.skip("threads that cannot be started", "sanitizers want more memory than the limit")
+    folder = t.path("threads")
+    os.mkdir(folder)
+    for kib in (60000, 150000, 400000):
+        run = t.command(["sh", "-c", 'ulimit -v "$0" && exec "$@"', str(kib), t.XDD, "-op", "write"] +
+                        "-queuedepth 4 -numreqs 3 -targets 512".split() +
+                        [os.path.join(folder, "new%d" % i) for i in range(512)])
+        named = re.search(r"target \d+, .*(cannot be started|buffer of QThread)", run.err)
+        t.ok(run.status == 4 and len(run.error_lines()) == 1 and named and fast_enough(run.seconds, 10),
+             "threads that cannot be started end the run, %d KiB" % kib, run)
+        t.equal(os.listdir(folder), [], "and leave nothing behind, %d KiB" % kib)
+    return None
 
 
 # Memory
@@ -191,8 +210,8 @@ def test_memory():
 def test_memory_of_passes():
     if s.sanitized():
         return t.skip("memory does not grow with passes", "a build with sanitizers")
-    run = Started(*"-op noop -targets 2 null null -numreqs 10 -queuedepth 2 -qthreadinfo -outputformat new +WHAT".split(),
-                  "-passes", 1000000, "-passdelay", "100us")
+    run = Started(*("-op noop -targets 2 null null -numreqs 10 -queuedepth 2 -qthreadinfo -outputformat new +WHAT "
+                    "-passes 1000000 -passdelay 100us").split())
     sizes = []
     for passes in (10, 5000):
         run.wait_until(lambda: os.path.exists(run.csv) and os.path.getsize(run.csv) > 4 * passes * len("QUEUE_PASS\n"),
@@ -210,8 +229,8 @@ def check_canceled(run, title, number, ended):
     status, seconds = ended
     t.ok(status == 5, title + ": status 5", "%s\n%s" % (status, run.text()))
     t.ok(fast_enough(seconds, 5), title + ": ends at once", seconds)
-    t.ok(read(run.err).count("\n") == 1 and "SIG" + number.name[3:] in read(run.err), title + ": a line names the signal",
-         run.text())
+    t.ok(read(run.err).count("\n") == 1 and "SIG" + number.name[3:] in read(run.err),
+         title + ": a line names the signal", run.text())
     lines = read(run.out).splitlines()
     t.ok(lines[-1] == " This run was canceled" and lines[-2].startswith("Ending time for this run, "),
          title + ": the last lines say so", run.text())
@@ -247,6 +266,20 @@ def test_signals():
         check_sums(rows, title, 3)
 
 
+def test_signals_at_the_start():
+    file, results = t.make_file("start", 1 << 20), collections.Counter()
+    for moment in range(30):
+        number = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[moment % 3]
+        run = Started(*"-op read -reqsize 4 -numreqs 40 -passes 1000000 -queuedepth 3 -verbose".split(),
+                      "-targets", -20, file, *["-nobarrier"] * (moment // 3 % 2))
+        time.sleep(moment * 0.001)
+        status, seconds = run.end(number)
+        # Before anything is set up the signal does what it always does.
+        well = status in (5, -number) and fast_enough(seconds, 5)
+        results["ended" if well else "%s after %s s" % (status, seconds)] += 1
+    t.equal(dict(results), {"ended": 30}, "signals while a run starts")
+
+
 def test_signals_while_waiting():
     for title, args, qthreads in (("a pass delay", "-numreqs 10 -passes 5 -passdelay 1000", 2),
                                   ("a start delay", "-numreqs 10 -startdelay 1000", 2),
@@ -261,10 +294,10 @@ def test_signals_while_waiting():
             check_sums(rows, "SIGINT in " + title, 2)
     # nohup: a hang-up is not for this process
     p = subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", t.XDD] +
-                         "-op noop -targets 1 null -timelimit 1".split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                         "-op noop -targets 1 null -timelimit 1".split(), stdout=subprocess.DEVNULL)
     time.sleep(0.4)
     p.send_signal(signal.SIGHUP)
-    p.communicate(timeout=t.TIMEOUT)
+    p.wait(timeout=t.TIMEOUT)
     t.equal(p.returncode, 0, "a hang-up that is ignored stays ignored")
 
 
@@ -286,7 +319,8 @@ def test_hang():
         run = start(*words)
         status, seconds = run.end(signal.SIGINT)
         t.ok(status == 5 and fast_enough(seconds, 6), title + ": SIGINT ends the run within 6 s", (status, seconds))
-        t.ok(re.search(r"target 1, .*stuck: 1 operation.* outstanding", read(run.err)), title + ": it is named", run.text())
+        t.ok(re.search(r"target 1, .*stuck: 1 operation.* outstanding", read(run.err)), title + ": it is named",
+             run.text())
         t.ok("target 0," not in read(run.err), title + ": and no other", run.text())
         rows = t.read_csv(run.csv)
         passes = [(r["TARGET"], r["PASS"], r["OPS"]) for r in rows if r["WHAT"] == "TARGET_PASS"]
@@ -321,7 +355,8 @@ def test_kill():
                   "-seek", "save", os.path.join(folder, "seeks"), "-output", os.path.join(folder, "output"))
     run.wait_until(lambda: os.path.exists(run.csv) and "TARGET_PASS" in read(run.csv), "a pass")
     status, _ = run.end(signal.SIGKILL)
-    t.equal((status, sorted(os.listdir(folder))), (-signal.SIGKILL, ["a", "b", "output", "seeks.T0.txt", "seeks.T1.txt"]),
+    t.equal((status, sorted(os.listdir(folder))), 
+            (-signal.SIGKILL, ["a", "b", "output", "seeks.T0.txt", "seeks.T1.txt"]),
             "kill -9: nothing is left behind but targets and outputs")
     if os.path.isdir("/dev/shm"):
         left = {name for name in set(os.listdir("/dev/shm")) - shared if "xdd" in name.lower()}
@@ -330,7 +365,21 @@ def test_kill():
     t.ok(len({line.count(",") for line in lines[:-1]}) == 1, "kill -9: the CSV file has whole lines up to its last")
 
 
-for test in (test_many_targets, test_one_bad_target, test_memory, test_memory_of_passes, test_signals,
-             test_signals_while_waiting, test_hang, test_hang_and_error, test_kill):
+def test_kill_while_saving():
+    for number in (signal.SIGKILL, signal.SIGINT):
+        folder = t.path("saving-" + number.name)
+        os.mkdir(folder)
+        run = Started("-op", "noop", "-targets", 1, "null", *"-numreqs 100000000 -seek random -seek save".split(),
+                      os.path.join(folder, "seeks"))
+        time.sleep(0.5)
+        status, seconds = run.end(number)
+        t.ok(status in (5, -number) and fast_enough(seconds, 5), "%s while a list is saved" % number.name,
+             (status, seconds))
+        t.equal(os.listdir(folder), [], "%s while a list is saved: no part of it is left" % number.name)
+
+
+for test in (test_many_targets, test_one_bad_target, test_no_more_threads, test_memory, test_memory_of_passes,
+             test_signals, test_signals_at_the_start, test_signals_while_waiting, test_hang, test_hang_and_error,
+             test_kill, test_kill_while_saving):
     test()
 t.done()
