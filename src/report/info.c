@@ -63,7 +63,7 @@ static uint64_t io_threads(const struct plan *plan)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < plan->n_targets; i++)
-		sum += plan->targets[i].queue_depth;
+		sum += plan->targets[i].qthreads;
 	return sum;
 }
 
