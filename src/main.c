@@ -127,6 +127,8 @@ int main(int argc, char **argv)
 	occupy_standard_streams();
 	/* A reader that goes away is an error of a write, to be reported, not a reason to die. */
 	signal(SIGPIPE, SIG_IGN);
+	/* Likewise a file that has come to the limit on its size: EFBIG, of a target or of an output. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (strcmp(name, "timeserver") == 0 || strcmp(name, "gettime") == 0) {
 		fprintf(stderr, "%s: not built yet\n", name);
 		return XDD_INIT_FAILED;

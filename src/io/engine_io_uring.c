@@ -203,7 +203,8 @@ static const char *buffers_text(const struct uring *u)
 static void uring_describe(const void *ctx, char *buf, size_t size)
 {
 	const struct uring *u = ctx;
-	int n = snprintf(buf, size, "%s%s, handed over %u at a time; ring %s, file %s", u->task_work,
+	int n = snprintf(buf, size, "%s%s, handed over %u at a time; ring %s, file %s",
+			 u->task_work,
 			 u->ring.flags & IORING_SETUP_IOPOLL ? ", polled completions" : "",
 			 u->group, u->ring_registered ? "registered" : "not registered",
 			 u->sqe_flags ? "registered" : "not registered");

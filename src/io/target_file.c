@@ -126,7 +126,8 @@ static int open_flags(const struct target_plan *plan)
 {
 	int flags = O_CLOEXEC;
 
-	if (plan->direct_io)
+	/* Character devices have no page cache to pass by; /dev/sg* refuses the flag. */
+	if (plan->direct_io && plan->kind != TARGET_CHAR)
 		flags |= O_DIRECT;
 	if (!writes(plan))
 		return flags | O_RDONLY;

@@ -186,6 +186,9 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 	result.cpu = r->cpu;
 	result.partial = r->partial;
 	write_result(m, &result);
+	if (r->partial)
+		report_line(m->report, "Target %u pass %" PRIu64 " is partial: it was cut short", r->target,
+			    r->pass);
 }
 
 static void add_pass(struct manager *m, const struct pass_result *r)
@@ -368,6 +371,8 @@ static void write_combined(struct manager *m)
 	result.cpu.user_ns = now.user_ns - m->cpu_start.user_ns;
 	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;
 	write_result(m, &result);
+	if (result.partial)
+		report_line(m->report, "COMBINED is partial: the run was cut short");
 }
 
 static void write_end(struct manager *m)

@@ -113,5 +113,10 @@ void target_end_pass(struct target *t)
 	}
 	if (t->run->plan->no_barrier)
 		rest_alone(t);
-	target_begin_pass(t, t->pass + 1);
+	/*
+	 * Once the run stops there is no next pass, and the results manager may be looking: an answer
+	 * that comes late must change nothing any more.
+	 */
+	if (!stop_requested(&t->run->stop))
+		target_begin_pass(t, t->pass + 1);
 }
