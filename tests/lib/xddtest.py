@@ -136,6 +136,9 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, **kwargs):
         os.killpg(p.pid, signal.SIGKILL)
         out, err = p.communicate()
         status = "timeout"
+    except BaseException:  # the test itself is to end
+        os.killpg(p.pid, signal.SIGKILL)
+        raise
     run = Run(args, status, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"))
     if ENGINE:
         run.err = BUFFERED.sub("", run.err)
