@@ -28,15 +28,16 @@ struct rung {
 static const struct rung rungs[] = {
 	{ IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL,
 	  "single issuer, deferred task work" },
-	{ IORING_SETUP_COOP_TASKRUN | IORING_SETUP_SUBMIT_ALL, "cooperative task work" },
-	{ 0, "no hints on task work" },
+	{ IORING_SETUP_COOP_TASKRUN | IORING_SETUP_SUBMIT_ALL,
+	  "cooperative task work, as this kernel cannot defer it" },
+	{ 0, "task work as this old kernel does it" },
 };
 
 /* The same where a thread of the kernel takes the requests in: task work is its own affair. */
 static const struct rung sqpoll_rungs[] = {
 	{ IORING_SETUP_SQPOLL | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SUBMIT_ALL,
 	  "polled submission, single issuer" },
-	{ IORING_SETUP_SQPOLL, "polled submission" },
+	{ IORING_SETUP_SQPOLL, "polled submission, no single issuer in this old kernel" },
 };
 
 /* The context of one QThread. */
@@ -150,8 +151,6 @@ static int register_all(struct uring *u, const struct engine_params *params)
 	err = register_file(u);
 	if (err && params->options->fixed_files)
 		return fail(err, params->why, "fixedfiles: the kernel did not take the file");
-	if (err && u->sqpoll && !(u->ring.features & IORING_FEAT_SQPOLL_NONFIXED))
-		return fail(err, params->why, "sqpoll: the kernel did not take the file");
 	err = register_buffers(u, params->buffers, params->options->fixed_bufs);
 	if (err && params->options->fixed_bufs)
 		return fail(err, params->why,
@@ -192,30 +191,20 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	return 0;
 }
 
-/* Why the buffers are not registered. */
-static const char *buffers_text(const struct uring *u)
-{
-	if (u->buffers_err == -EDQUOT)
-		return "memlock limit";
-	return u->buffers_err ? strerror(-u->buffers_err) : "none";
-}
-
 static void uring_describe(const void *ctx, char *buf, size_t size)
 {
 	const struct uring *u = ctx;
-	int n = snprintf(buf, size, "%s%s, handed over %u at a time; ring %s, file %s",
-			 u->task_work,
-			 u->ring.flags & IORING_SETUP_IOPOLL ? ", polled completions" : "",
-			 u->group, u->ring_registered ? "registered" : "not registered",
-			 u->sqe_flags ? "registered" : "not registered");
+	const char *buffers = "";
 
-	if (n < 0 || (size_t)n >= size)
-		return;
 	if (u->buffers)
-		snprintf(buf + n, size - (size_t)n, ", buffers registered");
-	else
-		snprintf(buf + n, size - (size_t)n, ", buffers not registered (%s)",
-			 buffers_text(u));
+		buffers = " buffers";
+	else if (u->buffers_err == -EDQUOT)
+		buffers = "; not the buffers: there is a memlock limit";
+	else if (u->buffers_err)
+		buffers = "; not the buffers: the kernel did not take them";
+	snprintf(buf, size, "%s%s; handed over %u at a time; registered:%s%s%s", u->task_work,
+		 u->ring.flags & IORING_SETUP_IOPOLL ? ", polled completions" : "", u->group,
+		 u->ring_registered ? " ring" : "", u->sqe_flags ? " file" : "", buffers);
 }
 
 /* ---- transfers ---- */
@@ -289,9 +278,6 @@ static unsigned take_ring(struct uring *u, struct io_request **done, unsigned ma
 		if (n == max)
 			break;
 		seen++;
-		/* Kernels before 5.11: how liburing makes them wait for a limited time. */
-		if (cqe->user_data == LIBURING_UDATA_TIMEOUT)
-			continue;
 		if (io_request_result(req, cqe->res))
 			done[n++] = req;
 		else
@@ -360,6 +346,11 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 			return (int)n;
 		if (ret < 0 && !passes(ret))
 			return n ? (int)n : ret;
+		if (ret == -EAGAIN || ret == -EBUSY) {
+			if (!want)
+				return (int)n;
+			io_uring_get_events(&u->ring); /* what comes back makes room */
+		}
 	}
 }
 

@@ -64,7 +64,8 @@ static void run_passes(struct qthread *q)
 	/* The first time all meet in any case: to see that everything could be set up. */
 	for (;;) {
 		clock_thread_cpu(&before);
-		if (barrier_wait(start, &release) < 0)
+		/* The barrier may let go of the last round before it is cancelled. */
+		if (barrier_wait(start, &release) < 0 || stop_requested(&run->stop))
 			return;
 		if (start == &run->start ? !run->more : !t->more)
 			return;

@@ -187,8 +187,9 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 	result.partial = r->partial;
 	write_result(m, &result);
 	if (r->partial)
-		report_line(m->report, "Target %u pass %" PRIu64 " is partial: it was cut short", r->target,
-			    r->pass);
+		report_line(m->report,
+			    "Results are partial: target %u was cut short in pass %" PRIu64,
+			    r->target, r->pass);
 }
 
 static void add_pass(struct manager *m, const struct pass_result *r)
@@ -372,7 +373,7 @@ static void write_combined(struct manager *m)
 	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;
 	write_result(m, &result);
 	if (result.partial)
-		report_line(m->report, "COMBINED is partial: the run was cut short");
+		report_line(m->report, "Results are partial: the run was cut short");
 }
 
 static void write_end(struct manager *m)
