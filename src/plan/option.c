@@ -62,6 +62,13 @@ bool option_is_word(const char *text)
 	return option_find(text + (text[1] == '-' ? 2 : 1)) != NULL;
 }
 
+size_t option_arity_none(const struct word *args, size_t avail)
+{
+	(void)args;
+	(void)avail;
+	return 0;
+}
+
 static void nearest(const struct option *rows, const char *name, const char **best,
 		    unsigned *distance)
 {

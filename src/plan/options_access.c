@@ -48,18 +48,11 @@ static enum xdd_status apply_load(struct parse *p, const struct setting *s, void
 	return XDD_OK;
 }
 
-#define PATTERN(name_, value_, help_)                                                    \
-	{                                                                                \
-		.name = name_, .type = OPT_CUSTOM, .arity = arity_none, .value = value_, \
-		.apply = apply_pattern, .help = help_,                                   \
+#define PATTERN(name_, value_, help_)                                                           \
+	{                                                                                       \
+		.name = name_, .type = OPT_CUSTOM, .arity = option_arity_none, .value = value_, \
+		.apply = apply_pattern, .help = help_,                                          \
 	}
-
-static size_t arity_none(const struct word *args, size_t avail)
-{
-	(void)args;
-	(void)avail;
-	return 0;
-}
 
 static const struct option seek_options[] = {
 	PATTERN("sequential", SEEK_SEQUENTIAL, "one request behind the other (the default)"),

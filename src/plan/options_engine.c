@@ -9,13 +9,6 @@
 
 #define T(field) .off = offsetof(struct target_plan, field)
 
-static size_t arity_none(const struct word *args, size_t avail)
-{
-	(void)args;
-	(void)avail;
-	return 0;
-}
-
 /* The keywords belong to the engine that is named before them. */
 static enum xdd_status apply_engine(struct parse *p, const struct setting *s, void *dst)
 {
@@ -51,10 +44,10 @@ static enum xdd_status do_list(struct parse *p, const struct setting *s, void *d
 }
 
 /* `queues_`: the engine is asynchronous, and its QThreads share the queue depth. */
-#define ENGINE(name_, queues_, help_)                                                     \
-	{                                                                                 \
-		.name = name_, .type = OPT_CUSTOM, .arity = arity_none, .value = queues_, \
-		.apply = apply_engine, .help = help_,                                     \
+#define ENGINE(name_, queues_, help_)                                                            \
+	{                                                                                        \
+		.name = name_, .type = OPT_CUSTOM, .arity = option_arity_none, .value = queues_, \
+		.apply = apply_engine, .help = help_,                                            \
 	}
 
 #define KEYWORD(name_, field_, help_)                                                     \
@@ -73,7 +66,7 @@ static const struct option engine_rows[] = {
 	ENGINE("null", false, "nothing is transferred; shows what xdd itself costs"),
 	{ .name = "list",
 	  .type = OPT_ACTION,
-	  .arity = arity_none,
+	  .arity = option_arity_none,
 	  .apply = do_list,
 	  .help = "print which engines this build and this kernel have, and stop" },
 	{ .name = "batch",
@@ -125,7 +118,7 @@ const struct option options_engine[] = {
 	  .aliases = "scsigeneric",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_CUSTOM,
-	  .arity = arity_none,
+	  .arity = option_arity_none,
 	  .apply = apply_sgio,
 	  .help = "the same as -ioengine sg" },
 	{ 0 },

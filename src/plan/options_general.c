@@ -7,13 +7,6 @@
 
 #define P(field) .off = offsetof(struct plan, field)
 
-static size_t arity_none(const struct word *args, size_t avail)
-{
-	(void)args;
-	(void)avail;
-	return 0;
-}
-
 static size_t arity_help(const struct word *args, size_t avail)
 {
 	(void)args;
@@ -87,14 +80,14 @@ const struct option options_general[] = {
 	  .aliases = "exthelp",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
-	  .arity = arity_none,
+	  .arity = option_arity_none,
 	  .apply = do_fullhelp,
 	  .help = "explain every option" },
 	{ .name = "version",
 	  .aliases = "ver",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
-	  .arity = arity_none,
+	  .arity = option_arity_none,
 	  .apply = do_version,
 	  .help = "print the version" },
 	{ 0 },

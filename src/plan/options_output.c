@@ -68,13 +68,6 @@ static const struct choice percentcpu_choices[] = {
 	{ 0 },
 };
 
-static size_t arity_none(const struct word *args, size_t avail)
-{
-	(void)args;
-	(void)avail;
-	return 0;
-}
-
 static enum xdd_status apply_reallyverbose(struct parse *p, const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
@@ -114,14 +107,14 @@ const struct option options_output[] = {
 	  .aliases = "unv",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
-	  .arity = arity_none,
+	  .arity = option_arity_none,
 	  .apply = apply_unverbose,
 	  .help = "take back -verbose and -reallyverbose" },
 	{ .name = "reallyverbose",
 	  .aliases = "rv",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
-	  .arity = arity_none,
+	  .arity = option_arity_none,
 	  .apply = apply_reallyverbose,
 	  .help = "as -verbose, with the sizes of internal structures" },
 	{ .name = "qthreadinfo",

@@ -90,6 +90,9 @@ void help_full(void);
 void help_version(void);
 int help_option(const char *name);
 
+/* option.c: the arity of rows that take no argument. */
+size_t option_arity_none(const struct word *args, size_t avail);
+
 /* options_*.c: rows of the table that need more than storing a value. */
 extern const struct option options_target[];
 extern const struct option options_work[];
