@@ -76,7 +76,7 @@ static const struct option engine_rows[] = {
 	  .max = 65536,
 	  .unit = "requests",
 	  T(engine_options.batch),
-	  .help = "libaio, io_uring: hand requests over this many at a time instead of each at once" },
+	  .help = "libaio, io_uring: how many requests to hand over at a time" },
 	KEYWORD("fixedbufs", fixed_bufs, "io_uring: register the buffers with the kernel"),
 	KEYWORD("fixedfiles", fixed_files, "io_uring: register the file with the kernel"),
 	KEYWORD("sqpoll", sqpoll, "io_uring: a thread of the kernel takes the requests in"),
@@ -96,11 +96,13 @@ const struct option options_engine[] = {
 	  .help = "how operations reach the kernel",
 	  .detail =
 		  "The keywords follow the engine they belong to. Asynchronous engines (libaio, "
-		  "io_uring) keep the whole queue depth outstanding from one thread, or from the number "
-		  "that -threads says. They submit each request at once, which keeps a device fullest; "
-		  "batch trades that for fewer system calls. On buffered files psync is the faster "
-		  "choice: the kernel hands buffered requests of the others to threads of its own, or "
-		  "carries them out on the spot.",
+		  "io_uring) keep the whole queue depth outstanding from one thread, or from the "
+		  "number that -threads says. They hand a request over at once, or, above a queue "
+		  "depth of 31, as soon as one in 16 of the queue depth is ready, 8 at most; batch 1 "
+		  "hands over each at once at any depth, a larger batch saves system calls and keeps "
+		  "the device less full. On buffered files psync is the faster choice: the kernel "
+		  "hands buffered requests of the others to threads of its own, or carries them out "
+		  "on the spot.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -queuedepth 32 -ioengine io_uring" },
 	{ .name = "threads",
 	  .scope = SCOPE_TARGET,
