@@ -71,7 +71,7 @@ enum op_request {
 
 /* Keywords behind the name of an engine. */
 struct engine_options {
-	uint64_t batch;	  /* option; requests handed to the kernel in one call; 0: the engine decides */
+	uint64_t batch; /* option; requests handed to the kernel in one call; 0: the engine decides */
 	bool fixed_bufs;  /* option; io_uring: buffers registered with the kernel */
 	bool fixed_files; /* option; io_uring: files registered with the kernel */
 	bool sqpoll;	  /* option; io_uring: a kernel thread takes requests in */
