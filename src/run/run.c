@@ -119,6 +119,19 @@ static void start_targets(struct run *run)
 	}
 }
 
+/* Leave the threads to themselves: some are stuck in the kernel and go with the process. */
+static void detach_all(struct run *run)
+{
+	for (size_t i = 0; i < run->plan->n_targets; i++) {
+		struct target *t = &run->targets[i];
+
+		for (uint32_t k = 0; k < t->plan->qthreads; k++) {
+			if (t->qthreads[k].started)
+				pthread_detach(t->qthreads[k].thread);
+		}
+	}
+}
+
 /* The target threads first: they may still be starting their QThreads. */
 static void join_all(struct run *run)
 {
@@ -181,8 +194,10 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 	status = how_it_ended(run);
 	/* Threads that are stuck still use all of this; it goes with the process. */
 	*stuck = run->stuck;
-	if (*stuck)
+	if (*stuck) {
+		detach_all(run);
 		return status;
+	}
 	join_all(run);
 	discard = stop_why(&run->stop) == STOP_START;
 	for (size_t i = 0; i < plan->n_targets; i++)
