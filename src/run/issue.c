@@ -15,18 +15,19 @@
 static void account(struct qthread *q, const struct io_request *req, uint64_t done_ns)
 {
 	struct counters *c = &q->counters;
+	/* Two readings of the counter that follow each other closely may come out as one. */
+	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
 
 	counters_add(&c->bytes[req->dir], req->done);
 	counters_set(&c->last_done_ns, done_ns);
 	if (req->op == 0)
-		atomic_store_explicit(&q->target->first_op_ns, done_ns - req->issue_ns,
-				      memory_order_relaxed);
+		atomic_store_explicit(&q->target->first_op_ns, took_ns, memory_order_relaxed);
 	if (__builtin_expect(req->error != 0, 0)) {
 		counters_add(&c->errors, 1);
 		io_error(q, req);
 		return;
 	}
-	counters_add(&c->busy_ns[req->dir], done_ns - req->issue_ns);
+	counters_add(&c->busy_ns[req->dir], took_ns);
 	counters_add(&c->ops[req->dir], 1);
 }
 
