@@ -98,13 +98,15 @@ struct flight {
 };
 
 /* Slots that are free, oldest first, and when each may be used again (-operationdelay). */
-static unsigned slot_take(struct slots *s)
+static struct io_request *slot_first(const struct slots *s)
 {
-	unsigned slot = s->free[s->head];
+	return &s->requests[s->free[s->head]];
+}
 
+static void slot_take_first(struct slots *s)
+{
 	s->head = s->head + 1 == s->depth ? 0 : s->head + 1;
 	s->n_free--;
-	return slot;
 }
 
 static void slot_give(struct slots *s, unsigned slot)
@@ -113,12 +115,6 @@ static void slot_give(struct slots *s, unsigned slot)
 
 	s->free[tail < s->depth ? tail : tail - s->depth] = slot;
 	s->n_free++;
-}
-
-/* When the oldest free slot may be used: at once but for -operationdelay. */
-static uint64_t slot_ready_ns(const struct slots *s)
-{
-	return s->requests[s->free[s->head]].ready_ns;
 }
 
 /* The engine lost its context: nothing more can be done with it. */
@@ -141,15 +137,15 @@ static void fill(struct flight *f, uint64_t ops)
 	struct target *t = q->target;
 	struct slots *s = &q->slots;
 
-	while (s->n_free && slot_ready_ns(s) <= f->now_ns) {
-		struct io_request *req = &s->requests[s->free[s->head]];
+	while (s->n_free && slot_first(s)->ready_ns <= f->now_ns) {
+		struct io_request *req = slot_first(s);
 		int err;
 
 		if (!may_issue(t, f->now_ns, f->end_ns) || !take_op(t, ops, req)) {
 			f->exhausted = true;
 			return;
 		}
-		slot_take(s);
+		slot_take_first(s);
 		counters_add(&q->counters.issued, 1);
 		stamp_issue(&q->counters, req, &f->first);
 		f->now_ns = req->issue_ns;
@@ -171,7 +167,7 @@ static void collect(struct flight *f, uint64_t delay)
 	int n;
 
 	if (delay && s->n_free && !f->exhausted) {
-		uint64_t ready = slot_ready_ns(s);
+		uint64_t ready = slot_first(s)->ready_ns;
 
 		timeout = ready > f->now_ns ? ready - f->now_ns : 0;
 	}
@@ -204,7 +200,7 @@ void issue_queued(struct qthread *q, uint64_t now, uint64_t end)
 			break;
 		} else {
 			/* All slots are resting. */
-			uint64_t ready = slot_ready_ns(&q->slots);
+			uint64_t ready = slot_first(&q->slots)->ready_ns;
 
 			if (stop_sleep_until(&t->run->stop, ready < end ? ready : end))
 				break;
