@@ -25,16 +25,25 @@ void stop_init(struct stop *s)
 	atomic_init(&s->wake, 0);
 }
 
+int stop_on_request(struct stop *s, void (*cancel)(void *arg), void *arg)
+{
+	struct stop_hook *hooks = realloc(s->hooks, (s->n_hooks + 1) * sizeof(*hooks));
+
+	if (!hooks)
+		return -ENOMEM;
+	s->hooks = hooks;
+	s->hooks[s->n_hooks++] = (struct stop_hook){ cancel, arg };
+	return 0;
+}
+
+static void cancel_barrier(void *arg)
+{
+	barrier_cancel(arg);
+}
+
 int stop_register(struct stop *s, struct barrier *b)
 {
-	struct barrier **barriers;
-
-	barriers = realloc(s->barriers, (s->n_barriers + 1) * sizeof(struct barrier *));
-	if (!barriers)
-		return -ENOMEM;
-	s->barriers = barriers;
-	s->barriers[s->n_barriers++] = b;
-	return 0;
+	return stop_on_request(s, cancel_barrier, b);
 }
 
 bool stop_request(struct stop *s, enum stop_reason reason, int detail)
@@ -61,8 +70,8 @@ bool stop_request(struct stop *s, enum stop_reason reason, int detail)
 
 	atomic_store(&s->wake, 1);
 	syscall(SYS_futex, &s->wake, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-	for (size_t i = 0; i < s->n_barriers; i++)
-		barrier_cancel(s->barriers[i]);
+	for (size_t i = 0; i < s->n_hooks; i++)
+		s->hooks[i].cancel(s->hooks[i].arg);
 	return true;
 }
 
@@ -86,7 +95,7 @@ int stop_sleep_until(struct stop *s, uint64_t deadline_ns)
 
 void stop_destroy(struct stop *s)
 {
-	free(s->barriers);
-	s->barriers = NULL;
-	s->n_barriers = 0;
+	free(s->hooks);
+	s->hooks = NULL;
+	s->n_hooks = 0;
 }
