@@ -25,6 +25,10 @@ _xdd()
 		mapfile -t COMPREPLY < <(compgen -W 'psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll touch fua dpo' -- "$cur")
 		return
 		;;
+	-ordering | -or | -order)
+		mapfile -t COMPREPLY < <(compgen -W 'storage network both serial loose strict none' -- "$cur")
+		return
+		;;
 	-output | -o)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
@@ -54,7 +58,7 @@ _xdd()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dio -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -ioengine -threads -sgio -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -setup -dryrun -help -fullhelp -version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dio -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -setup -dryrun -help -fullhelp -version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

@@ -15,6 +15,7 @@ void counters_reset(struct counters *c)
 	}
 	counters_set(&c->errors, 0);
 	counters_set(&c->issued, 0);
+	counters_set(&c->order_breaks, 0);
 	counters_set(&c->first_issue_ns, UINT64_MAX);
 	counters_set(&c->last_done_ns, 0);
 }
@@ -34,7 +35,7 @@ static uint64_t read_counter(const _Atomic uint64_t *field)
 void tally_add_counters(struct tally *t, const struct counters *c)
 {
 	struct tally now;
-	uint64_t finished, issued;
+	uint64_t finished;
 
 	/*
 	 * What is finished before what is issued: an operation that ends meanwhile is then counted as
@@ -50,10 +51,11 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	}
 	now.first_issue_ns = read_counter(&c->first_issue_ns);
 	now.last_done_ns = read_counter(&c->last_done_ns);
-	issued = read_counter(&c->issued);
+	now.order_breaks = read_counter(&c->order_breaks);
+	now.issued = read_counter(&c->issued);
 
 	finished = tally_ops(&now) + now.errors;
-	now.outstanding = issued > finished ? issued - finished : 0;
+	now.outstanding = now.issued > finished ? now.issued - finished : 0;
 	tally_add(t, &now);
 }
 
@@ -65,7 +67,9 @@ void tally_add(struct tally *t, const struct tally *from)
 		t->busy_ns[dir] += from->busy_ns[dir];
 	}
 	t->errors += from->errors;
+	t->issued += from->issued;
 	t->outstanding += from->outstanding;
+	t->order_breaks += from->order_breaks;
 	if (from->first_issue_ns < t->first_issue_ns)
 		t->first_issue_ns = from->first_issue_ns;
 	if (from->last_done_ns > t->last_done_ns)

@@ -107,6 +107,12 @@ int engine_check(const struct target_plan *target, const char **why)
 		err = engine->available(why);
 	if (!err && engine->check)
 		err = engine->check(target, why);
+	if (!err && target->ordering == ORDERING_STRICT && target->queue_depth > 1 &&
+	    !(engine->caps & ENGINE_QUEUES)) {
+		*why = "-ordering strict with more than one operation outstanding needs an engine that "
+		       "queues: libaio or io_uring";
+		err = -EINVAL;
+	}
 	return err;
 }
 
@@ -158,8 +164,12 @@ void *engine_alloc(size_t size)
 
 unsigned engine_group(const struct engine_params *params)
 {
+	const struct target_plan *t = params->target;
 	unsigned share = params->depth / GROUP_SHARE;
 
+	/* What one QThread keeps back the next cannot follow. */
+	if (t->ordering == ORDERING_STRICT && t->qthreads > 1)
+		return 1;
 	if (params->options->batch)
 		return (unsigned)params->options->batch;
 	return share < 1 ? 1 : share > GROUP_MAX ? GROUP_MAX : share;

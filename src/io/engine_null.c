@@ -14,6 +14,6 @@ static int null_submit(void *ctx, struct io_request *req)
 const struct engine engine_null = {
 	.name = "null",
 	.help = "does nothing; every operation succeeds at once",
-	.caps = ENGINE_SYNC | ENGINE_NO_FILE,
+	.caps = ENGINE_SYNC | ENGINE_NO_FILE | ENGINE_QUEUES,
 	.submit = null_submit,
 };

@@ -14,6 +14,7 @@ const struct option_group option_groups[] = {
 	{ "Amount of work", options_work },
 	{ "Access pattern", options_access },
 	{ "Engine", options_engine },
+	{ "Order of operations", options_order },
 	{ "Passes, limits and delays", options_timing },
 	{ "Output", options_output },
 	{ "General", options_general },

@@ -126,6 +126,18 @@ const char *plan_op_name(enum op_request op)
 	return "unset";
 }
 
+const char *plan_ordering_name(enum ordering ordering)
+{
+	static const char *const names[] = {
+		[ORDERING_NONE] = "none",
+		[ORDERING_LOOSE] = "loose",
+		[ORDERING_STRICT] = "strict",
+		[ORDERING_SERIAL] = "serial",
+	};
+
+	return names[ordering];
+}
+
 const char *plan_seek_name(enum seek_pattern pattern)
 {
 	static const char *const names[] = {

@@ -348,5 +348,7 @@ enum xdd_status plan_resolve(struct plan *plan)
 		status = plan_check_target(plan, &plan->targets[i]);
 	if (!status)
 		status = plan_check_memory(plan);
+	plan->audit_order = plan->verbose ||
+			    (plan->output_format && strstr(plan->output_format, "+ORDERBREAKS"));
 	return status;
 }

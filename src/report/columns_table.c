@@ -112,6 +112,11 @@ static void get_bandwidth(const struct result *r, struct column_value *v)
 	v->real = per_second(r, (double)tally_bytes(&r->tally) / BYTES_PER_MB);
 }
 
+static void get_order_breaks(const struct result *r, struct column_value *v)
+{
+	v->count = r->tally.order_breaks;
+}
+
 static void get_read_bandwidth(const struct result *r, struct column_value *v)
 {
 	v->real = per_second(r, (double)r->tally.bytes[DIR_READ] / BYTES_PER_MB);
@@ -269,6 +274,8 @@ static const struct column table[] = {
 	      "write operations that succeeded"),
 	COUNT("ERRORS", NULL, "     Errors", "       #ops", get_errors,
 	      "operations that failed"),
+	COUNT("ORDERBREAKS", NULL, "Ord_Breaks", "      #ops", get_order_breaks,
+	      "operations that were not issued right behind the one before them"),
 	REAL("BANDWIDTH", NULL, " Bandwidth", "  MBytes/s", 3, get_bandwidth,
 	     "bytes over elapsed time, in 10^6 bytes a second"),
 	REAL("READBANDWIDTH", NULL, "   Read_BW", "  MBytes/s", 3, get_read_bandwidth,

@@ -16,9 +16,7 @@
  */
 static const char no_thread[] = "\t\tThread ID, not started\n"
 				"\t\tProcessor, all/any\n";
-static const char no_ordering[] = "\t\tNetwork Operation Ordering is,none\n"
-				  "\t\tStorage Operation Ordering is,none\n"
-				  "\t\tThrottle is unrestricted\n";
+static const char no_throttle[] = "\t\tThrottle is unrestricted\n";
 static const char no_sync[] = "\t\tFile write synchronization, disabled\n";
 static const char no_flush[] = "\t\tFlushwrite interval, 0\n"
 			       "\t\tI/O memory buffer is a normal memory buffer\n";
@@ -120,7 +118,10 @@ static uint64_t buffer_alignment(const struct target_plan *t)
 void info_target(FILE *f, const struct target_plan *t)
 {
 	write_file(f, t);
-	fputs(no_ordering, f);
+	fprintf(f, "\t\tNetwork Operation Ordering is,%s\n",
+		plan_ordering_name(t->network_ordering));
+	fprintf(f, "\t\tStorage Operation Ordering is,%s\n", plan_ordering_name(t->ordering));
+	fputs(no_throttle, f);
 	write_work(f, t);
 	write_access(f, t);
 	fputs(no_flush, f);

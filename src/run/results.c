@@ -376,6 +376,23 @@ static void write_combined(struct manager *m)
 		report_line(m->report, "Results are partial: the run was cut short");
 }
 
+/* The audit of -ordering, and by what means the order was kept. */
+static void write_order(struct manager *m)
+{
+	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
+		const struct target_sum *sum = &m->sums[i];
+		const char *how = order_text(&m->run->targets[i].order);
+
+		if (!sum->passes)
+			continue;
+		report_line(m->report,
+			    "Target %zu, order breaks %" PRIu64 " of %" PRIu64 ", %s%s%s", i,
+			    sum->tally.order_breaks, sum->tally.issued,
+			    plan_ordering_name(m->plan->targets[i].ordering), how ? " " : "",
+			    how ? how : "");
+	}
+}
+
 static void write_end(struct manager *m)
 {
 	enum stop_reason why = stop_why(&m->run->stop);
@@ -383,6 +400,7 @@ static void write_end(struct manager *m)
 	if (m->passes) {
 		write_averages(m);
 		write_combined(m);
+		write_order(m);
 	}
 	report_trailer(m->report, why == STOP_SIGNAL ? REPORT_END_CANCELED :
 				  why != STOP_NONE || atomic_load(&m->run->errors) ?

@@ -52,6 +52,7 @@ bool run_stop(struct run *run, enum stop_reason reason, int detail)
 static int init_target(struct run *run, struct target *t, const struct target_plan *plan)
 {
 	size_t size = plan->qthreads * sizeof(*t->qthreads);
+	int err;
 
 	t->run = run;
 	t->plan = plan;
@@ -65,7 +66,8 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 		t->qthreads[i].number = (uint32_t)i;
 	}
 	barrier_init(&t->start, plan->qthreads);
-	return stop_register(&run->stop, &t->start);
+	err = order_init(&t->order, plan, false, run->plan->audit_order, &run->stop);
+	return err ? err : stop_register(&run->stop, &t->start);
 }
 
 static int init_run(struct run *run, const struct plan *plan, struct report *report)
@@ -93,8 +95,10 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 
 static void free_run(struct run *run)
 {
-	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++)
+	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
+		order_destroy(&run->targets[i].order);
 		free(run->targets[i].qthreads);
+	}
 	free(run->targets);
 	stop_destroy(&run->stop);
 }

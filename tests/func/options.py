@@ -82,6 +82,7 @@ READS, WRITES = "100.00 READ,  0.00 WRITE", "0.00 READ, 100.00 WRITE"
 OPS, BYTES = "Number of Operations", "Total data transfer for this TARGET"
 DEPTH, BLOCK = "Queue Depth", "Blocksize in bytes"
 PATTERN, START, RANGE, PATH = "Seek pattern", "Start offset", "Seek Range", "Fully qualified target pathname"
+ORDERING = "Storage Operation Ordering is"
 DIO, LIMIT, PASSES, REQUEST = "Direct I/O", "Per-pass time limit in seconds", "Passes", "Request size"
 
 # Every option: its alternate names, arguments that change something, and where -dryrun shows it. A label of None
@@ -106,6 +107,10 @@ OPTIONS = [Option(*row) for row in (
     ("ioengine", "", "mmap", None, None),
     ("threads", "", "2 -ioengine libaio -dio -op noop", DIO, ["enabled"] * 2),
     ("sgio", "scsigeneric", "-ioengine psync", None, None),
+    ("ordering", "or order", "storage serial", ORDERING, ["serial"] * 2),
+    ("serialordering", "so", "", ORDERING, ["serial"] * 2),
+    ("looseordering", "lo", "", ORDERING, ["loose"] * 2),
+    ("noordering", "no", "-serialordering target 1", ORDERING, ["none", "serial"]),
     ("startoffset", "sto", "5", START, [5 * K] * 2),
     ("passoffset", "po", "6", "Pass offset", [6 * K] * 2),
     ("targetoffset", "to", "2", START, ["0", 2 * K]),

@@ -22,7 +22,9 @@ struct tally {
 	uint64_t bytes[DIR_COUNT]; /* bytes the kernel said it moved, those of failed operations too */
 	uint64_t busy_ns[DIR_COUNT]; /* sum of completion times of the operations in ops[] */
 	uint64_t errors;	     /* operations that failed */
+	uint64_t issued;	     /* operations handed to the engine */
 	uint64_t outstanding;	     /* issued and not completed */
+	uint64_t order_breaks; /* operations not issued right behind their predecessor; where audited */
 	uint64_t first_issue_ns;     /* UINT64_MAX when nothing was issued */
 	uint64_t last_done_ns;	     /* 0 when nothing was completed */
 };
@@ -33,6 +35,7 @@ struct counters {
 	_Atomic uint64_t busy_ns[DIR_COUNT];
 	_Atomic uint64_t errors;
 	_Atomic uint64_t issued;
+	_Atomic uint64_t order_breaks;
 	_Atomic uint64_t first_issue_ns;
 	_Atomic uint64_t last_done_ns;
 } __attribute__((aligned(128)));

@@ -128,7 +128,8 @@ void *engine_alloc(size_t size);
 
 /*
  * How many requests an asynchronous engine hands over together: what batch says; else one in 16 of those
- * that may be outstanding and 8 at most, which is each at once up to a depth of 31, and 8 at 128. For engines.
+ * that may be outstanding and 8 at most, which is each at once up to a depth of 31, and 8 at 128. Always one
+ * where several QThreads hand over in strict order. For engines.
  */
 unsigned engine_group(const struct engine_params *params);
 

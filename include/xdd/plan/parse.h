@@ -98,6 +98,7 @@ extern const struct option options_target[];
 extern const struct option options_work[];
 extern const struct option options_access[];
 extern const struct option options_engine[];
+extern const struct option options_order[];
 extern const struct option options_timing[];
 extern const struct option options_output[];
 extern const struct option options_general[];

@@ -69,6 +69,14 @@ enum op_request {
 	OP_MIXED, /* by -rwratio */
 };
 
+/* When the next operation of a target may be issued: -ordering. The user guide, 5.7; strict is ours. */
+enum ordering {
+	ORDERING_NONE,
+	ORDERING_LOOSE,	 /* once the one before is about to be */
+	ORDERING_STRICT, /* once the one before has been handed to the kernel */
+	ORDERING_SERIAL, /* once the one before is complete */
+};
+
 /* Keywords behind the name of an engine. */
 struct engine_options {
 	uint64_t batch; /* option; requests handed to the kernel in one call; 0: the engine decides */
@@ -123,7 +131,9 @@ struct target_plan {
 	const char *engine; /* NULL: psync, or null for the null device */
 	bool engine_queues; /* the engine is asynchronous */
 	struct engine_options engine_options;
-	uint64_t threads; /* QThreads of an asynchronous engine; 0: not given, one */
+	enum ordering ordering;		/* option; of operations on storage */
+	enum ordering network_ordering; /* option; of sends and receives */
+	uint64_t threads;		/* QThreads of an asynchronous engine; 0: not given, one */
 
 	/* resolved */
 	uint32_t number;
@@ -174,6 +184,7 @@ struct plan {
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
 
 	/* resolved */
+	bool audit_order;	  /* breaks of the order of operations are counted */
 	const char *command_line; /* the words as given, for -id commandline and reports */
 	size_t n_targets;
 	struct target_plan *targets;
@@ -203,6 +214,9 @@ void plan_free(struct plan *plan);
 
 /* "read", "write", "noop" or "mixed". */
 const char *plan_op_name(enum op_request op);
+
+/* "none", "loose", "strict" or "serial". */
+const char *plan_ordering_name(enum ordering ordering);
 
 /* "sequential", "random", "staggered", "interleaved", "none" or "loaded". */
 const char *plan_seek_name(enum seek_pattern pattern);

@@ -19,6 +19,7 @@
 #include "xdd/io/target_file.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
+#include "xdd/run/order.h"
 
 struct run;
 struct target;
@@ -73,6 +74,12 @@ struct target {
 
 	/* atomic: completion time of operation 0 of the pass */
 	_Atomic uint64_t first_op_ns;
+
+	/* each of its fields says who may touch it */
+	struct order order;
+
+	/* const during a run: operations ask the gate before they are issued */
+	bool gated;
 
 	/* const after target_open() */
 	struct run *run;
@@ -162,7 +169,7 @@ struct pass_result *target_snapshot(const struct target *t);
 /* qthread.c: the thread function; `arg` is the struct qthread. */
 void *qthread_main(void *arg);
 
-/* issue.c: issue operations of the pass from clock `now` until `end`, and wait for them. */
+/* issue_sync.c, issue_queued.c: issue operations of the pass from clock `now` until `end`, and wait for them. */
 void issue_sync(struct qthread *q, uint64_t now, uint64_t end);
 void issue_queued(struct qthread *q, uint64_t now, uint64_t end);
 

@@ -1,0 +1,84 @@
+/*
+ * What the two ways of issuing a pass share: the steps of one operation. Private to src/run.
+ *
+ * Limits are looked at before a number is taken, so that the operations issued are exactly 0 to n-1
+ * whatever ends the pass. Nothing but the transfer lies between the two clock readings of an operation.
+ */
+#ifndef XDD_RUN_ISSUE_H
+#define XDD_RUN_ISSUE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xdd/run/internal.h"
+
+/* Neither the clock nor anybody else has ended the pass. */
+static inline bool may_issue(const struct target *t, uint64_t now, uint64_t end)
+{
+	return now < end && !stop_requested(&t->run->stop) &&
+	       !atomic_load_explicit(&t->pass_over, memory_order_relaxed);
+}
+
+/* The next operation of the pass into `req`; false when there is none left. */
+static inline bool take_op(struct target *t, uint64_t ops, struct io_request *req)
+{
+	uint64_t n = atomic_fetch_add_explicit(&t->next_op, 1, memory_order_relaxed);
+	struct access_op op;
+
+	if (n >= ops)
+		return false;
+	access_op(&t->access, n, &op);
+	req->op = n;
+	req->dir = op.dir;
+	req->offset = op.offset;
+	req->size = op.size;
+	io_request_reset(req);
+	return true;
+}
+
+/*
+ * A number was taken that is not going to be issued: no later one may be either. What makes that true of
+ * the others, a limit or a stop, is seen by them only when they look.
+ */
+static inline void abandon_op(struct target *t)
+{
+	atomic_store_explicit(&t->pass_over, true, memory_order_relaxed);
+}
+
+/* The clock at the issue of `req`, and whether that is in order. */
+static inline void stamp_issue(struct qthread *q, struct io_request *req, bool *first)
+{
+	struct target *t = q->target;
+
+	counters_add(&q->counters.issued, 1);
+	if (__builtin_expect(t->order.audited, 0))
+		counters_add(&q->counters.order_breaks, order_breaks(&t->order, req->op));
+	req->issue_ns = clock_now_ns();
+	if (__builtin_expect(*first, 0)) {
+		counters_set(&q->counters.first_issue_ns, req->issue_ns);
+		*first = false;
+	}
+}
+
+/* Count an operation that has come back. */
+static inline void account(struct qthread *q, const struct io_request *req, uint64_t done_ns)
+{
+	struct counters *c = &q->counters;
+	/* Two readings of the counter that follow each other closely may come out as one. */
+	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
+
+	counters_add(&c->bytes[req->dir], req->done);
+	counters_set(&c->last_done_ns, done_ns);
+	if (req->op == 0)
+		atomic_store_explicit(&q->target->first_op_ns, took_ns, memory_order_relaxed);
+	if (__builtin_expect(req->error != 0, 0)) {
+		counters_add(&c->errors, 1);
+		io_error(q, req);
+		return;
+	}
+	counters_add(&c->busy_ns[req->dir], took_ns);
+	counters_add(&c->ops[req->dir], 1);
+}
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * Rows of the option table: in what order the operations of a target are issued. The user guide, 5.7;
+ * strict is ours.
+ */
+#include "xdd/plan/parse.h"
+
+#define T(field) .off = offsetof(struct target_plan, field)
+
+static const struct choice ordering_choices[] = {
+	{ "serial", "so", ORDERING_SERIAL },
+	{ "loose", "lo", ORDERING_LOOSE },
+	{ "strict", NULL, ORDERING_STRICT },
+	{ "none", "no", ORDERING_NONE },
+	{ 0 },
+};
+
+static enum xdd_status apply_both(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	(void)s;
+	t->network_ordering = t->ordering;
+	return XDD_OK;
+}
+
+/* Rows whose name says all: the value is theirs. */
+static enum xdd_status apply_mode(struct parse *p, const struct setting *s, void *dst)
+{
+	const struct option *row = s->sub ? s->sub : s->opt;
+	struct target_plan *t = dst;
+
+	(void)p;
+	t->ordering = (enum ordering)row->value;
+	return XDD_OK;
+}
+
+#define MODE(name_, aliases_, value_, help_)                                                     \
+	{                                                                                        \
+		.name = name_, .aliases = aliases_, .scope = SCOPE_TARGET, .type = OPT_CUSTOM,   \
+		.arity = option_arity_none, .value = value_, .apply = apply_mode, .help = help_, \
+	}
+
+#define WHERE(name_, aliases_, field_, apply_, help_)                            \
+	{                                                                        \
+		.name = name_, .aliases = aliases_, .type = OPT_CHOICE,          \
+		.arg = "<serial|loose|strict|none>", T(field_), .apply = apply_, \
+		.choices = ordering_choices, .help = help_,                      \
+	}
+
+static const struct option ordering_rows[] = {
+	WHERE("storage", "stor disk", ordering, NULL, "of reads and writes of the target"),
+	WHERE("network", "net", network_ordering, NULL, "of sends and receives"),
+	WHERE("both", NULL, ordering, apply_both, "of both"),
+	MODE("serial", NULL, ORDERING_SERIAL, "the same as storage serial"),
+	MODE("loose", NULL, ORDERING_LOOSE, "the same as storage loose"),
+	MODE("strict", NULL, ORDERING_STRICT, "the same as storage strict"),
+	MODE("none", NULL, ORDERING_NONE, "the same as storage none"),
+	{ 0 },
+};
+
+const struct option options_order[] = {
+	{ .name = "ordering",
+	  .aliases = "or order",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<where> <how>",
+	  .subs = ordering_rows,
+	  .help = "when the next operation of a target may be issued",
+	  .detail =
+		  "serial: once the one before is complete, so that one is under way at a time. strict: "
+		  "once the one before has been handed to the kernel, whatever the queue depth: perfectly "
+		  "sequential with a full queue, for engines that queue (libaio, io_uring). loose: once "
+		  "the one before is about to be issued, which the operating system may still turn "
+		  "round. none, the default: each QThread issues as soon as it can. With -verbose a run "
+		  "says how many operations were issued out of order, and the column ORDERBREAKS of "
+		  "-outputformat has the number.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -queuedepth 8 -ordering storage serial" },
+	MODE("serialordering", "so", ORDERING_SERIAL, "the same as -ordering storage serial"),
+	MODE("looseordering", "lo", ORDERING_LOOSE, "the same as -ordering storage loose"),
+	MODE("noordering", "no", ORDERING_NONE, "the same as -ordering storage none"),
+	{ 0 },
+};

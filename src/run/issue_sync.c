@@ -1,0 +1,100 @@
+/*
+ * The hot path of engines that complete inside submit: one operation after the other in each QThread.
+ * Called by qthread.c, once a pass.
+ */
+#include "xdd/run/gate.h"
+#include "xdd/run/issue.h"
+
+/* The clock after a wait; without a limit it is not worth reading. */
+static uint64_t clock_after(uint64_t now, uint64_t end)
+{
+	return end == UINT64_MAX ? now : clock_now_ns();
+}
+
+/* Wait at the gate. False: `req` is not to be issued any more. */
+static bool pass_gate(struct target *t, const struct io_request *req, uint64_t end)
+{
+	struct stop *stop = &t->run->stop;
+	uint64_t ask;
+
+	while ((ask = gate_ask(t, req->op, clock_now_ns())) != GATE_OPEN) {
+		bool event = ask == GATE_EVENT;
+
+		/* What is due behind the end of the pass is not waited for. */
+		if (ask == GATE_CLOSED || (!event && ask >= end))
+			return false;
+		if (event ? gate_wait(t, req->op, end) : stop_sleep_until(stop, ask))
+			return false;
+		if (!may_issue(t, event ? clock_after(0, end) : 0, end))
+			return false;
+	}
+	return true;
+}
+
+/* Wait for the turn of `req`, which has its number. */
+static bool await_turn(struct target *t, const struct io_request *req, uint64_t now, uint64_t end)
+{
+	if (order_enter(&t->order, req->op))
+		return false;
+	if (may_issue(t, clock_after(now, end), end))
+		return true;
+	order_leave(&t->order, req->op);
+	return false;
+}
+
+/* The next operation of the pass, when it may be issued; false: the pass is over. */
+static inline bool next_op(struct target *t, struct io_request *req, uint64_t now, uint64_t end)
+{
+	const enum order_by by = t->order.by;
+
+	if (by == ORDER_BY_LOCK) {
+		if (order_enter(&t->order, 0))
+			return false;
+		now = clock_after(now, end);
+	}
+	if (!may_issue(t, now, end) || !take_op(t, t->plan->pass_ops, req)) {
+		if (by == ORDER_BY_LOCK)
+			order_leave(&t->order, 0);
+		return false;
+	}
+	if (by == ORDER_BY_TOT && !await_turn(t, req, now, end)) {
+		abandon_op(t);
+		return false;
+	}
+	if (__builtin_expect(t->gated, 0) && !pass_gate(t, req, end)) {
+		abandon_op(t);
+		if (by != ORDER_BY_NOTHING)
+			order_leave(&t->order, req->op);
+		return false;
+	}
+	return true;
+}
+
+void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
+{
+	struct target *t = q->target;
+	const uint64_t delay = t->run->plan->operation_delay_ns;
+	const struct engine *engine = t->engine;
+	const bool ordered = t->order.by != ORDER_BY_NOTHING;
+	const bool leave_early = ordered && t->order.mode == ORDERING_LOOSE;
+	const bool leave_late = ordered && !leave_early;
+	struct io_request req = { .buf = q->buffer.data };
+	bool first = true;
+
+	while (next_op(t, &req, now, end)) {
+		if (leave_early)
+			order_leave(&t->order, req.op);
+		stamp_issue(q, &req, &first);
+		engine->submit(q->ctx, &req);
+		now = clock_now_ns();
+		/* What completes inside submit has been handed over and is complete: serial and strict. */
+		if (leave_late)
+			order_leave(&t->order, req.op);
+		account(q, &req, now);
+		if (delay) {
+			if (stop_sleep_until(&t->run->stop, now + delay < end ? now + delay : end))
+				break;
+			now = clock_now_ns();
+		}
+	}
+}
