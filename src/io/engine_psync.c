@@ -4,22 +4,61 @@
  */
 #include "xdd/io/engine.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+typedef ssize_t transfer_fn(int fd, void *buf, size_t size, off_t offset);
+
 struct psync {
-	int fd; /* const after init */
+	/* const after init */
+	int fd;
+	transfer_fn *read;
+	transfer_fn *write;
 };
+
+/*
+ * libc's pread and pwrite are cancellation points, which takes 5 % of a small read from memory, and no
+ * thread here is ever cancelled.
+ */
+static ssize_t bare_read(int fd, void *buf, size_t size, off_t offset)
+{
+	return syscall(SYS_pread64, fd, buf, size, offset);
+}
+
+static ssize_t bare_write(int fd, void *buf, size_t size, off_t offset)
+{
+	return syscall(SYS_pwrite64, fd, buf, size, offset);
+}
+
+static ssize_t libc_read(int fd, void *buf, size_t size, off_t offset)
+{
+	return pread(fd, buf, size, offset);
+}
+
+static ssize_t libc_write(int fd, void *buf, size_t size, off_t offset)
+{
+	return pwrite(fd, buf, size, offset);
+}
+
+/* Whether that function lies in libc: a preloaded library that watches or injects faults has its own. */
+static bool is_of_libc(void *function)
+{
+	Dl_info own, libc;
+
+	return dladdr(function, &own) && dladdr((void *)gnu_get_libc_version, &libc) &&
+	       own.dli_fbase == libc.dli_fbase;
+}
 
 /* One system call for what is left of the request. Returns bytes moved or -errno. */
 static ssize_t transfer(const struct psync *p, const struct io_request *req)
 {
-	char *buf = (char *)req->buf + req->done;
-	size_t size = req->size - req->done;
-	off_t offset = (off_t)(req->offset + req->done);
-	ssize_t n = req->dir == DIR_READ ? pread(p->fd, buf, size, offset) :
-					   pwrite(p->fd, buf, size, offset);
+	transfer_fn *move = req->dir == DIR_READ ? p->read : p->write;
+	ssize_t n = move(p->fd, (char *)req->buf + req->done, req->size - req->done,
+			 (off_t)(req->offset + req->done));
 
 	return n < 0 ? -errno : n;
 }
@@ -31,6 +70,8 @@ static int psync_init(void **ctx, const struct engine_params *params)
 	if (!p)
 		return -ENOMEM;
 	p->fd = params->fd;
+	p->read = is_of_libc((void *)pread) ? bare_read : libc_read;
+	p->write = is_of_libc((void *)pwrite) ? bare_write : libc_write;
 	*ctx = p;
 	return 0;
 }
