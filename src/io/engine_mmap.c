@@ -48,39 +48,6 @@ static bool writes(const struct target_plan *target)
 	return target->op == OP_WRITE || target->op == OP_MIXED;
 }
 
-static uint64_t rows_reach(const struct target_plan *t)
-{
-	uint64_t own_bytes = t->start_bytes - t->start_offset_blocks * t->block_size, end = 0;
-
-	for (uint64_t i = 0; i < t->n_rows && i < t->pass_ops; i++) {
-		uint64_t e = (t->rows[i].block + t->rows[i].blocks) * t->block_size;
-
-		end = e > end ? e : end;
-	}
-	return own_bytes + end;
-}
-
-/* The byte behind the last one of the first pass. */
-static uint64_t reach(const struct target_plan *t)
-{
-	bool sequential = t->seek.pattern == SEEK_SEQUENTIAL;
-	uint64_t bytes = t->pass_bytes;
-
-	if (t->rows)
-		return rows_reach(t);
-	if (t->seek.pattern == SEEK_NONE) {
-		bytes = t->req_bytes;
-	} else if (t->range_bytes) {
-		if (!sequential || bytes > t->range_bytes)
-			bytes = t->range_bytes / t->req_bytes * t->req_bytes;
-	} else if (!sequential && (__builtin_mul_overflow((t->pass_ops - 1) * t->req_bytes,
-							  t->seek.interleave, &bytes) ||
-				   __builtin_add_overflow(bytes, t->last_op_bytes, &bytes))) {
-		return UINT64_MAX;
-	}
-	return __builtin_add_overflow(t->start_bytes, bytes, &bytes) ? UINT64_MAX : bytes;
-}
-
 static int mmap_check(const struct target_plan *target, const char **why)
 {
 	if (target->direct_io)
@@ -93,7 +60,7 @@ static int mmap_check(const struct target_plan *target, const char **why)
 		return fail(-EINVAL, why,
 			    "a mapped file cannot grow: to be written to it must be there, and as "
 			    "large as the operations reach");
-	if (reach(target) > target->size_bytes)
+	if (target->end_bytes > target->size_bytes)
 		return fail(
 			-EINVAL, why,
 			"a mapped file cannot grow: to be written to it must be as large as the "

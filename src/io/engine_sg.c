@@ -71,7 +71,10 @@ static int check_kind(const struct target_plan *target, const char **why)
 	struct stat st;
 
 	if (stat(target->path, &st))
-		return fail(-errno, why, errno == ENOENT ? "no such device" : NULL);
+		return fail(-errno, why,
+			    errno == ENOENT ? "no such device: it wants a SCSI device, such as "
+					      "/dev/sg0 or /dev/sda" :
+					      NULL);
 	if (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode))
 		return fail(-ENOTBLK, why, "it wants a SCSI device, such as /dev/sg0 or /dev/sda");
 	if (is_partition(&st))

@@ -87,6 +87,7 @@ static enum xdd_status check_extent(const struct plan *plan, struct target_plan 
 	uint64_t end = extent(plan, t);
 	char a[32], b[32];
 
+	t->end_bytes = end;
 	if (end > PLAN_MAX_OFFSET)
 		return plan_refuse(t, "the operations lead past the largest offset, 8 EiB");
 	if (!plan_has_size(t) || t->op == OP_NOOP || end <= t->size_bytes)

@@ -57,6 +57,7 @@ static void engine_broke(struct flight *f, int err)
 	struct target *t = f->q->target;
 
 	atomic_fetch_add(&t->run->errors, 1);
+	f->q->broken = true;
 	f->exhausted = true;
 	f->outstanding = 0;
 	if (run_stop(t->run, STOP_ERROR, -err))

@@ -149,7 +149,9 @@ void *qthread_main(void *arg)
 		run_passes(q);
 	if (t->engine && t->engine->fini)
 		t->engine->fini(q->ctx);
-	slots_free(&q->slots, &q->buffer);
+	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
+	if (!q->broken)
+		slots_free(&q->slots, &q->buffer);
 	results_qthread_gone(results);
 	return NULL;
 }

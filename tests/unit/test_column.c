@@ -74,6 +74,7 @@ static const char *const identifiers[] = {
 	"DELIM",
 	"NODENAME",
 	"ERRORS",
+	"ORDERBREAKS",
 };
 
 /* The value is the cell of sample_result() below; NULL: it depends on the machine. */
@@ -95,6 +96,7 @@ static const struct expected {
 	{ "READOPS", "   Read_Ops", "       #ops", "       7500" },
 	{ "WRITEOPS", "  Write_Ops", "       #ops", "       2500" },
 	{ "ERRORS", "     Errors", "       #ops", "         11" },
+	{ "ORDERBREAKS", "Ord_Breaks", "      #ops", "        12" },
 	{ "BANDWIDTH", " Bandwidth", "  MBytes/s", "    20.480" },
 	{ "READBANDWIDTH", "   Read_BW", "  MBytes/s", "    15.360" },
 	{ "WRITEBANDWIDTH", "  Write_BW", "  MBytes/s", "     5.120" },
@@ -150,6 +152,7 @@ static struct result sample_result(void)
 			.bytes = { 30720000, 10240000, 0 },
 			.busy_ns = { 50000000000, 12500000000, 0 },
 			.errors = 11,
+			.order_breaks = 12,
 		},
 		.elapsed_ns = 2000000000,
 		.first_op_ns = 1234567,

@@ -169,7 +169,7 @@ static void test_registry(void **state)
 	assert_null(engine_find(""));
 	assert_int_equal(engine_find("psync")->caps, ENGINE_SYNC);
 	assert_int_equal(engine_find("mmap")->caps, ENGINE_SYNC);
-	assert_int_equal(engine_find("null")->caps, ENGINE_SYNC | ENGINE_NO_FILE);
+	assert_int_equal(engine_find("null")->caps, ENGINE_SYNC | ENGINE_NO_FILE | ENGINE_QUEUES);
 	assert_int_equal(engine_find("libaio")->caps, ENGINE_QUEUES);
 	assert_int_equal(engine_find("io_uring")->caps, ENGINE_QUEUES);
 }
@@ -284,7 +284,8 @@ static void test_list(void **state)
 static void test_group(void **state)
 {
 	struct engine_options options = { 0 };
-	struct engine_params params = { .options = &options };
+	struct target_plan target = { .qthreads = 1, .ordering = ORDERING_STRICT };
+	struct engine_params params = { .target = &target, .options = &options };
 	static const struct {
 		unsigned depth, group;
 	} cases[] = { { 1, 1 }, { 31, 1 }, { 32, 2 }, { 128, 8 }, { 65536, 8 } };
@@ -297,6 +298,8 @@ static void test_group(void **state)
 		options.batch = 5;
 		assert_int_equal(engine_group(&params), 5);
 	}
+	target.qthreads = 2;
+	assert_int_equal(engine_group(&params), 1);
 }
 
 static void test_null(void **state)
@@ -601,45 +604,15 @@ static void check_mmap(const struct target_plan *plan, int ret, const char *part
 
 static void test_mmap_check(void **state)
 {
-	static const struct seek_row rows[] = { { 10, 5, 'w' },
-						{ 9990, 10, 'w' },
-						{ 9991, 10, 'w' } };
 	struct target_plan plan = mapped_plan(OP_READ);
 
 	(void)state;
-	plan.start_bytes = 5;
+	plan.end_bytes = SIZE + 1;
 	check_mmap(&plan, 0, NULL); /* a read past the end is an error of the operation */
 	plan.op = OP_WRITE;
 	check_mmap(&plan, -EINVAL, "cannot grow");
-	plan.start_bytes = 0;
+	plan.end_bytes = SIZE;
 	check_mmap(&plan, 0, NULL);
-
-	plan.seek.pattern = SEEK_RANDOM;
-	plan.range_bytes = SIZE + 999;
-	check_mmap(&plan, 0, NULL);
-	plan.range_bytes = SIZE + 1000;
-	check_mmap(&plan, -EINVAL, "cannot grow");
-	plan.seek.pattern = SEEK_SEQUENTIAL;
-	check_mmap(&plan, 0, NULL);
-	plan.pass_bytes = PLAN_UNLIMITED;
-	check_mmap(&plan, -EINVAL, "cannot grow");
-	plan.seek.pattern = SEEK_NONE;
-	check_mmap(&plan, 0, NULL);
-	plan.seek.pattern = SEEK_INTERLEAVE;
-	plan.range_bytes = 0;
-	plan.seek.interleave = 1;
-	check_mmap(&plan, 0, NULL);
-	plan.seek.interleave = 2;
-	check_mmap(&plan, -EINVAL, "cannot grow");
-	plan.seek.interleave = UINT64_MAX;
-	check_mmap(&plan, -EINVAL, "cannot grow");
-	plan.seek.pattern = SEEK_LOAD;
-	plan.rows = rows;
-	plan.n_rows = 3;
-	plan.pass_ops = 2;
-	check_mmap(&plan, 0, NULL);
-	plan.pass_ops = 3;
-	check_mmap(&plan, -EINVAL, "cannot grow");
 
 	plan = mapped_plan(OP_WRITE);
 	plan.kind = TARGET_MISSING;

@@ -599,7 +599,7 @@ static void test_check(void **state)
 	target.op = OP_READ;
 	assert_int_equal(check("/dev/null", &why), 0);
 	assert_int_equal(check("/nonexistent/sg0", &why), -ENOENT);
-	assert_string_equal(why, "no such device");
+	assert_non_null(strstr(why, "no such device"));
 	assert_int_equal(check("/proc/self/exe", &why), -ENOTBLK);
 	assert_non_null(strstr(why, "wants a SCSI device"));
 

@@ -150,6 +150,7 @@ struct target_plan {
 	uint64_t start_bytes;	/* start offset plus the target's own offset */
 	uint64_t pass_offset_bytes;
 	uint64_t range_bytes; /* whole range; 0: unbounded (sequential, interleave without -seek range) */
+	uint64_t end_bytes;	     /* the byte behind the last one that a run may touch */
 	uint64_t delay_ns;	     /* both start delays together */
 	const struct seek_row *rows; /* -seek load; NULL: none */
 	size_t n_rows;

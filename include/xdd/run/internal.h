@@ -51,7 +51,8 @@ struct qthread {
 	bool started;
 
 	/* owned by this QThread */
-	void *ctx; /* of the engine */
+	void *ctx;   /* of the engine */
+	bool broken; /* the engine lost its context */
 	struct slots slots;
 	struct io_buffer buffer;
 
