@@ -99,3 +99,8 @@ uint64_t tally_busy_ns(const struct tally *t)
 {
 	return sum_of(t->busy_ns);
 }
+
+uint64_t tally_elapsed_ns(const struct tally *t)
+{
+	return t->last_done_ns > t->first_issue_ns ? t->last_done_ns - t->first_issue_ns : 0;
+}

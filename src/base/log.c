@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define LOG_LINE_BYTES 4095
@@ -17,6 +18,9 @@ static _Atomic int log_fd = STDERR_FILENO;
 
 /* atomic: enum log_level */
 static _Atomic int log_shown = LOG_LEVEL_NOTICE;
+
+/* atomic: a transient line is on the terminal */
+static _Atomic bool log_drawn;
 
 int log_open(const char *path)
 {
@@ -52,6 +56,42 @@ static void write_all(const char *text, size_t size)
 	}
 }
 
+#define WIPE "\r\033[K"
+
+bool log_is_terminal(void)
+{
+	return isatty(atomic_load(&log_fd));
+}
+
+static unsigned terminal_columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(atomic_load(&log_fd), TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+		return size.ws_col;
+	return 80;
+}
+
+void log_transient(const char *text)
+{
+	char line[LOG_LINE_BYTES + 1];
+	int len;
+
+	if (!text) {
+		if (atomic_exchange(&log_drawn, false))
+			write_all(WIPE, strlen(WIPE));
+		return;
+	}
+	if (!log_is_terminal())
+		return;
+	/* The last column is left free: some terminals go to the next line behind it. */
+	len = snprintf(line, sizeof(line), WIPE "%.*s", (int)terminal_columns() - 1, text);
+	if (len > 0) {
+		atomic_store(&log_drawn, true);
+		write_all(line, strlen(line));
+	}
+}
+
 static const char *level_prefix(enum log_level level)
 {
 	switch (level) {
@@ -83,6 +123,7 @@ void log_vmessage(enum log_level level, const char *fmt, va_list ap)
 		if ((unsigned char)line[len] < ' ' || line[len] == 0x7f)
 			line[len] = '?';
 	line[len++] = '\n';
+	log_transient(NULL);
 	write_all(line, len);
 	errno = saved;
 }
@@ -127,6 +168,7 @@ void log_raw(const char *text)
 {
 	int saved = errno;
 
+	log_transient(NULL);
 	write_all(text, strlen(text));
 	errno = saved;
 }

@@ -17,6 +17,7 @@ const struct option_group option_groups[] = {
 	{ "Order of operations", options_order },
 	{ "Passes, limits and delays", options_timing },
 	{ "Output", options_output },
+	{ "Heartbeat", options_heartbeat },
 	{ "General", options_general },
 	{ 0 },
 };

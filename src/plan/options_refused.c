@@ -38,7 +38,6 @@ const struct option options_refused[] = {
 	ABSENT("endtoend", "e2e"),
 	ABSENT("extendedstats", "extstats"),
 	ABSENT("flushwrite", "fw"),
-	ABSENT("heartbeat", "hb"),
 	ABSENT("lockstep", "ls"),
 	ABSENT("maxall", NULL),
 	ABSENT("maxpri", "maximumpriority"),

@@ -4,6 +4,7 @@
  */
 #include "xdd/plan/parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -203,10 +204,23 @@ static enum xdd_status bad_suboption(const struct setting *s, const struct word 
 	return parse_error(XDD_BAD_OPTION, s, w, "one of %s is wanted", list);
 }
 
+/* The suboption that a number stands for by itself, or NULL. */
+static const struct option *bare_suboption(const struct option *subs, const char *text)
+{
+	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+		return NULL;
+	for (; subs->name; subs++) {
+		if (subs->bare)
+			return subs;
+	}
+	return NULL;
+}
+
 /* A further suboption, perhaps misspelt, and not the next option. */
 static bool is_suboption(const struct option *subs, const char *text)
 {
-	return option_find_in(subs, text) || (text[0] != '-' && near_suboption(subs, text));
+	return option_find_in(subs, text) || bare_suboption(subs, text) ||
+	       (text[0] != '-' && near_suboption(subs, text));
 }
 
 /* "-seek random range 100": one or more suboptions, each with its own arguments. */
@@ -220,9 +234,12 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 		enum xdd_status status;
 
 		s->sub = option_find_in(subs, c->words[c->i].text);
+		if (s->sub)
+			c->i++;
+		else
+			s->sub = bare_suboption(subs, c->words[c->i].text);
 		if (!s->sub)
 			return bad_suboption(s, &c->words[c->i]);
-		c->i++;
 		status = take_args(c, s, s->sub);
 		if (!status)
 			status = s->sub->type == OPT_ACTION ? s->sub->apply(p, s, p->plan) :

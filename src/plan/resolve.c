@@ -313,6 +313,20 @@ static enum xdd_status resolve_qthreads(struct target_plan *t)
 	return XDD_OK;
 }
 
+/* A number alone, or a file, is enough to ask for a heartbeat. */
+static void resolve_heartbeat(struct target_plan *t)
+{
+	struct heartbeat_options *h = &t->heartbeat;
+	bool fields = h->ops || h->bytes || h->kbytes || h->mbytes || h->gbytes || h->bw ||
+		      h->iops || h->pct || h->etc;
+	bool asked = fields || h->interval_ns || h->output || h->target || h->tod || h->elapsed ||
+		     h->hostname || h->lf;
+
+	h->on = asked && !h->off;
+	if (!fields)
+		h->ops = h->bw = h->pct = h->etc = h->on;
+}
+
 static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 {
 	enum xdd_status status = resolve_path(plan, t);
@@ -335,6 +349,7 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 		status = resolve_range(plan, t);
 	if (!status)
 		status = resolve_qthreads(t);
+	resolve_heartbeat(t);
 	return status;
 }
 

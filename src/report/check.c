@@ -9,16 +9,21 @@
 #include "xdd/base/log.h"
 #include "xdd/report/check.h"
 #include "xdd/report/csv.h"
+#include "xdd/report/heartbeat.h"
 #include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
 
 struct output_name {
 	const char *option; /* without its dash; NULL: standard output */
-	const char *path;
+	const char *path;   /* owned by `made` where that is not NULL */
+	char *made;
 	struct outfile_id id;
 };
 
-#define N_OUTPUTS 4
+struct output_list {
+	struct output_name *names;
+	size_t n;
+};
 
 static enum xdd_status format_error(const char *format, const char *bad, size_t len)
 {
@@ -159,36 +164,85 @@ static enum xdd_status check_targets(const struct plan *plan, const struct outpu
 	return XDD_OK;
 }
 
+/* One more output; nothing when `path` and `option` say that it is not wanted. Takes `made`. */
+static enum xdd_status add_output(struct output_list *list, const char *option, const char *path,
+				  char *made)
+{
+	struct output_name *names = realloc(list->names, (list->n + 1) * sizeof(*names));
+	char why[OUTFILE_WHY_SIZE];
+
+	if (!names) {
+		free(made);
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	list->names = names;
+	names[list->n] = (struct output_name){ .option = option, .path = path, .made = made };
+	outfile_identify(&names[list->n].id, path);
+	list->n++;
+	if (path && outfile_check(path, why)) {
+		log_error("-%s %s: %s", option, path, why);
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
+/* The file of an option that has one file for the whole run. */
+static enum xdd_status add_file(struct output_list *list, const char *option, const char *path)
+{
+	return path ? add_output(list, option, path, NULL) : XDD_OK;
+}
+
+/* Files that each target has of its own. */
+static enum xdd_status add_target_files(struct output_list *list, const struct target_plan *t)
+{
+	char *path;
+
+	if (!t->heartbeat.on || !t->heartbeat.output)
+		return XDD_OK;
+	path = heartbeat_path(t);
+	if (!path) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	return add_output(list, "heartbeat output", path, path);
+}
+
+static enum xdd_status list_outputs(struct output_list *list, const struct plan *plan)
+{
+	enum xdd_status status;
+
+	if (plan->output_file)
+		status = add_file(list, "output", plan->output_file);
+	else
+		status = add_output(list, NULL, NULL, NULL);
+	if (!status)
+		status = add_file(list, "errout", plan->errout_file);
+	if (!status)
+		status = add_file(list, "csvout", plan->csv_file);
+	if (!status)
+		status = add_file(list, "combinedout", plan->combined_file);
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		status = add_target_files(list, &plan->targets[i]);
+	return status;
+}
+
 enum xdd_status report_check(const struct plan *plan)
 {
-	struct output_name outputs[N_OUTPUTS];
-	const struct output_name all[N_OUTPUTS] = {
-		{ .option = plan->output_file ? "output" : NULL, .path = plan->output_file },
-		{ .option = "errout", .path = plan->errout_file },
-		{ .option = "csvout", .path = plan->csv_file },
-		{ .option = "combinedout", .path = plan->combined_file },
-	};
-	enum xdd_status status;
+	struct output_list list = { 0 };
+	enum xdd_status status = list_outputs(&list, plan);
 	bool known = false;
-	size_t n = 0;
 
-	for (size_t i = 0; i < N_OUTPUTS; i++) {
-		char why[OUTFILE_WHY_SIZE];
-
-		if (all[i].option && !all[i].path)
-			continue;
-		if (all[i].path && outfile_check(all[i].path, why)) {
-			log_error("-%s %s: %s", all[i].option, all[i].path, why);
-			return XDD_BAD_ARGUMENT;
-		}
-		outputs[n] = all[i];
-		outfile_identify(&outputs[n].id, outputs[n].path);
-		known |= outputs[n++].id.known;
-	}
-	status = check_pairs(outputs, n);
+	for (size_t i = 0; i < list.n; i++)
+		known |= list.names[i].id.known;
+	if (!status)
+		status = check_pairs(list.names, list.n);
 	if (!status && known)
-		status = check_targets(plan, outputs, n);
+		status = check_targets(plan, list.names, list.n);
 	if (!status)
 		status = check_headers(plan);
+	for (size_t i = 0; i < list.n; i++)
+		free(list.names[i].made);
+	free(list.names);
 	return status;
 }

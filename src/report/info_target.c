@@ -24,9 +24,8 @@ static const char no_pattern[] = "\t\tData pattern in buffer,0x00\n"
 				 "\t\tData buffer verification is disabled.\n";
 static const char no_allocation[] = "\t\tPreallocation, 0\n"
 				    "\t\tPretruncation, 0\n";
-static const char no_timestamps[] = "\t\tTimestamping, disabled\n"
-				    "\t\tHeartbeat Disabled\n"
-				    "\t\tDelete file, disabled\n";
+static const char no_timestamps[] = "\t\tTimestamping, disabled\n";
+static const char no_deletion[] = "\t\tDelete file, disabled\n";
 
 /* `label` ends with its comma and one blank. */
 static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t block_size)
@@ -115,6 +114,24 @@ static uint64_t buffer_alignment(const struct target_plan *t)
 	return page > 0 ? (uint64_t)page : 0;
 }
 
+static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
+{
+	const uint64_t second = UNITS_NS_PER_SEC;
+
+	if (!h->on) {
+		fputs("\t\tHeartbeat Disabled\n", f);
+		return;
+	}
+	fprintf(f, "\t\tHeartbeat Interval, %g, options, %s%s%s%s%s%s%s%s%s%s%s%s%s%s\n",
+		(double)(h->interval_ns ? h->interval_ns : second) / (double)second,
+		h->tod ? "/TOD" : "", h->elapsed ? "/ELAPSED" : "", h->hostname ? "/HOSTNAME" : "",
+		h->target ? "/Target#" : "", h->ops ? "/Ops" : "", h->bytes ? "/Bytes" : "",
+		h->kbytes ? "/KBytes" : "", h->mbytes ? "/MBytes" : "", h->gbytes ? "/GBytes" : "",
+		h->bw ? "/Bandwidth" : "", h->iops ? "/IOPS" : "", h->pct ? "/PercentComplete" : "",
+		h->etc ? "/EstimatedTimeLeft" : "", h->lf ? "/LF" : "");
+	fprintf(f, "\t\tHeartbeat Output File, %s\n", h->output ? h->output : "stderr");
+}
+
 void info_target(FILE *f, const struct target_plan *t)
 {
 	write_file(f, t);
@@ -131,6 +148,8 @@ void info_target(FILE *f, const struct target_plan *t)
 	fputs(no_allocation, f);
 	fprintf(f, "\t\tQueue Depth, %" PRIu64 "\n", t->queue_depth);
 	fputs(no_timestamps, f);
+	write_heartbeat(f, &t->heartbeat);
+	fputs(no_deletion, f);
 }
 
 void info_target_short(FILE *f, const struct target_plan *t)

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/log.h"
+
 /* The descriptor that a name of a standard stream stands for, or -1. */
 static int standard_fd(const char *path)
 {
@@ -141,6 +143,7 @@ int outfile_open(struct outfile *o, const char *path)
 	*o = (struct outfile){ .fd = standard_fd(path), .empty = true };
 	if (o->fd >= 0) {
 		o->shared = true;
+		o->terminal = isatty(o->fd);
 		return 0;
 	}
 	o->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
@@ -182,6 +185,8 @@ void outfile_write(struct outfile *o, const char *data, size_t size)
 
 	if (o->fd < 0 || size == 0)
 		return;
+	if (o->terminal)
+		log_transient(NULL);
 	if (o->mid_line) {
 		write_all(o->fd, "\n", 1, &err);
 		if (err)

@@ -134,11 +134,6 @@ static struct pass_result *take(struct manager *m)
 	return r;
 }
 
-static uint64_t tally_elapsed_ns(const struct tally *t)
-{
-	return t->last_done_ns > t->first_issue_ns ? t->last_done_ns - t->first_issue_ns : 0;
-}
-
 static void write_result(struct manager *m, struct result *result)
 {
 	if (!m->header_done) {
@@ -449,6 +444,7 @@ void *results_main(void *arg)
 			manage_passes(&m, slots);
 	}
 	manage_rest(&m);
+	heartbeat_end(&run->heartbeat);
 	write_end(&m);
 	free(m.sums);
 	free(slots);

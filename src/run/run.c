@@ -100,6 +100,7 @@ static void free_run(struct run *run)
 		free(run->targets[i].qthreads);
 	}
 	free(run->targets);
+	heartbeat_destroy(&run->heartbeat);
 	stop_destroy(&run->stop);
 }
 
@@ -185,6 +186,8 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 	int err = run ? init_run(run, plan, report) : -ENOMEM;
 
 	clock_calibrate();
+	if (!err)
+		err = heartbeat_start(&run->heartbeat, run);
 	if (!err)
 		err = signals_start(&signals, run);
 	if (!err)

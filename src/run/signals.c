@@ -1,6 +1,6 @@
 /*
- * SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. One thread
- * waits for them; all others have them blocked. Used by run_execute().
+ * SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. SIGUSR1 asks for
+ * a line of the heartbeat. One thread waits for them; all others have them blocked. Used by run_execute().
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,6 +20,7 @@ static void signals_set(sigset_t *set)
 	sigemptyset(set);
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGUSR1);
 	sigaddset(set, SIGNALS_QUIT);
 	/* nohup has it ignored, and means it. */
 	if (sigaction(SIGHUP, NULL, &old) != 0 || old.sa_handler != SIG_IGN)
@@ -40,6 +41,10 @@ static void *signals_main(void *arg)
 			continue;
 		if (sig == SIGNALS_QUIT)
 			return NULL;
+		if (sig == SIGUSR1) {
+			heartbeat_now(&s->run->heartbeat);
+			continue;
+		}
 		if (stopping)
 			_exit(XDD_CANCELED);
 		stopping = true;

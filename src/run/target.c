@@ -39,7 +39,8 @@ void target_begin_pass(struct target *t, uint64_t pass)
 {
 	const struct plan *plan = t->run->plan;
 
-	t->pass = pass;
+	atomic_fetch_add(&t->turn, 1);
+	atomic_store(&t->pass, pass);
 	t->shift_ns = t->plan->delay_ns;
 	if (plan->no_barrier)
 		t->shift_ns = pass * t->plan->delay_ns + (pass - 1) * plan->pass_delay_ns;
@@ -52,6 +53,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	atomic_store(&t->pass_over, false);
 	atomic_store(&t->first_op_ns, 0);
 	atomic_store(&t->active, t->plan->qthreads);
+	atomic_fetch_add(&t->turn, 1);
 }
 
 struct pass_result *target_snapshot(const struct target *t)
@@ -107,6 +109,7 @@ void target_end_pass(struct target *t)
 	struct pass_result *r = target_snapshot(t);
 
 	if (r) {
+		heartbeat_pass_done(&t->run->heartbeat, t, &r->tally);
 		results_put(&t->run->results, r);
 	} else if (run_stop(t->run, STOP_START, ENOMEM)) {
 		log_error("target %u, %s: the results of a pass are lost: %s", t->plan->number,

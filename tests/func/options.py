@@ -131,6 +131,7 @@ OPTIONS = [Option(*row) for row in (
     ("unverbose", "unv", "", None, None),
     ("reallyverbose", "rv", "", None, None),
     ("qthreadinfo", "", "", None, None),
+    ("heartbeat", "hb", "3 tod ops", "Heartbeat Interval", ["3, options, /TOD/Ops"] * 2),
     ("id", "identifier", "here", "ID for this run", "'here'"),
     ("output", "o", "file", None, None),
     ("errout", "eo", "file", None, None),

@@ -25,8 +25,8 @@ struct tally {
 	uint64_t issued;	     /* operations handed to the engine */
 	uint64_t outstanding;	     /* issued and not completed */
 	uint64_t order_breaks; /* operations not issued right behind their predecessor; where audited */
-	uint64_t first_issue_ns;     /* UINT64_MAX when nothing was issued */
-	uint64_t last_done_ns;	     /* 0 when nothing was completed */
+	uint64_t first_issue_ns; /* UINT64_MAX when nothing was issued */
+	uint64_t last_done_ns;	 /* 0 when nothing was completed */
 };
 
 struct counters {
@@ -68,5 +68,8 @@ void tally_add(struct tally *t, const struct tally *from);
 uint64_t tally_ops(const struct tally *t);
 uint64_t tally_bytes(const struct tally *t);
 uint64_t tally_busy_ns(const struct tally *t);
+
+/* From the first issue to the last completion; 0 when nothing was completed. */
+uint64_t tally_elapsed_ns(const struct tally *t);
 
 #endif

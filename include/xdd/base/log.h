@@ -9,6 +9,7 @@
 #define XDD_BASE_LOG_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 enum log_level {
 	LOG_LEVEL_ERROR,
@@ -35,6 +36,16 @@ void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_vmessage(enum log_level level, const char *fmt, va_list ap);
+
+/* Whether messages go to a terminal. */
+bool log_is_terminal(void);
+
+/*
+ * Draw `text` (no newline; cut to the width) on the terminal that messages go to, over what this function
+ * drew before; NULL wipes that out. The next message, or result on a terminal, wipes it out too. Nothing
+ * where messages go elsewhere. Any thread, one at a time.
+ */
+void log_transient(const char *text);
 
 /* Write `text` as it stands (it brings its own newlines) to where messages go. Any thread. */
 void log_raw(const char *text);

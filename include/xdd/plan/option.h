@@ -68,6 +68,7 @@ struct option {
 	uint64_t min;
 	uint64_t max;
 	uint64_t scale;	  /* OPT_U64: 0 means 1 */
+	bool bare;	  /* a suboption that a number stands for, without its name */
 	int value;	  /* OPT_FLAG: what is stored */
 	const char *unit; /* what the number counts, for messages: "blocks", "operations" */
 	const char *def;  /* default as it would be written; NULL: unset (zero) */

@@ -100,6 +100,29 @@ struct seek_options {
 	uint64_t seekhist;	   /* option; buckets, 0: none */
 };
 
+/* -heartbeat: what is shown of a target while it runs, and where. */
+struct heartbeat_options {
+	bool off;	      /* option; not even the line that a terminal gets unasked */
+	uint64_t interval_ns; /* option; 0: not given */
+	const char *output;   /* option; prefix of the files; NULL: standard error */
+	bool append;	      /* option; to the files */
+	bool lf;	      /* option; on a terminal too, each line stays */
+	bool hostname;	      /* option, as are those below: fields of the line */
+	bool tod;
+	bool elapsed;
+	bool target;
+	bool ops;
+	bool bytes;
+	bool kbytes;
+	bool mbytes;
+	bool gbytes;
+	bool bw;
+	bool iops;
+	bool pct;
+	bool etc;
+	bool on; /* resolved; it was asked for */
+};
+
 /* One row of a -seek load file. */
 struct seek_row {
 	uint64_t block; /* in blocks of the target, start offset included */
@@ -133,7 +156,8 @@ struct target_plan {
 	struct engine_options engine_options;
 	enum ordering ordering;		/* option; of operations on storage */
 	enum ordering network_ordering; /* option; of sends and receives */
-	uint64_t threads;		/* QThreads of an asynchronous engine; 0: not given, one */
+	struct heartbeat_options heartbeat;
+	uint64_t threads; /* QThreads of an asynchronous engine; 0: not given, one */
 
 	/* resolved */
 	uint32_t number;

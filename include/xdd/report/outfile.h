@@ -2,7 +2,7 @@
  * A file, pipe or terminal that lines are written to: opened for append, one write(2) a line, and
  * the first error remembered.
  *
- * Private to src/report. An outfile belongs to one thread at a time.
+ * An outfile belongs to one thread at a time.
  */
 #ifndef XDD_REPORT_OUTFILE_H
 #define XDD_REPORT_OUTFILE_H
@@ -16,6 +16,7 @@
 struct outfile {
 	int fd;	       /* -1: not wanted */
 	bool shared;   /* standard output or standard error: not ours to close */
+	bool terminal; /* a transient line may have been drawn there */
 	bool empty;    /* it held nothing when it was opened, or what it held is no matter */
 	bool mid_line; /* the last line has no end: the next write ends it first */
 	int error;     /* the first errno of a write, 0: none */

@@ -19,6 +19,7 @@
 #include "xdd/io/target_file.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
+#include "xdd/run/heartbeat.h"
 #include "xdd/run/order.h"
 
 struct run;
@@ -76,6 +77,12 @@ struct target {
 	/* atomic: completion time of operation 0 of the pass */
 	_Atomic uint64_t first_op_ns;
 
+	/* atomic: number of the pass; changes with `turn` */
+	_Atomic uint64_t pass;
+
+	/* atomic: odd while the target goes from one pass to the next; for those who look in between */
+	_Atomic uint32_t turn;
+
 	/* each of its fields says who may touch it */
 	struct order order;
 
@@ -92,7 +99,6 @@ struct target {
 
 	/* const during a pass; set by the last QThread to leave the one before, at rest */
 	struct access access;
-	uint64_t pass;
 	uint64_t shift_ns; /* delays so far that no rate is to count */
 
 	/* with -nobarrier the QThreads of the target meet here, instead of all at run->start */
@@ -146,6 +152,9 @@ struct run {
 	struct barrier start;
 
 	struct results_queue results;
+
+	/* each of its fields says who may touch it */
+	struct heartbeat heartbeat;
 
 	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */
 	_Atomic uint64_t end_ns;

@@ -1,0 +1,89 @@
+/*
+ * Rows of the option table: what is shown while a run goes on. The user guide, 5.2.
+ */
+#include <stdint.h>
+
+#include "xdd/base/units.h"
+#include "xdd/plan/parse.h"
+
+#define T(field) .off = offsetof(struct target_plan, heartbeat.field)
+#define DAY_NS (24ull * 3600 * UNITS_NS_PER_SEC)
+
+/* A word of the line: it asks for the heartbeat as well. */
+static enum xdd_status apply_field(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	*(bool *)((char *)dst + s->sub->off) = true;
+	t->heartbeat.off = false;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_interval(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	(void)s;
+	t->heartbeat.off = t->heartbeat.interval_ns == 0;
+	return XDD_OK;
+}
+
+#define FIELD(name_, aliases_, field_, help_)                                               \
+	{                                                                                   \
+		.name = name_, .aliases = aliases_, .type = OPT_CUSTOM,                     \
+		.arity = option_arity_none, .apply = apply_field, T(field_), .help = help_, \
+	}
+
+static const struct option heartbeat_rows[] = {
+	{ .name = "seconds",
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 0,
+	  .max = DAY_NS,
+	  .bare = true,
+	  T(interval_ns),
+	  .apply = apply_interval,
+	  .help = "how often; the word seconds may be left out; 0: never" },
+	FIELD("ops", "operations", ops, "operations completed in this pass"),
+	FIELD("bytes", "b", bytes, "bytes transferred in this pass"),
+	FIELD("kbytes", "kb", kbytes, "the same in KiB of 1024 bytes"),
+	FIELD("mbytes", "mb", mbytes, "the same in MiB"),
+	FIELD("gbytes", "gb", gbytes, "the same in GiB"),
+	FIELD("bw", "bandwidth", bw, "10^6 bytes a second since the pass began"),
+	FIELD("iops", NULL, iops, "operations a second since the pass began"),
+	FIELD("pct", "percent", pct, "how much of the pass is done"),
+	FIELD("etc", "eta et", etc, "estimated time to completion of the pass"),
+	FIELD("target", "tgt", target, "the target's number before its values"),
+	FIELD("tod", "time", tod, "the time of day at the beginning of the line"),
+	FIELD("elapsed", "sec", elapsed, "seconds since the run began, likewise"),
+	FIELD("hostname", "host", hostname, "the name of this computer, likewise"),
+	FIELD("lf", "cr nl", lf, "each line stays, on a terminal too"),
+	{ .name = "output",
+	  .aliases = "out",
+	  .type = OPT_TEXT,
+	  .arg = "<prefix>",
+	  T(output),
+	  .help = "lines go to <prefix>.T0000.csv, by number of the target" },
+	FIELD("append", NULL, append, "to such a file, instead of making it anew"),
+	{ 0 },
+};
+
+const struct option options_heartbeat[] = {
+	{ .name = "heartbeat",
+	  .aliases = "hb",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<seconds>|<word> ...",
+	  .subs = heartbeat_rows,
+	  .help = "show how far each target is while it runs",
+	  .detail =
+		  "A line to standard error every second, or as often as <seconds> says, with the "
+		  "fields that are named; a number alone shows ops, bw, pct and etc. On a terminal the "
+		  "line is drawn over the one before. Without this option a run that takes longer than "
+		  "two seconds shows its progress on a terminal; -heartbeat 0 turns that off. The signal "
+		  "SIGUSR1 asks for a line at any time.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -timelimit 60 -heartbeat 5 ops bw pct" },
+	{ 0 },
+};

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""
+The heartbeat: lines to standard error and to files, on a terminal, unasked and when a signal asks; its
+values against the results of the run.
+"""
+import csv
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddtest as t
+
+LIMIT_S = 60
+# 100 operations of 1 KiB a second.
+PACED = "-op noop -targets 1 null -reqsize 1 -operationdelay 0.01".split()
+EVERY_WORD = "target ops bytes kbytes mbytes gbytes bw iops pct etc".split()
+LEGEND = ["/TARGET", "/OPS", "/BYTES", "/KB", "/MB", "/GB", "/BW", "/IOPS", "/PCT", "/ET"]
+GROUP = (r",0000,tgt,\d{10},ops,\d{15},B,\d{11}\.\d,KiB,\d{8}\.\d,MiB,\d{5}\.\d,GiB,(?:-1.00|\d{3,}\.\d\d),MBps"
+         r",(?:-1.00|\d{3,}\.\d\d),iops,(?:-1.00|\d+\.\d\d)%,-?\d{6,7},s")
+
+
+def lines(run):
+    return [line for line in run.err.splitlines() if line.startswith("Pass,")]
+
+
+def ops_of(line):
+    return [int(n) for n in re.findall(r",(\d{10}),ops", line)]
+
+
+def test_lines():
+    run = t.xdd(*PACED, "-numreqs", 150, "-heartbeat", 0.3, *EVERY_WORD)
+    beats = lines(run)
+    t.ok(run.status == 0 and 3 <= len(beats) <= 8, "a line every 0.3 s of 1.5 s, and the last one", run)
+    t.ok(beats == run.error_lines(), "nothing else on standard error", run)
+    form = re.compile(r"Pass,0001,%s \+ \[[-|/\\*]\]%s$" % ("".join(LEGEND), GROUP))
+    t.ok(all(form.match(line) for line in beats), "every field, in the order of the format", beats)
+    values = [ops_of(line)[0] for line in beats]
+    t.ok(values == sorted(values) and values[-1] == 150, "operations never go backwards and end at all of them", values)
+    t.ok(beats and "[*]" in beats[-1] and ",100.00%" in beats[-1] and ",0000000,s" in beats[-1],
+         "the last line is complete: 100 %, nothing left", beats[-1:])
+    for line in beats:
+        n = ops_of(line)[0]
+        t.ok(",%015d,B" % (1024 * n) in line and ",%013.1f,KiB" % n in line and
+             ",%010.1f,MiB" % (n / 1024) in line, "bytes, KiB and MiB agree with the operations", line)
+    percents = [float(p) for line in beats for p in re.findall(r"([\d.]+)%", line)]
+    t.ok(all(abs(p - n / 1.5) < 0.01 for p, n in zip(percents, values)), "percent of the operations", beats)
+
+
+def test_words():
+    for word, label in zip(EVERY_WORD, LEGEND):
+        beats = lines(t.xdd(*PACED, "-numreqs", 20, "-hb", word))
+        wanted = label if word != "target" else "/TARGET/OPS/BW/PCT/ET"
+        t.ok(beats and beats[-1].startswith("Pass,0001,%s + [*]," % wanted), word + " alone", beats)
+    both = lines(t.xdd(*PACED, "-numreqs", 20, "-hb", "ops", "-hb", "pct"))
+    t.ok(both and both[-1].startswith("Pass,0001,/OPS/PCT + [*],0000000020,ops,100.00%"), "words add up", both)
+    run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "hostname", "tod", "elapsed", "ops")
+    form = r"Pass,0001,/HOST,%s,/TOD,\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4},/ELAPSED,\d+,/OPS \+ \[\*\],0000000020,ops$"
+    t.ok(lines(run) and re.match(form % re.escape(os.uname().nodename), lines(run)[-1]), "hostname, tod, elapsed", run)
+    run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "10")
+    t.ok(lines(run) and lines(run)[-1].startswith("Pass,0001,/OPS/BW/PCT/ET + [*]"),
+         "a number alone: ops, bw, pct and etc", run)
+    run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "seconds", "10", "iops")
+    t.ok(lines(run) and lines(run)[-1].startswith("Pass,0001,/IOPS + [*]"), "the word seconds before the number", run)
+    t.equal(lines(t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "ops", "-heartbeat", "0")), [], "0 turns it off")
+    t.equal(len(lines(t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "0", "-heartbeat", "ops"))), 1, "the last one wins")
+
+
+def test_targets():
+    words = "-op noop -targets 3 null null null -reqsize 1 -operationdelay 0.01".split()
+    run = t.xdd(*words, "-numreqs", 30, "-numreqs", "target", 1, 60, "-heartbeat", "ops")
+    t.ok(lines(run) and ops_of(lines(run)[-1]) == [30, 60, 30], "one group a target", run)
+    run = t.xdd(*words, "-numreqs", 30, "-heartbeat", "target", 1, "ops", "-heartbeat", "target", 1, "target")
+    t.ok(lines(run) and lines(run)[-1] == "Pass,0001,/TARGET/OPS + [*],0001,tgt,0000000030,ops",
+         "target with a number behind it is the scope, without one the word", run)
+    run = t.xdd("-op", "noop", "-targets", 2, "null", "null", "-reqsize", 1, "-numreqs", 5, "-targetstartdelay", 0.5,
+                "-heartbeat", 0.2, "ops")
+    t.ok(lines(run) and lines(run)[0].endswith(",0000000005,ops + WAITING"), "a target that has not begun waits", run)
+
+
+def test_passes():
+    run = t.xdd(*PACED, "-numreqs", 30, "-passes", 3, "-passdelay", 0.35, "-heartbeat", 0.1, "ops")
+    seen = [(int(line[5:9]), ops_of(line)[0]) for line in lines(run)]
+    t.ok(run.status == 0 and seen == sorted(seen) and seen[-1:] == [(3, 30)], "passes follow each other", seen)
+    t.ok({(1, 30), (2, 30)} <= set(seen), "between passes the one that is complete is shown", seen)
+    run = t.xdd(*PACED, "-timelimit", 1, "-heartbeat", 0.25, "pct", "etc")
+    percents = [float(p) for line in lines(run) for p in re.findall(r"([\d.]+)%", line)]
+    t.ok(percents == sorted(percents) and percents[-1:] == [100.0] and 15 < percents[0] < 90,
+         "a pass that time ends: percent of the time", run)
+
+
+def rows(path):
+    with open(path, newline="") as f:
+        return list(csv.reader(f))
+
+
+def test_files():
+    words = "-op noop -targets 2 null null -reqsize 1 -numreqs 40 -operationdelay 0.01".split()
+    prefix = t.path("beats")
+    run = t.xdd(*words, "-heartbeat", 0.1, "output", prefix, "ops", "pct", "elapsed")
+    t.ok(run.status == 0 and not lines(run), "output: nothing on standard error", run)
+    files = [prefix + ".T%04d.csv" % n for n in range(2)]
+    t.ok(all(os.path.exists(f) for f in files), "a file for each target")
+    for file in files:
+        table = rows(file)
+        t.equal(table[0], "Pass_label Pass Elapsed_label Elapsed Fields Ops Ops_unit Percent".split(),
+                "the first line names the columns")
+        t.ok(len(table) > 2 and all(len(row) == len(table[0]) for row in table), "as many values in each line", table)
+        t.equal((table[-1][5], table[-1][7]), ("0000000040", "100.00%"), "it ends with all of them")
+    t.xdd(*words, "-heartbeat", 10, "output", prefix, "ops")
+    t.equal([len(rows(f)) for f in files], [2, 2], "a further run makes the files anew")
+    t.xdd(*words, "-heartbeat", 10, "output", prefix, "ops", "append")
+    t.equal([len(rows(f)) for f in files], [3, 3], "append: the header stands once")
+
+
+def terminal(args, seconds, columns=80, stop=None):
+    """Run with standard error on a terminal; returns what it showed."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    p = subprocess.Popen(t.xdd_words(*args), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
+    os.close(slave)
+    out, end = b"", time.monotonic() + seconds
+    while time.monotonic() < end:
+        if select.select([master], [], [], 0.1)[0]:
+            try:
+                out += os.read(master, 65536)
+            except OSError:
+                break
+        elif stop and time.monotonic() > end - stop:
+            p.send_signal(signal.SIGINT)
+            stop = None
+    p.kill()
+    p.wait(timeout=t.TIMEOUT)
+    os.close(master)
+    return out.decode()
+
+
+def test_terminal():
+    shown = terminal([*PACED, "-numreqs", 60, "-heartbeat", 0.1, "ops"], 30)
+    parts = shown.split("\r\033[K")
+    t.ok(len(parts) > 3 and all("\n" not in p for p in parts[:-1]) and shown.endswith("\r\n"),
+         "asked for: each line over the one before, the last one stays", repr(shown))
+    shown = terminal([*PACED, "-numreqs", 60, "-heartbeat", 0.1, "ops", "lf"], 30)
+    t.ok("\033" not in shown and shown.count("\r\n") > 3, "lf: each line stays", repr(shown))
+    shown = terminal([*PACED, "-numreqs", 350, "-passes", 1], 30)
+    t.ok(re.search(r"pass 1 of 1, \d+ %, [\d.]+ MB/s, \d+ ops/s, \d+ s left", shown), "unasked after 2 s", repr(shown))
+    t.ok(shown.endswith("\r\033[K") and "\n" not in shown, "unasked: wiped out at the end", repr(shown))
+    t.equal(terminal([*PACED, "-numreqs", 100], 30), "", "a run of a second shows nothing")
+    t.equal(terminal([*PACED, "-numreqs", 250, "-heartbeat", 0], 30), "", "-heartbeat 0: nothing at all")
+    shown = terminal([*PACED, "-numreqs", 60, "-heartbeat", 0.1, *EVERY_WORD], 30, columns=40)
+    t.ok(all(len(p.rstrip("\r\n")) < 40 for p in shown.split("\r\033[K")[:-1]), "cut to the width", repr(shown))
+
+
+def test_signals():
+    p = subprocess.Popen(t.xdd_words(*PACED, "-timelimit", 30), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    time.sleep(0.6)
+    p.send_signal(signal.SIGUSR1)
+    time.sleep(0.4)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=LIMIT_S)
+    t.ok(re.search(r"^Pass,0001,/OPS/BW/PCT/ET \+ \[\|\],\d{10},ops,", err, re.M), "SIGUSR1: a line now", err)
+    t.ok(p.returncode == 5 and "COMBINED" in out, "and the run goes on", (p.returncode, out))
+
+
+def test_bad_input():
+    data = t.make_file("data", 4096)
+    os.symlink(data, t.path("link.T0000.csv"))
+    for args, status, part in (
+            ("-heartbeat opps", 3, "did you mean ops?"),
+            ("-heartbeat", 2, "an argument is missing"),
+            ("-heartbeat 1x", 2, "a time of 0 to"),
+            ("-heartbeat -1", 3, "one of seconds, ops"),
+            ("-heartbeat ops pcct", 3, "did you mean pct?"),
+            ("-heartbeat output", 2, "an argument is missing"),
+            ("-heartbeat output no/such/folder", 2, "there is no folder no/such"),
+            ("-heartbeat output %s" % t.path("link"), 2, "this is target 0"),
+            ("-heartbeat target 7 ops", 2, "target")):
+        run = t.xdd("-op", "read", "-targets", 1, data, "-reqsize", 1, *args.split())
+        t.ok(run.status == status and part in run.err and len(run.error_lines()) == 1, args, run)
+    t.equal(os.path.getsize(data), 4096, "nothing was changed")
+
+
+t.run(test_lines, test_words, test_targets, test_passes, test_files, test_terminal, test_signals, test_bad_input)
+t.done()
