@@ -4,6 +4,7 @@
  */
 #include "xdd/base/clock.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,4 +136,17 @@ void clock_thread_cpu(struct cpu_time *cpu)
 void clock_process_cpu(struct cpu_time *cpu)
 {
 	usage_of(RUSAGE_SELF, cpu);
+}
+
+uint64_t clock_thread_wait_ns(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "re");
+	uint64_t wait_ns = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*u %" SCNu64, &wait_ns) != 1)
+		wait_ns = 0;
+	fclose(f);
+	return wait_ns;
 }

@@ -122,6 +122,15 @@ const struct option options_target[] = {
 	  .detail =
 		  "A slash is put between directory and name where it is missing. The null device is "
 		  "not affected." },
+	{ .name = "dropcache",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  T(drop_cache),
+	  .help = "empty the page cache of the target before each pass",
+	  .detail =
+		  "What is dirty is written back first; the time this takes counts in no rate. Pages that "
+		  "another program has mapped or locked stay, and are warned of." },
 	{ .name = "dio",
 	  .aliases = "directio",
 	  .scope = SCOPE_TARGET,

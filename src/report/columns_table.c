@@ -164,6 +164,16 @@ static void get_unmeasured(const struct result *r, struct column_value *v)
 	v->real = 0;
 }
 
+static void get_cached(const struct result *r, struct column_value *v)
+{
+	v->real = ratio(100.0 * (double)r->resident_bytes, (double)r->range_bytes);
+}
+
+static void get_holes(const struct result *r, struct column_value *v)
+{
+	v->real = ratio(100.0 * (double)r->hole_bytes, (double)r->range_bytes);
+}
+
 static void get_cpu(const struct result *r, struct column_value *v)
 {
 	v->real = (double)(r->cpu.user_ns + r->cpu.sys_ns) / NS_PER_SEC;
@@ -300,6 +310,10 @@ static const struct column table[] = {
 	     "time spent filling buffers; not measured yet, 0"),
 	REAL("BUFFERFLUSHTIME", NULL, "    Flush", " millisec", 3, get_unmeasured,
 	     "time spent flushing buffers; not measured yet, 0"),
+	REAL("PAGECACHED", NULL, "   Cached", "  percent", 3, get_cached,
+	     "share of what was to be read that was in the page cache before"),
+	REAL("HOLES", NULL, "    Holes", "  percent", 3, get_holes,
+	     "share of what was to be read that was never written"),
 	REAL("CPUTIME", NULL, " CPU Time", "  seconds", 3, get_cpu,
 	     "processor time, user and system"),
 	REAL("PERCENTCPUTIME", "PERCENTCPU", "  Pct_CPU", "  percent", 3, get_percent_cpu,

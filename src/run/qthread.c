@@ -38,11 +38,14 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 {
 	struct target *t = q->target;
 	uint64_t start = release + t->plan->delay_ns, end = run_end(t->run, release);
+	const bool verbose = t->run->plan->verbose;
+	uint64_t waited = verbose ? clock_thread_wait_ns() : 0;
 
 	if (t->plan->time_limit_ns)
 		end = earlier(end, start + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, earlier(start, end)) == 0)
 		issue(q, start, end);
+	q->wait_ns = verbose ? clock_thread_wait_ns() - waited : 0;
 	clock_thread_cpu(&q->cpu);
 	q->cpu.user_ns -= before->user_ns;
 	q->cpu.sys_ns -= before->sys_ns;

@@ -20,6 +20,8 @@
 struct target_sum {
 	struct tally tally;
 	struct cpu_time cpu;
+	struct pass_look look;
+	uint64_t wait_ns;
 	uint64_t elapsed_ns;
 	uint64_t first_op_ns;
 	uint64_t passes;
@@ -43,6 +45,7 @@ struct manager {
 	uint64_t grace_end_ns;
 	uint64_t processors;
 	struct cpu_time cpu_start;
+	struct checks checks;
 	bool header_done;
 };
 
@@ -156,6 +159,20 @@ static struct result target_result(const struct target_plan *t, enum result_what
 	};
 }
 
+static void set_look(struct result *result, const struct pass_look *look)
+{
+	result->range_bytes = look->range_bytes;
+	result->resident_bytes = look->resident_bytes;
+	result->hole_bytes = look->hole_bytes;
+}
+
+static void add_look(struct pass_look *sum, const struct pass_look *look)
+{
+	sum->range_bytes += look->range_bytes;
+	sum->resident_bytes += look->resident_bytes;
+	sum->hole_bytes += look->hole_bytes;
+}
+
 static void write_pass(struct manager *m, const struct pass_result *r)
 {
 	const struct target_plan *t = &m->plan->targets[r->target];
@@ -178,6 +195,7 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 	result.tally = r->tally;
 	result.elapsed_ns = tally_elapsed_ns(&r->tally);
 	result.first_op_ns = r->first_op_ns;
+	set_look(&result, &r->look);
 	result.cpu = r->cpu;
 	result.partial = r->partial;
 	write_result(m, &result);
@@ -195,7 +213,9 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 		sum->first_op_ns = r->first_op_ns;
 	sum->passes++;
 	tally_add(&sum->tally, &r->tally);
+	add_look(&sum->look, &r->look);
 	sum->elapsed_ns += tally_elapsed_ns(&r->tally);
+	sum->wait_ns += r->wait_ns;
 	sum->cpu.user_ns += r->cpu.user_ns;
 	sum->cpu.sys_ns += r->cpu.sys_ns;
 	sum->partial |= r->partial;
@@ -325,27 +345,48 @@ static void manage_rest(struct manager *m)
 	close_window(m);
 }
 
+/* The sums over the passes of target `i`. */
+static struct result average_of(const struct manager *m, size_t i)
+{
+	const struct target_sum *sum = &m->sums[i];
+	struct result result = target_result(&m->plan->targets[i], RESULT_TARGET_AVERAGE);
+
+	result.pass = sum->passes;
+	result.tally = sum->tally;
+	result.elapsed_ns = sum->elapsed_ns;
+	result.first_op_ns = sum->first_op_ns;
+	set_look(&result, &sum->look);
+	result.cpu = sum->cpu;
+	result.wait_ns = sum->wait_ns;
+	result.partial = sum->partial;
+	return result;
+}
+
 static void write_averages(struct manager *m)
 {
 	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
-		const struct target_sum *sum = &m->sums[i];
-		struct result result = target_result(&m->plan->targets[i], RESULT_TARGET_AVERAGE);
+		struct result result = average_of(m, i);
 
-		if (!sum->passes)
-			continue;
-		result.pass = sum->passes;
-		result.tally = sum->tally;
-		result.elapsed_ns = sum->elapsed_ns;
-		result.first_op_ns = sum->first_op_ns;
-		result.cpu = sum->cpu;
-		result.partial = sum->partial;
-		write_result(m, &result);
+		if (result.pass)
+			write_result(m, &result);
+	}
+}
+
+/* Whether what was measured is what it seems. */
+static void write_checks(struct manager *m)
+{
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		struct result result = average_of(m, i);
+
+		if (result.pass)
+			checks_target(&m->checks, m->run, &result);
 	}
 }
 
 static void write_combined(struct manager *m)
 {
 	struct result result = target_result(&m->plan->targets[0], RESULT_COMBINED);
+	struct pass_look look = { 0 };
 	struct cpu_time now;
 
 	result.pass = m->passes;
@@ -358,11 +399,13 @@ static void write_combined(struct manager *m)
 		const struct target_plan *t = &m->plan->targets[i];
 
 		tally_add(&result.tally, &m->sums[i].tally);
+		add_look(&look, &m->sums[i].look);
 		result.queue += t->queue_depth;
 		result.partial |= m->sums[i].partial;
 		if (t->op != result.op)
 			result.op = OP_MIXED;
 	}
+	set_look(&result, &look);
 	clock_process_cpu(&now);
 	result.cpu.user_ns = now.user_ns - m->cpu_start.user_ns;
 	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;
@@ -396,7 +439,9 @@ static void write_end(struct manager *m)
 		write_averages(m);
 		write_combined(m);
 		write_order(m);
+		write_checks(m);
 	}
+	checks_end(&m->checks, m->run);
 	report_trailer(m->report, why == STOP_SIGNAL ? REPORT_END_CANCELED :
 				  why != STOP_NONE || atomic_load(&m->run->errors) ?
 						       REPORT_END_ERRORS :
@@ -428,7 +473,8 @@ void *results_main(void *arg)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
-	if ((!slots || !m.sums) && run_stop(run, STOP_START, ENOMEM))
+	if ((!slots || !m.sums || checks_begin(&m.checks, run->plan)) &&
+	    run_stop(run, STOP_START, ENOMEM))
 		log_error("%s", strerror(ENOMEM));
 	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++)
 		tally_clear(&m.sums[i].tally);

@@ -45,6 +45,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	if (plan->no_barrier)
 		t->shift_ns = pass * t->plan->delay_ns + (pass - 1) * plan->pass_delay_ns;
 	access_init(&t->access, t->plan, pass);
+	checks_before_pass(t);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++)
 		counters_reset(&t->qthreads[i].counters);
 	order_begin_pass(&t->order);
@@ -69,6 +70,7 @@ struct pass_result *target_snapshot(const struct target *t)
 	r->pass = t->pass;
 	r->shift_ns = t->shift_ns;
 	r->first_op_ns = atomic_load(&t->first_op_ns);
+	r->look = t->look;
 	r->n_queues = n;
 	tally_clear(&r->tally);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
@@ -77,8 +79,10 @@ struct pass_result *target_snapshot(const struct target *t)
 
 		tally_clear(&own.tally);
 		tally_add_counters(&own.tally, &q->counters);
-		if (at_rest)
+		if (at_rest) {
 			own.cpu = q->cpu;
+			r->wait_ns += q->wait_ns;
+		}
 		tally_add(&r->tally, &own.tally);
 		r->cpu.user_ns += own.cpu.user_ns;
 		r->cpu.sys_ns += own.cpu.sys_ns;

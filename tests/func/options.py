@@ -94,6 +94,7 @@ OPTIONS = [Option(*row) for row in (
     ("target", "", "data", "Number of Targets", "3"),
     ("targetdir", "td", ".", PATH, ["'./data'"] * 2),
     ("dio", "directio", "-op noop", DIO, ["enabled"] * 2),
+    ("dropcache", "", "-op noop", None, None),
     ("op", "operation", "write", RATIO, [WRITES] * 2),
     ("rwratio", "rw", "30", RATIO, ["30.00 READ, 70.00 WRITE"] * 2),
     ("blocksize", "bs", "512", BLOCK, ["512"] * 2),

@@ -75,6 +75,8 @@ static const char *const identifiers[] = {
 	"NODENAME",
 	"ERRORS",
 	"ORDERBREAKS",
+	"PAGECACHED",
+	"HOLES",
 };
 
 /* The value is the cell of sample_result() below; NULL: it depends on the machine. */
@@ -96,6 +98,8 @@ static const struct expected {
 	{ "READOPS", "   Read_Ops", "       #ops", "       7500" },
 	{ "WRITEOPS", "  Write_Ops", "       #ops", "       2500" },
 	{ "ERRORS", "     Errors", "       #ops", "         11" },
+	{ "PAGECACHED", "   Cached", "  percent", "   25.000" },
+	{ "HOLES", "    Holes", "  percent", "   12.500" },
 	{ "ORDERBREAKS", "Ord_Breaks", "      #ops", "        12" },
 	{ "BANDWIDTH", " Bandwidth", "  MBytes/s", "    20.480" },
 	{ "READBANDWIDTH", "   Read_BW", "  MBytes/s", "    15.360" },
@@ -156,6 +160,9 @@ static struct result sample_result(void)
 		},
 		.elapsed_ns = 2000000000,
 		.first_op_ns = 1234567,
+		.range_bytes = 8000,
+		.resident_bytes = 2000,
+		.hole_bytes = 1000,
 		.cpu = { .user_ns = 500000000, .sys_ns = 2000000000 },
 		.processors = 4,
 		.op = OP_MIXED,

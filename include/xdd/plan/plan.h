@@ -149,6 +149,7 @@ struct target_plan {
 	uint64_t target_start_delay_ns; /* times the target's number */
 	uint64_t time_limit_ns;		/* per pass; 0: none */
 	bool direct_io;
+	bool drop_cache; /* empty the page cache of the target before each pass */
 	bool randomize;
 	struct seek_options seek;
 	const char *engine; /* NULL: psync, or null for the null device */

@@ -19,6 +19,7 @@
 #include "xdd/io/target_file.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
+#include "xdd/run/checks.h"
 #include "xdd/run/heartbeat.h"
 #include "xdd/run/order.h"
 
@@ -59,6 +60,14 @@ struct qthread {
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
 	struct cpu_time cpu;
+	uint64_t wait_ns; /* ready to run, and without a processor; with -verbose */
+};
+
+/* What there was to read before a pass. */
+struct pass_look {
+	uint64_t range_bytes;	 /* that the pass may read; 0: unknown */
+	uint64_t resident_bytes; /* of these, in the page cache */
+	uint64_t hole_bytes;	 /* of these, never written */
 };
 
 struct target {
@@ -99,6 +108,7 @@ struct target {
 
 	/* const during a pass; set by the last QThread to leave the one before, at rest */
 	struct access access;
+	struct pass_look look;
 	uint64_t shift_ns; /* delays so far that no rate is to count */
 
 	/* with -nobarrier the QThreads of the target meet here, instead of all at run->start */
@@ -122,7 +132,9 @@ struct pass_result {
 	uint64_t shift_ns;
 	uint64_t first_op_ns;
 	struct tally tally;
+	struct pass_look look;
 	struct cpu_time cpu;
+	uint64_t wait_ns;
 	bool partial;
 	uint32_t n_queues; /* 0 without -qthreadinfo */
 	struct queue_result queues[];

@@ -1,0 +1,50 @@
+/*
+ * Cross-checks: whether the numbers of a run mean what they seem to. Private to src/run.
+ */
+#ifndef XDD_RUN_CHECKS_H
+#define XDD_RUN_CHECKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xdd/base/clock.h"
+#include "xdd/base/counters.h"
+#include "xdd/io/diskstats.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/result.h"
+
+struct run;
+struct target;
+
+/* A block device that targets with -dio are on, and what they and others did to it. */
+struct device_check {
+	char name[DISKSTATS_NAME_SIZE];
+	struct diskstats before;
+	uint64_t ops[2]; /* of this run: reads, writes */
+	uint64_t bytes[2];
+};
+
+/* What is gathered over a run. Belongs to the results manager. */
+struct checks {
+	const struct plan *plan;
+	struct device_check *devices;
+	size_t n_devices;
+	int32_t *device_of; /* of each target: index into devices, or -1 */
+};
+
+/*
+ * Before a pass, and outside the timed window: empty the page cache where -dropcache asks for that, and look how
+ * much of what will be read is in it, or is no data at all, into t->look. By the thread that sets up the pass.
+ */
+void checks_before_pass(struct target *t);
+
+/* Look at the devices; before the first operation. Returns 0 or -ENOMEM. */
+int checks_begin(struct checks *c, const struct plan *plan);
+
+/* What target `number` did in all, with its sums over all passes. */
+void checks_target(struct checks *c, struct run *run, const struct result *sums);
+
+/* What the devices did in all; after the last operation. Accepts checks that were not begun. */
+void checks_end(struct checks *c, struct run *run);
+
+#endif

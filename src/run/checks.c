@@ -1,0 +1,259 @@
+/*
+ * Cross-checks. checks_before_pass() is called by target threads, the others by the results manager.
+ *
+ * A warning is for what moved enough to be meant as a measurement; with -verbose each check says what it
+ * found.
+ */
+#include "xdd/run/checks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+#include "xdd/io/pagecache.h"
+#include "xdd/run/internal.h"
+
+/* Less than both is a trial. */
+#define MATTERS_BYTES (16ull << 20)
+#define MATTERS_NS UNITS_NS_PER_SEC
+
+/* Shares, in percent, from which a result is no longer what it seems. */
+#define CACHED_WARN 10.0
+#define HOLES_WARN 10.0
+#define SPLIT_WARN 10.0
+#define OTHER_WARN 10.0
+
+/* Journals and the like: what a device may do besides without a word. */
+#define OTHER_BYTES (4ull << 20)
+#define OTHER_REQUESTS 64
+
+/* A target whose QThreads wait for nothing but processors, so much of the time, is not held up by its device. */
+#define GENERATOR_BOUND 90.0
+
+static bool reads(const struct target_plan *t)
+{
+	return t->op == OP_READ || t->op == OP_MIXED;
+}
+
+static bool has_pages(const struct target_plan *t)
+{
+	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK || t->kind == TARGET_MISSING;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* ---- before a pass ---- */
+
+static void drop_cache(struct target *t, uint64_t begin, uint64_t bytes)
+{
+	uint64_t left = 0;
+	int err = pagecache_drop(t->file.fd, begin, bytes);
+
+	if (!err)
+		err = pagecache_resident(t->file.fd, begin, bytes, &left);
+	if (err && err != -EOPNOTSUPP)
+		log_warning("target %u, %s: -dropcache: %s", t->plan->number, t->plan->path,
+			    strerror(-err));
+	else if (percent(left, bytes) >= CACHED_WARN)
+		log_warning("target %u, %s: -dropcache: %.0f %% of the pages stayed: somebody else "
+			    "uses them, or has locked them",
+			    t->plan->number, t->plan->path, percent(left, bytes));
+}
+
+/* The size of the target now: a file may have grown in the pass before. */
+static uint64_t size_now(const struct target *t)
+{
+	struct stat st;
+
+	if (t->plan->kind == TARGET_BLOCK || fstat(t->file.fd, &st) < 0)
+		return t->plan->size_bytes;
+	return (uint64_t)st.st_size;
+}
+
+void checks_before_pass(struct target *t)
+{
+	const struct target_plan *plan = t->plan;
+	const struct plan *run = t->run->plan;
+	uint64_t behind = (run->passes - 1) * plan->pass_offset_bytes;
+	uint64_t begin = plan->start_bytes + (t->pass - 1) * plan->pass_offset_bytes;
+	uint64_t end = plan->end_bytes - behind + (t->pass - 1) * plan->pass_offset_bytes;
+	struct pass_look *look = &t->look;
+
+	*look = (struct pass_look){ 0 };
+	if (t->pass > run->passes || t->file.fd < 0 || !has_pages(plan))
+		return;
+	if (end > size_now(t))
+		end = size_now(t);
+	if (begin >= end)
+		return;
+	if (plan->drop_cache)
+		drop_cache(t, begin, end - begin);
+	if (!reads(plan))
+		return;
+	if (plan->direct_io ||
+	    !pagecache_resident(t->file.fd, begin, end - begin, &look->resident_bytes))
+		look->range_bytes = end - begin;
+	if (plan->kind == TARGET_FILE &&
+	    pagecache_holes(t->file.fd, begin, end - begin, &look->hole_bytes))
+		look->hole_bytes = 0;
+}
+
+/* ---- at the ends of a run ---- */
+
+static struct device_check *find_device(struct checks *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_devices; i++) {
+		if (strcmp(c->devices[i].name, name) == 0)
+			return &c->devices[i];
+	}
+	return NULL;
+}
+
+static void add_device(struct checks *c, const struct target_plan *t)
+{
+	struct device_check *d = &c->devices[c->n_devices];
+	char name[DISKSTATS_NAME_SIZE];
+
+	c->device_of[t->number] = -1;
+	/* What goes through the page cache reaches the device when and as the kernel likes. */
+	if (!t->direct_io || !has_pages(t) || diskstats_device(t->path, name))
+		return;
+	if (!find_device(c, name)) {
+		*d = (struct device_check){ 0 };
+		if (diskstats_read(name, &d->before))
+			return;
+		strcpy(d->name, name);
+		c->n_devices++;
+	}
+	c->device_of[t->number] = (int32_t)(find_device(c, name) - c->devices);
+}
+
+int checks_begin(struct checks *c, const struct plan *plan)
+{
+	c->plan = plan;
+	c->devices = calloc(plan->n_targets, sizeof(*c->devices));
+	c->device_of = calloc(plan->n_targets, sizeof(*c->device_of));
+	if (!c->devices || !c->device_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_targets; i++)
+		add_device(c, &plan->targets[i]);
+	return 0;
+}
+
+static bool matters(const struct result *sums)
+{
+	return tally_bytes(&sums->tally) >= MATTERS_BYTES || sums->elapsed_ns >= MATTERS_NS;
+}
+
+static void check_data(const struct target_plan *t, const struct result *sums)
+{
+	double cached = percent(sums->resident_bytes, sums->range_bytes);
+	double holes = percent(sums->hole_bytes, sums->range_bytes);
+
+	if (cached >= CACHED_WARN && !t->direct_io)
+		log_warning("target %u, %s: %.0f %% of what was read was in the page cache before: "
+			    "that measures memory; -dio and -dropcache read the device",
+			    t->number, t->path, cached);
+	if (holes >= HOLES_WARN)
+		log_warning(
+			"target %u, %s: %.0f %% of what was read was never written: no device is "
+			"asked for that",
+			t->number, t->path, holes);
+}
+
+/* How the QThreads of a target spent the time that they had. */
+static void tell_bound(struct run *run, const struct target_plan *t, const struct result *sums)
+{
+	uint64_t time = sums->elapsed_ns * t->qthreads;
+	double own = percent(sums->cpu.user_ns, time), kernel = percent(sums->cpu.sys_ns, time);
+	double without = percent(sums->wait_ns, time);
+
+	if (!time)
+		return;
+	report_line(
+		run->report,
+		"Target %u, %s: its QThreads were %.1f %% of the time in xdd itself, %.1f %% in the "
+		"kernel, and %.1f %% without a processor",
+		t->number,
+		own + kernel + without >= GENERATOR_BOUND ? "generator-bound" : "device-bound", own,
+		kernel, without);
+}
+
+void checks_target(struct checks *c, struct run *run, const struct result *sums)
+{
+	const struct target_plan *t = &c->plan->targets[sums->target];
+
+	if (c->device_of && c->device_of[t->number] >= 0) {
+		struct device_check *d = &c->devices[c->device_of[t->number]];
+
+		for (int dir = DIR_READ; dir <= DIR_WRITE; dir++) {
+			d->ops[dir] += sums->tally.ops[dir];
+			d->bytes[dir] += sums->tally.bytes[dir];
+		}
+	}
+	if (matters(sums))
+		check_data(t, sums);
+	if (!c->plan->verbose)
+		return;
+	if (sums->range_bytes)
+		report_line(
+			run->report,
+			"Target %u, page cache: %.1f %% of what was to be read was in it, and %.1f "
+			"%% was never written",
+			t->number, percent(sums->resident_bytes, sums->range_bytes),
+			percent(sums->hole_bytes, sums->range_bytes));
+	tell_bound(run, t, sums);
+}
+
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static void check_device(const struct checks *c, struct run *run, const struct device_check *d)
+{
+	uint64_t requests, bytes, merged, ops = d->ops[0] + d->ops[1];
+	uint64_t own = d->bytes[0] + d->bytes[1];
+	struct diskstats now;
+
+	if (diskstats_read(d->name, &now))
+		return;
+	requests = since(now.requests[0] + now.requests[1],
+			 d->before.requests[0] + d->before.requests[1]);
+	merged = since(now.merged[0] + now.merged[1], d->before.merged[0] + d->before.merged[1]);
+	bytes = since(now.bytes[0] + now.bytes[1], d->before.bytes[0] + d->before.bytes[1]);
+	if (c->plan->verbose)
+		report_line(run->report,
+			    "Device %s: %" PRIu64 " requests and %" PRIu64 " merged for %" PRIu64
+			    " operations, %" PRIu64 " bytes for %" PRIu64,
+			    d->name, requests, merged, ops, bytes, own);
+	if (own < MATTERS_BYTES)
+		return;
+	if (bytes > own + OTHER_BYTES && percent(bytes - own, own) >= OTHER_WARN)
+		log_warning("device %s: it moved %" PRIu64 " bytes, this run %" PRIu64
+			    ": somebody else used it, or it took in what was written before",
+			    d->name, bytes, own);
+	else if (requests > ops + OTHER_REQUESTS && percent(requests - ops, ops) >= SPLIT_WARN)
+		log_warning("device %s: %" PRIu64 " operations became %" PRIu64
+			    " requests: the kernel split them",
+			    d->name, ops, requests);
+	else if (merged > OTHER_REQUESTS && percent(merged, ops) >= SPLIT_WARN)
+		log_warning("device %s: %" PRIu64 " of %" PRIu64
+			    " operations were merged by the kernel into larger requests",
+			    d->name, merged, ops);
+}
+
+void checks_end(struct checks *c, struct run *run)
+{
+	for (size_t i = 0; i < c->n_devices; i++)
+		check_device(c, run, &c->devices[i]);
+	free(c->devices);
+	free(c->device_of);
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""
+Cross-checks: what a run says of the page cache, of holes, of the device and of itself, against files and
+devices of which that is known.
+"""
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys
+import xddtest as t
+
+t.show_cross_checks = True
+MIB = 1 << 20
+SIZE = 32 * MIB
+COLUMNS = ("-outputformat", "add", "+PAGECACHED+HOLES")
+
+
+def on_disk(name):
+    """A file of SIZE with data in it, all of it on its disk."""
+    file = t.make_file(name, SIZE)
+    with open(file, "rb") as f:
+        os.fsync(f.fileno())
+    return file
+
+
+def drop(file, offset=0, size=0):
+    with open(file, "rb") as f:
+        os.posix_fadvise(f.fileno(), offset, size, os.POSIX_FADV_DONTNEED)
+
+
+def load(file, size=SIZE):
+    with open(file, "rb") as f:
+        f.read(size)
+
+
+def read(file, *args):
+    """Read the file whole; returns the run, its COMBINED row and the warnings."""
+    run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 256, "-mbytes", SIZE // MIB, *COLUMNS, *args)
+    rows = [r for r in rows if r["WHAT"] == "COMBINED"]
+    return run, rows[0] if rows else {"PAGECACHED": "-1", "HOLES": "-1"}
+
+
+def is_memory(path):
+    """Whether that path is in memory, where nothing can be dropped."""
+    return t.command(["stat", "-f", "-c", "%T", path]).out.strip() in ("tmpfs", "ramfs")
+
+
+def test_page_cache():
+    if is_memory(t.tmp()):
+        return t.skip("page cache", "the test's folder is in memory")
+    file = on_disk("cached")
+    load(file)
+    run, row = read(file)
+    t.ok(float(row["PAGECACHED"]) > 99, "a file that was just read: about 100 %", run)
+    t.ok("100 % of what was read was in the page cache before" in run.err, "and a warning", run)
+    run, row = read(file, "-dropcache")
+    t.ok(float(row["PAGECACHED"]) < 2 and "page cache" not in run.err, "-dropcache: about 0, no warning", run)
+    run, row = read(file, "-passes", 3, "-dropcache")
+    t.ok(float(row["PAGECACHED"]) < 2, "-dropcache: before each pass", run)
+    drop(file)
+    run, row = read(file, "-passes", 2)
+    t.ok(49 <= float(row["PAGECACHED"]) <= 52, "the second of two passes finds what the first has read", run)
+    drop(file, SIZE // 2, SIZE // 2)
+    run, row = read(file, "-verbose")
+    t.ok(45 <= float(row["PAGECACHED"]) <= 55, "half of the file dropped: about 50 %", run)
+    t.ok(re.search(r"^Target 0, page cache: (4[5-9]|5[0-5])\.\d % of what was to be read", run.out, re.M),
+         "-verbose says it", run)
+    load(file)
+    run, row = read(file, "-dio")
+    if run.status == 0:
+        t.ok(float(row["PAGECACHED"]) == 0 and "page cache" not in run.err, "-dio: 0", run)
+    else:
+        t.skip("-dio: 0", "no -dio in the test's folder")
+    drop(file)
+    load(file, SIZE // 4)
+    run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 64, "-mbytes", SIZE // MIB // 4, *COLUMNS,
+                          "-startoffset", SIZE // 2 // 1024)
+    t.ok(rows and float(rows[0]["PAGECACHED"]) < 10, "what is not going to be read does not count", run)
+    load(file)
+    run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 20)
+    t.ok(run.status == 0 and not run.err, "a trial of 80 KiB is not warned of", run)
+
+
+def test_dropcache_writes_back():
+    if is_memory(t.tmp()):
+        return t.skip("-dropcache of dirty pages", "the test's folder is in memory")
+    file = t.make_file("dirty", SIZE)
+    run, row = read(file, "-dropcache")
+    t.ok(run.status == 0 and float(row["PAGECACHED"]) < 2, "-dropcache: what is dirty is written back first", run)
+    t.equal(open(file, "rb").read(), open(t.make_file("same", SIZE), "rb").read(), "and nothing is lost")
+
+
+def test_holes():
+    file = t.path("sparse")
+    with open(file, "wb") as f:
+        f.truncate(SIZE)
+    run, row = read(file)
+    t.ok(float(row["HOLES"]) == 100 and "100 % of what was read was never written" in run.err, "a sparse file", run)
+    with open(file, "r+b") as f:
+        f.write(bytes(SIZE // 4))
+        os.fsync(f.fileno())
+    run, row = read(file)
+    t.ok(74 <= float(row["HOLES"]) <= 76, "three quarters of it", run)
+    run, row = read(on_disk("whole"))
+    t.ok(float(row["HOLES"]) == 0 and "never written" not in run.err, "a whole file has none", run)
+    file = t.path("set aside")
+    with open(file, "wb") as f:
+        try:
+            os.posix_fallocate(f.fileno(), 0, SIZE)
+        except OSError:
+            pass
+    run, row = read(file)
+    if is_memory(t.tmp()):
+        t.skip("space set aside and never written", "the test's folder is in memory")
+    else:
+        t.ok(float(row["HOLES"]) == 100, "space set aside and never written", run)
+
+
+def test_devices():
+    device = xddsys.loop_device(xddsys.sparse_file("disk", 2 * SIZE))
+    if device is None:
+        return t.skip("devices", xddsys.sys_why())
+    run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB, "-verbose",
+                "-seek", "random")
+    t.ok(run.status == 0 and not run.err, "a device of its own: nothing to warn of", run)
+    line = re.search(r"^Device %s: (\d+) requests and (\d+) merged for (\d+) operations, (\d+) bytes for %d$" % (
+        os.path.basename(device), SIZE), run.out, re.M)
+    t.ok(line and line.group(3) == "512" and int(line.group(4)) == SIZE, "what the device was asked for", run)
+    other = subprocess.Popen(["dd", "if=" + device, "of=/dev/null", "bs=1M", "iflag=direct"],
+                             stderr=subprocess.DEVNULL)
+    run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB,
+                "-operationdelay", 0.004)
+    other.wait(timeout=t.TIMEOUT)
+    t.ok("somebody else used it" in run.err, "a second reader of the device is noticed", run)
+    limit = "/sys/block/%s/queue/max_sectors_kb" % os.path.basename(device)
+    try:
+        with open(limit, "w") as f:
+            f.write("64")
+    except OSError as e:
+        return t.skip("requests that the kernel splits", str(e))
+    run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB)
+    t.ok("the kernel split them" in run.err, "requests that the kernel splits", run)
+
+
+def test_bound():
+    run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 10000000, "-verbose")
+    t.ok(re.search(r"^Target 0, generator-bound: ", run.out, re.M), "null: nothing but xdd itself", run)
+    run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 30, "-operationdelay", 0.01, "-verbose")
+    t.ok(re.search(r"^Target 0, device-bound: ", run.out, re.M), "QThreads that sleep are not what limits", run)
+
+
+t.run(test_page_cache, test_dropcache_writes_back, test_holes, test_devices, test_bound)
+t.done()
