@@ -15,6 +15,7 @@ const struct option_group option_groups[] = {
 	{ "Access pattern", options_access },
 	{ "Engine", options_engine },
 	{ "Order of operations", options_order },
+	{ "Memory and processors", options_machine },
 	{ "Passes, limits and delays", options_timing },
 	{ "Output", options_output },
 	{ "Heartbeat", options_heartbeat },

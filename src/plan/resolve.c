@@ -349,6 +349,8 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 		status = resolve_range(plan, t);
 	if (!status)
 		status = resolve_qthreads(t);
+	if (!status)
+		resolve_memory(t);
 	resolve_heartbeat(t);
 	return status;
 }
@@ -356,9 +358,13 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 enum xdd_status plan_resolve(struct plan *plan)
 {
 	enum xdd_status status = XDD_OK;
+	uint64_t qthreads = 0;
 
-	for (size_t i = 0; i < plan->n_targets && !status; i++)
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
 		status = resolve_target(plan, &plan->targets[i]);
+		plan->targets[i].first_qthread = qthreads;
+		qthreads += plan->targets[i].qthreads;
+	}
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		status = plan_check_target(plan, &plan->targets[i]);
 	if (!status)

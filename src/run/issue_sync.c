@@ -78,7 +78,7 @@ void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 	const bool ordered = t->order.by != ORDER_BY_NOTHING;
 	const bool leave_early = ordered && t->order.mode == ORDERING_LOOSE;
 	const bool leave_late = ordered && !leave_early;
-	struct io_request req = { .buf = q->buffer.data };
+	struct io_request req = { .buf = q->slots.buffers[0].iov_base };
 	bool first = true;
 
 	while (next_op(t, &req, now, end)) {

@@ -8,6 +8,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -82,7 +83,7 @@ static int prepare(struct qthread *q)
 {
 	struct target *t = q->target;
 	const char *why = NULL;
-	int err = slots_init(&q->slots, &q->buffer, t->plan, slots_share(t->plan, q->number));
+	int err = slots_init(q, &why);
 	struct engine_params params = {
 		.target = t->plan,
 		.options = &t->plan->engine_options,
@@ -97,7 +98,7 @@ static int prepare(struct qthread *q)
 			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64
 				  " bytes: %s",
 				  t->plan->number, t->plan->path, q->number, q->slots.depth,
-				  t->plan->req_bytes, strerror(-err));
+				  t->plan->req_bytes, why ? why : strerror(-err));
 		return err;
 	}
 	err = t->engine->init ? t->engine->init(&q->ctx, &params) : 0;
@@ -129,32 +130,53 @@ static int start_others(struct target *t)
 	return 0;
 }
 
+/* Before anything is allocated, so that it comes from the memory near by. */
+static int bind(const struct qthread *q)
+{
+	const struct target *t = q->target;
+	int err = placement_bind(q);
+
+	if (err && run_stop(t->run, STOP_START, -err))
+		log_error(
+			"target %u, %s: QThread %u does not get the processor it is to run on: %s",
+			t->plan->number, t->plan->path, q->number, strerror(-err));
+	return err;
+}
+
+/* Open the target and start its other QThreads, unless there is `err` already; who does not come to be is told of. */
+static int start_target(struct target *t, int err)
+{
+	if (!err)
+		err = target_open(t);
+	if (err) {
+		for (uint32_t i = 1; i < t->plan->qthreads; i++)
+			results_qthread_gone(&t->run->results);
+		return err;
+	}
+	target_begin_pass(t, 1);
+	return start_others(t);
+}
+
 void *qthread_main(void *arg)
 {
 	struct qthread *q = arg;
 	struct target *t = q->target;
-	struct results_queue *results = &t->run->results;
-	int err = 0;
+	struct run *run = t->run;
+	int err = bind(q);
 
-	if (q->number == 0) {
-		err = target_open(t);
-		if (err) {
-			for (uint32_t i = 1; i < t->plan->qthreads; i++)
-				results_qthread_gone(results);
-		} else {
-			target_begin_pass(t, 1);
-			err = start_others(t);
-		}
-	}
+	if (q->number == 0)
+		err = start_target(t, err);
 	if (!err)
 		err = prepare(q);
+	if (!err && atomic_fetch_sub(&run->unready, 1) == 1)
+		placement_lock(run);
 	if (!err)
 		run_passes(q);
 	if (t->engine && t->engine->fini)
 		t->engine->fini(q->ctx);
 	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
 	if (!q->broken)
-		slots_free(&q->slots, &q->buffer);
-	results_qthread_gone(results);
+		slots_free(q);
+	results_qthread_gone(&run->results);
 	return NULL;
 }

@@ -9,6 +9,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
 
 static enum xdd_status check_engine(const struct target_plan *t)
@@ -81,6 +82,7 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 	stop_init(&run->stop);
 	for (size_t i = 0; i < plan->n_targets; i++)
 		run->n_qthreads += (uint32_t)plan->targets[i].qthreads;
+	atomic_store(&run->unready, run->n_qthreads);
 	barrier_init(&run->start, run->n_qthreads + 1);
 	run->targets = aligned_alloc(_Alignof(struct target), size);
 	if (!run->targets)
@@ -186,6 +188,8 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 	int err = run ? init_run(run, plan, report) : -ENOMEM;
 
 	clock_calibrate();
+	if (!err)
+		err = placement_begin(plan);
 	if (!err)
 		err = heartbeat_start(&run->heartbeat, run);
 	if (!err)

@@ -56,6 +56,8 @@ struct qthread {
 	void *ctx;   /* of the engine */
 	bool broken; /* the engine lost its context */
 	struct slots slots;
+
+	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
 	struct io_buffer buffer;
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
@@ -168,6 +170,9 @@ struct run {
 	/* each of its fields says who may touch it */
 	struct heartbeat heartbeat;
 
+	/* atomic: QThreads that are not ready for the first pass yet */
+	_Atomic uint32_t unready;
+
 	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */
 	_Atomic uint64_t end_ns;
 
@@ -195,11 +200,9 @@ void *qthread_main(void *arg);
 void issue_sync(struct qthread *q, uint64_t now, uint64_t end);
 void issue_queued(struct qthread *q, uint64_t now, uint64_t end);
 
-/* slots.c */
-unsigned slots_share(const struct target_plan *plan, uint32_t qthread);
-int slots_init(struct slots *s, struct io_buffer *memory, const struct target_plan *plan,
-	       unsigned depth);
-void slots_free(struct slots *s, struct io_buffer *memory);
+/* slots.c: the requests that `q` may have outstanding, and their buffers. A text (static) may be left in `*why`. */
+int slots_init(struct qthread *q, const char **why);
+void slots_free(struct qthread *q);
 
 /* results.c: the results manager's thread function; `arg` is the struct run. */
 void *results_main(void *arg);
