@@ -116,6 +116,27 @@ int engine_check(const struct target_plan *target, const char **why)
 	return err;
 }
 
+static bool is_used(const struct plan *plan, const struct engine *engine)
+{
+	for (size_t i = 0; i < plan->n_targets; i++)
+		if (engine_of(&plan->targets[i]) == engine)
+			return true;
+	return false;
+}
+
+int engine_check_all(const struct plan *plan, const struct engine **engine, char *why, size_t size)
+{
+	for (size_t i = 0; (*engine = engine_at(i)); i++) {
+		int err = (*engine)->check_all && is_used(plan, *engine) ?
+				  (*engine)->check_all(plan, why, size) :
+				  0;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 void engine_print_list(void)
 {
 	const struct engine *engine;

@@ -360,6 +360,7 @@ const struct engine engine_io_uring = {
 	.caps = ENGINE_QUEUES,
 	.available = uring_available,
 	.check = uring_check,
+	.check_all = uring_check_all,
 	.init = uring_init,
 	.submit = uring_submit,
 	.reap = uring_reap,

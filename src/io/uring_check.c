@@ -10,6 +10,7 @@
 #ifdef HAVE_LIBURING
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <liburing.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -119,21 +120,41 @@ uint64_t uring_memlock_bytes(void)
 	return limit.rlim_cur;
 }
 
-static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, const char **why)
+/* What one registered buffer keeps locked, at least: whole pages. */
+static uint64_t locked_bytes(const struct target_plan *target)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t each = (target->req_bytes + page - 1) / page * page;
 
-	if (each > MAX_FIXED_BUF_BYTES)
+	return (target->memory.shift_bytes + target->req_bytes + page - 1) / page * page;
+}
+
+static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, const char **why)
+{
+	if (locked_bytes(target) > MAX_FIXED_BUF_BYTES)
 		return fail(-EINVAL, why, "fixedbufs: a request is larger than 1 GiB");
 	if (depth > MAX_FIXED_BUFS)
 		return fail(-EINVAL, why,
 			    "fixedbufs: a ring takes 16384 buffers at most: use more -threads");
-	if (target->queue_depth > uring_memlock_bytes() / each)
-		return fail(-ENOMEM, why,
-			    "fixedbufs: the memlock limit (ulimit -l) is below queue depth times "
-			    "request size");
 	return 0;
+}
+
+int uring_check_all(const struct plan *plan, char *why, size_t size)
+{
+	uint64_t limit = uring_memlock_bytes(), want = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->engine_options.fixed_bufs && t->memory.stride_bytes)
+			want += t->queue_depth * locked_bytes(t);
+	}
+	if (want <= limit)
+		return 0;
+	snprintf(why, size,
+		 "fixedbufs: the buffers of its targets lock %" PRIu64
+		 " KiB, and the memlock limit (ulimit -l) is %" PRIu64 " KiB",
+		 want / 1024, limit / 1024);
+	return -ENOMEM;
 }
 
 static int check_sqpoll(const char **why)

@@ -24,6 +24,19 @@ static enum xdd_status check_engine(const struct target_plan *t)
 	return XDD_BAD_ARGUMENT;
 }
 
+/* Limits that several targets share: each may fit, and all of them not. */
+static enum xdd_status check_engines(const struct plan *plan)
+{
+	const struct engine *engine;
+	char why[256] = "";
+	int err = engine_check_all(plan, &engine, why, sizeof(why));
+
+	if (!err)
+		return XDD_OK;
+	log_error("-ioengine %s: %s", engine->name, why);
+	return XDD_BAD_ARGUMENT;
+}
+
 enum xdd_status run_check(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
@@ -39,7 +52,7 @@ enum xdd_status run_check(const struct plan *plan)
 		if (check_engine(t))
 			return XDD_BAD_ARGUMENT;
 	}
-	return XDD_OK;
+	return check_engines(plan);
 }
 
 bool run_stop(struct run *run, enum stop_reason reason, int detail)

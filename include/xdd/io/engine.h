@@ -72,6 +72,13 @@ struct engine {
 	int (*check)(const struct target_plan *target, const char **why);
 
 	/*
+	 * Whether it can drive all of its targets at once: limits that they share. Called when `check` has
+	 * nothing against any of them. Returns 0 or -errno with a text for people in `why` (`size` bytes).
+	 * NULL: it always can.
+	 */
+	int (*check_all)(const struct plan *plan, char *why, size_t size);
+
+	/*
 	 * Make a context, in the QThread that will use it. Returns 0 or -errno, then perhaps with a
 	 * text in `*params->why`. NULL: needs none.
 	 */
@@ -166,6 +173,13 @@ const struct engine *engine_of(const struct target_plan *target);
  * completes "-ioengine libaio: ...". Called before any target is opened.
  */
 int engine_check(const struct target_plan *target, const char **why);
+
+/*
+ * Whether each engine can drive all targets it has in the plan at once: the limits of the system that they
+ * share. Returns 0 or -errno with the engine in `*engine` and a text for people in `why` (`size` bytes) that
+ * completes "-ioengine libaio: ...". Called when engine_check() has nothing against any target.
+ */
+int engine_check_all(const struct plan *plan, const struct engine **engine, char *why, size_t size);
 
 /*
  * -ioengine list: print to standard output which engines there are, whether this build and this kernel
