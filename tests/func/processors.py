@@ -68,7 +68,7 @@ def test_processor():
     lists("-processor %s" % ALL, {ALL: 3}, "-targets", 1, FILE, "-processor", ALL)
     shown("-processor %s" % ALL, [ALL], "-targets", 1, FILE, "-processor", ALL)
     shown("-pr all", [ALL], "-targets", 1, FILE, "-pr", "all")
-    if "libaio" in t.command([t.XDD, "-ioengine", "list"]).out:
+    if re.search("^libaio +yes", t.command([t.XDD, "-ioengine", "list"]).out, re.M):
         lists("-processor, an engine that queues", {str(LAST): 2}, "-targets", 1, FILE, *"-dio -qd 8 -threads 2".split(),
               "-processor", LAST, "-ioengine", "libaio")
 
@@ -156,9 +156,9 @@ def test_before_buffers():
     if s.can_trace() is None:
         return t.skip("threads are bound before they allocate", s.sys_why())
     log = t.path("binds")
-    run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=sched_setaffinity,madvise,mlock,openat", "-E",
+    run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=sched_setaffinity,shmget,openat", "-E",
                      "ASAN_OPTIONS=detect_leaks=0", "-o", log] +
-                    t.xdd_words(*"-ioengine psync -op read -reqsize 16 -numreqs 8 -queuedepth 3".split(), "-targets", 1, FILE,
+                    t.xdd_words(*"-ioengine psync -op read -reqsize 16 -numreqs 8 -queuedepth 3 -sharedmemory".split(), "-targets", 1, FILE,
                                 "-processor", LAST))
     with open(log) as f:
         lines = [line.split(None, 1) for line in f]
@@ -168,9 +168,9 @@ def test_before_buffers():
     bound = {tid: names for tid, names in calls.items() if "sched_setaffinity" in names}
     t.ok(run.status == 0 and len(bound) == 3, "each QThread binds itself", "%s\n%s" % (run, dict(calls)))
     return t.ok(all(names.index("sched_setaffinity") < names.index(later) for names in bound.values()
-                    for later in ("madvise", "openat target") if later in names) and
+                    for later in ("shmget", "openat target") if later in names) and
                 any("openat target" in names for names in bound.values()) and
-                all("madvise" in names for names in bound.values()),
+                all("shmget" in names for names in bound.values()),
                 "threads are bound before they open and allocate", dict(calls))
 
 

@@ -46,7 +46,7 @@ dd if=/dev/zero of=$FILE bs=1k count=$((KIB * 4)) 2>/dev/null
 # A buffer comes from the node that its thread was bound to.
 for node in 0 1; do
 	for name in $node node$node; do
-		rest -targets 1 $FILE -sharedmemory -processor $name
+		rest -targets 1 $FILE -sharedmemory -processor "$name"
 		tap_is "$(threads $node)" 1 "-processor $name: the QThread"
 		if [ $node = 1 ]; then
 			placed 0 $PAGES "-processor $name: its buffer"
@@ -129,6 +129,7 @@ refused 4 'QThread [0-2], 1 of .*not enough of them are left where -numa wants t
 echo 0 >/proc/sys/vm/nr_hugepages
 
 # -processlock without a limit; what comes later is locked too.
+# shellcheck disable=SC3045 # that of busybox has it
 ulimit -l unlimited
 rest -targets 1 $FILE -processlock
 if [ "${XDD_SANITIZERS:-no}" = no ]; then
