@@ -51,7 +51,7 @@ def lists(title, wanted, *args, **kwargs):
 
 
 def shown(title, wanted, *args, prefix=()):
-    run = t.command(list(prefix) + t.xdd_words("-dryrun", "-op", "read", "-reqsize", 4, "-numreqs", 8, *args))
+    run = t.command(list(prefix) + t.xdd_words("-ioengine", "psync", "-dryrun", "-op", "read", "-reqsize", 4, "-numreqs", 8, *args))
     t.equal(re.findall(r"^\t\tProcessor, (.*)$", run.out, re.M), wanted, "%s: as -dryrun shows it" % title)
 
 
