@@ -51,7 +51,8 @@ def lists(title, wanted, *args, **kwargs):
 
 
 def shown(title, wanted, *args, prefix=()):
-    run = t.command(list(prefix) + t.xdd_words("-ioengine", "psync", "-dryrun", "-op", "read", "-reqsize", 4, "-numreqs", 8, *args))
+    words = t.xdd_words(*"-ioengine psync -dryrun -op read -reqsize 4 -numreqs 8".split(), *args)
+    run = t.command(list(prefix) + words)
     t.equal(re.findall(r"^\t\tProcessor, (.*)$", run.out, re.M), wanted, "%s: as -dryrun shows it" % title)
 
 
@@ -90,13 +91,16 @@ def test_targets():
     return shown("-processor target 1", ["all/any", str(LAST)], "-targets", 2, FILE, FILE, "-processor", "target", 1, LAST)
 
 
-def test_nodes():
+def one_node():
     try:
         with open("/sys/devices/system/node/online") as f:
-            nodes = f.read().strip()
+            return f.read().strip() == "0"
     except OSError:
-        nodes = "0"
-    if nodes != "0":
+        return True
+
+
+def test_nodes():
+    if not one_node():
         return t.skip("NUMA nodes by name", "this machine has several; see tests/vm")
     shown("-processor node0", [ALL], "-targets", 1, FILE, "-processor", "node0")
     run = t.xdd("-op", "read", "-targets", 1, FILE, "-processor", "node1")
@@ -140,7 +144,8 @@ def test_taskset():
     if not TWO or not t.have("taskset"):
         return t.skip("a process that may not use all", "one processor, or no taskset")
     prefix = ["taskset", "-c", str(LAST)]
-    for option in (["-processor", "all"], ["-roundrobin", "all"], ["-roundrobin", 1], ["-singleproc", LAST]):
+    node = [["-processor", "node0"]] if one_node() else []
+    for option in [["-processor", "all"], ["-roundrobin", "all"], ["-roundrobin", 1], ["-singleproc", LAST]] + node:
         shown("taskset, %s %s" % tuple(option), [str(LAST)], "-targets", 1, FILE, *option, prefix=prefix)
     for option in (["-processor", FIRST], ["-singleproc", FIRST], ["-roundrobin", 2], ["-processor", ALL]):
         run = t.command(prefix + t.xdd_words("-op", "read", "-targets", 1, FILE, *option))
@@ -158,8 +163,8 @@ def test_before_buffers():
     log = t.path("binds")
     run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=sched_setaffinity,shmget,openat", "-E",
                      "ASAN_OPTIONS=detect_leaks=0", "-o", log] +
-                    t.xdd_words(*"-ioengine psync -op read -reqsize 16 -numreqs 8 -queuedepth 3 -sharedmemory".split(), "-targets", 1, FILE,
-                                "-processor", LAST))
+                    t.xdd_words(*"-ioengine psync -op read -reqsize 16 -numreqs 8 -queuedepth 3 -sharedmemory".split(),
+                                "-targets", 1, FILE, "-processor", LAST))
     with open(log) as f:
         lines = [line.split(None, 1) for line in f]
     calls = collections.defaultdict(list)
