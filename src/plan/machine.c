@@ -20,6 +20,11 @@ static uint64_t small_page(void)
 	return page > 0 ? (uint64_t)page : 4096;
 }
 
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
 /*
  * Buffers begin on a page, large ones on a huge page: neighbours then share neither. -memalign below a page is how
  * far behind one they begin; the others are what they begin at a multiple of.
@@ -40,8 +45,11 @@ void resolve_memory(struct target_plan *t)
 	if (m->huge_pages && topology_huge_pages(&pool) == 0 && pool.page_bytes)
 		m->page_bytes = pool.page_bytes;
 	m->align_bytes = align > m->page_bytes ? align : m->page_bytes;
-	if (t->kind != TARGET_NULL && t->op != OP_NOOP)
-		m->stride_bytes = (t->req_bytes + m->shift_bytes + align - 1) / align * align;
+	if (t->kind == TARGET_NULL || t->op == OP_NOOP)
+		return;
+	m->stride_bytes = round_up(t->req_bytes + m->shift_bytes, align);
+	/* What only the alignment of the next one would want is not worth its memory. */
+	m->last_bytes = align > LARGE_BYTES ? round_up(t->req_bytes, page) : m->stride_bytes;
 }
 
 enum xdd_status plan_check_memalign(const struct target_plan *t)
@@ -59,9 +67,10 @@ enum xdd_status plan_check_memalign(const struct target_plan *t)
 
 uint64_t plan_region_bytes(const struct memory_plan *memory, uint64_t depth)
 {
-	uint64_t bytes = memory->stride_bytes * depth;
-
-	return (bytes + memory->page_bytes - 1) / memory->page_bytes * memory->page_bytes;
+	if (!depth)
+		return 0;
+	return round_up(memory->stride_bytes * (depth - 1) + memory->last_bytes,
+			memory->page_bytes);
 }
 
 uint32_t plan_depth_of(const struct target_plan *t, uint32_t qthread)

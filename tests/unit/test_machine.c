@@ -38,6 +38,7 @@ static void test_layout(void **state)
 		{ 64 * KIB, 4096, 64 * KIB, 0, 64 * KIB },
 		{ 64 * KIB, 65 * KIB, 64 * KIB, 0, 128 * KIB },
 		{ 4 * MIB, MIB, 4 * MIB, 0, 4 * MIB },
+		{ 1024 * MIB, MIB + 1, 1024 * MIB, 0, 1024 * MIB },
 	};
 
 	(void)state;
@@ -58,7 +59,11 @@ static void test_layout(void **state)
 		    m->stride_bytes != c->stride || m->page_bytes != 4096)
 			fail_msg("%zu: %zu, %zu, %zu", i, (size_t)m->align_bytes,
 				 (size_t)m->shift_bytes, (size_t)m->stride_bytes);
-		assert_int_equal(plan_region_bytes(m, 3), 3 * c->stride);
+		/* Behind the last one there is nothing that only a large alignment would want. */
+		assert_int_equal(plan_region_bytes(m, 3),
+				 c->align <= 2 * MIB ?
+					 3 * c->stride :
+					 2 * c->stride + (c->req_bytes + 4095) / 4096 * 4096);
 	}
 }
 
@@ -76,9 +81,14 @@ static void test_no_buffers(void **state)
 
 static void test_regions(void **state)
 {
-	const struct memory_plan m = { .page_bytes = 2 * MIB, .stride_bytes = 64 * KIB };
+	const struct memory_plan m = {
+		.page_bytes = 2 * MIB,
+		.stride_bytes = 64 * KIB,
+		.last_bytes = 64 * KIB,
+	};
 
 	(void)state;
+	assert_int_equal(plan_region_bytes(&m, 0), 0);
 	assert_int_equal(plan_region_bytes(&m, 1), 2 * MIB);
 	assert_int_equal(plan_region_bytes(&m, 32), 2 * MIB);
 	assert_int_equal(plan_region_bytes(&m, 33), 4 * MIB);

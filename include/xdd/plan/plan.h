@@ -147,6 +147,7 @@ struct memory_plan {
 	uint64_t align_bytes; /* its begin is a multiple of this: a power of two, a page at least */
 	uint64_t shift_bytes; /* the first buffer begins so far behind that */
 	uint64_t stride_bytes; /* from one buffer to the next; 0: the operations need none */
+	uint64_t last_bytes;   /* the last one takes no more than this, its shift included */
 };
 
 struct target_plan {
