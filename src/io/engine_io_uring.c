@@ -13,11 +13,13 @@
 #ifdef HAVE_LIBURING
 
 #include <liburing.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/topology.h"
 
 /* A way to set a ring up; one that the kernel does not know gives way to the next. */
 struct rung {
@@ -141,6 +143,18 @@ static int register_buffers(struct uring *u, const struct iovec *buffers, bool w
 	return 0;
 }
 
+/*
+ * The threads of the kernel that carry out what would have to wait run where this one may: left alone, they run
+ * anywhere. An older kernel that cannot be told is no reason not to run.
+ */
+static void bind_workers(struct uring *u)
+{
+	struct idset own;
+
+	if (topology_processors(&own) == 0)
+		io_uring_register_iowq_aff(&u->ring, sizeof(own.words), (cpu_set_t *)own.words);
+}
+
 /* The file and the buffers become the ring's own, as far as the kernel lets them. */
 static int register_all(struct uring *u, const struct engine_params *params)
 {
@@ -157,6 +171,7 @@ static int register_all(struct uring *u, const struct engine_params *params)
 			    err == -ENOMEM ?
 				    "fixedbufs: the memlock limit (ulimit -l) does not allow it" :
 				    "fixedbufs: the kernel did not take the buffers");
+	bind_workers(u);
 	u->ring_registered = io_uring_register_ring_fd(&u->ring) == 1;
 	return 0;
 }

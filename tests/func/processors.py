@@ -74,6 +74,27 @@ def test_processor():
               "-processor", LAST, "-ioengine", "libaio")
 
 
+def test_workers():
+    """What io_uring hands to threads of the kernel runs on the same processors."""
+    if not TWO or not re.search("^io_uring +yes", t.command([t.XDD, "-ioengine", "list"]).out, re.M):
+        return t.skip("threads of the kernel", "no io_uring, or one processor")
+    folder = s.tmpfs("workers", 4 << 20)
+    if folder is None:
+        return t.skip("threads of the kernel", s.sys_why())
+    file = os.path.join(folder, "file")
+    with open(file, "wb") as f:
+        f.write(bytes(1 << 20))
+    for option in ("-processor", "-singleproc"):
+        with resting("-targets", 1, file, "-queuedepth", 8, option, LAST, "-ioengine", "io_uring") as run:
+            lists_of = run.allowed()
+            workers = [lists_of[tid] for tid in run.tasks() if run.name(tid).startswith("iou-wrk")]
+        if not workers:
+            t.skip(option + ": threads of the kernel", "there are none here")
+        else:
+            t.equal(set(workers), {str(LAST)}, option + ": threads of the kernel")
+    return None
+
+
 def test_running_there():
     with resting("-targets", 1, FILE, "-queuedepth", 2, "-processor", LAST) as run:
         bound = [tid for tid, allowed in run.allowed().items() if allowed == str(LAST)]
@@ -208,6 +229,6 @@ def test_bad():
 
 
 if __name__ == "__main__":
-    t.run(test_any, test_processor, test_running_there, test_targets, test_nodes, test_singleproc, test_roundrobin,
+    t.run(test_any, test_processor, test_workers, test_running_there, test_targets, test_nodes, test_singleproc, test_roundrobin,
           test_taskset, test_before_buffers, test_bad)
     t.done()

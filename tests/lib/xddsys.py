@@ -544,10 +544,14 @@ class Resting:
         """Fields of a thread's stat, by their numbers in proc(5)."""
         return [None, str(tid), "xdd"] + self._proc("task/%d/stat" % tid).rpartition(")")[2].split()
 
+    def name(self, tid):
+        return self._proc("task/%d/comm" % tid).strip()
+
     def allowed(self):
         """What its threads may run on, as the kernel writes it, by their numbers."""
-        return {tid: re.search(r"^Cpus_allowed_list:\s*(\S+)", self._proc("task/%d/status" % tid), re.M).group(1)
-                for tid in self.tasks()}
+        found = {tid: re.search(r"^Cpus_allowed_list:\s*(\S+)", self._proc("task/%d/status" % tid), re.M)
+                 for tid in self.tasks()}
+        return {tid: match.group(1) for tid, match in found.items() if match}
 
     def mappings(self):
         """Its memory: a dictionary each, of the fields of smaps (sizes in bytes) and start, end, name, flags."""
