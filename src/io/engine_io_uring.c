@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/memlock.h"
 #include "xdd/base/topology.h"
 
 /* A way to set a ring up; one that the kernel does not know gives way to the next. */
@@ -132,7 +133,7 @@ static int register_buffers(struct uring *u, const struct iovec *buffers, bool w
 {
 	if (!buffers || !buffers[0].iov_base)
 		return 0;
-	u->buffers_err = !wanted && uring_memlock_bytes() != UINT64_MAX ?
+	u->buffers_err = !wanted && memlock_limit_bytes() != UINT64_MAX ?
 				 -EDQUOT :
 				 io_uring_register_buffers(&u->ring, buffers, u->depth);
 	if (u->buffers_err)

@@ -8,9 +8,9 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/memlock.h"
 
 static int bind_to(const struct idset *processors)
 {
@@ -43,11 +43,8 @@ int placement_begin(const struct plan *plan)
 /* With a limit, whatever is mapped later would be refused once it is reached: lock only what is there. */
 static int lock_all(void)
 {
-	struct rlimit limit;
-	int flags = MCL_CURRENT;
+	int flags = memlock_limit_bytes() == UINT64_MAX ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT;
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
-		flags |= MCL_FUTURE;
 	return mlockall(flags) ? -errno : 0;
 }
 

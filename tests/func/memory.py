@@ -115,6 +115,20 @@ def test_process_lock():
     return None
 
 
+def test_process_lock_within_limit():
+    """Without rights, and with a limit that is high enough."""
+    if IGNORED or s.for_nobody(256 * M) is None:
+        return t.skip("the process is locked within a limit", IGNORED or s.sys_why())
+    os.chmod(FILE, 0o644)
+    prefix, binary = s.for_nobody(256 * M)
+    with resting("-targets", 1, FILE, "-numreqs", 2, "-queuedepth", 4, "-sharedmemory", "-processlock", prefix=prefix,
+                 binary=binary) as run:
+        own = [m for m in run.mappings() if m["name"] == binary or m["name"].startswith("/SYSV")]
+        t.ok(silent(run) and len(own) > 4 and all(is_locked(m) for m in own), "-processlock within a limit",
+             "%s\n%s" % (run, own))
+    return None
+
+
 def test_no_right():
     """One warning, and the run goes on."""
     if s.for_nobody(0) is None:
@@ -352,7 +366,7 @@ def test_bad():
 
 
 if __name__ == "__main__":
-    t.run(test_locked_by_default, test_limits, test_process_lock, test_no_right, test_priority, test_shared_memory,
+    t.run(test_locked_by_default, test_limits, test_process_lock, test_process_lock_within_limit, test_no_right, test_priority, test_shared_memory,
           test_marked_at_once, test_alignment, test_engines_misaligned, test_direct, test_huge_pages, test_numa,
           test_fixed_buffers, test_bad)
     t.done()

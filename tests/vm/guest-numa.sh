@@ -2,17 +2,20 @@
 # Two NUMA nodes of one processor each: where threads run and where their buffers lie; cpusets; explicit huge pages.
 #
 # vm: memory 1024
+# vm: programs setpriv
 # shellcheck source=tests/vm/lib.sh
 . /guest/lib.sh
 
 FILE=/tmp/file
 KIB=1500 # of a request
 PAGES=375
+as= # how to start xdd
 
 # rest ARGUMENT...: an xdd, $pid, that has done its first pass and waits for the next.
 rest() {
 	rm -f /tmp/out
-	"$XDD" -ioengine psync -op read -reqsize $KIB -numreqs 2 "$@" -verbose -passes 2 -passdelay 1000 \
+	# shellcheck disable=SC2086
+	$as "$XDD" -ioengine psync -op read -reqsize $KIB -numreqs 2 "$@" -verbose -passes 2 -passdelay 1000 \
 		>/tmp/out 2>/tmp/err </dev/null &
 	pid=$!
 	wait_for 30 grep -q TARGET_PASS /tmp/out && ! grep -q . /tmp/err && return
@@ -137,6 +140,19 @@ if [ "${XDD_SANITIZERS:-no}" = no ]; then
 		/proc/$pid/smaps)" "" "-processlock: all is locked"
 fi
 end
+
+# Without rights, and with a limit that is high enough for all of it. ASan's memory is not.
+if [ "${XDD_SANITIZERS:-no}" = no ]; then
+	chmod 644 $FILE
+	# shellcheck disable=SC3045 # that of busybox has it
+	ulimit -l 1048576
+	as="/bin/setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all"
+	rest -targets 1 $FILE -sharedmemory -queuedepth 4 -processlock
+	as=
+	tap_is "$(awk '/^[0-9a-f]+-[0-9a-f]+ / { name = $6 } $1 == "VmFlags:" && name ~ "xdd$|SYSV" { print ($0 ~ / lo/ ? "locked" : "not") }' \
+		/proc/$pid/smaps | sort | uniq -c | awk '{ print $2, ($1 >= 6) }')" "locked 1" "-processlock within a limit"
+	end
+fi
 
 # A cpuset leaves one processor and one node.
 mkdir -p /tmp/cgroup

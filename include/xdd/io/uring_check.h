@@ -27,9 +27,6 @@ int uring_check_all(const struct plan *plan, char *why, size_t size);
  */
 int uring_check_iopoll(const struct target_plan *target, const char **why);
 
-/* Memory that rings and their buffers may keep locked; UINT64_MAX when there is no limit to it. */
-uint64_t uring_memlock_bytes(void);
-
 /* Why a ring could not be set up with `err`, -errno. */
 const char *uring_why_no_ring(int err);
 
