@@ -84,6 +84,9 @@ static void uring_fini(void *ctx)
 
 	if (!u)
 		return;
+	/* The kernel takes the ring apart some time later, and would keep the file open until then. */
+	if (u->sqe_flags & IOSQE_FIXED_FILE && !u->outstanding)
+		io_uring_unregister_files(&u->ring);
 	if (u->ring.ring_fd >= 0)
 		io_uring_queue_exit(&u->ring);
 	free(u->ready);
