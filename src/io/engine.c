@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CACHE_LINE_BYTES 64
 
@@ -135,6 +136,15 @@ int engine_check_all(const struct plan *plan, const struct engine **engine, char
 			return err;
 	}
 	return 0;
+}
+
+int engine_flush(const struct engine *engine, int fd)
+{
+	if (fd < 0)
+		return 0;
+	if (engine->flush)
+		return engine->flush(fd);
+	return fdatasync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
 void engine_print_list(void)

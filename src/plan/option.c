@@ -11,6 +11,7 @@
 
 const struct option_group option_groups[] = {
 	{ "Targets", options_target },
+	{ "Files and devices", options_files },
 	{ "Amount of work", options_work },
 	{ "Access pattern", options_access },
 	{ "Engine", options_engine },

@@ -16,14 +16,9 @@
  */
 static const char no_thread[] = "\t\tThread ID, not started\n";
 static const char no_throttle[] = "\t\tThrottle is unrestricted\n";
-static const char no_sync[] = "\t\tFile write synchronization, disabled\n";
-static const char no_flush[] = "\t\tFlushwrite interval, 0\n";
 static const char no_pattern[] = "\t\tData pattern in buffer,0x00\n"
 				 "\t\tData buffer verification is disabled.\n";
-static const char no_allocation[] = "\t\tPreallocation, 0\n"
-				    "\t\tPretruncation, 0\n";
 static const char no_timestamps[] = "\t\tTimestamping, disabled\n";
-static const char no_deletion[] = "\t\tDelete file, disabled\n";
 
 /* `label` ends with its comma and one blank. */
 static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t block_size)
@@ -102,7 +97,7 @@ static void write_work(FILE *f, const struct target_plan *t)
 	fprintf(f, "\t\tPer-pass time limit in seconds, %f\n",
 		(double)t->time_limit_ns / (double)UNITS_NS_PER_SEC);
 	fprintf(f, "\t\tPass seek randomization, %s\n", info_enabled(t->randomize));
-	fputs(no_sync, f);
+	fprintf(f, "\t\tFile write synchronization, %s\n", info_enabled(t->sync_write));
 	fprintf(f, "\t\tBlocksize in bytes, %" PRIu64 "\n", t->block_size);
 	write_blocks(f, "Request size", t->req_blocks, t->block_size);
 	if (t->pass_ops == PLAN_UNLIMITED)
@@ -178,15 +173,16 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 	fputs(no_throttle, f);
 	write_work(f, t);
 	write_access(f, t);
-	fputs(no_flush, f);
+	fprintf(f, "\t\tFlushwrite interval, %" PRIu64 "\n", t->flush_writes);
 	write_buffer(f, &t->memory);
 	fputs(no_pattern, f);
 	fprintf(f, "\t\tDirect I/O, %s\n", info_enabled(t->direct_io));
-	fputs(no_allocation, f);
+	fprintf(f, "\t\tPreallocation, %" PRIu64 "\n", t->preallocate_bytes);
+	fprintf(f, "\t\tPretruncation, %" PRIu64 "\n", t->pretruncate_bytes);
 	fprintf(f, "\t\tQueue Depth, %" PRIu64 "\n", t->queue_depth);
 	fputs(no_timestamps, f);
 	write_heartbeat(f, &t->heartbeat);
-	fputs(no_deletion, f);
+	fprintf(f, "\t\tDelete file, %s\n", info_enabled(t->delete_file));
 }
 
 void info_target_short(FILE *f, const struct target_plan *t)

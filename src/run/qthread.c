@@ -35,6 +35,59 @@ static void issue(struct qthread *q, uint64_t start, uint64_t end)
 		issue_sync(q, start, end);
 }
 
+static void engine_give_up(struct qthread *q)
+{
+	const struct engine *engine = q->target->engine;
+
+	if (engine && engine->fini)
+		engine->fini(q->ctx);
+	q->ctx = NULL;
+}
+
+/* The context of the engine. What goes wrong is a `reason` to stop. */
+static int engine_set_up(struct qthread *q, enum stop_reason reason)
+{
+	struct target *t = q->target;
+	const char *why = NULL;
+	struct engine_params params = {
+		.target = t->plan,
+		.options = &t->plan->engine_options,
+		.fd = t->file.fd,
+		.depth = q->slots.depth,
+		.buffers = q->slots.buffers,
+		.why = &why,
+	};
+	int err = t->engine->init ? t->engine->init(&q->ctx, &params) : 0;
+
+	if (!err || !run_stop(t->run, reason, -err))
+		return err;
+	if (reason == STOP_ERROR)
+		atomic_fetch_add(&t->run->errors, 1);
+	log_error("target %u, %s: engine %s: %s", t->plan->number,
+		  target_file_path(&t->file, t->plan), t->engine->name, why ? why : strerror(-err));
+	return err;
+}
+
+/*
+ * The last to leave sees what all the others have stored. Where the file changes, nobody holds on to it
+ * meanwhile, and all have it again before the result of this pass lets the next one begin.
+ */
+static void leave_pass(struct qthread *q)
+{
+	struct target *t = q->target;
+	bool reopens = plan_reopens(t->plan) && t->pass < t->run->plan->passes, last;
+
+	if (target_gives_up(t))
+		engine_give_up(q);
+	last = atomic_fetch_sub_explicit(&t->active, 1, memory_order_acq_rel) == 1;
+	if (last)
+		target_turn(t);
+	if (reopens && barrier_wait(&t->file_turn, NULL) >= 0 && t->file.fd >= 0)
+		engine_set_up(q, STOP_ERROR);
+	if (last)
+		target_end_pass(t);
+}
+
 static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time *before)
 {
 	struct target *t = q->target;
@@ -50,9 +103,7 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 	clock_thread_cpu(&q->cpu);
 	q->cpu.user_ns -= before->user_ns;
 	q->cpu.sys_ns -= before->sys_ns;
-	/* The last to leave sees what all the others have stored. */
-	if (atomic_fetch_sub_explicit(&t->active, 1, memory_order_acq_rel) == 1)
-		target_end_pass(t);
+	leave_pass(q);
 }
 
 static void run_passes(struct qthread *q)
@@ -84,14 +135,6 @@ static int prepare(struct qthread *q)
 	struct target *t = q->target;
 	const char *why = NULL;
 	int err = slots_init(q, &why);
-	struct engine_params params = {
-		.target = t->plan,
-		.options = &t->plan->engine_options,
-		.fd = t->file.fd,
-		.depth = q->slots.depth,
-		.buffers = q->slots.buffers,
-		.why = &why,
-	};
 
 	if (err) {
 		if (run_stop(t->run, STOP_START, -err))
@@ -101,10 +144,7 @@ static int prepare(struct qthread *q)
 				  t->plan->req_bytes, why ? why : strerror(-err));
 		return err;
 	}
-	err = t->engine->init ? t->engine->init(&q->ctx, &params) : 0;
-	if (err && run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: engine %s: %s", t->plan->number, t->plan->path,
-			  t->engine->name, why ? why : strerror(-err));
+	err = engine_set_up(q, STOP_START);
 	if (!err && q->number == 0 && t->engine->describe)
 		t->engine->describe(q->ctx, t->engine_text, sizeof(t->engine_text));
 	return err;
@@ -167,13 +207,14 @@ void *qthread_main(void *arg)
 	if (q->number == 0)
 		err = start_target(t, err);
 	if (!err)
+		err = target_reshape(q);
+	if (!err)
 		err = prepare(q);
 	if (!err && atomic_fetch_sub(&run->unready, 1) == 1)
 		placement_lock(run);
 	if (!err)
 		run_passes(q);
-	if (t->engine && t->engine->fini)
-		t->engine->fini(q->ctx);
+	engine_give_up(q);
 	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
 	if (!q->broken)
 		slots_free(q);

@@ -79,8 +79,12 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 		t->qthreads[i].target = t;
 		t->qthreads[i].number = (uint32_t)i;
 	}
+	t->watched = watch_wanted(plan);
 	barrier_init(&t->start, plan->qthreads);
+	barrier_init(&t->file_turn, plan->qthreads);
 	err = order_init(&t->order, plan, false, run->plan->audit_order, &run->stop);
+	if (!err)
+		err = stop_register(&run->stop, &t->file_turn);
 	return err ? err : stop_register(&run->stop, &t->start);
 }
 
@@ -96,6 +100,8 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 	for (size_t i = 0; i < plan->n_targets; i++)
 		run->n_qthreads += (uint32_t)plan->targets[i].qthreads;
 	atomic_store(&run->unready, run->n_qthreads);
+	for (size_t i = 0; i < plan->n_targets; i++)
+		run->reshapes |= plan_reshapes(&plan->targets[i]);
 	barrier_init(&run->start, run->n_qthreads + 1);
 	run->targets = aligned_alloc(_Alignof(struct target), size);
 	if (!run->targets)

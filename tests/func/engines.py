@@ -31,6 +31,8 @@ SUITE = (("errors.py", "test_end_of_file test_end_of_file_direct test_eio test_e
          ("arithmetic.py", "test_short_last_operation test_directions test_noop test_latency"),
          ("patterns.py", "test_random_repeats test_randomize test_targets_differ test_sequential test_interleave "
           "test_offsets"),
+         ("files.py", "test_passes test_reopen test_flushwrite test_syncwrite test_threshold test_retry "
+          "test_retry_in_vain test_retry_full test_preallocate test_pretruncate"),
          ("guide_examples.py", ""))
 
 if t.ENGINE:

@@ -235,13 +235,16 @@ static int concerned(int fd, off_t offset)
 static ssize_t fault(int fd, size_t size, off_t offset)
 {
 	static __thread unsigned calls;
+	static long long failed;
 	const char *what = getenv("XDD_FAULT");
 	struct timespec wait = { 0, number("XDD_FAULT_NS", 5000000) };
 
 	if (!what || !concerned(fd, offset))
 		return size;
 	if (!strcmp(what, "eio")) {
-		errno = EIO;
+		if (__atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED) >= number("XDD_FAULT_TIMES", 1ll << 62))
+			return size;
+		errno = number("XDD_FAULT_ERRNO", EIO);
 		return -1;
 	}
 	if (!strcmp(what, "short"))
@@ -450,11 +453,13 @@ def faults(what, **settings):
     """
     Environment in which pread and pwrite go wrong, or None. What: "eio" fails, "short" moves at most 1000
     bytes, "eintr" is interrupted two times of three, "slow" sleeps `ns` (5 ms) before, "hang" never returns.
-    Settings: start, end (offsets), file (part of a file's name), ns.
+    Settings: start, end (offsets), file (part of a file's name), ns; for "eio" also times (how often, in all)
+    and errno (another one).
     """
     if not _can_inject(what) or not _shim():
         return None
-    names = {"start": "XDD_FAULT_FROM", "end": "XDD_FAULT_TO", "file": "XDD_FAULT_FILE", "ns": "XDD_FAULT_NS"}
+    names = {"start": "XDD_FAULT_FROM", "end": "XDD_FAULT_TO", "file": "XDD_FAULT_FILE", "ns": "XDD_FAULT_NS",
+             "times": "XDD_FAULT_TIMES", "errno": "XDD_FAULT_ERRNO"}
     env = {"XDD_FAULT": what, "LD_PRELOAD": _shim()}
     env.update({names[k]: str(v) for k, v in settings.items()})
     # A library before that of the sanitizer is what is wanted here, as are threads that are left behind.

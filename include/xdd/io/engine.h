@@ -36,6 +36,7 @@ struct io_request {
 	uint64_t op;
 	uint64_t issue_ns;
 	uint64_t ready_ns;
+	uint32_t tries; /* further ones, after the first has failed */
 };
 
 enum engine_caps {
@@ -117,6 +118,12 @@ struct engine {
 	void (*explain)(const void *ctx, const struct io_request *req, char *buf, size_t size);
 
 	/*
+	 * Have what was written through `fd` reach the medium. Returns 0 or -errno. NULL: fdatasync(2)
+	 * does it. Called through engine_flush().
+	 */
+	int (*flush)(int fd);
+
+	/*
 	 * Give the context up; accepts NULL. NULL when the engine needs none. With requests still
 	 * outstanding, libaio waits for them; io_uring does not, and the kernel may yet write to their
 	 * buffers.
@@ -180,6 +187,12 @@ int engine_check(const struct target_plan *target, const char **why);
  * completes "-ioengine libaio: ...". Called when engine_check() has nothing against any target.
  */
 int engine_check_all(const struct plan *plan, const struct engine **engine, char *why, size_t size);
+
+/*
+ * Flush what was written to `fd`, in the way of the engine. What has nothing to flush, as some devices
+ * have, is no error; nor is -1. Returns 0 or -errno. Any thread.
+ */
+int engine_flush(const struct engine *engine, int fd);
 
 /*
  * -ioengine list: print to standard output which engines there are, whether this build and this kernel

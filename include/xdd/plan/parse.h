@@ -78,6 +78,9 @@ uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 /* check.c: extent, -dio and -seek save of a target that is resolved. */
 enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t);
 
+/* check_files.c: what is to be done with files against what the targets are. */
+enum xdd_status plan_check_files(struct plan *plan);
+
 /* machine.c: work out how the buffers of a target lie in memory. */
 void resolve_memory(struct target_plan *t);
 
@@ -106,6 +109,7 @@ extern const struct option options_access[];
 extern const struct option options_engine[];
 extern const struct option options_order[];
 extern const struct option options_machine[];
+extern const struct option options_files[];
 extern const struct option options_timing[];
 extern const struct option options_output[];
 extern const struct option options_heartbeat[];

@@ -180,6 +180,16 @@ struct target_plan {
 	struct heartbeat_options heartbeat;
 	uint64_t threads;		/* QThreads of an asynchronous engine; 0: not given, one */
 	const struct idset *processors; /* that its QThreads may run on; NULL: not given */
+	bool create_new_files;	      /* a file of its own for every pass */
+	bool recreate_files;	      /* remove and make the file between passes */
+	bool reopen;		      /* close and open between passes */
+	bool delete_file;	      /* remove the file after the run */
+	bool sync_write;	      /* flush at the end of each pass */
+	uint64_t flush_writes;	      /* flush after so many writes; 0: never */
+	uint64_t preallocate_bytes;   /* 0: none */
+	uint64_t pretruncate_bytes;   /* 0: not */
+	uint64_t report_threshold_ns; /* operations that take longer are told of; 0: none */
+	uint64_t retries;	      /* further tries of an operation that failed */
 
 	/* resolved */
 	uint32_t number;
@@ -282,6 +292,24 @@ const char *plan_op_name(enum op_request op);
 
 /* "none", "loose", "strict" or "serial". */
 const char *plan_ordering_name(enum ordering ordering);
+
+/* Whether operations of the target write; and whether its file changes between passes. */
+static inline bool plan_writes(const struct target_plan *t)
+{
+	return t->op == OP_WRITE || t->op == OP_MIXED;
+}
+
+static inline bool plan_reopens(const struct target_plan *t)
+{
+	return t->kind != TARGET_NULL && (t->reopen || t->recreate_files || t->create_new_files);
+}
+
+/* Whether the file gets another size or allocation before the first operation. */
+static inline bool plan_reshapes(const struct target_plan *t)
+{
+	return (t->preallocate_bytes || t->pretruncate_bytes) && plan_writes(t) &&
+	       (t->kind == TARGET_FILE || t->kind == TARGET_MISSING);
+}
 
 /* "sequential", "random", "staggered", "interleaved", "none" or "loaded". */
 const char *plan_seek_name(enum seek_pattern pattern);
