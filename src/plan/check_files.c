@@ -1,12 +1,13 @@
 /*
- * Checks of what is to be done with files besides reading and writing them. Called while the
- * plan is resolved.
+ * Checks of what is to be done with files besides reading and writing them, and of -force. Called
+ * while the plan is resolved.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "xdd/base/blockdev.h"
 #include "xdd/base/log.h"
 #include "xdd/plan/parse.h"
 
@@ -94,6 +95,34 @@ static enum xdd_status check_shared(const struct plan *plan)
 	return status;
 }
 
+static bool is_same_device(const char *name, const struct target_plan *t)
+{
+	dev_t a, b;
+
+	if (t->kind == TARGET_NULL)
+		return false;
+	if (strcmp(name, t->path) == 0)
+		return true;
+	return (t->kind == TARGET_BLOCK || t->kind == TARGET_CHAR) && blockdev_number(name, &a) &&
+	       blockdev_number(t->path, &b) && a == b;
+}
+
+static enum xdd_status resolve_force(const struct plan *plan, const char *name)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		struct target_plan *t = &plan->targets[i];
+
+		if (is_same_device(name, t))
+			found = t->forced = true;
+	}
+	if (found)
+		return XDD_OK;
+	log_error("-force %s: none of the targets is this device; name one that is", name);
+	return XDD_BAD_ARGUMENT;
+}
+
 enum xdd_status plan_check_files(struct plan *plan)
 {
 	enum xdd_status status = XDD_OK;
@@ -102,5 +131,7 @@ enum xdd_status plan_check_files(struct plan *plan)
 		status = check_kind(&plan->targets[i]);
 	if (!status)
 		status = check_shared(plan);
+	for (size_t i = 0; i < plan->n_force && !status; i++)
+		status = resolve_force(plan, plan->force[i]);
 	return status;
 }

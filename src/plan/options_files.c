@@ -1,14 +1,38 @@
 /*
  * Rows of the option table: what is done with files and devices besides reading and writing them.
  */
+#include <errno.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 #define MAX_BYTES INT64_MAX
 #define MAX_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
+
+/* Several are collected; which targets they name is looked at once all of those are known. */
+static enum xdd_status apply_force(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	const char **more;
+
+	if (!*s->args[0].text)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "the name of a device cannot be empty");
+	more = arena_alloc(p->arena, (plan->n_force + 1) * sizeof(*more));
+	if (!more) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	if (plan->n_force)
+		memcpy(more, plan->force, plan->n_force * sizeof(*more));
+	more[plan->n_force++] = s->args[0].text;
+	plan->force = more;
+	return XDD_OK;
+}
 
 #define FLAG(name_, aliases_, field_, help_, detail_)                                        \
 	{                                                                                    \
@@ -95,5 +119,19 @@ const struct option options_files[] = {
 	  .detail =
 		  "A line among the results names the target, the QThread, the threshold, the time, the "
 		  "block and the byte offset. 0: none." },
+	{ .name = "force",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<device>",
+	  .apply = apply_force,
+	  .help = "allow writing to a device that holds a file system or the like",
+	  .detail =
+		  "Writing to a block device is refused when it, or a partition of it, is in use "
+		  "(mounted, swap, part of a RAID, LVM, LUKS or multipath device, opened exclusively by "
+		  "another program) or carries a partition table or the signature of a file system, "
+		  "swap space, RAID, LVM or encryption. -force names a target, by any of the names of "
+		  "its device, whose signatures do not count. A device that is in use is refused all "
+		  "the same. May be given several times.",
+	  .example = "xdd -op write -targets 1 /dev/sdx -force /dev/sdx -dio -mbytes 1024" },
 	{ 0 },
 };

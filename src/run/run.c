@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
+#include "xdd/io/guard.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
@@ -37,8 +38,17 @@ static enum xdd_status check_engines(const struct plan *plan)
 	return XDD_BAD_ARGUMENT;
 }
 
+/* Said of a device that must not be written to. */
+static enum xdd_status refused(const struct guard_refusal *r)
+{
+	log_error("target %u, %s: %s", r->target->number, r->target->path, r->why);
+	return XDD_TARGET_FAILED;
+}
+
 enum xdd_status run_check(const struct plan *plan)
 {
+	struct guard_refusal refusal;
+
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
 		const char *why = NULL;
@@ -52,7 +62,9 @@ enum xdd_status run_check(const struct plan *plan)
 		if (check_engine(t))
 			return XDD_BAD_ARGUMENT;
 	}
-	return check_engines(plan);
+	if (check_engines(plan))
+		return XDD_BAD_ARGUMENT;
+	return guard_check(plan, &refusal) ? refused(&refusal) : XDD_OK;
 }
 
 bool run_stop(struct run *run, enum stop_reason reason, int detail)
@@ -202,11 +214,19 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 {
 	struct run *run = calloc(1, sizeof(*run));
 	struct signals signals = { 0 };
+	struct guard_refusal refusal;
+	struct guard guard = { 0 };
 	enum xdd_status status;
 	bool discard;
 	int err = run ? init_run(run, plan, report) : -ENOMEM;
 
 	clock_calibrate();
+	if (!err && guard_hold(plan, &guard, &refusal)) {
+		results_destroy(&run->results);
+		free_run(run);
+		free(run);
+		return refused(&refusal);
+	}
 	if (!err)
 		err = placement_begin(plan);
 	if (!err)
@@ -234,6 +254,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 		target_close(&run->targets[i], discard);
 	if (status == XDD_OK && atomic_load(&run->errors))
 		status = XDD_IO_ERROR;
+	guard_release(&guard);
 	results_destroy(&run->results);
 	free_run(run);
 	free(run);

@@ -107,6 +107,7 @@ OPTIONS = [Option(*row) for row in (
     ("flushwrite", "fw", "6", "Flushwrite interval", ["6"] * 2),
     ("retry", "ret", "2", None, None),
     ("reportthreshold", "rept report_threshold", "0.5", None, None),
+    ("force", "", "data", None, None),
     ("op", "operation", "write", RATIO, [WRITES] * 2),
     ("rwratio", "rw", "30", RATIO, ["30.00 READ, 70.00 WRITE"] * 2),
     ("blocksize", "bs", "512", BLOCK, ["512"] * 2),

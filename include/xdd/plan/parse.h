@@ -78,7 +78,7 @@ uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 /* check.c: extent, -dio and -seek save of a target that is resolved. */
 enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t);
 
-/* check_files.c: what is to be done with files against what the targets are. */
+/* check_files.c: what is to be done with files against what the targets are, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
 
 /* machine.c: work out how the buffers of a target lie in memory. */

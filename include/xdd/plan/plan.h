@@ -192,6 +192,7 @@ struct target_plan {
 	uint64_t retries;	      /* further tries of an operation that failed */
 
 	/* resolved */
+	bool forced; /* -force names it */
 	uint32_t number;
 	const char *path; /* directory and name; "null" for the null device */
 	enum target_kind kind;
@@ -247,6 +248,8 @@ struct plan {
 	const char *csv_file;	   /* NULL: none */
 	const char *combined_file; /* NULL: none */
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
+	const char **force;	   /* devices that may be overwritten whatever they hold */
+	size_t n_force;
 
 	/* resolved */
 	bool audit_order;	  /* breaks of the order of operations are counted */
