@@ -180,16 +180,16 @@ struct target_plan {
 	struct heartbeat_options heartbeat;
 	uint64_t threads;		/* QThreads of an asynchronous engine; 0: not given, one */
 	const struct idset *processors; /* that its QThreads may run on; NULL: not given */
-	bool create_new_files;	      /* a file of its own for every pass */
-	bool recreate_files;	      /* remove and make the file between passes */
-	bool reopen;		      /* close and open between passes */
-	bool delete_file;	      /* remove the file after the run */
-	bool sync_write;	      /* flush at the end of each pass */
-	uint64_t flush_writes;	      /* flush after so many writes; 0: never */
-	uint64_t preallocate_bytes;   /* 0: none */
-	uint64_t pretruncate_bytes;   /* 0: not */
-	uint64_t report_threshold_ns; /* operations that take longer are told of; 0: none */
-	uint64_t retries;	      /* further tries of an operation that failed */
+	bool create_new_files;		/* a file of its own for every pass */
+	bool recreate_files;		/* remove and make the file between passes */
+	bool reopen;			/* close and open between passes */
+	bool delete_file;		/* remove the file after the run */
+	bool sync_write;		/* flush at the end of each pass */
+	uint64_t flush_writes;		/* flush after so many writes; 0: never */
+	uint64_t preallocate_bytes;	/* 0: none */
+	uint64_t pretruncate_bytes;	/* 0: not */
+	uint64_t report_threshold_ns;	/* operations that take longer are told of; 0: none */
+	uint64_t retries;		/* further tries of an operation that failed */
 
 	/* resolved */
 	bool forced; /* -force names it */
