@@ -43,6 +43,15 @@ static char *folder_of(const char *path)
 	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+/* A name there that is no device is a mistyped one, and the file would take memory until the next boot. */
+static bool is_of_devices(const struct stat *folder)
+{
+	struct stat dev, root;
+
+	return !stat("/dev", &dev) && !stat("/", &root) && dev.st_dev != root.st_dev &&
+	       folder->st_dev == dev.st_dev;
+}
+
 static int check_folder(const char *folder, const char **why)
 {
 	struct stat st;
@@ -54,6 +63,8 @@ static int check_folder(const char *folder, const char **why)
 	}
 	if (!S_ISDIR(st.st_mode))
 		return fail(-ENOTDIR, why, "its folder is not a directory");
+	if (is_of_devices(&st))
+		return fail(-ENODEV, why, "no such device, and no file is made among devices");
 	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS)) {
 		if (errno == EROFS)
 			return fail(-EROFS, why, "its file system is read-only");
