@@ -15,6 +15,8 @@
 enum random_stream {
 	RANDOM_STREAM_LOCATION,
 	RANDOM_STREAM_DIRECTION,
+	RANDOM_STREAM_DATA,	 /* of -datapattern: what a chunk holds */
+	RANDOM_STREAM_DUPLICATE, /* of -datapattern dedupe: which unit is repeated */
 };
 
 /* What a sequence is keyed by; two that differ in any field are independent. */

@@ -126,6 +126,47 @@ struct heartbeat_options {
 	bool on; /* resolved; it was asked for */
 };
 
+enum pattern_kind {
+	PATTERN_CHARACTER, /* one byte, again and again; zeros unless another is given */
+	PATTERN_ASCII,
+	PATTERN_HEX,
+	PATTERN_FILE,
+	PATTERN_RANDOM,
+	PATTERN_RANDOM_BY_TARGET,
+	PATTERN_SEQUENCED,
+	PATTERN_LFPAT,
+	PATTERN_LTPAT,
+	PATTERN_CJTPAT,
+	PATTERN_CRPAT,
+	PATTERN_CSPAT,
+	PATTERN_REDUCIBLE, /* compress, dedupe, or both */
+	PATTERN_TAGGED,
+};
+
+struct pattern_options {
+	enum pattern_kind kind; /* option */
+	bool given;		/* option; anything at all was said about the pattern */
+	const char *use;	/* option; the -datapattern that named it, by its word */
+	const char *word;	/* option; what stands for the character; NULL: not given */
+	const char *text;	/* option; string of ascii, digits of hex */
+	const char *file;	/* option; name of file */
+	const char *prefix;	/* option; digits; NULL: none */
+	bool replicate;		/* option */
+	bool inverse;		/* option */
+	uint64_t compress;	/* option; percent that a compressor saves */
+	uint64_t dedupe;	/* option; percent of units that are there already */
+
+	/* resolved */
+	const uint8_t *bytes; /* ascii, hex, file */
+	size_t n_bytes;
+};
+
+enum verify_kind {
+	VERIFY_NONE,
+	VERIFY_CONTENTS,
+	VERIFY_LOCATION,
+};
+
 /* One row of a -seek load file. */
 struct seek_row {
 	uint64_t block; /* in blocks of the target, start offset included */
@@ -190,6 +231,9 @@ struct target_plan {
 	uint64_t pretruncate_bytes;	/* 0: not */
 	uint64_t report_threshold_ns;	/* operations that take longer are told of; 0: none */
 	uint64_t retries;		/* further tries of an operation that failed */
+	struct pattern_options pattern;
+	enum verify_kind verify; /* VERIFY_NONE once resolved where nothing is read */
+	bool verify_named;	 /* -verify names this target */
 
 	/* resolved */
 	bool forced; /* -force names it */
@@ -295,6 +339,12 @@ const char *plan_op_name(enum op_request op);
 
 /* "none", "loose", "strict" or "serial". */
 const char *plan_ordering_name(enum ordering ordering);
+
+/* Whether a target's operations include reads, and writes. */
+static inline bool plan_reads(const struct target_plan *t)
+{
+	return t->op == OP_READ || t->op == OP_MIXED;
+}
 
 /* Whether operations of the target write; and whether its file changes between passes. */
 static inline bool plan_writes(const struct target_plan *t)

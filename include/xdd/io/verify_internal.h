@@ -1,0 +1,92 @@
+/*
+ * What the files of verify share. Private to src/io/verify*.c.
+ */
+#ifndef XDD_IO_VERIFY_INTERNAL_H
+#define XDD_IO_VERIFY_INTERNAL_H
+
+#include "xdd/io/verify.h"
+
+/* Bits that may differ in a sector that still counts as the same one with bits flipped. */
+#define FLIPPED_MAX_BITS 16
+
+/* What a sector differs in. */
+struct difference {
+	size_t first; /* byte that differs */
+	size_t last;
+	unsigned bits; /* that differ */
+};
+
+/* A read on its way through verification: the stretch that is open, and where it goes. */
+struct stretches {
+	struct verifier *v;
+	const struct verify_read *read;
+	verify_report_fn *report;
+	void *arg;
+	bool detail; /* the next miscompare needs a text */
+	uint64_t count;
+
+	/* the open stretch, when `open` */
+	bool open;
+	struct miscompare m;
+	uint64_t end;	/* of its last sector */
+	uint64_t key;	/* stretches of one kind with different keys are not joined */
+	uint64_t delta; /* how far away the last misplaced data was from where it belongs */
+};
+
+/* verify.c: begin a miscompare at byte `at` of the request. */
+struct miscompare miscompare_at(const struct verify_read *r, enum miscompare_kind kind, uint64_t at,
+				uint64_t bytes);
+
+/* verify.c: show what was expected and found at `offset` of the target; both hold at least `n` bytes. */
+void miscompare_show(struct miscompare *m, uint64_t offset, const void *expected, const void *found,
+		     size_t n);
+
+/* verify.c: `m` is in the sector at byte `pos` of the request; join it to the open stretch or close that. */
+void stretch_add(struct stretches *s, const struct miscompare *m, uint64_t pos, uint64_t bytes,
+		 uint64_t key);
+void stretch_close(struct stretches *s);
+
+/* verify.c */
+bool all_zero(const uint8_t *data, size_t n);
+bool all_poison(const uint8_t *data, size_t n, uint64_t pos);
+
+/* verify.c: what two sectors differ in; they do differ. */
+struct difference difference_of(const uint8_t *a, const uint8_t *b, size_t n);
+
+/* verify.c: "bit 3 of byte 17, ..." of the differing bits; `offset` is of the first byte. */
+void flipped_text(char *text, size_t size, const uint8_t *a, const uint8_t *b, size_t n,
+		  uint64_t offset);
+
+/* verify_kind.c: the sector at `pos` of the request is not what the pattern says. */
+void verify_bad_sector(struct stretches *s, uint64_t pos, const uint8_t *expected, size_t n);
+
+/* Sectors of one read, one behind the other, that are of one write. */
+struct verify_span {
+	struct tag tag; /* of its first sector */
+	uint64_t offset;
+	uint64_t end;
+	bool reported;
+};
+
+#define VERIFY_SPANS 64
+
+/* The writes that a read shows; the last VERIFY_SPANS of them are held against each other. */
+struct verify_writes {
+	struct stretches *s;
+	struct verify_span spans[VERIFY_SPANS]; /* span i is at i % VERIFY_SPANS */
+	unsigned n;				/* that are complete */
+	bool open;				/* number n is not */
+
+	/* what goes to the history, when `following` */
+	bool following;
+	struct tag_stretch stretch;
+};
+
+/* verify_write.c: a sector with a good tag that is where it belongs, in ascending order; and the end. */
+void verify_writes_sector(struct verify_writes *w, const struct tag *tag);
+void verify_writes_end(struct verify_writes *w);
+
+/* verify_tag.c */
+void verify_tagged(struct stretches *s);
+
+#endif

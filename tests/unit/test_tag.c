@@ -1,0 +1,300 @@
+/* Tagged sectors, the book of writes, and the history of reads. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "xdd/io/tag.h"
+#include "xdd/io/tag_book.h"
+#include "xdd/io/tag_history.h"
+
+static const struct tag some = {
+	.run = 0x1122334455667788,
+	.offset = 1024,
+	.generation = 7,
+	.oldest = 6,
+	.since = 5,
+	.request = 512,
+	.sweep = 0,
+	.target = 9,
+	.pass = 3,
+	.bytes = 4096,
+};
+
+static int need_hash(void **state)
+{
+	const char *why;
+
+	(void)state;
+	if (!tag_available(&why))
+		skip();
+	return 0;
+}
+
+static void test_round_trip(void **state)
+{
+	uint8_t sectors[4 * TAG_SECTOR_BYTES];
+	struct tag got, wanted = some;
+
+	need_hash(state);
+	tag_fill(&some, sectors, sizeof(sectors));
+	for (uint64_t i = 0; i < 4; i++, wanted.offset += TAG_SECTOR_BYTES) {
+		memset(&got, 0xff, sizeof(got));
+		assert_int_equal(tag_read(sectors + i * TAG_SECTOR_BYTES, &got), TAG_GOOD);
+		assert_memory_equal(&got, &wanted, offsetof(struct tag, bytes) + sizeof(got.bytes));
+	}
+}
+
+static void test_every_bit_counts(void **state)
+{
+	uint8_t sector[TAG_SECTOR_BYTES];
+	struct tag got;
+
+	need_hash(state);
+	tag_write(&some, sector);
+	for (unsigned bit = 0; bit < TAG_SECTOR_BYTES * 8; bit++) {
+		sector[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		assert_int_equal(tag_read(sector, &got), bit < 64 ? TAG_NONE : TAG_BROKEN);
+		sector[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	assert_int_equal(tag_read(sector, &got), TAG_GOOD);
+}
+
+/* One write after the other: each replaces all before it. */
+static void test_bounds_in_turn(void **state)
+{
+	struct tag_book b;
+	uint64_t oldest, bounds[4];
+
+	(void)state;
+	assert_int_equal(tag_book_init(&b, 4, 1000 * 512, 1100 * 512, false), 0);
+	for (uint64_t i = 1; i <= 5; i++) {
+		assert_int_equal(tag_book_write(&b, i % 4, 1001 * 512, 1024, &oldest), i);
+		assert_int_equal(oldest, i);
+		tag_book_written(&b, i % 4, true);
+		tag_book_read(&b, 1000 * 512, sizeof(bounds) / 8 * 512, bounds);
+		assert_true(bounds[0] == 0 && bounds[1] == i && bounds[2] == i && bounds[3] == 0);
+	}
+	/* Of one that failed nobody knows, and outside there is nothing. */
+	tag_book_write(&b, 0, 1001 * 512, 512, &oldest);
+	tag_book_written(&b, 0, false);
+	tag_book_write(&b, 0, 10 * 512, 512, &oldest);
+	tag_book_written(&b, 0, true);
+	tag_book_read(&b, 1001 * 512, 512, bounds);
+	assert_int_equal(bounds[0], 5);
+	tag_book_read(&b, 10 * 512, 512, bounds);
+	assert_int_equal(bounds[0], 0);
+	assert_int_equal(tag_book_next(&b), 8);
+	tag_book_destroy(&b);
+}
+
+/* Writes at once: none of them is certain to be the one that remains. */
+static void test_bounds_at_once(void **state)
+{
+	struct tag_book b;
+	uint64_t oldest, bound;
+
+	(void)state;
+	assert_int_equal(tag_book_init(&b, 4, 0, 512 * 100, false), 0);
+	tag_book_write(&b, 0, 0, 512, &oldest);
+	tag_book_write(&b, 1, 0, 512, &oldest);
+	assert_int_equal(oldest, 1);
+	tag_book_written(&b, 1, true);
+	tag_book_read(&b, 0, 512, &bound);
+	assert_int_equal(bound, 1);
+	tag_book_write(&b, 2, 0, 512, &oldest);
+	assert_int_equal(oldest, 1);
+	tag_book_written(&b, 0, true);
+	/* 3 was prepared while 1 was outstanding; 4 was not. */
+	tag_book_write(&b, 3, 0, 512, &oldest);
+	assert_int_equal(oldest, 3);
+	tag_book_written(&b, 2, true);
+	tag_book_read(&b, 0, 512, &bound);
+	assert_int_equal(bound, 1);
+	tag_book_written(&b, 3, true);
+	tag_book_read(&b, 0, 512, &bound);
+	assert_int_equal(bound, 3);
+	tag_book_destroy(&b);
+}
+
+static void test_overlaps(void **state)
+{
+	struct tag_book b;
+	uint64_t oldest, bounds[8], logged;
+
+	(void)state;
+	assert_int_equal(tag_book_init(&b, 2, 0, 512 * 100, true), 0);
+	logged = tag_book_read(&b, 0, 512, bounds);
+	assert_false(tag_book_overlaps(&b, logged, 0, 512));
+	tag_book_write(&b, 0, 512, 1024, &oldest);
+	assert_false(tag_book_overlaps(&b, logged, 0, 512));
+	assert_true(tag_book_overlaps(&b, logged, 512, 512));
+	tag_book_written(&b, 0, true);
+	/* It is over, but was not when that read was issued. */
+	assert_true(tag_book_overlaps(&b, logged, 1024, 512));
+	assert_false(tag_book_overlaps(&b, logged, 1536, 512));
+	logged = tag_book_read(&b, 0, 512, bounds);
+	assert_false(tag_book_overlaps(&b, logged, 1024, 512));
+	/* Two at once leave a doubt, which the next one takes away. */
+	tag_book_write(&b, 0, 0, 1024, &oldest);
+	tag_book_write(&b, 1, 512, 1024, &oldest);
+	tag_book_written(&b, 0, true);
+	tag_book_written(&b, 1, true);
+	tag_book_read(&b, 0, 4 * 512, bounds);
+	assert_true(bounds[1] & TAG_BOOK_DUBIOUS && bounds[2] & TAG_BOOK_DUBIOUS && !bounds[3]);
+	tag_book_write(&b, 0, 0, 1536, &oldest);
+	tag_book_written(&b, 0, true);
+	tag_book_read(&b, 0, 4 * 512, bounds);
+	assert_true(bounds[0] == 4 && bounds[1] == 4 && bounds[2] == 4);
+	/* The log is bounded: what it has forgotten counts as overlapping. */
+	for (int i = 0; i < 10000; i++) {
+		tag_book_write(&b, 0, 99 * 512, 512, &oldest);
+		tag_book_written(&b, 0, true);
+	}
+	assert_true(tag_book_overlaps(&b, logged, 0, 512));
+	tag_book_destroy(&b);
+}
+
+/* Threads that write to a few places and read them: what is there is never below the bound. */
+enum {
+	PLACES = 4,
+	THREADS = 4,
+	ROUNDS = 20000
+};
+
+struct device {
+	struct tag_book book;
+	_Atomic uint64_t sectors[PLACES];
+	_Atomic unsigned wrong;
+};
+
+struct worker {
+	struct device *device;
+	uint32_t number;
+	pthread_t thread;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct device *d = w->device;
+	uint64_t x = w->number + 1, oldest, bound;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t place;
+
+		x = x * 6364136223846793005ull + 1442695040888963407ull;
+		place = x >> 33 & (PLACES - 1);
+		if (x >> 62 & 1) {
+			uint64_t own =
+				tag_book_write(&d->book, w->number, place * 512, 512, &oldest);
+
+			d->sectors[place] = own;
+			tag_book_written(&d->book, w->number, true);
+		} else {
+			tag_book_read(&d->book, place * 512, 512, &bound);
+			d->wrong += d->sectors[place] < bound;
+		}
+	}
+	return NULL;
+}
+
+static void test_many_threads(void **state)
+{
+	static struct device d;
+	struct worker workers[THREADS];
+
+	(void)state;
+	assert_int_equal(tag_book_init(&d.book, THREADS, 0, PLACES * 512, false), 0);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){ .device = &d, .number = i };
+		assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(workers[i].thread, NULL);
+	assert_int_equal(d.wrong, 0);
+	tag_book_destroy(&d.book);
+}
+
+/* Reads: `bytes` from `offset` on, of a pass that began with `since`. */
+static void seen(struct tag_history *h, uint64_t run, uint64_t since, uint64_t offset,
+		 uint64_t bytes, bool sweeps)
+{
+	struct tag_stretch s = {
+		.tag = { .run = run,
+			 .since = since,
+			 .request = offset + bytes - 512,
+			 .sweep = sweeps ? 0 : offset + bytes - 512 },
+		.offset = offset,
+		.end = offset + bytes,
+		.op = offset / 512,
+	};
+
+	tag_history_add(h, &s);
+}
+
+static void test_history(void **state)
+{
+	struct tag_history *h;
+	struct tag_stale stale;
+
+	(void)state;
+	assert_int_equal(tag_history_new(&h), 0);
+	/* A pass that ended early, and the rest of the one before: nothing is wrong with that. */
+	seen(h, 1, 10, 0, 8192, true);
+	seen(h, 1, 1, 8192, 8192, true);
+	assert_false(tag_history_take(h, &stale));
+	/* But then it had not ended there. */
+	seen(h, 1, 10, 16384, 8192, true);
+	assert_true(tag_history_take(h, &stale));
+	assert_true(stale.what.offset == 8192 && stale.what.end == 16384 &&
+		    stale.what.tag.since == 1 && stale.newer.since == 10 && stale.what.op == 16);
+	assert_false(tag_history_take(h, &stale));
+	/* Known by now; of an older run; and one that is newer. */
+	seen(h, 1, 1, 512, 512, false);
+	assert_true(tag_history_take(h, &stale) && stale.what.offset == 512);
+	seen(h, 0, 90, 1024, 512, false);
+	assert_true(tag_history_take(h, &stale) && stale.what.offset == 1024);
+	seen(h, 2, 1, 1024, 512, false);
+	assert_false(tag_history_take(h, &stale));
+	/* Behind all that was seen of the sweep nothing is known. */
+	seen(h, 1, 1, 1 << 20, 512, false);
+	assert_false(tag_history_take(h, &stale));
+	tag_history_free(h);
+}
+
+static void test_history_of_targets(void **state)
+{
+	struct tag_history *h;
+	struct tag t = { .run = 1, .target = 4 };
+
+	(void)state;
+	assert_int_equal(tag_history_new(&h), 0);
+	assert_true(tag_history_target(h, &t, 0));
+	assert_true(tag_history_target(h, &t, 0));
+	t.target = 5;
+	assert_false(tag_history_target(h, &t, 0));
+	t.target = 0;
+	assert_true(tag_history_target(h, &t, 0));
+	t.target = 4;
+	assert_false(tag_history_target(h, &t, 0));
+	t.run = 2;
+	assert_true(tag_history_target(h, &t, 0));
+	tag_history_free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_every_bit_counts),
+		cmocka_unit_test(test_bounds_in_turn), cmocka_unit_test(test_bounds_at_once),
+		cmocka_unit_test(test_overlaps),       cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_history),	       cmocka_unit_test(test_history_of_targets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
