@@ -21,6 +21,14 @@ _xdd()
 		mapfile -t COMPREPLY < <(compgen -W 'sequential random range stagger interleave none seed save load disthist seekhist' -- "$cur")
 		return
 		;;
+	-datapattern | -dp)
+		mapfile -t COMPREPLY < <(compgen -W 'random randbytarget sequenced prefix inverse ascii hex replicate file lfpat ltpat cjtpat crpat cspat compress dedupe tagged' -- "$cur")
+		return
+		;;
+	-verify)
+		mapfile -t COMPREPLY < <(compgen -W 'contents location' -- "$cur")
+		return
+		;;
 	-ioengine)
 		mapfile -t COMPREPLY < <(compgen -W 'psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll touch fua dpo' -- "$cur")
 		return
@@ -62,7 +70,7 @@ _xdd()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -heartbeat -setup -dryrun -help -fullhelp -version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -heartbeat -setup -dryrun -help -fullhelp -version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

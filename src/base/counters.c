@@ -14,6 +14,8 @@ void counters_reset(struct counters *c)
 		counters_set(&c->busy_ns[dir], 0);
 	}
 	counters_set(&c->errors, 0);
+	counters_set(&c->miscompares, 0);
+	counters_set(&c->fill_ns, 0);
 	counters_set(&c->issued, 0);
 	counters_set(&c->order_breaks, 0);
 	counters_set(&c->retries, 0);
@@ -46,6 +48,8 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	 */
 	tally_clear(&now);
 	now.errors = read_counter(&c->errors);
+	now.miscompares = read_counter(&c->miscompares);
+	now.fill_ns = read_counter(&c->fill_ns);
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		now.ops[dir] = read_counter(&c->ops[dir]);
 		now.bytes[dir] = read_counter(&c->bytes[dir]);
@@ -71,6 +75,8 @@ void tally_add(struct tally *t, const struct tally *from)
 		t->busy_ns[dir] += from->busy_ns[dir];
 	}
 	t->errors += from->errors;
+	t->miscompares += from->miscompares;
+	t->fill_ns += from->fill_ns;
 	t->issued += from->issued;
 	t->outstanding += from->outstanding;
 	t->order_breaks += from->order_breaks;

@@ -208,3 +208,9 @@ uint64_t tag_book_next(const struct tag_book *b)
 {
 	return atomic_load(&b->next);
 }
+
+void tag_book_forget(struct tag_book *b)
+{
+	if (b->bounds)
+		madvise((void *)b->bounds, b->sectors * sizeof(*b->bounds), MADV_DONTNEED);
+}

@@ -199,10 +199,16 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 /* What is allowed and may still surprise; told only when nothing is refused. */
 static void warn(const struct plan *plan, const struct target_plan *t)
 {
+	const char *word = t->pattern.kind == PATTERN_CHARACTER ? t->pattern.word : NULL;
 	bool whole = t->amount_from == AMOUNT_BYTES && !t->amount_bytes;
 	uint64_t end = extent(plan, t), rest = whole ? plan_bytes_left(plan, t) - t->pass_bytes : 0;
 	char a[32], b[32];
 
+	if (word && word[1])
+		log_warning(
+			"target %u, %s: -datapattern %.64s: no such pattern; its first character, "
+			"%c, is taken as the pattern",
+			t->number, t->path, word, *word);
 	if (rest)
 		log_warning("target %u, %s: its last %" PRIu64
 			    " bytes cannot be read with -dio and are left out",

@@ -14,6 +14,7 @@ const struct option_group option_groups[] = {
 	{ "Files and devices", options_files },
 	{ "Amount of work", options_work },
 	{ "Access pattern", options_access },
+	{ "Data", options_data },
 	{ "Engine", options_engine },
 	{ "Order of operations", options_order },
 	{ "Memory and processors", options_machine },

@@ -30,7 +30,6 @@ const struct option options_refused[] = {
 		"there is no interactive mode; use -dryrun to look before a run"),
 	ABSENT("congestion", NULL),
 	ABSENT("cookie", NULL),
-	ABSENT("datapattern", "dp"),
 	ABSENT("debug", NULL),
 	ABSENT("deskew", NULL),
 	ABSENT("endtoend", "e2e"),
@@ -45,6 +44,5 @@ const struct option options_refused[] = {
 	ABSENT("timerinfo", "ti"),
 	ABSENT("timeserver", "tsvr"),
 	ABSENT("timestamps", "ts timestamp"),
-	ABSENT("verify", NULL),
 	{ 0 },
 };

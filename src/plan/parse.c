@@ -223,6 +223,12 @@ static bool is_suboption(const struct option *subs, const char *text)
 	       (text[0] != '-' && near_suboption(subs, text));
 }
 
+/* The row for a word that names no suboption and is none misspelt: its own argument. Or NULL. */
+static const struct option *other_suboption(const struct option *opt, const char *text)
+{
+	return text[0] && text[1] && near_suboption(opt->subs, text) ? NULL : opt->other;
+}
+
 /* "-seek random range 100": one or more suboptions, each with its own arguments. */
 static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct setting *s)
 {
@@ -230,14 +236,19 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 
 	if (!left(c) || option_is_word(c->words[c->i].text))
 		return take_args(c, s, s->opt);
+	s->sub = NULL;
 	do {
+		const char *text = c->words[c->i].text;
+		bool first = !s->sub;
 		enum xdd_status status;
 
-		s->sub = option_find_in(subs, c->words[c->i].text);
+		s->sub = option_find_in(subs, text);
 		if (s->sub)
 			c->i++;
+		else if (first && s->opt->other)
+			s->sub = other_suboption(s->opt, text);
 		else
-			s->sub = bare_suboption(subs, c->words[c->i].text);
+			s->sub = bare_suboption(subs, text);
 		if (!s->sub)
 			return bad_suboption(s, &c->words[c->i]);
 		status = take_args(c, s, s->sub);

@@ -112,6 +112,11 @@ static void get_bandwidth(const struct result *r, struct column_value *v)
 	v->real = per_second(r, (double)tally_bytes(&r->tally) / BYTES_PER_MB);
 }
 
+static void get_miscompares(const struct result *r, struct column_value *v)
+{
+	v->count = r->tally.miscompares;
+}
+
 static void get_order_breaks(const struct result *r, struct column_value *v)
 {
 	v->count = r->tally.order_breaks;
@@ -175,6 +180,11 @@ static void get_close(const struct result *r, struct column_value *v)
 static void get_retries(const struct result *r, struct column_value *v)
 {
 	v->count = r->tally.retries;
+}
+
+static void get_fill(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->tally.fill_ns / NS_PER_MS;
 }
 
 /* A column whose quantity no run measures yet: its row is known, its value is 0. */
@@ -304,6 +314,8 @@ static const struct column table[] = {
 	      "write operations that succeeded"),
 	COUNT("ERRORS", NULL, "     Errors", "       #ops", get_errors,
 	      "operations that failed"),
+	COUNT("MISCOMPARES", NULL, "Miscompares", "  stretches", get_miscompares,
+	      "stretches of wrong data that were read"),
 	COUNT("ORDERBREAKS", NULL, "Ord_Breaks", "      #ops", get_order_breaks,
 	      "operations that were not issued right behind the one before them"),
 	COUNT("RETRIES", NULL, "    Retries", "       #ops", get_retries,
@@ -328,8 +340,8 @@ static const struct column table[] = {
 	     "time from the first issue to the last completion"),
 	REAL("OVERHEADTIME", NULL, " Overhead", " millisec", 3, get_unmeasured,
 	     "time spent between operations; not measured yet, 0"),
-	REAL("PATTERNFILLTIME", NULL, " Pat_Fill", " millisec", 3, get_unmeasured,
-	     "time spent filling buffers; not measured yet, 0"),
+	REAL("PATTERNFILLTIME", NULL, " Pat_Fill", " millisec", 3, get_fill,
+	     "time spent filling buffers, of all QThreads together"),
 	REAL("BUFFERFLUSHTIME", NULL, "    Flush", " millisec", 3, get_flush,
 	     "time spent flushing what was written, outside of operations"),
 	REAL("OPENTIME", NULL, "     Open", " millisec", 3, get_open,

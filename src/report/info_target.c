@@ -16,8 +16,6 @@
  */
 static const char no_thread[] = "\t\tThread ID, not started\n";
 static const char no_throttle[] = "\t\tThrottle is unrestricted\n";
-static const char no_pattern[] = "\t\tData pattern in buffer,0x00\n"
-				 "\t\tData buffer verification is disabled.\n";
 static const char no_timestamps[] = "\t\tTimestamping, disabled\n";
 
 /* `label` ends with its comma and one blank. */
@@ -175,7 +173,7 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 	write_access(f, t);
 	fprintf(f, "\t\tFlushwrite interval, %" PRIu64 "\n", t->flush_writes);
 	write_buffer(f, &t->memory);
-	fputs(no_pattern, f);
+	info_data(f, t);
 	fprintf(f, "\t\tDirect I/O, %s\n", info_enabled(t->direct_io));
 	fprintf(f, "\t\tPreallocation, %" PRIu64 "\n", t->preallocate_bytes);
 	fprintf(f, "\t\tPretruncation, %" PRIu64 "\n", t->pretruncate_bytes);

@@ -44,22 +44,30 @@ static void print_error(const struct qthread *q, const struct io_request *req)
 		  reason(q, req, buf, sizeof(buf)), req->done, tried);
 }
 
+void errors_count(struct target *t, int detail)
+{
+	const struct plan *plan = t->run->plan;
+	uint64_t in_pass = atomic_fetch_add(&t->errors, 1) + 1;
+
+	if (plan->stop_on_error)
+		run_stop(t->run, STOP_ERROR, detail);
+	if (plan->max_errors && in_pass >= plan->max_errors &&
+	    !atomic_exchange(&t->pass_over, true))
+		log_error("target %u, %s: pass %" PRIu64 " ends: %" PRIu64 " %s (-maxerrors)",
+			  t->plan->number, t->plan->path, t->pass, in_pass,
+			  t->plan->verify == VERIFY_NONE ? "operations have failed" :
+							   "errors and miscompares");
+}
+
 void io_error(struct qthread *q, const struct io_request *req)
 {
 	struct target *t = q->target;
 	const struct plan *plan = t->run->plan;
 	uint64_t total = atomic_fetch_add(&t->run->errors, 1) + 1;
-	uint64_t in_pass = atomic_fetch_add(&t->errors, 1) + 1;
 
 	if (total <= plan->max_errors_to_print)
 		print_error(q, req);
-	if (plan->stop_on_error)
-		run_stop(t->run, STOP_ERROR, -req->error);
-	if (plan->max_errors && in_pass >= plan->max_errors &&
-	    !atomic_exchange(&t->pass_over, true))
-		log_error("target %u, %s: pass %" PRIu64 " ends: %" PRIu64
-			  " operations have failed (-maxerrors)",
-			  t->plan->number, t->plan->path, t->pass, in_pass);
+	errors_count(t, -req->error);
 }
 
 void io_error_summary(const struct run *run)

@@ -117,6 +117,8 @@ static struct io_request *take(struct flight *f)
 
 	if (may_issue(t, f->now_ns, f->end_ns) && take_op(t, t->plan->pass_ops, req)) {
 		slot_take_first(&f->q->slots);
+		if (__builtin_expect(f->q->data != NULL, 0))
+			data_prepare(f->q, req);
 		return req;
 	}
 	f->exhausted = true;
@@ -259,6 +261,8 @@ static void finish(struct flight *f, struct io_request *req, uint64_t delay)
 	if (q->target->order.alone)
 		give_turn(f, req->op);
 	account(q, req, f->now_ns);
+	if (__builtin_expect(q->data != NULL, 0))
+		data_complete(q, req);
 	if (__builtin_expect(q->target->watched, 0))
 		watch_report(q, req, f->now_ns);
 	slot_give(&q->slots, req->slot);
@@ -287,6 +291,8 @@ static void collect(struct flight *f, uint64_t delay)
 			continue;
 		finish(f, s->done[i], delay);
 	}
+	if (__builtin_expect(q->data != NULL, 0) && f->end_ns != UINT64_MAX)
+		f->now_ns = clock_now_ns();
 }
 
 static void flush(struct flight *f)

@@ -43,8 +43,9 @@ static bool await_turn(struct target *t, const struct io_request *req, uint64_t 
 }
 
 /* The next operation of the pass, when it may be issued; false: the pass is over. */
-static inline bool next_op(struct target *t, struct io_request *req, uint64_t now, uint64_t end)
+static inline bool next_op(struct qthread *q, struct io_request *req, uint64_t now, uint64_t end)
 {
+	struct target *t = q->target;
 	const enum order_by by = t->order.by;
 
 	if (by == ORDER_BY_LOCK) {
@@ -57,6 +58,8 @@ static inline bool next_op(struct target *t, struct io_request *req, uint64_t no
 			order_leave(&t->order, 0);
 		return false;
 	}
+	if (__builtin_expect(q->data != NULL, 0))
+		data_prepare(q, req);
 	if (by == ORDER_BY_TOT && !await_turn(t, req, now, end)) {
 		abandon_op(t);
 		return false;
@@ -100,7 +103,7 @@ void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 	struct io_request req = { .buf = q->slots.buffers[0].iov_base };
 	bool first = true;
 
-	while (next_op(t, &req, now, end)) {
+	while (next_op(q, &req, now, end)) {
 		if (leave_early)
 			order_leave(&t->order, req.op);
 		stamp_issue(q, &req, &first);
@@ -112,6 +115,10 @@ void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 		if (leave_late)
 			order_leave(&t->order, req.op);
 		account(q, &req, now);
+		if (__builtin_expect(q->data != NULL, 0)) {
+			data_complete(q, &req);
+			now = clock_after(now, end);
+		}
 		if (__builtin_expect(t->watched, 0))
 			now = watch(q, &req, now);
 		if (delay) {

@@ -144,6 +144,13 @@ static int prepare(struct qthread *q)
 				  t->plan->req_bytes, why ? why : strerror(-err));
 		return err;
 	}
+	err = qthread_data_open(q);
+	if (err) {
+		if (run_stop(t->run, STOP_START, -err))
+			log_error("target %u, %s: data of QThread %u: %s", t->plan->number,
+				  t->plan->path, q->number, strerror(-err));
+		return err;
+	}
 	err = engine_set_up(q, STOP_START);
 	if (!err && q->number == 0 && t->engine->describe)
 		t->engine->describe(q->ctx, t->engine_text, sizeof(t->engine_text));
@@ -215,6 +222,7 @@ void *qthread_main(void *arg)
 	if (!err)
 		run_passes(q);
 	engine_give_up(q);
+	qthread_data_close(q);
 	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
 	if (!q->broken)
 		slots_free(q);

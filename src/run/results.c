@@ -444,7 +444,8 @@ static void write_end(struct manager *m)
 	}
 	checks_end(&m->checks, m->run);
 	report_trailer(m->report, why == STOP_SIGNAL ? REPORT_END_CANCELED :
-				  why != STOP_NONE || atomic_load(&m->run->errors) ?
+				  why != STOP_NONE || atomic_load(&m->run->errors) ||
+						  atomic_load(&m->run->miscompares) ?
 						       REPORT_END_ERRORS :
 						       REPORT_END_NORMAL);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/units.h"
 #include "xdd/io/guard.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/placement.h"
@@ -61,6 +62,11 @@ enum xdd_status run_check(const struct plan *plan)
 		}
 		if (check_engine(t))
 			return XDD_BAD_ARGUMENT;
+		if (t->pattern.kind == PATTERN_TAGGED && !tag_available(&why)) {
+			log_error("target %u, %s: -datapattern tagged: %s", t->number, t->path,
+				  why);
+			return XDD_BAD_ARGUMENT;
+		}
 	}
 	if (check_engines(plan))
 		return XDD_BAD_ARGUMENT;
@@ -94,7 +100,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	t->watched = watch_wanted(plan);
 	barrier_init(&t->start, plan->qthreads);
 	barrier_init(&t->file_turn, plan->qthreads);
-	err = order_init(&t->order, plan, false, run->plan->audit_order, &run->stop);
+	err = order_init(&t->order, plan, data_is_dear(t), run->plan->audit_order, &run->stop);
 	if (!err)
 		err = stop_register(&run->stop, &t->file_turn);
 	return err ? err : stop_register(&run->stop, &t->start);
@@ -103,10 +109,13 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 static int init_run(struct run *run, const struct plan *plan, struct report *report)
 {
 	size_t size = plan->n_targets * sizeof(*run->targets);
+	struct timespec now;
 	int err = 0;
 
 	run->plan = plan;
 	run->report = report;
+	clock_gettime(CLOCK_REALTIME, &now);
+	run->id = (uint64_t)now.tv_sec * UNITS_NS_PER_SEC + (uint64_t)now.tv_nsec;
 	atomic_store(&run->end_ns, UINT64_MAX);
 	stop_init(&run->stop);
 	for (size_t i = 0; i < plan->n_targets; i++)
@@ -130,6 +139,7 @@ static void free_run(struct run *run)
 {
 	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
 		order_destroy(&run->targets[i].order);
+		target_data_close(&run->targets[i]);
 		free(run->targets[i].qthreads);
 	}
 	free(run->targets);
@@ -194,6 +204,9 @@ static enum xdd_status how_it_ended(const struct run *run)
 	case STOP_NONE:
 		break;
 	}
+	/* Wrong data outranks errors: whoever looks for it must not miss it behind them. */
+	if (atomic_load(&run->miscompares))
+		return XDD_MISCOMPARE;
 	return atomic_load(&run->errors) ? XDD_IO_ERROR : XDD_OK;
 }
 
@@ -241,6 +254,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 		return XDD_INIT_FAILED;
 	}
 	io_error_summary(run);
+	miscompare_summary(run);
 	status = how_it_ended(run);
 	/* Threads that are stuck still use all of this; it goes with the process. */
 	*stuck = run->stuck;

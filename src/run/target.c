@@ -24,6 +24,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	for (uint32_t i = 0; i < t->plan->qthreads; i++)
 		counters_reset(&t->qthreads[i].counters);
 	order_begin_pass(&t->order);
+	target_data_begin_pass(t);
 	atomic_store(&t->next_op, 0);
 	atomic_store(&t->errors, 0);
 	atomic_store(&t->pass_over, false);

@@ -53,6 +53,12 @@ int target_open(struct target *t)
 	if (err && run_stop(t->run, STOP_START, -err))
 		log_error("target %u, %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
 			  why ? why : strerror(-err));
+	if (err)
+		return err;
+	err = target_data_open(t);
+	if (err && run_stop(t->run, STOP_START, -err))
+		log_error("target %u, %s: its data pattern: %s", t->plan->number, t->plan->path,
+			  strerror(-err));
 	return err;
 }
 

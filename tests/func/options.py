@@ -118,6 +118,8 @@ OPTIONS = [Option(*row) for row in (
     ("mbytes", "mb", "3", BYTES, [3 * M] * 2),
     ("gbytes", "gb", "3", BYTES, [3 * G] * 2),
     ("queuedepth", "qd", "4", DEPTH, ["4"] * 2),
+    ("datapattern", "dp", "sequenced inverse", "Data pattern in buffer", ["sequenced ,inversed"] * 2),
+    ("verify", "", "location", "Data pattern in buffer", ["sequenced"] * 2),
     ("ioengine", "", "mmap", None, None),
     ("threads", "", "2 -ioengine libaio -dio -op noop", DIO, ["enabled"] * 2),
     ("sgio", "scsigeneric", "-ioengine psync", None, None),

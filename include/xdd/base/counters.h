@@ -22,6 +22,8 @@ struct tally {
 	uint64_t bytes[DIR_COUNT]; /* bytes the kernel said it moved, those of failed operations too */
 	uint64_t busy_ns[DIR_COUNT]; /* sum of completion times of the operations in ops[] */
 	uint64_t errors;	     /* operations that failed */
+	uint64_t miscompares;	     /* stretches of wrong data that reads have shown */
+	uint64_t fill_ns;	     /* time spent filling buffers */
 	uint64_t issued;	     /* operations handed to the engine */
 	uint64_t outstanding;	     /* issued and not completed */
 	uint64_t order_breaks; /* operations not issued right behind their predecessor; where audited */
@@ -38,6 +40,8 @@ struct counters {
 	_Atomic uint64_t bytes[DIR_COUNT];
 	_Atomic uint64_t busy_ns[DIR_COUNT];
 	_Atomic uint64_t errors;
+	_Atomic uint64_t miscompares;
+	_Atomic uint64_t fill_ns;
 	_Atomic uint64_t issued;
 	_Atomic uint64_t order_breaks;
 	_Atomic uint64_t retries;

@@ -74,7 +74,9 @@ struct option {
 	const char *def;  /* default as it would be written; NULL: unset (zero) */
 	size_t off;	  /* into struct plan or struct target_plan, by scope */
 	const struct choice *choices;
-	const struct option *subs; /* ends with a row without a name */
+	const struct option *subs;  /* ends with a row without a name */
+	const struct option *other; /* OPT_SUB: takes a first word that names none of `subs` and is
+				       near none; NULL: such a word is refused */
 
 	/*
 	 * OPT_CUSTOM: number of words that belong to the option when `avail` words follow, the first of

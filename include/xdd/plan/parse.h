@@ -81,6 +81,9 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 /* check_files.c: what is to be done with files against what the targets are, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
 
+/* data.c: what the pattern is made of, and whether it can be written and verified as asked. */
+enum xdd_status plan_resolve_data(struct plan *plan);
+
 /* machine.c: work out how the buffers of a target lie in memory. */
 void resolve_memory(struct target_plan *t);
 
@@ -106,6 +109,7 @@ size_t option_arity_none(const struct word *args, size_t avail);
 extern const struct option options_target[];
 extern const struct option options_work[];
 extern const struct option options_access[];
+extern const struct option options_data[];
 extern const struct option options_engine[];
 extern const struct option options_order[];
 extern const struct option options_machine[];

@@ -35,4 +35,7 @@ void info_target_short(FILE *f, const struct target_plan *target);
 /* The section about the computer (sysinfo.c). */
 void info_system(FILE *f);
 
+/* info_data.c: the lines about its data pattern and verification. */
+void info_data(FILE *f, const struct target_plan *t);
+
 #endif

@@ -20,6 +20,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/run/checks.h"
+#include "xdd/run/data.h"
 #include "xdd/run/heartbeat.h"
 #include "xdd/run/order.h"
 
@@ -59,6 +60,7 @@ struct qthread {
 
 	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
 	struct io_buffer buffer;
+	struct qthread_data *data; /* NULL: no operation needs its buffer looked after */
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
 	struct cpu_time cpu;
@@ -76,7 +78,7 @@ struct target {
 	/* atomic: QThreads take operation numbers from here; alone on its cache line */
 	_Atomic uint64_t next_op __attribute__((aligned(128)));
 
-	/* atomic: operations that failed in this pass */
+	/* atomic: errors in this pass: operations that failed, and miscompares */
 	_Atomic uint64_t errors __attribute__((aligned(128)));
 
 	/* atomic: QThreads that have not left the pass */
@@ -119,7 +121,8 @@ struct target {
 	const struct target_plan *plan;
 	const struct engine *engine;
 	struct qthread *qthreads;
-	char engine_text[160]; /* what the engine got, by QThread 0; for -verbose */
+	struct target_data *data; /* NULL: none is moved */
+	char engine_text[160];	  /* what the engine got, by QThread 0; for -verbose */
 
 	/* const during a pass; set by the last QThread to leave the one before, at rest */
 	struct target_file file;
@@ -178,6 +181,7 @@ struct run {
 	struct target *targets;
 	uint32_t n_qthreads;
 	bool reshapes; /* some target's file is to be reshaped once all targets are open */
+	uint64_t id;   /* wall clock at the start, nanoseconds since 1970 */
 
 	struct stop stop;
 
@@ -197,6 +201,10 @@ struct run {
 
 	/* atomic: operations that failed, in all */
 	_Atomic uint64_t errors;
+
+	/* atomic: stretches of wrong data, in all, and the bytes they are long */
+	_Atomic uint64_t miscompares;
+	_Atomic uint64_t miscompared_bytes;
 
 	/* written by the results manager before it joins run->start, read by QThreads behind it */
 	bool more;
@@ -264,6 +272,16 @@ bool run_stop(struct run *run, enum stop_reason reason, int detail);
 /* errors.c: report an operation that failed, count it, and end what is to end because of it. */
 void io_error(struct qthread *q, const struct io_request *req);
 void io_error_summary(const struct run *run);
+
+/*
+ * miscompare.c: the same for wrong data that was read. Returns whether the next one is going to be
+ * shown.
+ */
+bool miscompare(struct qthread *q, const struct miscompare *m);
+void miscompare_summary(const struct run *run);
+
+/* errors.c: one more error in this pass of the target; ends what is to end because of it. */
+void errors_count(struct target *t, int detail);
 
 /* signals.c: take the signals that end a run, and hand them to run_stop(). */
 struct signals {
