@@ -27,9 +27,10 @@ class Contender:
 class Xdd(Contender):
     """`keywords` are words behind -ioengine's."""
 
-    def __init__(self, name, runner, binary, keywords=()):
+    def __init__(self, name, runner, binary, keywords=(), plain=False):
         super().__init__(name, runner)
         self.binary = binary
+        self.plain = plain  # constant data, and nothing verified
         self.keywords = list(keywords)
         self.csv = runner.path("xdd.csv")
 
@@ -37,13 +38,19 @@ class Xdd(Contender):
         depth = work.threads * work.depth
         if work.apart:
             targets, depth, span, ops = work.threads, work.depth, span // work.threads, ops and ops // work.threads
-        words = [self.binary, "-op", "noop" if path is None else "read", "-targets",
+        if work.verify and not self.plain:
+            call([self.binary, "-op", "write", "-targets", "1", path, "-reqsize", str(work.size // 1024), "-blocksize",
+                  "1024", "-bytes", str(span), "-datapattern", work.pattern])
+        words = [self.binary, "-op", "noop" if path is None else work.op, "-targets",
                  str(-targets if targets > 1 else 1), path or "null", "-blocksize", "1024",
                  "-reqsize", str(work.size // 1024), "-queuedepth", str(depth)]
         if work.engine not in ("psync", "null"):
             words += ["-ioengine", work.engine] + self.keywords
         if work.direct:
             words += ["-dio"]
+        if work.pattern:
+            words += ["-datapattern", "x" if self.plain else work.pattern]
+            words += ["-verify", "contents"] if work.verify and not self.plain else []
         if path is not None:
             words += ["-seek", "random"] if work.random else []
             words += ["-seek", "range", str(span // 1024)]
@@ -181,6 +188,8 @@ class Field:
         if work.engine in ("libaio", "io_uring"):
             return self._asynchronous(work)
         found = [Xdd("xdd", self.runner, self.binary)]
+        if work.pattern:
+            return found + [Xdd("constant", self.runner, self.binary, plain=True)]
         program = "null" if work.engine == "null" else "pread"
         self._optional(found, lambda: Loop("loop", self.runner, program))
         if self.have_fio:

@@ -23,7 +23,7 @@ class Goal:
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """Reads for some time, by each contender in turn."""
+    """Reads, or writes, for some time, by each contender in turn."""
     name: str
     title: str
     place: str  # of places.py
@@ -35,6 +35,10 @@ class Work:
     direct: bool = False
     random: bool = False
     syscalls: bool = False  # count them as well
+    # Work of xdd alone, against itself: what it writes, or verifies when it reads.
+    op: str = "read"
+    pattern: str = ""
+    verify: bool = False
     goals: tuple = ()
 
 
@@ -84,6 +88,14 @@ ROWS = (
     Work("cache-1m-1", "cached file, sequential 1 MiB, psync, 1 thread", "cache", size=MIB, goals=(_iops(0.95),)),
     Work("cache-1m-4", "cached file, sequential 1 MiB, psync, 4 threads", "cache", size=MIB, threads=4,
          goals=(_iops(0.95),)),
+    Work("fill-random", "tmpfs, sequential writes of 1 MiB, psync, 1 thread, random data", "tmpfs", size=MIB, op="write",
+         pattern="random", goals=(_iops(0.8, "constant"),)),
+    Work("fill-tagged", "tmpfs, sequential writes of 1 MiB, psync, 1 thread, tagged data", "tmpfs", size=MIB, op="write",
+         pattern="tagged"),
+    Work("verify-tagged", "tmpfs, sequential reads of 1 MiB, psync, 1 thread, tagged data verified", "tmpfs", size=MIB,
+         pattern="tagged", verify=True, goals=(Goal("iops", ">=", round(2e9 / MIB)),)),
+    Work("verify-random", "tmpfs, sequential reads of 1 MiB, psync, 1 thread, random data verified", "tmpfs", size=MIB,
+         pattern="random", verify=True),
     _threads("loop", "loop device", 1),
     _device("loop", "loop device", "libaio", 32),
     _device("loop", "loop device", "io_uring", 32),
