@@ -1,8 +1,8 @@
 /*
  * The 8B/10B test patterns of Fibre Channel, as the bytes that are encoded. Called by pattern.c.
  *
- * Source: "Fibre Channel - Methodologies for Jitter and Signal Quality Specification" (MJSQ), annex on
- * compliant and non-compliant test bit sequences.
+ * The compliant ones (CJTPAT, CRPAT, CSPAT) are described in the technical report "Fibre Channel -
+ * Methodologies for Jitter and Signal Quality Specification" (MJSQ).
  */
 #include <string.h>
 
