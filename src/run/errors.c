@@ -56,10 +56,12 @@ void io_error(struct qthread *q, const struct io_request *req)
 	if (plan->stop_on_error)
 		run_stop(t->run, STOP_ERROR, -req->error);
 	if (plan->max_errors && in_pass >= plan->max_errors &&
-	    !atomic_exchange(&t->pass_over, true))
+	    !atomic_exchange(&t->pass_over, true)) {
 		log_error("target %u, %s: pass %" PRIu64 " ends: %" PRIu64
 			  " operations have failed (-maxerrors)",
 			  t->plan->number, t->plan->path, t->pass, in_pass);
+		gate_wake(t);
+	}
 }
 
 void io_error_summary(const struct run *run)

@@ -122,6 +122,8 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 	for (size_t i = 0; i < plan->n_targets && !err; i++)
 		err = init_target(run, &run->targets[i], &plan->targets[i]);
 	if (!err)
+		err = gate_init(run);
+	if (!err)
 		err = stop_register(&run->stop, &run->start);
 	return err ? err : results_init(&run->results, run->n_qthreads);
 }
@@ -132,6 +134,7 @@ static void free_run(struct run *run)
 		order_destroy(&run->targets[i].order);
 		free(run->targets[i].qthreads);
 	}
+	gate_destroy(run);
 	free(run->targets);
 	heartbeat_destroy(&run->heartbeat);
 	stop_destroy(&run->stop);

@@ -35,6 +35,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	atomic_store(&t->undelivered, true);
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->turn, 1);
+	gate_begin_pass(t);
 }
 
 struct pass_result *target_snapshot(const struct target *t)
@@ -93,8 +94,10 @@ static void rest_alone(struct target *t)
 
 void target_end_pass(struct target *t)
 {
-	struct pass_result *r = target_snapshot(t);
+	struct pass_result *r;
 
+	gate_end_pass(t);
+	r = target_snapshot(t);
 	if (!atomic_exchange(&t->undelivered, false)) {
 		free(r); /* it came so late that the run ended without */
 	} else if (r) {

@@ -81,6 +81,9 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 /* check_files.c: what is to be done with files against what the targets are, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
 
+/* coordinate.c: targets that wait for each other can: no cycles, nothing that never comes. */
+enum xdd_status plan_check_coordination(const struct plan *plan);
+
 /* machine.c: work out how the buffers of a target lie in memory. */
 void resolve_memory(struct target_plan *t);
 
@@ -111,6 +114,7 @@ extern const struct option options_order[];
 extern const struct option options_machine[];
 extern const struct option options_files[];
 extern const struct option options_timing[];
+extern const struct option options_coordinate[];
 extern const struct option options_output[];
 extern const struct option options_heartbeat[];
 extern const struct option options_general[];

@@ -20,8 +20,10 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/run/checks.h"
+#include "xdd/run/gate.h"
 #include "xdd/run/heartbeat.h"
 #include "xdd/run/order.h"
+#include "xdd/run/syncio.h"
 
 struct run;
 struct target;
@@ -99,6 +101,7 @@ struct target {
 
 	/* const during a run: operations ask the gate before they are issued */
 	bool gated;
+	bool followed; /* likewise: it is to be told of each operation that is complete */
 
 	/* const during a run: there is more to do around operations, see watch.c */
 	bool watched;
@@ -136,6 +139,9 @@ struct target {
 
 	/* written by the last QThread to leave a pass, with -nobarrier: there is another pass */
 	bool more;
+
+	/* each of its fields says who may touch it */
+	struct gate gate;
 };
 
 /* What one QThread did in a pass. */
@@ -188,6 +194,9 @@ struct run {
 
 	/* each of its fields says who may touch it */
 	struct heartbeat heartbeat;
+
+	/* each of its fields says who may touch it; used with -syncio only */
+	struct syncio syncio;
 
 	/* atomic: QThreads that are not ready for the first pass yet */
 	_Atomic uint32_t unready;
