@@ -6,10 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
+
+#define WEEK_NS (7 * 24 * 3600 * UNITS_NS_PER_SEC)
 
 /* How a measure is written, and what of it is one. */
 static const struct {
@@ -152,7 +155,7 @@ static enum xdd_status check_trigger(const struct plan *plan, const char *option
 static enum xdd_status check_together(const struct plan *plan)
 {
 	const char *waits = NULL;
-	const char *option = plan->syncio_ops ? "syncio" : NULL;
+	const char *option = plan->deskew ? "deskew" : plan->syncio_ops ? "syncio" : NULL;
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
@@ -162,7 +165,7 @@ static enum xdd_status check_together(const struct plan *plan)
 		if (t->lockstep.on || t->start_trigger.on)
 			option = waits = t->lockstep.on ? "lockstep" : "starttrigger";
 	}
-	if (plan->no_barrier && option && plan->passes > 1) {
+	if (plan->no_barrier && option && (plan->passes > 1 || plan->deskew)) {
 		log_error("-nobarrier: -%s needs the targets to be in the same pass; leave one out",
 			  option);
 		return XDD_BAD_ARGUMENT;
@@ -174,6 +177,25 @@ static enum xdd_status check_together(const struct plan *plan)
 		return XDD_BAD_ARGUMENT;
 	}
 	return XDD_OK;
+}
+
+static enum xdd_status check_start_time(const struct plan *plan)
+{
+	struct timespec ts;
+	uint64_t now, at = plan->start_time_ns;
+
+	if (!at)
+		return XDD_OK;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	now = (uint64_t)ts.tv_sec * UNITS_NS_PER_SEC + (uint64_t)ts.tv_nsec;
+	if (at > now && at - now <= WEEK_NS)
+		return XDD_OK;
+	log_error(
+		"-starttime %.3f: that %s %.3f seconds %s: the clock of this machine shows %.3f%s",
+		(double)at / 1e9, at > now ? "is" : "was",
+		(double)(at > now ? at - now : now - at) / 1e9, at > now ? "ahead" : "ago",
+		(double)now / 1e9, at > now ? ", and a week is the most" : "");
+	return XDD_BAD_ARGUMENT;
 }
 
 enum xdd_status plan_check_coordination(const struct plan *plan)
@@ -191,5 +213,5 @@ enum xdd_status plan_check_coordination(const struct plan *plan)
 	}
 	if (!status)
 		status = check_cycles(plan);
-	return status;
+	return status ? status : check_start_time(plan);
 }

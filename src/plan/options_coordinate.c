@@ -248,5 +248,31 @@ const struct option options_coordinate[] = {
 	  .detail =
 		  "No target goes past a multiple of this number before all have completed as many "
 		  "operations. One that has ended its pass is not waited for." },
+	{ .name = "starttime",
+	  .aliases = "stime",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SECONDS,
+	  .arg = "<global time>",
+	  .min = 1,
+	  .max = CENTURY_NS,
+	  P(start_time_ns),
+	  .help = "start the first pass at this time",
+	  .detail =
+		  "Seconds since 1970, with decimals if need be; the clock is that of the machine. "
+		  "Everything is set up before, and then waits. A time that has passed is refused, as is "
+		  "one more than a week ahead.",
+	  .example =
+		  "xdd -op read -targets 1 /dev/sdx -mbytes 64 -starttime $(($(date +%s) + 20))" },
+	{ .name = "deskew",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  P(deskew),
+	  .help = "show the bandwidth while all targets were transferring",
+	  .detail =
+		  "For each pass and for all of them: the window from the last target's first operation to "
+		  "the first target's last one, beside the whole, what came before and what came after; and "
+		  "how the slowest target compares with the fastest.",
+	  .example = "xdd -op read -targets 3 s1 s2 s3 -mbytes 1024 -deskew" },
 	{ 0 },
 };

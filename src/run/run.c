@@ -132,6 +132,8 @@ static void free_run(struct run *run)
 {
 	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
 		order_destroy(&run->targets[i].order);
+		for (uint32_t k = 0; k < run->plan->targets[i].qthreads; k++)
+			free(run->targets[i].qthreads[k].flow);
 		free(run->targets[i].qthreads);
 	}
 	gate_destroy(run);

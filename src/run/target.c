@@ -38,6 +38,26 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	gate_begin_pass(t);
 }
 
+void pass_result_free(struct pass_result *r)
+{
+	if (r)
+		free(r->flow);
+	free(r);
+}
+
+/* What all QThreads of a target at rest moved when; NULL when that was not kept. */
+static struct flow *merged_flow(const struct target *t)
+{
+	struct flow *flow = t->qthreads[0].flow ? calloc(1, sizeof(*flow)) : NULL;
+
+	if (!flow)
+		return NULL;
+	flow_begin(flow, t->qthreads[0].flow->origin_ns);
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+		flow_merge(flow, t->qthreads[i].flow);
+	return flow;
+}
+
 struct pass_result *target_snapshot(const struct target *t)
 {
 	uint32_t n = t->run->plan->qthread_info ? t->plan->qthreads : 0;
@@ -52,6 +72,7 @@ struct pass_result *target_snapshot(const struct target *t)
 	r->shift_ns = t->shift_ns;
 	r->first_op_ns = atomic_load(&t->first_op_ns);
 	r->look = t->look;
+	r->flow = at_rest ? merged_flow(t) : NULL;
 	r->n_queues = n;
 	tally_clear(&r->tally);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
@@ -99,7 +120,7 @@ void target_end_pass(struct target *t)
 	gate_end_pass(t);
 	r = target_snapshot(t);
 	if (!atomic_exchange(&t->undelivered, false)) {
-		free(r); /* it came so late that the run ended without */
+		pass_result_free(r); /* it came so late that the run ended without */
 	} else if (r) {
 		heartbeat_pass_done(&t->run->heartbeat, t, &r->tally);
 		results_put(&t->run->results, r);

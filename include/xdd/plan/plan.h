@@ -263,7 +263,9 @@ struct plan {
 	uint64_t max_errors_to_print;
 	bool stop_on_error;
 	uint64_t operation_delay_ns;
-	uint64_t syncio_ops; /* all targets meet after so many operations; 0: never */
+	uint64_t start_time_ns; /* wall clock, since 1970; 0: at once */
+	uint64_t syncio_ops;	/* all targets meet after so many operations; 0: never */
+	bool deskew;
 	bool no_barrier;
 	bool verbose;
 	bool really_verbose;

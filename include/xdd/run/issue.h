@@ -85,6 +85,8 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 static inline void account(struct qthread *q, const struct io_request *req, uint64_t done_ns)
 {
 	count(q, req, done_ns);
+	if (__builtin_expect(q->flow != NULL, 0))
+		flow_add(q->flow, req->issue_ns, done_ns, req->done);
 	if (__builtin_expect(q->target->followed, 0))
 		gate_completed(q->target, req->size);
 }
