@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
 
-LIMIT_S = 120
+LIMIT_S = 60
 MANY = 100000
 QUEUES = (t.ENGINE.split() or [""])[0] in ("libaio", "io_uring")
 
@@ -194,6 +194,8 @@ def test_counts():
             "several passes, stop")
     done_ok(null(2, "-numreqs 50 -numreqs target 1 1000 -passes 5 -lockstep 0 1 op 10 op 3 run complete"),
             [[50, 1000]] * 5, "several passes, complete")
+    done_ok(null(2, "-numreqs 50 -numreqs target 1 1000 -queuedepth 8 -passes 300 -lockstep 0 1 op 10 op 7 wait stop"),
+            [[50, 35]] * 300, "what was requested is done, whichever QThread has it when the master ends")
     done_ok(null(2, "-numreqs 1000 -numreqs target 1 10 %s wait stop" % one), [[1000, 10]],
             "a slave that has done its pass holds nobody")
     done_ok(null(3, "-numreqs 3000 %s wait complete -lockstep 1 2 op 1 op 1 wait complete" % one), [[3000] * 3],
@@ -347,14 +349,19 @@ WAITS = (
 )
 
 
-def interrupted(words):
-    """Start xdd, give it time to get into its wait, and interrupt it; its status, or None: it had to be killed."""
-    p = subprocess.Popen(t.xdd_words(*words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def interrupted(words, env=None, stuck=0):
+    """Start xdd, give it time to get into its wait, and interrupt it; what went wrong, or its status."""
+    p = subprocess.Popen(t.xdd_words(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                         env=dict(os.environ, **(env or {})))
     try:
         time.sleep(0.5)
         early = p.poll()
         p.send_signal(signal.SIGINT)
-        return p.wait(timeout=30) if early is None else "ended early: %s" % early
+        _, messages = p.communicate(timeout=30)
+        if early is not None:
+            return "ended early: %s" % early
+        left = re.search(rb"(\d+) QThreads did not come back", messages)
+        return p.returncode if int(left.group(1) if left else 0) == stuck else "wrong threads left behind: %s" % messages
     except subprocess.TimeoutExpired:
         return None
     finally:
@@ -370,6 +377,15 @@ def test_stop_in_every_wait():
         t.ok(run.status == 0, "-runtime ends " + title, run)
         run = t.xdd(*(base + words + " -timelimit 0.3").split(), timeout=30) if "startdelay" not in words else None
         t.ok(run is None or run.status == 0, "-timelimit ends " + title, run)
+    for title, words in (("a slave", "-lockstep 0 1 op 1 op 1 wait complete"), ("a start trigger", "-starttrigger 0 1 op 1"),
+                         ("-syncio", "-syncio 2")):
+        title = "SIGINT ends %s whose other target hangs in the kernel" % title
+        env = s.faults("hang", file="hung")
+        if env is None:
+            t.skip(title, s.sys_why())
+            continue
+        words = "-op read -targets 2 %s null -reqsize 4 -numreqs 10 -queuedepth target 1 3 " % t.make_file("hung", 65536) + words
+        t.equal(interrupted(words.split(), env, stuck=1), 5, title)
     t.equal(interrupted((base + "-starttime %d" % (time.time() + 1000)).split()), 5, "SIGINT ends -starttime")
 
 
