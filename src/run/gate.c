@@ -159,7 +159,7 @@ static void grant(struct gate *g, uint64_t n)
 		;
 }
 
-/* The answer, with times that gate_wait() is to sleep until at most. */
+/* What the other targets say about `n`, with times that gate_wait() is to sleep until at most. */
 static uint64_t ask(struct target *t, uint64_t n, uint64_t now_ns)
 {
 	struct gate *g = &t->gate;
@@ -176,10 +176,9 @@ static uint64_t ask(struct target *t, uint64_t n, uint64_t now_ns)
 		answer = ask_master(t, n, now_ns);
 	if (answer != GATE_CLOSED)
 		answer = later(answer, later(ask_slaves(t, n, now_ns), ask_syncio(t, n)));
-	if (answer == GATE_OPEN)
-		grant(g, n);
-	else if (answer != GATE_CLOSED && stop < answer)
-		answer = stop; /* a time: nothing is let through after it */
+	/* When the stop trigger is pulled by time, nothing is let through after it. */
+	if (answer != GATE_OPEN && answer != GATE_CLOSED && stop < answer)
+		answer = stop;
 	return answer;
 }
 
@@ -187,8 +186,13 @@ uint64_t gate_ask(struct target *t, uint64_t n, uint64_t now_ns)
 {
 	uint64_t answer = ask(t, n, now_ns);
 
+	if (answer == GATE_CLOSED)
+		return GATE_CLOSED;
 	/* What is a time to gate_wait() may come before it: when the other target ends, say. */
-	return answer == GATE_OPEN || answer == GATE_CLOSED ? answer : GATE_EVENT;
+	if (answer != GATE_OPEN)
+		return GATE_EVENT;
+	grant(&t->gate, n);
+	return GATE_OPEN;
 }
 
 int gate_wait(struct target *t, uint64_t n, uint64_t until_ns)
