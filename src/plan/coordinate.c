@@ -27,8 +27,11 @@ static const struct {
 
 char *plan_measure_text(const struct measure *m, char *buf, size_t size)
 {
-	snprintf(buf, size, "%.12g %s", (double)m->value / units[m->unit].scale,
-		 units[m->unit].text);
+	const char *text = units[m->unit].text;
+
+	if (m->unit == MEASURE_OPS && m->value == 1)
+		text = "operation";
+	snprintf(buf, size, "%.12g %s", (double)m->value / units[m->unit].scale, text);
 	return buf;
 }
 

@@ -189,7 +189,7 @@ const struct option options_coordinate[] = {
 	  .aliases = "ls",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
-	  .arg = "<master> <slave> <when> <howlong> <what> <howmuch> <startup> <completion>",
+	  .arg = "<master> <slave> <when> <howlong> <what> <howmuch> <startup> <end>",
 	  .arity = arity_lockstep,
 	  .apply = apply_lockstep,
 	  .help = "have one target work at the request of another",
@@ -198,14 +198,13 @@ const struct option options_coordinate[] = {
 		  "does <howmuch> and then waits for the next request. Requests add up; none is lost. "
 		  "<when> and <what> are time (seconds), op (operations), percent (of the operations of a "
 		  "pass), mbytes or kbytes. <startup> is wait, or run: the slave does one task before the "
-		  "first request. <completion> says what the slave does when the master has ended: "
+		  "first request. <end> says what the slave does when the master has ended: "
 		  "complete: the rest of its pass, alone; stop: what was requested, and no more. A master "
 		  "that has a request to make while the slave has not done the one before is held until "
 		  "it has, so the slave is never more than one task behind; where <when> or <what> is "
 		  "time, the master is never held. A slave has one master, a master any number of slaves, "
 		  "and a slave may be a master too.",
-	  .example = "xdd -targets -2 /dev/sdx -op target 0 write -op target 1 read -reqsize 1024 "
-		     "-mbytes 2048 -lockstep 0 1 op 1 op 1 wait complete" },
+	  .example = "xdd -op read -targets 2 a b -lockstep 0 1 op 1 op 1 wait complete" },
 	{ .name = "starttrigger",
 	  .aliases = "st",
 	  .scope = SCOPE_GLOBAL,
@@ -219,8 +218,7 @@ const struct option options_coordinate[] = {
 		  "(seconds), or has completed that many operations (op), that share of them (percent), or "
 		  "that much data (mbytes, kbytes). If target A ends its pass before, B does nothing in "
 		  "that pass. The wait counts in no rate, but in -timelimit.",
-	  .example =
-		  "xdd -op read -targets 2 /dev/sdx /dev/sdy -mbytes 1024 -starttrigger 0 1 percent 50" },
+	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -starttrigger 0 1 percent 50" },
 	{ .name = "stoptrigger",
 	  .aliases = "et",
 	  .scope = SCOPE_GLOBAL,
@@ -233,8 +231,7 @@ const struct option options_coordinate[] = {
 		  "Target B issues no more operations in a pass once target A has come that far, in the "
 		  "words of -starttrigger; those outstanding are waited for. If target A ends its pass "
 		  "before, B goes on to its own end.",
-	  .example =
-		  "xdd -op read -targets 2 /dev/sdx /dev/sdy -mbytes 1024 -stoptrigger 0 1 op 512" },
+	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -stoptrigger 0 1 op 512" },
 	{ .name = "syncio",
 	  .aliases = "sio",
 	  .scope = SCOPE_GLOBAL,
@@ -261,8 +258,7 @@ const struct option options_coordinate[] = {
 		  "Seconds since 1970, with decimals if need be; the clock is that of the machine. "
 		  "Everything is set up before, and then waits. A time that has passed is refused, as is "
 		  "one more than a week ahead.",
-	  .example =
-		  "xdd -op read -targets 1 /dev/sdx -mbytes 64 -starttime $(($(date +%s) + 20))" },
+	  .example = "xdd -op read -targets 1 /dev/sdx -starttime $(($(date +%s) + 20))" },
 	{ .name = "deskew",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,

@@ -87,7 +87,7 @@ ORDERING = "Storage Operation Ordering is"
 DIO, LIMIT, PASSES, REQUEST = "Direct I/O", "Per-pass time limit in seconds", "Passes", "Request size"
 
 PROCESSOR = str(min(os.sched_getaffinity(0)))
-START = int(time.time()) + 3600
+SOON = int(time.time()) + 3600
 
 # Every option: its alternate names, arguments that change something, and where -dryrun shows it. A label of None
 # is one that it does not show. New options need a row here.
@@ -157,7 +157,7 @@ OPTIONS = [Option(*row) for row in (
     ("starttrigger", "st", "0 1 percent 50", "Start trigger", [None, "target 0, 50 percent"]),
     ("stoptrigger", "et", "1 0 time 1.5", "Stop trigger", ["target 1, 1.5 seconds", None]),
     ("syncio", "sio", "7", "I/O Synchronization", "7"),
-    ("starttime", "stime", "%d.5" % START, "Global start time", "%d.500000" % START),
+    ("starttime", "stime", "%d.5" % SOON, "Global start time", "%d.500000" % SOON),
     ("deskew", "", "", None, None),
     ("nobarrier", "nb", "", "Pass synchronization barriers", "disabled"),
     ("stoponerror", "soe", "", None, None),
