@@ -99,25 +99,30 @@ static void write_parts(struct report *report, const char *of, const struct desk
 }
 
 /* The slowest target against the fastest, by their own bytes and times. */
+static double fairness(const struct stretch *targets, size_t n, size_t *slowest, size_t *fastest)
+{
+	*slowest = *fastest = 0;
+	for (size_t i = 1; i < n; i++) {
+		if (rate(&targets[i]) < rate(&targets[*slowest]))
+			*slowest = i;
+		if (rate(&targets[i]) > rate(&targets[*fastest]))
+			*fastest = i;
+	}
+	return rate(&targets[*fastest]) > 0 ? rate(&targets[*slowest]) / rate(&targets[*fastest]) :
+					      0;
+}
+
 static void write_fairness(struct report *report, const char *of, const struct stretch *targets,
 			   size_t n)
 {
-	size_t slowest = 0, fastest = 0;
-	double low, high;
+	size_t slowest, fastest;
+	double ratio = fairness(targets, n, &slowest, &fastest);
 
-	for (size_t i = 1; i < n; i++) {
-		if (rate(&targets[i]) < rate(&targets[slowest]))
-			slowest = i;
-		if (rate(&targets[i]) > rate(&targets[fastest]))
-			fastest = i;
-	}
-	low = rate(&targets[slowest]);
-	high = rate(&targets[fastest]);
 	report_line(
 		report,
 		"Fairness, %s, %.3f, slowest, target %zu, %.3f, MB/s, fastest, target %zu, %.3f, "
 		"MB/s",
-		of, high > 0 ? low / high : 0, slowest, low, fastest, high);
+		of, ratio, slowest, rate(&targets[slowest]), fastest, rate(&targets[fastest]));
 }
 
 static void add_stretch(struct stretch *sum, const struct stretch *s)
@@ -156,6 +161,19 @@ void deskew_pass(struct deskew *d, struct report *report, struct pass_result *co
 	write_parts(report, of, &parts);
 	write_fairness(report, of, targets, d->n_targets);
 	free(targets);
+}
+
+void deskew_fill(const struct deskew *d, struct result *result)
+{
+	size_t slowest, fastest;
+
+	if (!d->targets)
+		return;
+	result->deskew_ns = d->sum.window.ns;
+	result->deskew_bytes = d->sum.window.bytes;
+	result->tail_ns = d->sum.tail.ns;
+	result->tail_bytes = d->sum.tail.bytes;
+	result->fairness = fairness(d->targets, d->n_targets, &slowest, &fastest);
 }
 
 void deskew_end(const struct deskew *d, struct report *report)

@@ -426,6 +426,7 @@ static void write_combined(struct manager *m)
 	clock_process_cpu(&now);
 	result.cpu.user_ns = now.user_ns - m->cpu_start.user_ns;
 	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;
+	deskew_fill(&m->deskew, &result);
 	write_result(m, &result);
 	if (result.partial)
 		report_line(m->report, "Results are partial: the run was cut short");

@@ -71,6 +71,19 @@ def test_consistent():
              "the head lasts as long as the start delays", run)
 
 
+def test_columns():
+    words = ("-op noop -targets 2 null null -reqsize 4 -numreqs 60 -numreqs target 1 30 -operationdelay 5ms "
+             "-passes 2 -outputformat add +DESKEWTIME+DESKEWBANDWIDTH+TAILTIME+TAILBANDWIDTH+FAIRNESS").split()
+    run, rows = t.xdd_csv(*words, "-deskew", timeout=LIMIT_S)
+    f = Figures(run, "combined")
+    got = [float(rows[0][name]) for name in ("DESKEWTIME", "DESKEWBANDWIDTH", "TAILTIME", "TAILBANDWIDTH", "FAIRNESS")]
+    wanted = [f["window"][0], f["window"][2], f["tail"][0], f["tail"][2], f.fairness[0]]
+    t.ok(len(rows) == 1 and all(near(a, b, 0.0011) for a, b in zip(got, wanted)) and got[0] > 0.2 and got[2] > 0.2,
+         "the columns of COMBINED hold what the lines say", "%s %s\n%s" % (got, wanted, run))
+    run, rows = t.xdd_csv(*words, timeout=LIMIT_S)
+    t.ok(len(rows) == 1 and float(rows[0]["DESKEWTIME"]) == float(rows[0]["FAIRNESS"]) == 0, "without -deskew they are 0", run)
+
+
 def test_without_overlap():
     run = t.xdd(*("-op noop -targets 2 null null -reqsize 4 -numreqs 20 -operationdelay 2ms -starttrigger 0 1 percent 100 "
                   "-deskew").split(), timeout=LIMIT_S)
@@ -152,5 +165,5 @@ def test_against_strace():
         t.ok(good, title, "wanted: %s\n%s" % (wanted, run))
 
 
-t.run(test_consistent, test_without_overlap, test_silent, test_against_strace)
+t.run(test_consistent, test_columns, test_without_overlap, test_silent, test_against_strace)
 t.done()

@@ -45,6 +45,9 @@ void deskew_parts(struct deskew_parts *parts, struct pass_result *const *results
 void deskew_pass(struct deskew *d, struct report *report, struct pass_result *const *results,
 		 uint64_t pass);
 
+/* What the COMBINED line shows of it. */
+void deskew_fill(const struct deskew *d, struct result *result);
+
 /* Write the lines about all passes. */
 void deskew_end(const struct deskew *d, struct report *report);
 
