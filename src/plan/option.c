@@ -19,6 +19,7 @@ const struct option_group option_groups[] = {
 	{ "Order of operations", options_order },
 	{ "Memory and processors", options_machine },
 	{ "Passes, limits and delays", options_timing },
+	{ "Coordination between targets", options_coordinate },
 	{ "Output", options_output },
 	{ "Heartbeat", options_heartbeat },
 	{ "General", options_general },

@@ -381,6 +381,8 @@ enum xdd_status plan_resolve(struct plan *plan)
 	if (!status)
 		status = plan_resolve_data(plan);
 	if (!status)
+		status = plan_check_coordination(plan);
+	if (!status)
 		status = plan_check_memory(plan);
 	plan->audit_order = plan->verbose ||
 			    (plan->output_format && strstr(plan->output_format, "+ORDERBREAKS"));

@@ -204,6 +204,31 @@ static void get_holes(const struct result *r, struct column_value *v)
 	v->real = ratio(100.0 * (double)r->hole_bytes, (double)r->range_bytes);
 }
 
+static void get_deskew_time(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->deskew_ns / NS_PER_SEC;
+}
+
+static void get_deskew_bandwidth(const struct result *r, struct column_value *v)
+{
+	v->real = ratio((double)r->deskew_bytes / BYTES_PER_MB, (double)r->deskew_ns / NS_PER_SEC);
+}
+
+static void get_tail_time(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->tail_ns / NS_PER_SEC;
+}
+
+static void get_tail_bandwidth(const struct result *r, struct column_value *v)
+{
+	v->real = ratio((double)r->tail_bytes / BYTES_PER_MB, (double)r->tail_ns / NS_PER_SEC);
+}
+
+static void get_fairness(const struct result *r, struct column_value *v)
+{
+	v->real = r->fairness;
+}
+
 static void get_cpu(const struct result *r, struct column_value *v)
 {
 	v->real = (double)(r->cpu.user_ns + r->cpu.sys_ns) / NS_PER_SEC;
@@ -352,6 +377,16 @@ static const struct column table[] = {
 	     "share of what was to be read that was in the page cache before"),
 	REAL("HOLES", NULL, "    Holes", "  percent", 3, get_holes,
 	     "share of what was to be read that was never written"),
+	REAL("DESKEWTIME", NULL, "   Dsk_Time", "    seconds", 3, get_deskew_time,
+	     "COMBINED with -deskew: time while all targets were transferring"),
+	REAL("DESKEWBANDWIDTH", NULL, "    Dsk_BW", "  MBytes/s", 3, get_deskew_bandwidth,
+	     "likewise: bandwidth of all targets in that time"),
+	REAL("TAILTIME", NULL, "  Tail_Time", "    seconds", 3, get_tail_time,
+	     "likewise: time from the first target's end to the last one's"),
+	REAL("TAILBANDWIDTH", NULL, "   Tail_BW", "  MBytes/s", 3, get_tail_bandwidth,
+	     "likewise: bandwidth in that time"),
+	REAL("FAIRNESS", NULL, "Fairness", "   ratio", 3, get_fairness,
+	     "likewise: bandwidth of the slowest target over that of the fastest"),
 	REAL("CPUTIME", NULL, " CPU Time", "  seconds", 3, get_cpu,
 	     "processor time, user and system"),
 	REAL("PERCENTCPUTIME", "PERCENTCPU", "  Pct_CPU", "  percent", 3, get_percent_cpu,

@@ -87,10 +87,12 @@ static void write_run(FILE *f, const struct plan *plan)
 	fprintf(f, "Maximum Error Threshold, %" PRIu64 "\n", plan->max_errors);
 	fprintf(f, "Target Offset, %" PRIu64 "\n",
 		plan->n_targets ? plan->targets[0].target_offset_blocks : 0);
-	fputs("I/O Synchronization, 0\n", f);
+	fprintf(f, "I/O Synchronization, %" PRIu64 "\n", plan->syncio_ops);
 	fprintf(f, "Total run-time limit in seconds, %f\n", seconds(plan->run_time_ns));
 	write_files(f, plan);
 	fprintf(f, "Pass synchronization barriers, %s\n", info_enabled(!plan->no_barrier));
+	if (plan->start_time_ns)
+		fprintf(f, "Global start time, %f\n", seconds(plan->start_time_ns));
 	fprintf(f, "Number of Targets, %zu\n", plan->n_targets);
 	fprintf(f, "Number of I/O Threads, %" PRIu64 "\n", io_threads(plan));
 	if (plan->really_verbose) {

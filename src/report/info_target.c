@@ -152,6 +152,32 @@ static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
 	fprintf(f, "\t\tHeartbeat Output File, %s\n", h->output ? h->output : "stderr");
 }
 
+static void write_trigger(FILE *f, const char *what, const struct trigger_plan *g)
+{
+	char when[48];
+
+	if (g->on)
+		fprintf(f, "\t\t%s, target %" PRIu32 ", %s\n", what, g->by,
+			plan_measure_text(&g->when, when, sizeof(when)));
+}
+
+/* What the target waits for; nothing when it goes its own way. */
+static void write_coordination(FILE *f, const struct target_plan *t)
+{
+	const struct lockstep_plan *l = &t->lockstep;
+	char when[48], what[48];
+
+	if (l->on)
+		fprintf(f,
+			"\t\tLockstep, slave of target %" PRIu32
+			", every %s, %s, %s first, then %s\n",
+			l->master, plan_measure_text(&l->when, when, sizeof(when)),
+			plan_measure_text(&l->what, what, sizeof(what)), l->run ? "run" : "wait",
+			l->stop ? "stop" : "complete");
+	write_trigger(f, "Start trigger", &t->start_trigger);
+	write_trigger(f, "Stop trigger", &t->stop_trigger);
+}
+
 static void write_buffer(FILE *f, const struct memory_plan *m)
 {
 	fprintf(f, "\t\tI/O memory buffer is %s%s\n",
@@ -178,6 +204,7 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 	fprintf(f, "\t\tPreallocation, %" PRIu64 "\n", t->preallocate_bytes);
 	fprintf(f, "\t\tPretruncation, %" PRIu64 "\n", t->pretruncate_bytes);
 	fprintf(f, "\t\tQueue Depth, %" PRIu64 "\n", t->queue_depth);
+	write_coordination(f, t);
 	fputs(no_timestamps, f);
 	write_heartbeat(f, &t->heartbeat);
 	fprintf(f, "\t\tDelete file, %s\n", info_enabled(t->delete_file));

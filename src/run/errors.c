@@ -52,11 +52,13 @@ void errors_count(struct target *t, int detail)
 	if (plan->stop_on_error)
 		run_stop(t->run, STOP_ERROR, detail);
 	if (plan->max_errors && in_pass >= plan->max_errors &&
-	    !atomic_exchange(&t->pass_over, true))
+	    !atomic_exchange(&t->pass_over, true)) {
 		log_error("target %u, %s: pass %" PRIu64 " ends: %" PRIu64 " %s (-maxerrors)",
 			  t->plan->number, t->plan->path, t->pass, in_pass,
 			  t->plan->verify == VERIFY_NONE ? "operations have failed" :
 							   "errors and miscompares");
+		gate_wake(t);
+	}
 }
 
 void io_error(struct qthread *q, const struct io_request *req)

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "xdd/base/log.h"
@@ -95,6 +96,9 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 	const bool verbose = t->run->plan->verbose;
 	uint64_t waited = verbose ? clock_thread_wait_ns() : 0;
 
+	gate_start(t, start);
+	if (q->flow)
+		flow_begin(q->flow, start);
 	if (t->plan->time_limit_ns)
 		end = earlier(end, start + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, earlier(start, end)) == 0)
@@ -134,8 +138,13 @@ static int prepare(struct qthread *q)
 {
 	struct target *t = q->target;
 	const char *why = NULL;
+	const bool flow = t->run->plan->deskew;
 	int err = slots_init(q, &why);
 
+	if (flow)
+		q->flow = calloc(1, sizeof(*q->flow));
+	if (!err && flow && !q->flow)
+		err = -ENOMEM;
 	if (err) {
 		if (run_stop(t->run, STOP_START, -err))
 			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64

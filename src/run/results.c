@@ -11,6 +11,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
+#include "xdd/run/deskew.h"
 #include "xdd/run/internal.h"
 
 /* How long operations that are outstanding when the run stops may take before it ends without them. */
@@ -47,6 +48,8 @@ struct manager {
 	struct cpu_time cpu_start;
 	struct checks checks;
 	bool header_done;
+	struct deskew deskew;
+	struct start_skew *start_skew;
 };
 
 int results_init(struct results_queue *q, uint32_t alive)
@@ -76,7 +79,7 @@ void results_destroy(struct results_queue *q)
 		struct pass_result *r = q->first;
 
 		q->first = r->next;
-		free(r);
+		pass_result_free(r);
 	}
 	pthread_cond_destroy(&q->changed);
 	pthread_mutex_destroy(&q->lock);
@@ -246,12 +249,14 @@ static void take_in(struct manager *m, struct pass_result *r)
 		write_pass(m, r);
 		add_pass(m, r);
 	}
-	free(r);
+	if (m->plan->verbose && m->plan->n_targets > 1)
+		start_skew_add(&m->start_skew, m->report, r, m->plan->n_targets);
 }
 
 /* Results of one pass, which come in any order, in the order of the targets. False: the run stopped. */
 static bool collect_pass(struct manager *m, struct pass_result **slots)
 {
+	uint64_t pass = 0;
 	size_t got = 0;
 
 	while (got < m->plan->n_targets) {
@@ -260,11 +265,17 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 		if (!r)
 			break;
 		slots[r->target] = r;
+		pass = r->pass;
 		got++;
 	}
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		if (slots[i])
 			take_in(m, slots[i]);
+	}
+	if (got)
+		deskew_pass(&m->deskew, m->report, slots, pass);
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		pass_result_free(slots[i]);
 		slots[i] = NULL;
 	}
 	close_window(m);
@@ -301,8 +312,10 @@ static void manage_stream(struct manager *m)
 {
 	struct pass_result *r;
 
-	while ((r = take(m)))
+	while ((r = take(m))) {
 		take_in(m, r);
+		pass_result_free(r);
+	}
 	close_window(m);
 }
 
@@ -320,6 +333,7 @@ static void take_unfinished(struct manager *m, bool stuck)
 			log_error("target %u, %s: %" PRIu64 " operations are still outstanding",
 				  r->target, t->plan->path, r->tally.outstanding);
 		take_in(m, r);
+		pass_result_free(r);
 	}
 }
 
@@ -330,8 +344,10 @@ static void manage_rest(struct manager *m)
 	struct pass_result *r;
 	uint32_t alive;
 
-	while ((r = take(m)))
+	while ((r = take(m))) {
 		take_in(m, r);
+		pass_result_free(r);
+	}
 	pthread_mutex_lock(&run->results.lock);
 	alive = run->results.alive;
 	pthread_mutex_unlock(&run->results.lock);
@@ -410,6 +426,7 @@ static void write_combined(struct manager *m)
 	clock_process_cpu(&now);
 	result.cpu.user_ns = now.user_ns - m->cpu_start.user_ns;
 	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;
+	deskew_fill(&m->deskew, &result);
 	write_result(m, &result);
 	if (result.partial)
 		report_line(m->report, "Results are partial: the run was cut short");
@@ -439,6 +456,7 @@ static void write_end(struct manager *m)
 	if (m->passes) {
 		write_averages(m);
 		write_combined(m);
+		deskew_end(&m->deskew, m->report);
 		write_order(m);
 		write_checks(m);
 	}
@@ -475,7 +493,8 @@ void *results_main(void *arg)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
-	if ((!slots || !m.sums || checks_begin(&m.checks, run->plan)) &&
+	if ((!slots || !m.sums || checks_begin(&m.checks, run->plan) ||
+	     deskew_init(&m.deskew, run->plan)) &&
 	    run_stop(run, STOP_START, ENOMEM))
 		log_error("%s", strerror(ENOMEM));
 	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++)
@@ -485,8 +504,9 @@ void *results_main(void *arg)
 	run->more = true;
 	clock_process_cpu(&m.cpu_start);
 	/* All are open; and ready, once what changes their files has been done. */
-	if ((!run->reshapes || barrier_wait(&run->start, NULL) >= 0) &&
+	if ((!run->reshapes || barrier_wait(&run->start, NULL) >= 0) && !starttime_wait(run) &&
 	    barrier_wait(&run->start, NULL) >= 0) {
+		starttime_check(run);
 		describe_engines(&m);
 		if (run->plan->no_barrier)
 			manage_stream(&m);
@@ -496,6 +516,8 @@ void *results_main(void *arg)
 	manage_rest(&m);
 	heartbeat_end(&run->heartbeat);
 	write_end(&m);
+	deskew_destroy(&m.deskew);
+	start_skew_free(m.start_skew);
 	free(m.sums);
 	free(slots);
 	return NULL;

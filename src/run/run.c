@@ -131,6 +131,8 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 	for (size_t i = 0; i < plan->n_targets && !err; i++)
 		err = init_target(run, &run->targets[i], &plan->targets[i]);
 	if (!err)
+		err = gate_init(run);
+	if (!err)
 		err = stop_register(&run->stop, &run->start);
 	return err ? err : results_init(&run->results, run->n_qthreads);
 }
@@ -140,8 +142,11 @@ static void free_run(struct run *run)
 	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
 		order_destroy(&run->targets[i].order);
 		target_data_close(&run->targets[i]);
+		for (uint32_t k = 0; k < run->plan->targets[i].qthreads; k++)
+			free(run->targets[i].qthreads[k].flow);
 		free(run->targets[i].qthreads);
 	}
+	gate_destroy(run);
 	free(run->targets);
 	heartbeat_destroy(&run->heartbeat);
 	stop_destroy(&run->stop);

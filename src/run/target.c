@@ -36,6 +36,27 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	atomic_store(&t->undelivered, true);
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->turn, 1);
+	gate_begin_pass(t);
+}
+
+void pass_result_free(struct pass_result *r)
+{
+	if (r)
+		free(r->flow);
+	free(r);
+}
+
+/* What all QThreads of a target at rest moved when; NULL when that was not kept. */
+static struct flow *merged_flow(const struct target *t)
+{
+	struct flow *flow = t->qthreads[0].flow ? calloc(1, sizeof(*flow)) : NULL;
+
+	if (!flow)
+		return NULL;
+	flow_begin(flow, t->qthreads[0].flow->origin_ns);
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+		flow_merge(flow, t->qthreads[i].flow);
+	return flow;
 }
 
 struct pass_result *target_snapshot(const struct target *t)
@@ -52,6 +73,7 @@ struct pass_result *target_snapshot(const struct target *t)
 	r->shift_ns = t->shift_ns;
 	r->first_op_ns = atomic_load(&t->first_op_ns);
 	r->look = t->look;
+	r->flow = at_rest ? merged_flow(t) : NULL;
 	r->n_queues = n;
 	tally_clear(&r->tally);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
@@ -94,10 +116,12 @@ static void rest_alone(struct target *t)
 
 void target_end_pass(struct target *t)
 {
-	struct pass_result *r = target_snapshot(t);
+	struct pass_result *r;
 
+	gate_end_pass(t);
+	r = target_snapshot(t);
 	if (!atomic_exchange(&t->undelivered, false)) {
-		free(r); /* it came so late that the run ended without */
+		pass_result_free(r); /* it came so late that the run ended without */
 	} else if (r) {
 		heartbeat_pass_done(&t->run->heartbeat, t, &r->tally);
 		results_put(&t->run->results, r);

@@ -7,6 +7,7 @@ import collections
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
@@ -86,6 +87,7 @@ ORDERING = "Storage Operation Ordering is"
 DIO, LIMIT, PASSES, REQUEST = "Direct I/O", "Per-pass time limit in seconds", "Passes", "Request size"
 
 PROCESSOR = str(min(os.sched_getaffinity(0)))
+SOON = int(time.time()) + 3600
 
 # Every option: its alternate names, arguments that change something, and where -dryrun shows it. A label of None
 # is one that it does not show. New options need a row here.
@@ -152,6 +154,13 @@ OPTIONS = [Option(*row) for row in (
     ("timelimit", "tl", "2.5", LIMIT, ["2.500000"] * 2),
     ("runtime", "rt", "1m", "Total run-time limit in seconds", "60.000000"),
     ("operationdelay", "opdelay", "1ms", None, None),
+    ("lockstep", "ls", "0 1 op 8 kbytes 4 wait stop", "Lockstep",
+     [None, "slave of target 0, every 8 operations, 4 KBytes, wait first, then stop"]),
+    ("starttrigger", "st", "0 1 percent 50", "Start trigger", [None, "target 0, 50 percent"]),
+    ("stoptrigger", "et", "1 0 time 1.5", "Stop trigger", ["target 1, 1.5 seconds", None]),
+    ("syncio", "sio", "7", "I/O Synchronization", "7"),
+    ("starttime", "stime", "%d.5" % SOON, "Global start time", "%d.500000" % SOON),
+    ("deskew", "", "", None, None),
     ("nobarrier", "nb", "", "Pass synchronization barriers", "disabled"),
     ("stoponerror", "soe", "", None, None),
     ("maxerrors", "", "9", "Maximum Error Threshold", "9"),

@@ -83,6 +83,8 @@ enum xdd_status plan_check_files(struct plan *plan);
 
 /* data.c: what the pattern is made of, and whether it can be written and verified as asked. */
 enum xdd_status plan_resolve_data(struct plan *plan);
+/* coordinate.c: targets that wait for each other can: no cycles, nothing that never comes. */
+enum xdd_status plan_check_coordination(const struct plan *plan);
 
 /* machine.c: work out how the buffers of a target lie in memory. */
 void resolve_memory(struct target_plan *t);
@@ -115,6 +117,7 @@ extern const struct option options_order[];
 extern const struct option options_machine[];
 extern const struct option options_files[];
 extern const struct option options_timing[];
+extern const struct option options_coordinate[];
 extern const struct option options_output[];
 extern const struct option options_heartbeat[];
 extern const struct option options_general[];

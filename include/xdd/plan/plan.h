@@ -191,6 +191,36 @@ struct memory_plan {
 	uint64_t last_bytes;   /* the last one takes no more than this, its shift included */
 };
 
+/* How much of a target's pass: a time, or a number of operations, a share of them, or bytes. */
+enum measure_unit {
+	MEASURE_TIME,	 /* nanoseconds */
+	MEASURE_OPS,	 /* operations */
+	MEASURE_PERCENT, /* of the operations of a pass; 100 is PLAN_RATIO_ONE */
+	MEASURE_BYTES,	 /* bytes */
+};
+
+struct measure {
+	enum measure_unit unit;
+	uint64_t value; /* at least 1 */
+};
+
+/* -lockstep, of the slave. */
+struct lockstep_plan {
+	bool on;
+	uint32_t master;
+	struct measure when; /* of the master, between two requests */
+	struct measure what; /* of the slave, for each request */
+	bool run;	     /* one task before the first request */
+	bool stop;	     /* no more than was requested, once the master has ended */
+};
+
+/* -starttrigger and -stoptrigger, of the target that starts or stops. */
+struct trigger_plan {
+	bool on;
+	uint32_t by; /* the target that pulls it */
+	struct measure when;
+};
+
 struct target_plan {
 	/* option */
 	const char *name;
@@ -234,6 +264,9 @@ struct target_plan {
 	struct pattern_options pattern;
 	enum verify_kind verify; /* VERIFY_NONE once resolved where nothing is read */
 	bool verify_named;	 /* -verify names this target */
+	struct lockstep_plan lockstep;
+	struct trigger_plan start_trigger;
+	struct trigger_plan stop_trigger;
 
 	/* resolved */
 	bool forced; /* -force names it */
@@ -274,6 +307,9 @@ struct plan {
 	uint64_t max_errors_to_print;
 	bool stop_on_error;
 	uint64_t operation_delay_ns;
+	uint64_t start_time_ns; /* wall clock, since 1970; 0: at once */
+	uint64_t syncio_ops;	/* all targets meet after so many operations; 0: never */
+	bool deskew;
 	bool no_barrier;
 	bool verbose;
 	bool really_verbose;
@@ -363,6 +399,9 @@ static inline bool plan_reshapes(const struct target_plan *t)
 	return (t->preallocate_bytes || t->pretruncate_bytes) && plan_writes(t) &&
 	       (t->kind == TARGET_FILE || t->kind == TARGET_MISSING);
 }
+
+/* A measure for people, "8 operations", in `buf` (48 bytes are enough); returns `buf`. */
+char *plan_measure_text(const struct measure *m, char *buf, size_t size);
 
 /* "sequential", "random", "staggered", "interleaved", "none" or "loaded". */
 const char *plan_seek_name(enum seek_pattern pattern);

@@ -35,7 +35,12 @@ struct result {
 	enum op_request op;
 	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */
 	uint64_t block_size; /* COMBINED: of target 0 */
-	bool partial;	     /* cut short: stopped, limited by errors, or operations outstanding */
+	uint64_t deskew_ns; /* COMBINED with -deskew: while all targets were transferring; else 0 */
+	uint64_t deskew_bytes; /* moved in that time */
+	uint64_t tail_ns;      /* likewise: after it */
+	uint64_t tail_bytes;
+	double fairness; /* likewise: slowest target over fastest */
+	bool partial;	 /* cut short: stopped, limited by errors, or operations outstanding */
 };
 
 #endif

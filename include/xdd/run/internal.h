@@ -12,6 +12,7 @@
 #include "xdd/base/barrier.h"
 #include "xdd/base/clock.h"
 #include "xdd/base/counters.h"
+#include "xdd/base/flow.h"
 #include "xdd/base/stop.h"
 #include "xdd/io/access.h"
 #include "xdd/io/buffer.h"
@@ -21,8 +22,10 @@
 #include "xdd/report/report.h"
 #include "xdd/run/checks.h"
 #include "xdd/run/data.h"
+#include "xdd/run/gate.h"
 #include "xdd/run/heartbeat.h"
 #include "xdd/run/order.h"
+#include "xdd/run/syncio.h"
 
 struct run;
 struct target;
@@ -61,6 +64,8 @@ struct qthread {
 	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
 	struct io_buffer buffer;
 	struct qthread_data *data; /* NULL: no operation needs its buffer looked after */
+	struct flow *
+		flow; /* freed with the run, for the last to leave a pass reads it; NULL: not wanted */
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
 	struct cpu_time cpu;
@@ -101,6 +106,7 @@ struct target {
 
 	/* const during a run: operations ask the gate before they are issued */
 	bool gated;
+	bool followed; /* likewise: it is to be told of each operation that is complete */
 
 	/* const during a run: there is more to do around operations, see watch.c */
 	bool watched;
@@ -139,6 +145,9 @@ struct target {
 
 	/* written by the last QThread to leave a pass, with -nobarrier: there is another pass */
 	bool more;
+
+	/* each of its fields says who may touch it */
+	struct gate gate;
 };
 
 /* What one QThread did in a pass. */
@@ -159,6 +168,7 @@ struct pass_result {
 	struct cpu_time cpu;
 	uint64_t wait_ns;
 	bool partial;
+	struct flow *flow; /* owned; NULL without -deskew, and of a pass that was not finished */
 	uint32_t n_queues; /* 0 without -qthreadinfo */
 	struct queue_result queues[];
 };
@@ -192,6 +202,9 @@ struct run {
 
 	/* each of its fields says who may touch it */
 	struct heartbeat heartbeat;
+
+	/* each of its fields says who may touch it; used with -syncio only */
+	struct syncio syncio;
 
 	/* atomic: QThreads that are not ready for the first pass yet */
 	_Atomic uint32_t unready;
@@ -246,6 +259,7 @@ void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option
 void target_begin_pass(struct target *t, uint64_t pass);
 void target_end_pass(struct target *t);
 struct pass_result *target_snapshot(const struct target *t);
+void pass_result_free(struct pass_result *r);
 
 /* qthread.c: the thread function; `arg` is the struct qthread. */
 void *qthread_main(void *arg);
@@ -265,6 +279,13 @@ void results_destroy(struct results_queue *q);
 void results_put(struct results_queue *q, struct pass_result *r);
 void results_qthread_gone(struct results_queue *q);
 void results_wake(struct results_queue *q);
+
+/*
+ * starttime.c: sleep until the time of -starttime, if there is one; 0, or -ECANCELED when the run stops.
+ * Then, once all have begun: say so if that was too late.
+ */
+int starttime_wait(struct run *run);
+void starttime_check(const struct run *run);
 
 /* run.c: end the run; the first reason wins. Returns true for the first. Any thread. */
 bool run_stop(struct run *run, enum stop_reason reason, int detail);

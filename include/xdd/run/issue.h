@@ -61,8 +61,8 @@ static inline void stamp_issue(struct qthread *q, struct io_request *req, bool *
 	}
 }
 
-/* Count an operation that has come back. */
-static inline void account(struct qthread *q, const struct io_request *req, uint64_t done_ns)
+/* Count an operation that has come back, in the QThread's own counters. */
+static inline void count(struct qthread *q, const struct io_request *req, uint64_t done_ns)
 {
 	struct counters *c = &q->counters;
 	/* Two readings of the counter that follow each other closely may come out as one. */
@@ -79,6 +79,16 @@ static inline void account(struct qthread *q, const struct io_request *req, uint
 	}
 	counters_add(&c->busy_ns[req->dir], took_ns);
 	counters_add(&c->ops[req->dir], 1);
+}
+
+/* Count an operation that has come back, and tell those who want to know. */
+static inline void account(struct qthread *q, const struct io_request *req, uint64_t done_ns)
+{
+	count(q, req, done_ns);
+	if (__builtin_expect(q->flow != NULL, 0))
+		flow_add(q->flow, req->issue_ns, done_ns, req->done);
+	if (__builtin_expect(q->target->followed, 0))
+		gate_completed(q->target, req->size);
 }
 
 #endif

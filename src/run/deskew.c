@@ -1,0 +1,251 @@
+/*
+ * -deskew and the skew of starts. Called by the results manager with the results of a pass.
+ */
+#include "xdd/run/deskew.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "xdd/base/flow.h"
+#include "xdd/run/internal.h"
+
+int deskew_init(struct deskew *d, const struct plan *plan)
+{
+	*d = (struct deskew){ .n_targets = plan->n_targets };
+	if (!plan->deskew)
+		return 0;
+	d->targets = calloc(plan->n_targets, sizeof(*d->targets));
+	return d->targets ? 0 : -ENOMEM;
+}
+
+void deskew_destroy(struct deskew *d)
+{
+	free(d->targets);
+	d->targets = NULL;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Bytes that a target had moved by then. Of its ends more is known than the intervals tell. */
+static uint64_t moved_by(const struct pass_result *r, uint64_t at_ns)
+{
+	if (at_ns <= r->tally.first_issue_ns)
+		return 0;
+	return at_ns >= r->tally.last_done_ns ? tally_bytes(&r->tally) :
+						flow_before(r->flow, at_ns);
+}
+
+void deskew_parts(struct deskew_parts *parts, struct pass_result *const *results, size_t n)
+{
+	uint64_t first = UINT64_MAX, all = 0, none = UINT64_MAX, last = 0, head = 0, until = 0;
+	size_t began = 0;
+
+	*parts = (struct deskew_parts){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		const struct tally *t = results[i] ? &results[i]->tally : NULL;
+
+		if (!t || !t->last_done_ns || !results[i]->flow)
+			continue;
+		began++;
+		parts->whole.bytes += tally_bytes(t);
+		first = earlier(first, t->first_issue_ns);
+		all = later(all, t->first_issue_ns);
+		none = earlier(none, t->last_done_ns);
+		last = later(last, t->last_done_ns);
+	}
+	if (!began)
+		return;
+	parts->whole.ns = last - first;
+	if (began < n || all >= none)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		head += moved_by(results[i], all);
+		until += moved_by(results[i], none);
+	}
+	parts->head = (struct stretch){ all - first, head };
+	parts->window = (struct stretch){ none - all, until - head };
+	parts->tail = (struct stretch){ last - none, parts->whole.bytes - until };
+}
+
+/* 10^6 bytes a second. */
+static double rate(const struct stretch *s)
+{
+	return s->ns ? (double)s->bytes * 1e3 / (double)s->ns : 0;
+}
+
+static void write_stretch(struct report *report, const char *of, const char *what,
+			  const struct stretch *s)
+{
+	report_line(report, "Deskew, %s, %s, %.6f, seconds, %" PRIu64 ", bytes, %.3f, MB/s", of,
+		    what, (double)s->ns / 1e9, s->bytes, rate(s));
+}
+
+static void write_parts(struct report *report, const char *of, const struct deskew_parts *parts)
+{
+	write_stretch(report, of, "whole", &parts->whole);
+	write_stretch(report, of, "head", &parts->head);
+	write_stretch(report, of, "window", &parts->window);
+	write_stretch(report, of, "tail", &parts->tail);
+}
+
+/* The slowest target against the fastest, by their own bytes and times. */
+static double fairness(const struct stretch *targets, size_t n, size_t *slowest, size_t *fastest)
+{
+	*slowest = *fastest = 0;
+	for (size_t i = 1; i < n; i++) {
+		if (rate(&targets[i]) < rate(&targets[*slowest]))
+			*slowest = i;
+		if (rate(&targets[i]) > rate(&targets[*fastest]))
+			*fastest = i;
+	}
+	return rate(&targets[*fastest]) > 0 ? rate(&targets[*slowest]) / rate(&targets[*fastest]) :
+					      0;
+}
+
+static void write_fairness(struct report *report, const char *of, const struct stretch *targets,
+			   size_t n)
+{
+	size_t slowest, fastest;
+	double ratio = fairness(targets, n, &slowest, &fastest);
+
+	report_line(
+		report,
+		"Fairness, %s, %.3f, slowest, target %zu, %.3f, MB/s, fastest, target %zu, %.3f, "
+		"MB/s",
+		of, ratio, slowest, rate(&targets[slowest]), fastest, rate(&targets[fastest]));
+}
+
+static void add_stretch(struct stretch *sum, const struct stretch *s)
+{
+	sum->ns += s->ns;
+	sum->bytes += s->bytes;
+}
+
+static struct stretch own_stretch(const struct pass_result *r)
+{
+	if (!r || r->tally.last_done_ns <= r->tally.first_issue_ns)
+		return (struct stretch){ 0 };
+	return (struct stretch){ r->tally.last_done_ns - r->tally.first_issue_ns,
+				 tally_bytes(&r->tally) };
+}
+
+void deskew_pass(struct deskew *d, struct report *report, struct pass_result *const *results,
+		 uint64_t pass)
+{
+	struct stretch *targets = d->targets ? calloc(d->n_targets, sizeof(*targets)) : NULL;
+	struct deskew_parts parts;
+	char of[32];
+
+	if (!targets)
+		return;
+	for (size_t i = 0; i < d->n_targets; i++) {
+		targets[i] = own_stretch(results[i]);
+		add_stretch(&d->targets[i], &targets[i]);
+	}
+	deskew_parts(&parts, results, d->n_targets);
+	add_stretch(&d->sum.whole, &parts.whole);
+	add_stretch(&d->sum.head, &parts.head);
+	add_stretch(&d->sum.window, &parts.window);
+	add_stretch(&d->sum.tail, &parts.tail);
+	snprintf(of, sizeof(of), "pass %" PRIu64, pass);
+	write_parts(report, of, &parts);
+	write_fairness(report, of, targets, d->n_targets);
+	free(targets);
+}
+
+void deskew_fill(const struct deskew *d, struct result *result)
+{
+	size_t slowest, fastest;
+
+	if (!d->targets)
+		return;
+	result->deskew_ns = d->sum.window.ns;
+	result->deskew_bytes = d->sum.window.bytes;
+	result->tail_ns = d->sum.tail.ns;
+	result->tail_bytes = d->sum.tail.bytes;
+	result->fairness = fairness(d->targets, d->n_targets, &slowest, &fastest);
+}
+
+void deskew_end(const struct deskew *d, struct report *report)
+{
+	if (!d->targets)
+		return;
+	write_parts(report, "combined", &d->sum);
+	write_fairness(report, "combined", d->targets, d->n_targets);
+}
+
+static struct start_skew *find_pass(struct start_skew **list, uint64_t pass)
+{
+	struct start_skew *s = *list;
+
+	while (s && s->pass != pass)
+		s = s->next;
+	if (s)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->pass = pass;
+	s->first_ns = UINT64_MAX;
+	s->next = *list;
+	*list = s;
+	return s;
+}
+
+static void unlink_pass(struct start_skew **list, struct start_skew *s)
+{
+	while (*list != s)
+		list = &(*list)->next;
+	*list = s->next;
+	free(s);
+}
+
+void start_skew_add(struct start_skew **list, struct report *report, const struct pass_result *r,
+		    size_t n_targets)
+{
+	struct start_skew *s = find_pass(list, r->pass);
+
+	if (!s)
+		return;
+	if (r->tally.first_issue_ns != UINT64_MAX) {
+		uint64_t start = r->tally.first_issue_ns - r->shift_ns;
+
+		if (start < s->first_ns) {
+			s->first_ns = start;
+			s->first_target = r->target;
+		}
+		if (start >= s->last_ns) {
+			s->last_ns = start;
+			s->last_target = r->target;
+		}
+	}
+	if (++s->results < n_targets)
+		return;
+	if (s->last_ns)
+		report_line(report,
+			    "Start skew, pass %" PRIu64
+			    ", %.6f, seconds, first, target %u, last, target %u",
+			    s->pass, (double)(s->last_ns - s->first_ns) / 1e9, s->first_target,
+			    s->last_target);
+	unlink_pass(list, s);
+}
+
+void start_skew_free(struct start_skew *list)
+{
+	while (list) {
+		struct start_skew *next = list->next;
+
+		free(list);
+		list = next;
+	}
+}

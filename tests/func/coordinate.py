@@ -1,0 +1,490 @@
+#!/usr/bin/env python3
+"""
+Targets that wait for each other: -lockstep, -starttrigger, -stoptrigger, -syncio, -starttime. What is issued when
+is seen from outside, by strace; counts are compared with what the user guide says; every wait is ended in every
+way; and what cannot be is refused in one line.
+"""
+import itertools
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+LIMIT_S = 60
+MANY = 100000
+QUEUES = (t.ENGINE.split() or [""])[0] in ("libaio", "io_uring")
+
+
+# What happened when, from outside
+
+class Event:
+    """An operation begins or ends; events of a run are in the order in which they took place."""
+
+    def __init__(self, begins, target, number):
+        self.begins, self.target, self.number = begins, target, number
+
+    def __repr__(self):
+        return "%s%d.%d" % ("<" if self.begins else ">", self.target, self.number)
+
+
+def events(targets, size, *args):
+    """
+    Run xdd under strace; `targets` says for each which (call, file) are its operations, of `size` bytes. strace writes
+    down each call as it begins, and breaks the line off when something else happens before it has ended, so
+    the order of its lines is the order of events.
+    """
+    log = t.path("strace.out")
+    env = ["-E", "ASAN_OPTIONS=" + os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"]
+    run = t.command(["strace", "-f", "-y", "-s", "0", "-o", log, "-e", "signal=none", "-e", "trace=pread64,pwrite64"] +
+                    env + t.xdd_words(*args), timeout=LIMIT_S)
+    found, under_way = [], {}
+    with open(log, errors="replace") as f:
+        for line in f:
+            pid = line.split(" ", 1)[0]
+            if "resumed>" in line:
+                if pid in under_way:
+                    found.append(Event(False, *under_way.pop(pid)))
+                continue
+            m = re.match(r"\d+ +(pread|pwrite)64\(\d+<([^>]*)>, .*?, (\d+), (\d+)", line)
+            which = (m.group(1), m.group(2)) if m else None
+            if which not in targets:
+                continue
+            op = (targets.index(which), int(m.group(4)) // size)
+            found.append(Event(True, *op))
+            if "<unfinished" in line:
+                under_way[pid] = op
+            else:
+                found.append(Event(False, *op))
+    os.unlink(log)
+    return run, found
+
+
+def witness():
+    """Whether operations can be seen from outside one by one, as they begin and end."""
+    if QUEUES:
+        return "strace does not see what an engine that queues does"
+    return None if s.can_trace() else s.sys_why()
+
+
+def written(names):
+    """Files that are written to, as targets of events()."""
+    return [("pwrite", t.path(name)) for name in names]
+
+
+def test_guide_example():
+    """The guide, 5.4: target 1 is exactly one operation behind target 0 all the time."""
+    title = "the guide's example, operation by operation"
+    if witness():
+        return t.skip(title, witness())
+    size, ops = 4096, 300
+    file = t.make_file("disk", size * ops)
+    run, found = events([("pwrite", file), ("pread", file)], size,
+                        "-targets", 2, file, file, "-op", "target", 0, "write", "-op", "target", 1, "read", "-reqsize",
+                        4, "-kbytes", ops * 4, *"-lockstep 0 1 op 1 op 1 wait complete".split())
+    wanted = [(begins, target, n) for n in range(ops) for target in (0, 1) for begins in (True, False)]
+    t.ok(run.status == 0, title + ": status", run)
+    t.ok([(e.begins, e.target, e.number) for e in found] == wanted, title, found[:200])
+
+
+def allowance(found, ops, when, what, run_first):
+    """
+    The first event against the rules, or None: a slave that begins what was not requested, or is more than one task
+    behind when the next request is made.
+    """
+    begun, ended = [0, 0], [0, 0]
+    for e in found:
+        if e.begins:
+            begun[e.target] += 1
+            if e.target == 1 and ended[0] < ops and begun[1] > (ended[0] // when + run_first) * what:
+                return e, begun, ended
+        else:
+            ended[e.target] += 1
+            if (e.target == 0 and ended[0] % when == 0 and
+                    ended[1] < min(ops, (ended[0] // when - 1) * what)):
+                return e, begun, ended
+    return None
+
+
+def test_allowance():
+    """A slave is never more than its allowance ahead or behind."""
+    for when, what, startup, depth in ((1, 1, "run", 1), (8, 3, "wait", 1), (8, 3, "run", 4), (3, 8, "wait", 4),
+                                       (5, 5, "run", 3)):
+        title = "op %d op %d %s, queue depth %d: never ahead, never behind" % (when, what, startup, depth)
+        if witness():
+            t.skip(title, witness())
+            continue
+        ops = 240
+        run, found = events(written("ms"), 1024, "-op", "write", "-targets", 2, t.path("m"), t.path("s"), "-reqsize", 1,
+                            "-numreqs", ops, "-queuedepth", depth, "-lockstep", 0, 1, "op", when, "op", what, startup,
+                            "complete")
+        wrong = allowance(found, ops, when, what, startup == "run")
+        t.ok(run.status == 0 and len(found) == 4 * ops and wrong is None, title, "%s\n%s" % (wrong, run))
+
+
+# Counts
+
+NULL = "-op noop -reqsize 4 -verbose".split()
+
+
+def ops_of(run):
+    """Operations of each target, by pass."""
+    rows = [r for r in run.rows() if r["What"] == "TARGET_PASS"]
+    passes = sorted({int(r["Pass"]) for r in rows})
+    return [[int(r["Ops"]) for r in sorted(rows, key=lambda r: int(r["Target"])) if int(r["Pass"]) == p]
+            for p in passes]
+
+
+def null(n, *args):
+    """Run on n null devices."""
+    words = args[0].split() if len(args) == 1 else args
+    return t.xdd(*NULL, "-targets", "-%d" % n, "null", *words, timeout=LIMIT_S)
+
+
+def done_ok(run, wanted, title):
+    t.ok(run.status == 0 and not run.err and ops_of(run) == wanted, title, "wanted: %s\n%s" % (wanted, run))
+
+
+def requests(unit, value, ops):
+    """How often the master makes a request in a pass of `ops` operations of 4 KiB."""
+    return int({"op": ops // value, "percent": 100 // value, "kbytes": ops * 4 // value,
+                "mbytes": ops * 4 // 1024 // value}[unit])
+
+
+def task_ops(unit, value, tasks, ops):
+    """How many operations so many tasks are."""
+    return min(ops, int({"op": tasks * value, "percent": math.ceil(tasks * value * ops / 100),
+                         "kbytes": math.ceil(tasks * value / 4),
+                         "mbytes": math.ceil(tasks * value * 256)}[unit]))
+
+
+def test_combinations():
+    """All of when, what, startup and completion."""
+    whens = (("op", 700), ("percent", 3), ("kbytes", 2222), ("mbytes", 7), ("time", "0.0003"))
+    whats = (("op", 300), ("percent", 1), ("kbytes", 1111), ("mbytes", 2), ("time", "0.0001"))
+    for when, what, startup, completion in itertools.product(whens, whats, ("run", "wait"), ("complete", "stop")):
+        words = "-lockstep 0 1 %s %s %s %s %s %s" % (*when, *what, startup, completion)
+        run = null(2, "-numreqs", MANY, *words.split())
+        got = ops_of(run)
+        good = run.status == 0 and not run.err and len(got) == 1 and got[0][0] == MANY
+        if completion == "complete":
+            good = good and got[0][1] == MANY
+        elif "time" not in (when[0], what[0]):
+            tasks = requests(*when, MANY) + (startup == "run")
+            good = good and got[0][1] == task_ops(*what, tasks, MANY)
+        elif what[0] != "time" and good:
+            # As many whole tasks as there was time for.
+            good = got[0][1] == MANY or got[0][1] in {task_ops(*what, n, MANY) for n in range(MANY)}
+        t.ok(good, "%d operations, %s" % (MANY, words), run)
+
+
+def test_counts():
+    one = "-lockstep 0 1 op 1 op 1 "
+    done_ok(null(2, "-numreqs 100000 %s wait complete" % one), [[MANY] * 2], "one by one, 10^5 operations")
+    done_ok(null(2, "-numreqs 2000 -queuedepth 8 %s run complete" % one), [[2000] * 2], "one by one, queue depth 8")
+    done_ok(null(2, "-numreqs 1000 -serialordering -queuedepth 4 %s run complete" % one), [[1000] * 2],
+            "one by one, in serial order, queue depth 4")
+    done_ok(null(2, "-numreqs 50 -numreqs target 1 1000 -passes 5 -lockstep 0 1 op 10 op 3 run stop"), [[50, 18]] * 5,
+            "several passes, stop")
+    done_ok(null(2, "-numreqs 50 -numreqs target 1 1000 -passes 5 -lockstep 0 1 op 10 op 3 run complete"),
+            [[50, 1000]] * 5, "several passes, complete")
+    done_ok(null(2, "-numreqs 50 -numreqs target 1 1000 -queuedepth 8 -passes 300 -lockstep 0 1 op 10 op 7 wait stop"),
+            [[50, 35]] * 300, "what was requested is done, whichever QThread has it when the master ends")
+    done_ok(null(2, "-numreqs 1000 -numreqs target 1 10 %s wait stop" % one), [[1000, 10]],
+            "a slave that has done its pass holds nobody")
+    done_ok(null(3, "-numreqs 3000 %s wait complete -lockstep 1 2 op 1 op 1 wait complete" % one), [[3000] * 3],
+            "a chain of three")
+    done_ok(null(3, "-numreqs 700 -passes 2 %s wait stop -lockstep 1 2 op 7 op 3 wait stop" % one),
+            [[700, 700, 300]] * 2, "a chain of three, stop")
+    done_ok(null(4, "-numreqs 900 %s wait stop -lockstep 0 2 op 3 op 2 wait stop -lockstep 2 3 op 2 op 1 run stop" % one),
+            [[900, 900, 600, 301]], "one master of two, one slave that is a master")
+    done_ok(null(2, "-numreqs 100 -lockstep 0 1 op 500 op 1 wait stop"), [[100, 0]],
+            "a master that never makes a request, stop")
+    done_ok(null(2, "-numreqs 100 -lockstep 0 1 op 500 op 1 wait complete"), [[100, 100]],
+            "a master that never makes a request, complete")
+    done_ok(null(2, "-numreqs 100 -lockstep 0 1 op 5 op 1 wait stop -lockstep 0 1 op 2 op 1 wait stop"), [[100, 50]],
+            "the same pair again: the last one wins")
+    done_ok(null(2, "-numreqs 100 -numreqs target 1 60 -queuedepth 3 %s run stop" % one), [[100, 60]],
+            "unequal passes, queue depth 3")
+
+
+def test_engines():
+    """Engines that queue wait at the gate with operations outstanding."""
+    listed = t.command([t.XDD, "-ioengine", "list"]).out
+    for engine in ("libaio", "io_uring"):
+        title = engine + ", queue depth 8 by 2 QThreads"
+        if t.ENGINE or not re.search(r"^%s +yes" % engine, listed, re.M):
+            t.skip(title, "another engine is asked for" if t.ENGINE else "it is not there")
+            continue
+        file = t.make_file("data", 4096 * 600)
+        words = ["-ioengine", engine, "-op", "read", "-targets", "-2", file, "-reqsize", 4, "-numreqs", 600, "-queuedepth",
+                 8, "-threads", 2, "-verbose"]
+        run = t.xdd(*words, *"-lockstep 0 1 op 3 op 1 run stop -passes 2".split(), timeout=LIMIT_S)
+        run.err = t.BUFFERED.sub("", run.err)
+        done_ok(run, [[600, 201]] * 2, title + ": lockstep")
+        run = t.xdd(*words, *"-syncio 5 -numreqs target 1 333".split(), timeout=LIMIT_S)
+        run.err = t.BUFFERED.sub("", run.err)
+        done_ok(run, [[600, 333]], title + ": -syncio")
+
+
+# Triggers
+
+SLOW = "-operationdelay 2ms"
+
+
+def test_start_trigger():
+    for words, first in (("op 50", 50), ("percent 25", 25), ("kbytes 60", 60), ("mbytes 1", 64), ("percent 0.5", 1)):
+        title = "-starttrigger %s: the first operation of target 1 comes after operation %d of target 0" % (words, first)
+        if witness():
+            t.skip(title, witness())
+            continue
+        block = 16 if "mbytes" in words else 1
+        run, found = events(written("ab"), 1024 * block, "-op", "write", "-targets", 2, t.path("a"), t.path("b"),
+                            "-reqsize", block, "-numreqs", 100, *SLOW.split(), "-starttrigger", 0, 1, *words.split())
+        begun = next((i for i, e in enumerate(found) if e.target == 1), len(found))
+        before = sum(1 for e in found[:begun] if not e.begins)
+        t.ok(run.status == 0 and len(found) == 400 and first <= before < 100, title, "%d before\n%s" % (before, run))
+    # The time counts from the start of the pass, which is a little before the first operation.
+    run = null(2, "-numreqs 60 -operationdelay 10ms -passes 2 -starttrigger 0 1 time 0.3")
+    skews = [float(x) for x in re.findall(r"^Start skew, pass \d, ([\d.]+), seconds, first, target 0, last, target 1$",
+                                          run.out, re.M)]
+    t.ok(ops_of(run) == [[60, 60]] * 2 and len(skews) == 2 and all(x >= 0.28 for x in skews),
+         "-starttrigger time: not before", run)
+    run = null(3, "-numreqs 50 -operationdelay 2ms -starttrigger 0 1 time 0.1 -starttrigger 1 2 time 0.1")
+    skew = re.search(r"Start skew, pass 1, ([\d.]+), seconds, first, target 0, last, target 2$", run.out, re.M)
+    t.ok(ops_of(run) == [[50] * 3] and skew and float(skew.group(1)) >= 0.18,
+         "-starttrigger time in a chain counts from when that target started", run)
+    run = null(2, "-numreqs 1000 -operationdelay 10ms -timelimit target 0 0.2 -starttrigger 0 1 op 500")
+    t.ok(run.status == 0 and ops_of(run)[0][1] == 0 and ops_of(run)[0][0] < 500 and len(run.error_lines()) == 1 and
+         "target 1" in run.err and "start trigger" in run.err, "a start trigger that is never pulled: told, and no hang", run)
+
+
+def test_stop_trigger():
+    for words in ("op 50", "percent 25", "kbytes 60", "time 0.2"):
+        title = "-stoptrigger %s: target 1 ends, target 0 goes on" % words
+        run = null(2, "-numreqs 100 -reqsize 1 -numreqs target 1 1000000 -operationdelay 5ms -stoptrigger 0 1 " + words)
+        got = ops_of(run)
+        t.ok(run.status == 0 and not run.err and len(got) == 1 and got[0][0] == 100 and 0 < got[0][1] < 1000000, title, run)
+    done_ok(null(2, "-numreqs 10 -numreqs target 1 200 -operationdelay 1ms -stoptrigger 0 1 time 3000"), [[10, 200]],
+            "a stop trigger that is never pulled")
+    done_ok(null(2, "-numreqs 30 -startdelay target 1 0.3 -stoptrigger 0 1 op 30"), [[30, 0]],
+            "a stop trigger that is pulled before the target starts")
+
+
+# -syncio
+
+def meets(found, lengths, every):
+    """The first event that -syncio should have held back, or None."""
+    begun, ended = [0] * len(lengths), [0] * len(lengths)
+    for e in found:
+        if e.begins:
+            reached = begun[e.target] // every * every
+            begun[e.target] += 1
+            if any(ended[i] < min(reached, n) for i, n in enumerate(lengths)):
+                return e, begun, ended
+        else:
+            ended[e.target] += 1
+    return None
+
+
+def test_syncio():
+    lengths = (200, 91, 33)
+    for every, depth in ((1, 1), (10, 1), (10, 4), (7, 3)):
+        title = "-syncio %d, queue depth %d, targets of %d, %d and %d operations" % (every, depth, *lengths)
+        if witness():
+            t.skip(title, witness())
+            continue
+        run, found = events(written("abc"), 1024, "-op", "write", "-targets", 3, *map(t.path, "abc"), "-reqsize", 1,
+                            "-queuedepth", depth, "-numreqs", lengths[0], "-numreqs", "target", 1, lengths[1],
+                            "-numreqs", "target", 2, lengths[2], "-syncio", every)
+        wrong = meets(found, lengths, every)
+        t.ok(run.status == 0 and len(found) == 2 * sum(lengths) and wrong is None, title, "%s\n%s" % (wrong, run))
+    done_ok(null(3, "-numreqs 20000 -numreqs target 1 12345 -numreqs target 2 777 -queuedepth 2 -syncio 10 -passes 2"),
+            [[20000, 12345, 777]] * 2, "-syncio, several passes")
+    done_ok(null(1, "-numreqs 1000 -syncio 3"), [[1000]], "-syncio of one target")
+    done_ok(null(2, "-numreqs 10 -syncio 1000"), [[10, 10]], "-syncio of more than there is")
+    run = null(2, "-numreqs 100000 -timelimit target 1 0.2 -operationdelay 1ms -numreqs target 0 400 -syncio 2")
+    t.ok(run.status == 0 and ops_of(run)[0][0] == 400, "-syncio: a target whose time is over is not waited for", run)
+
+
+# The end of the other, and of the run
+
+def test_master_ends():
+    for completion, good in (("complete", lambda n: n == 500), ("stop", lambda n: n < 500)):
+        run = null(2, "-numreqs 500 -timelimit target 0 0.1 -operationdelay 1ms -lockstep 0 1 op 2 op 1 wait " + completion)
+        t.ok(run.status == 0 and good(ops_of(run)[0][1]) and ops_of(run)[0][0] < 500,
+             "a master whose time is over, " + completion, run)
+        short = t.make_file("short", 4096 * 10)
+        run = t.xdd("-op", "read", "-targets", 2, short, "null", "-reqsize", 4, "-numreqs", 500, "-maxerrors", 3, "-verbose",
+                    *"-lockstep 0 1 op 1 op 1 wait".split(), completion, timeout=LIMIT_S)
+        got = ops_of(run)
+        t.ok(run.status == 6 and got and got[0][0] == 10 and got[0][1] == (500 if completion == "complete" else 13),
+             "a master that -maxerrors ends, %s: operations that failed count as complete" % completion, run)
+    short = t.make_file("short", 4096 * 10)
+    run = t.xdd("-op", "read", "-targets", 2, "null", short, "-reqsize", 4, "-numreqs", 500, "-maxerrors", 3, "-verbose",
+                *"-lockstep 0 1 op 1 op 1 wait stop".split(), timeout=LIMIT_S)
+    t.ok(run.status == 6 and ops_of(run)[0] == [500, 10], "a slave that -maxerrors ends holds its master no more", run)
+    run = t.xdd("-op", "read", "-targets", 3, short, "null", "null", "-reqsize", 4, "-numreqs", 500, "-stoponerror",
+                *"-lockstep 0 1 op 100 op 1 wait complete -starttrigger 0 2 op 100".split(), timeout=LIMIT_S)
+    t.ok(run.status == 6, "-stoponerror ends the waits of the others", run)
+
+
+WAITS = (
+    ("a slave that waits for its master", "-startdelay target 0 1000 -lockstep 0 1 op 1 op 1 wait complete"),
+    ("a slave that waits for a time", "-startdelay target 0 1000 -lockstep 0 1 time 500 op 1 wait complete"),
+    ("a slave between its times", "-operationdelay 10ms -lockstep 0 1 time 500 time 0.01 run complete"),
+    ("a master that waits for its slave", "-startdelay target 1 1000 -lockstep 0 1 op 1 op 1 wait complete"),
+    ("a start trigger", "-startdelay target 0 1000 -starttrigger 0 1 op 1"),
+    ("a start trigger by time", "-operationdelay 10ms -numreqs 100000 -starttrigger 0 1 time 500"),
+    ("-syncio", "-startdelay target 1 1000 -syncio 2"),
+    ("-syncio, queue depth 4", "-startdelay target 1 1000 -syncio 2 -queuedepth 4"),
+    ("a lockstep in serial order, queue depth 4",
+     "-startdelay target 0 1000 -serialordering -queuedepth 4 -lockstep 0 1 op 1 op 1 wait complete"),
+)
+
+
+def interrupted(words, env=None, stuck=0):
+    """Start xdd, give it time to get into its wait, and interrupt it; what went wrong, or its status."""
+    p = subprocess.Popen(t.xdd_words(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                         env=dict(os.environ, **(env or {})))
+    try:
+        time.sleep(0.5)
+        early = p.poll()
+        p.send_signal(signal.SIGINT)
+        _, messages = p.communicate(timeout=30)
+        if early is not None:
+            return "ended early: %s" % early
+        left = re.search(rb"(\d+) QThreads did not come back", messages)
+        return p.returncode if int(left.group(1) if left else 0) == stuck else "wrong threads left behind: %s" % messages
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        p.kill()
+        p.wait()
+
+
+def test_stop_in_every_wait():
+    base = "-op noop -targets 2 null null -numreqs 1000 "
+    for title, words in WAITS:
+        t.equal(interrupted((base + words).split()), 5, "SIGINT ends " + title)
+        run = t.xdd(*(base + words + " -runtime 0.3").split(), timeout=30)
+        t.ok(run.status == 0, "-runtime ends " + title, run)
+        run = t.xdd(*(base + words + " -timelimit 0.3").split(), timeout=30) if "startdelay" not in words else None
+        t.ok(run is None or run.status == 0, "-timelimit ends " + title, run)
+    for title, words in (("a slave", "-lockstep 0 1 op 1 op 1 wait complete"), ("a start trigger", "-starttrigger 0 1 op 1"),
+                         ("-syncio", "-syncio 2")):
+        title = "SIGINT ends %s whose other target hangs in the kernel" % title
+        env = s.faults("hang", file="hung")
+        if env is None:
+            t.skip(title, s.sys_why())
+            continue
+        words = "-op read -targets 2 %s null -reqsize 4 -numreqs 10 -queuedepth target 1 3 " % t.make_file("hung", 65536) + words
+        t.equal(interrupted(words.split(), env, stuck=1), 5, title)
+    t.equal(interrupted((base + "-starttime %d" % (time.time() + 1000)).split()), 5, "SIGINT ends -starttime")
+
+
+# -starttime, and the skew of starts
+
+def test_start_time():
+    at = time.time() + 1.5
+    run = t.xdd("-op", "write", "-targets", 1, t.path("late"), "-reqsize", 1, "-numreqs", 1, "-starttime", "%.3f" % at,
+                timeout=LIMIT_S)
+    t.ok(run.status == 0 and os.stat(t.path("late")).st_mtime >= at - 0.02 and time.time() >= at,
+         "-starttime: nothing is written before", run)
+    t.ok(re.match(r"xdd: note: the targets start in \d\.\d seconds \(-starttime\)\n$", run.err), "-starttime: says so", run)
+    run = t.xdd(*"-op read -targets 2 null nosuch -numreqs 1 -starttime".split(), int(time.time() + 1000), timeout=30)
+    t.ok(run.status == 4, "-starttime: a target that cannot start is not waited for", run)
+
+
+def test_start_skew():
+    pattern = r"^Start skew, pass (\d), \d+\.\d{6}, seconds, first, target \d, last, target \d$"
+    for words, passes in (("", 1), ("-passes 3", 3), ("-passes 3 -nobarrier", 3), ("-startdelay target 1 0.1", 1),
+                          ("-targetstartdelay 0.05 -passes 2", 2)):
+        run = null(3, "-numreqs 10 " + words)
+        t.equal(sorted(re.findall(pattern, run.out, re.M)), [str(i + 1) for i in range(passes)],
+                "the skew of starts is shown for each pass: " + words)
+    t.ok("Start skew" not in null(1, "-numreqs 10").out, "one target has no skew")
+    run = t.xdd(*"-op noop -targets 2 null null -numreqs 10".split())
+    t.ok("Start skew" not in run.out, "without -verbose the skew is not shown", run)
+
+
+# Bad input
+
+def refused(args, *wants, status=2):
+    run = t.command([t.XDD] + args.split(), timeout=30)
+    good = (run.status == status and not run.out and len(run.error_lines()) == 1 and len(run.err) < 250 and
+            all(re.search(w, run.err) for w in wants) and not os.path.exists(t.path("new")))
+    t.ok(good, "refused: " + args, run)
+
+
+def test_bad_input():
+    base = "-op write -targets 3 %s null null -numreqs 100 -reqsize 4 " % t.path("new")
+    first = len(base.split()) + 1
+
+    def at(n):
+        return r"\(argument %d\)" % (first + n)
+
+    for option, rest, n in (("lockstep", " op 1 op 1 wait complete", 8), ("starttrigger", " op 1", 4),
+                            ("stoptrigger", " op 1", 4)):
+        refused(base + "-%s 0 7%s" % (option, rest), "^xdd: -%s 7: no such target: there are 3, 0 to 2" % option, at(2))
+        refused(base + "-%s 3 1%s" % (option, rest), "^xdd: -%s 3: no such target" % option, at(1))
+        refused(base + "-%s x 1%s" % (option, rest), "^xdd: -%s x: the number of a target is wanted" % option, at(1))
+        refused(base + "-%s -1 1%s" % (option, rest), "^xdd: -%s -1: " % option, at(1))
+        refused(base + "-%s 1 1%s" % (option, rest), "^xdd: -%s 1: two different targets .* wait for itself" % option, at(2))
+        refused(base + "-" + option, "^xdd: -%s: an argument is missing" % option)
+        refused(base + "-%s 0 1 op" % option, "^xdd: -%s: an argument is missing" % option)
+        refused(base + "-%s target 0 1 0%s" % (option, rest), "^xdd: -%s " % option, status=3)
+        for when, value, want in (("ops", "1", "time, op, percent, mbytes or kbytes is wanted"),
+                                  ("percent", "101", "above 0 and up to 100"), ("percent", "0", "above 0 and up to 100"),
+                                  ("percent", "x", "above 0 and up to 100"), ("op", "0", "a whole number is wanted, 1 to"),
+                                  ("op", "1.5", "a whole number is wanted"), ("op", "-1", "a whole number is wanted"),
+                                  ("op", "9999999999999999999", "a whole number is wanted"),
+                                  ("mbytes", "4k", "a whole number is wanted"), ("kbytes", "0", "a whole number"),
+                                  ("time", "0", "a time above 0"), ("time", "x", "a time above 0")):
+            tail = " op 1 wait complete" if option == "lockstep" else ""
+            refused(base + "-%s 0 1 %s %s%s" % (option, when, value, tail), "^xdd: -%s %s: .*%s" %
+                    (option, re.escape(when if when == "ops" else value), want), at(3 if when == "ops" else 4))
+    for what in ("op 0", "percent 100.5", "bytes 3", "time x"):
+        refused(base + "-lockstep 0 1 op 1 %s wait complete" % what, "^xdd: -lockstep ", "wanted")
+    refused(base + "-lockstep 0 1 op 1 op 1 waits complete", "^xdd: -lockstep waits: run or wait is wanted", at(7))
+    refused(base + "-lockstep 0 1 op 1 op 1 wait ends", "^xdd: -lockstep ends: complete or stop is wanted", at(8))
+    refused(base + "-lockstep 0 1 op 1 op 1 wait complete -lockstep 2 1 op 1 op 1 wait complete",
+            "^xdd: -lockstep 1: target 1 is a slave of target 0 already")
+    refused(base + "-starttrigger 0 1 op 1 -starttrigger 2 1 op 1", "^xdd: -starttrigger 1: target 1 waits for target 0 already")
+    refused(base + "-stoptrigger 0 1 op 1 -stoptrigger 2 1 op 1", "^xdd: -stoptrigger 1: ")
+    refused(base + "-lockstep 0 1 op 1 op 1 wait complete -lockstep 1 0 op 1 op 1 run complete", "it would wait for itself")
+    refused(base + "-lockstep 0 1 op 1 op 1 run stop -lockstep 1 2 op 1 op 1 run stop -lockstep 2 0 op 1 op 1 run stop",
+            "it would wait for itself")
+    refused(base + "-lockstep 0 1 op 1 op 1 wait complete -starttrigger 1 0 op 1", "it would wait for itself")
+    refused(base + "-starttrigger 0 1 op 1 -starttrigger 1 2 op 1 -starttrigger 2 0 op 1", "it would wait for itself")
+    for option in ("starttrigger", "stoptrigger"):
+        refused(base + "-%s 1 0 op 101" % option, "target 1, null: -%s: it never comes to 101 operations: a pass has 100" % option)
+        refused(base + "-%s 1 0 kbytes 401" % option, "-%s: it never comes to 410624 bytes: a pass has 409600" % option)
+    timed = "-op noop -targets 2 null null -timelimit 1 "
+    refused(timed + "-starttrigger 0 1 percent 50", "^xdd: target 0, null: -starttrigger percent: .*-numreqs")
+    refused(timed + "-stoptrigger 0 1 percent 50", "^xdd: target 0, null: -stoptrigger percent: ")
+    refused(timed + "-lockstep 0 1 percent 50 op 1 wait stop", "^xdd: target 0, null: -lockstep percent: ")
+    refused(timed + "-lockstep 0 1 op 50 percent 1 wait stop", "^xdd: target 1, null: -lockstep percent: ")
+    refused(base + "-passes 2 -nobarrier -lockstep 0 1 op 1 op 1 wait complete", "^xdd: -nobarrier: -lockstep ")
+    refused(base + "-passes 2 -nobarrier -syncio 3", "^xdd: -nobarrier: -syncio ")
+    refused(base + "-nobarrier -deskew", "^xdd: -nobarrier: -deskew ")
+    refused(base + "-syncio 3 -starttrigger 0 1 op 5", "^xdd: -syncio: with -starttrigger")
+    refused(base + "-syncio 3 -lockstep 0 1 op 1 op 1 wait complete", "^xdd: -syncio: with -lockstep")
+    for value in ("0", "x", "1.5", "-3", "4k"):
+        refused(base + "-syncio " + value, "^xdd: -syncio %s: " % re.escape(value), at(1))
+    for value in ("x", "0", "-5"):
+        refused(base + "-starttime " + value, "^xdd: -starttime %s: " % value, at(1))
+    refused(base + "-starttime 1000", r"^xdd: -starttime 1000\.000: that was \d+\.\d+ seconds ago: the clock")
+    refused(base + "-starttime %d" % (time.time() + 8 * 24 * 3600), r"^xdd: -starttime .*that is \d+\.\d+ seconds ahead: .*a week")
+    refused(base + "-starttime %d000" % time.time(), "^xdd: -starttime ")
+
+
+t.run(test_guide_example, test_allowance, test_counts, test_combinations, test_engines, test_start_trigger, test_stop_trigger,
+      test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_start_skew, test_bad_input)
+t.done()

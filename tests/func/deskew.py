@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""
+-deskew: the bandwidth while all targets were transferring. The windows are worked out once more from what strace
+saw of the same run; and the figures must agree with each other and with the result lines.
+"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+LIMIT_S = 120
+PARTS = ("whole", "head", "window", "tail")
+SIZE = 4096
+ATTEMPTS = 5        # of a comparison with strace: both look at clocks, and either may be held up between
+
+
+class Figures:
+    """The lines of one pass, or of "combined": (seconds, bytes, MB/s) of each part, and the fairness."""
+
+    def __init__(self, run, of):
+        found = re.findall(r"^Deskew, %s, (\w+), ([\d.]+), seconds, (\d+), bytes, ([\d.]+), MB/s$" % of, run.out, re.M)
+        self.parts = {what: (float(seconds), int(count), float(rate)) for what, seconds, count, rate in found}
+        self.once = len(found) == len(self.parts) == 4
+        m = re.findall(r"^Fairness, %s, ([\d.]+), slowest, target (\d+), ([\d.]+), MB/s, "
+                       r"fastest, target (\d+), ([\d.]+), MB/s$" % of, run.out, re.M)
+        self.fairness = [float(x) for x in m[0]] if len(m) == 1 else None
+
+    def __getitem__(self, what):
+        return self.parts[what]
+
+
+def near(a, b, by):
+    return abs(a - b) <= by
+
+
+def consistent(run, of, rows):
+    """The figures of a pass agree with each other and with its TARGET_PASS rows, or with a COMBINED one."""
+    f = Figures(run, of)
+    if not f.once or not f.fairness:
+        return t.ok(False, of + ": four parts and the fairness", run)
+    whole, head, window, tail = (f[p] for p in PARTS)
+    t.ok(head[1] + window[1] + tail[1] == whole[1] and near(head[0] + window[0] + tail[0], whole[0], 3e-6),
+         of + ": head, window and tail are the whole", run)
+    t.ok(all(near(seconds * rate * 1e6, count, 0.02 * count + 2000) for seconds, count, rate in f.parts.values()),
+         of + ": bytes over time are the bandwidth", run)
+    t.equal(whole[1], sum(int(r["Bytes_Xfered"]) for r in rows), of + ": the bytes of the result lines")
+    rates = [float(r["Bandwidth"]) for r in rows]
+    slowest, fastest = int(f.fairness[1]), int(f.fairness[3])
+    if len(rates) > 1:
+        t.ok(near(f.fairness[2], min(rates), 0.002) and near(f.fairness[4], max(rates), 0.002) and
+             near(rates[slowest], min(rates), 0.002) and near(rates[fastest], max(rates), 0.002) and
+             near(f.fairness[0], min(rates) / max(rates), 0.002), of + ": the slowest target against the fastest", run)
+    return f
+
+
+def test_consistent():
+    run = t.xdd(*("-op noop -targets -3 null -reqsize 4 -numreqs 60 -numreqs target 2 20 -operationdelay 5ms "
+                  "-targetstartdelay 0.05 -passes 3 -verbose -deskew").split(), timeout=LIMIT_S)
+    t.ok(run.status == 0 and not run.err, "three targets, three passes", run)
+    rows = [r for r in run.rows() if r["What"] == "TARGET_PASS"]
+    passes = [consistent(run, "pass %d" % n, [r for r in rows if r["Pass"] == str(n)]) for n in (1, 2, 3)]
+    combined = consistent(run, "combined", [r for r in run.rows() if r["What"] == "COMBINED"])
+    if combined and all(passes):
+        t.ok(all(combined[p][1] == sum(f[p][1] for f in passes) and
+                 near(combined[p][0], sum(f[p][0] for f in passes), 5e-6) for p in PARTS),
+             "combined: the sums of the passes", run)
+        t.ok(all(f["head"][0] >= 0.09 and f["window"][0] >= 0.01 for f in passes),
+             "the head lasts as long as the start delays", run)
+
+
+def test_columns():
+    words = ("-op noop -targets 2 null null -reqsize 4 -numreqs 60 -numreqs target 1 30 -operationdelay 5ms "
+             "-passes 2 -outputformat add +DESKEWTIME+DESKEWBANDWIDTH+TAILTIME+TAILBANDWIDTH+FAIRNESS").split()
+    run, rows = t.xdd_csv(*words, "-deskew", timeout=LIMIT_S)
+    f = Figures(run, "combined")
+    got = [float(rows[0][name]) for name in ("DESKEWTIME", "DESKEWBANDWIDTH", "TAILTIME", "TAILBANDWIDTH", "FAIRNESS")]
+    wanted = [f["window"][0], f["window"][2], f["tail"][0], f["tail"][2], f.fairness[0]]
+    t.ok(len(rows) == 1 and all(near(a, b, 0.0011) for a, b in zip(got, wanted)) and got[0] > 0.2 and got[2] > 0.2,
+         "the columns of COMBINED hold what the lines say", "%s %s\n%s" % (got, wanted, run))
+    run, rows = t.xdd_csv(*words, timeout=LIMIT_S)
+    t.ok(len(rows) == 1 and float(rows[0]["DESKEWTIME"]) == float(rows[0]["FAIRNESS"]) == 0, "without -deskew they are 0", run)
+
+
+def test_without_overlap():
+    run = t.xdd(*("-op noop -targets 2 null null -reqsize 4 -numreqs 20 -operationdelay 2ms -starttrigger 0 1 percent 100 "
+                  "-deskew").split(), timeout=LIMIT_S)
+    f = Figures(run, "pass 1")
+    t.ok(run.status == 0 and f.once and f["whole"][1] == 40 * SIZE and f["window"] == (0, 0, 0) == f["head"] == f["tail"],
+         "targets that do not overlap have no window", run)
+    run = t.xdd(*("-op noop -targets 2 null null -reqsize 4 -numreqs 20 -operationdelay 2ms -startdelay target 1 0.5 "
+                  "-timelimit target 1 0.1 -stoptrigger 0 1 op 5 -deskew").split(), timeout=LIMIT_S)
+    f = Figures(run, "pass 1")
+    t.ok(run.status == 0 and f.once and f["whole"][1] == 20 * SIZE and f["window"] == (0, 0, 0),
+         "a target that did nothing: no window", run)
+    run = t.xdd(*"-op noop -targets 1 null -reqsize 4 -numreqs 2000 -queuedepth 3 -deskew".split(), timeout=LIMIT_S)
+    f = Figures(run, "pass 1")
+    t.ok(run.status == 0 and f.once and f["window"] == f["whole"] and f.fairness[0] == 1,
+         "one target: the window is the whole", run)
+
+
+def test_silent():
+    run = t.xdd(*"-op noop -targets 2 null null -numreqs 10 -verbose".split(), timeout=LIMIT_S)
+    t.ok(run.status == 0 and "Deskew" not in run.out and "Fairness" not in run.out, "without -deskew nothing is said", run)
+
+
+# Against strace
+
+def traced(args):
+    """Run xdd under strace; returns the run and (file, begin, end, bytes) of each write, in seconds."""
+    log = t.path("strace.out")
+    env = ["-E", "ASAN_OPTIONS=" + os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"]
+    run = t.command(["strace", "-f", "-y", "-ttt", "-T", "-s", "0", "-o", log, "-e", "signal=none", "-e", "trace=pwrite64"] +
+                    env + t.xdd_words(*args), timeout=LIMIT_S)
+    ops, begun = [], {}
+    with open(log, errors="replace") as f:
+        for line in f:
+            pid, at, text = line.split(None, 2)
+            took = re.search(r"= (\d+) <([\d.]+)>$", text.rstrip())
+            m = re.match(r"pwrite64\(\d+<([^>]*)>", text)
+            if m:
+                begun[pid] = (m.group(1), float(at))
+            if took and pid in begun:
+                file, begin = begun.pop(pid)
+                ops.append((file, begin, begin + float(took.group(2)), int(took.group(1))))
+    os.unlink(log)
+    return run, ops
+
+
+def parts_of(ops, files):
+    """Seconds and bytes of the parts."""
+    first = [min(begin for name, begin, _, _ in ops if name == f) for f in files]
+    last = [max(end for name, _, end, _ in ops if name == f) for f in files]
+    edges = [min(first), max(first), min(last), max(last)]
+
+    def moved(a, b):
+        return sum(size * max(0, min(end, b) - max(begin, a)) / (end - begin) if end > begin else size * (a <= begin < b)
+                   for _, begin, end, size in ops)
+
+    return {"whole": (edges[3] - edges[0], moved(edges[0], edges[3])), "head": (edges[1] - edges[0], moved(edges[0], edges[1])),
+            "window": (edges[2] - edges[1], moved(edges[1], edges[2])), "tail": (edges[3] - edges[2], moved(edges[2], edges[3]))}
+
+
+def test_against_strace():
+    """Two targets that overlap for a while, as the guide has it: by their delays, or because one does more."""
+    for title, words in (("start delays", "-startdelay target 1 0.2 -numreqs 60"),
+                         ("unequal amounts", "-numreqs 80 -numreqs target 0 40"),
+                         ("a target inside the other", "-numreqs 80 -numreqs target 1 20 -startdelay target 1 0.1"),
+                         ("queue depth 3", "-numreqs 120 -queuedepth 3 -startdelay target 1 0.15")):
+        title = "as strace saw it: " + title
+        if t.ENGINE or not s.can_trace():
+            t.skip(title, "strace does not see what an engine that queues does" if t.ENGINE else s.sys_why())
+            continue
+        files = [t.path("a"), t.path("b")]
+        for _ in range(ATTEMPTS):
+            run, ops = traced(["-op", "write", "-targets", 2, *files, "-reqsize", 4, "-operationdelay", "7ms", "-deskew"] +
+                              words.split())
+            f, wanted = Figures(run, "pass 1"), parts_of(ops, files)
+            good = run.status == 0 and f.once and all(near(f[p][0], wanted[p][0], 0.004) and
+                                                      near(f[p][1], wanted[p][1], 3 * SIZE) for p in PARTS)
+            if good:
+                break
+        t.ok(good, title, "wanted: %s\n%s" % (wanted, run))
+
+
+t.run(test_consistent, test_columns, test_without_overlap, test_silent, test_against_strace)
+t.done()

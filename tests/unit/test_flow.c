@@ -1,0 +1,112 @@
+/*
+ * Bytes per interval: src/base/flow.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "xdd/base/flow.h"
+
+#define FIRST (1ull << FLOW_FIRST_SHIFT)
+#define SECOND 1000000000ull
+#define ORIGIN 12345678901ull
+
+static struct flow f, other;
+
+static uint64_t all(const struct flow *flow)
+{
+	return flow_before(flow, UINT64_MAX);
+}
+
+static void test_one_interval(void **state)
+{
+	(void)state;
+	flow_begin(&f, ORIGIN);
+	assert_int_equal(all(&f), 0);
+	flow_add(&f, ORIGIN + FIRST, ORIGIN + FIRST + 10, 4096);
+	assert_int_equal(flow_before(&f, 0), 0);
+	assert_int_equal(flow_before(&f, ORIGIN + FIRST), 0);
+	assert_int_equal(flow_before(&f, ORIGIN + FIRST + FIRST / 4), 1024);
+	assert_int_equal(flow_before(&f, ORIGIN + 2 * FIRST), 4096);
+	assert_int_equal(all(&f), 4096);
+}
+
+static void test_spread(void **state)
+{
+	(void)state;
+	flow_begin(&f, ORIGIN);
+	/* From the middle of one interval to the middle of the fourth behind it: 1/8, 1/4, 1/4, 1/4, 1/8. */
+	flow_add(&f, ORIGIN + FIRST / 2, ORIGIN + 4 * FIRST + FIRST / 2, 8000);
+	assert_int_equal(flow_before(&f, ORIGIN + FIRST), 1000);
+	assert_int_equal(flow_before(&f, ORIGIN + 2 * FIRST), 3000);
+	assert_int_equal(flow_before(&f, ORIGIN + 4 * FIRST), 7000);
+	assert_int_equal(all(&f), 8000);
+	/* Nothing is lost to rounding. */
+	flow_add(&f, ORIGIN + 1, ORIGIN + 777 * FIRST + 5, 10007);
+	assert_int_equal(all(&f), 18007);
+}
+
+static void test_rescale(void **state)
+{
+	uint64_t sum = 0;
+
+	(void)state;
+	flow_begin(&f, ORIGIN);
+	/* An operation of a millisecond each hundredth of a second, for an hour. */
+	for (uint64_t i = 0; i < 360000; i++) {
+		uint64_t at = ORIGIN + i * SECOND / 100;
+
+		flow_add(&f, at, at + SECOND / 1000, 1000 + i % 7);
+		sum += 1000 + i % 7;
+	}
+	assert_int_equal(all(&f), sum);
+	/* The intervals have not got longer than they had to be. */
+	assert_true((3600 * SECOND) >> f.shift >= FLOW_INTERVALS / 2);
+	assert_true((3600 * SECOND) >> f.shift < FLOW_INTERVALS);
+	/* Ten minutes of it, to within two intervals of seven seconds at most. */
+	sum = flow_before(&f, ORIGIN + 900 * SECOND) - flow_before(&f, ORIGIN + 300 * SECOND);
+	assert_in_range(sum, 60180000 - 2 * 700 * 1006, 60180000 + 2 * 700 * 1006);
+}
+
+static void test_before_origin(void **state)
+{
+	(void)state;
+	flow_begin(&f, ORIGIN);
+	flow_add(&f, ORIGIN - 100, ORIGIN - 50, 5);
+	flow_add(&f, ORIGIN - 100, ORIGIN + 10, 6);
+	flow_add(&f, ORIGIN + 20, ORIGIN + 10, 7); /* clocks that cross */
+	assert_int_equal(flow_before(&f, ORIGIN - 1), 0);
+	assert_int_equal(all(&f), 18);
+}
+
+static void test_merge(void **state)
+{
+	(void)state;
+	flow_begin(&f, ORIGIN);
+	flow_begin(&other, ORIGIN);
+	flow_add(&f, ORIGIN + 5, ORIGIN + 6, 100);
+	flow_add(&other, ORIGIN + SECOND, ORIGIN + SECOND + 1, 1000);
+	flow_merge(&f, &other);
+	assert_int_equal(f.shift, other.shift);
+	assert_int_equal(flow_before(&f, ORIGIN + SECOND / 2), 100);
+	assert_int_equal(all(&f), 1100);
+	flow_begin(&other, ORIGIN);
+	flow_add(&other, ORIGIN + 5, ORIGIN + 6, 1);
+	flow_merge(&f, &other);
+	assert_int_equal(flow_before(&f, ORIGIN + SECOND / 2), 101);
+	assert_int_equal(all(&f), 1101);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_interval), cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_rescale),	     cmocka_unit_test(test_before_origin),
+		cmocka_unit_test(test_merge),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
