@@ -11,6 +11,7 @@
 
 #define OCTAVE (1u << HISTOGRAM_SUB_BITS)
 #define LAST_BUCKET (HISTOGRAM_BUCKETS - 1)
+#define COUNTS_BYTES (HISTOGRAM_BUCKETS * sizeof(_Atomic uint64_t))
 
 static unsigned bucket_shift(unsigned bucket)
 {
@@ -29,27 +30,29 @@ uint64_t histogram_bucket_value(unsigned bucket)
 	return histogram_bucket_from(bucket) + ((1ull << bucket_shift(bucket)) - 1) / 2;
 }
 
-int histogram_init(struct histogram *h)
+int histogram_init(struct histogram *h, size_t n)
 {
-	const size_t size = HISTOGRAM_BUCKETS * sizeof(*h->counts);
-	void *counts = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	const size_t size = n * COUNTS_BYTES;
+	char *counts = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	memset(h, 0, sizeof(*h));
+	memset(h, 0, n * sizeof(*h));
 	if (counts == MAP_FAILED)
 		return -errno;
 	/* Most of it is never touched; a huge page would take it all up. */
 	madvise(counts, size, MADV_NOHUGEPAGE);
-	h->counts = counts;
-	counters_set(&h->min_ns, UINT64_MAX);
+	for (size_t i = 0; i < n; i++) {
+		h[i].counts = (_Atomic uint64_t *)(counts + i * COUNTS_BYTES);
+		counters_set(&h[i].min_ns, UINT64_MAX);
+	}
 	return 0;
 }
 
-void histogram_free(struct histogram *h)
+void histogram_free(struct histogram *h, size_t n)
 {
 	if (h->counts)
-		munmap((void *)h->counts, HISTOGRAM_BUCKETS * sizeof(*h->counts));
-	memset(h, 0, sizeof(*h));
+		munmap((void *)h->counts, n * COUNTS_BYTES);
+	memset(h, 0, n * sizeof(*h));
 }
 
 static uint64_t load(const _Atomic uint64_t *field)

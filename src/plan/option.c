@@ -18,6 +18,7 @@ const struct option_group option_groups[] = {
 	{ "Passes, limits and delays", options_timing },
 	{ "Output", options_output },
 	{ "Heartbeat", options_heartbeat },
+	{ "Latency", options_latency },
 	{ "General", options_general },
 	{ 0 },
 };

@@ -17,6 +17,7 @@
 #include "xdd/report/check.h"
 #include "xdd/report/csv.h"
 #include "xdd/report/info.h"
+#include "xdd/report/latency.h"
 #include "xdd/report/outfile.h"
 
 struct report {
@@ -32,6 +33,14 @@ struct report {
 	struct outfile text;
 	struct outfile csv;
 	struct outfile combined;
+	struct outfile latency;
+
+	/* likewise: the tables of -latency, which follow the results; NULL: not wanted */
+	struct latency_text {
+		FILE *f;
+		char *text;
+		size_t size;
+	} table, octaves;
 };
 
 static enum xdd_status out_of_memory(void)
@@ -108,6 +117,45 @@ static enum xdd_status write_info(struct report *r, bool whole)
 	return status;
 }
 
+/* What `write` has to say, to the file of -latency output. */
+static void write_latency_csv(struct report *r, const struct result *result)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = r->latency.fd >= 0 ? open_memstream(&text, &size) : NULL;
+
+	if (!f)
+		return;
+	if (result)
+		latency_csv_rows(f, r->plan, result);
+	else
+		latency_csv_header(f, r->plan);
+	if (fclose(f) == 0)
+		outfile_write(&r->latency, text, size);
+	free(text);
+}
+
+static enum xdd_status open_latency(struct report *r)
+{
+	const struct latency_options *latency = &r->plan->latency;
+	enum xdd_status status = XDD_OK;
+	bool write_header = false;
+
+	if (latency->shown)
+		r->table.f = open_memstream(&r->table.text, &r->table.size);
+	if (latency->histogram)
+		r->octaves.f = open_memstream(&r->octaves.text, &r->octaves.size);
+	if ((latency->shown && !r->table.f) || (latency->histogram && !r->octaves.f))
+		return out_of_memory();
+	if (latency->file)
+		status = report_latency_start(r->plan, &write_header);
+	if (!status && latency->file)
+		status = open_output(&r->latency, "latency output", latency->file);
+	if (!status && write_header)
+		write_latency_csv(r, NULL);
+	return status;
+}
+
 static enum xdd_status open_all(struct report *r)
 {
 	const struct plan *plan = r->plan;
@@ -127,12 +175,23 @@ static enum xdd_status open_all(struct report *r)
 	if (!status)
 		status = open_csv(r, &r->combined, "combinedout", plan->combined_file);
 	if (!status)
+		status = open_latency(r);
+	if (!status)
 		status = write_info(r, plan->verbose || plan->output_file);
 	return status;
 }
 
+static void latency_text_free(struct latency_text *t)
+{
+	if (t->f)
+		fclose(t->f);
+	free(t->text);
+}
+
 static void report_free(struct report *r)
 {
+	latency_text_free(&r->table);
+	latency_text_free(&r->octaves);
 	column_list_free(&r->list);
 	free(r->line);
 	free(r->cells);
@@ -151,8 +210,10 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 	r->text.fd = -1;
 	r->csv.fd = -1;
 	r->combined.fd = -1;
+	r->latency.fd = -1;
 	status = open_all(r);
 	if (status) {
+		outfile_close(&r->latency);
 		outfile_close(&r->combined);
 		outfile_close(&r->csv);
 		outfile_close(&r->text);
@@ -193,6 +254,46 @@ void report_result(struct report *r, const struct result *result)
 		outfile_write(&r->combined, r->line, len);
 }
 
+bool report_wants_latency(const struct report *r)
+{
+	bool wanted = r->plan->latency.shown;
+
+	for (size_t i = 0; i < r->list.n; i++)
+		wanted |= r->list.columns[i]->latency;
+	return wanted;
+}
+
+void report_latency(struct report *r, const struct result *result)
+{
+	write_latency_csv(r, result);
+	if (result->what != RESULT_COMBINED && !r->plan->verbose)
+		return;
+	if (r->table.f)
+		latency_table_rows(r->table.f, r->plan, result);
+	if (r->octaves.f)
+		latency_octaves_rows(r->octaves.f, result);
+}
+
+/* One of the tables of -latency, behind its header; nothing when it is empty. */
+static void write_latency_text(struct report *r, struct latency_text *t,
+			       void (*header)(FILE *f, const struct plan *plan))
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	if (!t->f || fflush(t->f) || !t->size)
+		return;
+	f = open_memstream(&text, &size);
+	if (!f)
+		return;
+	header(f, r->plan);
+	fwrite(t->text, 1, t->size, f);
+	if (fclose(f) == 0)
+		outfile_write(&r->text, text, size);
+	free(text);
+}
+
 void report_line(struct report *r, const char *fmt, ...)
 {
 	char *line;
@@ -222,6 +323,8 @@ void report_trailer(struct report *r, enum report_end end)
 	};
 	char now[INFO_TIME_SIZE];
 
+	write_latency_text(r, &r->table, latency_table_header);
+	write_latency_text(r, &r->octaves, latency_octaves_header);
 	report_line(r, "Ending time for this run, %s", info_time(now));
 	report_line(r, "%s", ends[end]);
 }
@@ -250,6 +353,7 @@ enum xdd_status report_close(struct report *r)
 	status = close_output(&r->text, "output", r->plan->output_file, status);
 	status = close_output(&r->csv, "csvout", r->plan->csv_file, status);
 	status = close_output(&r->combined, "combinedout", r->plan->combined_file, status);
+	status = close_output(&r->latency, "latency output", r->plan->latency.file, status);
 	report_free(r);
 	return status;
 }

@@ -92,6 +92,8 @@ static int prepare(struct qthread *q)
 		.why = &why,
 	};
 
+	if (!err)
+		err = qthread_latency_init(q);
 	if (err) {
 		if (run_stop(t->run, STOP_START, -err))
 			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64

@@ -77,6 +77,7 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 
 	run->plan = plan;
 	run->report = report;
+	run->keep_latency = report_wants_latency(report);
 	atomic_store(&run->end_ns, UINT64_MAX);
 	stop_init(&run->stop);
 	for (size_t i = 0; i < plan->n_targets; i++)
@@ -96,8 +97,12 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 static void free_run(struct run *run)
 {
 	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
-		order_destroy(&run->targets[i].order);
-		free(run->targets[i].qthreads);
+		struct target *t = &run->targets[i];
+
+		order_destroy(&t->order);
+		for (uint32_t k = 0; t->qthreads && k < t->plan->qthreads; k++)
+			qthread_latency_free(&t->qthreads[k]);
+		free(t->qthreads);
 	}
 	free(run->targets);
 	heartbeat_destroy(&run->heartbeat);

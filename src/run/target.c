@@ -46,8 +46,10 @@ void target_begin_pass(struct target *t, uint64_t pass)
 		t->shift_ns = pass * t->plan->delay_ns + (pass - 1) * plan->pass_delay_ns;
 	access_init(&t->access, t->plan, pass);
 	checks_before_pass(t);
-	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		counters_reset(&t->qthreads[i].counters);
+		qthread_latency_reset(&t->qthreads[i]);
+	}
 	order_begin_pass(&t->order);
 	atomic_store(&t->next_op, 0);
 	atomic_store(&t->errors, 0);
@@ -55,6 +57,24 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	atomic_store(&t->first_op_ns, 0);
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->turn, 1);
+}
+
+void pass_result_free(struct pass_result *r)
+{
+	if (!r)
+		return;
+	latency_free(&r->latency);
+	for (uint32_t i = 0; i < r->n_queues; i++)
+		latency_free(&r->queues[i].latency);
+	free(r);
+}
+
+/* With what the QThreads want to be shown for themselves, where they are. */
+static int add_latency(struct pass_result *r, const struct qthread *q)
+{
+	int err = qthread_latency_add(&r->latency, q);
+
+	return err || !r->n_queues ? err : qthread_latency_add(&r->queues[q->number].latency, q);
 }
 
 struct pass_result *target_snapshot(const struct target *t)
@@ -73,6 +93,9 @@ struct pass_result *target_snapshot(const struct target *t)
 	r->look = t->look;
 	r->n_queues = n;
 	tally_clear(&r->tally);
+	latency_init(&r->latency);
+	for (uint32_t i = 0; i < n; i++)
+		latency_init(&r->queues[i].latency);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		const struct qthread *q = &t->qthreads[i];
 		struct queue_result own = { 0 };
@@ -86,8 +109,14 @@ struct pass_result *target_snapshot(const struct target *t)
 		tally_add(&r->tally, &own.tally);
 		r->cpu.user_ns += own.cpu.user_ns;
 		r->cpu.sys_ns += own.cpu.sys_ns;
-		if (n)
-			r->queues[i] = own;
+		if (n) {
+			r->queues[i].tally = own.tally;
+			r->queues[i].cpu = own.cpu;
+		}
+		if (add_latency(r, q)) {
+			pass_result_free(r);
+			return NULL;
+		}
 	}
 	r->partial = stop_requested(&t->run->stop) &&
 		     tally_ops(&r->tally) + r->tally.errors < t->plan->pass_ops;

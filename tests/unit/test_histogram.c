@@ -84,7 +84,7 @@ static int by_value(const void *a, const void *b)
 
 static void fill(struct histogram *h, uint64_t *values, uint64_t (*value)(uint64_t))
 {
-	assert_int_equal(histogram_init(h), 0);
+	assert_int_equal(histogram_init(h, 1), 0);
 	for (uint64_t i = 0; i < VALUES; i++) {
 		values[i] = value(i);
 		histogram_add(h, values[i]);
@@ -134,7 +134,7 @@ static void check_against_sort(uint64_t (*value)(uint64_t))
 				    TOLERANCE);
 	}
 	histogram_sum_free(&s);
-	histogram_free(&h);
+	histogram_free(&h, 1);
 }
 
 static void test_against_sort(void **state)
@@ -178,12 +178,12 @@ static void test_sums_are_exact(void **state)
 	struct histogram_sum all, sum, later;
 
 	(void)state;
-	assert_int_equal(histogram_init(&whole), 0);
+	assert_int_equal(histogram_init(&whole, 1), 0);
 	histogram_sum_init(&all);
 	histogram_sum_init(&sum);
 	histogram_sum_init(&later);
 	for (size_t k = 0; k < 7; k++)
-		assert_int_equal(histogram_init(&parts[k]), 0);
+		assert_int_equal(histogram_init(&parts[k], 1), 0);
 	for (uint64_t i = 0; i < VALUES; i++) {
 		uint64_t value = i % 2 ? lognormal(i) : any(i);
 
@@ -215,9 +215,9 @@ static void test_sums_are_exact(void **state)
 	histogram_sum_free(&all);
 	histogram_sum_free(&sum);
 	histogram_sum_free(&later);
-	histogram_free(&whole);
+	histogram_free(&whole, 1);
 	for (size_t k = 0; k < 7; k++)
-		histogram_free(&parts[k]);
+		histogram_free(&parts[k], 1);
 }
 
 static void test_differences(void **state)
@@ -227,7 +227,7 @@ static void test_differences(void **state)
 	struct histogram_view v = view_of(&now);
 
 	(void)state;
-	assert_int_equal(histogram_init(&h), 0);
+	assert_int_equal(histogram_init(&h, 1), 0);
 	histogram_sum_init(&before);
 	histogram_sum_init(&now);
 	histogram_add(&h, 10);
@@ -248,7 +248,7 @@ static void test_differences(void **state)
 	assert_int_equal(histogram_max(&v), 0);
 	histogram_sum_free(&before);
 	histogram_sum_free(&now);
-	histogram_free(&h);
+	histogram_free(&h, 1);
 }
 
 static void test_empty_and_reset(void **state)
@@ -258,7 +258,7 @@ static void test_empty_and_reset(void **state)
 	struct histogram_view v = view_of(&s), none = { .n_parts = 0 };
 
 	(void)state;
-	assert_int_equal(histogram_init(&h), 0);
+	assert_int_equal(histogram_init(&h, 1), 0);
 	for (int round = 0; round < 2; round++) {
 		histogram_sum_init(&s);
 		assert_int_equal(histogram_sum_add_live(&s, &h), 0);
@@ -273,12 +273,12 @@ static void test_empty_and_reset(void **state)
 		}
 		histogram_add(&h, 0);
 		histogram_add(&h, 77);
-		histogram_add(&h, UINT64_MAX);
+		histogram_add(&h, UINT64_MAX - 1);
 		histogram_reset(&h);
 		histogram_reset(&h);
 	}
-	histogram_free(&h);
-	histogram_free(&h);
+	histogram_free(&h, 1);
+	histogram_free(&h, 1);
 	histogram_reset(&h);
 }
 
@@ -291,7 +291,7 @@ static void test_overflow(void **state)
 	const uint64_t month = 30ull * 86400 * 1000000000;
 
 	(void)state;
-	assert_int_equal(histogram_init(&h), 0);
+	assert_int_equal(histogram_init(&h, 1), 0);
 	histogram_sum_init(&s);
 	histogram_add(&h, 1000);
 	histogram_add(&h, month - 1);
@@ -302,7 +302,7 @@ static void test_overflow(void **state)
 	assert_true(histogram_percentile(&v, 50 * HISTOGRAM_PERCENT) == month);
 	assert_near(histogram_mean(&v), 2.0 * (double)month / 3, 1e-9);
 	histogram_sum_free(&s);
-	histogram_free(&h);
+	histogram_free(&h, 1);
 }
 
 /* The example of the xdisk guide: 90 of 5 ms, 80 of 6 ms, 2 of 500 ms. */
@@ -313,7 +313,7 @@ static void test_weighted_mean(void **state)
 	struct histogram_view v = view_of(&s);
 
 	(void)state;
-	assert_int_equal(histogram_init(&h), 0);
+	assert_int_equal(histogram_init(&h, 1), 0);
 	histogram_sum_init(&s);
 	for (int i = 0; i < 90; i++)
 		histogram_add(&h, 5000000);
@@ -328,7 +328,7 @@ static void test_weighted_mean(void **state)
 	assert_int_equal(histogram_count_between(&v, 8192000, UINT64_MAX), 2);
 	assert_int_equal(histogram_count_between(&v, 0, UINT64_MAX), 172);
 	histogram_sum_free(&s);
-	histogram_free(&h);
+	histogram_free(&h, 1);
 }
 
 static void test_directions(void **state)
@@ -338,7 +338,7 @@ static void test_directions(void **state)
 	struct histogram_view v;
 
 	(void)state;
-	assert_int_equal(histogram_init(&h), 0);
+	assert_int_equal(histogram_init(&h, 1), 0);
 	latency_init(&l);
 	latency_init(&sum);
 	histogram_add(&h, 10);
@@ -360,7 +360,7 @@ static void test_directions(void **state)
 	latency_free(&l);
 	latency_free(&sum);
 	latency_free(&sum);
-	histogram_free(&h);
+	histogram_free(&h, 1);
 }
 
 struct race {
@@ -388,7 +388,7 @@ static void test_read_while_written(void **state)
 	bool over;
 
 	(void)state;
-	assert_int_equal(histogram_init(&race.h), 0);
+	assert_int_equal(histogram_init(&race.h, 1), 0);
 	assert_int_equal(pthread_create(&writer, NULL, write_on, &race), 0);
 	do {
 		over = atomic_load(&race.over);
@@ -400,7 +400,7 @@ static void test_read_while_written(void **state)
 	} while (!over);
 	assert_int_equal(seen, 20 * VALUES);
 	pthread_join(writer, NULL);
-	histogram_free(&race.h);
+	histogram_free(&race.h, 1);
 }
 
 int main(void)

@@ -3,8 +3,8 @@
  * width, and below 256 ns each nanosecond has its own, so a value read back is off by 1/256 at most,
  * 0.4 %. Number of values, sum, least and greatest are exact.
  *
- * struct histogram is written by one thread, for 2 ns a value, and may be read by any other meanwhile:
- * every field is a relaxed atomic that only its owner stores. struct histogram_sum is a copy, or a sum
+ * struct histogram is written by one thread and may be read by any other meanwhile: every field is a
+ * relaxed atomic that only its owner stores. A value costs 5 ns. struct histogram_sum is a copy, or a sum
  * of copies, in plain memory that spans only the buckets in use. Adding up loses nothing.
  */
 #ifndef XDD_BASE_HISTOGRAM_H
@@ -73,9 +73,9 @@ uint64_t histogram_bucket_from(unsigned bucket);
 /* The value that stands for all of a bucket: the one in its middle. */
 uint64_t histogram_bucket_value(unsigned bucket);
 
-/* An empty histogram. Returns 0 or -errno; free with histogram_free(), safe on one that is all zero. */
-int histogram_init(struct histogram *h);
-void histogram_free(struct histogram *h);
+/* `n` empty histograms. Returns 0 or -errno; free with histogram_free(), safe on those all zero. */
+int histogram_init(struct histogram *h, size_t n);
+void histogram_free(struct histogram *h, size_t n);
 
 /* Owner only. */
 static inline void histogram_add(struct histogram *h, uint64_t ns)

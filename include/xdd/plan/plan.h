@@ -181,6 +181,16 @@ struct target_plan {
 	size_t n_rows;
 };
 
+/* What -latency asks for. */
+struct latency_options {
+	bool shown;		  /* option; any part of it was given */
+	bool histogram;		  /* option; distributions as well */
+	uint64_t interval_ns;	  /* option; figures of every such stretch of time; 0: none */
+	const char *file;	  /* option; NULL: none */
+	const uint32_t *percents; /* option; of HISTOGRAM_ALL, ascending; NULL: not given */
+	size_t n_percents;
+};
+
 enum percent_cpu {
 	PERCENT_CPU_ABSOLUTE, /* of one processor: may exceed 100 */
 	PERCENT_CPU_RELATIVE, /* of all processors of the machine */
@@ -208,6 +218,7 @@ struct plan {
 	const char *csv_file;	   /* NULL: none */
 	const char *combined_file; /* NULL: none */
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
+	struct latency_options latency;
 
 	/* resolved */
 	bool audit_order;	  /* breaks of the order of operations are counted */

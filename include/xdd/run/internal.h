@@ -12,6 +12,7 @@
 #include "xdd/base/barrier.h"
 #include "xdd/base/clock.h"
 #include "xdd/base/counters.h"
+#include "xdd/base/latency.h"
 #include "xdd/base/stop.h"
 #include "xdd/io/access.h"
 #include "xdd/io/buffer.h"
@@ -44,9 +45,13 @@ struct qthread {
 	/* owned by this QThread, read by anyone */
 	struct counters counters;
 
+	/* likewise; emptied by the last QThread to leave a pass. Without memory unless keeps_latency */
+	struct histogram latency[LATENCY_TIMES][DIR_COUNT];
+
 	/* const after creation */
 	struct target *target;
 	uint32_t number;
+	bool keeps_latency; /* somebody asked */
 
 	/* owned by the thread that created it */
 	pthread_t thread;
@@ -121,6 +126,7 @@ struct target {
 /* What one QThread did in a pass. */
 struct queue_result {
 	struct tally tally;
+	struct latency latency;
 	struct cpu_time cpu;
 };
 
@@ -132,6 +138,7 @@ struct pass_result {
 	uint64_t shift_ns;
 	uint64_t first_op_ns;
 	struct tally tally;
+	struct latency latency;
 	struct pass_look look;
 	struct cpu_time cpu;
 	uint64_t wait_ns;
@@ -157,6 +164,7 @@ struct run {
 	struct report *report;
 	struct target *targets;
 	uint32_t n_qthreads;
+	bool keep_latency; /* a column, -latency or the like wants histograms */
 
 	struct stop stop;
 
@@ -187,6 +195,13 @@ void target_close(struct target *t, bool discard);
 void target_begin_pass(struct target *t, uint64_t pass);
 void target_end_pass(struct target *t);
 struct pass_result *target_snapshot(const struct target *t);
+void pass_result_free(struct pass_result *r);
+
+/* latency.c: the histograms of a QThread, those that the run wants kept; none is no failure. */
+int qthread_latency_init(struct qthread *q);
+void qthread_latency_free(struct qthread *q);
+void qthread_latency_reset(struct qthread *q);
+int qthread_latency_add(struct latency *l, const struct qthread *q);
 
 /* qthread.c: the thread function; `arg` is the struct qthread. */
 void *qthread_main(void *arg);

@@ -79,6 +79,8 @@ static inline void account(struct qthread *q, const struct io_request *req, uint
 	}
 	counters_add(&c->busy_ns[req->dir], took_ns);
 	counters_add(&c->ops[req->dir], 1);
+	if (__builtin_expect(q->keeps_latency, 0))
+		histogram_add(&q->latency[LATENCY_SERVICE][req->dir], took_ns);
 }
 
 #endif
