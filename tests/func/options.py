@@ -140,6 +140,7 @@ OPTIONS = [Option(*row) for row in (
     ("combinedout", "combo", "file", None, None),
     ("outputformat", "ofmt", "add +USERTIME", None, None),
     ("percentcpu", "pcpu", "relative", None, None),
+    ("latency", "", "percentiles 50,99.9 histogram", None, None),
     ("setup", "", "a.cfg", DEPTH, ["5"] * 2),
     ("dryrun", "dry", "", None, None),
     ("help", "h", "op", None, None),
