@@ -96,14 +96,20 @@ static void give_turn(struct flight *f, uint64_t n)
 	f->entered = false;
 }
 
-/* `req` has its number and is not going to be issued, and so the pass is over. */
-static void abandon(struct flight *f, struct io_request *req)
+/* `req` has its number and is not going to be issued, nor is any later one of this QThread. */
+static void give_up(struct flight *f, struct io_request *req)
 {
 	f->exhausted = true;
 	f->waiting = NULL;
-	abandon_op(f->q->target);
 	give_turn(f, req->op);
 	slot_give(&f->q->slots, req->slot);
+}
+
+/* The same, and so the pass is over for all. */
+static void abandon(struct flight *f, struct io_request *req)
+{
+	abandon_op(f->q->target);
+	give_up(f, req);
 }
 
 /* The next operation into the oldest free slot; NULL at the end of the pass, having given the turn back. */
@@ -155,8 +161,13 @@ static bool passes_gate(struct flight *f, struct io_request *req)
 	uint64_t ask;
 
 	while ((ask = gate_ask(f->q->target, req->op, f->now_ns)) != GATE_OPEN) {
+		/* Smaller numbers may have been let through, and still be on their way. */
+		if (ask == GATE_CLOSED) {
+			give_up(f, req);
+			return false;
+		}
 		/* What is due behind the end of the pass is not waited for. */
-		if (ask == GATE_CLOSED || (ask != GATE_EVENT && ask >= f->end_ns)) {
+		if (ask != GATE_EVENT && ask >= f->end_ns) {
 			abandon(f, req);
 			return false;
 		}

@@ -20,13 +20,16 @@ static bool pass_gate(struct target *t, const struct io_request *req, uint64_t e
 	while ((ask = gate_ask(t, req->op, clock_now_ns())) != GATE_OPEN) {
 		bool event = ask == GATE_EVENT;
 
+		/* Smaller numbers may have been let through, and still be on their way. */
+		if (ask == GATE_CLOSED)
+			return false;
 		/* What is due behind the end of the pass is not waited for. */
-		if (ask == GATE_CLOSED || (!event && ask >= end))
+		if ((!event && ask >= end) ||
+		    (event ? gate_wait(t, req->op, end) : stop_sleep_until(stop, ask)) ||
+		    !may_issue(t, event ? clock_after(0, end) : 0, end)) {
+			abandon_op(t);
 			return false;
-		if (event ? gate_wait(t, req->op, end) : stop_sleep_until(stop, ask))
-			return false;
-		if (!may_issue(t, event ? clock_after(0, end) : 0, end))
-			return false;
+		}
 	}
 	return true;
 }
@@ -62,7 +65,6 @@ static inline bool next_op(struct target *t, struct io_request *req, uint64_t no
 		return false;
 	}
 	if (__builtin_expect(t->gated, 0) && !pass_gate(t, req, end)) {
-		abandon_op(t);
 		if (by != ORDER_BY_NOTHING)
 			order_leave(&t->order, req->op);
 		return false;
