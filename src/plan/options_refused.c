@@ -62,7 +62,6 @@ const struct option options_refused[] = {
 	ABSENT("stoptrigger", "et"),
 	ABSENT("syncio", "sio"),
 	ABSENT("syncwrite", "sw"),
-	ABSENT("throttle", "throt"),
 	ABSENT("timerinfo", "ti"),
 	ABSENT("timeserver", "tsvr"),
 	ABSENT("timestamps", "ts timestamp"),

@@ -16,7 +16,6 @@
  */
 static const char no_thread[] = "\t\tThread ID, not started\n"
 				"\t\tProcessor, all/any\n";
-static const char no_throttle[] = "\t\tThrottle is unrestricted\n";
 static const char no_sync[] = "\t\tFile write synchronization, disabled\n";
 static const char no_flush[] = "\t\tFlushwrite interval, 0\n"
 			       "\t\tI/O memory buffer is a normal memory buffer\n";
@@ -132,13 +131,35 @@ static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
 	fprintf(f, "\t\tHeartbeat Output File, %s\n", h->output ? h->output : "stderr");
 }
 
+static void write_throttle(FILE *f, const struct throttle_options *throttle)
+{
+	switch (throttle->by) {
+	case THROTTLE_NONE:
+		fputs("\t\tThrottle is unrestricted\n", f);
+		break;
+	case THROTTLE_OPS:
+		fprintf(f, "\t\tThrottle in ops/sec is, %6.2f\n", throttle->rate);
+		break;
+	case THROTTLE_BANDWIDTH:
+		fprintf(f, "\t\tThrottle in MB/sec is, %6.2f\n", throttle->rate);
+		break;
+	case THROTTLE_DELAY:
+		fprintf(f, "\t\tThrottle in Delay is, %6.2f\n",
+			(double)throttle->delay_ns / (double)UNITS_NS_PER_SEC);
+		break;
+	}
+	if (throttle->var_percent > 0)
+		fprintf(f, "\t\tThrottle variation in percent of the interval is, %6.2f\n",
+			throttle->var_percent);
+}
+
 void info_target(FILE *f, const struct target_plan *t)
 {
 	write_file(f, t);
 	fprintf(f, "\t\tNetwork Operation Ordering is,%s\n",
 		plan_ordering_name(t->network_ordering));
 	fprintf(f, "\t\tStorage Operation Ordering is,%s\n", plan_ordering_name(t->ordering));
-	fputs(no_throttle, f);
+	write_throttle(f, &t->throttle);
 	write_work(f, t);
 	write_access(f, t);
 	fputs(no_flush, f);

@@ -2,6 +2,7 @@
  * The histograms that a QThread keeps while it issues. Taken by the QThread itself, read and emptied by the
  * last to leave a pass; they last as long as the run, for whoever looks at a QThread that is stuck.
  */
+#include "xdd/io/schedule.h"
 #include "xdd/run/internal.h"
 
 int qthread_latency_init(struct qthread *q)
@@ -11,6 +12,8 @@ int qthread_latency_init(struct qthread *q)
 	if (!q->target->run->keep_latency)
 		return 0;
 	err = histogram_init(q->latency[LATENCY_SERVICE], DIR_COUNT);
+	if (!err && schedule_is_paced(q->target->plan))
+		err = histogram_init(q->latency[LATENCY_RESPONSE], DIR_COUNT);
 	if (!err)
 		q->keeps_latency = true;
 	return err;

@@ -8,6 +8,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/pace.h"
 #include "xdd/run/thread.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -41,6 +42,7 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 	const bool verbose = t->run->plan->verbose;
 	uint64_t waited = verbose ? clock_thread_wait_ns() : 0;
 
+	pace_start(t, start);
 	if (t->plan->time_limit_ns)
 		end = earlier(end, start + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, earlier(start, end)) == 0)

@@ -65,6 +65,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 		t->qthreads[i].target = t;
 		t->qthreads[i].number = (uint32_t)i;
 	}
+	t->gated = plan->throttle.interval_ns > 0;
 	barrier_init(&t->start, plan->qthreads);
 	err = order_init(&t->order, plan, false, run->plan->audit_order, &run->stop);
 	return err ? err : stop_register(&run->stop, &t->start);

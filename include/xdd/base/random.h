@@ -15,6 +15,7 @@
 enum random_stream {
 	RANDOM_STREAM_LOCATION,
 	RANDOM_STREAM_DIRECTION,
+	RANDOM_STREAM_PACE,
 };
 
 /* What a sequence is keyed by; two that differ in any field are independent. */

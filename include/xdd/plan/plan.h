@@ -123,6 +123,22 @@ struct heartbeat_options {
 	bool on; /* resolved; it was asked for */
 };
 
+enum throttle_by {
+	THROTTLE_NONE,
+	THROTTLE_OPS,
+	THROTTLE_BANDWIDTH,
+	THROTTLE_DELAY,
+};
+
+struct throttle_options {
+	enum throttle_by by;	      /* option */
+	double rate;		      /* option; operations a second, or 10^6 bytes a second */
+	double var_percent;	      /* option; of the interval between operations; 0: none */
+	uint64_t delay_ns;	      /* option; after each operation */
+	double interval_ns;	      /* resolved; between operations of full size; 0: not paced */
+	const uint64_t *bytes_before; /* resolved; of the rows of -seek load, for a rate of bytes */
+};
+
 /* One row of a -seek load file. */
 struct seek_row {
 	uint64_t block; /* in blocks of the target, start offset included */
@@ -148,6 +164,7 @@ struct target_plan {
 	uint64_t start_delay_ns;
 	uint64_t target_start_delay_ns; /* times the target's number */
 	uint64_t time_limit_ns;		/* per pass; 0: none */
+	struct throttle_options throttle;
 	bool direct_io;
 	bool drop_cache; /* empty the page cache of the target before each pass */
 	bool randomize;

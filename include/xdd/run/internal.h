@@ -97,6 +97,9 @@ struct target {
 	/* atomic: odd while the target goes from one pass to the next; for those who look in between */
 	_Atomic uint32_t turn;
 
+	/* atomic: clock at which the pass began, the same from all QThreads; -throttle counts from it */
+	_Atomic uint64_t start_ns;
+
 	/* each of its fields says who may touch it */
 	struct order order;
 
