@@ -173,7 +173,7 @@ const struct option options_timing[] = {
 		  "-outputformat are columns of it. The last of ops, bw and delay wins. With var the "
 		  "rate stays as it is, and each operation is moved by a random part of the interval. "
 		  "delay is no rate: it adds to -operationdelay.",
-	  .example = "xdd -op read -targets 1 data -throttle ops 1000 -latency percentiles 50,99" },
+	  .example = "xdd -op read -targets 1 data -throttle ops 500 -latency histogram" },
 	{ .name = "operationdelay",
 	  .aliases = "opdelay",
 	  .scope = SCOPE_GLOBAL,

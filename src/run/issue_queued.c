@@ -162,14 +162,14 @@ static bool passes_gate(struct flight *f, struct io_request *req)
 	uint64_t ask;
 
 	while ((ask = gate_ask(f->q->target, req->op, f->now_ns)) != GATE_OPEN) {
-		/*
-		 * Smaller numbers may have been let through, and still be on their way. What is due
-		 * behind the end of the pass is not waited for.
-		 */
-		if (ask == GATE_CLOSED || (ask != GATE_EVENT && ask >= f->end_ns)) {
+		/* Smaller numbers may have been let through, and still be on their way. */
+		if (ask == GATE_CLOSED || f->now_ns >= f->end_ns) {
 			give_up(f, req);
 			return false;
 		}
+		/* Due behind the end of the pass, which lasts its time all the same. */
+		if (ask != GATE_EVENT && ask > f->end_ns)
+			ask = f->end_ns;
 		if (f->outstanding) {
 			f->look_ns = ask == GATE_EVENT ? f->now_ns + EVENT_POLL_NS :
 							 ask - PACE_SPIN_NS;

@@ -20,15 +20,18 @@ static bool pass_gate(struct target *t, struct io_request *req, uint64_t end)
 
 	while ((ask = gate_ask(t, req->op, clock_now_ns())) != GATE_OPEN) {
 		bool event = ask == GATE_EVENT;
+		int err;
 
-		/*
-		 * Smaller numbers may have been let through, and still be on their way. What is due
-		 * behind the end of the pass is not waited for.
-		 */
-		if (ask == GATE_CLOSED || (!event && ask >= end))
+		/* Smaller numbers may have been let through, and still be on their way. */
+		if (ask == GATE_CLOSED)
 			return false;
-		if ((event ? gate_wait(t, req->op, end) : pace_sleep_until(stop, ask)) ||
-		    !may_issue(t, event ? clock_after(0, end) : 0, end)) {
+		if (!event && ask >= end) {
+			/* Due behind the end of the pass, which lasts its time all the same. */
+			stop_sleep_until(stop, end);
+			return false;
+		}
+		err = event ? gate_wait(t, req->op, end) : pace_sleep_until(stop, ask);
+		if (err || !may_issue(t, event ? clock_after(0, end) : 0, end)) {
 			abandon_op(t);
 			return false;
 		}
