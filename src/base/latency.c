@@ -28,6 +28,13 @@ int latency_add(struct latency *l, const struct latency *from)
 	return err;
 }
 
+void latency_subtract(struct latency *l, const struct latency *earlier)
+{
+	for (int time = 0; time < LATENCY_TIMES; time++)
+		for (int dir = 0; dir < DIR_COUNT; dir++)
+			histogram_sum_subtract(&l->of[time][dir], &earlier->of[time][dir]);
+}
+
 struct histogram_view latency_view(const struct latency *l, enum latency_time time, unsigned dir)
 {
 	struct histogram_view v = { .n_parts = 0 };

@@ -14,7 +14,7 @@
 #define P(field) .off = offsetof(struct plan, latency.field)
 #define MAX_PERCENTS 32
 #define MIN_INTERVAL_NS 10000000
-#define DAY_NS (24 * 3600 * UNITS_NS_PER_SEC)
+#define MAX_INTERVAL_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
 
 static enum xdd_status apply_shown(struct parse *p, const struct setting *s, void *dst)
 {
@@ -88,6 +88,16 @@ static enum xdd_status apply_percentiles(struct parse *p, const struct setting *
 	return apply_shown(p, s, dst);
 }
 
+static enum xdd_status apply_intervals(struct parse *p, const struct setting *s, void *dst)
+{
+	const struct plan *plan = dst;
+
+	if (plan->latency.interval_ns < MIN_INTERVAL_NS)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "an interval of 10ms at least is wanted");
+	return apply_shown(p, s, dst);
+}
+
 static const struct option latency_options[] = {
 	{ .name = "percentiles",
 	  .type = OPT_CUSTOM,
@@ -99,6 +109,14 @@ static const struct option latency_options[] = {
 	  .arity = option_arity_none,
 	  .apply = apply_histogram,
 	  .help = "show how the latencies are distributed over powers of two" },
+	{ .name = "intervals",
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 1,
+	  .max = MAX_INTERVAL_NS,
+	  P(interval_ns),
+	  .apply = apply_intervals,
+	  .help = "show the figures of each such stretch of time as well, 10ms at least" },
 	{ .name = "output",
 	  .type = OPT_TEXT,
 	  .arg = "<file>",

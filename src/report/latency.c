@@ -109,7 +109,7 @@ static const char *row_name(enum result_what what)
 	}
 }
 
-void latency_table_header(FILE *f, const struct plan *plan)
+void latency_table_header(FILE *f, const struct plan *plan, bool intervals)
 {
 	static const char *const figures[] = { "Min", "Mean", "StdDev", "WAvg" };
 	const uint32_t *percents;
@@ -117,6 +117,8 @@ void latency_table_header(FILE *f, const struct plan *plan)
 
 	fprintf(f, "%-16s %7s %7s %-5s %-8s %12s", "Latency", "Pass", "Target", "Op", "Time",
 		"Ops");
+	if (intervals)
+		fprintf(f, " %12s %12s", "Start", "End");
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		fprintf(f, " %13s", figures[i]);
 	for (size_t i = 0; i < n; i++) {
@@ -128,22 +130,28 @@ void latency_table_header(FILE *f, const struct plan *plan)
 	fprintf(f, " %13s\n", "Max");
 	fprintf(f, "%-16s %7s %7s %-5s %-8s %12s", "    UNITS>>", "Number", "Number", "text",
 		"text", "#ops");
+	if (intervals)
+		fprintf(f, " %12s %12s", "seconds", "seconds");
 	for (size_t i = 0; i < n + 5; i++)
 		fprintf(f, " %13s", "millisec");
 	fputc('\n', f);
 }
 
 static void table_row(FILE *f, const struct plan *plan, const struct result *r,
-		      enum latency_time time, unsigned dir, const struct histogram_view *v)
+		      const struct latency_interval *interval, enum latency_time time, unsigned dir,
+		      const struct histogram_view *v)
 {
 	static const uint32_t figures[] = { LATENCY_MIN, LATENCY_MEAN, LATENCY_STDDEV,
 					    LATENCY_WEIGHTED };
 	const uint32_t *percents;
 	size_t n = latency_percents(plan, &percents);
 
-	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s %12" PRIu64, row_name(r->what),
-		r->pass, r->target, latency_dir_name(dir), latency_time_name(time),
-		histogram_count(v));
+	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s %12" PRIu64,
+		interval ? "LATENCY_INTERVAL" : row_name(r->what), r->pass, r->target,
+		latency_dir_name(dir), latency_time_name(time), histogram_count(v));
+	if (interval)
+		fprintf(f, " %12.6f %12.6f", (double)interval->from_ns / 1e9,
+			(double)interval->to_ns / 1e9);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		fprintf(f, " %13.6f", latency_stat_ms(v, figures[i]));
 	for (size_t i = 0; i < n; i++)
@@ -151,19 +159,19 @@ static void table_row(FILE *f, const struct plan *plan, const struct result *r,
 	fprintf(f, " %13.6f\n", latency_stat_ms(v, LATENCY_MAX));
 }
 
-void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r)
+void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r,
+			const struct latency_interval *interval)
 {
 	struct histogram_view v;
 
 	for (unsigned dir = 0; dir <= LATENCY_ALL_DIRS; dir++)
 		for (int time = 0; time < LATENCY_TIMES; time++)
 			if (latency_row(r, (enum latency_time)time, dir, &v))
-				table_row(f, plan, r, (enum latency_time)time, dir, &v);
+				table_row(f, plan, r, interval, (enum latency_time)time, dir, &v);
 }
 
-void latency_octaves_header(FILE *f, const struct plan *plan)
+void latency_octaves_header(FILE *f)
 {
-	(void)plan;
 	fputs("Distribution of latencies in 1/1000 of the operations: ___ none, --- less than 1;\n"
 	      "each column from its time up to the next one, the first and the last open\n",
 	      f);

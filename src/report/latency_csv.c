@@ -31,15 +31,22 @@ void latency_csv_header(FILE *f, const struct plan *plan)
 }
 
 static void summary(FILE *f, const struct plan *plan, const struct result *r,
-		    enum latency_time time, unsigned dir, const struct histogram_view *v)
+		    const struct latency_interval *interval, enum latency_time time, unsigned dir,
+		    const struct histogram_view *v)
 {
 	static const uint32_t figures[] = { LATENCY_MIN, LATENCY_MEAN, LATENCY_STDDEV,
 					    LATENCY_WEIGHTED };
 	const uint32_t *percents;
 	size_t n = latency_percents(plan, &percents);
 
-	fprintf(f, "SUMMARY,%s,%" PRIu64 ",%" PRIu64 ",,,%s,%s,,,%" PRIu64, what_name(r->what),
-		r->pass, r->target, latency_dir_name(dir), latency_time_name(time),
+	fprintf(f, "%s,%s,%" PRIu64 ",%" PRIu64 ",", interval ? "INTERVAL" : "SUMMARY",
+		interval ? "" : what_name(r->what), r->pass, r->target);
+	if (interval)
+		fprintf(f, "%.6f,%.6f", (double)interval->from_ns / 1e9,
+			(double)interval->to_ns / 1e9);
+	else
+		fputc(',', f);
+	fprintf(f, ",%s,%s,,,%" PRIu64, latency_dir_name(dir), latency_time_name(time),
 		histogram_count(v));
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		fprintf(f, ",%.6f", latency_stat_ms(v, figures[i]));
@@ -70,7 +77,8 @@ static void buckets(FILE *f, const struct plan *plan, const struct result *r,
 	}
 }
 
-void latency_csv_rows(FILE *f, const struct plan *plan, const struct result *r)
+void latency_csv_rows(FILE *f, const struct plan *plan, const struct result *r,
+		      const struct latency_interval *interval)
 {
 	struct histogram_view v;
 
@@ -80,8 +88,8 @@ void latency_csv_rows(FILE *f, const struct plan *plan, const struct result *r)
 
 			if (!latency_row(r, time, dir, &v))
 				continue;
-			summary(f, plan, r, time, dir, &v);
-			if (plan->latency.histogram && dir != LATENCY_ALL_DIRS)
+			summary(f, plan, r, interval, time, dir, &v);
+			if (plan->latency.histogram && !interval && dir != LATENCY_ALL_DIRS)
 				buckets(f, plan, r, time, dir, v.parts[0]);
 		}
 	}

@@ -41,6 +41,7 @@ struct report {
 		char *text;
 		size_t size;
 	} table, octaves;
+	bool intervals_begun; /* their header is written */
 };
 
 static enum xdd_status out_of_memory(void)
@@ -117,8 +118,9 @@ static enum xdd_status write_info(struct report *r, bool whole)
 	return status;
 }
 
-/* What `write` has to say, to the file of -latency output. */
-static void write_latency_csv(struct report *r, const struct result *result)
+/* The lines of a result, or of an interval, to the file of -latency output; no result: its first line. */
+static void write_latency_csv(struct report *r, const struct result *result,
+			      const struct latency_interval *interval)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -127,7 +129,7 @@ static void write_latency_csv(struct report *r, const struct result *result)
 	if (!f)
 		return;
 	if (result)
-		latency_csv_rows(f, r->plan, result);
+		latency_csv_rows(f, r->plan, result, interval);
 	else
 		latency_csv_header(f, r->plan);
 	if (fclose(f) == 0)
@@ -152,7 +154,7 @@ static enum xdd_status open_latency(struct report *r)
 	if (!status && latency->file)
 		status = open_output(&r->latency, "latency output", latency->file);
 	if (!status && write_header)
-		write_latency_csv(r, NULL);
+		write_latency_csv(r, NULL, NULL);
 	return status;
 }
 
@@ -265,30 +267,57 @@ bool report_wants_latency(const struct report *r)
 
 void report_latency(struct report *r, const struct result *result)
 {
-	write_latency_csv(r, result);
+	write_latency_csv(r, result, NULL);
 	if (result->what != RESULT_COMBINED && !r->plan->verbose)
 		return;
 	if (r->table.f)
-		latency_table_rows(r->table.f, r->plan, result);
+		latency_table_rows(r->table.f, r->plan, result, NULL);
 	if (r->octaves.f)
 		latency_octaves_rows(r->octaves.f, result);
 }
 
-/* One of the tables of -latency, behind its header; nothing when it is empty. */
-static void write_latency_text(struct report *r, struct latency_text *t,
-			       void (*header)(FILE *f, const struct plan *plan))
+void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
+			     uint64_t to_ns)
+{
+	const struct latency_interval interval = { from_ns, to_ns };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	if (r->plan->latency.file) {
+		write_latency_csv(r, result, &interval);
+		return;
+	}
+	f = open_memstream(&text, &size);
+	if (!f)
+		return;
+	if (!r->intervals_begun)
+		latency_table_header(f, r->plan, true);
+	r->intervals_begun = true;
+	latency_table_rows(f, r->plan, result, &interval);
+	if (fclose(f) == 0)
+		outfile_write(&r->text, text, size);
+	free(text);
+}
+
+/* The tables of -latency, each behind its header; nothing where they are empty. */
+static void write_latency_text(struct report *r)
 {
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f;
 
-	if (!t->f || fflush(t->f) || !t->size)
+	if (!r->table.f || fflush(r->table.f) || !r->table.size)
 		return;
 	f = open_memstream(&text, &size);
 	if (!f)
 		return;
-	header(f, r->plan);
-	fwrite(t->text, 1, t->size, f);
+	latency_table_header(f, r->plan, false);
+	fwrite(r->table.text, 1, r->table.size, f);
+	if (r->octaves.f && fflush(r->octaves.f) == 0) {
+		latency_octaves_header(f);
+		fwrite(r->octaves.text, 1, r->octaves.size, f);
+	}
 	if (fclose(f) == 0)
 		outfile_write(&r->text, text, size);
 	free(text);
@@ -323,8 +352,7 @@ void report_trailer(struct report *r, enum report_end end)
 	};
 	char now[INFO_TIME_SIZE];
 
-	write_latency_text(r, &r->table, latency_table_header);
-	write_latency_text(r, &r->octaves, latency_octaves_header);
+	write_latency_text(r);
 	report_line(r, "Ending time for this run, %s", info_time(now));
 	report_line(r, "%s", ends[end]);
 }

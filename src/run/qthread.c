@@ -43,6 +43,7 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 	uint64_t waited = verbose ? clock_thread_wait_ns() : 0;
 
 	pace_start(t, start);
+	intervals_begin(&t->run->intervals, release);
 	if (t->plan->time_limit_ns)
 		end = earlier(end, start + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, earlier(start, end)) == 0)

@@ -107,8 +107,20 @@ void results_wake(struct results_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* The next result, or NULL when no more will come: all QThreads are gone, or the grace is over. */
-static struct pass_result *take(struct manager *m)
+static struct result target_result(const struct target_plan *t, enum result_what what)
+{
+	return (struct result){
+		.what = what,
+		.target = t->number,
+		.queue = t->queue_depth,
+		.op = t->op,
+		.req_bytes = t->req_bytes,
+		.block_size = t->block_size,
+	};
+}
+
+/* The next result or interval, or NULL when no more will come: all QThreads are gone, or the grace is over. */
+static struct pass_result *take_any(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
 	struct pass_result *r;
@@ -138,6 +150,26 @@ static struct pass_result *take(struct manager *m)
 	return r;
 }
 
+static void write_interval(struct manager *m, struct pass_result *r)
+{
+	struct result result = target_result(&m->plan->targets[r->target], RESULT_TARGET_PASS);
+
+	result.pass = r->pass;
+	result.latency = &r->latency;
+	report_latency_interval(m->report, &result, r->from_ns, r->to_ns);
+	pass_result_free(r);
+}
+
+/* The next result, likewise; intervals that come before it are written. */
+static struct pass_result *take(struct manager *m)
+{
+	struct pass_result *r;
+
+	while ((r = take_any(m)) && r->interval)
+		write_interval(m, r);
+	return r;
+}
+
 static void write_result(struct manager *m, struct result *result)
 {
 	if (!m->header_done) {
@@ -146,18 +178,6 @@ static void write_result(struct manager *m, struct result *result)
 	}
 	result->processors = m->processors;
 	report_result(m->report, result);
-}
-
-static struct result target_result(const struct target_plan *t, enum result_what what)
-{
-	return (struct result){
-		.what = what,
-		.target = t->number,
-		.queue = t->queue_depth,
-		.op = t->op,
-		.req_bytes = t->req_bytes,
-		.block_size = t->block_size,
-	};
 }
 
 static void set_look(struct result *result, const struct pass_look *look)

@@ -107,6 +107,7 @@ static void free_run(struct run *run)
 	}
 	free(run->targets);
 	heartbeat_destroy(&run->heartbeat);
+	intervals_destroy(&run->intervals);
 	stop_destroy(&run->stop);
 }
 
@@ -180,6 +181,7 @@ static int drive(struct run *run)
 		return err;
 	start_targets(run);
 	pthread_join(manager, NULL);
+	intervals_end(&run->intervals);
 	return 0;
 }
 
@@ -196,6 +198,9 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 		err = heartbeat_start(&run->heartbeat, run);
 	if (!err)
 		err = signals_start(&signals, run);
+	/* A thread that is to leave signals alone comes after they are blocked. */
+	if (!err)
+		err = intervals_start(&run->intervals, run);
 	if (!err)
 		err = drive(run);
 	signals_end(&signals);

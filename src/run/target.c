@@ -57,6 +57,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	atomic_store(&t->first_op_ns, 0);
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->turn, 1);
+	intervals_open(&t->run->intervals, t);
 }
 
 void pass_result_free(struct pass_result *r)
@@ -139,8 +140,10 @@ static void rest_alone(struct target *t)
 
 void target_end_pass(struct target *t)
 {
-	struct pass_result *r = target_snapshot(t);
+	struct pass_result *r;
 
+	intervals_close(&t->run->intervals, t);
+	r = target_snapshot(t);
 	if (r) {
 		heartbeat_pass_done(&t->run->heartbeat, t, &r->tally);
 		results_put(&t->run->results, r);

@@ -28,6 +28,9 @@ void latency_free(struct latency *l);
 /* Add `from`. Returns 0 or -ENOMEM, then with a part of it missing. */
 int latency_add(struct latency *l, const struct latency *from);
 
+/* Take the values of `earlier`, which are among those of `l`, out of it again. */
+void latency_subtract(struct latency *l, const struct latency *earlier);
+
 /* One time in one direction, or in all of them. The view is good as long as `l` is not changed. */
 struct histogram_view latency_view(const struct latency *l, enum latency_time time, unsigned dir);
 

@@ -45,16 +45,27 @@ bool latency_row(const struct result *r, enum latency_time time, unsigned dir,
 const char *latency_dir_name(unsigned dir);
 const char *latency_time_name(enum latency_time time);
 
-/* The table: its two header lines, and the rows of one result. */
-void latency_table_header(FILE *f, const struct plan *plan);
-void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r);
+/* A stretch of time in a run, in nanoseconds since the first pass began. */
+struct latency_interval {
+	uint64_t from_ns;
+	uint64_t to_ns;
+};
+
+/*
+ * The table: its two header lines, and the rows of one result. With an interval the rows are of what
+ * happened in it, and have two more columns, as has the header with `intervals`.
+ */
+void latency_table_header(FILE *f, const struct plan *plan, bool intervals);
+void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r,
+			const struct latency_interval *interval);
 
 /* The distribution over powers of two of one result, as IBM's xdisk shows it. */
-void latency_octaves_header(FILE *f, const struct plan *plan);
+void latency_octaves_header(FILE *f);
 void latency_octaves_rows(FILE *f, const struct result *r);
 
 /* The CSV file: its first line, and the lines of one result. */
 void latency_csv_header(FILE *f, const struct plan *plan);
-void latency_csv_rows(FILE *f, const struct plan *plan, const struct result *r);
+void latency_csv_rows(FILE *f, const struct plan *plan, const struct result *r,
+		      const struct latency_interval *interval);
 
 #endif

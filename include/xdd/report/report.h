@@ -9,6 +9,7 @@
 #define XDD_REPORT_REPORT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
@@ -55,6 +56,13 @@ bool report_wants_latency(const struct report *r);
  * until report_trailer(). Nothing without -latency.
  */
 void report_latency(struct report *r, const struct result *result);
+
+/*
+ * The latencies of a target in an interval of -latency, in nanoseconds since the first pass began: to
+ * the CSV file of -latency, or without one to the text output, at once.
+ */
+void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
+			     uint64_t to_ns);
 
 /* Write one line of information (without newline) to the text output only. */
 void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -22,6 +22,7 @@
 #include "xdd/report/report.h"
 #include "xdd/run/checks.h"
 #include "xdd/run/heartbeat.h"
+#include "xdd/run/intervals.h"
 #include "xdd/run/order.h"
 
 struct run;
@@ -133,9 +134,15 @@ struct queue_result {
 	struct cpu_time cpu;
 };
 
-/* What a target did in a pass; goes from its last QThread to the results manager, which frees it. */
+/*
+ * What a target did in a pass; goes from its last QThread to the results manager, which frees it. An
+ * interval of -latency goes the same way, with pass, target and latency only.
+ */
 struct pass_result {
 	struct pass_result *next;
+	bool interval;
+	uint64_t from_ns; /* since the first pass began, as is to_ns */
+	uint64_t to_ns;
 	uint32_t target;
 	uint64_t pass;
 	uint64_t shift_ns;
@@ -178,6 +185,7 @@ struct run {
 
 	/* each of its fields says who may touch it */
 	struct heartbeat heartbeat;
+	struct intervals intervals;
 
 	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */
 	_Atomic uint64_t end_ns;
