@@ -29,6 +29,10 @@ _xdd()
 		mapfile -t COMPREPLY < <(compgen -W 'storage network both serial loose strict none' -- "$cur")
 		return
 		;;
+	-throttle | -throt)
+		mapfile -t COMPREPLY < <(compgen -W 'ops bw var delay' -- "$cur")
+		return
+		;;
 	-output | -o)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
@@ -53,6 +57,10 @@ _xdd()
 		mapfile -t COMPREPLY < <(compgen -W 'seconds ops bytes kbytes mbytes gbytes bw iops pct etc target tod elapsed hostname lf output append' -- "$cur")
 		return
 		;;
+	-latency)
+		mapfile -t COMPREPLY < <(compgen -W 'percentiles histogram intervals output' -- "$cur")
+		return
+		;;
 	-setup)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
@@ -62,7 +70,7 @@ _xdd()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dropcache -dio -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -heartbeat -setup -dryrun -help -fullhelp -version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dropcache -dio -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -heartbeat -latency -setup -dryrun -help -fullhelp -version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi
