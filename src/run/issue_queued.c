@@ -147,7 +147,7 @@ static bool wait_at_gate(struct flight *f, struct io_request *req, uint64_t unti
 {
 	struct target *t = f->q->target;
 	bool event = until == GATE_EVENT;
-	int err = event ? gate_wait(t, req->op, f->end_ns) : pace_sleep_until(&t->run->stop, until);
+	int err = event ? gate_wait(t, req->op, f->end_ns) : pace_sleep_until(t, until);
 
 	f->now_ns = clock_now_ns();
 	if (!err && may_issue(t, event ? f->now_ns : 0, f->end_ns))
@@ -156,20 +156,32 @@ static bool wait_at_gate(struct flight *f, struct io_request *req, uint64_t unti
 	return false;
 }
 
+/* `req` is due behind the end of the pass, which lasts its time all the same. Always false. */
+static bool await_end(struct flight *f, struct io_request *req)
+{
+	if (f->now_ns < f->end_ns && f->outstanding) {
+		f->look_ns = f->end_ns;
+		return false;
+	}
+	pace_sleep_until(f->q->target, f->end_ns);
+	give_up(f, req);
+	return false;
+}
+
 /* Whether the gate lets `req` pass. If not it is given up, or f->look_ns says when to look again. */
 static bool passes_gate(struct flight *f, struct io_request *req)
 {
 	uint64_t ask;
 
+	req->due_ns = pace_due(f->q->target, req->op);
+	if (req->due_ns >= f->end_ns)
+		return await_end(f, req);
 	while ((ask = gate_ask(f->q->target, req->op, f->now_ns)) != GATE_OPEN) {
 		/* Smaller numbers may have been let through, and still be on their way. */
-		if (ask == GATE_CLOSED || f->now_ns >= f->end_ns) {
+		if (ask == GATE_CLOSED) {
 			give_up(f, req);
 			return false;
 		}
-		/* Due behind the end of the pass, which lasts its time all the same. */
-		if (ask != GATE_EVENT && ask > f->end_ns)
-			ask = f->end_ns;
 		if (f->outstanding) {
 			f->look_ns = ask == GATE_EVENT ? f->now_ns + EVENT_POLL_NS :
 							 ask - PACE_SPIN_NS;
@@ -178,7 +190,6 @@ static bool passes_gate(struct flight *f, struct io_request *req)
 		if (!wait_at_gate(f, req, ask))
 			return false;
 	}
-	req->due_ns = pace_due(f->q->target, req->op);
 	return true;
 }
 

@@ -15,9 +15,14 @@ static uint64_t clock_after(uint64_t now, uint64_t end)
 /* Wait at the gate. False: `req` is not to be issued any more. */
 static bool pass_gate(struct target *t, struct io_request *req, uint64_t end)
 {
-	struct stop *stop = &t->run->stop;
 	uint64_t ask;
 
+	req->due_ns = pace_due(t, req->op);
+	/* Due behind the end of the pass, which lasts its time all the same. */
+	if (req->due_ns >= end) {
+		pace_sleep_until(t, end);
+		return false;
+	}
 	while ((ask = gate_ask(t, req->op, clock_now_ns())) != GATE_OPEN) {
 		bool event = ask == GATE_EVENT;
 		int err;
@@ -25,18 +30,12 @@ static bool pass_gate(struct target *t, struct io_request *req, uint64_t end)
 		/* Smaller numbers may have been let through, and still be on their way. */
 		if (ask == GATE_CLOSED)
 			return false;
-		if (!event && ask >= end) {
-			/* Due behind the end of the pass, which lasts its time all the same. */
-			stop_sleep_until(stop, end);
-			return false;
-		}
-		err = event ? gate_wait(t, req->op, end) : pace_sleep_until(stop, ask);
+		err = event ? gate_wait(t, req->op, end) : pace_sleep_until(t, ask);
 		if (err || !may_issue(t, event ? clock_after(0, end) : 0, end)) {
 			abandon_op(t);
 			return false;
 		}
 	}
-	req->due_ns = pace_due(t, req->op);
 	return true;
 }
 

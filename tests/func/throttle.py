@@ -219,6 +219,19 @@ def test_stop():
              "SIGINT ends the wait, " + engine, (status, rows, err))
 
 
+def test_max_errors():
+    """The end of a pass is not waited for by operations that are due much later."""
+    file = t.make_file("failing", 65536)
+    env = s.faults("eio", file="failing", start=0, end=1024)
+    if env is None:
+        t.skip("-maxerrors", s.sys_why())
+        return
+    for depth in (1, 4):
+        run = t.xdd(*"-op read -reqsize 1 -numreqs 9 -throttle ops 0.02 -maxerrors 1 -targets 1".split(), file, "-qd",
+                    depth, env=env)
+        t.ok(run.status == 6 and run.seconds < 5, "-maxerrors ends the pass, -qd %d" % depth, run)
+
+
 def test_delay():
     run, row = paced(*"-op noop -targets 1 null -throttle delay 0.05 -numreqs 11".split())
     t.ok(run.status == 0 and 0.5 <= row["ELAPSEDTIMEPASS"] < 0.5 + LATE and row["RESPMAX"] == 0,
@@ -265,6 +278,6 @@ def test_bad_input():
              not os.path.exists(file), "-throttle %s: refused" % args, run)
 
 
-t.run(test_rate, test_targets, test_schedule, test_freeze, test_engines, test_processor, test_limits, test_stop,
+t.run(test_rate, test_targets, test_schedule, test_freeze, test_engines, test_processor, test_limits, test_stop, test_max_errors,
       test_delay, test_info, test_save, test_bad_input)
 t.done()

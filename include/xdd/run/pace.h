@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "xdd/base/stop.h"
 #include "xdd/io/schedule.h"
 #include "xdd/run/internal.h"
 
@@ -33,7 +32,10 @@ static inline uint64_t pace_due(const struct target *t, uint64_t n)
 	return due;
 }
 
-/* As stop_sleep_until(), to the microsecond where the machine lets it. */
-int pace_sleep_until(struct stop *s, uint64_t deadline_ns);
+/*
+ * Sleep until clock `deadline_ns`, to the microsecond where the machine lets it. Returns 0, or -ECANCELED when
+ * the run stops or the pass of the target is over.
+ */
+int pace_sleep_until(struct target *t, uint64_t deadline_ns);
 
 #endif
