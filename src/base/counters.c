@@ -16,6 +16,8 @@ void counters_reset(struct counters *c)
 	counters_set(&c->errors, 0);
 	counters_set(&c->issued, 0);
 	counters_set(&c->order_breaks, 0);
+	counters_set(&c->retries, 0);
+	counters_set(&c->flush_ns, 0);
 	counters_set(&c->first_issue_ns, UINT64_MAX);
 	counters_set(&c->last_done_ns, 0);
 }
@@ -49,6 +51,8 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 		now.bytes[dir] = read_counter(&c->bytes[dir]);
 		now.busy_ns[dir] = read_counter(&c->busy_ns[dir]);
 	}
+	now.retries = read_counter(&c->retries);
+	now.flush_ns = read_counter(&c->flush_ns);
 	now.first_issue_ns = read_counter(&c->first_issue_ns);
 	now.last_done_ns = read_counter(&c->last_done_ns);
 	now.order_breaks = read_counter(&c->order_breaks);
@@ -70,6 +74,10 @@ void tally_add(struct tally *t, const struct tally *from)
 	t->issued += from->issued;
 	t->outstanding += from->outstanding;
 	t->order_breaks += from->order_breaks;
+	t->retries += from->retries;
+	t->flush_ns += from->flush_ns;
+	t->open_ns += from->open_ns;
+	t->close_ns += from->close_ns;
 	if (from->first_issue_ns < t->first_issue_ns)
 		t->first_issue_ns = from->first_issue_ns;
 	if (from->last_done_ns > t->last_done_ns)

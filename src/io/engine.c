@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CACHE_LINE_BYTES 64
 
@@ -114,6 +115,36 @@ int engine_check(const struct target_plan *target, const char **why)
 		err = -EINVAL;
 	}
 	return err;
+}
+
+static bool is_used(const struct plan *plan, const struct engine *engine)
+{
+	for (size_t i = 0; i < plan->n_targets; i++)
+		if (engine_of(&plan->targets[i]) == engine)
+			return true;
+	return false;
+}
+
+int engine_check_all(const struct plan *plan, const struct engine **engine, char *why, size_t size)
+{
+	for (size_t i = 0; (*engine = engine_at(i)); i++) {
+		int err = (*engine)->check_all && is_used(plan, *engine) ?
+				  (*engine)->check_all(plan, why, size) :
+				  0;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int engine_flush(const struct engine *engine, int fd)
+{
+	if (fd < 0)
+		return 0;
+	if (engine->flush)
+		return engine->flush(fd);
+	return fdatasync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
 void engine_print_list(void)

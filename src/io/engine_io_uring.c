@@ -13,11 +13,14 @@
 #ifdef HAVE_LIBURING
 
 #include <liburing.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/memlock.h"
+#include "xdd/base/topology.h"
 
 /* A way to set a ring up; one that the kernel does not know gives way to the next. */
 struct rung {
@@ -81,6 +84,9 @@ static void uring_fini(void *ctx)
 
 	if (!u)
 		return;
+	/* The kernel takes the ring apart some time later, and would keep the file open until then. */
+	if (u->sqe_flags & IOSQE_FIXED_FILE && !u->outstanding)
+		io_uring_unregister_files(&u->ring);
 	if (u->ring.ring_fd >= 0)
 		io_uring_queue_exit(&u->ring);
 	free(u->ready);
@@ -130,7 +136,7 @@ static int register_buffers(struct uring *u, const struct iovec *buffers, bool w
 {
 	if (!buffers || !buffers[0].iov_base)
 		return 0;
-	u->buffers_err = !wanted && uring_memlock_bytes() != UINT64_MAX ?
+	u->buffers_err = !wanted && memlock_limit_bytes() != UINT64_MAX ?
 				 -EDQUOT :
 				 io_uring_register_buffers(&u->ring, buffers, u->depth);
 	if (u->buffers_err)
@@ -139,6 +145,18 @@ static int register_buffers(struct uring *u, const struct iovec *buffers, bool w
 	u->opcodes[DIR_READ] = IORING_OP_READ_FIXED;
 	u->opcodes[DIR_WRITE] = IORING_OP_WRITE_FIXED;
 	return 0;
+}
+
+/*
+ * The threads of the kernel that carry out what would have to wait run where this one may: left alone, they run
+ * anywhere. An older kernel that cannot be told is no reason not to run.
+ */
+static void bind_workers(struct uring *u)
+{
+	struct idset own;
+
+	if (topology_processors(&own) == 0)
+		io_uring_register_iowq_aff(&u->ring, sizeof(own.words), (cpu_set_t *)own.words);
 }
 
 /* The file and the buffers become the ring's own, as far as the kernel lets them. */
@@ -157,6 +175,7 @@ static int register_all(struct uring *u, const struct engine_params *params)
 			    err == -ENOMEM ?
 				    "fixedbufs: the memlock limit (ulimit -l) does not allow it" :
 				    "fixedbufs: the kernel did not take the buffers");
+	bind_workers(u);
 	u->ring_registered = io_uring_register_ring_fd(&u->ring) == 1;
 	return 0;
 }
@@ -360,6 +379,7 @@ const struct engine engine_io_uring = {
 	.caps = ENGINE_QUEUES,
 	.available = uring_available,
 	.check = uring_check,
+	.check_all = uring_check_all,
 	.init = uring_init,
 	.submit = uring_submit,
 	.reap = uring_reap,

@@ -64,23 +64,26 @@ static uint64_t read_sysctl(const char *path)
 	return value;
 }
 
-static int aio_check(const struct target_plan *target, const char **why)
+/* A context takes as much of what the machine has as its depth says. */
+static int aio_check_all(const struct plan *plan, char *why, size_t size)
 {
 	uint64_t most = read_sysctl("/proc/sys/fs/aio-max-nr");
-	uint64_t taken = read_sysctl("/proc/sys/fs/aio-nr");
+	uint64_t taken = read_sysctl("/proc/sys/fs/aio-nr"), want = 0, left;
 
+	for (size_t i = 0; i < plan->n_targets; i++)
+		if (engine_of(&plan->targets[i]) == &engine_libaio)
+			want += plan->targets[i].queue_depth;
 	if (most == UINT64_MAX || taken == UINT64_MAX)
 		return 0;
-	if (target->queue_depth > most) {
-		*why = "the queue depth is more than the kernel allows; see the sysctl fs.aio-max-nr";
-		return -EAGAIN;
-	}
-	if (target->queue_depth > most - taken) {
-		*why = "the queue depth is more than other programs leave; see the sysctls fs.aio-nr and "
-		       "fs.aio-max-nr";
-		return -EAGAIN;
-	}
-	return 0;
+	left = most > taken ? most - taken : 0;
+	if (want <= left)
+		return 0;
+	snprintf(why, size,
+		 "the queue depths of its targets come to %" PRIu64
+		 ", and the sysctl fs.aio-max-nr, %" PRIu64 ", leaves %" PRIu64
+		 " (fs.aio-nr: %" PRIu64 " are taken)",
+		 want, most, left, taken);
+	return -EAGAIN;
 }
 
 /* ---- a context ---- */
@@ -297,7 +300,7 @@ const struct engine engine_libaio = {
 	.help = "Linux native asynchronous I/O; asynchronous with -dio only",
 	.caps = ENGINE_QUEUES,
 	.available = aio_available,
-	.check = aio_check,
+	.check_all = aio_check_all,
 	.init = aio_init,
 	.submit = aio_submit,
 	.reap = aio_reap,

@@ -363,5 +363,6 @@ const struct engine engine_sg = {
 	.submit = sg_submit,
 	.describe = sg_describe,
 	.explain = sg_explain,
+	.flush = sg_sync_cache,
 	.fini = sg_fini,
 };

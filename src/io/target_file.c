@@ -1,11 +1,15 @@
 /*
  * Targets as files. target_file_check() is called by main for all targets before any is opened, so
- * that a run which cannot start leaves nothing behind; the others by target threads.
+ * that a run which cannot start leaves nothing behind; the others by target threads, and between
+ * passes by the last QThread to leave one.
  */
 #include "xdd/io/target_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,11 +25,6 @@ static int fail(int err, const char **why, const char *text)
 static bool reads(const struct target_plan *plan)
 {
 	return plan->op != OP_WRITE;
-}
-
-static bool writes(const struct target_plan *plan)
-{
-	return plan->op == OP_WRITE || plan->op == OP_MIXED;
 }
 
 /* Only what is written and nothing else is made when it is missing: there is nothing to read. */
@@ -44,6 +43,15 @@ static char *folder_of(const char *path)
 	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+/* A name there that is no device is a mistyped one, and the file would take memory until the next boot. */
+static bool is_of_devices(const struct stat *folder)
+{
+	struct stat dev, root;
+
+	return !stat("/dev", &dev) && !stat("/", &root) && dev.st_dev != root.st_dev &&
+	       folder->st_dev == dev.st_dev;
+}
+
 static int check_folder(const char *folder, const char **why)
 {
 	struct stat st;
@@ -55,6 +63,8 @@ static int check_folder(const char *folder, const char **why)
 	}
 	if (!S_ISDIR(st.st_mode))
 		return fail(-ENOTDIR, why, "its folder is not a directory");
+	if (is_of_devices(&st))
+		return fail(-ENODEV, why, "no such device, and no file is made among devices");
 	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS)) {
 		if (errno == EROFS)
 			return fail(-EROFS, why, "its file system is read-only");
@@ -92,7 +102,7 @@ static int check_access(const struct target_plan *plan, const char **why)
 			return fail(-EACCES, why, "no permission to read it");
 		return -errno;
 	}
-	if (writes(plan) && faccessat(AT_FDCWD, plan->path, W_OK, AT_EACCESS)) {
+	if (plan_writes(plan) && faccessat(AT_FDCWD, plan->path, W_OK, AT_EACCESS)) {
 		if (errno == EROFS)
 			return fail(-EROFS, why, "its file system is read-only");
 		if (errno == EACCES)
@@ -102,13 +112,61 @@ static int check_access(const struct target_plan *plan, const char **why)
 	return 0;
 }
 
+/* A file can be removed from its folder. */
+static int check_removal(const char *path, const char **why)
+{
+	char *folder = folder_of(path);
+	int ret = folder ? check_folder(folder, why) : -ENOMEM;
+
+	free(folder);
+	if (ret == -EACCES)
+		*why = "no permission to remove files from its folder";
+	return ret;
+}
+
+/* The name of the file of a pass, to be freed; NULL when memory is short. */
+static char *name_of_pass(const struct target_plan *plan, uint64_t pass)
+{
+	char *name;
+
+	return asprintf(&name, "%s.%08" PRIu64, plan->path, pass) < 0 ? NULL : name;
+}
+
+/* What stands where the file of a pass is to be made; absent or a regular file is fine. */
+static int check_place(const char *name, const char **why)
+{
+	struct stat st;
+
+	if (lstat(name, &st))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISREG(st.st_mode))
+		return fail(-EEXIST, why,
+			    "-createnewfiles: what has the name of its first file is no regular "
+			    "file");
+	return 0;
+}
+
+static int check_new_files(const struct target_plan *plan, const char **why)
+{
+	char *name = name_of_pass(plan, 1);
+	int ret = name ? check_place(name, why) : -ENOMEM;
+
+	free(name);
+	if (ret == -ENAMETOOLONG)
+		*why = "-createnewfiles: its name is too long to put the pass behind it";
+	return ret ? ret : check_removal(plan->path, why);
+}
+
 int target_file_check(const struct target_plan *plan, const char **why)
 {
 	struct stat st;
+	int ret;
 
 	*why = NULL;
 	if (plan->kind == TARGET_NULL)
 		return 0;
+	if (plan->create_new_files)
+		return check_new_files(plan, why);
 	if (stat(plan->path, &st)) {
 		if (errno == ENOENT)
 			return check_missing(plan, why);
@@ -119,7 +177,8 @@ int target_file_check(const struct target_plan *plan, const char **why)
 	/* Opening a pipe waits for its other end, and neither can be read at an offset. */
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
 		return fail(-ESPIPE, why, "is a pipe or a socket");
-	return check_access(plan, why);
+	ret = plan->delete_file || plan->recreate_files ? check_removal(plan->path, why) : 0;
+	return ret ? ret : check_access(plan, why);
 }
 
 static int open_flags(const struct target_plan *plan)
@@ -129,53 +188,69 @@ static int open_flags(const struct target_plan *plan)
 	/* Character devices have no page cache to pass by; /dev/sg* refuses the flag. */
 	if (plan->direct_io && plan->kind != TARGET_CHAR)
 		flags |= O_DIRECT;
-	if (!writes(plan))
+	if (!plan_writes(plan))
 		return flags | O_RDONLY;
 	return flags | (reads(plan) ? O_RDWR : O_WRONLY);
+}
+
+const char *target_file_path(const struct target_file *file, const struct target_plan *plan)
+{
+	return file->path ? file->path : plan->path;
 }
 
 /*
  * Make the file, without O_DIRECT: where that is not supported, the kernel makes the file all the same
  * and then fails. Sets `created` when it was this call that made it.
  */
-static int create(struct target_file *file, const struct target_plan *plan)
+static int create(struct target_file *file, const char *path)
 {
-	int fd = open(plan->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
 	if (fd >= 0)
 		file->created = true;
 	else if (errno == EEXIST) /* another target was faster, or a symbolic link to nothing */
-		fd = open(plan->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
 	close(fd);
 	return 0;
 }
 
-int target_file_open(struct target_file *file, const struct target_plan *plan, const char **why)
+/* -createnewfiles: the name for this pass, and nothing of that name. */
+static int start_new(struct target_file *file, const struct target_plan *plan, uint64_t pass,
+		     const char **why)
+{
+	int ret;
+
+	free(file->path);
+	file->path = name_of_pass(plan, pass);
+	if (!file->path)
+		return -ENOMEM;
+	ret = check_place(file->path, why);
+	if (!ret && unlink(file->path) && errno != ENOENT)
+		ret = -errno;
+	return ret;
+}
+
+static int open_path(struct target_file *file, const struct target_plan *plan, const char *path,
+		     const char **why)
 {
 	int flags = open_flags(plan);
 	int ret;
 
-	*why = NULL;
-	file->fd = -1;
-	file->created = false;
-	if (plan->kind == TARGET_NULL)
-		return 0;
-
-	file->fd = open(plan->path, flags);
+	file->fd = open(path, flags);
 	if (file->fd < 0 && errno == ENOENT && may_create(plan)) {
-		ret = create(file, plan);
+		ret = create(file, path);
 		if (ret)
 			return ret;
-		file->fd = open(plan->path, flags);
+		file->fd = open(path, flags);
 	}
 	if (file->fd >= 0)
 		return 0;
 
 	ret = -errno;
 	if (file->created)
-		unlink(plan->path);
+		unlink(path);
 	file->created = false;
 	if (ret == -EINVAL && plan->direct_io)
 		*why = "the file system does not support -dio";
@@ -184,25 +259,138 @@ int target_file_open(struct target_file *file, const struct target_plan *plan, c
 	return ret;
 }
 
-/* Whether the path still leads to the file that is open, and that is empty. */
-static bool is_ours_and_empty(int fd, const char *path)
+int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,
+		     const char **why)
+{
+	struct stat st;
+	int ret;
+
+	*why = NULL;
+	file->fd = -1;
+	file->created = false;
+	file->made_bytes = 0;
+	if (plan->kind == TARGET_NULL)
+		return 0;
+	if (plan->create_new_files) {
+		ret = start_new(file, plan, pass, why);
+		if (ret)
+			return ret;
+	}
+	ret = open_path(file, plan, target_file_path(file, plan), why);
+	if (ret)
+		return ret;
+	file->pass = pass;
+	if (fstat(file->fd, &st) == 0) {
+		file->dev = st.st_dev;
+		file->ino = st.st_ino;
+	}
+	return 0;
+}
+
+static int allocate(int fd, uint64_t bytes, const char **why)
+{
+	int ret;
+
+	do
+		ret = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
+	while (ret && errno == EINTR);
+	if (!ret)
+		return 0;
+	if (errno == EOPNOTSUPP || errno == ENOSYS)
+		return fail(-EOPNOTSUPP, why, "the file system cannot allocate space");
+	return -errno;
+}
+
+int target_file_reshape(struct target_file *file, const struct target_plan *plan, const char **why)
+{
+	struct stat st;
+
+	*why = NULL;
+	if (file->fd < 0 || !plan_reshapes(plan))
+		return 0;
+	if (fstat(file->fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (plan->pretruncate_bytes) {
+		if (ftruncate(file->fd, (off_t)plan->pretruncate_bytes))
+			return -errno;
+		file->made_bytes = plan->pretruncate_bytes;
+	}
+	return plan->preallocate_bytes ? allocate(file->fd, plan->preallocate_bytes, why) : 0;
+}
+
+/* Whether the path still leads to the file that is open, and that holds nothing. */
+static bool is_ours_and_empty(const struct target_file *file, const char *path)
 {
 	struct stat open_st, path_st;
 
-	return !fstat(fd, &open_st) && !lstat(path, &path_st) && open_st.st_dev == path_st.st_dev &&
-	       open_st.st_ino == path_st.st_ino && open_st.st_size == 0;
+	return !fstat(file->fd, &open_st) && !lstat(path, &path_st) &&
+	       open_st.st_dev == path_st.st_dev && open_st.st_ino == path_st.st_ino &&
+	       (uint64_t)open_st.st_size == file->made_bytes;
 }
 
 int target_file_close(struct target_file *file, const struct target_plan *plan, bool discard)
 {
+	const char *path = target_file_path(file, plan);
 	int ret = 0;
 
 	if (file->fd < 0)
 		return 0;
-	if (discard && file->created && is_ours_and_empty(file->fd, plan->path))
-		unlink(plan->path);
+	if (discard && file->created && is_ours_and_empty(file, path))
+		unlink(path);
 	if (close(file->fd))
 		ret = -errno;
 	file->fd = -1;
 	return ret;
+}
+
+/* Remove what is behind `path`, a link followed, if it is this file. */
+static int remove_same(const struct target_file *file, const char *path)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (!realpath(path, real) || lstat(real, &st))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISREG(st.st_mode) || st.st_dev != file->dev || st.st_ino != file->ino)
+		return 0;
+	return unlink(real) && errno != ENOENT ? -errno : 0;
+}
+
+int target_file_remove(const struct target_file *file, const struct target_plan *plan)
+{
+	return remove_same(file, target_file_path(file, plan));
+}
+
+/* The files of the passes before were made by this run, each in the place of what was there. */
+static int remove_earlier(const struct target_file *file, const struct target_plan *plan)
+{
+	int ret = 0;
+
+	for (uint64_t pass = 1; pass < file->pass; pass++) {
+		char *name = name_of_pass(plan, pass);
+		const char *why;
+
+		if (!name)
+			return -ENOMEM;
+		if (!check_place(name, &why) && unlink(name) && errno != ENOENT)
+			ret = -errno;
+		free(name);
+	}
+	return ret;
+}
+
+int target_file_delete(const struct target_file *file, const struct target_plan *plan)
+{
+	int ret = plan->create_new_files ? remove_earlier(file, plan) : 0;
+	int last = target_file_remove(file, plan);
+
+	return last ? last : ret;
+}
+
+void target_file_free(struct target_file *file)
+{
+	free(file->path);
+	file->path = NULL;
 }

@@ -10,23 +10,21 @@
 #ifdef HAVE_LIBURING
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <liburing.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/memlock.h"
 
 #define MAX_ENTRIES 32768u /* IORING_MAX_ENTRIES of the kernel */
 #define MAX_FIXED_BUFS 16384u
 #define MAX_FIXED_BUF_BYTES (1ull << 30)
-#define FIRST_USER_NAMESPACE "user:[4026531837]" /* PROC_USER_INIT_INO of the kernel */
 #define TRIAL_BYTES 4096u
 #define TRIAL_TIMEOUT_NS 5000000000ull
 
@@ -91,49 +89,41 @@ int uring_available(const char **why)
 			       "the io_uring of this kernel is too old: 5.11 or later is wanted");
 }
 
-/* The kernel asks for the capability in the namespace of users it started with. */
-static bool in_first_namespace(void)
+/* What one registered buffer keeps locked, at least: whole pages. */
+static uint64_t locked_bytes(const struct target_plan *target)
 {
-	char text[32] = "";
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	return readlink("/proc/self/ns/user", text, sizeof(text) - 1) < 0 ||
-	       !strcmp(text, FIRST_USER_NAMESPACE);
-}
-
-static bool may_lock_all(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct caps[2] = { { 0 } };
-
-	return !syscall(SYS_capget, &header, caps) &&
-	       (caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) &&
-	       in_first_namespace();
-}
-
-uint64_t uring_memlock_bytes(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY || may_lock_all())
-		return UINT64_MAX;
-	return limit.rlim_cur;
+	return (target->memory.shift_bytes + target->req_bytes + page - 1) / page * page;
 }
 
 static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, const char **why)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t each = (target->req_bytes + page - 1) / page * page;
-
-	if (each > MAX_FIXED_BUF_BYTES)
+	if (locked_bytes(target) > MAX_FIXED_BUF_BYTES)
 		return fail(-EINVAL, why, "fixedbufs: a request is larger than 1 GiB");
 	if (depth > MAX_FIXED_BUFS)
 		return fail(-EINVAL, why,
 			    "fixedbufs: a ring takes 16384 buffers at most: use more -threads");
-	if (target->queue_depth > uring_memlock_bytes() / each)
-		return fail(-ENOMEM, why,
-			    "fixedbufs: the memlock limit (ulimit -l) is below queue depth times "
-			    "request size");
 	return 0;
+}
+
+int uring_check_all(const struct plan *plan, char *why, size_t size)
+{
+	uint64_t limit = memlock_limit_bytes(), want = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->engine_options.fixed_bufs && t->memory.stride_bytes)
+			want += t->queue_depth * locked_bytes(t);
+	}
+	if (want <= limit)
+		return 0;
+	snprintf(why, size,
+		 "fixedbufs: the buffers of its targets lock %" PRIu64
+		 " KiB, and the memlock limit (ulimit -l) is %" PRIu64 " KiB",
+		 want / 1024, limit / 1024);
+	return -ENOMEM;
 }
 
 static int check_sqpoll(const char **why)

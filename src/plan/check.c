@@ -182,6 +182,8 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 	if (!status)
 		status = check_dio(t);
 	if (!status)
+		status = plan_check_memalign(t);
+	if (!status)
 		status = check_seek_save(plan, t);
 	if (!status && t->ordering == ORDERING_STRICT && t->qthreads > 1 &&
 	    t->engine_options.batch > 1)
@@ -192,28 +194,6 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 			"by itself; leave batch out, or -threads",
 			t->engine, t->engine_options.batch);
 	return status;
-}
-
-/* Buffers that cannot fit would have the kernel kill something; say so instead. */
-enum xdd_status plan_check_memory(const struct plan *plan)
-{
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-	uint64_t have = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX,
-		 want = 0;
-
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
-		if (t->kind != TARGET_NULL && t->op != OP_NOOP)
-			want += t->queue_depth * t->req_bytes;
-	}
-	if (want < have)
-		return XDD_OK;
-	log_error(
-		"-reqsize, -queuedepth: the I/O buffers would take %.1f GiB, and this machine has %.1f GiB "
-		"of memory",
-		(double)want / (1u << 30), (double)have / (1u << 30));
-	return XDD_BAD_ARGUMENT;
 }
 
 /* What is allowed and may still surprise; told only when nothing is refused. */

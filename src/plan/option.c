@@ -11,10 +11,12 @@
 
 const struct option_group option_groups[] = {
 	{ "Targets", options_target },
+	{ "Files and devices", options_files },
 	{ "Amount of work", options_work },
 	{ "Access pattern", options_access },
 	{ "Engine", options_engine },
 	{ "Order of operations", options_order },
+	{ "Memory and processors", options_machine },
 	{ "Passes, limits and delays", options_timing },
 	{ "Output", options_output },
 	{ "Heartbeat", options_heartbeat },

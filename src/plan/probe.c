@@ -41,17 +41,37 @@ static uint32_t device_sector(dev_t dev)
 	return sector;
 }
 
-static uint32_t file_dio_align(const char *path, const struct stat *st)
-{
 #ifdef STATX_DIOALIGN
+
+/* What the kernel says of direct I/O: offsets and sizes, and buffers. Both 0 where it does not say. */
+static void dio_align(const char *path, uint32_t *offsets, uint32_t *memory)
+{
 	struct statx stx;
 
-	if (statx(AT_FDCWD, path, 0, STATX_DIOALIGN, &stx) == 0 && stx.stx_mask & STATX_DIOALIGN &&
-	    stx.stx_dio_offset_align)
-		return stx.stx_dio_offset_align;
-#endif
+	*offsets = *memory = 0;
+	if (statx(AT_FDCWD, path, 0, STATX_DIOALIGN, &stx) < 0 || !(stx.stx_mask & STATX_DIOALIGN))
+		return;
+	*offsets = stx.stx_dio_offset_align;
+	*memory = stx.stx_dio_mem_align;
+}
+
+#else /* built with headers older than Linux 6.1 */
+
+static void dio_align(const char *path, uint32_t *offsets, uint32_t *memory)
+{
 	(void)path;
-	return device_sector(st->st_dev);
+	*offsets = *memory = 0;
+}
+
+#endif
+
+static void probe_dio(struct target_plan *t, const struct stat *st)
+{
+	uint32_t offsets;
+
+	dio_align(t->path, &offsets, &t->memory_align_bytes);
+	if (t->kind == TARGET_FILE)
+		t->io_align_bytes = offsets ? offsets : device_sector(st->st_dev);
 }
 
 static int probe_block(struct target_plan *t)
@@ -95,10 +115,12 @@ enum xdd_status probe_target(struct target_plan *t)
 		t->kind = TARGET_FILE;
 		t->size_bytes = (uint64_t)st.st_size;
 		if (t->direct_io)
-			t->io_align_bytes = file_dio_align(t->path, &st);
+			probe_dio(t, &st);
 		return XDD_OK;
 	case S_IFBLK:
 		t->kind = TARGET_BLOCK;
+		if (t->direct_io)
+			probe_dio(t, &st);
 		err = probe_block(t);
 		return err ? failed(t, strerror(-err)) : XDD_OK;
 	case S_IFCHR:

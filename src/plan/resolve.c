@@ -373,6 +373,12 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 
 	if (!status)
 		status = probe_target(t);
+	/* The file of that name is none of those that are made; reading is refused later on. */
+	if (!status && t->create_new_files && t->kind == TARGET_FILE &&
+	    (t->op == OP_WRITE || t->op == OP_UNSET)) {
+		t->kind = TARGET_MISSING;
+		t->size_bytes = 0;
+	}
 	if (!status)
 		status = resolve_sizes(plan, t);
 	if (!status && t->seek.pattern == SEEK_LOAD)
@@ -383,6 +389,9 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 		log_error("target %u, %s: %s", t->number, t->path, strerror(ENOENT));
 		return XDD_TARGET_FAILED;
 	}
+	/* From here on the size is the one that operations will find. */
+	if (!status && t->kind == TARGET_FILE && t->pretruncate_bytes && plan_writes(t))
+		t->size_bytes = t->pretruncate_bytes;
 	if (!status)
 		status = resolve_amount(plan, t);
 	if (!status)
@@ -391,6 +400,8 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 		status = resolve_throttle(plan, t);
 	if (!status)
 		status = resolve_qthreads(t);
+	if (!status)
+		resolve_memory(t);
 	resolve_heartbeat(t);
 	return status;
 }
@@ -398,11 +409,17 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 enum xdd_status plan_resolve(struct plan *plan)
 {
 	enum xdd_status status = XDD_OK;
+	uint64_t qthreads = 0;
 
-	for (size_t i = 0; i < plan->n_targets && !status; i++)
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
 		status = resolve_target(plan, &plan->targets[i]);
+		plan->targets[i].first_qthread = qthreads;
+		qthreads += plan->targets[i].qthreads;
+	}
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		status = plan_check_target(plan, &plan->targets[i]);
+	if (!status)
+		status = plan_check_files(plan);
 	if (!status)
 		status = plan_check_memory(plan);
 	plan->audit_order = plan->verbose ||

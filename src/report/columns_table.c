@@ -157,6 +157,26 @@ static void get_elapsed(const struct result *r, struct column_value *v)
 	v->real = (double)r->elapsed_ns / NS_PER_SEC;
 }
 
+static void get_flush(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->tally.flush_ns / NS_PER_MS;
+}
+
+static void get_open(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->tally.open_ns / NS_PER_MS;
+}
+
+static void get_close(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->tally.close_ns / NS_PER_MS;
+}
+
+static void get_retries(const struct result *r, struct column_value *v)
+{
+	v->count = r->tally.retries;
+}
+
 /* A column whose quantity no run measures yet: its row is known, its value is 0. */
 static void get_unmeasured(const struct result *r, struct column_value *v)
 {
@@ -286,6 +306,8 @@ static const struct column table[] = {
 	      "operations that failed"),
 	COUNT("ORDERBREAKS", NULL, "Ord_Breaks", "      #ops", get_order_breaks,
 	      "operations that were not issued right behind the one before them"),
+	COUNT("RETRIES", NULL, "    Retries", "       #ops", get_retries,
+	      "further tries of operations that had failed"),
 	REAL("BANDWIDTH", NULL, " Bandwidth", "  MBytes/s", 3, get_bandwidth,
 	     "bytes over elapsed time, in 10^6 bytes a second"),
 	REAL("READBANDWIDTH", NULL, "   Read_BW", "  MBytes/s", 3, get_read_bandwidth,
@@ -308,8 +330,12 @@ static const struct column table[] = {
 	     "time spent between operations; not measured yet, 0"),
 	REAL("PATTERNFILLTIME", NULL, " Pat_Fill", " millisec", 3, get_unmeasured,
 	     "time spent filling buffers; not measured yet, 0"),
-	REAL("BUFFERFLUSHTIME", NULL, "    Flush", " millisec", 3, get_unmeasured,
-	     "time spent flushing buffers; not measured yet, 0"),
+	REAL("BUFFERFLUSHTIME", NULL, "    Flush", " millisec", 3, get_flush,
+	     "time spent flushing what was written, outside of operations"),
+	REAL("OPENTIME", NULL, "     Open", " millisec", 3, get_open,
+	     "time spent opening the target for the pass, and making its file"),
+	REAL("CLOSETIME", NULL, "    Close", " millisec", 3, get_close,
+	     "time spent closing the target behind the pass"),
 	REAL("PAGECACHED", NULL, "   Cached", "  percent", 3, get_cached,
 	     "share of what was to be read that was in the page cache before"),
 	REAL("HOLES", NULL, "    Holes", "  percent", 3, get_holes,

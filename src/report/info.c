@@ -81,7 +81,7 @@ static void write_files(FILE *f, const struct plan *plan)
 static void write_run(FILE *f, const struct plan *plan)
 {
 	write_start(f, plan, "\n");
-	fputs("Maximum Process Priority, disabled\n", f);
+	fprintf(f, "Maximum Process Priority, %s\n", info_enabled(plan->max_priority));
 	fprintf(f, "Passes, %" PRIu64 "\n", plan->passes);
 	fprintf(f, "Pass Delay in seconds, %f\n", seconds(plan->pass_delay_ns));
 	fprintf(f, "Maximum Error Threshold, %" PRIu64 "\n", plan->max_errors);
@@ -106,7 +106,7 @@ void info_write(FILE *f, const struct plan *plan)
 	write_run(f, plan);
 	info_system(f);
 	for (size_t i = 0; i < plan->n_targets; i++)
-		info_target(f, &plan->targets[i]);
+		info_target(f, plan, &plan->targets[i]);
 	fputc('\n', f);
 }
 

@@ -8,23 +8,16 @@
 #include "xdd/report/info.h"
 
 #define KIB 1024.0
-#define HUGE_PAGE_BYTES (2ull << 20)
+#define LIST_SIZE 4096 /* of a list of processors */
 
 /*
  * Options that a target does not have yet, and what a run does without them. An option that comes
  * moves its line to where its value is printed.
  */
-static const char no_thread[] = "\t\tThread ID, not started\n"
-				"\t\tProcessor, all/any\n";
-static const char no_sync[] = "\t\tFile write synchronization, disabled\n";
-static const char no_flush[] = "\t\tFlushwrite interval, 0\n"
-			       "\t\tI/O memory buffer is a normal memory buffer\n";
+static const char no_thread[] = "\t\tThread ID, not started\n";
 static const char no_pattern[] = "\t\tData pattern in buffer,0x00\n"
 				 "\t\tData buffer verification is disabled.\n";
-static const char no_allocation[] = "\t\tPreallocation, 0\n"
-				    "\t\tPretruncation, 0\n";
 static const char no_timestamps[] = "\t\tTimestamping, disabled\n";
-static const char no_deletion[] = "\t\tDelete file, disabled\n";
 
 /* `label` ends with its comma and one blank. */
 static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t block_size)
@@ -67,13 +60,33 @@ static double percent(const struct target_plan *t, bool reads)
 	return 100.0 * share / PLAN_RATIO_ONE;
 }
 
-static void write_file(FILE *f, const struct target_plan *t)
+/* Those of all its QThreads together. */
+static void write_processors(FILE *f, const struct plan *plan, const struct target_plan *t)
+{
+	struct idset used = { 0 };
+	char list[LIST_SIZE];
+	int one;
+
+	for (uint32_t i = 0; i < t->qthreads; i++) {
+		const struct idset *set = plan_processors_of(plan, t, i, &one);
+
+		if (set && one < 0)
+			used = *set;
+		else if (set)
+			idset_add(&used, (unsigned)one);
+	}
+	fprintf(f, "\t\tProcessor, %s\n",
+		idset_count(&used) ? idset_text(&used, list, sizeof(list)) : "all/any");
+}
+
+static void write_file(FILE *f, const struct plan *plan, const struct target_plan *t)
 {
 	fprintf(f, "\tTarget number, %" PRIu32 "\n", t->number);
 	fprintf(f, "\t\tFully qualified target pathname, '%s'\n", t->path);
 	fprintf(f, "\t\tTarget directory, %s\n", t->dir && t->dir[0] ? t->dir : "\"./\"");
 	fprintf(f, "\t\tProcess ID, %ld\n", (long)getpid());
 	fputs(no_thread, f);
+	write_processors(f, plan, t);
 	fprintf(f, "\t\tRead/write ratio, %5.2f READ, %5.2f WRITE\n", percent(t, true),
 		percent(t, false));
 }
@@ -83,7 +96,7 @@ static void write_work(FILE *f, const struct target_plan *t)
 	fprintf(f, "\t\tPer-pass time limit in seconds, %f\n",
 		(double)t->time_limit_ns / (double)UNITS_NS_PER_SEC);
 	fprintf(f, "\t\tPass seek randomization, %s\n", info_enabled(t->randomize));
-	fputs(no_sync, f);
+	fprintf(f, "\t\tFile write synchronization, %s\n", info_enabled(t->sync_write));
 	fprintf(f, "\t\tBlocksize in bytes, %" PRIu64 "\n", t->block_size);
 	write_blocks(f, "Request size", t->req_blocks, t->block_size);
 	if (t->pass_ops == PLAN_UNLIMITED)
@@ -104,13 +117,22 @@ static void write_access(FILE *f, const struct target_plan *t)
 		write_blocks(f, "Seek Stride", t->req_blocks * t->seek.interleave, t->block_size);
 }
 
-static uint64_t buffer_alignment(const struct target_plan *t)
+static void write_numa(FILE *f, const struct memory_plan *m)
 {
-	long page = sysconf(_SC_PAGESIZE);
+	char list[LIST_SIZE];
 
-	if (t->req_bytes >= HUGE_PAGE_BYTES)
-		return HUGE_PAGE_BYTES;
-	return page > 0 ? (uint64_t)page : 0;
+	switch (m->policy) {
+	case MEMPOLICY_NONE:
+		return;
+	case MEMPOLICY_LOCAL:
+		fputs("\t\tI/O memory buffer NUMA nodes, local\n", f);
+		return;
+	case MEMPOLICY_BIND:
+	case MEMPOLICY_INTERLEAVE:
+		fprintf(f, "\t\tI/O memory buffer NUMA nodes, %s%s\n",
+			m->policy == MEMPOLICY_BIND ? "" : "interleaved, ",
+			idset_text(m->nodes, list, sizeof(list)));
+	}
 }
 
 static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
@@ -153,24 +175,35 @@ static void write_throttle(FILE *f, const struct throttle_options *throttle)
 			throttle->var_percent);
 }
 
-void info_target(FILE *f, const struct target_plan *t)
+static void write_buffer(FILE *f, const struct memory_plan *m)
 {
-	write_file(f, t);
+	fprintf(f, "\t\tI/O memory buffer is %s%s\n",
+		m->shared ? "a shared memory segment" : "a normal memory buffer",
+		m->huge_pages ? " in huge pages" : "");
+	fprintf(f, "\t\tI/O memory buffer alignment in bytes, %" PRIu64 "\n",
+		m->shift_bytes ? m->shift_bytes : m->align_bytes);
+	write_numa(f, m);
+}
+
+void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
+{
+	write_file(f, plan, t);
 	fprintf(f, "\t\tNetwork Operation Ordering is,%s\n",
 		plan_ordering_name(t->network_ordering));
 	fprintf(f, "\t\tStorage Operation Ordering is,%s\n", plan_ordering_name(t->ordering));
 	write_throttle(f, &t->throttle);
 	write_work(f, t);
 	write_access(f, t);
-	fputs(no_flush, f);
-	fprintf(f, "\t\tI/O memory buffer alignment in bytes, %" PRIu64 "\n", buffer_alignment(t));
+	fprintf(f, "\t\tFlushwrite interval, %" PRIu64 "\n", t->flush_writes);
+	write_buffer(f, &t->memory);
 	fputs(no_pattern, f);
 	fprintf(f, "\t\tDirect I/O, %s\n", info_enabled(t->direct_io));
-	fputs(no_allocation, f);
+	fprintf(f, "\t\tPreallocation, %" PRIu64 "\n", t->preallocate_bytes);
+	fprintf(f, "\t\tPretruncation, %" PRIu64 "\n", t->pretruncate_bytes);
 	fprintf(f, "\t\tQueue Depth, %" PRIu64 "\n", t->queue_depth);
 	fputs(no_timestamps, f);
 	write_heartbeat(f, &t->heartbeat);
-	fputs(no_deletion, f);
+	fprintf(f, "\t\tDelete file, %s\n", info_enabled(t->delete_file));
 }
 
 void info_target_short(FILE *f, const struct target_plan *t)

@@ -5,6 +5,7 @@
 #include "xdd/report/report.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +30,11 @@ struct report {
 	struct line_cell *cells;
 	char *line;
 
-	/* likewise: where lines go */
+	/* guarded by text_lock: QThreads put lines between those of the results */
+	pthread_mutex_t text_lock;
 	struct outfile text;
+
+	/* owned by the thread that has the report: where lines go */
 	struct outfile csv;
 	struct outfile combined;
 	struct outfile latency;
@@ -197,6 +201,7 @@ static void report_free(struct report *r)
 	column_list_free(&r->list);
 	free(r->line);
 	free(r->cells);
+	pthread_mutex_destroy(&r->text_lock);
 	free(r);
 }
 
@@ -209,6 +214,7 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 	if (!r)
 		return out_of_memory();
 	r->plan = plan;
+	pthread_mutex_init(&r->text_lock, NULL);
 	r->text.fd = -1;
 	r->csv.fd = -1;
 	r->combined.fd = -1;
@@ -226,11 +232,18 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 	return XDD_OK;
 }
 
+static void write_text(struct report *r, const char *line, size_t len)
+{
+	pthread_mutex_lock(&r->text_lock);
+	outfile_write(&r->text, line, len);
+	pthread_mutex_unlock(&r->text_lock);
+}
+
 static void write_cells(struct report *r)
 {
 	size_t len = line_join(r->line, r->cells, r->list.n, terminal_columns(r->text.fd));
 
-	outfile_write(&r->text, r->line, len);
+	write_text(r, r->line, len);
 }
 
 void report_header(struct report *r)
@@ -333,13 +346,15 @@ void report_line(struct report *r, const char *fmt, ...)
 	len = vasprintf(&line, fmt, ap);
 	va_end(ap);
 	if (len < 0) {
+		pthread_mutex_lock(&r->text_lock);
 		if (!r->text.error)
 			r->text.error = ENOMEM;
+		pthread_mutex_unlock(&r->text_lock);
 		return;
 	}
 	/* In the place of the NUL, so that the line goes out in one write. */
 	line[len] = '\n';
-	outfile_write(&r->text, line, (size_t)len + 1);
+	write_text(r, line, (size_t)len + 1);
 	free(line);
 }
 

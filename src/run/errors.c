@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "xdd/base/log.h"
@@ -31,13 +32,16 @@ static const char *reason(const struct qthread *q, const struct io_request *req,
 static void print_error(const struct qthread *q, const struct io_request *req)
 {
 	const struct target *t = q->target;
-	char buf[160];
+	char buf[160], tried[48] = "";
 
+	if (req->tries)
+		snprintf(tried, sizeof(tried), ", tried %u times", req->tries + 1);
 	log_error("I/O ERROR on Target %u Worker Thread %u: %s of %" PRIu64
 		  " bytes at offset %" PRIu64 " of %s, operation %" PRIu64 " of pass %" PRIu64
-		  ": %s after %" PRIu64 " bytes",
+		  ": %s after %" PRIu64 " bytes%s",
 		  t->plan->number, q->number, dir_name(req->dir), req->size, req->offset,
-		  t->plan->path, req->op, t->pass, reason(q, req, buf, sizeof(buf)), req->done);
+		  target_file_path(&t->file, t->plan), req->op, t->pass,
+		  reason(q, req, buf, sizeof(buf)), req->done, tried);
 }
 
 void io_error(struct qthread *q, const struct io_request *req)

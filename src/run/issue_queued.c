@@ -30,6 +30,9 @@ struct flight {
 	struct io_request *waiting; /* has its number, and may not be issued yet */
 	uint64_t look_ns; /* when to look again whether it may; UINT64_MAX: there is nothing to wait for */
 	bool entered; /* it is this QThread's turn */
+
+	/* of targets that are watched: nothing more is issued until all is complete, and flushed */
+	bool flush_due;
 };
 
 /* Slots that are free, oldest first, and when each may be used again (-operationdelay). */
@@ -228,6 +231,8 @@ static void submit(struct flight *f, struct io_request *req)
 	stamp_issue(q, req, &f->first);
 	f->now_ns = req->issue_ns;
 	f->outstanding++;
+	if (__builtin_expect(t->watched, 0))
+		f->flush_due = watch_flush_due(t, req);
 	err = t->engine->submit(q->ctx, req);
 	if (err)
 		engine_broke(f, err);
@@ -242,7 +247,7 @@ static void fill(struct flight *f)
 	const bool alone = f->q->target->order.alone;
 
 	f->look_ns = UINT64_MAX;
-	while (!f->exhausted &&
+	while (!f->exhausted && !f->flush_due &&
 	       (f->waiting || (s->n_free && slot_first(s)->ready_ns <= f->now_ns)) &&
 	       !(alone && f->outstanding)) {
 		struct io_request *req = next_request(f);
@@ -251,6 +256,35 @@ static void fill(struct flight *f)
 			return;
 		submit(f, req);
 	}
+}
+
+/* Try a request that failed again, where that is wanted; true: it is under way. */
+static bool try_again(struct flight *f, struct io_request *req)
+{
+	int err;
+
+	if (!watch_retry(f->q, req))
+		return false;
+	err = f->q->target->engine->submit(f->q->ctx, req);
+	if (err)
+		engine_broke(f, err);
+	return true;
+}
+
+/* A request has come back and is done with. */
+static void finish(struct flight *f, struct io_request *req, uint64_t delay)
+{
+	struct qthread *q = f->q;
+
+	f->outstanding--;
+	req->ready_ns = delay ? f->now_ns + delay : 0;
+	/* Serial: the one operation under way is complete, the next may be issued. */
+	if (q->target->order.alone)
+		give_turn(f, req->op);
+	account(q, req, f->now_ns);
+	if (__builtin_expect(q->target->watched, 0))
+		watch_report(q, req, f->now_ns);
+	slot_give(&q->slots, req->slot);
 }
 
 /* Wait for at least one request, but not past the time at which a free slot may be used again. */
@@ -271,15 +305,18 @@ static void collect(struct flight *f, uint64_t delay)
 		return;
 	}
 	f->now_ns = clock_now_ns();
-	for (int i = 0; i < n; i++) {
-		s->done[i]->ready_ns = delay ? f->now_ns + delay : 0;
-		/* Serial: the one operation under way is complete, the next may be issued. */
-		if (q->target->order.alone)
-			give_turn(f, s->done[i]->op);
-		account(q, s->done[i], f->now_ns);
-		slot_give(s, s->done[i]->slot);
+	for (int i = 0; i < n && f->outstanding; i++) {
+		if (__builtin_expect(q->target->watched, 0) && try_again(f, s->done[i]))
+			continue;
+		finish(f, s->done[i], delay);
 	}
-	f->outstanding -= (unsigned)n;
+}
+
+static void flush(struct flight *f)
+{
+	watch_flush(f->q);
+	f->flush_due = false;
+	f->now_ns = clock_now_ns();
 }
 
 void issue_queued(struct qthread *q, uint64_t now, uint64_t end)
@@ -293,6 +330,8 @@ void issue_queued(struct qthread *q, uint64_t now, uint64_t end)
 			fill(&f);
 		if (f.outstanding) {
 			collect(&f, delay);
+		} else if (f.flush_due) {
+			flush(&f);
 		} else if (f.exhausted) {
 			break;
 		} else {

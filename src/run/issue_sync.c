@@ -77,6 +77,25 @@ static inline bool next_op(struct target *t, struct io_request *req, uint64_t no
 	return true;
 }
 
+/* Try again what failed, where that is wanted. Returns the clock when it was done with. */
+static uint64_t try_again(struct qthread *q, struct io_request *req, uint64_t now)
+{
+	while (watch_retry(q, req)) {
+		q->target->engine->submit(q->ctx, req);
+		now = clock_now_ns();
+	}
+	return now;
+}
+
+/* What is to be done behind an operation of a target that is watched. Returns the clock after it. */
+static uint64_t watch(struct qthread *q, struct io_request *req, uint64_t now)
+{
+	watch_report(q, req, now);
+	if (watch_flush_due(q->target, req))
+		watch_flush(q);
+	return clock_now_ns();
+}
+
 void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 {
 	struct target *t = q->target;
@@ -85,7 +104,7 @@ void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 	const bool ordered = t->order.by != ORDER_BY_NOTHING;
 	const bool leave_early = ordered && t->order.mode == ORDERING_LOOSE;
 	const bool leave_late = ordered && !leave_early;
-	struct io_request req = { .buf = q->buffer.data };
+	struct io_request req = { .buf = q->slots.buffers[0].iov_base };
 	bool first = true;
 
 	while (next_op(t, &req, now, end)) {
@@ -94,10 +113,14 @@ void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 		stamp_issue(q, &req, &first);
 		engine->submit(q->ctx, &req);
 		now = clock_now_ns();
+		if (__builtin_expect(t->watched, 0))
+			now = try_again(q, &req, now);
 		/* What completes inside submit has been handed over and is complete: serial and strict. */
 		if (leave_late)
 			order_leave(&t->order, req.op);
 		account(q, &req, now);
+		if (__builtin_expect(t->watched, 0))
+			now = watch(q, &req, now);
 		if (delay) {
 			if (stop_sleep_until(&t->run->stop, now + delay < end ? now + delay : end))
 				break;

@@ -9,6 +9,7 @@
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/pace.h"
+#include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -35,6 +36,59 @@ static void issue(struct qthread *q, uint64_t start, uint64_t end)
 		issue_sync(q, start, end);
 }
 
+static void engine_give_up(struct qthread *q)
+{
+	const struct engine *engine = q->target->engine;
+
+	if (engine && engine->fini)
+		engine->fini(q->ctx);
+	q->ctx = NULL;
+}
+
+/* The context of the engine. What goes wrong is a `reason` to stop. */
+static int engine_set_up(struct qthread *q, enum stop_reason reason)
+{
+	struct target *t = q->target;
+	const char *why = NULL;
+	struct engine_params params = {
+		.target = t->plan,
+		.options = &t->plan->engine_options,
+		.fd = t->file.fd,
+		.depth = q->slots.depth,
+		.buffers = q->slots.buffers,
+		.why = &why,
+	};
+	int err = t->engine->init ? t->engine->init(&q->ctx, &params) : 0;
+
+	if (!err || !run_stop(t->run, reason, -err))
+		return err;
+	if (reason == STOP_ERROR)
+		atomic_fetch_add(&t->run->errors, 1);
+	log_error("target %u, %s: engine %s: %s", t->plan->number,
+		  target_file_path(&t->file, t->plan), t->engine->name, why ? why : strerror(-err));
+	return err;
+}
+
+/*
+ * The last to leave sees what all the others have stored. Where the file changes, nobody holds on to it
+ * meanwhile, and all have it again before the result of this pass lets the next one begin.
+ */
+static void leave_pass(struct qthread *q)
+{
+	struct target *t = q->target;
+	bool reopens = plan_reopens(t->plan) && t->pass < t->run->plan->passes, last;
+
+	if (target_gives_up(t))
+		engine_give_up(q);
+	last = atomic_fetch_sub_explicit(&t->active, 1, memory_order_acq_rel) == 1;
+	if (last)
+		target_turn(t);
+	if (reopens && barrier_wait(&t->file_turn, NULL) >= 0 && t->file.fd >= 0)
+		engine_set_up(q, STOP_ERROR);
+	if (last)
+		target_end_pass(t);
+}
+
 static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time *before)
 {
 	struct target *t = q->target;
@@ -52,9 +106,7 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 	clock_thread_cpu(&q->cpu);
 	q->cpu.user_ns -= before->user_ns;
 	q->cpu.sys_ns -= before->sys_ns;
-	/* The last to leave sees what all the others have stored. */
-	if (atomic_fetch_sub_explicit(&t->active, 1, memory_order_acq_rel) == 1)
-		target_end_pass(t);
+	leave_pass(q);
 }
 
 static void run_passes(struct qthread *q)
@@ -85,15 +137,7 @@ static int prepare(struct qthread *q)
 {
 	struct target *t = q->target;
 	const char *why = NULL;
-	int err = slots_init(&q->slots, &q->buffer, t->plan, slots_share(t->plan, q->number));
-	struct engine_params params = {
-		.target = t->plan,
-		.options = &t->plan->engine_options,
-		.fd = t->file.fd,
-		.depth = q->slots.depth,
-		.buffers = q->slots.buffers,
-		.why = &why,
-	};
+	int err = slots_init(q, &why);
 
 	if (!err)
 		err = qthread_latency_init(q);
@@ -102,13 +146,10 @@ static int prepare(struct qthread *q)
 			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64
 				  " bytes: %s",
 				  t->plan->number, t->plan->path, q->number, q->slots.depth,
-				  t->plan->req_bytes, strerror(-err));
+				  t->plan->req_bytes, why ? why : strerror(-err));
 		return err;
 	}
-	err = t->engine->init ? t->engine->init(&q->ctx, &params) : 0;
-	if (err && run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: engine %s: %s", t->plan->number, t->plan->path,
-			  t->engine->name, why ? why : strerror(-err));
+	err = engine_set_up(q, STOP_START);
 	if (!err && q->number == 0 && t->engine->describe)
 		t->engine->describe(q->ctx, t->engine_text, sizeof(t->engine_text));
 	return err;
@@ -134,32 +175,54 @@ static int start_others(struct target *t)
 	return 0;
 }
 
+/* Before anything is allocated, so that it comes from the memory near by. */
+static int bind(const struct qthread *q)
+{
+	const struct target *t = q->target;
+	int err = placement_bind(q);
+
+	if (err && run_stop(t->run, STOP_START, -err))
+		log_error(
+			"target %u, %s: QThread %u does not get the processor it is to run on: %s",
+			t->plan->number, t->plan->path, q->number, strerror(-err));
+	return err;
+}
+
+/* Open the target and start its other QThreads, unless there is `err` already; who does not come to be is told of. */
+static int start_target(struct target *t, int err)
+{
+	if (!err)
+		err = target_open(t);
+	if (err) {
+		for (uint32_t i = 1; i < t->plan->qthreads; i++)
+			results_qthread_gone(&t->run->results);
+		return err;
+	}
+	target_begin_pass(t, 1);
+	return start_others(t);
+}
+
 void *qthread_main(void *arg)
 {
 	struct qthread *q = arg;
 	struct target *t = q->target;
-	struct results_queue *results = &t->run->results;
-	int err = 0;
+	struct run *run = t->run;
+	int err = bind(q);
 
-	if (q->number == 0) {
-		err = target_open(t);
-		if (err) {
-			for (uint32_t i = 1; i < t->plan->qthreads; i++)
-				results_qthread_gone(results);
-		} else {
-			target_begin_pass(t, 1);
-			err = start_others(t);
-		}
-	}
+	if (q->number == 0)
+		err = start_target(t, err);
+	if (!err)
+		err = target_reshape(q);
 	if (!err)
 		err = prepare(q);
+	if (!err && atomic_fetch_sub(&run->unready, 1) == 1)
+		placement_lock(run);
 	if (!err)
 		run_passes(q);
-	if (t->engine && t->engine->fini)
-		t->engine->fini(q->ctx);
+	engine_give_up(q);
 	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
 	if (!q->broken)
-		slots_free(&q->slots, &q->buffer);
-	results_qthread_gone(results);
+		slots_free(q);
+	results_qthread_gone(&run->results);
 	return NULL;
 }

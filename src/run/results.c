@@ -347,8 +347,9 @@ static void manage_stream(struct manager *m)
 static void take_unfinished(struct manager *m, bool stuck)
 {
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
-		const struct target *t = &m->run->targets[i];
-		struct pass_result *r = atomic_load(&t->active) ? target_snapshot(t) : NULL;
+		struct target *t = &m->run->targets[i];
+		bool unfinished = atomic_exchange(&t->undelivered, false);
+		struct pass_result *r = unfinished ? target_snapshot(t) : NULL;
 
 		if (!r)
 			continue;
@@ -531,7 +532,9 @@ void *results_main(void *arg)
 										    1;
 	run->more = true;
 	clock_process_cpu(&m.cpu_start);
-	if (barrier_wait(&run->start, NULL) >= 0) {
+	/* All are open; and ready, once what changes their files has been done. */
+	if ((!run->reshapes || barrier_wait(&run->start, NULL) >= 0) &&
+	    barrier_wait(&run->start, NULL) >= 0) {
 		describe_engines(&m);
 		if (run->plan->no_barrier)
 			manage_stream(&m);

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
+#include "xdd/io/guard.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
 
 static enum xdd_status check_engine(const struct target_plan *t)
@@ -23,8 +25,30 @@ static enum xdd_status check_engine(const struct target_plan *t)
 	return XDD_BAD_ARGUMENT;
 }
 
+/* Limits that several targets share: each may fit, and all of them not. */
+static enum xdd_status check_engines(const struct plan *plan)
+{
+	const struct engine *engine;
+	char why[256] = "";
+	int err = engine_check_all(plan, &engine, why, sizeof(why));
+
+	if (!err)
+		return XDD_OK;
+	log_error("-ioengine %s: %s", engine->name, why);
+	return XDD_BAD_ARGUMENT;
+}
+
+/* Said of a device that must not be written to. */
+static enum xdd_status refused(const struct guard_refusal *r)
+{
+	log_error("target %u, %s: %s", r->target->number, r->target->path, r->why);
+	return XDD_TARGET_FAILED;
+}
+
 enum xdd_status run_check(const struct plan *plan)
 {
+	struct guard_refusal refusal;
+
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
 		const char *why = NULL;
@@ -38,7 +62,9 @@ enum xdd_status run_check(const struct plan *plan)
 		if (check_engine(t))
 			return XDD_BAD_ARGUMENT;
 	}
-	return XDD_OK;
+	if (check_engines(plan))
+		return XDD_BAD_ARGUMENT;
+	return guard_check(plan, &refusal) ? refused(&refusal) : XDD_OK;
 }
 
 bool run_stop(struct run *run, enum stop_reason reason, int detail)
@@ -66,8 +92,12 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 		t->qthreads[i].number = (uint32_t)i;
 	}
 	t->gated = plan->throttle.interval_ns > 0;
+	t->watched = watch_wanted(plan);
 	barrier_init(&t->start, plan->qthreads);
+	barrier_init(&t->file_turn, plan->qthreads);
 	err = order_init(&t->order, plan, false, run->plan->audit_order, &run->stop);
+	if (!err)
+		err = stop_register(&run->stop, &t->file_turn);
 	return err ? err : stop_register(&run->stop, &t->start);
 }
 
@@ -83,6 +113,9 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 	stop_init(&run->stop);
 	for (size_t i = 0; i < plan->n_targets; i++)
 		run->n_qthreads += (uint32_t)plan->targets[i].qthreads;
+	atomic_store(&run->unready, run->n_qthreads);
+	for (size_t i = 0; i < plan->n_targets; i++)
+		run->reshapes |= plan_reshapes(&plan->targets[i]);
 	barrier_init(&run->start, run->n_qthreads + 1);
 	run->targets = aligned_alloc(_Alignof(struct target), size);
 	if (!run->targets)
@@ -189,11 +222,21 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 {
 	struct run *run = calloc(1, sizeof(*run));
 	struct signals signals = { 0 };
+	struct guard_refusal refusal;
+	struct guard guard = { 0 };
 	enum xdd_status status;
 	bool discard;
 	int err = run ? init_run(run, plan, report) : -ENOMEM;
 
 	clock_calibrate();
+	if (!err && guard_hold(plan, &guard, &refusal)) {
+		results_destroy(&run->results);
+		free_run(run);
+		free(run);
+		return refused(&refusal);
+	}
+	if (!err)
+		err = placement_begin(plan);
 	if (!err)
 		err = heartbeat_start(&run->heartbeat, run);
 	if (!err)
@@ -222,6 +265,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 		target_close(&run->targets[i], discard);
 	if (status == XDD_OK && atomic_load(&run->errors))
 		status = XDD_IO_ERROR;
+	guard_release(&guard);
 	results_destroy(&run->results);
 	free_run(run);
 	free(run);

@@ -5,47 +5,41 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "xdd/run/internal.h"
 
-#define HUGE_PAGE_BYTES (2ull << 20)
-
-/* The queue depth dealt out to the QThreads, the first ones getting one more where it does not divide. */
-unsigned slots_share(const struct target_plan *plan, uint32_t qthread)
+static int allocate(struct slots *s, unsigned depth)
 {
-	return (unsigned)(plan->queue_depth / plan->qthreads +
-			  (qthread < plan->queue_depth % plan->qthreads));
-}
-
-/* Buffers begin on a page, large ones on a huge page: neighbours then share neither. */
-static uint64_t buffer_stride(uint64_t req_bytes)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t align = req_bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : page;
-
-	return (req_bytes + align - 1) / align * align;
-}
-
-int slots_init(struct slots *s, struct io_buffer *memory, const struct target_plan *plan,
-	       unsigned depth)
-{
-	bool wanted = plan->kind != TARGET_NULL && plan->op != OP_NOOP;
-	uint64_t stride = buffer_stride(plan->req_bytes);
-	int err = wanted ? io_buffer_alloc(memory, stride * depth) : 0;
-
-	s->depth = depth;
-	if (err)
-		return err;
 	s->requests = calloc(depth, sizeof(*s->requests));
 	s->done = calloc(depth, sizeof(struct io_request *));
 	s->buffers = calloc(depth, sizeof(*s->buffers));
 	s->free = calloc(depth, sizeof(*s->free));
-	if (!s->requests || !s->done || !s->buffers || !s->free)
-		return -ENOMEM;
+	return s->requests && s->done && s->buffers && s->free ? 0 : -ENOMEM;
+}
+
+int slots_init(struct qthread *q, const char **why)
+{
+	const struct target_plan *plan = q->target->plan;
+	const struct memory_plan *memory = &plan->memory;
+	struct slots *s = &q->slots;
+	bool lock = !q->target->run->plan->no_memory_lock;
+	unsigned depth = plan_depth_of(plan, q->number);
+	int err = 0;
+
+	s->depth = depth;
+	if (memory->stride_bytes)
+		err = io_buffer_alloc(&q->buffer, plan_region_bytes(memory, depth), memory, lock,
+				      why);
+	if (!err)
+		err = allocate(s, depth);
+	if (err)
+		return err;
 	for (unsigned i = 0; i < depth; i++) {
-		s->buffers[i].iov_base = wanted ? (char *)memory->data + i * stride : NULL;
-		s->buffers[i].iov_len = wanted ? plan->req_bytes : 0;
+		if (memory->stride_bytes) {
+			s->buffers[i].iov_base = (char *)q->buffer.data + memory->shift_bytes +
+						 i * memory->stride_bytes;
+			s->buffers[i].iov_len = plan->req_bytes;
+		}
 		s->requests[i].slot = i;
 		s->requests[i].buf = s->buffers[i].iov_base;
 		s->free[i] = i;
@@ -54,12 +48,14 @@ int slots_init(struct slots *s, struct io_buffer *memory, const struct target_pl
 	return 0;
 }
 
-void slots_free(struct slots *s, struct io_buffer *memory)
+void slots_free(struct qthread *q)
 {
+	struct slots *s = &q->slots;
+
 	free(s->requests);
 	free(s->done);
 	free(s->buffers);
 	free(s->free);
 	memset(s, 0, sizeof(*s));
-	io_buffer_free(memory);
+	io_buffer_free(&q->buffer);
 }

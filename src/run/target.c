@@ -1,8 +1,7 @@
 /*
- * A target during a run: opening, the turn from one pass to the next, and what a pass amounts to.
- *
- * The target thread (QThread 0) opens; the last QThread to leave a pass, whichever it is, ends it and
- * sets up the next while all others of the target wait at the barrier.
+ * A target during a run: the way from one pass to the next, and what a pass amounts to. The last
+ * QThread to leave a pass, whichever it is, ends it and sets up the next while all others of the target
+ * wait at the barrier.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,30 +9,6 @@
 
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
-
-int target_open(struct target *t)
-{
-	const char *why = NULL;
-	int err;
-
-	t->engine = engine_of(t->plan);
-	err = target_file_open(&t->file, t->plan, &why);
-	if (err && run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: %s", t->plan->number, t->plan->path,
-			  why ? why : strerror(-err));
-	return err;
-}
-
-void target_close(struct target *t, bool discard)
-{
-	int err = target_file_close(&t->file, t->plan, discard);
-
-	if (err) {
-		log_error("target %u, %s: closing it: %s", t->plan->number, t->plan->path,
-			  strerror(-err));
-		atomic_fetch_add(&t->run->errors, 1);
-	}
-}
 
 void target_begin_pass(struct target *t, uint64_t pass)
 {
@@ -55,6 +30,11 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	atomic_store(&t->errors, 0);
 	atomic_store(&t->pass_over, false);
 	atomic_store(&t->first_op_ns, 0);
+	atomic_store(&t->writes, 0);
+	atomic_store(&t->sync_ns, 0);
+	atomic_store(&t->close_ns, 0);
+	atomic_store(&t->open_ns, atomic_exchange(&t->next_open_ns, 0));
+	atomic_store(&t->undelivered, true);
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->turn, 1);
 	intervals_open(&t->run->intervals, t);
@@ -119,6 +99,9 @@ struct pass_result *target_snapshot(const struct target *t)
 			return NULL;
 		}
 	}
+	r->tally.flush_ns += atomic_load(&t->sync_ns);
+	r->tally.open_ns = atomic_load(&t->open_ns);
+	r->tally.close_ns = atomic_load(&t->close_ns);
 	r->partial = stop_requested(&t->run->stop) &&
 		     tally_ops(&r->tally) + r->tally.errors < t->plan->pass_ops;
 	return r;
@@ -144,7 +127,9 @@ void target_end_pass(struct target *t)
 
 	intervals_close(&t->run->intervals, t);
 	r = target_snapshot(t);
-	if (r) {
+	if (!atomic_exchange(&t->undelivered, false)) {
+		pass_result_free(r); /* it came so late that the run ended without */
+	} else if (r) {
 		heartbeat_pass_done(&t->run->heartbeat, t, &r->tally);
 		results_put(&t->run->results, r);
 	} else if (run_stop(t->run, STOP_START, ENOMEM)) {

@@ -543,6 +543,8 @@ row("read past the end, ends at two errors", READ + " -reqsize 8 -numreqs 20 -ma
 row("read past the end, stops", READ + " -reqsize 8 -numreqs 20 -stoponerror", 6, None, PAST, many=True, out=True)
 row("read of an empty file", "-op read -targets 1 empty -numreqs 1", 6, None, "at offset 0 of empty, .*END-OF-FILE",
     many=True, out=True)
+if os.stat("/dev").st_dev != os.stat("/").st_dev:
+    row("a mistyped device", "-op write -targets 1 /dev/no_such_disk -numreqs 3", 4, None, "no such device")
 if os.path.exists("/dev/full"):
     row("write to /dev/full", "-op write -targets 1 /dev/full -numreqs 3", 6, None,
         "write of 131072 bytes at offset 0 of /dev/full, .*No space left", many=True, out=True)

@@ -85,6 +85,8 @@ PATTERN, START, RANGE, PATH = "Seek pattern", "Start offset", "Seek Range", "Ful
 ORDERING = "Storage Operation Ordering is"
 DIO, LIMIT, PASSES, REQUEST = "Direct I/O", "Per-pass time limit in seconds", "Passes", "Request size"
 
+PROCESSOR = str(min(os.sched_getaffinity(0)))
+
 # Every option: its alternate names, arguments that change something, and where -dryrun shows it. A label of None
 # is one that it does not show. New options need a row here.
 
@@ -95,6 +97,17 @@ OPTIONS = [Option(*row) for row in (
     ("targetdir", "td", ".", PATH, ["'./data'"] * 2),
     ("dio", "directio", "-op noop", DIO, ["enabled"] * 2),
     ("dropcache", "", "-op noop", None, None),
+    ("createnewfiles", "cnf", "-op write -targetdir target 1 ..", RATIO, [WRITES] * 2),
+    ("recreatefiles", "recreate", "-op write -targetdir target 1 ..", RATIO, [WRITES] * 2),
+    ("reopen", "reop", "", None, None),
+    ("deletefile", "del", "", "Delete file", ["enabled"] * 2),
+    ("preallocate", "pa", "1k", "Preallocation", ["1024"] * 2),
+    ("pretruncate", "pt", "3M", "Pretruncation", ["3145728"] * 2),
+    ("syncwrite", "sw", "", "File write synchronization", ["enabled"] * 2),
+    ("flushwrite", "fw", "6", "Flushwrite interval", ["6"] * 2),
+    ("retry", "ret", "2", None, None),
+    ("reportthreshold", "rept report_threshold", "0.5", None, None),
+    ("force", "", "data", None, None),
     ("op", "operation", "write", RATIO, [WRITES] * 2),
     ("rwratio", "rw", "30", RATIO, ["30.00 READ, 70.00 WRITE"] * 2),
     ("blocksize", "bs", "512", BLOCK, ["512"] * 2),
@@ -112,6 +125,19 @@ OPTIONS = [Option(*row) for row in (
     ("serialordering", "so", "", ORDERING, ["serial"] * 2),
     ("looseordering", "lo", "", ORDERING, ["loose"] * 2),
     ("noordering", "no", "-serialordering target 1", ORDERING, ["none", "serial"]),
+    ("memalign", "mal", "64k", "I/O memory buffer alignment in bytes", ["65536"] * 2),
+    ("sharedmemory", "shm", "", None, None),
+    ("hugepages", "", "-op noop", None, None),
+    ("numa", "", "0", "I/O memory buffer NUMA nodes", ["0"] * 2),
+    ("nomemlock", "nomlock", "", None, None),
+    ("processlock", "plock", "", None, None),
+    ("noproclock", "noplock", "", None, None),
+    ("maxpri", "maximumpriority", "", "Maximum Process Priority", "enabled"),
+    ("maxall", "", "", "Maximum Process Priority", "enabled"),
+    ("minall", "", "", None, None),
+    ("processor", "pr", PROCESSOR, "Processor", [PROCESSOR] * 2),
+    ("singleproc", "sp", PROCESSOR, "Processor", [PROCESSOR] * 2),
+    ("roundrobin", "rr", "1", "Processor", [PROCESSOR] * 2),
     ("startoffset", "sto", "5", START, [5 * K] * 2),
     ("passoffset", "po", "6", "Pass offset", [6 * K] * 2),
     ("targetoffset", "to", "2", START, ["0", 2 * K]),
@@ -149,6 +175,8 @@ OPTIONS = [Option(*row) for row in (
     ("version", "ver", "", None, None),
 )]
 NO_RUN = ("help", "fullhelp", "version")
+# What this build or this kernel does not have.
+ABSENT = () if xdd("-dryrun -op noop -targets 1 null -numreqs 1 -numa 0").status == 0 else ("numa",)
 BASE = "-op read -targets 2 data data -reqsize 1 -numreqs 2"
 
 
@@ -198,7 +226,7 @@ def test_names():
     plain = look(BASE, cwd=where)
     t.ok(plain.run.status == 0 and len(plain.targets) == 2 and not plain.run.err, "-dryrun", plain.run)
     for option in OPTIONS:
-        if option.name in NO_RUN:
+        if option.name in NO_RUN + ABSENT:
             continue
         for name in [option.name] + option.aliases.split():
             for dashes in ("-", "--"):

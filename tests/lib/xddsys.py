@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import xddtest as t
 
 _why = "?"
@@ -234,13 +235,16 @@ static int concerned(int fd, off_t offset)
 static ssize_t fault(int fd, size_t size, off_t offset)
 {
 	static __thread unsigned calls;
+	static long long failed;
 	const char *what = getenv("XDD_FAULT");
 	struct timespec wait = { 0, number("XDD_FAULT_NS", 5000000) };
 
 	if (!what || !concerned(fd, offset))
 		return size;
 	if (!strcmp(what, "eio")) {
-		errno = EIO;
+		if (__atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED) >= number("XDD_FAULT_TIMES", 1ll << 62))
+			return size;
+		errno = number("XDD_FAULT_ERRNO", EIO);
 		return -1;
 	}
 	if (!strcmp(what, "short"))
@@ -449,11 +453,13 @@ def faults(what, **settings):
     """
     Environment in which pread and pwrite go wrong, or None. What: "eio" fails, "short" moves at most 1000
     bytes, "eintr" is interrupted two times of three, "slow" sleeps `ns` (5 ms) before, "hang" never returns.
-    Settings: start, end (offsets), file (part of a file's name), ns.
+    Settings: start, end (offsets), file (part of a file's name), ns; for "eio" also times (how often, in all)
+    and errno (another one).
     """
     if not _can_inject(what) or not _shim():
         return None
-    names = {"start": "XDD_FAULT_FROM", "end": "XDD_FAULT_TO", "file": "XDD_FAULT_FILE", "ns": "XDD_FAULT_NS"}
+    names = {"start": "XDD_FAULT_FROM", "end": "XDD_FAULT_TO", "file": "XDD_FAULT_FILE", "ns": "XDD_FAULT_NS",
+             "times": "XDD_FAULT_TIMES", "errno": "XDD_FAULT_ERRNO"}
     env = {"XDD_FAULT": what, "LD_PRELOAD": _shim()}
     env.update({names[k]: str(v) for k, v in settings.items()})
     # A library before that of the sanitizer is what is wanted here, as are threads that are left behind.
@@ -467,3 +473,125 @@ def sanitized():
     with open(t.XDD, "rb") as f:
         data = f.read()
     return b"__asan_init" in data or b"__tsan_init" in data
+
+
+# A run that can be looked at while it lasts
+
+
+class Resting:
+    """
+    An xdd that has done its first pass and waits for the next, with its threads and buffers as they are while it
+    works. Used in a `with` statement; killed at its end, if it was not before. `pid`; `out` and `err` afterwards.
+    """
+
+    LIMIT_S = 60
+
+    def __init__(self, *args, prefix=(), binary=None):
+        words = t.xdd_words(*args, "-verbose", "-passes", 2, "-passdelay", 1000)
+        if binary:
+            words[0] = binary
+        Resting.count = getattr(Resting, "count", 0) + 1
+        self.files = [t.path("resting.%d.%s" % (Resting.count, name)) for name in ("out", "err")]
+        with open(self.files[0], "wb") as out, open(self.files[1], "wb") as err:
+            self.process = subprocess.Popen(list(prefix) + words, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                            env=dict(os.environ, LC_ALL="C"))
+        atexit.register(self.kill)
+        self.pid = self.process.pid
+        self.rests = self._wait()
+
+    def _wait(self):
+        end = time.monotonic() + self.LIMIT_S
+        while time.monotonic() < end:
+            with open(self.files[0], errors="replace") as f:
+                if "TARGET_PASS" in f.read():
+                    return True
+            if self.process.poll() is not None:
+                return False
+            time.sleep(0.01)
+        return False
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.out, self.err = (open(name, errors="replace").read() for name in self.files)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def __str__(self):
+        return "\n".join(open(name, errors="replace").read() for name in self.files)
+
+    def _proc(self, name):
+        """What a file below /proc/PID holds; nothing once the process is gone."""
+        try:
+            with open("/proc/%d/%s" % (self.pid, name)) as f:
+                return f.read()
+        except (OSError, ValueError):
+            return ""
+
+    def status(self, label):
+        """The value of a line of /proc/PID/status."""
+        found = re.search("^%s:\\s*(.*)" % label, self._proc("status"), re.M)
+        return found.group(1) if found else "0"
+
+    def tasks(self):
+        """Numbers of its threads."""
+        try:
+            return sorted(int(name) for name in os.listdir("/proc/%d/task" % self.pid))
+        except OSError:
+            return []
+
+    def task(self, tid):
+        """Fields of a thread's stat, by their numbers in proc(5)."""
+        return [None, str(tid), "xdd"] + self._proc("task/%d/stat" % tid).rpartition(")")[2].split()
+
+    def name(self, tid):
+        return self._proc("task/%d/comm" % tid).strip()
+
+    def allowed(self):
+        """What its threads may run on, as the kernel writes it, by their numbers."""
+        found = {tid: re.search(r"^Cpus_allowed_list:\s*(\S+)", self._proc("task/%d/status" % tid), re.M)
+                 for tid in self.tasks()}
+        return {tid: match.group(1) for tid, match in found.items() if match}
+
+    def mappings(self):
+        """Its memory: a dictionary each, of the fields of smaps (sizes in bytes) and start, end, name, flags."""
+        found = []
+        for line in self._proc("smaps").splitlines():
+            head = re.match(r"([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \d+ *(.*)", line)
+            size = re.match(r"(\w+): +(\d+) kB", line)
+            if head:
+                found.append({"start": int(head.group(1), 16), "end": int(head.group(2), 16), "name": head.group(3)})
+            elif size:
+                found[-1][size.group(1)] = int(size.group(2)) * 1024
+            elif line.startswith("VmFlags:"):
+                found[-1]["flags"] = line.split()[1:]
+        return found
+
+
+def for_nobody(memlock=None):
+    """
+    How to run xdd without any rights: (words before it, the binary), or None. `memlock` is its limit on locked
+    memory, in bytes. Files that it is to make belong into the folder t.path("free").
+    """
+    if os.geteuid() != 0 or not t.have("setpriv") or not t.have("prlimit"):
+        return _cannot("only root can give its rights away, with setpriv and prlimit")
+    binary, free = t.path("xdd-for-all"), t.path("free")
+    if not os.path.exists(binary):
+        # The folder of this test, and the one that the suite has made for it.
+        for folder in (t.tmp(), os.environ.get("TMPDIR")):
+            if folder and t.tmp().startswith(folder + "/") and os.stat(folder).st_mode & 0o7777 == 0o700 or folder == t.tmp():
+                os.chmod(folder, 0o711)
+        shutil.copy(t.XDD, binary)
+        os.chmod(binary, 0o755)
+        os.mkdir(free)
+        os.chmod(free, 0o777)
+    prefix = ["prlimit", "--rtprio=0:0"] + (["--memlock=%d:%d" % (memlock, memlock)] if memlock is not None else [])
+    prefix += ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
+    # Capabilities may outlive the change of user until xdd is started: ask xdd to look for itself.
+    run = t.command(prefix + [binary, "-op", "noop", "-targets", "1", binary, "-numreqs", "1"])
+    return (prefix, binary) if run.status == 0 else _cannot("not all may use the folder of this test: " + run.err)

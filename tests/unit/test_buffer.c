@@ -13,36 +13,54 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
+#include "xdd/base/topology.h"
 #include "xdd/io/buffer.h"
 
 #define NOBODY 65534
 #define HUGE_PAGE ((size_t)2 << 20)
 
-static void check_buffer(size_t size)
+static struct memory_plan plain(void)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return (struct memory_plan){ .page_bytes = page, .align_bytes = page };
+}
+
+static void check_buffer_of(size_t size, const struct memory_plan *plan)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	static unsigned char resident[4096];
 	struct io_buffer b;
+	const char *why = NULL;
 	unsigned char *data;
 
-	assert_int_equal(io_buffer_alloc(&b, size), 0);
+	assert_int_equal(io_buffer_alloc(&b, size, plan, true, &why), 0);
 	data = b.data;
-	assert_true(b.size >= size);
+	assert_true(b.map_size >= size);
 	assert_int_equal((uintptr_t)data % (size >= HUGE_PAGE ? HUGE_PAGE : page), 0);
+	assert_int_equal((uintptr_t)data % plan->align_bytes, 0);
 
 	assert_true(b.map_size / page <= sizeof(resident));
-	assert_int_equal(mincore(b.map_base, b.map_size, resident), 0);
+	assert_int_equal(mincore(data, b.map_size, resident), 0);
 	for (size_t i = 0; i < b.map_size / page; i++)
 		assert_true(resident[i] & 1);
-	for (size_t i = 0; i < b.size; i++)
+	for (size_t i = 0; i < b.map_size; i++)
 		if (data[i])
 			fail_msg("byte %zu is not zero", i);
-	memset(data, 0xa5, b.size);
+	memset(data, 0xa5, b.map_size);
 	io_buffer_free(&b);
 	assert_null(b.data);
 	io_buffer_free(&b);
+}
+
+static void check_buffer(size_t size)
+{
+	const struct memory_plan plan = plain();
+
+	check_buffer_of(size, &plan);
 }
 
 static void test_sizes(void **state)
@@ -73,13 +91,132 @@ static void test_free_nothing(void **state)
 
 static void test_too_much(void **state)
 {
+	const struct memory_plan plan = plain();
+	const char *why = NULL;
 	struct io_buffer b;
 
 	(void)state;
-	assert_int_equal(io_buffer_alloc(&b, SIZE_MAX), -ENOMEM);
+	assert_int_equal(io_buffer_alloc(&b, SIZE_MAX, &plan, true, &why), -ENOMEM);
 	io_buffer_free(&b);
-	assert_int_equal(io_buffer_alloc(&b, SIZE_MAX - HUGE_PAGE), -ENOMEM);
+	assert_int_equal(io_buffer_alloc(&b, SIZE_MAX - HUGE_PAGE, &plan, true, &why), -ENOMEM);
 	io_buffer_free(&b);
+}
+
+static void test_alignments(void **state)
+{
+	struct memory_plan plan = plain();
+
+	(void)state;
+	for (uint64_t align = plan.page_bytes; align <= 64u << 20; align *= 4) {
+		plan.align_bytes = align;
+		plan.shared = false;
+		check_buffer_of(65536, &plan);
+		plan.shared = true;
+		check_buffer_of(65536, &plan);
+	}
+}
+
+static void test_shared(void **state)
+{
+	struct memory_plan plan = plain();
+	const char *why = NULL;
+	struct shmid_ds ds;
+	struct io_buffer b;
+	bool found = false;
+	int highest;
+
+	(void)state;
+	plan.shared = true;
+	assert_int_equal(io_buffer_alloc(&b, 3 << 20, &plan, true, &why), 0);
+	/* It is there, attached once, and marked for removal. */
+	highest = shmctl(0, SHM_INFO, &ds);
+	for (int i = 0; i <= highest; i++) {
+		if (shmctl(i, SHM_STAT, &ds) < 0 || ds.shm_cpid != getpid())
+			continue;
+		found = true;
+		assert_int_equal(ds.shm_segsz, b.map_size);
+		assert_int_equal(ds.shm_nattch, 1);
+		assert_true(ds.shm_perm.mode & SHM_DEST);
+		assert_int_equal(ds.shm_perm.mode & 0777, 0600);
+	}
+	assert_true(found);
+	io_buffer_free(&b);
+	highest = shmctl(0, SHM_INFO, &ds);
+	for (int i = 0; i <= highest; i++)
+		assert_false(shmctl(i, SHM_STAT, &ds) >= 0 && ds.shm_cpid == getpid());
+}
+
+/* A second one of what has just been given back does not show what the first held. */
+static void test_again(void **state)
+{
+	struct memory_plan plan = plain();
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		plan.shared = i % 2;
+		check_buffer_of(1 << 20, &plan);
+	}
+}
+
+static void test_places(void **state)
+{
+	struct memory_plan plan = plain();
+	struct idset nodes = { 0 };
+	const char *why = NULL;
+
+	(void)state;
+	if (mempolicy_available(&why))
+		skip();
+	assert_int_equal(topology_memory_nodes(&nodes), 0);
+	plan.nodes = &nodes;
+	for (plan.policy = MEMPOLICY_NONE; plan.policy <= MEMPOLICY_INTERLEAVE; plan.policy++) {
+		plan.shared = false;
+		check_buffer_of(3 << 20, &plan);
+		plan.shared = true;
+		check_buffer_of(3 << 20, &plan);
+	}
+}
+
+static void test_no_such_place(void **state)
+{
+	struct memory_plan plan = plain();
+	struct idset nodes = { 0 };
+	const char *why = NULL;
+	struct io_buffer b;
+
+	(void)state;
+	if (mempolicy_available(&why))
+		skip();
+	idset_add(&nodes, IDSET_SIZE - 1);
+	plan.nodes = &nodes;
+	plan.policy = MEMPOLICY_BIND;
+	assert_int_equal(io_buffer_alloc(&b, 4096, &plan, true, &why), -EINVAL);
+	assert_non_null(strstr(why, "-numa"));
+	assert_null(b.data);
+}
+
+/* Explicit huge pages: there, or said not to be there. */
+static void test_huge_pages(void **state)
+{
+	struct memory_plan plan = { .huge_pages = true };
+	struct huge_page_pool pool;
+	const char *why = NULL;
+	struct io_buffer b;
+	int ret;
+
+	(void)state;
+	assert_int_equal(topology_huge_pages(&pool), 0);
+	if (!pool.page_bytes)
+		skip();
+	plan.page_bytes = plan.align_bytes = pool.page_bytes;
+	ret = io_buffer_alloc(&b, (pool.left + 1) * pool.page_bytes, &plan, true, &why);
+	if (ret == 0) { /* the pool has grown */
+		io_buffer_free(&b);
+		skip();
+	}
+	assert_int_equal(ret, -ENOMEM);
+	assert_non_null(strstr(why, "vm.nr_hugepages"));
+	assert_null(b.data);
 }
 
 /* Locking is a favour: without it the buffer is there all the same. */
@@ -105,10 +242,11 @@ static void test_no_locking(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_free_nothing),
-		cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_no_locking),
+		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_free_nothing),
+		cmocka_unit_test(test_too_much),      cmocka_unit_test(test_no_locking),
+		cmocka_unit_test(test_alignments),    cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_again),	      cmocka_unit_test(test_places),
+		cmocka_unit_test(test_no_such_place), cmocka_unit_test(test_huge_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

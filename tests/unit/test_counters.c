@@ -43,6 +43,8 @@ static void fill(struct counters *c, uint64_t base)
 		counters_add(&c->busy_ns[dir], 100 * base + (uint64_t)dir);
 	}
 	counters_add(&c->errors, 2);
+	counters_add(&c->retries, base);
+	counters_add(&c->flush_ns, 1000 * base);
 	counters_add(&c->issued, 3 * base + 3 + 2 + 5);
 	counters_set(&c->first_issue_ns, 1000 - base);
 	counters_set(&c->last_done_ns, 1000 + base);
@@ -74,6 +76,8 @@ static void test_sums(void **state)
 	assert_int_equal(tally_bytes(&t), 213 + 603);
 	assert_int_equal(tally_busy_ns(&t), 2103 + 6003);
 	assert_int_equal(t.errors, 4);
+	assert_int_equal(t.retries, 7 + 20);
+	assert_int_equal(t.flush_ns, 27000);
 	assert_int_equal(t.outstanding, 10);
 	assert_int_equal(t.first_issue_ns, 980);
 	assert_int_equal(t.last_done_ns, 1020);

@@ -728,8 +728,6 @@ static void test_checks(void **state)
 	(void)state;
 	if (offered(&(struct variant){ "libaio", { 0 } })) {
 		check("libaio", &(struct target_plan){ .queue_depth = 64 }, 0, NULL);
-		check("libaio", &(struct target_plan){ .queue_depth = 1ull << 40 }, -EAGAIN,
-		      "aio-max-nr");
 	}
 	if (!offered(&(struct variant){ "io_uring", { 0 } }))
 		return;
@@ -744,6 +742,36 @@ static void test_checks(void **state)
 	      -EINVAL, "fixedbufs: ");
 	check("io_uring", &(struct target_plan){ .queue_depth = 1, .engine_options = poll },
 	      -EINVAL, "-dio");
+}
+
+/* Two targets that fit one by one, and not together; `other` stands between them and does not count. */
+static void check_all(struct target_plan one, const char *other, int ret, const char *part)
+{
+	struct target_plan targets[] = { one, one, one };
+	const struct plan plan = { .n_targets = COUNT(targets), .targets = targets };
+	const struct engine *engine = NULL;
+	char why[256] = "";
+
+	targets[1].engine = other;
+	targets[1].engine_options = (struct engine_options){ 0 };
+	assert_int_equal(engine_check_all(&plan, &engine, why, sizeof(why)), ret);
+	if (ret) {
+		assert_string_equal(engine->name, one.engine);
+		if (!strstr(why, part))
+			fail_msg("%s", why);
+	}
+}
+
+static void test_check_all(void **state)
+{
+	(void)state;
+	if (!offered(&(struct variant){ "libaio", { 0 } }))
+		skip();
+	check_all((struct target_plan){ .engine = "libaio", .queue_depth = 1ull << 40 }, "psync",
+		  -EAGAIN, "come to 2199023255552, and the sysctl fs.aio-max-nr");
+	check_all((struct target_plan){ .engine = "libaio", .queue_depth = 1 }, "psync", 0, NULL);
+	check_all((struct target_plan){ .engine = "psync", .queue_depth = 1ull << 40 }, "psync", 0,
+		  NULL);
 }
 
 /* tmpfs has nothing to poll. */
@@ -797,14 +825,18 @@ static int child_memlock(void)
 	const struct rlimit limit = { .rlim_cur = 256 << 10, .rlim_max = 256 << 10 };
 	const struct variant forced = { "io_uring", { .fixed_bufs = true } };
 	const struct variant by_itself = { "io_uring", { 0 } };
-	struct target_plan plan = {
+	const struct target_plan target = {
 		.path = path,
 		.kind = TARGET_FILE,
 		.engine = "io_uring",
-		.queue_depth = DEPTH,
-		.req_bytes = BLOCK,
+		.queue_depth = 3,
+		.req_bytes = 64 << 10,
+		.memory.stride_bytes = 64 << 10,
 		.engine_options = forced.options,
 	};
+	struct target_plan targets[] = { target, target };
+	struct plan plan = { .n_targets = 1, .targets = targets };
+	const struct engine *engine;
 	char text[160];
 	const char *why;
 	struct rig r;
@@ -813,13 +845,18 @@ static int child_memlock(void)
 	EXPECT(!setrlimit(RLIMIT_MEMLOCK, &limit));
 	if (!geteuid() && (setgid(NOBODY) || setuid(NOBODY)))
 		return 0; /* the only user of a namespace */
-	EXPECT(engine_check(&plan, &why) == -ENOMEM);
-	EXPECT(strstr(why, "memlock"));
-	plan.queue_depth = 1;
 	/* The memory of rings that are gone is given back by and by. */
-	for (int i = 0; i < 200 && engine_check(&plan, &why); i++)
+	for (int i = 0; i < 200 && engine_check(&targets[0], &why); i++)
 		usleep(10000);
-	EXPECT(engine_check(&plan, &why) == 0);
+	EXPECT(engine_check(&targets[0], &why) == 0);
+	EXPECT(engine_check_all(&plan, &engine, text, sizeof(text)) == 0);
+	/* Each of two fits, and both together do not. */
+	plan.n_targets = 2;
+	EXPECT(engine_check_all(&plan, &engine, text, sizeof(text)) == -ENOMEM);
+	EXPECT(engine == engine_find("io_uring") &&
+	       strstr(text, "memlock limit (ulimit -l) is 256 KiB"));
+	targets[1].engine_options.fixed_bufs = false;
+	EXPECT(engine_check_all(&plan, &engine, text, sizeof(text)) == 0);
 
 	EXPECT(rig_try(&r, &forced, fd, DEPTH, true) == -ENOMEM);
 	EXPECT(r.why && strstr(r.why, "memlock"));
@@ -917,6 +954,7 @@ int main(void)
 		cmocka_unit_test_setup(test_checks, refill),
 		cmocka_unit_test_setup(test_iopoll_refused, refill),
 		cmocka_unit_test_setup(test_memlock_limit, refill),
+		cmocka_unit_test(test_check_all),
 		cmocka_unit_test_setup(test_forbidden, refill),
 	};
 

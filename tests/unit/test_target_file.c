@@ -159,7 +159,7 @@ static int open_target(struct target_file *file, const struct target_plan *plan)
 {
 	const char *why = "not set";
 
-	return target_file_open(file, plan, &why);
+	return target_file_open(file, plan, 1, &why);
 }
 
 static void test_open_modes(void **state)
@@ -171,7 +171,7 @@ static void test_open_modes(void **state)
 		      { OP_NOOP, O_RDONLY },
 		      { OP_WRITE, O_WRONLY },
 		      { OP_MIXED, O_RDWR } };
-	struct target_file file;
+	struct target_file file = { 0 };
 	struct stat st;
 
 	(void)state;
@@ -192,7 +192,7 @@ static void test_open_modes(void **state)
 static void test_open_creates(void **state)
 {
 	struct target_plan plan = plan_of(missing, OP_WRITE);
-	struct target_file file, second;
+	struct target_file file = { 0 }, second = { 0 };
 
 	(void)state;
 	/* discarded: as if it had never been */
@@ -224,7 +224,7 @@ static void test_open_creates(void **state)
 static void test_discard_spares_others(void **state)
 {
 	struct target_plan plan = plan_of(missing, OP_WRITE);
-	struct target_file file;
+	struct target_file file = { 0 };
 
 	(void)state;
 	assert_int_equal(open_target(&file, &plan), 0);
@@ -238,7 +238,7 @@ static void test_discard_spares_others(void **state)
 static void test_open_through_link(void **state)
 {
 	struct target_plan plan = plan_of(missing, OP_WRITE);
-	struct target_file file;
+	struct target_file file = { 0 };
 	char aim[80];
 
 	(void)state;
@@ -254,7 +254,7 @@ static void test_open_through_link(void **state)
 static void test_open_fails(void **state)
 {
 	static const enum op_request ops[] = { OP_READ, OP_NOOP, OP_MIXED };
-	struct target_file file;
+	struct target_file file = { 0 };
 	struct target_plan plan;
 	const char *why;
 
@@ -262,7 +262,7 @@ static void test_open_fails(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		plan = plan_of(missing, ops[i]);
 		why = NULL;
-		assert_int_equal(target_file_open(&file, &plan, &why), -ENOENT);
+		assert_int_equal(target_file_open(&file, &plan, 1, &why), -ENOENT);
 		assert_string_equal(why, "no such file");
 		assert_int_equal(file.fd, -1);
 		assert_int_equal(access(missing, F_OK), -1);
@@ -277,20 +277,20 @@ static void test_open_fails(void **state)
 static void test_direct(void **state)
 {
 	struct target_plan plan = plan_of("/proc/self/maps", OP_READ);
-	struct target_file file;
+	struct target_file file = { 0 };
 	const char *why = NULL;
 
 	(void)state;
 	/* a file system that is known not to support it */
 	plan.direct_io = true;
-	assert_int_equal(target_file_open(&file, &plan, &why), -EINVAL);
+	assert_int_equal(target_file_open(&file, &plan, 1, &why), -EINVAL);
 	assert_string_equal(why, "the file system does not support -dio");
 	assert_int_equal(file.fd, -1);
 
 	/* and this one, which may go either way, but leaves nothing behind when it does not */
 	plan = plan_of(missing, OP_WRITE);
 	plan.direct_io = true;
-	if (target_file_open(&file, &plan, &why)) {
+	if (target_file_open(&file, &plan, 1, &why)) {
 		assert_int_equal(access(missing, F_OK), -1);
 		return;
 	}
@@ -304,7 +304,7 @@ static void test_null(void **state)
 	struct target_plan plan = {
 		.name = "null", .path = "null", .kind = TARGET_NULL, .op = OP_WRITE
 	};
-	struct target_file file;
+	struct target_file file = { 0 };
 
 	(void)state;
 	assert_int_equal(open_target(&file, &plan), 0);

@@ -20,10 +20,12 @@ failed_at() {
 
 # Of 1024 requests of 4 KiB, those at sectors 1000 to 1023 and 4096 to 4103 fail.
 test_error_target() {
+	xdd -op write -targets 1 /dev/mapper/bad -blocksize 512 -reqsize 8 -numreqs 1
+	refused 4 "what is on it cannot be read: .*-force" "writes to what cannot be judged"
 	for op in read write; do
 		for depth in 1 32 128; do
 			xdd -dio -ioengine "$1" -op "$op" -targets 1 /dev/mapper/bad -blocksize 512 -reqsize 8 \
-				-bytes 4194304 -queuedepth "$depth" -maxerrorstoprint 100
+				-bytes 4194304 -queuedepth "$depth" -maxerrorstoprint 100 -force /dev/mapper/bad
 			what="$1: ${op}s with errors in between, depth $depth"
 			tap_status_is 6 "$what: status 6"
 			counts_are 1020 $((1020 * 4096)) "$what: counts"

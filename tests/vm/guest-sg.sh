@@ -90,12 +90,13 @@ test_large_requests() {
 	disk_opts 0
 }
 
+# With -force nobody looks at what is on the disk, and the commands are those of the engine alone.
 test_cache_bits() {
 	for words in fua:08 dpo:10 "fua dpo:18"; do
 		disk_opts 1
 		dmesg -c >/dev/null
 		# shellcheck disable=SC2086
-		xdd -ioengine sg ${words%:*} -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 1
+		xdd -ioengine sg ${words%:*} -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 1 -force "$1"
 		tap_status_is 0 "$1: ${words%:*} is taken"
 		tap_is "$(commands | cut -d' ' -f1-9)" "2a ${words#*:} 00 00 00 00 00 00 08" "$1: and reaches the disk"
 		disk_opts 0
@@ -183,7 +184,8 @@ test_large_disk() {
 		refused 2 'device has 4 TiB' "$dev: 4 TiB"
 		disk_opts 1
 		dmesg -c >/dev/null
-		xdd -sgio -op write -targets 1 "$dev" -blocksize 512 -reqsize 1 -startoffset 4294967295 -numreqs 2
+		xdd -sgio -op write -targets 1 "$dev" -blocksize 512 -reqsize 1 -startoffset 4294967295 -numreqs 2 \
+			-force "$dev"
 		xdd -sgio -op read -targets 1 "$dev" -blocksize 512 -reqsize 1 -startoffset 4294967296 -numreqs 1
 		disk_opts 0
 		tap_is "$(commands | cut -d' ' -f1-16 | tr -s ' \n' ' ,')" \

@@ -16,6 +16,7 @@ A guest script is a POSIX shell script that prints TAP. Lines at its start say w
     # vm: modules scsi_debug sg sd_mod
     # vm: programs dmsetup
     # vm: memory 1024         (MiB; shared out to the NUMA nodes)
+    # vm: processors 4        (shared out to the two NUMA nodes; 2 otherwise)
     # vm: limit 120           (seconds; then the machine is killed)
 
 The kernel is the package that linux-image-amd64 stands for. It is kept, unpacked, in $XDD_VM_CACHE or
@@ -44,7 +45,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP_SRCDIR = os.environ.get("TOP_SRCDIR") or os.path.dirname(os.path.dirname(HERE))
 QEMU = "qemu-system-x86_64"
 KERNEL_PACKAGE = "linux-image-amd64"
-CPUS = 2  # each a NUMA node of its own
+NODES = 2
+DEFAULT_PROCESSORS = NODES
 DEFAULT_MEMORY_MIB = 1024
 DEFAULT_LIMIT_S = 120
 DONE = "vm-done"  # the guest's last line: this and the script's status
@@ -308,7 +310,8 @@ def build_initramfs(path, kernel, script, needs, xdd):
 
 def script_needs(path):
     """The '# vm:' lines of a guest script."""
-    needs = {"modules": [], "programs": [], "memory": DEFAULT_MEMORY_MIB, "limit": DEFAULT_LIMIT_S}
+    needs = {"modules": [], "programs": [], "memory": DEFAULT_MEMORY_MIB, "processors": DEFAULT_PROCESSORS,
+             "limit": DEFAULT_LIMIT_S}
     with open(path, encoding="utf-8") as f:
         for line in f:
             found = re.match(r"# vm: (\w+) (.*)", line)
@@ -324,12 +327,13 @@ def script_needs(path):
     return needs
 
 
-def qemu_command(kernel, initramfs, console, memory_mib):
+def qemu_command(kernel, initramfs, console, needs):
+    memory_mib, each = needs["memory"] // NODES, needs["processors"] // NODES
     command = [find_program(QEMU), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
-               "-smp", str(CPUS), "-m", str(memory_mib), "-nodefaults", "-display", "none", "-no-reboot"]
-    for i in range(CPUS):
-        command += ["-object", "memory-backend-ram,id=m%d,size=%dM" % (i, memory_mib // CPUS),
-                    "-numa", "node,memdev=m%d,cpus=%d" % (i, i)]
+               "-smp", str(each * NODES), "-m", str(memory_mib * NODES), "-nodefaults", "-display", "none", "-no-reboot"]
+    for i in range(NODES):
+        command += ["-object", "memory-backend-ram,id=m%d,size=%dM" % (i, memory_mib),
+                    "-numa", "node,memdev=m%d,cpus=%d-%d" % (i, i * each, i * each + each - 1)]
     # The first serial line is the console, the second carries the results: the kernel never writes into them.
     command += ["-serial", "file:" + console, "-serial", "stdio", "-kernel", kernel.image, "-initrd", initramfs,
                 "-append", "console=ttyS0 loglevel=4 panic=-1 mitigations=off nokaslr norandmaps "
@@ -356,7 +360,7 @@ class Machine:
         try:
             initramfs = os.path.join(self.tmp, "initramfs")
             build_initramfs(initramfs, kernel, script, self.needs, xdd)
-            command = qemu_command(kernel, initramfs, os.path.join(self.tmp, "console"), self.needs["memory"])
+            command = qemu_command(kernel, initramfs, os.path.join(self.tmp, "console"), self.needs)
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                             stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
         except BaseException:

@@ -25,6 +25,10 @@ struct tally {
 	uint64_t issued;	     /* operations handed to the engine */
 	uint64_t outstanding;	     /* issued and not completed */
 	uint64_t order_breaks; /* operations not issued right behind their predecessor; where audited */
+	uint64_t retries;      /* further tries of operations that had failed */
+	uint64_t flush_ns;     /* sum of the times of flushes */
+	uint64_t open_ns;      /* sum of the times of opening the target */
+	uint64_t close_ns;     /* sum of the times of closing it */
 	uint64_t first_issue_ns; /* UINT64_MAX when nothing was issued */
 	uint64_t last_done_ns;	 /* 0 when nothing was completed */
 };
@@ -36,6 +40,8 @@ struct counters {
 	_Atomic uint64_t errors;
 	_Atomic uint64_t issued;
 	_Atomic uint64_t order_breaks;
+	_Atomic uint64_t retries;
+	_Atomic uint64_t flush_ns;
 	_Atomic uint64_t first_issue_ns;
 	_Atomic uint64_t last_done_ns;
 } __attribute__((aligned(128)));

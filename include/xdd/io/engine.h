@@ -37,6 +37,7 @@ struct io_request {
 	uint64_t due_ns; /* when it was to be issued, where something paces it; else 0 */
 	uint64_t issue_ns;
 	uint64_t ready_ns;
+	uint32_t tries; /* further ones, after the first has failed */
 };
 
 enum engine_caps {
@@ -71,6 +72,13 @@ struct engine {
 	 * nothing for writing, changes nothing. `*why` as above. NULL: it always can.
 	 */
 	int (*check)(const struct target_plan *target, const char **why);
+
+	/*
+	 * Whether it can drive all of its targets at once: limits that they share. Called when `check` has
+	 * nothing against any of them. Returns 0 or -errno with a text for people in `why` (`size` bytes).
+	 * NULL: it always can.
+	 */
+	int (*check_all)(const struct plan *plan, char *why, size_t size);
 
 	/*
 	 * Make a context, in the QThread that will use it. Returns 0 or -errno, then perhaps with a
@@ -109,6 +117,12 @@ struct engine {
 	 * used again. NULL: the errno always says it all.
 	 */
 	void (*explain)(const void *ctx, const struct io_request *req, char *buf, size_t size);
+
+	/*
+	 * Have what was written through `fd` reach the medium. Returns 0 or -errno. NULL: fdatasync(2)
+	 * does it. Called through engine_flush().
+	 */
+	int (*flush)(int fd);
 
 	/*
 	 * Give the context up; accepts NULL. NULL when the engine needs none. With requests still
@@ -167,6 +181,19 @@ const struct engine *engine_of(const struct target_plan *target);
  * completes "-ioengine libaio: ...". Called before any target is opened.
  */
 int engine_check(const struct target_plan *target, const char **why);
+
+/*
+ * Whether each engine can drive all targets it has in the plan at once: the limits of the system that they
+ * share. Returns 0 or -errno with the engine in `*engine` and a text for people in `why` (`size` bytes) that
+ * completes "-ioengine libaio: ...". Called when engine_check() has nothing against any target.
+ */
+int engine_check_all(const struct plan *plan, const struct engine **engine, char *why, size_t size);
+
+/*
+ * Flush what was written to `fd`, in the way of the engine. What has nothing to flush, as some devices
+ * have, is no error; nor is -1. Returns 0 or -errno. Any thread.
+ */
+int engine_flush(const struct engine *engine, int fd);
 
 /*
  * -ioengine list: print to standard output which engines there are, whether this build and this kernel

@@ -1,37 +1,68 @@
 /*
- * A target as an open file or device: preflight, opening, closing.
+ * A target as an open file or device: preflight, opening, shaping, closing, removing. Owned by its target;
+ * one thread at a time.
  */
 #ifndef XDD_IO_TARGET_FILE_H
 #define XDD_IO_TARGET_FILE_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "xdd/plan/plan.h"
 
 struct target_file {
-	int fd;	      /* -1 for the null device and when closed */
-	bool created; /* this run made the file */
+	int fd;		     /* -1 for the null device and when closed */
+	bool created;	     /* this run made the file */
+	uint64_t pass;	     /* the last that it was opened for */
+	uint64_t made_bytes; /* its size before the first write, where this run set it */
+	dev_t dev;	     /* which file it is */
+	ino_t ino;
+	char *path; /* -createnewfiles: the name of the file of `pass`; NULL: the target's own */
 };
 
 /*
  * Look whether the target could be opened as the plan asks, without opening or creating it: it
  * exists when it must, is no directory, may be read or written, its folder exists and may be written
- * to when it is to be made. Returns 0 or -errno, with `*why` a text for people (static) that completes
- * "target 0, /data/x: ...". Called by main before any target is opened.
+ * to when it is to be made or removed. Returns 0 or -errno, with `*why` a text for people (static)
+ * that completes "target 0, /data/x: ...". Called by main before any target is opened.
  */
 int target_file_check(const struct target_plan *plan, const char **why);
 
 /*
- * Open the target: O_RDONLY for reads, O_WRONLY for writes, O_RDWR for mixed, O_RDONLY for noop on
- * an existing file; O_DIRECT with -dio; O_CLOEXEC always. Files to be written are created, never
- * truncated. Returns 0 or -errno, with `*why` as above (NULL: strerror() says it all).
+ * Open the target for `pass` (from 1): O_RDONLY for reads, O_WRONLY for writes, O_RDWR for mixed,
+ * O_RDONLY for noop on an existing file; O_DIRECT with -dio; O_CLOEXEC always. Files to be written are
+ * created, never truncated; with -createnewfiles each pass has one of its own, which replaces a regular
+ * file of its name. `file` is all zero before the first call. Returns 0 or -errno, with `*why` as above
+ * (NULL: strerror() says it all).
  */
-int target_file_open(struct target_file *file, const struct target_plan *plan, const char **why);
+int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,
+		     const char **why);
+
+/*
+ * -pretruncate and -preallocate on a regular file that is open for writing; nothing otherwise.
+ * Returns 0 or -errno with `*why` as above; -EOPNOTSUPP: it cannot be preallocated, but written.
+ */
+int target_file_reshape(struct target_file *file, const struct target_plan *plan, const char **why);
+
+/* The path of the file that is open, or was last. */
+const char *target_file_path(const struct target_file *file, const struct target_plan *plan);
 
 /*
  * Close. With `discard`, also remove the file when this run created it and nothing was written to
  * it: for runs that could not start. Returns 0 or -errno of close(2). Safe on a closed file.
  */
 int target_file_close(struct target_file *file, const struct target_plan *plan, bool discard);
+
+/*
+ * Remove the file that was open, if its path still leads to it and it is a regular file; a symbolic
+ * link is followed and stays. target_file_delete() also removes those of the passes before
+ * (-createnewfiles). Returns 0 or -errno; what is gone already is no error.
+ */
+int target_file_remove(const struct target_file *file, const struct target_plan *plan);
+int target_file_delete(const struct target_file *file, const struct target_plan *plan);
+
+/* Give up what a closed file holds. */
+void target_file_free(struct target_file *file);
 
 #endif

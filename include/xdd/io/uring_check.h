@@ -16,13 +16,16 @@ int uring_available(const char **why);
 int uring_check(const struct target_plan *target, const char **why);
 
 /*
+ * Whether the buffers that all targets want registered fit into the memlock limit. Returns 0 or -errno with a
+ * text for people in `why` (`size` bytes).
+ */
+int uring_check_all(const struct plan *plan, char *why, size_t size);
+
+/*
  * The part of it that is about iopoll, by a read of what is there. A target that does not exist yet
  * passes; it is tried again when it does.
  */
 int uring_check_iopoll(const struct target_plan *target, const char **why);
-
-/* Memory that rings and their buffers may keep locked; UINT64_MAX when there is no limit to it. */
-uint64_t uring_memlock_bytes(void);
 
 /* Why a ring could not be set up with `err`, -errno. */
 const char *uring_why_no_ring(int err);

@@ -56,7 +56,7 @@ enum xdd_status apply_settings(struct parse *p);
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* probe.c: find out what the target's path is; fills kind, size_bytes and io_align_bytes. */
+/* probe.c: find out what the target's path is; fills kind, size_bytes and the two alignments. */
 enum xdd_status probe_target(struct target_plan *t);
 
 /* The largest offset a file may have. */
@@ -78,7 +78,16 @@ uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 /* check.c: extent, -dio and -seek save of a target that is resolved. */
 enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t);
 
-/* check.c: the buffers of all targets fit into memory. */
+/* check_files.c: what is to be done with files against what the targets are, and -force. */
+enum xdd_status plan_check_files(struct plan *plan);
+
+/* machine.c: work out how the buffers of a target lie in memory. */
+void resolve_memory(struct target_plan *t);
+
+/* machine.c: -memalign is something that -dio can do with. */
+enum xdd_status plan_check_memalign(const struct target_plan *t);
+
+/* machine.c: the buffers of all targets fit into memory, and into the huge pages there are. */
 enum xdd_status plan_check_memory(const struct plan *plan);
 
 /* resolve.c: work out everything marked "resolved" in the plan. */
@@ -99,6 +108,8 @@ extern const struct option options_work[];
 extern const struct option options_access[];
 extern const struct option options_engine[];
 extern const struct option options_order[];
+extern const struct option options_machine[];
+extern const struct option options_files[];
 extern const struct option options_timing[];
 extern const struct option options_output[];
 extern const struct option options_heartbeat[];

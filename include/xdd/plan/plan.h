@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xdd/base/idset.h"
+#include "xdd/base/mempolicy.h"
+
 /* Exit statuses of the program, and what the functions that build a plan return. */
 enum xdd_status {
 	XDD_OK = 0,
@@ -146,6 +149,23 @@ struct seek_row {
 	char op; /* 'r', 'w' or 'n' */
 };
 
+/* How the I/O buffers of a QThread lie in memory: one behind the other in a region of its own. */
+struct memory_plan {
+	/* option */
+	uint64_t align_asked; /* -memalign; 0: not given */
+	bool shared;	      /* in a segment of System V shared memory */
+	bool huge_pages;      /* in explicit huge pages */
+	enum mempolicy policy;
+	const struct idset *nodes; /* for the policies bind and interleave */
+
+	/* resolved */
+	uint64_t page_bytes;  /* the region is whole pages of this size */
+	uint64_t align_bytes; /* its begin is a multiple of this: a power of two, a page at least */
+	uint64_t shift_bytes; /* the first buffer begins so far behind that */
+	uint64_t stride_bytes; /* from one buffer to the next; 0: the operations need none */
+	uint64_t last_bytes;   /* the last one takes no more than this, its shift included */
+};
+
 struct target_plan {
 	/* option */
 	const char *name;
@@ -175,16 +195,31 @@ struct target_plan {
 	enum ordering ordering;		/* option; of operations on storage */
 	enum ordering network_ordering; /* option; of sends and receives */
 	struct heartbeat_options heartbeat;
-	uint64_t threads; /* QThreads of an asynchronous engine; 0: not given, one */
+	uint64_t threads;		/* QThreads of an asynchronous engine; 0: not given, one */
+	const struct idset *processors; /* that its QThreads may run on; NULL: not given */
+	bool create_new_files;		/* a file of its own for every pass */
+	bool recreate_files;		/* remove and make the file between passes */
+	bool reopen;			/* close and open between passes */
+	bool delete_file;		/* remove the file after the run */
+	bool sync_write;		/* flush at the end of each pass */
+	uint64_t flush_writes;		/* flush after so many writes; 0: never */
+	uint64_t preallocate_bytes;	/* 0: none */
+	uint64_t pretruncate_bytes;	/* 0: not */
+	uint64_t report_threshold_ns;	/* operations that take longer are told of; 0: none */
+	uint64_t retries;		/* further tries of an operation that failed */
 
 	/* resolved */
+	bool forced; /* -force names it */
 	uint32_t number;
 	const char *path; /* directory and name; "null" for the null device */
 	enum target_kind kind;
 	uint64_t size_bytes;	 /* of the target before the run; 0 when it has none */
 	uint32_t io_align_bytes; /* alignment that -dio wants of offsets and sizes; 1 without -dio */
+	uint32_t memory_align_bytes; /* and of buffers; 0: not known */
+	struct memory_plan memory;
 	enum amount_from amount_from;
-	uint32_t qthreads; /* threads that issue operations */
+	uint32_t qthreads;	/* threads that issue operations */
+	uint64_t first_qthread; /* QThreads of the targets before it */
 	uint64_t req_bytes;
 	uint64_t pass_ops;	/* PLAN_UNLIMITED when only a time limit ends the pass */
 	uint64_t pass_bytes;	/* PLAN_UNLIMITED likewise */
@@ -228,6 +263,11 @@ struct plan {
 	bool qthread_info;
 	bool dry_run;
 	bool list_engines; /* -ioengine list: nothing else in the plan counts */
+	bool max_priority;
+	bool process_lock;
+	bool no_memory_lock;
+	const struct idset *processors; /* -singleproc, -roundrobin; NULL: neither was given */
+	bool round_robin; /* each QThread on one of them in turn, not all on any of them */
 	enum percent_cpu percent_cpu;
 	const char *id;		   /* NULL: not given */
 	const char *output_file;   /* NULL: standard output */
@@ -236,6 +276,8 @@ struct plan {
 	const char *combined_file; /* NULL: none */
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
 	struct latency_options latency;
+	const char **force;	   /* devices that may be overwritten whatever they hold */
+	size_t n_force;
 
 	/* resolved */
 	bool audit_order;	  /* breaks of the order of operations are counted */
@@ -266,11 +308,39 @@ void plan_warn(const struct plan *plan);
 /* Accepts NULL. */
 void plan_free(struct plan *plan);
 
+/* The size of the region that holds `depth` buffers of a target, in bytes. */
+uint64_t plan_region_bytes(const struct memory_plan *memory, uint64_t depth);
+
+/* The share of the queue depth that a QThread of the target has: the first ones have one more. */
+uint32_t plan_depth_of(const struct target_plan *t, uint32_t qthread);
+
+/* What its QThread may run on: `*one`, or the set returned; NULL: anything, and `*one` is then -1. */
+const struct idset *plan_processors_of(const struct plan *plan, const struct target_plan *t,
+				       uint32_t qthread, int *one);
+
 /* "read", "write", "noop" or "mixed". */
 const char *plan_op_name(enum op_request op);
 
 /* "none", "loose", "strict" or "serial". */
 const char *plan_ordering_name(enum ordering ordering);
+
+/* Whether operations of the target write; and whether its file changes between passes. */
+static inline bool plan_writes(const struct target_plan *t)
+{
+	return t->op == OP_WRITE || t->op == OP_MIXED;
+}
+
+static inline bool plan_reopens(const struct target_plan *t)
+{
+	return t->kind != TARGET_NULL && (t->reopen || t->recreate_files || t->create_new_files);
+}
+
+/* Whether the file gets another size or allocation before the first operation. */
+static inline bool plan_reshapes(const struct target_plan *t)
+{
+	return (t->preallocate_bytes || t->pretruncate_bytes) && plan_writes(t) &&
+	       (t->kind == TARGET_FILE || t->kind == TARGET_MISSING);
+}
 
 /* "sequential", "random", "staggered", "interleaved", "none" or "loaded". */
 const char *plan_seek_name(enum seek_pattern pattern);

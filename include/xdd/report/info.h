@@ -27,7 +27,7 @@ char *info_time(char *buf);
 const char *info_enabled(bool on);
 
 /* The block about one target (info_target.c). */
-void info_target(FILE *f, const struct target_plan *target);
+void info_target(FILE *f, const struct plan *plan, const struct target_plan *target);
 
 /* The line about one target that a short report has. */
 void info_target_short(FILE *f, const struct target_plan *target);

@@ -3,7 +3,7 @@
  * information sections before and after them.
  *
  * A report belongs to one thread at a time: main until the run starts, the results manager during
- * it, main again afterwards.
+ * it, main again afterwards. report_line() is for QThreads too.
  */
 #ifndef XDD_REPORT_REPORT_H
 #define XDD_REPORT_REPORT_H
@@ -64,7 +64,10 @@ void report_latency(struct report *r, const struct result *result);
 void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
 			     uint64_t to_ns);
 
-/* Write one line of information (without newline) to the text output only. */
+/*
+ * Write one line of information (without newline) to the text output only. Any thread, between
+ * report_open() and report_close().
+ */
 void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Write the closing lines: the ending time and how the run ended. */

@@ -62,6 +62,8 @@ struct qthread {
 	void *ctx;   /* of the engine */
 	bool broken; /* the engine lost its context */
 	struct slots slots;
+
+	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
 	struct io_buffer buffer;
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
@@ -107,18 +109,36 @@ struct target {
 	/* const during a run: operations ask the gate before they are issued */
 	bool gated;
 
+	/* const during a run: there is more to do around operations, see watch.c */
+	bool watched;
+	/* atomic: writes issued in this pass, counted for -flushwrite only */
+	_Atomic uint64_t writes;
+
+	/* atomic: nobody has seen to the result of the pass yet; who takes it back to false does */
+	_Atomic bool undelivered;
+
+	/* atomic, stored by the last QThread to leave a pass: what the file took in this pass, and before the next */
+	_Atomic uint64_t sync_ns;
+	_Atomic uint64_t close_ns;
+	_Atomic uint64_t open_ns;
+	_Atomic uint64_t next_open_ns;
+
 	/* const after target_open() */
 	struct run *run;
 	const struct target_plan *plan;
 	const struct engine *engine;
-	struct target_file file;
 	struct qthread *qthreads;
 	char engine_text[160]; /* what the engine got, by QThread 0; for -verbose */
 
 	/* const during a pass; set by the last QThread to leave the one before, at rest */
+	struct target_file file;
+	bool unused; /* the file was opened for a pass that has not ended */
 	struct access access;
 	struct pass_look look;
 	uint64_t shift_ns; /* delays so far that no rate is to count */
+
+	/* the QThreads of the target meet here while its file changes */
+	struct barrier file_turn;
 
 	/* with -nobarrier the QThreads of the target meet here, instead of all at run->start */
 	struct barrier start;
@@ -175,6 +195,7 @@ struct run {
 	struct target *targets;
 	uint32_t n_qthreads;
 	bool keep_latency; /* a column, -latency or the like wants histograms */
+	bool reshapes; /* some target's file is to be reshaped once all targets are open */
 
 	struct stop stop;
 
@@ -186,6 +207,9 @@ struct run {
 	/* each of its fields says who may touch it */
 	struct heartbeat heartbeat;
 	struct intervals intervals;
+
+	/* atomic: QThreads that are not ready for the first pass yet */
+	_Atomic uint32_t unready;
 
 	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */
 	_Atomic uint64_t end_ns;
@@ -200,9 +224,36 @@ struct run {
 	bool stuck;
 };
 
-/* target.c */
+/*
+ * turn.c: the file of a target. What goes wrong is reported here; target_open() and target_reshape()
+ * return -errno as well, or -ECANCELED.
+ */
 int target_open(struct target *t);
+int target_reshape(struct qthread *q);
 void target_close(struct target *t, bool discard);
+
+/* turn.c: engines let go of the file behind this pass: it is closed, and perhaps opened again. */
+bool target_gives_up(const struct target *t);
+
+/* turn.c: flush and change the file behind a pass. By the last QThread to leave it. */
+void target_turn(struct target *t);
+
+/*
+ * watch.c: for targets that are watched. watch_retry(): whether `req`, which has come back, is to be
+ * submitted once more, and is ready for that. watch_report(): it is done with, after account().
+ * watch_flush_due(): whether `req`, issued now or just complete, is the write behind which to flush; it
+ * counts, and so is asked once for each. watch_flush(): flush, with nothing outstanding in the QThread.
+ */
+bool watch_wanted(const struct target_plan *plan);
+bool watch_retry(struct qthread *q, struct io_request *req);
+void watch_report(struct qthread *q, struct io_request *req, uint64_t done_ns);
+bool watch_flush_due(struct target *t, const struct io_request *req);
+void watch_flush(struct qthread *q);
+
+/* turn.c: flush what was written, as `option` asks, and add the time to `*sum_ns`, which has one writer. */
+void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option);
+
+/* target.c */
 void target_begin_pass(struct target *t, uint64_t pass);
 void target_end_pass(struct target *t);
 struct pass_result *target_snapshot(const struct target *t);
@@ -221,11 +272,9 @@ void *qthread_main(void *arg);
 void issue_sync(struct qthread *q, uint64_t now, uint64_t end);
 void issue_queued(struct qthread *q, uint64_t now, uint64_t end);
 
-/* slots.c */
-unsigned slots_share(const struct target_plan *plan, uint32_t qthread);
-int slots_init(struct slots *s, struct io_buffer *memory, const struct target_plan *plan,
-	       unsigned depth);
-void slots_free(struct slots *s, struct io_buffer *memory);
+/* slots.c: the requests that `q` may have outstanding, and their buffers. A text (static) may be left in `*why`. */
+int slots_init(struct qthread *q, const char **why);
+void slots_free(struct qthread *q);
 
 /* results.c: the results manager's thread function; `arg` is the struct run. */
 void *results_main(void *arg);

@@ -1,0 +1,23 @@
+/*
+ * Which block device a name stands for. No state; any thread; nothing is opened.
+ */
+#ifndef XDD_BASE_BLOCKDEV_H
+#define XDD_BASE_BLOCKDEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * The number of the block device that `path` leads to: a block device itself, or the one that a SCSI
+ * generic device (/dev/sg*) drives. False when it leads to none.
+ */
+bool blockdev_number(const char *path, dev_t *dev);
+
+/*
+ * The node below /dev that the kernel names for a block device, into `buf`. Returns 0, or -errno when
+ * there is none, or it is another device.
+ */
+int blockdev_node(dev_t dev, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * Sets of small numbers, such as processors and NUMA nodes, in the notation of the kernel: "0-3,8". A set that
+ * is all zero is empty. Pure functions; any thread.
+ */
+#ifndef XDD_BASE_IDSET_H
+#define XDD_BASE_IDSET_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define IDSET_SIZE \
+	8192 /* numbers are 0 to IDSET_SIZE - 1: the most processors a Linux kernel knows */
+#define IDSET_BITS_PER_WORD (CHAR_BIT * sizeof(unsigned long))
+
+/* The words are those of the kernel's own masks, and can be handed to it as they are. */
+struct idset {
+	unsigned long words[IDSET_SIZE / IDSET_BITS_PER_WORD];
+};
+
+/* `id` has to be below IDSET_SIZE. */
+void idset_add(struct idset *s, unsigned id);
+bool idset_has(const struct idset *s, unsigned id);
+unsigned idset_count(const struct idset *s);
+
+/* The member with `n` members below it, or -1 when there are not so many. */
+int idset_nth(const struct idset *s, unsigned n);
+
+/* Add all of `from`. */
+void idset_merge(struct idset *s, const struct idset *from);
+
+/* Keep only what is in `other` as well. */
+void idset_intersect(struct idset *s, const struct idset *other);
+
+/* The lowest member that is not in `other`, or -1 when all of them are. */
+int idset_first_outside(const struct idset *s, const struct idset *other);
+
+/*
+ * Add the numbers and ranges of `text`, "0-3,8". Returns 0; -EINVAL when it is anything else, or a range has its
+ * ends the wrong way round; -ERANGE when a number is IDSET_SIZE or more. `*s` is then left half done.
+ */
+int idset_parse(struct idset *s, const char *text);
+
+/*
+ * Write the set as "0-3,8" into `buf`, "none" when it is empty. A text that does not fit ends in "...". Returns
+ * `buf`.
+ */
+char *idset_text(const struct idset *s, char *buf, size_t size);
+
+#endif

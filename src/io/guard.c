@@ -1,0 +1,210 @@
+/*
+ * The overwrite guard as a whole: which devices a run writes to, the claim on each, and the verdict.
+ * guard_use.c looks who else uses a device, guard_signature.c at what is on it.
+ */
+#include "xdd/io/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "xdd/base/blockdev.h"
+
+struct guard_claim {
+	dev_t dev;
+	dev_t disk; /* the whole disk it is part of, or itself */
+	int fd;	    /* -1: its disk or a partition is claimed by this run, which keeps others out */
+};
+
+/* The block device that a target writes to; false when it writes to none. */
+static bool written_device(const struct target_plan *t, dev_t *dev)
+{
+	bool by_sg = t->kind == TARGET_CHAR && t->engine && strcmp(t->engine, "sg") == 0;
+
+	return plan_writes(t) && (t->kind == TARGET_BLOCK || by_sg) &&
+	       blockdev_number(t->path, dev);
+}
+
+static dev_t disk_of(dev_t dev)
+{
+	char path[96];
+	unsigned major_no, minor_no;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(dev), minor(dev));
+	if (access(path, F_OK))
+		return dev;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", major(dev), minor(dev));
+	f = fopen(path, "re");
+	if (!f)
+		return dev;
+	if (fscanf(f, "%u:%u", &major_no, &minor_no) == 2)
+		dev = makedev(major_no, minor_no);
+	fclose(f);
+	return dev;
+}
+
+static int refuse(struct guard_refusal *refusal, const struct target_plan *t, int err,
+		  const char *text)
+{
+	refusal->target = t;
+	snprintf(refusal->why, sizeof(refusal->why), "%s", text);
+	return err;
+}
+
+static int refuse_use(struct guard_refusal *refusal, const struct target_plan *t, const char *why)
+{
+	refusal->target = t;
+	snprintf(refusal->why, sizeof(refusal->why),
+		 "%s; a device in use is not written to, not even with -force", why);
+	return -EBUSY;
+}
+
+/* For reading: the claim is the same, and closing it later makes nobody look at the device anew. */
+static int open_claim(const struct target_plan *t, dev_t dev, struct guard_refusal *refusal)
+{
+	char node[PATH_MAX], text[GUARD_WHY_SIZE / 2];
+	const char *path = t->path;
+	struct stat st;
+	int fd, err;
+
+	if (t->kind == TARGET_CHAR) {
+		err = blockdev_node(dev, node, sizeof(node));
+		if (err)
+			return refuse(refusal, t, err,
+				      "its block device has no node below /dev, so that what is on "
+				      "it cannot be looked at");
+		path = node;
+	}
+	fd = open(path, O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_rdev != dev)) {
+		close(fd);
+		return refuse(refusal, t, -ENXIO, "it is not the device any more that it was");
+	}
+	if (fd >= 0)
+		return fd;
+	err = -errno;
+	if (err != -EBUSY) {
+		snprintf(text, sizeof(text), "what is on it cannot be looked at: %s",
+			 strerror(-err));
+		return refuse(refusal, t, err, text);
+	}
+	if (!guard_in_use("", dev, text, sizeof(text)))
+		snprintf(text, sizeof(text),
+			 "it is in use: the kernel or another program has it "
+			 "open exclusively");
+	return refuse_use(refusal, t, text);
+}
+
+/* Claim the device unless this run has it already. */
+static int claim(struct guard *guard, const struct target_plan *t, dev_t dev,
+		 struct guard_refusal *refusal)
+{
+	struct guard_claim c = { .dev = dev, .disk = disk_of(dev) };
+	bool related = false;
+
+	for (size_t i = 0; i < guard->n_claims; i++) {
+		if (guard->claims[i].dev == dev)
+			return 0;
+		related |= guard->claims[i].disk == c.disk;
+	}
+	c.fd = open_claim(t, dev, refusal);
+	if (c.fd == -EBUSY && related)
+		c.fd = -1;
+	else if (c.fd < 0)
+		return c.fd;
+	guard->claims[guard->n_claims++] = c;
+	return 0;
+}
+
+int guard_hold(const struct plan *plan, struct guard *guard, struct guard_refusal *refusal)
+{
+	int err = 0;
+
+	guard->n_claims = 0;
+	guard->claims = calloc(plan->n_targets, sizeof(*guard->claims));
+	if (!guard->claims)
+		return refuse(refusal, &plan->targets[0], -ENOMEM, strerror(ENOMEM));
+	for (size_t i = 0; i < plan->n_targets && !err; i++) {
+		dev_t dev;
+
+		if (written_device(&plan->targets[i], &dev))
+			err = claim(guard, &plan->targets[i], dev, refusal);
+	}
+	if (err)
+		guard_release(guard);
+	return err;
+}
+
+void guard_release(struct guard *guard)
+{
+	for (size_t i = 0; i < guard->n_claims; i++) {
+		if (guard->claims[i].fd >= 0)
+			close(guard->claims[i].fd);
+	}
+	free(guard->claims);
+	memset(guard, 0, sizeof(*guard));
+}
+
+static int judge_content(const struct guard *guard, const struct target_plan *t, dev_t dev,
+			 struct guard_refusal *refusal)
+{
+	char text[GUARD_WHY_SIZE / 2];
+	int fd = -1, own = -1, err;
+
+	for (size_t i = 0; i < guard->n_claims; i++) {
+		if (guard->claims[i].dev == dev)
+			fd = guard->claims[i].fd;
+	}
+	/* Its disk is claimed in its place. */
+	if (fd < 0)
+		fd = own = open(t->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return refuse(refusal, t, -errno, strerror(errno));
+	err = guard_signature(fd, text, sizeof(text));
+	if (own >= 0)
+		close(own);
+	if (!err)
+		return 0;
+	refusal->target = t;
+	snprintf(refusal->why, sizeof(refusal->why),
+		 "%s; to overwrite it all the same, say -force %s", text, t->path);
+	return err;
+}
+
+/* Whether the target before this one was about the same device. */
+static bool is_judged(const struct plan *plan, size_t i, dev_t dev)
+{
+	dev_t other;
+
+	return i && written_device(&plan->targets[i - 1], &other) && other == dev;
+}
+
+int guard_check(const struct plan *plan, struct guard_refusal *refusal)
+{
+	struct guard guard = { 0 };
+	int err = guard_hold(plan, &guard, refusal);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < plan->n_targets && !err; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		char text[GUARD_WHY_SIZE / 2];
+		dev_t dev;
+
+		if (!written_device(t, &dev) || is_judged(plan, i, dev))
+			continue;
+		if (guard_in_use("", dev, text, sizeof(text)))
+			err = refuse_use(refusal, t, text);
+		else if (!t->forced)
+			err = judge_content(&guard, t, dev, refusal);
+	}
+	guard_release(&guard);
+	return err;
+}

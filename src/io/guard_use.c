@@ -1,0 +1,290 @@
+/*
+ * Who else uses a block device, from what the kernel tells: for the overwrite guard, which wants a
+ * reason to give. The exclusive claim catches what is not found here.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "xdd/io/guard.h"
+
+#define NAME_SIZE 256
+#define PART_SIZE (NAME_SIZE + 64)
+
+/* A device that is looked at: the one in question, a partition of it, or its disk. */
+struct look {
+	const char *root;
+	dev_t dev;
+	char name[NAME_SIZE];  /* the kernel's */
+	char which[PART_SIZE]; /* how the reason begins: "it", "its partition sda1" */
+	char *why;
+	size_t size;
+};
+
+static bool found(const struct look *l, const char *text, const char *name)
+{
+	snprintf(l->why, l->size, "%s %s%s", l->which, text, name);
+	return true;
+}
+
+/* The first line of a file of sysfs; "" when there is none. */
+static void read_line(const char *root, const char *path, char *buf, size_t size)
+{
+	char full[PATH_MAX];
+	FILE *f;
+
+	*buf = '\0';
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	f = fopen(full, "re");
+	if (!f)
+		return;
+	if (!fgets(buf, (int)size, f))
+		*buf = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	fclose(f);
+}
+
+/* The kernel writes blanks and backslashes in names as a backslash and three octal digits. */
+static void decode(char *text)
+{
+	char *out = text;
+
+	while (*text) {
+		if (text[0] == '\\' && isdigit(text[1]) && isdigit(text[2]) && isdigit(text[3])) {
+			*out++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
+			text += 4;
+		} else {
+			*out++ = *text++;
+		}
+	}
+	*out = '\0';
+}
+
+static bool leads_to(const struct look *l, const char *path)
+{
+	char full[PATH_MAX];
+	struct stat st;
+
+	if (*path != '/')
+		return false;
+	snprintf(full, sizeof(full), "%s%s", l->root, path);
+	return stat(full, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == l->dev;
+}
+
+/*
+ * "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the number of the device is the
+ * third field; file systems on several devices have one of their own, and name one of the devices
+ * behind the dash and their type.
+ */
+static bool mounted_by(const struct look *l, char *line, char **where)
+{
+	char *dash = strstr(line, " - "), *source, *rest;
+	unsigned major_no, minor_no;
+	int at = 0;
+
+	if (!dash || sscanf(line, "%*s %*s %u:%u %*s %n", &major_no, &minor_no, &at) != 2 || !at)
+		return false;
+	*dash = '\0';
+	*where = strtok_r(line + at, " ", &rest);
+	strtok_r(dash + 3, " ", &rest);
+	source = strtok_r(NULL, " ", &rest);
+	if (!*where || !source)
+		return false;
+	decode(*where);
+	decode(source);
+	return makedev(major_no, minor_no) == l->dev || leads_to(l, source);
+}
+
+static bool is_mounted(const struct look *l)
+{
+	char path[PATH_MAX], *line = NULL, *where;
+	bool is = false;
+	size_t cap = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", l->root);
+	f = fopen(path, "re");
+	while (f && !is && getline(&line, &cap, f) > 0)
+		is = mounted_by(l, line, &where) && found(l, "is mounted on ", where);
+	if (f)
+		fclose(f);
+	free(line);
+	return is;
+}
+
+static bool is_swap(const struct look *l)
+{
+	char path[PATH_MAX], *line = NULL;
+	bool is = false;
+	size_t cap = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/swaps", l->root);
+	f = fopen(path, "re");
+	while (f && !is && getline(&line, &cap, f) > 0) {
+		line[strcspn(line, " \t")] = '\0';
+		decode(line);
+		is = leads_to(l, line) && found(l, "is in use as swap space", "");
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	return is;
+}
+
+/* Mounted btrfs file systems have a folder each, with all their devices in it. */
+static bool is_btrfs(const struct look *l)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	bool is = false;
+	DIR *dir;
+
+	if (!*l->name)
+		return false;
+	snprintf(path, sizeof(path), "%s/sys/fs/btrfs", l->root);
+	dir = opendir(path);
+	while (dir && !is && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/sys/fs/btrfs/%s/devices/%s", l->root,
+			 entry->d_name, l->name);
+		is = entry->d_name[0] != '.' && access(path, F_OK) == 0 &&
+		     found(l, "is part of a mounted btrfs, ", entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return is;
+}
+
+/* What a device that holds another is called; by the prefix that each user of device mapper gives. */
+static void holder_text(const struct look *l, const char *holder, char *text, size_t size)
+{
+	static const struct {
+		const char *prefix, *what;
+	} kinds[] = {
+		{ "mpath-", "multipath device" }, { "part", "partition" },
+		{ "LVM-", "LVM volume" },	  { "CRYPT-LUKS", "LUKS device" },
+		{ "CRYPT-", "encrypted device" },
+	};
+	char path[PART_SIZE], uuid[NAME_SIZE], name[NAME_SIZE];
+	const char *what = "device-mapper device";
+
+	if (strncmp(holder, "md", 2) == 0) {
+		snprintf(text, size, "RAID %s", holder);
+		return;
+	}
+	snprintf(path, sizeof(path), "/sys/block/%s/dm/uuid", holder);
+	read_line(l->root, path, uuid, sizeof(uuid));
+	snprintf(path, sizeof(path), "/sys/block/%s/dm/name", holder);
+	read_line(l->root, path, name, sizeof(name));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strncmp(uuid, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
+			what = kinds[i].what;
+			break;
+		}
+	}
+	if (*name)
+		snprintf(text, size, "%s %s (%s)", what, name, holder);
+	else
+		snprintf(text, size, "device %s", holder);
+}
+
+static bool is_held(const struct look *l)
+{
+	char path[PATH_MAX], text[2 * PART_SIZE];
+	struct dirent *entry;
+	bool is = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u/holders", l->root, major(l->dev),
+		 minor(l->dev));
+	dir = opendir(path);
+	while (dir && !is && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		holder_text(l, entry->d_name, text, sizeof(text));
+		is = found(l, "is part of the ", text);
+	}
+	if (dir)
+		closedir(dir);
+	return is;
+}
+
+static bool is_used(const struct look *l)
+{
+	return is_mounted(l) || is_swap(l) || is_btrfs(l) || is_held(l);
+}
+
+/* Fill in number and name from a folder of sysfs; false when it is none of a device. */
+static bool identify(struct look *l, const char *folder)
+{
+	char path[PATH_MAX], full[PATH_MAX], real[PATH_MAX], line[NAME_SIZE];
+	unsigned major_no, minor_no;
+
+	snprintf(path, sizeof(path), "%s/dev", folder);
+	read_line(l->root, path, line, sizeof(line));
+	if (sscanf(line, "%u:%u", &major_no, &minor_no) != 2)
+		return false;
+	l->dev = makedev(major_no, minor_no);
+	snprintf(full, sizeof(full), "%s%s", l->root, folder);
+	if (!realpath(full, real))
+		return false;
+	snprintf(l->name, sizeof(l->name), "%s", basename(real));
+	return true;
+}
+
+static bool has(const char *root, const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+	size_t len = (size_t)snprintf(path, sizeof(path), "%s%s/%s", root, folder, name);
+
+	return len < sizeof(path) && access(path, F_OK) == 0;
+}
+
+static bool partition_is_used(struct look *l, const char *folder)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	bool is = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s%s", l->root, folder);
+	dir = opendir(path);
+	while (dir && !is && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		if (!has(l->root, path, "partition") || !identify(l, path))
+			continue;
+		snprintf(l->which, sizeof(l->which), "its partition %s", l->name);
+		is = is_used(l);
+	}
+	if (dir)
+		closedir(dir);
+	return is;
+}
+
+bool guard_in_use(const char *root, dev_t dev, char *why, size_t size)
+{
+	struct look l = { .root = root, .dev = dev, .which = "it", .why = why, .size = size };
+	char folder[64], disk[80];
+
+	snprintf(folder, sizeof(folder), "/sys/dev/block/%u:%u", major(dev), minor(dev));
+	identify(&l, folder);
+	l.dev = dev;
+	if (is_used(&l))
+		return true;
+	if (!has(root, folder, "partition"))
+		return partition_is_used(&l, folder);
+	snprintf(disk, sizeof(disk), "%s/..", folder);
+	if (!identify(&l, disk))
+		return false;
+	snprintf(l.which, sizeof(l.which), "the disk that it is part of, %s,", l.name);
+	return is_used(&l);
+}

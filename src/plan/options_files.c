@@ -1,0 +1,137 @@
+/*
+ * Rows of the option table: what is done with files and devices besides reading and writing them.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/parse.h"
+
+#define T(field) .off = offsetof(struct target_plan, field)
+#define MAX_BYTES INT64_MAX
+#define MAX_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
+
+/* Several are collected; which targets they name is looked at once all of those are known. */
+static enum xdd_status apply_force(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	const char **more;
+
+	if (!*s->args[0].text)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "the name of a device cannot be empty");
+	more = arena_alloc(p->arena, (plan->n_force + 1) * sizeof(*more));
+	if (!more) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	if (plan->n_force)
+		memcpy(more, plan->force, plan->n_force * sizeof(*more));
+	more[plan->n_force++] = s->args[0].text;
+	plan->force = more;
+	return XDD_OK;
+}
+
+#define FLAG(name_, aliases_, field_, help_, detail_)                                        \
+	{                                                                                    \
+		.name = name_, .aliases = aliases_, .scope = SCOPE_TARGET, .type = OPT_FLAG, \
+		.value = true, T(field_), .help = help_, .detail = detail_,                  \
+	}
+
+#define BYTES(name_, alias_, field_, help_, detail_)                                       \
+	{                                                                                  \
+		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_SIZE, \
+		.arg = "<bytes>", .min = 1, .max = MAX_BYTES, T(field_), .help = help_,    \
+		.detail = detail_,                                                         \
+	}
+
+const struct option options_files[] = {
+	FLAG("createnewfiles", "cnf", create_new_files,
+	     "write a new file in every pass, named after the pass",
+	     "The number of the pass is put behind the name, with a dot and at least eight digits: "
+	     "data.00000001, data.00000002 and so on. A regular file of that name is replaced. For "
+	     "targets that are only written to; devices are refused."),
+	FLAG("recreatefiles", "recreate", recreate_files,
+	     "remove the file and make it anew between passes",
+	     "Before the second and each further pass the file is closed, removed and made again. "
+	     "For targets that are only written to; devices are refused."),
+	FLAG("reopen", "reop", reopen, "close the target and open it again between passes",
+	     "What that takes is shown by the columns OPENTIME and CLOSETIME. "
+	     "-recreatefiles and -createnewfiles reopen as well."),
+	FLAG("deletefile", "del", delete_file, "remove the file after the run",
+	     "Regular files only; devices are refused. With -createnewfiles the files of all passes "
+	     "are removed. Nothing is removed when the run could not start."),
+	BYTES("preallocate", "pa", preallocate_bytes,
+	      "have the file system allocate space before the first write",
+	      "The space is allocated from the start of the file, whose size stays as it is, each "
+	      "time that the file is opened. A file system that cannot do it is told of in a "
+	      "warning. Has no effect on devices and on what is only read."),
+	BYTES("pretruncate", "pt", pretruncate_bytes,
+	      "cut the file off, or extend it, to a size before the first write",
+	      "Done each time that the file is opened, once all targets of the run could be opened. "
+	      "Has no effect on devices and on what is only read."),
+	FLAG("syncwrite", "sw", sync_write, "flush what was written at the end of each pass",
+	     "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and pass. "
+	     "It begins when the last operation is complete, is no part of the elapsed time, and is "
+	     "shown by the column BUFFERFLUSHTIME."),
+	{ .name = "flushwrite",
+	  .aliases = "fw",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#writes>",
+	  .max = INT64_MAX,
+	  .def = "0",
+	  .unit = "operations",
+	  T(flush_writes),
+	  .help = "flush after every so many writes to the target",
+	  .detail =
+		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose write "
+		  "completes the number. Other QThreads go on; one of an asynchronous engine waits "
+		  "until its own operations are complete. The time is no part of that of any operation; "
+		  "the column BUFFERFLUSHTIME has it. 0: never." },
+	{ .name = "retry",
+	  .aliases = "ret",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#times>",
+	  .max = UINT32_MAX,
+	  .def = "0",
+	  .unit = "times",
+	  T(retries),
+	  .help = "try an operation that failed again, up to so many times",
+	  .detail =
+		  "At once, for what is left of the request; only when the last try fails too, the "
+		  "operation counts as failed. Its time includes all tries; the column RETRIES counts "
+		  "them. Tried again is what another moment may mend, such as EIO, EAGAIN, ENOSPC or "
+		  "ETIMEDOUT; not the end of a file, nor what the kernel will refuse again: EINVAL, "
+		  "EFBIG, EBADF, EFAULT, EPERM, EACCES, EROFS, ESPIPE, EOPNOTSUPP." },
+	{ .name = "reportthreshold",
+	  .aliases = "rept report_threshold",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SECONDS,
+	  .arg = "<#.#seconds>",
+	  .max = MAX_NS,
+	  .def = "0",
+	  T(report_threshold_ns),
+	  .help = "report each operation that takes longer",
+	  .detail =
+		  "A line among the results names the target, the QThread, the threshold, the time, the "
+		  "block and the byte offset. 0: none." },
+	{ .name = "force",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<device>",
+	  .apply = apply_force,
+	  .help = "allow writing to a device that holds a file system or the like",
+	  .detail =
+		  "Writing to a block device is refused when it, or a partition of it, is in use "
+		  "(mounted, swap, part of a RAID, LVM, LUKS or multipath device, opened exclusively by "
+		  "another program) or carries a partition table or the signature of a file system, "
+		  "swap space, RAID, LVM or encryption. -force names a target, by any of the names of "
+		  "its device, whose signatures do not count. A device that is in use is refused all "
+		  "the same. May be given several times.",
+	  .example = "xdd -op write -targets 1 /dev/sdx -force /dev/sdx -dio -mbytes 1024" },
+	{ 0 },
+};

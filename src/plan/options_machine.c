@@ -1,0 +1,406 @@
+/*
+ * Rows of the option table: where buffers lie in memory, and where threads run.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/mempolicy.h"
+#include "xdd/base/topology.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/parse.h"
+
+#define T(field) .off = offsetof(struct target_plan, field)
+#define P(field) .off = offsetof(struct plan, field)
+
+#define MEMALIGN_MAX (1ull << 30)
+#define LIST_SIZE 256 /* of a list of processors in a message */
+#define ITEM_SIZE 32
+#define NODE "node"
+
+/* What a node in a list stands for: its processors, or itself. */
+typedef int (*add_node)(struct idset *set, unsigned node);
+
+static int add_node_itself(struct idset *set, unsigned node)
+{
+	idset_add(set, node);
+	return 0;
+}
+
+static int add_node_processors(struct idset *set, unsigned node)
+{
+	struct idset own, usable;
+	int err = topology_node_processors(node, &own);
+
+	if (!err)
+		err = topology_processors(&usable);
+	if (err)
+		return err;
+	idset_intersect(&own, &usable);
+	if (!idset_count(&own))
+		return -ENODATA;
+	idset_merge(set, &own);
+	return 0;
+}
+
+/* "3", "0-3", "node0" or "node0-1". */
+static int read_item(const char *item, struct idset *set, add_node add)
+{
+	struct idset nodes = { 0 };
+	int err, node;
+
+	if (strncmp(item, NODE, strlen(NODE)) != 0)
+		return idset_parse(set, item);
+	err = idset_parse(&nodes, item + strlen(NODE));
+	for (unsigned i = 0; !err && (node = idset_nth(&nodes, i)) >= 0; i++)
+		err = add(set, (unsigned)node);
+	return err;
+}
+
+/* Items with commas between them. */
+static int read_list(const char *text, struct idset *set, add_node add)
+{
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		char item[ITEM_SIZE];
+		int err;
+
+		if (len >= sizeof(item))
+			return -EINVAL;
+		memcpy(item, text, len);
+		item[len] = '\0';
+		err = read_item(item, set, add);
+		if (err || !text[len])
+			return err;
+		text += len + 1;
+	}
+}
+
+static enum xdd_status bad_list(const struct setting *s, int err, const char *want)
+{
+	struct idset nodes;
+	char list[LIST_SIZE];
+
+	if (err == -EINVAL || err == -ERANGE)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s", want);
+	if (err == -ENODATA)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "the node has no processors that this process may use");
+	if (err == -ENOENT && topology_nodes(&nodes) == 0)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "there is no such NUMA node; there are: %s",
+				   idset_text(&nodes, list, sizeof(list)));
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s", strerror(-err));
+}
+
+static enum xdd_status keep(struct parse *p, const struct idset *set, const struct idset **field)
+{
+	struct idset *copy = arena_alloc(p->arena, sizeof(*copy));
+
+	if (!copy)
+		return XDD_INIT_FAILED;
+	*copy = *set;
+	*field = copy;
+	return XDD_OK;
+}
+
+/* Processors that the process may use, and all of `set` among them. */
+static enum xdd_status check_processors(const struct setting *s, const struct idset *set)
+{
+	struct idset usable;
+	char list[LIST_SIZE];
+	int err = topology_processors(&usable), outside;
+
+	if (err)
+		return bad_list(s, err, "");
+	outside = idset_first_outside(set, &usable);
+	if (outside < 0)
+		return XDD_OK;
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "this process cannot run on processor %d; it may use: %s", outside,
+			   idset_text(&usable, list, sizeof(list)));
+}
+
+/* All that this process may use, by the words that the information section has for it. */
+static int read_processors(const char *text, struct idset *set)
+{
+	if (strcmp(text, "all") == 0 || strcmp(text, "any") == 0)
+		return topology_processors(set);
+	return read_list(text, set, add_node_processors);
+}
+
+static enum xdd_status apply_processor(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	struct idset set = { 0 };
+	int err = read_processors(s->args[0].text, &set);
+	enum xdd_status status;
+
+	if (err)
+		return bad_list(
+			s, err,
+			"processors are wanted, as in 3, 0-3,8 or node0, or all of them: all");
+	status = check_processors(s, &set);
+	return status ? status : keep(p, &set, &t->processors);
+}
+
+static enum xdd_status apply_singleproc(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	struct idset set = { 0 };
+	enum xdd_status status;
+	uint64_t number;
+
+	if (units_parse_u64(s->args[0].text, &number) || number >= IDSET_SIZE)
+		return bad_list(s, -EINVAL, "the number of a processor is wanted");
+	idset_add(&set, (unsigned)number);
+	status = check_processors(s, &set);
+	plan->round_robin = false;
+	return status ? status : keep(p, &set, &plan->processors);
+}
+
+static enum xdd_status apply_roundrobin(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	struct idset usable, set = { 0 };
+	char list[LIST_SIZE];
+	uint64_t n;
+	int err = topology_processors(&usable);
+
+	if (err)
+		return bad_list(s, err, "");
+	if (strcmp(s->args[0].text, "all") == 0)
+		n = idset_count(&usable);
+	else if (units_parse_u64(s->args[0].text, &n) || n < 1 || n > idset_count(&usable))
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[0],
+			"a number of processors is wanted, 1 to %u, or all; this process "
+			"may use: %s",
+			idset_count(&usable), idset_text(&usable, list, sizeof(list)));
+	for (unsigned i = 0; i < n; i++)
+		idset_add(&set, (unsigned)idset_nth(&usable, i));
+	plan->round_robin = true;
+	return keep(p, &set, &plan->processors);
+}
+
+/* Nodes that have memory for this process: all of them, or those of a list. */
+static int read_nodes(const char *text, struct idset *set)
+{
+	return text ? read_list(text, set, add_node_itself) : topology_memory_nodes(set);
+}
+
+static enum xdd_status apply_nodes(struct parse *p, const struct setting *s, struct memory_plan *m,
+				   const char *text)
+{
+	struct idset set = { 0 }, usable;
+	char list[LIST_SIZE];
+	int err = read_nodes(text, &set), outside;
+
+	if (!err)
+		err = topology_memory_nodes(&usable);
+	if (err)
+		return bad_list(
+			s, err,
+			"NUMA nodes are wanted, as in 1, 0-1 or node1; or local, interleave or "
+			"interleave:<nodes>");
+	outside = idset_first_outside(&set, &usable);
+	if (outside >= 0)
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[0],
+			"this process gets no memory from a NUMA node %d; it may use: %s", outside,
+			idset_text(&usable, list, sizeof(list)));
+	return keep(p, &set, &m->nodes);
+}
+
+static enum xdd_status apply_numa(struct parse *p, const struct setting *s, void *dst)
+{
+	static const char interleave[] = "interleave";
+	struct memory_plan *m = &((struct target_plan *)dst)->memory;
+	const char *text = s->args[0].text, *why = NULL;
+	size_t len = strlen(interleave);
+	int err = mempolicy_available(&why);
+
+	if (err)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s",
+				   why ? why : strerror(-err));
+	if (strcmp(text, "local") == 0) {
+		m->policy = MEMPOLICY_LOCAL;
+		return XDD_OK;
+	}
+	m->policy = MEMPOLICY_BIND;
+	if (strncmp(text, interleave, len) == 0 && (!text[len] || text[len] == ':')) {
+		m->policy = MEMPOLICY_INTERLEAVE;
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	return apply_nodes(p, s, m, text);
+}
+
+/* Below a page any number will do, from there on only what addresses can be a multiple of. */
+static enum xdd_status apply_memalign(struct parse *p, const struct setting *s, void *dst)
+{
+	uint64_t align = ((struct target_plan *)dst)->memory.align_asked;
+	long page = sysconf(_SC_PAGESIZE);
+
+	(void)p;
+	if (align < (uint64_t)page || (align & (align - 1)) == 0)
+		return XDD_OK;
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "above a page, %ld bytes, a power of two is wanted", page);
+}
+
+static enum xdd_status apply_maxall(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+
+	(void)p;
+	(void)s;
+	plan->max_priority = true;
+	plan->process_lock = true;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_minall(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+
+	(void)p;
+	(void)s;
+	plan->process_lock = false;
+	plan->no_memory_lock = true;
+	return XDD_OK;
+}
+
+const struct option options_machine[] = {
+	{ .name = "memalign",
+	  .aliases = "mal",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SIZE,
+	  .arg = "<#bytes>",
+	  .min = 1,
+	  .max = MEMALIGN_MAX,
+	  T(memory.align_asked),
+	  .apply = apply_memalign,
+	  .help = "where the I/O buffers begin in memory",
+	  .detail =
+		  "They begin on a page, and those of 2 MiB or more on a multiple of 2 MiB. A number "
+		  "below the size of a page has them begin so many bytes behind one, which shows what "
+		  "misaligned buffers cost; a larger one, a power of two, has them begin at a multiple "
+		  "of it. With -dio, what the device cannot take is refused where the kernel tells.",
+	  .example = "xdd -op read -targets 1 /tmp/file -memalign 64" },
+	{ .name = "sharedmemory",
+	  .aliases = "shm",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  T(memory.shared),
+	  .help = "put the I/O buffers into shared memory segments (shmget)",
+	  .detail =
+		  "There is one segment for each QThread. It goes away with the process, however that "
+		  "ends." },
+	{ .name = "hugepages",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  T(memory.huge_pages),
+	  .help = "put the I/O buffers into explicit huge pages",
+	  .detail =
+		  "They come from the pool of the default size, which the administrator fills: see the "
+		  "sysctl vm.nr_hugepages. A run whose buffers do not fit into it is refused. Without "
+		  "this option, buffers of 2 MiB and more get transparent huge pages where the kernel "
+		  "has some. With -sharedmemory the kernel asks for the right to lock memory, or the "
+		  "group of the sysctl vm.hugetlb_shm_group.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -dio -reqsize 4096 -hugepages" },
+	{ .name = "numa",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arg = "<nodes>|local|interleave[:<nodes>]",
+	  .apply = apply_numa,
+	  .help = "NUMA nodes whose memory the I/O buffers come from",
+	  .detail =
+		  "Without it, a buffer comes from the node of its QThread, unless the process was "
+		  "started with another policy, by numactl, say. <nodes>, as in 1, 0-1 or node1: from "
+		  "these and no others. local: from the node that the QThread is on when it starts, "
+		  "whatever policy the process has. interleave: from these nodes, or from all, page by "
+		  "page.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -dio -processor node0 -numa 1" },
+	{ .name = "nomemlock",
+	  .aliases = "nomlock",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  P(no_memory_lock),
+	  .help = "do not lock the I/O buffers in memory",
+	  .detail = "Without it they are locked where the memlock limit (ulimit -l) allows it, and "
+		    "silently are not where it does not." },
+	{ .name = "processlock",
+	  .aliases = "plock",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  P(process_lock),
+	  .help = "lock the whole process in memory",
+	  .detail =
+		  "Without the right to do so, or with too low a memlock limit (ulimit -l), there is a "
+		  "warning and the run goes on. -nomemlock leaves out the I/O buffers." },
+	{ .name = "noproclock",
+	  .aliases = "noplock",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = false,
+	  P(process_lock),
+	  .help = "do not lock the process in memory (the default)" },
+	{ .name = "maxpri",
+	  .aliases = "maximumpriority",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  P(max_priority),
+	  .help = "run at the highest priority there is",
+	  .detail =
+		  "That is the highest real-time priority, SCHED_RR, for all threads of xdd: nothing "
+		  "else runs on a processor that they keep busy, and that can bring the system to a "
+		  "halt. Without the right to do so there is a warning and the run goes on." },
+	{ .name = "maxall",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .apply = apply_maxall,
+	  .help = "the same as -maxpri -processlock" },
+	{ .name = "minall",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .apply = apply_minall,
+	  .help = "the same as -noproclock -nomemlock" },
+	{ .name = "processor",
+	  .aliases = "pr",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arg = "<processors>",
+	  .apply = apply_processor,
+	  .help = "processors that the QThreads of a target run on",
+	  .detail =
+		  "A number, a range, the processors of a NUMA node, or a list of these: 3, 0-3,8 or "
+		  "node0; all stands for those that this process may use. Each QThread of the target "
+		  "may run on any of them. -processor goes before -singleproc and -roundrobin.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -dio -queuedepth 8 -processor node0" },
+	{ .name = "singleproc",
+	  .aliases = "sp",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<processor>",
+	  .apply = apply_singleproc,
+	  .help = "run all threads on one processor",
+	  .detail = "The last one of -singleproc and -roundrobin wins." },
+	{ .name = "roundrobin",
+	  .aliases = "rr",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<#processors>|all",
+	  .apply = apply_roundrobin,
+	  .help = "deal the QThreads out to so many processors",
+	  .detail =
+		  "Counted through all targets, the first QThread runs on the first processor that this "
+		  "process may use, the next on the next, and so on in turn.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -dio -queuedepth 8 -roundrobin 4" },
+	{ 0 },
+};

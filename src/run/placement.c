@@ -1,0 +1,90 @@
+/*
+ * Priority, locked memory and processors of the threads of a run. Called when a run begins, and by each QThread
+ * for itself.
+ */
+#include "xdd/run/placement.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/memlock.h"
+
+static int bind_to(const struct idset *processors)
+{
+	const cpu_set_t *set = (const cpu_set_t *)processors->words;
+
+	return sched_setaffinity(0, sizeof(processors->words), set) ? -errno : 0;
+}
+
+/*
+ * Real time, by turns among equals: many QThreads that never sleep have to share few processors, and the results
+ * manager has to get one of them.
+ */
+static void raise_priority(void)
+{
+	struct sched_param highest = { .sched_priority = sched_get_priority_max(SCHED_RR) };
+
+	if (sched_setscheduler(0, SCHED_RR, &highest))
+		log_warning("-maxpri: the priority stays as it is: %s; it takes CAP_SYS_NICE, or a "
+			    "real-time limit (ulimit -r) of %d",
+			    strerror(errno), highest.sched_priority);
+}
+
+int placement_begin(const struct plan *plan)
+{
+	if (plan->max_priority)
+		raise_priority();
+	return plan->processors && !plan->round_robin ? bind_to(plan->processors) : 0;
+}
+
+/* With a limit, whatever is mapped later would be refused once it is reached: lock only what is there. */
+static int lock_all(void)
+{
+	int flags = memlock_limit_bytes() == UINT64_MAX ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT;
+
+	return mlockall(flags) ? -errno : 0;
+}
+
+void placement_lock(const struct run *run)
+{
+	int err;
+
+	if (!run->plan->process_lock)
+		return;
+	err = lock_all();
+	if (err) {
+		log_warning("-processlock: the process is not locked in memory: %s; it takes "
+			    "CAP_IPC_LOCK, or a higher memlock limit (ulimit -l)",
+			    strerror(-err));
+		return;
+	}
+	for (size_t i = 0; run->plan->no_memory_lock && i < run->plan->n_targets; i++) {
+		const struct target *t = &run->targets[i];
+
+		for (uint32_t k = 0; k < t->plan->qthreads; k++) {
+			const struct io_buffer *b = &t->qthreads[k].buffer;
+
+			if (b->data)
+				munlock(b->data, b->map_size);
+		}
+	}
+}
+
+int placement_bind(const struct qthread *q)
+{
+	struct idset alone = { 0 };
+	const struct target *t = q->target;
+	int one;
+	const struct idset *set = plan_processors_of(t->run->plan, t->plan, q->number, &one);
+
+	if (!set)
+		return 0;
+	if (one >= 0) {
+		idset_add(&alone, (unsigned)one);
+		set = &alone;
+	}
+	return bind_to(set);
+}

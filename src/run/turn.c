@@ -1,0 +1,174 @@
+/*
+ * A target's file between opening and closing: what is done to it before the first pass, behind each
+ * pass, and before the next. All of it lies outside the operations, and is timed where a column has it.
+ *
+ * Called by QThreads. The last to leave a pass acts for its target, while the others wait.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/run/internal.h"
+
+/* Something that belongs to no operation went wrong in a pass: an error all the same. */
+static void turn_error(struct target *t, const char *what, const char *why, int err)
+{
+	atomic_fetch_add(&t->run->errors, 1);
+	log_error("target %u, %s: %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
+		  what, why ? why : strerror(-err));
+}
+
+void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option)
+{
+	uint64_t begin = clock_now_ns();
+	int err = engine_flush(t->engine, t->file.fd);
+
+	counters_add(sum_ns, clock_now_ns() - begin);
+	if (!err)
+		return;
+	turn_error(t, option, NULL, err);
+	if (t->run->plan->stop_on_error)
+		run_stop(t->run, STOP_ERROR, -err);
+}
+
+/* Open for `pass`. Returns 0 or -errno, with `*why` a text or NULL. */
+static int open_for(struct target *t, uint64_t pass, const char **why)
+{
+	uint64_t begin = clock_now_ns();
+	int err = target_file_open(&t->file, t->plan, pass, why);
+
+	if (t->file.fd >= 0)
+		atomic_store(&t->next_open_ns, clock_now_ns() - begin);
+	return err;
+}
+
+int target_open(struct target *t)
+{
+	const char *why = NULL;
+	int err;
+
+	t->engine = engine_of(t->plan);
+	err = open_for(t, 1, &why);
+	if (err && run_stop(t->run, STOP_START, -err))
+		log_error("target %u, %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
+			  why ? why : strerror(-err));
+	return err;
+}
+
+/* A file that cannot be preallocated can be written all the same. */
+static int reshape(struct target *t, const char **why)
+{
+	int err = target_file_reshape(&t->file, t->plan, why);
+
+	if (err != -EOPNOTSUPP)
+		return err;
+	if (t->file.pass == 1)
+		log_warning("target %u, %s: -preallocate: %s; the run goes on without",
+			    t->plan->number, t->plan->path, *why ? *why : strerror(-err));
+	return 0;
+}
+
+int target_reshape(struct qthread *q)
+{
+	struct target *t = q->target;
+	const char *why = NULL;
+	int err;
+
+	if (!t->run->reshapes)
+		return 0;
+	/* Nothing is changed before all targets are open. */
+	err = barrier_wait(&t->run->start, NULL);
+	if (err >= 0 && q->number == 0) {
+		err = reshape(t, &why);
+		if (err && run_stop(t->run, STOP_START, -err))
+			log_error("target %u, %s: -pretruncate, -preallocate: %s", t->plan->number,
+				  t->plan->path, why ? why : strerror(-err));
+	}
+	if (err >= 0)
+		err = barrier_wait(&t->file_turn, NULL);
+	return err < 0 ? err : 0;
+}
+
+bool target_gives_up(const struct target *t)
+{
+	return plan_reopens(t->plan) || t->pass >= t->run->plan->passes;
+}
+
+/*
+ * No pass follows. The results manager, which decides, looks at the same clock later: it may find that
+ * time is over where this does not, and never the other way round.
+ */
+static bool is_last(const struct target *t)
+{
+	const struct run *run = t->run;
+
+	return t->pass >= run->plan->passes || stop_requested(&run->stop) ||
+	       clock_now_ns() + run->plan->pass_delay_ns >= atomic_load(&run->end_ns);
+}
+
+static void close_timed(struct target *t)
+{
+	uint64_t begin = clock_now_ns();
+	int err = target_file_close(&t->file, t->plan, false);
+
+	atomic_store(&t->close_ns, clock_now_ns() - begin);
+	if (err)
+		turn_error(t, "closing it", NULL, err);
+}
+
+static int reopen(struct target *t, const char **what, const char **why)
+{
+	int err = 0;
+
+	if (t->plan->recreate_files) {
+		*what = "removing it";
+		err = target_file_remove(&t->file, t->plan);
+	}
+	if (!err) {
+		*what = "opening it for the next pass";
+		err = open_for(t, t->pass + 1, why);
+	}
+	if (!err) {
+		t->unused = true;
+		*what = "-pretruncate, -preallocate";
+		err = reshape(t, why);
+	}
+	return err;
+}
+
+void target_turn(struct target *t)
+{
+	const char *what = NULL, *why = NULL;
+	bool last;
+	int err;
+
+	t->unused = false;
+	/* Whoever stops a run does not wait for what is still to be written. */
+	if (t->plan->sync_write && plan_writes(t->plan) && !stop_requested(&t->run->stop))
+		target_flush(t, &t->sync_ns, "-syncwrite");
+	last = is_last(t);
+	if (t->file.fd >= 0 && (last || plan_reopens(t->plan)))
+		close_timed(t);
+	if (last || !plan_reopens(t->plan))
+		return;
+	err = reopen(t, &what, &why);
+	if (err) {
+		turn_error(t, what, why, err);
+		run_stop(t->run, STOP_ERROR, -err);
+	}
+}
+
+void target_close(struct target *t, bool discard)
+{
+	int err = target_file_close(&t->file, t->plan, discard || t->unused);
+
+	if (err)
+		turn_error(t, "closing it", NULL, err);
+	if (t->plan->delete_file && !discard && t->plan->kind != TARGET_NULL) {
+		err = target_file_delete(&t->file, t->plan);
+		if (err)
+			turn_error(t, "-deletefile", NULL, err);
+	}
+	target_file_free(&t->file);
+}

@@ -1,0 +1,466 @@
+#!/usr/bin/env python3
+"""
+What is done with files besides reading and writing them: made, made anew, opened again, deleted, allocated, cut
+off, flushed; operations that are slow, and those that are tried again.
+"""
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+COLUMNS = ("+WHAT+PASS+TARGET+OPS+ERRORS+RETRIES+BYTESXFERED+ELAPSEDTIMEPASS+LATENCY+BUFFERFLUSHTIME+OPENTIME"
+           "+CLOSETIME")
+WRITE = "-op write -reqsize 4 -numreqs 8".split()
+
+
+def run_rows(*args, **kwargs):
+    return t.xdd_csv(*args, "-verbose", "-outputformat", "new", COLUMNS, **kwargs)
+
+
+def passes(rows, column, target=0):
+    return [float(r[column]) for r in rows if r["WHAT"] == "TARGET_PASS" and r["TARGET"] == str(target)]
+
+
+def total(rows, column):
+    return [float(r[column]) for r in rows if r["WHAT"] == "COMBINED"][0]
+
+
+def one_error(run, status, *texts):
+    return run.status == status and len(run.error_lines()) == 1 and all(x in run.err for x in texts)
+
+
+def fresh(name):
+    """A new folder of that name."""
+    os.mkdir(t.path(name))
+    return t.path(name)
+
+
+def calls(*args, inject=(), only=None, **kwargs):
+    """
+    Run xdd under strace. Returns the run, its rows, and what it called on files, in order: (call, path, result,
+    the line). `only` is a path that alone is looked at, and that `inject` (words of strace) is about.
+    """
+    if not t.have("strace"):
+        return None
+    calls.n += 1
+    log, csv = t.path("calls.%d" % calls.n), t.path("calls.%d.csv" % calls.n)
+    env = s._sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")
+    words = ["strace", "-f", "-y", "-s", "0", "-o", log, "-E", "ASAN_OPTIONS=" + env, "-e", "signal=none", "-e",
+             "trace=openat,close,unlink,fdatasync,fallocate,ftruncate,pwrite64"]
+    words += ["-P", only] if only else []
+    for word in inject:
+        words += ["-e", "inject=" + word]
+    run = t.command(words + t.xdd_words(*args, "-verbose", "-outputformat", "new", COLUMNS, "-csvout", csv), **kwargs)
+    found, begun = [], {}
+    with open(log, errors="replace") as f:
+        for line in f:
+            pid, _, text = line.rstrip("\n").partition(" ")
+            text = text.strip()
+            if text.endswith("<unfinished ...>"):
+                begun[pid] = text[:-len("<unfinished ...>")]
+                continue
+            again = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
+            if again:
+                text = begun.pop(pid, "") + again.group(1)
+            m = re.match(r'(\w+)\((?:AT_FDCWD[^,]*, )?(?:"([^"]*)"|\d+<([^>]*)>).*\) += (-?\d+)', text)
+            if m:
+                found.append((m.group(1), (m.group(2) or m.group(3)).replace(" (deleted)", ""), int(m.group(4)), text))
+    rows = t.read_csv(csv) if os.path.exists(csv) else []
+    return run, rows, found
+
+
+calls.n = 0
+
+
+def of(found, path, *names):
+    """The calls on that file, and their names; opening that fails, and the opening that makes a file, left out."""
+    return [c for c in found if c[1] == path and c[0] in names and c[2] >= 0 and "O_EXCL" not in c[3]]
+
+
+def can_trace():
+    return t.have("strace") and t.command(["strace", "-o", "/dev/null", "true"]).status == 0
+
+
+# Files of passes
+
+
+def test_passes():
+    folder = fresh("passes")
+    base = os.path.join(folder, "data")
+    run, rows = run_rows(*WRITE, "-targets", 1, base, "-createnewfiles", "-passes", 3)
+    names = ["data.%08d" % n for n in (1, 2, 3)]
+    t.ok(run.status == 0 and sorted(os.listdir(folder)) == names, "-createnewfiles: a file for each pass", run)
+    t.equal([os.path.getsize(os.path.join(folder, n)) for n in names], [32768] * 3, "each whole")
+    before = [os.stat(os.path.join(folder, n)).st_ino for n in names]
+    os.link(os.path.join(folder, names[0]), t.path("kept"))
+    run = t.xdd("-op", "write", "-reqsize", 4, "-numreqs", 2, "-targets", 1, "data", "-targetdir", folder, "-cnf",
+                "-queuedepth", 2)
+    t.ok(run.status == 0 and os.path.getsize(os.path.join(folder, names[0])) == 8192 and
+         os.stat(os.path.join(folder, names[0])).st_ino != before[0] and os.path.getsize(t.path("kept")) == 32768,
+         "-createnewfiles: a file of that name is replaced, not written to", run)
+    t.equal([os.stat(os.path.join(folder, n)).st_ino for n in names[1:]], before[1:], "those of other passes stay")
+    os.unlink(os.path.join(folder, names[0]))
+    os.symlink("elsewhere", os.path.join(folder, names[0]))
+    run = t.xdd(*WRITE, "-targets", 1, base, "-createnewfiles")
+    t.ok(one_error(run, 4, "-createnewfiles") and not os.path.lexists(os.path.join(folder, "elsewhere")),
+         "-createnewfiles: what is no regular file is not replaced", run)
+    folder = fresh("limits")
+    run = t.xdd(*WRITE, "-targets", 1, os.path.join(folder, "x"), "-createnewfiles", "-passes", 1000000, "-runtime",
+                "0.5", "-verbose")
+    shown = len([r for r in run.rows() if r["What"] == "TARGET_PASS"])
+    t.ok(run.status == 0 and shown and len(os.listdir(folder)) == shown,
+         "-createnewfiles, -runtime: no file of a pass that was not", "%d\n%s" % (len(os.listdir(folder)), run.err))
+
+
+def test_recreate():
+    folder = fresh("recreate")
+    file = os.path.join(folder, "data")
+    if not can_trace():
+        return t.skip("-recreatefiles", "no strace")
+    run, _, found = calls(*WRITE, "-targets", 1, file, "-recreatefiles", "-passes", 3, "-queuedepth", 2)
+    # What makes a file closes it, and opens it again as the run wants it.
+    t.equal([c[0] for c in of(found, file, "openat", "close", "unlink")],
+            (["close", "openat", "close", "unlink"] * 3)[:-1],
+            "-recreatefiles closes, removes and makes the file between passes")
+    t.ok(run.status == 0 and os.listdir(folder) == ["data"] and os.path.getsize(file) == 32768,
+         "-recreatefiles: the last one stays", run)
+    real, link = os.path.join(folder, "real"), os.path.join(folder, "link")
+    os.rename(file, real)
+    before = os.stat(real).st_ino
+    os.symlink("real", link)
+    holder = open(real, "rb")
+    run = t.xdd(*WRITE, "-targets", 1, link, "-recreate", "-passes", 2)
+    t.ok(run.status == 0 and os.path.islink(link) and os.stat(real).st_ino != before,
+         "-recreatefiles by way of a link: the link stays, the file is a new one", run)
+    holder.close()
+    return None
+
+
+def test_reopen():
+    file = t.make_file("reopened", 32768)
+    for op in ("read", "write"):
+        run, rows = run_rows("-op", op, *"-reqsize 4 -numreqs 8 -passes 3 -reopen -queuedepth 4".split(), "-targets", 1,
+                             file)
+        t.ok(run.status == 0 and passes(rows, "OPS") == [8] * 3 and all(x > 0 for x in passes(rows, "OPENTIME")),
+             "-reopen, %s: each pass has its time of opening" % op, rows)
+        run, rows = run_rows("-op", op, *"-reqsize 4 -numreqs 8 -passes 3".split(), "-targets", 1, file)
+        times = passes(rows, "OPENTIME")
+        t.ok(times[0] > 0 and times[1:] == [0, 0], "without it, %s: the first alone" % op, times)
+    run, rows = run_rows("-op", "noop", *"-numreqs 8 -passes 3 -reopen -deletefile -syncwrite".split(), "-targets", 1,
+                         "null")
+    t.ok(run.status == 0 and passes(rows, "OPS") == [8] * 3 and total(rows, "OPENTIME") == 0, "the null device", run)
+
+
+def test_times():
+    if not can_trace():
+        return t.skip("OPENTIME, CLOSETIME", "no strace")
+    file = t.make_file("timed", 32768)
+    slow = ("openat:delay_enter=30000", "close:delay_enter=40000")
+    for words, opens, closes in ((["-reopen"], [1, 1, 1], [1, 1, 1]), ([], [1, 0, 0], [0, 0, 1]),
+                                 (["-reopen", "-nobarrier"], [1, 1, 1], [1, 1, 1]),
+                                 (["-recreatefiles"], [1, 1, 1], [1, 1, 1])):
+        run, rows, found = calls(*WRITE, "-targets", 1, file, "-passes", 3, *words, only=file, inject=slow)
+        t.equal(([int(x >= 30) for x in passes(rows, "OPENTIME")], [int(x >= 40) for x in passes(rows, "CLOSETIME")]),
+                (opens, closes), "OPENTIME and CLOSETIME of each pass: " + " ".join(words))
+        if "-recreatefiles" in words:
+            continue
+        t.equal([len(of(found, file, name)) for name in ("openat", "close")], [sum(opens), sum(closes)],
+                "and so many calls")
+        for column in ("OPENTIME", "CLOSETIME"):
+            averages = [float(r[column]) for r in rows if r["WHAT"] != "TARGET_PASS"]
+            t.ok(all(abs(a - sum(passes(rows, column))) < 0.01 for a in averages) and len(averages) == 2,
+                 "%s is summed up" % column, rows)
+    return None
+
+
+def test_delete():
+    folder = fresh("deleted")
+    names = [os.path.join(folder, n) for n in ("a", "b")]
+    for words in (["-op", "write"], ["-op", "read"], ["-op", "noop"], ["-op", "write", "-recreatefiles", "-passes", 2]):
+        for name in names:
+            with open(name, "wb") as f:
+                f.write(bytes(32768))
+        run = t.xdd(*words, *"-reqsize 4 -numreqs 8".split(), "-targets", 2, *names, "-deletefile", "target", 1)
+        t.ok(run.status == 0 and os.listdir(folder) == ["a"], "-deletefile: " + " ".join(map(str, words)), run)
+    run = t.xdd(*WRITE, "-targets", -3, names[0], "-deletefile")
+    t.ok(run.status == 0 and not os.listdir(folder), "-deletefile: three targets, one file", run)
+    run = t.xdd(*WRITE, "-targets", 1, names[0], "-createnewfiles", "-passes", 3, "-del")
+    t.ok(run.status == 0 and not os.listdir(folder), "-deletefile -createnewfiles: the files of all passes", run)
+    with open(names[0], "wb") as f:
+        f.write(bytes(32768))
+    os.symlink("a", names[1])
+    run = t.xdd(*WRITE, "-targets", 1, names[1], "-deletefile")
+    t.ok(run.status == 0 and os.listdir(folder) == ["b"], "-deletefile by way of a link: the file", run)
+    os.unlink(names[1])
+    with open(names[0], "wb") as f:
+        f.write(bytes(32768))
+    run = t.xdd(*WRITE, "-targets", 2, names[0], os.path.join(folder, "no", "where"), "-deletefile")
+    t.ok(run.status == 4 and os.path.getsize(names[0]) == 32768, "-deletefile: not when a target cannot be had", run)
+    run = t.command(["sh", "-c", 'ulimit -n 40 && exec "$@"', "sh"] +
+                    t.xdd_words(*WRITE, "-targets", 60, names[0], *[t.path("many.%d" % i) for i in range(59)],
+                                "-deletefile"))
+    t.ok(run.status == 4 and os.path.getsize(names[0]) == 32768, "-deletefile: not when the run cannot start", run.err)
+    p = subprocess.Popen(t.xdd_words(*"-op read -reqsize 4 -timelimit 60 -deletefile -targets 1".split(), names[0]),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while b"Target[0]" not in p.stdout.readline():
+        pass
+    time.sleep(0.2)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=t.TIMEOUT)
+    t.ok(p.returncode == 5 and not os.listdir(folder), "-deletefile: when the run is ended early", p.returncode)
+
+
+# Space and size
+
+
+def test_preallocate():
+    folder = s.ext4("ext", 64 << 20)
+    if folder is None:
+        return t.skip("-preallocate", s.sys_why())
+    file = os.path.join(folder, "file")
+    for words in ([], ["-passes", 2, "-recreatefiles"], ["-dio"]):
+        run = t.xdd(*WRITE, "-targets", 1, file, "-preallocate", "16m", *words)
+        st = os.stat(file)
+        t.ok(run.status == 0 and st.st_size == 32768 and st.st_blocks * 512 >= 16 << 20,
+             "-preallocate: the space is there, the size that of what was written" + " %s" % words, (run, st))
+        os.unlink(file)
+    run = t.xdd(*WRITE, "-targets", 1, file, "-preallocate", "1g")
+    t.ok(one_error(run, 4, file, "-preallocate", "No space left") and not os.path.exists(file),
+         "-preallocate: more than there is", run)
+    with open(file, "wb") as f:
+        f.write(bytes(32768))
+    run = t.xdd("-op", "read", *"-reqsize 4 -numreqs 8 -preallocate 16m -pretruncate 1m".split(), "-targets", 1, file)
+    st = os.stat(file)
+    t.ok(run.status == 0 and not run.err and st.st_size == 32768 and st.st_blocks * 512 < 1 << 20,
+         "-preallocate, -pretruncate: nothing is done to what is read", run)
+    device = s.loop_device(s.sparse_file("blank.img", 1 << 20))
+    run = t.xdd(*WRITE, "-targets", 1, device, "-preallocate", "16m", "-pretruncate", "4k")
+    t.ok(run.status == 0 and not run.err, "-preallocate, -pretruncate: nor to devices", run)
+    old = s.loop_device(s.sparse_file("ext2.img", 16 << 20))
+    os.mkdir(t.path("ext2"))
+    if s._admin("mkfs.ext4", "-q", "-F", "-O", "^extents,^64bit", old) is None or \
+            s._admin("mount", "-t", "ext4", old, t.path("ext2")) is None:
+        return t.skip("a file system that cannot allocate", s.sys_why())
+    s._mounted(t.path("ext2"))
+    run, rows = run_rows(*WRITE, *"-preallocate 1m -passes 2 -recreatefiles -targets 1".split(), t.path("ext2/file"))
+    return t.ok(one_error(run, 0, "warning", "-preallocate") and passes(rows, "OPS") == [8, 8],
+                "-preallocate where the file system cannot: a warning, once", run)
+
+
+def test_pretruncate():
+    for before, after in ((100000, 40000), (1000, 123456)):
+        file = t.make_file("cut", before)
+        run = t.xdd(*WRITE, "-targets", 1, file, "-pretruncate", after)
+        t.ok(run.status == 0 and os.path.getsize(file) == after, "-pretruncate %d of %d bytes" % (after, before), run)
+    file = t.make_file("mixed", 4096)
+    run = t.xdd(*"-op read -rwratio 50 -reqsize 4 -numreqs 8 -pretruncate 32k".split(), "-targets", 1, file)
+    t.ok(run.status == 0 and not run.err and os.path.getsize(file) == 32768,
+         "-pretruncate: what is read and written grows to it before the first operation", run)
+    files = [t.make_file("kept.%d" % i, 50000) for i in range(60)]
+    run = t.command(["sh", "-c", 'ulimit -n 40 && exec "$@"', "sh"] +
+                    t.xdd_words(*WRITE, "-targets", len(files), *files, "-pretruncate", "4k"))
+    t.ok(run.status == 4 and {os.path.getsize(f) for f in files} == {50000},
+         "-pretruncate: nothing is cut off when not all targets can be opened", run.err)
+    files = [t.path("new.%d" % i) for i in range(60)]
+    run = t.command(["sh", "-c", 'ulimit -n 40 && exec "$@"', "sh"] +
+                    t.xdd_words(*WRITE, "-targets", len(files), *files, "-pretruncate", "4k"))
+    t.ok(run.status == 4 and not [f for f in files if os.path.exists(f)], "and nothing is left behind", run.err)
+
+
+# Flushes
+
+
+def test_flushwrite():
+    if not can_trace():
+        return t.skip("-flushwrite", "no strace")
+    file = t.path("flushed")
+    for n, depth, reqs in ((1, 1, 8), (3, 1, 20), (3, 4, 20), (16, 4, 20), (5, 8, 20), (21, 4, 20)):
+        title = "-flushwrite %d, depth %d" % (n, depth)
+        run, rows, found = calls(*"-op write -reqsize 4 -passes 2".split(), "-numreqs", reqs, "-queuedepth", depth,
+                                 "-targets", 1, file, "-flushwrite", n)
+        t.ok(run.status == 0 and passes(rows, "OPS") == [reqs] * 2, title, run)
+        t.equal(len(of(found, file, "fdatasync")), 2 * (reqs // n), title + ": so many flushes")
+        t.ok([x > 0 for x in passes(rows, "BUFFERFLUSHTIME")] == [reqs >= n] * 2, title + ": their time is shown", rows)
+        if depth == 1 and not t.ENGINE:
+            t.equal([i for i, c in enumerate(of(found, file, "fdatasync", "pwrite64")) if c[0] == "fdatasync"],
+                    [p * (reqs + reqs // n) + (k + 1) * n + k for p in (0, 1) for k in range(reqs // n)],
+                    title + ": each behind so many writes")
+    run, rows, found = calls(*"-op read -reqsize 4 -numreqs 20 -flushwrite 2 -rwratio 50".split(), "-targets", 1, file)
+    t.equal(len(of(found, file, "fdatasync")), 5, "-flushwrite: reads do not count")
+    run, rows, found = calls(*"-op read -reqsize 4 -numreqs 20 -flushwrite 1 -syncwrite".split(), "-targets", 1, file)
+    t.equal((run.status, len(of(found, file, "fdatasync"))), (0, 0), "-flushwrite, -syncwrite: nothing for reads")
+    # Four flushes of 300 ms, and no operation takes part in one.
+    for depth in (1, 4):
+        run, rows, found = calls(*"-op write -reqsize 4 -numreqs 20 -flushwrite 5".split(), "-queuedepth", depth,
+                                 "-targets", 1, file, only=file, inject=["fdatasync:delay_enter=300000"])
+        t.ok(run.status == 0 and total(rows, "BUFFERFLUSHTIME") >= 4 * 300 and total(rows, "LATENCY") < 150,
+             "-flushwrite, depth %d: the time is no part of that of an operation" % depth, rows)
+    run, rows, _ = calls(*"-op write -reqsize 4 -numreqs 8 -flushwrite 4".split(), "-targets", 1, file, only=file,
+                         inject=["fdatasync:error=EIO:when=1"])
+    t.ok(one_error(run, 6, file, "-flushwrite", "Input/output error") and total(rows, "OPS") == 8,
+         "-flushwrite: a flush that fails", run)
+    run, rows, _ = calls(*"-op write -reqsize 4 -numreqs 1000 -flushwrite 4 -stoponerror".split(), "-targets", 1, file,
+                         only=file, inject=["fdatasync:error=EIO:when=1"])
+    return t.ok(run.status == 6 and total(rows, "OPS") < 1000, "-flushwrite, -stoponerror", run)
+
+
+def test_syncwrite():
+    if not can_trace():
+        return t.skip("-syncwrite", "no strace")
+    files = [t.path("synced.%d" % i) for i in (0, 1)]
+    for words in ([], ["-recreatefiles"], ["-queuedepth", 4], ["-nobarrier"]):
+        run, rows, found = calls(*WRITE, "-passes", 3, "-syncwrite", "-targets", 2, *files, *words)
+        t.equal((run.status, [len(of(found, f, "fdatasync")) for f in files]), (0, [3, 3]),
+                "-syncwrite: once a target and pass " + " ".join(str(w) for w in words))
+        t.ok(all(x > 0 for i in (0, 1) for x in passes(rows, "BUFFERFLUSHTIME", i)), "and its time is shown", rows)
+    run, rows, found = calls(*WRITE, "-syncwrite", "-targets", 1, files[0], only=files[0],
+                             inject=["fdatasync:delay_enter=2000000"])
+    t.ok(total(rows, "BUFFERFLUSHTIME") >= 2000 and total(rows, "ELAPSEDTIMEPASS") < 2,
+         "-syncwrite: behind the last operation, no part of the elapsed time", rows)
+    run, rows, _ = calls(*WRITE, "-syncwrite", "-targets", 1, files[0], only=files[0],
+                         inject=["fdatasync:error=ENOSPC"])
+    return t.ok(one_error(run, 6, files[0], "-syncwrite", "No space left") and total(rows, "OPS") == 8,
+                "-syncwrite: a flush that fails", run)
+
+
+# Operations that are slow, or tried again
+
+
+def test_threshold():
+    file = t.make_file("slow", 128 * 1024)
+    env = s.faults("slow", start=40960, end=49152, file="slow", ns=999999999)
+    if env is None:
+        return t.skip("-reportthreshold", s.sys_why())
+    pattern = re.compile(r"xdd: Target number (\d+) Worker Thread (\d+): INFO: Threshold, ([\d.]+), "
+                         r"exceeded by, ([\d.]+), microseconds, IO time was, ([\d.]+), usec on block, (\d+), "
+                         r"byte offset, (\d+)$", re.M)
+    for op in ("read", "write"):
+        run = t.xdd("-op", op, "-targets", 2, "null", file, *"-reqsize 4 -numreqs 20 -reportthreshold 0.9".split(),
+                    env=env)
+        found = pattern.findall(run.out)
+        t.ok(run.status == 0 and not run.err, "-reportthreshold, %s: its lines are results" % op, run)
+        t.equal([(f[0], f[1], float(f[2]), f[5], f[6]) for f in found],
+                [("1", "0", 900000, "40", "40960"), ("1", "0", 900000, "44", "45056")],
+                "-reportthreshold, %s: a line for each slow operation" % op)
+        t.ok(all(float(f[4]) >= 999999 and abs(float(f[4]) - 900000 - float(f[3])) < 0.01 for f in found),
+             "-reportthreshold, %s: the times" % op, found)
+    out = t.path("slow.out")
+    # A thread that sleeps in its stead holds back all operations of an engine that queues.
+    run = t.xdd(*"-op read -reqsize 4 -numreqs 20 -report_threshold 900ms -queuedepth".split(), 1 if t.ENGINE else 4,
+                "-targets", 1, file,
+                "-output", out, env=env)
+    with open(out) as f:
+        text = f.read()
+    t.equal(sorted(f[6] for f in pattern.findall(text)), ["40960", "45056"], "-reportthreshold: in an -output file")
+    run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 20 -rept target 0 30".split())
+    return t.ok(run.status == 0 and "Threshold" not in run.out, "-reportthreshold: nothing that is not slower", run)
+
+
+def test_retry():
+    file = t.make_file("again", 128 * 1024)
+    kinds = [(errno.EIO, "Input/output error")]
+    if "libaio" not in t.ENGINE:
+        kinds.append((errno.EAGAIN, "Resource temporarily unavailable"))
+    for number, text in kinds:
+        env = s.faults("eio", start=40960, end=45056, file="again", times=3, errno=number)
+        if env is None:
+            return t.skip("-retry", s.sys_why())
+        for op in ("read", "write"):
+            for depth in (1, 4):
+                title = "-retry, %s, %s, depth %d" % (text, op, depth)
+                base = ("-op", op, *"-reqsize 4 -numreqs 20".split(), "-queuedepth", depth, "-targets", 1, file)
+                run, rows = run_rows(*base, "-retry", 3, env=env)
+                t.equal((run.status, run.err, total(rows, "OPS"), total(rows, "ERRORS"), total(rows, "RETRIES"),
+                         total(rows, "BYTESXFERED")), (0, "", 20, 0, 3, 81920), title + ": the last try helps")
+                run, rows = run_rows(*base, "-retry", 2, env=env)
+                t.equal((run.status, total(rows, "OPS"), total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 19, 1, 2),
+                        title + ": one try too few")
+                t.ok(len(run.error_lines()) == 1 and "operation 10 of pass 1: %s after 0 bytes, tried 3 times" % text
+                     in run.err, title + ": the line says how often", run.err)
+                run, rows = run_rows(*base, env=env)
+                t.ok(run.status == 6 and total(rows, "ERRORS") == 1 and total(rows, "RETRIES") == 0 and
+                     "tried" not in run.err, title + ": none by default", run)
+    if "libaio" not in t.ENGINE:
+        for what in ("short", "eintr"):
+            env = s.faults(what, file="again")
+            run, rows = run_rows(*"-op read -reqsize 4 -numreqs 20 -retry 2 -targets 1".split(), file, env=env)
+            t.equal((run.status, total(rows, "OPS"), total(rows, "RETRIES")), (0, 20, 0),
+                    "-retry: what is %s has not failed" % what)
+    return None
+
+
+def test_retry_in_vain():
+    """What cannot get better is not tried again, and trying ends when the run does."""
+    file = t.make_file("vain", 40 * 1024)
+    run, rows = run_rows("-op", "read", *"-reqsize 4 -numreqs 15 -retry 5".split(), "-targets", 1, file)
+    t.equal((run.status, total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 5, 0), "-retry: not the end of a file")
+    env = s.faults("eio", file="vain", errno=errno.EINVAL)
+    if env is None:
+        return t.skip("-retry in vain", s.sys_why())
+    run, rows = run_rows("-op", "write", *"-reqsize 4 -numreqs 8 -retry 5".split(), "-targets", 1, file, env=env)
+    t.equal((run.status, total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 8, 0), "-retry: not EINVAL")
+    env = s.faults("eio", file="vain")
+    p = subprocess.Popen(t.xdd_words(*"-op read -reqsize 4 -numreqs 8 -retry 4294967295 -targets 1".split(), file),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         env=dict(os.environ, **env))
+    time.sleep(1)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=t.TIMEOUT)
+    t.ok(p.returncode == 5 and b"COMBINED" in out, "-retry without end: the run can be ended", (p.returncode, err))
+    run, rows = run_rows("-op", "read", *"-reqsize 4 -numreqs 8 -retry 3 -maxerrors 2".split(), "-targets", 1, file,
+                         env=env)
+    return t.equal((run.status, total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 2, 6), "-retry, -maxerrors")
+
+
+def test_retry_full():
+    folder = s.tmpfs("full", 1 << 20)
+    if folder is None:
+        return t.skip("-retry on a full disk", s.sys_why())
+    file = os.path.join(folder, "file")
+    run, rows = run_rows(*"-op write -reqsize 64 -numreqs 24 -retry 2 -maxerrorstoprint 100 -targets 1".split(), file)
+    errors = total(rows, "ERRORS")
+    return t.ok(run.status == 6 and 0 < errors < 24 and errors + total(rows, "OPS") == 24 and
+                total(rows, "RETRIES") == 2 * errors and
+                len(re.findall("No space left on device after .*, tried 3 times", run.err)) == errors,
+                "-retry on a full disk: each tried, each reported", run)
+
+
+# Bad input
+
+
+def test_bad_input():
+    folder = fresh("bad")
+    file = os.path.join(folder, "file")
+    for words in ("-preallocate 0", "-preallocate -1", "-preallocate abc", "-preallocate", "-preallocate 9e9",
+                  "-preallocate 8388608T", "-pretruncate 0", "-pretruncate 1.5", "-pretruncate", "-flushwrite -1",
+                  "-flushwrite 4k", "-flushwrite", "-flushwrite 9223372036854775808", "-retry -1", "-retry 4294967296",
+                  "-retry x", "-retry", "-reportthreshold -1", "-reportthreshold x", "-reportthreshold",
+                  "-reportthreshold 101000000h"):
+        run = t.xdd(*WRITE, "-targets", 1, file, *words.split())
+        t.ok(one_error(run, 2, words.split()[0]) and not os.listdir(folder), words, run)
+    run = t.xdd(*WRITE, "-targets", 1, file, "-syncwrite", "target", 1)
+    t.ok(one_error(run, 2, "-syncwrite"), "-syncwrite target 1: no such target", run)
+    with open(file, "wb") as f:
+        f.write(bytes(32768))
+    for words in ("-op read -createnewfiles", "-op read -recreatefiles", "-op read -rwratio 50 -recreatefiles",
+                  "-op noop -createnewfiles", "-op write -recreatefiles -ioengine mmap",
+                  "-op write -deletefile -targets 1 /dev/zero", "-op write -recreatefiles -targets 1 /dev/zero",
+                  "-op write -createnewfiles -targets 1 /dev/zero", "-op write -recreatefiles -targets 1 " + file,
+                  "-op write -createnewfiles -targets 1 " + os.path.join(folder, ".", "file")):
+        run = t.xdd("-targets", 1, file, *"-reqsize 4 -numreqs 8".split(), *words.split())
+        t.ok(one_error(run, 2, re.search("-(re)?create\\w+|-deletefile", words).group(0)) and
+             os.listdir(folder) == ["file"], words, run)
+    run = t.xdd(*WRITE, "-targets", 1, os.path.join(folder, "x" * 250), "-createnewfiles")
+    t.ok(one_error(run, 4, "too long"), "-createnewfiles: a name that is too long", run)
+
+
+t.run(test_passes, test_recreate, test_reopen, test_times, test_delete, test_preallocate, test_pretruncate,
+      test_flushwrite, test_syncwrite, test_threshold, test_retry, test_retry_in_vain, test_retry_full, test_bad_input)
+t.done()
