@@ -276,7 +276,7 @@ struct plan {
 	const char *combined_file; /* NULL: none */
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
 	struct latency_options latency;
-	const char **force;	   /* devices that may be overwritten whatever they hold */
+	const char **force; /* devices that may be overwritten whatever they hold */
 	size_t n_force;
 
 	/* resolved */

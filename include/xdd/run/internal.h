@@ -195,7 +195,7 @@ struct run {
 	struct target *targets;
 	uint32_t n_qthreads;
 	bool keep_latency; /* a column, -latency or the like wants histograms */
-	bool reshapes; /* some target's file is to be reshaped once all targets are open */
+	bool reshapes;	   /* some target's file is to be reshaped once all targets are open */
 
 	struct stop stop;
 
