@@ -20,6 +20,7 @@
 #include "xdd/base/clock.h"
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
+#include "xdd/io/schedule.h"
 
 typedef unsigned __int128 uint128;
 
@@ -156,10 +157,11 @@ static int write_list(const struct target_plan *t, FILE *list, const struct figu
 		return -errno;
 	walk_start(&w, t);
 	while (walk_next(&w, &s)) {
-		/* No issue times are planned: both are 0. */
+		/* Of the two times the first is when the operation is due. */
 		if (list &&
-		    fprintf(list, "%010" PRIu64 " %012" PRIu64 " %" PRIu64 " %c %016d %016d\n",
-			    w.n - 1, s.block, s.blocks, s.op, 0, 0) < 0)
+		    fprintf(list,
+			    "%010" PRIu64 " %012" PRIu64 " %" PRIu64 " %c %016" PRIu64 " %016d\n",
+			    w.n - 1, s.block, s.blocks, s.op, schedule_due_ns(t, w.n - 1), 0) < 0)
 			return -errno;
 		histogram_count(seekhist, s.block);
 		if (w.n > 1)

@@ -22,6 +22,7 @@ const struct option_group option_groups[] = {
 	{ "Coordination between targets", options_coordinate },
 	{ "Output", options_output },
 	{ "Heartbeat", options_heartbeat },
+	{ "Latency", options_latency },
 	{ "General", options_general },
 	{ 0 },
 };

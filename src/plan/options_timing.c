@@ -8,7 +8,89 @@
 
 #define T(field) .off = offsetof(struct target_plan, field)
 #define P(field) .off = offsetof(struct plan, field)
+#define LEAST_RATE 1e-9
+#define MOST_RATE 1e9
 #define CENTURY_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
+
+/* A positive real number. */
+static enum xdd_status parse_positive(const struct setting *s, double most, const char *what,
+				      double *value)
+{
+	double v;
+
+	if (units_parse_real(s->args[0].text, &v) || v < LEAST_RATE || v > most)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "%s is wanted, above 0 and up to %.0f, with decimals if need be",
+				   what, most);
+	*value = v;
+	return XDD_OK;
+}
+
+/* Of ops, bw and delay the last wins. */
+static enum xdd_status apply_rate(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	bool ops = s->sub->value == THROTTLE_OPS;
+	enum xdd_status status = parse_positive(s, MOST_RATE,
+						ops ? "a number of operations a second" :
+						      "a number of 10^6 bytes a second",
+						&t->throttle.rate);
+
+	(void)p;
+	if (status)
+		return status;
+	t->throttle.by = (enum throttle_by)s->sub->value;
+	t->throttle.delay_ns = 0;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_var(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	return parse_positive(s, 100, "a percentage of the interval between operations",
+			      &t->throttle.var_percent);
+}
+
+static enum xdd_status apply_delay(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	(void)s;
+	t->throttle.by = THROTTLE_DELAY;
+	return XDD_OK;
+}
+
+static const struct option throttle_options[] = {
+	{ .name = "ops",
+	  .type = OPT_CUSTOM,
+	  .arg = "<#operations/second>",
+	  .value = THROTTLE_OPS,
+	  .apply = apply_rate,
+	  .help = "issue this many operations a second" },
+	{ .name = "bw",
+	  .type = OPT_CUSTOM,
+	  .arg = "<#megabytes/second>",
+	  .value = THROTTLE_BANDWIDTH,
+	  .apply = apply_rate,
+	  .help = "transfer this many megabytes (10^6 bytes) a second" },
+	{ .name = "var",
+	  .type = OPT_CUSTOM,
+	  .arg = "<%>",
+	  .apply = apply_var,
+	  .help = "vary the interval between operations at random by up to this much" },
+	{ .name = "delay",
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 1,
+	  .max = CENTURY_NS,
+	  T(throttle.delay_ns),
+	  .apply = apply_delay,
+	  .help = "rest this long after each operation instead" },
+	{ 0 },
+};
 
 const struct option options_timing[] = {
 	{ .name = "passes",
@@ -75,6 +157,23 @@ const struct option options_timing[] = {
 	  P(run_time_ns),
 	  .help = "end the whole run after this time, counted from its first pass",
 	  .detail = "It ends the run early; it never adds passes." },
+	{ .name = "throttle",
+	  .aliases = "throt",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<suboption>",
+	  .subs = throttle_options,
+	  .help = "hold the target to a rate",
+	  .detail =
+		  "The schedule is fixed: operation n of a pass, counted from 0, is due n intervals "
+		  "after the pass began, whatever happened to those before it. After a stall the "
+		  "operations that are late are issued as fast as they can be until the schedule is "
+		  "caught up with. -latency shows beside the service time, from issue to completion, the "
+		  "response time, from when the operation was due; +RESPP99 and the like in "
+		  "-outputformat are columns of it. The last of ops, bw and delay wins. With var the "
+		  "rate stays as it is, and each operation is moved by a random part of the interval. "
+		  "delay is no rate: it adds to -operationdelay.",
+	  .example = "xdd -op read -targets 1 data -throttle ops 500 -latency histogram" },
 	{ .name = "operationdelay",
 	  .aliases = "opdelay",
 	  .scope = SCOPE_GLOBAL,

@@ -291,6 +291,46 @@ static enum xdd_status resolve_range(const struct plan *plan, struct target_plan
 	return XDD_OK;
 }
 
+/* With a rate of bytes, when an operation is due depends on the sizes of all before it. */
+static enum xdd_status sum_rows(struct plan *plan, struct target_plan *t)
+{
+	uint64_t *before = arena_alloc(plan->arena, t->n_rows * sizeof(*before)), sum = 0;
+
+	if (!before) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	for (size_t i = 0; i < t->n_rows; i++) {
+		before[i] = sum;
+		sum += t->rows[i].blocks * t->block_size;
+	}
+	t->throttle.bytes_before = before;
+	return XDD_OK;
+}
+
+static enum xdd_status resolve_throttle(struct plan *plan, struct target_plan *t)
+{
+	struct throttle_options *throttle = &t->throttle;
+
+	switch (throttle->by) {
+	case THROTTLE_OPS:
+		throttle->interval_ns = (double)UNITS_NS_PER_SEC / throttle->rate;
+		return XDD_OK;
+	case THROTTLE_BANDWIDTH:
+		/* 10^6 bytes a second are one byte a microsecond. */
+		throttle->interval_ns = (double)t->req_bytes * 1000 / throttle->rate;
+		return t->rows ? sum_rows(plan, t) : XDD_OK;
+	case THROTTLE_DELAY:
+	case THROTTLE_NONE:
+		break;
+	}
+	if (throttle->var_percent > 0)
+		return plan_refuse(
+			t,
+			"-throttle var varies a rate: say -throttle ops or -throttle bw as well");
+	return XDD_OK;
+}
+
 /* One QThread an operation, or, with an engine that queues, few that share the operations. */
 static enum xdd_status resolve_qthreads(struct target_plan *t)
 {
@@ -356,6 +396,8 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 		status = resolve_amount(plan, t);
 	if (!status)
 		status = resolve_range(plan, t);
+	if (!status)
+		status = resolve_throttle(plan, t);
 	if (!status)
 		status = resolve_qthreads(t);
 	if (!status)

@@ -10,6 +10,7 @@
 #include "xdd/report/check.h"
 #include "xdd/report/csv.h"
 #include "xdd/report/heartbeat.h"
+#include "xdd/report/latency.h"
 #include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
 
@@ -78,6 +79,25 @@ enum xdd_status report_csv_start(const char *option, const char *path, const cha
 		log_error("-%s %s: its first line cannot be read: %s", option, path,
 			  strerror(-start));
 	return XDD_BAD_ARGUMENT;
+}
+
+enum xdd_status report_latency_start(const struct plan *plan, bool *write_header)
+{
+	enum xdd_status status = XDD_INIT_FAILED;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (f) {
+		latency_csv_header(f, plan);
+		if (fclose(f) == 0)
+			status = report_csv_start("latency output", plan->latency.file, text, size,
+						  write_header);
+	}
+	if (status == XDD_INIT_FAILED)
+		log_error("%s", strerror(ENOMEM));
+	free(text);
+	return status;
 }
 
 static enum xdd_status check_headers(const struct plan *plan)
@@ -222,6 +242,8 @@ static enum xdd_status list_outputs(struct output_list *list, const struct plan 
 		status = add_file(list, "csvout", plan->csv_file);
 	if (!status)
 		status = add_file(list, "combinedout", plan->combined_file);
+	if (!status)
+		status = add_file(list, "latency output", plan->latency.file);
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		status = add_target_files(list, &plan->targets[i]);
 	return status;
@@ -244,5 +266,10 @@ enum xdd_status report_check(const struct plan *plan)
 	for (size_t i = 0; i < list.n; i++)
 		free(list.names[i].made);
 	free(list.names);
+	if (!status && plan->latency.file) {
+		bool write_header;
+
+		status = report_latency_start(plan, &write_header);
+	}
 	return status;
 }

@@ -432,5 +432,7 @@ static const struct column table[] = {
 
 const struct column *column_at(size_t i)
 {
-	return i < sizeof(table) / sizeof(table[0]) ? &table[i] : NULL;
+	const size_t n = sizeof(table) / sizeof(table[0]);
+
+	return i < n ? &table[i] : column_latency_at(i - n);
 }

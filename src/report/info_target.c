@@ -15,7 +15,6 @@
  * moves its line to where its value is printed.
  */
 static const char no_thread[] = "\t\tThread ID, not started\n";
-static const char no_throttle[] = "\t\tThrottle is unrestricted\n";
 static const char no_timestamps[] = "\t\tTimestamping, disabled\n";
 
 /* `label` ends with its comma and one blank. */
@@ -178,6 +177,28 @@ static void write_coordination(FILE *f, const struct target_plan *t)
 	write_trigger(f, "Stop trigger", &t->stop_trigger);
 }
 
+static void write_throttle(FILE *f, const struct throttle_options *throttle)
+{
+	switch (throttle->by) {
+	case THROTTLE_NONE:
+		fputs("\t\tThrottle is unrestricted\n", f);
+		break;
+	case THROTTLE_OPS:
+		fprintf(f, "\t\tThrottle in ops/sec is, %6.2f\n", throttle->rate);
+		break;
+	case THROTTLE_BANDWIDTH:
+		fprintf(f, "\t\tThrottle in MB/sec is, %6.2f\n", throttle->rate);
+		break;
+	case THROTTLE_DELAY:
+		fprintf(f, "\t\tThrottle in Delay is, %6.2f\n",
+			(double)throttle->delay_ns / (double)UNITS_NS_PER_SEC);
+		break;
+	}
+	if (throttle->var_percent > 0)
+		fprintf(f, "\t\tThrottle variation in percent of the interval is, %6.2f\n",
+			throttle->var_percent);
+}
+
 static void write_buffer(FILE *f, const struct memory_plan *m)
 {
 	fprintf(f, "\t\tI/O memory buffer is %s%s\n",
@@ -194,7 +215,7 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 	fprintf(f, "\t\tNetwork Operation Ordering is,%s\n",
 		plan_ordering_name(t->network_ordering));
 	fprintf(f, "\t\tStorage Operation Ordering is,%s\n", plan_ordering_name(t->ordering));
-	fputs(no_throttle, f);
+	write_throttle(f, &t->throttle);
 	write_work(f, t);
 	write_access(f, t);
 	fprintf(f, "\t\tFlushwrite interval, %" PRIu64 "\n", t->flush_writes);

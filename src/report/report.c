@@ -18,6 +18,7 @@
 #include "xdd/report/check.h"
 #include "xdd/report/csv.h"
 #include "xdd/report/info.h"
+#include "xdd/report/latency.h"
 #include "xdd/report/outfile.h"
 
 struct report {
@@ -36,6 +37,15 @@ struct report {
 	/* owned by the thread that has the report: where lines go */
 	struct outfile csv;
 	struct outfile combined;
+	struct outfile latency;
+
+	/* likewise: the tables of -latency, which follow the results; NULL: not wanted */
+	struct latency_text {
+		FILE *f;
+		char *text;
+		size_t size;
+	} table, octaves;
+	bool intervals_begun; /* their header is written */
 };
 
 static enum xdd_status out_of_memory(void)
@@ -112,6 +122,46 @@ static enum xdd_status write_info(struct report *r, bool whole)
 	return status;
 }
 
+/* The lines of a result, or of an interval, to the file of -latency output; no result: its first line. */
+static void write_latency_csv(struct report *r, const struct result *result,
+			      const struct latency_interval *interval)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = r->latency.fd >= 0 ? open_memstream(&text, &size) : NULL;
+
+	if (!f)
+		return;
+	if (result)
+		latency_csv_rows(f, r->plan, result, interval);
+	else
+		latency_csv_header(f, r->plan);
+	if (fclose(f) == 0)
+		outfile_write(&r->latency, text, size);
+	free(text);
+}
+
+static enum xdd_status open_latency(struct report *r)
+{
+	const struct latency_options *latency = &r->plan->latency;
+	enum xdd_status status = XDD_OK;
+	bool write_header = false;
+
+	if (latency->shown)
+		r->table.f = open_memstream(&r->table.text, &r->table.size);
+	if (latency->histogram)
+		r->octaves.f = open_memstream(&r->octaves.text, &r->octaves.size);
+	if ((latency->shown && !r->table.f) || (latency->histogram && !r->octaves.f))
+		return out_of_memory();
+	if (latency->file)
+		status = report_latency_start(r->plan, &write_header);
+	if (!status && latency->file)
+		status = open_output(&r->latency, "latency output", latency->file);
+	if (!status && write_header)
+		write_latency_csv(r, NULL, NULL);
+	return status;
+}
+
 static enum xdd_status open_all(struct report *r)
 {
 	const struct plan *plan = r->plan;
@@ -131,12 +181,23 @@ static enum xdd_status open_all(struct report *r)
 	if (!status)
 		status = open_csv(r, &r->combined, "combinedout", plan->combined_file);
 	if (!status)
+		status = open_latency(r);
+	if (!status)
 		status = write_info(r, plan->verbose || plan->output_file);
 	return status;
 }
 
+static void latency_text_free(struct latency_text *t)
+{
+	if (t->f)
+		fclose(t->f);
+	free(t->text);
+}
+
 static void report_free(struct report *r)
 {
+	latency_text_free(&r->table);
+	latency_text_free(&r->octaves);
 	column_list_free(&r->list);
 	free(r->line);
 	free(r->cells);
@@ -157,8 +218,10 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 	r->text.fd = -1;
 	r->csv.fd = -1;
 	r->combined.fd = -1;
+	r->latency.fd = -1;
 	status = open_all(r);
 	if (status) {
+		outfile_close(&r->latency);
 		outfile_close(&r->combined);
 		outfile_close(&r->csv);
 		outfile_close(&r->text);
@@ -206,6 +269,73 @@ void report_result(struct report *r, const struct result *result)
 		outfile_write(&r->combined, r->line, len);
 }
 
+bool report_wants_latency(const struct report *r)
+{
+	bool wanted = r->plan->latency.shown;
+
+	for (size_t i = 0; i < r->list.n; i++)
+		wanted |= r->list.columns[i]->latency;
+	return wanted;
+}
+
+void report_latency(struct report *r, const struct result *result)
+{
+	write_latency_csv(r, result, NULL);
+	if (result->what != RESULT_COMBINED && !r->plan->verbose)
+		return;
+	if (r->table.f)
+		latency_table_rows(r->table.f, r->plan, result, NULL);
+	if (r->octaves.f)
+		latency_octaves_rows(r->octaves.f, result);
+}
+
+void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
+			     uint64_t to_ns)
+{
+	const struct latency_interval interval = { from_ns, to_ns };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	if (r->plan->latency.file) {
+		write_latency_csv(r, result, &interval);
+		return;
+	}
+	f = open_memstream(&text, &size);
+	if (!f)
+		return;
+	if (!r->intervals_begun)
+		latency_table_header(f, r->plan, true);
+	r->intervals_begun = true;
+	latency_table_rows(f, r->plan, result, &interval);
+	if (fclose(f) == 0)
+		outfile_write(&r->text, text, size);
+	free(text);
+}
+
+/* The tables of -latency, each behind its header; nothing where they are empty. */
+static void write_latency_text(struct report *r)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	if (!r->table.f || fflush(r->table.f) || !r->table.size)
+		return;
+	f = open_memstream(&text, &size);
+	if (!f)
+		return;
+	latency_table_header(f, r->plan, false);
+	fwrite(r->table.text, 1, r->table.size, f);
+	if (r->octaves.f && fflush(r->octaves.f) == 0) {
+		latency_octaves_header(f);
+		fwrite(r->octaves.text, 1, r->octaves.size, f);
+	}
+	if (fclose(f) == 0)
+		outfile_write(&r->text, text, size);
+	free(text);
+}
+
 void report_line(struct report *r, const char *fmt, ...)
 {
 	char *line;
@@ -237,6 +367,7 @@ void report_trailer(struct report *r, enum report_end end)
 	};
 	char now[INFO_TIME_SIZE];
 
+	write_latency_text(r);
 	report_line(r, "Ending time for this run, %s", info_time(now));
 	report_line(r, "%s", ends[end]);
 }
@@ -265,6 +396,7 @@ enum xdd_status report_close(struct report *r)
 	status = close_output(&r->text, "output", r->plan->output_file, status);
 	status = close_output(&r->csv, "csvout", r->plan->csv_file, status);
 	status = close_output(&r->combined, "combinedout", r->plan->combined_file, status);
+	status = close_output(&r->latency, "latency output", r->plan->latency.file, status);
 	report_free(r);
 	return status;
 }

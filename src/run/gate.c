@@ -11,6 +11,7 @@
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/lockstep.h"
+#include "xdd/run/pace.h"
 
 /* Of another target, in the pass that `t` is in. */
 static struct progress *progress_of(struct target *other, const struct target *t)
@@ -184,13 +185,16 @@ static uint64_t ask(struct target *t, uint64_t n, uint64_t now_ns)
 
 uint64_t gate_ask(struct target *t, uint64_t n, uint64_t now_ns)
 {
-	uint64_t answer = ask(t, n, now_ns);
+	uint64_t answer = ask(t, n, now_ns), due;
 
 	if (answer == GATE_CLOSED)
 		return GATE_CLOSED;
 	/* What is a time to gate_wait() may come before it: when the other target ends, say. */
 	if (answer != GATE_OPEN)
 		return GATE_EVENT;
+	due = pace_due(t, n);
+	if (due > now_ns)
+		return due;
 	grant(&t->gate, n);
 	return GATE_OPEN;
 }

@@ -8,6 +8,7 @@
 #include "xdd/base/log.h"
 #include "xdd/run/gate.h"
 #include "xdd/run/issue.h"
+#include "xdd/run/pace.h"
 
 /*
  * While operations are outstanding a QThread sleeps in the kernel until one completes, and nothing else wakes
@@ -151,7 +152,7 @@ static bool wait_at_gate(struct flight *f, struct io_request *req, uint64_t unti
 {
 	struct target *t = f->q->target;
 	bool event = until == GATE_EVENT;
-	int err = event ? gate_wait(t, req->op, f->end_ns) : stop_sleep_until(&t->run->stop, until);
+	int err = event ? gate_wait(t, req->op, f->end_ns) : pace_sleep_until(t, until);
 
 	f->now_ns = clock_now_ns();
 	if (!err && may_issue(t, event ? f->now_ns : 0, f->end_ns))
@@ -160,24 +161,35 @@ static bool wait_at_gate(struct flight *f, struct io_request *req, uint64_t unti
 	return false;
 }
 
+/* `req` is due behind the end of the pass, which lasts its time all the same. Always false. */
+static bool await_end(struct flight *f, struct io_request *req)
+{
+	if (f->now_ns < f->end_ns && f->outstanding) {
+		f->look_ns = f->end_ns;
+		return false;
+	}
+	pace_sleep_until(f->q->target, f->end_ns);
+	give_up(f, req);
+	return false;
+}
+
 /* Whether the gate lets `req` pass. If not it is given up, or f->look_ns says when to look again. */
 static bool passes_gate(struct flight *f, struct io_request *req)
 {
 	uint64_t ask;
 
+	req->due_ns = pace_due(f->q->target, req->op);
+	if (req->due_ns >= f->end_ns)
+		return await_end(f, req);
 	while ((ask = gate_ask(f->q->target, req->op, f->now_ns)) != GATE_OPEN) {
 		/* Smaller numbers may have been let through, and still be on their way. */
 		if (ask == GATE_CLOSED) {
 			give_up(f, req);
 			return false;
 		}
-		/* What is due behind the end of the pass is not waited for. */
-		if (ask != GATE_EVENT && ask >= f->end_ns) {
-			abandon(f, req);
-			return false;
-		}
 		if (f->outstanding) {
-			f->look_ns = ask == GATE_EVENT ? f->now_ns + EVENT_POLL_NS : ask;
+			f->look_ns = ask == GATE_EVENT ? f->now_ns + EVENT_POLL_NS :
+							 ask - PACE_SPIN_NS;
 			return false;
 		}
 		if (!wait_at_gate(f, req, ask))
@@ -316,7 +328,7 @@ static void flush(struct flight *f)
 void issue_queued(struct qthread *q, uint64_t now, uint64_t end)
 {
 	struct target *t = q->target;
-	const uint64_t delay = t->run->plan->operation_delay_ns;
+	const uint64_t delay = rest_ns(t);
 	struct flight f = { .q = q, .end_ns = end, .now_ns = now, .first = true };
 
 	for (;;) {

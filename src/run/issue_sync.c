@@ -4,6 +4,7 @@
  */
 #include "xdd/run/gate.h"
 #include "xdd/run/issue.h"
+#include "xdd/run/pace.h"
 
 /* The clock after a wait; without a limit it is not worth reading. */
 static uint64_t clock_after(uint64_t now, uint64_t end)
@@ -12,21 +13,25 @@ static uint64_t clock_after(uint64_t now, uint64_t end)
 }
 
 /* Wait at the gate. False: `req` is not to be issued any more. */
-static bool pass_gate(struct target *t, const struct io_request *req, uint64_t end)
+static bool pass_gate(struct target *t, struct io_request *req, uint64_t end)
 {
-	struct stop *stop = &t->run->stop;
 	uint64_t ask;
 
+	req->due_ns = pace_due(t, req->op);
+	/* Due behind the end of the pass, which lasts its time all the same. */
+	if (req->due_ns >= end) {
+		pace_sleep_until(t, end);
+		return false;
+	}
 	while ((ask = gate_ask(t, req->op, clock_now_ns())) != GATE_OPEN) {
 		bool event = ask == GATE_EVENT;
+		int err;
 
 		/* Smaller numbers may have been let through, and still be on their way. */
 		if (ask == GATE_CLOSED)
 			return false;
-		/* What is due behind the end of the pass is not waited for. */
-		if ((!event && ask >= end) ||
-		    (event ? gate_wait(t, req->op, end) : stop_sleep_until(stop, ask)) ||
-		    !may_issue(t, event ? clock_after(0, end) : 0, end)) {
+		err = event ? gate_wait(t, req->op, end) : pace_sleep_until(t, ask);
+		if (err || !may_issue(t, event ? clock_after(0, end) : 0, end)) {
 			abandon_op(t);
 			return false;
 		}
@@ -97,7 +102,7 @@ static uint64_t watch(struct qthread *q, struct io_request *req, uint64_t now)
 void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 {
 	struct target *t = q->target;
-	const uint64_t delay = t->run->plan->operation_delay_ns;
+	const uint64_t delay = rest_ns(t);
 	const struct engine *engine = t->engine;
 	const bool ordered = t->order.by != ORDER_BY_NOTHING;
 	const bool leave_early = ordered && t->order.mode == ORDERING_LOOSE;

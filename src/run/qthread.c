@@ -9,6 +9,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/pace.h"
 #include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
 
@@ -99,6 +100,8 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 	gate_start(t, start);
 	if (q->flow)
 		flow_begin(q->flow, start);
+	pace_start(t, start);
+	intervals_begin(&t->run->intervals, release);
 	if (t->plan->time_limit_ns)
 		end = earlier(end, start + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, earlier(start, end)) == 0)
@@ -145,6 +148,8 @@ static int prepare(struct qthread *q)
 		q->flow = calloc(1, sizeof(*q->flow));
 	if (!err && flow && !q->flow)
 		err = -ENOMEM;
+	if (!err)
+		err = qthread_latency_init(q);
 	if (err) {
 		if (run_stop(t->run, STOP_START, -err))
 			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64

@@ -20,6 +20,7 @@
 /* Sums over the passes of one target. */
 struct target_sum {
 	struct tally tally;
+	struct latency latency;
 	struct cpu_time cpu;
 	struct pass_look look;
 	uint64_t wait_ns;
@@ -109,8 +110,20 @@ void results_wake(struct results_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* The next result, or NULL when no more will come: all QThreads are gone, or the grace is over. */
-static struct pass_result *take(struct manager *m)
+static struct result target_result(const struct target_plan *t, enum result_what what)
+{
+	return (struct result){
+		.what = what,
+		.target = t->number,
+		.queue = t->queue_depth,
+		.op = t->op,
+		.req_bytes = t->req_bytes,
+		.block_size = t->block_size,
+	};
+}
+
+/* The next result or interval, or NULL when no more will come: all QThreads are gone, or the grace is over. */
+static struct pass_result *take_any(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
 	struct pass_result *r;
@@ -140,6 +153,26 @@ static struct pass_result *take(struct manager *m)
 	return r;
 }
 
+static void write_interval(struct manager *m, struct pass_result *r)
+{
+	struct result result = target_result(&m->plan->targets[r->target], RESULT_TARGET_PASS);
+
+	result.pass = r->pass;
+	result.latency = &r->latency;
+	report_latency_interval(m->report, &result, r->from_ns, r->to_ns);
+	pass_result_free(r);
+}
+
+/* The next result, likewise; intervals that come before it are written. */
+static struct pass_result *take(struct manager *m)
+{
+	struct pass_result *r;
+
+	while ((r = take_any(m)) && r->interval)
+		write_interval(m, r);
+	return r;
+}
+
 static void write_result(struct manager *m, struct result *result)
 {
 	if (!m->header_done) {
@@ -148,18 +181,6 @@ static void write_result(struct manager *m, struct result *result)
 	}
 	result->processors = m->processors;
 	report_result(m->report, result);
-}
-
-static struct result target_result(const struct target_plan *t, enum result_what what)
-{
-	return (struct result){
-		.what = what,
-		.target = t->number,
-		.queue = t->queue_depth,
-		.op = t->op,
-		.req_bytes = t->req_bytes,
-		.block_size = t->block_size,
-	};
 }
 
 static void set_look(struct result *result, const struct pass_look *look)
@@ -176,6 +197,18 @@ static void add_look(struct pass_look *sum, const struct pass_look *look)
 	sum->hole_bytes += look->hole_bytes;
 }
 
+/* What a result line shows of latencies. */
+static const struct latency *kept(const struct manager *m, const struct latency *latency)
+{
+	return m->run->keep_latency ? latency : NULL;
+}
+
+static void add_latency(struct manager *m, struct latency *sum, const struct latency *from)
+{
+	if (latency_add(sum, from) && run_stop(m->run, STOP_START, ENOMEM))
+		log_error("latencies cannot be added up: %s", strerror(ENOMEM));
+}
+
 static void write_pass(struct manager *m, const struct pass_result *r)
 {
 	const struct target_plan *t = &m->plan->targets[r->target];
@@ -186,21 +219,24 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 		result.pass = r->pass;
 		result.queue = i;
 		result.tally = r->queues[i].tally;
+		result.latency = kept(m, &r->queues[i].latency);
 		result.elapsed_ns = tally_elapsed_ns(&result.tally);
 		result.cpu = r->queues[i].cpu;
 		result.partial = r->partial;
 		write_result(m, &result);
 	}
-	if (!m->plan->verbose)
-		return;
 	result = target_result(t, RESULT_TARGET_PASS);
 	result.pass = r->pass;
 	result.tally = r->tally;
+	result.latency = kept(m, &r->latency);
 	result.elapsed_ns = tally_elapsed_ns(&r->tally);
 	result.first_op_ns = r->first_op_ns;
 	set_look(&result, &r->look);
 	result.cpu = r->cpu;
 	result.partial = r->partial;
+	report_latency(m->report, &result);
+	if (!m->plan->verbose)
+		return;
 	write_result(m, &result);
 	if (r->partial)
 		report_line(m->report,
@@ -216,6 +252,7 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 		sum->first_op_ns = r->first_op_ns;
 	sum->passes++;
 	tally_add(&sum->tally, &r->tally);
+	add_latency(m, &sum->latency, &r->latency);
 	add_look(&sum->look, &r->look);
 	sum->elapsed_ns += tally_elapsed_ns(&r->tally);
 	sum->wait_ns += r->wait_ns;
@@ -370,6 +407,7 @@ static struct result average_of(const struct manager *m, size_t i)
 
 	result.pass = sum->passes;
 	result.tally = sum->tally;
+	result.latency = kept(m, &sum->latency);
 	result.elapsed_ns = sum->elapsed_ns;
 	result.first_op_ns = sum->first_op_ns;
 	set_look(&result, &sum->look);
@@ -381,10 +419,13 @@ static struct result average_of(const struct manager *m, size_t i)
 
 static void write_averages(struct manager *m)
 {
-	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		struct result result = average_of(m, i);
 
-		if (result.pass)
+		if (!result.pass)
+			continue;
+		report_latency(m->report, &result);
+		if (m->plan->verbose)
 			write_result(m, &result);
 	}
 }
@@ -403,6 +444,7 @@ static void write_checks(struct manager *m)
 static void write_combined(struct manager *m)
 {
 	struct result result = target_result(&m->plan->targets[0], RESULT_COMBINED);
+	struct latency all;
 	struct pass_look look = { 0 };
 	struct cpu_time now;
 
@@ -411,12 +453,15 @@ static void write_combined(struct manager *m)
 	result.queue = 0;
 	result.elapsed_ns = m->combined_ns;
 	result.first_op_ns = m->sums[0].first_op_ns;
+	result.latency = kept(m, &all);
 	tally_clear(&result.tally);
+	latency_init(&all);
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		const struct target_plan *t = &m->plan->targets[i];
 
 		tally_add(&result.tally, &m->sums[i].tally);
 		add_look(&look, &m->sums[i].look);
+		add_latency(m, &all, &m->sums[i].latency);
 		result.queue += t->queue_depth;
 		result.partial |= m->sums[i].partial;
 		if (t->op != result.op)
@@ -428,6 +473,8 @@ static void write_combined(struct manager *m)
 	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;
 	deskew_fill(&m->deskew, &result);
 	write_result(m, &result);
+	report_latency(m->report, &result);
+	latency_free(&all);
 	if (result.partial)
 		report_line(m->report, "Results are partial: the run was cut short");
 }
@@ -497,8 +544,10 @@ void *results_main(void *arg)
 	     deskew_init(&m.deskew, run->plan)) &&
 	    run_stop(run, STOP_START, ENOMEM))
 		log_error("%s", strerror(ENOMEM));
-	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++)
+	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {
 		tally_clear(&m.sums[i].tally);
+		latency_init(&m.sums[i].latency);
+	}
 	m.processors = run->plan->percent_cpu == PERCENT_CPU_RELATIVE && cpus > 0 ? (uint64_t)cpus :
 										    1;
 	run->more = true;
@@ -518,6 +567,8 @@ void *results_main(void *arg)
 	write_end(&m);
 	deskew_destroy(&m.deskew);
 	start_skew_free(m.start_skew);
+	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++)
+		latency_free(&m.sums[i].latency);
 	free(m.sums);
 	free(slots);
 	return NULL;

@@ -97,6 +97,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 		t->qthreads[i].target = t;
 		t->qthreads[i].number = (uint32_t)i;
 	}
+	t->gated = plan->throttle.interval_ns > 0;
 	t->watched = watch_wanted(plan);
 	barrier_init(&t->start, plan->qthreads);
 	barrier_init(&t->file_turn, plan->qthreads);
@@ -116,6 +117,7 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 	run->report = report;
 	clock_gettime(CLOCK_REALTIME, &now);
 	run->id = (uint64_t)now.tv_sec * UNITS_NS_PER_SEC + (uint64_t)now.tv_nsec;
+	run->keep_latency = report_wants_latency(report);
 	atomic_store(&run->end_ns, UINT64_MAX);
 	stop_init(&run->stop);
 	for (size_t i = 0; i < plan->n_targets; i++)
@@ -140,15 +142,20 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 static void free_run(struct run *run)
 {
 	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
-		order_destroy(&run->targets[i].order);
-		target_data_close(&run->targets[i]);
-		for (uint32_t k = 0; k < run->plan->targets[i].qthreads; k++)
-			free(run->targets[i].qthreads[k].flow);
-		free(run->targets[i].qthreads);
+		struct target *t = &run->targets[i];
+
+		order_destroy(&t->order);
+		target_data_close(t);
+		for (uint32_t k = 0; t->qthreads && k < t->plan->qthreads; k++) {
+			qthread_latency_free(&t->qthreads[k]);
+			free(t->qthreads[k].flow);
+		}
+		free(t->qthreads);
 	}
 	gate_destroy(run);
 	free(run->targets);
 	heartbeat_destroy(&run->heartbeat);
+	intervals_destroy(&run->intervals);
 	stop_destroy(&run->stop);
 }
 
@@ -225,6 +232,7 @@ static int drive(struct run *run)
 		return err;
 	start_targets(run);
 	pthread_join(manager, NULL);
+	intervals_end(&run->intervals);
 	return 0;
 }
 
@@ -251,6 +259,9 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 		err = heartbeat_start(&run->heartbeat, run);
 	if (!err)
 		err = signals_start(&signals, run);
+	/* A thread that is to leave signals alone comes after they are blocked. */
+	if (!err)
+		err = intervals_start(&run->intervals, run);
 	if (!err)
 		err = drive(run);
 	signals_end(&signals);

@@ -21,8 +21,10 @@ void target_begin_pass(struct target *t, uint64_t pass)
 		t->shift_ns = pass * t->plan->delay_ns + (pass - 1) * plan->pass_delay_ns;
 	access_init(&t->access, t->plan, pass);
 	checks_before_pass(t);
-	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		counters_reset(&t->qthreads[i].counters);
+		qthread_latency_reset(&t->qthreads[i]);
+	}
 	order_begin_pass(&t->order);
 	target_data_begin_pass(t);
 	atomic_store(&t->next_op, 0);
@@ -37,12 +39,17 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->turn, 1);
 	gate_begin_pass(t);
+	intervals_open(&t->run->intervals, t);
 }
 
 void pass_result_free(struct pass_result *r)
 {
-	if (r)
-		free(r->flow);
+	if (!r)
+		return;
+	free(r->flow);
+	latency_free(&r->latency);
+	for (uint32_t i = 0; i < r->n_queues; i++)
+		latency_free(&r->queues[i].latency);
 	free(r);
 }
 
@@ -57,6 +64,14 @@ static struct flow *merged_flow(const struct target *t)
 	for (uint32_t i = 0; i < t->plan->qthreads; i++)
 		flow_merge(flow, t->qthreads[i].flow);
 	return flow;
+}
+
+/* With what the QThreads want to be shown for themselves, where they are. */
+static int add_latency(struct pass_result *r, const struct qthread *q)
+{
+	int err = qthread_latency_add(&r->latency, q);
+
+	return err || !r->n_queues ? err : qthread_latency_add(&r->queues[q->number].latency, q);
 }
 
 struct pass_result *target_snapshot(const struct target *t)
@@ -76,6 +91,9 @@ struct pass_result *target_snapshot(const struct target *t)
 	r->flow = at_rest ? merged_flow(t) : NULL;
 	r->n_queues = n;
 	tally_clear(&r->tally);
+	latency_init(&r->latency);
+	for (uint32_t i = 0; i < n; i++)
+		latency_init(&r->queues[i].latency);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		const struct qthread *q = &t->qthreads[i];
 		struct queue_result own = { 0 };
@@ -89,8 +107,14 @@ struct pass_result *target_snapshot(const struct target *t)
 		tally_add(&r->tally, &own.tally);
 		r->cpu.user_ns += own.cpu.user_ns;
 		r->cpu.sys_ns += own.cpu.sys_ns;
-		if (n)
-			r->queues[i] = own;
+		if (n) {
+			r->queues[i].tally = own.tally;
+			r->queues[i].cpu = own.cpu;
+		}
+		if (add_latency(r, q)) {
+			pass_result_free(r);
+			return NULL;
+		}
 	}
 	r->tally.flush_ns += atomic_load(&t->sync_ns);
 	r->tally.open_ns = atomic_load(&t->open_ns);
@@ -119,6 +143,7 @@ void target_end_pass(struct target *t)
 	struct pass_result *r;
 
 	gate_end_pass(t);
+	intervals_close(&t->run->intervals, t);
 	r = target_snapshot(t);
 	if (!atomic_exchange(&t->undelivered, false)) {
 		pass_result_free(r); /* it came so late that the run ended without */

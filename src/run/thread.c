@@ -3,12 +3,35 @@
  */
 #include "xdd/run/thread.h"
 
+#include <signal.h>
+
 /* Room for a few frames and a line of text; the sanitizers want far more. */
 #define THREAD_STACK_BYTES (256 * 1024)
+
+/*
+ * Signals from outside are for the one thread that waits for them, whichever threads there are before
+ * it. Those that a thread brings upon itself stay as they are.
+ */
+static void block_signals(sigset_t *old)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	sigdelset(&set, SIGSEGV);
+	sigdelset(&set, SIGBUS);
+	sigdelset(&set, SIGFPE);
+	sigdelset(&set, SIGILL);
+	sigdelset(&set, SIGABRT);
+	sigdelset(&set, SIGTRAP);
+	sigdelset(&set, SIGSYS);
+	sigdelset(&set, SIGPROF);
+	pthread_sigmask(SIG_BLOCK, &set, old);
+}
 
 int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
+	sigset_t old;
 	int err = pthread_attr_init(&attr);
 
 	if (err)
@@ -16,8 +39,10 @@ int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	err = pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES);
 #endif
+	block_signals(&old);
 	if (!err)
 		err = pthread_create(thread, &attr, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return -err;
 }

@@ -171,6 +171,17 @@ def test_signals():
     t.ok(p.returncode == 5 and "COMBINED" in out, "and the run goes on", (p.returncode, out))
 
 
+def test_sigint():
+    """The thread of the heartbeat leaves signals to the one that waits for them."""
+    with subprocess.Popen([t.XDD] + "-op noop -targets 1 null -timelimit 30 -hb 1 ops".split(), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+        p.stdout.readline()
+        time.sleep(0.5)
+        p.send_signal(signal.SIGINT)
+        out = p.communicate(timeout=t.TIMEOUT)[0].decode()
+    t.ok(p.returncode == 5 and "COMBINED" in out, "SIGINT with a heartbeat: results, status 5", (p.returncode, out))
+
+
 def test_bad_input():
     data = t.make_file("data", 4096)
     os.symlink(data, t.path("link.T0000.csv"))
@@ -189,5 +200,6 @@ def test_bad_input():
     t.equal(os.path.getsize(data), 4096, "nothing was changed")
 
 
-t.run(test_lines, test_words, test_targets, test_passes, test_files, test_terminal, test_signals, test_bad_input)
+t.run(test_lines, test_words, test_targets, test_passes, test_files, test_terminal, test_signals, test_sigint,
+      test_bad_input)
 t.done()

@@ -16,6 +16,7 @@
 #include <sys/utsname.h>
 
 #include "xdd/report/column.h"
+#include "xdd/report/latency.h"
 #include "xdd/report/line.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
@@ -80,6 +81,13 @@ static const char *const identifiers[] = {
 	"ORDERBREAKS",
 	"PAGECACHED",
 	"HOLES",
+#define LATENCY_IDS(of)                                                                      \
+	of "MIN", of "MEAN", of "STDDEV", of "WAVG", of "P50", of "P90", of "P95", of "P99", \
+		of "P999", of "P9999", of "P99999", of "MAX"
+	LATENCY_IDS("LAT"),
+	LATENCY_IDS("READLAT"),
+	LATENCY_IDS("WRITELAT"),
+	LATENCY_IDS("RESP"),
 	"RETRIES",
 	"DESKEWTIME",
 	"DESKEWBANDWIDTH",
@@ -160,7 +168,57 @@ static const struct expected {
 	{ "E2ELASTWRITETIME", " E2E_Lst_Wrt", "    millisec", "        0.00" },
 	{ "NODENAME", " Node_Name", "      text", NULL },
 	{ "DELIM", " ", " ", " " },
+#define LATENCY(id, heading, value)                   \
+	{                                             \
+		id, heading, "       millisec", value \
+	}
+#define LATENCIES(id, of, min, mean, stddev, likely, p50, p90, max)                               \
+	LATENCY(id "MIN", "    " of "Min", min), LATENCY(id "MEAN", "   " of "Mean", mean),       \
+		LATENCY(id "STDDEV", " " of "StdDev", stddev),                                    \
+		LATENCY(id "WAVG", "   " of "WAvg", likely),                                      \
+		LATENCY(id "P50", "    " of "P50", p50), LATENCY(id "P90", "    " of "P90", p90), \
+		LATENCY(id "P95", "    " of "P95", p90), LATENCY(id "P99", "    " of "P99", max), \
+		LATENCY(id "P999", "  " of "P99.9", max),                                         \
+		LATENCY(id "P9999", " " of "P99.99", max),                                        \
+		LATENCY(id "P99999", of "P99.999", max), LATENCY(id "MAX", "    " of "Max", max)
+	/* sample_latency() */
+	LATENCIES("LAT", "    Lat_", "       0.000100", "       0.000127", "       0.000063",
+		  "       0.000105", "       0.000100", "       0.000200", "       0.000400"),
+	LATENCIES("READLAT", " Rd_Lat_", "       0.000100", "       0.000100", "       0.000000",
+		  "       0.000100", "       0.000100", "       0.000100", "       0.000100"),
+	LATENCIES("WRITELAT", "Wrt_Lat_", "       0.000200", "       0.000233", "       0.000075",
+		  "       0.000208", "       0.000200", "       0.000400", "       0.000400"),
+	LATENCIES("RESP", "   Resp_", NULL, NULL, NULL, NULL, NULL, NULL, NULL),
 };
+
+/* 24 reads of 100 ns, 5 writes of 200 ns and one of 400 ns. */
+static const struct latency *sample_latency(void)
+{
+	static uint64_t reads[] = { 24 }, writes[HISTOGRAM_BUCKETS];
+	static struct latency l;
+
+	latency_init(&l);
+	l.of[LATENCY_SERVICE][DIR_READ] = (struct histogram_sum){ .n = 24,
+								  .sum_ns = 2400,
+								  .min_ns = 100,
+								  .max_ns = 100,
+								  .squares = 24e4,
+								  .first = histogram_bucket(100),
+								  .size = 1,
+								  .counts = reads };
+	writes[0] = 5;
+	writes[histogram_bucket(400) - histogram_bucket(200)] = 1;
+	l.of[LATENCY_SERVICE][DIR_WRITE] =
+		(struct histogram_sum){ .n = 6,
+					.sum_ns = 1400,
+					.min_ns = 200,
+					.max_ns = 400,
+					.squares = 5 * 4e4 + 16e4,
+					.first = histogram_bucket(200),
+					.size = histogram_bucket(400) - histogram_bucket(200) + 1,
+					.counts = writes };
+	return &l;
+}
 
 static struct result sample_result(void)
 {
@@ -182,6 +240,7 @@ static struct result sample_result(void)
 			.miscompares = 7,
 			.fill_ns = 2500000,
 		},
+		.latency = sample_latency(),
 		.elapsed_ns = 2000000000,
 		.first_op_ns = 1234567,
 		.range_bytes = 8000,

@@ -17,6 +17,7 @@ enum random_stream {
 	RANDOM_STREAM_DIRECTION,
 	RANDOM_STREAM_DATA,	 /* of -datapattern: what a chunk holds */
 	RANDOM_STREAM_DUPLICATE, /* of -datapattern dedupe: which unit is repeated */
+	RANDOM_STREAM_PACE,
 };
 
 /* What a sequence is keyed by; two that differ in any field are independent. */

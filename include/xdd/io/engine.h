@@ -34,6 +34,7 @@ struct io_request {
 
 	/* the caller's own, not looked at by engines */
 	uint64_t op;
+	uint64_t due_ns; /* when it was to be issued, where something paces it; else 0 */
 	uint64_t issue_ns;
 	uint64_t ready_ns;
 	uint32_t tries; /* further ones, after the first has failed */

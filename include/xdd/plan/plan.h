@@ -167,6 +167,22 @@ enum verify_kind {
 	VERIFY_LOCATION,
 };
 
+enum throttle_by {
+	THROTTLE_NONE,
+	THROTTLE_OPS,
+	THROTTLE_BANDWIDTH,
+	THROTTLE_DELAY,
+};
+
+struct throttle_options {
+	enum throttle_by by;	      /* option */
+	double rate;		      /* option; operations a second, or 10^6 bytes a second */
+	double var_percent;	      /* option; of the interval between operations; 0: none */
+	uint64_t delay_ns;	      /* option; after each operation */
+	double interval_ns;	      /* resolved; between operations of full size; 0: not paced */
+	const uint64_t *bytes_before; /* resolved; of the rows of -seek load, for a rate of bytes */
+};
+
 /* One row of a -seek load file. */
 struct seek_row {
 	uint64_t block; /* in blocks of the target, start offset included */
@@ -239,6 +255,7 @@ struct target_plan {
 	uint64_t start_delay_ns;
 	uint64_t target_start_delay_ns; /* times the target's number */
 	uint64_t time_limit_ns;		/* per pass; 0: none */
+	struct throttle_options throttle;
 	bool direct_io;
 	bool drop_cache; /* empty the page cache of the target before each pass */
 	bool randomize;
@@ -293,6 +310,16 @@ struct target_plan {
 	size_t n_rows;
 };
 
+/* What -latency asks for. */
+struct latency_options {
+	bool shown;		  /* option; any part of it was given */
+	bool histogram;		  /* option; distributions as well */
+	uint64_t interval_ns;	  /* option; figures of every such stretch of time; 0: none */
+	const char *file;	  /* option; NULL: none */
+	const uint32_t *percents; /* option; of HISTOGRAM_ALL, ascending; NULL: not given */
+	size_t n_percents;
+};
+
 enum percent_cpu {
 	PERCENT_CPU_ABSOLUTE, /* of one processor: may exceed 100 */
 	PERCENT_CPU_RELATIVE, /* of all processors of the machine */
@@ -328,7 +355,8 @@ struct plan {
 	const char *csv_file;	   /* NULL: none */
 	const char *combined_file; /* NULL: none */
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
-	const char **force;	   /* devices that may be overwritten whatever they hold */
+	struct latency_options latency;
+	const char **force; /* devices that may be overwritten whatever they hold */
 	size_t n_force;
 
 	/* resolved */

@@ -22,4 +22,7 @@ enum xdd_status report_columns(const struct plan *plan, struct column_list *list
 enum xdd_status report_csv_start(const char *option, const char *path, const char *header,
 				 size_t len, bool *write_header);
 
+/* Likewise of the file of -latency output, which has a first line of its own. */
+enum xdd_status report_latency_start(const struct plan *plan, bool *write_header);
+
 #endif

@@ -7,6 +7,7 @@
 #ifndef XDD_REPORT_COLUMN_H
 #define XDD_REPORT_COLUMN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct column {
 	const char *units;
 	int width;
 	int precision; /* COLUMN_REAL: digits after the point */
+	bool latency;  /* wants the histograms of latencies to be kept */
 	void (*get)(const struct result *r, struct column_value *v);
 	const char *help; /* one line for the manual */
 };
@@ -50,6 +52,9 @@ struct column_list {
 
 /* Row `i` of the table, or NULL past its end. */
 const struct column *column_at(size_t i);
+
+/* Likewise of its part in columns_latency.c; for column_at(). */
+const struct column *column_latency_at(size_t i);
 
 /* The row whose identifier or alias is `id` (`len` characters, case counts), or NULL. */
 const struct column *column_find(const char *id, size_t len);

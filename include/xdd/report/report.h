@@ -8,6 +8,9 @@
 #ifndef XDD_REPORT_REPORT_H
 #define XDD_REPORT_REPORT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
 
@@ -44,6 +47,22 @@ void report_header(struct report *r);
  * to -combinedout. Each line reaches its file before the call returns.
  */
 void report_result(struct report *r, const struct result *result);
+
+/* Whether latencies are to be kept: a column wants them, or -latency. */
+bool report_wants_latency(const struct report *r);
+
+/*
+ * Take in the latencies of one result for -latency: its CSV file gets them at once, the table is kept
+ * until report_trailer(). Nothing without -latency.
+ */
+void report_latency(struct report *r, const struct result *result);
+
+/*
+ * The latencies of a target in an interval of -latency, in nanoseconds since the first pass began: to
+ * the CSV file of -latency, or without one to the text output, at once.
+ */
+void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
+			     uint64_t to_ns);
 
 /*
  * Write one line of information (without newline) to the text output only. Any thread, between

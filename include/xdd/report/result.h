@@ -9,6 +9,7 @@
 
 #include "xdd/base/clock.h"
 #include "xdd/base/counters.h"
+#include "xdd/base/latency.h"
 #include "xdd/plan/plan.h"
 
 enum result_what {
@@ -24,6 +25,7 @@ struct result {
 	uint64_t target; /* COMBINED: number of targets */
 	uint64_t queue; /* queue depth; QUEUE_PASS: QThread number; COMBINED: sum of queue depths */
 	struct tally tally;
+	const struct latency *latency; /* NULL: not kept; the caller's, for the time of the call */
 	uint64_t elapsed_ns;	 /* first issue to last completion; sums where passes are summed */
 	uint64_t first_op_ns;	 /* completion time of the first operation; 0 when unknown */
 	uint64_t range_bytes;	 /* that there were to read; 0: nothing is known of them */

@@ -13,6 +13,7 @@
 #include "xdd/base/clock.h"
 #include "xdd/base/counters.h"
 #include "xdd/base/flow.h"
+#include "xdd/base/latency.h"
 #include "xdd/base/stop.h"
 #include "xdd/io/access.h"
 #include "xdd/io/buffer.h"
@@ -24,6 +25,7 @@
 #include "xdd/run/data.h"
 #include "xdd/run/gate.h"
 #include "xdd/run/heartbeat.h"
+#include "xdd/run/intervals.h"
 #include "xdd/run/order.h"
 #include "xdd/run/syncio.h"
 
@@ -48,9 +50,13 @@ struct qthread {
 	/* owned by this QThread, read by anyone */
 	struct counters counters;
 
+	/* likewise; emptied by the last QThread to leave a pass. Without memory unless keeps_latency */
+	struct histogram latency[LATENCY_TIMES][DIR_COUNT];
+
 	/* const after creation */
 	struct target *target;
 	uint32_t number;
+	bool keeps_latency; /* somebody asked */
 
 	/* owned by the thread that created it */
 	pthread_t thread;
@@ -100,6 +106,9 @@ struct target {
 
 	/* atomic: odd while the target goes from one pass to the next; for those who look in between */
 	_Atomic uint32_t turn;
+
+	/* atomic: clock at which the pass began, the same from all QThreads; -throttle counts from it */
+	_Atomic uint64_t start_ns;
 
 	/* each of its fields says who may touch it */
 	struct order order;
@@ -153,17 +162,25 @@ struct target {
 /* What one QThread did in a pass. */
 struct queue_result {
 	struct tally tally;
+	struct latency latency;
 	struct cpu_time cpu;
 };
 
-/* What a target did in a pass; goes from its last QThread to the results manager, which frees it. */
+/*
+ * What a target did in a pass; goes from its last QThread to the results manager, which frees it. An
+ * interval of -latency goes the same way, with pass, target and latency only.
+ */
 struct pass_result {
 	struct pass_result *next;
+	bool interval;
+	uint64_t from_ns; /* since the first pass began, as is to_ns */
+	uint64_t to_ns;
 	uint32_t target;
 	uint64_t pass;
 	uint64_t shift_ns;
 	uint64_t first_op_ns;
 	struct tally tally;
+	struct latency latency;
 	struct pass_look look;
 	struct cpu_time cpu;
 	uint64_t wait_ns;
@@ -190,8 +207,9 @@ struct run {
 	struct report *report;
 	struct target *targets;
 	uint32_t n_qthreads;
-	bool reshapes; /* some target's file is to be reshaped once all targets are open */
-	uint64_t id;   /* wall clock at the start, nanoseconds since 1970 */
+	bool reshapes;	   /* some target's file is to be reshaped once all targets are open */
+	uint64_t id;	   /* wall clock at the start, nanoseconds since 1970 */
+	bool keep_latency; /* a column, -latency or the like wants histograms */
 
 	struct stop stop;
 
@@ -202,6 +220,7 @@ struct run {
 
 	/* each of its fields says who may touch it */
 	struct heartbeat heartbeat;
+	struct intervals intervals;
 
 	/* each of its fields says who may touch it; used with -syncio only */
 	struct syncio syncio;
@@ -260,6 +279,12 @@ void target_begin_pass(struct target *t, uint64_t pass);
 void target_end_pass(struct target *t);
 struct pass_result *target_snapshot(const struct target *t);
 void pass_result_free(struct pass_result *r);
+
+/* latency.c: the histograms of a QThread, those that the run wants kept; none is no failure. */
+int qthread_latency_init(struct qthread *q);
+void qthread_latency_free(struct qthread *q);
+void qthread_latency_reset(struct qthread *q);
+int qthread_latency_add(struct latency *l, const struct qthread *q);
 
 /* qthread.c: the thread function; `arg` is the struct qthread. */
 void *qthread_main(void *arg);

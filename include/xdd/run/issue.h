@@ -61,6 +61,22 @@ static inline void stamp_issue(struct qthread *q, struct io_request *req, bool *
 	}
 }
 
+/* How long a request rests before the next operation takes its place. */
+static inline uint64_t rest_ns(const struct target *t)
+{
+	return t->run->plan->operation_delay_ns + t->plan->throttle.delay_ns;
+}
+
+/* The times of an operation into the histograms. */
+static inline void keep_latency(struct qthread *q, const struct io_request *req, uint64_t took_ns,
+				uint64_t done_ns)
+{
+	histogram_add(&q->latency[LATENCY_SERVICE][req->dir], took_ns);
+	if (req->due_ns)
+		histogram_add(&q->latency[LATENCY_RESPONSE][req->dir],
+			      done_ns > req->due_ns ? done_ns - req->due_ns : 0);
+}
+
 /* Count an operation that has come back, in the QThread's own counters. */
 static inline void count(struct qthread *q, const struct io_request *req, uint64_t done_ns)
 {
@@ -79,6 +95,8 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 	}
 	counters_add(&c->busy_ns[req->dir], took_ns);
 	counters_add(&c->ops[req->dir], 1);
+	if (__builtin_expect(q->keeps_latency, 0))
+		keep_latency(q, req, took_ns, done_ns);
 }
 
 /* Count an operation that has come back, and tell those who want to know. */

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* Start `fn(arg)` in a joinable thread. Returns 0 or -errno. Any thread. */
+/* Start `fn(arg)` in a joinable thread that no signal from outside reaches. Returns 0 or -errno. Any thread. */
 int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg);
 
 #endif

@@ -1,0 +1,146 @@
+/*
+ * Rows of the option table: what is reported of latencies.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/histogram.h"
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/parse.h"
+
+#define P(field) .off = offsetof(struct plan, latency.field)
+#define MAX_PERCENTS 32
+#define MIN_INTERVAL_NS 10000000
+#define MAX_INTERVAL_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
+
+static enum xdd_status apply_shown(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+
+	(void)p;
+	(void)s;
+	plan->latency.shown = true;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_histogram(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+
+	plan->latency.histogram = true;
+	return apply_shown(p, s, dst);
+}
+
+/* One item of the list, `len` characters: above 0 and up to 100, six digits behind the point at most. */
+static int parse_percent(const char *item, size_t len, uint32_t *percent)
+{
+	char word[32];
+	double value;
+
+	if (!len || len >= sizeof(word))
+		return -EINVAL;
+	memcpy(word, item, len);
+	word[len] = '\0';
+	if (units_parse_real(word, &value) || value > 100)
+		return -EINVAL;
+	*percent = (uint32_t)(value * HISTOGRAM_PERCENT + 0.5);
+	return *percent ? 0 : -EINVAL;
+}
+
+static int by_percent(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static enum xdd_status apply_percentiles(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	const char *item = s->args[0].text;
+	uint32_t *percents = arena_alloc(p->arena, MAX_PERCENTS * sizeof(*percents));
+	size_t n = 0;
+
+	if (!percents) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	for (;; item++) {
+		size_t len = strcspn(item, ",");
+
+		if (n == MAX_PERCENTS || parse_percent(item, len, &percents[n]))
+			return parse_error(
+				XDD_BAD_ARGUMENT, s, &s->args[0],
+				"up to %d percentages above 0 and up to 100 are wanted, with commas "
+				"between them, as in 50,99,99.9",
+				MAX_PERCENTS);
+		n++;
+		item += len;
+		if (!*item)
+			break;
+	}
+	qsort(percents, n, sizeof(*percents), by_percent);
+	plan->latency.percents = percents;
+	plan->latency.n_percents = n;
+	return apply_shown(p, s, dst);
+}
+
+static enum xdd_status apply_intervals(struct parse *p, const struct setting *s, void *dst)
+{
+	const struct plan *plan = dst;
+
+	if (plan->latency.interval_ns < MIN_INTERVAL_NS)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "an interval of 10ms at least is wanted");
+	return apply_shown(p, s, dst);
+}
+
+static const struct option latency_options[] = {
+	{ .name = "percentiles",
+	  .type = OPT_CUSTOM,
+	  .arg = "<%,%,...>",
+	  .apply = apply_percentiles,
+	  .help = "which percentiles to show (50,90,95,99,99.9,99.99,99.999)" },
+	{ .name = "histogram",
+	  .type = OPT_CUSTOM,
+	  .arity = option_arity_none,
+	  .apply = apply_histogram,
+	  .help = "show how the latencies are distributed over powers of two" },
+	{ .name = "intervals",
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 1,
+	  .max = MAX_INTERVAL_NS,
+	  P(interval_ns),
+	  .apply = apply_intervals,
+	  .help = "show the figures of each such stretch of time as well, 10ms at least" },
+	{ .name = "output",
+	  .type = OPT_TEXT,
+	  .arg = "<file>",
+	  P(file),
+	  .apply = apply_shown,
+	  .help = "append the figures to a file as CSV as well" },
+	{ 0 },
+};
+
+const struct option options_latency[] = {
+	{ .name = "latency",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SUB,
+	  .arg = "<suboption>",
+	  .subs = latency_options,
+	  .help = "show figures about the latencies behind the results",
+	  .detail =
+		  "Every suboption switches a table on that has the number of operations, the "
+		  "shortest, mean, standard deviation, weighted average, percentiles and longest of "
+		  "their times in milliseconds, for each direction; with -verbose for each target and "
+		  "pass. Service time is from issue to completion; with -throttle response time, from "
+		  "when the operation was due, stands beside it. Percentiles are right to 0.4 %, the "
+		  "other figures are exact. The same figures can be had as columns: see +LATP99 and "
+		  "the like in -outputformat. Several suboptions may follow one -latency.",
+	  .example = "xdd -op read -targets 1 data -latency percentiles 50,99.9 histogram" },
+	{ 0 },
+};

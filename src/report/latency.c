@@ -1,0 +1,243 @@
+/*
+ * Figures about latencies, and the table of -latency. Called by the columns and by report.c.
+ */
+#include "xdd/report/latency.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define NS_PER_MS 1e6
+
+/* xdisk shows powers of two from 1 us to 512 us, 1 ms to 512 ms, and from 1 s on. */
+#define OCTAVES_OF_UNIT 10
+#define OCTAVES_OF_SECONDS 4
+
+static const uint32_t default_percents[] = {
+	50 * HISTOGRAM_PERCENT,		 90 * HISTOGRAM_PERCENT,
+	95 * HISTOGRAM_PERCENT,		 99 * HISTOGRAM_PERCENT,
+	99 * HISTOGRAM_PERCENT + 900000, 99 * HISTOGRAM_PERCENT + 990000,
+	99 * HISTOGRAM_PERCENT + 999000,
+};
+
+double latency_stat_ms(const struct histogram_view *v, uint32_t stat)
+{
+	double ns;
+
+	switch (stat) {
+	case LATENCY_MIN:
+		ns = (double)histogram_min(v);
+		break;
+	case LATENCY_MEAN:
+		ns = histogram_mean(v);
+		break;
+	case LATENCY_STDDEV:
+		ns = histogram_stddev(v);
+		break;
+	case LATENCY_WEIGHTED:
+		ns = histogram_weighted_mean(v);
+		break;
+	case LATENCY_MAX:
+		ns = (double)histogram_max(v);
+		break;
+	default:
+		ns = (double)histogram_percentile(v, stat);
+	}
+	return ns / NS_PER_MS;
+}
+
+size_t latency_percents(const struct plan *plan, const uint32_t **percents)
+{
+	if (plan->latency.percents) {
+		*percents = plan->latency.percents;
+		return plan->latency.n_percents;
+	}
+	*percents = default_percents;
+	return sizeof(default_percents) / sizeof(default_percents[0]);
+}
+
+char *latency_percent_text(uint32_t percent, char *buf)
+{
+	size_t len = (size_t)snprintf(buf, LATENCY_PERCENT_SIZE, "%u.%06u",
+				      percent / HISTOGRAM_PERCENT, percent % HISTOGRAM_PERCENT);
+
+	while (buf[len - 1] == '0')
+		buf[--len] = '\0';
+	if (buf[len - 1] == '.')
+		buf[--len] = '\0';
+	return buf;
+}
+
+const char *latency_dir_name(unsigned dir)
+{
+	static const char *const names[] = {
+		[DIR_READ] = "read",
+		[DIR_WRITE] = "write",
+		[DIR_NOOP] = "noop",
+		[LATENCY_ALL_DIRS] = "all",
+	};
+
+	return names[dir];
+}
+
+const char *latency_time_name(enum latency_time time)
+{
+	return time == LATENCY_SERVICE ? "service" : "response";
+}
+
+bool latency_row(const struct result *r, enum latency_time time, unsigned dir,
+		 struct histogram_view *v)
+{
+	unsigned used = 0;
+
+	if (!r->latency)
+		return false;
+	*v = latency_view(r->latency, time, dir);
+	for (unsigned i = 0; i < v->n_parts; i++)
+		used += v->parts[i]->n > 0;
+	return used >= (dir == LATENCY_ALL_DIRS ? 2 : 1);
+}
+
+static const char *row_name(enum result_what what)
+{
+	switch (what) {
+	case RESULT_TARGET_PASS:
+		return "LATENCY_PASS";
+	case RESULT_TARGET_AVERAGE:
+		return "LATENCY_AVERAGE";
+	default:
+		return "LATENCY_COMBINED";
+	}
+}
+
+void latency_table_header(FILE *f, const struct plan *plan, bool intervals)
+{
+	static const char *const figures[] = { "Min", "Mean", "StdDev", "WAvg" };
+	const uint32_t *percents;
+	size_t n = latency_percents(plan, &percents);
+
+	fprintf(f, "%-16s %7s %7s %-5s %-8s %12s", "Latency", "Pass", "Target", "Op", "Time",
+		"Ops");
+	if (intervals)
+		fprintf(f, " %12s %12s", "Start", "End");
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		fprintf(f, " %13s", figures[i]);
+	for (size_t i = 0; i < n; i++) {
+		char text[LATENCY_PERCENT_SIZE + 1] = "P";
+
+		latency_percent_text(percents[i], text + 1);
+		fprintf(f, " %13s", text);
+	}
+	fprintf(f, " %13s\n", "Max");
+	fprintf(f, "%-16s %7s %7s %-5s %-8s %12s", "    UNITS>>", "Number", "Number", "text",
+		"text", "#ops");
+	if (intervals)
+		fprintf(f, " %12s %12s", "seconds", "seconds");
+	for (size_t i = 0; i < n + 5; i++)
+		fprintf(f, " %13s", "millisec");
+	fputc('\n', f);
+}
+
+static void table_row(FILE *f, const struct plan *plan, const struct result *r,
+		      const struct latency_interval *interval, enum latency_time time, unsigned dir,
+		      const struct histogram_view *v)
+{
+	static const uint32_t figures[] = { LATENCY_MIN, LATENCY_MEAN, LATENCY_STDDEV,
+					    LATENCY_WEIGHTED };
+	const uint32_t *percents;
+	size_t n = latency_percents(plan, &percents);
+
+	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s %12" PRIu64,
+		interval ? "LATENCY_INTERVAL" : row_name(r->what), r->pass, r->target,
+		latency_dir_name(dir), latency_time_name(time), histogram_count(v));
+	if (interval)
+		fprintf(f, " %12.6f %12.6f", (double)interval->from_ns / 1e9,
+			(double)interval->to_ns / 1e9);
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		fprintf(f, " %13.6f", latency_stat_ms(v, figures[i]));
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, " %13.6f", latency_stat_ms(v, percents[i]));
+	fprintf(f, " %13.6f\n", latency_stat_ms(v, LATENCY_MAX));
+}
+
+void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r,
+			const struct latency_interval *interval)
+{
+	struct histogram_view v;
+
+	for (unsigned dir = 0; dir <= LATENCY_ALL_DIRS; dir++)
+		for (int time = 0; time < LATENCY_TIMES; time++)
+			if (latency_row(r, (enum latency_time)time, dir, &v))
+				table_row(f, plan, r, interval, (enum latency_time)time, dir, &v);
+}
+
+void latency_octaves_header(FILE *f)
+{
+	fputs("Distribution of latencies in 1/1000 of the operations: ___ none, --- less than 1;\n"
+	      "each column from its time up to the next one, the first and the last open\n",
+	      f);
+	fprintf(f, "%-16s %7s %7s %-5s %-8s", "Latency", "Pass", "Target", "Op", "Time");
+	for (int unit = 0; unit < 2; unit++) {
+		fprintf(f, " | %s", unit ? "ms" : "us");
+		for (int i = 0; i < OCTAVES_OF_UNIT; i++)
+			fprintf(f, " %4d", 1 << i);
+	}
+	fputs(" | s", f);
+	for (int i = 0; i < OCTAVES_OF_SECONDS; i++)
+		fprintf(f, " %4d", 1 << i);
+	fputc('\n', f);
+}
+
+static void put_share(FILE *f, uint64_t count, uint64_t n)
+{
+	double share = 1000.0 * (double)count / (double)n;
+
+	if (!count)
+		fputs("  ___", f);
+	else if (share < 1)
+		fputs("  ---", f);
+	else
+		fprintf(f, " %4.0f", share);
+}
+
+static void octaves_row(FILE *f, const struct result *r, enum latency_time time, unsigned dir,
+			const struct histogram_view *v)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+		int octaves;
+	} units[] = {
+		{ "us", 1000, OCTAVES_OF_UNIT },
+		{ "ms", 1000000, OCTAVES_OF_UNIT },
+		{ "s", 1000000000, OCTAVES_OF_SECONDS },
+	};
+	uint64_t n = histogram_count(v), from = 0;
+
+	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s", row_name(r->what), r->pass,
+		r->target, latency_dir_name(dir), latency_time_name(time));
+	for (int u = 0; u < 3; u++) {
+		fprintf(f, " | %s", units[u].name);
+		for (int i = 0; i < units[u].octaves; i++) {
+			uint64_t to = units[u].ns << (i + 1);
+
+			/* 512 us go up to 1 ms, 512 ms to 1 s. */
+			if (u < 2 && i == units[u].octaves - 1)
+				to = units[u + 1].ns;
+			else if (u == 2 && i == units[u].octaves - 1)
+				to = UINT64_MAX;
+			put_share(f, histogram_count_between(v, from, to), n);
+			from = to;
+		}
+	}
+	fputc('\n', f);
+}
+
+void latency_octaves_rows(FILE *f, const struct result *r)
+{
+	struct histogram_view v;
+
+	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
+		for (int time = 0; time < LATENCY_TIMES; time++)
+			if (latency_row(r, (enum latency_time)time, dir, &v))
+				octaves_row(f, r, (enum latency_time)time, dir, &v);
+}

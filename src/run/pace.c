@@ -1,0 +1,39 @@
+/*
+ * Pacing. Called by QThreads: once a pass, and before operations that are not due yet.
+ */
+#include "xdd/run/pace.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+
+#define LOOK_NS 200000000
+#define TIMER_SLACK_NS 1 /* the kernel's default of 50 us is to save energy */
+
+void pace_start(struct target *t, uint64_t start_ns)
+{
+	if (!schedule_is_paced(t->plan))
+		return;
+	atomic_store_explicit(&t->start_ns, start_ns, memory_order_relaxed);
+	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
+}
+
+int pace_sleep_until(struct target *t, uint64_t deadline_ns)
+{
+	struct stop *stop = &t->run->stop;
+	uint64_t now = clock_now_ns();
+
+	while (now < deadline_ns) {
+		uint64_t left = deadline_ns - now;
+
+		/* Nobody is woken when a pass is over: that is looked at now and then. */
+		if (stop_requested(stop) ||
+		    atomic_load_explicit(&t->pass_over, memory_order_relaxed))
+			return -ECANCELED;
+		if (left > LOOK_NS)
+			stop_sleep_until(stop, now + LOOK_NS);
+		else if (left > PACE_SPIN_NS)
+			stop_sleep_until(stop, deadline_ns - PACE_SPIN_NS);
+		now = clock_now_ns();
+	}
+	return 0;
+}

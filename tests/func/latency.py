@@ -1,0 +1,384 @@
+#!/usr/bin/env python3
+"""
+Latencies: the figures of -latency and of the columns against times that a library in front of pread wrote down
+itself, how they add up over QThreads, targets and passes, the CSV file, and what is refused.
+"""
+import math
+import os
+import re
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+PERCENTS = (50, 90, 95, 99, 99.9, 99.99, 99.999)
+COLUMNS = ("MIN", "MEAN", "STDDEV", "WAVG", "P50", "P90", "P95", "P99", "P999", "P9999", "P99999", "MAX")
+
+# Each pread takes as long as XDD_DELAY says, and how long it did take, in nanoseconds, goes to XDD_DELAY_LOG.
+DELAYS = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROOM 1000000
+
+static uint64_t times[ROOM];
+static _Atomic unsigned n_times;
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static double uniform(void)
+{
+	static __thread uint64_t x;
+
+	if (!x)
+		x = (uint64_t)&x | 1;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return (x >> 11) / 9007199254740992.0;
+}
+
+static double delay_ns(const char *what)
+{
+	double u = uniform(), v = uniform();
+
+	if (!strcmp(what, "lognormal"))
+		return 200e3 * exp(sqrt(-2 * log(1 - u)) * cos(2 * M_PI * v));
+	if (!strcmp(what, "bimodal"))
+		return u < 0.9 ? 100e3 + 20e3 * v : 2e6 + 200e3 * v;
+	return 500e3;
+}
+
+static ssize_t delayed(int fd, void *buf, size_t size, off_t offset)
+{
+	const char *what = getenv("XDD_DELAY");
+	uint64_t begin = now(), end;
+	unsigned n;
+	ssize_t got = syscall(SYS_pread64, fd, buf, size, offset);
+
+	if (!what)
+		return got;
+	end = begin + delay_ns(what);
+	while (now() < end)
+		if (end - now() > 200000)
+			nanosleep(&(struct timespec){ 0, 100000 }, NULL);
+	n = n_times++;
+	if (n < ROOM)
+		times[n] = now() - begin;
+	return got;
+}
+
+ssize_t pread(int fd, void *buf, size_t size, off_t offset)
+{
+	return delayed(fd, buf, size, offset);
+}
+
+ssize_t pread64(int fd, void *buf, size_t size, off_t offset)
+{
+	return delayed(fd, buf, size, offset);
+}
+
+static void __attribute__((destructor)) write_down(void)
+{
+	const char *file = getenv("XDD_DELAY_LOG");
+	int fd = file ? open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+
+	if (fd >= 0 && write(fd, times, n_times * sizeof(times[0])) < 0)
+		abort();
+}
+"""
+
+_library = None
+
+
+def delays(what, log):
+    """The environment in which each pread takes so long, or None."""
+    global _library
+    if not t.have("cc") and not os.environ.get("CC"):
+        return None
+    if _library is None:
+        source, _library = t.path("delays.c"), t.path("delays.so")
+        with open(source, "w") as f:
+            f.write(DELAYS)
+        run = t.command((shlex.split(os.environ.get("CC", "")) or ["cc"]) +
+                        ["-shared", "-fPIC", "-O1", "-o", _library, source, "-lm"])
+        t.ok(run.status == 0, "the library that delays", run)
+    options = os.environ.get("ASAN_OPTIONS", "")
+    return {"XDD_DELAY": what, "XDD_DELAY_LOG": log, "LD_PRELOAD": _library,
+            "ASAN_OPTIONS": (options + ":" if options else "") + "verify_asan_link_order=0"}
+
+
+def read_log(file):
+    """What the library wrote down, sorted."""
+    with open(file, "rb") as f:
+        return sorted(memoryview(f.read()).cast("Q"))
+
+
+def percentile(times, percent):
+    """The smallest of the sorted times that so many do not exceed, in ms."""
+    rank = max(1, math.ceil(len(times) * percent / 100 - 1e-9))
+    return times[min(rank, len(times)) - 1] / 1e6
+
+
+def table(run, what="LATENCY_COMBINED"):
+    """Rows of the table of -latency as dictionaries."""
+    names, rows = None, []
+    for line in run.out.splitlines():
+        words = line.split()
+        if words[:1] == ["Latency"] and "Ops" in words:
+            names = words
+        elif names and words[:1] == [what] and "|" not in words:
+            rows.append(dict(zip(names, words)))
+    return rows
+
+
+def octaves(run, what="LATENCY_COMBINED"):
+    """Counts in 1/1000 of the distribution, each a number, 0 or "---"."""
+    rows = []
+    for line in run.out.splitlines():
+        if line.split()[:1] == [what] and "|" in line:
+            words = [word for word in " ".join(line.split("|")[1:]).split() if word not in ("us", "ms", "s")]
+            rows.append([0 if word == "___" else word if word == "---" else int(word) for word in words])
+    return rows
+
+
+def test_against_sort():
+    """
+    What xdd measures takes in what the library measures, so no figure may be below that of the library's
+    times; and none may be above but for a few operations that lost the processor between the two clocks.
+    """
+    file = t.make_file("delayed", 65536)
+    for what in ("lognormal", "bimodal", "constant"):
+        log = t.path("times")
+        env = delays(what, log)
+        if env is None:
+            t.skip("delays", "no C compiler")
+            return
+        run = t.xdd(*"-op read -reqsize 1 -numreqs 2000 -seek none -targets 1".split(), file, "-latency",
+                    "percentiles", ",".join(str(p) for p in PERCENTS), "-latency", "histogram", env=env)
+        rows, times = table(run), read_log(log) if os.path.exists(log) else []
+        if not t.ok(run.status == 0 and len(rows) == 1 and len(times) == 2000 and rows[0]["Ops"] == "2000",
+                    what + ": all operations", run):
+            continue
+        row = {k: float(v) for k, v in rows[0].items() if re.match(r"[\d.]+$", v)}
+        wrong = []
+        for percent in PERCENTS:
+            least = percentile(times, percent) * 0.995
+            most = (percentile(times, percent + 1) * 1.005 + 0.05) if percent < 99 else row["Max"]
+            if not least <= row["P%g" % percent] <= most:
+                wrong.append((percent, least, row["P%g" % percent], most))
+        t.equal(wrong, [], what + ": percentiles")
+        t.ok(times[0] / 1e6 <= row["Min"] <= times[20] / 1e6 + 0.05 and row["Max"] >= times[-1] / 1e6,
+             what + ": shortest and longest", (row, times[0], times[-1]))
+        mean, lower = statistics.fmean(times) / 1e6, row["Min"] <= row["Mean"] <= row["Max"]
+        t.ok(lower and mean <= row["Mean"] <= mean * 1.25 + 0.05, what + ": mean", (row, mean))
+        if what == "constant":
+            t.ok(row["Min"] <= row["WAvg"] <= row["P50"] * 1.1, what + ": weighted average", row)
+        shares = octaves(run)
+        t.ok(len(shares) == 1 and len(shares[0]) == 24 and
+             990 <= sum(0 if x == "---" else x for x in shares[0]) <= 1010, what + ": distribution", run)
+        if what == "constant":
+            # 500 us: from 256 us on, or a little late from 512 us on.
+            t.ok(sum(x for x in shares[0][8:10] if x != "---") > 800, what + ": at its place", shares)
+        if what == "bimodal":
+            low = sum(1 for x in times if x < 1000000) / 2
+            t.ok(abs(sum(x for x in shares[0][:10] if x != "---") - low) < 30, what + ": two places", (shares, low))
+
+
+def test_sums():
+    """Buckets of the passes add up to those of the targets, and those to the run's, exactly."""
+    file, csv_file = t.make_file("summed", 1 << 20), t.path("sums.csv")
+    run, rows = t.xdd_csv(*"-reqsize 4 -qd 3 -passes 2 -rwratio 50 -numreqs 120 -verbose -targets 2".split(), file, file,
+                          "-latency", "output", csv_file, "histogram", "percentiles", "50,100", "-outputformat", "add",
+                          "".join("+LAT" + c for c in COLUMNS) + "+READLATP50+WRITELATMAX+RESPMAX")
+    if not t.ok(run.status == 0, "two targets, two passes", run):
+        return
+    sums = {}
+    lines = t.read_csv(csv_file)
+    for line in lines:
+        if line["RECORD"] == "BUCKET":
+            key = line["DIRECTION"], line["TIME"], line["FROM"], line["TO"]
+            into = sums.setdefault(line["WHAT"], {})
+            into[key] = into.get(key, 0) + int(line["OPS"])
+    t.ok(len(sums) == 3 and sums["TARGET_PASS"] == sums["TARGET_AVERAGE"] == sums["COMBINED"],
+         "buckets of passes, targets and the run", sums)
+    counts = {(x["WHAT"], x["PASS"], x["TARGET"], x["DIRECTION"]): int(x["OPS"]) for x in lines
+              if x["RECORD"] == "SUMMARY"}
+    wanted = {}
+    for what, pass_, target, times in [("TARGET_PASS", p, n, 1) for p in "12" for n in "01"] + [
+            ("TARGET_AVERAGE", "2", n, 2) for n in "01"] + [("COMBINED", "2", "2", 4)]:
+        for dir_, ops in (("read", 60), ("write", 60), ("all", 120)):
+            wanted[what, pass_, target, dir_] = ops * times
+    t.equal(counts, wanted, "a line for each pass, target and direction")
+    by = {(x["WHAT"], x["PASS"], x["TARGET"]): x for x in lines if x["RECORD"] == "SUMMARY" and
+          x["DIRECTION"] == "all"}
+    columns = [r for r in rows if r["WHAT"] != "QUEUE_PASS"]
+    t.ok(len(columns) == 7 and all(
+        all(r["LAT" + c] == by[r["WHAT"], r["PASS"], r["TARGET"]][c] for c in ("MIN", "MEAN", "STDDEV", "P50", "MAX"))
+        for r in columns), "columns and file have the same figures", (rows, lines))
+    passes = [r for r in columns if r["WHAT"] == "TARGET_PASS"]
+    whole = [r for r in columns if r["WHAT"] == "COMBINED"][0]
+    t.ok(float(whole["LATMAX"]) == max(float(r["LATMAX"]) for r in passes) and
+         float(whole["LATMIN"]) == min(float(r["LATMIN"]) for r in passes), "extremes of the run", passes)
+    t.ok(all(float(r["LATMIN"]) <= float(r["LATP50"]) <= float(r["LATP90"]) <= float(r["LATP99"]) <=
+             float(r["LATP99999"]) <= float(r["LATMAX"]) and r["RESPMAX"] == "0.000000" for r in columns),
+         "percentiles ascend; no response time without -throttle", columns)
+    t.ok(all(abs(float(r["LATMEAN"]) - float(r["LATENCY"])) < 0.001 for r in columns), "LATMEAN is LATENCY", columns)
+    t.equal([(r["Latency"], r["Op"]) for w in ("PASS", "AVERAGE", "COMBINED") for r in table(run, "LATENCY_" + w)],
+            [("LATENCY_" + w, op) for w, n in (("PASS", 4), ("AVERAGE", 2), ("COMBINED", 1)) for _ in range(n)
+             for op in ("read", "write", "all")], "-verbose: the table has all of it")
+
+
+def intervals_of(lines):
+    """Intervals by target, pass, direction and time, in the order of the file."""
+    found = {}
+    for line in lines:
+        if line["RECORD"] == "INTERVAL":
+            found.setdefault((line["TARGET"], line["PASS"], line["DIRECTION"], line["TIME"]), []).append(
+                (float(line["START"]), float(line["END"]), int(line["OPS"]), float(line["MIN"]), float(line["MAX"])))
+    return found
+
+
+def test_intervals():
+    """Intervals follow each other, add up to their pass, and end with it."""
+    csv_file = t.path("intervals.csv")
+    for more in ([], ["-nobarrier", "-passdelay", "0.1"]):
+        if os.path.exists(csv_file):
+            os.unlink(csv_file)
+        run = t.xdd(*"-rwratio 40 -targets 2 null null -timelimit 0.5 -passes 2 -qd 2 -throttle target 1 ops 400".split(),
+                    "-latency", "intervals", "0.1", "output", csv_file, *more)
+        lines = t.read_csv(csv_file)
+        found = intervals_of(lines)
+        passes = {(x["TARGET"], x["PASS"], x["DIRECTION"], x["TIME"]): x for x in lines
+                  if x["RECORD"] == "SUMMARY" and x["WHAT"] == "TARGET_PASS"}
+        title = "intervals" + (" with -nobarrier" if more else "")
+        t.ok(run.status == 0 and not run.err and sorted(found) == sorted(passes) and len(found) == 18, title, run)
+        # An interval with one direction only has no row of all of them.
+        t.equal({k: sum(x[2] for x in v) for k, v in found.items() if k[2] != "all"},
+                {k: int(x["OPS"]) for k, x in passes.items() if k[2] != "all"}, title + " add up to their pass")
+        t.ok(all(b[0] <= e[0] + 1e-6 <= e[1] + 1e-6 and (i == len(v) - 1 or e[1] - e[0] < 3)
+                 for v in found.values() for i, (b, e) in enumerate(zip([(0,)] + v, v))), title + " follow each other", found)
+        t.ok(all(a[1] <= b[0] + 1e-6 for v in found.values() for a, b in zip(v, v[1:])), title + " do not overlap", found)
+        t.ok(all(float(passes[k]["MIN"]) <= x[3] * 1.01 and x[4] <= float(passes[k]["MAX"]) * 1.000001
+                 for k, v in found.items() for x in v), title + " keep to the extremes of the pass", (found, passes))
+        t.ok("LATENCY_INTERVAL" not in run.out, title + " go to the file alone", run)
+    run = t.xdd(*"-op noop -targets 1 null -timelimit 0.5 -throttle ops 200 -latency intervals 0.2".split())
+    ops = [int(line.split()[5]) for line in run.out.splitlines() if re.match("LATENCY_INTERVAL .* service ", line)]
+    t.ok(run.status == 0 and sum(ops) == 100 and len(ops) >= 1, "intervals in the text", run)
+
+
+def test_intervals_of_a_hang():
+    """What a device that never answers keeps back is no reason to lose what came before."""
+    file = t.make_file("hangs", 65536)
+    env = s.faults("hang", file="hangs", start=32768)
+    if env is None:
+        t.skip("a device that never answers", s.sys_why())
+        return
+    csv_file = t.path("hangs.csv")
+    with subprocess.Popen(t.xdd_words(*"-op read -reqsize 1 -numreqs 64 -targets 1".split(), file, "-latency", "intervals",
+                                      "0.05", "output", csv_file), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, env=dict(os.environ, **env)) as p:
+        time.sleep(1)
+        p.send_signal(signal.SIGINT)
+        status = p.wait(timeout=t.TIMEOUT)
+    lines = t.read_csv(csv_file)
+    t.ok(status == 5 and sum(x[2] for v in intervals_of(lines).values() for x in v) == 32 and
+         [x["OPS"] for x in lines if x["WHAT"] == "COMBINED"] == ["32"], "a device that never answers", (status, lines))
+
+
+def test_queue_pass():
+    _, rows = t.xdd_csv(*"-op noop -qd 3 -numreqs 300 -qthreadinfo -targets 1 null".split(), "-outputformat", "add",
+                        "+LATMAX+LATMIN")
+    queues = [float(r["LATMAX"]) for r in rows if r["WHAT"] == "QUEUE_PASS" and int(r["OPS"])]
+    whole = [float(r["LATMAX"]) for r in rows if r["WHAT"] == "COMBINED"]
+    t.ok(queues and len(whole) == 1 and max(queues) == whole[0], "QUEUE_PASS has its own figures", rows)
+
+
+def test_engines():
+    file = t.make_file("engines", 1 << 20)
+    for engine in ("libaio", "io_uring", "mmap"):
+        if not re.search(r"%s +yes" % engine, t.xdd("-ioengine", "list").out) and t.xdd(
+                "-op", "read", "-targets", 1, file, "-ioengine", engine, "-numreqs", 1).status:
+            t.skip(engine, "not available")
+            continue
+        run = t.xdd(*"-op read -reqsize 4 -qd 4 -numreqs 200 -targets 1".split(), file, "-ioengine", engine, "-latency",
+                    "percentiles", "50")
+        rows = table(run)
+        t.ok(run.status == 0 and len(rows) == 1 and rows[0]["Ops"] == "200" and
+             0 < float(rows[0]["P50"]) <= float(rows[0]["Max"]), engine + ": all operations", run)
+
+
+def test_errors_do_not_count():
+    file = t.make_file("failing", 65536)
+    env = s.faults("eio", file="failing", start=0, end=8192)
+    if env is None:
+        t.skip("operations that fail", s.sys_why())
+        return
+    run = t.xdd(*"-op read -reqsize 1 -numreqs 64 -targets 1".split(), file, "-latency", "percentiles", "50", env=env)
+    t.ok(run.status == 6 and [r["Ops"] for r in table(run)] == ["56"], "operations that fail have no latency", run)
+
+
+def test_output_file():
+    words = "-op noop -numreqs 10 -targets 1 null -latency output".split()
+    file = t.path("more.csv")
+    for _ in range(2):
+        run = t.xdd(*words, file)
+        t.equal(run.status, 0, "-latency output")
+    with open(file) as f:
+        lines = f.read().splitlines()
+    t.ok(len(lines) == 7 and len([x for x in lines if x.startswith("RECORD,")]) == 1, "a file is continued", lines)
+    before = os.stat(file).st_mtime_ns
+    for args, text in (((file, "percentiles", "50"), "its first line does not name the columns"),
+                       ((t.path("no/folder"),), "there is no folder"),
+                       ((t.tmp(),), "Is a directory")):
+        run = t.xdd(*words, *args)
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-latency output" in run.err and text in run.err,
+             "-latency output: " + text, run)
+    run = t.xdd(*words, file, "-csvout", file)
+    t.ok(run.status == 2 and "each output wants its own" in run.err, "-latency output and -csvout: one file", run)
+    target = t.make_file("target", 4096)
+    run = t.xdd("-op", "read", "-targets", 1, target, "-latency", "output", target)
+    t.ok(run.status == 2 and "this is target 0" in run.err and os.path.getsize(target) == 4096,
+         "-latency output: a target", run)
+    t.equal(os.stat(file).st_mtime_ns, before, "what is refused changes nothing")
+
+
+def test_bad_input():
+    for args, status, text in (
+            ("percentiles", 2, "an argument is missing"), ("percentiles 0", 2, "up to 32 percentages"),
+            ("percentiles 101", 2, "up to 32 percentages"), ("percentiles 50,,60", 2, "up to 32 percentages"),
+            ("percentiles 50,", 2, "up to 32 percentages"), ("percentiles abc", 2, "up to 32 percentages"),
+            ("percentiles -5", 2, ""), ("percentiles 1e1", 2, "up to 32 percentages"),
+            ("percentiles " + ",".join(["50"] * 33), 2, "up to 32 percentages"), ("output", 2, ""),
+            ("intervals 0", 2, "a time above 0"), ("intervals 1ms", 2, "10ms at least"), ("intervals x", 2, ""),
+            ("nonsense", 3, ""), ("", 2, ""), ("target 0 histogram", 3, "")):
+        run = t.xdd("-op", "noop", "-numreqs", 1, "-targets", 1, "null", "-latency", *args.split())
+        t.ok(run.status == status and len(run.error_lines()) == 1 and "latency" in run.err and text in run.err and
+             not run.out, "-latency %s: refused" % args, run)
+    run = t.xdd("-op", "noop", "-numreqs", 1, "-targets", 1, "null", "-outputformat", "add", "+LATP98")
+    t.ok(run.status == 2 and "LATP9" in run.err, "a column that there is not", run)
+
+
+t.run(test_against_sort, test_sums, test_intervals, test_intervals_of_a_hang, test_queue_pass, test_engines, test_errors_do_not_count, test_output_file,
+      test_bad_input)
+t.done()

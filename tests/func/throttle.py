@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""
+-throttle: the rate and the schedule as seen from outside, stalls that show up in the response time, the engines,
+ends of passes while an operation is waited for, and what is refused.
+
+Times are measured here; the bounds leave room for a machine that is busy with other things, and say so where only
+one side of them is sure: nothing may ever be issued before it is due.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+FORMAT = "+ELAPSEDTIMEPASS+RESPMIN+RESPP50+RESPP90+RESPP99+RESPMAX+LATP50+LATP99+LATMAX+IOPS+BANDWIDTH+CPUTIME+OPS"
+COLUMNS = ["-outputformat", "new", "+WHAT+PASS" + FORMAT]
+# What a run of this test may be late in all, in seconds.
+LATE = 2.0
+
+
+def paced(*args, **kwargs):
+    """Run with these words; the run and its COMBINED row, numbers as numbers."""
+    run, rows = t.xdd_csv(*args, *COLUMNS, **kwargs)
+    return run, numbers(rows)
+
+
+def numbers(rows):
+    found = [r for r in rows if r["WHAT"] == "COMBINED"]
+    return {k: float(v) for k, v in found[0].items() if re.match(r"[\d.]+$", v)} if len(found) == 1 else {}
+
+
+def at_least(row, seconds):
+    """From when the first operation was due, which may have been issued late, to the last completion."""
+    return row["ELAPSEDTIMEPASS"] + row["RESPMAX"] / 1000 >= seconds - 0.001
+
+
+def test_rate():
+    for args, ops, seconds in (("ops 500 -numreqs 501", 501, 1.0), ("ops 20.5 -numreqs 21", 21, 20 / 20.5),
+                               ("ops 20000 -numreqs 20001", 20001, 1.0),
+                               ("bw 4.096 -reqsize 4 -numreqs 1001", 1001, 1.0),
+                               ("bw 2 -reqsize 1 -blocksize 1000 -qd 4 -numreqs 1001", 1001, 0.5),
+                               ("ops 100 -throttle bw 4.096 -reqsize 4 -numreqs 501", 501, 0.5),
+                               ("bw 0.001 -throttle ops 1000 -numreqs 501", 501, 0.5),
+                               ("ops 500 var 100 -numreqs 501", 501, 1.0)):
+        run, row = paced(*"-op noop -targets 1 null -throttle".split(), *args.split())
+        if not t.ok(run.status == 0 and not run.err and row.get("OPS") == ops, "-throttle %s: all operations" % args, run):
+            continue
+        # The last is due when all intervals are over; with var half a one earlier at most.
+        sure = seconds - (2 / 500 if "var" in args else 0)
+        t.ok(at_least(row, sure * 0.999 - 0.002) and row["ELAPSEDTIMEPASS"] < seconds + LATE,
+             "-throttle %s: takes %g s" % (args, seconds), row)
+        if row["RESPMAX"] < 5:
+            t.ok(abs(row["ELAPSEDTIMEPASS"] - sure) < 0.006, "-throttle %s: when nothing is late" % args, row)
+
+
+def test_targets():
+    run, rows = t.xdd_csv(*"-op noop -verbose -targets 3 null null null -numreqs 101 -throttle target 0 ops 400".split(),
+                          *"-throttle target 1 ops 200".split())
+    took = [float(r["ELAPSEDTIMEPASS"]) for r in rows if r["WHAT"] == "TARGET_PASS"]
+    t.ok(run.status == 0 and len(took) == 3 and 0.2 < took[0] < 0.25 + LATE and 0.4 < took[1] < 0.5 + LATE and
+         took[2] < 0.2, "each target has its own", rows)
+
+
+def starts(trace, file):
+    """When operations on the file were submitted, in seconds, from the times that strace puts before them."""
+    found = []
+    with open(trace, errors="replace") as f:
+        for line in f:
+            m = re.match(r"\d+ +(\d+\.\d+) +pread64\(\d+<([^>]*)>", line)
+            if m and m.group(2) == os.path.realpath(file):
+                found.append(float(m.group(1)))
+    return sorted(found)
+
+
+def trace_starts(args, file):
+    """Run with these words under strace; the run and when its operations were submitted."""
+    log = t.path("schedule.strace")
+    run = t.command(["strace", "-f", "-y", "-ttt", "-o", log, "-e", "trace=pread64", "-E", "ASAN_OPTIONS=detect_leaks=0",
+                     t.XDD, "-op", "read", "-reqsize", "1", "-targets", "1", file] + args.split())
+    return run, starts(log, file)
+
+
+def test_schedule():
+    """Seen by strace, operations are where the schedule has them; one that is late makes none after it late."""
+    if not s.can_trace():
+        t.skip("the schedule", s.sys_why())
+        return
+    file = t.make_file("schedule", 1 << 20)
+    for args, interval in (("-throttle ops 100 -numreqs 60", 0.01), ("-throttle ops 200 -numreqs 100 -qd 4", 0.005),
+                           ("-throttle bw 0.1024 -numreqs 60 -passes 2", 0.01),
+                           ("-throttle ops 100 -numreqs 60 -qd 4 -ordering storage serial", 0.01)):
+        passes = 2 if "-passes" in args else 1
+        n = int(re.search(r"-numreqs (\d+)", args).group(1))
+        # A machine that is busy with other things may be late most of the time, but hardly four times.
+        for _ in range(4):
+            run, at = trace_starts(args, file)
+            good = False
+            if run.status or len(at) != n * passes:
+                t.ok(False, args + ": all operations", run)
+                break
+            # The start is not seen: it is where the operation that came closest to its time puts it.
+            offsets = [sorted(x - i * interval for i, x in enumerate(at[k * n:(k + 1) * n])) for k in range(passes)]
+            good = all(o[n // 2] - o[0] < interval for o in offsets)
+            if good:
+                break
+        if len(at) == n * passes:
+            t.ok(good, args + ": on time", offsets)
+
+
+def stop_and_go(p, after, seconds):
+    time.sleep(after)
+    os.kill(p.pid, signal.SIGSTOP)
+    time.sleep(seconds)
+    os.kill(p.pid, signal.SIGCONT)
+
+
+def frozen(*args):
+    """A run of 5 s at 1000 operations a second, stopped for 1 s in its middle; its COMBINED row."""
+    csv = t.path("frozen.csv")
+    if os.path.exists(csv):
+        os.unlink(csv)
+    words = t.xdd_words(*"-throttle ops 1000 -numreqs 5000 -op read -reqsize 1".split(), *args, *COLUMNS, "-csvout", csv)
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
+        stop_and_go(p, 2, 1)
+        err = p.stderr.read().decode()
+        status = p.wait(timeout=t.TIMEOUT)
+    return status, err, numbers(t.read_csv(csv)) if os.path.exists(csv) else {}
+
+
+def test_freeze():
+    """
+    A stall makes operations late; it moves none. Of 5000 operations 1000 were due while the process was stopped, and
+    they were late by 0 to 1 s. The machine's own stalls may add to that; then it is tried again.
+    """
+    file = t.make_file("frozen", 1 << 20)
+    for args in (["-qd", 1], ["-qd", 8]):
+        for attempt in range(4):
+            status, err, row = frozen("-seek", "range", 1000, "-targets", 1, file, *args)
+            good = status == 0 and row.get("OPS") == 5000 and 475 <= row["RESPP90"] <= 525 and \
+                950 <= row["RESPP99"] <= 1000 and row["RESPMAX"] >= 990 and row["LATP99"] < 5 and \
+                row["RESPP50"] < 100 and row["ELAPSEDTIMEPASS"] < 5.1
+            if good or status:
+                break
+        t.ok(good, "-qd %d: 1 s stopped is in the response time, not in the service time" % args[1], (status, err, row))
+
+
+def test_engines():
+    file = t.make_file("engines", 1 << 20)
+    for engine, depth in (("psync", 8), ("libaio", 1), ("libaio", 8), ("io_uring", 1), ("io_uring", 8), ("mmap", 2)):
+        probe = t.xdd("-op", "read", "-targets", 1, file, "-ioengine", engine, "-numreqs", 1)
+        if probe.status:
+            t.skip(engine, probe.err.strip())
+            continue
+        for more in ([], ["-threads", 2] if engine in ("libaio", "io_uring") and depth > 1 else
+                     ["-ordering", "storage", "serial"]):
+            run, row = paced(*"-op read -reqsize 4 -numreqs 201 -throttle ops 400 -targets 1".split(), file,
+                             "-ioengine", engine, "-qd", depth, *more)
+            name = " ".join(str(w) for w in [engine, "-qd", depth] + more)
+            t.ok(run.status == 0 and row.get("OPS") == 201 and at_least(row, 0.5) and row["ELAPSEDTIMEPASS"] < 0.5 + LATE and
+                 row["RESPMIN"] > 0 and row["RESPMAX"] >= row["LATMAX"] * 0.99, name, (run, row))
+
+
+def test_processor():
+    """Waiting takes no processor time to speak of."""
+    if s.sanitized():
+        t.skip("processor time", "sanitizers take their own")
+        return
+    run, row = paced(*"-op noop -targets 1 null -throttle ops 20 -qd 4 -timelimit 2".split())
+    t.ok(run.status == 0 and row["CPUTIME"] < 0.2, "2 s of waiting", row)
+
+
+def test_limits():
+    """What is due before the end of a pass is issued, all of it, and nothing else; the pass lasts its time."""
+    for depth in (1, 8):
+        run, row = paced(*"-op noop -targets 1 null -throttle ops 40 -timelimit 1".split(), "-qd", depth)
+        t.ok(run.status == 0 and row["OPS"] == 40 and 1 <= run.seconds < 1 + LATE, "-timelimit, -qd %d" % depth, (run, row))
+    file = t.make_file("limits", 65536)
+    for engine in ("libaio", "io_uring"):
+        words = ["-op", "read", "-targets", 1, file, "-ioengine", engine, "-reqsize", 1, "-seek", "range", 64]
+        if t.xdd(*words, "-numreqs", 1).status:
+            t.skip("-timelimit, " + engine, "not available")
+            continue
+        for depth in (1, 8):
+            run, row = paced(*words, *"-throttle ops 40 -timelimit 0.5 -qd".split(), depth)
+            t.ok(run.status == 0 and row["OPS"] == 20 and 0.5 <= run.seconds < 0.5 + LATE,
+                 "-timelimit, %s, -qd %d" % (engine, depth), (run, row))
+    run, row = paced(*"-op noop -targets 1 null -throttle ops 40 -runtime 0.5 -passes 3".split())
+    t.ok(run.status == 0 and row["OPS"] == 20, "-runtime", (run, row))
+    run, row = paced(*"-op noop -targets 1 null -throttle ops 0.01 -timelimit 1 -numreqs 5".split())
+    t.ok(run.status == 0 and row["OPS"] == 1 and 1 <= run.seconds < 1 + LATE, "one interval is longer than the pass", run)
+    run, row = paced(*"-op noop -targets 1 null -throttle ops 100 -startdelay 0.3 -passes 2 -numreqs 11".split())
+    t.ok(run.status == 0 and row["OPS"] == 22 and (row["RESPMAX"] < 300 or row["LATMAX"] > 100),
+         "a pass begins after -startdelay", (run, row))
+
+
+def test_stop():
+    for engine in ("psync", "libaio", "io_uring"):
+        file = t.make_file("stopped", 65536)
+        probe = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 1, "-ioengine", engine, "-numreqs", 1)
+        if probe.status:
+            t.skip("SIGINT with " + engine, probe.err.strip())
+            continue
+        csv = t.path("stopped.%s.csv" % engine)
+        with subprocess.Popen([t.XDD, "-op", "read", "-targets", "1", file, "-reqsize", "1", "-throttle", "ops", "0.02",
+                               "-numreqs", "4", "-qd", "2", "-ioengine", engine, "-csvout", csv], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
+            time.sleep(1)
+            p.send_signal(signal.SIGINT)
+            err = p.communicate(timeout=t.TIMEOUT)[1].decode()
+            status = p.returncode
+        rows = [r for r in t.read_csv(csv) if r["WHAT"] == "COMBINED"]
+        # Whoever goes on waiting is left behind.
+        t.ok(status == 5 and "left behind" not in err and len(rows) == 1 and rows[0]["OPS"] == "1",
+             "SIGINT ends the wait, " + engine, (status, rows, err))
+
+
+def test_max_errors():
+    """The end of a pass is not waited for by operations that are due much later."""
+    file = t.make_file("failing", 65536)
+    env = s.faults("eio", file="failing", start=0, end=1024)
+    if env is None:
+        t.skip("-maxerrors", s.sys_why())
+        return
+    for depth in (1, 4):
+        run = t.xdd(*"-op read -reqsize 1 -numreqs 9 -throttle ops 0.02 -maxerrors 1 -targets 1".split(), file, "-qd",
+                    depth, env=env)
+        t.ok(run.status == 6 and run.seconds < 5, "-maxerrors ends the pass, -qd %d" % depth, run)
+
+
+def test_delay():
+    run, row = paced(*"-op noop -targets 1 null -throttle delay 0.05 -numreqs 11".split())
+    t.ok(run.status == 0 and 0.5 <= row["ELAPSEDTIMEPASS"] < 0.5 + LATE and row["RESPMAX"] == 0,
+         "delay: after each operation, and no schedule", (run, row))
+    run, row = paced(*"-op noop -targets 1 null -throttle delay 0.02 -operationdelay 0.03 -numreqs 11 -qd 1".split())
+    t.ok(run.status == 0 and 0.5 <= row["ELAPSEDTIMEPASS"] < 0.5 + LATE, "delay adds to -operationdelay", row)
+    run, row = paced(*"-op noop -targets 1 null -throttle delay 100 ops 1000 -numreqs 11".split())
+    t.ok(run.status == 0 and run.seconds < LATE, "the last of ops and delay wins", row)
+
+
+def test_info():
+    for args, line in (("", "Throttle is unrestricted"), ("ops 7.8", "Throttle in ops/sec is,   7.80"),
+                       ("bw 87.25", "Throttle in MB/sec is,  87.25"), ("delay 1.5", "Throttle in Delay is,   1.50"),
+                       ("ops 5 bw 6", "Throttle in MB/sec is,   6.00"),
+                       ("ops 5 var 10", "Throttle variation in percent of the interval is,  10.00")):
+        run = t.xdd(*"-dryrun -op noop -numreqs 1 -targets 1 null".split(), *(["-throttle"] + args.split() if args else []))
+        t.ok(run.status == 0 and "\t\t" + line + "\n" in run.out, "information: " + line, run)
+
+
+def test_save():
+    base = t.path("saved")
+    for args, wanted in (("ops 1000", [0, 1000000, 2000000]), ("bw 2.048 -reqsize 2", [0, 1000000, 2000000])):
+        run = t.xdd(*"-op noop -targets 1 null -numreqs 3 -throttle".split(), *args.split(), "-seek", "save", base)
+        with open(base + ".T0.txt") as f:
+            times = [int(line.split()[4]) for line in f if not line.startswith("#")]
+        t.ok(run.status == 0 and times == wanted, "-seek save, %s: Time1" % args, (run, times))
+    # A list of requests of two sizes: bytes decide.
+    with open(base, "w") as f:
+        f.write("0 0 4 n\n1 4 1 n\n2 5 1 n\n3 6 4 n\n")
+    run = t.xdd(*"-targets 1 null -reqsize 4 -throttle bw 0.1024 -seek load".split(), base, "save", t.path("again"))
+    with open(t.path("again.T0.txt")) as f:
+        times = [int(line.split()[4]) for line in f if not line.startswith("#")]
+    t.ok(run.status == 0 and times == [0, 40000000, 50000000, 60000000], "-seek load: sizes count", (run, times))
+
+
+def test_bad_input():
+    for args, status in (("ops 0", 2), ("ops -5", 2), ("ops abc", 2), ("ops 1e3", 2), ("ops", 2), ("bw 0", 2),
+                         ("bw 10x", 2), ("ops 1000000001", 2), ("var 0", 2), ("var 101 ops 5", 2), ("var 10", 2),
+                         ("delay 0", 2), ("delay x", 2), ("nonsense", 3), ("", 2), ("target 5 ops 3", 2),
+                         ("delay 1 var 10", 2)):
+        file = t.path("untouched")
+        run = t.xdd("-op", "write", "-numreqs", 1, "-targets", 1, file, "-throttle", *args.split())
+        t.ok(run.status == status and len(run.error_lines()) == 1 and "throttle" in run.err and not run.out and
+             not os.path.exists(file), "-throttle %s: refused" % args, run)
+
+
+t.run(test_rate, test_targets, test_schedule, test_freeze, test_engines, test_processor, test_limits, test_stop, test_max_errors,
+      test_delay, test_info, test_save, test_bad_input)
+t.done()

@@ -1,0 +1,417 @@
+/*
+ * Histograms of times: random values against a sort of them, sums, and the edges of the range
+ * (src/base/histogram.c, src/base/latency.c).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/histogram.h"
+#include "xdd/base/latency.h"
+#include "xdd/base/random.h"
+
+#define VALUES 50000
+#define TOLERANCE 0.005 /* a bucket's middle is off by 1/256 at most */
+
+static const uint32_t percents[] = {
+	1,
+	50 * HISTOGRAM_PERCENT,
+	90 * HISTOGRAM_PERCENT,
+	99 * HISTOGRAM_PERCENT,
+	99 * HISTOGRAM_PERCENT + 900000,
+	99 * HISTOGRAM_PERCENT + 999000,
+	HISTOGRAM_ALL - 1,
+	HISTOGRAM_ALL,
+};
+
+static struct histogram_view view_of(const struct histogram_sum *s)
+{
+	return (struct histogram_view){ .parts = { s }, .n_parts = 1 };
+}
+
+/* Uniform over [0, 1). */
+static double draw(uint64_t n, unsigned sequence)
+{
+	const struct random_key key = { .seed = 20250301, .pass = sequence };
+
+	return (double)(random_u64(&key, n) >> 11) / 9007199254740992.0;
+}
+
+static uint64_t lognormal(uint64_t n)
+{
+	double normal = sqrt(-2 * log(1 - draw(n, 1))) * cos(2 * M_PI * draw(n, 2));
+
+	return (uint64_t)(100000 * exp(1.5 * normal));
+}
+
+static uint64_t bimodal(uint64_t n)
+{
+	return (uint64_t)(draw(n, 3) < 0.95 ? 80000 + 4000 * draw(n, 4) : 9e6 + 1e6 * draw(n, 4));
+}
+
+static uint64_t constant(uint64_t n)
+{
+	(void)n;
+	return 123456;
+}
+
+static uint64_t tiny(uint64_t n)
+{
+	return (uint64_t)(300 * draw(n, 5));
+}
+
+/* From 1 ns to days: beyond the last bucket too. */
+static uint64_t any(uint64_t n)
+{
+	return (uint64_t)exp2(49 * draw(n, 6));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void fill(struct histogram *h, uint64_t *values, uint64_t (*value)(uint64_t))
+{
+	assert_int_equal(histogram_init(h, 1), 0);
+	for (uint64_t i = 0; i < VALUES; i++) {
+		values[i] = value(i);
+		histogram_add(h, values[i]);
+	}
+	qsort(values, VALUES, sizeof(*values), by_value);
+}
+
+static void assert_near(double got, double want, double tolerance)
+{
+	if (fabs(got - want) > tolerance * fabs(want))
+		fail_msg("got %g, wanted %g", got, want);
+}
+
+static uint64_t exact_percentile(const uint64_t *sorted, uint32_t percent)
+{
+	uint64_t rank = ((uint64_t)VALUES * percent + HISTOGRAM_ALL - 1) / HISTOGRAM_ALL;
+
+	return sorted[rank ? rank - 1 : 0];
+}
+
+static void check_against_sort(uint64_t (*value)(uint64_t))
+{
+	static uint64_t sorted[VALUES];
+	struct histogram h;
+	struct histogram_sum s;
+	struct histogram_view v = view_of(&s);
+	double sum = 0, squares = 0;
+
+	fill(&h, sorted, value);
+	histogram_sum_init(&s);
+	assert_int_equal(histogram_sum_add_live(&s, &h), 0);
+	for (size_t i = 0; i < VALUES; i++) {
+		sum += (double)sorted[i];
+		squares += (double)sorted[i] * (double)sorted[i];
+	}
+	assert_int_equal(histogram_count(&v), VALUES);
+	assert_int_equal(histogram_min(&v), sorted[0]);
+	assert_int_equal(histogram_max(&v), sorted[VALUES - 1]);
+	assert_near(histogram_mean(&v), sum / VALUES, 1e-12);
+	assert_near(histogram_stddev(&v) * histogram_stddev(&v) + sum / VALUES * sum / VALUES,
+		    squares / VALUES, 1e-9);
+	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++) {
+		uint64_t want = exact_percentile(sorted, percents[i]);
+
+		if (want <= HISTOGRAM_MAX_NS)
+			assert_near((double)histogram_percentile(&v, percents[i]), (double)want,
+				    TOLERANCE);
+	}
+	histogram_sum_free(&s);
+	histogram_free(&h, 1);
+}
+
+static void test_against_sort(void **state)
+{
+	(void)state;
+	check_against_sort(lognormal);
+	check_against_sort(bimodal);
+	check_against_sort(constant);
+	check_against_sort(tiny);
+	check_against_sort(any);
+}
+
+static void test_buckets(void **state)
+{
+	(void)state;
+	assert_int_equal(histogram_bucket(0), 0);
+	assert_int_equal(histogram_bucket(255), 255);
+	assert_int_equal(histogram_bucket(256), 256);
+	assert_int_equal(histogram_bucket(257), 256);
+	assert_int_equal(histogram_bucket(HISTOGRAM_MAX_NS), HISTOGRAM_BUCKETS - 1);
+	assert_int_equal(histogram_bucket(HISTOGRAM_MAX_NS + 1), HISTOGRAM_BUCKETS - 1);
+	assert_int_equal(histogram_bucket(UINT64_MAX), HISTOGRAM_BUCKETS - 1);
+	for (unsigned b = 0; b < HISTOGRAM_BUCKETS; b++) {
+		uint64_t from = histogram_bucket_from(b), to = histogram_bucket_from(b + 1);
+		uint64_t middle = histogram_bucket_value(b);
+
+		assert_true(from < to && from <= middle && middle < to);
+		assert_int_equal(histogram_bucket(from), b);
+		assert_int_equal(histogram_bucket(to - 1), b);
+		assert_true((double)(middle - from) <= TOLERANCE * (double)from);
+		assert_true((double)(to - 1 - middle) <= TOLERANCE * (double)from);
+	}
+	assert_int_equal(histogram_bucket_from(HISTOGRAM_BUCKETS), HISTOGRAM_MAX_NS + 1);
+}
+
+/* The values of a whole, dealt out to many and added up again, make the same whole. */
+static void test_sums_are_exact(void **state)
+{
+	static struct histogram parts[7];
+	struct histogram whole;
+	struct histogram_sum all, sum, later;
+
+	(void)state;
+	assert_int_equal(histogram_init(&whole, 1), 0);
+	histogram_sum_init(&all);
+	histogram_sum_init(&sum);
+	histogram_sum_init(&later);
+	for (size_t k = 0; k < 7; k++)
+		assert_int_equal(histogram_init(&parts[k], 1), 0);
+	for (uint64_t i = 0; i < VALUES; i++) {
+		uint64_t value = i % 2 ? lognormal(i) : any(i);
+
+		histogram_add(&whole, value);
+		histogram_add(&parts[i % 7], value);
+	}
+	assert_int_equal(histogram_sum_add_live(&all, &whole), 0);
+	for (size_t k = 0; k < 7; k++) {
+		struct histogram_sum one;
+
+		histogram_sum_init(&one);
+		assert_int_equal(histogram_sum_add_live(&one, &parts[k]), 0);
+		assert_int_equal(histogram_sum_add(k % 2 ? &sum : &later, &one), 0);
+		histogram_sum_free(&one);
+	}
+	assert_int_equal(histogram_sum_add(&sum, &later), 0);
+	assert_int_equal(sum.n, all.n);
+	assert_true(sum.sum_ns == all.sum_ns);
+	assert_true(sum.min_ns == all.min_ns && sum.max_ns == all.max_ns);
+	for (unsigned b = 0; b < HISTOGRAM_BUCKETS; b++)
+		assert_int_equal(histogram_sum_count(&sum, b), histogram_sum_count(&all, b));
+
+	/* And what is taken out again leaves the rest. */
+	histogram_sum_subtract(&sum, &later);
+	assert_int_equal(sum.n + later.n, all.n);
+	for (unsigned b = 0; b < HISTOGRAM_BUCKETS; b++)
+		assert_int_equal(histogram_sum_count(&sum, b) + histogram_sum_count(&later, b),
+				 histogram_sum_count(&all, b));
+	histogram_sum_free(&all);
+	histogram_sum_free(&sum);
+	histogram_sum_free(&later);
+	histogram_free(&whole, 1);
+	for (size_t k = 0; k < 7; k++)
+		histogram_free(&parts[k], 1);
+}
+
+static void test_differences(void **state)
+{
+	struct histogram h;
+	struct histogram_sum before, now;
+	struct histogram_view v = view_of(&now);
+
+	(void)state;
+	assert_int_equal(histogram_init(&h, 1), 0);
+	histogram_sum_init(&before);
+	histogram_sum_init(&now);
+	histogram_add(&h, 10);
+	histogram_add(&h, 5000000);
+	assert_int_equal(histogram_sum_add_live(&before, &h), 0);
+	histogram_add(&h, 1000);
+	histogram_add(&h, 2000);
+	histogram_add(&h, 3000);
+	assert_int_equal(histogram_sum_add_live(&now, &h), 0);
+	histogram_sum_subtract(&now, &before);
+	assert_int_equal(histogram_count(&v), 3);
+	assert_near((double)histogram_min(&v), 1000, 2 * TOLERANCE);
+	assert_near((double)histogram_max(&v), 3000, 2 * TOLERANCE);
+	assert_near(histogram_mean(&v), 2000, 1e-12);
+	assert_near((double)histogram_percentile(&v, 50 * HISTOGRAM_PERCENT), 2000, TOLERANCE);
+	histogram_sum_subtract(&now, &now);
+	assert_int_equal(histogram_count(&v), 0);
+	assert_int_equal(histogram_max(&v), 0);
+	histogram_sum_free(&before);
+	histogram_sum_free(&now);
+	histogram_free(&h, 1);
+}
+
+static void test_empty_and_reset(void **state)
+{
+	struct histogram h;
+	struct histogram_sum s;
+	struct histogram_view v = view_of(&s), none = { .n_parts = 0 };
+
+	(void)state;
+	assert_int_equal(histogram_init(&h, 1), 0);
+	for (int round = 0; round < 2; round++) {
+		histogram_sum_init(&s);
+		assert_int_equal(histogram_sum_add_live(&s, &h), 0);
+		assert_null(s.counts);
+		for (const struct histogram_view *e = &v; e; e = e == &v ? &none : NULL) {
+			assert_int_equal(histogram_count(e), 0);
+			assert_int_equal(histogram_min(e), 0);
+			assert_int_equal(histogram_max(e), 0);
+			assert_int_equal(histogram_percentile(e, 50 * HISTOGRAM_PERCENT), 0);
+			assert_true(histogram_mean(e) == 0 && histogram_stddev(e) == 0);
+			assert_true(histogram_weighted_mean(e) == 0);
+		}
+		histogram_add(&h, 0);
+		histogram_add(&h, 77);
+		histogram_add(&h, UINT64_MAX - 1);
+		histogram_reset(&h);
+		histogram_reset(&h);
+	}
+	histogram_free(&h, 1);
+	histogram_free(&h, 1);
+	histogram_reset(&h);
+}
+
+/* What lies beyond the last bucket is counted, and the greatest value is still right. */
+static void test_overflow(void **state)
+{
+	struct histogram h;
+	struct histogram_sum s;
+	struct histogram_view v = view_of(&s);
+	const uint64_t month = 30ull * 86400 * 1000000000;
+
+	(void)state;
+	assert_int_equal(histogram_init(&h, 1), 0);
+	histogram_sum_init(&s);
+	histogram_add(&h, 1000);
+	histogram_add(&h, month - 1);
+	histogram_add(&h, month);
+	assert_int_equal(histogram_sum_add_live(&s, &h), 0);
+	assert_int_equal(histogram_count(&v), 3);
+	assert_true(histogram_max(&v) == month);
+	assert_true(histogram_percentile(&v, 50 * HISTOGRAM_PERCENT) == month);
+	assert_near(histogram_mean(&v), 2.0 * (double)month / 3, 1e-9);
+	histogram_sum_free(&s);
+	histogram_free(&h, 1);
+}
+
+/* The example of the xdisk guide: 90 of 5 ms, 80 of 6 ms, 2 of 500 ms. */
+static void test_weighted_mean(void **state)
+{
+	struct histogram h;
+	struct histogram_sum s;
+	struct histogram_view v = view_of(&s);
+
+	(void)state;
+	assert_int_equal(histogram_init(&h, 1), 0);
+	histogram_sum_init(&s);
+	for (int i = 0; i < 90; i++)
+		histogram_add(&h, 5000000);
+	for (int i = 0; i < 80; i++)
+		histogram_add(&h, 6000000);
+	for (int i = 0; i < 2; i++)
+		histogram_add(&h, 500000000);
+	assert_int_equal(histogram_sum_add_live(&s, &h), 0);
+	assert_near(histogram_mean(&v), 11.2e6, 0.002);
+	assert_near(histogram_weighted_mean(&v), 80900e6 / 14504, TOLERANCE);
+	assert_int_equal(histogram_count_between(&v, 4096000, 8192000), 170);
+	assert_int_equal(histogram_count_between(&v, 8192000, UINT64_MAX), 2);
+	assert_int_equal(histogram_count_between(&v, 0, UINT64_MAX), 172);
+	histogram_sum_free(&s);
+	histogram_free(&h, 1);
+}
+
+static void test_directions(void **state)
+{
+	struct histogram h;
+	struct latency l, sum;
+	struct histogram_view v;
+
+	(void)state;
+	assert_int_equal(histogram_init(&h, 1), 0);
+	latency_init(&l);
+	latency_init(&sum);
+	histogram_add(&h, 10);
+	assert_int_equal(histogram_sum_add_live(&l.of[LATENCY_SERVICE][DIR_READ], &h), 0);
+	histogram_add(&h, 30);
+	assert_int_equal(histogram_sum_add_live(&l.of[LATENCY_SERVICE][DIR_WRITE], &h), 0);
+	histogram_add(&h, 200);
+	assert_int_equal(histogram_sum_add_live(&l.of[LATENCY_RESPONSE][DIR_WRITE], &h), 0);
+	assert_int_equal(latency_add(&sum, &l), 0);
+	assert_int_equal(latency_add(&sum, &l), 0);
+	v = latency_view(&sum, LATENCY_SERVICE, LATENCY_ALL_DIRS);
+	assert_int_equal(histogram_count(&v), 6);
+	assert_int_equal(histogram_percentile(&v, 50 * HISTOGRAM_PERCENT), 10);
+	assert_int_equal(histogram_percentile(&v, 70 * HISTOGRAM_PERCENT), 30);
+	v = latency_view(&sum, LATENCY_SERVICE, DIR_READ);
+	assert_int_equal(histogram_count(&v), 2);
+	v = latency_view(&sum, LATENCY_RESPONSE, LATENCY_ALL_DIRS);
+	assert_int_equal(histogram_max(&v), 200);
+	latency_free(&l);
+	latency_free(&sum);
+	latency_free(&sum);
+	histogram_free(&h, 1);
+}
+
+struct race {
+	struct histogram h;
+	_Atomic bool over;
+};
+
+static void *write_on(void *arg)
+{
+	struct race *race = arg;
+
+	for (uint64_t i = 0; i < 20 * VALUES; i++)
+		histogram_add(&race->h, lognormal(i % 1000));
+	atomic_store(&race->over, true);
+	return NULL;
+}
+
+/* A reader meanwhile sees numbers that only grow, and in the end all. */
+static void test_read_while_written(void **state)
+{
+	static struct race race;
+	struct histogram_sum s;
+	pthread_t writer;
+	uint64_t seen = 0;
+	bool over;
+
+	(void)state;
+	assert_int_equal(histogram_init(&race.h, 1), 0);
+	assert_int_equal(pthread_create(&writer, NULL, write_on, &race), 0);
+	do {
+		over = atomic_load(&race.over);
+		histogram_sum_init(&s);
+		assert_int_equal(histogram_sum_add_live(&s, &race.h), 0);
+		assert_true(s.n >= seen);
+		seen = s.n;
+		histogram_sum_free(&s);
+	} while (!over);
+	assert_int_equal(seen, 20 * VALUES);
+	pthread_join(writer, NULL);
+	histogram_free(&race.h, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_against_sort),	   cmocka_unit_test(test_buckets),
+		cmocka_unit_test(test_sums_are_exact),	   cmocka_unit_test(test_differences),
+		cmocka_unit_test(test_empty_and_reset),	   cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_weighted_mean),	   cmocka_unit_test(test_directions),
+		cmocka_unit_test(test_read_while_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/*
+ * The schedule of -throttle: when operations are due (src/io/schedule.c).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "xdd/io/schedule.h"
+
+#define CENTURY_NS (100ull * 31557600 * 1000000000)
+
+static struct target_plan paced(double interval_ns)
+{
+	return (struct target_plan){
+		.req_bytes = 4096,
+		.seek.seed = 72058,
+		.throttle = { .by = THROTTLE_OPS, .interval_ns = interval_ns },
+	};
+}
+
+static void test_unpaced(void **state)
+{
+	struct target_plan t = paced(0);
+
+	(void)state;
+	assert_false(schedule_is_paced(&t));
+	assert_int_equal(schedule_due_ns(&t, 0), 0);
+	assert_int_equal(schedule_due_ns(&t, 1000000), 0);
+}
+
+/* Operation n is due n intervals after the start, however many there were: no error adds up. */
+static void test_rate(void **state)
+{
+	const double rates[] = { 0.001, 1, 7.8, 1000, 3333.3, 1e6, 1e9 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		struct target_plan t = paced(1e9 / rates[i]);
+
+		assert_true(schedule_is_paced(&t));
+		assert_int_equal(schedule_due_ns(&t, 0), 0);
+		for (uint64_t n = 1; n < 1000000000000ull; n *= 3) {
+			double want = (double)n * 1e9 / rates[i];
+
+			if (want < 4e18)
+				assert_true(fabs((double)schedule_due_ns(&t, n) - want) <=
+					    1 + want * 1e-12);
+		}
+	}
+}
+
+static void test_far_future(void **state)
+{
+	struct target_plan t = paced(1e18);
+
+	(void)state;
+	/* Whatever the clock reads, it can be added. */
+	assert_true(schedule_due_ns(&t, UINT64_MAX) <= UINT64_MAX / 2);
+	assert_true(schedule_due_ns(&t, UINT64_MAX) >= CENTURY_NS);
+}
+
+/* Moved at random, in order still, by half of the variation at most, and without a drift. */
+static void test_variation(void **state)
+{
+	const double variations[] = { 1, 50, 100 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct target_plan t = paced(1e6), other = t;
+		double most = 1e6 * variations[i] / 100 / 2, sum = 0, spread = 0;
+		uint64_t before = 0, differ = 0;
+
+		t.throttle.var_percent = variations[i];
+		other = t;
+		other.number = 1;
+		for (uint64_t n = 0; n < 100000; n++) {
+			uint64_t due = schedule_due_ns(&t, n);
+			double off = (double)due - 1e6 * (double)n;
+
+			assert_true(due >= before);
+			assert_true(fabs(off) <= most + 1);
+			assert_int_equal(due, schedule_due_ns(&t, n));
+			differ += due != schedule_due_ns(&other, n);
+			sum += off;
+			spread += off * off;
+			before = due;
+		}
+		assert_true(fabs(sum / 100000) < most / 50);
+		/* Uniform: the standard deviation is the half width over the root of 3. */
+		assert_true(fabs(sqrt(spread / 100000) - most / sqrt(3)) < most / 50);
+		assert_true(differ > 90000);
+	}
+}
+
+/* With a rate of bytes, a loaded list of requests of several sizes. */
+static void test_rows(void **state)
+{
+	const uint64_t before[] = { 0, 4096, 4096 + 1024, 4096 + 2048 };
+	const struct seek_row rows[4] = { { .blocks = 4 }, { .blocks = 1 }, { .blocks = 1 }, { 0 } };
+	struct target_plan t = paced(1e6);
+
+	(void)state;
+	t.rows = rows;
+	t.n_rows = 4;
+	t.throttle.bytes_before = before;
+	assert_int_equal(schedule_due_ns(&t, 0), 0);
+	assert_int_equal(schedule_due_ns(&t, 1), 1000000);
+	assert_int_equal(schedule_due_ns(&t, 2), 1250000);
+	assert_int_equal(schedule_due_ns(&t, 3), 1500000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unpaced),	   cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_far_future), cmocka_unit_test(test_variation),
+		cmocka_unit_test(test_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
