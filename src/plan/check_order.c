@@ -5,16 +5,21 @@
  * overtake each other; io_submit() of libaio blocks instead. Where a request would block was found with the
  * events of the block layer: doc/user-guide.md, "In order".
  */
+#include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "xdd/base/log.h"
 #include "xdd/plan/parse.h"
+
+/* The C library may be older than the call; it has one number everywhere. */
+#define SYS_CACHESTAT 451
 
 enum xdd_status plan_check_order(const struct target_plan *t)
 {
@@ -110,6 +115,29 @@ static bool is_allocated(const struct target_plan *t, uint64_t end)
 	return (uint64_t)st.st_size >= end && (uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size;
 }
 
+/*
+ * The page cache holds what stands in the way of requests with -dio: of writes whatever is there, of reads
+ * what has not been written yet. Not known before Linux 6.5.
+ */
+static bool is_cached(const struct target_plan *t)
+{
+	/* struct cachestat_range and struct cachestat of linux/mman.h; no length: to the end */
+	struct {
+		uint64_t offset, bytes;
+	} range = { 0, 0 };
+	struct {
+		uint64_t cached, dirty, writeback, evicted, recently_evicted;
+	} pages = { 0 };
+	int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return false;
+	if (syscall(SYS_CACHESTAT, fd, &range, &pages, 0))
+		pages.cached = pages.dirty = pages.writeback = 0;
+	close(fd);
+	return t->op == OP_READ ? pages.dirty || pages.writeback : pages.cached;
+}
+
 static void warn_about(const struct target_plan *t, const char *what)
 {
 	log_warning(
@@ -138,6 +166,10 @@ void plan_warn_order(const struct target_plan *t, uint64_t end)
 	}
 	if (t->op != OP_READ && t->kind != TARGET_BLOCK && !is_allocated(t, end)) {
 		warn_about(t, "writes wait for the blocks that the file does not have yet");
+		return;
+	}
+	if (is_cached(t)) {
+		warn_about(t, "requests wait for what is in the page cache of it");
 		return;
 	}
 	limits = queue_limits(t);

@@ -211,6 +211,7 @@ static void submit(struct flight *f, struct io_request *req)
 	if (__builtin_expect(t->watched, 0))
 		f->flush_due = watch_flush_due(t, req);
 	err = t->engine->submit(q->ctx, req);
+	audit_order(q, req);
 	if (err)
 		engine_broke(f, err);
 	if (err || !t->order.alone)

@@ -103,6 +103,7 @@ void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 	while (next_op(t, &req, now, end)) {
 		if (leave_early)
 			order_leave(&t->order, req.op);
+		audit_order(q, &req);
 		stamp_issue(q, &req, &first);
 		engine->submit(q->ctx, &req);
 		now = clock_now_ns();
