@@ -1,8 +1,8 @@
 """Outside witnesses of the order in which a program's operations reach the kernel: what the program says of
 itself is no proof.
 
-    with witness.Syscalls() as seen:            # pread64 and pwrite64 of what is run inside: psync
-        run = t.xdd(...)
+    with witness.Syscalls(4096) as seen:        # pread64 and pwrite64 of that size: psync
+        run = seen.xdd(...)
     seen.ops()                                  # [Op(offset, size, write, begin, end)], in the order begun
 
     with witness.Block(device) as seen:         # requests to a block device, O_DIRECT: any engine
@@ -29,12 +29,15 @@ Op = collections.namedtuple("Op", "offset size write begin end result")
 _NUMBERS = {"x86_64": (17, 18), "aarch64": (67, 68), "riscv64": (67, 68), "ppc64le": (179, 180), "s390x": (180, 181)}
 
 
-def order_breaks(ops, start=0):
-    """How many operations do not begin where the one before them ended, as the audit counts them."""
-    breaks, at = 0, start
+def order_breaks(ops, span):
+    """
+    How many operations do not begin where the one before them ended, as the audit counts them; behind the last of
+    `span` bytes comes the first.
+    """
+    breaks, at = 0, 0
     for op in ops:
         breaks += op.offset != at
-        at = op.offset + op.size
+        at = (op.offset + op.size) % span
     return breaks
 
 
@@ -130,6 +133,10 @@ class _Traced:
         self.instance.write("tracing_on", "1")
         return self
 
+    def xdd(self, *args, **kwargs):
+        """Run xdd with this witness."""
+        return t.xdd(*args, **kwargs)
+
     def __exit__(self, kind, *_):
         self.instance.write("tracing_on", "0")
         try:
@@ -174,7 +181,7 @@ class _TracedSyscalls(_Traced):
 
 
 class _Straced:
-    """strace, which must be told to look on: `prefix` stands before the command."""
+    """strace looks on."""
 
     slow = True
     BEGIN = re.compile(r'(\d+) +(pread|pwrite)64\(\d+, .*, (\d+), (\d+)(?:\) += (-?\d+)| <unfinished|\)? <)')
@@ -186,12 +193,16 @@ class _Straced:
         self.prefix = ["strace", "-f", "-s", "0", "-o", self.file, "-e", "signal=none", "-e", "trace=pread64,pwrite64"]
 
     def __enter__(self):
-        self.before = t.PREFIX
-        t.PREFIX = self.prefix
         return self
 
     def __exit__(self, *_):
-        t.PREFIX = self.before
+        pass
+
+    def xdd(self, *args, env=None, **kwargs):
+        # What looks for leaks cannot be traced itself.
+        options = os.environ.get("ASAN_OPTIONS", "")
+        env = dict(env or {}, ASAN_OPTIONS=(options + ":" if options else "") + "detect_leaks=0")
+        return t.command(self.prefix + t.xdd_words(*args), env=env, **kwargs)
 
     def ops(self):
         ops, under_way = [], {}
@@ -218,7 +229,7 @@ def Syscalls(size=None):  # pylint: disable=invalid-name
 class Block(_Traced):
     """The witness of requests to a block device; with `file`, to that file on it (which must have its blocks)."""
 
-    LINE = re.compile(r" (\d+): block_(bio_queue|rq_complete): \d+,\d+ (\w+) (?:\(.*\) )?(\d+) \+ (\d+) ")
+    LINE = re.compile(r" (\d+): block_(bio_queue|rq_complete): \d+,\d+ (\w+) (?:\(.*\) )?(\d+) \+ (\d+) .*\[(.*)\]")
 
     def __init__(self, device, file=None):
         super().__init__()
@@ -238,9 +249,11 @@ class Block(_Traced):
 
     def ops(self):
         ops, under_way = [], {}
+        own = (os.path.basename(t.XDD)[:15], "iou-")
         for line in self.seen:
             m = self.LINE.search(line)
-            if not m:
+            # Others look at devices too, such as at partitions of new ones.
+            if not m or m.group(2) == "bio_queue" and not m.group(6).startswith(own):
                 continue
             at, flags = int(m.group(1)), m.group(3)
             offset, size = self._place(int(m.group(4)) * 512), int(m.group(5)) * 512
