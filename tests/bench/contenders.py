@@ -25,11 +25,12 @@ class Contender:
 
 
 class Xdd(Contender):
-    """`keywords` are words behind -ioengine's."""
+    """`keywords` are words behind -ioengine's; `ordering` is that of -ordering."""
 
-    def __init__(self, name, runner, binary, keywords=()):
+    def __init__(self, name, runner, binary, keywords=(), ordering=""):
         super().__init__(name, runner)
         self.binary = binary
+        self.ordering = ordering
         self.keywords = list(keywords)
         self.csv = runner.path("xdd.csv")
 
@@ -44,6 +45,8 @@ class Xdd(Contender):
             words += ["-ioengine", work.engine] + self.keywords
         if work.direct:
             words += ["-dio"]
+        if self.ordering:
+            words += ["-ordering", self.ordering]
         if path is not None:
             words += ["-seek", "random"] if work.random else []
             words += ["-seek", "range", str(span // 1024)]
@@ -178,6 +181,8 @@ class Field:
 
     def of(self, work):
         """In the order they are run. Raises Skip when xdd cannot do it."""
+        if work.ordering:
+            return self._ordered(work)
         if work.engine in ("libaio", "io_uring"):
             return self._asynchronous(work)
         found = [Xdd("xdd", self.runner, self.binary)]
@@ -187,6 +192,15 @@ class Field:
             found.append(Fio("fio", self.runner))
             if work.engine == "null" and work.threads > 1:
                 found.append(Fio("fio threads", self.runner, threads=True))
+        return found
+
+    def _ordered(self, work):
+        """With and without -ordering; and, where nothing is transferred, beside a bare mutex."""
+        if work.engine != "null":
+            self._check_engine(work.engine)
+        found = [Xdd("xdd", self.runner, self.binary, ordering=work.ordering), Xdd("xdd none", self.runner, self.binary)]
+        if work.engine == "null":
+            self._optional(found, lambda: Loop("mutex loop", self.runner, "mutex"))
         return found
 
     def _asynchronous(self, work):
