@@ -256,10 +256,10 @@ static void finish(struct flight *f, struct io_request *req, uint64_t delay)
 
 	f->outstanding--;
 	req->ready_ns = delay ? f->now_ns + delay : 0;
+	account(q, req, f->now_ns);
 	/* Serial: the one operation under way is complete, the next may be issued. */
 	if (q->target->order.alone)
 		give_turn(f, req->op);
-	account(q, req, f->now_ns);
 	if (__builtin_expect(q->target->watched, 0))
 		watch_report(q, req, f->now_ns);
 	slot_give(&q->slots, req->slot);

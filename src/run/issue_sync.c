@@ -109,10 +109,15 @@ void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 		now = clock_now_ns();
 		if (__builtin_expect(t->watched, 0))
 			now = try_again(q, &req, now);
-		/* What completes inside submit has been handed over and is complete: serial and strict. */
-		if (leave_late)
+		/*
+		 * What completes inside submit has been handed over and is complete: serial and strict. An
+		 * error is dealt with first, as it may be the last that is allowed.
+		 */
+		if (leave_late && !req.error)
 			order_leave(&t->order, req.op);
 		account(q, &req, now);
+		if (leave_late && req.error)
+			order_leave(&t->order, req.op);
 		if (__builtin_expect(t->watched, 0))
 			now = watch(q, &req, now);
 		if (delay) {
