@@ -173,10 +173,11 @@ void plan_warn_order(const struct target_plan *t, uint64_t end)
 		return;
 	}
 	limits = queue_limits(t);
-	if (t->queue_depth > limits.requests) {
+	/* A request is given back a moment after the next has been issued for it. */
+	if (t->queue_depth >= limits.requests) {
 		snprintf(text, sizeof(text),
-			 "-queuedepth %" PRIu64 " is more than the %" PRIu64
-			 " requests that its device takes at a time (nr_requests)",
+			 "-queuedepth %" PRIu64 " needs more than the %" PRIu64
+			 " requests that its device has (nr_requests)",
 			 t->queue_depth, limits.requests);
 		warn_about(t, text);
 	} else if (t->req_bytes > limits.bytes) {
