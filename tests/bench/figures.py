@@ -114,4 +114,4 @@ def print_ratios(samples, figures):
 
 def print_verdict(verdict, row=""):
     spread = verdict["measured"]
-    print("  %-18s%-28s%-28s%s" % (row, verdict["goal"], _ratio_text(spread) if spread else "-", verdict["verdict"]))
+    print("  %-26s%-28s%-28s%s" % (row, verdict["goal"], _ratio_text(spread) if spread else "-", verdict["verdict"]))

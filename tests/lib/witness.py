@@ -184,13 +184,15 @@ class _Straced:
     """strace looks on."""
 
     slow = True
-    BEGIN = re.compile(r'(\d+) +(pread|pwrite)64\(\d+, .*, (\d+), (\d+)(?:\) += (-?\d+)| <unfinished|\)? <)')
-    END = re.compile(r'(\d+) +<\.\.\. p(?:read|write)64 resumed>.*= (-?\d+)')
+    # Raw: what a read has read is not known when it begins, and strace would keep back all that stands behind it.
+    BEGIN = re.compile(r"(\d+) +(pread|pwrite)64\(\w+, \w+, (\w+), (\w+)(?:\) += (-?\w+)| <unfinished|\) <)")
+    END = re.compile(r"(\d+) +<\.\.\. p(?:read|write)64 resumed>.*= (-?\w+)")
 
     def __init__(self, size):
         self.size = size
         self.file = t.path("witness.%d" % os.getpid())
-        self.prefix = ["strace", "-f", "-s", "0", "-o", self.file, "-e", "signal=none", "-e", "trace=pread64,pwrite64"]
+        self.prefix = ["strace", "-f", "-o", self.file, "-e", "signal=none", "-e", "trace=pread64,pwrite64",
+                       "-e", "raw=pread64,pwrite64"]
 
     def __enter__(self):
         return self
@@ -209,15 +211,15 @@ class _Straced:
         with open(self.file, encoding="ascii", errors="replace") as file:
             for at, line in enumerate(file):
                 m = self.BEGIN.match(line)
-                if m and self.size in (None, int(m.group(3))):
+                if m and self.size in (None, int(m.group(3), 0)):
                     result = m.group(5)
                     under_way[m.group(1)] = len(ops)
-                    ops.append(Op(int(m.group(4)), int(m.group(3)), m.group(2) == "pwrite", 2 * at,
-                                  2 * at + 1 if result else None, int(result) if result else None))
+                    ops.append(Op(int(m.group(4), 0), int(m.group(3), 0), m.group(2) == "pwrite", 2 * at,
+                                  2 * at + 1 if result else None, int(result, 0) if result else None))
                 m = self.END.match(line)
                 if m and m.group(1) in under_way:
                     i = under_way.pop(m.group(1))
-                    ops[i] = ops[i]._replace(end=2 * at, result=int(m.group(2)))
+                    ops[i] = ops[i]._replace(end=2 * at, result=int(m.group(2), 0))
         return ops
 
 
