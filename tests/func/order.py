@@ -113,8 +113,10 @@ def together(ops):
 
 def check_order(title, run, ops, n, order, op):
     """All `n` operations, one behind the other; alone, if serial; and xdd says the same."""
+    # Before it writes to a device, xdd reads whether that holds something.
+    ops = [o for o in ops if o.write == (op == "write")]
     t.ok(run.status == 0 and len(ops) == n and w.order_breaks(ops, RANGE * SIZE) == 0 and audit(run) == (0, n) and
-         all(o.write == (op == "write") for o in ops) and not (order == "serial" and together(ops)),
+         not (order == "serial" and together(ops)),
          "%s: 0 order breaks of %d" % (title, n),
          "witness: %d breaks, %d operations, %d begun too early; audit: %s\n%s" % (
              w.order_breaks(ops, RANGE * SIZE), len(ops), together(ops), audit(run), run))
