@@ -185,14 +185,8 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 		status = plan_check_memalign(t);
 	if (!status)
 		status = check_seek_save(plan, t);
-	if (!status && t->ordering == ORDERING_STRICT && t->qthreads > 1 &&
-	    t->engine_options.batch > 1)
-		status = plan_refuse(
-			t,
-			"-ioengine %s batch %" PRIu64
-			": with -ordering strict and several -threads each operation is handed over "
-			"by itself; leave batch out, or -threads",
-			t->engine, t->engine_options.batch);
+	if (!status)
+		status = plan_check_order(t);
 	return status;
 }
 
@@ -236,21 +230,11 @@ static void warn_buffered(const struct plan *plan)
 	}
 }
 
-/* Sends and receives are ordered where there are any. */
-static void warn_network_ordering(const struct target_plan *t)
-{
-	if (t->network_ordering != ORDERING_NONE && t->ordering == ORDERING_NONE)
-		log_warning(
-			"target %u, %s: -ordering network %s: nothing goes over a network here; "
-			"-ordering storage is for reads and writes",
-			t->number, t->path, plan_ordering_name(t->network_ordering));
-}
-
 void plan_warn(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		warn(plan, &plan->targets[i]);
-		warn_network_ordering(&plan->targets[i]);
+		plan_warn_order(&plan->targets[i], extent(plan, &plan->targets[i]));
 	}
 	warn_buffered(plan);
 }

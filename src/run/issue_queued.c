@@ -236,6 +236,7 @@ static void submit(struct flight *f, struct io_request *req)
 	if (__builtin_expect(t->watched, 0))
 		f->flush_due = watch_flush_due(t, req);
 	err = t->engine->submit(q->ctx, req);
+	audit_order(q, req);
 	if (err)
 		engine_broke(f, err);
 	if (err || !t->order.alone)
@@ -280,10 +281,10 @@ static void finish(struct flight *f, struct io_request *req, uint64_t delay)
 
 	f->outstanding--;
 	req->ready_ns = delay ? f->now_ns + delay : 0;
+	account(q, req, f->now_ns);
 	/* Serial: the one operation under way is complete, the next may be issued. */
 	if (q->target->order.alone)
 		give_turn(f, req->op);
-	account(q, req, f->now_ns);
 	if (__builtin_expect(q->data != NULL, 0))
 		data_complete(q, req);
 	if (__builtin_expect(q->target->watched, 0))

@@ -113,15 +113,21 @@ void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 	while (next_op(q, &req, now, end)) {
 		if (leave_early)
 			order_leave(&t->order, req.op);
+		audit_order(q, &req);
 		stamp_issue(q, &req, &first);
 		engine->submit(q->ctx, &req);
 		now = clock_now_ns();
 		if (__builtin_expect(t->watched, 0))
 			now = try_again(q, &req, now);
-		/* What completes inside submit has been handed over and is complete: serial and strict. */
-		if (leave_late)
+		/*
+		 * What completes inside submit has been handed over and is complete: serial and strict. An
+		 * error is dealt with first, as it may be the last that is allowed.
+		 */
+		if (leave_late && !req.error)
 			order_leave(&t->order, req.op);
 		account(q, &req, now);
+		if (leave_late && req.error)
+			order_leave(&t->order, req.op);
 		if (__builtin_expect(q->data != NULL, 0)) {
 			data_complete(q, &req);
 			now = clock_after(now, end);

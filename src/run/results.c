@@ -479,6 +479,17 @@ static void write_combined(struct manager *m)
 		report_line(m->report, "Results are partial: the run was cut short");
 }
 
+/*
+ * Where nothing keeps threads in order on their way into the kernel, the audit can give a bound only: it looks
+ * before the system call of psync, and behind that of engines that queue.
+ */
+static const char *audit_bound(const struct target_plan *t)
+{
+	if (t->qthreads == 1 || t->ordering == ORDERING_STRICT || t->ordering == ORDERING_SERIAL)
+		return "";
+	return t->engine_queues ? " (at most)" : " (at least)";
+}
+
 /* The audit of -ordering, and by what means the order was kept. */
 static void write_order(struct manager *m)
 {
@@ -489,10 +500,10 @@ static void write_order(struct manager *m)
 		if (!sum->passes)
 			continue;
 		report_line(m->report,
-			    "Target %zu, order breaks %" PRIu64 " of %" PRIu64 ", %s%s%s", i,
+			    "Target %zu, order breaks %" PRIu64 " of %" PRIu64 ", %s%s%s%s", i,
 			    sum->tally.order_breaks, sum->tally.issued,
 			    plan_ordering_name(m->plan->targets[i].ordering), how ? " " : "",
-			    how ? how : "");
+			    how ? how : "", audit_bound(&m->plan->targets[i]));
 	}
 }
 

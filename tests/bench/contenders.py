@@ -25,12 +25,13 @@ class Contender:
 
 
 class Xdd(Contender):
-    """`keywords` are words behind -ioengine's."""
+    """`keywords` are words behind -ioengine's; `ordering` is that of -ordering."""
 
-    def __init__(self, name, runner, binary, keywords=(), plain=False):
+    def __init__(self, name, runner, binary, keywords=(), plain=False, ordering=""):
         super().__init__(name, runner)
         self.binary = binary
         self.plain = plain  # constant data, and nothing verified
+        self.ordering = ordering
         self.keywords = list(keywords)
         self.csv = runner.path("xdd.csv")
 
@@ -51,6 +52,8 @@ class Xdd(Contender):
         if work.pattern:
             words += ["-datapattern", "x" if self.plain else work.pattern]
             words += ["-verify", "contents"] if work.verify and not self.plain else []
+        if self.ordering:
+            words += ["-ordering", self.ordering]
         if path is not None:
             words += ["-seek", "random"] if work.random else []
             words += ["-seek", "range", str(span // 1024)]
@@ -185,6 +188,8 @@ class Field:
 
     def of(self, work):
         """In the order they are run. Raises Skip when xdd cannot do it."""
+        if work.ordering:
+            return self._ordered(work)
         if work.engine in ("libaio", "io_uring"):
             return self._asynchronous(work)
         found = [Xdd("xdd", self.runner, self.binary)]
@@ -196,6 +201,15 @@ class Field:
             found.append(Fio("fio", self.runner))
             if work.engine == "null" and work.threads > 1:
                 found.append(Fio("fio threads", self.runner, threads=True))
+        return found
+
+    def _ordered(self, work):
+        """With and without -ordering; and, where nothing is transferred, beside a bare mutex."""
+        if work.engine != "null":
+            self._check_engine(work.engine)
+        found = [Xdd("xdd", self.runner, self.binary, ordering=work.ordering), Xdd("xdd none", self.runner, self.binary)]
+        if work.engine == "null":
+            self._optional(found, lambda: Loop("mutex loop", self.runner, "mutex"))
         return found
 
     def _asynchronous(self, work):

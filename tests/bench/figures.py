@@ -31,6 +31,11 @@ def ratio_of(samples, others, figure):
     return Spread([a / b for a, b in pairs])
 
 
+def difference_of(samples, others, figure):
+    """The spread of the differences of samples taken in the same round."""
+    return Spread([a[figure] - b[figure] for a, b in zip(samples, others)])
+
+
 def limit_name(samples):
     """Which contender is the limit: the loop with the higher median rate. None without one."""
     loops = [name for name in LOOPS if samples.get(name)]
@@ -44,6 +49,8 @@ def judge(goal, samples):
     against = limit_name(samples) if goal.against == "limit" else goal.against
     if goal.against is None:
         measured = spread_of(samples["xdd"], goal.figure)
+    elif samples.get(against) and goal.more:
+        measured = difference_of(samples["xdd"], samples[against], goal.figure)
     elif samples.get(against):
         measured = ratio_of(samples["xdd"], samples[against], goal.figure)
     else:
@@ -107,4 +114,4 @@ def print_ratios(samples, figures):
 
 def print_verdict(verdict, row=""):
     spread = verdict["measured"]
-    print("  %-18s%-28s%-28s%s" % (row, verdict["goal"], _ratio_text(spread) if spread else "-", verdict["verdict"]))
+    print("  %-26s%-28s%-28s%s" % (row, verdict["goal"], _ratio_text(spread) if spread else "-", verdict["verdict"]))

@@ -3,6 +3,7 @@ import contextlib
 import os
 import shutil
 import stat
+import subprocess
 import tempfile
 
 from commands import Skip, call
@@ -126,6 +127,28 @@ class Places:
             call(["losetup", "--detach", device])
         os.unlink(path)
         return device, self.size
+
+    def _make_slow(self):
+        """A file system that answers each request after a millisecond: tests/lib/slowfs.c."""
+        program = os.path.abspath(os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests", "lib", "slowfs"))
+        if not os.path.exists(program):
+            raise Skip("tests/lib/slowfs is not built: it needs libfuse3")
+        folder = self._folder("/dev/shm")
+        mounted = subprocess.Popen([program, "-s", str(self.size), "-d", "constant:1000", folder],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.stack.callback(mounted.wait)
+        self.stack.callback(mounted.stdin.close)
+        if mounted.stdout.readline() != b"ready\n":
+            raise Skip("slowfs cannot be mounted")
+        return os.path.join(folder, "data"), self.size
+
+    def _make_slowloop(self):
+        if os.geteuid():
+            raise Skip("only root can make a loop device")
+        path, size = self.get("slow")
+        device = call(["losetup", "--find", "--show", "--direct-io=on", path]).strip()
+        self.stack.callback(call, ["losetup", "--detach", device])
+        return device, size
 
     def _make_zram(self):
         control = "/sys/class/zram-control"

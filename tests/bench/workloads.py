@@ -8,14 +8,17 @@ KIB, MIB = 1 << 10, 1 << 20
 @dataclasses.dataclass(frozen=True)
 class Goal:
     """A figure of xdd, held against a multiple of another contender's, or against a plain number."""
-    figure: str  # iops, cpu_us_per_op, wall_ms, maxrss_mib
+    figure: str  # iops, ns_per_op, cpu_us_per_op, wall_ms, maxrss_mib
     relation: str  # ">=" or "<="
     value: float
     against: Optional[str] = None  # "limit" (the better loop), "batch loop", "fio"; None: `value` is the figure
+    more: bool = False  # `value` is a difference to the other's figure, not a multiple of it
 
     def text(self):
-        label = {"iops": "IOPS", "cpu_us_per_op": "CPU/op", "wall_ms": "start to end", "maxrss_mib": "memory"}
+        label = {"iops": "IOPS", "ns_per_op": "ns/op", "cpu_us_per_op": "CPU/op", "wall_ms": "start to end", "maxrss_mib": "memory"}
         unit = {"wall_ms": " ms", "maxrss_mib": " MiB"}
+        if self.more:
+            return "%s %s %s + %g" % (label[self.figure], self.relation, self.against, self.value)
         what = "%g x %s" % (self.value, self.against) if self.against else \
             "%g%s" % (self.value, unit.get(self.figure, ""))
         return "%s %s %s" % (label[self.figure], self.relation, what)
@@ -34,6 +37,7 @@ class Work:
     apart: bool = False  # xdd: each thread is a target of its own, instead of all on one
     direct: bool = False
     random: bool = False
+    ordering: str = ""  # xdd's -ordering, compared with none
     syscalls: bool = False  # count them as well
     # Work of xdd alone, against itself: what it writes, or verifies when it reads.
     op: str = "read"
@@ -70,6 +74,16 @@ def _threads(place, title, threads, syscalls=False):
     return Work("%s-psync-%d" % (place, threads),
                 "%s, O_DIRECT, random 4 KiB, psync, %d thread%s" % (title, threads, "s" * (threads > 1)),
                 place, threads=threads, direct=True, random=True, syscalls=syscalls)
+
+
+def _ordered(depth, ordering):
+    return Work("null-%s-%d" % (ordering, depth), "null device, depth %d, -ordering %s" % (depth, ordering), "null",
+                "null", threads=depth, ordering=ordering, goals=(Goal("ns_per_op", "<=", 100, "xdd none", more=True),))
+
+
+def _strict(place, title, engine, value):
+    return Work("%s-strict-%s" % (place, engine), "%s, O_DIRECT, sequential 4 KiB, %s, depth 32, -ordering strict" % (
+        title, engine), place, engine, depth=32, direct=True, ordering="strict", goals=(_iops(value, "xdd none"),))
 
 
 _AHEAD = (_iops(0.95), _iops(1, "fio"), _cpu(1, "fio"))
@@ -109,6 +123,14 @@ ROWS = (
     _device("disk", "file on disk", "libaio", 128, (_cpu(1.15, "batch loop"),), syscalls=True),
     _device("disk", "file on disk", "io_uring", 32, (_iops(1, "fio"), _cpu(0.9, "fio")), syscalls=True),
     _device("disk", "file on disk", "io_uring", 128, (_cpu(1.15, "batch loop"),), syscalls=True),
+    _ordered(8, "serial"),
+    _ordered(32, "serial"),
+    _ordered(8, "strict"),
+    _ordered(32, "strict"),
+    _strict("loop", "loop device", "io_uring", 0.95),
+    _strict("loop", "loop device", "libaio", 0.95),
+    _strict("slow", "file with a latency of 1 ms", "libaio", 0.9),
+    _strict("slowloop", "loop device with a latency of 1 ms", "io_uring", 0.9),
     Start("start-1", "a run of one operation, 1 target", 1, goals=(Goal("wall_ms", "<=", 5),)),
     Start("start-64", "a run of one operation each, 64 targets", 64),
     Start("start-512", "a run of one operation each, 512 targets", 512,

@@ -78,6 +78,12 @@ uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 /* check.c: extent, -dio and -seek save of a target that is resolved. */
 enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t);
 
+/* check_order.c: an order that the engine cannot keep. */
+enum xdd_status plan_check_order(const struct target_plan *t);
+
+/* check_order.c: an order that the kernel may not keep, of a target touched up to byte `end`; log_warning(). */
+void plan_warn_order(const struct target_plan *t, uint64_t end);
+
 /* check_files.c: what is to be done with files against what the targets are, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
 

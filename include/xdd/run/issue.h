@@ -46,14 +46,19 @@ static inline void abandon_op(struct target *t)
 	atomic_store_explicit(&t->pass_over, true, memory_order_relaxed);
 }
 
-/* The clock at the issue of `req`, and whether that is in order. */
+/* Whether `req` is handed over in order. */
+static inline void audit_order(struct qthread *q, const struct io_request *req)
+{
+	struct order *o = &q->target->order;
+
+	if (__builtin_expect(o->audited, 0))
+		counters_add(&q->counters.order_breaks, order_breaks(o, req->op));
+}
+
+/* The clock at the issue of `req`. */
 static inline void stamp_issue(struct qthread *q, struct io_request *req, bool *first)
 {
-	struct target *t = q->target;
-
 	counters_add(&q->counters.issued, 1);
-	if (__builtin_expect(t->order.audited, 0))
-		counters_add(&q->counters.order_breaks, order_breaks(&t->order, req->op));
 	req->issue_ns = clock_now_ns();
 	if (__builtin_expect(*first, 0)) {
 		counters_set(&q->counters.first_issue_ns, req->issue_ns);

@@ -1,0 +1,476 @@
+#!/usr/bin/env python3
+"""
+-ordering, as an outside witness sees it: which operation reaches the kernel when. Serial and strict are held to 0
+order breaks, and what xdd says of itself (its audit) to what the witness has seen.
+
+XDD_TEST_LONG=1 makes every run one of 100000 operations.
+"""
+import atexit
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import witness as w
+import xddsys as s
+import xddtest as t
+
+SIZE = 4096
+LONG = 100000
+ALL_LONG = bool(os.environ.get("XDD_TEST_LONG"))
+SHORT = LONG if ALL_LONG else 2000 if s.sanitized() else 5000
+RANGE = 16384  # operations that the places hold; a longer run starts over
+DEPTHS = (2, 8, 32, 128)
+AUDIT = re.compile(r"^Target (\d+), order breaks (\d+) of (\d+), (\w+)", re.M)
+# timeout would have its whole group have the signal, xdd twice then.
+INTERRUPTED = "timeout --foreground --preserve-status -k 60 -s INT".split()
+QUEUES = ("libaio", "io_uring")
+ASKED_FOR = (t.ENGINE.split() or [""])[0]
+
+
+def engines():
+    """Those that queue and are to be had here; one, when the suite is run for one."""
+    listed = t.command([t.XDD, "-ioengine", "list"]).out
+    return [e for e in QUEUES if re.search("^%s +yes" % e, listed, re.M) and ASKED_FOR in ("", e)]
+
+
+def audit(run):
+    """What xdd says: (order breaks, operations)."""
+    found = AUDIT.search(run.out)
+    return found and (int(found.group(2)), int(found.group(3)))
+
+
+def set_queue(device, name, value):
+    """A setting of a block device, put back at the end: it outlasts its use. Whether that could be done."""
+    path = "/sys/block/%s/queue/%s" % (os.path.basename(device), name)
+    try:
+        with open(path, "r+", encoding="ascii") as file:
+            before = file.read()
+            file.seek(0)
+            file.write(value)
+    except OSError:
+        return False
+    before = re.sub(r".*\[(.*)\].*", r"\1", before.strip())
+    atexit.register(lambda: open(path, "w", encoding="ascii").write(before))
+    return True
+
+
+def make_room(device):
+    """
+    More requests in its queue than any depth here: a request that finds none free is turned round by io_uring.
+    The scheduler is there for the room that it has; the witness looks before it.
+    """
+    return bool(device) and set_queue(device, "scheduler", "mq-deadline") and set_queue(device, "nr_requests", "256")
+
+
+class Places:
+    """A loop device, and a file on ext4 on another one, all of whose blocks are there; None where that cannot be."""
+
+    def __init__(self):
+        self.raw = s.sparse_file("raw", RANGE * SIZE)
+        self.loop = s.loop_device(self.raw)
+        folder = s.ext4("fs", RANGE * SIZE + (64 << 20)) if self.loop else None
+        if folder:
+            self.file = os.path.join(folder, "file")
+            self.fill(self.file)
+            with open("/proc/self/mounts", encoding="utf-8") as mounts:
+                self.below = [line.split()[0] for line in mounts if line.split()[1] == folder][0]
+        self.why = None if folder else s.sys_why()
+        self.roomy = bool(folder) and make_room(self.loop) and make_room(self.below)
+
+    @staticmethod
+    def fill(path):
+        with open(path, "wb") as file:
+            file.write(b"\xa5" * (RANGE * SIZE))
+            os.fsync(file.fileno())
+            # What is in the cache stands in the way of writes with -dio: io_uring then hands them to threads.
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def block(self, where):
+        """(target, the witness of requests to it)."""
+        return (self.loop, w.Block(self.loop)) if where == "loop device" else (self.file, w.Block(self.below, self.file))
+
+
+_places = None
+
+
+def places():
+    global _places
+    if _places is None:
+        _places = Places()
+    return _places
+
+
+def words(path, op, depth, n, order, *more):
+    return ["-op", op, "-targets", 1, path, "-blocksize", SIZE, "-reqsize", 1, "-numreqs", n, "-queuedepth", depth,
+            "-seek", "range", RANGE, "-ordering", "storage", order, "-verbose", *more]
+
+
+def together(ops):
+    """Operations that were begun before the one before them had ended."""
+    return sum(1 for a, b in zip(ops, ops[1:]) if a.end is None or b.begin < a.end)
+
+
+def check_order(title, run, ops, n, order, op):
+    """All `n` operations, one behind the other; alone, if serial; and xdd says the same."""
+    # Before it writes to a device, xdd reads whether that holds something.
+    ops = [o for o in ops if o.write == (op == "write")]
+    t.ok(run.status == 0 and len(ops) == n and w.order_breaks(ops, RANGE * SIZE) == 0 and audit(run) == (0, n) and
+         not (order == "serial" and together(ops)),
+         "%s: 0 order breaks of %d" % (title, n),
+         "witness: %d breaks, %d operations, %d begun too early; audit: %s\n%s" % (
+             w.order_breaks(ops, RANGE * SIZE), len(ops), together(ops), audit(run), run))
+
+
+# The proof
+
+
+def test_serial_psync():
+    if w.available() is None:
+        return t.skip("serial, psync", s.sys_why())
+    here = places()
+    for where, path in (("file", here.raw), ("loop device", here.loop)):
+        for op in ("read", "write"):
+            for depth in DEPTHS:
+                title = "serial, psync, depth %d, %s, %s" % (depth, op, where)
+                if path is None:
+                    t.skip(title, s.sys_why())
+                    continue
+                seen = w.Syscalls(SIZE)
+                n = 1000 if seen.slow else LONG if depth == 32 and not s.sanitized() else SHORT
+                with seen:
+                    run = seen.xdd(*words(path, op, depth, n, "serial", "-ioengine", "psync"))
+                check_order(title, run, seen.ops(), n, "serial", op)
+    return None
+
+
+def test_queues():
+    if w.can_trace_block() is None or places().why:
+        return t.skip("serial and strict, libaio and io_uring", places().why or s.sys_why())
+    for engine in engines():
+        for order, more in (("serial", []), ("serial", ["-threads", 3]), ("strict", []), ("strict", ["-threads", 3])):
+            for where in ("file", "loop device"):
+                for depth in DEPTHS:
+                    if depth == 128 and engine == "io_uring" and not places().roomy:
+                        t.skip("%s, io_uring, depth 128" % order, "the queue of a loop device is too short")
+                        continue
+                    for op in ("read", "write"):
+                        if not ALL_LONG and (op == "write" and depth != 32 or order == "serial" and more and depth < 32):
+                            continue
+                        most = depth == 32 and op == "read" and where == "loop device" and not s.sanitized()
+                        n = LONG if most else SHORT
+                        path, seen = places().block(where)
+                        with seen:
+                            run = seen.xdd(*words(path, op, depth, n, order, "-ioengine", engine, "-dio", *more))
+                        title = " ".join([order + ",", engine] + [str(x) for x in more])
+                        check_order("%s, depth %d, %s, %s" % (title, depth, op, where), run, seen.ops(), n, order, op)
+    return None
+
+
+def test_one_stream():
+    """One sequential stream from many threads: no gaps, no duplicates, in order; and the file has what was written."""
+    here, n = places(), min(SHORT, RANGE)
+    if w.available() is None or w.can_trace_block() is None or here.why:
+        return t.skip("one stream from many threads", here.why or s.sys_why())
+    cases = [("psync", "serial", 8, []), ("psync", "serial", 32, [])]
+    cases += [(engine, "strict", 32, ["-threads", 4]) for engine in engines()]
+    wanted = [i * SIZE for i in range(n)]
+    for engine, order, depth, more in cases:
+        title = "one stream, %s -ordering %s, depth %d %s" % (engine, order, depth, " ".join(map(str, more)))
+        here.fill(here.file)
+        path, seen = here.block("file")
+        if engine == "psync":
+            seen.instance.remove()
+            seen = w.Syscalls(SIZE)
+        with seen:
+            run = seen.xdd(*words(path, "write", depth, n, order, "-ioengine", engine, "-dio", *more))
+        t.ok(run.status == 0 and [o.offset for o in seen.ops()] == wanted,
+             title + ": each place once, and in order", run)
+        with open(path, "rb") as file:
+            written = all(file.read(SIZE) == bytes(SIZE) for _ in range(n))
+            rest = file.read()
+        t.ok(written and rest == b"\xa5" * ((RANGE - n) * SIZE), title + ": the file holds what was written")
+    return None
+
+
+# The audit
+
+
+def test_audit_of_none():
+    """
+    Where nothing is in order the audit looks at one point of the way to the kernel and the witness at another, and
+    threads overtake each other between them too. psync's is before the system call: it sees fewer. That of the
+    engines that queue is behind it: it sees more.
+    """
+    if w.available() is None:
+        return t.skip("the audit of what is not in order", s.sys_why())
+    cases = [("psync", depth, [], order) for depth in (8, 32) for order in ("none", "loose")]
+    if w.can_trace_block() and not places().why:
+        cases += [(engine, 8, ["-dio", "-threads", 3], "none") for engine in engines()]
+    for engine, depth, more, order in cases:
+        breaks, said, n, runs = 0, 0, 0, 0
+        while runs < 3 and not (breaks and said):
+            path, seen = (places().raw, w.Syscalls(SIZE)) if engine == "psync" else places().block("loop device")
+            each = 2000 if getattr(seen, "slow", False) else LONG
+            with seen:
+                run = seen.xdd(*words(path, "read", depth, each, order, "-ioengine", engine, *more))
+            ops = seen.ops()
+            breaks, said = breaks + w.order_breaks(ops, RANGE * SIZE), said + audit(run)[0]
+            n, runs = n + each, runs + 1
+            if not t.ok(run.status == 0 and len(ops) == each and audit(run)[1] == each and
+                        sorted(o.offset for o in ops) == sorted(i % RANGE * SIZE for i in range(each)),
+                        "%s, %s, depth %d: every operation once" % (order, engine, depth), run):
+                break
+        title = "%s, %s, depth %d: the audit says %d, the witness %d, of %d" % (order, engine, depth, said, breaks, n)
+        if not breaks:
+            t.skip(title, "the threads never met on this machine")
+        elif engine == "psync":
+            t.ok(said <= breaks + 5, title)
+            t.ok(not said or "at least" in run.out, "%s, %s: so it says \"at least\"" % (order, engine), run.out)
+        else:
+            t.ok(said > 0 and said >= breaks // 4, title)
+    return None
+
+
+def test_audit_is_reported():
+    for more, there in ((["-verbose"], True), ([], False)):
+        run = t.xdd("-op", "noop", "-targets", 2, "null", "null", *"-numreqs 1000 -qd 4 -passes 3".split(),
+                    *"-ordering target 1 serial".split(), *more)
+        t.equal([m.group(1, 3, 4) for m in AUDIT.finditer(run.out)],
+                [("0", "3000", "none"), ("1", "3000", "serial")] if there else [],
+                "a line for each target with -verbose, of all passes" if there else "no line without -verbose")
+    run, rows = t.xdd_csv("-op", "noop", "-targets", 1, "null", *"-numreqs 5000 -qd 8 -ordering serial".split(),
+                          "-outputformat", "new", "+WHAT+OPS+ORDERBREAKS")
+    t.equal([(r["WHAT"], r["OPS"], r["ORDERBREAKS"]) for r in rows], [("COMBINED", "5000", "0")],
+            "the column ORDERBREAKS")
+
+
+# What ends a pass
+
+
+def issued_without_holes(title, run, offsets, status, in_order):
+    """What was issued is 0 to n-1, and xdd says how many."""
+    n = len(offsets)
+    t.ok(run.status == status and n > 0 and sorted(offsets) == [i * SIZE for i in range(n)] and
+         (not in_order or offsets == sorted(offsets)) and audit(run) is not None and audit(run)[1] == n,
+         title + ": what was issued has no holes", "%d issued, up to %d\n%s" % (n, max(offsets, default=0) // SIZE, run))
+
+
+def ended(extra):
+    """How to end a run early: (name, words before xdd, words behind, status)."""
+    return [("-timelimit", [], ["-timelimit", 0.1] + extra, 0), ("-runtime", [], ["-runtime", 0.1] + extra, 0),
+            ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.4"], extra, 5)]
+
+
+def test_limits():
+    if w.available() is None or w.can_trace_block() is None:
+        return t.skip("limits", s.sys_why())
+    huge = s.sparse_file("huge", 16 << 30)
+    loop = s.loop_device(huge, "--direct-io=on")
+    if loop is None:
+        return t.skip("limits", s.sys_why())
+    cases = [("psync", order, []) for order in ("none", "loose", "serial")]
+    cases += [(engine, order, ["-threads", threads]) for engine in engines()
+              for order, threads in (("none", 3), ("serial", 3), ("strict", 3), ("strict", 1))]
+    for engine, order, more in cases:
+        for name, before, behind, status in ended(["-dio", "-ioengine", engine] + more):
+            seen = w.Syscalls(SIZE) if engine == "psync" else w.Block(loop)
+            if getattr(seen, "slow", False):
+                t.skip("%s, %s, %s" % (engine, order, name), "no tracefs")
+                continue
+            with seen:
+                run = t.command(before + t.xdd_words(*words(loop, "read", 8, 1 << 22, order, "-seek", "range", 1 << 22, *behind)))
+            issued_without_holes("%s %s, %s, %s" % (engine, " ".join(map(str, more)), order, name), run,
+                                 [o.offset for o in seen.ops()], status, order in ("serial", "strict"))
+    return None
+
+
+def test_errors():
+    """-maxerrors, and errors that end nothing: the turn is passed on all the same."""
+    here = t.make_file("short", 50 * SIZE)
+    if w.available() is None:
+        return t.skip("errors", s.sys_why())
+    for order in ("none", "loose", "serial"):
+        for more, least, most in (([], 200, 200), (["-maxerrors", 3], 53, 52 + 8), (["-stoponerror"], 51, 50 + 8)):
+            seen = w.Syscalls(SIZE)
+            with seen:
+                run = seen.xdd(*words(here, "read", 8, 200, order, "-ioengine", "psync", *more))
+            title = "errors, %s %s" % (order, " ".join(map(str, more)))
+            offsets = [o.offset for o in seen.ops()]
+            issued_without_holes(title, run, offsets, 6, order == "serial")
+            t.ok(least <= len(offsets) <= (least if order == "serial" else most), title + ": how many", len(offsets))
+    return None
+
+
+def test_errors_of_a_device():
+    """EIO in the middle, with engines that queue."""
+    for engine in engines():
+        for order, threads in (("strict", 1), ("strict", 3), ("serial", 3)):
+            backing = s.sparse_file("backing.%s.%s.%d" % (engine, order, threads), 1000 * SIZE)
+            device = s.loop_device(backing, "--direct-io=on")
+            title = "EIO in the middle, %s, %s, -threads %d" % (engine, order, threads)
+            if device is None or w.can_trace_block() is None:
+                t.skip(title, s.sys_why())
+                continue
+            os.truncate(backing, 500 * SIZE)
+            with w.Block(device) as seen:
+                run = t.xdd(*words(device, "read", 32, 1000, order, "-ioengine", engine, "-dio", "-threads", threads))
+            if run.status == 0:
+                t.skip(title, "this kernel reads what is not there")
+                continue
+            offsets = [o.offset for o in seen.ops()]
+            issued_without_holes(title, run, offsets, 6, True)
+            t.equal((len(offsets), run.row("COMBINED")["Ops"]), (1000, "500"), title + ": all issued, half succeeded")
+
+
+def test_hung_device():
+    """What the turn is held for never comes back; those that wait for it end with the run all the same."""
+    for order in ("serial", "loose"):
+        env = s.faults("hang", start=100 * SIZE, end=101 * SIZE, file="hangs")
+        if env is None:
+            t.skip("a hung device, %s" % order, s.sys_why())
+            continue
+        file = t.make_file("hangs", 200 * SIZE)
+        run = t.command(INTERRUPTED + ["1"] +
+                        t.xdd_words(*words(file, "read", 8, 200, order, "-ioengine", "psync")), env=env)
+        done = "100" if order == "serial" else "199"
+        row = run.row("COMBINED") or {}
+        t.ok(run.status == 5 and run.seconds < 12 and row.get("Ops") == done, "a hung device, %s: results of what was "
+             "done, in the grace time" % order, run)
+        t.ok("1 operation" in run.err and "outstanding" in run.err, "a hung device, %s: it is named" % order, run.err)
+        t.ok(audit(run) and audit(run)[1] == int(done) + 1, "a hung device, %s: issued are those and one" % order, run)
+
+
+# The queue is full
+
+
+def medians(samples):
+    return {name: sorted(rates)[len(rates) // 2] for name, rates in samples.items()}
+
+
+def compare(title, path, engine):
+    """Strict against none on a device with a latency: interleaved, medians. A busy machine gets more chances."""
+    samples = {}
+    for _ in range(4):
+        samples = {"none": [], "strict": []}
+        for _ in range(3):
+            for order, rates in samples.items():
+                run = t.xdd("-op", "read", "-targets", 1, path, "-dio", "-blocksize", SIZE, "-reqsize", 1,
+                            "-queuedepth", 32, "-timelimit", 0.4, "-ordering", order, "-ioengine", engine)
+                rates.append(float((run.row("COMBINED") or {"IOPS": 0})["IOPS"]))
+                if run.status:
+                    return t.ok(False, title, run)
+        rate = medians(samples)
+        if rate["strict"] >= 0.8 * rate["none"] > 0:
+            break
+    return t.ok(rate["strict"] >= 0.8 * rate["none"] > 0, "%s: strict keeps up with none" % title, samples)
+
+
+def test_full_queue():
+    fs = w.slow_fs(256 << 20)
+    if fs is None:
+        return t.skip("strict keeps the queue full", s.sys_why())
+    for engine in engines():
+        title = "strict, %s, depth 32, 1 ms" % engine
+        if engine == "libaio":
+            compare(title, fs.data, engine)
+            continue
+        loop = s.loop_device(fs.data, "--direct-io=on")
+        if loop is None:
+            t.skip(title, s.sys_why())
+            continue
+        compare(title, loop, engine)
+        t.command(["losetup", "--detach", loop])
+    # The file system is a witness too, and needs no root.
+    slow, n = w.slow_fs(256 << 20, "lognormal:300:1"), 2000
+    runs = 0
+    for engine in [e for e in engines() if e == "libaio"]:
+        for threads in (1, 3):
+            run = t.xdd(*words(slow.data, "read", 32, n, "strict", "-ioengine", engine, "-dio", "-threads", threads))
+            t.ok(run.status == 0 and audit(run) == (0, n), "strict on a file system that turns answers round", run)
+            runs += 1
+    arrived = slow.log()
+    t.ok([a.offset for a in arrived] == [i * SIZE for i in range(n)] * runs, "strict, as the file system sees it")
+    fs.end()
+    return None
+
+
+# What may not be in order, and what cannot
+
+
+def test_warnings():
+    """io_uring hands what would block to threads of the kernel: that is said, and libaio does no such thing."""
+    if not {"libaio", "io_uring"} <= set(engines()):
+        return t.skip("warnings", "only where there are both engines")
+    full, sparse = t.make_file("full", 1 << 20), s.sparse_file("sparse", 1 << 20)
+    os.sync()
+    tail = "in any order; libaio keeps the order"
+    rows = [("buffered", full, "read", [], "without -dio"), ("no blocks", sparse, "write", ["-dio"], "does not have yet"),
+            ("a new file", t.path("new"), "write", ["-dio"], "does not have yet"),
+            ("in the page cache", full, "write", ["-dio"], "page cache"),
+            ("nothing to say", full, "read", ["-dio"], None)]
+    loop = s.loop_device(s.sparse_file("queue", 64 << 20))
+    if loop:
+        queue = "/sys/block/%s/queue/" % os.path.basename(loop)
+        set_queue(loop, "nr_requests", "4")
+        with open(queue + "max_sectors_kb", encoding="ascii") as file:
+            blocks = 2 * int(file.read()) * 1024 // SIZE
+        rows += [("a short queue", loop, "read", ["-dio"], "more than the 4 requests"),
+                 ("a depth within it", loop, "read", ["-dio", "-qd", 3], None),
+                 ("large requests", loop, "read", ["-dio", "-qd", 3, "-reqsize", blocks, "-numreqs", 4],
+                  "in one piece")]
+    for name, path, op, more, wants in rows:
+        for engine in reversed(QUEUES):  # libaio leaves a file with all its blocks, and none in the cache
+            run = t.xdd(*words(path, op, 8, 64, "strict", "-ioengine", engine, *more))
+            said = [line for line in run.error_lines() if "-ordering strict" in line]
+            wanted = engine == "io_uring" and wants is not None
+            t.ok(run.status == 0 and len(said) == int(wanted) and (not wanted or wants in said[0] and tail in said[0]),
+                 "%s, %s: %s" % (name, engine, "a warning" if wanted else "no warning"), run)
+    if loop is None or w.can_trace_block() is None:
+        return t.skip("libaio on a short queue", s.sys_why())
+    for threads in (1, 3):
+        with w.Block(loop) as seen:
+            run = t.xdd(*words(loop, "read", 128, 5000, "strict", "-ioengine", "libaio", "-dio", "-threads", threads))
+        check_order("libaio on a queue of 4 requests, depth 128, -threads %d" % threads, run, seen.ops(), 5000, "strict",
+                    "read")
+    return None
+
+
+def test_where():
+    """storage, network and both."""
+    for where, warns in (("storage serial", False), ("both serial", False), ("network serial", True)):
+        run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 10 -qd 4 -verbose -ordering".split(), *where.split())
+        t.equal((run.status, len(run.error_lines()), "-ordering network serial" in run.err), (0, int(warns), warns),
+                "-ordering %s: %s" % (where, "a warning that nothing is sent" if warns else "no warning"))
+        t.equal(AUDIT.search(run.out).group(4), "none" if warns else "serial", "-ordering %s: of storage" % where)
+
+
+def test_refused():
+    file = t.make_file("target", 64 << 10)
+    engine = (engines() or ["libaio"])[0]
+    rows = [
+        ("a wrong word", "-ordering sideways", 3, ["-ordering", "sideways"]),
+        ("a wrong way", "-ordering storage sideways", 3, ["storage", "sideways", "serial", "strict"]),
+        ("no word", "-ordering", 3, ["-ordering"]),
+        ("one word too few", "-ordering both", 3, ["both"]),
+        ("a target that is not there", "-ordering target 7 serial", 3, ["7"]),
+    ] + [("strict, %s" % name, "-queuedepth 2 -ordering strict -ioengine " + name, 2,
+          ["-ordering strict", "libaio", "io_uring"]) for name in ("psync", "mmap")]
+    if engines():
+        rows += [("strict, threads and batches", "-qd 8 -dio -ordering strict -threads 2 -ioengine %s batch 4" % engine,
+                  2, ["batch 4", "-threads"])]
+    if "io_uring" in engines():
+        rows += [("strict, threads and sqpoll", "-qd 8 -dio -ordering strict -threads 2 -ioengine io_uring sqpoll", 2,
+                  ["sqpoll", "-threads"])]
+    for name, text, status, wants in rows:
+        run = t.command([t.XDD] + "-op read -targets 1".split() + [file, "-reqsize", "4"] + text.split())
+        t.ok(run.status in (2, 3) and len(run.error_lines()) == 1 and all(x in run.err for x in wants) and not run.out,
+             "refused: " + name, "wanted: status %d, %s\n%s" % (status, wants, run))
+    run = t.command([t.XDD] + "-op read -targets 1".split() + [file] + "-reqsize 4 -ordering strict".split())
+    t.equal(run.status, 0, "strict with psync at depth 1 is what it is anyhow")
+
+
+t.run(test_refused, test_where, test_audit_is_reported, test_serial_psync, test_queues, test_one_stream,
+      test_audit_of_none, test_limits, test_errors, test_errors_of_a_device, test_hung_device, test_full_queue,
+      test_warnings)
+t.done()
