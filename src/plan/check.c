@@ -251,6 +251,7 @@ void plan_warn(const struct plan *plan)
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		warn(plan, &plan->targets[i]);
 		warn_network_ordering(&plan->targets[i]);
+		plan_warn_trace(&plan->targets[i]);
 	}
 	warn_buffered(plan);
 }

@@ -22,6 +22,7 @@ const struct option_group option_groups[] = {
 	{ "Coordination between targets", options_coordinate },
 	{ "Output", options_output },
 	{ "Heartbeat", options_heartbeat },
+	{ "Time stamps", options_trace },
 	{ "General", options_general },
 	{ 0 },
 };

@@ -35,8 +35,6 @@ const struct option options_refused[] = {
 	ABSENT("extendedstats", "extstats"),
 	ABSENT("restart", "rst"),
 	ABSENT("throttle", "throt"),
-	ABSENT("timerinfo", "ti"),
 	ABSENT("timeserver", "tsvr"),
-	ABSENT("timestamps", "ts timestamp"),
 	{ 0 },
 };

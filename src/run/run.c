@@ -144,6 +144,7 @@ static void free_run(struct run *run)
 		target_data_close(&run->targets[i]);
 		for (uint32_t k = 0; k < run->plan->targets[i].qthreads; k++)
 			free(run->targets[i].qthreads[k].flow);
+		trace_close(&run->targets[i].trace);
 		free(run->targets[i].qthreads);
 	}
 	gate_destroy(run);
@@ -212,7 +213,7 @@ static enum xdd_status how_it_ended(const struct run *run)
 	/* Wrong data outranks errors: whoever looks for it must not miss it behind them. */
 	if (atomic_load(&run->miscompares))
 		return XDD_MISCOMPARE;
-	return atomic_load(&run->errors) ? XDD_IO_ERROR : XDD_OK;
+	return atomic_load(&run->errors) || run->output_failed ? XDD_IO_ERROR : XDD_OK;
 }
 
 /* All threads of a run that could be set up; returns when the results are written. */
@@ -247,6 +248,10 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 	}
 	if (!err)
 		err = placement_begin(plan);
+	if (!err)
+		run->wall_ns = clock_wall_offset_ns();
+	if (!err && plan->timer_info)
+		err = timerinfo_measure(&run->timer);
 	if (!err)
 		err = heartbeat_start(&run->heartbeat, run);
 	if (!err)
