@@ -110,22 +110,19 @@ enum xdd_status plan_check_trace_memory(const struct plan *plan)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	uint64_t have = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX,
-		 want = 0, first = 0;
+		 want = 0;
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		if (__builtin_add_overflow(want, plan_trace_bytes(&plan->targets[i]), &want))
 			want = UINT64_MAX;
-		if (want > have / 2)
-			break;
-		first += want == 0;
 	}
 	if (want <= have / 2)
 		return XDD_OK;
-	return plan_refuse(&plan->targets[first < plan->n_targets ? first : 0],
-			   "-ts: the tables of time stamps would take %.1f GiB or more, and this "
-			   "machine has %.1f GiB of memory, of which they may have half; -ts size "
-			   "<#operations> keeps the newest ones only",
-			   (double)want / (1u << 30), (double)have / (1u << 30));
+	log_error(
+		"-ts: the tables of time stamps would take %.1f GiB, and this machine has %.1f GiB of "
+		"memory, of which they may have half; -ts size <#operations> makes them smaller",
+		(double)want / (1u << 30), (double)have / (1u << 30));
+	return XDD_BAD_ARGUMENT;
 }
 
 void plan_warn_trace(const struct target_plan *t)

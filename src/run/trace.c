@@ -89,6 +89,7 @@ void trace_close(struct trace_table *t)
 static struct trace_chunk *exchange(struct trace_table *t, struct trace_chunk *full)
 {
 	struct trace_chunk *c;
+	uint64_t last_ns;
 
 	if (full) {
 		full->next = NULL;
@@ -106,7 +107,9 @@ static struct trace_chunk *exchange(struct trace_table *t, struct trace_chunk *f
 	if (!t->oldest)
 		t->newest = &t->oldest;
 	t->overwritten += t->plan->trace.chunk_ops;
-	t->overwritten_end_ns = c->entries[t->plan->trace.chunk_ops - 1].end_ns;
+	last_ns = c->entries[t->plan->trace.chunk_ops - 1].end_ns;
+	if (last_ns > t->overwritten_end_ns)
+		t->overwritten_end_ns = last_ns;
 	atomic_store_explicit(&c->used, 0, memory_order_relaxed);
 	return c;
 }

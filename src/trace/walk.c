@@ -20,6 +20,7 @@ struct trace_walk {
 	uint64_t first_start_ns;
 	uint64_t last_end_bytes;
 	uint32_t last_pass;
+	uint64_t last_op;
 
 	/* a table of lanes by hash, a power of two large and at most half full */
 	struct lane *lanes;
@@ -112,11 +113,12 @@ static void set_distance(struct trace_walk *w, struct trace_row *row)
 	const struct trace_entry *e = row->entry;
 	uint64_t at = e->offset_bytes, before = w->last_end_bytes;
 
-	row->has_distance = w->i > 0 && w->last_pass == e->pass;
+	row->has_distance = w->i > 0 && w->last_pass == e->pass && w->last_op + 1 == e->op;
 	if (row->has_distance)
 		row->distance_bytes = at > before ? at - before : before - at;
 	w->last_end_bytes = at + e->size_bytes;
 	w->last_pass = e->pass;
+	w->last_op = e->op;
 }
 
 static void set_times(struct trace_walk *w, struct trace_row *row)

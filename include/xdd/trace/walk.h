@@ -1,7 +1,7 @@
 /*
  * A walk along a trace: what the reports say of each operation beside what was recorded, and the sums.
  *
- * Distances are between neighbours of one pass in the order of their numbers. Delta and loop are between
+ * Distances are between operations of one pass whose numbers follow each other. Delta and loop are between
  * an operation and the one before it in the same slot of the same QThread, in the same pass: at queue
  * depth 1 that is the operation before it.
  */
@@ -13,7 +13,7 @@
 struct trace_row {
 	const struct trace_entry *entry;
 	const struct trace_net *net; /* NULL: none */
-	bool has_distance;	     /* not the first of its pass */
+	bool has_distance;	     /* the operation before it in its pass is there as well */
 	bool has_delta;		     /* not the first of its slot in its pass */
 	uint64_t distance_bytes;     /* from the end of the operation before, in either direction */
 	uint64_t io_ns;
