@@ -126,7 +126,7 @@ const struct option options_trace[] = {
 		  "format of a dump in tsdump.md; xdd tsread prints dumps as reports, as CSV and as JSON "
 		  "for a trace viewer, several of them merged by the global clock. That is the wall "
 		  "clock of the machine.",
-	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 64 -ts detailed -ts output run1" },
+	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 64 -ts detailed output run1" },
 	{ .name = "timerinfo",
 	  .aliases = "ti",
 	  .scope = SCOPE_GLOBAL,

@@ -57,7 +57,6 @@ int trace_open(struct trace_table *t, const struct target_plan *plan, int64_t wa
 	t->plan = plan;
 	t->wall_ns = wall_ns;
 	t->trigger_ns = trigger_time(ts, wall_ns);
-	t->triggered = ts->trigger_op || t->trigger_ns;
 	t->newest = &t->oldest;
 	pthread_mutex_init(&t->lock, NULL);
 	err = take_memory(t);
@@ -70,6 +69,7 @@ int trace_open(struct trace_table *t, const struct target_plan *plan, int64_t wa
 	for (uint32_t i = 0; i < plan->qthreads; i++) {
 		t->writers[i].table = t;
 		t->writers[i].qthread = i;
+		t->writers[i].triggered = ts->trigger_op || t->trigger_ns;
 	}
 	return 0;
 }
@@ -131,7 +131,12 @@ static bool next_chunk(struct trace_writer *w)
 	pthread_mutex_lock(&t->lock);
 	w->chunk = exchange(t, w->chunk);
 	pthread_mutex_unlock(&t->lock);
-	return w->chunk != NULL;
+	w->next = w->end = NULL;
+	if (!w->chunk)
+		return false;
+	w->next = w->chunk->entries;
+	w->end = w->next + t->plan->trace.chunk_ops;
+	return true;
 }
 
 /* The operation came before what is to be recorded. */
@@ -143,25 +148,17 @@ static bool too_early(const struct trace_table *t, const struct io_request *req,
 void trace_done(struct trace_writer *w, const struct io_request *req, uint64_t pass,
 		uint64_t done_ns)
 {
-	struct trace_table *t = w->table;
-	struct trace_chunk *c = w->chunk;
 	struct trace_entry *e;
-	uint32_t used;
 
-	if (__builtin_expect(t->triggered, 0) && too_early(t, req, pass)) {
+	if (__builtin_expect(w->triggered, 0) && too_early(w->table, req, pass)) {
 		count(&w->before);
 		return;
 	}
-	used = c ? atomic_load_explicit(&c->used, memory_order_relaxed) : 0;
-	if (__builtin_expect(!c || used == t->plan->trace.chunk_ops, 0)) {
-		if (!next_chunk(w)) {
-			count(&w->unrecorded);
-			return;
-		}
-		c = w->chunk;
-		used = 0;
+	if (__builtin_expect(w->next == w->end, 0) && !next_chunk(w)) {
+		count(&w->unrecorded);
+		return;
 	}
-	e = &c->entries[used];
+	e = w->next++;
 	__builtin_prefetch(e + AHEAD, 1);
 	e->op = req->op;
 	e->offset_bytes = req->offset;
@@ -176,7 +173,8 @@ void trace_done(struct trace_writer *w, const struct io_request *req, uint64_t p
 	e->cpu_start = req->issue_cpu;
 	e->cpu_end = (uint16_t)sched_getcpu();
 	e->dir = (uint8_t)req->dir;
-	atomic_store_explicit(&c->used, used + 1, memory_order_release);
+	atomic_store_explicit(&w->chunk->used, (uint32_t)(w->next - w->chunk->entries),
+			      memory_order_release);
 }
 
 /* The entries of the table that count, and how many were overwritten; under the lock. */

@@ -11,7 +11,7 @@ class Goal:
     figure: str  # iops, cpu_us_per_op, wall_ms, maxrss_mib
     relation: str  # ">=" or "<="
     value: float
-    against: Optional[str] = None  # "limit" (the better loop), "batch loop", "fio"; None: `value` is the figure
+    against: Optional[str] = None  # "limit" (the better loop), "batch loop", "fio", "untraced"; None: `value` is the figure
 
     def text(self):
         label = {"iops": "IOPS", "cpu_us_per_op": "CPU/op", "wall_ms": "start to end", "maxrss_mib": "memory"}
@@ -35,6 +35,7 @@ class Work:
     direct: bool = False
     random: bool = False
     syscalls: bool = False  # count them as well
+    stamps: bool = False  # xdd with a time stamp of every operation; against xdd without
     # Work of xdd alone, against itself: what it writes, or verifies when it reads.
     op: str = "read"
     pattern: str = ""
@@ -82,6 +83,11 @@ ROWS = (
     Work("tmpfs-4k-4", "tmpfs, sequential 4 KiB, psync, 4 threads", "tmpfs", threads=4, syscalls=True,
          goals=(_iops(0.97),)),
     Work("tmpfs-4k-4t", "tmpfs, sequential 4 KiB, psync, 4 threads (xdd: 4 targets)", "tmpfs", threads=4, apart=True),
+    Work("tmpfs-4k-1-ts", "tmpfs, sequential 4 KiB, psync, 1 thread, every operation stamped", "tmpfs", stamps=True,
+         goals=(_iops(0.97, "untraced"),)),
+    Work("tmpfs-4k-4-ts", "tmpfs, sequential 4 KiB, psync, 4 threads, every operation stamped", "tmpfs", threads=4,
+         stamps=True, goals=(_iops(0.97, "untraced"),)),
+    Work("null-1-ts", "null device, depth 1, every operation stamped", "null", "null", stamps=True),
     Work("tmpfs-1m-1", "tmpfs, sequential 1 MiB, psync, 1 thread", "tmpfs", size=MIB, goals=(_iops(0.95),)),
     Work("tmpfs-1m-4", "tmpfs, sequential 1 MiB, psync, 4 threads", "tmpfs", size=MIB, threads=4,
          goals=(_iops(0.95),)),

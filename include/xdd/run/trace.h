@@ -38,9 +38,12 @@ struct trace_writer {
 	/* const after trace_open() */
 	struct trace_table *table;
 	uint32_t qthread;
+	bool triggered; /* not all operations are to be recorded */
 
-	/* owned by the QThread; NULL: the table is full, or nothing was recorded yet */
+	/* owned by the QThread: its chunk, NULL when the table is full or nothing was recorded yet */
 	struct trace_chunk *chunk;
+	struct trace_entry *next; /* to be written; `end` when there is none */
+	struct trace_entry *end;
 
 	/* atomic: written by the QThread, read by anyone */
 	_Atomic uint64_t unrecorded;
@@ -55,7 +58,6 @@ struct trace_table {
 	struct trace_chunk *chunks;
 	void *memory;
 	size_t memory_bytes;
-	bool triggered;	     /* not all operations are to be recorded */
 	uint64_t trigger_ns; /* of clock_now_ns() */
 	int64_t wall_ns;     /* wall clock minus clock_now_ns() */
 
