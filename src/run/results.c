@@ -454,7 +454,7 @@ static void write_traces(struct manager *m)
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		struct target *t = &m->run->targets[i];
 
-		/* The last thing its target thread does with it is to open it; before the first pass. */
+		/* Where a pass has begun, all targets are open, and their tables too. */
 		if (m->passes && t->trace.writers)
 			trace_report(m->run, t, m->sums[i].partial);
 	}

@@ -89,7 +89,6 @@ void trace_close(struct trace_table *t)
 static struct trace_chunk *exchange(struct trace_table *t, struct trace_chunk *full)
 {
 	struct trace_chunk *c;
-	uint64_t last_ns;
 
 	if (full) {
 		full->next = NULL;
@@ -107,9 +106,6 @@ static struct trace_chunk *exchange(struct trace_table *t, struct trace_chunk *f
 	if (!t->oldest)
 		t->newest = &t->oldest;
 	t->overwritten += t->plan->trace.chunk_ops;
-	last_ns = c->entries[t->plan->trace.chunk_ops - 1].end_ns;
-	if (last_ns > t->overwritten_end_ns)
-		t->overwritten_end_ns = last_ns;
 	atomic_store_explicit(&c->used, 0, memory_order_relaxed);
 	return c;
 }
@@ -177,8 +173,8 @@ void trace_done(struct trace_writer *w, const struct io_request *req, uint64_t p
 			      memory_order_release);
 }
 
-/* The entries of the table that count, and how many were overwritten; under the lock. */
-static size_t gather(const struct trace_table *t, const struct trace_entry **to, uint64_t *lost)
+/* All entries of the table; under the lock. */
+static size_t gather(const struct trace_table *t, const struct trace_entry **to)
 {
 	size_t n = 0;
 
@@ -186,18 +182,16 @@ static size_t gather(const struct trace_table *t, const struct trace_entry **to,
 		const struct trace_chunk *c = &t->chunks[i];
 		uint32_t used = atomic_load_explicit(&c->used, memory_order_acquire);
 
-		for (uint32_t k = 0; k < used; k++) {
-			/* Others that ended as early are gone: this one is at the wrong side of the gap. */
-			if (t->overwritten && c->entries[k].end_ns <= t->overwritten_end_ns)
-				(*lost)++;
-			else
-				to[n++] = &c->entries[k];
-		}
+		for (uint32_t k = 0; k < used; k++)
+			to[n++] = &c->entries[k];
 	}
 	return n;
 }
 
-/* Of more entries than were asked for, the newest or the oldest. */
+/*
+ * Of more entries than were asked for, the newest or the oldest. There is no gap in them: the table is so
+ * large that those beyond the gap are enough (plan_resolve_trace()).
+ */
 static void trim(const struct trace_options *ts, struct trace *trace)
 {
 	size_t extra = trace->n - ts->size_ops;
@@ -214,7 +208,6 @@ static void trim(const struct trace_options *ts, struct trace *trace)
 
 int trace_collect(struct trace_table *t, struct trace *trace)
 {
-	uint64_t lost = 0;
 	size_t room;
 	int err = 0;
 
@@ -223,10 +216,10 @@ int trace_collect(struct trace_table *t, struct trace *trace)
 	room = t->n_taken * t->plan->trace.chunk_ops + 1;
 	trace->entries = malloc(room * sizeof(struct trace_entry *));
 	if (trace->entries)
-		trace->n = gather(t, trace->entries, &lost);
+		trace->n = gather(t, trace->entries);
 	else
 		err = -ENOMEM;
-	trace->missing = (struct trace_missing){ .overwritten = t->overwritten + lost };
+	trace->missing = (struct trace_missing){ .overwritten = t->overwritten };
 	pthread_mutex_unlock(&t->lock);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		const struct trace_writer *w = &t->writers[i];

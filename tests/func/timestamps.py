@@ -199,6 +199,18 @@ def test_strace():
     return None
 
 
+def test_processors():
+    if not t.have("taskset"):
+        return t.skip("processors", "no taskset")
+    # Not 0, where there is another.
+    cpu = max(os.sched_getaffinity(0))
+    name = prefix()
+    run = t.command(["taskset", "-c", str(cpu)] + t.xdd_words("-op", "read", "-targets", 1, DATA, "-reqsize", 4, "-numreqs", 50,
+                                                              "-queuedepth", 2, "-ts", "dump", name))
+    found = {(r["CPU_START"], r["CPU_END"]) for r in x.rows_of(name + ".target.0000.bin")}
+    return t.ok(run.status == 0 and found == {(cpu, cpu)}, "the processor that it ran on", "%r\n%s" % (found, run))
+
+
 def test_failures():
     file = t.make_file("half", 10 * 1024 + 512)
     for depth in (1, 4):
@@ -352,6 +364,33 @@ def test_canceled():
                 "interrupted after %g s: all that was done is in the dumps" % wait)
 
 
+def test_hanging():
+    """A target that never answers keeps back neither its own dump nor that of the other."""
+    env = s.faults("hang", start=40 * 1024, file="hanging")
+    if env is None:
+        return t.skip("a target that hangs", s.sys_why())
+    name, file = prefix(), t.make_file("hanging", 1 << 20)
+    p = subprocess.Popen(t.xdd_words("-op", "read", "-targets", 2, file, DATA, *"-reqsize 4 -numreqs 100 -queuedepth 4 -ts dump".split(),
+                                     name, "-ts", "detailed", "output", name),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **env))
+    time.sleep(2)
+    p.send_signal(signal.SIGINT)
+    try:
+        out = p.communicate(timeout=LIMIT_S)[0].decode()
+    finally:
+        if p.poll() is None:
+            p.kill()
+    found = [sorted(e["op"] for e in x.Dump(name + ".target.%04d.bin" % i).entries) for i in (0, 1)]
+    reports = [[r["OP Number"] for r in x.read_report(name + ".target.%04d.csv" % i).rows] for i in (0, 1)]
+    combined = re.search(r"^ *COMBINED +\d+ +\d+ +\d+ +\d+ +(\d+)", out, re.M)
+    if not combined:
+        return t.skip("a target that hangs", "it had not begun")
+    # The first ten operations of the one come back; a slow machine may not get to the end of the other.
+    t.ok(p.returncode == 5 and found[0] == list(range(len(found[0]))) and len(found[0]) <= 10 and
+         sum(map(len, found)) == int(combined.group(1)), "a target that hangs: what was done is in the dumps", (found, out))
+    return t.equal(reports, found, "a target that hangs: and in the reports")
+
+
 def test_full_disk():
     folder = s.tmpfs("tiny", 1 << 16)
     if folder is None:
@@ -441,7 +480,7 @@ def test_bad_input():
          sorted(os.listdir(folder)) == before, "-dryrun shows the files and makes none", run)
 
 
-t.run(test_form, test_rows, test_against_results, test_complete, test_strace, test_failures, test_wrap, test_oneshot,
-      test_time_limit, test_trigger_op, test_trigger_time, test_words, test_files, test_normalize, test_canceled,
+t.run(test_form, test_rows, test_against_results, test_complete, test_strace, test_processors, test_failures, test_wrap, test_oneshot,
+      test_time_limit, test_trigger_op, test_trigger_time, test_words, test_files, test_normalize, test_canceled, test_hanging,
       test_full_disk, test_timerinfo, test_no_cost, test_bad_input)
 t.done()

@@ -68,8 +68,7 @@ struct trace_table {
 	struct trace_chunk *oldest;  /* of those that are full */
 	struct trace_chunk **newest; /* where the next goes */
 	uint64_t overwritten;
-	uint64_t overwritten_end_ns; /* completion of the newest entry that was overwritten */
-	bool closed;		     /* no chunk is given out any more */
+	bool closed; /* no chunk is given out any more */
 };
 
 /*
