@@ -13,15 +13,11 @@
 #include "xdd/base/arena.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/crc32c.h"
-#include "xdd/base/units.h"
 #include "xdd/trace/dump.h"
 #include "xdd/trace/format.h"
 
 /* Complaints that are told one by one. */
 #define SAID_MAX 20
-
-#define ENTRY_MAX_BYTES 4096
-#define FIELDS_MAX 64
 
 struct block {
 	uint32_t type;
@@ -32,19 +28,10 @@ struct block {
 	const unsigned char *payload;
 };
 
-/* A field as the file describes it. */
-struct file_field {
-	const struct dump_field *known;
-	uint32_t off;
-};
-
 /* State of reading a dump of ours. */
 struct ours {
 	struct dump_reader *r;
-	struct file_field fields[FIELDS_MAX];
-	size_t n_fields;
-	uint64_t entry_bytes;
-	uint64_t entries; /* that there should be; UINT64_MAX: not known */
+	struct dump_layout layout;
 	uint32_t next_block;
 	bool has_meta;
 	bool has_end;
@@ -148,159 +135,11 @@ void trace_dump_free(struct trace_dump *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* ---- META ---- */
-
-/* A whole number that may be negative. */
-static bool get_signed(const char *text, int64_t *value)
-{
-	uint64_t v;
-
-	if (units_parse_u64(text + (*text == '-'), &v) || v > INT64_MAX)
-		return false;
-	*value = *text == '-' ? -(int64_t)v : (int64_t)v;
-	return true;
-}
-
-/* Two numbers with a blank between. */
-static bool get_pair(char *text, int64_t *a, int64_t *b)
-{
-	char *blank = strchr(text, ' ');
-
-	if (!blank)
-		return false;
-	*blank = '\0';
-	return get_signed(text, a) && get_signed(blank + 1, b);
-}
-
-static char *unescape(char *text)
-{
-	char *out = text;
-
-	for (char *in = text; *in; in++) {
-		if (*in == '\\' && in[1])
-			*out++ = *++in == 'n' ? '\n' : *in;
-		else
-			*out++ = *in;
-	}
-	*out = '\0';
-	return text;
-}
-
-/* "name offset bytes"; a field that is not known, or has another width, is not looked at. */
-static bool take_field(struct ours *o, char *value)
-{
-	char *blank = strchr(value, ' ');
-	int64_t off, bytes;
-
-	if (!blank)
-		return false;
-	*blank = '\0';
-	if (!get_pair(blank + 1, &off, &bytes) || off < 0 || bytes < 0 || off > ENTRY_MAX_BYTES)
-		return false;
-	for (size_t i = 0; i < dump_n_fields && o->n_fields < FIELDS_MAX; i++) {
-		if (strcmp(dump_fields[i].name, value) == 0 && dump_fields[i].bytes == bytes)
-			o->fields[o->n_fields++] =
-				(struct file_field){ &dump_fields[i], (uint32_t)off };
-	}
-	return true;
-}
-
-static int take_thread(struct ours *o, char *value, bool *good)
-{
-	int64_t qthread, tid;
-
-	*good = get_pair(value, &qthread, &tid) && qthread >= 0 && qthread <= UINT32_MAX &&
-		tid >= INT32_MIN && tid <= INT32_MAX;
-	return *good ? dump_add_thread(o->r->dump, (uint32_t)qthread, (int32_t)tid) : 0;
-}
-
-struct meta_text {
-	const char *name;
-	size_t off;
-};
-
-static const struct meta_text meta_texts[] = {
-	{ "program", offsetof(struct trace, program) }, { "host", offsetof(struct trace, host) },
-	{ "path", offsetof(struct trace, path) },	{ "id", offsetof(struct trace, id) },
-	{ "command", offsetof(struct trace, command) },
-};
-
-static bool take_text(struct trace *t, const char *name, char *value)
-{
-	for (size_t i = 0; i < sizeof(meta_texts) / sizeof(meta_texts[0]); i++) {
-		if (strcmp(meta_texts[i].name, name) == 0) {
-			*(const char **)((char *)t + meta_texts[i].off) = unescape(value);
-			return true;
-		}
-	}
-	return false;
-}
-
-/* A name that is not known is of a later version, and none of our business. */
-static bool take_number(struct ours *o, const char *name, const char *value)
-{
-	struct trace *t = &o->r->dump->trace;
-	const struct {
-		const char *name;
-		uint64_t *to;
-	} numbers[] = {
-		{ "block_size", &t->block_size },
-		{ "req_bytes", &t->req_bytes },
-		{ "queue_depth", &t->queue_depth },
-		{ "overwritten", &t->missing.overwritten },
-		{ "unrecorded", &t->missing.unrecorded },
-		{ "before_trigger", &t->missing.before },
-		{ "entries", &o->entries },
-		{ "entry_bytes", &o->entry_bytes },
-	};
-	const struct {
-		const char *name;
-		int64_t *to;
-	} offsets[] = {
-		{ "wall_ns", &t->wall_ns },
-		{ "wall_end_ns", &t->wall_end_ns },
-		{ "global_ns", &t->global_ns },
-	};
-	uint64_t v;
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		if (strcmp(numbers[i].name, name) == 0)
-			return units_parse_u64(value, numbers[i].to) == 0;
-	}
-	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		if (strcmp(offsets[i].name, name) == 0)
-			return get_signed(value, offsets[i].to);
-	}
-	if (strcmp(name, "target") == 0 && units_parse_u64(value, &v) == 0 && v <= UINT32_MAX)
-		t->target = (uint32_t)v;
-	else if (strcmp(name, "partial") == 0)
-		t->partial = strcmp(value, "1") == 0;
-	else if (strcmp(name, "cut") == 0)
-		t->cut = strcmp(value, "1") == 0;
-	return true;
-}
-
-static int take_line(struct ours *o, char *line, bool *good)
-{
-	char *value = strchr(line, '=');
-
-	*good = value != NULL;
-	if (!value)
-		return 0;
-	*value++ = '\0';
-	if (strcmp(line, "thread") == 0)
-		return take_thread(o, value, good);
-	if (strcmp(line, "field") == 0)
-		*good = take_field(o, value);
-	else if (!take_text(&o->r->dump->trace, line, value))
-		*good = take_number(o, line, value);
-	return 0;
-}
+/* ---- META and entries ---- */
 
 static int take_meta(struct ours *o, const struct block *b)
 {
-	char *text, *end;
-	int err = 0;
+	char where[64], *text;
 
 	/* The second is a copy of the first. */
 	if (o->has_meta)
@@ -309,67 +148,14 @@ static int take_meta(struct ours *o, const struct block *b)
 	if (!text)
 		return -ENOMEM;
 	memcpy(text, b->payload, b->size);
-	for (char *line = text; *line && !err; line = end) {
-		bool good;
-
-		end = strchr(line, '\n');
-		if (end)
-			*end++ = '\0';
-		else
-			end = line + strlen(line);
-		err = take_line(o, line, &good);
-		if (!err && !good)
-			dump_say(o->r,
-				 "block %" PRIu32 " at byte %" PRIu64
-				 ": a line that makes no sense: %.60s",
-				 b->number, b->at, line);
-	}
+	snprintf(where, sizeof(where), "block %" PRIu32 " at byte %" PRIu64, b->number, b->at);
 	o->has_meta = true;
-	return err;
-}
-
-/* ---- entries ---- */
-
-/* Every field that is used lies in the entry. */
-static bool layout_is_sound(const struct ours *o)
-{
-	if (!o->entry_bytes || o->entry_bytes > ENTRY_MAX_BYTES || !o->n_fields)
-		return false;
-	for (size_t i = 0; i < o->n_fields; i++) {
-		if (o->fields[i].off + o->fields[i].known->bytes > o->entry_bytes)
-			return false;
-	}
-	return true;
-}
-
-static void get_entry(const struct ours *o, struct trace_entry *e, const unsigned char *p)
-{
-	for (size_t i = 0; i < o->n_fields; i++) {
-		const struct dump_field *known = o->fields[i].known;
-		uint64_t v = bytes_get(p + o->fields[i].off, known->bytes);
-		char *to = (char *)e + known->memory_off;
-		uint32_t v4 = (uint32_t)v;
-		uint16_t v2 = (uint16_t)v;
-
-		switch (known->bytes) {
-		case 8:
-			memcpy(to, &v, 8);
-			break;
-		case 4:
-			memcpy(to, &v4, 4);
-			break;
-		case 2:
-			memcpy(to, &v2, 2);
-			break;
-		default:
-			*(unsigned char *)to = (unsigned char)v;
-		}
-	}
+	return dump_read_meta(o->r, &o->layout, text, where);
 }
 
 static int take_entries(struct ours *o, const struct block *b)
 {
-	if (!layout_is_sound(o) || b->count > b->size / o->entry_bytes) {
+	if (!dump_layout_is_sound(&o->layout) || b->count > b->size / o->layout.entry_bytes) {
 		dump_say(o->r,
 			 "block %" PRIu32 " at byte %" PRIu64
 			 ": its entries do not have the layout that the file describes",
@@ -381,7 +167,7 @@ static int take_entries(struct ours *o, const struct block *b)
 
 		if (!e)
 			return -ENOMEM;
-		get_entry(o, e, b->payload + i * o->entry_bytes);
+		dump_get_entry(&o->layout, e, b->payload + i * o->layout.entry_bytes);
 	}
 	return 0;
 }
@@ -541,16 +327,16 @@ static void check_complete(struct ours *o)
 	if (!o->has_end)
 		dump_say(o->r, "the file was cut short: its last block is missing, at byte %zu",
 			 o->r->size);
-	if (o->entries != UINT64_MAX && o->entries > d->trace.n) {
-		d->lost_entries = o->entries - d->trace.n;
+	if (o->layout.entries != UINT64_MAX && o->layout.entries > d->trace.n) {
+		d->lost_entries = o->layout.entries - d->trace.n;
 		dump_say(o->r, "%" PRIu64 " of %" PRIu64 " entries are lost", d->lost_entries,
-			 o->entries);
+			 o->layout.entries);
 	}
 }
 
 static int read_ours(struct dump_reader *r)
 {
-	struct ours o = { .r = r, .entries = UINT64_MAX };
+	struct ours o = { .r = r, .layout.entries = UINT64_MAX };
 	uint64_t start, at;
 	struct block b;
 	int err;

@@ -4,6 +4,7 @@
 #ifndef XDD_TRACE_FORMAT_H
 #define XDD_TRACE_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,23 @@ struct dump_field {
 extern const struct dump_field dump_fields[];
 extern const size_t dump_n_fields;
 
+#define DUMP_ENTRY_MAX_BYTES 4096
+#define DUMP_FIELDS_MAX 64
+
+/* A field as a file describes it. */
+struct dump_file_field {
+	const struct dump_field *known;
+	uint32_t off;
+};
+
+/* How the entries of a file lie. */
+struct dump_layout {
+	struct dump_file_field fields[DUMP_FIELDS_MAX];
+	size_t n_fields;
+	uint64_t entry_bytes;
+	uint64_t entries; /* that there should be; UINT64_MAX: not known */
+};
+
 /* What the readers of both formats share. */
 struct dump_reader {
 	struct trace_dump *dump;
@@ -58,6 +76,19 @@ struct trace_entry *dump_new_entry(struct trace_dump *d, bool net);
 
 /* A thread of the recording program, once. Returns 0 or -ENOMEM. */
 int dump_add_thread(struct trace_dump *d, uint32_t qthread, int32_t tid);
+
+/*
+ * dump_meta.c: take in the lines of a META block; strings of the trace point into `text`, which is changed.
+ * `where` the block is goes into complaints. Returns 0 or -ENOMEM.
+ */
+int dump_read_meta(struct dump_reader *r, struct dump_layout *layout, char *text,
+		   const char *where);
+
+/* Whether every field that is used lies in the entry. */
+bool dump_layout_is_sound(const struct dump_layout *l);
+
+/* The entry at `p` of a layout that is sound. */
+void dump_get_entry(const struct dump_layout *l, struct trace_entry *e, const unsigned char *p);
 
 /* dump_old.c: whether `data` begins like a dump of an older program, and its reader. */
 bool dump_is_old(const unsigned char *data, size_t size);
