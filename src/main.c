@@ -16,6 +16,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
+#include "xdd/trace/tsread.h"
 
 static enum xdd_status save_seeks(const struct plan *plan)
 {
@@ -137,7 +138,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "xdd %s: not built yet\n", argv[1]);
 		return XDD_INIT_FAILED;
 	}
-	status = xdd_main(argc, argv);
+	if (argc > 1 && strcmp(argv[1], "tsread") == 0)
+		status = tsread_main(argc - 1, argv + 1);
+	else
+		status = xdd_main(argc, argv);
 	/* Whoever stops reading the help has read enough of it; results are the report's affair. */
 	if (fflush(stdout) != 0 && errno != EPIPE && status == XDD_OK) {
 		log_error("standard output: %s", strerror(errno));

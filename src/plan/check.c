@@ -235,6 +235,7 @@ void plan_warn(const struct plan *plan)
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		warn(plan, &plan->targets[i]);
 		plan_warn_order(&plan->targets[i], extent(plan, &plan->targets[i]));
+		plan_warn_trace(&plan->targets[i]);
 	}
 	warn_buffered(plan);
 }

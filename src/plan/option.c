@@ -23,6 +23,7 @@ const struct option_group option_groups[] = {
 	{ "Output", options_output },
 	{ "Heartbeat", options_heartbeat },
 	{ "Latency", options_latency },
+	{ "Time stamps", options_trace },
 	{ "General", options_general },
 	{ 0 },
 };

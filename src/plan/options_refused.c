@@ -34,8 +34,6 @@ const struct option options_refused[] = {
 	ABSENT("endtoend", "e2e"),
 	ABSENT("extendedstats", "extstats"),
 	ABSENT("restart", "rst"),
-	ABSENT("timerinfo", "ti"),
 	ABSENT("timeserver", "tsvr"),
-	ABSENT("timestamps", "ts timestamp"),
 	{ 0 },
 };

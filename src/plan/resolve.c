@@ -402,6 +402,8 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 		status = resolve_qthreads(t);
 	if (!status)
 		resolve_memory(t);
+	if (!status)
+		status = plan_resolve_trace(plan, t);
 	resolve_heartbeat(t);
 	return status;
 }
@@ -426,6 +428,8 @@ enum xdd_status plan_resolve(struct plan *plan)
 		status = plan_check_coordination(plan);
 	if (!status)
 		status = plan_check_memory(plan);
+	if (!status)
+		status = plan_check_trace_memory(plan);
 	plan->audit_order = plan->verbose ||
 			    (plan->output_format && strstr(plan->output_format, "+ORDERBREAKS"));
 	return status;

@@ -216,10 +216,13 @@ static enum xdd_status add_file(struct output_list *list, const char *option, co
 /* Files that each target has of its own. */
 static enum xdd_status add_target_files(struct output_list *list, const struct target_plan *t)
 {
+	enum xdd_status status = add_file(list, "ts output", t->trace.report_path);
 	char *path;
 
-	if (!t->heartbeat.on || !t->heartbeat.output)
-		return XDD_OK;
+	if (!status)
+		status = add_file(list, "ts dump", t->trace.dump_path);
+	if (status || !t->heartbeat.on || !t->heartbeat.output)
+		return status;
 	path = heartbeat_path(t);
 	if (!path) {
 		log_error("%s", strerror(ENOMEM));

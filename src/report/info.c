@@ -112,6 +112,15 @@ void info_write(FILE *f, const struct plan *plan)
 	fputc('\n', f);
 }
 
+void info_write_target(FILE *f, const struct plan *plan, uint32_t target)
+{
+	write_banner(f);
+	write_run(f, plan);
+	info_system(f);
+	info_target(f, plan, &plan->targets[target]);
+	fputc('\n', f);
+}
+
 void info_write_short(FILE *f, const struct plan *plan)
 {
 	write_start(f, plan, "");

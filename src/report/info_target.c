@@ -15,7 +15,6 @@
  * moves its line to where its value is printed.
  */
 static const char no_thread[] = "\t\tThread ID, not started\n";
-static const char no_timestamps[] = "\t\tTimestamping, disabled\n";
 
 /* `label` ends with its comma and one blank. */
 static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t block_size)
@@ -133,6 +132,27 @@ static void write_numa(FILE *f, const struct memory_plan *m)
 	}
 }
 
+static void write_timestamps(FILE *f, const struct trace_options *ts)
+{
+	if (!ts->on) {
+		fputs("\t\tTimestamping, disabled\n", f);
+		return;
+	}
+	fprintf(f, "\t\tTimestamping, enabled with options,%s%s%s%s%s%s",
+		ts->detailed ? " DETAILED" : "", ts->summary ? " SUMMARY" : "",
+		ts->normalize ? " NORMALIZE" : "", ts->append ? " APPEND" : "",
+		ts->wrap ? " WRAP" : "", ts->oneshot ? " ONESHOT" : "");
+	if (ts->triggered_by_time)
+		fprintf(f, " TRIGTIME %llu", ts->trigger_time_ns / UNITS_NS_PER_SEC);
+	if (ts->trigger_op)
+		fprintf(f, " :TRIGOP %" PRIu64, ts->trigger_op);
+	fprintf(f, "\n\t\tTimestamp table size in operations, %" PRIu64 "\n", ts->size_ops);
+	if (ts->report_path)
+		fprintf(f, "\t\tTimestamp ASCII output file name, %s\n", ts->report_path);
+	if (ts->dump_path)
+		fprintf(f, "\t\tTimestamp binary output file name, %s\n", ts->dump_path);
+}
+
 static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
 {
 	const uint64_t second = UNITS_NS_PER_SEC;
@@ -226,7 +246,7 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 	fprintf(f, "\t\tPretruncation, %" PRIu64 "\n", t->pretruncate_bytes);
 	fprintf(f, "\t\tQueue Depth, %" PRIu64 "\n", t->queue_depth);
 	write_coordination(f, t);
-	fputs(no_timestamps, f);
+	write_timestamps(f, &t->trace);
 	write_heartbeat(f, &t->heartbeat);
 	fprintf(f, "\t\tDelete file, %s\n", info_enabled(t->delete_file));
 }

@@ -358,6 +358,33 @@ void report_line(struct report *r, const char *fmt, ...)
 	free(line);
 }
 
+static ssize_t write_stream(void *cookie, const char *data, size_t size)
+{
+	outfile_write(cookie, data, size);
+	return (ssize_t)size;
+}
+
+FILE *report_stream(struct report *r)
+{
+	return fopencookie(&r->text, "w", (cookie_io_functions_t){ .write = write_stream });
+}
+
+char *report_information(const struct plan *plan, uint32_t target)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	info_write_target(f, plan, target);
+	if (ferror(f) | fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
 void report_trailer(struct report *r, enum report_end end)
 {
 	static const char *const ends[] = {

@@ -209,6 +209,8 @@ static int start_target(struct target *t, int err)
 {
 	if (!err)
 		err = target_open(t);
+	if (!err)
+		err = target_open_trace(t);
 	if (err) {
 		for (uint32_t i = 1; i < t->plan->qthreads; i++)
 			results_qthread_gone(&t->run->results);

@@ -507,6 +507,17 @@ static void write_order(struct manager *m)
 	}
 }
 
+static void write_traces(struct manager *m)
+{
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		struct target *t = &m->run->targets[i];
+
+		/* Where a pass has begun, all targets are open, and their tables too. */
+		if (m->passes && t->trace.writers)
+			trace_report(m->run, t, m->sums[i].partial);
+	}
+}
+
 static void write_end(struct manager *m)
 {
 	enum stop_reason why = stop_why(&m->run->stop);
@@ -518,10 +529,12 @@ static void write_end(struct manager *m)
 		write_order(m);
 		write_checks(m);
 	}
+	write_traces(m);
 	checks_end(&m->checks, m->run);
 	report_trailer(m->report, why == STOP_SIGNAL ? REPORT_END_CANCELED :
 				  why != STOP_NONE || atomic_load(&m->run->errors) ||
-						  atomic_load(&m->run->miscompares) ?
+						  atomic_load(&m->run->miscompares) ||
+						  m->run->output_failed ?
 						       REPORT_END_ERRORS :
 						       REPORT_END_NORMAL);
 }
@@ -531,6 +544,12 @@ static void describe_engines(struct manager *m)
 {
 	if (m->plan->verbose)
 		report_line(m->report, "Clock, %s", clock_source());
+	if (m->plan->timer_info)
+		report_line(m->report,
+			    "Timer, %s, resolution %" PRIu64
+			    " ns, overhead %.1f ns a reading, time stamp %.1f ns an operation",
+			    clock_source(), m->run->timer.resolution_ns, m->run->timer.reading_ns,
+			    m->run->timer.stamp_ns);
 	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
 		const struct target *t = &m->run->targets[i];
 

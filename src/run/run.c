@@ -146,6 +146,7 @@ static void free_run(struct run *run)
 
 		order_destroy(&t->order);
 		target_data_close(t);
+		trace_close(&t->trace);
 		for (uint32_t k = 0; t->qthreads && k < t->plan->qthreads; k++) {
 			qthread_latency_free(&t->qthreads[k]);
 			free(t->qthreads[k].flow);
@@ -219,7 +220,7 @@ static enum xdd_status how_it_ended(const struct run *run)
 	/* Wrong data outranks errors: whoever looks for it must not miss it behind them. */
 	if (atomic_load(&run->miscompares))
 		return XDD_MISCOMPARE;
-	return atomic_load(&run->errors) ? XDD_IO_ERROR : XDD_OK;
+	return atomic_load(&run->errors) || run->output_failed ? XDD_IO_ERROR : XDD_OK;
 }
 
 /* All threads of a run that could be set up; returns when the results are written. */
@@ -255,6 +256,10 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 	}
 	if (!err)
 		err = placement_begin(plan);
+	if (!err)
+		run->wall_ns = clock_wall_offset_ns();
+	if (!err && plan->timer_info)
+		err = timerinfo_measure(&run->timer);
 	if (!err)
 		err = heartbeat_start(&run->heartbeat, run);
 	if (!err)

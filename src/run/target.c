@@ -10,6 +10,22 @@
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
 
+int target_open_trace(struct target *t)
+{
+	int err = trace_open(&t->trace, t->plan, t->run->wall_ns);
+
+	if (err && run_stop(t->run, STOP_START, -err))
+		log_error("target %u, %s: -ts: a table of %.1f MiB for time stamps: %s; -ts size "
+			  "<#operations> makes it smaller",
+			  t->plan->number, t->plan->path,
+			  (double)t->plan->trace.chunks * t->plan->trace.chunk_ops *
+				  PLAN_TRACE_ENTRY_BYTES / (1u << 20),
+			  strerror(-err));
+	for (uint32_t i = 0; !err && t->trace.writers && i < t->plan->qthreads; i++)
+		t->qthreads[i].trace = &t->trace.writers[i];
+	return err;
+}
+
 void target_begin_pass(struct target *t, uint64_t pass)
 {
 	const struct plan *plan = t->run->plan;

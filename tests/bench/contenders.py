@@ -25,14 +25,15 @@ class Contender:
 
 
 class Xdd(Contender):
-    """`keywords` are words behind -ioengine's; `ordering` is that of -ordering."""
+    """`keywords` are words behind -ioengine's, `options` further options; `ordering` is that of -ordering."""
 
-    def __init__(self, name, runner, binary, keywords=(), plain=False, ordering=""):
+    def __init__(self, name, runner, binary, keywords=(), options=(), plain=False, ordering=""):
         super().__init__(name, runner)
         self.binary = binary
         self.plain = plain  # constant data, and nothing verified
         self.ordering = ordering
         self.keywords = list(keywords)
+        self.options = list(options)
         self.csv = runner.path("xdd.csv")
 
     def command(self, work, path, span, seconds=None, ops=None, targets=1):
@@ -61,7 +62,7 @@ class Xdd(Contender):
         words += ["-timelimit", str(seconds)] if seconds else ["-numreqs", str(ops)]
         if os.path.exists(self.csv):
             os.unlink(self.csv)
-        return words + ["-outputformat", "new", COLUMNS, "-csvout", self.csv]
+        return words + self.options + ["-outputformat", "new", COLUMNS, "-csvout", self.csv]
 
     def figures(self, out):
         names = COLUMNS.strip("+").split("+")
@@ -192,6 +193,10 @@ class Field:
             return self._ordered(work)
         if work.engine in ("libaio", "io_uring"):
             return self._asynchronous(work)
+        if work.stamps:
+            # A table of 64 MiB that wraps, and nothing made of it but the summary.
+            return [Xdd("xdd", self.runner, self.binary, options=["-ts", "on"]),
+                    Xdd("untraced", self.runner, self.binary)]
         found = [Xdd("xdd", self.runner, self.binary)]
         if work.pattern:
             return found + [Xdd("constant", self.runner, self.binary, plain=True)]

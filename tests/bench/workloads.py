@@ -11,7 +11,8 @@ class Goal:
     figure: str  # iops, ns_per_op, cpu_us_per_op, wall_ms, maxrss_mib
     relation: str  # ">=" or "<="
     value: float
-    against: Optional[str] = None  # "limit" (the better loop), "batch loop", "fio"; None: `value` is the figure
+    # "limit" (the better loop), "batch loop", "fio", "untraced"; None: `value` is the figure
+    against: Optional[str] = None
     more: bool = False  # `value` is a difference to the other's figure, not a multiple of it
 
     def text(self):
@@ -39,6 +40,7 @@ class Work:
     random: bool = False
     ordering: str = ""  # xdd's -ordering, compared with none
     syscalls: bool = False  # count them as well
+    stamps: bool = False  # xdd with a time stamp of every operation; against xdd without
     # Work of xdd alone, against itself: what it writes, or verifies when it reads.
     op: str = "read"
     pattern: str = ""
@@ -96,6 +98,11 @@ ROWS = (
     Work("tmpfs-4k-4", "tmpfs, sequential 4 KiB, psync, 4 threads", "tmpfs", threads=4, syscalls=True,
          goals=(_iops(0.97),)),
     Work("tmpfs-4k-4t", "tmpfs, sequential 4 KiB, psync, 4 threads (xdd: 4 targets)", "tmpfs", threads=4, apart=True),
+    Work("tmpfs-4k-1-ts", "tmpfs, sequential 4 KiB, psync, 1 thread, every operation stamped", "tmpfs", stamps=True,
+         goals=(_iops(0.97, "untraced"),)),
+    Work("tmpfs-4k-4-ts", "tmpfs, sequential 4 KiB, psync, 4 threads, every operation stamped", "tmpfs", threads=4,
+         stamps=True, goals=(_iops(0.97, "untraced"),)),
+    Work("null-1-ts", "null device, depth 1, every operation stamped", "null", "null", stamps=True),
     Work("tmpfs-1m-1", "tmpfs, sequential 1 MiB, psync, 1 thread", "tmpfs", size=MIB, goals=(_iops(0.95),)),
     Work("tmpfs-1m-4", "tmpfs, sequential 1 MiB, psync, 4 threads", "tmpfs", size=MIB, threads=4,
          goals=(_iops(0.95),)),

@@ -33,6 +33,7 @@ SUITE = (("errors.py", "test_end_of_file test_end_of_file_direct test_eio test_e
           "test_offsets"),
          ("files.py", "test_passes test_reopen test_flushwrite test_syncwrite test_threshold test_retry "
           "test_retry_in_vain test_retry_full test_preallocate test_pretruncate"),
+         ("timestamps.py", "test_rows test_against_results test_strace test_failures test_wrap test_oneshot"),
          ("guide_examples.py", ""))
 
 if t.ENGINE:

@@ -179,6 +179,8 @@ OPTIONS = [Option(*row) for row in (
     ("outputformat", "ofmt", "add +USERTIME", None, None),
     ("percentcpu", "pcpu", "relative", None, None),
     ("latency", "", "percentiles 50,99.9 histogram", None, None),
+    ("timestamps", "ts timestamp", "summary", "Timestamping", ["enabled with options, SUMMARY"] * 2),
+    ("timerinfo", "ti", "", None, None),
     ("setup", "", "a.cfg", DEPTH, ["5"] * 2),
     ("dryrun", "dry", "", None, None),
     ("help", "h", "op", None, None),
@@ -224,6 +226,8 @@ def test_help():
     for sub in ("psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll touch fua "
                 "dpo").split():
         t.ok(re.search(r"^ +%s\b" % sub, xdd("-help ioengine").out, re.M), "-help ioengine tells of " + sub)
+    for sub in "summary detailed output append dump wrap oneshot size triggertime triggerop normalize on off".split():
+        t.ok(re.search(r"^ +%s\b" % sub, xdd("-help timestamps").out, re.M), "-help timestamps tells of " + sub)
     t.ok(xdd("-help op -zzzz").status == 0, "-help ends the reading of the command line")
     t.ok(xdd("-op read -targets 1 data -help").out == usage.out, "-help behind other options")
     for name in ("-version", "-ver", "--version"):

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The layers: base <- plan <- {io, net, report} <- run <- main. A file includes headers of its own
-# layer and of layers to its left only; io, net and report never include each other. And each header
+# The layers: base <- plan <- {io, net, report, trace} <- run <- main. A file includes headers of its own
+# layer and of layers to its left only; io, net, report and trace never include each other. And each header
 # compiles on its own, twice in a row.
 set -u
 
@@ -18,9 +18,9 @@ allowed() {
 	case $1 in
 	base) echo "base" ;;
 	plan) echo "base plan" ;;
-	io | net | report) echo "base plan $1" ;;
-	run) echo "base plan io net report run" ;;
-	main) echo "base plan io net report run" ;;
+	io | net | report | trace) echo "base plan $1" ;;
+	run) echo "base plan io net report trace run" ;;
+	main) echo "base plan io net report trace run" ;;
 	*) return 1 ;;
 	esac
 }

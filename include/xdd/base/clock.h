@@ -66,6 +66,9 @@ void clock_calibrate(void);
  */
 void clock_resync(void);
 
+/* The wall clock minus clock_now_ns(), now. */
+int64_t clock_wall_offset_ns(void);
+
 /* What clock_now_ns() reads, for people: "TSC" or "vDSO". */
 const char *clock_source(void);
 

@@ -38,6 +38,7 @@ struct io_request {
 	uint64_t issue_ns;
 	uint64_t ready_ns;
 	uint32_t tries; /* further ones, after the first has failed */
+	uint16_t issue_cpu;
 };
 
 enum engine_caps {

@@ -101,6 +101,18 @@ enum xdd_status plan_check_memalign(const struct target_plan *t);
 /* machine.c: the buffers of all targets fit into memory, and into the huge pages there are. */
 enum xdd_status plan_check_memory(const struct plan *plan);
 
+/* trace.c: file names and sizes of the tables of time stamps, and what cannot be. */
+enum xdd_status plan_resolve_trace(const struct plan *plan, struct target_plan *t);
+
+/* trace.c: bytes of memory that the table of a target takes. */
+uint64_t plan_trace_bytes(const struct target_plan *t);
+
+/* trace.c: the tables of all targets fit into memory. */
+enum xdd_status plan_check_trace_memory(const struct plan *plan);
+
+/* trace.c: what is allowed and may still surprise. */
+void plan_warn_trace(const struct target_plan *t);
+
 /* resolve.c: work out everything marked "resolved" in the plan. */
 enum xdd_status plan_resolve(struct plan *plan);
 
@@ -127,6 +139,7 @@ extern const struct option options_coordinate[];
 extern const struct option options_output[];
 extern const struct option options_heartbeat[];
 extern const struct option options_latency[];
+extern const struct option options_trace[];
 extern const struct option options_general[];
 extern const struct option options_refused[];
 

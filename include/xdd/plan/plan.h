@@ -183,6 +183,35 @@ struct throttle_options {
 	const uint64_t *bytes_before; /* resolved; of the rows of -seek load, for a rate of bytes */
 };
 
+#define PLAN_TRACE_ENTRY_BYTES 64u /* memory that the time stamps of an operation take */
+#define PLAN_TRACE_DEFAULT_OPS \
+	(1ull << 20) /* size of the table of a target without a number of ops */
+
+/* Time stamping: -timestamps. The user guide, 5.2. */
+struct trace_options {
+	bool on;      /* option; by itself, or with something that only time stamps are there for */
+	bool summary; /* option; resolved: a report of that kind is written */
+	bool detailed;		  /* option; likewise */
+	bool normalize;		  /* option; times of the global clock in the reports */
+	bool append;		  /* option; to the report file that is there */
+	bool wrap;		  /* option; keep the newest operations when the table is full */
+	bool oneshot;		  /* option; keep the oldest */
+	uint64_t size_ops;	  /* option; 0: not given. resolved: what the table is to hold */
+	bool triggered_by_time;	  /* option */
+	uint64_t trigger_time_ns; /* option; of the global clock */
+	uint64_t trigger_op;	  /* option; operation of the first pass */
+	const char *output;	  /* option; prefix, NULL: none */
+	const char *dump;	  /* option; prefix, NULL: none */
+
+	/* resolved */
+	bool cut;		 /* the table may be smaller than the run */
+	bool size_by_default;	 /* and nobody asked for that */
+	uint32_t chunk_ops;	 /* entries that a QThread takes for itself at a time */
+	uint64_t chunks;	 /* of the table; more than size_ops, for those that are not full */
+	const char *report_path; /* NULL: with the results */
+	const char *dump_path;	 /* NULL: none */
+};
+
 /* One row of a -seek load file. */
 struct seek_row {
 	uint64_t block; /* in blocks of the target, start offset included */
@@ -284,6 +313,7 @@ struct target_plan {
 	struct lockstep_plan lockstep;
 	struct trigger_plan start_trigger;
 	struct trigger_plan stop_trigger;
+	struct trace_options trace;
 
 	/* resolved */
 	bool forced; /* -force names it */
@@ -342,6 +372,7 @@ struct plan {
 	bool really_verbose;
 	bool qthread_info;
 	bool dry_run;
+	bool timer_info;
 	bool list_engines; /* -ioengine list: nothing else in the plan counts */
 	bool max_priority;
 	bool process_lock;

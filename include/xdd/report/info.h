@@ -15,6 +15,9 @@
 /* All sections. */
 void info_write(FILE *f, const struct plan *plan);
 
+/* The same about one target only. */
+void info_write_target(FILE *f, const struct plan *plan, uint32_t target);
+
 /* The run's time and id, and a line for each target. */
 void info_write_short(FILE *f, const struct plan *plan);
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
@@ -69,6 +70,15 @@ void report_latency_interval(struct report *r, const struct result *result, uint
  * report_open() and report_close().
  */
 void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * A stdio stream to the text output, for what is many lines: to be closed before anything else is written
+ * there. NULL when memory is short. Errors are kept with those of the output.
+ */
+FILE *report_stream(struct report *r);
+
+/* The information sections about the run and target number `target`, to be freed; NULL: no memory. */
+char *report_information(const struct plan *plan, uint32_t target);
 
 /* Write the closing lines: the ending time and how the run ended. */
 void report_trailer(struct report *r, enum report_end end);

@@ -28,6 +28,8 @@
 #include "xdd/run/intervals.h"
 #include "xdd/run/order.h"
 #include "xdd/run/syncio.h"
+#include "xdd/run/timerinfo.h"
+#include "xdd/run/trace.h"
 
 struct run;
 struct target;
@@ -72,6 +74,9 @@ struct qthread {
 	struct qthread_data *data; /* NULL: no operation needs its buffer looked after */
 	struct flow *
 		flow; /* freed with the run, for the last to leave a pass reads it; NULL: not wanted */
+
+	/* const during a run; NULL: no time stamps */
+	struct trace_writer *trace;
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
 	struct cpu_time cpu;
@@ -137,6 +142,7 @@ struct target {
 	const struct engine *engine;
 	struct qthread *qthreads;
 	struct target_data *data; /* NULL: none is moved */
+	struct trace_table trace; /* its fields say who may touch them */
 	char engine_text[160];	  /* what the engine got, by QThread 0; for -verbose */
 
 	/* const during a pass; set by the last QThread to leave the one before, at rest */
@@ -211,6 +217,9 @@ struct run {
 	uint64_t id;	   /* wall clock at the start, nanoseconds since 1970 */
 	bool keep_latency; /* a column, -latency or the like wants histograms */
 
+	struct timer_info timer; /* -timerinfo */
+	int64_t wall_ns;	 /* wall clock minus clock_now_ns() when the run began */
+
 	struct stop stop;
 
 	/* all QThreads and the results manager meet here: once ready, then before each pass */
@@ -243,6 +252,7 @@ struct run {
 
 	/* written by the results manager before it ends, read after joining it */
 	bool stuck;
+	bool output_failed; /* something that was to be written is not */
 };
 
 /*
@@ -275,6 +285,8 @@ void watch_flush(struct qthread *q);
 void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option);
 
 /* target.c */
+/* Take the memory for the time stamps of a target, where there are any. Reported here. Target thread. */
+int target_open_trace(struct target *t);
 void target_begin_pass(struct target *t, uint64_t pass);
 void target_end_pass(struct target *t);
 struct pass_result *target_snapshot(const struct target *t);
@@ -311,6 +323,9 @@ void results_wake(struct results_queue *q);
  */
 int starttime_wait(struct run *run);
 void starttime_check(const struct run *run);
+
+/* trace_report.c: write reports and dump of a target's time stamps, and say what is missing. Results manager. */
+void trace_report(struct run *run, struct target *t, bool partial);
 
 /* run.c: end the run; the first reason wins. Returns true for the first. Any thread. */
 bool run_stop(struct run *run, enum stop_reason reason, int detail);

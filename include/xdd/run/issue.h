@@ -59,6 +59,8 @@ static inline void audit_order(struct qthread *q, const struct io_request *req)
 static inline void stamp_issue(struct qthread *q, struct io_request *req, bool *first)
 {
 	counters_add(&q->counters.issued, 1);
+	if (__builtin_expect(q->trace != NULL, 0))
+		trace_issue(req);
 	req->issue_ns = clock_now_ns();
 	if (__builtin_expect(*first, 0)) {
 		counters_set(&q->counters.first_issue_ns, req->issue_ns);
@@ -89,6 +91,8 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 	/* Two readings of the counter that follow each other closely may come out as one. */
 	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
 
+	if (__builtin_expect(q->trace != NULL, 0))
+		trace_done(q->trace, req, q->target->pass, done_ns);
 	counters_add(&c->bytes[req->dir], req->done);
 	counters_set(&c->last_done_ns, done_ns);
 	if (req->op == 0)

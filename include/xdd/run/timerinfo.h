@@ -1,0 +1,18 @@
+/*
+ * What the clock and the time stamps cost on this machine: -timerinfo. Private to src/run.
+ */
+#ifndef XDD_RUN_TIMERINFO_H
+#define XDD_RUN_TIMERINFO_H
+
+#include <stdint.h>
+
+struct timer_info {
+	uint64_t resolution_ns; /* the least difference seen between two readings */
+	double reading_ns;	/* one call of clock_now_ns() */
+	double stamp_ns;	/* one entry of a time stamp, beside the readings */
+};
+
+/* Measure; takes a few milliseconds. Returns 0 or -ENOMEM. Before other threads are busy. */
+int timerinfo_measure(struct timer_info *info);
+
+#endif

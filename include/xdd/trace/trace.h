@@ -1,0 +1,104 @@
+/*
+ * A trace: what is known of each operation of a target, as it comes out of a run or out of a dump.
+ *
+ * Times are those of a monotonic clock of the machine the trace is from; `to_global_ns` makes them
+ * comparable with those of other machines. Values only; any thread.
+ */
+#ifndef XDD_TRACE_TRACE_H
+#define XDD_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/base/counters.h"
+
+#define TRACE_NO_CPU UINT16_MAX /* it is not known where an operation began or ended */
+
+/* One operation; a cache line, for QThreads write these while a pass is measured. */
+struct trace_entry {
+	uint64_t op; /* number in its pass */
+	uint64_t offset_bytes;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t size_bytes; /* as planned */
+	uint32_t done_bytes; /* as the kernel said */
+	uint32_t pass;
+	uint32_t qthread;
+	int32_t error; /* 0, or a positive errno; ENODATA: the end of the target */
+	uint32_t slot; /* of the QThread: operations of one slot never overlap */
+	uint16_t cpu_start;
+	uint16_t cpu_end;
+	uint8_t dir; /* enum op_dir */
+	uint8_t spare[3];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct trace_entry) == 64, "an entry is a cache line");
+
+/* What went over a network for an operation; of end-to-end runs. */
+struct trace_net {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t bytes;
+	uint32_t calls;
+	uint16_t cpu_start;
+	uint16_t cpu_end;
+};
+
+/* Operations that are not among the entries, and why. */
+struct trace_missing {
+	uint64_t overwritten; /* by newer ones, the table being full */
+	uint64_t unrecorded;  /* the table was full, and old ones were to be kept */
+	uint64_t before;      /* completed before the trigger */
+};
+
+struct trace_thread {
+	uint32_t qthread;
+	int32_t tid; /* of the kernel */
+};
+
+/* All strings are the owner's of the trace, and never NULL: "" when unknown. */
+struct trace {
+	const char *program; /* name and version of what recorded it */
+	const char *host;
+	const char *path;	 /* of the target */
+	const char *id;		 /* -id of the run */
+	const char *command;	 /* line of the run */
+	const char *information; /* sections about run, system and target, as in a report */
+	uint32_t target;
+	uint64_t block_size;
+	uint64_t req_bytes;
+	uint64_t queue_depth;
+	int64_t wall_ns;     /* wall clock minus monotonic clock, when the run began */
+	int64_t wall_end_ns; /* the same when it ended */
+	int64_t global_ns;   /* global clock minus wall clock; 0 without a time server */
+	bool partial;	     /* the run was cut short */
+	bool cut;	     /* the table was smaller than the run might be */
+	struct trace_missing missing;
+	const struct trace_thread *threads;
+	size_t n_threads;
+
+	/* in the order of their passes, and in these of their numbers */
+	const struct trace_entry **entries;
+	const struct trace_net **net; /* of each entry; NULL: there was no network */
+	size_t n;
+};
+
+/* Global clock minus the clock of the entries. */
+static inline int64_t trace_to_global_ns(const struct trace *t)
+{
+	return (int64_t)((uint64_t)t->wall_ns + (uint64_t)t->global_ns);
+}
+
+/* 'r', 'w' or 'n'. */
+char trace_letter(const struct trace_entry *e);
+
+/*
+ * Put `n` entries into the order of a trace. `net`, which may be NULL, goes along. Returns 0 or -ENOMEM.
+ */
+int trace_sort(const struct trace_entry **entries, const struct trace_net **net, size_t n);
+
+/* Put `n` entries into the order in which they ended. */
+void trace_sort_by_end(const struct trace_entry **entries, size_t n);
+
+#endif

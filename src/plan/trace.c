@@ -1,0 +1,147 @@
+/*
+ * Time stamps in the plan: names of files, sizes of tables, and what cannot be. Called while a plan is
+ * resolved and checked.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "xdd/base/log.h"
+#include "xdd/plan/parse.h"
+
+/* Entries that a QThread takes at a time: many, but not so many that what is not full matters. */
+#define CHUNK_MIN 16u
+#define CHUNK_MAX 1024u
+
+static enum xdd_status file_name(const struct plan *plan, const struct target_plan *t,
+				 const char *prefix, const char *suffix, const char **path)
+{
+	if (!prefix)
+		return XDD_OK;
+	*path = arena_printf(plan->arena, "%s.target.%04" PRIu32 ".%s", prefix, t->number, suffix);
+	if (*path)
+		return XDD_OK;
+	log_error("%s", strerror(ENOMEM));
+	return XDD_INIT_FAILED;
+}
+
+/* Operations that there can be to enter in all passes; UINT64_MAX when only time ends the run. */
+static uint64_t all_ops(const struct plan *plan, const struct target_plan *t)
+{
+	uint64_t ops;
+
+	if (t->pass_ops == PLAN_UNLIMITED ||
+	    __builtin_mul_overflow(t->pass_ops, plan->passes, &ops))
+		return UINT64_MAX;
+	return ops - t->trace.trigger_op;
+}
+
+/*
+ * Each QThread has a chunk of the table to itself and takes another when it is full. What is reported
+ * are size_ops entries without a gap, and so there are chunks for those that are part full, and, where
+ * chunks are used again, for those that hold older entries than the one overwritten last; entries that
+ * came back together with its last one, as many as may be outstanding, do not count either.
+ */
+static void resolve_table(const struct plan *plan, struct target_plan *t)
+{
+	struct trace_options *ts = &t->trace;
+	uint64_t ops = all_ops(plan, t), share, spare;
+
+	ts->size_by_default = !ts->size_ops;
+	if (!ts->size_ops)
+		ts->size_ops = ops == UINT64_MAX ? PLAN_TRACE_DEFAULT_OPS : ops;
+	ts->cut = ts->size_ops < ops;
+	if (!ts->cut)
+		ts->size_ops = ops;
+	if (ts->cut && !ts->oneshot)
+		ts->wrap = true;
+	share = ts->size_ops / (4ull * t->qthreads);
+	ts->chunk_ops = CHUNK_MIN;
+	while (ts->chunk_ops < CHUNK_MAX && ts->chunk_ops * 2 <= share)
+		ts->chunk_ops *= 2;
+	spare = t->qthreads;
+	if (ts->cut && ts->wrap)
+		spare += t->qthreads + 1 + t->queue_depth / ts->chunk_ops + 1;
+	ts->chunks = ts->size_ops / ts->chunk_ops + 1 + spare;
+}
+
+enum xdd_status plan_resolve_trace(const struct plan *plan, struct target_plan *t)
+{
+	struct trace_options *ts = &t->trace;
+	enum xdd_status status;
+
+	if (!ts->on)
+		return XDD_OK;
+	if (ts->wrap && ts->oneshot)
+		return plan_refuse(t, "-ts wrap and -ts oneshot: when the table is full either the "
+				      "newest operations are kept or the oldest; say one of them");
+	if (ts->trigger_op && t->pass_ops != PLAN_UNLIMITED && ts->trigger_op >= t->pass_ops)
+		return plan_refuse(t,
+				   "-ts triggerop %" PRIu64 ": a pass has %" PRIu64
+				   " operations, 0 to %" PRIu64,
+				   ts->trigger_op, t->pass_ops, t->pass_ops - 1);
+	if (!ts->summary && (ts->output || !ts->dump)) {
+		ts->summary = true;
+		ts->detailed = ts->output != NULL;
+	}
+	status = file_name(plan, t, ts->output, "csv", &ts->report_path);
+	if (!status)
+		status = file_name(plan, t, ts->dump, "bin", &ts->dump_path);
+	resolve_table(plan, t);
+	return status;
+}
+
+uint64_t plan_trace_bytes(const struct target_plan *t)
+{
+	uint64_t bytes;
+
+	if (!t->trace.on)
+		return 0;
+	if (__builtin_mul_overflow(t->trace.chunks, t->trace.chunk_ops * PLAN_TRACE_ENTRY_BYTES,
+				   &bytes))
+		return UINT64_MAX;
+	return bytes;
+}
+
+/* Half of the memory: the reports need some as well, and so does the rest of the machine. */
+enum xdd_status plan_check_trace_memory(const struct plan *plan)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	uint64_t have = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX,
+		 want = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		if (__builtin_add_overflow(want, plan_trace_bytes(&plan->targets[i]), &want))
+			want = UINT64_MAX;
+	}
+	if (want <= have / 2)
+		return XDD_OK;
+	log_error(
+		"-ts: the tables of time stamps would take %.1f GiB, and this machine has %.1f GiB of "
+		"memory, of which they may have half; -ts size <#operations> makes them smaller",
+		(double)want / (1u << 30), (double)have / (1u << 30));
+	return XDD_BAD_ARGUMENT;
+}
+
+void plan_warn_trace(const struct target_plan *t)
+{
+	const struct trace_options *ts = &t->trace;
+
+	if (!ts->on && (ts->append || ts->wrap || ts->oneshot || ts->size_ops || ts->normalize ||
+			ts->triggered_by_time || ts->trigger_op))
+		log_warning("target %u, %s: -ts: nothing is stamped: say what is to be made of it, "
+			    "summary, detailed, output <prefix> or dump <prefix>",
+			    t->number, t->path);
+	if (!ts->on)
+		return;
+	if (ts->append && !ts->output)
+		log_warning("target %u, %s: -ts append: there is no file to append to; -ts output "
+			    "<prefix> names one",
+			    t->number, t->path);
+	if (ts->triggered_by_time && ts->trigger_time_ns / 1000000000u < (uint64_t)time(NULL))
+		log_warning("target %u, %s: -ts triggertime: that time is past; time stamping "
+			    "starts at once (the time now is %lld)",
+			    t->number, t->path, (long long)time(NULL));
+}

@@ -1,0 +1,216 @@
+/*
+ * Writing dumps; doc/tsdump.md. Called when a run ends.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/bytes.h"
+#include "xdd/base/crc32c.h"
+#include "xdd/trace/dump.h"
+#include "xdd/trace/format.h"
+
+#define FIELD(name_, member_, file_off_)                                                    \
+	{                                                                                   \
+		.name = name_, .memory_off = offsetof(struct trace_entry, member_),         \
+		.file_off = file_off_, .bytes = sizeof(((struct trace_entry *)0)->member_), \
+	}
+
+const struct dump_field dump_fields[] = {
+	FIELD("op", op, 0),
+	FIELD("offset_bytes", offset_bytes, 8),
+	FIELD("start_ns", start_ns, 16),
+	FIELD("end_ns", end_ns, 24),
+	FIELD("size_bytes", size_bytes, 32),
+	FIELD("done_bytes", done_bytes, 36),
+	FIELD("pass", pass, 40),
+	FIELD("qthread", qthread, 44),
+	FIELD("error", error, 48),
+	FIELD("slot", slot, 52),
+	FIELD("cpu_start", cpu_start, 56),
+	FIELD("cpu_end", cpu_end, 58),
+	FIELD("dir", dir, 60),
+};
+
+const size_t dump_n_fields = sizeof(dump_fields) / sizeof(dump_fields[0]);
+
+#define ENTRY_FILE_BYTES 64
+
+struct writer {
+	FILE *f;
+	uint32_t blocks; /* written so far */
+};
+
+static int put(FILE *f, const void *data, size_t size)
+{
+	return fwrite(data, 1, size, f) == size ? 0 : errno ? -errno : -EIO;
+}
+
+static int put_preamble(FILE *f)
+{
+	unsigned char p[DUMP_PREAMBLE_SIZE] = { 0 };
+
+	memcpy(p, DUMP_MAGIC, DUMP_MAGIC_SIZE);
+	bytes_put(p + 8, 2, DUMP_VERSION_MAJOR);
+	bytes_put(p + 10, 2, DUMP_VERSION_MINOR);
+	bytes_put(p + 12, 4, DUMP_PREAMBLE_SIZE);
+	bytes_put(p + 28, 4, crc32c(0, p, 28));
+	return put(f, p, sizeof(p));
+}
+
+/* `size` is a multiple of 8. */
+static int put_block(struct writer *w, enum dump_block_type type, uint32_t count,
+		     const void *payload, uint64_t size)
+{
+	unsigned char h[DUMP_BLOCK_HEADER_SIZE] = { 0 };
+	int err;
+
+	bytes_put(h, 4, DUMP_BLOCK_MARK);
+	bytes_put(h + 4, 4, type);
+	bytes_put(h + 8, 4, w->blocks++);
+	bytes_put(h + 12, 4, count);
+	bytes_put(h + 16, 8, size);
+	bytes_put(h + 24, 4, crc32c(0, payload, size));
+	bytes_put(h + 28, 4, crc32c(0, h, 28));
+	err = put(w->f, h, sizeof(h));
+	return err ? err : put(w->f, payload, size);
+}
+
+/* A line of the META block, in which a value has no line ends. */
+static void put_line(FILE *f, const char *name, const char *value)
+{
+	fprintf(f, "%s=", name);
+	for (; *value; value++) {
+		if (*value == '\n')
+			fputs("\\n", f);
+		else if (*value == '\\')
+			fputs("\\\\", f);
+		else
+			fputc(*value, f);
+	}
+	fputc('\n', f);
+}
+
+static void put_meta(FILE *f, const struct trace *t)
+{
+	put_line(f, "program", t->program);
+	put_line(f, "host", t->host);
+	put_line(f, "path", t->path);
+	put_line(f, "id", t->id);
+	put_line(f, "command", t->command);
+	fprintf(f,
+		"target=%" PRIu32 "\nblock_size=%" PRIu64 "\nreq_bytes=%" PRIu64
+		"\nqueue_depth=%" PRIu64 "\n",
+		t->target, t->block_size, t->req_bytes, t->queue_depth);
+	fprintf(f, "wall_ns=%" PRId64 "\nwall_end_ns=%" PRId64 "\nglobal_ns=%" PRId64 "\n",
+		t->wall_ns, t->wall_end_ns, t->global_ns);
+	fprintf(f, "partial=%d\ncut=%d\n", t->partial, t->cut);
+	fprintf(f, "overwritten=%" PRIu64 "\nunrecorded=%" PRIu64 "\nbefore_trigger=%" PRIu64 "\n",
+		t->missing.overwritten, t->missing.unrecorded, t->missing.before);
+	fprintf(f, "entries=%zu\nentry_bytes=%d\n", t->n, ENTRY_FILE_BYTES);
+	for (size_t i = 0; i < dump_n_fields; i++)
+		fprintf(f, "field=%s %u %u\n", dump_fields[i].name, dump_fields[i].file_off,
+			dump_fields[i].bytes);
+	for (size_t i = 0; i < t->n_threads; i++)
+		fprintf(f, "thread=%" PRIu32 " %" PRId32 "\n", t->threads[i].qthread,
+			t->threads[i].tid);
+}
+
+/* Text as a block: filled up with NULs. */
+static int put_text(struct writer *w, enum dump_block_type type, const char *text, size_t size)
+{
+	size_t whole = (size + 7) / 8 * 8;
+	char *padded = calloc(1, whole + 1);
+	int err;
+
+	if (!padded)
+		return -ENOMEM;
+	memcpy(padded, text, size);
+	err = put_block(w, type, 0, padded, whole);
+	free(padded);
+	return err;
+}
+
+static int put_meta_block(struct writer *w, const struct trace *t)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	put_meta(f, t);
+	err = ferror(f) | fclose(f) ? -ENOMEM : put_text(w, DUMP_BLOCK_META, text, size);
+	free(text);
+	return err;
+}
+
+/* In memory a field is as wide as in the file, and in the order of the machine. */
+static void put_entry(unsigned char *p, const struct trace_entry *e)
+{
+	for (size_t i = 0; i < dump_n_fields; i++) {
+		const struct dump_field *field = &dump_fields[i];
+		const char *at = (const char *)e + field->memory_off;
+		uint64_t v8;
+		uint32_t v4;
+		uint16_t v2;
+
+		switch (field->bytes) {
+		case 8:
+			memcpy(&v8, at, 8);
+			bytes_put(p + field->file_off, 8, v8);
+			break;
+		case 4:
+			memcpy(&v4, at, 4);
+			bytes_put(p + field->file_off, 4, v4);
+			break;
+		case 2:
+			memcpy(&v2, at, 2);
+			bytes_put(p + field->file_off, 2, v2);
+			break;
+		default:
+			p[field->file_off] = *(const unsigned char *)at;
+		}
+	}
+}
+
+static int put_entries(struct writer *w, const struct trace *t)
+{
+	unsigned char *payload = calloc(DUMP_BLOCK_ENTRIES, ENTRY_FILE_BYTES);
+	int err = payload ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < t->n && !err;) {
+		uint32_t n = 0;
+
+		for (; n < DUMP_BLOCK_ENTRIES && i < t->n; n++, i++)
+			put_entry(payload + (size_t)n * ENTRY_FILE_BYTES, t->entries[i]);
+		err = put_block(w, DUMP_BLOCK_ENTRY, n, payload, (uint64_t)n * ENTRY_FILE_BYTES);
+	}
+	free(payload);
+	return err;
+}
+
+int trace_dump_write(FILE *f, const struct trace *t)
+{
+	struct writer w = { .f = f };
+	unsigned char end[DUMP_END_SIZE];
+	int err;
+
+	errno = 0;
+	err = put_preamble(f);
+	if (!err)
+		err = put_meta_block(&w, t);
+	if (!err)
+		err = put_text(&w, DUMP_BLOCK_INFORMATION, t->information, strlen(t->information));
+	if (!err)
+		err = put_entries(&w, t);
+	/* Once more: without it the entries say nothing. */
+	if (!err)
+		err = put_meta_block(&w, t);
+	bytes_put(end, 8, t->n);
+	bytes_put(end + 8, 8, w.blocks);
+	return err ? err : put_block(&w, DUMP_BLOCK_END, 0, end, sizeof(end));
+}

@@ -1,0 +1,299 @@
+/*
+ * CSV and JSON of traces. Called by xdd tsread.
+ */
+#include "xdd/trace/export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/trace/merge.h"
+
+/* A cell of a CSV file, in quotes where RFC 4180 asks for them. */
+static void put_cell(FILE *f, const char *text)
+{
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		fputs(text, f);
+		return;
+	}
+	fputc('"', f);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', f);
+		fputc(*text, f);
+	}
+	fputc('"', f);
+}
+
+static void put_cpu_cell(FILE *f, uint16_t cpu)
+{
+	if (cpu == TRACE_NO_CPU)
+		fputc(',', f);
+	else
+		fprintf(f, ",%u", cpu);
+}
+
+static void put_csv_net(FILE *f, const struct trace *t, const struct trace_net *net)
+{
+	uint64_t shift = (uint64_t)trace_to_global_ns(t);
+
+	if (!net || !net->end_ns) {
+		fputs(",,,,,,", f);
+		return;
+	}
+	fprintf(f, ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64, net->bytes, net->calls,
+		net->start_ns + shift, net->end_ns + shift);
+	put_cpu_cell(f, net->cpu_start);
+	put_cpu_cell(f, net->cpu_end);
+}
+
+static void put_csv_row(FILE *f, const struct trace *t, const struct trace_merged_row *r)
+{
+	const struct trace_entry *e = r->row.entry;
+
+	put_cell(f, t->host);
+	fprintf(f, ",%" PRIu32 ",", t->target);
+	put_cell(f, t->path);
+	fprintf(f,
+		",%" PRIu32 ",%" PRIu64 ",%c,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRId32
+		",%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu32,
+		e->pass, e->op, trace_letter(e), e->offset_bytes, e->size_bytes, e->done_bytes,
+		e->error, r->start_ns, r->end_ns, r->row.io_ns, e->qthread, e->slot);
+	put_cpu_cell(f, e->cpu_start);
+	put_cpu_cell(f, e->cpu_end);
+}
+
+int trace_export_csv(FILE *f, const struct trace *const *traces, size_t n)
+{
+	struct trace_merge m;
+	bool net = false;
+	int err = trace_merge(&m, traces, n);
+
+	for (size_t i = 0; i < n; i++)
+		net |= traces[i]->net != NULL;
+	if (!err) {
+		fputs("HOST,TARGET,PATH,PASS,OP,TYPE,OFFSET,SIZE,BYTES,ERROR,START_NS,END_NS,IO_NS,"
+		      "QTHREAD,SLOT,CPU_START,CPU_END",
+		      f);
+		if (net)
+			fputs(",NET_BYTES,NET_CALLS,NET_START_NS,NET_END_NS,NET_CPU_START,NET_CPU_END",
+			      f);
+		fputc('\n', f);
+	}
+	for (size_t i = 0; i < m.n && !err; i++) {
+		const struct trace *t = traces[m.rows[i].trace];
+
+		put_csv_row(f, t, &m.rows[i]);
+		if (net)
+			put_csv_net(f, t, m.rows[i].row.net);
+		fputc('\n', f);
+	}
+	trace_merge_free(&m);
+	return err;
+}
+
+/* The length of the UTF-8 sequence at `s`, 0 when it is none. */
+static size_t utf8_length(const unsigned char *s)
+{
+	size_t n = s[0] < 0x80 ? 1 :
+		   s[0] < 0xc2 ? 0 :
+		   s[0] < 0xe0 ? 2 :
+		   s[0] < 0xf0 ? 3 :
+		   s[0] < 0xf5 ? 4 :
+				 0;
+
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	/* Overlong forms, surrogates, and what lies past U+10FFFF. */
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* What goes between the quotes of a string. A file name may be any bytes; JSON is UTF-8. */
+static void put_text(FILE *f, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	while (*s) {
+		size_t n = utf8_length(s);
+
+		if (n == 0) {
+			fputs("\\ufffd", f);
+			n = 1;
+		} else if (*s == '"' || *s == '\\') {
+			fprintf(f, "\\%c", *s);
+		} else if (*s < 0x20) {
+			fprintf(f, "\\u%04x", *s);
+		} else {
+			fwrite(s, 1, n, f);
+		}
+		s += n;
+	}
+}
+
+/* Microseconds with three decimals, of a number of nanoseconds that is not negative. */
+static void put_us(FILE *f, int64_t ns)
+{
+	fprintf(f, "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
+}
+
+/* A thread of a trace: one slot of a QThread. Perfetto wants small numbers that no two processes share. */
+struct lane {
+	size_t trace;
+	uint32_t qthread;
+	uint32_t slot;
+};
+
+static int by_lane(const void *a, const void *b)
+{
+	const struct lane *x = a, *y = b;
+
+	if (x->trace != y->trace)
+		return x->trace < y->trace ? -1 : 1;
+	if (x->qthread != y->qthread)
+		return x->qthread < y->qthread ? -1 : 1;
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+static struct lane lane_of(const struct trace_merged_row *r)
+{
+	return (struct lane){ r->trace, r->row.entry->qthread, r->row.entry->slot };
+}
+
+/* All lanes there are, sorted, each once; NULL when memory is short. */
+static struct lane *collect_lanes(const struct trace_merge *m, size_t *n)
+{
+	struct lane *lanes = calloc(m->n + 1, sizeof(*lanes));
+
+	*n = 0;
+	if (!lanes)
+		return NULL;
+	for (size_t i = 0; i < m->n; i++)
+		lanes[i] = lane_of(&m->rows[i]);
+	qsort(lanes, m->n, sizeof(*lanes), by_lane);
+	for (size_t i = 0; i < m->n; i++) {
+		if (i == 0 || by_lane(&lanes[i], &lanes[*n - 1]) != 0)
+			lanes[(*n)++] = lanes[i];
+	}
+	return lanes;
+}
+
+static void put_names(FILE *f, const struct trace *const *traces, size_t n,
+		      const struct lane *lanes, size_t n_lanes)
+{
+	for (size_t i = 0; i < n; i++) {
+		fprintf(f,
+			"%s{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%zu,\"args\":{\"name\":\"",
+			i ? ",\n" : "", i + 1);
+		if (*traces[i]->host) {
+			put_text(f, traces[i]->host);
+			fputs(": ", f);
+		}
+		fprintf(f, "target %" PRIu32 " ", traces[i]->target);
+		put_text(f, traces[i]->path);
+		fputs("\"}}", f);
+	}
+	for (size_t i = 0; i < n_lanes; i++)
+		fprintf(f,
+			",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%zu,\"tid\":%zu,\"args\":"
+			"{\"name\":\"QThread %" PRIu32 " slot %" PRIu32 "\"}}",
+			lanes[i].trace + 1, i + 1, lanes[i].qthread, lanes[i].slot);
+}
+
+static void put_event(FILE *f, const struct trace_merged_row *r, size_t tid, int64_t origin_ns)
+{
+	static const char *const names[DIR_COUNT] = { "read", "write", "noop" };
+	const struct trace_entry *e = r->row.entry;
+
+	fprintf(f, ",\n{\"name\":\"%s\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":",
+		e->dir < DIR_COUNT ? names[e->dir] : "?");
+	put_us(f, r->start_ns - origin_ns);
+	fputs(",\"dur\":", f);
+	put_us(f, (int64_t)r->row.io_ns);
+	fprintf(f,
+		",\"pid\":%zu,\"tid\":%zu,\"args\":{\"op\":%" PRIu64 ",\"pass\":%" PRIu32
+		",\"offset\":%" PRIu64 ",\"size\":%" PRIu32 ",\"bytes\":%" PRIu32
+		",\"error\":%" PRId32 "}}",
+		r->trace + 1, tid, e->op, e->pass, e->offset_bytes, e->size_bytes, e->done_bytes,
+		e->error);
+}
+
+static void put_net_event(FILE *f, const struct trace *t, const struct trace_merged_row *r,
+			  size_t tid, int64_t origin_ns)
+{
+	const struct trace_net *net = r->row.net;
+	int64_t start = (int64_t)(net->start_ns + (uint64_t)trace_to_global_ns(t));
+
+	/* What was received before the first operation would come out as negative. */
+	if (net->end_ns < net->start_ns || !net->end_ns || start < origin_ns)
+		return;
+	fputs(",\n{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":", f);
+	put_us(f, start - origin_ns);
+	fputs(",\"dur\":", f);
+	put_us(f, (int64_t)(net->end_ns - net->start_ns));
+	fprintf(f,
+		",\"pid\":%zu,\"tid\":%zu,\"args\":{\"op\":%" PRIu64 ",\"bytes\":%" PRIu32
+		",\"calls\":%" PRIu32 "}}",
+		r->trace + 1, tid, r->row.entry->op, net->bytes, net->calls);
+}
+
+/* The first moment of all, so that no event lies before it. */
+static int64_t origin_of(const struct trace *const *traces, const struct trace_merge *m)
+{
+	int64_t first = m->n ? m->rows[0].start_ns : 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct trace_net *net = m->rows[i].row.net;
+		int64_t start;
+
+		if (!net || !net->start_ns)
+			continue;
+		start = (int64_t)(net->start_ns +
+				  (uint64_t)trace_to_global_ns(traces[m->rows[i].trace]));
+		if (start < first)
+			first = start;
+	}
+	return first;
+}
+
+int trace_export_json(FILE *f, const struct trace *const *traces, size_t n)
+{
+	struct trace_merge m;
+	size_t n_lanes = 0;
+	struct lane *lanes = NULL;
+	int64_t origin;
+	int err = trace_merge(&m, traces, n);
+
+	if (!err) {
+		lanes = collect_lanes(&m, &n_lanes);
+		err = lanes ? 0 : -ENOMEM;
+	}
+	if (err)
+		goto out;
+	origin = origin_of(traces, &m);
+	fprintf(f,
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_ns\":\"%" PRId64
+		"\"},\"traceEvents\":[\n",
+		origin);
+	put_names(f, traces, n, lanes, n_lanes);
+	for (size_t i = 0; i < m.n; i++) {
+		struct trace_merged_row *r = &m.rows[i];
+		struct lane key = lane_of(r);
+		struct lane *lane = bsearch(&key, lanes, n_lanes, sizeof(*lanes), by_lane);
+		size_t tid = (size_t)(lane - lanes) + 1;
+
+		put_event(f, r, tid, origin);
+		if (r->row.net)
+			put_net_event(f, traces[r->trace], r, tid, origin);
+	}
+	fputs("\n]}\n", f);
+out:
+	free(lanes);
+	trace_merge_free(&m);
+	return err;
+}

@@ -1,0 +1,328 @@
+/*
+ * The command xdd tsread; see the header.
+ */
+#include "xdd/trace/tsread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/newfile.h"
+#include "xdd/base/suggest.h"
+#include "xdd/trace/dump.h"
+#include "xdd/trace/export.h"
+#include "xdd/trace/text.h"
+
+enum form {
+	FORM_TEXT,
+	FORM_CSV,
+	FORM_JSON,
+};
+
+struct tsread {
+	struct trace_text text;
+	enum form form;
+	const char *output; /* NULL: standard output */
+	char **names;
+	size_t n_names;
+
+	struct trace_dump *dumps; /* those of which something could be read */
+	const struct trace **traces;
+	size_t n;
+	enum xdd_status status; /* the worst so far */
+};
+
+/* A file's bytes: mapped, or read from what cannot be mapped. */
+struct content {
+	void *data;
+	size_t size;
+	bool mapped;
+};
+
+static const struct {
+	const char *name;
+	const char *letter;
+	const char *help;
+} words[] = {
+	{ "summary", "s", "the summary report" },
+	{ "detailed", "d", "a line for each operation" },
+	{ "normalize", "n", "times of the global clock in these; with several dumps always" },
+	{ "csv", "c", "CSV instead, one line an operation" },
+	{ "json", "j", "Chrome trace events instead, for Perfetto (ui.perfetto.dev)" },
+	{ "output", "o", "write to <file> instead of standard output" },
+	{ "help", "h", "this text" },
+};
+
+#define N_WORDS (sizeof(words) / sizeof(words[0]))
+
+static void print_help(void)
+{
+	puts("Usage: xdd tsread [option ...] <dump> ...\n"
+	     "\n"
+	     "Prints the dumps of time stamps that -ts dump <prefix> wrote, and those of older\n"
+	     "programs. Without -summary or -detailed both reports are printed. Several dumps, of\n"
+	     "targets and of hosts, are merged by the global clock.\n");
+	for (size_t i = 0; i < N_WORDS; i++) {
+		bool file = strcmp(words[i].name, "output") == 0;
+
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s%s", words[i].name, file ? " <file>" : "");
+		printf("  -%s, -%-15s%s\n", words[i].letter, name, words[i].help);
+	}
+	puts("\n"
+	     "Exit status: 0 all is sound; 2 invalid argument; 3 invalid option; 6 a file cannot be\n"
+	     "read or written; 7 a dump is damaged or cut short: what is sound of it was printed.");
+}
+
+static enum xdd_status bad_option(const char *word)
+{
+	const char *name = word + strspn(word, "-"), *near = NULL;
+	unsigned best = 99;
+
+	for (size_t i = 0; i < N_WORDS; i++) {
+		unsigned d = suggest_distance(name, strlen(name), words[i].name);
+
+		if (d < best) {
+			best = d;
+			near = words[i].name;
+		}
+	}
+	if (near && suggest_is_near(best, strlen(name)))
+		log_error("tsread %.128s: no such option; did you mean -%s?", word, near);
+	else
+		log_error("tsread %.128s: no such option; xdd tsread -h lists them", word);
+	return XDD_BAD_OPTION;
+}
+
+/* The option that `word` is: an index into words; N_WORDS: none. */
+static size_t find_word(const char *word)
+{
+	const char *name = word + (word[1] == '-' ? 2 : 1);
+	size_t i = 0;
+
+	while (i < N_WORDS && strcmp(name, words[i].name) != 0 &&
+	       strcmp(name, words[i].letter) != 0)
+		i++;
+	return i;
+}
+
+/* `*done`: help was printed, and that is all. */
+static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done)
+{
+	for (int i = 1; i < argc; i++) {
+		char *word = argv[i];
+		size_t found;
+
+		if (word[0] != '-' || !word[1]) {
+			r->names[r->n_names++] = word;
+			continue;
+		}
+		found = find_word(word);
+		if (found == N_WORDS)
+			return bad_option(word);
+		switch (words[found].letter[0]) {
+		case 's':
+			r->text.summary = true;
+			break;
+		case 'd':
+			r->text.detailed = true;
+			break;
+		case 'n':
+			r->text.normalize = true;
+			break;
+		case 'c':
+			r->form = FORM_CSV;
+			break;
+		case 'j':
+			r->form = FORM_JSON;
+			break;
+		case 'o':
+			if (i + 1 == argc || !*argv[i + 1]) {
+				log_error("tsread %s: an argument is missing: <file> is wanted",
+					  word);
+				return XDD_BAD_ARGUMENT;
+			}
+			r->output = argv[++i];
+			break;
+		default:
+			print_help();
+			*done = true;
+			return XDD_OK;
+		}
+	}
+	if (!r->text.summary && !r->text.detailed)
+		r->text.summary = r->text.detailed = true;
+	if (r->n_names)
+		return XDD_OK;
+	log_error("tsread: no dump is named: xdd tsread [option ...] <dump> ..., or xdd tsread -h");
+	return XDD_BAD_ARGUMENT;
+}
+
+/* All of a pipe, or of anything else that has to be read to its end. */
+static int read_all(int fd, struct content *c)
+{
+	size_t room = 0;
+
+	for (;;) {
+		ssize_t n;
+
+		if (c->size == room) {
+			char *more;
+
+			room = room ? room * 2 : 1 << 20;
+			more = realloc(c->data, room);
+			if (!more)
+				return -ENOMEM;
+			c->data = more;
+		}
+		n = read(fd, (char *)c->data + c->size, room - c->size);
+		if (n == 0)
+			return 0;
+		if (n > 0)
+			c->size += (size_t)n;
+		else if (errno != EINTR)
+			return -errno;
+	}
+}
+
+static int content_get(struct content *c, const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY), err = 0;
+	struct stat st;
+
+	memset(c, 0, sizeof(*c));
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+		c->data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		c->mapped = c->data != MAP_FAILED;
+		c->size = c->mapped ? (size_t)st.st_size : 0;
+		if (!c->mapped)
+			c->data = NULL;
+	}
+	if (!c->mapped)
+		err = read_all(fd, c);
+	close(fd);
+	return err;
+}
+
+static void content_free(struct content *c)
+{
+	if (c->mapped)
+		munmap(c->data, c->size);
+	else
+		free(c->data);
+}
+
+static void say(void *arg, const char *text)
+{
+	log_error("%s: %s", (const char *)arg, text);
+}
+
+/* A status that counts more stays. */
+static void worsen(struct tsread *r, enum xdd_status status)
+{
+	if (r->status == XDD_OK || r->status == XDD_MISCOMPARE)
+		r->status = status;
+}
+
+static void read_dump(struct tsread *r, char *name)
+{
+	struct trace_dump *d = &r->dumps[r->n];
+	struct content c;
+	int err = content_get(&c, name);
+
+	if (err) {
+		log_error("%s: %s", name, strerror(-err));
+		worsen(r, XDD_IO_ERROR);
+		content_free(&c);
+		return;
+	}
+	err = trace_dump_parse(d, c.data, c.size, name, say, name);
+	content_free(&c);
+	if (err == -ENOMEM) {
+		log_error("%s: %s", name, strerror(ENOMEM));
+		worsen(r, XDD_INIT_FAILED);
+	} else if (err || d->complaints) {
+		worsen(r, XDD_MISCOMPARE);
+	}
+	if (err) {
+		trace_dump_free(d);
+		return;
+	}
+	r->traces[r->n++] = &d->trace;
+}
+
+static int write_traces(const struct tsread *r, FILE *f)
+{
+	switch (r->form) {
+	case FORM_CSV:
+		return trace_export_csv(f, r->traces, r->n);
+	case FORM_JSON:
+		return trace_export_json(f, r->traces, r->n);
+	case FORM_TEXT:
+		break;
+	}
+	return r->n == 1 ? trace_text_write(f, r->traces[0], &r->text) :
+			   trace_text_merged(f, r->traces, r->n, &r->text);
+}
+
+static void write_output(struct tsread *r)
+{
+	struct newfile f;
+	int err = 0;
+
+	if (r->output) {
+		err = newfile_open(&f, r->output);
+		if (!err)
+			err = newfile_close(&f, write_traces(r, f.stream));
+	} else {
+		err = write_traces(r, stdout);
+		errno = 0;
+		if (!err && (fflush(stdout) || ferror(stdout)))
+			err = errno ? -errno : -EIO;
+		/* Who stops reading has read enough. */
+		if (err == -EPIPE)
+			err = 0;
+	}
+	if (!err)
+		return;
+	log_error("%s: %s", r->output ? r->output : "standard output", strerror(-err));
+	worsen(r, XDD_IO_ERROR);
+}
+
+enum xdd_status tsread_main(int argc, char **argv)
+{
+	struct tsread r = { .status = XDD_OK };
+	bool done = false;
+
+	r.names = calloc((size_t)argc, sizeof(*r.names));
+	r.dumps = calloc((size_t)argc, sizeof(*r.dumps));
+	r.traces = calloc((size_t)argc, sizeof(struct trace *));
+	if (!r.names || !r.dumps || !r.traces) {
+		log_error("%s", strerror(ENOMEM));
+		r.status = XDD_INIT_FAILED;
+		done = true;
+	}
+	if (!done)
+		r.status = parse(&r, argc, argv, &done);
+	if (!done && !r.status) {
+		for (size_t i = 0; i < r.n_names; i++)
+			read_dump(&r, r.names[i]);
+		if (r.n)
+			write_output(&r);
+	}
+	for (size_t i = 0; i < r.n; i++)
+		trace_dump_free(&r.dumps[i]);
+	free(r.names);
+	free(r.dumps);
+	free(r.traces);
+	return r.status;
+}

@@ -1,0 +1,428 @@
+/*
+ * Dumps of time stamps: what is written is read back, whatever happens to the bytes in between is
+ * noticed, and nothing of it makes the reader stumble.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "xdd/base/bytes.h"
+#include "xdd/base/crc32c.h"
+#include "xdd/trace/dump.h"
+#include "xdd/trace/export.h"
+#include "xdd/trace/format.h"
+#include "xdd/trace/text.h"
+
+struct sample {
+	struct trace trace;
+	struct trace_entry *storage;
+	char *file;
+	size_t size;
+};
+
+static const struct trace_thread threads[] = { { 0, 100 }, { 1, 101 } };
+
+static void make_entry(struct trace_entry *e, size_t i)
+{
+	memset(e, 0, sizeof(*e));
+	e->op = i;
+	e->offset_bytes = i * 4096 + ((uint64_t)1 << 40);
+	e->start_ns = 1000000 + i * 1000;
+	e->end_ns = e->start_ns + 700;
+	e->size_bytes = 4096;
+	e->done_bytes = i % 5 ? 4096 : 100;
+	e->pass = 1;
+	e->qthread = i % 2;
+	e->error = i % 5 ? 0 : 61;
+	e->slot = (uint32_t)(i % 3);
+	e->cpu_start = TRACE_NO_CPU;
+	e->cpu_end = 7;
+	e->dir = (uint8_t)(i % DIR_COUNT);
+}
+
+static void sample_make(struct sample *s, size_t n)
+{
+	FILE *f;
+
+	memset(s, 0, sizeof(*s));
+	s->trace = (struct trace){
+		.program = "test",
+		.host = "one",
+		.path = "a\\b\nc",
+		.id = "",
+		.command = "xdd -op read",
+		.information = "line\nline\n",
+		.target = 3,
+		.block_size = 1024,
+		.req_bytes = 4096,
+		.queue_depth = 8,
+		.wall_ns = 1700000000000000000,
+		.wall_end_ns = -5,
+		.partial = true,
+		.missing = { 1, 2, 3 },
+		.threads = threads,
+		.n_threads = 2,
+		.n = n,
+	};
+	s->storage = aligned_alloc(64, (n + 1) * sizeof(*s->storage));
+	s->trace.entries = calloc(n + 1, sizeof(struct trace_entry *));
+	assert_non_null(s->storage);
+	assert_non_null(s->trace.entries);
+	for (size_t i = 0; i < n; i++) {
+		make_entry(&s->storage[i], i);
+		s->trace.entries[i] = &s->storage[i];
+	}
+	f = open_memstream(&s->file, &s->size);
+	assert_non_null(f);
+	assert_int_equal(trace_dump_write(f, &s->trace), 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void sample_free(struct sample *s)
+{
+	free(s->storage);
+	free(s->trace.entries);
+	free(s->file);
+}
+
+static void count_lines(void *arg, const char *text)
+{
+	assert_true(*text && !strchr(text, '\n'));
+	(*(unsigned *)arg)++;
+}
+
+/* From memory of its own, so that a byte too far is noticed. */
+static int parse(struct trace_dump *d, const void *data, size_t size, unsigned *lines)
+{
+	char *copy = malloc(size ? size : 1);
+	int err;
+
+	assert_non_null(copy);
+	memcpy(copy, data, size);
+	*lines = 0;
+	err = trace_dump_parse(d, copy, size, "x.target.0009.bin", count_lines, lines);
+	free(copy);
+	return err;
+}
+
+static void test_crc(void **state)
+{
+	unsigned char zeroes[32] = { 0 };
+
+	(void)state;
+	assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
+	assert_int_equal(crc32c(crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
+	assert_int_equal(crc32c(0, zeroes, sizeof(zeroes)), 0x8a9136aa);
+	assert_int_equal(crc32c(0, "", 0), 0);
+}
+
+static void test_bytes(void **state)
+{
+	unsigned char b[8];
+
+	(void)state;
+	bytes_put(b, 8, 0x8877665544332211);
+	assert_int_equal(b[0], 0x11);
+	assert_int_equal(b[7], 0x88);
+	assert_int_equal(bytes_get(b, 8), 0x8877665544332211);
+	assert_int_equal(bytes_get(b, 2), 0x2211);
+	bytes_put(b, 4, (uint32_t)-5);
+	assert_true(bytes_get_signed(b, 4) == -5);
+	assert_true(bytes_get_signed("\x7f", 1) == 127);
+}
+
+static void check_same(const struct trace *a, const struct trace *b)
+{
+	assert_string_equal(a->program, b->program);
+	assert_string_equal(a->host, b->host);
+	assert_string_equal(a->path, b->path);
+	assert_string_equal(a->command, b->command);
+	assert_string_equal(a->information, b->information);
+	assert_int_equal(a->target, b->target);
+	assert_int_equal(a->block_size, b->block_size);
+	assert_int_equal(a->req_bytes, b->req_bytes);
+	assert_int_equal(a->queue_depth, b->queue_depth);
+	assert_true(a->wall_ns == b->wall_ns && a->wall_end_ns == b->wall_end_ns);
+	assert_int_equal(a->partial, b->partial);
+	assert_memory_equal(&a->missing, &b->missing, sizeof(a->missing));
+	assert_int_equal(a->n, b->n);
+	for (size_t i = 0; i < a->n; i++)
+		assert_memory_equal(a->entries[i], b->entries[i], sizeof(struct trace_entry));
+	assert_int_equal(a->n_threads, b->n_threads);
+	assert_memory_equal(a->threads, b->threads, a->n_threads * sizeof(*a->threads));
+}
+
+static void test_round_trip(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 1023, 1024, 1025, 5000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct trace_dump d;
+		struct sample s;
+		unsigned lines;
+
+		sample_make(&s, sizes[i]);
+		assert_int_equal(parse(&d, s.file, s.size, &lines), 0);
+		assert_int_equal(lines, 0);
+		assert_int_equal(d.complaints, 0);
+		check_same(&s.trace, &d.trace);
+		trace_dump_free(&d);
+		sample_free(&s);
+	}
+}
+
+/* Whatever is left of the entries is as it was written. */
+static void check_sound(const struct sample *s, const struct trace_dump *d)
+{
+	for (size_t i = 0; i < d->trace.n; i++) {
+		const struct trace_entry *e = d->trace.entries[i];
+
+		assert_true(e->op < s->trace.n);
+		assert_memory_equal(e, &s->storage[e->op], sizeof(*e));
+	}
+}
+
+static void print_all(const struct trace_dump *d)
+{
+	const struct trace_text want = { true, true, true };
+	const struct trace *both[] = { &d->trace, &d->trace };
+	FILE *f = fopen("/dev/null", "w");
+
+	assert_non_null(f);
+	assert_int_equal(trace_text_write(f, &d->trace, &want), 0);
+	assert_int_equal(trace_text_merged(f, both, 2, &want), 0);
+	assert_int_equal(trace_export_csv(f, both, 2), 0);
+	assert_int_equal(trace_export_json(f, both, 2), 0);
+	fclose(f);
+}
+
+static void test_cut(void **state)
+{
+	struct sample s;
+
+	(void)state;
+	sample_make(&s, 40);
+	for (size_t size = 0; size < s.size; size++) {
+		struct trace_dump d;
+		unsigned lines;
+		int err = parse(&d, s.file, size, &lines);
+
+		assert_true(err == 0 || err == -EBADMSG);
+		assert_true(lines > 0 && d.complaints > 0);
+		check_sound(&s, &d);
+		if (!err)
+			print_all(&d);
+		trace_dump_free(&d);
+	}
+	sample_free(&s);
+}
+
+static void test_flipped(void **state)
+{
+	size_t kept = 0, flips = 0;
+	struct sample s;
+
+	(void)state;
+	sample_make(&s, 8);
+	for (size_t bit = 0; bit < s.size * 8; bit++) {
+		struct trace_dump d;
+		unsigned lines;
+		int err;
+
+		s.file[bit / 8] ^= (char)(1 << bit % 8);
+		err = parse(&d, s.file, s.size, &lines);
+		s.file[bit / 8] ^= (char)(1 << bit % 8);
+		assert_true(err == 0 || err == -EBADMSG);
+		assert_true(lines > 0 && d.complaints > 0);
+		check_sound(&s, &d);
+		kept += d.trace.n;
+		flips++;
+		trace_dump_free(&d);
+	}
+	/* One flip costs one block: only those in the one with the entries lose them. */
+	assert_true(kept > flips * 8 / 2);
+	sample_free(&s);
+}
+
+/* A damaged block in the middle costs its entries and no others. */
+static void test_resync(void **state)
+{
+	struct trace_dump d;
+	struct sample s;
+	unsigned lines;
+	char *second;
+
+	(void)state;
+	sample_make(&s, 3000);
+	second = memmem(s.file, s.size, "xBLK\x03", 5);
+	assert_non_null(second);
+	memset(second + 8, 0x55, 200);
+	assert_int_equal(parse(&d, s.file, s.size, &lines), 0);
+	assert_int_equal(d.trace.n, 3000 - 1024);
+	assert_int_equal(d.lost_entries, 1024);
+	assert_true(lines > 0);
+	check_sound(&s, &d);
+	trace_dump_free(&d);
+	sample_free(&s);
+}
+
+/* A later version may add fields, lines and blocks. */
+static void test_later_version(void **state)
+{
+	struct trace_dump d;
+	struct sample s;
+	unsigned lines;
+	char *file;
+	unsigned char block[DUMP_BLOCK_HEADER_SIZE + 8] = "xBLK";
+	size_t end = DUMP_BLOCK_HEADER_SIZE + DUMP_END_SIZE;
+
+	(void)state;
+	sample_make(&s, 10);
+	file = malloc(s.size + sizeof(block));
+	assert_non_null(file);
+	/* A block of another type in front of the last one, which moves to the next number. */
+	bytes_put(block + 4, 4, 99);
+	bytes_put(block + 8, 4, bytes_get(s.file + s.size - end + 8, 4));
+	bytes_put(block + 16, 8, 8);
+	bytes_put(block + 24, 4, crc32c(0, block + DUMP_BLOCK_HEADER_SIZE, 8));
+	bytes_put(block + 28, 4, crc32c(0, block, 28));
+	memcpy(file, s.file, s.size - end);
+	memcpy(file + s.size - end, block, sizeof(block));
+	memcpy(file + s.size - end + sizeof(block), s.file + s.size - end, end);
+	bytes_put(file + s.size - end + sizeof(block) + 8, 4, bytes_get(block + 8, 4) + 1);
+	bytes_put(file + s.size - end + sizeof(block) + 28, 4,
+		  crc32c(0, file + s.size - end + sizeof(block), 28));
+	assert_int_equal(parse(&d, file, s.size + sizeof(block), &lines), 0);
+	assert_int_equal(lines, 0);
+	check_same(&s.trace, &d.trace);
+	trace_dump_free(&d);
+	/* Another major version is another format. */
+	bytes_put(file + 8, 2, 2);
+	bytes_put(file + 28, 4, crc32c(0, file, 28));
+	assert_int_equal(parse(&d, file, s.size + sizeof(block), &lines), -EBADMSG);
+	assert_int_equal(lines, 1);
+	trace_dump_free(&d);
+	free(file);
+	sample_free(&s);
+}
+
+#define OLD_SIZE(n) (8416 + 112 * (size_t)(n))
+
+static void old_entry(unsigned char *file, size_t i, int op, uint64_t start, uint64_t end)
+{
+	unsigned char *p = file + OLD_SIZE(i);
+
+	p[0] = (unsigned char)op;
+	bytes_put(p + 2, 2, 1);
+	bytes_put(p + 4, 4, i % 2);
+	bytes_put(p + 8, 4, 500 + i % 2);
+	bytes_put(p + 20, 4, 1024);
+	bytes_put(p + 32, 8, i);
+	bytes_put(p + 40, 8, i * 1024);
+	bytes_put(p + 48, 8, start);
+	bytes_put(p + 64, 8, end);
+}
+
+static unsigned char *old_dump(size_t n)
+{
+	unsigned char *file = calloc(1, OLD_SIZE(n + 1));
+
+	assert_non_null(file);
+	bytes_put(file, 4, 0xdeadbeef);
+	memcpy(file + 4, "Linux.7", 7);
+	bytes_put(file + 72, 4, 1024);
+	bytes_put(file + 76, 4, 1024);
+	bytes_put(file + 80, 8, n);
+	memcpy(file + 8344, "Thu Jan 28 03:22:28 2010\n", 25);
+	for (size_t i = 0; i < n; i++)
+		old_entry(file, i, i % 2 ? 'w' : 1, 1000 + i * 100, 1050 + i * 100);
+	return file;
+}
+
+static void test_old(void **state)
+{
+	unsigned char *file = old_dump(10);
+	struct trace_dump d;
+	unsigned lines;
+
+	(void)state;
+	assert_int_equal(parse(&d, file, OLD_SIZE(11), &lines), 0);
+	assert_int_equal(lines, 0);
+	assert_int_equal(d.trace.n, 10);
+	assert_int_equal(d.trace.target, 9);
+	assert_int_equal(d.trace.block_size, 1024);
+	assert_null(d.trace.net);
+	assert_int_equal(d.trace.entries[3]->dir, DIR_WRITE);
+	assert_int_equal(d.trace.entries[3]->start_ns, 1300);
+	assert_int_equal(d.trace.entries[3]->offset_bytes, 3072);
+	assert_int_equal(d.trace.threads[1].tid, 501);
+	print_all(&d);
+	trace_dump_free(&d);
+	/* With network times, an end of file, an unused slot, and nonsense. */
+	bytes_put(file + OLD_SIZE(2) + 24, 4, 77);
+	bytes_put(file + OLD_SIZE(2) + 80, 8, 900);
+	bytes_put(file + OLD_SIZE(2) + 96, 8, 950);
+	old_entry(file, 4, 4, 0, 0);
+	old_entry(file, 5, 0, 0, 0);
+	old_entry(file, 6, 77, 5, 6);
+	old_entry(file, 7, 1, 9, 6);
+	assert_int_equal(parse(&d, file, OLD_SIZE(11), &lines), 0);
+	assert_int_equal(lines, 2);
+	assert_int_equal(d.lost_entries, 2);
+	assert_int_equal(d.trace.n, 6);
+	assert_non_null(d.trace.net);
+	assert_int_equal(d.trace.net[2]->bytes, 77);
+	print_all(&d);
+	trace_dump_free(&d);
+	free(file);
+}
+
+static void test_old_damaged(void **state)
+{
+	unsigned char *file = old_dump(4);
+	struct trace_dump d;
+	unsigned lines;
+
+	(void)state;
+	for (size_t size = 0; size < OLD_SIZE(4); size += size < 8000 ? 97 : 1) {
+		int err = parse(&d, file, size, &lines);
+
+		assert_int_equal(err, size < 8416 ? -EBADMSG : 0);
+		assert_true(lines > 0);
+		trace_dump_free(&d);
+	}
+	/* No checksums: what a flip makes of it may look sound. It must not make the reader stumble. */
+	for (size_t bit = 0; bit<OLD_SIZE(5) * 8; bit += bit / 8> 200 && bit / 8 < 8300 ? 331 : 1) {
+		int err;
+
+		file[bit / 8] ^= (unsigned char)(1 << bit % 8);
+		err = parse(&d, file, OLD_SIZE(5), &lines);
+		assert_true(err == 0 || err == -EBADMSG);
+		if (!err)
+			print_all(&d);
+		trace_dump_free(&d);
+		file[bit / 8] ^= (unsigned char)(1 << bit % 8);
+	}
+	free(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_crc),	      cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_flipped),	      cmocka_unit_test(test_resync),
+		cmocka_unit_test(test_later_version), cmocka_unit_test(test_old),
+		cmocka_unit_test(test_old_damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,354 @@
+/*
+ * Recording time stamps from many threads: each completed operation is recorded or counted, what is kept is
+ * what was asked for, and without gaps. And what is worked out from entries.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/plan/parse.h"
+#include "xdd/run/trace.h"
+#include "xdd/trace/walk.h"
+
+#define THREADS 6
+
+static _Atomic uint64_t next_op, next_time;
+
+struct work {
+	struct trace_writer *writer;
+	uint64_t ops; /* of all threads */
+};
+
+/* A target resolved as a plan would. */
+static void make_plan(struct target_plan *t, uint32_t qthreads, uint64_t ops, uint64_t size,
+		      bool wrap, bool oneshot)
+{
+	struct plan plan = { .passes = 1, .n_targets = 1, .targets = t };
+
+	*t = (struct target_plan){
+		.path = "null",
+		.qthreads = qthreads,
+		.queue_depth = qthreads,
+		.pass_ops = ops,
+		.trace = { .on = true, .size_ops = size, .wrap = wrap, .oneshot = oneshot },
+	};
+	assert_int_equal(plan_resolve_trace(&plan, t), XDD_OK);
+}
+
+/* Operations of all threads, as they complete: times rise from one completion to the next. */
+static void *work(void *arg)
+{
+	const struct work *w = arg;
+	uint64_t n;
+
+	while ((n = atomic_fetch_add(&next_op, 1)) < w->ops) {
+		struct io_request req = { .op = n, .size = 512, .done = 512, .issue_ns = n + 1 };
+
+		trace_issue(&req);
+		trace_done(w->writer, &req, 1, 1000000 + atomic_fetch_add(&next_time, 1));
+	}
+	return NULL;
+}
+
+static void record(struct trace_table *table, const struct target_plan *plan, uint64_t ops)
+{
+	pthread_t threads[THREADS];
+	struct work works[THREADS];
+
+	memset(table, 0, sizeof(*table));
+	assert_int_equal(trace_open(table, plan, 0), 0);
+	atomic_store(&next_op, 0);
+	atomic_store(&next_time, 0);
+	for (uint32_t i = 0; i < plan->qthreads; i++) {
+		works[i] = (struct work){ &table->writers[i], ops };
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &works[i]), 0);
+	}
+	for (uint32_t i = 0; i < plan->qthreads; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* Every operation once, and each entry whole. */
+static void check_entries(const struct trace *t, uint64_t ops, uint64_t all)
+{
+	uint64_t sum = t->n + t->missing.overwritten + t->missing.unrecorded + t->missing.before;
+
+	assert_int_equal(t->n, ops);
+	assert_int_equal(sum, all);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct trace_entry *e = t->entries[i];
+
+		assert_true(i == 0 || t->entries[i - 1]->op < e->op);
+		assert_int_equal(e->start_ns, e->op + 1);
+		assert_int_equal(e->size_bytes, 512);
+		assert_true(e->qthread < THREADS);
+	}
+}
+
+/* The ends are those of the newest or the oldest completions, all of them. */
+static void check_window(const struct trace *t, uint64_t first, uint64_t n)
+{
+	char *seen = calloc(n, 1);
+
+	assert_non_null(seen);
+	assert_int_equal(t->n, n);
+	for (size_t i = 0; i < t->n; i++) {
+		uint64_t at = t->entries[i]->end_ns - 1000000 - first;
+
+		assert_true(at < n && !seen[at]);
+		seen[at] = 1;
+	}
+	free(seen);
+}
+
+static void test_whole(void **state)
+{
+	static const uint64_t sizes[] = { 1, 5, 100, 4096, 100000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (uint32_t threads = 1; threads <= THREADS; threads += THREADS - 1) {
+			struct target_plan plan;
+			struct trace_table table;
+			struct trace t = { 0 };
+
+			make_plan(&plan, threads, sizes[i], 0, false, false);
+			record(&table, &plan, sizes[i]);
+			assert_int_equal(trace_collect(&table, &t), 0);
+			check_entries(&t, sizes[i], sizes[i]);
+			check_window(&t, 0, sizes[i]);
+			free(t.entries);
+			trace_close(&table);
+		}
+	}
+}
+
+static void test_wrap(void **state)
+{
+	static const uint64_t sizes[] = { 1, 7, 300, 5000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (uint32_t threads = 1; threads <= THREADS; threads += THREADS - 1) {
+			struct target_plan plan;
+			struct trace_table table;
+			struct trace t = { 0 };
+
+			make_plan(&plan, threads, 100000, sizes[i], i % 2, false);
+			assert_true(plan.trace.wrap && plan.trace.cut);
+			record(&table, &plan, 100000);
+			assert_int_equal(trace_collect(&table, &t), 0);
+			check_entries(&t, sizes[i], 100000);
+			assert_int_equal(t.missing.overwritten, 100000 - sizes[i]);
+			if (threads == 1)
+				check_window(&t, 100000 - sizes[i], sizes[i]);
+			free(t.entries);
+			trace_close(&table);
+		}
+	}
+}
+
+static void test_oneshot(void **state)
+{
+	static const uint64_t sizes[] = { 1, 7, 300, 5000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (uint32_t threads = 1; threads <= THREADS; threads += THREADS - 1) {
+			struct target_plan plan;
+			struct trace_table table;
+			struct trace t = { 0 };
+
+			make_plan(&plan, threads, 50000, sizes[i], false, true);
+			record(&table, &plan, 50000);
+			assert_int_equal(trace_collect(&table, &t), 0);
+			check_entries(&t, sizes[i], 50000);
+			assert_int_equal(t.missing.unrecorded, 50000 - sizes[i]);
+			if (threads == 1)
+				check_window(&t, 0, sizes[i]);
+			free(t.entries);
+			trace_close(&table);
+		}
+	}
+}
+
+/* One QThread records now and then, the others fill the table again and again: no gap all the same. */
+static void test_slow_writer(void **state)
+{
+	struct target_plan plan;
+	struct trace_table table = { 0 };
+	struct trace t = { 0 };
+
+	(void)state;
+	make_plan(&plan, 4, 100000, 1000, true, false);
+	assert_int_equal(trace_open(&table, &plan, 0), 0);
+	for (uint64_t n = 0; n < 100000; n++) {
+		struct io_request req = { .op = n, .size = 512, .done = 512, .issue_ns = n + 1 };
+		uint32_t who = n % 997 == 0 ? 3 : n % 101 == 0 ? 2 : n % 2;
+
+		trace_done(&table.writers[who], &req, 1, 1000000 + n);
+	}
+	assert_int_equal(trace_collect(&table, &t), 0);
+	check_entries(&t, 1000, 100000);
+	check_window(&t, 99000, 1000);
+	/* What comes back late is not recorded, and disturbs nothing. */
+	for (uint64_t n = 0; n < 10000; n++) {
+		struct io_request req = { .op = n, .size = 512, .issue_ns = n + 1 };
+
+		trace_done(&table.writers[0], &req, 1, 5000000 + n);
+	}
+	check_window(&t, 99000, 1000);
+	free(t.entries);
+	trace_close(&table);
+}
+
+static void test_triggers(void **state)
+{
+	struct plan all = { .passes = 2 };
+	struct target_plan plan = {
+		.qthreads = 1, .queue_depth = 1, .pass_ops = 100, .path = "null"
+	};
+	struct trace_table table = { 0 };
+	struct trace t = { 0 };
+
+	(void)state;
+	plan.trace = (struct trace_options){ .on = true, .trigger_op = 30 };
+	assert_int_equal(plan_resolve_trace(&all, &plan), XDD_OK);
+	assert_int_equal(plan.trace.size_ops, 170);
+	assert_int_equal(trace_open(&table, &plan, 0), 0);
+	for (uint64_t n = 0; n < 200; n++) {
+		struct io_request req = { .op = n % 100, .issue_ns = n + 1 };
+
+		trace_done(table.writers, &req, n / 100 + 1, n + 2);
+	}
+	assert_int_equal(trace_collect(&table, &t), 0);
+	assert_int_equal(t.n, 170);
+	assert_int_equal(t.missing.before, 30);
+	assert_int_equal(t.entries[0]->op, 30);
+	assert_int_equal(t.entries[70]->op, 0);
+	assert_int_equal(t.entries[70]->pass, 2);
+	free(t.entries);
+	trace_close(&table);
+
+	plan.trace = (struct trace_options){ .on = true,
+					     .triggered_by_time = true,
+					     .trigger_time_ns = 5150 };
+	assert_int_equal(plan_resolve_trace(&all, &plan), XDD_OK);
+	t = (struct trace){ 0 };
+	/* The wall clock is ahead by 5000. */
+	assert_int_equal(trace_open(&table, &plan, 5000), 0);
+	for (uint64_t n = 0; n < 200; n++) {
+		struct io_request req = { .op = n % 100, .issue_ns = n };
+
+		trace_done(table.writers, &req, n / 100 + 1, n + 1);
+	}
+	assert_int_equal(trace_collect(&table, &t), 0);
+	assert_int_equal(t.n, 50);
+	assert_int_equal(t.missing.before, 150);
+	assert_int_equal(t.entries[0]->start_ns, 150);
+	free(t.entries);
+	trace_close(&table);
+}
+
+/* The guide's sample, 10.7: its first three rows. */
+static void test_walk(void **state)
+{
+	struct trace_entry e[] = {
+		{ .op = 0, .start_ns = 10288350303715490, .end_ns = 10288350437959490 },
+		{ .op = 1, .start_ns = 10288350437966490, .end_ns = 10288350478994490 },
+		{ .op = 2, .start_ns = 10288350478997490, .end_ns = 10288350533440490 },
+		{ .op = 0, .start_ns = 10288350600000000, .end_ns = 10288350600000000 },
+	};
+	const struct trace_entry *entries[4];
+	struct trace t = { .entries = entries, .n = 4, .block_size = 1024, .req_bytes = 4194304 };
+	struct trace_walk *w;
+	struct trace_row r;
+	struct trace_sums s;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		e[i].pass = i < 3 ? 1 : 2;
+		e[i].offset_bytes = i * 4194304 + (i == 2) * 4096;
+		e[i].size_bytes = e[i].done_bytes = 4194304;
+		entries[i] = &e[i];
+	}
+	w = trace_walk_new(&t);
+	assert_non_null(w);
+	assert_true(trace_walk_next(w, &r));
+	assert_int_equal(r.io_ns, 134244000);
+	assert_true(r.relative_ns == 0 && r.delta_ns == 0 && r.loop_ns == 0 && !r.has_delta);
+	assert_true(r.mb_per_s > 31.2435 && r.mb_per_s < 31.2445);
+	assert_true(trace_walk_next(w, &r));
+	assert_true(r.relative_ns == 134251000 && r.delta_ns == 7000 && r.loop_ns == 41035000);
+	assert_true(r.has_distance && r.distance_bytes == 0);
+	assert_true(trace_walk_next(w, &r));
+	assert_true(r.relative_ns == 175282000 && r.delta_ns == 3000 && r.loop_ns == 54446000);
+	assert_int_equal(r.distance_bytes, 4096);
+	/* Another pass, an operation that took no time. */
+	assert_true(trace_walk_next(w, &r));
+	assert_true(!r.has_distance && !r.has_delta && r.io_ns == 0 && r.mb_per_s == 0);
+	assert_false(trace_walk_next(w, &r));
+	trace_walk_sums(w, &s);
+	assert_int_equal(s.ops, 4);
+	assert_int_equal(s.average_distance_bytes, 2048);
+	assert_int_equal(s.longest_io_ns, 134244000);
+	assert_int_equal(s.shortest_io_ns, 0);
+	assert_true(s.average_delta_ns > 4999 && s.average_delta_ns < 5001);
+	assert_true(s.longest_delta_ns == 7000 && s.shortest_delta_ns == 3000);
+	trace_walk_free(w);
+}
+
+/* Operations that overlap: dead time is that of a slot, and never negative. */
+static void test_walk_slots(void **state)
+{
+	enum {
+		N = 3000
+	};
+	struct trace_entry *e = aligned_alloc(64, N * sizeof(*e));
+	const struct trace_entry **entries = calloc(N, sizeof(*entries));
+	struct trace t = { .entries = entries, .n = N, .block_size = 512 };
+	struct trace_walk *w;
+	struct trace_sums s;
+	struct trace_row r;
+
+	(void)state;
+	assert_non_null(e);
+	assert_non_null(entries);
+	memset(e, 0, N * sizeof(*e));
+	for (size_t i = 0; i < N; i++) {
+		e[i].op = i;
+		e[i].pass = 1;
+		e[i].qthread = (uint32_t)(i % 10);
+		e[i].slot = (uint32_t)(i / 10 % 30);
+		e[i].start_ns = 1000 + i;
+		e[i].end_ns = 1000 + i + 290;
+		entries[i] = &e[i];
+	}
+	w = trace_walk_new(&t);
+	assert_non_null(w);
+	while (trace_walk_next(w, &r))
+		assert_int_equal(r.delta_ns, r.entry->op < 300 ? 0 : 10);
+	trace_walk_sums(w, &s);
+	assert_int_equal(s.deltas, N - 300);
+	trace_walk_free(w);
+	free(e);
+	free(entries);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),	   cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_oneshot),	   cmocka_unit_test(test_slow_writer),
+		cmocka_unit_test(test_triggers),   cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_walk_slots),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
