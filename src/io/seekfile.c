@@ -8,17 +8,14 @@
 #include "xdd/io/seekfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "xdd/base/clock.h"
 #include "xdd/base/log.h"
+#include "xdd/base/newfile.h"
 #include "xdd/io/access.h"
 
 typedef unsigned __int128 uint128;
@@ -211,104 +208,18 @@ static int log_histograms(const struct target_plan *t)
 	return ret;
 }
 
-/*
- * A file that has no name yet, in the folder of `path`: it goes with the process, however that ends.
- * Returns the descriptor or -errno; -EOPNOTSUPP where the file system has no such files.
- */
-static int open_unnamed(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) :
-			       strdup(".");
-	int fd;
-
-	if (!folder)
-		return -ENOMEM;
-	fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-	if (fd < 0)
-		fd = errno == EISDIR ? -EOPNOTSUPP : -errno;
-	free(folder);
-	return fd;
-}
-
-/* Without unnamed files. mkostemp() makes one for its owner only; give it the usual permissions. */
-static int open_temporary(char *path)
-{
-	mode_t mask = umask(0);
-	int fd;
-
-	umask(mask);
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	fchmod(fd, 0666 & ~mask);
-	return fd;
-}
-
-/* Give the unnamed file `fd` the name `temporary`, which ends with XXXXXX; it stands there for a moment only. */
-static int name_file(int fd, char *temporary)
-{
-	char self[64];
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	for (int tries = 0; tries < 100; tries++) {
-		char *suffix = temporary + strlen(temporary) - 6;
-
-		snprintf(suffix, 7, "%06x", (unsigned)(clock_now_ns() / 1000) & 0xffffff);
-		if (linkat(AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0)
-			return 0;
-		if (errno != EEXIST)
-			return -errno;
-	}
-	return -EEXIST;
-}
-
-/* Write the list into `fd`, give it the name `temporary` when it is `unnamed`, and close it. */
-static int write_file(const struct target_plan *t, int fd, bool unnamed, char *temporary)
-{
-	FILE *f = fdopen(fd, "w");
-	int ret;
-
-	if (!f) {
-		ret = -errno;
-		close(fd);
-		return ret;
-	}
-	ret = write_seeks(t, f, f);
-	errno = 0;
-	if ((fflush(f) || ferror(f)) && !ret)
-		ret = errno ? -errno : -EIO;
-	if (unnamed && !ret)
-		ret = name_file(fd, temporary);
-	if (fclose(f) && !ret) {
-		ret = -errno;
-		if (unnamed)
-			unlink(temporary);
-	}
-	return ret;
-}
-
 static int save_to(const struct target_plan *t, const char *path)
 {
-	int fd = open_unnamed(path), ret;
-	bool unnamed = fd >= 0;
-	char *temporary;
+	struct newfile file;
+	int ret = newfile_open(&file, path);
 
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
-		if (unnamed)
-			close(fd);
-		return -ENOMEM;
-	}
-	if (fd == -EOPNOTSUPP)
-		fd = open_temporary(temporary);
-	ret = fd < 0 ? fd : write_file(t, fd, unnamed, temporary);
-	if (!ret && rename(temporary, path)) {
-		ret = -errno;
-		unlink(temporary);
-	} else if (ret && fd >= 0 && !unnamed) {
-		unlink(temporary);
-	}
-	free(temporary);
+	if (ret)
+		return ret;
+	ret = write_seeks(t, file.f, file.f);
+	if (ret)
+		newfile_discard(&file);
+	else
+		ret = newfile_commit(&file);
 	return ret;
 }
 

@@ -1,0 +1,33 @@
+/*
+ * A file that takes its name only once it is complete: until then it has none, or, where the file system
+ * has no unnamed files, a name of its own beside its place. A program that is killed leaves what was
+ * there before.
+ *
+ * A newfile belongs to one thread at a time.
+ */
+#ifndef XDD_BASE_NEWFILE_H
+#define XDD_BASE_NEWFILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct newfile {
+	FILE *f;	 /* what is written; NULL: not open */
+	bool unnamed;	 /* it has no name yet */
+	char *path;	 /* where it belongs; a link is followed */
+	char *temporary; /* the name that it has meanwhile, or for the moment of renaming */
+};
+
+/* Open a file that is to become `path`. Returns 0 or -errno; then nothing is to be closed. */
+int newfile_open(struct newfile *n, const char *path);
+
+/*
+ * Close it and put it in its place. Returns 0, or -errno of whatever went wrong with it since it was
+ * opened; then what was at `path` before is still there, and the new file is gone.
+ */
+int newfile_commit(struct newfile *n);
+
+/* Close it and leave nothing of it. Safe on one that is not open. */
+void newfile_discard(struct newfile *n);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * Files that are put in place whole; see the header. Called where lists and documents are written.
+ */
+#include "xdd/base/newfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/base/clock.h"
+
+/* Without the end that makes it unique. */
+#define SUFFIX "XXXXXX"
+
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return strdup(".");
+	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* -EOPNOTSUPP: the file system or the kernel has no unnamed files. */
+static int open_unnamed(const char *path)
+{
+	char *folder = folder_of(path);
+	int fd;
+
+	if (!folder)
+		return -ENOMEM;
+	fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	if (fd < 0)
+		fd = errno == EISDIR ? -EOPNOTSUPP : -errno;
+	free(folder);
+	return fd;
+}
+
+/* mkostemp() makes one for its owner only; give it the usual permissions. */
+static int open_temporary(char *path)
+{
+	mode_t mask = umask(0);
+	int fd;
+
+	umask(mask);
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	fchmod(fd, 0666 & ~mask);
+	return fd;
+}
+
+/* Give the unnamed file its temporary name; it stands there for a moment only. */
+static int name_file(const struct newfile *n)
+{
+	char *suffix = n->temporary + strlen(n->temporary) - strlen(SUFFIX);
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(n->f));
+	for (int tries = 0; tries < 100; tries++) {
+		snprintf(suffix, sizeof(SUFFIX), "%06x",
+			 (unsigned)(clock_kernel_ns() / 1000) & 0xffffff);
+		if (linkat(AT_FDCWD, self, AT_FDCWD, n->temporary, AT_SYMLINK_FOLLOW) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+static void forget(struct newfile *n)
+{
+	free(n->path);
+	free(n->temporary);
+	*n = (struct newfile){ .f = NULL };
+}
+
+int newfile_open(struct newfile *n, const char *path)
+{
+	int fd, err;
+
+	*n = (struct newfile){ .path = realpath(path, NULL) };
+	if (!n->path)
+		n->path = strdup(path);
+	if (!n->path || asprintf(&n->temporary, "%s." SUFFIX, n->path) < 0) {
+		n->temporary = NULL;
+		forget(n);
+		return -ENOMEM;
+	}
+	fd = open_unnamed(n->path);
+	n->unnamed = fd >= 0;
+	if (fd == -EOPNOTSUPP)
+		fd = open_temporary(n->temporary);
+	n->f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (n->f)
+		return 0;
+	err = fd < 0 ? fd : -errno;
+	if (fd >= 0) {
+		close(fd);
+		if (!n->unnamed)
+			unlink(n->temporary);
+	}
+	forget(n);
+	return err;
+}
+
+int newfile_commit(struct newfile *n)
+{
+	bool named = !n->unnamed;
+	int err = 0;
+
+	errno = 0;
+	if (fflush(n->f) || ferror(n->f))
+		err = errno ? -errno : -EIO;
+	if (!named && !err) {
+		err = name_file(n);
+		named = !err;
+	}
+	if (fclose(n->f) && !err)
+		err = -errno;
+	if (!err && rename(n->temporary, n->path))
+		err = -errno;
+	if (err && named)
+		unlink(n->temporary);
+	forget(n);
+	return err;
+}
+
+void newfile_discard(struct newfile *n)
+{
+	if (!n->f)
+		return;
+	fclose(n->f);
+	if (!n->unnamed)
+		unlink(n->temporary);
+	forget(n);
+}
