@@ -8,7 +8,8 @@
 #include <stdbool.h>
 
 /* From so many values on an autocorrelation can be told from chance at all. */
-#define AUTOCORRELATION_MIN 8
+#define AUTOCORRELATION_MIN 10
+#define AUTOCORRELATION_Z 1.645 /* one of twenty series of independent values shows more */
 #define AUTOCORRELATION_MAX 0.95
 
 #define CHANGE_CHANCE 0.01
@@ -102,9 +103,9 @@ static double squares_of(const double *x, size_t n, double mean)
 }
 
 /*
- * The autocorrelation of neighbours, its bias taken off; 0 unless it is above what independent values
- * show in five of six series. (A stricter test overlooks too many dependent series: it is the coverage
- * of the interval that counts, and tests/unit/test_stats.c holds it.)
+ * The autocorrelation of neighbours, its bias taken off; 0 unless it stands out. (A stricter test overlooks
+ * too many dependent series, a milder one widens too many intervals of independent values:
+ * tests/unit/test_stats.c holds the coverage of both.)
  */
 static double autocorrelation(const double *x, size_t n, double mean, double squares)
 {
@@ -115,7 +116,7 @@ static double autocorrelation(const double *x, size_t n, double mean, double squ
 	for (size_t i = 1; i < n; i++)
 		sum += (x[i] - mean) * (x[i - 1] - mean);
 	r = ((double)n * sum / squares + 1) / (double)(n - 4);
-	if (r * sqrt((double)n) <= 1)
+	if (r * sqrt((double)n) <= AUTOCORRELATION_Z)
 		return 0;
 	return r < AUTOCORRELATION_MAX ? r : AUTOCORRELATION_MAX;
 }

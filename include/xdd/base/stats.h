@@ -64,7 +64,7 @@ double stats_t_tails(double t, double freedom);
 double stats_t_quantile(double tails, double freedom);
 
 /*
- * Sum up `x[0..n)`. From 8 values on, neighbours that are alike are taken into account: the interval is
+ * Sum up `x[0..n)`. From 10 values on, neighbours that are alike are taken into account: the interval is
  * then wider than that of independent values.
  */
 struct stats_summary stats_summarize(const double *x, size_t n);
