@@ -44,6 +44,7 @@ static enum xdd_status dry_run(const struct plan *plan)
 	look.output_file = NULL;
 	look.csv_file = NULL;
 	look.combined_file = NULL;
+	look.json_file = NULL;
 	status = report_open(&look, &report);
 	if (status)
 		return status;
@@ -67,6 +68,7 @@ static enum xdd_status do_run(const struct plan *plan)
 		status = report_open(plan, &report);
 	if (!status)
 		status = run_execute(plan, report, &stuck);
+	report_status(report, status);
 	closed = report_close(report);
 	if (!status)
 		status = closed;
@@ -87,6 +89,8 @@ static enum xdd_status xdd_main(int argc, char **argv)
 		plan_free(plan);
 		return XDD_OK;
 	}
+	if (plan->json_file)
+		log_keep();
 	status = report_check(plan);
 	if (!status)
 		status = run_check(plan);

@@ -53,6 +53,10 @@ _xdd()
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
+	-jsonout | -jsono)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
 	-percentcpu | -pcpu)
 		mapfile -t COMPREPLY < <(compgen -W 'absolute relative' -- "$cur")
 		return

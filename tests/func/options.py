@@ -175,6 +175,7 @@ OPTIONS = [Option(*row) for row in (
     ("errout", "eo", "file", None, None),
     ("csvout", "csvo", "file", None, None),
     ("combinedout", "combo", "file", None, None),
+    ("jsonout", "jsono", "file", None, None),
     ("outputformat", "ofmt", "add +USERTIME", None, None),
     ("percentcpu", "pcpu", "relative", None, None),
     ("setup", "", "a.cfg", DEPTH, ["5"] * 2),

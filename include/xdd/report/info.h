@@ -7,13 +7,14 @@
 #ifndef XDD_REPORT_INFO_H
 #define XDD_REPORT_INFO_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "xdd/plan/plan.h"
 
-/* All sections. */
-void info_write(FILE *f, const struct plan *plan);
+/* All sections; `environment` is environment_collect()'s. */
+void info_write(FILE *f, const struct plan *plan, const json_t *environment);
 
 /* The run's time and id, and a line for each target. */
 void info_write_short(FILE *f, const struct plan *plan);
