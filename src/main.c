@@ -1,5 +1,6 @@
 /*
- * The entry of the program under all its names: xdd, xdd.Linux, timeserver, gettime.
+ * The entry of the program under all its names, xdd, xdd.Linux, timeserver, gettime, and of its
+ * commands: xdd compare.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
 #include "xdd/plan/plan.h"
+#include "xdd/report/compare.h"
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
 
@@ -115,6 +117,16 @@ static void occupy_standard_streams(void)
 	}
 }
 
+static int do_compare(int argc, char **argv)
+{
+	int status = (int)compare_main(argc, argv);
+
+	if (fflush(stdout) == 0 || errno == EPIPE)
+		return status;
+	log_error("standard output: %s", strerror(errno));
+	return COMPARE_TROUBLE;
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -141,6 +153,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "xdd %s: not built yet\n", argv[1]);
 		return XDD_INIT_FAILED;
 	}
+	if (argc > 1 && strcmp(argv[1], "compare") == 0)
+		return do_compare(argc - 1, argv + 1);
 	status = xdd_main(argc, argv);
 	/* Whoever stops reading the help has read enough of it; results are the report's affair. */
 	if (fflush(stdout) != 0 && errno != EPIPE && status == XDD_OK) {
