@@ -1,5 +1,6 @@
 /*
- * The entry of the program under all its names: xdd, xdd.Linux, timeserver, gettime.
+ * The entry of the program under all its names, xdd, xdd.Linux, timeserver, gettime, and of its
+ * commands: xdd compare.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
 #include "xdd/plan/plan.h"
+#include "xdd/report/compare.h"
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
 #include "xdd/trace/tsread.h"
@@ -45,6 +47,7 @@ static enum xdd_status dry_run(const struct plan *plan)
 	look.output_file = NULL;
 	look.csv_file = NULL;
 	look.combined_file = NULL;
+	look.json_file = NULL;
 	status = report_open(&look, &report);
 	if (status)
 		return status;
@@ -68,6 +71,7 @@ static enum xdd_status do_run(const struct plan *plan)
 		status = report_open(plan, &report);
 	if (!status)
 		status = run_execute(plan, report, &stuck);
+	report_status(report, status);
 	closed = report_close(report);
 	if (!status)
 		status = closed;
@@ -88,6 +92,8 @@ static enum xdd_status xdd_main(int argc, char **argv)
 		plan_free(plan);
 		return XDD_OK;
 	}
+	if (plan->json_file)
+		log_keep();
 	status = report_check(plan);
 	if (!status)
 		status = run_check(plan);
@@ -110,6 +116,16 @@ static void occupy_standard_streams(void)
 		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
 			_exit(XDD_INIT_FAILED);
 	}
+}
+
+static int do_compare(int argc, char **argv)
+{
+	int status = (int)compare_main(argc, argv);
+
+	if (fflush(stdout) == 0 || errno == EPIPE)
+		return status;
+	log_error("standard output: %s", strerror(errno));
+	return COMPARE_TROUBLE;
 }
 
 static const char *base_name(const char *path)
@@ -138,6 +154,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "xdd %s: not built yet\n", argv[1]);
 		return XDD_INIT_FAILED;
 	}
+	if (argc > 1 && strcmp(argv[1], "compare") == 0)
+		return do_compare(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "tsread") == 0)
 		status = tsread_main(argc - 1, argv + 1);
 	else

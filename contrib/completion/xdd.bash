@@ -57,6 +57,10 @@ _xdd()
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
+	-jsonout | -jsono)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
 	-percentcpu | -pcpu)
 		mapfile -t COMPREPLY < <(compgen -W 'absolute relative' -- "$cur")
 		return
@@ -82,7 +86,7 @@ _xdd()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -deskew -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -outputformat -percentcpu -heartbeat -latency -timestamps -timerinfo -setup -dryrun -help -fullhelp -version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -deskew -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -timestamps -timerinfo -setup -dryrun -help -fullhelp -version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

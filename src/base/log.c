@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -21,6 +24,18 @@ static _Atomic int log_shown = LOG_LEVEL_NOTICE;
 
 /* atomic: a transient line is on the terminal */
 static _Atomic bool log_drawn;
+
+/* guarded by `lock`: what log_keep() asked for; an entry that is there does not change any more */
+static struct {
+	pthread_mutex_t lock;
+	bool wanted;
+	size_t n;
+	unsigned long dropped;
+	struct {
+		enum log_level level;
+		char *text;
+	} messages[LOG_KEPT_MAX];
+} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 int log_open(const char *path)
 {
@@ -107,21 +122,80 @@ static const char *level_prefix(enum log_level level)
 	return "xdd: ";
 }
 
+const char *log_level_name(enum log_level level)
+{
+	static const char *const names[] = {
+		[LOG_LEVEL_ERROR] = "error",
+		[LOG_LEVEL_WARNING] = "warning",
+		[LOG_LEVEL_NOTICE] = "note",
+		[LOG_LEVEL_DEBUG] = "debug",
+	};
+
+	return names[level];
+}
+
+void log_keep(void)
+{
+	pthread_mutex_lock(&kept.lock);
+	kept.wanted = true;
+	pthread_mutex_unlock(&kept.lock);
+}
+
+static void keep(enum log_level level, const char *text)
+{
+	pthread_mutex_lock(&kept.lock);
+	if (kept.wanted && kept.n < LOG_KEPT_MAX) {
+		kept.messages[kept.n].level = level;
+		kept.messages[kept.n].text = strdup(text);
+		if (kept.messages[kept.n].text)
+			kept.n++;
+		else
+			kept.dropped++;
+	} else if (kept.wanted) {
+		kept.dropped++;
+	}
+	pthread_mutex_unlock(&kept.lock);
+}
+
+const char *log_kept(size_t i, enum log_level *level)
+{
+	const char *text = NULL;
+
+	pthread_mutex_lock(&kept.lock);
+	if (i < kept.n) {
+		text = kept.messages[i].text;
+		*level = kept.messages[i].level;
+	}
+	pthread_mutex_unlock(&kept.lock);
+	return text;
+}
+
+unsigned long log_not_kept(void)
+{
+	unsigned long dropped;
+
+	pthread_mutex_lock(&kept.lock);
+	dropped = kept.dropped;
+	pthread_mutex_unlock(&kept.lock);
+	return dropped;
+}
+
 void log_vmessage(enum log_level level, const char *fmt, va_list ap)
 {
 	char line[LOG_LINE_BYTES + 1];
 	int saved = errno;
-	size_t len;
+	size_t len, prefix;
 
 	if ((int)level > atomic_load_explicit(&log_shown, memory_order_relaxed))
 		return;
-	len = (size_t)snprintf(line, sizeof(line), "%s", level_prefix(level));
-	vsnprintf(line + len, sizeof(line) - len, fmt, ap);
+	prefix = (size_t)snprintf(line, sizeof(line), "%s", level_prefix(level));
+	vsnprintf(line + prefix, sizeof(line) - prefix, fmt, ap);
 
 	/* A name must not look like a second message, nor talk to the terminal. */
 	for (len = 0; line[len]; len++)
 		if ((unsigned char)line[len] < ' ' || line[len] == 0x7f)
 			line[len] = '?';
+	keep(level, line + prefix);
 	line[len++] = '\n';
 	log_transient(NULL);
 	write_all(line, len);

@@ -1,10 +1,11 @@
 /*
- * Files that appear when they are complete; see the header. Called by whoever writes a file at once.
+ * Files that are put in place whole; see the header. Called where lists and documents are written.
  */
 #include "xdd/base/newfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,15 +13,22 @@
 
 #include "xdd/base/clock.h"
 
-/*
- * A file that has no name yet, in the folder of `path`: it goes with the process, however that ends.
- * Returns the descriptor or -errno; -EOPNOTSUPP where the file system has no such files.
- */
-static int open_unnamed(const char *path)
+/* Without the end that makes it unique. */
+#define SUFFIX "XXXXXX"
+
+static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) :
-			       strdup(".");
+
+	if (!slash)
+		return strdup(".");
+	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* -EOPNOTSUPP: the file system or the kernel has no unnamed files. */
+static int open_unnamed(const char *path)
+{
+	char *folder = folder_of(path);
 	int fd;
 
 	if (!folder)
@@ -32,7 +40,7 @@ static int open_unnamed(const char *path)
 	return fd;
 }
 
-/* Without unnamed files. mkostemp() makes one for its owner only; give it the usual permissions. */
+/* mkostemp() makes one for its owner only; give it the usual permissions. */
 static int open_temporary(char *path)
 {
 	mode_t mask = umask(0);
@@ -46,17 +54,17 @@ static int open_temporary(char *path)
 	return fd;
 }
 
-/* Give the unnamed file `fd` the name `temporary`; it stands there for a moment only. */
-static int name_file(int fd, char *temporary)
+/* Give the unnamed file its temporary name; it stands there for a moment only. */
+static int name_file(const struct newfile *n)
 {
+	char *suffix = n->temporary + strlen(n->temporary) - strlen(SUFFIX);
 	char self[64];
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(n->f));
 	for (int tries = 0; tries < 100; tries++) {
-		char *suffix = temporary + strlen(temporary) - 6;
-
-		snprintf(suffix, 7, "%06x", (unsigned)(clock_now_ns() / 1000) & 0xffffff);
-		if (linkat(AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0)
+		snprintf(suffix, sizeof(SUFFIX), "%06x",
+			 (unsigned)(clock_kernel_ns() / 1000) & 0xffffff);
+		if (linkat(AT_FDCWD, self, AT_FDCWD, n->temporary, AT_SYMLINK_FOLLOW) == 0)
 			return 0;
 		if (errno != EEXIST)
 			return -errno;
@@ -64,56 +72,78 @@ static int name_file(int fd, char *temporary)
 	return -EEXIST;
 }
 
-static void forget(struct newfile *f)
+static void forget(struct newfile *n)
 {
-	free(f->path);
-	free(f->temporary);
-	memset(f, 0, sizeof(*f));
+	free(n->path);
+	free(n->temporary);
+	*n = (struct newfile){ .f = NULL };
 }
 
-int newfile_open(struct newfile *f, const char *path)
+int newfile_open(struct newfile *n, const char *path)
 {
 	int fd, err;
 
-	memset(f, 0, sizeof(*f));
-	f->path = strdup(path);
-	if (!f->path || asprintf(&f->temporary, "%s.XXXXXX", path) < 0) {
-		f->temporary = NULL;
-		forget(f);
+	*n = (struct newfile){ .path = realpath(path, NULL) };
+	if (!n->path)
+		n->path = strdup(path);
+	if (!n->path || asprintf(&n->temporary, "%s." SUFFIX, n->path) < 0) {
+		n->temporary = NULL;
+		forget(n);
 		return -ENOMEM;
 	}
-	fd = open_unnamed(path);
-	f->unnamed = fd >= 0;
+	fd = open_unnamed(n->path);
+	n->unnamed = fd >= 0;
 	if (fd == -EOPNOTSUPP)
-		fd = open_temporary(f->temporary);
-	f->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
-	if (f->stream)
+		fd = open_temporary(n->temporary);
+	n->f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (n->f)
 		return 0;
 	err = fd < 0 ? fd : -errno;
 	if (fd >= 0) {
 		close(fd);
-		if (!f->unnamed)
-			unlink(f->temporary);
+		if (!n->unnamed)
+			unlink(n->temporary);
 	}
-	forget(f);
+	forget(n);
 	return err;
 }
 
-int newfile_close(struct newfile *f, int err)
+int newfile_commit(struct newfile *n)
 {
+	bool named = !n->unnamed;
+	int err = 0;
+
 	errno = 0;
-	if ((fflush(f->stream) || ferror(f->stream)) && !err)
+	if (fflush(n->f) || ferror(n->f))
 		err = errno ? -errno : -EIO;
-	if (f->unnamed && !err) {
-		err = name_file(fileno(f->stream), f->temporary);
-		f->unnamed = err != 0;
+	if (!named && !err) {
+		err = name_file(n);
+		named = !err;
 	}
-	if (fclose(f->stream) && !err)
+	if (fclose(n->f) && !err)
 		err = -errno;
-	if (!err && rename(f->temporary, f->path))
+	if (!err && rename(n->temporary, n->path))
 		err = -errno;
-	if (err && !f->unnamed)
-		unlink(f->temporary);
-	forget(f);
+	if (err && named)
+		unlink(n->temporary);
+	forget(n);
+	return err;
+}
+
+void newfile_discard(struct newfile *n)
+{
+	if (!n->f)
+		return;
+	fclose(n->f);
+	if (!n->unnamed)
+		unlink(n->temporary);
+	forget(n);
+}
+
+int newfile_close(struct newfile *n, int err)
+{
+	if (!err)
+		return newfile_commit(n);
+	newfile_discard(n);
 	return err;
 }

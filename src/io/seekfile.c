@@ -215,7 +215,7 @@ static int save_to(const struct target_plan *t, const char *path)
 	struct newfile f;
 	int ret = newfile_open(&f, path);
 
-	return ret ? ret : newfile_close(&f, write_seeks(t, f.stream, f.stream));
+	return ret ? ret : newfile_close(&f, write_seeks(t, f.f, f.f));
 }
 
 int seekfile_save(const struct target_plan *target, char **path)

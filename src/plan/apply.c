@@ -215,7 +215,7 @@ static enum xdd_status scope_range(const struct parse *p, const struct setting *
 			   p->plan->n_targets - 1);
 }
 
-static enum xdd_status apply_setting(struct parse *p, const struct setting *s)
+static enum xdd_status apply_setting(struct parse *p, struct setting *s)
 {
 	uint64_t first = 0, last = p->plan->n_targets - 1;
 	enum xdd_status status = XDD_OK;
@@ -224,6 +224,8 @@ static enum xdd_status apply_setting(struct parse *p, const struct setting *s)
 		return apply_row(p, s, p->plan);
 	if (s->scope.text)
 		status = scope_range(p, s, &first, &last);
+	s->first = first;
+	s->last = last;
 	for (uint64_t i = first; !status && i <= last; i++)
 		status = apply_row(p, s, &p->plan->targets[i]);
 	return status;
@@ -311,5 +313,7 @@ enum xdd_status apply_settings(struct parse *p)
 		if (!names_targets(&p->settings[i]))
 			status = apply_setting(p, &p->settings[i]);
 	}
+	p->plan->settings = p->settings;
+	p->plan->n_settings = p->n_settings;
 	return status;
 }

@@ -230,6 +230,16 @@ static void warn_buffered(const struct plan *plan)
 	}
 }
 
+enum xdd_status plan_check_passes(const struct plan *plan)
+{
+	if (!plan->until_percent || !plan->no_barrier)
+		return XDD_OK;
+	log_error(
+		"-passes until: with -nobarrier the targets have no passes together whose bandwidth "
+		"could be known; leave -nobarrier out, or say how many passes");
+	return XDD_BAD_ARGUMENT;
+}
+
 void plan_warn(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {

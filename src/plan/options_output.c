@@ -146,6 +146,12 @@ const struct option options_output[] = {
 		"combinedout", "combo", combined_file,
 		"append the COMBINED line of the run to a file as CSV as well",
 		"Collects the results of several runs in one file. Its first line names the columns."),
+	OUTPUT_FILE(
+		"jsonout", "jsono", json_file,
+		"write all about the run and its results to a file as JSON",
+		"The file is replaced once the run has ended, however it ended; doc/jsonout.schema.json "
+		"says what is in it. With - it goes to standard output, and the text results only to "
+		"the file of -output, if there is one."),
 	{ .name = "outputformat",
 	  .aliases = "ofmt",
 	  .scope = SCOPE_GLOBAL,

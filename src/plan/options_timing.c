@@ -1,7 +1,9 @@
 /*
  * Rows of the option table: passes, limits and delays.
  */
+#include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
@@ -92,18 +94,58 @@ static const struct option throttle_options[] = {
 	{ 0 },
 };
 
+#define MAX_PASSES 1000000000
+
+/* A number; or "until", a percentage and perhaps a number. */
+static size_t arity_passes(const struct word *args, size_t avail)
+{
+	if (!avail || strcmp(args[0].text, "until") != 0)
+		return 1;
+	return avail > 2 && args[2].text[0] >= '0' && args[2].text[0] <= '9' ? 3 : 2;
+}
+
+static enum xdd_status apply_passes(struct parse *p, const struct setting *s, void *dst)
+{
+	bool until = s->n_args > 1;
+	uint64_t least = until ? PLAN_UNTIL_MIN_PASSES : 1, passes = PLAN_UNTIL_DEFAULT_PASSES;
+	uint64_t most = until ? PLAN_UNTIL_MAX_PASSES : MAX_PASSES;
+	const struct word *number = s->n_args == 2 ? NULL : &s->args[s->n_args - 1];
+	struct plan *plan = dst;
+	double percent = 0;
+
+	(void)p;
+	if (until && (units_parse_real(s->args[1].text, &percent) || percent <= 0 || percent > 100))
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[1],
+			"behind until a percentage above 0 and up to 100 is wanted: how far the mean "
+			"bandwidth may be off");
+	if (number && (units_parse_u64(number->text, &passes) || passes < least || passes > most))
+		return parse_error(XDD_BAD_ARGUMENT, s, number,
+				   "a whole number of passes is wanted, %" PRIu64 " to %" PRIu64,
+				   least, most);
+	plan->passes = passes;
+	plan->until_percent = percent;
+	return XDD_OK;
+}
+
 const struct option options_timing[] = {
 	{ .name = "passes",
 	  .aliases = "p",
 	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_U64,
-	  .arg = "<#passes>",
-	  .min = 1,
-	  .max = 1000000000,
+	  .type = OPT_CUSTOM,
+	  .arg = "<#passes>|until <percent> [<#most>]",
+	  .arity = arity_passes,
+	  .apply = apply_passes,
 	  .def = "1",
 	  .unit = "passes",
-	  P(passes),
-	  .help = "how often the work is done over" },
+	  .help = "how often the work is done over",
+	  .detail =
+		  "Allowed: 1 to 1000000000 passes. With until, passes are run until the mean bandwidth of "
+		  "all targets together is known to within the percentage either way: until its 95 % "
+		  "confidence interval is that narrow. That takes 3 passes at least; it ends without "
+		  "success after 100, or the number given, 3 to 10000. Whatever depends on the number of "
+		  "passes, as -passoffset, goes by the most there can be.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -dio -mbytes 256 -passes until 2 50" },
 	{ .name = "passdelay",
 	  .aliases = "pdelay",
 	  .scope = SCOPE_GLOBAL,

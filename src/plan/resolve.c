@@ -410,7 +410,7 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 
 enum xdd_status plan_resolve(struct plan *plan)
 {
-	enum xdd_status status = XDD_OK;
+	enum xdd_status status = plan_check_passes(plan);
 	uint64_t qthreads = 0;
 
 	for (size_t i = 0; i < plan->n_targets && !status; i++) {

@@ -10,6 +10,7 @@
 #include "xdd/report/check.h"
 #include "xdd/report/csv.h"
 #include "xdd/report/heartbeat.h"
+#include "xdd/report/jsonout.h"
 #include "xdd/report/latency.h"
 #include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
@@ -184,6 +185,44 @@ static enum xdd_status check_targets(const struct plan *plan, const struct outpu
 	return XDD_OK;
 }
 
+/* The document of -jsonout can share standard output with nothing. */
+static enum xdd_status check_stdout(const struct plan *plan)
+{
+	const struct output_name others[] = {
+		{ .option = "output", .path = plan->output_file },
+		{ .option = "csvout", .path = plan->csv_file },
+		{ .option = "combinedout", .path = plan->combined_file },
+	};
+
+	for (size_t i = 0; jsonout_is_stdout(plan) && i < sizeof(others) / sizeof(others[0]); i++) {
+		if (!others[i].path || strcmp(others[i].path, "/dev/stdout") != 0)
+			continue;
+		log_error("-%s %s: -jsonout %s has standard output to itself", others[i].option,
+			  others[i].path, plan->json_file);
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
+static bool is_json_stdout(const struct output_name *o)
+{
+	return o->option && strcmp(o->option, "jsonout") == 0 &&
+	       (strcmp(o->path, "-") == 0 || strcmp(o->path, "/dev/stdout") == 0);
+}
+
+static void identify(struct output_name *o)
+{
+	outfile_identify(&o->id, is_json_stdout(o) ? NULL : o->path);
+}
+
+static int look(const struct output_name *o, char *why)
+{
+	if (is_json_stdout(o))
+		return 0;
+	return strcmp(o->option, "jsonout") == 0 ? outfile_check_new(o->path, why) :
+						   outfile_check(o->path, why);
+}
+
 /* One more output; nothing when `path` and `option` say that it is not wanted. Takes `made`. */
 static enum xdd_status add_output(struct output_list *list, const char *option, const char *path,
 				  char *made)
@@ -198,9 +237,9 @@ static enum xdd_status add_output(struct output_list *list, const char *option, 
 	}
 	list->names = names;
 	names[list->n] = (struct output_name){ .option = option, .path = path, .made = made };
-	outfile_identify(&names[list->n].id, path);
+	identify(&names[list->n]);
 	list->n++;
-	if (path && outfile_check(path, why)) {
+	if (option && look(&names[list->n - 1], why)) {
 		log_error("-%s %s: %s", option, path, why);
 		return XDD_BAD_ARGUMENT;
 	}
@@ -233,11 +272,15 @@ static enum xdd_status add_target_files(struct output_list *list, const struct t
 
 static enum xdd_status list_outputs(struct output_list *list, const struct plan *plan)
 {
-	enum xdd_status status;
+	enum xdd_status status = check_stdout(plan);
 
+	if (status)
+		return status;
+
+	/* The document of -jsonout takes the place of the text. */
 	if (plan->output_file)
 		status = add_file(list, "output", plan->output_file);
-	else
+	else if (!jsonout_is_stdout(plan))
 		status = add_output(list, NULL, NULL, NULL);
 	if (!status)
 		status = add_file(list, "errout", plan->errout_file);
@@ -247,6 +290,8 @@ static enum xdd_status list_outputs(struct output_list *list, const struct plan 
 		status = add_file(list, "combinedout", plan->combined_file);
 	if (!status)
 		status = add_file(list, "latency output", plan->latency.file);
+	if (!status)
+		status = add_file(list, "jsonout", plan->json_file);
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		status = add_target_files(list, &plan->targets[i]);
 	return status;

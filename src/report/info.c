@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "xdd/base/units.h"
+#include "xdd/report/environment.h"
 #include "xdd/report/result.h"
 
 #define IO_10 "IOIOIOIOIOIOIOIOIOIO"
@@ -83,6 +84,8 @@ static void write_run(FILE *f, const struct plan *plan)
 	write_start(f, plan, "\n");
 	fprintf(f, "Maximum Process Priority, %s\n", info_enabled(plan->max_priority));
 	fprintf(f, "Passes, %" PRIu64 "\n", plan->passes);
+	if (plan->until_percent)
+		fprintf(f, "Passes until, %g percent\n", plan->until_percent);
 	fprintf(f, "Pass Delay in seconds, %f\n", seconds(plan->pass_delay_ns));
 	fprintf(f, "Maximum Error Threshold, %" PRIu64 "\n", plan->max_errors);
 	fprintf(f, "Target Offset, %" PRIu64 "\n",
@@ -102,11 +105,12 @@ static void write_run(FILE *f, const struct plan *plan)
 	fputc('\n', f);
 }
 
-void info_write(FILE *f, const struct plan *plan)
+void info_write(FILE *f, const struct plan *plan, const json_t *environment)
 {
 	write_banner(f);
 	write_run(f, plan);
 	info_system(f);
+	environment_write(f, environment);
 	for (size_t i = 0; i < plan->n_targets; i++)
 		info_target(f, plan, &plan->targets[i]);
 	fputc('\n', f);

@@ -87,6 +87,22 @@ int outfile_check(const char *path, char *why)
 	return err;
 }
 
+int outfile_check_new(const char *path, char *why)
+{
+	int err = outfile_check(path, why);
+	struct stat st;
+	char *real;
+
+	if (err || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return err;
+	/* The folder of the file itself, not of a link to it. */
+	real = realpath(path, NULL);
+	if (real)
+		err = check_folder(real, why);
+	free(real);
+	return err;
+}
+
 static void identify_missing(struct outfile_id *id, const char *path)
 {
 	char *folder = folder_of(path);

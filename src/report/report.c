@@ -17,7 +17,9 @@
 #include "xdd/base/units.h"
 #include "xdd/report/check.h"
 #include "xdd/report/csv.h"
+#include "xdd/report/environment.h"
 #include "xdd/report/info.h"
+#include "xdd/report/jsonout.h"
 #include "xdd/report/latency.h"
 #include "xdd/report/outfile.h"
 
@@ -46,6 +48,8 @@ struct report {
 		size_t size;
 	} table, octaves;
 	bool intervals_begun; /* their header is written */
+	struct jsonout *json; /* NULL: not wanted */
+	enum xdd_status status;
 };
 
 static enum xdd_status out_of_memory(void)
@@ -69,6 +73,13 @@ static unsigned terminal_columns(int fd)
 	if (!env || units_parse_u64(env, &columns) || columns > 65535)
 		return 0;
 	return (unsigned)columns;
+}
+
+static void write_text(struct report *r, const char *line, size_t len)
+{
+	pthread_mutex_lock(&r->text_lock);
+	outfile_write(&r->text, line, len);
+	pthread_mutex_unlock(&r->text_lock);
 }
 
 static enum xdd_status open_output(struct outfile *o, const char *option, const char *path)
@@ -101,7 +112,7 @@ static enum xdd_status open_csv(struct report *r, struct outfile *o, const char 
 }
 
 /* Put text that is made with stdio together in memory, and write it at once. */
-static enum xdd_status write_info(struct report *r, bool whole)
+static enum xdd_status write_info(struct report *r, const json_t *environment)
 {
 	enum xdd_status status = XDD_OK;
 	char *text = NULL;
@@ -110,14 +121,14 @@ static enum xdd_status write_info(struct report *r, bool whole)
 
 	if (!f)
 		return out_of_memory();
-	if (whole)
-		info_write(f, r->plan);
+	if (r->plan->verbose || r->plan->output_file)
+		info_write(f, r->plan, environment);
 	else
 		info_write_short(f, r->plan);
 	if (ferror(f) | fclose(f))
 		status = out_of_memory();
 	else
-		outfile_write(&r->text, text, size);
+		write_text(r, text, size);
 	free(text);
 	return status;
 }
@@ -162,6 +173,42 @@ static enum xdd_status open_latency(struct report *r)
 	return status;
 }
 
+static enum xdd_status open_text(struct report *r)
+{
+	if (jsonout_is_stdout(r->plan) && !r->plan->output_file)
+		return XDD_OK;
+	return open_output(&r->text, "output", r->plan->output_file);
+}
+
+static enum xdd_status open_json(struct report *r, json_t *environment)
+{
+	int err = r->plan->json_file ? jsonout_open(&r->json, r->plan, environment) : 0;
+
+	if (!err)
+		return XDD_OK;
+	log_error("-jsonout %s: %s", r->plan->json_file, strerror(-err));
+	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
+}
+
+/* What is written before the run, in whatever form. */
+static enum xdd_status write_start(struct report *r)
+{
+	const struct plan *plan = r->plan;
+	json_t *environment = NULL;
+	enum xdd_status status;
+
+	if (plan->verbose || plan->output_file || plan->json_file) {
+		environment = environment_collect(plan);
+		if (!environment)
+			return out_of_memory();
+	}
+	status = open_json(r, environment);
+	if (!status)
+		status = write_info(r, environment);
+	json_decref(environment);
+	return status;
+}
+
 static enum xdd_status open_all(struct report *r)
 {
 	const struct plan *plan = r->plan;
@@ -175,7 +222,7 @@ static enum xdd_status open_all(struct report *r)
 		return out_of_memory();
 	/* What stdio still holds for standard output comes before what is written to it here. */
 	fflush(stdout);
-	status = open_output(&r->text, "output", plan->output_file);
+	status = open_text(r);
 	if (!status)
 		status = open_csv(r, &r->csv, "csvout", plan->csv_file);
 	if (!status)
@@ -183,7 +230,7 @@ static enum xdd_status open_all(struct report *r)
 	if (!status)
 		status = open_latency(r);
 	if (!status)
-		status = write_info(r, plan->verbose || plan->output_file);
+		status = write_start(r);
 	return status;
 }
 
@@ -222,6 +269,7 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 	status = open_all(r);
 	if (status) {
 		outfile_close(&r->latency);
+		jsonout_discard(r->json);
 		outfile_close(&r->combined);
 		outfile_close(&r->csv);
 		outfile_close(&r->text);
@@ -230,13 +278,6 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 	}
 	*out = r;
 	return XDD_OK;
-}
-
-static void write_text(struct report *r, const char *line, size_t len)
-{
-	pthread_mutex_lock(&r->text_lock);
-	outfile_write(&r->text, line, len);
-	pthread_mutex_unlock(&r->text_lock);
 }
 
 static void write_cells(struct report *r)
@@ -271,7 +312,7 @@ void report_result(struct report *r, const struct result *result)
 
 bool report_wants_latency(const struct report *r)
 {
-	bool wanted = r->plan->latency.shown;
+	bool wanted = r->plan->latency.shown || r->json;
 
 	for (size_t i = 0; i < r->list.n; i++)
 		wanted |= r->list.columns[i]->latency;
@@ -309,7 +350,7 @@ void report_latency_interval(struct report *r, const struct result *result, uint
 	r->intervals_begun = true;
 	latency_table_rows(f, r->plan, result, &interval);
 	if (fclose(f) == 0)
-		outfile_write(&r->text, text, size);
+		write_text(r, text, size);
 	free(text);
 }
 
@@ -332,7 +373,30 @@ static void write_latency_text(struct report *r)
 		fwrite(r->octaves.text, 1, r->octaves.size, f);
 	}
 	if (fclose(f) == 0)
-		outfile_write(&r->text, text, size);
+		write_text(r, text, size);
+	free(text);
+}
+
+void report_record(struct report *r, const struct result *result)
+{
+	if (r->json)
+		jsonout_result(r->json, result);
+}
+
+void report_statistics(struct report *r, const struct pass_statistics *statistics)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	if (r->json)
+		jsonout_statistics(r->json, statistics);
+	f = r->plan->verbose ? open_memstream(&text, &size) : NULL;
+	if (!f)
+		return;
+	statistics_write(f, statistics);
+	if (fclose(f) == 0)
+		write_text(r, text, size);
 	free(text);
 }
 
@@ -392,9 +456,16 @@ void report_trailer(struct report *r, enum report_end end)
 		[REPORT_END_ERRORS] = " This run terminated with errors",
 		[REPORT_END_CANCELED] = " This run was canceled",
 	};
+	static const char *const words[] = {
+		[REPORT_END_NORMAL] = "normal",
+		[REPORT_END_ERRORS] = "errors",
+		[REPORT_END_CANCELED] = "canceled",
+	};
 	char now[INFO_TIME_SIZE];
 
 	write_latency_text(r);
+	if (r->json)
+		jsonout_end(r->json, words[end]);
 	report_line(r, "Ending time for this run, %s", info_time(now));
 	report_line(r, "%s", ends[end]);
 }
@@ -414,6 +485,24 @@ static enum xdd_status close_output(struct outfile *o, const char *option, const
 	return XDD_IO_ERROR;
 }
 
+void report_status(struct report *r, enum xdd_status status)
+{
+	if (r)
+		r->status = status;
+}
+
+/* Last, so that it has the status of all others. */
+static enum xdd_status close_json(struct report *r, enum xdd_status status)
+{
+	int err = jsonout_close(r->json, r->status ? r->status : status);
+
+	if (!err)
+		return status;
+	log_error("-jsonout %s: %s; the results are missing there", r->plan->json_file,
+		  strerror(-err));
+	return status ? status : XDD_IO_ERROR;
+}
+
 enum xdd_status report_close(struct report *r)
 {
 	enum xdd_status status = XDD_OK;
@@ -424,6 +513,7 @@ enum xdd_status report_close(struct report *r)
 	status = close_output(&r->csv, "csvout", r->plan->csv_file, status);
 	status = close_output(&r->combined, "combinedout", r->plan->combined_file, status);
 	status = close_output(&r->latency, "latency output", r->plan->latency.file, status);
+	status = close_json(r, status);
 	report_free(r);
 	return status;
 }

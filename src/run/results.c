@@ -13,6 +13,7 @@
 #include "xdd/base/units.h"
 #include "xdd/run/deskew.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/statistics.h"
 
 /* How long operations that are outstanding when the run stops may take before it ends without them. */
 #define GRACE_NS (3 * UNITS_NS_PER_SEC)
@@ -28,6 +29,7 @@ struct target_sum {
 	uint64_t first_op_ns;
 	uint64_t passes;
 	bool partial;
+	struct pass_series series;
 };
 
 /* The stretch of time in which any target was transferring; delays are shifted out. */
@@ -42,7 +44,10 @@ struct manager {
 	struct report *report;
 	struct target_sum *sums;
 	struct window window;
-	uint64_t combined_ns; /* windows of the passes that are over */
+	bool keep_series;	   /* somebody wants statistics over passes */
+	struct pass_series series; /* of all targets together; none with -nobarrier */
+	struct result together;	   /* the pass that is being collected, of all targets */
+	uint64_t combined_ns;	   /* windows of the passes that are over */
 	uint64_t passes;
 	uint64_t grace_end_ns;
 	uint64_t processors;
@@ -110,10 +115,12 @@ void results_wake(struct results_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-static struct result target_result(const struct target_plan *t, enum result_what what)
+static struct result target_result(const struct manager *m, const struct target_plan *t,
+				   enum result_what what)
 {
 	return (struct result){
 		.what = what,
+		.processors = m->processors,
 		.target = t->number,
 		.queue = t->queue_depth,
 		.op = t->op,
@@ -155,7 +162,7 @@ static struct pass_result *take_any(struct manager *m)
 
 static void write_interval(struct manager *m, struct pass_result *r)
 {
-	struct result result = target_result(&m->plan->targets[r->target], RESULT_TARGET_PASS);
+	struct result result = target_result(m, &m->plan->targets[r->target], RESULT_TARGET_PASS);
 
 	result.pass = r->pass;
 	result.latency = &r->latency;
@@ -173,13 +180,12 @@ static struct pass_result *take(struct manager *m)
 	return r;
 }
 
-static void write_result(struct manager *m, struct result *result)
+static void write_result(struct manager *m, const struct result *result)
 {
 	if (!m->header_done) {
 		report_header(m->report);
 		m->header_done = true;
 	}
-	result->processors = m->processors;
 	report_result(m->report, result);
 }
 
@@ -209,13 +215,38 @@ static void add_latency(struct manager *m, struct latency *sum, const struct lat
 		log_error("latencies cannot be added up: %s", strerror(ENOMEM));
 }
 
+/* A pass that was cut short says nothing about those that were not. */
+static bool is_whole(const struct manager *m, const struct target_plan *t, const struct result *r)
+{
+	bool short_of = tally_ops(&r->tally) + r->tally.errors < t->pass_ops;
+
+	if (short_of && clock_now_ns() >= atomic_load(&m->run->end_ns))
+		return false;
+	if (m->plan->max_errors && r->tally.errors >= m->plan->max_errors)
+		return false;
+	return !r->partial;
+}
+
+static void follow_pass(struct manager *m, const struct target_plan *t, const struct result *r)
+{
+	bool whole = is_whole(m, t, r);
+
+	if (!m->keep_series)
+		return;
+	tally_add(&m->together.tally, &r->tally);
+	m->together.partial |= !whole;
+	if (series_add(&m->sums[t->number].series, r, whole))
+		log_error("the statistics leave out pass %" PRIu64 " of target %" PRIu64 ": %s",
+			  r->pass, r->target, strerror(ENOMEM));
+}
+
 static void write_pass(struct manager *m, const struct pass_result *r)
 {
 	const struct target_plan *t = &m->plan->targets[r->target];
 	struct result result;
 
 	for (uint32_t i = 0; i < r->n_queues; i++) {
-		result = target_result(t, RESULT_QUEUE_PASS);
+		result = target_result(m, t, RESULT_QUEUE_PASS);
 		result.pass = r->pass;
 		result.queue = i;
 		result.tally = r->queues[i].tally;
@@ -223,9 +254,11 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 		result.elapsed_ns = tally_elapsed_ns(&result.tally);
 		result.cpu = r->queues[i].cpu;
 		result.partial = r->partial;
-		write_result(m, &result);
+		if (m->plan->qthread_info)
+			write_result(m, &result);
+		report_record(m->report, &result);
 	}
-	result = target_result(t, RESULT_TARGET_PASS);
+	result = target_result(m, t, RESULT_TARGET_PASS);
 	result.pass = r->pass;
 	result.tally = r->tally;
 	result.latency = kept(m, &r->latency);
@@ -235,6 +268,8 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 	result.cpu = r->cpu;
 	result.partial = r->partial;
 	report_latency(m->report, &result);
+	follow_pass(m, t, &result);
+	report_record(m->report, &result);
 	if (!m->plan->verbose)
 		return;
 	write_result(m, &result);
@@ -272,11 +307,15 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 	}
 }
 
-static void close_window(struct manager *m)
+/* Returns its length. */
+static uint64_t close_window(struct manager *m)
 {
-	if (m->window.last_ns > m->window.first_ns)
-		m->combined_ns += m->window.last_ns - m->window.first_ns;
+	uint64_t ns =
+		m->window.last_ns > m->window.first_ns ? m->window.last_ns - m->window.first_ns : 0;
+
+	m->combined_ns += ns;
 	m->window = (struct window){ .first_ns = UINT64_MAX };
+	return ns;
 }
 
 static void take_in(struct manager *m, struct pass_result *r)
@@ -296,6 +335,7 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 	uint64_t pass = 0;
 	size_t got = 0;
 
+	m->together = (struct result){ .pass = m->passes + 1 };
 	while (got < m->plan->n_targets) {
 		struct pass_result *r = take(m);
 
@@ -315,8 +355,19 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 		pass_result_free(slots[i]);
 		slots[i] = NULL;
 	}
-	close_window(m);
-	return got == m->plan->n_targets;
+	m->together.elapsed_ns = close_window(m);
+	if (got < m->plan->n_targets)
+		return false;
+	if (m->keep_series && series_add(&m->series, &m->together, !m->together.partial))
+		log_error("the statistics leave out pass %" PRIu64 ": %s", m->together.pass,
+			  strerror(ENOMEM));
+	return true;
+}
+
+/* -passes until: there have been enough. */
+static bool is_known(const struct manager *m)
+{
+	return m->plan->until_percent && series_is_known(&m->series, m->plan->until_percent);
 }
 
 /* Passes one after the other, all targets together. */
@@ -327,7 +378,7 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 	for (uint64_t pass = 1; collect_pass(m, slots); pass++) {
 		uint64_t end = atomic_load(&run->end_ns), until;
 
-		run->more = pass < m->plan->passes && clock_now_ns() < end;
+		run->more = pass < m->plan->passes && clock_now_ns() < end && !is_known(m);
 		if (run->more && m->plan->pass_delay_ns) {
 			if (m->plan->verbose)
 				report_line(m->report, "Starting Pass Delay of %f seconds...",
@@ -403,7 +454,7 @@ static void manage_rest(struct manager *m)
 static struct result average_of(const struct manager *m, size_t i)
 {
 	const struct target_sum *sum = &m->sums[i];
-	struct result result = target_result(&m->plan->targets[i], RESULT_TARGET_AVERAGE);
+	struct result result = target_result(m, &m->plan->targets[i], RESULT_TARGET_AVERAGE);
 
 	result.pass = sum->passes;
 	result.tally = sum->tally;
@@ -427,6 +478,7 @@ static void write_averages(struct manager *m)
 		report_latency(m->report, &result);
 		if (m->plan->verbose)
 			write_result(m, &result);
+		report_record(m->report, &result);
 	}
 }
 
@@ -443,7 +495,7 @@ static void write_checks(struct manager *m)
 
 static void write_combined(struct manager *m)
 {
-	struct result result = target_result(&m->plan->targets[0], RESULT_COMBINED);
+	struct result result = target_result(m, &m->plan->targets[0], RESULT_COMBINED);
 	struct latency all;
 	struct pass_look look = { 0 };
 	struct cpu_time now;
@@ -473,6 +525,7 @@ static void write_combined(struct manager *m)
 	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;
 	deskew_fill(&m->deskew, &result);
 	write_result(m, &result);
+	report_record(m->report, &result);
 	report_latency(m->report, &result);
 	latency_free(&all);
 	if (result.partial)
@@ -488,6 +541,20 @@ static const char *audit_bound(const struct target_plan *t)
 	if (t->qthreads == 1 || t->ordering == ORDERING_STRICT || t->ordering == ORDERING_SERIAL)
 		return "";
 	return t->engine_queues ? " (at most)" : " (at least)";
+}
+
+static void write_statistics(struct manager *m)
+{
+	for (size_t i = 0; m->keep_series && i < m->plan->n_targets; i++)
+		series_report(&m->sums[i].series, m->report, false, i);
+	if (m->keep_series)
+		series_report(&m->series, m->report, true, 0);
+	if (m->plan->until_percent)
+		report_line(m->report,
+			    "Passes until %g %%, %s after %" PRIu64
+			    " passes: the 95 %% interval of the bandwidth is +-%.2f %%",
+			    m->plan->until_percent, is_known(m) ? "reached" : "not reached",
+			    m->passes, series_percent(&m->series));
 }
 
 /* The audit of -ordering, and by what means the order was kept. */
@@ -525,6 +592,7 @@ static void write_end(struct manager *m)
 	if (m->passes) {
 		write_averages(m);
 		write_combined(m);
+		write_statistics(m);
 		deskew_end(&m->deskew, m->report);
 		write_order(m);
 		write_checks(m);
@@ -580,6 +648,7 @@ void *results_main(void *arg)
 	}
 	m.processors = run->plan->percent_cpu == PERCENT_CPU_RELATIVE && cpus > 0 ? (uint64_t)cpus :
 										    1;
+	m.keep_series = m.sums && (m.plan->verbose || m.plan->json_file || m.plan->until_percent);
 	run->more = true;
 	clock_process_cpu(&m.cpu_start);
 	/* All are open; and ready, once what changes their files has been done. */
@@ -597,8 +666,11 @@ void *results_main(void *arg)
 	write_end(&m);
 	deskew_destroy(&m.deskew);
 	start_skew_free(m.start_skew);
-	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++)
+	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {
 		latency_free(&m.sums[i].latency);
+		series_free(&m.sums[i].series);
+	}
+	series_free(&m.series);
 	free(m.sums);
 	free(slots);
 	return NULL;

@@ -92,7 +92,8 @@ static int add_latency(struct pass_result *r, const struct qthread *q)
 
 struct pass_result *target_snapshot(const struct target *t)
 {
-	uint32_t n = t->run->plan->qthread_info ? t->plan->qthreads : 0;
+	bool each = t->run->plan->qthread_info || t->run->plan->json_file;
+	uint32_t n = each ? t->plan->qthreads : 0;
 	struct pass_result *r = calloc(1, sizeof(*r) + n * sizeof(r->queues[0]));
 	/* A QThread that is stuck has not said what it used, and may say it any moment. */
 	bool at_rest = atomic_load(&t->active) == 0;

@@ -66,7 +66,7 @@ static int write_report_file(const struct trace_options *ts, const struct trace 
 
 	if (!ts->append) {
 		err = newfile_open(&f, ts->report_path);
-		return err ? err : newfile_close(&f, trace_text_write(f.stream, trace, want));
+		return err ? err : newfile_close(&f, trace_text_write(f.f, trace, want));
 	}
 	stream = fopen(ts->report_path, "ae");
 	if (!stream)
@@ -114,8 +114,8 @@ static void write_dump(struct run *run, const struct target *t, const struct tra
 		return;
 	err = newfile_open(&f, path);
 	if (!err) {
-		err = trace_dump_write(f.stream, trace);
-		size = ftell(f.stream);
+		err = trace_dump_write(f.f, trace);
+		size = ftell(f.f);
 		err = newfile_close(&f, err);
 	}
 	if (err)

@@ -282,7 +282,7 @@ static void write_output(struct tsread *r)
 	if (r->output) {
 		err = newfile_open(&f, r->output);
 		if (!err)
-			err = newfile_close(&f, write_traces(r, f.stream));
+			err = newfile_close(&f, write_traces(r, f.f));
 	} else {
 		err = write_traces(r, stdout);
 		errno = 0;

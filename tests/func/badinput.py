@@ -238,7 +238,7 @@ for bad in ("foo", "5", ""):
 # Text that is empty
 
 for option, what in (("targetdir", "<directory>"), ("output", "<file>"), ("csvout", "<file>"),
-                     ("combinedout", "<file>"),
+                     ("combinedout", "<file>"), ("jsonout", "<file>"),
                      ("errout", "<file>"), ("id", "<text>"), ("setup", "<file>"), ("seek save", "<file>"),
                      ("seek load", "<file>")):
     value(option, "", "%s cannot be empty" % what)
@@ -594,7 +594,7 @@ permission("unreadable setup file", READ + " -setup wo", 2, 7, "^xdd: -setup wo:
 permission("unreadable load file", READ + " -seek load wo", 2, None, "^xdd: -seek load wo: Permission denied")
 permission("save into a read-only folder", READ + " -numreqs 1 -reqsize 1 -seek save locked/s", 2, None,
     "^xdd: -seek save locked/s: Permission denied")
-for option in ("output", "csvout", "combinedout", "errout"):
+for option in ("output", "csvout", "combinedout", "errout", "jsonout"):
     permission("-%s to a read-only file" % option, READ + " -%s ro" % option, 2, None,
         "^xdd: -%s ro: Permission denied" % option)
     permission("-%s in a read-only folder" % option, READ + " -%s locked/x" % option, 2, None,

@@ -176,6 +176,7 @@ OPTIONS = [Option(*row) for row in (
     ("errout", "eo", "file", None, None),
     ("csvout", "csvo", "file", None, None),
     ("combinedout", "combo", "file", None, None),
+    ("jsonout", "jsono", "file", None, None),
     ("outputformat", "ofmt", "add +USERTIME", None, None),
     ("percentcpu", "pcpu", "relative", None, None),
     ("latency", "", "percentiles 50,99.9 histogram", None, None),

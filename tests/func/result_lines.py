@@ -41,7 +41,7 @@ def table(run):
     """The lines of the result table: heading, units, results."""
     lines = run.out.splitlines()
     begin = [i for i, line in enumerate(lines) if line.startswith("What")]
-    others = ("Ending time", " This run", "Target ", "Start skew")
+    others = ("Ending time", " This run", "Target ", "All targets, ", "Start skew")
     return [line for line in lines[begin[0]:] if not line.startswith(others)] if begin else []
 
 

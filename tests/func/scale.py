@@ -160,7 +160,7 @@ def test_no_more_threads():
         run = t.command(["sh", "-c", 'ulimit -v "$0" && exec "$@"', str(kib), t.XDD, "-op", "write"] +
                         "-queuedepth 4 -numreqs 3 -targets 512".split() +
                         [os.path.join(folder, "new%d" % i) for i in range(512)])
-        named = re.search(r"target \d+, .*(cannot be started|buffers of QThread)", run.err)
+        named = re.search(r"target \d+, .*(cannot be started|buffers of QThread|engine psync: Cannot allocate)", run.err)
         t.ok(run.status == 4 and len(run.error_lines()) == 1 and named and fast_enough(run.seconds, 10),
              "threads that cannot be started end the run, %d KiB" % kib, run)
         t.equal(os.listdir(folder), [], "and leave nothing behind, %d KiB" % kib)

@@ -298,7 +298,9 @@ static void test_run_section(void **state)
 			   "Number of I/O Threads, 5\n"
 			   "\n"
 			   "Computer Name, ");
-	assert_holds(text, "\nSeconds before starting, 0\n\tTarget number, 0\n");
+	assert_holds(text, "\nSeconds before starting, 0\nEnvironment, host name, ");
+	assert_holds(text, "\nEnvironment, target 0 path, /data/x\n");
+	assert_holds(text, "\nEnvironment, target 1 path, null\n\tTarget number, 0\n");
 	plan.really_verbose = true;
 	plan.combined_file = "b.csv";
 	plan.csv_file = NULL;

@@ -10,6 +10,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum log_level {
 	LOG_LEVEL_ERROR,
@@ -46,6 +47,26 @@ bool log_is_terminal(void);
  * where messages go elsewhere. Any thread, one at a time.
  */
 void log_transient(const char *text);
+
+#define LOG_KEPT_MAX 1000
+
+/*
+ * Keep the messages that are written from now on, the first LOG_KEPT_MAX of them, for a report about the
+ * run. Any thread.
+ */
+void log_keep(void);
+
+/*
+ * Kept message `i`, from 0, without what is put before it; NULL past the last. It stays where it is.
+ * `*level` says what it is.
+ */
+const char *log_kept(size_t i, enum log_level *level);
+
+/* How many there were beyond those that are kept. */
+unsigned long log_not_kept(void);
+
+/* "error", "warning", "note" or "debug". */
+const char *log_level_name(enum log_level level);
 
 /* Write `text` as it stands (it brings its own newlines) to where messages go. Any thread. */
 void log_raw(const char *text);

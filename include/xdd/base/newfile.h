@@ -1,8 +1,9 @@
 /*
- * A file that appears under its name only once it is complete, and nothing of it before: it replaces
- * what was there, and a process that dies leaves nothing behind.
+ * A file that takes its name only once it is complete: until then it has none, or, where the file system
+ * has no unnamed files, a name of its own beside its place. A program that is killed leaves what was
+ * there before.
  *
- * One thread at a time.
+ * A newfile belongs to one thread at a time.
  */
 #ifndef XDD_BASE_NEWFILE_H
 #define XDD_BASE_NEWFILE_H
@@ -11,19 +12,25 @@
 #include <stdio.h>
 
 struct newfile {
-	FILE *stream; /* to write to */
-	char *path;
-	char *temporary; /* a name in the same folder, ending in six characters that vary */
-	bool unnamed;	 /* `temporary` is not there yet */
+	FILE *f;	 /* what is written; NULL: not open */
+	bool unnamed;	 /* it has no name yet */
+	char *path;	 /* where it belongs; a link is followed */
+	char *temporary; /* the name that it has meanwhile, or for the moment of renaming */
 };
 
-/* Begin. Returns 0 or -errno, after which there is nothing to be ended. */
-int newfile_open(struct newfile *f, const char *path);
+/* Open a file that is to become `path`. Returns 0 or -errno; then nothing is to be closed. */
+int newfile_open(struct newfile *n, const char *path);
 
 /*
- * End: give the file its name, unless `err`, the outcome of writing it so far (0 or -errno), is not 0.
- * Returns `err`, or the -errno of what failed here; nothing is left behind then. `f` is done with.
+ * Close it and put it in its place. Returns 0, or -errno of whatever went wrong with it since it was
+ * opened; then what was at `path` before is still there, and the new file is gone.
  */
-int newfile_close(struct newfile *f, int err);
+int newfile_commit(struct newfile *n);
+
+/* The one or the other, by the outcome `err` (0 or -errno) of writing it. Returns `err`, or what commit says. */
+int newfile_close(struct newfile *n, int err);
+
+/* Close it and leave nothing of it. Safe on one that is not open. */
+void newfile_discard(struct newfile *n);
 
 #endif

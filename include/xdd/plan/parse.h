@@ -98,6 +98,9 @@ void resolve_memory(struct target_plan *t);
 /* machine.c: -memalign is something that -dio can do with. */
 enum xdd_status plan_check_memalign(const struct target_plan *t);
 
+/* check.c: the passes that were asked for can be had. */
+enum xdd_status plan_check_passes(const struct plan *plan);
+
 /* machine.c: the buffers of all targets fit into memory, and into the huge pages there are. */
 enum xdd_status plan_check_memory(const struct plan *plan);
 

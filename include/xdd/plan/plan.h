@@ -355,9 +355,15 @@ enum percent_cpu {
 	PERCENT_CPU_RELATIVE, /* of all processors of the machine */
 };
 
+/* -passes until: the least and, where it is not given, the greatest number of passes. */
+#define PLAN_UNTIL_MIN_PASSES 3
+#define PLAN_UNTIL_DEFAULT_PASSES 100
+#define PLAN_UNTIL_MAX_PASSES 10000
+
 struct plan {
 	/* option */
-	uint64_t passes;
+	uint64_t passes;      /* the most there will be */
+	double until_percent; /* pass on until the bandwidth is known to +- this; 0: all passes */
 	uint64_t pass_delay_ns;
 	uint64_t run_time_ns; /* 0: no limit */
 	uint64_t max_errors;  /* per target and pass; 0: no limit */
@@ -385,14 +391,17 @@ struct plan {
 	const char *errout_file;   /* NULL: standard error */
 	const char *csv_file;	   /* NULL: none */
 	const char *combined_file; /* NULL: none */
+	const char *json_file;	   /* NULL: none; "-": standard output */
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
 	struct latency_options latency;
 	const char **force; /* devices that may be overwritten whatever they hold */
 	size_t n_force;
 
 	/* resolved */
-	bool audit_order;	  /* breaks of the order of operations are counted */
-	const char *command_line; /* the words as given, for -id commandline and reports */
+	bool audit_order;		/* breaks of the order of operations are counted */
+	const char *command_line;	/* the words as given, for -id commandline and reports */
+	const struct setting *settings; /* the options as given, in order; option.h */
+	size_t n_settings;
 	size_t n_targets;
 	struct target_plan *targets;
 

@@ -7,13 +7,14 @@
 #ifndef XDD_REPORT_INFO_H
 #define XDD_REPORT_INFO_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "xdd/plan/plan.h"
 
-/* All sections. */
-void info_write(FILE *f, const struct plan *plan);
+/* All sections; `environment` is environment_collect()'s. */
+void info_write(FILE *f, const struct plan *plan, const json_t *environment);
 
 /* The same about one target only. */
 void info_write_target(FILE *f, const struct plan *plan, uint32_t target);

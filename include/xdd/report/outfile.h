@@ -36,6 +36,9 @@ struct outfile_id {
  */
 int outfile_check(const char *path, char *why);
 
+/* Likewise whether it could be replaced by a new file; what is no regular file is opened for append. */
+int outfile_check_new(const char *path, char *why);
+
 /*
  * The identity of `path`; or, for NULL, of the regular file that standard output is. /dev/stdout,
  * /dev/stderr and /dev/null have none: several outputs may go there.

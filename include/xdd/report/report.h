@@ -14,6 +14,7 @@
 
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
+#include "xdd/report/statistics.h"
 
 struct report;
 
@@ -66,6 +67,15 @@ void report_latency_interval(struct report *r, const struct result *result, uint
 			     uint64_t to_ns);
 
 /*
+ * Take down one result for -jsonout, whether or not the text shows it: every pass of every target and
+ * QThread, the averages and COMBINED. Nothing without -jsonout.
+ */
+void report_record(struct report *r, const struct result *result);
+
+/* What the passes of a target, or of all, amount to: lines with -verbose, and -jsonout. */
+void report_statistics(struct report *r, const struct pass_statistics *statistics);
+
+/*
  * Write one line of information (without newline) to the text output only. Any thread, between
  * report_open() and report_close().
  */
@@ -82,6 +92,9 @@ char *report_information(const struct plan *plan, uint32_t target);
 
 /* Write the closing lines: the ending time and how the run ended. */
 void report_trailer(struct report *r, enum report_end end);
+
+/* The exit status, as far as it is known when the outputs are closed; for -jsonout. Accepts NULL. */
+void report_status(struct report *r, enum xdd_status status);
 
 /*
  * Close all outputs; accepts NULL. Returns XDD_OK, or XDD_IO_ERROR with one line given to

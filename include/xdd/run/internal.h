@@ -192,7 +192,7 @@ struct pass_result {
 	uint64_t wait_ns;
 	bool partial;
 	struct flow *flow; /* owned; NULL without -deskew, and of a pass that was not finished */
-	uint32_t n_queues; /* 0 without -qthreadinfo */
+	uint32_t n_queues; /* 0 unless -qthreadinfo or -jsonout wants them */
 	struct queue_result queues[];
 };
 

@@ -1,0 +1,46 @@
+/*
+ * -jsonout: one JSON document about a run, written while it goes on into a file that gets its name at
+ * the end. doc/jsonout.schema.json says what is in it.
+ *
+ * Private to src/report. A jsonout belongs to the thread that has the report.
+ */
+#ifndef XDD_REPORT_JSONOUT_H
+#define XDD_REPORT_JSONOUT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "xdd/plan/plan.h"
+#include "xdd/report/result.h"
+#include "xdd/report/statistics.h"
+
+struct jsonout;
+
+#define JSONOUT_FORMAT "xdd results"
+#define JSONOUT_VERSION 1
+
+/* The document goes to standard output, where the text then does not go. */
+bool jsonout_is_stdout(const struct plan *plan);
+
+/* Start the document, with all that is known before the run. Returns 0 or -errno. */
+int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environment);
+
+void jsonout_result(struct jsonout *j, const struct result *result);
+void jsonout_statistics(struct jsonout *j, const struct pass_statistics *statistics);
+
+/* How the run ended: "normal", "errors" or "canceled". */
+void jsonout_end(struct jsonout *j, const char *end);
+
+/*
+ * End the document and put it in its place; accepts NULL. Returns 0 or -errno of whatever went wrong
+ * with it.
+ */
+int jsonout_close(struct jsonout *j, enum xdd_status status);
+
+/* Leave nothing of a document whose run does not begin; accepts NULL. */
+void jsonout_discard(struct jsonout *j);
+
+/* The plan as a new object (jsonout_plan.c), or NULL when memory is short. */
+json_t *jsonout_plan(const struct plan *plan);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Values of JSON documents from values of the program, over jansson.
+ *
+ * Private to src/report. Each returns a new reference, or NULL when memory is short; jvalue_put() and
+ * jansson's *_new() functions take such a NULL as a failure, and pass it on.
+ */
+#ifndef XDD_REPORT_JVALUE_H
+#define XDD_REPORT_JVALUE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* `text`, with U+FFFD in the place of bytes that are not UTF-8; null for NULL. */
+json_t *jvalue_text(const char *text);
+
+/* A whole number; one above 2^63 - 1, which JSON readers do not take as one, as text. */
+json_t *jvalue_count(uint64_t value);
+
+/* Null where there is no such number in JSON: infinite, or none at all. */
+json_t *jvalue_real(double value);
+
+/* Give `object` that member; takes `value` over. Without one the member is left out. Returns 0 or -1. */
+int jvalue_put(json_t *object, const char *key, json_t *value);
+
+/* How all documents are written: jansson's flags. */
+#define JVALUE_FORMAT (JSON_COMPACT | JSON_REAL_PRECISION(15))
+
+#endif

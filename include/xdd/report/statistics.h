@@ -1,0 +1,54 @@
+/*
+ * How the passes of a target, or of all targets together, came out: what the run hands to the writers
+ * at its end.
+ */
+#ifndef XDD_REPORT_STATISTICS_H
+#define XDD_REPORT_STATISTICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "xdd/base/stats.h"
+
+/* What is followed from pass to pass. */
+enum pass_figure {
+	FIGURE_BANDWIDTH, /* bytes a second */
+	FIGURE_IOPS,	  /* operations a second */
+	FIGURE_LATENCY,	  /* mean completion time of an operation, ns */
+	FIGURE_COUNT,
+};
+
+struct pass_statistics {
+	bool combined;	 /* all targets together */
+	uint64_t target; /* otherwise: its number */
+	uint64_t left_out; /* passes that were cut short, moved nothing, or came after the most kept */
+	size_t n;	   /* passes that count */
+
+	/* of these: their numbers, from 1, and their figures; owned by the run */
+	const uint64_t *passes;
+	const double *values[FIGURE_COUNT];
+
+	struct stats_summary summary[FIGURE_COUNT];
+	struct stats_stability stability[FIGURE_COUNT];
+};
+
+/* "bandwidth", "iops" or "latency"; and "bytes/s", "operations/s" or "ns". */
+const char *figure_name(enum pass_figure figure);
+const char *figure_unit(enum pass_figure figure);
+
+/* "stable", "odd", "step", "trend" or "scatter". */
+const char *stats_change_name(enum stats_change change);
+
+/* The lines for people: nothing for less than 3 passes. */
+void statistics_write(FILE *f, const struct pass_statistics *s);
+
+/*
+ * What makes the bandwidth of the passes not reproducible, such as "pass 1 is 38 % slower than the
+ * others", into `buf` (STATISTICS_WHY_SIZE bytes); returns `buf`, or NULL when nothing does.
+ */
+#define STATISTICS_WHY_SIZE 160
+char *statistics_why(const struct pass_statistics *s, char *buf);
+
+#endif

@@ -1,0 +1,421 @@
+/*
+ * File systems and devices of the targets, from statx, statvfs, /proc/self/mountinfo and /sys. Called by
+ * environment_collect().
+ *
+ * A file system whose server is gone answers nothing, for ever. So a thread of its own asks, and what it
+ * has not heard in time is left out; /proc and /sys are answered by the kernel from memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "xdd/base/units.h"
+#include "xdd/report/environment.h"
+#include "xdd/report/jvalue.h"
+
+#define PATIENCE_NS (UNITS_NS_PER_SEC / 2)
+
+/* What the file systems say of one path. */
+struct answer {
+	/* const once the thread runs */
+	char *path; /* NULL: nothing to be asked */
+
+	/* written by the thread before `known` is set */
+	struct statx st;
+	struct statvfs fs;
+	bool has_fs;
+
+	/* atomic */
+	_Atomic bool known;
+};
+
+struct inquiry {
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* on the monotonic clock */
+
+	/* guarded by lock */
+	bool over;	/* the thread is done */
+	bool abandoned; /* nobody waits: the thread frees this */
+
+	/* const once the thread runs */
+	size_t n;
+	struct answer answers[];
+};
+
+static void inquiry_free(struct inquiry *q)
+{
+	for (size_t i = 0; i < q->n; i++)
+		free(q->answers[i].path);
+	pthread_cond_destroy(&q->changed);
+	pthread_mutex_destroy(&q->lock);
+	free(q);
+}
+
+static void ask(struct answer *a)
+{
+	const unsigned wanted = STATX_BASIC_STATS | STATX_MNT_ID;
+
+	/* A file that is not there yet will be in its folder. */
+	if (statx(AT_FDCWD, a->path, 0, wanted, &a->st) < 0) {
+		char *slash = strrchr(a->path, '/');
+
+		if (errno != ENOENT)
+			return;
+		if (slash)
+			slash[slash == a->path] = '\0';
+		else
+			strcpy(a->path, ".");
+		if (statx(AT_FDCWD, a->path, 0, wanted, &a->st) < 0)
+			return;
+	}
+	a->has_fs = !S_ISBLK(a->st.stx_mode) && !S_ISCHR(a->st.stx_mode) &&
+		    statvfs(a->path, &a->fs) == 0;
+	atomic_store(&a->known, true);
+}
+
+static void *inquiry_main(void *arg)
+{
+	struct inquiry *q = arg;
+	bool abandoned;
+
+	for (size_t i = 0; i < q->n; i++) {
+		if (q->answers[i].path)
+			ask(&q->answers[i]);
+	}
+	pthread_mutex_lock(&q->lock);
+	q->over = true;
+	abandoned = q->abandoned;
+	pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+	if (abandoned)
+		inquiry_free(q);
+	return NULL;
+}
+
+static struct inquiry *inquiry_new(const struct plan *plan)
+{
+	struct inquiry *q = calloc(1, sizeof(*q) + plan->n_targets * sizeof(q->answers[0]));
+	pthread_condattr_t attr;
+
+	if (!q)
+		return NULL;
+	q->n = plan->n_targets;
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&q->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	for (size_t i = 0; i < q->n; i++) {
+		if (plan->targets[i].kind != TARGET_NULL)
+			q->answers[i].path = strdup(plan->targets[i].path);
+	}
+	return q;
+}
+
+/* Let a thread ask, and wait for it; only so long. Signals are for others. */
+static void inquire(struct inquiry *q, pthread_t *thread, bool *started)
+{
+	sigset_t all, before;
+	struct timespec ts;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	*started = pthread_create(thread, NULL, inquiry_main, q) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!*started)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_nsec += PATIENCE_NS;
+	ts.tv_sec += ts.tv_nsec / (long)UNITS_NS_PER_SEC;
+	ts.tv_nsec %= (long)UNITS_NS_PER_SEC;
+	pthread_mutex_lock(&q->lock);
+	while (!q->over && pthread_cond_timedwait(&q->changed, &q->lock, &ts) == 0)
+		;
+	pthread_mutex_unlock(&q->lock);
+}
+
+static void inquiry_end(struct inquiry *q, pthread_t thread, bool started)
+{
+	bool over;
+
+	pthread_mutex_lock(&q->lock);
+	over = q->over || !started;
+	q->abandoned = !over;
+	pthread_mutex_unlock(&q->lock);
+	if (!over) {
+		pthread_detach(thread);
+		return;
+	}
+	if (started)
+		pthread_join(thread, NULL);
+	inquiry_free(q);
+}
+
+/* "\040" and the like back into what they stand for, in place. */
+static char *unescape(char *text)
+{
+	char *o = text;
+
+	for (const char *c = text; *c; c++) {
+		if (c[0] == '\\' && c[1] >= '0' && c[1] <= '3' && c[2] >= '0' && c[2] <= '7' &&
+		    c[3] >= '0' && c[3] <= '7') {
+			*o++ = (char)((c[1] - '0') * 64 + (c[2] - '0') * 8 + (c[3] - '0'));
+			c += 3;
+		} else {
+			*o++ = *c;
+		}
+	}
+	*o = '\0';
+	return text;
+}
+
+/*
+ * A mount by its number: "36 35 98:0 /root /point options tags... - type source options"; see
+ * proc_pid_mountinfo(5). `*source` is to be freed.
+ */
+static void put_mount(json_t *o, uint64_t id, char **source)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t size = 0;
+
+	while (f && getline(&line, &size, f) > 0) {
+		char *words[6], *save = NULL, *word, *type, *from, *super;
+		size_t n = 0;
+
+		if (strtoull(line, NULL, 10) != id)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		for (word = strtok_r(line, " ", &save); word && n < 6;
+		     word = strtok_r(NULL, " ", &save))
+			words[n++] = word;
+		while (word && strcmp(word, "-") != 0)
+			word = strtok_r(NULL, " ", &save);
+		type = strtok_r(NULL, " ", &save);
+		from = strtok_r(NULL, " ", &save);
+		super = strtok_r(NULL, " ", &save);
+		if (n < 6 || !word || !super)
+			break;
+		jvalue_put(o, "type", jvalue_text(unescape(type)));
+		jvalue_put(o, "source", jvalue_text(unescape(from)));
+		jvalue_put(o, "mount_point", jvalue_text(unescape(words[4])));
+		jvalue_put(o, "mount_options", jvalue_text(unescape(words[5])));
+		jvalue_put(o, "super_options", jvalue_text(unescape(super)));
+		*source = strdup(from);
+		break;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+static json_t *file_system(const struct answer *a, char **source)
+{
+	json_t *o = json_object();
+
+	if (a->st.stx_mask & STATX_MNT_ID)
+		put_mount(o, a->st.stx_mnt_id, source);
+	jvalue_put(o, "block_bytes", jvalue_count(a->fs.f_frsize));
+	jvalue_put(o, "size_bytes", jvalue_count((uint64_t)a->fs.f_blocks * a->fs.f_frsize));
+	jvalue_put(o, "free_bytes", jvalue_count((uint64_t)a->fs.f_bavail * a->fs.f_frsize));
+	return o;
+}
+
+enum attribute_kind {
+	ATTRIBUTE_TEXT,
+	ATTRIBUTE_CHOSEN, /* the word in brackets */
+	ATTRIBUTE_COUNT,
+	ATTRIBUTE_FLAG,
+};
+
+/* Files of a disk below /sys/dev/block/M:m. */
+static const struct attribute {
+	const char *key, *file;
+	enum attribute_kind kind;
+} attributes[] = {
+	{ "vendor", "device/vendor", ATTRIBUTE_TEXT },
+	{ "model", "device/model", ATTRIBUTE_TEXT },
+	{ "firmware", "device/firmware_rev", ATTRIBUTE_TEXT },
+	{ "revision", "device/rev", ATTRIBUTE_TEXT },
+	{ "numa_node", "device/numa_node", ATTRIBUTE_TEXT },
+	{ "mapper_name", "dm/name", ATTRIBUTE_TEXT },
+	{ "md_level", "md/level", ATTRIBUTE_TEXT },
+	{ "backing_file", "loop/backing_file", ATTRIBUTE_TEXT },
+	{ "backing_direct_io", "loop/dio", ATTRIBUTE_FLAG },
+	{ "removable", "removable", ATTRIBUTE_FLAG },
+	{ "read_only", "ro", ATTRIBUTE_FLAG },
+	{ "rotational", "queue/rotational", ATTRIBUTE_FLAG },
+	{ "scheduler", "queue/scheduler", ATTRIBUTE_CHOSEN },
+	{ "write_cache", "queue/write_cache", ATTRIBUTE_TEXT },
+	{ "fua", "queue/fua", ATTRIBUTE_FLAG },
+	{ "logical_block_bytes", "queue/logical_block_size", ATTRIBUTE_COUNT },
+	{ "physical_block_bytes", "queue/physical_block_size", ATTRIBUTE_COUNT },
+	{ "minimum_io_bytes", "queue/minimum_io_size", ATTRIBUTE_COUNT },
+	{ "optimal_io_bytes", "queue/optimal_io_size", ATTRIBUTE_COUNT },
+	{ "discard_max_bytes", "queue/discard_max_bytes", ATTRIBUTE_COUNT },
+	{ "nr_requests", "queue/nr_requests", ATTRIBUTE_COUNT },
+	{ "max_sectors_kb", "queue/max_sectors_kb", ATTRIBUTE_COUNT },
+	{ "max_hw_sectors_kb", "queue/max_hw_sectors_kb", ATTRIBUTE_COUNT },
+	{ "max_segments", "queue/max_segments", ATTRIBUTE_COUNT },
+	{ "read_ahead_kb", "queue/read_ahead_kb", ATTRIBUTE_COUNT },
+	{ "nomerges", "queue/nomerges", ATTRIBUTE_COUNT },
+	{ "rq_affinity", "queue/rq_affinity", ATTRIBUTE_COUNT },
+	{ "io_poll", "queue/io_poll", ATTRIBUTE_FLAG },
+	{ "wbt_lat_usec", "queue/wbt_lat_usec", ATTRIBUTE_COUNT },
+};
+
+static json_t *attribute_value(char *text, enum attribute_kind kind)
+{
+	char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+
+	switch (kind) {
+	case ATTRIBUTE_CHOSEN:
+		if (close) {
+			*close = '\0';
+			return jvalue_text(open + 1);
+		}
+		break;
+	case ATTRIBUTE_COUNT:
+		return jvalue_count(strtoull(text, NULL, 10));
+	case ATTRIBUTE_FLAG:
+		return json_boolean(strcmp(text, "0") != 0);
+	case ATTRIBUTE_TEXT:
+		break;
+	}
+	return jvalue_text(text);
+}
+
+static void put_link_name(json_t *o, const char *key, const char *path)
+{
+	char target[512];
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return;
+	target[n] = '\0';
+	slash = strrchr(target, '/');
+	jvalue_put(o, key, jvalue_text(slash ? slash + 1 : target));
+}
+
+static void put_disk(json_t *o, const char *disk)
+{
+	char path[256], buf[512];
+
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		const struct attribute *a = &attributes[i];
+		char *text;
+
+		snprintf(path, sizeof(path), "%s/%s", disk, a->file);
+		text = environment_line(path, buf, sizeof(buf));
+		if (text)
+			jvalue_put(o, a->key, attribute_value(text, a->kind));
+	}
+	snprintf(path, sizeof(path), "%s/size", disk);
+	if (environment_line(path, buf, sizeof(buf)))
+		jvalue_put(o, "size_bytes", jvalue_count(strtoull(buf, NULL, 10) * 512));
+}
+
+/* NULL: /sys knows no such device. */
+static json_t *device(unsigned major, unsigned minor, bool block)
+{
+	char base[128], disk[192];
+	json_t *o;
+
+	snprintf(base, sizeof(base), "/sys/dev/%s/%u:%u", block ? "block" : "char", major, minor);
+	if (access(base, F_OK) < 0)
+		return NULL;
+	o = json_object();
+	put_link_name(o, "name", base);
+	snprintf(disk, sizeof(disk), "%s/partition", base);
+	if (access(disk, F_OK) < 0) {
+		put_disk(o, base);
+		return o;
+	}
+	/* The link leads into the folder of the disk. */
+	snprintf(disk, sizeof(disk), "%s/..", base);
+	jvalue_put(o, "partition", json_true());
+	put_disk(o, disk);
+	return o;
+}
+
+/* The device a file lies on: that of its file system, or, where that has a number of its own, its source. */
+static json_t *device_of(const struct answer *a, const char *source)
+{
+	struct stat st;
+	json_t *o;
+
+	if (S_ISBLK(a->st.stx_mode) || S_ISCHR(a->st.stx_mode))
+		return device(a->st.stx_rdev_major, a->st.stx_rdev_minor, S_ISBLK(a->st.stx_mode));
+	o = device(a->st.stx_dev_major, a->st.stx_dev_minor, true);
+	if (o || !source || strncmp(source, "/dev/", 5) != 0 || stat(source, &st) < 0 ||
+	    !S_ISBLK(st.st_mode))
+		return o;
+	return device(major(st.st_rdev), minor(st.st_rdev), true);
+}
+
+/* `seen` holds what was found out for other targets of the same device. */
+static void describe(json_t *o, const struct answer *a, json_t *seen)
+{
+	bool is_device = S_ISBLK(a->st.stx_mode) || S_ISCHR(a->st.stx_mode);
+	uint64_t id = a->st.stx_mask & STATX_MNT_ID ? a->st.stx_mnt_id : 0;
+	char key[96], *source = NULL;
+	json_t *found;
+
+	snprintf(key, sizeof(key), "%o %u:%u %" PRIu64, a->st.stx_mode & S_IFMT,
+		 is_device ? a->st.stx_rdev_major : a->st.stx_dev_major,
+		 is_device ? a->st.stx_rdev_minor : a->st.stx_dev_minor, is_device ? 0 : id);
+	found = json_object_get(seen, key);
+	if (!found) {
+		json_t *fs = a->has_fs ? file_system(a, &source) : NULL;
+		json_t *dev = device_of(a, source);
+
+		found = json_object();
+		if (fs)
+			jvalue_put(found, "file_system", fs);
+		if (dev)
+			jvalue_put(found, "device", dev);
+		json_object_set_new(seen, key, found);
+		free(source);
+	}
+	json_object_update(o, found);
+}
+
+json_t *environment_targets(const struct plan *plan)
+{
+	struct inquiry *q = inquiry_new(plan);
+	json_t *array = json_array(), *seen = json_object();
+	bool started = false;
+	pthread_t thread = 0;
+
+	if (!q || !array || !seen) {
+		json_decref(array);
+		array = NULL;
+		goto out;
+	}
+	inquire(q, &thread, &started);
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		json_t *o = json_object();
+
+		jvalue_put(o, "path", jvalue_text(plan->targets[i].path));
+		if (atomic_load(&q->answers[i].known))
+			describe(o, &q->answers[i], seen);
+		json_array_append_new(array, o);
+	}
+out:
+	if (q)
+		inquiry_end(q, thread, started);
+	json_decref(seen);
+	return array;
+}

@@ -1,0 +1,442 @@
+/*
+ * The document of -jsonout; see the header. Called by report.c.
+ *
+ * Values are jansson's; the outermost object and the list of results are put together here, so that
+ * results need not be held in memory. Where the document cannot be put in place by renaming, as on
+ * standard output, it is held in memory and written at the end all the same.
+ */
+#include "xdd/report/jsonout.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "xdd/base/log.h"
+#include "xdd/base/newfile.h"
+#include "xdd/report/column.h"
+#include "xdd/report/jvalue.h"
+#include "xdd/report/latency.h"
+#include "xdd/report/outfile.h"
+
+#define COPY_BYTES 65536
+#define MAX_ID 32
+#define TIME_SIZE 40
+
+struct jsonout {
+	const struct plan *plan;
+	const char *path; /* where the spool goes; NULL: standard output */
+	struct newfile file;
+	FILE *spool; /* instead of `file` */
+	FILE *f;     /* either */
+	int error;   /* the first errno, 0: none */
+	bool partial;
+	size_t n_results;
+	json_t *statistics;
+	const char *end;
+};
+
+bool jsonout_is_stdout(const struct plan *plan)
+{
+	const char *path = plan->json_file;
+
+	return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
+}
+
+static void fail(struct jsonout *j, int err)
+{
+	if (!j->error)
+		j->error = err;
+}
+
+/* Write a value and let go of it; NULL is what comes of a lack of memory. */
+static void put_value(struct jsonout *j, json_t *value)
+{
+	if (!value)
+		fail(j, ENOMEM);
+	else if (json_dumpf(value, j->f, JVALUE_FORMAT | JSON_ENCODE_ANY))
+		fail(j, errno ? errno : EIO);
+	json_decref(value);
+}
+
+/* A member of the outermost object; all but the first. */
+static void put_member(struct jsonout *j, const char *key, json_t *value)
+{
+	fprintf(j->f, ",\n\"%s\":", key);
+	put_value(j, value);
+}
+
+/* The time now by the calendar, in UTC, as RFC 3339 has it. */
+static json_t *time_value(void)
+{
+	char day[TIME_SIZE / 2], text[TIME_SIZE];
+	struct timespec now;
+	struct tm tm;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%03ldZ", day, now.tv_nsec / 1000000);
+	return jvalue_text(text);
+}
+
+static int open_file(struct jsonout *j, const struct plan *plan)
+{
+	struct stat st;
+	int fd, err;
+
+	j->path = jsonout_is_stdout(plan) ? NULL : plan->json_file;
+	if (j->path && (stat(j->path, &st) < 0 || S_ISREG(st.st_mode))) {
+		err = newfile_open(&j->file, j->path);
+		j->f = j->file.f;
+		return err;
+	}
+	fd = memfd_create("jsonout", MFD_CLOEXEC);
+	j->spool = fd < 0 ? NULL : fdopen(fd, "w+");
+	j->f = j->spool;
+	if (j->f)
+		return 0;
+	err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environment)
+{
+	struct jsonout *j = calloc(1, sizeof(*j));
+	int err;
+
+	*out = NULL;
+	if (!j)
+		return -ENOMEM;
+	j->plan = plan;
+	j->end = "errors";
+	j->statistics = json_array();
+	err = j->statistics ? open_file(j, plan) : -ENOMEM;
+	if (err) {
+		json_decref(j->statistics);
+		free(j);
+		return err;
+	}
+	fprintf(j->f, "{\"format\":\"%s\"", JSONOUT_FORMAT);
+	put_member(j, "version", json_integer(JSONOUT_VERSION));
+	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
+	put_member(j, "id", jvalue_text(plan->id));
+	put_member(j, "command_line", jvalue_text(plan->command_line));
+	put_member(j, "start_time", time_value());
+	put_member(j, "environment", json_incref(environment));
+	put_member(j, "plan", jsonout_plan(plan));
+	fputs(",\n\"results\":[", j->f);
+	*out = j;
+	return 0;
+}
+
+/* A text of a column without the blanks around it, as in CSV. */
+static json_t *trimmed(const char *text)
+{
+	size_t len;
+
+	text += strspn(text, " ");
+	len = strlen(text);
+	while (len && text[len - 1] == ' ')
+		len--;
+	return json_stringn(text, len);
+}
+
+/* The columns, each under its identifier in lower case. */
+static json_t *columns(const struct result *r)
+{
+	json_t *o = json_object();
+	const struct column *col;
+
+	for (size_t i = 0; (col = column_at(i)); i++) {
+		struct column_value v = { 0 };
+		char id[MAX_ID];
+		size_t n = 0;
+
+		if (col->type == COLUMN_DELIMITER)
+			continue;
+		while (col->id[n] && n + 1 < sizeof(id)) {
+			id[n] = (char)tolower((unsigned char)col->id[n]);
+			n++;
+		}
+		id[n] = '\0';
+		col->get(r, &v);
+		jvalue_put(o, id,
+			   col->type == COLUMN_TEXT  ? trimmed(v.text) :
+			   col->type == COLUMN_COUNT ? jvalue_count(v.count) :
+						       jvalue_real(v.real));
+	}
+	return o;
+}
+
+static json_t *by_direction(const uint64_t values[DIR_COUNT])
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "read", jvalue_count(values[DIR_READ]));
+	jvalue_put(o, "write", jvalue_count(values[DIR_WRITE]));
+	jvalue_put(o, "noop", jvalue_count(values[DIR_NOOP]));
+	return o;
+}
+
+static json_t *result_kind(const struct result *r)
+{
+	const char *number = r->what == RESULT_COMBINED ? "targets" : "target";
+	const char *queue = r->what == RESULT_QUEUE_PASS ? "qthread" : "queue_depth";
+	bool one_pass = r->what == RESULT_QUEUE_PASS || r->what == RESULT_TARGET_PASS;
+	json_t *o = json_object();
+	struct column_value v;
+
+	column_find("WHAT", 4)->get(r, &v);
+	jvalue_put(o, "what", trimmed(v.text));
+	jvalue_put(o, one_pass ? "pass" : "passes", jvalue_count(r->pass));
+	jvalue_put(o, number, jvalue_count(r->target));
+	jvalue_put(o, queue, jvalue_count(r->queue));
+	return o;
+}
+
+static void put_tally(json_t *o, const struct tally *t)
+{
+	jvalue_put(o, "ops", by_direction(t->ops));
+	jvalue_put(o, "bytes", by_direction(t->bytes));
+	jvalue_put(o, "busy_ns", by_direction(t->busy_ns));
+	jvalue_put(o, "issued", jvalue_count(t->issued));
+	jvalue_put(o, "errors", jvalue_count(t->errors));
+	jvalue_put(o, "outstanding", jvalue_count(t->outstanding));
+	jvalue_put(o, "miscompares", jvalue_count(t->miscompares));
+	jvalue_put(o, "retries", jvalue_count(t->retries));
+	jvalue_put(o, "order_breaks", jvalue_count(t->order_breaks));
+	jvalue_put(o, "fill_ns", jvalue_count(t->fill_ns));
+	jvalue_put(o, "flush_ns", jvalue_count(t->flush_ns));
+	jvalue_put(o, "open_ns", jvalue_count(t->open_ns));
+	jvalue_put(o, "close_ns", jvalue_count(t->close_ns));
+}
+
+/* The buckets that are not empty: [from_ns, count, ...], which is half as long as pairs would be. */
+static json_t *buckets(const struct latency *l, enum latency_time time, unsigned dir)
+{
+	const struct histogram_sum *sum = &l->of[time][dir];
+	json_t *array = json_array();
+
+	for (unsigned i = sum->first; i < sum->first + sum->size; i++) {
+		uint64_t count = histogram_sum_count(sum, i);
+
+		if (!count)
+			continue;
+		json_array_append_new(array, jvalue_count(histogram_bucket_from(i)));
+		json_array_append_new(array, jvalue_count(count));
+	}
+	return array;
+}
+
+static json_t *percentiles(const struct histogram_view *v, const struct plan *plan)
+{
+	json_t *o = json_object();
+	const uint32_t *percents;
+	size_t n = latency_percents(plan, &percents);
+
+	for (size_t i = 0; i < n; i++) {
+		char text[LATENCY_PERCENT_SIZE];
+
+		jvalue_put(o, latency_percent_text(percents[i], text),
+			   jvalue_count(histogram_percentile(v, percents[i])));
+	}
+	return o;
+}
+
+/* One direction, or NULL where nothing was done in it. */
+static json_t *latency_of(const struct plan *plan, const struct latency *l, enum latency_time time,
+			  unsigned dir)
+{
+	struct histogram_view v = latency_view(l, time, dir);
+	json_t *o;
+
+	if (!histogram_count(&v))
+		return NULL;
+	o = json_object();
+	jvalue_put(o, "count", jvalue_count(histogram_count(&v)));
+	jvalue_put(o, "minimum_ns", jvalue_count(histogram_min(&v)));
+	jvalue_put(o, "mean_ns", jvalue_real(histogram_mean(&v)));
+	jvalue_put(o, "standard_deviation_ns", jvalue_real(histogram_stddev(&v)));
+	jvalue_put(o, "maximum_ns", jvalue_count(histogram_max(&v)));
+	jvalue_put(o, "percentiles_ns", percentiles(&v, plan));
+	jvalue_put(o, "histogram", buckets(l, time, dir));
+	return o;
+}
+
+static json_t *latency(const struct plan *plan, const struct latency *l)
+{
+	static const char *const times[] = { "service", "response" };
+	static const char *const dirs[] = { "read", "write", "noop" };
+	json_t *o = json_object();
+
+	for (unsigned time = 0; time < LATENCY_TIMES; time++) {
+		json_t *by_dir = json_object();
+
+		for (unsigned dir = 0; dir < DIR_COUNT; dir++) {
+			json_t *one = latency_of(plan, l, (enum latency_time)time, dir);
+
+			if (one)
+				jvalue_put(by_dir, dirs[dir], one);
+		}
+		jvalue_put(o, times[time], by_dir);
+	}
+	return o;
+}
+
+void jsonout_result(struct jsonout *j, const struct result *r)
+{
+	json_t *o = result_kind(r);
+
+	jvalue_put(o, "partial", json_boolean(r->partial));
+	jvalue_put(o, "operation", jvalue_text(plan_op_name(r->op)));
+	jvalue_put(o, "request_bytes", jvalue_count(r->req_bytes));
+	jvalue_put(o, "block_bytes", jvalue_count(r->block_size));
+	put_tally(o, &r->tally);
+	jvalue_put(o, "elapsed_ns", jvalue_count(r->elapsed_ns));
+	jvalue_put(o, "first_operation_ns", jvalue_count(r->first_op_ns));
+	jvalue_put(o, "range_bytes", jvalue_count(r->range_bytes));
+	jvalue_put(o, "resident_bytes", jvalue_count(r->resident_bytes));
+	jvalue_put(o, "hole_bytes", jvalue_count(r->hole_bytes));
+	jvalue_put(o, "wait_ns", jvalue_count(r->wait_ns));
+	jvalue_put(o, "user_ns", jvalue_count(r->cpu.user_ns));
+	jvalue_put(o, "system_ns", jvalue_count(r->cpu.sys_ns));
+	if (r->latency)
+		jvalue_put(o, "latency", latency(j->plan, r->latency));
+	jvalue_put(o, "columns", columns(r));
+	j->partial |= r->partial;
+	fputs(j->n_results++ ? ",\n" : "\n", j->f);
+	put_value(j, o);
+}
+
+static json_t *figure(const struct pass_statistics *s, enum pass_figure figure)
+{
+	const struct stats_summary *sum = &s->summary[figure];
+	const struct stats_stability *why = &s->stability[figure];
+	json_t *o = json_object(), *values = json_array();
+	bool at = why->change == STATS_ODD || why->change == STATS_STEP;
+
+	for (size_t i = 0; i < s->n; i++)
+		json_array_append_new(values, jvalue_real(s->values[figure][i]));
+	jvalue_put(o, "unit", jvalue_text(figure_unit(figure)));
+	jvalue_put(o, "mean", s->n ? jvalue_real(sum->mean) : json_null());
+	jvalue_put(o, "standard_deviation", s->n > 1 ? jvalue_real(sum->stddev) : json_null());
+	jvalue_put(o, "minimum", s->n ? jvalue_real(sum->min) : json_null());
+	jvalue_put(o, "maximum", s->n ? jvalue_real(sum->max) : json_null());
+	jvalue_put(o, "autocorrelation", jvalue_real(sum->autocorrelation));
+	jvalue_put(o, "interval_low", jvalue_real(sum->mean - sum->half_width));
+	jvalue_put(o, "interval_high", jvalue_real(sum->mean + sum->half_width));
+	jvalue_put(o, "change", jvalue_text(s->n > 2 ? stats_change_name(why->change) : NULL));
+	jvalue_put(o, "change_pass", at ? jvalue_count(s->passes[why->at]) : json_null());
+	jvalue_put(o, "change_amount", jvalue_real(why->amount));
+	jvalue_put(o, "values", values);
+	return o;
+}
+
+void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
+{
+	json_t *o = json_object(), *passes = json_array();
+	char why[STATISTICS_WHY_SIZE];
+
+	for (size_t i = 0; i < s->n; i++)
+		json_array_append_new(passes, jvalue_count(s->passes[i]));
+	jvalue_put(o, "target", s->combined ? json_null() : jvalue_count(s->target));
+	jvalue_put(o, "passes", passes);
+	jvalue_put(o, "left_out", jvalue_count(s->left_out));
+	jvalue_put(o, "not_reproducible", jvalue_text(statistics_why(s, why)));
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+		jvalue_put(o, figure_name(i), figure(s, i));
+	if (json_array_append_new(j->statistics, o))
+		fail(j, ENOMEM);
+}
+
+void jsonout_end(struct jsonout *j, const char *end)
+{
+	j->end = end;
+	j->partial |= strcmp(end, "canceled") == 0;
+}
+
+static json_t *messages(void)
+{
+	json_t *array = json_array();
+	enum log_level level;
+	const char *text;
+
+	for (size_t i = 0; (text = log_kept(i, &level)); i++) {
+		json_t *o = json_object();
+
+		jvalue_put(o, "level", jvalue_text(log_level_name(level)));
+		jvalue_put(o, "text", jvalue_text(text));
+		json_array_append_new(array, o);
+	}
+	return array;
+}
+
+/* Whole, to where it can only be written. */
+static int copy_spool(struct jsonout *j)
+{
+	struct outfile out;
+	char *buf = malloc(COPY_BYTES);
+	size_t n;
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	rewind(j->spool);
+	err = outfile_open(&out, j->path);
+	while (!err && (n = fread(buf, 1, COPY_BYTES, j->spool)) > 0 && !out.error)
+		outfile_write(&out, buf, n);
+	if (!err)
+		err = outfile_close(&out);
+	free(buf);
+	return err;
+}
+
+void jsonout_discard(struct jsonout *j)
+{
+	if (!j)
+		return;
+	newfile_discard(&j->file);
+	if (j->spool)
+		fclose(j->spool);
+	json_decref(j->statistics);
+	free(j);
+}
+
+int jsonout_close(struct jsonout *j, enum xdd_status status)
+{
+	int err;
+
+	if (!j)
+		return 0;
+	fputs("\n]", j->f);
+	put_member(j, "statistics", j->statistics);
+	put_member(j, "messages", messages());
+	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));
+	put_member(j, "end_time", time_value());
+	put_member(j, "end", jvalue_text(j->end));
+	put_member(j, "partial", json_boolean(j->partial));
+	put_member(j, "status", json_integer((json_int_t)status));
+	fputs("}\n", j->f);
+	if (fflush(j->f) || ferror(j->f))
+		fail(j, errno ? errno : EIO);
+	err = -j->error;
+	if (j->spool) {
+		if (!err)
+			err = copy_spool(j);
+		fclose(j->spool);
+	} else if (err) {
+		newfile_discard(&j->file);
+	} else {
+		err = newfile_commit(&j->file);
+	}
+	free(j);
+	return err;
+}

@@ -1,0 +1,201 @@
+/*
+ * The plan of a run as JSON: every option of the option table as it stands, the words as they were given,
+ * and what was worked out from them. Called by jsonout.c.
+ */
+#include <string.h>
+
+#include "xdd/plan/option_value.h"
+#include "xdd/report/jsonout.h"
+#include "xdd/report/jvalue.h"
+
+/* The words of a setting; true for one that has none. */
+static json_t *words(const struct setting *s)
+{
+	json_t *array;
+
+	if (!s->n_args)
+		return json_true();
+	array = json_array();
+	for (size_t i = 0; i < s->n_args; i++)
+		json_array_append_new(array, jvalue_text(s->args[i].text));
+	return array;
+}
+
+static json_t *value(const struct option_value *v)
+{
+	switch (v->type) {
+	case OPTION_VALUE_FLAG:
+		return json_boolean(v->flag);
+	case OPTION_VALUE_COUNT:
+		return jvalue_count(v->count);
+	case OPTION_VALUE_REAL:
+		return jvalue_real(v->real);
+	case OPTION_VALUE_TEXT:
+		return jvalue_text(v->text);
+	case OPTION_VALUE_WORDS:
+		return words(v->setting);
+	case OPTION_VALUE_NONE:
+		break;
+	}
+	return json_null();
+}
+
+/* Rows that do something and leave nothing to show, such as -help, are not among them. */
+static bool has_value(const struct option *row)
+{
+	return row->type != OPT_ACTION && row->type != OPT_REFUSED;
+}
+
+static json_t *suboptions(const struct plan *plan, const struct target_plan *target,
+			  const struct option *opt)
+{
+	json_t *o = json_object();
+
+	for (const struct option *sub = opt->subs; sub->name; sub++) {
+		struct option_value v;
+
+		if (!has_value(sub))
+			continue;
+		v = option_value(plan, target, opt, sub);
+		jvalue_put(o, sub->name, value(&v));
+	}
+	return o;
+}
+
+/* All options of the run as a whole, or, with a target, of that target. */
+static json_t *options(const struct plan *plan, const struct target_plan *target)
+{
+	enum option_scope scope = target ? SCOPE_TARGET : SCOPE_GLOBAL;
+	json_t *o = json_object();
+
+	for (const struct option_group *g = option_groups; g->title; g++) {
+		for (const struct option *opt = g->options; opt->name; opt++) {
+			struct option_value v;
+
+			if (opt->scope != scope || !has_value(opt))
+				continue;
+			if (opt->subs) {
+				jvalue_put(o, opt->name, suboptions(plan, target, opt));
+				continue;
+			}
+			v = option_value(plan, target, opt, NULL);
+			jvalue_put(o, opt->name, value(&v));
+		}
+	}
+	return o;
+}
+
+static json_t *given(const struct plan *plan)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < plan->n_settings; i++) {
+		const struct setting *s = &plan->settings[i];
+		json_t *o = json_object();
+
+		jvalue_put(o, "option", jvalue_text(s->opt->name));
+		jvalue_put(o, "suboption", jvalue_text(s->sub ? s->sub->name : NULL));
+		jvalue_put(o, "target", jvalue_text(s->scope.text));
+		jvalue_put(o, "words", words(s));
+		jvalue_put(o, "file", jvalue_text(s->name.file));
+		jvalue_put(o, s->name.file ? "line" : "argument", jvalue_count(s->name.pos));
+		json_array_append_new(array, o);
+	}
+	return array;
+}
+
+/* Null for what only time or an error ends. */
+static json_t *limited(uint64_t amount)
+{
+	return amount == PLAN_UNLIMITED ? json_null() : jvalue_count(amount);
+}
+
+static const char *kind_name(enum target_kind kind)
+{
+	static const char *const names[] = {
+		[TARGET_UNKNOWN] = "unknown",	 [TARGET_NULL] = "null device",
+		[TARGET_MISSING] = "new file",	 [TARGET_FILE] = "file",
+		[TARGET_BLOCK] = "block device", [TARGET_CHAR] = "character device",
+	};
+
+	return names[kind];
+}
+
+static json_t *resolved_target(const struct target_plan *t)
+{
+	const char *engine = t->kind == TARGET_NULL ? "null" : t->engine ? t->engine : "psync";
+	json_t *o = json_object();
+
+	jvalue_put(o, "kind", jvalue_text(kind_name(t->kind)));
+	jvalue_put(o, "size_bytes", jvalue_count(t->size_bytes));
+	jvalue_put(o, "engine", jvalue_text(engine));
+	jvalue_put(o, "operation", jvalue_text(plan_op_name(t->op)));
+	jvalue_put(o, "read_percent",
+		   jvalue_real(t->op == OP_MIXED ? 100.0 * t->read_ratio / PLAN_RATIO_ONE :
+			       t->op == OP_READ	 ? 100 :
+						   0));
+	jvalue_put(o, "seek_pattern", jvalue_text(plan_seek_name(t->seek.pattern)));
+	jvalue_put(o, "ordering", jvalue_text(plan_ordering_name(t->ordering)));
+	jvalue_put(o, "queue_depth", jvalue_count(t->queue_depth));
+	jvalue_put(o, "qthreads", jvalue_count(t->qthreads));
+	jvalue_put(o, "block_bytes", jvalue_count(t->block_size));
+	jvalue_put(o, "request_bytes", jvalue_count(t->req_bytes));
+	jvalue_put(o, "last_request_bytes", jvalue_count(t->last_op_bytes));
+	jvalue_put(o, "pass_operations", limited(t->pass_ops));
+	jvalue_put(o, "pass_bytes", limited(t->pass_bytes));
+	jvalue_put(o, "start_bytes", jvalue_count(t->start_bytes));
+	jvalue_put(o, "pass_offset_bytes", jvalue_count(t->pass_offset_bytes));
+	jvalue_put(o, "range_bytes", t->range_bytes ? jvalue_count(t->range_bytes) : json_null());
+	jvalue_put(o, "end_bytes", limited(t->end_bytes));
+	jvalue_put(o, "direct_io", json_boolean(t->direct_io));
+	jvalue_put(o, "alignment_bytes", jvalue_count(t->io_align_bytes));
+	jvalue_put(o, "start_delay_ns", jvalue_count(t->delay_ns));
+	jvalue_put(o, "time_limit_ns",
+		   t->time_limit_ns ? jvalue_count(t->time_limit_ns) : json_null());
+	return o;
+}
+
+static json_t *targets(const struct plan *plan)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		json_t *o = json_object();
+
+		jvalue_put(o, "number", jvalue_count(t->number));
+		jvalue_put(o, "name", jvalue_text(t->name));
+		jvalue_put(o, "path", jvalue_text(t->path));
+		jvalue_put(o, "options", options(plan, t));
+		jvalue_put(o, "resolved", resolved_target(t));
+		json_array_append_new(array, o);
+	}
+	return array;
+}
+
+static json_t *resolved(const struct plan *plan)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "passes", jvalue_count(plan->passes));
+	jvalue_put(o, "passes_until_percent",
+		   plan->until_percent ? jvalue_real(plan->until_percent) : json_null());
+	jvalue_put(o, "pass_delay_ns", jvalue_count(plan->pass_delay_ns));
+	jvalue_put(o, "run_time_ns",
+		   plan->run_time_ns ? jvalue_count(plan->run_time_ns) : json_null());
+	jvalue_put(o, "targets", jvalue_count(plan->n_targets));
+	return o;
+}
+
+json_t *jsonout_plan(const struct plan *plan)
+{
+	json_t *o = json_object();
+
+	if (!o || jvalue_put(o, "options", options(plan, NULL)) ||
+	    jvalue_put(o, "given", given(plan)) || jvalue_put(o, "resolved", resolved(plan)) ||
+	    jvalue_put(o, "targets", targets(plan))) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}

@@ -1,0 +1,120 @@
+/*
+ * Statistics over passes as text; see the header. Called by report.c.
+ */
+#include "xdd/report/statistics.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define MIN_PASSES 3
+
+const char *figure_name(enum pass_figure figure)
+{
+	static const char *const names[] = {
+		[FIGURE_BANDWIDTH] = "bandwidth",
+		[FIGURE_IOPS] = "iops",
+		[FIGURE_LATENCY] = "latency",
+	};
+
+	return names[figure];
+}
+
+const char *figure_unit(enum pass_figure figure)
+{
+	static const char *const units[] = {
+		[FIGURE_BANDWIDTH] = "bytes/s",
+		[FIGURE_IOPS] = "operations/s",
+		[FIGURE_LATENCY] = "ns",
+	};
+
+	return units[figure];
+}
+
+const char *stats_change_name(enum stats_change change)
+{
+	static const char *const names[] = {
+		[STATS_STABLE] = "stable", [STATS_ODD] = "odd",		[STATS_STEP] = "step",
+		[STATS_TREND] = "trend",   [STATS_SCATTER] = "scatter",
+	};
+
+	return names[change];
+}
+
+/* What a line is about. Not the first word of a result line. */
+static const char *whose(const struct pass_statistics *s, char *buf, size_t size)
+{
+	if (s->combined)
+		snprintf(buf, size, "All targets");
+	else
+		snprintf(buf, size, "Target %" PRIu64, s->target);
+	return buf;
+}
+
+/* In the units of the columns. */
+static void write_figure(FILE *f, const struct pass_statistics *s, enum pass_figure figure)
+{
+	static const struct {
+		const char *name, *unit;
+		double scale;
+		int digits;
+	} shown[] = {
+		[FIGURE_BANDWIDTH] = { "bandwidth", "MBytes/s", 1e6, 3 },
+		[FIGURE_IOPS] = { "IOPS", "Ops/s", 1, 3 },
+		[FIGURE_LATENCY] = { "latency", "millisec", 1e6, 6 },
+	};
+	const struct stats_summary *sum = &s->summary[figure];
+	double scale = shown[figure].scale;
+	int digits = shown[figure].digits;
+	char who[32];
+
+	fprintf(f, "%s, %s of %zu passes, mean %.*f %s, standard deviation %.*f, ",
+		whose(s, who, sizeof(who)), shown[figure].name, s->n, digits, sum->mean / scale,
+		shown[figure].unit, digits, sum->stddev / scale);
+	fprintf(f, "95 %% interval %.*f to %.*f (+-%.2f %%)\n", digits,
+		(sum->mean - sum->half_width) / scale, digits,
+		(sum->mean + sum->half_width) / scale,
+		sum->mean > 0 ? 100 * sum->half_width / sum->mean : 0);
+}
+
+char *statistics_why(const struct pass_statistics *s, char *buf)
+{
+	const struct stats_stability *why = &s->stability[FIGURE_BANDWIDTH];
+	const char *how = why->amount < 0 ? "slower" : "faster";
+	double percent = 100 * fabs(why->amount);
+	uint64_t pass = why->at < s->n ? s->passes[why->at] : 0;
+
+	switch (why->change) {
+	case STATS_ODD:
+		snprintf(buf, STATISTICS_WHY_SIZE, "pass %" PRIu64 " is %.0f %% %s than the others",
+			 pass, percent, how);
+		return buf;
+	case STATS_STEP:
+		snprintf(buf, STATISTICS_WHY_SIZE,
+			 "from pass %" PRIu64 " on they are %.0f %% %s than before", pass, percent,
+			 how);
+		return buf;
+	case STATS_TREND:
+		snprintf(buf, STATISTICS_WHY_SIZE,
+			 "the passes get %.0f %% %s from the first to the last", percent, how);
+		return buf;
+	case STATS_SCATTER:
+		snprintf(buf, STATISTICS_WHY_SIZE,
+			 "the passes scatter, with a standard deviation of %.0f %%", percent);
+		return buf;
+	case STATS_STABLE:
+		break;
+	}
+	return NULL;
+}
+
+void statistics_write(FILE *f, const struct pass_statistics *s)
+{
+	char why[STATISTICS_WHY_SIZE], who[32];
+
+	if (s->n < MIN_PASSES)
+		return;
+	for (enum pass_figure figure = 0; figure < FIGURE_COUNT; figure++)
+		write_figure(f, s, figure);
+	if (statistics_why(s, why))
+		fprintf(f, "%s, not reproducible: %s\n", whose(s, who, sizeof(who)), why);
+}

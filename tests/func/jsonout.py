@@ -1,0 +1,472 @@
+#!/usr/bin/env python3
+"""
+-jsonout: the document against its schema, its values against the CSV file of the same run, all options and columns
+in it, and that it is whole, or not there at all, however a run ends. And the environment, in it and as text.
+"""
+import os
+import random
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson as j
+import xddsys as s
+import xddtest as t
+
+MOMENTS = 100
+_files = 0
+
+
+def fresh(suffix=".json"):
+    global _files
+    _files += 1
+    return t.path("o%d%s" % (_files, suffix))
+
+
+def run_json(title, *args, status=0, **kwargs):
+    """Run with -jsonout; returns the run and its document, which is checked."""
+    file = fresh()
+    run = t.xdd(*args, "-jsonout", file, **kwargs)
+    t.equal(run.status, status, title + ": status")
+    return run, j.check(file, title)
+
+
+def columns():
+    """All identifiers of -outputformat, from the manual page's own source."""
+    with open(os.path.join(os.environ["TOP_SRCDIR"], "src", "report", "columns_table.c"), encoding="utf-8") as f:
+        names = re.findall(r'^\t(?:TEXT|COUNT|REAL)\("([A-Z0-9]+)"', f.read(), re.M)
+    return names
+
+
+# Values
+
+
+def matches(row, result):
+    """The row of CSV shows what the result has."""
+    for name, shown in row.items():
+        value = result["columns"][name.lower()]
+        if isinstance(value, str):
+            same = shown == value
+        else:
+            digits = len(shown.partition(".")[2])
+            same = abs(float(shown) - value) <= 0.500001 * 10 ** -digits + 1e-9 * abs(value)
+        if not same:
+            return "%s: %s in the CSV file, %r in the document" % (name, shown, value)
+    return None
+
+
+def test_latency():
+    run, document = run_json("latencies", "-rwratio", 40, "-targets", 1, t.make_file("times", 1 << 20), "-reqsize", 4,
+                             "-numreqs", 200, "-passes", 2, "-throttle", "ops", 2000, "-latency", "percentiles", "50,99")
+    for result in document["results"] if document else ():
+        for time in ("service", "response"):
+            for way in ("read", "write"):
+                found, title = result["latency"][time][way], "%s, %s of %s: " % (result["what"], time, way)
+                counts, floors = found["histogram"][1::2], found["histogram"][::2]
+                t.equal(sum(counts), result["ops"][way], title + "the buckets hold every operation")
+                t.equal(found["count"], result["ops"][way], title + "as many")
+                t.ok(floors == sorted(floors) and floors[0] <= found["minimum_ns"] and
+                     floors[-1] <= found["maximum_ns"] < floors[-1] * 1.01 + 2, title + "shortest and longest", found)
+                middle = found["percentiles_ns"]["50"]
+                below = sum(c for f, c in zip(floors, counts) if f <= middle)
+                t.ok(below * 2 >= sum(counts), title + "half of them are not longer than the median", found)
+            t.ok("noop" not in result["latency"][time], "what was not done is left out", result["latency"])
+        busy = sum(result["latency"]["service"][w]["mean_ns"] * result["ops"][w] for w in ("read", "write"))
+        t.ok(abs(busy - sum(result["busy_ns"].values())) <= 1 + 1e-6 * busy, result["what"] + ": the sum of all times", busy)
+
+
+def test_against_csv():
+    file = t.make_file("data", 1 << 20)
+    names = columns()
+    t.ok(len(names) > 40, "the columns are known", names)
+    for title, args in (
+            ("one target", ["-op", "read", "-targets", 1, file, "-reqsize", 4, "-passes", 3]),
+            ("several targets", ["-rwratio", 60, "-op", "target", 1, "noop", "-targets", 3, file, "null", "null"] +
+             "-reqsize 4 -numreqs 200 -queuedepth 3 -queuedepth target 2 5 -passes 4".split()),
+            ("-nobarrier", ["-op", "read", "-targets", 2, file, "null", *"-reqsize 4 -numreqs 50 -passes 5 -nobarrier".split()]),
+            ("operations that fail", ["-op", "read", "-targets", 2, file, "null", *"-reqsize 1000 -numreqs 3".split()]),
+    ):
+        csv = fresh(".csv")
+        status = 6 if "fail" in title else 0
+        run, document = run_json(title, *args, "-verbose", "-qthreadinfo", "-outputformat", "new",
+                                 "+" + "+".join(names), "-csvout", csv, status=status)
+        if document is None:
+            continue
+        found = t.read_csv(csv)
+        t.equal([r["WHAT"] for r in found], [r["what"] for r in document["results"]], title + ": the lines of the CSV file")
+        t.equal([m for m in map(matches, found, document["results"]) if m], [], title + ": and their values")
+        shown = {n for n in document["results"][0]["columns"] if not re.match("(read|write)?lat[mpsw]|resp[mpsw]", n)}
+        t.equal(shown, {n.lower() for n in names}, title + ": every column")
+        t.equal((document["end"], document["status"], document["partial"]),
+                ("errors" if status else "normal", status, False), title + ": how it ended")
+        again, short = run_json(title + ", without -verbose", *args, status=status)
+        t.equal(sorted(r["what"] for r in short["results"]), sorted(r["what"] for r in document["results"]),
+                title + ": every line, shown or not")
+        t.equal(len([r for r in again.rows() if r["What"] != "COMBINED"]), 0, title + ": and the text only what it shows")
+
+
+def test_errors():
+    file = t.make_file("short", 10 * 1024)
+    run, document = run_json("errors", "-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15 -mep 3".split(),
+                             status=6)
+    shown = [line[len("xdd: "):] for line in run.error_lines()]
+    errors = [m["text"] for m in document["messages"] if m["level"] == "error"]
+    t.equal([line for line in shown if "warning" not in line], errors, "errors: the messages of standard error")
+    t.ok(sum("I/O ERROR" in line for line in errors) == 3 and j.rows(document, "COMBINED")[0]["errors"] == 5,
+         "errors: lines and count", document["messages"])
+    t.ok(any(m["level"] == "warning" and "reach to" in m["text"] for m in document["messages"]),
+         "errors: the warnings from before the run", document["messages"])
+    run, document = run_json("-stoponerror", "-op", "read", "-targets", 2, file, "null",
+                             *"-reqsize 1 -numreqs 15 -passes 9 -stoponerror".split(), status=6)
+    t.ok(document["end"] == "errors" and document["status"] == 6, "-stoponerror: how it ended", run)
+    busy = shutil.copy(shutil.which("sleep"), t.path("busy"))
+    with subprocess.Popen([busy, "100"]) as p:
+        run, document = run_json("a target that cannot be opened", "-op", "write", "-targets", 1, busy,
+                                 *"-numreqs 1 -reqsize 1".split(), status=4)
+        p.kill()
+    t.ok(document["status"] == 4 and document["end"] == "errors" and document["messages"] and not document["results"],
+         "a target that cannot be opened: no results and the reason", run)
+
+
+def test_time_limits():
+    for args, ops in (("-timelimit .2", None), ("-runtime .3 -passes 1000000 -numreqs 100", 100),
+                      ("-timelimit .1 -passes 2", None)):
+        _, document = run_json(args, *"-op noop -targets 2 null null -operationdelay 1ms".split(), *args.split())
+        t.ok(not document["partial"] and document["end"] == "normal" and j.total(j.rows(document, "COMBINED")[0]) > 0,
+             args + ": results", document["end"])
+        t.equal(document["plan"]["targets"][0]["resolved"]["pass_operations"], ops, args + ": the plan")
+
+
+# The plan
+
+
+def test_options():
+    usage = t.xdd("-help").out
+    listed = set(re.findall(r"^  -(\S+)", usage, re.M)) - {"help", "fullhelp", "version", "setup"}
+    setup = t.path("set.up")
+    with open(setup, "w", encoding="utf-8") as f:
+        f.write("-passes 2\n-queuedepth target 1 3\n")
+    file = t.make_file("data", 1 << 20)
+    words = ["-op", "read", "-targets", 2, file, "null", "-setup", setup] + \
+        "-reqsize 4 -numreqs 6 -seek random range 90 seed 18446744073709551615 -rwratio target 1 25 random -id a -id b".split()
+    _, document = run_json("options", *words, "-passdelay", "10ms", "-ioengine", "target", 1, "null")
+    plan = document["plan"]
+    for name, options in [("run", plan["options"])] + [(str(i), p["options"]) for i, p in enumerate(plan["targets"])]:
+        t.ok(options, "options of " + name)
+    t.equal(set(plan["options"]) | set(plan["targets"][0]["options"]), listed, "every option of -help is in the plan")
+    t.equal(set(plan["options"]) & set(plan["targets"][0]["options"]), set(), "and has one place")
+    first, second = (p["options"] for p in plan["targets"])
+    t.equal((first["op"], first["reqsize"], first["queuedepth"], second["queuedepth"]), ("read", 4, 1, 3), "values")
+    t.equal((first["rwratio"], second["rwratio"]), (None, ["25", "random"]), "words, of the target they were for")
+    t.equal((first["seek"]["range"], first["seek"]["seed"], first["seek"]["random"], first["seek"]["stagger"]),
+            (90, "18446744073709551615", True, None), "suboptions")
+    t.equal(plan["options"]["passdelay"], 0.01, "a time is in seconds")
+    t.equal(document["id"], "a b", "the id")
+    passes = [g for g in plan["given"] if g["option"] == "passes"]
+    t.equal((passes[0]["words"], passes[0]["file"], passes[0]["line"]), (["2"], setup, 1), "a setup file is named")
+    t.equal((plan["resolved"]["passes"], plan["resolved"]["pass_delay_ns"]), (2, 10000000), "what came of it")
+    resolved = [p["resolved"] for p in plan["targets"]]
+    t.equal([(r["kind"], r["operation"], r["read_percent"], r["request_bytes"], r["pass_operations"]) for r in resolved],
+            [("file", "read", 100, 4096, 6), ("null device", "mixed", 25, 4096, 6)], "targets, resolved")
+    words = t.command(["sh", "-c", "printf '%s\\n' " + document["command_line"]]).out.splitlines()
+    t.ok(words[0] == t.XDD and setup in words, "the command line can be typed again", document["command_line"])
+
+
+def test_names():
+    odd = os.path.join(os.fsencode(t.tmp()), b"\xff\xc3\xa4\xed\xa0\x80 \"\\\n")
+    with open(odd, "wb") as f:
+        f.write(bytes(4096))
+    _, document = run_json("a name that is not UTF-8", "-op", "read", "-targets", "1", os.fsdecode(odd),
+                           *"-reqsize 4 -numreqs 1".split())
+    t.ok(document["plan"]["targets"][0]["path"].endswith("/\ufffdä\ufffd\ufffd\ufffd \"\\\n"),
+         "a name that is not UTF-8", document["plan"]["targets"][0])
+
+
+# Where it goes
+
+SMALL = "-op noop -targets 1 null -numreqs 10 -passes 2".split()
+
+
+def test_standard_output():
+    for name in ("-", "/dev/stdout"):
+        run = t.xdd(*SMALL, "-verbose", "-jsonout", name)
+        t.ok(run.status == 0 and not j.problems(j.parse(run.out)), "-jsonout %s: nothing else is there" % name, run)
+        out = fresh(".txt")
+        run = t.xdd(*SMALL, "-jsonout", name, "-output", out)
+        with open(out, encoding="utf-8") as f:
+            t.ok(" COMBINED " in f.read() and not j.problems(j.parse(run.out)), "-jsonout %s, with -output" % name, run)
+    run = t.command(["sh", "-c", '"$@" -jsonout - | wc -l', "sh"] + t.xdd_words(*SMALL))
+    t.ok(run.status == 0 and int(run.out) > 10, "-jsonout - into a pipe", run)
+    run = t.command(["sh", "-c", '"$@" -jsonout - >&-', "sh"] + t.xdd_words(*SMALL))
+    t.ok(run.status == 6 and "-jsonout -: " in run.err, "-jsonout -, closed", run)
+    run = t.xdd(*SMALL, "-jsonout", "/dev/null")
+    t.ok(run.status == 0 and stat.S_ISCHR(os.stat("/dev/null").st_mode), "-jsonout /dev/null", run)
+    run = t.xdd(*SMALL, "-jsonout", "/dev/full")
+    t.ok(run.status == 6 and run.error_lines() == ["xdd: -jsonout /dev/full: No space left on device; the results are "
+                                                   "missing there"], "a full disk", run)
+
+
+def test_fifo():
+    name, got = fresh(), []
+    os.mkfifo(name)
+
+    def read():
+        with open(name, "rb") as f:
+            got.append(f.read())
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    run = t.xdd(*SMALL, "-jsonout", name)
+    reader.join(30)
+    t.ok(run.status == 0 and got and not j.problems(j.parse(got[0].decode())), "-jsonout to a pipe with a name", run)
+
+
+def test_replaced():
+    folder = t.path("there")
+    os.mkdir(folder)
+    file, link = os.path.join(folder, "a.json"), os.path.join(folder, "link")
+    with open(file, "w", encoding="utf-8") as f:
+        f.write("before")
+    os.symlink("a.json", link)
+    run = t.xdd(*SMALL, "-jsonout", link)
+    t.ok(run.status == 0 and os.path.islink(link) and not j.problems(j.load(file)), "a link is followed", run)
+    t.equal(sorted(os.listdir(folder)), ["a.json", "link"], "no other file is left")
+    with open(file, "rb") as f:
+        before = f.read()
+    for number in (signal.SIGKILL, None):
+        p = start(*"-op noop -targets 1 null -numreqs 100 -operationdelay 1ms -passes 100000 -jsonout".split(), file)
+        time.sleep(0.2)
+        if number:
+            p.kill()
+        else:
+            p.send_signal(signal.SIGINT)
+            time.sleep(0.01)
+            p.send_signal(signal.SIGINT)
+        p.wait(timeout=t.TIMEOUT)
+        with open(file, "rb") as f:
+            after = f.read()
+        if number:
+            t.ok(after == before, "kill -9: what was there is still there")
+        t.ok(not j.problems(j.parse(after.decode())), "killed: the file is a document")
+        t.equal(sorted(os.listdir(folder)), ["a.json", "link"], "killed: and no other file is left")
+    run = t.xdd(*SMALL, "-jsonout", os.path.join(folder, "new"), "-dryrun")
+    t.ok(run.status == 0 and not os.path.exists(os.path.join(folder, "new")), "-dryrun writes none", run)
+
+
+def test_refused():
+    folder, file = t.path("refused"), t.make_file("target", 4096)
+    os.makedirs(os.path.join(folder, "sub"))
+    here = os.path.join(folder, "x.json")
+    null = ["-op", "noop", "-targets", 1, "null", "-numreqs", 1]
+    for args, want in (
+            (null + ["-jsonout", os.path.join(folder, "none/x")], "there is no folder "),
+            (null + ["-jsonout", os.path.join(folder, "sub")], "Is a directory"),
+            (null + ["-jsonout", ""], "<file> cannot be empty"),
+            (null + ["-jsonout"], "an argument is missing: <file> is wanted"),
+            (null + ["-jsonout", here, "-csvout", here], "this is the file of -csvout too"),
+            (null + ["-jsonout", here, "-errout", here], "this is the file of -errout too"),
+            (null + ["-jsonout", here, "-output", here], "this is the file of -output too"),
+            (["-op", "read", "-targets", 1, file, "-reqsize", 1, "-jsonout", file], "this is target 0"),
+            (["-op", "write", "-targets", 1, here, "-reqsize", 1, "-numreqs", 1, "-jsonout", here], "this is target 0"),
+            (null + ["-jsonout", "-", "-csvout", "/dev/stdout"], "has standard output to itself"),
+            (null + ["-jsonout", "-", "-output", "/dev/stdout"], "has standard output to itself"),
+    ):
+        run = t.xdd(*args)
+        t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and want in run.err and
+             "json" in run.err, "%s" % want, run)
+        t.equal(sorted(os.listdir(folder)), ["sub"], "and nothing is made")
+    run = t.xdd(*null, "-jsonout", "target", 0, here)
+    t.ok(run.status == 3, "no target number", run)
+    run = t.command(["sh", "-c", '"$@" -jsonout - >"$0"', file] + t.xdd_words("-op", "read", "-targets", 1, file,
+                                                                              "-reqsize", 1, "-numreqs", 1))
+    t.ok(run.status == 2 and "-jsonout -: this is target 0" in run.err, "standard output is the target", run)
+
+
+def test_locked_folder():
+    """A file that may be written, in a folder in which none can be put in its place."""
+    folder = t.path("locked")
+    os.mkdir(folder)
+    file = os.path.join(folder, "x.json")
+    with open(file, "w", encoding="utf-8") as f:
+        f.write("before")
+    os.chmod(file, 0o666)
+    os.chmod(folder, 0o555)
+    os.chmod(t.tmp(), 0o755)
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    if user and (not t.have("setpriv") or t.command(user + [t.XDD, "-version"]).status or
+                 t.command(user + ["test", "-w", file]).status):
+        t.skip("a locked folder", "no other user can come here")
+    else:
+        run = t.command(user + [t.XDD] + [str(a) for a in SMALL] + ["-jsonout", file])
+        t.ok(run.status == 2 and "nothing can be created in the folder " + folder in run.err, "a locked folder", run)
+    os.chmod(folder, 0o755)
+
+
+# The end of a run
+
+
+def start(*args, env=None, out=subprocess.DEVNULL):
+    return subprocess.Popen(t.xdd_words(*args), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL,
+                            env=dict(os.environ, **(env or {})))
+
+
+def interrupted(moment, file, csv, data):
+    """A run of three targets that gets SIGINT that long after it has begun to write; its status."""
+    p = start("-op", "read", "-op", "target", 2, "noop", "-targets", 3, data, "null", "null",
+              *"-reqsize 1 -numreqs 20 -operationdelay .0003 -queuedepth 2 -passes 100000 -verbose".split(), "-csvout", csv,
+              "-jsonout", file, out=subprocess.PIPE)
+    p.stdout.readline()
+    # What comes next must find room.
+    drain = threading.Thread(target=p.stdout.read, daemon=True)
+    drain.start()
+    time.sleep(moment)
+    p.send_signal(signal.SIGINT)
+    try:
+        status = p.wait(timeout=t.TIMEOUT / 2)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        p.wait()
+        status = "it never ended"
+    drain.join(10)
+    p.stdout.close()
+    return status
+
+
+def test_interrupted():
+    data, chance = t.make_file("data", 1 << 20), random.Random(6)
+    bad, early, whole = [], 0, 0
+    for i in range(MOMENTS):
+        file, csv = fresh(), fresh(".csv")
+        moment = chance.uniform(0, 0.06)
+        status = interrupted(moment, file, csv, data)
+        if status == -signal.SIGINT and not os.path.exists(file):
+            early += 1  # before the run had begun
+            continue
+        try:
+            document = j.load(file)
+            wrong = j.problems(document)
+        except (OSError, ValueError) as why:
+            wrong = [str(why)]
+        if not wrong:
+            combined = [int(r["OPS"]) for r in t.read_csv(csv) if r["WHAT"] == "COMBINED"]
+            wrong += ["status %s" % status] if status != 5 or document["status"] != 5 else []
+            wrong += [] if document["end"] == "canceled" and document["partial"] else ["the end"]
+            wrong += [] if combined == [j.total(r) for r in j.rows(document, "COMBINED")] else ["not as in the CSV file"]
+            whole += 1
+        bad += [(i, moment, wrong[:3])] if wrong else []
+        os.unlink(file)
+    t.equal(bad, [], "SIGINT at %d moments: always a whole document, with totals that come out" % MOMENTS)
+    t.ok(whole >= MOMENTS * 3 // 4, "most of them during the run", (whole, early))
+    t.equal([f for f in os.listdir(t.tmp()) if ".json." in f], [], "and nothing else is left")
+
+
+def test_signals():
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        file = fresh()
+        p = start(*"-op noop -targets 2 null null -numreqs 10 -passes 100000 -passdelay 10 -jsonout".split(), file,
+                  out=subprocess.PIPE)
+        p.stdout.readline()
+        time.sleep(0.3)
+        p.send_signal(number)
+        p.communicate(timeout=t.TIMEOUT)
+        document = j.check(file, "signal %d, between passes" % number)
+        t.ok(p.returncode == 5 and document and document["end"] == "canceled" and document["partial"],
+             "signal %d: how it ended" % number)
+
+
+def test_hang():
+    env = s.faults("hang", start=256 * 1024, end=320 * 1024, file="stuck")
+    if env is None:
+        t.skip("a target that never answers", s.sys_why())
+        return
+    stuck, good, file = t.make_file("stuck", 1 << 20), t.make_file("good", 1 << 20), fresh()
+    p = start("-op", "read", "-targets", 2, good, stuck, *"-reqsize 64 -numreqs 16 -queuedepth 4 -passes 3".split(),
+              "-jsonout", file, env=env)
+    time.sleep(1.5)
+    begin = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    status = p.wait(timeout=t.TIMEOUT)
+    t.ok(status == 5 and (s.sanitized() or time.monotonic() - begin < 10), "a target that never answers: the run ends",
+         status)
+    document = j.check(file, "a target that never answers")
+    if document:
+        t.equal([r["outstanding"] for r in j.rows(document, "TARGET_AVERAGE")], [0, 1], "what is outstanding is counted")
+        t.ok(document["partial"] and any("outstanding" in m["text"] for m in document["messages"]), "and told",
+             document["messages"])
+
+
+# The environment
+
+
+def test_environment():
+    file = t.make_file("data", 65536)
+    run, document = run_json("environment", "-op", "read", "-targets", 2, file, "null", *"-reqsize 4 -numreqs 2".split(),
+                             "-verbose")
+    env = document["environment"]
+    name = os.uname()
+    t.equal((env["kernel"]["release"], env["kernel"]["machine"], env["host"]["name"]),
+            (name.release, name.machine, name.nodename), "the kernel")
+    t.equal((env["processors"]["online"], env["processors"]["allowed"]),
+            (os.sysconf("SC_NPROCESSORS_ONLN"), len(os.sched_getaffinity(0))), "the processors")
+    t.equal((env["memory"]["page_bytes"], abs(env["memory"]["total_bytes"] - os.sysconf("SC_PAGE_SIZE") *
+                                              os.sysconf("SC_PHYS_PAGES")) < 1 << 30),
+            (os.sysconf("SC_PAGE_SIZE"), True), "the memory")
+    t.ok("jansson" in env["build"]["libraries"] and env["build"]["version"] == document["xdd"] and
+         re.search("gcc|clang", env["build"]["compiler"]), "the build", env["build"])
+    fs, found = env["targets"][0]["file_system"], os.statvfs(file)
+    t.ok(fs["block_bytes"] == found.f_frsize and fs["size_bytes"] == found.f_blocks * found.f_frsize, "the file system",
+         fs)
+    findmnt = t.command(["findmnt", "-n", "-o", "FSTYPE,TARGET", "-T", file]) if t.have("findmnt") else None
+    if findmnt and findmnt.status == 0:
+        t.equal([fs["type"], fs["mount_point"]], findmnt.out.split(), "its type and place")
+    t.equal(set(env["targets"][1]), {"path"}, "nothing about the null device")
+    lines = [line.split(", ", 2)[1:] for line in run.out.splitlines() if line.startswith("Environment, ")]
+    t.ok(["kernel release", name.release] in lines and ["target 0 path", file] in lines and
+         ["target 0 file system type", fs["type"]] in lines, "-verbose shows it too", run)
+    run = t.xdd(*SMALL)
+    t.ok("Environment" not in run.out, "and without -verbose it is not shown", run)
+
+
+def test_environment_of_devices():
+    folder = s.tmpfs("tmpfs", 1 << 20)
+    if folder is None:
+        t.skip("the environment of devices", s.sys_why())
+        return
+    _, document = run_json("tmpfs", "-op", "write", "-targets", 1, os.path.join(folder, "new"),
+                           *"-reqsize 4 -numreqs 2".split())
+    fs = document["environment"]["targets"][0]["file_system"]
+    t.equal((fs["type"], fs["source"], fs["mount_point"], fs["size_bytes"]), ("tmpfs", "xddtest", folder, 1 << 20),
+            "tmpfs, and a file that was not there")
+    backing = s.sparse_file("backing", 1 << 20)
+    device = s.loop_device(backing)
+    if device is None:
+        t.skip("the environment of a loop device", s.sys_why())
+        return
+    _, document = run_json("loop", "-op", "read", "-targets", -2, device, *"-reqsize 4 -numreqs 2".split())
+    queue = "/sys/block/%s/queue/" % os.path.basename(device)
+
+    def attribute(file):
+        with open(queue + file, encoding="utf-8") as f:
+            return f.read().strip()
+
+    for target in document["environment"]["targets"]:
+        found = target["device"]
+        t.equal((found["name"], found["size_bytes"], found["logical_block_bytes"], found["rotational"],
+                 found["nr_requests"], found["write_cache"], os.path.basename(found["backing_file"])),
+                (os.path.basename(device), 1 << 20, int(attribute("logical_block_size")),
+                 attribute("rotational") == "1", int(attribute("nr_requests")), attribute("write_cache"), "backing"),
+                "a loop device")
+        scheduler = re.search(r"\[(.*)\]", attribute("scheduler"))
+        t.equal(found["scheduler"], scheduler.group(1) if scheduler else attribute("scheduler"), "its scheduler")
+
+
+t.run(test_latency, test_against_csv, test_errors, test_time_limits, test_options, test_names, test_standard_output, test_fifo,
+      test_replaced, test_refused, test_locked_folder, test_interrupted, test_signals, test_hang, test_environment,
+      test_environment_of_devices)
+t.done()

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""
+Statistics over passes: the lines of -verbose and their values in the document of -jsonout against the passes
+themselves, passes that are not reproducible, and -passes until.
+"""
+import math
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson as j
+import xddsys as s
+import xddtest as t
+
+# Student's t for 95 %, by degrees of freedom.
+T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 6: 2.4469, 7: 2.3646, 8: 2.3060}
+LINE = re.compile(r"(Target \d+|All targets), (bandwidth|IOPS|latency) of (\d+) passes, mean ([\d.]+) (\S+), standard "
+                  r"deviation ([\d.]+), 95 % interval (-?[\d.]+) to ([\d.]+) \(\+-([\d.]+) %\)$", re.M)
+SCALE = {"bandwidth": 1e6, "IOPS": 1, "latency": 1e6}
+_files = 0
+
+
+def run_json(*args, **kwargs):
+    global _files
+    _files += 1
+    file = t.path("s%d.json" % _files)
+    run = t.xdd(*args, "-jsonout", file, **kwargs)
+    return run, j.load(file)
+
+
+def near(a, b, digits=0):
+    return abs(a - b) <= 1e-3 * abs(b) + 1.01 * 10 ** -digits
+
+
+def figures(row):
+    seconds, ops = row["elapsed_ns"] / 1e9, j.total(row)
+    return {"bandwidth": j.total(row, "bytes") / seconds, "iops": ops / seconds, "latency": j.total(row, "busy_ns") / ops}
+
+
+def check_target(title, document, statistic):
+    """The values of a target are those of its passes, and what is said of them is right."""
+    passes = j.rows(document, "TARGET_PASS", target=statistic["target"])
+    t.equal(statistic["passes"], [r["pass"] for r in passes], title + ": its passes")
+    for name in ("bandwidth", "iops", "latency"):
+        f, wanted = statistic[name], [figures(r)[name] for r in passes]
+        x, n = f["values"], len(passes)
+        t.ok(len(x) == n and all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(x, wanted)), title + ": " + name,
+             (x, wanted))
+        if n < 2:
+            t.equal((f["mean"], f["standard_deviation"], f["interval_low"], f["change"]), (x[0], None, None, None),
+                    "%s: %s of one pass" % (title, name))
+            continue
+        half = T[n - 1] * statistics.stdev(x) / n ** .5
+        t.ok(math.isclose(f["mean"], statistics.fmean(x), rel_tol=1e-9) and
+             math.isclose(f["standard_deviation"], statistics.stdev(x), rel_tol=1e-6) and
+             math.isclose(f["interval_high"] - f["mean"], half, rel_tol=1e-4) and
+             math.isclose(f["mean"] - f["interval_low"], half, rel_tol=1e-4) and
+             (f["minimum"], f["maximum"]) == (min(x), max(x)), "%s: mean and interval of %s" % (title, name), f)
+        t.equal(f["change"] is None, n < 3, "%s: %s is judged from three passes on" % (title, name))
+
+
+def test_values():
+    file = t.make_file("data", 1 << 20)
+    for n in (1, 2, 3, 5, 9):
+        title = "%d passes" % n
+        run, document = run_json("-op", "read", "-targets", 2, file, "null", "-reqsize", 4, "-numreqs", 200, "-passes", n,
+                                 "-verbose")
+        t.equal([st["target"] for st in document["statistics"]], [0, 1, None], title + ": the targets, and all")
+        for statistic in document["statistics"][:2]:
+            check_target("%s, target %d" % (title, statistic["target"]), document, statistic)
+        lines = LINE.findall(run.out)
+        t.equal([(m[0], m[1], int(m[2])) for m in lines],
+                [(who, what, n) for who in ("Target 0", "Target 1", "All targets") for what in SCALE] if n > 2 else [],
+                title + ": the lines of -verbose")
+        for m in lines:
+            st = document["statistics"][-1 if m[0] == "All targets" else int(m[0][-1])][m[1].lower()]
+            shown = [float(v) * SCALE[m[1]] for v in (m[3], m[5], m[6], m[7])]
+            digits = 6 if m[1] == "latency" else 3
+            wanted = [st[k] for k in ("mean", "standard_deviation", "interval_low", "interval_high")]
+            t.ok(all(abs(a - b) <= SCALE[m[1]] * 10 ** -digits for a, b in zip(shown, wanted)),
+                 "%s: %s, %s" % (title, m[0], m[1]), (shown, wanted))
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 10 -passes 5".split())
+    t.ok(not LINE.search(run.out) and "reproducible" not in run.out, "without -verbose there are none", run)
+
+
+def test_together():
+    """All targets together: in each pass the bytes of all, over the time in which any was busy."""
+    _, document = run_json(*"-op noop -targets 3 null null null -numreqs 30 -operationdelay 1ms -passes 4".split(),
+                           "-numreqs", "target", 1, 60)
+    statistic = document["statistics"][-1]
+    t.equal((statistic["target"], statistic["passes"]), (None, [1, 2, 3, 4]), "all targets together: the passes")
+    combined = j.rows(document, "COMBINED")[0]
+    seconds = sum(120 * 131072 / v for v in statistic["bandwidth"]["values"])
+    t.ok(math.isclose(seconds, combined["elapsed_ns"] / 1e9, rel_tol=1e-6), "their times are that of COMBINED",
+         (seconds, combined["elapsed_ns"]))
+    _, document = run_json(*"-op noop -targets 2 null null -numreqs 30 -passes 4 -nobarrier".split())
+    t.equal([len(st["passes"]) for st in document["statistics"]], [4, 4, 0], "-nobarrier: there are no passes together")
+
+
+def test_left_out():
+    """A pass that was cut short does not count."""
+    file = t.path("left.json")
+    with subprocess.Popen(t.xdd_words(*("-op noop -targets 1 null -numreqs 100 -operationdelay 1ms -passes 100000 "
+                                        "-jsonout").split(), file), stdout=subprocess.DEVNULL) as p:
+        time.sleep(1.05)
+        p.send_signal(signal.SIGINT)
+    document = j.load(file)
+    whole = [r["pass"] for r in j.rows(document, "TARGET_PASS") if j.total(r) == 100]
+    cut = len(j.rows(document, "TARGET_PASS")) - len(whole)
+    t.ok(len(whole) > 2 or s.sanitized(), "several passes", whole)
+    t.equal([(st["passes"], st["left_out"]) for st in document["statistics"]][0], (whole, cut),
+            "interrupted: the last pass is left out")
+    _, document = run_json(*"-op noop -targets 1 null -numreqs 100 -operationdelay 1ms -passes 99999 -runtime .55".split())
+    whole = [r["pass"] for r in j.rows(document, "TARGET_PASS") if j.total(r) == 100]
+    t.equal(document["statistics"][0]["passes"], whole, "-runtime: so is the one that it ended")
+    t.equal(document["statistics"][1]["passes"], whole, "-runtime: of all targets too")
+    short = t.make_file("short", 8 * 1024)
+    run, document = run_json("-op", "read", "-targets", 1, short, *"-reqsize 1 -numreqs 20 -passes 4 -maxerrors 2".split())
+    t.equal((run.status, document["statistics"][0]["passes"], document["statistics"][0]["left_out"]), (6, [], 4),
+            "-maxerrors: passes that it ended")
+    file = t.path("timed.json")
+    with subprocess.Popen(t.xdd_words(*"-op noop -targets 1 null -timelimit .3 -passes 1000 -jsonout".split(), file),
+                          stdout=subprocess.DEVNULL) as p:
+        time.sleep(1.05)
+        p.send_signal(signal.SIGINT)
+    document = j.load(file)
+    t.equal(document["statistics"][0]["passes"],
+            [r["pass"] for r in j.rows(document, "TARGET_PASS") if not r["partial"]],
+            "interrupted: a pass that time would have ended is left out too")
+    # Passes that only time ends are whole.
+    _, document = run_json(*"-op noop -targets 1 null -timelimit .05 -passes 4".split())
+    t.equal(document["statistics"][0]["passes"], [1, 2, 3, 4], "-timelimit: passes that time ends")
+
+
+def test_not_reproducible():
+    file, out = t.path("slow.json"), t.path("slow.out")
+    with open(out, "wb") as f, \
+            subprocess.Popen(t.xdd_words(*("-op noop -targets 1 null -numreqs 20 -operationdelay 20ms -passes 7 -verbose "
+                                           "-jsonout").split(), file), stdout=f) as p:
+        # The second pass is stopped for a time that makes it far longer than the others.
+        end = time.monotonic() + t.TIMEOUT / 2
+        while time.monotonic() < end:
+            with open(out, encoding="utf-8") as o:
+                if "TARGET_PASS" in o.read():
+                    break
+            time.sleep(0.005)
+        p.send_signal(signal.SIGSTOP)
+        time.sleep(4)
+        p.send_signal(signal.SIGCONT)
+    document = j.load(file)
+    with open(out, encoding="utf-8") as f:
+        text = f.read()
+    statistic = document["statistics"][0]
+    t.equal((statistic["bandwidth"]["change"], statistic["bandwidth"]["change_pass"]), ("odd", 2), "an odd pass is found")
+    t.ok(-1 < statistic["bandwidth"]["change_amount"] < -0.5, "and how odd it is", statistic["bandwidth"])
+    wanted = re.compile(r"^Target 0, not reproducible: (pass 2 is (\d\d) % slower than the others)$", re.M)
+    m = wanted.search(text)
+    t.ok(m and statistic["not_reproducible"] == m.group(1) and
+         int(m.group(2)) == round(-100 * statistic["bandwidth"]["change_amount"]), "and said", text)
+
+
+UNTIL = re.compile(r"^Passes until (\S+) %, (reached|not reached) after (\d+) passes: the 95 % interval of the bandwidth is "
+                   r"\+-([\d.]+) %$", re.M)
+PACED = "-op noop -targets 2 null null -numreqs 40 -operationdelay 1ms".split()
+
+
+def until(*args, **kwargs):
+    """(percent, reached, passes, half width), the run and its document."""
+    run, document = run_json(*args, **kwargs)
+    m = UNTIL.search(run.out)
+    return m and (m.group(1), m.group(2) == "reached", int(m.group(3)), float(m.group(4))), run, document
+
+
+def half_width(x):
+    """In percent of the mean; of values that do not depend on each other."""
+    return 100 * T[len(x) - 1] * statistics.stdev(x) / len(x) ** .5 / statistics.fmean(x)
+
+
+def test_until():
+    found, run, document = until(*PACED, "-passes", "until", 100, 9)
+    passes = [r["pass"] for r in j.rows(document, "TARGET_PASS", target=0)]
+    values = document["statistics"][-1]["bandwidth"]["values"]
+    t.ok(run.status == 0 and found and found[:2] == ("100", True) and found[2] == len(passes) == len(values) >= 3,
+         "until 100 %: reached", run)
+    t.ok(found and near(found[3], half_width(values), 2) and half_width(values) <= 100, "and the interval is that narrow",
+         (found, values))
+    t.ok(all(half_width(values[:n]) > 100 for n in range(3, len(values))), "and was not before", values)
+    t.equal(document["plan"]["resolved"]["passes"], 9, "the plan has the most")
+    t.equal(document["plan"]["resolved"]["passes_until_percent"], 100, "and the percentage")
+    found, run, document = until(*PACED, "-passes", "until", "0.00001", 4)
+    t.ok(run.status == 0 and found and found[1:3] == (False, 4) and len(j.rows(document, "TARGET_PASS")) == 8,
+         "until 0.00001 %: not reached, and the most passes are run", run)
+    found, run, _ = until(*PACED, "-passes", "until", 100, "-numreqs", 2, "-passdelay", "10ms", "-verbose")
+    delays = run.out.count("Starting Pass Delay")
+    t.ok(found and delays == found[2] - 1, "with -passdelay: none behind the last", run)
+    found, run, _ = until(*PACED, "-passes", "until", "0.00001", "-runtime", ".5")
+    t.ok(run.status == 0 and found and not found[1] and found[2] < 100, "-runtime ends it", run)
+    found, run, document = until(*"-op noop -targets 1 null -numreqs 1 -operationdelay 0 -passes until .000001".split())
+    t.ok(found and found[2] == 100 and j.rows(document, "COMBINED")[0]["passes"] == 100, "100 passes unless it is said",
+         run)
+    _, run, document = until("-op", "read", "-targets", 1, t.make_file("small", 4096),
+                             *"-reqsize 8 -numreqs 1 -passes until 5 4".split())
+    t.ok(run.status == 6 and "not reached after 4 passes" in run.out, "passes in which nothing succeeds", run)
+    run = t.xdd(*PACED, *"-passes until 7.5 44 -verbose -dryrun".split())
+    t.ok("Passes, 44\n" in run.out and "Passes until, 7.5 percent\n" in run.out, "-dryrun shows it", run)
+    run = t.xdd(*PACED, *"-passes until 7.5 44 -passes 2".split())
+    t.ok("until" not in run.out and run.row("COMBINED")["Pass"] == "2", "the last -passes wins", run)
+
+
+def test_refused():
+    null = "-op noop -targets 1 null -numreqs 1".split()
+    for args, status, want in (
+            ("until", 2, "an argument is missing"), ("until -verbose", 2, "an argument is missing"),
+            ("until 0", 2, "behind until a percentage above 0 and up to 100 is wanted"),
+            ("until 101", 2, "percentage"), ("until -5", 2, "percentage"), ("until 5%", 2, "percentage"),
+            ("until abc", 2, "percentage"), ("until nan", 2, "percentage"),
+            ("until 5 2", 2, "a whole number of passes is wanted, 3 to 10000"),
+            ("until 5 10001", 2, "3 to 10000"), ("until 5 4k", 2, "3 to 10000"), ("until 5 abc", 3, "stray word"),
+            ("untill", 2, "a whole number of passes is wanted, 1 to 1000000000"),
+            ("until 5 -nobarrier", 2, "-passes until: with -nobarrier")):
+        run = t.xdd(*null, "-passes", *args.split())
+        t.ok(run.status == status and not run.out and len(run.error_lines()) == 1 and want in run.err,
+             "-passes %s" % args, run)
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -passoffset 92233720368547758 -passes until 5".split())
+    t.ok(run.status == 2 and "8 EiB" in run.err, "-passoffset: the most passes there can be", run)
+    device = s.loop_device(s.sparse_file("backing", 1 << 20))
+    if device is None:
+        t.skip("-passoffset on a device", s.sys_why())
+        return
+    args = ["-op", "read", "-targets", 1, device, *"-reqsize 4 -numreqs 2 -passoffset 8 -passes until 100".split()]
+    run = t.xdd(*args, 128)
+    t.ok(run.status == 0, "-passoffset: the device holds the most passes", run)
+    run = t.xdd(*args, 129)
+    t.ok(run.status == 2 and "the operations reach to" in run.err, "-passoffset: the device does not", run)
+
+
+t.run(test_values, test_together, test_left_out, test_not_reproducible, test_until, test_refused)
+t.done()

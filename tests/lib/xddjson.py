@@ -1,0 +1,132 @@
+"""Reading what -jsonout writes, strictly, and holding it against its schema (standard library only).
+
+The validator knows the part of JSON Schema that doc/jsonout.schema.json uses, and refuses any other.
+"""
+import json
+import os
+import re
+import xddtest as t
+
+KNOWN = {"$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "additionalProperties",
+         "items", "const", "enum", "minimum", "maximum", "pattern"}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+def schema():
+    with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", "jsonout.schema.json"), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def _is(value, name):
+    if name == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if name == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, TYPES[name])
+
+
+def _object(value, rules, root, place):
+    properties, others = rules.get("properties", {}), rules.get("additionalProperties", True)
+    for name in rules.get("required", []):
+        if name not in value:
+            yield "%s: lacks %s" % (place, name)
+    for name, member in value.items():
+        if name in properties:
+            yield from complaints(member, properties[name], root, place + "." + name)
+        elif others is False:
+            yield "%s: has a member %s" % (place, name)
+        elif others is not True:
+            yield from complaints(member, others, root, place + "." + name)
+
+
+def complaints(value, rules, root, place=""):
+    """What is wrong with `value`, a line for each thing."""
+    assert set(rules) <= KNOWN, "the validator does not know %s" % (set(rules) - KNOWN)
+    if "$ref" in rules:
+        yield from complaints(value, root["$defs"][rules["$ref"].rsplit("/", 1)[1]], root, place)
+    types = rules.get("type")
+    types = [types] if isinstance(types, str) else types
+    if types and not any(_is(value, name) for name in types):
+        yield "%s: %r is no %s" % (place, value, " or ".join(types))
+        return
+    if "const" in rules and value != rules["const"]:
+        yield "%s: %r is not %r" % (place, value, rules["const"])
+    if "enum" in rules and value not in rules["enum"]:
+        yield "%s: %r is none of %r" % (place, value, rules["enum"])
+    if _is(value, "number") and not rules.get("minimum", value) <= value <= rules.get("maximum", value):
+        yield "%s: %r is out of range" % (place, value)
+    if isinstance(value, str) and not re.search(rules.get("pattern", ""), value):
+        yield "%s: %r does not match %s" % (place, value, rules["pattern"])
+    if isinstance(value, list):
+        for i, element in enumerate(value):
+            yield from complaints(element, rules.get("items", {}), root, "%s[%d]" % (place, i))
+    if isinstance(value, dict):
+        yield from _object(value, rules, root, place)
+
+
+def _no_number(text):
+    raise ValueError("%s is no JSON" % text)
+
+
+def _no_doubles(pairs):
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise ValueError("a member stands twice in %s" % pairs)
+    return dict(pairs)
+
+
+def parse(text):
+    """The document as Python has it; ValueError for what is no JSON, as NaN."""
+    return json.loads(text, parse_constant=_no_number, object_pairs_hook=_no_doubles)
+
+
+def load(file):
+    with open(file, "rb") as f:
+        return parse(f.read().decode("utf-8"))
+
+
+def problems(document):
+    """What the schema has against it, and sums that do not come out; a list of lines."""
+    rules = schema()
+    return list(complaints(document, rules, rules)) or list(_sums(document))
+
+
+def rows(document, what, **fields):
+    return [r for r in document["results"] if r["what"] == what and all(r[k] == v for k, v in fields.items())]
+
+
+def total(row, name="ops"):
+    return sum(row[name].values())
+
+
+def _add(found):
+    """What is added up from line to line."""
+    keys = ("ops", "bytes", "busy_ns")
+    sums = [sum(r[k][d] for r in found) for k in keys for d in ("read", "write", "noop")]
+    return sums + [sum(r[k] for r in found) for k in ("issued", "errors", "outstanding", "order_breaks")]
+
+
+def _sums(document):
+    for r in document["results"]:
+        if r["issued"] != total(r) + r["errors"] + r["outstanding"]:
+            yield "issued is not succeeded, failed and outstanding: %r" % r
+    for p in rows(document, "TARGET_PASS"):
+        if _add([p]) != _add(rows(document, "QUEUE_PASS", target=p["target"], **{"pass": p["pass"]})):
+            yield "the QThreads are not the pass: %r" % p
+    for a in rows(document, "TARGET_AVERAGE"):
+        passes = rows(document, "TARGET_PASS", target=a["target"])
+        if _add([a]) != _add(passes) or a["passes"] != len(passes):
+            yield "the passes are not the average: %r" % a
+    combined = rows(document, "COMBINED")
+    if len(combined) > 1 or _add(combined) != _add(rows(document, "TARGET_AVERAGE")):
+        yield "the averages are not COMBINED"
+
+
+def check(file, title):
+    """Load it and hold it against the schema; None when that cannot be."""
+    try:
+        document = load(file)
+    except (OSError, ValueError) as why:
+        t.ok(False, title + ": a document", why)
+        return None
+    t.equal(problems(document)[:5], [], title + ": a document as the schema has it, whose sums come out")
+    return document

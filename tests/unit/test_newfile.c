@@ -1,0 +1,160 @@
+/*
+ * Files that are put in place whole: nothing of them is seen before, and nothing is left of one that is
+ * given up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/base/newfile.h"
+
+static char folder[4096];
+static int home = -1;
+
+static int enter_folder(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/xdd-newfile-XXXXXX", tmp ? tmp : "/tmp");
+	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return home < 0 || !mkdtemp(folder) || chdir(folder) < 0 ? -1 : 0;
+}
+
+static int leave_folder(void **state)
+{
+	(void)state;
+	unlink("a");
+	unlink("link");
+	rmdir("sub");
+	if (fchdir(home) < 0)
+		return -1;
+	close(home);
+	return rmdir(folder);
+}
+
+static unsigned names(void)
+{
+	DIR *d = opendir(".");
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n - 2;
+}
+
+static void put(const char *name, const char *text)
+{
+	struct newfile n;
+
+	assert_int_equal(newfile_open(&n, name), 0);
+	assert_true(fputs(text, n.f) >= 0);
+	assert_int_equal(newfile_commit(&n), 0);
+}
+
+static void assert_text(const char *name, const char *wanted)
+{
+	char text[100] = "";
+	FILE *f = fopen(name, "r");
+
+	assert_non_null(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	assert_string_equal(text, wanted);
+}
+
+static void test_whole_or_not_at_all(void **state)
+{
+	struct newfile n;
+
+	(void)state;
+	assert_int_equal(newfile_open(&n, "a"), 0);
+	assert_true(fputs("one", n.f) >= 0);
+	assert_int_equal(fflush(n.f), 0);
+	if (n.unnamed)
+		assert_int_equal(names(), 0);
+	assert_int_equal(access("a", F_OK), -1);
+	assert_int_equal(newfile_commit(&n), 0);
+	assert_int_equal(names(), 1);
+	assert_text("a", "one");
+
+	assert_int_equal(newfile_open(&n, "a"), 0);
+	assert_true(fputs("two", n.f) >= 0);
+	assert_int_equal(fflush(n.f), 0);
+	assert_text("a", "one");
+	newfile_discard(&n);
+	newfile_discard(&n);
+	assert_int_equal(names(), 1);
+	assert_text("a", "one");
+
+	put("a", "three");
+	assert_int_equal(names(), 1);
+	assert_text("a", "three");
+}
+
+static void test_permissions(void **state)
+{
+	mode_t mask = umask(027);
+	struct stat st;
+
+	(void)state;
+	put("a", "x");
+	umask(mask);
+	assert_int_equal(stat("a", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+static void test_link_is_followed(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	put("a", "before");
+	assert_int_equal(symlink("a", "link"), 0);
+	put("link", "after");
+	assert_int_equal(lstat("link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_text("a", "after");
+}
+
+static void test_errors(void **state)
+{
+	struct newfile n;
+
+	(void)state;
+	assert_int_equal(newfile_open(&n, "missing/a"), -ENOENT);
+	newfile_discard(&n);
+	assert_int_equal(mkdir("sub", 0700), 0);
+	assert_int_equal(newfile_open(&n, "sub"), 0);
+	assert_int_equal(newfile_commit(&n), -EISDIR);
+	assert_int_equal(names(), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_whole_or_not_at_all),
+		TEST(test_permissions),
+		TEST(test_link_is_followed),
+		TEST(test_errors),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

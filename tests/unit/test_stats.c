@@ -1,0 +1,291 @@
+/*
+ * Statistics over passes: quantiles against tables, and Monte-Carlo tests of the intervals and of what
+ * is called unstable. The generator is seeded: the same values in every run.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "xdd/base/stats.h"
+
+#define RUNS 10000
+#define MAX_PASSES 100
+
+static uint64_t drawn;
+
+/* Uniform between 0 and 1, neither included. */
+static double uniform(void)
+{
+	uint64_t x = drawn++ * 0x9e3779b97f4a7c15ull + 0x5eed;
+
+	/* The finaliser of SplitMix64. */
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	x ^= x >> 31;
+	return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Standard normal, by Box and Muller. */
+static double normal(void)
+{
+	double radius = sqrt(-2 * log(uniform()));
+
+	return radius * cos(2 * M_PI * uniform());
+}
+
+static void assert_near(double got, double wanted, double tolerance)
+{
+	if (!(fabs(got - wanted) <= tolerance))
+		fail_msg("%.9g is not %.9g +- %g", got, wanted, tolerance);
+}
+
+/* From the tables of the NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2. */
+static void test_t_quantiles(void **state)
+{
+	static const struct {
+		double tails, freedom, t;
+	} table[] = {
+		{ 0.05, 1, 12.706 },  { 0.05, 2, 4.303 },   { 0.05, 4, 2.776 },	 { 0.05, 9, 2.262 },
+		{ 0.05, 29, 2.045 },  { 0.05, 100, 1.984 }, { 0.01, 1, 63.657 }, { 0.01, 5, 4.032 },
+		{ 0.002, 3, 10.215 }, { 0.20, 10, 1.372 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		assert_near(stats_t_quantile(table[i].tails, table[i].freedom), table[i].t, 0.0006);
+		assert_near(stats_t_tails(stats_t_quantile(table[i].tails, table[i].freedom),
+					  table[i].freedom),
+			    table[i].tails, 1e-9);
+	}
+	assert_near(stats_t_quantile(0.05, 1e7), 1.959964, 1e-5);
+	assert_near(stats_t_tails(0, 5), 1, 1e-12);
+	assert_near(stats_t_tails(INFINITY, 5), 0, 0);
+	/* With one degree of freedom it is Cauchy's. */
+	assert_near(stats_t_tails(3, 1), 1 - 2 / M_PI * atan(3), 1e-12);
+}
+
+static void test_summary(void **state)
+{
+	const double x[] = { 10, 12, 11, 13, 14 };
+	struct stats_summary s = stats_summarize(x, 5);
+
+	(void)state;
+	assert_int_equal(s.n, 5);
+	assert_near(s.mean, 12, 1e-12);
+	assert_near(s.stddev, sqrt(2.5), 1e-12);
+	assert_near(s.min, 10, 0);
+	assert_near(s.max, 14, 0);
+	assert_near(s.half_width, 2.776445 * sqrt(2.5 / 5), 1e-5);
+
+	s = stats_summarize(x, 1);
+	assert_near(s.mean, 10, 0);
+	assert_near(s.stddev, 0, 0);
+	assert_true(isinf(s.half_width));
+	s = stats_summarize(NULL, 0);
+	assert_near(s.mean, 0, 0);
+	assert_true(isinf(s.half_width));
+	s = stats_summarize((const double[]){ 7, 7, 7 }, 3);
+	assert_near(s.half_width, 0, 0);
+}
+
+/* A run as a test makes it up: fills in its passes; their true mean is 100. */
+typedef void synthetic_run(double *x, size_t passes);
+
+static void independent(double *x, size_t passes)
+{
+	for (size_t i = 0; i < passes; i++)
+		x[i] = 100 + 3 * normal();
+}
+
+/* Operations that depend on the one before, in one pass and on into the next. */
+static void ar1_within(double *x, size_t passes)
+{
+	const double r = 0.9;
+	double y = normal() / sqrt(1 - r * r);
+
+	for (size_t i = 0; i < passes; i++) {
+		double sum = 0;
+
+		for (int op = 0; op < 150; op++) {
+			y = r * y + normal();
+			sum += y;
+		}
+		x[i] = 100 + sum / 150;
+	}
+}
+
+/* Passes that depend on the one before. */
+static void ar1_between(double *x, size_t passes)
+{
+	const double r = 0.5;
+	double y = normal() / sqrt(1 - r * r);
+
+	for (size_t i = 0; i < passes; i++) {
+		y = r * y + normal();
+		x[i] = 100 + y;
+	}
+}
+
+/* How many of RUNS intervals hold the true mean, in percent. */
+static double coverage(synthetic_run *run, size_t passes)
+{
+	unsigned covered = 0;
+
+	for (unsigned i = 0; i < RUNS; i++) {
+		double x[MAX_PASSES];
+		struct stats_summary s;
+
+		run(x, passes);
+		s = stats_summarize(x, passes);
+		covered += fabs(s.mean - 100) <= s.half_width;
+	}
+	return 100.0 * covered / RUNS;
+}
+
+static void test_coverage(void **state)
+{
+	static const size_t passes[] = { 3, 5, 8, 10, 20, 30 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++) {
+		assert_near(coverage(independent, passes[i]), 95, 2);
+		assert_near(coverage(ar1_within, passes[i]), 95, 2);
+	}
+	assert_near(coverage(ar1_between, MAX_PASSES), 95, 2);
+	assert_near(coverage(ar1_between, 30), 95, 3);
+}
+
+/* How many of RUNS runs are called that, in percent. */
+static double share(synthetic_run *run, size_t passes, enum stats_change change)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < RUNS; i++) {
+		double x[MAX_PASSES];
+
+		run(x, passes);
+		n += stats_stability(x, passes).change == change;
+	}
+	return 100.0 * n / RUNS;
+}
+
+static void step(double *x, size_t passes)
+{
+	independent(x, passes);
+	for (size_t i = passes / 2; i < passes; i++)
+		x[i] *= 0.7;
+}
+
+static void trend(double *x, size_t passes)
+{
+	independent(x, passes);
+	for (size_t i = 0; i < passes; i++)
+		x[i] *= 1 + 0.5 * (double)i / (double)(passes - 1);
+}
+
+static void slow_start(double *x, size_t passes)
+{
+	independent(x, passes);
+	x[0] *= 0.62;
+}
+
+static void scattered(double *x, size_t passes)
+{
+	for (size_t i = 0; i < passes; i++)
+		x[i] = 100 + 60 * (uniform() - 0.5) + (i % 2 ? 20 : -20);
+}
+
+static void test_stability(void **state)
+{
+	(void)state;
+	assert_true(share(independent, 3, STATS_STABLE) > 99);
+	assert_true(share(independent, 10, STATS_STABLE) > 99);
+	assert_true(share(independent, 50, STATS_STABLE) > 99);
+	assert_true(share(step, 10, STATS_STABLE) < 0.1);
+	assert_true(share(step, 10, STATS_STEP) > 95);
+	assert_true(share(trend, 10, STATS_STABLE) < 0.1);
+	assert_true(share(trend, 20, STATS_TREND) > 95);
+	assert_true(share(slow_start, 10, STATS_ODD) > 95);
+	assert_true(share(slow_start, 3, STATS_STABLE) < 0.1);
+	assert_true(share(scattered, 10, STATS_STABLE) < 1);
+}
+
+static void test_stability_amounts(void **state)
+{
+	struct stats_stability s = stats_stability((const double[]){ 62, 100, 101, 99, 100 }, 5);
+
+	(void)state;
+	assert_int_equal(s.change, STATS_ODD);
+	assert_int_equal(s.at, 0);
+	assert_near(s.amount, -0.38, 1e-12);
+	s = stats_stability((const double[]){ 100, 160, 165 }, 3);
+	assert_int_equal(s.change, STATS_ODD);
+	assert_int_equal(s.at, 0);
+	s = stats_stability((const double[]){ 100, 101, 99, 100, 120, 121, 119, 120 }, 8);
+	assert_int_equal(s.change, STATS_STEP);
+	assert_int_equal(s.at, 4);
+	assert_near(s.amount, 0.2, 1e-12);
+	s = stats_stability((const double[]){ 100, 110, 120, 130 }, 4);
+	assert_int_equal(s.change, STATS_TREND);
+	assert_near(s.amount, 0.3, 1e-12);
+	s = stats_stability((const double[]){ 60, 140, 70, 130, 65, 150, 90, 110 }, 8);
+	assert_int_equal(s.change, STATS_SCATTER);
+	s = stats_stability((const double[]){ 5, 5, 5 }, 3);
+	assert_int_equal(s.change, STATS_STABLE);
+	assert_int_equal(stats_stability((const double[]){ 1, 2 }, 2).change, STATS_STABLE);
+	assert_int_equal(stats_stability((const double[]){ 0, 0, 0 }, 3).change, STATS_STABLE);
+}
+
+static void test_compare(void **state)
+{
+	double a[5], b[8];
+	unsigned covered = 0, real = 0, missed = 0;
+	struct stats_summary one = stats_summarize((const double[]){ 100 }, 1), sa, sb;
+	struct stats_ratio r;
+
+	(void)state;
+	for (unsigned i = 0; i < RUNS; i++) {
+		independent(a, 5);
+		independent(b, 8);
+		sa = stats_summarize(a, 5);
+		sb = stats_summarize(b, 8);
+		r = stats_compare(&sa, &sb, STATS_LEVEL);
+		covered += r.low <= 1 && r.high >= 1;
+		real += r.chance < 0.05;
+		for (int k = 0; k < 8; k++)
+			b[k] *= 1.2;
+		sb = stats_summarize(b, 8);
+		r = stats_compare(&sa, &sb, STATS_LEVEL);
+		missed += r.low <= 1;
+		assert_true(r.low <= r.ratio && r.ratio <= r.high);
+	}
+	assert_near(100.0 * covered / RUNS, 95, 2);
+	assert_int_equal(covered + real, RUNS);
+	assert_true(missed < RUNS / 100);
+
+	r = stats_compare(&one, &sb, STATS_LEVEL);
+	assert_near(r.ratio, sb.mean / 100, 1e-12);
+	assert_true(r.low == 0 && isinf(r.high));
+	one.mean = 0;
+	assert_true(isnan(stats_compare(&one, &sb, STATS_LEVEL).ratio));
+	sa = stats_summarize((const double[]){ 5, 5 }, 2);
+	r = stats_compare(&sa, &sa, STATS_LEVEL);
+	assert_true(r.low == 1 && r.high == 1 && r.chance == 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_t_quantiles),	  cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_coverage),	  cmocka_unit_test(test_stability),
+		cmocka_unit_test(test_stability_amounts), cmocka_unit_test(test_compare),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
