@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
@@ -87,6 +88,7 @@ static enum xdd_status xdd_main(int argc, char **argv)
 		plan_free(plan);
 		return XDD_OK;
 	}
+	debug_enable(plan->debug_kinds);
 	status = report_check(plan);
 	if (!status)
 		status = run_check(plan);

@@ -107,15 +107,13 @@ static const char *level_prefix(enum log_level level)
 	return "xdd: ";
 }
 
-void log_vmessage(enum log_level level, const char *fmt, va_list ap)
+void log_vline(const char *prefix, const char *fmt, va_list ap)
 {
 	char line[LOG_LINE_BYTES + 1];
 	int saved = errno;
 	size_t len;
 
-	if ((int)level > atomic_load_explicit(&log_shown, memory_order_relaxed))
-		return;
-	len = (size_t)snprintf(line, sizeof(line), "%s", level_prefix(level));
+	len = (size_t)snprintf(line, sizeof(line), "%s", prefix);
 	vsnprintf(line + len, sizeof(line) - len, fmt, ap);
 
 	/* A name must not look like a second message, nor talk to the terminal. */
@@ -126,6 +124,12 @@ void log_vmessage(enum log_level level, const char *fmt, va_list ap)
 	log_transient(NULL);
 	write_all(line, len);
 	errno = saved;
+}
+
+void log_vmessage(enum log_level level, const char *fmt, va_list ap)
+{
+	if ((int)level <= atomic_load_explicit(&log_shown, memory_order_relaxed))
+		log_vline(level_prefix(level), fmt, ap);
 }
 
 void log_error(const char *fmt, ...)

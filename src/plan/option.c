@@ -23,6 +23,7 @@ const struct option_group option_groups[] = {
 	{ "Output", options_output },
 	{ "Heartbeat", options_heartbeat },
 	{ "Latency", options_latency },
+	{ "Looking closer", options_debug },
 	{ "General", options_general },
 	{ 0 },
 };

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
+#include "xdd/report/extremes.h"
 #include "xdd/run/deskew.h"
 #include "xdd/run/internal.h"
 
@@ -21,6 +23,7 @@
 struct target_sum {
 	struct tally tally;
 	struct latency latency;
+	struct extremes extremes;
 	struct cpu_time cpu;
 	struct pass_look look;
 	uint64_t wait_ns;
@@ -209,6 +212,12 @@ static void add_latency(struct manager *m, struct latency *sum, const struct lat
 		log_error("latencies cannot be added up: %s", strerror(ENOMEM));
 }
 
+static void write_extremes(struct manager *m, const struct result *result)
+{
+	if (m->plan->extended_stats)
+		report_extremes(m->report, result);
+}
+
 static void write_pass(struct manager *m, const struct pass_result *r)
 {
 	const struct target_plan *t = &m->plan->targets[r->target];
@@ -220,6 +229,7 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 		result.queue = i;
 		result.tally = r->queues[i].tally;
 		result.latency = kept(m, &r->queues[i].latency);
+		result.extremes = r->queues[i].extremes;
 		result.elapsed_ns = tally_elapsed_ns(&result.tally);
 		result.cpu = r->queues[i].cpu;
 		result.partial = r->partial;
@@ -229,6 +239,7 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 	result.pass = r->pass;
 	result.tally = r->tally;
 	result.latency = kept(m, &r->latency);
+	result.extremes = r->extremes;
 	result.elapsed_ns = tally_elapsed_ns(&r->tally);
 	result.first_op_ns = r->first_op_ns;
 	set_look(&result, &r->look);
@@ -238,6 +249,7 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 	if (!m->plan->verbose)
 		return;
 	write_result(m, &result);
+	write_extremes(m, &result);
 	if (r->partial)
 		report_line(m->report,
 			    "Results are partial: target %u was cut short in pass %" PRIu64,
@@ -253,6 +265,7 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 	sum->passes++;
 	tally_add(&sum->tally, &r->tally);
 	add_latency(m, &sum->latency, &r->latency);
+	extremes_add(&sum->extremes, &r->extremes);
 	add_look(&sum->look, &r->look);
 	sum->elapsed_ns += tally_elapsed_ns(&r->tally);
 	sum->wait_ns += r->wait_ns;
@@ -408,6 +421,7 @@ static struct result average_of(const struct manager *m, size_t i)
 	result.pass = sum->passes;
 	result.tally = sum->tally;
 	result.latency = kept(m, &sum->latency);
+	result.extremes = sum->extremes;
 	result.elapsed_ns = sum->elapsed_ns;
 	result.first_op_ns = sum->first_op_ns;
 	set_look(&result, &sum->look);
@@ -427,6 +441,7 @@ static void write_averages(struct manager *m)
 		report_latency(m->report, &result);
 		if (m->plan->verbose)
 			write_result(m, &result);
+		write_extremes(m, &result);
 	}
 }
 
@@ -460,6 +475,7 @@ static void write_combined(struct manager *m)
 		const struct target_plan *t = &m->plan->targets[i];
 
 		tally_add(&result.tally, &m->sums[i].tally);
+		extremes_add(&result.extremes, &m->sums[i].extremes);
 		add_look(&look, &m->sums[i].look);
 		add_latency(m, &all, &m->sums[i].latency);
 		result.queue += t->queue_depth;
@@ -475,6 +491,7 @@ static void write_combined(struct manager *m)
 	write_result(m, &result);
 	report_latency(m->report, &result);
 	latency_free(&all);
+	write_extremes(m, &result);
 	if (result.partial)
 		report_line(m->report, "Results are partial: the run was cut short");
 }
@@ -539,6 +556,7 @@ void *results_main(void *arg)
 	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
+	debug_line(DEBUG_TASK, "results manager: thread %d starts", gettid());
 	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
 	if ((!slots || !m.sums || checks_begin(&m.checks, run->plan) ||
 	     deskew_init(&m.deskew, run->plan)) &&
@@ -571,5 +589,6 @@ void *results_main(void *arg)
 		latency_free(&m.sums[i].latency);
 	free(m.sums);
 	free(slots);
+	debug_line(DEBUG_TASK, "results manager: thread %d ends", gettid());
 	return NULL;
 }

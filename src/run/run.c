@@ -11,6 +11,7 @@
 #include "xdd/base/units.h"
 #include "xdd/io/guard.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/observe.h"
 #include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
 
@@ -99,6 +100,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	}
 	t->gated = plan->throttle.interval_ns > 0;
 	t->watched = watch_wanted(plan);
+	t->observed = observe_wanted(run->plan);
 	barrier_init(&t->start, plan->qthreads);
 	barrier_init(&t->file_turn, plan->qthreads);
 	err = order_init(&t->order, plan, data_is_dear(t), run->plan->audit_order, &run->stop);

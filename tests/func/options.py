@@ -179,6 +179,8 @@ OPTIONS = [Option(*row) for row in (
     ("outputformat", "ofmt", "add +USERTIME", None, None),
     ("percentcpu", "pcpu", "relative", None, None),
     ("latency", "", "percentiles 50,99.9 histogram", None, None),
+    ("extendedstats", "extstats", "", None, None),
+    ("debug", "", "io open", None, None),
     ("setup", "", "a.cfg", DEPTH, ["5"] * 2),
     ("dryrun", "dry", "", None, None),
     ("help", "h", "op", None, None),

@@ -12,6 +12,7 @@
 #include "xdd/base/barrier.h"
 #include "xdd/base/clock.h"
 #include "xdd/base/counters.h"
+#include "xdd/base/extremes.h"
 #include "xdd/base/flow.h"
 #include "xdd/base/latency.h"
 #include "xdd/base/stop.h"
@@ -49,6 +50,7 @@ struct slots {
 struct qthread {
 	/* owned by this QThread, read by anyone */
 	struct counters counters;
+	struct extremes_live extremes; /* with plan->keep_extremes */
 
 	/* likewise; emptied by the last QThread to leave a pass. Without memory unless keeps_latency */
 	struct histogram latency[LATENCY_TIMES][DIR_COUNT];
@@ -116,6 +118,7 @@ struct target {
 	/* const during a run: operations ask the gate before they are issued */
 	bool gated;
 	bool followed; /* likewise: it is to be told of each operation that is complete */
+	bool observed; /* issue and completion of each are looked at: observe.h */
 
 	/* const during a run: there is more to do around operations, see watch.c */
 	bool watched;
@@ -163,6 +166,7 @@ struct target {
 struct queue_result {
 	struct tally tally;
 	struct latency latency;
+	struct extremes extremes;
 	struct cpu_time cpu;
 };
 
@@ -181,6 +185,7 @@ struct pass_result {
 	uint64_t first_op_ns;
 	struct tally tally;
 	struct latency latency;
+	struct extremes extremes;
 	struct pass_look look;
 	struct cpu_time cpu;
 	uint64_t wait_ns;

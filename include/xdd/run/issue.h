@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "xdd/run/internal.h"
+#include "xdd/run/observe.h"
 
 /* Neither the clock nor anybody else has ended the pass. */
 static inline bool may_issue(const struct target *t, uint64_t now, uint64_t end)
@@ -54,6 +55,8 @@ static inline void stamp_issue(struct qthread *q, struct io_request *req, bool *
 	counters_add(&q->counters.issued, 1);
 	if (__builtin_expect(t->order.audited, 0))
 		counters_add(&q->counters.order_breaks, order_breaks(&t->order, req->op));
+	if (__builtin_expect(t->observed, 0))
+		observe_issue(q, req);
 	req->issue_ns = clock_now_ns();
 	if (__builtin_expect(*first, 0)) {
 		counters_set(&q->counters.first_issue_ns, req->issue_ns);
@@ -88,6 +91,8 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 	counters_set(&c->last_done_ns, done_ns);
 	if (req->op == 0)
 		atomic_store_explicit(&q->target->first_op_ns, took_ns, memory_order_relaxed);
+	if (__builtin_expect(q->target->observed, 0))
+		observe_done(q, req, took_ns);
 	if (__builtin_expect(req->error != 0, 0)) {
 		counters_add(&c->errors, 1);
 		io_error(q, req);
