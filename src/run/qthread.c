@@ -11,6 +11,7 @@
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/own_file.h"
 #include "xdd/run/pace.h"
 #include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
@@ -46,6 +47,7 @@ static void engine_give_up(struct qthread *q)
 	if (engine && engine->fini)
 		engine->fini(q->ctx);
 	q->ctx = NULL;
+	own_file_close(q);
 }
 
 /* The context of the engine. What goes wrong is a `reason` to stop. */
@@ -56,7 +58,7 @@ static int engine_set_up(struct qthread *q, enum stop_reason reason)
 	struct engine_params params = {
 		.target = t->plan,
 		.options = &t->plan->engine_options,
-		.fd = t->file.fd,
+		.fd = own_file_open(q),
 		.depth = q->slots.depth,
 		.buffers = q->slots.buffers,
 		.why = &why,
@@ -186,6 +188,8 @@ static int prepare(struct qthread *q)
 		return err;
 	}
 	err = engine_set_up(q, STOP_START);
+	if (q->own_fd >= 0)
+		atomic_fetch_add(&t->own_files, 1);
 	if (!err && q->number == 0 && t->engine->describe)
 		t->engine->describe(q->ctx, t->engine_text, sizeof(t->engine_text));
 	return err;

@@ -15,6 +15,7 @@
 #include "xdd/report/extremes.h"
 #include "xdd/run/deskew.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/own_file.h"
 
 /* How long operations that are outstanding when the run stops may take before it ends without them. */
 #define GRACE_NS (3 * UNITS_NS_PER_SEC)
@@ -543,6 +544,9 @@ static void describe_engines(struct manager *m)
 		if (*t->engine_text)
 			report_line(m->report, "Target %zu, engine %s: %s", i, t->engine->name,
 				    t->engine_text);
+		if (own_file_wanted(t))
+			report_line(m->report, "Target %zu, open files, %u for %u QThreads", i,
+				    atomic_load(&t->own_files) + 1, t->plan->qthreads);
 	}
 }
 

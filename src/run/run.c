@@ -12,6 +12,7 @@
 #include "xdd/io/guard.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/observe.h"
+#include "xdd/run/own_file.h"
 #include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
 
@@ -96,6 +97,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	memset(t->qthreads, 0, size);
 	for (uint32_t i = 0; i < plan->qthreads; i++) {
 		t->qthreads[i].target = t;
+		t->qthreads[i].own_fd = -1;
 		t->qthreads[i].number = (uint32_t)i;
 	}
 	t->gated = plan->throttle.interval_ns > 0;
@@ -255,6 +257,8 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 		free(run);
 		return refused(&refusal);
 	}
+	if (!err)
+		own_file_begin(run);
 	if (!err)
 		err = placement_begin(plan);
 	if (!err)

@@ -66,6 +66,7 @@ struct qthread {
 
 	/* owned by this QThread */
 	void *ctx;   /* of the engine */
+	int own_fd;  /* while there is a context: own_file.h; -1: that of the target */
 	bool broken; /* the engine lost its context */
 	struct slots slots;
 
@@ -93,6 +94,9 @@ struct target {
 
 	/* atomic: errors in this pass: operations that failed, and miscompares */
 	_Atomic uint64_t errors __attribute__((aligned(128)));
+
+	/* atomic: QThreads that got an open file of their own for the first pass, QThread 0 apart */
+	_Atomic uint32_t own_files;
 
 	/* atomic: QThreads that have not left the pass */
 	_Atomic uint32_t active;
@@ -212,6 +216,7 @@ struct run {
 	struct report *report;
 	struct target *targets;
 	uint32_t n_qthreads;
+	bool own_files;	   /* QThreads may have open files of their own: own_file.h */
 	bool reshapes;	   /* some target's file is to be reshaped once all targets are open */
 	uint64_t id;	   /* wall clock at the start, nanoseconds since 1970 */
 	bool keep_latency; /* a column, -latency or the like wants histograms */
