@@ -21,6 +21,7 @@ static uint64_t debug_start_ns;
 
 static const struct debug_row rows[] = {
 	{ "io", NULL, DEBUG_IO, "each operation, when it is issued and when it has come back" },
+	{ "lockstep", "ls", DEBUG_LOCKSTEP, "operations that wait for other targets" },
 	{ "open", NULL, DEBUG_OPEN, "each opening and closing of a target" },
 	{ "task", NULL, DEBUG_TASK, "threads, when they start and when they end" },
 	{ "timelimit", "tl", DEBUG_TIMELIMIT, "limits of time that end a pass" },
@@ -28,7 +29,6 @@ static const struct debug_row rows[] = {
 	{ "user1", NULL, DEBUG_USER1, "at SIGUSR1, how far each QThread is" },
 	{ "all", "a", DEBUG_ALL, "all of these" },
 	{ "e2e", "end2end", 0, "end-to-end transfers" },
-	{ "lockstep", "ls", 0, "-lockstep" },
 	{ "throttle", "throt", 0, "-throttle" },
 	{ "ts", NULL, 0, "time stamps" },
 };

@@ -161,6 +161,22 @@ def test_tot():
     t.ok(run.status == 0 and not run.err, "-debug tot: nothing without an ordering", run)
 
 
+def test_lockstep():
+    file = t.make_file("steps", 1 << 20)
+    run = t.xdd("-op", "read", "-targets", 2, file, file, "-reqsize", 4, "-numreqs", 10, "-lockstep", 0, 1, "op", 1, "op", 1,
+                "wait", "complete", "-debug", "ls", "io", timeout=LIMIT_S)
+    through = {}
+    for kind, line in lines(run.err):
+        m = re.match(r"target (\d): operation (\d+) of pass 1 is let through$", line)
+        if kind == "LOCKSTEP" and m:
+            through.setdefault(int(m.group(1)), []).append(int(m.group(2)))
+    t.ok(run.status == 0 and only_debug(run) and kinds(run) == {"IO", "LOCKSTEP"} and
+         [sorted(set(through.get(n, []))) for n in range(2)] == [list(range(10))] * 2,
+         "-debug lockstep: each operation is let through", run)
+    run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 10, "-debug", "lockstep", timeout=LIMIT_S)
+    t.ok(run.status == 0 and not run.err, "-debug lockstep: nothing where no target waits for another", run)
+
+
 def test_user1():
     file = t.path("user1.err")
     with open(file, "wb") as err:
@@ -212,7 +228,7 @@ def test_bad_input():
     for status, words, pattern in (
             (2, "-debug", r"xdd: -debug: an argument is missing: <kind> \[<kind> \.\.\.\] is wanted"),
             (2, "-debug -dio", r"xdd: -debug: an argument is missing"),
-            (2, "-debug disk", r"xdd: -debug disk: one of io, open, task, .* is wanted"),
+            (2, "-debug disk", r"xdd: -debug disk: one of io, lockstep, open, task, .* is wanted"),
             (3, "-debug io disk", r"xdd: disk: stray word"),
             (3, "-debug e2e", r"xdd: -debug e2e: .*this version of xdd does not have end-to-end"),
             (3, "-debug io END2END", r"xdd: -debug END2END: .*does not have end-to-end"),
@@ -299,6 +315,6 @@ def test_none():
          "the columns without -extendedstats, QUEUE_PASS and COMBINED", run)
 
 
-t.run(test_io, test_io_kinds, test_open, test_task, test_timelimit, test_tot, test_user1, test_words, test_bad_input,
+t.run(test_io, test_io_kinds, test_open, test_task, test_timelimit, test_tot, test_lockstep, test_user1, test_words, test_bad_input,
       test_extremes, test_slow_one, test_none)
 t.done()

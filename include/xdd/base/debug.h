@@ -13,12 +13,13 @@
 /* Bits of a mask. */
 enum debug_kind {
 	DEBUG_IO = 1 << 0,
-	DEBUG_OPEN = 1 << 1,
-	DEBUG_TASK = 1 << 2,
-	DEBUG_TIMELIMIT = 1 << 3,
-	DEBUG_TOT = 1 << 4,
-	DEBUG_USER1 = 1 << 5,
-	DEBUG_ALL = (1 << 6) - 1,
+	DEBUG_LOCKSTEP = 1 << 1,
+	DEBUG_OPEN = 1 << 2,
+	DEBUG_TASK = 1 << 3,
+	DEBUG_TIMELIMIT = 1 << 4,
+	DEBUG_TOT = 1 << 5,
+	DEBUG_USER1 = 1 << 6,
+	DEBUG_ALL = (1 << 7) - 1,
 };
 
 struct debug_row {
