@@ -11,9 +11,10 @@
 #include "xdd/base/debug.h"
 #include "xdd/run/internal.h"
 
-bool observe_wanted(const struct plan *plan)
+void observe_init(struct target *t)
 {
-	return plan->keep_extremes || debug_on(DEBUG_IO | DEBUG_TOT);
+	t->observes_issue = t->run->plan->audit_order || debug_on(DEBUG_IO | DEBUG_TOT);
+	t->observes_done = t->run->plan->keep_extremes || debug_on(DEBUG_IO);
 }
 
 static const char *dir_name(enum op_dir dir)
@@ -21,7 +22,7 @@ static const char *dir_name(enum op_dir dir)
 	return dir == DIR_READ ? "read" : dir == DIR_WRITE ? "write" : "noop";
 }
 
-void observe_issue(const struct qthread *q, const struct io_request *req)
+static void debug_issue(const struct qthread *q, const struct io_request *req)
 {
 	const struct target *t = q->target;
 	const char *how = order_text(&t->order);
@@ -37,6 +38,16 @@ void observe_issue(const struct qthread *q, const struct io_request *req)
 		   ", %s of %" PRIu64 " bytes at byte %" PRIu64,
 		   t->plan->number, q->number, req->op, t->pass, dir_name(req->dir), req->size,
 		   req->offset);
+}
+
+void observe_issue(struct qthread *q, const struct io_request *req)
+{
+	struct order *o = &q->target->order;
+
+	if (o->audited)
+		counters_add(&q->counters.order_breaks, order_breaks(o, req->op));
+	if (debug_on(DEBUG_IO | DEBUG_TOT))
+		debug_issue(q, req);
 }
 
 static void debug_done(const struct qthread *q, const struct io_request *req, uint64_t took_ns)

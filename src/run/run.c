@@ -102,7 +102,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	}
 	t->gated = plan->throttle.interval_ns > 0;
 	t->watched = watch_wanted(plan);
-	t->observed = observe_wanted(run->plan);
+	observe_init(t);
 	barrier_init(&t->start, plan->qthreads);
 	barrier_init(&t->file_turn, plan->qthreads);
 	err = order_init(&t->order, plan, data_is_dear(t), run->plan->audit_order, &run->stop);

@@ -121,8 +121,9 @@ struct target {
 
 	/* const during a run: operations ask the gate before they are issued */
 	bool gated;
-	bool followed; /* likewise: it is to be told of each operation that is complete */
-	bool observed; /* issue and completion of each are looked at: observe.h */
+	bool followed;	     /* likewise: it is to be told of each operation that is complete */
+	bool observes_issue; /* each operation is looked at when it is issued: observe.h */
+	bool observes_done;  /* likewise when it has come back */
 
 	/* const during a run: there is more to do around operations, see watch.c */
 	bool watched;

@@ -47,15 +47,13 @@ static inline void abandon_op(struct target *t)
 	atomic_store_explicit(&t->pass_over, true, memory_order_relaxed);
 }
 
-/* The clock at the issue of `req`, and whether that is in order. */
+/* The clock at the issue of `req`. */
 static inline void stamp_issue(struct qthread *q, struct io_request *req, bool *first)
 {
 	struct target *t = q->target;
 
 	counters_add(&q->counters.issued, 1);
-	if (__builtin_expect(t->order.audited, 0))
-		counters_add(&q->counters.order_breaks, order_breaks(&t->order, req->op));
-	if (__builtin_expect(t->observed, 0))
+	if (__builtin_expect(t->observes_issue, 0))
 		observe_issue(q, req);
 	req->issue_ns = clock_now_ns();
 	if (__builtin_expect(*first, 0)) {
@@ -91,7 +89,7 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 	counters_set(&c->last_done_ns, done_ns);
 	if (req->op == 0)
 		atomic_store_explicit(&q->target->first_op_ns, took_ns, memory_order_relaxed);
-	if (__builtin_expect(q->target->observed, 0))
+	if (__builtin_expect(q->target->observes_done, 0))
 		observe_done(q, req, took_ns);
 	if (__builtin_expect(req->error != 0, 0)) {
 		counters_add(&c->errors, 1);

@@ -1,22 +1,22 @@
 /*
- * What some runs look at in each operation: -extendedstats, -debug io and tot. Private to src/run.
+ * What some runs look at in each operation: the audit of its order, -extendedstats, -debug io and tot. Private to
+ * src/run.
  */
 #ifndef XDD_RUN_OBSERVE_H
 #define XDD_RUN_OBSERVE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct io_request;
-struct plan;
 struct qthread;
 struct run;
+struct target;
 
-/* Whether a run does; called before its threads start, and those below only where it says so. */
-bool observe_wanted(const struct plan *plan);
+/* Set observes_issue and observes_done of a target, before its threads start. */
+void observe_init(struct target *t);
 
-/* In the QThread: `req` is about to be issued, or has come back after `took_ns`. */
-void observe_issue(const struct qthread *q, const struct io_request *req);
+/* In the QThread, where these say so: `req` is about to be issued, or has come back after `took_ns`. */
+void observe_issue(struct qthread *q, const struct io_request *req);
 void observe_done(struct qthread *q, const struct io_request *req, uint64_t took_ns);
 
 /* -debug user1: how far each QThread is. Any thread, while the run has its targets. */
