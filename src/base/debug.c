@@ -24,12 +24,12 @@ static const struct debug_row rows[] = {
 	{ "lockstep", "ls", DEBUG_LOCKSTEP, "operations that wait for other targets" },
 	{ "open", NULL, DEBUG_OPEN, "each opening and closing of a target" },
 	{ "task", NULL, DEBUG_TASK, "threads, when they start and when they end" },
+	{ "throttle", "throt", DEBUG_THROTTLE, "how late operations are that -throttle paces" },
 	{ "timelimit", "tl", DEBUG_TIMELIMIT, "limits of time that end a pass" },
 	{ "tot", NULL, DEBUG_TOT, "whose turn it is in an -ordering" },
 	{ "user1", NULL, DEBUG_USER1, "at SIGUSR1, how far each QThread is" },
 	{ "all", "a", DEBUG_ALL, "all of these" },
 	{ "e2e", "end2end", 0, "end-to-end transfers" },
-	{ "throttle", "throt", 0, "-throttle" },
 	{ "ts", NULL, 0, "time stamps" },
 };
 

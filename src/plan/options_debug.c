@@ -27,7 +27,7 @@ static enum xdd_status apply_debug(struct parse *p, const struct setting *s, voi
 		if (!row)
 			return parse_error(
 				XDD_BAD_ARGUMENT, s, &s->args[i],
-				"one of io, lockstep, open, task, timelimit, tot, user1 and all is "
+				"one of io, lockstep, open, task, throttle, timelimit, tot, user1 and all is "
 				"wanted");
 		if (!row->kinds)
 			return parse_error(XDD_BAD_OPTION, s, &s->args[i],
@@ -63,7 +63,7 @@ const struct option options_debug[] = {
 		  "To standard error, or to the file of -errout. Each line has the seconds since the "
 		  "start of the run. The kinds: io, each operation when it is issued and when it has "
 		  "come back; lockstep (ls), operations that wait for other targets, by -lockstep, a trigger or -syncio; open, each opening and closing of a target; task, threads, when they start "
-		  "and when they end; timelimit (tl), limits of time that end a pass; tot, whose turn it "
+		  "and when they end; throttle (throt), how late operations are that -throttle paces; timelimit (tl), limits of time that end a pass; tot, whose turn it "
 		  "is in an -ordering; user1, at SIGUSR1, how far each QThread is; all (a). The lines "
 		  "take time, and results are not those of the run without them.",
 	  .example = "xdd -op read -targets 1 data -numreqs 10 -debug io open" },

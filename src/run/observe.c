@@ -13,7 +13,8 @@
 
 void observe_init(struct target *t)
 {
-	t->observes_issue = t->run->plan->audit_order || debug_on(DEBUG_IO | DEBUG_TOT);
+	t->observes_issue = t->run->plan->audit_order ||
+			    debug_on(DEBUG_IO | DEBUG_THROTTLE | DEBUG_TOT);
 	t->observes_done = t->run->plan->keep_extremes || debug_on(DEBUG_IO);
 }
 
@@ -33,6 +34,12 @@ static void debug_issue(const struct qthread *q, const struct io_request *req)
 			   " has its turn, %s %s",
 			   t->plan->number, q->number, req->op, t->pass,
 			   plan_ordering_name(t->order.mode), how);
+	if (req->due_ns)
+		debug_line(DEBUG_THROTTLE,
+			   "target %u QThread %u: operation %" PRIu64 " of pass %" PRIu64
+			   " goes %" PRId64 " ns after it was due",
+			   t->plan->number, q->number, req->op, t->pass,
+			   (int64_t)(clock_now_ns() - req->due_ns));
 	debug_line(DEBUG_IO,
 		   "target %u QThread %u: issue operation %" PRIu64 " of pass %" PRIu64
 		   ", %s of %" PRIu64 " bytes at byte %" PRIu64,
@@ -46,7 +53,7 @@ void observe_issue(struct qthread *q, const struct io_request *req)
 
 	if (o->audited)
 		counters_add(&q->counters.order_breaks, order_breaks(o, req->op));
-	if (debug_on(DEBUG_IO | DEBUG_TOT))
+	if (debug_on(DEBUG_IO | DEBUG_THROTTLE | DEBUG_TOT))
 		debug_issue(q, req);
 }
 

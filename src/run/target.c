@@ -112,6 +112,7 @@ struct pass_result *target_snapshot(const struct target *t)
 		r->cpu.sys_ns += own.cpu.sys_ns;
 		if (n) {
 			r->queues[i].tally = own.tally;
+			r->queues[i].extremes = own.extremes;
 			r->queues[i].cpu = own.cpu;
 		}
 		if (add_latency(r, q)) {

@@ -177,6 +177,17 @@ def test_lockstep():
     t.ok(run.status == 0 and not run.err, "-debug lockstep: nothing where no target waits for another", run)
 
 
+def test_throttle():
+    words = ["-op", "noop", "-targets", 1, "null", "-numreqs", 10, "-debug", "throttle"]
+    run = t.xdd(*words, "-throttle", "ops", 200, timeout=LIMIT_S)
+    late = [re.match(r"target 0 QThread 0: operation (\d+) of pass 1 goes (\d+) ns after it was due$", line)
+            for line in lines(run.err, "THROTTLE")]
+    t.ok(run.status == 0 and only_debug(run) and [int(m.group(1)) for m in late if m] == list(range(10)),
+         "-debug throttle: each operation, none before it was due", run)
+    run = t.xdd(*words, timeout=LIMIT_S)
+    t.ok(run.status == 0 and not run.err, "-debug throttle: nothing without a throttle", run)
+
+
 def test_user1():
     file = t.path("user1.err")
     with open(file, "wb") as err:
@@ -315,6 +326,6 @@ def test_none():
          "the columns without -extendedstats, QUEUE_PASS and COMBINED", run)
 
 
-t.run(test_io, test_io_kinds, test_open, test_task, test_timelimit, test_tot, test_lockstep, test_user1, test_words, test_bad_input,
+t.run(test_io, test_io_kinds, test_open, test_task, test_timelimit, test_tot, test_lockstep, test_throttle, test_user1, test_words, test_bad_input,
       test_extremes, test_slow_one, test_none)
 t.done()

@@ -19,7 +19,8 @@ enum debug_kind {
 	DEBUG_TIMELIMIT = 1 << 4,
 	DEBUG_TOT = 1 << 5,
 	DEBUG_USER1 = 1 << 6,
-	DEBUG_ALL = (1 << 7) - 1,
+	DEBUG_THROTTLE = 1 << 7,
+	DEBUG_ALL = (1 << 8) - 1,
 };
 
 struct debug_row {

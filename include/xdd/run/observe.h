@@ -1,5 +1,5 @@
 /*
- * What some runs look at in each operation: the audit of its order, -extendedstats, -debug io and tot. Private to
+ * What some runs look at in each operation: the audit of its order, -extendedstats, -debug io, throttle and tot. Private to
  * src/run.
  */
 #ifndef XDD_RUN_OBSERVE_H
