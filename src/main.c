@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
@@ -94,6 +95,7 @@ static enum xdd_status xdd_main(int argc, char **argv)
 	}
 	if (plan->json_file)
 		log_keep();
+	debug_enable(plan->debug_kinds);
 	status = report_check(plan);
 	if (!status)
 		status = run_check(plan);

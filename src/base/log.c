@@ -180,26 +180,37 @@ unsigned long log_not_kept(void)
 	return dropped;
 }
 
-void log_vmessage(enum log_level level, const char *fmt, va_list ap)
+/* `level` is an enum log_level, or -1 for a line that is no message and is not kept. */
+static void put_line(int level, const char *prefix_text, const char *fmt, va_list ap)
 {
 	char line[LOG_LINE_BYTES + 1];
 	int saved = errno;
 	size_t len, prefix;
 
-	if ((int)level > atomic_load_explicit(&log_shown, memory_order_relaxed))
-		return;
-	prefix = (size_t)snprintf(line, sizeof(line), "%s", level_prefix(level));
+	prefix = (size_t)snprintf(line, sizeof(line), "%s", prefix_text);
 	vsnprintf(line + prefix, sizeof(line) - prefix, fmt, ap);
 
 	/* A name must not look like a second message, nor talk to the terminal. */
 	for (len = 0; line[len]; len++)
 		if ((unsigned char)line[len] < ' ' || line[len] == 0x7f)
 			line[len] = '?';
-	keep(level, line + prefix);
+	if (level >= 0)
+		keep((enum log_level)level, line + prefix);
 	line[len++] = '\n';
 	log_transient(NULL);
 	write_all(line, len);
 	errno = saved;
+}
+
+void log_vline(const char *prefix, const char *fmt, va_list ap)
+{
+	put_line(-1, prefix, fmt, ap);
+}
+
+void log_vmessage(enum log_level level, const char *fmt, va_list ap)
+{
+	if ((int)level <= atomic_load_explicit(&log_shown, memory_order_relaxed))
+		put_line((int)level, level_prefix(level), fmt, ap);
 }
 
 void log_error(const char *fmt, ...)

@@ -90,7 +90,7 @@ static int psync_submit(void *ctx, struct io_request *req)
 const struct engine engine_psync = {
 	.name = "psync",
 	.help = "pread and pwrite, one operation at a time in each QThread",
-	.caps = ENGINE_SYNC,
+	.caps = ENGINE_SYNC | ENGINE_OWN_FILE,
 	.init = psync_init,
 	.submit = psync_submit,
 	.fini = free,

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/debug.h"
+
 /* Give a reason for people along with the error. */
 static int fail(int err, const char **why, const char *text)
 {
@@ -198,21 +200,59 @@ const char *target_file_path(const struct target_file *file, const struct target
 	return file->path ? file->path : plan->path;
 }
 
+/* `result` is the descriptor or -errno. */
+static void debug_open(const struct target_plan *plan, const char *path, int flags, int result)
+{
+	int access = flags & O_ACCMODE;
+	char outcome[128];
+
+	if (result < 0)
+		snprintf(outcome, sizeof(outcome), "%s", strerror(-result));
+	else
+		snprintf(outcome, sizeof(outcome), "descriptor %d", result);
+	debug_print(DEBUG_OPEN, "target %u: open %s, %s%s%s%s: %s", plan->number, path,
+		    access == O_RDONLY ? "O_RDONLY" :
+		    access == O_WRONLY ? "O_WRONLY" :
+					 "O_RDWR",
+		    flags & O_CREAT ? "|O_CREAT" : "", flags & O_EXCL ? "|O_EXCL" : "",
+		    flags & O_DIRECT ? "|O_DIRECT" : "", outcome);
+}
+
+/* open(2), of which -debug tells. */
+static int open_fd(const struct target_plan *plan, const char *path, int flags)
+{
+	int fd = open(path, flags, 0666);
+
+	if (debug_on(DEBUG_OPEN))
+		debug_open(plan, path, flags, fd < 0 ? -errno : fd);
+	return fd;
+}
+
+/* close(2), likewise. Returns 0 or -errno. */
+static int close_fd(const struct target_plan *plan, int fd)
+{
+	int err = close(fd) ? -errno : 0;
+
+	debug_line(DEBUG_OPEN, "target %u: close descriptor %d: %s", plan->number, fd,
+		   err ? strerror(-err) : "ok");
+	return err;
+}
+
 /*
  * Make the file, without O_DIRECT: where that is not supported, the kernel makes the file all the same
  * and then fails. Sets `created` when it was this call that made it.
  */
-static int create(struct target_file *file, const char *path)
+static int create(struct target_file *file, const struct target_plan *plan, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = open_fd(plan, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
 
 	if (fd >= 0)
 		file->created = true;
 	else if (errno == EEXIST) /* another target was faster, or a symbolic link to nothing */
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		fd = open_fd(plan, path, O_WRONLY | O_CREAT | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	close(fd);
+	close_fd(plan, fd);
 	return 0;
 }
 
@@ -238,12 +278,12 @@ static int open_path(struct target_file *file, const struct target_plan *plan, c
 	int flags = open_flags(plan);
 	int ret;
 
-	file->fd = open(path, flags);
+	file->fd = open_fd(plan, path, flags);
 	if (file->fd < 0 && errno == ENOENT && may_create(plan)) {
-		ret = create(file, path);
+		ret = create(file, plan, path);
 		if (ret)
 			return ret;
-		file->fd = open(path, flags);
+		file->fd = open_fd(plan, path, flags);
 	}
 	if (file->fd >= 0)
 		return 0;
@@ -339,8 +379,7 @@ int target_file_close(struct target_file *file, const struct target_plan *plan, 
 		return 0;
 	if (discard && file->created && is_ours_and_empty(file, path))
 		unlink(path);
-	if (close(file->fd))
-		ret = -errno;
+	ret = close_fd(plan, file->fd);
 	file->fd = -1;
 	return ret;
 }

@@ -24,6 +24,7 @@ const struct option_group option_groups[] = {
 	{ "Heartbeat", options_heartbeat },
 	{ "Latency", options_latency },
 	{ "Time stamps", options_trace },
+	{ "Looking closer", options_debug },
 	{ "General", options_general },
 	{ 0 },
 };

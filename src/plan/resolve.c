@@ -430,6 +430,9 @@ enum xdd_status plan_resolve(struct plan *plan)
 		status = plan_check_memory(plan);
 	if (!status)
 		status = plan_check_trace_memory(plan);
+	plan->keep_extremes = plan->extended_stats ||
+			      (plan->output_format && (strstr(plan->output_format, "+LONGEST") ||
+						       strstr(plan->output_format, "+SHORTEST")));
 	plan->audit_order = plan->verbose ||
 			    (plan->output_format && strstr(plan->output_format, "+ORDERBREAKS"));
 	return status;

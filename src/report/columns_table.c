@@ -434,5 +434,11 @@ const struct column *column_at(size_t i)
 {
 	const size_t n = sizeof(table) / sizeof(table[0]);
 
-	return i < n ? &table[i] : column_latency_at(i - n);
+	if (i < n)
+		return &table[i];
+	for (const struct column *col = columns_extremes; col->id; col++) {
+		if (i-- == n)
+			return col;
+	}
+	return column_latency_at(i - n);
 }

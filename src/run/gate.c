@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/lockstep.h"
@@ -183,12 +184,20 @@ static uint64_t ask(struct target *t, uint64_t n, uint64_t now_ns)
 	return answer;
 }
 
+static void debug_gate(const struct target *t, uint64_t n, const char *what)
+{
+	debug_line(DEBUG_LOCKSTEP, "target %u: operation %" PRIu64 " of pass %" PRIu64 " %s",
+		   t->plan->number, n, t->pass, what);
+}
+
 uint64_t gate_ask(struct target *t, uint64_t n, uint64_t now_ns)
 {
 	uint64_t answer = ask(t, n, now_ns), due;
 
-	if (answer == GATE_CLOSED)
+	if (answer == GATE_CLOSED) {
+		debug_gate(t, n, "is not let through any more");
 		return GATE_CLOSED;
+	}
 	/* What is a time to gate_wait() may come before it: when the other target ends, say. */
 	if (answer != GATE_OPEN)
 		return GATE_EVENT;
@@ -196,6 +205,7 @@ uint64_t gate_ask(struct target *t, uint64_t n, uint64_t now_ns)
 	if (due > now_ns)
 		return due;
 	grant(&t->gate, n);
+	debug_gate(t, n, "is let through");
 	return GATE_OPEN;
 }
 
@@ -203,6 +213,7 @@ int gate_wait(struct target *t, uint64_t n, uint64_t until_ns)
 {
 	struct event *e = &t->gate.event;
 
+	debug_gate(t, n, "waits for other targets");
 	for (;;) {
 		uint32_t key = event_listen(e);
 		uint64_t now = clock_now_ns(), answer;

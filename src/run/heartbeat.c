@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/run/internal.h"
@@ -163,6 +165,7 @@ static void *heartbeat_main(void *arg)
 {
 	struct heartbeat *h = arg;
 
+	debug_line(DEBUG_TASK, "heartbeat: thread %d starts", gettid());
 	pthread_mutex_lock(&h->lock);
 	while (!h->quit) {
 		uint64_t next = UINT64_MAX, now = clock_kernel_ns();
@@ -186,6 +189,7 @@ static void *heartbeat_main(void *arg)
 			pthread_cond_timedwait(&h->changed, &h->lock, &until);
 	}
 	pthread_mutex_unlock(&h->lock);
+	debug_line(DEBUG_TASK, "heartbeat: thread %d ends", gettid());
 	return NULL;
 }
 

@@ -6,9 +6,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/own_file.h"
 #include "xdd/run/pace.h"
 #include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
@@ -44,6 +47,7 @@ static void engine_give_up(struct qthread *q)
 	if (engine && engine->fini)
 		engine->fini(q->ctx);
 	q->ctx = NULL;
+	own_file_close(q);
 }
 
 /* The context of the engine. What goes wrong is a `reason` to stop. */
@@ -54,7 +58,7 @@ static int engine_set_up(struct qthread *q, enum stop_reason reason)
 	struct engine_params params = {
 		.target = t->plan,
 		.options = &t->plan->engine_options,
-		.fd = t->file.fd,
+		.fd = own_file_open(q),
 		.depth = q->slots.depth,
 		.buffers = q->slots.buffers,
 		.why = &why,
@@ -90,6 +94,22 @@ static void leave_pass(struct qthread *q)
 		target_end_pass(t);
 }
 
+/* Work is left, and no time for it. */
+static void debug_limit(const struct qthread *q, uint64_t end)
+{
+	const struct target *t = q->target;
+	uint64_t now = clock_now_ns(), issued = atomic_load(&t->next_op);
+
+	if (now < end || issued >= t->plan->pass_ops || stop_requested(&t->run->stop))
+		return;
+	debug_print(DEBUG_TIMELIMIT,
+		    "target %u QThread %u: %s ends pass %" PRIu64 " after %" PRIu64
+		    " operations, %" PRIu64 " ns past the limit",
+		    t->plan->number, q->number,
+		    end == atomic_load(&t->run->end_ns) ? "-runtime" : "-timelimit", t->pass,
+		    issued, now - end);
+}
+
 static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time *before)
 {
 	struct target *t = q->target;
@@ -106,6 +126,8 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 		end = earlier(end, start + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, earlier(start, end)) == 0)
 		issue(q, start, end);
+	if (debug_on(DEBUG_TIMELIMIT))
+		debug_limit(q, end);
 	q->wait_ns = verbose ? clock_thread_wait_ns() - waited : 0;
 	clock_thread_cpu(&q->cpu);
 	q->cpu.user_ns -= before->user_ns;
@@ -166,6 +188,8 @@ static int prepare(struct qthread *q)
 		return err;
 	}
 	err = engine_set_up(q, STOP_START);
+	if (q->own_fd >= 0)
+		atomic_fetch_add(&t->own_files, 1);
 	if (!err && q->number == 0 && t->engine->describe)
 		t->engine->describe(q->ctx, t->engine_text, sizeof(t->engine_text));
 	return err;
@@ -227,6 +251,8 @@ void *qthread_main(void *arg)
 	struct run *run = t->run;
 	int err = bind(q);
 
+	debug_line(DEBUG_TASK, "target %u QThread %u: thread %d starts", t->plan->number, q->number,
+		   gettid());
 	if (q->number == 0)
 		err = start_target(t, err);
 	if (!err)
@@ -242,6 +268,8 @@ void *qthread_main(void *arg)
 	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
 	if (!q->broken)
 		slots_free(q);
+	debug_line(DEBUG_TASK, "target %u QThread %u: thread %d ends", t->plan->number, q->number,
+		   gettid());
 	results_qthread_gone(&run->results);
 	return NULL;
 }

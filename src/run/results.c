@@ -9,10 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
+#include "xdd/report/extremes.h"
 #include "xdd/run/deskew.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/own_file.h"
 #include "xdd/run/statistics.h"
 
 /* How long operations that are outstanding when the run stops may take before it ends without them. */
@@ -22,6 +25,7 @@
 struct target_sum {
 	struct tally tally;
 	struct latency latency;
+	struct extremes extremes;
 	struct cpu_time cpu;
 	struct pass_look look;
 	uint64_t wait_ns;
@@ -240,6 +244,12 @@ static void follow_pass(struct manager *m, const struct target_plan *t, const st
 			  r->pass, r->target, strerror(ENOMEM));
 }
 
+static void write_extremes(struct manager *m, const struct result *result)
+{
+	if (m->plan->extended_stats)
+		report_extremes(m->report, result);
+}
+
 static void write_pass(struct manager *m, const struct pass_result *r)
 {
 	const struct target_plan *t = &m->plan->targets[r->target];
@@ -251,6 +261,7 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 		result.queue = i;
 		result.tally = r->queues[i].tally;
 		result.latency = kept(m, &r->queues[i].latency);
+		result.extremes = r->queues[i].extremes;
 		result.elapsed_ns = tally_elapsed_ns(&result.tally);
 		result.cpu = r->queues[i].cpu;
 		result.partial = r->partial;
@@ -262,6 +273,7 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 	result.pass = r->pass;
 	result.tally = r->tally;
 	result.latency = kept(m, &r->latency);
+	result.extremes = r->extremes;
 	result.elapsed_ns = tally_elapsed_ns(&r->tally);
 	result.first_op_ns = r->first_op_ns;
 	set_look(&result, &r->look);
@@ -273,6 +285,7 @@ static void write_pass(struct manager *m, const struct pass_result *r)
 	if (!m->plan->verbose)
 		return;
 	write_result(m, &result);
+	write_extremes(m, &result);
 	if (r->partial)
 		report_line(m->report,
 			    "Results are partial: target %u was cut short in pass %" PRIu64,
@@ -288,6 +301,7 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 	sum->passes++;
 	tally_add(&sum->tally, &r->tally);
 	add_latency(m, &sum->latency, &r->latency);
+	extremes_add(&sum->extremes, &r->extremes);
 	add_look(&sum->look, &r->look);
 	sum->elapsed_ns += tally_elapsed_ns(&r->tally);
 	sum->wait_ns += r->wait_ns;
@@ -459,6 +473,7 @@ static struct result average_of(const struct manager *m, size_t i)
 	result.pass = sum->passes;
 	result.tally = sum->tally;
 	result.latency = kept(m, &sum->latency);
+	result.extremes = sum->extremes;
 	result.elapsed_ns = sum->elapsed_ns;
 	result.first_op_ns = sum->first_op_ns;
 	set_look(&result, &sum->look);
@@ -479,6 +494,7 @@ static void write_averages(struct manager *m)
 		if (m->plan->verbose)
 			write_result(m, &result);
 		report_record(m->report, &result);
+		write_extremes(m, &result);
 	}
 }
 
@@ -512,6 +528,7 @@ static void write_combined(struct manager *m)
 		const struct target_plan *t = &m->plan->targets[i];
 
 		tally_add(&result.tally, &m->sums[i].tally);
+		extremes_add(&result.extremes, &m->sums[i].extremes);
 		add_look(&look, &m->sums[i].look);
 		add_latency(m, &all, &m->sums[i].latency);
 		result.queue += t->queue_depth;
@@ -528,6 +545,7 @@ static void write_combined(struct manager *m)
 	report_record(m->report, &result);
 	report_latency(m->report, &result);
 	latency_free(&all);
+	write_extremes(m, &result);
 	if (result.partial)
 		report_line(m->report, "Results are partial: the run was cut short");
 }
@@ -624,6 +642,9 @@ static void describe_engines(struct manager *m)
 		if (*t->engine_text)
 			report_line(m->report, "Target %zu, engine %s: %s", i, t->engine->name,
 				    t->engine_text);
+		if (own_file_wanted(t))
+			report_line(m->report, "Target %zu, open files, %u for %u QThreads", i,
+				    atomic_load(&t->own_files) + 1, t->plan->qthreads);
 	}
 }
 
@@ -637,6 +658,7 @@ void *results_main(void *arg)
 	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
+	debug_line(DEBUG_TASK, "results manager: thread %d starts", gettid());
 	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
 	if ((!slots || !m.sums || checks_begin(&m.checks, run->plan) ||
 	     deskew_init(&m.deskew, run->plan)) &&
@@ -673,5 +695,6 @@ void *results_main(void *arg)
 	series_free(&m.series);
 	free(m.sums);
 	free(slots);
+	debug_line(DEBUG_TASK, "results manager: thread %d ends", gettid());
 	return NULL;
 }

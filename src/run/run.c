@@ -11,6 +11,8 @@
 #include "xdd/base/units.h"
 #include "xdd/io/guard.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/observe.h"
+#include "xdd/run/own_file.h"
 #include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
 
@@ -95,10 +97,12 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	memset(t->qthreads, 0, size);
 	for (uint32_t i = 0; i < plan->qthreads; i++) {
 		t->qthreads[i].target = t;
+		t->qthreads[i].own_fd = -1;
 		t->qthreads[i].number = (uint32_t)i;
 	}
 	t->gated = plan->throttle.interval_ns > 0;
 	t->watched = watch_wanted(plan);
+	observe_init(t);
 	barrier_init(&t->start, plan->qthreads);
 	barrier_init(&t->file_turn, plan->qthreads);
 	err = order_init(&t->order, plan, data_is_dear(t), run->plan->audit_order, &run->stop);
@@ -254,6 +258,8 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 		free(run);
 		return refused(&refusal);
 	}
+	if (!err)
+		own_file_begin(run);
 	if (!err)
 		err = placement_begin(plan);
 	if (!err)

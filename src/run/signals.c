@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/observe.h"
 
 /* Private to this module: tells the thread to go. */
 #define SIGNALS_QUIT SIGRTMIN
@@ -33,6 +35,7 @@ static void *signals_main(void *arg)
 	bool stopping = false;
 	sigset_t set;
 
+	debug_line(DEBUG_TASK, "signals: thread %d starts", gettid());
 	signals_set(&set);
 	for (;;) {
 		int sig = sigwaitinfo(&set, NULL);
@@ -40,8 +43,10 @@ static void *signals_main(void *arg)
 		if (sig < 0)
 			continue;
 		if (sig == SIGNALS_QUIT)
-			return NULL;
+			break;
 		if (sig == SIGUSR1) {
+			if (debug_on(DEBUG_USER1))
+				observe_state(s->run);
 			heartbeat_now(&s->run->heartbeat);
 			continue;
 		}
@@ -53,6 +58,8 @@ static void *signals_main(void *arg)
 			sig, sigabbrev_np(sig));
 		run_stop(s->run, STOP_SIGNAL, sig);
 	}
+	debug_line(DEBUG_TASK, "signals: thread %d ends", gettid());
+	return NULL;
 }
 
 int signals_start(struct signals *s, struct run *run)

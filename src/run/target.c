@@ -40,6 +40,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		counters_reset(&t->qthreads[i].counters);
 		qthread_latency_reset(&t->qthreads[i]);
+		extremes_reset(&t->qthreads[i].extremes);
 	}
 	order_begin_pass(&t->order);
 	target_data_begin_pass(t);
@@ -117,6 +118,8 @@ struct pass_result *target_snapshot(const struct target *t)
 
 		tally_clear(&own.tally);
 		tally_add_counters(&own.tally, &q->counters);
+		own.extremes = extremes_read(&q->extremes, r->target, r->pass);
+		extremes_add(&r->extremes, &own.extremes);
 		if (at_rest) {
 			own.cpu = q->cpu;
 			r->wait_ns += q->wait_ns;
@@ -126,6 +129,7 @@ struct pass_result *target_snapshot(const struct target *t)
 		r->cpu.sys_ns += own.cpu.sys_ns;
 		if (n) {
 			r->queues[i].tally = own.tally;
+			r->queues[i].extremes = own.extremes;
 			r->queues[i].cpu = own.cpu;
 		}
 		if (add_latency(r, q)) {

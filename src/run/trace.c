@@ -5,10 +5,13 @@
 #include "xdd/run/trace.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "xdd/base/debug.h"
 
 /* Entries ahead of the one written whose cache line is asked for. */
 #define AHEAD 8
@@ -126,6 +129,13 @@ static bool next_chunk(struct trace_writer *w)
 	atomic_store_explicit(&w->tid, gettid(), memory_order_relaxed);
 	pthread_mutex_lock(&t->lock);
 	w->chunk = exchange(t, w->chunk);
+	if (debug_on(DEBUG_TS))
+		debug_line(DEBUG_TS,
+			   "target %u QThread %u: %s; %" PRIu64 " of %" PRIu64
+			   " chunks in use, %" PRIu64 " entries overwritten",
+			   t->plan->number, w->qthread,
+			   w->chunk ? "takes a chunk" : "finds the table full", t->n_taken,
+			   t->plan->trace.chunks, t->overwritten);
 	pthread_mutex_unlock(&t->lock);
 	w->next = w->end = NULL;
 	if (!w->chunk)

@@ -182,6 +182,8 @@ OPTIONS = [Option(*row) for row in (
     ("latency", "", "percentiles 50,99.9 histogram", None, None),
     ("timestamps", "ts timestamp", "summary", "Timestamping", ["enabled with options, SUMMARY"] * 2),
     ("timerinfo", "ti", "", None, None),
+    ("extendedstats", "extstats", "", None, None),
+    ("debug", "", "io open", None, None),
     ("setup", "", "a.cfg", DEPTH, ["5"] * 2),
     ("dryrun", "dry", "", None, None),
     ("help", "h", "op", None, None),

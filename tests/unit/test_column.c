@@ -94,6 +94,14 @@ static const char *const identifiers[] = {
 	"TAILTIME",
 	"TAILBANDWIDTH",
 	"FAIRNESS",
+	"LONGEST",
+	"LONGESTOP",
+	"LONGESTOFFSET",
+	"LONGESTTYPE",
+	"SHORTEST",
+	"SHORTESTOP",
+	"SHORTESTOFFSET",
+	"SHORTESTTYPE",
 };
 
 /* The value is the cell of sample_result() below; NULL: it depends on the machine. */
@@ -125,6 +133,14 @@ static const struct expected {
 	{ "FAIRNESS", "Fairness", "   ratio", "   0.875" },
 	{ "ORDERBREAKS", "Ord_Breaks", "      #ops", "        12" },
 	{ "RETRIES", "    Retries", "       #ops", "         12" },
+	{ "LONGEST", "     Longest", "    millisec", "    9.876543" },
+	{ "LONGESTOP", "  Longest_Op", "      number", "        4711" },
+	{ "LONGESTOFFSET", "  Longest_Offset", "           bytes", "        81920000" },
+	{ "LONGESTTYPE", " Longest_Type", "         text", "        write" },
+	{ "SHORTEST", "    Shortest", "    millisec", "    0.001234" },
+	{ "SHORTESTOP", " Shortest_Op", "      number", "          17" },
+	{ "SHORTESTOFFSET", " Shortest_Offset", "           bytes", "           69632" },
+	{ "SHORTESTTYPE", " Shortest_Type", "          text", "          read" },
 	{ "BANDWIDTH", " Bandwidth", "  MBytes/s", "    20.480" },
 	{ "READBANDWIDTH", "   Read_BW", "  MBytes/s", "    15.360" },
 	{ "WRITEBANDWIDTH", "  Write_BW", "  MBytes/s", "     5.120" },
@@ -241,6 +257,13 @@ static struct result sample_result(void)
 			.fill_ns = 2500000,
 		},
 		.latency = sample_latency(),
+		.extremes = {
+			.any = true,
+			.of = {
+				{ .took_ns = 9876543, .op = 4711, .offset = 81920000, .dir = DIR_WRITE },
+				{ .took_ns = 1234, .op = 17, .offset = 69632, .dir = DIR_READ },
+			},
+		},
 		.elapsed_ns = 2000000000,
 		.first_op_ns = 1234567,
 		.range_bytes = 8000,

@@ -167,7 +167,7 @@ static void test_registry(void **state)
 	assert_null(engine_at(SIZE_MAX));
 	assert_null(engine_find("no such engine"));
 	assert_null(engine_find(""));
-	assert_int_equal(engine_find("psync")->caps, ENGINE_SYNC);
+	assert_int_equal(engine_find("psync")->caps, ENGINE_SYNC | ENGINE_OWN_FILE);
 	assert_int_equal(engine_find("mmap")->caps, ENGINE_SYNC);
 	assert_int_equal(engine_find("null")->caps, ENGINE_SYNC | ENGINE_NO_FILE | ENGINE_QUEUES);
 	assert_int_equal(engine_find("libaio")->caps, ENGINE_QUEUES);

@@ -38,6 +38,10 @@ void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_vmessage(enum log_level level, const char *fmt, va_list ap);
 
+/* The same with a prefix of another kind, whatever the level. Not for messages: debug.h. */
+void log_vline(const char *prefix, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+
 /* Whether messages go to a terminal. */
 bool log_is_terminal(void);
 

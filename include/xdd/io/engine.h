@@ -42,9 +42,10 @@ struct io_request {
 };
 
 enum engine_caps {
-	ENGINE_SYNC = 1 << 0,	 /* submit completes the request: one QThread an operation */
-	ENGINE_NO_FILE = 1 << 1, /* does not touch the file descriptor */
-	ENGINE_QUEUES = 1 << 2,	 /* submit returns once the request is in the kernel's queue */
+	ENGINE_SYNC = 1 << 0,	  /* submit completes the request: one QThread an operation */
+	ENGINE_NO_FILE = 1 << 1,  /* does not touch the file descriptor */
+	ENGINE_QUEUES = 1 << 2,	  /* submit returns once the request is in the kernel's queue */
+	ENGINE_OWN_FILE = 1 << 3, /* is faster where each context has an open file of its own */
 };
 
 /* What a context is made for. All of it outlives the context. */

@@ -143,6 +143,7 @@ extern const struct option options_output[];
 extern const struct option options_heartbeat[];
 extern const struct option options_latency[];
 extern const struct option options_trace[];
+extern const struct option options_debug[];
 extern const struct option options_general[];
 extern const struct option options_refused[];
 

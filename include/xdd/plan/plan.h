@@ -385,6 +385,8 @@ struct plan {
 	bool no_memory_lock;
 	const struct idset *processors; /* -singleproc, -roundrobin; NULL: neither was given */
 	bool round_robin; /* each QThread on one of them in turn, not all on any of them */
+	bool extended_stats;
+	unsigned debug_kinds; /* of enum debug_kind */
 	enum percent_cpu percent_cpu;
 	const char *id;		   /* NULL: not given */
 	const char *output_file;   /* NULL: standard output */
@@ -398,6 +400,7 @@ struct plan {
 	size_t n_force;
 
 	/* resolved */
+	bool keep_extremes;		/* the longest and the shortest operations are kept */
 	bool audit_order;		/* breaks of the order of operations are counted */
 	const char *command_line;	/* the words as given, for -id commandline and reports */
 	const struct setting *settings; /* the options as given, in order; option.h */

@@ -56,6 +56,9 @@ const struct column *column_at(size_t i);
 /* Likewise of its part in columns_latency.c; for column_at(). */
 const struct column *column_latency_at(size_t i);
 
+/* Likewise, of columns_extremes.c; ends with a row without an identifier. */
+extern const struct column columns_extremes[];
+
 /* The row whose identifier or alias is `id` (`len` characters, case counts), or NULL. */
 const struct column *column_find(const char *id, size_t len);
 

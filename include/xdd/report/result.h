@@ -9,6 +9,7 @@
 
 #include "xdd/base/clock.h"
 #include "xdd/base/counters.h"
+#include "xdd/base/extremes.h"
 #include "xdd/base/latency.h"
 #include "xdd/plan/plan.h"
 
@@ -25,12 +26,13 @@ struct result {
 	uint64_t target; /* COMBINED: number of targets */
 	uint64_t queue; /* queue depth; QUEUE_PASS: QThread number; COMBINED: sum of queue depths */
 	struct tally tally;
+	struct extremes extremes; /* where they are kept */
+	uint64_t elapsed_ns;	  /* first issue to last completion; sums where passes are summed */
+	uint64_t first_op_ns;	  /* completion time of the first operation; 0 when unknown */
+	uint64_t range_bytes;	  /* that there were to read; 0: nothing is known of them */
+	uint64_t resident_bytes;  /* of these, in the page cache before */
+	uint64_t hole_bytes;	  /* of these, never written */
 	const struct latency *latency; /* NULL: not kept; the caller's, for the time of the call */
-	uint64_t elapsed_ns;	 /* first issue to last completion; sums where passes are summed */
-	uint64_t first_op_ns;	 /* completion time of the first operation; 0 when unknown */
-	uint64_t range_bytes;	 /* that there were to read; 0: nothing is known of them */
-	uint64_t resident_bytes; /* of these, in the page cache before */
-	uint64_t hole_bytes;	 /* of these, never written */
 	struct cpu_time cpu;
 	uint64_t wait_ns;    /* of the QThreads: ready to run, and without a processor */
 	uint64_t processors; /* what Pct_CPU is relative to: 1, or all with -percentcpu relative */

@@ -12,6 +12,7 @@
 #include "xdd/base/barrier.h"
 #include "xdd/base/clock.h"
 #include "xdd/base/counters.h"
+#include "xdd/base/extremes.h"
 #include "xdd/base/flow.h"
 #include "xdd/base/latency.h"
 #include "xdd/base/stop.h"
@@ -51,6 +52,7 @@ struct slots {
 struct qthread {
 	/* owned by this QThread, read by anyone */
 	struct counters counters;
+	struct extremes_live extremes; /* with plan->keep_extremes */
 
 	/* likewise; emptied by the last QThread to leave a pass. Without memory unless keeps_latency */
 	struct histogram latency[LATENCY_TIMES][DIR_COUNT];
@@ -66,6 +68,7 @@ struct qthread {
 
 	/* owned by this QThread */
 	void *ctx;   /* of the engine */
+	int own_fd;  /* while there is a context: own_file.h; -1: that of the target */
 	bool broken; /* the engine lost its context */
 	struct slots slots;
 
@@ -97,6 +100,9 @@ struct target {
 	/* atomic: errors in this pass: operations that failed, and miscompares */
 	_Atomic uint64_t errors __attribute__((aligned(128)));
 
+	/* atomic: QThreads that got an open file of their own for the first pass, QThread 0 apart */
+	_Atomic uint32_t own_files;
+
 	/* atomic: QThreads that have not left the pass */
 	_Atomic uint32_t active;
 
@@ -120,7 +126,9 @@ struct target {
 
 	/* const during a run: operations ask the gate before they are issued */
 	bool gated;
-	bool followed; /* likewise: it is to be told of each operation that is complete */
+	bool followed;	     /* likewise: it is to be told of each operation that is complete */
+	bool observes_issue; /* each operation is looked at when it is issued: observe.h */
+	bool observes_done;  /* likewise when it has come back */
 
 	/* const during a run: there is more to do around operations, see watch.c */
 	bool watched;
@@ -169,6 +177,7 @@ struct target {
 struct queue_result {
 	struct tally tally;
 	struct latency latency;
+	struct extremes extremes;
 	struct cpu_time cpu;
 };
 
@@ -187,6 +196,7 @@ struct pass_result {
 	uint64_t first_op_ns;
 	struct tally tally;
 	struct latency latency;
+	struct extremes extremes;
 	struct pass_look look;
 	struct cpu_time cpu;
 	uint64_t wait_ns;
@@ -213,6 +223,7 @@ struct run {
 	struct report *report;
 	struct target *targets;
 	uint32_t n_qthreads;
+	bool own_files;	   /* QThreads may have open files of their own: own_file.h */
 	bool reshapes;	   /* some target's file is to be reshaped once all targets are open */
 	uint64_t id;	   /* wall clock at the start, nanoseconds since 1970 */
 	bool keep_latency; /* a column, -latency or the like wants histograms */

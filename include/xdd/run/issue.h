@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "xdd/run/internal.h"
+#include "xdd/run/observe.h"
 
 /* Neither the clock nor anybody else has ended the pass. */
 static inline bool may_issue(const struct target *t, uint64_t now, uint64_t end)
@@ -61,6 +62,8 @@ static inline void stamp_issue(struct qthread *q, struct io_request *req, bool *
 	counters_add(&q->counters.issued, 1);
 	if (__builtin_expect(q->trace != NULL, 0))
 		trace_issue(req);
+	if (__builtin_expect(q->target->observes_issue, 0))
+		observe_issue(q, req);
 	req->issue_ns = clock_now_ns();
 	if (__builtin_expect(*first, 0)) {
 		counters_set(&q->counters.first_issue_ns, req->issue_ns);
@@ -97,6 +100,8 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 	counters_set(&c->last_done_ns, done_ns);
 	if (req->op == 0)
 		atomic_store_explicit(&q->target->first_op_ns, took_ns, memory_order_relaxed);
+	if (__builtin_expect(q->target->observes_done, 0))
+		observe_done(q, req, took_ns);
 	if (__builtin_expect(req->error != 0, 0)) {
 		counters_add(&c->errors, 1);
 		io_error(q, req);

@@ -1,0 +1,62 @@
+/*
+ * Diagnostic lines of -debug: "DEBUG_<KIND> <seconds> <text>", to where messages go. The seconds count from
+ * debug_enable(). A line is written with one write(2).
+ *
+ * A new kind is its enum debug_kind and its row in src/base/debug.c; a new event is one debug_line().
+ */
+#ifndef XDD_BASE_DEBUG_H
+#define XDD_BASE_DEBUG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Bits of a mask. */
+enum debug_kind {
+	DEBUG_IO = 1 << 0,
+	DEBUG_LOCKSTEP = 1 << 1,
+	DEBUG_OPEN = 1 << 2,
+	DEBUG_TASK = 1 << 3,
+	DEBUG_TIMELIMIT = 1 << 4,
+	DEBUG_TOT = 1 << 5,
+	DEBUG_USER1 = 1 << 6,
+	DEBUG_THROTTLE = 1 << 7,
+	DEBUG_TS = 1 << 8,
+	DEBUG_ALL = (1 << 9) - 1,
+};
+
+struct debug_row {
+	const char *name;
+	const char *alias; /* NULL: none */
+	unsigned kinds;	   /* 0: the program does not have what these lines would be about */
+	const char *text;  /* what they show, or what the program does not have */
+};
+
+/* Private to debug_on(); const after debug_enable(). */
+extern unsigned debug_kinds;
+
+/* Row `i` of the kinds there are words for, or NULL past the end. */
+const struct debug_row *debug_row_at(size_t i);
+
+/* The row of a word of -debug, in upper or lower case, or NULL. */
+const struct debug_row *debug_row_find(const char *word);
+
+/* Show lines of `kinds` from now on. Called once by main, before any other thread runs. */
+void debug_enable(unsigned kinds);
+
+/* Whether lines of any of `kinds` are shown. Any thread. */
+static inline bool debug_on(unsigned kinds)
+{
+	return __builtin_expect((debug_kinds & kinds) != 0, 0);
+}
+
+/* Write a line of `kind`, whether shown or not; debug_line() asks first. Any thread. */
+void debug_print(enum debug_kind kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The arguments are looked at only when the line is shown. */
+#define debug_line(kind, ...)                           \
+	do {                                            \
+		if (debug_on(kind))                     \
+			debug_print(kind, __VA_ARGS__); \
+	} while (0)
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Rows of the option table: looking into a run.
+ */
+#include "xdd/base/debug.h"
+#include "xdd/plan/parse.h"
+
+#define P(field) .off = offsetof(struct plan, field)
+
+/* All kinds that are named one after the other; whatever stands first should have been one. */
+static size_t arity_debug(const struct word *args, size_t avail)
+{
+	size_t n = 0;
+
+	while (n < avail && debug_row_find(args[n].text))
+		n++;
+	return n ? n : 1;
+}
+
+static enum xdd_status apply_debug(struct parse *p, const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+
+	(void)p;
+	for (size_t i = 0; i < s->n_args; i++) {
+		const struct debug_row *row = debug_row_find(s->args[i].text);
+
+		if (!row)
+			return parse_error(
+				XDD_BAD_ARGUMENT, s, &s->args[i],
+				"one of io, lockstep, open, task, throttle, timelimit, tot, ts, user1 and all is "
+				"wanted");
+		if (!row->kinds)
+			return parse_error(XDD_BAD_OPTION, s, &s->args[i],
+					   "there is nothing to show: this version of xdd does not "
+					   "have %s",
+					   row->text);
+		plan->debug_kinds |= row->kinds;
+	}
+	return XDD_OK;
+}
+
+const struct option options_debug[] = {
+	{ .name = "extendedstats",
+	  .aliases = "extstats",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  P(extended_stats),
+	  .help = "show the longest and the shortest operation",
+	  .detail =
+		  "Of each target and of the run: how long it took, its pass and number, whether it read "
+		  "or wrote, and where. With -verbose of each pass too. Operations that failed do not "
+		  "count. The columns LONGEST and SHORTEST of -outputformat, and those whose names "
+		  "begin with them, have the same in result lines." },
+	{ .name = "debug",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<kind> [<kind> ...]",
+	  .arity = arity_debug,
+	  .apply = apply_debug,
+	  .help = "write lines that begin with DEBUG_ about what happens in a run",
+	  .detail =
+		  "To standard error, or to the file of -errout. Each line has the seconds since the "
+		  "start of the run. The kinds: io, each operation when it is issued and when it has "
+		  "come back; lockstep (ls), operations that wait for other targets, by -lockstep, a trigger or -syncio; open, each opening and closing of a target; task, threads, when they start "
+		  "and when they end; throttle (throt), how late operations are that -throttle paces; timelimit (tl), limits of time that end a pass; tot, whose turn it "
+		  "is in an -ordering; ts, chunks of the table of -timestamps that QThreads take; user1, at SIGUSR1, how far each QThread is; all (a). The lines "
+		  "take time, and results are not those of the run without them.",
+	  .example = "xdd -op read -targets 1 data -numreqs 10 -debug io open" },
+	{ 0 },
+};

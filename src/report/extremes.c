@@ -1,0 +1,50 @@
+/*
+ * Lines about the longest and the shortest operation. Called by the results manager.
+ */
+#include "xdd/report/extremes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NS_PER_MS 1e6
+
+static const char *const names[EXTREMES_COUNT] = {
+	[EXTREMES_LONGEST] = "longest",
+	[EXTREMES_SHORTEST] = "shortest",
+};
+
+/* What the line is about. */
+static void write_subject(char *buf, size_t size, const struct result *result)
+{
+	if (result->what == RESULT_COMBINED)
+		snprintf(buf, size, "Run");
+	else if (result->what == RESULT_TARGET_PASS)
+		snprintf(buf, size, "Target %" PRIu64 ", pass %" PRIu64, result->target,
+			 result->pass);
+	else
+		snprintf(buf, size, "Target %" PRIu64, result->target);
+}
+
+void report_extremes(struct report *r, const struct result *result)
+{
+	char subject[80], where[80] = "";
+
+	if (!result->extremes.any)
+		return;
+	write_subject(subject, sizeof(subject), result);
+	for (int i = 0; i < EXTREMES_COUNT; i++) {
+		const struct extreme *e = &result->extremes.of[i];
+
+		if (result->what == RESULT_COMBINED)
+			snprintf(where, sizeof(where), " of target %" PRIu64, e->target);
+		report_line(r,
+			    "%s, %s operation, %.6f milliseconds, operation %" PRIu64
+			    " of pass %" PRIu64 "%s, %s of %" PRIu64 " bytes at byte %" PRIu64,
+			    subject, names[i], (double)e->took_ns / NS_PER_MS, e->op, e->pass,
+			    where,
+			    e->dir == DIR_READ	? "read" :
+			    e->dir == DIR_WRITE ? "write" :
+						  "noop",
+			    e->bytes, e->offset);
+	}
+}

@@ -1,0 +1,92 @@
+/*
+ * Open file descriptions of QThreads. Called by run.c before the run, and by each QThread around the time it
+ * has a context of the engine.
+ */
+#include "xdd/run/own_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "xdd/base/debug.h"
+
+/* For outputs, libraries, and what is opened for a moment. */
+#define SPARE_DESCRIPTORS 128
+
+/* open(2) takes these from F_GETFL as they are; the others are made once, or mean something else here. */
+#define KEPT_FLAGS (O_ACCMODE | O_DIRECT | O_NOATIME | O_SYNC)
+
+static bool may_have(const struct target_plan *plan)
+{
+	return plan->qthreads > 1 && (engine_of(plan)->caps & ENGINE_OWN_FILE) &&
+	       plan->op == OP_READ && (plan->kind == TARGET_FILE || plan->kind == TARGET_BLOCK);
+}
+
+bool own_file_wanted(const struct target *t)
+{
+	return t->run->own_files && may_have(t->plan);
+}
+
+/* Whether that many descriptors fit, perhaps into a limit that is raised for it. */
+static bool make_room(uint64_t n)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return false;
+	if (n <= limit.rlim_cur)
+		return true;
+	if (n > limit.rlim_max)
+		return false;
+	limit.rlim_cur = n;
+	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+void own_file_begin(struct run *run)
+{
+	uint64_t n = run->plan->n_targets + SPARE_DESCRIPTORS, own = 0;
+
+	for (size_t i = 0; i < run->plan->n_targets; i++) {
+		if (may_have(&run->plan->targets[i]))
+			own += run->plan->targets[i].qthreads - 1;
+	}
+	run->own_files = own && make_room(n + own);
+}
+
+int own_file_open(struct qthread *q)
+{
+	struct target *t = q->target;
+	char link[64];
+	int flags;
+
+	q->own_fd = -1;
+	/* QThread 0 has that of the target. */
+	if (!own_file_wanted(t) || q->number == 0 || t->file.fd < 0)
+		return t->file.fd;
+	flags = fcntl(t->file.fd, F_GETFL);
+	if (flags < 0)
+		return t->file.fd;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", t->file.fd);
+	q->own_fd = open(link, (flags & KEPT_FLAGS) | O_CLOEXEC);
+	if (q->own_fd < 0) {
+		debug_line(DEBUG_OPEN, "target %u QThread %u: open %s: %s", t->plan->number,
+			   q->number, link, strerror(errno));
+		return t->file.fd;
+	}
+	debug_line(DEBUG_OPEN, "target %u QThread %u: open %s: descriptor %d", t->plan->number,
+		   q->number, link, q->own_fd);
+	return q->own_fd;
+}
+
+void own_file_close(struct qthread *q)
+{
+	if (q->own_fd < 0)
+		return;
+	debug_line(DEBUG_OPEN, "target %u QThread %u: close descriptor %d", q->target->plan->number,
+		   q->number, q->own_fd);
+	close(q->own_fd);
+	q->own_fd = -1;
+}
