@@ -66,7 +66,7 @@ _xdd()
 		return
 		;;
 	-heartbeat | -hb)
-		mapfile -t COMPREPLY < <(compgen -W 'seconds ops bytes kbytes mbytes gbytes bw iops pct etc target tod elapsed hostname lf output append' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'seconds ops bytes kbytes mbytes gbytes bw iops pct etc latency target tod elapsed hostname lf output append' -- "$cur")
 		return
 		;;
 	-latency)

@@ -230,8 +230,30 @@ static void warn_buffered(const struct plan *plan)
 	}
 }
 
+/* All that the machine has cached can be thrown away where one may, and while nothing runs. */
+static enum xdd_status check_drop_system(const struct plan *plan)
+{
+	static const char path[] = "/proc/sys/vm/drop_caches";
+
+	if (!plan->drop_system_cache)
+		return XDD_OK;
+	if (plan->no_barrier && plan->passes > 1) {
+		log_error(
+			"-dropcache system: with -nobarrier the targets have no time between passes "
+			"in which none of them runs; use -dropcache without the word");
+		return XDD_BAD_ARGUMENT;
+	}
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
+		return XDD_OK;
+	log_error("-dropcache system: %s: %s; -dropcache without the word needs no right", path,
+		  strerror(errno));
+	return XDD_BAD_ARGUMENT;
+}
+
 enum xdd_status plan_check_passes(const struct plan *plan)
 {
+	if (check_drop_system(plan))
+		return XDD_BAD_ARGUMENT;
 	if (!plan->until_percent || !plan->no_barrier)
 		return XDD_OK;
 	log_error(

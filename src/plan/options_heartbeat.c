@@ -55,6 +55,8 @@ static const struct option heartbeat_rows[] = {
 	FIELD("iops", NULL, iops, "operations a second since the pass began"),
 	FIELD("pct", "percent", pct, "how much of the pass is done"),
 	FIELD("etc", "eta et", etc, "estimated time to completion of the pass"),
+	FIELD("latency", "lat", latency,
+	      "median, 99th percentile and longest time of operations since the last line"),
 	FIELD("target", "tgt", target, "the target's number before its values"),
 	FIELD("tod", "time", tod, "the time of day at the beginning of the line"),
 	FIELD("elapsed", "sec", elapsed, "seconds since the run began, likewise"),

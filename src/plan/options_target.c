@@ -92,6 +92,22 @@ static enum xdd_status apply_targets(struct parse *p, const struct setting *s, v
 	return add_names(p, s, n, same);
 }
 
+static size_t arity_dropcache(const struct word *args, size_t avail)
+{
+	return avail && strcmp(args[0].text, "system") == 0 ? 1 : 0;
+}
+
+static enum xdd_status apply_dropcache(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	if (s->n_args)
+		p->plan->drop_system_cache = true;
+	else
+		t->drop_cache = true;
+	return XDD_OK;
+}
+
 const struct option options_target[] = {
 	{ .name = "targets",
 	  .scope = SCOPE_GLOBAL,
@@ -124,13 +140,16 @@ const struct option options_target[] = {
 		  "not affected." },
 	{ .name = "dropcache",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  T(drop_cache),
+	  .type = OPT_CUSTOM,
+	  .arg = "[system]",
+	  .arity = arity_dropcache,
+	  .apply = apply_dropcache,
 	  .help = "empty the page cache of the target before each pass",
 	  .detail =
 		  "What is dirty is written back first; the time this takes counts in no rate. Pages that "
-		  "another program has mapped or locked stay, and are warned of." },
+		  "another program has mapped or locked stay, and are warned of. With the word system all "
+		  "caches of the machine are emptied, other programs' too, through "
+		  "/proc/sys/vm/drop_caches; that needs the right to write there." },
 	{ .name = "dio",
 	  .aliases = "directio",
 	  .scope = SCOPE_TARGET,

@@ -358,7 +358,7 @@ static void resolve_heartbeat(struct target_plan *t)
 {
 	struct heartbeat_options *h = &t->heartbeat;
 	bool fields = h->ops || h->bytes || h->kbytes || h->mbytes || h->gbytes || h->bw ||
-		      h->iops || h->pct || h->etc;
+		      h->iops || h->pct || h->etc || h->latency;
 	bool asked = fields || h->interval_ns || h->output || h->target || h->tod || h->elapsed ||
 		     h->hostname || h->lf;
 

@@ -14,6 +14,7 @@
 
 #define KIB 1024.0
 #define UNKNOWN (-1.0)
+#define NS_PER_MS 1e6
 
 static double seconds(uint64_t ns)
 {
@@ -130,10 +131,10 @@ static void write_legend(FILE *f, const struct heartbeat_time *when,
 	}
 	if (o->elapsed)
 		fprintf(f, "/ELAPSED,%.0f,", seconds(when->run_ns));
-	fprintf(f, "%s%s%s%s%s%s%s%s%s%s", o->target ? "/TARGET" : "", o->ops ? "/OPS" : "",
+	fprintf(f, "%s%s%s%s%s%s%s%s%s%s%s", o->target ? "/TARGET" : "", o->ops ? "/OPS" : "",
 		o->bytes ? "/BYTES" : "", o->kbytes ? "/KB" : "", o->mbytes ? "/MB" : "",
 		o->gbytes ? "/GB" : "", o->bw ? "/BW" : "", o->iops ? "/IOPS" : "",
-		o->pct ? "/PCT" : "", o->etc ? "/ET" : "");
+		o->pct ? "/PCT" : "", o->etc ? "/ET" : "", o->latency ? "/LAT" : "");
 }
 
 static void write_group(FILE *f, const struct heartbeat_time *when,
@@ -167,6 +168,9 @@ static void write_group(FILE *f, const struct heartbeat_time *when,
 		fprintf(f, ",%4.2f%%", percent(s));
 	if (o->etc)
 		fprintf(f, ",%07.0f,s", time_left(s));
+	if (o->latency)
+		fprintf(f, ",%.6f,ms_p50,%.6f,ms_p99,%.6f,ms_max", (double)s->median_ns / NS_PER_MS,
+			(double)s->p99_ns / NS_PER_MS, (double)s->longest_ns / NS_PER_MS);
 }
 
 void heartbeat_line(FILE *f, const struct heartbeat_time *when,
@@ -181,12 +185,13 @@ void heartbeat_header(FILE *f, const struct heartbeat_options *o)
 {
 	fprintf(f, "Pass_label,Pass%s%s%s,Fields", o->hostname ? ",Host_label,Host" : "",
 		o->tod ? ",Time_label,Time" : "", o->elapsed ? ",Elapsed_label,Elapsed" : "");
-	fprintf(f, "%s%s%s%s%s%s%s%s%s%s", o->target ? ",Target,Target_unit" : "",
+	fprintf(f, "%s%s%s%s%s%s%s%s%s%s%s", o->target ? ",Target,Target_unit" : "",
 		o->ops ? ",Ops,Ops_unit" : "", o->bytes ? ",Bytes,Bytes_unit" : "",
 		o->kbytes ? ",KBytes,KBytes_unit" : "", o->mbytes ? ",MBytes,MBytes_unit" : "",
 		o->gbytes ? ",GBytes,GBytes_unit" : "", o->bw ? ",Bandwidth,Bandwidth_unit" : "",
 		o->iops ? ",IOPS,IOPS_unit" : "", o->pct ? ",Percent" : "",
-		o->etc ? ",Time_left,Time_left_unit" : "");
+		o->etc ? ",Time_left,Time_left_unit" : "",
+		o->latency ? ",P50,P50_unit,P99,P99_unit,Max,Max_unit" : "");
 }
 
 void heartbeat_progress(FILE *f, const struct plan *plan, const struct heartbeat_sample *samples,

@@ -161,13 +161,14 @@ static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
 		fputs("\t\tHeartbeat Disabled\n", f);
 		return;
 	}
-	fprintf(f, "\t\tHeartbeat Interval, %g, options, %s%s%s%s%s%s%s%s%s%s%s%s%s%s\n",
+	fprintf(f, "\t\tHeartbeat Interval, %g, options, %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s\n",
 		(double)(h->interval_ns ? h->interval_ns : second) / (double)second,
 		h->tod ? "/TOD" : "", h->elapsed ? "/ELAPSED" : "", h->hostname ? "/HOSTNAME" : "",
 		h->target ? "/Target#" : "", h->ops ? "/Ops" : "", h->bytes ? "/Bytes" : "",
 		h->kbytes ? "/KBytes" : "", h->mbytes ? "/MBytes" : "", h->gbytes ? "/GBytes" : "",
 		h->bw ? "/Bandwidth" : "", h->iops ? "/IOPS" : "", h->pct ? "/PercentComplete" : "",
-		h->etc ? "/EstimatedTimeLeft" : "", h->lf ? "/LF" : "");
+		h->etc ? "/EstimatedTimeLeft" : "", h->latency ? "/Latency" : "",
+		h->lf ? "/LF" : "");
 	fprintf(f, "\t\tHeartbeat Output File, %s\n", h->output ? h->output : "stderr");
 }
 

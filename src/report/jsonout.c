@@ -306,6 +306,11 @@ void jsonout_result(struct jsonout *j, const struct result *r)
 	jvalue_put(o, "resident_bytes", jvalue_count(r->resident_bytes));
 	jvalue_put(o, "hole_bytes", jvalue_count(r->hole_bytes));
 	jvalue_put(o, "wait_ns", jvalue_count(r->wait_ns));
+	if (r->what == RESULT_TARGET_AVERAGE)
+		jvalue_put(o, "bound",
+			   r->bound == RESULT_BOUND_DEVICE    ? json_string("device") :
+			   r->bound == RESULT_BOUND_GENERATOR ? json_string("generator") :
+								json_null());
 	jvalue_put(o, "user_ns", jvalue_count(r->cpu.user_ns));
 	jvalue_put(o, "system_ns", jvalue_count(r->cpu.sys_ns));
 	if (r->latency)

@@ -314,6 +314,8 @@ bool report_wants_latency(const struct report *r)
 {
 	bool wanted = r->plan->latency.shown || r->json;
 
+	for (size_t i = 0; i < r->plan->n_targets; i++)
+		wanted |= r->plan->targets[i].heartbeat.latency;
 	for (size_t i = 0; i < r->list.n; i++)
 		wanted |= r->list.columns[i]->latency;
 	return wanted;

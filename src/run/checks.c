@@ -7,15 +7,19 @@
 #include "xdd/run/checks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/io/pagecache.h"
 #include "xdd/run/internal.h"
+
+#define DROP_CACHES "/proc/sys/vm/drop_caches"
 
 /* Less than both is a trial. */
 #define MATTERS_BYTES (16ull << 20)
@@ -105,6 +109,20 @@ void checks_before_pass(struct target *t)
 		look->hole_bytes = 0;
 }
 
+void checks_drop_system(struct run *run)
+{
+	int fd = open(DROP_CACHES, O_WRONLY | O_CLOEXEC);
+
+	sync();
+	/* Pages, and what is known of names and files. */
+	if (fd < 0 || write(fd, "3\n", 2) != 2)
+		log_warning("-dropcache system: %s: %s", DROP_CACHES, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	for (size_t i = 0; i < run->plan->n_targets; i++)
+		checks_before_pass(&run->targets[i]);
+}
+
 /* ---- at the ends of a run ---- */
 
 static struct device_check *find_device(struct checks *c, const char *name)
@@ -168,6 +186,17 @@ static void check_data(const struct target_plan *t, const struct result *sums)
 			t->number, t->path, holes);
 }
 
+enum result_bound checks_bound(const struct plan *plan, const struct result *sums)
+{
+	uint64_t time = sums->elapsed_ns * plan->targets[sums->target].qthreads;
+	uint64_t busy = sums->cpu.user_ns + sums->cpu.sys_ns + sums->wait_ns;
+
+	if (!time)
+		return RESULT_BOUND_UNKNOWN;
+	return percent(busy, time) >= GENERATOR_BOUND ? RESULT_BOUND_GENERATOR :
+							RESULT_BOUND_DEVICE;
+}
+
 /* How the QThreads of a target spent the time that they had. */
 static void tell_bound(struct run *run, const struct target_plan *t, const struct result *sums)
 {
@@ -175,14 +204,14 @@ static void tell_bound(struct run *run, const struct target_plan *t, const struc
 	double own = percent(sums->cpu.user_ns, time), kernel = percent(sums->cpu.sys_ns, time);
 	double without = percent(sums->wait_ns, time);
 
-	if (!time)
+	if (sums->bound == RESULT_BOUND_UNKNOWN)
 		return;
 	report_line(
 		run->report,
 		"Target %u, %s: its QThreads were %.1f %% of the time in xdd itself, %.1f %% in the "
 		"kernel, and %.1f %% without a processor",
 		t->number,
-		own + kernel + without >= GENERATOR_BOUND ? "generator-bound" : "device-bound", own,
+		sums->bound == RESULT_BOUND_GENERATOR ? "generator-bound" : "device-bound", own,
 		kernel, without);
 }
 

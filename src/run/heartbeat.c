@@ -82,6 +82,47 @@ static void take_sample(const struct heartbeat *h, const struct target *t,
 	s->limit_ns = limit_of(t, tally.first_issue_ns);
 }
 
+/*
+ * The latencies of the operations completed since this was asked last. Reading is safe: histograms are there
+ * before anything is issued, and the lock has been taken since; they are emptied only while `turn` is odd.
+ */
+static void take_latency(struct heartbeat *h, const struct target *t, struct heartbeat_sample *s)
+{
+	struct heartbeat_last *last = &h->last[t->plan->number];
+	uint32_t turn = atomic_load(&t->turn);
+	uint64_t pass = atomic_load(&t->pass);
+	struct histogram_view v;
+	struct latency now, interval;
+	int err = 0;
+
+	latency_init(&now);
+	latency_init(&interval);
+	for (uint32_t i = 0; i < t->plan->qthreads && !err; i++)
+		err = qthread_latency_add(&now, &t->qthreads[i]);
+	if (err || turn % 2 || atomic_load(&t->turn) != turn)
+		goto out;
+	if (last->shown_pass != pass) {
+		latency_free(&last->shown);
+		latency_init(&last->shown);
+	}
+	if (latency_add(&interval, &now))
+		goto out;
+	latency_subtract(&interval, &last->shown);
+	v = latency_view(&interval, LATENCY_SERVICE, LATENCY_ALL_DIRS);
+	if (histogram_count(&v)) {
+		s->median_ns = histogram_percentile(&v, 50 * HISTOGRAM_PERCENT);
+		s->p99_ns = histogram_percentile(&v, 99 * HISTOGRAM_PERCENT);
+		s->longest_ns = histogram_max(&v);
+	}
+	latency_free(&last->shown);
+	last->shown = now;
+	last->shown_pass = pass;
+	latency_init(&now);
+out:
+	latency_free(&interval);
+	latency_free(&now);
+}
+
 /* ---- lines ---- */
 
 static bool is_of_stream(const struct heartbeat_stream *stream, const struct target_plan *t)
@@ -99,8 +140,12 @@ static size_t take_samples(struct heartbeat *h, const struct heartbeat_stream *s
 	for (size_t i = 0; i < h->run->plan->n_targets; i++) {
 		const struct target *t = &h->run->targets[i];
 
-		if (is_of_stream(stream, t->plan))
-			take_sample(h, t, &h->samples[n++]);
+		if (!is_of_stream(stream, t->plan))
+			continue;
+		take_sample(h, t, &h->samples[n]);
+		if (t->plan->heartbeat.latency && h->samples[n].state == HEARTBEAT_RUNNING)
+			take_latency(h, t, &h->samples[n]);
+		n++;
 	}
 	return n;
 }
@@ -156,6 +201,12 @@ void heartbeat_now(struct heartbeat *h)
 			log_raw(text);
 		free(text);
 	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+void heartbeat_ready(struct heartbeat *h)
+{
+	pthread_mutex_lock(&h->lock);
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -306,6 +357,8 @@ int heartbeat_start(struct heartbeat *h, struct run *run)
 	h->streams = calloc(n + 1, sizeof(*h->streams));
 	if (!h->last || !h->samples || !h->streams)
 		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		latency_init(&h->last[i].shown);
 	err = add_streams(h, run->plan);
 	if (!err && h->n_streams) {
 		err = thread_start(&h->thread, heartbeat_main, h);
@@ -340,6 +393,8 @@ void heartbeat_end(struct heartbeat *h)
 
 void heartbeat_destroy(struct heartbeat *h)
 {
+	for (size_t i = 0; h->last && i < h->run->plan->n_targets; i++)
+		latency_free(&h->last[i].shown);
 	free(h->last);
 	free(h->samples);
 	free(h->streams);

@@ -114,8 +114,8 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 {
 	struct target *t = q->target;
 	uint64_t start = release + t->plan->delay_ns, end = run_end(t->run, release);
-	const bool verbose = t->run->plan->verbose;
-	uint64_t waited = verbose ? clock_thread_wait_ns() : 0;
+	const bool tell = t->run->plan->verbose || t->run->plan->json_file;
+	uint64_t waited = tell ? clock_thread_wait_ns() : 0;
 
 	gate_start(t, start);
 	if (q->flow)
@@ -128,7 +128,7 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 		issue(q, start, end);
 	if (debug_on(DEBUG_TIMELIMIT))
 		debug_limit(q, end);
-	q->wait_ns = verbose ? clock_thread_wait_ns() - waited : 0;
+	q->wait_ns = tell ? clock_thread_wait_ns() - waited : 0;
 	clock_thread_cpu(&q->cpu);
 	q->cpu.user_ns -= before->user_ns;
 	q->cpu.sys_ns -= before->sys_ns;
@@ -172,6 +172,8 @@ static int prepare(struct qthread *q)
 		err = -ENOMEM;
 	if (!err)
 		err = qthread_latency_init(q);
+	if (!err && q->keeps_latency)
+		heartbeat_ready(&t->run->heartbeat);
 	if (err) {
 		if (run_stop(t->run, STOP_START, -err))
 			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64

@@ -402,6 +402,8 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 				return;
 			run->more = until < end;
 		}
+		if (run->more && m->plan->drop_system_cache)
+			checks_drop_system(run);
 		/* All QThreads wait for this thread: nobody else reads the clock. */
 		clock_resync();
 		if (barrier_wait(&run->start, NULL) < 0 || !run->more)
@@ -421,6 +423,27 @@ static void manage_stream(struct manager *m)
 	close_window(m);
 }
 
+/*
+ * For how long the oldest outstanding operation of a target has been, at least: its QThread has issued it after
+ * what came back last, or is waiting for a queue that has not moved since.
+ */
+static uint64_t longest_wait(const struct target *t)
+{
+	uint64_t longest = 0, now = clock_kernel_ns();
+
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		struct tally own;
+		uint64_t since;
+
+		tally_clear(&own);
+		tally_add_counters(&own, &t->qthreads[i].counters);
+		since = own.last_done_ns ? own.last_done_ns : own.first_issue_ns;
+		if (own.outstanding && now > since && now - since > longest)
+			longest = now - since;
+	}
+	return longest;
+}
+
 /* What targets did in a pass that they will not finish. */
 static void take_unfinished(struct manager *m, bool stuck)
 {
@@ -432,8 +455,10 @@ static void take_unfinished(struct manager *m, bool stuck)
 		if (!r)
 			continue;
 		if (stuck && r->tally.outstanding)
-			log_error("target %u, %s: %" PRIu64 " operations are still outstanding",
-				  r->target, t->plan->path, r->tally.outstanding);
+			log_error("target %u, %s: %" PRIu64
+				  " operations are still outstanding, for %.1f s at least",
+				  r->target, t->plan->path, r->tally.outstanding,
+				  (double)longest_wait(t) / (double)UNITS_NS_PER_SEC);
 		take_in(m, r);
 		pass_result_free(r);
 	}
@@ -479,6 +504,7 @@ static struct result average_of(const struct manager *m, size_t i)
 	set_look(&result, &sum->look);
 	result.cpu = sum->cpu;
 	result.wait_ns = sum->wait_ns;
+	result.bound = checks_bound(m->plan, &result);
 	result.partial = sum->partial;
 	return result;
 }
@@ -648,6 +674,16 @@ static void describe_engines(struct manager *m)
 	}
 }
 
+/* Where something is to be done once all targets are open, wait for that. False: the run stops. */
+static bool is_open(struct manager *m)
+{
+	if (m->run->reshapes && barrier_wait(&m->run->start, NULL) < 0)
+		return false;
+	if (m->plan->drop_system_cache)
+		checks_drop_system(m->run);
+	return true;
+}
+
 void *results_main(void *arg)
 {
 	struct run *run = arg;
@@ -674,8 +710,7 @@ void *results_main(void *arg)
 	run->more = true;
 	clock_process_cpu(&m.cpu_start);
 	/* All are open; and ready, once what changes their files has been done. */
-	if ((!run->reshapes || barrier_wait(&run->start, NULL) >= 0) && !starttime_wait(run) &&
-	    barrier_wait(&run->start, NULL) >= 0) {
+	if (is_open(&m) && !starttime_wait(run) && barrier_wait(&run->start, NULL) >= 0) {
 		starttime_check(run);
 		describe_engines(&m);
 		if (run->plan->no_barrier)

@@ -84,6 +84,22 @@ def test_page_cache():
     t.ok(run.status == 0 and not run.err, "a trial of 80 KiB is not warned of", run)
 
 
+def test_dropcache_system():
+    file = on_disk("other")
+    load(file)
+    if os.geteuid() != 0 or not os.access("/proc/sys/vm/drop_caches", os.W_OK):
+        t.skip("-dropcache system", "not root")
+    elif not is_memory(t.tmp()):
+        run, row = read(file, "-dropcache", "system", "-passes", 2)
+        t.ok(run.status == 0 and float(row["PAGECACHED"]) < 2, "-dropcache system: about 0, in each pass", run)
+    words = ["-op", "noop", "-targets", 1, "null", "-numreqs", 1, "-dropcache", "system"]
+    run = t.xdd(*words, "-nobarrier", "-passes", 2)
+    t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-nobarrier" in run.err, "not between passes that overlap", run)
+    if os.geteuid() == 0 and t.have("setpriv"):
+        run = t.command(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + t.xdd_words(*words), cwd="/")
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "drop_caches" in run.err, "refused without the right", run)
+
+
 def test_dropcache_writes_back():
     if is_memory(t.tmp()):
         return t.skip("-dropcache of dirty pages", "the test's folder is in memory")
@@ -152,5 +168,5 @@ def test_bound():
     t.ok(re.search(r"^Target 0, device-bound: ", run.out, re.M), "QThreads that sleep are not what limits", run)
 
 
-t.run(test_page_cache, test_dropcache_writes_back, test_holes, test_devices, test_bound)
+t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_bound)
 t.done()

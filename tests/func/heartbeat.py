@@ -74,6 +74,21 @@ def test_words():
     t.equal(len(lines(t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "0", "-heartbeat", "ops"))), 1, "the last one wins")
 
 
+def test_latency():
+    run = t.xdd("-op", "noop", "-targets", 2, "null", "null", "-reqsize", 1, "-timelimit", 1.2, "-passes", 2,
+                "-heartbeat", 0.3, "ops", "latency")
+    form = r"Pass,000[12],/OPS/LAT(?: \+ \[[-|/\\*]\],\d+,ops,[\d.]+,ms_p50,[\d.]+,ms_p99,[\d.]+,ms_max)+$"
+    beats = lines(run)
+    t.ok(run.status == 0 and len(beats) > 4 and all(re.match(form, line) for line in beats), "latency: its fields", run)
+    seen = [[float(x) for x in re.findall(r",([\d.]+),ms", line)] for line in beats if "[*]" not in line]
+    t.ok(seen and all(0 < v[i] <= v[i + 1] <= v[i + 2] for v in seen for i in range(0, len(v), 3)),
+         "latency: median, 99th percentile, longest", seen)
+    # What was slow in one interval is not in the next.
+    run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 5, "-operationdelay", 0.3, "-heartbeat", 0.1, "latency")
+    rests = [line for line in lines(run) if ",0.000000,ms_p50,0.000000,ms_p99,0.000000,ms_max" in line]
+    t.ok(len(rests) > 3, "latency: of the operations since the last line only", run)
+
+
 def test_targets():
     words = "-op noop -targets 3 null null null -reqsize 1 -operationdelay 0.01".split()
     run = t.xdd(*words, "-numreqs", 30, "-numreqs", "target", 1, 60, "-heartbeat", "ops")
@@ -200,6 +215,6 @@ def test_bad_input():
     t.equal(os.path.getsize(data), 4096, "nothing was changed")
 
 
-t.run(test_lines, test_words, test_targets, test_passes, test_files, test_terminal, test_signals, test_sigint,
+t.run(test_lines, test_words, test_latency, test_targets, test_passes, test_files, test_terminal, test_signals, test_sigint,
       test_bad_input)
 t.done()

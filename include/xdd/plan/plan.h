@@ -123,6 +123,7 @@ struct heartbeat_options {
 	bool iops;
 	bool pct;
 	bool etc;
+	bool latency;
 	bool on; /* resolved; it was asked for */
 };
 
@@ -374,6 +375,7 @@ struct plan {
 	uint64_t syncio_ops;	/* all targets meet after so many operations; 0: never */
 	bool deskew;
 	bool no_barrier;
+	bool drop_system_cache; /* empty all caches of the kernel's before each pass */
 	bool verbose;
 	bool really_verbose;
 	bool qthread_info;

@@ -27,6 +27,11 @@ struct heartbeat_sample {
 	uint64_t ops;	     /* completed in this pass */
 	uint64_t bytes;	     /* in this pass */
 	uint64_t elapsed_ns; /* since its first operation */
+
+	/* of the operations completed since the last line; all 0: there were none */
+	uint64_t median_ns;
+	uint64_t p99_ns;
+	uint64_t longest_ns;
 };
 
 /* What is the same for all targets of a line. */

@@ -13,6 +13,13 @@
 #include "xdd/base/latency.h"
 #include "xdd/plan/plan.h"
 
+/* What held a target up, as far as its threads tell. */
+enum result_bound {
+	RESULT_BOUND_UNKNOWN,
+	RESULT_BOUND_DEVICE,	/* its QThreads had time to spare */
+	RESULT_BOUND_GENERATOR, /* its QThreads wanted for processors */
+};
+
 enum result_what {
 	RESULT_QUEUE_PASS,
 	RESULT_TARGET_PASS,
@@ -43,8 +50,9 @@ struct result {
 	uint64_t deskew_bytes; /* moved in that time */
 	uint64_t tail_ns;      /* likewise: after it */
 	uint64_t tail_bytes;
-	double fairness; /* likewise: slowest target over fastest */
-	bool partial;	 /* cut short: stopped, limited by errors, or operations outstanding */
+	double fairness;	 /* likewise: slowest target over fastest */
+	enum result_bound bound; /* TARGET_AVERAGE */
+	bool partial; /* cut short: stopped, limited by errors, or operations outstanding */
 };
 
 #endif

@@ -41,6 +41,15 @@ void checks_before_pass(struct target *t);
 /* Look at the devices; before the first operation. Returns 0 or -ENOMEM. */
 int checks_begin(struct checks *c, const struct plan *plan);
 
+/* What held the target up that `sums`, over all its passes, is about. */
+enum result_bound checks_bound(const struct plan *plan, const struct result *sums);
+
+/*
+ * -dropcache system: write back everything and empty all caches of the kernel's, then look at all targets
+ * again; with no operation under way. By the results manager.
+ */
+void checks_drop_system(struct run *run);
+
 /* What target `number` did in all, with its sums over all passes. */
 void checks_target(struct checks *c, struct run *run, const struct result *sums);
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "xdd/base/counters.h"
+#include "xdd/base/latency.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/heartbeat.h"
 
@@ -21,6 +22,10 @@ struct heartbeat_last {
 	uint64_t ops;
 	uint64_t bytes;
 	uint64_t elapsed_ns;
+
+	/* for the latency of an interval: the pass that a line was last about, and what it had then */
+	uint64_t shown_pass;
+	struct latency shown;
 };
 
 /* Lines that go to one place at one interval: standard error, or the file of a target. */
@@ -62,6 +67,9 @@ int heartbeat_start(struct heartbeat *h, struct run *run);
 
 /* A pass of `t` is complete: its last QThread says so before it sets up the next. */
 void heartbeat_pass_done(struct heartbeat *h, const struct target *t, const struct tally *tally);
+
+/* A QThread has its histograms: from now on lines may look at them. */
+void heartbeat_ready(struct heartbeat *h);
 
 /* Write a line of all targets to standard error. Any thread. */
 void heartbeat_now(struct heartbeat *h);
