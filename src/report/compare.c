@@ -111,6 +111,7 @@ static bool load(struct side *s)
 	FILE *f = fopen(s->path, "re");
 	json_error_t err;
 	struct stat st;
+	bool at_end;
 
 	if (!f)
 		return bad(s, strerror(errno));
@@ -119,10 +120,12 @@ static bool load(struct side *s)
 		return bad(s, strerror(EISDIR));
 	}
 	s->root = json_loadf(f, JSON_REJECT_DUPLICATES, &err);
+	at_end = feof(f);
 	fclose(f);
 	if (s->root)
 		return check_document(s);
-	if (json_error_code(&err) == json_error_premature_end_of_input) {
+	/* In the middle of a word or a number, too, all that is wrong is that nothing follows. */
+	if (at_end || json_error_code(&err) == json_error_premature_end_of_input) {
 		snprintf(why, sizeof(why), "the document is cut short, in line %d", err.line);
 	} else {
 		snprintf(why, sizeof(why), "no JSON: line %d, column %d: %s", err.line, err.column,

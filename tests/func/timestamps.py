@@ -99,8 +99,8 @@ def check_rows(title, report, depth, block=1024):
             distance = abs(r["Block Location"] - before["Block Location"] - before["IO Size"] // block)
             sums["distance"].append(distance)
         if lane in lanes:
-            sums["dead"].append(r["Delta us"])
-        sums["io"].append(r["IO Time ms"])
+            sums["dead"].append(delta / 1e6)
+        sums["io"].append(took / 1e9)
         rate = r["Bytes"] / (took / 1e6) if took else 0
         if not (near(r["IO Time ms"], took / 1e9, 5) and near(r["Relative ms"], (start - first) / 1e9, 5) and
                 near(r["Delta us"], delta / 1e6, 5) and near(r["Loop ms"], loop / 1e9, 5) and delta >= 0 and
