@@ -193,6 +193,40 @@ def test_one_stream():
     return None
 
 
+def test_turns():
+    """Data that is dear to make is made before the turn: the target operation table, whatever ends the pass."""
+    big, path = 256 << 10, t.path("turns")
+    if w.available() is None:
+        return t.skip("turns", s.sys_why())
+    for order, depth in (("serial", 4), ("serial", 16), ("loose", 8)):
+        for name, before, behind, status, n in (
+                ("whole", [], [], 0, 200), ("a time limit", [], ["-timelimit", 0.3], 0, 1 << 20),
+                ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.5"], [], 5, 1 << 20),
+                ("-stoponerror", ["sh", "-c", 'ulimit -f 20480; exec "$@"', "sh"], ["-stoponerror"], 6, 400)):
+            title = "turns, %s, depth %d, %s" % (order, depth, name)
+            seen = w.Syscalls(big)
+            if getattr(seen, "slow", False) and name != "whole":
+                t.skip(title, "no tracefs")
+                continue
+            with seen:
+                run = t.command(before + t.xdd_words("-op", "write", "-targets", 1, path, "-reqsize", big >> 10, "-numreqs",
+                                                     n, "-queuedepth", depth, "-ordering", order, "-datapattern", "random",
+                                                     "-seek", "range", 65536, "-verbose", *behind))
+            offsets = [o.offset for o in seen.ops()]
+            t.ok("%s by turns in the target operation table" % order in run.out, title + ": -verbose says so", run)
+            places = [n % 256 * big for n in range(len(offsets))]
+            t.ok(run.status == status and offsets and (offsets == places if order == "serial" else
+                                                       sorted(offsets) == sorted(places)),
+                 title + ": without holes" + (", in order" if order == "serial" else ""), "%r\n%s" % (offsets[:20], run))
+            if order == "serial":
+                t.equal(audit(run), (0, len(offsets)), title + ": the audit")
+        check = t.xdd("-op", "read", "-targets", 1, path, "-reqsize", big >> 10, "-numreqs", 40, "-datapattern", "random",
+                      "-verify", "contents")
+        t.equal(check.status, 0, "turns, %s, depth %d: what was written" % (order, depth))
+        os.unlink(path)
+    return None
+
+
 # The audit
 
 
@@ -470,7 +504,7 @@ def test_refused():
     t.equal(run.status, 0, "strict with psync at depth 1 is what it is anyhow")
 
 
-t.run(test_refused, test_where, test_audit_is_reported, test_serial_psync, test_queues, test_one_stream,
+t.run(test_refused, test_where, test_audit_is_reported, test_serial_psync, test_queues, test_one_stream, test_turns,
       test_audit_of_none, test_limits, test_errors, test_errors_of_a_device, test_hung_device, test_full_queue,
       test_warnings)
 t.done()
