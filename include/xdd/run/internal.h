@@ -320,7 +320,7 @@ void issue_queued(struct qthread *q, uint64_t now, uint64_t end);
 int slots_init(struct qthread *q, const char **why);
 void slots_free(struct qthread *q);
 
-/* results.c: the results manager's thread function; `arg` is the struct run. */
+/* results.c: the results manager's thread function; `arg` is the struct run. results_queue.c: the rest. */
 void *results_main(void *arg);
 int results_init(struct results_queue *q, uint32_t alive);
 void results_destroy(struct results_queue *q);

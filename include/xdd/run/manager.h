@@ -1,0 +1,75 @@
+/*
+ * What the results manager knows, and the lines that it writes. Belongs to its thread. Private to src/run.
+ */
+#ifndef XDD_RUN_MANAGER_H
+#define XDD_RUN_MANAGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xdd/report/extremes.h"
+#include "xdd/run/deskew.h"
+#include "xdd/run/internal.h"
+#include "xdd/run/statistics.h"
+
+/* Sums over the passes of one target. */
+struct target_sum {
+	struct tally tally;
+	struct latency latency;
+	struct extremes extremes;
+	struct cpu_time cpu;
+	struct pass_look look;
+	uint64_t wait_ns;
+	uint64_t elapsed_ns;
+	uint64_t first_op_ns;
+	uint64_t passes;
+	bool partial;
+	struct pass_series series;
+};
+
+/* The stretch of time in which any target was transferring; delays are shifted out. */
+struct window {
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
+struct manager {
+	struct run *run;
+	const struct plan *plan;
+	struct report *report;
+	struct target_sum *sums;
+	struct window window;
+	bool keep_series;	   /* somebody wants statistics over passes */
+	struct pass_series series; /* of all targets together; none with -nobarrier */
+	struct result together;	   /* the pass that is being collected, of all targets */
+	uint64_t combined_ns;	   /* windows of the passes that are over */
+	uint64_t passes;
+	uint64_t grace_end_ns;
+	uint64_t processors;
+	struct cpu_time cpu_start;
+	struct checks checks;
+	bool header_done;
+	struct deskew deskew;
+	struct start_skew *start_skew;
+};
+
+/* Add what is known of the data that passes were to read. */
+void manager_add_look(struct pass_look *sum, const struct pass_look *look);
+
+/* Add latencies; memory that is short ends the run. */
+void manager_add_latency(struct manager *m, struct latency *sum, const struct latency *from);
+
+/* -passes until: there have been enough. */
+bool manager_is_known(const struct manager *m);
+
+/* What the clock reads, and what the engines got of what they tried for. */
+void manager_describe(struct manager *m);
+
+/* The line of an interval of -latency, and of a pass of one target. */
+void manager_write_interval(struct manager *m, const struct pass_result *r);
+void manager_write_pass(struct manager *m, const struct pass_result *r);
+
+/* All that comes behind the last pass. */
+void manager_write_end(struct manager *m);
+
+#endif
