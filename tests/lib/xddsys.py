@@ -539,11 +539,14 @@ class Resting:
         return found.group(1) if found else "0"
 
     def tasks(self):
-        """Numbers of its threads."""
+        """Numbers of its threads; without the one of ThreadSanitizer, which alone sleeps by the clock here."""
         try:
-            return sorted(int(name) for name in os.listdir("/proc/%d/task" % self.pid))
+            found = sorted(int(name) for name in os.listdir("/proc/%d/task" % self.pid))
         except OSError:
             return []
+        if not sanitized():
+            return found
+        return [tid for tid in found if self._proc("task/%d/wchan" % tid) != "hrtimer_nanosleep"]
 
     def task(self, tid):
         """Fields of a thread's stat, by their numbers in proc(5)."""
