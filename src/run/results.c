@@ -164,8 +164,6 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 				return;
 			run->more = until < end;
 		}
-		if (run->more && m->plan->drop_system_cache)
-			checks_drop_system(run);
 		/* All QThreads wait for this thread: nobody else reads the clock. */
 		clock_resync();
 		if (barrier_wait(&run->start, NULL) < 0 || !run->more)

@@ -159,6 +159,16 @@ static void rest_alone(struct target *t)
 		t->more = false;
 }
 
+/* The last target to be set up for the next pass does it for all: no other has anything under way. */
+static void drop_system_cache(struct run *run)
+{
+	if (atomic_fetch_add(&run->turned, 1) + 1 < run->plan->n_targets)
+		return;
+	atomic_store(&run->turned, 0);
+	if (run->targets[0].pass <= run->plan->passes)
+		checks_drop_system(run);
+}
+
 void target_end_pass(struct target *t)
 {
 	struct pass_result *r;
@@ -181,6 +191,9 @@ void target_end_pass(struct target *t)
 	 * Once the run stops there is no next pass, and the results manager may be looking: an answer
 	 * that comes late must change nothing any more.
 	 */
-	if (!stop_requested(&t->run->stop))
-		target_begin_pass(t, t->pass + 1);
+	if (stop_requested(&t->run->stop))
+		return;
+	target_begin_pass(t, t->pass + 1);
+	if (t->run->plan->drop_system_cache)
+		drop_system_cache(t->run);
 }

@@ -5,6 +5,7 @@ devices of which that is known.
 """
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -145,10 +146,11 @@ def test_devices():
     line = re.search(r"^Device %s: (\d+) requests and (\d+) merged for (\d+) operations, (\d+) bytes for %d$" % (
         os.path.basename(device), SIZE), run.out, re.M)
     t.ok(line and line.group(3) == "512" and int(line.group(4)) == SIZE, "what the device was asked for", run)
-    other = subprocess.Popen(["dd", "if=" + device, "of=/dev/null", "bs=1M", "iflag=direct"],
-                             stderr=subprocess.DEVNULL)
+    other = subprocess.Popen(["sh", "-c", "while dd if=%s of=/dev/null bs=1M iflag=direct; do :; done" % device],
+                             stderr=subprocess.DEVNULL, start_new_session=True)
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB,
                 "-operationdelay", 0.004)
+    os.killpg(other.pid, signal.SIGKILL)
     other.wait(timeout=t.TIMEOUT)
     t.ok("somebody else used it" in run.err, "a second reader of the device is noticed", run)
     limit = "/sys/block/%s/queue/max_sectors_kb" % os.path.basename(device)

@@ -46,7 +46,8 @@ enum result_bound checks_bound(const struct plan *plan, const struct result *sum
 
 /*
  * -dropcache system: write back everything and empty all caches of the kernel's, then look at all targets
- * again; with no operation under way. By the results manager.
+ * again; with no operation under way. By the results manager before the first pass, and by the last QThread of
+ * the last target to be set up for one of the others.
  */
 void checks_drop_system(struct run *run);
 

@@ -245,6 +245,9 @@ struct run {
 	/* each of its fields says who may touch it; used with -syncio only */
 	struct syncio syncio;
 
+	/* atomic: targets that are set up for the next pass; with -dropcache system only */
+	_Atomic uint32_t turned;
+
 	/* atomic: QThreads that are not ready for the first pass yet */
 	_Atomic uint32_t unready;
 
