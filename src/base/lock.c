@@ -66,6 +66,11 @@ void lock_release(struct lock *l)
 		wake(l, 1);
 }
 
+void lock_release_quietly(struct lock *l)
+{
+	atomic_fetch_and_explicit(&l->word, ~LOCK_HELD, memory_order_release);
+}
+
 void lock_cancel(struct lock *l)
 {
 	atomic_fetch_or_explicit(&l->word, LOCK_CANCELED, memory_order_acq_rel);

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -53,6 +54,17 @@ static bool is_of_libc(void *function)
 	       own.dli_fbase == libc.dli_fbase;
 }
 
+/* Looked up once: it takes longer than many an operation. */
+/* const after choose() */
+static pthread_once_t chosen = PTHREAD_ONCE_INIT;
+static transfer_fn *read_fn, *write_fn;
+
+static void choose(void)
+{
+	read_fn = is_of_libc((void *)pread) ? bare_read : libc_read;
+	write_fn = is_of_libc((void *)pwrite) ? bare_write : libc_write;
+}
+
 /* One system call for what is left of the request. Returns bytes moved or -errno. */
 static ssize_t transfer(const struct psync *p, const struct io_request *req)
 {
@@ -70,8 +82,9 @@ static int psync_init(void **ctx, const struct engine_params *params)
 	if (!p)
 		return -ENOMEM;
 	p->fd = params->fd;
-	p->read = is_of_libc((void *)pread) ? bare_read : libc_read;
-	p->write = is_of_libc((void *)pwrite) ? bare_write : libc_write;
+	pthread_once(&chosen, choose);
+	p->read = read_fn;
+	p->write = write_fn;
 	*ctx = p;
 	return 0;
 }

@@ -5,20 +5,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Since Linux 6.5, the same number on all machines; headers may be older. */
 #define NR_CACHESTAT 451
 
-/* Samples for mincore: a vector of a byte a page must not become large. */
-#define SAMPLE_BYTES (16ull << 20)
-#define SAMPLES 256
-
-#define EXTENTS_MAX 4096
+/* A range is looked at in so many samples of this size, at most: the kernel looks at every page of them. */
+#define SAMPLE_BYTES (256ull << 10)
 
 struct cachestat_range {
 	uint64_t offset;
@@ -46,8 +45,8 @@ static uint64_t at_most(uint64_t pages, uint64_t bytes)
 	return n < bytes ? n : bytes;
 }
 
-/* Pages of one mapping that are resident. Returns 0 or -errno. */
-static int resident_sample(int fd, uint64_t offset, uint64_t bytes, uint64_t *pages)
+/* Pages of a range that are resident, by its mapping. Returns 0 or -errno. */
+static int resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint64_t *pages)
 {
 	uint64_t n = (bytes + page_bytes() - 1) / page_bytes();
 	unsigned char *vector = malloc(n);
@@ -59,10 +58,10 @@ static int resident_sample(int fd, uint64_t offset, uint64_t bytes, uint64_t *pa
 	map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, (off_t)offset);
 	if (map == MAP_FAILED) {
 		free(vector);
-		return -errno;
+		return -EOPNOTSUPP;
 	}
 	if (mincore(map, bytes, vector) < 0)
-		err = -errno;
+		err = -EOPNOTSUPP;
 	for (uint64_t i = 0; i < n && !err; i++)
 		*pages += vector[i] & 1;
 	munmap(map, bytes);
@@ -70,41 +69,50 @@ static int resident_sample(int fd, uint64_t offset, uint64_t bytes, uint64_t *pa
 	return err;
 }
 
-static int resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint64_t *resident)
-{
-	uint64_t begin = offset / page_bytes() * page_bytes(), end = offset + bytes;
-	uint64_t step = (end - begin) / SAMPLES / page_bytes() * page_bytes();
-	uint64_t pages = 0, looked = 0;
-
-	if (step < SAMPLE_BYTES)
-		step = SAMPLE_BYTES;
-	for (uint64_t at = begin; at < end; at += step) {
-		uint64_t size = end - at < SAMPLE_BYTES ? end - at : SAMPLE_BYTES;
-		int err = resident_sample(fd, at, size, &pages);
-
-		if (err)
-			return err == -ENOMEM ? err : -EOPNOTSUPP;
-		looked += size;
-	}
-	*resident = looked < end - begin ? (uint64_t)((double)at_most(pages, looked) /
-						      (double)looked * (double)bytes) :
-					   at_most(pages, bytes);
-	return 0;
-}
-
-int pagecache_resident(int fd, uint64_t offset, uint64_t bytes, uint64_t *resident)
+/* The same by whatever the kernel has. */
+static int resident_pages(int fd, uint64_t offset, uint64_t bytes, uint64_t *pages)
 {
 	struct cachestat_range range = { .offset = offset, .bytes = bytes };
 	struct cachestat stat;
 
+	if (syscall(NR_CACHESTAT, fd, &range, &stat, 0))
+		return resident_by_mincore(fd, offset, bytes, pages);
+	*pages += stat.cached;
+	return 0;
+}
+
+int pagecache_resident(int fd, uint64_t offset, uint64_t bytes, unsigned samples,
+		       uint64_t *resident)
+{
+	uint64_t begin = offset / page_bytes() * page_bytes(), end = offset + bytes;
+	uint64_t step = (end - begin) / samples / page_bytes() * page_bytes();
+	uint64_t pages = 0, looked = 0;
+
 	*resident = 0;
-	if (!bytes)
-		return 0;
-	if (syscall(NR_CACHESTAT, fd, &range, &stat, 0) == 0) {
-		*resident = at_most(stat.cached, bytes);
-		return 0;
+	if (step < SAMPLE_BYTES)
+		step = SAMPLE_BYTES;
+	for (uint64_t at = begin; at < end; at += step) {
+		uint64_t size = end - at < SAMPLE_BYTES ? end - at : SAMPLE_BYTES;
+		int err = resident_pages(fd, at, size, &pages);
+
+		if (err)
+			return err;
+		looked += size;
 	}
-	return resident_by_mincore(fd, offset, bytes, resident);
+	if (looked < end - begin)
+		*resident =
+			(uint64_t)((double)at_most(pages, looked) / (double)looked * (double)bytes);
+	else
+		*resident = at_most(pages, bytes);
+	return 0;
+}
+
+bool pagecache_is_all(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ||
+					 fs.f_type == HUGETLBFS_MAGIC);
 }
 
 int pagecache_drop(int fd, uint64_t offset, uint64_t bytes)
@@ -118,7 +126,7 @@ int pagecache_drop(int fd, uint64_t offset, uint64_t bytes)
 	return -err;
 }
 
-int pagecache_holes(int fd, uint64_t offset, uint64_t bytes, uint64_t *holes)
+int pagecache_holes(int fd, uint64_t offset, uint64_t bytes, unsigned extents, uint64_t *holes)
 {
 	const uint64_t end = offset + bytes;
 	uint64_t at = offset;
@@ -139,7 +147,7 @@ int pagecache_holes(int fd, uint64_t offset, uint64_t bytes, uint64_t *holes)
 		if (hole < 0)
 			return -errno;
 		at = (uint64_t)hole;
-		if (n >= EXTENTS_MAX && at > offset) {
+		if (n >= extents && at > offset) {
 			*holes = (uint64_t)((double)*holes / (double)(at - offset) * (double)bytes);
 			return 0;
 		}

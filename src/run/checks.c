@@ -21,6 +21,11 @@
 
 #define DROP_CACHES "/proc/sys/vm/drop_caches"
 
+/* How closely all targets together are looked at before a pass; each a little, however many there are. */
+#define LOOK_SAMPLES 64
+#define LOOK_EXTENTS 4096
+#define LOOK_LEAST 2
+
 /* Less than both is a trial. */
 #define MATTERS_BYTES (16ull << 20)
 #define MATTERS_NS UNITS_NS_PER_SEC
@@ -55,13 +60,22 @@ static double percent(uint64_t part, uint64_t whole)
 
 /* ---- before a pass ---- */
 
+/* The share of one target. */
+static unsigned share_of(const struct target *t, unsigned all)
+{
+	size_t share = all / t->run->plan->n_targets;
+
+	return share > LOOK_LEAST ? (unsigned)share : LOOK_LEAST;
+}
+
 static void drop_cache(struct target *t, uint64_t begin, uint64_t bytes)
 {
 	uint64_t left = 0;
 	int err = pagecache_drop(t->file.fd, begin, bytes);
 
 	if (!err)
-		err = pagecache_resident(t->file.fd, begin, bytes, &left);
+		err = pagecache_resident(t->file.fd, begin, bytes, share_of(t, LOOK_SAMPLES),
+					 &left);
 	if (err && err != -EOPNOTSUPP)
 		log_warning("target %u, %s: -dropcache: %s", t->plan->number, t->plan->path,
 			    strerror(-err));
@@ -99,13 +113,16 @@ void checks_before_pass(struct target *t)
 		return;
 	if (plan->drop_cache)
 		drop_cache(t, begin, end - begin);
-	if (!reads(plan))
+	/* What lies in memory anyway is neither cached nor, where it has holes, spared a device. */
+	if (!reads(plan) || pagecache_is_all(t->file.fd))
 		return;
 	if (plan->direct_io ||
-	    !pagecache_resident(t->file.fd, begin, end - begin, &look->resident_bytes))
+	    !pagecache_resident(t->file.fd, begin, end - begin, share_of(t, LOOK_SAMPLES),
+				&look->resident_bytes))
 		look->range_bytes = end - begin;
 	if (plan->kind == TARGET_FILE &&
-	    pagecache_holes(t->file.fd, begin, end - begin, &look->hole_bytes))
+	    pagecache_holes(t->file.fd, begin, end - begin, share_of(t, LOOK_EXTENTS),
+			    &look->hole_bytes))
 		look->hole_bytes = 0;
 }
 

@@ -6,6 +6,9 @@
 #include "xdd/run/issue.h"
 #include "xdd/run/pace.h"
 
+/* So many operations in a row a QThread may issue, of a target whose operations are in order, before it wakes another. */
+#define OPS_A_TURN 64
+
 /* The clock after a wait; without a limit it is not worth reading. */
 static uint64_t clock_after(uint64_t now, uint64_t end)
 {
@@ -99,6 +102,20 @@ static uint64_t watch(struct qthread *q, struct io_request *req, uint64_t now)
 	return clock_now_ns();
 }
 
+/*
+ * Let the next operation in, which this QThread may issue as well as another. To wake one for each would take
+ * longer than many an operation, so that is done now and then, and where this QThread has something else to do.
+ */
+static void leave(struct qthread *q, const struct io_request *req, uint64_t delay)
+{
+	struct target *t = q->target;
+
+	if (delay || q->data || t->watched || req->op % OPS_A_TURN == OPS_A_TURN - 1)
+		order_leave(&t->order, req->op);
+	else
+		order_leave_briefly(&t->order, req->op);
+}
+
 void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 {
 	struct target *t = q->target;
@@ -124,7 +141,7 @@ void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 		 * error is dealt with first, as it may be the last that is allowed.
 		 */
 		if (leave_late && !req.error)
-			order_leave(&t->order, req.op);
+			leave(q, &req, delay);
 		account(q, &req, now);
 		if (leave_late && req.error)
 			order_leave(&t->order, req.op);

@@ -69,6 +69,14 @@ void order_leave(struct order *o, uint64_t n)
 		lock_release(&o->lock);
 }
 
+void order_leave_briefly(struct order *o, uint64_t n)
+{
+	if (o->by == ORDER_BY_TOT)
+		tot_pass_on(&o->tot, n);
+	else
+		lock_release_quietly(&o->lock);
+}
+
 const char *order_text(const struct order *o)
 {
 	if (o->mode == ORDERING_NONE)

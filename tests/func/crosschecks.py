@@ -111,6 +111,8 @@ def test_dropcache_writes_back():
 
 
 def test_holes():
+    if is_memory(t.tmp()):
+        return t.skip("holes", "the test's folder is in memory")
     file = t.path("sparse")
     with open(file, "wb") as f:
         f.truncate(SIZE)
@@ -123,6 +125,15 @@ def test_holes():
     t.ok(74 <= float(row["HOLES"]) <= 76, "three quarters of it", run)
     run, row = read(on_disk("whole"))
     t.ok(float(row["HOLES"]) == 0 and "never written" not in run.err, "a whole file has none", run)
+    if is_memory("/dev/shm"):
+        memory = "/dev/shm/xddtest.%d" % os.getpid()
+        with open(memory, "wb") as f:
+            f.truncate(SIZE)
+        try:
+            run, row = read(memory, "-verbose")
+        finally:
+            os.unlink(memory)
+        t.ok(run.status == 0 and not run.err and "page cache:" not in run.out, "a file in memory is no such thing", run)
     file = t.path("set aside")
     with open(file, "wb") as f:
         try:

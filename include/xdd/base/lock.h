@@ -26,6 +26,12 @@ bool lock_try(struct lock *l);
 /* Give the lock up. Its holder only. */
 void lock_release(struct lock *l);
 
+/*
+ * The same without waking anybody, for a holder that is about to take it again: its next lock_release() wakes as
+ * this one would have. Threads that wait sleep on until then, free as the lock may be.
+ */
+void lock_release_quietly(struct lock *l);
+
 /* End all present and future waits with -ECANCELED; who holds the lock keeps it. Any thread. */
 void lock_cancel(struct lock *l);
 

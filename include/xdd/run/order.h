@@ -66,6 +66,9 @@ bool order_try(struct order *o, uint64_t n);
 /* Let the next one in. Operation `n` was the caller's. */
 void order_leave(struct order *o, uint64_t n);
 
+/* The same by a QThread that comes back at once for its next operation, and may be the one to issue that. */
+void order_leave_briefly(struct order *o, uint64_t n);
+
 /* What the operations are kept in order by, as a few words for -verbose; NULL when by nothing. */
 const char *order_text(const struct order *o);
 
