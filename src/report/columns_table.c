@@ -196,12 +196,12 @@ static void get_unmeasured(const struct result *r, struct column_value *v)
 
 static void get_cached(const struct result *r, struct column_value *v)
 {
-	v->real = ratio(100.0 * (double)r->resident_bytes, (double)r->range_bytes);
+	v->real = ratio(100.0 * (double)r->look.resident_bytes, (double)r->look.range_bytes);
 }
 
 static void get_holes(const struct result *r, struct column_value *v)
 {
-	v->real = ratio(100.0 * (double)r->hole_bytes, (double)r->range_bytes);
+	v->real = ratio(100.0 * (double)r->look.hole_bytes, (double)r->look.range_bytes);
 }
 
 static void get_deskew_time(const struct result *r, struct column_value *v)

@@ -302,9 +302,9 @@ void jsonout_result(struct jsonout *j, const struct result *r)
 	put_tally(o, &r->tally);
 	jvalue_put(o, "elapsed_ns", jvalue_count(r->elapsed_ns));
 	jvalue_put(o, "first_operation_ns", jvalue_count(r->first_op_ns));
-	jvalue_put(o, "range_bytes", jvalue_count(r->range_bytes));
-	jvalue_put(o, "resident_bytes", jvalue_count(r->resident_bytes));
-	jvalue_put(o, "hole_bytes", jvalue_count(r->hole_bytes));
+	jvalue_put(o, "range_bytes", jvalue_count(r->look.range_bytes));
+	jvalue_put(o, "resident_bytes", jvalue_count(r->look.resident_bytes));
+	jvalue_put(o, "hole_bytes", jvalue_count(r->look.hole_bytes));
 	jvalue_put(o, "wait_ns", jvalue_count(r->wait_ns));
 	if (r->what == RESULT_TARGET_AVERAGE)
 		jvalue_put(o, "bound",

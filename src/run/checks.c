@@ -102,9 +102,9 @@ void checks_before_pass(struct target *t)
 	uint64_t behind = (run->passes - 1) * plan->pass_offset_bytes;
 	uint64_t begin = plan->start_bytes + (t->pass - 1) * plan->pass_offset_bytes;
 	uint64_t end = plan->end_bytes - behind + (t->pass - 1) * plan->pass_offset_bytes;
-	struct pass_look *look = &t->look;
+	struct data_look *look = &t->look;
 
-	*look = (struct pass_look){ 0 };
+	*look = (struct data_look){ 0 };
 	if (t->pass > run->passes || t->file.fd < 0 || !has_pages(plan))
 		return;
 	if (end > size_now(t))
@@ -189,8 +189,8 @@ static bool matters(const struct result *sums)
 
 static void check_data(const struct target_plan *t, const struct result *sums)
 {
-	double cached = percent(sums->resident_bytes, sums->range_bytes);
-	double holes = percent(sums->hole_bytes, sums->range_bytes);
+	double cached = percent(sums->look.resident_bytes, sums->look.range_bytes);
+	double holes = percent(sums->look.hole_bytes, sums->look.range_bytes);
 
 	if (cached >= CACHED_WARN && !t->direct_io)
 		log_warning("target %u, %s: %.0f %% of what was read was in the page cache before: "
@@ -248,13 +248,13 @@ void checks_target(struct checks *c, struct run *run, const struct result *sums)
 		check_data(t, sums);
 	if (!c->plan->verbose)
 		return;
-	if (sums->range_bytes)
+	if (sums->look.range_bytes)
 		report_line(
 			run->report,
 			"Target %u, page cache: %.1f %% of what was to be read was in it, and %.1f "
 			"%% was never written",
-			t->number, percent(sums->resident_bytes, sums->range_bytes),
-			percent(sums->hole_bytes, sums->range_bytes));
+			t->number, percent(sums->look.resident_bytes, sums->look.range_bytes),
+			percent(sums->look.hole_bytes, sums->look.range_bytes));
 	tell_bound(run, t, sums);
 }
 

@@ -42,14 +42,7 @@ static void write_result(struct manager *m, const struct result *result)
 	report_result(m->report, result);
 }
 
-static void set_look(struct result *result, const struct pass_look *look)
-{
-	result->range_bytes = look->range_bytes;
-	result->resident_bytes = look->resident_bytes;
-	result->hole_bytes = look->hole_bytes;
-}
-
-void manager_add_look(struct pass_look *sum, const struct pass_look *look)
+void manager_add_look(struct data_look *sum, const struct data_look *look)
 {
 	sum->range_bytes += look->range_bytes;
 	sum->resident_bytes += look->resident_bytes;
@@ -125,7 +118,7 @@ void manager_write_pass(struct manager *m, const struct pass_result *r)
 	result.extremes = r->extremes;
 	result.elapsed_ns = tally_elapsed_ns(&r->tally);
 	result.first_op_ns = r->first_op_ns;
-	set_look(&result, &r->look);
+	result.look = r->look;
 	result.cpu = r->cpu;
 	result.partial = r->partial;
 	report_latency(m->report, &result);
@@ -159,7 +152,7 @@ static struct result average_of(const struct manager *m, size_t i)
 	result.extremes = sum->extremes;
 	result.elapsed_ns = sum->elapsed_ns;
 	result.first_op_ns = sum->first_op_ns;
-	set_look(&result, &sum->look);
+	result.look = sum->look;
 	result.cpu = sum->cpu;
 	result.wait_ns = sum->wait_ns;
 	result.bound = checks_bound(m->plan, &result);
@@ -197,7 +190,6 @@ static void write_combined(struct manager *m)
 {
 	struct result result = target_result(m, &m->plan->targets[0], RESULT_COMBINED);
 	struct latency all;
-	struct pass_look look = { 0 };
 	struct cpu_time now;
 
 	result.pass = m->passes;
@@ -213,14 +205,13 @@ static void write_combined(struct manager *m)
 
 		tally_add(&result.tally, &m->sums[i].tally);
 		extremes_add(&result.extremes, &m->sums[i].extremes);
-		manager_add_look(&look, &m->sums[i].look);
+		manager_add_look(&result.look, &m->sums[i].look);
 		manager_add_latency(m, &all, &m->sums[i].latency);
 		result.queue += t->queue_depth;
 		result.partial |= m->sums[i].partial;
 		if (t->op != result.op)
 			result.op = OP_MIXED;
 	}
-	set_look(&result, &look);
 	clock_process_cpu(&now);
 	result.cpu.user_ns = now.user_ns - m->cpu_start.user_ns;
 	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;

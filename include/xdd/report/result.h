@@ -20,6 +20,13 @@ enum result_bound {
 	RESULT_BOUND_GENERATOR, /* its QThreads wanted for processors */
 };
 
+/* What there was to read before a pass, or before several. */
+struct data_look {
+	uint64_t range_bytes;	 /* that might be read; 0: nothing is known of them */
+	uint64_t resident_bytes; /* of these, in the page cache */
+	uint64_t hole_bytes;	 /* of these, never written */
+};
+
 enum result_what {
 	RESULT_QUEUE_PASS,
 	RESULT_TARGET_PASS,
@@ -36,9 +43,7 @@ struct result {
 	struct extremes extremes; /* where they are kept */
 	uint64_t elapsed_ns;	  /* first issue to last completion; sums where passes are summed */
 	uint64_t first_op_ns;	  /* completion time of the first operation; 0 when unknown */
-	uint64_t range_bytes;	  /* that there were to read; 0: nothing is known of them */
-	uint64_t resident_bytes;  /* of these, in the page cache before */
-	uint64_t hole_bytes;	  /* of these, never written */
+	struct data_look look;
 	const struct latency *latency; /* NULL: not kept; the caller's, for the time of the call */
 	struct cpu_time cpu;
 	uint64_t wait_ns;    /* of the QThreads: ready to run, and without a processor */

@@ -86,13 +86,6 @@ struct qthread {
 	uint64_t wait_ns; /* ready to run, and without a processor; with -verbose */
 };
 
-/* What there was to read before a pass. */
-struct pass_look {
-	uint64_t range_bytes;	 /* that the pass may read; 0: unknown */
-	uint64_t resident_bytes; /* of these, in the page cache */
-	uint64_t hole_bytes;	 /* of these, never written */
-};
-
 struct target {
 	/* atomic: QThreads take operation numbers from here; alone on its cache line */
 	_Atomic uint64_t next_op __attribute__((aligned(128)));
@@ -157,7 +150,7 @@ struct target {
 	struct target_file file;
 	bool unused; /* the file was opened for a pass that has not ended */
 	struct access access;
-	struct pass_look look;
+	struct data_look look;
 	uint64_t shift_ns; /* delays so far that no rate is to count */
 
 	/* the QThreads of the target meet here while its file changes */
@@ -197,7 +190,7 @@ struct pass_result {
 	struct tally tally;
 	struct latency latency;
 	struct extremes extremes;
-	struct pass_look look;
+	struct data_look look;
 	struct cpu_time cpu;
 	uint64_t wait_ns;
 	bool partial;

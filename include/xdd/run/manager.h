@@ -18,7 +18,7 @@ struct target_sum {
 	struct latency latency;
 	struct extremes extremes;
 	struct cpu_time cpu;
-	struct pass_look look;
+	struct data_look look;
 	uint64_t wait_ns;
 	uint64_t elapsed_ns;
 	uint64_t first_op_ns;
@@ -54,7 +54,7 @@ struct manager {
 };
 
 /* Add what is known of the data that passes were to read. */
-void manager_add_look(struct pass_look *sum, const struct pass_look *look);
+void manager_add_look(struct data_look *sum, const struct data_look *look);
 
 /* Add latencies; memory that is short ends the run. */
 void manager_add_latency(struct manager *m, struct latency *sum, const struct latency *from);
