@@ -273,8 +273,6 @@ static json_t *latency_of(const struct plan *plan, const struct latency *l, enum
 
 static json_t *latency(const struct plan *plan, const struct latency *l)
 {
-	static const char *const times[] = { "service", "response" };
-	static const char *const dirs[] = { "read", "write", "noop" };
 	json_t *o = json_object();
 
 	for (unsigned time = 0; time < LATENCY_TIMES; time++) {
@@ -284,9 +282,9 @@ static json_t *latency(const struct plan *plan, const struct latency *l)
 			json_t *one = latency_of(plan, l, (enum latency_time)time, dir);
 
 			if (one)
-				jvalue_put(by_dir, dirs[dir], one);
+				jvalue_put(by_dir, latency_dir_name(dir), one);
 		}
-		jvalue_put(o, times[time], by_dir);
+		jvalue_put(o, latency_time_name((enum latency_time)time), by_dir);
 	}
 	return o;
 }

@@ -137,26 +137,33 @@ void latency_table_header(FILE *f, const struct plan *plan, bool intervals)
 	fputc('\n', f);
 }
 
-static void table_row(FILE *f, const struct plan *plan, const struct result *r,
-		      const struct latency_interval *interval, enum latency_time time, unsigned dir,
-		      const struct histogram_view *v)
+void latency_figures(FILE *f, const char *before, int width, const struct plan *plan,
+		     const struct histogram_view *v)
 {
 	static const uint32_t figures[] = { LATENCY_MIN, LATENCY_MEAN, LATENCY_STDDEV,
 					    LATENCY_WEIGHTED };
 	const uint32_t *percents;
 	size_t n = latency_percents(plan, &percents);
 
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		fprintf(f, "%s%*.6f", before, width, latency_stat_ms(v, figures[i]));
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "%s%*.6f", before, width, latency_stat_ms(v, percents[i]));
+	fprintf(f, "%s%*.6f", before, width, latency_stat_ms(v, LATENCY_MAX));
+	fputc('\n', f);
+}
+
+static void table_row(FILE *f, const struct plan *plan, const struct result *r,
+		      const struct latency_interval *interval, enum latency_time time, unsigned dir,
+		      const struct histogram_view *v)
+{
 	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s %12" PRIu64,
 		interval ? "LATENCY_INTERVAL" : row_name(r->what), r->pass, r->target,
 		latency_dir_name(dir), latency_time_name(time), histogram_count(v));
 	if (interval)
 		fprintf(f, " %12.6f %12.6f", (double)interval->from_ns / 1e9,
 			(double)interval->to_ns / 1e9);
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		fprintf(f, " %13.6f", latency_stat_ms(v, figures[i]));
-	for (size_t i = 0; i < n; i++)
-		fprintf(f, " %13.6f", latency_stat_ms(v, percents[i]));
-	fprintf(f, " %13.6f\n", latency_stat_ms(v, LATENCY_MAX));
+	latency_figures(f, " ", 13, plan, v);
 }
 
 void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r,

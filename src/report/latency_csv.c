@@ -34,11 +34,6 @@ static void summary(FILE *f, const struct plan *plan, const struct result *r,
 		    const struct latency_interval *interval, enum latency_time time, unsigned dir,
 		    const struct histogram_view *v)
 {
-	static const uint32_t figures[] = { LATENCY_MIN, LATENCY_MEAN, LATENCY_STDDEV,
-					    LATENCY_WEIGHTED };
-	const uint32_t *percents;
-	size_t n = latency_percents(plan, &percents);
-
 	fprintf(f, "%s,%s,%" PRIu64 ",%" PRIu64 ",", interval ? "INTERVAL" : "SUMMARY",
 		interval ? "" : what_name(r->what), r->pass, r->target);
 	if (interval)
@@ -48,11 +43,7 @@ static void summary(FILE *f, const struct plan *plan, const struct result *r,
 		fputc(',', f);
 	fprintf(f, ",%s,%s,,,%" PRIu64, latency_dir_name(dir), latency_time_name(time),
 		histogram_count(v));
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		fprintf(f, ",%.6f", latency_stat_ms(v, figures[i]));
-	for (size_t i = 0; i < n; i++)
-		fprintf(f, ",%.6f", latency_stat_ms(v, percents[i]));
-	fprintf(f, ",%.6f\n", latency_stat_ms(v, LATENCY_MAX));
+	latency_figures(f, ",", 0, plan, v);
 }
 
 /* A line for each bucket that has operations in it; the fields of figures stay empty. */

@@ -35,6 +35,13 @@ size_t latency_percents(const struct plan *plan, const uint32_t **percents);
 char *latency_percent_text(uint32_t percent, char *buf);
 
 /*
+ * The rest of a line of any table: least, mean, standard deviation, weighted average, percentiles and greatest of `v` in
+ * milliseconds, each with `before` before it and at least `width` wide.
+ */
+void latency_figures(FILE *f, const char *before, int width, const struct plan *plan,
+		     const struct histogram_view *v);
+
+/*
  * Whether a row is due for that time and direction of `r`, and then what it is about in `v`. A row of
  * all directions is due when there are several.
  */
