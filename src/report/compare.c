@@ -208,15 +208,6 @@ static const char *percent(double ratio, char *buf, size_t size)
 
 static void print_figure(struct comparison *c, const struct subject *s, enum pass_figure figure)
 {
-	static const struct {
-		const char *name, *unit;
-		double scale;
-		int digits;
-	} shown[] = {
-		[FIGURE_BANDWIDTH] = { "bandwidth", "MBytes/s", 1e6, 3 },
-		[FIGURE_IOPS] = { "IOPS", "Ops/s", 1, 3 },
-		[FIGURE_LATENCY] = { "latency", "millisec", 1e6, 6 },
-	};
 	struct stats_summary a = summary(s->a, figure), b = summary(s->b, figure);
 	struct stats_ratio r = stats_compare(&a, &b, c->level);
 	bool known = r.low > 0 && isfinite(r.high), real = known && (r.low > 1 || r.high < 1);
@@ -225,9 +216,10 @@ static void print_figure(struct comparison *c, const struct subject *s, enum pas
 	if (known)
 		snprintf(interval, sizeof(interval), "%s to %s", percent(r.low, low, sizeof(low)),
 			 percent(r.high, high, sizeof(high)));
-	printf("  %-12s %-9s %13.*f %13.*f %-8s %10s  %-22s %s\n", s->name, shown[figure].name,
-	       shown[figure].digits, a.mean / shown[figure].scale, shown[figure].digits,
-	       b.mean / shown[figure].scale, shown[figure].unit,
+	printf("  %-12s %-9s %13.*f %13.*f %-8s %10s  %-22s %s\n", s->name,
+	       figures_shown[figure].name, figures_shown[figure].digits,
+	       a.mean / figures_shown[figure].scale, figures_shown[figure].digits,
+	       b.mean / figures_shown[figure].scale, figures_shown[figure].unit,
 	       percent(r.ratio, ratio, sizeof(ratio)), interval,
 	       !known ? "unknown" :
 	       real   ? "real" :

@@ -50,26 +50,22 @@ static const char *whose(const struct pass_statistics *s, char *buf, size_t size
 	return buf;
 }
 
-/* In the units of the columns. */
+const struct figure_shown figures_shown[FIGURE_COUNT] = {
+	[FIGURE_BANDWIDTH] = { "bandwidth", "MBytes/s", 1e6, 3 },
+	[FIGURE_IOPS] = { "IOPS", "Ops/s", 1, 3 },
+	[FIGURE_LATENCY] = { "latency", "millisec", 1e6, 6 },
+};
+
 static void write_figure(FILE *f, const struct pass_statistics *s, enum pass_figure figure)
 {
-	static const struct {
-		const char *name, *unit;
-		double scale;
-		int digits;
-	} shown[] = {
-		[FIGURE_BANDWIDTH] = { "bandwidth", "MBytes/s", 1e6, 3 },
-		[FIGURE_IOPS] = { "IOPS", "Ops/s", 1, 3 },
-		[FIGURE_LATENCY] = { "latency", "millisec", 1e6, 6 },
-	};
 	const struct stats_summary *sum = &s->summary[figure];
-	double scale = shown[figure].scale;
-	int digits = shown[figure].digits;
+	double scale = figures_shown[figure].scale;
+	int digits = figures_shown[figure].digits;
 	char who[32];
 
 	fprintf(f, "%s, %s of %zu passes, mean %.*f %s, standard deviation %.*f, ",
-		whose(s, who, sizeof(who)), shown[figure].name, s->n, digits, sum->mean / scale,
-		shown[figure].unit, digits, sum->stddev / scale);
+		whose(s, who, sizeof(who)), figures_shown[figure].name, s->n, digits,
+		sum->mean / scale, figures_shown[figure].unit, digits, sum->stddev / scale);
 	fprintf(f, "95 %% interval %.*f to %.*f (+-%.2f %%)\n", digits,
 		(sum->mean - sum->half_width) / scale, digits,
 		(sum->mean + sum->half_width) / scale,

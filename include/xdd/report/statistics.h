@@ -34,6 +34,16 @@ struct pass_statistics {
 	struct stats_stability stability[FIGURE_COUNT];
 };
 
+/* How people are shown a figure: in the units of the columns. */
+struct figure_shown {
+	const char *name;
+	const char *unit;
+	double scale; /* of the figure by which it is divided */
+	int digits;   /* behind the point */
+};
+
+extern const struct figure_shown figures_shown[FIGURE_COUNT];
+
 /* "bandwidth", "iops" or "latency"; and "bytes/s", "operations/s" or "ns". */
 const char *figure_name(enum pass_figure figure);
 const char *figure_unit(enum pass_figure figure);
