@@ -64,8 +64,9 @@ int idset_first_outside(const struct idset *s, const struct idset *other)
 }
 
 /* "8" or "0-3". */
-static int parse_item(struct idset *s, char *item)
+static int parse_item(void *set, char *item)
 {
+	struct idset *s = set;
 	char *dash = strchr(item, '-');
 	uint64_t first, last;
 	int err;
@@ -89,7 +90,7 @@ static int parse_item(struct idset *s, char *item)
 	return 0;
 }
 
-int idset_parse(struct idset *s, const char *text)
+int idset_each_item(const char *text, int (*take)(void *arg, char *item), void *arg)
 {
 	for (;;) {
 		size_t len = strcspn(text, ",");
@@ -100,11 +101,16 @@ int idset_parse(struct idset *s, const char *text)
 			return -EINVAL;
 		memcpy(item, text, len);
 		item[len] = '\0';
-		err = parse_item(s, item);
+		err = take(arg, item);
 		if (err || !text[len])
 			return err;
 		text += len + 1;
 	}
+}
+
+int idset_parse(struct idset *s, const char *text)
+{
+	return idset_each_item(text, parse_item, s);
 }
 
 /* Append "0-3", with a comma where it is not the first. */

@@ -16,7 +16,6 @@
 
 #define MEMALIGN_MAX (1ull << 30)
 #define LIST_SIZE 256 /* of a list of processors in a message */
-#define ITEM_SIZE 32
 #define NODE "node"
 
 /* What a node in a list stands for: its processors, or itself. */
@@ -44,37 +43,32 @@ static int add_node_processors(struct idset *set, unsigned node)
 	return 0;
 }
 
+/* A list that is being read. */
+struct list {
+	struct idset *set;
+	add_node add;
+};
+
 /* "3", "0-3", "node0" or "node0-1". */
-static int read_item(const char *item, struct idset *set, add_node add)
+static int read_item(void *arg, char *item)
 {
+	const struct list *list = arg;
 	struct idset nodes = { 0 };
 	int err, node;
 
 	if (strncmp(item, NODE, strlen(NODE)) != 0)
-		return idset_parse(set, item);
+		return idset_parse(list->set, item);
 	err = idset_parse(&nodes, item + strlen(NODE));
 	for (unsigned i = 0; !err && (node = idset_nth(&nodes, i)) >= 0; i++)
-		err = add(set, (unsigned)node);
+		err = list->add(list->set, (unsigned)node);
 	return err;
 }
 
-/* Items with commas between them. */
 static int read_list(const char *text, struct idset *set, add_node add)
 {
-	for (;;) {
-		size_t len = strcspn(text, ",");
-		char item[ITEM_SIZE];
-		int err;
+	struct list list = { set, add };
 
-		if (len >= sizeof(item))
-			return -EINVAL;
-		memcpy(item, text, len);
-		item[len] = '\0';
-		err = read_item(item, set, add);
-		if (err || !text[len])
-			return err;
-		text += len + 1;
-	}
+	return idset_each_item(text, read_item, &list);
 }
 
 static enum xdd_status bad_list(const struct setting *s, int err, const char *want)

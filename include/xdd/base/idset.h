@@ -36,6 +36,12 @@ void idset_intersect(struct idset *s, const struct idset *other);
 int idset_first_outside(const struct idset *s, const struct idset *other);
 
 /*
+ * Call `take(arg, item)` for each item of `text`, with commas between them, until one returns an error. Returns that, 0, or
+ * -EINVAL for an item too long to be one.
+ */
+int idset_each_item(const char *text, int (*take)(void *arg, char *item), void *arg);
+
+/*
  * Add the numbers and ranges of `text`, "0-3,8". Returns 0; -EINVAL when it is anything else, or a range has its
  * ends the wrong way round; -ERANGE when a number is IDSET_SIZE or more. `*s` is then left half done.
  */
