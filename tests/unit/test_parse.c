@@ -431,21 +431,23 @@ static void warnings(void **state)
 
 /* ---- the option table ---- */
 
-/* Call `fn` for every row, suboptions with the row they belong to. */
-static void each_row(void (*fn)(const struct option *row, const struct option *of))
-{
-	const struct option *lists[16];
-	size_t n = 0;
+typedef void row_check(const struct option *row, const struct option *of);
 
+static void each_row_of(const struct option *rows, row_check *fn)
+{
+	for (const struct option *row = rows; row->name; row++) {
+		fn(row, NULL);
+		for (const struct option *sub = row->subs; sub && sub->name; sub++)
+			fn(sub, row);
+	}
+}
+
+/* Call `fn` for every row, suboptions with the row they belong to. */
+static void each_row(row_check *fn)
+{
 	for (const struct option_group *g = option_groups; g->title; g++)
-		lists[n++] = g->options;
-	lists[n++] = options_refused;
-	for (size_t i = 0; i < n; i++)
-		for (const struct option *row = lists[i]; row->name; row++) {
-			fn(row, NULL);
-			for (const struct option *sub = row->subs; sub && sub->name; sub++)
-				fn(sub, row);
-		}
+		each_row_of(g->options, fn);
+	each_row_of(options_refused, fn);
 }
 
 static void check_text(const struct option *row, const struct option *of)
