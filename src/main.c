@@ -48,6 +48,7 @@ static enum xdd_status dry_run(const struct plan *plan)
 	look.output_file = NULL;
 	look.csv_file = NULL;
 	look.combined_file = NULL;
+	look.latency.file = NULL;
 	look.json_file = NULL;
 	status = report_open(&look, &report);
 	if (status)
