@@ -180,9 +180,8 @@ static json_t *by_direction(const uint64_t values[DIR_COUNT])
 {
 	json_t *o = json_object();
 
-	jvalue_put(o, "read", jvalue_count(values[DIR_READ]));
-	jvalue_put(o, "write", jvalue_count(values[DIR_WRITE]));
-	jvalue_put(o, "noop", jvalue_count(values[DIR_NOOP]));
+	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
+		jvalue_put(o, op_dir_name((enum op_dir)dir), jvalue_count(values[dir]));
 	return o;
 }
 
