@@ -4,43 +4,13 @@
 #include "xdd/report/jvalue.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "xdd/base/utf8.h"
+
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-/*
- * The length of the character at `s` when it is well-formed UTF-8, else 0. The Unicode Standard,
- * table 3-7.
- */
-static size_t character(const unsigned char *s)
-{
-	unsigned char low = 0x80, high = 0xbf;
-	size_t len;
-
-	if (*s < 0x80)
-		return 1;
-	if (*s < 0xc2 || *s > 0xf4)
-		return 0;
-	len = *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
-	if (*s == 0xe0)
-		low = 0xa0;
-	else if (*s == 0xed)
-		high = 0x9f;
-	else if (*s == 0xf0)
-		low = 0x90;
-	else if (*s == 0xf4)
-		high = 0x8f;
-	for (size_t i = 1; i < len; i++) {
-		if (s[i] < low || s[i] > high)
-			return 0;
-		low = 0x80;
-		high = 0xbf;
-	}
-	return len;
-}
 
 json_t *jvalue_text(const char *text)
 {
@@ -57,7 +27,7 @@ json_t *jvalue_text(const char *text)
 		return NULL;
 	o = clean;
 	while (*text) {
-		size_t len = character((const unsigned char *)text);
+		size_t len = utf8_length(text);
 
 		if (len)
 			o = mempcpy(o, text, len);

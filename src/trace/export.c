@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xdd/base/utf8.h"
 #include "xdd/trace/merge.h"
 
 /* A cell of a CSV file, in quotes where RFC 4180 asks for them. */
@@ -93,46 +94,23 @@ int trace_export_csv(FILE *f, const struct trace *const *traces, size_t n)
 	return err;
 }
 
-/* The length of the UTF-8 sequence at `s`, 0 when it is none. */
-static size_t utf8_length(const unsigned char *s)
-{
-	size_t n = s[0] < 0x80 ? 1 :
-		   s[0] < 0xc2 ? 0 :
-		   s[0] < 0xe0 ? 2 :
-		   s[0] < 0xf0 ? 3 :
-		   s[0] < 0xf5 ? 4 :
-				 0;
-
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	/* Overlong forms, surrogates, and what lies past U+10FFFF. */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 /* What goes between the quotes of a string. A file name may be any bytes; JSON is UTF-8. */
 static void put_text(FILE *f, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
-
-	while (*s) {
-		size_t n = utf8_length(s);
+	while (*text) {
+		size_t n = utf8_length(text);
 
 		if (n == 0) {
 			fputs("\\ufffd", f);
 			n = 1;
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(f, "\\%c", *s);
-		} else if (*s < 0x20) {
-			fprintf(f, "\\u%04x", *s);
+		} else if (*text == '"' || *text == '\\') {
+			fprintf(f, "\\%c", *text);
+		} else if (n == 1 && *text < 0x20) {
+			fprintf(f, "\\u%04x", (unsigned)*text);
 		} else {
-			fwrite(s, 1, n, f);
+			fwrite(text, 1, n, f);
 		}
-		s += n;
+		text += n;
 	}
 }
 
