@@ -65,6 +65,9 @@ const struct column *column_find(const char *id, size_t len);
 /* The identifier of the row nearest to a misspelt one, for "did you mean"; NULL: none is near. */
 const char *column_suggest(const char *id, size_t len);
 
+/* What column WHAT says of a result, without the blanks around it. */
+const char *column_what(enum result_what what);
+
 #define COLUMN_DEFAULTS PLAN_DEFAULT_COLUMNS
 
 /*
