@@ -1,6 +1,6 @@
 /*
  * The entry of the program under all its names, xdd, xdd.Linux, timeserver, gettime, and of its
- * commands: xdd compare.
+ * commands: xdd compare, xdd tsread.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
  * The table of result columns: identifiers of -outputformat, headings, units, formats, and how each
- * value is worked out from a struct result. Text, CSV and later JSON are writers over it.
+ * value is worked out from a struct result. Text, CSV and JSON are writers over it.
  *
  * Names and text formats: the user guide 8.2 and doc/output.md. Any thread; no state.
  */

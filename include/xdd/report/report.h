@@ -50,7 +50,7 @@ void report_header(struct report *r);
  */
 void report_result(struct report *r, const struct result *result);
 
-/* Whether latencies are to be kept: a column wants them, or -latency. */
+/* Whether latencies are to be kept: for -latency, a column, -jsonout or a heartbeat. */
 bool report_wants_latency(const struct report *r);
 
 /*
