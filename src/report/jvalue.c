@@ -4,7 +4,6 @@
 #include "xdd/report/jvalue.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,4 +58,16 @@ json_t *jvalue_real(double value)
 int jvalue_put(json_t *object, const char *key, json_t *value)
 {
 	return value ? json_object_set_new(object, key, value) : -1;
+}
+
+void jvalue_write(FILE *f, const json_t *value)
+{
+	if (json_is_string(value))
+		fputs(json_string_value(value), f);
+	else if (json_is_integer(value))
+		fprintf(f, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_real(value))
+		fprintf(f, "%.15g", json_real_value(value));
+	else if (json_is_boolean(value))
+		fputs(json_is_true(value) ? "yes" : "no", f);
 }
