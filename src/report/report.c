@@ -427,13 +427,13 @@ void report_line(struct report *r, const char *fmt, ...)
 
 static ssize_t write_stream(void *cookie, const char *data, size_t size)
 {
-	outfile_write(cookie, data, size);
+	write_text(cookie, data, size);
 	return (ssize_t)size;
 }
 
 FILE *report_stream(struct report *r)
 {
-	return fopencookie(&r->text, "w", (cookie_io_functions_t){ .write = write_stream });
+	return fopencookie(r, "w", (cookie_io_functions_t){ .write = write_stream });
 }
 
 char *report_information(const struct plan *plan, uint32_t target)
