@@ -1,6 +1,6 @@
 /*
  * The entry of the program under all its names, xdd, xdd.Linux, timeserver, gettime, and of its
- * commands: xdd compare.
+ * commands: xdd compare, xdd tsread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +48,7 @@ static enum xdd_status dry_run(const struct plan *plan)
 	look.output_file = NULL;
 	look.csv_file = NULL;
 	look.combined_file = NULL;
+	look.latency.file = NULL;
 	look.json_file = NULL;
 	status = report_open(&look, &report);
 	if (status)

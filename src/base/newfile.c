@@ -79,10 +79,27 @@ static void forget(struct newfile *n)
 	*n = (struct newfile){ .f = NULL };
 }
 
+/* A pipe or a device is written to, not replaced. */
+static int open_in_place(struct newfile *n, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), err;
+
+	*n = (struct newfile){ .f = fd < 0 ? NULL : fdopen(fd, "w") };
+	if (n->f)
+		return 0;
+	err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 int newfile_open(struct newfile *n, const char *path)
 {
+	struct stat st;
 	int fd, err;
 
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return open_in_place(n, path);
 	*n = (struct newfile){ .path = realpath(path, NULL) };
 	if (!n->path)
 		n->path = strdup(path);
@@ -110,19 +127,19 @@ int newfile_open(struct newfile *n, const char *path)
 
 int newfile_commit(struct newfile *n)
 {
-	bool named = !n->unnamed;
+	bool in_place = !n->temporary, named = !n->unnamed && !in_place;
 	int err = 0;
 
 	errno = 0;
 	if (fflush(n->f) || ferror(n->f))
 		err = errno ? -errno : -EIO;
-	if (!named && !err) {
+	if (n->unnamed && !err) {
 		err = name_file(n);
 		named = !err;
 	}
 	if (fclose(n->f) && !err)
 		err = -errno;
-	if (!err && rename(n->temporary, n->path))
+	if (!err && !in_place && rename(n->temporary, n->path))
 		err = -errno;
 	if (err && named)
 		unlink(n->temporary);
@@ -135,7 +152,7 @@ void newfile_discard(struct newfile *n)
 	if (!n->f)
 		return;
 	fclose(n->f);
-	if (!n->unnamed)
+	if (n->temporary && !n->unnamed)
 		unlink(n->temporary);
 	forget(n);
 }

@@ -185,20 +185,22 @@ static enum xdd_status check_targets(const struct plan *plan, const struct outpu
 	return XDD_OK;
 }
 
-/* The document of -jsonout can share standard output with nothing. */
-static enum xdd_status check_stdout(const struct plan *plan)
+static bool is_json(const struct output_name *o)
 {
-	const struct output_name others[] = {
-		{ .option = "output", .path = plan->output_file },
-		{ .option = "csvout", .path = plan->csv_file },
-		{ .option = "combinedout", .path = plan->combined_file },
-	};
+	return o->option && strcmp(o->option, "jsonout") == 0;
+}
 
-	for (size_t i = 0; jsonout_is_stdout(plan) && i < sizeof(others) / sizeof(others[0]); i++) {
-		if (!others[i].path || strcmp(others[i].path, "/dev/stdout") != 0)
+/* The document of -jsonout can share standard output with nothing. */
+static enum xdd_status check_stdout(const struct plan *plan, const struct output_name *outputs,
+				    size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct output_name *o = &outputs[i];
+
+		if (is_json(o) || !o->path || strcmp(o->path, "/dev/stdout") != 0)
 			continue;
-		log_error("-%s %s: -jsonout %s has standard output to itself", others[i].option,
-			  others[i].path, plan->json_file);
+		log_error("-%s %s: -jsonout %s has standard output to itself", o->option, o->path,
+			  plan->json_file);
 		return XDD_BAD_ARGUMENT;
 	}
 	return XDD_OK;
@@ -206,8 +208,7 @@ static enum xdd_status check_stdout(const struct plan *plan)
 
 static bool is_json_stdout(const struct output_name *o)
 {
-	return o->option && strcmp(o->option, "jsonout") == 0 &&
-	       (strcmp(o->path, "-") == 0 || strcmp(o->path, "/dev/stdout") == 0);
+	return is_json(o) && (strcmp(o->path, "-") == 0 || strcmp(o->path, "/dev/stdout") == 0);
 }
 
 static void identify(struct output_name *o)
@@ -219,8 +220,7 @@ static int look(const struct output_name *o, char *why)
 {
 	if (is_json_stdout(o))
 		return 0;
-	return strcmp(o->option, "jsonout") == 0 ? outfile_check_new(o->path, why) :
-						   outfile_check(o->path, why);
+	return is_json(o) ? outfile_check_new(o->path, why) : outfile_check(o->path, why);
 }
 
 /* One more output; nothing when `path` and `option` say that it is not wanted. Takes `made`. */
@@ -272,10 +272,7 @@ static enum xdd_status add_target_files(struct output_list *list, const struct t
 
 static enum xdd_status list_outputs(struct output_list *list, const struct plan *plan)
 {
-	enum xdd_status status = check_stdout(plan);
-
-	if (status)
-		return status;
+	enum xdd_status status = XDD_OK;
 
 	/* The document of -jsonout takes the place of the text. */
 	if (plan->output_file)
@@ -305,6 +302,8 @@ enum xdd_status report_check(const struct plan *plan)
 
 	for (size_t i = 0; i < list.n; i++)
 		known |= list.names[i].id.known;
+	if (!status && jsonout_is_stdout(plan))
+		status = check_stdout(plan, list.names, list.n);
 	if (!status)
 		status = check_pairs(list.names, list.n);
 	if (!status && known)

@@ -7,6 +7,7 @@
  */
 #include "xdd/report/column.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -45,16 +46,23 @@ static double request_bytes(const struct result *r)
 	return ops ? (double)bytes / (double)ops : (double)r->req_bytes;
 }
 
-static void get_what(const struct result *r, struct column_value *v)
+const char *column_what(enum result_what what)
 {
-	static const char *const labels[] = {
-		[RESULT_QUEUE_PASS] = " QUEUE_PASS    ",
-		[RESULT_TARGET_PASS] = " TARGET_PASS   ",
-		[RESULT_TARGET_AVERAGE] = " TARGET_AVERAGE",
-		[RESULT_COMBINED] = " COMBINED      ",
+	static const char *const names[] = {
+		[RESULT_QUEUE_PASS] = "QUEUE_PASS",
+		[RESULT_TARGET_PASS] = "TARGET_PASS",
+		[RESULT_TARGET_AVERAGE] = "TARGET_AVERAGE",
+		[RESULT_COMBINED] = "COMBINED",
 	};
 
-	v->text = labels[r->what];
+	return names[what];
+}
+
+/* On the left, as no other column is. */
+static void get_what(const struct result *r, struct column_value *v)
+{
+	snprintf(v->buf, sizeof(v->buf), " %-14s", column_what(r->what));
+	v->text = v->buf;
 }
 
 static void get_pass(const struct result *r, struct column_value *v)

@@ -1,13 +1,12 @@
 /*
  * The differences between two JSON values, for people. Called by compare.c.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "xdd/report/compare.h"
+#include "xdd/report/jvalue.h"
 
 #define PATH_SIZE 256
-#define VALUE_SIZE 512
 #define PATH_WIDTH 46
 
 struct diff {
@@ -41,51 +40,36 @@ static bool is_plain(const json_t *value)
 	return true;
 }
 
-static void append(char *buf, const char *text)
-{
-	strncat(buf, text, VALUE_SIZE - strlen(buf) - 1);
-}
-
-/* Behind what `buf` (VALUE_SIZE bytes) holds. */
-static void show(const json_t *value, char *buf)
+static void show(FILE *f, const json_t *value)
 {
 	const json_t *element;
-	char number[64];
 	size_t i;
 
-	if (!value) {
-		append(buf, "(none)");
-	} else if (json_is_string(value)) {
-		append(buf, *json_string_value(value) ? json_string_value(value) : "(empty)");
-	} else if (json_is_integer(value)) {
-		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
-			 json_integer_value(value));
-		append(buf, number);
-	} else if (json_is_real(value)) {
-		snprintf(number, sizeof(number), "%g", json_real_value(value));
-		append(buf, number);
-	} else if (json_is_array(value) && is_plain(value)) {
+	if (!value || json_is_null(value)) {
+		fputs("(none)", f);
+	} else if (json_is_string(value) && !json_string_length(value)) {
+		fputs("(empty)", f);
+	} else if (!is_plain(value)) {
+		fputs("(there)", f);
+	} else if (json_is_array(value)) {
 		json_array_foreach(value, i, element)
 		{
 			if (i)
-				append(buf, " ");
-			show(element, buf);
+				fputc(' ', f);
+			show(f, element);
 		}
 	} else {
-		append(buf, json_is_true(value)	 ? "yes" :
-			    json_is_false(value) ? "no" :
-			    json_is_null(value)	 ? "(none)" :
-						   "(there)");
+		jvalue_write(f, value);
 	}
 }
 
 static void line(struct diff *d, const char *path, const json_t *a, const json_t *b)
 {
-	char left[VALUE_SIZE] = "", right[VALUE_SIZE] = "";
-
-	show(a, left);
-	show(b, right);
-	fprintf(d->f, "  %-*s  %s -> %s\n", PATH_WIDTH, path, left, right);
+	fprintf(d->f, "  %-*s  ", PATH_WIDTH, path);
+	show(d->f, a);
+	fputs(" -> ", d->f);
+	show(d->f, b);
+	fputc('\n', d->f);
 	d->n++;
 }
 

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,17 +292,9 @@ static void write_value(FILE *f, const char *label, const json_t *value)
 	fputs("Environment, ", f);
 	for (const char *c = label; *c; c++)
 		fputc(*c == '_' ? ' ' : *c, f);
-	if (json_is_string(value))
-		fprintf(f, ", %s\n", json_string_value(value));
-	else if (json_is_integer(value))
-		fprintf(f, ", %" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
-	else if (json_is_real(value))
-		fprintf(f, ", %g\n", json_real_value(value));
-	else
-		fprintf(f, ", %s\n",
-			json_is_true(value)  ? "yes" :
-			json_is_false(value) ? "no" :
-					       "");
+	fputs(", ", f);
+	jvalue_write(f, value);
+	fputc('\n', f);
 }
 
 void environment_write(FILE *f, const json_t *environment)

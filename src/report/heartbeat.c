@@ -7,10 +7,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "xdd/base/units.h"
+#include "xdd/report/info.h"
 
 #define KIB 1024.0
 #define UNKNOWN (-1.0)
@@ -121,13 +121,9 @@ static void write_legend(FILE *f, const struct heartbeat_time *when,
 		fprintf(f, "/HOST,%s,", host);
 	}
 	if (o->tod) {
-		char text[32] = "";
-		time_t now = time(NULL);
-		struct tm tm;
+		char now[INFO_TIME_SIZE];
 
-		if (localtime_r(&now, &tm))
-			strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm);
-		fprintf(f, "/TOD,%s,", text);
+		fprintf(f, "/TOD,%s,", info_time(now));
 	}
 	if (o->elapsed)
 		fprintf(f, "/ELAPSED,%.0f,", seconds(when->run_ns));

@@ -78,7 +78,6 @@ static void write_files(FILE *f, const struct plan *plan)
 		fprintf(f, "Combined output file name, %s\n", plan->combined_file);
 }
 
-/* What is said in words here belongs to options that the plan does not have yet. */
 static void write_run(FILE *f, const struct plan *plan)
 {
 	write_start(f, plan, "\n");

@@ -10,12 +10,6 @@
 #define KIB 1024.0
 #define LIST_SIZE 4096 /* of a list of processors */
 
-/*
- * Options that a target does not have yet, and what a run does without them. An option that comes
- * moves its line to where its value is printed.
- */
-static const char no_thread[] = "\t\tThread ID, not started\n";
-
 /* `label` ends with its comma and one blank. */
 static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t block_size)
 {
@@ -82,7 +76,7 @@ static void write_file(FILE *f, const struct plan *plan, const struct target_pla
 	fprintf(f, "\t\tFully qualified target pathname, '%s'\n", t->path);
 	fprintf(f, "\t\tTarget directory, %s\n", t->dir && t->dir[0] ? t->dir : "\"./\"");
 	fprintf(f, "\t\tProcess ID, %ld\n", (long)getpid());
-	fputs(no_thread, f);
+	fputs("\t\tThread ID, not started\n", f);
 	write_processors(f, plan, t);
 	fprintf(f, "\t\tRead/write ratio, %5.2f READ, %5.2f WRITE\n", percent(t, true),
 		percent(t, false));

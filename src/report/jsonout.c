@@ -22,6 +22,7 @@
 #include "xdd/report/column.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/latency.h"
+#include "xdd/report/line.h"
 #include "xdd/report/outfile.h"
 
 #define COPY_BYTES 65536
@@ -137,16 +138,18 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 	return 0;
 }
 
-/* A text of a column without the blanks around it, as in CSV. */
-static json_t *trimmed(const char *text)
+/* The value of a column; a text as in CSV, without the blanks around it. */
+static json_t *column_json(const struct column *col, const struct result *r)
 {
-	size_t len;
+	struct column_value v = { 0 };
+	struct line_cell cell;
 
-	text += strspn(text, " ");
-	len = strlen(text);
-	while (len && text[len - 1] == ' ')
-		len--;
-	return json_stringn(text, len);
+	if (col->type == COLUMN_TEXT) {
+		line_cell_bare(&cell, col, r);
+		return jvalue_text(cell.text);
+	}
+	col->get(r, &v);
+	return col->type == COLUMN_COUNT ? jvalue_count(v.count) : jvalue_real(v.real);
 }
 
 /* The columns, each under its identifier in lower case. */
@@ -156,7 +159,6 @@ static json_t *columns(const struct result *r)
 	const struct column *col;
 
 	for (size_t i = 0; (col = column_at(i)); i++) {
-		struct column_value v = { 0 };
 		char id[MAX_ID];
 		size_t n = 0;
 
@@ -167,11 +169,7 @@ static json_t *columns(const struct result *r)
 			n++;
 		}
 		id[n] = '\0';
-		col->get(r, &v);
-		jvalue_put(o, id,
-			   col->type == COLUMN_TEXT  ? trimmed(v.text) :
-			   col->type == COLUMN_COUNT ? jvalue_count(v.count) :
-						       jvalue_real(v.real));
+		jvalue_put(o, id, column_json(col, r));
 	}
 	return o;
 }
@@ -180,9 +178,8 @@ static json_t *by_direction(const uint64_t values[DIR_COUNT])
 {
 	json_t *o = json_object();
 
-	jvalue_put(o, "read", jvalue_count(values[DIR_READ]));
-	jvalue_put(o, "write", jvalue_count(values[DIR_WRITE]));
-	jvalue_put(o, "noop", jvalue_count(values[DIR_NOOP]));
+	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
+		jvalue_put(o, op_dir_name((enum op_dir)dir), jvalue_count(values[dir]));
 	return o;
 }
 
@@ -192,10 +189,8 @@ static json_t *result_kind(const struct result *r)
 	const char *queue = r->what == RESULT_QUEUE_PASS ? "qthread" : "queue_depth";
 	bool one_pass = r->what == RESULT_QUEUE_PASS || r->what == RESULT_TARGET_PASS;
 	json_t *o = json_object();
-	struct column_value v;
 
-	column_find("WHAT", 4)->get(r, &v);
-	jvalue_put(o, "what", trimmed(v.text));
+	jvalue_put(o, "what", jvalue_text(column_what(r->what)));
 	jvalue_put(o, one_pass ? "pass" : "passes", jvalue_count(r->pass));
 	jvalue_put(o, number, jvalue_count(r->target));
 	jvalue_put(o, queue, jvalue_count(r->queue));

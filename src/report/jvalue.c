@@ -4,43 +4,12 @@
 #include "xdd/report/jvalue.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "xdd/base/utf8.h"
+
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-/*
- * The length of the character at `s` when it is well-formed UTF-8, else 0. The Unicode Standard,
- * table 3-7.
- */
-static size_t character(const unsigned char *s)
-{
-	unsigned char low = 0x80, high = 0xbf;
-	size_t len;
-
-	if (*s < 0x80)
-		return 1;
-	if (*s < 0xc2 || *s > 0xf4)
-		return 0;
-	len = *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
-	if (*s == 0xe0)
-		low = 0xa0;
-	else if (*s == 0xed)
-		high = 0x9f;
-	else if (*s == 0xf0)
-		low = 0x90;
-	else if (*s == 0xf4)
-		high = 0x8f;
-	for (size_t i = 1; i < len; i++) {
-		if (s[i] < low || s[i] > high)
-			return 0;
-		low = 0x80;
-		high = 0xbf;
-	}
-	return len;
-}
 
 json_t *jvalue_text(const char *text)
 {
@@ -57,7 +26,7 @@ json_t *jvalue_text(const char *text)
 		return NULL;
 	o = clean;
 	while (*text) {
-		size_t len = character((const unsigned char *)text);
+		size_t len = utf8_length(text);
 
 		if (len)
 			o = mempcpy(o, text, len);
@@ -89,4 +58,16 @@ json_t *jvalue_real(double value)
 int jvalue_put(json_t *object, const char *key, json_t *value)
 {
 	return value ? json_object_set_new(object, key, value) : -1;
+}
+
+void jvalue_write(FILE *f, const json_t *value)
+{
+	if (json_is_string(value))
+		fputs(json_string_value(value), f);
+	else if (json_is_integer(value))
+		fprintf(f, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_real(value))
+		fprintf(f, "%.15g", json_real_value(value));
+	else if (json_is_boolean(value))
+		fputs(json_is_true(value) ? "yes" : "no", f);
 }

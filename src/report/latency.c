@@ -9,8 +9,17 @@
 #define NS_PER_MS 1e6
 
 /* xdisk shows powers of two from 1 us to 512 us, 1 ms to 512 ms, and from 1 s on. */
-#define OCTAVES_OF_UNIT 10
-#define OCTAVES_OF_SECONDS 4
+static const struct {
+	const char *name;
+	uint64_t ns;
+	int octaves;
+} units[] = {
+	{ "us", 1000, 10 },
+	{ "ms", 1000000, 10 },
+	{ "s", 1000000000, 4 },
+};
+
+#define N_UNITS ((int)(sizeof(units) / sizeof(units[0])))
 
 static const uint32_t default_percents[] = {
 	50 * HISTOGRAM_PERCENT,		 90 * HISTOGRAM_PERCENT,
@@ -69,14 +78,7 @@ char *latency_percent_text(uint32_t percent, char *buf)
 
 const char *latency_dir_name(unsigned dir)
 {
-	static const char *const names[] = {
-		[DIR_READ] = "read",
-		[DIR_WRITE] = "write",
-		[DIR_NOOP] = "noop",
-		[LATENCY_ALL_DIRS] = "all",
-	};
-
-	return names[dir];
+	return dir == LATENCY_ALL_DIRS ? "all" : op_dir_name((enum op_dir)dir);
 }
 
 const char *latency_time_name(enum latency_time time)
@@ -183,14 +185,11 @@ void latency_octaves_header(FILE *f)
 	      "each column from its time up to the next one, the first and the last open\n",
 	      f);
 	fprintf(f, "%-16s %7s %7s %-5s %-8s", "Latency", "Pass", "Target", "Op", "Time");
-	for (int unit = 0; unit < 2; unit++) {
-		fprintf(f, " | %s", unit ? "ms" : "us");
-		for (int i = 0; i < OCTAVES_OF_UNIT; i++)
+	for (int u = 0; u < N_UNITS; u++) {
+		fprintf(f, " | %s", units[u].name);
+		for (int i = 0; i < units[u].octaves; i++)
 			fprintf(f, " %4d", 1 << i);
 	}
-	fputs(" | s", f);
-	for (int i = 0; i < OCTAVES_OF_SECONDS; i++)
-		fprintf(f, " %4d", 1 << i);
 	fputc('\n', f);
 }
 
@@ -209,29 +208,19 @@ static void put_share(FILE *f, uint64_t count, uint64_t n)
 static void octaves_row(FILE *f, const struct result *r, enum latency_time time, unsigned dir,
 			const struct histogram_view *v)
 {
-	static const struct {
-		const char *name;
-		uint64_t ns;
-		int octaves;
-	} units[] = {
-		{ "us", 1000, OCTAVES_OF_UNIT },
-		{ "ms", 1000000, OCTAVES_OF_UNIT },
-		{ "s", 1000000000, OCTAVES_OF_SECONDS },
-	};
 	uint64_t n = histogram_count(v), from = 0;
 
 	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s", row_name(r->what), r->pass,
 		r->target, latency_dir_name(dir), latency_time_name(time));
-	for (int u = 0; u < 3; u++) {
+	for (int u = 0; u < N_UNITS; u++) {
+		/* 512 us go up to 1 ms, 512 ms to 1 s. */
+		uint64_t end = u + 1 < N_UNITS ? units[u + 1].ns : UINT64_MAX;
+
 		fprintf(f, " | %s", units[u].name);
 		for (int i = 0; i < units[u].octaves; i++) {
-			uint64_t to = units[u].ns << (i + 1);
+			bool last = i + 1 == units[u].octaves;
+			uint64_t to = last ? end : units[u].ns << (i + 1);
 
-			/* 512 us go up to 1 ms, 512 ms to 1 s. */
-			if (u < 2 && i == units[u].octaves - 1)
-				to = units[u + 1].ns;
-			else if (u == 2 && i == units[u].octaves - 1)
-				to = UINT64_MAX;
 			put_share(f, histogram_count_between(v, from, to), n);
 			from = to;
 		}

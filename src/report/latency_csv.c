@@ -3,19 +3,8 @@
  */
 #include <inttypes.h>
 
+#include "xdd/report/column.h"
 #include "xdd/report/latency.h"
-
-static const char *what_name(enum result_what what)
-{
-	switch (what) {
-	case RESULT_TARGET_PASS:
-		return "TARGET_PASS";
-	case RESULT_TARGET_AVERAGE:
-		return "TARGET_AVERAGE";
-	default:
-		return "COMBINED";
-	}
-}
 
 void latency_csv_header(FILE *f, const struct plan *plan)
 {
@@ -35,7 +24,7 @@ static void summary(FILE *f, const struct plan *plan, const struct result *r,
 		    const struct histogram_view *v)
 {
 	fprintf(f, "%s,%s,%" PRIu64 ",%" PRIu64 ",", interval ? "INTERVAL" : "SUMMARY",
-		interval ? "" : what_name(r->what), r->pass, r->target);
+		interval ? "" : column_what(r->what), r->pass, r->target);
 	if (interval)
 		fprintf(f, "%.6f,%.6f", (double)interval->from_ns / 1e9,
 			(double)interval->to_ns / 1e9);
@@ -59,7 +48,7 @@ static void buckets(FILE *f, const struct plan *plan, const struct result *r,
 		if (!count)
 			continue;
 		fprintf(f, "BUCKET,%s,%" PRIu64 ",%" PRIu64 ",,,%s,%s,%.6f,%.6f,%" PRIu64 ",,,,",
-			what_name(r->what), r->pass, r->target, latency_dir_name(dir),
+			column_what(r->what), r->pass, r->target, latency_dir_name(dir),
 			latency_time_name(time), (double)histogram_bucket_from(b) / 1e6,
 			(double)histogram_bucket_from(b + 1) / 1e6, count);
 		for (size_t i = 0; i < n; i++)

@@ -23,6 +23,13 @@
 #include "xdd/report/latency.h"
 #include "xdd/report/outfile.h"
 
+/* Lines that are made with stdio, in memory until they go out at once. */
+struct lines {
+	FILE *f; /* NULL: not wanted, or no memory */
+	char *text;
+	size_t size;
+};
+
 struct report {
 	/* const after report_open() */
 	const struct plan *plan;
@@ -42,11 +49,7 @@ struct report {
 	struct outfile latency;
 
 	/* likewise: the tables of -latency, which follow the results; NULL: not wanted */
-	struct latency_text {
-		FILE *f;
-		char *text;
-		size_t size;
-	} table, octaves;
+	struct lines table, octaves;
 	bool intervals_begun; /* their header is written */
 	struct jsonout *json; /* NULL: not wanted */
 	enum xdd_status status;
@@ -111,45 +114,55 @@ static enum xdd_status open_csv(struct report *r, struct outfile *o, const char 
 	return status;
 }
 
-/* Put text that is made with stdio together in memory, and write it at once. */
+static void lines_open(struct lines *l)
+{
+	*l = (struct lines){ .f = NULL };
+	l->f = open_memstream(&l->text, &l->size);
+}
+
+/* To `o`, which keeps in mind that they are missing where memory was short. */
+static void lines_write(struct report *r, struct outfile *o, struct lines *l)
+{
+	bool made = l->f && !(ferror(l->f) | fclose(l->f));
+
+	pthread_mutex_lock(&r->text_lock);
+	if (made)
+		outfile_write(o, l->text, l->size);
+	else if (o->fd >= 0 && !o->error)
+		o->error = ENOMEM;
+	pthread_mutex_unlock(&r->text_lock);
+	free(l->text);
+}
+
 static enum xdd_status write_info(struct report *r, const json_t *environment)
 {
-	enum xdd_status status = XDD_OK;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	struct lines l;
 
-	if (!f)
+	lines_open(&l);
+	if (!l.f)
 		return out_of_memory();
 	if (r->plan->verbose || r->plan->output_file)
-		info_write(f, r->plan, environment);
+		info_write(l.f, r->plan, environment);
 	else
-		info_write_short(f, r->plan);
-	if (ferror(f) | fclose(f))
-		status = out_of_memory();
-	else
-		write_text(r, text, size);
-	free(text);
-	return status;
+		info_write_short(l.f, r->plan);
+	lines_write(r, &r->text, &l);
+	return XDD_OK;
 }
 
 /* The lines of a result, or of an interval, to the file of -latency output; no result: its first line. */
 static void write_latency_csv(struct report *r, const struct result *result,
 			      const struct latency_interval *interval)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = r->latency.fd >= 0 ? open_memstream(&text, &size) : NULL;
+	struct lines l;
 
-	if (!f)
+	if (r->latency.fd < 0)
 		return;
-	if (result)
-		latency_csv_rows(f, r->plan, result, interval);
-	else
-		latency_csv_header(f, r->plan);
-	if (fclose(f) == 0)
-		outfile_write(&r->latency, text, size);
-	free(text);
+	lines_open(&l);
+	if (l.f && result)
+		latency_csv_rows(l.f, r->plan, result, interval);
+	else if (l.f)
+		latency_csv_header(l.f, r->plan);
+	lines_write(r, &r->latency, &l);
 }
 
 static enum xdd_status open_latency(struct report *r)
@@ -159,9 +172,9 @@ static enum xdd_status open_latency(struct report *r)
 	bool write_header = false;
 
 	if (latency->shown)
-		r->table.f = open_memstream(&r->table.text, &r->table.size);
+		lines_open(&r->table);
 	if (latency->histogram)
-		r->octaves.f = open_memstream(&r->octaves.text, &r->octaves.size);
+		lines_open(&r->octaves);
 	if ((latency->shown && !r->table.f) || (latency->histogram && !r->octaves.f))
 		return out_of_memory();
 	if (latency->file)
@@ -234,17 +247,17 @@ static enum xdd_status open_all(struct report *r)
 	return status;
 }
 
-static void latency_text_free(struct latency_text *t)
+static void lines_free(struct lines *l)
 {
-	if (t->f)
-		fclose(t->f);
-	free(t->text);
+	if (l->f)
+		fclose(l->f);
+	free(l->text);
 }
 
 static void report_free(struct report *r)
 {
-	latency_text_free(&r->table);
-	latency_text_free(&r->octaves);
+	lines_free(&r->table);
+	lines_free(&r->octaves);
 	column_list_free(&r->list);
 	free(r->line);
 	free(r->cells);
@@ -336,47 +349,38 @@ void report_latency_interval(struct report *r, const struct result *result, uint
 			     uint64_t to_ns)
 {
 	const struct latency_interval interval = { from_ns, to_ns };
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f;
+	struct lines l;
 
 	if (r->plan->latency.file) {
 		write_latency_csv(r, result, &interval);
 		return;
 	}
-	f = open_memstream(&text, &size);
-	if (!f)
-		return;
-	if (!r->intervals_begun)
-		latency_table_header(f, r->plan, true);
+	lines_open(&l);
+	if (l.f && !r->intervals_begun)
+		latency_table_header(l.f, r->plan, true);
 	r->intervals_begun = true;
-	latency_table_rows(f, r->plan, result, &interval);
-	if (fclose(f) == 0)
-		write_text(r, text, size);
-	free(text);
+	if (l.f)
+		latency_table_rows(l.f, r->plan, result, &interval);
+	lines_write(r, &r->text, &l);
 }
 
 /* The tables of -latency, each behind its header; nothing where they are empty. */
 static void write_latency_text(struct report *r)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f;
+	struct lines l;
 
-	if (!r->table.f || fflush(r->table.f) || !r->table.size)
+	if (!r->table.f || (fflush(r->table.f) == 0 && !r->table.size))
 		return;
-	f = open_memstream(&text, &size);
-	if (!f)
-		return;
-	latency_table_header(f, r->plan, false);
-	fwrite(r->table.text, 1, r->table.size, f);
-	if (r->octaves.f && fflush(r->octaves.f) == 0) {
-		latency_octaves_header(f);
-		fwrite(r->octaves.text, 1, r->octaves.size, f);
+	lines_open(&l);
+	if (l.f) {
+		latency_table_header(l.f, r->plan, false);
+		fwrite(r->table.text, 1, r->table.size, l.f);
 	}
-	if (fclose(f) == 0)
-		write_text(r, text, size);
-	free(text);
+	if (l.f && r->octaves.f && fflush(r->octaves.f) == 0) {
+		latency_octaves_header(l.f);
+		fwrite(r->octaves.text, 1, r->octaves.size, l.f);
+	}
+	lines_write(r, &r->text, &l);
 }
 
 void report_record(struct report *r, const struct result *result)
@@ -387,19 +391,16 @@ void report_record(struct report *r, const struct result *result)
 
 void report_statistics(struct report *r, const struct pass_statistics *statistics)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f;
+	struct lines l;
 
 	if (r->json)
 		jsonout_statistics(r->json, statistics);
-	f = r->plan->verbose ? open_memstream(&text, &size) : NULL;
-	if (!f)
+	if (!r->plan->verbose)
 		return;
-	statistics_write(f, statistics);
-	if (fclose(f) == 0)
-		write_text(r, text, size);
-	free(text);
+	lines_open(&l);
+	if (l.f)
+		statistics_write(l.f, statistics);
+	lines_write(r, &r->text, &l);
 }
 
 void report_line(struct report *r, const char *fmt, ...)
@@ -426,13 +427,13 @@ void report_line(struct report *r, const char *fmt, ...)
 
 static ssize_t write_stream(void *cookie, const char *data, size_t size)
 {
-	outfile_write(cookie, data, size);
+	write_text(cookie, data, size);
 	return (ssize_t)size;
 }
 
 FILE *report_stream(struct report *r)
 {
-	return fopencookie(&r->text, "w", (cookie_io_functions_t){ .write = write_stream });
+	return fopencookie(r, "w", (cookie_io_functions_t){ .write = write_stream });
 }
 
 char *report_information(const struct plan *plan, uint32_t target)

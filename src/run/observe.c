@@ -17,11 +17,6 @@ void observe_init(struct target *t)
 	t->observes_done = t->run->plan->keep_extremes || debug_on(DEBUG_IO);
 }
 
-static const char *dir_name(enum op_dir dir)
-{
-	return dir == DIR_READ ? "read" : dir == DIR_WRITE ? "write" : "noop";
-}
-
 static void debug_issue(const struct qthread *q, const struct io_request *req)
 {
 	const struct target *t = q->target;
@@ -42,7 +37,7 @@ static void debug_issue(const struct qthread *q, const struct io_request *req)
 	debug_line(DEBUG_IO,
 		   "target %u QThread %u: issue operation %" PRIu64 " of pass %" PRIu64
 		   ", %s of %" PRIu64 " bytes at byte %" PRIu64,
-		   t->plan->number, q->number, req->op, t->pass, dir_name(req->dir), req->size,
+		   t->plan->number, q->number, req->op, t->pass, op_dir_name(req->dir), req->size,
 		   req->offset);
 }
 
@@ -59,7 +54,7 @@ static void debug_done(const struct qthread *q, const struct io_request *req, ui
 		    "target %u QThread %u: done operation %" PRIu64 " of pass %" PRIu64
 		    ", %s of %" PRIu64 " bytes at byte %" PRIu64 ", %" PRIu64 " bytes in %" PRIu64
 		    " ns: %s",
-		    t->plan->number, q->number, req->op, t->pass, dir_name(req->dir), req->size,
+		    t->plan->number, q->number, req->op, t->pass, op_dir_name(req->dir), req->size,
 		    req->offset, req->done, took_ns,
 		    !req->error		   ? "ok" :
 		    req->error == -ENODATA ? "end of the target" :

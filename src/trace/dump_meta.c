@@ -2,10 +2,8 @@
  * What a dump says of itself: the META block, and the entries by the layout that it describes. Called by
  * the reader of dumps.
  */
-#include <inttypes.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/units.h"
 #include "xdd/trace/format.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xdd/base/utf8.h"
 #include "xdd/trace/merge.h"
 
 /* A cell of a CSV file, in quotes where RFC 4180 asks for them. */
@@ -93,53 +94,36 @@ int trace_export_csv(FILE *f, const struct trace *const *traces, size_t n)
 	return err;
 }
 
-/* The length of the UTF-8 sequence at `s`, 0 when it is none. */
-static size_t utf8_length(const unsigned char *s)
-{
-	size_t n = s[0] < 0x80 ? 1 :
-		   s[0] < 0xc2 ? 0 :
-		   s[0] < 0xe0 ? 2 :
-		   s[0] < 0xf0 ? 3 :
-		   s[0] < 0xf5 ? 4 :
-				 0;
-
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	/* Overlong forms, surrogates, and what lies past U+10FFFF. */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 /* What goes between the quotes of a string. A file name may be any bytes; JSON is UTF-8. */
 static void put_text(FILE *f, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
-
-	while (*s) {
-		size_t n = utf8_length(s);
+	while (*text) {
+		size_t n = utf8_length(text);
 
 		if (n == 0) {
 			fputs("\\ufffd", f);
 			n = 1;
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(f, "\\%c", *s);
-		} else if (*s < 0x20) {
-			fprintf(f, "\\u%04x", *s);
+		} else if (*text == '"' || *text == '\\') {
+			fprintf(f, "\\%c", *text);
+		} else if (n == 1 && *text < 0x20) {
+			fprintf(f, "\\u%04x", (unsigned)*text);
 		} else {
-			fwrite(s, 1, n, f);
+			fwrite(text, 1, n, f);
 		}
-		s += n;
+		text += n;
 	}
 }
 
-/* Microseconds with three decimals, of a number of nanoseconds that is not negative. */
-static void put_us(FILE *f, int64_t ns)
+/* Microseconds with three decimals. */
+static void put_us(FILE *f, uint64_t ns)
 {
-	fprintf(f, "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
+	fprintf(f, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+}
+
+/* From `from_ns` to a time that is not before it; in a dump that was made up they may lie that far apart. */
+static uint64_t since(int64_t from_ns, int64_t ns)
+{
+	return (uint64_t)ns - (uint64_t)from_ns;
 }
 
 /* A thread of a trace: one slot of a QThread. Perfetto wants small numbers that no two processes share. */
@@ -207,14 +191,13 @@ static void put_names(FILE *f, const struct trace *const *traces, size_t n,
 
 static void put_event(FILE *f, const struct trace_merged_row *r, size_t tid, int64_t origin_ns)
 {
-	static const char *const names[DIR_COUNT] = { "read", "write", "noop" };
 	const struct trace_entry *e = r->row.entry;
 
 	fprintf(f, ",\n{\"name\":\"%s\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":",
-		e->dir < DIR_COUNT ? names[e->dir] : "?");
-	put_us(f, r->start_ns - origin_ns);
+		e->dir < DIR_COUNT ? op_dir_name((enum op_dir)e->dir) : "?");
+	put_us(f, since(origin_ns, r->start_ns));
 	fputs(",\"dur\":", f);
-	put_us(f, (int64_t)r->row.io_ns);
+	put_us(f, r->row.io_ns);
 	fprintf(f,
 		",\"pid\":%zu,\"tid\":%zu,\"args\":{\"op\":%" PRIu64 ",\"pass\":%" PRIu32
 		",\"offset\":%" PRIu64 ",\"size\":%" PRIu32 ",\"bytes\":%" PRIu32
@@ -233,9 +216,9 @@ static void put_net_event(FILE *f, const struct trace *t, const struct trace_mer
 	if (net->end_ns < net->start_ns || !net->end_ns || start < origin_ns)
 		return;
 	fputs(",\n{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":", f);
-	put_us(f, start - origin_ns);
+	put_us(f, since(origin_ns, start));
 	fputs(",\"dur\":", f);
-	put_us(f, (int64_t)(net->end_ns - net->start_ns));
+	put_us(f, net->end_ns - net->start_ns);
 	fprintf(f,
 		",\"pid\":%zu,\"tid\":%zu,\"args\":{\"op\":%" PRIu64 ",\"bytes\":%" PRIu32
 		",\"calls\":%" PRIu32 "}}",

@@ -20,9 +20,9 @@ static void put_time(FILE *f, int64_t ns)
 		fputs(", 0", f);
 }
 
-static double ms(int64_t ns)
+static double ms(double ns)
 {
-	return (double)ns / 1e6;
+	return ns / 1e6;
 }
 
 static double us(double ns)
@@ -59,11 +59,11 @@ static void put_net(FILE *f, const struct trace_net *net, int64_t shift)
 	put_cpu(f, net->cpu_end);
 	put_time(f, (int64_t)(net->start_ns + (uint64_t)shift));
 	put_time(f, (int64_t)(net->end_ns + (uint64_t)shift));
-	fprintf(f, ", %15.5f, %15.3f", ms((int64_t)took),
+	fprintf(f, ", %15.5f, %15.3f", ms((double)took),
 		took ? (double)net->bytes * 1e3 / (double)took : 0.0);
 }
 
-static void put_row(FILE *f, const struct trace *t, const struct trace_row *r, int64_t relative_ns,
+static void put_row(FILE *f, const struct trace *t, const struct trace_row *r, double relative_ns,
 		    int64_t shift)
 {
 	const struct trace_entry *e = r->entry;
@@ -74,8 +74,8 @@ static void put_row(FILE *f, const struct trace *t, const struct trace_row *r, i
 		r->distance_bytes / block);
 	put_time(f, (int64_t)(e->start_ns + (uint64_t)shift));
 	put_time(f, (int64_t)(e->end_ns + (uint64_t)shift));
-	fprintf(f, ", %15.5f, %15.5f, %15.5f, %15.5f, %15.3f", ms((int64_t)r->io_ns),
-		ms(relative_ns), us((double)r->delta_ns), ms(r->loop_ns), r->mb_per_s);
+	fprintf(f, ", %15.5f, %15.5f, %15.5f, %15.5f, %15.3f", ms((double)r->io_ns),
+		ms(relative_ns), us((double)r->delta_ns), ms((double)r->loop_ns), r->mb_per_s);
 	fprintf(f, ", %" PRIu32 ", %" PRId32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRId32,
 		e->qthread, tid_of(t, e->qthread), e->slot, e->size_bytes, e->done_bytes, e->error);
 	put_cpu(f, e->cpu_start);
@@ -126,11 +126,11 @@ static void put_summary(FILE *f, const struct trace *t, const struct trace_sums 
 	fprintf(f,
 		"Average I/O time in milliseconds, %15.5f, average dead time in microseconds, "
 		"%15.5f\n",
-		s->average_io_ns / 1e6, us(s->average_delta_ns));
+		ms(s->average_io_ns), us(s->average_delta_ns));
 	fprintf(f,
 		"I/O Time Range: Longest I/O time in milliseconds, %15.5f, shortest I/O time in "
 		"milliseconds, %15.5f\n",
-		ms((int64_t)s->longest_io_ns), ms((int64_t)s->shortest_io_ns));
+		ms((double)s->longest_io_ns), ms((double)s->shortest_io_ns));
 	fprintf(f,
 		"Dead Time Range: Longest dead time in microseconds, %15.5f, shortest dead time in "
 		"microseconds, %15.5f\n",
@@ -163,7 +163,7 @@ int trace_text_write(FILE *f, const struct trace *t, const struct trace_text *wa
 		if (row.entry->pass != pass)
 			fputc('\n', f);
 		pass = row.entry->pass;
-		put_row(f, t, &row, row.relative_ns, shift);
+		put_row(f, t, &row, (double)row.relative_ns, shift);
 		fputc('\n', f);
 	}
 	if (want->detailed)
@@ -185,7 +185,9 @@ static void put_merged(FILE *f, const struct trace *const *traces, const struct 
 		struct trace_merged_row *r = &m->rows[i];
 		const struct trace *t = traces[r->trace];
 
-		put_row(f, t, &r->row, r->start_ns - m->rows[0].start_ns, trace_to_global_ns(t));
+		put_row(f, t, &r->row,
+			(double)((uint64_t)r->start_ns - (uint64_t)m->rows[0].start_ns),
+			trace_to_global_ns(t));
 		if (net && !r->row.net)
 			put_net(f, &none, 0);
 		fprintf(f, ", %s\n", t->host);

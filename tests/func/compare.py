@@ -165,6 +165,18 @@ def test_differences():
     t.equal(run.status, 0, "which is no difference of the results")
 
 
+def test_whole_values():
+    """What differs behind many characters or digits is shown, not cut or rounded away."""
+    a = real_run("whole", *ONE)
+    b = copy.deepcopy(a)
+    for document, text, number in ((a, "x" * 600 + "1", 1234567.25), (b, "x" * 600 + "2", 1234567.5)):
+        document["environment"]["kernel"]["version"] = text
+        document["plan"]["targets"][0]["options"]["operationdelay"] = number
+    run = compare(write("a", a), write("b", b))
+    t.equal([line.split()[-3:] for line in section(run, "Environment") + section(run, "Plan")],
+            [["x" * 600 + "1", "->", "x" * 600 + "2"], ["1234567.25", "->", "1234567.5"]], "long values")
+
+
 def test_refused():
     base = real_run("good", *ONE)
     good, text = write("good", base), json.dumps(base)
@@ -196,5 +208,5 @@ def test_refused():
     t.ok(run.status == 2 and "No space left" in run.err, "output to a full disk", run)
 
 
-t.run(test_same, test_real_difference, test_interval, test_targets, test_differences, test_refused)
+t.run(test_same, test_real_difference, test_interval, test_targets, test_differences, test_whole_values, test_refused)
 t.done()

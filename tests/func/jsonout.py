@@ -276,6 +276,9 @@ def test_refused():
             (["-op", "write", "-targets", 1, here, "-reqsize", 1, "-numreqs", 1, "-jsonout", here], "this is target 0"),
             (null + ["-jsonout", "-", "-csvout", "/dev/stdout"], "has standard output to itself"),
             (null + ["-jsonout", "-", "-output", "/dev/stdout"], "has standard output to itself"),
+            (null + ["-jsonout", "-", "-errout", "/dev/stdout"], "has standard output to itself"),
+            (null + ["-jsonout", "-", "-latency", "output", "/dev/stdout"], "has standard output to itself"),
+            (null + ["-jsonout", "/dev/stdout", "-csvout", "/dev/stdout"], "has standard output to itself"),
     ):
         run = t.xdd(*args)
         t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and want in run.err and

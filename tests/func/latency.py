@@ -361,6 +361,8 @@ def test_output_file():
     t.ok(run.status == 2 and "this is target 0" in run.err and os.path.getsize(target) == 4096,
          "-latency output: a target", run)
     t.equal(os.stat(file).st_mtime_ns, before, "what is refused changes nothing")
+    run = t.xdd(*words, t.path("dry.csv"), "-dryrun")
+    t.ok(run.status == 0 and not os.path.exists(t.path("dry.csv")), "-latency output: -dryrun makes none", run)
 
 
 def test_bad_input():

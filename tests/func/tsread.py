@@ -9,6 +9,7 @@ import json
 import os
 import re
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -174,6 +175,14 @@ def test_merge():
     t.equal(sorted({(r["Target"], r["Host"]) for r in report.rows}), sorted([(0, socket.gethostname()), (1, "other")]),
             "two hosts: each row says where it is from")
     t.equal(report.text.count("Start of SUMMARY"), 2, "two hosts: a summary for each")
+    # Clocks as far apart as 64 bits go.
+    apart = [write("apart%d.bin" % k, rebuilt(data, wall_ns=ns)) for k, ns in enumerate((9 - (1 << 63), (1 << 63) - 10**12 - first))]
+    run = x.tsread("-json", *apart)
+    times = [e["ts"] for e in json.loads(run.out)["traceEvents"] if e["ph"] == "X"]
+    t.ok(run.status == 0 and len(times) == 40 and min(times) == 0 and max(times) > 1.8e16, "clocks that are far apart: -json", run)
+    report = x.Report(x.tsread("-d", *apart).out)
+    t.ok(min(r["Relative ms"] for r in report.rows) == 0 and max(r["Relative ms"] for r in report.rows) > 1.8e13,
+         "clocks that are far apart: the detailed report", report.rows[-1])
     # A version that knows more.
     more = write("more.bin", rebuilt(data, entries="20\ncolour=blue\nfield=mood 61 1"))
     run = x.tsread("-csv", more)
@@ -292,7 +301,8 @@ def test_old():
     for data, want, rows in ((whole[:8416 + 112 * 10 + 50], "10 of 30 entries are there, up to byte 9586", 10),
                              (whole[:5000], "cut short: 5000 of the 8416 bytes", None),
                              (old_dump(entries, used=1 << 40), "31 of 1099511627776 entries are there", 30),
-                             (old_dump([dict(entries[0], op=88)] + entries[1:]), "entry 0 at byte 8416 makes no sense", 29)):
+                             (old_dump([dict(entries[0], op=88)] + entries[1:]), "entry 0 at byte 8416 makes no sense", 29),
+                             (old_dump([dict(entries[0], end=1 << 63 | T0)] + entries[1:]), "entry 0 at byte 8416 makes no sense", 29)):
         run = x.tsread("-csv", write("bad.target.0000.bin", data))
         t.ok(run.status == 7 and want in run.err and len(run.error_lines()) == 1 and
              (len(sound_rows(run)) == rows if rows else not run.out), "a damaged old dump: " + want, run)
@@ -310,6 +320,17 @@ def test_command():
     out = t.path("out")
     run = x.tsread("-o", out, dumps[0])
     t.ok(run.status == 0 and not run.out and text_of(out) == text_of(reports[0]), "-o: into a file", run)
+    fifo = t.path("fifo")
+    os.mkfifo(fifo)
+    reader = subprocess.Popen(["cat", fifo], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    run = x.tsread("-o", fifo, dumps[0])
+    try:
+        got = reader.communicate(timeout=30)[0]
+    except subprocess.TimeoutExpired:
+        got = None
+        reader.kill()
+        reader.communicate()
+    t.ok(run.status == 0 and got == read(reports[0]) and stat.S_ISFIFO(os.stat(fifo).st_mode), "-o: into a pipe, which stays", run)
     for args, status, want in (((), 2, "tsread: no dump is named"), (("-o",), 2, "tsread -o: an argument is missing"),
                                (("-jsn", dumps[0]), 3, "tsread -jsn: no such option; did you mean -json"),
                                (("-zzzz", dumps[0]), 3, "tsread -zzzz: no such option; xdd tsread -h lists them"),

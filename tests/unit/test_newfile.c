@@ -139,8 +139,31 @@ static void test_errors(void **state)
 	assert_int_equal(newfile_open(&n, "missing/a"), -ENOENT);
 	newfile_discard(&n);
 	assert_int_equal(mkdir("sub", 0700), 0);
-	assert_int_equal(newfile_open(&n, "sub"), 0);
-	assert_int_equal(newfile_commit(&n), -EISDIR);
+	assert_int_equal(newfile_open(&n, "sub"), -EISDIR);
+	newfile_discard(&n);
+	assert_int_equal(names(), 1);
+}
+
+/* A pipe gets what is written, and stays. */
+static void test_no_regular_file(void **state)
+{
+	char text[10] = "";
+	struct newfile n;
+	struct stat st;
+	int fd;
+
+	(void)state;
+	assert_int_equal(mkfifo("a", 0600), 0);
+	fd = open("a", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	assert_true(fd >= 0);
+	put("a", "one");
+	assert_int_equal(read(fd, text, sizeof(text) - 1), 3);
+	assert_string_equal(text, "one");
+	assert_int_equal(newfile_open(&n, "a"), 0);
+	newfile_discard(&n);
+	close(fd);
+	assert_int_equal(lstat("a", &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
 	assert_int_equal(names(), 1);
 }
 
@@ -149,10 +172,9 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_whole_or_not_at_all),
-		TEST(test_permissions),
-		TEST(test_link_is_followed),
-		TEST(test_errors),
+		TEST(test_whole_or_not_at_all), TEST(test_permissions),
+		TEST(test_link_is_followed),	TEST(test_errors),
+		TEST(test_no_regular_file),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

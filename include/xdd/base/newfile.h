@@ -1,7 +1,7 @@
 /*
  * A file that takes its name only once it is complete: until then it has none, or, where the file system
  * has no unnamed files, a name of its own beside its place. A program that is killed leaves what was
- * there before.
+ * there before. What is no regular file, such as a pipe or /dev/null, is written to as it is.
  *
  * A newfile belongs to one thread at a time.
  */
@@ -15,7 +15,7 @@ struct newfile {
 	FILE *f;	 /* what is written; NULL: not open */
 	bool unnamed;	 /* it has no name yet */
 	char *path;	 /* where it belongs; a link is followed */
-	char *temporary; /* the name that it has meanwhile, or for the moment of renaming */
+	char *temporary; /* the name it has meanwhile, or for the moment of renaming; or NULL */
 };
 
 /* Open a file that is to become `path`. Returns 0 or -errno; then nothing is to be closed. */

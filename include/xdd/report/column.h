@@ -1,6 +1,6 @@
 /*
  * The table of result columns: identifiers of -outputformat, headings, units, formats, and how each
- * value is worked out from a struct result. Text, CSV and later JSON are writers over it.
+ * value is worked out from a struct result. Text, CSV and JSON are writers over it.
  *
  * Names and text formats: the user guide 8.2 and doc/output.md. Any thread; no state.
  */
@@ -64,6 +64,9 @@ const struct column *column_find(const char *id, size_t len);
 
 /* The identifier of the row nearest to a misspelt one, for "did you mean"; NULL: none is near. */
 const char *column_suggest(const char *id, size_t len);
+
+/* What column WHAT says of a result, without the blanks around it. */
+const char *column_what(enum result_what what);
 
 #define COLUMN_DEFAULTS PLAN_DEFAULT_COLUMNS
 

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* `text`, with U+FFFD in the place of bytes that are not UTF-8; null for NULL. */
 json_t *jvalue_text(const char *text);
@@ -21,6 +22,9 @@ json_t *jvalue_real(double value);
 
 /* Give `object` that member; takes `value` over. Without one the member is left out. Returns 0 or -1. */
 int jvalue_put(json_t *object, const char *key, json_t *value);
+
+/* Write a text, number or truth for people: no quotes, and yes or no. Nothing for any other value. */
+void jvalue_write(FILE *f, const json_t *value);
 
 /* How all documents are written: jansson's flags. */
 #define JVALUE_FORMAT (JSON_COMPACT | JSON_REAL_PRECISION(15))

@@ -35,8 +35,8 @@ size_t latency_percents(const struct plan *plan, const uint32_t **percents);
 char *latency_percent_text(uint32_t percent, char *buf);
 
 /*
- * The rest of a line of any table: least, mean, standard deviation, weighted average, percentiles and greatest of `v` in
- * milliseconds, each with `before` before it and at least `width` wide.
+ * The rest of a line of any table: least, mean, standard deviation, weighted average, percentiles and
+ * greatest of `v` in milliseconds, each with `before` before it and at least `width` wide.
  */
 void latency_figures(FILE *f, const char *before, int width, const struct plan *plan,
 		     const struct histogram_view *v);

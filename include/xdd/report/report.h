@@ -50,7 +50,7 @@ void report_header(struct report *r);
  */
 void report_result(struct report *r, const struct result *result);
 
-/* Whether latencies are to be kept: a column wants them, or -latency. */
+/* Whether latencies are to be kept: for -latency, a column, -jsonout or a heartbeat. */
 bool report_wants_latency(const struct report *r);
 
 /*
@@ -82,8 +82,8 @@ void report_statistics(struct report *r, const struct pass_statistics *statistic
 void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * A stdio stream to the text output, for what is many lines: to be closed before anything else is written
- * there. NULL when memory is short. Errors are kept with those of the output.
+ * A stdio stream to the text output, for what is many lines: to be closed before its owner writes anything
+ * else there. NULL when memory is short. Errors are kept with those of the output.
  */
 FILE *report_stream(struct report *r);
 

@@ -34,10 +34,11 @@ struct trace_dump {
 typedef void trace_complain(void *arg, const char *text);
 
 /*
- * Read a dump that lies in `data` (`size` bytes, only looked at during the call) as far as it is sound. What is wrong with
- * it goes to `complain`. `name`, the file's, tells the target of a dump of older programs. Returns 0 when
- * there is something in `*d`, perhaps with complaints; -EBADMSG when there is nothing that could be used,
- * also with complaints; -ENOMEM. Free with trace_dump_free() in any case. Any thread.
+ * Read a dump that lies in `data` (`size` bytes, only looked at during the call) as far as it is sound.
+ * What is wrong with it goes to `complain`. `name`, the file's, tells the target of a dump of older
+ * programs, and has to outlive `*d`. Returns 0 when there is something in `*d`, perhaps with complaints;
+ * -EBADMSG when there is nothing that could be used, also with complaints; -ENOMEM. Free with
+ * trace_dump_free() in any case. Any thread.
  */
 int trace_dump_parse(struct trace_dump *d, const void *data, size_t size, const char *name,
 		     trace_complain *complain, void *arg);
