@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/units.h"
 #include "xdd/io/guard.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/observe.h"
@@ -114,13 +113,11 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 static int init_run(struct run *run, const struct plan *plan, struct report *report)
 {
 	size_t size = plan->n_targets * sizeof(*run->targets);
-	struct timespec now;
 	int err = 0;
 
 	run->plan = plan;
 	run->report = report;
-	clock_gettime(CLOCK_REALTIME, &now);
-	run->id = (uint64_t)now.tv_sec * UNITS_NS_PER_SEC + (uint64_t)now.tv_nsec;
+	run->id = clock_wall_ns();
 	run->keep_latency = report_wants_latency(report);
 	atomic_store(&run->end_ns, UINT64_MAX);
 	stop_init(&run->stop);

@@ -66,6 +66,9 @@ void clock_calibrate(void);
  */
 void clock_resync(void);
 
+/* The wall clock: nanoseconds since 1970. Any thread. */
+uint64_t clock_wall_ns(void);
+
 /* The wall clock minus clock_now_ns(), now. */
 int64_t clock_wall_offset_ns(void);
 
