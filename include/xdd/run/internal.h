@@ -202,7 +202,7 @@ struct pass_result {
 /* The way from the QThreads to the results manager. */
 struct results_queue {
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* on the monotonic clock */
+	pthread_cond_t changed;
 
 	/* guarded by lock */
 	struct pass_result *first;
