@@ -6,6 +6,17 @@
 
 #include <string.h>
 
+const char *op_dir_name(enum op_dir dir)
+{
+	static const char *const names[DIR_COUNT] = {
+		[DIR_READ] = "read",
+		[DIR_WRITE] = "write",
+		[DIR_NOOP] = "noop",
+	};
+
+	return names[dir];
+}
+
 void counters_reset(struct counters *c)
 {
 	for (int dir = 0; dir < DIR_COUNT; dir++) {

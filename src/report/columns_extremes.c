@@ -7,13 +7,7 @@
 
 static void get_type(const struct result *r, enum extremes_which which, struct column_value *v)
 {
-	static const char *const names[DIR_COUNT] = {
-		[DIR_READ] = "read",
-		[DIR_WRITE] = "write",
-		[DIR_NOOP] = "noop",
-	};
-
-	v->text = r->extremes.any ? names[r->extremes.of[which].dir] : "none";
+	v->text = r->extremes.any ? op_dir_name(r->extremes.of[which].dir) : "none";
 }
 
 /* One that is not kept is all zero. */

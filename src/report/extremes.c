@@ -41,10 +41,6 @@ void report_extremes(struct report *r, const struct result *result)
 			    "%s, %s operation, %.6f milliseconds, operation %" PRIu64
 			    " of pass %" PRIu64 "%s, %s of %" PRIu64 " bytes at byte %" PRIu64,
 			    subject, names[i], (double)e->took_ns / NS_PER_MS, e->op, e->pass,
-			    where,
-			    e->dir == DIR_READ	? "read" :
-			    e->dir == DIR_WRITE ? "write" :
-						  "noop",
-			    e->bytes, e->offset);
+			    where, op_dir_name(e->dir), e->bytes, e->offset);
 	}
 }

@@ -69,14 +69,7 @@ char *latency_percent_text(uint32_t percent, char *buf)
 
 const char *latency_dir_name(unsigned dir)
 {
-	static const char *const names[] = {
-		[DIR_READ] = "read",
-		[DIR_WRITE] = "write",
-		[DIR_NOOP] = "noop",
-		[LATENCY_ALL_DIRS] = "all",
-	};
-
-	return names[dir];
+	return dir == LATENCY_ALL_DIRS ? "all" : op_dir_name(dir);
 }
 
 const char *latency_time_name(enum latency_time time)

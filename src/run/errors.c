@@ -10,11 +10,6 @@
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
 
-static const char *dir_name(enum op_dir dir)
-{
-	return dir == DIR_READ ? "read" : dir == DIR_WRITE ? "write" : "noop";
-}
-
 /* What went wrong, in the engine's own words where it has any. */
 static const char *reason(const struct qthread *q, const struct io_request *req, char *buf,
 			  size_t size)
@@ -39,7 +34,7 @@ static void print_error(const struct qthread *q, const struct io_request *req)
 	log_error("I/O ERROR on Target %u Worker Thread %u: %s of %" PRIu64
 		  " bytes at offset %" PRIu64 " of %s, operation %" PRIu64 " of pass %" PRIu64
 		  ": %s after %" PRIu64 " bytes%s",
-		  t->plan->number, q->number, dir_name(req->dir), req->size, req->offset,
+		  t->plan->number, q->number, op_dir_name(req->dir), req->size, req->offset,
 		  target_file_path(&t->file, t->plan), req->op, t->pass,
 		  reason(q, req, buf, sizeof(buf)), req->done, tried);
 }

@@ -17,12 +17,7 @@ void observe_init(struct target *t)
 	t->observes_done = t->run->plan->keep_extremes || debug_on(DEBUG_IO);
 }
 
-static const char *dir_name(enum op_dir dir)
-{
-	return dir == DIR_READ ? "read" : dir == DIR_WRITE ? "write" : "noop";
-}
-
-static void debug_issue(const struct qthread *q, const struct io_request *req)
+void observe_issue(const struct qthread *q, const struct io_request *req)
 {
 	const struct target *t = q->target;
 	const char *how = order_text(&t->order);
@@ -42,13 +37,8 @@ static void debug_issue(const struct qthread *q, const struct io_request *req)
 	debug_line(DEBUG_IO,
 		   "target %u QThread %u: issue operation %" PRIu64 " of pass %" PRIu64
 		   ", %s of %" PRIu64 " bytes at byte %" PRIu64,
-		   t->plan->number, q->number, req->op, t->pass, dir_name(req->dir), req->size,
+		   t->plan->number, q->number, req->op, t->pass, op_dir_name(req->dir), req->size,
 		   req->offset);
-}
-
-void observe_issue(struct qthread *q, const struct io_request *req)
-{
-	debug_issue(q, req);
 }
 
 static void debug_done(const struct qthread *q, const struct io_request *req, uint64_t took_ns)
@@ -59,7 +49,7 @@ static void debug_done(const struct qthread *q, const struct io_request *req, ui
 		    "target %u QThread %u: done operation %" PRIu64 " of pass %" PRIu64
 		    ", %s of %" PRIu64 " bytes at byte %" PRIu64 ", %" PRIu64 " bytes in %" PRIu64
 		    " ns: %s",
-		    t->plan->number, q->number, req->op, t->pass, dir_name(req->dir), req->size,
+		    t->plan->number, q->number, req->op, t->pass, op_dir_name(req->dir), req->size,
 		    req->offset, req->done, took_ns,
 		    !req->error		   ? "ok" :
 		    req->error == -ENODATA ? "end of the target" :

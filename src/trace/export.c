@@ -207,11 +207,10 @@ static void put_names(FILE *f, const struct trace *const *traces, size_t n,
 
 static void put_event(FILE *f, const struct trace_merged_row *r, size_t tid, int64_t origin_ns)
 {
-	static const char *const names[DIR_COUNT] = { "read", "write", "noop" };
 	const struct trace_entry *e = r->row.entry;
 
 	fprintf(f, ",\n{\"name\":\"%s\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":",
-		e->dir < DIR_COUNT ? names[e->dir] : "?");
+		e->dir < DIR_COUNT ? op_dir_name(e->dir) : "?");
 	put_us(f, r->start_ns - origin_ns);
 	fputs(",\"dur\":", f);
 	put_us(f, (int64_t)r->row.io_ns);

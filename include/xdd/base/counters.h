@@ -16,6 +16,9 @@ enum op_dir {
 	DIR_COUNT,
 };
 
+/* "read", "write" or "noop". */
+const char *op_dir_name(enum op_dir dir);
+
 /* A snapshot, or a sum of snapshots: plain values. */
 struct tally {
 	uint64_t ops[DIR_COUNT]; /* operations that moved all they should */
