@@ -234,7 +234,6 @@ static int drive(struct run *run)
 		return err;
 	start_targets(run);
 	pthread_join(manager, NULL);
-	intervals_end(&run->intervals);
 	return 0;
 }
 
@@ -273,6 +272,11 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 	if (!err)
 		err = drive(run);
 	signals_end(&signals);
+	/* Whatever could not be set up, these may have been started, and read the plan. */
+	if (run) {
+		intervals_end(&run->intervals);
+		heartbeat_end(&run->heartbeat);
+	}
 	if (err) {
 		log_error("the run cannot be set up: %s", strerror(-err));
 		return XDD_INIT_FAILED;
