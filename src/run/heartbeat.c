@@ -92,12 +92,9 @@ static void take_latency(struct heartbeat *h, const struct target *t, struct hea
 	uint64_t pass = atomic_load(&t->pass);
 	struct histogram_view v;
 	struct latency now, interval;
-	int err = 0;
+	int err = target_latency_copy(&now, t);
 
-	latency_init(&now);
 	latency_init(&interval);
-	for (uint32_t i = 0; i < t->plan->qthreads && !err; i++)
-		err = qthread_latency_add(&now, &t->qthreads[i]);
 	if (err || turn % 2 || atomic_load(&t->turn) != turn)
 		goto out;
 	if (last->shown_pass != pass) {

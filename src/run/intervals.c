@@ -13,17 +13,6 @@
 
 #define BEGIN_POLL_NS 1000000 /* how often to look whether the run has begun */
 
-/* The histograms of a target as they are now. */
-static int copy_now(struct latency *l, const struct target *t)
-{
-	int err = 0;
-
-	latency_init(l);
-	for (uint32_t i = 0; i < t->plan->qthreads && !err; i++)
-		err = qthread_latency_add(l, &t->qthreads[i]);
-	return err;
-}
-
 static bool is_empty(const struct latency *l)
 {
 	struct histogram_view v = latency_view(l, LATENCY_SERVICE, LATENCY_ALL_DIRS);
@@ -63,7 +52,7 @@ static void take(struct intervals *i, struct target *t, uint64_t now_ns)
 {
 	struct interval_series *s = &i->series[t->plan->number];
 	struct latency now;
-	int err = copy_now(&now, t);
+	int err = target_latency_copy(&now, t);
 
 	if (!err)
 		err = hand_over(i, t, &now, now_ns);

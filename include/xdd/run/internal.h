@@ -305,6 +305,9 @@ void qthread_latency_free(struct qthread *q);
 void qthread_latency_reset(struct qthread *q);
 int qthread_latency_add(struct latency *l, const struct qthread *q);
 
+/* latency.c: those of all QThreads of a target as they are now. `l` is to be freed, whatever is returned. */
+int target_latency_copy(struct latency *l, const struct target *t);
+
 /* qthread.c: the thread function; `arg` is the struct qthread. */
 void *qthread_main(void *arg);
 
