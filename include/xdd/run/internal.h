@@ -75,8 +75,8 @@ struct qthread {
 	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
 	struct io_buffer buffer;
 	struct qthread_data *data; /* NULL: no operation needs its buffer looked after */
-	struct flow *
-		flow; /* freed with the run, for the last to leave a pass reads it; NULL: not wanted */
+	/* owned by this QThread, read by the last to leave a pass, freed with the run; NULL: not wanted */
+	struct flow *flow;
 
 	/* const during a run; NULL: no time stamps */
 	struct trace_writer *trace;
@@ -99,7 +99,7 @@ struct target {
 	/* atomic: QThreads that have not left the pass */
 	_Atomic uint32_t active;
 
-	/* atomic: this pass of this target is to end early (-maxerrors) */
+	/* atomic: this pass of this target is to end early: -maxerrors, or a number is not going to be issued */
 	_Atomic bool pass_over;
 
 	/* atomic: completion time of operation 0 of the pass */
