@@ -109,6 +109,14 @@ void clock_resync(void)
 	clock_scale = now;
 }
 
+uint64_t clock_wall_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 /* Between two readings of the one clock that are as near as can be to that of the other. */
 int64_t clock_wall_offset_ns(void)
 {
@@ -116,16 +124,12 @@ int64_t clock_wall_offset_ns(void)
 	int64_t offset = 0;
 
 	for (int i = 0; i < PAIR_TRIES; i++) {
-		uint64_t before = clock_now_ns(), after;
-		struct timespec ts;
+		uint64_t before = clock_now_ns(), wall = clock_wall_ns(), after = clock_now_ns();
 
-		clock_gettime(CLOCK_REALTIME, &ts);
-		after = clock_now_ns();
 		if (after - before >= least)
 			continue;
 		least = after - before;
-		offset = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec -
-			 (int64_t)(before + (after - before) / 2);
+		offset = (int64_t)(wall - (before + (after - before) / 2));
 	}
 	return offset;
 }

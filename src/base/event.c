@@ -32,10 +32,7 @@ void event_leave(struct event *e)
 void event_wait(struct event *e, uint32_t key, uint64_t until_ns)
 {
 	/* An absolute time of CLOCK_MONOTONIC: what clock_now_ns() counts. */
-	const struct timespec until = {
-		.tv_sec = (time_t)(until_ns / 1000000000ull),
-		.tv_nsec = (long)(until_ns % 1000000000ull),
-	};
+	const struct timespec until = clock_timespec(until_ns);
 
 	while (atomic_load(&e->count) == key &&
 	       (until_ns == UINT64_MAX || clock_now_ns() < until_ns))

@@ -77,10 +77,7 @@ bool stop_request(struct stop *s, enum stop_reason reason, int detail)
 
 int stop_sleep_until(struct stop *s, uint64_t deadline_ns)
 {
-	const struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / 1000000000ull),
-		.tv_nsec = (long)(deadline_ns % 1000000000ull),
-	};
+	const struct timespec deadline = clock_timespec(deadline_ns);
 
 	for (;;) {
 		if (stop_why(s) != STOP_NONE)

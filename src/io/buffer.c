@@ -30,20 +30,20 @@ static int fail(int err, const char **why, const char *text)
  */
 static void *reserve(size_t size, size_t align)
 {
-	size_t head, tail;
+	size_t more = align - (size_t)sysconf(_SC_PAGESIZE), head;
 	char *map;
 
-	if (size > SIZE_MAX - align)
+	if (size > SIZE_MAX - more)
 		return NULL;
-	map = mmap(NULL, size + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+	map = mmap(NULL, size + more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		   0);
 	if (map == MAP_FAILED)
 		return NULL;
 	head = (align - (uintptr_t)map % align) % align;
-	tail = align - head;
 	if (head)
 		munmap(map, head);
-	munmap(map + head + size, tail);
+	if (more > head)
+		munmap(map + head + size, more - head);
 	return map + head;
 }
 

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "xdd/base/clock.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
@@ -184,13 +184,10 @@ static enum xdd_status check_together(const struct plan *plan)
 
 static enum xdd_status check_start_time(const struct plan *plan)
 {
-	struct timespec ts;
-	uint64_t now, at = plan->start_time_ns;
+	uint64_t now = clock_wall_ns(), at = plan->start_time_ns;
 
 	if (!at)
 		return XDD_OK;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	now = (uint64_t)ts.tv_sec * UNITS_NS_PER_SEC + (uint64_t)ts.tv_nsec;
 	if (at > now && at - now <= WEEK_NS)
 		return XDD_OK;
 	log_error(

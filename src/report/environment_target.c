@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "xdd/base/clock.h"
 #include "xdd/base/units.h"
 #include "xdd/report/environment.h"
 #include "xdd/report/jvalue.h"
@@ -106,16 +106,12 @@ static void *inquiry_main(void *arg)
 static struct inquiry *inquiry_new(const struct plan *plan)
 {
 	struct inquiry *q = calloc(1, sizeof(*q) + plan->n_targets * sizeof(q->answers[0]));
-	pthread_condattr_t attr;
 
 	if (!q)
 		return NULL;
 	q->n = plan->n_targets;
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&q->changed, NULL);
 	for (size_t i = 0; i < q->n; i++) {
 		if (plan->targets[i].kind != TARGET_NULL)
 			q->answers[i].path = strdup(plan->targets[i].path);
@@ -127,7 +123,7 @@ static struct inquiry *inquiry_new(const struct plan *plan)
 static void inquire(struct inquiry *q, pthread_t *thread, bool *started)
 {
 	sigset_t all, before;
-	struct timespec ts;
+	struct timespec until;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -135,12 +131,10 @@ static void inquire(struct inquiry *q, pthread_t *thread, bool *started)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!*started)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_nsec += PATIENCE_NS;
-	ts.tv_sec += ts.tv_nsec / (long)UNITS_NS_PER_SEC;
-	ts.tv_nsec %= (long)UNITS_NS_PER_SEC;
+	until = clock_timespec(clock_kernel_ns() + PATIENCE_NS);
 	pthread_mutex_lock(&q->lock);
-	while (!q->over && pthread_cond_timedwait(&q->changed, &q->lock, &ts) == 0)
+	while (!q->over &&
+	       pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) == 0)
 		;
 	pthread_mutex_unlock(&q->lock);
 }

@@ -179,7 +179,7 @@ static json_t *by_direction(const uint64_t values[DIR_COUNT])
 	json_t *o = json_object();
 
 	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
-		jvalue_put(o, op_dir_name((enum op_dir)dir), jvalue_count(values[dir]));
+		jvalue_put(o, op_dir_name(dir), jvalue_count(values[dir]));
 	return o;
 }
 

@@ -78,7 +78,7 @@ char *latency_percent_text(uint32_t percent, char *buf)
 
 const char *latency_dir_name(unsigned dir)
 {
-	return dir == LATENCY_ALL_DIRS ? "all" : op_dir_name((enum op_dir)dir);
+	return dir == LATENCY_ALL_DIRS ? "all" : op_dir_name(dir);
 }
 
 const char *latency_time_name(enum latency_time time)

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "xdd/base/debug.h"
@@ -93,12 +92,9 @@ static void take_latency(struct heartbeat *h, const struct target *t, struct hea
 	uint64_t pass = atomic_load(&t->pass);
 	struct histogram_view v;
 	struct latency now, interval;
-	int err = 0;
+	int err = target_latency_copy(&now, t);
 
-	latency_init(&now);
 	latency_init(&interval);
-	for (uint32_t i = 0; i < t->plan->qthreads && !err; i++)
-		err = qthread_latency_add(&now, &t->qthreads[i]);
 	if (err || turn % 2 || atomic_load(&t->turn) != turn)
 		goto out;
 	if (last->shown_pass != pass) {
@@ -234,10 +230,9 @@ static void *heartbeat_main(void *arg)
 			}
 			next = stream->next_ns < next ? stream->next_ns : next;
 		}
-		until.tv_sec = (time_t)(next / UNITS_NS_PER_SEC);
-		until.tv_nsec = (long)(next % UNITS_NS_PER_SEC);
+		until = clock_timespec(next);
 		if (!h->quit)
-			pthread_cond_timedwait(&h->changed, &h->lock, &until);
+			pthread_cond_clockwait(&h->changed, &h->lock, CLOCK_MONOTONIC, &until);
 	}
 	pthread_mutex_unlock(&h->lock);
 	debug_line(DEBUG_TASK, "heartbeat: thread %d ends", gettid());
@@ -333,23 +328,13 @@ static int add_streams(struct heartbeat *h, const struct plan *plan)
 	return err;
 }
 
-static void init_lock(struct heartbeat *h)
-{
-	pthread_condattr_t attr;
-
-	pthread_mutex_init(&h->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&h->changed, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
 int heartbeat_start(struct heartbeat *h, struct run *run)
 {
 	size_t n = run->plan->n_targets;
 	int err;
 
-	init_lock(h);
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_cond_init(&h->changed, NULL);
 	h->run = run;
 	h->start_ns = clock_kernel_ns();
 	h->last = calloc(n, sizeof(*h->last));

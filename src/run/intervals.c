@@ -8,22 +8,10 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/units.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/thread.h"
 
 #define BEGIN_POLL_NS 1000000 /* how often to look whether the run has begun */
-
-/* The histograms of a target as they are now. */
-static int copy_now(struct latency *l, const struct target *t)
-{
-	int err = 0;
-
-	latency_init(l);
-	for (uint32_t i = 0; i < t->plan->qthreads && !err; i++)
-		err = qthread_latency_add(l, &t->qthreads[i]);
-	return err;
-}
 
 static bool is_empty(const struct latency *l)
 {
@@ -64,7 +52,7 @@ static void take(struct intervals *i, struct target *t, uint64_t now_ns)
 {
 	struct interval_series *s = &i->series[t->plan->number];
 	struct latency now;
-	int err = copy_now(&now, t);
+	int err = target_latency_copy(&now, t);
 
 	if (!err)
 		err = hand_over(i, t, &now, now_ns);
@@ -82,14 +70,12 @@ static void take(struct intervals *i, struct target *t, uint64_t now_ns)
 /* Sleep until `deadline_ns` of the kernel's clock. False: it is time to end. */
 static bool sleep_until(struct intervals *i, uint64_t deadline_ns)
 {
-	const struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / UNITS_NS_PER_SEC),
-		.tv_nsec = (long)(deadline_ns % UNITS_NS_PER_SEC),
-	};
+	const struct timespec deadline = clock_timespec(deadline_ns);
 	bool quit;
 
 	pthread_mutex_lock(&i->lock);
-	while (!i->quit && pthread_cond_timedwait(&i->changed, &i->lock, &deadline) != ETIMEDOUT)
+	while (!i->quit && pthread_cond_clockwait(&i->changed, &i->lock, CLOCK_MONOTONIC,
+						  &deadline) != ETIMEDOUT)
 		;
 	quit = i->quit;
 	pthread_mutex_unlock(&i->lock);
@@ -163,7 +149,6 @@ void intervals_open(struct intervals *i, struct target *t)
 int intervals_start(struct intervals *i, struct run *run)
 {
 	size_t n = run->plan->n_targets;
-	pthread_condattr_t attr;
 	int err;
 
 	if (!run->plan->latency.interval_ns)
@@ -177,10 +162,7 @@ int intervals_start(struct intervals *i, struct run *run)
 		latency_init(&i->series[k].last);
 	}
 	pthread_mutex_init(&i->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&i->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&i->changed, NULL);
 	err = thread_start(&i->thread, intervals_main, i);
 	if (err) {
 		free(i->series);

@@ -20,11 +20,11 @@
 /* The requests of a QThread of an asynchronous engine, while it issues a pass. */
 struct flight {
 	struct qthread *q;
+	unsigned extras; /* enum issue_extra */
 	uint64_t end_ns;
 	uint64_t now_ns;
 	unsigned outstanding;
 	bool exhausted; /* no operation is left, or none may be issued any more */
-	bool first;
 
 	/* of targets that are ordered or gated */
 	struct io_request *waiting; /* has its number, and may not be issued yet */
@@ -75,14 +75,13 @@ static void engine_broke(struct flight *f, int err)
  */
 static bool get_turn(struct flight *f, uint64_t n)
 {
-	const bool gated = f->q->target->gated;
 	struct order *o = &f->q->target->order;
 
 	if (order_try(o, n)) {
 		f->entered = true;
 		return true;
 	}
-	if (gated && f->outstanding) {
+	if (wants(f->extras, EXTRA_GATE) && f->outstanding) {
 		f->look_ns = f->now_ns + TURN_POLL_NS;
 		return false;
 	}
@@ -124,7 +123,7 @@ static struct io_request *take(struct flight *f)
 
 	if (may_issue(t, f->now_ns, f->end_ns) && take_op(t, t->plan->pass_ops, req)) {
 		slot_take_first(&f->q->slots);
-		if (__builtin_expect(f->q->data != NULL, 0))
+		if (wants(f->extras, EXTRA_DATA))
 			data_prepare(f->q, req);
 		return req;
 	}
@@ -215,7 +214,7 @@ static inline struct io_request *next_request(struct flight *f)
 	}
 	if (by == ORDER_BY_TOT && !f->entered && !has_turn(f, req))
 		return NULL;
-	if (__builtin_expect(t->gated, 0) && !passes_gate(f, req))
+	if (wants(f->extras, EXTRA_GATE) && !passes_gate(f, req))
 		return NULL;
 	f->waiting = NULL;
 	return req;
@@ -230,13 +229,14 @@ static void submit(struct flight *f, struct io_request *req)
 
 	if (t->order.mode == ORDERING_LOOSE)
 		give_turn(f, req->op);
-	stamp_issue(q, req, &f->first);
+	stamp_issue(q, req, f->extras);
 	f->now_ns = req->issue_ns;
 	f->outstanding++;
-	if (__builtin_expect(t->watched, 0))
+	if (wants(f->extras, EXTRA_WATCH))
 		f->flush_due = watch_flush_due(t, req);
 	err = t->engine->submit(q->ctx, req);
-	audit_order(q, req);
+	if (wants(f->extras, EXTRA_AUDIT))
+		audit_order(q, req);
 	if (err)
 		engine_broke(f, err);
 	if (err || !t->order.alone)
@@ -281,13 +281,13 @@ static void finish(struct flight *f, struct io_request *req, uint64_t delay)
 
 	f->outstanding--;
 	req->ready_ns = delay ? f->now_ns + delay : 0;
-	account(q, req, f->now_ns);
+	account(q, req, f->now_ns, f->extras);
 	/* Serial: the one operation under way is complete, the next may be issued. */
 	if (q->target->order.alone)
 		give_turn(f, req->op);
-	if (__builtin_expect(q->data != NULL, 0))
+	if (wants(f->extras, EXTRA_DATA))
 		data_complete(q, req);
-	if (__builtin_expect(q->target->watched, 0))
+	if (wants(f->extras, EXTRA_WATCH))
 		watch_report(q, req, f->now_ns);
 	slot_give(&q->slots, req->slot);
 }
@@ -311,11 +311,11 @@ static void collect(struct flight *f, uint64_t delay)
 	}
 	f->now_ns = clock_now_ns();
 	for (int i = 0; i < n && f->outstanding; i++) {
-		if (__builtin_expect(q->target->watched, 0) && try_again(f, s->done[i]))
+		if (wants(f->extras, EXTRA_WATCH) && try_again(f, s->done[i]))
 			continue;
 		finish(f, s->done[i], delay);
 	}
-	if (__builtin_expect(q->data != NULL, 0) && f->end_ns != UINT64_MAX)
+	if (wants(f->extras, EXTRA_DATA) && f->end_ns != UINT64_MAX)
 		f->now_ns = clock_now_ns();
 }
 
@@ -330,7 +330,7 @@ void issue_queued(struct qthread *q, uint64_t now, uint64_t end)
 {
 	struct target *t = q->target;
 	const uint64_t delay = rest_ns(t);
-	struct flight f = { .q = q, .end_ns = end, .now_ns = now, .first = true };
+	struct flight f = { .q = q, .extras = issue_extras(q), .end_ns = end, .now_ns = now };
 
 	for (;;) {
 		if (!f.exhausted)

@@ -9,6 +9,8 @@
 /* So many operations in a row a QThread may issue, of a target whose operations are in order, before it wakes another. */
 #define OPS_A_TURN 64
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* The clock after a wait; without a limit it is not worth reading. */
 static uint64_t clock_after(uint64_t now, uint64_t end)
 {
@@ -53,34 +55,44 @@ static bool await_turn(struct target *t, const struct io_request *req, uint64_t 
 	return false;
 }
 
-/* The next operation of the pass, when it may be issued; false: the pass is over. */
-static inline bool next_op(struct qthread *q, struct io_request *req, uint64_t now, uint64_t end)
+/* Do what `req`, which has its number, needs before it is issued. False: it is not to be issued any more. */
+static bool make_ready(struct qthread *q, struct io_request *req, uint64_t now, uint64_t end,
+		       unsigned extras)
 {
 	struct target *t = q->target;
-	const enum order_by by = t->order.by;
 
-	if (by == ORDER_BY_LOCK) {
+	if (extras & EXTRA_DATA)
+		data_prepare(q, req);
+	if (extras & EXTRA_TOT && !await_turn(t, req, now, end)) {
+		abandon_op(t);
+		return false;
+	}
+	if (extras & EXTRA_GATE && !pass_gate(t, req, end)) {
+		if (extras & (EXTRA_LOCK | EXTRA_TOT))
+			order_leave(&t->order, req->op);
+		return false;
+	}
+	return true;
+}
+
+/* The next operation of the pass, when it may be issued; false: the pass is over. */
+static ALWAYS_INLINE bool next_op(struct qthread *q, struct io_request *req, uint64_t now,
+				  uint64_t end, unsigned extras)
+{
+	struct target *t = q->target;
+
+	if (wants(extras, EXTRA_LOCK)) {
 		if (order_enter(&t->order, 0))
 			return false;
 		now = clock_after(now, end);
 	}
 	if (!may_issue(t, now, end) || !take_op(t, t->plan->pass_ops, req)) {
-		if (by == ORDER_BY_LOCK)
+		if (extras & EXTRA_LOCK)
 			order_leave(&t->order, 0);
 		return false;
 	}
-	if (__builtin_expect(q->data != NULL, 0))
-		data_prepare(q, req);
-	if (by == ORDER_BY_TOT && !await_turn(t, req, now, end)) {
-		abandon_op(t);
-		return false;
-	}
-	if (__builtin_expect(t->gated, 0) && !pass_gate(t, req, end)) {
-		if (by != ORDER_BY_NOTHING)
-			order_leave(&t->order, req->op);
-		return false;
-	}
-	return true;
+	return !wants(extras, EXTRA_DATA | EXTRA_TOT | EXTRA_GATE) ||
+	       make_ready(q, req, now, end, extras);
 }
 
 /* Try again what failed, where that is wanted. Returns the clock when it was done with. */
@@ -93,68 +105,83 @@ static uint64_t try_again(struct qthread *q, struct io_request *req, uint64_t no
 	return now;
 }
 
-/* What is to be done behind an operation of a target that is watched. Returns the clock after it. */
-static uint64_t watch(struct qthread *q, struct io_request *req, uint64_t now)
+/* Do what is to be done behind an operation, and rest. Returns the clock after it. */
+static uint64_t finish(struct qthread *q, struct io_request *req, uint64_t now, uint64_t end,
+		       unsigned extras)
 {
-	watch_report(q, req, now);
-	if (watch_flush_due(q->target, req))
-		watch_flush(q);
-	return clock_now_ns();
+	if (extras & EXTRA_DATA) {
+		data_complete(q, req);
+		now = clock_after(now, end);
+	}
+	if (extras & EXTRA_WATCH) {
+		watch_report(q, req, now);
+		if (watch_flush_due(q->target, req))
+			watch_flush(q);
+		now = clock_now_ns();
+	}
+	if (extras & EXTRA_REST) {
+		uint64_t ready = now + rest_ns(q->target);
+
+		stop_sleep_until(&q->target->run->stop, ready < end ? ready : end);
+		now = clock_now_ns();
+	}
+	return now;
 }
 
 /*
  * Let the next operation in, which this QThread may issue as well as another. To wake one for each would take
  * longer than many an operation, so that is done now and then, and where this QThread has something else to do.
  */
-static void leave(struct qthread *q, const struct io_request *req, uint64_t delay)
+static void leave(struct target *t, const struct io_request *req, unsigned extras)
 {
-	struct target *t = q->target;
+	bool busy = extras & (EXTRA_DATA | EXTRA_WATCH | EXTRA_REST);
 
-	if (delay || q->data || t->watched || req->op % OPS_A_TURN == OPS_A_TURN - 1)
+	if (busy || req->op % OPS_A_TURN == OPS_A_TURN - 1)
 		order_leave(&t->order, req->op);
 	else
 		order_leave_briefly(&t->order, req->op);
 }
 
-void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
+/* Inlined once for each caller, so that what `extras` rules out is not there. */
+static ALWAYS_INLINE void issue(struct qthread *q, uint64_t now, uint64_t end, unsigned extras)
 {
 	struct target *t = q->target;
-	const uint64_t delay = rest_ns(t);
 	const struct engine *engine = t->engine;
-	const bool ordered = t->order.by != ORDER_BY_NOTHING;
+	const bool ordered = extras & (EXTRA_LOCK | EXTRA_TOT);
 	const bool leave_early = ordered && t->order.mode == ORDERING_LOOSE;
 	const bool leave_late = ordered && !leave_early;
 	struct io_request req = { .buf = q->slots.buffers[0].iov_base };
-	bool first = true;
 
-	while (next_op(q, &req, now, end)) {
+	while (next_op(q, &req, now, end, extras)) {
 		if (leave_early)
 			order_leave(&t->order, req.op);
-		audit_order(q, &req);
-		stamp_issue(q, &req, &first);
+		if (wants(extras, EXTRA_AUDIT))
+			audit_order(q, &req);
+		stamp_issue(q, &req, extras);
 		engine->submit(q->ctx, &req);
 		now = clock_now_ns();
-		if (__builtin_expect(t->watched, 0))
+		if (wants(extras, EXTRA_WATCH))
 			now = try_again(q, &req, now);
 		/*
 		 * What completes inside submit has been handed over and is complete: serial and strict. An
 		 * error is dealt with first, as it may be the last that is allowed.
 		 */
 		if (leave_late && !req.error)
-			leave(q, &req, delay);
-		account(q, &req, now);
+			leave(t, &req, extras);
+		account(q, &req, now, extras);
 		if (leave_late && req.error)
 			order_leave(&t->order, req.op);
-		if (__builtin_expect(q->data != NULL, 0)) {
-			data_complete(q, &req);
-			now = clock_after(now, end);
-		}
-		if (__builtin_expect(t->watched, 0))
-			now = watch(q, &req, now);
-		if (delay) {
-			if (stop_sleep_until(&t->run->stop, now + delay < end ? now + delay : end))
-				break;
-			now = clock_now_ns();
-		}
+		if (wants(extras, EXTRA_DATA | EXTRA_WATCH | EXTRA_REST))
+			now = finish(q, &req, now, end, extras);
 	}
+}
+
+void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
+{
+	unsigned extras = issue_extras(q);
+
+	if (extras)
+		issue(q, now, end, extras);
+	else
+		issue(q, now, end, 0);
 }

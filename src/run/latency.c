@@ -41,3 +41,13 @@ int qthread_latency_add(struct latency *l, const struct qthread *q)
 			err = histogram_sum_add_live(&l->of[time][dir], &q->latency[time][dir]);
 	return err;
 }
+
+int target_latency_copy(struct latency *l, const struct target *t)
+{
+	int err = 0;
+
+	latency_init(l);
+	for (uint32_t i = 0; i < t->plan->qthreads && !err; i++)
+		err = qthread_latency_add(l, &t->qthreads[i]);
+	return err;
+}

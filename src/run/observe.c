@@ -17,7 +17,7 @@ void observe_init(struct target *t)
 	t->observes_done = t->run->plan->keep_extremes || debug_on(DEBUG_IO);
 }
 
-static void debug_issue(const struct qthread *q, const struct io_request *req)
+void observe_issue(const struct qthread *q, const struct io_request *req)
 {
 	const struct target *t = q->target;
 	const char *how = order_text(&t->order);
@@ -39,11 +39,6 @@ static void debug_issue(const struct qthread *q, const struct io_request *req)
 		   ", %s of %" PRIu64 " bytes at byte %" PRIu64,
 		   t->plan->number, q->number, req->op, t->pass, op_dir_name(req->dir), req->size,
 		   req->offset);
-}
-
-void observe_issue(struct qthread *q, const struct io_request *req)
-{
-	debug_issue(q, req);
 }
 
 static void debug_done(const struct qthread *q, const struct io_request *req, uint64_t took_ns)

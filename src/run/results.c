@@ -25,7 +25,7 @@ static struct pass_result *take_any(struct manager *m)
 
 	pthread_mutex_lock(&q->lock);
 	while (!q->first && q->alive) {
-		struct timespec ts;
+		struct timespec end;
 
 		if (!stop_requested(&m->run->stop)) {
 			pthread_cond_wait(&q->changed, &q->lock);
@@ -33,9 +33,9 @@ static struct pass_result *take_any(struct manager *m)
 		}
 		if (!m->grace_end_ns)
 			m->grace_end_ns = clock_now_ns() + GRACE_NS;
-		ts.tv_sec = (time_t)(m->grace_end_ns / UNITS_NS_PER_SEC);
-		ts.tv_nsec = (long)(m->grace_end_ns % UNITS_NS_PER_SEC);
-		if (pthread_cond_timedwait(&q->changed, &q->lock, &ts) == ETIMEDOUT)
+		end = clock_timespec(m->grace_end_ns);
+		if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &end) ==
+		    ETIMEDOUT)
 			break;
 	}
 	r = q->first;

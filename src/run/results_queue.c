@@ -8,15 +8,11 @@
 
 int results_init(struct results_queue *q, uint32_t alive)
 {
-	pthread_condattr_t attr;
 	int err = pthread_mutex_init(&q->lock, NULL);
 
 	if (err)
 		return -err;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	err = pthread_cond_init(&q->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	err = pthread_cond_init(&q->changed, NULL);
 	if (err) {
 		pthread_mutex_destroy(&q->lock);
 		return -err;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/units.h"
 #include "xdd/io/guard.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/observe.h"
@@ -114,13 +113,11 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 static int init_run(struct run *run, const struct plan *plan, struct report *report)
 {
 	size_t size = plan->n_targets * sizeof(*run->targets);
-	struct timespec now;
 	int err = 0;
 
 	run->plan = plan;
 	run->report = report;
-	clock_gettime(CLOCK_REALTIME, &now);
-	run->id = (uint64_t)now.tv_sec * UNITS_NS_PER_SEC + (uint64_t)now.tv_nsec;
+	run->id = clock_wall_ns();
 	run->keep_latency = report_wants_latency(report);
 	atomic_store(&run->end_ns, UINT64_MAX);
 	stop_init(&run->stop);
@@ -237,7 +234,6 @@ static int drive(struct run *run)
 		return err;
 	start_targets(run);
 	pthread_join(manager, NULL);
-	intervals_end(&run->intervals);
 	return 0;
 }
 
@@ -276,6 +272,11 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 	if (!err)
 		err = drive(run);
 	signals_end(&signals);
+	/* Whatever could not be set up, these may have been started, and read the plan. */
+	if (run) {
+		intervals_end(&run->intervals);
+		heartbeat_end(&run->heartbeat);
+	}
 	if (err) {
 		log_error("the run cannot be set up: %s", strerror(-err));
 		return XDD_INIT_FAILED;

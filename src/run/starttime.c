@@ -2,8 +2,6 @@
  * -starttime: the first pass begins at a time of the wall clock. Called by the results manager, which all
  * others wait for.
  */
-#include <time.h>
-
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/run/internal.h"
@@ -11,17 +9,9 @@
 /* The clock may be set while it is waited for: look again this often. */
 #define LOOK_NS (5 * UNITS_NS_PER_SEC)
 
-static uint64_t wall_clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * UNITS_NS_PER_SEC + (uint64_t)ts.tv_nsec;
-}
-
 int starttime_wait(struct run *run)
 {
-	uint64_t at = run->plan->start_time_ns, now = wall_clock_ns();
+	uint64_t at = run->plan->start_time_ns, now = clock_wall_ns();
 	int err = 0;
 
 	if (at && now < at)
@@ -31,14 +21,14 @@ int starttime_wait(struct run *run)
 		uint64_t rest = at - now < LOOK_NS ? at - now : LOOK_NS;
 
 		err = stop_sleep_until(&run->stop, clock_now_ns() + rest);
-		now = wall_clock_ns();
+		now = clock_wall_ns();
 	}
 	return err;
 }
 
 void starttime_check(const struct run *run)
 {
-	uint64_t at = run->plan->start_time_ns, now = wall_clock_ns();
+	uint64_t at = run->plan->start_time_ns, now = clock_wall_ns();
 
 	if (at && now > at + UNITS_NS_PER_SEC / 100)
 		log_warning("the targets were not ready at the time of -starttime: they start %.3f "

@@ -36,7 +36,9 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	if (plan->no_barrier)
 		t->shift_ns = pass * t->plan->delay_ns + (pass - 1) * plan->pass_delay_ns;
 	access_init(&t->access, t->plan, pass);
-	checks_before_pass(t);
+	/* With -dropcache system that follows for all of them, once nothing is under way. */
+	if (!plan->drop_system_cache)
+		checks_before_pass(t);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		counters_reset(&t->qthreads[i].counters);
 		qthread_latency_reset(&t->qthreads[i]);

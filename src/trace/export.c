@@ -194,7 +194,7 @@ static void put_event(FILE *f, const struct trace_merged_row *r, size_t tid, int
 	const struct trace_entry *e = r->row.entry;
 
 	fprintf(f, ",\n{\"name\":\"%s\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":",
-		e->dir < DIR_COUNT ? op_dir_name((enum op_dir)e->dir) : "?");
+		e->dir < DIR_COUNT ? op_dir_name(e->dir) : "?");
 	put_us(f, since(origin_ns, r->start_ns));
 	fputs(",\"dur\":", f);
 	put_us(f, r->row.io_ns);

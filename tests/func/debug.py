@@ -131,6 +131,19 @@ def test_task():
          "-debug task: operations come from QThreads")
 
 
+def test_threads_that_fail():
+    if not s.can_trace():
+        return t.skip("a thread of the run that cannot be started", s.sys_why())
+    for n, name in (2, "signals"), (3, "intervals"), (4, "results manager"):
+        run = t.command(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=clone,clone3:error=EAGAIN:when=%d" % n,
+                         "-E", "ASAN_OPTIONS=" + s._sanitizer_options("ASAN_OPTIONS", "detect_leaks=0"), t.XDD, "-op", "noop", "-targets", "1", "null", "-numreqs", "5", "-heartbeat", "1",
+                         "-latency", "intervals", "0.1", "-debug", "task"], timeout=LIMIT_S)
+        said = [re.match(r"(.*: thread \d+) (starts|ends)$", line).groups() for line in lines(run.err, "TASK")]
+        starts, ends = (sorted(who for who, what in said if what == which) for which in ("starts", "ends"))
+        t.ok(run.status == 1 and run.err.count("cannot be set up") == 1 and (starts or n == 2) and starts == ends,
+             "without the thread of %s: the others are ended" % name, run)
+
+
 def test_timelimit():
     paced = ["-op", "noop", "-targets", 1, "null", "-queuedepth", 2, "-operationdelay", "10ms", "-debug", "timelimit"]
     for words, option in ((["-timelimit", "0.3"], "-timelimit"), (["-timelimit", 60, "-runtime", "0.3"], "-runtime")):
@@ -326,6 +339,6 @@ def test_none():
          "the columns without -extendedstats, QUEUE_PASS and COMBINED", run)
 
 
-t.run(test_io, test_io_kinds, test_open, test_task, test_timelimit, test_tot, test_lockstep, test_throttle, test_user1, test_words, test_bad_input,
-      test_extremes, test_slow_one, test_none)
+t.run(test_io, test_io_kinds, test_open, test_task, test_threads_that_fail, test_timelimit, test_tot, test_lockstep,
+      test_throttle, test_user1, test_words, test_bad_input, test_extremes, test_slow_one, test_none)
 t.done()

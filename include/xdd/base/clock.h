@@ -52,6 +52,15 @@ static inline uint64_t clock_now_ns(void)
 	return s->ns + (uint64_t)((unsigned __int128)(clock_read_tsc() - s->tsc) * s->mult >> 32);
 }
 
+/* A time of this clock, or a length of time, as system calls take it. */
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / 1000000000ull),
+		.tv_nsec = (long)(ns % 1000000000ull),
+	};
+}
+
 /*
  * Measure the counter against the kernel's clock, from now until clock_calibrate(), which settles
  * what clock_now_ns() reads. Called by main, before there are other threads: the first as early as
@@ -65,6 +74,9 @@ void clock_calibrate(void);
  * Called while no other thread may read the clock: between passes, by whoever the others wait for.
  */
 void clock_resync(void);
+
+/* The wall clock: nanoseconds since 1970. Any thread. */
+uint64_t clock_wall_ns(void);
 
 /* The wall clock minus clock_now_ns(), now. */
 int64_t clock_wall_offset_ns(void);

@@ -3,7 +3,7 @@
  * verified, verified after it. Private to src/run.
  *
  * None of it is in the timed window of an operation. A run that neither writes data that depends on the
- * request nor verifies any has no struct qthread_data, and pays one branch an operation.
+ * request nor verifies any has no struct qthread_data, and pays nothing an operation (issue.h).
  */
 #ifndef XDD_RUN_DATA_H
 #define XDD_RUN_DATA_H

@@ -1,6 +1,6 @@
 /*
- * The gate of a target: what may hold its operations back until another target has come so far: lockstep,
- * triggers, -syncio. Private to src/run.
+ * The gate of a target: what may hold its operations back until another target has come so far, lockstep,
+ * triggers and -syncio, or until they are due: -throttle. Private to src/run.
  *
  * A gate answers for operation numbers, and is monotonic: what was let through stays so, and all before it
  * with it; so whatever ends a pass, what was issued of it is a prefix. Its members are asked in

@@ -48,7 +48,7 @@ struct heartbeat {
 	bool started;
 
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* on the monotonic clock */
+	pthread_cond_t changed;
 
 	/* guarded by lock */
 	bool quit;

@@ -75,8 +75,8 @@ struct qthread {
 	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
 	struct io_buffer buffer;
 	struct qthread_data *data; /* NULL: no operation needs its buffer looked after */
-	struct flow *
-		flow; /* freed with the run, for the last to leave a pass reads it; NULL: not wanted */
+	/* owned by this QThread, read by the last to leave a pass, freed with the run; NULL: not wanted */
+	struct flow *flow;
 
 	/* const during a run; NULL: no time stamps */
 	struct trace_writer *trace;
@@ -99,7 +99,7 @@ struct target {
 	/* atomic: QThreads that have not left the pass */
 	_Atomic uint32_t active;
 
-	/* atomic: this pass of this target is to end early (-maxerrors) */
+	/* atomic: this pass of this target is to end early: -maxerrors, or a number is not going to be issued */
 	_Atomic bool pass_over;
 
 	/* atomic: completion time of operation 0 of the pass */
@@ -202,7 +202,7 @@ struct pass_result {
 /* The way from the QThreads to the results manager. */
 struct results_queue {
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* on the monotonic clock */
+	pthread_cond_t changed;
 
 	/* guarded by lock */
 	struct pass_result *first;
@@ -304,6 +304,9 @@ int qthread_latency_init(struct qthread *q);
 void qthread_latency_free(struct qthread *q);
 void qthread_latency_reset(struct qthread *q);
 int qthread_latency_add(struct latency *l, const struct qthread *q);
+
+/* latency.c: those of all QThreads of a target as they are now. `l` is to be freed, whatever is returned. */
+int target_latency_copy(struct latency *l, const struct target *t);
 
 /* qthread.c: the thread function; `arg` is the struct qthread. */
 void *qthread_main(void *arg);

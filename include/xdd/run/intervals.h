@@ -36,7 +36,7 @@ struct intervals {
 	_Atomic uint64_t begin_ns;
 
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* on the monotonic clock */
+	pthread_cond_t changed;
 
 	/* guarded by lock */
 	bool quit;

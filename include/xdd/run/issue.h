@@ -14,6 +14,54 @@
 #include "xdd/run/internal.h"
 #include "xdd/run/observe.h"
 
+/*
+ * What a QThread does for each operation beside the transfer, where it was asked for. Bits of one word, which is
+ * const during a pass: where none is set nothing looks for them operation by operation.
+ */
+enum issue_extra {
+	EXTRA_LOCK = 1 << 0, /* in order, by the issue lock */
+	EXTRA_TOT = 1 << 1,  /* likewise by the TOT */
+	EXTRA_AUDIT = 1 << 2,
+	EXTRA_DATA = 1 << 3,
+	EXTRA_GATE = 1 << 4,
+	EXTRA_WATCH = 1 << 5,
+	EXTRA_REST = 1 << 6, /* rest_ns() is not 0 */
+	EXTRA_TRACE = 1 << 7,
+	EXTRA_OBSERVE_ISSUE = 1 << 8,
+	EXTRA_OBSERVE_DONE = 1 << 9,
+	EXTRA_LATENCY = 1 << 10,
+	EXTRA_FLOW = 1 << 11,
+	EXTRA_FOLLOWED = 1 << 12,
+};
+
+/* How long a request rests before the next operation takes its place. */
+static inline uint64_t rest_ns(const struct target *t)
+{
+	return t->run->plan->operation_delay_ns + t->plan->throttle.delay_ns;
+}
+
+/* Those of a QThread that is ready to issue. */
+static inline unsigned issue_extras(const struct qthread *q)
+{
+	const struct target *t = q->target;
+
+	return (t->order.by == ORDER_BY_LOCK ? EXTRA_LOCK : 0) |
+	       (t->order.by == ORDER_BY_TOT ? EXTRA_TOT : 0) |
+	       (t->order.audited ? EXTRA_AUDIT : 0) | (q->data ? EXTRA_DATA : 0) |
+	       (t->gated ? EXTRA_GATE : 0) | (t->watched ? EXTRA_WATCH : 0) |
+	       (rest_ns(t) ? EXTRA_REST : 0) | (q->trace ? EXTRA_TRACE : 0) |
+	       (t->observes_issue ? EXTRA_OBSERVE_ISSUE : 0) |
+	       (t->observes_done ? EXTRA_OBSERVE_DONE : 0) |
+	       (q->keeps_latency ? EXTRA_LATENCY : 0) | (q->flow ? EXTRA_FLOW : 0) |
+	       (t->followed ? EXTRA_FOLLOWED : 0);
+}
+
+/* Whether any of `which` is among them, as is seldom the case. */
+static inline bool wants(unsigned extras, unsigned which)
+{
+	return __builtin_expect((extras & which) != 0, 0);
+}
+
 /* Neither the clock nor anybody else has ended the pass. */
 static inline bool may_issue(const struct target *t, uint64_t now, uint64_t end)
 {
@@ -47,34 +95,27 @@ static inline void abandon_op(struct target *t)
 	atomic_store_explicit(&t->pass_over, true, memory_order_relaxed);
 }
 
-/* Whether `req` is handed over in order. */
+/* Look whether `req` is handed over in order. With EXTRA_AUDIT. */
 static inline void audit_order(struct qthread *q, const struct io_request *req)
 {
-	struct order *o = &q->target->order;
-
-	if (__builtin_expect(o->audited, 0))
-		counters_add(&q->counters.order_breaks, order_breaks(o, req->op));
+	counters_add(&q->counters.order_breaks, order_breaks(&q->target->order, req->op));
 }
 
 /* The clock at the issue of `req`. */
-static inline void stamp_issue(struct qthread *q, struct io_request *req, bool *first)
+static inline void stamp_issue(struct qthread *q, struct io_request *req, unsigned extras)
 {
-	counters_add(&q->counters.issued, 1);
-	if (__builtin_expect(q->trace != NULL, 0))
-		trace_issue(req);
-	if (__builtin_expect(q->target->observes_issue, 0))
-		observe_issue(q, req);
-	req->issue_ns = clock_now_ns();
-	if (__builtin_expect(*first, 0)) {
-		counters_set(&q->counters.first_issue_ns, req->issue_ns);
-		*first = false;
-	}
-}
+	uint64_t before = atomic_load_explicit(&q->counters.issued, memory_order_relaxed);
 
-/* How long a request rests before the next operation takes its place. */
-static inline uint64_t rest_ns(const struct target *t)
-{
-	return t->run->plan->operation_delay_ns + t->plan->throttle.delay_ns;
+	counters_set(&q->counters.issued, before + 1);
+	if (wants(extras, EXTRA_TRACE | EXTRA_OBSERVE_ISSUE)) {
+		if (extras & EXTRA_TRACE)
+			trace_issue(req);
+		if (extras & EXTRA_OBSERVE_ISSUE)
+			observe_issue(q, req);
+	}
+	req->issue_ns = clock_now_ns();
+	if (__builtin_expect(before == 0, 0))
+		counters_set(&q->counters.first_issue_ns, req->issue_ns);
 }
 
 /* The times of an operation into the histograms. */
@@ -88,20 +129,15 @@ static inline void keep_latency(struct qthread *q, const struct io_request *req,
 }
 
 /* Count an operation that has come back, in the QThread's own counters. */
-static inline void count(struct qthread *q, const struct io_request *req, uint64_t done_ns)
+static inline void count(struct qthread *q, const struct io_request *req, uint64_t took_ns,
+			 uint64_t done_ns)
 {
 	struct counters *c = &q->counters;
-	/* Two readings of the counter that follow each other closely may come out as one. */
-	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
 
-	if (__builtin_expect(q->trace != NULL, 0))
-		trace_done(q->trace, req, q->target->pass, done_ns);
 	counters_add(&c->bytes[req->dir], req->done);
 	counters_set(&c->last_done_ns, done_ns);
 	if (req->op == 0)
 		atomic_store_explicit(&q->target->first_op_ns, took_ns, memory_order_relaxed);
-	if (__builtin_expect(q->target->observes_done, 0))
-		observe_done(q, req, took_ns);
 	if (__builtin_expect(req->error != 0, 0)) {
 		counters_add(&c->errors, 1);
 		io_error(q, req);
@@ -109,18 +145,30 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 	}
 	counters_add(&c->busy_ns[req->dir], took_ns);
 	counters_add(&c->ops[req->dir], 1);
-	if (__builtin_expect(q->keeps_latency, 0))
-		keep_latency(q, req, took_ns, done_ns);
 }
 
 /* Count an operation that has come back, and tell those who want to know. */
-static inline void account(struct qthread *q, const struct io_request *req, uint64_t done_ns)
+static inline void account(struct qthread *q, const struct io_request *req, uint64_t done_ns,
+			   unsigned extras)
 {
-	count(q, req, done_ns);
-	if (__builtin_expect(q->flow != NULL, 0))
-		flow_add(q->flow, req->issue_ns, done_ns, req->done);
-	if (__builtin_expect(q->target->followed, 0))
-		gate_completed(q->target, req->size);
+	/* Two readings of the counter that follow each other closely may come out as one. */
+	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
+
+	if (wants(extras, EXTRA_TRACE | EXTRA_OBSERVE_DONE)) {
+		if (extras & EXTRA_TRACE)
+			trace_done(q->trace, req, q->target->pass, done_ns);
+		if (extras & EXTRA_OBSERVE_DONE)
+			observe_done(q, req, took_ns);
+	}
+	count(q, req, took_ns, done_ns);
+	if (wants(extras, EXTRA_LATENCY) && !req->error)
+		keep_latency(q, req, took_ns, done_ns);
+	if (wants(extras, EXTRA_FLOW | EXTRA_FOLLOWED)) {
+		if (extras & EXTRA_FLOW)
+			flow_add(q->flow, req->issue_ns, done_ns, req->done);
+		if (extras & EXTRA_FOLLOWED)
+			gate_completed(q->target, req->size);
+	}
 }
 
 #endif

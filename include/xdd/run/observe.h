@@ -15,7 +15,7 @@ struct target;
 void observe_init(struct target *t);
 
 /* In the QThread, where these say so: `req` is about to be issued, or has come back after `took_ns`. */
-void observe_issue(struct qthread *q, const struct io_request *req);
+void observe_issue(const struct qthread *q, const struct io_request *req);
 void observe_done(struct qthread *q, const struct io_request *req, uint64_t took_ns);
 
 /* -debug user1: how far each QThread is. Any thread, while the run has its targets. */
