@@ -36,9 +36,9 @@ _Static_assert(offsetof(struct sector, generation) == TAG_AT_GENERATION, "the fo
 _Static_assert(offsetof(struct sector, target) == TAG_AT_TARGET, "the format is in tag.h");
 _Static_assert(offsetof(struct sector, payload) == TAG_HEADER_BYTES, "the format is in tag.h");
 
-static uint64_t checksum_of(const struct sector *s)
+static uint64_t checksum_of(const void *sector)
 {
-	return tag_hash((const char *)s + SUMMED_FROM, sizeof(*s) - SUMMED_FROM);
+	return tag_hash((const char *)sector + SUMMED_FROM, TAG_SECTOR_BYTES - SUMMED_FROM);
 }
 
 /* Word i depends on no other, so the compiler may make several at a time. */
@@ -88,21 +88,23 @@ void tag_fill(const struct tag *tag, void *buf, uint64_t bytes)
 
 enum tag_state tag_read(const void *sector, struct tag *tag)
 {
-	const struct sector *s = sector;
+	struct sector s;
 
-	if (memcmp(s->magic, magic, sizeof(magic)) != 0)
+	if (memcmp(sector, magic, sizeof(magic)) != 0)
 		return TAG_NONE;
+	/* With -memalign a buffer begins at any byte. */
+	memcpy(&s, sector, TAG_HEADER_BYTES);
 	*tag = (struct tag){
-		.run = le64toh(s->run),
-		.offset = le64toh(s->offset),
-		.generation = le64toh(s->generation),
-		.oldest = le64toh(s->oldest),
-		.since = le64toh(s->since),
-		.request = le64toh(s->request),
-		.sweep = le64toh(s->sweep),
-		.target = le32toh(s->target),
-		.pass = le32toh(s->pass),
-		.bytes = le32toh(s->bytes),
+		.run = le64toh(s.run),
+		.offset = le64toh(s.offset),
+		.generation = le64toh(s.generation),
+		.oldest = le64toh(s.oldest),
+		.since = le64toh(s.since),
+		.request = le64toh(s.request),
+		.sweep = le64toh(s.sweep),
+		.target = le32toh(s.target),
+		.pass = le32toh(s.pass),
+		.bytes = le32toh(s.bytes),
 	};
-	return le64toh(s->checksum) == checksum_of(s) ? TAG_GOOD : TAG_BROKEN;
+	return le64toh(s.checksum) == checksum_of(sector) ? TAG_GOOD : TAG_BROKEN;
 }
