@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
+
+#include "xdd/base/blockdev.h"
 
 #define SECTOR_BYTES 512 /* of the counts, whatever the device's */
 
@@ -23,14 +24,10 @@ int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE])
 
 	if (stat(path, &st) < 0)
 		return -errno;
-	dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	dev = blockdev_disk(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev);
 	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
 	if (!realpath(link, folder))
 		return -ENODEV;
-	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u/partition", major(dev), minor(dev));
-	/* A partition is a folder in that of its disk. */
-	if (access(link, F_OK) == 0)
-		*strrchr(folder, '/') = '\0';
 	last = strrchr(folder, '/') + 1;
 	if (strlen(last) >= DISKSTATS_NAME_SIZE)
 		return -ENODEV;

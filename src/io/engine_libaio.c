@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/sysfile.h"
 
 /* The context of one QThread; the arrays behind it have `depth` entries each. */
 struct aio {
@@ -50,31 +51,17 @@ static int aio_available(const char **why)
 	return ret == -EAGAIN ? 0 : ret;
 }
 
-/* A number of /proc/sys/fs; UINT64_MAX when it cannot be read. */
-static uint64_t read_sysctl(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	uint64_t value;
-
-	if (!f)
-		return UINT64_MAX;
-	if (fscanf(f, "%" SCNu64, &value) != 1)
-		value = UINT64_MAX;
-	fclose(f);
-	return value;
-}
-
 /* A context takes as much of what the machine has as its depth says. */
 static int aio_check_all(const struct plan *plan, char *why, size_t size)
 {
-	uint64_t most = read_sysctl("/proc/sys/fs/aio-max-nr");
-	uint64_t taken = read_sysctl("/proc/sys/fs/aio-nr"), want = 0, left;
+	uint64_t most, taken, want = 0, left;
 
+	if (!sysfile_number("/proc/sys/fs/aio-max-nr", &most) ||
+	    !sysfile_number("/proc/sys/fs/aio-nr", &taken))
+		return 0;
 	for (size_t i = 0; i < plan->n_targets; i++)
 		if (engine_of(&plan->targets[i]) == &engine_libaio)
 			want += plan->targets[i].queue_depth;
-	if (most == UINT64_MAX || taken == UINT64_MAX)
-		return 0;
 	left = most > taken ? most - taken : 0;
 	if (want <= left)
 		return 0;

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "xdd/base/blockdev.h"
 #include "xdd/base/scsi_capacity.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/scsi.h"
@@ -55,17 +55,6 @@ static bool writes(const struct target_plan *target)
 	return target->op == OP_WRITE || target->op == OP_MIXED;
 }
 
-static bool is_partition(const struct stat *st)
-{
-	char path[64];
-
-	if (!S_ISBLK(st->st_mode))
-		return false;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(st->st_rdev),
-		 minor(st->st_rdev));
-	return access(path, F_OK) == 0;
-}
-
 static int check_kind(const struct target_plan *target, const char **why)
 {
 	struct stat st;
@@ -77,7 +66,7 @@ static int check_kind(const struct target_plan *target, const char **why)
 					      NULL);
 	if (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode))
 		return fail(-ENOTBLK, why, "it wants a SCSI device, such as /dev/sg0 or /dev/sda");
-	if (is_partition(&st))
+	if (S_ISBLK(st.st_mode) && blockdev_is_partition(st.st_rdev))
 		return fail(
 			-EINVAL, why,
 			"this is a partition, and SCSI commands go to the whole disk: name that");

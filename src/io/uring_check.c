@@ -16,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "xdd/base/blockdev.h"
 #include "xdd/base/clock.h"
 #include "xdd/base/memlock.h"
+#include "xdd/base/sysfile.h"
 
 #define MAX_ENTRIES 32768u /* IORING_MAX_ENTRIES of the kernel */
 #define MAX_FIXED_BUFS 16384u
@@ -38,14 +39,9 @@ static int fail(int err, const char **why, const char *text)
 /* io_uring_setup() was not allowed. */
 static const char *why_forbidden(void)
 {
-	FILE *f = fopen("/proc/sys/kernel/io_uring_disabled", "re");
-	int value = 0;
+	uint64_t value = 0;
 
-	if (f) {
-		if (fscanf(f, "%d", &value) != 1)
-			value = 0;
-		fclose(f);
-	}
+	sysfile_number("/proc/sys/kernel/io_uring_disabled", &value);
 	if (value == 2)
 		return "io_uring is switched off: the sysctl kernel.io_uring_disabled is 2";
 	if (value == 1)
@@ -142,28 +138,13 @@ static int check_sqpoll(const char **why)
 /* Whether the device has queues to poll, as far as the kernel says so. */
 static bool can_poll(int fd)
 {
+	uint64_t polls;
 	struct stat st;
-	char path[64];
-	int value = 1;
-	dev_t dev;
-	FILE *f;
 
-	if (fstat(fd, &st))
+	if (fstat(fd, &st) ||
+	    !blockdev_queue_number(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, "io_poll", &polls))
 		return true;
-	dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/io_poll", major(dev), minor(dev));
-	f = fopen(path, "re");
-	if (!f) { /* a partition: the queue is its disk's */
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/io_poll", major(dev),
-			 minor(dev));
-		f = fopen(path, "re");
-	}
-	if (f) {
-		if (fscanf(f, "%d", &value) != 1)
-			value = 1;
-		fclose(f);
-	}
-	return value != 0;
+	return polls != 0;
 }
 
 /* One read with a ring that polls. Returns its result; a device that never answers is given up. */

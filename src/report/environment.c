@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "xdd/base/sysfile.h"
 #include "xdd/report/jvalue.h"
 
 #define CPU_FOLDER "/sys/devices/system/cpu"
@@ -26,31 +27,9 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-char *environment_line(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char *start = buf, *end;
-	ssize_t n;
-
-	if (fd < 0)
-		return NULL;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	if (n <= 0)
-		return NULL;
-	buf[n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	while (isblank((unsigned char)*start))
-		start++;
-	end = start + strlen(start);
-	while (end > start && isblank((unsigned char)end[-1]))
-		*--end = '\0';
-	return *start ? start : NULL;
-}
-
 static void put_line(json_t *object, const char *key, const char *path)
 {
-	char buf[256], *line = environment_line(path, buf, sizeof(buf));
+	char buf[256], *line = sysfile_line(path, buf, sizeof(buf));
 
 	if (line)
 		jvalue_put(object, key, jvalue_text(line));
@@ -120,7 +99,7 @@ static void put_governors(json_t *o, long processors)
 		const char *governor;
 
 		snprintf(path, sizeof(path), CPU_FOLDER "/cpu%ld/cpufreq/scaling_governor", i);
-		governor = environment_line(path, buf, sizeof(buf));
+		governor = sysfile_line(path, buf, sizeof(buf));
 		/* A machine without them has none at all. */
 		if (!governor && i == 0)
 			return;
@@ -174,7 +153,7 @@ static uint64_t list_length(const char *list)
 
 static json_t *numa(void)
 {
-	char buf[256], *online = environment_line(NODE_FOLDER "/online", buf, sizeof(buf));
+	char buf[256], *online = sysfile_line(NODE_FOLDER "/online", buf, sizeof(buf));
 	json_t *o = json_object();
 
 	if (!online)
