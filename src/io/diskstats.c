@@ -13,12 +13,14 @@
 #include <sys/sysmacros.h>
 
 #include "xdd/base/blockdev.h"
+#include "xdd/base/path.h"
 
 #define SECTOR_BYTES 512 /* of the counts, whatever the device's */
 
 int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE])
 {
-	char link[64], folder[PATH_MAX], *last;
+	char link[64], folder[PATH_MAX];
+	const char *last;
 	struct stat st;
 	dev_t dev;
 
@@ -28,7 +30,7 @@ int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE])
 	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
 	if (!realpath(link, folder))
 		return -ENODEV;
-	last = strrchr(folder, '/') + 1;
+	last = path_last(folder);
 	if (strlen(last) >= DISKSTATS_NAME_SIZE)
 		return -ENODEV;
 	strcpy(name, last);

@@ -3,7 +3,6 @@
  * reason to give. The exclusive claim catches what is not found here.
  */
 #include <dirent.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "xdd/base/path.h"
 #include "xdd/base/sysfile.h"
 #include "xdd/io/guard.h"
 
@@ -212,7 +212,7 @@ static bool identify(struct look *l, const char *folder)
 	snprintf(full, sizeof(full), "%s%s", l->root, folder);
 	if (!realpath(full, real))
 		return false;
-	snprintf(l->name, sizeof(l->name), "%s", basename(real));
+	snprintf(l->name, sizeof(l->name), "%s", path_last(real));
 	return true;
 }
 

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "xdd/base/path.h"
 #include "xdd/base/sysfile.h"
 #include "xdd/base/units.h"
 #include "xdd/report/environment.h"
@@ -283,13 +284,11 @@ static void put_link_name(json_t *o, const char *key, const char *path)
 {
 	char target[512];
 	ssize_t n = readlink(path, target, sizeof(target) - 1);
-	char *slash;
 
 	if (n <= 0)
 		return;
 	target[n] = '\0';
-	slash = strrchr(target, '/');
-	jvalue_put(o, key, jvalue_text(slash ? slash + 1 : target));
+	jvalue_put(o, key, jvalue_text(path_last(target)));
 }
 
 static void put_disk(json_t *o, const char *disk)
