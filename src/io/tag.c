@@ -6,14 +6,14 @@
 #include <endian.h>
 #include <string.h>
 
+#include "xdd/base/random.h"
+
 #define SUMMED_FROM 16
 #define PAYLOAD_WORDS ((TAG_SECTOR_BYTES - TAG_HEADER_BYTES) / sizeof(uint64_t))
 
-static const char magic[8] = "XDDtag1\n";
-
 /* A sector as it lies on the target. */
 struct sector {
-	char magic[8];
+	char magic[TAG_MAGIC_BYTES];
 	uint64_t checksum;
 	uint64_t run;
 	uint64_t offset;
@@ -47,11 +47,7 @@ static void fill_payload(struct sector *s)
 	uint64_t seed = tag_hash((const char *)s + SUMMED_FROM, TAG_HEADER_BYTES - SUMMED_FROM);
 
 	for (size_t i = 0; i < PAYLOAD_WORDS; i++) {
-		uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
-
-		z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-		z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-		s->payload[i] = htole64(z ^ z >> 31);
+		s->payload[i] = htole64(random_splitmix64(seed + (i + 1) * RANDOM_GOLDEN));
 	}
 }
 
@@ -70,7 +66,7 @@ void tag_write(const struct tag *tag, void *sector)
 		.bytes = htole32(tag->bytes),
 	};
 
-	memcpy(s.magic, magic, sizeof(magic));
+	memcpy(s.magic, TAG_MAGIC, TAG_MAGIC_BYTES);
 	fill_payload(&s);
 	s.checksum = htole64(checksum_of(&s));
 	memcpy(sector, &s, sizeof(s));
@@ -90,7 +86,7 @@ enum tag_state tag_read(const void *sector, struct tag *tag)
 {
 	struct sector s;
 
-	if (memcmp(sector, magic, sizeof(magic)) != 0)
+	if (memcmp(sector, TAG_MAGIC, TAG_MAGIC_BYTES) != 0)
 		return TAG_NONE;
 	/* With -memalign a buffer begins at any byte. */
 	memcpy(&s, sector, TAG_HEADER_BYTES);
