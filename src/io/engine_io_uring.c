@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/clock.h"
 #include "xdd/base/memlock.h"
 #include "xdd/base/topology.h"
 
@@ -62,9 +61,7 @@ struct uring {
 	int buffers_err;
 	bool ring_registered;
 
-	struct io_request **ready; /* one a slot: completed without the kernel */
-
-	unsigned n_ready;
+	struct engine_ready ready;
 	unsigned unsent;      /* in the submission ring, not seen by the kernel */
 	unsigned outstanding; /* requests in the kernel and unsent ones */
 };
@@ -89,7 +86,7 @@ static void uring_fini(void *ctx)
 		io_uring_unregister_files(&u->ring);
 	if (u->ring.ring_fd >= 0)
 		io_uring_queue_exit(&u->ring);
-	free(u->ready);
+	free(u->ready.requests);
 	free(u);
 }
 
@@ -191,8 +188,8 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	u->fd = params->fd;
 	u->depth = params->depth;
 	u->group = engine_group(params);
-	u->ready = engine_alloc(u->depth * sizeof(struct io_request *));
-	err = u->ready ? 0 : -ENOMEM;
+	u->ready.requests = engine_alloc(u->depth * sizeof(struct io_request *));
+	err = u->ready.requests ? 0 : -ENOMEM;
 	if (!err && params->options->iopoll)
 		err = uring_check_iopoll(params->target, params->why);
 	if (!err) {
@@ -263,7 +260,7 @@ static int uring_submit(void *ctx, struct io_request *req)
 
 	if (req->dir == DIR_NOOP) {
 		req->done = req->size;
-		u->ready[u->n_ready++] = req;
+		engine_ready_put(&u->ready, req);
 		return 0;
 	}
 	queue(u, req);
@@ -273,15 +270,6 @@ static int uring_submit(void *ctx, struct io_request *req)
 	ret = io_uring_submit(&u->ring);
 	u->unsent = left_unsent(u);
 	return ret < 0 && !passes(ret) ? ret : 0;
-}
-
-static unsigned take_ready(struct uring *u, struct io_request **done, unsigned max)
-{
-	unsigned n = 0;
-
-	while (n < max && u->n_ready)
-		done[n++] = u->ready[--u->n_ready];
-	return n;
 }
 
 /* Take what is in the completion ring, without a system call. */
@@ -333,7 +321,7 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 		      uint64_t timeout_ns)
 {
 	struct uring *u = ctx;
-	uint64_t now = 0, end = UINT64_MAX;
+	uint64_t end = UINT64_MAX;
 	bool asked = false;
 	unsigned n = 0;
 
@@ -342,24 +330,20 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 	else if (min > max)
 		min = max;
 	for (;;) {
+		uint64_t left = 0;
 		unsigned want;
 		int ret;
 
-		n += take_ready(u, done + n, max - n);
+		n += engine_ready_take(&u->ready, done + n, max - n);
 		n += take_ring(u, done + n, max - n);
 		want = n < min ? min - n : 0;
 		if (want > u->outstanding)
 			want = u->outstanding;
 		if (!want && !u->unsent && (n || asked || !u->asks || !u->outstanding))
 			return (int)n;
-		if (want && timeout_ns != UINT64_MAX) {
-			now = clock_now_ns();
-			if (now >= end)
-				return (int)n;
-			if (end == UINT64_MAX && timeout_ns < UINT64_MAX - now)
-				end = now + timeout_ns;
-		}
-		ret = enter(u, want, end == UINT64_MAX ? UINT64_MAX : end - now);
+		if (want && !(left = engine_time_left(timeout_ns, &end)))
+			return (int)n;
+		ret = enter(u, want, left);
 		asked = true;
 		if (ret == -EINTR)
 			return (int)n;
