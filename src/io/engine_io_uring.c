@@ -66,13 +66,6 @@ struct uring {
 	unsigned outstanding; /* requests in the kernel and unsent ones */
 };
 
-static int fail(int err, const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return err;
-}
-
 /* ---- a context ---- */
 
 static void uring_fini(void *ctx)
@@ -165,13 +158,15 @@ static int register_all(struct uring *u, const struct engine_params *params)
 	u->opcodes[DIR_WRITE] = IORING_OP_WRITE;
 	err = register_file(u);
 	if (err && params->options->fixed_files)
-		return fail(err, params->why, "fixedfiles: the kernel did not take the file");
+		return engine_fail(err, params->why,
+				   "fixedfiles: the kernel did not take the file");
 	err = register_buffers(u, params->buffers, params->options->fixed_bufs);
 	if (err && params->options->fixed_bufs)
-		return fail(err, params->why,
-			    err == -ENOMEM ?
-				    "fixedbufs: the memlock limit (ulimit -l) does not allow it" :
-				    "fixedbufs: the kernel did not take the buffers");
+		return engine_fail(
+			err, params->why,
+			err == -ENOMEM ?
+				"fixedbufs: the memlock limit (ulimit -l) does not allow it" :
+				"fixedbufs: the kernel did not take the buffers");
 	bind_workers(u);
 	u->ring_registered = io_uring_register_ring_fd(&u->ring) == 1;
 	return 0;
@@ -195,7 +190,7 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	if (!err) {
 		err = set_up_ring(u, params->options);
 		if (err)
-			fail(err, params->why, uring_why_no_ring(err));
+			engine_fail(err, params->why, uring_why_no_ring(err));
 		else
 			err = register_all(u, params);
 	}

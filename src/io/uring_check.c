@@ -22,19 +22,13 @@
 #include "xdd/base/clock.h"
 #include "xdd/base/memlock.h"
 #include "xdd/base/sysfile.h"
+#include "xdd/io/engine.h"
 
 #define MAX_ENTRIES 32768u /* IORING_MAX_ENTRIES of the kernel */
 #define MAX_FIXED_BUFS 16384u
 #define MAX_FIXED_BUF_BYTES (1ull << 30)
 #define TRIAL_BYTES 4096u
 #define TRIAL_TIMEOUT_NS 5000000000ull
-
-static int fail(int err, const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return err;
-}
 
 /* io_uring_setup() was not allowed. */
 static const char *why_forbidden(void)
@@ -77,11 +71,13 @@ int uring_available(const char **why)
 	int ret = io_uring_queue_init(1, &ring, 0);
 
 	if (ret)
-		return fail(ret, why, uring_why_no_ring(ret));
+		return engine_fail(ret, why, uring_why_no_ring(ret));
 	complete = ring.features & IORING_FEAT_EXT_ARG;
 	io_uring_queue_exit(&ring);
-	return complete ? 0 :
-			  fail(-EOPNOTSUPP, why,
+	return complete ?
+		       0 :
+		       engine_fail(
+			       -EOPNOTSUPP, why,
 			       "the io_uring of this kernel is too old: 5.11 or later is wanted");
 }
 
@@ -96,10 +92,11 @@ static uint64_t locked_bytes(const struct target_plan *target)
 static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, const char **why)
 {
 	if (locked_bytes(target) > MAX_FIXED_BUF_BYTES)
-		return fail(-EINVAL, why, "fixedbufs: a request is larger than 1 GiB");
+		return engine_fail(-EINVAL, why, "fixedbufs: a request is larger than 1 GiB");
 	if (depth > MAX_FIXED_BUFS)
-		return fail(-EINVAL, why,
-			    "fixedbufs: a ring takes 16384 buffers at most: use more -threads");
+		return engine_fail(
+			-EINVAL, why,
+			"fixedbufs: a ring takes 16384 buffers at most: use more -threads");
 	return 0;
 }
 
@@ -128,9 +125,9 @@ static int check_sqpoll(const char **why)
 	int ret = io_uring_queue_init(1, &ring, IORING_SETUP_SQPOLL);
 
 	if (ret == -EPERM)
-		return fail(ret, why, "sqpoll: this kernel wants the administrator for it");
+		return engine_fail(ret, why, "sqpoll: this kernel wants the administrator for it");
 	if (ret)
-		return fail(ret, why, "sqpoll: this kernel does not offer it");
+		return engine_fail(ret, why, "sqpoll: this kernel does not offer it");
 	io_uring_queue_exit(&ring);
 	return 0;
 }
@@ -183,11 +180,12 @@ static int check_iopoll_fd(int fd, const char **why)
 	if (ret != -ETIMEDOUT)
 		free(buf);
 	if (ret == -EOPNOTSUPP || ret == -EINVAL)
-		return fail(ret, why, "iopoll: the file system or the device cannot poll");
+		return engine_fail(ret, why, "iopoll: the file system or the device cannot poll");
 	if (ret < 0)
-		return fail(ret, why, "iopoll: a read to try it failed");
+		return engine_fail(ret, why, "iopoll: a read to try it failed");
 	if (!can_poll(fd))
-		return fail(-EOPNOTSUPP, why, "iopoll: the device has no queues for polling");
+		return engine_fail(-EOPNOTSUPP, why,
+				   "iopoll: the device has no queues for polling");
 	return 0;
 }
 
@@ -197,9 +195,11 @@ int uring_check_iopoll(const struct target_plan *target, const char **why)
 	int fd, err;
 
 	if (!target->direct_io)
-		return fail(-EINVAL, why, "iopoll: only requests with -dio can be polled for");
+		return engine_fail(-EINVAL, why,
+				   "iopoll: only requests with -dio can be polled for");
 	if (target->kind == TARGET_CHAR)
-		return fail(-EINVAL, why, "iopoll: only files and block devices can be polled for");
+		return engine_fail(-EINVAL, why,
+				   "iopoll: only files and block devices can be polled for");
 	fd = open(target->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno;
@@ -216,7 +216,8 @@ int uring_check(const struct target_plan *target, const char **why)
 	int err = 0;
 
 	if (depth > MAX_ENTRIES)
-		return fail(-EINVAL, why, "a ring holds 32768 requests at most: use more -threads");
+		return engine_fail(-EINVAL, why,
+				   "a ring holds 32768 requests at most: use more -threads");
 	if (o->fixed_bufs)
 		err = check_fixed_bufs(target, depth, why);
 	if (!err && o->sqpoll)

@@ -143,6 +143,14 @@ bool io_request_result(struct io_request *req, int64_t result);
 /* Zeroed memory in cache lines of its own, or NULL; free() gives it back. For engines. */
 void *engine_alloc(size_t size);
 
+/* `err`, with `text` left in `*why`, which may be NULL. For engines. */
+static inline int engine_fail(int err, const char **why, const char *text)
+{
+	if (why)
+		*why = text;
+	return err;
+}
+
 /* Requests that were completed without the kernel and wait to be reaped: one a slot at most. For engines. */
 struct engine_ready {
 	struct io_request **requests;
