@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
-#include <unistd.h>
 
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 #define ACCESS (PROT_READ | PROT_WRITE)

@@ -48,13 +48,11 @@ int diskstats_read(const char *name, struct diskstats *s)
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	n = fscanf(f,
-		   "%" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %*u %" SCNu64,
+	n = fscanf(f, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64,
 		   &s->requests[0], &s->merged[0], &sectors[0], &s->requests[1], &s->merged[1],
-		   &sectors[1], &s->in_flight);
+		   &sectors[1]);
 	fclose(f);
-	if (n != 7)
+	if (n != 6)
 		return -EBADMSG;
 	s->bytes[0] = sectors[0] * SECTOR_BYTES;
 	s->bytes[1] = sectors[1] * SECTOR_BYTES;
