@@ -34,19 +34,20 @@ struct aio {
 
 /* ---- before the run ---- */
 
+/*
+ * A context without room for anything is refused by a kernel that has the call. One that is made takes 30 ms to be
+ * taken apart, as the kernel waits for a grace period.
+ */
 static int aio_available(const char **why)
 {
 	io_context_t kernel = NULL;
-	int ret = io_setup(1, &kernel);
+	int ret = io_setup(0, &kernel);
 
-	if (!ret)
-		io_destroy(kernel);
 	if (ret == -ENOSYS)
 		*why = "this kernel was built without asynchronous I/O, or a seccomp filter hides it";
 	else if (ret == -EPERM)
 		*why = "a seccomp filter forbids asynchronous I/O";
-	/* All contexts of the machine may be taken just now: that depends on the depth. */
-	return ret == -EAGAIN ? 0 : ret;
+	return ret == -EINVAL ? 0 : ret;
 }
 
 /* A context takes as much of what the machine has as its depth says. */
