@@ -13,6 +13,7 @@
 #include "xdd/base/clock.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/base/path.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
 #include "xdd/plan/plan.h"
@@ -131,16 +132,9 @@ static int do_compare(int argc, char **argv)
 	return COMPARE_TROUBLE;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 int main(int argc, char **argv)
 {
-	const char *name = argc > 0 ? base_name(argv[0]) : "xdd";
+	const char *name = argc > 0 ? path_last(argv[0]) : "xdd";
 	enum xdd_status status;
 
 	clock_start();

@@ -7,26 +7,25 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "xdd/base/sysfile.h"
 
 #define NAME_SIZE 256
 
 /* "8:16" in a file of sysfs. */
-static bool read_number(const char *path, dev_t *dev)
+static bool read_device(const char *path, dev_t *dev)
 {
 	unsigned major_no, minor_no;
-	FILE *f = fopen(path, "re");
-	bool good;
+	char buf[32];
+	const char *line = sysfile_line(path, buf, sizeof(buf));
 
-	if (!f)
+	if (!line || sscanf(line, "%u:%u", &major_no, &minor_no) != 2)
 		return false;
-	good = fscanf(f, "%u:%u", &major_no, &minor_no) == 2;
-	fclose(f);
-	if (good)
-		*dev = makedev(major_no, minor_no);
-	return good;
+	*dev = makedev(major_no, minor_no);
+	return true;
 }
 
 /* The SCSI device behind a character device has a folder with the name of its disk in it. */
@@ -45,7 +44,7 @@ static bool disk_of_char(dev_t rdev, dev_t *dev)
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "/sys/class/block/%s/dev", entry->d_name);
-		good = read_number(path, dev);
+		good = read_device(path, dev);
 	}
 	closedir(dir);
 	return good;
@@ -81,4 +80,31 @@ int blockdev_node(dev_t dev, char *buf, size_t size)
 	if (stat(buf, &st))
 		return -errno;
 	return S_ISBLK(st.st_mode) && st.st_rdev == dev ? 0 : -ENODEV;
+}
+
+bool blockdev_is_partition(dev_t dev)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(dev), minor(dev));
+	return access(path, F_OK) == 0;
+}
+
+dev_t blockdev_disk(dev_t dev)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", major(dev), minor(dev));
+	if (blockdev_is_partition(dev))
+		read_device(path, &dev);
+	return dev;
+}
+
+bool blockdev_queue_number(dev_t dev, const char *name, uint64_t *value)
+{
+	char path[128];
+
+	dev = blockdev_disk(dev);
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/%s", major(dev), minor(dev), name);
+	return sysfile_number(path, value);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "xdd/base/sysfile.h"
+
 /* Shortest stretch to take a rate from, and how often a pair is read to find a good one. */
 #define BASELINE_NS 1000000u
 #define PAIR_TRIES 16
@@ -49,15 +51,12 @@ static struct clock_scale read_pair(void)
  */
 static bool kernel_trusts_tsc(void)
 {
-	char name[32] = "";
-	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+	char buf[32];
+	const char *name =
+		sysfile_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			     buf, sizeof(buf));
 
-	if (!f)
-		return false;
-	if (!fgets(name, sizeof(name), f))
-		name[0] = '\0';
-	fclose(f);
-	return strcmp(name, "tsc\n") == 0;
+	return name && strcmp(name, "tsc") == 0;
 }
 
 /* Nanoseconds per tick, times 2^32, between two pairs; 0 when the counter does not run with the clock. */
@@ -165,13 +164,9 @@ void clock_process_cpu(struct cpu_time *cpu)
 
 uint64_t clock_thread_wait_ns(void)
 {
-	FILE *f = fopen("/proc/thread-self/schedstat", "re");
-	uint64_t wait_ns = 0;
+	char buf[80];
+	const char *line = sysfile_line("/proc/thread-self/schedstat", buf, sizeof(buf));
+	uint64_t wait_ns;
 
-	if (!f)
-		return 0;
-	if (fscanf(f, "%*u %" SCNu64, &wait_ns) != 1)
-		wait_ns = 0;
-	fclose(f);
-	return wait_ns;
+	return line && sscanf(line, "%*u %" SCNu64, &wait_ns) == 1 ? wait_ns : 0;
 }

@@ -19,9 +19,6 @@
 /* atomic: where messages go */
 static _Atomic int log_fd = STDERR_FILENO;
 
-/* atomic: enum log_level */
-static _Atomic int log_shown = LOG_LEVEL_NOTICE;
-
 /* atomic: a transient line is on the terminal */
 static _Atomic bool log_drawn;
 
@@ -48,11 +45,6 @@ int log_open(const char *path)
 	if (fd != STDERR_FILENO)
 		close(fd);
 	return 0;
-}
-
-void log_set_level(enum log_level level)
-{
-	atomic_store(&log_shown, (int)level);
 }
 
 static void write_all(const char *text, size_t size)
@@ -114,8 +106,6 @@ static const char *level_prefix(enum log_level level)
 		return "xdd: warning: ";
 	case LOG_LEVEL_NOTICE:
 		return "xdd: note: ";
-	case LOG_LEVEL_DEBUG:
-		return "xdd: debug: ";
 	case LOG_LEVEL_ERROR:
 		break;
 	}
@@ -128,7 +118,6 @@ const char *log_level_name(enum log_level level)
 		[LOG_LEVEL_ERROR] = "error",
 		[LOG_LEVEL_WARNING] = "warning",
 		[LOG_LEVEL_NOTICE] = "note",
-		[LOG_LEVEL_DEBUG] = "debug",
 	};
 
 	return names[level];
@@ -207,10 +196,9 @@ void log_vline(const char *prefix, const char *fmt, va_list ap)
 	put_line(-1, prefix, fmt, ap);
 }
 
-void log_vmessage(enum log_level level, const char *fmt, va_list ap)
+static void put_message(enum log_level level, const char *fmt, va_list ap)
 {
-	if ((int)level <= atomic_load_explicit(&log_shown, memory_order_relaxed))
-		put_line((int)level, level_prefix(level), fmt, ap);
+	put_line((int)level, level_prefix(level), fmt, ap);
 }
 
 void log_error(const char *fmt, ...)
@@ -218,7 +206,7 @@ void log_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	log_vmessage(LOG_LEVEL_ERROR, fmt, ap);
+	put_message(LOG_LEVEL_ERROR, fmt, ap);
 	va_end(ap);
 }
 
@@ -227,7 +215,7 @@ void log_warning(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	log_vmessage(LOG_LEVEL_WARNING, fmt, ap);
+	put_message(LOG_LEVEL_WARNING, fmt, ap);
 	va_end(ap);
 }
 
@@ -236,16 +224,7 @@ void log_notice(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	log_vmessage(LOG_LEVEL_NOTICE, fmt, ap);
-	va_end(ap);
-}
-
-void log_debug(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	log_vmessage(LOG_LEVEL_DEBUG, fmt, ap);
+	put_message(LOG_LEVEL_NOTICE, fmt, ap);
 	va_end(ap);
 }
 

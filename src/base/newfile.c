@@ -5,30 +5,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/path.h"
 
 /* Without the end that makes it unique. */
 #define SUFFIX "XXXXXX"
 
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (!slash)
-		return strdup(".");
-	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
-}
-
 /* -EOPNOTSUPP: the file system or the kernel has no unnamed files. */
 static int open_unnamed(const char *path)
 {
-	char *folder = folder_of(path);
+	char *folder = path_folder(path);
 	int fd;
 
 	if (!folder)

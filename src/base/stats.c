@@ -5,7 +5,6 @@
 #include "xdd/base/stats.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* From so many values on an autocorrelation can be told from chance at all. */
 #define AUTOCORRELATION_MIN 10

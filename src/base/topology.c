@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "xdd/base/sysfile.h"
+
 #define NODES "/sys/devices/system/node"
 #define LINE_SIZE 16384 /* a list of processors with every second one missing is long */
 
@@ -94,23 +96,10 @@ unsigned topology_this_node(void)
 	return getcpu(&processor, &node) ? 0 : node;
 }
 
-static uint64_t read_number(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	uint64_t value;
-
-	if (!f)
-		return 0;
-	if (fscanf(f, "%" SCNu64, &value) != 1)
-		value = 0;
-	fclose(f);
-	return value;
-}
-
 /* Pages that are free and promised to nobody, and those the kernel would yet make. */
 int topology_huge_pages(struct huge_page_pool *pool)
 {
-	uint64_t kib = 0, idle = 0, reserved = 0, surplus = 0, extra;
+	uint64_t kib = 0, idle = 0, reserved = 0, surplus = 0, extra = 0;
 	FILE *f = fopen("/proc/meminfo", "re");
 	char line[128];
 
@@ -124,7 +113,7 @@ int topology_huge_pages(struct huge_page_pool *pool)
 		       sscanf(line, "Hugepagesize: %" SCNu64, &kib) == 1);
 	}
 	fclose(f);
-	extra = read_number("/proc/sys/vm/nr_overcommit_hugepages");
+	sysfile_number("/proc/sys/vm/nr_overcommit_hugepages", &extra);
 	pool->page_bytes = kib * 1024;
 	pool->left =
 		(idle > reserved ? idle - reserved : 0) + (extra > surplus ? extra - surplus : 0);

@@ -192,24 +192,6 @@ int units_parse_seconds(const char *word, uint64_t *ns)
 	return 0;
 }
 
-char *units_group_digits(uint64_t value, char *buf, size_t size)
-{
-	char text[27]; /* 20 digits, 6 commas, NUL */
-	char *p = text + sizeof(text);
-	unsigned digits = 0;
-
-	*--p = '\0';
-	do {
-		if (digits && digits % 3 == 0)
-			*--p = ',';
-		*--p = (char)('0' + value % 10);
-		digits++;
-		value /= 10;
-	} while (value);
-	snprintf(buf, size, "%s", p);
-	return buf;
-}
-
 char *units_size_text(uint64_t bytes, char *buf, size_t size)
 {
 	static const char *const names[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

@@ -11,27 +11,26 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
+
+#include "xdd/base/blockdev.h"
+#include "xdd/base/path.h"
 
 #define SECTOR_BYTES 512 /* of the counts, whatever the device's */
 
 int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE])
 {
-	char link[64], folder[PATH_MAX], *last;
+	char link[64], folder[PATH_MAX];
+	const char *last;
 	struct stat st;
 	dev_t dev;
 
 	if (stat(path, &st) < 0)
 		return -errno;
-	dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	dev = blockdev_disk(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev);
 	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
 	if (!realpath(link, folder))
 		return -ENODEV;
-	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u/partition", major(dev), minor(dev));
-	/* A partition is a folder in that of its disk. */
-	if (access(link, F_OK) == 0)
-		*strrchr(folder, '/') = '\0';
-	last = strrchr(folder, '/') + 1;
+	last = path_last(folder);
 	if (strlen(last) >= DISKSTATS_NAME_SIZE)
 		return -ENODEV;
 	strcpy(name, last);
@@ -49,13 +48,11 @@ int diskstats_read(const char *name, struct diskstats *s)
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	n = fscanf(f,
-		   "%" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %*u %" SCNu64,
+	n = fscanf(f, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64,
 		   &s->requests[0], &s->merged[0], &sectors[0], &s->requests[1], &s->merged[1],
-		   &sectors[1], &s->in_flight);
+		   &sectors[1]);
 	fclose(f);
-	if (n != 7)
+	if (n != 6)
 		return -EBADMSG;
 	s->bytes[0] = sectors[0] * SECTOR_BYTES;
 	s->bytes[1] = sectors[1] * SECTOR_BYTES;

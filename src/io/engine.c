@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xdd/base/clock.h"
+
 #define CACHE_LINE_BYTES 64
 
 /* Requests that go to the kernel together unless batch says otherwise; doc/performance.md has the figures. */
@@ -191,6 +193,20 @@ void *engine_alloc(size_t size)
 	void *memory = aligned_alloc(CACHE_LINE_BYTES, lines * CACHE_LINE_BYTES);
 
 	return memory ? memset(memory, 0, lines * CACHE_LINE_BYTES) : NULL;
+}
+
+uint64_t engine_time_left(uint64_t timeout_ns, uint64_t *end_ns)
+{
+	uint64_t now;
+
+	if (timeout_ns == UINT64_MAX)
+		return UINT64_MAX;
+	now = clock_now_ns();
+	if (*end_ns == UINT64_MAX && timeout_ns < UINT64_MAX - now)
+		*end_ns = now + timeout_ns;
+	if (*end_ns == UINT64_MAX)
+		return UINT64_MAX;
+	return now < *end_ns ? *end_ns - now : 0;
 }
 
 unsigned engine_group(const struct engine_params *params)

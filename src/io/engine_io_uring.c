@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/clock.h"
 #include "xdd/base/memlock.h"
 #include "xdd/base/topology.h"
 
@@ -62,19 +61,10 @@ struct uring {
 	int buffers_err;
 	bool ring_registered;
 
-	struct io_request **ready; /* one a slot: completed without the kernel */
-
-	unsigned n_ready;
+	struct engine_ready ready;
 	unsigned unsent;      /* in the submission ring, not seen by the kernel */
 	unsigned outstanding; /* requests in the kernel and unsent ones */
 };
-
-static int fail(int err, const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return err;
-}
 
 /* ---- a context ---- */
 
@@ -89,7 +79,7 @@ static void uring_fini(void *ctx)
 		io_uring_unregister_files(&u->ring);
 	if (u->ring.ring_fd >= 0)
 		io_uring_queue_exit(&u->ring);
-	free(u->ready);
+	free(u->ready.requests);
 	free(u);
 }
 
@@ -168,13 +158,15 @@ static int register_all(struct uring *u, const struct engine_params *params)
 	u->opcodes[DIR_WRITE] = IORING_OP_WRITE;
 	err = register_file(u);
 	if (err && params->options->fixed_files)
-		return fail(err, params->why, "fixedfiles: the kernel did not take the file");
+		return engine_fail(err, params->why,
+				   "fixedfiles: the kernel did not take the file");
 	err = register_buffers(u, params->buffers, params->options->fixed_bufs);
 	if (err && params->options->fixed_bufs)
-		return fail(err, params->why,
-			    err == -ENOMEM ?
-				    "fixedbufs: the memlock limit (ulimit -l) does not allow it" :
-				    "fixedbufs: the kernel did not take the buffers");
+		return engine_fail(
+			err, params->why,
+			err == -ENOMEM ?
+				"fixedbufs: the memlock limit (ulimit -l) does not allow it" :
+				"fixedbufs: the kernel did not take the buffers");
 	bind_workers(u);
 	u->ring_registered = io_uring_register_ring_fd(&u->ring) == 1;
 	return 0;
@@ -191,14 +183,14 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	u->fd = params->fd;
 	u->depth = params->depth;
 	u->group = engine_group(params);
-	u->ready = engine_alloc(u->depth * sizeof(struct io_request *));
-	err = u->ready ? 0 : -ENOMEM;
+	u->ready.requests = engine_alloc(u->depth * sizeof(struct io_request *));
+	err = u->ready.requests ? 0 : -ENOMEM;
 	if (!err && params->options->iopoll)
 		err = uring_check_iopoll(params->target, params->why);
 	if (!err) {
 		err = set_up_ring(u, params->options);
 		if (err)
-			fail(err, params->why, uring_why_no_ring(err));
+			engine_fail(err, params->why, uring_why_no_ring(err));
 		else
 			err = register_all(u, params);
 	}
@@ -263,7 +255,7 @@ static int uring_submit(void *ctx, struct io_request *req)
 
 	if (req->dir == DIR_NOOP) {
 		req->done = req->size;
-		u->ready[u->n_ready++] = req;
+		engine_ready_put(&u->ready, req);
 		return 0;
 	}
 	queue(u, req);
@@ -273,15 +265,6 @@ static int uring_submit(void *ctx, struct io_request *req)
 	ret = io_uring_submit(&u->ring);
 	u->unsent = left_unsent(u);
 	return ret < 0 && !passes(ret) ? ret : 0;
-}
-
-static unsigned take_ready(struct uring *u, struct io_request **done, unsigned max)
-{
-	unsigned n = 0;
-
-	while (n < max && u->n_ready)
-		done[n++] = u->ready[--u->n_ready];
-	return n;
 }
 
 /* Take what is in the completion ring, without a system call. */
@@ -333,7 +316,7 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 		      uint64_t timeout_ns)
 {
 	struct uring *u = ctx;
-	uint64_t now = 0, end = UINT64_MAX;
+	uint64_t end = UINT64_MAX;
 	bool asked = false;
 	unsigned n = 0;
 
@@ -342,24 +325,20 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 	else if (min > max)
 		min = max;
 	for (;;) {
+		uint64_t left = 0;
 		unsigned want;
 		int ret;
 
-		n += take_ready(u, done + n, max - n);
+		n += engine_ready_take(&u->ready, done + n, max - n);
 		n += take_ring(u, done + n, max - n);
 		want = n < min ? min - n : 0;
 		if (want > u->outstanding)
 			want = u->outstanding;
 		if (!want && !u->unsent && (n || asked || !u->asks || !u->outstanding))
 			return (int)n;
-		if (want && timeout_ns != UINT64_MAX) {
-			now = clock_now_ns();
-			if (now >= end)
-				return (int)n;
-			if (end == UINT64_MAX && timeout_ns < UINT64_MAX - now)
-				end = now + timeout_ns;
-		}
-		ret = enter(u, want, end == UINT64_MAX ? UINT64_MAX : end - now);
+		if (want && !(left = engine_time_left(timeout_ns, &end)))
+			return (int)n;
+		ret = enter(u, want, left);
 		asked = true;
 		if (ret == -EINTR)
 			return (int)n;

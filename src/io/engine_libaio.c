@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "xdd/base/clock.h"
+#include "xdd/base/sysfile.h"
 
 /* The context of one QThread; the arrays behind it have `depth` entries each. */
 struct aio {
@@ -28,53 +28,39 @@ struct aio {
 
 	struct iocb **unsent; /* not handed to the kernel yet, oldest first */
 	unsigned n_unsent;
-	struct io_request **ready; /* completed without the kernel */
-	unsigned n_ready;
+	struct engine_ready ready;
 	unsigned in_kernel;
 };
 
 /* ---- before the run ---- */
 
+/*
+ * A context without room for anything is refused by a kernel that has the call. One that is made takes 30 ms to be
+ * taken apart, as the kernel waits for a grace period.
+ */
 static int aio_available(const char **why)
 {
 	io_context_t kernel = NULL;
-	int ret = io_setup(1, &kernel);
+	int ret = io_setup(0, &kernel);
 
-	if (!ret)
-		io_destroy(kernel);
 	if (ret == -ENOSYS)
 		*why = "this kernel was built without asynchronous I/O, or a seccomp filter hides it";
 	else if (ret == -EPERM)
 		*why = "a seccomp filter forbids asynchronous I/O";
-	/* All contexts of the machine may be taken just now: that depends on the depth. */
-	return ret == -EAGAIN ? 0 : ret;
-}
-
-/* A number of /proc/sys/fs; UINT64_MAX when it cannot be read. */
-static uint64_t read_sysctl(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	uint64_t value;
-
-	if (!f)
-		return UINT64_MAX;
-	if (fscanf(f, "%" SCNu64, &value) != 1)
-		value = UINT64_MAX;
-	fclose(f);
-	return value;
+	return ret == -EINVAL ? 0 : ret;
 }
 
 /* A context takes as much of what the machine has as its depth says. */
 static int aio_check_all(const struct plan *plan, char *why, size_t size)
 {
-	uint64_t most = read_sysctl("/proc/sys/fs/aio-max-nr");
-	uint64_t taken = read_sysctl("/proc/sys/fs/aio-nr"), want = 0, left;
+	uint64_t most, taken, want = 0, left;
 
+	if (!sysfile_number("/proc/sys/fs/aio-max-nr", &most) ||
+	    !sysfile_number("/proc/sys/fs/aio-nr", &taken))
+		return 0;
 	for (size_t i = 0; i < plan->n_targets; i++)
 		if (engine_of(&plan->targets[i]) == &engine_libaio)
 			want += plan->targets[i].queue_depth;
-	if (most == UINT64_MAX || taken == UINT64_MAX)
-		return 0;
 	left = most > taken ? most - taken : 0;
 	if (want <= left)
 		return 0;
@@ -99,7 +85,7 @@ static void aio_fini(void *ctx)
 	free(a->iocbs);
 	free(a->events);
 	free(a->unsent);
-	free(a->ready);
+	free(a->ready.requests);
 	free(a);
 }
 
@@ -108,8 +94,8 @@ static int allocate(struct aio *a)
 	a->iocbs = engine_alloc(a->depth * sizeof(*a->iocbs));
 	a->events = engine_alloc(a->depth * sizeof(*a->events));
 	a->unsent = engine_alloc(a->depth * sizeof(struct iocb *));
-	a->ready = engine_alloc(a->depth * sizeof(struct io_request *));
-	return a->iocbs && a->events && a->unsent && a->ready ? 0 : -ENOMEM;
+	a->ready.requests = engine_alloc(a->depth * sizeof(struct io_request *));
+	return a->iocbs && a->events && a->unsent && a->ready.requests ? 0 : -ENOMEM;
 }
 
 static int aio_init(void **ctx, const struct engine_params *params)
@@ -145,11 +131,6 @@ static void aio_describe(const void *ctx, char *buf, size_t size)
 
 /* ---- transfers ---- */
 
-static void complete(struct aio *a, struct io_request *req)
-{
-	a->ready[a->n_ready++] = req;
-}
-
 /* Get what is left of the request ready for the kernel. */
 static void queue(struct aio *a, struct io_request *req)
 {
@@ -182,7 +163,7 @@ static void refuse_first(struct aio *a, int err)
 	if (!io_request_result(req, err))
 		return;
 	drop_unsent(a, 1);
-	complete(a, req);
+	engine_ready_put(&a->ready, req);
 }
 
 /* What the kernel has no room for stays until something has come back. */
@@ -208,22 +189,13 @@ static int aio_submit(void *ctx, struct io_request *req)
 
 	if (req->dir == DIR_NOOP) {
 		req->done = req->size;
-		complete(a, req);
+		engine_ready_put(&a->ready, req);
 		return 0;
 	}
 	queue(a, req);
 	if (a->n_unsent >= a->group)
 		hand_over(a);
 	return 0;
-}
-
-static unsigned take_ready(struct aio *a, struct io_request **done, unsigned max)
-{
-	unsigned n = 0;
-
-	while (n < max && a->n_ready)
-		done[n++] = a->ready[--a->n_ready];
-	return n;
 }
 
 /* Take what has come back, and wait for `want` of it if that does not last longer than `timeout_ns`. */
@@ -258,7 +230,7 @@ static int aio_reap(void *ctx, struct io_request **done, unsigned min, unsigned 
 		    uint64_t timeout_ns)
 {
 	struct aio *a = ctx;
-	uint64_t now = 0, end = UINT64_MAX;
+	uint64_t end = UINT64_MAX;
 	bool asked = false;
 	unsigned n = 0;
 
@@ -267,25 +239,18 @@ static int aio_reap(void *ctx, struct io_request **done, unsigned min, unsigned 
 	else if (min > max)
 		min = max;
 	for (;;) {
+		uint64_t left = 0;
 		unsigned want;
 		int ret;
 
 		hand_over(a);
-		n += take_ready(a, done + n, max - n);
+		n += engine_ready_take(&a->ready, done + n, max - n);
 		if (n == max || !a->in_kernel || (asked && n >= min))
 			return (int)n;
 		want = n < min ? min - n : 0;
-		if (want && timeout_ns != UINT64_MAX) {
-			now = clock_now_ns();
-			if (now >= end)
-				return (int)n;
-			if (end == UINT64_MAX && timeout_ns < UINT64_MAX - now)
-				end = now + timeout_ns;
-		}
-		ret = take_events(a, done + n, want, max - n,
-				  !want		    ? 0 :
-				  end == UINT64_MAX ? UINT64_MAX :
-						      end - now);
+		if (want && !(left = engine_time_left(timeout_ns, &end)))
+			return (int)n;
+		ret = take_events(a, done + n, want, max - n, left);
 		asked = true;
 		if (ret == -EINTR)
 			return (int)n;

@@ -36,37 +36,26 @@ struct mapped {
 
 /* ---- before the run ---- */
 
-static int fail(int err, const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return err;
-}
-
-static bool writes(const struct target_plan *target)
-{
-	return target->op == OP_WRITE || target->op == OP_MIXED;
-}
-
 static int mmap_check(const struct target_plan *target, const char **why)
 {
 	if (target->direct_io)
-		return fail(-EINVAL, why, "mapped data is in the page cache: not with -dio");
+		return engine_fail(-EINVAL, why, "mapped data is in the page cache: not with -dio");
 	if (target->kind == TARGET_CHAR)
-		return fail(-ENODEV, why, "only files and block devices can be mapped");
-	if (!writes(target))
+		return engine_fail(-ENODEV, why, "only files and block devices can be mapped");
+	if (!plan_writes(target))
 		return 0;
 	if (target->kind == TARGET_MISSING)
-		return fail(-EINVAL, why,
-			    "a mapped file cannot grow: to be written to it must be there, and as "
-			    "large as the operations reach");
+		return engine_fail(
+			-EINVAL, why,
+			"a mapped file cannot grow: to be written to it must be there, and as "
+			"large as the operations reach");
 	if (target->end_bytes > target->size_bytes)
-		return fail(
+		return engine_fail(
 			-EINVAL, why,
 			"a mapped file cannot grow: to be written to it must be as large as the "
 			"operations reach");
 	if (faccessat(AT_FDCWD, target->path, R_OK, AT_EACCESS))
-		return fail(-errno, why, "no permission to read it, which a mapping needs");
+		return engine_fail(-errno, why, "no permission to read it, which a mapping needs");
 	return 0;
 }
 
@@ -180,14 +169,15 @@ static int mmap_init(void **ctx, const struct engine_params *params)
 	m->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	m->size_bytes = size_now(m);
 	m->map_bytes = m->size_bytes;
-	err = map(m, writes(params->target));
+	err = map(m, plan_writes(params->target));
 	if (err) {
 		mmap_fini(m);
-		return fail(err, params->why,
-			    err == -ENOMEM ? "no room in the address space to map the target, once "
-					     "for each QThread" :
-			    err == -ENODEV ? "its file system or driver cannot map it" :
-					     NULL);
+		return engine_fail(err, params->why,
+				   err == -ENOMEM ?
+					   "no room in the address space to map the target, once "
+					   "for each QThread" :
+				   err == -ENODEV ? "its file system or driver cannot map it" :
+						    NULL);
 	}
 	guard_prepare(m);
 	*ctx = m;

@@ -54,8 +54,7 @@ static bool is_of_libc(void *function)
 	       own.dli_fbase == libc.dli_fbase;
 }
 
-/* Looked up once: it takes longer than many an operation. */
-/* const after choose() */
+/* const after choose(): looked up once, which takes longer than many an operation */
 static pthread_once_t chosen = PTHREAD_ONCE_INIT;
 static transfer_fn *read_fn, *write_fn;
 

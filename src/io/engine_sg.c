@@ -8,12 +8,11 @@
 #include <scsi/sg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "xdd/base/blockdev.h"
 #include "xdd/base/scsi_capacity.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/scsi.h"
@@ -39,46 +38,21 @@ struct sg {
 
 /* ---- before the run ---- */
 
-static int fail(int err, const char **why, const char *text)
-{
-	*why = text;
-	return err;
-}
-
-static bool reads(const struct target_plan *target)
-{
-	return target->op == OP_READ || target->op == OP_MIXED;
-}
-
-static bool writes(const struct target_plan *target)
-{
-	return target->op == OP_WRITE || target->op == OP_MIXED;
-}
-
-static bool is_partition(const struct stat *st)
-{
-	char path[64];
-
-	if (!S_ISBLK(st->st_mode))
-		return false;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(st->st_rdev),
-		 minor(st->st_rdev));
-	return access(path, F_OK) == 0;
-}
-
 static int check_kind(const struct target_plan *target, const char **why)
 {
 	struct stat st;
 
 	if (stat(target->path, &st))
-		return fail(-errno, why,
-			    errno == ENOENT ? "no such device: it wants a SCSI device, such as "
-					      "/dev/sg0 or /dev/sda" :
-					      NULL);
+		return engine_fail(-errno, why,
+				   errno == ENOENT ?
+					   "no such device: it wants a SCSI device, such as "
+					   "/dev/sg0 or /dev/sda" :
+					   NULL);
 	if (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode))
-		return fail(-ENOTBLK, why, "it wants a SCSI device, such as /dev/sg0 or /dev/sda");
-	if (is_partition(&st))
-		return fail(
+		return engine_fail(-ENOTBLK, why,
+				   "it wants a SCSI device, such as /dev/sg0 or /dev/sda");
+	if (S_ISBLK(st.st_mode) && blockdev_is_partition(st.st_rdev))
+		return engine_fail(
 			-EINVAL, why,
 			"this is a partition, and SCSI commands go to the whole disk: name that");
 	return 0;
@@ -93,16 +67,17 @@ static int check_capacity(int fd, uint32_t *block, const char **why)
 	case 0:
 		return 0;
 	case -ENOTTY:
-		return fail(err, why, "it wants a SCSI device; this one takes no SCSI commands");
+		return engine_fail(err, why,
+				   "it wants a SCSI device; this one takes no SCSI commands");
 	case -EOPNOTSUPP:
-		return fail(err, why, "it wants a disk; this SCSI device has no blocks");
+		return engine_fail(err, why, "it wants a disk; this SCSI device has no blocks");
 	case -ENOMEDIUM:
-		return fail(err, why, "the device has no medium, or is not ready");
+		return engine_fail(err, why, "the device has no medium, or is not ready");
 	case -EACCES:
 	case -EPERM:
-		return fail(err, why, "no permission to send SCSI commands to the device");
+		return engine_fail(err, why, "no permission to send SCSI commands to the device");
 	default:
-		return fail(err, why, "the device does not tell its capacity");
+		return engine_fail(err, why, "the device does not tell its capacity");
 	}
 }
 
@@ -130,10 +105,10 @@ static int check_abilities(int fd, const struct target_plan *target, const char 
 	scsi_abilities(fd, &abilities);
 	if (!abilities.answered)
 		return 0;
-	if (writes(target) && abilities.write_protected)
-		return fail(-EROFS, why, "the device is write-protected");
+	if (plan_writes(target) && abilities.write_protected)
+		return engine_fail(-EROFS, why, "the device is write-protected");
 	if ((target->engine_options.fua || target->engine_options.dpo) && !abilities.fua_dpo)
-		return fail(-EOPNOTSUPP, why, "the device does not offer fua and dpo");
+		return engine_fail(-EOPNOTSUPP, why, "the device does not offer fua and dpo");
 	return 0;
 }
 
@@ -144,9 +119,10 @@ static int check_device(int fd, const struct target_plan *target, const char **w
 
 	if (err)
 		return err;
-	if ((reads(target) || writes(target)) && !all_aligned(target, block))
-		return fail(-EINVAL, why,
-			    "offsets and sizes must be whole blocks of the device (-blocksize)");
+	if ((plan_reads(target) || plan_writes(target)) && !all_aligned(target, block))
+		return engine_fail(
+			-EINVAL, why,
+			"offsets and sizes must be whole blocks of the device (-blocksize)");
 	return check_abilities(fd, target, why);
 }
 
@@ -158,8 +134,8 @@ static int sg_check(const struct target_plan *target, const char **why)
 		return err;
 	fd = open(target->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return fail(-errno, why,
-			    errno == EACCES ? "no permission to open the device" : NULL);
+		return engine_fail(-errno, why,
+				   errno == EACCES ? "no permission to open the device" : NULL);
 	err = check_device(fd, target, why);
 	close(fd);
 	return err;

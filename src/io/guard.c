@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "xdd/base/blockdev.h"
@@ -29,25 +28,6 @@ static bool written_device(const struct target_plan *t, dev_t *dev)
 
 	return plan_writes(t) && (t->kind == TARGET_BLOCK || by_sg) &&
 	       blockdev_number(t->path, dev);
-}
-
-static dev_t disk_of(dev_t dev)
-{
-	char path[96];
-	unsigned major_no, minor_no;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(dev), minor(dev));
-	if (access(path, F_OK))
-		return dev;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", major(dev), minor(dev));
-	f = fopen(path, "re");
-	if (!f)
-		return dev;
-	if (fscanf(f, "%u:%u", &major_no, &minor_no) == 2)
-		dev = makedev(major_no, minor_no);
-	fclose(f);
-	return dev;
 }
 
 static int refuse(struct guard_refusal *refusal, const struct target_plan *t, int err,
@@ -106,7 +86,7 @@ static int open_claim(const struct target_plan *t, dev_t dev, struct guard_refus
 static int claim(struct guard *guard, const struct target_plan *t, dev_t dev,
 		 struct guard_refusal *refusal)
 {
-	struct guard_claim c = { .dev = dev, .disk = disk_of(dev) };
+	struct guard_claim c = { .dev = dev, .disk = blockdev_disk(dev) };
 	bool related = false;
 
 	for (size_t i = 0; i < guard->n_claims; i++) {

@@ -2,9 +2,7 @@
  * Who else uses a block device, from what the kernel tells: for the overwrite guard, which wants a
  * reason to give. The exclusive claim catches what is not found here.
  */
-#include <ctype.h>
 #include <dirent.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "xdd/base/path.h"
+#include "xdd/base/sysfile.h"
 #include "xdd/io/guard.h"
 
 #define NAME_SIZE 256
@@ -38,33 +38,10 @@ static bool found(const struct look *l, const char *text, const char *name)
 static void read_line(const char *root, const char *path, char *buf, size_t size)
 {
 	char full[PATH_MAX];
-	FILE *f;
 
-	*buf = '\0';
 	snprintf(full, sizeof(full), "%s%s", root, path);
-	f = fopen(full, "re");
-	if (!f)
-		return;
-	if (!fgets(buf, (int)size, f))
+	if (!sysfile_line(full, buf, size))
 		*buf = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	fclose(f);
-}
-
-/* The kernel writes blanks and backslashes in names as a backslash and three octal digits. */
-static void decode(char *text)
-{
-	char *out = text;
-
-	while (*text) {
-		if (text[0] == '\\' && isdigit(text[1]) && isdigit(text[2]) && isdigit(text[3])) {
-			*out++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
-			text += 4;
-		} else {
-			*out++ = *text++;
-		}
-	}
-	*out = '\0';
 }
 
 static bool leads_to(const struct look *l, const char *path)
@@ -97,8 +74,8 @@ static bool mounted_by(const struct look *l, char *line, char **where)
 	source = strtok_r(NULL, " ", &rest);
 	if (!*where || !source)
 		return false;
-	decode(*where);
-	decode(source);
+	sysfile_unescape(*where);
+	sysfile_unescape(source);
 	return makedev(major_no, minor_no) == l->dev || leads_to(l, source);
 }
 
@@ -130,7 +107,7 @@ static bool is_swap(const struct look *l)
 	f = fopen(path, "re");
 	while (f && !is && getline(&line, &cap, f) > 0) {
 		line[strcspn(line, " \t")] = '\0';
-		decode(line);
+		sysfile_unescape(line);
 		is = leads_to(l, line) && found(l, "is in use as swap space", "");
 	}
 	if (f)
@@ -235,7 +212,7 @@ static bool identify(struct look *l, const char *folder)
 	snprintf(full, sizeof(full), "%s%s", l->root, folder);
 	if (!realpath(full, real))
 		return false;
-	snprintf(l->name, sizeof(l->name), "%s", basename(real));
+	snprintf(l->name, sizeof(l->name), "%s", path_last(real));
 	return true;
 }
 

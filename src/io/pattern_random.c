@@ -22,18 +22,13 @@
 #define GROUP_CHUNKS 64
 #define GROUP_STEP 0xd1342543de82ef95ull
 
-#define GOLDEN 0x9e3779b97f4a7c15ull
-
 typedef uint64_t pair __attribute__((vector_size(16)));
 typedef uint64_t quad __attribute__((vector_size(32)));
 
+/* The next output. */
 static uint64_t splitmix64(uint64_t *x)
 {
-	uint64_t z = *x += GOLDEN;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
+	return random_splitmix64(*x += RANDOM_GOLDEN);
 }
 
 /* One step of a vector of generators. */
@@ -129,8 +124,8 @@ static void seed_generators(uint64_t seed, uint64_t state[STATE][LANES])
 		state[1][lane] = splitmix64(&seed);
 	/* What relation these have to the others does not show in the output. */
 	for (int lane = 0; lane < LANES; lane++) {
-		state[2][lane] = (state[0][lane] << 32 | state[0][lane] >> 32) + GOLDEN;
-		state[3][lane] = state[1][lane] ^ GOLDEN;
+		state[2][lane] = (state[0][lane] << 32 | state[0][lane] >> 32) + RANDOM_GOLDEN;
+		state[3][lane] = state[1][lane] ^ RANDOM_GOLDEN;
 	}
 }
 

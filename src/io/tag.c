@@ -6,14 +6,14 @@
 #include <endian.h>
 #include <string.h>
 
+#include "xdd/base/random.h"
+
 #define SUMMED_FROM 16
 #define PAYLOAD_WORDS ((TAG_SECTOR_BYTES - TAG_HEADER_BYTES) / sizeof(uint64_t))
 
-static const char magic[8] = "XDDtag1\n";
-
 /* A sector as it lies on the target. */
 struct sector {
-	char magic[8];
+	char magic[TAG_MAGIC_BYTES];
 	uint64_t checksum;
 	uint64_t run;
 	uint64_t offset;
@@ -36,9 +36,9 @@ _Static_assert(offsetof(struct sector, generation) == TAG_AT_GENERATION, "the fo
 _Static_assert(offsetof(struct sector, target) == TAG_AT_TARGET, "the format is in tag.h");
 _Static_assert(offsetof(struct sector, payload) == TAG_HEADER_BYTES, "the format is in tag.h");
 
-static uint64_t checksum_of(const struct sector *s)
+static uint64_t checksum_of(const void *sector)
 {
-	return tag_hash((const char *)s + SUMMED_FROM, sizeof(*s) - SUMMED_FROM);
+	return tag_hash((const char *)sector + SUMMED_FROM, TAG_SECTOR_BYTES - SUMMED_FROM);
 }
 
 /* Word i depends on no other, so the compiler may make several at a time. */
@@ -47,11 +47,7 @@ static void fill_payload(struct sector *s)
 	uint64_t seed = tag_hash((const char *)s + SUMMED_FROM, TAG_HEADER_BYTES - SUMMED_FROM);
 
 	for (size_t i = 0; i < PAYLOAD_WORDS; i++) {
-		uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
-
-		z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-		z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-		s->payload[i] = htole64(z ^ z >> 31);
+		s->payload[i] = htole64(random_splitmix64(seed + (i + 1) * RANDOM_GOLDEN));
 	}
 }
 
@@ -70,7 +66,7 @@ void tag_write(const struct tag *tag, void *sector)
 		.bytes = htole32(tag->bytes),
 	};
 
-	memcpy(s.magic, magic, sizeof(magic));
+	memcpy(s.magic, TAG_MAGIC, TAG_MAGIC_BYTES);
 	fill_payload(&s);
 	s.checksum = htole64(checksum_of(&s));
 	memcpy(sector, &s, sizeof(s));
@@ -88,21 +84,23 @@ void tag_fill(const struct tag *tag, void *buf, uint64_t bytes)
 
 enum tag_state tag_read(const void *sector, struct tag *tag)
 {
-	const struct sector *s = sector;
+	struct sector s;
 
-	if (memcmp(s->magic, magic, sizeof(magic)) != 0)
+	if (memcmp(sector, TAG_MAGIC, TAG_MAGIC_BYTES) != 0)
 		return TAG_NONE;
+	/* With -memalign a buffer begins at any byte. */
+	memcpy(&s, sector, TAG_HEADER_BYTES);
 	*tag = (struct tag){
-		.run = le64toh(s->run),
-		.offset = le64toh(s->offset),
-		.generation = le64toh(s->generation),
-		.oldest = le64toh(s->oldest),
-		.since = le64toh(s->since),
-		.request = le64toh(s->request),
-		.sweep = le64toh(s->sweep),
-		.target = le32toh(s->target),
-		.pass = le32toh(s->pass),
-		.bytes = le32toh(s->bytes),
+		.run = le64toh(s.run),
+		.offset = le64toh(s.offset),
+		.generation = le64toh(s.generation),
+		.oldest = le64toh(s.oldest),
+		.since = le64toh(s.since),
+		.request = le64toh(s.request),
+		.sweep = le64toh(s.sweep),
+		.target = le32toh(s.target),
+		.pass = le32toh(s.pass),
+		.bytes = le32toh(s.bytes),
 	};
-	return le64toh(s->checksum) == checksum_of(s) ? TAG_GOOD : TAG_BROKEN;
+	return le64toh(s.checksum) == checksum_of(sector) ? TAG_GOOD : TAG_BROKEN;
 }

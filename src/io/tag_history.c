@@ -38,7 +38,7 @@ bool tag_is_older(const struct tag *a, const struct tag *b)
 	return a->target == b->target && a->since < b->since;
 }
 
-static bool same_pass(const struct tag *a, const struct tag *b)
+bool tag_same_pass(const struct tag *a, const struct tag *b)
 {
 	return a->run == b->run && a->target == b->target && a->since == b->since;
 }
@@ -79,7 +79,7 @@ static void remember(struct tag_history *h, const struct tag_stretch *s)
 	for (unsigned i = 0; i < h->n_seen; i++) {
 		struct tag_stretch *o = &h->seen[i];
 
-		if (!same_pass(&o->tag, &s->tag) || s->offset > o->end || s->end < o->offset)
+		if (!tag_same_pass(&o->tag, &s->tag) || s->offset > o->end || s->end < o->offset)
 			continue;
 		if (s->offset < o->offset)
 			o->offset = s->offset;
@@ -100,7 +100,7 @@ static const struct tag_stretch *learn_sweep(struct tag_history *h, const struct
 		return NULL;
 	for (unsigned i = 0; i < h->n_sweeps; i++) {
 		sweep = &h->sweeps[i];
-		if (!same_pass(&sweep->tag, &s->tag) || sweep->offset != s->tag.sweep)
+		if (!tag_same_pass(&sweep->tag, &s->tag) || sweep->offset != s->tag.sweep)
 			continue;
 		if (s->tag.request <= sweep->end)
 			return NULL;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "xdd/base/debug.h"
+#include "xdd/base/path.h"
 
 /* Give a reason for people along with the error. */
 static int fail(int err, const char **why, const char *text)
@@ -33,16 +34,6 @@ static bool reads(const struct target_plan *plan)
 static bool may_create(const struct target_plan *plan)
 {
 	return plan->op == OP_WRITE;
-}
-
-/* The folder a file is in; NULL when memory is short. */
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (!slash)
-		return strdup(".");
-	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
 /* A name there that is no device is a mistyped one, and the file would take memory until the next boot. */
@@ -89,7 +80,7 @@ static int check_missing(const struct target_plan *plan, const char **why)
 	/* A symbolic link to nothing: what is made lies elsewhere. Opening it will tell. */
 	if (!lstat(plan->path, &st))
 		return 0;
-	folder = folder_of(plan->path);
+	folder = path_folder(plan->path);
 	if (!folder)
 		return -ENOMEM;
 	ret = check_folder(folder, why);
@@ -117,7 +108,7 @@ static int check_access(const struct target_plan *plan, const char **why)
 /* A file can be removed from its folder. */
 static int check_removal(const char *path, const char **why)
 {
-	char *folder = folder_of(path);
+	char *folder = path_folder(path);
 	int ret = folder ? check_folder(folder, why) : -ENOMEM;
 
 	free(folder);

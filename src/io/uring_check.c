@@ -16,11 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "xdd/base/blockdev.h"
 #include "xdd/base/clock.h"
 #include "xdd/base/memlock.h"
+#include "xdd/base/sysfile.h"
+#include "xdd/io/engine.h"
 
 #define MAX_ENTRIES 32768u /* IORING_MAX_ENTRIES of the kernel */
 #define MAX_FIXED_BUFS 16384u
@@ -28,24 +30,12 @@
 #define TRIAL_BYTES 4096u
 #define TRIAL_TIMEOUT_NS 5000000000ull
 
-static int fail(int err, const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return err;
-}
-
 /* io_uring_setup() was not allowed. */
 static const char *why_forbidden(void)
 {
-	FILE *f = fopen("/proc/sys/kernel/io_uring_disabled", "re");
-	int value = 0;
+	uint64_t value = 0;
 
-	if (f) {
-		if (fscanf(f, "%d", &value) != 1)
-			value = 0;
-		fclose(f);
-	}
+	sysfile_number("/proc/sys/kernel/io_uring_disabled", &value);
 	if (value == 2)
 		return "io_uring is switched off: the sysctl kernel.io_uring_disabled is 2";
 	if (value == 1)
@@ -81,11 +71,13 @@ int uring_available(const char **why)
 	int ret = io_uring_queue_init(1, &ring, 0);
 
 	if (ret)
-		return fail(ret, why, uring_why_no_ring(ret));
+		return engine_fail(ret, why, uring_why_no_ring(ret));
 	complete = ring.features & IORING_FEAT_EXT_ARG;
 	io_uring_queue_exit(&ring);
-	return complete ? 0 :
-			  fail(-EOPNOTSUPP, why,
+	return complete ?
+		       0 :
+		       engine_fail(
+			       -EOPNOTSUPP, why,
 			       "the io_uring of this kernel is too old: 5.11 or later is wanted");
 }
 
@@ -100,10 +92,11 @@ static uint64_t locked_bytes(const struct target_plan *target)
 static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, const char **why)
 {
 	if (locked_bytes(target) > MAX_FIXED_BUF_BYTES)
-		return fail(-EINVAL, why, "fixedbufs: a request is larger than 1 GiB");
+		return engine_fail(-EINVAL, why, "fixedbufs: a request is larger than 1 GiB");
 	if (depth > MAX_FIXED_BUFS)
-		return fail(-EINVAL, why,
-			    "fixedbufs: a ring takes 16384 buffers at most: use more -threads");
+		return engine_fail(
+			-EINVAL, why,
+			"fixedbufs: a ring takes 16384 buffers at most: use more -threads");
 	return 0;
 }
 
@@ -132,9 +125,9 @@ static int check_sqpoll(const char **why)
 	int ret = io_uring_queue_init(1, &ring, IORING_SETUP_SQPOLL);
 
 	if (ret == -EPERM)
-		return fail(ret, why, "sqpoll: this kernel wants the administrator for it");
+		return engine_fail(ret, why, "sqpoll: this kernel wants the administrator for it");
 	if (ret)
-		return fail(ret, why, "sqpoll: this kernel does not offer it");
+		return engine_fail(ret, why, "sqpoll: this kernel does not offer it");
 	io_uring_queue_exit(&ring);
 	return 0;
 }
@@ -142,28 +135,13 @@ static int check_sqpoll(const char **why)
 /* Whether the device has queues to poll, as far as the kernel says so. */
 static bool can_poll(int fd)
 {
+	uint64_t polls;
 	struct stat st;
-	char path[64];
-	int value = 1;
-	dev_t dev;
-	FILE *f;
 
-	if (fstat(fd, &st))
+	if (fstat(fd, &st) ||
+	    !blockdev_queue_number(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, "io_poll", &polls))
 		return true;
-	dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/io_poll", major(dev), minor(dev));
-	f = fopen(path, "re");
-	if (!f) { /* a partition: the queue is its disk's */
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/io_poll", major(dev),
-			 minor(dev));
-		f = fopen(path, "re");
-	}
-	if (f) {
-		if (fscanf(f, "%d", &value) != 1)
-			value = 1;
-		fclose(f);
-	}
-	return value != 0;
+	return polls != 0;
 }
 
 /* One read with a ring that polls. Returns its result; a device that never answers is given up. */
@@ -202,11 +180,12 @@ static int check_iopoll_fd(int fd, const char **why)
 	if (ret != -ETIMEDOUT)
 		free(buf);
 	if (ret == -EOPNOTSUPP || ret == -EINVAL)
-		return fail(ret, why, "iopoll: the file system or the device cannot poll");
+		return engine_fail(ret, why, "iopoll: the file system or the device cannot poll");
 	if (ret < 0)
-		return fail(ret, why, "iopoll: a read to try it failed");
+		return engine_fail(ret, why, "iopoll: a read to try it failed");
 	if (!can_poll(fd))
-		return fail(-EOPNOTSUPP, why, "iopoll: the device has no queues for polling");
+		return engine_fail(-EOPNOTSUPP, why,
+				   "iopoll: the device has no queues for polling");
 	return 0;
 }
 
@@ -216,9 +195,11 @@ int uring_check_iopoll(const struct target_plan *target, const char **why)
 	int fd, err;
 
 	if (!target->direct_io)
-		return fail(-EINVAL, why, "iopoll: only requests with -dio can be polled for");
+		return engine_fail(-EINVAL, why,
+				   "iopoll: only requests with -dio can be polled for");
 	if (target->kind == TARGET_CHAR)
-		return fail(-EINVAL, why, "iopoll: only files and block devices can be polled for");
+		return engine_fail(-EINVAL, why,
+				   "iopoll: only files and block devices can be polled for");
 	fd = open(target->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno;
@@ -235,7 +216,8 @@ int uring_check(const struct target_plan *target, const char **why)
 	int err = 0;
 
 	if (depth > MAX_ENTRIES)
-		return fail(-EINVAL, why, "a ring holds 32768 requests at most: use more -threads");
+		return engine_fail(-EINVAL, why,
+				   "a ring holds 32768 requests at most: use more -threads");
 	if (o->fixed_bufs)
 		err = check_fixed_bufs(target, depth, why);
 	if (!err && o->sqpoll)

@@ -71,6 +71,13 @@ bool all_poison(const uint8_t *data, size_t n, uint64_t pos)
 	return n != 0;
 }
 
+const char *rest_text(const uint8_t *data, size_t n, uint64_t pos)
+{
+	if (all_zero(data, n))
+		return "zeros";
+	return all_poison(data, n, pos) ? "never transferred" : "other data";
+}
+
 struct difference difference_of(const uint8_t *a, const uint8_t *b, size_t n)
 {
 	struct difference d = { .first = n };

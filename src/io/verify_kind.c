@@ -9,7 +9,6 @@
 #include "xdd/io/verify_internal.h"
 
 #define WORD_BYTES 8
-#define TORN_MIN_BYTES 16 /* that must be right at one end: fewer may be chance */
 
 /* How much of a target is searched for data that is not where it belongs. */
 #define SCAN_BYTES (256ull << 20)
@@ -115,16 +114,6 @@ static bool found_elsewhere(const struct bad *b, uint64_t *where)
 	return to > from && scan(b, from, to, where);
 }
 
-/* The rest of a torn sector, in words. */
-static const char *rest_text(const struct bad *b, size_t from, size_t to)
-{
-	if (all_zero(b->found + from, to - from))
-		return "zeros";
-	if (all_poison(b->found + from, to - from, b->pos + from))
-		return "never transferred";
-	return "other data";
-}
-
 /* One end is right, and all of the rest is not. */
 static bool is_torn(const struct bad *b, const struct difference *d, struct miscompare *m)
 {
@@ -136,11 +125,13 @@ static bool is_torn(const struct bad *b, const struct difference *d, struct misc
 	if (head >= TORN_MIN_BYTES)
 		snprintf(m->text, sizeof(m->text),
 			 "of %zu bytes from %" PRIu64 " on the first %zu are right, the rest is %s",
-			 b->n, b->s->read->offset + b->pos, head, rest_text(b, head, b->n));
+			 b->n, b->s->read->offset + b->pos, head,
+			 rest_text(b->found + head, b->n - head, b->pos + head));
 	else
 		snprintf(m->text, sizeof(m->text),
 			 "of %zu bytes from %" PRIu64 " on the last %zu are right, the rest is %s",
-			 b->n, b->s->read->offset + b->pos, tail, rest_text(b, 0, b->n - tail));
+			 b->n, b->s->read->offset + b->pos, tail,
+			 rest_text(b->found, b->n - tail, b->pos));
 	return true;
 }
 

@@ -9,9 +9,6 @@
 
 #include "xdd/io/verify_internal.h"
 
-#define MAGIC_BYTES 8
-#define TORN_MIN_BYTES 16
-
 /* How far away a good sector is looked for, to tell what a bad one should be. */
 #define SIBLINGS 64
 
@@ -93,10 +90,10 @@ static bool mend_header(const struct seen *x, uint8_t *mended)
 	struct tag tag;
 
 	memcpy(mended, x->found, TAG_SECTOR_BYTES);
-	memcpy(mended, "XDDtag1\n", MAGIC_BYTES);
+	memcpy(mended, TAG_MAGIC, TAG_MAGIC_BYTES);
 	if (tag_read(mended, &tag) == TAG_GOOD)
 		return true;
-	for (unsigned bit = MAGIC_BYTES * 8; bit < TAG_HEADER_BYTES * 8; bit++) {
+	for (unsigned bit = TAG_MAGIC_BYTES * 8; bit < TAG_HEADER_BYTES * 8; bit++) {
 		mended[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		if (tag_read(mended, &tag) == TAG_GOOD)
 			return true;
@@ -154,13 +151,6 @@ static bool report_flipped(struct seen *x, const uint8_t *expected)
 	return true;
 }
 
-static const char *rest_text(const uint8_t *data, size_t n, uint64_t pos)
-{
-	if (all_zero(data, n))
-		return "zeros";
-	return all_poison(data, n, pos) ? "never transferred" : "other data";
-}
-
 /* One end is of the write that `expected` is of. With the head right, so must its tag be. */
 static bool report_torn(struct seen *x, const uint8_t *expected)
 {
@@ -194,7 +184,7 @@ static void report_broken(struct seen *x)
 	struct miscompare m = miscompare_at(x->s->read, MISCOMPARE_OTHER, x->pos, TAG_SECTOR_BYTES);
 	uint8_t expected[TAG_SECTOR_BYTES];
 
-	miscompare_show(&m, x->here, "XDDtag1\n", x->found, MAGIC_BYTES);
+	miscompare_show(&m, x->here, TAG_MAGIC, x->found, TAG_MAGIC_BYTES);
 	if (all_poison(x->found, TAG_SECTOR_BYTES, x->pos)) {
 		m.kind = MISCOMPARE_POISON;
 	} else if (all_zero(x->found, TAG_SECTOR_BYTES)) {

@@ -64,11 +64,6 @@ static void hold_against(struct verify_writes *w, struct verify_span *old,
 		report_partial(w, old, b, from, to);
 }
 
-static bool same_pass(const struct tag *a, const struct tag *b)
-{
-	return a->run == b->run && a->target == b->target && a->since == b->since;
-}
-
 /* No other span will be held against this one: sectors of one pass go to the history together. */
 static void follow(struct verify_writes *w, const struct verify_span *span)
 {
@@ -76,7 +71,7 @@ static void follow(struct verify_writes *w, const struct verify_span *span)
 
 	if (span->reported)
 		return;
-	if (w->following && o->end == span->offset && same_pass(&o->tag, &span->tag)) {
+	if (w->following && o->end == span->offset && tag_same_pass(&o->tag, &span->tag)) {
 		o->end = span->end;
 		if (span->tag.request > o->tag.request)
 			o->tag = span->tag;
@@ -117,7 +112,7 @@ void verify_writes_sector(struct verify_writes *w, const struct tag *tag)
 	struct verify_span *span = &w->spans[w->n % VERIFY_SPANS];
 
 	if (w->open && span->end == tag->offset && span->tag.generation == tag->generation &&
-	    same_pass(&span->tag, tag)) {
+	    tag_same_pass(&span->tag, tag)) {
 		span->end += TAG_SECTOR_BYTES;
 		return;
 	}

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/sysfile.h"
 #include "xdd/plan/parse.h"
 
 /* The C library may be older than the call; it has one number everywhere. */
@@ -51,15 +52,10 @@ static void lower(uint64_t *limit, const char *folder, const char *name, uint64_
 {
 	uint64_t value;
 	char path[512];
-	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (fscanf(f, "%" SCNu64, &value) == 1 && value && value * unit < *limit)
+	if (sysfile_number(path, &value) && value && value * unit < *limit)
 		*limit = value * unit;
-	fclose(f);
 }
 
 /* The limits in the folders that `pattern` stands for; false: there are none. */

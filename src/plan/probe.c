@@ -5,13 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "xdd/base/blockdev.h"
 #include "xdd/base/log.h"
 #include "xdd/base/scsi_capacity.h"
 #include "xdd/plan/parse.h"
@@ -21,24 +20,10 @@
 /* Sector size of the device a file lies on; the default where it has none of its own. */
 static uint32_t device_sector(dev_t dev)
 {
-	char path[128];
-	unsigned sector = 0;
-	FILE *f;
+	uint64_t sector = 0;
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/logical_block_size", major(dev),
-		 minor(dev));
-	f = fopen(path, "re");
-	if (!f) {
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/logical_block_size",
-			 major(dev), minor(dev));
-		f = fopen(path, "re");
-	}
-	if (!f)
-		return DIO_ALIGN_DEFAULT;
-	if (fscanf(f, "%u", &sector) != 1 || sector == 0)
-		sector = DIO_ALIGN_DEFAULT;
-	fclose(f);
-	return sector;
+	blockdev_queue_number(dev, "logical_block_size", &sector);
+	return sector ? (uint32_t)sector : DIO_ALIGN_DEFAULT;
 }
 
 #ifdef STATX_DIOALIGN

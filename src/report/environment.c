@@ -3,21 +3,20 @@
  */
 #include "xdd/report/environment.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "config.h"
+#include "xdd/base/sysfile.h"
+#include "xdd/base/topology.h"
 #include "xdd/report/jvalue.h"
 
 #define CPU_FOLDER "/sys/devices/system/cpu"
 #define NODE_FOLDER "/sys/devices/system/node"
-#define MAX_PROCESSORS 8192
 
 #ifdef __clang__
 #define COMPILER "clang " __clang_version__
@@ -25,31 +24,9 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-char *environment_line(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char *start = buf, *end;
-	ssize_t n;
-
-	if (fd < 0)
-		return NULL;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	if (n <= 0)
-		return NULL;
-	buf[n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	while (isblank((unsigned char)*start))
-		start++;
-	end = start + strlen(start);
-	while (end > start && isblank((unsigned char)end[-1]))
-		*--end = '\0';
-	return *start ? start : NULL;
-}
-
 static void put_line(json_t *object, const char *key, const char *path)
 {
-	char buf[256], *line = environment_line(path, buf, sizeof(buf));
+	char buf[256], *line = sysfile_line(path, buf, sizeof(buf));
 
 	if (line)
 		jvalue_put(object, key, jvalue_text(line));
@@ -115,11 +92,11 @@ static void put_governors(json_t *o, long processors)
 {
 	char found[256] = "", path[128], buf[64];
 
-	for (long i = 0; i < processors && i < MAX_PROCESSORS; i++) {
+	for (long i = 0; i < processors && i < IDSET_SIZE; i++) {
 		const char *governor;
 
 		snprintf(path, sizeof(path), CPU_FOLDER "/cpu%ld/cpufreq/scaling_governor", i);
-		governor = environment_line(path, buf, sizeof(buf));
+		governor = sysfile_line(path, buf, sizeof(buf));
 		/* A machine without them has none at all. */
 		if (!governor && i == 0)
 			return;
@@ -138,47 +115,30 @@ static json_t *processors(void)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN), all = sysconf(_SC_NPROCESSORS_CONF);
 	json_t *o = json_object();
-	cpu_set_t *allowed = CPU_ALLOC(MAX_PROCESSORS);
-	size_t size = CPU_ALLOC_SIZE(MAX_PROCESSORS);
+	struct idset allowed;
 
 	put_model(o);
 	if (online > 0)
 		jvalue_put(o, "online", jvalue_count((uint64_t)online));
 	if (all > 0)
 		jvalue_put(o, "configured", jvalue_count((uint64_t)all));
-	if (allowed && sched_getaffinity(0, size, allowed) == 0)
-		jvalue_put(o, "allowed", jvalue_count((uint64_t)CPU_COUNT_S(size, allowed)));
-	CPU_FREE(allowed);
+	if (topology_processors(&allowed) == 0)
+		jvalue_put(o, "allowed", jvalue_count(idset_count(&allowed)));
 	put_governors(o, all);
 	put_line(o, "frequency_boost", CPU_FOLDER "/cpufreq/boost");
 	return o;
 }
 
-/* How many numbers a list such as "0-3,8" has. */
-static uint64_t list_length(const char *list)
-{
-	uint64_t n = 0;
-
-	while (isdigit((unsigned char)*list)) {
-		char *end;
-		unsigned long first = strtoul(list, &end, 10), last = first;
-
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
-		n += last >= first ? last - first + 1 : 0;
-		list = *end == ',' ? end + 1 : end;
-	}
-	return n;
-}
-
 static json_t *numa(void)
 {
-	char buf[256], *online = environment_line(NODE_FOLDER "/online", buf, sizeof(buf));
+	char buf[256], *online = sysfile_line(NODE_FOLDER "/online", buf, sizeof(buf));
 	json_t *o = json_object();
+	struct idset nodes = { 0 };
 
 	if (!online)
 		return o;
-	jvalue_put(o, "nodes", jvalue_count(list_length(online)));
+	if (idset_parse(&nodes, online) == 0)
+		jvalue_put(o, "nodes", jvalue_count(idset_count(&nodes)));
 	jvalue_put(o, "online", jvalue_text(online));
 	return o;
 }

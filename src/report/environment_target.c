@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/path.h"
+#include "xdd/base/sysfile.h"
 #include "xdd/base/units.h"
 #include "xdd/report/environment.h"
 #include "xdd/report/jvalue.h"
@@ -156,24 +158,6 @@ static void inquiry_end(struct inquiry *q, pthread_t thread, bool started)
 	inquiry_free(q);
 }
 
-/* "\040" and the like back into what they stand for, in place. */
-static char *unescape(char *text)
-{
-	char *o = text;
-
-	for (const char *c = text; *c; c++) {
-		if (c[0] == '\\' && c[1] >= '0' && c[1] <= '3' && c[2] >= '0' && c[2] <= '7' &&
-		    c[3] >= '0' && c[3] <= '7') {
-			*o++ = (char)((c[1] - '0') * 64 + (c[2] - '0') * 8 + (c[3] - '0'));
-			c += 3;
-		} else {
-			*o++ = *c;
-		}
-	}
-	*o = '\0';
-	return text;
-}
-
 /*
  * A mount by its number: "36 35 98:0 /root /point options tags... - type source options"; see
  * proc_pid_mountinfo(5). `*source` is to be freed.
@@ -201,11 +185,11 @@ static void put_mount(json_t *o, uint64_t id, char **source)
 		super = strtok_r(NULL, " ", &save);
 		if (n < 6 || !word || !super)
 			break;
-		jvalue_put(o, "type", jvalue_text(unescape(type)));
-		jvalue_put(o, "source", jvalue_text(unescape(from)));
-		jvalue_put(o, "mount_point", jvalue_text(unescape(words[4])));
-		jvalue_put(o, "mount_options", jvalue_text(unescape(words[5])));
-		jvalue_put(o, "super_options", jvalue_text(unescape(super)));
+		jvalue_put(o, "type", jvalue_text(sysfile_unescape(type)));
+		jvalue_put(o, "source", jvalue_text(sysfile_unescape(from)));
+		jvalue_put(o, "mount_point", jvalue_text(sysfile_unescape(words[4])));
+		jvalue_put(o, "mount_options", jvalue_text(sysfile_unescape(words[5])));
+		jvalue_put(o, "super_options", jvalue_text(sysfile_unescape(super)));
 		*source = strdup(from);
 		break;
 	}
@@ -294,13 +278,11 @@ static void put_link_name(json_t *o, const char *key, const char *path)
 {
 	char target[512];
 	ssize_t n = readlink(path, target, sizeof(target) - 1);
-	char *slash;
 
 	if (n <= 0)
 		return;
 	target[n] = '\0';
-	slash = strrchr(target, '/');
-	jvalue_put(o, key, jvalue_text(slash ? slash + 1 : target));
+	jvalue_put(o, key, jvalue_text(path_last(target)));
 }
 
 static void put_disk(json_t *o, const char *disk)
@@ -312,12 +294,12 @@ static void put_disk(json_t *o, const char *disk)
 		char *text;
 
 		snprintf(path, sizeof(path), "%s/%s", disk, a->file);
-		text = environment_line(path, buf, sizeof(buf));
+		text = sysfile_line(path, buf, sizeof(buf));
 		if (text)
 			jvalue_put(o, a->key, attribute_value(text, a->kind));
 	}
 	snprintf(path, sizeof(path), "%s/size", disk);
-	if (environment_line(path, buf, sizeof(buf)))
+	if (sysfile_line(path, buf, sizeof(buf)))
 		jvalue_put(o, "size_bytes", jvalue_count(strtoull(buf, NULL, 10) * 512));
 }
 

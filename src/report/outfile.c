@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/path.h"
 
 /* The descriptor that a name of a standard stream stands for, or -1. */
 static int standard_fd(const char *path)
@@ -23,27 +24,9 @@ static int standard_fd(const char *path)
 	return strcmp(path, "/dev/stderr") == 0 ? STDERR_FILENO : -1;
 }
 
-/* The name behind the last slash. */
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* The folder of `path`, to be freed; NULL when memory is short. */
-static char *folder_of(const char *path)
-{
-	size_t len = (size_t)(last_part(path) - path);
-
-	if (len == 0)
-		return strdup(".");
-	return strndup(path, len > 1 ? len - 1 : len);
-}
-
 static int check_folder(const char *path, char *why)
 {
-	char *folder = folder_of(path);
+	char *folder = path_folder(path);
 	struct stat st;
 	int err = 0;
 
@@ -105,11 +88,11 @@ int outfile_check_new(const char *path, char *why)
 
 static void identify_missing(struct outfile_id *id, const char *path)
 {
-	char *folder = folder_of(path);
+	char *folder = path_folder(path);
 	struct stat st;
 
 	if (folder && stat(folder, &st) == 0)
-		*id = (struct outfile_id){ true, st.st_dev, st.st_ino, last_part(path) };
+		*id = (struct outfile_id){ true, st.st_dev, st.st_ino, path_last(path) };
 	free(folder);
 }
 

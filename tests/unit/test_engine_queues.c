@@ -938,6 +938,8 @@ static void test_forbidden(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* The first: taking a ring apart interrupts a wait of its thread, some time later. */
+		cmocka_unit_test_setup(test_aio_timeouts, refill),
 		cmocka_unit_test_setup(test_mixture, refill),
 		cmocka_unit_test_setup(test_mixture_direct, refill),
 		cmocka_unit_test_setup(test_error_in_the_middle, refill),
@@ -946,7 +948,6 @@ int main(void)
 		cmocka_unit_test_setup(test_uring_timeouts, refill),
 		cmocka_unit_test_setup(test_uring_given_up, refill),
 		cmocka_unit_test_setup(test_uring_signal, refill),
-		cmocka_unit_test_setup(test_aio_timeouts, refill),
 		cmocka_unit_test_setup(test_aio_short, refill),
 		cmocka_unit_test_setup(test_aio_no_room, refill),
 		cmocka_unit_test_setup(test_batches, refill),

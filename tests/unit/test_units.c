@@ -167,21 +167,6 @@ static void test_real(void **state)
 	assert_true(value == -1);
 }
 
-static void test_group_digits(void **state)
-{
-	char buf[27];
-
-	(void)state;
-	assert_string_equal(units_group_digits(0, buf, sizeof(buf)), "0");
-	assert_string_equal(units_group_digits(999, buf, sizeof(buf)), "999");
-	assert_string_equal(units_group_digits(1000, buf, sizeof(buf)), "1,000");
-	assert_string_equal(units_group_digits(123456, buf, sizeof(buf)), "123,456");
-	assert_string_equal(units_group_digits(1234567, buf, sizeof(buf)), "1,234,567");
-	assert_string_equal(units_group_digits(UINT64_MAX, buf, sizeof(buf)),
-			    "18,446,744,073,709,551,615");
-	assert_ptr_equal(units_group_digits(1, buf, sizeof(buf)), buf);
-}
-
 static void test_size_text(void **state)
 {
 	char buf[32];
@@ -202,9 +187,9 @@ static void test_size_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_u64),	     cmocka_unit_test(test_size),
-		cmocka_unit_test(test_seconds),	     cmocka_unit_test(test_real),
-		cmocka_unit_test(test_group_digits), cmocka_unit_test(test_size_text),
+		cmocka_unit_test(test_u64),	  cmocka_unit_test(test_size),
+		cmocka_unit_test(test_seconds),	  cmocka_unit_test(test_real),
+		cmocka_unit_test(test_size_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

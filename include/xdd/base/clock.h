@@ -90,13 +90,13 @@ struct cpu_time {
 	uint64_t sys_ns;
 };
 
-/*
- * How long the calling thread has been ready to run and had no processor, in nanoseconds; 0 where the kernel
- * does not tell (CONFIG_SCHED_INFO). Reads a file of /proc.
- */
-uint64_t clock_thread_wait_ns(void);
-
 void clock_thread_cpu(struct cpu_time *cpu);
 void clock_process_cpu(struct cpu_time *cpu);
+
+/*
+ * How long the calling thread has been ready to run and had no processor, in nanoseconds; 0 where the
+ * kernel does not tell (CONFIG_SCHED_INFO). Reads a file of /proc.
+ */
+uint64_t clock_thread_wait_ns(void);
 
 #endif

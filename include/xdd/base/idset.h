@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define IDSET_SIZE \
-	8192 /* numbers are 0 to IDSET_SIZE - 1: the most processors a Linux kernel knows */
+/* Numbers are 0 to IDSET_SIZE - 1: the most processors a Linux kernel knows. */
+#define IDSET_SIZE 8192
 #define IDSET_BITS_PER_WORD (CHAR_BIT * sizeof(unsigned long))
 
 /* The words are those of the kernel's own masks, and can be handed to it as they are. */
@@ -36,8 +36,8 @@ void idset_intersect(struct idset *s, const struct idset *other);
 int idset_first_outside(const struct idset *s, const struct idset *other);
 
 /*
- * Call `take(arg, item)` for each item of `text`, with commas between them, until one returns an error. Returns that, 0, or
- * -EINVAL for an item too long to be one.
+ * Call `take(arg, item)` for each item of `text`, with commas between them, until one returns an error.
+ * Returns that, 0, or -EINVAL for an item too long to be one.
  */
 int idset_each_item(const char *text, int (*take)(void *arg, char *item), void *arg);
 

@@ -16,7 +16,6 @@ enum log_level {
 	LOG_LEVEL_ERROR,
 	LOG_LEVEL_WARNING,
 	LOG_LEVEL_NOTICE,
-	LOG_LEVEL_DEBUG,
 };
 
 /*
@@ -25,20 +24,15 @@ enum log_level {
  */
 int log_open(const char *path);
 
-/* Show messages up to and including `level`; the default is LOG_LEVEL_NOTICE. Any thread. */
-void log_set_level(enum log_level level);
-
 /*
- * Each writes one line: "xdd: <text>", with "warning: ", "note: " or "debug: " between for the other
- * three. The text has no newline of its own. A line longer than 4095 bytes is cut.
+ * Each writes one line: "xdd: <text>", with "warning: " or "note: " between for the other two. The text
+ * has no newline of its own. A line longer than 4095 bytes is cut.
  */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_vmessage(enum log_level level, const char *fmt, va_list ap);
 
-/* The same with a prefix of another kind, whatever the level. Not for messages: debug.h. */
+/* The same with a prefix of another kind. Not for messages: debug.h. */
 void log_vline(const char *prefix, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 
@@ -69,7 +63,7 @@ const char *log_kept(size_t i, enum log_level *level);
 /* How many there were beyond those that are kept. */
 unsigned long log_not_kept(void);
 
-/* "error", "warning", "note" or "debug". */
+/* "error", "warning" or "note". */
 const char *log_level_name(enum log_level level);
 
 /* Write `text` as it stands (it brings its own newlines) to where messages go. Any thread. */

@@ -28,6 +28,18 @@ struct random_key {
 	enum random_stream stream;
 };
 
+/*
+ * What splitmix64 makes of a state: output n, from 1, of the generator that begins at `seed` is that of
+ * seed + n * RANDOM_GOLDEN. (S. Vigna, public domain, prng.di.unimi.it.)
+ */
+#define RANDOM_GOLDEN 0x9e3779b97f4a7c15ull
+static inline uint64_t random_splitmix64(uint64_t state)
+{
+	state = (state ^ state >> 30) * 0xbf58476d1ce4e5b9ull;
+	state = (state ^ state >> 27) * 0x94d049bb133111ebull;
+	return state ^ state >> 31;
+}
+
 /* The block function itself: `ctr` and `key` in, 128 random bits out. */
 void random_philox4x32(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]);
 

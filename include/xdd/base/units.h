@@ -28,12 +28,6 @@ int units_parse_real(const char *word, double *value);
 int units_parse_seconds(const char *word, uint64_t *ns);
 
 /*
- * Write `value` with a comma between groups of three digits into `buf` (at least 27 bytes), NUL
- * terminated; returns `buf`.
- */
-char *units_group_digits(uint64_t value, char *buf, size_t size);
-
-/*
  * Write `bytes` in the largest power of 1024 that divides it ("4 KiB", "1500 bytes", "1 byte") into
  * `buf` (at least 32 bytes); returns `buf`.
  */

@@ -12,7 +12,6 @@ struct diskstats {
 	uint64_t requests[2]; /* completed: reads, writes */
 	uint64_t merged[2];   /* requests that were joined to one before */
 	uint64_t bytes[2];
-	uint64_t in_flight;
 };
 
 /*

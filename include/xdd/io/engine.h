@@ -143,6 +143,42 @@ bool io_request_result(struct io_request *req, int64_t result);
 /* Zeroed memory in cache lines of its own, or NULL; free() gives it back. For engines. */
 void *engine_alloc(size_t size);
 
+/* `err`, with `text` left in `*why`, which may be NULL. For engines. */
+static inline int engine_fail(int err, const char **why, const char *text)
+{
+	if (why)
+		*why = text;
+	return err;
+}
+
+/* Requests that were completed without the kernel and wait to be reaped: one a slot at most. For engines. */
+struct engine_ready {
+	struct io_request **requests;
+	unsigned n;
+};
+
+static inline void engine_ready_put(struct engine_ready *r, struct io_request *req)
+{
+	r->requests[r->n++] = req;
+}
+
+/* Move up to `max` of them to `done`; returns how many. */
+static inline unsigned engine_ready_take(struct engine_ready *r, struct io_request **done,
+					 unsigned max)
+{
+	unsigned n = 0;
+
+	while (n < max && r->n)
+		done[n++] = r->requests[--r->n];
+	return n;
+}
+
+/*
+ * Nanoseconds left of a wait of `timeout_ns` (UINT64_MAX: without end) that begins with the first call;
+ * 0 when it is over. `*end_ns`, UINT64_MAX before that call, is this function's. For engines.
+ */
+uint64_t engine_time_left(uint64_t timeout_ns, uint64_t *end_ns);
+
 /*
  * How many requests an asynchronous engine hands over together: what batch says; else one in 16 of those
  * that may be outstanding and 8 at most, which is each at once up to a depth of 31, and 8 at 128. Always one

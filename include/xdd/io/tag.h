@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TAG_MAGIC "XDDtag1\n"
+#define TAG_MAGIC_BYTES 8
 #define TAG_SECTOR_BYTES 512
 #define TAG_HEADER_BYTES 88
 

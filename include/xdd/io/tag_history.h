@@ -66,6 +66,9 @@ void tag_history_free(struct tag_history *h);
 /* Whether the data of `a` must have been written before that of `b`. */
 bool tag_is_older(const struct tag *a, const struct tag *b);
 
+/* Whether they were written in the same pass of the same run. */
+bool tag_same_pass(const struct tag *a, const struct tag *b);
+
 /* A stretch was read; its tag is the one of it with the highest place. Any thread. */
 void tag_history_add(struct tag_history *h, const struct tag_stretch *s);
 

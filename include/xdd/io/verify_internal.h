@@ -9,6 +9,9 @@
 /* Bits that may differ in a sector that still counts as the same one with bits flipped. */
 #define FLIPPED_MAX_BITS 16
 
+/* Bytes that must be right at one end of a torn sector: fewer may be chance. */
+#define TORN_MIN_BYTES 16
+
 /* What a sector differs in. */
 struct difference {
 	size_t first; /* byte that differs */
@@ -49,6 +52,9 @@ void stretch_close(struct stretches *s);
 /* verify.c */
 bool all_zero(const uint8_t *data, size_t n);
 bool all_poison(const uint8_t *data, size_t n, uint64_t pos);
+
+/* verify.c: what is in the `n` bytes at `pos` of the request, in words: the part of a torn sector that is not right. */
+const char *rest_text(const uint8_t *data, size_t n, uint64_t pos);
 
 /* verify.c: what two sectors differ in; they do differ. */
 struct difference difference_of(const uint8_t *a, const uint8_t *b, size_t n);

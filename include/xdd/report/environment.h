@@ -21,7 +21,4 @@ json_t *environment_targets(const struct plan *plan);
 /* The same as lines for people, each "Environment, <what>, <value>". */
 void environment_write(FILE *f, const json_t *environment);
 
-/* The first line of a small file, without blanks around it, into `buf`; NULL when there is none. */
-char *environment_line(const char *path, char *buf, size_t size);
-
 #endif

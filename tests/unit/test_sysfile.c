@@ -1,0 +1,111 @@
+/*
+ * Small files of the kernel: lines, numbers and escapes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/sysfile.h"
+
+static char path[4096];
+
+static int make_file(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+	int fd;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/xdd-sysfile-XXXXXX", tmp ? tmp : "/tmp");
+	fd = mkstemp(path);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static void fill(const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void test_line(void **state)
+{
+	char buf[8];
+
+	(void)state;
+	fill(" \ttsc \nacpi_pm\n");
+	assert_string_equal(sysfile_line(path, buf, sizeof(buf)), "tsc");
+	fill("no end of line");
+	assert_string_equal(sysfile_line(path, buf, sizeof(buf)), "no end");
+	fill("\nsecond\n");
+	assert_null(sysfile_line(path, buf, sizeof(buf)));
+	fill("");
+	assert_null(sysfile_line(path, buf, sizeof(buf)));
+	assert_null(sysfile_line("/proc/no such file", buf, sizeof(buf)));
+}
+
+static void test_number(void **state)
+{
+	static const char *const others[] = { "", "max\n", "-1\n", "7 8\n",
+					      "18446744073709551616" };
+	uint64_t value = 5;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		fill(others[i]);
+		assert_false(sysfile_number(path, &value));
+		assert_int_equal(value, 5);
+	}
+	assert_false(sysfile_number("/proc/no such file", &value));
+	fill("18446744073709551615\n");
+	assert_true(sysfile_number(path, &value));
+	assert_true(value == UINT64_MAX);
+	fill("0\n");
+	assert_true(sysfile_number(path, &value));
+	assert_int_equal(value, 0);
+}
+
+static void expect_unescaped(const char *text, const char *plain)
+{
+	char buf[64];
+
+	snprintf(buf, sizeof(buf), "%s", text);
+	assert_ptr_equal(sysfile_unescape(buf), buf);
+	assert_string_equal(buf, plain);
+}
+
+static void test_unescape(void **state)
+{
+	(void)state;
+	expect_unescaped("/mnt/plain", "/mnt/plain");
+	expect_unescaped("/mnt/a\\040b\\011c\\134d", "/mnt/a b\tc\\d");
+	expect_unescaped("\\303\\266\\12", "\303\266\\12");
+	expect_unescaped("\\", "\\");
+	expect_unescaped("\\089", "\\089");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_line, make_file, remove_file),
+		cmocka_unit_test_setup_teardown(test_number, make_file, remove_file),
+		cmocka_unit_test(test_unescape),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
