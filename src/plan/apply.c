@@ -315,5 +315,5 @@ enum xdd_status apply_settings(struct parse *p)
 	}
 	p->plan->settings = p->settings;
 	p->plan->n_settings = p->n_settings;
-	return status;
+	return status ? status : plan_sort_settings(p->plan);
 }

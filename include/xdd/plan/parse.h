@@ -116,6 +116,9 @@ enum xdd_status plan_check_trace_memory(const struct plan *plan);
 /* trace.c: what is allowed and may still surprise. */
 void plan_warn_trace(const struct target_plan *t);
 
+/* option_value.c: fill `by_option` of a plan that has its settings. */
+enum xdd_status plan_sort_settings(struct plan *plan);
+
 /* resolve.c: work out everything marked "resolved" in the plan. */
 enum xdd_status plan_resolve(struct plan *plan);
 
