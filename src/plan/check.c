@@ -5,11 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xdd/base/log.h"
@@ -129,50 +127,17 @@ static enum xdd_status check_dio(struct target_plan *t)
 	return status;
 }
 
-/* The file of -seek save is made beside its place, and then renamed. */
-static enum xdd_status check_save_file(const struct plan *plan, const struct target_plan *t)
-{
-	char *path = arena_printf(plan->arena, "%s.T%u.txt", t->seek.save_file, t->number);
-	char *copy = path ? arena_strdup(plan->arena, path) : NULL;
-	struct stat st, target;
-	int err = 0;
-
-	if (!copy)
-		err = ENOMEM;
-	else if (stat(path, &st) == 0)
-		err = S_ISDIR(st.st_mode) ? EISDIR : 0;
-	else
-		err = errno == ENOENT ? 0 : errno;
-	for (size_t i = 0; !err && i < plan->n_targets; i++) {
-		const char *other = plan->targets[i].path;
-
-		if (strcmp(other, path) == 0 ||
-		    (stat(path, &st) == 0 && stat(other, &target) == 0 &&
-		     st.st_dev == target.st_dev && st.st_ino == target.st_ino))
-			return plan_refuse(
-				&plan->targets[i],
-				"-seek save %s would replace this target: the list goes to %s",
-				t->seek.save_file, path);
-	}
-	if (!err && faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS) < 0)
-		err = errno;
-	if (!err)
-		return XDD_OK;
-	log_error("-seek save %s: %s", t->seek.save_file, strerror(err));
-	return XDD_BAD_ARGUMENT;
-}
-
-static enum xdd_status check_seek_save(const struct plan *plan, const struct target_plan *t)
+static enum xdd_status check_seek(const struct target_plan *t)
 {
 	const struct seek_options *seek = &t->seek;
 
-	if ((seek->save_file || seek->disthist || seek->seekhist) && t->pass_ops == PLAN_UNLIMITED)
-		return plan_refuse(
-			t, "-seek %s: say how many operations there are, with -numreqs or -bytes",
-			seek->save_file ? "save" :
-			seek->disthist	? "disthist" :
-					  "seekhist");
-	return seek->save_file ? check_save_file(plan, t) : XDD_OK;
+	if (t->pass_ops != PLAN_UNLIMITED || !(seek->save_file || seek->disthist || seek->seekhist))
+		return XDD_OK;
+	return plan_refuse(t,
+			   "-seek %s: say how many operations there are, with -numreqs or -bytes",
+			   seek->save_file ? "save" :
+			   seek->disthist  ? "disthist" :
+					     "seekhist");
 }
 
 enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t)
@@ -184,7 +149,7 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 	if (!status)
 		status = plan_check_memalign(t);
 	if (!status)
-		status = check_seek_save(plan, t);
+		status = check_seek(t);
 	if (!status)
 		status = plan_check_order(t);
 	return status;

@@ -394,6 +394,13 @@ row("save over a directory", READ + " -numreqs 1 -seek save d", 2, None, "^xdd: 
 row("save of the second target over a directory", "-op read -targets -2 data -reqsize 1 -numreqs 1 -seek save d", 2,
     None, "-seek save d: Is a directory", files={"d.T1.txt/": ""})
 
+SAVE_OVER = "-op write -targets 2 o ./s.T0.txt -reqsize 1 -numreqs 1 -seek target 0 save s"
+row("save over a target that is there", SAVE_OVER, 2, None,
+    "^xdd: target 1, ./s.T0.txt: -seek save s would replace this target: the list goes to s.T0.txt$",
+    files={"s.T0.txt": "x"})
+row("save over a target that is yet to be made", SAVE_OVER.replace("./", ""), 2, None,
+    "^xdd: target 1, s.T0.txt: -seek save s would replace this target: the list goes to s.T0.txt$")
+
 # Setup files
 
 SETUP = READ + " -setup a.cfg"

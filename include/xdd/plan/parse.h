@@ -75,7 +75,7 @@ uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t);
 /* check.c: bytes of the target that every pass can have to itself; 0 where nothing is known or left. */
 uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 
-/* check.c: extent, -dio and -seek save of a target that is resolved. */
+/* check.c: what a target that is resolved can do on its own: extent, -dio, -memalign, -seek, -ordering. */
 enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t);
 
 /* check_order.c: an order that the engine cannot keep. */
@@ -84,7 +84,7 @@ enum xdd_status plan_check_order(const struct target_plan *t);
 /* check_order.c: an order that the kernel may not keep, of a target touched up to byte `end`; log_warning(). */
 void plan_warn_order(const struct target_plan *t, uint64_t end);
 
-/* check_files.c: what is to be done with files against what the targets are, and -force. */
+/* check_files.c: what is to be done with files against what the targets are, -seek save, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
 
 /* data.c: what the pattern is made of, and whether it can be written and verified as asked. */
