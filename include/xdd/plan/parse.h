@@ -32,7 +32,7 @@ struct parse {
 	bool done;			/* -help and the like: there is nothing to run */
 
 	/* for -targets and -target, while the targets are collected */
-	const char **names;
+	const char **names; /* PLAN_MAX_TARGETS of them, or NULL */
 	size_t n_names;
 };
 
