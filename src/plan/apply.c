@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "xdd/base/log.h"
@@ -66,6 +65,12 @@ enum xdd_status parse_error(enum xdd_status status, const struct setting *s, con
 		  w ? " " : "", value, text, show_place(w ? w : &s->name, place, sizeof(place)),
 		  hint ? "; " : "", hint ? hint : "");
 	return status;
+}
+
+enum xdd_status plan_no_memory(void)
+{
+	log_error("%s", strerror(ENOMEM));
+	return XDD_INIT_FAILED;
 }
 
 static enum xdd_status want_u64(const struct setting *s, const struct option *row)
@@ -291,10 +296,8 @@ static enum xdd_status make_targets(struct parse *p)
 		return XDD_BAD_ARGUMENT;
 	}
 	plan->targets = arena_alloc(p->arena, p->n_names * sizeof(*plan->targets));
-	if (!plan->targets) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!plan->targets)
+		return plan_no_memory();
 	plan->n_targets = p->n_names;
 	for (size_t i = 0; i < p->n_names; i++) {
 		plan->targets[i].name = p->names[i];

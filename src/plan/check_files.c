@@ -63,15 +63,13 @@ static int compare(const void *a, const void *b)
 	return p->ino ? 0 : strcmp(p->path, q->path);
 }
 
-/* The places of all targets, those that are the same side by side; to be freed. */
+/* The places of all targets, those that are the same side by side; to be freed. NULL: memory is short. */
 static struct place *sorted_places(const struct plan *plan)
 {
 	struct place *places = calloc(plan->n_targets, sizeof(*places));
 
-	if (!places) {
-		log_error("%s", strerror(ENOMEM));
+	if (!places)
 		return NULL;
-	}
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
 		struct stat st;
@@ -145,7 +143,7 @@ static enum xdd_status check_places(const struct plan *plan)
 		return XDD_OK;
 	places = sorted_places(plan);
 	if (!places)
-		return XDD_INIT_FAILED;
+		return plan_no_memory();
 	status = check_shared(places, plan->n_targets);
 	for (size_t i = 0; i < plan->n_targets && !status; i++) {
 		if (plan->targets[i].seek.save_file)

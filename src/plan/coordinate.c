@@ -2,10 +2,8 @@
  * Checks of what targets want of each other: -lockstep, -starttrigger, -stoptrigger and -syncio. Called
  * once all targets are resolved.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "xdd/base/log.h"
@@ -84,10 +82,8 @@ static enum xdd_status check_cycles(const struct plan *plan)
 	uint8_t *state = arena_alloc(plan->arena, plan->n_targets);
 	uint32_t *stack = arena_alloc(plan->arena, plan->n_targets * sizeof(*stack));
 
-	if (!state || !stack) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!state || !stack)
+		return plan_no_memory();
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		size_t found = find_cycle(plan, i, state, stack);
 

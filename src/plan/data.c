@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/log.h"
 #include "xdd/plan/parse.h"
 
 #define FILE_MAX_BYTES (1u << 30)
@@ -89,13 +88,13 @@ static unsigned nibble(char c)
 }
 
 /* Most significant digit first; an odd number of digits has a zero before it. */
-static int hex_bytes(struct plan *plan, struct pattern_options *o)
+static enum xdd_status hex_bytes(struct plan *plan, struct pattern_options *o)
 {
 	size_t digits = strlen(o->text), odd = digits % 2, n = (digits + odd) / 2;
 	uint8_t *bytes = arena_alloc(plan->arena, n);
 
 	if (!bytes)
-		return -ENOMEM;
+		return plan_no_memory();
 	for (size_t i = 0; i < digits; i++) {
 		size_t at = i + odd;
 
@@ -103,7 +102,7 @@ static int hex_bytes(struct plan *plan, struct pattern_options *o)
 	}
 	o->bytes = bytes;
 	o->n_bytes = n;
-	return 0;
+	return XDD_OK;
 }
 
 static enum xdd_status check_sectors(const struct target_plan *t, const char *what, uint64_t bytes)
@@ -140,7 +139,6 @@ static enum xdd_status check_tagged(const struct target_plan *t)
 static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
 {
 	struct pattern_options *o = &t->pattern;
-	int err = 0;
 
 	if (o->prefix && o->kind != PATTERN_SEQUENCED)
 		return plan_refuse(t,
@@ -157,12 +155,9 @@ static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
 		o->bytes = (const uint8_t *)o->text;
 		o->n_bytes = strlen(o->text);
 	} else if (o->kind == PATTERN_HEX) {
-		err = hex_bytes(plan, o);
+		return hex_bytes(plan, o);
 	}
-	if (!err)
-		return XDD_OK;
-	log_error("%s", strerror(-err));
-	return XDD_INIT_FAILED;
+	return XDD_OK;
 }
 
 /* Why there is nothing to verify on a target, or NULL. */

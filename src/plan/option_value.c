@@ -4,11 +4,8 @@
  */
 #include "xdd/plan/option_value.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
@@ -74,10 +71,8 @@ static int compare_settings(const void *a, const void *b)
 enum xdd_status plan_sort_settings(struct plan *plan)
 {
 	plan->by_option = arena_alloc(plan->arena, plan->n_settings * sizeof(*plan->by_option));
-	if (!plan->by_option) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!plan->by_option)
+		return plan_no_memory();
 	for (size_t i = 0; i < plan->n_settings; i++)
 		plan->by_option[i] = &plan->settings[i];
 	qsort(plan->by_option, plan->n_settings, sizeof(*plan->by_option), compare_settings);

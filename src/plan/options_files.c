@@ -1,11 +1,9 @@
 /*
  * Rows of the option table: what is done with files and devices besides reading and writing them.
  */
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
@@ -23,10 +21,8 @@ static enum xdd_status apply_force(struct parse *p, const struct setting *s, voi
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 				   "the name of a device cannot be empty");
 	more = arena_alloc(p->arena, (plan->n_force + 1) * sizeof(*more));
-	if (!more) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!more)
+		return plan_no_memory();
 	if (plan->n_force)
 		memcpy(more, plan->force, plan->n_force * sizeof(*more));
 	more[plan->n_force++] = s->args[0].text;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "xdd/base/histogram.h"
-#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
@@ -64,10 +63,8 @@ static enum xdd_status apply_percentiles(struct parse *p, const struct setting *
 	uint32_t *percents = arena_alloc(p->arena, MAX_PERCENTS * sizeof(*percents));
 	size_t n = 0;
 
-	if (!percents) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!percents)
+		return plan_no_memory();
 	for (;; item++) {
 		size_t len = strcspn(item, ",");
 

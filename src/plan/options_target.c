@@ -1,12 +1,10 @@
 /*
  * Rows of the option table: which targets, and how they are opened.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
-#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
@@ -42,10 +40,8 @@ static enum xdd_status add_names(struct parse *p, const struct setting *s, uint6
 				   p->n_names + n, PLAN_MAX_TARGETS);
 	if (!p->names)
 		p->names = arena_alloc(p->arena, PLAN_MAX_TARGETS * sizeof(*p->names));
-	if (!p->names) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!p->names)
+		return plan_no_memory();
 	for (uint64_t i = 0; i < n; i++) {
 		const struct word *name = &s->args[s->n_args == 1 ? 0 : same ? 1 : 1 + i];
 

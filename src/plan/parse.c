@@ -5,11 +5,9 @@
 #include "xdd/plan/parse.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "xdd/base/log.h"
 #include "xdd/base/suggest.h"
 
 #define SETUP_MAX_DEPTH 32
@@ -158,10 +156,8 @@ static enum xdd_status add_setting(struct parse *p, const struct setting *s)
 		size_t cap = p->cap_settings ? p->cap_settings * 2 : 64;
 		struct setting *more = arena_alloc(p->arena, cap * sizeof(*more));
 
-		if (!more) {
-			log_error("%s", strerror(ENOMEM));
-			return XDD_INIT_FAILED;
-		}
+		if (!more)
+			return plan_no_memory();
 		if (p->n_settings)
 			memcpy(more, p->settings, p->n_settings * sizeof(*more));
 		p->settings = more;

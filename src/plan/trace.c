@@ -2,9 +2,7 @@
  * Time stamps in the plan: names of files, sizes of tables, and what cannot be. Called while a plan is
  * resolved and checked.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,8 +21,7 @@ static enum xdd_status file_name(const struct plan *plan, const struct target_pl
 	*path = arena_printf(plan->arena, "%s.target.%04" PRIu32 ".%s", prefix, t->number, suffix);
 	if (*path)
 		return XDD_OK;
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
+	return plan_no_memory();
 }
 
 /* Operations that there can be to enter in all passes; UINT64_MAX when only time ends the run. */

@@ -56,6 +56,9 @@ enum xdd_status apply_settings(struct parse *p);
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* apply.c: tell that memory is short; always returns XDD_INIT_FAILED. */
+enum xdd_status plan_no_memory(void);
+
 /* probe.c: find out what the target's path is; fills kind, size_bytes and the two alignments. */
 enum xdd_status probe_target(struct target_plan *t);
 
