@@ -107,17 +107,42 @@ static enum xdd_status store_size(const struct setting *s, const struct option *
 	return XDD_OK;
 }
 
-static enum xdd_status store_seconds(const struct setting *s, const struct option *row, void *field)
+/* A limit of a time, for a message. */
+static char *time_text(uint64_t ns, char *buf, size_t size)
 {
+	const uint64_t second = UNITS_NS_PER_SEC, ms = second / 1000;
+
+	if (ns == PLAN_CENTURY_NS)
+		snprintf(buf, size, "100 years");
+	else if (ns % second)
+		snprintf(buf, size, "%" PRIu64 "ms", ns / ms);
+	else
+		snprintf(buf, size, "%" PRIu64 "s", ns / second);
+	return buf;
+}
+
+enum xdd_status parse_time(const struct setting *s, const struct word *w, uint64_t min,
+			   uint64_t max, uint64_t *ns)
+{
+	char lo[32], hi[32];
 	uint64_t v;
 
-	if (units_parse_seconds(s->args[0].text, &v) || v < row->min || v > row->max)
+	if (units_parse_seconds(w->text, &v) == 0 && v >= min && v <= max) {
+		*ns = v;
+		return XDD_OK;
+	}
+	time_text(min, lo, sizeof(lo));
+	time_text(max, hi, sizeof(hi));
+	if (min == 1)
 		return parse_error(
-			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"a time %s 100 years is wanted: seconds with decimals, or with ms, us, m or h",
-			row->min ? "above 0 and up to" : "of 0 to");
-	*(uint64_t *)field = v;
-	return XDD_OK;
+			XDD_BAD_ARGUMENT, s, w,
+			"a time above 0 and up to %s is wanted: seconds with decimals, or with ms, "
+			"us, m or h",
+			hi);
+	return parse_error(
+		XDD_BAD_ARGUMENT, s, w,
+		"a time of %s to %s is wanted: seconds with decimals, or with ms, us, m or h",
+		min ? lo : "0", hi);
 }
 
 static enum xdd_status store_choice(const struct setting *s, const struct option *row, void *field)
@@ -166,7 +191,7 @@ static enum xdd_status apply_row(struct parse *p, const struct setting *s, void 
 		status = store_size(s, row, field);
 		break;
 	case OPT_SECONDS:
-		status = store_seconds(s, row, field);
+		status = parse_time(s, &s->args[0], row->min, row->max, field);
 		break;
 	case OPT_TEXT:
 		if (!*s->args[0].text)

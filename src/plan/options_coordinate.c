@@ -9,7 +9,6 @@
 #include "xdd/plan/parse.h"
 
 #define P(field) .off = offsetof(struct plan, field)
-#define CENTURY_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
 #define PERCENT (PLAN_RATIO_ONE / 100)
 
 static size_t arity_lockstep(const struct word *args, size_t avail)
@@ -102,14 +101,9 @@ static enum xdd_status read_measure(const struct setting *s, const struct word *
 		m->unit = measures[i].unit;
 		if (m->unit == MEASURE_PERCENT)
 			return read_percent(s, &w[1], &m->value);
-		if (m->unit != MEASURE_TIME)
-			return read_count(s, &w[1], measures[i].scale, &m->value);
-		if (units_parse_seconds(w[1].text, &m->value) || !m->value || m->value > CENTURY_NS)
-			return parse_error(
-				XDD_BAD_ARGUMENT, s, &w[1],
-				"a time above 0 and up to 100 years is wanted: seconds with decimals, "
-				"or with ms, us, m or h");
-		return XDD_OK;
+		if (m->unit == MEASURE_TIME)
+			return parse_time(s, &w[1], 1, PLAN_CENTURY_NS, &m->value);
+		return read_count(s, &w[1], measures[i].scale, &m->value);
 	}
 	return parse_error(XDD_BAD_ARGUMENT, s, w, "time, op, percent, mbytes or kbytes is wanted");
 }
@@ -251,7 +245,7 @@ const struct option options_coordinate[] = {
 	  .type = OPT_SECONDS,
 	  .arg = "<global time>",
 	  .min = 1,
-	  .max = CENTURY_NS,
+	  .max = PLAN_CENTURY_NS,
 	  P(start_time_ns),
 	  .help = "start the first pass at this time",
 	  .detail =

@@ -4,12 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 #define MAX_BYTES INT64_MAX
-#define MAX_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
 
 /* Several are collected; which targets they name is looked at once all of those are known. */
 static enum xdd_status apply_force(struct parse *p, const struct setting *s, void *dst)
@@ -108,7 +106,7 @@ const struct option options_files[] = {
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_SECONDS,
 	  .arg = "<#.#seconds>",
-	  .max = MAX_NS,
+	  .max = PLAN_CENTURY_NS,
 	  .def = "0",
 	  T(report_threshold_ns),
 	  .help = "report each operation that takes longer",

@@ -13,7 +13,6 @@
 #define P(field) .off = offsetof(struct plan, latency.field)
 #define MAX_PERCENTS 32
 #define MIN_INTERVAL_NS 10000000
-#define MAX_INTERVAL_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
 
 static enum xdd_status apply_shown(struct parse *p, const struct setting *s, void *dst)
 {
@@ -85,16 +84,6 @@ static enum xdd_status apply_percentiles(struct parse *p, const struct setting *
 	return apply_shown(p, s, dst);
 }
 
-static enum xdd_status apply_intervals(struct parse *p, const struct setting *s, void *dst)
-{
-	const struct plan *plan = dst;
-
-	if (plan->latency.interval_ns < MIN_INTERVAL_NS)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "an interval of 10ms at least is wanted");
-	return apply_shown(p, s, dst);
-}
-
 static const struct option latency_options[] = {
 	{ .name = "percentiles",
 	  .type = OPT_CUSTOM,
@@ -109,10 +98,10 @@ static const struct option latency_options[] = {
 	{ .name = "intervals",
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
-	  .min = 1,
-	  .max = MAX_INTERVAL_NS,
+	  .min = MIN_INTERVAL_NS,
+	  .max = PLAN_CENTURY_NS,
 	  P(interval_ns),
-	  .apply = apply_intervals,
+	  .apply = apply_shown,
 	  .help = "show the figures of each such stretch of time as well, 10ms at least" },
 	{ .name = "output",
 	  .type = OPT_TEXT,

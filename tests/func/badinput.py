@@ -216,6 +216,7 @@ for bad in ("0.0", "0ms", "1e3", "0x1", ".", "5.", "1,5", "inf", "nan", "+1", " 
 for option in ("startdelay", "targetstartdelay", "operationdelay"):
     for bad in ("-1", "", "abc"):
         value(option, bad, "a time of 0 to 100 years is wanted")
+value("heartbeat seconds", "86401", "a time of 0 to 86400s is wanted")
 
 # Words to choose from
 

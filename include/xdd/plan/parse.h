@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "xdd/base/arena.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
 
@@ -55,6 +56,16 @@ enum xdd_status apply_settings(struct parse *p);
  */
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/*
+ * apply.c: the time that a word stands for, from `min` to `max`, in nanoseconds; `min` may be 1 for any time
+ * above 0. Tells about one that is none.
+ */
+enum xdd_status parse_time(const struct setting *s, const struct word *w, uint64_t min,
+			   uint64_t max, uint64_t *ns);
+
+/* The longest time that is taken. */
+#define PLAN_CENTURY_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
 
 /* apply.c: tell that memory is short; always returns XDD_INIT_FAILED. */
 enum xdd_status plan_no_memory(void);
