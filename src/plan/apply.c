@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/suggest.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
@@ -71,6 +70,33 @@ enum xdd_status plan_no_memory(void)
 {
 	log_error("%s", strerror(ENOMEM));
 	return XDD_INIT_FAILED;
+}
+
+char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t size)
+{
+	size_t len = 0;
+	const char *word;
+
+	*buf = '\0';
+	for (size_t i = 0; (word = at(words, i)) != NULL && len < size; i++) {
+		const char *apart = !i ? "" : at(words, i + 1) ? ", " : " or ";
+
+		len += (size_t)snprintf(buf + len, size - len, "%s%s", apart, word);
+	}
+	return buf;
+}
+
+enum xdd_status parse_error_words(const struct setting *s, const struct word *w, suggest_word_at at,
+				  const void *words)
+{
+	const char *near = suggest_nearest(w->text, at, words);
+	char list[256];
+
+	parse_list_words(at, words, list, sizeof(list));
+	if (near)
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "%s is wanted; did you mean %s?", list,
+				   near);
+	return parse_error(XDD_BAD_ARGUMENT, s, w, "%s is wanted", list);
 }
 
 static enum xdd_status want_u64(const struct setting *s, const struct option *row)
@@ -145,31 +171,22 @@ enum xdd_status parse_time(const struct setting *s, const struct word *w, uint64
 		min ? lo : "0", hi);
 }
 
+static const char *choice_at(const void *choices, size_t i)
+{
+	return ((const struct choice *)choices)[i].word;
+}
+
 static enum xdd_status store_choice(const struct setting *s, const struct option *row, void *field)
 {
-	const char *word = s->args[0].text, *near = NULL;
-	unsigned best = 99;
-	char list[256] = "";
+	const char *word = s->args[0].text;
 
 	for (const struct choice *c = row->choices; c->word; c++) {
-		unsigned d = suggest_distance(word, strlen(word), c->word);
-
 		if (strcmp(word, c->word) == 0 || (c->alias && strcmp(word, c->alias) == 0)) {
 			*(int *)field = c->value;
 			return XDD_OK;
 		}
-		if (d < best) {
-			best = d;
-			near = c->word;
-		}
-		if (c != row->choices)
-			strncat(list, c[1].word ? ", " : " or ", sizeof(list) - strlen(list) - 1);
-		strncat(list, c->word, sizeof(list) - strlen(list) - 1);
 	}
-	if (near && suggest_is_near(best, strlen(word)))
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "%s is wanted; did you mean %s?", list, near);
-	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s is wanted", list);
+	return parse_error_words(s, &s->args[0], choice_at, row->choices);
 }
 
 /* One setting into one struct: the plan, or a target. */

@@ -67,6 +67,12 @@ static const struct {
 	{ "kbytes", MEASURE_BYTES, 1u << 10 },
 };
 
+static const char *measure_at(const void *unused, size_t i)
+{
+	(void)unused;
+	return i < sizeof(measures) / sizeof(measures[0]) ? measures[i].word : NULL;
+}
+
 static enum xdd_status read_percent(const struct setting *s, const struct word *w, uint64_t *value)
 {
 	double percent;
@@ -105,17 +111,24 @@ static enum xdd_status read_measure(const struct setting *s, const struct word *
 			return parse_time(s, &w[1], 1, PLAN_CENTURY_NS, &m->value);
 		return read_count(s, &w[1], measures[i].scale, &m->value);
 	}
-	return parse_error(XDD_BAD_ARGUMENT, s, w, "time, op, percent, mbytes or kbytes is wanted");
+	return parse_error_words(s, w, measure_at, NULL);
+}
+
+static const char *word_at(const void *words, size_t i)
+{
+	return ((const char *const *)words)[i];
 }
 
 /* One of two words; `*second` says whether it is the second. */
 static enum xdd_status read_either(const struct setting *s, const struct word *w, const char *a,
 				   const char *b, bool *second)
 {
+	const char *const words[] = { a, b, NULL };
+
 	*second = strcmp(w->text, b) == 0;
 	if (*second || strcmp(w->text, a) == 0)
 		return XDD_OK;
-	return parse_error(XDD_BAD_ARGUMENT, s, w, "%s or %s is wanted", a, b);
+	return parse_error_words(s, w, word_at, words);
 }
 
 static enum xdd_status apply_lockstep(struct parse *p, const struct setting *s, void *dst)

@@ -440,7 +440,7 @@ def test_bad_input():
         refused(base + "-" + option, "^xdd: -%s: an argument is missing" % option)
         refused(base + "-%s 0 1 op" % option, "^xdd: -%s: an argument is missing" % option)
         refused(base + "-%s target 0 1 0%s" % (option, rest), "^xdd: -%s " % option, status=3)
-        for when, value, want in (("ops", "1", "time, op, percent, mbytes or kbytes is wanted"),
+        for when, value, want in (("ops", "1", "time, op, percent, mbytes or kbytes is wanted; did you mean op"),
                                   ("percent", "101", "above 0 and up to 100"), ("percent", "0", "above 0 and up to 100"),
                                   ("percent", "x", "above 0 and up to 100"), ("op", "0", "a whole number is wanted, 1 to"),
                                   ("op", "1.5", "a whole number is wanted"), ("op", "-1", "a whole number is wanted"),
@@ -452,7 +452,7 @@ def test_bad_input():
                     (option, re.escape(when if when == "ops" else value), want), at(3 if when == "ops" else 4))
     for what in ("op 0", "percent 100.5", "bytes 3", "time x"):
         refused(base + "-lockstep 0 1 op 1 %s wait complete" % what, "^xdd: -lockstep ", "wanted")
-    refused(base + "-lockstep 0 1 op 1 op 1 waits complete", "^xdd: -lockstep waits: run or wait is wanted", at(7))
+    refused(base + "-lockstep 0 1 op 1 op 1 waits complete", "^xdd: -lockstep waits: run or wait is wanted; did you mean wait", at(7))
     refused(base + "-lockstep 0 1 op 1 op 1 wait ends", "^xdd: -lockstep ends: complete or stop is wanted", at(8))
     refused(base + "-lockstep 0 1 op 1 op 1 wait complete -lockstep 2 1 op 1 op 1 wait complete",
             "^xdd: -lockstep 1: target 1 is a slave of target 0 already")

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "xdd/base/arena.h"
+#include "xdd/base/suggest.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
@@ -56,6 +57,13 @@ enum xdd_status apply_settings(struct parse *p);
  */
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* apply.c: tell that one of the words that `at` gives is wanted, and which may be meant. */
+enum xdd_status parse_error_words(const struct setting *s, const struct word *w, suggest_word_at at,
+				  const void *words);
+
+/* apply.c: "a, b or c" in `buf`; returns `buf`. */
+char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t size);
 
 /*
  * apply.c: the time that a word stands for, from `min` to `max`, in nanoseconds; `min` may be 1 for any time
