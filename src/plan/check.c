@@ -97,34 +97,37 @@ static enum xdd_status check_extent(const struct plan *plan, struct target_plan 
 	return XDD_OK;
 }
 
-static enum xdd_status check_aligned(const struct target_plan *t, const char *what, uint64_t bytes)
+enum xdd_status plan_check_multiples(const struct target_plan *t, const char *option,
+				     uint32_t unit_bytes)
 {
-	if (bytes % t->io_align_bytes == 0)
-		return XDD_OK;
-	return plan_refuse(t, "-dio: %s must be a multiple of %u bytes; it is %" PRIu64, what,
-			   t->io_align_bytes, bytes);
+	const bool blocks = t->rows || t->seek.pattern == SEEK_STAGGER;
+	const struct {
+		const char *what;
+		uint64_t bytes;
+	} parts[] = {
+		{ "the request size (-reqsize, -blocksize)", t->req_bytes },
+		{ "the start offset (-startoffset, -targetoffset)", t->start_bytes },
+		{ "the pass offset (-passoffset)", t->pass_offset_bytes },
+		{ "the block size (-blocksize)", blocks ? t->block_size : 0 },
+		{ "the size of the last operation (-bytes)", t->last_op_bytes },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].bytes % unit_bytes)
+			return plan_refuse(t,
+					   "%s: %s must be a multiple of %u bytes; it is %" PRIu64,
+					   option, parts[i].what, unit_bytes, parts[i].bytes);
+	}
+	return XDD_OK;
 }
 
 static enum xdd_status check_dio(struct target_plan *t)
 {
-	enum xdd_status status;
-
 	if (!t->direct_io || t->kind == TARGET_NULL || t->op == OP_NOOP) {
 		t->io_align_bytes = 1;
 		return XDD_OK;
 	}
-	status = check_aligned(t, "the request size (-reqsize, -blocksize)", t->req_bytes);
-	if (!status)
-		status = check_aligned(t, "the start offset (-startoffset, -targetoffset)",
-				       t->start_bytes);
-	if (!status)
-		status = check_aligned(t, "the pass offset (-passoffset)", t->pass_offset_bytes);
-	if (!status && (t->rows || t->seek.pattern == SEEK_STAGGER))
-		status = check_aligned(t, "the block size (-blocksize)", t->block_size);
-	if (!status)
-		status = check_aligned(t, "the size of the last operation (-bytes)",
-				       t->last_op_bytes);
-	return status;
+	return plan_check_multiples(t, "-dio", t->io_align_bytes);
 }
 
 static enum xdd_status check_seek(const struct target_plan *t)

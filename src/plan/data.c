@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -105,35 +104,13 @@ static enum xdd_status hex_bytes(struct plan *plan, struct pattern_options *o)
 	return XDD_OK;
 }
 
-static enum xdd_status check_sectors(const struct target_plan *t, const char *what, uint64_t bytes)
-{
-	if (bytes % SECTOR_BYTES == 0)
-		return XDD_OK;
-	return plan_refuse(t,
-			   "-datapattern tagged: %s must be a multiple of %d bytes; it is %" PRIu64,
-			   what, SECTOR_BYTES, bytes);
-}
-
 static enum xdd_status check_tagged(const struct target_plan *t)
 {
-	enum xdd_status status;
-
 	if (t->pattern.inverse)
 		return plan_refuse(t, "-datapattern tagged cannot be inverse");
 	if (!plan_reads(t) && !plan_writes(t))
 		return XDD_OK;
-	status = check_sectors(t, "the request size (-reqsize, -blocksize)", t->req_bytes);
-	if (!status)
-		status = check_sectors(t, "the start offset (-startoffset, -targetoffset)",
-				       t->start_bytes);
-	if (!status)
-		status = check_sectors(t, "the pass offset (-passoffset)", t->pass_offset_bytes);
-	if (!status && (t->rows || t->seek.pattern == SEEK_STAGGER))
-		status = check_sectors(t, "the block size (-blocksize)", t->block_size);
-	if (!status)
-		status = check_sectors(t, "the size of the last operation (-bytes)",
-				       t->last_op_bytes);
-	return status;
+	return plan_check_multiples(t, "-datapattern tagged", SECTOR_BYTES);
 }
 
 static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
