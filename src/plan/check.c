@@ -44,7 +44,7 @@ uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t)
 	return plan_has_size(t) && t->size_bytes > start ? t->size_bytes - start : 0;
 }
 
-/* The byte behind the last one that a run may touch, or 0 when there is no such limit. */
+/* The byte behind the last one that a run may touch; UINT64_MAX where it does not fit. */
 static uint64_t extent(const struct plan *plan, const struct target_plan *t)
 {
 	uint64_t start = plan_last_start(plan, t), bytes;
@@ -163,7 +163,7 @@ static void warn(const struct plan *plan, const struct target_plan *t)
 {
 	const char *word = t->pattern.kind == PATTERN_CHARACTER ? t->pattern.word : NULL;
 	bool whole = t->amount_from == AMOUNT_BYTES && !t->amount_bytes;
-	uint64_t end = extent(plan, t), rest = whole ? plan_bytes_left(plan, t) - t->pass_bytes : 0;
+	uint64_t rest = whole ? plan_bytes_left(plan, t) - t->pass_bytes : 0;
 	char a[32], b[32];
 
 	if (word && word[1])
@@ -175,10 +175,10 @@ static void warn(const struct plan *plan, const struct target_plan *t)
 		log_warning("target %u, %s: its last %" PRIu64
 			    " bytes cannot be read with -dio and are left out",
 			    t->number, t->path, rest);
-	if (plan_has_size(t) && end > t->size_bytes && t->pass_ops != PLAN_UNLIMITED &&
-	    (t->op == OP_READ || t->op == OP_MIXED))
+	if (plan_has_size(t) && t->end_bytes > t->size_bytes && t->pass_ops != PLAN_UNLIMITED &&
+	    plan_reads(t))
 		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
-			    t->path, units_size_text(end, a, sizeof(a)),
+			    t->path, units_size_text(t->end_bytes, a, sizeof(a)),
 			    units_size_text(t->size_bytes, b, sizeof(b)));
 }
 
@@ -234,7 +234,7 @@ void plan_warn(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		warn(plan, &plan->targets[i]);
-		plan_warn_order(&plan->targets[i], extent(plan, &plan->targets[i]));
+		plan_warn_order(&plan->targets[i]);
 		plan_warn_trace(&plan->targets[i]);
 	}
 	warn_buffered(plan);

@@ -107,14 +107,15 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 /* check_order.c: an order that the engine cannot keep. */
 enum xdd_status plan_check_order(const struct target_plan *t);
 
-/* check_order.c: an order that the kernel may not keep, of a target touched up to byte `end`; log_warning(). */
-void plan_warn_order(const struct target_plan *t, uint64_t end);
+/* check_order.c: an order that the kernel may not keep; log_warning(). */
+void plan_warn_order(const struct target_plan *t);
 
 /* check_files.c: what is to be done with files against what the targets are, -seek save, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
 
 /* data.c: what the pattern is made of, and whether it can be written and verified as asked. */
 enum xdd_status plan_resolve_data(struct plan *plan);
+
 /* coordinate.c: targets that wait for each other can: no cycles, nothing that never comes. */
 enum xdd_status plan_check_coordination(const struct plan *plan);
 
@@ -157,7 +158,7 @@ int help_option(const char *name);
 /* option.c: the arity of rows that take no argument. */
 size_t option_arity_none(const struct word *args, size_t avail);
 
-/* options_*.c: rows of the table that need more than storing a value. */
+/* options_*.c: the rows of the table, a file a group. */
 extern const struct option options_target[];
 extern const struct option options_work[];
 extern const struct option options_access[];
