@@ -128,6 +128,10 @@ enum xdd_status plan_check_memalign(const struct target_plan *t);
 /* check.c: the passes that were asked for can be had. */
 enum xdd_status plan_check_passes(const struct plan *plan);
 
+/* machine.c: the memory of the machine; UINT64_MAX where it is not known. In GIB for a message. */
+uint64_t plan_machine_bytes(void);
+#define GIB ((double)(1u << 30))
+
 /* machine.c: the buffers of all targets fit into memory, and into the huge pages there are. */
 enum xdd_status plan_check_memory(const struct plan *plan);
 
