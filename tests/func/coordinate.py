@@ -463,6 +463,8 @@ def test_bad_input():
             "it would wait for itself")
     refused(base + "-lockstep 0 1 op 1 op 1 wait complete -starttrigger 1 0 op 1", "it would wait for itself")
     refused(base + "-starttrigger 0 1 op 1 -starttrigger 1 2 op 1 -starttrigger 2 0 op 1", "it would wait for itself")
+    refused(base + "-lockstep 2 0 op 1 op 1 run stop -starttrigger 1 0 op 1 -starttrigger 0 1 op 1",
+            "target (0, .*by way of target 1|1, .*by way of target 0)$")
     for option in ("starttrigger", "stoptrigger"):
         refused(base + "-%s 1 0 op 101" % option, "target 1, null: -%s: it never comes to 101 operations: a pass has 100" % option)
         refused(base + "-%s 1 0 kbytes 401" % option, "-%s: it never comes to 410624 bytes: a pass has 409600" % option)
