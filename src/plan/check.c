@@ -171,6 +171,10 @@ static void warn(const struct plan *plan, const struct target_plan *t)
 			"target %u, %s: -datapattern %.64s: no such pattern; its first character, "
 			"%c, is taken as the pattern",
 			t->number, t->path, word, *word);
+	if (t->heartbeat.append && !t->heartbeat.output)
+		log_warning("target %u, %s: -heartbeat append: there is no file to append to; "
+			    "-heartbeat output <prefix> names one",
+			    t->number, t->path);
 	if (rest)
 		log_warning("target %u, %s: its last %" PRIu64
 			    " bytes cannot be read with -dio and are left out",

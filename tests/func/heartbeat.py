@@ -134,6 +134,9 @@ def test_files():
     t.equal([len(rows(f)) for f in files], [2, 2], "a further run makes the files anew")
     t.xdd(*words, "-heartbeat", 10, "output", prefix, "ops", "append")
     t.equal([len(rows(f)) for f in files], [3, 3], "append: the header stands once")
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -heartbeat append".split())
+    t.ok(run.status == 0 and len(run.error_lines()) == 1 and "-heartbeat append: there is no file" in run.err,
+         "append without a file: said", run)
 
 
 def terminal(args, seconds, columns=80, stop=None):
