@@ -20,7 +20,7 @@ import xddtest as t
 FORMAT = "+ELAPSEDTIMEPASS+RESPMIN+RESPP50+RESPP90+RESPP99+RESPMAX+LATP50+LATP99+LATMAX+IOPS+BANDWIDTH+CPUTIME+OPS"
 COLUMNS = ["-outputformat", "new", "+WHAT+PASS" + FORMAT]
 # What a run of this test may be late in all, in seconds.
-LATE = 2.0
+LATE = 10.0
 
 
 def paced(*args, **kwargs):
@@ -113,7 +113,7 @@ def test_schedule():
 
 
 def stop_and_go(p, after, seconds):
-    time.sleep(after)
+    s.settle(p, after)
     os.kill(p.pid, signal.SIGSTOP)
     time.sleep(seconds)
     os.kill(p.pid, signal.SIGCONT)
@@ -209,7 +209,7 @@ def test_stop():
         with subprocess.Popen([t.XDD, "-op", "read", "-targets", "1", file, "-reqsize", "1", "-throttle", "ops", "0.02",
                                "-numreqs", "4", "-qd", "2", "-ioengine", engine, "-csvout", csv], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
-            time.sleep(1)
+            s.settle(p, 1)
             p.send_signal(signal.SIGINT)
             err = p.communicate(timeout=t.TIMEOUT)[1].decode()
             status = p.returncode
@@ -229,7 +229,7 @@ def test_max_errors():
     for depth in (1, 4):
         run = t.xdd(*"-op read -reqsize 1 -numreqs 9 -throttle ops 0.02 -maxerrors 1 -targets 1".split(), file, "-qd",
                     depth, env=env)
-        t.ok(run.status == 6 and run.seconds < 5, "-maxerrors ends the pass, -qd %d" % depth, run)
+        t.ok(run.status == 6 and run.seconds < 40, "-maxerrors ends the pass, -qd %d" % depth, run)
 
 
 def test_delay():
