@@ -30,8 +30,7 @@ ASKED_FOR = (t.ENGINE.split() or [""])[0]
 
 def engines():
     """Those that queue and are to be had here; one, when the suite is run for one."""
-    listed = t.command([t.XDD, "-ioengine", "list"]).out
-    return [e for e in QUEUES if re.search("^%s +yes" % e, listed, re.M) and ASKED_FOR in ("", e)]
+    return [e for e in QUEUES if e in t.engines() and ASKED_FOR in ("", e)]
 
 
 def audit(run):
