@@ -11,8 +11,8 @@
 
 static const char magic[8] = "XDDtag1\n";
 
-/* A sector as it lies on the target. */
-struct sector {
+/* A sector as it lies on the target. Packed, as buffers begin at any byte (-memalign 1). */
+struct __attribute__((packed)) sector {
 	char magic[8];
 	uint64_t checksum;
 	uint64_t run;
