@@ -76,11 +76,15 @@ void target_data_close(struct target *t)
 
 void target_data_begin_pass(struct target *t)
 {
+	const struct target_plan *p = t->plan;
+
 	if (!t->data || !t->data->tagged)
 		return;
 	t->data->since = tag_book_next(&t->data->book);
-	if (t->plan->recreate_files || t->plan->create_new_files)
-		tag_book_forget(&t->data->book);
+	if (p->recreate_files || p->create_new_files)
+		tag_book_forget(&t->data->book, 0);
+	else if (p->reopen && p->pretruncate_bytes) /* done again each time that it is opened */
+		tag_book_forget(&t->data->book, p->pretruncate_bytes);
 }
 
 /* Whether single operations have their buffers looked after. */
