@@ -3,19 +3,24 @@
  * while the plan is resolved.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "xdd/base/blockdev.h"
 #include "xdd/base/log.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
 /* Where a target lies, for finding two that are the same. */
 struct place {
 	const struct target_plan *target;
 	dev_t dev;
-	ino_t ino; /* 0: nothing is there yet, its path decides */
+	ino_t ino;
+	const char *name; /* of what is not there yet, in the folder dev, ino; else "" */
 };
 
 static const char *makes_files(const struct target_plan *t)
@@ -56,7 +61,28 @@ static int compare(const void *a, const void *b)
 		return p->dev < q->dev ? -1 : 1;
 	if (p->ino != q->ino)
 		return p->ino < q->ino ? -1 : 1;
-	return p->ino ? 0 : strcmp(p->target->path, q->target->path);
+	return strcmp(p->name, q->name);
+}
+
+static struct place place_of(const struct target_plan *t)
+{
+	const char *slash = strrchr(t->path, '/'), *name = slash ? slash + 1 : t->path;
+	struct place p = { .target = t, .name = "" };
+	struct stat st;
+	char *folder;
+
+	if (t->kind == TARGET_NULL)
+		return p;
+	if (stat(t->path, &st) < 0) {
+		p.name = name;
+		folder = slash ? strndup(t->path, (size_t)(name - t->path)) : strdup(".");
+		if (!folder || stat(folder, &st) < 0)
+			st = (struct stat){ .st_ino = 0 };
+		free(folder);
+	}
+	p.dev = st.st_dev;
+	p.ino = st.st_ino;
+	return p;
 }
 
 /* Targets that are made anew must not be another's: each would take the file away from the other. */
@@ -71,15 +97,8 @@ static enum xdd_status check_shared(const struct plan *plan)
 		return XDD_INIT_FAILED;
 	}
 	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-		struct stat st;
-
-		places[i].target = t;
-		any |= replaces(t);
-		if (t->kind != TARGET_NULL && stat(t->path, &st) == 0) {
-			places[i].dev = st.st_dev;
-			places[i].ino = st.st_ino;
-		}
+		places[i] = place_of(&plan->targets[i]);
+		any |= replaces(&plan->targets[i]);
 	}
 	if (any)
 		qsort(places, plan->n_targets, sizeof(*places), compare);
@@ -123,6 +142,62 @@ static enum xdd_status resolve_force(const struct plan *plan, const char *name)
 	return XDD_BAD_ARGUMENT;
 }
 
+/* The path with the links in its folder resolved; false when there is no such folder, or no memory. */
+static bool in_folder(const char *path, char real[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *folder = slash ? strndup(path, (size_t)(name - path)) : strdup(".");
+	bool found = folder && realpath(folder, real);
+	size_t len = found ? strlen(real) : 0;
+
+	free(folder);
+	return found && snprintf(real + len, PATH_MAX - len, "%s%s", len > 1 ? "/" : "", name) <
+				(int)(PATH_MAX - len);
+}
+
+/* The number of a pass as it stands behind the name of a file; 0 when it is none. */
+static uint64_t pass_of(const char *text)
+{
+	char again[24];
+	uint64_t pass;
+
+	if (units_parse_u64(text, &pass))
+		return 0;
+	snprintf(again, sizeof(again), "%08" PRIu64, pass);
+	return strcmp(again, text) == 0 ? pass : 0;
+}
+
+bool plan_makes_file(const struct plan *plan, const struct target_plan *t, const char *path)
+{
+	char own[PATH_MAX], other[PATH_MAX];
+	uint64_t pass;
+	size_t len;
+
+	if (!t->create_new_files || t->kind == TARGET_NULL || !in_folder(t->path, own))
+		return false;
+	if (!realpath(path, other) && !in_folder(path, other))
+		return false;
+	len = strlen(own);
+	if (strncmp(own, other, len) != 0 || other[len] != '.')
+		return false;
+	pass = pass_of(other + len + 1);
+	return pass && pass <= plan->passes;
+}
+
+/* The files of the passes must not be other targets. */
+static enum xdd_status check_new_files(const struct plan *plan, const struct target_plan *t)
+{
+	for (size_t i = 0; i < plan->n_targets && t->create_new_files; i++) {
+		const struct target_plan *o = &plan->targets[i];
+
+		if (o->kind != TARGET_NULL && !o->create_new_files &&
+		    plan_makes_file(plan, t, o->path))
+			return plan_refuse(t, "-createnewfiles would replace target %u, %s",
+					   o->number, o->path);
+	}
+	return XDD_OK;
+}
+
 enum xdd_status plan_check_files(struct plan *plan)
 {
 	enum xdd_status status = XDD_OK;
@@ -131,6 +206,8 @@ enum xdd_status plan_check_files(struct plan *plan)
 		status = check_kind(&plan->targets[i]);
 	if (!status)
 		status = check_shared(plan);
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		status = check_new_files(plan, &plan->targets[i]);
 	for (size_t i = 0; i < plan->n_force && !status; i++)
 		status = resolve_force(plan, plan->force[i]);
 	return status;

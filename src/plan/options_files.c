@@ -51,8 +51,9 @@ const struct option options_files[] = {
 	FLAG("createnewfiles", "cnf", create_new_files,
 	     "write a new file in every pass, named after the pass",
 	     "The number of the pass is put behind the name, with a dot and at least eight digits: "
-	     "data.00000001, data.00000002 and so on. A regular file of that name is replaced. For "
-	     "targets that are only written to; devices are refused."),
+	     "data.00000001, data.00000002 and so on. A regular file of that name is replaced; one that "
+	     "is another target, or an output of the run, is refused. For targets that are only "
+	     "written to; devices are refused."),
 	FLAG("recreatefiles", "recreate", recreate_files,
 	     "remove the file and make it anew between passes",
 	     "Before the second and each further pass the file is closed, removed and made again. "

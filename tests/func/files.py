@@ -457,10 +457,55 @@ def test_bad_input():
         run = t.xdd("-targets", 1, file, *"-reqsize 4 -numreqs 8".split(), *words.split())
         t.ok(one_error(run, 2, re.search("-(re)?create\\w+|-deletefile", words).group(0)) and
              os.listdir(folder) == ["file"], words, run)
+    absent = os.path.join(folder, "absent")
+    for option in ("-createnewfiles", "-recreatefiles"):
+        run = t.xdd(*WRITE, "-targets", 2, absent, os.path.join(folder, ".", "absent"), option)
+        t.ok(one_error(run, 2, option, "same file") and os.listdir(folder) == ["file"],
+             option + ": two names of one file that is not there yet", run)
     run = t.xdd(*WRITE, "-targets", 1, os.path.join(folder, "x" * 250), "-createnewfiles")
     t.ok(one_error(run, 4, "too long"), "-createnewfiles: a name that is too long", run)
 
 
-t.run(test_passes, test_recreate, test_reopen, test_times, test_delete, test_preallocate, test_pretruncate,
+def test_new_files_of_others():
+    """The files of -createnewfiles are nobody else's: no target, and no output."""
+    folder = fresh("others")
+    name, second = os.path.join(folder, "new"), os.path.join(folder, "new.00000002")
+    link = os.path.join(folder, "link")
+    with open(second, "wb") as f:
+        f.write(b"kept")
+    os.symlink("new.00000002", link)
+    before = sorted(os.listdir(folder))
+    words = [*WRITE, "-passes", 2, "-createnewfiles", "target", 0, "-targets"]
+    for other in (second, link, os.path.join(folder, ".", "new.00000002")):
+        run = t.xdd(*words, 2, name, other)
+        t.ok(one_error(run, 2, "-createnewfiles would replace target 1"), "another target: " + other, run)
+    for option in ("-output", "-errout", "-csvout", "-combinedout", "-jsonout", "-latency output", "-hb output", "-ts output",
+                   "-ts dump", "-seek save"):
+        own = {"-hb output": ".T0000.csv", "-ts output": ".target.0000.csv", "-ts dump": ".target.0000.bin",
+               "-seek save": ".T0.txt"}.get(option)
+        # Names that xdd puts together never end in the number of a pass.
+        if own:
+            run = t.xdd(*words, 1, name, *option.split(), name)
+            made = sorted(os.listdir(folder))
+            t.ok(run.status == 0 and len(made) == len(before) + 2, option + ": its names are others", run)
+            for file in set(made) - set(before):
+                os.unlink(os.path.join(folder, file))
+            with open(second, "wb") as f:
+                f.write(b"kept")
+            continue
+        for file in (second, link):
+            run = t.xdd(*words, 1, name, *option.split(), file)
+            t.ok(one_error(run, 2, option, "-createnewfiles makes a file of that name for target 0"), option + " " + file, run)
+    with open(second, "ab") as f:
+        run = t.command(t.xdd_words(*words, 1, name), stdout=f)
+    t.ok(one_error(run, 2, "standard output: -createnewfiles"), "standard output", run)
+    with open(second, "rb") as f:
+        t.ok(sorted(os.listdir(folder)) == before and f.read() == b"kept", "and nothing was done to any of them")
+    for other in ("new.00000003", "new.0000002", "new.000000002", "new.00000000", "new.00000002x", "new2.00000002"):
+        run = t.xdd(*words, 1, name, "-csvout", os.path.join(folder, other))
+        t.ok(run.status == 0, "a name that is none of a pass: " + other, run)
+
+
+t.run(test_new_files_of_others, test_passes, test_recreate, test_reopen, test_times, test_delete, test_preallocate, test_pretruncate,
       test_flushwrite, test_syncwrite, test_threshold, test_retry, test_retry_in_vain, test_retry_full, test_bad_input)
 t.done()
