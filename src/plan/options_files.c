@@ -56,7 +56,9 @@ const struct option options_files[] = {
 	     "written to; devices are refused."),
 	FLAG("recreatefiles", "recreate", recreate_files,
 	     "remove the file and make it anew between passes",
-	     "Before the second and each further pass the file is closed, removed and made again. "
+	     "Before the second and each further pass the file is closed, removed and made again; "
+	     "with -createnewfiles, the file of the pass before is removed, and only that of the last "
+	     "pass stays. "
 	     "For targets that are only written to; devices are refused."),
 	FLAG("reopen", "reop", reopen, "close the target and open it again between passes",
 	     "What that takes is shown by the columns OPENTIME and CLOSETIME. "

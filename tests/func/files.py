@@ -139,6 +139,9 @@ def test_recreate():
     run = t.xdd(*WRITE, "-targets", 1, link, "-recreate", "-passes", 2)
     t.ok(run.status == 0 and os.path.islink(link) and os.stat(real).st_ino != before,
          "-recreatefiles by way of a link: the link stays, the file is a new one", run)
+    both = fresh("recreate.both")
+    run = t.xdd(*WRITE, "-targets", 1, os.path.join(both, "f"), "-recreatefiles", "-createnewfiles", "-passes", 3)
+    t.ok(run.status == 0 and os.listdir(both) == ["f.00000003"], "-recreatefiles -createnewfiles: the last file stays", run)
     holder.close()
     return None
 
