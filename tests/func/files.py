@@ -235,7 +235,7 @@ def test_preallocate():
              "-preallocate: the space is there, the size that of what was written" + " %s" % words, (run, st))
         os.unlink(file)
     run = t.xdd(*WRITE, "-targets", 1, file, "-preallocate", "1g")
-    t.ok(one_error(run, 4, file, "-preallocate", "No space left") and not os.path.exists(file),
+    t.ok(one_error(run, 4, file + ": -preallocate: No space left") and not os.path.exists(file),
          "-preallocate: more than there is", run)
     with open(file, "wb") as f:
         f.write(bytes(32768))
@@ -262,6 +262,13 @@ def test_pretruncate():
         file = t.make_file("cut", before)
         run = t.xdd(*WRITE, "-targets", 1, file, "-pretruncate", after)
         t.ok(run.status == 0 and os.path.getsize(file) == after, "-pretruncate %d of %d bytes" % (after, before), run)
+    if can_trace():
+        file = t.make_file("fails", 4096)
+        for when, status in ((1, 4), (2, 6)):
+            run, _, _ = calls(*WRITE, *"-passes 2 -reopen -pretruncate 1m -preallocate 1m -targets 1".split(), file, only=file,
+                              inject=["ftruncate:error=EIO:when=%d" % when])
+            t.ok(one_error(run, status, file + ": -pretruncate: Input/output error"),
+                 "-pretruncate that fails, pass %d" % when, run)
     file = t.make_file("mixed", 4096)
     run = t.xdd(*"-op read -rwratio 50 -reqsize 4 -numreqs 8 -pretruncate 32k".split(), "-targets", 1, file)
     t.ok(run.status == 0 and not run.err and os.path.getsize(file) == 32768,
@@ -309,6 +316,10 @@ def test_flushwrite():
                          inject=["fdatasync:error=EIO:when=1"])
     t.ok(one_error(run, 6, file, "-flushwrite", "Input/output error") and total(rows, "OPS") == 8,
          "-flushwrite: a flush that fails", run)
+    run, rows, found = calls(*"-op write -reqsize 4 -numreqs 8 -flushwrite 4".split(), "-targets", 1, file, only=file,
+                             inject=["fdatasync:error=EINTR:when=1"])
+    t.ok(run.status == 0 and not run.err and len(of(found, file, "fdatasync")) == 2,
+         "-flushwrite: a flush that is interrupted is begun again", run)
     run, rows, _ = calls(*"-op write -reqsize 4 -numreqs 1000 -flushwrite 4 -stoponerror".split(), "-targets", 1, file,
                          only=file, inject=["fdatasync:error=EIO:when=1"])
     return t.ok(run.status == 6 and total(rows, "OPS") < 1000, "-flushwrite, -stoponerror", run)
