@@ -85,30 +85,101 @@ static struct place place_of(const struct target_plan *t)
 	return p;
 }
 
-/* Targets that are made anew must not be another's: each would take the file away from the other. */
-static enum xdd_status check_shared(const struct plan *plan)
+/* The places of all targets, those of the same file side by side, to be freed; NULL when memory is short, which is said. */
+static struct place *sorted_places(const struct plan *plan)
 {
 	struct place *places = calloc(plan->n_targets, sizeof(*places));
-	enum xdd_status status = XDD_OK;
-	bool any = false;
 
 	if (!places) {
 		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
+		return NULL;
 	}
-	for (size_t i = 0; i < plan->n_targets; i++) {
+	for (size_t i = 0; i < plan->n_targets; i++)
 		places[i] = place_of(&plan->targets[i]);
+	qsort(places, plan->n_targets, sizeof(*places), compare);
+	return places;
+}
+
+/* Targets that are made anew must not be another's: each would take the file away from the other. */
+static enum xdd_status check_shared(const struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+	struct place *places;
+	bool any = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
 		any |= replaces(&plan->targets[i]);
-	}
-	if (any)
-		qsort(places, plan->n_targets, sizeof(*places), compare);
-	for (size_t i = 1; any && !status && i < plan->n_targets; i++) {
+	if (!any)
+		return XDD_OK;
+	places = sorted_places(plan);
+	if (!places)
+		return XDD_INIT_FAILED;
+	for (size_t i = 1; !status && i < plan->n_targets; i++) {
 		const struct target_plan *a = places[i - 1].target, *b = places[i].target;
 
 		if (compare(&places[i - 1], &places[i]) || (!replaces(a) && !replaces(b)))
 			continue;
 		status = plan_refuse(a, "-%s: target %u is the same file",
 				     makes_files(replaces(a) ? a : b), b->number);
+	}
+	free(places);
+	return status;
+}
+
+/* Whether a target reads back what it writes, and knows by the tags what has to be there. */
+static bool keeps_book(const struct target_plan *t)
+{
+	return t->op == OP_MIXED && t->pattern.kind == PATTERN_TAGGED && t->verify != VERIFY_NONE &&
+	       t->kind != TARGET_NULL;
+}
+
+/* Whether a target goes, or may go, to all places between its first and its last. */
+static bool leaves_no_gaps(const struct target_plan *t)
+{
+	return !t->rows && !t->pass_offset_bytes &&
+	       (t->seek.pattern == SEEK_SEQUENTIAL || t->seek.pattern == SEEK_RANDOM ||
+		t->seek.pattern == SEEK_NONE);
+}
+
+/* Whether two targets of the same file reach the same bytes; with gaps, they may go between each other's places. */
+static bool overlap(const struct target_plan *a, const struct target_plan *b)
+{
+	return leaves_no_gaps(a) && leaves_no_gaps(b) && a->start_bytes < b->end_bytes &&
+	       b->start_bytes < a->end_bytes;
+}
+
+static enum xdd_status check_tagged_pair(const struct target_plan *a, const struct target_plan *b)
+{
+	if (!keeps_book(a) || !plan_writes(b) || !overlap(a, b))
+		return XDD_OK;
+	return plan_refuse(
+		a,
+		"-datapattern tagged, -verify: target %u writes to the same bytes, which would be "
+		"reported as wrong; give each its own part (-targetoffset), or one target all (-queuedepth)",
+		b->number);
+}
+
+enum xdd_status plan_check_tagged(const struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+	struct place *places;
+	bool any = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		any |= keeps_book(&plan->targets[i]);
+	if (!any)
+		return XDD_OK;
+	places = sorted_places(plan);
+	if (!places)
+		return XDD_INIT_FAILED;
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		for (size_t j = i + 1; j < plan->n_targets && !status; j++) {
+			if (compare(&places[i], &places[j]))
+				break;
+			status = check_tagged_pair(places[i].target, places[j].target);
+			if (!status)
+				status = check_tagged_pair(places[j].target, places[i].target);
+		}
 	}
 	free(places);
 	return status;

@@ -507,7 +507,28 @@ def test_refused():
         t.ok("\t\tData buffer verification is %s\n" % wanted in run.out, "the information section, " + (words or "no -verify"))
 
 
-t.run(test_every_pattern, test_kinds_of_places, test_kinds_of_tags, test_older_pass, test_stale_in_one_run,
+def test_shared_file():
+    """Two targets that write tagged data to the same place would each take that of the other for wrong."""
+    file = t.make_file("shared", 1 << 20)
+    link = t.path("shared.link")
+    os.symlink(file, link)
+    before = read(file)
+    work = "-reqsize 4 -seek random -seek range 512".split()
+    for words in (["-rwratio", 50, "-numreqs", 64], ["-rwratio", 50, "-rwratio", "target", 0, 0, "-numreqs", 64],
+                  ["-rwratio", 50, "-startoffset", "target", 1, 511, "-numreqs", 64], ["-rwratio", 50, "-timelimit", 1]):
+        run = t.xdd("-targets", 2, file, link, *work, *words, *TAGGED)
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "writes to the same bytes" in run.err and
+             read(file) == before, "refused: %s" % words, run)
+    for words in (["-rwratio", 50, "-targetoffset", 512], ["-rwratio", 50, "-rwratio", "target", 1, 100]):
+        run = t.xdd("-targets", 2, file, link, *work, "-numreqs", 1000, "-qd", 4, "-passes", 2, *words, *TAGGED)
+        t.ok(run.status in (0, 7) and "same bytes" not in run.err, "not refused: %s" % words, run)
+        t.ok(run.status == 0 or "target" in words, "parts of their own, no alarm", run)
+    run = t.xdd("-targets", 2, file, link, *"-rwratio 50 -reqsize 4 -numreqs 64 -seek interleave 2 -passes 2".split(), "-startoffset",
+                "target", 1, 4, *TAGGED)
+    t.ok("same bytes" not in run.err and run.status in (0, 6), "interleaved with each other: nothing is shared", run)
+
+
+t.run(test_shared_file, test_every_pattern, test_kinds_of_places, test_kinds_of_tags, test_older_pass, test_stale_in_one_run,
       test_misplaced_target, test_location, test_nothing_transferred, test_limits, test_mixed, test_mixed_finds, test_engines,
       test_dio, test_refused)
 t.done()

@@ -87,6 +87,9 @@ void plan_warn_order(const struct target_plan *t, uint64_t end);
 /* check_files.c: what is to be done with files against what the targets are, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
 
+/* check_files.c: targets that verify tagged data while another writes there. After plan_resolve_data(). */
+enum xdd_status plan_check_tagged(const struct plan *plan);
+
 /* data.c: what the pattern is made of, and whether it can be written and verified as asked. */
 enum xdd_status plan_resolve_data(struct plan *plan);
 /* coordinate.c: targets that wait for each other can: no cycles, nothing that never comes. */
