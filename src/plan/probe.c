@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -18,27 +19,34 @@
 
 #define DIO_ALIGN_DEFAULT 512
 
-/* Sector size of the device a file lies on; the default where it has none of its own. */
-static uint32_t device_sector(dev_t dev)
+/* A number that the kernel has about the queue of a device, or of the disk it is part of; 0 where it has none. */
+static uint32_t queue_number(dev_t dev, const char *name)
 {
 	char path[128];
-	unsigned sector = 0;
+	unsigned number = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/logical_block_size", major(dev),
-		 minor(dev));
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/%s", major(dev), minor(dev), name);
 	f = fopen(path, "re");
 	if (!f) {
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/logical_block_size",
-			 major(dev), minor(dev));
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/%s", major(dev),
+			 minor(dev), name);
 		f = fopen(path, "re");
 	}
 	if (!f)
-		return DIO_ALIGN_DEFAULT;
-	if (fscanf(f, "%u", &sector) != 1 || sector == 0)
-		sector = DIO_ALIGN_DEFAULT;
+		return 0;
+	if (fscanf(f, "%u", &number) != 1)
+		number = 0;
 	fclose(f);
-	return sector;
+	return number;
+}
+
+/* Sector size of the device a file lies on; the default where it has none of its own. */
+static uint32_t device_sector(dev_t dev)
+{
+	uint32_t sector = queue_number(dev, "logical_block_size");
+
+	return sector ? sector : DIO_ALIGN_DEFAULT;
 }
 
 #ifdef STATX_DIOALIGN
@@ -72,6 +80,22 @@ static void probe_dio(struct target_plan *t, const struct stat *st)
 	dio_align(t->path, &offsets, &t->memory_align_bytes);
 	if (t->kind == TARGET_FILE)
 		t->io_align_bytes = offsets ? offsets : device_sector(st->st_dev);
+}
+
+/* The file will lie on the device that its folder lies on, which the kernel goes by with most file systems. */
+static void probe_missing(struct target_plan *t)
+{
+	const char *slash = strrchr(t->path, '/');
+	char *folder = slash ? strndup(t->path, (size_t)(slash - t->path + 1)) : strdup(".");
+	uint32_t mask;
+	struct stat st;
+
+	if (folder && stat(folder, &st) == 0) {
+		t->io_align_bytes = device_sector(st.st_dev);
+		mask = queue_number(st.st_dev, "dma_alignment");
+		t->memory_align_bytes = mask ? mask + 1 : 0;
+	}
+	free(folder);
 }
 
 static int probe_block(struct target_plan *t)
@@ -108,6 +132,8 @@ enum xdd_status probe_target(struct target_plan *t)
 		if (errno != ENOENT)
 			return failed(t, strerror(errno));
 		t->kind = TARGET_MISSING;
+		if (t->direct_io)
+			probe_missing(t);
 		return XDD_OK;
 	}
 	switch (st.st_mode & S_IFMT) {
