@@ -257,6 +257,26 @@ def test_preallocate():
                 "-preallocate where the file system cannot: a warning, once", run)
 
 
+def test_preallocate_guide():
+    """The example of the XDD User Guide, 4.12, step by step, on the file systems that it is about."""
+    for kind, folder in (("XFS", s.xfs("guide.xfs")), ("ext4", s.ext4("guide.ext4", 128 << 20))):
+        if folder is None:
+            t.skip("-preallocate, the example of the guide, " + kind, s.sys_why())
+            continue
+        file = os.path.join(folder, "file")
+        wanted = bytearray(36 << 10)
+        for words, pattern, at, size, space in (("-reqsize 8 -numreqs 1 -preallocate 16m", b"a", 0, 8, 16),
+                                                ("-reqsize 4 -numreqs 1 -startoffset 32 -preallocate 64m", b"b", 32, 4, 64),
+                                                ("-reqsize 8 -numreqs 3 -startoffset 8", b"c", 8, 24, 64)):
+            run = t.xdd("-op", "write", "-targets", 1, file, "-dio", *words.split(), "-datapattern", pattern.decode())
+            end = os.stat(file).st_size
+            wanted[at << 10:(at + size) << 10] = pattern * (size << 10)
+            with open(file, "rb") as f:
+                t.ok(run.status == 0 and not run.err and f.read() == bytes(wanted[:end]) and end == (8 << 10 if at == 0 else 36 << 10)
+                     and space <= os.stat(file).st_blocks * 512 >> 20 < space + 2, "the example of the guide, %s: %s" % (kind, words),
+                     "%s\n%s" % (run, os.stat(file)))
+
+
 def test_pretruncate():
     for before, after in ((100000, 40000), (1000, 123456)):
         file = t.make_file("cut", before)
@@ -520,6 +540,6 @@ def test_new_files_of_others():
         t.ok(run.status == 0, "a name that is none of a pass: " + other, run)
 
 
-t.run(test_new_files_of_others, test_passes, test_recreate, test_reopen, test_times, test_delete, test_preallocate, test_pretruncate,
+t.run(test_new_files_of_others, test_passes, test_recreate, test_reopen, test_times, test_delete, test_preallocate, test_preallocate_guide, test_pretruncate,
       test_flushwrite, test_syncwrite, test_threshold, test_retry, test_retry_in_vain, test_retry_full, test_bad_input)
 t.done()
