@@ -81,9 +81,8 @@ void target_data_begin_pass(struct target *t)
 	if (!t->data || !t->data->tagged)
 		return;
 	t->data->since = tag_book_next(&t->data->book);
-	if (p->recreate_files || p->create_new_files)
-		tag_book_forget(&t->data->book, 0);
-	else if (p->reopen && p->pretruncate_bytes) /* done again each time that it is opened */
+	/* Done again each time that it is opened. Files that are made anew are only written to. */
+	if (p->reopen && p->pretruncate_bytes)
 		tag_book_forget(&t->data->book, p->pretruncate_bytes);
 }
 

@@ -204,10 +204,6 @@ def test_older_pass():
         t.ok(run.status == 7 and found and all(m.kind == "stale" and m.offset == 32 * 30 * 512 and m.bytes == 16384 and
                                                "pass 1" in m.text and "pass 2" in m.text for m in found),
              "a lost write of the second pass, %s" % work, run)
-    for option in ("-createnewfiles", "-recreatefiles"):
-        run = t.xdd("-rwratio", 50, "-targets", 1, file if option == "-recreatefiles" else name, *"-reqsize 4 -numreqs 100 "
-                    "-passes 3 -qd 4 -seek random range 64 -retry 1".split(), option, *TAGGED)
-        t.ok("MISCOMPARE" not in run.err, "%s: nothing is expected of a new file" % option, run)
 
 
 def test_stale_in_one_run():
