@@ -142,11 +142,16 @@ int engine_check_all(const struct plan *plan, const struct engine **engine, char
 
 int engine_flush(const struct engine *engine, int fd)
 {
+	int err;
+
 	if (fd < 0)
 		return 0;
 	if (engine->flush)
 		return engine->flush(fd);
-	return fdatasync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+	do
+		err = fdatasync(fd) ? -errno : 0;
+	while (err == -EINTR);
+	return err == -EINVAL || err == -EROFS ? 0 : err;
 }
 
 void engine_print_list(void)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "xdd/io/tag.h"
 
@@ -209,8 +210,17 @@ uint64_t tag_book_next(const struct tag_book *b)
 	return atomic_load(&b->next);
 }
 
-void tag_book_forget(struct tag_book *b)
+void tag_book_forget(struct tag_book *b, uint64_t from)
 {
-	if (b->bounds)
-		madvise((void *)b->bounds, b->sectors * sizeof(*b->bounds), MADV_DONTNEED);
+	uint64_t kept = from > b->first ? (from - b->first) / TAG_SECTOR_BYTES : 0;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), at = kept * sizeof(*b->bounds);
+	uint64_t end = b->sectors * sizeof(*b->bounds), whole = (at + page - 1) / page * page;
+
+	if (!b->bounds || kept >= b->sectors)
+		return;
+	for (; at < whole && at < end; at += sizeof(*b->bounds))
+		atomic_store_explicit(&b->bounds[at / sizeof(*b->bounds)], 0, memory_order_relaxed);
+	/* Whole pages go back to the kernel, and are zeros when they are touched again. */
+	if (whole < end)
+		madvise((char *)b->bounds + whole, end - whole, MADV_DONTNEED);
 }

@@ -332,11 +332,13 @@ static int allocate(int fd, uint64_t bytes, const char **why)
 	return -errno;
 }
 
-int target_file_reshape(struct target_file *file, const struct target_plan *plan, const char **why)
+int target_file_reshape(struct target_file *file, const struct target_plan *plan, const char **what,
+			const char **why)
 {
 	struct stat st;
 
 	*why = NULL;
+	*what = plan->pretruncate_bytes ? "-pretruncate" : "-preallocate";
 	if (file->fd < 0 || !plan_reshapes(plan))
 		return 0;
 	if (fstat(file->fd, &st))
@@ -348,6 +350,7 @@ int target_file_reshape(struct target_file *file, const struct target_plan *plan
 			return -errno;
 		file->made_bytes = plan->pretruncate_bytes;
 	}
+	*what = "-preallocate";
 	return plan->preallocate_bytes ? allocate(file->fd, plan->preallocate_bytes, why) : 0;
 }
 

@@ -31,13 +31,16 @@ void verifier_init(struct verifier *v, const struct target_plan *target,
 	};
 }
 
-void verify_poison(void *buf, size_t size)
+void verify_poison(void *buf, size_t from, size_t size)
 {
-	uint8_t *at = buf;
+	uint8_t *bytes = buf;
 
-	for (; size >= sizeof(poison); size -= sizeof(poison), at += sizeof(poison))
-		memcpy(at, poison, sizeof(poison));
-	memcpy(at, poison, size);
+	for (; from < size && from % sizeof(poison); from++)
+		bytes[from] = poison[from % sizeof(poison)];
+	for (; from + sizeof(poison) <= size; from += sizeof(poison))
+		memcpy(bytes + from, poison, sizeof(poison));
+	if (from < size)
+		memcpy(bytes + from, poison, size - from);
 }
 
 const char *miscompare_name(enum miscompare_kind kind)

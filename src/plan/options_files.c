@@ -45,11 +45,14 @@ const struct option options_files[] = {
 	FLAG("createnewfiles", "cnf", create_new_files,
 	     "write a new file in every pass, named after the pass",
 	     "The number of the pass is put behind the name, with a dot and at least eight digits: "
-	     "data.00000001, data.00000002 and so on. A regular file of that name is replaced. For "
-	     "targets that are only written to; devices are refused."),
+	     "data.00000001, data.00000002 and so on. A regular file of that name is replaced; one that "
+	     "is another target, or an output of the run, is refused. For targets that are only "
+	     "written to; devices are refused."),
 	FLAG("recreatefiles", "recreate", recreate_files,
 	     "remove the file and make it anew between passes",
-	     "Before the second and each further pass the file is closed, removed and made again. "
+	     "Before the second and each further pass the file is closed, removed and made again; "
+	     "with -createnewfiles, the file of the pass before is removed, and only that of the last "
+	     "pass stays. "
 	     "For targets that are only written to; devices are refused."),
 	FLAG("reopen", "reop", reopen, "close the target and open it again between passes",
 	     "What that takes is shown by the columns OPENTIME and CLOSETIME. "

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 
 #include "xdd/base/blockdev.h"
 #include "xdd/base/log.h"
+#include "xdd/base/path.h"
 #include "xdd/base/scsi_capacity.h"
 #include "xdd/plan/parse.h"
 
@@ -59,6 +61,21 @@ static void probe_dio(struct target_plan *t, const struct stat *st)
 		t->io_align_bytes = offsets ? offsets : device_sector(st->st_dev);
 }
 
+/* The file will lie on the device that its folder lies on, which the kernel goes by with most file systems. */
+static void probe_missing(struct target_plan *t)
+{
+	char *folder = path_folder(t->path);
+	uint64_t mask = 0;
+	struct stat st;
+
+	if (folder && stat(folder, &st) == 0) {
+		t->io_align_bytes = device_sector(st.st_dev);
+		blockdev_queue_number(st.st_dev, "dma_alignment", &mask);
+		t->memory_align_bytes = mask ? (uint32_t)mask + 1 : 0;
+	}
+	free(folder);
+}
+
 static int probe_block(struct target_plan *t)
 {
 	int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), sector = 0, err = 0;
@@ -93,6 +110,8 @@ enum xdd_status probe_target(struct target_plan *t)
 		if (errno != ENOENT)
 			return failed(t, strerror(errno));
 		t->kind = TARGET_MISSING;
+		if (t->direct_io)
+			probe_missing(t);
 		return XDD_OK;
 	}
 	switch (st.st_mode & S_IFMT) {

@@ -418,7 +418,11 @@ enum xdd_status plan_resolve(struct plan *plan)
 	if (!status)
 		status = plan_check_files(plan);
 	if (!status)
+		status = plan_check_places(plan);
+	if (!status)
 		status = plan_resolve_data(plan);
+	if (!status)
+		status = plan_check_tagged(plan);
 	if (!status)
 		status = plan_check_coordination(plan);
 	if (!status)

@@ -162,6 +162,23 @@ static enum xdd_status check_pairs(const struct output_name *outputs, size_t n)
 	return XDD_OK;
 }
 
+/* Outputs that -createnewfiles would take away. */
+static enum xdd_status check_new_files(const struct plan *plan, const struct target_plan *target,
+				       const struct output_name *outputs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *path = outputs[i].option ? outputs[i].path : "/dev/stdout";
+
+		if (!outputs[i].id.known || !plan_makes_file(plan, target, path))
+			continue;
+		log_error("%s%s%s%s: -createnewfiles makes a file of that name for target %u",
+			  dash(&outputs[i]), title(&outputs[i]), outputs[i].option ? " " : "",
+			  outputs[i].option ? path : "", target->number);
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
 /* Results that are written into a file under test would destroy it, or the results. */
 static enum xdd_status check_targets(const struct plan *plan, const struct output_name *outputs,
 				     size_t n)
@@ -170,6 +187,8 @@ static enum xdd_status check_targets(const struct plan *plan, const struct outpu
 		const struct target_plan *target = &plan->targets[t];
 		struct outfile_id id;
 
+		if (check_new_files(plan, target, outputs, n))
+			return XDD_BAD_ARGUMENT;
 		if (target->kind == TARGET_NULL || target->kind == TARGET_CHAR)
 			continue;
 		outfile_identify(&id, target->path);

@@ -76,11 +76,14 @@ void target_data_close(struct target *t)
 
 void target_data_begin_pass(struct target *t)
 {
+	const struct target_plan *p = t->plan;
+
 	if (!t->data || !t->data->tagged)
 		return;
 	t->data->since = tag_book_next(&t->data->book);
-	if (t->plan->recreate_files || t->plan->create_new_files)
-		tag_book_forget(&t->data->book);
+	/* Done again each time that it is opened. Files that are made anew are only written to. */
+	if (p->reopen && p->pretruncate_bytes)
+		tag_book_forget(&t->data->book, p->pretruncate_bytes);
 }
 
 /* Whether single operations have their buffers looked after. */
@@ -209,7 +212,7 @@ static void prepare_read(struct qthread *q, const struct io_request *req)
 	slot->laid_out = false;
 	if (!verifies(t->plan))
 		return;
-	verify_poison(req->buf, req->size);
+	verify_poison(req->buf, 0, req->size);
 	/* The last thing before the issue: what is written from here on may be seen. */
 	if (t->data->tracked)
 		slot->logged = tag_book_read(&t->data->book, req->offset, req->size, slot->bounds);
@@ -224,6 +227,12 @@ void data_prepare(struct qthread *q, struct io_request *req)
 	else if (req->dir == DIR_READ)
 		prepare_read(q, req);
 	counters_add(&q->counters.fill_ns, clock_now_ns() - start);
+}
+
+void data_prepare_again(const struct qthread *q, struct io_request *req)
+{
+	if (req->dir == DIR_READ && verifies(q->target->plan))
+		verify_poison(req->buf, req->done, req->size);
 }
 
 static bool report(void *arg, const struct miscompare *m)

@@ -261,8 +261,10 @@ void *qthread_main(void *arg)
 		err = target_reshape(q);
 	if (!err)
 		err = prepare(q);
-	if (!err && atomic_fetch_sub(&run->unready, 1) == 1)
+	if (!err && atomic_fetch_sub(&run->unready, 1) == 1) {
 		placement_lock(run);
+		clock_process_cpu(&run->cpu.begin);
+	}
 	if (!err)
 		run_passes(q);
 	engine_give_up(q);

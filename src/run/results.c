@@ -256,6 +256,7 @@ static bool is_open(struct manager *m)
 		return false;
 	if (m->plan->drop_system_cache)
 		checks_drop_system(m->run);
+	clock_process_cpu(&m->cpu_open);
 	return true;
 }
 
@@ -283,7 +284,6 @@ void *results_main(void *arg)
 										    1;
 	m.keep_series = m.sums && (m.plan->verbose || m.plan->json_file || m.plan->until_percent);
 	run->more = true;
-	clock_process_cpu(&m.cpu_start);
 	/* All are open; and ready, once what changes their files has been done. */
 	if (is_open(&m) && !starttime_wait(run) && barrier_wait(&run->start, NULL) >= 0) {
 		starttime_check(run);

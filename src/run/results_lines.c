@@ -186,11 +186,38 @@ static void write_checks(struct manager *m)
 	}
 }
 
+/* From the later of two starts; one thread's share may have been taken off before it was used. */
+static uint64_t used(uint64_t now, uint64_t a, uint64_t b)
+{
+	uint64_t from = a > b ? a : b;
+
+	return now > from ? now - from : 0;
+}
+
+/* Processor time of the process in all passes; of a run that was stopped, up to now. */
+static struct cpu_time cpu_of_passes(const struct manager *m)
+{
+	const struct run_cpu *c = &m->run->cpu;
+	struct cpu_time now;
+
+	if (stop_requested(&m->run->stop) || atomic_load(&c->ended) % m->plan->n_targets) {
+		clock_process_cpu(&now);
+		now.user_ns -= atomic_load(&c->between_user_ns);
+		now.sys_ns -= atomic_load(&c->between_sys_ns);
+	} else {
+		now.user_ns = atomic_load(&c->user_ns);
+		now.sys_ns = atomic_load(&c->sys_ns);
+	}
+	return (struct cpu_time){
+		.user_ns = used(now.user_ns, c->begin.user_ns, m->cpu_open.user_ns),
+		.sys_ns = used(now.sys_ns, c->begin.sys_ns, m->cpu_open.sys_ns),
+	};
+}
+
 static void write_combined(struct manager *m)
 {
 	struct result result = target_result(m, &m->plan->targets[0], RESULT_COMBINED);
 	struct latency all;
-	struct cpu_time now;
 
 	result.pass = m->passes;
 	result.target = m->plan->n_targets;
@@ -212,9 +239,7 @@ static void write_combined(struct manager *m)
 		if (t->op != result.op)
 			result.op = OP_MIXED;
 	}
-	clock_process_cpu(&now);
-	result.cpu.user_ns = now.user_ns - m->cpu_start.user_ns;
-	result.cpu.sys_ns = now.sys_ns - m->cpu_start.sys_ns;
+	result.cpu = cpu_of_passes(m);
 	deskew_fill(&m->deskew, &result);
 	write_result(m, &result);
 	report_record(m->report, &result);

@@ -171,11 +171,40 @@ static void drop_system_cache(struct run *run)
 		checks_drop_system(run);
 }
 
+/* What the process has used in passes so far, when all targets have ended as many. */
+static void read_cpu(struct run *run)
+{
+	struct run_cpu *c = &run->cpu;
+	struct cpu_time now;
+
+	if ((atomic_fetch_add(&c->ended, 1) + 1) % run->plan->n_targets)
+		return;
+	clock_process_cpu(&now);
+	atomic_store(&c->user_ns, now.user_ns - atomic_load(&c->between_user_ns));
+	atomic_store(&c->sys_ns, now.sys_ns - atomic_load(&c->between_sys_ns));
+}
+
+/* Get the target ready for its next pass, which is no part of any. */
+static void begin_next(struct target *t)
+{
+	struct run *run = t->run;
+	struct cpu_time before, after;
+
+	clock_thread_cpu(&before);
+	target_begin_pass(t, t->pass + 1);
+	if (run->plan->drop_system_cache)
+		drop_system_cache(run);
+	clock_thread_cpu(&after);
+	atomic_fetch_add(&run->cpu.between_user_ns, after.user_ns - before.user_ns);
+	atomic_fetch_add(&run->cpu.between_sys_ns, after.sys_ns - before.sys_ns);
+}
+
 void target_end_pass(struct target *t)
 {
 	struct pass_result *r;
 
 	gate_end_pass(t);
+	read_cpu(t->run);
 	intervals_close(&t->run->intervals, t);
 	r = target_snapshot(t);
 	if (!atomic_exchange(&t->undelivered, false)) {
@@ -195,7 +224,5 @@ void target_end_pass(struct target *t)
 	 */
 	if (stop_requested(&t->run->stop))
 		return;
-	target_begin_pass(t, t->pass + 1);
-	if (t->run->plan->drop_system_cache)
-		drop_system_cache(t->run);
+	begin_next(t);
 }

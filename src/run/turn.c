@@ -63,22 +63,22 @@ int target_open(struct target *t)
 }
 
 /* A file that cannot be preallocated can be written all the same. */
-static int reshape(struct target *t, const char **why)
+static int reshape(struct target *t, const char **what, const char **why)
 {
-	int err = target_file_reshape(&t->file, t->plan, why);
+	int err = target_file_reshape(&t->file, t->plan, what, why);
 
 	if (err != -EOPNOTSUPP)
 		return err;
 	if (t->file.pass == 1)
-		log_warning("target %u, %s: -preallocate: %s; the run goes on without",
-			    t->plan->number, t->plan->path, *why ? *why : strerror(-err));
+		log_warning("target %u, %s: %s: %s; the run goes on without", t->plan->number,
+			    t->plan->path, *what, *why ? *why : strerror(-err));
 	return 0;
 }
 
 int target_reshape(struct qthread *q)
 {
 	struct target *t = q->target;
-	const char *why = NULL;
+	const char *what = NULL, *why = NULL;
 	int err;
 
 	if (!t->run->reshapes)
@@ -86,10 +86,10 @@ int target_reshape(struct qthread *q)
 	/* Nothing is changed before all targets are open. */
 	err = barrier_wait(&t->run->start, NULL);
 	if (err >= 0 && q->number == 0) {
-		err = reshape(t, &why);
+		err = reshape(t, &what, &why);
 		if (err && run_stop(t->run, STOP_START, -err))
-			log_error("target %u, %s: -pretruncate, -preallocate: %s", t->plan->number,
-				  t->plan->path, why ? why : strerror(-err));
+			log_error("target %u, %s: %s: %s", t->plan->number, t->plan->path, what,
+				  why ? why : strerror(-err));
 	}
 	if (err >= 0)
 		err = barrier_wait(&t->file_turn, NULL);
@@ -137,8 +137,7 @@ static int reopen(struct target *t, const char **what, const char **why)
 	}
 	if (!err) {
 		t->unused = true;
-		*what = "-pretruncate, -preallocate";
-		err = reshape(t, why);
+		err = reshape(t, what, why);
 	}
 	return err;
 }

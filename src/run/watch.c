@@ -45,6 +45,8 @@ bool watch_retry(struct qthread *q, struct io_request *req)
 		return false;
 	req->tries++;
 	req->error = 0;
+	if (q->data)
+		data_prepare_again(q, req);
 	counters_add(&q->counters.retries, 1);
 	return true;
 }

@@ -5,6 +5,7 @@ the same line, within the last digit printed; delays are held against the clock 
 on which a slow machine makes no difference.
 """
 import os
+import resource
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
@@ -274,6 +275,22 @@ def test_cpu():
     return None
 
 
+def test_cpu_of_passes():
+    """Making ready buffers that one operation uses a part of is most of the work, and none of the result."""
+    file = t.make_file("cpu", 16 << 20)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run, rows = full(*"-op read -reqsize 16384 -numreqs 1 -queuedepth 16 -nomemlock -targets 1".split(), file)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    last = pick(rows, "COMBINED")
+    t.ok(run.status == 0 and last and 0 <= real(last[0], "CPUTIME") < whole / 2, "COMBINED: setting up does not count",
+         (whole, last))
+    run, rows = full(*"-op noop -targets 2 null null -timelimit 0.2 -passes 2".split())
+    own = sum(real(r, "CPUTIME") for r in pick(rows, "TARGET_AVERAGE"))
+    t.ok(run.status == 0 and pick(rows, "COMBINED") and real(pick(rows, "COMBINED")[0], "CPUTIME") > 0.9 * own,
+         "COMBINED: what all threads have used in all passes", rows)
+
+
 # Time
 
 
@@ -329,6 +346,6 @@ def test_limits():
 
 
 TESTS = (test_the_checklist, test_amounts, test_short_last_operation, test_sums, test_nobarrier, test_rwratio,
-         test_directions, test_noop, test_rates, test_combined_window, test_latency, test_cpu, test_delays, test_limits)
+         test_directions, test_noop, test_rates, test_combined_window, test_latency, test_cpu, test_cpu_of_passes, test_delays, test_limits)
 t.run(*TESTS)
 t.done()

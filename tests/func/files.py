@@ -139,6 +139,9 @@ def test_recreate():
     run = t.xdd(*WRITE, "-targets", 1, link, "-recreate", "-passes", 2)
     t.ok(run.status == 0 and os.path.islink(link) and os.stat(real).st_ino != before,
          "-recreatefiles by way of a link: the link stays, the file is a new one", run)
+    both = fresh("recreate.both")
+    run = t.xdd(*WRITE, "-targets", 1, os.path.join(both, "f"), "-recreatefiles", "-createnewfiles", "-passes", 3)
+    t.ok(run.status == 0 and os.listdir(both) == ["f.00000003"], "-recreatefiles -createnewfiles: the last file stays", run)
     holder.close()
     return None
 
@@ -232,7 +235,7 @@ def test_preallocate():
              "-preallocate: the space is there, the size that of what was written" + " %s" % words, (run, st))
         os.unlink(file)
     run = t.xdd(*WRITE, "-targets", 1, file, "-preallocate", "1g")
-    t.ok(one_error(run, 4, file, "-preallocate", "No space left") and not os.path.exists(file),
+    t.ok(one_error(run, 4, file + ": -preallocate: No space left") and not os.path.exists(file),
          "-preallocate: more than there is", run)
     with open(file, "wb") as f:
         f.write(bytes(32768))
@@ -254,11 +257,38 @@ def test_preallocate():
                 "-preallocate where the file system cannot: a warning, once", run)
 
 
+def test_preallocate_guide():
+    """The example of the XDD User Guide, 4.12, step by step, on the file systems that it is about."""
+    for kind, folder in (("XFS", s.xfs("guide.xfs")), ("ext4", s.ext4("guide.ext4", 128 << 20))):
+        if folder is None:
+            t.skip("-preallocate, the example of the guide, " + kind, s.sys_why())
+            continue
+        file = os.path.join(folder, "file")
+        wanted = bytearray(36 << 10)
+        for words, pattern, at, size, space in (("-reqsize 8 -numreqs 1 -preallocate 16m", b"a", 0, 8, 16),
+                                                ("-reqsize 4 -numreqs 1 -startoffset 32 -preallocate 64m", b"b", 32, 4, 64),
+                                                ("-reqsize 8 -numreqs 3 -startoffset 8", b"c", 8, 24, 64)):
+            run = t.xdd("-op", "write", "-targets", 1, file, "-dio", *words.split(), "-datapattern", pattern.decode())
+            end = os.stat(file).st_size
+            wanted[at << 10:(at + size) << 10] = pattern * (size << 10)
+            with open(file, "rb") as f:
+                t.ok(run.status == 0 and not run.err and f.read() == bytes(wanted[:end]) and end == (8 << 10 if at == 0 else 36 << 10)
+                     and space <= os.stat(file).st_blocks * 512 >> 20 < space + 2, "the example of the guide, %s: %s" % (kind, words),
+                     "%s\n%s" % (run, os.stat(file)))
+
+
 def test_pretruncate():
     for before, after in ((100000, 40000), (1000, 123456)):
         file = t.make_file("cut", before)
         run = t.xdd(*WRITE, "-targets", 1, file, "-pretruncate", after)
         t.ok(run.status == 0 and os.path.getsize(file) == after, "-pretruncate %d of %d bytes" % (after, before), run)
+    if can_trace():
+        file = t.make_file("fails", 4096)
+        for when, status in ((1, 4), (2, 6)):
+            run, _, _ = calls(*WRITE, *"-passes 2 -reopen -pretruncate 1m -preallocate 1m -targets 1".split(), file, only=file,
+                              inject=["ftruncate:error=EIO:when=%d" % when])
+            t.ok(one_error(run, status, file + ": -pretruncate: Input/output error"),
+                 "-pretruncate that fails, pass %d" % when, run)
     file = t.make_file("mixed", 4096)
     run = t.xdd(*"-op read -rwratio 50 -reqsize 4 -numreqs 8 -pretruncate 32k".split(), "-targets", 1, file)
     t.ok(run.status == 0 and not run.err and os.path.getsize(file) == 32768,
@@ -306,6 +336,10 @@ def test_flushwrite():
                          inject=["fdatasync:error=EIO:when=1"])
     t.ok(one_error(run, 6, file, "-flushwrite", "Input/output error") and total(rows, "OPS") == 8,
          "-flushwrite: a flush that fails", run)
+    run, rows, found = calls(*"-op write -reqsize 4 -numreqs 8 -flushwrite 4".split(), "-targets", 1, file, only=file,
+                             inject=["fdatasync:error=EINTR:when=1"])
+    t.ok(run.status == 0 and not run.err and len(of(found, file, "fdatasync")) == 2,
+         "-flushwrite: a flush that is interrupted is begun again", run)
     run, rows, _ = calls(*"-op write -reqsize 4 -numreqs 1000 -flushwrite 4 -stoponerror".split(), "-targets", 1, file,
                          only=file, inject=["fdatasync:error=EIO:when=1"])
     return t.ok(run.status == 6 and total(rows, "OPS") < 1000, "-flushwrite, -stoponerror", run)
@@ -457,10 +491,55 @@ def test_bad_input():
         run = t.xdd("-targets", 1, file, *"-reqsize 4 -numreqs 8".split(), *words.split())
         t.ok(one_error(run, 2, re.search("-(re)?create\\w+|-deletefile", words).group(0)) and
              os.listdir(folder) == ["file"], words, run)
+    absent = os.path.join(folder, "absent")
+    for option in ("-createnewfiles", "-recreatefiles"):
+        run = t.xdd(*WRITE, "-targets", 2, absent, os.path.join(folder, ".", "absent"), option)
+        t.ok(one_error(run, 2, option, "same file") and os.listdir(folder) == ["file"],
+             option + ": two names of one file that is not there yet", run)
     run = t.xdd(*WRITE, "-targets", 1, os.path.join(folder, "x" * 250), "-createnewfiles")
     t.ok(one_error(run, 4, "too long"), "-createnewfiles: a name that is too long", run)
 
 
-t.run(test_passes, test_recreate, test_reopen, test_times, test_delete, test_preallocate, test_pretruncate,
+def test_new_files_of_others():
+    """The files of -createnewfiles are nobody else's: no target, and no output."""
+    folder = fresh("others")
+    name, second = os.path.join(folder, "new"), os.path.join(folder, "new.00000002")
+    link = os.path.join(folder, "link")
+    with open(second, "wb") as f:
+        f.write(b"kept")
+    os.symlink("new.00000002", link)
+    before = sorted(os.listdir(folder))
+    words = [*WRITE, "-passes", 2, "-createnewfiles", "target", 0, "-targets"]
+    for other in (second, link, os.path.join(folder, ".", "new.00000002")):
+        run = t.xdd(*words, 2, name, other)
+        t.ok(one_error(run, 2, "-createnewfiles would replace target 1"), "another target: " + other, run)
+    for option in ("-output", "-errout", "-csvout", "-combinedout", "-jsonout", "-latency output", "-hb output", "-ts output",
+                   "-ts dump", "-seek save"):
+        own = {"-hb output": ".T0000.csv", "-ts output": ".target.0000.csv", "-ts dump": ".target.0000.bin",
+               "-seek save": ".T0.txt"}.get(option)
+        # Names that xdd puts together never end in the number of a pass.
+        if own:
+            run = t.xdd(*words, 1, name, *option.split(), name)
+            made = sorted(os.listdir(folder))
+            t.ok(run.status == 0 and len(made) == len(before) + 2, option + ": its names are others", run)
+            for file in set(made) - set(before):
+                os.unlink(os.path.join(folder, file))
+            with open(second, "wb") as f:
+                f.write(b"kept")
+            continue
+        for file in (second, link):
+            run = t.xdd(*words, 1, name, *option.split(), file)
+            t.ok(one_error(run, 2, option, "-createnewfiles makes a file of that name for target 0"), option + " " + file, run)
+    with open(second, "ab") as f:
+        run = t.command(t.xdd_words(*words, 1, name), stdout=f)
+    t.ok(one_error(run, 2, "standard output: -createnewfiles"), "standard output", run)
+    with open(second, "rb") as f:
+        t.ok(sorted(os.listdir(folder)) == before and f.read() == b"kept", "and nothing was done to any of them")
+    for other in ("new.00000003", "new.0000002", "new.000000002", "new.00000000", "new.00000002x", "new2.00000002"):
+        run = t.xdd(*words, 1, name, "-csvout", os.path.join(folder, other))
+        t.ok(run.status == 0, "a name that is none of a pass: " + other, run)
+
+
+t.run(test_new_files_of_others, test_passes, test_recreate, test_reopen, test_times, test_delete, test_preallocate, test_preallocate_guide, test_pretruncate,
       test_flushwrite, test_syncwrite, test_threshold, test_retry, test_retry_in_vain, test_retry_full, test_bad_input)
 t.done()

@@ -282,6 +282,28 @@ def test_direct():
                 "-dio -memalign 3: refused", run)
 
 
+def test_direct_new_file():
+    """A file that is not there yet: its device says what it will take, before the file is made."""
+    device = s.loop_device(s.sparse_file("sectors", 64 * M), "--sector-size", "4096")
+    folder = t.path("sectors.mnt")
+    os.mkdir(folder)
+    if device is None or s._admin("mkfs.ext4", "-q", "-F", "-b", "4096", device) is None or \
+            s._admin("mount", "-t", "ext4", device, folder) is None:
+        return t.skip("-dio and a new file", s.sys_why())
+    s._mounted(folder)
+    words = ["-op", "write", "-targets", 1, os.path.join(folder, "new"), "-dio", "-numreqs", 4]
+    before = os.listdir(folder)
+    cases = [(["-blocksize", 512, "-reqsize", 1], r"-dio: the request size .* must be a multiple of 4096 bytes; it is 512")]
+    if os.path.exists("/sys/block/%s/queue/dma_alignment" % os.path.basename(device)):
+        cases.append((["-reqsize", 4, "-memalign", 3], r"-memalign 3: with -dio its buffers have to begin at a multiple of \d+ bytes"))
+    for more, text in cases:
+        run = t.xdd(*words, *more)
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and re.search(text, run.err) and os.listdir(folder) == before,
+             "-dio and a new file, refused: %s" % more, run)
+    run = t.xdd(*words, "-reqsize", 4, "-memalign", 4096)
+    return t.ok(run.status == 0, "-dio and a new file: what fits", run)
+
+
 # Huge pages and NUMA
 
 
@@ -367,6 +389,6 @@ def test_bad():
 
 if __name__ == "__main__":
     t.run(test_locked_by_default, test_limits, test_process_lock, test_process_lock_within_limit, test_no_right, test_priority, test_shared_memory,
-          test_marked_at_once, test_alignment, test_engines_misaligned, test_direct, test_huge_pages, test_numa,
+          test_marked_at_once, test_alignment, test_engines_misaligned, test_direct, test_direct_new_file, test_huge_pages, test_numa,
           test_fixed_buffers, test_bad)
     t.done()

@@ -197,10 +197,6 @@ def test_older_pass():
         t.ok(run.status == 7 and found and all(m.kind == "stale" and m.offset == 32 * 30 * 512 and m.bytes == 16384 and
                                                "pass 1" in m.text and "pass 2" in m.text for m in found),
              "a lost write of the second pass, %s" % work, run)
-    for option in ("-createnewfiles", "-recreatefiles"):
-        run = t.xdd("-rwratio", 50, "-targets", 1, file if option == "-recreatefiles" else name, *"-reqsize 4 -numreqs 100 "
-                    "-passes 3 -qd 4 -seek random range 64 -retry 1".split(), option, *TAGGED)
-        t.ok("MISCOMPARE" not in run.err, "%s: nothing is expected of a new file" % option, run)
 
 
 def test_stale_in_one_run():
@@ -266,19 +262,30 @@ def test_location():
 
 _NO_READ = r"""
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Says that it has read a file called lost, and has not touched the buffer behind its first 700 bytes. */
+static unsigned calls;
+
+/*
+ * Says that it has read a file called lost, and has not touched the buffer behind its first 700 bytes. One called
+ * lost again it has read, every other time, and says that it has not.
+ */
 ssize_t pread64(int fd, void *buf, size_t size, off64_t at)
 {
 	char link[64], path[4096] = "";
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, "/lost")) {
+		if (strstr(path, "/lost again") && ++calls % 2) {
+			syscall(SYS_pread64, fd, buf, size, at);
+			errno = EIO;
+			return -1;
+		}
 		syscall(SYS_pread64, fd, buf, (size_t)700, at);
 		return (ssize_t)size;
 	}
@@ -315,6 +322,10 @@ def test_nothing_transferred():
         wanted = [row for op in range(3) for row in (("torn", op * 4096 + 700, 324), ("never transferred", op * 4096 + 1024, 3072))]
         t.ok(run.status == 7 and kinds(run) == wanted and "never transferred" in miscompares(run)[0].text,
              "data that never arrived, " + pattern, run)
+        file = write_file("lost again", pattern, "-reqsize 4 -numreqs 16")
+        run = check(file, pattern, "-reqsize 4 -numreqs 3 -retry 1", ["-ioengine", "psync"], env=env)
+        t.ok(run.status == 7 and kinds(run) == wanted,
+             "a failed try that left the data behind does not pass for the next one, " + pattern, run)
     return None
 
 
@@ -366,6 +377,15 @@ def overlapping_in_part():
                 t.ok(run.status == 0 and not run.err, "%s: and what is left is right, %s" % (engine, work), run)
 
 
+def cut_off_between_passes():
+    """-pretruncate with -reopen takes away what the passes before wrote: nothing is expected there, but it is before."""
+    work = "-passes 3 -reopen -pretruncate 512k -reqsize 4 -numreqs 400 -qd 4 -seek random -seek range 1024 -randomize".split()
+    file = t.make_file("cut", 1 << 20)
+    run = t.xdd("-rwratio", 50, "-targets", 1, file, *work, *TAGGED)
+    t.ok("MISCOMPARE" not in run.err and " wrong" not in run.err and run.status in (0, 6),
+         "-reopen -pretruncate: nothing is expected behind the end of the file", run)
+
+
 def test_mixed():
     operations = 10000000 if LONG else 20000
     for engine in ENGINES:
@@ -388,6 +408,7 @@ def test_mixed():
                 run = check(file, "tagged", "-reqsize 64")
                 t.ok(run.status == 0 and not run.err, "%s: and what is left is right" % engine, run)
     overlapping_in_part()
+    cut_off_between_passes()
     file = t.make_file("untagged", 1 << 20)
     run = t.xdd("-rwratio", 50, "-targets", 1, file, *"-reqsize 4 -numreqs 2000 -seek random -qd 8 -bytes 1m".split()[:-2],
                 *"-seek range 1024".split(), *TAGGED)
@@ -475,7 +496,28 @@ def test_refused():
         t.ok("\t\tData buffer verification is %s\n" % wanted in run.out, "the information section, " + (words or "no -verify"))
 
 
-t.run(test_every_pattern, test_kinds_of_places, test_kinds_of_tags, test_older_pass, test_stale_in_one_run,
+def test_shared_file():
+    """Two targets that write tagged data to the same place would each take that of the other for wrong."""
+    file = t.make_file("shared", 1 << 20)
+    link = t.path("shared.link")
+    os.symlink(file, link)
+    before = read(file)
+    work = "-reqsize 4 -seek random -seek range 512".split()
+    for words in (["-rwratio", 50, "-numreqs", 64], ["-rwratio", 50, "-rwratio", "target", 0, 0, "-numreqs", 64],
+                  ["-rwratio", 50, "-startoffset", "target", 1, 511, "-numreqs", 64], ["-rwratio", 50, "-timelimit", 1]):
+        run = t.xdd("-targets", 2, file, link, *work, *words, *TAGGED)
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "writes to the same bytes" in run.err and
+             read(file) == before, "refused: %s" % words, run)
+    for words in (["-rwratio", 50, "-targetoffset", 512], ["-rwratio", 50, "-rwratio", "target", 1, 100]):
+        run = t.xdd("-targets", 2, file, link, *work, "-numreqs", 1000, "-qd", 4, "-passes", 2, *words, *TAGGED)
+        t.ok(run.status in (0, 7) and "same bytes" not in run.err, "not refused: %s" % words, run)
+        t.ok(run.status == 0 or "target" in words, "parts of their own, no alarm", run)
+    run = t.xdd("-targets", 2, file, link, *"-rwratio 50 -reqsize 4 -numreqs 64 -seek interleave 2 -passes 2".split(), "-startoffset",
+                "target", 1, 4, *TAGGED)
+    t.ok("same bytes" not in run.err and run.status in (0, 6), "interleaved with each other: nothing is shared", run)
+
+
+t.run(test_shared_file, test_every_pattern, test_kinds_of_places, test_kinds_of_tags, test_older_pass, test_stale_in_one_run,
       test_misplaced_target, test_location, test_nothing_transferred, test_limits, test_mixed, test_mixed_finds, test_engines,
       test_dio, test_refused)
 t.done()

@@ -82,6 +82,17 @@ def ext4(name, size):
     return _mounted(t.path(name))
 
 
+def xfs(name):
+    """The directory of a new XFS file system of the least size that mkfs.xfs takes, or None."""
+    device = loop_device(sparse_file(name + ".img", 320 << 20))
+    if device is None or _admin("mkfs.xfs", "-q", "-f", device) is None:
+        return None
+    os.mkdir(t.path(name))
+    if _admin("mount", "-t", "xfs", device, t.path(name)) is None:
+        return None
+    return _mounted(t.path(name))
+
+
 def tmpfs(name, size):
     """The directory of a new tmpfs of `size` bytes, or None."""
     if os.geteuid() != 0:

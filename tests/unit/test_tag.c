@@ -51,6 +51,21 @@ static void test_round_trip(void **state)
 	}
 }
 
+/* A buffer may begin at any byte; what is misaligned is seen by the undefined-behaviour sanitizer. */
+static void test_any_address(void **state)
+{
+	_Alignas(8) uint8_t room[TAG_SECTOR_BYTES + 8];
+	struct tag got;
+
+	need_hash(state);
+	for (size_t shift = 0; shift < 8; shift++) {
+		memset(&got, 0xff, sizeof(got));
+		tag_fill(&some, room + shift, TAG_SECTOR_BYTES);
+		assert_int_equal(tag_read(room + shift, &got), TAG_GOOD);
+		assert_memory_equal(&got, &some, offsetof(struct tag, bytes) + sizeof(got.bytes));
+	}
+}
+
 static void test_every_bit_counts(void **state)
 {
 	uint8_t sector[TAG_SECTOR_BYTES];
@@ -92,6 +107,30 @@ static void test_bounds_in_turn(void **state)
 	assert_int_equal(bounds[0], 0);
 	assert_int_equal(tag_book_next(&b), 8);
 	tag_book_destroy(&b);
+}
+
+/* What was cut off is forgotten, from the sector on that was; the bounds take several pages. */
+static void test_forget(void **state)
+{
+	const uint64_t first = 100, sectors = 3000;
+	const uint64_t cuts[] = { 0, 100, 101, 700, 611, 1124, 2048, 2900, 3099, 3100, 9999 };
+	uint64_t oldest, bound;
+	struct tag_book b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		assert_int_equal(tag_book_init(&b, 1, first * 512, (first + sectors) * 512, false),
+				 0);
+		tag_book_write(&b, 0, first * 512, sectors * 512, &oldest);
+		tag_book_written(&b, 0, true);
+		/* In the middle of a sector: that one is forgotten as well. */
+		tag_book_forget(&b, cuts[i] * 512 + i % 2);
+		for (uint64_t at = first; at < first + sectors; at++) {
+			tag_book_read(&b, at * 512, 512, &bound);
+			assert_int_equal(bound, at < cuts[i]);
+		}
+		tag_book_destroy(&b);
+	}
 }
 
 /* Writes at once: none of them is certain to be the one that remains. */
@@ -292,10 +331,11 @@ static void test_history_of_targets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_every_bit_counts),
-		cmocka_unit_test(test_bounds_in_turn), cmocka_unit_test(test_bounds_at_once),
-		cmocka_unit_test(test_overlaps),       cmocka_unit_test(test_many_threads),
-		cmocka_unit_test(test_history),	       cmocka_unit_test(test_history_of_targets),
+		cmocka_unit_test(test_round_trip),	 cmocka_unit_test(test_any_address),
+		cmocka_unit_test(test_every_bit_counts), cmocka_unit_test(test_bounds_in_turn),
+		cmocka_unit_test(test_forget),		 cmocka_unit_test(test_bounds_at_once),
+		cmocka_unit_test(test_overlaps),	 cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_history),		 cmocka_unit_test(test_history_of_targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,10 +80,28 @@ static void test_plain(void **state)
 		assert_int_equal(check(&f), 1);
 		expect(&f, 0, MISCOMPARE_FLIPPED, OFFSET + 1000, 2);
 		assert_string_equal(f.got[0].text, "bit 5 of byte 41960, bit 0 of byte 41961");
-		verify_poison(f.buf, SIZE);
+		verify_poison(f.buf, 0, SIZE);
 		assert_int_equal(check(&f), 1);
 		expect(&f, 0, MISCOMPARE_POISON, OFFSET, SIZE);
 		pattern_destroy(&f.pattern);
+	}
+}
+
+/* From any byte on it is the same as from the start, and nothing before it is touched. */
+static void test_poison(void **state)
+{
+	uint8_t whole[40], part[40];
+
+	(void)state;
+	verify_poison(whole, 0, sizeof(whole));
+	for (size_t from = 0; from <= sizeof(part); from++) {
+		for (size_t size = from; size <= sizeof(part); size++) {
+			memset(part, 0x11, sizeof(part));
+			verify_poison(part, from, size);
+			assert_memory_equal(part + from, whole + from, size - from);
+			for (size_t i = 0; i < sizeof(part); i++)
+				assert_true((i >= from && i < size) || part[i] == 0x11);
+		}
 	}
 }
 
@@ -218,9 +236,8 @@ static void test_partial(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_tagged),
+		cmocka_unit_test(test_plain),	cmocka_unit_test(test_poison),
+		cmocka_unit_test(test_places),	cmocka_unit_test(test_tagged),
 		cmocka_unit_test(test_partial),
 	};
 

@@ -100,8 +100,8 @@ uint64_t tag_book_read(const struct tag_book *b, uint64_t offset, uint64_t bytes
  */
 bool tag_book_overlaps(const struct tag_book *b, uint64_t logged, uint64_t offset, uint64_t bytes);
 
-/* The target is another one now: nothing is known of its sectors. While no operation is under way. */
-void tag_book_forget(struct tag_book *b);
+/* The target was cut off: nothing is known from byte `from` on. While no operation is under way. */
+void tag_book_forget(struct tag_book *b, uint64_t from);
 
 /* Numbers below this one have been given out. Any thread. */
 uint64_t tag_book_next(const struct tag_book *b);

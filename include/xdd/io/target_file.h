@@ -41,9 +41,11 @@ int target_file_open(struct target_file *file, const struct target_plan *plan, u
 
 /*
  * -pretruncate and -preallocate on a regular file that is open for writing; nothing otherwise.
- * Returns 0 or -errno with `*why` as above; -EOPNOTSUPP: it cannot be preallocated, but written.
+ * Returns 0 or -errno with `*why` as above, and with `*what` the option that it was; -EOPNOTSUPP: it
+ * cannot be preallocated, but written.
  */
-int target_file_reshape(struct target_file *file, const struct target_plan *plan, const char **why);
+int target_file_reshape(struct target_file *file, const struct target_plan *plan, const char **what,
+			const char **why);
 
 /* The path of the file that is open, or was last. */
 const char *target_file_path(const struct target_file *file, const struct target_plan *plan);

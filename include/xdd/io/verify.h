@@ -73,8 +73,8 @@ void verifier_init(struct verifier *v, const struct target_plan *target,
 		   const struct pattern *pattern, uint64_t run, const struct tag_book *book,
 		   struct tag_history *history);
 
-/* Fill a buffer with what nobody writes, before a read that is to be verified. */
-void verify_poison(void *buf, size_t size);
+/* Fill a buffer from byte `from` up to `size` with what nobody writes, before a read into it that is to be verified. */
+void verify_poison(void *buf, size_t from, size_t size);
 
 /* Returns how many miscompares there were. `detail`: whether the first one needs a text. */
 uint64_t verify_read(struct verifier *v, const struct verify_read *r, bool detail,

@@ -110,8 +110,17 @@ enum xdd_status plan_check_order(const struct target_plan *t);
 /* check_order.c: an order that the kernel may not keep; log_warning(). */
 void plan_warn_order(const struct target_plan *t);
 
-/* check_files.c: what is to be done with files against what the targets are, -seek save, and -force. */
+/* check_files.c: the option by which files of a target are made anew; NULL: by none. */
+const char *plan_made_anew(const struct target_plan *t);
+
+/* check_files.c: what is to be done with files against what the targets are, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
+
+/* check_places.c: files that would take each other's place: -recreatefiles, -createnewfiles, -seek save. */
+enum xdd_status plan_check_places(const struct plan *plan);
+
+/* check_places.c: targets that verify tagged data while another writes there. After plan_resolve_data(). */
+enum xdd_status plan_check_tagged(const struct plan *plan);
 
 /* data.c: what the pattern is made of, and whether it can be written and verified as asked. */
 enum xdd_status plan_resolve_data(struct plan *plan);

@@ -474,6 +474,12 @@ static inline bool plan_reshapes(const struct target_plan *t)
 	       (t->kind == TARGET_FILE || t->kind == TARGET_MISSING);
 }
 
+/*
+ * Whether a target with -createnewfiles makes a file where `path` leads to, in any pass there can be, in place of what is
+ * there. Looks at folders; any thread.
+ */
+bool plan_makes_file(const struct plan *plan, const struct target_plan *t, const char *path);
+
 /* A measure for people, "8 operations", in `buf` (48 bytes are enough); returns `buf`. */
 char *plan_measure_text(const struct measure *m, char *buf, size_t size);
 

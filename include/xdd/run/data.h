@@ -83,6 +83,12 @@ void qthread_data_close(struct qthread *q);
 /* The operation in `req` is about to be issued. Only with q->data. */
 void data_prepare(struct qthread *q, struct io_request *req);
 
+/*
+ * It has failed, and is about to be tried again: what the failed try may have left behind `done` must not be
+ * taken for what the next one reads. Only with q->data.
+ */
+void data_prepare_again(const struct qthread *q, struct io_request *req);
+
 /* It has come back. Only with q->data. */
 void data_complete(struct qthread *q, const struct io_request *req);
 

@@ -210,6 +210,22 @@ struct results_queue {
 	uint32_t alive; /* QThreads that may still deliver */
 };
 
+/*
+ * Processor time of the whole process in passes: what setting up, taking down, and getting ready for the next pass
+ * (-dropcache) take is no part of it.
+ */
+struct run_cpu {
+	/* written by the last QThread to be ready, before the first pass; const then */
+	struct cpu_time begin;
+
+	/* atomic: passes that targets have ended, and what was used when all had ended as many */
+	_Atomic uint64_t ended;
+	_Atomic uint64_t user_ns, sys_ns;
+
+	/* atomic: of that, what was used between passes */
+	_Atomic uint64_t between_user_ns, between_sys_ns;
+};
+
 struct run {
 	/* const after creation */
 	const struct plan *plan;
@@ -243,6 +259,8 @@ struct run {
 
 	/* atomic: QThreads that are not ready for the first pass yet */
 	_Atomic uint32_t unready;
+
+	struct run_cpu cpu;
 
 	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */
 	_Atomic uint64_t end_ns;

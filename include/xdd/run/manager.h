@@ -46,7 +46,7 @@ struct manager {
 	uint64_t passes;
 	uint64_t grace_end_ns;
 	uint64_t processors;
-	struct cpu_time cpu_start;
+	struct cpu_time cpu_open; /* of the process, when all targets were open */
 	struct checks checks;
 	bool header_done;
 	struct deskew deskew;
