@@ -115,7 +115,8 @@ static int take(struct dump_reader *r, uint64_t i, const unsigned char *p)
 	if (is_idle(p))
 		return 0;
 	if (!get_dir(p[OLD_OP], &dir) || bytes_get(p + OLD_END, 8) < bytes_get(p + OLD_START, 8) ||
-	    bytes_get(p + OLD_BYTES, 4) > INT32_MAX || bytes_get(p + OLD_NUMBER, 8) > INT64_MAX) {
+	    bytes_get(p + OLD_END, 8) > INT64_MAX || bytes_get(p + OLD_BYTES, 4) > INT32_MAX ||
+	    bytes_get(p + OLD_NUMBER, 8) > INT64_MAX) {
 		r->dump->lost_entries++;
 		dump_say(r,
 			 "entry %" PRIu64 " at byte %" PRIu64

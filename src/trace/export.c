@@ -136,10 +136,16 @@ static void put_text(FILE *f, const char *text)
 	}
 }
 
-/* Microseconds with three decimals, of a number of nanoseconds that is not negative. */
-static void put_us(FILE *f, int64_t ns)
+/* Microseconds with three decimals. */
+static void put_us(FILE *f, uint64_t ns)
 {
-	fprintf(f, "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
+	fprintf(f, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+}
+
+/* Between two times of which `from` is not the later; in a damaged file they may be as far apart as can be. */
+static uint64_t between_ns(int64_t from, int64_t to)
+{
+	return (uint64_t)to - (uint64_t)from;
 }
 
 /* A thread of a trace: one slot of a QThread. Perfetto wants small numbers that no two processes share. */
@@ -212,9 +218,9 @@ static void put_event(FILE *f, const struct trace_merged_row *r, size_t tid, int
 
 	fprintf(f, ",\n{\"name\":\"%s\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":",
 		e->dir < DIR_COUNT ? names[e->dir] : "?");
-	put_us(f, r->start_ns - origin_ns);
+	put_us(f, between_ns(origin_ns, r->start_ns));
 	fputs(",\"dur\":", f);
-	put_us(f, (int64_t)r->row.io_ns);
+	put_us(f, r->row.io_ns);
 	fprintf(f,
 		",\"pid\":%zu,\"tid\":%zu,\"args\":{\"op\":%" PRIu64 ",\"pass\":%" PRIu32
 		",\"offset\":%" PRIu64 ",\"size\":%" PRIu32 ",\"bytes\":%" PRIu32
@@ -233,9 +239,9 @@ static void put_net_event(FILE *f, const struct trace *t, const struct trace_mer
 	if (net->end_ns < net->start_ns || !net->end_ns || start < origin_ns)
 		return;
 	fputs(",\n{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":", f);
-	put_us(f, start - origin_ns);
+	put_us(f, between_ns(origin_ns, start));
 	fputs(",\"dur\":", f);
-	put_us(f, (int64_t)(net->end_ns - net->start_ns));
+	put_us(f, net->end_ns - net->start_ns);
 	fprintf(f,
 		",\"pid\":%zu,\"tid\":%zu,\"args\":{\"op\":%" PRIu64 ",\"bytes\":%" PRIu32
 		",\"calls\":%" PRIu32 "}}",

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "xdd/trace/merge.h"
 #include "xdd/trace/walk.h"
@@ -38,16 +39,21 @@ static void put_cpu(FILE *f, uint16_t cpu)
 		fprintf(f, ", %u", cpu);
 }
 
+static int by_qthread(const void *key, const void *element)
+{
+	uint32_t wanted = *(const uint32_t *)key;
+	const struct trace_thread *t = element;
+
+	return (wanted > t->qthread) - (wanted < t->qthread);
+}
+
 static int32_t tid_of(const struct trace *t, uint32_t qthread)
 {
-	for (size_t i = 0; i < t->n_threads; i++) {
-		/* They stand in order, but for dumps of older programs. */
-		size_t k = (i + qthread) % t->n_threads;
+	const struct trace_thread *found = NULL;
 
-		if (t->threads[k].qthread == qthread)
-			return t->threads[k].tid;
-	}
-	return 0;
+	if (t->n_threads)
+		found = bsearch(&qthread, t->threads, t->n_threads, sizeof(*found), by_qthread);
+	return found ? found->tid : 0;
 }
 
 static void put_net(FILE *f, const struct trace_net *net, int64_t shift)
@@ -63,7 +69,7 @@ static void put_net(FILE *f, const struct trace_net *net, int64_t shift)
 		took ? (double)net->bytes * 1e3 / (double)took : 0.0);
 }
 
-static void put_row(FILE *f, const struct trace *t, const struct trace_row *r, int64_t relative_ns,
+static void put_row(FILE *f, const struct trace *t, const struct trace_row *r, double relative_ms,
 		    int64_t shift)
 {
 	const struct trace_entry *e = r->entry;
@@ -74,8 +80,8 @@ static void put_row(FILE *f, const struct trace *t, const struct trace_row *r, i
 		r->distance_bytes / block);
 	put_time(f, (int64_t)(e->start_ns + (uint64_t)shift));
 	put_time(f, (int64_t)(e->end_ns + (uint64_t)shift));
-	fprintf(f, ", %15.5f, %15.5f, %15.5f, %15.5f, %15.3f", ms((int64_t)r->io_ns),
-		ms(relative_ns), us((double)r->delta_ns), ms(r->loop_ns), r->mb_per_s);
+	fprintf(f, ", %15.5f, %15.5f, %15.5f, %15.5f, %15.3f", ms((int64_t)r->io_ns), relative_ms,
+		us((double)r->delta_ns), ms(r->loop_ns), r->mb_per_s);
 	fprintf(f, ", %" PRIu32 ", %" PRId32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRId32,
 		e->qthread, tid_of(t, e->qthread), e->slot, e->size_bytes, e->done_bytes, e->error);
 	put_cpu(f, e->cpu_start);
@@ -163,7 +169,7 @@ int trace_text_write(FILE *f, const struct trace *t, const struct trace_text *wa
 		if (row.entry->pass != pass)
 			fputc('\n', f);
 		pass = row.entry->pass;
-		put_row(f, t, &row, row.relative_ns, shift);
+		put_row(f, t, &row, ms(row.relative_ns), shift);
 		fputc('\n', f);
 	}
 	if (want->detailed)
@@ -185,7 +191,10 @@ static void put_merged(FILE *f, const struct trace *const *traces, const struct 
 		struct trace_merged_row *r = &m->rows[i];
 		const struct trace *t = traces[r->trace];
 
-		put_row(f, t, &r->row, r->start_ns - m->rows[0].start_ns, trace_to_global_ns(t));
+		/* In a damaged file, times may be further apart than a signed number goes. */
+		put_row(f, t, &r->row,
+			(double)((uint64_t)r->start_ns - (uint64_t)m->rows[0].start_ns) / 1e6,
+			trace_to_global_ns(t));
 		if (net && !r->row.net)
 			put_net(f, &none, 0);
 		fprintf(f, ", %s\n", t->host);
