@@ -354,5 +354,6 @@ def test_command():
     t.ok(p.stdout.endswith(b"\n0\n") and not p.stderr, "a reader that has seen enough is no error", p.stdout[-100:] + p.stderr)
 
 
-t.run(test_same_rows, test_document, test_csv, test_json, test_merge, test_cut, test_flipped, test_not_a_dump, test_old, test_command)
+t.run(test_same_rows, test_document, test_csv, test_json, test_merge, test_cut, test_flipped, test_not_a_dump, test_old,
+      test_times_far_apart, test_command)
 t.done()
