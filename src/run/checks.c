@@ -294,6 +294,12 @@ static void check_device(const struct checks *c, struct run *run, const struct d
 			 d->before.requests[0] + d->before.requests[1]);
 	merged = since(now.merged[0] + now.merged[1], d->before.merged[0] + d->before.merged[1]);
 	bytes = since(now.bytes[0] + now.bytes[1], d->before.bytes[0] + d->before.bytes[1]);
+	report_device(run->report, &(struct device_use){ .name = d->name,
+							 .ops = ops,
+							 .bytes = own,
+							 .requests = requests,
+							 .merged = merged,
+							 .device_bytes = bytes });
 	if (c->plan->verbose)
 		report_line(run->report,
 			    "Device %s: %" PRIu64 " requests and %" PRIu64 " merged for %" PRIu64

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson
 import xddsys
 import xddtest as t
 
@@ -152,13 +153,17 @@ def test_devices():
     if device is None:
         return t.skip("devices", xddsys.sys_why())
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB, "-verbose",
-                "-seek", "random")
+                "-seek", "random", "-jsonout", t.path("device.json"))
     # On a machine that has no processor to spare, it says that.
     warnings = [line for line in run.error_lines() if "generator-bound" not in line]
     t.ok(run.status == 0 and not warnings, "a device of its own: nothing to warn of", run)
     line = re.search(r"^Device %s: (\d+) requests and (\d+) merged for (\d+) operations, (\d+) bytes for %d$" % (
         os.path.basename(device), SIZE), run.out, re.M)
     t.ok(line and line.group(3) == "512" and int(line.group(4)) == SIZE, "what the device was asked for", run)
+    name = os.path.basename(device)
+    uses = (xddjson.check(t.path("device.json"), "-jsonout of a device") or {}).get("devices", [])
+    t.ok(len(uses) == 1 and line and [uses[0][k] for k in ("device", "ops", "bytes", "requests", "merged", "device_bytes")] ==
+         [name, 512, SIZE] + [int(line.group(i)) for i in (1, 2, 4)], "-jsonout has it as well", uses)
     other = subprocess.Popen(["sh", "-c", "while dd if=%s of=/dev/null bs=1M iflag=direct; do :; done" % device],
                              stderr=subprocess.DEVNULL, start_new_session=True)
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB,
