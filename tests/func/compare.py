@@ -165,6 +165,12 @@ def test_differences():
     t.equal(run.status, 0, "which is no difference of the results")
 
 
+def with_rate(document, rate):
+    changed = copy.deepcopy(document)
+    changed["statistics"][0]["iops"]["values"] = [rate] * 3
+    return changed
+
+
 def test_refused():
     base = real_run("good", *ONE)
     good, text = write("good", base), json.dumps(base)
@@ -179,7 +185,9 @@ def test_refused():
             ("other version", json.dumps(other), "of version 2 of the format; this xdd reads version 1"),
             ("a member twice", text[:-1] + ', "version": 1}', "duplicate"),
             ("no statistics", json.dumps({k: v for k, v in base.items() if k != "statistics"}), "are missing"),
-            ("bad statistics", json.dumps(broken), "the statistics are not as they should be")):
+            ("bad statistics", json.dumps(broken), "the statistics are not as they should be"),
+            ("a rate below zero", json.dumps(with_rate(base, -1.0)), "the statistics are not as they should be"),
+            ("a rate beyond all bounds", json.dumps(with_rate(base, 1e308)), "the statistics are not as they should be")):
         file = write("bad", content)
         for args in ((good, file), (file, good)):
             run = compare(*args)
