@@ -12,6 +12,7 @@
 
 #define P(field) .off = offsetof(struct plan, latency.field)
 #define MAX_PERCENTS 32
+#define PERCENT_DIGITS 6
 #define MIN_INTERVAL_NS 10000000
 
 static enum xdd_status apply_shown(struct parse *p, const struct setting *s, void *dst)
@@ -42,6 +43,9 @@ static int parse_percent(const char *item, size_t len, uint32_t *percent)
 		return -EINVAL;
 	memcpy(word, item, len);
 	word[len] = '\0';
+	/* What is finer would be rounded, in the end to 100. */
+	if (strchr(word, '.') && strlen(strchr(word, '.')) > 1 + PERCENT_DIGITS)
+		return -EINVAL;
 	if (units_parse_real(word, &value) || value > 100)
 		return -EINVAL;
 	*percent = (uint32_t)(value * HISTOGRAM_PERCENT + 0.5);
@@ -53,6 +57,19 @@ static int by_percent(const void *a, const void *b)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return x < y ? -1 : x > y;
+}
+
+/* In ascending order, each once: columns are found by their names. Returns how many are left. */
+static size_t sort_percents(uint32_t *percents, size_t n)
+{
+	size_t left = 0;
+
+	qsort(percents, n, sizeof(*percents), by_percent);
+	for (size_t i = 0; i < n; i++) {
+		if (!left || percents[left - 1] != percents[i])
+			percents[left++] = percents[i];
+	}
+	return left;
 }
 
 static enum xdd_status apply_percentiles(struct parse *p, const struct setting *s, void *dst)
@@ -70,17 +87,17 @@ static enum xdd_status apply_percentiles(struct parse *p, const struct setting *
 		if (n == MAX_PERCENTS || parse_percent(item, len, &percents[n]))
 			return parse_error(
 				XDD_BAD_ARGUMENT, s, &s->args[0],
-				"up to %d percentages above 0 and up to 100 are wanted, with commas "
-				"between them, as in 50,99,99.9",
-				MAX_PERCENTS);
+				"up to %d percentages above 0 and up to 100 are wanted, of %d digits "
+				"behind the point at most, with commas between them, as in "
+				"50,99,99.9",
+				MAX_PERCENTS, PERCENT_DIGITS);
 		n++;
 		item += len;
 		if (!*item)
 			break;
 	}
-	qsort(percents, n, sizeof(*percents), by_percent);
 	plan->latency.percents = percents;
-	plan->latency.n_percents = n;
+	plan->latency.n_percents = sort_percents(percents, n);
 	return apply_shown(p, s, dst);
 }
 

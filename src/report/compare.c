@@ -16,6 +16,9 @@
 #include "xdd/report/jsonout.h"
 #include "xdd/report/statistics.h"
 
+/* No bytes or operations a second, and no nanoseconds of a latency, are more than that. */
+#define VALUE_MAX 1e24
+
 /* A document, and what it is called in the output. */
 struct side {
 	const char *name;
@@ -69,7 +72,9 @@ static bool is_statistic(const json_t *o)
 			return false;
 		json_array_foreach(values, k, value)
 		{
-			if (!json_is_number(value))
+			double x = json_number_value(value);
+
+			if (!json_is_number(value) || !(x >= 0) || x > VALUE_MAX)
 				return false;
 		}
 	}

@@ -35,7 +35,7 @@ static double share(const struct heartbeat_sample *s)
 	if (s->state == HEARTBEAT_COMPLETE)
 		return 1;
 	if (ops != PLAN_UNLIMITED)
-		done = (double)s->ops / (double)ops;
+		done = (double)s->done_ops / (double)ops;
 	else if (s->limit_ns)
 		done = (double)s->elapsed_ns / (double)s->limit_ns;
 	return done > 1 ? 1 : done;
@@ -53,7 +53,7 @@ static double time_left(const struct heartbeat_sample *s)
 {
 	double done = share(s), left;
 
-	if (s->state == HEARTBEAT_COMPLETE)
+	if (s->state == HEARTBEAT_COMPLETE || s->state == HEARTBEAT_CUT)
 		return 0;
 	if (done <= 0)
 		return UNKNOWN;

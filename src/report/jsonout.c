@@ -38,6 +38,7 @@ struct jsonout {
 	int error;   /* the first errno, 0: none */
 	bool partial;
 	size_t n_results;
+	json_t *devices;
 	json_t *statistics;
 	const char *end;
 };
@@ -118,9 +119,11 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 		return -ENOMEM;
 	j->plan = plan;
 	j->end = "errors";
+	j->devices = json_array();
 	j->statistics = json_array();
-	err = j->statistics ? open_file(j, plan) : -ENOMEM;
+	err = j->devices && j->statistics ? open_file(j, plan) : -ENOMEM;
 	if (err) {
+		json_decref(j->devices);
 		json_decref(j->statistics);
 		free(j);
 		return err;
@@ -355,6 +358,20 @@ void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
 		fail(j, ENOMEM);
 }
 
+void jsonout_device(struct jsonout *j, const struct device_use *use)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "device", jvalue_text(use->name));
+	jvalue_put(o, "ops", jvalue_count(use->ops));
+	jvalue_put(o, "bytes", jvalue_count(use->bytes));
+	jvalue_put(o, "requests", jvalue_count(use->requests));
+	jvalue_put(o, "merged", jvalue_count(use->merged));
+	jvalue_put(o, "device_bytes", jvalue_count(use->device_bytes));
+	if (json_array_append_new(j->devices, o))
+		fail(j, ENOMEM);
+}
+
 void jsonout_end(struct jsonout *j, const char *end)
 {
 	j->end = end;
@@ -404,6 +421,7 @@ void jsonout_discard(struct jsonout *j)
 	newfile_discard(&j->file);
 	if (j->spool)
 		fclose(j->spool);
+	json_decref(j->devices);
 	json_decref(j->statistics);
 	free(j);
 }
@@ -415,6 +433,7 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	if (!j)
 		return 0;
 	fputs("\n]", j->f);
+	put_member(j, "devices", j->devices);
 	put_member(j, "statistics", j->statistics);
 	put_member(j, "messages", messages());
 	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));

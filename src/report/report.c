@@ -389,6 +389,12 @@ void report_record(struct report *r, const struct result *result)
 		jsonout_result(r->json, result);
 }
 
+void report_device(struct report *r, const struct device_use *use)
+{
+	if (r->json)
+		jsonout_device(r->json, use);
+}
+
 void report_statistics(struct report *r, const struct pass_statistics *statistics)
 {
 	struct lines l;

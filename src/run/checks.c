@@ -214,6 +214,23 @@ enum result_bound checks_bound(const struct plan *plan, const struct result *sum
 							RESULT_BOUND_DEVICE;
 }
 
+/*
+ * Only what goes past the page cache was meant to measure a device: memory is as fast as the processor, and
+ * the null device and -op noop are there to measure xdd itself.
+ */
+static void check_bound(const struct target_plan *t, const struct result *sums)
+{
+	uint64_t time = sums->elapsed_ns * t->qthreads;
+	uint64_t busy = sums->cpu.user_ns + sums->cpu.sys_ns + sums->wait_ns;
+
+	if (sums->bound != RESULT_BOUND_GENERATOR || !t->direct_io || !has_pages(t) ||
+	    t->op == OP_NOOP)
+		return;
+	log_warning("target %u, %s: generator-bound: its QThreads were at work or had no processor "
+		    "for %.0f %% of the time: the device might do more",
+		    t->number, t->path, percent(busy > time ? time : busy, time));
+}
+
 /* How the QThreads of a target spent the time that they had. */
 static void tell_bound(struct run *run, const struct target_plan *t, const struct result *sums)
 {
@@ -244,8 +261,10 @@ void checks_target(struct checks *c, struct run *run, const struct result *sums)
 			d->bytes[dir] += sums->tally.bytes[dir];
 		}
 	}
-	if (matters(sums))
+	if (matters(sums)) {
 		check_data(t, sums);
+		check_bound(t, sums);
+	}
 	if (!c->plan->verbose)
 		return;
 	if (sums->look.range_bytes)
@@ -275,6 +294,12 @@ static void check_device(const struct checks *c, struct run *run, const struct d
 			 d->before.requests[0] + d->before.requests[1]);
 	merged = since(now.merged[0] + now.merged[1], d->before.merged[0] + d->before.merged[1]);
 	bytes = since(now.bytes[0] + now.bytes[1], d->before.bytes[0] + d->before.bytes[1]);
+	report_device(run->report, &(struct device_use){ .name = d->name,
+							 .ops = ops,
+							 .bytes = own,
+							 .requests = requests,
+							 .merged = merged,
+							 .device_bytes = bytes });
 	if (c->plan->verbose)
 		report_line(run->report,
 			    "Device %s: %" PRIu64 " requests and %" PRIu64 " merged for %" PRIu64

@@ -64,9 +64,11 @@ static void take_sample(const struct heartbeat *h, const struct target *t,
 
 	*s = (struct heartbeat_sample){ .target = t->plan, .options = &t->plan->heartbeat };
 	if (last->pass && (!sound || !begun || pass <= last->pass)) {
-		s->state = HEARTBEAT_COMPLETE;
+		s->state = last->cut ? HEARTBEAT_CUT : HEARTBEAT_COMPLETE;
 		s->pass = last->pass;
+		s->limit_ns = last->limit_ns;
 		s->ops = last->ops;
+		s->done_ops = last->done_ops;
 		s->bytes = last->bytes;
 		s->elapsed_ns = last->elapsed_ns;
 		return;
@@ -76,6 +78,7 @@ static void take_sample(const struct heartbeat *h, const struct target *t,
 		return;
 	s->state = HEARTBEAT_RUNNING;
 	s->ops = tally_ops(&tally);
+	s->done_ops = s->ops + tally.errors;
 	s->bytes = tally_bytes(&tally);
 	s->elapsed_ns = now > tally.first_issue_ns ? now - tally.first_issue_ns : 0;
 	s->limit_ns = limit_of(t, tally.first_issue_ns);
@@ -246,6 +249,9 @@ void heartbeat_pass_done(struct heartbeat *h, const struct target *t, const stru
 	pthread_mutex_lock(&h->lock);
 	last->pass = atomic_load(&t->pass);
 	last->ops = tally_ops(tally);
+	last->done_ops = last->ops + tally->errors;
+	last->cut = stop_requested(&t->run->stop) && last->done_ops < t->plan->pass_ops;
+	last->limit_ns = limit_of(t, tally->first_issue_ns);
 	last->bytes = tally_bytes(tally);
 	last->elapsed_ns = tally_elapsed_ns(tally);
 	pthread_mutex_unlock(&h->lock);

@@ -9,11 +9,18 @@
 
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/base/units.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/observe.h"
 
 /* Private to this module: tells the thread to go. */
 #define SIGNALS_QUIT SIGRTMIN
+
+/*
+ * What comes so soon after the first signal is part of it: timeout(1) sends to the program and to its
+ * group, and sudo(8) passes on what the terminal has sent to both.
+ */
+#define SAME_SIGNAL_NS (UNITS_NS_PER_SEC / 10)
 
 static void signals_set(sigset_t *set)
 {
@@ -32,7 +39,7 @@ static void signals_set(sigset_t *set)
 static void *signals_main(void *arg)
 {
 	struct signals *s = arg;
-	bool stopping = false;
+	uint64_t first_ns = 0;
 	sigset_t set;
 
 	debug_line(DEBUG_TASK, "signals: thread %d starts", gettid());
@@ -50,9 +57,11 @@ static void *signals_main(void *arg)
 			heartbeat_now(&s->run->heartbeat);
 			continue;
 		}
-		if (stopping)
+		if (first_ns && clock_kernel_ns() - first_ns < SAME_SIGNAL_NS)
+			continue;
+		if (first_ns)
 			_exit(XDD_CANCELED);
-		stopping = true;
+		first_ns = clock_kernel_ns();
 		log_notice(
 			"signal %d, SIG%s: no further operations are issued; once more ends at once",
 			sig, sigabbrev_np(sig));

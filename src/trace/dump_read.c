@@ -19,6 +19,9 @@
 /* Complaints that are told one by one. */
 #define SAID_MAX 20
 
+/* How many of the threads seen last are looked through for one that is there. */
+#define THREADS_LOOK_BACK 128
+
 struct block {
 	uint32_t type;
 	uint32_t number;
@@ -88,8 +91,9 @@ struct trace_entry *dump_new_entry(struct trace_dump *d, bool net)
 
 int dump_add_thread(struct trace_dump *d, uint32_t qthread, int32_t tid)
 {
-	for (size_t i = d->trace.n_threads; i-- > 0;) {
-		if (d->thread_storage[i].qthread == qthread)
+	/* Mostly a few take turns; what is left of doubles goes when all are there. */
+	for (size_t i = d->trace.n_threads, n = 0; i-- > 0 && n < THREADS_LOOK_BACK; n++) {
+		if (d->thread_storage[i].qthread == qthread && d->thread_storage[i].tid == tid)
 			return 0;
 	}
 	if (d->trace.n_threads == d->thread_room) {
@@ -105,11 +109,36 @@ int dump_add_thread(struct trace_dump *d, uint32_t qthread, int32_t tid)
 	return 0;
 }
 
+static int by_thread(const void *a, const void *b)
+{
+	const struct trace_thread *x = a, *y = b;
+
+	if (x->qthread != y->qthread)
+		return x->qthread < y->qthread ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* In the order of their QThreads, each once; a QThread of several ids, which is damage, gets the least. */
+static void sort_threads(struct trace_dump *d)
+{
+	struct trace_thread *t = d->thread_storage;
+	size_t n = 0;
+
+	if (d->trace.n_threads)
+		qsort(t, d->trace.n_threads, sizeof(*t), by_thread);
+	for (size_t i = 0; i < d->trace.n_threads; i++) {
+		if (!n || t[n - 1].qthread != t[i].qthread)
+			t[n++] = t[i];
+	}
+	d->trace.n_threads = n;
+}
+
 /* Pointers to all that was read, in the order of a trace. */
 static int finish(struct trace_dump *d)
 {
 	struct trace *t = &d->trace;
 
+	sort_threads(d);
 	t->threads = d->thread_storage;
 	t->entries = calloc(t->n + 1, sizeof(struct trace_entry *));
 	if (d->net_storage)

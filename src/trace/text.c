@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "xdd/trace/merge.h"
 #include "xdd/trace/walk.h"
@@ -38,16 +39,21 @@ static void put_cpu(FILE *f, uint16_t cpu)
 		fprintf(f, ", %u", cpu);
 }
 
+static int by_qthread(const void *key, const void *element)
+{
+	uint32_t wanted = *(const uint32_t *)key;
+	const struct trace_thread *t = element;
+
+	return (wanted > t->qthread) - (wanted < t->qthread);
+}
+
 static int32_t tid_of(const struct trace *t, uint32_t qthread)
 {
-	for (size_t i = 0; i < t->n_threads; i++) {
-		/* They stand in order, but for dumps of older programs. */
-		size_t k = (i + qthread) % t->n_threads;
+	const struct trace_thread *found = NULL;
 
-		if (t->threads[k].qthread == qthread)
-			return t->threads[k].tid;
-	}
-	return 0;
+	if (t->n_threads)
+		found = bsearch(&qthread, t->threads, t->n_threads, sizeof(*found), by_qthread);
+	return found ? found->tid : 0;
 }
 
 static void put_net(FILE *f, const struct trace_net *net, int64_t shift)

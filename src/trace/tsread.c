@@ -162,6 +162,23 @@ static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done
 	return XDD_BAD_ARGUMENT;
 }
 
+/* A dump that its own report would replace could never be read again. */
+static enum xdd_status check_output(const struct tsread *r)
+{
+	struct stat out, in;
+
+	if (!r->output || stat(r->output, &out) || !S_ISREG(out.st_mode))
+		return XDD_OK;
+	for (size_t i = 0; i < r->n_names; i++) {
+		if (stat(r->names[i], &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+			continue;
+		log_error("tsread -o %s: this is a dump that is to be read; name another file",
+			  r->output);
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
 /* All of a pipe, or of anything else that has to be read to its end. */
 static int read_all(int fd, struct content *c)
 {
@@ -310,6 +327,8 @@ enum xdd_status tsread_main(int argc, char **argv)
 	}
 	if (!done)
 		r.status = parse(&r, argc, argv, &done);
+	if (!done && !r.status)
+		r.status = check_output(&r);
 	if (!done && !r.status) {
 		for (size_t i = 0; i < r.n_names; i++)
 			read_dump(&r, r.names[i]);

@@ -177,6 +177,12 @@ def test_whole_values():
             [["x" * 600 + "1", "->", "x" * 600 + "2"], ["1234567.25", "->", "1234567.5"]], "long values")
 
 
+def with_rate(document, rate):
+    changed = copy.deepcopy(document)
+    changed["statistics"][0]["iops"]["values"] = [rate] * 3
+    return changed
+
+
 def test_refused():
     base = real_run("good", *ONE)
     good, text = write("good", base), json.dumps(base)
@@ -191,7 +197,9 @@ def test_refused():
             ("other version", json.dumps(other), "of version 2 of the format; this xdd reads version 1"),
             ("a member twice", text[:-1] + ', "version": 1}', "duplicate"),
             ("no statistics", json.dumps({k: v for k, v in base.items() if k != "statistics"}), "are missing"),
-            ("bad statistics", json.dumps(broken), "the statistics are not as they should be")):
+            ("bad statistics", json.dumps(broken), "the statistics are not as they should be"),
+            ("a rate below zero", json.dumps(with_rate(base, -1.0)), "the statistics are not as they should be"),
+            ("a rate beyond all bounds", json.dumps(with_rate(base, 1e308)), "the statistics are not as they should be")):
         file = write("bad", content)
         for args in ((good, file), (file, good)):
             run = compare(*args)

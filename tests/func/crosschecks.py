@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson
 import xddsys
 import xddtest as t
 
@@ -152,11 +153,17 @@ def test_devices():
     if device is None:
         return t.skip("devices", xddsys.sys_why())
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB, "-verbose",
-                "-seek", "random")
-    t.ok(run.status == 0 and not run.err, "a device of its own: nothing to warn of", run)
+                "-seek", "random", "-jsonout", t.path("device.json"))
+    # On a machine that has no processor to spare, it says that.
+    warnings = [line for line in run.error_lines() if "generator-bound" not in line]
+    t.ok(run.status == 0 and not warnings, "a device of its own: nothing to warn of", run)
     line = re.search(r"^Device %s: (\d+) requests and (\d+) merged for (\d+) operations, (\d+) bytes for %d$" % (
         os.path.basename(device), SIZE), run.out, re.M)
     t.ok(line and line.group(3) == "512" and int(line.group(4)) == SIZE, "what the device was asked for", run)
+    name = os.path.basename(device)
+    uses = (xddjson.check(t.path("device.json"), "-jsonout of a device") or {}).get("devices", [])
+    t.ok(len(uses) == 1 and line and [uses[0][k] for k in ("device", "ops", "bytes", "requests", "merged", "device_bytes")] ==
+         [name, 512, SIZE] + [int(line.group(i)) for i in (1, 2, 4)], "-jsonout has it as well", uses)
     other = subprocess.Popen(["sh", "-c", "while dd if=%s of=/dev/null bs=1M iflag=direct; do :; done" % device],
                              stderr=subprocess.DEVNULL, start_new_session=True)
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB,
@@ -179,6 +186,25 @@ def test_bound():
     t.ok(re.search(r"^Target 0, generator-bound: ", run.out, re.M), "null: nothing but xdd itself", run)
     run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 30, "-operationdelay", 0.01, "-verbose")
     t.ok(re.search(r"^Target 0, device-bound: ", run.out, re.M), "QThreads that sleep are not what limits", run)
+    if not is_memory("/dev/shm"):
+        return t.skip("-dio that waits for nothing", "/dev/shm is not in memory")
+    memory = "/dev/shm/xddtest.%d" % os.getpid()
+    said = r"^xdd: warning: target 0, %s: generator-bound: its QThreads .* for (9\d|100) %% of the time: the device might do more$"
+    with open(memory, "wb") as f:
+        f.write(bytes(SIZE))
+    try:
+        run = t.xdd("-op", "read", "-targets", 1, memory, "-reqsize", 4, "-timelimit", 1.1, "-dio", "-verbose")
+        slow = t.xdd("-op", "read", "-targets", 1, memory, "-reqsize", 4, "-timelimit", 1.1, "-dio", "-operationdelay", 0.01)
+        small = t.xdd("-op", "read", "-targets", 1, memory, "-reqsize", 4, "-mbytes", 1, "-dio")
+        cached = t.xdd("-op", "read", "-targets", 1, memory, "-reqsize", 4, "-mbytes", SIZE // MIB)
+    finally:
+        os.unlink(memory)
+    if run.status:
+        return t.skip("-dio that waits for nothing", "no -dio in /dev/shm")
+    t.ok(re.search(said % re.escape(memory), run.err, re.M), "-dio that waits for nothing but processors is warned of", run)
+    for name, run in (("a device that is waited for", slow), ("a trial of 1 MiB", small), ("memory without -dio", cached)):
+        t.ok(run.status == 0 and not run.err, name + ": no such warning", run)
+    return True
 
 
 t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_bound)

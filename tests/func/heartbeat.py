@@ -201,6 +201,33 @@ def test_sigint():
     t.ok(p.returncode == 5 and "COMBINED" in out, "SIGINT with a heartbeat: results, status 5", (p.returncode, out))
 
 
+def test_cut_short():
+    """What was never done is not shown as done."""
+    prefix = t.path("cut")
+    for words, ends in (("-numreqs 1000", lambda ops: ops / 10), ("-timelimit 20", None)):
+        with subprocess.Popen([t.XDD, *PACED, *words.split(), "-hb", "0.2", "ops", "pct", "etc", "output", prefix],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+            p.stdout.readline()
+            time.sleep(0.7)
+            p.send_signal(signal.SIGINT)
+            p.communicate(timeout=t.TIMEOUT)
+        table = rows(prefix + ".T0000.csv")[1:]
+        percents = [float(row[5].rstrip("%")) for row in table]
+        t.ok(p.returncode == 5 and percents and percents == sorted(percents) and percents[-1] < 50 and "[*]" not in table[-1][2],
+             "SIGINT with %s: the last line says how far it was" % words, table)
+        t.ok(table and int(table[-1][6]) == 0 and (not ends or abs(percents[-1] - ends(int(table[-1][3]))) < 0.01),
+             "SIGINT with %s: of its operations, and nothing will come" % words, table)
+
+
+def test_failures():
+    """Operations that failed are done as well."""
+    run = t.xdd("-op", "read", "-targets", 1, t.make_file("short", 4096), *"-reqsize 1 -numreqs 16 -operationdelay 0.05".split(),
+                "-maxerrorstoprint", 1, "-hb", 0.1, "ops", "pct")
+    seen = [(ops_of(line)[0], float(re.search(r"([\d.]+)%", line).group(1))) for line in lines(run)]
+    t.ok(run.status == 6 and seen[-1:] == [(4, 100.0)] and [p for ops, p in seen if ops == 4 and 30 < p < 100],
+         "failures count in the percentage, not in the operations", run)
+
+
 def test_bad_input():
     data = t.make_file("data", 4096)
     os.symlink(data, t.path("link.T0000.csv"))
@@ -219,6 +246,6 @@ def test_bad_input():
     t.equal(os.path.getsize(data), 4096, "nothing was changed")
 
 
-t.run(test_lines, test_words, test_latency, test_targets, test_passes, test_files, test_terminal, test_signals, test_sigint,
-      test_bad_input)
+t.run(test_lines, test_words, test_latency, test_targets, test_passes, test_files, test_terminal, test_signals, test_sigint, test_cut_short,
+      test_failures, test_bad_input)
 t.done()

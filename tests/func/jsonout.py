@@ -246,7 +246,7 @@ def test_replaced():
             p.kill()
         else:
             p.send_signal(signal.SIGINT)
-            time.sleep(0.01)
+            time.sleep(0.15)
             p.send_signal(signal.SIGINT)
         p.wait(timeout=t.TIMEOUT)
         with open(file, "rb") as f:

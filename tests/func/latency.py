@@ -362,6 +362,10 @@ def test_output_file():
     t.equal(os.stat(file).st_mtime_ns, before, "what is refused changes nothing")
     run = t.xdd(*words, t.path("dry.csv"), "-dryrun")
     t.ok(run.status == 0 and not os.path.exists(t.path("dry.csv")), "-latency output: -dryrun makes none", run)
+    file = t.path("sorted.csv")
+    t.xdd(*words, file, "percentiles", "99.999999,50,1,50.0,50.000000")
+    with open(file) as f:
+        t.ok(f.readline().endswith(",WAVG,P1,P50,P99.999999,MAX\n"), "percentiles in ascending order, each once")
 
 
 def test_bad_input():
@@ -370,6 +374,7 @@ def test_bad_input():
             ("percentiles 101", 2, "up to 32 percentages"), ("percentiles 50,,60", 2, "up to 32 percentages"),
             ("percentiles 50,", 2, "up to 32 percentages"), ("percentiles abc", 2, "up to 32 percentages"),
             ("percentiles -5", 2, ""), ("percentiles 1e1", 2, "up to 32 percentages"),
+            ("percentiles 99.9999999", 2, "of 6 digits behind the point at most"),
             ("percentiles " + ",".join(["50"] * 33), 2, "up to 32 percentages"), ("output", 2, ""),
             ("intervals 0", 2, "a time of 10ms to 100 years"), ("intervals 9ms", 2, "a time of 10ms to"), ("intervals x", 2, ""),
             ("nonsense", 3, ""), ("", 2, ""), ("target 0 histogram", 3, "")):

@@ -288,6 +288,12 @@ def test_signals_while_waiting():
         rows = check_canceled(run, "SIGINT in " + title, signal.SIGINT, run.end(signal.SIGINT))
         if rows:
             check_sums(rows, "SIGINT in " + title, 2)
+    # Two kinds, so that both arrive; one behind the other, as timeout(1) sends to the process and to its group.
+    run = Started("-op", "noop", "-targets", 1, "null", "-timelimit", 30)
+    time.sleep(0.4)
+    run.p.send_signal(signal.SIGTERM)
+    status, _ = run.end(signal.SIGINT)
+    t.ok(status == 5 and "COMBINED" in read(run.out), "two signals at once are one: results", (status, run.text()))
     # nohup: a hang-up is not for this process
     p = subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", t.XDD] +
                          "-op noop -targets 1 null -timelimit 1".split(), stdout=subprocess.DEVNULL)

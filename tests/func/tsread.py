@@ -302,10 +302,35 @@ def test_old():
                              (whole[:5000], "cut short: 5000 of the 8416 bytes", None),
                              (old_dump(entries, used=1 << 40), "31 of 1099511627776 entries are there", 30),
                              (old_dump([dict(entries[0], op=88)] + entries[1:]), "entry 0 at byte 8416 makes no sense", 29),
-                             (old_dump([dict(entries[0], end=1 << 63 | T0)] + entries[1:]), "entry 0 at byte 8416 makes no sense", 29)):
+                             (old_dump([dict(entries[0], end=1 << 63 | T0)] + entries[1:]), "entry 0 at byte 8416 makes no sense", 29),
+                             (old_dump(entries[:1] + [dict(entries[1], end=entries[1]["end"] | 1 << 63)] + entries[2:]),
+                              "entry 1 at byte 8528 makes no sense", 29)):
         run = x.tsread("-csv", write("bad.target.0000.bin", data))
         t.ok(run.status == 7 and want in run.err and len(run.error_lines()) == 1 and
              (len(sound_rows(run)) == rows if rows else not run.out), "a damaged old dump: " + want, run)
+    # More threads than a reader looks through for one that it knows, in no order, again and again.
+    entries = [{"op": 1, "n": n, "worker": n * 7919 % 1000, "start": T0 + n * 1000, "end": T0 + n * 1000 + 700} for n in range(3000)]
+    run = x.tsread(write("many.target.0000.bin", old_dump(entries)))
+    t.equal([(r["QThread"], r["Thread ID"]) for r in x.Report(run.out).rows], [(e["worker"], 900 + e["worker"]) for e in entries],
+            "an old dump of many threads")
+
+
+def test_times_far_apart():
+    """Clocks that are wrong by centuries: the difference of two times is more than a signed number holds."""
+    dumps, _ = dump("-reqsize", 4, "-numreqs", 20)
+    data = read(dumps[0])
+    early = write("early.bin", rebuilt(data, host="early", wall_ns=-(1 << 62), global_ns=-(1 << 61)))
+    late = write("late.bin", rebuilt(data, host="late", wall_ns=1 << 62, global_ns=1 << 61))
+    run = x.tsread("-json", early, late)
+    try:
+        events = [e for e in json.loads(run.out)["traceEvents"] if e["ph"] == "X"]
+    except ValueError as err:
+        return t.ok(False, "times far apart: -json parses", err)
+    t.ok(run.status == 0 and len(events) == 40 and all(e["ts"] >= 0 and e["dur"] >= 0 for e in events),
+         "times far apart: the events of -json", run.err)
+    t.equal(round(events[20]["ts"] * 1000 / 2**62), 3, "times far apart: by how much")
+    run = x.tsread(early, late)
+    return t.ok(run.status == 0 and all(r["Relative ms"] >= 0 for r in x.Report(run.out).rows), "times far apart: the report", run)
 
 
 # The command
@@ -334,9 +359,11 @@ def test_command():
     for args, status, want in (((), 2, "tsread: no dump is named"), (("-o",), 2, "tsread -o: an argument is missing"),
                                (("-jsn", dumps[0]), 3, "tsread -jsn: no such option; did you mean -json"),
                                (("-zzzz", dumps[0]), 3, "tsread -zzzz: no such option; xdd tsread -h lists them"),
-                               (("-o", t.path("none/out"), dumps[0]), 6, "none/out: No such file or directory")):
+                               (("-o", t.path("none/out"), dumps[0]), 6, "none/out: No such file or directory"),
+                               (("-o", dumps[0], dumps[0]), 2, "tsread -o %s: this is a dump that is to be read" % dumps[0])):
         run = x.tsread(*args)
         t.ok(run.status == status and len(run.error_lines()) == 1 and want in run.err and not run.out, want, run)
+    t.equal(x.tsread(dumps[0]).out, text_of(reports[0]), "and the dump is as it was")
     if os.path.exists("/dev/full"):
         with open("/dev/full", "w") as full:
             p = subprocess.run([t.XDD, "tsread", dumps[0]], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
@@ -348,5 +375,6 @@ def test_command():
     t.ok(p.stdout.endswith(b"\n0\n") and not p.stderr, "a reader that has seen enough is no error", p.stdout[-100:] + p.stderr)
 
 
-t.run(test_same_rows, test_document, test_csv, test_json, test_merge, test_cut, test_flipped, test_not_a_dump, test_old, test_command)
+t.run(test_same_rows, test_document, test_csv, test_json, test_merge, test_cut, test_flipped, test_not_a_dump, test_old,
+      test_times_far_apart, test_command)
 t.done()

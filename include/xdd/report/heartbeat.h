@@ -15,6 +15,7 @@ enum heartbeat_state {
 	HEARTBEAT_WAITING, /* the pass has not begun */
 	HEARTBEAT_RUNNING,
 	HEARTBEAT_COMPLETE,
+	HEARTBEAT_CUT, /* the run was stopped: there will be no more of it */
 };
 
 /* How far a target is. */
@@ -24,7 +25,8 @@ struct heartbeat_sample {
 	uint64_t limit_ns; /* when a limit ends the pass, since its first operation; 0: none does */
 	enum heartbeat_state state;
 	uint64_t pass;
-	uint64_t ops;	     /* completed in this pass */
+	uint64_t ops;	     /* completed in this pass, without those that failed */
+	uint64_t done_ops;   /* with those */
 	uint64_t bytes;	     /* in this pass */
 	uint64_t elapsed_ns; /* since its first operation */
 

@@ -26,6 +26,7 @@ bool jsonout_is_stdout(const struct plan *plan);
 int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environment);
 
 void jsonout_result(struct jsonout *j, const struct result *result);
+void jsonout_device(struct jsonout *j, const struct device_use *use);
 void jsonout_statistics(struct jsonout *j, const struct pass_statistics *statistics);
 
 /* How the run ended: "normal", "errors" or "canceled". */

@@ -72,6 +72,9 @@ void report_latency_interval(struct report *r, const struct result *result, uint
  */
 void report_record(struct report *r, const struct result *result);
 
+/* Take down for -jsonout what a device did. */
+void report_device(struct report *r, const struct device_use *use);
+
 /* What the passes of a target, or of all, amount to: lines with -verbose, and -jsonout. */
 void report_statistics(struct report *r, const struct pass_statistics *statistics);
 

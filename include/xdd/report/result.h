@@ -60,4 +60,14 @@ struct result {
 	bool partial; /* cut short: stopped, limited by errors, or operations outstanding */
 };
 
+/* What a device did during a run, as the kernel counts it, beside what the run asked of it. */
+struct device_use {
+	const char *name;
+	uint64_t ops;	/* of the run's targets on it */
+	uint64_t bytes; /* likewise */
+	uint64_t requests;
+	uint64_t merged;
+	uint64_t device_bytes;
+};
+
 #endif

@@ -19,7 +19,10 @@ struct target;
 /* The pass of a target that was complete last. */
 struct heartbeat_last {
 	uint64_t pass; /* 0: none */
+	bool cut;      /* the run was stopped before it was complete */
+	uint64_t limit_ns;
 	uint64_t ops;
+	uint64_t done_ops;
 	uint64_t bytes;
 	uint64_t elapsed_ns;
 

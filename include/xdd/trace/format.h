@@ -74,7 +74,7 @@ void dump_say(struct dump_reader *r, const char *fmt, ...) __attribute__((format
 /* Room for another entry, zeroed; its network part is storage of the same index. NULL: no memory. */
 struct trace_entry *dump_new_entry(struct trace_dump *d, bool net);
 
-/* A thread of the recording program, once. Returns 0 or -ENOMEM. */
+/* A thread of the recording program; it may be told any number of times. Returns 0 or -ENOMEM. */
 int dump_add_thread(struct trace_dump *d, uint32_t qthread, int32_t tid);
 
 /*

@@ -75,7 +75,7 @@ struct trace {
 	bool partial;	     /* the run was cut short */
 	bool cut;	     /* the table was smaller than the run might be */
 	struct trace_missing missing;
-	const struct trace_thread *threads;
+	const struct trace_thread *threads; /* in the order of their QThreads, each once */
 	size_t n_threads;
 
 	/* in the order of their passes, and in these of their numbers */
