@@ -193,13 +193,16 @@ void *engine_alloc(size_t size)
 	return memory ? memset(memory, 0, lines * CACHE_LINE_BYTES) : NULL;
 }
 
+bool engine_in_turn(const struct engine_params *params)
+{
+	return params->target->ordering == ORDERING_STRICT && params->target->qthreads > 1;
+}
+
 unsigned engine_group(const struct engine_params *params)
 {
-	const struct target_plan *t = params->target;
 	unsigned share = params->depth / GROUP_SHARE;
 
-	/* What one QThread keeps back the next cannot follow. */
-	if (t->ordering == ORDERING_STRICT && t->qthreads > 1)
+	if (engine_in_turn(params))
 		return 1;
 	if (params->options->batch)
 		return (unsigned)params->options->batch;

@@ -2,7 +2,7 @@
  * Engines that queue, and all engines side by side: src/io/engine_libaio.c, engine_io_uring.c, uring_check.c.
  *
  * io_submit and io_getevents are this file's own: they can be told to fail, to hold requests back and to
- * move less than asked for.
+ * move less than asked for. io_uring_submit is liburing's, and can be told to fail.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -63,6 +64,8 @@ static struct {
 	long n_held;
 	long cut; /* bytes: what more than so many come back as; 0: no limit */
 	unsigned submits;
+
+	int taken; /* requests, in all */
 } kernel;
 
 static void kernel_reset(void)
@@ -86,6 +89,7 @@ int io_submit(void *ctx, long n, void **iocbs)
 		return (int)taken;
 	}
 	ret = syscall(SYS_io_submit, ctx, taken, iocbs);
+	kernel.taken += ret > 0 ? (int)ret : 0;
 	return ret < 0 ? -errno : (int)ret;
 }
 
@@ -97,6 +101,27 @@ int io_getevents(void *ctx, long min, long n, struct event *events, struct times
 		if (kernel.cut && events[i].res > kernel.cut)
 			events[i].res = kernel.cut;
 	return ret < 0 ? -errno : (int)ret;
+}
+
+struct io_uring;
+
+/* liburing's function of that name. */
+#define NEXT(name) ((typeof(&(name)))dlsym(RTLD_NEXT, #name))
+
+int io_uring_submit(struct io_uring *ring);
+
+int io_uring_submit(struct io_uring *ring)
+{
+	int ret;
+
+	kernel.submits++;
+	if (kernel.refusals) {
+		kernel.refusals--;
+		return kernel.refuse;
+	}
+	ret = NEXT(io_uring_submit)(ring);
+	kernel.taken += ret > 0 ? ret : 0;
+	return ret;
 }
 
 /* ---- engines ---- */
@@ -135,18 +160,9 @@ struct rig {
 	const char *why;
 };
 
-/* Returns what init does. */
-static int rig_try(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
+/* All but the context. */
+static void rig_prepare(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
 {
-	struct engine_params params = {
-		.target = &r->plan,
-		.options = &r->plan.engine_options,
-		.fd = fd,
-		.depth = depth,
-		.buffers = r->buffers,
-		.why = &r->why,
-	};
-
 	memset(r, 0, sizeof(*r));
 	r->engine = engine_find(v->engine);
 	r->plan = (struct target_plan){
@@ -170,7 +186,27 @@ static int rig_try(struct rig *r, const struct variant *v, int fd, unsigned dept
 		r->requests[i].buf = r->buffers[i].iov_base;
 	}
 	memset(memory, 0, (size_t)DEPTH * 2 * BLOCK);
+}
+
+/* Returns what init does. */
+static int rig_init(struct rig *r)
+{
+	struct engine_params params = {
+		.target = &r->plan,
+		.options = &r->plan.engine_options,
+		.fd = r->fd,
+		.depth = r->depth,
+		.buffers = r->buffers,
+		.why = &r->why,
+	};
+
 	return r->engine->init(&r->ctx, &params);
+}
+
+static int rig_try(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
+{
+	rig_prepare(r, v, fd, depth, direct);
+	return rig_init(r);
 }
 
 static void rig_open(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
@@ -663,6 +699,52 @@ static void test_aio_no_room(void **state)
 	rig_close(&r);
 }
 
+/*
+ * The kernel has no memory for a request just now. In strict order by several QThreads it must have the
+ * request when submit returns: the next to hand one over is another. (libaio does not ask again when nothing is
+ * outstanding that could make room: then it is an error.)
+ */
+static void in_turn(const char *engine, int refusals, bool others)
+{
+	const struct variant v = { engine, { 0 } };
+	struct rig r;
+
+	kernel_reset();
+	rig_prepare(&r, &v, open_file(O_RDONLY), DEPTH, false);
+	r.plan.ordering = ORDERING_STRICT;
+	r.plan.qthreads = others ? 2 : 1;
+	r.plan.engine_options.batch = 1;
+	assert_int_equal(rig_init(&r), 0);
+	start(&r, 0, DIR_READ, 0, BLOCK);
+	start(&r, 1, DIR_READ, BLOCK, BLOCK);
+	assert_int_equal(kernel.taken, 2);
+	kernel.refuse = -EAGAIN;
+	kernel.refusals = refusals;
+	start(&r, 2, DIR_READ, 2 * BLOCK, BLOCK);
+	assert_int_equal(kernel.refusals, others ? 0 : refusals - 1);
+	assert_int_equal(kernel.taken, others ? 3 : 2);
+	kernel.refusals = 0;
+	start(&r, 3, DIR_READ, 3 * BLOCK, BLOCK);
+	assert_int_equal(kernel.taken, 4);
+	reap_ns(&r, 4, UINT64_MAX, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(r.requests[i].error, 0);
+		assert_memory_equal(r.requests[i].buf, data + (size_t)i * BLOCK, BLOCK);
+	}
+	rig_close(&r);
+}
+
+static void test_in_turn(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(queues); i++) {
+		if (!offered(&(struct variant){ queues[i], { 0 } }))
+			continue;
+		in_turn(queues[i], i ? 3 : 1, true);
+		in_turn(queues[i], i ? 3 : 1, false);
+	}
+}
+
 static void test_batches(void **state)
 {
 	struct variant v = { "libaio", { .batch = 3 } };
@@ -949,6 +1031,7 @@ int main(void)
 		cmocka_unit_test_setup(test_aio_timeouts, refill),
 		cmocka_unit_test_setup(test_aio_short, refill),
 		cmocka_unit_test_setup(test_aio_no_room, refill),
+		cmocka_unit_test_setup(test_in_turn, refill),
 		cmocka_unit_test_setup(test_batches, refill),
 		cmocka_unit_test_setup(test_describe, refill),
 		cmocka_unit_test_setup(test_checks, refill),

@@ -150,6 +150,12 @@ void *engine_alloc(size_t size);
  */
 unsigned engine_group(const struct engine_params *params);
 
+/*
+ * Whether a request must be with the kernel before submit returns: in strict order another QThread hands its
+ * own over next, and would overtake what this one keeps. For engines that queue.
+ */
+bool engine_in_turn(const struct engine_params *params);
+
 /* Start over: nothing is done yet. For engines' callers, before submit. */
 static inline void io_request_reset(struct io_request *req)
 {
