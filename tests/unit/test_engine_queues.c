@@ -2,7 +2,7 @@
  * Engines that queue, and all engines side by side: src/io/engine_libaio.c, engine_io_uring.c, uring_check.c.
  *
  * io_submit and io_getevents are this file's own: they can be told to fail, to hold requests back and to
- * move less than asked for. io_uring_submit is liburing's, and can be told to fail.
+ * move less than asked for. What io_uring is set up and submitted with goes through this file to liburing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -65,6 +66,10 @@ static struct {
 	long cut; /* bytes: what more than so many come back as; 0: no limit */
 	unsigned submits;
 
+	/* of io_uring; `refuse` and `refusals` are for it, too */
+	unsigned ring_flags; /* that the kernel knows */
+	bool no_files;	     /* it takes none */
+	bool no_buffers;
 	int taken; /* requests, in all */
 } kernel;
 
@@ -72,6 +77,7 @@ static void kernel_reset(void)
 {
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.room = 1 << 20;
+	kernel.ring_flags = UINT32_MAX;
 }
 
 int io_submit(void *ctx, long n, void **iocbs)
@@ -108,7 +114,26 @@ struct io_uring;
 /* liburing's function of that name. */
 #define NEXT(name) ((typeof(&(name)))dlsym(RTLD_NEXT, #name))
 
+int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags);
+int io_uring_register_files(struct io_uring *ring, const int *files, unsigned n);
+int io_uring_register_buffers(struct io_uring *ring, const struct iovec *buffers, unsigned n);
 int io_uring_submit(struct io_uring *ring);
+
+int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
+{
+	return flags & ~kernel.ring_flags ? -EINVAL :
+					    NEXT(io_uring_queue_init)(entries, ring, flags);
+}
+
+int io_uring_register_files(struct io_uring *ring, const int *files, unsigned n)
+{
+	return kernel.no_files ? -EINVAL : NEXT(io_uring_register_files)(ring, files, n);
+}
+
+int io_uring_register_buffers(struct io_uring *ring, const struct iovec *buffers, unsigned n)
+{
+	return kernel.no_buffers ? -EINVAL : NEXT(io_uring_register_buffers)(ring, buffers, n);
+}
 
 int io_uring_submit(struct io_uring *ring)
 {
@@ -784,6 +809,88 @@ static void test_describe(void **state)
 	}
 }
 
+/* IORING_SETUP_*, which older headers do not have. */
+#define SQPOLL (1u << 1)
+#define SUBMIT_ALL (1u << 7)	 /* 5.18 */
+#define COOP_TASKRUN (1u << 8)	 /* 5.19 */
+#define SINGLE_ISSUER (1u << 12) /* 6.0 */
+#define DEFER_TASKRUN (1u << 13) /* 6.1 */
+
+static bool ring_known(unsigned flags)
+{
+	struct io_uring_params params = { .flags = flags };
+	long fd = syscall(SYS_io_uring_setup, 1, &params);
+
+	return fd >= 0 && !close((int)fd);
+}
+
+static void described(struct rig *r, const char *part, bool wanted)
+{
+	char text[160] = "";
+
+	r->engine->describe(r->ctx, text, sizeof(text));
+	if (!strstr(text, part) == wanted)
+		fail_msg("\"%s\": %s", part, text);
+}
+
+/* A kernel that does not know all ways to set a ring up gets the best that it does know. */
+static void test_uring_older_kernels(void **state)
+{
+	static const struct {
+		unsigned knows;
+		unsigned wants;
+		bool sqpoll;
+		const char *text;
+	} kernels[] = {
+		{ UINT32_MAX, SINGLE_ISSUER | DEFER_TASKRUN, false,
+		  "single issuer, deferred task work" },
+		{ ~DEFER_TASKRUN, COOP_TASKRUN | SUBMIT_ALL, false, "cooperative task work" },
+		{ SUBMIT_ALL - 1, 0, false, "as this old kernel does it" },
+		{ UINT32_MAX, SQPOLL | SINGLE_ISSUER, true, "polled submission, single issuer" },
+		{ SUBMIT_ALL - 1, SQPOLL, true, "no single issuer in this old kernel" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kernels); i++) {
+		const struct variant v = { "io_uring", { .sqpoll = kernels[i].sqpoll } };
+		struct rig r;
+
+		if (!offered(&v) || !ring_known(kernels[i].wants))
+			continue;
+		kernel.ring_flags = kernels[i].knows;
+		rig_open(&r, &v, open_file(O_RDONLY), 8, false);
+		described(&r, kernels[i].text, true);
+		rig_close(&r);
+		fill_depth(&v, O_RDONLY);
+	}
+}
+
+/* What may be registered with the ring and is not taken is done without, unless it was asked for. */
+static void test_uring_not_registered(void **state)
+{
+	const struct variant plain = { "io_uring", { 0 } };
+	const struct variant files = { "io_uring", { .fixed_files = true } };
+	const struct variant buffers = { "io_uring", { .fixed_bufs = true } };
+	int fd = open_file(O_RDONLY);
+	struct rig r;
+
+	(void)state;
+	if (!offered(&plain))
+		skip();
+	kernel.no_files = true;
+	kernel.no_buffers = true;
+	rig_open(&r, &plain, open_file(O_RDONLY), 8, false);
+	described(&r, " file", false);
+	described(&r, "not the buffers: ", true);
+	rig_close(&r);
+	fill_depth(&plain, O_RDONLY);
+	assert_int_equal(rig_try(&r, &files, fd, 8, false), -EINVAL);
+	assert_string_equal(r.why, "fixedfiles: the kernel did not take the file");
+	assert_int_equal(rig_try(&r, &buffers, fd, 8, false), -EINVAL);
+	assert_string_equal(r.why, "fixedbufs: the kernel did not take the buffers");
+	close(fd);
+}
+
 /* ---- checks ---- */
 
 static void check(const char *engine, const struct target_plan *changes, int ret, const char *part)
@@ -1034,6 +1141,8 @@ int main(void)
 		cmocka_unit_test_setup(test_in_turn, refill),
 		cmocka_unit_test_setup(test_batches, refill),
 		cmocka_unit_test_setup(test_describe, refill),
+		cmocka_unit_test_setup(test_uring_older_kernels, refill),
+		cmocka_unit_test_setup(test_uring_not_registered, refill),
 		cmocka_unit_test_setup(test_checks, refill),
 		cmocka_unit_test_setup(test_iopoll_refused, refill),
 		cmocka_unit_test_setup(test_memlock_limit, refill),
