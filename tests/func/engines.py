@@ -25,7 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 QUEUED = ("libaio", "io_uring")
 KIB = 1024
 COLUMNS = "+WHAT+PASS+TARGET+QUEUE+OPS+READOPS+WRITEOPS+BYTESXFERED+BYTESREAD+BYTESWRITTEN+ERRORS"
-# What moves data; the rest of these tests is about null, words and outputs, where no engine has a part.
+# What moves data; the rest of these tests is about null, words and outputs, where no engine has a part, or goes over
+# the engines by itself. MORE is as large again, and runs beside it.
 SUITE = (("errors.py", "test_end_of_file test_end_of_file_direct test_eio test_eio_of_a_device test_full_disk "
           "test_max_errors test_max_errors_to_print test_stop_on_error test_short_and_interrupted test_closed_output"),
          ("arithmetic.py", "test_short_last_operation test_directions test_noop test_latency"),
@@ -35,6 +36,13 @@ SUITE = (("errors.py", "test_end_of_file test_end_of_file_direct test_eio test_e
           "test_retry_in_vain test_retry_full test_preallocate test_pretruncate"),
          ("timestamps.py", "test_rows test_against_results test_strace test_failures test_wrap test_oneshot"),
          ("guide_examples.py", ""))
+MORE = (("result_lines.py", ""),
+        ("datapattern.py", "test_contents test_random test_reducible test_tagged"),
+        ("verify.py", "test_kinds_of_places test_kinds_of_tags test_location test_nothing_transferred test_limits test_dio"),
+        ("jsonout.py", "test_latency test_against_csv test_errors test_time_limits"),
+        ("latency.py", "test_sums test_intervals test_errors_do_not_count"),
+        ("coordinate.py", "test_start_trigger test_stop_trigger test_syncio test_master_ends"),
+        ("heartbeat.py", "test_targets test_passes test_files"), ("crosschecks.py", ""), ("deskew.py", ""))
 
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
@@ -68,13 +76,13 @@ def absent(title):
 class Suite(threading.Thread):
     """Runs tests one after the other; what they print is kept."""
 
-    def __init__(self, engine):
+    def __init__(self, engine, suite):
         super().__init__(daemon=True)
-        self.engine, self.printed = engine, []
+        self.engine, self.suite, self.printed = engine, suite, []
         self.child = None
 
     def run(self):
-        for name, tests in SUITE:
+        for name, tests in self.suite:
             env = dict(os.environ, XDD_TEST_ENGINE=self.engine, XDD_TEST_ONLY=tests, XDD=os.path.abspath(t.XDD))
             self.child = subprocess.Popen([sys.executable, os.path.join(HERE, name)], stdin=subprocess.DEVNULL,
                                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env)
@@ -560,7 +568,7 @@ def test_seccomp():
              title + ": -ioengine list says so", run)
 
 
-suites = [Suite(engine) for engine in QUEUED if engine in ENGINES]
+suites = [Suite(engine, suite) for suite in (SUITE, MORE) for engine in QUEUED if engine in ENGINES]
 
 
 def main():
