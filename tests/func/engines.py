@@ -568,6 +568,28 @@ def test_seccomp():
              title + ": -ioengine list says so", run)
 
 
+def test_sysctl():
+    """The kernel says EPERM, as a seccomp filter does, and a sysctl (a stand-in for it) says why."""
+    sysctl = "/proc/sys/kernel/io_uring_disabled"
+    if "io_uring" not in ENGINES or not os.path.exists(sysctl):
+        return t.skip("io_uring disabled by sysctl", "no io_uring, or no such sysctl in this kernel")
+    stand_in = t.path("io_uring_disabled")
+    prefix = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" %s && exec "$@"' % sysctl, stand_in]
+    for value, pattern in ((1, "io_uring is for the administrator and one group: the sysctl kernel.io_uring_disabled is 1"),
+                           (2, "io_uring is switched off: the sysctl kernel.io_uring_disabled is 2")):
+        with open(stand_in, "w") as f:
+            f.write("%d\n" % value)
+        try:
+            if t.command(prefix + ["cat", sysctl], preexec_fn=forbid(425, errno.EPERM)).out != "%d\n" % value:
+                raise OSError
+        except (OSError, subprocess.SubprocessError):
+            t.skip("io_uring disabled by sysctl, %d" % value, "no mounts in a namespace, or no seccomp")
+            continue
+        refused("io_uring disabled by sysctl, %d" % value, (NEW + "-dio -ioengine io_uring").split(), pattern, prefix=prefix,
+                preexec_fn=forbid(425, errno.EPERM))
+    return None
+
+
 suites = [Suite(engine, suite) for suite in (SUITE, MORE) for engine in QUEUED if engine in ENGINES]
 
 
@@ -578,7 +600,7 @@ def main():
     try:
         t.run(test_reads, test_reads_direct, test_writes, test_threads, test_fewer_threads_do_it,
               test_limits_with_many_outstanding, test_max_errors_with_many_outstanding, test_many_targets,
-              test_eio_of_a_device, test_verbose, test_refusals, test_libaio_depth, test_together, test_iopoll, test_memlock, test_seccomp)
+              test_eio_of_a_device, test_verbose, test_refusals, test_libaio_depth, test_together, test_iopoll, test_memlock, test_seccomp, test_sysctl)
         for suite in suites:
             if suite.ident:
                 suite.show()
