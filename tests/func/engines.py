@@ -277,6 +277,45 @@ def test_fewer_threads_do_it():
         t.ok(tasks <= 8, engine + ": two QThreads carry a depth of 200", tasks)
 
 
+def calls_of(args):
+    """System calls of a run by name, or None."""
+    log = t.path("strace.sum")
+    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    run = t.command(["strace", "-f", "-c", "-o", log, t.XDD] + [str(a) for a in args], env={"ASAN_OPTIONS": options})
+    with open(log) as f:
+        rows = [line.split() for line in f if re.match(r" *[\d.]+ +[\d.]+ +\d+ +\d+ ", line)]
+    return {row[-1]: int(row[3]) for row in rows if row[-1] != "total"} if run.status == 0 else None
+
+
+def test_system_calls():
+    """An operation makes the system calls of its transfer and no others, whatever is recorded of it."""
+    if not s.can_trace():
+        return t.skip("system calls of an operation", s.sys_why())
+    file, few, many = t.make_file("calls", 256 * KIB), 500, 4500
+    transfer = {"psync": {"pread64": 1}, "libaio": {"io_submit": 1, "io_getevents": 1}, "io_uring": {"io_uring_enter": 2},
+                "mmap": {}, "null": {}}
+    recorded = "-latency percentiles 50,99 -ts summary -ts output".split() + [t.path("calls.ts"), "-qthreadinfo", "-rwratio", 100]
+    for engine, names in transfer.items():
+        if engine in QUEUED and engine not in ENGINES:
+            continue
+        for title, more in (("", []), (", recorded", recorded)):
+            args = ["-ioengine", engine, *"-targets 1".split(), file, *"-reqsize 4 -seek random -seek range 256 -qd 4".split(),
+                    *(more or ["-op", "read"])]
+            counts = [calls_of(args + ["-numreqs", n]) for n in (few, many)]
+            title = "%s%s: system calls of an operation" % (engine, title)
+            if not t.ok(None not in counts, title + ": the runs", counts):
+                continue
+            grown = {name: n - counts[0].get(name, 0) for name, n in counts[1].items() if n > counts[0].get(name, 0)}
+            # A tenth is for what a busy machine and sanitizers add, which does not grow with the operations. Where the
+            # clock cannot be read without the kernel, it is.
+            others = {name: n for name, n in grown.items()
+                      if name not in names and name != "clock_gettime" and n > (many - few) // 10}
+            t.ok(not others and all(grown.get(name, 0) <= most * (many - few) * 1.1 for name, most in names.items()), title,
+                 "of %d more operations: %s" % (many - few, grown))
+    absent("system calls of an operation")
+    return None
+
+
 class Started:
     """A run that goes on."""
 
@@ -598,7 +637,7 @@ def main():
         for suite in suites:
             suite.start()
     try:
-        t.run(test_reads, test_reads_direct, test_writes, test_threads, test_fewer_threads_do_it,
+        t.run(test_reads, test_reads_direct, test_writes, test_threads, test_fewer_threads_do_it, test_system_calls,
               test_limits_with_many_outstanding, test_max_errors_with_many_outstanding, test_many_targets,
               test_eio_of_a_device, test_verbose, test_refusals, test_libaio_depth, test_together, test_iopoll, test_memlock, test_seccomp, test_sysctl)
         for suite in suites:
