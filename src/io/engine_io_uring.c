@@ -386,7 +386,7 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 const struct engine engine_io_uring = {
 	.name = "io_uring",
 	.help = "submission and completion rings shared with the kernel",
-	.caps = ENGINE_QUEUES,
+	.caps = ENGINE_QUEUES | ENGINE_OPENS,
 	.available = uring_available,
 	.check = uring_check,
 	.check_all = uring_check_all,
@@ -402,7 +402,7 @@ const struct engine engine_io_uring = {
 const struct engine engine_io_uring = {
 	.name = "io_uring",
 	.help = "submission and completion rings shared with the kernel",
-	.caps = ENGINE_QUEUES,
+	.caps = ENGINE_QUEUES | ENGINE_OPENS,
 	.available = uring_available,
 };
 

@@ -46,6 +46,7 @@ enum engine_caps {
 	ENGINE_NO_FILE = 1 << 1,  /* does not touch the file descriptor */
 	ENGINE_QUEUES = 1 << 2,	  /* submit returns once the request is in the kernel's queue */
 	ENGINE_OWN_FILE = 1 << 3, /* is faster where each context has an open file of its own */
+	ENGINE_OPENS = 1 << 4,	  /* a context has a file descriptor besides that of the target */
 };
 
 /* What a context is made for. All of it outlives the context. */
