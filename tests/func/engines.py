@@ -42,7 +42,8 @@ MORE = (("result_lines.py", ""),
         ("jsonout.py", "test_latency test_against_csv test_errors test_time_limits"),
         ("latency.py", "test_sums test_intervals test_errors_do_not_count"),
         ("coordinate.py", "test_start_trigger test_stop_trigger test_syncio test_master_ends"),
-        ("heartbeat.py", "test_targets test_passes test_files"), ("crosschecks.py", ""), ("deskew.py", ""))
+        ("heartbeat.py", "test_targets test_passes test_files"), ("scale.py", "test_many_targets"),
+        ("crosschecks.py", ""), ("deskew.py", ""))
 
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
