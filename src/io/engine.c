@@ -214,13 +214,16 @@ uint64_t engine_time_left(uint64_t timeout_ns, uint64_t *end_ns)
 	return now < *end_ns ? *end_ns - now : 0;
 }
 
+bool engine_in_turn(const struct engine_params *params)
+{
+	return params->target->ordering == ORDERING_STRICT && params->target->qthreads > 1;
+}
+
 unsigned engine_group(const struct engine_params *params)
 {
-	const struct target_plan *t = params->target;
 	unsigned share = params->depth / GROUP_SHARE;
 
-	/* What one QThread keeps back the next cannot follow. */
-	if (t->ordering == ORDERING_STRICT && t->qthreads > 1)
+	if (engine_in_turn(params))
 		return 1;
 	if (params->options->batch)
 		return (unsigned)params->options->batch;

@@ -53,8 +53,9 @@ struct uring {
 	uint8_t opcodes[2]; /* of reads and writes, by enum op_dir */
 	bool buffers;	    /* are registered: requests name their slot */
 	bool sqpoll;
-	bool polls; /* we poll for completions */
-	bool asks;  /* completions that are due appear when they are asked for */
+	bool in_turn; /* submit keeps nothing back */
+	bool polls;   /* we poll for completions */
+	bool asks;    /* completions that are due appear when they are asked for */
 
 	/* const after init, for describe */
 	const char *task_work;
@@ -183,6 +184,7 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	u->fd = params->fd;
 	u->depth = params->depth;
 	u->group = engine_group(params);
+	u->in_turn = engine_in_turn(params);
 	u->ready.requests = engine_alloc(u->depth * sizeof(struct io_request *));
 	err = u->ready.requests ? 0 : -ENOMEM;
 	if (!err && params->options->iopoll)
@@ -248,10 +250,22 @@ static bool passes(int err)
 	return err == -EAGAIN || err == -EBUSY || err == -EINTR || err == -ETIME;
 }
 
+/* Hand over what is unsent; what the kernel has no room for now, only where nothing may be kept back. */
+static int hand_over(struct uring *u)
+{
+	int ret = io_uring_submit(&u->ring);
+
+	while ((u->unsent = left_unsent(u)) && u->in_turn && (ret >= 0 || passes(ret))) {
+		io_uring_get_events(&u->ring); /* what comes back makes room */
+		sched_yield();
+		ret = io_uring_submit(&u->ring);
+	}
+	return ret < 0 && !passes(ret) ? ret : 0;
+}
+
 static int uring_submit(void *ctx, struct io_request *req)
 {
 	struct uring *u = ctx;
-	int ret;
 
 	if (req->dir == DIR_NOOP) {
 		req->done = req->size;
@@ -260,11 +274,7 @@ static int uring_submit(void *ctx, struct io_request *req)
 	}
 	queue(u, req);
 	u->outstanding++;
-	if (u->unsent < u->group)
-		return 0;
-	ret = io_uring_submit(&u->ring);
-	u->unsent = left_unsent(u);
-	return ret < 0 && !passes(ret) ? ret : 0;
+	return u->unsent < u->group ? 0 : hand_over(u);
 }
 
 /* Take what is in the completion ring, without a system call. */
@@ -355,7 +365,7 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 const struct engine engine_io_uring = {
 	.name = "io_uring",
 	.help = "submission and completion rings shared with the kernel",
-	.caps = ENGINE_QUEUES,
+	.caps = ENGINE_QUEUES | ENGINE_OPENS,
 	.available = uring_available,
 	.check = uring_check,
 	.check_all = uring_check_all,
@@ -371,7 +381,7 @@ const struct engine engine_io_uring = {
 const struct engine engine_io_uring = {
 	.name = "io_uring",
 	.help = "submission and completion rings shared with the kernel",
-	.caps = ENGINE_QUEUES,
+	.caps = ENGINE_QUEUES | ENGINE_OPENS,
 	.available = uring_available,
 };
 

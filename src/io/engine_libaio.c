@@ -23,6 +23,7 @@ struct aio {
 	int fd;
 	unsigned depth;
 	unsigned group;	    /* requests that are handed over together */
+	bool in_turn;	    /* submit keeps nothing back */
 	struct iocb *iocbs; /* one a slot */
 	struct io_event *events;
 
@@ -108,6 +109,7 @@ static int aio_init(void **ctx, const struct engine_params *params)
 	a->fd = params->fd;
 	a->depth = params->depth;
 	a->group = engine_group(params);
+	a->in_turn = engine_in_turn(params);
 	ret = allocate(a);
 	if (!ret)
 		ret = io_setup((int)a->depth, &a->kernel);
@@ -166,7 +168,34 @@ static void refuse_first(struct aio *a, int err)
 	engine_ready_put(&a->ready, req);
 }
 
-/* What the kernel has no room for stays until something has come back. */
+/* Take in what `n` events say; returns how many requests are complete, in `done`. */
+static unsigned take_in(struct aio *a, unsigned n, struct io_request **done)
+{
+	unsigned complete = 0;
+
+	a->in_kernel -= n;
+	for (unsigned i = 0; i < n; i++) {
+		struct io_request *req = a->events[i].data;
+
+		if (io_request_result(req, (long)a->events[i].res))
+			done[complete++] = req;
+		else
+			queue(a, req);
+	}
+	return complete;
+}
+
+/* Wait for something to come back, which makes room in the kernel. Returns 0 or -errno. */
+static int make_room(struct aio *a)
+{
+	int ret = io_getevents(a->kernel, 1, a->depth, a->events, NULL);
+
+	if (ret > 0)
+		a->ready.n += take_in(a, (unsigned)ret, a->ready.requests + a->ready.n);
+	return ret < 0 && ret != -EINTR ? ret : 0;
+}
+
+/* What the kernel has no room for stays until something has come back: in the order of several, here. */
 static void hand_over(struct aio *a)
 {
 	while (a->n_unsent) {
@@ -176,7 +205,8 @@ static void hand_over(struct aio *a)
 			a->in_kernel += (unsigned)ret;
 			drop_unsent(a, (unsigned)ret);
 		} else if (ret == -EAGAIN && a->in_kernel) {
-			return;
+			if (!a->in_turn || make_room(a))
+				return;
 		} else {
 			refuse_first(a, ret ? ret : -EIO);
 		}
@@ -207,23 +237,12 @@ static int take_events(struct aio *a, struct io_request **done, unsigned want, u
 		.tv_nsec = (long)(timeout_ns % 1000000000u),
 	};
 	unsigned most = max < a->depth ? max : a->depth;
-	int n = 0, ret;
+	int ret;
 
 	if (want > a->in_kernel)
 		want = a->in_kernel;
 	ret = io_getevents(a->kernel, want, most, a->events, timeout_ns == UINT64_MAX ? NULL : &ts);
-	if (ret < 0)
-		return ret;
-	a->in_kernel -= (unsigned)ret;
-	for (int i = 0; i < ret; i++) {
-		struct io_request *req = a->events[i].data;
-
-		if (io_request_result(req, (long)a->events[i].res))
-			done[n++] = req;
-		else
-			queue(a, req);
-	}
-	return n;
+	return ret < 0 ? ret : (int)take_in(a, (unsigned)ret, done);
 }
 
 static int aio_reap(void *ctx, struct io_request **done, unsigned min, unsigned max,

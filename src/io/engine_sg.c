@@ -333,7 +333,7 @@ static void sg_explain(const void *ctx, const struct io_request *req, char *buf,
 const struct engine engine_sg = {
 	.name = "sg",
 	.help = "SCSI commands straight to the device, one at a time in each QThread",
-	.caps = ENGINE_SYNC,
+	.caps = ENGINE_SYNC | ENGINE_OPENS,
 	.check = sg_check,
 	.init = sg_init,
 	.submit = sg_submit,

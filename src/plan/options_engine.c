@@ -8,12 +8,15 @@
 
 #define T(field) .off = offsetof(struct target_plan, field)
 
-/* The keywords belong to the engine that is named before them. */
+/* The keywords belong to the engine that is named before them: those of any other are gone. */
 static enum xdd_status apply_engine(struct parse *p, const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
 	(void)p;
+	if (s->further)
+		return parse_error(XDD_BAD_ARGUMENT, s, NULL,
+				   "one engine is wanted, and its keywords behind it");
 	t->engine = s->sub->name;
 	t->engine_queues = s->sub->value;
 	memset(&t->engine_options, 0, sizeof(t->engine_options));

@@ -226,6 +226,7 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 		bool first = !s->sub;
 		enum xdd_status status;
 
+		s->further = !first;
 		s->sub = option_find_in(subs, text);
 		if (s->sub)
 			c->i++;

@@ -50,9 +50,15 @@ void own_file_begin(struct run *run)
 	uint64_t n = run->plan->n_targets + SPARE_DESCRIPTORS, own = 0;
 
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
-		if (may_have(&run->plan->targets[i]))
-			own += run->plan->targets[i].qthreads - 1;
+		const struct target_plan *plan = &run->plan->targets[i];
+
+		if (engine_of(plan)->caps & ENGINE_OPENS)
+			n += plan->qthreads;
+		if (may_have(plan))
+			own += plan->qthreads - 1;
 	}
+	/* Too few is told of by who gets none. */
+	make_room(n);
 	run->own_files = own && make_room(n + own);
 }
 

@@ -66,16 +66,16 @@ def _cpu(value, against):
     return Goal("cpu_us_per_op", "<=", value, against)
 
 
-def _device(place, title, engine, depth, goals=(), syscalls=False):
+def _device(place, title, engine, depth, goals=()):
     return Work("%s-%s-%d" % (place, engine, depth),
                 "%s, O_DIRECT, random 4 KiB, %s, depth %d" % (title, engine, depth), place, engine,
-                depth=depth, direct=True, random=True, goals=goals, syscalls=syscalls)
+                depth=depth, direct=True, random=True, goals=goals, syscalls=True)
 
 
-def _threads(place, title, threads, syscalls=False):
+def _threads(place, title, threads):
     return Work("%s-psync-%d" % (place, threads),
                 "%s, O_DIRECT, random 4 KiB, psync, %d thread%s" % (title, threads, "s" * (threads > 1)),
-                place, threads=threads, direct=True, random=True, syscalls=syscalls)
+                place, threads=threads, direct=True, random=True, syscalls=True)
 
 
 def _ordered(depth, ordering):
@@ -125,11 +125,11 @@ ROWS = (
     _device("zram", "zram", "libaio", 128, _AHEAD),
     _device("zram", "zram", "io_uring", 32, _AHEAD),
     _device("zram", "zram", "io_uring", 128, _AHEAD),
-    _threads("disk", "file on disk", 32, syscalls=True),
-    _device("disk", "file on disk", "libaio", 32, syscalls=True),
-    _device("disk", "file on disk", "libaio", 128, (_cpu(1.15, "batch loop"),), syscalls=True),
-    _device("disk", "file on disk", "io_uring", 32, (_iops(1, "fio"), _cpu(0.9, "fio")), syscalls=True),
-    _device("disk", "file on disk", "io_uring", 128, (_cpu(1.15, "batch loop"),), syscalls=True),
+    _threads("disk", "file on disk", 32),
+    _device("disk", "file on disk", "libaio", 32),
+    _device("disk", "file on disk", "libaio", 128, (_cpu(1.15, "batch loop"),)),
+    _device("disk", "file on disk", "io_uring", 32, (_iops(1, "fio"), _cpu(0.9, "fio"))),
+    _device("disk", "file on disk", "io_uring", 128, (_cpu(1.15, "batch loop"),)),
     _ordered(8, "serial"),
     _ordered(32, "serial"),
     _ordered(8, "strict"),

@@ -100,6 +100,10 @@ for word, meant in (("io_urng", "io_uring"), ("libiao", "libaio"), ("psinc", "ps
 for keyword in ("touch", "fua", "dpo", "fixedbufs", "fixedfiles", "sqpoll", "iopoll", "batch 2"):
     row("keyword of another engine: " + keyword, READ + " -reqsize 4 -numreqs 1 -ioengine psync " + keyword, 2, None,
         "^xdd: target 0, data: -ioengine psync: %s is a keyword of the engine" % keyword.split()[0])
+for words, engine in (("batch 4 libaio", "libaio"), ("libaio io_uring", "io_uring"), ("mmap touch psync", "psync"),
+                      ("target 0 libaio batch 2 libaio", "libaio")):
+    row("an engine that is not the first word: " + words, READ + " -reqsize 4 -numreqs 1 -ioengine " + words, 2, 10,
+        "^xdd: -ioengine %s: one engine is wanted, and its keywords behind it" % engine)
 row("-threads with psync", READ + " -threads 2", 2, None, "^xdd: target 0, data: -threads: the engine psync has")
 row("sg on a file", READ + " -numreqs 1 -reqsize 4 -sgio", 2, None, "^xdd: target 0, data: -ioengine sg: it wants a SCSI device")
 

@@ -25,7 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 QUEUED = ("libaio", "io_uring")
 KIB = 1024
 COLUMNS = "+WHAT+PASS+TARGET+QUEUE+OPS+READOPS+WRITEOPS+BYTESXFERED+BYTESREAD+BYTESWRITTEN+ERRORS"
-# What moves data; the rest of these tests is about null, words and outputs, where no engine has a part.
+# What moves data; the rest of these tests is about null, words and outputs, where no engine has a part, or goes over
+# the engines by itself. MORE is as large again, and runs beside it.
 SUITE = (("errors.py", "test_end_of_file test_end_of_file_direct test_eio test_eio_of_a_device test_full_disk "
           "test_max_errors test_max_errors_to_print test_stop_on_error test_short_and_interrupted test_closed_output"),
          ("arithmetic.py", "test_short_last_operation test_directions test_noop test_latency"),
@@ -35,6 +36,14 @@ SUITE = (("errors.py", "test_end_of_file test_end_of_file_direct test_eio test_e
           "test_retry_in_vain test_retry_full test_preallocate test_pretruncate"),
          ("timestamps.py", "test_rows test_against_results test_strace test_failures test_wrap test_oneshot"),
          ("guide_examples.py", ""))
+MORE = (("result_lines.py", ""),
+        ("datapattern.py", "test_contents test_random test_reducible test_tagged"),
+        ("verify.py", "test_kinds_of_places test_kinds_of_tags test_location test_nothing_transferred test_limits test_dio"),
+        ("jsonout.py", "test_latency test_against_csv test_errors test_time_limits"),
+        ("latency.py", "test_sums test_intervals test_errors_do_not_count"),
+        ("coordinate.py", "test_start_trigger test_stop_trigger test_syncio test_master_ends"),
+        ("heartbeat.py", "test_targets test_passes test_files"), ("scale.py", "test_many_targets"),
+        ("crosschecks.py", ""), ("deskew.py", ""))
 
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
@@ -68,13 +77,13 @@ def absent(title):
 class Suite(threading.Thread):
     """Runs tests one after the other; what they print is kept."""
 
-    def __init__(self, engine):
+    def __init__(self, engine, suite):
         super().__init__(daemon=True)
-        self.engine, self.printed = engine, []
+        self.engine, self.suite, self.printed = engine, suite, []
         self.child = None
 
     def run(self):
-        for name, tests in SUITE:
+        for name, tests in self.suite:
             env = dict(os.environ, XDD_TEST_ENGINE=self.engine, XDD_TEST_ONLY=tests, XDD=os.path.abspath(t.XDD))
             self.child = subprocess.Popen([sys.executable, os.path.join(HERE, name)], stdin=subprocess.DEVNULL,
                                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env)
@@ -267,6 +276,45 @@ def test_fewer_threads_do_it():
         tasks = len(os.listdir("/proc/%d/task" % run.p.pid))
         run.end()
         t.ok(tasks <= 8, engine + ": two QThreads carry a depth of 200", tasks)
+
+
+def calls_of(args):
+    """System calls of a run by name, or None."""
+    log = t.path("strace.sum")
+    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    run = t.command(["strace", "-f", "-c", "-o", log, t.XDD] + [str(a) for a in args], env={"ASAN_OPTIONS": options})
+    with open(log) as f:
+        rows = [line.split() for line in f if re.match(r" *[\d.]+ +[\d.]+ +\d+ +\d+ ", line)]
+    return {row[-1]: int(row[3]) for row in rows if row[-1] != "total"} if run.status == 0 else None
+
+
+def test_system_calls():
+    """An operation makes the system calls of its transfer and no others, whatever is recorded of it."""
+    if not s.can_trace():
+        return t.skip("system calls of an operation", s.sys_why())
+    file, few, many = t.make_file("calls", 256 * KIB), 500, 4500
+    transfer = {"psync": {"pread64": 1}, "libaio": {"io_submit": 1, "io_getevents": 1}, "io_uring": {"io_uring_enter": 2},
+                "mmap": {}, "null": {}}
+    recorded = "-latency percentiles 50,99 -ts summary -ts output".split() + [t.path("calls.ts"), "-qthreadinfo", "-rwratio", 100]
+    for engine, names in transfer.items():
+        if engine in QUEUED and engine not in ENGINES:
+            continue
+        for title, more in (("", []), (", recorded", recorded)):
+            args = ["-ioengine", engine, *"-targets 1".split(), file, *"-reqsize 4 -seek random -seek range 256 -qd 4".split(),
+                    *(more or ["-op", "read"])]
+            counts = [calls_of(args + ["-numreqs", n]) for n in (few, many)]
+            title = "%s%s: system calls of an operation" % (engine, title)
+            if not t.ok(None not in counts, title + ": the runs", counts):
+                continue
+            grown = {name: n - counts[0].get(name, 0) for name, n in counts[1].items() if n > counts[0].get(name, 0)}
+            # A tenth is for what a busy machine and sanitizers add, which does not grow with the operations. Where the
+            # clock cannot be read without the kernel, it is.
+            others = {name: n for name, n in grown.items()
+                      if name not in names and name != "clock_gettime" and n > (many - few) // 10}
+            t.ok(not others and all(grown.get(name, 0) <= most * (many - few) * 1.1 for name, most in names.items()), title,
+                 "of %d more operations: %s" % (many - few, grown))
+    absent("system calls of an operation")
+    return None
 
 
 class Started:
@@ -560,7 +608,29 @@ def test_seccomp():
              title + ": -ioengine list says so", run)
 
 
-suites = [Suite(engine) for engine in QUEUED if engine in ENGINES]
+def test_sysctl():
+    """The kernel says EPERM, as a seccomp filter does, and a sysctl (a stand-in for it) says why."""
+    sysctl = "/proc/sys/kernel/io_uring_disabled"
+    if "io_uring" not in ENGINES or not os.path.exists(sysctl):
+        return t.skip("io_uring disabled by sysctl", "no io_uring, or no such sysctl in this kernel")
+    stand_in = t.path("io_uring_disabled")
+    prefix = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" %s && exec "$@"' % sysctl, stand_in]
+    for value, pattern in ((1, "io_uring is for the administrator and one group: the sysctl kernel.io_uring_disabled is 1"),
+                           (2, "io_uring is switched off: the sysctl kernel.io_uring_disabled is 2")):
+        with open(stand_in, "w") as f:
+            f.write("%d\n" % value)
+        try:
+            if t.command(prefix + ["cat", sysctl], preexec_fn=forbid(425, errno.EPERM)).out != "%d\n" % value:
+                raise OSError
+        except (OSError, subprocess.SubprocessError):
+            t.skip("io_uring disabled by sysctl, %d" % value, "no mounts in a namespace, or no seccomp")
+            continue
+        refused("io_uring disabled by sysctl, %d" % value, (NEW + "-dio -ioengine io_uring").split(), pattern, prefix=prefix,
+                preexec_fn=forbid(425, errno.EPERM))
+    return None
+
+
+suites = [Suite(engine, suite) for suite in (SUITE, MORE) for engine in QUEUED if engine in ENGINES]
 
 
 def main():
@@ -568,9 +638,9 @@ def main():
         for suite in suites:
             suite.start()
     try:
-        t.run(test_reads, test_reads_direct, test_writes, test_threads, test_fewer_threads_do_it,
+        t.run(test_reads, test_reads_direct, test_writes, test_threads, test_fewer_threads_do_it, test_system_calls,
               test_limits_with_many_outstanding, test_max_errors_with_many_outstanding, test_many_targets,
-              test_eio_of_a_device, test_verbose, test_refusals, test_libaio_depth, test_together, test_iopoll, test_memlock, test_seccomp)
+              test_eio_of_a_device, test_verbose, test_refusals, test_libaio_depth, test_together, test_iopoll, test_memlock, test_seccomp, test_sysctl)
         for suite in suites:
             if suite.ident:
                 suite.show()

@@ -82,11 +82,28 @@ def test_limit():
              "-verbose: %s with %d descriptors, %d at most" % ("one for each" if wanted else "one for all", soft, most), run)
 
 
+def test_many_targets():
+    """The soft limit is no hindrance to what targets and engines need; the hard one is, and is told of in one line."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    offered = t.command([t.XDD, "-ioengine", "list"]).out
+    files = [t.path("data")] * 100
+    for words, most, wanted in (([], 400, 0), (["-ioengine", "io_uring", "-threads", 2], 600, 0), ([], 64, 4)):
+        title = "100 targets %s with 64 descriptors, %d at most" % (words, most)
+        if hard not in (-1, resource.RLIM_INFINITY) and hard < most or words and not re.search("^io_uring +yes", offered, re.M):
+            t.skip(title, "the limit here is %d, or there is no io_uring" % hard)
+            continue
+        run = t.xdd(*READ, "-targets", len(files), *files, "-numreqs", 4, *words, timeout=LIMIT_S,
+                    preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (64, most)))
+        run.err = t.BUFFERED.sub("", run.err)
+        t.ok(run.status == wanted and len(run.error_lines()) == (wanted != 0) and ("open files" in run.err) == (wanted != 0),
+             title, run)
+
+
 t.show_cross_checks = False
 if s.can_trace():
     t.run(test_own, test_flags, test_shared)
 else:
     t.make_file("data", 8 << 20)
     t.skip("openings", s.sys_why())
-t.run(test_limit)
+t.run(test_limit, test_many_targets)
 t.done()

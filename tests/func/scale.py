@@ -380,8 +380,7 @@ def test_kill_while_saving():
         t.equal(os.listdir(folder), [], "%s while a list is saved: no part of it is left" % number.name)
 
 
-for test in (test_many_targets, test_one_bad_target, test_no_more_threads, test_memory, test_memory_of_passes,
-             test_signals, test_signals_at_the_start, test_signals_while_waiting, test_hang, test_hang_and_error,
-             test_kill, test_kill_while_saving):
-    test()
+t.run(test_many_targets, test_one_bad_target, test_no_more_threads, test_memory, test_memory_of_passes, test_signals,
+      test_signals_at_the_start, test_signals_while_waiting, test_hang, test_hang_and_error, test_kill,
+      test_kill_while_saving)
 t.done()

@@ -175,6 +175,8 @@ def engines():
 def run(*tests):
     """Call these tests; only those that XDD_TEST_ONLY names, when it is set."""
     only = os.environ.get("XDD_TEST_ONLY", "").split()
+    for name in set(only) - {test.__name__ for test in tests}:
+        ok(False, "XDD_TEST_ONLY: there is no " + name)
     for test in tests:
         if not only or test.__name__ in only:
             test()

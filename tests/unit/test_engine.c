@@ -171,7 +171,7 @@ static void test_registry(void **state)
 	assert_int_equal(engine_find("mmap")->caps, ENGINE_SYNC);
 	assert_int_equal(engine_find("null")->caps, ENGINE_SYNC | ENGINE_NO_FILE | ENGINE_QUEUES);
 	assert_int_equal(engine_find("libaio")->caps, ENGINE_QUEUES);
-	assert_int_equal(engine_find("io_uring")->caps, ENGINE_QUEUES);
+	assert_int_equal(engine_find("io_uring")->caps, ENGINE_QUEUES | ENGINE_OPENS);
 }
 
 static void test_engine_of(void **state)

@@ -1,8 +1,8 @@
 /*
  * Engines that queue, and all engines side by side: src/io/engine_libaio.c, engine_io_uring.c, uring_check.c.
  *
- * io_submit and io_getevents are this file's own: they can be told to fail, to hold requests back and to
- * move less than asked for.
+ * io_setup, io_submit and io_getevents are this file's own: they can be told to fail, to hold requests back and to
+ * move less than asked for. What io_uring is set up and submitted with goes through this file to liburing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,10 +11,12 @@
 
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -51,6 +53,7 @@ struct event {
 	long res2;
 };
 
+int io_setup(int depth, void **ctx);
 int io_submit(void *ctx, long n, void **iocbs);
 int io_getevents(void *ctx, long min, long n, struct event *events, struct timespec *timeout);
 
@@ -63,12 +66,28 @@ static struct {
 	long n_held;
 	long cut; /* bytes: what more than so many come back as; 0: no limit */
 	unsigned submits;
+	unsigned contexts; /* that were made */
+
+	/* of io_uring; `refuse` and `refusals` are for it, too */
+	unsigned ring_flags; /* that the kernel knows */
+	bool no_files;	     /* it takes none */
+	bool no_buffers;
+	int taken; /* requests, in all */
 } kernel;
 
 static void kernel_reset(void)
 {
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.room = 1 << 20;
+	kernel.ring_flags = UINT32_MAX;
+}
+
+int io_setup(int depth, void **ctx)
+{
+	long ret = syscall(SYS_io_setup, depth, ctx);
+
+	kernel.contexts += ret == 0;
+	return ret ? -errno : 0;
 }
 
 int io_submit(void *ctx, long n, void **iocbs)
@@ -86,6 +105,7 @@ int io_submit(void *ctx, long n, void **iocbs)
 		return (int)taken;
 	}
 	ret = syscall(SYS_io_submit, ctx, taken, iocbs);
+	kernel.taken += ret > 0 ? (int)ret : 0;
 	return ret < 0 ? -errno : (int)ret;
 }
 
@@ -97,6 +117,46 @@ int io_getevents(void *ctx, long min, long n, struct event *events, struct times
 		if (kernel.cut && events[i].res > kernel.cut)
 			events[i].res = kernel.cut;
 	return ret < 0 ? -errno : (int)ret;
+}
+
+struct io_uring;
+
+/* liburing's function of that name. */
+#define NEXT(name) ((typeof(&(name)))dlsym(RTLD_NEXT, #name))
+
+int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags);
+int io_uring_register_files(struct io_uring *ring, const int *files, unsigned n);
+int io_uring_register_buffers(struct io_uring *ring, const struct iovec *buffers, unsigned n);
+int io_uring_submit(struct io_uring *ring);
+
+int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
+{
+	return flags & ~kernel.ring_flags ? -EINVAL :
+					    NEXT(io_uring_queue_init)(entries, ring, flags);
+}
+
+int io_uring_register_files(struct io_uring *ring, const int *files, unsigned n)
+{
+	return kernel.no_files ? -EINVAL : NEXT(io_uring_register_files)(ring, files, n);
+}
+
+int io_uring_register_buffers(struct io_uring *ring, const struct iovec *buffers, unsigned n)
+{
+	return kernel.no_buffers ? -EINVAL : NEXT(io_uring_register_buffers)(ring, buffers, n);
+}
+
+int io_uring_submit(struct io_uring *ring)
+{
+	int ret;
+
+	kernel.submits++;
+	if (kernel.refusals) {
+		kernel.refusals--;
+		return kernel.refuse;
+	}
+	ret = NEXT(io_uring_submit)(ring);
+	kernel.taken += ret > 0 ? ret : 0;
+	return ret;
 }
 
 /* ---- engines ---- */
@@ -135,18 +195,9 @@ struct rig {
 	const char *why;
 };
 
-/* Returns what init does. */
-static int rig_try(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
+/* All but the context. */
+static void rig_prepare(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
 {
-	struct engine_params params = {
-		.target = &r->plan,
-		.options = &r->plan.engine_options,
-		.fd = fd,
-		.depth = depth,
-		.buffers = r->buffers,
-		.why = &r->why,
-	};
-
 	memset(r, 0, sizeof(*r));
 	r->engine = engine_find(v->engine);
 	r->plan = (struct target_plan){
@@ -170,7 +221,27 @@ static int rig_try(struct rig *r, const struct variant *v, int fd, unsigned dept
 		r->requests[i].buf = r->buffers[i].iov_base;
 	}
 	memset(memory, 0, (size_t)DEPTH * 2 * BLOCK);
+}
+
+/* Returns what init does. */
+static int rig_init(struct rig *r)
+{
+	struct engine_params params = {
+		.target = &r->plan,
+		.options = &r->plan.engine_options,
+		.fd = r->fd,
+		.depth = r->depth,
+		.buffers = r->buffers,
+		.why = &r->why,
+	};
+
 	return r->engine->init(&r->ctx, &params);
+}
+
+static int rig_try(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
+{
+	rig_prepare(r, v, fd, depth, direct);
+	return rig_init(r);
 }
 
 static void rig_open(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct)
@@ -579,6 +650,9 @@ static void test_aio_timeouts(void **state)
 	start(&r, 1, DIR_READ, BLOCK, BLOCK);
 	assert_int_equal(kernel.n_held, 2);
 	assert_true(reap_ns(&r, 1, 0, 0) < 40000000);
+	/* The rings of the tests before are still being taken apart, and that wakes the thread that had them. */
+	for (int i = 0; i < 100 && reap_ns(&r, 1, 50000000, 0) < 50000000; i++)
+		;
 	assert_true(reap_ns(&r, 1, 50000000, 0) >= 50000000);
 
 	kernel.hold = false;
@@ -663,6 +737,52 @@ static void test_aio_no_room(void **state)
 	rig_close(&r);
 }
 
+/*
+ * The kernel has no memory for a request just now. In strict order by several QThreads it must have the
+ * request when submit returns: the next to hand one over is another. (libaio does not ask again when nothing is
+ * outstanding that could make room: then it is an error.)
+ */
+static void in_turn(const char *engine, int refusals, bool others)
+{
+	const struct variant v = { engine, { 0 } };
+	struct rig r;
+
+	kernel_reset();
+	rig_prepare(&r, &v, open_file(O_RDONLY), DEPTH, false);
+	r.plan.ordering = ORDERING_STRICT;
+	r.plan.qthreads = others ? 2 : 1;
+	r.plan.engine_options.batch = 1;
+	assert_int_equal(rig_init(&r), 0);
+	start(&r, 0, DIR_READ, 0, BLOCK);
+	start(&r, 1, DIR_READ, BLOCK, BLOCK);
+	assert_int_equal(kernel.taken, 2);
+	kernel.refuse = -EAGAIN;
+	kernel.refusals = refusals;
+	start(&r, 2, DIR_READ, 2 * BLOCK, BLOCK);
+	assert_int_equal(kernel.refusals, others ? 0 : refusals - 1);
+	assert_int_equal(kernel.taken, others ? 3 : 2);
+	kernel.refusals = 0;
+	start(&r, 3, DIR_READ, 3 * BLOCK, BLOCK);
+	assert_int_equal(kernel.taken, 4);
+	reap_ns(&r, 4, UINT64_MAX, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(r.requests[i].error, 0);
+		assert_memory_equal(r.requests[i].buf, data + (size_t)i * BLOCK, BLOCK);
+	}
+	rig_close(&r);
+}
+
+static void test_in_turn(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(queues); i++) {
+		if (!offered(&(struct variant){ queues[i], { 0 } }))
+			continue;
+		in_turn(queues[i], i ? 3 : 1, true);
+		in_turn(queues[i], i ? 3 : 1, false);
+	}
+}
+
 static void test_batches(void **state)
 {
 	struct variant v = { "libaio", { .batch = 3 } };
@@ -702,6 +822,88 @@ static void test_describe(void **state)
 	}
 }
 
+/* IORING_SETUP_*, which older headers do not have. */
+#define SQPOLL (1u << 1)
+#define SUBMIT_ALL (1u << 7)	 /* 5.18 */
+#define COOP_TASKRUN (1u << 8)	 /* 5.19 */
+#define SINGLE_ISSUER (1u << 12) /* 6.0 */
+#define DEFER_TASKRUN (1u << 13) /* 6.1 */
+
+static bool ring_known(unsigned flags)
+{
+	struct io_uring_params params = { .flags = flags };
+	long fd = syscall(SYS_io_uring_setup, 1, &params);
+
+	return fd >= 0 && !close((int)fd);
+}
+
+static void described(struct rig *r, const char *part, bool wanted)
+{
+	char text[160] = "";
+
+	r->engine->describe(r->ctx, text, sizeof(text));
+	if (!strstr(text, part) == wanted)
+		fail_msg("\"%s\": %s", part, text);
+}
+
+/* A kernel that does not know all ways to set a ring up gets the best that it does know. */
+static void test_uring_older_kernels(void **state)
+{
+	static const struct {
+		unsigned knows;
+		unsigned wants;
+		bool sqpoll;
+		const char *text;
+	} kernels[] = {
+		{ UINT32_MAX, SINGLE_ISSUER | DEFER_TASKRUN, false,
+		  "single issuer, deferred task work" },
+		{ ~DEFER_TASKRUN, COOP_TASKRUN | SUBMIT_ALL, false, "cooperative task work" },
+		{ SUBMIT_ALL - 1, 0, false, "as this old kernel does it" },
+		{ UINT32_MAX, SQPOLL | SINGLE_ISSUER, true, "polled submission, single issuer" },
+		{ SUBMIT_ALL - 1, SQPOLL, true, "no single issuer in this old kernel" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kernels); i++) {
+		const struct variant v = { "io_uring", { .sqpoll = kernels[i].sqpoll } };
+		struct rig r;
+
+		if (!offered(&v) || !ring_known(kernels[i].wants))
+			continue;
+		kernel.ring_flags = kernels[i].knows;
+		rig_open(&r, &v, open_file(O_RDONLY), 8, false);
+		described(&r, kernels[i].text, true);
+		rig_close(&r);
+		fill_depth(&v, O_RDONLY);
+	}
+}
+
+/* What may be registered with the ring and is not taken is done without, unless it was asked for. */
+static void test_uring_not_registered(void **state)
+{
+	const struct variant plain = { "io_uring", { 0 } };
+	const struct variant files = { "io_uring", { .fixed_files = true } };
+	const struct variant buffers = { "io_uring", { .fixed_bufs = true } };
+	int fd = open_file(O_RDONLY);
+	struct rig r;
+
+	(void)state;
+	if (!offered(&plain))
+		skip();
+	kernel.no_files = true;
+	kernel.no_buffers = true;
+	rig_open(&r, &plain, open_file(O_RDONLY), 8, false);
+	described(&r, " file", false);
+	described(&r, "not the buffers: ", true);
+	rig_close(&r);
+	fill_depth(&plain, O_RDONLY);
+	assert_int_equal(rig_try(&r, &files, fd, 8, false), -EINVAL);
+	assert_string_equal(r.why, "fixedfiles: the kernel did not take the file");
+	assert_int_equal(rig_try(&r, &buffers, fd, 8, false), -EINVAL);
+	assert_string_equal(r.why, "fixedbufs: the kernel did not take the buffers");
+	close(fd);
+}
+
 /* ---- checks ---- */
 
 static void check(const char *engine, const struct target_plan *changes, int ret, const char *part)
@@ -728,6 +930,8 @@ static void test_checks(void **state)
 	(void)state;
 	if (offered(&(struct variant){ "libaio", { 0 } })) {
 		check("libaio", &(struct target_plan){ .queue_depth = 64 }, 0, NULL);
+		/* It takes the kernel tens of milliseconds to give one up, for each target. */
+		assert_int_equal(kernel.contexts, 0);
 	}
 	if (!offered(&(struct variant){ "io_uring", { 0 } }))
 		return;
@@ -950,8 +1154,11 @@ int main(void)
 		cmocka_unit_test_setup(test_uring_signal, refill),
 		cmocka_unit_test_setup(test_aio_short, refill),
 		cmocka_unit_test_setup(test_aio_no_room, refill),
+		cmocka_unit_test_setup(test_in_turn, refill),
 		cmocka_unit_test_setup(test_batches, refill),
 		cmocka_unit_test_setup(test_describe, refill),
+		cmocka_unit_test_setup(test_uring_older_kernels, refill),
+		cmocka_unit_test_setup(test_uring_not_registered, refill),
 		cmocka_unit_test_setup(test_checks, refill),
 		cmocka_unit_test_setup(test_iopoll_refused, refill),
 		cmocka_unit_test_setup(test_memlock_limit, refill),

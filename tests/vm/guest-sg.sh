@@ -2,7 +2,7 @@
 # The sg engine on a simulated SCSI disk: transfers, commands as the disk got them, capacity, errors.
 #
 # vm: modules scsi_debug sg sd_mod
-# vm: limit 180
+# vm: limit 240
 # Functions are called by name:
 # shellcheck disable=SC2317
 #
@@ -87,6 +87,62 @@ test_large_requests() {
 	tap_is "$(commands | cut -d' ' -f1,3-9 | tr '\n' ,)" \
 		"$(for i in 00 04 08 0c 10 14 18 1c; do printf '28 00 00 %s 00 00 04 00,' "$i"; done)" \
 		"$1: they are split into commands of 512 KiB"
+	disk_opts 0
+}
+
+# verified BY DEVICE PATTERN: what is on the disk is found right, in requests larger than a command too.
+verified() {
+	# shellcheck disable=SC2086
+	xdd $1 -op read -targets 1 "$2" -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
+		-datapattern "$3" -verify contents
+	tap_status_is 0 "$2: $3: $1 finds right what was written"
+}
+
+# What one engine writes the other finds right, and a byte that is wrong is found by both.
+test_data() {
+	for pattern in tagged sequenced; do
+		xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
+			-datapattern "$pattern" -force "$1"
+		tap_status_is 0 "$1: $pattern: -sgio writes"
+		verified -sgio "$1" "$pattern"
+		verified -dio /dev/sda "$pattern"
+		xdd -dio -op write -targets 1 /dev/sda -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
+			-datapattern "$pattern" -force /dev/sda
+		verified -sgio "$1" "$pattern"
+		dd if=/tmp/pattern of=/dev/sda bs=512 count=1 seek=3001 conv=notrunc oflag=direct 2>/dev/null
+		xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
+			-datapattern "$pattern" -verify contents
+		tap_status_is 7 "$1: $pattern: -sgio finds what is wrong"
+		tap_is "$(grep -c 'DATA MISCOMPARE.* operation 1 of pass 1: .* at offset 153651[23] ' "$tap_err")" 1 \
+			"$1: $pattern: and says where" || tap_show_run
+	done
+	xdd -sgio -rwratio 50 -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 400 -seek random -seek range 1024 \
+		-queuedepth 4 -datapattern tagged -verify contents -force "$1"
+	tap_status_is 0 "$1: reads and writes, verified"
+	counts_are 400 $((400 * 4096)) "$1: reads and writes, verified, counts"
+	# What cannot be read is no miscompare, and what was read is checked.
+	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -datapattern tagged -force "$1"
+	disk_opts 2
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -datapattern tagged -verify contents
+	tap_status_is 6 "$1: a medium error while verifying"
+	tap_is "$(grep -c 'I/O ERROR' "$tap_err") $(grep -c MISCOMPARE "$tap_err")" "2 0" \
+		"$1: a medium error is no miscompare" || tap_show_run
+	disk_opts 0
+}
+
+# flushes: how often the disk was told to empty its cache since dmesg -c.
+flushes() {
+	dmesg | grep -c 'cmd 35 00 '
+}
+
+test_flush() {
+	disk_opts 1
+	dmesg -c >/dev/null
+	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 9 -passes 2 -flushwrite 4 -force "$1"
+	tap_is "$tap_status $(flushes)" "0 4" "$1: -flushwrite 4: two in each pass of 9 operations"
+	dmesg -c >/dev/null
+	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 9 -passes 2 -syncwrite -force "$1"
+	tap_is "$tap_status $(flushes)" "0 2" "$1: -syncwrite: one in each pass"
 	disk_opts 0
 }
 
@@ -203,7 +259,7 @@ setup || give_up "a simulated disk"
 dd if=/dev/urandom of=/tmp/pattern bs=1M count=1 2>/dev/null
 
 for dev in /dev/sg0 /dev/sda; do
-	for name in reads writes depth large_requests cache_bits medium_error ends delay; do
+	for name in reads writes depth large_requests data flush cache_bits medium_error ends delay; do
 		"test_$name" "$dev"
 	done
 done

@@ -46,6 +46,7 @@ enum engine_caps {
 	ENGINE_NO_FILE = 1 << 1,  /* does not touch the file descriptor */
 	ENGINE_QUEUES = 1 << 2,	  /* submit returns once the request is in the kernel's queue */
 	ENGINE_OWN_FILE = 1 << 3, /* is faster where each context has an open file of its own */
+	ENGINE_OPENS = 1 << 4,	  /* a context has a file descriptor besides that of the target */
 };
 
 /* What a context is made for. All of it outlives the context. */
@@ -185,6 +186,12 @@ uint64_t engine_time_left(uint64_t timeout_ns, uint64_t *end_ns);
  * where several QThreads hand over in strict order. For engines.
  */
 unsigned engine_group(const struct engine_params *params);
+
+/*
+ * Whether a request must be with the kernel before submit returns: in strict order another QThread hands its
+ * own over next, and would overtake what this one keeps. For engines that queue.
+ */
+bool engine_in_turn(const struct engine_params *params);
 
 /* Start over: nothing is done yet. For engines' callers, before submit. */
 static inline void io_request_reset(struct io_request *req)

@@ -32,6 +32,7 @@ struct setting {
 	const struct word *args;  /* `opt`'s or `sub`'s own arguments */
 	size_t n_args;
 	uint64_t first, last; /* the targets it was applied to; of a SCOPE_TARGET option */
+	bool further; /* other suboptions stand before `sub` in the same use of the option */
 };
 
 enum option_scope {

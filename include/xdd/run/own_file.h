@@ -13,8 +13,9 @@
 #include "xdd/run/internal.h"
 
 /*
- * See to it that the process may have that many descriptors: raises the soft limit up to the hard one. Where
- * they do not fit, no QThread gets one of its own. Called once, before there are other threads.
+ * See to it that the process may have that many descriptors, and those that targets and contexts of engines
+ * need in any case: raises the soft limit up to the hard one. Where they do not fit, no QThread gets one of its
+ * own. Called once, before there are other threads.
  */
 void own_file_begin(struct run *run);
 
