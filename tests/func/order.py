@@ -279,6 +279,55 @@ def test_audit_is_reported():
             "the column ORDERBREAKS")
 
 
+def documented(begin):
+    """The lines of the user guide between fences of which the first begins so."""
+    with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", "user-guide.md"), encoding="utf-8") as f:
+        blocks = [block for block in f.read().split("```")[1::2] if block.strip().startswith(begin)]
+    return blocks[0].strip() if len(blocks) == 1 else None
+
+
+def as_written(lines, here):
+    """Run documented lines, with what is `here` in place of what they name; xdd is the one that is tested."""
+    os.makedirs(t.path("bin"), exist_ok=True)
+    if not os.path.exists(t.path("bin/xdd")):
+        os.symlink(os.path.abspath(t.XDD), t.path("bin/xdd"))
+    for there, what in here:
+        if there not in lines:
+            return None
+        lines = lines.replace(there, what)
+    return t.command(["sh", "-c", lines], cwd=t.tmp(),
+                     env={"PATH": t.path("bin") + ":" + os.environ["PATH"],
+                          "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+
+
+def test_documented_witness():
+    """The lines with which a user is to see the order from outside run as they are written, and see disorder too."""
+    title = "the documented line for strace"
+    if t.ENGINE or not s.can_trace() or not t.have("perl"):
+        t.skip(title, "another engine is asked for, or there is no perl" if s.can_trace() else s.sys_why())
+    else:
+        file = t.make_file("traced", 1000 * SIZE)
+        run = as_written(documented("strace"), [("/data/file", file)])
+        t.ok(run and run.status == 0 and run.out.endswith("\n0 order breaks of 1000\n"), title, run)
+        run = as_written(documented("strace"), [("/data/file", file), ("-ordering serial", "-seek random -seek range 4000")])
+        found = run and re.search(r"^(\d+) order breaks of 1000$", run.out, re.M)
+        t.ok(found and int(found.group(1)) > 900, title + ": random places", run)
+    title = "the documented line for bpftrace"
+    loop = s.loop_device(s.sparse_file("seen", 20000 * SIZE))
+    if t.ENGINE or "libaio" not in engines() or not t.have("bpftrace") or loop is None:
+        return t.skip(title, "no bpftrace, no libaio, or no loop device")
+    device = os.stat(loop).st_rdev
+    here = [("0x700000", hex(os.major(device) << 20 | os.minor(device))), ("/dev/loop0", loop)]
+    run = as_written(documented("bpftrace"), here)
+    # Not everybody may.
+    if run and run.status and "@" not in run.out:
+        return t.skip(title, run.err.strip().replace("\n", " ")[:100])
+    t.ok(run and "@ops: 20000\n" in run.out and not re.search(r"^@breaks: [1-9]", run.out, re.M), title, run)
+    run = as_written(documented("bpftrace"), here + [("-ordering strict", "-seek random -seek range 80000")])
+    found = run and re.search(r"^@breaks: (\d+)$", run.out, re.M)
+    return t.ok(found and int(found.group(1)) > 10000, title + ": random places", run)
+
+
 # What ends a pass
 
 
@@ -505,6 +554,6 @@ def test_refused():
 
 
 t.run(test_refused, test_where, test_audit_is_reported, test_serial_psync, test_queues, test_one_stream, test_turns,
-      test_audit_of_none, test_limits, test_errors, test_errors_of_a_device, test_hung_device, test_full_queue,
-      test_warnings)
+      test_audit_of_none, test_documented_witness, test_limits, test_errors, test_errors_of_a_device, test_hung_device,
+      test_full_queue, test_warnings)
 t.done()
