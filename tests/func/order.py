@@ -6,6 +6,7 @@ order breaks, and what xdd says of itself (its audit) to what the witness has se
 XDD_TEST_LONG=1 makes every run one of 100000 operations.
 """
 import atexit
+import json
 import os
 import re
 import sys
@@ -277,6 +278,15 @@ def test_audit_is_reported():
                           "-outputformat", "new", "+WHAT+OPS+ORDERBREAKS")
     t.equal([(r["WHAT"], r["OPS"], r["ORDERBREAKS"]) for r in rows], [("COMBINED", "5000", "0")],
             "the column ORDERBREAKS")
+    # Only those that meet are out of order, so it may take a few runs until any are.
+    for _ in range(20):
+        run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 200000 -qd 16 -jsonout".split(), t.path("audit.json"))
+        with open(t.path("audit.json"), encoding="utf-8") as f:
+            results = json.load(f)["results"]
+        breaks = {(r["order_breaks"], r["columns"]["orderbreaks"]) for r in results if r["what"] in ("TARGET_PASS", "COMBINED")}
+        if breaks != {(0, 0)}:
+            break
+    t.ok(run.status == 0 and len(breaks) == 1 and breaks.pop()[0] > 0, "-jsonout has the audit without -verbose", run)
 
 
 def documented(begin):
