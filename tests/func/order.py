@@ -395,6 +395,23 @@ def test_errors():
     return None
 
 
+def test_again():
+    """What is tried again, and the rest of what was moved in part, comes before the next operation of -ordering serial."""
+    file, n = t.make_file("again", 64 * SIZE), 64
+    for what, settings, more in (("short", {}, []), ("eio", {"start": 20 * SIZE, "end": 21 * SIZE, "times": 2}, ["-retry", 3])):
+        title = "serial, depth 8, %s" % (what + " " + " ".join(map(str, more)))
+        env = s.faults(what, file="again", **settings) if s.can_trace() else None
+        if env is None:
+            t.skip(title, s.sys_why())
+            continue
+        run, seen = s.trace(*words(file, "read", 8, n, "serial"), *more, *(["-threads", 3] if ASKED_FOR in QUEUES else []),
+                            env=env)
+        places = [op.offset for op in seen.of(file)]
+        t.ok(run.status == 0 and audit(run) == (0, n) and places == sorted(places) and
+             len(set(places)) == (n if what == "eio" else 5 * n), title + ": in order all the same",
+             "%s\n%s" % (places, run))
+
+
 def test_errors_of_a_device():
     """EIO in the middle, with engines that queue."""
     for engine in engines():
@@ -564,6 +581,6 @@ def test_refused():
 
 
 t.run(test_refused, test_where, test_audit_is_reported, test_serial_psync, test_queues, test_one_stream, test_turns,
-      test_audit_of_none, test_documented_witness, test_limits, test_errors, test_errors_of_a_device, test_hung_device,
-      test_full_queue, test_warnings)
+      test_audit_of_none, test_documented_witness, test_limits, test_errors, test_again, test_errors_of_a_device,
+      test_hung_device, test_full_queue, test_warnings)
 t.done()
