@@ -16,6 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
+import xddtrace
 
 LIMIT_S = 60
 MANY = 100000
@@ -409,6 +410,21 @@ def test_start_skew():
         run = null(3, "-numreqs 10 " + words)
         t.equal(sorted(re.findall(pattern, run.out, re.M)), [str(i + 1) for i in range(passes)],
                 "the skew of starts is shown for each pass: " + words)
+    # Delays that were asked for are taken off; the rest is what the time stamps say.
+    for words in ("-startdelay target 1 0.1 -targetstartdelay 0.03", "-startdelay target 0 0.1 -nobarrier -passdelay 0.02"):
+        run = null(3, "-numreqs 10 -passes 2 -ts detailed -ts output %s %s" % (t.path("ts"), words))
+        starts = {}
+        for i in range(3):
+            delay = (0.1 * (i == 1) + 0.03 * i, 0.1 * (i == 0))["-nobarrier" in words]
+            for r in xddtrace.read_report(t.path("ts.target.%04d.csv" % i)).rows:
+                if r["OP Number"] == 0:
+                    # Without barriers, delays of the passes before are still to be seen.
+                    off = delay * r["Pass"] if "-nobarrier" in words else delay
+                    starts.setdefault(r["Pass"], []).append(r["StartTS"] / 1e12 - off)
+        wanted = {p: max(s) - min(s) for p, s in starts.items()}
+        got = {int(p): float(skew) for p, skew in re.findall(r"^Start skew, pass (\d), ([\d.]+), seconds", run.out, re.M)}
+        t.ok(run.status == 0 and set(got) == set(wanted) == {1, 2} and all(abs(got[p] - wanted[p]) < 3e-6 for p in got),
+             "the skew of starts, %s" % words, "wanted: %s\n%s" % (wanted, run))
     t.ok("Start skew" not in null(1, "-numreqs 10").out, "one target has no skew")
     run = t.xdd(*"-op noop -targets 2 null null -numreqs 10".split())
     t.ok("Start skew" not in run.out, "without -verbose the skew is not shown", run)
