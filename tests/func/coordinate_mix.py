@@ -171,6 +171,10 @@ class Pass:
                 why = self.slave(i, n, begin) or self.master(i, n, begin) or self.triggered(i, begin) or self.meeting(n, begin)
                 if why:
                     return "target %d, operation %d: %s" % (i, n, why)
+            order = self.mix.ordering[i]
+            for (n, begin, end), (_, after, _) in zip(of, of[1:]):
+                if order == "serial" and after < end or order == "strict" and after < begin:
+                    return "target %d, operation %d: begun before its turn, %s" % (i, n + 1, order)
         return None
 
     def slave(self, i, n, begin):
