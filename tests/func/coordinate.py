@@ -257,6 +257,11 @@ def test_start_trigger():
                                           run.out, re.M)]
     t.ok(ops_of(run) == [[60, 60]] * 2 and len(skews) == 2 and all(x >= 0.28 for x in skews),
          "-starttrigger time: not before", run)
+    run = null(2, "-numreqs 20 -operationdelay 5ms -starttrigger 0 1 op 10 -ts detailed -ts output " + t.path("ts"))
+    rows = xddtrace.read_report(t.path("ts.target.0001.csv")).rows
+    took = (max(r["EndTS"] for r in rows) - min(r["StartTS"] for r in rows)) / 1e12
+    t.ok(abs(float(run.row("TARGET_PASS", Target=1)["Elapsed"]) - took) < 0.0011 and took > 0.09,
+         "the wait for a start trigger counts in no rate", "%f\n%s" % (took, run))
     run = null(3, "-numreqs 50 -operationdelay 2ms -starttrigger 0 1 time 0.1 -starttrigger 1 2 time 0.1")
     skew = re.search(r"Start skew, pass 1, ([\d.]+), seconds, first, target 0, last, target 2$", run.out, re.M)
     t.ok(ops_of(run) == [[50] * 3] and skew and float(skew.group(1)) >= 0.18,
@@ -403,6 +408,18 @@ def test_start_time():
     t.ok(run.status == 4, "-starttime: a target that cannot start is not waited for", run)
 
 
+def test_barrier():
+    """No target begins a pass before all have ended the one before; with -nobarrier each goes on by itself."""
+    for words, together in (("", True), ("-nobarrier", False)):
+        run = null(2, "-numreqs 5 -passes 3 -operationdelay 1ms -throttle target 1 ops 100 %s -ts detailed -ts output %s" %
+                   (words, t.path("ts")))
+        rows = [r for i in range(2) for r in xddtrace.read_report(t.path("ts.target.%04d.csv" % i)).rows]
+        ends = max((r["EndTS"] for r in rows if r["Pass"] == 1), default=0)
+        begins = min((r["StartTS"] for r in rows if r["Pass"] == 2), default=0)
+        t.ok(run.status == 0 and len(rows) == 30 and (begins > ends) == together,
+             "passes %s %s" % ("together" if together else "apart", words), "%d %d\n%s" % (begins, ends, run))
+
+
 def test_start_skew():
     pattern = r"^Start skew, pass (\d), \d+\.\d{6}, seconds, first, target \d, last, target \d$"
     for words, passes in (("", 1), ("-passes 3", 3), ("-passes 3 -nobarrier", 3), ("-startdelay target 1 0.1", 1),
@@ -502,5 +519,5 @@ def test_bad_input():
 
 
 t.run(test_guide_example, test_allowance, test_counts, test_combinations, test_engines, test_start_trigger, test_stop_trigger,
-      test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_start_skew, test_bad_input)
+      test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_barrier, test_start_skew, test_bad_input)
 t.done()

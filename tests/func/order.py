@@ -267,6 +267,22 @@ def test_audit_of_none():
     return None
 
 
+def test_way_is_reported():
+    """-verbose says by what means the order is kept; by turns: test_turns()."""
+    lock, one = "by the issue lock", "by the one QThread that issues them"
+    rows = [("serial", "-qd 8", lock), ("loose", "-qd 8", lock + " (at least)"), ("serial", "-qd 1", one), ("strict", "-qd 1", one)]
+    rows += [(order, "-qd 8 -ioengine %s -threads %d" % (engine, threads), how)
+             for engine in engines() for order in ("strict", "serial") for threads, how in ((1, one), (2, lock))]
+    file = t.make_file("way", 8 * SIZE)
+    for order, more, how in rows:
+        if ASKED_FOR and "-ioengine" not in more:
+            continue
+        run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 8, "-ordering", order, *more.split(), "-verbose")
+        t.ok("\nTarget 0, order breaks 0 of 8, %s %s\n" % (order, how) in run.out or
+             "(at least)" in how and re.search(r"^Target 0, order breaks \d of 8, loose " + re.escape(how), run.out, re.M),
+             "%s, %s: %s" % (order, more, how), run)
+
+
 def test_audit_is_reported():
     for more, there in ((["-verbose"], True), ([], False)):
         run = t.xdd("-op", "noop", "-targets", 2, "null", "null", *"-numreqs 1000 -qd 4 -passes 3".split(),
@@ -580,7 +596,7 @@ def test_refused():
     t.equal(run.status, 0, "strict with psync at depth 1 is what it is anyhow")
 
 
-t.run(test_refused, test_where, test_audit_is_reported, test_serial_psync, test_queues, test_one_stream, test_turns,
-      test_audit_of_none, test_documented_witness, test_limits, test_errors, test_again, test_errors_of_a_device,
-      test_hung_device, test_full_queue, test_warnings)
+t.run(test_refused, test_where, test_way_is_reported, test_audit_is_reported, test_serial_psync, test_queues,
+      test_one_stream, test_turns, test_audit_of_none, test_documented_witness, test_limits, test_errors, test_again,
+      test_errors_of_a_device, test_hung_device, test_full_queue, test_warnings)
 t.done()
