@@ -215,6 +215,28 @@ def test_counts():
             "unequal passes, queue depth 3")
 
 
+def test_sizes():
+    """Requests that are not all of one size: a short one at the end, and a list of them."""
+    for words, wanted in (("-lockstep 0 1 kbytes 4 kbytes 4 wait stop", [3, 2]),
+                          ("-lockstep 0 1 kbytes 4 kbytes 4 run stop", [3, 3]),
+                          ("-lockstep 0 1 kbytes 5 op 1 wait stop", [3, 1]),
+                          ("-starttrigger 0 1 kbytes 9", [3, 3]), ("-lockstep 0 1 op 1 op 1 wait complete", [3, 3])):
+        for depth in (1, 3):
+            run = null(2, "-bytes 10000 -blocksize 1 -reqsize 4096 -queuedepth %d %s" % (depth, words))
+            done_ok(run, [wanted], "10000 bytes in requests of 4096, queue depth %d, %s" % (depth, words))
+    for i in range(2):
+        with open(t.path("list.T%d.txt" % i), "w", encoding="ascii") as f:
+            f.writelines("%d %d %d r 0 0\n" % (n, 8 * n, size) for n, size in enumerate((1, 8, 2, 5, 4)))
+    file = t.make_file("data", 64 << 10)
+    words = "-op read -targets 2 %s %s -seek load %s -numreqs 5 -verbose " % (file, file, t.path("list"))
+    for more, wanted in (("-lockstep 0 1 op 2 op 1 wait stop", [5, 2]), ("-starttrigger 0 1 kbytes 20", [5, 5])):
+        done_ok(t.xdd(*(words + more).split(), timeout=LIMIT_S), [wanted], "a list of requests, " + more)
+    for more, number in (("kbytes 2 op 1", 0), ("op 1 kbytes 2", 1), ("mbytes 1 op 1", 0)):
+        refused(words + "-lockstep 0 1 %s wait stop" % more,
+                "^xdd: target %d, .*: -lockstep: the requests of -seek load differ in size" % number)
+    refused(words + "-starttrigger 0 1 kbytes 21", "never comes to 21504 bytes: a pass has 20480")
+
+
 def test_engines():
     """Engines that queue wait at the gate with operations outstanding."""
     listed = t.command([t.XDD, "-ioengine", "list"]).out
@@ -518,6 +540,7 @@ def test_bad_input():
     refused(base + "-starttime %d000" % time.time(), "^xdd: -starttime ")
 
 
-t.run(test_guide_example, test_allowance, test_counts, test_combinations, test_engines, test_start_trigger, test_stop_trigger,
-      test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_barrier, test_start_skew, test_bad_input)
+t.run(test_guide_example, test_allowance, test_counts, test_combinations, test_sizes, test_engines, test_start_trigger,
+      test_stop_trigger, test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_barrier,
+      test_start_skew, test_bad_input)
 t.done()
