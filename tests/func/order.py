@@ -168,6 +168,27 @@ def test_queues():
     return None
 
 
+def test_fresh_file():
+    """The first writes to a file that the kernel has just taken in, which have something to wait for: that is seen to."""
+    here, n = places(), 2000
+    if w.can_trace_block() is None or here.why:
+        return t.skip("the first writes after a mount", here.why or s.sys_why())
+    folder = os.path.dirname(here.file)
+    for engine in engines():
+        for more in ([], ["-threads", 3]):
+            for again in range(2):
+                title = "the first writes after a mount, strict, %s %s, %d" % (engine, " ".join(map(str, more)), again)
+                remount = t.command(["sh", "-c", 'umount "$1" && mount "$0" "$1"', here.below, folder])
+                if remount.status:
+                    t.skip(title, remount.err.strip())
+                    continue
+                path, seen = here.block("file")
+                with seen:
+                    run = seen.xdd(*words(path, "write", 32, n, "strict", "-ioengine", engine, "-dio", *more))
+                check_order(title, run, seen.ops(), n, "strict", "write")
+    return None
+
+
 def test_one_stream():
     """One sequential stream from many threads: no gaps, no duplicates, in order; and the file has what was written."""
     here, n = places(), min(SHORT, RANGE)
@@ -597,6 +618,6 @@ def test_refused():
 
 
 t.run(test_refused, test_where, test_way_is_reported, test_audit_is_reported, test_serial_psync, test_queues,
-      test_one_stream, test_turns, test_audit_of_none, test_documented_witness, test_limits, test_errors, test_again,
+      test_fresh_file, test_one_stream, test_turns, test_audit_of_none, test_documented_witness, test_limits, test_errors, test_again,
       test_errors_of_a_device, test_hung_device, test_full_queue, test_warnings)
 t.done()
