@@ -35,9 +35,9 @@ void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option
 }
 
 /*
- * The first write to a file that the kernel has taken in anew, as after a mount, has ext4 and XFS look whether
+ * The first write to a file that the kernel has taken in anew, as after a mount, has ext4 look whether
  * it has privileges that a write takes away, and needs a lock for that which other writes share. io_uring
- * turns round what comes meanwhile. To allocate what is allocated changes nothing, and has them look now; an
+ * turns round what comes meanwhile. To allocate what is allocated changes nothing, and has it look now; an
  * open file is not forgotten. Where that is not possible the first writes may be out of order.
  */
 static void look_before_first_write(const struct target *t)

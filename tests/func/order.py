@@ -545,6 +545,25 @@ def test_full_queue():
 # What may not be in order, and what cannot
 
 
+def test_warning_xfs():
+    """Of writes to files on XFS, not of reads."""
+    disk, folder = s.loop_device(s.sparse_file("xfs", 512 << 20)), t.path("on.xfs")
+    os.makedirs(folder, exist_ok=True)
+    made = disk and t.have("mkfs.xfs") and t.command(["mkfs.xfs", "-q", disk]).status == 0
+    if not made or t.command(["mount", disk, folder]).status:
+        t.skip("on XFS", "it cannot be made and mounted here")
+        return
+    try:
+        file = os.path.join(folder, "file")
+        for op, engine, wanted in (("write", "io_uring", 1), ("write", "libaio", 0), ("read", "io_uring", 0)):
+            Places.fill(file)
+            run = t.xdd(*words(file, op, 8, 64, "strict", "-ioengine", engine, "-dio"))
+            t.ok(run.status == 0 and run.err.count("writes on XFS wait") == wanted, "on XFS, %s, %s: %s" %
+                 (op, engine, "a warning" if wanted else "no warning"), run)
+    finally:
+        t.command(["umount", folder])
+
+
 def test_warnings():
     """io_uring hands what would block to threads of the kernel: that is said, and libaio does no such thing."""
     if not {"libaio", "io_uring"} <= set(engines()):
@@ -573,6 +592,7 @@ def test_warnings():
             wanted = engine == "io_uring" and wants is not None
             t.ok(run.status == 0 and len(said) == int(wanted) and (not wanted or wants in said[0] and tail in said[0]),
                  "%s, %s: %s" % (name, engine, "a warning" if wanted else "no warning"), run)
+    test_warning_xfs()
     if loop is None or w.can_trace_block() is None:
         return t.skip("libaio on a short queue", s.sys_why())
     for threads in (1, 3):
