@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "xdd/base/log.h"
@@ -135,6 +137,14 @@ static bool is_cached(const struct target_plan *t)
 	return t->op == OP_READ ? pages.dirty || pages.writeback : pages.cached;
 }
 
+/* XFS has a write wait when it is to set the time of the file's last change anew, every few milliseconds. */
+static bool is_on_xfs(const struct target_plan *t)
+{
+	struct statfs fs;
+
+	return t->kind == TARGET_FILE && statfs(t->path, &fs) == 0 && fs.f_type == XFS_SUPER_MAGIC;
+}
+
 static void warn_about(const struct target_plan *t, const char *what)
 {
 	log_warning(
@@ -163,6 +173,10 @@ void plan_warn_order(const struct target_plan *t)
 	}
 	if (t->op != OP_READ && t->kind != TARGET_BLOCK && !is_allocated(t)) {
 		warn_about(t, "writes wait for the blocks that the file does not have yet");
+		return;
+	}
+	if (t->op != OP_READ && is_on_xfs(t)) {
+		warn_about(t, "writes on XFS wait for the time of the file's last change");
 		return;
 	}
 	if (is_cached(t)) {

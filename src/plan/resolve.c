@@ -432,7 +432,7 @@ enum xdd_status plan_resolve(struct plan *plan)
 	plan->keep_extremes = plan->extended_stats ||
 			      (plan->output_format && (strstr(plan->output_format, "+LONGEST") ||
 						       strstr(plan->output_format, "+SHORTEST")));
-	plan->audit_order = plan->verbose ||
+	plan->audit_order = plan->verbose || plan->json_file ||
 			    (plan->output_format && strstr(plan->output_format, "+ORDERBREAKS"));
 	return status;
 }

@@ -121,6 +121,51 @@ static const char *kind_name(enum target_kind kind)
 	return names[kind];
 }
 
+/* So much of a target: a unit, and how many of it. */
+static void put_measure(json_t *o, const char *unit_name, const char *amount_name,
+			const struct measure *m)
+{
+	static const char *const names[] = {
+		[MEASURE_TIME] = "nanoseconds",
+		[MEASURE_OPS] = "operations",
+		[MEASURE_PERCENT] = "percent",
+		[MEASURE_BYTES] = "bytes",
+	};
+
+	jvalue_put(o, unit_name, jvalue_text(names[m->unit]));
+	jvalue_put(o, amount_name,
+		   m->unit == MEASURE_PERCENT ?
+			   jvalue_real(100.0 * (double)m->value / PLAN_RATIO_ONE) :
+			   jvalue_count(m->value));
+}
+
+static json_t *trigger(const struct trigger_plan *g)
+{
+	json_t *o;
+
+	if (!g->on)
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "target", jvalue_count(g->by));
+	put_measure(o, "when", "howmuch", &g->when);
+	return o;
+}
+
+static json_t *lockstep(const struct lockstep_plan *l)
+{
+	json_t *o;
+
+	if (!l->on)
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "master", jvalue_count(l->master));
+	put_measure(o, "when", "howlong", &l->when);
+	put_measure(o, "what", "howmuch", &l->what);
+	jvalue_put(o, "startup", jvalue_text(l->run ? "run" : "wait"));
+	jvalue_put(o, "completion", jvalue_text(l->stop ? "stop" : "complete"));
+	return o;
+}
+
 static json_t *resolved_target(const struct target_plan *t)
 {
 	const char *engine = t->kind == TARGET_NULL ? "null" : t->engine ? t->engine : "psync";
@@ -152,6 +197,9 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "start_delay_ns", jvalue_count(t->delay_ns));
 	jvalue_put(o, "time_limit_ns",
 		   t->time_limit_ns ? jvalue_count(t->time_limit_ns) : json_null());
+	jvalue_put(o, "lockstep", lockstep(&t->lockstep));
+	jvalue_put(o, "start_trigger", trigger(&t->start_trigger));
+	jvalue_put(o, "stop_trigger", trigger(&t->stop_trigger));
 	return o;
 }
 

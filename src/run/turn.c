@@ -5,8 +5,10 @@
  * Called by QThreads. The last to leave a pass acts for its target, while the others wait.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
@@ -32,6 +34,26 @@ void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option
 		run_stop(t->run, STOP_ERROR, -err);
 }
 
+/*
+ * The first write to a file that the kernel has taken in anew, as after a mount, has ext4 look whether
+ * it has privileges that a write takes away, and needs a lock for that which other writes share. io_uring
+ * turns round what comes meanwhile. To allocate what is allocated changes nothing, and has it look now; an
+ * open file is not forgotten. Where that is not possible the first writes may be out of order.
+ */
+static void look_before_first_write(const struct target *t)
+{
+	const struct target_plan *plan = t->plan;
+	struct stat st;
+
+	if (plan->ordering != ORDERING_STRICT || plan->queue_depth == 1 || !plan->direct_io ||
+	    plan->kind != TARGET_FILE || !plan_writes(plan) ||
+	    strcmp(t->engine->name, "io_uring") != 0)
+		return;
+	if (fstat(t->file.fd, &st) == 0 && plan->start_bytes < (uint64_t)st.st_size &&
+	    (uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size)
+		(void)fallocate(t->file.fd, FALLOC_FL_KEEP_SIZE, (off_t)plan->start_bytes, 1);
+}
+
 /* Open for `pass`. Returns 0 or -errno, with `*why` a text or NULL. */
 static int open_for(struct target *t, uint64_t pass, const char **why)
 {
@@ -40,6 +62,8 @@ static int open_for(struct target *t, uint64_t pass, const char **why)
 
 	if (t->file.fd >= 0)
 		atomic_store(&t->next_open_ns, clock_now_ns() - begin);
+	if (!err)
+		look_before_first_write(t);
 	return err;
 }
 

@@ -16,6 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
+import xddtrace
 
 LIMIT_S = 60
 MANY = 100000
@@ -214,6 +215,28 @@ def test_counts():
             "unequal passes, queue depth 3")
 
 
+def test_sizes():
+    """Requests that are not all of one size: a short one at the end, and a list of them."""
+    for words, wanted in (("-lockstep 0 1 kbytes 4 kbytes 4 wait stop", [3, 2]),
+                          ("-lockstep 0 1 kbytes 4 kbytes 4 run stop", [3, 3]),
+                          ("-lockstep 0 1 kbytes 5 op 1 wait stop", [3, 1]),
+                          ("-starttrigger 0 1 kbytes 9", [3, 3]), ("-lockstep 0 1 op 1 op 1 wait complete", [3, 3])):
+        for depth in (1, 3):
+            run = null(2, "-bytes 10000 -blocksize 1 -reqsize 4096 -queuedepth %d %s" % (depth, words))
+            done_ok(run, [wanted], "10000 bytes in requests of 4096, queue depth %d, %s" % (depth, words))
+    for i in range(2):
+        with open(t.path("list.T%d.txt" % i), "w", encoding="ascii") as f:
+            f.writelines("%d %d %d r 0 0\n" % (n, 8 * n, size) for n, size in enumerate((1, 8, 2, 5, 4)))
+    file = t.make_file("data", 64 << 10)
+    words = "-op read -targets 2 %s %s -seek load %s -numreqs 5 -verbose " % (file, file, t.path("list"))
+    for more, wanted in (("-lockstep 0 1 op 2 op 1 wait stop", [5, 2]), ("-starttrigger 0 1 kbytes 20", [5, 5])):
+        done_ok(t.xdd(*(words + more).split(), timeout=LIMIT_S), [wanted], "a list of requests, " + more)
+    for more, number in (("kbytes 2 op 1", 0), ("op 1 kbytes 2", 1), ("mbytes 1 op 1", 0)):
+        refused(words + "-lockstep 0 1 %s wait stop" % more,
+                "^xdd: target %d, .*: -lockstep: the requests of -seek load differ in size" % number)
+    refused(words + "-starttrigger 0 1 kbytes 21", "never comes to 21504 bytes: a pass has 20480")
+
+
 def test_engines():
     """Engines that queue wait at the gate with operations outstanding."""
     for engine in ("libaio", "io_uring"):
@@ -255,6 +278,11 @@ def test_start_trigger():
                                           run.out, re.M)]
     t.ok(ops_of(run) == [[60, 60]] * 2 and len(skews) == 2 and all(x >= 0.28 for x in skews),
          "-starttrigger time: not before", run)
+    run = null(2, "-numreqs 20 -operationdelay 5ms -starttrigger 0 1 op 10 -ts detailed -ts output " + t.path("ts"))
+    rows = xddtrace.read_report(t.path("ts.target.0001.csv")).rows
+    took = (max(r["EndTS"] for r in rows) - min(r["StartTS"] for r in rows)) / 1e12
+    t.ok(abs(float(run.row("TARGET_PASS", Target=1)["Elapsed"]) - took) < 0.0011 and took > 0.09,
+         "the wait for a start trigger counts in no rate", "%f\n%s" % (took, run))
     run = null(3, "-numreqs 50 -operationdelay 2ms -starttrigger 0 1 time 0.1 -starttrigger 1 2 time 0.1")
     skew = re.search(r"Start skew, pass 1, ([\d.]+), seconds, first, target 0, last, target 2$", run.out, re.M)
     t.ok(ops_of(run) == [[50] * 3] and skew and float(skew.group(1)) >= 0.18,
@@ -403,6 +431,18 @@ def test_start_time():
     t.ok(run.status == 4, "-starttime: a target that cannot start is not waited for", run)
 
 
+def test_barrier():
+    """No target begins a pass before all have ended the one before; with -nobarrier each goes on by itself."""
+    for words, together in (("", True), ("-nobarrier", False)):
+        run = null(2, "-numreqs 5 -passes 3 -operationdelay 1ms -throttle target 1 ops 100 %s -ts detailed -ts output %s" %
+                   (words, t.path("ts")))
+        rows = [r for i in range(2) for r in xddtrace.read_report(t.path("ts.target.%04d.csv" % i)).rows]
+        ends = max((r["EndTS"] for r in rows if r["Pass"] == 1), default=0)
+        begins = min((r["StartTS"] for r in rows if r["Pass"] == 2), default=0)
+        t.ok(run.status == 0 and len(rows) == 30 and (begins > ends) == together,
+             "passes %s %s" % ("together" if together else "apart", words), "%d %d\n%s" % (begins, ends, run))
+
+
 def test_start_skew():
     pattern = r"^Start skew, pass (\d), \d+\.\d{6}, seconds, first, target \d, last, target \d$"
     for words, passes in (("", 1), ("-passes 3", 3), ("-passes 3 -nobarrier", 3), ("-startdelay target 1 0.1", 1),
@@ -410,6 +450,21 @@ def test_start_skew():
         run = null(3, "-numreqs 10 " + words)
         t.equal(sorted(re.findall(pattern, run.out, re.M)), [str(i + 1) for i in range(passes)],
                 "the skew of starts is shown for each pass: " + words)
+    # Delays that were asked for are taken off; the rest is what the time stamps say.
+    for words in ("-startdelay target 1 0.1 -targetstartdelay 0.03", "-startdelay target 0 0.1 -nobarrier -passdelay 0.02"):
+        run = null(3, "-numreqs 10 -passes 2 -ts detailed -ts output %s %s" % (t.path("ts"), words))
+        starts = {}
+        for i in range(3):
+            delay = (0.1 * (i == 1) + 0.03 * i, 0.1 * (i == 0))["-nobarrier" in words]
+            for r in xddtrace.read_report(t.path("ts.target.%04d.csv" % i)).rows:
+                if r["OP Number"] == 0:
+                    # Without barriers, delays of the passes before are still to be seen.
+                    off = delay * r["Pass"] if "-nobarrier" in words else delay
+                    starts.setdefault(r["Pass"], []).append(r["StartTS"] / 1e12 - off)
+        wanted = {p: max(s) - min(s) for p, s in starts.items()}
+        got = {int(p): float(skew) for p, skew in re.findall(r"^Start skew, pass (\d), ([\d.]+), seconds", run.out, re.M)}
+        t.ok(run.status == 0 and set(got) == set(wanted) == {1, 2} and all(abs(got[p] - wanted[p]) < 3e-6 for p in got),
+             "the skew of starts, %s" % words, "wanted: %s\n%s" % (wanted, run))
     t.ok("Start skew" not in null(1, "-numreqs 10").out, "one target has no skew")
     run = t.xdd(*"-op noop -targets 2 null null -numreqs 10".split())
     t.ok("Start skew" not in run.out, "without -verbose the skew is not shown", run)
@@ -488,6 +543,7 @@ def test_bad_input():
     refused(base + "-starttime %d000" % time.time(), "^xdd: -starttime ")
 
 
-t.run(test_guide_example, test_allowance, test_counts, test_combinations, test_engines, test_start_trigger, test_stop_trigger,
-      test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_start_skew, test_bad_input)
+t.run(test_guide_example, test_allowance, test_counts, test_combinations, test_sizes, test_engines, test_start_trigger,
+      test_stop_trigger, test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_barrier,
+      test_start_skew, test_bad_input)
 t.done()

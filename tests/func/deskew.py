@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
+import xddtrace
 
 LIMIT_S = 120
 PARTS = ("whole", "head", "window", "tail")
@@ -165,5 +166,41 @@ def test_against_strace():
         t.ok(good, title, "wanted: %s\n%s" % (wanted, run))
 
 
-t.run(test_consistent, test_columns, test_without_overlap, test_silent, test_against_strace)
+# Against the trace
+
+def moved_around(ops, at, by):
+    """Bytes that go over in so many seconds on either side: what an interval may have on the wrong side of `at`."""
+    return sum(size * max(0, min(end, at + by) - max(begin, at - by)) / max(end - begin, 1e-9) for _, begin, end, size in ops)
+
+
+def test_against_trace():
+    """The times of all engines are those of the time stamps, and the bytes are off by an interval's at most."""
+    listed = t.command([t.XDD, "-ioengine", "list"]).out
+    for engine in ("psync", "libaio", "io_uring"):
+        title = "%s, as the time stamps have it" % engine
+        if t.ENGINE or not re.search(r"^%s +yes" % engine, listed, re.M):
+            t.skip(title, "another engine is asked for" if t.ENGINE else "it is not there")
+            continue
+        files = [t.path(name) for name in "abc"]
+        threads = [] if engine == "psync" else ["-threads", 2]
+        run = t.xdd("-op", "write", "-targets", 3, *files, "-reqsize", 4, "-numreqs", 150, "-numreqs", "target", 1, 90,
+                    "-queuedepth", 3, "-startdelay", "target", 2, 0.03, "-operationdelay", "2ms", "-ioengine", engine, *threads,
+                    "-passes", 2, "-deskew", "-ts", "detailed", "-ts", "output", t.path("ts"), timeout=LIMIT_S)
+        rows = [r for i in range(3) for r in xddtrace.read_report(t.path("ts.target.%04d.csv" % i)).rows]
+        first = min((r["StartTS"] for r in rows), default=0)
+        for number in (1, 2):
+            ops = [(files[r["Target"]], (r["StartTS"] - first) / 1e12, (r["EndTS"] - first) / 1e12, r["Bytes"])
+                   for r in rows if r["Pass"] == number]
+            f, wanted = Figures(run, "pass %d" % number), parts_of(ops, files)
+            edges = [max(min(o[1] for o in ops if o[0] == file) for file in files),
+                     min(max(o[2] for o in ops if o[0] == file) for file in files)]
+            # What lies before a target's first operation is in its intervals too.
+            off = [moved_around(ops, at, (wanted["whole"][0] + 0.1) / 512) + 2 for at in edges]
+            most = {"whole": 0, "head": off[0], "window": sum(off), "tail": off[1]}
+            t.ok(run.status == 0 and len(ops) == 390 and f.once and
+                 all(near(f[p][0], wanted[p][0], 2e-6) and near(f[p][1], wanted[p][1], most[p] + 1) for p in PARTS),
+                 "%s, pass %d" % (title, number), "wanted: %s\nwithin %s\n%s" % (wanted, most, run))
+
+
+t.run(test_consistent, test_columns, test_without_overlap, test_silent, test_against_strace, test_against_trace)
 t.done()

@@ -178,6 +178,22 @@ def test_options():
     t.ok(words[0] == t.XDD and setup in words, "the command line can be typed again", document["command_line"])
 
 
+def test_coordination():
+    """What targets want of each other: each of several, as resolved."""
+    _, document = run_json("lockstep and triggers", *("-op noop -targets -4 null -numreqs 100 -reqsize 1 "
+                           "-lockstep 0 1 op 7 kbytes 3 wait complete -lockstep 1 2 time 0.5 percent 12.5 run stop "
+                           "-starttrigger 0 3 percent 0.1 -stoptrigger 3 0 mbytes 1 -numreqs target 3 2000 "
+                           "-stoptrigger 0 1 time 1".split()))
+    found = [[p["resolved"][k] for k in ("lockstep", "start_trigger", "stop_trigger")] for p in document["plan"]["targets"]]
+    t.equal(found, [
+        [None, None, {"target": 3, "when": "bytes", "howmuch": 1 << 20}],
+        [{"master": 0, "when": "operations", "howlong": 7, "what": "bytes", "howmuch": 3072, "startup": "wait",
+          "completion": "complete"}, None, {"target": 0, "when": "nanoseconds", "howmuch": 10**9}],
+        [{"master": 1, "when": "nanoseconds", "howlong": 5 * 10**8, "what": "percent", "howmuch": 12.5, "startup": "run",
+          "completion": "stop"}, None, None],
+        [None, {"target": 0, "when": "percent", "howmuch": 0.1}, None]], "lockstep and triggers of each target")
+
+
 def test_names():
     odd = os.path.join(os.fsencode(t.tmp()), b"\xff\xc3\xa4\xed\xa0\x80 \"\\\n")
     with open(odd, "wb") as f:
@@ -469,7 +485,7 @@ def test_environment_of_devices():
         t.equal(found["scheduler"], scheduler.group(1) if scheduler else attribute("scheduler"), "its scheduler")
 
 
-t.run(test_latency, test_against_csv, test_errors, test_time_limits, test_options, test_names, test_standard_output, test_fifo,
-      test_replaced, test_refused, test_locked_folder, test_interrupted, test_signals, test_hang, test_environment,
+t.run(test_latency, test_against_csv, test_errors, test_time_limits, test_options, test_coordination, test_names, test_standard_output,
+      test_fifo, test_replaced, test_refused, test_locked_folder, test_interrupted, test_signals, test_hang, test_environment,
       test_environment_of_devices)
 t.done()

@@ -6,6 +6,7 @@ order breaks, and what xdd says of itself (its audit) to what the witness has se
 XDD_TEST_LONG=1 makes every run one of 100000 operations.
 """
 import atexit
+import json
 import os
 import re
 import sys
@@ -166,6 +167,27 @@ def test_queues():
     return None
 
 
+def test_fresh_file():
+    """The first writes to a file that the kernel has just taken in, which have something to wait for: that is seen to."""
+    here, n = places(), 2000
+    if w.can_trace_block() is None or here.why:
+        return t.skip("the first writes after a mount", here.why or s.sys_why())
+    folder = os.path.dirname(here.file)
+    for engine in engines():
+        for more in ([], ["-threads", 3]):
+            for again in range(2):
+                title = "the first writes after a mount, strict, %s %s, %d" % (engine, " ".join(map(str, more)), again)
+                remount = t.command(["sh", "-c", 'umount "$1" && mount "$0" "$1"', here.below, folder])
+                if remount.status:
+                    t.skip(title, remount.err.strip())
+                    continue
+                path, seen = here.block("file")
+                with seen:
+                    run = seen.xdd(*words(path, "write", 32, n, "strict", "-ioengine", engine, "-dio", *more))
+                check_order(title, run, seen.ops(), n, "strict", "write")
+    return None
+
+
 def test_one_stream():
     """One sequential stream from many threads: no gaps, no duplicates, in order; and the file has what was written."""
     here, n = places(), min(SHORT, RANGE)
@@ -265,6 +287,22 @@ def test_audit_of_none():
     return None
 
 
+def test_way_is_reported():
+    """-verbose says by what means the order is kept; by turns: test_turns()."""
+    lock, one = "by the issue lock", "by the one QThread that issues them"
+    rows = [("serial", "-qd 8", lock), ("loose", "-qd 8", lock + " (at least)"), ("serial", "-qd 1", one), ("strict", "-qd 1", one)]
+    rows += [(order, "-qd 8 -ioengine %s -threads %d" % (engine, threads), how)
+             for engine in engines() for order in ("strict", "serial") for threads, how in ((1, one), (2, lock))]
+    file = t.make_file("way", 8 * SIZE)
+    for order, more, how in rows:
+        if ASKED_FOR and "-ioengine" not in more:
+            continue
+        run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 8, "-ordering", order, *more.split(), "-verbose")
+        t.ok("\nTarget 0, order breaks 0 of 8, %s %s\n" % (order, how) in run.out or
+             "(at least)" in how and re.search(r"^Target 0, order breaks \d of 8, loose " + re.escape(how), run.out, re.M),
+             "%s, %s: %s" % (order, more, how), run)
+
+
 def test_audit_is_reported():
     for more, there in ((["-verbose"], True), ([], False)):
         run = t.xdd("-op", "noop", "-targets", 2, "null", "null", *"-numreqs 1000 -qd 4 -passes 3".split(),
@@ -276,6 +314,64 @@ def test_audit_is_reported():
                           "-outputformat", "new", "+WHAT+OPS+ORDERBREAKS")
     t.equal([(r["WHAT"], r["OPS"], r["ORDERBREAKS"]) for r in rows], [("COMBINED", "5000", "0")],
             "the column ORDERBREAKS")
+    # Only those that meet are out of order, so it may take a few runs until any are.
+    for _ in range(20):
+        run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 200000 -qd 16 -jsonout".split(), t.path("audit.json"))
+        with open(t.path("audit.json"), encoding="utf-8") as f:
+            results = json.load(f)["results"]
+        breaks = {(r["order_breaks"], r["columns"]["orderbreaks"]) for r in results if r["what"] in ("TARGET_PASS", "COMBINED")}
+        if breaks != {(0, 0)}:
+            break
+    t.ok(run.status == 0 and len(breaks) == 1 and breaks.pop()[0] > 0, "-jsonout has the audit without -verbose", run)
+
+
+def documented(begin):
+    """The lines of the user guide between fences of which the first begins so."""
+    with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", "user-guide.md"), encoding="utf-8") as f:
+        blocks = [block for block in f.read().split("```")[1::2] if block.strip().startswith(begin)]
+    return blocks[0].strip() if len(blocks) == 1 else None
+
+
+def as_written(lines, here):
+    """Run documented lines, with what is `here` in place of what they name; xdd is the one that is tested."""
+    os.makedirs(t.path("bin"), exist_ok=True)
+    if not os.path.exists(t.path("bin/xdd")):
+        os.symlink(os.path.abspath(t.XDD), t.path("bin/xdd"))
+    for there, what in here:
+        if there not in lines:
+            return None
+        lines = lines.replace(there, what)
+    return t.command(["sh", "-c", lines], cwd=t.tmp(),
+                     env={"PATH": t.path("bin") + ":" + os.environ["PATH"],
+                          "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+
+
+def test_documented_witness():
+    """The lines with which a user is to see the order from outside run as they are written, and see disorder too."""
+    title = "the documented line for strace"
+    if t.ENGINE or not s.can_trace() or not t.have("perl"):
+        t.skip(title, "another engine is asked for, or there is no perl" if s.can_trace() else s.sys_why())
+    else:
+        file = t.make_file("traced", 1000 * SIZE)
+        run = as_written(documented("strace"), [("/data/file", file)])
+        t.ok(run and run.status == 0 and run.out.endswith("\n0 order breaks of 1000\n"), title, run)
+        run = as_written(documented("strace"), [("/data/file", file), ("-ordering serial", "-seek random -seek range 4000")])
+        found = run and re.search(r"^(\d+) order breaks of 1000$", run.out, re.M)
+        t.ok(found and int(found.group(1)) > 900, title + ": random places", run)
+    title = "the documented line for bpftrace"
+    loop = s.loop_device(s.sparse_file("seen", 20000 * SIZE))
+    if t.ENGINE or "libaio" not in engines() or not t.have("bpftrace") or loop is None:
+        return t.skip(title, "no bpftrace, no libaio, or no loop device")
+    device = os.stat(loop).st_rdev
+    here = [("0x700000", hex(os.major(device) << 20 | os.minor(device))), ("/dev/loop0", loop)]
+    run = as_written(documented("bpftrace"), here)
+    # Not everybody may.
+    if run and run.status and "@" not in run.out:
+        return t.skip(title, run.err.strip().replace("\n", " ")[:100])
+    t.ok(run and "@ops: 20000\n" in run.out and not re.search(r"^@breaks: [1-9]", run.out, re.M), title, run)
+    run = as_written(documented("bpftrace"), here + [("-ordering strict", "-seek random -seek range 80000")])
+    found = run and re.search(r"^@breaks: (\d+)$", run.out, re.M)
+    return t.ok(found and int(found.group(1)) > 10000, title + ": random places", run)
 
 
 # What ends a pass
@@ -333,6 +429,23 @@ def test_errors():
             issued_without_holes(title, run, offsets, 6, order == "serial")
             t.ok(least <= len(offsets) <= (least if order == "serial" else most), title + ": how many", len(offsets))
     return None
+
+
+def test_again():
+    """What is tried again, and the rest of what was moved in part, comes before the next operation of -ordering serial."""
+    file, n = t.make_file("again", 64 * SIZE), 64
+    for what, settings, more in (("short", {}, []), ("eio", {"start": 20 * SIZE, "end": 21 * SIZE, "times": 2}, ["-retry", 3])):
+        title = "serial, depth 8, %s" % (what + " " + " ".join(map(str, more)))
+        env = s.faults(what, file="again", **settings) if s.can_trace() else None
+        if env is None:
+            t.skip(title, s.sys_why())
+            continue
+        run, seen = s.trace(*words(file, "read", 8, n, "serial"), *more, *(["-threads", 3] if ASKED_FOR in QUEUES else []),
+                            env=env)
+        places = [op.offset for op in seen.of(file)]
+        t.ok(run.status == 0 and audit(run) == (0, n) and places == sorted(places) and
+             len(set(places)) == (n if what == "eio" else 5 * n), title + ": in order all the same",
+             "%s\n%s" % (places, run))
 
 
 def test_errors_of_a_device():
@@ -431,6 +544,25 @@ def test_full_queue():
 # What may not be in order, and what cannot
 
 
+def test_warning_xfs():
+    """Of writes to files on XFS, not of reads."""
+    disk, folder = s.loop_device(s.sparse_file("xfs", 512 << 20)), t.path("on.xfs")
+    os.makedirs(folder, exist_ok=True)
+    made = disk and t.have("mkfs.xfs") and t.command(["mkfs.xfs", "-q", disk]).status == 0
+    if not made or t.command(["mount", disk, folder]).status:
+        t.skip("on XFS", "it cannot be made and mounted here")
+        return
+    try:
+        file = os.path.join(folder, "file")
+        for op, engine, wanted in (("write", "io_uring", 1), ("write", "libaio", 0), ("read", "io_uring", 0)):
+            Places.fill(file)
+            run = t.xdd(*words(file, op, 8, 64, "strict", "-ioengine", engine, "-dio"))
+            t.ok(run.status == 0 and run.err.count("writes on XFS wait") == wanted, "on XFS, %s, %s: %s" %
+                 (op, engine, "a warning" if wanted else "no warning"), run)
+    finally:
+        t.command(["umount", folder])
+
+
 def test_warnings():
     """io_uring hands what would block to threads of the kernel: that is said, and libaio does no such thing."""
     if not {"libaio", "io_uring"} <= set(engines()):
@@ -459,6 +591,7 @@ def test_warnings():
             wanted = engine == "io_uring" and wants is not None
             t.ok(run.status == 0 and len(said) == int(wanted) and (not wanted or wants in said[0] and tail in said[0]),
                  "%s, %s: %s" % (name, engine, "a warning" if wanted else "no warning"), run)
+    test_warning_xfs()
     if loop is None or w.can_trace_block() is None:
         return t.skip("libaio on a short queue", s.sys_why())
     for threads in (1, 3):
@@ -503,7 +636,7 @@ def test_refused():
     t.equal(run.status, 0, "strict with psync at depth 1 is what it is anyhow")
 
 
-t.run(test_refused, test_where, test_audit_is_reported, test_serial_psync, test_queues, test_one_stream, test_turns,
-      test_audit_of_none, test_limits, test_errors, test_errors_of_a_device, test_hung_device, test_full_queue,
-      test_warnings)
+t.run(test_refused, test_where, test_way_is_reported, test_audit_is_reported, test_serial_psync, test_queues,
+      test_fresh_file, test_one_stream, test_turns, test_audit_of_none, test_documented_witness, test_limits, test_errors, test_again,
+      test_errors_of_a_device, test_hung_device, test_full_queue, test_warnings)
 t.done()
