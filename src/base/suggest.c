@@ -49,3 +49,20 @@ int suggest_is_near(unsigned distance, size_t len)
 {
 	return distance <= 1 + len / 4 && distance < len;
 }
+
+const char *suggest_nearest(const char *word, suggest_word_at at, const void *words)
+{
+	const char *candidate, *nearest = NULL;
+	size_t len = strlen(word);
+	unsigned best = 0;
+
+	for (size_t i = 0; (candidate = at(words, i)) != NULL; i++) {
+		unsigned d = suggest_distance(word, len, candidate);
+
+		if (!nearest || d < best) {
+			best = d;
+			nearest = candidate;
+		}
+	}
+	return nearest && suggest_is_near(best, len) ? nearest : NULL;
+}

@@ -6,11 +6,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/suggest.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
@@ -68,6 +66,39 @@ enum xdd_status parse_error(enum xdd_status status, const struct setting *s, con
 	return status;
 }
 
+enum xdd_status plan_no_memory(void)
+{
+	log_error("%s", strerror(ENOMEM));
+	return XDD_INIT_FAILED;
+}
+
+char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t size)
+{
+	size_t len = 0;
+	const char *word;
+
+	*buf = '\0';
+	for (size_t i = 0; (word = at(words, i)) != NULL && len < size; i++) {
+		const char *apart = !i ? "" : at(words, i + 1) ? ", " : " or ";
+
+		len += (size_t)snprintf(buf + len, size - len, "%s%s", apart, word);
+	}
+	return buf;
+}
+
+enum xdd_status parse_error_words(const struct setting *s, const struct word *w, suggest_word_at at,
+				  const void *words)
+{
+	const char *near = suggest_nearest(w->text, at, words);
+	char list[256];
+
+	parse_list_words(at, words, list, sizeof(list));
+	if (near)
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "%s is wanted; did you mean %s?", list,
+				   near);
+	return parse_error(XDD_BAD_ARGUMENT, s, w, "%s is wanted", list);
+}
+
 static enum xdd_status want_u64(const struct setting *s, const struct option *row)
 {
 	const char *unit = row->unit ? " of " : "";
@@ -102,44 +133,60 @@ static enum xdd_status store_size(const struct setting *s, const struct option *
 	return XDD_OK;
 }
 
-static enum xdd_status store_seconds(const struct setting *s, const struct option *row, void *field)
+/* A limit of a time, for a message. */
+static char *time_text(uint64_t ns, char *buf, size_t size)
 {
+	const uint64_t second = UNITS_NS_PER_SEC, ms = second / 1000;
+
+	if (ns == PLAN_CENTURY_NS)
+		snprintf(buf, size, "100 years");
+	else if (ns % second)
+		snprintf(buf, size, "%" PRIu64 "ms", ns / ms);
+	else
+		snprintf(buf, size, "%" PRIu64 "s", ns / second);
+	return buf;
+}
+
+enum xdd_status parse_time(const struct setting *s, const struct word *w, uint64_t min,
+			   uint64_t max, uint64_t *ns)
+{
+	char lo[32], hi[32];
 	uint64_t v;
 
-	if (units_parse_seconds(s->args[0].text, &v) || v < row->min || v > row->max)
+	if (units_parse_seconds(w->text, &v) == 0 && v >= min && v <= max) {
+		*ns = v;
+		return XDD_OK;
+	}
+	time_text(min, lo, sizeof(lo));
+	time_text(max, hi, sizeof(hi));
+	if (min == 1)
 		return parse_error(
-			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"a time %s 100 years is wanted: seconds with decimals, or with ms, us, m or h",
-			row->min ? "above 0 and up to" : "of 0 to");
-	*(uint64_t *)field = v;
-	return XDD_OK;
+			XDD_BAD_ARGUMENT, s, w,
+			"a time above 0 and up to %s is wanted: seconds with decimals, or with ms, "
+			"us, m or h",
+			hi);
+	return parse_error(
+		XDD_BAD_ARGUMENT, s, w,
+		"a time of %s to %s is wanted: seconds with decimals, or with ms, us, m or h",
+		min ? lo : "0", hi);
+}
+
+static const char *choice_at(const void *choices, size_t i)
+{
+	return ((const struct choice *)choices)[i].word;
 }
 
 static enum xdd_status store_choice(const struct setting *s, const struct option *row, void *field)
 {
-	const char *word = s->args[0].text, *near = NULL;
-	unsigned best = 99;
-	char list[256] = "";
+	const char *word = s->args[0].text;
 
 	for (const struct choice *c = row->choices; c->word; c++) {
-		unsigned d = suggest_distance(word, strlen(word), c->word);
-
 		if (strcmp(word, c->word) == 0 || (c->alias && strcmp(word, c->alias) == 0)) {
 			*(int *)field = c->value;
 			return XDD_OK;
 		}
-		if (d < best) {
-			best = d;
-			near = c->word;
-		}
-		if (c != row->choices)
-			strncat(list, c[1].word ? ", " : " or ", sizeof(list) - strlen(list) - 1);
-		strncat(list, c->word, sizeof(list) - strlen(list) - 1);
 	}
-	if (near && suggest_is_near(best, strlen(word)))
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "%s is wanted; did you mean %s?", list, near);
-	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s is wanted", list);
+	return parse_error_words(s, &s->args[0], choice_at, row->choices);
 }
 
 /* One setting into one struct: the plan, or a target. */
@@ -161,7 +208,7 @@ static enum xdd_status apply_row(struct parse *p, const struct setting *s, void 
 		status = store_size(s, row, field);
 		break;
 	case OPT_SECONDS:
-		status = store_seconds(s, row, field);
+		status = parse_time(s, &s->args[0], row->min, row->max, field);
 		break;
 	case OPT_TEXT:
 		if (!*s->args[0].text)
@@ -291,10 +338,8 @@ static enum xdd_status make_targets(struct parse *p)
 		return XDD_BAD_ARGUMENT;
 	}
 	plan->targets = arena_alloc(p->arena, p->n_names * sizeof(*plan->targets));
-	if (!plan->targets) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!plan->targets)
+		return plan_no_memory();
 	plan->n_targets = p->n_names;
 	for (size_t i = 0; i < p->n_names; i++) {
 		plan->targets[i].name = p->names[i];
@@ -315,5 +360,5 @@ enum xdd_status apply_settings(struct parse *p)
 	}
 	p->plan->settings = p->settings;
 	p->plan->n_settings = p->n_settings;
-	return status;
+	return status ? status : plan_sort_settings(p->plan);
 }

@@ -5,11 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xdd/base/log.h"
@@ -46,7 +44,7 @@ uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t)
 	return plan_has_size(t) && t->size_bytes > start ? t->size_bytes - start : 0;
 }
 
-/* The byte behind the last one that a run may touch, or 0 when there is no such limit. */
+/* The byte behind the last one that a run may touch; UINT64_MAX where it does not fit. */
 static uint64_t extent(const struct plan *plan, const struct target_plan *t)
 {
 	uint64_t start = plan_last_start(plan, t), bytes;
@@ -99,80 +97,50 @@ static enum xdd_status check_extent(const struct plan *plan, struct target_plan 
 	return XDD_OK;
 }
 
-static enum xdd_status check_aligned(const struct target_plan *t, const char *what, uint64_t bytes)
+enum xdd_status plan_check_multiples(const struct target_plan *t, const char *option,
+				     uint32_t unit_bytes)
 {
-	if (bytes % t->io_align_bytes == 0)
-		return XDD_OK;
-	return plan_refuse(t, "-dio: %s must be a multiple of %u bytes; it is %" PRIu64, what,
-			   t->io_align_bytes, bytes);
+	const bool blocks = t->rows || t->seek.pattern == SEEK_STAGGER;
+	const struct {
+		const char *what;
+		uint64_t bytes;
+	} parts[] = {
+		{ "the request size (-reqsize, -blocksize)", t->req_bytes },
+		{ "the start offset (-startoffset, -targetoffset)", t->start_bytes },
+		{ "the pass offset (-passoffset)", t->pass_offset_bytes },
+		{ "the block size (-blocksize)", blocks ? t->block_size : 0 },
+		{ "the size of the last operation (-bytes)", t->last_op_bytes },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].bytes % unit_bytes)
+			return plan_refuse(t,
+					   "%s: %s must be a multiple of %u bytes; it is %" PRIu64,
+					   option, parts[i].what, unit_bytes, parts[i].bytes);
+	}
+	return XDD_OK;
 }
 
 static enum xdd_status check_dio(struct target_plan *t)
 {
-	enum xdd_status status;
-
 	if (!t->direct_io || t->kind == TARGET_NULL || t->op == OP_NOOP) {
 		t->io_align_bytes = 1;
 		return XDD_OK;
 	}
-	status = check_aligned(t, "the request size (-reqsize, -blocksize)", t->req_bytes);
-	if (!status)
-		status = check_aligned(t, "the start offset (-startoffset, -targetoffset)",
-				       t->start_bytes);
-	if (!status)
-		status = check_aligned(t, "the pass offset (-passoffset)", t->pass_offset_bytes);
-	if (!status && (t->rows || t->seek.pattern == SEEK_STAGGER))
-		status = check_aligned(t, "the block size (-blocksize)", t->block_size);
-	if (!status)
-		status = check_aligned(t, "the size of the last operation (-bytes)",
-				       t->last_op_bytes);
-	return status;
+	return plan_check_multiples(t, "-dio", t->io_align_bytes);
 }
 
-/* The file of -seek save is made beside its place, and then renamed. */
-static enum xdd_status check_save_file(const struct plan *plan, const struct target_plan *t)
-{
-	char *path = arena_printf(plan->arena, "%s.T%u.txt", t->seek.save_file, t->number);
-	char *copy = path ? arena_strdup(plan->arena, path) : NULL;
-	struct stat st, target;
-	int err = 0;
-
-	if (!copy)
-		err = ENOMEM;
-	else if (stat(path, &st) == 0)
-		err = S_ISDIR(st.st_mode) ? EISDIR : 0;
-	else
-		err = errno == ENOENT ? 0 : errno;
-	for (size_t i = 0; !err && i < plan->n_targets; i++) {
-		const char *other = plan->targets[i].path;
-
-		if (strcmp(other, path) == 0 ||
-		    (stat(path, &st) == 0 && stat(other, &target) == 0 &&
-		     st.st_dev == target.st_dev && st.st_ino == target.st_ino))
-			return plan_refuse(
-				&plan->targets[i],
-				"-seek save %s would replace this target: the list goes to %s",
-				t->seek.save_file, path);
-	}
-	if (!err && faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS) < 0)
-		err = errno;
-	if (!err)
-		return XDD_OK;
-	log_error("-seek save %s: %s", t->seek.save_file, strerror(err));
-	return XDD_BAD_ARGUMENT;
-}
-
-static enum xdd_status check_seek_save(const struct plan *plan, const struct target_plan *t)
+static enum xdd_status check_seek(const struct target_plan *t)
 {
 	const struct seek_options *seek = &t->seek;
 
-	if ((seek->save_file || seek->disthist || seek->seekhist) && t->pass_ops == PLAN_UNLIMITED)
-		return plan_refuse(
-			t, "-seek %s: say how many operations there are, with -numreqs or -bytes",
-			seek->save_file ? "save" :
-			seek->disthist	? "disthist" :
-					  "seekhist");
-	return seek->save_file ? check_save_file(plan, t) : XDD_OK;
+	if (t->pass_ops != PLAN_UNLIMITED || !(seek->save_file || seek->disthist || seek->seekhist))
+		return XDD_OK;
+	return plan_refuse(t,
+			   "-seek %s: say how many operations there are, with -numreqs or -bytes",
+			   seek->save_file ? "save" :
+			   seek->disthist  ? "disthist" :
+					     "seekhist");
 }
 
 enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t)
@@ -184,7 +152,7 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 	if (!status)
 		status = plan_check_memalign(t);
 	if (!status)
-		status = check_seek_save(plan, t);
+		status = check_seek(t);
 	if (!status)
 		status = plan_check_order(t);
 	return status;
@@ -195,7 +163,7 @@ static void warn(const struct plan *plan, const struct target_plan *t)
 {
 	const char *word = t->pattern.kind == PATTERN_CHARACTER ? t->pattern.word : NULL;
 	bool whole = t->amount_from == AMOUNT_BYTES && !t->amount_bytes;
-	uint64_t end = extent(plan, t), rest = whole ? plan_bytes_left(plan, t) - t->pass_bytes : 0;
+	uint64_t rest = whole ? plan_bytes_left(plan, t) - t->pass_bytes : 0;
 	char a[32], b[32];
 
 	if (word && word[1])
@@ -203,14 +171,18 @@ static void warn(const struct plan *plan, const struct target_plan *t)
 			"target %u, %s: -datapattern %.64s: no such pattern; its first character, "
 			"%c, is taken as the pattern",
 			t->number, t->path, word, *word);
+	if (t->heartbeat.append && !t->heartbeat.output)
+		log_warning("target %u, %s: -heartbeat append: there is no file to append to; "
+			    "-heartbeat output <prefix> names one",
+			    t->number, t->path);
 	if (rest)
 		log_warning("target %u, %s: its last %" PRIu64
 			    " bytes cannot be read with -dio and are left out",
 			    t->number, t->path, rest);
-	if (plan_has_size(t) && end > t->size_bytes && t->pass_ops != PLAN_UNLIMITED &&
-	    (t->op == OP_READ || t->op == OP_MIXED))
+	if (plan_has_size(t) && t->end_bytes > t->size_bytes && t->pass_ops != PLAN_UNLIMITED &&
+	    plan_reads(t))
 		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
-			    t->path, units_size_text(end, a, sizeof(a)),
+			    t->path, units_size_text(t->end_bytes, a, sizeof(a)),
 			    units_size_text(t->size_bytes, b, sizeof(b)));
 }
 
@@ -266,7 +238,7 @@ void plan_warn(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		warn(plan, &plan->targets[i]);
-		plan_warn_order(&plan->targets[i], extent(plan, &plan->targets[i]));
+		plan_warn_order(&plan->targets[i]);
 		plan_warn_trace(&plan->targets[i]);
 	}
 	warn_buffered(plan);

@@ -102,13 +102,14 @@ static struct queue_limits queue_limits(const struct target_plan *t)
 }
 
 /* The file has all the blocks that the run will write to. */
-static bool is_allocated(const struct target_plan *t, uint64_t end)
+static bool is_allocated(const struct target_plan *t)
 {
 	struct stat st;
 
 	if (t->kind == TARGET_MISSING || stat(t->path, &st) < 0)
 		return false;
-	return (uint64_t)st.st_size >= end && (uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size;
+	return (uint64_t)st.st_size >= t->end_bytes &&
+	       (uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size;
 }
 
 /*
@@ -142,7 +143,7 @@ static void warn_about(const struct target_plan *t, const char *what)
 		t->number, t->path, what);
 }
 
-void plan_warn_order(const struct target_plan *t, uint64_t end)
+void plan_warn_order(const struct target_plan *t)
 {
 	struct queue_limits limits;
 	char text[160];
@@ -160,7 +161,7 @@ void plan_warn_order(const struct target_plan *t, uint64_t end)
 		warn_about(t, "without -dio requests may have to wait for memory or a lock");
 		return;
 	}
-	if (t->op != OP_READ && t->kind != TARGET_BLOCK && !is_allocated(t, end)) {
+	if (t->op != OP_READ && t->kind != TARGET_BLOCK && !is_allocated(t)) {
 		warn_about(t, "writes wait for the blocks that the file does not have yet");
 		return;
 	}

@@ -2,10 +2,8 @@
  * Checks of what targets want of each other: -lockstep, -starttrigger, -stoptrigger and -syncio. Called
  * once all targets are resolved.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "xdd/base/clock.h"
 #include "xdd/base/log.h"
@@ -48,15 +46,16 @@ static bool waits_for(const struct target_plan *t, unsigned which, uint32_t *oth
 
 /*
  * Depth-first over those that a target waits for, two at most each: `state` is 0 for a target not seen,
- * 1 for one on the way, 2 for one that is clear. `stack` has room for all. Returns a target that waits
- * for itself, or n_targets.
+ * 1 for one on the way, 2 for one that is clear. `stack` has room for all. Returns whether some target
+ * waits for itself: `*found`, and `*by` is the one that it waits for.
  */
-static size_t find_cycle(const struct plan *plan, size_t from, uint8_t *state, uint32_t *stack)
+static bool find_cycle(const struct plan *plan, size_t from, uint8_t *state, uint32_t *stack,
+		       uint32_t *found, uint32_t *by)
 {
 	size_t depth = 0;
 
 	if (state[from])
-		return plan->n_targets;
+		return false;
 	stack[depth++] = (uint32_t)from;
 	state[from] = 1;
 	while (depth) {
@@ -70,13 +69,15 @@ static size_t find_cycle(const struct plan *plan, size_t from, uint8_t *state, u
 			state[at] = 2;
 			depth--;
 		} else if (state[other] == 1) {
-			return other;
+			*found = at;
+			*by = other;
+			return true;
 		} else {
 			state[other] = 1;
 			stack[depth++] = other;
 		}
 	}
-	return plan->n_targets;
+	return false;
 }
 
 static enum xdd_status check_cycles(const struct plan *plan)
@@ -84,20 +85,16 @@ static enum xdd_status check_cycles(const struct plan *plan)
 	uint8_t *state = arena_alloc(plan->arena, plan->n_targets);
 	uint32_t *stack = arena_alloc(plan->arena, plan->n_targets * sizeof(*stack));
 
-	if (!state || !stack) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!state || !stack)
+		return plan_no_memory();
 	for (size_t i = 0; i < plan->n_targets; i++) {
-		size_t found = find_cycle(plan, i, state, stack);
+		uint32_t found, by;
 
-		if (found < plan->n_targets)
+		if (find_cycle(plan, i, state, stack, &found, &by))
 			return plan_refuse(
 				&plan->targets[found],
 				"-lockstep, -starttrigger: it would wait for itself, by way of target %u",
-				plan->targets[found].lockstep.on ?
-					plan->targets[found].lockstep.master :
-					plan->targets[found].start_trigger.by);
+				by);
 	}
 	return XDD_OK;
 }

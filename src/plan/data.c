@@ -4,12 +4,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/log.h"
 #include "xdd/plan/parse.h"
 
 #define FILE_MAX_BYTES (1u << 30)
@@ -89,13 +87,13 @@ static unsigned nibble(char c)
 }
 
 /* Most significant digit first; an odd number of digits has a zero before it. */
-static int hex_bytes(struct plan *plan, struct pattern_options *o)
+static enum xdd_status hex_bytes(struct plan *plan, struct pattern_options *o)
 {
 	size_t digits = strlen(o->text), odd = digits % 2, n = (digits + odd) / 2;
 	uint8_t *bytes = arena_alloc(plan->arena, n);
 
 	if (!bytes)
-		return -ENOMEM;
+		return plan_no_memory();
 	for (size_t i = 0; i < digits; i++) {
 		size_t at = i + odd;
 
@@ -103,44 +101,21 @@ static int hex_bytes(struct plan *plan, struct pattern_options *o)
 	}
 	o->bytes = bytes;
 	o->n_bytes = n;
-	return 0;
-}
-
-static enum xdd_status check_sectors(const struct target_plan *t, const char *what, uint64_t bytes)
-{
-	if (bytes % SECTOR_BYTES == 0)
-		return XDD_OK;
-	return plan_refuse(t,
-			   "-datapattern tagged: %s must be a multiple of %d bytes; it is %" PRIu64,
-			   what, SECTOR_BYTES, bytes);
+	return XDD_OK;
 }
 
 static enum xdd_status check_tagged(const struct target_plan *t)
 {
-	enum xdd_status status;
-
 	if (t->pattern.inverse)
 		return plan_refuse(t, "-datapattern tagged cannot be inverse");
 	if (!plan_reads(t) && !plan_writes(t))
 		return XDD_OK;
-	status = check_sectors(t, "the request size (-reqsize, -blocksize)", t->req_bytes);
-	if (!status)
-		status = check_sectors(t, "the start offset (-startoffset, -targetoffset)",
-				       t->start_bytes);
-	if (!status)
-		status = check_sectors(t, "the pass offset (-passoffset)", t->pass_offset_bytes);
-	if (!status && (t->rows || t->seek.pattern == SEEK_STAGGER))
-		status = check_sectors(t, "the block size (-blocksize)", t->block_size);
-	if (!status)
-		status = check_sectors(t, "the size of the last operation (-bytes)",
-				       t->last_op_bytes);
-	return status;
+	return plan_check_multiples(t, "-datapattern tagged", SECTOR_BYTES);
 }
 
 static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
 {
 	struct pattern_options *o = &t->pattern;
-	int err = 0;
 
 	if (o->prefix && o->kind != PATTERN_SEQUENCED)
 		return plan_refuse(t,
@@ -157,12 +132,9 @@ static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
 		o->bytes = (const uint8_t *)o->text;
 		o->n_bytes = strlen(o->text);
 	} else if (o->kind == PATTERN_HEX) {
-		err = hex_bytes(plan, o);
+		return hex_bytes(plan, o);
 	}
-	if (!err)
-		return XDD_OK;
-	log_error("%s", strerror(-err));
-	return XDD_INIT_FAILED;
+	return XDD_OK;
 }
 
 /* Why there is nothing to verify on a target, or NULL. */

@@ -1,6 +1,7 @@
 /*
- * What a plan asks of the machine: how the I/O buffers lie in memory, whether they fit, and which processors a
- * QThread runs on. Called while the plan is resolved; the last three by the modules of a run as well.
+ * What a plan asks of the machine: how the I/O buffers lie in memory, whether they fit, and which
+ * processors a QThread runs on. Called while the plan is resolved; what plan.h declares by the modules of
+ * a run as well.
  */
 #include <inttypes.h>
 #include <unistd.h>
@@ -11,7 +12,6 @@
 #include "xdd/plan/parse.h"
 
 #define LARGE_BYTES (2ull << 20) /* from here on a buffer begins on a huge page of its own */
-#define GIB ((double)(1u << 30))
 
 static uint64_t small_page(void)
 {
@@ -107,12 +107,17 @@ static enum xdd_status check_huge_pages(uint64_t bytes)
 	return XDD_BAD_ARGUMENT;
 }
 
+uint64_t plan_machine_bytes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES);
+
+	return pages > 0 ? (uint64_t)pages * small_page() : UINT64_MAX;
+}
+
 /* Buffers that cannot fit would have the kernel kill something; say so instead. */
 enum xdd_status plan_check_memory(const struct plan *plan)
 {
-	long pages = sysconf(_SC_PHYS_PAGES);
-	uint64_t have = pages > 0 ? (uint64_t)pages * small_page() : UINT64_MAX;
-	uint64_t want = 0, huge = 0;
+	uint64_t have = plan_machine_bytes(), want = 0, huge = 0;
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];

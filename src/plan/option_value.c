@@ -1,9 +1,13 @@
 /*
- * What the options of a plan stand at; see the header. Called by the writer of -jsonout.
+ * What the options of a plan stand at; see the header. Called by the writer of -jsonout, once for each
+ * option and target.
  */
 #include "xdd/plan/option_value.h"
 
+#include <stdlib.h>
+
 #include "xdd/base/units.h"
+#include "xdd/plan/parse.h"
 
 static struct option_value flag(bool on)
 {
@@ -42,15 +46,65 @@ static struct option_value choice(const struct option *row, int value)
 	return text(c->word);
 }
 
+static int compare_pointers(const void *a, const void *b)
+{
+	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+static int by_row(const struct setting *s, const struct option *opt, const struct option *sub)
+{
+	int order = compare_pointers(s->opt, opt);
+
+	return order ? order : compare_pointers(s->sub, sub);
+}
+
+/* Those of one row in the order in which they were given. */
+static int compare_settings(const void *a, const void *b)
+{
+	const struct setting *s = *(const struct setting *const *)a;
+	const struct setting *r = *(const struct setting *const *)b;
+	int order = by_row(s, r->opt, r->sub);
+
+	return order ? order : compare_pointers(s, r);
+}
+
+enum xdd_status plan_sort_settings(struct plan *plan)
+{
+	plan->by_option = arena_alloc(plan->arena, plan->n_settings * sizeof(*plan->by_option));
+	if (!plan->by_option)
+		return plan_no_memory();
+	for (size_t i = 0; i < plan->n_settings; i++)
+		plan->by_option[i] = &plan->settings[i];
+	qsort(plan->by_option, plan->n_settings, sizeof(*plan->by_option), compare_settings);
+	return XDD_OK;
+}
+
+/* How many settings of `by_option` stand before the end of those of a row. */
+static size_t end_of_row(const struct plan *plan, const struct option *opt,
+			 const struct option *sub)
+{
+	size_t low = 0, high = plan->n_settings;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_row(plan->by_option[middle], opt, sub) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* The last setting that concerned the target. */
 static struct option_value words(const struct plan *plan, const struct target_plan *target,
 				 const struct option *opt, const struct option *sub)
 {
-	for (size_t i = plan->n_settings; i > 0; i--) {
-		const struct setting *s = &plan->settings[i - 1];
+	for (size_t i = end_of_row(plan, opt, sub); i > 0; i--) {
+		const struct setting *s = plan->by_option[i - 1];
 
-		if (s->opt != opt || s->sub != sub)
-			continue;
+		if (by_row(s, opt, sub) != 0)
+			break;
 		if (target && (target->number < s->first || target->number > s->last))
 			continue;
 		return (struct option_value){ .type = OPTION_VALUE_WORDS, .setting = s };

@@ -2,7 +2,6 @@
  * Rows of the option table: which places of a target are accessed, and in which order.
  */
 #include <stdint.h>
-#include <string.h>
 
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"

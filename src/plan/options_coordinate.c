@@ -9,7 +9,6 @@
 #include "xdd/plan/parse.h"
 
 #define P(field) .off = offsetof(struct plan, field)
-#define CENTURY_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
 #define PERCENT (PLAN_RATIO_ONE / 100)
 
 static size_t arity_lockstep(const struct word *args, size_t avail)
@@ -68,6 +67,12 @@ static const struct {
 	{ "kbytes", MEASURE_BYTES, 1u << 10 },
 };
 
+static const char *measure_at(const void *unused, size_t i)
+{
+	(void)unused;
+	return i < sizeof(measures) / sizeof(measures[0]) ? measures[i].word : NULL;
+}
+
 static enum xdd_status read_percent(const struct setting *s, const struct word *w, uint64_t *value)
 {
 	double percent;
@@ -102,26 +107,28 @@ static enum xdd_status read_measure(const struct setting *s, const struct word *
 		m->unit = measures[i].unit;
 		if (m->unit == MEASURE_PERCENT)
 			return read_percent(s, &w[1], &m->value);
-		if (m->unit != MEASURE_TIME)
-			return read_count(s, &w[1], measures[i].scale, &m->value);
-		if (units_parse_seconds(w[1].text, &m->value) || !m->value || m->value > CENTURY_NS)
-			return parse_error(
-				XDD_BAD_ARGUMENT, s, &w[1],
-				"a time above 0 and up to 100 years is wanted: seconds with decimals, "
-				"or with ms, us, m or h");
-		return XDD_OK;
+		if (m->unit == MEASURE_TIME)
+			return parse_time(s, &w[1], 1, PLAN_CENTURY_NS, &m->value);
+		return read_count(s, &w[1], measures[i].scale, &m->value);
 	}
-	return parse_error(XDD_BAD_ARGUMENT, s, w, "time, op, percent, mbytes or kbytes is wanted");
+	return parse_error_words(s, w, measure_at, NULL);
+}
+
+static const char *word_at(const void *words, size_t i)
+{
+	return ((const char *const *)words)[i];
 }
 
 /* One of two words; `*second` says whether it is the second. */
 static enum xdd_status read_either(const struct setting *s, const struct word *w, const char *a,
 				   const char *b, bool *second)
 {
+	const char *const words[] = { a, b, NULL };
+
 	*second = strcmp(w->text, b) == 0;
 	if (*second || strcmp(w->text, a) == 0)
 		return XDD_OK;
-	return parse_error(XDD_BAD_ARGUMENT, s, w, "%s or %s is wanted", a, b);
+	return parse_error_words(s, w, word_at, words);
 }
 
 static enum xdd_status apply_lockstep(struct parse *p, const struct setting *s, void *dst)
@@ -251,7 +258,7 @@ const struct option options_coordinate[] = {
 	  .type = OPT_SECONDS,
 	  .arg = "<global time>",
 	  .min = 1,
-	  .max = CENTURY_NS,
+	  .max = PLAN_CENTURY_NS,
 	  P(start_time_ns),
 	  .help = "start the first pass at this time",
 	  .detail =

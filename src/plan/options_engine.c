@@ -2,7 +2,6 @@
  * Rows of the option table: how operations reach the kernel. The rows of the engines are also their
  * documentation; the registry is in src/io/engine.c.
  */
-#include <stdint.h>
 #include <string.h>
 
 #include "xdd/plan/parse.h"

@@ -1,17 +1,13 @@
 /*
  * Rows of the option table: what is done with files and devices besides reading and writing them.
  */
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "xdd/base/log.h"
-#include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 #define MAX_BYTES INT64_MAX
-#define MAX_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
 
 /* Several are collected; which targets they name is looked at once all of those are known. */
 static enum xdd_status apply_force(struct parse *p, const struct setting *s, void *dst)
@@ -23,10 +19,8 @@ static enum xdd_status apply_force(struct parse *p, const struct setting *s, voi
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 				   "the name of a device cannot be empty");
 	more = arena_alloc(p->arena, (plan->n_force + 1) * sizeof(*more));
-	if (!more) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!more)
+		return plan_no_memory();
 	if (plan->n_force)
 		memcpy(more, plan->force, plan->n_force * sizeof(*more));
 	more[plan->n_force++] = s->args[0].text;
@@ -112,7 +106,7 @@ const struct option options_files[] = {
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_SECONDS,
 	  .arg = "<#.#seconds>",
-	  .max = MAX_NS,
+	  .max = PLAN_CENTURY_NS,
 	  .def = "0",
 	  T(report_threshold_ns),
 	  .help = "report each operation that takes longer",

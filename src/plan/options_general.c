@@ -1,7 +1,6 @@
 /*
  * Rows of the option table: setup files, help, and trying out.
  */
-#include <string.h>
 
 #include "xdd/plan/parse.h"
 

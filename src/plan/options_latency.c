@@ -7,14 +7,12 @@
 #include <string.h>
 
 #include "xdd/base/histogram.h"
-#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
 #define P(field) .off = offsetof(struct plan, latency.field)
 #define MAX_PERCENTS 32
 #define MIN_INTERVAL_NS 10000000
-#define MAX_INTERVAL_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
 
 static enum xdd_status apply_shown(struct parse *p, const struct setting *s, void *dst)
 {
@@ -64,10 +62,8 @@ static enum xdd_status apply_percentiles(struct parse *p, const struct setting *
 	uint32_t *percents = arena_alloc(p->arena, MAX_PERCENTS * sizeof(*percents));
 	size_t n = 0;
 
-	if (!percents) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!percents)
+		return plan_no_memory();
 	for (;; item++) {
 		size_t len = strcspn(item, ",");
 
@@ -88,16 +84,6 @@ static enum xdd_status apply_percentiles(struct parse *p, const struct setting *
 	return apply_shown(p, s, dst);
 }
 
-static enum xdd_status apply_intervals(struct parse *p, const struct setting *s, void *dst)
-{
-	const struct plan *plan = dst;
-
-	if (plan->latency.interval_ns < MIN_INTERVAL_NS)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "an interval of 10ms at least is wanted");
-	return apply_shown(p, s, dst);
-}
-
 static const struct option latency_options[] = {
 	{ .name = "percentiles",
 	  .type = OPT_CUSTOM,
@@ -112,10 +98,10 @@ static const struct option latency_options[] = {
 	{ .name = "intervals",
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
-	  .min = 1,
-	  .max = MAX_INTERVAL_NS,
+	  .min = MIN_INTERVAL_NS,
+	  .max = PLAN_CENTURY_NS,
 	  P(interval_ns),
-	  .apply = apply_intervals,
+	  .apply = apply_shown,
 	  .help = "show the figures of each such stretch of time as well, 10ms at least" },
 	{ .name = "output",
 	  .type = OPT_TEXT,

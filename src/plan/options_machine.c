@@ -93,7 +93,7 @@ static enum xdd_status keep(struct parse *p, const struct idset *set, const stru
 	struct idset *copy = arena_alloc(p->arena, sizeof(*copy));
 
 	if (!copy)
-		return XDD_INIT_FAILED;
+		return plan_no_memory();
 	*copy = *set;
 	*field = copy;
 	return XDD_OK;

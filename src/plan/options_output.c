@@ -1,19 +1,11 @@
 /*
  * Rows of the option table: what is reported, and where to.
  */
-#include <errno.h>
 #include <string.h>
 
-#include "xdd/base/log.h"
 #include "xdd/plan/parse.h"
 
 #define P(field) .off = offsetof(struct plan, field)
-
-static enum xdd_status out_of_memory(void)
-{
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
-}
 
 /* Several -id are joined with a blank. */
 static enum xdd_status apply_id(struct parse *p, const struct setting *s, void *dst)
@@ -26,7 +18,7 @@ static enum xdd_status apply_id(struct parse *p, const struct setting *s, void *
 	if (strcmp(text, "commandline") == 0)
 		text = plan->command_line;
 	plan->id = plan->id ? arena_printf(p->arena, "%s %s", plan->id, text) : text;
-	return plan->id ? XDD_OK : out_of_memory();
+	return plan->id ? XDD_OK : plan_no_memory();
 }
 
 /* "add" or "new" (or what should have been one of them) and a list, or a list alone. */
@@ -59,7 +51,7 @@ static enum xdd_status apply_outputformat(struct parse *p, const struct setting 
 						   plan->output_format ? plan->output_format :
 									 PLAN_DEFAULT_COLUMNS,
 						   list->text);
-	return plan->output_format ? XDD_OK : out_of_memory();
+	return plan->output_format ? XDD_OK : plan_no_memory();
 }
 
 static const struct choice percentcpu_choices[] = {

@@ -1,12 +1,10 @@
 /*
  * Rows of the option table: which targets, and how they are opened.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
-#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
@@ -36,20 +34,14 @@ static size_t arity_targets(const struct word *args, size_t avail)
 
 static enum xdd_status add_names(struct parse *p, const struct setting *s, uint64_t n, bool same)
 {
-	const char **more;
-
 	if (p->n_names + n > PLAN_MAX_TARGETS)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 				   "that makes %" PRIu64 " targets, and %d is the most",
 				   p->n_names + n, PLAN_MAX_TARGETS);
-	more = arena_alloc(p->arena, (p->n_names + n) * sizeof(*more));
-	if (!more) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
-	if (p->n_names)
-		memcpy(more, p->names, p->n_names * sizeof(*more));
-	p->names = more;
+	if (!p->names)
+		p->names = arena_alloc(p->arena, PLAN_MAX_TARGETS * sizeof(*p->names));
+	if (!p->names)
+		return plan_no_memory();
 	for (uint64_t i = 0; i < n; i++) {
 		const struct word *name = &s->args[s->n_args == 1 ? 0 : same ? 1 : 1 + i];
 

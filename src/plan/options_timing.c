@@ -12,7 +12,6 @@
 #define P(field) .off = offsetof(struct plan, field)
 #define LEAST_RATE 1e-9
 #define MOST_RATE 1e9
-#define CENTURY_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
 
 /* A positive real number. */
 static enum xdd_status parse_positive(const struct setting *s, double most, const char *what,
@@ -87,7 +86,7 @@ static const struct option throttle_options[] = {
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
 	  .min = 1,
-	  .max = CENTURY_NS,
+	  .max = PLAN_CENTURY_NS,
 	  T(throttle.delay_ns),
 	  .apply = apply_delay,
 	  .help = "rest this long after each operation instead" },
@@ -152,7 +151,7 @@ const struct option options_timing[] = {
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
 	  .min = 1,
-	  .max = CENTURY_NS,
+	  .max = PLAN_CENTURY_NS,
 	  P(pass_delay_ns),
 	  .help = "wait between passes",
 	  .detail = "The delay comes after each pass but the last and counts in no rate." },
@@ -162,7 +161,7 @@ const struct option options_timing[] = {
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
 	  .min = 0,
-	  .max = CENTURY_NS,
+	  .max = PLAN_CENTURY_NS,
 	  T(start_delay_ns),
 	  .help = "wait before each pass",
 	  .detail = "The delay counts in no rate." },
@@ -172,7 +171,7 @@ const struct option options_timing[] = {
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
 	  .min = 0,
-	  .max = CENTURY_NS,
+	  .max = PLAN_CENTURY_NS,
 	  T(target_start_delay_ns),
 	  .help = "wait before each pass: this time times the target's number",
 	  .detail = "The delay counts in no rate; it adds to -startdelay." },
@@ -182,7 +181,7 @@ const struct option options_timing[] = {
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
 	  .min = 1,
-	  .max = CENTURY_NS,
+	  .max = PLAN_CENTURY_NS,
 	  T(time_limit_ns),
 	  .help = "end each pass after this time",
 	  .detail =
@@ -195,7 +194,7 @@ const struct option options_timing[] = {
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
 	  .min = 1,
-	  .max = CENTURY_NS,
+	  .max = PLAN_CENTURY_NS,
 	  P(run_time_ns),
 	  .help = "end the whole run after this time, counted from its first pass",
 	  .detail = "It ends the run early; it never adds passes." },
@@ -222,7 +221,7 @@ const struct option options_timing[] = {
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
 	  .min = 0,
-	  .max = CENTURY_NS,
+	  .max = PLAN_CENTURY_NS,
 	  P(operation_delay_ns),
 	  .help = "wait after each operation, in each QThread",
 	  .detail =

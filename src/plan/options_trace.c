@@ -6,7 +6,6 @@
 #include "xdd/plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
-#define YEARS_100_NS (100ull * 365 * 24 * 3600 * 1000000000)
 
 /* What asks for a report or a dump switches time stamping on. */
 static enum xdd_status apply_on(struct parse *p, const struct setting *s, void *dst)
@@ -90,7 +89,7 @@ static const struct option trace_rows[] = {
 	  .aliases = "tt",
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
-	  .max = YEARS_100_NS,
+	  .max = PLAN_CENTURY_NS,
 	  T(trace.trigger_time_ns),
 	  .apply = apply_trigger_time,
 	  .help = "start at this time of the global clock, in seconds since 1970" },

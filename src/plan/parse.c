@@ -5,12 +5,8 @@
 #include "xdd/plan/parse.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "xdd/base/log.h"
-#include "xdd/base/suggest.h"
 
 #define SETUP_MAX_DEPTH 32
 #define SETUP_MAX_FILES 1000
@@ -158,10 +154,8 @@ static enum xdd_status add_setting(struct parse *p, const struct setting *s)
 		size_t cap = p->cap_settings ? p->cap_settings * 2 : 64;
 		struct setting *more = arena_alloc(p->arena, cap * sizeof(*more));
 
-		if (!more) {
-			log_error("%s", strerror(ENOMEM));
-			return XDD_INIT_FAILED;
-		}
+		if (!more)
+			return plan_no_memory();
 		if (p->n_settings)
 			memcpy(more, p->settings, p->n_settings * sizeof(*more));
 		p->settings = more;
@@ -171,37 +165,27 @@ static enum xdd_status add_setting(struct parse *p, const struct setting *s)
 	return XDD_OK;
 }
 
+static const char *suboption_at(const void *subs, size_t i)
+{
+	return ((const struct option *)subs)[i].name;
+}
+
 /* The suboption that is meant by a word that is none, or NULL. */
 static const char *near_suboption(const struct option *subs, const char *text)
 {
-	const char *near = NULL;
-	unsigned best = 99;
-
-	for (const struct option *sub = subs; sub->name; sub++) {
-		unsigned d = suggest_distance(text, strlen(text), sub->name);
-
-		if (d < best) {
-			best = d;
-			near = sub->name;
-		}
-	}
-	return near && suggest_is_near(best, strlen(text)) ? near : NULL;
+	return suggest_nearest(text, suboption_at, subs);
 }
 
 static enum xdd_status bad_suboption(const struct setting *s, const struct word *w)
 {
 	const char *near = near_suboption(s->opt->subs, w->text);
-	char list[512] = "";
+	char list[512];
 
-	for (const struct option *sub = s->opt->subs; sub->name; sub++) {
-		if (sub != s->opt->subs)
-			strncat(list, sub[1].name ? ", " : " or ", sizeof(list) - strlen(list) - 1);
-		strncat(list, sub->name, sizeof(list) - strlen(list) - 1);
-	}
 	if (near)
 		return parse_error(XDD_BAD_OPTION, s, w, "no such suboption; did you mean %s?",
 				   near);
-	return parse_error(XDD_BAD_OPTION, s, w, "one of %s is wanted", list);
+	return parse_error(XDD_BAD_OPTION, s, w, "one of %s is wanted",
+			   parse_list_words(suboption_at, s->opt->subs, list, sizeof(list)));
 }
 
 /* The suboption that a number stands for by itself, or NULL. */

@@ -4,10 +4,8 @@
 #include "xdd/plan/plan.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "xdd/base/log.h"
 #include "xdd/plan/parse.h"
 
 /* A word as one could type it into a shell again. */
@@ -86,10 +84,8 @@ enum xdd_status plan_build(int argc, char **argv, struct plan **out)
 	enum xdd_status status;
 
 	*out = NULL;
-	if (!plan) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!plan)
+		return plan_no_memory();
 	p.arena = plan->arena;
 	status = parse_words(&p, words, argc > 1 ? (size_t)argc - 1 : 0);
 	if (!status && !p.done)

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,10 +26,8 @@ static enum xdd_status resolve_path(struct plan *plan, struct target_plan *t)
 	else
 		t->path = arena_printf(plan->arena, "%s%s%s", t->dir,
 				       t->dir[strlen(t->dir) - 1] == '/' ? "" : "/", t->name);
-	if (!t->path) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!t->path)
+		return plan_no_memory();
 	return XDD_OK;
 }
 
@@ -89,7 +86,7 @@ static enum xdd_status resolve_load(struct plan *plan, struct target_plan *t)
 {
 	const char *file = t->seek.load_file, *what = NULL;
 	unsigned line = 0;
-	int err = -ENOMEM;
+	int err;
 
 	if (access(file, F_OK) < 0) {
 		const char *own = arena_printf(plan->arena, "%s.T%u.txt", file, t->number);
@@ -296,10 +293,8 @@ static enum xdd_status sum_rows(struct plan *plan, struct target_plan *t)
 {
 	uint64_t *before = arena_alloc(plan->arena, t->n_rows * sizeof(*before)), sum = 0;
 
-	if (!before) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!before)
+		return plan_no_memory();
 	for (size_t i = 0; i < t->n_rows; i++) {
 		before[i] = sum;
 		sum += t->rows[i].blocks * t->block_size;

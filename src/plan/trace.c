@@ -2,11 +2,8 @@
  * Time stamps in the plan: names of files, sizes of tables, and what cannot be. Called while a plan is
  * resolved and checked.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "xdd/base/log.h"
 #include "xdd/plan/parse.h"
@@ -23,8 +20,7 @@ static enum xdd_status file_name(const struct plan *plan, const struct target_pl
 	*path = arena_printf(plan->arena, "%s.target.%04" PRIu32 ".%s", prefix, t->number, suffix);
 	if (*path)
 		return XDD_OK;
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
+	return plan_no_memory();
 }
 
 /* Operations that there can be to enter in all passes; UINT64_MAX when only time ends the run. */
@@ -108,9 +104,7 @@ uint64_t plan_trace_bytes(const struct target_plan *t)
 /* Half of the memory: the reports need some as well, and so does the rest of the machine. */
 enum xdd_status plan_check_trace_memory(const struct plan *plan)
 {
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-	uint64_t have = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX,
-		 want = 0;
+	uint64_t have = plan_machine_bytes(), want = 0;
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		if (__builtin_add_overflow(want, plan_trace_bytes(&plan->targets[i]), &want))
@@ -121,7 +115,7 @@ enum xdd_status plan_check_trace_memory(const struct plan *plan)
 	log_error(
 		"-ts: the tables of time stamps would take %.1f GiB, and this machine has %.1f GiB of "
 		"memory, of which they may have half; -ts size <#operations> makes them smaller",
-		(double)want / (1u << 30), (double)have / (1u << 30));
+		(double)want / GIB, (double)have / GIB);
 	return XDD_BAD_ARGUMENT;
 }
 
@@ -140,7 +134,7 @@ void plan_warn_trace(const struct target_plan *t)
 		log_warning("target %u, %s: -ts append: there is no file to append to; -ts output "
 			    "<prefix> names one",
 			    t->number, t->path);
-	if (ts->triggered_by_time && ts->trigger_time_ns / 1000000000u < (uint64_t)time(NULL))
+	if (ts->triggered_by_time && ts->trigger_time_ns / UNITS_NS_PER_SEC < (uint64_t)time(NULL))
 		log_warning("target %u, %s: -ts triggertime: that time is past; time stamping "
 			    "starts at once (the time now is %lld)",
 			    t->number, t->path, (long long)time(NULL));

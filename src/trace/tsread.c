@@ -81,20 +81,17 @@ static void print_help(void)
 	     "read or written; 7 a dump is damaged or cut short: what is sound of it was printed.");
 }
 
+static const char *word_at(const void *unused, size_t i)
+{
+	(void)unused;
+	return i < N_WORDS ? words[i].name : NULL;
+}
+
 static enum xdd_status bad_option(const char *word)
 {
-	const char *name = word + strspn(word, "-"), *near = NULL;
-	unsigned best = 99;
+	const char *near = suggest_nearest(word + strspn(word, "-"), word_at, NULL);
 
-	for (size_t i = 0; i < N_WORDS; i++) {
-		unsigned d = suggest_distance(name, strlen(name), words[i].name);
-
-		if (d < best) {
-			best = d;
-			near = words[i].name;
-		}
-	}
-	if (near && suggest_is_near(best, strlen(name)))
+	if (near)
 		log_error("tsread %.128s: no such option; did you mean -%s?", word, near);
 	else
 		log_error("tsread %.128s: no such option; xdd tsread -h lists them", word);

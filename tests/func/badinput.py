@@ -216,6 +216,7 @@ for bad in ("0.0", "0ms", "1e3", "0x1", ".", "5.", "1,5", "inf", "nan", "+1", " 
 for option in ("startdelay", "targetstartdelay", "operationdelay"):
     for bad in ("-1", "", "abc"):
         value(option, bad, "a time of 0 to 100 years is wanted")
+value("heartbeat seconds", "86401", "a time of 0 to 86400s is wanted")
 
 # Words to choose from
 
@@ -393,6 +394,13 @@ row("save over a directory", READ + " -numreqs 1 -seek save d", 2, None, "^xdd: 
     files={"d.T0.txt/": ""})
 row("save of the second target over a directory", "-op read -targets -2 data -reqsize 1 -numreqs 1 -seek save d", 2,
     None, "-seek save d: Is a directory", files={"d.T1.txt/": ""})
+
+SAVE_OVER = "-op write -targets 2 o ./s.T0.txt -reqsize 1 -numreqs 1 -seek target 0 save s"
+row("save over a target that is there", SAVE_OVER, 2, None,
+    "^xdd: target 1, ./s.T0.txt: -seek save s would replace this target: the list goes to s.T0.txt$",
+    files={"s.T0.txt": "x"})
+row("save over a target that is yet to be made", SAVE_OVER.replace("./", ""), 2, None,
+    "^xdd: target 1, s.T0.txt: -seek save s would replace this target: the list goes to s.T0.txt$")
 
 # Setup files
 

@@ -252,8 +252,10 @@ def test_bad_input():
     for status, words, pattern in (
             (2, "-debug", r"xdd: -debug: an argument is missing: <kind> \[<kind> \.\.\.\] is wanted"),
             (2, "-debug -dio", r"xdd: -debug: an argument is missing"),
-            (2, "-debug disk", r"xdd: -debug disk: one of io, lockstep, open, task, .* is wanted"),
-            (3, "-debug io disk", r"xdd: disk: stray word"),
+            (2, "-debug network", r"xdd: -debug network: io, lockstep, open, task, .* user1 or all is wanted \(argument"),
+            (2, "-debug tsak io", r"xdd: -debug tsak: io, .* is wanted; did you mean task\?"),
+            (2, "-debug io lokstep", r"xdd: -debug lokstep: io, .* is wanted; did you mean lockstep\?"),
+            (3, "-debug io network", r"xdd: network: stray word"),
             (3, "-debug e2e", r"xdd: -debug e2e: .*this version of xdd does not have end-to-end"),
             (3, "-debug io END2END", r"xdd: -debug END2END: .*does not have end-to-end"),
             (3, "-extendedstats target 0", r"xdd: -extendedstats.*: this option is for the whole run"),

@@ -410,7 +410,7 @@ def test_retry_in_vain():
     p = subprocess.Popen(t.xdd_words(*"-op read -reqsize 4 -numreqs 8 -retry 4294967295 -targets 1".split(), file),
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          env=dict(os.environ, **env))
-    time.sleep(1)
+    s.settle(p, 1)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=t.TIMEOUT)
     t.ok(p.returncode == 5 and b"COMBINED" in out, "-retry without end: the run can be ended", (p.returncode, err))

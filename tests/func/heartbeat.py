@@ -17,6 +17,7 @@ import termios
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
 import xddtest as t
 
 LIMIT_S = 60
@@ -134,6 +135,9 @@ def test_files():
     t.equal([len(rows(f)) for f in files], [2, 2], "a further run makes the files anew")
     t.xdd(*words, "-heartbeat", 10, "output", prefix, "ops", "append")
     t.equal([len(rows(f)) for f in files], [3, 3], "append: the header stands once")
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -heartbeat append".split())
+    t.ok(run.status == 0 and len(run.error_lines()) == 1 and "-heartbeat append: there is no file" in run.err,
+         "append without a file: said", run)
 
 
 def terminal(args, seconds, columns=80, stop=None):
@@ -177,7 +181,7 @@ def test_terminal():
 def test_signals():
     p = subprocess.Popen(t.xdd_words(*PACED, "-timelimit", 30), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
-    time.sleep(0.6)
+    s.settle(p, 0.6)
     p.send_signal(signal.SIGUSR1)
     time.sleep(0.4)
     p.send_signal(signal.SIGINT)
@@ -191,7 +195,7 @@ def test_sigint():
     with subprocess.Popen([t.XDD] + "-op noop -targets 1 null -timelimit 30 -hb 1 ops".split(), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
         p.stdout.readline()
-        time.sleep(0.5)
+        s.settle(p, 0.5)
         p.send_signal(signal.SIGINT)
         out = p.communicate(timeout=t.TIMEOUT)[0].decode()
     t.ok(p.returncode == 5 and "COMBINED" in out, "SIGINT with a heartbeat: results, status 5", (p.returncode, out))

@@ -241,7 +241,7 @@ def test_replaced():
         before = f.read()
     for number in (signal.SIGKILL, None):
         p = start(*"-op noop -targets 1 null -numreqs 100 -operationdelay 1ms -passes 100000 -jsonout".split(), file)
-        time.sleep(0.2)
+        s.settle(p, 0.2)
         if number:
             p.kill()
         else:
@@ -375,7 +375,7 @@ def test_signals():
         p = start(*"-op noop -targets 2 null null -numreqs 10 -passes 100000 -passdelay 10 -jsonout".split(), file,
                   out=subprocess.PIPE)
         p.stdout.readline()
-        time.sleep(0.3)
+        s.settle(p, 0.3)
         p.send_signal(number)
         p.communicate(timeout=t.TIMEOUT)
         document = j.check(file, "signal %d, between passes" % number)
@@ -391,11 +391,11 @@ def test_hang():
     stuck, good, file = t.make_file("stuck", 1 << 20), t.make_file("good", 1 << 20), fresh()
     p = start("-op", "read", "-targets", 2, good, stuck, *"-reqsize 64 -numreqs 16 -queuedepth 4 -passes 3".split(),
               "-jsonout", file, env=env)
-    time.sleep(1.5)
+    s.settle(p, 1.5)
     begin = time.monotonic()
     p.send_signal(signal.SIGINT)
     status = p.wait(timeout=t.TIMEOUT)
-    t.ok(status == 5 and (s.sanitized() or time.monotonic() - begin < 10), "a target that never answers: the run ends",
+    t.ok(status == 5 and s.fast_enough(time.monotonic() - begin, 10), "a target that never answers: the run ends",
          status)
     document = j.check(file, "a target that never answers")
     if document:

@@ -16,7 +16,7 @@ K, M = 1 << 10, 1 << 20
 PAGE = resource.getpagesize()
 FILE = t.make_file("data", 4 * M)
 READ = ("-ioengine", "psync", "-op", "read")
-ENGINES = re.findall(r"^(\S+) +yes", t.command([t.XDD, "-ioengine", "list"]).out, re.M)
+ENGINES = t.engines()
 # What is locked does not show: the sanitizers have locking done by nobody.
 IGNORED = "the sanitizers ignore locking" if s.sanitized() else None
 

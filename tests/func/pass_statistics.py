@@ -107,7 +107,7 @@ def test_left_out():
     file = t.path("left.json")
     with subprocess.Popen(t.xdd_words(*("-op noop -targets 1 null -numreqs 100 -operationdelay 1ms -passes 100000 "
                                         "-jsonout").split(), file), stdout=subprocess.DEVNULL) as p:
-        time.sleep(1.05)
+        s.settle(p, 1.05)
         p.send_signal(signal.SIGINT)
     document = j.load(file)
     whole = [r["pass"] for r in j.rows(document, "TARGET_PASS") if j.total(r) == 100]
@@ -126,7 +126,7 @@ def test_left_out():
     file = t.path("timed.json")
     with subprocess.Popen(t.xdd_words(*"-op noop -targets 1 null -timelimit .3 -passes 1000 -jsonout".split(), file),
                           stdout=subprocess.DEVNULL) as p:
-        time.sleep(1.05)
+        s.settle(p, 1.05)
         p.send_signal(signal.SIGINT)
     document = j.load(file)
     t.equal(document["statistics"][0]["passes"],

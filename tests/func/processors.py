@@ -69,14 +69,14 @@ def test_processor():
     lists("-processor %s" % ALL, {ALL: 3}, "-targets", 1, FILE, "-processor", ALL)
     shown("-processor %s" % ALL, [ALL], "-targets", 1, FILE, "-processor", ALL)
     shown("-pr all", [ALL], "-targets", 1, FILE, "-pr", "all")
-    if re.search("^libaio +yes", t.command([t.XDD, "-ioengine", "list"]).out, re.M):
+    if "libaio" in t.engines():
         lists("-processor, an engine that queues", {str(LAST): 2}, "-targets", 1, FILE, *"-dio -qd 8 -threads 2".split(),
               "-processor", LAST, "-ioengine", "libaio")
 
 
 def test_workers():
     """What io_uring hands to threads of the kernel runs on the same processors."""
-    if not TWO or not re.search("^io_uring +yes", t.command([t.XDD, "-ioengine", "list"]).out, re.M):
+    if not TWO or "io_uring" not in t.engines():
         return t.skip("threads of the kernel", "no io_uring, or one processor")
     folder = s.tmpfs("workers", 4 << 20)
     if folder is None:

@@ -81,11 +81,6 @@ def read(file):
         return f.read()
 
 
-def fast_enough(seconds, limit):
-    """Whether something that takes no time took no time; a build with sanitizers may take more."""
-    return seconds < limit * (10 if s.sanitized() else 1)
-
-
 # Many targets
 
 
@@ -101,7 +96,7 @@ def test_many_targets():
                 [(n, p) for n in range(512) for p in (1, 2)], title + ": every pass of every target")
         t.equal([(r["TARGET"], r["QUEUE"], r["OPS"]) for r in rows if r["WHAT"] == "COMBINED"],
                 [("512", "2048", str(512 * 16 * 2))], title + ": COMBINED")
-        t.ok(fast_enough(run.seconds, 10), title + ": starts and ends", run.seconds)
+        t.ok(s.fast_enough(run.seconds, 10), title + ": starts and ends", run.seconds)
 
 
 def can_write(file):
@@ -138,7 +133,7 @@ def test_one_bad_target():
             names[5], names[place] = before, bad
             run = t.xdd("-op", "write", "-targets", 64, *names, *"-numreqs 100 -reqsize 4 -queuedepth 2".split())
             title = "64 targets, number %d is %s" % (place, what)
-            t.ok(run.status == 4 and fast_enough(run.seconds, 5), title + ": ends at once with status 4", run)
+            t.ok(run.status == 4 and s.fast_enough(run.seconds, 5), title + ": ends at once with status 4", run)
             t.ok(len(run.error_lines()) == 1 and "target %d," % place in run.err and bad in run.err,
                  title + ": one line names it", run.err)
             t.equal(sorted(os.listdir(folder)), there, title + ": nothing is left behind")
@@ -161,7 +156,7 @@ def test_no_more_threads():
                         "-queuedepth 4 -numreqs 3 -targets 512".split() +
                         [os.path.join(folder, "new%d" % i) for i in range(512)])
         named = re.search(r"target \d+, .*(cannot be started|buffers of QThread|engine psync: Cannot allocate)", run.err)
-        t.ok(run.status == 4 and len(run.error_lines()) == 1 and named and fast_enough(run.seconds, 10),
+        t.ok(run.status == 4 and len(run.error_lines()) == 1 and named and s.fast_enough(run.seconds, 10),
              "threads that cannot be started end the run, %d KiB" % kib, run)
         t.equal(os.listdir(folder), [], "and leave nothing behind, %d KiB" % kib)
     return None
@@ -228,7 +223,7 @@ def test_memory_of_passes():
 def check_canceled(run, title, number, ended):
     status, seconds = ended
     t.ok(status == 5, title + ": status 5", "%s\n%s" % (status, run.text()))
-    t.ok(fast_enough(seconds, 5), title + ": ends at once", seconds)
+    t.ok(s.fast_enough(seconds, 5), title + ": ends at once", seconds)
     err = t.CROSS_CHECKS.sub("", read(run.err))
     t.ok(err.count("\n") == 1 and "SIG" + number.name[3:] in err,
          title + ": a line names the signal", run.text())
@@ -276,7 +271,7 @@ def test_signals_at_the_start():
         time.sleep(moment * 0.001)
         status, seconds = run.end(number)
         # Before anything is set up the signal does what it always does.
-        well = status in (5, -number) and fast_enough(seconds, 5)
+        well = status in (5, -number) and s.fast_enough(seconds, 5)
         results["ended" if well else "%s after %s s" % (status, seconds)] += 1
     t.equal(dict(results), {"ended": 30}, "signals while a run starts")
 
@@ -319,7 +314,7 @@ def test_hang():
         title = "a read that never returns%s" % "".join(words)
         run = start(*words)
         status, seconds = run.end(signal.SIGINT)
-        t.ok(status == 5 and fast_enough(seconds, 6), title + ": SIGINT ends the run within 6 s", (status, seconds))
+        t.ok(status == 5 and s.fast_enough(seconds, 6), title + ": SIGINT ends the run within 6 s", (status, seconds))
         t.ok(re.search(r"target 1, .*stuck: 1 operation.* outstanding", read(run.err)), title + ": it is named",
              run.text())
         t.ok("target 0," not in read(run.err), title + ": and no other", run.text())
@@ -330,7 +325,7 @@ def test_hang():
         t.ok(read(run.out).endswith(" This run was canceled\n"), title + ": the last line", run.text())
     run = start()
     status, seconds = run.end(signal.SIGINT, signal.SIGINT)
-    t.ok(status == 5 and fast_enough(seconds, 2), "the second SIGINT ends at once", (status, seconds))
+    t.ok(status == 5 and s.fast_enough(seconds, 2), "the second SIGINT ends at once", (status, seconds))
     return None
 
 
@@ -342,7 +337,7 @@ def test_hang_and_error():
     run = Started("-op", "read", "-targets", 2, stuck, short, *"-reqsize 1 -numreqs 3 -stoponerror -verbose".split(),
                   *"-startdelay target 1 1".split(), env=env)
     status, seconds = run.end()
-    t.ok(status == 6 and fast_enough(seconds, 7), "-stoponerror ends a run with a read that never returns", run.text())
+    t.ok(status == 6 and s.fast_enough(seconds, 7), "-stoponerror ends a run with a read that never returns", run.text())
     t.ok(re.search("target 0, .*outstanding", read(run.err)), "and names what is outstanding", run.text())
     return None
 
@@ -374,7 +369,7 @@ def test_kill_while_saving():
                       os.path.join(folder, "seeks"))
         time.sleep(0.5)
         status, seconds = run.end(number)
-        t.ok(status in (5, -number) and fast_enough(seconds, 5), "%s while a list is saved" % number.name,
+        t.ok(status in (5, -number) and s.fast_enough(seconds, 5), "%s while a list is saved" % number.name,
              (status, seconds))
         t.equal(os.listdir(folder), [], "%s while a list is saved: no part of it is left" % number.name)
 

@@ -20,7 +20,7 @@ import xddtest as t
 FORMAT = "+ELAPSEDTIMEPASS+RESPMIN+RESPP50+RESPP90+RESPP99+RESPMAX+LATP50+LATP99+LATMAX+IOPS+BANDWIDTH+CPUTIME+OPS"
 COLUMNS = ["-outputformat", "new", "+WHAT+PASS" + FORMAT]
 # What a run of this test may be late in all, in seconds.
-LATE = 2.0
+LATE = 10.0
 
 
 def paced(*args, **kwargs):
@@ -113,7 +113,7 @@ def test_schedule():
 
 
 def stop_and_go(p, after, seconds):
-    time.sleep(after)
+    s.settle(p, after)
     os.kill(p.pid, signal.SIGSTOP)
     time.sleep(seconds)
     os.kill(p.pid, signal.SIGCONT)
@@ -152,9 +152,8 @@ def test_freeze():
 def test_engines():
     file = t.make_file("engines", 1 << 20)
     for engine, depth in (("psync", 8), ("libaio", 1), ("libaio", 8), ("io_uring", 1), ("io_uring", 8), ("mmap", 2)):
-        probe = t.xdd("-op", "read", "-targets", 1, file, "-ioengine", engine, "-numreqs", 1)
-        if probe.status:
-            t.skip(engine, probe.err.strip())
+        if engine not in t.engines():
+            t.skip(engine, "not available")
             continue
         for more in ([], ["-threads", 2] if engine in ("libaio", "io_uring") and depth > 1 else
                      ["-ordering", "storage", "serial"]):
@@ -182,7 +181,7 @@ def test_limits():
     file = t.make_file("limits", 65536)
     for engine in ("libaio", "io_uring"):
         words = ["-op", "read", "-targets", 1, file, "-ioengine", engine, "-reqsize", 1, "-seek", "range", 64]
-        if t.xdd(*words, "-numreqs", 1).status:
+        if engine not in t.engines():
             t.skip("-timelimit, " + engine, "not available")
             continue
         for depth in (1, 8):
@@ -201,15 +200,14 @@ def test_limits():
 def test_stop():
     for engine in ("psync", "libaio", "io_uring"):
         file = t.make_file("stopped", 65536)
-        probe = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 1, "-ioengine", engine, "-numreqs", 1)
-        if probe.status:
-            t.skip("SIGINT with " + engine, probe.err.strip())
+        if engine not in t.engines():
+            t.skip("SIGINT with " + engine, "not available")
             continue
         csv = t.path("stopped.%s.csv" % engine)
         with subprocess.Popen([t.XDD, "-op", "read", "-targets", "1", file, "-reqsize", "1", "-throttle", "ops", "0.02",
                                "-numreqs", "4", "-qd", "2", "-ioengine", engine, "-csvout", csv], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
-            time.sleep(1)
+            s.settle(p, 1)
             p.send_signal(signal.SIGINT)
             err = p.communicate(timeout=t.TIMEOUT)[1].decode()
             status = p.returncode
@@ -229,7 +227,7 @@ def test_max_errors():
     for depth in (1, 4):
         run = t.xdd(*"-op read -reqsize 1 -numreqs 9 -throttle ops 0.02 -maxerrors 1 -targets 1".split(), file, "-qd",
                     depth, env=env)
-        t.ok(run.status == 6 and run.seconds < 5, "-maxerrors ends the pass, -qd %d" % depth, run)
+        t.ok(run.status == 6 and run.seconds < 40, "-maxerrors ends the pass, -qd %d" % depth, run)
 
 
 def test_delay():

@@ -275,9 +275,9 @@ def test_trigger_op():
 
 
 def test_trigger_time():
-    at = time.time() + 1
+    at = time.time() + 3
     name = prefix()
-    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-reqsize 1 -timelimit 2.5 -operationdelay 1ms -ts tt".split(),
+    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-reqsize 1 -timelimit 4 -operationdelay 1ms -ts tt".split(),
                 "%.3f" % at, "dump", name)
     rows = x.rows_of(name + ".target.0000.bin")
     t.ok(run.status == 0 and rows and min(r["START_NS"] for r in rows) >= int(at * 1000) * 1000000 and
@@ -348,7 +348,7 @@ def test_canceled():
         p = subprocess.Popen(t.xdd_words("-op", "noop", "-targets", 2, "null", "null", *"-reqsize 1 -timelimit 60 -queuedepth 4 "
                                          "-operationdelay 0.001 -ts summary dump".split(), name, "-ts", "output", name),
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(wait)
+        s.settle(p, wait)
         p.send_signal(signal.SIGINT)
         try:
             out = p.communicate(timeout=LIMIT_S)[0].decode()
@@ -373,7 +373,7 @@ def test_hanging():
     p = subprocess.Popen(t.xdd_words("-op", "read", "-targets", 2, file, DATA, *"-reqsize 4 -numreqs 100 -queuedepth 4 -ts dump".split(),
                                      name, "-ts", "detailed", "output", name),
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **env))
-    time.sleep(2)
+    s.settle(p, 2)
     p.send_signal(signal.SIGINT)
     try:
         out = p.communicate(timeout=LIMIT_S)[0].decode()

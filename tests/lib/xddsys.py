@@ -194,8 +194,8 @@ def trace(*args, env=None, **kwargs):
 
 # I/O that goes wrong
 
-# A library that stands before pread and pwrite, and before what hands requests over. XDD_FAULT says what it does to the operations on files whose
-# name holds XDD_FAULT_FILE, in the bytes from XDD_FAULT_FROM to XDD_FAULT_TO.
+# A library that stands before pread and pwrite, and before what hands requests over. XDD_FAULT says what it does to the
+# operations on files whose name holds XDD_FAULT_FILE, in the bytes from XDD_FAULT_FROM to XDD_FAULT_TO.
 _FAULTS = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -475,7 +475,28 @@ def sanitized():
     return b"__asan_init" in data or b"__tsan_init" in data
 
 
+def fast_enough(seconds, limit):
+    """Whether something that takes no time took no time; a build with sanitizers may take more, and so may a busy machine."""
+    busy = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    return seconds < limit * (10 if sanitized() else 1) * max(busy, 1)
+
+
 # A run that can be looked at while it lasts
+
+
+def settle(process, seconds):
+    """Wait until signals end the run and no longer the process itself, and then that long: a busy machine starts late."""
+    end = time.monotonic() + t.TIMEOUT / 2
+    while process.poll() is None and time.monotonic() < end:
+        try:
+            with open("/proc/%d/status" % process.pid) as f:
+                blocked = re.search(r"^SigBlk:\s*([0-9a-f]+)", f.read(), re.M)
+        except OSError:
+            break
+        if blocked and int(blocked.group(1), 16) >> (signal.SIGINT - 1) & 1:
+            break
+        time.sleep(0.005)
+    time.sleep(seconds)
 
 
 class Resting:

@@ -161,6 +161,17 @@ def xdd(*args, **kwargs):
     return command(xdd_words(*args), **kwargs)
 
 
+_engines = None
+
+
+def engines():
+    """Names of the engines that this build and this kernel have."""
+    global _engines
+    if _engines is None:
+        _engines = re.findall(r"^(\S+) +yes", command([XDD, "-ioengine", "list"]).out, re.M)
+    return _engines
+
+
 def run(*tests):
     """Call these tests; only those that XDD_TEST_ONLY names, when it is set."""
     only = os.environ.get("XDD_TEST_ONLY", "").split()

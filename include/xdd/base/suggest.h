@@ -13,6 +13,12 @@
  */
 unsigned suggest_distance(const char *a, size_t a_len, const char *b);
 
+/* Word `i` of some words, or NULL past the last one. */
+typedef const char *(*suggest_word_at)(const void *words, size_t i);
+
+/* The one of `words` that is nearest to a misspelt word, or NULL when none is near. Any thread. */
+const char *suggest_nearest(const char *word, suggest_word_at at, const void *words);
+
 /* True when `distance` is small enough, for a misspelt word of `len` characters, to be worth saying. */
 int suggest_is_near(unsigned distance, size_t len);
 

@@ -11,6 +11,8 @@
 #include <sys/types.h>
 
 #include "xdd/base/arena.h"
+#include "xdd/base/suggest.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
 
@@ -32,7 +34,7 @@ struct parse {
 	bool done;			/* -help and the like: there is nothing to run */
 
 	/* for -targets and -target, while the targets are collected */
-	const char **names;
+	const char **names; /* PLAN_MAX_TARGETS of them, or NULL */
 	size_t n_names;
 };
 
@@ -56,6 +58,26 @@ enum xdd_status apply_settings(struct parse *p);
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* apply.c: tell that one of the words that `at` gives is wanted, and which may be meant. */
+enum xdd_status parse_error_words(const struct setting *s, const struct word *w, suggest_word_at at,
+				  const void *words);
+
+/* apply.c: "a, b or c" in `buf`; returns `buf`. */
+char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t size);
+
+/*
+ * apply.c: the time that a word stands for, from `min` to `max`, in nanoseconds; `min` may be 1 for any time
+ * above 0. Tells about one that is none.
+ */
+enum xdd_status parse_time(const struct setting *s, const struct word *w, uint64_t min,
+			   uint64_t max, uint64_t *ns);
+
+/* The longest time that is taken. */
+#define PLAN_CENTURY_NS (100ull * 365 * 24 * 3600 * UNITS_NS_PER_SEC)
+
+/* apply.c: tell that memory is short; always returns XDD_INIT_FAILED. */
+enum xdd_status plan_no_memory(void);
+
 /* probe.c: find out what the target's path is; fills kind, size_bytes and the two alignments. */
 enum xdd_status probe_target(struct target_plan *t);
 
@@ -75,20 +97,25 @@ uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t);
 /* check.c: bytes of the target that every pass can have to itself; 0 where nothing is known or left. */
 uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 
-/* check.c: extent, -dio and -seek save of a target that is resolved. */
+/* check.c: sizes and offsets of all operations are multiples of what `option` asks for. */
+enum xdd_status plan_check_multiples(const struct target_plan *t, const char *option,
+				     uint32_t unit_bytes);
+
+/* check.c: what a target that is resolved can do on its own: extent, -dio, -memalign, -seek, -ordering. */
 enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t);
 
 /* check_order.c: an order that the engine cannot keep. */
 enum xdd_status plan_check_order(const struct target_plan *t);
 
-/* check_order.c: an order that the kernel may not keep, of a target touched up to byte `end`; log_warning(). */
-void plan_warn_order(const struct target_plan *t, uint64_t end);
+/* check_order.c: an order that the kernel may not keep; log_warning(). */
+void plan_warn_order(const struct target_plan *t);
 
-/* check_files.c: what is to be done with files against what the targets are, and -force. */
+/* check_files.c: what is to be done with files against what the targets are, -seek save, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
 
 /* data.c: what the pattern is made of, and whether it can be written and verified as asked. */
 enum xdd_status plan_resolve_data(struct plan *plan);
+
 /* coordinate.c: targets that wait for each other can: no cycles, nothing that never comes. */
 enum xdd_status plan_check_coordination(const struct plan *plan);
 
@@ -100,6 +127,10 @@ enum xdd_status plan_check_memalign(const struct target_plan *t);
 
 /* check.c: the passes that were asked for can be had. */
 enum xdd_status plan_check_passes(const struct plan *plan);
+
+/* machine.c: the memory of the machine; UINT64_MAX where it is not known. In GIB for a message. */
+uint64_t plan_machine_bytes(void);
+#define GIB ((double)(1u << 30))
 
 /* machine.c: the buffers of all targets fit into memory, and into the huge pages there are. */
 enum xdd_status plan_check_memory(const struct plan *plan);
@@ -116,6 +147,9 @@ enum xdd_status plan_check_trace_memory(const struct plan *plan);
 /* trace.c: what is allowed and may still surprise. */
 void plan_warn_trace(const struct target_plan *t);
 
+/* option_value.c: fill `by_option` of a plan that has its settings. */
+enum xdd_status plan_sort_settings(struct plan *plan);
+
 /* resolve.c: work out everything marked "resolved" in the plan. */
 enum xdd_status plan_resolve(struct plan *plan);
 
@@ -128,7 +162,7 @@ int help_option(const char *name);
 /* option.c: the arity of rows that take no argument. */
 size_t option_arity_none(const struct word *args, size_t avail);
 
-/* options_*.c: rows of the table that need more than storing a value. */
+/* options_*.c: the rows of the table, a file a group. */
 extern const struct option options_target[];
 extern const struct option options_work[];
 extern const struct option options_access[];

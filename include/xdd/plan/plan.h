@@ -407,6 +407,7 @@ struct plan {
 	const char *command_line;	/* the words as given, for -id commandline and reports */
 	const struct setting *settings; /* the options as given, in order; option.h */
 	size_t n_settings;
+	const struct setting **by_option; /* the same, those of an option or suboption together */
 	size_t n_targets;
 	struct target_plan *targets;
 
