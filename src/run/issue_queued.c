@@ -120,8 +120,10 @@ static struct io_request *take(struct flight *f)
 {
 	struct target *t = f->q->target;
 	struct io_request *req = slot_first(&f->q->slots);
+	uint64_t n;
 
-	if (may_issue(t, f->now_ns, f->end_ns) && take_op(t, t->plan->pass_ops, req)) {
+	if (may_issue(t, f->now_ns, f->end_ns) && take_ops(t, 1, &n)) {
+		set_op(t, n, req);
 		slot_take_first(&f->q->slots);
 		if (wants(f->extras, EXTRA_DATA))
 			data_prepare(f->q, req);

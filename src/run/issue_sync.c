@@ -11,6 +11,17 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/* So many operation numbers a QThread takes together while operations take less than this. */
+#define CLAIM_OPS 16
+#define CLAIM_OP_NS 2500
+
+/* The numbers that a QThread has taken and not issued yet. */
+struct claim {
+	uint64_t next;
+	uint32_t left, count; /* of `count` */
+	uint64_t taken_ns;
+};
+
 /* The clock after a wait; without a limit it is not worth reading. */
 static uint64_t clock_after(uint64_t now, uint64_t end)
 {
@@ -75,9 +86,40 @@ static bool make_ready(struct qthread *q, struct io_request *req, uint64_t now, 
 	return true;
 }
 
+/*
+ * The word that numbers come from travels between processors with every number taken, which is dear
+ * beside an operation of a microsecond or less. QThreads may take several where no order is asked for
+ * and nothing but the clock or a signal ends the pass before its last operation: what they have taken
+ * is issued even so.
+ */
+static uint32_t claim_most(const struct qthread *q, unsigned extras)
+{
+	const struct plan *plan = q->target->run->plan;
+	const unsigned one_by_one = EXTRA_LOCK | EXTRA_TOT | EXTRA_DATA | EXTRA_GATE | EXTRA_WATCH |
+				    EXTRA_REST | EXTRA_FOLLOWED;
+
+	return q->target->plan->qthreads == 1 || extras & one_by_one || plan->max_errors ||
+			       plan->stop_on_error ?
+		       1 :
+		       CLAIM_OPS;
+}
+
+/* Take numbers, at most `most`, at the time `now`. False: there are none left. */
+static ALWAYS_INLINE bool claim_ops(struct target *t, struct claim *claim, uint32_t most,
+				    uint64_t now)
+{
+	bool fast = now - claim->taken_ns < claim->count * CLAIM_OP_NS;
+
+	claim->count = fast ? most : 1;
+	claim->taken_ns = now;
+	claim->left = take_ops(t, claim->count, &claim->next);
+	return claim->left != 0;
+}
+
 /* The next operation of the pass, when it may be issued; false: the pass is over. */
-static ALWAYS_INLINE bool next_op(struct qthread *q, struct io_request *req, uint64_t now,
-				  uint64_t end, unsigned extras)
+static ALWAYS_INLINE bool next_op(struct qthread *q, struct claim *claim, uint32_t most,
+				  struct io_request *req, uint64_t now, uint64_t end,
+				  unsigned extras)
 {
 	struct target *t = q->target;
 
@@ -86,11 +128,13 @@ static ALWAYS_INLINE bool next_op(struct qthread *q, struct io_request *req, uin
 			return false;
 		now = clock_after(now, end);
 	}
-	if (!may_issue(t, now, end) || !take_op(t, t->plan->pass_ops, req)) {
+	if (!claim->left && (!may_issue(t, now, end) || !claim_ops(t, claim, most, now))) {
 		if (extras & EXTRA_LOCK)
 			order_leave(&t->order, 0);
 		return false;
 	}
+	claim->left--;
+	set_op(t, claim->next++, req);
 	return !wants(extras, EXTRA_DATA | EXTRA_TOT | EXTRA_GATE) ||
 	       make_ready(q, req, now, end, extras);
 }
@@ -142,8 +186,9 @@ static void leave(struct target *t, const struct io_request *req, unsigned extra
 		order_leave_briefly(&t->order, req->op);
 }
 
-/* Inlined once for each caller, so that what `extras` rules out is not there. */
-static ALWAYS_INLINE void issue(struct qthread *q, uint64_t now, uint64_t end, unsigned extras)
+/* Inlined once for each caller, so that what `extras` and `most` rule out is not there. */
+static ALWAYS_INLINE void issue(struct qthread *q, uint64_t now, uint64_t end, unsigned extras,
+				uint32_t most)
 {
 	struct target *t = q->target;
 	const struct engine *engine = t->engine;
@@ -151,8 +196,9 @@ static ALWAYS_INLINE void issue(struct qthread *q, uint64_t now, uint64_t end, u
 	const bool leave_early = ordered && t->order.mode == ORDERING_LOOSE;
 	const bool leave_late = ordered && !leave_early;
 	struct io_request req = { .buf = q->slots.buffers[0].iov_base };
+	struct claim claim = { .left = 0 };
 
-	while (next_op(q, &req, now, end, extras)) {
+	while (next_op(q, &claim, most, &req, now, end, extras)) {
 		if (leave_early)
 			order_leave(&t->order, req.op);
 		if (wants(extras, EXTRA_AUDIT))
@@ -178,10 +224,11 @@ static ALWAYS_INLINE void issue(struct qthread *q, uint64_t now, uint64_t end, u
 
 void issue_sync(struct qthread *q, uint64_t now, uint64_t end)
 {
-	unsigned extras = issue_extras(q);
+	const unsigned extras = issue_extras(q);
+	const uint32_t most = claim_most(q, extras);
 
-	if (extras)
-		issue(q, now, end, extras);
+	if (extras || most > 1)
+		issue(q, now, end, extras, most);
 	else
-		issue(q, now, end, 0);
+		issue(q, now, end, 0, 1);
 }

@@ -254,8 +254,8 @@ def test_turns():
 def test_audit_of_none():
     """
     Where nothing is in order the audit looks at one point of the way to the kernel and the witness at another, and
-    threads overtake each other between them too. psync's is before the system call: it sees fewer. That of the
-    engines that queue is behind it: it sees more.
+    threads overtake each other between them too. psync's is before the system call: it sees fewer, or with numbers
+    that are taken several together about as many. That of the engines that queue is behind it: it sees more.
     """
     if w.available() is None:
         return t.skip("the audit of what is not in order", s.sys_why())
@@ -280,8 +280,9 @@ def test_audit_of_none():
         if not breaks:
             t.skip(title, "the threads never met on this machine")
         elif engine == "psync":
-            t.ok(said <= breaks + 5, title)
-            t.ok(not said or "at least" in run.out, "%s, %s: so it says \"at least\"" % (order, engine), run.out)
+            t.ok(said <= breaks + 5 + (breaks // 20 if order == "none" else 0), title)
+            text = "as seen before" if order == "none" else "at least"
+            t.ok(not said or text in run.out, "%s, %s: so it says \"%s\"" % (order, engine, text), run.out)
         else:
             t.ok(said > 0 and said >= breaks // 4, title)
     return None

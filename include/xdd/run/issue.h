@@ -1,8 +1,9 @@
 /*
  * What the two ways of issuing a pass share: the steps of one operation. Private to src/run.
  *
- * Limits are looked at before a number is taken, so that the operations issued are exactly 0 to n-1
- * whatever ends the pass. Nothing but the transfer lies between the two clock readings of an operation.
+ * Limits are looked at before numbers are taken, and what was taken is issued, so that the operations issued
+ * are exactly 0 to n-1 whatever ends the pass. Nothing but the transfer lies between the two clock readings of
+ * an operation.
  */
 #ifndef XDD_RUN_ISSUE_H
 #define XDD_RUN_ISSUE_H
@@ -69,21 +70,28 @@ static inline bool may_issue(const struct target *t, uint64_t now, uint64_t end)
 	       !atomic_load_explicit(&t->pass_over, memory_order_relaxed);
 }
 
-/* The next operation of the pass into `req`; false when there is none left. */
-static inline bool take_op(struct target *t, uint64_t ops, struct io_request *req)
+/* Take the next operation numbers of the pass, at most `most`, from `*first` on. Returns how many; 0: there are none left. */
+static inline uint32_t take_ops(struct target *t, uint32_t most, uint64_t *first)
 {
-	uint64_t n = atomic_fetch_add_explicit(&t->next_op, 1, memory_order_relaxed);
+	const uint64_t ops = t->plan->pass_ops;
+
+	*first = atomic_fetch_add_explicit(&t->next_op, most, memory_order_relaxed);
+	if (*first >= ops)
+		return 0;
+	return ops - *first < most ? (uint32_t)(ops - *first) : most;
+}
+
+/* Operation `n` of the pass into `req`. */
+static inline void set_op(const struct target *t, uint64_t n, struct io_request *req)
+{
 	struct access_op op;
 
-	if (n >= ops)
-		return false;
 	access_op(&t->access, n, &op);
 	req->op = n;
 	req->dir = op.dir;
 	req->offset = op.offset;
 	req->size = op.size;
 	io_request_reset(req);
-	return true;
 }
 
 /*
