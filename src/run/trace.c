@@ -33,9 +33,10 @@ static int take_memory(struct trace_table *t)
 	}
 	madvise(t->memory, t->memory_bytes, MADV_HUGEPAGE);
 	memset(t->memory, 0, t->memory_bytes);
-	t->chunks = calloc(ts->chunks, sizeof(*t->chunks));
+	t->chunks = aligned_alloc(_Alignof(struct trace_chunk), ts->chunks * sizeof(*t->chunks));
 	if (!t->chunks)
 		return -ENOMEM;
+	memset(t->chunks, 0, ts->chunks * sizeof(*t->chunks));
 	for (size_t i = 0; i < ts->chunks; i++)
 		t->chunks[i].entries = (void *)((char *)t->memory + i * chunk_bytes);
 	return 0;

@@ -20,6 +20,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/trace/trace.h"
 
+/* Chunks side by side belong to several QThreads: each has its cache lines. */
 struct trace_chunk {
 	/* const after trace_open() */
 	struct trace_entry *entries;
@@ -29,7 +30,7 @@ struct trace_chunk {
 
 	/* guarded by the table's lock: the one that was filled next */
 	struct trace_chunk *next;
-};
+} __attribute__((aligned(128)));
 
 struct trace_table;
 
