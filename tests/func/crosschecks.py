@@ -201,7 +201,13 @@ def test_bound():
         os.unlink(memory)
     if run.status:
         return t.skip("-dio that waits for nothing", "no -dio in /dev/shm")
-    t.ok(re.search(said % re.escape(memory), run.err, re.M), "-dio that waits for nothing but processors is warned of", run)
+    if t.ENGINE == "io_uring":
+        # It may leave reads of tmpfs to threads of the kernel, which a QThread waits for as for a device.
+        t.ok(bool(re.search(said % re.escape(memory), run.err, re.M)) == ("generator-bound" in run.out),
+             "-dio that waits for threads of the kernel at most", run)
+    else:
+        t.ok(re.search(said % re.escape(memory), run.err, re.M),
+             "-dio that waits for nothing but processors is warned of", run)
     for name, run in (("a device that is waited for", slow), ("a trial of 1 MiB", small), ("memory without -dio", cached)):
         t.ok(run.status == 0 and not run.err, name + ": no such warning", run)
     return True
