@@ -43,6 +43,9 @@
 /* A target whose QThreads wait for nothing but processors, so much of the time, is not held up by its device. */
 #define GENERATOR_BOUND 90.0
 
+/* Who runs for less than this was charged with what lies around its pass, too. */
+#define BOUND_LEAST_NS (UNITS_NS_PER_SEC / 1000)
+
 static bool reads(const struct target_plan *t)
 {
 	return t->op == OP_READ || t->op == OP_MIXED;
@@ -208,7 +211,7 @@ enum result_bound checks_bound(const struct plan *plan, const struct result *sum
 	uint64_t time = sums->elapsed_ns * plan->targets[sums->target].qthreads;
 	uint64_t busy = sums->cpu.user_ns + sums->cpu.sys_ns + sums->wait_ns;
 
-	if (!time)
+	if (sums->elapsed_ns < BOUND_LEAST_NS)
 		return RESULT_BOUND_UNKNOWN;
 	return percent(busy, time) >= GENERATOR_BOUND ? RESULT_BOUND_GENERATOR :
 							RESULT_BOUND_DEVICE;

@@ -186,6 +186,9 @@ def test_bound():
     t.ok(re.search(r"^Target 0, generator-bound: ", run.out, re.M), "null: nothing but xdd itself", run)
     run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 30, "-operationdelay", 0.01, "-verbose")
     t.ok(re.search(r"^Target 0, device-bound: ", run.out, re.M), "QThreads that sleep are not what limits", run)
+    t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 1, "-jsonout", t.path("short.json"))
+    average = xddjson.rows(xddjson.check(t.path("short.json"), "-jsonout of one operation"), "TARGET_AVERAGE")[0]
+    t.equal(average["bound"] is None, average["elapsed_ns"] < 1000000, "nothing is said of a pass of less than 1 ms")
     if not is_memory("/dev/shm"):
         return t.skip("-dio that waits for nothing", "/dev/shm is not in memory")
     memory = "/dev/shm/xddtest.%d" % os.getpid()
