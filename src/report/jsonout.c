@@ -29,6 +29,14 @@
 #define MAX_ID 32
 #define TIME_SIZE 40
 
+/* What belongs behind the results, as text: there may be one for each pass. */
+struct kept {
+	FILE *f;
+	char *text;
+	size_t size;
+	size_t n;
+};
+
 struct jsonout {
 	const struct plan *plan;
 	const char *path; /* where the spool goes; NULL: standard output */
@@ -40,6 +48,7 @@ struct jsonout {
 	size_t n_results;
 	json_t *devices;
 	json_t *statistics;
+	struct kept deskew, start_skew;
 	const char *end;
 };
 
@@ -56,14 +65,55 @@ static void fail(struct jsonout *j, int err)
 		j->error = err;
 }
 
-/* Write a value and let go of it; NULL is what comes of a lack of memory. */
-static void put_value(struct jsonout *j, json_t *value)
+/* Write a value to `f` and let go of it; NULL is what comes of a lack of memory. */
+static void put_value_to(struct jsonout *j, FILE *f, json_t *value)
 {
 	if (!value)
 		fail(j, ENOMEM);
-	else if (json_dumpf(value, j->f, JVALUE_FORMAT | JSON_ENCODE_ANY))
+	else if (json_dumpf(value, f, JVALUE_FORMAT | JSON_ENCODE_ANY))
 		fail(j, errno ? errno : EIO);
 	json_decref(value);
+}
+
+static void put_value(struct jsonout *j, json_t *value)
+{
+	put_value_to(j, j->f, value);
+}
+
+static void keep(struct jsonout *j, struct kept *kept, json_t *value)
+{
+	if (!kept->f) {
+		fail(j, ENOMEM);
+		json_decref(value);
+		return;
+	}
+	fputs(kept->n++ ? ",\n" : "\n", kept->f);
+	put_value_to(j, kept->f, value);
+}
+
+static void kept_open(struct kept *kept)
+{
+	kept->f = open_memstream(&kept->text, &kept->size);
+}
+
+static void kept_discard(struct kept *kept)
+{
+	if (kept->f)
+		fclose(kept->f);
+	free(kept->text);
+}
+
+/* A member of the outermost object, the array of what was kept. */
+static void put_kept(struct jsonout *j, const char *key, struct kept *kept)
+{
+	bool bad = !kept->f || ferror(kept->f);
+
+	if (kept->f)
+		bad |= fclose(kept->f) != 0;
+	if (bad)
+		fail(j, ENOMEM);
+	fprintf(j->f, ",\n\"%s\":[%s%s]", key, bad ? "" : kept->text, kept->n ? "\n" : "");
+	free(kept->text);
 }
 
 /* A member of the outermost object; all but the first. */
@@ -128,6 +178,8 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 		free(j);
 		return err;
 	}
+	kept_open(&j->deskew);
+	kept_open(&j->start_skew);
 	fprintf(j->f, "{\"format\":\"%s\"", JSONOUT_FORMAT);
 	put_member(j, "version", json_integer(JSONOUT_VERSION));
 	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
@@ -358,6 +410,41 @@ void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
 		fail(j, ENOMEM);
 }
 
+static json_t *stretch(const struct stretch *s)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "ns", jvalue_count(s->ns));
+	jvalue_put(o, "bytes", jvalue_count(s->bytes));
+	return o;
+}
+
+void jsonout_deskew(struct jsonout *j, const struct deskew_result *d)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "pass", d->pass ? jvalue_count(d->pass) : json_null());
+	jvalue_put(o, "whole", stretch(&d->whole));
+	jvalue_put(o, "head", stretch(&d->head));
+	jvalue_put(o, "window", stretch(&d->window));
+	jvalue_put(o, "tail", stretch(&d->tail));
+	jvalue_put(o, "fairness", jvalue_real(d->fairness));
+	jvalue_put(o, "slowest_target", jvalue_count(d->slowest.target));
+	jvalue_put(o, "fastest_target", jvalue_count(d->fastest.target));
+	keep(j, &j->deskew, o);
+}
+
+void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *s)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "pass", jvalue_count(s->pass));
+	jvalue_put(o, "skew_ns", jvalue_count(s->skew_ns));
+	jvalue_put(o, "first_target", jvalue_count(s->first_target));
+	jvalue_put(o, "last_target", jvalue_count(s->last_target));
+	keep(j, &j->start_skew, o);
+}
+
 void jsonout_device(struct jsonout *j, const struct device_use *use)
 {
 	json_t *o = json_object();
@@ -423,6 +510,8 @@ void jsonout_discard(struct jsonout *j)
 		fclose(j->spool);
 	json_decref(j->devices);
 	json_decref(j->statistics);
+	kept_discard(&j->deskew);
+	kept_discard(&j->start_skew);
 	free(j);
 }
 
@@ -435,6 +524,8 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	fputs("\n]", j->f);
 	put_member(j, "devices", j->devices);
 	put_member(j, "statistics", j->statistics);
+	put_kept(j, "deskew", &j->deskew);
+	put_kept(j, "start_skew", &j->start_skew);
 	put_member(j, "messages", messages());
 	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));
 	put_member(j, "end_time", time_value());

@@ -395,6 +395,32 @@ void report_device(struct report *r, const struct device_use *use)
 		jsonout_device(r->json, use);
 }
 
+void report_deskew(struct report *r, const struct deskew_result *deskew)
+{
+	struct lines l;
+
+	if (r->json)
+		jsonout_deskew(r->json, deskew);
+	lines_open(&l);
+	if (l.f)
+		deskew_write(l.f, deskew);
+	lines_write(r, &r->text, &l);
+}
+
+void report_start_skew(struct report *r, const struct start_skew_result *skew)
+{
+	struct lines l;
+
+	if (r->json)
+		jsonout_start_skew(r->json, skew);
+	if (!r->plan->verbose)
+		return;
+	lines_open(&l);
+	if (l.f)
+		start_skew_write(l.f, skew);
+	lines_write(r, &r->text, &l);
+}
+
 void report_statistics(struct report *r, const struct pass_statistics *statistics)
 {
 	struct lines l;

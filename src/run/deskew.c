@@ -4,8 +4,6 @@
 #include "xdd/run/deskew.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "xdd/base/flow.h"
@@ -45,19 +43,19 @@ static uint64_t moved_by(const struct pass_result *r, uint64_t at_ns)
 						flow_before(r->flow, at_ns);
 }
 
-void deskew_parts(struct deskew_parts *parts, struct pass_result *const *results, size_t n)
+/* Take apart one pass: a result of each target, in which what never came is NULL. */
+static void take_apart(struct deskew_result *d, struct pass_result *const *results, size_t n)
 {
 	uint64_t first = UINT64_MAX, all = 0, none = UINT64_MAX, last = 0, head = 0, until = 0;
 	size_t began = 0;
 
-	*parts = (struct deskew_parts){ 0 };
 	for (size_t i = 0; i < n; i++) {
 		const struct tally *t = results[i] ? &results[i]->tally : NULL;
 
 		if (!t || !t->last_done_ns || !results[i]->flow)
 			continue;
 		began++;
-		parts->whole.bytes += tally_bytes(t);
+		d->whole.bytes += tally_bytes(t);
 		first = earlier(first, t->first_issue_ns);
 		all = later(all, t->first_issue_ns);
 		none = earlier(none, t->last_done_ns);
@@ -65,64 +63,34 @@ void deskew_parts(struct deskew_parts *parts, struct pass_result *const *results
 	}
 	if (!began)
 		return;
-	parts->whole.ns = last - first;
+	d->whole.ns = last - first;
 	if (began < n || all >= none)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		head += moved_by(results[i], all);
 		until += moved_by(results[i], none);
 	}
-	parts->head = (struct stretch){ all - first, head };
-	parts->window = (struct stretch){ none - all, until - head };
-	parts->tail = (struct stretch){ last - none, parts->whole.bytes - until };
-}
-
-/* 10^6 bytes a second. */
-static double rate(const struct stretch *s)
-{
-	return s->ns ? (double)s->bytes * 1e3 / (double)s->ns : 0;
-}
-
-static void write_stretch(struct report *report, const char *of, const char *what,
-			  const struct stretch *s)
-{
-	report_line(report, "Deskew, %s, %s, %.6f, seconds, %" PRIu64 ", bytes, %.3f, MB/s", of,
-		    what, (double)s->ns / 1e9, s->bytes, rate(s));
-}
-
-static void write_parts(struct report *report, const char *of, const struct deskew_parts *parts)
-{
-	write_stretch(report, of, "whole", &parts->whole);
-	write_stretch(report, of, "head", &parts->head);
-	write_stretch(report, of, "window", &parts->window);
-	write_stretch(report, of, "tail", &parts->tail);
+	d->head = (struct stretch){ all - first, head };
+	d->window = (struct stretch){ none - all, until - head };
+	d->tail = (struct stretch){ last - none, d->whole.bytes - until };
 }
 
 /* The slowest target against the fastest, by their own bytes and times. */
-static double fairness(const struct stretch *targets, size_t n, size_t *slowest, size_t *fastest)
+static void compare_targets(struct deskew_result *d, const struct stretch *targets, size_t n)
 {
-	*slowest = *fastest = 0;
+	size_t slowest = 0, fastest = 0;
+
 	for (size_t i = 1; i < n; i++) {
-		if (rate(&targets[i]) < rate(&targets[*slowest]))
-			*slowest = i;
-		if (rate(&targets[i]) > rate(&targets[*fastest]))
-			*fastest = i;
+		if (stretch_rate(&targets[i]) < stretch_rate(&targets[slowest]))
+			slowest = i;
+		if (stretch_rate(&targets[i]) > stretch_rate(&targets[fastest]))
+			fastest = i;
 	}
-	return rate(&targets[*fastest]) > 0 ? rate(&targets[*slowest]) / rate(&targets[*fastest]) :
-					      0;
-}
-
-static void write_fairness(struct report *report, const char *of, const struct stretch *targets,
-			   size_t n)
-{
-	size_t slowest, fastest;
-	double ratio = fairness(targets, n, &slowest, &fastest);
-
-	report_line(
-		report,
-		"Fairness, %s, %.3f, slowest, target %zu, %.3f, MB/s, fastest, target %zu, %.3f, "
-		"MB/s",
-		of, ratio, slowest, rate(&targets[slowest]), fastest, rate(&targets[fastest]));
+	d->slowest = (struct stretch_of_target){ (uint32_t)slowest, targets[slowest] };
+	d->fastest = (struct stretch_of_target){ (uint32_t)fastest, targets[fastest] };
+	d->fairness = stretch_rate(&targets[fastest]) > 0 ?
+			      stretch_rate(&targets[slowest]) / stretch_rate(&targets[fastest]) :
+			      0;
 }
 
 static void add_stretch(struct stretch *sum, const struct stretch *s)
@@ -143,8 +111,7 @@ void deskew_pass(struct deskew *d, struct report *report, struct pass_result *co
 		 uint64_t pass)
 {
 	struct stretch *targets = d->targets ? calloc(d->n_targets, sizeof(*targets)) : NULL;
-	struct deskew_parts parts;
-	char of[32];
+	struct deskew_result of = { .pass = pass };
 
 	if (!targets)
 		return;
@@ -152,36 +119,30 @@ void deskew_pass(struct deskew *d, struct report *report, struct pass_result *co
 		targets[i] = own_stretch(results[i]);
 		add_stretch(&d->targets[i], &targets[i]);
 	}
-	deskew_parts(&parts, results, d->n_targets);
-	add_stretch(&d->sum.whole, &parts.whole);
-	add_stretch(&d->sum.head, &parts.head);
-	add_stretch(&d->sum.window, &parts.window);
-	add_stretch(&d->sum.tail, &parts.tail);
-	snprintf(of, sizeof(of), "pass %" PRIu64, pass);
-	write_parts(report, of, &parts);
-	write_fairness(report, of, targets, d->n_targets);
+	take_apart(&of, results, d->n_targets);
+	compare_targets(&of, targets, d->n_targets);
+	add_stretch(&d->sum.whole, &of.whole);
+	add_stretch(&d->sum.head, &of.head);
+	add_stretch(&d->sum.window, &of.window);
+	add_stretch(&d->sum.tail, &of.tail);
+	compare_targets(&d->sum, d->targets, d->n_targets);
+	report_deskew(report, &of);
 	free(targets);
 }
 
 void deskew_fill(const struct deskew *d, struct result *result)
 {
-	size_t slowest, fastest;
-
-	if (!d->targets)
-		return;
 	result->deskew_ns = d->sum.window.ns;
 	result->deskew_bytes = d->sum.window.bytes;
 	result->tail_ns = d->sum.tail.ns;
 	result->tail_bytes = d->sum.tail.bytes;
-	result->fairness = fairness(d->targets, d->n_targets, &slowest, &fastest);
+	result->fairness = d->sum.fairness;
 }
 
 void deskew_end(const struct deskew *d, struct report *report)
 {
-	if (!d->targets)
-		return;
-	write_parts(report, "combined", &d->sum);
-	write_fairness(report, "combined", d->targets, d->n_targets);
+	if (d->targets)
+		report_deskew(report, &d->sum);
 }
 
 static struct start_skew *find_pass(struct start_skew **list, uint64_t pass)
@@ -231,12 +192,12 @@ void start_skew_add(struct start_skew **list, struct report *report, const struc
 	}
 	if (++s->results < n_targets)
 		return;
-	if (s->last_ns)
-		report_line(report,
-			    "Start skew, pass %" PRIu64
-			    ", %.6f, seconds, first, target %u, last, target %u",
-			    s->pass, (double)(s->last_ns - s->first_ns) / 1e9, s->first_target,
-			    s->last_target);
+	if (s->last_ns) {
+		struct start_skew_result skew = { s->pass, s->last_ns - s->first_ns,
+						  s->first_target, s->last_target };
+
+		report_start_skew(report, &skew);
+	}
 	unlink_pass(list, s);
 }
 

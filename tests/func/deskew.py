@@ -8,6 +8,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson
 import xddsys as s
 import xddtest as t
 import xddtrace
@@ -83,6 +84,27 @@ def test_columns():
          "the columns of COMBINED hold what the lines say", "%s %s\n%s" % (got, wanted, run))
     run, rows = t.xdd_csv(*words, timeout=LIMIT_S)
     t.ok(len(rows) == 1 and float(rows[0]["DESKEWTIME"]) == float(rows[0]["FAIRNESS"]) == 0, "without -deskew they are 0", run)
+
+
+def test_document():
+    file = t.path("deskew.json")
+    run = t.xdd(*("-op noop -targets 3 null null null -reqsize 4 -numreqs 40 -operationdelay 2ms -targetstartdelay 0.02 "
+                  "-passes 2 -deskew -verbose -jsonout").split(), file, timeout=LIMIT_S)
+    document = xddjson.check(file, "the document of -deskew") or {}
+    found = document.get("deskew", [])
+    t.equal([d["pass"] for d in found], [1, 2, None], "-jsonout has each pass, and all")
+    for d in found:
+        f = Figures(run, "pass %d" % d["pass"] if d["pass"] else "combined")
+        t.ok(f.once and all(near(f[p][0], d[p]["ns"] / 1e9, 1e-6) and f[p][1] == d[p]["bytes"] for p in PARTS) and
+             near(f.fairness[0], d["fairness"], 0.0006) and f.fairness[1::2] == [d["slowest_target"], d["fastest_target"]],
+             "the document has what the lines say, pass %s" % d["pass"], "%s\n%s" % (d, run))
+    lines = re.findall(r"^Start skew, pass (\d), ([\d.]+), seconds, first, target (\d), last, target (\d)$", run.out, re.M)
+    t.equal([("%d" % k["pass"], "%.6f" % (k["skew_ns"] / 1e9), "%d" % k["first_target"], "%d" % k["last_target"])
+             for k in document.get("start_skew", [])], lines, "the document has the skew of starts")
+    t.equal(len(lines), 2, "of each pass")
+    t.xdd(*"-op noop -targets 1 null -numreqs 10 -jsonout".split(), file)
+    document = xddjson.check(file, "the document of one target") or {}
+    t.equal([document.get("deskew"), document.get("start_skew")], [[], []], "one target without -deskew has neither")
 
 
 def test_without_overlap():
@@ -202,5 +224,5 @@ def test_against_trace():
                  "%s, pass %d" % (title, number), "wanted: %s\nwithin %s\n%s" % (wanted, most, run))
 
 
-t.run(test_consistent, test_columns, test_without_overlap, test_silent, test_against_strace, test_against_trace)
+t.run(test_consistent, test_columns, test_document, test_without_overlap, test_silent, test_against_strace, test_against_trace)
 t.done()

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "xdd/plan/plan.h"
+#include "xdd/report/deskew.h"
 #include "xdd/report/result.h"
 #include "xdd/report/statistics.h"
 
@@ -27,6 +28,8 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 
 void jsonout_result(struct jsonout *j, const struct result *result);
 void jsonout_device(struct jsonout *j, const struct device_use *use);
+void jsonout_deskew(struct jsonout *j, const struct deskew_result *deskew);
+void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *skew);
 void jsonout_statistics(struct jsonout *j, const struct pass_statistics *statistics);
 
 /* How the run ended: "normal", "errors" or "canceled". */

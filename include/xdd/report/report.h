@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "xdd/plan/plan.h"
+#include "xdd/report/deskew.h"
 #include "xdd/report/result.h"
 #include "xdd/report/statistics.h"
 
@@ -74,6 +75,12 @@ void report_record(struct report *r, const struct result *result);
 
 /* Take down for -jsonout what a device did. */
 void report_device(struct report *r, const struct device_use *use);
+
+/* How the targets of a pass, or of all, compare in time: lines, and -jsonout. */
+void report_deskew(struct report *r, const struct deskew_result *deskew);
+
+/* How far their starts lay apart: a line with -verbose, and -jsonout. */
+void report_start_skew(struct report *r, const struct start_skew_result *skew);
 
 /* What the passes of a target, or of all, amount to: lines with -verbose, and -jsonout. */
 void report_statistics(struct report *r, const struct pass_statistics *statistics);

@@ -12,25 +12,10 @@
 
 struct pass_result;
 
-/* A stretch of time and what moved in it. */
-struct stretch {
-	uint64_t ns;
-	uint64_t bytes;
-};
-
-/* A pass of all targets taken apart. `window` is empty where the targets did not overlap; so are the others. */
-struct deskew_parts {
-	struct stretch whole; /* first issue to last completion of all */
-	struct stretch head;  /* until all were transferring */
-	struct stretch
-		window; /* from the last target's first issue to the first target's last completion */
-	struct stretch tail; /* after that */
-};
-
 /* Sums over the passes of a run. */
 struct deskew {
-	struct deskew_parts sum;
-	struct stretch *targets; /* each one's own; NULL without -deskew */
+	struct deskew_result sum; /* all 0 without -deskew */
+	struct stretch *targets;  /* each one's own; NULL without -deskew */
 	size_t n_targets;
 };
 
@@ -38,17 +23,14 @@ struct deskew {
 int deskew_init(struct deskew *d, const struct plan *plan);
 void deskew_destroy(struct deskew *d);
 
-/* Take apart one pass: a result of each target, in which what never came is NULL. */
-void deskew_parts(struct deskew_parts *parts, struct pass_result *const *results, size_t n);
-
-/* Take in a pass and write its lines. */
+/* Take in a pass, a result of each target in which what never came is NULL, and report it. */
 void deskew_pass(struct deskew *d, struct report *report, struct pass_result *const *results,
 		 uint64_t pass);
 
 /* What the COMBINED line shows of it. */
 void deskew_fill(const struct deskew *d, struct result *result);
 
-/* Write the lines about all passes. */
+/* Report all passes. */
 void deskew_end(const struct deskew *d, struct report *report);
 
 /* Of a pass of which not all results are in. */
@@ -61,8 +43,8 @@ struct start_skew {
 };
 
 /*
- * Take in the result of one target, delays that were asked for taken off, and write a line once all
- * `n_targets` of that pass are in. `list` begins as NULL.
+ * Take in the result of one target, delays that were asked for taken off, and report the pass once all
+ * `n_targets` are in. `list` begins as NULL.
  */
 void start_skew_add(struct start_skew **list, struct report *report, const struct pass_result *r,
 		    size_t n_targets);

@@ -1,0 +1,42 @@
+#include "xdd/report/deskew.h"
+
+#include <inttypes.h>
+
+#include "xdd/base/units.h"
+
+double stretch_rate(const struct stretch *s)
+{
+	return s->ns ? (double)s->bytes * 1e3 / (double)s->ns : 0;
+}
+
+static void write_stretch(FILE *f, const char *of, const char *what, const struct stretch *s)
+{
+	fprintf(f, "Deskew, %s, %s, %.6f, seconds, %" PRIu64 ", bytes, %.3f, MB/s\n", of, what,
+		(double)s->ns / (double)UNITS_NS_PER_SEC, s->bytes, stretch_rate(s));
+}
+
+void deskew_write(FILE *f, const struct deskew_result *d)
+{
+	char of[32] = "combined";
+
+	if (d->pass)
+		snprintf(of, sizeof(of), "pass %" PRIu64, d->pass);
+	write_stretch(f, of, "whole", &d->whole);
+	write_stretch(f, of, "head", &d->head);
+	write_stretch(f, of, "window", &d->window);
+	write_stretch(f, of, "tail", &d->tail);
+	fprintf(f,
+		"Fairness, %s, %.3f, slowest, target %" PRIu32
+		", %.3f, MB/s, fastest, target %" PRIu32 ", %.3f, MB/s\n",
+		of, d->fairness, d->slowest.target, stretch_rate(&d->slowest.own),
+		d->fastest.target, stretch_rate(&d->fastest.own));
+}
+
+void start_skew_write(FILE *f, const struct start_skew_result *s)
+{
+	fprintf(f,
+		"Start skew, pass %" PRIu64 ", %.6f, seconds, first, target %" PRIu32
+		", last, target %" PRIu32 "\n",
+		s->pass, (double)s->skew_ns / (double)UNITS_NS_PER_SEC, s->first_target,
+		s->last_target);
+}
