@@ -41,7 +41,7 @@ MORE = (("result_lines.py", ""),
         ("verify.py", "test_kinds_of_places test_kinds_of_tags test_location test_nothing_transferred test_limits test_dio"),
         ("jsonout.py", "test_latency test_against_csv test_errors test_time_limits"),
         ("latency.py", "test_sums test_intervals test_errors_do_not_count"),
-        ("coordinate.py", "test_start_trigger test_stop_trigger test_syncio test_master_ends"),
+        ("coordinate.py", "test_guide_example test_allowance test_start_trigger test_stop_trigger test_syncio test_master_ends"),
         ("heartbeat.py", "test_targets test_passes test_files"), ("scale.py", "test_many_targets"),
         ("crosschecks.py", ""), ("deskew.py", ""))
 
