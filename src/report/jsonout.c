@@ -106,13 +106,10 @@ static void kept_discard(struct kept *kept)
 /* A member of the outermost object, the array of what was kept. */
 static void put_kept(struct jsonout *j, const char *key, struct kept *kept)
 {
-	bool bad = !kept->f || ferror(kept->f);
-
-	if (kept->f)
-		bad |= fclose(kept->f) != 0;
-	if (bad)
+	if (!kept->f || (ferror(kept->f) | fclose(kept->f)))
 		fail(j, ENOMEM);
-	fprintf(j->f, ",\n\"%s\":[%s%s]", key, bad ? "" : kept->text, kept->n ? "\n" : "");
+	else
+		fprintf(j->f, ",\n\"%s\":[%s\n]", key, kept->text);
 	free(kept->text);
 }
 
