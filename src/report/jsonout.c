@@ -29,9 +29,24 @@
 #define MAX_ID 32
 #define TIME_SIZE 40
 
-/* What belongs behind the results, as text: there may be one for each pass. */
+/* The arrays that follow the results; what belongs to them is kept as text, which is shorter. */
+enum list {
+	LIST_DEVICES,
+	LIST_STATISTICS,
+	LIST_DESKEW,
+	LIST_START_SKEW,
+	LIST_COUNT,
+};
+
+static const char *const list_names[LIST_COUNT] = {
+	[LIST_DEVICES] = "devices",
+	[LIST_STATISTICS] = "statistics",
+	[LIST_DESKEW] = "deskew",
+	[LIST_START_SKEW] = "start_skew",
+};
+
 struct kept {
-	FILE *f;
+	FILE *f; /* NULL: no memory */
 	char *text;
 	size_t size;
 	size_t n;
@@ -46,9 +61,7 @@ struct jsonout {
 	int error;   /* the first errno, 0: none */
 	bool partial;
 	size_t n_results;
-	json_t *devices;
-	json_t *statistics;
-	struct kept deskew, start_skew;
+	struct kept lists[LIST_COUNT];
 	const char *end;
 };
 
@@ -80,8 +93,10 @@ static void put_value(struct jsonout *j, json_t *value)
 	put_value_to(j, j->f, value);
 }
 
-static void keep(struct jsonout *j, struct kept *kept, json_t *value)
+static void keep(struct jsonout *j, enum list list, json_t *value)
 {
+	struct kept *kept = &j->lists[list];
+
 	if (!kept->f) {
 		fail(j, ENOMEM);
 		json_decref(value);
@@ -91,25 +106,15 @@ static void keep(struct jsonout *j, struct kept *kept, json_t *value)
 	put_value_to(j, kept->f, value);
 }
 
-static void kept_open(struct kept *kept)
-{
-	kept->f = open_memstream(&kept->text, &kept->size);
-}
-
-static void kept_discard(struct kept *kept)
-{
-	if (kept->f)
-		fclose(kept->f);
-	free(kept->text);
-}
-
 /* A member of the outermost object, the array of what was kept. */
-static void put_kept(struct jsonout *j, const char *key, struct kept *kept)
+static void put_list(struct jsonout *j, enum list list)
 {
+	struct kept *kept = &j->lists[list];
+
 	if (!kept->f || (ferror(kept->f) | fclose(kept->f)))
 		fail(j, ENOMEM);
 	else
-		fprintf(j->f, ",\n\"%s\":[%s\n]", key, kept->text);
+		fprintf(j->f, ",\n\"%s\":[%s\n]", list_names[list], kept->text);
 	free(kept->text);
 }
 
@@ -166,17 +171,13 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 		return -ENOMEM;
 	j->plan = plan;
 	j->end = "errors";
-	j->devices = json_array();
-	j->statistics = json_array();
-	err = j->devices && j->statistics ? open_file(j, plan) : -ENOMEM;
+	err = open_file(j, plan);
 	if (err) {
-		json_decref(j->devices);
-		json_decref(j->statistics);
 		free(j);
 		return err;
 	}
-	kept_open(&j->deskew);
-	kept_open(&j->start_skew);
+	for (enum list list = 0; list < LIST_COUNT; list++)
+		j->lists[list].f = open_memstream(&j->lists[list].text, &j->lists[list].size);
 	fprintf(j->f, "{\"format\":\"%s\"", JSONOUT_FORMAT);
 	put_member(j, "version", json_integer(JSONOUT_VERSION));
 	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
@@ -403,8 +404,7 @@ void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
 	jvalue_put(o, "not_reproducible", jvalue_text(statistics_why(s, why)));
 	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
 		jvalue_put(o, figure_name(i), figure(s, i));
-	if (json_array_append_new(j->statistics, o))
-		fail(j, ENOMEM);
+	keep(j, LIST_STATISTICS, o);
 }
 
 static json_t *stretch(const struct stretch *s)
@@ -428,7 +428,7 @@ void jsonout_deskew(struct jsonout *j, const struct deskew_result *d)
 	jvalue_put(o, "fairness", jvalue_real(d->fairness));
 	jvalue_put(o, "slowest_target", jvalue_count(d->slowest.target));
 	jvalue_put(o, "fastest_target", jvalue_count(d->fastest.target));
-	keep(j, &j->deskew, o);
+	keep(j, LIST_DESKEW, o);
 }
 
 void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *s)
@@ -439,7 +439,7 @@ void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *s)
 	jvalue_put(o, "skew_ns", jvalue_count(s->skew_ns));
 	jvalue_put(o, "first_target", jvalue_count(s->first_target));
 	jvalue_put(o, "last_target", jvalue_count(s->last_target));
-	keep(j, &j->start_skew, o);
+	keep(j, LIST_START_SKEW, o);
 }
 
 void jsonout_device(struct jsonout *j, const struct device_use *use)
@@ -452,8 +452,7 @@ void jsonout_device(struct jsonout *j, const struct device_use *use)
 	jvalue_put(o, "requests", jvalue_count(use->requests));
 	jvalue_put(o, "merged", jvalue_count(use->merged));
 	jvalue_put(o, "device_bytes", jvalue_count(use->device_bytes));
-	if (json_array_append_new(j->devices, o))
-		fail(j, ENOMEM);
+	keep(j, LIST_DEVICES, o);
 }
 
 void jsonout_end(struct jsonout *j, const char *end)
@@ -505,10 +504,11 @@ void jsonout_discard(struct jsonout *j)
 	newfile_discard(&j->file);
 	if (j->spool)
 		fclose(j->spool);
-	json_decref(j->devices);
-	json_decref(j->statistics);
-	kept_discard(&j->deskew);
-	kept_discard(&j->start_skew);
+	for (enum list list = 0; list < LIST_COUNT; list++) {
+		if (j->lists[list].f)
+			fclose(j->lists[list].f);
+		free(j->lists[list].text);
+	}
 	free(j);
 }
 
@@ -519,10 +519,8 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	if (!j)
 		return 0;
 	fputs("\n]", j->f);
-	put_member(j, "devices", j->devices);
-	put_member(j, "statistics", j->statistics);
-	put_kept(j, "deskew", &j->deskew);
-	put_kept(j, "start_skew", &j->start_skew);
+	for (enum list list = 0; list < LIST_COUNT; list++)
+		put_list(j, list);
 	put_member(j, "messages", messages());
 	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));
 	put_member(j, "end_time", time_value());
