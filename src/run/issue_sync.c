@@ -18,7 +18,7 @@
 /* The numbers that a QThread has taken and not issued yet. */
 struct claim {
 	uint64_t next;
-	uint32_t left, count; /* of `count` */
+	uint32_t left, count; /* `left` of `count` */
 	uint64_t taken_ns;
 };
 
@@ -98,10 +98,9 @@ static uint32_t claim_most(const struct qthread *q, unsigned extras)
 	const unsigned one_by_one = EXTRA_LOCK | EXTRA_TOT | EXTRA_DATA | EXTRA_GATE | EXTRA_WATCH |
 				    EXTRA_REST | EXTRA_FOLLOWED;
 
-	return q->target->plan->qthreads == 1 || extras & one_by_one || plan->max_errors ||
-			       plan->stop_on_error ?
-		       1 :
-		       CLAIM_OPS;
+	if (q->target->plan->qthreads == 1 || extras & one_by_one)
+		return 1;
+	return plan->max_errors || plan->stop_on_error ? 1 : CLAIM_OPS;
 }
 
 /* Take numbers, at most `most`, at the time `now`. False: there are none left. */
