@@ -31,12 +31,3 @@ void deskew_write(FILE *f, const struct deskew_result *d)
 		of, d->fairness, d->slowest.target, stretch_rate(&d->slowest.own),
 		d->fastest.target, stretch_rate(&d->fastest.own));
 }
-
-void start_skew_write(FILE *f, const struct start_skew_result *s)
-{
-	fprintf(f,
-		"Start skew, pass %" PRIu64 ", %.6f, seconds, first, target %" PRIu32
-		", last, target %" PRIu32 "\n",
-		s->pass, (double)s->skew_ns / (double)UNITS_NS_PER_SEC, s->first_target,
-		s->last_target);
-}

@@ -5,6 +5,7 @@
 #include "xdd/report/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -409,16 +410,14 @@ void report_deskew(struct report *r, const struct deskew_result *deskew)
 
 void report_start_skew(struct report *r, const struct start_skew_result *skew)
 {
-	struct lines l;
-
 	if (r->json)
 		jsonout_start_skew(r->json, skew);
-	if (!r->plan->verbose)
-		return;
-	lines_open(&l);
-	if (l.f)
-		start_skew_write(l.f, skew);
-	lines_write(r, &r->text, &l);
+	if (r->plan->verbose)
+		report_line(r,
+			    "Start skew, pass %" PRIu64 ", %.6f, seconds, first, target %" PRIu32
+			    ", last, target %" PRIu32,
+			    skew->pass, (double)skew->skew_ns / (double)UNITS_NS_PER_SEC,
+			    skew->first_target, skew->last_target);
 }
 
 void report_statistics(struct report *r, const struct pass_statistics *statistics)

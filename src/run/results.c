@@ -107,7 +107,7 @@ static void take_in(struct manager *m, struct pass_result *r)
 		manager_write_pass(m, r);
 		add_pass(m, r);
 	}
-	if (m->plan->n_targets > 1)
+	if ((m->plan->verbose || m->plan->json_file) && m->plan->n_targets > 1)
 		start_skew_add(&m->start_skew, m->report, r, m->plan->n_targets);
 }
 

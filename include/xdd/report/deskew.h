@@ -46,6 +46,5 @@ double stretch_rate(const struct stretch *s);
 
 /* The lines for people. */
 void deskew_write(FILE *f, const struct deskew_result *d);
-void start_skew_write(FILE *f, const struct start_skew_result *s);
 
 #endif
