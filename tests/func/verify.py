@@ -144,13 +144,17 @@ def test_kinds_of_tags():
     for work in ("-reqsize 16", "-reqsize 4", "-reqsize 1024", "-reqsize 64 -qd 8"):
         run = check(file, "tagged", work)
         t.ok(run.status == 0 and not run.err, "tagged, %s: good data" % work, run)
+    # Where the data differs: what comes behind the cut may begin with a byte that is right by chance.
+    cut = next(i for i in range(256, 512) if sector(good, 300)[i] != sector(earlier, 300)[i])
+    lost = next(i for i in range(256, 512) if sector(good, 302)[i - 1])
     rows = (
         ("swapped", 10, sector(good, 11) + sector(good, 10), ["misplaced", "misplaced"], "offset %d of target 0" % (11 * 512)),
         ("from far away", 100, sector(good, 2000, 4), ["misplaced"], "offset %d " % (2000 * 512)),
         ("zeroed", 200, bytes(3 * 512), ["zeros"], ""),
-        ("torn", 300, sector(good, 300)[:256] + sector(earlier, 300)[256:], ["torn"], "first 256 bytes of the sector at 153600"),
+        ("torn", 300, sector(good, 300)[:cut] + sector(earlier, 300)[cut:], ["torn"],
+         "first %d bytes of the sector at 153600" % cut),
         ("torn, the rest zeros", 301, sector(good, 301)[:300] + bytes(212), ["torn"], "rest is zeros"),
-        ("torn, the head lost", 302, bytes(256) + sector(good, 302)[256:], ["torn"], "last 256"),
+        ("torn, the head lost", 302, bytes(lost) + sector(good, 302)[lost:], ["torn"], "last %d" % (512 - lost)),
         ("a flipped bit of the payload", 400, flip(sector(good, 400), 177, 3), ["flipped bits"],
          "bit 3 of byte %d" % (400 * 512 + 177)),
         ("a flipped bit of the header", 401, flip(sector(good, 401), 33, 0), ["flipped bits"], "bit 0 of byte %d" % (401 * 512 + 33)),
@@ -311,6 +315,13 @@ def no_read():
             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
 
+def same_but_for_chance(found, wanted):
+    """Tagged data differs from run to run, and a byte at an end of a torn stretch may be right by chance."""
+    return len(found) == len(wanted) and all(
+        kind == w_kind and 0 <= at - w_at <= 3 and 0 <= w_at + w_count - at - count <= 3
+        for (kind, at, count), (w_kind, w_at, w_count) in zip(found, wanted))
+
+
 def test_nothing_transferred():
     """A read that says it has read, and has not."""
     env = no_read() if not t.ENGINE else None
@@ -320,11 +331,11 @@ def test_nothing_transferred():
         file = write_file("lost", pattern, "-reqsize 4 -numreqs 16")
         run = check(file, pattern, "-reqsize 4 -numreqs 3", ["-ioengine", "psync"], env=env)
         wanted = [row for op in range(3) for row in (("torn", op * 4096 + 700, 324), ("never transferred", op * 4096 + 1024, 3072))]
-        t.ok(run.status == 7 and kinds(run) == wanted and "never transferred" in miscompares(run)[0].text,
+        t.ok(run.status == 7 and same_but_for_chance(kinds(run), wanted) and "never transferred" in miscompares(run)[0].text,
              "data that never arrived, " + pattern, run)
         file = write_file("lost again", pattern, "-reqsize 4 -numreqs 16")
         run = check(file, pattern, "-reqsize 4 -numreqs 3 -retry 1", ["-ioengine", "psync"], env=env)
-        t.ok(run.status == 7 and kinds(run) == wanted,
+        t.ok(run.status == 7 and same_but_for_chance(kinds(run), wanted),
              "a failed try that left the data behind does not pass for the next one, " + pattern, run)
     return None
 
