@@ -269,7 +269,7 @@ def test_engines():
 
 # Triggers
 
-SLOW = "-operationdelay 2ms"
+SLOW = "-operationdelay 4ms"
 
 
 def test_start_trigger():
@@ -284,20 +284,21 @@ def test_start_trigger():
         begun = next((i for i, e in enumerate(found) if e.target == 1), len(found))
         before = sum(1 for e in found[:begun] if not e.begins)
         t.ok(run.status == 0 and len(found) == 400 and first <= before < 100, title, "%d before\n%s" % (before, run))
-    # The time counts from the start of the pass, which is a little before the first operation.
+    # The time counts from the start of the pass, which is a little before the first operation, and more than a little
+    # on a machine that has no processor to spare.
     run = null(2, "-numreqs 60 -operationdelay 10ms -passes 2 -starttrigger 0 1 time 0.3")
     skews = [float(x) for x in re.findall(r"^Start skew, pass \d, ([\d.]+), seconds, first, target 0, last, target 1$",
                                           run.out, re.M)]
-    t.ok(ops_of(run) == [[60, 60]] * 2 and len(skews) == 2 and all(x >= 0.28 for x in skews),
+    t.ok(ops_of(run) == [[60, 60]] * 2 and len(skews) == 2 and all(x >= 0.15 for x in skews),
          "-starttrigger time: not before", run)
     run = null(2, "-numreqs 20 -operationdelay 5ms -starttrigger 0 1 op 10 -ts detailed -ts output " + t.path("ts"))
     rows = xddtrace.read_report(t.path("ts.target.0001.csv")).rows
     took = (max(r["EndTS"] for r in rows) - min(r["StartTS"] for r in rows)) / 1e12
     t.ok(abs(float(run.row("TARGET_PASS", Target=1)["Elapsed"]) - took) < 0.0011 and took > 0.09,
          "the wait for a start trigger counts in no rate", "%f\n%s" % (took, run))
-    run = null(3, "-numreqs 50 -operationdelay 2ms -starttrigger 0 1 time 0.1 -starttrigger 1 2 time 0.1")
+    run = null(3, "-numreqs 50 -operationdelay 10ms -starttrigger 0 1 time 0.3 -starttrigger 1 2 time 0.3")
     skew = re.search(r"Start skew, pass 1, ([\d.]+), seconds, first, target 0, last, target 2$", run.out, re.M)
-    t.ok(ops_of(run) == [[50] * 3] and skew and float(skew.group(1)) >= 0.18,
+    t.ok(ops_of(run) == [[50] * 3] and skew and float(skew.group(1)) >= 0.45,
          "-starttrigger time in a chain counts from when that target started", run)
     run = null(2, "-numreqs 1000 -operationdelay 10ms -timelimit target 0 0.2 -starttrigger 0 1 op 500")
     t.ok(run.status == 0 and ops_of(run)[0][1] == 0 and ops_of(run)[0][0] < 500 and len(run.error_lines()) == 1 and
@@ -446,7 +447,7 @@ def test_start_time():
 def test_barrier():
     """No target begins a pass before all have ended the one before; with -nobarrier each goes on by itself."""
     for words, together in (("", True), ("-nobarrier", False)):
-        run = null(2, "-numreqs 5 -passes 3 -operationdelay 1ms -throttle target 1 ops 100 %s -ts detailed -ts output %s" %
+        run = null(2, "-numreqs 5 -passes 3 -operationdelay 1ms -throttle target 1 ops 20 %s -ts detailed -ts output %s" %
                    (words, t.path("ts")))
         rows = [r for i in range(2) for r in xddtrace.read_report(t.path("ts.target.%04d.csv" % i)).rows]
         ends = max((r["EndTS"] for r in rows if r["Pass"] == 1), default=0)

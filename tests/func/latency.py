@@ -282,7 +282,7 @@ def test_intervals():
         t.ok(all(float(passes[k]["MIN"]) <= x[3] * 1.01 and x[4] <= float(passes[k]["MAX"]) * 1.000001
                  for k, v in found.items() for x in v), title + " keep to the extremes of the pass", (found, passes))
         t.ok("LATENCY_INTERVAL" not in run.out, title + " go to the file alone", run)
-    run = t.xdd(*"-op noop -targets 1 null -timelimit 0.5 -throttle ops 200 -latency intervals 0.2".split())
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 100 -throttle ops 200 -latency intervals 0.2".split())
     ops = [int(line.split()[5]) for line in run.out.splitlines() if re.match("LATENCY_INTERVAL .* service ", line)]
     t.ok(run.status == 0 and sum(ops) == 100 and len(ops) >= 1, "intervals in the text", run)
 

@@ -174,10 +174,13 @@ def test_processor():
 
 
 def test_limits():
-    """What is due before the end of a pass is issued, all of it, and nothing else; the pass lasts its time."""
+    """
+    What is due before the end of a pass is issued, all of it, and nothing else; the pass lasts its time. The last one
+    is due 0.2 s before the end, for machines that are late.
+    """
     for depth in (1, 8):
-        run, row = paced(*"-op noop -targets 1 null -throttle ops 40 -timelimit 1".split(), "-qd", depth)
-        t.ok(run.status == 0 and row["OPS"] == 40 and 1 <= run.seconds < 1 + LATE, "-timelimit, -qd %d" % depth, (run, row))
+        run, row = paced(*"-op noop -targets 1 null -throttle ops 4 -timelimit 0.95".split(), "-qd", depth)
+        t.ok(run.status == 0 and row["OPS"] == 4 and 0.95 <= run.seconds < 0.95 + LATE, "-timelimit, -qd %d" % depth, (run, row))
     file = t.make_file("limits", 65536)
     for engine in ("libaio", "io_uring"):
         words = ["-op", "read", "-targets", 1, file, "-ioengine", engine, "-reqsize", 1, "-seek", "range", 64]
@@ -185,11 +188,11 @@ def test_limits():
             t.skip("-timelimit, " + engine, "not available")
             continue
         for depth in (1, 8):
-            run, row = paced(*words, *"-throttle ops 40 -timelimit 0.5 -qd".split(), depth)
-            t.ok(run.status == 0 and row["OPS"] == 20 and 0.5 <= run.seconds < 0.5 + LATE,
+            run, row = paced(*words, *"-throttle ops 4 -timelimit 0.95 -qd".split(), depth)
+            t.ok(run.status == 0 and row["OPS"] == 4 and 0.95 <= run.seconds < 0.95 + LATE,
                  "-timelimit, %s, -qd %d" % (engine, depth), (run, row))
-    run, row = paced(*"-op noop -targets 1 null -throttle ops 40 -runtime 0.5 -passes 3".split())
-    t.ok(run.status == 0 and row["OPS"] == 20, "-runtime", (run, row))
+    run, row = paced(*"-op noop -targets 1 null -throttle ops 4 -runtime 0.95 -passes 3".split())
+    t.ok(run.status == 0 and row["OPS"] == 4, "-runtime", (run, row))
     run, row = paced(*"-op noop -targets 1 null -throttle ops 0.01 -timelimit 1 -numreqs 5".split())
     t.ok(run.status == 0 and row["OPS"] == 1 and 1 <= run.seconds < 1 + LATE, "one interval is longer than the pass", run)
     run, row = paced(*"-op noop -targets 1 null -throttle ops 100 -startdelay 0.3 -passes 2 -numreqs 11".split())

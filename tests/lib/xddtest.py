@@ -50,7 +50,7 @@ def path(name):
 
 
 def diag(text):
-    for line in str(text).splitlines()[:60]:
+    for line in str(text).splitlines()[:200]:
         print("# " + line)
 
 
