@@ -527,7 +527,7 @@ def test_full_queue():
             t.skip(title, s.sys_why())
             continue
         compare(title, loop, engine)
-        t.command(["losetup", "--detach", loop])
+        s.detach(loop)
     # The file system is a witness too, and needs no root.
     slow, n = w.slow_fs(256 << 20, "lognormal:300:1"), 2000
     runs = 0

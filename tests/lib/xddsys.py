@@ -15,6 +15,7 @@ import time
 import xddtest as t
 
 _why = "?"
+_attached = set()
 
 
 def sys_why():
@@ -62,8 +63,16 @@ def loop_device(file, *options):
     if run is None:
         return None
     device = run.out.strip()
-    atexit.register(subprocess.run, ["losetup", "--detach", device], stderr=subprocess.DEVNULL)
+    atexit.register(detach, device)
+    _attached.add(device)
     return device
+
+
+def detach(device):
+    """Give a loop device back, once: after that it may be somebody else's."""
+    if device in _attached:
+        _attached.remove(device)
+        subprocess.run(["losetup", "--detach", device], stderr=subprocess.DEVNULL, check=False)
 
 
 def _mounted(directory):
