@@ -149,8 +149,11 @@ static size_t take_samples(struct heartbeat *h, const struct heartbeat_stream *s
 	return n;
 }
 
-/* Write the line of a stream. With the lock. */
-static void beat(struct heartbeat *h, struct heartbeat_stream *stream)
+/*
+ * The line of a stream, for write_line(); NULL without targets or memory. With the lock, which is not held
+ * while the line is written: a terminal that is stopped would hold up the ends of passes.
+ */
+static char *make_line(struct heartbeat *h, struct heartbeat_stream *stream)
 {
 	struct heartbeat_time when = { .run_ns = clock_kernel_ns() - h->start_ns,
 				       .beat = stream->beats++ };
@@ -159,21 +162,30 @@ static void beat(struct heartbeat *h, struct heartbeat_stream *stream)
 	FILE *f = n ? open_memstream(&text, &size) : NULL;
 
 	if (!f)
-		return;
+		return NULL;
 	if (stream->unasked)
 		heartbeat_progress(f, h->run->plan, h->samples, n);
 	else
 		heartbeat_line(f, &when, h->samples, n);
 	if (!stream->redrawn)
 		fputc('\n', f);
-	if (fclose(f) == 0) {
-		if (stream->file.fd >= 0)
-			outfile_write(&stream->file, text, size);
-		else if (stream->redrawn)
-			log_transient(text);
-		else
-			log_raw(text);
-	}
+	if (fclose(f) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Write that line, and free it. Without the lock. */
+static void write_line(struct heartbeat_stream *stream, char *text)
+{
+	if (!text)
+		return;
+	if (stream->file.fd >= 0)
+		outfile_write(&stream->file, text, strlen(text));
+	else if (stream->redrawn)
+		log_transient(text);
+	else
+		log_raw(text);
 	free(text);
 }
 
@@ -196,11 +208,11 @@ void heartbeat_now(struct heartbeat *h)
 	if (f) {
 		heartbeat_line(f, &when, h->samples, n);
 		fputc('\n', f);
-		if (fclose(f) == 0)
-			log_raw(text);
-		free(text);
 	}
 	pthread_mutex_unlock(&h->lock);
+	if (f && fclose(f) == 0)
+		log_raw(text);
+	free(text);
 }
 
 void heartbeat_ready(struct heartbeat *h)
@@ -225,11 +237,15 @@ static void *heartbeat_main(void *arg)
 			struct heartbeat_stream *stream = &h->streams[i];
 
 			if (stream->next_ns <= now) {
-				beat(h, stream);
+				char *text = make_line(h, stream);
+
 				/* A line that was late is not made up for. */
 				stream->next_ns +=
 					stream->interval_ns *
 					((now - stream->next_ns) / stream->interval_ns + 1);
+				pthread_mutex_unlock(&h->lock);
+				write_line(stream, text);
+				pthread_mutex_lock(&h->lock);
 			}
 			next = stream->next_ns < next ? stream->next_ns : next;
 		}
@@ -374,7 +390,7 @@ void heartbeat_end(struct heartbeat *h)
 		/* What was asked for ends with a line that stays. */
 		stream->redrawn = stream->redrawn && stream->unasked;
 		if (!stream->unasked)
-			beat(h, stream);
+			write_line(stream, make_line(h, stream));
 		if (outfile_close(&stream->file))
 			log_error("-heartbeat output: target %u: lines are missing in its file",
 				  stream->first);

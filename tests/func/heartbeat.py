@@ -178,6 +178,27 @@ def test_terminal():
     t.ok(all(len(p.rstrip("\r\n")) < 40 for p in shown.split("\r\033[K")[:-1]), "cut to the width", repr(shown))
 
 
+def test_stopped_terminal():
+    """Ctrl-S holds back the lines, and not the passes."""
+    master, slave = pty.openpty()
+    last = t.path("stopped.00000003")
+    termios.tcflow(slave, termios.TCOOFF)
+    with subprocess.Popen(t.xdd_words("-op", "write", "-targets", 1, t.path("stopped"), *"-reqsize 1 -numreqs 10 -operationdelay "
+                                      "0.05 -passes 3 -createnewfiles -heartbeat 0.1 ops".split()),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave) as p:
+        end = time.monotonic() + LIMIT_S
+        while (not os.path.exists(last) or os.path.getsize(last) < 10240) and time.monotonic() < end:
+            time.sleep(0.01)
+        done = time.monotonic() < end
+        termios.tcflow(slave, termios.TCOON)
+        status = p.wait(timeout=t.TIMEOUT)
+    shown = os.read(master, 65536).decode()
+    os.close(slave)
+    os.close(master)
+    t.ok(done and status == 0 and "0000000010,ops" in shown, "a terminal that is stopped holds up no pass",
+         (done, status, shown))
+
+
 def test_signals():
     p = subprocess.Popen(t.xdd_words(*PACED, "-timelimit", 30), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
@@ -246,6 +267,6 @@ def test_bad_input():
     t.equal(os.path.getsize(data), 4096, "nothing was changed")
 
 
-t.run(test_lines, test_words, test_latency, test_targets, test_passes, test_files, test_terminal, test_signals, test_sigint, test_cut_short,
-      test_failures, test_bad_input)
+t.run(test_lines, test_words, test_latency, test_targets, test_passes, test_files, test_terminal, test_stopped_terminal,
+      test_signals, test_sigint, test_cut_short, test_failures, test_bad_input)
 t.done()
