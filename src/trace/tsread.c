@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,11 +37,10 @@ struct tsread {
 	enum xdd_status status; /* the worst so far */
 };
 
-/* A file's bytes: mapped, or read from what cannot be mapped. */
+/* A file's bytes. They are read, not mapped: a file may be cut off meanwhile. */
 struct content {
 	void *data;
 	size_t size;
-	bool mapped;
 };
 
 static const struct {
@@ -179,60 +177,43 @@ static enum xdd_status check_output(const struct tsread *r)
 	return XDD_OK;
 }
 
-/* All of a pipe, or of anything else that has to be read to its end. */
-static int read_all(int fd, struct content *c)
+/* All there is behind what was read; `room` is what c->data has. */
+static int read_all(int fd, struct content *c, size_t room)
 {
-	size_t room = 0;
-
 	for (;;) {
-		ssize_t n;
+		ssize_t n = read(fd, (char *)c->data + c->size, room - c->size);
 
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		c->size += n > 0 ? (size_t)n : 0;
 		if (c->size == room) {
-			char *more;
+			char *more = realloc(c->data, room *= 2);
 
-			room = room ? room * 2 : 1 << 20;
-			more = realloc(c->data, room);
 			if (!more)
 				return -ENOMEM;
 			c->data = more;
 		}
-		n = read(fd, (char *)c->data + c->size, room - c->size);
-		if (n == 0)
-			return 0;
-		if (n > 0)
-			c->size += (size_t)n;
-		else if (errno != EINTR)
-			return -errno;
 	}
 }
 
 static int content_get(struct content *c, const char *name)
 {
-	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY), err = 0;
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY), err;
+	size_t room = 1 << 20;
 	struct stat st;
 
 	memset(c, 0, sizeof(*c));
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-		c->data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		c->mapped = c->data != MAP_FAILED;
-		c->size = c->mapped ? (size_t)st.st_size : 0;
-		if (!c->mapped)
-			c->data = NULL;
-	}
-	if (!c->mapped)
-		err = read_all(fd, c);
+	/* One more, which tells that it ends there. */
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		room = (size_t)st.st_size + 1;
+	c->data = malloc(room);
+	err = c->data ? read_all(fd, c, room) : -ENOMEM;
 	close(fd);
 	return err;
-}
-
-static void content_free(struct content *c)
-{
-	if (c->mapped)
-		munmap(c->data, c->size);
-	else
-		free(c->data);
 }
 
 static void say(void *arg, const char *text)
@@ -256,11 +237,11 @@ static void read_dump(struct tsread *r, char *name)
 	if (err) {
 		log_error("%s: %s", name, strerror(-err));
 		worsen(r, XDD_IO_ERROR);
-		content_free(&c);
+		free(c.data);
 		return;
 	}
 	err = trace_dump_parse(d, c.data, c.size, name, say, name);
-	content_free(&c);
+	free(c.data);
 	if (err == -ENOMEM) {
 		log_error("%s: %s", name, strerror(ENOMEM));
 		worsen(r, XDD_INIT_FAILED);
