@@ -167,7 +167,8 @@ def test_devices():
     t.ok(run.status == 0 and not warnings, "a device of its own: nothing to warn of", run)
     line = re.search(r"^Device %s: (\d+) requests and (\d+) merged for (\d+) operations, (\d+) bytes for %d$" % (
         os.path.basename(device), SIZE), run.out, re.M)
-    t.ok(line and line.group(3) == "512" and int(line.group(4)) == SIZE, "what the device was asked for", run)
+    # A new device may be looked at by programs of the machine (udev reads some KiB of each).
+    t.ok(line and line.group(3) == "512" and 0 <= int(line.group(4)) - SIZE < MIB, "what the device was asked for", run)
     name = os.path.basename(device)
     uses = (xddjson.check(t.path("device.json"), "-jsonout of a device") or {}).get("devices", [])
     t.ok(len(uses) == 1 and line and [uses[0][k] for k in ("device", "ops", "bytes", "requests", "merged", "device_bytes")] ==
