@@ -6,6 +6,7 @@ import os
 from commands import Broken, Skip, call, have
 
 COLUMNS = "+WHAT+OPS+ELAPSEDTIMEPASS+BANDWIDTH+IOPS+LATENCY+USERTIME+SYSTEMTIME"
+PERCENTILES = (50, 90, 99)
 
 
 class Contender:
@@ -20,7 +21,7 @@ class Contender:
         raise NotImplementedError
 
     def figures(self, out):
-        """{"ops", "elapsed_s", "iops"} of the command that was run last and printed `out`."""
+        """{"ops", "elapsed_s", "iops"} of the command that was run last and printed `out`; "p50_us" and so on if asked for."""
         raise NotImplementedError
 
 
@@ -34,6 +35,7 @@ class Xdd(Contender):
         self.ordering = ordering
         self.keywords = list(keywords)
         self.options = list(options)
+        self.columns = COLUMNS
         self.csv = runner.path("xdd.csv")
 
     def command(self, work, path, span, seconds=None, ops=None, targets=1):
@@ -62,10 +64,11 @@ class Xdd(Contender):
         words += ["-timelimit", str(seconds)] if seconds else ["-numreqs", str(ops)]
         if os.path.exists(self.csv):
             os.unlink(self.csv)
-        return words + self.options + ["-outputformat", "new", COLUMNS, "-csvout", self.csv]
+        self.columns = COLUMNS + "".join("+LATP%d" % p for p in PERCENTILES if work.percentiles)
+        return words + self.options + ["-outputformat", "new", self.columns, "-csvout", self.csv]
 
     def figures(self, out):
-        names = COLUMNS.strip("+").split("+")
+        names = self.columns.strip("+").split("+")
         try:
             with open(self.csv, encoding="utf-8", newline="") as file:
                 rows = [dict(zip(names, row)) for row in list(csv.reader(file))[1:]]
@@ -73,8 +76,10 @@ class Xdd(Contender):
             raise Broken("xdd wrote no CSV: %s" % err) from err
         for row in rows:
             if row["WHAT"].strip() == "COMBINED":
-                return {"ops": int(row["OPS"]), "elapsed_s": float(row["ELAPSEDTIMEPASS"]),
-                        "iops": float(row["IOPS"]), "latency_ms": float(row["LATENCY"])}
+                found = {"ops": int(row["OPS"]), "elapsed_s": float(row["ELAPSEDTIMEPASS"]),
+                         "iops": float(row["IOPS"]), "latency_ms": float(row["LATENCY"])}
+                found.update(("p%d_us" % p, float(row["LATP%d" % p]) * 1000) for p in PERCENTILES if "LATP%d" % p in row)
+                return found
         raise Broken("xdd wrote no COMBINED line to its CSV")
 
 
@@ -143,7 +148,10 @@ class Fio(Contender):
             read = job["read"]
             if job.get("error"):
                 raise Broken("fio: error %d" % job["error"])
-            return {"ops": read["total_ios"], "elapsed_s": read["runtime"] / 1000, "iops": read["iops"]}
+            found = {"ops": read["total_ios"], "elapsed_s": read["runtime"] / 1000, "iops": read["iops"]}
+            times = read["clat_ns"].get("percentile", {})
+            found.update(("p%d_us" % p, times["%d.000000" % p] / 1000) for p in PERCENTILES if times)
+            return found
         except (OSError, ValueError, KeyError, IndexError) as err:
             raise Broken("fio's JSON: %s" % err) from err
 
@@ -193,6 +201,10 @@ class Field:
             return self._ordered(work)
         if work.engine in ("libaio", "io_uring"):
             return self._asynchronous(work)
+        if work.percentiles:
+            if not self.have_fio:
+                raise Skip("fio is not installed")
+            return [Xdd("xdd", self.runner, self.binary), Fio("fio", self.runner)]
         if work.stamps:
             # A table of 64 MiB that wraps, and nothing made of it but the summary.
             return [Xdd("xdd", self.runner, self.binary, options=["-ts", "on"]),

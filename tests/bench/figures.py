@@ -3,6 +3,7 @@ import statistics
 
 # What a ratio of two contenders is made of, and which way is better is up to the goals.
 RATE_FIGURES = (("iops", "IOPS"), ("cpu_us_per_op", "CPU"))
+PERCENTILE_FIGURES = (("p50_us", "p50"), ("p90_us", "p90"), ("p99_us", "p99"))
 START_FIGURES = (("wall_ms", "time"), ("maxrss_mib", "memory"))
 LOOPS = ("loop", "batch loop")
 
@@ -59,6 +60,8 @@ def judge(goal, samples):
         verdict = "not compared"
     elif goal.relation == ">=":
         verdict = "ok" if measured.median >= goal.value else "below"
+    elif goal.relation == "=":
+        verdict = "ok" if abs(measured.median - 1) <= goal.value else "off"
     else:
         verdict = "ok" if measured.median <= goal.value else "below"
     return {"goal": goal.text(), "measured": measured, "verdict": verdict}
@@ -89,6 +92,14 @@ def print_rates(samples, syscalls):
         print("  %-12s%10s  %-22s%10.3f%13.4f%s" % (name, number(iops.median), _between(iops),
                                                     spread_of(taken, "cpu_us_per_op").median,
                                                     spread_of(taken, "switches_per_op").median, calls))
+
+
+def print_percentiles(samples):
+    print("  %-12s%10s%30s%30s%30s" % (("", "IOPS") + tuple(label + " us, least .. most" for _, label in PERCENTILE_FIGURES)))
+    for name, taken in samples.items():
+        spreads = [spread_of(taken, figure) for figure, _ in PERCENTILE_FIGURES]
+        print("  %-12s%10s%s" % (name, number(spread_of(taken, "iops").median),
+                                 "".join("%30s" % ("%s (%s)" % (number(x.median), _between(x))) for x in spreads)))
 
 
 def print_starts(samples):

@@ -128,19 +128,28 @@ class Places:
         os.unlink(path)
         return device, self.size
 
-    def _make_slow(self):
-        """A file system that answers each request after a millisecond: tests/lib/slowfs.c."""
+    def _delayed(self, delay):
+        """The file of a file system that takes its time with each request: tests/lib/slowfs.c says what `delay` may be."""
         program = os.path.abspath(os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests", "lib", "slowfs"))
         if not os.path.exists(program):
             raise Skip("tests/lib/slowfs is not built: it needs libfuse3")
         folder = self._folder("/dev/shm")
-        mounted = subprocess.Popen([program, "-s", str(self.size), "-d", "constant:1000", folder],
+        mounted = subprocess.Popen([program, "-s", str(self.size), "-d", delay, folder],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.stack.callback(mounted.wait)
         self.stack.callback(mounted.stdin.close)
         if mounted.stdout.readline() != b"ready\n":
             raise Skip("slowfs cannot be mounted")
         return os.path.join(folder, "data"), self.size
+
+    def _make_slow(self):
+        return self._delayed("constant:1000")
+
+    def _make_lognormal(self):
+        return self._delayed("lognormal:1000:0.5")
+
+    def _make_bimodal(self):
+        return self._delayed("bimodal:1000:8000:5")
 
     def _make_slowloop(self):
         if os.geteuid():
