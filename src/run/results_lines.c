@@ -251,17 +251,15 @@ static void write_combined(struct manager *m)
 }
 
 /*
- * Where nothing keeps threads in order on their way into the kernel, the audit can give a bound only: it looks
- * before the system call of psync, and behind that of engines that queue. Of numbers that are taken several
- * together it cannot even do that: on that way there is as much chance to fall in order as out of it.
+ * Where nothing keeps threads in order on their way into the kernel, the audit can only say what it saw: before
+ * the system call of psync, where operations may still fall out of order, and into it, and behind that of
+ * engines that queue.
  */
 static const char *audit_bound(const struct target_plan *t)
 {
 	if (t->qthreads == 1 || t->ordering == ORDERING_STRICT || t->ordering == ORDERING_SERIAL)
 		return "";
-	if (t->engine_queues)
-		return " (at most)";
-	return t->ordering == ORDERING_NONE ? " (as seen before the system calls)" : " (at least)";
+	return t->engine_queues ? " (at most)" : " (as seen before the system calls)";
 }
 
 static void write_statistics(struct manager *m)

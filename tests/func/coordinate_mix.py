@@ -46,7 +46,7 @@ class Mix:
         self.passes = r.choice((1, 1, 2, 4))
         self.ops = [r.choice((1, 10, 50, 128, MOST)) for _ in range(self.n)]
         self.lockstep, self.start, self.stop, self.sync = {}, {}, {}, 0
-        self.ordering = []
+        self.ordering, self.depths = [], []
         self.words = ["-reqsize", 4, "-passes", self.passes, "-verbose"]
         names = []
         for i in range(self.n):
@@ -75,6 +75,7 @@ class Mix:
         if order == "strict" and engine not in QUEUES:
             order = "serial"
         self.ordering.append(order)
+        self.depths.append(depth)
         name = short or ("null" if engine == "null" else t.path("mix%d" % i))
         op = "noop" if name == "null" else "read" if short else r.choice(("read", "write"))
         self.words += ["-op", "target", i, op, "-numreqs", "target", i, self.ops[i], "-queuedepth", "target", i, depth,
@@ -190,7 +191,7 @@ class Pass:
         for slave, ls in self.mix.lockstep.items():
             if ls.master != i or self.is_over(slave, begin):
                 continue
-            if slave in self.mix.start and not self.has_begun(slave, begin):
+            if slave in self.mix.start and not self.has_begun(slave, self.asked_after(i, n)):
                 continue
             made = count(ls.when, ls.howlong, n, self.mix.ops[i])
             if count(ls.when, ls.howlong, n + 1, self.mix.ops[i]) == made:
@@ -198,6 +199,14 @@ class Pass:
             if count(ls.what, ls.howmuch, self.done(slave, begin), self.mix.ops[slave]) < made:
                 return "begun before slave %d had done %d tasks" % (slave, made)
         return None
+
+    def asked_after(self, i, n):
+        """
+        When the others were asked about that operation, at the earliest: a QThread may lose the processor between
+        that and the operation's beginning, but before both it or another has completed one that made room for it.
+        """
+        room = n - self.mix.depths[i]
+        return self.ends[i][room] if room >= 0 else 0
 
     def has_begun(self, i, at):
         return self.ops[i] and min(begin for _, begin, _ in self.ops[i]) <= at
