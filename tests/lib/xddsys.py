@@ -495,24 +495,17 @@ def sanitized():
     return b"__asan_init" in data or b"__tsan_init" in data
 
 
-def busy():
-    """How many times as long things take on this machine just now: 1 or more."""
-    return max(os.getloadavg()[0] / len(os.sched_getaffinity(0)), 1)
-
-
 def fast_enough(seconds, limit):
     """Whether something that takes no time took no time; a build with sanitizers may take more, and so may a busy machine."""
-    return seconds < limit * (10 if sanitized() else 1) * busy()
+    busy = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    return seconds < limit * (10 if sanitized() else 1) * max(busy, 1)
 
 
 # A run that can be looked at while it lasts
 
 
 def settle(process, seconds):
-    """
-    Wait until signals end the run and no longer the process itself, and then that long: a busy machine starts late, and
-    gets up to four times as long.
-    """
+    """Wait until signals end the run and no longer the process itself, and then that long: a busy machine starts late."""
     end = time.monotonic() + t.TIMEOUT / 2
     while process.poll() is None and time.monotonic() < end:
         try:
@@ -523,7 +516,7 @@ def settle(process, seconds):
         if blocked and int(blocked.group(1), 16) >> (signal.SIGINT - 1) & 1:
             break
         time.sleep(0.005)
-    time.sleep(seconds * min(busy(), 4))
+    time.sleep(seconds)
 
 
 class Resting:
