@@ -275,7 +275,7 @@ void *results_main(void *arg)
 	if ((!slots || !m.sums || checks_begin(&m.checks, run->plan) ||
 	     deskew_init(&m.deskew, run->plan)) &&
 	    run_stop(run, STOP_START, ENOMEM))
-		log_error("%s", strerror(ENOMEM));
+		log_error("memory for the results: %s", strerror(ENOMEM));
 	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {
 		tally_clear(&m.sums[i].tally);
 		latency_init(&m.sums[i].latency);

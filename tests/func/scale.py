@@ -155,9 +155,8 @@ def test_no_more_threads():
         run = t.command(["sh", "-c", 'ulimit -v "$0" && exec "$@"', str(kib), t.XDD, "-op", "write"] +
                         "-queuedepth 4 -numreqs 3 -targets 512".split() +
                         [os.path.join(folder, "new%d" % i) for i in range(512)])
-        # Now and then it is not a target's memory that cannot be had.
         named = re.search(r"target \d+, .*(cannot be started|buffers of QThread|engine psync: Cannot allocate)|"
-                          r"^xdd: Cannot allocate memory$", run.err, re.M)
+                          r"memory for the results: Cannot allocate", run.err)
         t.ok(run.status == 4 and len(run.error_lines()) == 1 and named and s.fast_enough(run.seconds, 10),
              "threads that cannot be started end the run, %d KiB" % kib, run)
         t.equal(os.listdir(folder), [], "and leave nothing behind, %d KiB" % kib)
