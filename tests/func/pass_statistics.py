@@ -142,13 +142,15 @@ def test_not_reproducible():
     with open(out, "wb") as f, \
             subprocess.Popen(t.xdd_words(*("-op noop -targets 1 null -numreqs 20 -operationdelay 20ms -passes 7 -verbose "
                                            "-jsonout").split(), file), stdout=f) as p:
-        # The second pass is stopped for a time that makes it far longer than the others.
+        # The second pass, or on a busy machine a later one, is stopped for a time that makes it far longer than the others.
         end = time.monotonic() + t.TIMEOUT / 2
         while time.monotonic() < end:
             with open(out, encoding="utf-8") as o:
                 if "TARGET_PASS" in o.read():
                     break
             time.sleep(0.005)
+        # Well into the pass: between two passes no time counts.
+        time.sleep(0.15)
         p.send_signal(signal.SIGSTOP)
         time.sleep(4)
         p.send_signal(signal.SIGCONT)
@@ -156,9 +158,12 @@ def test_not_reproducible():
     with open(out, encoding="utf-8") as f:
         text = f.read()
     statistic = document["statistics"][0]
-    t.equal((statistic["bandwidth"]["change"], statistic["bandwidth"]["change_pass"]), ("odd", 2), "an odd pass is found")
+    values = statistic["bandwidth"]["values"]
+    odd = values.index(min(values)) + 1
+    t.ok(statistic["bandwidth"]["change"] == "odd" and statistic["bandwidth"]["change_pass"] == odd >= 2, "an odd pass is found",
+         statistic["bandwidth"])
     t.ok(-1 < statistic["bandwidth"]["change_amount"] < -0.5, "and how odd it is", statistic["bandwidth"])
-    wanted = re.compile(r"^Target 0, not reproducible: (pass 2 is (\d\d) % slower than the others)$", re.M)
+    wanted = re.compile(r"^Target 0, not reproducible: (pass %d is (\d\d) %% slower than the others)$" % odd, re.M)
     m = wanted.search(text)
     t.ok(m and statistic["not_reproducible"] == m.group(1) and
          int(m.group(2)) == round(-100 * statistic["bandwidth"]["change_amount"]), "and said", text)
