@@ -148,14 +148,6 @@ def test_holes():
         t.ok(float(row["HOLES"]) == 100, "space set aside and never written", run)
 
 
-def exchange(file, text):
-    """Write to a file of sysfs; returns what was there."""
-    with open(file, "r+", encoding="ascii") as f:
-        before = f.read()
-        f.write(text)
-        return before
-
-
 def test_devices():
     device = xddsys.loop_device(xddsys.sparse_file("disk", 2 * SIZE))
     if device is None:
@@ -180,14 +172,9 @@ def test_devices():
     os.killpg(other.pid, signal.SIGKILL)
     other.wait(timeout=t.TIMEOUT)
     t.ok("somebody else used it" in run.err, "a second reader of the device is noticed", run)
-    limit = "/sys/block/%s/queue/max_sectors_kb" % os.path.basename(device)
-    try:
-        before = exchange(limit, "64")
-    except OSError as e:
-        return t.skip("requests that the kernel splits", str(e))
+    if xddsys.set_queue(device, "max_sectors_kb", "64") is None:
+        return t.skip("requests that the kernel splits", xddsys.sys_why())
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB)
-    # It would stay with the number of the device, for whoever gets it next.
-    exchange(limit, before)
     t.ok("the kernel split them" in run.err, "requests that the kernel splits", run)
 
 

@@ -75,6 +75,21 @@ def detach(device):
         subprocess.run(["losetup", "--detach", device], stderr=subprocess.DEVNULL, check=False)
 
 
+def set_queue(device, name, value):
+    """Change a setting of a block device's queue, put back at the end: it outlasts the device's use. None: it cannot be done."""
+    path = "/sys/block/%s/queue/%s" % (os.path.basename(device), name)
+    try:
+        with open(path, "r+", encoding="ascii") as file:
+            before = file.read()
+            file.seek(0)
+            file.write(value)
+    except OSError as err:
+        return _cannot(str(err))
+    before = re.sub(r".*\[(.*)\].*", r"\1", before.strip())
+    atexit.register(lambda: open(path, "w", encoding="ascii").write(before))
+    return True
+
+
 def _mounted(directory):
     atexit.register(subprocess.run, ["umount", "--lazy", directory], stderr=subprocess.DEVNULL)
     return directory
