@@ -295,7 +295,7 @@ def test_ended():
             ("-timelimit of one", [], slow + ["-timelimit", "target", 0, "20ms"], (0,)),
             ("-runtime", [], slow + ["-runtime", "20ms"], (0,)),
             ("-maxerrors", [], ["-maxerrors", 2], (0, 6)), ("-stoponerror", [], ["-stoponerror"], (0, 6))):
-        why = None
+        why = "none of them had begun"
         for number in range(20 * each if LONG else each):
             mix = Mix("%s %d" % (name, number), there, short if "error" in name else None)
             run = mix.run(before + (["%.2f" % (0.2 + 0.05 * number)] if before else []), more)
