@@ -238,8 +238,10 @@ static void check_bound(const struct target_plan *t, const struct result *sums)
 static void tell_bound(struct run *run, const struct target_plan *t, const struct result *sums)
 {
 	uint64_t time = sums->elapsed_ns * t->qthreads;
+	uint64_t busy = sums->cpu.user_ns + sums->cpu.sys_ns, idle = busy < time ? time - busy : 0;
 	double own = percent(sums->cpu.user_ns, time), kernel = percent(sums->cpu.sys_ns, time);
-	double without = percent(sums->wait_ns, time);
+	/* Some of the wait may have been before the first operation. */
+	double without = percent(sums->wait_ns < idle ? sums->wait_ns : idle, time);
 
 	if (sums->bound == RESULT_BOUND_UNKNOWN)
 		return;
