@@ -77,6 +77,8 @@ stty -F /dev/ttyS1 raw -echo
 	sh /guest/script
 	echo "%s $?"
 } </dev/null >/dev/ttyS1 2>&1
+# Who reads the last line ends the machine. Switched off at once, it may go before the serial line has sent all.
+sleep 60
 poweroff -f
 """ % DONE
 
