@@ -48,7 +48,7 @@ KERNEL_PACKAGE = "linux-image-amd64"
 NODES = 2
 DEFAULT_PROCESSORS = NODES
 DEFAULT_MEMORY_MIB = 1024
-DEFAULT_LIMIT_S = 120
+DEFAULT_LIMIT_S = 240
 DONE = "vm-done"  # the guest's last line: this and the script's status
 
 # What is unpacked of the kernel's modules: whole folders, since modules need each other. Whoever changes what is
