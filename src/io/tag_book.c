@@ -158,7 +158,7 @@ static void raise_bound(_Atomic uint64_t *bound, uint64_t value, uint64_t mark)
 			new = value;
 		new |= mark;
 	} while (new != now &&
-		 !atomic_compare_exchange_weak_explicit(bound, &now, new, memory_order_release,
+		 !atomic_compare_exchange_weak_explicit(bound, &now, new, memory_order_acq_rel,
 							memory_order_relaxed));
 }
 
@@ -173,22 +173,51 @@ static void log_write(struct tag_book *b, uint64_t offset, uint64_t bytes)
 	atomic_store(&e->number, i + 1);
 }
 
+/* All bounds of the write. */
+static void raise_bounds(struct tag_book *b, const struct tag_book_place *own, uint64_t mark)
+{
+	uint64_t offset = atomic_load_explicit(&own->offset, memory_order_relaxed);
+	uint64_t bytes = atomic_load_explicit(&own->bytes, memory_order_relaxed);
+
+	for (uint64_t at = 0; at < bytes; at += TAG_SECTOR_BYTES) {
+		_Atomic uint64_t *bound = bound_at(b, offset + at);
+
+		if (bound)
+			raise_bound(bound, own->oldest, mark);
+	}
+}
+
+/* Whether another write was outstanding, and touched its sectors, at any time since it was prepared. */
+static bool met_others(const struct tag_book *b, const struct tag_book_place *own)
+{
+	return overlaps_others(b, own, own->logged,
+			       atomic_load_explicit(&own->offset, memory_order_relaxed),
+			       atomic_load_explicit(&own->bytes, memory_order_relaxed));
+}
+
+/*
+ * A write that met no other takes marks away: what two left behind is overwritten. But two may have come and gone
+ * after it looked, and left a mark that it takes for an older one. So it looks again, and puts marks back. A read
+ * that misses one in between finds this write outstanding.
+ */
+static void settle_bounds(struct tag_book *b, const struct tag_book_place *own)
+{
+	bool met = b->tears && met_others(b, own);
+
+	raise_bounds(b, own, met ? TAG_BOOK_DUBIOUS : 0);
+	if (b->tears && !met && met_others(b, own))
+		raise_bounds(b, own, TAG_BOOK_DUBIOUS);
+}
+
 void tag_book_written(struct tag_book *b, uint32_t place, bool good)
 {
 	struct tag_book_place *own = &b->places[place];
-	uint64_t offset = atomic_load_explicit(&own->offset, memory_order_relaxed);
-	uint64_t bytes = atomic_load_explicit(&own->bytes, memory_order_relaxed), mark = 0;
 
 	if (b->log) {
-		if (b->tears && overlaps_others(b, own, own->logged, offset, bytes))
-			mark = TAG_BOOK_DUBIOUS;
-		for (uint64_t at = 0; good && at < bytes; at += TAG_SECTOR_BYTES) {
-			_Atomic uint64_t *bound = bound_at(b, offset + at);
-
-			if (bound)
-				raise_bound(bound, own->oldest, mark);
-		}
-		log_write(b, offset, bytes);
+		if (good)
+			settle_bounds(b, own);
+		log_write(b, atomic_load_explicit(&own->offset, memory_order_relaxed),
+			  atomic_load_explicit(&own->bytes, memory_order_relaxed));
 	}
 	atomic_store(&own->number, UINT64_MAX);
 }

@@ -1,10 +1,12 @@
 /* Tagged sectors, the book of writes, and the history of reads. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -261,6 +263,89 @@ static void test_many_threads(void **state)
 	tag_book_destroy(&d.book);
 }
 
+/*
+ * A sector that two writes may leave torn, at the end of many: a long write, which takes its time over all bounds, and
+ * short ones of this sector alone, which meet while it does. Whoever reads two halves that differ has a reason not to
+ * mind.
+ */
+enum {
+	SECTORS = 65536,
+	LAST = (SECTORS - 1) * 512,
+	MEETINGS = 1000
+};
+
+static struct torn {
+	struct tag_book book;
+	_Atomic uint64_t head, tail;
+	_Atomic unsigned torn, wrong;
+	_Atomic bool over;
+	pthread_barrier_t meeting; /* of the short ones */
+} shared;
+
+static void write_halves(uint32_t place, uint64_t offset, uint64_t bytes)
+{
+	uint64_t oldest, own = tag_book_write(&shared.book, place, offset, bytes, &oldest);
+
+	shared.head = own;
+	if (offset)
+		sched_yield();
+	shared.tail = own;
+	tag_book_written(&shared.book, place, true);
+}
+
+static void *write_long(void *arg)
+{
+	const struct worker *w = arg;
+
+	while (!shared.over) {
+		write_halves(w->number, 0, SECTORS * 512);
+		usleep(50);
+	}
+	return NULL;
+}
+
+static void *write_short(void *arg)
+{
+	const struct worker *w = arg;
+	uint64_t bound, logged;
+
+	for (int i = 0; i < MEETINGS; i++) {
+		pthread_barrier_wait(&shared.meeting);
+		write_halves(w->number, LAST, 512);
+		usleep(i % 8 * 150);
+		logged = tag_book_read(&shared.book, LAST, 512, &bound);
+		if (shared.head == shared.tail)
+			continue;
+		shared.torn++;
+		shared.wrong += !(bound & TAG_BOOK_DUBIOUS) &&
+				!tag_book_overlaps(&shared.book, logged, LAST, 512);
+	}
+	return NULL;
+}
+
+static void test_torn_sector(void **state)
+{
+	struct worker workers[3];
+
+	(void)state;
+	assert_int_equal(tag_book_init(&shared.book, 3, 0, SECTORS * 512, true), 0);
+	assert_int_equal(pthread_barrier_init(&shared.meeting, NULL, 2), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		workers[i] = (struct worker){ .number = i };
+		assert_int_equal(pthread_create(&workers[i].thread, NULL,
+						i ? write_short : write_long, &workers[i]),
+				 0);
+	}
+	for (int i = 2; i >= 0; i--) {
+		shared.over = i == 0;
+		pthread_join(workers[i].thread, NULL);
+	}
+	assert_true(shared.torn > 0);
+	assert_int_equal(shared.wrong, 0);
+	pthread_barrier_destroy(&shared.meeting);
+	tag_book_destroy(&shared.book);
+}
+
 /* Reads: `bytes` from `offset` on, of a pass that began with `since`. */
 static void seen(struct tag_history *h, uint64_t run, uint64_t since, uint64_t offset,
 		 uint64_t bytes, bool sweeps)
@@ -331,11 +416,17 @@ static void test_history_of_targets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),	 cmocka_unit_test(test_any_address),
-		cmocka_unit_test(test_every_bit_counts), cmocka_unit_test(test_bounds_in_turn),
-		cmocka_unit_test(test_forget),		 cmocka_unit_test(test_bounds_at_once),
-		cmocka_unit_test(test_overlaps),	 cmocka_unit_test(test_many_threads),
-		cmocka_unit_test(test_history),		 cmocka_unit_test(test_history_of_targets),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_any_address),
+		cmocka_unit_test(test_every_bit_counts),
+		cmocka_unit_test(test_bounds_in_turn),
+		cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_bounds_at_once),
+		cmocka_unit_test(test_overlaps),
+		cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_torn_sector),
+		cmocka_unit_test(test_history),
+		cmocka_unit_test(test_history_of_targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
