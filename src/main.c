@@ -62,6 +62,7 @@ static enum xdd_status do_run(const struct plan *plan)
 {
 	struct report *report = NULL;
 	enum xdd_status status, closed;
+	struct signals signals;
 	bool stuck = false;
 	int err = plan->errout_file ? log_open(plan->errout_file) : 0;
 
@@ -70,16 +71,23 @@ static enum xdd_status do_run(const struct plan *plan)
 		return XDD_BAD_ARGUMENT;
 	}
 	status = save_seeks(plan);
+	if (status)
+		return status;
+	err = signals_start(&signals);
+	if (err) {
+		log_error("the thread that takes signals cannot be started: %s", strerror(-err));
+		return XDD_INIT_FAILED;
+	}
+	status = report_open(plan, &report);
 	if (!status)
-		status = report_open(plan, &report);
-	if (!status)
-		status = run_execute(plan, report, &stuck);
+		status = run_execute(plan, report, &signals, &stuck);
 	report_status(report, status);
 	closed = report_close(report);
 	if (!status)
 		status = closed;
 	if (stuck)
 		_exit((int)status);
+	signals_end(&signals);
 	return status;
 }
 

@@ -237,14 +237,14 @@ static int drive(struct run *run)
 	return 0;
 }
 
-enum xdd_status run_execute(const struct plan *plan, struct report *report, bool *stuck)
+enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
+			    bool *stuck)
 {
 	struct run *run = calloc(1, sizeof(*run));
-	struct signals signals = { 0 };
 	struct guard_refusal refusal;
 	struct guard guard = { 0 };
 	enum xdd_status status;
-	bool discard;
+	bool begun = false, discard;
 	int err = run ? init_run(run, plan, report) : -ENOMEM;
 
 	clock_calibrate();
@@ -265,13 +265,16 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 	if (!err)
 		err = heartbeat_start(&run->heartbeat, run);
 	if (!err)
-		err = signals_start(&signals, run);
-	/* A thread that is to leave signals alone comes after they are blocked. */
-	if (!err)
 		err = intervals_start(&run->intervals, run);
 	if (!err)
+		signals_attach(signals, run);
+	if (!err && !stop_requested(&run->stop)) {
+		begun = true;
 		err = drive(run);
-	signals_end(&signals);
+	} else if (!err) {
+		report_trailer(report, REPORT_END_CANCELED);
+	}
+	signals_detach(signals);
 	/* Whatever could not be set up, these may have been started, and read the plan. */
 	if (run) {
 		intervals_end(&run->intervals);
@@ -291,7 +294,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, bool
 		return status;
 	}
 	join_all(run);
-	discard = stop_why(&run->stop) == STOP_START;
+	discard = !begun || stop_why(&run->stop) == STOP_START;
 	for (size_t i = 0; i < plan->n_targets; i++)
 		target_close(&run->targets[i], discard);
 	if (status == XDD_OK && atomic_load(&run->errors))

@@ -372,14 +372,4 @@ void miscompare_summary(const struct run *run);
 /* errors.c: one more error in this pass of the target; ends what is to end because of it. */
 void errors_count(struct target *t, int detail);
 
-/* signals.c: take the signals that end a run, and hand them to run_stop(). */
-struct signals {
-	pthread_t thread;
-	struct run *run;
-	bool started;
-};
-
-int signals_start(struct signals *s, struct run *run);
-void signals_end(struct signals *s);
-
 #endif

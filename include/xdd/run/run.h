@@ -8,6 +8,7 @@
 
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
+#include "xdd/run/signals.h"
 
 /*
  * Check that every target could be opened, without opening any. Returns XDD_OK, or XDD_TARGET_FAILED
@@ -17,13 +18,14 @@ enum xdd_status run_check(const struct plan *plan);
 
 /*
  * Do what the plan says: open the targets, run the passes, write results to `report` (header, results
- * and trailer), close the targets. Takes SIGINT, SIGTERM and SIGHUP for itself in all threads from
- * here on.
+ * and trailer), close the targets. A signal that `signals` takes ends it; after one that has come
+ * already, no target is opened.
  *
  * Returns the exit status of the program. `*stuck` tells whether threads are left behind that are stuck
  * in the kernel: the results of what was done are written all the same, and the caller must end the
- * process without freeing the plan. Called once, by main, with no other threads about.
+ * process without freeing the plan. Called once, by main, with no other threads about but that of `signals`.
  */
-enum xdd_status run_execute(const struct plan *plan, struct report *report, bool *stuck);
+enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
+			    bool *stuck);
 
 #endif
