@@ -23,21 +23,30 @@ static int bind_to(const struct idset *processors)
  * Real time, by turns among equals: many QThreads that never sleep have to share few processors, and the results
  * manager has to get one of them.
  */
-static void raise_priority(void)
+static void raise_priority(pthread_t signals)
 {
 	struct sched_param highest = { .sched_priority = sched_get_priority_max(SCHED_RR) };
+	int err = pthread_setschedparam(pthread_self(), SCHED_RR, &highest);
 
-	if (sched_setscheduler(0, SCHED_RR, &highest))
+	if (!err)
+		err = pthread_setschedparam(signals, SCHED_RR, &highest);
+	if (err)
 		log_warning("-maxpri: the priority stays as it is: %s; it takes CAP_SYS_NICE, or a "
 			    "real-time limit (ulimit -r) of %d",
-			    strerror(errno), highest.sched_priority);
+			    strerror(err), highest.sched_priority);
 }
 
-int placement_begin(const struct plan *plan)
+int placement_begin(const struct plan *plan, pthread_t signals)
 {
+	const struct idset *set = plan->round_robin ? NULL : plan->processors;
+	int err;
+
 	if (plan->max_priority)
-		raise_priority();
-	return plan->processors && !plan->round_robin ? bind_to(plan->processors) : 0;
+		raise_priority(signals);
+	if (!set)
+		return 0;
+	err = pthread_setaffinity_np(signals, sizeof(set->words), (const cpu_set_t *)set->words);
+	return err ? -err : bind_to(set);
 }
 
 /* With a limit, whatever is mapped later would be refused once it is reached: lock only what is there. */

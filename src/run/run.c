@@ -257,7 +257,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, stru
 	if (!err)
 		own_file_begin(run);
 	if (!err)
-		err = placement_begin(plan);
+		err = placement_begin(plan, signals->thread);
 	if (!err)
 		run->wall_ns = clock_wall_offset_ns();
 	if (!err && plan->timer_info)

@@ -7,10 +7,10 @@
 #include "xdd/run/internal.h"
 
 /*
- * -maxpri and -singleproc, for the calling thread and all threads that it starts from now on. Returns 0 or
- * -errno; a priority that cannot be had is a warning only. Called once, before any other thread is started.
+ * -maxpri and -singleproc, for the calling thread and all threads that it starts from now on, and for `signals`,
+ * which there is already. Returns 0 or -errno; a priority that cannot be had is a warning only. Called once.
  */
-int placement_begin(const struct plan *plan);
+int placement_begin(const struct plan *plan, pthread_t signals);
 
 /*
  * -processlock: lock what the process has by now, and what it comes to have where no limit stands against it.
