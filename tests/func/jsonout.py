@@ -387,17 +387,20 @@ def test_before():
     """A signal while the outputs are being opened, here by way of a pipe that nobody reads yet: no target is touched."""
     fifo, target, file, text = fresh(".fifo"), t.path("untouched"), fresh(), fresh(".out")
     os.mkfifo(fifo)
-    words = ["-op", "write", "-targets", 1, target, "-reqsize", 4, "-numreqs", 10, "-csvout", fifo, "-jsonout", file]
     for again in (False, True):
+        notes = fresh(".err")
         with open(text, "wb") as out:
-            p = start(*words, out=out)
+            p = start("-op", "write", "-targets", 1, target, "-reqsize", 4, "-numreqs", 10, "-csvout", fifo, "-jsonout",
+                      file, "-errout", notes, out=out)
         s.settle(p, 0.2)
         p.send_signal(signal.SIGINT)
+        end = time.monotonic() + t.TIMEOUT / 2
+        while time.monotonic() < end and not (os.path.exists(notes) and os.path.getsize(notes)):
+            time.sleep(0.01)
         if again:
             time.sleep(0.3)
             p.send_signal(signal.SIGINT)
         else:
-            time.sleep(0.1)
             with open(fifo) as f:
                 rows = f.read().splitlines()
         status = p.wait(timeout=t.TIMEOUT)
