@@ -75,7 +75,7 @@ static enum xdd_status do_run(const struct plan *plan)
 		return status;
 	err = signals_start(&signals);
 	if (err) {
-		log_error("the thread that takes signals cannot be started: %s", strerror(-err));
+		log_error("the run cannot be set up: %s", strerror(-err));
 		return XDD_INIT_FAILED;
 	}
 	status = report_open(plan, &report);
