@@ -162,14 +162,14 @@ static void raise_bound(_Atomic uint64_t *bound, uint64_t value, uint64_t mark)
 							memory_order_relaxed));
 }
 
-static void log_write(struct tag_book *b, uint64_t offset, uint64_t bytes)
+static void log_write(struct tag_book *b, const struct tag_book_place *own)
 {
 	uint64_t i = atomic_fetch_add(&b->logged, 1);
 	struct tag_book_entry *e = &b->log[i % b->log_size];
 
 	atomic_store(&e->number, 0);
-	atomic_store(&e->offset, offset);
-	atomic_store(&e->bytes, bytes);
+	atomic_store(&e->offset, atomic_load_explicit(&own->offset, memory_order_relaxed));
+	atomic_store(&e->bytes, atomic_load_explicit(&own->bytes, memory_order_relaxed));
 	atomic_store(&e->number, i + 1);
 }
 
@@ -216,8 +216,7 @@ void tag_book_written(struct tag_book *b, uint32_t place, bool good)
 	if (b->log) {
 		if (good)
 			settle_bounds(b, own);
-		log_write(b, atomic_load_explicit(&own->offset, memory_order_relaxed),
-			  atomic_load_explicit(&own->bytes, memory_order_relaxed));
+		log_write(b, own);
 	}
 	atomic_store(&own->number, UINT64_MAX);
 }

@@ -12,11 +12,11 @@
 #include "xdd/base/log.h"
 #include "xdd/base/memlock.h"
 
-static int bind_to(const struct idset *processors)
+static int bind_to(pthread_t thread, const struct idset *processors)
 {
 	const cpu_set_t *set = (const cpu_set_t *)processors->words;
 
-	return sched_setaffinity(0, sizeof(processors->words), set) ? -errno : 0;
+	return -pthread_setaffinity_np(thread, sizeof(processors->words), set);
 }
 
 /*
@@ -45,8 +45,8 @@ int placement_begin(const struct plan *plan, pthread_t signals)
 		raise_priority(signals);
 	if (!set)
 		return 0;
-	err = pthread_setaffinity_np(signals, sizeof(set->words), (const cpu_set_t *)set->words);
-	return err ? -err : bind_to(set);
+	err = bind_to(signals, set);
+	return err ? err : bind_to(pthread_self(), set);
 }
 
 /* With a limit, whatever is mapped later would be refused once it is reached: lock only what is there. */
@@ -95,5 +95,5 @@ int placement_bind(const struct qthread *q)
 		idset_add(&alone, (unsigned)one);
 		set = &alone;
 	}
-	return bind_to(set);
+	return bind_to(pthread_self(), set);
 }

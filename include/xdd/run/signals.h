@@ -5,7 +5,6 @@
 #define XDD_RUN_SIGNALS_H
 
 #include <pthread.h>
-#include <stdbool.h>
 
 struct run;
 
