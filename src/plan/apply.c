@@ -189,8 +189,7 @@ static enum xdd_status store_choice(const struct setting *s, const struct option
 	return parse_error_words(s, &s->args[0], choice_at, row->choices);
 }
 
-/* One setting into one struct: the plan, or a target. */
-static enum xdd_status apply_row(struct parse *p, const struct setting *s, void *dst)
+enum xdd_status parse_apply(struct parse *p, const struct setting *s, void *dst)
 {
 	const struct option *row = s->sub ? s->sub : s->opt;
 	void *field = (char *)dst + row->off;
@@ -268,13 +267,13 @@ static enum xdd_status apply_setting(struct parse *p, struct setting *s)
 	enum xdd_status status = XDD_OK;
 
 	if (s->opt->scope == SCOPE_GLOBAL)
-		return apply_row(p, s, p->plan);
+		return parse_apply(p, s, p->plan);
 	if (s->scope.text)
 		status = scope_range(p, s, &first, &last);
 	s->first = first;
 	s->last = last;
 	for (uint64_t i = first; !status && i <= last; i++)
-		status = apply_row(p, s, &p->plan->targets[i]);
+		status = parse_apply(p, s, &p->plan->targets[i]);
 	return status;
 }
 
@@ -296,7 +295,7 @@ static enum xdd_status apply_defaults(struct parse *p, const struct option *opt,
 		if (row->subs)
 			status = apply_defaults(p, row, row->subs, dst, scope);
 		else if (row->def)
-			status = apply_row(p, &s, dst);
+			status = parse_apply(p, &s, dst);
 		if (status)
 			return status;
 	}
@@ -316,8 +315,7 @@ static enum xdd_status all_defaults(struct parse *p)
 	return status;
 }
 
-/* The rows that make targets are the only ones to be looked at before the others. */
-static bool names_targets(const struct setting *s)
+bool parse_names_targets(const struct setting *s)
 {
 	return strcmp(s->opt->name, "targets") == 0 || strcmp(s->opt->name, "target") == 0;
 }
@@ -327,11 +325,16 @@ static enum xdd_status make_targets(struct parse *p)
 	struct plan *plan = p->plan;
 
 	for (size_t i = 0; i < p->n_settings; i++) {
-		const struct setting *s = &p->settings[i];
-		enum xdd_status status = names_targets(s) ? s->opt->apply(p, s, plan) : XDD_OK;
+		struct setting *s = &p->settings[i];
+		enum xdd_status status;
 
+		if (!parse_names_targets(s))
+			continue;
+		s->first = p->n_names;
+		status = s->opt->apply(p, s, plan);
 		if (status)
 			return status;
+		s->last = p->n_names - 1;
 	}
 	if (!p->n_names) {
 		log_error("no target is given: say -targets 1 <file or device>, or xdd -help");
@@ -355,9 +358,11 @@ enum xdd_status apply_settings(struct parse *p)
 	if (!status)
 		status = all_defaults(p);
 	for (size_t i = 0; i < p->n_settings && !status; i++) {
-		if (!names_targets(&p->settings[i]))
+		if (!parse_names_targets(&p->settings[i]))
 			status = apply_setting(p, &p->settings[i]);
 	}
+	if (!status)
+		status = parse_check_operations(p);
 	p->plan->settings = p->settings;
 	p->plan->n_settings = p->n_settings;
 	return status ? status : plan_sort_settings(p->plan);

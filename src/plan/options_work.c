@@ -77,7 +77,10 @@ const struct option options_work[] = {
 		  "noop does all that xdd does for an operation but the transfer itself: it shows the "
 		  "cost of the tool. Its operations count the bytes they would have moved. Without -op "
 		  "and -rwratio, xdd writes where that can destroy nothing (the null device, a new or "
-		  "empty regular file) and otherwise asks. The last of -op and -rwratio wins.",
+		  "empty regular file) and otherwise asks. The last of -op and -rwratio wins. An option without "
+		  "target <n> is for all targets, wherever it stands: a command line, or setup file, that gives "
+		  "several targets two different operations is refused, with the command that was probably "
+		  "meant. The command line may override a setup file.",
 	  .example = "xdd -op read -op target 1 write -targets 2 a b -numreqs 100" },
 	{ .name = "rwratio",
 	  .aliases = "rw",

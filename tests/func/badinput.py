@@ -450,6 +450,34 @@ row("target in a setup file without its name", READ + " -setup a.cfg", 2, "a.cfg
     files={"a.cfg": "-targets 2 data"})
 row("setup file larger than any", SETUP, 2, 7, "too large for a setup file", files={"a.cfg": "#" * ((16 << 20) + 1)})
 
+# Two operations for all targets: the last one would hold for those beside the first as well
+
+for args, last, before, meant in (
+        ("-op read -target data -op write -target note", "-op write", "-op read", "say -op target 0 read -op target 1 write"),
+        ("-target data -op read -target note -op write", "-op write", "-op read", "say -op target 0 read -op target 1 write"),
+        ("-op read -targets 2 data empty -op write -target note", "-op write", "-op read",
+         "say -op target 0-1 read -op target 2 write"),
+        ("-rwratio 50 random -target data -op target 1 read -op w -targets 2 note empty", "-op w", "-rwratio 50",
+         "say -rwratio target 0 50 random -op target 1-2 w"),
+        ("-op read -target data -rwratio 25 -target note", "-rwratio 25", "-op read",
+         "say -op target 0 read -rwratio target 1 25"),
+        ("-rwratio 75 -target data -rwratio 25 -target note", "-rwratio 25", "-rwratio 75",
+         "say -rwratio target 0 75 -rwratio target 1 25"),
+        ("-rwratio 50 -target data -rwratio 50 random -target note", "-rwratio 50", "-rwratio 50",
+         "say -rwratio target 0 50 -rwratio target 1 50 random"),
+        ("-op read -op write -targets 2 data note", "-op write", "-op read",
+         "say which target each is for, as in -op target 0 read -op target 1 write"),
+        ("-targets 2 data note -op read -op write", "-op write", "-op read",
+         "say which target each is for, as in -op target 0 read -op target 1 write"),
+        ("-op write -targets 2 data note -op target all read", "-op read", "-op write", "say which target each is for")):
+    row("two operations for all targets: " + args, args + " -reqsize 1 -numreqs 1", 2, None,
+        "^xdd: %s: is a second operation for all targets, after %s; %s" % (last, before, meant))
+row("two operations for all targets, in a setup file", "-setup a.cfg -numreqs 1", 2, None,
+    "^xdd: a.cfg:3: -op write: is a second operation for all targets, after -op read; say -op target 0 read "
+    "-op target 1 write$", files={"a.cfg": "-op read\n-target data\n-op write -target note"})
+row("two operations for all targets, before and behind a setup file", "-op read -setup a.cfg -op write -numreqs 1", 2,
+    None, "^xdd: -op write: is a second operation", files={"a.cfg": "-targets 2 data note"})
+
 # Targets that cannot be opened
 
 for op in ("-op read", "-rwratio 50", "-op noop"):

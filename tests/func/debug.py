@@ -76,8 +76,8 @@ def test_io():
 
 def test_io_kinds():
     file = t.make_file("mixed", 65536)
-    run = t.xdd("-op", "write", "-rwratio", 50, "-targets", 2, file, "null", "-op", "target", 1, "noop", "-reqsize", 4,
-                "-numreqs", 8, "-debug", "io", timeout=LIMIT_S)
+    run = t.xdd("-rwratio", 50, "-targets", 2, file, "null", "-op", "target", 1, "noop", "-reqsize", 4, "-numreqs", 8,
+                "-debug", "io", timeout=LIMIT_S)
     io = Io(run.err)
     t.equal([sorted({f[1] for key, f in io.done.items() if key[0] == target}) for target in (0, 1)],
             [["read", "write"], ["noop"]], "-debug io: reads, writes and noops")

@@ -194,6 +194,7 @@ NO_RUN = ("help", "fullhelp", "version")
 # What this build or this kernel does not have.
 ABSENT = () if xdd("-dryrun -op noop -targets 1 null -numreqs 1 -numa 0").status == 0 else ("numa",)
 BASE = "-op read -targets 2 data data -reqsize 1 -numreqs 2"
+AMOUNTS = ("bytes", "kbytes", "mbytes", "gbytes")
 
 
 def test_help():
@@ -246,12 +247,16 @@ def test_names():
     for option in OPTIONS:
         if option.name in NO_RUN + ABSENT:
             continue
+        base = BASE
+        # Two operations for all targets are refused, and -numreqs overrides the amounts in bytes.
+        if option.name in ("op", "rwratio") or "-op " in option.args:
+            base = BASE.replace("-op read ", "")
+        if option.name in AMOUNTS:
+            base = BASE.replace("-numreqs 2", "")
         for name in [option.name] + option.aliases.split():
             for dashes in ("-", "--"):
-                what = look("%s %s%s %s" % (BASE, dashes, name, option.args), cwd=where)
-                # -numreqs goes before the amounts in bytes.
-                if option.name in ("bytes", "kbytes", "mbytes", "gbytes"):
-                    what = look("%s %s%s %s" % (BASE.replace("-numreqs 2", ""), dashes, name, option.args), cwd=where)
+                what = look("%s %s%s %s" % (base, dashes, name, option.args), cwd=where)
+                if option.name in AMOUNTS:
                     what.run.err = re.sub("xdd: warning: [^\n]*the operations reach to[^\n]*\n", "", what.run.err)
                 good = what.run.status == 0 and not [line for line in what.run.error_lines() if "warning" not in line]
                 if option.label:
@@ -337,6 +342,13 @@ def test_last_one_wins():
     shown(["12.50 READ, 87.50 WRITE"], RATIO, one + "-rwratio 12.5 random")
     shown([READS], RATIO, one + "-rwratio 100")
     shown([WRITES], RATIO, one + "-rwratio 0")
+    # Two different operations for several targets are refused: badinput.py has them.
+    two = "-targets 2 data null -reqsize 1 -numreqs 2 "
+    shown([READS] * 2, RATIO, two + "-op read -op r -rwratio 100 -operation target all read")
+    shown([READS, WRITES], RATIO, two + "-op target 0 read -op target 1 write")
+    where = directory(a_cfg="-targets 2 data null -op write", b_cfg="-op read")
+    shown([READS] * 2, RATIO, "-setup a.cfg -numreqs 1 -reqsize 1 -op read", cwd=where)
+    shown([READS] * 2, RATIO, "-setup a.cfg -numreqs 1 -reqsize 1 -setup b.cfg", cwd=where)
     for args, size in (("-bytes 5000 -kbytes 3", 3 * K), ("-kbytes 3 -bytes 5000", 5000),
                        ("-gbytes 1 -mbytes 2", 2 * M),
                        ("-mbytes 2 -gbytes 1", G), ("-mb 2 -kb 2 -b 2", 2)):

@@ -31,7 +31,7 @@ struct setting {
 	struct word scope;	  /* the word behind "target"; text is NULL without one */
 	const struct word *args;  /* `opt`'s or `sub`'s own arguments */
 	size_t n_args;
-	uint64_t first, last; /* the targets it was applied to; of a SCOPE_TARGET option */
+	uint64_t first, last; /* the targets it was applied to, or that it names */
 	bool further; /* other suboptions stand before `sub` in the same use of the option */
 };
 

@@ -51,6 +51,15 @@ enum xdd_status parse_setup(struct parse *p, const struct setting *s, void *dst)
 /* apply.c: create the targets, give every option its default, apply the settings left to right. */
 enum xdd_status apply_settings(struct parse *p);
 
+/* apply.c: one setting into one struct: the plan, or a target. A bad value is reported. */
+enum xdd_status parse_apply(struct parse *p, const struct setting *s, void *dst);
+
+/* apply.c: whether the option names targets: these are made before anything is applied to them. */
+bool parse_names_targets(const struct setting *s);
+
+/* conflict.c: refuse two operations (-op, -rwratio) for all targets on the command line or in one setup file. */
+enum xdd_status parse_check_operations(struct parse *p);
+
 /*
  * apply.c: tell about a bad value: "-name value: <text> (where); hint". Always returns `status`.
  * `w` may be NULL when no word is to blame.
