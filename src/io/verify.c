@@ -222,7 +222,8 @@ uint64_t verify_read(struct verifier *v, const struct verify_read *r, bool detai
 		.detail = detail,
 	};
 
-	if (v->target->verify == VERIFY_LOCATION)
+	/* Where the contents are compared, the location is part of them. */
+	if (!(v->target->verify & VERIFY_CONTENTS))
 		verify_location(&s);
 	else if (v->pattern->options->kind == PATTERN_TAGGED)
 		verify_tagged(&s);

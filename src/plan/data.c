@@ -119,9 +119,9 @@ static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
 
 	if (o->prefix && o->kind != PATTERN_SEQUENCED)
 		return plan_refuse(t,
-				   "-datapattern prefix goes with sequenced: say -datapattern "
+				   "-datapattern prefix %s is for sequenced data; say -datapattern "
 				   "sequenced prefix %s",
-				   o->prefix);
+				   o->prefix, o->prefix);
 	if (o->given && t->engine_options.touch && t->op != OP_NOOP)
 		return plan_refuse(t, "-datapattern: -ioengine mmap touch transfers no data");
 	if (o->kind == PATTERN_FILE)
@@ -151,26 +151,43 @@ static const char *unverifiable(const struct target_plan *t)
 	return NULL;
 }
 
-/* The pattern that location implies, and the verification that sequenced implies when read. */
+/* -verify location compares with sequenced data: what to do about the pattern of a target that it verifies. */
+static enum xdd_status resolve_location(struct target_plan *t)
+{
+	struct pattern_options *o = &t->pattern;
+
+	if (o->kind == PATTERN_SEQUENCED)
+		return XDD_OK;
+	if (o->kind == PATTERN_TAGGED)
+		return t->verify & VERIFY_CONTENTS ?
+			       XDD_OK :
+			       plan_refuse(
+				       t,
+				       "-verify location is for sequenced data; with -datapattern "
+				       "tagged, -verify contents checks the location as well");
+	return plan_refuse(t,
+			   "-verify location is for sequenced data, and -datapattern names another "
+			   "pattern; say -datapattern sequenced, or -verify contents alone");
+}
+
+/* The pattern that location implies where none is named, and the verification that sequenced implies when read. */
 static enum xdd_status resolve_verify(struct target_plan *t)
 {
+	struct pattern_options *o = &t->pattern;
+	const bool named = o->kind != PATTERN_CHARACTER || o->word;
 	const char *why = unverifiable(t);
 
-	if (t->verify == VERIFY_NONE) {
-		if (t->pattern.kind == PATTERN_SEQUENCED && t->op == OP_READ && !why)
-			t->verify = VERIFY_CONTENTS;
-		return XDD_OK;
-	}
 	if (why && t->verify_named)
 		return plan_refuse(t, "-verify: %s", why);
-	if (t->verify == VERIFY_LOCATION && t->pattern.kind == PATTERN_TAGGED)
-		return plan_refuse(t, "-verify location is for sequenced data; with -datapattern "
-				      "tagged, -verify contents checks the location as well");
-	if (t->verify == VERIFY_LOCATION && t->pattern.kind != PATTERN_SEQUENCED)
-		t->pattern = (struct pattern_options){ .kind = PATTERN_SEQUENCED, .given = true };
+	if (o->kind == PATTERN_SEQUENCED && t->op == OP_READ)
+		t->verify |= VERIFY_CONTENTS;
+	if (t->verify & VERIFY_LOCATION && !named) {
+		o->kind = PATTERN_SEQUENCED;
+		o->given = true;
+	}
 	if (why)
 		t->verify = VERIFY_NONE;
-	return XDD_OK;
+	return t->verify & VERIFY_LOCATION ? resolve_location(t) : XDD_OK;
 }
 
 enum xdd_status plan_resolve_data(struct plan *plan)

@@ -12,11 +12,21 @@
 #define HEX_DIGITS "0123456789abcdefABCDEF"
 #define PREFIX_MAX_DIGITS 16
 
-/* A -datapattern that names a pattern starts over; one that only modifies keeps what there is. */
+/*
+ * A -datapattern that names a pattern replaces the one of an earlier -datapattern, and keeps its modifiers. A
+ * prefix belongs to sequenced data, and goes with it.
+ */
 static void name_pattern(struct pattern_options *o, const struct setting *s, enum pattern_kind kind)
 {
-	if (!o->use || o->use != s->name.text)
-		*o = (struct pattern_options){ .use = s->name.text };
+	const bool replaced = o->kind == PATTERN_SEQUENCED && kind != PATTERN_SEQUENCED;
+
+	if (o->use != s->name.text)
+		*o = (struct pattern_options){
+			.use = s->name.text,
+			.prefix = replaced ? NULL : o->prefix,
+			.replicate = o->replicate,
+			.inverse = o->inverse,
+		};
 	o->given = true;
 	o->kind = kind;
 }
@@ -111,8 +121,8 @@ static enum xdd_status apply_verify(struct parse *p, const struct setting *s, vo
 	struct target_plan *t = dst;
 
 	(void)p;
-	t->verify = (enum verify_kind)s->sub->value;
-	t->verify_named = s->scope.text && strcmp(s->scope.text, "all") != 0;
+	t->verify |= (unsigned)s->sub->value;
+	t->verify_named |= s->scope.text && strcmp(s->scope.text, "all") != 0;
 	return XDD_OK;
 }
 
@@ -198,8 +208,8 @@ static const struct option verify_rows[] = {
 	  .arity = option_arity_none,
 	  .value = VERIFY_LOCATION,
 	  .apply = apply_verify,
-	  .help = "compare the first word of each 512 bytes read with its place; takes the pattern "
-		  "to be sequenced" },
+	  .help = "compare the first word of each 512 bytes read with its offset; the data pattern is "
+		  "sequenced then" },
 	{ 0 },
 };
 
@@ -215,7 +225,8 @@ const struct option options_data[] = {
 	  .detail =
 		  "Zeros unless it is given. A word that is no pattern stands for its first character, "
 		  "again and again. A pattern and its modifiers (prefix, inverse, replicate) may follow "
-		  "one -datapattern; one that names a pattern starts over. random, compress and dedupe are "
+		  "one -datapattern, or have one each, in any order: a later -datapattern that names a pattern "
+		  "replaces the pattern and keeps the modifiers. random, compress and dedupe are "
 		  "made from -seek seed and from the place on the target, so a later run with the same "
 		  "seed can verify them; where operation and pass lead does not matter. compress and "
 		  "dedupe may go together. A compressor that sees all of a unit of 4 KiB saves the share "
@@ -239,7 +250,9 @@ const struct option options_data[] = {
 		  "found, and what kind it is where that can be told; it counts as an error for -maxerrors "
 		  "and -stoponerror, and the run ends with status 7. ascii, hex and the 8B/10B patterns "
 		  "begin anew with each request: read them in the requests in which they were written. "
-		  "Reading with -datapattern sequenced verifies contents by itself.",
+		  "Reading with -datapattern sequenced verifies contents by itself. contents and location "
+		  "add up, in one -verify or in several. location is for sequenced data, which it implies when "
+		  "no pattern is given, and is refused with another.",
 	  .example = "xdd -op read -targets 1 scratch -datapattern tagged -verify contents" },
 	{ 0 },
 };

@@ -71,6 +71,8 @@ void info_data(FILE *f, const struct target_plan *t)
 		[VERIFY_NONE] = "disabled.",
 		[VERIFY_CONTENTS] = "enabled for Content verification.",
 		[VERIFY_LOCATION] = "enabled for Location verification.",
+		[VERIFY_LOCATION | VERIFY_CONTENTS] =
+			"enabled for Location verification. enabled for Content verification.",
 	};
 
 	write_pattern(f, &t->pattern);

@@ -264,6 +264,40 @@ def test_location():
     t.ok(run.status == 7, "reading with -datapattern sequenced verifies by itself", run)
 
 
+def test_words_add_up():
+    """-verify location and contents, in one option and in several; neither turns off what the other checks."""
+    words = ["-op", "read", "-reqsize", 16, "-targets", 1]
+    file = write_file("sum", "sequenced", "-reqsize 16 -numreqs 8")
+    both = ("-verify location contents", "-verify contents location", "-verify location -verify contents",
+            "-verify contents -verify location", "-verify contents -verify target 0 location")
+    for given in both:
+        run = t.xdd(*words, file, *given.split())
+        t.ok(run.status == 0 and not run.err, given + ": location implies sequenced, good data", run)
+    poke(file, 40 * 512 + 100, b"xxxx")
+    for given in both + tuple("-dp sequenced " + g for g in both + ("", "-verify contents", "-verify location")):
+        run = t.xdd(*words, file, *given.split())
+        t.ok(run.status == 7 and len(miscompares(run)) == 1, given + ": four bytes behind the first word", run)
+    t.ok(t.xdd(*words, file, "-verify", "location").status == 0, "-verify location alone looks at the first words")
+    file = write_file("sum.inverse", "sequenced inverse prefix 0123", "-reqsize 16 -numreqs 8")
+    run = t.xdd(*words, file, *"-verify location -dp inverse -dp prefix 0123".split())
+    t.ok(run.status == 0 and not run.err, "-verify location: the implied pattern has the modifiers that were given", run)
+    run = t.xdd(*words, file, *"-verify location -dp prefix 0123".split())
+    t.ok(run.status == 7, "-verify location: and is compared with them", run)
+    file = write_file("sum.tagged", "tagged", "-reqsize 16 -numreqs 8")
+    run = t.xdd(*words, file, *"-dp tagged -verify location contents".split())
+    t.ok(run.status == 0 and not run.err, "tagged: contents are location too", run)
+    poke(file, 512, sector(read(file), 5))
+    t.equal([m.kind for m in miscompares(t.xdd(*words, file, *"-dp tagged -verify location contents".split()))],
+            ["misplaced"], "tagged, -verify location contents: data of another place")
+    # A target that only writes has its own pattern; one that has none writes what the others look for.
+    one, two = t.path("sum.one"), t.path("sum.two")
+    run = t.xdd("-op", "write", "-op", "target", 2, "read", "-targets", 3, one, two, file, *"-reqsize 16 -numreqs 8 "
+                "-dp target 0 A -dp target 2 tagged -verify location -verify target 2 contents".split())
+    t.ok(run.status == 7 and read(one) == b"A" * 131072 and
+         read(two) == b"".join(struct.pack("<Q", at) for at in range(0, 131072, 8)),
+         "-verify location: a pattern that is named is written, sequenced where none is", run)
+
+
 _NO_READ = r"""
 #define _GNU_SOURCE
 #include <errno.h>
@@ -493,6 +527,9 @@ def test_refused():
         ("-op read -targets 2 F null -numreqs 2 -verify target 1 contents", 2, "null"),
         ("-op read -op target 1 write -targets 2 F F2 -numreqs 2 -verify target 1 contents", 2, "nothing is read"),
         ("-op read -targets 1 F -datapattern tagged -verify location", 2, "contents"),
+        ("-op read -targets 1 F -datapattern A -verify location", 2, "-verify location is for sequenced data"),
+        ("-op read -targets 1 F -datapattern random -verify location contents", 2, "say -datapattern sequenced"),
+        ("-rwratio 50 -targets 1 F -numreqs 2 -datapattern A -verify location", 2, "-verify location is for sequenced data"),
         ("-op read -targets 1 F -datapattern tagged -blocksize 1000 -reqsize 1 -verify contents", 2, "512"),
     )
     for words, status, text in rows:
@@ -503,7 +540,9 @@ def test_refused():
                 "-datapattern target 2 x -verify contents -datapattern target 0 file".split(), file)
     t.ok(run.status == 0 and not run.err, "targets that nothing is read from are left out", run)
     for words, wanted in (("", "disabled."), ("-verify contents", "enabled for Content verification."),
-                          ("-verify location", "enabled for Location verification.")):
+                          ("-verify location", "enabled for Location verification."),
+                          ("-verify location contents",
+                           "enabled for Location verification. enabled for Content verification.")):
         run = t.xdd("-dryrun", "-op", "read", "-targets", 1, file, *words.split())
         t.ok("\t\tData buffer verification is %s\n" % wanted in run.out, "the information section, " + (words or "no -verify"))
 
@@ -530,6 +569,6 @@ def test_shared_file():
 
 
 t.run(test_shared_file, test_every_pattern, test_kinds_of_places, test_kinds_of_tags, test_older_pass, test_stale_in_one_run,
-      test_misplaced_target, test_location, test_nothing_transferred, test_limits, test_mixed, test_mixed_finds, test_engines,
+      test_misplaced_target, test_location, test_words_add_up, test_nothing_transferred, test_limits, test_mixed, test_mixed_finds, test_engines,
       test_dio, test_refused)
 t.done()

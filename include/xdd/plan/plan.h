@@ -162,10 +162,11 @@ struct pattern_options {
 	size_t n_bytes;
 };
 
+/* What is verified: bits of a word. */
 enum verify_kind {
-	VERIFY_NONE,
-	VERIFY_CONTENTS,
-	VERIFY_LOCATION,
+	VERIFY_NONE = 0,
+	VERIFY_CONTENTS = 1 << 0,
+	VERIFY_LOCATION = 1 << 1,
 };
 
 enum throttle_by {
@@ -309,8 +310,8 @@ struct target_plan {
 	uint64_t report_threshold_ns;	/* operations that take longer are told of; 0: none */
 	uint64_t retries;		/* further tries of an operation that failed */
 	struct pattern_options pattern;
-	enum verify_kind verify; /* VERIFY_NONE once resolved where nothing is read */
-	bool verify_named;	 /* -verify names this target */
+	unsigned verify; /* of enum verify_kind; VERIFY_NONE once resolved where nothing is read */
+	bool verify_named; /* -verify names this target */
 	struct lockstep_plan lockstep;
 	struct trigger_plan start_trigger;
 	struct trigger_plan stop_trigger;
