@@ -6,8 +6,6 @@
 
 #include <stdbool.h>
 
-typedef unsigned __int128 uint128;
-
 static void init_direction(struct access *a)
 {
 	a->turn = ACCESS_FIXED;
@@ -120,14 +118,6 @@ static uint64_t interleaved_slot(const struct access *a, uint64_t n)
 	return a->longer + i / a->round + i % a->round * a->stride;
 }
 
-/* The whole block at or below n / pass_ops of the range. */
-static uint64_t staggered_offset(const struct target_plan *t, uint64_t n)
-{
-	uint64_t range_blocks = t->range_bytes / t->block_size;
-
-	return (uint64_t)((uint128)n * range_blocks / t->pass_ops) * t->block_size;
-}
-
 /*
  * Whether operation n reads, for a share p of reads: whether floor(p * n) exceeds floor(p * (n - 1)),
  * which is so when the fraction of p * n is less than p. Only that fraction matters, so n may be taken
@@ -191,7 +181,7 @@ void access_op(const struct access *a, uint64_t n, struct access_op *op)
 		place = random_below(&a->location, n, a->slots) * a->req_bytes;
 		break;
 	case ACCESS_STAGGERED:
-		place = staggered_offset(a->target, n);
+		place = plan_stagger_offset(a->target, n);
 		break;
 	case ACCESS_LOADED:
 		loaded_op(a, n, op);

@@ -53,7 +53,9 @@ static uint64_t extent(const struct plan *plan, const struct target_plan *t)
 		uint64_t end = 0, own = t->start_bytes - t->start_offset_blocks * t->block_size;
 
 		for (uint64_t i = 0; i < t->pass_ops; i++) {
-			uint64_t e = (t->rows[i].block + t->rows[i].blocks) * t->block_size;
+			uint64_t size = i + 1 < t->pass_ops ? t->rows[i].blocks * t->block_size :
+							      t->last_op_bytes;
+			uint64_t e = t->rows[i].block * t->block_size + size;
 
 			if (e > end)
 				end = e;
@@ -64,6 +66,8 @@ static uint64_t extent(const struct plan *plan, const struct target_plan *t)
 		bytes = t->last_op_bytes;
 	else if (t->seek.pattern == SEEK_NONE)
 		bytes = t->req_bytes;
+	else if (t->seek.pattern == SEEK_STAGGER)
+		bytes = plan_stagger_offset(t, t->pass_ops - 1) + t->last_op_bytes;
 	else if (t->range_bytes)
 		bytes = t->pass_bytes < t->range_bytes && t->seek.pattern == SEEK_SEQUENTIAL ?
 				t->pass_bytes :

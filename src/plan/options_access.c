@@ -170,7 +170,8 @@ const struct option options_access[] = {
 		  "number of operations and a range that holds them. A list loaded from a file brings the "
 		  "places, sizes and directions of its operations; the start offset is part of them, the "
 		  "target and pass offsets are added. -seek load <file> also finds <file>.T<number>.txt, "
-		  "as written by -seek save <file>.",
+		  "as written by -seek save <file>. -numreqs or -bytes takes the first "
+		  "operations of the list, and more than it has is refused.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 16 -seek random range 4000000" },
 	{ .name = "randomize",
 	  .aliases = "rand",

@@ -184,13 +184,49 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 	return XDD_OK;
 }
 
-static enum xdd_status resolve_amount(const struct plan *plan, struct target_plan *t)
+/* The first operations of a list that move the amount; the last of them is cut off where it has to be. */
+static enum xdd_status rows_of_bytes(struct target_plan *t)
 {
-	if (t->rows && t->numreqs > t->n_rows)
+	uint64_t bytes = 0, n = 0;
+
+	while (n < t->n_rows && bytes < t->amount_bytes)
+		bytes += t->rows[n++].blocks * t->block_size;
+	if (bytes < t->amount_bytes)
+		return plan_refuse(t,
+				   "-bytes %" PRIu64
+				   ": is more than the list of -seek load has, %" PRIu64 " bytes",
+				   t->amount_bytes, bytes);
+	t->amount_from = AMOUNT_BYTES;
+	t->pass_bytes = t->amount_bytes;
+	bytes -= t->amount_bytes;
+	set_ops(t, n, t->rows[n - 1].blocks * t->block_size - bytes);
+	return XDD_OK;
+}
+
+/* The amount of work where -seek load brings a list: all of it, or its first operations. */
+static enum xdd_status resolve_rows(struct target_plan *t)
+{
+	uint64_t n = t->numreqs ? t->numreqs : t->n_rows;
+
+	if (!t->numreqs && t->amount_bytes)
+		return rows_of_bytes(t);
+	if (n > t->n_rows)
 		return plan_refuse(t,
 				   "-numreqs %" PRIu64
-				   ": the list of -seek load has %zu operations",
-				   t->numreqs, t->n_rows);
+				   ": is more than the list of -seek load has, %zu operations",
+				   n, t->n_rows);
+	t->amount_from = AMOUNT_OPS;
+	t->pass_bytes = 0;
+	for (uint64_t i = 0; i < n; i++)
+		t->pass_bytes += t->rows[i].blocks * t->block_size;
+	set_ops(t, n, t->rows[n - 1].blocks * t->block_size);
+	return XDD_OK;
+}
+
+static enum xdd_status resolve_amount(const struct plan *plan, struct target_plan *t)
+{
+	if (t->rows)
+		return resolve_rows(t);
 	if (t->numreqs) {
 		t->amount_from = AMOUNT_OPS;
 		set_ops(t, t->numreqs, t->req_bytes);
@@ -200,9 +236,6 @@ static enum xdd_status resolve_amount(const struct plan *plan, struct target_pla
 					   "-numreqs %" PRIu64
 					   ": that is more than 8 EiB in one pass",
 					   t->numreqs);
-	} else if (t->rows) {
-		t->amount_from = AMOUNT_OPS;
-		set_ops(t, t->n_rows, t->rows[t->n_rows - 1].blocks * t->block_size);
 	} else if (t->amount_bytes) {
 		t->amount_from = AMOUNT_BYTES;
 		set_bytes(t, t->amount_bytes);
@@ -211,12 +244,6 @@ static enum xdd_status resolve_amount(const struct plan *plan, struct target_pla
 		t->pass_bytes = PLAN_UNLIMITED;
 	} else {
 		return whole_target(plan, t);
-	}
-	if (t->rows) {
-		t->pass_bytes = 0;
-		for (uint64_t i = 0; i < t->pass_ops; i++)
-			t->pass_bytes += t->rows[i].blocks * t->block_size;
-		t->last_op_bytes = t->rows[t->pass_ops - 1].blocks * t->block_size;
 	}
 	return XDD_OK;
 }

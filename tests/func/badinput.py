@@ -382,7 +382,10 @@ row("list with a larger request than -reqsize", READ + " -reqsize 4 -seek load l
 row("list past the largest offset", LOAD, 2, None, "-seek load list: operation 0 lies past the largest offset",
     files={"list": "0 9223372036854775800 8 r 0 0\n"})
 row("-numreqs larger than the list", LOAD + " -numreqs 5", 2, None,
-    "-numreqs 5: the list of -seek load has 4 operations", files={"list": GOOD})
+    "-numreqs 5: is more than the list of -seek load has, 4 operations", files={"list": GOOD})
+for amount, size in (("-bytes 32769", 32769), ("-kbytes 33", 33792), ("-mbytes 1", 1 << 20)):
+    row("more bytes than the list: " + amount, LOAD + " " + amount, 2, None,
+        "-bytes %d: is more than the list of -seek load has, 32768 bytes" % size, files={"list": GOOD})
 row("-op read against a list that writes", LOAD, 2, None, "-op read: the list of -seek load list writes",
     files={"list": GOOD.replace("r", "w")})
 row("-op write against a list that reads", LOAD.replace("read", "write"), 2, None,
@@ -773,6 +776,7 @@ def check_block_device():
             ("write past its end", "-op write -numreqs 9", past),
             ("-startoffset past its end", "-op read -numreqs 1 -startoffset 1024", past),
             ("random range past its end", "-op read -numreqs 1 -seek random range 2000", past),
+            ("-seek stagger past its end", "-op read -reqsize 4 -numreqs 2 -seek stagger range 2043", past),
             ("no operation", "-numreqs 1", "it holds data and no operation is given"),
             ("-dio in half sectors", "-op read -numreqs 1 -dio -blocksize 256 -reqsize 1",
              r"-dio: the request size .* multiple of \d+ bytes; it is 256$"))

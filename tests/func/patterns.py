@@ -227,6 +227,45 @@ def test_save_and_load():
                 "%s: moved by -passoffset" % title)
 
 
+def test_load_amount():
+    """An amount of bytes takes the first operations of a list, and cuts the last of them off."""
+    sizes = (8, 8, 3, 8, 1, 8)
+    rows = [(n * 16 + 5, size) for n, size in enumerate(sizes)]
+    whole = [("r", at * 1024, size * 1024) for at, size in rows]
+    file = t.path("amounts")
+    with open(file, "w") as f:
+        f.write("".join("%d %d %d r 0 0\n" % (n, at, size) for n, (at, size) in enumerate(rows)))
+    load = ["-reqsize", 8, "-seek", "load", file]
+    for amount, size in (("-kbytes 16", 16384), ("-bytes 16385", 16385), ("-bytes 10000", 10000), ("-bytes 1", 1),
+                         ("-kbytes 19", 19456), ("-bytes 19457", 19457), ("-kbytes 36", 36864),
+                         ("-mbytes 1 -bytes 28000", 28000)):
+        wanted, left = [], size
+        for op, at, n in whole:
+            if left:
+                wanted.append((op, at, min(n, left)))
+                left -= min(n, left)
+        for depth in (1, 4):
+            found = places(*load, *amount.split(), "-queuedepth", depth)
+            t.equal(sorted(found, key=lambda op: op[1]), wanted, "-seek load, %s, depth %d" % (amount, depth))
+    t.equal(places(*load, *"-bytes 10000 -numreqs 3".split()), whole[:3], "-seek load: -numreqs overrides -bytes")
+    run, rows = t.xdd_csv("-targets", 1, DISK, *load, *"-bytes 19457 -passes 2 -verbose".split())
+    t.equal([(r["OPS"], r["BYTESXFERED"]) for r in rows if r["WHAT"] == "TARGET_PASS"], [("4", "19457")] * 2,
+            "-seek load -bytes: every pass moves the amount")
+
+
+def test_extent():
+    """How far operations reach is known to the byte: a file one byte larger is large enough."""
+    for words, end in (("-reqsize 4 -numreqs 2 -seek stagger range 11", 9216),
+                       ("-reqsize 4 -bytes 4097 -seek stagger range 11", 5121),
+                       ("-reqsize 3 -numreqs 7 -seek stagger range 100", 88 * 1024),
+                       ("-reqsize 4 -numreqs 1 -seek stagger range 11", 4096)):
+        at = max(offset + size for _, offset, size in places(*words.split()))
+        t.equal(at, end, words + ": its last byte")
+        for size in (end - 1, end):
+            run = t.xdd("-op", "read", "-targets", 1, s.sparse_file("extent", size), *words.split())
+            t.equal("the operations reach to" in run.err, size < end, "%s: a file of %d bytes" % (words, size))
+
+
 def test_save_several():
     file = t.path("several")
     run = t.xdd("-op", "read", "-targets", 3, "null", "null", "null", *RANDOM, "-seek", "save", file,
@@ -268,5 +307,6 @@ def test_histograms():
 
 
 t.run(test_random_repeats, test_randomize, test_random_uniform, test_targets_differ, test_sequential,
-      test_stagger, test_interleave, test_offsets, test_save_and_load, test_save_several, test_histograms)
+      test_stagger, test_interleave, test_offsets, test_save_and_load, test_load_amount, test_extent,
+      test_save_several, test_histograms)
 t.done()

@@ -475,6 +475,14 @@ static inline bool plan_reshapes(const struct target_plan *t)
 	       (t->kind == TARGET_FILE || t->kind == TARGET_MISSING);
 }
 
+/* -seek stagger: where operation `n` goes, from the start of the range: the block at or below n / pass_ops of it. */
+static inline uint64_t plan_stagger_offset(const struct target_plan *t, uint64_t n)
+{
+	uint64_t range_blocks = t->range_bytes / t->block_size;
+
+	return (uint64_t)((unsigned __int128)n * range_blocks / t->pass_ops) * t->block_size;
+}
+
 /*
  * Whether a target with -createnewfiles makes a file where `path` leads to, in any pass there can be, in place of what is
  * there. Looks at folders; any thread.
