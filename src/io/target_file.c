@@ -338,14 +338,14 @@ int target_file_reshape(struct target_file *file, const struct target_plan *plan
 	struct stat st;
 
 	*why = NULL;
-	*what = plan->pretruncate_bytes ? "-pretruncate" : "-preallocate";
+	*what = plan->pretruncate ? "-pretruncate" : "-preallocate";
 	if (file->fd < 0 || !plan_reshapes(plan))
 		return 0;
 	if (fstat(file->fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	if (plan->pretruncate_bytes) {
+	if (plan->pretruncate) {
 		if (ftruncate(file->fd, (off_t)plan->pretruncate_bytes))
 			return -errno;
 		file->made_bytes = plan->pretruncate_bytes;

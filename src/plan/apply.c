@@ -197,7 +197,8 @@ enum xdd_status parse_apply(struct parse *p, const struct setting *s, void *dst)
 
 	switch (row->type) {
 	case OPT_FLAG:
-		if (!row->apply)
+		/* One without a value is all in its function. */
+		if (!row->apply || row->value)
 			*(bool *)field = row->value;
 		break;
 	case OPT_U64:

@@ -90,6 +90,9 @@ static enum xdd_status check_extent(const struct plan *plan, struct target_plan 
 	char a[32], b[32];
 
 	t->end_bytes = end;
+	/* An amount that no file can have is for targets that transfer nothing. */
+	if (t->pass_bytes > PLAN_MAX_OFFSET && (t->kind == TARGET_NULL || t->op == OP_NOOP))
+		return XDD_OK;
 	if (end > PLAN_MAX_OFFSET)
 		return plan_refuse(t, "the operations lead past the largest offset, 8 EiB");
 	if (!plan_has_size(t) || t->op == OP_NOOP || end <= t->size_bytes)

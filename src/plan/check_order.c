@@ -108,7 +108,7 @@ static bool is_allocated(const struct target_plan *t)
 {
 	struct stat st;
 
-	if (t->kind == TARGET_MISSING || stat(t->path, &st) < 0)
+	if (t->kind == TARGET_MISSING || plan_recreates(t) || stat(t->path, &st) < 0)
 		return false;
 	return (uint64_t)st.st_size >= t->end_bytes &&
 	       (uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size;

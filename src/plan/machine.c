@@ -20,14 +20,19 @@ static uint64_t small_page(void)
 	return page > 0 ? (uint64_t)page : 4096;
 }
 
+static bool is_power_of_two(uint64_t n)
+{
+	return n && (n & (n - 1)) == 0;
+}
+
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
 	return (n + to - 1) / to * to;
 }
 
 /*
- * Buffers begin on a page, large ones on a huge page: neighbours then share neither. -memalign below a page is how
- * far behind one they begin; the others are what they begin at a multiple of.
+ * Buffers begin on a page, large ones on a huge page: neighbours then share neither. A -memalign that is a power of
+ * two, a page at least, is what they begin at a multiple of; any other is how far into a page they begin.
  */
 void resolve_memory(struct target_plan *t)
 {
@@ -35,10 +40,10 @@ void resolve_memory(struct target_plan *t)
 	uint64_t page = small_page(), align = page;
 	struct huge_page_pool pool;
 
-	if (m->align_asked >= page)
+	if (m->align_asked >= page && is_power_of_two(m->align_asked))
 		align = m->align_asked;
 	else if (m->align_asked)
-		m->shift_bytes = m->align_asked;
+		m->shift_bytes = m->align_asked % page;
 	else if (t->req_bytes >= LARGE_BYTES)
 		align = LARGE_BYTES;
 	m->page_bytes = page;

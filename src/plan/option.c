@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "xdd/base/suggest.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
 const struct option_group option_groups[] = {
@@ -76,6 +77,13 @@ size_t option_arity_none(const struct word *args, size_t avail)
 	(void)args;
 	(void)avail;
 	return 0;
+}
+
+size_t option_arity_number(const struct word *args, size_t avail)
+{
+	uint64_t n;
+
+	return avail && units_parse_u64(args[0].text, &n) == 0;
 }
 
 static void nearest(const struct option *rows, const char *name, const char **best,

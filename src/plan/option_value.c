@@ -19,13 +19,11 @@ static struct option_value real(double value)
 	return (struct option_value){ .type = OPTION_VALUE_REAL, .real = value };
 }
 
-/* In units of `scale`; 0 where that cannot be given means that nothing was. */
+/* In units of `scale`. */
 static struct option_value count(const struct option *row, uint64_t value)
 {
 	uint64_t scale = row->scale ? row->scale : 1;
 
-	if (!value && row->min)
-		return (struct option_value){ .type = OPTION_VALUE_NONE };
 	if (value % scale)
 		return real((double)value / (double)scale);
 	return (struct option_value){ .type = OPTION_VALUE_COUNT, .count = value / scale };
@@ -121,12 +119,16 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 
 	switch (row->type) {
 	case OPT_FLAG:
-		/* With a function of its own, it stored nothing by itself. */
-		if (row->apply)
+		/* One that is all in its function stored nothing by itself. */
+		if (row->apply && !row->value)
 			return flag(words(plan, target, opt, sub).type == OPTION_VALUE_WORDS);
 		return flag(*(const bool *)field == (bool)row->value);
 	case OPT_U64:
 	case OPT_SIZE:
+		/* 0 that is no default: of an option that shares its field with others, or was not given. */
+		if (!*(const uint64_t *)field && !row->def &&
+		    (row->min || words(plan, target, opt, sub).type == OPTION_VALUE_NONE))
+			return (struct option_value){ .type = OPTION_VALUE_NONE };
 		return count(row, *(const uint64_t *)field);
 	case OPT_SECONDS:
 		if (!*(const uint64_t *)field && row->min)

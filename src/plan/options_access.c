@@ -29,14 +29,6 @@ static enum xdd_status apply_interleave(struct parse *p, const struct setting *s
 	return XDD_OK;
 }
 
-/* The word alone, or with the number that older scripts put behind it. */
-static size_t arity_stagger(const struct word *args, size_t avail)
-{
-	uint64_t n;
-
-	return avail && units_parse_u64(args[0].text, &n) == 0 ? 1 : 0;
-}
-
 static enum xdd_status apply_load(struct parse *p, const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
@@ -67,7 +59,7 @@ static const struct option seek_options[] = {
 	{ .name = "stagger",
 	  .aliases = "staggered",
 	  .type = OPT_CUSTOM,
-	  .arity = arity_stagger,
+	  .arity = option_arity_number, /* older scripts put one behind it */
 	  .value = SEEK_STAGGER,
 	  .apply = apply_pattern,
 	  .help = "in ascending order, spread evenly over the range" },
@@ -173,6 +165,15 @@ const struct option options_access[] = {
 		  "as written by -seek save <file>. -numreqs or -bytes takes the first "
 		  "operations of the list, and more than it has is refused.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 16 -seek random range 4000000" },
+	{ .name = "range",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#blocks>",
+	  .min = 1,
+	  .max = MAX_BLOCKS,
+	  .unit = "blocks",
+	  T(seek.range_blocks),
+	  .help = "the same as -seek range" },
 	{ .name = "randomize",
 	  .aliases = "rand",
 	  .scope = SCOPE_TARGET,

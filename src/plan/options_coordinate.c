@@ -244,14 +244,15 @@ const struct option options_coordinate[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_U64,
 	  .arg = "<#operations>",
-	  .min = 1,
+	  .min = 0,
 	  .max = INT64_MAX,
 	  .unit = "operations",
 	  P(syncio_ops),
 	  .help = "have all targets meet after every so many operations",
 	  .detail =
 		  "No target goes past a multiple of this number before all have completed as many "
-		  "operations. One that has ended its pass is not waited for." },
+		  "operations. One that has ended its pass is not waited for. 0: they do not meet, as without "
+		  "the option." },
 	{ .name = "starttime",
 	  .aliases = "stime",
 	  .scope = SCOPE_GLOBAL,

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
@@ -28,6 +29,27 @@ static enum xdd_status apply_force(struct parse *p, const struct setting *s, voi
 	return XDD_OK;
 }
 
+static enum xdd_status apply_pretruncate(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	(void)s;
+	t->pretruncate = true;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_syncwrite(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	uint64_t number;
+
+	(void)p;
+	if (s->n_args && units_parse_u64(s->args[0].text, &number) == 0 && !number)
+		t->sync_write = false;
+	return XDD_OK;
+}
+
 #define FLAG(name_, aliases_, field_, help_, detail_)                                        \
 	{                                                                                    \
 		.name = name_, .aliases = aliases_, .scope = SCOPE_TARGET, .type = OPT_FLAG, \
@@ -49,30 +71,50 @@ const struct option options_files[] = {
 	     "is another target, or an output of the run, is refused. For targets that are only "
 	     "written to; devices are refused."),
 	FLAG("recreatefiles", "recreate", recreate_files,
-	     "remove the file and make it anew between passes",
-	     "Before the second and each further pass the file is closed, removed and made again; "
-	     "with -createnewfiles, the file of the pass before is removed, and only that of the last "
-	     "pass stays. "
-	     "For targets that are only written to; devices are refused."),
+	     "remove the file and create it again for each pass",
+	     "A file that is there before the run is removed once all targets of the run could be opened, "
+	     "so that a run that is refused leaves it alone. With -createnewfiles, the file of the pass "
+	     "before is removed, and only that of the last pass stays. For targets that are only written "
+	     "to; devices are refused."),
 	FLAG("reopen", "reop", reopen, "close the target and open it again between passes",
 	     "What that takes is shown by the columns OPENTIME and CLOSETIME. "
 	     "-recreatefiles and -createnewfiles reopen as well."),
 	FLAG("deletefile", "del", delete_file, "remove the file after the run",
 	     "Regular files only; devices are refused. With -createnewfiles the files of all passes "
 	     "are removed. Nothing is removed when the run could not start."),
-	BYTES("preallocate", "pa", preallocate_bytes,
+	BYTES("preallocate", "pa preallocation", preallocate_bytes,
 	      "have the file system allocate space before the first write",
 	      "The space is allocated from the start of the file, whose size stays as it is, each "
 	      "time that the file is opened. A file system that cannot do it is told of in a "
 	      "warning. Has no effect on devices and on what is only read."),
-	BYTES("pretruncate", "pt", pretruncate_bytes,
-	      "cut the file off, or extend it, to a size before the first write",
-	      "Done each time that the file is opened, once all targets of the run could be opened. "
-	      "Has no effect on devices and on what is only read."),
-	FLAG("syncwrite", "sw", sync_write, "flush what was written at the end of each pass",
-	     "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and pass. "
-	     "It begins when the last operation is complete, is no part of the elapsed time, and is "
-	     "shown by the column BUFFERFLUSHTIME."),
+	{ .name = "pretruncate",
+	  .aliases = "pt",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SIZE,
+	  .arg = "<bytes>",
+	  .min = 0,
+	  .max = MAX_BYTES,
+	  T(pretruncate_bytes),
+	  .apply = apply_pretruncate,
+	  .help = "cut the file off, or extend it, to a size before the first write",
+	  .detail =
+		  "Done each time that the file is opened, once all targets of the run could be opened. "
+		  "0 makes it empty. Has no effect on devices and on what is only read." },
+	{ .name = "syncwrite",
+	  .aliases = "sw",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  .arity = option_arity_number,
+	  T(sync_write),
+	  .apply = apply_syncwrite,
+	  .help = "flush what was written at the end of each pass",
+	  .detail =
+		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and pass. "
+		  "It begins when the last operation is complete, is no part of the elapsed time, and is "
+		  "shown by the column BUFFERFLUSHTIME. The user guide's synopsis has a number after the "
+		  "option and gives it no meaning: any number but 0 is the option alone, and 0 takes an "
+		  "earlier -syncwrite back." },
 	{ .name = "flushwrite",
 	  .aliases = "fw",
 	  .scope = SCOPE_TARGET,

@@ -146,7 +146,7 @@ const struct option options_timing[] = {
 		  "passes, as -passoffset, goes by the most there can be.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -mbytes 256 -passes until 2 50" },
 	{ .name = "passdelay",
-	  .aliases = "pdelay",
+	  .aliases = "pdelay delay",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",

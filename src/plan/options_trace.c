@@ -84,7 +84,7 @@ static const struct option trace_rows[] = {
 	  .max = 1ull << 40,
 	  .unit = "operations",
 	  T(trace.size_ops),
-	  .help = "operations that the table holds (all of the run, or 1048576 where only time ends it)" },
+	  .help = "operations that the table holds (all of the run; at most 1048576 with -runtime, or where only time ends a pass)" },
 	{ .name = "triggertime",
 	  .aliases = "tt",
 	  .type = OPT_SECONDS,

@@ -139,13 +139,13 @@ const struct option options_work[] = {
 	  .type = OPT_SIZE,
 	  .arg = "<bytes>",
 	  .min = 1,
-	  .max = MAX_BYTES,
+	  .max = UINT64_MAX,
 	  T(amount_bytes),
 	  .help = "bytes to transfer in each pass",
 	  .detail =
 		  "When it is not a multiple of the request size, the last operation is shorter. Among "
-		  "-bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs goes before all of "
-		  "them." },
+		  "-bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs overrides all of them. "
+		  "Offsets of files and devices end at 2^63-1." },
 	AMOUNT("kbytes", "kb", "KiB", 1024ull),
 	AMOUNT("mbytes", "mb", "MiB", 1048576ull),
 	AMOUNT("gbytes", "gb", "GiB", 1073741824ull),

@@ -84,12 +84,26 @@ static enum xdd_status unknown_word(const struct word *w)
 	return parse_error(XDD_BAD_OPTION, &s, NULL, "no such option; xdd -help lists them");
 }
 
+/* "-processor 0 1": the number of the target stands before the argument, without the word. */
+static bool is_numbered(const struct cursor *c, const struct option *opt)
+{
+	const struct word *w = c->words + c->i;
+	uint64_t n;
+
+	return opt->numbered && left(c) > 1 && units_parse_u64(w[0].text, &n) == 0 &&
+	       w[1].text[0] != '-';
+}
+
 /* "target <n>" behind the option's name. */
 static enum xdd_status take_scope(struct cursor *c, struct setting *s)
 {
 	const struct option *opt = s->opt;
 	bool is_value = opt->type == OPT_TEXT || (opt->subs && option_find_in(opt->subs, "target"));
 
+	if (is_numbered(c, opt)) {
+		s->scope = c->words[c->i++];
+		return XDD_OK;
+	}
 	if (!left(c) || strcmp(c->words[c->i].text, "target") != 0)
 		return XDD_OK;
 	if (opt->scope == SCOPE_GLOBAL) {
@@ -114,10 +128,10 @@ static enum xdd_status take_scope(struct cursor *c, struct setting *s)
 
 static size_t wanted_args(const struct option *row, const struct cursor *c)
 {
-	if (row->type == OPT_FLAG)
-		return 0;
 	if (row->arity)
 		return row->arity(c->words + c->i, left(c));
+	if (row->type == OPT_FLAG)
+		return 0;
 	return row->arg ? 1 : 0;
 }
 

@@ -149,9 +149,10 @@ static void set_ops(struct target_plan *t, uint64_t ops, uint64_t last)
 /* -bytes and its like: whole requests and one shorter one. */
 static void set_bytes(struct target_plan *t, uint64_t bytes)
 {
-	uint64_t rest = bytes % t->req_bytes;
+	uint64_t rest = bytes % t->req_bytes, ops = bytes / t->req_bytes + (rest != 0);
 
-	set_ops(t, bytes / t->req_bytes + (rest != 0), rest ? rest : t->req_bytes);
+	/* One of 2^64-1 is not missed, and that number has a meaning of its own. */
+	set_ops(t, ops == PLAN_UNLIMITED ? ops - 1 : ops, rest ? rest : t->req_bytes);
 	t->pass_bytes = bytes;
 }
 
@@ -302,11 +303,12 @@ static enum xdd_status resolve_range(const struct plan *plan, struct target_plan
 		return unlimited_range(plan, t);
 	} else if (seek->pattern == SEEK_RANDOM) {
 		t->range_bytes = t->pass_bytes < t->req_bytes ? t->req_bytes : t->pass_bytes;
-	} else if (seek->pattern == SEEK_STAGGER) {
-		t->range_bytes = t->pass_ops * t->req_bytes;
 	}
-	if (seek->pattern == SEEK_STAGGER &&
-	    (__builtin_mul_overflow(t->pass_ops, t->req_bytes, &need) || need > t->range_bytes))
+	if (__builtin_mul_overflow(t->pass_ops, t->req_bytes, &need))
+		need = UINT64_MAX;
+	if (seek->pattern == SEEK_STAGGER && !t->range_bytes)
+		t->range_bytes = need;
+	if (seek->pattern == SEEK_STAGGER && need > t->range_bytes)
 		return plan_refuse(t,
 				   "-seek stagger: a range of %" PRIu64
 				   " blocks does not hold %" PRIu64 " requests of %" PRIu64
@@ -412,7 +414,9 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 		return XDD_TARGET_FAILED;
 	}
 	/* From here on the size is the one that operations will find. */
-	if (!status && t->kind == TARGET_FILE && t->pretruncate_bytes && plan_writes(t))
+	if (!status && plan_recreates(t))
+		t->size_bytes = 0;
+	if (!status && t->kind == TARGET_FILE && t->pretruncate && plan_writes(t))
 		t->size_bytes = t->pretruncate_bytes;
 	if (!status)
 		status = resolve_amount(plan, t);

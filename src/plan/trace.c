@@ -44,10 +44,12 @@ static void resolve_table(const struct plan *plan, struct target_plan *t)
 {
 	struct trace_options *ts = &t->trace;
 	uint64_t ops = all_ops(plan, t), share, spare;
+	/* With -runtime the amount of work is a limit that need not be reached. */
+	const bool most = ops == UINT64_MAX || plan->run_time_ns;
 
 	ts->size_by_default = !ts->size_ops;
 	if (!ts->size_ops)
-		ts->size_ops = ops == UINT64_MAX ? PLAN_TRACE_DEFAULT_OPS : ops;
+		ts->size_ops = most && ops > PLAN_TRACE_DEFAULT_OPS ? PLAN_TRACE_DEFAULT_OPS : ops;
 	ts->cut = ts->size_ops < ops;
 	if (!ts->cut)
 		ts->size_ops = ops;

@@ -16,10 +16,6 @@ static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t bloc
 	double kib = (double)bytes / KIB;
 
 	fprintf(f, "\t\t%s", label);
-	if (bytes == PLAN_UNLIMITED) {
-		fputs("unlimited\n", f);
-		return;
-	}
 	if (bytes == 0) {
 		fputs(" 0\n", f);
 		return;
@@ -90,10 +86,13 @@ static void write_work(FILE *f, const struct target_plan *t)
 	fprintf(f, "\t\tFile write synchronization, %s\n", info_enabled(t->sync_write));
 	fprintf(f, "\t\tBlocksize in bytes, %" PRIu64 "\n", t->block_size);
 	write_blocks(f, "Request size", t->req_blocks, t->block_size);
-	if (t->pass_ops == PLAN_UNLIMITED)
-		fputs("\t\tNumber of Operations, unlimited\n", f);
-	else
-		fprintf(f, "\t\tNumber of Operations, %" PRIu64 "\n", t->pass_ops);
+	if (t->pass_ops == PLAN_UNLIMITED) {
+		fputs("\t\tNumber of Operations, unlimited\n"
+		      "\t\tTotal data transfer for this TARGET, unlimited\n",
+		      f);
+		return;
+	}
+	fprintf(f, "\t\tNumber of Operations, %" PRIu64 "\n", t->pass_ops);
 	write_size(f, "Total data transfer for this TARGET, ", t->pass_bytes, t->block_size);
 }
 
@@ -220,7 +219,7 @@ static void write_buffer(FILE *f, const struct memory_plan *m)
 		m->shared ? "a shared memory segment" : "a normal memory buffer",
 		m->huge_pages ? " in huge pages" : "");
 	fprintf(f, "\t\tI/O memory buffer alignment in bytes, %" PRIu64 "\n",
-		m->shift_bytes ? m->shift_bytes : m->align_bytes);
+		m->shift_bytes ? m->align_asked : m->align_bytes);
 	write_numa(f, m);
 }
 
@@ -238,7 +237,8 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 	info_data(f, t);
 	fprintf(f, "\t\tDirect I/O, %s\n", info_enabled(t->direct_io));
 	fprintf(f, "\t\tPreallocation, %" PRIu64 "\n", t->preallocate_bytes);
-	fprintf(f, "\t\tPretruncation, %" PRIu64 "\n", t->pretruncate_bytes);
+	fprintf(f, "\t\tPretruncation, %" PRIu64 "%s\n", t->pretruncate_bytes,
+		t->pretruncate && !t->pretruncate_bytes ? ", the file is emptied" : "");
 	fprintf(f, "\t\tQueue Depth, %" PRIu64 "\n", t->queue_depth);
 	write_coordination(f, t);
 	write_timestamps(f, &t->trace);

@@ -187,7 +187,8 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "request_bytes", jvalue_count(t->req_bytes));
 	jvalue_put(o, "last_request_bytes", jvalue_count(t->last_op_bytes));
 	jvalue_put(o, "pass_operations", limited(t->pass_ops));
-	jvalue_put(o, "pass_bytes", limited(t->pass_bytes));
+	jvalue_put(o, "pass_bytes",
+		   t->pass_ops == PLAN_UNLIMITED ? json_null() : jvalue_count(t->pass_bytes));
 	jvalue_put(o, "start_bytes", jvalue_count(t->start_bytes));
 	jvalue_put(o, "pass_offset_bytes", jvalue_count(t->pass_offset_bytes));
 	jvalue_put(o, "range_bytes", t->range_bytes ? jvalue_count(t->range_bytes) : json_null());

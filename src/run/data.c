@@ -82,7 +82,7 @@ void target_data_begin_pass(struct target *t)
 		return;
 	t->data->since = tag_book_next(&t->data->book);
 	/* Done again each time that it is opened. Files that are made anew are only written to. */
-	if (p->reopen && p->pretruncate_bytes)
+	if (p->reopen && p->pretruncate)
 		tag_book_forget(&t->data->book, p->pretruncate_bytes);
 }
 

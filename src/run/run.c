@@ -125,7 +125,8 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 		run->n_qthreads += (uint32_t)plan->targets[i].qthreads;
 	atomic_store(&run->unready, run->n_qthreads);
 	for (size_t i = 0; i < plan->n_targets; i++)
-		run->reshapes |= plan_reshapes(&plan->targets[i]) || plan->drop_system_cache;
+		run->reshapes |= plan_reshapes(&plan->targets[i]) ||
+				 plan_recreates(&plan->targets[i]) || plan->drop_system_cache;
 	barrier_init(&run->start, run->n_qthreads + 1);
 	run->targets = aligned_alloc(_Alignof(struct target), size);
 	if (!run->targets)

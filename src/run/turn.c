@@ -99,6 +99,34 @@ static int reshape(struct target *t, const char **what, const char **why)
 	return 0;
 }
 
+/* Remove the file, which is closed, and create it for `pass`. */
+static int recreate(struct target *t, uint64_t pass, const char **what, const char **why)
+{
+	int err;
+
+	*what = "removing it";
+	err = target_file_remove(&t->file, t->plan);
+	if (err)
+		return err;
+	*what = "creating it";
+	return open_for(t, pass, why);
+}
+
+/* The file as the first pass is to find it. */
+static int shape(struct target *t, const char **what, const char **why)
+{
+	int err = 0;
+
+	if (plan_recreates(t->plan)) {
+		*what = "closing it";
+		err = target_file_close(&t->file, t->plan, false);
+		if (!err)
+			err = recreate(t, 1, what, why);
+		atomic_store(&t->open_ns, atomic_exchange(&t->next_open_ns, 0));
+	}
+	return err ? err : reshape(t, what, why);
+}
+
 int target_reshape(struct qthread *q)
 {
 	struct target *t = q->target;
@@ -110,7 +138,7 @@ int target_reshape(struct qthread *q)
 	/* Nothing is changed before all targets are open. */
 	err = barrier_wait(&t->run->start, NULL);
 	if (err >= 0 && q->number == 0) {
-		err = reshape(t, &what, &why);
+		err = shape(t, &what, &why);
 		if (err && run_stop(t->run, STOP_START, -err))
 			log_error("target %u, %s: %s: %s", t->plan->number, t->plan->path, what,
 				  why ? why : strerror(-err));
@@ -149,13 +177,11 @@ static void close_timed(struct target *t)
 
 static int reopen(struct target *t, const char **what, const char **why)
 {
-	int err = 0;
+	int err;
 
 	if (t->plan->recreate_files) {
-		*what = "removing it";
-		err = target_file_remove(&t->file, t->plan);
-	}
-	if (!err) {
+		err = recreate(t, t->pass + 1, what, why);
+	} else {
 		*what = "opening it for the next pass";
 		err = open_for(t, t->pass + 1, why);
 	}

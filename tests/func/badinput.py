@@ -207,9 +207,13 @@ value("numreqs", "-1", base="-op read -numreqs 4 -targets 1 data")
 for bad in ("-1", "", "0", "4x", "4kb", "1.5k", "0x10", "k", "2G", "1073741825", "9" * 30, " 4k", "4 k", "4kk",
             "1e3"):
     value("blocksize", bad, "a size in bytes is wanted, with K, M, G or T if need be, 1 byte to 1 GiB")
-for bad in ("-1", "", "0", "0k", "4x", "1.5g", "8388608T", "16777216T", "16777217T", "99999999999T", str(2 ** 63),
-            str(2 ** 64)):
-    value("bytes", bad, "a size in bytes is wanted, .* 1 byte to %d bytes" % INT64_MAX)
+for bad in ("-1", "", "0", "0k", "4x", "1.5g", "16777216T", "16777217T", "99999999999T", str(2 ** 64)):
+    value("bytes", bad, "a size in bytes is wanted, .* 1 byte to %d bytes" % (2 ** 64 - 1))
+for size in ("8388608T", str(2 ** 63), str(2 ** 64 - 1)):
+    row("more bytes than a file can have: " + size, READ + " -bytes " + size, 2, None,
+        "^xdd: target 0, data: the operations lead past the largest offset, 8 EiB")
+    row("the same, a byte each", READ + " -blocksize 1 -reqsize 1 -bytes " + size, 2, None,
+        "^xdd: target 0, data: the operations lead past the largest offset, 8 EiB")
 
 for option in ("timelimit", "runtime", "passdelay"):
     for bad in ("0", "-1", "", "abc"):

@@ -348,6 +348,7 @@ def test_syncio():
     done_ok(null(3, "-numreqs 20000 -numreqs target 1 12345 -numreqs target 2 777 -queuedepth 2 -syncio 10 -passes 2"),
             [[20000, 12345, 777]] * 2, "-syncio, several passes")
     done_ok(null(1, "-numreqs 1000 -syncio 3"), [[1000]], "-syncio of one target")
+    done_ok(null(2, "-numreqs 1000 -numreqs target 1 7 -syncio 3 -syncio 0"), [[1000, 7]], "-syncio 0: they do not meet")
     done_ok(null(2, "-numreqs 10 -syncio 1000"), [[10, 10]], "-syncio of more than there is")
     run = null(2, "-numreqs 100000 -timelimit target 1 0.2 -operationdelay 1ms -numreqs target 0 400 -syncio 2")
     t.ok(run.status == 0 and ops_of(run)[0][0] == 400, "-syncio: a target whose time is over is not waited for", run)
@@ -547,7 +548,7 @@ def test_bad_input():
     refused(base + "-nobarrier -deskew", "^xdd: -nobarrier: -deskew ")
     refused(base + "-syncio 3 -starttrigger 0 1 op 5", "^xdd: -syncio: with -starttrigger")
     refused(base + "-syncio 3 -lockstep 0 1 op 1 op 1 wait complete", "^xdd: -syncio: with -lockstep")
-    for value in ("0", "x", "1.5", "-3", "4k"):
+    for value in ("x", "1.5", "-3", "4k"):
         refused(base + "-syncio " + value, "^xdd: -syncio %s: " % re.escape(value), at(1))
     for value in ("x", "0", "-5"):
         refused(base + "-starttime " + value, "^xdd: -starttime %s: " % value, at(1))

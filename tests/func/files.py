@@ -131,6 +131,7 @@ def test_recreate():
             "-recreatefiles closes, removes and makes the file between passes")
     t.ok(run.status == 0 and os.listdir(folder) == ["data"] and os.path.getsize(file) == 32768,
          "-recreatefiles: the last one stays", run)
+    test_recreate_first(folder)
     real, link = os.path.join(folder, "real"), os.path.join(folder, "link")
     os.rename(file, real)
     before = os.stat(real).st_ino
@@ -144,6 +145,32 @@ def test_recreate():
     t.ok(run.status == 0 and os.listdir(both) == ["f.00000003"], "-recreatefiles -createnewfiles: the last file stays", run)
     holder.close()
     return None
+
+
+def test_recreate_first(folder):
+    """A file that is there is removed for the first pass too, once all targets are open; not when the run is refused."""
+    old = fresh("recreate.old")
+    for depth, passes_ in ((1, 1), (3, 1), (2, 3)):
+        file = t.make_file("recreate.old/data", 1 << 20)
+        holder = open(file, "rb")
+        run, _, found = calls(*WRITE, "-targets", 1, file, "-recreatefiles", "-queuedepth", depth, "-passes", passes_,
+                              "-reqsize", 4, "-numreqs", 1)
+        t.equal([c[0] for c in of(found, file, "openat", "close", "unlink")],
+                (["openat"] + ["close", "unlink", "close", "openat"] * passes_ + ["close"]),
+                "-recreatefiles of a file that is there, depth %d, %d passes" % (depth, passes_))
+        t.ok(run.status == 0 and os.path.getsize(file) == 4096 and os.fstat(holder.fileno()).st_nlink == 0,
+             "it holds what was written, in a new file", run)
+        holder.close()
+    t.equal(os.listdir(old), ["data"], "and nothing else is left")
+    before = os.stat(file).st_ino
+    for words in (["-targets", 1, "/proc/nowhere/at/all"], ["-targets", 1, folder], ["-reqsize", 0],
+                  ["-ioengine", "mmap"], ["-op", "read"]):
+        run = t.xdd(*WRITE, "-targets", 1, file, "-recreatefiles", *words)
+        t.ok(run.status in (2, 4) and os.stat(file).st_ino == before and os.path.getsize(file) == 4096,
+             "-recreatefiles: a run that is refused removes nothing: " + " ".join(str(w) for w in words), run)
+    run = t.command(["sh", "-c", 'ulimit -n 40 && exec "$@"', "sh"] +
+                    t.xdd_words(*WRITE, "-recreatefiles", "-target", file, "-targets", 60, *[t.path("many.%d" % i) for i in range(60)]))
+    t.ok(run.status == 4 and os.stat(file).st_ino == before, "-recreatefiles: nor one whose other targets cannot be opened", run.err)
 
 
 def test_reopen():
@@ -278,6 +305,14 @@ def test_preallocate_guide():
 
 
 def test_pretruncate():
+    file = t.make_file("cut", 100000)
+    if can_trace():
+        run, _, found = calls(*WRITE, "-targets", 1, file, "-pretruncate", 0, "-numreqs", 1, only=file)
+        t.equal([c[0] for c in of(found, file, "openat", "ftruncate", "pwrite64")], ["openat", "ftruncate", "pwrite64"],
+                "-pretruncate 0: the file is emptied before the first write")
+    else:
+        t.xdd(*WRITE, "-targets", 1, file, "-pretruncate", 0, "-numreqs", 1)
+    t.equal(os.path.getsize(file), 4096, "-pretruncate 0: the file has what was written")
     for before, after in ((100000, 40000), (1000, 123456)):
         file = t.make_file("cut", before)
         run = t.xdd(*WRITE, "-targets", 1, file, "-pretruncate", after)
@@ -354,6 +389,11 @@ def test_syncwrite():
         t.equal((run.status, [len(of(found, f, "fdatasync")) for f in files]), (0, [3, 3]),
                 "-syncwrite: once a target and pass " + " ".join(str(w) for w in words))
         t.ok(all(x > 0 for i in (0, 1) for x in passes(rows, "BUFFERFLUSHTIME", i)), "and its time is shown", rows)
+    # The guide's synopsis has a number, without a meaning.
+    for words, flushes in (("-syncwrite 5", [2, 2]), ("-syncwrite target 1 1", [0, 2]), ("-syncwrite 3 -verbose", [2, 2]),
+                           ("-syncwrite -syncwrite target 0 0", [0, 2])):
+        run, rows, found = calls(*WRITE, "-passes", 2, "-targets", 2, *files, *words.split())
+        t.equal((run.status, [len(of(found, f, "fdatasync")) for f in files]), (0, flushes), words)
     run, rows, found = calls(*WRITE, "-syncwrite", "-targets", 1, files[0], only=files[0],
                              inject=["fdatasync:delay_enter=2000000"])
     t.ok(total(rows, "BUFFERFLUSHTIME") >= 2000 and total(rows, "ELAPSEDTIMEPASS") < 2,
@@ -473,7 +513,7 @@ def test_bad_input():
     folder = fresh("bad")
     file = os.path.join(folder, "file")
     for words in ("-preallocate 0", "-preallocate -1", "-preallocate abc", "-preallocate", "-preallocate 9e9",
-                  "-preallocate 8388608T", "-pretruncate 0", "-pretruncate 1.5", "-pretruncate", "-flushwrite -1",
+                  "-preallocate 8388608T", "-pretruncate -1", "-pretruncate 1.5", "-pretruncate", "-flushwrite -1",
                   "-flushwrite 4k", "-flushwrite", "-flushwrite 9223372036854775808", "-retry -1", "-retry 4294967296",
                   "-retry x", "-retry", "-reportthreshold -1", "-reportthreshold x", "-reportthreshold",
                   "-reportthreshold 101000000h"):

@@ -103,8 +103,9 @@ OPTIONS = [Option(*row) for row in (
     ("recreatefiles", "recreate", "-op write -targetdir target 1 ..", RATIO, [WRITES] * 2),
     ("reopen", "reop", "", None, None),
     ("deletefile", "del", "", "Delete file", ["enabled"] * 2),
-    ("preallocate", "pa", "1k", "Preallocation", ["1024"] * 2),
+    ("preallocate", "pa preallocation", "1k", "Preallocation", ["1024"] * 2),
     ("pretruncate", "pt", "3M", "Pretruncation", ["3145728"] * 2),
+    ("range", "", "50", RANGE, [50 * K] * 2),
     ("syncwrite", "sw", "", "File write synchronization", ["enabled"] * 2),
     ("flushwrite", "fw", "6", "Flushwrite interval", ["6"] * 2),
     ("retry", "ret", "2", None, None),
@@ -148,7 +149,7 @@ OPTIONS = [Option(*row) for row in (
     ("seek", "s", "random", PATTERN, ["random"] * 2),
     ("randomize", "rand", "", "Pass seek randomization", ["enabled"] * 2),
     ("passes", "p", "3", PASSES, "3"),
-    ("passdelay", "pdelay", "1.5", "Pass Delay in seconds", "1.500000"),
+    ("passdelay", "pdelay delay", "1.5", "Pass Delay in seconds", "1.500000"),
     ("startdelay", "sd", "1", None, None),
     ("targetstartdelay", "tsd", "1", None, None),
     ("timelimit", "tl", "2.5", LIMIT, ["2.500000"] * 2),
@@ -405,6 +406,17 @@ def test_sizes():
     shown([54 * K], BYTES, "-targets 1 data -op read -reqsize 1 -startoffset 10")
 
 
+def test_largest_amount():
+    """-bytes up to 2^64-1, which only time or a signal can end; files and devices have no such offsets: badinput.py."""
+    for words in ("-op noop -targets 1 null", "-op read -targets 1 null -seek random", "-targets 1 null -seek stagger -queuedepth 4",
+                  "-op noop -targets 1 data -seek interleave 7", "-op noop -targets 1 null -blocksize 1 -reqsize 1",
+                  "-op read -targets 1 data -reqsize 4 -seek random range 64"):
+        run = xdd(words + " -bytes 18446744073709551615 -timelimit 0.1")
+        row = run.row("COMBINED") or {}
+        t.ok(run.status == 0 and not run.error_lines() and int(row.get("Ops", 0)) > 0, words + " -bytes 2^64-1", run)
+    shown([2 ** 64 - 1], BYTES, "-op noop -targets 1 null -bytes 18446744073709551615")
+
+
 def test_id():
     one = "-op noop -targets 1 null -numreqs 1".split()
     shown("'No ID Specified'", "ID for this run", *one)
@@ -550,6 +562,7 @@ test_targets()
 test_last_one_wins()
 test_suboptions()
 test_sizes()
+test_largest_amount()
 test_id()
 test_setup_files()
 test_dryrun_touches_nothing()

@@ -109,6 +109,12 @@ def test_targets():
           "-processor", "target", 1, LAST)
     lists("two targets", {str(FIRST): 1, str(LAST): 2}, "-targets", 2, FILE, FILE, "-queuedepth", "target", 1, 2,
           "-processor", FIRST, "-processor", "target", 1, LAST)
+    for words in ((1, LAST), ("target", 1, LAST), (1, "%d,%d" % (LAST, LAST))):
+        shown("-processor %s" % " ".join(str(w) for w in words), ["all/any", str(LAST)], "-targets", 2, FILE, FILE,
+              "-processor", *words)
+    run = t.xdd("-op", "read", "-targets", 2, FILE, FILE, "-processor", 2, FIRST)
+    t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-processor target 2: no such target" in run.err,
+         "-processor 2 of two targets", run)
     return shown("-processor target 1", ["all/any", str(LAST)], "-targets", 2, FILE, FILE, "-processor", "target", 1, LAST)
 
 

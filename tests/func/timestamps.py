@@ -260,6 +260,14 @@ def test_time_limit():
         counts = x.read_report(name + ".target.0000.csv").counts()
         t.ok(run.status == 0 and counts[0] == min(ops, 5000) and sum(counts[:1] + counts[2:]) == ops,
              "%s: every operation is recorded or counted" % option, "%r of %d\n%s" % (counts, ops, run))
+    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 1000000000 -runtime 0.3 -ts summary -ts dump".split(), name)
+    t.ok(run.status == 0 and len(x.rows_of(name + ".target.0000.bin")) == min(int(run.row("COMBINED")["Ops"]), 1048576),
+         "-runtime: the table wraps by itself, whatever -numreqs says", run)
+    for words, size, wraps in (("-numreqs 2000000 -runtime 9", 1048576, True), ("-numreqs 2000000", 2000000, False),
+                               ("-numreqs 9000 -runtime 9", 9000, False), ("-numreqs 9000 -runtime 9 -ts size 7", 7, True)):
+        run = t.xdd("-op", "read", "-targets", 1, "null", *words.split(), "-ts", "on", "-dryrun")
+        t.ok("Timestamp table size in operations, %d\n" % size in run.out and (" WRAP" in run.out) == wraps,
+             words + ": the size of the table", run)
     run = t.xdd("-op", "read", "-targets", 1, "null", *"-reqsize 1 -timelimit 0.2 -ts on -dryrun".split())
     t.ok("Timestamp table size in operations, 1048576" in run.out and " WRAP" in run.out,
          "-timelimit: a table of 1048576 that wraps", run)

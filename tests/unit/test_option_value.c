@@ -79,6 +79,8 @@ static void test_defaults(void **state)
 	assert_count(value(plan, 0, "startoffset", NULL), 0);
 	assert_count(value(plan, 0, "seek", "seed"), PLAN_DEFAULT_SEED);
 	assert_none(value(plan, 0, "bytes", NULL));
+	assert_none(value(plan, 0, "pretruncate", NULL));
+	assert_none(value(plan, -1, "syncio", NULL));
 	assert_none(value(plan, 0, "timelimit", NULL));
 	assert_none(value(plan, 0, "rwratio", NULL));
 	assert_none(value(plan, -1, "csvout", NULL));
@@ -107,6 +109,7 @@ static void test_given(void **state)
 	assert_real(value(plan, 0, "timelimit", NULL), 1.5);
 	assert_flag(value(plan, -1, "verbose", NULL), true);
 	assert_count(value(plan, 0, "seek", "range"), 9999);
+	assert_count(value(plan, 0, "range", NULL), 9999);
 	assert_text(value(plan, 0, "ordering", "storage"), "serial");
 	v = value(plan, -1, "passes", NULL);
 	assert_int_equal(v.type, OPTION_VALUE_WORDS);

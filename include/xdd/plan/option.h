@@ -41,7 +41,7 @@ enum option_scope {
 };
 
 enum option_type {
-	OPT_FLAG,    /* no argument; `value` goes into a bool */
+	OPT_FLAG,    /* no argument, unless `arity` takes one; `value` goes into a bool */
 	OPT_U64,     /* a whole number, times `scale`, into a uint64_t */
 	OPT_SIZE,    /* bytes with K M G T, into a uint64_t */
 	OPT_SECONDS, /* a time, into a uint64_t of nanoseconds */
@@ -71,6 +71,7 @@ struct option {
 	uint64_t max;
 	uint64_t scale;	  /* OPT_U64: 0 means 1 */
 	bool bare;	  /* a suboption that a number stands for, without its name */
+	bool numbered;	  /* "-name 0 1" is "-name target 0 1" */
 	int value;	  /* OPT_FLAG: what is stored */
 	const char *unit; /* what the number counts, for messages: "blocks", "operations" */
 	const char *def;  /* default as it would be written; NULL: unset (zero) */
@@ -81,8 +82,8 @@ struct option {
 				       near none; NULL: such a word is refused */
 
 	/*
-	 * OPT_CUSTOM: number of words that belong to the option when `avail` words follow, the first of
-	 * which are `args`. NULL: one. More than `avail` means that some are missing.
+	 * OPT_CUSTOM, OPT_FLAG: number of words that belong to the option when `avail` words follow, the first of
+	 * which are `args`. NULL: one; none of a flag. More than `avail` means that some are missing.
 	 */
 	size_t (*arity)(const struct word *args, size_t avail);
 

@@ -177,8 +177,9 @@ void help_full(void);
 void help_version(void);
 int help_option(const char *name);
 
-/* option.c: the arity of rows that take no argument. */
+/* option.c: the arity of rows that take no argument, and of those that take a whole number or none. */
 size_t option_arity_none(const struct word *args, size_t avail);
+size_t option_arity_number(const struct word *args, size_t avail);
 
 /* options_*.c: the rows of the table, a file a group. */
 extern const struct option options_target[];

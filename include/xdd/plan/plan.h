@@ -224,7 +224,7 @@ struct seek_row {
 /* How the I/O buffers of a QThread lie in memory: one behind the other in a region of its own. */
 struct memory_plan {
 	/* option */
-	uint64_t align_asked; /* -memalign; 0: not given */
+	uint64_t align_asked; /* -memalign; 0: none */
 	bool shared;	      /* in a segment of System V shared memory */
 	bool huge_pages;      /* in explicit huge pages */
 	enum mempolicy policy;
@@ -300,15 +300,16 @@ struct target_plan {
 	uint64_t threads;		/* QThreads of an asynchronous engine; 0: not given, one */
 	const struct idset *processors; /* that its QThreads may run on; NULL: not given */
 	bool create_new_files;		/* a file of its own for every pass */
-	bool recreate_files;		/* remove and make the file between passes */
+	bool recreate_files;		/* remove the file and create it again for each pass */
 	bool reopen;			/* close and open between passes */
 	bool delete_file;		/* remove the file after the run */
 	bool sync_write;		/* flush at the end of each pass */
 	uint64_t flush_writes;		/* flush after so many writes; 0: never */
 	uint64_t preallocate_bytes;	/* 0: none */
-	uint64_t pretruncate_bytes;	/* 0: not */
-	uint64_t report_threshold_ns;	/* operations that take longer are told of; 0: none */
-	uint64_t retries;		/* further tries of an operation that failed */
+	bool pretruncate;		/* give the file this size before the first write */
+	uint64_t pretruncate_bytes;
+	uint64_t report_threshold_ns; /* operations that take longer are told of; 0: none */
+	uint64_t retries;	      /* further tries of an operation that failed */
 	struct pattern_options pattern;
 	unsigned verify; /* of enum verify_kind; VERIFY_NONE once resolved where nothing is read */
 	bool verify_named; /* -verify names this target */
@@ -468,10 +469,17 @@ static inline bool plan_reopens(const struct target_plan *t)
 	return t->kind != TARGET_NULL && (t->reopen || t->recreate_files || t->create_new_files);
 }
 
+/* Whether the file that is there before the run is removed, and created again, for the first pass. */
+static inline bool plan_recreates(const struct target_plan *t)
+{
+	return t->recreate_files && !t->create_new_files && t->kind == TARGET_FILE &&
+	       plan_writes(t);
+}
+
 /* Whether the file gets another size or allocation before the first operation. */
 static inline bool plan_reshapes(const struct target_plan *t)
 {
-	return (t->preallocate_bytes || t->pretruncate_bytes) && plan_writes(t) &&
+	return (t->preallocate_bytes || t->pretruncate) && plan_writes(t) &&
 	       (t->kind == TARGET_FILE || t->kind == TARGET_MISSING);
 }
 

@@ -233,7 +233,7 @@ struct run {
 	struct target *targets;
 	uint32_t n_qthreads;
 	bool own_files;	   /* QThreads may have open files of their own: own_file.h */
-	bool reshapes;	   /* some target's file is to be reshaped once all targets are open */
+	bool reshapes;	   /* some target's file is to be recreated or reshaped once all targets are open */
 	uint64_t id;	   /* wall clock at the start, nanoseconds since 1970 */
 	bool keep_latency; /* a column, -latency or the like wants histograms */
 
