@@ -209,6 +209,24 @@ static void warn_buffered(const struct plan *plan)
 	}
 }
 
+/* Said once: a range that was given is never left. */
+static void warn_starts_over(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		uint64_t slots = t->range_bytes / t->req_bytes;
+
+		if (t->seek.pattern != SEEK_SEQUENTIAL || !t->seek.range_blocks ||
+		    t->pass_ops == PLAN_UNLIMITED || t->pass_ops <= slots)
+			continue;
+		log_warning("target %u, %s: -seek range %" PRIu64
+			    ": is smaller than the amount of a "
+			    "pass; its %" PRIu64 " operations start over after each %" PRIu64,
+			    t->number, t->path, t->seek.range_blocks, t->pass_ops, slots);
+		return;
+	}
+}
+
 /* All that the machine has cached can be thrown away where one may, and while nothing runs. */
 static enum xdd_status check_drop_system(const struct plan *plan)
 {
@@ -248,5 +266,6 @@ void plan_warn(const struct plan *plan)
 		plan_warn_order(&plan->targets[i]);
 		plan_warn_trace(&plan->targets[i]);
 	}
+	warn_starts_over(plan);
 	warn_buffered(plan);
 }

@@ -156,7 +156,8 @@ const struct option options_access[] = {
 	  .detail =
 		  "Several suboptions may follow one -seek, or each have its own. The range counts blocks "
 		  "and defaults to the amount of data of a pass. Sequential and interleaved access start "
-		  "over when they come to the end of a range that was given. Random places are whole "
+		  "over when they come to the end of a range that was given; a warning says so of a sequential "
+		  "pass with more operations than the range holds. Random places are whole "
 		  "requests, uniform over the range, never past its end; the same seed gives the same "
 		  "places in every run, on every machine, at every queue depth. -seek stagger needs a "
 		  "number of operations and a range that holds them. A list loaded from a file brings the "

@@ -187,7 +187,8 @@ const struct option options_timing[] = {
 	  .detail =
 		  "No operation is issued once the time is over; those outstanding are waited for. With "
 		  "an amount of work as well, the pass ends with whichever comes first. Without one, the "
-		  "pass starts over at the end of the file, device or range until its time is over." },
+		  "pass starts over at the end of the file, device or range until its time is over; a file that "
+		  "is new or empty grows when it is written." },
 	{ .name = "runtime",
 	  .aliases = "rt",
 	  .scope = SCOPE_GLOBAL,

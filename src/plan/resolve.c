@@ -249,11 +249,11 @@ static enum xdd_status resolve_amount(const struct plan *plan, struct target_pla
 	return XDD_OK;
 }
 
-/* An unlimited pass starts over at the end of what is there. */
+/* An unlimited pass starts over at the end of what is there; a file that has nothing there grows when written. */
 static enum xdd_status unlimited_range(const struct plan *plan, struct target_plan *t)
 {
 	uint64_t bytes = plan_bytes_left(plan, t);
-	bool grows = t->kind == TARGET_FILE && t->op == OP_WRITE;
+	bool grows = t->kind == TARGET_FILE && t->op == OP_WRITE && !bytes;
 
 	if (!plan_has_size(t) || (grows && t->seek.pattern != SEEK_RANDOM)) {
 		if (t->seek.pattern == SEEK_RANDOM)
@@ -268,8 +268,12 @@ static enum xdd_status unlimited_range(const struct plan *plan, struct target_pl
 		return plan_refuse(t,
 				   "it holds %" PRIu64
 				   " bytes from the start offset on, less than one request of "
-				   "%" PRIu64,
-				   bytes, t->req_bytes);
+				   "%" PRIu64 "%s",
+				   bytes, t->req_bytes,
+				   t->kind == TARGET_FILE && t->op == OP_WRITE ?
+					   "; say -pretruncate 0 to write a file that grows, or an "
+					   "amount of work" :
+					   "");
 	t->range_bytes = bytes;
 	return XDD_OK;
 }

@@ -150,6 +150,56 @@ def test_sequential():
          "-timelimit alone: over and over, within the file", found[:12])
 
 
+def test_writes_for_a_time():
+    """A write that only time limits starts over at the end of what is there, and grows what is not."""
+    limit = "-op write -reqsize 16 -throttle ops 200".split()
+
+    def timed(words, least, name, before):
+        """Places of a run that has time for more than `least` operations: a busy machine needs another one."""
+        for seconds in ("0.3", "1", "3"):
+            file = t.path(name) if before is None else t.make_file(name, before)
+            if before is None and os.path.exists(file):
+                os.unlink(file)
+            found = places(*limit, "-runtime", seconds, *words.split(), target=file)
+            if len(found) > least:
+                break
+        return file, found
+
+    for words, size in (("", 65536), ("-startoffset 32", 65536), ("-pretruncate 32k", 32768), ("-queuedepth 4", 65536),
+                        ("-timelimit 0.2", 65536)):
+        start = 32768 if "startoffset" in words else 0
+        file, found = timed(words, 4, "timed", 65536)
+        wanted = [start + n * 16384 % (size - start) for n in range(len(found))]
+        t.ok(len(found) > 4 and sorted(o for _, o, _ in found) == sorted(wanted),
+             "writes for a time, a file that is there, %s: start over at its end" % (words or "as it is"), found[:20])
+        t.equal(os.path.getsize(file), size, "and it keeps its size")
+    for before, words in ((None, ""), (0, ""), (32768, "-pretruncate 0"), (32768, "-recreatefiles"), (32768, "-startoffset 32")):
+        start = 32768 if "startoffset" in words else 0
+        file, found = timed(words, 4, "timed.grows", before)
+        t.ok(len(found) > 4 and [o for _, o, _ in found] == [start + n * 16384 for n in range(len(found))] and
+             os.path.getsize(file) == start + len(found) * 16384,
+             "writes for a time, %s bytes before, %s: grows" % (before, words or "as it is"), found[:20])
+    file = t.make_file("timed", 3000)
+    run = t.xdd(*limit, "-timelimit", 1, "-targets", 1, file)
+    t.ok(run.status == 2 and len(run.error_lines()) == 1 and "less than one request of 16384" in run.err and
+         os.path.getsize(file) == 3000, "writes for a time, less than a request is there: refused", run)
+
+
+def test_starts_over():
+    """An amount that is larger than the range starts over in it, which is said once."""
+    line = (r"^xdd: warning: target 0, .*: -seek range 64: is smaller than the amount of a pass; its 20 operations start over "
+            r"after each 8$")
+    for words, warned in (("-numreqs 20", True), ("-kbytes 160", True), ("-numreqs 8", False), ("-bytes 65536", False),
+                          ("-numreqs 20 -seek random", False), ("-numreqs 20 -seek interleave 3", False),
+                          ("-timelimit 0.1", False)):
+        run = t.xdd("-op", "read", "-targets", 2, DISK, DISK, *"-reqsize 8 -seek range 64".split(), *words.split())
+        lines = [l for l in run.error_lines() if "start over" in l]
+        t.ok(run.status == 0 and len(lines) == warned and all(re.match(line, l) for l in lines),
+             "a range of 8 requests, %s: %s" % (words, "a warning" if warned else "none"), run)
+    t.equal(offsets(*"-reqsize 8 -seek range 64 -numreqs 20".split()), [n % 8 * 8192 for n in range(20)],
+            "20 operations in a range of 8 start over in it")
+
+
 def test_stagger():
     for count, request, blocks in ((10, 4, 1000), (7, 3, 100), (25, 4, 100), (1, 4, 100), (3, 1, 1000000)):
         args = ["-seek", "stagger", "-seek", "range", blocks, "-reqsize", request, "-numreqs", count,
@@ -307,6 +357,6 @@ def test_histograms():
 
 
 t.run(test_random_repeats, test_randomize, test_random_uniform, test_targets_differ, test_sequential,
-      test_stagger, test_interleave, test_offsets, test_save_and_load, test_load_amount, test_extent,
+      test_writes_for_a_time, test_starts_over, test_stagger, test_interleave, test_offsets, test_save_and_load, test_load_amount, test_extent,
       test_save_several, test_histograms)
 t.done()
