@@ -12,7 +12,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/fileopen.h"
 #include "xdd/io/engine.h"
 
 struct mapped {
@@ -139,15 +139,13 @@ static uint64_t size_now(const struct mapped *m)
 static int map(struct mapped *m, bool writable)
 {
 	int prot = PROT_READ | (writable ? PROT_WRITE : 0), fd, err = 0;
-	char path[32];
 	void *base;
 
 	if (!m->map_bytes)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", m->fd);
-	fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	fd = fileopen_again(m->fd, writable ? O_RDWR : O_RDONLY);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	base = mmap(NULL, m->map_bytes, prot, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		err = -errno;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "xdd/base/blockdev.h"
+#include "xdd/base/fileopen.h"
 #include "xdd/base/scsi_capacity.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/scsi.h"
@@ -150,19 +151,15 @@ static int sg_check(const struct target_plan *target, const char **why)
 static int open_own(struct sg *sg, int fd)
 {
 	struct stat st;
-	char path[32];
-	int flags;
 
 	sg->fd = fd;
 	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISCHR(st.st_mode))
 		return 0;
-	flags = fcntl(fd, F_GETFL);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	sg->fd = open(path, (flags & O_ACCMODE) | O_CLOEXEC);
+	sg->fd = fileopen_again(fd, fcntl(fd, F_GETFL) & O_ACCMODE);
 	if (sg->fd < 0)
-		return -errno;
+		return sg->fd;
 	sg->own_fd = true;
 	return 0;
 }

@@ -4,14 +4,13 @@
  */
 #include "xdd/run/own_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "xdd/base/debug.h"
+#include "xdd/base/fileopen.h"
 
 /* For outputs, libraries, and what is opened for a moment. */
 #define SPARE_DESCRIPTORS 128
@@ -65,7 +64,6 @@ void own_file_begin(struct run *run)
 int own_file_open(struct qthread *q)
 {
 	struct target *t = q->target;
-	char link[64];
 	int flags;
 
 	q->own_fd = -1;
@@ -75,15 +73,14 @@ int own_file_open(struct qthread *q)
 	flags = fcntl(t->file.fd, F_GETFL);
 	if (flags < 0)
 		return t->file.fd;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", t->file.fd);
-	q->own_fd = open(link, (flags & KEPT_FLAGS) | O_CLOEXEC);
+	q->own_fd = fileopen_again(t->file.fd, flags & KEPT_FLAGS);
 	if (q->own_fd < 0) {
-		debug_line(DEBUG_OPEN, "target %u QThread %u: open %s: %s", t->plan->number,
-			   q->number, link, strerror(errno));
+		debug_line(DEBUG_OPEN, "target %u QThread %u: open /proc/self/fd/%d: %s",
+			   t->plan->number, q->number, t->file.fd, strerror(-q->own_fd));
 		return t->file.fd;
 	}
-	debug_line(DEBUG_OPEN, "target %u QThread %u: open %s: descriptor %d", t->plan->number,
-		   q->number, link, q->own_fd);
+	debug_line(DEBUG_OPEN, "target %u QThread %u: open /proc/self/fd/%d: descriptor %d",
+		   t->plan->number, q->number, t->file.fd, q->own_fd);
 	return q->own_fd;
 }
 

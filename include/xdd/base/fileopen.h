@@ -1,0 +1,41 @@
+/*
+ * Opening files whose names may lead to another file by the time they are opened: a link was moved,
+ * a device was plugged in, or somebody else may write to the directory. No state; any thread.
+ */
+#ifndef XDD_BASE_FILEOPEN_H
+#define XDD_BASE_FILEOPEN_H
+
+#include <sys/stat.h>
+
+/*
+ * Says of a file whether it may be opened: returns 0, or the -errno that refuses it. `fd` may be of
+ * O_PATH, which only fstat(2) and fstatfs(2) accept.
+ */
+typedef int (*fileopen_judge)(void *arg, int fd, const struct stat *st);
+
+/*
+ * Open an existing file with the flags of open(2) once `judge` has accepted it; never creates or
+ * truncates one. The file that is judged is the one that is opened, however its name changes
+ * meanwhile. A file that is refused is not opened: no device is started, and no pipe gets a reader
+ * or a writer. Opening a pipe never waits: -ENXIO when it is to be written to and has no reader.
+ * Returns the descriptor (O_CLOEXEC) or -errno.
+ *
+ * Without /proc the file is opened first (O_NONBLOCK) and judged then.
+ */
+int fileopen_judged(const char *path, int flags, fileopen_judge judge, void *arg);
+
+/*
+ * Open the file behind a descriptor once more. Returns a descriptor (O_CLOEXEC) or -errno; -ENOENT
+ * without /proc.
+ */
+int fileopen_again(int fd, int flags);
+
+/*
+ * The path that open(2) with O_CREAT would create for `path`, or has opened: symbolic links in the
+ * place of the last name are followed, whether they lead to a file or to nothing. A link of another
+ * user in a sticky directory that all may write to is not followed, whatever fs.protected_symlinks
+ * says. Returns 0 with `*name` to be freed, or -errno: -EACCES for such a link, -ELOOP.
+ */
+int fileopen_follow(const char *path, char **name);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * Opening files whose names may lead to another file; see the header. Called where targets and
+ * outputs are opened.
+ */
+#include "xdd/base/fileopen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/path.h"
+
+#define MAX_LINKS 40 /* the kernel's own limit */
+
+int fileopen_again(int fd, int flags)
+{
+	char link[32];
+	int again;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	again = open(link, flags | O_CLOEXEC);
+	return again < 0 ? -errno : again;
+}
+
+static int judge_file(int fd, fileopen_judge judge, void *arg, struct stat *st)
+{
+	return fstat(fd, st) ? -errno : judge(arg, fd, st);
+}
+
+/* Transfers are to wait, unless `flags` has it that they do not. */
+static int set_blocking(int fd, int flags)
+{
+	if (fd < 0 || flags & O_NONBLOCK)
+		return fd;
+	flags = fcntl(fd, F_GETFL);
+	if (flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
+		return fd;
+	close(fd);
+	return -EIO;
+}
+
+static int open_first(const char *path, int flags, fileopen_judge judge, void *arg)
+{
+	int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC), err;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	err = judge_file(fd, judge, arg, &st);
+	if (!err)
+		return set_blocking(fd, flags);
+	close(fd);
+	return err;
+}
+
+int fileopen_judged(const char *path, int flags, fileopen_judge judge, void *arg)
+{
+	int at = open(path, O_PATH | O_CLOEXEC), err, fd, extra;
+	struct stat st;
+
+	if (at < 0)
+		return -errno;
+	err = judge_file(at, judge, arg, &st);
+	if (err) {
+		close(at);
+		return err;
+	}
+	extra = S_ISFIFO(st.st_mode) ? O_NONBLOCK : 0;
+	fd = fileopen_again(at, flags | extra);
+	close(at);
+	if (fd == -ENOENT)
+		return open_first(path, flags, judge, arg);
+	return extra ? set_blocking(fd, flags) : fd;
+}
+
+/* The rule of fs.protected_symlinks, for a link that is not the caller's. */
+static int may_follow(const char *link)
+{
+	char *folder = path_folder(link);
+	struct stat link_st, folder_st;
+	int err = 0;
+
+	if (!folder)
+		return -ENOMEM;
+	if (lstat(link, &link_st) || stat(folder, &folder_st))
+		err = -errno;
+	else if ((folder_st.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH) &&
+		 link_st.st_uid != geteuid() && link_st.st_uid != folder_st.st_uid)
+		err = -EACCES;
+	free(folder);
+	return err;
+}
+
+/* The path that a link with the text `to` leads to; NULL when memory is short. */
+static char *step(const char *link, const char *to)
+{
+	int folder = *to == '/' ? 0 : (int)(path_last(link) - link);
+	char *next;
+
+	return asprintf(&next, "%.*s%s", folder, link, to) < 0 ? NULL : next;
+}
+
+int fileopen_follow(const char *path, char **name)
+{
+	char *at = strdup(path);
+	int err = 0;
+
+	for (int links = 0; at && !err; links++) {
+		char to[PATH_MAX], *next;
+		ssize_t n = readlink(at, to, sizeof(to) - 1);
+
+		if (n < 0 && (errno == EINVAL || errno == ENOENT)) {
+			*name = at;
+			return 0;
+		}
+		err = n < 0 ? -errno : links >= MAX_LINKS ? -ELOOP : may_follow(at);
+		if (err)
+			break;
+		to[n] = '\0';
+		next = step(at, to);
+		free(at);
+		at = next;
+	}
+	free(at);
+	return err ? err : -ENOMEM;
+}

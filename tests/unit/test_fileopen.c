@@ -1,0 +1,164 @@
+/*
+ * Opening files whose names may lead elsewhere: src/base/fileopen.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/base/fileopen.h"
+
+#define NOBODY 65534
+
+static char folder[] = "/tmp/xdd-test-fileopen-XXXXXX";
+
+static int enter_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command);
+}
+
+/* What a name is followed to; NULL: `err`. */
+static void follows(const char *path, int err, const char *wanted)
+{
+	char *name = NULL;
+
+	assert_int_equal(fileopen_follow(path, &name), err);
+	if (wanted)
+		assert_string_equal(name, wanted);
+	else
+		assert_null(name);
+	free(name);
+}
+
+static void make(const char *name)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void test_follow(void **state)
+{
+	(void)state;
+	make("file");
+	assert_int_equal(mkdir("sub", 0700), 0);
+	assert_int_equal(symlink("file", "to-file"), 0);
+	assert_int_equal(symlink("../to-file", "sub/to-link"), 0);
+	assert_int_equal(symlink("nothing", "sub/to-nothing"), 0);
+	assert_int_equal(symlink("/nowhere/at/all", "absolute"), 0);
+	assert_int_equal(symlink("loop", "loop"), 0);
+	follows("file", 0, "file");
+	follows("nothing", 0, "nothing");
+	follows("to-file", 0, "file");
+	follows("sub/to-link", 0, "sub/../file");
+	follows("sub/to-nothing", 0, "sub/nothing");
+	follows("absolute", 0, "/nowhere/at/all");
+	follows("loop", -ELOOP, NULL);
+	follows("file/below", -ENOTDIR, NULL);
+}
+
+/* Links of others, in a directory that all may write to. */
+static void test_planted_links(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkdir("sticky", 0700), 0);
+	assert_int_equal(symlink("aim", "sticky/own"), 0);
+	assert_int_equal(symlink("aim", "sticky/planted"), 0);
+	assert_int_equal(lchown("sticky/planted", NOBODY, (gid_t)-1), 0);
+	follows("sticky/planted", 0, "sticky/aim");
+	assert_int_equal(chmod("sticky", 01777), 0);
+	follows("sticky/own", 0, "sticky/aim");
+	follows("sticky/planted", -EACCES, NULL);
+	assert_int_equal(chmod("sticky", 0777), 0);
+	follows("sticky/planted", 0, "sticky/aim");
+	/* the owner of the directory may do what it wants there */
+	assert_int_equal(chmod("sticky", 01777), 0);
+	assert_int_equal(chown("sticky", NOBODY, (gid_t)-1), 0);
+	follows("sticky/planted", 0, "sticky/aim");
+	follows("sticky/own", 0, "sticky/aim");
+}
+
+static int accept(void *arg, int fd, const struct stat *st)
+{
+	unsigned *calls = arg;
+
+	(void)fd;
+	(*calls)++;
+	return S_ISREG(st->st_mode) || S_ISFIFO(st->st_mode) ? 0 : -EPERM;
+}
+
+static void test_judged(void **state)
+{
+	unsigned calls = 0;
+	int fd, again;
+
+	(void)state;
+	assert_int_equal(fileopen_judged("nothing", O_RDONLY, accept, &calls), -ENOENT);
+	assert_int_equal(calls, 0);
+	assert_int_equal(fileopen_judged("sub", O_RDONLY, accept, &calls), -EPERM);
+	assert_int_equal(calls, 1);
+	fd = fileopen_judged("to-file", O_RDWR | O_APPEND, accept, &calls);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFL) & (O_ACCMODE | O_APPEND | O_NONBLOCK),
+			 O_RDWR | O_APPEND);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	again = fileopen_again(fd, O_RDONLY);
+	assert_true(again >= 0);
+	assert_int_equal(fcntl(again, F_GETFL) & O_ACCMODE, O_RDONLY);
+	close(again);
+	close(fd);
+}
+
+/* Opening a pipe does not wait for its other end; transfers do. */
+static void test_pipe(void **state)
+{
+	unsigned calls = 0;
+	int reader, fd;
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	assert_int_equal(fileopen_judged("pipe", O_WRONLY, accept, &calls), -ENXIO);
+	reader = open("pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(reader >= 0);
+	fd = fileopen_judged("pipe", O_WRONLY, accept, &calls);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	close(fd);
+	close(reader);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_follow),
+		cmocka_unit_test(test_planted_links),
+		cmocka_unit_test(test_judged),
+		cmocka_unit_test(test_pipe),
+	};
+
+	return cmocka_run_group_tests_name("fileopen", tests, enter_folder, remove_folder);
+}
