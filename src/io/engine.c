@@ -192,6 +192,16 @@ bool io_request_result(struct io_request *req, int64_t result)
 	return true;
 }
 
+void engine_tail_init(struct engine_tail *tail, const struct engine_params *params)
+{
+	const struct target_plan *t = params->target;
+
+	*tail = (struct engine_tail){
+		.op_bytes = t->tail_bytes ? t->last_op_bytes : 0,
+		.direct_bytes = t->last_op_bytes - t->tail_bytes,
+	};
+}
+
 void *engine_alloc(size_t size)
 {
 	size_t lines = (size + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES;

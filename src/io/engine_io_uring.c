@@ -47,6 +47,8 @@ struct uring {
 	/* const after init */
 	struct io_uring ring; /* its contents are liburing's affair */
 	int fd;
+	int buffered_fd;
+	struct engine_tail tail;
 	unsigned depth;
 	unsigned group;	    /* requests that are handed over together */
 	uint8_t sqe_flags;  /* of every request */
@@ -110,12 +112,14 @@ static int set_up_ring(struct uring *u, const struct engine_options *o)
 /* Spares each request the look-up of the file. */
 static int register_file(struct uring *u)
 {
-	int err = io_uring_register_files(&u->ring, &u->fd, 1);
+	const int files[] = { u->fd, u->buffered_fd };
+	int err = io_uring_register_files(&u->ring, files, u->tail.op_bytes ? 2 : 1);
 
 	if (err)
 		return err;
 	u->sqe_flags = IOSQE_FIXED_FILE;
-	u->fd = 0; /* its place among the registered files */
+	u->fd = 0; /* their indices among the registered files */
+	u->buffered_fd = 1;
 	return 0;
 }
 
@@ -182,6 +186,8 @@ static int uring_init(void **ctx, const struct engine_params *params)
 		return -ENOMEM;
 	u->ring.ring_fd = -1;
 	u->fd = params->fd;
+	u->buffered_fd = params->buffered_fd;
+	engine_tail_init(&u->tail, params);
 	u->depth = params->depth;
 	u->group = engine_group(params);
 	u->in_turn = engine_in_turn(params);
@@ -230,8 +236,10 @@ static void queue(struct uring *u, struct io_request *req)
 	/* There is room for every slot; only a polling kernel thread may be slow to make it. */
 	while (!(sqe = io_uring_get_sqe(&u->ring)))
 		io_uring_submit(&u->ring);
-	io_uring_prep_rw(u->opcodes[req->dir], sqe, u->fd, (char *)req->buf + req->done,
-			 (unsigned)(req->size - req->done), req->offset + req->done);
+	io_uring_prep_rw(u->opcodes[req->dir], sqe,
+			 engine_in_tail(&u->tail, req) ? u->buffered_fd : u->fd,
+			 (char *)req->buf + req->done, (unsigned)engine_bytes_left(&u->tail, req),
+			 req->offset + req->done);
 	sqe->flags = u->sqe_flags;
 	sqe->buf_index = u->buffers ? (uint16_t)req->slot : 0;
 	io_uring_sqe_set_data(sqe, req);

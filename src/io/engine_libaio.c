@@ -21,6 +21,8 @@ struct aio {
 	/* const after init */
 	io_context_t kernel;
 	int fd;
+	int buffered_fd;
+	struct engine_tail tail;
 	unsigned depth;
 	unsigned group;	    /* requests that are handed over together */
 	bool in_turn;	    /* submit keeps nothing back */
@@ -107,6 +109,8 @@ static int aio_init(void **ctx, const struct engine_params *params)
 	if (!a)
 		return -ENOMEM;
 	a->fd = params->fd;
+	a->buffered_fd = params->buffered_fd;
+	engine_tail_init(&a->tail, params);
 	a->depth = params->depth;
 	a->group = engine_group(params);
 	a->in_turn = engine_in_turn(params);
@@ -138,13 +142,14 @@ static void queue(struct aio *a, struct io_request *req)
 {
 	struct iocb *iocb = &a->iocbs[req->slot];
 	char *buf = (char *)req->buf + req->done;
-	size_t size = req->size - req->done;
+	size_t size = engine_bytes_left(&a->tail, req);
 	long long offset = (long long)(req->offset + req->done);
+	int fd = engine_in_tail(&a->tail, req) ? a->buffered_fd : a->fd;
 
 	if (req->dir == DIR_READ)
-		io_prep_pread(iocb, a->fd, buf, size, offset);
+		io_prep_pread(iocb, fd, buf, size, offset);
 	else
-		io_prep_pwrite(iocb, a->fd, buf, size, offset);
+		io_prep_pwrite(iocb, fd, buf, size, offset);
 	iocb->data = req;
 	a->unsent[a->n_unsent++] = iocb;
 }

@@ -17,6 +17,8 @@ typedef ssize_t transfer_fn(int fd, void *buf, size_t size, off_t offset);
 struct psync {
 	/* const after init */
 	int fd;
+	int buffered_fd;
+	struct engine_tail tail;
 	transfer_fn *read;
 	transfer_fn *write;
 };
@@ -68,7 +70,8 @@ static void choose(void)
 static ssize_t transfer(const struct psync *p, const struct io_request *req)
 {
 	transfer_fn *move = req->dir == DIR_READ ? p->read : p->write;
-	ssize_t n = move(p->fd, (char *)req->buf + req->done, req->size - req->done,
+	int fd = __builtin_expect(engine_in_tail(&p->tail, req), 0) ? p->buffered_fd : p->fd;
+	ssize_t n = move(fd, (char *)req->buf + req->done, engine_bytes_left(&p->tail, req),
 			 (off_t)(req->offset + req->done));
 
 	return n < 0 ? -errno : n;
@@ -81,6 +84,8 @@ static int psync_init(void **ctx, const struct engine_params *params)
 	if (!p)
 		return -ENOMEM;
 	p->fd = params->fd;
+	p->buffered_fd = params->buffered_fd;
+	engine_tail_init(&p->tail, params);
 	pthread_once(&chosen, choose);
 	p->read = read_fn;
 	p->write = write_fn;

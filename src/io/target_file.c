@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "xdd/base/debug.h"
+#include "xdd/base/fileopen.h"
 #include "xdd/base/path.h"
 
 /* Give a reason for people along with the error. */
@@ -290,6 +291,24 @@ static int open_path(struct target_file *file, const struct target_plan *plan, c
 	return ret;
 }
 
+/* Of the very file that is open, whatever has its name by now. */
+static int open_buffered(struct target_file *file, const struct target_plan *plan, const char **why)
+{
+	int flags = fcntl(file->fd, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	file->buffered_fd = fileopen_again(file->fd, flags & O_ACCMODE);
+	debug_line(DEBUG_OPEN, "target %u: open /proc/self/fd/%d without O_DIRECT: %s",
+		   plan->number, file->fd,
+		   file->buffered_fd < 0 ? strerror(-file->buffered_fd) : "ok");
+	if (file->buffered_fd >= 0)
+		return 0;
+	return fail(file->buffered_fd, why,
+		    "-dio: cannot open it a second time for the last bytes, which are no whole "
+		    "sector (/proc/self/fd)");
+}
+
 int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,
 		     const char **why)
 {
@@ -297,7 +316,7 @@ int target_file_open(struct target_file *file, const struct target_plan *plan, u
 	int ret;
 
 	*why = NULL;
-	file->fd = -1;
+	file->fd = file->buffered_fd = -1;
 	file->created = false;
 	file->made_bytes = 0;
 	if (plan->kind == TARGET_NULL)
@@ -315,7 +334,10 @@ int target_file_open(struct target_file *file, const struct target_plan *plan, u
 		file->dev = st.st_dev;
 		file->ino = st.st_ino;
 	}
-	return 0;
+	ret = plan->tail_bytes ? open_buffered(file, plan, why) : 0;
+	if (ret)
+		target_file_close(file, plan, true);
+	return ret;
 }
 
 static int allocate(int fd, uint64_t bytes, const char **why)
@@ -367,15 +389,17 @@ static bool is_ours_and_empty(const struct target_file *file, const char *path)
 int target_file_close(struct target_file *file, const struct target_plan *plan, bool discard)
 {
 	const char *path = target_file_path(file, plan);
-	int ret = 0;
+	int ret = 0, err;
 
 	if (file->fd < 0)
 		return 0;
 	if (discard && file->created && is_ours_and_empty(file, path))
 		unlink(path);
-	ret = close_fd(plan, file->fd);
-	file->fd = -1;
-	return ret;
+	if (file->buffered_fd >= 0)
+		ret = close_fd(plan, file->buffered_fd);
+	err = close_fd(plan, file->fd);
+	file->fd = file->buffered_fd = -1;
+	return err ? err : ret;
 }
 
 /* Remove what is behind `path`, a link followed, if it is this file. */

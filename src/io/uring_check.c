@@ -197,6 +197,11 @@ int uring_check_iopoll(const struct target_plan *target, const char **why)
 	if (!target->direct_io)
 		return engine_fail(-EINVAL, why,
 				   "iopoll: only requests with -dio can be polled for");
+	if (target->tail_bytes)
+		return engine_fail(
+			-EINVAL, why,
+			"iopoll: the amount is no multiple of a sector, and its last bytes go "
+			"through the page cache, which cannot be polled; make it one");
 	if (target->kind == TARGET_CHAR)
 		return engine_fail(-EINVAL, why,
 				   "iopoll: only files and block devices can be polled for");

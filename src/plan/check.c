@@ -105,7 +105,7 @@ static enum xdd_status check_extent(const struct plan *plan, struct target_plan 
 }
 
 enum xdd_status plan_check_multiples(const struct target_plan *t, const char *option,
-				     uint32_t unit_bytes)
+				     uint32_t unit_bytes, bool last)
 {
 	const bool blocks = t->rows || t->seek.pattern == SEEK_STAGGER;
 	const struct {
@@ -116,7 +116,7 @@ enum xdd_status plan_check_multiples(const struct target_plan *t, const char *op
 		{ "the start offset (-startoffset, -targetoffset)", t->start_bytes },
 		{ "the pass offset (-passoffset)", t->pass_offset_bytes },
 		{ "the block size (-blocksize)", blocks ? t->block_size : 0 },
-		{ "the size of the last operation (-bytes)", t->last_op_bytes },
+		{ "the size of the last operation (-bytes)", last ? t->last_op_bytes : 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -128,13 +128,32 @@ enum xdd_status plan_check_multiples(const struct target_plan *t, const char *op
 	return XDD_OK;
 }
 
+/*
+ * What -dio cannot move of the last operation: up to a page, so that as few bytes as may be are left, and writes to the
+ * rest of its page do not go past the page cache where requests are whole pages.
+ */
+static uint64_t tail_bytes(const struct target_plan *t)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t unit = t->io_align_bytes > page ? t->io_align_bytes : page;
+
+	return t->last_op_bytes % t->io_align_bytes ? t->last_op_bytes % unit : 0;
+}
+
 static enum xdd_status check_dio(struct target_plan *t)
 {
+	/* A character device has no page cache to go through. */
+	const bool strict = t->kind == TARGET_CHAR;
+	enum xdd_status status;
+
 	if (!t->direct_io || t->kind == TARGET_NULL || t->op == OP_NOOP) {
 		t->io_align_bytes = 1;
 		return XDD_OK;
 	}
-	return plan_check_multiples(t, "-dio", t->io_align_bytes);
+	status = plan_check_multiples(t, "-dio", t->io_align_bytes, strict);
+	if (!status)
+		t->tail_bytes = tail_bytes(t);
+	return status;
 }
 
 static enum xdd_status check_seek(const struct target_plan *t)
@@ -166,11 +185,9 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 }
 
 /* What is allowed and may still surprise; told only when nothing is refused. */
-static void warn(const struct plan *plan, const struct target_plan *t)
+static void warn(const struct target_plan *t)
 {
 	const char *word = t->pattern.kind == PATTERN_CHARACTER ? t->pattern.word : NULL;
-	bool whole = t->amount_from == AMOUNT_BYTES && !t->amount_bytes;
-	uint64_t rest = whole ? plan_bytes_left(plan, t) - t->pass_bytes : 0;
 	char a[32], b[32];
 
 	if (word && word[1])
@@ -182,10 +199,6 @@ static void warn(const struct plan *plan, const struct target_plan *t)
 		log_warning("target %u, %s: -heartbeat append: there is no file to append to; "
 			    "-heartbeat output <prefix> names one",
 			    t->number, t->path);
-	if (rest)
-		log_warning("target %u, %s: its last %" PRIu64
-			    " bytes cannot be read with -dio and are left out",
-			    t->number, t->path, rest);
 	if (plan_has_size(t) && t->end_bytes > t->size_bytes && t->pass_ops != PLAN_UNLIMITED &&
 	    plan_reads(t))
 		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
@@ -262,7 +275,7 @@ enum xdd_status plan_check_passes(const struct plan *plan)
 void plan_warn(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
-		warn(plan, &plan->targets[i]);
+		warn(&plan->targets[i]);
 		plan_warn_order(&plan->targets[i]);
 		plan_warn_trace(&plan->targets[i]);
 	}

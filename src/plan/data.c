@@ -110,7 +110,7 @@ static enum xdd_status check_tagged(const struct target_plan *t)
 		return plan_refuse(t, "-datapattern tagged cannot be inverse");
 	if (!plan_reads(t) && !plan_writes(t))
 		return XDD_OK;
-	return plan_check_multiples(t, "-datapattern tagged", SECTOR_BYTES);
+	return plan_check_multiples(t, "-datapattern tagged", SECTOR_BYTES, true);
 }
 
 static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)

@@ -151,8 +151,9 @@ const struct option options_target[] = {
 	  .help = "direct I/O: pass by the page cache (O_DIRECT)",
 	  .detail =
 		  "Request size and offsets must then be multiples of what the device or file system "
-		  "asks for, usually 512 or 4096 bytes; anything else is refused before the run. "
-		  "When a whole file is read and its end is not aligned, the rest is left out with a "
-		  "warning." },
+		  "asks for, usually 512 or 4096 bytes; anything else is refused before the run. Only the "
+		  "amount may end anywhere (-bytes, or a whole file that is read): the last bytes of the "
+		  "last operation, less than a page, go through the page cache, by a second descriptor, and "
+		  "-verbose says how many. Such a write is issued when all others of its pass are complete." },
 	{ 0 },
 };

@@ -159,7 +159,7 @@ static void set_bytes(struct target_plan *t, uint64_t bytes)
 /* Nothing said how much: the whole of what is there, once. */
 static enum xdd_status whole_target(const struct plan *plan, struct target_plan *t)
 {
-	uint64_t bytes = plan_bytes_left(plan, t), rest;
+	uint64_t bytes = plan_bytes_left(plan, t);
 
 	if (t->op != OP_READ || !plan_has_size(t))
 		return plan_refuse(
@@ -173,13 +173,6 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 				"end, at %" PRIu64 " bytes" :
 				"there is nothing to read: it holds %" PRIu64 " bytes",
 			t->size_bytes);
-	rest = t->direct_io ? bytes % t->io_align_bytes : 0;
-	bytes -= rest;
-	if (!bytes)
-		return plan_refuse(
-			t,
-			"it is shorter than one sector of %u bytes, the least that -dio can read",
-			t->io_align_bytes);
 	t->amount_from = AMOUNT_BYTES;
 	set_bytes(t, bytes);
 	return XDD_OK;

@@ -236,6 +236,9 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 	write_buffer(f, &t->memory);
 	info_data(f, t);
 	fprintf(f, "\t\tDirect I/O, %s\n", info_enabled(t->direct_io));
+	if (t->tail_bytes)
+		fprintf(f, "\t\tBytes of the last operation through the page cache, %" PRIu64 "\n",
+			t->tail_bytes);
 	fprintf(f, "\t\tPreallocation, %" PRIu64 "\n", t->preallocate_bytes);
 	fprintf(f, "\t\tPretruncation, %" PRIu64 "%s\n", t->pretruncate_bytes,
 		t->pretruncate && !t->pretruncate_bytes ? ", the file is emptied" : "");

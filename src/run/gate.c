@@ -152,6 +152,17 @@ static uint64_t ask_syncio(const struct target *t, uint64_t n)
 	return !ops || n / ops <= syncio_open(&run->syncio, t->pass) ? GATE_OPEN : GATE_EVENT;
 }
 
+/*
+ * The tail of the last operation goes through the page cache. A write there of part of a page, with direct writes to
+ * the rest of it under way, would bring back what these have replaced: it waits until all else is complete.
+ */
+static uint64_t ask_tail(const struct target *t, uint64_t n)
+{
+	if (!t->gate.last_alone || n + 1 < t->plan->pass_ops)
+		return GATE_OPEN;
+	return atomic_load(&t->gate.progress[t->pass & 1].ops) >= n ? GATE_OPEN : GATE_EVENT;
+}
+
 /* All operations up to `n` have been let through. */
 static void grant(struct gate *g, uint64_t n)
 {
@@ -177,7 +188,8 @@ static uint64_t ask(struct target *t, uint64_t n, uint64_t now_ns)
 	if (answer == GATE_OPEN)
 		answer = ask_master(t, n, now_ns);
 	if (answer != GATE_CLOSED)
-		answer = later(answer, later(ask_slaves(t, n, now_ns), ask_syncio(t, n)));
+		answer = later(later(answer, ask_tail(t, n)),
+			       later(ask_slaves(t, n, now_ns), ask_syncio(t, n)));
 	/* When the stop trigger is pulled by time, nothing is let through after it. */
 	if (answer != GATE_OPEN && answer != GATE_CLOSED && stop < answer)
 		answer = stop;
@@ -252,6 +264,8 @@ void gate_completed(struct target *t, uint64_t bytes)
 		    measure_count(&w->each, t->plan, ops_before + 1, bytes_before + bytes))
 			event_signal(&w->who->gate.event);
 	}
+	if (t->gate.last_alone && ops_before + 2 == t->plan->pass_ops)
+		event_signal(&t->gate.event);
 	if (syncio && (ops_before + 1) % syncio == 0 &&
 	    syncio_reach(&t->run->syncio, t->plan->number, t->pass, (ops_before + 1) / syncio))
 		wake_all(t->run);
@@ -360,7 +374,9 @@ static int tie(struct run *run, struct target *t)
 		err = tie_trigger(run, t, &t->plan->start_trigger, &t->gate.start_by);
 	if (!err)
 		err = tie_trigger(run, t, &t->plan->stop_trigger, &t->gate.stop_by);
-	if (run->plan->syncio_ops)
+	t->gate.last_alone = t->plan->tail_bytes && plan_writes(t->plan) &&
+			     t->plan->queue_depth > 1 && t->plan->pass_ops > 1;
+	if (run->plan->syncio_ops || t->gate.last_alone)
 		t->gated = t->followed = true;
 	return err;
 }

@@ -53,6 +53,7 @@ void own_file_begin(struct run *run)
 
 		if (engine_of(plan)->caps & ENGINE_OPENS)
 			n += plan->qthreads;
+		n += plan->tail_bytes != 0;
 		if (may_have(plan))
 			own += plan->qthreads - 1;
 	}

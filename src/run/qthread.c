@@ -59,6 +59,7 @@ static int engine_set_up(struct qthread *q, enum stop_reason reason)
 		.target = t->plan,
 		.options = &t->plan->engine_options,
 		.fd = own_file_open(q),
+		.buffered_fd = t->file.buffered_fd,
 		.depth = q->slots.depth,
 		.buffers = q->slots.buffers,
 		.why = &why,

@@ -89,7 +89,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 
 	t->run = run;
 	t->plan = plan;
-	t->file.fd = -1;
+	t->file.fd = t->file.buffered_fd = -1;
 	t->qthreads = aligned_alloc(_Alignof(struct qthread), size);
 	if (!t->qthreads)
 		return -ENOMEM;

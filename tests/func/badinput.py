@@ -339,13 +339,11 @@ row("-dio: pass offset", DIO + "-reqsize 4096 -passes 2 -passoffset 100", 2, Non
     r"-dio: the pass offset .*multiple of \d+ bytes; it is 100$")
 row("-dio: target offset", "-op read -targets -2 data -dio -numreqs 2 -blocksize 1 -reqsize 4096 -targetoffset 100",
     2, None, r"^xdd: target 1, data: -dio: the start offset .*-targetoffset.*it is 100$")
-row("-dio: last operation", READ + " -dio -reqsize 4 -bytes 5000", 2, None,
+row("-dio: last operation on a character device", "-op read -targets 1 /dev/zero -dio -reqsize 4 -bytes 5000", 2, None,
     r"-dio: the size of the last operation .*multiple of \d+ bytes; it is 904$")
 row("-dio: stagger in blocks of 1 byte", DIO + "-reqsize 4096 -seek stagger", 2, None, "-dio: the block size")
 row("-dio: write of a new file", "-op write -targets 1 new -dio -reqsize 1 -blocksize 1000 -numreqs 1", 2, None,
     "target 0, new: -dio: the request size")
-row("-dio: file shorter than a sector", "-op read -targets 1 note -dio", 2, None,
-    "target 0, note: it is shorter than one sector")
 row("-dio: one target of two", "-op read -targets 2 data data -dio target 1 -reqsize 100 -blocksize 1 -numreqs 1", 2,
     None, "^xdd: target 1, data: -dio")
 

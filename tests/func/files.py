@@ -308,7 +308,8 @@ def test_pretruncate():
     file = t.make_file("cut", 100000)
     if can_trace():
         run, _, found = calls(*WRITE, "-targets", 1, file, "-pretruncate", 0, "-numreqs", 1, only=file)
-        t.equal([c[0] for c in of(found, file, "openat", "ftruncate", "pwrite64")], ["openat", "ftruncate", "pwrite64"],
+        calls_wanted = ["openat", "ftruncate"] + (["pwrite64"] if not t.ENGINE else [])
+        t.equal([c[0] for c in of(found, file, "openat", "ftruncate", "pwrite64")], calls_wanted,
                 "-pretruncate 0: the file is emptied before the first write")
     else:
         t.xdd(*WRITE, "-targets", 1, file, "-pretruncate", 0, "-numreqs", 1)

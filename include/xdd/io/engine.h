@@ -54,7 +54,8 @@ struct engine_params {
 	const struct target_plan *target;
 	const struct engine_options *options;
 	int fd;
-	unsigned depth;		     /* requests outstanding at a time in this context */
+	int buffered_fd; /* the same file without O_DIRECT; used when target->tail_bytes is not 0 */
+	unsigned depth;	 /* requests outstanding at a time in this context */
 	const struct iovec *buffers; /* one for each slot; NULL when operations need none */
 	const char **why;	     /* NULL, or where init leaves a text (static) when it fails */
 };
@@ -140,6 +141,33 @@ struct engine {
  * request is complete, false when it is to be submitted again for what is left of it. For engines.
  */
 bool io_request_result(struct io_request *req, int64_t result);
+
+/*
+ * How engines move the last operation of a pass with -dio when its size is no multiple of a sector: all but the
+ * tail through the descriptor of the target, then the tail through the other. To the engine the first part is a
+ * short transfer, whose rest it submits again. For engines.
+ */
+struct engine_tail {
+	uint64_t op_bytes;     /* the size of that request, which no other has; 0: there is none */
+	uint64_t direct_bytes; /* before its tail */
+};
+
+void engine_tail_init(struct engine_tail *tail, const struct engine_params *params);
+
+/* Whether the tail of `req` is what is left of it. */
+static inline bool engine_in_tail(const struct engine_tail *tail, const struct io_request *req)
+{
+	return req->size == tail->op_bytes && req->done >= tail->direct_bytes;
+}
+
+/* The bytes that the next transfer is to move, of what is left of `req`. */
+static inline uint64_t engine_bytes_left(const struct engine_tail *tail,
+					 const struct io_request *req)
+{
+	bool cut = req->size == tail->op_bytes && req->done < tail->direct_bytes;
+
+	return (__builtin_expect(cut, 0) ? tail->direct_bytes : req->size) - req->done;
+}
 
 /* Zeroed memory in cache lines of its own, or NULL; free() gives it back. For engines. */
 void *engine_alloc(size_t size);

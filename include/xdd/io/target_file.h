@@ -13,6 +13,7 @@
 
 struct target_file {
 	int fd;		     /* -1 for the null device and when closed */
+	int buffered_fd;     /* the same file without O_DIRECT, with plan->tail_bytes; else -1 */
 	bool created;	     /* this run made the file */
 	uint64_t pass;	     /* the last that it was opened for */
 	uint64_t made_bytes; /* its size before the first write, where this run set it */
@@ -33,7 +34,7 @@ int target_file_check(const struct target_plan *plan, const char **why);
  * Open the target for `pass` (from 1): O_RDONLY for reads, O_WRONLY for writes, O_RDWR for mixed,
  * O_RDONLY for noop on an existing file; O_DIRECT with -dio; O_CLOEXEC always. Files to be written are
  * created, never truncated; with -createnewfiles each pass has one of its own, which replaces a regular
- * file of its name. `file` is all zero before the first call. Returns 0 or -errno, with `*why` as above
+ * file of its name. What -dio cannot move gets a second descriptor. `file` is all zero before the first call. Returns 0 or -errno, with `*why` as above
  * (NULL: strerror() says it all).
  */
 int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,

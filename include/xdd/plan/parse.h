@@ -106,9 +106,12 @@ uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t);
 /* check.c: bytes of the target that every pass can have to itself; 0 where nothing is known or left. */
 uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 
-/* check.c: sizes and offsets of all operations are multiples of what `option` asks for. */
+/*
+ * check.c: sizes and offsets of all operations are multiples of what `option` asks for; the size of the last one as
+ * well with `last`.
+ */
 enum xdd_status plan_check_multiples(const struct target_plan *t, const char *option,
-				     uint32_t unit_bytes);
+				     uint32_t unit_bytes, bool last);
 
 /* check.c: what a target that is resolved can do on its own: extent, -dio, -memalign, -seek, -ordering. */
 enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t);

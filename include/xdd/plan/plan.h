@@ -334,7 +334,8 @@ struct target_plan {
 	uint64_t pass_ops;	/* PLAN_UNLIMITED when only a time limit ends the pass */
 	uint64_t pass_bytes;	/* PLAN_UNLIMITED likewise */
 	uint64_t last_op_bytes; /* size of operation pass_ops - 1; otherwise req_bytes */
-	uint64_t start_bytes;	/* start offset plus the target's own offset */
+	uint64_t tail_bytes; /* of that, what -dio cannot move and goes through the page cache; 0: nothing */
+	uint64_t start_bytes; /* start offset plus the target's own offset */
 	uint64_t pass_offset_bytes;
 	uint64_t range_bytes; /* whole range; 0: unbounded (sequential, interleave without -seek range) */
 	uint64_t end_bytes;	     /* the byte behind the last one that a run may touch */

@@ -1,6 +1,7 @@
 /*
  * The gate of a target: what may hold its operations back until another target has come so far, lockstep,
- * triggers and -syncio, or until they are due: -throttle. Private to src/run.
+ * triggers and -syncio, until they are due, -throttle, or until those before are complete: the last write of a
+ * pass with -dio whose end goes through the page cache. Private to src/run.
  *
  * A gate answers for operation numbers, and is monotonic: what was let through stays so, and all before it
  * with it; so whatever ends a pass, what was issued of it is a prefix. Its members are asked in
@@ -51,6 +52,7 @@ struct gate {
 	struct target *stop_by;		/* pulls its stop trigger */
 	struct target **counted_slaves; /* those that may hold it */
 	size_t n_counted_slaves;
+	bool last_alone; /* the last operation waits until all others of its pass are complete */
 	struct gate_watch *watches; /* who looks at it */
 	size_t n_watches;
 
