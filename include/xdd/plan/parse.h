@@ -93,6 +93,9 @@ enum xdd_status probe_target(struct target_plan *t);
 /* The largest offset a file may have. */
 #define PLAN_MAX_OFFSET ((uint64_t)INT64_MAX)
 
+/* amount.c: the operations and bytes of a pass, and the range that they go over. */
+enum xdd_status plan_resolve_amount(const struct plan *plan, struct target_plan *t);
+
 /* check.c: tell what is wrong with a target's options; always returns XDD_BAD_ARGUMENT. */
 enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
