@@ -42,13 +42,13 @@ static int mmap_check(const struct target_plan *target, const char **why)
 		return engine_fail(-EINVAL, why, "mapped data is in the page cache: not with -dio");
 	if (target->kind == TARGET_CHAR)
 		return engine_fail(-ENODEV, why, "only files and block devices can be mapped");
-	if (!plan_writes(target))
-		return 0;
 	if (target->kind == TARGET_MISSING)
 		return engine_fail(
 			-EINVAL, why,
-			"a mapped file cannot grow: to be written to it must be there, and as "
+			"a mapped file cannot grow: it must be there before the run, and as "
 			"large as the operations reach");
+	if (!plan_writes(target))
+		return 0;
 	if (target->end_bytes > target->size_bytes)
 		return engine_fail(
 			-EINVAL, why,

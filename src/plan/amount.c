@@ -27,7 +27,10 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 {
 	uint64_t bytes = plan_bytes_left(plan, t);
 
-	if (t->op != OP_READ || !plan_has_size(t))
+	/* Of a new file, what another target writes, if that is known. */
+	bool known = t->size_bytes || t->written_bytes != PLAN_UNLIMITED;
+
+	if (t->op != OP_READ || !known || (!plan_has_size(t) && !t->writer))
 		return plan_refuse(
 			t,
 			"no amount of work is given: say -numreqs, -bytes, -mbytes or -timelimit");
@@ -114,7 +117,7 @@ static enum xdd_status unlimited_range(const struct plan *plan, struct target_pl
 	uint64_t bytes = plan_bytes_left(plan, t);
 	bool grows = t->kind == TARGET_FILE && t->op == OP_WRITE && !bytes;
 
-	if (!plan_has_size(t) || (grows && t->seek.pattern != SEEK_RANDOM)) {
+	if ((!plan_has_size(t) && !bytes) || (grows && t->seek.pattern != SEEK_RANDOM)) {
 		if (t->seek.pattern == SEEK_RANDOM)
 			return plan_refuse(
 				t,

@@ -39,13 +39,21 @@ uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t)
 
 uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t)
 {
-	uint64_t start = plan_last_start(plan, t);
+	uint64_t start = plan_last_start(plan, t), end = plan_has_size(t) ? t->size_bytes : 0;
 
-	return plan_has_size(t) && t->size_bytes > start ? t->size_bytes - start : 0;
+	if (!end && t->written_bytes != PLAN_UNLIMITED)
+		end = t->written_bytes;
+	return end > start ? end - start : 0;
 }
 
-/* The byte behind the last one that a run may touch; UINT64_MAX where it does not fit. */
-static uint64_t extent(const struct plan *plan, const struct target_plan *t)
+uint64_t plan_size_in_run(const struct target_plan *t)
+{
+	if (!plan_has_size(t) && !t->writer)
+		return UINT64_MAX;
+	return t->written_bytes > t->size_bytes ? t->written_bytes : t->size_bytes;
+}
+
+uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
 {
 	uint64_t start = plan_last_start(plan, t), bytes;
 
@@ -86,7 +94,7 @@ static uint64_t extent(const struct plan *plan, const struct target_plan *t)
 static enum xdd_status check_extent(const struct plan *plan, struct target_plan *t)
 {
 	bool timed = t->time_limit_ns || plan->run_time_ns;
-	uint64_t end = extent(plan, t);
+	uint64_t end = plan_extent(plan, t);
 	char a[32], b[32];
 
 	t->end_bytes = end;
@@ -199,11 +207,10 @@ static void warn(const struct target_plan *t)
 		log_warning("target %u, %s: -heartbeat append: there is no file to append to; "
 			    "-heartbeat output <prefix> names one",
 			    t->number, t->path);
-	if (plan_has_size(t) && t->end_bytes > t->size_bytes && t->pass_ops != PLAN_UNLIMITED &&
-	    plan_reads(t))
+	if (t->end_bytes > plan_size_in_run(t) && t->pass_ops != PLAN_UNLIMITED && plan_reads(t))
 		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
 			    t->path, units_size_text(t->end_bytes, a, sizeof(a)),
-			    units_size_text(t->size_bytes, b, sizeof(b)));
+			    units_size_text(plan_size_in_run(t), b, sizeof(b)));
 }
 
 /* Said once, about the first target it is true of. */

@@ -12,20 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/fileopen.h"
 #include "xdd/base/log.h"
 #include "xdd/base/path.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
-/* Where a file lies, for finding two that are the same. */
-struct place {
-	const struct target_plan *target;
-	dev_t dev;
-	ino_t ino;
-	const char *name; /* of what is not there yet, in the folder dev, ino; else "" */
-};
-
-static int compare(const void *a, const void *b)
+int plan_compare_places(const void *a, const void *b)
 {
 	const struct place *p = a, *q = b;
 
@@ -36,39 +29,44 @@ static int compare(const void *a, const void *b)
 	return strcmp(p->name, q->name);
 }
 
-static struct place place_of(const char *path)
+/* A link to nothing is the place that it leads to. */
+static struct place place_of(struct arena *arena, const char *path)
 {
 	struct place p = { .name = "" };
+	char *name = NULL, *folder;
 	struct stat st;
 
 	if (stat(path, &st) < 0) {
-		char *folder = path_folder(path);
-
-		p.name = path_last(path);
+		if (fileopen_follow(path, &name))
+			name = NULL;
+		folder = path_folder(name ? name : path);
+		p.name = arena_strdup(arena, path_last(name ? name : path));
+		if (!p.name)
+			p.name = path_last(path);
 		if (!folder || stat(folder, &st) < 0)
 			st = (struct stat){ .st_ino = 0 };
 		free(folder);
+		free(name);
 	}
 	p.dev = st.st_dev;
 	p.ino = st.st_ino;
 	return p;
 }
 
-/* The places of all targets, those of the same file side by side; to be freed. NULL: memory is short. */
-static struct place *sorted_places(const struct plan *plan)
+struct place *plan_places(const struct plan *plan)
 {
 	struct place *places = calloc(plan->n_targets, sizeof(*places));
 
 	if (!places)
 		return NULL;
 	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
+		struct target_plan *t = &plan->targets[i];
 
 		places[i] = t->kind == TARGET_NULL ? (struct place){ .name = "" } :
-						     place_of(t->path);
+						     place_of(plan->arena, t->path);
 		places[i].target = t;
 	}
-	qsort(places, plan->n_targets, sizeof(*places), compare);
+	qsort(places, plan->n_targets, sizeof(*places), plan_compare_places);
 	return places;
 }
 
@@ -79,7 +77,7 @@ static enum xdd_status check_shared(const struct place *places, size_t n)
 		const struct target_plan *a = places[i - 1].target, *b = places[i].target;
 		const char *option = plan_made_anew(a) ? plan_made_anew(a) : plan_made_anew(b);
 
-		if (option && compare(&places[i - 1], &places[i]) == 0)
+		if (option && plan_compare_places(&places[i - 1], &places[i]) == 0)
 			return plan_refuse(a, "-%s: target %u is the same file", option, b->number);
 	}
 	return XDD_OK;
@@ -103,8 +101,9 @@ static enum xdd_status check_save_file(const struct plan *plan, const struct pla
 	else if (errno != ENOENT)
 		err = errno;
 	if (!err) {
-		place = place_of(path);
-		found = bsearch(&place, places, plan->n_targets, sizeof(*places), compare);
+		place = place_of(plan->arena, path);
+		found = bsearch(&place, places, plan->n_targets, sizeof(*places),
+				plan_compare_places);
 	}
 	if (!err && !found && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0)
 		err = errno;
@@ -129,7 +128,7 @@ static enum xdd_status check_replaced(const struct plan *plan)
 		wanted |= plan_made_anew(&plan->targets[i]) || plan->targets[i].seek.save_file;
 	if (!wanted)
 		return XDD_OK;
-	places = sorted_places(plan);
+	places = plan_places(plan);
 	if (!places)
 		return plan_no_memory();
 	status = check_shared(places, plan->n_targets);
@@ -290,12 +289,12 @@ enum xdd_status plan_check_tagged(const struct plan *plan)
 		any |= keeps_book(&plan->targets[i]);
 	if (!any)
 		return XDD_OK;
-	places = sorted_places(plan);
+	places = plan_places(plan);
 	if (!places)
 		return plan_no_memory();
 	for (size_t i = 0; i < plan->n_targets && !status; i++) {
 		for (size_t j = i + 1; j < plan->n_targets && !status; j++) {
-			if (compare(&places[i], &places[j]))
+			if (plan_compare_places(&places[i], &places[j]))
 				break;
 			status = check_tagged_pair(places[i].target, places[j].target);
 			if (!status)

@@ -210,7 +210,9 @@ const struct option options_coordinate[] = {
 		  "that has a request to make while the slave has not done the one before is held until "
 		  "it has, so the slave is never more than one task behind; where <when> or <what> is "
 		  "time, the master is never held. A slave has one master, a master any number of slaves, "
-		  "and a slave may be a master too.",
+		  "and a slave may be a master too. A target may read a file that another target of the run "
+		  "creates: it is opened once that one has created it, and read to where that one writes "
+		  "unless an amount is given.",
 	  .example = "xdd -op read -targets 2 a b -lockstep 0 1 op 1 op 1 wait complete" },
 	{ .name = "starttrigger",
 	  .aliases = "st",

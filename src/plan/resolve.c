@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -214,6 +215,7 @@ static void resolve_heartbeat(struct target_plan *t)
 		h->ops = h->bw = h->pct = h->etc = h->on;
 }
 
+/* What the target is, and what is to be done with it. */
 static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 {
 	enum xdd_status status = resolve_path(plan, t);
@@ -230,22 +232,22 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 		status = resolve_sizes(plan, t);
 	if (!status && t->seek.pattern == SEEK_LOAD)
 		status = resolve_load(plan, t);
-	if (!status)
-		status = resolve_op(t);
-	if (!status && t->kind == TARGET_MISSING && t->op != OP_WRITE) {
-		log_error("target %u, %s: %s", t->number, t->path, strerror(ENOENT));
-		return XDD_TARGET_FAILED;
-	}
+	return status ? status : resolve_op(t);
+}
+
+/* How much of it, and how. */
+static enum xdd_status resolve_work(struct plan *plan, struct target_plan *t)
+{
+	enum xdd_status status;
+
 	/* From here on the size is the one that operations will find. */
-	if (!status && plan_recreates(t))
+	if (plan_recreates(t))
 		t->size_bytes = 0;
-	if (!status && t->kind == TARGET_FILE && t->pretruncate && plan_writes(t))
+	if (t->kind == TARGET_FILE && t->pretruncate && plan_writes(t))
 		t->size_bytes = t->pretruncate_bytes;
+	status = plan_resolve_amount(plan, t);
 	if (!status)
-		status = plan_resolve_amount(plan, t);
-	if (!status)
-		if (!status)
-			status = resolve_throttle(plan, t);
+		status = resolve_throttle(plan, t);
 	if (!status)
 		status = resolve_qthreads(t);
 	if (!status)
@@ -256,13 +258,38 @@ static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 	return status;
 }
 
+/* Those that read what others of the run write last: how much there is depends on these. */
+static enum xdd_status resolve_targets(struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+	struct place *places = NULL;
+
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		status = resolve_target(plan, &plan->targets[i]);
+	if (!status)
+		status = plan_find_writers(plan, &places);
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		if (!plan->targets[i].writer)
+			status = resolve_work(plan, &plan->targets[i]);
+	}
+	if (!status)
+		plan_find_ends(plan, places);
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		if (plan->targets[i].writer)
+			status = resolve_work(plan, &plan->targets[i]);
+	}
+	free(places);
+	return status;
+}
+
 enum xdd_status plan_resolve(struct plan *plan)
 {
 	enum xdd_status status = plan_check_passes(plan);
 	uint64_t qthreads = 0;
 
-	for (size_t i = 0; i < plan->n_targets && !status; i++) {
-		status = resolve_target(plan, &plan->targets[i]);
+	if (!status)
+		status = resolve_targets(plan);
+	for (size_t i = 0; i < plan->n_targets; i++) {
 		plan->targets[i].first_qthread = qthreads;
 		qthreads += plan->targets[i].qthreads;
 	}

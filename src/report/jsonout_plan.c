@@ -173,6 +173,7 @@ static json_t *resolved_target(const struct target_plan *t)
 
 	jvalue_put(o, "kind", jvalue_text(kind_name(t->kind)));
 	jvalue_put(o, "size_bytes", jvalue_count(t->size_bytes));
+	jvalue_put(o, "written_by", t->writer ? jvalue_count(t->writer->number) : json_null());
 	jvalue_put(o, "engine", jvalue_text(engine));
 	jvalue_put(o, "operation", jvalue_text(plan_op_name(t->op)));
 	jvalue_put(o, "read_percent",

@@ -110,6 +110,14 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	return err ? err : stop_register(&run->stop, &t->start);
 }
 
+/* Have no target wait for another once the run stops. */
+static void wake_openers(void *arg)
+{
+	struct run *run = arg;
+
+	event_wake(&run->opened);
+}
+
 static int init_run(struct run *run, const struct plan *plan, struct report *report)
 {
 	size_t size = plan->n_targets * sizeof(*run->targets);
@@ -128,6 +136,7 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 		run->reshapes |= plan_reshapes(&plan->targets[i]) ||
 				 plan_recreates(&plan->targets[i]) || plan->drop_system_cache;
 	barrier_init(&run->start, run->n_qthreads + 1);
+	event_init(&run->opened);
 	run->targets = aligned_alloc(_Alignof(struct target), size);
 	if (!run->targets)
 		return -ENOMEM;
@@ -138,6 +147,8 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 		err = gate_init(run);
 	if (!err)
 		err = stop_register(&run->stop, &run->start);
+	if (!err)
+		err = stop_on_request(&run->stop, wake_openers, run);
 	return err ? err : results_init(&run->results, run->n_qthreads);
 }
 

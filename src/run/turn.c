@@ -67,13 +67,39 @@ static int open_for(struct target *t, uint64_t pass, const char **why)
 	return err;
 }
 
+/* A file that another target creates can be opened when that one has. Returns 0, or -ECANCELED when the run stops. */
+static int await_writer(struct target *t)
+{
+	struct run *run = t->run;
+	const struct target *writer;
+
+	if (!t->plan->writer || t->plan->kind != TARGET_MISSING)
+		return 0;
+	writer = &run->targets[t->plan->writer->number];
+	for (;;) {
+		uint32_t key = event_listen(&run->opened);
+		bool stopped = stop_why(&run->stop) != STOP_NONE;
+
+		if (stopped || atomic_load(&writer->is_open)) {
+			event_leave(&run->opened);
+			return stopped ? -ECANCELED : 0;
+		}
+		event_wait(&run->opened, key, UINT64_MAX);
+	}
+}
+
 int target_open(struct target *t)
 {
 	const char *why = NULL;
 	int err;
 
 	t->engine = engine_of(t->plan);
+	err = await_writer(t);
+	if (err)
+		return err;
 	err = open_for(t, 1, &why);
+	atomic_store(&t->is_open, !err);
+	event_signal(&t->run->opened);
 	if (err && run_stop(t->run, STOP_START, -err))
 		log_error("target %u, %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
 			  why ? why : strerror(-err));

@@ -106,8 +106,17 @@ bool plan_has_size(const struct target_plan *t);
 /* check.c: first byte of the range of the last pass. */
 uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t);
 
-/* check.c: bytes of the target that every pass can have to itself; 0 where nothing is known or left. */
+/*
+ * check.c: bytes of the target that every pass can have to itself, those that other targets of the run write to a new
+ * file among them; 0 where nothing is known or left.
+ */
 uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
+
+/* check.c: the size that the target will have once the other targets of the run have written; UINT64_MAX: any. */
+uint64_t plan_size_in_run(const struct target_plan *t);
+
+/* check.c: the byte after the last one that a run may touch; UINT64_MAX where it does not fit. */
+uint64_t plan_extent(const struct plan *plan, const struct target_plan *t);
 
 /*
  * check.c: sizes and offsets of all operations are multiples of what `option` asks for; the size of the last one as
@@ -130,6 +139,30 @@ const char *plan_made_anew(const struct target_plan *t);
 
 /* check_files.c: what is to be done with files against what the targets are, and -force. */
 enum xdd_status plan_check_files(struct plan *plan);
+
+/* Where the file of a target lies, for finding two that are the same. */
+struct place {
+	struct target_plan *target;
+	dev_t dev;
+	ino_t ino;
+	const char *name; /* of what is not there yet, in the folder dev, ino; else "" */
+};
+
+/*
+ * check_places.c: the places of all targets, those of the same file side by side; to be freed. NULL: memory is short.
+ * For qsort() and the like: 0 of two that are the same file.
+ */
+struct place *plan_places(const struct plan *plan);
+int plan_compare_places(const void *a, const void *b);
+
+/*
+ * writers.c: who writes the files that others read, as `writer` of these, once kinds and operations are known; a
+ * missing file that none of them writes is reported. `*places` is for plan_find_ends(), and to be freed; it may be NULL.
+ */
+enum xdd_status plan_find_writers(const struct plan *plan, struct place **places);
+
+/* writers.c: how far these write, as `written_bytes` of the readers, once their amounts are known. */
+void plan_find_ends(const struct plan *plan, const struct place *places);
 
 /* check_places.c: files that would take each other's place: -recreatefiles, -createnewfiles, -seek save. */
 enum xdd_status plan_check_places(const struct plan *plan);

@@ -323,7 +323,9 @@ struct target_plan {
 	uint32_t number;
 	const char *path; /* directory and name; "null" for the null device */
 	enum target_kind kind;
-	uint64_t size_bytes;	 /* of the target before the run; 0 when it has none */
+	uint64_t size_bytes;		  /* of the target before the run; 0 when it has none */
+	const struct target_plan *writer; /* of the file that this target reads; NULL: none */
+	uint64_t written_bytes;	 /* where the writers end; PLAN_UNLIMITED: only time ends them */
 	uint32_t io_align_bytes; /* alignment that -dio wants of offsets and sizes; 1 without -dio */
 	uint32_t memory_align_bytes; /* and of buffers; 0: not known */
 	struct memory_plan memory;

@@ -12,6 +12,7 @@
 #include "xdd/base/barrier.h"
 #include "xdd/base/clock.h"
 #include "xdd/base/counters.h"
+#include "xdd/base/event.h"
 #include "xdd/base/extremes.h"
 #include "xdd/base/flow.h"
 #include "xdd/base/latency.h"
@@ -95,6 +96,9 @@ struct target {
 
 	/* atomic: QThreads that got an open file of their own for the first pass, QThread 0 apart */
 	_Atomic uint32_t own_files;
+
+	/* atomic: it has been opened for the first pass; run->opened is signalled then */
+	_Atomic bool is_open;
 
 	/* atomic: QThreads that have not left the pass */
 	_Atomic uint32_t active;
@@ -232,8 +236,8 @@ struct run {
 	struct report *report;
 	struct target *targets;
 	uint32_t n_qthreads;
-	bool own_files;	   /* QThreads may have open files of their own: own_file.h */
-	bool reshapes;	   /* some target's file is to be recreated or reshaped once all targets are open */
+	bool own_files; /* QThreads may have open files of their own: own_file.h */
+	bool reshapes; /* some target's file is to be recreated or reshaped once all targets are open */
 	uint64_t id;	   /* wall clock at the start, nanoseconds since 1970 */
 	bool keep_latency; /* a column, -latency or the like wants histograms */
 
@@ -250,6 +254,9 @@ struct run {
 	/* each of its fields says who may touch it */
 	struct heartbeat heartbeat;
 	struct intervals intervals;
+
+	/* targets that read files which others create wait for these to be opened */
+	struct event opened;
 
 	/* each of its fields says who may touch it; used with -syncio only */
 	struct syncio syncio;
