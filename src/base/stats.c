@@ -6,10 +6,31 @@
 
 #include <math.h>
 
-/* From so many values on an autocorrelation can be told from chance at all. */
-#define AUTOCORRELATION_MIN 10
-#define AUTOCORRELATION_Z 1.645 /* one of twenty series of independent values shows more */
-#define AUTOCORRELATION_MAX 0.95
+/*
+ * A short series says little about its own autocorrelation. A summary therefore uses that of the
+ * values and of PRIOR_VALUES further values with PRIOR_CORRELATION. With these two constants, the
+ * intervals of independent values keep their level at every number of values from STATS_UNTIL_MIN
+ * on.
+ */
+#define PRIOR_VALUES 3.0
+#define PRIOR_CORRELATION 0.5
+#define CORRELATION_MIN (-0.4)
+#define CORRELATION_MAX 0.95
+#define EFFECTIVE_MIN 0.2 /* share of the number of values */
+
+/*
+ * For a fixed number of values the correction begins after BLEND_FROM values and is complete at
+ * BLEND_TO.
+ */
+#define BLEND_FROM 9
+#define BLEND_TO 30
+
+/*
+ * After STATS_UNTIL_MIN values, a series that stops as soon as its interval is narrow stops by
+ * luck too often. The probability of an error is smaller by this share there, and returns to its
+ * level as the series grows.
+ */
+#define UNTIL_STRICTER 0.7
 
 #define CHANGE_CHANCE 0.01
 #define CHANGE_MODELS 3 /* that are tried: an odd value, a step, a trend */
@@ -102,32 +123,31 @@ static double squares_of(const double *x, size_t n, double mean)
 }
 
 /*
- * The autocorrelation of neighbours, its bias taken off; 0 unless it stands out. (A stricter test overlooks
- * too many dependent series, a milder one widens too many intervals of independent values:
- * tests/unit/test_stats.c holds the coverage of both.)
+ * The autocorrelation of neighbours, combined with the prior. The plain estimate is too small by
+ * (1 + 4 r) / n on average; this is corrected first.
  */
-static double autocorrelation(const double *x, size_t n, double mean, double squares)
+static double correlation(const double *x, size_t n, double mean, double squares)
 {
-	double sum = 0, r;
+	double sum = 0, count = (double)n, r;
 
-	if (n < AUTOCORRELATION_MIN || squares <= 0)
+	if (squares <= 0)
 		return 0;
 	for (size_t i = 1; i < n; i++)
 		sum += (x[i] - mean) * (x[i - 1] - mean);
-	r = ((double)n * sum / squares + 1) / (double)(n - 4);
-	if (r * sqrt((double)n) <= AUTOCORRELATION_Z)
-		return 0;
-	return r < AUTOCORRELATION_MAX ? r : AUTOCORRELATION_MAX;
+	r = (count * sum / squares + 1) / (count - 4);
+	r = (count * r + PRIOR_VALUES * PRIOR_CORRELATION) / (count + PRIOR_VALUES);
+	return fmin(fmax(r, CORRELATION_MIN), CORRELATION_MAX);
 }
 
-struct stats_summary stats_summarize(const double *x, size_t n)
+/* Use `weight` (0 to 1) of the autocorrelation. */
+static struct stats_summary summarize(const double *x, size_t n, double weight)
 {
 	struct stats_summary s = { .n = n,
 				   .mean = mean_of(x, n),
 				   .effective = (double)n,
 				   .error = INFINITY,
 				   .half_width = INFINITY };
-	double squares = squares_of(x, n, s.mean), variance;
+	double squares = squares_of(x, n, s.mean), count = (double)n;
 
 	for (size_t i = 0; i < n; i++) {
 		s.min = i && s.min < x[i] ? s.min : x[i];
@@ -135,20 +155,36 @@ struct stats_summary stats_summarize(const double *x, size_t n)
 	}
 	if (n < 2)
 		return s;
-	variance = squares / (double)(n - 1);
-	s.stddev = sqrt(variance);
-	s.autocorrelation = autocorrelation(x, n, s.mean, squares);
-	if (s.autocorrelation > 0) {
-		s.effective = (double)n * (1 - s.autocorrelation) / (1 + s.autocorrelation);
-		if (s.effective < 2)
-			s.effective = 2;
-		/* Values that hang together stay nearer to their own mean than to the true one. */
-		variance = squares / (double)n / (1 - 1 / s.effective);
-	}
-	s.freedom = s.effective - 1;
-	s.error = sqrt(variance / s.effective);
+	s.stddev = sqrt(squares / (count - 1));
+	if (weight > 0)
+		s.autocorrelation = weight * correlation(x, n, s.mean, squares);
+	s.effective = fmax(count * (1 - s.autocorrelation) / (1 + s.autocorrelation),
+			   count * EFFECTIVE_MIN);
+	s.freedom = fmin(s.effective, count) - 1;
+	/* Values that depend on each other stay nearer to their own mean than to the true one. */
+	s.error = sqrt(squares / count / (1 - 1 / s.effective) / s.effective);
 	s.half_width = s.error > 0 ? s.error * stats_t_quantile(1 - STATS_LEVEL, s.freedom) : 0;
 	return s;
+}
+
+struct stats_summary stats_summarize(const double *x, size_t n)
+{
+	double weight = ((double)n - BLEND_FROM) / (BLEND_TO - BLEND_FROM);
+
+	return summarize(x, n, fmin(fmax(weight, 0), 1));
+}
+
+double stats_until_half_width(const double *x, size_t n)
+{
+	struct stats_summary s;
+	double error = 1 - STATS_LEVEL;
+
+	if (n < STATS_UNTIL_MIN)
+		return stats_summarize(x, n).half_width;
+	s = summarize(x, n, 1);
+	if (n > STATS_UNTIL_MIN)
+		error *= 1 - UNTIL_STRICTER * STATS_UNTIL_MIN / (double)n;
+	return s.error > 0 ? s.error * stats_t_quantile(error, s.freedom) : 0;
 }
 
 /*
@@ -258,32 +294,4 @@ struct stats_stability stats_stability(const double *x, size_t n)
 								   mean };
 	}
 	return best;
-}
-
-struct stats_ratio stats_compare(const struct stats_summary *a, const struct stats_summary *b,
-				 double level)
-{
-	struct stats_ratio r = { .ratio = NAN, .low = 0, .high = INFINITY, .chance = 1 };
-	double va, vb, error, freedom, width;
-
-	if (!(a->mean > 0) || !(b->mean > 0))
-		return r;
-	r.ratio = b->mean / a->mean;
-	if (a->n < 2 || b->n < 2)
-		return r;
-	/* Variances of the logarithms of the means, to first order. */
-	va = a->error / a->mean * (a->error / a->mean);
-	vb = b->error / b->mean * (b->error / b->mean);
-	error = sqrt(va + vb);
-	if (error <= 0) {
-		r.low = r.high = r.ratio;
-		r.chance = r.ratio == 1;
-		return r;
-	}
-	freedom = (va + vb) * (va + vb) / (va * va / a->freedom + vb * vb / b->freedom);
-	width = stats_t_quantile(1 - level, freedom) * error;
-	r.low = r.ratio * exp(-width);
-	r.high = r.ratio * exp(width);
-	r.chance = stats_t_tails(log(r.ratio) / error, freedom);
-	return r;
 }

@@ -119,9 +119,10 @@ static enum xdd_status apply_passes(struct parse *p, const struct setting *s, vo
 			"behind until a percentage above 0 and up to 100 is wanted: how far the mean "
 			"bandwidth may be off");
 	if (number && (units_parse_u64(number->text, &passes) || passes < least || passes > most))
-		return parse_error(XDD_BAD_ARGUMENT, s, number,
-				   "a whole number of passes is wanted, %" PRIu64 " to %" PRIu64,
-				   least, most);
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, number,
+			"a whole number of passes is wanted, %" PRIu64 " to %" PRIu64 "%s", least,
+			most, until ? "; for fewer passes give their number without until" : "");
 	plan->passes = passes;
 	plan->until_percent = percent;
 	return XDD_OK;
@@ -139,11 +140,12 @@ const struct option options_timing[] = {
 	  .unit = "passes",
 	  .help = "how often the work is done over",
 	  .detail =
-		  "Allowed: 1 to 1000000000 passes. With until, passes are run until the mean bandwidth of "
+		  "Allowed: 1 to 1000000000 passes. With until, xdd runs passes until the mean bandwidth of "
 		  "all targets together is known to within the percentage either way: until its 95 % "
-		  "confidence interval is that narrow. That takes 3 passes at least; it ends without "
-		  "success after 100, or the number given, 3 to 10000. Whatever depends on the number of "
-		  "passes, as -passoffset, goes by the most there can be.",
+		  "confidence interval is that narrow. At least 18 passes are run, since fewer do not show "
+		  "whether a pass depends on the one before it; the run ends without success after 100 "
+		  "passes, or after the number given, 18 to 10000. Options that depend on the number of "
+		  "passes, such as -passoffset, assume the largest possible one.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -mbytes 256 -passes until 2 50" },
 	{ .name = "passdelay",
 	  .aliases = "pdelay delay",

@@ -214,7 +214,7 @@ static const char *percent(double ratio, char *buf, size_t size)
 static void print_figure(struct comparison *c, const struct subject *s, enum pass_figure figure)
 {
 	struct stats_summary a = summary(s->a, figure), b = summary(s->b, figure);
-	struct stats_ratio r = stats_compare(&a, &b, c->level);
+	struct stats_ratio r = stats_compare(&a, 1, &b, 1, c->level);
 	bool known = r.low > 0 && isfinite(r.high), real = known && (r.low > 1 || r.high < 1);
 	char ratio[32], low[32], high[32], interval[72] = "";
 

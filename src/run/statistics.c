@@ -53,9 +53,10 @@ int series_add(struct pass_series *s, const struct result *pass, bool whole)
 
 double series_percent(const struct pass_series *s)
 {
-	struct stats_summary sum = stats_summarize(s->values[FIGURE_BANDWIDTH], s->n);
+	double mean = stats_summarize(s->values[FIGURE_BANDWIDTH], s->n).mean;
 
-	return sum.mean > 0 ? 100 * sum.half_width / sum.mean : INFINITY;
+	return mean > 0 ? 100 * stats_until_half_width(s->values[FIGURE_BANDWIDTH], s->n) / mean :
+			  INFINITY;
 }
 
 bool series_is_known(const struct pass_series *s, double percent)

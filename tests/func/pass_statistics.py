@@ -181,24 +181,60 @@ def until(*args, **kwargs):
     return m and (m.group(1), m.group(2) == "reached", int(m.group(3)), float(m.group(4))), run, document
 
 
+LEAST = 18
+
+
+def t_tails(x, freedom):
+    """Student's t: the probability beyond +-x, by Simpson's rule over the angle atan(x / sqrt(freedom))."""
+    steps, top = 2000, math.atan(x / math.sqrt(freedom))
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+    total = sum((1 if i in (0, steps) else 4 if i % 2 else 2) * math.cos(top * i / steps) ** (freedom - 1)
+                for i in range(steps + 1))
+    return 1 - 2 * scale * total * top / steps / 3
+
+
+def t_quantile(tails, freedom):
+    low, high = 0, 1000
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_tails(middle, freedom) > tails else (low, middle)
+    return high
+
+
 def half_width(x):
-    """In percent of the mean; of values that do not depend on each other."""
-    return 100 * T[len(x) - 1] * statistics.stdev(x) / len(x) ** .5 / statistics.fmean(x)
+    """In percent of the mean, of a run that may stop at any pass from LEAST on: the rule of src/base/stats.c."""
+    n, mean = len(x), statistics.fmean(x)
+    if n < 10:
+        return 100 * t_quantile(.05, n - 1) * statistics.stdev(x) / n ** .5 / mean
+    squares = sum((v - mean) ** 2 for v in x)
+    r = (n * sum((v - mean) * (w - mean) for v, w in zip(x[1:], x)) / squares + 1) / (n - 4)
+    r = min(max((n * r + 3 * .5) / (n + 3), -.4), .95)
+    effective = max(n * (1 - r) / (1 + r), .2 * n)
+    error = .05 * (1 - .7 * LEAST / n) if n > LEAST else .05
+    return (100 * t_quantile(error, min(effective, n) - 1) *
+            math.sqrt(squares / n / (1 - 1 / effective) / effective) / mean)
 
 
 def test_until():
-    found, run, document = until(*PACED, "-passes", "until", 100, 9)
+    found, run, document = until(*PACED, "-passes", "until", 100, 29)
     passes = [r["pass"] for r in j.rows(document, "TARGET_PASS", target=0)]
     values = document["statistics"][-1]["bandwidth"]["values"]
-    t.ok(run.status == 0 and found and found[:2] == ("100", True) and found[2] == len(passes) == len(values) >= 3,
-         "until 100 %: reached", run)
+    t.ok(run.status == 0 and found and found[:2] == ("100", True) and found[2] == len(passes) == len(values) == LEAST,
+         "until 100 %: reached with the least number of passes", run)
     t.ok(found and near(found[3], half_width(values), 2) and half_width(values) <= 100, "and the interval is that narrow",
          (found, values))
-    t.ok(all(half_width(values[:n]) > 100 for n in range(3, len(values))), "and was not before", values)
-    t.equal(document["plan"]["resolved"]["passes"], 9, "the plan has the most")
+    # The rate rises and falls from pass to pass: an interval of several percent, that shrinks slowly.
+    found, run, document = until(*"-op noop -targets 1 null -numreqs 2 -operationdelay 1ms -passes until 20 200".split())
+    values = document["statistics"][-1]["bandwidth"]["values"]
+    t.ok(run.status == 0 and found and found[2] == len(values) >= LEAST and near(found[3], half_width(values), 2),
+         "until 20 %: the interval of a run that may stop at any pass", (found, values))
+    t.ok(found and found[1] == (half_width(values) <= 20), "and reached when it is narrow enough", (found, values))
+    t.ok(all(half_width(values[:n]) > 20 for n in range(LEAST, len(values))), "which it was not before", values)
+    found, run, document = until(*PACED, "-passes", "until", 100, 29)
+    t.equal(document["plan"]["resolved"]["passes"], 29, "the plan has the most")
     t.equal(document["plan"]["resolved"]["passes_until_percent"], 100, "and the percentage")
-    found, run, document = until(*PACED, "-passes", "until", "0.00001", 4)
-    t.ok(run.status == 0 and found and found[1:3] == (False, 4) and len(j.rows(document, "TARGET_PASS")) == 8,
+    found, run, document = until(*PACED, "-passes", "until", "0.00001", 19)
+    t.ok(run.status == 0 and found and found[1:3] == (False, 19) and len(j.rows(document, "TARGET_PASS")) == 38,
          "until 0.00001 %: not reached, and the most passes are run", run)
     found, run, _ = until(*PACED, "-passes", "until", 100, "-numreqs", 2, "-passdelay", "10ms", "-verbose")
     delays = run.out.count("Starting Pass Delay")
@@ -209,8 +245,8 @@ def test_until():
     t.ok(found and found[2] == 100 and j.rows(document, "COMBINED")[0]["passes"] == 100, "100 passes unless it is said",
          run)
     _, run, document = until("-op", "read", "-targets", 1, t.make_file("small", 4096),
-                             *"-reqsize 8 -numreqs 1 -passes until 5 4".split())
-    t.ok(run.status == 6 and "not reached after 4 passes" in run.out, "passes in which nothing succeeds", run)
+                             *"-reqsize 8 -numreqs 1 -passes until 5 18".split())
+    t.ok(run.status == 6 and "not reached after 18 passes" in run.out, "passes in which nothing succeeds", run)
     run = t.xdd(*PACED, *"-passes until 7.5 44 -verbose -dryrun".split())
     t.ok("Passes, 44\n" in run.out and "Passes until, 7.5 percent\n" in run.out, "-dryrun shows it", run)
     run = t.xdd(*PACED, *"-passes until 7.5 44 -passes 2".split())
@@ -224,8 +260,9 @@ def test_refused():
             ("until 0", 2, "behind until a percentage above 0 and up to 100 is wanted"),
             ("until 101", 2, "percentage"), ("until -5", 2, "percentage"), ("until 5%", 2, "percentage"),
             ("until abc", 2, "percentage"), ("until nan", 2, "percentage"),
-            ("until 5 2", 2, "a whole number of passes is wanted, 3 to 10000"),
-            ("until 5 10001", 2, "3 to 10000"), ("until 5 4k", 2, "3 to 10000"), ("until 5 abc", 3, "stray word"),
+            ("until 5 17", 2, "a whole number of passes is wanted, 18 to 10000; for fewer passes give their number "
+             "without until"),
+            ("until 5 10001", 2, "18 to 10000"), ("until 5 4k", 2, "18 to 10000"), ("until 5 abc", 3, "stray word"),
             ("untill", 2, "a whole number of passes is wanted, 1 to 1000000000"),
             ("until 5 -nobarrier", 2, "-passes until: with -nobarrier")):
         run = t.xdd(*null, "-passes", *args.split())

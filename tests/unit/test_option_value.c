@@ -97,7 +97,7 @@ static void test_given(void **state)
 	struct plan *plan =
 		build("-targets 3 null null null -op noop -op target 1 read -mbytes 3 "
 		      "-kbytes target 2 5 -timelimit 1.5 -verbose -seek range 9999 "
-		      "-ordering storage serial -passes until 2.5 7 -rwratio target 0-1 30 "
+		      "-ordering storage serial -passes until 2.5 70 -rwratio target 0-1 30 "
 		      "-rwratio target 1 40 random");
 	struct option_value v;
 
@@ -114,7 +114,7 @@ static void test_given(void **state)
 	v = value(plan, -1, "passes", NULL);
 	assert_int_equal(v.type, OPTION_VALUE_WORDS);
 	assert_int_equal(v.setting->n_args, 3);
-	assert_int_equal(plan->passes, 7);
+	assert_int_equal(plan->passes, 70);
 	assert_true(plan->until_percent == 2.5);
 	v = value(plan, 0, "rwratio", NULL);
 	assert_string_equal(v.setting->args[0].text, "30");

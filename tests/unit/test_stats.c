@@ -254,13 +254,13 @@ static void test_compare(void **state)
 		independent(b, 8);
 		sa = stats_summarize(a, 5);
 		sb = stats_summarize(b, 8);
-		r = stats_compare(&sa, &sb, STATS_LEVEL);
+		r = stats_compare(&sa, 1, &sb, 1, STATS_LEVEL);
 		covered += r.low <= 1 && r.high >= 1;
 		real += r.chance < 0.05;
 		for (int k = 0; k < 8; k++)
 			b[k] *= 1.2;
 		sb = stats_summarize(b, 8);
-		r = stats_compare(&sa, &sb, STATS_LEVEL);
+		r = stats_compare(&sa, 1, &sb, 1, STATS_LEVEL);
 		missed += r.low <= 1;
 		assert_true(r.low <= r.ratio && r.ratio <= r.high);
 	}
@@ -268,13 +268,13 @@ static void test_compare(void **state)
 	assert_int_equal(covered + real, RUNS);
 	assert_true(missed < RUNS / 100);
 
-	r = stats_compare(&one, &sb, STATS_LEVEL);
+	r = stats_compare(&one, 1, &sb, 1, STATS_LEVEL);
 	assert_near(r.ratio, sb.mean / 100, 1e-12);
 	assert_true(r.low == 0 && isinf(r.high));
 	one.mean = 0;
-	assert_true(isnan(stats_compare(&one, &sb, STATS_LEVEL).ratio));
+	assert_true(isnan(stats_compare(&one, 1, &sb, 1, STATS_LEVEL).ratio));
 	sa = stats_summarize((const double[]){ 5, 5 }, 2);
-	r = stats_compare(&sa, &sa, STATS_LEVEL);
+	r = stats_compare(&sa, 1, &sa, 1, STATS_LEVEL);
 	assert_true(r.low == 1 && r.high == 1 && r.chance == 1);
 }
 

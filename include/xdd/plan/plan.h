@@ -14,6 +14,7 @@
 
 #include "xdd/base/idset.h"
 #include "xdd/base/mempolicy.h"
+#include "xdd/base/stats.h"
 
 /* Exit statuses of the program, and what the functions that build a plan return. */
 enum xdd_status {
@@ -362,7 +363,7 @@ enum percent_cpu {
 };
 
 /* -passes until: the least and, where it is not given, the greatest number of passes. */
-#define PLAN_UNTIL_MIN_PASSES 3
+#define PLAN_UNTIL_MIN_PASSES STATS_UNTIL_MIN
 #define PLAN_UNTIL_DEFAULT_PASSES 100
 #define PLAN_UNTIL_MAX_PASSES 10000
 

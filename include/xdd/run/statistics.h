@@ -32,10 +32,16 @@ struct pass_series {
  */
 int series_add(struct pass_series *s, const struct result *pass, bool whole);
 
-/* Whether the 95 % interval of the bandwidth is within +- `percent` of its mean. */
+/*
+ * Whether there are enough passes, and the 95 % interval of the bandwidth is within +- `percent`
+ * of its mean.
+ */
 bool series_is_known(const struct pass_series *s, double percent);
 
-/* The half width of that interval in percent of the mean; INFINITY when nothing is known. */
+/*
+ * Half the width of that interval in percent of the mean; INFINITY when nothing is known. The
+ * interval takes into account that the run may stop once it is narrow: stats_until_half_width().
+ */
 double series_percent(const struct pass_series *s);
 
 /* Hand what has come together to the report. */
