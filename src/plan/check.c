@@ -247,6 +247,22 @@ static void warn_starts_over(const struct plan *plan)
 	}
 }
 
+/* Without another end of a pass, the first pass lasts as long as the run. */
+static void warn_passes(const struct plan *plan)
+{
+	if (plan->passes < 2 || !plan->run_time_ns)
+		return;
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->pass_ops != PLAN_UNLIMITED || t->time_limit_ns)
+			return;
+	}
+	log_warning(
+		"-passes: -runtime ends the run in its first pass; -timelimit <seconds> ends each "
+		"pass");
+}
+
 /* All that the machine has cached can be thrown away where one may, and while nothing runs. */
 static enum xdd_status check_drop_system(const struct plan *plan)
 {
@@ -288,4 +304,5 @@ void plan_warn(const struct plan *plan)
 	}
 	warn_starts_over(plan);
 	warn_buffered(plan);
+	warn_passes(plan);
 }

@@ -402,8 +402,10 @@ void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
 	jvalue_put(o, "passes", passes);
 	jvalue_put(o, "left_out", jvalue_count(s->left_out));
 	jvalue_put(o, "not_reproducible", jvalue_text(statistics_why(s, why)));
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
-		jvalue_put(o, figure_name(i), figure(s, i));
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+		if (i < FIGURE_FIRST_PERCENTILE || s->percentiles)
+			jvalue_put(o, figure_name(i), figure(s, i));
+	}
 	keep(j, LIST_STATISTICS, o);
 }
 

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "xdd/base/histogram.h"
+
 #define MIN_PASSES 3
 
 const char *figure_name(enum pass_figure figure)
@@ -14,6 +16,9 @@ const char *figure_name(enum pass_figure figure)
 		[FIGURE_BANDWIDTH] = "bandwidth",
 		[FIGURE_IOPS] = "iops",
 		[FIGURE_LATENCY] = "latency",
+		[FIGURE_P50] = "p50",
+		[FIGURE_P99] = "p99",
+		[FIGURE_P999] = "p99.9",
 	};
 
 	return names[figure];
@@ -21,13 +26,23 @@ const char *figure_name(enum pass_figure figure)
 
 const char *figure_unit(enum pass_figure figure)
 {
-	static const char *const units[] = {
+	static const char *const units[FIGURE_LATENCY] = {
 		[FIGURE_BANDWIDTH] = "bytes/s",
 		[FIGURE_IOPS] = "operations/s",
-		[FIGURE_LATENCY] = "ns",
 	};
 
-	return units[figure];
+	return figure < FIGURE_LATENCY ? units[figure] : "ns";
+}
+
+uint32_t figure_percentile(enum pass_figure figure)
+{
+	static const uint32_t percents[FIGURE_COUNT] = {
+		[FIGURE_P50] = 50 * HISTOGRAM_PERCENT,
+		[FIGURE_P99] = 99 * HISTOGRAM_PERCENT,
+		[FIGURE_P999] = 99 * HISTOGRAM_PERCENT + HISTOGRAM_PERCENT / 10 * 9,
+	};
+
+	return percents[figure];
 }
 
 const char *stats_change_name(enum stats_change change)
@@ -54,6 +69,9 @@ const struct figure_shown figures_shown[FIGURE_COUNT] = {
 	[FIGURE_BANDWIDTH] = { "bandwidth", "MBytes/s", 1e6, 3 },
 	[FIGURE_IOPS] = { "IOPS", "Ops/s", 1, 3 },
 	[FIGURE_LATENCY] = { "latency", "millisec", 1e6, 6 },
+	[FIGURE_P50] = { "p50", "millisec", 1e6, 6 },
+	[FIGURE_P99] = { "p99", "millisec", 1e6, 6 },
+	[FIGURE_P999] = { "p99.9", "millisec", 1e6, 6 },
 };
 
 static void write_figure(FILE *f, const struct pass_statistics *s, enum pass_figure figure)
@@ -109,7 +127,7 @@ void statistics_write(FILE *f, const struct pass_statistics *s)
 
 	if (s->n < MIN_PASSES)
 		return;
-	for (enum pass_figure figure = 0; figure < FIGURE_COUNT; figure++)
+	for (enum pass_figure figure = 0; figure < FIGURE_FIRST_PERCENTILE; figure++)
 		write_figure(f, s, figure);
 	if (statistics_why(s, why))
 		fprintf(f, "%s, not reproducible: %s\n", whose(s, who, sizeof(who)), why);

@@ -118,6 +118,7 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 	size_t got = 0;
 
 	m->together = (struct result){ .pass = m->passes + 1 };
+	latency_free(&m->together_latency);
 	while (got < m->plan->n_targets) {
 		struct pass_result *r = take(m);
 
@@ -138,6 +139,7 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 		slots[i] = NULL;
 	}
 	m->together.elapsed_ns = close_window(m);
+	m->together.latency = m->run->keep_latency ? &m->together_latency : NULL;
 	if (got < m->plan->n_targets)
 		return false;
 	if (m->keep_series && series_add(&m->series, &m->together, !m->together.partial))
@@ -303,6 +305,7 @@ void *results_main(void *arg)
 		series_free(&m.sums[i].series);
 	}
 	series_free(&m.series);
+	latency_free(&m.together_latency);
 	free(m.sums);
 	free(slots);
 	debug_line(DEBUG_TASK, "results manager: thread %d ends", gettid());

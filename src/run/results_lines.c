@@ -65,8 +65,9 @@ void manager_add_latency(struct manager *m, struct latency *sum, const struct la
 static bool is_whole(const struct manager *m, const struct target_plan *t, const struct result *r)
 {
 	bool short_of = tally_ops(&r->tally) + r->tally.errors < t->pass_ops;
+	bool only_run_time = t->pass_ops == PLAN_UNLIMITED && !t->time_limit_ns;
 
-	if (short_of && clock_now_ns() >= atomic_load(&m->run->end_ns))
+	if (short_of && !only_run_time && clock_now_ns() >= atomic_load(&m->run->end_ns))
 		return false;
 	if (m->plan->max_errors && r->tally.errors >= m->plan->max_errors)
 		return false;
@@ -80,6 +81,8 @@ static void follow_pass(struct manager *m, const struct target_plan *t, const st
 	if (!m->keep_series)
 		return;
 	tally_add(&m->together.tally, &r->tally);
+	if (r->latency && !m->plan->no_barrier)
+		manager_add_latency(m, &m->together_latency, r->latency);
 	m->together.partial |= !whole;
 	if (series_add(&m->sums[t->number].series, r, whole))
 		log_error("the statistics leave out pass %" PRIu64 " of target %" PRIu64 ": %s",

@@ -43,6 +43,14 @@ int series_add(struct pass_series *s, const struct result *pass, bool whole)
 		s->left_out++;
 		return -ENOMEM;
 	}
+	if (!pass->latency)
+		s->without_latency = true;
+	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_COUNT && pass->latency; i++) {
+		struct histogram_view v =
+			latency_view(pass->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
+
+		s->values[i][s->n] = (double)histogram_percentile(&v, figure_percentile(i));
+	}
 	s->passes[s->n] = pass->pass;
 	s->values[FIGURE_BANDWIDTH][s->n] = (double)tally_bytes(&pass->tally) / seconds;
 	s->values[FIGURE_IOPS][s->n] = ops / seconds;
@@ -72,10 +80,13 @@ void series_report(const struct pass_series *s, struct report *report, bool comb
 		.target = target,
 		.left_out = s->left_out,
 		.n = s->n,
+		.percentiles = !s->without_latency,
 		.passes = s->passes,
 	};
 
 	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+		if (i >= FIGURE_FIRST_PERCENTILE && s->without_latency)
+			break;
 		st.values[i] = s->values[i];
 		st.summary[i] = stats_summarize(s->values[i], s->n);
 		st.stability[i] = stats_stability(s->values[i], s->n);

@@ -62,6 +62,9 @@ def check_target(title, document, statistic):
              math.isclose(f["mean"] - f["interval_low"], half, rel_tol=1e-4) and
              (f["minimum"], f["maximum"]) == (min(x), max(x)), "%s: mean and interval of %s" % (title, name), f)
         t.equal(f["change"] is None, n < 3, "%s: %s is judged from three passes on" % (title, name))
+    for name, percent in (("p50", "50"), ("p99", "99"), ("p99.9", "99.9")):
+        wanted = [next(iter(r["latency"]["service"].values()))["percentiles_ns"][percent] for r in passes]
+        t.equal((statistic[name]["unit"], statistic[name]["values"]), ("ns", wanted), "%s: %s" % (title, name))
 
 
 def test_values():
@@ -100,6 +103,42 @@ def test_together():
          (seconds, combined["elapsed_ns"]))
     _, document = run_json(*"-op noop -targets 2 null null -numreqs 30 -passes 4 -nobarrier".split())
     t.equal([len(st["passes"]) for st in document["statistics"]], [4, 4, 0], "-nobarrier: there are no passes together")
+
+
+def test_percentiles_together():
+    """Of all targets: those of all operations of a pass, in any direction."""
+    slow = t.make_file("slow", 1 << 20)
+    _, document = run_json("-op", "read", "-targets", 2, slow, "null", "-reqsize", 256, "-numreqs", 4, "-numreqs", "target", 1,
+                           96, "-passes", 3)
+    rows = [j.rows(document, "TARGET_PASS", target=n) for n in (0, 1)]
+    means = [[next(iter(r["latency"]["service"].values()))["mean_ns"] for r in own] for own in rows]
+    together = document["statistics"][-1]
+    t.ok(all(a > 10 * b for a, b in zip(*means)), "one target is far slower", means)
+    t.ok(together["p50"]["values"] and all(v < m / 2 for v, m in zip(together["p50"]["values"], means[0])),
+         "all targets: the median is that of the fast target, which has most operations", together["p50"])
+    t.ok(all(v > m / 10 for v, m in zip(together["p99"]["values"], means[0])),
+         "and the 99th percentile that of the slow one", together["p99"])
+    _, document = run_json(*"-op noop -targets 2 null null -numreqs 100 -passes 3 -nobarrier".split())
+    t.ok(all(len(st["p99"]["values"]) == 3 for st in document["statistics"][:2]) and
+         document["statistics"][2]["passes"] == [], "-nobarrier: of each target", document["statistics"])
+
+
+def test_only_run_time():
+    """A pass is complete when -runtime was the only thing that could end it."""
+    run, document = run_json(*"-op noop -targets 2 null null -runtime .3 -verbose".split())
+    t.equal([(st["target"], st["passes"], st["left_out"]) for st in document["statistics"]],
+            [(0, [1], 0), (1, [1], 0), (None, [1], 0)], "-runtime alone: its pass counts")
+    t.equal(run.err, "", "which nothing is said of")
+    run, document = run_json(*"-op noop -targets 1 null -runtime .3 -passes 3".split())
+    t.ok(document["statistics"][0]["passes"] == [1] and len(run.error_lines()) == 1 and
+         "-passes: -runtime ends the run in its first pass; -timelimit <seconds> ends each pass" in run.err,
+         "-runtime alone and several passes: a warning", run)
+    run = t.xdd(*"-op noop -targets 2 null null -runtime 3 -passes 3 -numreqs target 1 10 -dryrun".split())
+    t.equal(run.err, "", "not where a pass may end in another way")
+    for extra in ("-numreqs 1000000000", "-timelimit 100"):
+        run, document = run_json(*"-op noop -targets 1 null -runtime .3".split(), *extra.split())
+        t.equal([(st["passes"], st["left_out"]) for st in document["statistics"]], [([], 1)] * 2,
+                "-runtime before %s: the pass is left out" % extra)
 
 
 def test_left_out():
@@ -281,5 +320,5 @@ def test_refused():
     t.ok(run.status == 2 and "the operations reach to" in run.err, "-passoffset: the device does not", run)
 
 
-t.run(test_values, test_together, test_left_out, test_not_reproducible, test_until, test_refused)
+t.run(test_values, test_together, test_percentiles_together, test_only_run_time, test_left_out, test_not_reproducible, test_until, test_refused)
 t.done()

@@ -14,17 +14,25 @@
 
 /* What is followed from pass to pass. */
 enum pass_figure {
-	FIGURE_BANDWIDTH, /* bytes a second */
-	FIGURE_IOPS,	  /* operations a second */
+	FIGURE_BANDWIDTH, /* bytes per second */
+	FIGURE_IOPS,	  /* operations per second */
 	FIGURE_LATENCY,	  /* mean completion time of an operation, ns */
+
+	/* percentiles of the completion times, ns; only where latencies are kept */
+	FIGURE_P50,
+	FIGURE_P99,
+	FIGURE_P999,
 	FIGURE_COUNT,
 };
+
+#define FIGURE_FIRST_PERCENTILE FIGURE_P50
 
 struct pass_statistics {
 	bool combined;	 /* all targets together */
 	uint64_t target; /* otherwise: its number */
 	uint64_t left_out; /* passes that were cut short, moved nothing, or came after the most kept */
 	size_t n;	   /* passes that count */
+	bool percentiles; /* these figures are known too */
 
 	/* of these: their numbers, from 1, and their figures; owned by the run */
 	const uint64_t *passes;
@@ -44,14 +52,19 @@ struct figure_shown {
 
 extern const struct figure_shown figures_shown[FIGURE_COUNT];
 
-/* "bandwidth", "iops" or "latency"; and "bytes/s", "operations/s" or "ns". */
+/*
+ * "bandwidth", "iops", "latency", "p50", "p99" or "p99.9"; and "bytes/s", "operations/s" or "ns".
+ */
 const char *figure_name(enum pass_figure figure);
 const char *figure_unit(enum pass_figure figure);
 
 /* "stable", "odd", "step", "trend" or "scatter". */
 const char *stats_change_name(enum stats_change change);
 
-/* The lines for people: nothing for less than 3 passes. */
+/* Of a percentile figure: which percentile, in units of HISTOGRAM_PERCENT. */
+uint32_t figure_percentile(enum pass_figure figure);
+
+/* The lines for people, without percentiles: nothing for less than 3 passes. */
 void statistics_write(FILE *f, const struct pass_statistics *s);
 
 /*

@@ -39,10 +39,11 @@ struct manager {
 	struct report *report;
 	struct target_sum *sums;
 	struct window window;
-	bool keep_series;	   /* somebody wants statistics over passes */
-	struct pass_series series; /* of all targets together; none with -nobarrier */
-	struct result together;	   /* the pass that is being collected, of all targets */
-	uint64_t combined_ns;	   /* windows of the passes that are over */
+	bool keep_series;		 /* somebody wants statistics over passes */
+	struct pass_series series;	 /* of all targets together; none with -nobarrier */
+	struct result together;		 /* the pass that is being collected, of all targets */
+	struct latency together_latency; /* of that pass; empty where latencies are not kept */
+	uint64_t combined_ns;		 /* windows of the passes that are over */
 	uint64_t passes;
 	uint64_t grace_end_ns;
 	uint64_t processors;

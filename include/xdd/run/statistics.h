@@ -24,6 +24,7 @@ struct pass_series {
 	size_t n;
 	size_t room;
 	uint64_t left_out;
+	bool without_latency; /* of some pass no percentiles are known */
 };
 
 /*
