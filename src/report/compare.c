@@ -1,143 +1,164 @@
 /*
- * xdd compare: two runs side by side; see the header. Called by main.
+ * xdd compare: runs side by side; see the header. Called by main.
  */
 #include "xdd/report/compare.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/stats.h"
-#include "xdd/report/jsonout.h"
-#include "xdd/report/statistics.h"
+#include "xdd/report/compare_internal.h"
 
-/* No bytes or operations a second, and no nanoseconds of a latency, are more than that. */
-#define VALUE_MAX 1e24
-
-/* A document, and what it is called in the output. */
-struct side {
-	const char *name;
-	const char *path;
-	json_t *root;
-};
+#define SEPARATOR "--"
+#define FEW_PASSES 5 /* what is recommended where a run has too few */
 
 struct comparison {
-	struct side a, b;
-	double level;	/* of each interval, so that all of a figure hold together */
-	size_t real;	/* differences that are not chance */
-	size_t unknown; /* of which nothing can be said */
-};
+	struct compare_side a, b;
+	struct compare_limit *limits;
+	size_t n_limits;
+	struct compare_subject *subjects;
+	size_t n_subjects;
 
-/* What is compared: all targets together, or one of them. */
-struct subject {
-	const json_t *a, *b;
-	char name[32];
+	/* what the results amount to */
+	size_t real;	  /* differences that are not chance */
+	size_t unstable;  /* that would be real if the runs were reproducible */
+	size_t unknown;	  /* figures that cannot be compared, without percentiles */
+	size_t exceeded;  /* limits of -failif */
+	size_t undecided; /* limits of -failif that cannot be judged */
 };
 
 static const char usage[] =
-	"usage: xdd compare <a.json> <b.json>\n"
+	"usage: xdd compare [-failif <limit>]... <a.json> <b.json>\n"
+	"       xdd compare [-failif <limit>]... <a1.json> <a2.json>... -- <b1.json> <b2.json>...\n"
 	"\n"
-	"Says what differs between two runs of xdd with -jsonout: environment, plan, and\n"
-	"results. Of each result it shows the ratio of b to a with its 95 % confidence\n"
-	"interval over the passes, and whether the difference is real or may be chance\n"
-	"(Welch's t test). That takes two passes or more on either side.\n"
+	"Says what differs between runs of xdd with -jsonout: environment, plan, and\n"
+	"results. Of each result it shows the ratio of b to a with its confidence interval\n"
+	"(95 %, of percentiles 99 %) and a verdict, by Welch's t test.\n"
+	"\n"
+	"Two runs are compared by their passes, at least two in each: \"real\" is a\n"
+	"difference beyond the scatter inside these two runs. Several runs on a side are\n"
+	"compared as wholes: \"real\" is then beyond the spread from run to run as well.\n"
+	"\n"
+	"-failif makes the exit status that of a check for scripts. <limit> is a figure,\n"
+	"bandwidth, iops, latency, p50, p99 or p99.9, and how far b may be above or below\n"
+	"a: p99+10%, bandwidth-5%; several with commas between them, or with -failif again.\n"
+	"A limit is exceeded when the change is greater, and real.\n"
 	"\n"
 	"Exit status: 0 no real difference between the results, 1 there is one, 2 a file\n"
-	"cannot be compared.\n";
+	"cannot be read, 3 the runs cannot be compared. With -failif: 0 no limit is\n"
+	"exceeded, 4 one is, 2 as above, 3 none is, and one cannot be judged.\n";
 
-static bool bad(const struct side *s, const char *why)
+/* ---- the command line ---- */
+
+static bool is_option(const char *word, const char *name)
 {
-	log_error("compare: %s: %s", s->path, why);
-	return false;
+	return word[0] == '-' && strcmp(word + (word[1] == '-' ? 2 : 1), name) == 0;
 }
 
-static bool is_statistic(const json_t *o)
+/*
+ * The value of -failif at `argv[*i]`, joined to it or in the next word; NULL: it is another word.
+ */
+static const char *failif_value(char **argv, int *i)
 {
-	const json_t *target = json_object_get(o, "target");
+	static const char joined[] = "--failif=";
 
-	if (!json_is_null(target) && !json_is_integer(target))
-		return false;
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
-		const json_t *values =
-			json_object_get(json_object_get(o, figure_name(i)), "values");
-		const json_t *value;
-		size_t k;
+	if (strncmp(argv[*i], joined, sizeof(joined) - 1) == 0)
+		return argv[*i] + sizeof(joined) - 1;
+	if (!is_option(argv[*i], "failif"))
+		return NULL;
+	return argv[*i + 1] ? argv[++*i] : "";
+}
 
-		if (!json_is_array(values))
+static bool add_limits(struct comparison *c, const char *text)
+{
+	for (;;) {
+		struct compare_limit *limits =
+			reallocarray(c->limits, c->n_limits + 1, sizeof(*limits));
+
+		if (!limits) {
+			log_error("compare: %s", strerror(ENOMEM));
 			return false;
-		json_array_foreach(values, k, value)
-		{
-			double x = json_number_value(value);
+		}
+		c->limits = limits;
+		if (!compare_limit_parse(&limits[c->n_limits], text))
+			return false;
+		text += limits[c->n_limits++].length;
+		if (!*text)
+			return true;
+		text++;
+	}
+}
 
-			if (!json_is_number(value) || !(x >= 0) || x > VALUE_MAX)
+static void name_runs(struct compare_side *side)
+{
+	for (size_t i = 0; i < side->n; i++) {
+		struct compare_run *run = &side->runs[i];
+
+		if (side->n == 1)
+			snprintf(run->name, sizeof(run->name), "%s", side->name);
+		else
+			snprintf(run->name, sizeof(run->name), "%s%zu", side->name, i + 1);
+	}
+}
+
+/* Two files are a and b. With more, the separator follows the first `before` files. */
+static bool split_sides(struct comparison *c, struct compare_run *runs, size_t n, size_t separators,
+			size_t before)
+{
+	if (!separators && n == 2)
+		before = 1;
+	else if (!separators && n > 2)
+		log_error(
+			"compare: expected two files, or the runs of both sides with -- between them, as in "
+			"xdd compare a1.json a2.json -- b1.json b2.json");
+	else if (!separators)
+		log_error(
+			"compare: expected two files of -jsonout, %zu given; see xdd compare -help",
+			n);
+	else if (separators > 1)
+		log_error("compare: expected one -- between the runs of both sides");
+	else if (!before || before == n)
+		log_error("compare: expected files on both sides of --");
+	if (!before || before >= n || separators > 1)
+		return false;
+	c->a = (struct compare_side){ .name = "a", .runs = runs, .n = before };
+	c->b = (struct compare_side){ .name = "b", .runs = runs + before, .n = n - before };
+	name_runs(&c->a);
+	name_runs(&c->b);
+	return true;
+}
+
+/* `runs` has room for all words. */
+static bool parse(struct comparison *c, int argc, char **argv, struct compare_run *runs)
+{
+	size_t n = 0, separators = 0, before = 0;
+
+	for (int i = 1; i < argc; i++) {
+		const char *failif = failif_value(argv, &i);
+
+		if (failif) {
+			if (!add_limits(c, failif))
 				return false;
+		} else if (strcmp(argv[i], SEPARATOR) == 0) {
+			separators++;
+			before = n;
+		} else if (argv[i][0] == '-') {
+			log_error(
+				"compare: %s: is not an option; expected -failif or -help, and ./%s "
+				"for a file of that name",
+				argv[i], argv[i]);
+			return false;
+		} else {
+			runs[n++].path = argv[i];
 		}
 	}
-	return true;
+	return split_sides(c, runs, n, separators, before);
 }
 
-/* That what is read of it below is there. */
-static bool check_document(const struct side *s)
-{
-	const json_t *root = s->root, *statistic, *version = json_object_get(root, "version");
-	const char *format = json_string_value(json_object_get(root, "format"));
-	char why[120];
-	size_t i;
-
-	if (!format || strcmp(format, JSONOUT_FORMAT) != 0)
-		return bad(s, "this is JSON, but not of xdd -jsonout");
-	if (!json_is_integer(version) || json_integer_value(version) != JSONOUT_VERSION) {
-		snprintf(why, sizeof(why),
-			 "this is of version %" JSON_INTEGER_FORMAT
-			 " of the format; this xdd reads version %d",
-			 json_integer_value(version), JSONOUT_VERSION);
-		return bad(s, why);
-	}
-	if (!json_is_object(json_object_get(root, "environment")) ||
-	    !json_is_object(json_object_get(root, "plan")) ||
-	    !json_is_array(json_object_get(root, "statistics")))
-		return bad(s, "the environment, the plan or the statistics are missing");
-	json_array_foreach(json_object_get(root, "statistics"), i, statistic)
-	{
-		if (!is_statistic(statistic))
-			return bad(s, "the statistics are not as they should be");
-	}
-	return true;
-}
-
-static bool load(struct side *s)
-{
-	char why[JSON_ERROR_TEXT_LENGTH + 80];
-	FILE *f = fopen(s->path, "re");
-	json_error_t err;
-	struct stat st;
-	bool at_end;
-
-	if (!f)
-		return bad(s, strerror(errno));
-	if (fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
-		fclose(f);
-		return bad(s, strerror(EISDIR));
-	}
-	s->root = json_loadf(f, JSON_REJECT_DUPLICATES, &err);
-	at_end = feof(f);
-	fclose(f);
-	if (s->root)
-		return check_document(s);
-	/* In the middle of a word or a number, too, all that is wrong is that nothing follows. */
-	if (at_end || json_error_code(&err) == json_error_premature_end_of_input) {
-		snprintf(why, sizeof(why), "the document is cut short, in line %d", err.line);
-	} else {
-		snprintf(why, sizeof(why), "no JSON: line %d, column %d: %s", err.line, err.column,
-			 err.text);
-	}
-	return bad(s, why);
-}
+/* ---- environment and plan ---- */
 
 static const char *text_of(const json_t *o, const char *key)
 {
@@ -146,13 +167,17 @@ static const char *text_of(const json_t *o, const char *key)
 	return text ? text : "";
 }
 
-static void print_side(const struct side *s)
+static void print_side(const struct compare_side *side)
 {
-	printf("%s: %s\n  %s, xdd %s, %s\n  %s\n", s->name, s->path, text_of(s->root, "start_time"),
-	       text_of(s->root, "xdd"),
-	       json_is_true(json_object_get(s->root, "partial")) ? "cut short" :
-								   text_of(s->root, "end"),
-	       text_of(s->root, "command_line"));
+	for (size_t i = 0; i < side->n; i++) {
+		const struct compare_run *run = &side->runs[i];
+		bool partial = json_is_true(json_object_get(run->root, "partial"));
+
+		printf("%s: %s\n  %s, xdd %s, %s\n  %s\n", run->name, run->path,
+		       text_of(run->root, "start_time"), text_of(run->root, "xdd"),
+		       partial ? "cut short" : text_of(run->root, "end"),
+		       text_of(run->root, "command_line"));
+	}
 }
 
 /* What changes from one moment to the next, and names that are meant to differ. */
@@ -161,44 +186,87 @@ static const char *const skipped[] = {
 	"errout",	   "csvout",	 "combinedout", "id",	   NULL
 };
 
+/* What differs between the first run of a side and its others: they should be alike. */
+static void print_inside(const struct compare_side *side, const char *title, const char *member)
+{
+	const json_t *first = json_object_get(side->runs[0].root, member);
+
+	for (size_t i = 1; i < side->n; i++) {
+		char *text = NULL;
+		size_t size = 0;
+		FILE *f = open_memstream(&text, &size);
+
+		if (!f)
+			return;
+		compare_diff(f, first, json_object_get(side->runs[i].root, member), skipped);
+		if (fclose(f) == 0 && size)
+			printf("\n%s, %s to %s\n%s", title, side->runs[0].name, side->runs[i].name,
+			       text);
+		free(text);
+	}
+}
+
 static void print_diff(const struct comparison *c, const char *title, const char *member)
 {
 	printf("\n%s\n", title);
-	if (!compare_diff(stdout, json_object_get(c->a.root, member),
-			  json_object_get(c->b.root, member), skipped))
+	if (!compare_diff(stdout, json_object_get(c->a.runs[0].root, member),
+			  json_object_get(c->b.runs[0].root, member), skipped))
 		printf("  the same\n");
+	print_inside(&c->a, title, member);
+	print_inside(&c->b, title, member);
 }
 
-/* The entry of that target, or of all together for -1; NULL when it has no passes. */
-static const json_t *find(const struct side *s, json_int_t target)
+/* ---- results ---- */
+
+static bool have_passes(const struct compare_side *side, json_int_t target)
 {
-	const json_t *o;
-	size_t i;
-
-	json_array_foreach(json_object_get(s->root, "statistics"), i, o)
-	{
-		const json_t *number = json_object_get(o, "target");
-		json_int_t found = json_is_integer(number) ? json_integer_value(number) : -1;
-
-		if (found == target && json_array_size(json_object_get(o, "passes")))
-			return o;
+	for (size_t i = 0; i < side->n; i++) {
+		if (!compare_statistic(&side->runs[i], target))
+			return false;
 	}
-	return NULL;
+	return true;
 }
 
-static struct stats_summary summary(const json_t *statistic, enum pass_figure figure)
+/*
+ * What all runs have: all targets together, and each by itself where there are several or nothing
+ * is known of them together. False: no memory.
+ */
+static bool find_subjects(struct comparison *c)
 {
-	const json_t *values =
-		json_object_get(json_object_get(statistic, figure_name(figure)), "values");
-	size_t n = json_array_size(values);
-	double *x = calloc(n ? n : 1, sizeof(*x));
-	struct stats_summary s;
+	size_t targets = json_array_size(json_object_get(c->a.runs[0].root, "statistics"));
+	bool all = have_passes(&c->a, -1) && have_passes(&c->b, -1);
 
-	for (size_t i = 0; x && i < n; i++)
-		x[i] = json_number_value(json_array_get(values, i));
-	s = stats_summarize(x, x ? n : 0);
-	free(x);
-	return s;
+	c->subjects = calloc(targets + 1, sizeof(*c->subjects));
+	if (!c->subjects) {
+		log_error("compare: %s", strerror(ENOMEM));
+		return false;
+	}
+	if (all)
+		c->subjects[c->n_subjects++] = (struct compare_subject){ -1, "all targets" };
+	for (size_t i = 0; i < targets; i++) {
+		struct compare_subject *s = &c->subjects[c->n_subjects];
+
+		/* One target is all there is. */
+		if ((all && targets == 2) || !have_passes(&c->a, (json_int_t)i) ||
+		    !have_passes(&c->b, (json_int_t)i))
+			continue;
+		s->target = (json_int_t)i;
+		snprintf(s->name, sizeof(s->name), "target %zu", i);
+		c->n_subjects++;
+	}
+	return true;
+}
+
+static void print_trouble(const struct compare_side *side, const struct compare_subject *s)
+{
+	for (size_t i = 0; i < side->n; i++) {
+		const char *why =
+			text_of(compare_statistic(&side->runs[i], s->target), "not_reproducible");
+
+		if (*why)
+			printf("  %s, %s, is not reproducible: %s\n", side->runs[i].name, s->name,
+			       why);
+	}
 }
 
 /* A change such as "+12.5 %". */
@@ -211,120 +279,196 @@ static const char *percent(double ratio, char *buf, size_t size)
 	return buf;
 }
 
-static void print_figure(struct comparison *c, const struct subject *s, enum pass_figure figure)
+static void print_figure(const struct compare_subject *s, enum pass_figure figure,
+			 const struct compare_figure *f)
 {
-	struct stats_summary a = summary(s->a, figure), b = summary(s->b, figure);
-	struct stats_ratio r = stats_compare(&a, 1, &b, 1, c->level);
-	bool known = r.low > 0 && isfinite(r.high), real = known && (r.low > 1 || r.high < 1);
+	static const char *const verdicts[] = {
+		[COMPARE_UNKNOWN] = "unknown",
+		[COMPARE_CHANCE] = "may be chance",
+		[COMPARE_UNSTABLE] = "may be chance: a run is not reproducible",
+		[COMPARE_REAL] = "real",
+	};
+	const struct figure_shown *shown = &figures_shown[figure];
 	char ratio[32], low[32], high[32], interval[72] = "";
 
-	if (known)
-		snprintf(interval, sizeof(interval), "%s to %s", percent(r.low, low, sizeof(low)),
-			 percent(r.high, high, sizeof(high)));
-	printf("  %-12s %-9s %13.*f %13.*f %-8s %10s  %-22s %s\n", s->name,
-	       figures_shown[figure].name, figures_shown[figure].digits,
-	       a.mean / figures_shown[figure].scale, figures_shown[figure].digits,
-	       b.mean / figures_shown[figure].scale, figures_shown[figure].unit,
-	       percent(r.ratio, ratio, sizeof(ratio)), interval,
-	       !known ? "unknown" :
-	       real   ? "real" :
-			"may be chance");
-	c->real += real;
-	c->unknown += !known;
+	if (f->verdict != COMPARE_UNKNOWN)
+		snprintf(interval, sizeof(interval), "%s to %s",
+			 percent(f->ratio.low, low, sizeof(low)),
+			 percent(f->ratio.high, high, sizeof(high)));
+	printf("  %-12s %-9s %13.*f %13.*f %-8s %10s  %-22s %s\n", s->name, shown->name,
+	       shown->digits, f->a / shown->scale, shown->digits, f->b / shown->scale, shown->unit,
+	       percent(f->ratio.ratio, ratio, sizeof(ratio)), interval, verdicts[f->verdict]);
 }
 
-static void print_trouble(const struct side *s, const json_t *statistic, const char *name)
+static void print_header(enum pass_figure figure)
 {
-	const char *why = text_of(statistic, "not_reproducible");
-
-	if (*why)
-		printf("  %s, %s, is not reproducible: %s\n", s->name, name, why);
-}
-
-/*
- * What both have: all targets together, and each by itself where there are several or nothing is known
- * of them together. Returns how many, in `subjects`, to be freed.
- */
-static size_t find_subjects(const struct comparison *c, struct subject **subjects)
-{
-	size_t targets = json_array_size(json_object_get(c->a.root, "statistics")), n = 0;
-	struct subject all = { find(&c->a, -1), find(&c->b, -1), "all targets" };
-
-	*subjects = calloc(targets + 1, sizeof(**subjects));
-	if (!*subjects)
-		return 0;
-	if (all.a && all.b)
-		(*subjects)[n++] = all;
-	for (size_t i = 0; i < targets; i++) {
-		struct subject s = { find(&c->a, (json_int_t)i), find(&c->b, (json_int_t)i), "" };
-
-		/* One target is all there is. */
-		if (!s.a || !s.b || (n == 1 && targets == 2))
-			continue;
-		snprintf(s.name, sizeof(s.name), "target %zu", i);
-		(*subjects)[n++] = s;
-	}
-	return n;
+	if (figure == 0)
+		printf("  %-12s %-9s %13s %13s %-8s %10s  %-22s\n", "", "", "a", "b", "", "b to a",
+		       "95 % interval");
+	else if (figure == FIGURE_FIRST_PERCENTILE)
+		printf("  %-12s %-9s %13s %13s %-8s %10s  %-22s\n", "", "", "", "", "", "",
+		       "99 % interval");
 }
 
 static void print_results(struct comparison *c)
 {
-	struct subject *subjects;
-	size_t n = find_subjects(c, &subjects);
-
 	printf("\nResults\n");
-	if (n) {
-		/* Bonferroni: among many subjects one would differ by chance. */
-		c->level = 1 - (1 - STATS_LEVEL) / (double)n;
-		printf("  %-12s %-9s %13s %13s %-8s %10s  %-22s\n", "", "", "a", "b", "", "b to a",
-		       "95 % interval");
-	} else {
-		printf("  there is no pass that both could be compared by\n");
+	for (size_t i = 0; i < c->n_subjects; i++) {
+		print_trouble(&c->a, &c->subjects[i]);
+		print_trouble(&c->b, &c->subjects[i]);
 	}
 	for (enum pass_figure figure = 0; figure < FIGURE_COUNT; figure++) {
-		for (size_t i = 0; i < n; i++)
-			print_figure(c, &subjects[i], figure);
+		for (size_t i = 0; i < c->n_subjects; i++) {
+			struct compare_figure f = compare_judge(&c->a, &c->b, c->subjects[i].target,
+								figure, c->n_subjects);
+
+			if (f.verdict == COMPARE_NO_FIGURE)
+				continue;
+			if (i == 0)
+				print_header(figure);
+			print_figure(&c->subjects[i], figure, &f);
+			c->real += f.verdict == COMPARE_REAL;
+			c->unstable += f.verdict == COMPARE_UNSTABLE;
+			c->unknown += figure < FIGURE_FIRST_PERCENTILE &&
+				      f.verdict == COMPARE_UNKNOWN;
+		}
 	}
-	for (size_t i = 0; i < n; i++) {
-		print_trouble(&c->a, subjects[i].a, subjects[i].name);
-		print_trouble(&c->b, subjects[i].b, subjects[i].name);
+	if (!c->n_subjects)
+		printf("  there is no target with complete passes in all runs\n");
+}
+
+static void print_limits(struct comparison *c)
+{
+	printf("\nLimits\n");
+	for (size_t k = 0; k < c->n_limits; k++) {
+		const struct compare_limit *limit = &c->limits[k];
+
+		for (size_t i = 0; i < c->n_subjects; i++) {
+			struct compare_figure f = compare_judge(&c->a, &c->b, c->subjects[i].target,
+								limit->figure, c->n_subjects);
+			const char *why = NULL;
+			enum compare_limit_state state = compare_limit_check(limit, &f, &why);
+
+			c->exceeded += state == COMPARE_EXCEEDED;
+			c->undecided += state == COMPARE_UNDECIDED;
+			printf("  %-16.*s %-12s %s%s\n", (int)limit->length, limit->text,
+			       c->subjects[i].name,
+			       why			 ? "cannot be judged: " :
+			       state == COMPARE_EXCEEDED ? "exceeded" :
+							   "within",
+			       why ? why : "");
+		}
 	}
-	free(subjects);
-	putchar('\n');
-	if (c->unknown)
-		printf("Nothing can be said about chance where a side has one pass: run with -passes 3 "
-		       "or more.\n");
-	if (c->real)
-		printf("The results differ.\n");
-	else if (n && !c->unknown)
+	if (!c->n_subjects)
+		c->undecided++;
+}
+
+/* ---- what it amounts to ---- */
+
+/* What to do about a run that has too few passes for its side. */
+static void print_remedy(const struct compare_side *side)
+{
+	for (size_t i = 0; i < side->n; i++) {
+		const json_t *root = side->runs[i].root, *statistic;
+		bool run_time = json_is_integer(json_object_get(
+			json_object_get(json_object_get(root, "plan"), "resolved"), "run_time_ns"));
+		size_t passes = 0, k;
+
+		json_array_foreach(json_object_get(root, "statistics"), k, statistic)
+		{
+			size_t own = json_array_size(json_object_get(statistic, "passes"));
+
+			passes = own > passes ? own : passes;
+		}
+		if (passes > 1 || (passes == 1 && side->n > 1))
+			continue;
+		printf("%s has %s complete pass: run with %s-passes %d or more.\n",
+		       side->runs[i].name, passes ? "one" : "no",
+		       run_time ? "-timelimit <seconds> instead of -runtime, and " : "",
+		       FEW_PASSES);
+	}
+}
+
+static enum compare_status conclude_limits(const struct comparison *c)
+{
+	if (c->exceeded) {
+		printf("A limit is exceeded.\n");
+		return COMPARE_LIMIT;
+	}
+	if (c->undecided) {
+		printf("No limit is exceeded, and not all of them can be judged.\n");
+		return COMPARE_INCOMPARABLE;
+	}
+	printf("No limit is exceeded.\n");
+	return COMPARE_SAME;
+}
+
+static enum compare_status conclude(const struct comparison *c)
+{
+	bool single = c->a.n == 1 && c->b.n == 1;
+
+	if (c->unknown || !c->n_subjects) {
+		printf("The runs cannot be compared.\n");
+		print_remedy(&c->a);
+		print_remedy(&c->b);
+	}
+	if (c->n_limits)
+		return conclude_limits(c);
+	if (c->real) {
+		printf("The results differ, by more than the scatter inside the %s.\n",
+		       single ? "two runs" : "runs and the spread between them");
+		if (single)
+			printf("Several runs of each, made in turns, show the spread between runs as well: "
+			       "xdd compare a1 a2 a3 -- b1 b2 b3.\n");
+		return COMPARE_DIFFERENT;
+	}
+	if (c->unknown || !c->n_subjects)
+		return COMPARE_INCOMPARABLE;
+	if (c->unstable)
+		printf("The results differ, which may be chance: the passes of a run differ by as much. "
+		       "Find out why, or compare several runs of each.\n");
+	else
 		printf("No difference between the results is more than chance.\n");
+	return COMPARE_SAME;
+}
+
+static enum compare_status compare(struct comparison *c, size_t n, struct compare_run *runs)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!compare_load(&runs[i]))
+			return COMPARE_TROUBLE;
+	}
+	if (!find_subjects(c))
+		return COMPARE_TROUBLE;
+	print_side(&c->a);
+	print_side(&c->b);
+	print_diff(c, "Environment", "environment");
+	print_diff(c, "Plan", "plan");
+	print_results(c);
+	if (c->n_limits)
+		print_limits(c);
+	putchar('\n');
+	return conclude(c);
 }
 
 enum compare_status compare_main(int argc, char **argv)
 {
-	struct comparison c = { .a = { .name = "a" }, .b = { .name = "b" } };
+	struct compare_run *runs = calloc((size_t)argc, sizeof(*runs));
+	struct comparison c = { 0 };
 	enum compare_status status = COMPARE_TROUBLE;
 
-	if (argc == 2 && (strcmp(argv[1], "-help") == 0 || strcmp(argv[1], "--help") == 0 ||
-			  strcmp(argv[1], "-h") == 0)) {
+	if (argc == 2 && (is_option(argv[1], "help") || strcmp(argv[1], "-h") == 0)) {
 		fputs(usage, stdout);
-		return COMPARE_SAME;
+		status = COMPARE_SAME;
+	} else if (!runs) {
+		log_error("compare: %s", strerror(ENOMEM));
+	} else if (parse(&c, argc, argv, runs)) {
+		status = compare(&c, c.a.n + c.b.n, runs);
 	}
-	if (argc != 3) {
-		log_error("compare: two files of -jsonout are wanted, and %d given", argc - 1);
-		return COMPARE_TROUBLE;
-	}
-	c.a.path = argv[1];
-	c.b.path = argv[2];
-	if (load(&c.a) && load(&c.b)) {
-		print_side(&c.a);
-		print_side(&c.b);
-		print_diff(&c, "Environment", "environment");
-		print_diff(&c, "Plan", "plan");
-		print_results(&c);
-		status = c.real ? COMPARE_DIFFERENT : COMPARE_SAME;
-	}
-	json_decref(c.a.root);
-	json_decref(c.b.root);
+	for (int i = 0; runs && i < argc; i++)
+		json_decref(runs[i].root);
+	free(c.limits);
+	free(c.subjects);
+	free(runs);
 	return status;
 }

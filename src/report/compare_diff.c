@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "xdd/report/compare.h"
+#include "xdd/report/compare_internal.h"
 #include "xdd/report/jvalue.h"
 
 #define PATH_SIZE 256

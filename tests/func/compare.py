@@ -12,7 +12,8 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson as j
 import xddtest as t
 
-FIGURES = ("bandwidth", "iops", "latency")
+FIGURES = ("bandwidth", "iops", "latency", "p50", "p99", "p99.9")
+MEANS = ("bandwidth", "iops", "latency")
 
 
 def write(name, document):
@@ -54,8 +55,8 @@ def verdicts(run):
     """(what, figure) to (percent, low, high, verdict)."""
     found = {}
     for line in section(run, "Results") or []:
-        m = re.match(r"  (all targets|target \d+) +(bandwidth|IOPS|latency) +([\d.]+) +([\d.]+) \S+ +(\S+) %"
-                     r"(?:  +(\S+) % to (\S+) %)? +(real|may be chance|unknown)$", line)
+        m = re.match(r"  (all targets|target \d+) +(bandwidth|IOPS|latency|p50|p99|p99\.9) +([\d.]+) +([\d.]+) \S+ +(\S+) %"
+                     r"(?:  +(\S+) % to (\S+) %)? +(real|may be chance.*|unknown)$", line)
         if m:
             found[m.group(1), m.group(2).lower()] = tuple(
                 float(m.group(i)) if m.group(i) else None for i in (5, 6, 7)) + (m.group(8),)
@@ -85,17 +86,20 @@ def test_real_difference():
             ("20 % less", [v * 0.8 for v in noise], 1, "real", -20),
             ("as much, otherwise", [100.5, 99.5, 101.0, 98.5, 100.5], 0, "may be chance", 0),
             ("more, but scattered", [80.0, 160.0, 90.0, 140.0, 130.0], 0, "may be chance", 20),
-            ("one pass", [120.0], 0, "unknown", 20)):
+            ("one pass", [120.0], 3, "unknown", 20)):
         run = compare(a, write("b", with_values(base, values, values)))
         found = verdicts(run)
         t.equal(run.status, status, name + ": status")
-        t.equal([(v[0], v[3]) for v in found.values()], [(percent, verdict)] * 3, name + ": ratio and verdict")
+        t.equal([(v[0], v[3]) for v in found.values()], [(percent, verdict)] * 6, name + ": ratio and verdict")
         if verdict == "unknown":
-            t.ok("Nothing can be said about chance" in run.out and "-passes" in run.out, name + ": says so", run)
+            t.ok(run.out.endswith("The runs cannot be compared.\nb has one complete pass: run with -passes 5 or more.\n"),
+                 name + ": says so, and what to do", run)
         else:
             t.ok(all(low < v < high and (low > 0 or high < 0) == (verdict == "real")
                      for v, low, high, _ in found.values()), name + ": the interval agrees", found)
-            t.ok(("The results differ." in run.out) == bool(status), name + ": the last line", run)
+            t.ok(("The results differ, by more than the scatter inside the two runs." in run.out) == bool(status) and
+                 ("No difference between the results is more than chance." in run.out) != bool(status), name + ": the end",
+                 run)
 
 
 def test_interval():
@@ -139,9 +143,154 @@ def test_targets():
     b = with_values(base, noise, noise, noise)
     b["statistics"] = []
     run = compare(a, write("b", b))
-    t.ok(run.status == 0 and "no pass that both" in run.out, "a run without results", run)
+    t.ok(run.status == 3 and "  there is no target with complete passes in all runs\n" in run.out and
+         run.out.endswith("The runs cannot be compared.\nb has no complete pass: run with -passes 5 or more.\n"),
+         "a run without results", run)
     run = compare(a, write("b", real_run("nobarrier", *TWO, "-nobarrier")))
     t.equal({k[0] for k in verdicts(run)}, {"target 0", "target 1"}, "-nobarrier: target by target")
+
+
+def test_run_time():
+    """Runs that only -runtime ends have one pass; what to do is said."""
+    runs = [write(name, real_run(name, *"-op noop -targets 1 null -runtime .2".split())) for name in ("r1", "r2")]
+    run = compare(*runs)
+    t.ok(run.status == 3 and {v[3] for v in verdicts(run).values()} == {"unknown"}, "-runtime: status 3", run)
+    t.ok(all("%s has one complete pass: run with -timelimit <seconds> instead of -runtime, and -passes 5 or more.\n" % side in
+             run.out for side in "ab"), "and what to do", run)
+    run = compare("-failif", "latency+50%", *runs)
+    t.ok(run.status == 3 and "cannot be judged: there is no interval" in run.out, "and no gate is green", run)
+
+
+def test_percentiles():
+    base = real_run("tails", *ONE)
+    noise = [99.0, 101.0, 100.0, 98.0, 102.0]
+    a, b = with_values(base, noise, noise), with_values(base, noise, noise)
+    for name, factor in (("p50", 1), ("p99", 1.2), ("p99.9", .8)):
+        b["statistics"][1][name]["values"] = [v * factor for v in noise]
+    run = compare(write("a", a), write("b", b))
+    found = {k[1]: v for k, v in verdicts(run).items()}
+    t.equal({name: found[name][::3] for name in FIGURES},
+            {"bandwidth": (0, "may be chance"), "iops": (0, "may be chance"), "latency": (0, "may be chance"),
+             "p50": (0, "may be chance"), "p99": (20, "real"), "p99.9": (-20, "real")}, "the tails differ")
+    t.equal(run.status, 1, "and that is a difference")
+    # t of 8 degrees of freedom is 3.355 for 99 %, and each side may be 0.4 % off.
+    wide = 2.718281828 ** (3.355 * (.5 ** .5 / 100) * 2 ** .5) * 1.008
+    t.ok(abs(found["p99"][1] - (120 / wide - 100)) < 0.06 and abs(found["p99"][2] - (120 * wide - 100)) < 0.06,
+         "the interval is Welch's for 99 %, and as much wider as a bucket of the histogram", (found["p99"], wide))
+    # The same bucket in all passes, and the next one in all of the other run: that is no difference.
+    a["statistics"][1]["p99"]["values"], b["statistics"][1]["p99"]["values"] = [1000.0] * 5, [1007.8] * 5
+    t.equal(verdicts(compare(write("a", a), write("b", b)))["all targets", "p99"][3], "may be chance", "neighbouring buckets")
+    for name in ("p50", "p99", "p99.9"):
+        for statistic in a["statistics"]:
+            del statistic[name]
+    run = compare(write("a", a), write("b", b))
+    t.ok(run.status == 0 and {k[1] for k in verdicts(run)} == set(MEANS), "a document without percentiles", run)
+    run = compare("-failif", "p99+10%", write("a", a), write("b", b))
+    t.ok(run.status == 3 and "  p99+10%          all targets  cannot be judged: a document does not have this figure" in run.out,
+         "which a limit asks for", run)
+
+
+def test_not_reproducible():
+    """A difference that is no greater than the change inside a run may be chance."""
+    base = real_run("drift", *ONE)
+    flat = [100.1, 99.9, 100.0, 100.05, 99.95, 100.02, 99.98, 100.0]
+    drift = [v * (1 + i / 70) for i, v in enumerate(flat)]  # 10 % more at the end
+    slow = [50.0] + flat[1:]
+    weak, a = "may be chance: a run is not reproducible", write("a", with_values(base, flat, flat))
+    for name, values, verdict in (("a drift, and as much between the runs", [v * 1.04 for v in drift], weak),
+                                  ("a drift, and far more between the runs", [v * 1.5 for v in drift], "real"),
+                                  ("no drift", [v * 1.04 for v in flat], "real"),
+                                  ("a first pass of half the speed, and less between the runs", [v * 1.4 for v in slow], weak),
+                                  ("a first pass of half the speed, and more between the runs", [v * 4 for v in slow], "real")):
+        b = write("b", with_values(base, values, values))
+        for title, args, ratio in ((name, (a, b), 1), (name + ", the other way round", (b, a), -1)):
+            run = compare(*args)
+            found = verdicts(run)["all targets", "bandwidth"]
+            t.equal((found[3], run.status), (verdict, int(verdict == "real")), title)
+            t.ok(("which may be chance: the passes of a run differ by as much." in run.out) == (verdict == weak), title + ": said",
+                 run)
+            t.ok(found[1] * ratio > 0 or found[2] * ratio > 0, title + ": beyond the scatter of the passes", found)
+    said = with_values(base, [v * 1.04 for v in flat], [v * 1.04 for v in flat])
+    said["statistics"][1]["not_reproducible"] = "pass 1 is 38 % slower than the others"
+    run = compare(a, write("b", said))
+    t.ok(run.status == 0 and verdicts(run)["all targets", "iops"][3] == weak, "the run itself says so", run)
+    lines = section(run, "Results")
+    t.equal(lines[0], "  b, all targets, is not reproducible: pass 1 is 38 % slower than the others", "before the verdicts")
+    run = compare("-failif", "bandwidth+3%", a, write("b", said))
+    t.ok(run.status == 3 and "cannot be judged: a run is not reproducible" in run.out, "and a limit cannot be judged", run)
+
+
+def test_groups():
+    base = real_run("group", *ONE)
+    noise = [99.9, 100.1, 100.0, 99.95, 100.05]
+
+    def at(side, *means):
+        values = [[v * m / 100 for v in noise] for m in means]
+        return [write("%s%d" % (side, i), with_values(base, v, v)) for i, v in enumerate(values)]
+
+    a, b = at("a", 100, 103, 97), at("b", 104, 101, 107)
+    run = compare(*a, "--", *b)
+    found = verdicts(run)["all targets", "bandwidth"]
+    t.equal((run.status, run.err, found[0], found[3]), (0, "", 4.0, "may be chance"), "several runs: the spread between them counts")
+    # Run means with variance 9 on either side: t is 2.776 for 4 degrees of freedom, to first order.
+    width = 2.776 * ((.03 ** 2 + (.03 / 1.04) ** 2) / 3) ** .5
+    t.ok(abs(found[1] - (104 * 2.718281828 ** -width - 100)) < 0.06 and
+         abs(found[2] - (104 * 2.718281828 ** width - 100)) < 0.06, "Welch's interval of the means of the runs", (found, width))
+    t.equal(compare(a[0], b[0]).status, 1, "two of the runs by themselves differ")
+    for name, first, second, status in (("10 % more", (100, 101, 99), (110, 111, 109), 1), ("1 against 3", (100,), (104, 101, 107), 0),
+                                        ("3 against 1", (100, 101, 99), (120,), 1), ("2 against 2", (100, 101), (102, 99), 0)):
+        run = compare(*at("c", *first), "--", *at("d", *second))
+        t.ok(run.status == status and ("scatter inside the runs and the spread between them" in run.out) == bool(status), name, run)
+    single = [write("s%d" % i, with_values(base, [v], [v])) for i, v in enumerate((100, 101, 99, 110, 111, 109))]
+    run = compare(*single[:3], "--", *single[3:])
+    t.ok(run.status == 1 and "cannot be compared" not in run.out, "runs of one pass each", run)
+    run = compare(*single[:1], "--", *single[3:4])
+    t.equal(run.status, 3, "-- between two runs of one pass each")
+    names = re.findall(r"^(\w+): (\S+)$", compare(*a, "--", *b).out, re.M)
+    t.equal(names, list(zip(("a1", "a2", "a3", "b1", "b2", "b3"), a + b)), "each has a name")
+    other = with_values(base, noise, noise)
+    other["plan"]["targets"][0]["options"]["queuedepth"] = 32
+    run = compare(a[0], write("other", other), "--", *b)
+    t.equal([" ".join(line.split()) for line in section(run, "Plan, a1 to a2") or []], ["targets 0 options queuedepth 1 -> 32"],
+            "runs of one side with different plans")
+
+
+def test_failif():
+    base = real_run("gate", *ONE)
+    noise = [99.0, 101.0, 100.0, 98.0, 102.0]  # the interval is +-2.3 %
+    a = write("a", with_values(base, noise, noise))
+    more, less = ([v * f for v in noise] for f in (1.15, .9))
+    rough = [80.0, 160.0, 90.0, 140.0, 110.0]
+    for name, values, limits, status, said in (
+            ("no change", noise, "latency+10%", 0, "within"), ("more than allowed", more, "latency+10%", 4, "exceeded"),
+            ("less is better", less, "latency+10%", 0, "within"), ("within the limit", more, "latency+20%", 0, "within"),
+            ("less than allowed", less, "bandwidth-5%", 4, "exceeded"), ("little enough", less, "iops-12.5%", 0, "within"),
+            ("more is better", more, "iops-5%", 0, "within"), ("any real change", [v * 1.05 for v in noise], "p50+0%", 4, "exceeded"),
+            ("a change by chance", [v * 1.01 for v in noise], "latency+0%", 0, "within"),
+            ("too rough to say", rough, "latency+10%", 3, "cannot be judged: the interval is wider than the limit; run more passes"),
+            ("a limit within the noise", noise, "latency+1%", 3, "cannot be judged: the interval is wider than the limit"),
+            ("one pass", [130.0], "latency+10%", 3, "cannot be judged: there is no interval")):
+        run = compare("-failif", limits, a, write("b", with_values(base, values, values)))
+        t.ok(run.status == status and re.search(r"^  %s +all targets +%s" % (re.escape(limits), re.escape(said)), run.out, re.M),
+             "-failif %s: %s" % (limits, name), run)
+    b = write("b", with_values(base, more, more))
+    for args, status in ((("-failif", "p99.9+10%,bandwidth-5%"), 4), (("-failif", "p99.9+20%", "-failif", "bandwidth-5%"), 0),
+                         (("--failif=p99+20%,latency+1%",), 4), (("-failif", "p99+20%,latency+1%"), 4)):
+        t.equal(compare(*args, a, b).status, status, "%s: any of them" % " ".join(args))
+    t.equal(compare(a, "-failif", "p99+10%", b).status, 4, "between the files")
+    base = real_run("gates", *TWO)
+    a = write("a", with_values(base, noise, noise, noise))
+    run = compare("-failif", "latency+10%", a, write("b", with_values(base, noise, more, noise)))
+    t.ok(run.status == 4 and re.findall(r"^  latency\+10% +(.*)$", run.out, re.M) ==
+         ["all targets  within", "target 0     within", "target 1     exceeded"], "-failif: of each target", run)
+    for word, want in (("p98+10%", "before the sign; did you mean p99?"), ("p99+10", "expected <figure>+<percent>% or"),
+                       ("p99", "expected <figure>"), ("", "expected <figure>"), ("+10%", "before the sign"),
+                       ("p99+x%", "expected a percentage"), ("p99+-5%", "expected a percentage"), ("p99+%", "expected a percentage"),
+                       ("bandwidth-100%", "from 0 to less than 100"), ("p99+10%,", "expected <figure>"),
+                       ("p99+10%,p50", "-failif p50: expected <figure>"), ("p99+1e99%", "percentage"),
+                       ("latency+" + "9" * 400 + "%", "percentage")):
+        run = compare("-failif", word, a, a)
+        t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and want in run.err, "-failif %.30s" % word, run)
 
 
 def test_differences():
@@ -206,8 +355,11 @@ def test_refused():
             t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and
                  run.err.startswith("xdd: compare: %s: " % file) and want in run.err, name, run)
     for args, want in ((("/nowhere", good), "/nowhere: No such file"), ((good, t.tmp()), "directory"),
-                       ((good,), "two files of -jsonout are wanted, and 1 given"), ((), "and 0 given"),
-                       ((good, good, good), "and 3 given")):
+                       ((good,), "expected two files of -jsonout, 1 given; see xdd compare -help"), ((), "0 given"),
+                       ((good, good, good), "with -- between them, as in xdd compare a1.json a2.json -- b1.json b2.json"),
+                       (("--", good, good), "files on both sides of --"), ((good, "--"), "files on both sides of --"),
+                       ((good, "--", good, "--", good), "expected one --"), ((good, "-failif"), "expected <figure>"),
+                       (("-fail", good, good), "-fail: is not an option; expected -failif or -help, and ./-fail")):
         run = compare(*args)
         t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and want in run.err, want, run)
     run = compare("-help")
@@ -216,5 +368,6 @@ def test_refused():
     t.ok(run.status == 2 and "No space left" in run.err, "output to a full disk", run)
 
 
-t.run(test_same, test_real_difference, test_interval, test_targets, test_differences, test_whole_values, test_refused)
+t.run(test_same, test_real_difference, test_interval, test_targets, test_run_time, test_percentiles, test_not_reproducible,
+      test_groups, test_failif, test_differences, test_whole_values, test_refused)
 t.done()

@@ -1,0 +1,193 @@
+/*
+ * The verdicts of xdd compare and the limits of -failif on simulated runs: latencies of
+ * operations, and the figures of passes made of them. The generator is seeded. XDD_TEST_LONG=1
+ * simulates more pairs of runs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "xdd/base/histogram.h"
+#include "xdd/report/compare_internal.h"
+
+#define OPS 500
+#define PASSES 5
+
+static uint64_t drawn;
+
+/* Uniform between 0 and 1, neither included. */
+static double uniform(void)
+{
+	uint64_t x = drawn++ * 0x9e3779b97f4a7c15ull + 0xc0de;
+
+	/* The finaliser of SplitMix64. */
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	x ^= x >> 31;
+	return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+	double radius = sqrt(-2 * log(uniform()));
+
+	return radius * cos(2 * M_PI * uniform());
+}
+
+static int by_value(const void *a, const void *b)
+{
+	return (*(const double *)a > *(const double *)b) -
+	       (*(const double *)a < *(const double *)b);
+}
+
+/* The time that `percent` of the operations do not exceed, as a histogram has it. */
+static double percentile(const double *sorted, double percent)
+{
+	size_t rank = (size_t)ceil(OPS * percent / 100);
+
+	return (double)histogram_bucket_value(histogram_bucket((uint64_t)sorted[rank - 1]));
+}
+
+/*
+ * One pass of operations whose times are `factor` times as long: one in 200 takes far longer than
+ * the others.
+ */
+static void simulate_pass(double figures[FIGURE_COUNT], double factor)
+{
+	double ns[OPS], sum = 0, speed = factor * exp(0.02 * normal());
+
+	for (int i = 0; i < OPS; i++) {
+		ns[i] = 1e5 * speed * exp(0.3 * normal());
+		if (uniform() < 0.005)
+			ns[i] *= 5 + 20 * uniform();
+		sum += ns[i];
+	}
+	qsort(ns, OPS, sizeof(ns[0]), by_value);
+	figures[FIGURE_BANDWIDTH] = 4096 * OPS / sum * 1e9;
+	figures[FIGURE_IOPS] = OPS / sum * 1e9;
+	figures[FIGURE_LATENCY] = sum / OPS;
+	figures[FIGURE_P50] = percentile(ns, 50);
+	figures[FIGURE_P99] = percentile(ns, 99);
+	figures[FIGURE_P999] = percentile(ns, 99.9);
+}
+
+/* The part of a document that is compared; to be released. */
+static json_t *simulate_run(double factor, size_t passes)
+{
+	json_t *statistic = json_object(), *numbers = json_array();
+
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+		json_object_set_new(statistic, figure_name(i), json_pack("{s:[]}", "values"));
+	for (size_t pass = 1; pass <= passes; pass++) {
+		double figures[FIGURE_COUNT];
+
+		simulate_pass(figures, factor);
+		for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+			json_array_append_new(
+				json_object_get(json_object_get(statistic, figure_name(i)),
+						"values"),
+				json_real(figures[i]));
+		json_array_append_new(numbers, json_integer((json_int_t)pass));
+	}
+	json_object_set_new(statistic, "target", json_null());
+	json_object_set_new(statistic, "passes", numbers);
+	return json_pack("{s:[o]}", "statistics", statistic);
+}
+
+/* How many of all figures of two such runs differ, and how a limit is judged. */
+static unsigned compare_runs(double factor, size_t passes, const char *limit,
+			     enum compare_limit_state *state)
+{
+	struct compare_run run_a = { .root = simulate_run(1, passes) },
+			   run_b = { .root = simulate_run(factor, passes) };
+	struct compare_side a = { "a", &run_a, 1 }, b = { "b", &run_b, 1 };
+	struct compare_limit parsed;
+	const char *why = NULL;
+	unsigned real = 0;
+
+	assert_true(compare_limit_parse(&parsed, limit));
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+		struct compare_figure f = compare_judge(&a, &b, -1, i, 1);
+
+		real += f.verdict == COMPARE_REAL;
+		if (i == parsed.figure)
+			*state = compare_limit_check(&parsed, &f, &why);
+	}
+	json_decref(run_a.root);
+	json_decref(run_b.root);
+	return real;
+}
+
+static unsigned pairs(void)
+{
+	const char *text = getenv("XDD_TEST_LONG");
+
+	return text && *text && *text != '0' ? 3000 : 200;
+}
+
+/* Equal runs: six figures, and at most 6 of 100 pairs in which any is called different. */
+static void test_equal_runs(void **state)
+{
+	enum compare_limit_state limit;
+	unsigned n = pairs(), different = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < n; i++)
+		different += compare_runs(1, PASSES, "latency+0%", &limit) > 0;
+	print_message("# %.1f %% of equal runs are called different\n", 100.0 * different / n);
+	assert_true(100.0 * different / n <= 6 + 300 * sqrt(0.06 * 0.94 / n) * (n < 1000));
+}
+
+/* In how many of 100 pairs the limit is in that state. */
+static double share(double factor, size_t passes, const char *limit,
+		    enum compare_limit_state wanted)
+{
+	unsigned n = pairs(), found = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		enum compare_limit_state state = COMPARE_UNDECIDED;
+
+		compare_runs(factor, passes, limit, &state);
+		found += state == wanted;
+	}
+	print_message("# times %g, %zu passes, %s: %.1f %% %s\n", factor, passes, limit,
+		      100.0 * found / n,
+		      wanted == COMPARE_WITHIN	 ? "within" :
+		      wanted == COMPARE_EXCEEDED ? "exceeded" :
+						   "undecided");
+	return 100.0 * found / n;
+}
+
+/* A limit neither fails by chance nor passes for want of data. */
+static void test_limits(void **state)
+{
+	(void)state;
+	assert_true(share(1, 10, "p50+10%", COMPARE_WITHIN) > 99);
+	assert_true(share(1.2, 10, "p50+10%", COMPARE_EXCEEDED) > 99);
+	assert_true(share(1.2, 10, "bandwidth-10%", COMPARE_EXCEEDED) > 99);
+	assert_true(share(0.8, 10, "p50+10%", COMPARE_WITHIN) > 99);
+	assert_true(share(1, 10, "latency+0%", COMPARE_EXCEEDED) < 6);
+	assert_true(share(1.08, 10, "p50+0%", COMPARE_EXCEEDED) > 95);
+	assert_true(share(1, 1, "p50+10%", COMPARE_UNDECIDED) > 99);
+	assert_true(share(1.5, 2, "p50+3%", COMPARE_WITHIN) < 1);
+	/* The longest of 500 operations scatters by far more than 10 %. */
+	assert_true(share(1, 5, "p99.9+10%", COMPARE_UNDECIDED) > 99);
+	assert_true(share(1.2, 5, "p99.9+10%", COMPARE_WITHIN) < 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_equal_runs),
+		cmocka_unit_test(test_limits),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
