@@ -192,6 +192,25 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 	return status;
 }
 
+/* Words such as lf and output alone name nothing that a line could show. */
+static void warn_heartbeat(const struct target_plan *t)
+{
+	const struct heartbeat_options *h = &t->heartbeat;
+	bool shows = h->ops || h->bytes || h->kbytes || h->mbytes || h->gbytes || h->bw ||
+		     h->iops || h->pct || h->etc || h->latency || h->target || h->tod ||
+		     h->elapsed || h->hostname;
+
+	if (h->append && !h->output)
+		log_warning("target %u, %s: -heartbeat append: there is no file to append to; "
+			    "-heartbeat output <prefix> names one",
+			    t->number, t->path);
+	if (h->on && !shows)
+		log_warning(
+			"target %u, %s: -heartbeat: no field is named, and its lines show none; name "
+			"some, such as ops bw pct etc",
+			t->number, t->path);
+}
+
 /* What is allowed and may still surprise; told only when nothing is refused. */
 static void warn(const struct target_plan *t)
 {
@@ -203,10 +222,7 @@ static void warn(const struct target_plan *t)
 			"target %u, %s: -datapattern %.64s: no such pattern; its first character, "
 			"%c, is taken as the pattern",
 			t->number, t->path, word, *word);
-	if (t->heartbeat.append && !t->heartbeat.output)
-		log_warning("target %u, %s: -heartbeat append: there is no file to append to; "
-			    "-heartbeat output <prefix> names one",
-			    t->number, t->path);
+	warn_heartbeat(t);
 	if (t->end_bytes > plan_size_in_run(t) && t->pass_ops != PLAN_UNLIMITED && plan_reads(t))
 		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
 			    t->path, units_size_text(t->end_bytes, a, sizeof(a)),

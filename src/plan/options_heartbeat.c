@@ -51,10 +51,10 @@ static const struct option heartbeat_rows[] = {
 	FIELD("kbytes", "kb", kbytes, "the same in KiB of 1024 bytes"),
 	FIELD("mbytes", "mb", mbytes, "the same in MiB"),
 	FIELD("gbytes", "gb", gbytes, "the same in GiB"),
-	FIELD("bw", "bandwidth", bw, "10^6 bytes a second since the pass began"),
-	FIELD("iops", NULL, iops, "operations a second since the pass began"),
+	FIELD("bw", "bandwidth", bw, "10^6 bytes per second since the last line"),
+	FIELD("iops", NULL, iops, "operations per second since the last line"),
 	FIELD("pct", "percent", pct, "how much of the pass is done"),
-	FIELD("etc", "eta et", etc, "estimated time to completion of the pass"),
+	FIELD("etc", "eta et", etc, "estimated time to completion of the run"),
 	FIELD("latency", "lat", latency,
 	      "median, 99th percentile and longest time of operations since the last line"),
 	FIELD("target", "tgt", target, "the target's number before its values"),
@@ -81,11 +81,12 @@ const struct option options_heartbeat[] = {
 	  .subs = heartbeat_rows,
 	  .help = "show how far each target is while it runs",
 	  .detail =
-		  "A line to standard error every second, or as often as <seconds> says, with the "
-		  "fields that are named; a number alone shows ops, bw, pct and etc. On a terminal the "
-		  "line is drawn over the one before. Without this option a run that takes longer than "
-		  "two seconds shows its progress on a terminal; -heartbeat 0 turns that off. The signal "
-		  "SIGUSR1 asks for a line at any time.",
+		  "A line to standard error every second, or as often as <seconds> says, and at the end of "
+		  "each pass, with the fields that are named; a number alone shows ops, bw, pct and etc. "
+		  "Rates and latencies are those since the last line. On a terminal the line is drawn over "
+		  "the one before. Without this option a run that takes longer than two seconds shows its "
+		  "progress on a terminal; -heartbeat 0 turns that off. The signal SIGUSR1 asks for a line "
+		  "at any time.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -timelimit 60 -heartbeat 5 ops bw pct" },
 	{ 0 },
 };

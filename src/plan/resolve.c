@@ -201,17 +201,16 @@ static enum xdd_status resolve_qthreads(struct target_plan *t)
 	return XDD_OK;
 }
 
-/* A number alone, or a file, is enough to ask for a heartbeat. */
+/* A number alone asks for the usual fields; with any word, only what is named is shown. */
 static void resolve_heartbeat(struct target_plan *t)
 {
 	struct heartbeat_options *h = &t->heartbeat;
-	bool fields = h->ops || h->bytes || h->kbytes || h->mbytes || h->gbytes || h->bw ||
-		      h->iops || h->pct || h->etc || h->latency;
-	bool asked = fields || h->interval_ns || h->output || h->target || h->tod || h->elapsed ||
-		     h->hostname || h->lf;
+	bool named = h->ops || h->bytes || h->kbytes || h->mbytes || h->gbytes || h->bw ||
+		     h->iops || h->pct || h->etc || h->latency || h->output || h->target ||
+		     h->tod || h->elapsed || h->hostname || h->lf;
 
-	h->on = asked && !h->off;
-	if (!fields)
+	h->on = (named || h->interval_ns) && !h->off;
+	if (!named)
 		h->ops = h->bw = h->pct = h->etc = h->on;
 }
 

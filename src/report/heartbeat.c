@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,6 @@
 #include "xdd/report/info.h"
 
 #define KIB 1024.0
-#define UNKNOWN (-1.0)
 #define NS_PER_MS 1e6
 
 static double seconds(uint64_t ns)
@@ -21,16 +21,10 @@ static double seconds(uint64_t ns)
 	return (double)ns / (double)UNITS_NS_PER_SEC;
 }
 
-static double per_second(const struct heartbeat_sample *s, double n)
-{
-	return s->elapsed_ns ? n / seconds(s->elapsed_ns) : UNKNOWN;
-}
-
-/* How much of the pass is done, 0 to 1: of its operations, or of its time where only that ends it. */
-static double share(const struct heartbeat_sample *s)
+double heartbeat_share(const struct heartbeat_sample *s)
 {
 	uint64_t ops = s->target->pass_ops;
-	double done = UNKNOWN;
+	double done = HEARTBEAT_UNKNOWN;
 
 	if (s->state == HEARTBEAT_COMPLETE)
 		return 1;
@@ -41,31 +35,107 @@ static double share(const struct heartbeat_sample *s)
 	return done > 1 ? 1 : done;
 }
 
-static double percent(const struct heartbeat_sample *s)
-{
-	double done = share(s);
+/* ---- fields ---- */
 
-	return done < 0 ? UNKNOWN : done * 100;
+typedef void put_field(FILE *f, const struct heartbeat_sample *s);
+
+static void put_target(FILE *f, const struct heartbeat_sample *s)
+{
+	fprintf(f, ",%04" PRIu32 ",tgt", s->target->number);
 }
 
-/* Seconds until the pass is done, if it goes on as it has. */
-static double time_left(const struct heartbeat_sample *s)
+static void put_ops(FILE *f, const struct heartbeat_sample *s)
 {
-	double done = share(s), left;
+	fprintf(f, ",%010" PRIu64 ",ops", s->ops);
+}
 
-	if (s->state == HEARTBEAT_COMPLETE || s->state == HEARTBEAT_CUT)
-		return 0;
-	if (done <= 0)
-		return UNKNOWN;
-	left = seconds(s->elapsed_ns) / done - seconds(s->elapsed_ns);
-	/* A limit comes first where the operations would take longer. */
-	if (s->limit_ns) {
-		uint64_t ns = s->limit_ns > s->elapsed_ns ? s->limit_ns - s->elapsed_ns : 0;
+static void put_bytes(FILE *f, const struct heartbeat_sample *s)
+{
+	fprintf(f, ",%015" PRIu64 ",B", s->bytes);
+}
 
-		left = seconds(ns) < left ? seconds(ns) : left;
+static void put_kbytes(FILE *f, const struct heartbeat_sample *s)
+{
+	fprintf(f, ",%013.1f,KiB", (double)s->bytes / KIB);
+}
+
+static void put_mbytes(FILE *f, const struct heartbeat_sample *s)
+{
+	fprintf(f, ",%010.1f,MiB", (double)s->bytes / (KIB * KIB));
+}
+
+static void put_gbytes(FILE *f, const struct heartbeat_sample *s)
+{
+	fprintf(f, ",%07.1f,GiB", (double)s->bytes / (KIB * KIB * KIB));
+}
+
+static double per_second(const struct heartbeat_sample *s, double n)
+{
+	return s->recent_ns ? n / seconds(s->recent_ns) : HEARTBEAT_UNKNOWN;
+}
+
+static void put_bw(FILE *f, const struct heartbeat_sample *s)
+{
+	fprintf(f, ",%06.2f,MBps", per_second(s, (double)s->recent_bytes / 1e6));
+}
+
+static void put_iops(FILE *f, const struct heartbeat_sample *s)
+{
+	fprintf(f, ",%06.2f,iops", per_second(s, (double)s->recent_ops));
+}
+
+static void put_pct(FILE *f, const struct heartbeat_sample *s)
+{
+	double done = heartbeat_share(s);
+
+	fprintf(f, ",%4.2f%%", done < 0 ? HEARTBEAT_UNKNOWN : done * 100);
+}
+
+static void put_etc(FILE *f, const struct heartbeat_sample *s)
+{
+	fprintf(f, ",%07.0f,s", s->state == HEARTBEAT_CUT ? 0 : s->left_s);
+}
+
+static void put_latency(FILE *f, const struct heartbeat_sample *s)
+{
+	fprintf(f, ",%.6f,ms_p50,%.6f,ms_p99,%.6f,ms_max", (double)s->median_ns / NS_PER_MS,
+		(double)s->p99_ns / NS_PER_MS, (double)s->longest_ns / NS_PER_MS);
+}
+
+#define FIELD(field_, legend_, columns_)                                              \
+	{                                                                             \
+		.off = offsetof(struct heartbeat_options, field_), .legend = legend_, \
+		.columns = columns_, .put = put_##field_,                             \
 	}
-	return left;
+
+/* In the order of the line. */
+static const struct field {
+	size_t off;	     /* of a bool in the options: it is wanted */
+	const char *legend;  /* in each line */
+	const char *columns; /* in the header of a file: a comma before each value */
+	put_field *put;
+} fields[] = {
+	FIELD(target, "/TARGET", ",Target,Target_unit"),
+	FIELD(ops, "/OPS", ",Ops,Ops_unit"),
+	FIELD(bytes, "/BYTES", ",Bytes,Bytes_unit"),
+	FIELD(kbytes, "/KB", ",KBytes,KBytes_unit"),
+	FIELD(mbytes, "/MB", ",MBytes,MBytes_unit"),
+	FIELD(gbytes, "/GB", ",GBytes,GBytes_unit"),
+	FIELD(bw, "/BW", ",Bandwidth,Bandwidth_unit"),
+	FIELD(iops, "/IOPS", ",IOPS,IOPS_unit"),
+	FIELD(pct, "/PCT", ",Percent"),
+	FIELD(etc, "/ET", ",Time_left,Time_left_unit"),
+	FIELD(latency, "/LAT", ",P50,P50_unit,P99,P99_unit,Max,Max_unit"),
+};
+
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+static bool is_wanted(const struct heartbeat_options *o, size_t i)
+{
+	return *(const bool *)((const char *)o + fields[i].off);
 }
+
+/* ---- files ---- */
 
 char *heartbeat_path(const struct target_plan *t)
 {
@@ -108,6 +178,8 @@ int heartbeat_open(struct outfile *o, const struct target_plan *t)
 	return o->empty ? write_header(o, &t->heartbeat) : 0;
 }
 
+/* ---- lines ---- */
+
 static void write_legend(FILE *f, const struct heartbeat_time *when,
 			 const struct heartbeat_sample *s)
 {
@@ -127,87 +199,93 @@ static void write_legend(FILE *f, const struct heartbeat_time *when,
 	}
 	if (o->elapsed)
 		fprintf(f, "/ELAPSED,%.0f,", seconds(when->run_ns));
-	fprintf(f, "%s%s%s%s%s%s%s%s%s%s%s", o->target ? "/TARGET" : "", o->ops ? "/OPS" : "",
-		o->bytes ? "/BYTES" : "", o->kbytes ? "/KB" : "", o->mbytes ? "/MB" : "",
-		o->gbytes ? "/GB" : "", o->bw ? "/BW" : "", o->iops ? "/IOPS" : "",
-		o->pct ? "/PCT" : "", o->etc ? "/ET" : "", o->latency ? "/LAT" : "");
+	for (size_t i = 0; i < N_FIELDS; i++) {
+		if (is_wanted(o, i))
+			fputs(fields[i].legend, f);
+	}
 }
 
+/* A target that waits has no values; `padded` keeps their columns. */
 static void write_group(FILE *f, const struct heartbeat_time *when,
-			const struct heartbeat_sample *s)
+			const struct heartbeat_sample *s, bool padded)
 {
-	const struct heartbeat_options *o = s->options;
-	double bytes = (double)s->bytes;
+	bool waiting = s->state == HEARTBEAT_WAITING;
 
-	if (s->state == HEARTBEAT_WAITING) {
+	if (waiting)
 		fputs(" + WAITING", f);
-		return;
+	else
+		fprintf(f, " + [%c]",
+			s->state == HEARTBEAT_COMPLETE ? '*' : "|/-\\"[when->beat % 4]);
+	for (size_t i = 0; i < N_FIELDS; i++) {
+		if (!is_wanted(s->options, i))
+			continue;
+		if (!waiting)
+			fields[i].put(f, s);
+		for (const char *c = fields[i].columns; waiting && padded && *c; c++) {
+			if (*c == ',')
+				fputc(',', f);
+		}
 	}
-	fprintf(f, " + [%c]", s->state == HEARTBEAT_COMPLETE ? '*' : "|/-\\"[when->beat % 4]);
-	if (o->target)
-		fprintf(f, ",%04" PRIu32 ",tgt", s->target->number);
-	if (o->ops)
-		fprintf(f, ",%010" PRIu64 ",ops", s->ops);
-	if (o->bytes)
-		fprintf(f, ",%015" PRIu64 ",B", s->bytes);
-	if (o->kbytes)
-		fprintf(f, ",%013.1f,KiB", bytes / KIB);
-	if (o->mbytes)
-		fprintf(f, ",%010.1f,MiB", bytes / (KIB * KIB));
-	if (o->gbytes)
-		fprintf(f, ",%07.1f,GiB", bytes / (KIB * KIB * KIB));
-	if (o->bw)
-		fprintf(f, ",%06.2f,MBps", per_second(s, bytes / 1e6));
-	if (o->iops)
-		fprintf(f, ",%06.2f,iops", per_second(s, (double)s->ops));
-	if (o->pct)
-		fprintf(f, ",%4.2f%%", percent(s));
-	if (o->etc)
-		fprintf(f, ",%07.0f,s", time_left(s));
-	if (o->latency)
-		fprintf(f, ",%.6f,ms_p50,%.6f,ms_p99,%.6f,ms_max", (double)s->median_ns / NS_PER_MS,
-			(double)s->p99_ns / NS_PER_MS, (double)s->longest_ns / NS_PER_MS);
+}
+
+/* Whether one legend is right for both. */
+static bool is_alike(const struct heartbeat_sample *a, const struct heartbeat_sample *b)
+{
+	const struct heartbeat_options *x = a->options, *y = b->options;
+	bool alike = a->pass == b->pass && x->hostname == y->hostname && x->tod == y->tod &&
+		     x->elapsed == y->elapsed;
+
+	for (size_t i = 0; i < N_FIELDS; i++)
+		alike = alike && is_wanted(x, i) == is_wanted(y, i);
+	return alike;
 }
 
 void heartbeat_line(FILE *f, const struct heartbeat_time *when,
-		    const struct heartbeat_sample *samples, size_t n)
+		    const struct heartbeat_sample *samples, size_t n, char separator)
 {
-	write_legend(f, when, &samples[0]);
-	for (size_t i = 0; i < n; i++)
-		write_group(f, when, &samples[i]);
+	for (size_t i = 0; i < n; i++) {
+		bool first = i == 0 || !is_alike(&samples[i - 1], &samples[i]);
+
+		if (first && i)
+			fputc(separator, f);
+		if (first)
+			write_legend(f, when, &samples[i]);
+		write_group(f, when, &samples[i], false);
+	}
+}
+
+void heartbeat_row(FILE *f, const struct heartbeat_time *when, const struct heartbeat_sample *s)
+{
+	write_legend(f, when, s);
+	write_group(f, when, s, true);
 }
 
 void heartbeat_header(FILE *f, const struct heartbeat_options *o)
 {
 	fprintf(f, "Pass_label,Pass%s%s%s,Fields", o->hostname ? ",Host_label,Host" : "",
 		o->tod ? ",Time_label,Time" : "", o->elapsed ? ",Elapsed_label,Elapsed" : "");
-	fprintf(f, "%s%s%s%s%s%s%s%s%s%s%s", o->target ? ",Target,Target_unit" : "",
-		o->ops ? ",Ops,Ops_unit" : "", o->bytes ? ",Bytes,Bytes_unit" : "",
-		o->kbytes ? ",KBytes,KBytes_unit" : "", o->mbytes ? ",MBytes,MBytes_unit" : "",
-		o->gbytes ? ",GBytes,GBytes_unit" : "", o->bw ? ",Bandwidth,Bandwidth_unit" : "",
-		o->iops ? ",IOPS,IOPS_unit" : "", o->pct ? ",Percent" : "",
-		o->etc ? ",Time_left,Time_left_unit" : "",
-		o->latency ? ",P50,P50_unit,P99,P99_unit,Max,Max_unit" : "");
+	for (size_t i = 0; i < N_FIELDS; i++) {
+		if (is_wanted(o, i))
+			fputs(fields[i].columns, f);
+	}
 }
 
 void heartbeat_progress(FILE *f, const struct plan *plan, const struct heartbeat_sample *samples,
 			size_t n)
 {
-	double bytes = 0, ops = 0, done = 1, left = 0;
+	double bytes = 0, ops = 0, done = 1;
 	uint64_t pass = UINT64_MAX, elapsed_ns = 0;
 
 	/* The pass is done when the last target is. */
 	for (size_t i = 0; i < n; i++) {
 		const struct heartbeat_sample *s = &samples[i];
-		double target_share = share(s), target_left = time_left(s);
+		double target_share = heartbeat_share(s);
 
 		bytes += (double)s->bytes;
 		ops += (double)s->ops;
 		pass = s->pass < pass ? s->pass : pass;
 		elapsed_ns = s->elapsed_ns > elapsed_ns ? s->elapsed_ns : elapsed_ns;
 		done = target_share < done ? target_share : done;
-		if (left >= 0)
-			left = target_left < 0 ? UNKNOWN : target_left > left ? target_left : left;
 	}
 	fprintf(f, "pass %" PRIu64 " of %" PRIu64, pass, plan->passes);
 	if (done >= 0)
@@ -215,6 +293,6 @@ void heartbeat_progress(FILE *f, const struct plan *plan, const struct heartbeat
 	if (elapsed_ns)
 		fprintf(f, ", %.1f MB/s, %.0f ops/s", bytes / 1e6 / seconds(elapsed_ns),
 			ops / seconds(elapsed_ns));
-	if (left >= 0)
-		fprintf(f, ", %.0f s left", left);
+	if (samples[0].left_s >= 0)
+		fprintf(f, ", %.0f s left", samples[0].left_s);
 }

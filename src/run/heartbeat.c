@@ -1,6 +1,10 @@
 /*
- * The heartbeat's thread, and snapshots of targets that are running. Started by run_execute(); told of
- * passes by QThreads, of the end by the results manager, and asked for a line by the signal thread.
+ * The heartbeat's thread and its lines. Started by run_execute(). QThreads and the results manager
+ * report the ends of passes, the results manager that of the run; the signal thread asks for a
+ * line.
+ *
+ * Lines are made with the lock held, and only the heartbeat's thread writes them, without it: a
+ * terminal that is stopped holds up no pass.
  */
 #include "xdd/run/heartbeat.h"
 
@@ -17,6 +21,9 @@
 
 #define DEFAULT_INTERVAL_NS UNITS_NS_PER_SEC
 #define UNASKED_AFTER_NS (2 * UNITS_NS_PER_SEC)
+#define PENDING_MAX (4u << 20)
+#define CLOSING_SHARE \
+	10 /* a line about the end of a pass is left out this soon after a regular one */
 
 /* What is shown when no word says it. */
 static const struct heartbeat_options defaults = {
@@ -25,102 +32,6 @@ static const struct heartbeat_options defaults = {
 	.pct = true,
 	.etc = true,
 };
-
-/* ---- how far a target is ---- */
-
-/*
- * The counters of a pass and its number, together. False when the target was just going from one pass to
- * the next.
- */
-static bool read_target(const struct target *t, struct tally *tally, uint64_t *pass)
-{
-	uint32_t before = atomic_load(&t->turn);
-
-	tally_clear(tally);
-	*pass = atomic_load(&t->pass);
-	for (uint32_t i = 0; i < t->plan->qthreads; i++)
-		tally_add_counters(tally, &t->qthreads[i].counters);
-	return before % 2 == 0 && atomic_load(&t->turn) == before;
-}
-
-/* When the limits of the pass and of the run end a pass that began at `begin`; 0: they do not. */
-static uint64_t limit_of(const struct target *t, uint64_t begin)
-{
-	uint64_t limit = t->plan->time_limit_ns, end = atomic_load(&t->run->end_ns);
-
-	if (end == UINT64_MAX)
-		return limit;
-	end = end > begin ? end - begin : 1;
-	return limit && limit < end ? limit : end;
-}
-
-static void take_sample(const struct heartbeat *h, const struct target *t,
-			struct heartbeat_sample *s)
-{
-	const struct heartbeat_last *last = &h->last[t->plan->number];
-	uint64_t now = clock_kernel_ns(), pass;
-	struct tally tally;
-	bool sound = read_target(t, &tally, &pass), begun = tally.first_issue_ns != UINT64_MAX;
-
-	*s = (struct heartbeat_sample){ .target = t->plan, .options = &t->plan->heartbeat };
-	if (last->pass && (!sound || !begun || pass <= last->pass)) {
-		s->state = last->cut ? HEARTBEAT_CUT : HEARTBEAT_COMPLETE;
-		s->pass = last->pass;
-		s->limit_ns = last->limit_ns;
-		s->ops = last->ops;
-		s->done_ops = last->done_ops;
-		s->bytes = last->bytes;
-		s->elapsed_ns = last->elapsed_ns;
-		return;
-	}
-	s->pass = sound ? pass : 1;
-	if (!sound || !begun)
-		return;
-	s->state = HEARTBEAT_RUNNING;
-	s->ops = tally_ops(&tally);
-	s->done_ops = s->ops + tally.errors;
-	s->bytes = tally_bytes(&tally);
-	s->elapsed_ns = now > tally.first_issue_ns ? now - tally.first_issue_ns : 0;
-	s->limit_ns = limit_of(t, tally.first_issue_ns);
-}
-
-/*
- * The latencies of the operations completed since this was asked last. Reading is safe: histograms are there
- * before anything is issued, and the lock has been taken since; they are emptied only while `turn` is odd.
- */
-static void take_latency(struct heartbeat *h, const struct target *t, struct heartbeat_sample *s)
-{
-	struct heartbeat_last *last = &h->last[t->plan->number];
-	uint32_t turn = atomic_load(&t->turn);
-	uint64_t pass = atomic_load(&t->pass);
-	struct histogram_view v;
-	struct latency now, interval;
-	int err = target_latency_copy(&now, t);
-
-	latency_init(&interval);
-	if (err || turn % 2 || atomic_load(&t->turn) != turn)
-		goto out;
-	if (last->shown_pass != pass) {
-		latency_free(&last->shown);
-		latency_init(&last->shown);
-	}
-	if (latency_add(&interval, &now))
-		goto out;
-	latency_subtract(&interval, &last->shown);
-	v = latency_view(&interval, LATENCY_SERVICE, LATENCY_ALL_DIRS);
-	if (histogram_count(&v)) {
-		s->median_ns = histogram_percentile(&v, 50 * HISTOGRAM_PERCENT);
-		s->p99_ns = histogram_percentile(&v, 99 * HISTOGRAM_PERCENT);
-		s->longest_ns = histogram_max(&v);
-	}
-	latency_free(&last->shown);
-	last->shown = now;
-	last->shown_pass = pass;
-	latency_init(&now);
-out:
-	latency_free(&interval);
-	latency_free(&now);
-}
 
 /* ---- lines ---- */
 
@@ -132,54 +43,75 @@ static bool is_of_stream(const struct heartbeat_stream *stream, const struct tar
 	       (t->heartbeat.on && (stream->file.fd >= 0 || !t->heartbeat.output));
 }
 
-static size_t take_samples(struct heartbeat *h, const struct heartbeat_stream *stream)
+/* The samples of a stream, in `h->selected`; returns how many. With the lock. */
+static size_t select_samples(struct heartbeat *h, const struct heartbeat_stream *stream, bool shown,
+			     uint64_t now_ns)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < h->run->plan->n_targets; i++) {
-		const struct target *t = &h->run->targets[i];
-
-		if (!is_of_stream(stream, t->plan))
-			continue;
-		take_sample(h, t, &h->samples[n]);
-		if (t->plan->heartbeat.latency && h->samples[n].state == HEARTBEAT_RUNNING)
-			take_latency(h, t, &h->samples[n]);
-		n++;
+		if (is_of_stream(stream, &h->run->plan->targets[i]))
+			heartbeat_select(h, i, &h->selected[n++], shown, now_ns);
 	}
 	return n;
 }
 
 /*
- * The line of a stream, for write_line(); NULL without targets or memory. With the lock, which is not held
- * while the line is written: a terminal that is stopped would hold up the ends of passes.
+ * Add a line to those that the stream has to write; on a terminal it takes the place of the one
+ * before. With the lock.
  */
-static char *make_line(struct heartbeat *h, struct heartbeat_stream *stream)
+static void add_pending(struct heartbeat_stream *stream, const char *text, size_t bytes)
 {
-	struct heartbeat_time when = { .run_ns = clock_kernel_ns() - h->start_ns,
-				       .beat = stream->beats++ };
-	size_t n = take_samples(h, stream), size = 0;
+	size_t before = stream->redrawn ? 0 : stream->pending_bytes;
+	char *all;
+
+	/* Nobody reads them. */
+	if (before + bytes > PENDING_MAX)
+		return;
+	all = realloc(stream->pending, before + bytes + 1);
+	if (!all)
+		return;
+	memcpy(all + before, text, bytes + 1);
+	stream->pending = all;
+	stream->pending_bytes = before + bytes;
+}
+
+/* Make a line of `h->samples`, which were taken at `now_ns`. With the lock. */
+static void make_line(struct heartbeat *h, struct heartbeat_stream *stream, uint64_t now_ns)
+{
+	struct heartbeat_time when = { .run_ns = now_ns - h->start_ns, .beat = stream->beats++ };
+	size_t n = select_samples(h, stream, !stream->unasked, now_ns), size = 0;
 	char *text = NULL;
 	FILE *f = n ? open_memstream(&text, &size) : NULL;
 
 	if (!f)
-		return NULL;
+		return;
 	if (stream->unasked)
-		heartbeat_progress(f, h->run->plan, h->samples, n);
+		heartbeat_progress(f, h->run->plan, h->selected, n);
+	else if (stream->file.fd >= 0)
+		heartbeat_row(f, &when, h->selected);
 	else
-		heartbeat_line(f, &when, h->samples, n);
+		heartbeat_line(f, &when, h->selected, n, stream->redrawn ? ' ' : '\n');
 	if (!stream->redrawn)
 		fputc('\n', f);
 	if (fclose(f) == 0)
-		return text;
+		add_pending(stream, text, size);
 	free(text);
-	return NULL;
 }
 
-/* Write that line, and free it. Without the lock. */
-static void write_line(struct heartbeat_stream *stream, char *text)
+/*
+ * Write what `stream` has to write. Returns whether it had anything. With the lock, which is
+ * released meanwhile.
+ */
+static bool write_pending(struct heartbeat *h, struct heartbeat_stream *stream)
 {
+	char *text = stream->pending;
+
 	if (!text)
-		return;
+		return false;
+	stream->pending = NULL;
+	stream->pending_bytes = 0;
+	pthread_mutex_unlock(&h->lock);
 	if (stream->file.fd >= 0)
 		outfile_write(&stream->file, text, strlen(text));
 	else if (stream->redrawn)
@@ -187,26 +119,31 @@ static void write_line(struct heartbeat_stream *stream, char *text)
 	else
 		log_raw(text);
 	free(text);
+	pthread_mutex_lock(&h->lock);
+	return true;
 }
 
 void heartbeat_now(struct heartbeat *h)
 {
-	struct heartbeat_stream all = { .file = { .fd = -1 }, .unasked = true, .last = UINT32_MAX };
-	struct heartbeat_time when = { 0 };
+	const struct heartbeat_stream all = { .file = { .fd = -1 },
+					      .unasked = true,
+					      .last = UINT32_MAX };
+	uint64_t now = clock_kernel_ns();
+	struct heartbeat_time when = { .run_ns = now - h->start_ns };
 	char *text = NULL;
 	size_t size = 0, n;
 	FILE *f;
 
 	pthread_mutex_lock(&h->lock);
-	when.run_ns = clock_kernel_ns() - h->start_ns;
-	n = take_samples(h, &all);
+	heartbeat_take(h, now);
+	n = select_samples(h, &all, false, now);
 	for (size_t i = 0; i < n; i++) {
-		if (!h->samples[i].options->on)
-			h->samples[i].options = &defaults;
+		if (!h->selected[i].options->on)
+			h->selected[i].options = &defaults;
 	}
 	f = open_memstream(&text, &size);
 	if (f) {
-		heartbeat_line(f, &when, h->samples, n);
+		heartbeat_line(f, &when, h->selected, n, '\n');
 		fputc('\n', f);
 	}
 	pthread_mutex_unlock(&h->lock);
@@ -221,7 +158,87 @@ void heartbeat_ready(struct heartbeat *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
+/* ---- ends of passes ---- */
+
+/* A pass that all targets of a stream have completed. */
+struct end_of_pass {
+	uint64_t pass;
+	uint64_t end_ns; /* when the last of them did */
+	bool in_line;	 /* the last line was about that pass of all of them */
+};
+
+/* With the lock. */
+static struct end_of_pass end_of_pass(const struct heartbeat *h,
+				      const struct heartbeat_stream *stream)
+{
+	struct end_of_pass end = { .pass = UINT64_MAX, .in_line = true };
+
+	for (size_t i = 0; i < h->run->plan->n_targets; i++) {
+		const struct heartbeat_target *own = &h->targets[i];
+
+		if (!is_of_stream(stream, &h->run->plan->targets[i]))
+			continue;
+		end.pass = own->pass < end.pass ? own->pass : end.pass;
+		end.end_ns = own->end_ns > end.end_ns ? own->end_ns : end.end_ns;
+		end.in_line &= own->line_pass == own->pass;
+	}
+	return end;
+}
+
+/* Whether there was a regular line less than a part of an interval before `end_ns`, or after it. */
+static bool is_just_shown(const struct heartbeat_stream *stream, uint64_t end_ns)
+{
+	return stream->line_ns && end_ns < stream->line_ns + stream->interval_ns / CLOSING_SHARE;
+}
+
+void heartbeat_pass_closed(struct heartbeat *h, bool more)
+{
+	uint64_t now = clock_kernel_ns();
+
+	if (!h->started)
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->over = !more && !h->run->plan->no_barrier;
+	heartbeat_take(h, now);
+	for (size_t i = 0; i < h->n_streams; i++) {
+		struct heartbeat_stream *stream = &h->streams[i];
+		struct end_of_pass end = end_of_pass(h, stream);
+
+		if (stream->redrawn || end.pass <= stream->closed_pass)
+			continue;
+		if (!end.in_line || !is_just_shown(stream, end.end_ns))
+			make_line(h, stream, now);
+		stream->closed_pass = end.pass;
+	}
+	pthread_cond_signal(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+}
+
 /* ---- the thread ---- */
+
+/* Make the lines that are due; returns when the next one is. With the lock. */
+static uint64_t make_lines(struct heartbeat *h)
+{
+	uint64_t now = clock_kernel_ns(), next = UINT64_MAX;
+	bool taken = false;
+
+	for (size_t i = 0; i < h->n_streams; i++) {
+		struct heartbeat_stream *stream = &h->streams[i];
+
+		if (stream->next_ns <= now) {
+			if (!taken)
+				heartbeat_take(h, now);
+			taken = true;
+			make_line(h, stream, now);
+			stream->line_ns = now;
+			/* A line that was late is not made up for. */
+			stream->next_ns += stream->interval_ns *
+					   ((now - stream->next_ns) / stream->interval_ns + 1);
+		}
+		next = stream->next_ns < next ? stream->next_ns : next;
+	}
+	return next;
+}
 
 static void *heartbeat_main(void *arg)
 {
@@ -230,47 +247,17 @@ static void *heartbeat_main(void *arg)
 	debug_line(DEBUG_TASK, "heartbeat: thread %d starts", gettid());
 	pthread_mutex_lock(&h->lock);
 	while (!h->quit) {
-		uint64_t next = UINT64_MAX, now = clock_kernel_ns();
-		struct timespec until;
+		const struct timespec until = clock_timespec(make_lines(h));
+		bool wrote = false;
 
-		for (size_t i = 0; i < h->n_streams; i++) {
-			struct heartbeat_stream *stream = &h->streams[i];
-
-			if (stream->next_ns <= now) {
-				char *text = make_line(h, stream);
-
-				/* A line that was late is not made up for. */
-				stream->next_ns +=
-					stream->interval_ns *
-					((now - stream->next_ns) / stream->interval_ns + 1);
-				pthread_mutex_unlock(&h->lock);
-				write_line(stream, text);
-				pthread_mutex_lock(&h->lock);
-			}
-			next = stream->next_ns < next ? stream->next_ns : next;
-		}
-		until = clock_timespec(next);
-		if (!h->quit)
+		for (size_t i = 0; i < h->n_streams; i++)
+			wrote |= write_pending(h, &h->streams[i]);
+		if (!wrote && !h->quit)
 			pthread_cond_clockwait(&h->changed, &h->lock, CLOCK_MONOTONIC, &until);
 	}
 	pthread_mutex_unlock(&h->lock);
 	debug_line(DEBUG_TASK, "heartbeat: thread %d ends", gettid());
 	return NULL;
-}
-
-void heartbeat_pass_done(struct heartbeat *h, const struct target *t, const struct tally *tally)
-{
-	struct heartbeat_last *last = &h->last[t->plan->number];
-
-	pthread_mutex_lock(&h->lock);
-	last->pass = atomic_load(&t->pass);
-	last->ops = tally_ops(tally);
-	last->done_ops = last->ops + tally->errors;
-	last->cut = stop_requested(&t->run->stop) && last->done_ops < t->plan->pass_ops;
-	last->limit_ns = limit_of(t, tally->first_issue_ns);
-	last->bytes = tally_bytes(tally);
-	last->elapsed_ns = tally_elapsed_ns(tally);
-	pthread_mutex_unlock(&h->lock);
 }
 
 /* ---- start and end ---- */
@@ -359,13 +346,14 @@ int heartbeat_start(struct heartbeat *h, struct run *run)
 	pthread_cond_init(&h->changed, NULL);
 	h->run = run;
 	h->start_ns = clock_kernel_ns();
-	h->last = calloc(n, sizeof(*h->last));
+	h->targets = calloc(n, sizeof(*h->targets));
 	h->samples = calloc(n, sizeof(*h->samples));
+	h->selected = calloc(n, sizeof(*h->selected));
 	h->streams = calloc(n + 1, sizeof(*h->streams));
-	if (!h->last || !h->samples || !h->streams)
+	if (!h->targets || !h->samples || !h->selected || !h->streams)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		latency_init(&h->last[i].shown);
+		latency_init(&h->targets[i].line_latency);
 	err = add_streams(h, run->plan);
 	if (!err && h->n_streams) {
 		err = thread_start(&h->thread, heartbeat_main, h);
@@ -374,8 +362,28 @@ int heartbeat_start(struct heartbeat *h, struct run *run)
 	return err;
 }
 
+/*
+ * The last line of a stream: on a terminal one that stays, elsewhere one about a pass that was not
+ * completed. With the lock.
+ */
+static void make_last_line(struct heartbeat *h, struct heartbeat_stream *stream, uint64_t now_ns)
+{
+	bool closed = end_of_pass(h, stream).pass <= stream->closed_pass;
+
+	for (size_t i = 0; i < h->run->plan->n_targets && closed; i++)
+		closed = !is_of_stream(stream, &h->run->plan->targets[i]) ||
+			 h->samples[i].state == HEARTBEAT_COMPLETE ||
+			 h->samples[i].state == HEARTBEAT_CUT;
+	if (stream->unasked || (!stream->redrawn && (closed || is_just_shown(stream, now_ns))))
+		return;
+	stream->redrawn = false;
+	make_line(h, stream, now_ns);
+}
+
 void heartbeat_end(struct heartbeat *h)
 {
+	uint64_t now = clock_kernel_ns();
+
 	if (!h->started)
 		return;
 	pthread_mutex_lock(&h->lock);
@@ -384,25 +392,30 @@ void heartbeat_end(struct heartbeat *h)
 	pthread_mutex_unlock(&h->lock);
 	pthread_join(h->thread, NULL);
 	h->started = false;
+	pthread_mutex_lock(&h->lock);
+	h->over = true;
+	heartbeat_take(h, now);
 	for (size_t i = 0; i < h->n_streams; i++) {
 		struct heartbeat_stream *stream = &h->streams[i];
 
-		/* What was asked for ends with a line that stays. */
-		stream->redrawn = stream->redrawn && stream->unasked;
-		if (!stream->unasked)
-			write_line(stream, make_line(h, stream));
+		make_last_line(h, stream, now);
+		write_pending(h, stream);
 		if (outfile_close(&stream->file))
 			log_error("-heartbeat output: target %u: lines are missing in its file",
 				  stream->first);
 	}
+	pthread_mutex_unlock(&h->lock);
 	log_transient(NULL);
 }
 
 void heartbeat_destroy(struct heartbeat *h)
 {
-	for (size_t i = 0; h->last && i < h->run->plan->n_targets; i++)
-		latency_free(&h->last[i].shown);
-	free(h->last);
+	for (size_t i = 0; h->targets && i < h->run->plan->n_targets; i++)
+		latency_free(&h->targets[i].line_latency);
+	for (size_t i = 0; i < h->n_streams; i++)
+		free(h->streams[i].pending);
+	free(h->targets);
 	free(h->samples);
+	free(h->selected);
 	free(h->streams);
 }

@@ -157,6 +157,7 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 		uint64_t end = atomic_load(&run->end_ns), until;
 
 		run->more = pass < m->plan->passes && clock_now_ns() < end && !manager_is_known(m);
+		heartbeat_pass_closed(&run->heartbeat, run->more);
 		if (run->more && m->plan->pass_delay_ns) {
 			if (m->plan->verbose)
 				report_line(m->report, "Starting Pass Delay of %f seconds...",

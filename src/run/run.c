@@ -98,6 +98,8 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 		t->qthreads[i].target = t;
 		t->qthreads[i].own_fd = -1;
 		t->qthreads[i].number = (uint32_t)i;
+		/* Until its first pass begins: the heartbeat reads them before. */
+		counters_reset(&t->qthreads[i].counters);
 	}
 	t->gated = plan->throttle.interval_ns > 0;
 	t->watched = watch_wanted(plan);

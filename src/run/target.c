@@ -210,7 +210,9 @@ void target_end_pass(struct target *t)
 	if (!atomic_exchange(&t->undelivered, false)) {
 		pass_result_free(r); /* it came so late that the run ended without */
 	} else if (r) {
-		heartbeat_pass_done(&t->run->heartbeat, t, &r->tally);
+		heartbeat_pass_done(&t->run->heartbeat, t, &r->tally, &r->latency);
+		if (t->run->plan->no_barrier)
+			heartbeat_pass_closed(&t->run->heartbeat, true);
 		results_put(&t->run->results, r);
 	} else if (run_stop(t->run, STOP_START, ENOMEM)) {
 		log_error("target %u, %s: the results of a pass are lost: %s", t->plan->number,

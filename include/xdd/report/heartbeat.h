@@ -1,6 +1,5 @@
 /*
- * Lines of the heartbeat. The format is that of the old program, see doc/output.md; functions of their
- * arguments, any thread.
+ * Lines of the heartbeat; doc/output.md has the format. Functions of their arguments, any thread.
  */
 #ifndef XDD_REPORT_HEARTBEAT_H
 #define XDD_REPORT_HEARTBEAT_H
@@ -29,12 +28,18 @@ struct heartbeat_sample {
 	uint64_t done_ops;   /* with those */
 	uint64_t bytes;	     /* in this pass */
 	uint64_t elapsed_ns; /* since its first operation */
+	double left_s;	     /* heartbeat_left() */
 
-	/* of the operations completed since the last line; all 0: there were none */
-	uint64_t median_ns;
+	/* since the last line of this target, or since the pass began where that was later */
+	uint64_t recent_ns;
+	uint64_t recent_ops;
+	uint64_t recent_bytes;
+	uint64_t median_ns; /* of these operations; all 0: there were none */
 	uint64_t p99_ns;
 	uint64_t longest_ns;
 };
+
+#define HEARTBEAT_UNKNOWN (-1.0)
 
 /* What is the same for all targets of a line. */
 struct heartbeat_time {
@@ -42,26 +47,50 @@ struct heartbeat_time {
 	uint64_t beat;	 /* number of the line, for the mark that turns */
 };
 
+/*
+ * How much of the pass is done, 0 to 1: of its operations, or of its time where only that ends it.
+ */
+double heartbeat_share(const struct heartbeat_sample *s);
+
+/*
+ * heartbeat_left.c: the seconds until the run is over, if all of its targets go on as they have:
+ * `samples` has one for each target of the plan. `limit_s` is the time until -runtime ends it, or
+ * infinite. HEARTBEAT_UNKNOWN where that cannot be told.
+ */
+double heartbeat_left(const struct plan *plan, const struct heartbeat_sample *samples,
+		      double limit_s);
+
 /* The name of a target's file of -heartbeat output; the caller frees it. NULL: memory is short. */
 char *heartbeat_path(const struct target_plan *t);
 
 /*
- * Open that file, made anew or appended to, and write its header line if it holds nothing. Returns 0 or
- * -errno. outfile_write() and outfile_close() do the rest.
+ * Open that file, emptied or appended to, and write its header line if it holds nothing. Returns 0
+ * or -errno. outfile_write() and outfile_close() do the rest.
  */
 int heartbeat_open(struct outfile *o, const struct target_plan *t);
 
 /*
- * Write one line of values, without its end, for `n` samples (at least one) with the fields that each
- * sample's options name; the legend is that of the first.
+ * Write values for `n` samples (at least one), without an end of line, with the fields that each
+ * sample's options name. A line begins with a legend, which is that of all samples on it: samples
+ * with other fields, or in another pass, follow after `separator` with a legend of their own.
  */
 void heartbeat_line(FILE *f, const struct heartbeat_time *time,
-		    const struct heartbeat_sample *samples, size_t n);
+		    const struct heartbeat_sample *samples, size_t n, char separator);
 
-/* Write the line, without its end, that names the columns of a file of such lines with one sample. */
+/*
+ * The same for one sample, as a row of a file: with all columns of heartbeat_header(), empty ones
+ * too.
+ */
+void heartbeat_row(FILE *f, const struct heartbeat_time *time,
+		   const struct heartbeat_sample *sample);
+
+/* Write the line, without its end, that names the columns of a file of such rows. */
 void heartbeat_header(FILE *f, const struct heartbeat_options *options);
 
-/* Write what a terminal gets unasked, for `n` samples: a few words on the whole of them. */
+/*
+ * Write what a terminal gets unasked, for `n` samples (at least one): a few words on the whole of
+ * them.
+ */
 void heartbeat_progress(FILE *f, const struct plan *plan, const struct heartbeat_sample *samples,
 			size_t n);
 

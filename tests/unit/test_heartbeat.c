@@ -1,0 +1,208 @@
+/*
+ * Lines of the heartbeat of made-up samples, and the time that a run has left.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/units.h"
+#include "xdd/report/heartbeat.h"
+
+#define SECOND UNITS_NS_PER_SEC
+
+/* Two targets in a pass of 100 operations. */
+static struct target_plan targets[2];
+static struct plan plan;
+static struct heartbeat_sample samples[2];
+
+static void set_up(void)
+{
+	memset(targets, 0, sizeof(targets));
+	memset(samples, 0, sizeof(samples));
+	plan = (struct plan){ .targets = targets, .n_targets = 2, .passes = 1 };
+	for (uint32_t i = 0; i < 2; i++) {
+		targets[i].number = i;
+		targets[i].pass_ops = 100;
+		samples[i] = (struct heartbeat_sample){ .target = &targets[i],
+							.options = &targets[i].heartbeat,
+							.state = HEARTBEAT_RUNNING,
+							.pass = 1 };
+	}
+}
+
+static void assert_left(double wanted, double limit_s)
+{
+	double left = heartbeat_left(&plan, samples, limit_s);
+
+	if (!(fabs(left - wanted) < 1e-6))
+		fail_msg("%g s left, not %g", left, wanted);
+}
+
+/* Target `i` has done so many operations in so many seconds. */
+static void go_on(size_t i, uint64_t ops, uint64_t elapsed_s)
+{
+	samples[i].done_ops = ops;
+	samples[i].elapsed_ns = elapsed_s * SECOND;
+}
+
+static void test_left_of_operations(void **state)
+{
+	(void)state;
+	set_up();
+	assert_left(HEARTBEAT_UNKNOWN, INFINITY);
+	go_on(0, 50, 10);
+	assert_left(HEARTBEAT_UNKNOWN, INFINITY);
+	go_on(1, 20, 10);
+	assert_left(40, INFINITY);
+	assert_left(25, 25);
+	/* Each further pass takes as long as the slower target, with the delays. */
+	plan.passes = 3;
+	assert_left(40 + 2 * 50, INFINITY);
+	plan.pass_delay_ns = 5 * SECOND;
+	targets[1].delay_ns = 7 * SECOND;
+	assert_left(40 + 2 * (50 + 7 + 5), INFINITY);
+	/* By themselves, the second one has the longer way as well. */
+	plan.no_barrier = true;
+	assert_left(40 + 2 * (50 + 7 + 5), INFINITY);
+	samples[0].pass = 3;
+	samples[1].pass = 2;
+	assert_left(40 + (50 + 7 + 5), INFINITY);
+}
+
+static void test_left_of_time(void **state)
+{
+	(void)state;
+	set_up();
+	targets[0].pass_ops = targets[1].pass_ops = PLAN_UNLIMITED;
+	go_on(0, 1, 4);
+	go_on(1, 1, 4);
+	assert_left(HEARTBEAT_UNKNOWN, INFINITY);
+	assert_left(30, 30);
+	targets[0].time_limit_ns = targets[1].time_limit_ns = 10 * SECOND;
+	assert_left(6, INFINITY);
+	plan.passes = 4;
+	assert_left(6 + 3 * 10, INFINITY);
+	assert_left(20, 20);
+	/* A limit comes before operations that would take longer. */
+	targets[0].pass_ops = 1000;
+	assert_left(6 + 3 * 10, INFINITY);
+	/* A target that waits ends at its limit. */
+	samples[1].state = HEARTBEAT_WAITING;
+	samples[1].elapsed_ns = 0;
+	assert_left(10 + 3 * 10, INFINITY);
+}
+
+static void test_left_between_passes(void **state)
+{
+	(void)state;
+	set_up();
+	plan.passes = 3;
+	plan.pass_delay_ns = 5 * SECOND;
+	for (size_t i = 0; i < 2; i++) {
+		samples[i].state = HEARTBEAT_COMPLETE;
+		samples[i].pass = 2;
+		go_on(i, 100, 20);
+	}
+	assert_left(20 + 5, INFINITY);
+	samples[0].pass = samples[1].pass = 3;
+	assert_left(0, INFINITY);
+	plan.until_percent = 2;
+	assert_left(HEARTBEAT_UNKNOWN, INFINITY);
+	assert_left(12, 12);
+}
+
+static void assert_lines(const char *wanted, char separator)
+{
+	const struct heartbeat_time when = { .run_ns = 12 * SECOND, .beat = 2 };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	heartbeat_line(f, &when, samples, 2, separator);
+	fclose(f);
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void test_legends(void **state)
+{
+	(void)state;
+	set_up();
+	samples[0].ops = 7;
+	samples[1].ops = 8;
+	targets[0].heartbeat.ops = targets[1].heartbeat.ops = true;
+	assert_lines("Pass,0001,/OPS + [-],0000000007,ops + [-],0000000008,ops", '\n');
+	samples[1].state = HEARTBEAT_WAITING;
+	assert_lines("Pass,0001,/OPS + [-],0000000007,ops + WAITING", '\n');
+	targets[1].heartbeat.pct = true;
+	assert_lines("Pass,0001,/OPS + [-],0000000007,ops\nPass,0001,/OPS/PCT + WAITING", '\n');
+	assert_lines("Pass,0001,/OPS + [-],0000000007,ops Pass,0001,/OPS/PCT + WAITING", ' ');
+	targets[1].heartbeat.pct = false;
+	targets[1].heartbeat.elapsed = true;
+	assert_lines("Pass,0001,/OPS + [-],0000000007,ops\nPass,0001,/ELAPSED,12,/OPS + WAITING",
+		     '\n');
+	targets[1].heartbeat.elapsed = false;
+	samples[1].pass = 2;
+	assert_lines("Pass,0001,/OPS + [-],0000000007,ops\nPass,0002,/OPS + WAITING", '\n');
+}
+
+static void test_rows(void **state)
+{
+	const struct heartbeat_time when = { 0 };
+
+	(void)state;
+	set_up();
+	targets[0].heartbeat = (struct heartbeat_options){ .target = true,
+							   .ops = true,
+							   .bytes = true,
+							   .kbytes = true,
+							   .mbytes = true,
+							   .gbytes = true,
+							   .bw = true,
+							   .iops = true,
+							   .pct = true,
+							   .etc = true,
+							   .latency = true,
+							   .elapsed = true };
+	for (int waiting = 0; waiting < 2; waiting++) {
+		char *text = NULL;
+		size_t size = 0, commas[2] = { 0 };
+		FILE *f = open_memstream(&text, &size);
+
+		assert_non_null(f);
+		samples[0].state = waiting ? HEARTBEAT_WAITING : HEARTBEAT_RUNNING;
+		heartbeat_header(f, &targets[0].heartbeat);
+		fputc('\n', f);
+		heartbeat_row(f, &when, samples);
+		fclose(f);
+		for (size_t i = 0, line = 0; i < size; i++) {
+			line += text[i] == '\n';
+			commas[line] += text[i] == ',';
+		}
+		assert_int_equal(commas[0], commas[1]);
+		assert_int_equal(strstr(text, "WAITING") != NULL, waiting);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_left_of_operations),
+		cmocka_unit_test(test_left_of_time),
+		cmocka_unit_test(test_left_between_passes),
+		cmocka_unit_test(test_legends),
+		cmocka_unit_test(test_rows),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
