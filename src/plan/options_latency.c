@@ -119,7 +119,7 @@ static const struct option latency_options[] = {
 	  .max = PLAN_CENTURY_NS,
 	  P(interval_ns),
 	  .apply = apply_shown,
-	  .help = "show the figures of each such stretch of time as well, 10ms at least" },
+	  .help = "show the figures of each such interval of time as well, 10ms at least" },
 	{ .name = "output",
 	  .type = OPT_TEXT,
 	  .arg = "<file>",

@@ -86,7 +86,7 @@ const char *latency_time_name(enum latency_time time)
 	return time == LATENCY_SERVICE ? "service" : "response";
 }
 
-bool latency_row(const struct result *r, enum latency_time time, unsigned dir,
+bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
 		 struct histogram_view *v)
 {
 	unsigned used = 0;
@@ -96,11 +96,13 @@ bool latency_row(const struct result *r, enum latency_time time, unsigned dir,
 	*v = latency_view(r->latency, time, dir);
 	for (unsigned i = 0; i < v->n_parts; i++)
 		used += v->parts[i]->n > 0;
-	return used >= (dir == LATENCY_ALL_DIRS ? 2 : 1);
+	return used >= (dir == LATENCY_ALL_DIRS && !interval ? 2 : 1);
 }
 
-static const char *row_name(enum result_what what)
+static const char *row_name(enum result_what what, bool interval)
 {
+	if (interval)
+		return what == RESULT_COMBINED ? "LATENCY_INT_ALL" : "LATENCY_INTERVAL";
 	switch (what) {
 	case RESULT_TARGET_PASS:
 		return "LATENCY_PASS";
@@ -160,8 +162,8 @@ static void table_row(FILE *f, const struct plan *plan, const struct result *r,
 		      const struct histogram_view *v)
 {
 	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s %12" PRIu64,
-		interval ? "LATENCY_INTERVAL" : row_name(r->what), r->pass, r->target,
-		latency_dir_name(dir), latency_time_name(time), histogram_count(v));
+		row_name(r->what, interval != NULL), r->pass, r->target, latency_dir_name(dir),
+		latency_time_name(time), histogram_count(v));
 	if (interval)
 		fprintf(f, " %12.6f %12.6f", (double)interval->from_ns / 1e9,
 			(double)interval->to_ns / 1e9);
@@ -175,7 +177,7 @@ void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r
 
 	for (unsigned dir = 0; dir <= LATENCY_ALL_DIRS; dir++)
 		for (int time = 0; time < LATENCY_TIMES; time++)
-			if (latency_row(r, (enum latency_time)time, dir, &v))
+			if (latency_row(r, interval != NULL, (enum latency_time)time, dir, &v))
 				table_row(f, plan, r, interval, (enum latency_time)time, dir, &v);
 }
 
@@ -210,7 +212,7 @@ static void octaves_row(FILE *f, const struct result *r, enum latency_time time,
 {
 	uint64_t n = histogram_count(v), from = 0;
 
-	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s", row_name(r->what), r->pass,
+	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s", row_name(r->what, false), r->pass,
 		r->target, latency_dir_name(dir), latency_time_name(time));
 	for (int u = 0; u < N_UNITS; u++) {
 		/* 512 us go up to 1 ms, 512 ms to 1 s. */
@@ -234,6 +236,6 @@ void latency_octaves_rows(FILE *f, const struct result *r)
 
 	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
 		for (int time = 0; time < LATENCY_TIMES; time++)
-			if (latency_row(r, (enum latency_time)time, dir, &v))
+			if (latency_row(r, false, (enum latency_time)time, dir, &v))
 				octaves_row(f, r, (enum latency_time)time, dir, &v);
 }

@@ -24,7 +24,8 @@ static void summary(FILE *f, const struct plan *plan, const struct result *r,
 		    const struct histogram_view *v)
 {
 	fprintf(f, "%s,%s,%" PRIu64 ",%" PRIu64 ",", interval ? "INTERVAL" : "SUMMARY",
-		interval ? "" : column_what(r->what), r->pass, r->target);
+		interval && r->what != RESULT_COMBINED ? "" : column_what(r->what), r->pass,
+		r->target);
 	if (interval)
 		fprintf(f, "%.6f,%.6f", (double)interval->from_ns / 1e9,
 			(double)interval->to_ns / 1e9);
@@ -66,7 +67,7 @@ void latency_csv_rows(FILE *f, const struct plan *plan, const struct result *r,
 		for (int i = 0; i < LATENCY_TIMES; i++) {
 			enum latency_time time = (enum latency_time)i;
 
-			if (!latency_row(r, time, dir, &v))
+			if (!latency_row(r, interval != NULL, time, dir, &v))
 				continue;
 			summary(f, plan, r, interval, time, dir, &v);
 			if (plan->latency.histogram && !interval && dir != LATENCY_ALL_DIRS)

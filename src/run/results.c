@@ -174,8 +174,8 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 	}
 }
 
-/* With -nobarrier the targets go through their passes by themselves. */
-static void manage_stream(struct manager *m)
+/* Take all that comes. */
+static void drain(struct manager *m)
 {
 	struct pass_result *r;
 
@@ -183,6 +183,12 @@ static void manage_stream(struct manager *m)
 		take_in(m, r);
 		pass_result_free(r);
 	}
+}
+
+/* With -nobarrier the targets go through their passes by themselves. */
+static void manage_stream(struct manager *m)
+{
+	drain(m);
 	close_window(m);
 }
 
@@ -231,13 +237,11 @@ static void take_unfinished(struct manager *m, bool stuck)
 static void manage_rest(struct manager *m)
 {
 	struct run *run = m->run;
-	struct pass_result *r;
 	uint32_t alive;
 
-	while ((r = take(m))) {
-		take_in(m, r);
-		pass_result_free(r);
-	}
+	drain(m);
+	intervals_finish(&run->intervals);
+	drain(m);
 	pthread_mutex_lock(&run->results.lock);
 	alive = run->results.alive;
 	pthread_mutex_unlock(&run->results.lock);

@@ -26,8 +26,11 @@ static struct result target_result(const struct manager *m, const struct target_
 
 void manager_write_interval(struct manager *m, const struct pass_result *r)
 {
-	struct result result = target_result(m, &m->plan->targets[r->target], RESULT_TARGET_PASS);
+	bool all = r->target == m->plan->n_targets;
+	struct result result = target_result(m, &m->plan->targets[all ? 0 : r->target],
+					     all ? RESULT_COMBINED : RESULT_TARGET_PASS);
 
+	result.target = r->target;
 	result.pass = r->pass;
 	result.latency = &r->latency;
 	report_latency_interval(m->report, &result, r->from_ns, r->to_ns);

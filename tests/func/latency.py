@@ -249,11 +249,11 @@ def test_sums():
              for op in ("read", "write", "all")], "-verbose: the table has all of it")
 
 
-def intervals_of(lines):
-    """Intervals by target, pass, direction and time, in the order of the file."""
+def intervals_of(lines, what=""):
+    """Intervals by target, pass, direction and time, in the order of the file; with COMBINED those of all targets."""
     found = {}
     for line in lines:
-        if line["RECORD"] == "INTERVAL":
+        if line["RECORD"] == "INTERVAL" and line["WHAT"] == what:
             found.setdefault((line["TARGET"], line["PASS"], line["DIRECTION"], line["TIME"]), []).append(
                 (float(line["START"]), float(line["END"]), int(line["OPS"]), float(line["MIN"]), float(line["MAX"])))
     return found
@@ -273,9 +273,20 @@ def test_intervals():
                   if x["RECORD"] == "SUMMARY" and x["WHAT"] == "TARGET_PASS"}
         title = "intervals" + (" with -nobarrier" if more else "")
         t.ok(run.status == 0 and not run.err and sorted(found) == sorted(passes) and len(found) == 18, title, run)
-        # An interval with one direction only has no row of all of them.
-        t.equal({k: sum(x[2] for x in v) for k, v in found.items() if k[2] != "all"},
-                {k: int(x["OPS"]) for k, x in passes.items() if k[2] != "all"}, title + " add up to their pass")
+        t.equal({k: sum(x[2] for x in v) for k, v in found.items()}, {k: int(x["OPS"]) for k, x in passes.items()},
+                title + " add up to their pass")
+        t.ok(all(e - b >= 0.01 for v in found.values() for b, e, *_ in v), title + ": none is shorter than a tenth", found)
+        together = intervals_of(lines, "COMBINED")
+        t.equal({k[:2] for k in together}, {("2", "0")} if more else {("2", "1"), ("2", "2")}, title + " of all targets")
+        whole = {(x["DIRECTION"], x["TIME"]): x for x in lines if x["RECORD"] == "SUMMARY" and x["WHAT"] == "COMBINED"}
+        t.equal({k: sum(x[2] for key, v in together.items() for x in v if key[2:] == k) for k in whole},
+                {k: int(x["OPS"]) for k, x in whole.items()}, title + " of all targets add up to the run")
+        for key, v in together.items():
+            t.ok(all(a[1] <= b[0] + 1e-6 for a, b in zip(v, v[1:])), "%s of all targets do not overlap, %s" % (title, key), v)
+        if not more:
+            t.equal({k: sum(x[2] for x in v) for k, v in together.items()},
+                    {k: sum(int(x["OPS"]) for key, x in passes.items() if key[1:] == k[1:]) for k in together},
+                    title + " of all targets add up to the pass")
         t.ok(all(b[0] <= e[0] + 1e-6 <= e[1] + 1e-6 and (i == len(v) - 1 or e[1] - e[0] < 3)
                  for v in found.values() for i, (b, e) in enumerate(zip([(0,)] + v, v))), title + " follow each other", found)
         t.ok(all(a[1] <= b[0] + 1e-6 for v in found.values() for a, b in zip(v, v[1:])), title + " do not overlap", found)
@@ -283,8 +294,27 @@ def test_intervals():
                  for k, v in found.items() for x in v), title + " keep to the extremes of the pass", (found, passes))
         t.ok("LATENCY_INTERVAL" not in run.out, title + " go to the file alone", run)
     run = t.xdd(*"-op noop -targets 1 null -numreqs 100 -throttle ops 200 -latency intervals 0.2".split())
-    ops = [int(line.split()[5]) for line in run.out.splitlines() if re.match("LATENCY_INTERVAL .* service ", line)]
-    t.ok(run.status == 0 and sum(ops) == 100 and len(ops) >= 1, "intervals in the text", run)
+    for direction in ("noop", "all"):
+        ops = [int(line.split()[5]) for line in run.out.splitlines()
+               if re.match("LATENCY_INTERVAL .* %s +service " % direction, line)]
+        t.ok(run.status == 0 and sum(ops) == 100 and len(ops) >= 1, "intervals in the text, " + direction, run)
+    t.ok("LATENCY_INT_ALL" not in run.out, "one target: none of all targets", run)
+    run = t.xdd(*"-op noop -targets 3 null null null -numreqs 100 -throttle ops 200 -latency intervals 0.2".split())
+    ops = [int(line.split()[5]) for line in run.out.splitlines() if re.match("LATENCY_INT_ALL +1 +3 all +service ", line)]
+    t.ok(run.status == 0 and sum(ops) == 300, "intervals of all targets in the text", run)
+
+
+def test_short_last_interval():
+    """A pass that ends just after an interval has no interval of its own for that."""
+    found = []
+    for _ in range(8):
+        run = t.xdd(*"-op noop -targets 2 null null -timelimit 0.52 -operationdelay 1ms -latency intervals 0.25".split())
+        found.append([float(line.split()[7]) - float(line.split()[6]) for line in run.out.splitlines()
+                      if re.match("LATENCY_INT(ERVAL|_ALL) .* all +service ", line)])
+        if len(found[-1]) == 6:
+            break
+    # A stall of the interval's thread makes fewer.
+    t.ok(len(found[-1]) == 6 and all(x > 0.025 for run in found for x in run), "the rest is part of the last interval", found)
 
 
 def test_intervals_of_a_hang():
@@ -302,7 +332,7 @@ def test_intervals_of_a_hang():
         p.send_signal(signal.SIGINT)
         status = p.wait(timeout=t.TIMEOUT)
     lines = t.read_csv(csv_file)
-    t.ok(status == 5 and sum(x[2] for v in intervals_of(lines).values() for x in v) == 32 and
+    t.ok(status == 5 and sum(x[2] for k, v in intervals_of(lines).items() for x in v if k[2] == "all") == 32 and
          [x["OPS"] for x in lines if x["WHAT"] == "COMBINED"] == ["32"], "a device that never answers", (status, lines))
 
 
@@ -385,6 +415,6 @@ def test_bad_input():
     t.ok(run.status == 2 and "LATP9" in run.err, "a column that there is not", run)
 
 
-t.run(test_against_sort, test_sums, test_intervals, test_intervals_of_a_hang, test_queue_pass, test_engines, test_errors_do_not_count, test_output_file,
-      test_bad_input)
+t.run(test_against_sort, test_sums, test_intervals, test_short_last_interval, test_intervals_of_a_hang, test_queue_pass,
+      test_engines, test_errors_do_not_count, test_output_file, test_bad_input)
 t.done()

@@ -43,16 +43,16 @@ void latency_figures(FILE *f, const char *before, int width, const struct plan *
 
 /*
  * Whether a row is due for that time and direction of `r`, and then what it is about in `v`. A row of
- * all directions is due when there are several.
+ * all directions is due when there are several, and for each interval.
  */
-bool latency_row(const struct result *r, enum latency_time time, unsigned dir,
+bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
 		 struct histogram_view *v);
 
 /* "read", "write", "noop" or "all"; "service" or "response". */
 const char *latency_dir_name(unsigned dir);
 const char *latency_time_name(enum latency_time time);
 
-/* A stretch of time in a run, in nanoseconds since the first pass began. */
+/* An interval of time in a run, in nanoseconds since the first pass began. */
 struct latency_interval {
 	uint64_t from_ns;
 	uint64_t to_ns;

@@ -61,8 +61,9 @@ bool report_wants_latency(const struct report *r);
 void report_latency(struct report *r, const struct result *result);
 
 /*
- * The latencies of a target in an interval of -latency, in nanoseconds since the first pass began: to
- * the CSV file of -latency, or without one to the text output, at once.
+ * The latencies of a target (RESULT_TARGET_PASS) or of all of them (RESULT_COMBINED) in an
+ * interval of -latency, in nanoseconds since the first pass began: to the CSV file of -latency, or
+ * without one to the text output, at once.
  */
 void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
 			     uint64_t to_ns);

@@ -179,8 +179,9 @@ struct queue_result {
 };
 
 /*
- * What a target did in a pass; goes from its last QThread to the results manager, which frees it. An
- * interval of -latency goes the same way, with pass, target and latency only.
+ * What a target did in a pass; goes from its last QThread to the results manager, which frees it.
+ * An interval of -latency goes the same way, with pass, target and latency only; one of all
+ * targets has their number.
  */
 struct pass_result {
 	struct pass_result *next;
