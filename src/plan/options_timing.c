@@ -166,7 +166,9 @@ const struct option options_timing[] = {
 	  .max = PLAN_CENTURY_NS,
 	  T(start_delay_ns),
 	  .help = "wait before each pass",
-	  .detail = "The delay counts in no rate." },
+	  .detail =
+		  "The delay counts in no rate of the target, and in no rate of COMBINED when all "
+		  "targets share it." },
 	{ .name = "targetstartdelay",
 	  .aliases = "tsd",
 	  .scope = SCOPE_TARGET,
@@ -176,7 +178,7 @@ const struct option options_timing[] = {
 	  .max = PLAN_CENTURY_NS,
 	  T(target_start_delay_ns),
 	  .help = "wait before each pass: this time times the target's number",
-	  .detail = "The delay counts in no rate; it adds to -startdelay." },
+	  .detail = "The delay adds to -startdelay, and counts like it." },
 	{ .name = "timelimit",
 	  .aliases = "tl",
 	  .scope = SCOPE_TARGET,

@@ -78,25 +78,16 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 	sum->partial |= r->partial;
 	if (sum->passes > m->passes)
 		m->passes = sum->passes;
-	if (r->tally.last_done_ns) {
-		uint64_t first = r->tally.first_issue_ns - r->shift_ns;
-		uint64_t last = r->tally.last_done_ns - r->shift_ns;
-
-		if (first < m->window.first_ns)
-			m->window.first_ns = first;
-		if (last > m->window.last_ns)
-			m->window.last_ns = last;
-	}
+	if (r->tally.last_done_ns)
+		window_add(&m->window, r->target, r->tally.first_issue_ns, r->tally.last_done_ns);
 }
 
 /* Returns its length. */
 static uint64_t close_window(struct manager *m)
 {
-	uint64_t ns =
-		m->window.last_ns > m->window.first_ns ? m->window.last_ns - m->window.first_ns : 0;
+	uint64_t ns = window_close(&m->window);
 
 	m->combined_ns += ns;
-	m->window = (struct window){ .first_ns = UINT64_MAX };
 	return ns;
 }
 
@@ -138,10 +129,11 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 		pass_result_free(slots[i]);
 		slots[i] = NULL;
 	}
-	m->together.elapsed_ns = close_window(m);
-	m->together.latency = m->run->keep_latency ? &m->together_latency : NULL;
+	/* A pass that was cut short ends with what its targets left unfinished: manage_rest(). */
 	if (got < m->plan->n_targets)
 		return false;
+	m->together.elapsed_ns = close_window(m);
+	m->together.latency = m->run->keep_latency ? &m->together_latency : NULL;
 	if (m->keep_series && series_add(&m->series, &m->together, !m->together.partial))
 		log_error("the statistics leave out pass %" PRIu64 ": %s", m->together.pass,
 			  strerror(ENOMEM));
@@ -183,13 +175,6 @@ static void drain(struct manager *m)
 		take_in(m, r);
 		pass_result_free(r);
 	}
-}
-
-/* With -nobarrier the targets go through their passes by themselves. */
-static void manage_stream(struct manager *m)
-{
-	drain(m);
-	close_window(m);
 }
 
 /*
@@ -270,17 +255,14 @@ static bool is_open(struct manager *m)
 void *results_main(void *arg)
 {
 	struct run *run = arg;
-	struct manager m = { .run = run,
-			     .plan = run->plan,
-			     .report = run->report,
-			     .window = { .first_ns = UINT64_MAX } };
+	struct manager m = { .run = run, .plan = run->plan, .report = run->report };
 	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	debug_line(DEBUG_TASK, "results manager: thread %d starts", gettid());
 	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
-	if ((!slots || !m.sums || checks_begin(&m.checks, run->plan) ||
-	     deskew_init(&m.deskew, run->plan)) &&
+	if ((!slots || !m.sums || window_init(&m.window, run->plan->n_targets) ||
+	     checks_begin(&m.checks, run->plan) || deskew_init(&m.deskew, run->plan)) &&
 	    run_stop(run, STOP_START, ENOMEM))
 		log_error("memory for the results: %s", strerror(ENOMEM));
 	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {
@@ -296,7 +278,7 @@ void *results_main(void *arg)
 		starttime_check(run);
 		manager_describe(&m);
 		if (run->plan->no_barrier)
-			manage_stream(&m);
+			drain(&m);
 		else
 			manage_passes(&m, slots);
 	}
@@ -311,6 +293,7 @@ void *results_main(void *arg)
 	}
 	series_free(&m.series);
 	latency_free(&m.together_latency);
+	window_destroy(&m.window);
 	free(m.sums);
 	free(slots);
 	debug_line(DEBUG_TASK, "results manager: thread %d ends", gettid());

@@ -5,10 +5,12 @@ the same line, within the last digit printed; delays are held against the clock 
 on which a slow machine makes no difference.
 """
 import os
+import re
 import resource
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson
 import xddsys as s
 import xddtest as t
 
@@ -294,33 +296,57 @@ def test_cpu_of_passes():
 # Time
 
 
-def check_delay(title, args, delays, targets):
+def check_delay(title, args, shared, unequal=0):
     """
-    A run whose `delays` seconds of waiting must show on the wall, and in no rate. Waiting may take longer than
-    it should on a busy machine, which does count: hence half of it is enough.
+    A run of two targets that waits for `shared` seconds with both, which must show on the wall and in no rate, and
+    for `unequal` more with one of them, which are in the rates of COMBINED alone. Waiting may take longer
+    than it should on a busy machine, which does count: hence half of it is enough.
     """
     run, rows = full(*args.split())
     last = pick(rows, "COMBINED")[0]
-    rest = run.seconds - delays / 2
-    t.ok(run.status == 0 and run.seconds >= delays, title + ": is waited for", run.seconds)
-    t.ok(real(last, "ELAPSEDTIMEPASS") <= rest, title + ": is left out of COMBINED", (last, run.seconds))
+    rest = run.seconds - (shared + unequal) / 2
+    t.ok(run.status == 0 and run.seconds >= shared + unequal, title + ": is waited for", run.seconds)
     sums = [real(r, "ELAPSEDTIMEPASS") for r in pick(rows, "TARGET_AVERAGE")]
-    t.ok(len(sums) == targets and all(x <= rest for x in sums), title + ": is left out of TARGET_AVERAGE",
+    t.ok(len(sums) == 2 and all(x <= rest for x in sums), title + ": is left out of TARGET_AVERAGE",
          (sums, run.seconds))
+    rest = run.seconds - shared / 2
+    t.ok(unequal / 2 <= real(last, "ELAPSEDTIMEPASS") <= rest, title + ": COMBINED leaves out what both share",
+         (last, run.seconds))
     t.ok(real(last, "IOPS") >= int(last["OPS"]) / rest, title + ": is left out of the rates", (last, run.seconds))
 
 
 def test_delays():
     two = "-op read -targets 2 null null -numreqs 100 -reqsize 4 "
-    check_delay("-passdelay", two + "-passes 3 -passdelay 0.5", 1.0, 2)
-    check_delay("-passdelay, -nobarrier", two + "-passes 3 -passdelay 0.5 -nobarrier", 1.0, 2)
-    check_delay("-startdelay", two + "-passes 2 -startdelay 0.5", 1.0, 2)
-    check_delay("-targetstartdelay", two + "-passes 2 -targetstartdelay 0.5", 1.0, 2)
-    check_delay("all delays", two + "-passes 2 -targetstartdelay 0.3 -startdelay 0.2 -passdelay 0.4", 1.4, 2)
+    check_delay("-passdelay", two + "-passes 3 -passdelay 0.5", 1.0)
+    check_delay("-passdelay, -nobarrier", two + "-passes 3 -passdelay 0.5 -nobarrier", 1.0)
+    check_delay("-startdelay", two + "-passes 2 -startdelay 0.5", 1.0)
+    check_delay("-targetstartdelay", two + "-passes 2 -targetstartdelay 0.5", 0, 1.0)
+    check_delay("all delays", two + "-passes 2 -targetstartdelay 0.3 -startdelay 0.2 -passdelay 0.4", 0.8, 0.6)
     check_delay("all delays, -nobarrier", two + "-passes 2 -targetstartdelay 0.3 -startdelay 0.2 -passdelay 0.4 "
-                "-nobarrier", 1.4, 2)
+                "-nobarrier", 0.8, 0.6)
     run = t.xdd(*two.split(), "-passes", 1, "-passdelay", 60)
     t.ok(run.status == 0 and run.seconds < 50, "-passdelay: not after the last pass", run.seconds)
+
+
+def test_unequal_delays():
+    """A rate of COMBINED is one that the targets had together: what -deskew, the document and the clock say too."""
+    paced = "-op noop -targets 2 null null -reqsize 4 -numreqs 200 -throttle ops 1000 -startdelay target 1 0.5".split()
+    document = t.path("unequal.json")
+    run, rows = full(*paced, "-deskew", "-passes", 2, "-jsonout", document)
+    last = pick(rows, "COMBINED")[0]
+    whole = re.findall(r"^Deskew, combined, whole, ([\d.]+), seconds, (\d+), bytes, ([\d.]+), MB/s$", run.out, re.M)
+    t.ok(run.status == 0 and whole and abs(real(last, "ELAPSEDTIMEPASS") - float(whole[0][0])) < 2 * MS and
+         abs(real(last, "BANDWIDTH") - float(whole[0][2])) < 2 * MS, "COMBINED has the whole of -deskew", (last, whole))
+    t.ok(real(last, "IOPS") < 1005 and real(last, "ELAPSEDTIMEPASS") < run.seconds,
+         "targets that take turns are no faster than one", (last, run.seconds))
+    together = next((x for x in (xddjson.check(document, "the document of unequal delays") or {}).get("statistics", [])
+                     if x["target"] is None), None)
+    t.ok(together and len(together["iops"]["values"]) == 2 and all(v < 1005 for v in together["iops"]["values"]),
+         "so say the statistics of all targets", together)
+    run, rows = full(*paced, "-passes", 2, "-passdelay", 0.1, "-nobarrier")
+    last = pick(rows, "COMBINED")[0]
+    t.ok(run.status == 0 and real(last, "IOPS") < 2005 and 0.4 < real(last, "ELAPSEDTIMEPASS") < run.seconds,
+         "-nobarrier: no rate above that of both", (last, run.seconds))
 
 
 def test_limits():
@@ -346,6 +372,7 @@ def test_limits():
 
 
 TESTS = (test_the_checklist, test_amounts, test_short_last_operation, test_sums, test_nobarrier, test_rwratio,
-         test_directions, test_noop, test_rates, test_combined_window, test_latency, test_cpu, test_cpu_of_passes, test_delays, test_limits)
+         test_directions, test_noop, test_rates, test_combined_window, test_latency, test_cpu, test_cpu_of_passes, test_delays,
+         test_unequal_delays, test_limits)
 t.run(*TESTS)
 t.done()

@@ -155,7 +155,7 @@ struct target {
 	bool unused; /* the file was opened for a pass that has not ended */
 	struct access access;
 	struct data_look look;
-	uint64_t shift_ns; /* delays so far that no rate is to count */
+	uint64_t shift_ns; /* delays so far that were asked for */
 
 	/* the QThreads of the target meet here while its file changes */
 	struct barrier file_turn;

@@ -11,6 +11,7 @@
 #include "xdd/run/deskew.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/statistics.h"
+#include "xdd/run/window.h"
 
 /* Sums over the passes of one target. */
 struct target_sum {
@@ -27,18 +28,12 @@ struct target_sum {
 	struct pass_series series;
 };
 
-/* The stretch of time in which any target was transferring; delays are shifted out. */
-struct window {
-	uint64_t first_ns;
-	uint64_t last_ns;
-};
-
 struct manager {
 	struct run *run;
 	const struct plan *plan;
 	struct report *report;
 	struct target_sum *sums;
-	struct window window;
+	struct window window;		 /* of the pass; with -nobarrier of the run */
 	bool keep_series;		 /* somebody wants statistics over passes */
 	struct pass_series series;	 /* of all targets together; none with -nobarrier */
 	struct result together;		 /* the pass that is being collected, of all targets */

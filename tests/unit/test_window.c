@@ -1,0 +1,138 @@
+/*
+ * The elapsed time of all targets together: src/run/window.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "xdd/run/window.h"
+
+#define MAX_TIME 4000
+#define TARGETS 5
+
+static struct window w;
+
+static void begin(size_t n_targets)
+{
+	assert_int_equal(window_init(&w, n_targets), 0);
+}
+
+static void test_one_pass(void **state)
+{
+	(void)state;
+	begin(3);
+	assert_int_equal(window_close(&w), 0);
+	/* A gap that only one target waits in is part of it. */
+	window_add(&w, 1, 100, 150);
+	window_add(&w, 0, 10, 30);
+	assert_int_equal(window_close(&w), 140);
+	/* One target inside the other, and one that did nothing. */
+	window_add(&w, 2, 1000, 1000);
+	window_add(&w, 0, 1100, 1200);
+	window_add(&w, 1, 1050, 1350);
+	assert_int_equal(window_close(&w), 300);
+	assert_int_equal(window_close(&w), 0);
+	window_destroy(&w);
+}
+
+static void test_shared_delays(void **state)
+{
+	(void)state;
+	begin(1);
+	for (uint64_t pass = 1; pass <= 10; pass++)
+		window_add(&w, 0, pass * 1000, pass * 1000 + 7);
+	assert_int_equal(w.n, 0);
+	assert_int_equal(window_close(&w), 70);
+	window_destroy(&w);
+	begin(2);
+	/* Both wait from 20 to 100; from 130 on only one has passes to come. */
+	window_add(&w, 0, 10, 20);
+	window_add(&w, 1, 12, 15);
+	window_add(&w, 0, 110, 130);
+	window_add(&w, 1, 100, 120);
+	window_add(&w, 1, 200, 250);
+	assert_int_equal(window_close(&w), 10 + 30 + 120);
+	window_destroy(&w);
+}
+
+/* The length by the definition in the header, moment by moment. */
+static uint64_t by_moments(unsigned char busy[TARGETS][MAX_TIME], const uint64_t ends[TARGETS])
+{
+	uint64_t first = MAX_TIME, last = 0, done = MAX_TIME, ns = 0;
+
+	for (int i = 0; i < TARGETS; i++) {
+		if (ends[i] > last)
+			last = ends[i];
+		if (ends[i] < done)
+			done = ends[i];
+		for (uint64_t at = 0; at < first; at++) {
+			if (busy[i][at])
+				first = at;
+		}
+	}
+	for (uint64_t at = first; at < last; at++) {
+		unsigned any = at >= done;
+
+		for (int i = 0; i < TARGETS; i++)
+			any |= busy[i][at];
+		ns += any;
+	}
+	return ns;
+}
+
+/* Passes of targets that go on by themselves, reported in the order of their ends. */
+static void test_at_random(void **state)
+{
+	static unsigned char busy[TARGETS][MAX_TIME];
+
+	(void)state;
+	srand(7);
+	for (int round = 0; round < 300; round++) {
+		uint64_t ends[TARGETS] = { 0 }, from[TARGETS];
+		unsigned left[TARGETS];
+
+		begin(TARGETS);
+		for (int i = 0; i < TARGETS; i++) {
+			left[i] = 1 + (unsigned)rand() % 12;
+			for (int at = 0; at < MAX_TIME; at++)
+				busy[i][at] = 0;
+			from[i] = 1 + (unsigned)rand() % 300;
+			ends[i] = from[i] + 1 + (unsigned)rand() % 60;
+		}
+		for (;;) {
+			int next = -1;
+
+			for (int i = 0; i < TARGETS; i++) {
+				if (left[i] && (next < 0 || ends[i] < ends[next]))
+					next = i;
+			}
+			if (next < 0)
+				break;
+			window_add(&w, (size_t)next, from[next], ends[next]);
+			for (uint64_t at = from[next]; at < ends[next]; at++)
+				busy[next][at] = 1;
+			if (!--left[next])
+				continue;
+			from[next] = ends[next] + (unsigned)rand() % 200;
+			ends[next] = from[next] + 1 + (unsigned)rand() % 60;
+		}
+		assert_int_equal(window_close(&w), by_moments(busy, ends));
+		window_destroy(&w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_pass),
+		cmocka_unit_test(test_shared_delays),
+		cmocka_unit_test(test_at_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
