@@ -119,16 +119,15 @@ static uint64_t interleaved_slot(const struct access *a, uint64_t n)
 }
 
 /*
- * Whether operation n reads, for a share p of reads: whether floor(p * n) exceeds floor(p * (n - 1)),
- * which is so when the fraction of p * n is less than p. Only that fraction matters, so n may be taken
- * modulo the denominator of p, and the product fits 64 bits for any n. Before operation 0 the floor
- * counts as -1 if p is a half or more, as 0 otherwise.
+ * Of the first n operations, p * n read, rounded to the nearest integer. So operation n reads when
+ * p * (n + 1) + 1/2 has reached the next integer, which its fraction being less than p shows. Only that fraction
+ * matters: n may be taken modulo the denominator of p, and the product fits 64 bits for any n.
  */
 static bool reads_evenly(uint32_t ratio, uint64_t n)
 {
-	if (n == 0)
-		return ratio >= PLAN_RATIO_ONE / 2;
-	return n % PLAN_RATIO_ONE * ratio % PLAN_RATIO_ONE < ratio;
+	uint64_t sum = (n % PLAN_RATIO_ONE + 1) * ratio + PLAN_RATIO_ONE / 2;
+
+	return sum % PLAN_RATIO_ONE < ratio;
 }
 
 static enum op_dir direction_of(const struct access *a, uint64_t n)

@@ -91,8 +91,9 @@ const struct option options_work[] = {
 	  .apply = apply_rwratio,
 	  .help = "percentage of operations that read; the others write",
 	  .detail =
-		  "Reads and writes are interleaved evenly: the share is right over any stretch of "
-		  "operations, and the same in every run. With the word random each operation is "
+		  "Reads and writes are interleaved evenly: the number of reads in a pass is the share "
+		  "rounded to the nearest, it is right to one operation over any part of the pass, and the "
+		  "order is the same in every run. With the word random each operation is "
 		  "drawn at random instead, from the seed of -seek seed." },
 	{ .name = "blocksize",
 	  .aliases = "bs",

@@ -133,27 +133,18 @@ def test_nobarrier():
     t.equal(run.status, 0, "-nobarrier: status")
 
 
-def even_reads(percent, ops):
-    """How many of the first `ops` operations read (COMPAT: the integer part of p*n moves on), p in millionths."""
-    reads, before = 0, -1 if percent >= 50 else 0
-    for n in range(ops):
-        now = n * int(round(percent * 1000000)) // 100000000
-        reads += now > before
-        before = now
-    return reads
-
-
 def test_rwratio():
-    for percent in (0, 1, 10, 30, 30.2, 33.333, 50, 75, 99, 100):
+    for percent, ops, reads in ((0, 1000, 0), (1, 1000, 10), (10, 1000, 100), (25, 1000, 250), (30.2, 1000, 302), (40, 1000, 400),
+                                (33.333, 1000, 333), (50, 1000, 500), (75, 1000, 750), (99, 1000, 990), (100, 1000, 1000),
+                                (25, 4, 1), (10, 10, 1), (1, 100, 1), (30.2, 10, 3), (49.9, 1, 0), (50, 1, 1), (99, 10, 10)):
         run, rows = full("-rwratio", percent,
-                         *"-targets 1 null -numreqs 1000 -reqsize 4 -passes 2 -queuedepth 5".split())
-        reads = 1000 * (percent == 100) or even_reads(percent, 1000)
+                         *"-targets 1 null -reqsize 4 -passes 2 -queuedepth 5".split(), "-numreqs", ops)
+        title = "-rwratio %s of %d operations" % (percent, ops)
         got = [tuple(int(r[k]) for k in ("READOPS", "WRITEOPS", "BYTESREAD", "BYTESWRITTEN"))
                for r in pick(rows, "TARGET_PASS")]
-        t.equal(got, [(reads, 1000 - reads, reads * 4096, (1000 - reads) * 4096)] * 2, "-rwratio %s" % percent)
-        t.ok(abs(reads - 10 * percent) < 2, "-rwratio %s: the share is right" % percent, reads)
+        t.equal(got, [(reads, ops - reads, reads * 4096, (ops - reads) * 4096)] * 2, title)
         t.equal({r["OPTYPE"] for r in rows}, {"write" if percent == 0 else "read" if percent == 100 else "mixed"},
-                "-rwratio %s: its name" % percent)
+                title + ": its name")
     drawn = [full(*"-rwratio 30 random -targets 1 null -numreqs 10000".split(), "-queuedepth", depth)[1]
              for depth in (1, 8)]
     reads = [total(pick(rows, "COMBINED"), "READOPS") for rows in drawn]
@@ -164,7 +155,7 @@ def test_directions():
     if not s.can_trace():
         return t.skip("directions of single operations", s.sys_why())
     file = t.make_file("directions", 40 * 1024)
-    for percent, wanted in ((50, "rwrwrwrwrw"), (30, "wwwwrwwrwwrwwwr"), (75, "rwrrrwrrrw"), (30.2, "wwwwrwwrww")):
+    for percent, wanted in ((50, "rwrwrwrwrw"), (30, "wrwwrwwwrwwrwwr"), (75, "rrwrrrwrrr"), (30.2, "wrwwrwwwrw"), (25, "wrww")):
         run, trace = s.trace("-rwratio", percent, "-targets", 1, file, "-reqsize", 1, "-numreqs", len(wanted))
         t.equal("".join("r" if op.call == "pread" else "w" for op in trace.of(file)), wanted,
                 "-rwratio %s: the order of reads and writes" % percent)

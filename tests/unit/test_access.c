@@ -413,20 +413,25 @@ static void test_mixed_known(void **state)
 {
 	(void)state;
 	check_directions(50, "rwrwrwrwrwrwrwrwrwrw");
-	check_directions(30, "wwwwrwwrwwrwwwrwwrwwrwwwr");
-	check_directions(75, "rwrrrwrrrwrrrwrrr");
-	check_directions(30.2, "wwwwrwwrww");
+	check_directions(30, "wrwwrwwwrwwrwwrwwwrwwrwwr");
+	check_directions(75, "rrwrrrwrrrwrrrwrr");
+	check_directions(30.2, "wrwwrwwwrw");
+	check_directions(25, "wrwwwrww");
+	check_directions(10, "wwwwrwwwww");
 	check_directions(0, "wwwwwwwwww");
 	check_directions(100, "rrrrrrrrrr");
 	check_directions(0.000001, "wwwwwwwwww");
 }
 
-static uint64_t floor_of(uint32_t ratio, uint64_t i)
+/* Reads among the first `n` operations. */
+static uint64_t share_of(uint32_t ratio, uint64_t n)
 {
-	return (uint64_t)((unsigned __int128)ratio * i / PLAN_RATIO_ONE);
+	unsigned __int128 twice = (unsigned __int128)ratio * n * 2;
+
+	return (uint64_t)((twice + PLAN_RATIO_ONE) / (2 * PLAN_RATIO_ONE));
 }
 
-/* Over any window the number of reads is that of the exact share. */
+/* Over any window the number of reads is that of the exact share, to one operation. */
 static void check_window(uint32_t ratio, uint64_t first, uint64_t count)
 {
 	struct target_plan t = mixed_plan(0);
@@ -438,17 +443,18 @@ static void check_window(uint32_t ratio, uint64_t first, uint64_t count)
 	for (uint64_t n = first; n < first + count; n++) {
 		bool is_read = op_of(&a, n).dir == DIR_READ;
 
-		assert_int_equal(is_read, floor_of(ratio, n) > floor_of(ratio, n - 1));
+		assert_int_equal(is_read, share_of(ratio, n + 1) > share_of(ratio, n));
 		reads += is_read;
 	}
-	assert_int_equal(reads, floor_of(ratio, first + count - 1) - floor_of(ratio, first - 1));
+	assert_int_equal(reads, share_of(ratio, first + count) - share_of(ratio, first));
 }
 
 static void test_mixed_exact(void **state)
 {
 	static const uint32_t ratios[] = { 0,	     1,	       3,	 30000000, 30200000,
 					   33333333, 50000000, 66666667, 99999999, PLAN_RATIO_ONE };
-	static const uint64_t firsts[] = { 1,
+	static const uint64_t firsts[] = { 0,
+					   1,
 					   2,
 					   99999990,
 					   100000000,
