@@ -1,6 +1,6 @@
 /*
- * The clock's calibration, and CPU time. Called by main at the start, by the results manager between
- * passes, and for CPU time by QThreads for themselves.
+ * The clock's calibration, and CPU time. Called by main at the start, by the results manager, and for CPU time by
+ * QThreads for themselves.
  */
 #include "xdd/base/clock.h"
 
@@ -12,23 +12,29 @@
 
 #include "xdd/base/sysfile.h"
 
-/* Shortest stretch to take a rate from, and how often a pair is read to find a good one. */
+/* Shortest time to take the first rate from, and how often a pair is read to find a good one. */
 #define BASELINE_NS 1000000u
 #define PAIR_TRIES 16
 
-/* A rate off by more than this from the one before is no rate: the counter is then not used. */
-#define RATE_TOLERANCE 1000u /* one part in so many */
+/* A pair that took longer to read is too inaccurate to follow. */
+#define PAIR_MOST_NS 2000u
 
-/* const but for clock_calibrate() and clock_resync() */
-struct clock_scale clock_scale;
+/* How often a scale is made again that came too late, and when that is tried again. */
+#define FOLLOW_TRIES 3
+#define RETRY_NS 10000000u
+
+struct clock_state clock_state;
 
 /* owned by the thread that calibrates */
-static struct clock_scale first;
+static struct clock_pair first_pair;
 
-/* Counter and clock at the same moment, as near as can be: the pair that took the least time to read. */
-static struct clock_scale read_pair(void)
+/* owned by whoever has set `following` */
+static atomic_flag following = ATOMIC_FLAG_INIT;
+static struct clock_follower follower;
+
+/* The pair that took the least time to read, which is returned in ticks. */
+static uint64_t read_pair(struct clock_pair *best)
 {
-	struct clock_scale best = { 0 };
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < PAIR_TRIES; i++) {
@@ -38,11 +44,11 @@ static struct clock_scale read_pair(void)
 
 		if (after - before < least) {
 			least = after - before;
-			best.tsc = before + (after - before) / 2;
-			best.ns = ns;
+			best->tsc = before + (after - before) / 2;
+			best->ns = ns;
 		}
 	}
-	return best;
+	return least;
 }
 
 /*
@@ -59,53 +65,126 @@ static bool kernel_trusts_tsc(void)
 	return name && strcmp(name, "tsc") == 0;
 }
 
-/* Nanoseconds per tick, times 2^32, between two pairs; 0 when the counter does not run with the clock. */
-static uint64_t rate(const struct clock_scale *from, const struct clock_scale *to)
-{
-	uint64_t ticks = to->tsc - from->tsc, ns = to->ns - from->ns;
-
-	if (to->tsc <= from->tsc || to->ns <= from->ns)
-		return 0;
-	return (uint64_t)(((unsigned __int128)ns << 32) / ticks);
-}
-
 void clock_start(void)
 {
 #if defined(__x86_64__)
 	if (kernel_trusts_tsc())
-		first = read_pair();
+		read_pair(&first_pair);
 #endif
+}
+
+/* What a reader that sees any of the new fields sees of `turn` is no older: each is a release. */
+static void write_field(_Atomic uint64_t *field, uint64_t value)
+{
+	atomic_store_explicit(field, value, memory_order_release);
+}
+
+static uint64_t read_field(const _Atomic uint64_t *field)
+{
+	return atomic_load_explicit(field, memory_order_acquire);
+}
+
+static void publish(const struct clock_scale *scale)
+{
+	uint64_t turn = atomic_load_explicit(&clock_state.turn, memory_order_relaxed) + 1;
+	struct clock_slot *s = &clock_state.slots[turn % CLOCK_SCALES];
+
+	write_field(&s->tsc, scale->tsc);
+	write_field(&s->ns, scale->ns);
+	write_field(&s->span, scale->span);
+	write_field(&s->mult, scale->mult);
+	write_field(&s->mult_after, scale->mult_after);
+	write_field(&clock_state.turn, turn);
+}
+
+static struct clock_scale read_slot(uint64_t turn)
+{
+	const struct clock_slot *s = &clock_state.slots[turn % CLOCK_SCALES];
+
+	return (struct clock_scale){
+		.tsc = read_field(&s->tsc),
+		.ns = read_field(&s->ns),
+		.span = read_field(&s->span),
+		.mult = read_field(&s->mult),
+		.mult_after = read_field(&s->mult_after),
+	};
+}
+
+uint64_t clock_read_slowly(void)
+{
+	for (;;) {
+		uint64_t turn = read_field(&clock_state.turn);
+		struct clock_scale now = read_slot(turn), before = read_slot(turn - 1);
+		uint64_t tsc = clock_read_tsc();
+
+		/* The next to be written is none of these two, the one after that is. */
+		if (read_field(&clock_state.turn) - turn > 1)
+			continue;
+		if (!now.mult)
+			return clock_kernel_ns() + now.ns;
+		if (tsc >= now.tsc)
+			return clock_scale_at(&now, tsc);
+		/* The scale begins in a moment. */
+		return before.mult && tsc >= before.tsc ? clock_scale_at(&before, tsc) : now.ns;
+	}
 }
 
 void clock_calibrate(void)
 {
-	struct clock_scale now;
+	struct clock_pair now;
 
-	if (!first.ns)
+	if (!first_pair.ns)
 		return;
-	while (clock_kernel_ns() - first.ns < BASELINE_NS)
+	while (clock_kernel_ns() - first_pair.ns < BASELINE_NS)
 		;
-	now = read_pair();
-	now.mult = rate(&first, &now);
-	clock_scale = now;
+	read_pair(&now);
+	if (!clock_follower_begin(&follower, &first_pair, &now))
+		publish(&follower.scale);
 }
 
-void clock_resync(void)
+/* The next scale, if it can be made in time. */
+static void follow(void)
 {
-	uint64_t old = clock_scale.mult, shown;
-	struct clock_scale now;
+	for (int i = 0; i < FOLLOW_TRIES; i++) {
+		struct clock_follower next = follower;
+		struct clock_pair now;
+		uint64_t took = read_pair(&now);
 
-	if (!old)
+		if (clock_ticks_ns(took, next.mult) > PAIR_MOST_NS)
+			continue;
+		if (clock_follow(&next, &now))
+			return;
+		if (next.scale.mult && clock_read_tsc() >= next.scale.tsc)
+			continue;
+		publish(&next.scale);
+		follower = next;
 		return;
-	now = read_pair();
-	now.mult = rate(&first, &now);
-	if (now.mult > old + old / RATE_TOLERANCE || now.mult < old - old / RATE_TOLERANCE)
-		now.mult = 0;
-	/* What was shown before must not be undone: stand still rather than go back. */
-	shown = clock_now_ns();
-	if (now.mult && now.ns < shown)
-		now.ns = shown;
-	clock_scale = now;
+	}
+}
+
+uint64_t clock_resync(void)
+{
+	uint64_t again, soonest;
+
+	if (!first_pair.ns)
+		return UINT64_MAX;
+	soonest = clock_kernel_ns() + RETRY_NS;
+	if (atomic_flag_test_and_set_explicit(&following, memory_order_acquire))
+		return soonest;
+	follow();
+	again = clock_follow_again_ns(&follower);
+	atomic_flag_clear_explicit(&following, memory_order_release);
+	return again > soonest ? again : soonest;
+}
+
+struct timespec clock_deadline(uint64_t deadline_ns)
+{
+	uint64_t kernel = clock_kernel_ns(), now = clock_now_ns(), at;
+
+	if (deadline_ns <= now)
+		return clock_timespec(kernel);
+	return clock_timespec(__builtin_add_overflow(kernel, deadline_ns - now, &at) ? UINT64_MAX :
+										       at);
 }
 
 uint64_t clock_wall_ns(void)
@@ -135,7 +214,9 @@ int64_t clock_wall_offset_ns(void)
 
 const char *clock_source(void)
 {
-	return clock_scale.mult ? "TSC" : "vDSO";
+	uint64_t turn = atomic_load(&clock_state.turn);
+
+	return read_slot(turn).mult ? "TSC" : "vDSO";
 }
 
 static uint64_t timeval_ns(const struct timeval *tv)

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -31,13 +32,15 @@ void event_leave(struct event *e)
 
 void event_wait(struct event *e, uint32_t key, uint64_t until_ns)
 {
-	/* An absolute time of CLOCK_MONOTONIC: what clock_now_ns() counts. */
-	const struct timespec until = clock_timespec(until_ns);
+	const bool limited = until_ns != UINT64_MAX;
+	struct timespec until;
 
-	while (atomic_load(&e->count) == key &&
-	       (until_ns == UINT64_MAX || clock_now_ns() < until_ns))
+	while (atomic_load(&e->count) == key && (!limited || clock_now_ns() < until_ns)) {
+		if (limited)
+			until = clock_deadline(until_ns);
 		syscall(SYS_futex, &e->count, FUTEX_WAIT_BITSET_PRIVATE, key,
-			until_ns == UINT64_MAX ? NULL : &until, NULL, FUTEX_BITSET_MATCH_ANY);
+			limited ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+	}
 	event_leave(e);
 }
 

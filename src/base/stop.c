@@ -77,14 +77,14 @@ bool stop_request(struct stop *s, enum stop_reason reason, int detail)
 
 int stop_sleep_until(struct stop *s, uint64_t deadline_ns)
 {
-	const struct timespec deadline = clock_timespec(deadline_ns);
-
 	for (;;) {
+		struct timespec deadline;
+
 		if (stop_why(s) != STOP_NONE)
 			return -ECANCELED;
 		if (clock_now_ns() >= deadline_ns)
 			return 0;
-		/* An absolute time of CLOCK_MONOTONIC: what clock_now_ns() counts. */
+		deadline = clock_deadline(deadline_ns);
 		syscall(SYS_futex, &s->wake, FUTEX_WAIT_BITSET_PRIVATE, 0, &deadline, NULL,
 			FUTEX_BITSET_MATCH_ANY);
 	}

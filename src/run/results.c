@@ -17,6 +17,22 @@
 /* How long operations that are outstanding when the run stops may take before it ends without them. */
 #define GRACE_NS (3 * UNITS_NS_PER_SEC)
 
+/* Wait for results; meanwhile this thread has the clock follow the kernel's. With the lock of the queue. */
+static void wait_for_results(struct manager *m)
+{
+	struct results_queue *q = &m->run->results;
+	const struct timespec until = clock_timespec(m->resync_ns);
+
+	if (m->resync_ns == UINT64_MAX) {
+		pthread_cond_wait(&q->changed, &q->lock);
+	} else if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) ==
+		   ETIMEDOUT) {
+		pthread_mutex_unlock(&q->lock);
+		m->resync_ns = clock_resync();
+		pthread_mutex_lock(&q->lock);
+	}
+}
+
 /* The next result or interval, or NULL when no more will come: all QThreads are gone, or the grace is over. */
 static struct pass_result *take_any(struct manager *m)
 {
@@ -28,11 +44,11 @@ static struct pass_result *take_any(struct manager *m)
 		struct timespec end;
 
 		if (!stop_requested(&m->run->stop)) {
-			pthread_cond_wait(&q->changed, &q->lock);
+			wait_for_results(m);
 			continue;
 		}
 		if (!m->grace_end_ns)
-			m->grace_end_ns = clock_now_ns() + GRACE_NS;
+			m->grace_end_ns = clock_kernel_ns() + GRACE_NS;
 		end = clock_timespec(m->grace_end_ns);
 		if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &end) ==
 		    ETIMEDOUT)
@@ -159,8 +175,7 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 				return;
 			run->more = until < end;
 		}
-		/* All QThreads wait for this thread: nobody else reads the clock. */
-		clock_resync();
+		m->resync_ns = clock_resync();
 		if (barrier_wait(&run->start, NULL) < 0 || !run->more)
 			return;
 	}
@@ -273,6 +288,7 @@ void *results_main(void *arg)
 										    1;
 	m.keep_series = m.sums && (m.plan->verbose || m.plan->json_file || m.plan->until_percent);
 	run->more = true;
+	m.resync_ns = clock_resync();
 	/* All are open; and ready, once what changes their files has been done. */
 	if (is_open(&m) && !starttime_wait(run) && barrier_wait(&run->start, NULL) >= 0) {
 		starttime_check(run);

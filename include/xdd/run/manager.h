@@ -40,7 +40,8 @@ struct manager {
 	struct latency together_latency; /* of that pass; empty where latencies are not kept */
 	uint64_t combined_ns;		 /* windows of the passes that are over */
 	uint64_t passes;
-	uint64_t grace_end_ns;
+	uint64_t grace_end_ns; /* of the kernel's clock */
+	uint64_t resync_ns;    /* of the kernel's clock: when to call clock_resync() next */
 	uint64_t processors;
 	struct cpu_time cpu_open; /* of the process, when all targets were open */
 	struct checks checks;

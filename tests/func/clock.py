@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""
+The clock against a counter whose rate was measured wrong at the start: paced operations are neither issued later
+and later, nor does their thread spin with system calls until its own clock has come to the time of the kernel's.
+"""
+import os
+import re
+import shlex
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddtest as t
+
+# The kernel's clock is off by XDD_SHIFT nanoseconds in its first 0.3 ms, which are over when the rate is measured
+# for the second time, a millisecond after the first. How often a thread slept goes to XDD_SLEEPS.
+SHIFT = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static _Atomic unsigned sleeps;
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	static int (*real)(clockid_t, struct timespec *);
+	static int64_t first, shift;
+	int64_t now;
+	int err;
+
+	if (!real)
+		real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+	err = real(id, ts);
+	if (err || id != CLOCK_MONOTONIC)
+		return err;
+	now = ts->tv_sec * 1000000000ll + ts->tv_nsec;
+	if (!first) {
+		first = now;
+		shift = getenv("XDD_SHIFT") ? atoll(getenv("XDD_SHIFT")) : 0;
+	}
+	if (now - first < 300000)
+		now += shift;
+	ts->tv_sec = now / 1000000000;
+	ts->tv_nsec = now % 1000000000;
+	return 0;
+}
+
+long syscall(long number, ...)
+{
+	static long (*real)(long, ...);
+	long a[6];
+	va_list args;
+
+	if (!real)
+		real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
+		sleeps++;
+	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static void __attribute__((destructor)) write_down(void)
+{
+	FILE *f = getenv("XDD_SLEEPS") ? fopen(getenv("XDD_SLEEPS"), "w") : NULL;
+
+	if (f) {
+		fprintf(f, "%u\n", sleeps);
+		fclose(f);
+	}
+}
+"""
+
+OPS = 150
+
+
+def library():
+    """The path of the library, or None where there is no compiler."""
+    if not t.have("cc") and not os.environ.get("CC"):
+        return None
+    source, made = t.path("shift.c"), t.path("shift.so")
+    with open(source, "w") as f:
+        f.write(SHIFT)
+    run = t.command((shlex.split(os.environ.get("CC", "")) or ["cc"]) + ["-shared", "-fPIC", "-O1", "-o", made, source, "-ldl"])
+    t.ok(run.status == 0, "the library that shifts the clock", run)
+    return made
+
+
+def paced(shift_ns):
+    """
+    A run of 3 s on a device that takes no time, with a rate that was measured with that error: the run, the shortest
+    response time of its last second in ms, and how often its threads went to sleep.
+    """
+    options = os.environ.get("ASAN_OPTIONS", "")
+    log = t.path("sleeps")
+    run = t.xdd(*"-op noop -targets 1 null -throttle ops 50 -latency intervals 1 -verbose -numreqs".split(), OPS,
+                env={"LD_PRELOAD": LIBRARY, "XDD_SHIFT": str(shift_ns), "XDD_SLEEPS": log,
+                     "ASAN_OPTIONS": (options + ":" if options else "") + "verify_asan_link_order=0"})
+    found = re.findall(r"LATENCY_INTERVAL .* all +response +\d+ +[\d.]+ +[\d.]+ +([\d.]+)", run.out)
+    with open(log) as f:
+        return run, float(found[-1]) if found else None, int(f.read())
+
+
+def test_wrong_rate():
+    for shift_ns in (-300, 300):
+        # A machine that is busy with other things may be late all the time, but hardly four times.
+        for _ in range(4):
+            run, response_ms, sleeps = paced(shift_ns)
+            if "Clock, TSC" not in run.out:
+                t.skip("a rate that was measured wrong", "the clock is not read from a counter here")
+                return
+            good = run.status == 0 and response_ms is not None and response_ms < 0.3
+            if good or run.status:
+                break
+        name = "the rate seems %d ppm too %s" % (abs(shift_ns), "high" if shift_ns < 0 else "low")
+        t.ok(good, name + ": no operation is late", (run, response_ms))
+        t.ok(sleeps < 8 * OPS, name + ": a sleep ends when its time has come", sleeps)
+
+
+LIBRARY = library()
+if LIBRARY is None:
+    t.skip("a rate that was measured wrong", "no C compiler")
+else:
+    t.run(test_wrong_rate)
+t.done()

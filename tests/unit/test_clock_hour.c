@@ -1,0 +1,292 @@
+/*
+ * The clock against a counter whose rate is not what it seemed: an hour of a paced pass, in simulated time.
+ *
+ * The sources are compiled into this test, with a counter, a kernel clock and a futex of its own in the place of the
+ * machine's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define S 1000000000ull
+#define TICKS_A_NS 2.4
+#define READING_NS 50	/* each reading of a clock takes so long */
+#define WAKE_UP_NS 5000 /* from a timer to the thread that it wakes */
+
+static struct {
+	uint64_t ns;
+	double ticks;
+	double seconds_of_cycle; /* the rate changes that fast; 0: it does not */
+	double ppm;		 /* and so much; a constant rate is off by it after `changes_ns` */
+	uint64_t changes_ns;
+	uint64_t sleeps;
+} machine;
+
+static double ppm_now(void)
+{
+	if (machine.seconds_of_cycle > 0)
+		return machine.ppm * sin(2 * 3.14159265358979 * (double)machine.ns / 1e9 /
+					 machine.seconds_of_cycle);
+	return machine.ns < machine.changes_ns ? 0 : machine.ppm;
+}
+
+static void pass_time(uint64_t ns)
+{
+	machine.ticks += (double)ns * TICKS_A_NS * (1 + ppm_now() / 1e6);
+	machine.ns += ns;
+}
+
+static uint64_t simulated_tsc(void)
+{
+	pass_time(READING_NS);
+	return (uint64_t)machine.ticks;
+}
+
+static int simulated_gettime(clockid_t which, struct timespec *ts)
+{
+	(void)which;
+	pass_time(READING_NS);
+	ts->tv_sec = (time_t)(machine.ns / S);
+	ts->tv_nsec = (long)(machine.ns % S);
+	return 0;
+}
+
+/* A futex that nobody wakes. */
+static long simulated_sleep(const struct timespec *until)
+{
+	uint64_t at = (uint64_t)until->tv_sec * S + (uint64_t)until->tv_nsec;
+
+	machine.sleeps++;
+	pass_time(at > machine.ns ? at - machine.ns : 0);
+	pass_time(WAKE_UP_NS);
+	return -1;
+}
+
+static int simulated_prctl(int value)
+{
+	return value < 0;
+}
+
+static char *simulated_source(const char *path, char *buf, size_t size)
+{
+	(void)path;
+	assert_true(size > 4);
+	return strcpy(buf, "tsc");
+}
+
+#define __builtin_ia32_rdtsc simulated_tsc
+#define clock_gettime simulated_gettime
+#define syscall(number, word, op, value, until, ...) simulated_sleep(until)
+#define sysfile_line simulated_source
+#define prctl(option, value) simulated_prctl(value)
+
+#include "../../src/base/clock.c"
+#include "../../src/base/clock_scale.c"
+#include "../../src/base/stop.c"
+#include "../../src/run/pace.c"
+
+#undef syscall
+
+/* What a pass of an hour shows. */
+struct hour {
+	uint64_t worst_response_ns;
+	uint64_t worst_difference_ns; /* to the kernel's clock, after the first second */
+	uint64_t most_sleeps;	      /* of an operation */
+};
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Bring the counter into use as main does, on a machine whose rate is off by `wrong_ppm` while that is done. */
+static void start_clock(double wrong_ppm)
+{
+	double ppm = machine.ppm;
+
+	machine.ppm = wrong_ppm;
+	memset(&clock_state, 0, sizeof(clock_state));
+	clock_start();
+	clock_calibrate();
+	machine.ppm = ppm;
+	assert_string_equal(clock_source(), "TSC");
+}
+
+/* An operation per second on a device that takes no time; `follows`: as the results manager sees to it. */
+static struct hour pace_hour(bool follows)
+{
+	static struct target target;
+	static struct run run;
+	uint64_t again_ns = 0, start;
+	struct hour found = { 0 };
+
+	stop_init(&run.stop);
+	target.run = &run;
+	start = clock_now_ns();
+	for (uint64_t i = 1; i <= 3600; i++) {
+		uint64_t due = start + i * S, before = machine.sleeps, now;
+		int64_t difference;
+
+		assert_int_equal(pace_sleep_until(&target, due), 0);
+		now = clock_now_ns();
+		assert_true(now >= due);
+		found.worst_response_ns = most(found.worst_response_ns, now - due);
+		found.most_sleeps = most(found.most_sleeps, machine.sleeps - before);
+		difference = (int64_t)(now - machine.ns);
+		found.worst_difference_ns =
+			most(found.worst_difference_ns, (uint64_t)llabs(difference));
+		while (follows && again_ns <= machine.ns)
+			again_ns = clock_resync();
+	}
+	stop_destroy(&run.stop);
+	return found;
+}
+
+static bool has_counter(void)
+{
+#if defined(__x86_64__)
+	return true;
+#else
+	return false;
+#endif
+}
+
+static void test_hour(void **state)
+{
+	static const struct {
+		double at_first, ppm, seconds_of_cycle;
+		uint64_t changes_s;
+	} cases[] = {
+		{ 50, 0, 0, 0 },   { -50, 0, 0, 0 },  { 0, 50, 0, 60 },
+		{ 0, -50, 0, 60 }, { 0, 50, 900, 0 }, { 300, 0, 0, 0 },
+	};
+
+	(void)state;
+	if (!has_counter())
+		skip();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (int follows = 0; follows < 2; follows++) {
+			struct hour found;
+
+			memset(&machine, 0, sizeof(machine));
+			machine.ns = 5 * S;
+			machine.ppm = cases[i].ppm;
+			machine.seconds_of_cycle = cases[i].seconds_of_cycle;
+			machine.changes_ns = cases[i].changes_s * S;
+			start_clock(cases[i].at_first);
+			found = pace_hour(follows);
+			/* Spinning with system calls shows as well as late wake-ups. */
+			assert_in_range(found.worst_response_ns, 0, 100000);
+			assert_in_range(found.most_sleeps, 1, 10);
+			if (follows)
+				assert_in_range(found.worst_difference_ns, 0, 500000);
+		}
+	}
+}
+
+/* Whatever the counter does, the clock goes forwards, and deadlines of sleeps are met. */
+static void test_never_back(void **state)
+{
+	uint64_t last;
+
+	(void)state;
+	if (!has_counter())
+		skip();
+	memset(&machine, 0, sizeof(machine));
+	machine.ns = 5 * S;
+	start_clock(100);
+	last = clock_now_ns();
+	for (int i = 0; i < 200000; i++) {
+		uint64_t now;
+
+		/* Every 20 s of 200 the rate changes, at last by far more than any counter that is constant. */
+		if (i % 20000 == 0)
+			machine.ppm = i < 180000 ? (i / 20000 % 2 ? 400 : -400) : 50000;
+		pass_time(1000000);
+		if (i % 7 == 0)
+			clock_resync();
+		now = clock_now_ns();
+		assert_true(now > last);
+		assert_true(i == 0 || now - last < 10000000);
+		last = now;
+	}
+	assert_string_equal(clock_source(), "vDSO");
+}
+
+static atomic_bool torn_over;
+
+/* All readings of these scales are the same, unless a part is of one and a part of the other. */
+static void *publish_pairs(void *arg)
+{
+	uint64_t *turns = arg;
+
+	for (*turns = 0; *turns < 1000000; ++*turns) {
+		/* Slots are used in another cycle. */
+		uint64_t shift = *turns % 3 * 7777;
+
+		publish(&(struct clock_scale){ .tsc = 1000 + shift,
+					       .ns = 50000 + shift,
+					       .span = 1ull << 40,
+					       .mult = 1ull << 32,
+					       .mult_after = 1ull << 32 });
+	}
+	atomic_store(&torn_over, true);
+	return NULL;
+}
+
+static void test_concurrent_readers(void **state)
+{
+	uint64_t turns, readings = 0, wrong = 0;
+	pthread_t writer;
+
+	(void)state;
+	if (!has_counter())
+		skip();
+	memset(&machine, 0, sizeof(machine));
+	machine.ticks = 1000000;
+	publish(&(struct clock_scale){ 1000, 50000, 1ull << 40, 1ull << 32, 1ull << 32 });
+	publish(&(struct clock_scale){ 1000, 50000, 1ull << 40, 1ull << 32, 1ull << 32 });
+	assert_int_equal(pthread_create(&writer, NULL, publish_pairs, &turns), 0);
+	while (!atomic_load(&torn_over)) {
+		double before = machine.ticks;
+		uint64_t now = clock_now_ns();
+
+		/* A reading that was disturbed reads the counter again. */
+		wrong += now < (uint64_t)before - 1000 + 50000 ||
+			 now > (uint64_t)machine.ticks - 1000 + 50000;
+		readings++;
+	}
+	pthread_join(writer, NULL);
+	assert_int_equal(wrong, 0);
+	assert_true(readings > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hour),
+		cmocka_unit_test(test_never_back),
+		cmocka_unit_test(test_concurrent_readers),
+	};
+
+	alarm(120);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
