@@ -14,6 +14,9 @@
 #include "xdd/run/lockstep.h"
 #include "xdd/run/pace.h"
 
+/* How often a target that is not gated looks, while it rests, whether its pass was ended. */
+#define REST_LOOK_NS (200 * 1000000ull)
+
 /* Of another target, in the pass that `t` is in. */
 static struct progress *progress_of(struct target *other, const struct target *t)
 {
@@ -241,6 +244,55 @@ int gate_wait(struct target *t, uint64_t n, uint64_t until_ns)
 			return 0;
 		}
 		event_wait(e, key, answer < until_ns ? answer : until_ns);
+	}
+}
+
+/* Whether nothing more of the pass may be issued; if not, `*until` is no later than when to look again. */
+static bool rest_is_over(struct target *t, uint64_t now_ns, uint64_t *until)
+{
+	uint64_t stop = GATE_CLOSED;
+
+	if (stop_requested(&t->run->stop) || atomic_load(&t->pass_over))
+		return true;
+	if (t->gate.stop_by)
+		stop = ask_trigger(&t->plan->stop_trigger, t->gate.stop_by, t, now_ns);
+	if (stop < *until)
+		*until = stop;
+	return stop == GATE_OPEN;
+}
+
+/* Nobody signals the event of a target without a gate: the end of its pass is polled. */
+static int rest_alone(struct target *t, uint64_t until_ns)
+{
+	for (;;) {
+		uint64_t now = clock_now_ns(), look = until_ns;
+
+		if (rest_is_over(t, now, &look))
+			return -ECANCELED;
+		if (now >= until_ns)
+			return 0;
+		if (look - now > REST_LOOK_NS)
+			look = now + REST_LOOK_NS;
+		stop_sleep_until(&t->run->stop, look);
+	}
+}
+
+int gate_rest(struct target *t, uint64_t until_ns)
+{
+	struct event *e = &t->gate.event;
+
+	if (!t->gated)
+		return rest_alone(t, until_ns);
+	for (;;) {
+		uint32_t key = event_listen(e);
+		uint64_t now = clock_now_ns(), look = until_ns;
+		bool over = rest_is_over(t, now, &look);
+
+		if (over || now >= until_ns) {
+			event_leave(e);
+			return over ? -ECANCELED : 0;
+		}
+		event_wait(e, key, look);
 	}
 }
 

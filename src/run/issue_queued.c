@@ -328,10 +328,19 @@ static void flush(struct flight *f)
 	f->now_ns = clock_now_ns();
 }
 
+/* All slots are resting, and no number is taken. The limit ends the pass also when none of them is ready by then. */
+static void rest(struct flight *f)
+{
+	uint64_t ready = slot_first(&f->q->slots)->ready_ns;
+	int err = gate_rest(f->q->target, ready < f->end_ns ? ready : f->end_ns);
+
+	f->now_ns = clock_now_ns();
+	f->exhausted = err || f->now_ns >= f->end_ns;
+}
+
 void issue_queued(struct qthread *q, uint64_t now, uint64_t end)
 {
-	struct target *t = q->target;
-	const uint64_t delay = rest_ns(t);
+	const uint64_t delay = rest_ns(q->target);
 	struct flight f = { .q = q, .extras = issue_extras(q), .end_ns = end, .now_ns = now };
 
 	for (;;) {
@@ -344,12 +353,7 @@ void issue_queued(struct qthread *q, uint64_t now, uint64_t end)
 		} else if (f.exhausted) {
 			break;
 		} else {
-			/* All slots are resting. */
-			uint64_t ready = slot_first(&q->slots)->ready_ns;
-
-			if (stop_sleep_until(&t->run->stop, ready < end ? ready : end))
-				break;
-			f.now_ns = clock_now_ns();
+			rest(&f);
 		}
 	}
 }

@@ -165,7 +165,7 @@ static uint64_t finish(struct qthread *q, struct io_request *req, uint64_t now, 
 	if (extras & EXTRA_REST) {
 		uint64_t ready = now + rest_ns(q->target);
 
-		stop_sleep_until(&q->target->run->stop, ready < end ? ready : end);
+		gate_rest(q->target, ready < end ? ready : end);
 		now = clock_now_ns();
 	}
 	return now;

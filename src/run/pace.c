@@ -17,6 +17,15 @@ void pace_start(struct target *t, uint64_t start_ns)
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
 }
 
+/* Sleep for part of a wait. False: the stop trigger was pulled, which the gate answers for from now on. */
+static bool sleep_on(struct target *t, uint64_t until_ns)
+{
+	if (t->gate.stop_by)
+		return gate_rest(t, until_ns) == 0 || stop_requested(&t->run->stop);
+	stop_sleep_until(&t->run->stop, until_ns);
+	return true;
+}
+
 int pace_sleep_until(struct target *t, uint64_t deadline_ns)
 {
 	struct stop *stop = &t->run->stop;
@@ -29,10 +38,9 @@ int pace_sleep_until(struct target *t, uint64_t deadline_ns)
 		if (stop_requested(stop) ||
 		    atomic_load_explicit(&t->pass_over, memory_order_relaxed))
 			return -ECANCELED;
-		if (left > LOOK_NS)
-			stop_sleep_until(stop, now + LOOK_NS);
-		else if (left > PACE_SPIN_NS)
-			stop_sleep_until(stop, deadline_ns - PACE_SPIN_NS);
+		if (left > PACE_SPIN_NS &&
+		    !sleep_on(t, left > LOOK_NS ? now + LOOK_NS : deadline_ns - PACE_SPIN_NS))
+			return 0;
 		now = clock_now_ns();
 	}
 	return 0;

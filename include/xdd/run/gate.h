@@ -102,6 +102,13 @@ uint64_t gate_ask(struct target *t, uint64_t n, uint64_t now_ns);
  */
 int gate_wait(struct target *t, uint64_t n, uint64_t until_ns);
 
+/*
+ * Sleep until the clock reaches `until_ns`, between two operations of one slot. Returns 0, or -ECANCELED as soon as
+ * nothing more may be issued: the run stops, the pass was ended, or the stop trigger was pulled. For all targets, gated
+ * or not. Its QThreads.
+ */
+int gate_rest(struct target *t, uint64_t until_ns);
+
 /* An operation of a target that is followed is complete, or has failed. Its QThreads, once counted. */
 void gate_completed(struct target *t, uint64_t bytes);
 

@@ -33,8 +33,8 @@ static inline uint64_t pace_due(const struct target *t, uint64_t n)
 }
 
 /*
- * Sleep until clock `deadline_ns`, to the microsecond where the machine lets it. Returns 0, or -ECANCELED when
- * the run stops or the pass of the target is over.
+ * Sleep until clock `deadline_ns`, to the microsecond where the machine lets it. Returns 0, also as soon as the stop
+ * trigger of the target is pulled, or -ECANCELED when the run stops or the pass of the target is over.
  */
 int pace_sleep_until(struct target *t, uint64_t deadline_ns);
 
