@@ -83,7 +83,7 @@ static enum xdd_status do_run(const struct plan *plan)
 		status = run_execute(plan, report, &signals, &stuck);
 	report_status(report, status);
 	closed = report_close(report);
-	if (!status)
+	if (!status || closed == XDD_CANCELED)
 		status = closed;
 	if (stuck)
 		_exit((int)status);
@@ -145,6 +145,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 0 ? path_last(argv[0]) : "xdd";
 	enum xdd_status status;
 
+	signals_block_progress();
 	clock_start();
 	occupy_standard_streams();
 	/* A reader that goes away is an error of a write, to be reported, not a reason to die. */

@@ -14,6 +14,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "xdd/base/outwait.h"
+
 #define LOG_LINE_BYTES 4095
 
 /* atomic: where messages go */
@@ -49,18 +51,10 @@ int log_open(const char *path)
 
 static void write_all(const char *text, size_t size)
 {
-	int fd = atomic_load(&log_fd);
+	int err;
 
-	while (size) {
-		ssize_t n = write(fd, text, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return; /* there is nobody left to tell */
-		text += n;
-		size -= (size_t)n;
-	}
+	/* Of an error nobody is left to learn. */
+	outwait_write(atomic_load(&log_fd), text, size, &err);
 }
 
 #define WIPE "\r\033[K"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/outwait.h"
 #include "xdd/base/path.h"
 
 /* Without the end that makes it unique. */
@@ -73,12 +74,12 @@ static void forget(struct newfile *n)
 /* A pipe or a device is written to, not replaced. */
 static int open_in_place(struct newfile *n, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), err;
+	int fd = outwait_open(path, O_WRONLY, 0), err;
 
-	*n = (struct newfile){ .f = fd < 0 ? NULL : fdopen(fd, "w") };
+	*n = (struct newfile){ .f = fd < 0 ? NULL : outwait_stream(fd) };
 	if (n->f)
 		return 0;
-	err = -errno;
+	err = fd < 0 ? fd : -errno;
 	if (fd >= 0)
 		close(fd);
 	return err;

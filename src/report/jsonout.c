@@ -520,6 +520,8 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 
 	if (!j)
 		return 0;
+	if (status == XDD_CANCELED)
+		jsonout_end(j, "canceled");
 	fputs("\n]", j->f);
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		put_list(j, list);

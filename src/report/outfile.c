@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/outwait.h"
 #include "xdd/base/path.h"
 
 /* The descriptor that a name of a standard stream stands for, or -1. */
@@ -145,36 +145,14 @@ int outfile_open(struct outfile *o, const char *path)
 		o->terminal = isatty(o->fd);
 		return 0;
 	}
-	o->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	o->fd = outwait_open(path, O_WRONLY | O_APPEND | O_CREAT, 0666);
 	if (o->fd < 0)
-		return -errno;
+		return o->fd;
 	if (fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
 		o->empty = false;
 		o->mid_line = ends_mid_line(path, st.st_size);
 	}
 	return 0;
-}
-
-/* Returns how many bytes were written before `*err` (0: none) happened. */
-static size_t write_all(int fd, const char *data, size_t size, int *err)
-{
-	size_t done = 0;
-
-	*err = 0;
-	while (done < size) {
-		ssize_t n = write(fd, data + done, size - done);
-
-		if (n >= 0) {
-			done += (size_t)n;
-		} else if (errno == EAGAIN) {
-			/* Somebody who shares the terminal or the pipe made it non-blocking. */
-			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-		} else if (errno != EINTR) {
-			*err = errno;
-			break;
-		}
-	}
-	return done;
 }
 
 void outfile_write(struct outfile *o, const char *data, size_t size)
@@ -187,12 +165,12 @@ void outfile_write(struct outfile *o, const char *data, size_t size)
 	if (o->terminal)
 		log_transient(NULL);
 	if (o->mid_line) {
-		write_all(o->fd, "\n", 1, &err);
+		outwait_write(o->fd, "\n", 1, &err);
 		if (err)
 			goto failed;
 		o->mid_line = false;
 	}
-	done = write_all(o->fd, data, size, &err);
+	done = outwait_write(o->fd, data, size, &err);
 	if (!err)
 		return;
 	if (done)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/outwait.h"
 #include "xdd/base/units.h"
 #include "xdd/report/check.h"
 #include "xdd/report/csv.h"
@@ -93,7 +94,8 @@ static enum xdd_status open_output(struct outfile *o, const char *option, const 
 	if (!err)
 		return XDD_OK;
 	log_error("-%s %s: %s", option, path, strerror(-err));
-	return XDD_BAD_ARGUMENT;
+	/* A signal has ended the wait for somebody who reads it. */
+	return err == -ECANCELED ? XDD_CANCELED : XDD_BAD_ARGUMENT;
 }
 
 /* `path` may be NULL: not wanted. */
@@ -547,6 +549,9 @@ enum xdd_status report_close(struct report *r)
 	status = close_output(&r->csv, "csvout", r->plan->csv_file, status);
 	status = close_output(&r->combined, "combinedout", r->plan->combined_file, status);
 	status = close_output(&r->latency, "latency output", r->plan->latency.file, status);
+	/* Results that a signal cut off are not those of a whole run, however it went. */
+	if (outwait_was_cut())
+		r->status = status = XDD_CANCELED;
 	status = close_json(r, status);
 	report_free(r);
 	return status;

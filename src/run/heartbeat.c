@@ -400,11 +400,16 @@ void heartbeat_end(struct heartbeat *h)
 
 		make_last_line(h, stream, now);
 		write_pending(h, stream);
+	}
+	pthread_mutex_unlock(&h->lock);
+	/* Without the lock, which the signal thread takes, since messages may wait for their reader. */
+	for (size_t i = 0; i < h->n_streams; i++) {
+		struct heartbeat_stream *stream = &h->streams[i];
+
 		if (outfile_close(&stream->file))
 			log_error("-heartbeat output: target %u: lines are missing in its file",
 				  stream->first);
 	}
-	pthread_mutex_unlock(&h->lock);
 	log_transient(NULL);
 }
 

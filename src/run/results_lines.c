@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/outwait.h"
 #include "xdd/run/manager.h"
 #include "xdd/run/own_file.h"
+#include "xdd/run/signals.h"
 
 static struct result target_result(const struct manager *m, const struct target_plan *t,
 				   enum result_what what)
@@ -310,10 +312,21 @@ static void write_traces(struct manager *m)
 	}
 }
 
+static enum report_end how_it_ended(const struct run *run)
+{
+	enum stop_reason why = stop_why(&run->stop);
+
+	if (why == STOP_SIGNAL || outwait_was_cut())
+		return REPORT_END_CANCELED;
+	if (why != STOP_NONE || atomic_load(&run->errors) || atomic_load(&run->miscompares))
+		return REPORT_END_ERRORS;
+	return run->output_failed ? REPORT_END_ERRORS : REPORT_END_NORMAL;
+}
+
 void manager_write_end(struct manager *m)
 {
-	enum stop_reason why = stop_why(&m->run->stop);
-
+	/* A signal from here on changes nothing: lines, documents and exit status are to say the same. */
+	signals_detach(m->run->signals);
 	if (m->passes) {
 		write_averages(m);
 		write_combined(m);
@@ -324,12 +337,7 @@ void manager_write_end(struct manager *m)
 	}
 	write_traces(m);
 	checks_end(&m->checks, m->run);
-	report_trailer(m->report, why == STOP_SIGNAL ? REPORT_END_CANCELED :
-				  why != STOP_NONE || atomic_load(&m->run->errors) ||
-						  atomic_load(&m->run->miscompares) ||
-						  m->run->output_failed ?
-						       REPORT_END_ERRORS :
-						       REPORT_END_NORMAL);
+	report_trailer(m->report, how_it_ended(m->run));
 }
 
 /* What the clock reads, and what the engines got of what they tried for. */

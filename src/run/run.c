@@ -120,13 +120,15 @@ static void wake_openers(void *arg)
 	event_wake(&run->opened);
 }
 
-static int init_run(struct run *run, const struct plan *plan, struct report *report)
+static int init_run(struct run *run, const struct plan *plan, struct report *report,
+		    struct signals *signals)
 {
 	size_t size = plan->n_targets * sizeof(*run->targets);
 	int err = 0;
 
 	run->plan = plan;
 	run->report = report;
+	run->signals = signals;
 	run->id = clock_wall_ns();
 	run->keep_latency = report_wants_latency(report);
 	atomic_store(&run->end_ns, UINT64_MAX);
@@ -259,7 +261,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, stru
 	struct guard guard = { 0 };
 	enum xdd_status status;
 	bool begun = false, discard;
-	int err = run ? init_run(run, plan, report) : -ENOMEM;
+	int err = run ? init_run(run, plan, report, signals) : -ENOMEM;
 
 	clock_calibrate();
 	if (!err && guard_hold(plan, &guard, &refusal)) {

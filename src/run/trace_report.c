@@ -3,6 +3,7 @@
  * results manager.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "config.h"
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
+#include "xdd/base/outwait.h"
 #include "xdd/run/internal.h"
 #include "xdd/trace/dump.h"
 #include "xdd/trace/text.h"
@@ -62,15 +64,21 @@ static int write_report_file(const struct trace_options *ts, const struct trace 
 {
 	struct newfile f;
 	FILE *stream;
-	int err;
+	int err, fd;
 
 	if (!ts->append) {
 		err = newfile_open(&f, ts->report_path);
 		return err ? err : newfile_close(&f, trace_text_write(f.f, trace, want));
 	}
-	stream = fopen(ts->report_path, "ae");
-	if (!stream)
-		return -errno;
+	fd = outwait_open(ts->report_path, O_WRONLY | O_APPEND | O_CREAT, 0666);
+	if (fd < 0)
+		return fd;
+	stream = outwait_stream(fd);
+	if (!stream) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
 	err = trace_text_write(stream, trace, want);
 	errno = 0;
 	if ((fflush(stream) || ferror(stream)) && !err)

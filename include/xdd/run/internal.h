@@ -235,6 +235,7 @@ struct run {
 	/* const after creation */
 	const struct plan *plan;
 	struct report *report;
+	struct signals *signals;
 	struct target *targets;
 	uint32_t n_qthreads;
 	bool own_files; /* QThreads may have open files of their own: own_file.h */

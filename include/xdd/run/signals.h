@@ -25,16 +25,25 @@ struct signals {
 };
 
 /*
+ * SIGUSR1 waits until signals_start() has somebody take it, instead of ending the process. The first that main
+ * does.
+ */
+void signals_block_progress(void);
+
+/*
  * From here on one thread takes the signals, and all others that are started later have them blocked. The first
- * ends the run, or keeps one that is to come from beginning; the second, 0.1 s later or more, ends the process
- * at once. Called once, by main, before any output is opened. Returns 0 or -errno.
+ * ends the run, or keeps one that is to come from beginning, and outputs that take nothing any more are cut
+ * (outwait.h); the second, 0.1 s later or more, ends the process at once. Called once, by main, before any output is opened. Returns 0 or -errno.
  */
 int signals_start(struct signals *s);
 
 /* The run has come to where it can be stopped; one that was to be already is. Called by run_execute(). */
 void signals_attach(struct signals *s, struct run *run);
 
-/* The run is over: nothing of it is touched any more. Called by run_execute(), also where none was attached. */
+/*
+ * The run is over: nothing of it is touched any more, and how it ended does not change. Called by the results
+ * manager before it writes the end, and by run_execute(), also where none was attached. Once is enough.
+ */
 void signals_detach(struct signals *s);
 
 /* The thread ends; signals stay blocked. Called by main, after signals_start() has succeeded. */

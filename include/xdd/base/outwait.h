@@ -1,0 +1,44 @@
+/*
+ * Writing to outputs whose reader may stall: pipes, terminals and sockets. A regular file is written to at once.
+ *
+ * A write waits for room as long as the reader takes, until a signal asks the run to end: from then on an output
+ * that takes nothing for OUTWAIT_GRACE_NS is cut, and what is left for it is dropped. Any thread.
+ */
+#ifndef XDD_BASE_OUTWAIT_H
+#define XDD_BASE_OUTWAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "xdd/base/units.h"
+
+#define OUTWAIT_GRACE_NS (3 * UNITS_NS_PER_SEC / 2)
+
+/*
+ * open(2) with O_CLOEXEC and O_NOCTTY added; a FIFO without a reader is waited for under the same rules as room.
+ * Returns a descriptor that the caller closes, or -errno: -ECANCELED when the wait was cut.
+ */
+int outwait_open(const char *path, int flags, mode_t mode);
+
+/*
+ * Write all `size` bytes. Returns how many were written before `*err` happened: a positive errno, ECANCELED when
+ * the output was cut, 0: none.
+ */
+size_t outwait_write(int fd, const char *data, size_t size, int *err);
+
+/* A stream that writes by outwait_write() and closes `fd`, which it owns from here on. NULL with errno on failure. */
+FILE *outwait_stream(int fd);
+
+/* The run is to end: outputs that take nothing are cut from now on. */
+void outwait_end(void);
+
+/* Whether an output was cut because the run is to end. */
+bool outwait_was_cut(void);
+
+/* The calling thread waits until clock_kernel_ns() reaches `deadline_ns` only; it drops what finds no room by then. */
+void outwait_limit(uint64_t deadline_ns);
+
+#endif
