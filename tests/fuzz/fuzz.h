@@ -1,0 +1,102 @@
+/*
+ * The contract between a fuzz harness, one file a kind of input, and driver.c, which tries inputs.
+ *
+ * Everything here is for one thread.
+ */
+#ifndef XDD_TESTS_FUZZ_H
+#define XDD_TESTS_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FUZZ_MAX_BYTES 16384 /* of an input */
+
+/* A generator; the same state gives the same sequence on every machine. */
+struct fuzz_random {
+	uint64_t state;
+};
+
+struct fuzz_harness {
+	const char *name;
+	/* Write a sound input of at most FUZZ_MAX_BYTES bytes to `data`; returns its size. */
+	size_t (*make)(struct fuzz_random *r, uint8_t *data);
+	/* Texts that mutations insert. */
+	const char *const *words;
+	size_t n_words;
+};
+
+/* Each harness defines these two. */
+extern const struct fuzz_harness fuzz_harness;
+
+/*
+ * Give `data` to the code under test. A wrong result ends the process by fuzz_fail(). Returns 0 when
+ * the input was accepted, 1 when it was refused as it should be.
+ */
+int fuzz_one(const uint8_t *data, size_t size);
+
+/* ---- mutate.c ---- */
+
+uint64_t fuzz_u64(struct fuzz_random *r);
+
+/* Uniform from 0 to `bound` - 1; `bound` is at least 1. */
+size_t fuzz_below(struct fuzz_random *r, size_t bound);
+
+/* True once in `n` times. */
+bool fuzz_once_in(struct fuzz_random *r, size_t n);
+
+/* A number as people and attackers write it: small, a limit, with a unit, or none at all. */
+const char *fuzz_number(struct fuzz_random *r, char *buf, size_t size);
+
+/* Change `size` bytes of `data` in 1 to 8 places; returns the new size, FUZZ_MAX_BYTES at most. */
+size_t fuzz_mutate(struct fuzz_random *r, uint8_t *data, size_t size, const char *const *words,
+		   size_t n_words);
+
+/* A number that depends on all bytes. */
+uint64_t fuzz_hash(const uint8_t *data, size_t size);
+
+/* ---- support.c ---- */
+
+/* Say what is wrong on standard error, and abort. */
+void fuzz_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/*
+ * Send messages of the program to memory, and its standard output nowhere; change to a new directory
+ * with the small files that inputs name. Called once. fuzz_clean_up() removes the directory.
+ */
+void fuzz_set_up(void);
+void fuzz_clean_up(void);
+
+/* Forget the messages so far. */
+void fuzz_messages_clear(void);
+
+/*
+ * Check the messages since then: `errors` of them, each one clean line; other lines are warnings or
+ * notes.
+ */
+void fuzz_messages_check(size_t errors);
+
+/*
+ * The path of a file in memory with this contents, valid until the next call with the same `slot`
+ * (0 or 1).
+ */
+const char *fuzz_file(unsigned slot, const void *data, size_t size);
+
+/* ---- words.c ---- */
+
+#define FUZZ_MAX_WORDS 256
+
+/*
+ * Words of a command line, without its first: targets, an operation, an amount, and a few options
+ * drawn from the option table. Each ends with a NUL. Returns the bytes used of `out`.
+ */
+size_t fuzz_make_words(struct fuzz_random *r, char *out, size_t size);
+
+/* Names of options and suboptions, and values, for mutations. */
+#define FUZZ_OPTION_WORDS 53
+extern const char *const fuzz_option_words[FUZZ_OPTION_WORDS];
+
+/* Build a plan of these words, with all that a dry run says of it. Returns as fuzz_one() does. */
+int fuzz_plan(int argc, char **argv);
+
+#endif
