@@ -22,6 +22,7 @@ void counters_reset(struct counters *c)
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		counters_set(&c->ops[dir], 0);
 		counters_set(&c->bytes[dir], 0);
+		counters_set(&c->failed_bytes[dir], 0);
 		counters_set(&c->busy_ns[dir], 0);
 	}
 	counters_set(&c->errors, 0);
@@ -63,6 +64,7 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	now.fill_ns = read_counter(&c->fill_ns);
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		now.ops[dir] = read_counter(&c->ops[dir]);
+		now.failed_bytes[dir] = read_counter(&c->failed_bytes[dir]);
 		now.bytes[dir] = read_counter(&c->bytes[dir]);
 		now.busy_ns[dir] = read_counter(&c->busy_ns[dir]);
 	}
@@ -83,6 +85,7 @@ void tally_add(struct tally *t, const struct tally *from)
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		t->ops[dir] += from->ops[dir];
 		t->bytes[dir] += from->bytes[dir];
+		t->failed_bytes[dir] += from->failed_bytes[dir];
 		t->busy_ns[dir] += from->busy_ns[dir];
 	}
 	t->errors += from->errors;

@@ -32,15 +32,20 @@ static double percent_of_cpu(const struct result *r, uint64_t cpu_ns)
 	return 100 * ratio((double)cpu_ns, (double)r->elapsed_ns) / processors;
 }
 
-/* Mean size of a request; operations that move nothing by nature (noop) do not pull it down. */
+/*
+ * Mean size of a request, of those that succeeded: nobody knows how much of another was done. Operations that move
+ * nothing by nature (noop) do not pull it down.
+ */
 static double request_bytes(const struct result *r)
 {
 	uint64_t bytes = 0, ops = 0;
 
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
-		if (!r->tally.bytes[dir])
+		uint64_t all = r->tally.bytes[dir], failed = r->tally.failed_bytes[dir];
+
+		if (all <= failed)
 			continue;
-		bytes += r->tally.bytes[dir];
+		bytes += all - failed;
 		ops += r->tally.ops[dir];
 	}
 	return ops ? (double)bytes / (double)ops : (double)r->req_bytes;
@@ -334,7 +339,7 @@ static const struct column table[] = {
 	COUNT("QUEUE", NULL, "  Queue", " Number", get_queue,
 	      "queue depth; number of the QThread in QUEUE_PASS; sum of queue depths in COMBINED"),
 	COUNT("BYTESXFERED", "BYTESTRANSFERED", "    Bytes_Xfered", "           Bytes", get_bytes,
-	      "bytes moved in either direction"),
+	      "bytes moved in either direction, by failed operations too"),
 	COUNT("BYTESREAD", NULL, "      Bytes_Read", "           Bytes", get_bytes_read,
 	      "bytes read"),
 	COUNT("BYTESWRITTEN", NULL, "   Bytes_Written", "           Bytes", get_bytes_written,
@@ -410,13 +415,13 @@ static const struct column table[] = {
 	TEXT("OPTYPE", " Op_Type", "    text", get_op,
 	     "read, write, mixed or noop"),
 	REAL("XFERSIZEBYTES", NULL, "   Xfer_Size", "       bytes", 0, get_xfer_bytes,
-	     "mean size of a request in bytes"),
+	     "mean size of the requests that succeeded, in bytes"),
 	REAL("XFERSIZEBLOCKS", NULL, "   Xfer_Size", "      blocks", 2, get_xfer_blocks,
-	     "mean size of a request in blocks"),
+	     "mean size of the requests that succeeded, in blocks"),
 	REAL("XFERSIZEKBYTES", NULL, "   Xfer_Size", "  1024-bytes", 2, get_xfer_kbytes,
-	     "mean size of a request in units of 1024 bytes"),
+	     "mean size of the requests that succeeded, in units of 1024 bytes"),
 	REAL("XFERSIZEMBYTES", NULL, "   Xfer_Size", "1024^2 bytes", 2, get_xfer_mbytes,
-	     "mean size of a request in units of 1048576 bytes"),
+	     "mean size of the requests that succeeded, in units of 1048576 bytes"),
 	REAL("E2EIOTIME", NULL, "     E2E_I/O", "     seconds", 2, get_unmeasured,
 	     "end-to-end: time spent on storage; not measured yet, 0"),
 	REAL("E2ESRTIME", NULL, "     E2E_S/R", "     seconds", 2, get_unmeasured,

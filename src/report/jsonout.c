@@ -254,6 +254,7 @@ static void put_tally(json_t *o, const struct tally *t)
 {
 	jvalue_put(o, "ops", by_direction(t->ops));
 	jvalue_put(o, "bytes", by_direction(t->bytes));
+	jvalue_put(o, "failed_bytes", by_direction(t->failed_bytes));
 	jvalue_put(o, "busy_ns", by_direction(t->busy_ns));
 	jvalue_put(o, "issued", jvalue_count(t->issued));
 	jvalue_put(o, "errors", jvalue_count(t->errors));

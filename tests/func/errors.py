@@ -11,10 +11,11 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson
 import xddsys as s
 import xddtest as t
 
-COLUMNS = "+WHAT+PASS+TARGET+QUEUE+OPS+READOPS+WRITEOPS+BYTESXFERED+ERRORS"
+COLUMNS = "+WHAT+PASS+TARGET+QUEUE+OPS+READOPS+WRITEOPS+BYTESXFERED+ERRORS+XFERSIZEBYTES"
 
 
 def run_failing(*args, **kwargs):
@@ -73,8 +74,14 @@ def test_end_of_file():
                  for f in failures(run)), "end of file, depth %d: the line names the file" % depth, run.err)
         t.equal(counts(rows, "TARGET_PASS", TARGET=0), (30, 0, 30 * 1024),
                 "depth %d: the other target is whole" % depth)
+        t.equal({r["XFERSIZEBYTES"] for r in rows}, {"1024"}, "depth %d: a request that failed has no size" % depth)
     run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15".split())
     t.ok(run.status == 6 and "COMBINED" in run.out and len(failures(run)) == 5, "end of file: without -verbose", run)
+    document = t.path("half.json")
+    t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15 -jsonout".split(), document)
+    last = xddjson.rows(xddjson.check(document, "end of file: the document") or {"results": []}, "COMBINED")
+    t.equal([(r["bytes"]["read"], r["failed_bytes"], r["columns"]["xfersizebytes"]) for r in last],
+            [(10 * 1024 + 512, {"read": 512, "write": 0, "noop": 0}, 1024)], "end of file: bytes of failed operations in the document")
 
 
 def test_end_of_file_direct():

@@ -412,6 +412,21 @@ static void test_noop_sizes(void **state)
 	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
 }
 
+/* Operations that failed in the middle moved bytes, and are none of those whose size is shown. */
+static void test_failed_sizes(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.tally.bytes[DIR_READ] += 1000;
+	r.tally.failed_bytes[DIR_READ] = 1000;
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
+	assert_string_equal(cell_of("BYTESXFERED", &r), "        40961000");
+	memset(&r.tally, 0, sizeof(r.tally));
+	r.tally.bytes[DIR_READ] = r.tally.failed_bytes[DIR_READ] = 1000;
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
+}
+
 static void test_processors_zero_is_one(void **state)
 {
 	struct result r = sample_result();
@@ -521,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_nothing_done),
 		cmocka_unit_test(test_noop_sizes),
+		cmocka_unit_test(test_failed_sizes),
 		cmocka_unit_test(test_processors_zero_is_one),
 		cmocka_unit_test(test_widths_grow),
 		cmocka_unit_test(test_node_name),

@@ -40,6 +40,7 @@ static void fill(struct counters *c, uint64_t base)
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		counters_add(&c->ops[dir], base + (uint64_t)dir);
 		counters_add(&c->bytes[dir], 10 * base + (uint64_t)dir);
+		counters_add(&c->failed_bytes[dir], base + 1);
 		counters_add(&c->busy_ns[dir], 100 * base + (uint64_t)dir);
 	}
 	counters_add(&c->errors, 2);
@@ -71,6 +72,7 @@ static void test_sums(void **state)
 	tally_add_counters(&t, &idle); /* changes nothing, the times least of all */
 	assert_int_equal(t.ops[DIR_WRITE], 8 + 21);
 	assert_int_equal(t.bytes[DIR_READ], 70 + 200);
+	assert_int_equal(t.failed_bytes[DIR_WRITE], 8 + 21);
 	assert_int_equal(t.busy_ns[DIR_NOOP], 702 + 2002);
 	assert_int_equal(tally_ops(&t), 24 + 63);
 	assert_int_equal(tally_bytes(&t), 213 + 603);

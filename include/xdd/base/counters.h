@@ -23,6 +23,7 @@ const char *op_dir_name(enum op_dir dir);
 struct tally {
 	uint64_t ops[DIR_COUNT]; /* operations that moved all they should */
 	uint64_t bytes[DIR_COUNT]; /* bytes the kernel said it moved, those of failed operations too */
+	uint64_t failed_bytes[DIR_COUNT]; /* of these, the bytes of failed operations */
 	uint64_t busy_ns[DIR_COUNT]; /* sum of completion times of the operations in ops[] */
 	uint64_t errors;	     /* operations that failed */
 	uint64_t miscompares;	     /* stretches of wrong data that reads have shown */
@@ -51,6 +52,7 @@ struct counters {
 	_Atomic uint64_t flush_ns;
 	_Atomic uint64_t first_issue_ns;
 	_Atomic uint64_t last_done_ns;
+	_Atomic uint64_t failed_bytes[DIR_COUNT]; /* last: seldom written */
 } __attribute__((aligned(128)));
 
 /* Owner only: start of a pass. */

@@ -148,6 +148,7 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 		atomic_store_explicit(&q->target->first_op_ns, took_ns, memory_order_relaxed);
 	if (__builtin_expect(req->error != 0, 0)) {
 		counters_add(&c->errors, 1);
+		counters_add(&c->failed_bytes[req->dir], req->done);
 		io_error(q, req);
 		return;
 	}
