@@ -50,16 +50,19 @@ static bool disk_of_char(dev_t rdev, dev_t *dev)
 	return good;
 }
 
+bool blockdev_number_of(const struct stat *st, dev_t *dev)
+{
+	if (S_ISCHR(st->st_mode))
+		return disk_of_char(st->st_rdev, dev);
+	*dev = st->st_rdev;
+	return S_ISBLK(st->st_mode);
+}
+
 bool blockdev_number(const char *path, dev_t *dev)
 {
 	struct stat st;
 
-	if (stat(path, &st))
-		return false;
-	if (S_ISCHR(st.st_mode))
-		return disk_of_char(st.st_rdev, dev);
-	*dev = st.st_rdev;
-	return S_ISBLK(st.st_mode);
+	return stat(path, &st) == 0 && blockdev_number_of(&st, dev);
 }
 
 int blockdev_node(dev_t dev, char *buf, size_t size)

@@ -21,13 +21,18 @@ struct guard_claim {
 	int fd;	    /* -1: its disk or a partition is claimed by this run, which keeps others out */
 };
 
+static bool is_sg(const struct target_plan *t)
+{
+	return t->kind == TARGET_CHAR && t->engine && strcmp(t->engine, "sg") == 0;
+}
+
 /* The block device that a target writes to; false when it writes to none. */
 static bool written_device(const struct target_plan *t, dev_t *dev)
 {
-	bool by_sg = t->kind == TARGET_CHAR && t->engine && strcmp(t->engine, "sg") == 0;
+	struct stat st = { .st_mode = is_sg(t) ? S_IFCHR : S_IFBLK, .st_rdev = t->device };
 
-	return plan_writes(t) && (t->kind == TARGET_BLOCK || by_sg) &&
-	       blockdev_number(t->path, dev);
+	return plan_writes(t) && (t->kind == TARGET_BLOCK || is_sg(t)) &&
+	       blockdev_number_of(&st, dev);
 }
 
 static int refuse(struct guard_refusal *refusal, const struct target_plan *t, int err,
@@ -46,13 +51,26 @@ static int refuse_use(struct guard_refusal *refusal, const struct target_plan *t
 	return -EBUSY;
 }
 
-/* For reading: the claim is the same, and closing it later makes nobody look at the device anew. */
+/* Returns a descriptor or -errno; -ENXIO when the name leads to another device by now. */
+static int open_device(const char *path, dev_t dev, int flags)
+{
+	int fd = open(path, flags | O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == dev)
+		return fd;
+	close(fd);
+	return -ENXIO;
+}
+
+/* For reading: the claim is the same, and closing it later makes nobody look at the device again. */
 static int open_claim(const struct target_plan *t, dev_t dev, struct guard_refusal *refusal)
 {
 	char node[PATH_MAX], text[GUARD_WHY_SIZE / 2];
 	const char *path = t->path;
-	struct stat st;
-	int fd, err;
+	int err;
 
 	if (t->kind == TARGET_CHAR) {
 		err = blockdev_node(dev, node, sizeof(node));
@@ -62,14 +80,13 @@ static int open_claim(const struct target_plan *t, dev_t dev, struct guard_refus
 				      "it cannot be looked at");
 		path = node;
 	}
-	fd = open(path, O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_rdev != dev)) {
-		close(fd);
-		return refuse(refusal, t, -ENXIO, "it is not the device any more that it was");
-	}
-	if (fd >= 0)
-		return fd;
-	err = -errno;
+	err = open_device(path, dev, O_EXCL);
+	if (err >= 0)
+		return err;
+	if (err == -ENXIO)
+		return refuse(refusal, t, err,
+			      "its name no longer leads to the same device; use a name that does "
+			      "not change during a run");
 	if (err != -EBUSY) {
 		snprintf(text, sizeof(text), "what is on it cannot be looked at: %s",
 			 strerror(-err));
@@ -122,6 +139,29 @@ int guard_hold(const struct plan *plan, struct guard *guard, struct guard_refusa
 	return err;
 }
 
+static bool is_claimed(const struct guard *guard, dev_t dev)
+{
+	for (size_t i = 0; guard && i < guard->n_claims; i++) {
+		if (guard->claims[i].dev == dev)
+			return true;
+	}
+	return false;
+}
+
+int guard_allows(const struct guard *guard, const struct target_plan *t, const struct stat *st,
+		 const char **why)
+{
+	dev_t dev;
+
+	if (!S_ISBLK(st->st_mode) && !is_sg(t))
+		return 0;
+	if (blockdev_number_of(st, &dev) && is_claimed(guard, dev))
+		return 0;
+	*why = "it is not a device that this run has claimed; use a name that does not change "
+	       "during a run";
+	return -ESTALE;
+}
+
 void guard_release(struct guard *guard)
 {
 	for (size_t i = 0; i < guard->n_claims; i++) {
@@ -144,9 +184,9 @@ static int judge_content(const struct guard *guard, const struct target_plan *t,
 	}
 	/* Its disk is claimed in its place. */
 	if (fd < 0)
-		fd = own = open(t->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		fd = own = open_device(t->path, dev, 0);
 	if (fd < 0)
-		return refuse(refusal, t, -errno, strerror(errno));
+		return refuse(refusal, t, fd, strerror(-fd));
 	err = guard_signature(fd, text, sizeof(text));
 	if (own >= 0)
 		close(own);

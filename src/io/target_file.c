@@ -31,10 +31,17 @@ static bool reads(const struct target_plan *plan)
 	return plan->op != OP_WRITE;
 }
 
-/* Only what is written and nothing else is made when it is missing: there is nothing to read. */
+/* A target that reads has no use for a new file. */
 static bool may_create(const struct target_plan *plan)
 {
 	return plan->op == OP_WRITE;
+}
+
+/* A file that was there and is gone has been moved or removed by somebody: its name is nobody's to fill. */
+static bool creates_for(const struct target_plan *plan, uint64_t pass)
+{
+	return may_create(plan) && (plan->create_new_files || plan->recreate_files ||
+				    (plan->kind == TARGET_MISSING && pass == 1));
 }
 
 /* A name there that is no device is a mistyped one, and the file would take memory until the next boot. */
@@ -72,22 +79,21 @@ static int check_folder(const char *folder, const char **why)
 /* The target is not there. */
 static int check_missing(const struct target_plan *plan, const char **why)
 {
-	struct stat st;
-	char *folder;
+	char *folder, *name;
 	int ret;
 
 	if (plan->writer)
 		return 0;
 	if (!may_create(plan))
 		return fail(-ENOENT, why, "no such file");
-	/* A symbolic link to nothing: what is made lies elsewhere. Opening it will tell. */
-	if (!lstat(plan->path, &st))
-		return 0;
-	folder = path_folder(plan->path);
-	if (!folder)
-		return -ENOMEM;
-	ret = check_folder(folder, why);
+	/* Through a symbolic link to nothing, the file is created where that leads to. */
+	ret = fileopen_follow(plan->path, &name);
+	if (ret)
+		return ret;
+	folder = path_folder(name);
+	ret = folder ? check_folder(folder, why) : -ENOMEM;
 	free(folder);
+	free(name);
 	return ret;
 }
 
@@ -212,14 +218,71 @@ static void debug_open(const struct target_plan *plan, const char *path, int fla
 		    flags & O_DIRECT ? "|O_DIRECT" : "", outcome);
 }
 
-/* open(2), of which -debug tells. */
-static int open_fd(const struct target_plan *plan, const char *path, int flags)
+/* open(2), of which -debug tells. Returns a descriptor or -errno. */
+static int open_new(const struct target_plan *plan, const char *path)
 {
-	int fd = open(path, flags, 0666);
+	int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, fd = open(path, flags, 0666);
 
+	if (fd < 0)
+		fd = -errno;
 	if (debug_on(DEBUG_OPEN))
-		debug_open(plan, path, flags, fd < 0 ? -errno : fd);
+		debug_open(plan, path, flags, fd);
 	return fd;
+}
+
+/* What a file is judged by before it is opened, and the verdict. */
+struct opening {
+	const struct target_file *file;
+	const struct target_plan *plan;
+	const char *why;
+};
+
+static bool is_as_planned(const struct target_plan *plan, const struct stat *st)
+{
+	if (plan->create_new_files)
+		return S_ISREG(st->st_mode);
+	switch (plan->kind) {
+	case TARGET_BLOCK:
+		return S_ISBLK(st->st_mode) && st->st_rdev == plan->device;
+	case TARGET_CHAR:
+		return S_ISCHR(st->st_mode) && st->st_rdev == plan->device;
+	default:
+		return S_ISREG(st->st_mode);
+	}
+}
+
+static int judge(void *arg, int fd, const struct stat *st)
+{
+	struct opening *o = arg;
+
+	(void)fd;
+	if (S_ISDIR(st->st_mode))
+		return fail(-EISDIR, &o->why, "is a directory");
+	if (!is_as_planned(o->plan, st))
+		return fail(
+			-ESTALE, &o->why,
+			o->plan->kind == TARGET_BLOCK || o->plan->kind == TARGET_CHAR ?
+				"its name no longer leads to the same device; use a name that "
+				"does not change during a run" :
+				"its name now leads to something other than a regular file; use "
+				"a name that does not change during a run");
+	return plan_writes(o->plan) ? guard_allows(o->file->guard, o->plan, st, &o->why) : 0;
+}
+
+/* Open what is there. Returns 0 or -errno. */
+static int open_existing(struct target_file *file, const struct target_plan *plan, const char *path,
+			 const char **why)
+{
+	struct opening o = { .file = file, .plan = plan };
+	int flags = open_flags(plan);
+
+	file->fd = fileopen_judged(path, flags, judge, &o);
+	if (debug_on(DEBUG_OPEN))
+		debug_open(plan, path, flags, file->fd);
+	if (file->fd >= 0)
+		return 0;
+	*why = o.why;
+	return file->fd;
 }
 
 /* close(2), likewise. Returns 0 or -errno. */
@@ -233,19 +296,28 @@ static int close_fd(const struct target_plan *plan, int fd)
 }
 
 /*
- * Make the file, without O_DIRECT: where that is not supported, the kernel makes the file all the same
- * and then fails. Sets `created` when it was this call that made it.
+ * Create the file, without O_DIRECT: where that is not supported, the kernel creates the file all the same
+ * and then fails. Sets `created` when it was this call that did it. Nothing that exists is opened here, so
+ * the caller has yet to judge and open what is there then.
  */
 static int create(struct target_file *file, const struct target_plan *plan, const char *path)
 {
-	int fd = open_fd(plan, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
+	int fd = open_new(plan, path);
+	char *name;
 
-	if (fd >= 0)
-		file->created = true;
-	else if (errno == EEXIST) /* another target was faster, or a symbolic link to nothing */
-		fd = open_fd(plan, path, O_WRONLY | O_CREAT | O_CLOEXEC);
+	file->created = fd >= 0;
+	if (fd == -EEXIST && !plan->create_new_files) {
+		/* another target was faster, or this is a symbolic link to nothing */
+		fd = fileopen_follow(path, &name);
+		if (fd)
+			return fd;
+		fd = open_new(plan, name);
+		free(name);
+		if (fd == -EEXIST)
+			return 0;
+	}
 	if (fd < 0)
-		return -errno;
+		return fd;
 	close_fd(plan, fd);
 	return 0;
 }
@@ -266,30 +338,31 @@ static int start_new(struct target_file *file, const struct target_plan *plan, u
 	return ret;
 }
 
-static int open_path(struct target_file *file, const struct target_plan *plan, const char *path,
+static int open_path(struct target_file *file, const struct target_plan *plan, uint64_t pass,
 		     const char **why)
 {
-	int flags = open_flags(plan);
-	int ret;
+	const char *path = target_file_path(file, plan);
+	int ret = -ENOENT;
 
-	file->fd = open_fd(plan, path, flags);
-	if (file->fd < 0 && errno == ENOENT && may_create(plan)) {
+	/* What appears in place of the new file of a pass is not the run's. */
+	if (!plan->create_new_files)
+		ret = open_existing(file, plan, path, why);
+	if (ret == -ENOENT && creates_for(plan, pass)) {
 		ret = create(file, plan, path);
-		if (ret)
-			return ret;
-		file->fd = open_fd(plan, path, flags);
+		if (!ret)
+			ret = open_existing(file, plan, path, why);
 	}
-	if (file->fd >= 0)
+	if (!ret)
 		return 0;
-
-	ret = -errno;
 	if (file->created)
 		unlink(path);
 	file->created = false;
+	file->fd = -1;
 	if (ret == -EINVAL && plan->direct_io)
 		*why = "the file system does not support -dio";
 	else if (ret == -ENOENT)
-		*why = "no such file";
+		*why = plan->kind == TARGET_BLOCK || plan->kind == TARGET_CHAR ? "no such device" :
+										 "no such file";
 	return ret;
 }
 
@@ -328,7 +401,7 @@ int target_file_open(struct target_file *file, const struct target_plan *plan, u
 		if (ret)
 			return ret;
 	}
-	ret = open_path(file, plan, target_file_path(file, plan), why);
+	ret = open_path(file, plan, pass, why);
 	if (ret)
 		return ret;
 	file->pass = pass;

@@ -78,7 +78,8 @@ const struct option options_files[] = {
 	     "to; devices are refused."),
 	FLAG("reopen", "reop", reopen, "close the target and open it again between passes",
 	     "What that takes is shown by the columns OPENTIME and CLOSETIME. "
-	     "-recreatefiles and -createnewfiles reopen as well."),
+	     "-recreatefiles and -createnewfiles reopen as well. The name must lead to the same device, or "
+	     "to a regular file, each time; otherwise the run ends, and nothing else is opened."),
 	FLAG("deletefile", "del", delete_file, "remove the file after the run",
 	     "Regular files only; devices are refused. With -createnewfiles the files of all passes "
 	     "are removed. Nothing is removed when the run could not start."),

@@ -114,6 +114,7 @@ enum xdd_status probe_target(struct target_plan *t)
 			probe_missing(t);
 		return XDD_OK;
 	}
+	t->device = st.st_rdev;
 	switch (st.st_mode & S_IFMT) {
 	case S_IFREG:
 		t->kind = TARGET_FILE;

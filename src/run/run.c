@@ -90,6 +90,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	t->run = run;
 	t->plan = plan;
 	t->file.fd = t->file.buffered_fd = -1;
+	t->file.guard = &run->guard;
 	t->qthreads = aligned_alloc(_Alignof(struct qthread), size);
 	if (!t->qthreads)
 		return -ENOMEM;
@@ -258,13 +259,12 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, stru
 {
 	struct run *run = calloc(1, sizeof(*run));
 	struct guard_refusal refusal;
-	struct guard guard = { 0 };
 	enum xdd_status status;
 	bool begun = false, discard;
 	int err = run ? init_run(run, plan, report, signals) : -ENOMEM;
 
 	clock_calibrate();
-	if (!err && guard_hold(plan, &guard, &refusal)) {
+	if (!err && guard_hold(plan, &run->guard, &refusal)) {
 		results_destroy(&run->results);
 		free_run(run);
 		free(run);
@@ -315,7 +315,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, stru
 		target_close(&run->targets[i], discard);
 	if (status == XDD_OK && atomic_load(&run->errors))
 		status = XDD_IO_ERROR;
-	guard_release(&guard);
+	guard_release(&run->guard);
 	results_destroy(&run->results);
 	free_run(run);
 	free(run);

@@ -58,7 +58,7 @@ def calls(*args, inject=(), only=None, **kwargs):
     for word in inject:
         words += ["-e", "inject=" + word]
     run = t.command(words + t.xdd_words(*args, "-verbose", "-outputformat", "new", COLUMNS, "-csvout", csv), **kwargs)
-    found, begun = [], {}
+    found, begun, looked = [], {}, set()
     with open(log, errors="replace") as f:
         for line in f:
             pid, _, text = line.rstrip("\n").partition(" ")
@@ -70,6 +70,13 @@ def calls(*args, inject=(), only=None, **kwargs):
             if again:
                 text = begun.pop(pid, "") + again.group(1)
             m = re.match(r'(\w+)\((?:AT_FDCWD[^,]*, )?(?:"([^"]*)"|\d+<([^>]*)>).*\) += (-?\d+)', text)
+            # A file is found and looked at (O_PATH), and then opened by that descriptor: shown where it is found.
+            if m and "O_PATH" in text:
+                looked.add((pid, m.group(4)))
+            closed = re.match(r"close\((\d+)<", text)
+            if closed and (pid, closed.group(1)) in looked:
+                looked.remove((pid, closed.group(1)))
+                continue
             if m:
                 found.append((m.group(1), (m.group(2) or m.group(3)).replace(" (deleted)", ""), int(m.group(4)), text))
     rows = t.read_csv(csv) if os.path.exists(csv) else []

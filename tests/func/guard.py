@@ -4,10 +4,7 @@ The overwrite guard: a device that is in use or holds something is not written t
 changes; -force lifts the second, for the device that it names; a blank device needs nothing.
 """
 import atexit
-import hashlib
 import os
-import re
-import shutil
 import stat
 import struct
 import subprocess
@@ -17,45 +14,10 @@ import uuid
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
+from xddguard import MIB, admin, device, digest, mount, refused
 
-MIB = 1 << 20
 WORK = "-op write -reqsize 4 -numreqs 32".split()
 IN_USE = "a device in use is not written to, not even with -force"
-
-os.environ["PATH"] += ":/usr/sbin:/sbin"
-
-
-def admin(*args, stdin=None):
-    """Run a tool of the administrator; None, or why it cannot be had."""
-    if shutil.which(args[0]) is None:
-        return "%s is not installed" % args[0]
-    p = subprocess.run(args, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=t.TIMEOUT,
-                       check=False)
-    return None if p.returncode == 0 else "%s: %s" % (args[0], (p.stdout.decode(errors="replace").strip()
-                                                                or "failed").splitlines()[-1])
-
-
-def digest(device):
-    """Of all that is on it, past what the page cache may hold of it."""
-    subprocess.run(["blockdev", "--flushbufs", device], check=False)
-    h = hashlib.sha256()
-    with open(device, "rb") as f:
-        while True:
-            chunk = f.read(4 * MIB)
-            if not chunk:
-                return h.hexdigest()
-            h.update(chunk)
-
-
-def device(name, size=64 * MIB):
-    return s.loop_device(s.sparse_file(name + ".img", size))
-
-
-def refused(run, path, why):
-    """The run refused to start because of that target, with one line that matches."""
-    return (run.status == 4 and len(run.error_lines()) == 1 and "COMBINED" not in run.out and
-            re.match(r"xdd: target \d+, %s: .*%s" % (re.escape(path), why), run.err))
-
 
 # The zoo: how each is made, and what is said of it. A function returns None, or why it cannot be had.
 
@@ -188,15 +150,6 @@ def test_damaged():
 
 
 # In use
-
-
-def mount(dev, name, kind):
-    """Read-only, or the file system itself would change bytes."""
-    os.mkdir(t.path(name))
-    why = admin("mount", "-t", kind, "-o", "ro", dev, t.path(name))
-    if why is None:
-        atexit.register(subprocess.run, ["umount", "--lazy", t.path(name)], stderr=subprocess.DEVNULL)
-    return why
 
 
 def partition(dev):

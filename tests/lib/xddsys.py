@@ -146,6 +146,7 @@ class Trace:
 
     def __init__(self, file, queue_log=None):
         self.ops, self.opens = [], []
+        self._found = {}
         begun = {}
         if queue_log and os.path.exists(queue_log):
             self._queued(queue_log)
@@ -168,7 +169,17 @@ class Trace:
                                int(m.group(5)), int(m.group(6))))
         m = re.match(r'openat\(.*?, "([^"]*)", ([A-Z_|0-9]+).*\) += (\d+)<', text)
         if m:
-            self.opens.append((m.group(1), m.group(2).split("|")))
+            self._open(pid, m.group(1), m.group(2).split("|"), m.group(3))
+
+    def _open(self, pid, path, flags, fd):
+        """A file is found (O_PATH), looked at, and then opened by the descriptor: that is one opening, by its name."""
+        found = self._found.pop(pid, None)
+        if "O_PATH" in flags:
+            self._found[pid] = (path, fd)
+        elif found and path == "/proc/self/fd/" + found[1]:
+            self.opens.append((found[0], flags))
+        else:
+            self.opens.append((path, flags))
 
     def _queued(self, file):
         """Requests of an engine that queues in the order of their submission; what each moved is not seen here."""

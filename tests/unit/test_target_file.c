@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "xdd/io/target_file.h"
@@ -56,6 +57,15 @@ static int remove_folder(void **state)
 static struct target_plan plan_of(const char *name, enum op_request op)
 {
 	return (struct target_plan){ .name = name, .path = name, .op = op, .kind = TARGET_FILE };
+}
+
+/* Of a target that the plan did not find. */
+static struct target_plan plan_of_missing(void)
+{
+	struct target_plan plan = plan_of(missing, OP_WRITE);
+
+	plan.kind = TARGET_MISSING;
+	return plan;
 }
 
 static void check(const char *name, enum op_request op, int ret, const char *text)
@@ -113,6 +123,24 @@ static void test_check_special(void **state)
 	assert_int_equal(symlink("elsewhere", missing), 0);
 	check(missing, OP_WRITE, 0, NULL);
 	check(missing, OP_READ, -ENOENT, "no such file");
+	unlink(missing);
+	assert_int_equal(symlink("no/where", missing), 0);
+	check(missing, OP_WRITE, -ENOENT, "its folder does not exist");
+	unlink(missing);
+}
+
+/* No file is created among devices, by way of a link either. */
+static void test_check_devices(void **state)
+{
+	static const char none[] = "/dev/xdd-no-such-device";
+	struct stat root, dev;
+
+	(void)state;
+	if (stat("/", &root) || stat("/dev", &dev) || root.st_dev == dev.st_dev)
+		skip();
+	check(none, OP_WRITE, -ENODEV, "no such device, and no file is made among devices");
+	assert_int_equal(symlink(none, missing), 0);
+	check(missing, OP_WRITE, -ENODEV, "no such device, and no file is made among devices");
 	unlink(missing);
 }
 
@@ -191,7 +219,7 @@ static void test_open_modes(void **state)
 
 static void test_open_creates(void **state)
 {
-	struct target_plan plan = plan_of(missing, OP_WRITE);
+	struct target_plan plan = plan_of_missing();
 	struct target_file file = { 0 }, second = { 0 };
 
 	(void)state;
@@ -223,7 +251,7 @@ static void test_open_creates(void **state)
 
 static void test_discard_spares_others(void **state)
 {
-	struct target_plan plan = plan_of(missing, OP_WRITE);
+	struct target_plan plan = plan_of_missing();
 	struct target_file file = { 0 };
 
 	(void)state;
@@ -237,7 +265,7 @@ static void test_discard_spares_others(void **state)
 
 static void test_open_through_link(void **state)
 {
-	struct target_plan plan = plan_of(missing, OP_WRITE);
+	struct target_plan plan = plan_of_missing();
 	struct target_file file = { 0 };
 	char aim[80];
 
@@ -249,6 +277,123 @@ static void test_open_through_link(void **state)
 	assert_int_equal(access(aim, F_OK), 0);
 	unlink(aim);
 	unlink(missing);
+}
+
+/* Try to open it for a pass. Returns -errno, which is 0 for a file that could be opened; that is closed again. */
+static int try_open(const struct target_plan *plan, const struct guard *guard, uint64_t pass)
+{
+	struct target_file file = { .guard = guard };
+	const char *why = "not set";
+	int err = target_file_open(&file, plan, pass, &why);
+
+	assert_int_equal(file.fd >= 0, !err);
+	if (err == -ESTALE)
+		assert_non_null(strstr(why, "use a name that does not change during a run"));
+	target_file_close(&file, plan, false);
+	return err;
+}
+
+/* A file is created where none was found, for the first pass; and where it is removed for each. */
+static void test_creates_only_new(void **state)
+{
+	struct target_plan plan = plan_of(missing, OP_WRITE);
+
+	(void)state;
+	assert_int_equal(try_open(&plan, NULL, 1), -ENOENT);
+	plan.reopen = true;
+	assert_int_equal(try_open(&plan, NULL, 2), -ENOENT);
+	plan.kind = TARGET_BLOCK;
+	assert_int_equal(try_open(&plan, NULL, 2), -ENOENT);
+	plan.kind = TARGET_MISSING;
+	assert_int_equal(try_open(&plan, NULL, 2), -ENOENT);
+	assert_int_equal(access(missing, F_OK), -1);
+	assert_int_equal(try_open(&plan, NULL, 1), 0);
+	assert_int_equal(unlink(missing), 0);
+	plan.recreate_files = true;
+	assert_int_equal(try_open(&plan, NULL, 2), 0);
+	assert_int_equal(unlink(missing), 0);
+}
+
+/* What a name leads to must be what the plan found there, for reads too. */
+static void test_other_kind(void **state)
+{
+	static const enum op_request ops[] = { OP_READ, OP_NOOP, OP_WRITE, OP_MIXED };
+	struct stat zero, null;
+
+	(void)state;
+	assert_int_equal(stat("/dev/zero", &zero), 0);
+	assert_int_equal(stat("/dev/null", &null), 0);
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		struct target_plan plan = plan_of("/dev/zero", ops[i]);
+
+		assert_int_equal(try_open(&plan, NULL, 1), -ESTALE);
+		plan.kind = TARGET_MISSING;
+		assert_int_equal(try_open(&plan, NULL, 1), -ESTALE);
+		plan.kind = TARGET_CHAR;
+		plan.device = null.st_rdev;
+		assert_int_equal(try_open(&plan, NULL, 1), -ESTALE);
+		plan.device = zero.st_rdev;
+		assert_int_equal(try_open(&plan, NULL, 1), 0);
+		plan = plan_of(path, ops[i]);
+		plan.kind = TARGET_CHAR;
+		plan.device = zero.st_rdev;
+		assert_int_equal(try_open(&plan, NULL, 1), -ESTALE);
+		plan.kind = TARGET_BLOCK;
+		assert_int_equal(try_open(&plan, NULL, 1), -ESTALE);
+	}
+}
+
+/* A pipe is not waited for. */
+static void test_pipe(void **state)
+{
+	struct target_plan plan = plan_of_missing();
+
+	(void)state;
+	assert_int_equal(mkfifo(missing, 0600), 0);
+	assert_int_equal(try_open(&plan, NULL, 1), -ESTALE);
+	plan.op = OP_READ;
+	assert_int_equal(try_open(&plan, NULL, 1), -ESTALE);
+	unlink(missing);
+}
+
+/* A node of a block device, whatever it is (the number is none of a driver): not claimed, not written to. */
+static void test_unclaimed(void **state)
+{
+	struct guard guard = { 0 };
+	struct target_plan plan = plan_of_missing();
+
+	(void)state;
+	if (mknod(missing, S_IFBLK | 0600, makedev(0, 1)))
+		skip(); /* that is for root */
+	assert_int_equal(try_open(&plan, &guard, 1), -ESTALE);
+	plan.kind = TARGET_BLOCK;
+	plan.device = makedev(0, 1);
+	assert_int_equal(try_open(&plan, &guard, 1), -ESTALE);
+	assert_int_equal(try_open(&plan, NULL, 1), -ESTALE);
+	plan.op = OP_READ;
+	assert_int_not_equal(try_open(&plan, &guard, 1), -ESTALE); /* the kernel refuses it */
+	unlink(missing);
+}
+
+/* The file of a pass takes the place of a regular file only, and of what appears after that of nothing. */
+static void test_new_files(void **state)
+{
+	struct target_plan plan = plan_of_missing();
+	struct target_file file = { 0 };
+	char name[96];
+
+	(void)state;
+	plan.create_new_files = true;
+	snprintf(name, sizeof(name), "%s.00000001", missing);
+	assert_int_equal(symlink(path, name), 0);
+	assert_int_equal(open_target(&file, &plan), -EEXIST);
+	unlink(name);
+	write_file(name, "old");
+	assert_int_equal(open_target(&file, &plan), 0);
+	assert_true(file.created);
+	assert_int_equal(target_file_close(&file, &plan, true), 0);
+	assert_int_equal(access(name, F_OK), -1);
+	target_file_free(&file);
 }
 
 static void test_open_fails(void **state)
@@ -288,7 +433,7 @@ static void test_direct(void **state)
 	assert_int_equal(file.fd, -1);
 
 	/* and this one, which may go either way, but leaves nothing behind when it does not */
-	plan = plan_of(missing, OP_WRITE);
+	plan = plan_of_missing();
 	plan.direct_io = true;
 	if (target_file_open(&file, &plan, 1, &why)) {
 		assert_int_equal(access(missing, F_OK), -1);
@@ -319,11 +464,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_check_special),
+		cmocka_unit_test(test_check_devices),
 		cmocka_unit_test(test_check_permissions),
 		cmocka_unit_test(test_open_modes),
 		cmocka_unit_test(test_open_creates),
 		cmocka_unit_test(test_discard_spares_others),
 		cmocka_unit_test(test_open_through_link),
+		cmocka_unit_test(test_creates_only_new),
+		cmocka_unit_test(test_other_kind),
+		cmocka_unit_test(test_pipe),
+		cmocka_unit_test(test_unclaimed),
+		cmocka_unit_test(test_new_files),
 		cmocka_unit_test(test_open_fails),
 		cmocka_unit_test(test_direct),
 		cmocka_unit_test(test_null),

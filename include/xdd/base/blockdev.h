@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /*
@@ -14,6 +15,9 @@
  * generic device (/dev/sg*) drives. False when it leads to none.
  */
 bool blockdev_number(const char *path, dev_t *dev);
+
+/* The same for a file whose attributes are known. */
+bool blockdev_number_of(const struct stat *st, dev_t *dev);
 
 /*
  * The node below /dev that the kernel names for a block device, into `buf`. Returns 0, or -errno when

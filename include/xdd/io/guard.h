@@ -4,13 +4,14 @@
  *
  * Writing is refused when a device, one of its partitions or the disk it is part of is in use, or when
  * it carries a signature of a file system, swap space, RAID, LVM, encryption or a partition table.
- * -force lifts the second, never the first. Called by main's thread.
+ * -force lifts the second, never the first. Called by main's thread, guard_allows() by QThreads.
  */
 #ifndef XDD_IO_GUARD_H
 #define XDD_IO_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "xdd/plan/plan.h"
@@ -40,6 +41,14 @@ int guard_check(const struct plan *plan, struct guard_refusal *refusal);
  * with `*refusal` filled in and nothing claimed.
  */
 int guard_hold(const struct plan *plan, struct guard *guard, struct guard_refusal *refusal);
+
+/*
+ * Whether a target that writes may be opened as the file that `st` describes. Names change: whatever is
+ * found at one, a block device must be claimed by `guard` (NULL: none is), directly or through its SCSI
+ * generic device. Returns 0, or -errno with `*why` (static).
+ */
+int guard_allows(const struct guard *guard, const struct target_plan *t, const struct stat *st,
+		 const char **why);
 
 /* Safe on one that is all zero. */
 void guard_release(struct guard *guard);

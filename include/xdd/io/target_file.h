@@ -9,10 +9,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "xdd/io/guard.h"
 #include "xdd/plan/plan.h"
 
 struct target_file {
-	int fd;		     /* -1 for the null device and when closed */
+	const struct guard *guard; /* devices that may be written to; NULL: none */
+	int fd;			   /* -1 for the null device and when closed */
 	int buffered_fd;     /* the same file without O_DIRECT, with plan->tail_bytes; else -1 */
 	bool created;	     /* this run made the file */
 	uint64_t pass;	     /* the last that it was opened for */
@@ -33,9 +35,15 @@ int target_file_check(const struct target_plan *plan, const char **why);
 /*
  * Open the target for `pass` (from 1): O_RDONLY for reads, O_WRONLY for writes, O_RDWR for mixed,
  * O_RDONLY for noop on an existing file; O_DIRECT with -dio; O_CLOEXEC always. Files to be written are
- * created, never truncated; with -createnewfiles each pass has one of its own, which replaces a regular
- * file of its name. What -dio cannot move gets a second descriptor. `file` is all zero before the first call. Returns 0 or -errno, with `*why` as above
- * (NULL: strerror() says it all).
+ * never truncated, and created where the plan found none (for pass 1) or has them recreated; with
+ * -createnewfiles each pass has one of its own, which replaces a regular file of its name. What -dio
+ * cannot move gets a second descriptor.
+ *
+ * What is found at the name must be what the plan found there: the same device, or a regular file. Anything
+ * else is refused (-ESTALE) before it is opened, as is a device that `file->guard` does not allow.
+ *
+ * `file` is all zero but for the guard before the first call. Returns 0 or -errno, with `*why` as above (NULL:
+ * strerror() says it all).
  */
 int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,
 		     const char **why);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "xdd/base/idset.h"
 #include "xdd/base/mempolicy.h"
@@ -324,6 +325,7 @@ struct target_plan {
 	uint32_t number;
 	const char *path; /* directory and name; "null" for the null device */
 	enum target_kind kind;
+	dev_t device;			  /* number of a device; it must not change during a run */
 	uint64_t size_bytes;		  /* of the target before the run; 0 when it has none */
 	const struct target_plan *writer; /* of the file that this target reads; NULL: none */
 	uint64_t written_bytes;	 /* where the writers end; PLAN_UNLIMITED: only time ends them */

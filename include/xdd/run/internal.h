@@ -232,6 +232,9 @@ struct run_cpu {
 };
 
 struct run {
+	/* const during a run: the devices that it may write to */
+	struct guard guard;
+
 	/* const after creation */
 	const struct plan *plan;
 	struct report *report;

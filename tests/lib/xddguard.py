@@ -1,0 +1,68 @@
+"""Devices for tests of the overwrite guard: made here, filled by the tools of the administrator, compared by content.
+
+Everything goes away when the test ends.
+"""
+import atexit
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import time
+import xddsys as s
+import xddtest as t
+
+MIB = 1 << 20
+
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+
+def admin(*args, stdin=None):
+    """Run a tool of the administrator; None, or why it cannot be had."""
+    if shutil.which(args[0]) is None:
+        return "%s is not installed" % args[0]
+    p = subprocess.run(args, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=t.TIMEOUT,
+                       check=False)
+    return None if p.returncode == 0 else "%s: %s" % (args[0], (p.stdout.decode(errors="replace").strip()
+                                                                or "failed").splitlines()[-1])
+
+
+def digest(device):
+    """Of all that is on it, past what the page cache may hold of it."""
+    subprocess.run(["blockdev", "--flushbufs", device], check=False)
+    h = hashlib.sha256()
+    with open(device, "rb") as f:
+        while True:
+            chunk = f.read(4 * MIB)
+            if not chunk:
+                return h.hexdigest()
+            h.update(chunk)
+
+
+def device(name, size=64 * MIB):
+    return s.loop_device(s.sparse_file(name + ".img", size))
+
+
+def refused(run, path, why):
+    """The run refused to start because of that target, with one line that matches."""
+    return (run.status == 4 and len(run.error_lines()) == 1 and "COMBINED" not in run.out and
+            re.match(r"xdd: target \d+, %s: .*%s" % (re.escape(path), why), run.err))
+
+
+def mount(dev, name, kind):
+    """Read-only, or the file system itself would change bytes."""
+    os.mkdir(t.path(name))
+    why = admin("mount", "-t", kind, "-o", "ro", dev, t.path(name))
+    if why is None:
+        atexit.register(subprocess.run, ["umount", "--lazy", t.path(name)], stderr=subprocess.DEVNULL)
+    return why
+
+
+def until(condition):
+    """Wait until it holds, for no longer than a run may take; returns whether it does."""
+    end = time.monotonic() + t.TIMEOUT / 2
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
