@@ -277,8 +277,10 @@ const struct option options_machine[] = {
 	  T(memory.shared),
 	  .help = "put the I/O buffers into shared memory segments (shmget)",
 	  .detail =
-		  "There is one segment for each QThread. It goes away with the process, however that "
-		  "ends." },
+		  "There is one segment for each QThread. Once the run is set up, it goes away with the "
+		  "process, however that ends. SIGKILL at the moment at which a segment is created can "
+		  "leave it behind: ipcs -m lists it, with 0 in the column nattch, and ipcrm -m removes "
+		  "it." },
 	{ .name = "hugepages",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_FLAG,

@@ -212,6 +212,25 @@ def test_marked_at_once():
     return None
 
 
+def test_killed_in_between():
+    """What SIGKILL between the two system calls leaves, and that the help says how to remove it."""
+    said = t.xdd("-help", "sharedmemory")
+    t.ok(said.status == 0 and "SIGKILL" in said.out and "ipcrm -m" in said.out, "-help says what SIGKILL can leave", said)
+    if s.can_trace() is None or not t.have("ipcrm"):
+        return t.skip("a segment that SIGKILL leaves", s.sys_why() if t.have("ipcrm") else "ipcrm is not installed")
+    log = t.path("killed")
+    t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=shmget,shmat", "-e", "inject=shmat:signal=KILL",
+               "-o", log] + t.xdd_words(*READ, "-targets", 1, FILE, "-sharedmemory"))
+    with open(log) as f:
+        ids = re.findall(r"shmget\(.*= (\d+)$", f.read(), re.M)
+    with open("/proc/sysvipc/shm") as f:
+        names, *rows = (line.split() for line in f)
+    left = [row[names.index("nattch")] for row in rows if row[names.index("shmid")] in ids]
+    removed = [t.command(["ipcrm", "-m", one]).status for one in ids]
+    t.equal((left, removed), (["0"], [0]), "SIGKILL while a segment is created leaves it; ipcrm removes it")
+    return None
+
+
 # Alignment
 
 
@@ -392,6 +411,6 @@ def test_bad():
 
 if __name__ == "__main__":
     t.run(test_locked_by_default, test_limits, test_process_lock, test_process_lock_within_limit, test_no_right, test_priority, test_shared_memory,
-          test_marked_at_once, test_alignment, test_engines_misaligned, test_direct, test_direct_new_file, test_huge_pages, test_numa,
+          test_marked_at_once, test_killed_in_between, test_alignment, test_engines_misaligned, test_direct, test_direct_new_file, test_huge_pages, test_numa,
           test_fixed_buffers, test_bad)
     t.done()
