@@ -190,3 +190,9 @@ void access_op(const struct access *a, uint64_t n, struct access_op *op)
 	op->size = n == a->last_op ? a->last_bytes : a->req_bytes;
 	op->dir = direction_of(a, n);
 }
+
+bool access_reads_in_sequence(const struct access *a)
+{
+	return a->turn == ACCESS_FIXED && a->dir == DIR_READ &&
+	       (a->place == ACCESS_LINEAR || a->place == ACCESS_WRAPPED) && a->step == a->req_bytes;
+}

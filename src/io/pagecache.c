@@ -1,22 +1,27 @@
 /*
- * The page cache seen from outside. Called between passes by target threads.
+ * The page cache seen from outside. Called between passes by target threads, by way of datamap.c.
  */
 #include "xdd/io/pagecache.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "xdd/base/random.h"
+
 /* Since Linux 6.5, the same number on all machines; headers may be older. */
 #define NR_CACHESTAT 451
 
-/* A range is looked at in so many samples of this size, at most: the kernel looks at every page of them. */
-#define SAMPLE_BYTES (256ull << 10)
+/* How much one call looks at: cachestat(2) visits each resident page, mincore(2) each page. */
+#define CACHESTAT_BYTES (64ull << 20)
+#define MINCORE_BYTES (256ull << 10)
 
 struct cachestat_range {
 	uint64_t offset;
@@ -36,22 +41,36 @@ static uint64_t page_bytes(void)
 	return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Whole pages count, and the range may begin and end inside one. */
-static uint64_t at_most(uint64_t pages, uint64_t bytes)
+/* For everyone else mincore(2) reports all pages as resident. */
+static bool may_ask(int fd)
 {
-	uint64_t n = pages * page_bytes();
+	char name[40];
+	struct stat st;
 
-	return n < bytes ? n : bytes;
+	if (geteuid() == 0 || (fstat(fd, &st) == 0 && st.st_uid == geteuid()))
+		return true;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) == 0;
 }
 
-/* Pages of a range that are resident, by its mapping. Returns 0 or -errno. */
+/* A file of overlayfs has its pages in a file of another file system, which only its mapping leads to. */
+static bool is_overlay(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 static int resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint64_t *pages)
 {
 	uint64_t n = (bytes + page_bytes() - 1) / page_bytes();
-	unsigned char *vector = malloc(n);
+	unsigned char *vector;
 	void *map;
 	int err = 0;
 
+	if (!may_ask(fd))
+		return -EPERM;
+	vector = malloc(n);
 	if (!vector)
 		return -ENOMEM;
 	map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, (off_t)offset);
@@ -68,41 +87,44 @@ static int resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint64_t
 	return err;
 }
 
-/* The same by whatever the kernel has. */
-static int resident_pages(int fd, uint64_t offset, uint64_t bytes, uint64_t *pages)
+static int resident_by_cachestat(int fd, uint64_t offset, uint64_t bytes, uint64_t *pages)
 {
 	struct cachestat_range range = { .offset = offset, .bytes = bytes };
 	struct cachestat stat;
 
 	if (syscall(NR_CACHESTAT, fd, &range, &stat, 0))
-		return resident_by_mincore(fd, offset, bytes, pages);
-	*pages += stat.cached;
+		return -errno;
+	*pages = stat.cached;
 	return 0;
 }
 
-int pagecache_resident(int fd, uint64_t offset, uint64_t bytes, unsigned samples,
-		       uint64_t *resident)
+/* A random piece of `size` bytes, in whole pages: a periodic choice would see a pattern in the cache wrongly. */
+static uint64_t random_piece(uint64_t offset, uint64_t bytes, uint64_t size)
 {
-	uint64_t begin = offset / page_bytes() * page_bytes(), end = offset + bytes;
-	uint64_t step = (end - begin) / samples / page_bytes() * page_bytes();
-	uint64_t pages = 0, looked = 0;
+	uint64_t places = (bytes - size) / page_bytes() + 1;
 
-	*resident = 0;
-	if (step < SAMPLE_BYTES)
-		step = SAMPLE_BYTES;
-	for (uint64_t at = begin; at < end; at += step) {
-		uint64_t size = end - at < SAMPLE_BYTES ? end - at : SAMPLE_BYTES;
-		int err = resident_pages(fd, at, size, &pages);
+	return offset + random_splitmix64(offset + RANDOM_GOLDEN) % places * page_bytes();
+}
 
-		if (err)
-			return err;
-		looked += size;
+int pagecache_resident(int fd, uint64_t offset, uint64_t bytes, uint64_t *resident, bool *sampled)
+{
+	uint64_t pages = 0, size = bytes < CACHESTAT_BYTES ? bytes : CACHESTAT_BYTES;
+	int err = is_overlay(fd) ? -EOPNOTSUPP :
+				   resident_by_cachestat(fd, random_piece(offset, bytes, size),
+							 size, &pages);
+
+	/* A filter of system calls that does not know cachestat(2) may say EPERM, too. */
+	if (err) {
+		size = bytes < MINCORE_BYTES ? bytes : MINCORE_BYTES;
+		err = resident_by_mincore(fd, random_piece(offset, bytes, size), size, &pages);
 	}
-	if (looked < end - begin)
-		*resident =
-			(uint64_t)((double)at_most(pages, looked) / (double)looked * (double)bytes);
-	else
-		*resident = at_most(pages, bytes);
+	if (err)
+		return err;
+	*resident = pages * page_bytes() < size ? pages * page_bytes() : size;
+	if (size < bytes) {
+		*resident = (uint64_t)((double)*resident / (double)size * (double)bytes);
+		*sampled = true;
+	}
 	return 0;
 }
 
@@ -123,33 +145,4 @@ int pagecache_drop(int fd, uint64_t offset, uint64_t bytes)
 		return -errno;
 	err = posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);
 	return -err;
-}
-
-int pagecache_holes(int fd, uint64_t offset, uint64_t bytes, unsigned extents, uint64_t *holes)
-{
-	const uint64_t end = offset + bytes;
-	uint64_t at = offset;
-
-	*holes = 0;
-	for (unsigned n = 0; at < end; n++) {
-		off_t data = lseek(fd, (off_t)at, SEEK_DATA), hole;
-
-		if (data < 0 && errno != ENXIO)
-			return errno == EINVAL ? -EOPNOTSUPP : -errno;
-		/* No data any more, up to the end of the file. */
-		if (data < 0 || (uint64_t)data >= end) {
-			*holes += end - at;
-			return 0;
-		}
-		*holes += (uint64_t)data - at;
-		hole = lseek(fd, data, SEEK_HOLE);
-		if (hole < 0)
-			return -errno;
-		at = (uint64_t)hole;
-		if (n >= extents && at > offset) {
-			*holes = (uint64_t)((double)*holes / (double)(at - offset) * (double)bytes);
-			return 0;
-		}
-	}
-	return 0;
 }

@@ -209,6 +209,7 @@ static void get_unmeasured(const struct result *r, struct column_value *v)
 
 static void get_cached(const struct result *r, struct column_value *v)
 {
+	v->unknown = r->look.cache >= DATA_CACHE_NOT_MEASURED;
 	v->real = ratio(100.0 * (double)r->look.resident_bytes, (double)r->look.range_bytes);
 }
 
@@ -387,9 +388,9 @@ static const struct column table[] = {
 	REAL("CLOSETIME", NULL, "    Close", " millisec", 3, get_close,
 	     "time spent closing the target behind the pass"),
 	REAL("PAGECACHED", NULL, "   Cached", "  percent", 3, get_cached,
-	     "share of what was to be read that was in the page cache before"),
+	     "share of what was read that was in the page cache before; unknown with -dio"),
 	REAL("HOLES", NULL, "    Holes", "  percent", 3, get_holes,
-	     "share of what was to be read that was never written"),
+	     "share of what was read that was never written"),
 	REAL("DESKEWTIME", NULL, "   Dsk_Time", "    seconds", 3, get_deskew_time,
 	     "COMBINED with -deskew: time while all targets were transferring"),
 	REAL("DESKEWBANDWIDTH", NULL, "    Dsk_BW", "  MBytes/s", 3, get_deskew_bandwidth,

@@ -202,6 +202,8 @@ static json_t *column_json(const struct column *col, const struct result *r)
 		return jvalue_text(cell.text);
 	}
 	col->get(r, &v);
+	if (v.unknown)
+		return json_null();
 	return col->type == COLUMN_COUNT ? jvalue_count(v.count) : jvalue_real(v.real);
 }
 
@@ -338,6 +340,18 @@ static json_t *latency(const struct plan *plan, const struct latency *l)
 	return o;
 }
 
+static const char *cache_name(const struct data_look *look)
+{
+	static const char *const names[] = {
+		[DATA_CACHE_EXACT] = "exact",
+		[DATA_CACHE_SAMPLED] = "about",
+		[DATA_CACHE_NOT_MEASURED] = "not measured",
+		[DATA_CACHE_UNKNOWN] = "unknown",
+	};
+
+	return look->range_bytes || look->cache ? names[look->cache] : NULL;
+}
+
 void jsonout_result(struct jsonout *j, const struct result *r)
 {
 	json_t *o = result_kind(r);
@@ -350,7 +364,10 @@ void jsonout_result(struct jsonout *j, const struct result *r)
 	jvalue_put(o, "elapsed_ns", jvalue_count(r->elapsed_ns));
 	jvalue_put(o, "first_operation_ns", jvalue_count(r->first_op_ns));
 	jvalue_put(o, "range_bytes", jvalue_count(r->look.range_bytes));
-	jvalue_put(o, "resident_bytes", jvalue_count(r->look.resident_bytes));
+	jvalue_put(o, "resident_bytes",
+		   r->look.cache >= DATA_CACHE_NOT_MEASURED ? json_null() :
+							      jvalue_count(r->look.resident_bytes));
+	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(&r->look)));
 	jvalue_put(o, "hole_bytes", jvalue_count(r->look.hole_bytes));
 	jvalue_put(o, "wait_ns", jvalue_count(r->wait_ns));
 	if (r->what == RESULT_TARGET_AVERAGE)

@@ -16,9 +16,13 @@ void line_cell_set(struct line_cell *cell, const char *text)
 static void print_value(struct line_cell *cell, const struct column *col, const struct result *r,
 			int width)
 {
-	struct column_value v;
+	struct column_value v = { 0 };
 
 	col->get(r, &v);
+	if (v.unknown) {
+		snprintf(cell->text, sizeof(cell->text), "%*s", width, "unknown");
+		return;
+	}
 	switch (col->type) {
 	case COLUMN_COUNT:
 		snprintf(cell->text, sizeof(cell->text), "%*" PRIu64, width, v.count);

@@ -1,5 +1,5 @@
 /*
- * Cross-checks. checks_before_pass() is called by target threads, the others by the results manager.
+ * Cross-checks. Called by the results manager.
  *
  * A warning is for what moved enough to be meant as a measurement; with -verbose each check says what it
  * found.
@@ -7,24 +7,13 @@
 #include "xdd/run/checks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
-#include "xdd/io/pagecache.h"
 #include "xdd/run/internal.h"
-
-#define DROP_CACHES "/proc/sys/vm/drop_caches"
-
-/* How closely all targets together are looked at before a pass; each a little, however many there are. */
-#define LOOK_SAMPLES 64
-#define LOOK_EXTENTS 4096
-#define LOOK_LEAST 2
 
 /* Less than both is a trial. */
 #define MATTERS_BYTES (16ull << 20)
@@ -46,11 +35,6 @@
 /* Who runs for less than this was charged with what lies around its pass, too. */
 #define BOUND_LEAST_NS (UNITS_NS_PER_SEC / 1000)
 
-static bool reads(const struct target_plan *t)
-{
-	return t->op == OP_READ || t->op == OP_MIXED;
-}
-
 static bool has_pages(const struct target_plan *t)
 {
 	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK || t->kind == TARGET_MISSING;
@@ -60,90 +44,6 @@ static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
-
-/* ---- before a pass ---- */
-
-/* The share of one target. */
-static unsigned share_of(const struct target *t, unsigned all)
-{
-	size_t share = all / t->run->plan->n_targets;
-
-	return share > LOOK_LEAST ? (unsigned)share : LOOK_LEAST;
-}
-
-static void drop_cache(struct target *t, uint64_t begin, uint64_t bytes)
-{
-	uint64_t left = 0;
-	int err = pagecache_drop(t->file.fd, begin, bytes);
-
-	if (!err)
-		err = pagecache_resident(t->file.fd, begin, bytes, share_of(t, LOOK_SAMPLES),
-					 &left);
-	if (err && err != -EOPNOTSUPP)
-		log_warning("target %u, %s: -dropcache: %s", t->plan->number, t->plan->path,
-			    strerror(-err));
-	else if (percent(left, bytes) >= CACHED_WARN)
-		log_warning("target %u, %s: -dropcache: %.0f %% of the pages stayed: somebody else "
-			    "uses them, or has locked them",
-			    t->plan->number, t->plan->path, percent(left, bytes));
-}
-
-/* The size of the target now: a file may have grown in the pass before. */
-static uint64_t size_now(const struct target *t)
-{
-	struct stat st;
-
-	if (t->plan->kind == TARGET_BLOCK || fstat(t->file.fd, &st) < 0)
-		return t->plan->size_bytes;
-	return (uint64_t)st.st_size;
-}
-
-void checks_before_pass(struct target *t)
-{
-	const struct target_plan *plan = t->plan;
-	const struct plan *run = t->run->plan;
-	uint64_t behind = (run->passes - 1) * plan->pass_offset_bytes;
-	uint64_t begin = plan->start_bytes + (t->pass - 1) * plan->pass_offset_bytes;
-	uint64_t end = plan->end_bytes - behind + (t->pass - 1) * plan->pass_offset_bytes;
-	struct data_look *look = &t->look;
-
-	*look = (struct data_look){ 0 };
-	if (t->pass > run->passes || t->file.fd < 0 || !has_pages(plan))
-		return;
-	if (end > size_now(t))
-		end = size_now(t);
-	if (begin >= end)
-		return;
-	if (plan->drop_cache)
-		drop_cache(t, begin, end - begin);
-	/* What lies in memory anyway is neither cached nor, where it has holes, spared a device. */
-	if (!reads(plan) || pagecache_is_all(t->file.fd))
-		return;
-	if (plan->direct_io ||
-	    !pagecache_resident(t->file.fd, begin, end - begin, share_of(t, LOOK_SAMPLES),
-				&look->resident_bytes))
-		look->range_bytes = end - begin;
-	if (plan->kind == TARGET_FILE &&
-	    pagecache_holes(t->file.fd, begin, end - begin, share_of(t, LOOK_EXTENTS),
-			    &look->hole_bytes))
-		look->hole_bytes = 0;
-}
-
-void checks_drop_system(struct run *run)
-{
-	int fd = open(DROP_CACHES, O_WRONLY | O_CLOEXEC);
-
-	sync();
-	/* Pages, and what is known of names and files. */
-	if (fd < 0 || write(fd, "3\n", 2) != 2)
-		log_warning("-dropcache system: %s: %s", DROP_CACHES, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	for (size_t i = 0; i < run->plan->n_targets; i++)
-		checks_before_pass(&run->targets[i]);
-}
-
-/* ---- at the ends of a run ---- */
 
 static struct device_check *find_device(struct checks *c, const char *name)
 {
@@ -195,10 +95,12 @@ static void check_data(const struct target_plan *t, const struct result *sums)
 	double cached = percent(sums->look.resident_bytes, sums->look.range_bytes);
 	double holes = percent(sums->look.hole_bytes, sums->look.range_bytes);
 
-	if (cached >= CACHED_WARN && !t->direct_io)
-		log_warning("target %u, %s: %.0f %% of what was read was in the page cache before: "
-			    "that measures memory; -dio and -dropcache read the device",
-			    t->number, t->path, cached);
+	if (cached >= CACHED_WARN)
+		log_warning(
+			"target %u, %s: %s%.0f %% of what was read was in the page cache before: that "
+			"measures memory; -dio and -dropcache read the device",
+			t->number, t->path, sums->look.cache == DATA_CACHE_SAMPLED ? "about " : "",
+			cached);
 	if (holes >= HOLES_WARN)
 		log_warning(
 			"target %u, %s: %.0f %% of what was read was never written: no device is "
@@ -254,6 +156,29 @@ static void tell_bound(struct run *run, const struct target_plan *t, const struc
 		kernel, without);
 }
 
+static void tell_data(struct run *run, const struct target_plan *t, const struct data_look *look)
+{
+	double holes = percent(look->hole_bytes, look->range_bytes);
+
+	if (look->cache == DATA_CACHE_NOT_MEASURED || look->cache == DATA_CACHE_UNKNOWN)
+		report_line(
+			run->report,
+			"Target %u, page cache: %s; %.1f %% of what was read was never written",
+			t->number,
+			look->cache == DATA_CACHE_NOT_MEASURED ?
+				"not measured, -dio reads past it" :
+				"unknown, the kernel does not say how much of what was read was "
+				"in it",
+			holes);
+	else
+		report_line(
+			run->report,
+			"Target %u, page cache: %s%.1f %% of what was read was in it before, and "
+			"%.1f %% was never written",
+			t->number, look->cache == DATA_CACHE_SAMPLED ? "about " : "",
+			percent(look->resident_bytes, look->range_bytes), holes);
+}
+
 void checks_target(struct checks *c, struct run *run, const struct result *sums)
 {
 	const struct target_plan *t = &c->plan->targets[sums->target];
@@ -273,12 +198,7 @@ void checks_target(struct checks *c, struct run *run, const struct result *sums)
 	if (!c->plan->verbose)
 		return;
 	if (sums->look.range_bytes)
-		report_line(
-			run->report,
-			"Target %u, page cache: %.1f %% of what was to be read was in it, and %.1f "
-			"%% was never written",
-			t->number, percent(sums->look.resident_bytes, sums->look.range_bytes),
-			percent(sums->look.hole_bytes, sums->look.range_bytes));
+		tell_data(run, t, &sums->look);
 	tell_bound(run, t, sums);
 }
 

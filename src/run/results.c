@@ -262,7 +262,7 @@ static bool is_open(struct manager *m)
 	if (m->run->reshapes && barrier_wait(&m->run->start, NULL) < 0)
 		return false;
 	if (m->plan->drop_system_cache)
-		checks_drop_system(m->run);
+		look_drop_system(m->run);
 	clock_process_cpu(&m->cpu_open);
 	return true;
 }

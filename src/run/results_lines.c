@@ -52,6 +52,8 @@ void manager_add_look(struct data_look *sum, const struct data_look *look)
 	sum->range_bytes += look->range_bytes;
 	sum->resident_bytes += look->resident_bytes;
 	sum->hole_bytes += look->hole_bytes;
+	if (look->cache > sum->cache)
+		sum->cache = look->cache;
 }
 
 /* What a result line shows of latencies. */

@@ -162,6 +162,7 @@ static void free_run(struct run *run)
 	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
 		struct target *t = &run->targets[i];
 
+		look_free(&t->look);
 		order_destroy(&t->order);
 		target_data_close(t);
 		trace_close(&t->trace);

@@ -38,7 +38,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	access_init(&t->access, t->plan, pass);
 	/* With -dropcache system that follows for all of them, once nothing is under way. */
 	if (!plan->drop_system_cache)
-		checks_before_pass(t);
+		look_before_pass(t);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		counters_reset(&t->qthreads[i].counters);
 		qthread_latency_reset(&t->qthreads[i]);
@@ -107,7 +107,6 @@ struct pass_result *target_snapshot(const struct target *t)
 	r->pass = t->pass;
 	r->shift_ns = t->shift_ns;
 	r->first_op_ns = atomic_load(&t->first_op_ns);
-	r->look = t->look;
 	r->flow = at_rest ? merged_flow(t) : NULL;
 	r->n_queues = n;
 	tally_clear(&r->tally);
@@ -139,6 +138,7 @@ struct pass_result *target_snapshot(const struct target *t)
 			return NULL;
 		}
 	}
+	look_after_pass(t, r->tally.issued, &r->look);
 	r->tally.flush_ns += atomic_load(&t->sync_ns);
 	r->tally.open_ns = atomic_load(&t->open_ns);
 	r->tally.close_ns = atomic_load(&t->close_ns);
@@ -168,7 +168,7 @@ static void drop_system_cache(struct run *run)
 		return;
 	atomic_store(&run->turned, 0);
 	if (run->targets[0].pass <= run->plan->passes)
-		checks_drop_system(run);
+		look_drop_system(run);
 }
 
 /* What the process has used in passes so far, when all targets have ended as many. */

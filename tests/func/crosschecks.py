@@ -68,14 +68,14 @@ def test_page_cache():
     drop(file, SIZE // 2, SIZE // 2)
     run, row = read(file, "-verbose")
     t.ok(45 <= float(row["PAGECACHED"]) <= 55, "half of the file dropped: about 50 %", run)
-    t.ok(re.search(r"^Target 0, page cache: (4[5-9]|5[0-5])\.\d % of what was to be read", run.out, re.M),
+    t.ok(re.search(r"^Target 0, page cache: (4[5-9]|5[0-5])\.\d % of what was read", run.out, re.M),
          "-verbose says it", run)
     load(file)
     run, row = read(file, "-dio")
     if run.status == 0:
-        t.ok(float(row["PAGECACHED"]) == 0 and "page cache" not in run.err, "-dio: 0", run)
+        t.ok(row["PAGECACHED"] == "unknown" and "page cache" not in run.err, "-dio: not measured", run)
     else:
-        t.skip("-dio: 0", "no -dio in the test's folder")
+        t.skip("-dio: not measured", "no -dio in the test's folder")
     drop(file)
     load(file, SIZE // 4)
     run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 64, "-mbytes", SIZE // MIB // 4, *COLUMNS,

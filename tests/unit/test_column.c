@@ -297,6 +297,19 @@ static const char *cell_of(const char *id, const struct result *r)
 	return cell.text;
 }
 
+static void test_unknown_share(void **state)
+{
+	struct result r = sample_result();
+	static struct line_cell cell;
+
+	(void)state;
+	r.look.cache = DATA_CACHE_UNKNOWN;
+	assert_string_equal(cell_of("PAGECACHED", &r), "  unknown");
+	line_cell_bare(&cell, find("PAGECACHED"), &r);
+	assert_string_equal(cell.text, "unknown");
+	assert_string_equal(cell_of("HOLES", &r), "   12.500");
+}
+
 static void test_identifiers_are_known(void **state)
 {
 	(void)state;
@@ -530,6 +543,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_identifiers_are_known),
+		cmocka_unit_test(test_unknown_share),
 		cmocka_unit_test(test_headings_and_formats),
 		cmocka_unit_test(test_table_is_whole),
 		cmocka_unit_test(test_documented),

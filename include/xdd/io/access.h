@@ -5,6 +5,7 @@
 #ifndef XDD_IO_ACCESS_H
 #define XDD_IO_ACCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "xdd/base/counters.h"
@@ -61,5 +62,8 @@ void access_init(struct access *a, const struct target_plan *target, uint64_t pa
  * for each operation, outside the timed window.
  */
 void access_op(const struct access *a, uint64_t n, struct access_op *op);
+
+/* True when each operation is a read that begins where the one before it ended, starting over after a->slots (if not 0). */
+bool access_reads_in_sequence(const struct access *a);
 
 #endif

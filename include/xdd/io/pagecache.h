@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 /*
- * How many of the `bytes` from `offset` on are in the page cache, into `*resident`: by cachestat(2), or
- * where the kernel lacks it (before Linux 6.5) by mincore(2). A large range is judged by `samples` (at least 1)
- * stretches of 256 KiB, evenly apart, for either call looks at every page. Returns 0 or -errno; -EOPNOTSUPP where
- * neither can tell.
+ * Count the bytes of a range that are in the page cache, into `*resident`, by cachestat(2) or, where the kernel lacks
+ * that (before Linux 6.5) or counts the wrong file (overlayfs), by mincore(2). `offset` is a multiple of the
+ * page. Of a range of more than 64 MiB (mincore: 256 KiB) a random piece of that size stands for all of it, and `*sampled`
+ * is set to true, else left alone. Returns 0 or -errno: -EPERM when the kernel tells only the owner of the file and
+ * those who may write to it, -EOPNOTSUPP when neither call works for this file.
  */
-int pagecache_resident(int fd, uint64_t offset, uint64_t bytes, unsigned samples,
-		       uint64_t *resident);
+int pagecache_resident(int fd, uint64_t offset, uint64_t bytes, uint64_t *resident, bool *sampled);
 
 /* Whether the file lies in the page cache and nowhere else: tmpfs and its like. */
 bool pagecache_is_all(int fd);
@@ -25,12 +25,5 @@ bool pagecache_is_all(int fd);
  * mapped or locked stay. Returns 0 or -errno.
  */
 int pagecache_drop(int fd, uint64_t offset, uint64_t bytes);
-
-/*
- * How many of the `bytes` from `offset` on are holes, or space set aside that was never written: reading them
- * asks no device. Into `*holes`. After `extents` of them the rest is taken to be like what was seen. Returns 0 or
- * -errno; -EOPNOTSUPP where the file system cannot tell. Moves the file's position, which no operation uses.
- */
-int pagecache_holes(int fd, uint64_t offset, uint64_t bytes, unsigned extents, uint64_t *holes);
 
 #endif

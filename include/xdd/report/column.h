@@ -23,9 +23,11 @@ enum column_type {
 
 #define COLUMN_TEXT_MAX 72 /* room for a text of a column, with its NUL */
 
+/* Zero before a column sets it. */
 struct column_value {
 	uint64_t count;
 	double real;
+	bool unknown;		   /* there is no value, and 0 would be a wrong one */
 	const char *text;	   /* static, or `buf` */
 	char buf[COLUMN_TEXT_MAX]; /* for a text that has to be asked for */
 };

@@ -20,11 +20,20 @@ enum result_bound {
 	RESULT_BOUND_GENERATOR, /* its QThreads wanted for processors */
 };
 
-/* What there was to read before a pass, or before several. */
+/* How well the share of the page cache is known; of several, the last holds. */
+enum data_cache {
+	DATA_CACHE_EXACT,
+	DATA_CACHE_SAMPLED,	 /* an estimate */
+	DATA_CACHE_NOT_MEASURED, /* -dio, or a file that has no place other than memory */
+	DATA_CACHE_UNKNOWN,
+};
+
+/* What was read in a pass, or in several, and where it was before. */
 struct data_look {
-	uint64_t range_bytes;	 /* that might be read; 0: nothing is known of them */
-	uint64_t resident_bytes; /* of these, in the page cache */
+	uint64_t range_bytes;	 /* that reads were issued for; 0: nothing is known of them */
+	uint64_t resident_bytes; /* of these, in the page cache; see `cache` */
 	uint64_t hole_bytes;	 /* of these, never written */
+	enum data_cache cache;
 };
 
 enum result_what {

@@ -14,7 +14,6 @@
 #include "xdd/report/result.h"
 
 struct run;
-struct target;
 
 /* A block device that targets with -dio are on, and what they and others did to it. */
 struct device_check {
@@ -32,24 +31,11 @@ struct checks {
 	int32_t *device_of; /* of each target: index into devices, or -1 */
 };
 
-/*
- * Before a pass, and outside the timed window: empty the page cache where -dropcache asks for that, and look how
- * much of what will be read is in it, or is no data at all, into t->look. By the thread that sets up the pass.
- */
-void checks_before_pass(struct target *t);
-
 /* Look at the devices; before the first operation. Returns 0 or -ENOMEM. */
 int checks_begin(struct checks *c, const struct plan *plan);
 
 /* What held the target up that `sums`, over all its passes, is about. */
 enum result_bound checks_bound(const struct plan *plan, const struct result *sums);
-
-/*
- * -dropcache system: write back everything and empty all caches of the kernel's, then look at all targets
- * again; with no operation under way. By the results manager before the first pass, and by the last QThread of
- * the last target to be set up for one of the others.
- */
-void checks_drop_system(struct run *run);
 
 /* What target `number` did in all, with its sums over all passes. */
 void checks_target(struct checks *c, struct run *run, const struct result *sums);

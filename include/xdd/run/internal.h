@@ -28,6 +28,7 @@
 #include "xdd/run/gate.h"
 #include "xdd/run/heartbeat.h"
 #include "xdd/run/intervals.h"
+#include "xdd/run/look.h"
 #include "xdd/run/order.h"
 #include "xdd/run/syncio.h"
 #include "xdd/run/timerinfo.h"
@@ -154,7 +155,7 @@ struct target {
 	struct target_file file;
 	bool unused; /* the file was opened for a pass that has not ended */
 	struct access access;
-	struct data_look look;
+	struct look look;
 	uint64_t shift_ns; /* delays so far that were asked for */
 
 	/* the QThreads of the target meet here while its file changes */
