@@ -15,11 +15,18 @@
 #define CLAIM_OPS 16
 #define CLAIM_OP_NS 2500
 
+/*
+ * For so long after the end of the pass a QThread issues what is left of a group, to leave no gap. While operations
+ * take less than CLAIM_OP_NS that needs 40 us; a thread that has lost its processor needs longer.
+ */
+#define CLAIM_OVERRUN_NS 100000000
+
 /* The numbers that a QThread has taken and not issued yet. */
 struct claim {
 	uint64_t next;
 	uint32_t left, count; /* `left` of `count` */
 	uint64_t taken_ns;
+	uint64_t over_ns; /* when the pass was first seen to be over; 0: not yet */
 };
 
 /* The clock after a wait; without a limit it is not worth reading. */
@@ -89,8 +96,7 @@ static bool make_ready(struct qthread *q, struct io_request *req, uint64_t now, 
 /*
  * The word that numbers come from travels between processors with every number taken, which is dear
  * beside an operation of a microsecond or less. QThreads may take several where no order is asked for
- * and nothing but the clock or a signal ends the pass before its last operation: what they have taken
- * is issued even so.
+ * and nothing but the clock or a signal ends the pass before its last operation: release_ops().
  */
 static uint32_t claim_most(const struct qthread *q, unsigned extras)
 {
@@ -115,19 +121,44 @@ static ALWAYS_INLINE bool claim_ops(struct target *t, struct claim *claim, uint3
 	return claim->left != 0;
 }
 
+/*
+ * The pass is over, and a QThread has numbers left. It issues them, unless operations have become slow: then it gives
+ * the numbers back. Where others have issued later ones that leaves a gap, which the end of the pass reports. `took_ns`:
+ * the operation before. Returns whether it has none left.
+ */
+static __attribute__((noinline)) bool release_ops(struct target *t, struct claim *claim,
+						  uint64_t now, uint64_t took_ns)
+{
+	uint64_t end = claim->next + claim->left;
+
+	if (!claim->over_ns)
+		claim->over_ns = now;
+	if (took_ns < CLAIM_OVERRUN_NS && now - claim->over_ns < CLAIM_OVERRUN_NS)
+		return false;
+	if (end < t->plan->pass_ops &&
+	    !atomic_compare_exchange_strong(&t->next_op, &end, claim->next))
+		atomic_fetch_add(&t->released, claim->left);
+	claim->left = 0;
+	return true;
+}
+
 /* The next operation of the pass, when it may be issued; false: the pass is over. */
 static ALWAYS_INLINE bool next_op(struct qthread *q, struct claim *claim, uint32_t most,
 				  struct io_request *req, uint64_t now, uint64_t end,
 				  unsigned extras)
 {
 	struct target *t = q->target;
+	bool over;
 
 	if (wants(extras, EXTRA_LOCK)) {
 		if (order_enter(&t->order, 0))
 			return false;
 		now = clock_after(now, end);
 	}
-	if (!claim->left && (!may_issue(t, now, end) || !claim_ops(t, claim, most, now))) {
+	over = !may_issue(t, now, end);
+	if (__builtin_expect(over && claim->left, 0))
+		over = release_ops(t, claim, now, now - req->issue_ns);
+	if (over || (!claim->left && !claim_ops(t, claim, most, now))) {
 		if (extras & EXTRA_LOCK)
 			order_leave(&t->order, 0);
 		return false;

@@ -4,6 +4,7 @@
  * wait at the barrier.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	atomic_store(&t->next_op, 0);
 	atomic_store(&t->errors, 0);
 	atomic_store(&t->pass_over, false);
+	atomic_store(&t->released, 0);
 	atomic_store(&t->first_op_ns, 0);
 	atomic_store(&t->writes, 0);
 	atomic_store(&t->sync_ns, 0);
@@ -199,6 +201,16 @@ static void begin_next(struct target *t)
 	atomic_fetch_add(&run->cpu.between_sys_ns, after.sys_ns - before.sys_ns);
 }
 
+static void report_released(const struct target *t)
+{
+	uint64_t n = atomic_load(&t->released);
+
+	if (n)
+		log_warning("target %u, %s: pass %" PRIu64 " ended when operations had become "
+			    "slow: %" PRIu64 " of them before the last one were not issued",
+			    t->plan->number, t->plan->path, t->pass, n);
+}
+
 void target_end_pass(struct target *t)
 {
 	struct pass_result *r;
@@ -210,6 +222,7 @@ void target_end_pass(struct target *t)
 	if (!atomic_exchange(&t->undelivered, false)) {
 		pass_result_free(r); /* it came so late that the run ended without */
 	} else if (r) {
+		report_released(t);
 		heartbeat_pass_done(&t->run->heartbeat, t, &r->tally, &r->latency);
 		if (t->run->plan->no_barrier)
 			heartbeat_pass_closed(&t->run->heartbeat, true);

@@ -3,11 +3,15 @@
 The end of a pass and of a run: what holds operations back does not hold back a time limit, a stop trigger or a
 signal. Delays are far longer than the tests may take, so that no result hangs on how fast the machine is.
 """
+import json
 import os
+import re
+import shlex
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
+import xddtrace
 
 ENGINES = [e for e in ("psync", "libaio", "io_uring") if e in t.engines()]
 LONG_S = 40  # of a delay; a run that waits for it is far beyond SOON_S
@@ -15,6 +19,50 @@ SOON_S = 20
 
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
+
+# A device that is fast, and then slow: each pread after the first N sleeps.
+SLOW = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static ssize_t slow(int fd, void *buf, size_t size, off_t offset)
+{
+	static _Atomic long calls;
+	const char *fast = getenv("XDD_FAST");
+
+	if (fast && ++calls > atol(fast))
+		nanosleep(&(struct timespec){ atol(getenv("XDD_SLOW")), 0 }, NULL);
+	return syscall(SYS_pread64, fd, buf, size, offset);
+}
+
+ssize_t pread(int fd, void *buf, size_t size, off_t offset)
+{
+	return slow(fd, buf, size, offset);
+}
+
+ssize_t pread64(int fd, void *buf, size_t size, off_t offset)
+{
+	return slow(fd, buf, size, offset);
+}
+"""
+
+
+def slow_after(calls, seconds):
+    """The environment in which pread becomes slow, or None."""
+    source, library = t.path("slow.c"), t.path("slow.so")
+    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    if not t.have(compiler[0]):
+        return None
+    with open(source, "w") as f:
+        f.write(SLOW)
+    run = t.command(compiler + ["-shared", "-fPIC", "-O1", "-o", library, source])
+    t.ok(run.status == 0, "the library that becomes slow", run)
+    options = os.environ.get("ASAN_OPTIONS", "")
+    return {"XDD_FAST": str(calls), "XDD_SLOW": str(seconds), "LD_PRELOAD": library,
+            "ASAN_OPTIONS": (options + ":" if options else "") + "verify_asan_link_order=0"}
 
 
 def data(size=1 << 20):
@@ -51,5 +99,37 @@ def test_stop_trigger_ends_delays():
                  "%s: the stop trigger ends -throttle %s" % (engine, words), "%.1f s\n%s" % (run.seconds, run))
 
 
-t.run(test_limits_end_delays, test_stop_trigger_ends_delays)
+def issued(run, pass_number=1):
+    """Numbers of the operations that have a time stamp, sorted; and how many xdd says were left out."""
+    rows = xddtrace.read_report(t.path("ts.target.0000.csv")).rows
+    said = re.search(r"warning: target 0, .*: pass 1 ended when operations had become slow: (\d+) of them", run.err)
+    return sorted(r["OP Number"] for r in rows if r["Pass"] == pass_number), int(said.group(1)) if said else 0
+
+
+def accounted(document):
+    """Each operation of each pass has succeeded, failed, or is outstanding."""
+    passes = [r for r in document["results"] if r["what"] == "TARGET_PASS"]
+    return passes and all(r["issued"] == sum(r["ops"].values()) + r["errors"] + r["outstanding"] for r in passes)
+
+
+def test_slow_inside_a_group():
+    env = slow_after(1000, 2)
+    if env is None:
+        return t.skip("operations that become slow", "no C compiler")
+    for title, limit, before, status in (("-timelimit", 0.3, [], 0), ("SIGINT", 60, ["timeout", "-s", "INT", "1"], 5)):
+        args = t.xdd_words("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-queuedepth", 4, "-timelimit", limit,
+                           "-jsonout", t.path("json"), "-ts", "detailed", "-ts", "output", t.path("ts"))
+        run = t.command(before + args, env=env)
+        with open(t.path("json")) as f:
+            document = json.load(f)
+        t.ok(document["status"] == status and run.seconds < 12 and "left behind" not in run.err,
+             "operations that become slow: %s ends the run" % title, "%.1f s\n%s" % (run.seconds, run))
+        numbers, released = issued(run)
+        t.ok(len(numbers) >= 1000 and len(set(numbers)) == len(numbers) and len(numbers) + released == numbers[-1] + 1,
+             "%s: each operation at most once, and gaps reported" % title, (len(numbers), released, numbers[-4:], run.err))
+        t.ok(accounted(document), "%s: what was issued is accounted for" % title, document["results"])
+    return None
+
+
+t.run(test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group)
 t.done()

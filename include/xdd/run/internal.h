@@ -107,6 +107,9 @@ struct target {
 	/* atomic: this pass of this target is to end early: -maxerrors, or a number is not going to be issued */
 	_Atomic bool pass_over;
 
+	/* atomic: numbers that were taken and not issued in this pass, though later ones were: issue_sync.c */
+	_Atomic uint64_t released;
+
 	/* atomic: completion time of operation 0 of the pass */
 	_Atomic uint64_t first_op_ns;
 

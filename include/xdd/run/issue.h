@@ -2,8 +2,8 @@
  * What the two ways of issuing a pass share: the steps of one operation. Private to src/run.
  *
  * Limits are looked at before numbers are taken, and what was taken is issued, so that the operations issued
- * are exactly 0 to n-1 whatever ends the pass. Nothing but the transfer lies between the two clock readings of
- * an operation.
+ * are exactly 0 to n-1 whatever ends the pass. The exception is release_ops() in issue_sync.c.
+ * Nothing but the transfer lies between the two clock readings of an operation.
  */
 #ifndef XDD_RUN_ISSUE_H
 #define XDD_RUN_ISSUE_H
