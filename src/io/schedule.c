@@ -21,20 +21,45 @@ static double draw(const struct target_plan *t, uint64_t n)
 	return (double)(random_u64(&key, n) >> 11) / 9007199254740992.0 - 0.5;
 }
 
+/* Before operation `n`, in intervals of a request of full size. */
+static double intervals_before(const struct target_plan *t, uint64_t n)
+{
+	const uint64_t *bytes = t->throttle.bytes_before;
+	uint64_t rows = n < t->n_rows ? n : t->n_rows;
+
+	if (!bytes)
+		return (double)n;
+	return (double)bytes[rows] / (double)t->req_bytes + (double)(n - rows);
+}
+
+/*
+ * By how much operation `n`, due after so many intervals, is moved: by half of the interval to its neighbour on
+ * that side at most. So neighbours keep their order, whatever their sizes.
+ */
+static double moved_by(const struct target_plan *t, uint64_t n, double intervals)
+{
+	double part = draw(t, n) * t->throttle.var_percent / 100;
+
+	if (part > 0)
+		return part * (intervals_before(t, n + 1) - intervals);
+	return n ? part * (intervals - intervals_before(t, n - 1)) : 0;
+}
+
+static uint64_t to_ns(const struct target_plan *t, double intervals)
+{
+	double ns = intervals * t->throttle.interval_ns;
+
+	return ns >= (double)FOREVER_NS ? FOREVER_NS : (uint64_t)ns;
+}
+
 uint64_t schedule_due_ns(const struct target_plan *t, uint64_t n)
 {
-	const struct throttle_options *throttle = &t->throttle;
-	double due_ns, intervals = (double)n;
+	double intervals;
 
 	if (!schedule_is_paced(t))
 		return 0;
-	if (throttle->bytes_before && n < t->n_rows)
-		intervals = (double)throttle->bytes_before[n] / (double)t->req_bytes;
-	/* Neighbours move by half an interval at most and so keep their order. */
-	if (throttle->var_percent > 0)
-		intervals += draw(t, n) * throttle->var_percent / 100;
-	due_ns = intervals * throttle->interval_ns;
-	if (due_ns >= (double)FOREVER_NS)
-		return FOREVER_NS;
-	return due_ns > 0 ? (uint64_t)due_ns : 0;
+	intervals = intervals_before(t, n);
+	if (t->throttle.var_percent > 0)
+		intervals += moved_by(t, n, intervals);
+	return to_ns(t, intervals);
 }

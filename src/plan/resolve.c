@@ -144,7 +144,7 @@ static enum xdd_status resolve_op(struct target_plan *t)
 /* With a rate of bytes, when an operation is due depends on the sizes of all before it. */
 static enum xdd_status sum_rows(struct plan *plan, struct target_plan *t)
 {
-	uint64_t *before = arena_alloc(plan->arena, t->n_rows * sizeof(*before)), sum = 0;
+	uint64_t *before = arena_alloc(plan->arena, (t->n_rows + 1) * sizeof(*before)), sum = 0;
 
 	if (!before)
 		return plan_no_memory();
@@ -152,6 +152,7 @@ static enum xdd_status sum_rows(struct plan *plan, struct target_plan *t)
 		before[i] = sum;
 		sum += t->rows[i].blocks * t->block_size;
 	}
+	before[t->n_rows] = sum;
 	t->throttle.bytes_before = before;
 	return XDD_OK;
 }

@@ -272,6 +272,17 @@ def test_save():
     with open(t.path("again.T0.txt")) as f:
         times = [int(line.split()[4]) for line in f if not line.startswith("#")]
     t.ok(run.status == 0 and times == [0, 40000000, 50000000, 60000000], "-seek load: sizes count", (run, times))
+    with open(base, "w") as f:
+        place = 0
+        for i in range(200):
+            f.write("%d %d %d n\n" % (i, place, 1 if i % 50 else 128))
+            place += 128
+    run = t.xdd(*"-targets 1 null -blocksize 1024 -reqsize 128 -throttle bw 10 var 100 -seek load".split(), base, "save",
+                t.path("varied"))
+    with open(t.path("varied.T0.txt")) as f:
+        times = [int(line.split()[4]) for line in f if not line.startswith("#")]
+    t.ok(run.status == 0 and len(times) == 200 and times == sorted(times), "var: operations of unequal sizes keep their order",
+         (run, times))
 
 
 def test_bad_input():

@@ -100,7 +100,7 @@ static void test_variation(void **state)
 /* With a rate of bytes, a loaded list of requests of several sizes. */
 static void test_rows(void **state)
 {
-	const uint64_t before[] = { 0, 4096, 4096 + 1024, 4096 + 2048 };
+	const uint64_t before[] = { 0, 4096, 4096 + 1024, 4096 + 2048, 4096 + 2048 };
 	const struct seek_row rows[4] = { { .blocks = 4 }, { .blocks = 1 }, { .blocks = 1 }, { 0 } };
 	struct target_plan t = paced(1e6);
 
@@ -114,12 +114,47 @@ static void test_rows(void **state)
 	assert_int_equal(schedule_due_ns(&t, 3), 1500000);
 }
 
+/* Moved at random, requests of very different sizes are due in order still, and near to where they were. */
+static void test_rows_vary(void **state)
+{
+	enum {
+		ROWS = 200
+	};
+	static struct seek_row rows[ROWS];
+	static uint64_t before[ROWS + 1];
+	struct target_plan t = paced(1e6), even;
+	uint64_t last = 0, moved = 0;
+
+	(void)state;
+	t.block_size = 1024;
+	t.req_bytes = 128 * 1024;
+	for (size_t i = 0; i < ROWS; i++) {
+		rows[i].blocks = i % 50 ? 1 : 128;
+		before[i + 1] = before[i] + rows[i].blocks * t.block_size;
+	}
+	t.rows = rows;
+	t.n_rows = ROWS;
+	t.throttle.bytes_before = before;
+	even = t;
+	t.throttle.var_percent = 100;
+	for (uint64_t n = 0; n < ROWS; n++) {
+		uint64_t due = schedule_due_ns(&t, n), plain = schedule_due_ns(&even, n);
+
+		assert_true(due >= last);
+		assert_true(n == 0 || due >= schedule_due_ns(&even, n - 1));
+		assert_true(due <= schedule_due_ns(&even, n + 1));
+		moved += due != plain;
+		last = due;
+	}
+	assert_true(moved > ROWS * 9 / 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unpaced),	   cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_far_future), cmocka_unit_test(test_variation),
-		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_rows_vary),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,8 +18,8 @@ static inline bool schedule_is_paced(const struct target_plan *t)
 /*
  * Nanoseconds from the start of a pass to when operation `n` is due. Ascends with n; 0 for all without a
  * throttle. At a rate of operations that is n over the rate, at one of bytes the bytes before operation n
- * over the rate. -throttle var moves each by a random part of an interval, the same in every pass and run
- * of the same seed.
+ * over the rate. -throttle var moves each by a random part of the interval to its neighbour, the same in every
+ * pass and run of the same seed.
  */
 uint64_t schedule_due_ns(const struct target_plan *t, uint64_t n);
 

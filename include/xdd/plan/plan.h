@@ -184,7 +184,7 @@ struct throttle_options {
 	double var_percent;	      /* option; of the interval between operations; 0: none */
 	uint64_t delay_ns;	      /* option; after each operation */
 	double interval_ns;	      /* resolved; between operations of full size; 0: not paced */
-	const uint64_t *bytes_before; /* resolved; of the rows of -seek load, for a rate of bytes */
+	const uint64_t *bytes_before; /* resolved; n_rows + 1, at a rate of bytes with -seek load */
 };
 
 #define PLAN_TRACE_ENTRY_BYTES 64u /* memory that the time stamps of an operation take */
