@@ -13,6 +13,7 @@
 #include "xdd/base/clock.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
 #include "xdd/base/path.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
@@ -30,7 +31,8 @@ static enum xdd_status save_seeks(const struct plan *plan)
 
 		if (err)
 			log_error("-seek save %s: %s",
-				  path ? path : plan->targets[i].seek.save_file, strerror(-err));
+				  path ? path : plan->targets[i].seek.save_file,
+				  output_strerror(err));
 		free(path);
 		if (err)
 			return XDD_BAD_ARGUMENT;
@@ -67,7 +69,7 @@ static enum xdd_status do_run(const struct plan *plan)
 	int err = plan->errout_file ? log_open(plan->errout_file) : 0;
 
 	if (err) {
-		log_error("-errout %s: %s", plan->errout_file, strerror(-err));
+		log_error("-errout %s: %s", plan->errout_file, output_strerror(err));
 		return XDD_BAD_ARGUMENT;
 	}
 	status = save_seeks(plan);
@@ -93,6 +95,7 @@ static enum xdd_status do_run(const struct plan *plan)
 
 static enum xdd_status xdd_main(int argc, char **argv)
 {
+	struct output_pipes pipes = { .n = 0 };
 	struct plan *plan;
 	enum xdd_status status = plan_build(argc, argv, &plan);
 
@@ -109,10 +112,13 @@ static enum xdd_status xdd_main(int argc, char **argv)
 	status = report_check(plan);
 	if (!status)
 		status = run_check(plan);
+	if (!status && !plan->dry_run)
+		status = report_hold_pipes(plan, &pipes);
 	if (!status)
 		plan_warn(plan);
 	if (!status)
 		status = plan->dry_run ? dry_run(plan) : do_run(plan);
+	output_pipes_release(&pipes);
 	plan_free(plan);
 	return status;
 }

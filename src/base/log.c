@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 
 #define LOG_LINE_BYTES 4095
@@ -38,11 +39,15 @@ static struct {
 
 int log_open(const char *path)
 {
-	/* Append mode, so that a file which also takes the output of others is not overwritten. */
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+	int fd = output_standard(path);
 
+	/* Append mode, so that a file which also takes the output of others is not overwritten. */
 	if (fd < 0)
-		return -errno;
+		fd = output_open(path, O_APPEND | O_TRUNC);
+	else if ((fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		fd = -errno;
+	if (fd < 0)
+		return fd;
 	fd = atomic_exchange(&log_fd, fd);
 	if (fd != STDERR_FILENO)
 		close(fd);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/path.h"
 
@@ -74,7 +75,7 @@ static void forget(struct newfile *n)
 /* A pipe or a device is written to, not replaced. */
 static int open_in_place(struct newfile *n, const char *path)
 {
-	int fd = outwait_open(path, O_WRONLY, 0), err;
+	int fd = output_open(path, 0), err;
 
 	*n = (struct newfile){ .f = fd < 0 ? NULL : outwait_stream(fd) };
 	if (n->f)

@@ -8,14 +8,12 @@
 #include "xdd/base/outwait.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
@@ -48,6 +46,11 @@ void outwait_end(void)
 bool outwait_was_cut(void)
 {
 	return atomic_load(&cut_ns) != 0;
+}
+
+bool outwait_is_ending(void)
+{
+	return atomic_load(&end_ns) != 0;
 }
 
 void outwait_limit(uint64_t deadline_ns)
@@ -145,33 +148,6 @@ size_t outwait_write(int fd, const char *data, size_t size, int *err)
 		}
 	}
 	return done;
-}
-
-/* Wait for somebody to read a FIFO: open(2) itself could not be ended. */
-static int open_fifo(const char *path, int flags)
-{
-	const struct timespec pause = { .tv_nsec = (long)SLICE_NS / 2 };
-	uint64_t begin = clock_kernel_ns();
-	int fd;
-
-	while ((fd = open(path, flags | O_NONBLOCK)) < 0 && (errno == ENXIO || errno == EINTR)) {
-		if (!may_wait(begin, clock_kernel_ns()))
-			return -ECANCELED;
-		nanosleep(&pause, NULL);
-	}
-	return fd < 0 ? -errno : fd;
-}
-
-int outwait_open(const char *path, int flags, mode_t mode)
-{
-	struct stat st;
-	int fd;
-
-	flags |= O_CLOEXEC | O_NOCTTY;
-	if (stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
-		return open_fifo(path, flags & ~O_CREAT);
-	fd = open(path, flags, mode);
-	return fd < 0 ? -errno : fd;
 }
 
 struct stream {

@@ -14,6 +14,7 @@
 
 #include "xdd/base/fileopen.h"
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
 #include "xdd/base/path.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
@@ -88,33 +89,21 @@ static enum xdd_status check_save_file(const struct plan *plan, const struct pla
 				       const struct target_plan *t)
 {
 	char *path = arena_printf(plan->arena, "%s.T%u.txt", t->seek.save_file, t->number);
-	char *folder = path ? path_folder(path) : NULL;
-	const struct place *found = NULL;
+	const struct place *found;
+	char why[OUTPUT_WHY_SIZE];
 	struct place place;
-	struct stat st;
-	int err = 0;
 
-	if (!folder)
+	if (!path)
 		return plan_no_memory();
-	if (stat(path, &st) == 0)
-		err = S_ISDIR(st.st_mode) ? EISDIR : 0;
-	else if (errno != ENOENT)
-		err = errno;
-	if (!err) {
-		place = place_of(plan->arena, path);
-		found = bsearch(&place, places, plan->n_targets, sizeof(*places),
-				plan_compare_places);
-	}
-	if (!err && !found && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0)
-		err = errno;
-	free(folder);
+	place = place_of(plan->arena, path);
+	found = bsearch(&place, places, plan->n_targets, sizeof(*places), plan_compare_places);
 	if (found)
 		return plan_refuse(found->target,
 				   "-seek save %s would replace this target: the list goes to %s",
 				   t->seek.save_file, path);
-	if (!err)
+	if (!output_check_new(path, why))
 		return XDD_OK;
-	log_error("-seek save %s: %s", t->seek.save_file, strerror(err));
+	log_error("-seek save %s: %s: %s", t->seek.save_file, path, why);
 	return XDD_BAD_ARGUMENT;
 }
 

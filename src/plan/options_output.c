@@ -124,9 +124,10 @@ const struct option options_output[] = {
 	  .help = "text that identifies the run in its output",
 	  .detail =
 		  "The word commandline stands for the command line itself. Several -id are joined." },
-	OUTPUT_FILE("output", "o", output_file,
-		    "append the results to a file instead of printing them",
-		    "The file always gets the full information sections."),
+	OUTPUT_FILE(
+		"output", "o", output_file, "append the results to a file instead of printing them",
+		"The file always gets the full information sections. - is standard output, for this "
+		"and all other options that name one output file."),
 	OUTPUT_FILE("errout", "eo", errout_file,
 		    "write messages to a file, which is created afresh",
 		    "Messages about the command line itself go to standard error."),

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
 #include "xdd/report/check.h"
 #include "xdd/report/csv.h"
 #include "xdd/report/heartbeat.h"
@@ -216,7 +218,7 @@ static enum xdd_status check_stdout(const struct plan *plan, const struct output
 	for (size_t i = 0; i < n; i++) {
 		const struct output_name *o = &outputs[i];
 
-		if (is_json(o) || !o->path || strcmp(o->path, "/dev/stdout") != 0)
+		if (is_json(o) || !o->path || output_standard(o->path) != STDOUT_FILENO)
 			continue;
 		log_error("-%s %s: -jsonout %s has standard output to itself", o->option, o->path,
 			  plan->json_file);
@@ -227,7 +229,7 @@ static enum xdd_status check_stdout(const struct plan *plan, const struct output
 
 static bool is_json_stdout(const struct output_name *o)
 {
-	return is_json(o) && (strcmp(o->path, "-") == 0 || strcmp(o->path, "/dev/stdout") == 0);
+	return is_json(o) && output_standard(o->path) == STDOUT_FILENO;
 }
 
 static void identify(struct output_name *o)
@@ -237,9 +239,7 @@ static void identify(struct output_name *o)
 
 static int look(const struct output_name *o, char *why)
 {
-	if (is_json_stdout(o))
-		return 0;
-	return is_json(o) ? outfile_check_new(o->path, why) : outfile_check(o->path, why);
+	return is_json(o) ? output_check_new(o->path, why) : output_check(o->path, why);
 }
 
 /* One more output; nothing when `path` and `option` say that it is not wanted. Takes `made`. */
@@ -247,7 +247,7 @@ static enum xdd_status add_output(struct output_list *list, const char *option, 
 				  char *made)
 {
 	struct output_name *names = realloc(list->names, (list->n + 1) * sizeof(*names));
-	char why[OUTFILE_WHY_SIZE];
+	char why[OUTPUT_WHY_SIZE];
 
 	if (!names) {
 		free(made);
@@ -313,6 +313,31 @@ static enum xdd_status list_outputs(struct output_list *list, const struct plan 
 	return status;
 }
 
+static void free_outputs(struct output_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->names[i].made);
+	free(list->names);
+}
+
+enum xdd_status report_hold_pipes(const struct plan *plan, struct output_pipes *pipes)
+{
+	struct output_list list = { 0 };
+	enum xdd_status status = list_outputs(&list, plan);
+
+	for (size_t i = 0; i < list.n && !status; i++) {
+		const struct output_name *o = &list.names[i];
+		int err = o->option ? output_pipes_hold(pipes, o->path) : 0;
+
+		if (!err)
+			continue;
+		log_error("-%s %s: %s", o->option, o->path, output_strerror(err));
+		status = XDD_BAD_ARGUMENT;
+	}
+	free_outputs(&list);
+	return status;
+}
+
 enum xdd_status report_check(const struct plan *plan)
 {
 	struct output_list list = { 0 };
@@ -329,9 +354,7 @@ enum xdd_status report_check(const struct plan *plan)
 		status = check_targets(plan, list.names, list.n);
 	if (!status)
 		status = check_headers(plan);
-	for (size_t i = 0; i < list.n; i++)
-		free(list.names[i].made);
-	free(list.names);
+	free_outputs(&list);
 	if (!status && plan->latency.file) {
 		bool write_header;
 

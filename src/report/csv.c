@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/output.h"
+
 size_t csv_header_cells(struct line_cell *cells, const struct column_list *list)
 {
 	size_t n = 0;
@@ -66,7 +68,7 @@ int csv_look(const char *path, const char *header, size_t len)
 	struct stat st;
 	int fd, ret;
 
-	if (strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0)
+	if (output_standard(path) >= 0)
 		return CSV_START_NEW;
 	if (stat(path, &st) < 0)
 		return errno == ENOENT ? CSV_START_NEW : -errno;

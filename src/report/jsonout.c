@@ -19,6 +19,7 @@
 #include "config.h"
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
+#include "xdd/base/output.h"
 #include "xdd/report/column.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/latency.h"
@@ -67,9 +68,7 @@ struct jsonout {
 
 bool jsonout_is_stdout(const struct plan *plan)
 {
-	const char *path = plan->json_file;
-
-	return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
+	return plan->json_file && output_standard(plan->json_file) == STDOUT_FILENO;
 }
 
 static void fail(struct jsonout *j, int err)
@@ -145,7 +144,8 @@ static int open_file(struct jsonout *j, const struct plan *plan)
 	int fd, err;
 
 	j->path = jsonout_is_stdout(plan) ? NULL : plan->json_file;
-	if (j->path && (stat(j->path, &st) < 0 || S_ISREG(st.st_mode))) {
+	if (j->path && output_standard(j->path) < 0 &&
+	    (stat(j->path, &st) < 0 || S_ISREG(st.st_mode))) {
 		err = newfile_open(&j->file, j->path);
 		j->f = j->file.f;
 		return err;

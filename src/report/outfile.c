@@ -1,89 +1,26 @@
 /*
- * Output files: what can be known before they are opened, opening, writing; see the header. Called
- * by check.c and report.c.
+ * Output files: which file a name is, opening, writing; see the header. Called by check.c and
+ * report.c.
  */
 #include "xdd/report/outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/fileopen.h"
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/path.h"
 
-/* The descriptor that a name of a standard stream stands for, or -1. */
+/* `path` may be NULL, for standard output. */
 static int standard_fd(const char *path)
 {
-	if (!path || strcmp(path, "/dev/stdout") == 0)
-		return STDOUT_FILENO;
-	return strcmp(path, "/dev/stderr") == 0 ? STDERR_FILENO : -1;
-}
-
-static int check_folder(const char *path, char *why)
-{
-	char *folder = path_folder(path);
-	struct stat st;
-	int err = 0;
-
-	if (!folder)
-		err = -ENOMEM;
-	else if (stat(folder, &st) < 0)
-		err = -errno;
-	else if (!S_ISDIR(st.st_mode))
-		err = -ENOTDIR;
-	if (err == -ENOENT) {
-		snprintf(why, OUTFILE_WHY_SIZE, "there is no folder %s", folder);
-	} else if (err) {
-		snprintf(why, OUTFILE_WHY_SIZE, "%s", strerror(-err));
-	} else if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0) {
-		err = -errno;
-		snprintf(why, OUTFILE_WHY_SIZE, "nothing can be created in the folder %s: %s",
-			 folder, strerror(-err));
-	}
-	free(folder);
-	return err;
-}
-
-int outfile_check(const char *path, char *why)
-{
-	struct stat st;
-	int err = 0;
-
-	if (standard_fd(path) >= 0)
-		return 0;
-	if (stat(path, &st) < 0) {
-		if (errno == ENOENT)
-			return check_folder(path, why);
-		err = -errno;
-	} else if (S_ISDIR(st.st_mode)) {
-		err = -EISDIR;
-	} else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
-		err = -errno;
-	}
-	if (err)
-		snprintf(why, OUTFILE_WHY_SIZE, "%s", strerror(-err));
-	return err;
-}
-
-int outfile_check_new(const char *path, char *why)
-{
-	int err = outfile_check(path, why);
-	struct stat st;
-	char *real;
-
-	if (err || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return err;
-	/* The folder of the file itself, not of a link to it. */
-	real = realpath(path, NULL);
-	if (real)
-		err = check_folder(real, why);
-	free(real);
-	return err;
+	return path ? output_standard(path) : STDOUT_FILENO;
 }
 
 static void identify_missing(struct outfile_id *id, const char *path)
@@ -122,9 +59,9 @@ bool outfile_is_same(const struct outfile_id *a, const struct outfile_id *b)
 }
 
 /* Whether a file of `size` bytes ends without a newline; one that cannot be read is left alone. */
-static bool ends_mid_line(const char *path, off_t size)
+static bool ends_mid_line(int written, off_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = fileopen_again(written, O_RDONLY);
 	char last = '\n';
 
 	if (fd < 0)
@@ -138,6 +75,7 @@ static bool ends_mid_line(const char *path, off_t size)
 int outfile_open(struct outfile *o, const char *path)
 {
 	struct stat st;
+	int fd;
 
 	*o = (struct outfile){ .fd = standard_fd(path), .empty = true };
 	if (o->fd >= 0) {
@@ -145,12 +83,13 @@ int outfile_open(struct outfile *o, const char *path)
 		o->terminal = isatty(o->fd);
 		return 0;
 	}
-	o->fd = outwait_open(path, O_WRONLY | O_APPEND | O_CREAT, 0666);
-	if (o->fd < 0)
-		return o->fd;
+	fd = output_open(path, O_APPEND);
+	if (fd < 0)
+		return fd;
+	o->fd = fd;
 	if (fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
 		o->empty = false;
-		o->mid_line = ends_mid_line(path, st.st_size);
+		o->mid_line = ends_mid_line(o->fd, st.st_size);
 	}
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/units.h"
 #include "xdd/report/check.h"
@@ -93,9 +94,8 @@ static enum xdd_status open_output(struct outfile *o, const char *option, const 
 
 	if (!err)
 		return XDD_OK;
-	log_error("-%s %s: %s", option, path, strerror(-err));
-	/* A signal has ended the wait for somebody who reads it. */
-	return err == -ECANCELED ? XDD_CANCELED : XDD_BAD_ARGUMENT;
+	log_error("-%s %s: %s", option, path, output_strerror(err));
+	return XDD_BAD_ARGUMENT;
 }
 
 /* `path` may be NULL: not wanted. */
@@ -202,7 +202,7 @@ static enum xdd_status open_json(struct report *r, json_t *environment)
 
 	if (!err)
 		return XDD_OK;
-	log_error("-jsonout %s: %s", r->plan->json_file, strerror(-err));
+	log_error("-jsonout %s: %s", r->plan->json_file, output_strerror(err));
 	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
 }
 
@@ -535,7 +535,7 @@ static enum xdd_status close_json(struct report *r, enum xdd_status status)
 	if (!err)
 		return status;
 	log_error("-jsonout %s: %s; the results are missing there", r->plan->json_file,
-		  strerror(-err));
+		  output_strerror(err));
 	return status ? status : XDD_IO_ERROR;
 }
 

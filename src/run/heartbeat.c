@@ -15,6 +15,7 @@
 
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
 #include "xdd/base/units.h"
 #include "xdd/run/internal.h"
 #include "xdd/run/thread.h"
@@ -287,7 +288,7 @@ static int add_file(struct heartbeat *h, const struct target_plan *t)
 	stream->first = stream->last = t->number;
 	if (err)
 		log_error("target %u, %s: -heartbeat output %s: %s", t->number, t->path,
-			  t->heartbeat.output, strerror(-err));
+			  t->heartbeat.output, output_strerror(err));
 	return err;
 }
 

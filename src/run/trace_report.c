@@ -12,6 +12,7 @@
 #include "config.h"
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
+#include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 #include "xdd/run/internal.h"
 #include "xdd/trace/dump.h"
@@ -24,7 +25,7 @@ static void failed(struct run *run, const struct target *t, const char *what, co
 {
 	run->output_failed = true;
 	log_error("target %u, %s: -ts %s%s%s: %s", t->plan->number, t->plan->path, what,
-		  path ? " " : "", path ? path : "", strerror(-err));
+		  path ? " " : "", path ? path : "", output_strerror(err));
 }
 
 /* All but the entries; the strings belong to the caller. */
@@ -64,13 +65,13 @@ static int write_report_file(const struct trace_options *ts, const struct trace 
 {
 	struct newfile f;
 	FILE *stream;
-	int err, fd;
+	int fd, err;
 
 	if (!ts->append) {
 		err = newfile_open(&f, ts->report_path);
 		return err ? err : newfile_close(&f, trace_text_write(f.f, trace, want));
 	}
-	fd = outwait_open(ts->report_path, O_WRONLY | O_APPEND | O_CREAT, 0666);
+	fd = output_open(ts->report_path, O_APPEND);
 	if (fd < 0)
 		return fd;
 	stream = outwait_stream(fd);

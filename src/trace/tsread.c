@@ -13,6 +13,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
+#include "xdd/base/output.h"
 #include "xdd/base/suggest.h"
 #include "xdd/trace/dump.h"
 #include "xdd/trace/export.h"
@@ -53,7 +54,7 @@ static const struct {
 	{ "normalize", "n", "times of the global clock in these; with several dumps always" },
 	{ "csv", "c", "CSV instead, one line an operation" },
 	{ "json", "j", "Chrome trace events instead, for Perfetto (ui.perfetto.dev)" },
-	{ "output", "o", "write to <file> instead of standard output" },
+	{ "output", "o", "write to <file> instead of standard output (-)" },
 	{ "help", "h", "this text" },
 };
 
@@ -145,6 +146,8 @@ static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done
 				return XDD_BAD_ARGUMENT;
 			}
 			r->output = argv[++i];
+			if (output_standard(r->output) == STDOUT_FILENO)
+				r->output = NULL;
 			break;
 		default:
 			print_help();
@@ -163,9 +166,16 @@ static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done
 /* A dump that its own report would replace could never be read again. */
 static enum xdd_status check_output(const struct tsread *r)
 {
+	char why[OUTPUT_WHY_SIZE];
 	struct stat out, in;
 
-	if (!r->output || stat(r->output, &out) || !S_ISREG(out.st_mode))
+	if (!r->output)
+		return XDD_OK;
+	if (output_check_new(r->output, why)) {
+		log_error("tsread -o %s: %s", r->output, why);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (stat(r->output, &out) || !S_ISREG(out.st_mode))
 		return XDD_OK;
 	for (size_t i = 0; i < r->n_names; i++) {
 		if (stat(r->names[i], &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
@@ -289,7 +299,7 @@ static void write_output(struct tsread *r)
 	}
 	if (!err)
 		return;
-	log_error("%s: %s", r->output ? r->output : "standard output", strerror(-err));
+	log_error("%s: %s", r->output ? r->output : "standard output", output_strerror(err));
 	worsen(r, XDD_IO_ERROR);
 }
 

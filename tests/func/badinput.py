@@ -395,14 +395,14 @@ row("-op write against a list that reads", LOAD.replace("read", "write"), 2, Non
 row("-op read against a mixed list", LOAD, 2, None, "-op read: the list of -seek load list mixes",
     files={"list": GOOD + "4 32 8 w 0 0\n"})
 row("save into a missing folder", READ + " -numreqs 1 -seek save nodir/x", 2, None,
-    "^xdd: -seek save nodir/x: No such file")
+    "^xdd: -seek save nodir/x: nodir/x.T0.txt: there is no directory nodir$")
 row("save into a missing folder, other outputs untouched",
     READ + " -numreqs 1 -seek save nodir/x -output o -errout e -csvout c", 2, None,
-    "^xdd: -seek save nodir/x: No such file")
-row("save over a directory", READ + " -numreqs 1 -seek save d", 2, None, "^xdd: -seek save d: Is a directory",
+    "^xdd: -seek save nodir/x: nodir/x.T0.txt: there is no directory nodir$")
+row("save over a directory", READ + " -numreqs 1 -seek save d", 2, None, "^xdd: -seek save d: d.T0.txt: Is a directory",
     files={"d.T0.txt/": ""})
 row("save of the second target over a directory", "-op read -targets -2 data -reqsize 1 -numreqs 1 -seek save d", 2,
-    None, "-seek save d: Is a directory", files={"d.T1.txt/": ""})
+    None, "-seek save d: d.T1.txt: Is a directory", files={"d.T1.txt/": ""})
 
 SAVE_OVER = "-op write -targets 2 o ./s.T0.txt -reqsize 1 -numreqs 1 -seek target 0 save s"
 row("save over a target that is there", SAVE_OVER, 2, None,
@@ -518,7 +518,7 @@ row("64 targets, one missing", "-op read -targets -63 data -target nosuch -numre
 
 for option in ("output", "csvout", "combinedout", "errout"):
     row("-%s in a missing folder" % option, READ + " -%s nodir/x" % option, 2, None,
-        "^xdd: -%s nodir/x: there is no folder nodir" % option)
+        "^xdd: -%s nodir/x: there is no directory nodir" % option)
     row("-%s is a directory" % option, READ + " -%s dir" % option, 2, None, "^xdd: -%s dir: Is a directory" % option)
     row("-%s is the target" % option, READ + " -%s ./data" % option, 2, None,
         r"^xdd: -%s \./data: this is target 0" % option)
@@ -638,12 +638,12 @@ permission("file in a closed folder", "-op read -targets 1 closed/x -numreqs 1",
 permission("unreadable setup file", READ + " -setup wo", 2, 7, "^xdd: -setup wo: cannot be read: Permission denied")
 permission("unreadable load file", READ + " -seek load wo", 2, None, "^xdd: -seek load wo: Permission denied")
 permission("save into a read-only folder", READ + " -numreqs 1 -reqsize 1 -seek save locked/s", 2, None,
-    "^xdd: -seek save locked/s: Permission denied")
+    "^xdd: -seek save locked/s: locked/s.T0.txt: cannot create a file in the directory locked")
 for option in ("output", "csvout", "combinedout", "errout", "jsonout"):
     permission("-%s to a read-only file" % option, READ + " -%s ro" % option, 2, None,
         "^xdd: -%s ro: Permission denied" % option)
     permission("-%s in a read-only folder" % option, READ + " -%s locked/x" % option, 2, None,
-        "^xdd: -%s locked/x: nothing can be created in the folder locked" % option)
+        "^xdd: -%s locked/x: cannot create a file in the directory locked" % option)
 
 MODES = {"ro": 0o444, "wo": 0o200, "locked/": 0o555, "closed/": 0o000}
 

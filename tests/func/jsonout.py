@@ -281,7 +281,7 @@ def test_refused():
     here = os.path.join(folder, "x.json")
     null = ["-op", "noop", "-targets", 1, "null", "-numreqs", 1]
     for args, want in (
-            (null + ["-jsonout", os.path.join(folder, "none/x")], "there is no folder "),
+            (null + ["-jsonout", os.path.join(folder, "none/x")], "there is no directory "),
             (null + ["-jsonout", os.path.join(folder, "sub")], "Is a directory"),
             (null + ["-jsonout", ""], "<file> cannot be empty"),
             (null + ["-jsonout"], "an argument is missing: <file> is wanted"),
@@ -323,7 +323,7 @@ def test_locked_folder():
         t.skip("a locked folder", "no other user can come here")
     else:
         run = t.command(user + [t.XDD] + [str(a) for a in SMALL] + ["-jsonout", file])
-        t.ok(run.status == 2 and "nothing can be created in the folder " + folder in run.err, "a locked folder", run)
+        t.ok(run.status == 2 and "cannot create a file in the directory " + folder in run.err, "a locked folder", run)
     os.chmod(folder, 0o755)
 
 
@@ -383,12 +383,24 @@ def test_interrupted():
     t.equal([f for f in os.listdir(t.tmp()) if ".json." in f], [], "and nothing else is left")
 
 
+def fill(pipe):
+    """Until nothing more fits into a pipe that does not block; how many bytes it took."""
+    size = 0
+    try:
+        while size < 1 << 30:
+            size += os.write(pipe, b"-" * 4096)
+    except BlockingIOError:
+        pass
+    return size
+
+
 def test_before():
-    """A signal while the outputs are being opened, here by way of a pipe that nobody reads yet: no target is touched."""
+    """A signal while the outputs are being opened, here by way of a pipe that is full: no target is touched."""
     fifo, target, file, text = fresh(".fifo"), t.path("untouched"), fresh(), fresh(".out")
     os.mkfifo(fifo)
     for again in (False, True):
-        notes = fresh(".err")
+        notes, pipe = fresh(".err"), os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+        full = fill(pipe)
         with open(text, "wb") as out:
             p = start("-op", "write", "-targets", 1, target, "-reqsize", 4, "-numreqs", 10, "-csvout", fifo, "-jsonout",
                       file, "-errout", notes, out=out)
@@ -401,9 +413,10 @@ def test_before():
             time.sleep(0.3)
             p.send_signal(signal.SIGINT)
         else:
-            with open(fifo) as f:
-                rows = f.read().splitlines()
+            full -= len(os.read(pipe, full))
         status = p.wait(timeout=t.TIMEOUT)
+        rows = os.read(pipe, 1 << 20).decode()[full:].splitlines()
+        os.close(pipe)
         t.ok(status == 5 and not os.path.exists(target), "SIGINT before the run, %s: status 5, and nothing is begun" %
              ("twice" if again else "once"), status)
         if not again:

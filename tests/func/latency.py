@@ -378,7 +378,7 @@ def test_output_file():
     t.ok(len(lines) == 7 and len([x for x in lines if x.startswith("RECORD,")]) == 1, "a file is continued", lines)
     before = os.stat(file).st_mtime_ns
     for args, text in (((file, "percentiles", "50"), "its first line does not name the columns"),
-                       ((t.path("no/folder"),), "there is no folder"),
+                       ((t.path("no/folder"),), "there is no directory"),
                        ((t.tmp(),), "Is a directory")):
         run = t.xdd(*words, *args)
         t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-latency output" in run.err and text in run.err,

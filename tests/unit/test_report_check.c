@@ -39,18 +39,18 @@ static void test_bad_paths(void **state)
 	assert_int_equal(mkdir("sub", 0700), 0);
 	put_file("data", "");
 	plan.csv_file = "nowhere/a.csv";
-	assert_refused(&plan, "-csvout nowhere/a.csv: there is no folder nowhere");
+	assert_refused(&plan, "-csvout nowhere/a.csv: there is no directory nowhere");
 	plan.csv_file = "sub";
 	assert_refused(&plan, "-csvout sub: Is a directory");
 	plan.csv_file = "data/a.csv";
 	assert_refused(&plan, "-csvout data/a.csv: Not a directory");
 	plan.csv_file = NULL;
 	plan.output_file = "nowhere/out.txt";
-	assert_refused(&plan, "-output nowhere/out.txt: there is no folder nowhere");
+	assert_refused(&plan, "-output nowhere/out.txt: there is no directory nowhere");
 	assert_holds(error_of(run_report, &plan, XDD_BAD_ARGUMENT), "-output nowhere/out.txt: ");
 	plan.output_file = NULL;
 	plan.combined_file = "/nowhere/b.csv";
-	assert_refused(&plan, "-combinedout /nowhere/b.csv: there is no folder /nowhere");
+	assert_refused(&plan, "-combinedout /nowhere/b.csv: there is no directory /nowhere");
 	plan.combined_file = NULL;
 	plan.errout_file = "sub/";
 	assert_refused(&plan, "-errout sub/: Is a directory");
@@ -74,8 +74,8 @@ static void test_not_writable(void **state)
 	assert_refused(&plan, "-csvout a.csv: its first line cannot be read: Permission denied");
 	assert_int_equal(mkdir("sub", 0500), 0);
 	plan.csv_file = "sub/a.csv";
-	assert_refused(&plan, "-csvout sub/a.csv: nothing can be created in the folder sub: "
-			      "Permission denied");
+	assert_refused(&plan, "-csvout sub/a.csv: cannot create a file in the directory sub "
+			      "(Permission denied)");
 }
 
 static void test_same_file(void **state)

@@ -19,8 +19,9 @@ enum log_level {
 };
 
 /*
- * Send all further messages to file `path`, created or truncated. Called once by main before any
- * other thread runs. Returns 0 or -errno; on failure messages go on to where they went.
+ * Send all further messages to file `path`, created or truncated, or to the standard stream of that
+ * name. Called once by main before any other thread runs. Returns 0 or -errno, as output_open() does;
+ * on failure messages go on to where they went.
  */
 int log_open(const char *path);
 

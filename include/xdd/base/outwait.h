@@ -11,17 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/types.h>
 
 #include "xdd/base/units.h"
 
 #define OUTWAIT_GRACE_NS (3 * UNITS_NS_PER_SEC / 2)
-
-/*
- * open(2) with O_CLOEXEC and O_NOCTTY added; a FIFO without a reader is waited for under the same rules as room.
- * Returns a descriptor that the caller closes, or -errno: -ECANCELED when the wait was cut.
- */
-int outwait_open(const char *path, int flags, mode_t mode);
 
 /*
  * Write all `size` bytes. Returns how many were written before `*err` happened: a positive errno, ECANCELED when
@@ -34,6 +27,9 @@ FILE *outwait_stream(int fd);
 
 /* The run is to end: outputs that take nothing are cut from now on. */
 void outwait_end(void);
+
+/* Whether the run is to end. */
+bool outwait_is_ending(void);
 
 /* Whether an output was cut because the run is to end. */
 bool outwait_was_cut(void);

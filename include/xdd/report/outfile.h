@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define OUTFILE_WHY_SIZE 512
-
 struct outfile {
 	int fd;	       /* -1: not wanted */
 	bool shared;   /* standard output or standard error: not ours to close */
@@ -31,24 +29,15 @@ struct outfile_id {
 };
 
 /*
- * Look whether `path` could be opened for append, without doing so. Returns 0 or -errno, with a
- * text for people in `why` (OUTFILE_WHY_SIZE bytes).
- */
-int outfile_check(const char *path, char *why);
-
-/* Likewise whether it could be replaced by a new file; what is no regular file is opened for append. */
-int outfile_check_new(const char *path, char *why);
-
-/*
- * The identity of `path`; or, for NULL, of the regular file that standard output is. /dev/stdout,
- * /dev/stderr and /dev/null have none: several outputs may go there.
+ * The identity of `path`; or, for NULL, of the regular file that standard output is. Standard streams
+ * (output_standard()) and /dev/null have none: several outputs may go there.
  */
 void outfile_identify(struct outfile_id *id, const char *path);
 bool outfile_is_same(const struct outfile_id *a, const struct outfile_id *b);
 
 /*
- * Open for append; NULL is standard output, as is /dev/stdout, so that both write at one place.
- * Returns 0 or -errno.
+ * Open for append; NULL is standard output. A name of a standard stream is that stream, so that all
+ * who have it write at one offset. Returns 0 or -errno, as output_open() does.
  */
 int outfile_open(struct outfile *o, const char *path);
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "xdd/base/output.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/deskew.h"
 #include "xdd/report/result.h"
@@ -28,11 +29,18 @@ enum report_end {
 
 /*
  * Look at -outputformat and the output files (-errout too) without opening any for writing: unknown
- * identifiers, folders that do not exist, directories, two outputs to one file, an output to a
+ * identifiers, directories that do not exist, names of directories, block devices, two outputs to one file, an output to a
  * target, an existing CSV file whose header line names other columns. To be called before -errout
  * is opened, which truncates it. Returns XDD_OK, or a status with one line given to log_error().
  */
 enum xdd_status report_check(const struct plan *plan);
+
+/*
+ * Open the outputs that are pipes, all of them before anything is written to one, and hold them open
+ * in `pipes`. After report_check(). Returns XDD_OK, or XDD_BAD_ARGUMENT with one line given to
+ * log_error() when a pipe has no reader.
+ */
+enum xdd_status report_hold_pipes(const struct plan *plan, struct output_pipes *pipes);
 
 /*
  * Open the output files (all are appended to) and write the information sections: the whole of them

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""
+Outputs: what is never written to, pipes and their readers, and the name of standard output.
+"""
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+MIB = 1 << 20
+RUN = "-op noop -targets 1 null -numreqs 1".split()
+FILES = ("-output", "-csvout", "-combinedout", "-jsonout", "-errout", "-latency output")
+# Options whose files have names of their own: what stands behind the prefix.
+PREFIXES = {"-seek save": ".T0.txt", "-ts dump": ".target.0000.bin", "-ts output": ".target.0000.csv",
+            "-ts append output": ".target.0000.csv", "-heartbeat output": ".T0000.csv"}
+
+
+def names():
+    """(title, words, where the output is to be) for each output of a run."""
+    for number, option in enumerate(FILES):
+        path = t.path("out%d" % number)
+        yield option, RUN + option.split() + [path], path
+    for number, (option, suffix) in enumerate(PREFIXES.items()):
+        path = t.path("prefix%d" % number)
+        yield option, RUN + option.split() + [path], path + suffix
+
+
+def dumped():
+    """A dump for xdd tsread."""
+    t.xdd(*RUN, "-ts", "dump", t.path("d"))
+    return t.path("d.target.0000.bin")
+
+
+def refused(run, status, option, why):
+    return (run.status == status and len(run.error_lines()) == 1 and option in run.err and why in run.err and
+            "COMBINED" not in run.out)
+
+
+def test_devices():
+    """Neither by its name nor by a link is a byte of a block device replaced."""
+    image = s.sparse_file("disk.img", MIB)
+    device = s.loop_device(image)
+    if device is None:
+        return t.skip("outputs onto a block device", s.sys_why())
+    for option, words, path in names():
+        os.symlink(device, path)
+        run = t.xdd(*words)
+        t.ok(refused(run, 2, option.split()[0], "is a block device"), "%s: no block device" % option, run)
+        t.ok(refused(t.xdd(*words, "-dryrun"), 2, option.split()[0], "is a block device"), "%s: -dryrun says so" % option)
+        os.unlink(path)
+    for option in FILES:
+        run = t.xdd(*RUN, *option.split(), device)
+        t.ok(refused(run, 2, "%s %s:" % (option, device), "is a block device"), "%s: the device itself" % option, run)
+    run = t.command([t.XDD, "tsread", "-c", "-o", device, dumped()])
+    t.ok(refused(run, 2, "tsread -o", "is a block device"), "tsread -o: no block device", run)
+    subprocess.run(["blockdev", "--flushbufs", device], check=False)
+    with open(device, "rb") as f:
+        t.ok(not any(f.read(MIB)), "nothing was written to the device")
+
+
+def test_changed_name():
+    """A name that leads to a device only once the run has begun: the dump is written at its end."""
+    device = s.loop_device(s.sparse_file("late.img", MIB))
+    if device is None:
+        return t.skip("a name that changes", s.sys_why())
+    name = t.path("late.target.0000.csv")
+    words = [t.XDD] + "-op noop -targets 1 null -numreqs 1 -passes 100000 -passdelay 1 -ts append output".split()
+    with subprocess.Popen(words + [t.path("late")], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as p:
+        try:
+            s.settle(p, 0.3)
+            os.symlink(device, name)
+            p.terminate()
+            err = p.communicate(timeout=t.TIMEOUT)[1]
+        finally:
+            p.kill()
+    with open(device, "rb") as f:
+        t.ok("-ts output %s: is a block device" % name in err and not any(f.read(MIB)), "a name that changes", err)
+
+
+def test_sockets():
+    path = t.path("socket")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        for option in FILES:
+            run = t.xdd(*RUN, *option.split(), path)
+            t.ok(refused(run, 2, "%s %s:" % (option, path), "is a socket"), "%s: no socket" % option, run)
+
+
+def test_pipes():
+    """A pipe that nobody reads is refused before the run; one with a reader gets all of it."""
+    for option, words, path in names():
+        os.mkfifo(path)
+        target = t.path("new")
+        run = t.xdd("-op", "write", "-targets", 1, target, "-reqsize", 1, "-numreqs", 1, *words[len(RUN):], timeout=20)
+        t.ok(refused(run, 2, option.split()[0], "is a pipe that no process reads") and not os.path.exists(target),
+             "%s: a pipe without a reader is refused before the run" % option, run)
+        with subprocess.Popen(["cat", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as reader:
+            try:
+                run = t.xdd(*words, *["-maxpri"] * (option == "-errout"), timeout=20)
+                got = reader.communicate(timeout=20)[0]
+            except subprocess.TimeoutExpired:
+                got = b""
+            finally:
+                reader.kill()
+        t.ok(run.status == 0 and (got or option == "-errout") and stat.S_ISFIFO(os.stat(path).st_mode),
+             "%s: a pipe with a reader gets the output" % option, run)
+        os.unlink(path)
+    os.mkfifo(t.path("pipe"))
+    run = t.command([t.XDD, "tsread", "-o", t.path("pipe"), dumped()], timeout=20)
+    t.ok(run.status == 6 and "is a pipe that no process reads" in run.err, "tsread -o: a pipe without a reader", run)
+
+
+def test_dash():
+    """The name - is standard output."""
+    empty = t.path("empty")
+    os.mkdir(empty)
+    dump = os.path.abspath(dumped())
+    for option, wanted in (("-csvout", "WHAT,"), ("-combinedout", "WHAT,"), ("-output", "COMBINED"),
+                           ("-latency output", "latency"), ("-jsonout", '"format"')):
+        run = t.command([os.path.abspath(t.XDD)] + RUN + option.split() + ["-"], cwd=empty)
+        t.ok(run.status == 0 and wanted.lower() in run.out.lower() and not os.listdir(empty), "%s - is standard output" % option, run)
+    run = t.command([os.path.abspath(t.XDD)] + RUN + "-output /dev/null -csvout - -outputformat +WHAT+OPS".split(), cwd=empty)
+    t.equal(run.out.splitlines(), ["WHAT,OPS", "COMBINED,1"], "-csvout -: CSV alone, with -output /dev/null")
+    run = t.command([os.path.abspath(t.XDD), "tsread", "-c", "-o", "-", dump], cwd=empty)
+    t.ok(run.status == 0 and len(run.out.splitlines()) == 2 and not os.listdir(empty), "tsread -o - is standard output", run)
+    run = t.command([os.path.abspath(t.XDD)] + RUN + ["-errout", "-", "-debug", "io"], cwd=empty)
+    t.ok(run.status == 0 and "DEBUG_IO" in run.out and not run.err and not os.listdir(empty), "-errout - is standard output", run)
+    run = t.command([os.path.abspath(t.XDD)] + RUN + ["-jsonout", "-", "-csvout", "-"], cwd=empty)
+    t.ok(run.status == 2 and "-csvout -: -jsonout - has standard output to itself" in run.err, "-jsonout - has it alone", run)
+
+
+t.run(test_devices, test_changed_name, test_sockets, test_pipes, test_dash)
+shutil.rmtree(t.path("empty"), ignore_errors=True)
+t.done()
