@@ -11,37 +11,12 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson as j
+import xddstall
 import xddsys as s
 import xddtest as t
 
 LIMIT_S = 40     # for what hangs otherwise
-PIPE_BYTES = 4096
 NOOP = ["-op", "noop", "-targets", 1, "null"]
-
-
-class Stalled:
-    """A pipe, or a FIFO of this name, that is full and that nobody reads from."""
-
-    def __init__(self, fifo=None, full=True):
-        if fifo:
-            os.mkfifo(fifo)
-            self.r = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-            self.w = os.open(fifo, os.O_WRONLY)
-        else:
-            self.r, self.w = os.pipe()
-        fcntl.fcntl(self.r, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        if full:
-            os.set_blocking(self.w, False)
-            try:
-                while True:
-                    os.write(self.w, b"\n" * 4096)
-            except BlockingIOError:
-                pass
-            os.set_blocking(self.w, True)
-
-    def close(self):
-        os.close(self.r)
-        os.close(self.w)
 
 
 def wait(p, seconds=LIMIT_S):
@@ -72,7 +47,7 @@ def test_stalled():
     """A single SIGTERM, as timeout(1) sends it, ends a run that waits for the reader of an output."""
     runs = []
     for n, (what, words, fifo, streams) in enumerate(stalled_runs()):
-        pipe, document = Stalled(fifo), t.path("stalled.%d.json" % n)
+        pipe, document = xddstall.Stalled(fifo), t.path("stalled.%d.json" % n)
         p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 100, "-passes", 3, *words, "-jsonout", document),
                              stdin=subprocess.DEVNULL,
                              **{name: pipe.w if name in streams else subprocess.DEVNULL for name in ("stdout", "stderr")})
@@ -97,7 +72,7 @@ def test_second():
     env = s.faults("hang", file="hangs")
     if env is None:
         return t.skip("a second signal, and nobody reads stderr", s.sys_why())
-    pipe, document = Stalled(), t.path("second.json")
+    pipe, document = xddstall.Stalled(), t.path("second.json")
     p = subprocess.Popen(t.xdd_words("-op", "read", "-targets", 1, t.make_file("hangs", 1 << 20), "-reqsize", 4, "-numreqs", 8,
                                      "-heartbeat", 0.05, "-jsonout", document),
                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=pipe.w, env=dict(os.environ, **env))
@@ -129,7 +104,7 @@ def test_at_the_end():
     """A signal while the last results are written: status and document say the same, whatever that is."""
     name, document = t.path("last"), t.path("last.json")
     fifo = name + ".target.0000.csv"
-    pipe = Stalled(fifo, full=False)
+    pipe = xddstall.Stalled(fifo, full=False)
     p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 2000, "-ts", "detailed", "output", name, "-jsonout", document),
                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     end = time.monotonic() + LIMIT_S
