@@ -287,6 +287,8 @@ static void finish(struct flight *f, struct io_request *req, uint64_t delay)
 	/* Serial: the one operation under way is complete, the next may be issued. */
 	if (q->target->order.alone)
 		give_turn(f, req->op);
+	if (wants(f->extras, EXTRA_DATA | EXTRA_WATCH) && f->exhausted)
+		cputime_last(q);
 	if (wants(f->extras, EXTRA_DATA))
 		data_complete(q, req);
 	if (wants(f->extras, EXTRA_WATCH))

@@ -179,10 +179,19 @@ static uint64_t try_again(struct qthread *q, struct io_request *req, uint64_t no
 	return now;
 }
 
+/* No operation follows one of this QThread that is complete. */
+static bool is_last(const struct target *t, uint64_t now, uint64_t end)
+{
+	return atomic_load_explicit(&t->next_op, memory_order_relaxed) >= t->plan->pass_ops ||
+	       !may_issue(t, now, end);
+}
+
 /* Do what is to be done behind an operation, and rest. Returns the clock after it. */
 static uint64_t finish(struct qthread *q, struct io_request *req, uint64_t now, uint64_t end,
 		       unsigned extras)
 {
+	if (extras & (EXTRA_DATA | EXTRA_WATCH) && is_last(q->target, now, end))
+		cputime_last(q);
 	if (extras & EXTRA_DATA) {
 		data_complete(q, req);
 		now = clock_after(now, end);

@@ -40,6 +40,13 @@ static void issue(struct qthread *q, uint64_t start, uint64_t end)
 		issue_sync(q, start, end);
 }
 
+static void issue_timed(struct qthread *q, uint64_t start, uint64_t end)
+{
+	cputime_begin(q);
+	issue(q, start, end);
+	cputime_end(q);
+}
+
 static void engine_give_up(struct qthread *q)
 {
 	const struct engine *engine = q->target->engine;
@@ -111,7 +118,7 @@ static void debug_limit(const struct qthread *q, uint64_t end)
 		    issued, now - end);
 }
 
-static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time *before)
+static void run_pass(struct qthread *q, uint64_t release)
 {
 	struct target *t = q->target;
 	uint64_t start = release + t->plan->delay_ns, end = run_end(t->run, release);
@@ -126,14 +133,14 @@ static void run_pass(struct qthread *q, uint64_t release, const struct cpu_time 
 	if (t->plan->time_limit_ns)
 		end = earlier(end, start + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, earlier(start, end)) == 0)
-		issue(q, start, end);
+		issue_timed(q, start, end);
+	else
+		q->cpu = (struct cpu_meter){ 0 };
 	if (debug_on(DEBUG_TIMELIMIT))
 		debug_limit(q, end);
 	q->wait_ns = tell ? clock_thread_wait_ns() - waited : 0;
-	clock_thread_cpu(&q->cpu);
-	q->cpu.user_ns -= before->user_ns;
-	q->cpu.sys_ns -= before->sys_ns;
 	leave_pass(q);
+	cputime_left(q);
 }
 
 static void run_passes(struct qthread *q)
@@ -142,12 +149,10 @@ static void run_passes(struct qthread *q)
 	struct run *run = t->run;
 	bool alone = run->plan->no_barrier;
 	struct barrier *start = &run->start;
-	struct cpu_time before;
 	uint64_t release;
 
 	/* The first time all meet in any case: to see that everything could be set up. */
 	for (;;) {
-		clock_thread_cpu(&before);
 		/* The barrier may let go of the last round before it is cancelled. */
 		if (barrier_wait(start, &release) < 0 || stop_requested(&run->stop))
 			return;
@@ -155,7 +160,7 @@ static void run_passes(struct qthread *q)
 			return;
 		if (alone)
 			start = &t->start;
-		run_pass(q, release, &before);
+		run_pass(q, release);
 	}
 }
 
@@ -264,7 +269,6 @@ void *qthread_main(void *arg)
 		err = prepare(q);
 	if (!err && atomic_fetch_sub(&run->unready, 1) == 1) {
 		placement_lock(run);
-		clock_process_cpu(&run->cpu.begin);
 	}
 	if (!err)
 		run_passes(q);

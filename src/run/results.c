@@ -263,7 +263,6 @@ static bool is_open(struct manager *m)
 		return false;
 	if (m->plan->drop_system_cache)
 		look_drop_system(m->run);
-	clock_process_cpu(&m->cpu_open);
 	return true;
 }
 
@@ -284,8 +283,8 @@ void *results_main(void *arg)
 		tally_clear(&m.sums[i].tally);
 		latency_init(&m.sums[i].latency);
 	}
-	m.processors = run->plan->percent_cpu == PERCENT_CPU_RELATIVE && cpus > 0 ? (uint64_t)cpus :
-										    1;
+	m.online = cpus > 0 ? (uint64_t)cpus : 1;
+	m.processors = run->plan->percent_cpu == PERCENT_CPU_RELATIVE ? m.online : 1;
 	m.keep_series = m.sums && (m.plan->verbose || m.plan->json_file || m.plan->until_percent);
 	run->more = true;
 	m.resync_ns = clock_resync();

@@ -196,32 +196,15 @@ static void write_checks(struct manager *m)
 	}
 }
 
-/* From the later of two starts; one thread's share may have been taken off before it was used. */
-static uint64_t used(uint64_t now, uint64_t a, uint64_t b)
+/* Add the processor time of threads that are no QThreads. */
+static void add_others(const struct manager *m, struct result *r)
 {
-	uint64_t from = a > b ? a : b;
+	uint64_t most = r->elapsed_ns * m->online, own = r->cpu.user_ns + r->cpu.sys_ns;
+	struct cpu_time others =
+		cputime_of_others(&m->run->cpu, r->elapsed_ns, most > own ? most - own : 0);
 
-	return now > from ? now - from : 0;
-}
-
-/* Processor time of the process in all passes; of a run that was stopped, up to now. */
-static struct cpu_time cpu_of_passes(const struct manager *m)
-{
-	const struct run_cpu *c = &m->run->cpu;
-	struct cpu_time now;
-
-	if (stop_requested(&m->run->stop) || atomic_load(&c->ended) % m->plan->n_targets) {
-		clock_process_cpu(&now);
-		now.user_ns -= atomic_load(&c->between_user_ns);
-		now.sys_ns -= atomic_load(&c->between_sys_ns);
-	} else {
-		now.user_ns = atomic_load(&c->user_ns);
-		now.sys_ns = atomic_load(&c->sys_ns);
-	}
-	return (struct cpu_time){
-		.user_ns = used(now.user_ns, c->begin.user_ns, m->cpu_open.user_ns),
-		.sys_ns = used(now.sys_ns, c->begin.sys_ns, m->cpu_open.sys_ns),
-	};
+	r->cpu.user_ns += others.user_ns;
+	r->cpu.sys_ns += others.sys_ns;
 }
 
 static void write_combined(struct manager *m)
@@ -244,12 +227,14 @@ static void write_combined(struct manager *m)
 		extremes_add(&result.extremes, &m->sums[i].extremes);
 		manager_add_look(&result.look, &m->sums[i].look);
 		manager_add_latency(m, &all, &m->sums[i].latency);
+		result.cpu.user_ns += m->sums[i].cpu.user_ns;
+		result.cpu.sys_ns += m->sums[i].cpu.sys_ns;
 		result.queue += t->queue_depth;
 		result.partial |= m->sums[i].partial;
 		if (t->op != result.op)
 			result.op = OP_MIXED;
 	}
-	result.cpu = cpu_of_passes(m);
+	add_others(m, &result);
 	deskew_fill(&m->deskew, &result);
 	write_result(m, &result);
 	report_record(m->report, &result);

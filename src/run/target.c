@@ -95,12 +95,28 @@ static int add_latency(struct pass_result *r, const struct qthread *q)
 	return err || !r->n_queues ? err : qthread_latency_add(&r->queues[q->number].latency, q);
 }
 
+static void add_cpu(struct pass_result *r, const struct target *t)
+{
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		const struct qthread *q = &t->qthreads[i];
+		struct cpu_time cpu =
+			cputime_within(&q->cpu, r->tally.first_issue_ns, r->tally.last_done_ns);
+
+		r->cpu.user_ns += cpu.user_ns;
+		r->cpu.sys_ns += cpu.sys_ns;
+		r->wait_ns += q->wait_ns;
+		if (r->n_queues)
+			r->queues[i].cpu = cputime_within(&q->cpu,
+							  r->queues[i].tally.first_issue_ns,
+							  r->queues[i].tally.last_done_ns);
+	}
+}
+
 struct pass_result *target_snapshot(const struct target *t)
 {
 	bool each = t->run->plan->qthread_info || t->run->plan->json_file;
 	uint32_t n = each ? t->plan->qthreads : 0;
 	struct pass_result *r = calloc(1, sizeof(*r) + n * sizeof(r->queues[0]));
-	/* A QThread that is stuck has not said what it used, and may say it any moment. */
 	bool at_rest = atomic_load(&t->active) == 0;
 
 	if (!r)
@@ -123,17 +139,10 @@ struct pass_result *target_snapshot(const struct target *t)
 		tally_add_counters(&own.tally, &q->counters);
 		own.extremes = extremes_read(&q->extremes, r->target, r->pass);
 		extremes_add(&r->extremes, &own.extremes);
-		if (at_rest) {
-			own.cpu = q->cpu;
-			r->wait_ns += q->wait_ns;
-		}
 		tally_add(&r->tally, &own.tally);
-		r->cpu.user_ns += own.cpu.user_ns;
-		r->cpu.sys_ns += own.cpu.sys_ns;
 		if (n) {
 			r->queues[i].tally = own.tally;
 			r->queues[i].extremes = own.extremes;
-			r->queues[i].cpu = own.cpu;
 		}
 		if (add_latency(r, q)) {
 			pass_result_free(r);
@@ -141,6 +150,9 @@ struct pass_result *target_snapshot(const struct target *t)
 		}
 	}
 	look_after_pass(t, r->tally.issued, &r->look);
+	/* A QThread that is stuck has not said what it used, and may say it any moment. */
+	if (at_rest)
+		add_cpu(r, t);
 	r->tally.flush_ns += atomic_load(&t->sync_ns);
 	r->tally.open_ns = atomic_load(&t->open_ns);
 	r->tally.close_ns = atomic_load(&t->close_ns);
@@ -173,32 +185,14 @@ static void drop_system_cache(struct run *run)
 		look_drop_system(run);
 }
 
-/* What the process has used in passes so far, when all targets have ended as many. */
-static void read_cpu(struct run *run)
-{
-	struct run_cpu *c = &run->cpu;
-	struct cpu_time now;
-
-	if ((atomic_fetch_add(&c->ended, 1) + 1) % run->plan->n_targets)
-		return;
-	clock_process_cpu(&now);
-	atomic_store(&c->user_ns, now.user_ns - atomic_load(&c->between_user_ns));
-	atomic_store(&c->sys_ns, now.sys_ns - atomic_load(&c->between_sys_ns));
-}
-
 /* Get the target ready for its next pass, which is no part of any. */
 static void begin_next(struct target *t)
 {
 	struct run *run = t->run;
-	struct cpu_time before, after;
 
-	clock_thread_cpu(&before);
 	target_begin_pass(t, t->pass + 1);
 	if (run->plan->drop_system_cache)
 		drop_system_cache(run);
-	clock_thread_cpu(&after);
-	atomic_fetch_add(&run->cpu.between_user_ns, after.user_ns - before.user_ns);
-	atomic_fetch_add(&run->cpu.between_sys_ns, after.sys_ns - before.sys_ns);
 }
 
 static void report_released(const struct target *t)
@@ -216,7 +210,6 @@ void target_end_pass(struct target *t)
 	struct pass_result *r;
 
 	gate_end_pass(t);
-	read_cpu(t->run);
 	intervals_close(&t->run->intervals, t);
 	r = target_snapshot(t);
 	if (!atomic_exchange(&t->undelivered, false)) {

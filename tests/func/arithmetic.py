@@ -284,6 +284,20 @@ def test_cpu_of_passes():
          "COMBINED: what all threads have used in all passes", rows)
 
 
+def test_cpu_of_short_passes():
+    """A QThread uses no more than the elapsed time, however short: what it does before and after is none of it."""
+    processors = os.sysconf("SC_NPROCESSORS_ONLN")
+    file = t.make_file("short_passes", 16384)
+    for words in ("-op noop -targets 1 null -numreqs 10 -passes 5", "-op read -reqsize 4 -numreqs 4 -passes 5 -targets 1 " + file,
+                  "-op noop -targets 2 null null -numreqs 10 -passes 3 -queuedepth 3"):
+        run, rows = full(*words.split())
+        wrong = [r for r in rows if real(r, "PERCENTCPUTIME") > MS + 100 * (
+            processors if r["WHAT"] == "COMBINED" else 1 if r["WHAT"] == "QUEUE_PASS" else int(r["QUEUE"]))]
+        t.ok(run.status == 0 and rows and not wrong, words + ": no more time than there was", wrong or run)
+        used = pick(rows, "TARGET_AVERAGE")
+        t.ok(used and all(real(r, "PERCENTCPUTIME") > 0 for r in used), words + ": and some", used)
+
+
 # Time
 
 
@@ -363,7 +377,7 @@ def test_limits():
 
 
 TESTS = (test_the_checklist, test_amounts, test_short_last_operation, test_sums, test_nobarrier, test_rwratio,
-         test_directions, test_noop, test_rates, test_combined_window, test_latency, test_cpu, test_cpu_of_passes, test_delays,
-         test_unequal_delays, test_limits)
+         test_directions, test_noop, test_rates, test_combined_window, test_latency, test_cpu, test_cpu_of_passes,
+         test_cpu_of_short_passes, test_delays, test_unequal_delays, test_limits)
 t.run(*TESTS)
 t.done()

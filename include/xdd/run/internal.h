@@ -24,6 +24,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/run/checks.h"
+#include "xdd/run/cputime.h"
 #include "xdd/run/data.h"
 #include "xdd/run/gate.h"
 #include "xdd/run/heartbeat.h"
@@ -84,7 +85,7 @@ struct qthread {
 	struct trace_writer *trace;
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
-	struct cpu_time cpu;
+	struct cpu_meter cpu;
 	uint64_t wait_ns; /* ready to run, and without a processor; with -verbose */
 };
 
@@ -219,22 +220,6 @@ struct results_queue {
 	uint32_t alive; /* QThreads that may still deliver */
 };
 
-/*
- * Processor time of the whole process in passes: what setting up, taking down, and getting ready for the next pass
- * (-dropcache) take is no part of it.
- */
-struct run_cpu {
-	/* written by the last QThread to be ready, before the first pass; const then */
-	struct cpu_time begin;
-
-	/* atomic: passes that targets have ended, and what was used when all had ended as many */
-	_Atomic uint64_t ended;
-	_Atomic uint64_t user_ns, sys_ns;
-
-	/* atomic: of that, what was used between passes */
-	_Atomic uint64_t between_user_ns, between_sys_ns;
-};
-
 struct run {
 	/* const during a run: the devices that it may write to */
 	struct guard guard;
@@ -276,6 +261,7 @@ struct run {
 	/* atomic: QThreads that are not ready for the first pass yet */
 	_Atomic uint32_t unready;
 
+	/* atomic: what setting up, taking down and getting ready for the next pass take is no part of it */
 	struct run_cpu cpu;
 
 	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */

@@ -121,6 +121,8 @@ static inline void stamp_issue(struct qthread *q, struct io_request *req, unsign
 		if (extras & EXTRA_OBSERVE_ISSUE)
 			observe_issue(q, req);
 	}
+	if (__builtin_expect(before == 0, 0))
+		cputime_first(q);
 	req->issue_ns = clock_now_ns();
 	if (__builtin_expect(before == 0, 0))
 		counters_set(&q->counters.first_issue_ns, req->issue_ns);

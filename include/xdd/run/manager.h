@@ -42,8 +42,8 @@ struct manager {
 	uint64_t passes;
 	uint64_t grace_end_ns; /* of the kernel's clock */
 	uint64_t resync_ns;    /* of the kernel's clock: when to call clock_resync() next */
-	uint64_t processors;
-	struct cpu_time cpu_open; /* of the process, when all targets were open */
+	uint64_t processors;   /* that percentages of CPU time are of */
+	uint64_t online;
 	struct checks checks;
 	bool header_done;
 	struct deskew deskew;
