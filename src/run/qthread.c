@@ -91,8 +91,11 @@ static void leave_pass(struct qthread *q)
 	struct target *t = q->target;
 	bool reopens = plan_reopens(t->plan) && t->pass < t->run->plan->passes, last;
 
-	if (target_gives_up(t))
+	if (target_gives_up(t)) {
+		results_settle(&t->run->results);
 		engine_give_up(q);
+		results_settled(&t->run->results);
+	}
 	last = atomic_fetch_sub_explicit(&t->active, 1, memory_order_acq_rel) == 1;
 	if (last)
 		target_turn(t);
@@ -272,6 +275,7 @@ void *qthread_main(void *arg)
 	}
 	if (!err)
 		run_passes(q);
+	results_settle(&run->results);
 	engine_give_up(q);
 	qthread_data_close(q);
 	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
@@ -279,6 +283,7 @@ void *qthread_main(void *arg)
 		slots_free(q);
 	debug_line(DEBUG_TASK, "target %u QThread %u: thread %d ends", t->plan->number, q->number,
 		   gettid());
+	results_settled(&run->results);
 	results_qthread_gone(&run->results);
 	return NULL;
 }

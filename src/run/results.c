@@ -17,6 +17,9 @@
 /* How long operations that are outstanding when the run stops may take before it ends without them. */
 #define GRACE_NS (3 * UNITS_NS_PER_SEC)
 
+/* How long flushing, closing and unmapping may take from then on before the results are written without them. */
+#define SETTLE_NS (30 * UNITS_NS_PER_SEC)
+
 /* Wait for results; meanwhile this thread has the clock follow the kernel's. With the lock of the queue. */
 static void wait_for_results(struct manager *m)
 {
@@ -33,6 +36,33 @@ static void wait_for_results(struct manager *m)
 	}
 }
 
+/* Nothing is outstanding: all QThreads that are left flush, close or unmap. With the lock of the queue. */
+static bool all_settle(const struct results_queue *q)
+{
+	return q->settling >= q->alive;
+}
+
+/* The same once the run stops. False: the grace is over, and a QThread may be stuck. With the lock of the queue. */
+static bool wait_in_grace(struct manager *m)
+{
+	struct results_queue *q = &m->run->results;
+	uint64_t now = clock_kernel_ns();
+	struct timespec end;
+
+	if (!m->grace_end_ns) {
+		m->grace_end_ns = now + GRACE_NS;
+		m->settle_end_ns = now + SETTLE_NS;
+	}
+	end = clock_timespec(m->grace_end_ns);
+	if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &end) != ETIMEDOUT)
+		return true;
+	now = clock_kernel_ns();
+	if (!all_settle(q) || now >= m->settle_end_ns)
+		return false;
+	m->grace_end_ns = now + GRACE_NS;
+	return true;
+}
+
 /* The next result or interval, or NULL when no more will come: all QThreads are gone, or the grace is over. */
 static struct pass_result *take_any(struct manager *m)
 {
@@ -41,17 +71,9 @@ static struct pass_result *take_any(struct manager *m)
 
 	pthread_mutex_lock(&q->lock);
 	while (!q->first && q->alive) {
-		struct timespec end;
-
-		if (!stop_requested(&m->run->stop)) {
+		if (!stop_requested(&m->run->stop))
 			wait_for_results(m);
-			continue;
-		}
-		if (!m->grace_end_ns)
-			m->grace_end_ns = clock_kernel_ns() + GRACE_NS;
-		end = clock_timespec(m->grace_end_ns);
-		if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &end) ==
-		    ETIMEDOUT)
+		else if (!wait_in_grace(m))
 			break;
 	}
 	r = q->first;
@@ -238,21 +260,25 @@ static void manage_rest(struct manager *m)
 {
 	struct run *run = m->run;
 	uint32_t alive;
+	bool settle;
 
 	drain(m);
 	intervals_finish(&run->intervals);
 	drain(m);
 	pthread_mutex_lock(&run->results.lock);
 	alive = run->results.alive;
+	settle = all_settle(&run->results);
 	pthread_mutex_unlock(&run->results.lock);
-	if (alive) {
+	if (alive && settle) {
+		log_notice("%u QThreads still flush, close or unmap, and are waited for", alive);
+	} else if (alive) {
 		run->stuck = true;
 		log_error(
 			"%u QThreads did not come back within %llu s of the end and are left behind",
 			alive, GRACE_NS / UNITS_NS_PER_SEC);
 	}
 	if (stop_requested(&run->stop))
-		take_unfinished(m, alive != 0);
+		take_unfinished(m, run->stuck);
 	close_window(m);
 }
 

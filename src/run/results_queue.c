@@ -20,6 +20,7 @@ int results_init(struct results_queue *q, uint32_t alive)
 	q->first = NULL;
 	q->tail = &q->first;
 	q->alive = alive;
+	q->settling = 0;
 	return 0;
 }
 
@@ -49,6 +50,20 @@ void results_qthread_gone(struct results_queue *q)
 	pthread_mutex_lock(&q->lock);
 	if (--q->alive == 0)
 		pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void results_settle(struct results_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->settling++;
+	pthread_mutex_unlock(&q->lock);
+}
+
+void results_settled(struct results_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->settling--;
 	pthread_mutex_unlock(&q->lock);
 }
 

@@ -23,10 +23,14 @@ static void turn_error(struct target *t, const char *what, const char *why, int 
 
 void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option)
 {
-	uint64_t begin = clock_now_ns();
-	int err = engine_flush(t->engine, t->file.fd);
+	uint64_t begin;
+	int err;
 
+	results_settle(&t->run->results);
+	begin = clock_now_ns();
+	err = engine_flush(t->engine, t->file.fd);
 	counters_add(sum_ns, clock_now_ns() - begin);
+	results_settled(&t->run->results);
 	if (!err)
 		return;
 	turn_error(t, option, NULL, err);
@@ -193,10 +197,14 @@ static bool is_last(const struct target *t)
 
 static void close_timed(struct target *t)
 {
-	uint64_t begin = clock_now_ns();
-	int err = target_file_close(&t->file, t->plan, false);
+	uint64_t begin;
+	int err;
 
+	results_settle(&t->run->results);
+	begin = clock_now_ns();
+	err = target_file_close(&t->file, t->plan, false);
 	atomic_store(&t->close_ns, clock_now_ns() - begin);
+	results_settled(&t->run->results);
 	if (err)
 		turn_error(t, "closing it", NULL, err);
 }

@@ -7,7 +7,10 @@ import json
 import os
 import re
 import shlex
+import signal
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
@@ -50,19 +53,18 @@ ssize_t pread64(int fd, void *buf, size_t size, off_t offset)
 """
 
 
-def slow_after(calls, seconds):
-    """The environment in which pread becomes slow, or None."""
-    source, library = t.path("slow.c"), t.path("slow.so")
+def preload(name, code):
+    """The environment in which this library is in front of others, or None."""
+    source, library = t.path(name + ".c"), t.path(name + ".so")
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     if not t.have(compiler[0]):
         return None
     with open(source, "w") as f:
-        f.write(SLOW)
+        f.write(code)
     run = t.command(compiler + ["-shared", "-fPIC", "-O1", "-o", library, source])
-    t.ok(run.status == 0, "the library that becomes slow", run)
+    t.ok(run.status == 0, "the library %s" % name, run)
     options = os.environ.get("ASAN_OPTIONS", "")
-    return {"XDD_FAST": str(calls), "XDD_SLOW": str(seconds), "LD_PRELOAD": library,
-            "ASAN_OPTIONS": (options + ":" if options else "") + "verify_asan_link_order=0"}
+    return {"LD_PRELOAD": library, "ASAN_OPTIONS": (options + ":" if options else "") + "verify_asan_link_order=0"}
 
 
 def data(size=1 << 20):
@@ -113,9 +115,10 @@ def accounted(document):
 
 
 def test_slow_inside_a_group():
-    env = slow_after(1000, 2)
+    env = preload("slow", SLOW)
     if env is None:
         return t.skip("operations that become slow", "no C compiler")
+    env.update(XDD_FAST="1000", XDD_SLOW="2")
     for title, limit, before, status in (("-timelimit", 0.3, [], 0), ("SIGINT", 60, ["timeout", "-s", "INT", "1"], 5)):
         args = t.xdd_words("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-queuedepth", 4, "-timelimit", limit,
                            "-jsonout", t.path("json"), "-ts", "detailed", "-ts", "output", t.path("ts"))
@@ -131,5 +134,83 @@ def test_slow_inside_a_group():
     return None
 
 
-t.run(test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group)
+# fsync, fdatasync and close of the target, once it has data, take XDD_SETTLE_S seconds, one of them, and leave a file
+# as they begin.
+SETTLE = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static void settle(int fd, const char *what)
+{
+	const char *which = getenv("XDD_SETTLE");
+	char link[64], name[4096] = "";
+	struct stat st;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (!which || strcmp(which, what) || readlink(link, name, sizeof(name) - 1) < 0 || !strstr(name, "settle.data") ||
+	    fstat(fd, &st) || !st.st_size)
+		return;
+	syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, getenv("XDD_SETTLE_FILE"), O_CREAT | O_WRONLY, 0600));
+	nanosleep(&(struct timespec){ atol(getenv("XDD_SETTLE_S")), 0 }, NULL);
+}
+
+int fsync(int fd)
+{
+	settle(fd, "flush");
+	return syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+	settle(fd, "flush");
+	return syscall(SYS_fdatasync, fd);
+}
+
+int close(int fd)
+{
+	settle(fd, "close");
+	return syscall(SYS_close, fd);
+}
+"""
+
+
+def test_complete_runs_are_not_stuck():
+    """What takes longer than the grace, after the last operation."""
+    env = preload("settle", SETTLE)
+    if env is None:
+        return t.skip("a run that flushes or closes when it is interrupted", "no C compiler")
+    runs = []
+    for what in ("flush", "close"):
+        target, marker = t.path(what + ".settle.data"), t.path(what + ".begun")
+        args = t.xdd_words("-op", "write", "-targets", 1, target, "-reqsize", 4, "-numreqs", 8, "-syncwrite", "-deletefile")
+        runs.append((what, target, marker, subprocess.Popen(
+            args, env=dict(os.environ, XDD_SETTLE=what, XDD_SETTLE_FILE=marker, XDD_SETTLE_S="5", **env), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)))
+    for what, target, marker, p in runs:
+        end = time.monotonic() + 60
+        while not os.path.exists(marker) and p.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        p.send_signal(signal.SIGINT)
+    for what, target, marker, p in runs:
+        try:
+            out, err = p.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            out, err = p.communicate()
+        run = t.Run([what], p.returncode, out, err)
+        t.ok(run.status in (0, 5) and os.path.exists(marker) and "QThreads" not in run.err and ops_of(run) == 8,
+             "a signal during a %s: the run is complete, not stuck" % what, run)
+        t.ok(not os.path.exists(target), "a signal during a %s: -deletefile is done" % what, run)
+    return None
+
+
+t.run(test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group,
+      test_complete_runs_are_not_stuck)
 t.done()

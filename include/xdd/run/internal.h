@@ -217,7 +217,8 @@ struct results_queue {
 	/* guarded by lock */
 	struct pass_result *first;
 	struct pass_result **tail;
-	uint32_t alive; /* QThreads that may still deliver */
+	uint32_t alive;	   /* QThreads that may still deliver */
+	uint32_t settling; /* of these, those between results_settle() and results_settled() */
 };
 
 struct run {
@@ -345,6 +346,13 @@ int results_init(struct results_queue *q, uint32_t alive);
 void results_destroy(struct results_queue *q);
 void results_put(struct results_queue *q, struct pass_result *r);
 void results_qthread_gone(struct results_queue *q);
+
+/*
+ * The calling QThread has nothing outstanding, and flushes, closes or unmaps until results_settled(): when the run
+ * stops meanwhile, it is waited for.
+ */
+void results_settle(struct results_queue *q);
+void results_settled(struct results_queue *q);
 void results_wake(struct results_queue *q);
 
 /*

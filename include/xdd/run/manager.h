@@ -40,9 +40,10 @@ struct manager {
 	struct latency together_latency; /* of that pass; empty where latencies are not kept */
 	uint64_t combined_ns;		 /* windows of the passes that are over */
 	uint64_t passes;
-	uint64_t grace_end_ns; /* of the kernel's clock */
-	uint64_t resync_ns;    /* of the kernel's clock: when to call clock_resync() next */
-	uint64_t processors;   /* that percentages of CPU time are of */
+	uint64_t grace_end_ns;	/* of the kernel's clock */
+	uint64_t settle_end_ns; /* of the kernel's clock */
+	uint64_t resync_ns;	/* of the kernel's clock: when to call clock_resync() next */
+	uint64_t processors;	/* that percentages of CPU time are of */
 	uint64_t online;
 	struct checks checks;
 	bool header_done;
