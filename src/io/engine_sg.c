@@ -29,8 +29,10 @@ struct sg {
 	uint64_t size_bytes;
 	unsigned cache; /* enum scsi_cache */
 
-	/* becomes smaller when the kernel refuses a command */
+	/* becomes smaller when the kernel refuses a command for its size */
 	uint32_t command_bytes;
+	uint32_t taken_bytes; /* the largest command that the kernel has accepted */
+	bool passing;	      /* why commands of this request are smaller */
 
 	/* of the request before: for explain */
 	struct scsi_reply reply;
@@ -267,6 +269,19 @@ static int command(struct sg *sg, const struct io_request *req, uint64_t lba, ui
 	return err;
 }
 
+/*
+ * The kernel refused a command, perhaps for its size. When one as large was accepted before, or memory is short, that is
+ * no limit for the requests after this one.
+ */
+static bool may_be_too_large(struct sg *sg, int err, uint32_t bytes)
+{
+	if ((err != -EINVAL && err != -ENOMEM) || bytes <= sg->block_bytes)
+		return false;
+	if (err == -ENOMEM || bytes <= sg->taken_bytes)
+		sg->passing = true;
+	return true;
+}
+
 /* Move a part of what is left, or learn that less can be moved at a time. Returns 0 or -errno. */
 static int transfer(struct sg *sg, struct io_request *req, uint32_t bytes)
 {
@@ -275,12 +290,14 @@ static int transfer(struct sg *sg, struct io_request *req, uint32_t bytes)
 	bool refused = err && scsi_reply_good(&sg->reply); /* by the kernel; it was not sent */
 	uint32_t moved;
 
-	if (refused && (err == -EINVAL || err == -ENOMEM) && bytes > sg->block_bytes) {
+	if (refused && may_be_too_large(sg, err, bytes)) {
 		sg->command_bytes = whole_blocks(sg, bytes / 2);
 		return 0;
 	}
 	if (refused)
 		return err;
+	if (bytes > sg->taken_bytes)
+		sg->taken_bytes = bytes;
 	moved = scsi_reply_bytes(&sg->reply, lba, bytes, sg->block_bytes);
 	moved -= moved % sg->block_bytes;
 	req->done += moved;
@@ -294,8 +311,10 @@ static int transfer(struct sg *sg, struct io_request *req, uint32_t bytes)
 static int sg_submit(void *ctx, struct io_request *req)
 {
 	struct sg *sg = ctx;
+	const uint32_t most = sg->command_bytes;
 
 	sg->text = NULL;
+	sg->passing = false;
 	if (req->dir == DIR_NOOP) {
 		req->done = req->size;
 		return 0;
@@ -313,6 +332,9 @@ static int sg_submit(void *ctx, struct io_request *req)
 		else
 			req->error = req->dir == DIR_READ ? -ENODATA : -ENOSPC;
 	}
+	/* Smaller commands did not help: the size was not the reason. */
+	if (req->error || sg->passing)
+		sg->command_bytes = most;
 	return 0;
 }
 

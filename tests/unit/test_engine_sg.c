@@ -437,6 +437,43 @@ static void test_split_when_refused(void **state)
 	assert_explained(&req, "");
 }
 
+/* EINVAL has other causes than the size, such as a buffer that is not aligned: later commands are as large as before. */
+static void test_refused_for_another_reason(void **state)
+{
+	static const struct step refused[] = {
+		{ .refuse = EINVAL }, { .refuse = EINVAL }, { .refuse = EINVAL },
+		{ .refuse = EINVAL }, { .refuse = EINVAL }, { .refuse = EINVAL },
+		{ .refuse = EINVAL },
+	};
+	static const struct step once[] = { { .refuse = EINVAL } };
+	static const struct step short_of_memory[] = { { .refuse = ENOMEM } };
+	struct io_request req;
+
+	(void)state;
+	start();
+	script(refused, COUNT(refused));
+	req = submit(DIR_READ, 0, 64);
+	assert_result(&req, 0, -EINVAL);
+	assert_int_equal(disk.n_steps, 0);
+	disk.commands = 0;
+	req = submit(DIR_READ, 0, 64);
+	assert_result(&req, 64, 0);
+	assert_int_equal(disk.commands, 1);
+
+	/* commands of that size have been accepted */
+	script(once, COUNT(once));
+	req = submit(DIR_READ, 0, 64);
+	assert_result(&req, 64, 0);
+	assert_int_equal(disk.commands, 1 + 3);
+	script(short_of_memory, COUNT(short_of_memory));
+	req = submit(DIR_READ, 0, 64);
+	assert_result(&req, 64, 0);
+	assert_int_equal(disk.commands, 1 + 3 + 3);
+	req = submit(DIR_READ, 0, 64);
+	assert_result(&req, 64, 0);
+	assert_int_equal(disk.commands, 1 + 3 + 3 + 1);
+}
+
 static void test_short_transfer(void **state)
 {
 	static const struct step steps[] = {
@@ -662,14 +699,23 @@ static void test_sync_cache(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		DISK_TEST(test_capacity),	 DISK_TEST(test_capacity_fails),
-		DISK_TEST(test_transfers),	 DISK_TEST(test_large_address),
-		DISK_TEST(test_split),		 DISK_TEST(test_split_when_refused),
-		DISK_TEST(test_short_transfer),	 DISK_TEST(test_end_of_device),
-		DISK_TEST(test_attention),	 DISK_TEST(test_errors),
-		DISK_TEST(test_unaligned),	 DISK_TEST(test_describe),
-		DISK_TEST(test_char_device),	 DISK_TEST(test_check),
-		DISK_TEST(test_check_abilities), DISK_TEST(test_sync_cache),
+		DISK_TEST(test_capacity),
+		DISK_TEST(test_capacity_fails),
+		DISK_TEST(test_transfers),
+		DISK_TEST(test_large_address),
+		DISK_TEST(test_split),
+		DISK_TEST(test_split_when_refused),
+		DISK_TEST(test_refused_for_another_reason),
+		DISK_TEST(test_short_transfer),
+		DISK_TEST(test_end_of_device),
+		DISK_TEST(test_attention),
+		DISK_TEST(test_errors),
+		DISK_TEST(test_unaligned),
+		DISK_TEST(test_describe),
+		DISK_TEST(test_char_device),
+		DISK_TEST(test_check),
+		DISK_TEST(test_check_abilities),
+		DISK_TEST(test_sync_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
