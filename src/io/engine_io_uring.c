@@ -102,7 +102,9 @@ static int set_up_ring(struct uring *u, const struct engine_options *o)
 		u->task_work = ladder[i].text;
 		u->sqpoll = o->sqpoll;
 		u->polls = o->iopoll && !o->sqpoll;
-		u->asks = u->polls || (flags & IORING_SETUP_DEFER_TASKRUN);
+		/* Task work that does not interrupt the thread is done when the thread enters the kernel. */
+		u->asks = u->polls ||
+			  (flags & (IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN));
 	}
 	if (ret)
 		u->ring.ring_fd = -1;

@@ -73,7 +73,8 @@ static struct {
 	unsigned ring_flags; /* that the kernel knows */
 	bool no_files;	     /* it takes none */
 	bool no_buffers;
-	int taken; /* requests, in all */
+	int taken;	/* requests, in all */
+	unsigned asked; /* for completions, by io_uring without a wait */
 } kernel;
 
 static void kernel_reset(void)
@@ -129,6 +130,7 @@ int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
 int io_uring_register_files(struct io_uring *ring, const int *files, unsigned n);
 int io_uring_register_buffers(struct io_uring *ring, const struct iovec *buffers, unsigned n);
 int io_uring_submit(struct io_uring *ring);
+int io_uring_submit_and_get_events(struct io_uring *ring);
 
 int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
 {
@@ -158,6 +160,12 @@ int io_uring_submit(struct io_uring *ring)
 	ret = NEXT(io_uring_submit)(ring);
 	kernel.taken += ret > 0 ? ret : 0;
 	return ret;
+}
+
+int io_uring_submit_and_get_events(struct io_uring *ring)
+{
+	kernel.asked++;
+	return NEXT(io_uring_submit_and_get_events)(ring);
 }
 
 /* ---- engines ---- */
@@ -904,6 +912,46 @@ static void test_uring_older_kernels(void **state)
 	}
 }
 
+/*
+ * Where task work waits until the thread enters the kernel, a look without a wait enters it: what is complete would
+ * appear with the next tick otherwise. A read from a pipe is outstanding as long as the pipe is empty.
+ */
+static void test_uring_looks(void **state)
+{
+	static const struct {
+		unsigned knows;
+		unsigned wants;
+	} kernels[] = {
+		{ UINT32_MAX, SINGLE_ISSUER | DEFER_TASKRUN },
+		{ ~DEFER_TASKRUN, COOP_TASKRUN | SUBMIT_ALL },
+	};
+	const struct variant v = { "io_uring", { 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kernels); i++) {
+		struct rig r;
+		int ends[2];
+
+		if (!offered(&v) || !ring_known(kernels[i].wants))
+			continue;
+		kernel.ring_flags = kernels[i].knows;
+		assert_int_equal(pipe(ends), 0);
+		rig_open(&r, &v, ends[0], 1, false);
+		r.requests[0].dir = DIR_READ;
+		r.requests[0].size = 1;
+		assert_int_equal(r.engine->submit(r.ctx, &r.requests[0]), 0);
+		assert_int_equal(r.engine->reap(r.ctx, r.done, 1, 1, 0), 0);
+		kernel.asked = 0;
+		assert_int_equal(r.engine->reap(r.ctx, r.done, 1, 1, 0), 0);
+		assert_int_equal(kernel.asked, 1);
+		assert_int_equal(write(ends[1], "x", 1), 1);
+		assert_int_equal(r.engine->reap(r.ctx, r.done, 1, 1, UINT64_MAX), 1);
+		assert_int_equal(r.requests[0].error, 0);
+		close(ends[1]);
+		rig_close(&r);
+	}
+}
+
 /* What may be registered with the ring and is not taken is done without, unless it was asked for. */
 static void test_uring_not_registered(void **state)
 {
@@ -1184,6 +1232,7 @@ int main(void)
 		cmocka_unit_test_setup(test_batches, refill),
 		cmocka_unit_test_setup(test_describe, refill),
 		cmocka_unit_test_setup(test_uring_older_kernels, refill),
+		cmocka_unit_test_setup(test_uring_looks, refill),
 		cmocka_unit_test_setup(test_uring_not_registered, refill),
 		cmocka_unit_test_setup(test_checks, refill),
 		cmocka_unit_test_setup(test_iopoll_refused, refill),
