@@ -221,6 +221,12 @@ void tag_book_written(struct tag_book *b, uint32_t place, bool good)
 	atomic_store(&own->number, UINT64_MAX);
 }
 
+/* Not logged: no sector has changed. */
+void tag_book_release(struct tag_book *b, uint32_t place)
+{
+	atomic_store(&b->places[place].number, UINT64_MAX);
+}
+
 uint64_t tag_book_read(const struct tag_book *b, uint64_t offset, uint64_t bytes, uint64_t *bounds)
 {
 	uint64_t logged = atomic_load(&b->logged);

@@ -261,6 +261,14 @@ static void verify(struct qthread *q, const struct io_request *req)
 		counters_add(&q->counters.miscompares, n);
 }
 
+void data_release(struct qthread *q, const struct io_request *req)
+{
+	struct target_data *d = q->target->data;
+
+	if (req->dir == DIR_WRITE && d->tagged)
+		tag_book_release(&d->book, q->data->first_place + req->slot);
+}
+
 void data_complete(struct qthread *q, const struct io_request *req)
 {
 	struct target *t = q->target;

@@ -104,6 +104,8 @@ static void give_up(struct flight *f, struct io_request *req)
 {
 	f->exhausted = true;
 	f->waiting = NULL;
+	if (wants(f->extras, EXTRA_DATA))
+		data_release(f->q, req);
 	give_turn(f, req->op);
 	slot_give(&f->q->slots, req->slot);
 }

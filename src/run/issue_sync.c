@@ -78,19 +78,21 @@ static bool make_ready(struct qthread *q, struct io_request *req, uint64_t now, 
 		       unsigned extras)
 {
 	struct target *t = q->target;
+	bool turn = true;
 
 	if (extras & EXTRA_DATA)
 		data_prepare(q, req);
 	if (extras & EXTRA_TOT && !await_turn(t, req, now, end)) {
 		abandon_op(t);
-		return false;
+		turn = false;
 	}
-	if (extras & EXTRA_GATE && !pass_gate(t, req, end)) {
-		if (extras & (EXTRA_LOCK | EXTRA_TOT))
-			order_leave(&t->order, req->op);
-		return false;
-	}
-	return true;
+	if (turn && (!(extras & EXTRA_GATE) || pass_gate(t, req, end)))
+		return true;
+	if (extras & EXTRA_DATA)
+		data_release(q, req);
+	if (turn && extras & (EXTRA_LOCK | EXTRA_TOT))
+		order_leave(&t->order, req->op);
+	return false;
 }
 
 /*

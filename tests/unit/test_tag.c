@@ -164,6 +164,28 @@ static void test_bounds_at_once(void **state)
 	tag_book_destroy(&b);
 }
 
+/* A write that is never issued holds the bounds of others down, or has reads excused, no longer than it waits. */
+static void test_bounds_released(void **state)
+{
+	struct tag_book b;
+	uint64_t oldest, bound, logged;
+
+	(void)state;
+	assert_int_equal(tag_book_init(&b, 2, 0, 512 * 100, true), 0);
+	tag_book_write(&b, 0, 0, 512, &oldest);
+	logged = tag_book_read(&b, 0, 512, &bound);
+	tag_book_release(&b, 0);
+	assert_false(tag_book_overlaps(&b, logged, 0, 512));
+	tag_book_read(&b, 0, 512, &bound);
+	assert_int_equal(bound, 0);
+	tag_book_write(&b, 1, 0, 512, &oldest);
+	assert_int_equal(oldest, 2);
+	tag_book_written(&b, 1, true);
+	tag_book_read(&b, 0, 512, &bound);
+	assert_int_equal(bound, 2);
+	tag_book_destroy(&b);
+}
+
 static void test_overlaps(void **state)
 {
 	struct tag_book b;
@@ -416,17 +438,12 @@ static void test_history_of_targets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_any_address),
-		cmocka_unit_test(test_every_bit_counts),
-		cmocka_unit_test(test_bounds_in_turn),
-		cmocka_unit_test(test_forget),
-		cmocka_unit_test(test_bounds_at_once),
-		cmocka_unit_test(test_overlaps),
-		cmocka_unit_test(test_many_threads),
-		cmocka_unit_test(test_torn_sector),
-		cmocka_unit_test(test_history),
-		cmocka_unit_test(test_history_of_targets),
+		cmocka_unit_test(test_round_trip),	 cmocka_unit_test(test_any_address),
+		cmocka_unit_test(test_every_bit_counts), cmocka_unit_test(test_bounds_in_turn),
+		cmocka_unit_test(test_forget),		 cmocka_unit_test(test_bounds_at_once),
+		cmocka_unit_test(test_bounds_released),	 cmocka_unit_test(test_overlaps),
+		cmocka_unit_test(test_many_threads),	 cmocka_unit_test(test_torn_sector),
+		cmocka_unit_test(test_history),		 cmocka_unit_test(test_history_of_targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

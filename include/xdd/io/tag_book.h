@@ -88,6 +88,9 @@ uint64_t tag_book_write(struct tag_book *b, uint32_t place, uint64_t offset, uin
  */
 void tag_book_written(struct tag_book *b, uint32_t place, bool good);
 
+/* The write that was prepared in `place` is not going to be issued: it holds no bound down any more. Its thread. */
+void tag_book_release(struct tag_book *b, uint32_t place);
+
 /*
  * Before a read is issued: the bounds of its sectors; 0 where there are none. Returns the length of the
  * log. Any thread.

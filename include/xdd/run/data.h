@@ -89,6 +89,9 @@ void data_prepare(struct qthread *q, struct io_request *req);
  */
 void data_prepare_again(const struct qthread *q, struct io_request *req);
 
+/* It is not going to be issued after all. Only with q->data. */
+void data_release(struct qthread *q, const struct io_request *req);
+
 /* It has come back. Only with q->data. */
 void data_complete(struct qthread *q, const struct io_request *req);
 
