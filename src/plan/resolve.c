@@ -309,7 +309,8 @@ enum xdd_status plan_resolve(struct plan *plan)
 		status = plan_check_memory(plan);
 	if (!status)
 		status = plan_check_trace_memory(plan);
-	plan->keep_extremes = plan->extended_stats ||
+	/* The document has every column. */
+	plan->keep_extremes = plan->extended_stats || plan->json_file ||
 			      (plan->output_format && (strstr(plan->output_format, "+LONGEST") ||
 						       strstr(plan->output_format, "+SHORTEST")));
 	plan->audit_order = plan->verbose || plan->json_file ||

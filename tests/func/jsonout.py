@@ -77,6 +77,12 @@ def test_latency():
                 below = sum(c for f, c in zip(floors, counts) if f <= middle)
                 t.ok(below * 2 >= sum(counts), title + "half of them are not longer than the median", found)
             t.ok("noop" not in result["latency"][time], "what was not done is left out", result["latency"])
+        shown, both = result["columns"], [result["latency"]["service"][w] for w in ("read", "write")]
+        t.equal([round(shown[which] * 1e6) for which in ("longest", "shortest")],
+                [max(b["maximum_ns"] for b in both), min(b["minimum_ns"] for b in both)],
+                result["what"] + ": the columns have the longest and the shortest, too")
+        t.ok(all(shown[which + "type"] in ("read", "write") and shown[which + "offset"] == 4096 * shown[which + "op"]
+                 for which in ("longest", "shortest")), result["what"] + ": which operations these were", shown)
         busy = sum(result["latency"]["service"][w]["mean_ns"] * result["ops"][w] for w in ("read", "write"))
         t.ok(abs(busy - sum(result["busy_ns"].values())) <= 1 + 1e-6 * busy, result["what"] + ": the sum of all times", busy)
 
