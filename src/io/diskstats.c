@@ -14,6 +14,7 @@
 
 #include "xdd/base/blockdev.h"
 #include "xdd/base/path.h"
+#include "xdd/base/sysfile.h"
 
 #define SECTOR_BYTES 512 /* of the counts, whatever the device's */
 
@@ -57,4 +58,13 @@ int diskstats_read(const char *name, struct diskstats *s)
 	s->bytes[0] = sectors[0] * SECTOR_BYTES;
 	s->bytes[1] = sectors[1] * SECTOR_BYTES;
 	return 0;
+}
+
+bool diskstats_counts(const char *name)
+{
+	char path[DISKSTATS_NAME_SIZE + 40], buf[16], *line;
+
+	snprintf(path, sizeof(path), "/sys/class/block/%s/queue/iostats", name);
+	line = sysfile_line(path, buf, sizeof(buf));
+	return !line || strcmp(line, "0") != 0;
 }

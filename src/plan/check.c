@@ -192,6 +192,14 @@ enum xdd_status plan_check_target(const struct plan *plan, struct target_plan *t
 	return status;
 }
 
+void plan_warn_dio(const struct target_plan *t, const char *path)
+{
+	log_warning(
+		"target %u, %s: -dio: the file system has no direct I/O for this file, and uses "
+		"the page cache; put it on another file system",
+		t->number, path);
+}
+
 /* Words such as lf and output alone name nothing that a line could show. */
 static void warn_heartbeat(const struct target_plan *t)
 {
@@ -223,6 +231,8 @@ static void warn(const struct target_plan *t)
 			"%c, is taken as the pattern",
 			t->number, t->path, word, *word);
 	warn_heartbeat(t);
+	if (t->direct_ignored && t->op != OP_NOOP)
+		plan_warn_dio(t, t->path);
 	if (t->end_bytes > plan_size_in_run(t) && t->pass_ops != PLAN_UNLIMITED && plan_reads(t))
 		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
 			    t->path, units_size_text(t->end_bytes, a, sizeof(a)),

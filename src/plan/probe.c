@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "xdd/base/blockdev.h"
+#include "xdd/base/directio.h"
 #include "xdd/base/log.h"
 #include "xdd/base/path.h"
 #include "xdd/base/scsi_capacity.h"
@@ -28,47 +29,29 @@ static uint32_t device_sector(dev_t dev)
 	return sector ? (uint32_t)sector : DIO_ALIGN_DEFAULT;
 }
 
-#ifdef STATX_DIOALIGN
-
-/* What the kernel says of direct I/O: offsets and sizes, and buffers. Both 0 where it does not say. */
-static void dio_align(const char *path, uint32_t *offsets, uint32_t *memory)
-{
-	struct statx stx;
-
-	*offsets = *memory = 0;
-	if (statx(AT_FDCWD, path, 0, STATX_DIOALIGN, &stx) < 0 || !(stx.stx_mask & STATX_DIOALIGN))
-		return;
-	*offsets = stx.stx_dio_offset_align;
-	*memory = stx.stx_dio_mem_align;
-}
-
-#else /* built with headers older than Linux 6.1 */
-
-static void dio_align(const char *path, uint32_t *offsets, uint32_t *memory)
-{
-	(void)path;
-	*offsets = *memory = 0;
-}
-
-#endif
-
 static void probe_dio(struct target_plan *t, const struct stat *st)
 {
-	uint32_t offsets;
+	struct directio d;
 
-	dio_align(t->path, &offsets, &t->memory_align_bytes);
+	directio_query(&d, -1, t->path);
+	t->memory_align_bytes = d.memory_align;
+	t->direct_ignored = d.ignored;
 	if (t->kind == TARGET_FILE)
-		t->io_align_bytes = offsets ? offsets : device_sector(st->st_dev);
+		t->io_align_bytes = d.offset_align ? d.offset_align : device_sector(st->st_dev);
 }
 
 /* The file will lie on the device that its folder lies on, which the kernel goes by with most file systems. */
 static void probe_missing(struct target_plan *t)
 {
 	char *folder = path_folder(t->path);
+	struct directio d;
 	uint64_t mask = 0;
 	struct stat st;
 
 	if (folder && stat(folder, &st) == 0) {
+		/* Of a directory, that is said of file systems in memory only. */
+		directio_query(&d, -1, folder);
+		t->direct_ignored = d.ignored;
 		t->io_align_bytes = device_sector(st.st_dev);
 		blockdev_queue_number(st.st_dev, "dma_alignment", &mask);
 		t->memory_align_bytes = mask ? (uint32_t)mask + 1 : 0;

@@ -235,7 +235,8 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 	fprintf(f, "\t\tFlushwrite interval, %" PRIu64 "\n", t->flush_writes);
 	write_buffer(f, &t->memory);
 	info_data(f, t);
-	fprintf(f, "\t\tDirect I/O, %s\n", info_enabled(t->direct_io));
+	fprintf(f, "\t\tDirect I/O, %s%s\n", info_enabled(t->direct_io),
+		t->direct_ignored ? ", and ignored by the file system" : "");
 	if (t->tail_bytes)
 		fprintf(f, "\t\tBytes of the last operation through the page cache, %" PRIu64 "\n",
 			t->tail_bytes);

@@ -195,6 +195,7 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "range_bytes", t->range_bytes ? jvalue_count(t->range_bytes) : json_null());
 	jvalue_put(o, "end_bytes", limited(t->end_bytes));
 	jvalue_put(o, "direct_io", json_boolean(t->direct_io));
+	jvalue_put(o, "direct_io_ignored", json_boolean(t->direct_ignored));
 	jvalue_put(o, "alignment_bytes", jvalue_count(t->io_align_bytes));
 	jvalue_put(o, "tail_bytes", jvalue_count(t->tail_bytes));
 	jvalue_put(o, "start_delay_ns", jvalue_count(t->delay_ns));

@@ -24,6 +24,7 @@
 #define HOLES_WARN 10.0
 #define SPLIT_WARN 10.0
 #define OTHER_WARN 10.0
+#define FEWER_WARN 50.0
 
 /* Journals and the like: what a device may do besides without a word. */
 #define OTHER_BYTES (4ull << 20)
@@ -98,9 +99,9 @@ static void check_data(const struct target_plan *t, const struct result *sums)
 	if (cached >= CACHED_WARN)
 		log_warning(
 			"target %u, %s: %s%.0f %% of what was read was in the page cache before: that "
-			"measures memory; -dio and -dropcache read the device",
+			"measures memory; %s the device",
 			t->number, t->path, sums->look.cache == DATA_CACHE_SAMPLED ? "about " : "",
-			cached);
+			cached, t->direct_io ? "-dropcache reads" : "-dio and -dropcache read");
 	if (holes >= HOLES_WARN)
 		log_warning(
 			"target %u, %s: %.0f %% of what was read was never written: no device is "
@@ -190,6 +191,7 @@ void checks_target(struct checks *c, struct run *run, const struct result *sums)
 			d->ops[dir] += sums->tally.ops[dir];
 			d->bytes[dir] += sums->tally.bytes[dir];
 		}
+		d->hole_bytes += sums->look.hole_bytes;
 	}
 	if (matters(sums)) {
 		check_data(t, sums);
@@ -205,6 +207,19 @@ void checks_target(struct checks *c, struct run *run, const struct result *sums)
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
+}
+
+/* Direct reads of data, and not of holes, that the device did not transfer. */
+static void check_direct_reads(const struct device_check *d, uint64_t device_bytes)
+{
+	uint64_t own = since(d->bytes[DIR_READ], d->hole_bytes);
+
+	if (own < MATTERS_BYTES || percent(device_bytes, own) >= 100.0 - FEWER_WARN ||
+	    !diskstats_counts(d->name))
+		return;
+	log_warning("device %s: it transferred %" PRIu64 " bytes, and this run read %" PRIu64
+		    " with -dio: the others came from elsewhere, such as the page cache",
+		    d->name, device_bytes, own);
 }
 
 static void check_device(const struct checks *c, struct run *run, const struct device_check *d)
@@ -232,6 +247,7 @@ static void check_device(const struct checks *c, struct run *run, const struct d
 			    d->name, requests, merged, ops, bytes, own);
 	if (own < MATTERS_BYTES)
 		return;
+	check_direct_reads(d, since(now.bytes[DIR_READ], d->before.bytes[DIR_READ]));
 	if (bytes > own + OTHER_BYTES && percent(bytes - own, own) >= OTHER_WARN)
 		log_warning("device %s: it moved %" PRIu64 " bytes, this run %" PRIu64
 			    ": somebody else used it, or it took in what was written before",

@@ -83,7 +83,7 @@ void look_before_pass(struct target *t)
 	    (!reads && !plan->drop_cache))
 		return;
 	memory = pagecache_is_all(t->file.fd);
-	measured = !plan->direct_io && !memory;
+	measured = (!plan->direct_io || t->direct_ignored) && !memory;
 	if (reads)
 		t->look.cache = cache_of(t, measured);
 	if (end > size_now(t))

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "xdd/base/directio.h"
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
 
@@ -58,6 +59,18 @@ static void look_before_first_write(const struct target *t)
 		(void)fallocate(t->file.fd, FALLOC_FL_KEEP_SIZE, (off_t)plan->start_bytes, 1);
 }
 
+/* A file that this run creates may be one whose file system ignores O_DIRECT: that is known now. */
+static void check_direct(struct target *t)
+{
+	bool known = t->direct_ignored;
+	struct directio d;
+
+	directio_query(&d, t->file.fd, NULL);
+	t->direct_ignored = d.ignored;
+	if (d.ignored && !t->plan->direct_ignored && !known)
+		plan_warn_dio(t->plan, target_file_path(&t->file, t->plan));
+}
+
 /* Open for `pass`. Returns 0 or -errno, with `*why` a text or NULL. */
 static int open_for(struct target *t, uint64_t pass, const char **why)
 {
@@ -68,6 +81,8 @@ static int open_for(struct target *t, uint64_t pass, const char **why)
 		atomic_store(&t->next_open_ns, clock_now_ns() - begin);
 	if (!err)
 		look_before_first_write(t);
+	if (!err && t->plan->direct_io && t->file.fd >= 0)
+		check_direct(t);
 	return err;
 }
 

@@ -5,6 +5,7 @@ devices of which that is known.
 """
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -178,6 +179,49 @@ def test_devices():
     t.ok("the kernel split them" in run.err, "requests that the kernel splits", run)
 
 
+def ignored(path):
+    return "xdd: warning: target 0, %s: -dio: the file system has no direct I/O for this file, and uses the page cache; " \
+        "put it on another file system" % path
+
+
+def test_direct_ignored():
+    """File systems that accept O_DIRECT and go through the page cache."""
+    where = xddsys.ext4("journal", 64 * MIB, "data=journal")
+    if where is None:
+        t.skip("ext4 with data=journal", xddsys.sys_why())
+    else:
+        file, new = where + "/file", where + "/new"
+        shutil.copy(t.make_file("data", SIZE), file)
+        os.sync()
+        load(file)
+        run = t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB, "-verbose")
+        if run.status:
+            t.skip("ext4 with data=journal", "it has no O_DIRECT")
+        else:
+            t.equal(run.err.count(ignored(file)), 1, "-dio that is ignored is warned of")
+            t.ok(re.search(r"^Target 0, page cache: (99|100)\.\d % of what was read", run.out, re.M),
+                 "and what the page cache has is measured", run)
+            t.ok(re.search(r"^xdd: warning: device loop\d+: it transferred \d+ bytes, and this run read %d with -dio" % SIZE,
+                           run.err, re.M), "the device transferred far less than was read", run)
+            t.ok("\tDirect I/O, enabled, and ignored by the file system\n" in run.out, "-verbose says so", run)
+        run = t.xdd("-op", "write", "-targets", 1, new, "-dio", "-reqsize", 64, "-mbytes", 1, "-passes", 2, "-reopen")
+        t.equal(run.err.count(ignored(new)), 0 if run.status else 1, "of a new file once, when it is open")
+    if is_memory("/dev/shm"):
+        memory = "/dev/shm/xddtest.%d" % os.getpid()
+        try:
+            run = t.xdd("-op", "write", "-targets", 1, memory, "-dio", "-reqsize", 4, "-numreqs", 4)
+        finally:
+            if os.path.exists(memory):
+                os.unlink(memory)
+        t.ok(run.status or run.error_lines() == [ignored(memory)], "of a file in memory", run)
+    if is_memory(t.tmp()):
+        return t.skip("-dio that is direct", "files of the test are in memory")
+    file = on_disk("direct")
+    load(file)
+    run = t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB)
+    return t.ok(run.status or "-dio" not in run.err, "-dio that is direct is not warned of", run)
+
+
 def test_bound():
     run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 10000000, "-verbose")
     t.ok(re.search(r"^Target 0, generator-bound: ", run.out, re.M), "null: nothing but xdd itself", run)
@@ -208,10 +252,12 @@ def test_bound():
     else:
         t.ok(re.search(said % re.escape(memory), run.err, re.M),
              "-dio that waits for nothing but processors is warned of", run)
+    for each in (slow, small):
+        each.err = each.err.replace(ignored(memory) + "\n", "")
     for name, run in (("a device that is waited for", slow), ("a trial of 1 MiB", small), ("memory without -dio", cached)):
         t.ok(run.status == 0 and not run.err, name + ": no such warning", run)
     return True
 
 
-t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_bound)
+t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_direct_ignored, test_bound)
 t.done()

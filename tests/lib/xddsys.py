@@ -95,13 +95,13 @@ def _mounted(directory):
     return directory
 
 
-def ext4(name, size):
-    """The directory of a new ext4 file system of `size` bytes, or None."""
+def ext4(name, size, options="defaults"):
+    """The directory of a new ext4 file system of `size` bytes, mounted with these options, or None."""
     device = loop_device(sparse_file(name + ".img", size))
     if device is None or _admin("mkfs.ext4", "-q", "-F", "-b", "4096", device) is None:
         return None
     os.mkdir(t.path(name))
-    if _admin("mount", "-t", "ext4", device, t.path(name)) is None:
+    if _admin("mount", "-t", "ext4", "-o", options, device, t.path(name)) is None:
         return None
     return _mounted(t.path(name))
 

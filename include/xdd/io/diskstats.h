@@ -4,6 +4,7 @@
 #ifndef XDD_IO_DISKSTATS_H
 #define XDD_IO_DISKSTATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DISKSTATS_NAME_SIZE 64
@@ -19,6 +20,9 @@ struct diskstats {
  * -ENODEV when it is on none that has a name (memory, a network, several), or another -errno.
  */
 int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE]);
+
+/* False when the counters of the device are switched off (queue/iostats). */
+bool diskstats_counts(const char *name);
 
 /* The counts of the device of that name since it was there. Returns 0 or -errno. */
 int diskstats_read(const char *name, struct diskstats *stats);

@@ -331,6 +331,7 @@ struct target_plan {
 	uint64_t written_bytes;	 /* where the writers end; PLAN_UNLIMITED: only time ends them */
 	uint32_t io_align_bytes; /* alignment that -dio wants of offsets and sizes; 1 without -dio */
 	uint32_t memory_align_bytes; /* and of buffers; 0: not known */
+	bool direct_ignored; /* -dio goes through the page cache: struct directio, before the run */
 	struct memory_plan memory;
 	enum amount_from amount_from;
 	uint32_t qthreads;	/* threads that issue operations */
@@ -457,6 +458,9 @@ const char *plan_op_name(enum op_request op);
 
 /* "none", "loose", "strict" or "serial". */
 const char *plan_ordering_name(enum ordering ordering);
+
+/* Warn that the file system ignores -dio for `path`, a file of the target. */
+void plan_warn_dio(const struct target_plan *t, const char *path);
 
 /* Whether a target's operations include reads, and writes. */
 static inline bool plan_reads(const struct target_plan *t)

@@ -21,6 +21,7 @@ struct device_check {
 	struct diskstats before;
 	uint64_t ops[2]; /* of this run: reads, writes */
 	uint64_t bytes[2];
+	uint64_t hole_bytes; /* of the reads */
 };
 
 /* What is gathered over a run. Belongs to the results manager. */

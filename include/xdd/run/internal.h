@@ -157,7 +157,8 @@ struct target {
 
 	/* const during a pass; set by the last QThread to leave the one before, at rest */
 	struct target_file file;
-	bool unused; /* the file was opened for a pass that has not ended */
+	bool direct_ignored; /* with -dio: the file goes through the page cache all the same */
+	bool unused;	     /* the file was opened for a pass that has not ended */
 	struct access access;
 	struct look look;
 	uint64_t shift_ns; /* delays so far that were asked for */
