@@ -78,22 +78,29 @@ int fileopen_judged(const char *path, int flags, fileopen_judge judge, void *arg
 	return extra ? set_blocking(fd, flags) : fd;
 }
 
-/* The rule of fs.protected_symlinks, for a link that is not the caller's. */
+/* The rule of fs.protected_symlinks and fs.protected_regular, for what is not the caller's. */
+int fileopen_is_planted(const char *path)
+{
+	char *directory = path_folder(path);
+	struct stat st, directory_st;
+	int planted;
+
+	if (!directory)
+		return -ENOMEM;
+	if (lstat(path, &st) || stat(directory, &directory_st))
+		planted = -errno;
+	else
+		planted = (directory_st.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH) &&
+			  st.st_uid != geteuid() && st.st_uid != directory_st.st_uid;
+	free(directory);
+	return planted;
+}
+
 static int may_follow(const char *link)
 {
-	char *folder = path_folder(link);
-	struct stat link_st, folder_st;
-	int err = 0;
+	int planted = fileopen_is_planted(link);
 
-	if (!folder)
-		return -ENOMEM;
-	if (lstat(link, &link_st) || stat(folder, &folder_st))
-		err = -errno;
-	else if ((folder_st.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH) &&
-		 link_st.st_uid != geteuid() && link_st.st_uid != folder_st.st_uid)
-		err = -EACCES;
-	free(folder);
-	return err;
+	return planted > 0 ? -EACCES : planted;
 }
 
 /* The path that a link with the text `to` leads to; NULL when memory is short. */

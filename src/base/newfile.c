@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/fileattr.h"
+#include "xdd/base/fileopen.h"
 #include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/path.h"
@@ -33,18 +35,21 @@ static int open_unnamed(const char *path)
 	return fd;
 }
 
-/* mkostemp() makes one for its owner only; give it the usual permissions. */
+/* For its owner only, until it is complete. */
 static int open_temporary(char *path)
 {
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* The permissions of a file that open(2) has just created. */
+static void set_usual_mode(int fd)
+{
 	mode_t mask = umask(0);
-	int fd;
 
 	umask(mask);
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
 	fchmod(fd, 0666 & ~mask);
-	return fd;
 }
 
 /* Give the unnamed file its temporary name; it stands there for a moment only. */
@@ -91,12 +96,18 @@ int newfile_open(struct newfile *n, const char *path)
 	struct stat st;
 	int fd, err;
 
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return open_in_place(n, path);
-	*n = (struct newfile){ .path = realpath(path, NULL) };
-	if (!n->path)
-		n->path = strdup(path);
-	if (!n->path || asprintf(&n->temporary, "%s." SUFFIX, n->path) < 0) {
+	*n = (struct newfile){ .f = NULL };
+	if (stat(path, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			return open_in_place(n, path);
+	} else if (errno != ENOENT) {
+		/* Such as a link that fs.protected_symlinks keeps from being followed. */
+		return -errno;
+	}
+	err = fileopen_follow(path, &n->path);
+	if (err)
+		return err;
+	if (asprintf(&n->temporary, "%s." SUFFIX, n->path) < 0) {
 		n->temporary = NULL;
 		forget(n);
 		return -ENOMEM;
@@ -126,6 +137,10 @@ int newfile_commit(struct newfile *n)
 	errno = 0;
 	if (fflush(n->f) || ferror(n->f))
 		err = errno ? -errno : -EIO;
+	if (!err && named)
+		set_usual_mode(fileno(n->f));
+	if (!err && !in_place)
+		fileattr_keep(fileno(n->f), n->path);
 	if (n->unnamed && !err) {
 		err = name_file(n);
 		named = !err;

@@ -21,6 +21,7 @@ struct output_name {
 	const char *option; /* without its dash; NULL: standard output */
 	const char *path;   /* owned by `made` where that is not NULL */
 	char *made;
+	bool replaced; /* by a new file */
 	struct outfile_id id;
 };
 
@@ -239,46 +240,56 @@ static void identify(struct output_name *o)
 
 static int look(const struct output_name *o, char *why)
 {
-	return is_json(o) ? output_check_new(o->path, why) : output_check(o->path, why);
+	return o->replaced ? output_check_new(o->path, why) : output_check(o->path, why);
 }
 
-/* One more output; nothing when `path` and `option` say that it is not wanted. Takes `made`. */
-static enum xdd_status add_output(struct output_list *list, const char *option, const char *path,
-				  char *made)
+/* One more output. Takes `made`. */
+static enum xdd_status add_output(struct output_list *list, struct output_name o)
 {
 	struct output_name *names = realloc(list->names, (list->n + 1) * sizeof(*names));
 	char why[OUTPUT_WHY_SIZE];
 
 	if (!names) {
-		free(made);
+		free(o.made);
 		log_error("%s", strerror(ENOMEM));
 		return XDD_INIT_FAILED;
 	}
 	list->names = names;
-	names[list->n] = (struct output_name){ .option = option, .path = path, .made = made };
-	identify(&names[list->n]);
-	list->n++;
-	if (option && look(&names[list->n - 1], why)) {
-		log_error("-%s %s: %s", option, path, why);
+	identify(&o);
+	names[list->n++] = o;
+	if (o.option && look(&o, why)) {
+		log_error("-%s %s: %s", o.option, o.path, why);
 		return XDD_BAD_ARGUMENT;
 	}
 	return XDD_OK;
 }
 
-/* The file of an option that has one file for the whole run. */
+/* A file that is written to where it is; none when `path` is NULL. */
 static enum xdd_status add_file(struct output_list *list, const char *option, const char *path)
 {
-	return path ? add_output(list, option, path, NULL) : XDD_OK;
+	struct output_name o = { .option = option, .path = path };
+
+	return path ? add_output(list, o) : XDD_OK;
+}
+
+/* The same of one that a new file replaces. */
+static enum xdd_status add_replaced(struct output_list *list, const char *option, const char *path)
+{
+	struct output_name o = { .option = option, .path = path, .replaced = true };
+
+	return path ? add_output(list, o) : XDD_OK;
 }
 
 /* Files that each target has of its own. */
 static enum xdd_status add_target_files(struct output_list *list, const struct target_plan *t)
 {
-	enum xdd_status status = add_file(list, "ts output", t->trace.report_path);
+	enum xdd_status status = t->trace.append ?
+					 add_file(list, "ts output", t->trace.report_path) :
+					 add_replaced(list, "ts output", t->trace.report_path);
 	char *path;
 
 	if (!status)
-		status = add_file(list, "ts dump", t->trace.dump_path);
+		status = add_replaced(list, "ts dump", t->trace.dump_path);
 	if (status || !t->heartbeat.on || !t->heartbeat.output)
 		return status;
 	path = heartbeat_path(t);
@@ -286,7 +297,8 @@ static enum xdd_status add_target_files(struct output_list *list, const struct t
 		log_error("%s", strerror(ENOMEM));
 		return XDD_INIT_FAILED;
 	}
-	return add_output(list, "heartbeat output", path, path);
+	return add_output(list, (struct output_name){
+					.option = "heartbeat output", .path = path, .made = path });
 }
 
 static enum xdd_status list_outputs(struct output_list *list, const struct plan *plan)
@@ -297,7 +309,7 @@ static enum xdd_status list_outputs(struct output_list *list, const struct plan 
 	if (plan->output_file)
 		status = add_file(list, "output", plan->output_file);
 	else if (!jsonout_is_stdout(plan))
-		status = add_output(list, NULL, NULL, NULL);
+		status = add_output(list, (struct output_name){ .option = NULL });
 	if (!status)
 		status = add_file(list, "errout", plan->errout_file);
 	if (!status)
@@ -307,7 +319,7 @@ static enum xdd_status list_outputs(struct output_list *list, const struct plan 
 	if (!status)
 		status = add_file(list, "latency output", plan->latency.file);
 	if (!status)
-		status = add_file(list, "jsonout", plan->json_file);
+		status = add_replaced(list, "jsonout", plan->json_file);
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		status = add_target_files(list, &plan->targets[i]);
 	return status;

@@ -118,6 +118,21 @@ static void test_permissions(void **state)
 	assert_int_equal(st.st_mode & 0777, 0640);
 }
 
+static void test_kept(void **state)
+{
+	mode_t mask = umask(022);
+	struct stat st;
+
+	(void)state;
+	put("a", "one");
+	assert_int_equal(chmod("a", 06750), 0);
+	put("a", "two");
+	assert_text("a", "two");
+	umask(mask);
+	assert_int_equal(stat("a", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+}
+
 static void test_link_is_followed(void **state)
 {
 	struct stat st;
@@ -141,6 +156,10 @@ static void test_errors(void **state)
 	assert_int_equal(mkdir("sub", 0700), 0);
 	assert_int_equal(newfile_open(&n, "sub"), -EISDIR);
 	newfile_discard(&n);
+	assert_int_equal(symlink("link", "link"), 0);
+	assert_int_equal(newfile_open(&n, "link"), -ELOOP);
+	newfile_discard(&n);
+	assert_int_equal(unlink("link"), 0);
 	assert_int_equal(names(), 1);
 }
 
@@ -172,9 +191,8 @@ static void test_no_regular_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_whole_or_not_at_all), TEST(test_permissions),
-		TEST(test_link_is_followed),	TEST(test_errors),
-		TEST(test_no_regular_file),
+		TEST(test_whole_or_not_at_all), TEST(test_permissions), TEST(test_kept),
+		TEST(test_link_is_followed),	TEST(test_errors),	TEST(test_no_regular_file),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

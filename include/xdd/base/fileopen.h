@@ -38,4 +38,10 @@ int fileopen_again(int fd, int flags);
  */
 int fileopen_follow(const char *path, char **name);
 
+/*
+ * Whether `path` itself, a link or a file, was put by another user into a sticky directory that all
+ * may write to. What the owner of the directory puts there is trusted. Returns 0, 1 or -errno.
+ */
+int fileopen_is_planted(const char *path);
+
 #endif

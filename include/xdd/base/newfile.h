@@ -1,7 +1,9 @@
 /*
  * A file that takes its name only once it is complete: until then it has none, or, where the file system
  * has no unnamed files, a name of its own beside its place. A program that is killed leaves what was
- * there before. What is no regular file, such as a pipe or /dev/null, is written to as it is.
+ * there before. It gets the owner and permissions of the file that it replaces (fileattr.h). A link that
+ * another user has planted is not followed (fileopen_follow()). What is no regular file, such as a pipe
+ * or /dev/null, is written to as it is.
  *
  * A newfile belongs to one thread at a time.
  */
@@ -14,7 +16,7 @@
 struct newfile {
 	FILE *f;	 /* what is written; NULL: not open */
 	bool unnamed;	 /* it has no name yet */
-	char *path;	 /* where it belongs; a link is followed */
+	char *path;	 /* where it belongs; links were followed */
 	char *temporary; /* the name it has meanwhile, or for the moment of renaming; or NULL */
 };
 

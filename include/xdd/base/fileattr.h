@@ -1,0 +1,16 @@
+/*
+ * Owner, permissions and attributes of a file that a new one is to replace. No state; any thread.
+ */
+#ifndef XDD_BASE_FILEATTR_H
+#define XDD_BASE_FILEATTR_H
+
+/*
+ * Give the file `fd`, which is to take the name of the regular file `path`, what that one has: owner, group,
+ * permissions, ACL, attributes of users (user.*) and the SELinux label. Set-ID bits are not kept: they were
+ * meant for other contents. What the caller may not set stays as it is, and then nobody gets more rights
+ * than the old file gave. Nothing happens when `path` is missing or no regular file, or when another user
+ * has put it into a sticky directory that all may write to.
+ */
+void fileattr_keep(int fd, const char *path);
+
+#endif
