@@ -205,23 +205,47 @@ static void debug_gate(const struct target *t, uint64_t n, const char *what)
 		   t->plan->number, n, t->pass, what);
 }
 
-uint64_t gate_ask(struct target *t, uint64_t n, uint64_t now_ns)
+/* No other target holds `req`: let it through when it is due. */
+static uint64_t let_through(struct qthread *q, struct io_request *req, uint64_t now_ns)
 {
-	uint64_t answer = ask(t, n, now_ns), due;
+	struct target *t = q->target;
+
+	pace_release(q, req->op, now_ns);
+	req->due_ns = pace_due(t, req->op);
+	if (req->due_ns > now_ns) {
+		if (req->op >= atomic_load(&t->gate.granted))
+			return req->due_ns;
+		/* A later one was let through before the schedule moved on. */
+		req->due_ns = now_ns;
+	}
+	grant(&t->gate, req->op);
+	return GATE_OPEN;
+}
+
+uint64_t gate_ask(struct qthread *q, struct io_request *req, uint64_t now_ns)
+{
+	struct target *t = q->target;
+	const bool locked = t->gate.others && schedule_is_paced(t->plan);
+	uint64_t answer = ask(t, req->op, now_ns);
 
 	if (answer == GATE_CLOSED) {
-		debug_gate(t, n, "is not let through any more");
+		debug_gate(t, req->op, "is not let through any more");
 		return GATE_CLOSED;
 	}
 	/* What is a time to gate_wait() may come before it: when the other target ends, say. */
-	if (answer != GATE_OPEN)
+	if (answer != GATE_OPEN) {
+		if (locked && ask_tail(t, req->op) == GATE_OPEN)
+			pace_hold(q, now_ns);
 		return GATE_EVENT;
-	due = pace_due(t, n);
-	if (due > now_ns)
-		return due;
-	grant(&t->gate, n);
-	debug_gate(t, n, "is let through");
-	return GATE_OPEN;
+	}
+	if (locked)
+		pthread_mutex_lock(&t->gate.pace_lock);
+	answer = let_through(q, req, now_ns);
+	if (locked)
+		pthread_mutex_unlock(&t->gate.pace_lock);
+	if (answer == GATE_OPEN)
+		debug_gate(t, req->op, "is let through");
+	return answer;
 }
 
 int gate_wait(struct target *t, uint64_t n, uint64_t until_ns)
@@ -396,7 +420,7 @@ static int add_counted_slave(struct target *master, struct target *slave)
 		return -ENOMEM;
 	g->counted_slaves = slaves;
 	g->counted_slaves[g->n_counted_slaves++] = slave;
-	master->gated = true;
+	master->gated = g->others = true;
 	return watch(slave, master, slave->plan->lockstep.what);
 }
 
@@ -428,6 +452,7 @@ static int tie(struct run *run, struct target *t)
 		err = tie_trigger(run, t, &t->plan->stop_trigger, &t->gate.stop_by);
 	t->gate.last_alone = t->plan->tail_bytes && plan_writes(t->plan) &&
 			     t->plan->queue_depth > 1 && t->plan->pass_ops > 1;
+	t->gate.others |= t->gate.master || t->gate.start_by || run->plan->syncio_ops;
 	if (run->plan->syncio_ops || t->gate.last_alone)
 		t->gated = t->followed = true;
 	return err;
@@ -451,6 +476,8 @@ int gate_init(struct run *run)
 
 		event_init(&g->event);
 		err = -pthread_mutex_init(&g->slice_lock, NULL);
+		if (!err)
+			err = -pthread_mutex_init(&g->pace_lock, NULL);
 	}
 	for (size_t i = 0; i < run->plan->n_targets && !err; i++) {
 		err = tie(run, &run->targets[i]);

@@ -181,15 +181,14 @@ static bool passes_gate(struct flight *f, struct io_request *req)
 {
 	uint64_t ask;
 
-	req->due_ns = pace_due(f->q->target, req->op);
-	if (req->due_ns >= f->end_ns)
-		return await_end(f, req);
-	while ((ask = gate_ask(f->q->target, req->op, f->now_ns)) != GATE_OPEN) {
+	while ((ask = gate_ask(f->q, req, f->now_ns)) != GATE_OPEN) {
 		/* Smaller numbers may have been let through, and still be on their way. */
 		if (ask == GATE_CLOSED) {
 			give_up(f, req);
 			return false;
 		}
+		if (ask != GATE_EVENT && ask >= f->end_ns)
+			return await_end(f, req);
 		if (f->outstanding) {
 			f->look_ns = ask == GATE_EVENT ? f->now_ns + EVENT_POLL_NS :
 							 ask - PACE_SPIN_NS;

@@ -36,23 +36,23 @@ static uint64_t clock_after(uint64_t now, uint64_t end)
 }
 
 /* Wait at the gate. False: `req` is not to be issued any more. */
-static bool pass_gate(struct target *t, struct io_request *req, uint64_t end)
+static bool pass_gate(struct qthread *q, struct io_request *req, uint64_t end)
 {
+	struct target *t = q->target;
 	uint64_t ask;
 
-	req->due_ns = pace_due(t, req->op);
-	/* Due behind the end of the pass, which lasts its time all the same. */
-	if (req->due_ns >= end) {
-		pace_sleep_until(t, end);
-		return false;
-	}
-	while ((ask = gate_ask(t, req->op, clock_now_ns())) != GATE_OPEN) {
+	while ((ask = gate_ask(q, req, clock_now_ns())) != GATE_OPEN) {
 		bool event = ask == GATE_EVENT;
 		int err;
 
 		/* Smaller numbers may have been let through, and still be on their way. */
 		if (ask == GATE_CLOSED)
 			return false;
+		/* Due after the end of the pass, which lasts its time all the same. */
+		if (!event && ask >= end) {
+			pace_sleep_until(t, end);
+			return false;
+		}
 		err = event ? gate_wait(t, req->op, end) : pace_sleep_until(t, ask);
 		if (err || !may_issue(t, event ? clock_after(0, end) : 0, end)) {
 			abandon_op(t);
@@ -86,7 +86,7 @@ static bool make_ready(struct qthread *q, struct io_request *req, uint64_t now, 
 		abandon_op(t);
 		turn = false;
 	}
-	if (turn && (!(extras & EXTRA_GATE) || pass_gate(t, req, end)))
+	if (turn && (!(extras & EXTRA_GATE) || pass_gate(q, req, end)))
 		return true;
 	if (extras & EXTRA_DATA)
 		data_release(q, req);

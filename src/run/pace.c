@@ -9,12 +9,40 @@
 #define LOOK_NS 200000000
 #define TIMER_SLACK_NS 1 /* the kernel's default of 50 us is to save energy */
 
-void pace_start(struct target *t, uint64_t start_ns)
+void pace_start(struct qthread *q, uint64_t start_ns)
 {
-	if (!schedule_is_paced(t->plan))
+	uint64_t none = 0;
+
+	q->held_ns = 0;
+	if (!schedule_is_paced(q->target->plan))
 		return;
-	atomic_store_explicit(&t->start_ns, start_ns, memory_order_relaxed);
+	/* A QThread that comes late must not undo what others have moved. */
+	atomic_compare_exchange_strong(&q->target->start_ns, &none, start_ns);
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
+}
+
+void pace_hold(struct qthread *q, uint64_t now_ns)
+{
+	if (q->held_ns)
+		return;
+	q->held_ns = now_ns;
+	q->held_start_ns = atomic_load(&q->target->start_ns);
+}
+
+void pace_release(struct qthread *q, uint64_t n, uint64_t now_ns)
+{
+	struct target *t = q->target;
+	uint64_t due, from, start;
+
+	if (!q->held_ns)
+		return;
+	due = q->held_start_ns + schedule_due_ns(t->plan, n);
+	from = due > q->held_ns ? due : q->held_ns;
+	start = q->held_start_ns + (now_ns > from ? now_ns - from : 0);
+	q->held_ns = 0;
+	/* What several QThreads waited for at a time counts once. */
+	if (start > atomic_load(&t->start_ns))
+		atomic_store(&t->start_ns, start);
 }
 
 /* Sleep for part of a wait. False: the stop trigger was pulled, which the gate answers for from now on. */

@@ -131,7 +131,7 @@ static void run_pass(struct qthread *q, uint64_t release)
 	gate_start(t, start);
 	if (q->flow)
 		flow_begin(q->flow, start);
-	pace_start(t, start);
+	pace_start(q, start);
 	intervals_begin(&t->run->intervals, release);
 	if (t->plan->time_limit_ns)
 		end = earlier(end, start + t->plan->time_limit_ns);

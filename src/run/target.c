@@ -48,6 +48,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	order_begin_pass(&t->order);
 	target_data_begin_pass(t);
 	atomic_store(&t->next_op, 0);
+	atomic_store(&t->start_ns, 0);
 	atomic_store(&t->errors, 0);
 	atomic_store(&t->pass_over, false);
 	atomic_store(&t->released, 0);

@@ -72,6 +72,31 @@ def test_targets():
          passes[2]["ELAPSEDTIMEPASS"] < 0.2, "each target has its own", rows)
 
 
+def test_held():
+    """
+    While another target holds operations of a target, its schedule rests: what was held is no response time, and comes
+    at its rate afterwards. Half of the operations may be late on a machine that is busy, not for as long as they were held.
+    """
+    file = t.make_file("held", 1 << 20)
+    for name, args, held_ms, ops, seconds in (
+            ("-starttrigger", "-numreqs 900 -numreqs target 1 400 -starttrigger 0 1 time 0.5", 500, 400, 0.399),
+            ("-lockstep", "-numreqs 15 -numreqs target 1 400 -throttle target 0 ops 20 -throttle target 1 ops 500 "
+             "-lockstep 0 1 time 0.5 op 200 wait complete", 500, 400, 0.798),
+            ("-syncio", "-numreqs 30 -throttle target 0 ops 40 -syncio 10", 250, 30, 0.029)):
+        for engine in ("-qd 1", "-qd 4", "-qd 4 -ioengine io_uring"):
+            if "io_uring" in engine and "io_uring" not in t.engines():
+                t.skip(name + " " + engine, "not available")
+                continue
+            for _ in range(4):
+                run, rows = t.xdd_csv(*"-op read -reqsize 1 -verbose -targets 2".split(), file, file, *COLUMNS, "-throttle",
+                                      "ops", "1000", *args.split(), *engine.split())
+                row = each(rows, "TARGET_PASS")[-1]
+                good = run.status == 0 and row["OPS"] == ops and row["RESPP50"] < held_ms / 5
+                if good or run.status:
+                    break
+            t.ok(good and at_least(row, seconds), "%s %s: held, then at its rate" % (name, engine), (run, row))
+
+
 def starts(trace, file):
     """When operations on the file were submitted, in seconds, from the times that strace puts before them."""
     found = []
@@ -296,6 +321,6 @@ def test_bad_input():
              not os.path.exists(file), "-throttle %s: refused" % args, run)
 
 
-t.run(test_rate, test_targets, test_schedule, test_freeze, test_engines, test_processor, test_limits, test_stop, test_max_errors,
+t.run(test_rate, test_targets, test_held, test_schedule, test_freeze, test_engines, test_processor, test_limits, test_stop, test_max_errors,
       test_delay, test_info, test_save, test_bad_input)
 t.done()

@@ -22,6 +22,8 @@
 #include "xdd/base/event.h"
 #include "xdd/plan/plan.h"
 
+struct io_request;
+struct qthread;
 struct run;
 struct target;
 
@@ -53,6 +55,7 @@ struct gate {
 	struct target **counted_slaves; /* those that may hold it */
 	size_t n_counted_slaves;
 	bool last_alone; /* the last operation waits until all others of its pass are complete */
+	bool others;	 /* other targets may hold operations of this one */
 	struct gate_watch *watches; /* who looks at it */
 	size_t n_watches;
 
@@ -64,6 +67,9 @@ struct gate {
 
 	/* atomic: operations before this one have been let through */
 	_Atomic uint64_t granted;
+
+	/* makes deciding about an operation and moving the schedule one step; with `others`, where paced */
+	pthread_mutex_t pace_lock;
 
 	/* of a slave with timed tasks */
 	pthread_mutex_t slice_lock;
@@ -90,11 +96,11 @@ void gate_start(struct target *t, uint64_t start_ns);
 void gate_end_pass(struct target *t);
 
 /*
- * When operation `n` may be issued: GATE_OPEN: now. A clock reading: ask again then. GATE_EVENT: when
- * something happens. GATE_CLOSED: never in this pass; other QThreads find out for themselves, for
- * smaller numbers may have been let through. Only for targets that are gated. Its QThreads.
+ * When `req`, the next operation of this QThread, may be issued. GATE_OPEN: now; req->due_ns is set. A clock
+ * reading: ask again then. GATE_EVENT: when something happens. GATE_CLOSED: never in this pass; other QThreads find
+ * out for themselves, for smaller numbers may have been let through. Only for targets that are gated.
  */
-uint64_t gate_ask(struct target *t, uint64_t n, uint64_t now_ns);
+uint64_t gate_ask(struct qthread *q, struct io_request *req, uint64_t now_ns);
 
 /*
  * Block until the answer for `n` is GATE_OPEN or GATE_CLOSED, or the pass of the target has been ended, or

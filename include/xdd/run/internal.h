@@ -69,6 +69,10 @@ struct qthread {
 	pthread_t thread;
 	bool started;
 
+	/* owned by this QThread: pace_hold() */
+	uint64_t held_ns; /* since when other targets have held its next operation; 0: they do not */
+	uint64_t held_start_ns; /* target->start_ns at that time */
+
 	/* owned by this QThread */
 	void *ctx;   /* of the engine */
 	int own_fd;  /* while there is a context: own_file.h; -1: that of the target */
@@ -120,7 +124,10 @@ struct target {
 	/* atomic: odd while the target goes from one pass to the next; for those who look in between */
 	_Atomic uint32_t turn;
 
-	/* atomic: clock at which the pass began, the same from all QThreads; -throttle counts from it */
+	/*
+	 * atomic: clock from which -throttle counts, 0 before the pass has begun; guarded by gate.pace_lock
+	 * where other targets hold operations, which move it on
+	 */
 	_Atomic uint64_t start_ns;
 
 	/* each of its fields says who may touch it */

@@ -2,7 +2,8 @@
  * Pacing: when operations are due by -throttle, and waiting for it precisely. Private to src/run.
  *
  * The schedule is absolute and a pure function of the operation's number, so a stall makes operations late
- * and moves none: they are issued as soon as they can, and their response time says how late they were.
+ * and moves none: they are issued as soon as they can, and their response time says how late they were. Only
+ * while another target holds an operation does the schedule rest: lockstep, a start trigger, -syncio.
  */
 #ifndef XDD_RUN_PACE_H
 #define XDD_RUN_PACE_H
@@ -16,8 +17,17 @@
 /* A sleeper is woken this much early and spins for the rest: what the kernel takes to wake it up. */
 #define PACE_SPIN_NS 40000u
 
-/* The pass of the target begins at clock `start_ns`, as this QThread finds it. */
-void pace_start(struct target *t, uint64_t start_ns);
+/* The pass of the target begins at clock `start_ns`, the same for all of its QThreads. */
+void pace_start(struct qthread *q, uint64_t start_ns);
+
+/* Another target holds the next operation of `q`. May be called again while it does. */
+void pace_hold(struct qthread *q, uint64_t now_ns);
+
+/*
+ * No other target holds operation `n` of `q` any more. If one did, the schedule moves on by the time for which that
+ * operation was due and held. With gate.pace_lock, if the target has `others`.
+ */
+void pace_release(struct qthread *q, uint64_t n, uint64_t now_ns);
 
 /* The clock at which operation `n` of the pass is due; 0 when nothing paces it. Any QThread of it. */
 static inline uint64_t pace_due(const struct target *t, uint64_t n)
