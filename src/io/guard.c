@@ -1,6 +1,7 @@
 /*
- * The overwrite guard as a whole: which devices a run writes to, the claim on each, and the verdict.
- * guard_use.c looks who else uses a device, guard_signature.c at what is on it.
+ * The overwrite guard as a whole: which devices and files a run writes to, the claims, and the verdict.
+ * guard_use.c and guard_loop.c look who else uses a device, guard_signature.c at what is on it, guard_file.c
+ * at files.
  */
 #include "xdd/io/guard.h"
 
@@ -19,6 +20,12 @@ struct guard_claim {
 	dev_t dev;
 	dev_t disk; /* the whole disk it is part of, or itself */
 	int fd;	    /* -1: its disk or a partition is claimed by this run, which keeps others out */
+};
+
+/* A file that may be written to; all zero where there is none. */
+struct guard_good {
+	dev_t dev;
+	ino_t ino;
 };
 
 static bool is_sg(const struct target_plan *t)
@@ -120,20 +127,81 @@ static int claim(struct guard *guard, const struct target_plan *t, dev_t dev,
 	return 0;
 }
 
+/* A device that cannot be looked at may hold anything. */
+static int claim_device(struct guard *guard, const struct target_plan *t,
+			struct guard_refusal *refusal)
+{
+	dev_t dev;
+
+	if (!plan_writes(t))
+		return 0;
+	if (written_device(t, &dev))
+		return claim(guard, t, dev, refusal);
+	if (!is_sg(t))
+		return 0;
+	return refuse(refusal, t, -ENODEV,
+		      "the kernel does not name its disk (/sys/dev/char), so that what is on it "
+		      "cannot be looked at; name the block device of the disk");
+}
+
+static int judge_file(struct guard *guard, const struct guard_loops *loops,
+		      const struct target_plan *t, struct guard_refusal *refusal)
+{
+	char why[GUARD_WHY_SIZE - 64];
+	struct stat st;
+	int err = guard_file_of(loops, t->path, &st, why, sizeof(why));
+
+	if (err == -EBUSY) {
+		snprintf(refusal->why, sizeof(refusal->why),
+			 "%s; a file in use as a device is not written to", why);
+		refusal->target = t;
+		return err;
+	}
+	if (err)
+		return refuse(refusal, t, err, why);
+	guard->files[t->number] = (struct guard_good){ st.st_dev, st.st_ino };
+	return 0;
+}
+
+static bool writes_file(const struct target_plan *t)
+{
+	return plan_writes(t) && t->kind == TARGET_FILE && !t->create_new_files;
+}
+
+/* Before devices are claimed: a claim of this run is no use by others. */
+static int judge_files(const struct plan *plan, struct guard *guard, struct guard_refusal *refusal)
+{
+	struct guard_loops loops;
+	bool any = false;
+	int err;
+
+	for (size_t i = 0; i < plan->n_targets && !any; i++)
+		any = writes_file(&plan->targets[i]);
+	if (!any)
+		return 0;
+	err = guard_loops_read(&loops, "");
+	if (err)
+		return refuse(refusal, &plan->targets[0], err, strerror(-err));
+	for (size_t i = 0; i < plan->n_targets && !err; i++) {
+		if (writes_file(&plan->targets[i]))
+			err = judge_file(guard, &loops, &plan->targets[i], refusal);
+	}
+	guard_loops_free(&loops);
+	return err;
+}
+
 int guard_hold(const struct plan *plan, struct guard *guard, struct guard_refusal *refusal)
 {
-	int err = 0;
+	int err;
 
-	guard->n_claims = 0;
+	*guard = (struct guard){ .n_claims = 0 };
 	guard->claims = calloc(plan->n_targets, sizeof(*guard->claims));
-	if (!guard->claims)
-		return refuse(refusal, &plan->targets[0], -ENOMEM, strerror(ENOMEM));
-	for (size_t i = 0; i < plan->n_targets && !err; i++) {
-		dev_t dev;
-
-		if (written_device(&plan->targets[i], &dev))
-			err = claim(guard, &plan->targets[i], dev, refusal);
-	}
+	guard->files = calloc(plan->n_targets, sizeof(*guard->files));
+	err = guard->claims && guard->files ?
+		      judge_files(plan, guard, refusal) :
+		      refuse(refusal, &plan->targets[0], -ENOMEM, strerror(ENOMEM));
+	for (size_t i = 0; i < plan->n_targets && !err; i++)
+		err = claim_device(guard, &plan->targets[i], refusal);
 	if (err)
 		guard_release(guard);
 	return err;
@@ -148,11 +216,35 @@ static bool is_claimed(const struct guard *guard, dev_t dev)
 	return false;
 }
 
-int guard_allows(const struct guard *guard, const struct target_plan *t, const struct stat *st,
-		 const char **why)
+/* A file that another has taken the place of since the run was checked. */
+static int allows_file(int fd, const struct stat *st, const char **why)
 {
+	char text[GUARD_WHY_SIZE];
+	struct guard_loops loops;
+	int err = guard_loops_read(&loops, "");
+
+	if (err)
+		return err;
+	err = guard_file(&loops, fd, st, text, sizeof(text));
+	guard_loops_free(&loops);
+	if (err)
+		*why = err == -EBUSY ?
+			       "it backs a loop device in use; a file in use as a device is not "
+			       "written to" :
+			       "its name now leads to a file of the kernel, which is no storage";
+	return err;
+}
+
+int guard_allows(const struct guard *guard, const struct target_plan *t, int fd,
+		 const struct stat *st, const char **why)
+{
+	const struct guard_good *good = guard && guard->files ? &guard->files[t->number] : NULL;
 	dev_t dev;
 
+	if (S_ISREG(st->st_mode))
+		return good && good->dev == st->st_dev && good->ino == st->st_ino ?
+			       0 :
+			       allows_file(fd, st, why);
 	if (!S_ISBLK(st->st_mode) && !is_sg(t))
 		return 0;
 	if (blockdev_number_of(st, &dev) && is_claimed(guard, dev))
@@ -169,6 +261,7 @@ void guard_release(struct guard *guard)
 			close(guard->claims[i].fd);
 	}
 	free(guard->claims);
+	free(guard->files);
 	memset(guard, 0, sizeof(*guard));
 }
 

@@ -193,9 +193,25 @@ static bool is_held(const struct look *l)
 	return is;
 }
 
+static bool backs_loop(const struct look *l)
+{
+	const struct guard_loop *over;
+	struct guard_loops loops;
+	bool is = false;
+
+	if (guard_loops_read(&loops, l->root))
+		return found(l, "may back a loop device, which cannot be told: memory is short",
+			     "");
+	over = guard_loop_over(&loops, l->dev);
+	if (over)
+		is = found(l, "backs the loop device ", over->name);
+	guard_loops_free(&loops);
+	return is;
+}
+
 static bool is_used(const struct look *l)
 {
-	return is_mounted(l) || is_swap(l) || is_btrfs(l) || is_held(l);
+	return is_mounted(l) || is_swap(l) || is_btrfs(l) || is_held(l) || backs_loop(l);
 }
 
 /* Fill in number and name from a folder of sysfs; false when it is none of a device. */

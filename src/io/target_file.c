@@ -251,11 +251,27 @@ static bool is_as_planned(const struct target_plan *plan, const struct stat *st)
 	}
 }
 
+/* The file that was open before, or that was created just now. */
+static bool is_known(const struct target_file *file, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && file->ino && st->st_dev == file->dev &&
+	       st->st_ino == file->ino;
+}
+
+static void know(struct target_file *file, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return;
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
+}
+
 static int judge(void *arg, int fd, const struct stat *st)
 {
 	struct opening *o = arg;
 
-	(void)fd;
 	if (S_ISDIR(st->st_mode))
 		return fail(-EISDIR, &o->why, "is a directory");
 	if (!is_as_planned(o->plan, st))
@@ -266,7 +282,9 @@ static int judge(void *arg, int fd, const struct stat *st)
 				"does not change during a run" :
 				"its name now leads to something other than a regular file; use "
 				"a name that does not change during a run");
-	return plan_writes(o->plan) ? guard_allows(o->file->guard, o->plan, st, &o->why) : 0;
+	if (!plan_writes(o->plan) || is_known(o->file, st))
+		return 0;
+	return guard_allows(o->file->guard, o->plan, fd, st, &o->why);
 }
 
 /* Open what is there. Returns 0 or -errno. */
@@ -318,6 +336,7 @@ static int create(struct target_file *file, const struct target_plan *plan, cons
 	}
 	if (fd < 0)
 		return fd;
+	know(file, fd);
 	close_fd(plan, fd);
 	return 0;
 }
@@ -387,7 +406,6 @@ static int open_buffered(struct target_file *file, const struct target_plan *pla
 int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,
 		     const char **why)
 {
-	struct stat st;
 	int ret;
 
 	*why = NULL;
@@ -405,10 +423,7 @@ int target_file_open(struct target_file *file, const struct target_plan *plan, u
 	if (ret)
 		return ret;
 	file->pass = pass;
-	if (fstat(file->fd, &st) == 0) {
-		file->dev = st.st_dev;
-		file->ino = st.st_ino;
-	}
+	know(file, file->fd);
 	ret = plan->tail_bytes ? open_buffered(file, plan, why) : 0;
 	if (ret)
 		target_file_close(file, plan, true);

@@ -4,6 +4,7 @@ The overwrite guard: a device that is in use or holds something is not written t
 changes; -force lifts the second, for the device that it names; a blank device needs nothing.
 """
 import atexit
+import hashlib
 import os
 import stat
 import struct
@@ -275,6 +276,69 @@ def test_exclusive():
     return None
 
 
+def test_loop_over_device():
+    """What another device is made of is in use, whether or not the kernel says so elsewhere."""
+    below = device("below")
+    above = below and s.loop_device(below, "--offset", str(MIB))
+    if not above:
+        return t.skip("a device that backs a loop device", s.sys_why())
+    in_use(below, "it backs the loop device %s" % os.path.basename(above), "a device that backs a loop device")
+    run = t.xdd(*WORK, "-targets", 1, above)
+    t.ok(run.status == 0, "the loop device itself", run)
+    s.detach(above)
+    run = t.xdd(*WORK, "-targets", 1, below)
+    return t.ok(run.status == 0, "nothing is left of that once the loop device is detached", run)
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+def test_backing_file():
+    """The file of a loop device: in use when the device is, however that is; the file by any name."""
+    file = s.sparse_file("backing", 16 * MIB)
+    dev = s.loop_device(file)
+    if dev is None or admin("mkfs.ext4", "-q", "-F", dev):
+        return t.skip("a file that backs a loop device", "no loop device or mkfs.ext4")
+    name = os.path.basename(dev)
+    os.link(file, t.path("backing.other"))
+    os.symlink(file, t.path("backing.link"))
+    before = content(file)
+
+    def no_write(why, title, kinds=("backing", "backing.other", "backing.link")):
+        for kind in kinds:
+            run = t.xdd(*WORK, "-targets", 1, t.path(kind))
+            t.ok(refused(run, t.path(kind), why + "; a file in use as a device is not written to"),
+                 "%s, %s" % (title, kind), run)
+        t.equal(content(file), before, title + ": not a byte has changed")
+    if mount(dev, "backing.mnt", "ext4") is None:
+        no_write("it backs the loop device %s, which is in use: it is mounted on .*" % name, "the file of a mounted device")
+        run = t.xdd("-op", "read", "-reqsize", 4, "-numreqs", 16, "-targets", 1, file)
+        t.ok(run.status == 0, "it may be read", run)
+        subprocess.run(["umount", t.path("backing.mnt")], check=False)
+    fd = os.open(dev, os.O_RDONLY | os.O_EXCL)
+    no_write("it backs the loop device %s, which the kernel or another program has open exclusively" % name,
+             "the file of a device that another has claimed", ("backing",))
+    os.close(fd)
+    run = t.xdd(*WORK, "-targets", 1, file)
+    return t.ok(run.status == 0 and content(file) != before, "the file of a device that nobody uses", run)
+
+
+def test_kernel_files():
+    """Refused before the run already: writing may do anything, and measures nothing."""
+    for path in ("/proc/self/comm", "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "/sys/kernel/debug/sleep_time",
+                 "/sys/kernel/tracing/trace_marker", "/sys/fs/cgroup/cgroup.procs"):
+        if not os.path.isfile(path) or "/cgroup" in path and not os.path.ismount("/sys/fs/cgroup"):
+            t.skip("a file of the kernel: " + path, "there is no such file")
+            continue
+        for words in ([], ["-dryrun"], ["-rwratio", 50, "-preallocate", 4096]):
+            run = t.xdd(*WORK[:4], "-numreqs", 1, "-targets", 1, path, *words)
+            t.ok(refused(run, path, "is a file of the kernel"), "a file of the kernel: %s %s" % (path, words), run)
+    run = t.xdd("-op", "read", "-blocksize", 1, "-reqsize", 1, "-numreqs", 1, "-targets", 1, "/proc/self/comm")
+    t.ok(run.status == 0, "it may be read", run)
+
+
 def test_order():
     """Nothing is opened for writing before all devices have been looked at."""
     blank, full = device("order.blank"), device("order.full")
@@ -294,5 +358,5 @@ def test_order():
 if os.geteuid() != 0:
     t.skip_all("loop devices are for root only")
 t.run(test_zoo, test_blank, test_force, test_damaged, test_mounted, test_partition, test_swap, test_btrfs_of_two,
-      test_exclusive, test_order)
+      test_exclusive, test_loop_over_device, test_backing_file, test_kernel_files, test_order)
 t.done()

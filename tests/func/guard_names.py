@@ -90,6 +90,25 @@ def test_link_moves():
     return None
 
 
+def test_link_moves_to_a_file():
+    """Files that are no storage, or in use as a device, get in no other way either."""
+    image = s.sparse_file("image", 16 * MIB)
+    dev = s.loop_device(image)
+    held = dev and os.open(dev, os.O_RDONLY | os.O_EXCL)
+    for to, why in ((dev and image, "it backs a loop device in use; a file in use as a device is not written to"),
+                    ("/proc/self/comm", "its name now leads to a file of the kernel, which is no storage")):
+        name = t.path("to.link")
+        link(s.sparse_file("to.file", MIB), name)
+        if not to:
+            t.skip("a link that moves to the file of a loop device", s.sys_why())
+            continue
+        run = change_in_run(lambda _, to=to, name=name: link(to, name), "-op", "write", *PASSES, "-targets", 1, name)
+        stopped(run, name, why, "a link that moves to %s" % os.path.basename(to))
+    if held:
+        os.close(held)
+        t.equal(os.stat(image).st_blocks, 0, "not a byte of the image has changed")
+
+
 def test_link_moves_back():
     """From a device to a file: its rates would be reported as those of the device."""
     blank, file = device("back.blank"), t.make_file("back.file", MIB)
@@ -212,5 +231,5 @@ def test_races():
 
 if os.geteuid() != 0:
     t.skip_all("loop devices are for root only")
-t.run(test_link_moves, test_link_moves_back, test_node_disappears, test_file_disappears, test_file_replaced, test_races)
+t.run(test_link_moves, test_link_moves_to_a_file, test_link_moves_back, test_node_disappears, test_file_disappears, test_file_replaced, test_races)
 t.done()

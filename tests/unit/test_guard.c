@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,11 +172,146 @@ static void test_names(void **state)
 	used(96, "it is mounted on /pool");
 }
 
+/* The reason why a file of the tree is in use, or NULL. */
+static const char *file_use(const char *path)
+{
+	static char why[GUARD_WHY_SIZE];
+	struct guard_loops loops;
+	char full[256];
+	struct stat st;
+	bool is;
+
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	assert_int_equal(stat(full, &st), 0);
+	assert_int_equal(guard_loops_read(&loops, root), 0);
+	is = guard_file_in_use(&loops, &st, why, sizeof(why));
+	guard_loops_free(&loops);
+	return is ? why : NULL;
+}
+
+/* Files behind loop devices: one is mounted, one backs another, the others are attached and no more. */
+static void test_loops(void **state)
+{
+	static const char *const files[] = { "/img0", "/img1", "/img2" };
+	char path[128], number[16], text[64], to[64];
+
+	(void)state;
+	put("/proc/self/mountinfo", "50 1 7:0 / /on rw - ext4 /dev/loop0 rw\n");
+	for (unsigned i = 0; i < 3; i++) {
+		put(files[i], "");
+		snprintf(number, sizeof(number), "7:%u\n", i);
+		snprintf(path, sizeof(path), "/sys/block/loop%u/dev", i);
+		put(path, number);
+		snprintf(path, sizeof(path), "/sys/block/loop%u/loop/backing_file", i);
+		snprintf(text, sizeof(text), "%s\n", files[i]);
+		put(path, text);
+		snprintf(path, sizeof(path), "/sys/dev/block/7:%u", i);
+		snprintf(to, sizeof(to), "../../block/loop%u", i);
+		point(path, to);
+	}
+	put("/other", "");
+	put("/sys/block/loop7/dev", "7:7\n"); /* nothing is behind it */
+	put("/sys/block/loop8/dev", "7:8\n");
+	put("/sys/block/loop8/loop/backing_file", "/gone (deleted)\n");
+	assert_string_equal(
+		file_use("/img0"),
+		"it backs the loop device loop0, which is in use: it is mounted on /on");
+	assert_null(file_use("/img1"));
+	assert_null(file_use("/img2"));
+	assert_null(file_use("/other"));
+
+	snprintf(path, sizeof(path), "%s/dev/loop1", root);
+	if (mknod(path, S_IFBLK | 0600, makedev(7, 1)))
+		skip(); /* that is for root */
+	put("/sys/block/loop9/dev", "7:9\n");
+	put("/sys/block/loop9/loop/backing_file", "/dev/loop1\n");
+	assert_string_equal(file_use("/img1"), "it backs the loop device loop1, which is in use: "
+					       "it backs the loop device loop9");
+}
+
+/* Disks and partitions that back a loop device. */
+static void test_loop_over_device(void **state)
+{
+	char node[128];
+
+	(void)state;
+	unused(1);
+	snprintf(node, sizeof(node), "%s/dev/part", root);
+	if (mknod(node, S_IFBLK | 0600, makedev(8, 1)))
+		skip();
+	put("/proc/self/mountinfo", "");
+	unused(0);
+	put("/sys/block/loop5/dev", "7:5\n");
+	put("/sys/block/loop5/loop/backing_file", "/dev/part\n");
+	used(1, "it backs the loop device loop5");
+	used(0, "its partition sda1 backs the loop device loop5");
+	unused(96);
+}
+
+static int check_one(struct target_plan *target, struct guard_refusal *refusal)
+{
+	struct plan plan = { .n_targets = 1, .targets = target };
+
+	*refusal = (struct guard_refusal){ .target = NULL };
+	return guard_check(&plan, refusal);
+}
+
+/* A character device that sysfs names no disk for may drive any. */
+static void test_sg_without_disk(void **state)
+{
+	struct guard_refusal refusal;
+	struct target_plan t = {
+		.path = "/dev/null", .engine = "sg", .kind = TARGET_CHAR, .device = makedev(1, 3)
+	};
+
+	(void)state;
+	t.op = OP_READ;
+	assert_int_equal(check_one(&t, &refusal), 0);
+	for (int forced = 0; forced < 2; forced++) {
+		t.op = forced ? OP_MIXED : OP_WRITE;
+		t.forced = forced;
+		assert_int_equal(check_one(&t, &refusal), -ENODEV);
+		assert_ptr_equal(refusal.target, &t);
+		assert_non_null(strstr(refusal.why, "the kernel does not name its disk"));
+	}
+	t.engine = "psync";
+	assert_int_equal(check_one(&t, &refusal), 0);
+}
+
+static void test_kernel_files(void **state)
+{
+	static const char *const paths[] = { "/proc/self/comm", "/sys/kernel/uevent_seqnum" };
+	struct guard_refusal refusal;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct target_plan t = { .path = paths[i], .kind = TARGET_FILE, .op = OP_READ };
+		const char *why = NULL;
+		struct stat st;
+		int fd = open(paths[i], O_PATH | O_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_int_equal(check_one(&t, &refusal), 0);
+		t.op = OP_WRITE;
+		assert_int_equal(check_one(&t, &refusal), -EPERM);
+		assert_non_null(strstr(refusal.why, "is a file of the kernel"));
+		assert_int_equal(guard_allows(NULL, &t, fd, &st, &why), -EPERM);
+		assert_non_null(why);
+		close(fd);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_loops),
+		cmocka_unit_test(test_loop_over_device),
+		cmocka_unit_test(test_sg_without_disk),
+		cmocka_unit_test(test_kernel_files),
 	};
 
 	return cmocka_run_group_tests_name("guard", tests, make_root, remove_root);

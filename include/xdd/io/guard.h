@@ -1,10 +1,11 @@
 /*
- * The overwrite guard: whether block devices may be written to, before any is opened for it, and the
- * claim on them while a run lasts.
+ * The overwrite guard: whether block devices and files may be written to, before any is opened for it, and
+ * the claim on devices while a run lasts.
  *
  * Writing is refused when a device, one of its partitions or the disk it is part of is in use, or when
  * it carries a signature of a file system, swap space, RAID, LVM, encryption or a partition table.
- * -force lifts the second, never the first. Called by main's thread, guard_allows() by QThreads.
+ * -force lifts the second, never the first. It is refused for files that back a loop device in use, and for
+ * those of the kernel itself (procfs, sysfs and the like). Called by main's thread, guard_allows() by QThreads.
  */
 #ifndef XDD_IO_GUARD_H
 #define XDD_IO_GUARD_H
@@ -18,10 +19,26 @@
 
 #define GUARD_WHY_SIZE 512
 
-/* Exclusive claims, one a device however many targets of the run write to it. */
+/* Exclusive claims, one per device however many targets of the run write to it; and files found good. */
 struct guard {
 	struct guard_claim *claims;
 	size_t n_claims;
+	struct guard_good *files; /* by the number of the target */
+};
+
+/* A loop device, and the file or device that backs it. */
+struct guard_loop {
+	char name[32];
+	dev_t loop;
+	dev_t dev; /* of the file, with its inode */
+	ino_t ino;
+	dev_t rdev; /* of the device; 0: a file */
+};
+
+struct guard_loops {
+	const char *root; /* as for guard_in_use() */
+	struct guard_loop *list;
+	size_t n;
 };
 
 /* What is refused, and why. */
@@ -31,34 +48,57 @@ struct guard_refusal {
 };
 
 /*
- * Look at all devices that targets write to, by way of the sg engine too. Opens them for reading
- * only, and changes nothing. Returns 0, or -errno with `*refusal` filled in.
+ * Look at all devices that targets write to, by way of the sg engine too, and at all files. Opens them for
+ * reading at most, and changes nothing. Returns 0, or -errno with `*refusal` filled in.
  */
 int guard_check(const struct plan *plan, struct guard_refusal *refusal);
 
 /*
- * Claim them (O_EXCL), so that nobody mounts or claims them until guard_release(). Returns 0, or -errno
- * with `*refusal` filled in and nothing claimed.
+ * Claim the devices (O_EXCL), so that nobody mounts or claims them until guard_release(), and look at the
+ * files. Returns 0, or -errno with `*refusal` filled in and nothing claimed.
  */
 int guard_hold(const struct plan *plan, struct guard *guard, struct guard_refusal *refusal);
 
 /*
- * Whether a target that writes may be opened as the file that `st` describes. Names change: whatever is
- * found at one, a block device must be claimed by `guard` (NULL: none is), directly or through its SCSI
- * generic device. Returns 0, or -errno with `*why` (static).
+ * Whether a target that writes may be opened as the file that `fd` (O_PATH will do) and `st` stand for. Names
+ * change: whatever is found at one, a block device must be claimed by `guard` (NULL: none is), directly or
+ * through its SCSI generic device. A file must be the one that guard_hold() found good, or as good.
+ * Returns 0, or -errno with `*why` (static).
  */
-int guard_allows(const struct guard *guard, const struct target_plan *t, const struct stat *st,
-		 const char **why);
+int guard_allows(const struct guard *guard, const struct target_plan *t, int fd,
+		 const struct stat *st, const char **why);
 
 /* Safe on one that is all zero. */
 void guard_release(struct guard *guard);
 
 /*
- * Whether a device, its partitions or its disk is mounted, swap, or held by another device, as the
+ * Whether a device, its partitions or its disk is mounted, swap, held by another device or backs one, as the
  * kernel says below `root` ("" but in tests): proc/self/mountinfo, proc/swaps and sys. If so, returns
  * true with the reason in `why`.
  */
 bool guard_in_use(const char *root, dev_t dev, char *why, size_t size);
+
+/*
+ * All loop devices that something backs, below `root`, which must outlive them. The driver is asked where its
+ * nodes may be opened; otherwise what has the name of the backing file counts. Returns 0 or -ENOMEM.
+ */
+int guard_loops_read(struct guard_loops *loops, const char *root);
+void guard_loops_free(struct guard_loops *loops);
+
+/* A loop device that a block device backs, or NULL. */
+const struct guard_loop *guard_loop_over(const struct guard_loops *loops, dev_t dev);
+
+/* Whether a file backs a loop device that is in use itself; the reason then stands in `why`. */
+bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, char *why,
+		       size_t size);
+
+/* Whether a regular file may be written to. Returns 0, or -errno with the reason in `why`. */
+int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, char *why,
+	       size_t size);
+
+/* The same by its path; fills in `st`. What is no regular file passes. */
+int guard_file_of(const struct guard_loops *loops, const char *path, struct stat *st, char *why,
+		  size_t size);
 
 /*
  * What the content of an open device says it is. Returns 0 when there is nothing; -EEXIST with the
