@@ -96,6 +96,7 @@ void tally_add(struct tally *t, const struct tally *from)
 	t->order_breaks += from->order_breaks;
 	t->retries += from->retries;
 	t->flush_ns += from->flush_ns;
+	t->sync_ns += from->sync_ns;
 	t->open_ns += from->open_ns;
 	t->close_ns += from->close_ns;
 	if (from->first_issue_ns < t->first_issue_ns)

@@ -112,8 +112,9 @@ const struct option options_files[] = {
 	  .help = "flush what was written at the end of each pass",
 	  .detail =
 		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and pass. "
-		  "It begins when the last operation is complete, is no part of the elapsed time, and is "
-		  "shown by the column BUFFERFLUSHTIME. The user guide's synopsis has a number after the "
+		  "It begins when the last operation is complete and is part of the elapsed time and the "
+		  "rates. The column BUFFERFLUSHTIME has its time, and with -verbose a line has the rates "
+		  "without it. The user guide's synopsis has a number after the "
 		  "option and gives it no meaning: any number but 0 is the option alone, and 0 takes an "
 		  "earlier -syncwrite back." },
 	{ .name = "flushwrite",

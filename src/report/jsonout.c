@@ -266,6 +266,7 @@ static void put_tally(json_t *o, const struct tally *t)
 	jvalue_put(o, "order_breaks", jvalue_count(t->order_breaks));
 	jvalue_put(o, "fill_ns", jvalue_count(t->fill_ns));
 	jvalue_put(o, "flush_ns", jvalue_count(t->flush_ns));
+	jvalue_put(o, "sync_ns", jvalue_count(t->sync_ns));
 	jvalue_put(o, "open_ns", jvalue_count(t->open_ns));
 	jvalue_put(o, "close_ns", jvalue_count(t->close_ns));
 }

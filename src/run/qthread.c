@@ -98,7 +98,7 @@ static void leave_pass(struct qthread *q)
 	}
 	last = atomic_fetch_sub_explicit(&t->active, 1, memory_order_acq_rel) == 1;
 	if (last)
-		target_turn(t);
+		target_turn(q);
 	if (reopens && barrier_wait(&t->file_turn, NULL) >= 0 && t->file.fd >= 0)
 		engine_set_up(q, STOP_ERROR);
 	if (last)

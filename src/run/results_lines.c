@@ -4,10 +4,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "xdd/base/log.h"
 #include "xdd/base/outwait.h"
+#include "xdd/base/units.h"
 #include "xdd/run/manager.h"
 #include "xdd/run/own_file.h"
 #include "xdd/run/signals.h"
@@ -102,6 +104,23 @@ static void write_extremes(struct manager *m, const struct result *result)
 		report_extremes(m->report, result);
 }
 
+/* The rates of the transfers alone, where a flush is part of the elapsed time. */
+static void write_without_flush(struct manager *m, const struct result *r)
+{
+	const double bytes = (double)tally_bytes(&r->tally), ops = (double)tally_ops(&r->tally);
+	char of[40] = "all passes";
+	double seconds;
+
+	if (!m->plan->verbose || !r->tally.sync_ns || r->elapsed_ns <= r->tally.sync_ns)
+		return;
+	seconds = (double)(r->elapsed_ns - r->tally.sync_ns) / (double)UNITS_NS_PER_SEC;
+	if (r->what == RESULT_TARGET_PASS)
+		snprintf(of, sizeof(of), "pass %" PRIu64, r->pass);
+	report_line(m->report,
+		    "Without flush, target %" PRIu64 ", %s, %.6f, seconds, %.3f, MB/s, %.3f, Ops/s",
+		    r->target, of, seconds, bytes / seconds / 1e6, ops / seconds);
+}
+
 void manager_write_pass(struct manager *m, const struct pass_result *r)
 {
 	const struct target_plan *t = &m->plan->targets[r->target];
@@ -137,6 +156,7 @@ void manager_write_pass(struct manager *m, const struct pass_result *r)
 	if (!m->plan->verbose)
 		return;
 	write_result(m, &result);
+	write_without_flush(m, &result);
 	write_extremes(m, &result);
 	if (r->partial)
 		report_line(m->report,
@@ -181,6 +201,7 @@ static void write_averages(struct manager *m)
 		if (m->plan->verbose)
 			write_result(m, &result);
 		report_record(m->report, &result);
+		write_without_flush(m, &result);
 		write_extremes(m, &result);
 	}
 }

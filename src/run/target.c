@@ -96,6 +96,16 @@ static int add_latency(struct pass_result *r, const struct qthread *q)
 	return err || !r->n_queues ? err : qthread_latency_add(&r->queues[q->number].latency, q);
 }
 
+/* The flush at the end of the pass, which follows its last operation as soon as engines let it. */
+static void add_sync(struct tally *tally, uint64_t sync_ns)
+{
+	tally->flush_ns += sync_ns;
+	if (!tally->last_done_ns)
+		return;
+	tally->sync_ns = sync_ns;
+	tally->last_done_ns += sync_ns;
+}
+
 static void add_cpu(struct pass_result *r, const struct target *t)
 {
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
@@ -151,10 +161,10 @@ struct pass_result *target_snapshot(const struct target *t)
 		}
 	}
 	look_after_pass(t, r->tally.issued, &r->look);
+	add_sync(&r->tally, atomic_load(&t->sync_ns));
 	/* A QThread that is stuck has not said what it used, and may say it any moment. */
 	if (at_rest)
 		add_cpu(r, t);
-	r->tally.flush_ns += atomic_load(&t->sync_ns);
 	r->tally.open_ns = atomic_load(&t->open_ns);
 	r->tally.close_ns = atomic_load(&t->close_ns);
 	r->partial = stop_requested(&t->run->stop) &&

@@ -241,16 +241,19 @@ static int reopen(struct target *t, const char **what, const char **why)
 	return err;
 }
 
-void target_turn(struct target *t)
+void target_turn(struct qthread *q)
 {
+	struct target *t = q->target;
 	const char *what = NULL, *why = NULL;
 	bool last;
 	int err;
 
 	t->unused = false;
 	/* Whoever stops a run does not wait for what is still to be written. */
-	if (t->plan->sync_write && plan_writes(t->plan) && !stop_requested(&t->run->stop))
+	if (t->plan->sync_write && plan_writes(t->plan) && !stop_requested(&t->run->stop)) {
 		target_flush(t, &t->sync_ns, "-syncwrite");
+		cputime_last(q);
+	}
 	last = is_last(t);
 	if (t->file.fd >= 0 && (last || plan_reopens(t->plan)))
 		close_timed(t);

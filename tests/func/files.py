@@ -12,6 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson
 import xddsys as s
 import xddtest as t
 
@@ -404,8 +405,25 @@ def test_syncwrite():
         t.equal((run.status, [len(of(found, f, "fdatasync")) for f in files]), (0, flushes), words)
     run, rows, found = calls(*WRITE, "-syncwrite", "-targets", 1, files[0], only=files[0],
                              inject=["fdatasync:delay_enter=2000000"])
-    t.ok(total(rows, "BUFFERFLUSHTIME") >= 2000 and total(rows, "ELAPSEDTIMEPASS") < 2,
-         "-syncwrite: behind the last operation, no part of the elapsed time", rows)
+    t.ok(len(rows) == 3 and all(2000 <= float(r["BUFFERFLUSHTIME"]) <= 1000 * float(r["ELAPSEDTIMEPASS"]) + 1 <
+                                1000 * run.seconds and float(r["LATENCY"]) < 1000 for r in rows),
+         "-syncwrite: part of the elapsed time, not of an operation", rows)
+    lines = re.findall(r"^Without flush, target 0, (pass 1|all passes), ([\d.]+), seconds, ([\d.]+), MB/s, ([\d.]+), Ops/s$",
+                       run.out, re.M)
+    rest = [float(r["ELAPSEDTIMEPASS"]) - float(r["BUFFERFLUSHTIME"]) / 1000 for r in rows[:2]]
+    t.ok([line[0] for line in lines] == ["pass 1", "all passes"] and
+         all(abs(float(line[1]) - x) < 0.002 and abs(float(line[3]) * float(line[1]) - 8) < 0.01 and
+             abs(float(line[2]) * 1e6 * float(line[1]) - 8 * 4096) < 1000 for line, x in zip(lines, rest)),
+         "-syncwrite -verbose: the rates without it", (lines, rest, run))
+    document = t.path("synced.json")
+    run, rows, _ = calls(*WRITE, "-syncwrite", "-passes", 2, "-flushwrite", 4, "-targets", 2, *files, "-deskew", "-jsonout", document)
+    found = (xddjson.check(document, "-syncwrite: the document") or {"results": []})["results"]
+    own = [r for r in found if r["what"] in ("TARGET_PASS", "TARGET_AVERAGE")]
+    t.ok(run.status == 0 and len(own) == 6 and all(0 < r["sync_ns"] < min(r["flush_ns"], r["elapsed_ns"]) for r in own) and
+         all(r["sync_ns"] == 0 for r in found if r["what"] == "QUEUE_PASS"), "-syncwrite: the document has its share", found)
+    whole = re.search(r"^Deskew, combined, whole, ([\d.]+), seconds", run.out, re.M)
+    t.ok(whole and abs(float(whole.group(1)) - total(rows, "ELAPSEDTIMEPASS")) < 0.002,
+         "-syncwrite: COMBINED, and the whole of -deskew, last as long", run)
     run, rows, _ = calls(*WRITE, "-syncwrite", "-targets", 1, files[0], only=files[0],
                          inject=["fdatasync:error=ENOSPC"])
     return t.ok(one_error(run, 6, files[0], "-syncwrite", "No space left") and total(rows, "OPS") == 8,

@@ -33,10 +33,11 @@ struct tally {
 	uint64_t order_breaks; /* operations not issued right behind their predecessor; where audited */
 	uint64_t retries;      /* further tries of operations that had failed */
 	uint64_t flush_ns;     /* sum of the times of flushes */
+	uint64_t sync_ns;      /* of these, at the ends of passes; in the elapsed time of these */
 	uint64_t open_ns;      /* sum of the times of opening the target */
 	uint64_t close_ns;     /* sum of the times of closing it */
 	uint64_t first_issue_ns; /* UINT64_MAX when nothing was issued */
-	uint64_t last_done_ns;	 /* 0 when nothing was completed */
+	uint64_t last_done_ns;	 /* 0 when nothing was completed; of a target, plus its sync_ns */
 };
 
 struct counters {

@@ -43,8 +43,8 @@ struct run_cpu {
 
 /*
  * Around the operations of a QThread in a pass, all called by it: before them; right before the first is issued;
- * before what follows one that is probably the last; after them; and once it has done what there was to do
- * after the pass.
+ * before what follows one that is probably the last, and after a flush that counts as part of the pass; after the
+ * operations; and once it has done what there was to do after the pass.
  */
 void cputime_begin(struct qthread *q);
 void cputime_first(struct qthread *q);

@@ -303,7 +303,7 @@ void target_close(struct target *t, bool discard);
 bool target_gives_up(const struct target *t);
 
 /* turn.c: flush and change the file behind a pass. By the last QThread to leave it. */
-void target_turn(struct target *t);
+void target_turn(struct qthread *q);
 
 /*
  * watch.c: for targets that are watched. watch_retry(): whether `req`, which has come back, is to be
