@@ -41,7 +41,7 @@ found() {
 
 # helpers: what is in tests and is neither a test nor left there by a build in the source tree.
 helpers() {
-	found tests '(' -name .deps -o -name __pycache__ -o -path tests/tmp -o -path tests/findings ')' -prune -o -type f \
+	found tests '(' -name .deps -o -name __pycache__ -o -path tests/tmp -o -path tests/findings -o -path tests/long ')' -prune -o -type f \
 		! -path 'tests/unit/test_*' ! -path 'tests/func/*.sh' ! -path 'tests/func/*.py' \
 		! -name .dirstamp ! -name '*.o' ! -name '*.log' ! -name '*.trs' -print
 }
