@@ -66,12 +66,8 @@ static enum xdd_status do_run(const struct plan *plan)
 	enum xdd_status status, closed;
 	struct signals signals;
 	bool stuck = false;
-	int err = plan->errout_file ? log_open(plan->errout_file) : 0;
+	int err;
 
-	if (err) {
-		log_error("-errout %s: %s", plan->errout_file, output_strerror(err));
-		return XDD_BAD_ARGUMENT;
-	}
 	status = save_seeks(plan);
 	if (status)
 		return status;
@@ -93,32 +89,78 @@ static enum xdd_status do_run(const struct plan *plan)
 	return status;
 }
 
-static enum xdd_status xdd_main(int argc, char **argv)
+/* Everything that can be known before the run, without a change to any file. */
+static enum xdd_status check_run(const struct plan *plan, struct output_pipes *pipes)
 {
-	struct output_pipes pipes = { .n = 0 };
-	struct plan *plan;
-	enum xdd_status status = plan_build(argc, argv, &plan);
+	enum xdd_status status = report_check(plan);
 
-	if (status || !plan)
-		return status;
-	if (plan->list_engines) {
-		engine_print_list();
-		plan_free(plan);
-		return XDD_OK;
-	}
-	if (plan->json_file)
-		log_keep();
-	debug_enable(plan->debug_kinds);
-	status = report_check(plan);
 	if (!status)
 		status = run_check(plan);
 	if (!status && !plan->dry_run)
-		status = report_hold_pipes(plan, &pipes);
+		status = report_hold_pipes(plan, pipes);
+	return status;
+}
+
+/* Whether the file of -errout is no target and no other output, which it would replace. */
+static bool errout_is_free(const struct plan *plan)
+{
+	size_t held = log_hold();
+	bool is_free = report_check(plan) == XDD_OK;
+
+	log_drop(held);
+	return is_free;
+}
+
+/*
+ * Send the messages to the file of -errout, those before the run included. A command line that is refused
+ * changes no file; a target that is refused is no mistake of the command line.
+ */
+static enum xdd_status open_errout(const struct plan *plan, enum xdd_status status)
+{
+	int err;
+
+	if (!plan->errout_file || plan->dry_run || (status && status != XDD_TARGET_FAILED) ||
+	    !errout_is_free(plan))
+		return status;
+	err = log_open(plan->errout_file);
+	if (!err || status)
+		return status;
+	log_error("-errout %s: %s", plan->errout_file, output_strerror(err));
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status execute(const struct plan *plan, enum xdd_status status)
+{
+	struct output_pipes pipes = { .n = 0 };
+
+	if (!status)
+		status = check_run(plan, &pipes);
+	status = open_errout(plan, status);
+	log_release();
 	if (!status)
 		plan_warn(plan);
 	if (!status)
 		status = plan->dry_run ? dry_run(plan) : do_run(plan);
 	output_pipes_release(&pipes);
+	return status;
+}
+
+static enum xdd_status xdd_main(int argc, char **argv)
+{
+	struct plan *plan;
+	enum xdd_status status;
+
+	log_hold();
+	status = plan_build(argc, argv, &plan);
+	if (!status && plan && plan->list_engines) {
+		engine_print_list();
+	} else if (plan) {
+		if (plan->json_file)
+			log_keep();
+		debug_enable(plan->debug_kinds);
+		status = execute(plan, status);
+	}
+	log_release();
 	plan_free(plan);
 	return status;
 }

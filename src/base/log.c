@@ -37,6 +37,14 @@ static struct {
 	} messages[LOG_KEPT_MAX];
 } kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* guarded by `lock`: lines that log_hold() keeps back */
+static struct {
+	pthread_mutex_t lock;
+	bool on;
+	char *text;
+	size_t size;
+} held = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 int log_open(const char *path)
 {
 	int fd = output_standard(path);
@@ -54,12 +62,68 @@ int log_open(const char *path)
 	return 0;
 }
 
+/* False: nothing is kept back, or there is no memory for it. */
+static bool hold(const char *text, size_t size)
+{
+	bool done = false;
+	char *more;
+
+	pthread_mutex_lock(&held.lock);
+	more = held.on ? realloc(held.text, held.size + size) : NULL;
+	if (more) {
+		memcpy(more + held.size, text, size);
+		held.text = more;
+		held.size += size;
+		done = true;
+	}
+	pthread_mutex_unlock(&held.lock);
+	return done;
+}
+
 static void write_all(const char *text, size_t size)
 {
 	int err;
 
+	if (hold(text, size))
+		return;
 	/* Of an error nobody is left to learn. */
 	outwait_write(atomic_load(&log_fd), text, size, &err);
+}
+
+size_t log_hold(void)
+{
+	size_t size;
+
+	pthread_mutex_lock(&held.lock);
+	held.on = true;
+	size = held.size;
+	pthread_mutex_unlock(&held.lock);
+	return size;
+}
+
+void log_drop(size_t size)
+{
+	pthread_mutex_lock(&held.lock);
+	if (size < held.size)
+		held.size = size;
+	pthread_mutex_unlock(&held.lock);
+}
+
+void log_release(void)
+{
+	char *text;
+	size_t size;
+
+	pthread_mutex_lock(&held.lock);
+	held.on = false;
+	text = held.text;
+	size = held.size;
+	held.text = NULL;
+	held.size = 0;
+	pthread_mutex_unlock(&held.lock);
+	if (size)
+		write_all(text, size);
+	free(text);
 }
 
 #define WIPE "\r\033[K"

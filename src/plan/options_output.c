@@ -128,9 +128,11 @@ const struct option options_output[] = {
 		"output", "o", output_file, "append the results to a file instead of printing them",
 		"The file always gets the full information sections. - is standard output, for this "
 		"and all other options that name one output file."),
-	OUTPUT_FILE("errout", "eo", errout_file,
-		    "write messages to a file, which is created afresh",
-		    "Messages about the command line itself go to standard error."),
+	OUTPUT_FILE(
+		"errout", "eo", errout_file, "write messages to a file, which is created afresh",
+		"Warnings before the run and the reason why a target is refused are in the file too. "
+		"A command line that is refused (status 2 or 3) and -dryrun change no file, so their "
+		"messages go to standard error."),
 	OUTPUT_FILE(
 		"csvout", "csvo", csv_file, "append the result lines to a file as CSV as well",
 		"The first line of the file names the columns; it is written when the file is new or "

@@ -218,10 +218,8 @@ static void resolve_heartbeat(struct target_plan *t)
 /* What the target is, and what is to be done with it. */
 static enum xdd_status resolve_target(struct plan *plan, struct target_plan *t)
 {
-	enum xdd_status status = resolve_path(plan, t);
+	enum xdd_status status = probe_target(t);
 
-	if (!status)
-		status = probe_target(t);
 	/* The file of that name is none of those that are made; reading is refused later on. */
 	if (!status && t->create_new_files && t->kind == TARGET_FILE &&
 	    (t->op == OP_WRITE || t->op == OP_UNSET)) {
@@ -264,6 +262,9 @@ static enum xdd_status resolve_targets(struct plan *plan)
 	enum xdd_status status = XDD_OK;
 	struct place *places = NULL;
 
+	/* All of them, before the first that is refused: the outputs are compared with them. */
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		status = resolve_path(plan, &plan->targets[i]);
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		status = resolve_target(plan, &plan->targets[i]);
 	if (!status)

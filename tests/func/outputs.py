@@ -136,6 +136,40 @@ def test_dash():
     t.ok(run.status == 2 and "-csvout -: -jsonout - has standard output to itself" in run.err, "-jsonout - has it alone", run)
 
 
-t.run(test_devices, test_changed_name, test_sockets, test_pipes, test_dash)
+def test_errout():
+    """Everything that is said goes to the file, also before the run; a command line that is refused changes no file."""
+    old, data, results = t.path("errout"), t.make_file("short", 40 << 10), t.path("results")
+    read = ["-op", "read", "-reqsize", 4, "-numreqs", 20]
+    missing = read + ["-targets", 2, t.path("missing"), data]
+
+    def refill():
+        for name in (old, results):
+            with open(name, "w") as f:
+                f.write("old\n")
+
+    def lines(name):
+        with open(name) as f:
+            return f.read().splitlines()
+
+    refill()
+    run = t.xdd(*read, "-targets", 1, data, "-errout", old)
+    t.ok(run.status == 6 and not run.err and "xdd: warning: target 0, %s: the operations reach to 80 KiB" % data in lines(old)[0] and
+         "END-OF-FILE" in lines(old)[1], "-errout: a warning before the run is in the file", (lines(old), run))
+    run = t.xdd(*missing, "-errout", old)
+    t.ok(run.status == 4 and not run.err and lines(old) == ["xdd: target 0, %s: No such file or directory" % t.path("missing")],
+         "-errout: why a target is refused is in the file", (lines(old), run))
+    for what, words in (("a command line that is refused", read + ["-targets", 1, data, "-errout", old, "-queuedepth", 0]),
+                        ("-dryrun", read + ["-targets", 1, data, "-errout", old, "-dryrun"]),
+                        ("a target", missing + ["-errout", data]),
+                        ("a target that is created", missing + ["-errout", t.path("missing")]),
+                        ("another output", missing + ["-errout", results, "-output", results])):
+        refill()
+        before = os.stat(data)
+        run = t.xdd(*words)
+        t.ok(len(run.err.splitlines()) == 1 and lines(old) == lines(results) == ["old"] and not os.path.exists(t.path("missing")) and
+             os.stat(data).st_mtime_ns == before.st_mtime_ns, "-errout, %s: the message is on standard error" % what, run)
+
+
+t.run(test_devices, test_changed_name, test_sockets, test_pipes, test_dash, test_errout)
 shutil.rmtree(t.path("empty"), ignore_errors=True)
 t.done()

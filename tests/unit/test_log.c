@@ -185,6 +185,28 @@ static void test_lines_do_not_mix(void **state)
 	assert_int_equal(lines, WRITERS * LINES);
 }
 
+/* Lines that are kept back go to where messages go when they are released. */
+static void test_held(void **state)
+{
+	size_t held;
+
+	(void)state;
+	assert_int_equal(log_hold(), 0);
+	log_error("one");
+	held = log_hold();
+	assert_int_equal(held, strlen("xdd: one\n"));
+	log_warning("two");
+	log_drop(held);
+	log_notice("three");
+	open_log();
+	assert_string_equal(read_log(), "");
+	log_release();
+	log_error("four");
+	assert_string_equal(read_log(), "xdd: one\nxdd: note: three\nxdd: four\n");
+	log_release();
+	assert_string_equal(read_log(), "xdd: one\nxdd: note: three\nxdd: four\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_raw),
 		cmocka_unit_test(test_errno_is_kept),
 		cmocka_unit_test(test_lines_do_not_mix),
+		cmocka_unit_test(test_held),
 	};
 
 	alarm(WATCHDOG_S);

@@ -26,6 +26,15 @@ enum log_level {
 int log_open(const char *path);
 
 /*
+ * Keep all lines back until log_release(), because it is not known yet where they go. Returns how many
+ * bytes are kept back so far: log_drop() drops what came after them. log_release() writes the rest, and
+ * must be called before the process ends. Called by main, before any other thread runs.
+ */
+size_t log_hold(void);
+void log_drop(size_t size);
+void log_release(void);
+
+/*
  * Each writes one line: "xdd: <text>", with "warning: " or "note: " between for the other two. The text
  * has no newline of its own. A line longer than 4095 bytes is cut.
  */

@@ -429,8 +429,10 @@ struct plan {
  * sizes; nothing is opened for writing, created or changed) and resolve the rest.
  *
  * Returns XDD_OK with `*out` to be freed by plan_free(), or another status with one line already
- * given to log_error(). `*out` is NULL when there is nothing to run: -help and the like, which have
- * printed to standard output. Called once by main, before any thread.
+ * given to log_error(). With XDD_TARGET_FAILED `*out` is set too: it names the outputs and the paths
+ * of all targets, but is not resolved and cannot be run. `*out` is NULL with any other status, and when
+ * there is nothing to run: -help and the like, which have printed to standard output. Called once by
+ * main, before any thread.
  */
 enum xdd_status plan_build(int argc, char **argv, struct plan **out);
 
