@@ -21,6 +21,7 @@
 #include "xdd/report/compare.h"
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
+#include "xdd/run/thread.h"
 #include "xdd/trace/tsread.h"
 
 static enum xdd_status save_seeks(const struct plan *plan)
@@ -65,6 +66,7 @@ static enum xdd_status do_run(const struct plan *plan)
 	struct report *report = NULL;
 	enum xdd_status status, closed;
 	struct signals signals;
+	char why[THREAD_TEXT_SIZE];
 	bool stuck = false;
 	int err;
 
@@ -73,7 +75,7 @@ static enum xdd_status do_run(const struct plan *plan)
 		return status;
 	err = signals_start(&signals);
 	if (err) {
-		log_error("the run cannot be set up: %s", strerror(-err));
+		log_error("the run cannot be set up: %s", thread_error(err, why, sizeof(why)));
 		return XDD_INIT_FAILED;
 	}
 	status = report_open(plan, &report);

@@ -490,7 +490,7 @@ int gate_init(struct run *run)
 
 void gate_destroy(struct run *run)
 {
-	for (size_t i = 0; i < run->plan->n_targets; i++) {
+	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
 		free(run->targets[i].gate.watches);
 		free(run->targets[i].gate.counted_slaves);
 	}

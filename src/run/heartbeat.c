@@ -418,8 +418,10 @@ void heartbeat_destroy(struct heartbeat *h)
 {
 	for (size_t i = 0; h->targets && i < h->run->plan->n_targets; i++)
 		latency_free(&h->targets[i].line_latency);
-	for (size_t i = 0; i < h->n_streams; i++)
+	for (size_t i = 0; i < h->n_streams; i++) {
+		outfile_close(&h->streams[i].file);
 		free(h->streams[i].pending);
+	}
 	free(h->targets);
 	free(h->samples);
 	free(h->selected);

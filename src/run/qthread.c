@@ -211,17 +211,21 @@ static int start_others(struct target *t)
 	for (uint32_t i = 1; i < t->plan->qthreads; i++) {
 		struct qthread *q = &t->qthreads[i];
 		int err = thread_start(&q->thread, qthread_main, q);
+		char text[THREAD_TEXT_SIZE];
+		const char *why;
 
-		if (err) {
-			if (run_stop(t->run, STOP_START, -err))
-				log_error("target %u, %s: QThread %u of %u cannot be started: %s",
-					  t->plan->number, t->plan->path, i, t->plan->qthreads,
-					  strerror(-err));
-			for (; i < t->plan->qthreads; i++)
-				results_qthread_gone(&t->run->results);
-			return err;
+		if (!err) {
+			q->started = true;
+			continue;
 		}
-		q->started = true;
+		/* As long as those that were started are still there. */
+		why = thread_error(err, text, sizeof(text));
+		if (run_stop(t->run, STOP_START, -err))
+			log_error("target %u, %s: QThread %u of %u cannot be started: %s",
+				  t->plan->number, t->plan->path, i, t->plan->qthreads, why);
+		for (; i < t->plan->qthreads; i++)
+			results_qthread_gone(&t->run->results);
+		return err;
 	}
 	return 0;
 }

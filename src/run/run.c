@@ -4,6 +4,7 @@
 #include "xdd/run/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 #include "xdd/run/own_file.h"
 #include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
+
+/* Of any run, beside its QThreads and the main thread: that of signals and the results manager. */
+#define OWN_THREADS 2
 
 static enum xdd_status check_engine(const struct target_plan *t)
 {
@@ -47,6 +51,23 @@ static enum xdd_status refused(const struct guard_refusal *r)
 	return XDD_TARGET_FAILED;
 }
 
+/* Threads that the machine does not have: said before thousands of others were started. */
+static enum xdd_status check_threads(const struct plan *plan)
+{
+	uint64_t threads = OWN_THREADS;
+	char why[THREAD_TEXT_SIZE];
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		threads += plan->targets[i].qthreads;
+	if (!thread_limit_exceeded(threads, why, sizeof(why)))
+		return XDD_OK;
+	log_error(
+		"-targets, -queuedepth: the run needs %" PRIu64
+		" threads: %s; fewer targets, a smaller queue depth or -ioengine libaio need less",
+		threads, why);
+	return XDD_BAD_ARGUMENT;
+}
+
 enum xdd_status run_check(const struct plan *plan)
 {
 	struct guard_refusal refusal;
@@ -69,7 +90,7 @@ enum xdd_status run_check(const struct plan *plan)
 			return XDD_BAD_ARGUMENT;
 		}
 	}
-	if (check_engines(plan))
+	if (check_engines(plan) || check_threads(plan))
 		return XDD_BAD_ARGUMENT;
 	return guard_check(plan, &refusal) ? refused(&refusal) : XDD_OK;
 }
@@ -177,6 +198,9 @@ static void free_run(struct run *run)
 	heartbeat_destroy(&run->heartbeat);
 	intervals_destroy(&run->intervals);
 	stop_destroy(&run->stop);
+	results_destroy(&run->results);
+	guard_release(&run->guard);
+	free(run);
 }
 
 static void start_targets(struct run *run)
@@ -184,14 +208,17 @@ static void start_targets(struct run *run)
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
 		struct qthread *q = &run->targets[i].qthreads[0];
 		int err = thread_start(&q->thread, qthread_main, q);
+		char text[THREAD_TEXT_SIZE];
+		const char *why;
 
 		if (!err) {
 			q->started = true;
 			continue;
 		}
+		why = thread_error(err, text, sizeof(text));
 		if (run_stop(run, STOP_START, -err))
 			log_error("target %zu, %s: its thread cannot be started: %s", i,
-				  run->plan->targets[i].path, strerror(-err));
+				  run->plan->targets[i].path, why);
 		for (; i < run->plan->n_targets; i++) {
 			for (uint32_t k = 0; k < run->plan->targets[i].qthreads; k++)
 				results_qthread_gone(&run->results);
@@ -255,70 +282,92 @@ static int drive(struct run *run)
 	return 0;
 }
 
+/* All that is there before the threads of targets. What was set up when it fails goes with the run. */
+static int set_up(struct run *run)
+{
+	int err;
+
+	own_file_begin(run);
+	err = placement_begin(run->plan, run->signals->thread);
+	if (err)
+		return err;
+	run->wall_ns = clock_wall_offset_ns();
+	if (run->plan->timer_info)
+		err = timerinfo_measure(&run->timer);
+	if (!err)
+		err = heartbeat_start(&run->heartbeat, run);
+	return err ? err : intervals_start(&run->intervals, run);
+}
+
+/* `*begun`: threads of targets were started, or tried to be. */
+static int do_run(struct run *run, bool *begun)
+{
+	int err = set_up(run);
+
+	if (!err)
+		signals_attach(run->signals, run);
+	if (!err && !stop_requested(&run->stop)) {
+		*begun = true;
+		err = drive(run);
+	} else if (!err) {
+		report_trailer(run->report, REPORT_END_CANCELED);
+	}
+	signals_detach(run->signals);
+	/* Whatever could not be set up, these may have been started, and read the plan. */
+	intervals_end(&run->intervals);
+	heartbeat_end(&run->heartbeat);
+	return err;
+}
+
+static enum xdd_status not_set_up(int err)
+{
+	char text[THREAD_TEXT_SIZE];
+
+	log_error("the run cannot be set up: %s", thread_error(err, text, sizeof(text)));
+	return err == -ECANCELED ? XDD_CANCELED : XDD_INIT_FAILED;
+}
+
+/* Of a run that could be set up: how it ended, its files closed. `run->stuck`: nothing of it is touched. */
+static enum xdd_status conclude(struct run *run, bool begun)
+{
+	enum xdd_status status;
+	bool discard;
+
+	io_error_summary(run);
+	miscompare_summary(run);
+	status = how_it_ended(run);
+	if (run->stuck) {
+		detach_all(run);
+		return status;
+	}
+	join_all(run);
+	discard = !begun || stop_why(&run->stop) == STOP_START;
+	for (size_t i = 0; i < run->plan->n_targets; i++)
+		target_close(&run->targets[i], discard);
+	return status == XDD_OK && atomic_load(&run->errors) ? XDD_IO_ERROR : status;
+}
+
 enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
 			    bool *stuck)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	struct guard_refusal refusal;
 	enum xdd_status status;
-	bool begun = false, discard;
+	bool begun = false;
 	int err = run ? init_run(run, plan, report, signals) : -ENOMEM;
 
 	clock_calibrate();
-	if (!err && guard_hold(plan, &run->guard, &refusal)) {
-		results_destroy(&run->results);
-		free_run(run);
-		free(run);
-		return refused(&refusal);
-	}
-	if (!err)
-		own_file_begin(run);
-	if (!err)
-		err = placement_begin(plan, signals->thread);
-	if (!err)
-		run->wall_ns = clock_wall_offset_ns();
-	if (!err && plan->timer_info)
-		err = timerinfo_measure(&run->timer);
-	if (!err)
-		err = heartbeat_start(&run->heartbeat, run);
-	if (!err)
-		err = intervals_start(&run->intervals, run);
-	if (!err)
-		signals_attach(signals, run);
-	if (!err && !stop_requested(&run->stop)) {
-		begun = true;
-		err = drive(run);
-	} else if (!err) {
-		report_trailer(report, REPORT_END_CANCELED);
-	}
-	signals_detach(signals);
-	/* Whatever could not be set up, these may have been started, and read the plan. */
-	if (run) {
-		intervals_end(&run->intervals);
-		heartbeat_end(&run->heartbeat);
-	}
-	if (err) {
-		log_error("the run cannot be set up: %s", strerror(-err));
-		return XDD_INIT_FAILED;
-	}
-	io_error_summary(run);
-	miscompare_summary(run);
-	status = how_it_ended(run);
+	if (err)
+		status = not_set_up(err);
+	else if (guard_hold(plan, &run->guard, &refusal))
+		status = refused(&refusal);
+	else if ((err = do_run(run, &begun)) != 0)
+		status = not_set_up(err);
+	else
+		status = conclude(run, begun);
 	/* Threads that are stuck still use all of this; it goes with the process. */
-	*stuck = run->stuck;
-	if (*stuck) {
-		detach_all(run);
-		return status;
-	}
-	join_all(run);
-	discard = !begun || stop_why(&run->stop) == STOP_START;
-	for (size_t i = 0; i < plan->n_targets; i++)
-		target_close(&run->targets[i], discard);
-	if (status == XDD_OK && atomic_load(&run->errors))
-		status = XDD_IO_ERROR;
-	guard_release(&run->guard);
-	results_destroy(&run->results);
-	free_run(run);
-	free(run);
+	*stuck = run && run->stuck;
+	if (run && !*stuck)
+		free_run(run);
 	return status;
 }

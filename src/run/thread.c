@@ -6,7 +6,11 @@
 #include <signal.h>
 
 /* Room for a few frames and a line of text; the sanitizers want far more. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define THREAD_STACK_BYTES (256 * 1024)
+#else
+#define THREAD_STACK_BYTES 0
+#endif
 
 /*
  * Signals from outside are for the one thread that waits for them, whichever threads there are before
@@ -28,6 +32,11 @@ static void block_signals(sigset_t *old)
 	pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
+size_t thread_stack_bytes(void)
+{
+	return THREAD_STACK_BYTES;
+}
+
 int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
@@ -36,9 +45,8 @@ int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 
 	if (err)
 		return -err;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	err = pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES);
-#endif
+	if (thread_stack_bytes())
+		err = pthread_attr_setstacksize(&attr, thread_stack_bytes());
 	block_signals(&old);
 	if (!err)
 		err = pthread_create(thread, &attr, fn, arg);

@@ -143,6 +143,7 @@ def test_threads_that_fail():
         starts, ends = (sorted(who for who, what in said if what == which) for which in ("starts", "ends"))
         t.ok(run.status == 1 and run.err.count("cannot be set up") == 1 and (starts or name == "signals") and starts == ends,
              "without the thread of %s: the others are ended" % name, run)
+        t.ok("cannot be set up: no more threads: " in run.err, "without the thread of %s: the message says what is short" % name, run)
 
 
 def test_timelimit():

@@ -99,6 +99,47 @@ def test_many_targets():
         t.ok(s.fast_enough(run.seconds, 10), title + ": starts and ends", run.seconds)
 
 
+def test_too_many_threads():
+    # More than kernel.pid_max can be.
+    words = ["-op", "noop", "-targets", -64, "null", "-queuedepth", 65536, "-numreqs", 1]
+    run = t.xdd(*words, "-dryrun", "-ioengine", "psync", timeout=30)
+    t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and
+         re.search(r"^xdd: -targets, -queuedepth: the run needs 4194306 threads: .* leaves room for \d+; ", run.err),
+         "more threads than the machine lets start: refused at once", run)
+    if os.geteuid() != 0 or not t.have("setpriv") or not t.have("prlimit"):
+        return t.skip("the limit on threads of a user", "that needs root, setpriv and prlimit")
+    # A user that nobody is.
+    user = ["setpriv", "--reuid=61234", "--clear-groups", "prlimit", "--nproc=6", t.XDD]
+    os.chmod(t.tmp(), 0o755)
+    run = t.command(user + "-op noop -targets 1 null -queuedepth 6 -numreqs 6 -ioengine psync".split())
+    t.ok(run.status == 2 and "needs 8 threads: the limit on processes (ulimit -u), 6, leaves room for 5" in run.err,
+         "ulimit -u: the message says it", run)
+    run = t.command(user + "-op noop -targets 1 null -queuedepth 3 -numreqs 6 -ioengine psync".split())
+    t.ok(run.status == 0 and not run.err, "ulimit -u: all that there is room for", run)
+    return None
+
+
+def test_claims_given_back():
+    """A run that cannot be set up lets go of the devices that it has claimed."""
+    if s.can_trace() is None:
+        return t.skip("a device is let go of when the set-up fails", s.sys_why())
+    device = s.loop_device(s.sparse_file("claimed.img", 1 << 20))
+    if device is None:
+        return t.skip("a device is let go of when the set-up fails", s.sys_why())
+    log = t.path("claimed")
+    own = "thread" in os.environ.get("XDD_SANITIZERS", "")  # that sanitizer has a thread of its own, the first
+    run = t.command(["strace", "-f", "-qq", "-o", log, "-e", "signal=none", "-e", "trace=openat,close,clone,clone3",
+                     "-e", "inject=clone,clone3:error=EAGAIN:when=%d" % (3 if own else 2), "-E", "ASAN_OPTIONS=detect_leaks=0", t.XDD,
+                     "-op", "write", "-targets", "1", device, "-numreqs", "1"])
+    with open(log) as f:
+        trace = f.read()
+    failed = trace.rfind("EAGAIN")
+    claims = re.findall(r'openat\(AT_FDCWD, "%s", [^)]*O_EXCL[^)]*\) += (\d+)' % device, trace[:failed])
+    t.ok(run.status == 1 and failed > 0 and claims and re.search(r"close\(%s\) += 0" % claims[-1], trace[failed:]),
+         "a device is let go of when the set-up fails", "%s\n%s" % (run, trace[-2000:]))
+    return None
+
+
 def can_write(file):
     try:
         os.close(os.open(file, os.O_WRONLY))
@@ -381,7 +422,7 @@ def test_kill_while_saving():
         t.equal(os.listdir(folder), [], "%s while a list is saved: no part of it is left" % number.name)
 
 
-t.run(test_many_targets, test_one_bad_target, test_no_more_threads, test_memory, test_memory_of_passes, test_signals,
-      test_signals_at_the_start, test_signals_while_waiting, test_hang, test_hang_and_error, test_kill,
-      test_kill_while_saving)
+t.run(test_many_targets, test_too_many_threads, test_claims_given_back, test_one_bad_target, test_no_more_threads, test_memory,
+      test_memory_of_passes, test_signals, test_signals_at_the_start, test_signals_while_waiting, test_hang,
+      test_hang_and_error, test_kill, test_kill_while_saving)
 t.done()
