@@ -122,6 +122,11 @@ const char *plan_op_name(enum op_request op)
 	return "unset";
 }
 
+bool plan_knows_order(const struct target_plan *t)
+{
+	return t->qthreads == 1 || t->ordering == ORDERING_STRICT || t->ordering == ORDERING_SERIAL;
+}
+
 const char *plan_ordering_name(enum ordering ordering)
 {
 	static const char *const names[] = {

@@ -132,6 +132,7 @@ static void get_miscompares(const struct result *r, struct column_value *v)
 
 static void get_order_breaks(const struct result *r, struct column_value *v)
 {
+	v->unknown = r->order_unknown;
 	v->count = r->tally.order_breaks;
 }
 
@@ -356,7 +357,8 @@ static const struct column table[] = {
 	COUNT("MISCOMPARES", NULL, "Miscompares", "  stretches", get_miscompares,
 	      "stretches of wrong data that were read"),
 	COUNT("ORDERBREAKS", NULL, "Ord_Breaks", "      #ops", get_order_breaks,
-	      "operations that were not issued right behind the one before them"),
+	      "operations that were not issued right behind the one before them; "
+	      "unknown where several QThreads are not in order"),
 	COUNT("RETRIES", NULL, "    Retries", "       #ops", get_retries,
 	      "further tries of operations that had failed"),
 	REAL("BANDWIDTH", NULL, " Bandwidth", "  MBytes/s", 3, get_bandwidth,

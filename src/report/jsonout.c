@@ -252,8 +252,10 @@ static json_t *result_kind(const struct result *r)
 	return o;
 }
 
-static void put_tally(json_t *o, const struct tally *t)
+static void put_tally(json_t *o, const struct result *r)
 {
+	const struct tally *t = &r->tally;
+
 	jvalue_put(o, "ops", by_direction(t->ops));
 	jvalue_put(o, "bytes", by_direction(t->bytes));
 	jvalue_put(o, "failed_bytes", by_direction(t->failed_bytes));
@@ -263,7 +265,8 @@ static void put_tally(json_t *o, const struct tally *t)
 	jvalue_put(o, "outstanding", jvalue_count(t->outstanding));
 	jvalue_put(o, "miscompares", jvalue_count(t->miscompares));
 	jvalue_put(o, "retries", jvalue_count(t->retries));
-	jvalue_put(o, "order_breaks", jvalue_count(t->order_breaks));
+	jvalue_put(o, "order_breaks",
+		   r->order_unknown ? json_null() : jvalue_count(t->order_breaks));
 	jvalue_put(o, "fill_ns", jvalue_count(t->fill_ns));
 	jvalue_put(o, "flush_ns", jvalue_count(t->flush_ns));
 	jvalue_put(o, "sync_ns", jvalue_count(t->sync_ns));
@@ -361,7 +364,7 @@ void jsonout_result(struct jsonout *j, const struct result *r)
 	jvalue_put(o, "operation", jvalue_text(plan_op_name(r->op)));
 	jvalue_put(o, "request_bytes", jvalue_count(r->req_bytes));
 	jvalue_put(o, "block_bytes", jvalue_count(r->block_size));
-	put_tally(o, &r->tally);
+	put_tally(o, r);
 	jvalue_put(o, "elapsed_ns", jvalue_count(r->elapsed_ns));
 	jvalue_put(o, "first_operation_ns", jvalue_count(r->first_op_ns));
 	jvalue_put(o, "range_bytes", jvalue_count(r->look.range_bytes));

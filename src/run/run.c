@@ -128,7 +128,8 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	observe_init(t);
 	barrier_init(&t->start, plan->qthreads);
 	barrier_init(&t->file_turn, plan->qthreads);
-	err = order_init(&t->order, plan, data_is_dear(t), run->plan->audit_order, &run->stop);
+	err = order_init(&t->order, plan, data_is_dear(t),
+			 run->plan->audit_order && plan_knows_order(plan), &run->stop);
 	if (!err)
 		err = stop_register(&run->stop, &t->file_turn);
 	return err ? err : stop_register(&run->stop, &t->start);

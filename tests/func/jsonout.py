@@ -53,6 +53,8 @@ def matches(row, result):
         value = result["columns"][name.lower()]
         if isinstance(value, str):
             same = shown == value
+        elif value is None:
+            same = shown == "unknown"
         else:
             digits = len(shown.partition(".")[2])
             same = abs(float(shown) - value) <= 0.500001 * 10 ** -digits + 1e-9 * abs(value)

@@ -102,7 +102,9 @@ def _add(found):
     """What is added up from line to line."""
     keys = ("ops", "bytes", "busy_ns")
     sums = [sum(r[k][d] for r in found) for k in keys for d in ("read", "write", "noop")]
-    return sums + [sum(r[k] for r in found) for k in ("issued", "errors", "outstanding", "order_breaks")]
+    sums += [sum(r[k] for r in found) for k in ("issued", "errors", "outstanding")]
+    breaks = [r["order_breaks"] for r in found]
+    return sums + [None if None in breaks else sum(breaks)]
 
 
 def _sums(document):

@@ -461,6 +461,12 @@ const char *plan_op_name(enum op_request op);
 /* "none", "loose", "strict" or "serial". */
 const char *plan_ordering_name(enum ordering ordering);
 
+/*
+ * Can a run know in which order the operations of `t` reach the kernel? Of several QThreads that nothing orders it cannot:
+ * they overtake each other inside the system calls, where nobody counts.
+ */
+bool plan_knows_order(const struct target_plan *t);
+
 /* Warn that the file system ignores -dio for `path`, a file of the target. */
 void plan_warn_dio(const struct target_plan *t, const char *path);
 

@@ -57,6 +57,7 @@ struct result {
 	struct cpu_time cpu;
 	uint64_t wait_ns;    /* of the QThreads: ready to run, and without a processor */
 	uint64_t processors; /* what Pct_CPU is relative to: 1, or all with -percentcpu relative */
+	bool order_unknown;  /* tally.order_breaks is no number */
 	enum op_request op;
 	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */
 	uint64_t block_size; /* COMBINED: of target 0 */
