@@ -28,6 +28,7 @@ void counters_reset(struct counters *c)
 	counters_set(&c->errors, 0);
 	counters_set(&c->miscompares, 0);
 	counters_set(&c->fill_ns, 0);
+	counters_set(&c->overhead_ns, 0);
 	counters_set(&c->issued, 0);
 	counters_set(&c->order_breaks, 0);
 	counters_set(&c->retries, 0);
@@ -62,6 +63,7 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	now.errors = read_counter(&c->errors);
 	now.miscompares = read_counter(&c->miscompares);
 	now.fill_ns = read_counter(&c->fill_ns);
+	now.overhead_ns = read_counter(&c->overhead_ns);
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		now.ops[dir] = read_counter(&c->ops[dir]);
 		now.failed_bytes[dir] = read_counter(&c->failed_bytes[dir]);
@@ -91,6 +93,7 @@ void tally_add(struct tally *t, const struct tally *from)
 	t->errors += from->errors;
 	t->miscompares += from->miscompares;
 	t->fill_ns += from->fill_ns;
+	t->overhead_ns += from->overhead_ns;
 	t->issued += from->issued;
 	t->outstanding += from->outstanding;
 	t->order_breaks += from->order_breaks;

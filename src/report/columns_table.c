@@ -201,6 +201,11 @@ static void get_fill(const struct result *r, struct column_value *v)
 	v->real = (double)r->tally.fill_ns / NS_PER_MS;
 }
 
+static void get_overhead(const struct result *r, struct column_value *v)
+{
+	v->real = (double)r->tally.overhead_ns / NS_PER_MS;
+}
+
 /* A column whose quantity no run measures yet: its row is known, its value is 0. */
 static void get_unmeasured(const struct result *r, struct column_value *v)
 {
@@ -379,8 +384,8 @@ static const struct column table[] = {
 	     "completion time of the first operation"),
 	REAL("ELAPSEDTIMEPASS", NULL, "    Elapsed", "    seconds", 3, get_elapsed,
 	     "time from the first issue to the last completion"),
-	REAL("OVERHEADTIME", NULL, " Overhead", " millisec", 3, get_unmeasured,
-	     "time spent between operations; not measured yet, 0"),
+	REAL("OVERHEADTIME", NULL, " Overhead", " millisec", 3, get_overhead,
+	     "time of QThreads between operations: no wait, fill or flush"),
 	REAL("PATTERNFILLTIME", NULL, " Pat_Fill", " millisec", 3, get_fill,
 	     "time spent filling buffers, of all QThreads together"),
 	REAL("BUFFERFLUSHTIME", NULL, "    Flush", " millisec", 3, get_flush,

@@ -268,6 +268,7 @@ static void put_tally(json_t *o, const struct result *r)
 	jvalue_put(o, "order_breaks",
 		   r->order_unknown ? json_null() : jvalue_count(t->order_breaks));
 	jvalue_put(o, "fill_ns", jvalue_count(t->fill_ns));
+	jvalue_put(o, "overhead_ns", jvalue_count(t->overhead_ns));
 	jvalue_put(o, "flush_ns", jvalue_count(t->flush_ns));
 	jvalue_put(o, "sync_ns", jvalue_count(t->sync_ns));
 	jvalue_put(o, "open_ns", jvalue_count(t->open_ns));

@@ -337,6 +337,15 @@ bool report_wants_latency(const struct report *r)
 	return wanted;
 }
 
+bool report_wants_overhead(const struct report *r)
+{
+	bool wanted = r->json != NULL;
+
+	for (size_t i = 0; i < r->list.n; i++)
+		wanted |= strcmp(r->list.columns[i]->id, "OVERHEADTIME") == 0;
+	return wanted;
+}
+
 void report_latency(struct report *r, const struct result *result)
 {
 	write_latency_csv(r, result, NULL);

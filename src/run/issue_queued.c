@@ -85,7 +85,7 @@ static bool get_turn(struct flight *f, uint64_t n)
 		f->look_ns = f->now_ns + TURN_POLL_NS;
 		return false;
 	}
-	f->entered = order_enter(o, n) == 0;
+	f->entered = take_turn(f->q, n) == 0;
 	f->exhausted = !f->entered;
 	if (f->entered && f->end_ns != UINT64_MAX)
 		f->now_ns = clock_now_ns();
@@ -155,8 +155,10 @@ static bool wait_at_gate(struct flight *f, struct io_request *req, uint64_t unti
 {
 	struct target *t = f->q->target;
 	bool event = until == GATE_EVENT;
+	uint64_t since = clock_now_ns();
 	int err = event ? gate_wait(t, req->op, f->end_ns) : pace_sleep_until(t, until);
 
+	set_apart(f->q, since);
 	f->now_ns = clock_now_ns();
 	if (!err && may_issue(t, event ? f->now_ns : 0, f->end_ns))
 		return true;
@@ -167,11 +169,15 @@ static bool wait_at_gate(struct flight *f, struct io_request *req, uint64_t unti
 /* `req` is due behind the end of the pass, which lasts its time all the same. Always false. */
 static bool await_end(struct flight *f, struct io_request *req)
 {
+	uint64_t since;
+
 	if (f->now_ns < f->end_ns && f->outstanding) {
 		f->look_ns = f->end_ns;
 		return false;
 	}
+	since = clock_now_ns();
 	pace_sleep_until(f->q->target, f->end_ns);
+	set_apart(f->q, since);
 	give_up(f, req);
 	return false;
 }
@@ -238,6 +244,8 @@ static void submit(struct flight *f, struct io_request *req)
 	if (wants(f->extras, EXTRA_WATCH))
 		f->flush_due = watch_flush_due(t, req);
 	err = t->engine->submit(q->ctx, req);
+	if (wants(f->extras, EXTRA_OVERHEAD))
+		set_apart(q, req->issue_ns);
 	if (wants(f->extras, EXTRA_AUDIT))
 		audit_order(q, req);
 	if (err)
@@ -302,19 +310,23 @@ static void collect(struct flight *f, uint64_t delay)
 {
 	struct qthread *q = f->q;
 	struct slots *s = &q->slots;
-	uint64_t look_ns = f->look_ns, timeout = UINT64_MAX;
+	uint64_t look_ns = f->look_ns, timeout = UINT64_MAX, since = 0;
 	int n;
 
 	if (delay && s->n_free && !f->exhausted && slot_first(s)->ready_ns < look_ns)
 		look_ns = slot_first(s)->ready_ns;
 	if (look_ns != UINT64_MAX)
 		timeout = look_ns > f->now_ns ? look_ns - f->now_ns : 0;
+	if (wants(f->extras, EXTRA_OVERHEAD))
+		since = clock_now_ns();
 	n = q->target->engine->reap(q->ctx, s->done, 1, s->depth, timeout);
 	if (n < 0) {
 		engine_broke(f, n);
 		return;
 	}
 	f->now_ns = clock_now_ns();
+	if (since)
+		q->apart_ns += f->now_ns - since;
 	for (int i = 0; i < n && f->outstanding; i++) {
 		if (wants(f->extras, EXTRA_WATCH) && try_again(f, s->done[i]))
 			continue;
@@ -334,9 +346,10 @@ static void flush(struct flight *f)
 /* All slots are resting, and no number is taken. The limit ends the pass also when none of them is ready by then. */
 static void rest(struct flight *f)
 {
-	uint64_t ready = slot_first(&f->q->slots)->ready_ns;
+	uint64_t ready = slot_first(&f->q->slots)->ready_ns, since = clock_now_ns();
 	int err = gate_rest(f->q->target, ready < f->end_ns ? ready : f->end_ns);
 
+	set_apart(f->q, since);
 	f->now_ns = clock_now_ns();
 	f->exhausted = err || f->now_ns >= f->end_ns;
 }

@@ -39,9 +39,9 @@ static uint64_t clock_after(uint64_t now, uint64_t end)
 static bool pass_gate(struct qthread *q, struct io_request *req, uint64_t end)
 {
 	struct target *t = q->target;
-	uint64_t ask;
+	uint64_t ask, now = clock_now_ns();
 
-	while ((ask = gate_ask(q, req, clock_now_ns())) != GATE_OPEN) {
+	while ((ask = gate_ask(q, req, now)) != GATE_OPEN) {
 		bool event = ask == GATE_EVENT;
 		int err;
 
@@ -51,10 +51,13 @@ static bool pass_gate(struct qthread *q, struct io_request *req, uint64_t end)
 		/* Due after the end of the pass, which lasts its time all the same. */
 		if (!event && ask >= end) {
 			pace_sleep_until(t, end);
+			set_apart(q, now);
 			return false;
 		}
 		err = event ? gate_wait(t, req->op, end) : pace_sleep_until(t, ask);
-		if (err || !may_issue(t, event ? clock_after(0, end) : 0, end)) {
+		set_apart(q, now);
+		now = clock_now_ns();
+		if (err || !may_issue(t, event ? now : 0, end)) {
 			abandon_op(t);
 			return false;
 		}
@@ -63,9 +66,11 @@ static bool pass_gate(struct qthread *q, struct io_request *req, uint64_t end)
 }
 
 /* Wait for the turn of `req`, which has its number. */
-static bool await_turn(struct target *t, const struct io_request *req, uint64_t now, uint64_t end)
+static bool await_turn(struct qthread *q, const struct io_request *req, uint64_t now, uint64_t end)
 {
-	if (order_enter(&t->order, req->op))
+	struct target *t = q->target;
+
+	if (take_turn(q, req->op))
 		return false;
 	if (may_issue(t, clock_after(now, end), end))
 		return true;
@@ -82,7 +87,7 @@ static bool make_ready(struct qthread *q, struct io_request *req, uint64_t now, 
 
 	if (extras & EXTRA_DATA)
 		data_prepare(q, req);
-	if (extras & EXTRA_TOT && !await_turn(t, req, now, end)) {
+	if (extras & EXTRA_TOT && !await_turn(q, req, now, end)) {
 		abandon_op(t);
 		turn = false;
 	}
@@ -153,7 +158,7 @@ static ALWAYS_INLINE bool next_op(struct qthread *q, struct claim *claim, uint32
 	bool over;
 
 	if (wants(extras, EXTRA_LOCK)) {
-		if (order_enter(&t->order, 0))
+		if (take_turn(q, 0))
 			return false;
 		now = clock_after(now, end);
 	}
@@ -208,6 +213,7 @@ static uint64_t finish(struct qthread *q, struct io_request *req, uint64_t now, 
 		uint64_t ready = now + rest_ns(q->target);
 
 		gate_rest(q->target, ready < end ? ready : end);
+		set_apart(q, now);
 		now = clock_now_ns();
 	}
 	return now;

@@ -32,12 +32,31 @@ static uint64_t run_end(struct run *run, uint64_t release)
 	return atomic_load(&run->end_ns);
 }
 
+/* Of `ns` in a pass, what is neither in the engine nor a wait, a fill or a flush. */
+static void keep_overhead(struct qthread *q, uint64_t ns)
+{
+	struct tally own;
+	uint64_t other;
+
+	tally_clear(&own);
+	tally_add_counters(&own, &q->counters);
+	other = q->apart_ns + own.fill_ns + own.flush_ns;
+	if (!q->target->plan->engine_queues)
+		other += tally_busy_ns(&own);
+	counters_set(&q->counters.overhead_ns, ns > other ? ns - other : 0);
+}
+
 static void issue(struct qthread *q, uint64_t start, uint64_t end)
 {
+	uint64_t begin = clock_now_ns();
+
+	q->apart_ns = 0;
 	if (q->target->plan->engine_queues)
 		issue_queued(q, start, end);
 	else
 		issue_sync(q, start, end);
+	if (q->target->run->keep_overhead)
+		keep_overhead(q, clock_now_ns() - begin);
 }
 
 static void issue_timed(struct qthread *q, uint64_t start, uint64_t end)

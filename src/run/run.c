@@ -154,6 +154,7 @@ static int init_run(struct run *run, const struct plan *plan, struct report *rep
 	run->signals = signals;
 	run->id = clock_wall_ns();
 	run->keep_latency = report_wants_latency(report);
+	run->keep_overhead = report_wants_overhead(report);
 	atomic_store(&run->end_ns, UINT64_MAX);
 	stop_init(&run->stop);
 	for (size_t i = 0; i < plan->n_targets; i++)

@@ -150,7 +150,7 @@ static const struct expected {
 	{ "LATENCY", "  Latency", " millisec", "    6.250" },
 	{ "ELAPSEDTIME1STOP", "   1st_Op", " millisec", "    1.235" },
 	{ "ELAPSEDTIMEPASS", "    Elapsed", "    seconds", "      2.000" },
-	{ "OVERHEADTIME", " Overhead", " millisec", "    0.000" },
+	{ "OVERHEADTIME", " Overhead", " millisec", "    1.500" },
 	{ "PATTERNFILLTIME", " Pat_Fill", " millisec", "    2.500" },
 	{ "BUFFERFLUSHTIME", "    Flush", " millisec", "    3.457" },
 	{ "OPENTIME", "     Open", " millisec", "    0.250" },
@@ -255,6 +255,7 @@ static struct result sample_result(void)
 			.close_ns = 9000,
 			.miscompares = 7,
 			.fill_ns = 2500000,
+			.overhead_ns = 1500000,
 		},
 		.latency = sample_latency(),
 		.extremes = {

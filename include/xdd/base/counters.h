@@ -24,12 +24,13 @@ struct tally {
 	uint64_t ops[DIR_COUNT]; /* operations that moved all they should */
 	uint64_t bytes[DIR_COUNT]; /* bytes the kernel said it moved, those of failed operations too */
 	uint64_t failed_bytes[DIR_COUNT]; /* of these, the bytes of failed operations */
-	uint64_t busy_ns[DIR_COUNT]; /* sum of completion times of the operations in ops[] */
-	uint64_t errors;	     /* operations that failed */
-	uint64_t miscompares;	     /* stretches of wrong data that reads have shown */
-	uint64_t fill_ns;	     /* time spent filling buffers */
-	uint64_t issued;	     /* operations handed to the engine */
-	uint64_t outstanding;	     /* issued and not completed */
+	uint64_t busy_ns[DIR_COUNT];	  /* sum of completion times of the operations in ops[] */
+	uint64_t errors;		  /* operations that failed */
+	uint64_t miscompares;		  /* stretches of wrong data that reads have shown */
+	uint64_t fill_ns;		  /* time spent filling buffers */
+	uint64_t overhead_ns; /* time between operations that is no wait, fill or flush */
+	uint64_t issued;      /* operations handed to the engine */
+	uint64_t outstanding; /* issued and not completed */
 	uint64_t order_breaks; /* operations not issued right behind their predecessor; where audited */
 	uint64_t retries;      /* further tries of operations that had failed */
 	uint64_t flush_ns;     /* sum of the times of flushes */
@@ -47,6 +48,7 @@ struct counters {
 	_Atomic uint64_t errors;
 	_Atomic uint64_t miscompares;
 	_Atomic uint64_t fill_ns;
+	_Atomic uint64_t overhead_ns;
 	_Atomic uint64_t issued;
 	_Atomic uint64_t order_breaks;
 	_Atomic uint64_t retries;

@@ -62,6 +62,9 @@ void report_result(struct report *r, const struct result *result);
 /* Whether latencies are to be kept: for -latency, a column, -jsonout or a heartbeat. */
 bool report_wants_latency(const struct report *r);
 
+/* Whether OVERHEADTIME goes anywhere. */
+bool report_wants_overhead(const struct report *r);
+
 /*
  * Take in the latencies of one result for -latency: its CSV file gets them at once, the table is kept
  * until report_trailer(). Nothing without -latency.

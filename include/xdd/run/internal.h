@@ -78,6 +78,7 @@ struct qthread {
 	int own_fd;  /* while there is a context: own_file.h; -1: that of the target */
 	bool broken; /* the engine lost its context */
 	struct slots slots;
+	uint64_t apart_ns; /* of the pass: waits, and the engine where no counter has it; no overhead */
 
 	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
 	struct io_buffer buffer;
@@ -241,8 +242,9 @@ struct run {
 	uint32_t n_qthreads;
 	bool own_files; /* QThreads may have open files of their own: own_file.h */
 	bool reshapes; /* some target's file is to be recreated or reshaped once all targets are open */
-	uint64_t id;	   /* wall clock at the start, nanoseconds since 1970 */
-	bool keep_latency; /* a column, -latency or the like wants histograms */
+	uint64_t id;	    /* wall clock at the start, nanoseconds since 1970 */
+	bool keep_overhead; /* somebody wants OVERHEADTIME */
+	bool keep_latency;  /* a column, -latency or the like wants histograms */
 
 	struct timer_info timer; /* -timerinfo */
 	int64_t wall_ns;	 /* wall clock minus clock_now_ns() when the run began */

@@ -33,6 +33,7 @@ enum issue_extra {
 	EXTRA_LATENCY = 1 << 10,
 	EXTRA_FLOW = 1 << 11,
 	EXTRA_FOLLOWED = 1 << 12,
+	EXTRA_OVERHEAD = 1 << 13, /* the time in the engine is to be measured: of one that queues */
 };
 
 /* How long a request rests before the next operation takes its place. */
@@ -54,13 +55,35 @@ static inline unsigned issue_extras(const struct qthread *q)
 	       (t->observes_issue ? EXTRA_OBSERVE_ISSUE : 0) |
 	       (t->observes_done ? EXTRA_OBSERVE_DONE : 0) |
 	       (q->keeps_latency ? EXTRA_LATENCY : 0) | (q->flow ? EXTRA_FLOW : 0) |
-	       (t->followed ? EXTRA_FOLLOWED : 0);
+	       (t->followed ? EXTRA_FOLLOWED : 0) |
+	       (t->run->keep_overhead && t->plan->engine_queues ? EXTRA_OVERHEAD : 0);
 }
 
 /* Whether any of `which` is among them, as is seldom the case. */
 static inline bool wants(unsigned extras, unsigned which)
 {
 	return __builtin_expect((extras & which) != 0, 0);
+}
+
+/* From the clock `since_ns` on the QThread waited, or was in the engine. */
+static inline void set_apart(struct qthread *q, uint64_t since_ns)
+{
+	q->apart_ns += clock_now_ns() - since_ns;
+}
+
+/* Get the turn for operation `n`, and wait where another QThread has it. Returns what order_enter() does. */
+static inline int take_turn(struct qthread *q, uint64_t n)
+{
+	struct order *o = &q->target->order;
+	uint64_t since;
+	int err;
+
+	if (order_try(o, n))
+		return 0;
+	since = clock_now_ns();
+	err = order_enter(o, n);
+	set_apart(q, since);
+	return err;
 }
 
 /* Neither the clock nor anybody else has ended the pass. */
@@ -151,6 +174,9 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 	if (__builtin_expect(req->error != 0, 0)) {
 		counters_add(&c->errors, 1);
 		counters_add(&c->failed_bytes[req->dir], req->done);
+		/* The engine's time: busy_ns has that of operations which succeeded. */
+		if (!q->target->plan->engine_queues)
+			q->apart_ns += took_ns;
 		io_error(q, req);
 		return;
 	}
