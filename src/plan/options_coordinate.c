@@ -274,11 +274,13 @@ const struct option options_coordinate[] = {
 	  .type = OPT_FLAG,
 	  .value = true,
 	  P(deskew),
-	  .help = "show the bandwidth while all targets were transferring",
+	  .help = "show the bandwidth and the IOPS while all targets were transferring",
 	  .detail =
 		  "For each pass and for all of them: the window from the last target's first operation to "
 		  "the first target's last one, beside the whole, what came before and what came after; and "
-		  "how the slowest target compares with the fastest.",
+		  "how the slowest target compares with the fastest. These are lines and columns "
+		  "(DESKEWBANDWIDTH, DESKEWIOPS) of their own; COMBINED, which has all bytes and the whole "
+		  "time, does not change.",
 	  .example = "xdd -op read -targets 3 s1 s2 s3 -mbytes 1024 -deskew" },
 	{ 0 },
 };

@@ -224,25 +224,22 @@ static void get_holes(const struct result *r, struct column_value *v)
 	v->real = ratio(100.0 * (double)r->look.hole_bytes, (double)r->look.range_bytes);
 }
 
-static void get_deskew_time(const struct result *r, struct column_value *v)
-{
-	v->real = (double)r->deskew_ns / NS_PER_SEC;
-}
+#define STRETCH(name_, of_)                                                                 \
+	static void get_##name_##_time(const struct result *r, struct column_value *v)      \
+	{                                                                                   \
+		v->real = (double)r->of_.ns / NS_PER_SEC;                                   \
+	}                                                                                   \
+	static void get_##name_##_bandwidth(const struct result *r, struct column_value *v) \
+	{                                                                                   \
+		v->real = stretch_rate(&r->of_);                                            \
+	}                                                                                   \
+	static void get_##name_##_iops(const struct result *r, struct column_value *v)      \
+	{                                                                                   \
+		v->real = stretch_iops(&r->of_);                                            \
+	}
 
-static void get_deskew_bandwidth(const struct result *r, struct column_value *v)
-{
-	v->real = ratio((double)r->deskew_bytes / BYTES_PER_MB, (double)r->deskew_ns / NS_PER_SEC);
-}
-
-static void get_tail_time(const struct result *r, struct column_value *v)
-{
-	v->real = (double)r->tail_ns / NS_PER_SEC;
-}
-
-static void get_tail_bandwidth(const struct result *r, struct column_value *v)
-{
-	v->real = ratio((double)r->tail_bytes / BYTES_PER_MB, (double)r->tail_ns / NS_PER_SEC);
-}
+STRETCH(deskew, window)
+STRETCH(tail, tail)
 
 static void get_fairness(const struct result *r, struct column_value *v)
 {
@@ -401,13 +398,17 @@ static const struct column table[] = {
 	REAL("DESKEWTIME", NULL, "   Dsk_Time", "    seconds", 3, get_deskew_time,
 	     "COMBINED with -deskew: time while all targets were transferring"),
 	REAL("DESKEWBANDWIDTH", NULL, "    Dsk_BW", "  MBytes/s", 3, get_deskew_bandwidth,
-	     "likewise: bandwidth of all targets in that time"),
+	     "COMBINED with -deskew: bandwidth of all targets in that time"),
+	REAL("DESKEWIOPS", NULL, "  Dsk_IOPS", "     Ops/s", 3, get_deskew_iops,
+	     "COMBINED with -deskew: operations per second of all targets in that time"),
 	REAL("TAILTIME", NULL, "  Tail_Time", "    seconds", 3, get_tail_time,
-	     "likewise: time from the first target's end to the last one's"),
+	     "COMBINED with -deskew: time from the first target's end to the last one's"),
 	REAL("TAILBANDWIDTH", NULL, "   Tail_BW", "  MBytes/s", 3, get_tail_bandwidth,
-	     "likewise: bandwidth in that time"),
+	     "COMBINED with -deskew: bandwidth in that time"),
+	REAL("TAILIOPS", NULL, " Tail_IOPS", "     Ops/s", 3, get_tail_iops,
+	     "COMBINED with -deskew: operations per second in that time"),
 	REAL("FAIRNESS", NULL, "Fairness", "   ratio", 3, get_fairness,
-	     "likewise: bandwidth of the slowest target over that of the fastest"),
+	     "COMBINED with -deskew: bandwidth of the slowest target over that of the fastest"),
 	REAL("CPUTIME", NULL, " CPU Time", "  seconds", 3, get_cpu,
 	     "processor time, user and system"),
 	REAL("PERCENTCPUTIME", "PERCENTCPU", "  Pct_CPU", "  percent", 3, get_percent_cpu,

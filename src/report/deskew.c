@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "xdd/base/flow.h"
 #include "xdd/base/units.h"
 
 double stretch_rate(const struct stretch *s)
@@ -9,10 +10,21 @@ double stretch_rate(const struct stretch *s)
 	return s->ns ? (double)s->bytes * 1e3 / (double)s->ns : 0;
 }
 
+double stretch_ops(const struct stretch *s)
+{
+	return (double)s->op_units / FLOW_OP;
+}
+
+double stretch_iops(const struct stretch *s)
+{
+	return s->ns ? stretch_ops(s) * (double)UNITS_NS_PER_SEC / (double)s->ns : 0;
+}
+
 static void write_stretch(FILE *f, const char *of, const char *what, const struct stretch *s)
 {
-	fprintf(f, "Deskew, %s, %s, %.6f, seconds, %" PRIu64 ", bytes, %.3f, MB/s\n", of, what,
-		(double)s->ns / (double)UNITS_NS_PER_SEC, s->bytes, stretch_rate(s));
+	fprintf(f, "Deskew, %s, %s, %.6f, seconds, %" PRIu64 ", bytes, %.3f, MB/s, %.3f, Ops/s\n",
+		of, what, (double)s->ns / (double)UNITS_NS_PER_SEC, s->bytes, stretch_rate(s),
+		stretch_iops(s));
 }
 
 void deskew_write(FILE *f, const struct deskew_result *d)

@@ -438,6 +438,7 @@ static json_t *stretch(const struct stretch *s)
 
 	jvalue_put(o, "ns", jvalue_count(s->ns));
 	jvalue_put(o, "bytes", jvalue_count(s->bytes));
+	jvalue_put(o, "ops", jvalue_real(stretch_ops(s)));
 	return o;
 }
 

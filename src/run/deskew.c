@@ -34,19 +34,43 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Bytes that a target had moved by then. Of its ends more is known than the intervals tell. */
-static uint64_t moved_by(const struct pass_result *r, uint64_t at_ns)
+static uint64_t units_of_ops(const struct pass_result *r)
 {
+	return tally_ops(&r->tally) * FLOW_OP;
+}
+
+static void add_stretch(struct stretch *sum, const struct stretch *s)
+{
+	sum->ns += s->ns;
+	sum->bytes += s->bytes;
+	sum->op_units += s->op_units;
+}
+
+/* Add what a target had done by then. Of its ends more is known than the intervals tell. */
+static void add_done_by(struct stretch *sum, const struct pass_result *r, uint64_t at_ns)
+{
+	struct stretch done = { .bytes = tally_bytes(&r->tally), .op_units = units_of_ops(r) };
+
 	if (at_ns <= r->tally.first_issue_ns)
-		return 0;
-	return at_ns >= r->tally.last_done_ns ? tally_bytes(&r->tally) :
-						flow_before(r->flow, at_ns);
+		return;
+	if (at_ns < r->tally.last_done_ns) {
+		done.bytes = flow_before(&r->flow[FLOW_BYTES], at_ns);
+		done.op_units = flow_before(&r->flow[FLOW_OPS], at_ns);
+	}
+	add_stretch(sum, &done);
+}
+
+/* From the end of `a` to the end of `b`, which began at the same time. */
+static struct stretch between(const struct stretch *a, const struct stretch *b)
+{
+	return (struct stretch){ b->ns - a->ns, b->bytes - a->bytes, b->op_units - a->op_units };
 }
 
 /* Take apart one pass: a result of each target, in which what never came is NULL. */
 static void take_apart(struct deskew_result *d, struct pass_result *const *results, size_t n)
 {
-	uint64_t first = UINT64_MAX, all = 0, none = UINT64_MAX, last = 0, head = 0, until = 0;
+	uint64_t first = UINT64_MAX, all = 0, none = UINT64_MAX, last = 0;
+	struct stretch until = { 0 };
 	size_t began = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -56,6 +80,7 @@ static void take_apart(struct deskew_result *d, struct pass_result *const *resul
 			continue;
 		began++;
 		d->whole.bytes += tally_bytes(t);
+		d->whole.op_units += units_of_ops(results[i]);
 		first = earlier(first, t->first_issue_ns);
 		all = later(all, t->first_issue_ns);
 		none = earlier(none, t->last_done_ns);
@@ -67,12 +92,13 @@ static void take_apart(struct deskew_result *d, struct pass_result *const *resul
 	if (began < n || all >= none)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		head += moved_by(results[i], all);
-		until += moved_by(results[i], none);
+		add_done_by(&d->head, results[i], all);
+		add_done_by(&until, results[i], none);
 	}
-	d->head = (struct stretch){ all - first, head };
-	d->window = (struct stretch){ none - all, until - head };
-	d->tail = (struct stretch){ last - none, d->whole.bytes - until };
+	d->head.ns = all - first;
+	until.ns = none - first;
+	d->window = between(&d->head, &until);
+	d->tail = between(&until, &d->whole);
 }
 
 /* The slowest target against the fastest, by their own bytes and times. */
@@ -93,18 +119,12 @@ static void compare_targets(struct deskew_result *d, const struct stretch *targe
 			      0;
 }
 
-static void add_stretch(struct stretch *sum, const struct stretch *s)
-{
-	sum->ns += s->ns;
-	sum->bytes += s->bytes;
-}
-
 static struct stretch own_stretch(const struct pass_result *r)
 {
 	if (!r || r->tally.last_done_ns <= r->tally.first_issue_ns)
 		return (struct stretch){ 0 };
 	return (struct stretch){ r->tally.last_done_ns - r->tally.first_issue_ns,
-				 tally_bytes(&r->tally) };
+				 tally_bytes(&r->tally), units_of_ops(r) };
 }
 
 void deskew_pass(struct deskew *d, struct report *report, struct pass_result *const *results,
@@ -132,10 +152,8 @@ void deskew_pass(struct deskew *d, struct report *report, struct pass_result *co
 
 void deskew_fill(const struct deskew *d, struct result *result)
 {
-	result->deskew_ns = d->sum.window.ns;
-	result->deskew_bytes = d->sum.window.bytes;
-	result->tail_ns = d->sum.tail.ns;
-	result->tail_bytes = d->sum.tail.bytes;
+	result->window = d->sum.window;
+	result->tail = d->sum.tail;
 	result->fairness = d->sum.fairness;
 }
 

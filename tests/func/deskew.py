@@ -20,11 +20,12 @@ ATTEMPTS = 5        # of a comparison with strace: both look at clocks, and eith
 
 
 class Figures:
-    """The lines of one pass, or of "combined": (seconds, bytes, MB/s) of each part, and the fairness."""
+    """The lines of one pass, or of "combined": (seconds, bytes, MB/s, Ops/s) of each part, and the fairness."""
 
     def __init__(self, run, of):
-        found = re.findall(r"^Deskew, %s, (\w+), ([\d.]+), seconds, (\d+), bytes, ([\d.]+), MB/s$" % of, run.out, re.M)
-        self.parts = {what: (float(seconds), int(count), float(rate)) for what, seconds, count, rate in found}
+        found = re.findall(r"^Deskew, %s, (\w+), ([\d.]+), seconds, (\d+), bytes, ([\d.]+), MB/s, ([\d.]+), Ops/s$" % of,
+                           run.out, re.M)
+        self.parts = {x[0]: (float(x[1]), int(x[2]), float(x[3]), float(x[4])) for x in found}
         self.once = len(found) == len(self.parts) == 4
         m = re.findall(r"^Fairness, %s, ([\d.]+), slowest, target (\d+), ([\d.]+), MB/s, "
                        r"fastest, target (\d+), ([\d.]+), MB/s$" % of, run.out, re.M)
@@ -46,8 +47,8 @@ def consistent(run, of, rows):
     whole, head, window, tail = (f[p] for p in PARTS)
     t.ok(head[1] + window[1] + tail[1] == whole[1] and near(head[0] + window[0] + tail[0], whole[0], 3e-6),
          of + ": head, window and tail are the whole", run)
-    t.ok(all(near(seconds * rate * 1e6, count, 0.02 * count + 2000) for seconds, count, rate in f.parts.values()),
-         of + ": bytes over time are the bandwidth", run)
+    t.ok(all(near(seconds * rate * 1e6, count, 0.02 * count + 2000) and near(ops * SIZE, rate * 1e6, 1e-4 * rate * 1e6 + 1000)
+             for seconds, count, rate, ops in f.parts.values()), of + ": bytes and operations over time are the rates", run)
     t.equal(whole[1], sum(int(r["Bytes_Xfered"]) for r in rows), of + ": the bytes of the result lines")
     rates = [float(r["Bandwidth"]) for r in rows]
     slowest, fastest = int(f.fairness[1]), int(f.fairness[3])
@@ -76,12 +77,13 @@ def test_consistent():
 
 def test_columns():
     words = ("-op noop -targets 2 null null -reqsize 4 -numreqs 60 -numreqs target 1 30 -operationdelay 5ms "
-             "-passes 2 -outputformat add +DESKEWTIME+DESKEWBANDWIDTH+TAILTIME+TAILBANDWIDTH+FAIRNESS").split()
+             "-passes 2 -outputformat add +DESKEWTIME+DESKEWBANDWIDTH+DESKEWIOPS+TAILTIME+TAILBANDWIDTH+TAILIOPS+FAIRNESS").split()
     run, rows = t.xdd_csv(*words, "-deskew", timeout=LIMIT_S)
     f = Figures(run, "combined")
-    got = [float(rows[0][name]) for name in ("DESKEWTIME", "DESKEWBANDWIDTH", "TAILTIME", "TAILBANDWIDTH", "FAIRNESS")]
-    wanted = [f["window"][0], f["window"][2], f["tail"][0], f["tail"][2], f.fairness[0]]
-    t.ok(len(rows) == 1 and all(near(a, b, 0.0011) for a, b in zip(got, wanted)) and got[0] > 0.2 and got[2] > 0.2,
+    got = [float(rows[0][name]) for name in ("DESKEWTIME", "DESKEWBANDWIDTH", "DESKEWIOPS", "TAILTIME", "TAILBANDWIDTH",
+                                                 "TAILIOPS", "FAIRNESS")]
+    wanted = [f["window"][0], f["window"][2], f["window"][3], f["tail"][0], f["tail"][2], f["tail"][3], f.fairness[0]]
+    t.ok(len(rows) == 1 and all(near(a, b, 0.0011) for a, b in zip(got, wanted)) and got[0] > 0.2 and got[3] > 0.2,
          "the columns of COMBINED hold what the lines say", "%s %s\n%s" % (got, wanted, run))
     run, rows = t.xdd_csv(*words, timeout=LIMIT_S)
     t.ok(len(rows) == 1 and float(rows[0]["DESKEWTIME"]) == float(rows[0]["FAIRNESS"]) == 0, "without -deskew they are 0", run)
@@ -96,7 +98,8 @@ def test_document():
     t.equal([d["pass"] for d in found], [1, 2, None], "-jsonout has each pass, and all")
     for d in found:
         f = Figures(run, "pass %d" % d["pass"] if d["pass"] else "combined")
-        t.ok(f.once and all(near(f[p][0], d[p]["ns"] / 1e9, 1e-6) and f[p][1] == d[p]["bytes"] for p in PARTS) and
+        t.ok(f.once and all(near(f[p][0], d[p]["ns"] / 1e9, 1e-6) and f[p][1] == d[p]["bytes"] and
+                            near(f[p][0] * f[p][3], d[p]["ops"], 0.002 + 1e-5 * f[p][3]) for p in PARTS) and
              near(f.fairness[0], d["fairness"], 0.0006) and f.fairness[1::2] == [d["slowest_target"], d["fastest_target"]],
              "the document has what the lines say, pass %s" % d["pass"], "%s\n%s" % (d, run))
     lines = re.findall(r"^Start skew, pass (\d), ([\d.]+), seconds, first, target (\d), last, target (\d)$", run.out, re.M)
@@ -108,16 +111,38 @@ def test_document():
     t.equal([document.get("deskew"), document.get("start_skew")], [[], []], "one target without -deskew has neither")
 
 
+def test_operations():
+    """Operations are counted for themselves: requests of 4 and of 64 KiB, and those that fail are none."""
+    listed = t.path("sizes.txt")
+    with open(listed, "w") as f:
+        f.writelines("%d %d %d r 0 0\n" % (n, 64 * n, 4 if n < 50 else 64) for n in range(60))
+    for _ in range(ATTEMPTS):
+        run = t.xdd("-op", "read", "-targets", 2, "null", "null", "-reqsize", 64, "-seek", "load", listed, *"-operationdelay 3ms "
+                    "-deskew -startdelay target 1 0.05".split(), timeout=LIMIT_S)
+        f = Figures(run, "pass 1")
+        # Unless the second target was held up, the first has not come to its large requests.
+        if not f.once or f["head"][0] < 0.14:
+            break
+    ops = [f[p][0] * f[p][3] for p in PARTS] if f.once else []
+    t.ok(run.status == 0 and f.once and near(ops[0], 120, 0.01) and near(sum(ops[1:]), 120, 0.01) and
+         f["whole"][1] == 2 * (50 * 4 + 10 * 64) * 1024 and ops[1] > 0 and near(f["head"][1] / ops[1], SIZE, 0.01 * SIZE),
+         "operations of two sizes: as many as there were, small ones in the head", run)
+    file = t.make_file("half", 30 * SIZE)
+    run = t.xdd("-op", "read", "-targets", 2, file, file, *"-reqsize 4 -numreqs 60 -operationdelay 2ms -deskew".split(), timeout=LIMIT_S)
+    f = Figures(run, "pass 1")
+    t.ok(run.status == 6 and f.once and near(f["whole"][0] * f["whole"][3], 60, 0.01), "operations that fail do not count", run)
+
+
 def test_without_overlap():
     run = t.xdd(*("-op noop -targets 2 null null -reqsize 4 -numreqs 20 -operationdelay 2ms -starttrigger 0 1 percent 100 "
                   "-deskew").split(), timeout=LIMIT_S)
     f = Figures(run, "pass 1")
-    t.ok(run.status == 0 and f.once and f["whole"][1] == 40 * SIZE and f["window"] == (0, 0, 0) == f["head"] == f["tail"],
+    t.ok(run.status == 0 and f.once and f["whole"][1] == 40 * SIZE and f["window"] == (0, 0, 0, 0) == f["head"] == f["tail"],
          "targets that do not overlap have no window", run)
     run = t.xdd(*("-op noop -targets 2 null null -reqsize 4 -numreqs 20 -operationdelay 2ms -startdelay target 1 0.5 "
                   "-timelimit target 1 0.1 -stoptrigger 0 1 op 5 -deskew").split(), timeout=LIMIT_S)
     f = Figures(run, "pass 1")
-    t.ok(run.status == 0 and f.once and f["whole"][1] == 20 * SIZE and f["window"] == (0, 0, 0),
+    t.ok(run.status == 0 and f.once and f["whole"][1] == 20 * SIZE and f["window"] == (0, 0, 0, 0),
          "a target that did nothing: no window", run)
     run = t.xdd(*"-op noop -targets 1 null -reqsize 4 -numreqs 2000 -queuedepth 3 -deskew".split(), timeout=LIMIT_S)
     f = Figures(run, "pass 1")
@@ -225,5 +250,5 @@ def test_against_trace():
                  "%s, pass %d" % (title, number), "wanted: %s\nwithin %s\n%s" % (wanted, most, run))
 
 
-t.run(test_consistent, test_columns, test_document, test_without_overlap, test_silent, test_against_strace, test_against_trace)
+t.run(test_consistent, test_columns, test_document, test_operations, test_without_overlap, test_silent, test_against_strace, test_against_trace)
 t.done()

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "xdd/base/flow.h"
 #include "xdd/report/column.h"
 #include "xdd/report/latency.h"
 #include "xdd/report/line.h"
@@ -91,8 +92,10 @@ static const char *const identifiers[] = {
 	"RETRIES",
 	"DESKEWTIME",
 	"DESKEWBANDWIDTH",
+	"DESKEWIOPS",
 	"TAILTIME",
 	"TAILBANDWIDTH",
+	"TAILIOPS",
 	"FAIRNESS",
 	"LONGEST",
 	"LONGESTOP",
@@ -128,8 +131,10 @@ static const struct expected {
 	{ "MISCOMPARES", "Miscompares", "  stretches", "          7" },
 	{ "DESKEWTIME", "   Dsk_Time", "    seconds", "      1.500" },
 	{ "DESKEWBANDWIDTH", "    Dsk_BW", "  MBytes/s", "    24.000" },
+	{ "DESKEWIOPS", "  Dsk_IOPS", "     Ops/s", "  3000.500" },
 	{ "TAILTIME", "  Tail_Time", "    seconds", "      0.250" },
 	{ "TAILBANDWIDTH", "   Tail_BW", "  MBytes/s", "     8.000" },
+	{ "TAILIOPS", " Tail_IOPS", "     Ops/s", "   488.000" },
 	{ "FAIRNESS", "Fairness", "   ratio", "   0.875" },
 	{ "ORDERBREAKS", "Ord_Breaks", "      #ops", "        12" },
 	{ "RETRIES", "    Retries", "       #ops", "         12" },
@@ -268,10 +273,8 @@ static struct result sample_result(void)
 		.elapsed_ns = 2000000000,
 		.first_op_ns = 1234567,
 		.look = { .range_bytes = 8000, .resident_bytes = 2000, .hole_bytes = 1000 },
-		.deskew_ns = 1500000000,
-		.deskew_bytes = 36000000,
-		.tail_ns = 250000000,
-		.tail_bytes = 2000000,
+		.window = { 1500000000, 36000000, 450075ull * FLOW_OP / 100 },
+		.tail = { 250000000, 2000000, 122ull * FLOW_OP },
 		.fairness = 0.875,
 		.cpu = { .user_ns = 500000000, .sys_ns = 2000000000 },
 		.processors = 4,

@@ -8,10 +8,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A stretch of time and what moved in it. */
+/* An interval of time and what was done in it. */
 struct stretch {
 	uint64_t ns;
 	uint64_t bytes;
+	uint64_t op_units; /* operations that succeeded, in units of 1/FLOW_OP: parts of some lie outside */
 };
 
 /* A target, by its own bytes and time. */
@@ -43,6 +44,10 @@ struct start_skew_result {
 
 /* 10^6 bytes a second; 0 where there is no time. */
 double stretch_rate(const struct stretch *s);
+
+/* Operations, and operations per second; 0 where there is no time. */
+double stretch_ops(const struct stretch *s);
+double stretch_iops(const struct stretch *s);
 
 /* The lines for people. */
 void deskew_write(FILE *f, const struct deskew_result *d);

@@ -12,6 +12,7 @@
 #include "xdd/base/extremes.h"
 #include "xdd/base/latency.h"
 #include "xdd/plan/plan.h"
+#include "xdd/report/deskew.h"
 
 /* What held a target up, as far as its threads tell. */
 enum result_bound {
@@ -61,11 +62,10 @@ struct result {
 	enum op_request op;
 	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */
 	uint64_t block_size; /* COMBINED: of target 0 */
-	uint64_t deskew_ns; /* COMBINED with -deskew: while all targets were transferring; else 0 */
-	uint64_t deskew_bytes; /* moved in that time */
-	uint64_t tail_ns;      /* likewise: after it */
-	uint64_t tail_bytes;
-	double fairness;	 /* likewise: slowest target over fastest */
+	struct stretch
+		window; /* COMBINED with -deskew: while all targets were transferring; else 0 */
+	struct stretch tail;	 /* also with -deskew: after it */
+	double fairness;	 /* also with -deskew: slowest target over fastest */
 	enum result_bound bound; /* TARGET_AVERAGE */
 	bool partial; /* cut short: stopped, limited by errors, or operations outstanding */
 };

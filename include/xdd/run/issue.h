@@ -184,6 +184,13 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 	counters_add(&c->ops[req->dir], 1);
 }
 
+static inline void keep_flow(struct qthread *q, const struct io_request *req, uint64_t done_ns)
+{
+	flow_add(&q->flow[FLOW_BYTES], req->issue_ns, done_ns, req->done);
+	if (!req->error)
+		flow_add(&q->flow[FLOW_OPS], req->issue_ns, done_ns, FLOW_OP);
+}
+
 /* Count an operation that has come back, and tell those who want to know. */
 static inline void account(struct qthread *q, const struct io_request *req, uint64_t done_ns,
 			   unsigned extras)
@@ -202,7 +209,7 @@ static inline void account(struct qthread *q, const struct io_request *req, uint
 		keep_latency(q, req, took_ns, done_ns);
 	if (wants(extras, EXTRA_FLOW | EXTRA_FOLLOWED)) {
 		if (extras & EXTRA_FLOW)
-			flow_add(q->flow, req->issue_ns, done_ns, req->done);
+			keep_flow(q, req, done_ns);
 		if (extras & EXTRA_FOLLOWED)
 			gate_completed(q->target, req->size);
 	}
