@@ -12,7 +12,7 @@
 #include "xdd/run/thread.h"
 
 #define BEGIN_POLL_NS 1000000 /* how often to look whether the run has begun */
-#define HELD_SHARE 10	      /* an interval is held for this part of its length */
+#define HELD_SHARE 10	      /* an interval is held for this part of its length, and no shorter */
 
 static bool is_empty(const struct latency *l)
 {
@@ -148,24 +148,34 @@ static bool sleep_until(struct intervals *i, uint64_t deadline_ns)
 	return !quit;
 }
 
+/* A pass has begun a moment ago, or this thread is late: what has begun since then goes on to the next end. */
+static bool is_short(const struct intervals *i, uint64_t from_ns, uint64_t now_ns)
+{
+	return now_ns - from_ns < i->run->plan->latency.interval_ns / HELD_SHARE;
+}
+
 /* The end of an interval. */
 static void end_interval(struct intervals *i)
 {
 	struct interval_sum *sum = &i->sum;
 	size_t n = i->run->plan->n_targets;
+	uint64_t now;
 
 	for (size_t k = 0; k < n; k++) {
 		struct interval_series *s = &i->series[k];
 
 		pthread_mutex_lock(&s->lock);
-		if (s->open)
-			hold(i, &s->held, take(i, &i->run->targets[k], clock_kernel_ns()));
+		now = clock_kernel_ns();
+		if (s->open && !is_short(i, s->from_ns, now))
+			hold(i, &s->held, take(i, &i->run->targets[k], now));
 		pthread_mutex_unlock(&s->lock);
 	}
 	if (!i->several)
 		return;
 	pthread_mutex_lock(&sum->lock);
-	hold(i, &sum->held, take_sum(i, clock_kernel_ns(), sum->closed / n + 1));
+	now = clock_kernel_ns();
+	if (!is_short(i, sum->from_ns, now))
+		hold(i, &sum->held, take_sum(i, now, sum->closed / n + 1));
 	pthread_mutex_unlock(&sum->lock);
 }
 

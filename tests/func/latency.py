@@ -317,6 +317,14 @@ def test_short_last_interval():
     t.ok(len(found[-1]) == 6 and all(x > 0.025 for run in found for x in run), "the rest is part of the last interval", found)
 
 
+def test_short_first_interval():
+    """A pass that begins just before the end of an interval has no interval of its own for that."""
+    run = t.xdd(*"-op noop -targets 2 null null -timelimit 0.24 -passes 2 -operationdelay 1ms -latency intervals 0.25".split())
+    found = [float(line.split()[7]) - float(line.split()[6]) for line in run.out.splitlines()
+             if re.match("LATENCY_INT(ERVAL|_ALL) .* all +service ", line)]
+    t.ok(run.status == 0 and len(found) >= 6 and all(x > 0.025 for x in found), "the start is part of the first interval", found)
+
+
 def test_intervals_of_a_hang():
     """What a device that never answers keeps back is no reason to lose what came before."""
     file = t.make_file("hangs", 65536)
@@ -415,6 +423,6 @@ def test_bad_input():
     t.ok(run.status == 2 and "LATP9" in run.err, "a column that there is not", run)
 
 
-t.run(test_against_sort, test_sums, test_intervals, test_short_last_interval, test_intervals_of_a_hang, test_queue_pass,
-      test_engines, test_errors_do_not_count, test_output_file, test_bad_input)
+t.run(test_against_sort, test_sums, test_intervals, test_short_last_interval, test_short_first_interval,
+      test_intervals_of_a_hang, test_queue_pass, test_engines, test_errors_do_not_count, test_output_file, test_bad_input)
 t.done()
