@@ -148,6 +148,7 @@ class Place:
 
 
 def limits():
+    """Of this process and what it runs; set here, since code between fork() and exec() is not for processes with threads."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_MAX, FILE_MAX))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -156,7 +157,7 @@ def wrong(command, place):
     """Run it; returns its status, and what is wrong or None."""
     place.fill()
     before = place.state()
-    run = t.command([t.XDD] + command.words, timeout=LIMIT_S, cwd=place.path, preexec_fn=limits)
+    run = t.command([t.XDD] + command.words, timeout=LIMIT_S, cwd=place.path)
     after = place.state()
     why = judge(command, run)
     if not why:
@@ -246,6 +247,7 @@ BASE = os.path.join("/dev/shm" if os.access("/dev/shm", os.W_OK) else t.tmp(), "
 SOURCES = sources()
 EACH = int(os.environ.get("XDD_FUZZ_COMMANDS", "6500" if LONG else "60" if s.sanitized() else "200"))
 t.diag("seed %d" % SEED)
+limits()
 try:
     if os.environ.get("XDD_TEST_ONLY"):
         which, number = os.environ["XDD_TEST_ONLY"].split()
