@@ -50,11 +50,14 @@ KINDS = """
 -targets 2 f g -numreqs 4000 -rwratio 50 -seek random range 200 -operationdelay 0.001 -syncio 10 -queuedepth 2
 """.strip().splitlines()
 
-Case = collections.namedtuple("Case", "number words sends stall")
+Case = collections.namedtuple("Case", "number words early sends stall")
 
 
 def make(number, stalled):
-    """The words of a run, what is sent when (seconds after the one before), and which output stalls."""
+    """
+    The words of a run, what is sent when (seconds after the one before), and which output stalls. The first moment is
+    after the start of the process where it is an `early` one, and else after it sees to signals.
+    """
     r = random.Random("%d %d %d" % (SEED, number, stalled))
     words = shlex.split(KINDS[number % len(KINDS)]) + ["-jsonout", "doc.json"]
     stall = STALLS[number // len(KINDS) % len(STALLS)] if stalled else None
@@ -65,12 +68,13 @@ def make(number, stalled):
     elif stall:
         words += ["-qthreadinfo"]
     first = r.choice(SIGNALS)
-    sends = [(r.uniform(0, 0.05) if r.random() < 0.3 else r.uniform(0.05, 0.6), first)]
+    early = r.random() < 0.2
+    sends = [(r.uniform(0, 0.05 if early else 0.5), first)]
     if r.random() < 0.15:
         sends.append((r.uniform(0.12, 0.3), r.choice(SIGNALS[:4])))
     if first in ("USR1", "PIPE"):
         sends.append((r.uniform(0, 0.2), "TERM"))
-    return Case(number, words, sends, stall)
+    return Case(number, words, early, sends, stall)
 
 
 def expects(pid, name):
@@ -100,6 +104,10 @@ def run(case, directory):
                          **{name: stalled.w if name in full else f for name, f in streams.items()})
     sent = []
     try:
+        # One whose stderr stalls may wait in a warning, before it has begun to see to signals.
+        end = time.monotonic() + (1 if case.stall in ("stderr", "both") else 20)
+        while not case.early and p.poll() is None and not expects(p.pid, "INT") and time.monotonic() < end:
+            time.sleep(0.005)
         for after, name in case.sends:
             time.sleep(after)
             if p.poll() is None:
