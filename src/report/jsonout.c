@@ -357,6 +357,17 @@ static const char *cache_name(const struct data_look *look)
 	return look->range_bytes || look->cache ? names[look->cache] : NULL;
 }
 
+static const char *bound_name(enum result_bound bound)
+{
+	static const char *const names[] = {
+		[RESULT_BOUND_UNKNOWN] = NULL,		[RESULT_BOUND_DEVICE] = "device",
+		[RESULT_BOUND_GENERATOR] = "generator", [RESULT_BOUND_PACED] = "paced",
+		[RESULT_BOUND_STARVED] = "starved",	[RESULT_BOUND_MIXED] = "mixed",
+	};
+
+	return names[bound];
+}
+
 void jsonout_result(struct jsonout *j, const struct result *r)
 {
 	json_t *o = result_kind(r);
@@ -376,10 +387,7 @@ void jsonout_result(struct jsonout *j, const struct result *r)
 	jvalue_put(o, "hole_bytes", jvalue_count(r->look.hole_bytes));
 	jvalue_put(o, "wait_ns", jvalue_count(r->wait_ns));
 	if (r->what == RESULT_TARGET_AVERAGE)
-		jvalue_put(o, "bound",
-			   r->bound == RESULT_BOUND_DEVICE    ? json_string("device") :
-			   r->bound == RESULT_BOUND_GENERATOR ? json_string("generator") :
-								json_null());
+		jvalue_put(o, "bound", jvalue_text(bound_name(r->bound)));
 	jvalue_put(o, "user_ns", jvalue_count(r->cpu.user_ns));
 	jvalue_put(o, "system_ns", jvalue_count(r->cpu.sys_ns));
 	if (r->latency)

@@ -30,12 +30,6 @@
 #define OTHER_BYTES (4ull << 20)
 #define OTHER_REQUESTS 64
 
-/* A target whose QThreads wait for nothing but processors, so much of the time, is not held up by its device. */
-#define GENERATOR_BOUND 90.0
-
-/* Who runs for less than this was charged with what lies around its pass, too. */
-#define BOUND_LEAST_NS (UNITS_NS_PER_SEC / 1000)
-
 static bool has_pages(const struct target_plan *t)
 {
 	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK || t->kind == TARGET_MISSING;
@@ -109,52 +103,42 @@ static void check_data(const struct target_plan *t, const struct result *sums)
 			t->number, t->path, holes);
 }
 
-enum result_bound checks_bound(const struct plan *plan, const struct result *sums)
-{
-	uint64_t time = sums->elapsed_ns * plan->targets[sums->target].qthreads;
-	uint64_t busy = sums->cpu.user_ns + sums->cpu.sys_ns + sums->wait_ns;
-
-	if (sums->elapsed_ns < BOUND_LEAST_NS)
-		return RESULT_BOUND_UNKNOWN;
-	return percent(busy, time) >= GENERATOR_BOUND ? RESULT_BOUND_GENERATOR :
-							RESULT_BOUND_DEVICE;
-}
-
 /*
  * Only what goes past the page cache was meant to measure a device: memory is as fast as the processor, and
  * the null device and -op noop are there to measure xdd itself.
  */
-static void check_bound(const struct target_plan *t, const struct result *sums)
+static void check_bound(const struct target_plan *t, const struct result *sums,
+			const struct bound_facts *f)
 {
-	uint64_t time = sums->elapsed_ns * t->qthreads;
-	uint64_t busy = sums->cpu.user_ns + sums->cpu.sys_ns + sums->wait_ns;
-
-	if (sums->bound != RESULT_BOUND_GENERATOR || !t->direct_io || !has_pages(t) ||
-	    t->op == OP_NOOP)
+	if (!t->direct_io || !has_pages(t) || t->op == OP_NOOP)
 		return;
-	log_warning("target %u, %s: generator-bound: its QThreads were at work or had no processor "
-		    "for %.0f %% of the time: the device might do more",
-		    t->number, t->path, percent(busy > time ? time : busy, time));
+	if (sums->bound == RESULT_BOUND_GENERATOR)
+		log_warning(
+			"target %u, %s: generator-bound: its QThreads were at work or had no processor "
+			"for %.0f %% of the time: the device might do more",
+			t->number, t->path, 100 * (f->own + f->kernel + f->waited));
+	else if (sums->bound == RESULT_BOUND_STARVED)
+		log_warning(
+			"target %u, %s: starved: its QThreads had no processor for %.0f %% of the "
+			"time, which others used: the device might do more",
+			t->number, t->path, 100 * f->waited);
 }
 
 /* How the QThreads of a target spent the time that they had. */
-static void tell_bound(struct run *run, const struct target_plan *t, const struct result *sums)
+static void tell_bound(struct run *run, const struct result *sums, const struct bound_facts *f)
 {
-	uint64_t time = sums->elapsed_ns * t->qthreads;
-	uint64_t busy = sums->cpu.user_ns + sums->cpu.sys_ns, idle = busy < time ? time - busy : 0;
-	double own = percent(sums->cpu.user_ns, time), kernel = percent(sums->cpu.sys_ns, time);
-	/* Some of the wait may have been before the first operation. */
-	double without = percent(sums->wait_ns < idle ? sums->wait_ns : idle, time);
+	const char *verdict = bound_text(sums->bound);
+	char held[64] = "";
 
-	if (sums->bound == RESULT_BOUND_UNKNOWN)
-		return;
-	report_line(
-		run->report,
-		"Target %u, %s: its QThreads were %.1f %% of the time in xdd itself, %.1f %% in the "
-		"kernel, and %.1f %% without a processor",
-		t->number,
-		sums->bound == RESULT_BOUND_GENERATOR ? "generator-bound" : "device-bound", own,
-		kernel, without);
+	if (f->paced)
+		snprintf(held, sizeof(held), ", and %.1f %% idle until an operation was due",
+			 100 * bound_held(f));
+	report_line(run->report,
+		    "Target %" PRIu64
+		    ", %s%sits QThreads were %.1f %% of the time in xdd itself, %.1f %% "
+		    "in the kernel,%s %.1f %% without a processor%s",
+		    sums->target, verdict ? verdict : "", verdict ? ": " : "", 100 * f->own,
+		    100 * f->kernel, f->paced ? "" : " and", 100 * f->waited, held);
 }
 
 static void tell_data(struct run *run, const struct target_plan *t, const struct data_look *look)
@@ -180,7 +164,8 @@ static void tell_data(struct run *run, const struct target_plan *t, const struct
 			percent(look->resident_bytes, look->range_bytes), holes);
 }
 
-void checks_target(struct checks *c, struct run *run, const struct result *sums)
+void checks_target(struct checks *c, struct run *run, const struct result *sums,
+		   const struct bound_facts *facts)
 {
 	const struct target_plan *t = &c->plan->targets[sums->target];
 
@@ -195,13 +180,15 @@ void checks_target(struct checks *c, struct run *run, const struct result *sums)
 	}
 	if (matters(sums)) {
 		check_data(t, sums);
-		check_bound(t, sums);
+		if (facts)
+			check_bound(t, sums, facts);
 	}
 	if (!c->plan->verbose)
 		return;
 	if (sums->look.range_bytes)
 		tell_data(run, t, &sums->look);
-	tell_bound(run, t, sums);
+	if (facts)
+		tell_bound(run, sums, facts);
 }
 
 static uint64_t since(uint64_t now, uint64_t before)

@@ -171,9 +171,20 @@ bool manager_is_known(const struct manager *m)
 	return m->plan->until_percent && series_is_known(&m->series, m->plan->until_percent);
 }
 
+/* What held target `i` up, whose sums `r` has. Returns false where that is too short to tell. */
+static bool facts_of(const struct manager *m, const struct result *r, struct bound_facts *facts)
+{
+	uint64_t cpu_ns = 0;
+
+	for (size_t i = 0; i < m->plan->n_targets; i++)
+		cpu_ns += m->sums[i].cpu.user_ns + m->sums[i].cpu.sys_ns;
+	return bound_facts(facts, m->plan, r, cpu_ns);
+}
+
 /* The sums over the passes of target `i`. */
 static struct result average_of(const struct manager *m, size_t i)
 {
+	struct bound_facts facts;
 	const struct target_sum *sum = &m->sums[i];
 	struct result result = target_result(m, &m->plan->targets[i], RESULT_TARGET_AVERAGE);
 
@@ -186,7 +197,7 @@ static struct result average_of(const struct manager *m, size_t i)
 	result.look = sum->look;
 	result.cpu = sum->cpu;
 	result.wait_ns = sum->wait_ns;
-	result.bound = checks_bound(m->plan, &result);
+	result.bound = facts_of(m, &result, &facts) ? bound_judge(&facts) : RESULT_BOUND_UNKNOWN;
 	result.partial = sum->partial;
 	return result;
 }
@@ -212,9 +223,11 @@ static void write_checks(struct manager *m)
 {
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		struct result result = average_of(m, i);
+		struct bound_facts facts;
+		bool told = facts_of(m, &result, &facts);
 
 		if (result.pass)
-			checks_target(&m->checks, m->run, &result);
+			checks_target(&m->checks, m->run, &result, told ? &facts : NULL);
 	}
 }
 

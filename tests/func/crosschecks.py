@@ -156,7 +156,7 @@ def test_devices():
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB, "-verbose",
                 "-seek", "random", "-jsonout", t.path("device.json"))
     # On a machine that has no processor to spare, it says that.
-    warnings = [line for line in run.error_lines() if "generator-bound" not in line]
+    warnings = [line for line in run.error_lines() if "generator-bound" not in line and "starved" not in line]
     t.ok(run.status == 0 and not warnings, "a device of its own: nothing to warn of", run)
     line = re.search(r"^Device %s: (\d+) requests and (\d+) merged for (\d+) operations, (\d+) bytes for %d$" % (
         os.path.basename(device), SIZE), run.out, re.M)
@@ -222,18 +222,63 @@ def test_direct_ignored():
     return t.ok(run.status or "-dio" not in run.err, "-dio that is direct is not warned of", run)
 
 
+def verdict(run):
+    """What the run says of target 0, or None."""
+    found = re.search(r"^Target 0, (?:([a-z-]+): )?its QThreads were ", run.out, re.M)
+    return found and (found.group(1) or "")
+
+
+def until(wanted, *args, words=()):
+    """
+    Run until the verdict is the wanted one, three times at most: other users of this machine may be the cause of another.
+    Returns (whether it was, the run).
+    """
+    for _ in range(3):
+        run = t.command(list(words) + t.xdd_words(*args, "-verbose"))
+        if verdict(run) in wanted:
+            return True, run
+    return False, run
+
+
+def test_paced():
+    """A target that waits for its own pace is not bound by a device, which may not even be there."""
+    for name, words in (("-throttle ops", "-numreqs 40 -throttle ops 80"), ("-throttle delay", "-numreqs 30 -throttle delay 0.02"),
+                        ("-operationdelay", "-numreqs 30 -operationdelay 0.02")):
+        good, run = until(["paced"], "-op", "noop", "-targets", 1, "null", *words.split())
+        t.ok(good and re.search(r", and \d+\.\d % idle until an operation was due$", run.out, re.M), name + ": paced", run)
+    file = t.make_file("paced", MIB)
+    good, run = until(["paced"], "-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 40 -throttle ops 80".split(), "-jsonout",
+                      t.path("paced.json"))
+    average = xddjson.rows(xddjson.check(t.path("paced.json"), "-jsonout of a paced target"), "TARGET_AVERAGE")[0]
+    t.ok(good and average["bound"] == "paced", "a file: paced, and so in -jsonout", run)
+
+
+def test_starved():
+    """Others keep the one processor busy that xdd may use."""
+    if not t.have("taskset"):
+        return t.skip("starved", "no taskset")
+    words = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    hogs = [subprocess.Popen(words + ["sh", "-c", "while :; do :; done"], start_new_session=True) for _ in range(4)]
+    try:
+        good, run = until(["starved"], "-op", "noop", "-targets", 1, "null", "-timelimit", 0.7, words=words)
+    finally:
+        for hog in hogs:
+            os.killpg(hog.pid, signal.SIGKILL)
+        for hog in hogs:
+            hog.wait(timeout=t.TIMEOUT)
+    return t.ok(good, "four others on its processor: starved", run)
+
+
 def test_bound():
-    run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 10000000, "-verbose")
-    t.ok(re.search(r"^Target 0, generator-bound: ", run.out, re.M), "null: nothing but xdd itself", run)
-    run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 30, "-operationdelay", 0.01, "-verbose")
-    t.ok(re.search(r"^Target 0, device-bound: ", run.out, re.M), "QThreads that sleep are not what limits", run)
+    good, run = until(["generator-bound", "starved"], "-op", "noop", "-targets", 1, "null", "-numreqs", 10000000)
+    t.ok(good, "null: nothing but xdd itself, and who else is there", run)
     t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 1, "-jsonout", t.path("short.json"))
     average = xddjson.rows(xddjson.check(t.path("short.json"), "-jsonout of one operation"), "TARGET_AVERAGE")[0]
     t.equal(average["bound"] is None, average["elapsed_ns"] < 1000000, "nothing is said of a pass of less than 1 ms")
     if not is_memory("/dev/shm"):
         return t.skip("-dio that waits for nothing", "/dev/shm is not in memory")
     memory = "/dev/shm/xddtest.%d" % os.getpid()
-    said = r"^xdd: warning: target 0, %s: generator-bound: its QThreads .* for (9\d|100) %% of the time: the device might do more$"
+    said = r"^xdd: warning: target 0, %s: (generator-bound|starved): its QThreads .* of the time.*: the device might do more$"
     with open(memory, "wb") as f:
         f.write(bytes(SIZE))
     try:
@@ -247,7 +292,7 @@ def test_bound():
         return t.skip("-dio that waits for nothing", "no -dio in /dev/shm")
     if t.ENGINE == "io_uring":
         # It may leave reads of tmpfs to threads of the kernel, which a QThread waits for as for a device.
-        t.ok(bool(re.search(said % re.escape(memory), run.err, re.M)) == ("generator-bound" in run.out),
+        t.ok(bool(re.search(said % re.escape(memory), run.err, re.M)) == (verdict(run) in ("generator-bound", "starved")),
              "-dio that waits for threads of the kernel at most", run)
     else:
         t.ok(re.search(said % re.escape(memory), run.err, re.M),
@@ -259,5 +304,5 @@ def test_bound():
     return True
 
 
-t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_direct_ignored, test_bound)
+t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_direct_ignored, test_paced, test_starved, test_bound)
 t.done()

@@ -27,7 +27,7 @@ ENGINE = os.environ.get("XDD_TEST_ENGINE", "")
 # Said of the engines that queue, of any file without -dio.
 BUFFERED = re.compile(r"xdd: warning: target \d+, .*: (libaio|io_uring) without -dio: .*\n")
 # Said of small files that tests make: in the page cache, or all holes. A test that is about that wants to see it.
-CROSS_CHECKS = re.compile(r"xdd: warning: (target \d+, .*: ((about )?\d+ % of what was read |generator-bound: |-dio: the file system )|device .*: ).*\n")
+CROSS_CHECKS = re.compile(r"xdd: warning: (target \d+, .*: ((about )?\d+ % of what was read |generator-bound: |starved: |-dio: the file system )|device .*: ).*\n")
 show_cross_checks = False
 
 _count = 0

@@ -17,8 +17,11 @@
 /* What held a target up, as far as its threads tell. */
 enum result_bound {
 	RESULT_BOUND_UNKNOWN,
-	RESULT_BOUND_DEVICE,	/* its QThreads had time to spare */
-	RESULT_BOUND_GENERATOR, /* its QThreads wanted for processors */
+	RESULT_BOUND_DEVICE, /* its QThreads had time to spare */
+	RESULT_BOUND_GENERATOR, /* its QThreads were at work, or waited for processors that this run used */
+	RESULT_BOUND_PACED,   /* no operation was due: -throttle, delays, -lockstep */
+	RESULT_BOUND_STARVED, /* its QThreads waited for processors that others used */
+	RESULT_BOUND_MIXED,   /* more than one of these */
 };
 
 /* How well the share of the page cache is known; of several, the last holds. */

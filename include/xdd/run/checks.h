@@ -12,6 +12,7 @@
 #include "xdd/io/diskstats.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
+#include "xdd/run/bound.h"
 
 struct run;
 
@@ -35,11 +36,9 @@ struct checks {
 /* Look at the devices; before the first operation. Returns 0 or -ENOMEM. */
 int checks_begin(struct checks *c, const struct plan *plan);
 
-/* What held the target up that `sums`, over all its passes, is about. */
-enum result_bound checks_bound(const struct plan *plan, const struct result *sums);
-
-/* What target `number` did in all, with its sums over all passes. */
-void checks_target(struct checks *c, struct run *run, const struct result *sums);
+/* What a target did, with its sums over all passes; `facts` about what held it up, NULL: too short to tell. */
+void checks_target(struct checks *c, struct run *run, const struct result *sums,
+		   const struct bound_facts *facts);
 
 /* What the devices did in all; after the last operation. Accepts checks that were not begun. */
 void checks_end(struct checks *c, struct run *run);

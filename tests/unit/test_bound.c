@@ -1,0 +1,153 @@
+/*
+ * Verdicts on what held a target up: src/run/bound.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "xdd/run/bound.h"
+
+static const struct {
+	const char *name;
+	struct bound_facts facts;
+	enum result_bound bound;
+} cases[] = {
+	{ "a device that is waited for",
+	  { .own = .01, .kernel = .08, .outstanding = .99, .filled = .05, .device = true },
+	  RESULT_BOUND_DEVICE },
+	{ "the null device, one thread of two processors",
+	  { .own = .98, .outstanding = .2, .filled = .49 },
+	  RESULT_BOUND_GENERATOR },
+	{ "many threads of its own on all processors",
+	  { .own = .02, .kernel = .01, .waited = .97, .outstanding = .2, .filled = .97 },
+	  RESULT_BOUND_GENERATOR },
+	{ "a throttled null device",
+	  { .own = .03, .outstanding = .001, .filled = .02, .paced = true },
+	  RESULT_BOUND_PACED },
+	{ "a throttled device with time to spare",
+	  { .own = .01, .kernel = .02, .outstanding = .5, .paced = true, .device = true },
+	  RESULT_BOUND_PACED },
+	{ "a throttled device that cannot keep up",
+	  { .own = .01, .kernel = .02, .outstanding = .99, .paced = true, .device = true },
+	  RESULT_BOUND_DEVICE },
+	{ "a throttled target that cannot keep up for want of a processor of its own",
+	  { .own = .5,
+	    .kernel = .47,
+	    .outstanding = .6,
+	    .filled = .97,
+	    .paced = true,
+	    .device = true },
+	  RESULT_BOUND_GENERATOR },
+	{ "others have the processors, most of the time",
+	  { .own = .1, .kernel = .2, .waited = .59, .outstanding = .9, .filled = .3, .device = true },
+	  RESULT_BOUND_STARVED },
+	{ "others have a processor, a third of the time, and there is no device",
+	  { .own = .67, .waited = .33, .outstanding = .9, .filled = .33 },
+	  RESULT_BOUND_STARVED },
+	{ "others and a device",
+	  { .own = .01,
+	    .kernel = .04,
+	    .waited = .3,
+	    .outstanding = .9,
+	    .filled = .1,
+	    .device = true },
+	  RESULT_BOUND_MIXED },
+	{ "others and a pace",
+	  { .own = .03,
+	    .waited = .3,
+	    .outstanding = .3,
+	    .filled = .1,
+	    .paced = true,
+	    .device = true },
+	  RESULT_BOUND_MIXED },
+	{ "half at work, half waiting for a device",
+	  { .own = .2, .kernel = .3, .waited = .05, .outstanding = .9, .filled = .5, .device = true },
+	  RESULT_BOUND_MIXED },
+	{ "idle without a device and without a pace",
+	  { .own = .5, .outstanding = .5, .filled = .3 },
+	  RESULT_BOUND_UNKNOWN },
+	{ "a kernel that does not tell of waits for processors",
+	  { .own = .01, .kernel = .05, .outstanding = .99, .device = true, .waited_unknown = true },
+	  RESULT_BOUND_UNKNOWN },
+	{ "the same, at work all the time",
+	  { .own = .5, .kernel = .45, .outstanding = .99, .device = true, .waited_unknown = true },
+	  RESULT_BOUND_GENERATOR },
+};
+
+static void test_verdicts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		enum result_bound bound = bound_judge(&cases[i].facts);
+
+		if (bound != cases[i].bound)
+			fail_msg("%s: %d, expected %d", cases[i].name, bound, cases[i].bound);
+	}
+}
+
+static struct target_plan target;
+static struct plan plan = { .targets = &target, .n_targets = 1 };
+
+static struct result sums_of(uint64_t elapsed_ns, uint64_t busy_ns)
+{
+	struct result r = { .what = RESULT_TARGET_AVERAGE, .elapsed_ns = elapsed_ns };
+
+	tally_clear(&r.tally);
+	r.tally.busy_ns[DIR_READ] = busy_ns;
+	return r;
+}
+
+static void test_facts(void **state)
+{
+	struct bound_facts f;
+	struct result r = sums_of(1000000000, 4000000000);
+
+	(void)state;
+	target = (struct target_plan){
+		.kind = TARGET_BLOCK, .op = OP_READ, .qthreads = 8, .queue_depth = 8
+	};
+	r.cpu.user_ns = 800000000;
+	r.cpu.sys_ns = 400000000;
+	r.wait_ns = 8000000000;
+	assert_true(bound_facts(&f, &plan, &r, 1200000000));
+	assert_true(f.own == .1 && f.kernel == .05);
+	/* No more than is left of the time. */
+	assert_true(f.waited > .849 && f.waited < .851);
+	assert_true(f.outstanding == .5);
+	assert_true(f.device && !f.paced);
+	assert_true(f.filled > 0 && f.filled <= 1);
+
+	target.ordering = ORDERING_SERIAL;
+	target.throttle.interval_ns = 1000;
+	assert_true(bound_facts(&f, &plan, &r, 0));
+	assert_true(f.outstanding == 1);
+	assert_true(f.paced);
+
+	target.op = OP_NOOP;
+	assert_true(bound_facts(&f, &plan, &r, 0));
+	assert_false(f.device);
+}
+
+static void test_too_short(void **state)
+{
+	struct bound_facts f;
+	struct result r = sums_of(999999, 1000);
+
+	(void)state;
+	target = (struct target_plan){ .qthreads = 1, .queue_depth = 1 };
+	assert_false(bound_facts(&f, &plan, &r, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_too_short),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
