@@ -16,6 +16,8 @@
 
 #include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
+#include "xdd/base/printable.h"
+#include "xdd/base/utf8.h"
 
 #define LOG_LINE_BYTES 4095
 
@@ -242,10 +244,13 @@ static void put_line(int level, const char *prefix_text, const char *fmt, va_lis
 	prefix = (size_t)snprintf(line, sizeof(line), "%s", prefix_text);
 	vsnprintf(line + prefix, sizeof(line) - prefix, fmt, ap);
 
-	/* A name must not look like a second message, nor talk to the terminal. */
-	for (len = 0; line[len]; len++)
-		if ((unsigned char)line[len] < ' ' || line[len] == 0x7f)
-			line[len] = '?';
+	/* A name must not look like a second message, nor control the terminal. */
+	for (len = 0; line[len];) {
+		size_t unsafe = printable_unsafe(line + len);
+
+		memset(line + len, '?', unsafe);
+		len += unsafe ? unsafe : utf8_length(line + len);
+	}
 	if (level >= 0)
 		keep((enum log_level)level, line + prefix);
 	line[len++] = '\n';

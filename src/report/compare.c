@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/printable.h"
 #include "xdd/report/compare_internal.h"
 
 #define SEPARATOR "--"
@@ -167,16 +168,26 @@ static const char *text_of(const json_t *o, const char *key)
 	return text ? text : "";
 }
 
+/* A text of the document, which may come from anybody, and what stands around it. */
+static void put_text(const char *before, const char *text, const char *after)
+{
+	fputs(before, stdout);
+	printable_put(stdout, text);
+	fputs(after, stdout);
+}
+
 static void print_side(const struct compare_side *side)
 {
 	for (size_t i = 0; i < side->n; i++) {
 		const struct compare_run *run = &side->runs[i];
 		bool partial = json_is_true(json_object_get(run->root, "partial"));
 
-		printf("%s: %s\n  %s, xdd %s, %s\n  %s\n", run->name, run->path,
-		       text_of(run->root, "start_time"), text_of(run->root, "xdd"),
-		       partial ? "cut short" : text_of(run->root, "end"),
-		       text_of(run->root, "command_line"));
+		printf("%s: ", run->name);
+		put_text("", run->path, "\n");
+		put_text("  ", text_of(run->root, "start_time"), ", xdd ");
+		put_text("", text_of(run->root, "xdd"), ", ");
+		put_text("", partial ? "cut short" : text_of(run->root, "end"), "\n");
+		put_text("  ", text_of(run->root, "command_line"), "\n");
 	}
 }
 
@@ -263,9 +274,10 @@ static void print_trouble(const struct compare_side *side, const struct compare_
 		const char *why =
 			text_of(compare_statistic(&side->runs[i], s->target), "not_reproducible");
 
-		if (*why)
-			printf("  %s, %s, is not reproducible: %s\n", side->runs[i].name, s->name,
-			       why);
+		if (!*why)
+			continue;
+		printf("  %s, %s, is not reproducible", side->runs[i].name, s->name);
+		put_text(": ", why, "\n");
 	}
 }
 

@@ -1,8 +1,10 @@
 /*
  * The differences between two JSON values, for people. Called by compare.c.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "xdd/base/printable.h"
 #include "xdd/report/compare_internal.h"
 #include "xdd/report/jvalue.h"
 
@@ -65,7 +67,10 @@ static void show(FILE *f, const json_t *value)
 
 static void line(struct diff *d, const char *path, const json_t *a, const json_t *b)
 {
-	fprintf(d->f, "  %-*s  ", PATH_WIDTH, path);
+	char *shown = printable_dup(path, false);
+
+	fprintf(d->f, "  %-*s  ", PATH_WIDTH, shown ? shown : "?");
+	free(shown);
 	show(d->f, a);
 	fputs(" -> ", d->f);
 	show(d->f, b);

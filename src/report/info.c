@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "config.h"
+#include "xdd/base/printable.h"
 #include "xdd/base/units.h"
 #include "xdd/report/environment.h"
 #include "xdd/report/result.h"
@@ -17,6 +18,13 @@
 const char *info_enabled(bool on)
 {
 	return on ? "enabled" : "disabled";
+}
+
+void info_text(FILE *f, const char *label, const char *text)
+{
+	fputs(label, f);
+	printable_put(f, text);
+	fputc('\n', f);
 }
 
 static double seconds(uint64_t ns)
@@ -56,7 +64,9 @@ static void write_start(FILE *f, const struct plan *plan, const char *between)
 	char now[INFO_TIME_SIZE];
 
 	fprintf(f, "Starting time for this run, %s\n", info_time(now));
-	fprintf(f, "%sID for this run, '%s'\n", between, plan->id ? plan->id : "No ID Specified");
+	fprintf(f, "%sID for this run, '", between);
+	printable_put(f, plan->id ? plan->id : "No ID Specified");
+	fputs("'\n", f);
 }
 
 static uint64_t io_threads(const struct plan *plan)
@@ -70,12 +80,11 @@ static uint64_t io_threads(const struct plan *plan)
 
 static void write_files(FILE *f, const struct plan *plan)
 {
-	fprintf(f, "Output file name, %s\n", plan->output_file ? plan->output_file : "stdout");
-	fprintf(f, "CSV output file name, %s\n", plan->csv_file ? plan->csv_file : "");
-	fprintf(f, "Error output file name, %s\n",
-		plan->errout_file ? plan->errout_file : "stderr");
+	info_text(f, "Output file name, ", plan->output_file ? plan->output_file : "stdout");
+	info_text(f, "CSV output file name, ", plan->csv_file ? plan->csv_file : "");
+	info_text(f, "Error output file name, ", plan->errout_file ? plan->errout_file : "stderr");
 	if (plan->combined_file)
-		fprintf(f, "Combined output file name, %s\n", plan->combined_file);
+		info_text(f, "Combined output file name, ", plan->combined_file);
 }
 
 static void write_run(FILE *f, const struct plan *plan)

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "xdd/base/printable.h"
 #include "xdd/report/info.h"
 
 /* The words of patterns that have nothing to add. */
@@ -32,16 +33,25 @@ static const char *pattern_word(enum pattern_kind kind)
 	}
 }
 
+static void put_quoted(FILE *f, const char *label, const char *text, size_t bytes)
+{
+	fputs(label, f);
+	printable_put(f, text);
+	fprintf(f, "' <%zu bytes>", bytes);
+}
+
 static void write_text(FILE *f, const struct pattern_options *o)
 {
 	const char *repeated = o->replicate ? "Replicated" : "Not Replicated";
 
-	if (o->kind == PATTERN_ASCII)
-		fprintf(f, ",ASCII: '%s' <%zu bytes> %s ", o->text, o->n_bytes, repeated);
-	else if (o->kind == PATTERN_HEX)
+	if (o->kind == PATTERN_ASCII) {
+		put_quoted(f, ",ASCII: '", o->text, o->n_bytes);
+		fprintf(f, " %s ", repeated);
+	} else if (o->kind == PATTERN_HEX) {
 		fprintf(f, ",HEX: 0x%s <%zu bytes>, %s", o->text, o->n_bytes, repeated);
-	else if (o->kind == PATTERN_FILE)
-		fprintf(f, ",file '%s' <%zu bytes>", o->file, o->n_bytes);
+	} else if (o->kind == PATTERN_FILE) {
+		put_quoted(f, ",file '", o->file, o->n_bytes);
+	}
 }
 
 static void write_pattern(FILE *f, const struct pattern_options *o)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "xdd/base/printable.h"
 #include "xdd/base/units.h"
 #include "xdd/report/info.h"
 
@@ -69,8 +70,10 @@ static void write_processors(FILE *f, const struct plan *plan, const struct targ
 static void write_file(FILE *f, const struct plan *plan, const struct target_plan *t)
 {
 	fprintf(f, "\tTarget number, %" PRIu32 "\n", t->number);
-	fprintf(f, "\t\tFully qualified target pathname, '%s'\n", t->path);
-	fprintf(f, "\t\tTarget directory, %s\n", t->dir && t->dir[0] ? t->dir : "\"./\"");
+	fputs("\t\tFully qualified target pathname, '", f);
+	printable_put(f, t->path);
+	fputs("'\n", f);
+	info_text(f, "\t\tTarget directory, ", t->dir && t->dir[0] ? t->dir : "\"./\"");
 	fprintf(f, "\t\tProcess ID, %ld\n", (long)getpid());
 	fputs("\t\tThread ID, not started\n", f);
 	write_processors(f, plan, t);
@@ -141,9 +144,9 @@ static void write_timestamps(FILE *f, const struct trace_options *ts)
 		fprintf(f, " :TRIGOP %" PRIu64, ts->trigger_op);
 	fprintf(f, "\n\t\tTimestamp table size in operations, %" PRIu64 "\n", ts->size_ops);
 	if (ts->report_path)
-		fprintf(f, "\t\tTimestamp ASCII output file name, %s\n", ts->report_path);
+		info_text(f, "\t\tTimestamp ASCII output file name, ", ts->report_path);
 	if (ts->dump_path)
-		fprintf(f, "\t\tTimestamp binary output file name, %s\n", ts->dump_path);
+		info_text(f, "\t\tTimestamp binary output file name, ", ts->dump_path);
 }
 
 static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
@@ -162,7 +165,7 @@ static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
 		h->bw ? "/Bandwidth" : "", h->iops ? "/IOPS" : "", h->pct ? "/PercentComplete" : "",
 		h->etc ? "/EstimatedTimeLeft" : "", h->latency ? "/Latency" : "",
 		h->lf ? "/LF" : "");
-	fprintf(f, "\t\tHeartbeat Output File, %s\n", h->output ? h->output : "stderr");
+	info_text(f, "\t\tHeartbeat Output File, ", h->output ? h->output : "stderr");
 }
 
 static void write_trigger(FILE *f, const char *what, const struct trigger_plan *g)
@@ -252,8 +255,9 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 
 void info_target_short(FILE *f, const struct target_plan *t)
 {
-	fprintf(f, "Target[%" PRIu32 "] Q[%" PRIu64 "], %s, %s, ", t->number, t->queue_depth,
-		t->path, plan_op_name(t->op));
+	fprintf(f, "Target[%" PRIu32 "] Q[%" PRIu64 "], ", t->number, t->queue_depth);
+	printable_put(f, t->path);
+	fprintf(f, ", %s, ", plan_op_name(t->op));
 	if (t->pass_ops != PLAN_UNLIMITED)
 		fprintf(f, "%" PRIu64 " %s of", t->pass_ops, t->pass_ops == 1 ? "op" : "ops");
 	else

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xdd/base/printable.h"
 #include "xdd/base/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
@@ -63,7 +64,7 @@ int jvalue_put(json_t *object, const char *key, json_t *value)
 void jvalue_write(FILE *f, const json_t *value)
 {
 	if (json_is_string(value))
-		fputs(json_string_value(value), f);
+		printable_put(f, json_string_value(value));
 	else if (json_is_integer(value))
 		fprintf(f, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 	else if (json_is_real(value))

@@ -17,6 +17,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
+#include "xdd/base/printable.h"
 #include "xdd/base/units.h"
 #include "xdd/report/check.h"
 #include "xdd/report/csv.h"
@@ -123,11 +124,22 @@ static void lines_open(struct lines *l)
 	l->f = open_memstream(&l->text, &l->size);
 }
 
-/* To `o`, which keeps in mind that they are missing where memory was short. */
+/*
+ * To `o`, which keeps in mind that they are missing where memory was short. What the environment has in
+ * the text, such as the name of a disk, must not control a terminal; CSV is exact.
+ */
 static void lines_write(struct report *r, struct outfile *o, struct lines *l)
 {
 	bool made = l->f && !(ferror(l->f) | fclose(l->f));
 
+	if (made && o == &r->text) {
+		char *text = printable_dup(l->text, true);
+
+		free(l->text);
+		l->text = text;
+		l->size = text ? strlen(text) : 0;
+		made = text;
+	}
 	pthread_mutex_lock(&r->text_lock);
 	if (made)
 		outfile_write(o, l->text, l->size);
@@ -447,14 +459,18 @@ void report_statistics(struct report *r, const struct pass_statistics *statistic
 
 void report_line(struct report *r, const char *fmt, ...)
 {
-	char *line;
+	char *raw, *line = NULL;
 	va_list ap;
-	int len;
+	size_t len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&line, fmt, ap);
+	if (vasprintf(&raw, fmt, ap) < 0)
+		raw = NULL;
 	va_end(ap);
-	if (len < 0) {
+	if (raw)
+		line = printable_dup(raw, false);
+	free(raw);
+	if (!line) {
 		pthread_mutex_lock(&r->text_lock);
 		if (!r->text.error)
 			r->text.error = ENOMEM;
@@ -462,8 +478,9 @@ void report_line(struct report *r, const char *fmt, ...)
 		return;
 	}
 	/* In the place of the NUL, so that the line goes out in one write. */
+	len = strlen(line);
 	line[len] = '\n';
-	write_text(r, line, (size_t)len + 1);
+	write_text(r, line, len + 1);
 	free(line);
 }
 

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "xdd/base/printable.h"
 #include "xdd/trace/merge.h"
 #include "xdd/trace/walk.h"
 
@@ -159,7 +160,8 @@ int trace_text_write(FILE *f, const struct trace *t, const struct trace_text *wa
 
 	if (!w)
 		return -ENOMEM;
-	fprintf(f, "Target number for this report, %" PRIu32 "\n%s", t->target, t->information);
+	fprintf(f, "Target number for this report, %" PRIu32 "\n", t->target);
+	printable_put_lines(f, t->information);
 	put_last_entry(f, t);
 	if (want->detailed)
 		put_heading(f, t->n, shift, t->net != NULL, false);
@@ -196,9 +198,21 @@ static void put_merged(FILE *f, const struct trace *const *traces, const struct 
 			trace_to_global_ns(t));
 		if (net && !r->row.net)
 			put_net(f, &none, 0);
-		fprintf(f, ", %s\n", t->host);
+		fputs(", ", f);
+		printable_put(f, t->host);
+		fputc('\n', f);
 	}
 	fputs("End of DETAILED Time Stamp Report\n", f);
+}
+
+/* A dump may come from anybody. */
+static void put_origin(FILE *f, const struct trace *t)
+{
+	fprintf(f, "Target number for this report, %" PRIu32 ", on, ", t->target);
+	printable_put(f, t->host);
+	fputs(", ", f);
+	printable_put(f, t->path);
+	fputc('\n', f);
 }
 
 int trace_text_merged(FILE *f, const struct trace *const *traces, size_t n,
@@ -209,15 +223,13 @@ int trace_text_merged(FILE *f, const struct trace *const *traces, size_t n,
 	int err = trace_merge(&m, traces, n);
 
 	for (size_t i = 0; i < n && !err; i++) {
-		fprintf(f, "Target number for this report, %" PRIu32 ", on, %s, %s\n",
-			traces[i]->target, traces[i]->host, traces[i]->path);
+		put_origin(f, traces[i]);
 		net |= traces[i]->net != NULL;
 	}
 	if (!err && want->detailed)
 		put_merged(f, traces, &m, net);
 	for (size_t i = 0; i < n && !err && want->summary; i++) {
-		fprintf(f, "Target number for this report, %" PRIu32 ", on, %s, %s\n",
-			traces[i]->target, traces[i]->host, traces[i]->path);
+		put_origin(f, traces[i]);
 		put_summary(f, traces[i], &m.sums[i]);
 	}
 	trace_merge_free(&m);

@@ -23,7 +23,10 @@ json_t *jvalue_real(double value);
 /* Give `object` that member; takes `value` over. Without one the member is left out. Returns 0 or -1. */
 int jvalue_put(json_t *object, const char *key, json_t *value);
 
-/* Write a text, number or truth for people: no quotes, and yes or no. Nothing for any other value. */
+/*
+ * Write a text, number or truth for people: no quotes, escapes for what would control a terminal, and yes
+ * or no. Nothing for any other value.
+ */
 void jvalue_write(FILE *f, const json_t *value);
 
 /* How all documents are written: jansson's flags. */
