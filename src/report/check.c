@@ -18,11 +18,13 @@
 #include "xdd/report/report.h"
 
 struct output_name {
-	const char *option; /* without its dash; NULL: standard output */
-	const char *path;   /* owned by `made` where that is not NULL */
+	const char *option; /* without its dash; NULL: a standard stream */
+	const char *path;   /* owned by `made` where that is not NULL; NULL: standard output */
 	char *made;
-	bool replaced; /* by a new file */
-	struct outfile_id id;
+	bool replaced;	      /* by a new file */
+	struct outfile_id id; /* must differ from those of other outputs */
+	struct outfile_id
+		file; /* must not be a target: the same, or what the stream is redirected to */
 };
 
 struct output_list {
@@ -147,7 +149,13 @@ static const char *dash(const struct output_name *o)
 
 static const char *title(const struct output_name *o)
 {
-	return o->option ? o->option : "standard output";
+	return o->option ? o->option : o->path ? "standard error" : "standard output";
+}
+
+/* The standard stream that the output goes to, or -1. */
+static int stream(const struct output_name *o)
+{
+	return o->path ? output_standard(o->path) : STDOUT_FILENO;
 }
 
 static enum xdd_status check_pairs(const struct output_name *outputs, size_t n)
@@ -165,24 +173,32 @@ static enum xdd_status check_pairs(const struct output_name *outputs, size_t n)
 	return XDD_OK;
 }
 
+static void refuse_output(const struct output_name *o, const char *why, uint32_t target)
+{
+	log_error("%s%s%s%s: %s %u", dash(o), title(o), o->option ? " " : "",
+		  o->option ? o->path : "", why, target);
+}
+
 /* Outputs that -createnewfiles would take away. */
 static enum xdd_status check_new_files(const struct plan *plan, const struct target_plan *target,
 				       const struct output_name *outputs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *path = outputs[i].option ? outputs[i].path : "/dev/stdout";
+		int fd = stream(&outputs[i]);
+		const char *path = fd == STDOUT_FILENO ? "/dev/stdout" :
+				   fd == STDERR_FILENO ? "/dev/stderr" :
+							 outputs[i].path;
 
-		if (!outputs[i].id.known || !plan_makes_file(plan, target, path))
+		if (!outputs[i].file.known || !plan_makes_file(plan, target, path))
 			continue;
-		log_error("%s%s%s%s: -createnewfiles makes a file of that name for target %u",
-			  dash(&outputs[i]), title(&outputs[i]), outputs[i].option ? " " : "",
-			  outputs[i].option ? path : "", target->number);
+		refuse_output(&outputs[i], "-createnewfiles makes a file of that name for target",
+			      target->number);
 		return XDD_BAD_ARGUMENT;
 	}
 	return XDD_OK;
 }
 
-/* Results that are written into a file under test would destroy it, or the results. */
+/* Results and messages that are written into a file under test would destroy it, or themselves. */
 static enum xdd_status check_targets(const struct plan *plan, const struct output_name *outputs,
 				     size_t n)
 {
@@ -196,11 +212,9 @@ static enum xdd_status check_targets(const struct plan *plan, const struct outpu
 			continue;
 		outfile_identify(&id, target->path);
 		for (size_t i = 0; i < n; i++) {
-			if (!outfile_is_same(&outputs[i].id, &id))
+			if (!outfile_is_same(&outputs[i].file, &id))
 				continue;
-			log_error("%s%s%s%s: this is target %zu", dash(&outputs[i]),
-				  title(&outputs[i]), outputs[i].option ? " " : "",
-				  outputs[i].option ? outputs[i].path : "", t);
+			refuse_output(&outputs[i], "this is target", target->number);
 			return XDD_BAD_ARGUMENT;
 		}
 	}
@@ -235,7 +249,12 @@ static bool is_json_stdout(const struct output_name *o)
 
 static void identify(struct output_name *o)
 {
+	int fd = stream(o);
+
 	outfile_identify(&o->id, is_json_stdout(o) ? NULL : o->path);
+	o->file = o->id;
+	if (fd >= 0)
+		outfile_identify_stream(&o->file, fd);
 }
 
 static int look(const struct output_name *o, char *why)
@@ -311,6 +330,8 @@ static enum xdd_status list_outputs(struct output_list *list, const struct plan 
 	else if (!jsonout_is_stdout(plan))
 		status = add_output(list, (struct output_name){ .option = NULL });
 	if (!status)
+		status = add_output(list, (struct output_name){ .path = "/dev/stderr" });
+	if (!status)
 		status = add_file(list, "errout", plan->errout_file);
 	if (!status)
 		status = add_file(list, "csvout", plan->csv_file);
@@ -357,7 +378,7 @@ enum xdd_status report_check(const struct plan *plan)
 	bool known = false;
 
 	for (size_t i = 0; i < list.n; i++)
-		known |= list.names[i].id.known;
+		known |= list.names[i].file.known;
 	if (!status && jsonout_is_stdout(plan))
 		status = check_stdout(plan, list.names, list.n);
 	if (!status)

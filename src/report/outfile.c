@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,12 +26,29 @@ static int standard_fd(const char *path)
 
 static void identify_missing(struct outfile_id *id, const char *path)
 {
-	char *folder = path_folder(path);
+	char *name = NULL, *folder;
 	struct stat st;
 
-	if (folder && stat(folder, &st) == 0)
-		*id = (struct outfile_id){ true, st.st_dev, st.st_ino, path_last(path) };
+	if (fileopen_follow(path, &name))
+		name = NULL;
+	if (name)
+		path = name;
+	folder = path_folder(path);
+	if (folder && stat(folder, &st) == 0) {
+		*id = (struct outfile_id){ .known = true, .dev = st.st_dev, .ino = st.st_ino };
+		snprintf(id->missing, sizeof(id->missing), "%s", path_last(path));
+	}
 	free(folder);
+	free(name);
+}
+
+void outfile_identify_stream(struct outfile_id *id, int fd)
+{
+	struct stat st;
+
+	*id = (struct outfile_id){ .known = false };
+	if (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+		*id = (struct outfile_id){ .known = true, .dev = st.st_dev, .ino = st.st_ino };
 }
 
 void outfile_identify(struct outfile_id *id, const char *path)
@@ -40,10 +58,12 @@ void outfile_identify(struct outfile_id *id, const char *path)
 	*id = (struct outfile_id){ .known = false };
 	if (!path) {
 		if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode))
-			*id = (struct outfile_id){ true, st.st_dev, st.st_ino, NULL };
+			outfile_identify_stream(id, STDOUT_FILENO);
 	} else if (standard_fd(path) < 0 && strcmp(path, "/dev/null") != 0) {
 		if (stat(path, &st) == 0)
-			*id = (struct outfile_id){ true, st.st_dev, st.st_ino, NULL };
+			*id = (struct outfile_id){ .known = true,
+						   .dev = st.st_dev,
+						   .ino = st.st_ino };
 		else
 			identify_missing(id, path);
 	}
@@ -51,11 +71,8 @@ void outfile_identify(struct outfile_id *id, const char *path)
 
 bool outfile_is_same(const struct outfile_id *a, const struct outfile_id *b)
 {
-	if (!a->known || !b->known || a->dev != b->dev || a->ino != b->ino)
-		return false;
-	if (!a->missing || !b->missing)
-		return !a->missing && !b->missing;
-	return strcmp(a->missing, b->missing) == 0;
+	return a->known && b->known && a->dev == b->dev && a->ino == b->ino &&
+	       strcmp(a->missing, b->missing) == 0;
 }
 
 /* Whether a file of `size` bytes ends without a newline; one that cannot be read is left alone. */

@@ -170,6 +170,41 @@ def test_errout():
              os.stat(data).st_mtime_ns == before.st_mtime_ns, "-errout, %s: the message is on standard error" % what, run)
 
 
-t.run(test_devices, test_changed_name, test_sockets, test_pipes, test_dash, test_errout)
+def test_targets():
+    """One file that is not there yet, by its own name and by a link to it, is not an output and a target at once."""
+    folder = t.path("same")
+    os.mkdir(folder)
+    real, link = os.path.join(folder, "real"), os.path.join(folder, "link")
+    os.symlink("real", link)
+    write = "-op write -reqsize 4 -numreqs 4".split()
+    for option in FILES:
+        for target, output in ((link, real), (real, link)):
+            run = t.xdd(*write, "-targets", 1, target, *option.split(), output)
+            t.ok(refused(run, 2, option.split()[0], "this is target 0") and os.listdir(folder) == ["link"],
+                 "%s and a target by way of a link to nothing" % option, run)
+    os.symlink("p.target.0000.bin", link + "2")
+    run = t.xdd(*write, "-targets", 1, link + "2", "-ts", "dump", os.path.join(folder, "p"))
+    t.ok(refused(run, 2, "-ts", "this is target 0"), "-ts dump and a target by way of a link to nothing", run)
+    # Messages would be written into the target, wherever the results go.
+    for words in ([], ["-output", t.path("same.out")], ["-errout", t.path("same.err")]):
+        file = t.make_file("same.data", 65536)
+        with open(file, "ab") as f:
+            p = subprocess.run(t.xdd_words(*write, "-targets", 1, file, *words), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=f, timeout=t.TIMEOUT, check=False)
+        with open(file, "rb") as f:
+            f.seek(65536)
+            said = f.read().decode(errors="replace")
+        t.ok(p.returncode == 2 and said.startswith("xdd: standard error: this is target 0"),
+             "standard error is the target %s" % words, (p.returncode, said))
+    file = t.make_file("same.data", 65536)
+    with open(file, "ab") as f:
+        run = t.xdd(*write, "-targets", 1, file, "-output", "/dev/null", "-csvout", "/dev/stdout", stdout=f)
+    t.ok(refused(run, 2, "-csvout /dev/stdout:", "this is target 0"), "-csvout /dev/stdout is the target", run)
+    with open(t.path("same.log"), "wb") as f:
+        p = subprocess.run(t.xdd_words(*RUN), stdin=subprocess.DEVNULL, stdout=f, stderr=f, timeout=t.TIMEOUT, check=False)
+    t.ok(p.returncode == 0, "standard output and standard error may be one file")
+
+
+t.run(test_devices, test_changed_name, test_sockets, test_pipes, test_dash, test_errout, test_targets)
 shutil.rmtree(t.path("empty"), ignore_errors=True)
 t.done()

@@ -145,6 +145,15 @@ static void test_same_as_target(void **state)
 	put_file("data", "not CSV\n");
 	assert_refused(&plan, "-csvout data: this is target 0");
 	assert_int_equal(unlink("data"), 0);
+	assert_int_equal(symlink("data", "to-data"), 0);
+	target.path = "to-data";
+	assert_refused(&plan, "-csvout data: this is target 0");
+	target.path = "data";
+	plan.csv_file = "to-data";
+	assert_refused(&plan, "-csvout to-data: this is target 0");
+	assert_int_equal(unlink("to-data"), 0);
+	assert_accepted(&plan);
+	plan.csv_file = "data";
 	target.kind = TARGET_NULL;
 	assert_accepted(&plan);
 }

@@ -25,14 +25,19 @@ struct outfile_id {
 	bool known; /* false: nothing that two outputs could disagree about */
 	dev_t dev;
 	ino_t ino;
-	const char *missing; /* a file that is not there yet: its name in the folder dev, ino */
+	char missing[256]; /* a file that is not there yet: its name in the directory dev, ino; else "" */
 };
 
 /*
- * The identity of `path`; or, for NULL, of the regular file that standard output is. Standard streams
- * (output_standard()) and /dev/null have none: several outputs may go there.
+ * The identity of `path`; or, for NULL, of the regular file that standard output is. A symbolic link to
+ * nothing is the file that would be created. Standard streams (output_standard()) and /dev/null have
+ * none: several outputs may go there.
  */
 void outfile_identify(struct outfile_id *id, const char *path);
+
+/* The identity of the file or block device that a standard stream is redirected to. */
+void outfile_identify_stream(struct outfile_id *id, int fd);
+
 bool outfile_is_same(const struct outfile_id *a, const struct outfile_id *b);
 
 /*
