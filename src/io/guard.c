@@ -144,8 +144,8 @@ static int claim_device(struct guard *guard, const struct target_plan *t,
 		      "cannot be looked at; name the block device of the disk");
 }
 
-static int judge_file(struct guard *guard, const struct guard_loops *loops,
-		      const struct target_plan *t, struct guard_refusal *refusal)
+static int judge_file(struct guard *guard, struct guard_loops *loops, const struct target_plan *t,
+		      struct guard_refusal *refusal)
 {
 	char why[GUARD_WHY_SIZE - 64];
 	struct stat st;

@@ -41,30 +41,41 @@ static bool is_of_kernel(int fd)
 	return false;
 }
 
+static int refuse_use(const struct guard_loops *loops, const struct stat *st, char *why,
+		      size_t size)
+{
+	return guard_file_in_use(loops, st, why, size) ? -EBUSY : 0;
+}
+
 int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, char *why,
 	       size_t size)
 {
-	if (is_of_kernel(fd)) {
-		snprintf(why, size,
-			 "is a file of the kernel (as in /proc and /sys), whose content is no "
-			 "storage; name a file of another file system");
-		return -EPERM;
-	}
-	if (!guard_file_in_use(loops, st, why, size))
-		return 0;
-	return -EBUSY;
+	if (!is_of_kernel(fd))
+		return refuse_use(loops, st, why, size);
+	snprintf(
+		why, size,
+		"is a file of the kernel (as in /proc and /sys), whose content is no storage; name "
+		"a file of another file system");
+	return -EPERM;
 }
 
-int guard_file_of(const struct guard_loops *loops, const char *path, struct stat *st, char *why,
+int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, char *why,
 		  size_t size)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC), err = 0;
+	int fd, err = 0;
 
+	/* Hundreds of targets in one directory need one look at its file system. */
+	if (loops->storage && stat(path, st) == 0 && S_ISREG(st->st_mode) &&
+	    st->st_dev == loops->storage)
+		return refuse_use(loops, st, why, size);
+	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, st)) {
 		err = -errno;
 		snprintf(why, size, "%s", strerror(-err));
 	} else if (S_ISREG(st->st_mode)) {
 		err = guard_file(loops, fd, st, why, size);
+		if (!err)
+			loops->storage = st->st_dev;
 	}
 	if (fd >= 0)
 		close(fd);

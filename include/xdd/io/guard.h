@@ -39,6 +39,7 @@ struct guard_loops {
 	const char *root; /* as for guard_in_use() */
 	struct guard_loop *list;
 	size_t n;
+	dev_t storage; /* a file system that guard_file_of() found to be no kernel's; 0: none yet */
 };
 
 /* What is refused, and why. */
@@ -97,7 +98,7 @@ int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, c
 	       size_t size);
 
 /* The same by its path; fills in `st`. What is no regular file passes. */
-int guard_file_of(const struct guard_loops *loops, const char *path, struct stat *st, char *why,
+int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, char *why,
 		  size_t size);
 
 /*
