@@ -73,4 +73,19 @@ for engine in "-sgio" "-ioengine sg"; do
 	swapoff /dev/sda
 	dd if=/dev/zero of=/dev/sda bs=1M oflag=direct 2>/dev/null
 done
+
+# Without its driver the disk has no block device, and nobody can look at it.
+device=$(basename "$(readlink /sys/class/scsi_generic/sg0/device)")
+if echo "$device" >/sys/bus/scsi/drivers/sd/unbind; then
+	for force in "" "-force /dev/sg0"; do
+		# shellcheck disable=SC2086
+		xdd -sgio $WORK -blocksize 512 -targets 1 /dev/sg0 $force
+		refused 4 "the kernel does not name its disk" "a disk without a driver${force:+, -force}"
+	done
+	xdd -sgio -op read -blocksize 512 -reqsize 1 -numreqs 4 -targets 1 /dev/sg0
+	tap_status_is 0 "a disk without a driver may be read"
+	echo "$device" >/sys/bus/scsi/drivers/sd/bind
+else
+	tap_skip "a disk without a driver" "sd cannot be unbound"
+fi
 tap_done
