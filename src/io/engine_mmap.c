@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "xdd/base/fileopen.h"
@@ -234,6 +235,26 @@ static uint64_t bytes_there(const struct mapped *m, const struct io_request *req
 	return req->size < m->size_bytes - req->offset ? req->size : m->size_bytes - req->offset;
 }
 
+/*
+ * Why the page at `offset` cannot be had. The signal does not tell. For a write the file system does when it is asked
+ * for the block; where it cannot be asked, it is full when it has no blocks left.
+ */
+static int fault_error(const struct mapped *m, const struct io_request *req, uint64_t offset)
+{
+	uint64_t page = offset / m->page_bytes * m->page_bytes;
+	struct statvfs fs;
+	struct stat st;
+
+	if (req->dir != DIR_WRITE || fstat(m->fd, &st) || !S_ISREG(st.st_mode))
+		return -EIO;
+	if (fallocate(m->fd, FALLOC_FL_KEEP_SIZE, (off_t)page, (off_t)m->page_bytes) == 0)
+		return -EIO;
+	if (errno == ENOSPC || errno == EDQUOT)
+		return -errno;
+	return errno == EOPNOTSUPP && fstatvfs(m->fd, &fs) == 0 && fs.f_bavail == 0 ? -ENOSPC :
+										      -EIO;
+}
+
 static int mmap_submit(void *ctx, struct io_request *req)
 {
 	struct mapped *m = ctx;
@@ -251,7 +272,7 @@ static int mmap_submit(void *ctx, struct io_request *req)
 			m->size_bytes = size;
 			bytes = bytes_there(m, req);
 		} else {
-			req->error = -EIO;
+			req->error = fault_error(m, req, req->offset + moved);
 			bytes = moved;
 		}
 	}

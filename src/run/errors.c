@@ -1,6 +1,6 @@
 /*
- * Operations that fail: one line each up to -maxerrorstoprint, and what -maxerrors and -stoponerror
- * make of them. Called by QThreads, outside the timed window.
+ * Operations that fail: one line each up to -maxerrorstoprint, one for each target that is at the end of its file
+ * or has no space left, and what -maxerrors and -stoponerror make of them. Called by QThreads, outside the timed window.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -56,23 +56,54 @@ void errors_count(struct target *t, int detail)
 	}
 }
 
+/* The count that an error belongs to which others of the target will follow; NULL for one that says nothing of them. */
+static _Atomic uint64_t *ran_out(struct target *t, int error)
+{
+	switch (error) {
+	case -ENODATA:
+		return &t->ran_out[RUN_OUT_OF_FILE];
+	case -ENOSPC:
+		return &t->ran_out[RUN_OUT_OF_SPACE];
+	default:
+		return NULL;
+	}
+}
+
 void io_error(struct qthread *q, const struct io_request *req)
 {
 	struct target *t = q->target;
-	const struct plan *plan = t->run->plan;
-	uint64_t total = atomic_fetch_add(&t->run->errors, 1) + 1;
+	struct run *run = t->run;
+	_Atomic uint64_t *count = ran_out(t, req->error);
+	bool first = !count || atomic_fetch_add(count, 1) == 0;
 
-	if (total <= plan->max_errors_to_print)
+	atomic_fetch_add(&run->errors, 1);
+	if (first && atomic_fetch_add(&run->errors_told, 1) < run->plan->max_errors_to_print)
 		print_error(q, req);
 	errors_count(t, -req->error);
 }
 
+/* Returns how many operations this is about. */
+static uint64_t summarize(const struct target *t, enum run_out kind, const char *why)
+{
+	uint64_t more = atomic_load(&t->ran_out[kind]);
+
+	more -= more > 0;
+	if (more)
+		log_error("target %u, %s: %" PRIu64 " more operations failed: %s", t->plan->number,
+			  t->plan->path, more, why);
+	return more;
+}
+
 void io_error_summary(const struct run *run)
 {
-	uint64_t total = atomic_load(&run->errors);
+	uint64_t own = atomic_load(&run->errors);
 
-	if (total > run->plan->max_errors_to_print)
+	for (size_t i = 0; i < run->plan->n_targets; i++) {
+		own -= summarize(&run->targets[i], RUN_OUT_OF_FILE, "END-OF-FILE");
+		own -= summarize(&run->targets[i], RUN_OUT_OF_SPACE, strerror(ENOSPC));
+	}
+	if (own > run->plan->max_errors_to_print)
 		log_error("%" PRIu64 " operations failed in all, of which %" PRIu64
 			  " are shown (-maxerrorstoprint)",
-			  total, run->plan->max_errors_to_print);
+			  atomic_load(&run->errors), run->plan->max_errors_to_print);
 }

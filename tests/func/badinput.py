@@ -582,7 +582,7 @@ row("read across the end of a file", READ + " -reqsize 48 -numreqs 2", 6, None,
 row("random reads past the end of a file", READ + " -reqsize 8 -numreqs 20 -seek random range 100000 -queuedepth 4",
     6, None, "END-OF-FILE after 0 bytes", many=True, out=True)
 row("read past the end, one line shown", READ + " -reqsize 8 -numreqs 20 -maxerrorstoprint 1", 6, None, PAST,
-    r"12 operations failed in all, of which 1 are shown", many=True, out=True)
+    r"target 0, data: 11 more operations failed: END-OF-FILE", many=True, out=True)
 row("read past the end, ends at two errors", READ + " -reqsize 8 -numreqs 20 -maxerrors 2", 6, None,
     r"pass 1 ends: 2 operations have failed \(-maxerrors\)", many=True, out=True)
 row("read past the end, stops", READ + " -reqsize 8 -numreqs 20 -stoponerror", 6, None, PAST, many=True, out=True)
@@ -750,7 +750,7 @@ def check_full_disk():
         run = t.xdd(*"-op write -targets 1 new -reqsize 64 -numreqs 40".split(), *more, timeout=LIMIT_S, cwd=directory)
         size = os.path.getsize(new) if os.path.exists(new) else None
         said = (r"^xdd: I/O ERROR on Target 0 .*write of 65536 bytes at offset \d+ of new, .*: No space left on device",
-                r"^xdd: \d+ operations failed in all")
+                r"^xdd: target 0, new: \d+ more operations failed: No space left on device$")
         t.ok(run.status == 6 and size and all(re.search(want, run.err, re.M) for want in said),
              name + ": reported and counted, status 6, and the file stays", "size: %s\n%s" % (size, run))
         os.unlink(new)

@@ -528,8 +528,8 @@ def test_retry_full():
     errors = total(rows, "ERRORS")
     return t.ok(run.status == 6 and 0 < errors < 24 and errors + total(rows, "OPS") == 24 and
                 total(rows, "RETRIES") == 2 * errors and
-                len(re.findall("No space left on device after .*, tried 3 times", run.err)) == errors,
-                "-retry on a full disk: each tried, each reported", run)
+                len(re.findall("No space left on device after .*, tried 3 times", run.err)) == 1,
+                "-retry on a full disk: each tried, the first reported", run)
 
 
 # Bad input

@@ -94,9 +94,19 @@ struct qthread {
 	uint64_t wait_ns; /* ready to run, and without a processor; with -verbose */
 };
 
+/* What a target runs out of: where one operation fails of that, so do others, and one line says it. */
+enum run_out {
+	RUN_OUT_OF_FILE,
+	RUN_OUT_OF_SPACE,
+	RUN_OUT_KINDS
+};
+
 struct target {
 	/* atomic: QThreads take operation numbers from here; alone on its cache line */
 	_Atomic uint64_t next_op __attribute__((aligned(128)));
+
+	/* atomic: operations that failed in this run as all that follow will, by enum run_out: errors.c */
+	_Atomic uint64_t ran_out[RUN_OUT_KINDS];
 
 	/* atomic: errors in this pass: operations that failed, and miscompares */
 	_Atomic uint64_t errors __attribute__((aligned(128)));
@@ -279,8 +289,9 @@ struct run {
 	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */
 	_Atomic uint64_t end_ns;
 
-	/* atomic: operations that failed, in all */
+	/* atomic: operations that failed, in all, and those that got a line of their own or that of their target */
 	_Atomic uint64_t errors;
+	_Atomic uint64_t errors_told;
 
 	/* atomic: stretches of wrong data, in all, and the bytes they are long */
 	_Atomic uint64_t miscompares;
