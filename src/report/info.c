@@ -117,7 +117,7 @@ void info_write(FILE *f, const struct plan *plan, const json_t *environment)
 {
 	write_banner(f);
 	write_run(f, plan);
-	info_system(f);
+	info_system(f, plan);
 	environment_write(f, environment);
 	for (size_t i = 0; i < plan->n_targets; i++)
 		info_target(f, plan, &plan->targets[i]);
@@ -128,7 +128,7 @@ void info_write_target(FILE *f, const struct plan *plan, uint32_t target)
 {
 	write_banner(f);
 	write_run(f, plan);
-	info_system(f);
+	info_system(f, plan);
 	info_target(f, plan, &plan->targets[target]);
 	fputc('\n', f);
 }

@@ -1,12 +1,15 @@
 /*
  * What is said about the computer before the results. Called by info.c.
  */
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "xdd/base/clock.h"
+#include "xdd/base/units.h"
 #include "xdd/report/info.h"
 
 #define NAME_SIZE 256
@@ -42,7 +45,14 @@ static long megabytes_of_memory(void)
 	return (long)((uint64_t)pages * (uint64_t)size >> 20);
 }
 
-void info_system(FILE *f)
+static uint64_t seconds_until(uint64_t wall_ns)
+{
+	uint64_t now = clock_wall_ns();
+
+	return wall_ns > now ? (wall_ns - now + UNITS_NS_PER_SEC / 2) / UNITS_NS_PER_SEC : 0;
+}
+
+void info_system(FILE *f, const struct plan *plan)
 {
 	struct utsname name;
 	char user[NAME_SIZE];
@@ -58,5 +68,5 @@ void info_system(FILE *f)
 	write_limit(f, "Number of physical pages", sysconf(_SC_PHYS_PAGES));
 	write_limit(f, "Megabytes of physical memory", megabytes_of_memory());
 	write_limit(f, "Clock Ticks per second", sysconf(_SC_CLK_TCK));
-	fputs("Seconds before starting, 0\n", f);
+	fprintf(f, "Seconds before starting, %" PRIu64 "\n", seconds_until(plan->start_time_ns));
 }

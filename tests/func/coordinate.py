@@ -441,6 +441,10 @@ def test_start_time():
     t.ok(re.match(r"xdd: note: the targets start in \d\.\d seconds \(-starttime\)\n"
                   r"(xdd: warning: the targets were not ready at the time of -starttime: .*\n)?$", run.err),
          "-starttime: says so", run)
+    run = t.command(["timeout", "-s", "INT", "1"] + t.xdd_words(*"-op noop -targets 1 null -numreqs 1 -verbose -starttime".split(),
+                                                                int(time.time() + 1000)), timeout=30)
+    left = re.search(r"^Seconds before starting, (\d+)$", run.out, re.M)
+    t.ok(left and 900 < int(left.group(1)) <= 1000, "-verbose says how many seconds are left", run)
     run = t.xdd(*"-op read -targets 2 null nosuch -numreqs 1 -starttime".split(), int(time.time() + 1000), timeout=30)
     t.ok(run.status == 4, "-starttime: a target that cannot start is not waited for", run)
 

@@ -39,8 +39,8 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *tar
 /* The line about one target that a short report has. */
 void info_target_short(FILE *f, const struct target_plan *target);
 
-/* The section about the computer (sysinfo.c). */
-void info_system(FILE *f);
+/* The section about the computer (sysinfo.c), with the time that is left until -starttime. */
+void info_system(FILE *f, const struct plan *plan);
 
 /* info_data.c: the lines about its data pattern and verification. */
 void info_data(FILE *f, const struct target_plan *t);
