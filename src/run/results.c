@@ -235,6 +235,22 @@ static uint64_t longest_wait(const struct target *t)
 	return longest;
 }
 
+/* Operations that hang have taken until now, which is part of the elapsed time. */
+static void count_hang(struct tally *t, uint64_t now)
+{
+	if (t->outstanding && now > t->last_done_ns)
+		t->last_done_ns = now;
+}
+
+static void count_hangs(struct pass_result *r)
+{
+	uint64_t now = clock_now_ns();
+
+	count_hang(&r->tally, now);
+	for (uint32_t i = 0; i < r->n_queues; i++)
+		count_hang(&r->queues[i].tally, now);
+}
+
 /* What targets did in a pass that they will not finish. */
 static void take_unfinished(struct manager *m, bool stuck)
 {
@@ -250,6 +266,8 @@ static void take_unfinished(struct manager *m, bool stuck)
 				  " operations are still outstanding, for %.1f s at least",
 				  r->target, t->plan->path, r->tally.outstanding,
 				  (double)longest_wait(t) / (double)UNITS_NS_PER_SEC);
+		if (stuck)
+			count_hangs(r);
 		take_in(m, r);
 		pass_result_free(r);
 	}

@@ -472,6 +472,9 @@ def test_hang():
     document = j.check(file, "a target that never answers")
     if document:
         t.equal([r["outstanding"] for r in j.rows(document, "TARGET_AVERAGE")], [0, 1], "what is outstanding is counted")
+        # The grace alone is 3 s.
+        elapsed = [r["elapsed_ns"] for what in ("TARGET_AVERAGE", "COMBINED") for r in j.rows(document, what)]
+        t.ok(elapsed[0] < 3e9 <= min(elapsed[1:]), "what hangs is part of the elapsed time", elapsed)
         t.ok(document["partial"] and any("outstanding" in m["text"] for m in document["messages"]), "and told",
              document["messages"])
 
