@@ -288,7 +288,8 @@ static enum xdd_status apply_defaults(struct parse *p, const struct option *opt,
 				     .sub = opt ? row : NULL,
 				     .name = { .text = row->name },
 				     .args = &def,
-				     .n_args = 1 };
+				     .n_args = 1,
+				     .by_default = true };
 		enum xdd_status status = XDD_OK;
 
 		if (!opt && row->scope != scope)

@@ -14,6 +14,9 @@
 #include "xdd/base/units.h"
 #include "xdd/plan/parse.h"
 
+/* Space that a random pass leaves out, from which that is worth a warning. */
+#define UNUSED_BYTES (64ull << 20)
+
 enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
 {
 	char text[1024];
@@ -255,6 +258,46 @@ static void warn_buffered(const struct plan *plan)
 	}
 }
 
+/* Said once: elsewhere a block is a request. */
+static void warn_request_size(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		char size[32];
+
+		if (!t->block_size_given || t->req_blocks_given || t->rows)
+			continue;
+		log_warning("target %u, %s: -blocksize %" PRIu64
+			    " without -reqsize: a request has %s, %" PRIu64
+			    " blocks; -reqsize 1 is for requests of one block",
+			    t->number, t->path, t->block_size,
+			    units_size_text(t->req_bytes, size, sizeof(size)), t->req_blocks);
+		return;
+	}
+}
+
+/* Said once: without a range of its own, a random pass goes over as much as it moves. */
+static void warn_random_range(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		uint64_t left = plan_has_size(t) ? plan_bytes_left(plan, t) : 0;
+		char range[32];
+
+		if (t->seek.pattern != SEEK_RANDOM || t->seek.range_blocks || t->op == OP_NOOP ||
+		    t->pass_ops == PLAN_UNLIMITED || t->range_bytes >= left / 2 ||
+		    left - t->range_bytes < UNUSED_BYTES)
+			continue;
+		log_warning("target %u, %s: -seek random: the requests stay in %s, %.2g %% of the "
+			    "target, as much as a pass moves; -seek range %" PRIu64 " is all of it",
+			    t->number, t->path,
+			    units_size_text(t->range_bytes, range, sizeof(range)),
+			    100.0 * (double)t->range_bytes / (double)t->size_bytes,
+			    left / t->block_size);
+		return;
+	}
+}
+
 /* Said once: a range that was given is never left. */
 static void warn_starts_over(const struct plan *plan)
 {
@@ -328,6 +371,8 @@ void plan_warn(const struct plan *plan)
 		plan_warn_order(&plan->targets[i]);
 		plan_warn_trace(&plan->targets[i]);
 	}
+	warn_request_size(plan);
+	warn_random_range(plan);
 	warn_starts_over(plan);
 	warn_buffered(plan);
 	warn_passes(plan);

@@ -63,6 +63,24 @@ static enum xdd_status apply_rwratio(struct parse *p, const struct setting *s, v
 			"before all of them.",                                                     \
 	}
 
+static enum xdd_status note_block_size(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	t->block_size_given = !s->by_default;
+	return XDD_OK;
+}
+
+static enum xdd_status note_req_blocks(struct parse *p, const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)p;
+	t->req_blocks_given = !s->by_default;
+	return XDD_OK;
+}
+
 const struct option options_work[] = {
 	{ .name = "op",
 	  .aliases = "operation",
@@ -104,9 +122,12 @@ const struct option options_work[] = {
 	  .max = 1u << 30,
 	  .def = "1024",
 	  T(block_size),
+	  .apply = note_block_size,
 	  .help = "bytes in a block, the unit of sizes and offsets",
-	  .detail = "Blocks are the unit of -reqsize, -startoffset, -passoffset, -targetoffset and "
-		    "-seek range." },
+	  .detail =
+		  "Blocks are the unit of -reqsize, -startoffset, -passoffset, -targetoffset and "
+		  "-seek range. For requests of one block say -reqsize 1 as well: a request has 128 "
+		  "blocks by default." },
 	{ .name = "reqsize",
 	  .aliases = "rs",
 	  .scope = SCOPE_TARGET,
@@ -117,6 +138,7 @@ const struct option options_work[] = {
 	  .def = "128",
 	  .unit = "blocks",
 	  T(req_blocks),
+	  .apply = note_req_blocks,
 	  .hint = "for 4 KiB requests say -reqsize 4",
 	  .help = "blocks in a request; an operation transfers one request",
 	  .detail = "A request may have up to 2 GiB." },

@@ -32,6 +32,7 @@ struct setting {
 	const struct word *args;  /* `opt`'s or `sub`'s own arguments */
 	size_t n_args;
 	uint64_t first, last; /* the targets it was applied to, or that it names */
+	bool by_default;      /* nobody wrote it */
 	bool further; /* other suboptions stand before `sub` in the same use of the option */
 };
 

@@ -279,6 +279,7 @@ struct target_plan {
 	bool ratio_random;
 	uint64_t block_size; /* bytes */
 	uint64_t req_blocks;
+	bool block_size_given, req_blocks_given;
 	uint64_t numreqs;      /* 0: not given */
 	uint64_t amount_bytes; /* 0: not given */
 	uint64_t queue_depth;
