@@ -17,9 +17,11 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "xdd/base/clock.h"
+#include "xdd/base/fstype.h"
 #include "xdd/base/path.h"
 #include "xdd/base/sysfile.h"
 #include "xdd/base/units.h"
@@ -36,6 +38,7 @@ struct answer {
 	/* written by the thread before `known` is set */
 	struct statx st;
 	struct statvfs fs;
+	unsigned long type; /* the number of the file system's kind */
 	bool has_fs;
 
 	/* atomic */
@@ -66,6 +69,7 @@ static void inquiry_free(struct inquiry *q)
 
 static void ask(struct answer *a)
 {
+	struct statfs kind;
 	const unsigned wanted = STATX_BASIC_STATS | STATX_MNT_ID;
 
 	/* A file that is not there yet will be in its folder. */
@@ -82,7 +86,10 @@ static void ask(struct answer *a)
 			return;
 	}
 	a->has_fs = !S_ISBLK(a->st.stx_mode) && !S_ISCHR(a->st.stx_mode) &&
-		    statvfs(a->path, &a->fs) == 0;
+		    statvfs(a->path, &a->fs) == 0 && statfs(a->path, &kind) == 0;
+	/* Only 32 bits of the number are used, which some systems take for a signed number. */
+	if (a->has_fs)
+		a->type = (uint32_t)kind.f_type;
 	atomic_store(&a->known, true);
 }
 
@@ -201,9 +208,13 @@ static void put_mount(json_t *o, uint64_t id, char **source)
 static json_t *file_system(const struct answer *a, char **source)
 {
 	json_t *o = json_object();
+	char name[FSTYPE_SIZE];
 
 	if (a->st.stx_mask & STATX_MNT_ID)
 		put_mount(o, a->st.stx_mnt_id, source);
+	/* In a chroot, the mount may lie outside of what mountinfo shows. */
+	if (!json_object_get(o, "type"))
+		jvalue_put(o, "type", jvalue_text(fstype_name(a->type, name)));
 	jvalue_put(o, "block_bytes", jvalue_count(a->fs.f_frsize));
 	jvalue_put(o, "size_bytes", jvalue_count((uint64_t)a->fs.f_blocks * a->fs.f_frsize));
 	jvalue_put(o, "free_bytes", jvalue_count((uint64_t)a->fs.f_bavail * a->fs.f_frsize));

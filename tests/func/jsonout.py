@@ -501,14 +501,39 @@ def test_environment():
     t.ok(fs["block_bytes"] == found.f_frsize and fs["size_bytes"] == found.f_blocks * found.f_frsize, "the file system",
          fs)
     findmnt = t.command(["findmnt", "-n", "-o", "FSTYPE,TARGET", "-T", file]) if t.have("findmnt") else None
-    if findmnt and findmnt.status == 0:
+    # In a chroot neither findmnt nor xdd may see the mount.
+    if findmnt and findmnt.status == 0 and "mount_point" in fs:
         t.equal([fs["type"], fs["mount_point"]], findmnt.out.split(), "its type and place")
     t.equal(set(env["targets"][1]), {"path"}, "nothing about the null device")
     lines = [line.split(", ", 2)[1:] for line in run.out.splitlines() if line.startswith("Environment, ")]
     t.ok(["kernel release", name.release] in lines and ["target 0 path", file] in lines and
-         ["target 0 file system type", fs["type"]] in lines, "-verbose shows it too", run)
+         ["target 0 file system type", fs.get("type")] in lines, "-verbose shows it too", run)
     run = t.xdd(*SMALL)
     t.ok("Environment" not in run.out, "and without -verbose it is not shown", run)
+
+
+def test_environment_in_chroot():
+    """The mount of the target lies outside of what /proc/self/mountinfo shows."""
+    if os.geteuid() or not t.have("chroot") or not t.have("ldd"):
+        return t.skip("in a chroot", "not root, or no chroot and ldd")
+    root, kind = t.path("root"), t.command(["stat", "-f", "-c", "%T", t.tmp()]).out.strip()
+    for file in [t.XDD] + re.findall(r"(?:=> |^\t)(/\S+)", t.command(["ldd", t.XDD]).out, re.M):
+        place = root + (file if file != t.XDD else "/xdd")
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        shutil.copy(file, place)
+    os.mkdir(root + "/proc")
+    if t.command(["mount", "-t", "proc", "proc", root + "/proc"]).status:
+        return t.skip("in a chroot", "/proc cannot be mounted there")
+    try:
+        run = t.command(["chroot", root, "/xdd", "-op", "write", "-targets", "1", "/data", *"-reqsize 4 -numreqs 4".split(),
+                         "-jsonout", "/out.json"])
+    finally:
+        t.command(["umount", root + "/proc"])
+    if not t.ok(run.status == 0, "in a chroot", run):
+        return None
+    fs = j.check(root + "/out.json", "in a chroot")["environment"]["targets"][0]["file_system"]
+    return t.ok(fs.get("type") and (fs["type"] in kind or kind in fs["type"] or fs["type"].startswith("0x") or
+                                    kind.startswith("UNKNOWN")), "the kind of the file system, as stat -f has it", (fs, kind))
 
 
 def test_environment_of_devices():
@@ -546,5 +571,5 @@ def test_environment_of_devices():
 
 t.run(test_latency, test_against_csv, test_errors, test_time_limits, test_options, test_coordination, test_names, test_standard_output,
       test_fifo, test_replaced, test_refused, test_locked_folder, test_interrupted, test_before, test_signals, test_hang,
-      test_environment, test_environment_of_devices)
+      test_environment, test_environment_in_chroot, test_environment_of_devices)
 t.done()

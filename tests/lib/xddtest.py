@@ -12,6 +12,7 @@ first asked for and removed at the end.
 import atexit
 import csv
 import os
+import pty
 import re
 import shutil
 import signal
@@ -159,6 +160,17 @@ def xdd_words(*args):
 def xdd(*args, **kwargs):
     """Run xdd with these arguments (numbers are turned into words)."""
     return command(xdd_words(*args), **kwargs)
+
+
+def have_terminals():
+    """Can this machine make pseudo-terminals? A chroot or a container may lack /dev/pts."""
+    try:
+        ends = pty.openpty()
+    except OSError:
+        return False
+    for end in ends:
+        os.close(end)
+    return True
 
 
 _engines = None
