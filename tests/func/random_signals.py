@@ -43,7 +43,7 @@ KINDS = """
 -op read -targets 1 f -reqsize 4 -numreqs 256 -queuedepth 4 -ioengine mmap -passes 500
 -op noop -targets -4 null -reqsize 4 -queuedepth 16 -timelimit 4
 -op noop -targets 2 null null -numreqs 4000 -lockstep 0 1 op 1 op 1 wait complete -throttle ops 1000
--op read -targets 2 f g -numreqs 100 -startdelay target 1 4 -starttrigger 0 1 percent 100
+-op read -targets 2 f g -reqsize 4 -numreqs 100 -startdelay target 1 4 -starttrigger 0 1 percent 100
 -op noop -targets 1 null -numreqs 100 -throttle ops 500 -passes 40 -passdelay 0.1 -ts dump dmp -ts summary output rep
 -op read -targets 1 f -reqsize 4 -numreqs 256 -passes 500 -heartbeat 0.01 ops output hb -latency intervals 0.01 output lat.csv
 -op write -targets 1 new -reqsize 4 -numreqs 256 -datapattern tagged -passes 500 -syncwrite -csvout out.csv -qthreadinfo
@@ -159,7 +159,7 @@ def files_wrong(case, directory, status, twice):
     """What is there is whole. Two signals end a run at once: it need not have written anything."""
     names = set(os.listdir(directory))
     strays = [n for n in names if not re.match(
-        r"(f|g|doc\.json|out\.csv|lat\.csv|hb\.T\d+\.csv|dmp\.target\.\d+\.bin|rep\.target\.\d+\.csv)$", n) and
+        r"(f|g|doc\.json|out\.csv|lat\.csv|(hb|fifo)\.T\d+\.csv|dmp\.target\.\d+\.bin|rep\.target\.\d+\.csv)$", n) and
         not (re.match(r"new(\.\d+)?$", n) and (twice or "-deletefile" not in case.words))]
     if strays:
         return "left behind: %s" % strays
