@@ -8,7 +8,7 @@
 #include "xdd/base/topology.h"
 #include "xdd/base/units.h"
 
-/* Who runs for less than this was charged with what lies around its pass, too. */
+/* Shorter passes are charged with processor time from before and after them. */
 #define LEAST_NS (UNITS_NS_PER_SEC / 1000)
 
 /* Shares from which one cause is the cause. */
@@ -117,7 +117,7 @@ enum result_bound bound_judge(const struct bound_facts *f)
 		return RESULT_BOUND_PACED;
 	if (f->own + f->kernel + f->waited >= GENERATOR_SHARE)
 		return RESULT_BOUND_GENERATOR;
-	/* What is idle and not held waits for a device, or nobody knows what for. */
+	/* QThreads that are idle and not held wait for a device, or for an unknown cause. */
 	if (!f->device || f->waited_unknown)
 		return RESULT_BOUND_UNKNOWN;
 	return device >= DEVICE_SHARE ? RESULT_BOUND_DEVICE : RESULT_BOUND_MIXED;

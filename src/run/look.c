@@ -92,7 +92,7 @@ void look_before_pass(struct target *t)
 		return;
 	if (plan->drop_cache)
 		err = pagecache_drop(t->file.fd, begin, end - begin);
-	/* What is in memory anyway has no device that a hole could spare. */
+	/* A file that is in memory only has no device that a hole could spare. */
 	if (memory && !plan->drop_cache)
 		return;
 	if (datamap_take(&t->look.map, t->file.fd, begin, end,

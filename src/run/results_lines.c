@@ -171,7 +171,7 @@ bool manager_is_known(const struct manager *m)
 	return m->plan->until_percent && series_is_known(&m->series, m->plan->until_percent);
 }
 
-/* What held target `i` up, whose sums `r` has. Returns false where that is too short to tell. */
+/* Collect how the QThreads of a target spent their time; `r` has its sums. Returns false when that is too short to tell. */
 static bool facts_of(const struct manager *m, const struct result *r, struct bound_facts *facts)
 {
 	uint64_t cpu_ns = 0;

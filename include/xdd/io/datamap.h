@@ -17,9 +17,9 @@ struct datamap {
 	size_t n;	  /* cells */
 	uint64_t *bounds; /* n + 1: where each cell begins, and the end */
 	double *resident; /* n + 1: bytes before each cell that are resident */
-	double *holes;	  /* likewise: bytes that are holes */
+	double *holes;	  /* n + 1: bytes before each cell that are holes */
 	int cache_err;	  /* 0, or -errno: residency is not known */
-	int hole_err;	  /* likewise */
+	int hole_err;	  /* 0, or -errno: holes are not known */
 	bool cache_sampled;
 };
 

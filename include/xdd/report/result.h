@@ -32,7 +32,7 @@ enum data_cache {
 	DATA_CACHE_UNKNOWN,
 };
 
-/* What was read in a pass, or in several, and where it was before. */
+/* Bytes that one or several passes have read, and where they were before. */
 struct data_look {
 	uint64_t range_bytes;	 /* that reads were issued for; 0: nothing is known of them */
 	uint64_t resident_bytes; /* of these, in the page cache; see `cache` */

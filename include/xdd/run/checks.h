@@ -36,7 +36,7 @@ struct checks {
 /* Look at the devices; before the first operation. Returns 0 or -ENOMEM. */
 int checks_begin(struct checks *c, const struct plan *plan);
 
-/* What a target did, with its sums over all passes; `facts` about what held it up, NULL: too short to tell. */
+/* Check the sums of a target over all passes; `facts` say how its QThreads spent their time, NULL: too short to tell. */
 void checks_target(struct checks *c, struct run *run, const struct result *sums,
 		   const struct bound_facts *facts);
 
