@@ -63,3 +63,17 @@ uint64_t schedule_due_ns(const struct target_plan *t, uint64_t n)
 		intervals += moved_by(t, n, intervals);
 	return to_ns(t, intervals);
 }
+
+uint64_t schedule_span_ns(const struct target_plan *t, uint64_t n)
+{
+	double intervals;
+
+	if (!schedule_is_paced(t))
+		return 0;
+	intervals = intervals_before(t, n);
+	/* At a rate of bytes, a last operation that is shorter has a shorter interval. */
+	if (t->throttle.by == THROTTLE_BANDWIDTH && !t->throttle.bytes_before && n &&
+	    n == t->pass_ops && t->last_op_bytes)
+		intervals -= 1 - (double)t->last_op_bytes / (double)t->req_bytes;
+	return to_ns(t, intervals);
+}

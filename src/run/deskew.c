@@ -196,8 +196,8 @@ void start_skew_add(struct start_skew **list, struct report *report, const struc
 
 	if (!s)
 		return;
-	if (r->tally.first_issue_ns != UINT64_MAX) {
-		uint64_t start = r->tally.first_issue_ns - r->shift_ns;
+	if (r->first_issue_ns != UINT64_MAX) {
+		uint64_t start = r->first_issue_ns - r->shift_ns;
 
 		if (start < s->first_ns) {
 			s->first_ns = start;

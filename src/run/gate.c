@@ -218,6 +218,8 @@ static uint64_t let_through(struct qthread *q, struct io_request *req, uint64_t 
 		/* A later one was let through before the schedule moved on. */
 		req->due_ns = now_ns;
 	}
+	if (req->op == 0)
+		atomic_store(&t->paced_from_ns, atomic_load(&t->start_ns));
 	grant(&t->gate, req->op);
 	return GATE_OPEN;
 }

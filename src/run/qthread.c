@@ -63,6 +63,7 @@ static void issue_timed(struct qthread *q, uint64_t start, uint64_t end)
 {
 	cputime_begin(q);
 	issue(q, start, end);
+	pace_rest(q, end);
 	cputime_end(q);
 }
 

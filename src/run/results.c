@@ -111,6 +111,8 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 	manager_add_look(&sum->look, &r->look);
 	sum->elapsed_ns += tally_elapsed_ns(&r->tally);
 	sum->wait_ns += r->wait_ns;
+	sum->paced.due_ns += r->paced.due_ns;
+	sum->paced.took_ns += r->paced.took_ns;
 	sum->cpu.user_ns += r->cpu.user_ns;
 	sum->cpu.sys_ns += r->cpu.sys_ns;
 	sum->partial |= r->partial;

@@ -12,6 +12,7 @@
 #include "xdd/base/units.h"
 #include "xdd/run/manager.h"
 #include "xdd/run/own_file.h"
+#include "xdd/run/pace.h"
 #include "xdd/run/signals.h"
 
 static struct result target_result(const struct manager *m, const struct target_plan *t,
@@ -226,8 +227,10 @@ static void write_checks(struct manager *m)
 		struct bound_facts facts;
 		bool told = facts_of(m, &result, &facts);
 
-		if (result.pass)
-			checks_target(&m->checks, m->run, &result, told ? &facts : NULL);
+		if (!result.pass)
+			continue;
+		checks_target(&m->checks, m->run, &result, told ? &facts : NULL);
+		pace_report(m->run, &m->plan->targets[i], &m->sums[i].paced);
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/run/internal.h"
+#include "xdd/run/pace.h"
 
 int target_open_trace(struct target *t)
 {
@@ -49,6 +50,8 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	target_data_begin_pass(t);
 	atomic_store(&t->next_op, 0);
 	atomic_store(&t->start_ns, 0);
+	atomic_store(&t->paced_from_ns, 0);
+	atomic_store(&t->paced_until_ns, 0);
 	atomic_store(&t->errors, 0);
 	atomic_store(&t->pass_over, false);
 	atomic_store(&t->released, 0);
@@ -151,6 +154,7 @@ struct pass_result *target_snapshot(const struct target *t)
 		own.extremes = extremes_read(&q->extremes, r->target, r->pass);
 		extremes_add(&r->extremes, &own.extremes);
 		tally_add(&r->tally, &own.tally);
+		pace_extend(t, &own.tally);
 		if (n) {
 			r->queues[i].tally = own.tally;
 			r->queues[i].extremes = own.extremes;
@@ -161,6 +165,9 @@ struct pass_result *target_snapshot(const struct target *t)
 		}
 	}
 	look_after_pass(t, r->tally.issued, &r->look);
+	r->first_issue_ns = r->tally.first_issue_ns;
+	pace_extend(t, &r->tally);
+	r->paced = pace_measure(t, &r->tally);
 	add_sync(&r->tally, atomic_load(&t->sync_ns));
 	/* A QThread that is stuck has not said what it used, and may say it any moment. */
 	if (at_rest)

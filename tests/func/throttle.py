@@ -40,27 +40,71 @@ def numbers(rows):
 
 
 def at_least(row, seconds):
-    """From when the first operation was due, which may have been issued late, to the last completion."""
-    return row["ELAPSEDTIMEPASS"] + row["RESPMAX"] / 1000 >= seconds - 0.001
+    """From when the first operation was due to the last completion, or the end of its interval."""
+    return row["ELAPSEDTIMEPASS"] >= seconds * 0.999999 - 0.000001
 
 
 def test_rate():
-    for args, ops, seconds in (("ops 500 -numreqs 501", 501, 1.0), ("ops 20.5 -numreqs 21", 21, 20 / 20.5),
-                               ("ops 20000 -numreqs 20001", 20001, 1.0),
-                               ("bw 4.096 -reqsize 4 -numreqs 1001", 1001, 1.0),
-                               ("bw 2 -reqsize 1 -blocksize 1000 -qd 4 -numreqs 1001", 1001, 0.5),
-                               ("ops 100 -throttle bw 4.096 -reqsize 4 -numreqs 501", 501, 0.5),
-                               ("bw 0.001 -throttle ops 1000 -numreqs 501", 501, 0.5),
-                               ("ops 500 var 100 -numreqs 501", 501, 1.0)):
+    for args, ops, seconds in (("ops 500 -numreqs 500", 500, 1.0), ("ops 20.5 -numreqs 20", 20, 20 / 20.5),
+                               ("ops 20000 -numreqs 20000", 20000, 1.0),
+                               ("bw 4.096 -reqsize 4 -numreqs 1000", 1000, 1.0),
+                               ("bw 2 -reqsize 1 -blocksize 1000 -qd 4 -numreqs 1000", 1000, 0.5),
+                               ("ops 100 -throttle bw 4.096 -reqsize 4 -numreqs 500", 500, 0.5),
+                               ("bw 0.001 -throttle ops 1000 -numreqs 500", 500, 0.5),
+                               ("bw 0.1 -reqsize 1 -blocksize 1000 -bytes 10100", 11, 0.101),
+                               ("ops 500 var 100 -numreqs 500", 500, 1.0)):
         run, row = paced(*"-op noop -targets 1 null -throttle".split(), *args.split())
         if not t.ok(run.status == 0 and not run.err and row.get("OPS") == ops, "-throttle %s: all operations" % args, run):
             continue
-        # The last is due when all intervals are over; with var half a one earlier at most.
-        sure = seconds - (2 / 500 if "var" in args else 0)
-        t.ok(at_least(row, sure * 0.999 - 0.002) and row["ELAPSEDTIMEPASS"] < seconds + LATE,
+        # Each operation has its interval, the last one too.
+        t.ok(at_least(row, seconds) and row["ELAPSEDTIMEPASS"] < seconds + LATE,
              "-throttle %s: takes %g s" % (args, seconds), row)
         if row["RESPMAX"] < 5:
-            t.ok(abs(row["ELAPSEDTIMEPASS"] - sure) < 0.006, "-throttle %s: when nothing is late" % args, row)
+            t.ok(row["ELAPSEDTIMEPASS"] < seconds + 0.006, "-throttle %s: when nothing is late" % args, row)
+
+
+def test_achieved():
+    """The rate that is reported is the rate that was asked for, also where operations are few."""
+    for args, column, rate in (("ops 1000 -numreqs 10", "IOPS", 1000), ("ops 50 -qd 4 -numreqs 10 -passes 2", "IOPS", 50),
+                               ("bw 20.48 -reqsize 1000 -numreqs 5", "BANDWIDTH", 20.48),
+                               ("ops 100 -timelimit 0.05", "IOPS", 100), ("ops 100 -runtime 0.1 -qd 2", "IOPS", 100)):
+        for _ in range(4):
+            run, rows = t.xdd_csv(*"-op noop -targets 1 null -qthreadinfo -verbose -throttle".split(), *args.split(), *COLUMNS)
+            whole, queues = each(rows, "TARGET_PASS")[0], each(rows, "QUEUE_PASS")
+            # A limit comes while the last operation waits for the processor; the pass is as long as its limit still.
+            least = whole[column] > rate * 0.9999
+            if least:
+                break
+        qd = len([q for q in queues if q["PASS"] == 1])
+        t.ok(run.status == 0 and whole[column] <= rate * 1.00001 and least, "-throttle %s: is what is reported" % args, rows)
+        t.ok(abs(sum(q[column] for q in queues[:qd]) - whole[column]) <= 0.0001 * rate,
+             "-throttle %s: QThreads have their shares of it" % args, rows)
+        t.ok("not reached" not in run.err and re.search(r"Target 0, rate: [\d.]+ of %g " % rate, run.out),
+             "-throttle %s: nothing is amiss" % args, run)
+
+
+def test_stopped():
+    """A pass that is stopped in the interval of its last operation has lasted until then."""
+    run, rows = t.xdd_csv(*"-op noop -targets 2 null null -verbose -numreqs 10 -throttle target 0 ops 2 -throttle target 1".split(),
+                          *"ops 10 -stoptrigger 1 0 op 5".split(), *COLUMNS)
+    stopped = each(rows, "TARGET_PASS")[0]
+    # The fifth operation of the other target is complete after 0.4 s, or later.
+    t.ok(run.status == 0 and stopped["OPS"] >= 1 and stopped["ELAPSEDTIMEPASS"] > 0.39 and
+         stopped["IOPS"] <= max(2, 1 / 0.39) * 1.001, "a stop trigger", rows)
+
+
+def test_not_reached():
+    """A device that cannot do what was asked for is reported, with what it did."""
+    for more in ([], ["-numreqs", "5000000"], ["-verbose"]):
+        run, row = paced(*"-op noop -targets 1 null -throttle ops 1000000000 -timelimit 0.3".split(), *more)
+        m = re.fullmatch(r"xdd: warning: target 0, null: -throttle ops 1000000000: the rate was not reached, only ([\d.]+) "
+                         r"operations per second; .*\n", run.err)
+        t.ok(run.status == 0 and m and abs(float(m.group(1)) - row["IOPS"]) < row["IOPS"] * 0.01,
+             "the rate is not reached " + " ".join(more), (run, row))
+    document = t.path("missed.json")
+    t.xdd(*"-op noop -targets 1 null -throttle bw 1000000000 -timelimit 0.3 -jsonout".split(), document)
+    with open(document) as f:
+        t.ok("-throttle bw 1000000000: the rate was not reached" in f.read(), "the JSON document has it, too")
 
 
 def test_targets():
@@ -321,6 +365,6 @@ def test_bad_input():
              not os.path.exists(file), "-throttle %s: refused" % args, run)
 
 
-t.run(test_rate, test_targets, test_held, test_schedule, test_freeze, test_engines, test_processor, test_limits, test_stop, test_max_errors,
+t.run(test_rate, test_achieved, test_stopped, test_not_reached, test_targets, test_held, test_schedule, test_freeze, test_engines, test_processor, test_limits, test_stop, test_max_errors,
       test_delay, test_info, test_save, test_bad_input)
 t.done()

@@ -114,6 +114,33 @@ static void test_rows(void **state)
 	assert_int_equal(schedule_due_ns(&t, 3), 1500000);
 }
 
+/* Each operation has its interval, the last one as well; at a rate of bytes a short one has a short interval. */
+static void test_span(void **state)
+{
+	const uint64_t before[] = { 0, 4096, 4096 + 1024, 4096 + 2048 };
+	struct target_plan t = paced(1e6);
+
+	(void)state;
+	t.pass_ops = 10;
+	t.throttle.var_percent = 100;
+	t.last_op_bytes = 1024;
+	assert_int_equal(schedule_span_ns(&t, 0), 0);
+	assert_int_equal(schedule_span_ns(&t, 1), 1000000);
+	assert_int_equal(schedule_span_ns(&t, 10), 10000000);
+	t.throttle.by = THROTTLE_BANDWIDTH;
+	assert_int_equal(schedule_span_ns(&t, 9), 9000000);
+	assert_int_equal(schedule_span_ns(&t, 10), 9250000);
+	t.last_op_bytes = 4096;
+	assert_int_equal(schedule_span_ns(&t, 10), 10000000);
+	t.n_rows = 3;
+	t.throttle.bytes_before = before;
+	t.pass_ops = 3;
+	assert_int_equal(schedule_span_ns(&t, 1), 1000000);
+	assert_int_equal(schedule_span_ns(&t, 3), 1500000);
+	t = paced(0);
+	assert_int_equal(schedule_span_ns(&t, 10), 0);
+}
+
 /* Moved at random, requests of very different sizes are due in order still, and near to where they were. */
 static void test_rows_vary(void **state)
 {
@@ -154,7 +181,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unpaced),	   cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_far_future), cmocka_unit_test(test_variation),
-		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_rows_vary),
+		cmocka_unit_test(test_span),	   cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_rows_vary),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,4 +23,10 @@ static inline bool schedule_is_paced(const struct target_plan *t)
  */
 uint64_t schedule_due_ns(const struct target_plan *t, uint64_t n);
 
+/*
+ * Nanoseconds that `n` operations take by the schedule, each its interval: from the start of a pass to when the next
+ * one would be due, without -throttle var. 0 without a throttle.
+ */
+uint64_t schedule_span_ns(const struct target_plan *t, uint64_t n);
+
 #endif

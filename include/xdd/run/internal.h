@@ -141,6 +141,10 @@ struct target {
 	 */
 	_Atomic uint64_t start_ns;
 
+	/* atomic: where the schedule began, once operation 0 is let through, and to where the pass lasted; 0: not so */
+	_Atomic uint64_t paced_from_ns;
+	_Atomic uint64_t paced_until_ns;
+
 	/* each of its fields says who may touch it */
 	struct order order;
 
@@ -202,6 +206,12 @@ struct queue_result {
 	struct cpu_time cpu;
 };
 
+/* The schedule of -throttle in a pass or several, against the clock. */
+struct paced {
+	uint64_t due_ns;  /* time of the operations that were issued, by the schedule */
+	uint64_t took_ns; /* elapsed time, without what other targets held operations for */
+};
+
 /*
  * What a target did in a pass; goes from its last QThread to the results manager, which frees it.
  * An interval of -latency goes the same way, with pass, target and latency only; one of all
@@ -216,7 +226,9 @@ struct pass_result {
 	uint64_t pass;
 	uint64_t shift_ns;
 	uint64_t first_op_ns;
+	uint64_t first_issue_ns; /* as in `tally`, which in a paced pass begins when operation 0 was due */
 	struct tally tally;
+	struct paced paced;
 	struct latency latency;
 	struct extremes extremes;
 	struct data_look look;

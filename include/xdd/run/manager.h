@@ -21,6 +21,7 @@ struct target_sum {
 	struct cpu_time cpu;
 	struct data_look look;
 	uint64_t wait_ns;
+	struct paced paced;
 	uint64_t elapsed_ns;
 	uint64_t first_op_ns;
 	uint64_t passes;

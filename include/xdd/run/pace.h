@@ -43,6 +43,21 @@ static inline uint64_t pace_due(const struct target *t, uint64_t n)
 }
 
 /*
+ * `q` has nothing more to issue in this pass. A paced pass of n operations lasts n intervals, or until its limit at
+ * `end_ns`: sleep so long, unless the pass was stopped before.
+ */
+void pace_rest(struct qthread *q, uint64_t end_ns);
+
+/* Let the pass that `tally` is of begin and end with its schedule. After pace_rest(); without a throttle nothing changes. */
+void pace_extend(const struct target *t, struct tally *tally);
+
+/* How long the operations of `tally`, which pace_extend() has seen, should have taken, and did. */
+struct paced pace_measure(const struct target *t, const struct tally *tally);
+
+/* Say at the end of a run whether the rate of a target was reached: a warning when not, a line with -verbose. */
+void pace_report(const struct run *run, const struct target_plan *t, const struct paced *paced);
+
+/*
  * Sleep until clock `deadline_ns`, to the microsecond where the machine lets it. Returns 0, also as soon as the stop
  * trigger of the target is pulled, or -ECANCELED when the run stops or the pass of the target is over.
  */
