@@ -61,8 +61,8 @@ uint64_t fuzz_hash(const uint8_t *data, size_t size);
 void fuzz_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /*
- * Send messages of the program to memory, and its standard output nowhere; change to a new directory
- * with the small files that inputs name. Called once. fuzz_clean_up() removes the directory.
+ * Send messages of the program and its standard output to memory; change to a new directory with the
+ * small files that inputs name. Called once. fuzz_clean_up() removes the directory.
  */
 void fuzz_set_up(void);
 void fuzz_clean_up(void);
@@ -75,6 +75,12 @@ void fuzz_messages_clear(void);
  * notes.
  */
 void fuzz_messages_check(size_t errors);
+
+/* Check that text for people is UTF-8, and that nothing but ends of lines and tabs controls a terminal. */
+void fuzz_text_check(const char *text, size_t size);
+
+/* The same of what went to standard output since the last call. */
+void fuzz_output_check(void);
 
 /*
  * The path of a file in memory with this contents, valid until the next call with the same `slot`

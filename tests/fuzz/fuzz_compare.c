@@ -123,6 +123,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	if (status > COMPARE_LIMIT)
 		fuzz_fail("status %d", (int)status);
 	fuzz_messages_check(status == COMPARE_TROUBLE ? 1 : 0);
+	fuzz_output_check();
 	free(limit);
 	return status == COMPARE_TROUBLE;
 }

@@ -206,6 +206,8 @@ static void print(const struct trace *t, unsigned way)
 		err = trace_export_json(f, two, 2);
 	if (err || fclose(f))
 		fuzz_fail("printing fails: %d", err);
+	if (way < 3)
+		fuzz_text_check(text, size);
 	if (way == 3)
 		check_csv(text, 2 * t->n);
 	if (way == 4)

@@ -3,6 +3,7 @@
  */
 #include <fcntl.h>
 #include <ftw.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,10 @@
 #include "xdd/base/log.h"
 
 #define MESSAGES_MAX_BYTES (1u << 20)
+#define OUTPUT_MAX_BYTES (4u << 20)
 
 static int messages_fd = -1;
+static int output_fd = -1;
 static char directory[4096];
 
 void fuzz_fail(const char *fmt, ...)
@@ -61,12 +64,11 @@ static void make_directory(void)
 void fuzz_set_up(void)
 {
 	char path[32];
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	messages_fd = memfd_create("messages", MFD_CLOEXEC);
-	if (messages_fd < 0 || null < 0 || dup2(null, STDOUT_FILENO) < 0)
+	output_fd = memfd_create("output", MFD_CLOEXEC);
+	if (messages_fd < 0 || output_fd < 0 || dup2(output_fd, STDOUT_FILENO) < 0)
 		fuzz_fail("the harness cannot be set up");
-	close(null);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", messages_fd);
 	if (log_open(path))
 		fuzz_fail("%s: cannot be opened", path);
@@ -134,6 +136,39 @@ void fuzz_messages_check(size_t errors)
 	if (found != errors)
 		fuzz_fail("%zu messages of errors instead of %zu:\n%.*s", found, errors, (int)size,
 			  text);
+}
+
+void fuzz_text_check(const char *text, size_t size)
+{
+	json_t *utf8 = json_stringn(text, size);
+
+	if (!utf8)
+		fuzz_fail("text is no UTF-8: %.*s", (int)size, text);
+	json_decref(utf8);
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)text[i],
+			      next = i + 1 < size ? (unsigned char)text[i + 1] : 0;
+
+		if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f ||
+		    (c == 0xc2 && next >= 0x80 && next < 0xa0))
+			fuzz_fail("text holds control characters at byte %zu: %.*s", i, (int)size,
+				  text);
+	}
+}
+
+void fuzz_output_check(void)
+{
+	static char text[OUTPUT_MAX_BYTES];
+	ssize_t size;
+
+	if (fflush(stdout))
+		fuzz_fail("standard output cannot be written");
+	size = pread(output_fd, text, sizeof(text), 0);
+	if (size < 0 || ftruncate(output_fd, 0) || lseek(output_fd, 0, SEEK_SET))
+		fuzz_fail("standard output cannot be read");
+	/* A character may be cut at the end of so much. */
+	if ((size_t)size < sizeof(text))
+		fuzz_text_check(text, (size_t)size);
 }
 
 const char *fuzz_file(unsigned slot, const void *data, size_t size)

@@ -280,5 +280,6 @@ int fuzz_plan(int argc, char **argv)
 		fuzz_fail("status %d before a run", (int)status);
 	plan_free(plan);
 	fuzz_messages_check(status ? 1 : 0);
+	fuzz_output_check();
 	return status ? 1 : 0;
 }
