@@ -2,6 +2,8 @@
  * The hot path of engines that complete inside submit: one operation after the other in each QThread.
  * Called by qthread.c, once a pass.
  */
+#include <sys/resource.h>
+
 #include "xdd/run/gate.h"
 #include "xdd/run/issue.h"
 #include "xdd/run/pace.h"
@@ -27,7 +29,16 @@ struct claim {
 	uint32_t left, count; /* `left` of `count` */
 	uint64_t taken_ns;
 	uint64_t over_ns; /* when the pass was first seen to be over; 0: not yet */
+	long sleeps;	  /* of the QThread, when the pass began */
 };
+
+/* How often the calling thread has slept, without the times when another thread had taken its processor. */
+static long count_sleeps(void)
+{
+	struct rusage used;
+
+	return getrusage(RUSAGE_THREAD, &used) ? 0 : used.ru_nvcsw;
+}
 
 /* The clock after a wait; without a limit it is not worth reading. */
 static uint64_t clock_after(uint64_t now, uint64_t end)
@@ -130,8 +141,9 @@ static ALWAYS_INLINE bool claim_ops(struct target *t, struct claim *claim, uint3
 
 /*
  * The pass is over, and a QThread has numbers left. It issues them, unless operations have become slow: then it gives
- * the numbers back. Where others have issued later ones that leaves a gap, which the end of the pass reports. `took_ns`:
- * the operation before. Returns whether it has none left.
+ * the numbers back. Where others have issued later ones that leaves a gap, which the end of the pass reports. A QThread
+ * that has not slept in the pass lacked a processor, and its operations are as fast as before. `took_ns`: the operation
+ * before. Returns whether it has none left.
  */
 static __attribute__((noinline)) bool release_ops(struct target *t, struct claim *claim,
 						  uint64_t now, uint64_t took_ns)
@@ -141,6 +153,8 @@ static __attribute__((noinline)) bool release_ops(struct target *t, struct claim
 	if (!claim->over_ns)
 		claim->over_ns = now;
 	if (took_ns < CLAIM_OVERRUN_NS && now - claim->over_ns < CLAIM_OVERRUN_NS)
+		return false;
+	if (count_sleeps() == claim->sleeps)
 		return false;
 	if (end < t->plan->pass_ops &&
 	    !atomic_compare_exchange_strong(&t->next_op, &end, claim->next))
@@ -243,7 +257,7 @@ static ALWAYS_INLINE void issue(struct qthread *q, uint64_t now, uint64_t end, u
 	const bool leave_early = ordered && t->order.mode == ORDERING_LOOSE;
 	const bool leave_late = ordered && !leave_early;
 	struct io_request req = { .buf = q->slots.buffers[0].iov_base };
-	struct claim claim = { .left = 0 };
+	struct claim claim = { .sleeps = most > 1 ? count_sleeps() : 0 };
 
 	while (next_op(q, &claim, most, &req, now, end, extras)) {
 		if (leave_early)

@@ -211,6 +211,21 @@ def test_complete_runs_are_not_stuck():
     return None
 
 
-t.run(test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group,
+def test_no_gap_without_a_processor():
+    """QThreads that wait for a processor when the pass ends have no slow operations: they issue what they have taken."""
+    cpu = min(os.sched_getaffinity(0))
+    code = "import os; os.sched_setaffinity(0, [%d])\nwhile os.getppid() == %d: pass" % (cpu, os.getpid())
+    others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(4)]
+    try:
+        for i in range(3):
+            run = t.xdd(*"-op noop -targets 1 null -numreqs 1000000000000 -qd 16 -timelimit 0.3 -processor 0".split(), cpu)
+            t.ok(run.status == 0 and "not issued" not in run.err, "no gap where others take the processor, %d" % i, run)
+    finally:
+        for p in others:
+            p.kill()
+            p.wait()
+
+
+t.run(test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group, test_no_gap_without_a_processor,
       test_complete_runs_are_not_stuck)
 t.done()
