@@ -20,7 +20,22 @@
 /* Without the end that makes it unique. */
 #define SUFFIX "XXXXXX"
 
-/* -EOPNOTSUPP: the file system or the kernel has no unnamed files. */
+/* The path by which an unnamed file gets a name. */
+static void self_path(int fd, char *path, size_t size)
+{
+	snprintf(path, size, "/proc/self/fd/%d", fd);
+}
+
+/* Where /proc is not mounted, such as in a chroot, the file would be lost when it is complete. */
+static bool can_get_name(int fd)
+{
+	char self[64];
+
+	self_path(fd, self, sizeof(self));
+	return access(self, F_OK) == 0;
+}
+
+/* -EOPNOTSUPP: the file system or the kernel has no unnamed files, or no way to name one. */
 static int open_unnamed(const char *path)
 {
 	char *folder = path_folder(path);
@@ -32,6 +47,10 @@ static int open_unnamed(const char *path)
 	if (fd < 0)
 		fd = errno == EISDIR ? -EOPNOTSUPP : -errno;
 	free(folder);
+	if (fd >= 0 && !can_get_name(fd)) {
+		close(fd);
+		fd = -EOPNOTSUPP;
+	}
 	return fd;
 }
 
@@ -58,7 +77,7 @@ static int name_file(const struct newfile *n)
 	char *suffix = n->temporary + strlen(n->temporary) - strlen(SUFFIX);
 	char self[64];
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(n->f));
+	self_path(fileno(n->f), self, sizeof(self));
 	for (int tries = 0; tries < 100; tries++) {
 		snprintf(suffix, sizeof(SUFFIX), "%06x",
 			 (unsigned)(clock_kernel_ns() / 1000) & 0xffffff);
