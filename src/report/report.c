@@ -562,7 +562,9 @@ static enum xdd_status close_json(struct report *r, enum xdd_status status)
 		return status;
 	log_error("-jsonout %s: %s; the results are missing there", r->plan->json_file,
 		  output_strerror(err));
-	return status ? status : XDD_IO_ERROR;
+	if (status)
+		return status;
+	return err == -ECANCELED ? XDD_CANCELED : XDD_IO_ERROR;
 }
 
 enum xdd_status report_close(struct report *r)

@@ -67,6 +67,19 @@ def test_stalled():
         pipe.close()
 
 
+def test_stalled_document():
+    """The document itself: the status is that of other outputs that are cut, and no error of the device."""
+    fifo = t.path("stalled-document")
+    pipe = xddstall.Stalled(fifo)
+    p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 100, "-jsonout", fifo), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    s.settle(p, 0.3)
+    waits = p.poll() is None
+    p.send_signal(signal.SIGTERM)
+    t.equal((waits, wait(p)), (True, 5), "SIGTERM, and nobody reads -jsonout: status 5")
+    pipe.close()
+
+
 def test_second():
     """With operations that hang a single signal ends nothing for three seconds; the second does at once."""
     env = s.faults("hang", file="hangs")
@@ -130,5 +143,5 @@ def queued(fd):
     return int.from_bytes(fcntl.ioctl(fd, 0x541b, b"\0\0\0\0"), sys.byteorder)  # FIONREAD
 
 
-t.run(test_stalled, test_second, test_progress_early, test_at_the_end)
+t.run(test_stalled, test_stalled_document, test_second, test_progress_early, test_at_the_end)
 t.done()
