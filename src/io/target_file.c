@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,25 +75,41 @@ static int check_folder(const char *folder, const char **why)
 	return 0;
 }
 
+/* Of the folder that a file of that name is created in, or removed from. */
+static int check_folder_of(const char *name, const char **why)
+{
+	char *folder = path_folder(name);
+	int ret = folder ? check_folder(folder, why) : -ENOMEM;
+
+	free(folder);
+	return ret;
+}
+
+/* Of the file that symbolic links lead to. */
+static int check_folder_behind(const char *path, const char **why)
+{
+	char *name;
+	int ret = fileopen_follow(path, &name);
+
+	if (ret == -EACCES)
+		return fail(-EPERM, why,
+			    "is a symbolic link of another user in a directory for all; no file is "
+			    "created or removed through it");
+	if (ret)
+		return ret;
+	ret = check_folder_of(name, why);
+	free(name);
+	return ret;
+}
+
 /* The target is not there. */
 static int check_missing(const struct target_plan *plan, const char **why)
 {
-	char *folder, *name;
-	int ret;
-
 	if (plan->writer)
 		return 0;
 	if (!may_create(plan))
 		return fail(-ENOENT, why, "no such file");
-	/* Through a symbolic link to nothing, the file is created where that leads to. */
-	ret = fileopen_follow(plan->path, &name);
-	if (ret)
-		return ret;
-	folder = path_folder(name);
-	ret = folder ? check_folder(folder, why) : -ENOMEM;
-	free(folder);
-	free(name);
-	return ret;
+	return check_folder_behind(plan->path, why);
 }
 
 static int check_access(const struct target_plan *plan, const char **why)
@@ -114,13 +129,9 @@ static int check_access(const struct target_plan *plan, const char **why)
 	return 0;
 }
 
-/* A file can be removed from its folder. */
-static int check_removal(const char *path, const char **why)
+/* `ret` is the verdict on the folder of a file that is to be removed. */
+static int check_removal(int ret, const char **why)
 {
-	char *folder = path_folder(path);
-	int ret = folder ? check_folder(folder, why) : -ENOMEM;
-
-	free(folder);
 	if (ret == -EACCES)
 		*why = "no permission to remove files from its folder";
 	return ret;
@@ -156,7 +167,7 @@ static int check_new_files(const struct target_plan *plan, const char **why)
 	free(name);
 	if (ret == -ENAMETOOLONG)
 		*why = "-createnewfiles: its name is too long to put the pass behind it";
-	return ret ? ret : check_removal(plan->path, why);
+	return ret ? ret : check_removal(check_folder_of(plan->path, why), why);
 }
 
 int target_file_check(const struct target_plan *plan, const char **why)
@@ -179,7 +190,9 @@ int target_file_check(const struct target_plan *plan, const char **why)
 	/* Opening a pipe waits for its other end, and neither can be read at an offset. */
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
 		return fail(-ESPIPE, why, "is a pipe or a socket");
-	ret = plan->delete_file || plan->recreate_files ? check_removal(plan->path, why) : 0;
+	ret = 0;
+	if (plan->delete_file || plan->recreate_files)
+		ret = check_removal(check_folder_behind(plan->path, why), why);
 	return ret ? ret : check_access(plan, why);
 }
 
@@ -492,17 +505,22 @@ int target_file_close(struct target_file *file, const struct target_plan *plan, 
 	return err ? err : ret;
 }
 
-/* Remove what is behind `path`, a link followed, if it is this file. */
+/* Remove what is behind `path`, links followed, if it is this file. */
 static int remove_same(const struct target_file *file, const char *path)
 {
-	char real[PATH_MAX];
+	char *name;
 	struct stat st;
+	int ret = fileopen_follow(path, &name);
 
-	if (!realpath(path, real) || lstat(real, &st))
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISREG(st.st_mode) || st.st_dev != file->dev || st.st_ino != file->ino)
-		return 0;
-	return unlink(real) && errno != ENOENT ? -errno : 0;
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	if (lstat(name, &st))
+		ret = -errno;
+	else if (S_ISREG(st.st_mode) && st.st_dev == file->dev && st.st_ino == file->ino &&
+		 unlink(name))
+		ret = -errno;
+	free(name);
+	return ret == -ENOENT ? 0 : ret;
 }
 
 int target_file_remove(const struct target_file *file, const struct target_plan *plan)

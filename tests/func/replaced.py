@@ -111,6 +111,8 @@ def test_own_links():
 
 
 def unchanged(before, victim):
+    if not os.path.exists(victim):
+        return False
     now = os.stat(victim)
     return read(victim) == "victim\n" and [now.st_ino, now.st_mode, now.st_uid] == [before.st_ino, before.st_mode, before.st_uid]
 
@@ -175,6 +177,46 @@ def test_planted_late():
          not os.path.islink(directory + "/j"), "links planted during the run", err)
 
 
+def test_planted_target():
+    """What a planted link leads to is not removed, nor created: no system call sees that the link is followed."""
+    if not ROOT:
+        return t.skip("planted links to targets", "only root can make links of another user")
+    victim = t.path("victim-of-target")
+    directory = sticky("targets", victim)
+    before, link = os.stat(victim), directory + "/link"
+    for aim, words in ((victim, ["-recreatefiles"]), (victim, ["-deletefile"]), (t.path("nothing-yet"), [])):
+        plant(aim, link)
+        run = t.xdd("-op", "write", "-targets", 1, link, "-reqsize", 1, "-numreqs", 1, *words)
+        t.ok(run.status == 4 and len(run.error_lines()) == 1 and unchanged(before, victim) and os.path.islink(link) and
+             not os.path.exists(t.path("nothing-yet")), " ".join(["a planted link to a target"] + words), run)
+        os.unlink(link)
+    # A link of one's own, into another directory.
+    put(t.path("aim-of-own"))
+    os.symlink(t.path("aim-of-own"), link)
+    run = t.xdd("-op", "write", "-targets", 1, link, "-reqsize", 1, "-numreqs", 1, "-recreatefiles", "-passes", 2, "-deletefile")
+    return t.ok(run.status == 0 and os.path.islink(link) and not os.path.exists(t.path("aim-of-own")),
+                "a link of one's own is followed to remove a file", run)
+
+
+def test_no_proc():
+    """Without /proc a file cannot get its name from its descriptor."""
+    if not ROOT or not os.path.isdir("/proc/self/fd") or not t.have("unshare"):
+        return t.skip("without /proc", "only root can hide it")
+    if s.sanitized():
+        return t.skip("without /proc", "sanitizers need it")
+    hide = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    folder = t.path("no-proc")
+    os.mkdir(folder)
+    for number, (title, words, suffix) in enumerate(WAYS):
+        name = "%s/%d" % (folder, number)
+        put(name + suffix, mode=0o640)
+        run = replace(words, name, hide)
+        t.ok(run.status == 0 and read(name + suffix) != "old\n" and stat.S_IMODE(os.stat(name + suffix).st_mode) == 0o640,
+             title + ": without /proc", run)
+    return t.equal(len(os.listdir(folder)), len(WAYS), "without /proc: nothing else is left")
+
+
 os.umask(0o022)
-t.run(test_mode_and_owner, test_attributes, test_without_right, test_own_links, test_planted, test_planted_late)
+t.run(test_mode_and_owner, test_attributes, test_without_right, test_own_links, test_planted, test_planted_late,
+      test_planted_target, test_no_proc)
 t.done()
