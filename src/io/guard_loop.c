@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/loop.h>
+#include <linux/major.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,20 +84,41 @@ static bool read_loop(struct guard_loop *l, const char *root, const char *name)
 	return true;
 }
 
+/* The same of a node, where sysfs is not mounted. */
+static bool read_node(struct guard_loop *l, const char *name)
+{
+	char node[sizeof(l->name) + 8];
+	struct stat st;
+
+	if ((size_t)snprintf(l->name, sizeof(l->name), "%s", name) >= sizeof(l->name))
+		return false;
+	snprintf(node, sizeof(node), "/dev/%s", l->name);
+	if (stat(node, &st) || !S_ISBLK(st.st_mode) || major(st.st_rdev) != LOOP_MAJOR)
+		return false;
+	l->loop = st.st_rdev;
+	return ask_driver(l);
+}
+
 int guard_loops_read(struct guard_loops *loops, const char *root)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
+	bool nodes = false;
 	int err = 0;
 	DIR *dir;
 
 	*loops = (struct guard_loops){ .root = root };
 	snprintf(path, sizeof(path), "%s/sys/block", root);
 	dir = opendir(path);
+	if (!dir && !*root) {
+		nodes = true;
+		dir = opendir("/dev");
+	}
 	while (dir && !err && (entry = readdir(dir))) {
 		struct guard_loop l = { .rdev = 0 }, *list;
 
-		if (strncmp(entry->d_name, "loop", 4) != 0 || !read_loop(&l, root, entry->d_name))
+		if (strncmp(entry->d_name, "loop", 4) != 0 ||
+		    !(nodes ? read_node(&l, entry->d_name) : read_loop(&l, root, entry->d_name)))
 			continue;
 		list = realloc(loops->list, (loops->n + 1) * sizeof(*list));
 		if (!list) {

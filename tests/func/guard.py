@@ -290,6 +290,20 @@ def test_loop_over_device():
     return t.ok(run.status == 0, "nothing is left of that once the loop device is detached", run)
 
 
+def test_no_sysfs():
+    """Without /sys, as in a chroot, the nodes of loop devices tell what backs them."""
+    below = device("below-no-sys")
+    above = below and s.loop_device(below)
+    if not above or not t.have("unshare"):
+        return t.skip("without /sys", s.sys_why() if not above else "no unshare")
+    before = digest(below)
+    for path in (below, t.path("below-no-sys.img")):
+        run = t.command(["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys && exec "$@"', "sh"] +
+                        t.xdd_words(*WORK, "-targets", 1, path))
+        t.ok(refused(run, path, "it backs the loop device "), "without /sys: " + os.path.basename(path), run)
+    return t.equal(digest(below), before, "without /sys: not a byte has changed")
+
+
 def content(path):
     with open(path, "rb") as f:
         return hashlib.sha256(f.read()).hexdigest()
@@ -365,5 +379,5 @@ def test_order():
 if os.geteuid() != 0:
     t.skip_all("loop devices are for root only")
 t.run(test_zoo, test_blank, test_force, test_damaged, test_mounted, test_partition, test_swap, test_btrfs_of_two,
-      test_exclusive, test_loop_over_device, test_backing_file, test_kernel_files, test_order)
+      test_exclusive, test_loop_over_device, test_no_sysfs, test_backing_file, test_kernel_files, test_order)
 t.done()

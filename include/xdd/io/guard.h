@@ -81,7 +81,8 @@ bool guard_in_use(const char *root, dev_t dev, char *why, size_t size);
 
 /*
  * All loop devices that something backs, below `root`, which must outlive them. The driver is asked where its
- * nodes may be opened; otherwise what has the name of the backing file counts. Returns 0 or -ENOMEM.
+ * nodes may be opened; otherwise what has the name of the backing file counts. Where sysfs is not mounted, they are
+ * those of the nodes in /dev. Returns 0 or -ENOMEM.
  */
 int guard_loops_read(struct guard_loops *loops, const char *root);
 void guard_loops_free(struct guard_loops *loops);
