@@ -54,8 +54,10 @@ static void add_done_by(struct stretch *sum, const struct pass_result *r, uint64
 	if (at_ns <= r->tally.first_issue_ns)
 		return;
 	if (at_ns < r->tally.last_done_ns) {
-		done.bytes = flow_before(&r->flow[FLOW_BYTES], at_ns);
-		done.op_units = flow_before(&r->flow[FLOW_OPS], at_ns);
+		struct flow_amount amount = flow_before(r->flow, at_ns);
+
+		done.bytes = amount.bytes;
+		done.op_units = amount.op_units;
 	}
 	add_stretch(sum, &done);
 }

@@ -149,8 +149,8 @@ static void run_pass(struct qthread *q, uint64_t release)
 	uint64_t waited = tell ? clock_thread_wait_ns() : 0;
 
 	gate_start(t, start);
-	for (int kind = 0; q->flow && kind < FLOW_KINDS; kind++)
-		flow_begin(&q->flow[kind], start);
+	if (q->flow)
+		flow_begin(q->flow, start);
 	pace_start(q, start);
 	intervals_begin(&t->run->intervals, release);
 	if (t->plan->time_limit_ns)
@@ -196,7 +196,7 @@ static int prepare(struct qthread *q)
 	int err = slots_init(q, &why);
 
 	if (flow)
-		q->flow = calloc(FLOW_KINDS, sizeof(*q->flow));
+		q->flow = calloc(1, sizeof(*q->flow));
 	if (!err && flow && !q->flow)
 		err = -ENOMEM;
 	if (!err)

@@ -81,13 +81,13 @@ void pass_result_free(struct pass_result *r)
 /* What all QThreads of a target at rest moved when; NULL when that was not kept. */
 static struct flow *merged_flow(const struct target *t)
 {
-	struct flow *flow = t->qthreads[0].flow ? calloc(FLOW_KINDS, sizeof(*flow)) : NULL;
+	struct flow *flow = t->qthreads[0].flow ? malloc(sizeof(*flow)) : NULL;
 
-	for (int kind = 0; flow && kind < FLOW_KINDS; kind++) {
-		flow_begin(&flow[kind], t->qthreads[0].flow[kind].origin_ns);
-		for (uint32_t i = 0; i < t->plan->qthreads; i++)
-			flow_merge(&flow[kind], &t->qthreads[i].flow[kind]);
-	}
+	if (!flow)
+		return NULL;
+	flow_begin(flow, t->qthreads[0].flow->origin_ns);
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+		flow_merge(flow, t->qthreads[i].flow);
 	return flow;
 }
 

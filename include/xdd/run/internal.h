@@ -84,7 +84,7 @@ struct qthread {
 	struct io_buffer buffer;
 	struct qthread_data *data; /* NULL: no operation needs its buffer looked after */
 	/* owned by this QThread, read by the last to leave a pass, freed with the run; NULL: not wanted */
-	struct flow *flow; /* FLOW_KINDS of them */
+	struct flow *flow;
 
 	/* const during a run; NULL: no time stamps */
 	struct trace_writer *trace;
@@ -235,8 +235,7 @@ struct pass_result {
 	struct cpu_time cpu;
 	uint64_t wait_ns;
 	bool partial;
-	struct flow *
-		flow; /* FLOW_KINDS, owned; NULL without -deskew, and of a pass that was not finished */
+	struct flow *flow; /* owned; NULL without -deskew, and of a pass that was not finished */
 	uint32_t n_queues; /* 0 unless -qthreadinfo or -jsonout wants them */
 	struct queue_result queues[];
 };

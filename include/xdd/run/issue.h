@@ -186,9 +186,8 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 
 static inline void keep_flow(struct qthread *q, const struct io_request *req, uint64_t done_ns)
 {
-	flow_add(&q->flow[FLOW_BYTES], req->issue_ns, done_ns, req->done);
-	if (!req->error)
-		flow_add(&q->flow[FLOW_OPS], req->issue_ns, done_ns, FLOW_OP);
+	flow_add(q->flow, req->issue_ns, done_ns,
+		 (struct flow_amount){ req->done, req->error ? 0 : FLOW_OP });
 }
 
 /* Count an operation that has come back, and tell those who want to know. */
