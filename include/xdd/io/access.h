@@ -14,8 +14,9 @@
 
 struct access_op {
 	uint64_t offset; /* bytes from the start of the target */
-	uint64_t size;	 /* bytes */
+	/* Apart from the size: compilers copy two neighbours with one load, which waits for both stores to end. */
 	enum op_dir dir;
+	uint64_t size; /* bytes */
 };
 
 /* How the place of an operation is worked out: the pattern, and whether it has a range. access.c only. */
