@@ -98,7 +98,13 @@ static inline uint32_t take_ops(struct target *t, uint32_t most, uint64_t *first
 {
 	const uint64_t ops = t->plan->pass_ops;
 
-	*first = atomic_fetch_add_explicit(&t->next_op, most, memory_order_relaxed);
+	if (t->plan->qthreads == 1) {
+		/* No other QThread takes any: no locked addition, the most expensive instruction of an operation. */
+		*first = atomic_load_explicit(&t->next_op, memory_order_relaxed);
+		atomic_store_explicit(&t->next_op, *first + most, memory_order_relaxed);
+	} else {
+		*first = atomic_fetch_add_explicit(&t->next_op, most, memory_order_relaxed);
+	}
 	if (*first >= ops)
 		return 0;
 	return ops - *first < most ? (uint32_t)(ops - *first) : most;
