@@ -58,14 +58,14 @@ static bool keep_owner(int fd, const struct stat *old)
 	return true;
 }
 
-void fileattr_keep(int fd, const char *path)
+bool fileattr_keep(int fd, const char *path)
 {
 	struct stat old;
 	mode_t mode;
 	bool group, acl;
 
 	if (lstat(path, &old) || !S_ISREG(old.st_mode) || fileopen_is_planted(path))
-		return;
+		return false;
 	/* Without an ACL that the directory has given to the new file: it would change what the bits mean. */
 	fremovexattr(fd, ACL);
 	group = keep_owner(fd, &old);
@@ -80,4 +80,5 @@ void fileattr_keep(int fd, const char *path)
 	if (group && acl)
 		copy_xattr(fd, path, ACL);
 	copy_xattrs(fd, path);
+	return true;
 }

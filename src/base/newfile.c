@@ -156,10 +156,9 @@ int newfile_commit(struct newfile *n)
 	errno = 0;
 	if (fflush(n->f) || ferror(n->f))
 		err = errno ? -errno : -EIO;
-	if (!err && named)
+	/* A private file has at no moment more rights under its temporary name. */
+	if (!err && !in_place && !fileattr_keep(fileno(n->f), n->path) && named)
 		set_usual_mode(fileno(n->f));
-	if (!err && !in_place)
-		fileattr_keep(fileno(n->f), n->path);
 	if (n->unnamed && !err) {
 		err = name_file(n);
 		named = !err;

@@ -4,6 +4,7 @@ Files that xdd replaces: what they keep of the old file, and links that another 
 """
 import errno
 import os
+import re
 import stat
 import struct
 import subprocess
@@ -216,7 +217,23 @@ def test_no_proc():
     return t.equal(len(os.listdir(folder)), len(WAYS), "without /proc: nothing else is left")
 
 
+def test_never_more_rights():
+    """A file with a temporary name, as there are without /proc: whoever waits for it must not get to read it."""
+    title = "a private file has no more rights before it is complete"
+    strace = ["strace", "-f", "-o", t.path("trace"), "-e", "signal=none", "-e", "trace=fchmod,rename"]
+    if not ROOT or s.sanitized() or not t.have("unshare") or not t.have("strace") or t.command(strace + ["true"]).status:
+        return t.skip(title, "only root can hide /proc, or no strace")
+    name = t.path("private")
+    put(name, mode=0o600)
+    run = replace(RUN + ["-jsonout"], name, strace + ["unshare", "--mount", "sh", "-c",
+                                                      'mount -t tmpfs none /proc && exec "$@"', "sh"])
+    with open(t.path("trace")) as f:
+        calls = f.read()
+    modes = re.findall(r"fchmod\(\d+, 0([0-7]+)\)", calls)
+    return t.ok(run.status == 0 and "rename(" in calls and set(modes) == {"600"} and read(name) != "old\n", title, (modes, run))
+
+
 os.umask(0o022)
 t.run(test_mode_and_owner, test_attributes, test_without_right, test_own_links, test_planted, test_planted_late,
-      test_planted_target, test_no_proc)
+      test_planted_target, test_no_proc, test_never_more_rights)
 t.done()

@@ -4,13 +4,15 @@
 #ifndef XDD_BASE_FILEATTR_H
 #define XDD_BASE_FILEATTR_H
 
+#include <stdbool.h>
+
 /*
  * Give the file `fd`, which is to take the name of the regular file `path`, what that one has: owner, group,
  * permissions, ACL, attributes of users (user.*) and the SELinux label. Set-ID bits are not kept: they were
  * meant for other contents. What the caller may not set stays as it is, and then nobody gets more rights
- * than the old file gave. Nothing happens when `path` is missing or no regular file, or when another user
- * has put it into a sticky directory that all may write to.
+ * than the old file gave. Nothing happens, and false is returned, when `path` is missing or no regular file, or
+ * when another user has put it into a sticky directory that all may write to.
  */
-void fileattr_keep(int fd, const char *path);
+bool fileattr_keep(int fd, const char *path);
 
 #endif
