@@ -94,6 +94,19 @@ uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
 	return __builtin_add_overflow(start, bytes, &bytes) ? UINT64_MAX : bytes;
 }
 
+bool plan_may_end_early(const struct plan *plan, const struct target_plan *t)
+{
+	return t->time_limit_ns || plan->run_time_ns || t->stop_trigger.on ||
+	       (t->lockstep.on && t->lockstep.stop);
+}
+
+uint64_t plan_sure_passes(const struct plan *plan)
+{
+	return plan->until_percent > 0 && plan->passes > PLAN_UNTIL_MIN_PASSES ?
+		       PLAN_UNTIL_MIN_PASSES :
+		       plan->passes;
+}
+
 static enum xdd_status check_extent(const struct plan *plan, struct target_plan *t)
 {
 	bool timed = t->time_limit_ns || plan->run_time_ns;

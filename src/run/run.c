@@ -14,6 +14,7 @@
 #include "xdd/run/observe.h"
 #include "xdd/run/own_file.h"
 #include "xdd/run/placement.h"
+#include "xdd/run/short_file.h"
 #include "xdd/run/thread.h"
 
 /* Of any run, beside its QThreads and the main thread: that of signals and the results manager. */
@@ -92,7 +93,9 @@ enum xdd_status run_check(const struct plan *plan)
 	}
 	if (check_engines(plan) || check_threads(plan))
 		return XDD_BAD_ARGUMENT;
-	return guard_check(plan, &refusal) ? refused(&refusal) : XDD_OK;
+	if (guard_check(plan, &refusal))
+		return refused(&refusal);
+	return short_file_found(plan) ? XDD_BAD_ARGUMENT : plan_check_room(plan);
 }
 
 bool run_stop(struct run *run, enum stop_reason reason, int detail)

@@ -574,19 +574,19 @@ for word in ("endtoend", "e2e", "restart", "timeserver"):
 
 PAST = (r"I/O ERROR on Target 0 .*: read of 8192 bytes at offset 65536 of data, operation 8 of pass 1: "
         "END-OF-FILE after 0 bytes")
-row("read past the end of a file", READ + " -reqsize 8 -numreqs 9", 6, None, PAST,
+row("read past the end of a file", READ + " -reqsize 8 -numreqs 9 -timelimit 60", 6, None, PAST,
     r"^xdd: warning: target 0, data: the operations reach to 72 KiB, and it has 64 KiB",
     many=True, out=True)
-row("read across the end of a file", READ + " -reqsize 48 -numreqs 2", 6, None,
+row("read across the end of a file", READ + " -reqsize 48 -numreqs 2 -timelimit 60", 6, None,
     "read of 49152 bytes at offset 49152 of data, .*END-OF-FILE after 16384 bytes", many=True, out=True)
-row("random reads past the end of a file", READ + " -reqsize 8 -numreqs 20 -seek random range 100000 -queuedepth 4",
+row("random reads past the end of a file", READ + " -reqsize 8 -numreqs 20 -seek random range 100000 -queuedepth 4 -timelimit 60",
     6, None, "END-OF-FILE after 0 bytes", many=True, out=True)
-row("read past the end, one line shown", READ + " -reqsize 8 -numreqs 20 -maxerrorstoprint 1", 6, None, PAST,
+row("read past the end, one line shown", READ + " -reqsize 8 -numreqs 20 -maxerrorstoprint 1 -timelimit 60", 6, None, PAST,
     r"target 0, data: 11 more operations failed: END-OF-FILE", many=True, out=True)
-row("read past the end, ends at two errors", READ + " -reqsize 8 -numreqs 20 -maxerrors 2", 6, None,
+row("read past the end, ends at two errors", READ + " -reqsize 8 -numreqs 20 -maxerrors 2 -timelimit 60", 6, None,
     r"pass 1 ends: 2 operations have failed \(-maxerrors\)", many=True, out=True)
-row("read past the end, stops", READ + " -reqsize 8 -numreqs 20 -stoponerror", 6, None, PAST, many=True, out=True)
-row("read of an empty file", "-op read -targets 1 empty -numreqs 1", 6, None, "at offset 0 of empty, .*END-OF-FILE",
+row("read past the end, stops", READ + " -reqsize 8 -numreqs 20 -stoponerror -timelimit 60", 6, None, PAST, many=True, out=True)
+row("read of an empty file", "-op read -targets 1 empty -numreqs 1 -timelimit 60", 6, None, "at offset 0 of empty, .*END-OF-FILE",
     many=True, out=True)
 if os.stat("/dev").st_dev != os.stat("/").st_dev:
     row("a mistyped device", "-op write -targets 1 /dev/no_such_disk -numreqs 3", 4, None, "no such device")
@@ -747,7 +747,7 @@ def check_full_disk():
         return
     new = os.path.join(directory, "new")
     for name, more in zip(names, ([], ["-queuedepth", "8"])):
-        run = t.xdd(*"-op write -targets 1 new -reqsize 64 -numreqs 40".split(), *more, timeout=LIMIT_S, cwd=directory)
+        run = t.xdd(*"-op write -targets 1 new -reqsize 64 -numreqs 40 -timelimit 60".split(), *more, timeout=LIMIT_S, cwd=directory)
         size = os.path.getsize(new) if os.path.exists(new) else None
         said = (r"^xdd: I/O ERROR on Target 0 .*write of 65536 bytes at offset \d+ of new, .*: No space left on device",
                 r"^xdd: target 0, new: \d+ more operations failed: No space left on device$")

@@ -363,7 +363,7 @@ def test_master_ends():
              "a master whose time is over, " + completion, run)
         short = t.make_file("short", 4096 * 10)
         run = t.xdd("-op", "read", "-targets", 2, short, "null", "-reqsize", 4, "-numreqs", 500, "-maxerrors", 3, "-verbose",
-                    *"-lockstep 0 1 op 1 op 1 wait".split(), completion, timeout=LIMIT_S)
+                    *"-timelimit 200 -lockstep 0 1 op 1 op 1 wait".split(), completion, timeout=LIMIT_S)
         got = ops_of(run)
         t.ok(run.status == 6 and got and got[0][0] == 10 and got[0][1] == (500 if completion == "complete" else 13),
              "a master that -maxerrors ends, %s: operations that failed count as complete" % completion, run)
@@ -372,7 +372,7 @@ def test_master_ends():
                 *"-lockstep 0 1 op 1 op 1 wait stop".split(), timeout=LIMIT_S)
     t.ok(run.status == 6 and ops_of(run)[0] == [500, 10], "a slave that -maxerrors ends holds its master no more", run)
     run = t.xdd("-op", "read", "-targets", 3, short, "null", "null", "-reqsize", 4, "-numreqs", 500, "-stoponerror",
-                *"-lockstep 0 1 op 100 op 1 wait complete -starttrigger 0 2 op 100".split(), timeout=LIMIT_S)
+                *"-timelimit 200 -lockstep 0 1 op 100 op 1 wait complete -starttrigger 0 2 op 100".split(), timeout=LIMIT_S)
     t.ok(run.status == 6, "-stoponerror ends the waits of the others", run)
 
 

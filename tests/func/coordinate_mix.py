@@ -294,7 +294,7 @@ def test_ended():
             ("-timelimit", [], slow + ["-timelimit", "20ms"], (0,)),
             ("-timelimit of one", [], slow + ["-timelimit", "target", 0, "20ms"], (0,)),
             ("-runtime", [], slow + ["-runtime", "20ms"], (0,)),
-            ("-maxerrors", [], ["-maxerrors", 2], (0, 6)), ("-stoponerror", [], ["-stoponerror"], (0, 6))):
+            ("-maxerrors", [], ["-maxerrors", 2, "-timelimit", 60], (0, 6)), ("-stoponerror", [], ["-stoponerror", "-timelimit", 60], (0, 6))):
         why = "none of them had begun"
         for number in range(20 * each if LONG else each):
             mix = Mix("%s %d" % (name, number), there, short if "error" in name else None)

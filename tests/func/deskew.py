@@ -128,7 +128,7 @@ def test_operations():
          f["whole"][1] == 2 * (50 * 4 + 10 * 64) * 1024 and ops[1] > 0 and near(f["head"][1] / ops[1], SIZE, 0.01 * SIZE),
          "operations of two sizes: as many as there were, small ones in the head", run)
     file = t.make_file("half", 30 * SIZE)
-    run = t.xdd("-op", "read", "-targets", 2, file, file, *"-reqsize 4 -numreqs 60 -operationdelay 2ms -deskew".split(), timeout=LIMIT_S)
+    run = t.xdd("-op", "read", "-targets", 2, file, file, *"-reqsize 4 -numreqs 60 -timelimit 60 -operationdelay 2ms -deskew".split(), timeout=LIMIT_S)
     f = Figures(run, "pass 1")
     t.ok(run.status == 6 and f.once and near(f["whole"][0] * f["whole"][3], 60, 0.01), "operations that fail do not count", run)
 

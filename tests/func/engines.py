@@ -199,15 +199,15 @@ def test_reads():
     file = t.make_file("reads", 256 * KIB + 1000)
     reads = ["-op", "read", "-targets", 1, file]
     everybody = BOTH + ["mmap", "mmap touch"]
-    same("the end of a file", reads + "-reqsize 16 -numreqs 40 -qd 16 -passes 3".split(),
+    same("the end of a file", reads + "-reqsize 16 -numreqs 40 -qd 16 -passes 3 -timelimit 60".split(),
          everybody + BATCHES + KEYWORDS, status=6)
     same("random reads", reads + "-reqsize 4 -numreqs 500 -qd 7 -seek random -seek range 256 -passes 2 -randomize".split(),
          everybody)
     same("a short last operation", reads + "-reqsize 4 -bytes 100001 -qd 5 -passes 2".split(), everybody + BATCHES)
     same("the whole file", reads + "-reqsize 3 -qd 9".split(), everybody)
     same("more slots than operations", reads + "-reqsize 4 -numreqs 3 -qd 100 -passes 4".split(), everybody + BATCHES)
-    same("-maxerrors", reads + "-reqsize 4 -numreqs 500 -startoffset 512 -maxerrors 4 -passes 2".split(), BOTH, status=6)
-    same("-stoponerror", reads + "-reqsize 16 -numreqs 500 -stoponerror".split(), everybody, status=6)
+    same("-maxerrors", reads + "-reqsize 4 -numreqs 500 -startoffset 512 -maxerrors 4 -passes 2 -timelimit 60".split(), BOTH, status=6)
+    same("-stoponerror", reads + "-reqsize 16 -numreqs 500 -stoponerror -timelimit 60".split(), everybody, status=6)
     same("-operationdelay", reads + "-reqsize 4 -numreqs 12 -qd 4 -operationdelay 0.01 -passes 2".split(),
          everybody + ["libaio batch 8", "io_uring batch 8"])
     same("-runtime", reads + "-reqsize 4 -numreqs 12 -qd 4 -runtime 600".split(), everybody)
@@ -219,7 +219,7 @@ def test_reads_direct():
     if not dio_works(file):
         return t.skip("direct reads", "no direct I/O here")
     reads = ["-op", "read", "-targets", 1, file, "-dio"]
-    same("a file that ends inside a request, -dio", reads + "-reqsize 8 -numreqs 30 -qd 16 -passes 2".split(),
+    same("a file that ends inside a request, -dio", reads + "-reqsize 8 -numreqs 30 -qd 16 -passes 2 -timelimit 60".split(),
          BOTH + BATCHES + KEYWORDS, status=6)
     same("random reads, -dio", reads + "-reqsize 4 -numreqs 1000 -qd 128 -seek random -seek range 160".split(),
          BOTH + BATCHES + KEYWORDS)
@@ -387,7 +387,7 @@ def test_limits_with_many_outstanding():
 def test_max_errors_with_many_outstanding():
     file = t.make_file("errors", 16 * KIB)
     for engine in ["psync"] + [e for e in BOTH + BATCHES if e.split()[0] in ENGINES]:
-        run, rows = execute(engine, ["-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 100000 -qd 32 -maxerrors 5".split()])
+        run, rows = execute(engine, ["-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 100000 -qd 32 -maxerrors 5 -timelimit 60".split()])
         combined = [r for r in rows if r["WHAT"] == "COMBINED"]
         # What was outstanding when the last permitted error came back may fail too.
         t.ok(run.status == 6 and combined and combined[0]["OPS"] == "4" and 5 <= int(combined[0]["ERRORS"]) < 5 + 32,
@@ -400,7 +400,7 @@ def test_many_targets():
     chosen = []
     for i in range(64):
         chosen += ["-ioengine", "target", i, kinds[i % len(kinds)]]
-    run, rows = t.xdd_csv("-op", "read", "-targets", 64, *files, *chosen, *"-reqsize 4 -numreqs 17 -qd 4 -passes 2".split(),
+    run, rows = t.xdd_csv("-op", "read", "-targets", 64, *files, *chosen, *"-reqsize 4 -numreqs 17 -qd 4 -passes 2 -timelimit 60".split(),
                           "-verbose", "-qthreadinfo", "-maxerrorstoprint", 1000, "-outputformat", "new", COLUMNS)
     passes = {(int(r["TARGET"]), int(r["PASS"]), r["OPS"], r["ERRORS"], r["BYTESREAD"]) for r in rows
               if r["WHAT"] == "TARGET_PASS"}

@@ -72,7 +72,7 @@ def check_failures(title, run, rows, wanted, good, size, repeats=None):
 def test_end_of_file():
     file = t.make_file("half", 10 * 1024 + 512)
     for depth in (1, 4, 32):
-        run, rows = run_failing("-op", "read", "-targets", 2, "null", file, *"-reqsize 1 -numreqs 15 -passes 2".split(),
+        run, rows = run_failing("-op", "read", "-targets", 2, "null", file, *"-reqsize 1 -numreqs 15 -passes 2 -timelimit 60".split(),
                                 "-queuedepth", depth, "-maxerrorstoprint", 100)
         wanted = [(1, p, op, op * 1024, "END-OF-FILE", 512 if op == 10 else 0) for p in (1, 2) for op in range(10, 15)]
         check_failures("end of file, depth %d" % depth, run, rows, wanted, 2 * 15 + 2 * 10, 1024, repeats="END-OF-FILE")
@@ -81,10 +81,10 @@ def test_end_of_file():
         t.equal(counts(rows, "TARGET_PASS", TARGET=0), (30, 0, 30 * 1024),
                 "depth %d: the other target is whole" % depth)
         t.equal({r["XFERSIZEBYTES"] for r in rows}, {"1024"}, "depth %d: a request that failed has no size" % depth)
-    run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15".split())
+    run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15 -timelimit 60".split())
     t.ok(run.status == 6 and "COMBINED" in run.out and len(failures(run)) == 1, "end of file: without -verbose", run)
     document = t.path("half.json")
-    t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15 -jsonout".split(), document)
+    t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15 -timelimit 60 -jsonout".split(), document)
     last = xddjson.rows(xddjson.check(document, "end of file: the document") or {"results": []}, "COMBINED")
     t.equal([(r["bytes"]["read"], r["failed_bytes"], r["columns"]["xfersizebytes"]) for r in last],
             [(10 * 1024 + 512, {"read": 512, "write": 0, "noop": 0}, 1024)], "end of file: bytes of failed operations in the document")
@@ -94,7 +94,7 @@ def test_end_of_file_direct():
     file = t.make_file("direct", 10 * 4096 + 512)
     if t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 4, "-numreqs", 1).status:
         return t.skip("end of a file, direct", "no direct I/O here")
-    run, rows = run_failing("-op", "read", "-targets", 1, file, *"-dio -reqsize 4 -numreqs 12".split())
+    run, rows = run_failing("-op", "read", "-targets", 1, file, *"-dio -reqsize 4 -numreqs 12 -timelimit 60".split())
     wanted = [(0, 1, 10, 40960, "END-OF-FILE", 512), (0, 1, 11, 45056, "END-OF-FILE", 0)]
     return check_failures("end of file, direct", run, rows, wanted, 10, 4096, repeats="END-OF-FILE")
 
@@ -144,7 +144,7 @@ def test_full_disk():
         return t.skip("a full disk", s.sys_why())
     file = os.path.join(folder, "file")
     for depth in (1, 4):
-        run, rows = run_failing("-op", "write", "-targets", 1, file, *"-reqsize 64 -numreqs 24".split(),
+        run, rows = run_failing("-op", "write", "-targets", 1, file, *"-reqsize 64 -numreqs 24 -timelimit 60".split(),
                                 "-queuedepth", depth, "-maxerrorstoprint", 100)
         ops, errors, _ = counts(rows, "COMBINED")
         t.ok(run.status == 6 and ops + errors == 24 and 0 < ops <= 16 and len(failures(run)) == 1 and
@@ -160,7 +160,7 @@ def test_full_disk():
             time.sleep(0.01)
     with open(file, "wb") as f:
         f.truncate(2 << 20)
-    run = t.xdd(*"-op write -ioengine mmap -reqsize 64 -numreqs 32 -targets 1".split(), file)
+    run = t.xdd(*"-op write -ioengine mmap -reqsize 64 -numreqs 32 -timelimit 60 -targets 1".split(), file)
     t.ok(run.status == 6 and [f.why for f in failures(run)] == ["No space left on device"],
          "a full disk, mmap of a file with holes: the reason", run)
     return None
@@ -184,14 +184,14 @@ def test_file_size_limit():
 def test_max_errors():
     file = t.make_file("limits", 10 * 1024)
     run, rows = run_failing("-op", "read", "-targets", 2, file, "null",
-                            *"-reqsize 1 -numreqs 1000 -passes 3 -maxerrors 4".split())
+                            *"-reqsize 1 -numreqs 1000 -passes 3 -maxerrors 4 -timelimit 60".split())
     for p in (1, 2, 3):
         t.equal(counts(rows, "TARGET_PASS", TARGET=0, PASS=p), (10, 4, 10240), "-maxerrors ends pass %d" % p)
         t.equal(counts(rows, "TARGET_PASS", TARGET=1, PASS=p), (1000, 0, 1024000), "but not that of another target")
     t.ok(run.status == 6 and len([line for line in run.error_lines() if "-maxerrors)" in line]) == 3,
          "-maxerrors: a line says so for each pass", run)
     run, rows = run_failing("-op", "read", "-targets", 1, file,
-                            *"-reqsize 1 -numreqs 100000 -maxerrors 4 -qd 8".split())
+                            *"-reqsize 1 -numreqs 100000 -maxerrors 4 -qd 8 -timelimit 60".split())
     ops, errors, _ = counts(rows, "COMBINED")
     t.ok(run.status == 6 and ops == 10 and 4 <= errors < 4 + 8, "-maxerrors, depth 8", run)
 
@@ -214,7 +214,7 @@ def test_stop_on_error():
     file = t.make_file("stops", 10 * 1024)
     for extra in ([], ["-nobarrier"]):
         run, rows = run_failing("-op", "read", "-targets", 3, "null", file, "null", "-numreqs", "target", 1, 1000,
-                                *"-timelimit target 0 100 -timelimit target 2 100 -reqsize 1 -passes 5 -stoponerror "
+                                *"-timelimit 100 -reqsize 1 -passes 5 -stoponerror "
                                 "-startdelay target 1 0.5".split(), *extra)
         title = "-stoponerror" + ", -nobarrier" * bool(extra)
         t.ok(run.status == 6 and run.seconds < 50, title + " stops all targets", run)
@@ -223,7 +223,7 @@ def test_stop_on_error():
              len([r for r in rows if r["WHAT"] == "TARGET_PASS" and r["TARGET"] == "0"]) == 1,
              title + ": the others show what they did in that pass", rows)
         t.equal([r["WHAT"] for r in rows].count("COMBINED"), 1, title + ": COMBINED")
-    run = t.xdd("-op", "read", "-targets", 2, file, "null", *"-reqsize 1 -numreqs 11 -stoponerror".split(),
+    run = t.xdd("-op", "read", "-targets", 2, file, "null", *"-reqsize 1 -numreqs 11 -stoponerror -timelimit 200".split(),
                 "-startdelay", "target", 1, 100)
     t.ok(run.status == 6 and run.seconds < 50, "-stoponerror ends a delay", run)
 
@@ -291,7 +291,7 @@ def test_closed_output():
     with open(file, "rb") as f:
         data = f.read()
     t.ok(run.status == 0 and data == bytes(3072), "standard error is closed: no messages in the target", run)
-    run = shell('"$@" <&- >&- 2>&-', "-op", "read", "-targets", 1, file, *"-numreqs 5 -reqsize 1".split())
+    run = shell('"$@" <&- >&- 2>&-', "-op", "read", "-targets", 1, file, *"-numreqs 5 -reqsize 1 -timelimit 60".split())
     t.equal(run.status, 6, "all three are closed")
 
 

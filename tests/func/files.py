@@ -507,7 +507,7 @@ def test_retry():
 def test_retry_in_vain():
     """What cannot get better is not tried again, and trying ends when the run does."""
     file = t.make_file("vain", 40 * 1024)
-    run, rows = run_rows("-op", "read", *"-reqsize 4 -numreqs 15 -retry 5".split(), "-targets", 1, file)
+    run, rows = run_rows("-op", "read", *"-reqsize 4 -numreqs 15 -retry 5 -timelimit 60".split(), "-targets", 1, file)
     t.equal((run.status, total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 5, 0), "-retry: not the end of a file")
     env = s.faults("eio", file="vain", errno=errno.EINVAL)
     if env is None:
@@ -532,7 +532,7 @@ def test_retry_full():
     if folder is None:
         return t.skip("-retry on a full disk", s.sys_why())
     file = os.path.join(folder, "file")
-    run, rows = run_rows(*"-op write -reqsize 64 -numreqs 24 -retry 2 -maxerrorstoprint 100 -targets 1".split(), file)
+    run, rows = run_rows(*"-op write -reqsize 64 -numreqs 24 -retry 2 -timelimit 60 -maxerrorstoprint 100 -targets 1".split(), file)
     errors = total(rows, "ERRORS")
     return t.ok(run.status == 6 and 0 < errors < 24 and errors + total(rows, "OPS") == 24 and
                 total(rows, "RETRIES") == 2 * errors and

@@ -348,7 +348,7 @@ def test_cut_short():
 
 def test_failures():
     """Operations that failed are done as well."""
-    run = t.xdd("-op", "read", "-targets", 1, t.make_file("short", 4096), *"-reqsize 1 -numreqs 16 -operationdelay 0.05".split(),
+    run = t.xdd("-op", "read", "-targets", 1, t.make_file("short", 4096), *"-reqsize 1 -numreqs 16 -timelimit 600 -operationdelay 0.05".split(),
                 "-maxerrorstoprint", 1, "-hb", 0.1, "ops", "pct")
     seen = [(ops_of(line)[0], float(re.search(r"([\d.]+)%", line).group(1))) for line in lines(run)]
     t.ok(run.status == 6 and seen[-1:] == [(4, 100.0)] and [p for ops, p in seen if ops == 4 and 30 < p < 100],

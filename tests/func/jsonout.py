@@ -98,7 +98,7 @@ def test_against_csv():
             ("several targets", ["-rwratio", 60, "-op", "target", 1, "noop", "-targets", 3, file, "null", "null"] +
              "-reqsize 4 -numreqs 200 -queuedepth 3 -queuedepth target 2 5 -passes 4".split()),
             ("-nobarrier", ["-op", "read", "-targets", 2, file, "null", *"-reqsize 4 -numreqs 50 -passes 5 -nobarrier".split()]),
-            ("operations that fail", ["-op", "read", "-targets", 2, file, "null", *"-reqsize 1000 -numreqs 3".split()]),
+            ("operations that fail", ["-op", "read", "-targets", 2, file, "null", *"-reqsize 1000 -numreqs 3 -timelimit 60".split()]),
     ):
         csv = fresh(".csv")
         status = 6 if "fail" in title else 0
@@ -121,7 +121,7 @@ def test_against_csv():
 
 def test_errors():
     file = t.make_file("short", 10 * 1024)
-    run, document = run_json("errors", "-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15 -mep 3".split(),
+    run, document = run_json("errors", "-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15 -mep 3 -timelimit 60".split(),
                              status=6)
     shown = [line[len("xdd: "):] for line in run.error_lines()]
     errors = [m["text"] for m in document["messages"] if m["level"] == "error"]
@@ -132,7 +132,7 @@ def test_errors():
     t.ok(any(m["level"] == "warning" and "reach to" in m["text"] for m in document["messages"]),
          "errors: the warnings from before the run", document["messages"])
     run, document = run_json("-stoponerror", "-op", "read", "-targets", 2, file, "null",
-                             *"-reqsize 1 -numreqs 15 -passes 9 -stoponerror".split(), status=6)
+                             *"-reqsize 1 -numreqs 15 -passes 9 -stoponerror -timelimit 60".split(), status=6)
     t.ok(document["end"] == "errors" and document["status"] == 6, "-stoponerror: how it ended", run)
     busy = shutil.copy(shutil.which("sleep"), t.path("busy"))
     with subprocess.Popen([busy, "100"]) as p:

@@ -253,7 +253,7 @@ def test_names():
         if option.name in ("op", "rwratio") or "-op " in option.args:
             base = BASE.replace("-op read ", "")
         if option.name in AMOUNTS:
-            base = BASE.replace("-numreqs 2", "")
+            base = BASE.replace("-numreqs 2", "-timelimit 60")
         for name in [option.name] + option.aliases.split():
             for dashes in ("-", "--"):
                 what = look("%s %s%s %s" % (base, dashes, name, option.args), cwd=where)
@@ -386,7 +386,7 @@ def test_suboptions():
 
 
 def test_sizes():
-    one = "-targets 1 new -op write -reqsize 1 "
+    one = "-targets 1 new -op write -reqsize 1 -timelimit 60 "
     for word, size in (("1", 1), ("1023", 1023), ("1k", K), ("1K", K), ("3m", 3 * M), ("3M", 3 * M), ("2g", 2 * G),
                        ("2G", 2 * G),
                        ("1t", T), ("5T", 5 * T), ("007", 7), ("8388607T", 8388607 * T)):

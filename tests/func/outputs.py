@@ -139,7 +139,7 @@ def test_dash():
 def test_errout():
     """Everything that is said goes to the file, also before the run; a command line that is refused changes no file."""
     old, data, results = t.path("errout"), t.make_file("short", 40 << 10), t.path("results")
-    read = ["-op", "read", "-reqsize", 4, "-numreqs", 20]
+    read = ["-op", "read", "-reqsize", 4, "-numreqs", 20, "-timelimit", 60]
     missing = read + ["-targets", 2, t.path("missing"), data]
 
     def refill():

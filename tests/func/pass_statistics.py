@@ -159,7 +159,7 @@ def test_left_out():
     t.equal(document["statistics"][0]["passes"], whole, "-runtime: so is the one that it ended")
     t.equal(document["statistics"][1]["passes"], whole, "-runtime: of all targets too")
     short = t.make_file("short", 8 * 1024)
-    run, document = run_json("-op", "read", "-targets", 1, short, *"-reqsize 1 -numreqs 20 -passes 4 -maxerrors 2".split())
+    run, document = run_json("-op", "read", "-targets", 1, short, *"-reqsize 1 -numreqs 20 -passes 4 -maxerrors 2 -timelimit 60".split())
     t.equal((run.status, document["statistics"][0]["passes"], document["statistics"][0]["left_out"]), (6, [], 4),
             "-maxerrors: passes that it ended")
     file = t.path("timed.json")
@@ -284,7 +284,7 @@ def test_until():
     t.ok(found and found[2] == 100 and j.rows(document, "COMBINED")[0]["passes"] == 100, "100 passes unless it is said",
          run)
     _, run, document = until("-op", "read", "-targets", 1, t.make_file("small", 4096),
-                             *"-reqsize 8 -numreqs 1 -passes until 5 18".split())
+                             *"-reqsize 8 -numreqs 1 -timelimit 60 -passes until 5 18".split())
     t.ok(run.status == 6 and "not reached after 18 passes" in run.out, "passes in which nothing succeeds", run)
     run = t.xdd(*PACED, *"-passes until 7.5 44 -verbose -dryrun".split())
     t.ok("Passes, 44\n" in run.out and "Passes until, 7.5 percent\n" in run.out, "-dryrun shows it", run)

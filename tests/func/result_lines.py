@@ -182,7 +182,7 @@ def test_terminal():
             ("writes", "-op write -targets 2 a b -numreqs 9 -passes 2 -passdelay 0.1 -qthreadinfo".split()),
             ("large numbers", "-op noop -targets 1 null -reqsize 2097152 -numreqs 100000".split()),
             ("every column", SMALL + ["-outputformat", "new", "+" + "+".join(EVERY)]),
-            ("errors", "-op read -targets 1 file -reqsize 4 -numreqs 17".split()))
+            ("errors", "-op read -targets 1 file -reqsize 4 -numreqs 17 -timelimit 60".split()))
     for title, args in runs:
         out, err, status = on_terminal(args, 80)
         t.ok(status == (6 if title == "errors" else 0) and "COMBINED" in out, "terminal, %s: runs" % title, out + err)

@@ -382,7 +382,7 @@ def test_hang_and_error():
     if env is None:
         return t.skip("an error beside a device that never answers", s.sys_why())
     stuck, short = t.make_file("stuck", 64 * 1024), t.make_file("short", 1024)
-    run = Started("-op", "read", "-targets", 2, stuck, short, *"-reqsize 1 -numreqs 3 -stoponerror -verbose".split(),
+    run = Started("-op", "read", "-targets", 2, stuck, short, *"-reqsize 1 -numreqs 3 -stoponerror -timelimit target 1 60 -verbose".split(),
                   *"-startdelay target 1 1".split(), env=env)
     status, seconds = run.end()
     t.ok(status == 6 and s.fast_enough(seconds, 7), "-stoponerror ends a run with a read that never returns", run.text())

@@ -215,7 +215,7 @@ def test_failures():
     file = t.make_file("half", 10 * 1024 + 512)
     for depth in (1, 4):
         name = prefix()
-        run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15 -ts detailed output".split(), name,
+        run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 15 -timelimit 60 -ts detailed output".split(), name,
                     "-queuedepth", depth, "-maxerrorstoprint", 1)
         report = x.read_report(name + ".target.0000.csv")
         t.equal((run.status, [(r["OP Number"], r["Bytes"]) for r in report.rows if r["Error"] == 61], report.counts()),

@@ -195,7 +195,7 @@ def test_older_pass():
     t.ok(old != good and len(old) == len(good), "two passes of one run differ")
     t.ok(check(file, "tagged").status == 0, "two passes of one run")
     poke(file, 32 * 30 * 512, sector(old, 32 * 30, 32))
-    for work in ("-reqsize 16", "-reqsize 1024", "-reqsize 16 -seek random -numreqs 300 -qd 4"):
+    for work in ("-reqsize 16", "-reqsize 1024", "-reqsize 16 -seek random -numreqs 300 -qd 4 -timelimit 60"):
         run = check(file, "tagged", work)
         found = miscompares(run)
         t.ok(run.status == 7 and found and all(m.kind == "stale" and m.offset == 32 * 30 * 512 and m.bytes == 16384 and
@@ -392,9 +392,9 @@ def test_limits():
     run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, *"-reqsize 1 -datapattern x -verify contents -stoponerror "
                           "-passes 3 -verbose".split())
     t.ok(run.status == 7 and [r["OPS"] for r in rows if r["WHAT"] == "TARGET_PASS"] == ["1"], "-stoponerror", run)
-    run = check(file, "x", "-reqsize 1 -numreqs 110")
+    run = check(file, "x", "-reqsize 1 -numreqs 110 -timelimit 60")
     t.ok(run.status == 7 and "END-OF-FILE" in run.err, "miscompares and I/O errors: the status is 7", run)
-    run = check(file, "x", "-reqsize 1 -startoffset 60 -numreqs 110")
+    run = check(file, "x", "-reqsize 1 -startoffset 60 -numreqs 110 -timelimit 60")
     t.ok(run.status == 6 and not miscompares(run), "I/O errors alone: 6", run)
     run = check(file, "x", "-reqsize 1 -startoffset 50")
     t.ok(run.status == 0, "none where the data is good", run)
@@ -425,7 +425,7 @@ def overlapping_in_part():
 
 def cut_off_between_passes():
     """-pretruncate with -reopen takes away what the passes before wrote: nothing is expected there, but it is before."""
-    work = "-passes 3 -reopen -pretruncate 512k -reqsize 4 -numreqs 400 -qd 4 -seek random -seek range 1024 -randomize".split()
+    work = "-passes 3 -reopen -pretruncate 512k -reqsize 4 -numreqs 400 -qd 4 -seek random -seek range 1024 -randomize -timelimit 60".split()
     file = t.make_file("cut", 1 << 20)
     run = t.xdd("-rwratio", 50, "-targets", 1, file, *work, *TAGGED)
     t.ok("MISCOMPARE" not in run.err and " wrong" not in run.err and run.status in (0, 6),

@@ -112,9 +112,6 @@ uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t);
  */
 uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 
-/* check.c: the size that the target will have once the other targets of the run have written; UINT64_MAX: any. */
-uint64_t plan_size_in_run(const struct target_plan *t);
-
 /* check.c: the byte after the last one that a run may touch; UINT64_MAX where it does not fit. */
 uint64_t plan_extent(const struct plan *plan, const struct target_plan *t);
 

@@ -438,6 +438,24 @@ struct plan {
 enum xdd_status plan_build(int argc, char **argv, struct plan **out);
 
 /*
+ * Refuse a plan whose files need more blocks than their file systems have, with one line to log_error(). Nothing is
+ * opened. Called by run_check() once the targets are known to be usable.
+ */
+enum xdd_status plan_check_room(const struct plan *plan);
+
+/* The size that the target will have once the other targets of the run have written; UINT64_MAX: any. */
+uint64_t plan_size_in_run(const struct target_plan *t);
+
+/*
+ * Something other than the amount may end the passes of the target: time, another target. The amount then is a limit
+ * that need not be reached.
+ */
+bool plan_may_end_early(const struct plan *plan, const struct target_plan *t);
+
+/* The least number of passes: "-passes until" may end with fewer than plan->passes. */
+uint64_t plan_sure_passes(const struct plan *plan);
+
+/*
  * Say what is doubtful about a plan that can be run: log_warning(). Called by main once nothing can
  * refuse it any more, so that a refusal is one line.
  */
