@@ -288,7 +288,9 @@ def test_intervals():
         passes = {(x["TARGET"], x["PASS"], x["DIRECTION"], x["TIME"]): x for x in lines
                   if x["RECORD"] == "SUMMARY" and x["WHAT"] == "TARGET_PASS"}
         title = "intervals" + (" with -nobarrier" if more else "")
-        t.ok(run.status == 0 and not run.err and sorted(found) == sorted(passes) and len(found) == 18, title, run)
+        # A machine that is too busy for the rate of target 1 is warned of; that changes nothing here.
+        t.ok(run.status == 0 and re.fullmatch("(xdd: warning: target 1, null: -throttle ops 400: the rate was not reached.*\n)?", run.err) and
+             sorted(found) == sorted(passes) and len(found) == 18, title, run)
         t.equal({k: sum(x[2] for x in v) for k, v in found.items()}, {k: int(x["OPS"]) for k, x in passes.items()},
                 title + " add up to their pass")
         t.ok(all(e - b >= 0.01 for v in found.values() for b, e, *_ in v), title + ": none is shorter than a tenth", found)
