@@ -87,7 +87,7 @@ def test_io_kinds():
     run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 8, "-debug", "io", env=env, timeout=LIMIT_S)
     t.ok(run.status == 6 and {key[2]: f[6] for key, f in Io(run.err).done.items()} ==
          {n: "Input/output error" if n == 4 else "ok" for n in range(8)}, "-debug io: an operation that fails", run)
-    run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 17, "-debug", "io", timeout=LIMIT_S)
+    run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 17, "-timelimit", 60, "-debug", "io", timeout=LIMIT_S)
     t.equal([f[4:7:2] for key, f in Io(run.err).done.items() if key[2] == 16], [(0, "end of the target")],
             "-debug io: the end of the target")
 
@@ -332,7 +332,7 @@ def test_slow_one():
 
 def test_none():
     file = t.make_file("none", 4096)
-    run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 4, "-startoffset", 8, "-numreqs", 2, "-verbose",
+    run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 4, "-startoffset", 8, "-numreqs", 2, "-timelimit", 60, "-verbose",
                           "-extendedstats", *COLUMNS, timeout=LIMIT_S)
     t.ok(run.status == 6 and not extremes(run) and rows and
          all(r["LONGESTTYPE"].strip() == "none" and float(r["LONGEST"]) == 0 for r in rows),

@@ -419,7 +419,7 @@ def test_errors():
         for more, least, most in (([], 200, 200), (["-maxerrors", 3], 53, 52 + 8), (["-stoponerror"], 51, 50 + 8)):
             seen = w.Syscalls(SIZE)
             with seen:
-                run = seen.xdd(*words(here, "read", 8, 200, order, "-ioengine", "psync", *more))
+                run = seen.xdd(*words(here, "read", 8, 200, order, "-ioengine", "psync", "-timelimit", 60, *more))
             title = "errors, %s %s" % (order, " ".join(map(str, more)))
             offsets = [o.offset for o in seen.ops()]
             issued_without_holes(title, run, offsets, 6, order == "serial")
