@@ -108,15 +108,16 @@ def test_too_many_threads():
          "more threads than the machine lets start: refused at once", run)
     if os.geteuid() != 0 or not t.have("setpriv") or not t.have("prlimit"):
         return t.skip("the limit on threads of a user", "that needs root, setpriv and prlimit")
-    # A user that nobody is.
-    user = ["setpriv", "--reuid=61234", "--clear-groups", "prlimit", "--nproc=6", t.XDD]
+    # A user that nobody is, in a directory of its own: those above it may be closed to others.
+    user = ["setpriv", "--reuid=61234", "--clear-groups", "prlimit", "--nproc=6", "./xdd"]
+    os.chmod(shutil.copy(t.XDD, t.path("xdd")), 0o755)
     os.chmod(t.tmp(), 0o755)
-    run = t.command(user + "-op noop -targets 1 null -queuedepth 6 -numreqs 6 -ioengine psync".split())
+    run = t.command(user + "-op noop -targets 1 null -queuedepth 6 -numreqs 6 -ioengine psync".split(), cwd=t.tmp())
     t.ok(run.status == 2 and "needs 8 threads: the limit on processes (ulimit -u), 6, leaves room for 5" in run.err,
          "ulimit -u: the message says it", run)
     # A sanitizer may have a thread of its own.
     run = t.command(user + ["-queuedepth", str(2 if s.sanitized() else 3)] +
-                    "-op noop -targets 1 null -numreqs 6 -ioengine psync".split())
+                    "-op noop -targets 1 null -numreqs 6 -ioengine psync".split(), cwd=t.tmp())
     t.ok(run.status == 0 and not run.err, "ulimit -u: all that there is room for", run)
     return None
 
