@@ -14,6 +14,7 @@
 #include "xdd/run/internal.h"
 
 #define BURN_NS 20000000ull
+#define TRIES 10
 
 static struct cpu_reading reading(uint64_t at_ns, uint64_t used_ns, uint64_t user_ns,
 				  uint64_t sys_ns)
@@ -88,17 +89,16 @@ static void *leave_early(void *arg)
 	return NULL;
 }
 
-static void test_others(void **state)
-{
-	static struct run run;
-	static struct target t = { .run = &run };
-	static struct qthread a = { .target = &t }, b = { .target = &t };
-	struct cpu_time before, after;
-	uint64_t begin, elapsed = 0, all;
-	pthread_t thread;
+static struct run run;
+static struct target target = { .run = &run };
+static struct qthread a = { .target = &target }, b = { .target = &target };
 
-	(void)state;
-	/* Its own time is none of others; between passes nobody counts. */
+/* The time of others beside two passes of a QThread that works in them and in between. */
+static uint64_t others_of_passes(void)
+{
+	uint64_t begin, elapsed = 0;
+
+	run = (struct run){ 0 };
 	for (int pass = 0; pass < 2; pass++) {
 		begin = clock_now_ns();
 		cputime_begin(&a);
@@ -112,13 +112,42 @@ static void test_others(void **state)
 		burn();
 	}
 	assert_int_equal(atomic_load(&run.cpu.active), 0);
-	assert_true(sum(cputime_of_others(&run.cpu, elapsed, UINT64_MAX)) < BURN_NS / 2);
-	/* The work of one after its pass is none of others. */
+	return sum(cputime_of_others(&run.cpu, elapsed, UINT64_MAX));
+}
+
+/* The same beside a QThread that works after its pass. */
+static uint64_t others_of_early(void)
+{
+	pthread_t thread;
+
+	run = (struct run){ 0 };
 	cputime_begin(&a);
 	assert_int_equal(pthread_create(&thread, NULL, leave_early, &b), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	cputime_end(&a);
-	assert_true(sum(cputime_of_others(&run.cpu, UINT64_MAX, UINT64_MAX)) < BURN_NS / 2);
+	return sum(cputime_of_others(&run.cpu, UINT64_MAX, UINT64_MAX));
+}
+
+/* Where the host takes the processor away between two readings, its time counts. That only adds, and not each time. */
+static uint64_t least(uint64_t (*others)(void))
+{
+	uint64_t found = UINT64_MAX;
+
+	for (int i = 0; i < TRIES && found >= BURN_NS / 2; i++)
+		found = others();
+	return found;
+}
+
+static void test_others(void **state)
+{
+	struct cpu_time before, after;
+	uint64_t all;
+
+	(void)state;
+	/* Its own time is none of others; between passes nobody counts. */
+	assert_true(least(others_of_passes) < BURN_NS / 2);
+	/* The work of one after its pass is none of others. */
+	assert_true(least(others_of_early) < BURN_NS / 2);
 	/* Of one that is stuck nothing else is known; no more counts than its share of the time. */
 	run = (struct run){ 0 };
 	clock_process_cpu(&before);
