@@ -44,19 +44,19 @@ static bool creates_for(const struct target_plan *plan, uint64_t pass)
 }
 
 /* A name there that is no device is a mistyped one, and the file would take memory until the next boot. */
-static bool is_of_devices(const struct stat *folder)
+static bool is_of_devices(const struct stat *directory)
 {
 	struct stat dev, root;
 
 	return !stat("/dev", &dev) && !stat("/", &root) && dev.st_dev != root.st_dev &&
-	       folder->st_dev == dev.st_dev;
+	       directory->st_dev == dev.st_dev;
 }
 
-static int check_folder(const char *folder, const char **why)
+static int check_directory(const char *directory, const char **why)
 {
 	struct stat st;
 
-	if (stat(folder, &st)) {
+	if (stat(directory, &st)) {
 		if (errno == ENOENT)
 			return fail(-ENOENT, why, "its folder does not exist");
 		return -errno;
@@ -65,7 +65,7 @@ static int check_folder(const char *folder, const char **why)
 		return fail(-ENOTDIR, why, "its folder is not a directory");
 	if (is_of_devices(&st))
 		return fail(-ENODEV, why, "no such device, and no file is made among devices");
-	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS)) {
+	if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS)) {
 		if (errno == EROFS)
 			return fail(-EROFS, why, "its file system is read-only");
 		if (errno == EACCES)
@@ -75,18 +75,18 @@ static int check_folder(const char *folder, const char **why)
 	return 0;
 }
 
-/* Of the folder that a file of that name is created in, or removed from. */
-static int check_folder_of(const char *name, const char **why)
+/* Of the directory that a file of that name is created in, or removed from. */
+static int check_directory_of(const char *name, const char **why)
 {
-	char *folder = path_folder(name);
-	int ret = folder ? check_folder(folder, why) : -ENOMEM;
+	char *directory = path_folder(name);
+	int ret = directory ? check_directory(directory, why) : -ENOMEM;
 
-	free(folder);
+	free(directory);
 	return ret;
 }
 
 /* Of the file that symbolic links lead to. */
-static int check_folder_behind(const char *path, const char **why)
+static int check_directory_behind(const char *path, const char **why)
 {
 	char *name;
 	int ret = fileopen_follow(path, &name);
@@ -97,7 +97,7 @@ static int check_folder_behind(const char *path, const char **why)
 			    "created or removed through it");
 	if (ret)
 		return ret;
-	ret = check_folder_of(name, why);
+	ret = check_directory_of(name, why);
 	free(name);
 	return ret;
 }
@@ -109,7 +109,7 @@ static int check_missing(const struct target_plan *plan, const char **why)
 		return 0;
 	if (!may_create(plan))
 		return fail(-ENOENT, why, "no such file");
-	return check_folder_behind(plan->path, why);
+	return check_directory_behind(plan->path, why);
 }
 
 static int check_access(const struct target_plan *plan, const char **why)
@@ -129,7 +129,7 @@ static int check_access(const struct target_plan *plan, const char **why)
 	return 0;
 }
 
-/* `ret` is the verdict on the folder of a file that is to be removed. */
+/* `ret` is the verdict on the directory of a file that is to be removed. */
 static int check_removal(int ret, const char **why)
 {
 	if (ret == -EACCES)
@@ -167,7 +167,7 @@ static int check_new_files(const struct target_plan *plan, const char **why)
 	free(name);
 	if (ret == -ENAMETOOLONG)
 		*why = "-createnewfiles: its name is too long to put the pass behind it";
-	return ret ? ret : check_removal(check_folder_of(plan->path, why), why);
+	return ret ? ret : check_removal(check_directory_of(plan->path, why), why);
 }
 
 int target_file_check(const struct target_plan *plan, const char **why)
@@ -192,7 +192,7 @@ int target_file_check(const struct target_plan *plan, const char **why)
 		return fail(-ESPIPE, why, "is a pipe or a socket");
 	ret = 0;
 	if (plan->delete_file || plan->recreate_files)
-		ret = check_removal(check_folder_behind(plan->path, why), why);
+		ret = check_removal(check_directory_behind(plan->path, why), why);
 	return ret ? ret : check_access(plan, why);
 }
 
