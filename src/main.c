@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/clock.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
@@ -22,6 +21,7 @@
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
 #include "xdd/run/thread.h"
+#include "xdd/sys/clock.h"
 #include "xdd/trace/tsread.h"
 
 static enum xdd_status save_seeks(const struct plan *plan)

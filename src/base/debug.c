@@ -9,10 +9,8 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "xdd/base/clock.h"
 #include "xdd/base/log.h"
-
-#define NS_PER_SEC 1e9
+#include "xdd/base/nstime.h"
 
 unsigned debug_kinds;
 

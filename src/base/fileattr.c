@@ -1,7 +1,7 @@
 /*
  * Attributes of replaced files; see the header. Called by newfile.c.
  */
-#include "xdd/base/fileattr.h"
+#include "base/fileattr.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/clock.h"
-#include "xdd/base/fileattr.h"
+#include "base/fileattr.h"
 #include "xdd/base/fileopen.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/path.h"

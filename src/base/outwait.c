@@ -16,16 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/clock.h"
+#include "xdd/base/nstime.h"
 
 /* A pipe that poll() calls writable has room for this much; it is written whole. */
 #define PIECE_BYTES PIPE_BUF
 
 /* Waits look this often whether the run is to end. */
-#define SLICE_NS (UNITS_NS_PER_SEC / 20)
+#define SLICE_NS (NS_PER_SEC / 20)
 
 /* Once one output was cut, the others have this long: all of them together hold up the end for less than 2 s. */
-#define AFTER_CUT_NS (UNITS_NS_PER_SEC * 3 / 10)
+#define AFTER_CUT_NS (NS_PER_SEC * 3 / 10)
 
 /* atomic: clock at which outwait_end() was called, and of the first cut; 0: not yet */
 static _Atomic uint64_t end_ns, cut_ns;

@@ -2,6 +2,7 @@
  * Numbers as people write them, and back. Called by the option table, the seek list reader and the
  * reports.
  */
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_MAX (100ull * 36525 * 864 * UNITS_NS_PER_SEC) /* 100 years of 365.25 days */
-#define FRACTION_DIGITS_MAX 18				 /* more would not fit 64 bits */
+#define NS_MAX (100ull * 36525 * 864 * NS_PER_SEC) /* 100 years of 365.25 days */
+#define FRACTION_DIGITS_MAX 18			   /* more would not fit 64 bits */
 
 typedef unsigned __int128 uint128;
 
@@ -146,13 +147,9 @@ static uint64_t time_unit_ns(const char *suffix)
 		const char *suffix;
 		uint64_t ns;
 	} units[] = {
-		{ "", UNITS_NS_PER_SEC },
-		{ "ns", 1 },
-		{ "us", 1000 },
-		{ "ms", 1000000 },
-		{ "s", UNITS_NS_PER_SEC },
-		{ "m", 60 * UNITS_NS_PER_SEC },
-		{ "h", 3600 * UNITS_NS_PER_SEC },
+		{ "", NS_PER_SEC },	    { "ns", 1 },	 { "us", 1000 },
+		{ "ms", 1000000 },	    { "s", NS_PER_SEC }, { "m", 60 * NS_PER_SEC },
+		{ "h", 3600 * NS_PER_SEC },
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "xdd/base/blockdev.h"
 #include "xdd/base/path.h"
-#include "xdd/base/sysfile.h"
+#include "xdd/sys/blockdev.h"
+#include "xdd/sys/sysfile.h"
 
 #define SECTOR_BYTES 512 /* of the counts, whatever the device's */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/clock.h"
+#include "xdd/sys/clock.h"
 
 #define CACHE_LINE_BYTES 64
 

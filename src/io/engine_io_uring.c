@@ -7,8 +7,8 @@
 #include <errno.h>
 
 #include "config.h"
+#include "io/uring_check.h"
 #include "xdd/io/engine.h"
-#include "xdd/io/uring_check.h"
 
 #ifdef HAVE_LIBURING
 
@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/memlock.h"
-#include "xdd/base/topology.h"
+#include "xdd/sys/memlock.h"
+#include "xdd/sys/topology.h"
 
 /* A way to set a ring up; one that the kernel does not know gives way to the next. */
 struct rung {

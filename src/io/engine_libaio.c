@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "xdd/base/sysfile.h"
+#include "xdd/sys/sysfile.h"
 
 /* The context of one QThread; the arrays behind it have `depth` entries each. */
 struct aio {

@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/blockdev.h"
+#include "io/scsi.h"
 #include "xdd/base/fileopen.h"
-#include "xdd/base/scsi_capacity.h"
 #include "xdd/io/engine.h"
-#include "xdd/io/scsi.h"
+#include "xdd/sys/blockdev.h"
+#include "xdd/sys/scsi_capacity.h"
 
 #define DEFAULT_COMMAND_BYTES (128u << 10) /* where the kernel does not say how much it takes */
 #define ATTEMPTS 4 /* after a reset a device reports several unit attentions */

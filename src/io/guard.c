@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/blockdev.h"
+#include "xdd/sys/blockdev.h"
 
 struct guard_claim {
 	dev_t dev;

@@ -16,8 +16,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "xdd/base/sysfile.h"
 #include "xdd/io/guard.h"
+#include "xdd/sys/sysfile.h"
 
 /* The node of a loop device; -errno when it cannot be opened, or is that of another device. */
 static int open_node(const struct guard_loop *l, int flags)

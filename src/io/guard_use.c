@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "xdd/base/path.h"
-#include "xdd/base/sysfile.h"
 #include "xdd/io/guard.h"
+#include "xdd/sys/sysfile.h"
 
 #define NAME_SIZE 256
 #define PART_SIZE (NAME_SIZE + 64)

@@ -1,7 +1,7 @@
 /*
  * SCSI commands for blocks, and what the answers mean. Called by the sg engine.
  */
-#include "xdd/io/scsi.h"
+#include "io/scsi.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * What stands against io_uring: kernels, limits, permissions, devices. Called by the io_uring engine.
  */
-#include "xdd/io/uring_check.h"
+#include "io/uring_check.h"
 
 #include <errno.h>
 
@@ -18,11 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/blockdev.h"
-#include "xdd/base/clock.h"
-#include "xdd/base/memlock.h"
-#include "xdd/base/sysfile.h"
 #include "xdd/io/engine.h"
+#include "xdd/sys/blockdev.h"
+#include "xdd/sys/clock.h"
+#include "xdd/sys/memlock.h"
+#include "xdd/sys/sysfile.h"
 
 #define MAX_ENTRIES 32768u /* IORING_MAX_ENTRIES of the kernel */
 #define MAX_FIXED_BUFS 16384u

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/io/verify_internal.h"
+#include "io/verify_internal.h"
 
 /* Compared at a time: the pattern is made anew, and both fit the nearest cache. */
 #define PIECE_BYTES 8192

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/io/verify_internal.h"
+#include "io/verify_internal.h"
 
 #define WORD_BYTES 8
 

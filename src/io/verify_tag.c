@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/io/verify_internal.h"
+#include "io/verify_internal.h"
 
 /* How far away a good sector is looked for, to tell what a bad one should be. */
 #define SIBLINGS 64

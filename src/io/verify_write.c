@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "xdd/io/verify_internal.h"
+#include "io/verify_internal.h"
 
 /* A miscompare of its own, whatever stretch is open. */
 static void report_alone(struct stretches *s, const struct miscompare *m)

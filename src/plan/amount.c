@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "xdd/plan/parse.h"
+#include "plan/parse.h"
 
 static void set_ops(struct target_plan *t, uint64_t ops, uint64_t last)
 {

@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/parse.h"
 #include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 #define SHOWN_MAX 128		    /* characters of a word or a file name that a message shows */
 #define SHOWN_SIZE (SHOWN_MAX + 32) /* and what goes around them */
@@ -136,7 +137,7 @@ static enum xdd_status store_size(const struct setting *s, const struct option *
 /* A limit of a time, for a message. */
 static char *time_text(uint64_t ns, char *buf, size_t size)
 {
-	const uint64_t second = UNITS_NS_PER_SEC, ms = second / 1000;
+	const uint64_t second = NS_PER_SEC, ms = second / 1000;
 
 	if (ns == PLAN_CENTURY_NS)
 		snprintf(buf, size, "100 years");

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/parse.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 /* Space that a random pass leaves out, from which that is worth a warning. */
 #define UNUSED_BYTES (64ull << 20)

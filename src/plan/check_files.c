@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
-#include "xdd/base/blockdev.h"
+#include "plan/parse.h"
 #include "xdd/base/log.h"
-#include "xdd/plan/parse.h"
+#include "xdd/sys/blockdev.h"
 
 const char *plan_made_anew(const struct target_plan *t)
 {

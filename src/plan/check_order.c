@@ -17,9 +17,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "plan/parse.h"
 #include "xdd/base/log.h"
-#include "xdd/base/sysfile.h"
-#include "xdd/plan/parse.h"
+#include "xdd/sys/sysfile.h"
 
 /* The C library may be older than the call; it has one number everywhere. */
 #define SYS_CACHESTAT 451

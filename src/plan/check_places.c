@@ -12,12 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/parse.h"
 #include "xdd/base/fileopen.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 #include "xdd/base/path.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 int plan_compare_places(const void *a, const void *b)
 {

@@ -14,11 +14,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "plan/parse.h"
 #include "xdd/base/fileopen.h"
 #include "xdd/base/log.h"
 #include "xdd/base/path.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 #define MSDOS_MAGIC 0x4d44
 #define EXFAT_MAGIC 0x2011bab0

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/parse.h"
 #include "xdd/base/log.h"
-#include "xdd/plan/parse.h"
 
 #define VALUE_MAX 64 /* characters of a value that a message shows */
 

@@ -5,12 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "xdd/base/clock.h"
+#include "plan/parse.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
+#include "xdd/sys/clock.h"
 
-#define WEEK_NS (7 * 24 * 3600 * UNITS_NS_PER_SEC)
+#define WEEK_NS (7 * 24 * 3600 * NS_PER_SEC)
 
 /* How a measure is written, and what of it is one. */
 static const struct {

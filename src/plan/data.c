@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/plan/parse.h"
+#include "plan/parse.h"
 
 #define FILE_MAX_BYTES (1u << 30)
 #define SECTOR_BYTES 512

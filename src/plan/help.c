@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "config.h"
+#include "plan/parse.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 #define HELP_WIDTH 79
 

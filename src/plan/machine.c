@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "plan/parse.h"
 #include "xdd/base/log.h"
-#include "xdd/base/topology.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
+#include "xdd/sys/topology.h"
 
 #define LARGE_BYTES (2ull << 20) /* from here on a buffer begins on a huge page of its own */
 

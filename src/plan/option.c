@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "plan/parse.h"
 #include "xdd/base/suggest.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 const struct option_group option_groups[] = {
 	{ "Targets", options_target },

@@ -2,12 +2,13 @@
  * What the options of a plan stand at; see the header. Called by the writer of -jsonout, once for each
  * option and target.
  */
+#include "xdd/base/nstime.h"
 #include "xdd/plan/option_value.h"
 
 #include <stdlib.h>
 
+#include "plan/parse.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 static struct option_value flag(bool on)
 {
@@ -133,7 +134,7 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 	case OPT_SECONDS:
 		if (!*(const uint64_t *)field && row->min)
 			return (struct option_value){ .type = OPTION_VALUE_NONE };
-		return real((double)*(const uint64_t *)field / (double)UNITS_NS_PER_SEC);
+		return real((double)*(const uint64_t *)field / (double)NS_PER_SEC);
 	case OPT_TEXT:
 		return text(*(const char *const *)field);
 	case OPT_CHOICE:

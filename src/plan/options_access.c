@@ -3,8 +3,8 @@
  */
 #include <stdint.h>
 
+#include "plan/parse.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 #define MAX_BLOCKS INT64_MAX

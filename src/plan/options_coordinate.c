@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "plan/parse.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 #define P(field) .off = offsetof(struct plan, field)
 #define PERCENT (PLAN_RATIO_ONE / 100)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "xdd/plan/parse.h"
+#include "plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 

@@ -1,8 +1,8 @@
 /*
  * Rows of the option table: looking into a run.
  */
+#include "plan/parse.h"
 #include "xdd/base/debug.h"
-#include "xdd/plan/parse.h"
 
 #define P(field) .off = offsetof(struct plan, field)
 

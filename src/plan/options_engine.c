@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "xdd/plan/parse.h"
+#include "plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 

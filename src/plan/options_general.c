@@ -2,7 +2,7 @@
  * Rows of the option table: setup files, help, and trying out.
  */
 
-#include "xdd/plan/parse.h"
+#include "plan/parse.h"
 
 #define P(field) .off = offsetof(struct plan, field)
 

@@ -3,11 +3,12 @@
  */
 #include <stdint.h>
 
+#include "plan/parse.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, heartbeat.field)
-#define DAY_NS (24ull * 3600 * UNITS_NS_PER_SEC)
+#define DAY_NS (24ull * 3600 * NS_PER_SEC)
 
 /* A word of the line: it asks for the heartbeat as well. */
 static enum xdd_status apply_field(struct parse *p, const struct setting *s, void *dst)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/histogram.h"
+#include "plan/parse.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
+#include "xdd/stat/histogram.h"
 
 #define P(field) .off = offsetof(struct plan, latency.field)
 #define MAX_PERCENTS 32

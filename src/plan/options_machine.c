@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/mempolicy.h"
-#include "xdd/base/topology.h"
+#include "plan/parse.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
+#include "xdd/sys/mempolicy.h"
+#include "xdd/sys/topology.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 #define P(field) .off = offsetof(struct plan, field)

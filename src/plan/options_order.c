@@ -2,7 +2,7 @@
  * Rows of the option table: in what order the operations of a target are issued. The user guide, 5.7;
  * strict is ours.
  */
-#include "xdd/plan/parse.h"
+#include "plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 

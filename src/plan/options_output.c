@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "xdd/plan/parse.h"
+#include "plan/parse.h"
 
 #define P(field) .off = offsetof(struct plan, field)
 

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "plan/parse.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "plan/parse.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
 
 #define T(field) .off = offsetof(struct target_plan, field)
 #define MAX_BYTES INT64_MAX

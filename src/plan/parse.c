@@ -2,7 +2,7 @@
  * From words to settings: finds each option's row, its target scope and its arguments, and reads setup
  * files where they stand. Nothing is applied here; see apply.c. Called by plan_build().
  */
-#include "xdd/plan/parse.h"
+#include "plan/parse.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "xdd/plan/parse.h"
+#include "plan/parse.h"
 
 /* A word as one could type it into a shell again. */
 static char *quote(struct arena *arena, const char *word)

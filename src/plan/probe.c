@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/blockdev.h"
-#include "xdd/base/directio.h"
+#include "plan/parse.h"
 #include "xdd/base/log.h"
 #include "xdd/base/path.h"
-#include "xdd/base/scsi_capacity.h"
-#include "xdd/plan/parse.h"
+#include "xdd/sys/blockdev.h"
+#include "xdd/sys/directio.h"
+#include "xdd/sys/scsi_capacity.h"
 
 #define DIO_ALIGN_DEFAULT 512
 

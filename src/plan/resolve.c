@@ -8,10 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/parse.h"
+#include "plan/seekload.h"
 #include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
-#include "xdd/plan/parse.h"
-#include "xdd/plan/seekload.h"
 
 static enum xdd_status resolve_path(struct plan *plan, struct target_plan *t)
 {
@@ -163,7 +164,7 @@ static enum xdd_status resolve_throttle(struct plan *plan, struct target_plan *t
 
 	switch (throttle->by) {
 	case THROTTLE_OPS:
-		throttle->interval_ns = (double)UNITS_NS_PER_SEC / throttle->rate;
+		throttle->interval_ns = (double)NS_PER_SEC / throttle->rate;
 		return XDD_OK;
 	case THROTTLE_BANDWIDTH:
 		/* 10^6 bytes a second are one byte a microsecond. */

@@ -1,7 +1,7 @@
 /*
  * Reading a -seek load file. Called while a plan is built.
  */
-#include "xdd/plan/seekload.h"
+#include "plan/seekload.h"
 
 #include <errno.h>
 #include <stdbool.h>

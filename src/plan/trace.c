@@ -5,8 +5,9 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "plan/parse.h"
 #include "xdd/base/log.h"
-#include "xdd/plan/parse.h"
+#include "xdd/base/nstime.h"
 
 /* Entries that a QThread takes at a time: many, but not so many that what is not full matters. */
 #define CHUNK_MIN 16u
@@ -136,7 +137,7 @@ void plan_warn_trace(const struct target_plan *t)
 		log_warning("target %u, %s: -ts append: there is no file to append to; -ts output "
 			    "<prefix> names one",
 			    t->number, t->path);
-	if (ts->triggered_by_time && ts->trigger_time_ns / UNITS_NS_PER_SEC < (uint64_t)time(NULL))
+	if (ts->triggered_by_time && ts->trigger_time_ns / NS_PER_SEC < (uint64_t)time(NULL))
 		log_warning("target %u, %s: -ts triggertime: that time is past; time stamping "
 			    "starts at once (the time now is %lld)",
 			    t->number, t->path, (long long)time(NULL));

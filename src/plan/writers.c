@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/parse.h"
 #include "xdd/base/log.h"
-#include "xdd/plan/parse.h"
 
 /* Only files grow; the files of -createnewfiles have other names than the target. */
 static bool is_file(const struct target_plan *t)

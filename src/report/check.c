@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/check.h"
+#include "report/csv.h"
+#include "report/jsonout.h"
+#include "report/latency.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
-#include "xdd/report/check.h"
-#include "xdd/report/csv.h"
 #include "xdd/report/heartbeat.h"
-#include "xdd/report/jsonout.h"
-#include "xdd/report/latency.h"
 #include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
 

@@ -1,9 +1,8 @@
 /*
  * The rows of the column table about the longest and the shortest operation. Read by column_at().
  */
+#include "xdd/base/nstime.h"
 #include "xdd/report/column.h"
-
-#define NS_PER_MS 1e6
 
 static void get_type(const struct result *r, enum extremes_which which, struct column_value *v)
 {

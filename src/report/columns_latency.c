@@ -2,8 +2,8 @@
  * The rows of the column table that are about latencies: the same figures for all operations, for reads,
  * for writes, and of the response time. Read by column_at().
  */
+#include "report/latency.h"
 #include "xdd/report/column.h"
-#include "xdd/report/latency.h"
 
 static void get_stat(const struct result *r, struct column_value *v, enum latency_time time,
 		     unsigned dir, uint32_t stat)

@@ -5,14 +5,13 @@
  * Headings, units, widths and precisions are fixed: scripts know them. A new column is a row here,
  * a line in doc/output.md and a row of tests/unit/test_column.c.
  */
+#include "xdd/base/nstime.h"
 #include "xdd/report/column.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#define NS_PER_SEC 1e9
-#define NS_PER_MS 1e6
 #define BYTES_PER_MB 1e6
 
 static double ratio(double part, double whole)

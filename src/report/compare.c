@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/compare_internal.h"
 #include "xdd/base/log.h"
 #include "xdd/base/printable.h"
-#include "xdd/report/compare_internal.h"
 
 #define SEPARATOR "--"
 #define FEW_PASSES 5 /* what is recommended where a run has too few */

@@ -1,7 +1,7 @@
 /*
  * CSV files; see the header. Called by check.c before a run and by report.c.
  */
-#include "xdd/report/csv.h"
+#include "report/csv.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,9 @@
 
 #include <inttypes.h>
 
-#include "xdd/base/flow.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
+#include "xdd/stat/flow.h"
 
 double stretch_rate(const struct stretch *s)
 {
@@ -17,13 +18,13 @@ double stretch_ops(const struct stretch *s)
 
 double stretch_iops(const struct stretch *s)
 {
-	return s->ns ? stretch_ops(s) * (double)UNITS_NS_PER_SEC / (double)s->ns : 0;
+	return s->ns ? stretch_ops(s) * (double)NS_PER_SEC / (double)s->ns : 0;
 }
 
 static void write_stretch(FILE *f, const char *of, const char *what, const struct stretch *s)
 {
 	fprintf(f, "Deskew, %s, %s, %.6f, seconds, %" PRIu64 ", bytes, %.3f, MB/s, %.3f, Ops/s\n",
-		of, what, (double)s->ns / (double)UNITS_NS_PER_SEC, s->bytes, stretch_rate(s),
+		of, what, (double)s->ns / (double)NS_PER_SEC, s->bytes, stretch_rate(s),
 		stretch_iops(s));
 }
 

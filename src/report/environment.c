@@ -1,7 +1,7 @@
 /*
  * The computer and the build that a run was made with; see the header. Called by report_open().
  */
-#include "xdd/report/environment.h"
+#include "report/environment.h"
 
 #include <fcntl.h>
 #include <gnu/libc-version.h>
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "xdd/base/sysfile.h"
-#include "xdd/base/topology.h"
-#include "xdd/report/jvalue.h"
+#include "report/jvalue.h"
+#include "xdd/sys/sysfile.h"
+#include "xdd/sys/topology.h"
 
 #define CPU_FOLDER "/sys/devices/system/cpu"
 #define NODE_FOLDER "/sys/devices/system/node"

@@ -20,15 +20,15 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "xdd/base/clock.h"
-#include "xdd/base/fstype.h"
+#include "report/environment.h"
+#include "report/jvalue.h"
 #include "xdd/base/path.h"
-#include "xdd/base/sysfile.h"
 #include "xdd/base/units.h"
-#include "xdd/report/environment.h"
-#include "xdd/report/jvalue.h"
+#include "xdd/sys/clock.h"
+#include "xdd/sys/fstype.h"
+#include "xdd/sys/sysfile.h"
 
-#define PATIENCE_NS (UNITS_NS_PER_SEC / 2)
+#define PATIENCE_NS (NS_PER_SEC / 2)
 
 /* What the file systems say of one path. */
 struct answer {

@@ -1,12 +1,11 @@
 /*
  * Lines about the longest and the shortest operation. Called by the results manager.
  */
+#include "xdd/base/nstime.h"
 #include "xdd/report/extremes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-#define NS_PER_MS 1e6
 
 static const char *const names[EXTREMES_COUNT] = {
 	[EXTREMES_LONGEST] = "longest",

@@ -1,6 +1,7 @@
 /*
  * Lines of the heartbeat: doc/output.md. Called by the heartbeat's thread and where a signal asks.
  */
+#include "xdd/base/nstime.h"
 #include "xdd/report/heartbeat.h"
 
 #include <errno.h>
@@ -10,15 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/info.h"
 #include "xdd/base/units.h"
-#include "xdd/report/info.h"
 
 #define KIB 1024.0
-#define NS_PER_MS 1e6
 
 static double seconds(uint64_t ns)
 {
-	return (double)ns / (double)UNITS_NS_PER_SEC;
+	return (double)ns / (double)NS_PER_SEC;
 }
 
 double heartbeat_share(const struct heartbeat_sample *s)

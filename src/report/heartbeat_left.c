@@ -4,12 +4,13 @@
  */
 #include <math.h>
 
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/report/heartbeat.h"
 
 static double seconds(uint64_t ns)
 {
-	return (double)ns / (double)UNITS_NS_PER_SEC;
+	return (double)ns / (double)NS_PER_SEC;
 }
 
 /*

@@ -1,16 +1,17 @@
 /*
  * The banner and the options of the run as a whole; see the header. Called by report_open().
  */
-#include "xdd/report/info.h"
+#include "report/info.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "config.h"
+#include "report/environment.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/printable.h"
 #include "xdd/base/units.h"
-#include "xdd/report/environment.h"
 #include "xdd/report/result.h"
 
 #define IO_10 "IOIOIOIOIOIOIOIOIOIO"
@@ -29,7 +30,7 @@ void info_text(FILE *f, const char *label, const char *text)
 
 static double seconds(uint64_t ns)
 {
-	return (double)ns / (double)UNITS_NS_PER_SEC;
+	return (double)ns / (double)NS_PER_SEC;
 }
 
 static void write_banner(FILE *f)

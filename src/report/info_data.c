@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "report/info.h"
 #include "xdd/base/printable.h"
-#include "xdd/report/info.h"
 
 /* The words of patterns that have nothing to add. */
 static const char *pattern_word(enum pattern_kind kind)

@@ -4,9 +4,10 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "report/info.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/printable.h"
 #include "xdd/base/units.h"
-#include "xdd/report/info.h"
 
 #define KIB 1024.0
 #define LIST_SIZE 4096 /* of a list of processors */
@@ -84,7 +85,7 @@ static void write_file(FILE *f, const struct plan *plan, const struct target_pla
 static void write_work(FILE *f, const struct target_plan *t)
 {
 	fprintf(f, "\t\tPer-pass time limit in seconds, %f\n",
-		(double)t->time_limit_ns / (double)UNITS_NS_PER_SEC);
+		(double)t->time_limit_ns / (double)NS_PER_SEC);
 	fprintf(f, "\t\tPass seek randomization, %s\n", info_enabled(t->randomize));
 	fprintf(f, "\t\tFile write synchronization, %s\n", info_enabled(t->sync_write));
 	fprintf(f, "\t\tBlocksize in bytes, %" PRIu64 "\n", t->block_size);
@@ -139,7 +140,7 @@ static void write_timestamps(FILE *f, const struct trace_options *ts)
 		ts->normalize ? " NORMALIZE" : "", ts->append ? " APPEND" : "",
 		ts->wrap ? " WRAP" : "", ts->oneshot ? " ONESHOT" : "");
 	if (ts->triggered_by_time)
-		fprintf(f, " TRIGTIME %llu", ts->trigger_time_ns / UNITS_NS_PER_SEC);
+		fprintf(f, " TRIGTIME %llu", ts->trigger_time_ns / NS_PER_SEC);
 	if (ts->trigger_op)
 		fprintf(f, " :TRIGOP %" PRIu64, ts->trigger_op);
 	fprintf(f, "\n\t\tTimestamp table size in operations, %" PRIu64 "\n", ts->size_ops);
@@ -151,7 +152,7 @@ static void write_timestamps(FILE *f, const struct trace_options *ts)
 
 static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
 {
-	const uint64_t second = UNITS_NS_PER_SEC;
+	const uint64_t second = NS_PER_SEC;
 
 	if (!h->on) {
 		fputs("\t\tHeartbeat Disabled\n", f);
@@ -208,7 +209,7 @@ static void write_throttle(FILE *f, const struct throttle_options *throttle)
 		break;
 	case THROTTLE_DELAY:
 		fprintf(f, "\t\tThrottle in Delay is, %6.2f\n",
-			(double)throttle->delay_ns / (double)UNITS_NS_PER_SEC);
+			(double)throttle->delay_ns / (double)NS_PER_SEC);
 		break;
 	}
 	if (throttle->var_percent > 0)
@@ -264,6 +265,6 @@ void info_target_short(FILE *f, const struct target_plan *t)
 		fputs("ops of", f);
 	fprintf(f, " %" PRIu64 " bytes", t->req_bytes);
 	if (t->time_limit_ns)
-		fprintf(f, " for %g s", (double)t->time_limit_ns / (double)UNITS_NS_PER_SEC);
+		fprintf(f, " for %g s", (double)t->time_limit_ns / (double)NS_PER_SEC);
 	fputc('\n', f);
 }

@@ -5,7 +5,7 @@
  * results need not be held in memory. Where the document cannot be put in place by renaming, as on
  * standard output, it is held in memory and written at the end all the same.
  */
-#include "xdd/report/jsonout.h"
+#include "report/jsonout.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "report/jvalue.h"
+#include "report/latency.h"
+#include "report/line.h"
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
 #include "xdd/report/column.h"
-#include "xdd/report/jvalue.h"
-#include "xdd/report/latency.h"
-#include "xdd/report/line.h"
 #include "xdd/report/outfile.h"
 
 #define COPY_BYTES 65536

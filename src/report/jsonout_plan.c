@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
+#include "report/jsonout.h"
+#include "report/jvalue.h"
 #include "xdd/plan/option_value.h"
-#include "xdd/report/jsonout.h"
-#include "xdd/report/jvalue.h"
 
 /* The words of a setting; true for one that has none. */
 static json_t *words(const struct setting *s)

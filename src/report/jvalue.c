@@ -1,7 +1,7 @@
 /*
  * Values of JSON documents; see the header. Called by all writers of JSON.
  */
-#include "xdd/report/jvalue.h"
+#include "report/jvalue.h"
 
 #include <math.h>
 #include <stdlib.h>

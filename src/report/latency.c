@@ -1,12 +1,12 @@
 /*
  * Figures about latencies, and the table of -latency. Called by the columns and by report.c.
  */
-#include "xdd/report/latency.h"
+#include "report/latency.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define NS_PER_MS 1e6
+#include "xdd/base/nstime.h"
 
 /* xdisk shows powers of two from 1 us to 512 us, 1 ms to 512 ms, and from 1 s on. */
 static const struct {

@@ -3,8 +3,8 @@
  */
 #include <inttypes.h>
 
+#include "report/latency.h"
 #include "xdd/report/column.h"
-#include "xdd/report/latency.h"
 
 void latency_csv_header(FILE *f, const struct plan *plan)
 {

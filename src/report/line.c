@@ -1,7 +1,7 @@
 /*
  * Cells and lines of the result table; see the header. Called by report.c and csv.c.
  */
-#include "xdd/report/line.h"
+#include "report/line.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -14,17 +14,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "report/check.h"
+#include "report/csv.h"
+#include "report/environment.h"
+#include "report/info.h"
+#include "report/jsonout.h"
+#include "report/latency.h"
 #include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/printable.h"
 #include "xdd/base/units.h"
-#include "xdd/report/check.h"
-#include "xdd/report/csv.h"
-#include "xdd/report/environment.h"
-#include "xdd/report/info.h"
-#include "xdd/report/jsonout.h"
-#include "xdd/report/latency.h"
 #include "xdd/report/outfile.h"
 
 /* Lines that are made with stdio, in memory until they go out at once. */
@@ -439,7 +440,7 @@ void report_start_skew(struct report *r, const struct start_skew_result *skew)
 		report_line(r,
 			    "Start skew, pass %" PRIu64 ", %.6f, seconds, first, target %" PRIu32
 			    ", last, target %" PRIu32,
-			    skew->pass, (double)skew->skew_ns / (double)UNITS_NS_PER_SEC,
+			    skew->pass, (double)skew->skew_ns / (double)NS_PER_SEC,
 			    skew->first_target, skew->last_target);
 }
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "xdd/base/histogram.h"
+#include "xdd/stat/histogram.h"
 
 #define MIN_PASSES 3
 

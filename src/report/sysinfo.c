@@ -8,9 +8,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "xdd/base/clock.h"
+#include "report/info.h"
 #include "xdd/base/units.h"
-#include "xdd/report/info.h"
+#include "xdd/sys/clock.h"
 
 #define NAME_SIZE 256
 
@@ -49,7 +49,7 @@ static uint64_t seconds_until(uint64_t wall_ns)
 {
 	uint64_t now = clock_wall_ns();
 
-	return wall_ns > now ? (wall_ns - now + UNITS_NS_PER_SEC / 2) / UNITS_NS_PER_SEC : 0;
+	return wall_ns > now ? (wall_ns - now + NS_PER_SEC / 2) / NS_PER_SEC : 0;
 }
 
 void info_system(FILE *f, const struct plan *plan)

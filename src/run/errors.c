@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "run/internal.h"
 #include "xdd/base/log.h"
-#include "xdd/run/internal.h"
 
 /* What went wrong, in the engine's own words where it has any. */
 static const char *reason(const struct qthread *q, const struct io_request *req, char *buf,

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "run/internal.h"
 #include "xdd/base/log.h"
-#include "xdd/run/internal.h"
 
 /* "0x0011..." */
 static const char *hex(const uint8_t *bytes, unsigned n, char *buf)

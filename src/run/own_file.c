@@ -2,7 +2,7 @@
  * Open file descriptions of QThreads. Called by run.c before the run, and by each QThread around the time it
  * has a context of the engine.
  */
-#include "xdd/run/own_file.h"
+#include "run/own_file.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Priority, locked memory and processors of the threads of a run. Called when a run begins, and by each QThread
  * for itself.
  */
-#include "xdd/run/placement.h"
+#include "run/placement.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/memlock.h"
+#include "xdd/sys/memlock.h"
 
 static int bind_to(pthread_t thread, const struct idset *processors)
 {

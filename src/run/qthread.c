@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "run/coord/pace.h"
+#include "run/internal.h"
+#include "run/own_file.h"
+#include "run/placement.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
-#include "xdd/run/internal.h"
-#include "xdd/run/own_file.h"
-#include "xdd/run/pace.h"
-#include "xdd/run/placement.h"
 #include "xdd/run/thread.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b)

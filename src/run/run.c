@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/internal.h"
+#include "run/issue/observe.h"
+#include "run/own_file.h"
+#include "run/placement.h"
+#include "run/short_file.h"
 #include "xdd/base/log.h"
 #include "xdd/io/guard.h"
-#include "xdd/run/internal.h"
-#include "xdd/run/observe.h"
-#include "xdd/run/own_file.h"
-#include "xdd/run/placement.h"
-#include "xdd/run/short_file.h"
 #include "xdd/run/thread.h"
 
 /* Of any run, beside its QThreads and the main thread: that of signals and the results manager. */

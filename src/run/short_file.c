@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "run/short_file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/io/access.h"
-#include "xdd/run/short_file.h"
 
 /* Operations that are looked at, of all targets together; a tenth of a second is enough for them. */
 #define MAX_OPS (1ull << 22)

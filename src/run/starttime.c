@@ -2,12 +2,13 @@
  * -starttime: the first pass begins at a time of the wall clock. Called by the results manager, which all
  * others wait for.
  */
+#include "run/internal.h"
 #include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
-#include "xdd/run/internal.h"
 
 /* The clock may be set while it is waited for: look again this often. */
-#define LOOK_NS (5 * UNITS_NS_PER_SEC)
+#define LOOK_NS (5 * NS_PER_SEC)
 
 int starttime_wait(struct run *run)
 {
@@ -30,7 +31,7 @@ void starttime_check(const struct run *run)
 {
 	uint64_t at = run->plan->start_time_ns, now = clock_wall_ns();
 
-	if (at && now > at + UNITS_NS_PER_SEC / 100)
+	if (at && now > at + NS_PER_SEC / 100)
 		log_warning("the targets were not ready at the time of -starttime: they start %.3f "
 			    "seconds after it",
 			    (double)(now - at) / 1e9);

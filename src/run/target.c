@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/coord/pace.h"
+#include "run/internal.h"
 #include "xdd/base/log.h"
-#include "xdd/run/internal.h"
-#include "xdd/run/pace.h"
 
 int target_open_trace(struct target *t)
 {

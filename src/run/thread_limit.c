@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "xdd/base/sysfile.h"
 #include "xdd/run/thread.h"
+#include "xdd/sys/sysfile.h"
 
 /* A failure is put down to a limit that leaves room for fewer: counts change, and the kernel keeps some back. */
 #define NEAR_THREADS 300

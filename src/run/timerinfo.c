@@ -1,12 +1,12 @@
 /*
  * Measuring the clock; see the header. Called by run_execute().
  */
-#include "xdd/run/timerinfo.h"
+#include "run/timerinfo.h"
 
 #include <errno.h>
 
-#include "xdd/base/clock.h"
-#include "xdd/run/trace.h"
+#include "run/issue/trace.h"
+#include "xdd/sys/clock.h"
 
 #define ROUNDS 5
 #define READINGS 20000u

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "xdd/base/directio.h"
+#include "run/internal.h"
 #include "xdd/base/log.h"
-#include "xdd/run/internal.h"
+#include "xdd/sys/directio.h"
 
 /* Something that belongs to no operation went wrong in a pass: an error all the same. */
 static void turn_error(struct target *t, const char *what, const char *why, int err)

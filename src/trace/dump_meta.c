@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
+#include "trace/format.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/units.h"
-#include "xdd/trace/format.h"
 
 /* State of reading a META block. */
 struct meta {

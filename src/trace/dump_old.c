@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/format.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/bytes.h"
-#include "xdd/trace/format.h"
 
 #define OLD_MAGIC 0xdeadbeefu
 #define OLD_HEADER_SIZE 8416

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/format.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/crc32c.h"
 #include "xdd/trace/dump.h"
-#include "xdd/trace/format.h"
 
 /* Complaints that are told one by one. */
 #define SAID_MAX 20

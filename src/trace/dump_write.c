@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/format.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/crc32c.h"
 #include "xdd/trace/dump.h"
-#include "xdd/trace/format.h"
 
 #define FIELD(name_, member_, file_off_)                                                    \
 	{                                                                                   \

@@ -1,15 +1,15 @@
 /*
  * CSV and JSON of traces. Called by xdd tsread.
  */
-#include "xdd/trace/export.h"
+#include "trace/export.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/merge.h"
 #include "xdd/base/utf8.h"
-#include "xdd/trace/merge.h"
 
 /* A cell of a CSV file, in quotes where RFC 4180 asks for them. */
 static void put_cell(FILE *f, const char *text)

@@ -1,7 +1,7 @@
 /*
  * Merging traces of several targets and hosts. Called by the writers of reports of more than one.
  */
-#include "xdd/trace/merge.h"
+#include "trace/merge.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "trace/merge.h"
+#include "trace/walk.h"
 #include "xdd/base/printable.h"
-#include "xdd/trace/merge.h"
-#include "xdd/trace/walk.h"
 
 #define PS_PER_NS 1000
 

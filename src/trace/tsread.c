@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trace/export.h"
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
 #include "xdd/base/suggest.h"
 #include "xdd/trace/dump.h"
-#include "xdd/trace/export.h"
 #include "xdd/trace/text.h"
 
 enum form {

@@ -1,7 +1,7 @@
 /*
  * Rows and sums of a trace. Called by the writers of reports.
  */
-#include "xdd/trace/walk.h"
+#include "trace/walk.h"
 
 #include <stdlib.h>
 

@@ -241,7 +241,7 @@ def t_quantile(tails, freedom):
 
 
 def half_width(x):
-    """In percent of the mean, of a run that may stop at any pass from LEAST on: the rule of src/base/stats.c."""
+    """In percent of the mean, of a run that may stop at any pass from LEAST on: the rule of src/stat/stats.c."""
     n, mean = len(x), statistics.fmean(x)
     if n < 10:
         return 100 * t_quantile(.05, n - 1) * statistics.stdev(x) / n ** .5 / mean

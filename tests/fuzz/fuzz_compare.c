@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "report/jsonout.h"
 #include "xdd/report/compare.h"
-#include "xdd/report/jsonout.h"
 #include "xdd/report/statistics.h"
 
 static const char *const words[] = {

@@ -1,7 +1,8 @@
 #!/bin/sh
-# The layers: base <- plan <- {io, net, report, trace} <- run <- main. A file includes headers of its own
-# layer and of layers to its left only; io, net, report and trace never include each other. And each header
-# compiles on its own, twice in a row.
+# The layers: base <- sys <- sync <- stat <- plan <- {io, net, report, trace} <- run <- commands <- main. A file
+# includes headers of its own layer and of layers to its left only, so there is no cycle; io, net, report and trace
+# never include each other. Headers in src are private: only their own layer includes them. A header in include is
+# used by more than one layer and does not depend on a private one. And each header compiles on its own, twice in a row.
 set -u
 
 : "${CC:=cc}"
@@ -17,10 +18,14 @@ failed=0
 allowed() {
 	case $1 in
 	base) echo "base" ;;
-	plan) echo "base plan" ;;
-	io | net | report | trace) echo "base plan $1" ;;
-	run) echo "base plan io net report trace run" ;;
-	main) echo "base plan io net report trace run" ;;
+	sys) echo "base sys" ;;
+	sync) echo "base sys sync" ;;
+	stat) echo "base sys sync stat" ;;
+	plan) echo "base sys sync stat plan" ;;
+	io | net | report | trace) echo "base sys sync stat plan $1" ;;
+	run) echo "base sys sync stat plan io net report trace run" ;;
+	commands) echo "base sys sync stat plan io net report trace run commands" ;;
+	main) echo "base sys sync stat plan io net report trace run commands" ;;
 	*) return 1 ;;
 	esac
 }
@@ -57,8 +62,17 @@ complaints() {
 				\<xdd/*) echo "$1: write $include with quotes" ;;
 				esac
 				;;
-			# A private header beside its sources is of the same layer.
-			\"*/*\") echo "$1: write $include as \"xdd/LAYER/MODULE.h\"" ;;
+			# A private header, by its path below src.
+			\"*/*.h\")
+				header=$(echo "$include" | tr -d '"')
+				if [ ! -f "src/$header" ]; then
+					echo "$1: no $include in src; write public headers as \"xdd/LAYER/MODULE.h\""
+				elif [ "${1#include/}" != "$1" ]; then
+					echo "$1: a public header may not include the private $include"
+				elif [ "${header%%/*}" != "$layer" ]; then
+					echo "$1: $include is private to ${header%%/*}"
+				fi
+				;;
 			*) [ -f "$(dirname "$1")/$(echo "$include" | tr -d '"')" ] ||
 				echo "$1: no $include beside it" ;;
 			esac
@@ -89,16 +103,28 @@ for layer in $layers; do
 done
 
 flags="-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -pthread -Wall -Wextra -Werror"
-for header in $(find include -name '*.h' | LC_ALL=C sort); do
+for header in $(find include src -name '*.h' | LC_ALL=C sort); do
 	name=${header#include/}
+	name=${name#src/}
 	# Both may be several words.
 	# shellcheck disable=SC2086
 	result "$name compiles on its own" "$(
 		printf '#include "%s"\n#include "%s"\nextern int unused;\n' "$name" "$name" |
-			$CC $flags -Iinclude "-I$build" -fsyntax-only -x c - 2>&1 ||
+			$CC $flags -Iinclude -iquote src "-I$build" -fsyntax-only -x c - 2>&1 ||
 			echo "status $?"
 	)"
 done
+
+# A header of one layer only belongs beside the sources of that layer, unless another public header needs it.
+result "headers in include are used by more than one layer" "$(
+	for header in $(find include -name '*.h' | LC_ALL=C sort); do
+		name=${header#include/}
+		users=$(grep -rlF "\"$name\"" src include doc |
+			while read -r path; do [ "${path%%/*}" = src ] && layer_of "$path" || echo "${path%%/*}"; done |
+			LC_ALL=C sort -u | grep -vx "$(layer_of "$header")")
+		[ -n "$users" ] || echo "$header: only $(layer_of "$header") uses it"
+	done
+)"
 
 echo "1..$count"
 exit "$failed"

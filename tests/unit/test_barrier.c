@@ -1,5 +1,5 @@
 /*
- * The barrier that can be cancelled: src/base/barrier.c.
+ * The barrier that can be cancelled: src/sync/barrier.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "xdd/base/barrier.h"
-#include "xdd/base/clock.h"
+#include "xdd/sync/barrier.h"
+#include "xdd/sys/clock.h"
 
 #define THREADS 8
 #define ROUNDS 2000

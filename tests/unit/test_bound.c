@@ -1,5 +1,5 @@
 /*
- * Verdicts on what held a target up: src/run/bound.c.
+ * Verdicts on what held a target up: src/run/results/bound.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "xdd/run/bound.h"
+#include "run/results/bound.h"
 
 static const struct {
 	const char *name;

@@ -16,8 +16,8 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-#include "xdd/base/topology.h"
 #include "xdd/io/buffer.h"
+#include "xdd/sys/topology.h"
 
 #define NOBODY 65534
 #define HUGE_PAGE ((size_t)2 << 20)

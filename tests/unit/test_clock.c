@@ -1,5 +1,5 @@
 /*
- * The clock and CPU time: src/base/clock.c.
+ * The clock and CPU time: src/sys/clock.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/clock.h"
+#include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 120
 #define BURN_NS 50000000ull

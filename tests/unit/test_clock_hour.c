@@ -98,10 +98,10 @@ static char *simulated_source(const char *path, char *buf, size_t size)
 #define sysfile_line simulated_source
 #define prctl(option, value) simulated_prctl(value)
 
-#include "../../src/base/clock.c"
-#include "../../src/base/clock_scale.c"
-#include "../../src/base/stop.c"
-#include "../../src/run/pace.c"
+#include "../../src/run/coord/pace.c"
+#include "../../src/sync/stop.c"
+#include "../../src/sys/clock.c"
+#include "../../src/sys/clock_scale.c"
 
 #undef syscall
 

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "xdd/base/flow.h"
+#include "report/latency.h"
+#include "report/line.h"
 #include "xdd/report/column.h"
-#include "xdd/report/latency.h"
-#include "xdd/report/line.h"
+#include "xdd/stat/flow.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "xdd/base/histogram.h"
-#include "xdd/report/compare_internal.h"
+#include "report/compare_internal.h"
+#include "xdd/stat/histogram.h"
 
 #define OPS 500
 #define PASSES 5

@@ -1,5 +1,5 @@
 /*
- * Counters and sums of them: src/base/counters.c.
+ * Counters and sums of them: src/stat/counters.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/counters.h"
+#include "xdd/stat/counters.h"
 
 #define WATCHDOG_S 120
 

@@ -1,5 +1,5 @@
 /*
- * Processor time in the elapsed time of passes: src/run/cputime.c.
+ * Processor time in the elapsed time of passes: src/run/results/cputime.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 
 #include <pthread.h>
 
-#include "xdd/run/cputime.h"
-#include "xdd/run/internal.h"
+#include "run/internal.h"
+#include "run/results/cputime.h"
 
 #define BURN_NS 20000000ull
 #define TRIES 10

@@ -30,8 +30,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "xdd/base/clock.h"
 #include "xdd/io/engine.h"
+#include "xdd/sys/clock.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define BLOCK 4096u

@@ -1,6 +1,6 @@
 /*
- * SCSI devices: src/io/engine_sg.c, src/io/scsi.c where it talks to one, src/base/scsi_command.c,
- * src/base/scsi_capacity.c.
+ * SCSI devices: src/io/engine_sg.c, src/io/scsi.c where it talks to one, src/sys/scsi_command.c,
+ * src/sys/scsi_capacity.c.
  *
  * ioctl is this file's own: behind it is a small disk that can be told what to answer.
  */
@@ -23,10 +23,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/scsi_capacity.h"
-#include "xdd/base/scsi_command.h"
+#include "io/scsi.h"
 #include "xdd/io/engine.h"
-#include "xdd/io/scsi.h"
+#include "xdd/sys/scsi_capacity.h"
+#include "xdd/sys/scsi_command.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define BLOCK 512

@@ -1,5 +1,5 @@
 /*
- * Events: src/base/event.c. A wake-up that is lost ends the test, badly: it is stopped from outside.
+ * Events: src/sync/event.c. A wake-up that is lost ends the test, badly: it is stopped from outside.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "xdd/base/clock.h"
-#include "xdd/base/event.h"
+#include "xdd/sync/event.h"
+#include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 120
 #define STEPS 20000

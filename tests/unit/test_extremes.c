@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "xdd/base/extremes.h"
+#include "xdd/stat/extremes.h"
 
 static void note(struct extremes_live *e, uint64_t op, uint64_t took_ns)
 {

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/report/heartbeat.h"
 
-#define SECOND UNITS_NS_PER_SEC
+#define SECOND NS_PER_SEC
 
 /* Two targets in a pass of 100 operations. */
 static struct target_plan targets[2];

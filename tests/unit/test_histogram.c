@@ -1,6 +1,6 @@
 /*
  * Histograms of times: random values against a sort of them, sums, and the edges of the range
- * (src/base/histogram.c, src/base/latency.c).
+ * (src/stat/histogram.c, src/stat/latency.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/histogram.h"
-#include "xdd/base/latency.h"
 #include "xdd/base/random.h"
+#include "xdd/stat/histogram.h"
+#include "xdd/stat/latency.h"
 
 #define VALUES 50000
 #define TOLERANCE 0.005 /* a bucket's middle is off by 1/256 at most */

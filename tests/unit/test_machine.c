@@ -10,8 +10,8 @@
 
 #include <unistd.h>
 
+#include "plan/parse.h"
 #include "xdd/base/log.h"
-#include "xdd/plan/parse.h"
 
 #define KIB 1024ull
 #define MIB (1024 * KIB)

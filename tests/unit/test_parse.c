@@ -15,16 +15,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plan/parse.h"
 #include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/random.h"
 #include "xdd/base/suggest.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/option.h"
-#include "xdd/plan/parse.h"
 #include "xdd/plan/plan.h"
 
 #define DATA_BYTES 100000u /* no multiple of a block */
-#define SEC UNITS_NS_PER_SEC
+#define SEC NS_PER_SEC
 #define MAX_WORDS 64
 #define ROBUSTNESS_RUNS 20000
 

@@ -12,8 +12,8 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 
+#include "report/line.h"
 #include "report_fixture.h"
-#include "xdd/report/line.h"
 
 static void set_cells(struct line_cell *cells, const char *const *texts, size_t n)
 {

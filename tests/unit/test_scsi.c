@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/io/scsi.h"
+#include "io/scsi.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define BLOCK 512

@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/seekload.h"
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
 #include "xdd/io/seekfile.h"
-#include "xdd/plan/seekload.h"
 
 #define BLOCK 512u
 #define REQ (8u * BLOCK)

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/parse.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/plan/parse.h"
 
 static char folder[] = "/tmp/xdd-test-words-XXXXXX";
 static char setup_path[sizeof(folder) + 8];

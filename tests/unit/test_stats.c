@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "xdd/base/stats.h"
+#include "xdd/stat/stats.h"
 
 #define RUNS 10000
 #define MAX_PASSES 100

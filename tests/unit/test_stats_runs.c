@@ -14,8 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "xdd/base/stats.h"
-#include "xdd/run/statistics.h"
+#include "run/results/statistics.h"
+#include "xdd/stat/stats.h"
 
 #define MAX_PASSES PLAN_UNTIL_DEFAULT_PASSES
 #define MAX_RUNS 8

@@ -1,5 +1,5 @@
 /*
- * The end of a run: src/base/stop.c.
+ * The end of a run: src/sync/stop.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "xdd/base/barrier.h"
-#include "xdd/base/clock.h"
-#include "xdd/base/stop.h"
+#include "xdd/sync/barrier.h"
+#include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 120
 #define HOUR_NS (3600ull * 1000000000ull)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/sysfile.h"
+#include "xdd/sys/sysfile.h"
 
 static char path[4096];
 

@@ -1,5 +1,5 @@
 /*
- * The target operation table: src/run/tot.c.
+ * The target operation table: src/run/issue/tot.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/run/tot.h"
+#include "run/issue/tot.h"
 
 #define WATCHDOG_S 120
 #define THREADS 8u

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/plan/parse.h"
-#include "xdd/run/trace.h"
-#include "xdd/trace/walk.h"
+#include "plan/parse.h"
+#include "run/issue/trace.h"
+#include "trace/walk.h"
 
 #define THREADS 6
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
 #define UNTOUCHED 0x5a5a5a5a5a5a5a5aull
@@ -97,15 +98,15 @@ static void test_seconds(void **state)
 {
 	static const struct parse_case cases[] = {
 		{ "0", 0, 0 },
-		{ "1", 0, UNITS_NS_PER_SEC },
+		{ "1", 0, NS_PER_SEC },
 		{ "2.5", 0, 2500000000ull },
 		{ ".25", 0, 250000000ull },
 		{ "3s", 0, 3000000000ull },
 		{ "1.5ms", 0, 1500000 },
 		{ "7us", 0, 7000 },
 		{ "9ns", 0, 9 },
-		{ "2m", 0, 120ull * UNITS_NS_PER_SEC },
-		{ "1.5h", 0, 5400ull * UNITS_NS_PER_SEC },
+		{ "2m", 0, 120ull * NS_PER_SEC },
+		{ "1.5h", 0, 5400ull * NS_PER_SEC },
 		{ "0.4ns", 0, 0 },
 		{ "0.5ns", 0, 1 },
 		{ "0.0000000015", 0, 2 },
@@ -113,9 +114,9 @@ static void test_seconds(void **state)
 		/* beyond what a double can tell apart */
 		{ "1234567890.123456789", 0, 1234567890123456789ull },
 		{ "0.123456789123456789123456789", 0, 123456789 },
-		{ "3155760000", 0, 3155760000ull * UNITS_NS_PER_SEC },
+		{ "3155760000", 0, 3155760000ull * NS_PER_SEC },
 		{ "3155760000.000000001", -ERANGE, 0 },
-		{ "876600h", 0, 3155760000ull * UNITS_NS_PER_SEC },
+		{ "876600h", 0, 3155760000ull * NS_PER_SEC },
 		{ "876601h", -ERANGE, 0 },
 		{ "18446744073709551615h", -ERANGE, 0 },
 		{ "18446744073709551616ns", -ERANGE, 0 },

@@ -1,5 +1,5 @@
 /*
- * The elapsed time of all targets together: src/run/window.c.
+ * The elapsed time of all targets together: src/run/results/window.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "xdd/run/window.h"
+#include "run/results/window.h"
 
 #define MAX_TIME 4000
 #define TARGETS 5

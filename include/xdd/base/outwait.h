@@ -12,9 +12,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
-#define OUTWAIT_GRACE_NS (3 * UNITS_NS_PER_SEC / 2)
+#define OUTWAIT_GRACE_NS (3 * NS_PER_SEC / 2)
 
 /*
  * Write all `size` bytes. Returns how many were written before `*err` happened: a positive errno, ECANCELED when

@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UNITS_NS_PER_SEC 1000000000ull
-
 /* Decimal digits only. */
 int units_parse_u64(const char *word, uint64_t *value);
 

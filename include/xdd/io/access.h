@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "xdd/base/counters.h"
 #include "xdd/base/random.h"
 #include "xdd/plan/plan.h"
+#include "xdd/stat/counters.h"
 
 struct access_op {
 	uint64_t offset; /* bytes from the start of the target */

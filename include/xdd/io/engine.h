@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "xdd/base/counters.h"
 #include "xdd/plan/plan.h"
+#include "xdd/stat/counters.h"
 
 /* One operation on its way. The caller owns it and its buffer until it is completed. */
 struct io_request {

@@ -14,8 +14,8 @@
 #include <sys/types.h>
 
 #include "xdd/base/idset.h"
-#include "xdd/base/mempolicy.h"
-#include "xdd/base/stats.h"
+#include "xdd/stat/stats.h"
+#include "xdd/sys/mempolicy.h"
 
 /* Exit statuses of the program, and what the functions that build a plan return. */
 enum xdd_status {

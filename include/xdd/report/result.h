@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "xdd/base/clock.h"
-#include "xdd/base/counters.h"
-#include "xdd/base/extremes.h"
-#include "xdd/base/latency.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/deskew.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/extremes.h"
+#include "xdd/stat/latency.h"
+#include "xdd/sys/clock.h"
 
 /* What held a target up, as far as its threads tell. */
 enum result_bound {

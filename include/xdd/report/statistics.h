@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "xdd/base/stats.h"
+#include "xdd/stat/stats.h"
 
 /* What is followed from pass to pass. */
 enum pass_figure {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/base/counters.h"
+#include "xdd/stat/counters.h"
 
 #define TRACE_NO_CPU UINT16_MAX /* it is not known where an operation began or ended */
 

@@ -1,0 +1,24 @@
+/*
+ * Nanoseconds: their units, and the kernel's monotonic clock, for waits and deadlines. Measurements use clock_now_ns() of
+ * xdd/sys/clock.h instead.
+ */
+#ifndef XDD_BASE_NSTIME_H
+#define XDD_BASE_NSTIME_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_US 1000ull
+#define NS_PER_MS 1000000ull
+#define NS_PER_SEC 1000000000ull
+
+/* CLOCK_MONOTONIC in nanoseconds. Any thread. */
+static inline uint64_t clock_kernel_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * What one QThread has done in a pass. One thread writes, anyone reads: every field is a relaxed
+ * atomic that only its owner stores, so counting costs plain moves and readers see whole values.
+ */
+#ifndef XDD_STAT_COUNTERS_H
+#define XDD_STAT_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Directions of an operation; also indices into the arrays below. */
+enum op_dir {
+	DIR_READ,
+	DIR_WRITE,
+	DIR_NOOP,
+	DIR_COUNT,
+};
+
+/* "read", "write" or "noop". */
+const char *op_dir_name(enum op_dir dir);
+
+/* A snapshot, or a sum of snapshots: plain values. */
+struct tally {
+	uint64_t ops[DIR_COUNT]; /* operations that moved all they should */
+	uint64_t bytes[DIR_COUNT]; /* bytes the kernel said it moved, those of failed operations too */
+	uint64_t failed_bytes[DIR_COUNT]; /* of these, the bytes of failed operations */
+	uint64_t busy_ns[DIR_COUNT];	  /* sum of completion times of the operations in ops[] */
+	uint64_t errors;		  /* operations that failed */
+	uint64_t miscompares;		  /* stretches of wrong data that reads have shown */
+	uint64_t fill_ns;		  /* time spent filling buffers */
+	uint64_t overhead_ns; /* time between operations that is no wait, fill or flush */
+	uint64_t issued;      /* operations handed to the engine */
+	uint64_t outstanding; /* issued and not completed */
+	uint64_t order_breaks; /* operations not issued right behind their predecessor; where audited */
+	uint64_t retries;      /* further tries of operations that had failed */
+	uint64_t flush_ns;     /* sum of the times of flushes */
+	uint64_t sync_ns;      /* of these, at the ends of passes; in the elapsed time of these */
+	uint64_t open_ns;      /* sum of the times of opening the target */
+	uint64_t close_ns;     /* sum of the times of closing it */
+	uint64_t first_issue_ns; /* UINT64_MAX when nothing was issued */
+	uint64_t last_done_ns;	 /* 0 when nothing was completed; of a target, plus its sync_ns */
+};
+
+struct counters {
+	_Atomic uint64_t ops[DIR_COUNT];
+	_Atomic uint64_t bytes[DIR_COUNT];
+	_Atomic uint64_t busy_ns[DIR_COUNT];
+	_Atomic uint64_t errors;
+	_Atomic uint64_t miscompares;
+	_Atomic uint64_t fill_ns;
+	_Atomic uint64_t overhead_ns;
+	_Atomic uint64_t issued;
+	_Atomic uint64_t order_breaks;
+	_Atomic uint64_t retries;
+	_Atomic uint64_t flush_ns;
+	_Atomic uint64_t first_issue_ns;
+	_Atomic uint64_t last_done_ns;
+	_Atomic uint64_t failed_bytes[DIR_COUNT]; /* last: seldom written */
+} __attribute__((aligned(128)));
+
+/* Owner only: start of a pass. */
+void counters_reset(struct counters *c);
+
+/* Owner only. */
+static inline void counters_add(_Atomic uint64_t *field, uint64_t n)
+{
+	atomic_store_explicit(field, atomic_load_explicit(field, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+/* Owner only: plain store. */
+static inline void counters_set(_Atomic uint64_t *field, uint64_t value)
+{
+	atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
+/* Set `t` to nothing done. */
+void tally_clear(struct tally *t);
+
+/* Add what `c` holds now to `t`: sums, the earliest first issue, the latest completion. Any thread. */
+void tally_add_counters(struct tally *t, const struct counters *c);
+
+/* Add `from` to `t` in the same way. */
+void tally_add(struct tally *t, const struct tally *from);
+
+uint64_t tally_ops(const struct tally *t);
+uint64_t tally_bytes(const struct tally *t);
+uint64_t tally_busy_ns(const struct tally *t);
+
+/* From the first issue to the last completion; 0 when nothing was completed. */
+uint64_t tally_elapsed_ns(const struct tally *t);
+
+#endif

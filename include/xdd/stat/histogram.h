@@ -1,0 +1,140 @@
+/*
+ * Histograms of times: log-linear, as HdrHistogram has them. Each octave has 128 buckets of equal
+ * width, and below 256 ns each nanosecond has its own, so a value read back is off by 1/256 at most,
+ * 0.4 %. Number of values, sum, least and greatest are exact.
+ *
+ * struct histogram is written by one thread and may be read by any other meanwhile: every field is a
+ * relaxed atomic that only its owner stores. A value costs 5 ns. struct histogram_sum is a copy, or a sum
+ * of copies, in plain memory that spans only the buckets in use. Adding up loses nothing.
+ */
+#ifndef XDD_STAT_HISTOGRAM_H
+#define XDD_STAT_HISTOGRAM_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/stat/counters.h"
+
+#define HISTOGRAM_SUB_BITS 7  /* log2 of the buckets in an octave */
+#define HISTOGRAM_MAX_BITS 46 /* values from 2^46 ns on, 19.5 h, count in the last bucket */
+#define HISTOGRAM_MAX_NS ((1ull << HISTOGRAM_MAX_BITS) - 1)
+#define HISTOGRAM_BUCKETS ((HISTOGRAM_MAX_BITS - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
+
+/* A percentile counts in 10^-6 percent, so that 99.999 % is a whole number. */
+#define HISTOGRAM_PERCENT 1000000u
+#define HISTOGRAM_ALL (100 * HISTOGRAM_PERCENT)
+
+struct histogram {
+	/* const after histogram_init() */
+	_Atomic uint64_t *counts; /* HISTOGRAM_BUCKETS; memory is taken up only where values fall */
+
+	/* atomic: written by the owner, read by anyone */
+	_Atomic uint64_t sum_ns;
+	_Atomic uint64_t min_ns; /* UINT64_MAX when empty */
+	_Atomic uint64_t max_ns;
+	_Atomic double squares; /* sum of the squares, ns^2 */
+};
+
+struct histogram_sum {
+	uint64_t n;
+	uint64_t sum_ns;
+	uint64_t min_ns; /* UINT64_MAX when empty */
+	uint64_t max_ns;
+	double squares;
+	unsigned first;	  /* bucket that counts[0] is */
+	unsigned size;	  /* of counts */
+	uint64_t *counts; /* owned; NULL when empty */
+};
+
+/* Several sums seen as one. */
+#define HISTOGRAM_VIEW_PARTS DIR_COUNT
+struct histogram_view {
+	const struct histogram_sum *parts[HISTOGRAM_VIEW_PARTS];
+	unsigned n_parts;
+};
+
+/* The bucket of a value. */
+static inline unsigned histogram_bucket(uint64_t ns)
+{
+	const unsigned octave = 1u << HISTOGRAM_SUB_BITS;
+	unsigned shift;
+
+	if (__builtin_expect(ns > HISTOGRAM_MAX_NS, 0))
+		ns = HISTOGRAM_MAX_NS;
+	/* The bits below the leading one and its HISTOGRAM_SUB_BITS followers are dropped. */
+	shift = 63u - (unsigned)__builtin_clzll(ns | (2 * octave - 1)) - HISTOGRAM_SUB_BITS;
+	return (shift << HISTOGRAM_SUB_BITS) + (unsigned)(ns >> shift);
+}
+
+/* The least value of a bucket; of the one behind the last too, which is where that ends. */
+uint64_t histogram_bucket_from(unsigned bucket);
+
+/* The value that stands for all of a bucket: the one in its middle. */
+uint64_t histogram_bucket_value(unsigned bucket);
+
+/* `n` empty histograms. Returns 0 or -errno; free with histogram_free(), safe on those all zero. */
+int histogram_init(struct histogram *h, size_t n);
+void histogram_free(struct histogram *h, size_t n);
+
+/* Owner only. */
+static inline void histogram_add(struct histogram *h, uint64_t ns)
+{
+	double squares = atomic_load_explicit(&h->squares, memory_order_relaxed);
+	double value = (double)(int64_t)ns;
+
+	counters_add(&h->counts[histogram_bucket(ns)], 1);
+	counters_add(&h->sum_ns, ns);
+	atomic_store_explicit(&h->squares, squares + value * value, memory_order_relaxed);
+	if (__builtin_expect(ns < atomic_load_explicit(&h->min_ns, memory_order_relaxed), 0))
+		counters_set(&h->min_ns, ns);
+	if (__builtin_expect(ns > atomic_load_explicit(&h->max_ns, memory_order_relaxed), 0))
+		counters_set(&h->max_ns, ns);
+}
+
+/* Empty it, at the cost of the range in use. Owner only, and nobody reads. */
+void histogram_reset(struct histogram *h);
+
+/* An empty sum. */
+void histogram_sum_init(struct histogram_sum *s);
+void histogram_sum_free(struct histogram_sum *s);
+
+/*
+ * Add to `s` what `h` holds now (any thread), or what `from` holds; or take the values of `earlier`,
+ * which are among those of `s`, out of it again: least and greatest are then known to a bucket only.
+ * Return 0 or -ENOMEM with `s` unchanged.
+ */
+int histogram_sum_add_live(struct histogram_sum *s, const struct histogram *h);
+int histogram_sum_add(struct histogram_sum *s, const struct histogram_sum *from);
+void histogram_sum_subtract(struct histogram_sum *s, const struct histogram_sum *earlier);
+
+/* Values in bucket `bucket`. */
+uint64_t histogram_sum_count(const struct histogram_sum *s, unsigned bucket);
+
+/* Number of values. What follows is 0 when there are none. */
+uint64_t histogram_count(const struct histogram_view *v);
+
+/* In nanoseconds. */
+uint64_t histogram_min(const struct histogram_view *v);
+uint64_t histogram_max(const struct histogram_view *v);
+double histogram_mean(const struct histogram_view *v);
+
+/* Standard deviation of the values (of all there are, not of a sample). */
+double histogram_stddev(const struct histogram_view *v);
+
+/*
+ * The smallest value that at least `percent` (of HISTOGRAM_ALL) of the values do not exceed, to a
+ * bucket; HISTOGRAM_ALL: the greatest.
+ */
+uint64_t histogram_percentile(const struct histogram_view *v, uint32_t percent);
+
+/*
+ * The mean of the values, each bucket weighted by the square of its share: where most values lie,
+ * whatever the tail is like. IBM's xdisk calls it the weighted average; the formula is its guide's.
+ */
+double histogram_weighted_mean(const struct histogram_view *v);
+
+/* Values whose bucket's middle lies at `from_ns` or above and below `to_ns`. */
+uint64_t histogram_count_between(const struct histogram_view *v, uint64_t from_ns, uint64_t to_ns);
+
+#endif

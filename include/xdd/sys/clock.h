@@ -1,0 +1,129 @@
+/*
+ * The one clock: monotonic nanoseconds. Wall-clock time is only an offset from it.
+ *
+ * Where the kernel itself keeps time by the processor's time stamp counter, the counter is read
+ * directly, which takes less than half the time of a call into the vDSO; elsewhere the vDSO is
+ * asked. The clock follows CLOCK_MONOTONIC to about a microsecond: clock_resync() measures the rate
+ * of the counter again and again.
+ */
+#ifndef XDD_SYS_CLOCK_H
+#define XDD_SYS_CLOCK_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "xdd/base/nstime.h"
+#include "xdd/sys/clock_scale.h"
+
+/*
+ * Private to the clock: scales, of which number `turn` is the newest. No reader waits for a writer: the slot of a
+ * scale is not written again before three more scales have followed it.
+ */
+#define CLOCK_SCALES 4u
+
+struct clock_slot {
+	_Atomic uint64_t tsc, ns, span, mult, mult_after; /* see struct clock_scale */
+} __attribute__((aligned(64)));
+
+struct clock_state {
+	/* atomic: written by clock_calibrate() and clock_resync(), after the slot */
+	_Atomic uint64_t turn;
+
+	/* atomic: the same; that of `turn` and the one before do not change */
+	struct clock_slot slots[CLOCK_SCALES];
+};
+
+extern struct clock_state clock_state;
+
+#if defined(__x86_64__)
+static inline uint64_t clock_read_tsc(void)
+{
+	/* Without a fence, which costs as much again: what is timed here are system calls. */
+	return __builtin_ia32_rdtsc();
+}
+#else
+static inline uint64_t clock_read_tsc(void)
+{
+	return 0;
+}
+#endif
+
+/* Private to the clock: the same as clock_now_ns(), where scales follow each other at this moment. */
+uint64_t clock_read_slowly(void);
+
+/* Nanoseconds since an arbitrary start; never goes backwards. Any thread. */
+static inline uint64_t clock_now_ns(void)
+{
+	uint64_t turn = atomic_load_explicit(&clock_state.turn, memory_order_acquire);
+	const struct clock_slot *s = &clock_state.slots[turn % CLOCK_SCALES];
+	uint64_t mult = atomic_load_explicit(&s->mult, memory_order_acquire);
+	uint64_t ns = atomic_load_explicit(&s->ns, memory_order_acquire);
+	uint64_t span = atomic_load_explicit(&s->span, memory_order_acquire);
+	uint64_t past = clock_read_tsc() - atomic_load_explicit(&s->tsc, memory_order_acquire);
+
+	if (__builtin_expect(turn != atomic_load_explicit(&clock_state.turn, memory_order_relaxed),
+			     0))
+		return clock_read_slowly();
+	if (__builtin_expect(!mult, 0))
+		return clock_kernel_ns() + ns;
+	if (__builtin_expect(past > span, 0))
+		return clock_read_slowly();
+	return ns + clock_ticks_ns(past, mult);
+}
+
+/* A time of the kernel's clock, or a length of time, as system calls take it. */
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / 1000000000ull),
+		.tv_nsec = (long)(ns % 1000000000ull),
+	};
+}
+
+/*
+ * The time of the kernel's clock at which clock_now_ns() reaches `deadline_ns`, for a system call to sleep until.
+ * The two clocks may differ: a deadline of one is not a deadline of the other. Any thread.
+ */
+struct timespec clock_deadline(uint64_t deadline_ns);
+
+/*
+ * Measure the counter against the kernel's clock, from now until clock_calibrate(), which settles what
+ * clock_now_ns() reads first. Called by main, before there are other threads: the first as early as possible,
+ * because the rate is measured in between.
+ */
+void clock_start(void);
+void clock_calibrate(void);
+
+/*
+ * Measure the rate again and lead the clock, without a step, to the time of the kernel's. Cheap enough to be called
+ * at any time. Any thread, while others read the clock. Returns the time of the kernel's clock at which to call it
+ * again, or UINT64_MAX where there is no counter to follow.
+ */
+uint64_t clock_resync(void);
+
+/* The wall clock: nanoseconds since 1970. Any thread. */
+uint64_t clock_wall_ns(void);
+
+/* The wall clock minus clock_now_ns(), now. */
+int64_t clock_wall_offset_ns(void);
+
+/* What clock_now_ns() reads, for people: "TSC" or "vDSO". */
+const char *clock_source(void);
+
+/* CPU time of the calling thread and of the process, user and system apart, in nanoseconds. */
+struct cpu_time {
+	uint64_t user_ns;
+	uint64_t sys_ns;
+};
+
+void clock_thread_cpu(struct cpu_time *cpu);
+void clock_process_cpu(struct cpu_time *cpu);
+
+/*
+ * How long the calling thread has been ready to run and had no processor, in nanoseconds; 0 where the
+ * kernel does not tell (CONFIG_SCHED_INFO). Reads a file of /proc.
+ */
+uint64_t clock_thread_wait_ns(void);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * Pacing: when operations are due by -throttle, and waiting for it precisely. Private to src/run.
+ *
+ * The schedule is absolute and a pure function of the operation's number, so a stall makes operations late
+ * and moves none: they are issued as soon as they can, and their response time says how late they were. Only
+ * while another target holds an operation does the schedule rest: lockstep, a start trigger, -syncio.
+ */
+#ifndef XDD_RUN_COORD_PACE_H
+#define XDD_RUN_COORD_PACE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "run/internal.h"
+#include "xdd/io/schedule.h"
+
+/* A sleeper is woken this much early and spins for the rest: what the kernel takes to wake it up. */
+#define PACE_SPIN_NS 40000u
+
+/* The pass of the target begins at clock `start_ns`, the same for all of its QThreads. */
+void pace_start(struct qthread *q, uint64_t start_ns);
+
+/* Another target holds the next operation of `q`. May be called again while it does. */
+void pace_hold(struct qthread *q, uint64_t now_ns);
+
+/*
+ * No other target holds operation `n` of `q` any more. If one did, the schedule moves on by the time for which that
+ * operation was due and held. With gate.pace_lock, if the target has `others`.
+ */
+void pace_release(struct qthread *q, uint64_t n, uint64_t now_ns);
+
+/* The clock at which operation `n` of the pass is due; 0 when nothing paces it. Any QThread of it. */
+static inline uint64_t pace_due(const struct target *t, uint64_t n)
+{
+	uint64_t due;
+
+	if (!schedule_is_paced(t->plan))
+		return 0;
+	if (__builtin_add_overflow(schedule_due_ns(t->plan, n),
+				   atomic_load_explicit(&t->start_ns, memory_order_relaxed), &due))
+		return UINT64_MAX - 2;
+	return due;
+}
+
+/*
+ * `q` has nothing more to issue in this pass. A paced pass of n operations lasts n intervals, or until its limit at
+ * `end_ns`: sleep so long, unless the pass was stopped before.
+ */
+void pace_rest(struct qthread *q, uint64_t end_ns);
+
+/* Let the pass that `tally` is of begin and end with its schedule. After pace_rest(); without a throttle nothing changes. */
+void pace_extend(const struct target *t, struct tally *tally);
+
+/* How long the operations of `tally`, which pace_extend() has seen, should have taken, and did. */
+struct paced pace_measure(const struct target *t, const struct tally *tally);
+
+/* Say at the end of a run whether the rate of a target was reached: a warning when not, a line with -verbose. */
+void pace_report(const struct run *run, const struct target_plan *t, const struct paced *paced);
+
+/*
+ * Sleep until clock `deadline_ns`, to the microsecond where the machine lets it. Returns 0, also as soon as the stop
+ * trigger of the target is pulled, or -ECANCELED when the run stops or the pass of the target is over.
+ */
+int pace_sleep_until(struct target *t, uint64_t deadline_ns);
+
+#endif

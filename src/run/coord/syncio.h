@@ -1,0 +1,61 @@
+/*
+ * -syncio: the targets of a pass meet after every so many operations. Private to src/run.
+ *
+ * A target is in round r once r times that many of its operations are complete; round r is open, that is,
+ * its operations may be issued, once all targets are in it that have not ended their pass. Two passes
+ * are kept apart, because some targets set up the next while others are still in the one before.
+ */
+#ifndef XDD_RUN_COORD_SYNCIO_H
+#define XDD_RUN_COORD_SYNCIO_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct syncio_target {
+	uint64_t round;
+	bool over;
+};
+
+struct syncio_pass {
+	/* atomic: the round that is open */
+	_Atomic uint64_t open;
+
+	/* guarded by the lock */
+	uint64_t pass;
+	size_t missing; /* targets not over and not past the open round */
+	struct syncio_target *targets;
+};
+
+struct syncio {
+	/* const after syncio_init() */
+	size_t n_targets;
+
+	pthread_mutex_t lock;
+	struct syncio_pass passes[2];
+};
+
+/* Returns 0 or -errno. */
+int syncio_init(struct syncio *s, size_t n_targets);
+
+/* Accepts zeroed memory that was never set up. */
+void syncio_destroy(struct syncio *s);
+
+/* A target is about to begin pass `pass`, from 1. Before any of its operations. */
+void syncio_begin(struct syncio *s, size_t target, uint64_t pass);
+
+/* The round that is open in this pass. Any thread. */
+static inline uint64_t syncio_open(const struct syncio *s, uint64_t pass)
+{
+	return atomic_load(&s->passes[pass & 1].open);
+}
+
+/* A target has completed its operations before those of `round`. True when that opened a round. Any thread. */
+bool syncio_reach(struct syncio *s, size_t target, uint64_t pass, uint64_t round);
+
+/* A target has ended its pass. True when that opened a round. */
+bool syncio_leave(struct syncio *s, size_t target, uint64_t pass);
+
+#endif

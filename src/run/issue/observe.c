@@ -1,0 +1,99 @@
+/*
+ * What some runs look at in each operation. Called by the issuing paths, before the one clock reading of an
+ * operation and after the other; and by the thread that takes signals.
+ */
+#include "run/issue/observe.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "run/internal.h"
+#include "xdd/base/debug.h"
+
+void observe_init(struct target *t)
+{
+	t->observes_issue = debug_on(DEBUG_IO | DEBUG_THROTTLE | DEBUG_TOT);
+	t->observes_done = t->run->plan->keep_extremes || debug_on(DEBUG_IO);
+}
+
+void observe_issue(const struct qthread *q, const struct io_request *req)
+{
+	const struct target *t = q->target;
+	const char *how = order_text(&t->order);
+
+	if (how)
+		debug_line(DEBUG_TOT,
+			   "target %u QThread %u: operation %" PRIu64 " of pass %" PRIu64
+			   " has its turn, %s %s",
+			   t->plan->number, q->number, req->op, t->pass,
+			   plan_ordering_name(t->order.mode), how);
+	if (req->due_ns)
+		debug_line(DEBUG_THROTTLE,
+			   "target %u QThread %u: operation %" PRIu64 " of pass %" PRIu64
+			   " goes %" PRId64 " ns after it was due",
+			   t->plan->number, q->number, req->op, t->pass,
+			   (int64_t)(clock_now_ns() - req->due_ns));
+	debug_line(DEBUG_IO,
+		   "target %u QThread %u: issue operation %" PRIu64 " of pass %" PRIu64
+		   ", %s of %" PRIu64 " bytes at byte %" PRIu64,
+		   t->plan->number, q->number, req->op, t->pass, op_dir_name(req->dir), req->size,
+		   req->offset);
+}
+
+static void debug_done(const struct qthread *q, const struct io_request *req, uint64_t took_ns)
+{
+	const struct target *t = q->target;
+
+	debug_print(DEBUG_IO,
+		    "target %u QThread %u: done operation %" PRIu64 " of pass %" PRIu64
+		    ", %s of %" PRIu64 " bytes at byte %" PRIu64 ", %" PRIu64 " bytes in %" PRIu64
+		    " ns: %s",
+		    t->plan->number, q->number, req->op, t->pass, op_dir_name(req->dir), req->size,
+		    req->offset, req->done, took_ns,
+		    !req->error		   ? "ok" :
+		    req->error == -ENODATA ? "end of the target" :
+					     strerror(-req->error));
+}
+
+void observe_done(struct qthread *q, const struct io_request *req, uint64_t took_ns)
+{
+	if (debug_on(DEBUG_IO))
+		debug_done(q, req, took_ns);
+	if (q->target->run->plan->keep_extremes && !req->error &&
+	    extremes_are_met(&q->extremes, took_ns)) {
+		const struct extreme o = {
+			.took_ns = took_ns,
+			.op = req->op,
+			.offset = req->offset,
+			.bytes = req->done,
+			.dir = req->dir,
+		};
+
+		extremes_note(&q->extremes, &o);
+	}
+}
+
+static void debug_qthread(const struct qthread *q)
+{
+	const struct target *t = q->target;
+	struct tally tally;
+
+	tally_clear(&tally);
+	tally_add_counters(&tally, &q->counters);
+	debug_print(DEBUG_USER1,
+		    "target %u QThread %u: pass %" PRIu64 ", %" PRIu64 " issued, %" PRIu64
+		    " done, %" PRIu64 " failed, %" PRIu64 " outstanding, %" PRIu64 " bytes",
+		    t->plan->number, q->number, t->pass, tally.issued, tally_ops(&tally),
+		    tally.errors, tally.outstanding, tally_bytes(&tally));
+}
+
+void observe_state(const struct run *run)
+{
+	for (size_t i = 0; i < run->plan->n_targets; i++) {
+		const struct target *t = &run->targets[i];
+
+		for (uint32_t k = 0; k < t->plan->qthreads; k++)
+			debug_qthread(&t->qthreads[k]);
+	}
+}

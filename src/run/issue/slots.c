@@ -1,0 +1,61 @@
+/*
+ * The requests a QThread may have outstanding, with their buffers in one mapping of its own. Called by
+ * QThreads when they start and end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+static int allocate(struct slots *s, unsigned depth)
+{
+	s->requests = calloc(depth, sizeof(*s->requests));
+	s->done = calloc(depth, sizeof(struct io_request *));
+	s->buffers = calloc(depth, sizeof(*s->buffers));
+	s->free = calloc(depth, sizeof(*s->free));
+	return s->requests && s->done && s->buffers && s->free ? 0 : -ENOMEM;
+}
+
+int slots_init(struct qthread *q, const char **why)
+{
+	const struct target_plan *plan = q->target->plan;
+	const struct memory_plan *memory = &plan->memory;
+	struct slots *s = &q->slots;
+	bool lock = !q->target->run->plan->no_memory_lock;
+	unsigned depth = plan_depth_of(plan, q->number);
+	int err = 0;
+
+	s->depth = depth;
+	if (memory->stride_bytes)
+		err = io_buffer_alloc(&q->buffer, plan_region_bytes(memory, depth), memory, lock,
+				      why);
+	if (!err)
+		err = allocate(s, depth);
+	if (err)
+		return err;
+	for (unsigned i = 0; i < depth; i++) {
+		if (memory->stride_bytes) {
+			s->buffers[i].iov_base = (char *)q->buffer.data + memory->shift_bytes +
+						 i * memory->stride_bytes;
+			s->buffers[i].iov_len = plan->req_bytes;
+		}
+		s->requests[i].slot = i;
+		s->requests[i].buf = s->buffers[i].iov_base;
+		s->free[i] = i;
+	}
+	s->n_free = depth;
+	return 0;
+}
+
+void slots_free(struct qthread *q)
+{
+	struct slots *s = &q->slots;
+
+	free(s->requests);
+	free(s->done);
+	free(s->buffers);
+	free(s->free);
+	memset(s, 0, sizeof(*s));
+	io_buffer_free(&q->buffer);
+}

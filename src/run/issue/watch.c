@@ -1,0 +1,87 @@
+/*
+ * What some runs do around an operation that has come back: try it again (-retry), tell that it was slow
+ * (-reportthreshold), flush (-flushwrite). Called by the issuing paths for targets that are watched, and
+ * never between the two clock readings of an operation but to try again.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "xdd/base/nstime.h"
+
+#include "run/internal.h"
+
+bool watch_wanted(const struct target_plan *plan)
+{
+	return plan->retries || plan->report_threshold_ns ||
+	       (plan->flush_writes && plan_writes(plan));
+}
+
+/* Another moment may mend it; the help of -retry has the list. */
+static bool may_pass(int err)
+{
+	switch (-err) {
+	case ENODATA: /* the end of the target */
+	case EINVAL:
+	case EFBIG:
+	case EBADF:
+	case EFAULT:
+	case EPERM:
+	case EACCES:
+	case EROFS:
+	case ESPIPE:
+	case EOPNOTSUPP:
+		return false;
+	default:
+		return true;
+	}
+}
+
+bool watch_retry(struct qthread *q, struct io_request *req)
+{
+	const struct target *t = q->target;
+
+	if (!req->error || req->tries >= t->plan->retries || !may_pass(req->error) ||
+	    stop_requested(&t->run->stop))
+		return false;
+	req->tries++;
+	req->error = 0;
+	if (q->data)
+		data_prepare_again(q, req);
+	counters_add(&q->counters.retries, 1);
+	return true;
+}
+
+void watch_report(struct qthread *q, struct io_request *req, uint64_t done_ns)
+{
+	const struct target_plan *plan = q->target->plan;
+	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
+	uint64_t threshold_ns = plan->report_threshold_ns;
+
+	req->tries = 0;
+	/* A thread that comes back late from a run that was stopped may find no report any more. */
+	if (!threshold_ns || took_ns <= threshold_ns || stop_requested(&q->target->run->stop))
+		return;
+	report_line(
+		q->target->run->report,
+		"xdd: Target number %u Worker Thread %u: INFO: Threshold, %.3f, exceeded by, %.3f, "
+		"microseconds, IO time was, %.3f, usec on block, %" PRIu64
+		", byte offset, %" PRIu64,
+		plan->number, q->number, (double)threshold_ns / NS_PER_US,
+		(double)(took_ns - threshold_ns) / NS_PER_US, (double)took_ns / NS_PER_US,
+		req->offset / plan->block_size, req->offset);
+}
+
+bool watch_flush_due(struct target *t, const struct io_request *req)
+{
+	uint64_t every = t->plan->flush_writes;
+
+	if (!every || req->dir != DIR_WRITE)
+		return false;
+	return (atomic_fetch_add_explicit(&t->writes, 1, memory_order_relaxed) + 1) % every == 0;
+}
+
+void watch_flush(struct qthread *q)
+{
+	if (!stop_requested(&q->target->run->stop))
+		target_flush(q->target, &q->counters.flush_ns, "-flushwrite");
+}

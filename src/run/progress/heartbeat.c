@@ -1,0 +1,430 @@
+/*
+ * The heartbeat's thread and its lines. Started by run_execute(). QThreads and the results manager
+ * report the ends of passes, the results manager that of the run; the signal thread asks for a
+ * line.
+ *
+ * Lines are made with the lock held, and only the heartbeat's thread writes them, without it: a
+ * terminal that is stopped holds up no pass.
+ */
+#include "run/progress/heartbeat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/internal.h"
+#include "xdd/base/debug.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/output.h"
+#include "xdd/base/units.h"
+#include "xdd/run/thread.h"
+
+#define DEFAULT_INTERVAL_NS NS_PER_SEC
+#define UNASKED_AFTER_NS (2 * NS_PER_SEC)
+#define PENDING_MAX (4u << 20)
+#define CLOSING_SHARE \
+	10 /* a line about the end of a pass is left out this soon after a regular one */
+
+/* What is shown when no word says it. */
+static const struct heartbeat_options defaults = {
+	.ops = true,
+	.bw = true,
+	.pct = true,
+	.etc = true,
+};
+
+/* ---- lines ---- */
+
+static bool is_of_stream(const struct heartbeat_stream *stream, const struct target_plan *t)
+{
+	if (t->number < stream->first || t->number > stream->last)
+		return false;
+	return stream->unasked ||
+	       (t->heartbeat.on && (stream->file.fd >= 0 || !t->heartbeat.output));
+}
+
+/* The samples of a stream, in `h->selected`; returns how many. With the lock. */
+static size_t select_samples(struct heartbeat *h, const struct heartbeat_stream *stream, bool shown,
+			     uint64_t now_ns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->run->plan->n_targets; i++) {
+		if (is_of_stream(stream, &h->run->plan->targets[i]))
+			heartbeat_select(h, i, &h->selected[n++], shown, now_ns);
+	}
+	return n;
+}
+
+/*
+ * Add a line to those that the stream has to write; on a terminal it takes the place of the one
+ * before. With the lock.
+ */
+static void add_pending(struct heartbeat_stream *stream, const char *text, size_t bytes)
+{
+	size_t before = stream->redrawn ? 0 : stream->pending_bytes;
+	char *all;
+
+	/* Nobody reads them. */
+	if (before + bytes > PENDING_MAX)
+		return;
+	all = realloc(stream->pending, before + bytes + 1);
+	if (!all)
+		return;
+	memcpy(all + before, text, bytes + 1);
+	stream->pending = all;
+	stream->pending_bytes = before + bytes;
+}
+
+/* Make a line of `h->samples`, which were taken at `now_ns`. With the lock. */
+static void make_line(struct heartbeat *h, struct heartbeat_stream *stream, uint64_t now_ns)
+{
+	struct heartbeat_time when = { .run_ns = now_ns - h->start_ns, .beat = stream->beats++ };
+	size_t n = select_samples(h, stream, !stream->unasked, now_ns), size = 0;
+	char *text = NULL;
+	FILE *f = n ? open_memstream(&text, &size) : NULL;
+
+	if (!f)
+		return;
+	if (stream->unasked)
+		heartbeat_progress(f, h->run->plan, h->selected, n);
+	else if (stream->file.fd >= 0)
+		heartbeat_row(f, &when, h->selected);
+	else
+		heartbeat_line(f, &when, h->selected, n, stream->redrawn ? ' ' : '\n');
+	if (!stream->redrawn)
+		fputc('\n', f);
+	if (fclose(f) == 0)
+		add_pending(stream, text, size);
+	free(text);
+}
+
+/*
+ * Write what `stream` has to write. Returns whether it had anything. With the lock, which is
+ * released meanwhile.
+ */
+static bool write_pending(struct heartbeat *h, struct heartbeat_stream *stream)
+{
+	char *text = stream->pending;
+
+	if (!text)
+		return false;
+	stream->pending = NULL;
+	stream->pending_bytes = 0;
+	pthread_mutex_unlock(&h->lock);
+	if (stream->file.fd >= 0)
+		outfile_write(&stream->file, text, strlen(text));
+	else if (stream->redrawn)
+		log_transient(text);
+	else
+		log_raw(text);
+	free(text);
+	pthread_mutex_lock(&h->lock);
+	return true;
+}
+
+void heartbeat_now(struct heartbeat *h)
+{
+	const struct heartbeat_stream all = { .file = { .fd = -1 },
+					      .unasked = true,
+					      .last = UINT32_MAX };
+	uint64_t now = clock_kernel_ns();
+	struct heartbeat_time when = { .run_ns = now - h->start_ns };
+	char *text = NULL;
+	size_t size = 0, n;
+	FILE *f;
+
+	pthread_mutex_lock(&h->lock);
+	heartbeat_take(h, now);
+	n = select_samples(h, &all, false, now);
+	for (size_t i = 0; i < n; i++) {
+		if (!h->selected[i].options->on)
+			h->selected[i].options = &defaults;
+	}
+	f = open_memstream(&text, &size);
+	if (f) {
+		heartbeat_line(f, &when, h->selected, n, '\n');
+		fputc('\n', f);
+	}
+	pthread_mutex_unlock(&h->lock);
+	if (f && fclose(f) == 0)
+		log_raw(text);
+	free(text);
+}
+
+void heartbeat_ready(struct heartbeat *h)
+{
+	pthread_mutex_lock(&h->lock);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* ---- ends of passes ---- */
+
+/* A pass that all targets of a stream have completed. */
+struct end_of_pass {
+	uint64_t pass;
+	uint64_t end_ns; /* when the last of them did */
+	bool in_line;	 /* the last line was about that pass of all of them */
+};
+
+/* With the lock. */
+static struct end_of_pass end_of_pass(const struct heartbeat *h,
+				      const struct heartbeat_stream *stream)
+{
+	struct end_of_pass end = { .pass = UINT64_MAX, .in_line = true };
+
+	for (size_t i = 0; i < h->run->plan->n_targets; i++) {
+		const struct heartbeat_target *own = &h->targets[i];
+
+		if (!is_of_stream(stream, &h->run->plan->targets[i]))
+			continue;
+		end.pass = own->pass < end.pass ? own->pass : end.pass;
+		end.end_ns = own->end_ns > end.end_ns ? own->end_ns : end.end_ns;
+		end.in_line &= own->line_pass == own->pass;
+	}
+	return end;
+}
+
+/* Whether there was a regular line less than a part of an interval before `end_ns`, or after it. */
+static bool is_just_shown(const struct heartbeat_stream *stream, uint64_t end_ns)
+{
+	return stream->line_ns && end_ns < stream->line_ns + stream->interval_ns / CLOSING_SHARE;
+}
+
+void heartbeat_pass_closed(struct heartbeat *h, bool more)
+{
+	uint64_t now = clock_kernel_ns();
+
+	if (!h->started)
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->over = !more && !h->run->plan->no_barrier;
+	heartbeat_take(h, now);
+	for (size_t i = 0; i < h->n_streams; i++) {
+		struct heartbeat_stream *stream = &h->streams[i];
+		struct end_of_pass end = end_of_pass(h, stream);
+
+		if (stream->redrawn || end.pass <= stream->closed_pass)
+			continue;
+		if (!end.in_line || !is_just_shown(stream, end.end_ns))
+			make_line(h, stream, now);
+		stream->closed_pass = end.pass;
+	}
+	pthread_cond_signal(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* ---- the thread ---- */
+
+/* Make the lines that are due; returns when the next one is. With the lock. */
+static uint64_t make_lines(struct heartbeat *h)
+{
+	uint64_t now = clock_kernel_ns(), next = UINT64_MAX;
+	bool taken = false;
+
+	for (size_t i = 0; i < h->n_streams; i++) {
+		struct heartbeat_stream *stream = &h->streams[i];
+
+		if (stream->next_ns <= now) {
+			if (!taken)
+				heartbeat_take(h, now);
+			taken = true;
+			make_line(h, stream, now);
+			stream->line_ns = now;
+			/* A line that was late is not made up for. */
+			stream->next_ns += stream->interval_ns *
+					   ((now - stream->next_ns) / stream->interval_ns + 1);
+		}
+		next = stream->next_ns < next ? stream->next_ns : next;
+	}
+	return next;
+}
+
+static void *heartbeat_main(void *arg)
+{
+	struct heartbeat *h = arg;
+
+	debug_line(DEBUG_TASK, "heartbeat: thread %d starts", gettid());
+	pthread_mutex_lock(&h->lock);
+	while (!h->quit) {
+		const struct timespec until = clock_timespec(make_lines(h));
+		bool wrote = false;
+
+		for (size_t i = 0; i < h->n_streams; i++)
+			wrote |= write_pending(h, &h->streams[i]);
+		if (!wrote && !h->quit)
+			pthread_cond_clockwait(&h->changed, &h->lock, CLOCK_MONOTONIC, &until);
+	}
+	pthread_mutex_unlock(&h->lock);
+	debug_line(DEBUG_TASK, "heartbeat: thread %d ends", gettid());
+	return NULL;
+}
+
+/* ---- start and end ---- */
+
+static struct heartbeat_stream *add_stream(struct heartbeat *h, uint64_t interval_ns,
+					   uint64_t first_beat_ns)
+{
+	struct heartbeat_stream *stream = &h->streams[h->n_streams++];
+
+	*stream = (struct heartbeat_stream){ .file = { .fd = -1 },
+					     .last = UINT32_MAX,
+					     .interval_ns = interval_ns,
+					     .next_ns = h->start_ns + first_beat_ns };
+	return stream;
+}
+
+static uint64_t interval_of(const struct target_plan *t)
+{
+	return t->heartbeat.interval_ns ? t->heartbeat.interval_ns : DEFAULT_INTERVAL_NS;
+}
+
+static int add_file(struct heartbeat *h, const struct target_plan *t)
+{
+	struct heartbeat_stream *stream = add_stream(h, interval_of(t), interval_of(t));
+	int err = heartbeat_open(&stream->file, t);
+
+	stream->first = stream->last = t->number;
+	if (err)
+		log_error("target %u, %s: -heartbeat output %s: %s", t->number, t->path,
+			  t->heartbeat.output, output_strerror(err));
+	return err;
+}
+
+/* Progress for a terminal, once the run has gone on for a while. */
+static void add_unasked(struct heartbeat *h)
+{
+	struct heartbeat_stream *stream = add_stream(h, DEFAULT_INTERVAL_NS, UNASKED_AFTER_NS);
+
+	stream->redrawn = true;
+	stream->unasked = true;
+}
+
+/* One stream for all that goes to standard error, at the shortest of the intervals. */
+static void add_stderr(struct heartbeat *h, const struct plan *plan)
+{
+	uint64_t interval = UINT64_MAX;
+	bool lf = !log_is_terminal(), off = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct heartbeat_options *o = &plan->targets[i].heartbeat;
+
+		off |= o->off;
+		if (!o->on || o->output)
+			continue;
+		lf |= o->lf;
+		if (interval_of(&plan->targets[i]) < interval)
+			interval = interval_of(&plan->targets[i]);
+	}
+	if (interval != UINT64_MAX)
+		add_stream(h, interval, interval)->redrawn = !lf;
+	else if (!off && log_is_terminal())
+		add_unasked(h);
+}
+
+static int add_streams(struct heartbeat *h, const struct plan *plan)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < plan->n_targets && !err; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->heartbeat.on && t->heartbeat.output)
+			err = add_file(h, t);
+	}
+	if (!err)
+		add_stderr(h, plan);
+	return err;
+}
+
+int heartbeat_start(struct heartbeat *h, struct run *run)
+{
+	size_t n = run->plan->n_targets;
+	int err;
+
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_cond_init(&h->changed, NULL);
+	h->run = run;
+	h->start_ns = clock_kernel_ns();
+	h->targets = calloc(n, sizeof(*h->targets));
+	h->samples = calloc(n, sizeof(*h->samples));
+	h->selected = calloc(n, sizeof(*h->selected));
+	h->streams = calloc(n + 1, sizeof(*h->streams));
+	if (!h->targets || !h->samples || !h->selected || !h->streams)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		latency_init(&h->targets[i].line_latency);
+	err = add_streams(h, run->plan);
+	if (!err && h->n_streams) {
+		err = thread_start(&h->thread, heartbeat_main, h);
+		h->started = !err;
+	}
+	return err;
+}
+
+/*
+ * The last line of a stream: on a terminal one that stays, elsewhere one about a pass that was not
+ * completed. With the lock.
+ */
+static void make_last_line(struct heartbeat *h, struct heartbeat_stream *stream, uint64_t now_ns)
+{
+	bool closed = end_of_pass(h, stream).pass <= stream->closed_pass;
+
+	for (size_t i = 0; i < h->run->plan->n_targets && closed; i++)
+		closed = !is_of_stream(stream, &h->run->plan->targets[i]) ||
+			 h->samples[i].state == HEARTBEAT_COMPLETE ||
+			 h->samples[i].state == HEARTBEAT_CUT;
+	if (stream->unasked || (!stream->redrawn && (closed || is_just_shown(stream, now_ns))))
+		return;
+	stream->redrawn = false;
+	make_line(h, stream, now_ns);
+}
+
+void heartbeat_end(struct heartbeat *h)
+{
+	uint64_t now = clock_kernel_ns();
+
+	if (!h->started)
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->quit = true;
+	pthread_cond_signal(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+	pthread_join(h->thread, NULL);
+	h->started = false;
+	pthread_mutex_lock(&h->lock);
+	h->over = true;
+	heartbeat_take(h, now);
+	for (size_t i = 0; i < h->n_streams; i++) {
+		struct heartbeat_stream *stream = &h->streams[i];
+
+		make_last_line(h, stream, now);
+		write_pending(h, stream);
+	}
+	pthread_mutex_unlock(&h->lock);
+	/* Without the lock, which the signal thread takes, since messages may wait for their reader. */
+	for (size_t i = 0; i < h->n_streams; i++) {
+		struct heartbeat_stream *stream = &h->streams[i];
+
+		if (outfile_close(&stream->file))
+			log_error("-heartbeat output: target %u: lines are missing in its file",
+				  stream->first);
+	}
+	log_transient(NULL);
+}
+
+void heartbeat_destroy(struct heartbeat *h)
+{
+	for (size_t i = 0; h->targets && i < h->run->plan->n_targets; i++)
+		latency_free(&h->targets[i].line_latency);
+	for (size_t i = 0; i < h->n_streams; i++) {
+		outfile_close(&h->streams[i].file);
+		free(h->streams[i].pending);
+	}
+	free(h->targets);
+	free(h->samples);
+	free(h->selected);
+	free(h->streams);
+}

@@ -1,0 +1,133 @@
+/*
+ * The heartbeat: a thread that shows how far the targets are while they run. Private to src/run.
+ */
+#ifndef XDD_RUN_PROGRESS_HEARTBEAT_H
+#define XDD_RUN_PROGRESS_HEARTBEAT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xdd/plan/plan.h"
+#include "xdd/report/heartbeat.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/latency.h"
+
+struct run;
+struct target;
+
+/* What the lines of a target need of the past. */
+struct heartbeat_target {
+	/* the pass that was complete last; 0: none */
+	uint64_t pass;
+	bool cut; /* the run was stopped before it was complete */
+	uint64_t limit_ns;
+	uint64_t ops;
+	uint64_t done_ops;
+	uint64_t bytes;
+	uint64_t elapsed_ns;
+	uint64_t end_ns;
+
+	/* the latencies of its operations that no line has shown; 0: there are none */
+	uint64_t median_ns;
+	uint64_t p99_ns;
+	uint64_t longest_ns;
+
+	/* the last line: its pass, when it was made, and what it counted */
+	uint64_t line_pass;
+	uint64_t line_ns;
+	uint64_t line_ops;
+	uint64_t line_bytes;
+	struct latency line_latency;
+};
+
+/* Lines that go to one place at one interval: standard error, or the file of a target. */
+struct heartbeat_stream {
+	/* const from heartbeat_start() to heartbeat_end() */
+	bool redrawn;	/* on a terminal, each over the one before */
+	bool unasked;	/* the progress that a terminal gets by itself */
+	uint32_t first; /* of the targets whose lines go here */
+	uint32_t last;
+	uint64_t interval_ns;
+
+	/* owned by the heartbeat's thread, and by heartbeat_end() after it */
+	struct outfile file; /* not open: standard error */
+
+	/* guarded by the lock of the heartbeat */
+	uint64_t next_ns;
+	uint64_t line_ns;     /* when the last regular line was made */
+	uint64_t closed_pass; /* the last pass whose end needs no further line */
+	uint64_t beats;
+	char *pending; /* lines that are made and not written; NULL: none */
+	size_t pending_bytes;
+};
+
+struct heartbeat {
+	/* const after heartbeat_start() */
+	struct run *run;
+	uint64_t start_ns;
+	pthread_t thread;
+	bool started;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+
+	/* guarded by lock */
+	bool quit;
+	bool over;			   /* no further pass begins */
+	struct heartbeat_target *targets;  /* one for each target */
+	struct heartbeat_sample *samples;  /* of all targets, as they are now */
+	struct heartbeat_sample *selected; /* room for those of a line */
+	struct heartbeat_stream *streams;
+	size_t n_streams;
+};
+
+/*
+ * Set up, open the files of -heartbeat output, and start the thread where anything is to be shown. Returns
+ * 0 or -errno, then with one line given to log_error() where a file is to blame. By the thread that sets up
+ * the run, before there are others.
+ */
+int heartbeat_start(struct heartbeat *h, struct run *run);
+
+/*
+ * A pass of `t` is complete, and counted this: its last QThread says so before it sets up the
+ * next. `latency` is empty where latencies are not kept.
+ */
+void heartbeat_pass_done(struct heartbeat *h, const struct target *t, const struct tally *tally,
+			 const struct latency *latency);
+
+/*
+ * A pass has ended; `more`: another one follows. Streams whose targets are all complete get a line
+ * about it. By the results manager, before it lets the next pass begin; with -nobarrier by the
+ * last QThread of a target.
+ */
+void heartbeat_pass_closed(struct heartbeat *h, bool more);
+
+/* A QThread has its histograms: from now on lines may read them. */
+void heartbeat_ready(struct heartbeat *h);
+
+/* Write a line of all targets to standard error. Any thread. */
+void heartbeat_now(struct heartbeat *h);
+
+/*
+ * Write the last lines, and end the thread. By the results manager, before it writes how the run ended;
+ * again is harmless.
+ */
+void heartbeat_end(struct heartbeat *h);
+
+/* Free what heartbeat_start() made; accepts a zeroed one. */
+void heartbeat_destroy(struct heartbeat *h);
+
+/* heartbeat_sample.c. The lock of the heartbeat must be held. */
+
+/* Take `h->samples`, without latencies, at `now_ns` of the kernel's clock. */
+void heartbeat_take(struct heartbeat *h, uint64_t now_ns);
+
+/*
+ * Add to a copy of `h->samples[target]` the latencies since the last line. `shown`: this makes a
+ * line, from which the next one counts.
+ */
+void heartbeat_select(struct heartbeat *h, size_t target, struct heartbeat_sample *s, bool shown,
+		      uint64_t now_ns);
+
+#endif

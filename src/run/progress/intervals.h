@@ -1,0 +1,85 @@
+/*
+ * -latency intervals: the latencies of each interval of time, by target and of all targets
+ * together. A thread copies the histograms of all targets at the end of every interval, and passes
+ * the difference to the results manager. The last interval of a pass ends with the pass, so that
+ * intervals add up to it. An interval is held for a tenth of its length: if the pass ends
+ * meanwhile, the rest of the pass is part of it. Private to src/run.
+ */
+#ifndef XDD_RUN_PROGRESS_INTERVALS_H
+#define XDD_RUN_PROGRESS_INTERVALS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xdd/stat/latency.h"
+
+struct run;
+struct target;
+
+/* One target. */
+struct interval_series {
+	pthread_mutex_t lock;
+
+	/* guarded by lock */
+	bool open;	     /* the target is in a pass, or about to begin one */
+	struct latency last; /* of the pass, up to from_ns */
+	uint64_t from_ns;
+	struct pass_result *held; /* the interval that ended last; NULL: it was passed on */
+};
+
+/* All targets together. */
+struct interval_sum {
+	pthread_mutex_t lock; /* taken after that of a series */
+
+	/* guarded by lock */
+	struct latency latency; /* since from_ns */
+	uint64_t from_ns;
+	uint64_t closed; /* passes that targets have ended */
+	struct pass_result *held;
+};
+
+struct intervals {
+	/* const after intervals_start(); NULL: not asked for, and nothing here does anything */
+	struct interval_series *series;
+	bool several; /* there are several targets, and so their sum */
+	struct run *run;
+	pthread_t thread;
+
+	/* atomic: clock at which the first pass began, 0 before */
+	_Atomic uint64_t begin_ns;
+
+	/* its fields say who may touch them */
+	struct interval_sum sum;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+
+	/* guarded by lock */
+	bool quit;
+};
+
+/* Set up and start the thread, where the plan asks for intervals. Returns 0 or -errno. */
+int intervals_start(struct intervals *i, struct run *run);
+
+/* A pass begins; the first of the run sets the clock that intervals count from. QThreads. */
+void intervals_begin(struct intervals *i, uint64_t release_ns);
+
+/* Around the emptying of a target's histograms, by the last QThread to leave a pass. */
+void intervals_close(struct intervals *i, struct target *t);
+void intervals_open(struct intervals *i, struct target *t);
+
+/*
+ * No pass follows: pass on what is still held. By the results manager, before it takes the last
+ * results.
+ */
+void intervals_finish(struct intervals *i);
+
+/* End the thread. What follows of the other calls does no harm. Accepts one that was never started. */
+void intervals_end(struct intervals *i);
+
+/* Free all, once no QThread runs any more. */
+void intervals_destroy(struct intervals *i);
+
+#endif

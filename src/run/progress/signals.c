@@ -1,0 +1,199 @@
+/*
+ * SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. SIGUSR1 asks for
+ * a line of the heartbeat. One thread waits for them; all others have them blocked.
+ *
+ * That thread writes messages too, so it must not depend on their reader: it waits for room in an output for a
+ * moment only, and takes the second signal in a handler.
+ */
+#include "xdd/run/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/internal.h"
+#include "run/issue/observe.h"
+#include "xdd/base/debug.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/outwait.h"
+#include "xdd/base/units.h"
+
+/* Private to this module: tells the thread to go. */
+#define SIGNALS_QUIT SIGRTMIN
+
+/*
+ * What comes so soon after the first signal is part of it: timeout(1) sends to the program and to its
+ * group, and sudo(8) passes on what the terminal has sent to both.
+ */
+#define SAME_SIGNAL_NS (NS_PER_SEC / 10)
+
+/* How long messages of the signal thread wait for room: what comes in this time would be no second signal. */
+#define MESSAGE_NS SAME_SIGNAL_NS
+
+/* atomic: clock from which a signal is the second one */
+static _Atomic uint64_t second_from_ns;
+
+/* The signals that end a run. */
+static void set_of_ends(sigset_t *set)
+{
+	struct sigaction old;
+
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	/* nohup has it ignored, and means it. */
+	if (sigaction(SIGHUP, NULL, &old) != 0 || old.sa_handler != SIG_IGN)
+		sigaddset(set, SIGHUP);
+}
+
+static void set_of_others(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGUSR1);
+	sigaddset(set, SIGNALS_QUIT);
+}
+
+void signals_block_progress(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+/* ---- the signal thread ---- */
+
+static void end_at_once(int sig)
+{
+	(void)sig;
+	if (clock_kernel_ns() >= atomic_load(&second_from_ns))
+		_exit(XDD_CANCELED);
+}
+
+/* From here on the second signal ends the process, whatever the signal thread does or waits for. */
+static void expect_second(void)
+{
+	struct sigaction action = { .sa_handler = end_at_once, .sa_flags = SA_RESTART };
+	sigset_t ends;
+
+	atomic_store(&second_from_ns, clock_kernel_ns() + SAME_SIGNAL_NS);
+	set_of_ends(&ends);
+	sigfillset(&action.sa_mask);
+	for (int sig = 1; sig < SIGRTMIN; sig++) {
+		if (sigismember(&ends, sig) == 1)
+			sigaction(sig, &action, NULL);
+	}
+	pthread_sigmask(SIG_UNBLOCK, &ends, NULL);
+}
+
+/* What the first signal means for what there is to do. */
+static const char *const consequences[] = {
+	[SIGNALS_BEFORE] = "nothing is begun",
+	[SIGNALS_DURING] = "no further operations are issued",
+	[SIGNALS_AFTER] = "the results are being written",
+};
+
+static void take_first(struct signals *s, int sig)
+{
+	expect_second();
+	outwait_end();
+	pthread_mutex_lock(&s->lock);
+	s->sig = sig;
+	if (s->run)
+		run_stop(s->run, STOP_SIGNAL, sig);
+	/* With the lock: the documents of a run that this signal has ended are to have the message. */
+	log_notice("signal %d, SIG%s: %s; once more ends at once", sig, sigabbrev_np(sig),
+		   consequences[s->when]);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void show_progress(struct signals *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->run && debug_on(DEBUG_USER1))
+		observe_state(s->run);
+	if (s->run)
+		heartbeat_now(&s->run->heartbeat);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void *signals_main(void *arg)
+{
+	struct signals *s = arg;
+	sigset_t set, ends;
+	bool first = true;
+
+	outwait_limit(clock_kernel_ns() + MESSAGE_NS);
+	debug_line(DEBUG_TASK, "signals: thread %d starts", gettid());
+	set_of_others(&set);
+	set_of_ends(&ends);
+	sigorset(&set, &set, &ends);
+	for (;;) {
+		int sig = sigwaitinfo(&set, NULL);
+
+		if (sig < 0)
+			continue;
+		outwait_limit(clock_kernel_ns() + MESSAGE_NS);
+		if (sig == SIGNALS_QUIT)
+			break;
+		if (sig == SIGUSR1) {
+			show_progress(s);
+		} else if (first) {
+			first = false;
+			set_of_others(&set);
+			take_first(s, sig);
+		}
+	}
+	debug_line(DEBUG_TASK, "signals: thread %d ends", gettid());
+	return NULL;
+}
+
+int signals_start(struct signals *s)
+{
+	sigset_t set, ends, old;
+	int err;
+
+	s->when = SIGNALS_BEFORE;
+	s->run = NULL;
+	s->sig = 0;
+	pthread_mutex_init(&s->lock, NULL);
+	set_of_others(&set);
+	set_of_ends(&ends);
+	sigorset(&set, &set, &ends);
+	err = pthread_sigmask(SIG_BLOCK, &set, &old);
+	if (err)
+		return -err;
+	err = pthread_create(&s->thread, NULL, signals_main, s);
+	if (err)
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -err;
+}
+
+void signals_attach(struct signals *s, struct run *run)
+{
+	pthread_mutex_lock(&s->lock);
+	s->when = SIGNALS_DURING;
+	s->run = run;
+	if (s->sig)
+		run_stop(run, STOP_SIGNAL, s->sig);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void signals_detach(struct signals *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->when = SIGNALS_AFTER;
+	s->run = NULL;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void signals_end(struct signals *s)
+{
+	pthread_kill(s->thread, SIGNALS_QUIT);
+	pthread_join(s->thread, NULL);
+	pthread_mutex_destroy(&s->lock);
+}

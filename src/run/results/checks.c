@@ -1,0 +1,259 @@
+/*
+ * Cross-checks. Called by the results manager.
+ *
+ * A warning is for what moved enough to be meant as a measurement; with -verbose each check says what it
+ * found.
+ */
+#include "run/results/checks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/internal.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
+
+/* Less than both is a trial. */
+#define MATTERS_BYTES (16ull << 20)
+#define MATTERS_NS NS_PER_SEC
+
+/* Shares, in percent, from which a result is no longer what it seems. */
+#define CACHED_WARN 10.0
+#define HOLES_WARN 10.0
+#define SPLIT_WARN 10.0
+#define OTHER_WARN 10.0
+#define FEWER_WARN 50.0
+
+/* Journals and the like: what a device may do besides without a word. */
+#define OTHER_BYTES (4ull << 20)
+#define OTHER_REQUESTS 64
+
+static bool has_pages(const struct target_plan *t)
+{
+	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK || t->kind == TARGET_MISSING;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static struct device_check *find_device(struct checks *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_devices; i++) {
+		if (strcmp(c->devices[i].name, name) == 0)
+			return &c->devices[i];
+	}
+	return NULL;
+}
+
+static void add_device(struct checks *c, const struct target_plan *t)
+{
+	struct device_check *d = &c->devices[c->n_devices];
+	char name[DISKSTATS_NAME_SIZE];
+
+	c->device_of[t->number] = -1;
+	/* What goes through the page cache reaches the device when and as the kernel likes. */
+	if (!t->direct_io || !has_pages(t) || diskstats_device(t->path, name))
+		return;
+	if (!find_device(c, name)) {
+		*d = (struct device_check){ 0 };
+		if (diskstats_read(name, &d->before))
+			return;
+		strcpy(d->name, name);
+		c->n_devices++;
+	}
+	c->device_of[t->number] = (int32_t)(find_device(c, name) - c->devices);
+}
+
+int checks_begin(struct checks *c, const struct plan *plan)
+{
+	c->plan = plan;
+	c->devices = calloc(plan->n_targets, sizeof(*c->devices));
+	c->device_of = calloc(plan->n_targets, sizeof(*c->device_of));
+	if (!c->devices || !c->device_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_targets; i++)
+		add_device(c, &plan->targets[i]);
+	return 0;
+}
+
+static bool matters(const struct result *sums)
+{
+	return tally_bytes(&sums->tally) >= MATTERS_BYTES || sums->elapsed_ns >= MATTERS_NS;
+}
+
+static void check_data(const struct target_plan *t, const struct result *sums)
+{
+	double cached = percent(sums->look.resident_bytes, sums->look.range_bytes);
+	double holes = percent(sums->look.hole_bytes, sums->look.range_bytes);
+
+	if (cached >= CACHED_WARN)
+		log_warning(
+			"target %u, %s: %s%.0f %% of what was read was in the page cache before: that "
+			"measures memory; %s the device",
+			t->number, t->path, sums->look.cache == DATA_CACHE_SAMPLED ? "about " : "",
+			cached, t->direct_io ? "-dropcache reads" : "-dio and -dropcache read");
+	if (holes >= HOLES_WARN)
+		log_warning(
+			"target %u, %s: %.0f %% of what was read was never written: no device is "
+			"asked for that",
+			t->number, t->path, holes);
+}
+
+/*
+ * Only what goes past the page cache was meant to measure a device: memory is as fast as the processor, and
+ * the null device and -op noop are there to measure xdd itself.
+ */
+static void check_bound(const struct target_plan *t, const struct result *sums,
+			const struct bound_facts *f)
+{
+	if (!t->direct_io || !has_pages(t) || t->op == OP_NOOP)
+		return;
+	if (sums->bound == RESULT_BOUND_GENERATOR)
+		log_warning(
+			"target %u, %s: generator-bound: its QThreads were at work or had no processor "
+			"for %.0f %% of the time: the device might do more",
+			t->number, t->path, 100 * (f->own + f->kernel + f->waited));
+	else if (sums->bound == RESULT_BOUND_STARVED)
+		log_warning(
+			"target %u, %s: starved: its QThreads had no processor for %.0f %% of the "
+			"time, which others used: the device might do more",
+			t->number, t->path, 100 * f->waited);
+}
+
+/* How the QThreads of a target spent the time that they had. */
+static void tell_bound(struct run *run, const struct result *sums, const struct bound_facts *f)
+{
+	const char *verdict = bound_text(sums->bound);
+	char held[64] = "";
+
+	if (f->paced)
+		snprintf(held, sizeof(held), ", and %.1f %% idle until an operation was due",
+			 100 * bound_held(f));
+	report_line(run->report,
+		    "Target %" PRIu64
+		    ", %s%sits QThreads were %.1f %% of the time in xdd itself, %.1f %% "
+		    "in the kernel,%s %.1f %% without a processor%s",
+		    sums->target, verdict ? verdict : "", verdict ? ": " : "", 100 * f->own,
+		    100 * f->kernel, f->paced ? "" : " and", 100 * f->waited, held);
+}
+
+static void tell_data(struct run *run, const struct target_plan *t, const struct data_look *look)
+{
+	double holes = percent(look->hole_bytes, look->range_bytes);
+
+	if (look->cache == DATA_CACHE_NOT_MEASURED || look->cache == DATA_CACHE_UNKNOWN)
+		report_line(
+			run->report,
+			"Target %u, page cache: %s; %.1f %% of what was read was never written",
+			t->number,
+			look->cache == DATA_CACHE_NOT_MEASURED ?
+				"not measured, -dio reads past it" :
+				"unknown, the kernel does not say how much of what was read was "
+				"in it",
+			holes);
+	else
+		report_line(
+			run->report,
+			"Target %u, page cache: %s%.1f %% of what was read was in it before, and "
+			"%.1f %% was never written",
+			t->number, look->cache == DATA_CACHE_SAMPLED ? "about " : "",
+			percent(look->resident_bytes, look->range_bytes), holes);
+}
+
+void checks_target(struct checks *c, struct run *run, const struct result *sums,
+		   const struct bound_facts *facts)
+{
+	const struct target_plan *t = &c->plan->targets[sums->target];
+
+	if (c->device_of && c->device_of[t->number] >= 0) {
+		struct device_check *d = &c->devices[c->device_of[t->number]];
+
+		for (int dir = DIR_READ; dir <= DIR_WRITE; dir++) {
+			d->ops[dir] += sums->tally.ops[dir];
+			d->bytes[dir] += sums->tally.bytes[dir];
+		}
+		d->hole_bytes += sums->look.hole_bytes;
+	}
+	if (matters(sums)) {
+		check_data(t, sums);
+		if (facts)
+			check_bound(t, sums, facts);
+	}
+	if (!c->plan->verbose)
+		return;
+	if (sums->look.range_bytes)
+		tell_data(run, t, &sums->look);
+	if (facts)
+		tell_bound(run, sums, facts);
+}
+
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* Direct reads of data, and not of holes, that the device did not transfer. */
+static void check_direct_reads(const struct device_check *d, uint64_t device_bytes)
+{
+	uint64_t own = since(d->bytes[DIR_READ], d->hole_bytes);
+
+	if (own < MATTERS_BYTES || percent(device_bytes, own) >= 100.0 - FEWER_WARN ||
+	    !diskstats_counts(d->name))
+		return;
+	log_warning("device %s: it transferred %" PRIu64 " bytes, and this run read %" PRIu64
+		    " with -dio: the others came from elsewhere, such as the page cache",
+		    d->name, device_bytes, own);
+}
+
+static void check_device(const struct checks *c, struct run *run, const struct device_check *d)
+{
+	uint64_t requests, bytes, merged, ops = d->ops[0] + d->ops[1];
+	uint64_t own = d->bytes[0] + d->bytes[1];
+	struct diskstats now;
+
+	if (diskstats_read(d->name, &now))
+		return;
+	requests = since(now.requests[0] + now.requests[1],
+			 d->before.requests[0] + d->before.requests[1]);
+	merged = since(now.merged[0] + now.merged[1], d->before.merged[0] + d->before.merged[1]);
+	bytes = since(now.bytes[0] + now.bytes[1], d->before.bytes[0] + d->before.bytes[1]);
+	report_device(run->report, &(struct device_use){ .name = d->name,
+							 .ops = ops,
+							 .bytes = own,
+							 .requests = requests,
+							 .merged = merged,
+							 .device_bytes = bytes });
+	if (c->plan->verbose)
+		report_line(run->report,
+			    "Device %s: %" PRIu64 " requests and %" PRIu64 " merged for %" PRIu64
+			    " operations, %" PRIu64 " bytes for %" PRIu64,
+			    d->name, requests, merged, ops, bytes, own);
+	if (own < MATTERS_BYTES)
+		return;
+	check_direct_reads(d, since(now.bytes[DIR_READ], d->before.bytes[DIR_READ]));
+	if (bytes > own + OTHER_BYTES && percent(bytes - own, own) >= OTHER_WARN)
+		log_warning("device %s: it moved %" PRIu64 " bytes, this run %" PRIu64
+			    ": somebody else used it, or it took in what was written before",
+			    d->name, bytes, own);
+	else if (requests > ops + OTHER_REQUESTS && percent(requests - ops, ops) >= SPLIT_WARN)
+		log_warning("device %s: %" PRIu64 " operations became %" PRIu64
+			    " requests: the kernel split them",
+			    d->name, ops, requests);
+	else if (merged > OTHER_REQUESTS && percent(merged, ops) >= SPLIT_WARN)
+		log_warning("device %s: %" PRIu64 " of %" PRIu64
+			    " operations were merged by the kernel into larger requests",
+			    d->name, merged, ops);
+}
+
+void checks_end(struct checks *c, struct run *run)
+{
+	for (size_t i = 0; i < c->n_devices; i++)
+		check_device(c, run, &c->devices[i]);
+	free(c->devices);
+	free(c->device_of);
+}

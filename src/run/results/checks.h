@@ -1,0 +1,46 @@
+/*
+ * Cross-checks: whether the numbers of a run mean what they seem to. Private to src/run.
+ */
+#ifndef XDD_RUN_RESULTS_CHECKS_H
+#define XDD_RUN_RESULTS_CHECKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/results/bound.h"
+#include "xdd/io/diskstats.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/result.h"
+#include "xdd/stat/counters.h"
+#include "xdd/sys/clock.h"
+
+struct run;
+
+/* A block device that targets with -dio are on, and what they and others did to it. */
+struct device_check {
+	char name[DISKSTATS_NAME_SIZE];
+	struct diskstats before;
+	uint64_t ops[2]; /* of this run: reads, writes */
+	uint64_t bytes[2];
+	uint64_t hole_bytes; /* of the reads */
+};
+
+/* What is gathered over a run. Belongs to the results manager. */
+struct checks {
+	const struct plan *plan;
+	struct device_check *devices;
+	size_t n_devices;
+	int32_t *device_of; /* of each target: index into devices, or -1 */
+};
+
+/* Look at the devices; before the first operation. Returns 0 or -ENOMEM. */
+int checks_begin(struct checks *c, const struct plan *plan);
+
+/* Check the sums of a target over all passes; `facts` say how its QThreads spent their time, NULL: too short to tell. */
+void checks_target(struct checks *c, struct run *run, const struct result *sums,
+		   const struct bound_facts *facts);
+
+/* What the devices did in all; after the last operation. Accepts checks that were not begun. */
+void checks_end(struct checks *c, struct run *run);
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * -deskew and the skew of starts. Called by the results manager with the results of a pass.
+ */
+#include "run/results/deskew.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "run/internal.h"
+#include "xdd/stat/flow.h"
+
+int deskew_init(struct deskew *d, const struct plan *plan)
+{
+	*d = (struct deskew){ .n_targets = plan->n_targets };
+	if (!plan->deskew)
+		return 0;
+	d->targets = calloc(plan->n_targets, sizeof(*d->targets));
+	return d->targets ? 0 : -ENOMEM;
+}
+
+void deskew_destroy(struct deskew *d)
+{
+	free(d->targets);
+	d->targets = NULL;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t units_of_ops(const struct pass_result *r)
+{
+	return tally_ops(&r->tally) * FLOW_OP;
+}
+
+static void add_stretch(struct stretch *sum, const struct stretch *s)
+{
+	sum->ns += s->ns;
+	sum->bytes += s->bytes;
+	sum->op_units += s->op_units;
+}
+
+/* Add what a target had done by then. Of its ends more is known than the intervals tell. */
+static void add_done_by(struct stretch *sum, const struct pass_result *r, uint64_t at_ns)
+{
+	struct stretch done = { .bytes = tally_bytes(&r->tally), .op_units = units_of_ops(r) };
+
+	if (at_ns <= r->tally.first_issue_ns)
+		return;
+	if (at_ns < r->tally.last_done_ns) {
+		struct flow_amount amount = flow_before(r->flow, at_ns);
+
+		done.bytes = amount.bytes;
+		done.op_units = amount.op_units;
+	}
+	add_stretch(sum, &done);
+}
+
+/* From the end of `a` to the end of `b`, which began at the same time. */
+static struct stretch between(const struct stretch *a, const struct stretch *b)
+{
+	return (struct stretch){ b->ns - a->ns, b->bytes - a->bytes, b->op_units - a->op_units };
+}
+
+/* Take apart one pass: a result of each target, in which what never came is NULL. */
+static void take_apart(struct deskew_result *d, struct pass_result *const *results, size_t n)
+{
+	uint64_t first = UINT64_MAX, all = 0, none = UINT64_MAX, last = 0;
+	struct stretch until = { 0 };
+	size_t began = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct tally *t = results[i] ? &results[i]->tally : NULL;
+
+		if (!t || !t->last_done_ns || !results[i]->flow)
+			continue;
+		began++;
+		d->whole.bytes += tally_bytes(t);
+		d->whole.op_units += units_of_ops(results[i]);
+		first = earlier(first, t->first_issue_ns);
+		all = later(all, t->first_issue_ns);
+		none = earlier(none, t->last_done_ns);
+		last = later(last, t->last_done_ns);
+	}
+	if (!began)
+		return;
+	d->whole.ns = last - first;
+	if (began < n || all >= none)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		add_done_by(&d->head, results[i], all);
+		add_done_by(&until, results[i], none);
+	}
+	d->head.ns = all - first;
+	until.ns = none - first;
+	d->window = between(&d->head, &until);
+	d->tail = between(&until, &d->whole);
+}
+
+/* The slowest target against the fastest, by their own bytes and times. */
+static void compare_targets(struct deskew_result *d, const struct stretch *targets, size_t n)
+{
+	size_t slowest = 0, fastest = 0;
+
+	for (size_t i = 1; i < n; i++) {
+		if (stretch_rate(&targets[i]) < stretch_rate(&targets[slowest]))
+			slowest = i;
+		if (stretch_rate(&targets[i]) > stretch_rate(&targets[fastest]))
+			fastest = i;
+	}
+	d->slowest = (struct stretch_of_target){ (uint32_t)slowest, targets[slowest] };
+	d->fastest = (struct stretch_of_target){ (uint32_t)fastest, targets[fastest] };
+	d->fairness = stretch_rate(&targets[fastest]) > 0 ?
+			      stretch_rate(&targets[slowest]) / stretch_rate(&targets[fastest]) :
+			      0;
+}
+
+static struct stretch own_stretch(const struct pass_result *r)
+{
+	if (!r || r->tally.last_done_ns <= r->tally.first_issue_ns)
+		return (struct stretch){ 0 };
+	return (struct stretch){ r->tally.last_done_ns - r->tally.first_issue_ns,
+				 tally_bytes(&r->tally), units_of_ops(r) };
+}
+
+void deskew_pass(struct deskew *d, struct report *report, struct pass_result *const *results,
+		 uint64_t pass)
+{
+	struct stretch *targets = d->targets ? calloc(d->n_targets, sizeof(*targets)) : NULL;
+	struct deskew_result of = { .pass = pass };
+
+	if (!targets)
+		return;
+	for (size_t i = 0; i < d->n_targets; i++) {
+		targets[i] = own_stretch(results[i]);
+		add_stretch(&d->targets[i], &targets[i]);
+	}
+	take_apart(&of, results, d->n_targets);
+	compare_targets(&of, targets, d->n_targets);
+	add_stretch(&d->sum.whole, &of.whole);
+	add_stretch(&d->sum.head, &of.head);
+	add_stretch(&d->sum.window, &of.window);
+	add_stretch(&d->sum.tail, &of.tail);
+	compare_targets(&d->sum, d->targets, d->n_targets);
+	report_deskew(report, &of);
+	free(targets);
+}
+
+void deskew_fill(const struct deskew *d, struct result *result)
+{
+	result->window = d->sum.window;
+	result->tail = d->sum.tail;
+	result->fairness = d->sum.fairness;
+}
+
+void deskew_end(const struct deskew *d, struct report *report)
+{
+	if (d->targets)
+		report_deskew(report, &d->sum);
+}
+
+static struct start_skew *find_pass(struct start_skew **list, uint64_t pass)
+{
+	struct start_skew *s = *list;
+
+	while (s && s->pass != pass)
+		s = s->next;
+	if (s)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->pass = pass;
+	s->first_ns = UINT64_MAX;
+	s->next = *list;
+	*list = s;
+	return s;
+}
+
+static void unlink_pass(struct start_skew **list, struct start_skew *s)
+{
+	while (*list != s)
+		list = &(*list)->next;
+	*list = s->next;
+	free(s);
+}
+
+void start_skew_add(struct start_skew **list, struct report *report, const struct pass_result *r,
+		    size_t n_targets)
+{
+	struct start_skew *s = find_pass(list, r->pass);
+
+	if (!s)
+		return;
+	if (r->first_issue_ns != UINT64_MAX) {
+		uint64_t start = r->first_issue_ns - r->shift_ns;
+
+		if (start < s->first_ns) {
+			s->first_ns = start;
+			s->first_target = r->target;
+		}
+		if (start >= s->last_ns) {
+			s->last_ns = start;
+			s->last_target = r->target;
+		}
+	}
+	if (++s->results < n_targets)
+		return;
+	if (s->last_ns) {
+		struct start_skew_result skew = { s->pass, s->last_ns - s->first_ns,
+						  s->first_target, s->last_target };
+
+		report_start_skew(report, &skew);
+	}
+	unlink_pass(list, s);
+}
+
+void start_skew_free(struct start_skew *list)
+{
+	while (list) {
+		struct start_skew *next = list->next;
+
+		free(list);
+		list = next;
+	}
+}

@@ -1,0 +1,40 @@
+/*
+ * Where the data of a target is before a pass: in the page cache, on a device, or nowhere. Private to src/run.
+ */
+#ifndef XDD_RUN_RESULTS_LOOK_H
+#define XDD_RUN_RESULTS_LOOK_H
+
+#include <stdint.h>
+
+#include "xdd/io/datamap.h"
+#include "xdd/report/result.h"
+
+struct run;
+struct target;
+
+/* Written between passes by the thread that sets up the pass, const during a pass. */
+struct look {
+	struct datamap map; /* empty: nothing is read, or nothing can be known */
+	enum data_cache cache;
+};
+
+/*
+ * Before a pass, and outside the timed window: empty the page cache where -dropcache asks for that, and take the map
+ * of what the pass may read. Reports what goes wrong. By the thread that sets up the pass.
+ */
+void look_before_pass(struct target *t);
+
+/* Fill in `data` for a pass that has issued operations 0 to `issued` - 1. Any thread, until the next pass is set up. */
+void look_after_pass(const struct target *t, uint64_t issued, struct data_look *data);
+
+/*
+ * -dropcache system: write back everything and empty all caches of the kernel, then look at all targets
+ * again; with no operation in flight. By the results manager before the first pass, and by the last QThread of
+ * the last target to be set up for one of the others.
+ */
+void look_drop_system(struct run *run);
+
+/* Frees what the look at a target holds. */
+void look_free(struct look *look);
+
+#endif

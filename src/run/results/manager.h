@@ -1,0 +1,74 @@
+/*
+ * What the results manager knows, and the lines that it writes. Belongs to its thread. Private to src/run.
+ */
+#ifndef XDD_RUN_RESULTS_MANAGER_H
+#define XDD_RUN_RESULTS_MANAGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/internal.h"
+#include "run/results/deskew.h"
+#include "run/results/statistics.h"
+#include "run/results/window.h"
+#include "xdd/report/extremes.h"
+
+/* Sums over the passes of one target. */
+struct target_sum {
+	struct tally tally;
+	struct latency latency;
+	struct extremes extremes;
+	struct cpu_time cpu;
+	struct data_look look;
+	uint64_t wait_ns;
+	struct paced paced;
+	uint64_t elapsed_ns;
+	uint64_t first_op_ns;
+	uint64_t passes;
+	bool partial;
+	struct pass_series series;
+};
+
+struct manager {
+	struct run *run;
+	const struct plan *plan;
+	struct report *report;
+	struct target_sum *sums;
+	struct window window;		 /* of the pass; with -nobarrier of the run */
+	bool keep_series;		 /* somebody wants statistics over passes */
+	struct pass_series series;	 /* of all targets together; none with -nobarrier */
+	struct result together;		 /* the pass that is being collected, of all targets */
+	struct latency together_latency; /* of that pass; empty where latencies are not kept */
+	uint64_t combined_ns;		 /* windows of the passes that are over */
+	uint64_t passes;
+	uint64_t grace_end_ns;	/* of the kernel's clock */
+	uint64_t settle_end_ns; /* of the kernel's clock */
+	uint64_t resync_ns;	/* of the kernel's clock: when to call clock_resync() next */
+	uint64_t processors;	/* that percentages of CPU time are of */
+	uint64_t online;
+	struct checks checks;
+	bool header_done;
+	struct deskew deskew;
+	struct start_skew *start_skew;
+};
+
+/* Add what is known of the data that passes were to read. */
+void manager_add_look(struct data_look *sum, const struct data_look *look);
+
+/* Add latencies; memory that is short ends the run. */
+void manager_add_latency(struct manager *m, struct latency *sum, const struct latency *from);
+
+/* -passes until: there have been enough. */
+bool manager_is_known(const struct manager *m);
+
+/* What the clock reads, and what the engines got of what they tried for. */
+void manager_describe(struct manager *m);
+
+/* The line of an interval of -latency, and of a pass of one target. */
+void manager_write_interval(struct manager *m, const struct pass_result *r);
+void manager_write_pass(struct manager *m, const struct pass_result *r);
+
+/* All that comes behind the last pass. */
+void manager_write_end(struct manager *m);
+
+#endif

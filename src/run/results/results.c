@@ -1,0 +1,363 @@
+/*
+ * The results manager: a thread that takes finished passes from the targets, writes their lines, keeps
+ * the sums, and lets the next pass begin. It sees pass_result values only; when the run stops it waits
+ * a bounded time for what is outstanding and reports without what never comes.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/results/manager.h"
+#include "xdd/base/debug.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
+
+/* How long operations that are outstanding when the run stops may take before it ends without them. */
+#define GRACE_NS (3 * NS_PER_SEC)
+
+/* How long flushing, closing and unmapping may take from then on before the results are written without them. */
+#define SETTLE_NS (30 * NS_PER_SEC)
+
+/* Wait for results; meanwhile this thread has the clock follow the kernel's. With the lock of the queue. */
+static void wait_for_results(struct manager *m)
+{
+	struct results_queue *q = &m->run->results;
+	const struct timespec until = clock_timespec(m->resync_ns);
+
+	if (m->resync_ns == UINT64_MAX) {
+		pthread_cond_wait(&q->changed, &q->lock);
+	} else if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) ==
+		   ETIMEDOUT) {
+		pthread_mutex_unlock(&q->lock);
+		m->resync_ns = clock_resync();
+		pthread_mutex_lock(&q->lock);
+	}
+}
+
+/* Nothing is outstanding: all QThreads that are left flush, close or unmap. With the lock of the queue. */
+static bool all_settle(const struct results_queue *q)
+{
+	return q->settling >= q->alive;
+}
+
+/* The same once the run stops. False: the grace is over, and a QThread may be stuck. With the lock of the queue. */
+static bool wait_in_grace(struct manager *m)
+{
+	struct results_queue *q = &m->run->results;
+	uint64_t now = clock_kernel_ns();
+	struct timespec end;
+
+	if (!m->grace_end_ns) {
+		m->grace_end_ns = now + GRACE_NS;
+		m->settle_end_ns = now + SETTLE_NS;
+	}
+	end = clock_timespec(m->grace_end_ns);
+	if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &end) != ETIMEDOUT)
+		return true;
+	now = clock_kernel_ns();
+	if (!all_settle(q) || now >= m->settle_end_ns)
+		return false;
+	m->grace_end_ns = now + GRACE_NS;
+	return true;
+}
+
+/* The next result or interval, or NULL when no more will come: all QThreads are gone, or the grace is over. */
+static struct pass_result *take_any(struct manager *m)
+{
+	struct results_queue *q = &m->run->results;
+	struct pass_result *r;
+
+	pthread_mutex_lock(&q->lock);
+	while (!q->first && q->alive) {
+		if (!stop_requested(&m->run->stop))
+			wait_for_results(m);
+		else if (!wait_in_grace(m))
+			break;
+	}
+	r = q->first;
+	if (r) {
+		q->first = r->next;
+		if (!q->first)
+			q->tail = &q->first;
+	}
+	pthread_mutex_unlock(&q->lock);
+	return r;
+}
+
+/* The next result, likewise; intervals that come before it are written. */
+static struct pass_result *take(struct manager *m)
+{
+	struct pass_result *r;
+
+	while ((r = take_any(m)) && r->interval) {
+		manager_write_interval(m, r);
+		pass_result_free(r);
+	}
+	return r;
+}
+
+static void add_pass(struct manager *m, const struct pass_result *r)
+{
+	struct target_sum *sum = &m->sums[r->target];
+
+	if (!sum->passes)
+		sum->first_op_ns = r->first_op_ns;
+	sum->passes++;
+	tally_add(&sum->tally, &r->tally);
+	manager_add_latency(m, &sum->latency, &r->latency);
+	extremes_add(&sum->extremes, &r->extremes);
+	manager_add_look(&sum->look, &r->look);
+	sum->elapsed_ns += tally_elapsed_ns(&r->tally);
+	sum->wait_ns += r->wait_ns;
+	sum->paced.due_ns += r->paced.due_ns;
+	sum->paced.took_ns += r->paced.took_ns;
+	sum->cpu.user_ns += r->cpu.user_ns;
+	sum->cpu.sys_ns += r->cpu.sys_ns;
+	sum->partial |= r->partial;
+	if (sum->passes > m->passes)
+		m->passes = sum->passes;
+	if (r->tally.last_done_ns)
+		window_add(&m->window, r->target, r->tally.first_issue_ns, r->tally.last_done_ns);
+}
+
+/* Returns its length. */
+static uint64_t close_window(struct manager *m)
+{
+	uint64_t ns = window_close(&m->window);
+
+	m->combined_ns += ns;
+	return ns;
+}
+
+static void take_in(struct manager *m, struct pass_result *r)
+{
+	/* A target that had not begun when the run stopped has nothing to say. */
+	if (!r->partial || tally_ops(&r->tally) || r->tally.errors || r->tally.outstanding) {
+		manager_write_pass(m, r);
+		add_pass(m, r);
+	}
+	if ((m->plan->verbose || m->plan->json_file) && m->plan->n_targets > 1)
+		start_skew_add(&m->start_skew, m->report, r, m->plan->n_targets);
+}
+
+/* Results of one pass, which come in any order, in the order of the targets. False: the run stopped. */
+static bool collect_pass(struct manager *m, struct pass_result **slots)
+{
+	uint64_t pass = 0;
+	size_t got = 0;
+
+	m->together = (struct result){ .pass = m->passes + 1 };
+	latency_free(&m->together_latency);
+	while (got < m->plan->n_targets) {
+		struct pass_result *r = take(m);
+
+		if (!r)
+			break;
+		slots[r->target] = r;
+		pass = r->pass;
+		got++;
+	}
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		if (slots[i])
+			take_in(m, slots[i]);
+	}
+	if (got)
+		deskew_pass(&m->deskew, m->report, slots, pass);
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		pass_result_free(slots[i]);
+		slots[i] = NULL;
+	}
+	/* A pass that was cut short ends with what its targets left unfinished: manage_rest(). */
+	if (got < m->plan->n_targets)
+		return false;
+	m->together.elapsed_ns = close_window(m);
+	m->together.latency = m->run->keep_latency ? &m->together_latency : NULL;
+	if (m->keep_series && series_add(&m->series, &m->together, !m->together.partial))
+		log_error("the statistics leave out pass %" PRIu64 ": %s", m->together.pass,
+			  strerror(ENOMEM));
+	return true;
+}
+
+/* Passes one after the other, all targets together. */
+static void manage_passes(struct manager *m, struct pass_result **slots)
+{
+	struct run *run = m->run;
+
+	for (uint64_t pass = 1; collect_pass(m, slots); pass++) {
+		uint64_t end = atomic_load(&run->end_ns), until;
+
+		run->more = pass < m->plan->passes && clock_now_ns() < end && !manager_is_known(m);
+		heartbeat_pass_closed(&run->heartbeat, run->more);
+		if (run->more && m->plan->pass_delay_ns) {
+			if (m->plan->verbose)
+				report_line(m->report, "Starting Pass Delay of %f seconds...",
+					    (double)m->plan->pass_delay_ns / 1e9);
+			until = clock_now_ns() + m->plan->pass_delay_ns;
+			if (stop_sleep_until(&run->stop, until < end ? until : end))
+				return;
+			run->more = until < end;
+		}
+		m->resync_ns = clock_resync();
+		if (barrier_wait(&run->start, NULL) < 0 || !run->more)
+			return;
+	}
+}
+
+/* Take all that comes. */
+static void drain(struct manager *m)
+{
+	struct pass_result *r;
+
+	while ((r = take(m))) {
+		take_in(m, r);
+		pass_result_free(r);
+	}
+}
+
+/*
+ * For how long the oldest outstanding operation of a target has been, at least: its QThread has issued it after
+ * what came back last, or is waiting for a queue that has not moved since.
+ */
+static uint64_t longest_wait(const struct target *t)
+{
+	uint64_t longest = 0, now = clock_kernel_ns();
+
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		struct tally own;
+		uint64_t since;
+
+		tally_clear(&own);
+		tally_add_counters(&own, &t->qthreads[i].counters);
+		since = own.last_done_ns ? own.last_done_ns : own.first_issue_ns;
+		if (own.outstanding && now > since && now - since > longest)
+			longest = now - since;
+	}
+	return longest;
+}
+
+/* Operations that hang have taken until now, which is part of the elapsed time. */
+static void count_hang(struct tally *t, uint64_t now)
+{
+	if (t->outstanding && now > t->last_done_ns)
+		t->last_done_ns = now;
+}
+
+static void count_hangs(struct pass_result *r)
+{
+	uint64_t now = clock_now_ns();
+
+	count_hang(&r->tally, now);
+	for (uint32_t i = 0; i < r->n_queues; i++)
+		count_hang(&r->queues[i].tally, now);
+}
+
+/* What targets did in a pass that they will not finish. */
+static void take_unfinished(struct manager *m, bool stuck)
+{
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		struct target *t = &m->run->targets[i];
+		bool unfinished = atomic_exchange(&t->undelivered, false);
+		struct pass_result *r = unfinished ? target_snapshot(t) : NULL;
+
+		if (!r)
+			continue;
+		if (stuck && r->tally.outstanding)
+			log_error("target %u, %s: %" PRIu64
+				  " operations are still outstanding, for %.1f s at least",
+				  r->target, t->plan->path, r->tally.outstanding,
+				  (double)longest_wait(t) / (double)NS_PER_SEC);
+		if (stuck)
+			count_hangs(r);
+		take_in(m, r);
+		pass_result_free(r);
+	}
+}
+
+/* What is left when the run is over or has stopped: late results, and passes that never end. */
+static void manage_rest(struct manager *m)
+{
+	struct run *run = m->run;
+	uint32_t alive;
+	bool settle;
+
+	drain(m);
+	intervals_finish(&run->intervals);
+	drain(m);
+	pthread_mutex_lock(&run->results.lock);
+	alive = run->results.alive;
+	settle = all_settle(&run->results);
+	pthread_mutex_unlock(&run->results.lock);
+	if (alive && settle) {
+		log_notice("%u QThreads still flush, close or unmap, and are waited for", alive);
+	} else if (alive) {
+		run->stuck = true;
+		log_error(
+			"%u QThreads did not come back within %llu s of the end and are left behind",
+			alive, GRACE_NS / NS_PER_SEC);
+	}
+	if (stop_requested(&run->stop))
+		take_unfinished(m, run->stuck);
+	close_window(m);
+}
+
+/* Where something is to be done once all targets are open, wait for that. False: the run stops. */
+static bool is_open(struct manager *m)
+{
+	if (m->run->reshapes && barrier_wait(&m->run->start, NULL) < 0)
+		return false;
+	if (m->plan->drop_system_cache)
+		look_drop_system(m->run);
+	return true;
+}
+
+void *results_main(void *arg)
+{
+	struct run *run = arg;
+	struct manager m = { .run = run, .plan = run->plan, .report = run->report };
+	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	debug_line(DEBUG_TASK, "results manager: thread %d starts", gettid());
+	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
+	if ((!slots || !m.sums || window_init(&m.window, run->plan->n_targets) ||
+	     checks_begin(&m.checks, run->plan) || deskew_init(&m.deskew, run->plan)) &&
+	    run_stop(run, STOP_START, ENOMEM))
+		log_error("memory for the results: %s", strerror(ENOMEM));
+	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {
+		tally_clear(&m.sums[i].tally);
+		latency_init(&m.sums[i].latency);
+	}
+	m.online = cpus > 0 ? (uint64_t)cpus : 1;
+	m.processors = run->plan->percent_cpu == PERCENT_CPU_RELATIVE ? m.online : 1;
+	m.keep_series = m.sums && (m.plan->verbose || m.plan->json_file || m.plan->until_percent);
+	run->more = true;
+	m.resync_ns = clock_resync();
+	/* All are open; and ready, once what changes their files has been done. */
+	if (is_open(&m) && !starttime_wait(run) && barrier_wait(&run->start, NULL) >= 0) {
+		starttime_check(run);
+		manager_describe(&m);
+		if (run->plan->no_barrier)
+			drain(&m);
+		else
+			manage_passes(&m, slots);
+	}
+	manage_rest(&m);
+	heartbeat_end(&run->heartbeat);
+	manager_write_end(&m);
+	deskew_destroy(&m.deskew);
+	start_skew_free(m.start_skew);
+	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {
+		latency_free(&m.sums[i].latency);
+		series_free(&m.sums[i].series);
+	}
+	series_free(&m.series);
+	latency_free(&m.together_latency);
+	window_destroy(&m.window);
+	free(m.sums);
+	free(slots);
+	debug_line(DEBUG_TASK, "results manager: thread %d ends", gettid());
+	return NULL;
+}

@@ -1,0 +1,389 @@
+/*
+ * What the results manager writes: a line for each pass, the sums behind them, and what is to be said of the
+ * run as a whole. Called by results.c.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run/coord/pace.h"
+#include "run/own_file.h"
+#include "run/results/manager.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/outwait.h"
+#include "xdd/base/units.h"
+#include "xdd/run/signals.h"
+
+static struct result target_result(const struct manager *m, const struct target_plan *t,
+				   enum result_what what)
+{
+	return (struct result){
+		.what = what,
+		.processors = m->processors,
+		.target = t->number,
+		.queue = t->queue_depth,
+		.order_unknown = !plan_knows_order(t),
+		.op = t->op,
+		.req_bytes = t->req_bytes,
+		.block_size = t->block_size,
+	};
+}
+
+void manager_write_interval(struct manager *m, const struct pass_result *r)
+{
+	bool all = r->target == m->plan->n_targets;
+	struct result result = target_result(m, &m->plan->targets[all ? 0 : r->target],
+					     all ? RESULT_COMBINED : RESULT_TARGET_PASS);
+
+	result.target = r->target;
+	result.pass = r->pass;
+	result.latency = &r->latency;
+	report_latency_interval(m->report, &result, r->from_ns, r->to_ns);
+}
+
+static void write_result(struct manager *m, const struct result *result)
+{
+	if (!m->header_done) {
+		report_header(m->report);
+		m->header_done = true;
+	}
+	report_result(m->report, result);
+}
+
+void manager_add_look(struct data_look *sum, const struct data_look *look)
+{
+	sum->range_bytes += look->range_bytes;
+	sum->resident_bytes += look->resident_bytes;
+	sum->hole_bytes += look->hole_bytes;
+	if (look->cache > sum->cache)
+		sum->cache = look->cache;
+}
+
+/* What a result line shows of latencies. */
+static const struct latency *kept(const struct manager *m, const struct latency *latency)
+{
+	return m->run->keep_latency ? latency : NULL;
+}
+
+void manager_add_latency(struct manager *m, struct latency *sum, const struct latency *from)
+{
+	if (latency_add(sum, from) && run_stop(m->run, STOP_START, ENOMEM))
+		log_error("latencies cannot be added up: %s", strerror(ENOMEM));
+}
+
+/* A pass that was cut short says nothing about those that were not. */
+static bool is_whole(const struct manager *m, const struct target_plan *t, const struct result *r)
+{
+	bool short_of = tally_ops(&r->tally) + r->tally.errors < t->pass_ops;
+	bool only_run_time = t->pass_ops == PLAN_UNLIMITED && !t->time_limit_ns;
+
+	if (short_of && !only_run_time && clock_now_ns() >= atomic_load(&m->run->end_ns))
+		return false;
+	if (m->plan->max_errors && r->tally.errors >= m->plan->max_errors)
+		return false;
+	return !r->partial;
+}
+
+static void follow_pass(struct manager *m, const struct target_plan *t, const struct result *r)
+{
+	bool whole = is_whole(m, t, r);
+
+	if (!m->keep_series)
+		return;
+	tally_add(&m->together.tally, &r->tally);
+	if (r->latency && !m->plan->no_barrier)
+		manager_add_latency(m, &m->together_latency, r->latency);
+	m->together.partial |= !whole;
+	if (series_add(&m->sums[t->number].series, r, whole))
+		log_error("the statistics leave out pass %" PRIu64 " of target %" PRIu64 ": %s",
+			  r->pass, r->target, strerror(ENOMEM));
+}
+
+static void write_extremes(struct manager *m, const struct result *result)
+{
+	if (m->plan->extended_stats)
+		report_extremes(m->report, result);
+}
+
+/* The rates of the transfers alone, where a flush is part of the elapsed time. */
+static void write_without_flush(struct manager *m, const struct result *r)
+{
+	const double bytes = (double)tally_bytes(&r->tally), ops = (double)tally_ops(&r->tally);
+	char of[40] = "all passes";
+	double seconds;
+
+	if (!m->plan->verbose || !r->tally.sync_ns || r->elapsed_ns <= r->tally.sync_ns)
+		return;
+	seconds = (double)(r->elapsed_ns - r->tally.sync_ns) / (double)NS_PER_SEC;
+	if (r->what == RESULT_TARGET_PASS)
+		snprintf(of, sizeof(of), "pass %" PRIu64, r->pass);
+	report_line(m->report,
+		    "Without flush, target %" PRIu64 ", %s, %.6f, seconds, %.3f, MB/s, %.3f, Ops/s",
+		    r->target, of, seconds, bytes / seconds / 1e6, ops / seconds);
+}
+
+void manager_write_pass(struct manager *m, const struct pass_result *r)
+{
+	const struct target_plan *t = &m->plan->targets[r->target];
+	struct result result;
+
+	for (uint32_t i = 0; i < r->n_queues; i++) {
+		result = target_result(m, t, RESULT_QUEUE_PASS);
+		result.pass = r->pass;
+		result.queue = i;
+		result.tally = r->queues[i].tally;
+		result.latency = kept(m, &r->queues[i].latency);
+		result.extremes = r->queues[i].extremes;
+		result.elapsed_ns = tally_elapsed_ns(&result.tally);
+		result.cpu = r->queues[i].cpu;
+		result.partial = r->partial;
+		if (m->plan->qthread_info)
+			write_result(m, &result);
+		report_record(m->report, &result);
+	}
+	result = target_result(m, t, RESULT_TARGET_PASS);
+	result.pass = r->pass;
+	result.tally = r->tally;
+	result.latency = kept(m, &r->latency);
+	result.extremes = r->extremes;
+	result.elapsed_ns = tally_elapsed_ns(&r->tally);
+	result.first_op_ns = r->first_op_ns;
+	result.look = r->look;
+	result.cpu = r->cpu;
+	result.partial = r->partial;
+	report_latency(m->report, &result);
+	follow_pass(m, t, &result);
+	report_record(m->report, &result);
+	if (!m->plan->verbose)
+		return;
+	write_result(m, &result);
+	write_without_flush(m, &result);
+	write_extremes(m, &result);
+	if (r->partial)
+		report_line(m->report,
+			    "Results are partial: target %u was cut short in pass %" PRIu64,
+			    r->target, r->pass);
+}
+
+/* -passes until: there have been enough. */
+bool manager_is_known(const struct manager *m)
+{
+	return m->plan->until_percent && series_is_known(&m->series, m->plan->until_percent);
+}
+
+/* Collect how the QThreads of a target spent their time; `r` has its sums. Returns false when that is too short to tell. */
+static bool facts_of(const struct manager *m, const struct result *r, struct bound_facts *facts)
+{
+	uint64_t cpu_ns = 0;
+
+	for (size_t i = 0; i < m->plan->n_targets; i++)
+		cpu_ns += m->sums[i].cpu.user_ns + m->sums[i].cpu.sys_ns;
+	return bound_facts(facts, m->plan, r, cpu_ns);
+}
+
+/* The sums over the passes of target `i`. */
+static struct result average_of(const struct manager *m, size_t i)
+{
+	struct bound_facts facts;
+	const struct target_sum *sum = &m->sums[i];
+	struct result result = target_result(m, &m->plan->targets[i], RESULT_TARGET_AVERAGE);
+
+	result.pass = sum->passes;
+	result.tally = sum->tally;
+	result.latency = kept(m, &sum->latency);
+	result.extremes = sum->extremes;
+	result.elapsed_ns = sum->elapsed_ns;
+	result.first_op_ns = sum->first_op_ns;
+	result.look = sum->look;
+	result.cpu = sum->cpu;
+	result.wait_ns = sum->wait_ns;
+	result.bound = facts_of(m, &result, &facts) ? bound_judge(&facts) : RESULT_BOUND_UNKNOWN;
+	result.partial = sum->partial;
+	return result;
+}
+
+static void write_averages(struct manager *m)
+{
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		struct result result = average_of(m, i);
+
+		if (!result.pass)
+			continue;
+		report_latency(m->report, &result);
+		if (m->plan->verbose)
+			write_result(m, &result);
+		report_record(m->report, &result);
+		write_without_flush(m, &result);
+		write_extremes(m, &result);
+	}
+}
+
+/* Whether what was measured is what it seems. */
+static void write_checks(struct manager *m)
+{
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		struct result result = average_of(m, i);
+		struct bound_facts facts;
+		bool told = facts_of(m, &result, &facts);
+
+		if (!result.pass)
+			continue;
+		checks_target(&m->checks, m->run, &result, told ? &facts : NULL);
+		pace_report(m->run, &m->plan->targets[i], &m->sums[i].paced);
+	}
+}
+
+/* Add the processor time of threads that are no QThreads. */
+static void add_others(const struct manager *m, struct result *r)
+{
+	uint64_t most = r->elapsed_ns * m->online, own = r->cpu.user_ns + r->cpu.sys_ns;
+	struct cpu_time others =
+		cputime_of_others(&m->run->cpu, r->elapsed_ns, most > own ? most - own : 0);
+
+	r->cpu.user_ns += others.user_ns;
+	r->cpu.sys_ns += others.sys_ns;
+}
+
+static void write_combined(struct manager *m)
+{
+	struct result result = target_result(m, &m->plan->targets[0], RESULT_COMBINED);
+	struct latency all;
+
+	result.pass = m->passes;
+	result.target = m->plan->n_targets;
+	result.queue = 0;
+	result.elapsed_ns = m->combined_ns;
+	result.first_op_ns = m->sums[0].first_op_ns;
+	result.latency = kept(m, &all);
+	tally_clear(&result.tally);
+	latency_init(&all);
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		const struct target_plan *t = &m->plan->targets[i];
+
+		tally_add(&result.tally, &m->sums[i].tally);
+		extremes_add(&result.extremes, &m->sums[i].extremes);
+		manager_add_look(&result.look, &m->sums[i].look);
+		manager_add_latency(m, &all, &m->sums[i].latency);
+		result.cpu.user_ns += m->sums[i].cpu.user_ns;
+		result.cpu.sys_ns += m->sums[i].cpu.sys_ns;
+		result.queue += t->queue_depth;
+		result.partial |= m->sums[i].partial;
+		result.order_unknown |= !plan_knows_order(t);
+		if (t->op != result.op)
+			result.op = OP_MIXED;
+	}
+	add_others(m, &result);
+	deskew_fill(&m->deskew, &result);
+	write_result(m, &result);
+	report_record(m->report, &result);
+	report_latency(m->report, &result);
+	latency_free(&all);
+	write_extremes(m, &result);
+	if (result.partial)
+		report_line(m->report, "Results are partial: the run was cut short");
+}
+
+static void write_statistics(struct manager *m)
+{
+	for (size_t i = 0; m->keep_series && i < m->plan->n_targets; i++)
+		series_report(&m->sums[i].series, m->report, false, i);
+	if (m->keep_series)
+		series_report(&m->series, m->report, true, 0);
+	if (m->plan->until_percent)
+		report_line(m->report,
+			    "Passes until %g %%, %s after %" PRIu64
+			    " passes: the 95 %% interval of the bandwidth is +-%.2f %%",
+			    m->plan->until_percent, manager_is_known(m) ? "reached" : "not reached",
+			    m->passes, series_percent(&m->series));
+}
+
+/* The audit of -ordering, and by what means the order was kept. */
+static void write_order(struct manager *m)
+{
+	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
+		const struct target_sum *sum = &m->sums[i];
+		const char *how = order_text(&m->run->targets[i].order);
+
+		if (!sum->passes)
+			continue;
+		if (!plan_knows_order(&m->plan->targets[i])) {
+			report_line(m->report,
+				    "Target %zu, order breaks unknown of %" PRIu64
+				    ", %s%s%s: QThreads may overtake each other on their way into "
+				    "the kernel",
+				    i, sum->tally.issued,
+				    plan_ordering_name(m->plan->targets[i].ordering),
+				    how ? " " : "", how ? how : "");
+			continue;
+		}
+		report_line(m->report,
+			    "Target %zu, order breaks %" PRIu64 " of %" PRIu64 ", %s%s%s", i,
+			    sum->tally.order_breaks, sum->tally.issued,
+			    plan_ordering_name(m->plan->targets[i].ordering), how ? " " : "",
+			    how ? how : "");
+	}
+}
+
+static void write_traces(struct manager *m)
+{
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		struct target *t = &m->run->targets[i];
+
+		/* Where a pass has begun, all targets are open, and their tables too. */
+		if (m->passes && t->trace.writers)
+			trace_report(m->run, t, m->sums[i].partial);
+	}
+}
+
+static enum report_end how_it_ended(const struct run *run)
+{
+	enum stop_reason why = stop_why(&run->stop);
+
+	if (why == STOP_SIGNAL || outwait_was_cut())
+		return REPORT_END_CANCELED;
+	if (why != STOP_NONE || atomic_load(&run->errors) || atomic_load(&run->miscompares))
+		return REPORT_END_ERRORS;
+	return run->output_failed ? REPORT_END_ERRORS : REPORT_END_NORMAL;
+}
+
+void manager_write_end(struct manager *m)
+{
+	/* A signal from here on changes nothing: lines, documents and exit status are to say the same. */
+	signals_detach(m->run->signals);
+	if (m->passes) {
+		write_averages(m);
+		write_combined(m);
+		write_statistics(m);
+		deskew_end(&m->deskew, m->report);
+		write_order(m);
+		write_checks(m);
+	}
+	write_traces(m);
+	checks_end(&m->checks, m->run);
+	report_trailer(m->report, how_it_ended(m->run));
+}
+
+/* What the clock reads, and what the engines got of what they tried for. */
+void manager_describe(struct manager *m)
+{
+	if (m->plan->verbose)
+		report_line(m->report, "Clock, %s", clock_source());
+	if (m->plan->timer_info)
+		report_line(m->report,
+			    "Timer, %s, resolution %" PRIu64
+			    " ns, overhead %.1f ns a reading, time stamp %.1f ns an operation",
+			    clock_source(), m->run->timer.resolution_ns, m->run->timer.reading_ns,
+			    m->run->timer.stamp_ns);
+	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
+		const struct target *t = &m->run->targets[i];
+
+		if (*t->engine_text)
+			report_line(m->report, "Target %zu, engine %s: %s", i, t->engine->name,
+				    t->engine_text);
+		if (own_file_wanted(t))
+			report_line(m->report, "Target %zu, open files, %u for %u QThreads", i,
+				    atomic_load(&t->own_files) + 1, t->plan->qthreads);
+	}
+}

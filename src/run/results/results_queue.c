@@ -1,0 +1,75 @@
+/*
+ * The way of finished passes from the QThreads to the results manager. Called by both.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "run/internal.h"
+
+int results_init(struct results_queue *q, uint32_t alive)
+{
+	int err = pthread_mutex_init(&q->lock, NULL);
+
+	if (err)
+		return -err;
+	err = pthread_cond_init(&q->changed, NULL);
+	if (err) {
+		pthread_mutex_destroy(&q->lock);
+		return -err;
+	}
+	q->first = NULL;
+	q->tail = &q->first;
+	q->alive = alive;
+	q->settling = 0;
+	return 0;
+}
+
+void results_destroy(struct results_queue *q)
+{
+	while (q->first) {
+		struct pass_result *r = q->first;
+
+		q->first = r->next;
+		pass_result_free(r);
+	}
+	pthread_cond_destroy(&q->changed);
+	pthread_mutex_destroy(&q->lock);
+}
+
+void results_put(struct results_queue *q, struct pass_result *r)
+{
+	pthread_mutex_lock(&q->lock);
+	*q->tail = r;
+	q->tail = &r->next;
+	pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void results_qthread_gone(struct results_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	if (--q->alive == 0)
+		pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void results_settle(struct results_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->settling++;
+	pthread_mutex_unlock(&q->lock);
+}
+
+void results_settled(struct results_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->settling--;
+	pthread_mutex_unlock(&q->lock);
+}
+
+void results_wake(struct results_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}

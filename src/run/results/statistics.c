@@ -1,0 +1,104 @@
+/*
+ * The figures of each pass; see the header. Called by the results manager, between passes.
+ */
+#include "run/results/statistics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
+
+#define FIRST_ROOM 16
+
+static int grow(struct pass_series *s)
+{
+	size_t room = s->room ? s->room * 2 : FIRST_ROOM;
+	uint64_t *passes = reallocarray(s->passes, room, sizeof(*passes));
+
+	if (!passes)
+		return -ENOMEM;
+	s->passes = passes;
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+		double *values = reallocarray(s->values[i], room, sizeof(*values));
+
+		if (!values)
+			return -ENOMEM;
+		s->values[i] = values;
+	}
+	s->room = room;
+	return 0;
+}
+
+int series_add(struct pass_series *s, const struct result *pass, bool whole)
+{
+	double seconds = (double)pass->elapsed_ns / (double)NS_PER_SEC;
+	double ops = (double)tally_ops(&pass->tally);
+
+	if (!whole || ops <= 0 || seconds <= 0 || s->n == SERIES_MAX_PASSES) {
+		s->left_out++;
+		return 0;
+	}
+	if (s->n == s->room && grow(s)) {
+		s->left_out++;
+		return -ENOMEM;
+	}
+	if (!pass->latency)
+		s->without_latency = true;
+	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_COUNT && pass->latency; i++) {
+		struct histogram_view v =
+			latency_view(pass->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
+
+		s->values[i][s->n] = (double)histogram_percentile(&v, figure_percentile(i));
+	}
+	s->passes[s->n] = pass->pass;
+	s->values[FIGURE_BANDWIDTH][s->n] = (double)tally_bytes(&pass->tally) / seconds;
+	s->values[FIGURE_IOPS][s->n] = ops / seconds;
+	s->values[FIGURE_LATENCY][s->n] = (double)tally_busy_ns(&pass->tally) / ops;
+	s->n++;
+	return 0;
+}
+
+double series_percent(const struct pass_series *s)
+{
+	double mean = stats_summarize(s->values[FIGURE_BANDWIDTH], s->n).mean;
+
+	return mean > 0 ? 100 * stats_until_half_width(s->values[FIGURE_BANDWIDTH], s->n) / mean :
+			  INFINITY;
+}
+
+bool series_is_known(const struct pass_series *s, double percent)
+{
+	return s->n >= PLAN_UNTIL_MIN_PASSES && series_percent(s) <= percent;
+}
+
+void series_report(const struct pass_series *s, struct report *report, bool combined,
+		   uint64_t target)
+{
+	struct pass_statistics st = {
+		.combined = combined,
+		.target = target,
+		.left_out = s->left_out,
+		.n = s->n,
+		.percentiles = !s->without_latency,
+		.passes = s->passes,
+	};
+
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+		if (i >= FIGURE_FIRST_PERCENTILE && s->without_latency)
+			break;
+		st.values[i] = s->values[i];
+		st.summary[i] = stats_summarize(s->values[i], s->n);
+		st.stability[i] = stats_stability(s->values[i], s->n);
+	}
+	report_statistics(report, &st);
+}
+
+void series_free(struct pass_series *s)
+{
+	free(s->passes);
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+		free(s->values[i]);
+	*s = (struct pass_series){ 0 };
+}

@@ -1,0 +1,98 @@
+/*
+ * The end of a run. stop_request() is called by the signal thread, by threads that could not start and
+ * by -stoponerror; stop_sleep_until() by whatever paces a run.
+ */
+#include "xdd/sync/stop.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "xdd/sync/barrier.h"
+#include "xdd/sys/clock.h"
+
+void stop_init(struct stop *s)
+{
+	memset(s, 0, sizeof(*s));
+	atomic_init(&s->first, 0);
+	atomic_init(&s->reason, STOP_NONE);
+	atomic_init(&s->detail, 0);
+	atomic_init(&s->wake, 0);
+}
+
+int stop_on_request(struct stop *s, void (*cancel)(void *arg), void *arg)
+{
+	struct stop_hook *hooks = realloc(s->hooks, (s->n_hooks + 1) * sizeof(*hooks));
+
+	if (!hooks)
+		return -ENOMEM;
+	s->hooks = hooks;
+	s->hooks[s->n_hooks++] = (struct stop_hook){ cancel, arg };
+	return 0;
+}
+
+static void cancel_barrier(void *arg)
+{
+	barrier_cancel(arg);
+}
+
+int stop_register(struct stop *s, struct barrier *b)
+{
+	return stop_on_request(s, cancel_barrier, b);
+}
+
+bool stop_request(struct stop *s, enum stop_reason reason, int detail)
+{
+	uint64_t mine = (uint64_t)reason << 32 | (uint32_t)detail;
+	uint64_t first = 0;
+	bool won;
+
+	if (reason == STOP_NONE)
+		return false;
+	won = atomic_compare_exchange_strong(&s->first, &first, mine);
+	if (won)
+		first = mine;
+
+	/*
+	 * Winner or not, publish the winner's: whoever returns from here, however the threads were
+	 * scheduled, finds the run stopped. The detail goes first, to be there for those who see the
+	 * reason.
+	 */
+	atomic_store(&s->detail, (int)(uint32_t)first);
+	atomic_store(&s->reason, (int)(first >> 32));
+	if (!won)
+		return false;
+
+	atomic_store(&s->wake, 1);
+	syscall(SYS_futex, &s->wake, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	for (size_t i = 0; i < s->n_hooks; i++)
+		s->hooks[i].cancel(s->hooks[i].arg);
+	return true;
+}
+
+int stop_sleep_until(struct stop *s, uint64_t deadline_ns)
+{
+	for (;;) {
+		struct timespec deadline;
+
+		if (stop_why(s) != STOP_NONE)
+			return -ECANCELED;
+		if (clock_now_ns() >= deadline_ns)
+			return 0;
+		deadline = clock_deadline(deadline_ns);
+		syscall(SYS_futex, &s->wake, FUTEX_WAIT_BITSET_PRIVATE, 0, &deadline, NULL,
+			FUTEX_BITSET_MATCH_ANY);
+	}
+}
+
+void stop_destroy(struct stop *s)
+{
+	free(s->hooks);
+	s->hooks = NULL;
+	s->n_hooks = 0;
+}

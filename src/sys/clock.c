@@ -1,0 +1,253 @@
+/*
+ * The clock's calibration, and CPU time. Called by main at the start, by the results manager, and for CPU time by
+ * QThreads for themselves.
+ */
+#include "xdd/sys/clock.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "xdd/sys/sysfile.h"
+
+/* Shortest time to take the first rate from, and how often a pair is read to find a good one. */
+#define BASELINE_NS 1000000u
+#define PAIR_TRIES 16
+
+/* A pair that took longer to read is too inaccurate to follow. */
+#define PAIR_MOST_NS 2000u
+
+/* How often a scale is made again that came too late, and when that is tried again. */
+#define FOLLOW_TRIES 3
+#define RETRY_NS 10000000u
+
+struct clock_state clock_state;
+
+/* owned by the thread that calibrates */
+static struct clock_pair first_pair;
+
+/* owned by whoever has set `following` */
+static atomic_flag following = ATOMIC_FLAG_INIT;
+static struct clock_follower follower;
+
+/* The pair that took the least time to read, which is returned in ticks. */
+static uint64_t read_pair(struct clock_pair *best)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < PAIR_TRIES; i++) {
+		uint64_t before = clock_read_tsc();
+		uint64_t ns = clock_kernel_ns();
+		uint64_t after = clock_read_tsc();
+
+		if (after - before < least) {
+			least = after - before;
+			best->tsc = before + (after - before) / 2;
+			best->ns = ns;
+		}
+	}
+	return least;
+}
+
+/*
+ * The kernel keeps time by the counter only after it has made sure that it is constant, never stops and
+ * agrees on all processors; ask no less.
+ */
+static bool kernel_trusts_tsc(void)
+{
+	char buf[32];
+	const char *name =
+		sysfile_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			     buf, sizeof(buf));
+
+	return name && strcmp(name, "tsc") == 0;
+}
+
+void clock_start(void)
+{
+#if defined(__x86_64__)
+	if (kernel_trusts_tsc())
+		read_pair(&first_pair);
+#endif
+}
+
+/* What a reader that sees any of the new fields sees of `turn` is no older: each is a release. */
+static void write_field(_Atomic uint64_t *field, uint64_t value)
+{
+	atomic_store_explicit(field, value, memory_order_release);
+}
+
+static uint64_t read_field(const _Atomic uint64_t *field)
+{
+	return atomic_load_explicit(field, memory_order_acquire);
+}
+
+static void publish(const struct clock_scale *scale)
+{
+	uint64_t turn = atomic_load_explicit(&clock_state.turn, memory_order_relaxed) + 1;
+	struct clock_slot *s = &clock_state.slots[turn % CLOCK_SCALES];
+
+	write_field(&s->tsc, scale->tsc);
+	write_field(&s->ns, scale->ns);
+	write_field(&s->span, scale->span);
+	write_field(&s->mult, scale->mult);
+	write_field(&s->mult_after, scale->mult_after);
+	write_field(&clock_state.turn, turn);
+}
+
+static struct clock_scale read_slot(uint64_t turn)
+{
+	const struct clock_slot *s = &clock_state.slots[turn % CLOCK_SCALES];
+
+	return (struct clock_scale){
+		.tsc = read_field(&s->tsc),
+		.ns = read_field(&s->ns),
+		.span = read_field(&s->span),
+		.mult = read_field(&s->mult),
+		.mult_after = read_field(&s->mult_after),
+	};
+}
+
+uint64_t clock_read_slowly(void)
+{
+	for (;;) {
+		uint64_t turn = read_field(&clock_state.turn);
+		struct clock_scale now = read_slot(turn), before = read_slot(turn - 1);
+		uint64_t tsc = clock_read_tsc();
+
+		/* The next to be written is none of these two, the one after that is. */
+		if (read_field(&clock_state.turn) - turn > 1)
+			continue;
+		if (!now.mult)
+			return clock_kernel_ns() + now.ns;
+		if (tsc >= now.tsc)
+			return clock_scale_at(&now, tsc);
+		/* The scale begins in a moment. */
+		return before.mult && tsc >= before.tsc ? clock_scale_at(&before, tsc) : now.ns;
+	}
+}
+
+void clock_calibrate(void)
+{
+	struct clock_pair now;
+
+	if (!first_pair.ns)
+		return;
+	while (clock_kernel_ns() - first_pair.ns < BASELINE_NS)
+		;
+	read_pair(&now);
+	if (!clock_follower_begin(&follower, &first_pair, &now))
+		publish(&follower.scale);
+}
+
+/* The next scale, if it can be made in time. */
+static void follow(void)
+{
+	for (int i = 0; i < FOLLOW_TRIES; i++) {
+		struct clock_follower next = follower;
+		struct clock_pair now;
+		uint64_t took = read_pair(&now);
+
+		if (clock_ticks_ns(took, next.mult) > PAIR_MOST_NS)
+			continue;
+		if (clock_follow(&next, &now))
+			return;
+		if (next.scale.mult && clock_read_tsc() >= next.scale.tsc)
+			continue;
+		publish(&next.scale);
+		follower = next;
+		return;
+	}
+}
+
+uint64_t clock_resync(void)
+{
+	uint64_t again, soonest;
+
+	if (!first_pair.ns)
+		return UINT64_MAX;
+	soonest = clock_kernel_ns() + RETRY_NS;
+	if (atomic_flag_test_and_set_explicit(&following, memory_order_acquire))
+		return soonest;
+	follow();
+	again = clock_follow_again_ns(&follower);
+	atomic_flag_clear_explicit(&following, memory_order_release);
+	return again > soonest ? again : soonest;
+}
+
+struct timespec clock_deadline(uint64_t deadline_ns)
+{
+	uint64_t kernel = clock_kernel_ns(), now = clock_now_ns(), at;
+
+	if (deadline_ns <= now)
+		return clock_timespec(kernel);
+	return clock_timespec(__builtin_add_overflow(kernel, deadline_ns - now, &at) ? UINT64_MAX :
+										       at);
+}
+
+uint64_t clock_wall_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Between two readings of the one clock that are as near as can be to that of the other. */
+int64_t clock_wall_offset_ns(void)
+{
+	uint64_t least = UINT64_MAX;
+	int64_t offset = 0;
+
+	for (int i = 0; i < PAIR_TRIES; i++) {
+		uint64_t before = clock_now_ns(), wall = clock_wall_ns(), after = clock_now_ns();
+
+		if (after - before >= least)
+			continue;
+		least = after - before;
+		offset = (int64_t)(wall - (before + (after - before) / 2));
+	}
+	return offset;
+}
+
+const char *clock_source(void)
+{
+	uint64_t turn = atomic_load(&clock_state.turn);
+
+	return read_slot(turn).mult ? "TSC" : "vDSO";
+}
+
+static uint64_t timeval_ns(const struct timeval *tv)
+{
+	return (uint64_t)tv->tv_sec * 1000000000ull + (uint64_t)tv->tv_usec * 1000ull;
+}
+
+static void usage_of(int who, struct cpu_time *cpu)
+{
+	struct rusage usage = { 0 };
+
+	getrusage(who, &usage);
+	cpu->user_ns = timeval_ns(&usage.ru_utime);
+	cpu->sys_ns = timeval_ns(&usage.ru_stime);
+}
+
+void clock_thread_cpu(struct cpu_time *cpu)
+{
+	usage_of(RUSAGE_THREAD, cpu);
+}
+
+void clock_process_cpu(struct cpu_time *cpu)
+{
+	usage_of(RUSAGE_SELF, cpu);
+}
+
+uint64_t clock_thread_wait_ns(void)
+{
+	char buf[80];
+	const char *line = sysfile_line("/proc/thread-self/schedstat", buf, sizeof(buf));
+	uint64_t wait_ns;
+
+	return line && sscanf(line, "%*u %" SCNu64, &wait_ns) == 1 ? wait_ns : 0;
+}
