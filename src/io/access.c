@@ -71,6 +71,20 @@ static void init_place(struct access *a)
 	}
 }
 
+static void init_sequences(struct access *a, uint64_t pass)
+{
+	struct random_key key = {
+		.seed = a->target->seek.seed,
+		.pass = a->target->randomize ? (uint32_t)pass : 1,
+		.target = (uint16_t)a->target->number,
+		.stream = RANDOM_STREAM_LOCATION,
+	};
+
+	a->location = random_sequence(&key);
+	key.stream = RANDOM_STREAM_DIRECTION;
+	a->direction = random_sequence(&key);
+}
+
 void access_init(struct access *a, const struct target_plan *target, uint64_t pass)
 {
 	*a = (struct access){
@@ -90,15 +104,7 @@ void access_init(struct access *a, const struct target_plan *target, uint64_t pa
 		if (!a->slots)
 			a->slots = 1;
 	}
-	a->location = (struct random_key){
-		.seed = target->seek.seed,
-		.pass = target->randomize ? (uint32_t)pass : 1,
-		.target = (uint16_t)target->number,
-		.stream = RANDOM_STREAM_LOCATION,
-	};
-	a->direction = a->location;
-	a->direction.stream = RANDOM_STREAM_DIRECTION;
-
+	init_sequences(a, pass);
 	init_direction(a);
 	init_place(a);
 }

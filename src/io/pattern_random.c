@@ -6,11 +6,12 @@
  * generators side by side, which vector units carry out at once: D. Blackman and S. Vigna, "Scrambled
  * linear pseudorandom number generators", 2019, with the code in the public domain at prng.di.unimi.it.
  * Their states come from splitmix64, of the same source, and that from the counter-based generator of
- * random.h. What a chunk holds is part of what the program promises: a later version has to verify it.
+ * philox.h. What a chunk holds is part of what the program promises: a later version has to verify it.
  */
 #include <endian.h>
 #include <string.h>
 
+#include "xdd/base/philox.h"
 #include "xdd/base/random.h"
 #include "xdd/io/pattern.h"
 
@@ -142,13 +143,13 @@ static void random_chunk(const struct pattern *p, struct group *g, uint64_t numb
 	uint64_t state[STATE][LANES], seed;
 
 	if (!g->known || g->number != number / GROUP_CHUNKS) {
-		const struct random_key key = { .seed = p->seed,
+		const struct philox_key key = { .seed = p->seed,
 						.target = p->target,
-						.stream = RANDOM_STREAM_DATA };
+						.stream = PHILOX_STREAM_DATA };
 
 		g->known = true;
 		g->number = number / GROUP_CHUNKS;
-		g->seed = random_u64(&key, g->number);
+		g->seed = philox_u64(&key, g->number);
 	}
 	seed = g->seed + number % GROUP_CHUNKS * GROUP_STEP;
 	seed_generators(splitmix64(&seed), state);
@@ -177,7 +178,7 @@ static uint64_t copies_before(uint64_t unit, uint64_t percent)
  */
 static uint64_t content_of(const struct pattern *p, uint64_t unit)
 {
-	const struct random_key key = { .seed = p->seed, .stream = RANDOM_STREAM_DUPLICATE };
+	const struct philox_key key = { .seed = p->seed, .stream = PHILOX_STREAM_DUPLICATE };
 	uint64_t percent = p->options->dedupe, before = copies_before(unit, percent);
 	uint64_t first = unit - unit % PATTERN_DEDUPE_UNITS, end = first + PATTERN_DEDUPE_UNITS;
 	uint64_t own = first - copies_before(first, percent), others;
@@ -187,7 +188,7 @@ static uint64_t content_of(const struct pattern *p, uint64_t unit)
 	if (copies_before(unit + 1, percent) == before)
 		return unit - before;
 	others = end - copies_before(end, percent) - own;
-	return own + random_below(&key, unit, others);
+	return own + philox_below(&key, unit, others);
 }
 
 static void make_chunk(const struct pattern *p, struct group *g, uint64_t number, uint8_t *out)

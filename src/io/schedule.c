@@ -17,8 +17,9 @@ static double draw(const struct target_plan *t, uint64_t n)
 		.target = (uint16_t)t->number,
 		.stream = RANDOM_STREAM_PACE,
 	};
+	const struct random_sequence sequence = random_sequence(&key);
 
-	return (double)(random_u64(&key, n) >> 11) / 9007199254740992.0 - 0.5;
+	return (double)(random_u64(&sequence, n) >> 11) / 9007199254740992.0 - 0.5;
 }
 
 /* Before operation `n`, in intervals of a request of full size. */

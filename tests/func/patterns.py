@@ -118,6 +118,37 @@ def test_random_uniform():
          "random: the range is the amount of data by default", (len(rows), max(blocks)))
 
 
+MASK = (1 << 64) - 1
+GOLDEN = 0x9e3779b97f4a7c15
+
+
+def mix(z):
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & MASK
+    z = (z ^ z >> 27) * 0x94d049bb133111eb & MASK
+    return z ^ z >> 31
+
+
+def draw(seed, pass_number, target, n):
+    """Draw n of the locations, by the formula at the top of src/base/random.c."""
+    word = pass_number << 32 | target << 16
+    a = mix(mix(seed + GOLDEN & MASK) + word * GOLDEN & MASK)
+    b = mix(mix(seed + 2 * GOLDEN & MASK) ^ mix(word + GOLDEN & MASK))
+    return mix(mix(n * GOLDEN + a & MASK) ^ b)
+
+
+def test_random_formula():
+    """Random offsets stay the same in later versions."""
+    for seed in (72058, 0, MASK):
+        file = t.path("formula")
+        t.xdd("-op", "noop", "-targets", 2, "null", "null", *RANDOM, "-seek", "seed", seed, "-seek", "save", file)
+        for target in range(2):
+            with open("%s.T%d.txt" % (file, target)) as f:
+                blocks = [int(line.split()[1]) for line in f if not line.startswith("#")]
+            # A range of 40000 blocks has 10000 slots of 4; no draw is rejected here.
+            expected = [(draw(seed, 1, target, n) * 10000 >> 64) * 4 for n in range(300)]
+            t.equal(blocks, expected, "random, seed %d, target %d: the offsets of the formula" % (seed, target))
+
+
 def test_targets_differ():
     run, trace = s.trace("-op", "read", "-targets", 4, *[s.sparse_file("many%d" % i, 64 << 20) for i in range(4)],
                          *RANDOM)
@@ -356,7 +387,7 @@ def test_histograms():
     t.equal(comments[1], "#Ordinal Location Reqsize Operation Time1 Time2", "the heading of a saved list")
 
 
-t.run(test_random_repeats, test_randomize, test_random_uniform, test_targets_differ, test_sequential,
+t.run(test_random_repeats, test_randomize, test_random_uniform, test_random_formula, test_targets_differ, test_sequential,
       test_writes_for_a_time, test_starts_over, test_stagger, test_interleave, test_offsets, test_save_and_load, test_load_amount, test_extent,
       test_save_several, test_histograms)
 t.done()

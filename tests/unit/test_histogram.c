@@ -42,8 +42,9 @@ static struct histogram_view view_of(const struct histogram_sum *s)
 static double draw(uint64_t n, unsigned sequence)
 {
 	const struct random_key key = { .seed = 20250301, .pass = sequence };
+	const struct random_sequence s = random_sequence(&key);
 
-	return (double)(random_u64(&key, n) >> 11) / 9007199254740992.0;
+	return (double)(random_u64(&s, n) >> 11) / 9007199254740992.0;
 }
 
 static uint64_t lognormal(uint64_t n)

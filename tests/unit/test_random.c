@@ -1,5 +1,5 @@
 /*
- * The counter-based random generator: src/base/random.c.
+ * The counter-based random generator: src/base/random.c and the inline half in its header.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,86 +13,86 @@
 
 #include "xdd/base/random.h"
 
-static const struct random_key some_key = { .seed = 72058, .pass = 1, .target = 0 };
+static const struct random_key some_key = { .seed = 72058, .pass = 1 };
 
-/* Known answers of the authors' own implementation, Random123. */
+/* The published outputs of splitmix64 for the seed 1234567. */
+static void test_splitmix64(void **state)
+{
+	static const uint64_t known[] = { 6457827717110365317u, 3203168211198807973u,
+					  9817491932198370423u };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		assert_int_equal(random_splitmix64(1234567 + (i + 1) * RANDOM_GOLDEN), known[i]);
+}
+
+/* Computed by a separate implementation in Python, the one of tests/func/patterns.py. */
 static void test_known_answers(void **state)
 {
 	static const struct {
-		uint32_t ctr[4];
-		uint32_t key[2];
-		uint32_t out[4];
+		struct random_key key;
+		uint64_t n;
+		uint64_t draw;
 	} known[] = {
-		{ { 0, 0, 0, 0 }, { 0, 0 }, { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 } },
-		{ { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff },
-		  { 0xffffffff, 0xffffffff },
-		  { 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd } },
-		{ { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344 },
-		  { 0xa4093822, 0x299f31d0 },
-		  { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } },
+		{ { 72058, 1, 0, 0 }, 0, 0x4ef4913c8d7d910c },
+		{ { 72058, 1, 0, 0 }, 1, 0x51ef14737860b4fa },
+		{ { 72058, 1, 0, 1 }, 0, 0x31ff7a15bac243bd },
+		{ { 72058, 2, 0, 0 }, 0, 0x8b10339031a9ef2d },
+		{ { 72058, 1, 1, 0 }, 0, 0x6d0f697adfd9baa5 },
+		{ { 0, 1, 0, 0 }, 0, 0x859ca5be19a1915a },
+		{ { 0, 0, 0, 0 }, 0, 0x3b698d723c716a1d },
+		{ { 0x123456789abcdef0, 0xfffffffe, 8191, 2 }, 0x100000000, 0x8cc8d3924bf9740b },
+		{ { UINT64_MAX, UINT32_MAX, 65535, 2 }, UINT64_MAX, 0x4d3e51218e716089 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		uint32_t out[4];
+		const struct random_sequence s = random_sequence(&known[i].key);
 
-		random_philox4x32(known[i].ctr, known[i].key, out);
-		assert_memory_equal(out, known[i].out, sizeof(out));
+		assert_int_equal(random_u64(&s, known[i].n), known[i].draw);
 	}
 }
 
-/* The layout that random.c promises, written down a second time. */
-static void words_of(const struct random_key *k, uint64_t n, uint32_t attempt, uint64_t word[2])
+/* From the same implementation. Seven of the first ten draws below 2^63 + 1 reject a word. */
+static void test_known_bounded(void **state)
 {
-	const uint32_t ctr[4] = { (uint32_t)n, (uint32_t)(n >> 32), k->pass,
-				  (uint32_t)k->target * 65536 + (uint32_t)k->stream * 256 +
-					  attempt };
-	const uint32_t key[2] = { (uint32_t)k->seed, (uint32_t)(k->seed >> 32) };
-	uint32_t out[4];
+	static const struct {
+		uint64_t n;
+		uint64_t bound;
+		uint64_t draw;
+	} known[] = {
+		{ 0, 1000003, 0x4b4c4 },
+		{ 1, 1000003, 0x4e237 },
+		{ 2, 0x8000000000000001, 0x3104b1938e454a01 },
+		{ 3, 0x8000000000000001, 0x0b29d05875424f87 },
+		{ 4, 0x8000000000000001, 0x29699ba31d77aaff },
+		{ 5, 0xffffffffffffffff, 0x6f632e29efde3c98 },
+		{ 6, 0xc000000000000000, 0x29647928470498fc },
+		{ 7, 0xc000000000000000, 0x129a3a1186905f35 },
+		{ 8, 0x8000000000000000, 0x34646b251687992d },
+		{ 9, 1, 0 },
+	};
+	const struct random_sequence s = random_sequence(&some_key);
 
-	random_philox4x32(ctr, key, out);
-	word[0] = out[0] + ((uint64_t)out[1] << 32);
-	word[1] = out[2] + ((uint64_t)out[3] << 32);
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		assert_int_equal(random_below(&s, known[i].n, known[i].bound), known[i].draw);
 }
 
 /* Without the shortcut of the real one: reject by the remainder of 2^64 alone. */
-static uint64_t slow_below(const struct random_key *k, uint64_t n, uint64_t bound,
+static uint64_t slow_below(const struct random_sequence *s, uint64_t n, uint64_t bound,
 			   unsigned *rejected)
 {
 	uint64_t reject = (uint64_t)(((unsigned __int128)1 << 64) % bound);
+	uint64_t first = random_u64(s, n), word = first;
 
-	for (uint32_t i = 0;; i++) {
-		unsigned __int128 product;
-		uint64_t word[2];
+	for (uint64_t attempt = 1;; attempt++) {
+		unsigned __int128 product = (unsigned __int128)word * bound;
 
-		words_of(k, n, i / 2, word);
-		product = (unsigned __int128)word[i % 2] * bound;
 		if ((uint64_t)product >= reject)
 			return (uint64_t)(product >> 64);
+		word = random_splitmix64(first + attempt * RANDOM_GOLDEN);
 		++*rejected;
-	}
-}
-
-static void test_layout(void **state)
-{
-	static const struct random_key keys[] = {
-		{ .seed = 72058, .pass = 1, .target = 0 },
-		{ .seed = 0x123456789abcdef0, .pass = 0xfffffffe, .target = 8191 },
-		{ .seed = UINT64_MAX,
-		  .pass = 3,
-		  .target = 65535,
-		  .stream = RANDOM_STREAM_DIRECTION },
-	};
-	static const uint64_t draws[] = { 0, 1, 0xffffffff, 0x100000000, UINT64_MAX };
-
-	(void)state;
-	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
-		for (size_t i = 0; i < sizeof(draws) / sizeof(draws[0]); i++) {
-			uint64_t word[2];
-
-			words_of(&keys[k], draws[i], 0, word);
-			assert_int_equal(random_u64(&keys[k], draws[i]), word[0]);
-		}
 	}
 }
 
@@ -102,42 +102,50 @@ static void test_below_against_slow(void **state)
 		1,	    2,		3,	   10, 1000003, 1ull << 32, (1ull << 63) + 1,
 		3ull << 62, UINT64_MAX, 1ull << 63
 	};
+	const struct random_sequence s = random_sequence(&some_key);
 	unsigned rejected = 0;
 
 	(void)state;
 	for (size_t b = 0; b < sizeof(bounds) / sizeof(bounds[0]); b++) {
 		for (uint64_t n = 0; n < 2000; n++) {
-			uint64_t value = random_below(&some_key, n, bounds[b]);
+			uint64_t value = random_below(&s, n, bounds[b]);
 
 			assert_true(value < bounds[b]);
-			assert_int_equal(value, slow_below(&some_key, n, bounds[b], &rejected));
+			assert_int_equal(value, slow_below(&s, n, bounds[b], &rejected));
 		}
 	}
-	/* Else the second word and later attempts were not seen at all. */
+	/* Otherwise the later attempts were never used. */
 	assert_true(rejected > 1500);
 }
 
-/*
- * Chi-square of `count` draws in `cells` cells, in standard deviations from its mean. The keys are
- * fixed, so the answer is the same every time.
- */
+/* Numbers in cells, and how far their counts are from an even distribution. */
+#define CELLS_MAX 4096
+static uint32_t hits[CELLS_MAX];
+
+/* Chi-square of `count` numbers in `cells` cells, in standard deviations from its mean. */
+static double deviation(uint64_t cells, uint64_t count)
+{
+	double expected = (double)count / (double)cells, sum = 0;
+
+	for (uint64_t i = 0; i < cells; i++)
+		sum += (hits[i] - expected) * (hits[i] - expected) / expected;
+	memset(hits, 0, sizeof(hits));
+	return (sum - (double)(cells - 1)) / sqrt(2.0 * (double)(cells - 1));
+}
+
+/* The keys are fixed, so the answer is the same every time. */
 static double chi_square(const struct random_key *key, uint64_t bound, uint64_t cells,
 			 uint64_t count)
 {
-	static uint32_t hits[4096];
-	double expected = (double)count / (double)cells;
-	double sum = 0;
+	const struct random_sequence s = random_sequence(key);
 
-	assert_true(cells <= sizeof(hits) / sizeof(hits[0]));
-	memset(hits, 0, sizeof(hits));
+	assert_true(cells <= CELLS_MAX);
 	for (uint64_t n = 0; n < count; n++) {
-		unsigned __int128 value = random_below(key, n, bound);
+		unsigned __int128 value = random_below(&s, n, bound);
 
 		hits[(uint64_t)(value * cells / bound)]++;
 	}
-	for (uint64_t i = 0; i < cells; i++)
-		sum += (hits[i] - expected) * (hits[i] - expected) / expected;
-	return (sum - (double)(cells - 1)) / sqrt(2.0 * (double)(cells - 1));
+	return deviation(cells, count);
 }
 
 static void test_uniform(void **state)
@@ -163,48 +171,111 @@ static void test_any_order(void **state)
 		COUNT = 1009
 	};
 	static uint64_t in_order[COUNT];
+	const struct random_sequence s = random_sequence(&some_key);
 
 	(void)state;
 	for (uint64_t n = 0; n < COUNT; n++)
-		in_order[n] = random_below(&some_key, n, 1000000);
-	/* 17 has no factor in common with the count, so this comes by each once. */
+		in_order[n] = random_below(&s, n, 1000000);
+	/* 17 has no factor in common with the count, so this visits each once. */
 	for (uint64_t i = 0, n = 5; i < COUNT; i++, n = (n + 17) % COUNT)
-		assert_int_equal(random_below(&some_key, n, 1000000), in_order[n]);
+		assert_int_equal(random_below(&s, n, 1000000), in_order[n]);
 }
 
-static unsigned count_equal(const struct random_key *a, const struct random_key *b)
-{
-	unsigned equal = 0;
+#define N_RELATED 64
 
-	for (uint64_t n = 0; n < 10000; n++)
-		equal += random_below(a, n, 100) == random_below(b, n, 100);
-	return equal;
+/* Keys that differ in one field by one, or in one bit: the ones that a weak key schedule relates. */
+static void related_keys(unsigned field, struct random_key keys[N_RELATED])
+{
+	for (unsigned i = 0; i < N_RELATED; i++) {
+		keys[i] = some_key;
+		if (field == 0)
+			keys[i].seed ^= 1ull << i;
+		else if (field == 1)
+			keys[i].seed += i + 1;
+		else if (field == 2)
+			keys[i].pass += i + 1;
+		else if (field == 3)
+			keys[i].target = (uint16_t)(i + 1);
+		else
+			keys[i].stream = RANDOM_STREAM_DIRECTION + i % 2;
+	}
 }
 
-static void test_fields_matter(void **state)
+/* The pairs of draws n of a sequence and of a related one fill 64 x 64 cells evenly. */
+static void test_related_keys(void **state)
 {
-	struct random_key keys[5] = { some_key, some_key, some_key, some_key, some_key };
+	const struct random_sequence s = random_sequence(&some_key);
 
 	(void)state;
-	keys[0].seed++;
-	keys[1].seed ^= 1ull << 40;
-	keys[2].pass++;
-	keys[3].target++;
-	keys[4].stream = RANDOM_STREAM_DIRECTION;
-	/* Of independent draws one in a hundred is equal: 100, give or take five times 10. */
-	for (size_t i = 0; i < 5; i++) {
-		unsigned equal = count_equal(&some_key, &keys[i]);
+	for (unsigned field = 0; field < 5; field++) {
+		struct random_key keys[N_RELATED];
 
-		assert_in_range(equal, 50, 150);
+		related_keys(field, keys);
+		for (unsigned i = 0; i < N_RELATED; i++) {
+			const struct random_sequence other = random_sequence(&keys[i]);
+
+			for (uint64_t n = 0; n < 40000; n++)
+				hits[random_below(&s, n, 64) * 64 + random_below(&other, n, 64)]++;
+			assert_true(fabs(deviation(CELLS_MAX, 40000)) < 5);
+		}
+	}
+}
+
+/* The first draws of successive passes, targets and seeds fill 4096 cells evenly. */
+static void test_first_draws(void **state)
+{
+	enum {
+		COUNT = 65536
+	};
+
+	(void)state;
+	for (unsigned field = 1; field < 4; field++) {
+		for (uint32_t i = 0; i < COUNT; i++) {
+			struct random_key key = some_key;
+
+			if (field == 1)
+				key.seed = i;
+			else if (field == 2)
+				key.pass = i + 1;
+			else
+				key.target = (uint16_t)i;
+			const struct random_sequence s = random_sequence(&key);
+
+			hits[random_below(&s, 0, CELLS_MAX)]++;
+		}
+		assert_true(fabs(deviation(CELLS_MAX, COUNT)) < 4.5);
+	}
+}
+
+/* Each bit of the number of a draw changes each bit of the draw half of the time. */
+static void test_avalanche(void **state)
+{
+	const struct random_sequence s = random_sequence(&some_key);
+
+	(void)state;
+	for (unsigned bit = 0; bit < 64; bit++) {
+		unsigned changed[64] = { 0 };
+
+		for (uint64_t n = 0; n < 10000; n++) {
+			uint64_t diff = random_u64(&s, n) ^ random_u64(&s, n ^ 1ull << bit);
+
+			for (unsigned i = 0; i < 64; i++)
+				changed[i] += diff >> i & 1;
+		}
+		/* Six standard deviations of 50. */
+		for (unsigned i = 0; i < 64; i++)
+			assert_in_range(changed[i], 4700, 5300);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_answers),	   cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_below_against_slow), cmocka_unit_test(test_uniform),
-		cmocka_unit_test(test_any_order),	   cmocka_unit_test(test_fields_matter),
+		cmocka_unit_test(test_splitmix64),    cmocka_unit_test(test_known_answers),
+		cmocka_unit_test(test_known_bounded), cmocka_unit_test(test_below_against_slow),
+		cmocka_unit_test(test_uniform),	      cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_related_keys),  cmocka_unit_test(test_first_draws),
+		cmocka_unit_test(test_avalanche),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,26 +1,30 @@
 /*
- * A counter-based random generator: draw n of a stream is a pure function of (key, counter), so any
- * thread can work out any operation without its predecessors, and the sequence is the same on every
- * machine, at every queue depth, in every run.
+ * A counter-based random generator: draw n of a sequence is a pure function of (key, n). Any thread can
+ * compute any draw without its predecessors, and the sequence is the same on every machine, at every
+ * queue depth, in every run.
  *
- * The generator is Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random
- * numbers: as easy as 1, 2, 3", SC'11. Pure functions; any thread.
+ * Draw n is mix(mix(n * RANDOM_GOLDEN + a) ^ b), where the words a and b come from the key. mix is the
+ * finalizer of SplitMix64. The inner half is output n of a SplitMix64 generator whose state starts at a;
+ * the outer half makes the sequences of two keys different functions instead of shifts of one sequence.
+ *
+ * Sources: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA
+ * 2014; the constants of mix are variant 13 of D. Stafford, "Better bit mixing", 2011, as in S. Vigna's
+ * splitmix64 (public domain, prng.di.unimi.it). doc/performance.md has the results of statistical tests.
+ * Pure functions; any thread.
  */
 #ifndef XDD_BASE_RANDOM_H
 #define XDD_BASE_RANDOM_H
 
 #include <stdint.h>
 
-/* Independent sequences under one seed. */
+/* Independent sequences under one seed. The values are part of the promise that random.c makes. */
 enum random_stream {
-	RANDOM_STREAM_LOCATION,
-	RANDOM_STREAM_DIRECTION,
-	RANDOM_STREAM_DATA,	 /* of -datapattern: what a chunk holds */
-	RANDOM_STREAM_DUPLICATE, /* of -datapattern dedupe: which unit is repeated */
-	RANDOM_STREAM_PACE,
+	RANDOM_STREAM_LOCATION = 0,
+	RANDOM_STREAM_DIRECTION = 1,
+	RANDOM_STREAM_PACE = 2,
 };
 
-/* What a sequence is keyed by; two that differ in any field are independent. */
+/* Names a sequence; two that differ in any field are independent. */
 struct random_key {
 	uint64_t seed;
 	uint32_t pass;
@@ -28,11 +32,16 @@ struct random_key {
 	enum random_stream stream;
 };
 
-/*
- * What splitmix64 makes of a state: output n, from 1, of the generator that begins at `seed` is that of
- * seed + n * RANDOM_GOLDEN. (S. Vigna, public domain, prng.di.unimi.it.)
- */
+/* A sequence ready to draw from. Const after random_sequence(), so threads may share it. */
+struct random_sequence {
+	uint64_t a;
+	uint64_t b;
+};
+
+/* Distance of the states of successive outputs of SplitMix64: 2^64 divided by the golden ratio, odd. */
 #define RANDOM_GOLDEN 0x9e3779b97f4a7c15ull
+
+/* The finalizer of SplitMix64: its output n, counted from 1, is that of seed + n * RANDOM_GOLDEN. */
 static inline uint64_t random_splitmix64(uint64_t state)
 {
 	state = (state ^ state >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -40,16 +49,31 @@ static inline uint64_t random_splitmix64(uint64_t state)
 	return state ^ state >> 31;
 }
 
-/* The block function itself: `ctr` and `key` in, 128 random bits out. */
-void random_philox4x32(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]);
+/* The sequence that `key` names. */
+struct random_sequence random_sequence(const struct random_key *key);
 
 /* 64 random bits: draw `n` of the sequence. */
-uint64_t random_u64(const struct random_key *key, uint64_t n);
+static inline uint64_t random_u64(const struct random_sequence *s, uint64_t n)
+{
+	return random_splitmix64(random_splitmix64(n * RANDOM_GOLDEN + s->a) ^ s->b);
+}
+
+/* Draw `n` of random_below() where the first attempt, `word`, may have to be rejected. */
+uint64_t random_below_retry(uint64_t word, uint64_t bound);
 
 /*
  * A whole number uniform over 0 .. bound-1, without bias: draw `n` of the sequence. `bound` is at
  * least 1. (Multiply-and-reject: D. Lemire, "Fast random integer generation in an interval", 2019.)
  */
-uint64_t random_below(const struct random_key *key, uint64_t n, uint64_t bound);
+static inline uint64_t random_below(const struct random_sequence *s, uint64_t n, uint64_t bound)
+{
+	uint64_t word = random_u64(s, n);
+	unsigned __int128 product = (unsigned __int128)word * bound;
+
+	/* Only 2^64 modulo bound of the low halves are rejected; those are below `bound`. */
+	if (__builtin_expect((uint64_t)product < bound, 0))
+		return random_below_retry(word, bound);
+	return (uint64_t)(product >> 64);
+}
 
 #endif

@@ -51,8 +51,8 @@ struct access {
 	uint64_t stride; /* slots between neighbours when interleaved in a range */
 	uint64_t round;	 /* slots / stride: operations of a round, some have one more */
 	uint64_t longer; /* slots % stride: rounds that have one more */
-	struct random_key location;
-	struct random_key direction;
+	struct random_sequence location;
+	struct random_sequence direction;
 };
 
 /* `pass` counts from 1. */
