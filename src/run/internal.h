@@ -186,7 +186,7 @@ struct target {
 	uint64_t shift_ns; /* delays so far that were asked for */
 
 	/* the QThreads of the target meet here while its file changes */
-	struct barrier file_turn;
+	struct barrier file_barrier;
 
 	/* with -nobarrier the QThreads of the target meet here, instead of all at run->start */
 	struct barrier start;
@@ -289,7 +289,7 @@ struct run {
 	struct syncio syncio;
 
 	/* atomic: targets that are set up for the next pass; with -dropcache system only */
-	_Atomic uint32_t turned;
+	_Atomic uint32_t ready_targets;
 
 	/* atomic: QThreads that are not ready for the first pass yet */
 	_Atomic uint32_t unready;
@@ -317,18 +317,18 @@ struct run {
 };
 
 /*
- * turn.c: the file of a target. What goes wrong is reported here; target_open() and target_reshape()
+ * target_file_ops.c: the file of a target. What goes wrong is reported here; target_open() and target_reshape()
  * return -errno as well, or -ECANCELED.
  */
 int target_open(struct target *t);
 int target_reshape(struct qthread *q);
 void target_close(struct target *t, bool discard);
 
-/* turn.c: engines let go of the file behind this pass: it is closed, and perhaps opened again. */
-bool target_gives_up(const struct target *t);
+/* target_file_ops.c: engines let go of the file behind this pass: it is closed, and perhaps opened again. */
+bool target_releases_file(const struct target *t);
 
-/* turn.c: flush and change the file behind a pass. By the last QThread to leave it. */
-void target_turn(struct qthread *q);
+/* target_file_ops.c: flush and change the file behind a pass. By the last QThread to leave it. */
+void target_file_end_pass(struct qthread *q);
 
 /*
  * watch.c: for targets that are watched. watch_retry(): whether `req`, which has come back, is to be
@@ -342,7 +342,7 @@ void watch_report(struct qthread *q, struct io_request *req, uint64_t done_ns);
 bool watch_flush_due(struct target *t, const struct io_request *req);
 void watch_flush(struct qthread *q);
 
-/* turn.c: flush what was written, as `option` asks, and add the time to `*sum_ns`, which has one writer. */
+/* target_file_ops.c: flush what was written, as `option` asks, and add the time to `*sum_ns`, which has one writer. */
 void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option);
 
 /* target.c */

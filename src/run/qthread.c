@@ -111,15 +111,15 @@ static void leave_pass(struct qthread *q)
 	struct target *t = q->target;
 	bool reopens = plan_reopens(t->plan) && t->pass < t->run->plan->passes, last;
 
-	if (target_gives_up(t)) {
+	if (target_releases_file(t)) {
 		results_settle(&t->run->results);
 		engine_give_up(q);
 		results_settled(&t->run->results);
 	}
 	last = atomic_fetch_sub_explicit(&t->active, 1, memory_order_acq_rel) == 1;
 	if (last)
-		target_turn(q);
-	if (reopens && barrier_wait(&t->file_turn, NULL) >= 0 && t->file.fd >= 0)
+		target_file_end_pass(q);
+	if (reopens && barrier_wait(&t->file_barrier, NULL) >= 0 && t->file.fd >= 0)
 		engine_set_up(q, STOP_ERROR);
 	if (last)
 		target_end_pass(t);

@@ -130,11 +130,11 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	t->watched = watch_wanted(plan);
 	observe_init(t);
 	barrier_init(&t->start, plan->qthreads);
-	barrier_init(&t->file_turn, plan->qthreads);
+	barrier_init(&t->file_barrier, plan->qthreads);
 	err = order_init(&t->order, plan, data_is_dear(t),
 			 run->plan->audit_order && plan_knows_order(plan), &run->stop);
 	if (!err)
-		err = stop_register(&run->stop, &t->file_turn);
+		err = stop_register(&run->stop, &t->file_barrier);
 	return err ? err : stop_register(&run->stop, &t->start);
 }
 

@@ -196,9 +196,9 @@ static void rest_alone(struct target *t)
 /* The last target to be set up for the next pass does it for all: no other has anything under way. */
 static void drop_system_cache(struct run *run)
 {
-	if (atomic_fetch_add(&run->turned, 1) + 1 < run->plan->n_targets)
+	if (atomic_fetch_add(&run->ready_targets, 1) + 1 < run->plan->n_targets)
 		return;
-	atomic_store(&run->turned, 0);
+	atomic_store(&run->ready_targets, 0);
 	if (run->targets[0].pass <= run->plan->passes)
 		look_drop_system(run);
 }

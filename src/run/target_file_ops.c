@@ -15,7 +15,7 @@
 #include "xdd/sys/directio.h"
 
 /* Something that belongs to no operation went wrong in a pass: an error all the same. */
-static void turn_error(struct target *t, const char *what, const char *why, int err)
+static void file_error(struct target *t, const char *what, const char *why, int err)
 {
 	atomic_fetch_add(&t->run->errors, 1);
 	log_error("target %u, %s: %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
@@ -34,7 +34,7 @@ void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option
 	results_settled(&t->run->results);
 	if (!err)
 		return;
-	turn_error(t, option, NULL, err);
+	file_error(t, option, NULL, err);
 	if (t->run->plan->stop_on_error)
 		run_stop(t->run, STOP_ERROR, -err);
 }
@@ -189,11 +189,11 @@ int target_reshape(struct qthread *q)
 				  why ? why : strerror(-err));
 	}
 	if (err >= 0)
-		err = barrier_wait(&t->file_turn, NULL);
+		err = barrier_wait(&t->file_barrier, NULL);
 	return err < 0 ? err : 0;
 }
 
-bool target_gives_up(const struct target *t)
+bool target_releases_file(const struct target *t)
 {
 	return plan_reopens(t->plan) || t->pass >= t->run->plan->passes;
 }
@@ -221,7 +221,7 @@ static void close_timed(struct target *t)
 	atomic_store(&t->close_ns, clock_now_ns() - begin);
 	results_settled(&t->run->results);
 	if (err)
-		turn_error(t, "closing it", NULL, err);
+		file_error(t, "closing it", NULL, err);
 }
 
 static int reopen(struct target *t, const char **what, const char **why)
@@ -241,7 +241,7 @@ static int reopen(struct target *t, const char **what, const char **why)
 	return err;
 }
 
-void target_turn(struct qthread *q)
+void target_file_end_pass(struct qthread *q)
 {
 	struct target *t = q->target;
 	const char *what = NULL, *why = NULL;
@@ -261,7 +261,7 @@ void target_turn(struct qthread *q)
 		return;
 	err = reopen(t, &what, &why);
 	if (err) {
-		turn_error(t, what, why, err);
+		file_error(t, what, why, err);
 		run_stop(t->run, STOP_ERROR, -err);
 	}
 }
@@ -271,11 +271,11 @@ void target_close(struct target *t, bool discard)
 	int err = target_file_close(&t->file, t->plan, discard || t->unused);
 
 	if (err)
-		turn_error(t, "closing it", NULL, err);
+		file_error(t, "closing it", NULL, err);
 	if (t->plan->delete_file && !discard && t->plan->kind != TARGET_NULL) {
 		err = target_file_delete(&t->file, t->plan);
 		if (err)
-			turn_error(t, "-deletefile", NULL, err);
+			file_error(t, "-deletefile", NULL, err);
 	}
 	target_file_free(&t->file);
 }
