@@ -74,9 +74,9 @@ struct qthread {
 	uint64_t held_start_ns; /* target->start_ns at that time */
 
 	/* owned by this QThread */
-	void *ctx;   /* of the engine */
-	int own_fd;  /* while there is a context: own_file.h; -1: that of the target */
-	bool broken; /* the engine lost its context */
+	void *ctx;	/* of the engine */
+	int private_fd; /* while there is a context: private_fd.h; -1: that of the target */
+	bool broken;	/* the engine lost its context */
 	struct slots slots;
 	uint64_t apart_ns; /* of the pass: waits, and the engine where no counter has it; no overhead */
 
@@ -112,7 +112,7 @@ struct target {
 	_Atomic uint64_t errors __attribute__((aligned(128)));
 
 	/* atomic: QThreads that got an open file of their own for the first pass, QThread 0 apart */
-	_Atomic uint32_t own_files;
+	_Atomic uint32_t private_fds;
 
 	/* atomic: it has been opened for the first pass; run->opened is signalled then */
 	_Atomic bool is_open;
@@ -262,7 +262,7 @@ struct run {
 	struct signals *signals;
 	struct target *targets;
 	uint32_t n_qthreads;
-	bool own_files; /* QThreads may have open files of their own: own_file.h */
+	bool private_fds; /* QThreads may have open files of their own: private_fd.h */
 	bool reshapes; /* some target's file is to be recreated or reshaped once all targets are open */
 	uint64_t id;	    /* wall clock at the start, nanoseconds since 1970 */
 	bool keep_overhead; /* somebody wants OVERHEADTIME */

@@ -10,8 +10,8 @@
 
 #include "run/coord/pace.h"
 #include "run/internal.h"
-#include "run/own_file.h"
 #include "run/placement.h"
+#include "run/private_fd.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/run/thread.h"
@@ -74,7 +74,7 @@ static void engine_give_up(struct qthread *q)
 	if (engine && engine->fini)
 		engine->fini(q->ctx);
 	q->ctx = NULL;
-	own_file_close(q);
+	private_fd_close(q);
 }
 
 /* The context of the engine. What goes wrong is a `reason` to stop. */
@@ -85,7 +85,7 @@ static int engine_set_up(struct qthread *q, enum stop_reason reason)
 	struct engine_params params = {
 		.target = t->plan,
 		.options = &t->plan->engine_options,
-		.fd = own_file_open(q),
+		.fd = private_fd_open(q),
 		.buffered_fd = t->file.buffered_fd,
 		.depth = q->slots.depth,
 		.buffers = q->slots.buffers,
@@ -219,8 +219,8 @@ static int prepare(struct qthread *q)
 		return err;
 	}
 	err = engine_set_up(q, STOP_START);
-	if (q->own_fd >= 0)
-		atomic_fetch_add(&t->own_files, 1);
+	if (q->private_fd >= 0)
+		atomic_fetch_add(&t->private_fds, 1);
 	if (!err && q->number == 0 && t->engine->describe)
 		t->engine->describe(q->ctx, t->engine_text, sizeof(t->engine_text));
 	return err;

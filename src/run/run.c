@@ -10,8 +10,8 @@
 
 #include "run/internal.h"
 #include "run/issue/observe.h"
-#include "run/own_file.h"
 #include "run/placement.h"
+#include "run/private_fd.h"
 #include "run/short_file.h"
 #include "xdd/base/log.h"
 #include "xdd/io/guard.h"
@@ -121,7 +121,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	memset(t->qthreads, 0, size);
 	for (uint32_t i = 0; i < plan->qthreads; i++) {
 		t->qthreads[i].target = t;
-		t->qthreads[i].own_fd = -1;
+		t->qthreads[i].private_fd = -1;
 		t->qthreads[i].number = (uint32_t)i;
 		/* Until its first pass begins: the heartbeat reads them before. */
 		counters_reset(&t->qthreads[i].counters);
@@ -292,7 +292,7 @@ static int set_up(struct run *run)
 {
 	int err;
 
-	own_file_begin(run);
+	private_fd_begin(run);
 	err = placement_begin(run->plan, run->signals->thread);
 	if (err)
 		return err;

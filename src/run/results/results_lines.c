@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "run/coord/pace.h"
-#include "run/own_file.h"
+#include "run/private_fd.h"
 #include "run/results/manager.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
@@ -382,8 +382,8 @@ void manager_describe(struct manager *m)
 		if (*t->engine_text)
 			report_line(m->report, "Target %zu, engine %s: %s", i, t->engine->name,
 				    t->engine_text);
-		if (own_file_wanted(t))
+		if (private_fd_wanted(t))
 			report_line(m->report, "Target %zu, open files, %u for %u QThreads", i,
-				    atomic_load(&t->own_files) + 1, t->plan->qthreads);
+				    atomic_load(&t->private_fds) + 1, t->plan->qthreads);
 	}
 }

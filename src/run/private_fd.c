@@ -2,7 +2,7 @@
  * Open file descriptions of QThreads. Called by run.c before the run, and by each QThread around the time it
  * has a context of the engine.
  */
-#include "run/own_file.h"
+#include "run/private_fd.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -24,9 +24,9 @@ static bool may_have(const struct target_plan *plan)
 	       plan->op == OP_READ && (plan->kind == TARGET_FILE || plan->kind == TARGET_BLOCK);
 }
 
-bool own_file_wanted(const struct target *t)
+bool private_fd_wanted(const struct target *t)
 {
-	return t->run->own_files && may_have(t->plan);
+	return t->run->private_fds && may_have(t->plan);
 }
 
 /* Whether that many descriptors fit, perhaps into a limit that is raised for it. */
@@ -44,7 +44,7 @@ static bool make_room(uint64_t n)
 	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-void own_file_begin(struct run *run)
+void private_fd_begin(struct run *run)
 {
 	uint64_t n = run->plan->n_targets + SPARE_DESCRIPTORS, own = 0;
 
@@ -59,38 +59,38 @@ void own_file_begin(struct run *run)
 	}
 	/* Too few is told of by who gets none. */
 	make_room(n);
-	run->own_files = own && make_room(n + own);
+	run->private_fds = own && make_room(n + own);
 }
 
-int own_file_open(struct qthread *q)
+int private_fd_open(struct qthread *q)
 {
 	struct target *t = q->target;
 	int flags;
 
-	q->own_fd = -1;
+	q->private_fd = -1;
 	/* QThread 0 has that of the target. */
-	if (!own_file_wanted(t) || q->number == 0 || t->file.fd < 0)
+	if (!private_fd_wanted(t) || q->number == 0 || t->file.fd < 0)
 		return t->file.fd;
 	flags = fcntl(t->file.fd, F_GETFL);
 	if (flags < 0)
 		return t->file.fd;
-	q->own_fd = fileopen_again(t->file.fd, flags & KEPT_FLAGS);
-	if (q->own_fd < 0) {
+	q->private_fd = fileopen_again(t->file.fd, flags & KEPT_FLAGS);
+	if (q->private_fd < 0) {
 		debug_line(DEBUG_OPEN, "target %u QThread %u: open /proc/self/fd/%d: %s",
-			   t->plan->number, q->number, t->file.fd, strerror(-q->own_fd));
+			   t->plan->number, q->number, t->file.fd, strerror(-q->private_fd));
 		return t->file.fd;
 	}
 	debug_line(DEBUG_OPEN, "target %u QThread %u: open /proc/self/fd/%d: descriptor %d",
-		   t->plan->number, q->number, t->file.fd, q->own_fd);
-	return q->own_fd;
+		   t->plan->number, q->number, t->file.fd, q->private_fd);
+	return q->private_fd;
 }
 
-void own_file_close(struct qthread *q)
+void private_fd_close(struct qthread *q)
 {
-	if (q->own_fd < 0)
+	if (q->private_fd < 0)
 		return;
 	debug_line(DEBUG_OPEN, "target %u QThread %u: close descriptor %d", q->target->plan->number,
-		   q->number, q->own_fd);
-	close(q->own_fd);
-	q->own_fd = -1;
+		   q->number, q->private_fd);
+	close(q->private_fd);
+	q->private_fd = -1;
 }

@@ -7,8 +7,8 @@
  * unnoticed, while closing what was open for writing may flush, and is an event to those who watch a device.
  * Private to src/run.
  */
-#ifndef XDD_RUN_OWN_FILE_H
-#define XDD_RUN_OWN_FILE_H
+#ifndef XDD_RUN_PRIVATE_FD_H
+#define XDD_RUN_PRIVATE_FD_H
 
 #include "run/internal.h"
 
@@ -17,17 +17,17 @@
  * need in any case: raises the soft limit up to the hard one. Where they do not fit, no QThread gets one of its
  * own. Called once, before there are other threads.
  */
-void own_file_begin(struct run *run);
+void private_fd_begin(struct run *run);
 
 /*
  * The descriptor for the operations of a QThread: a description of its own of the file that the target has
  * open, whatever its path leads to now; or the target's, which is as good but for speed. In the QThread, while
- * the target is open; given back by own_file_close(), which is safe without.
+ * the target is open; given back by private_fd_close(), which is safe without.
  */
-int own_file_open(struct qthread *q);
-void own_file_close(struct qthread *q);
+int private_fd_open(struct qthread *q);
+void private_fd_close(struct qthread *q);
 
 /* Whether QThreads of the target are to have one. */
-bool own_file_wanted(const struct target *t);
+bool private_fd_wanted(const struct target *t);
 
 #endif
