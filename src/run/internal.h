@@ -154,8 +154,8 @@ struct target {
 	bool observes_issue; /* each operation is looked at when it is issued: observe.h */
 	bool observes_done;  /* likewise when it has come back */
 
-	/* const during a run: there is more to do around operations, see watch.c */
-	bool watched;
+	/* const during a run: there is more to do around operations, see retry_flush.c */
+	bool retry_flush;
 	/* atomic: writes issued in this pass, counted for -flushwrite only */
 	_Atomic uint64_t writes;
 
@@ -331,16 +331,16 @@ bool target_releases_file(const struct target *t);
 void target_file_end_pass(struct qthread *q);
 
 /*
- * watch.c: for targets that are watched. watch_retry(): whether `req`, which has come back, is to be
- * submitted once more, and is ready for that. watch_report(): it is done with, after account().
- * watch_flush_due(): whether `req`, issued now or just complete, is the write behind which to flush; it
- * counts, and so is asked once for each. watch_flush(): flush, with nothing outstanding in the QThread.
+ * retry_flush.c: for targets with t->retry_flush. retry_flush_try_again(): whether `req`, which has come back, is to be
+ * submitted once more, and is ready for that. retry_flush_report(): it is done with, after account().
+ * retry_flush_is_due(): whether `req`, issued now or just complete, is the write behind which to flush; it
+ * counts, and so is asked once for each. retry_flush_run(): flush, with nothing outstanding in the QThread.
  */
-bool watch_wanted(const struct target_plan *plan);
-bool watch_retry(struct qthread *q, struct io_request *req);
-void watch_report(struct qthread *q, struct io_request *req, uint64_t done_ns);
-bool watch_flush_due(struct target *t, const struct io_request *req);
-void watch_flush(struct qthread *q);
+bool retry_flush_applies(const struct target_plan *plan);
+bool retry_flush_try_again(struct qthread *q, struct io_request *req);
+void retry_flush_report(struct qthread *q, struct io_request *req, uint64_t done_ns);
+bool retry_flush_is_due(struct target *t, const struct io_request *req);
+void retry_flush_run(struct qthread *q);
 
 /* target_file_ops.c: flush what was written, as `option` asks, and add the time to `*sum_ns`, which has one writer. */
 void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option);

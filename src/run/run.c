@@ -127,7 +127,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 		counters_reset(&t->qthreads[i].counters);
 	}
 	t->gated = plan->throttle.interval_ns > 0;
-	t->watched = watch_wanted(plan);
+	t->retry_flush = retry_flush_applies(plan);
 	observe_init(t);
 	barrier_init(&t->start, plan->qthreads);
 	barrier_init(&t->file_barrier, plan->qthreads);

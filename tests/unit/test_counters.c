@@ -126,7 +126,7 @@ static void test_never_negative(void **state)
 struct shared {
 	struct counters counters;
 	_Atomic bool done;
-	_Atomic bool watched;
+	_Atomic bool retry_flush;
 };
 
 /* One operation at a time, as a QThread does. */
@@ -143,7 +143,7 @@ static void *operate(void *arg)
 			counters_add(&s->counters.ops[n % DIR_COUNT], 1);
 		}
 		if (n == 1000)
-			while (!atomic_load(&s->watched))
+			while (!atomic_load(&s->retry_flush))
 				sched_yield();
 	}
 	atomic_store(&s->done, true);
@@ -168,7 +168,7 @@ static void test_read_while_written(void **state)
 		assert_true(t.outstanding <= 2000000);
 		assert_true(tally_ops(&t) >= before);
 		before = tally_ops(&t);
-		atomic_store(&s.watched, true);
+		atomic_store(&s.retry_flush, true);
 	} while (!done);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(t.outstanding, 0);

@@ -25,7 +25,7 @@ enum issue_extra {
 	EXTRA_AUDIT = 1 << 2,
 	EXTRA_DATA = 1 << 3,
 	EXTRA_GATE = 1 << 4,
-	EXTRA_WATCH = 1 << 5,
+	EXTRA_RETRY_FLUSH = 1 << 5,
 	EXTRA_REST = 1 << 6, /* rest_ns() is not 0 */
 	EXTRA_TRACE = 1 << 7,
 	EXTRA_OBSERVE_ISSUE = 1 << 8,
@@ -50,7 +50,7 @@ static inline unsigned issue_extras(const struct qthread *q)
 	return (t->order.by == ORDER_BY_LOCK ? EXTRA_LOCK : 0) |
 	       (t->order.by == ORDER_BY_TOT ? EXTRA_TOT : 0) |
 	       (t->order.audited ? EXTRA_AUDIT : 0) | (q->data ? EXTRA_DATA : 0) |
-	       (t->gated ? EXTRA_GATE : 0) | (t->watched ? EXTRA_WATCH : 0) |
+	       (t->gated ? EXTRA_GATE : 0) | (t->retry_flush ? EXTRA_RETRY_FLUSH : 0) |
 	       (rest_ns(t) ? EXTRA_REST : 0) | (q->trace ? EXTRA_TRACE : 0) |
 	       (t->observes_issue ? EXTRA_OBSERVE_ISSUE : 0) |
 	       (t->observes_done ? EXTRA_OBSERVE_DONE : 0) |

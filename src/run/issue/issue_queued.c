@@ -31,7 +31,7 @@ struct flight {
 	uint64_t look_ns; /* when to look again whether it may; UINT64_MAX: there is nothing to wait for */
 	bool entered; /* it is this QThread's turn */
 
-	/* of targets that are watched: nothing more is issued until all is complete, and flushed */
+	/* with t->retry_flush: nothing more is issued until all is complete, and flushed */
 	bool flush_due;
 };
 
@@ -241,8 +241,8 @@ static void submit(struct flight *f, struct io_request *req)
 	stamp_issue(q, req, f->extras);
 	f->now_ns = req->issue_ns;
 	f->outstanding++;
-	if (wants(f->extras, EXTRA_WATCH))
-		f->flush_due = watch_flush_due(t, req);
+	if (wants(f->extras, EXTRA_RETRY_FLUSH))
+		f->flush_due = retry_flush_is_due(t, req);
 	err = t->engine->submit(q->ctx, req);
 	if (wants(f->extras, EXTRA_OVERHEAD))
 		set_apart(q, req->issue_ns);
@@ -277,7 +277,7 @@ static bool try_again(struct flight *f, struct io_request *req)
 {
 	int err;
 
-	if (!watch_retry(f->q, req))
+	if (!retry_flush_try_again(f->q, req))
 		return false;
 	err = f->q->target->engine->submit(f->q->ctx, req);
 	if (err)
@@ -296,12 +296,12 @@ static void finish(struct flight *f, struct io_request *req, uint64_t delay)
 	/* Serial: the one operation under way is complete, the next may be issued. */
 	if (q->target->order.alone)
 		give_turn(f, req->op);
-	if (wants(f->extras, EXTRA_DATA | EXTRA_WATCH) && f->exhausted)
+	if (wants(f->extras, EXTRA_DATA | EXTRA_RETRY_FLUSH) && f->exhausted)
 		cputime_last(q);
 	if (wants(f->extras, EXTRA_DATA))
 		data_complete(q, req);
-	if (wants(f->extras, EXTRA_WATCH))
-		watch_report(q, req, f->now_ns);
+	if (wants(f->extras, EXTRA_RETRY_FLUSH))
+		retry_flush_report(q, req, f->now_ns);
 	slot_give(&q->slots, req->slot);
 }
 
@@ -328,7 +328,7 @@ static void collect(struct flight *f, uint64_t delay)
 	if (since)
 		q->apart_ns += f->now_ns - since;
 	for (int i = 0; i < n && f->outstanding; i++) {
-		if (wants(f->extras, EXTRA_WATCH) && try_again(f, s->done[i]))
+		if (wants(f->extras, EXTRA_RETRY_FLUSH) && try_again(f, s->done[i]))
 			continue;
 		finish(f, s->done[i], delay);
 	}
@@ -338,7 +338,7 @@ static void collect(struct flight *f, uint64_t delay)
 
 static void flush(struct flight *f)
 {
-	watch_flush(f->q);
+	retry_flush_run(f->q);
 	f->flush_due = false;
 	f->now_ns = clock_now_ns();
 }

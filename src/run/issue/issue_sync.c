@@ -119,8 +119,8 @@ static bool make_ready(struct qthread *q, struct io_request *req, uint64_t now, 
 static uint32_t claim_most(const struct qthread *q, unsigned extras)
 {
 	const struct plan *plan = q->target->run->plan;
-	const unsigned one_by_one = EXTRA_LOCK | EXTRA_TOT | EXTRA_DATA | EXTRA_GATE | EXTRA_WATCH |
-				    EXTRA_REST | EXTRA_FOLLOWED;
+	const unsigned one_by_one = EXTRA_LOCK | EXTRA_TOT | EXTRA_DATA | EXTRA_GATE |
+				    EXTRA_RETRY_FLUSH | EXTRA_REST | EXTRA_FOLLOWED;
 
 	if (q->target->plan->qthreads == 1 || extras & one_by_one)
 		return 1;
@@ -193,7 +193,7 @@ static ALWAYS_INLINE bool next_op(struct qthread *q, struct claim *claim, uint32
 /* Try again what failed, where that is wanted. Returns the clock when it was done with. */
 static uint64_t try_again(struct qthread *q, struct io_request *req, uint64_t now)
 {
-	while (watch_retry(q, req)) {
+	while (retry_flush_try_again(q, req)) {
 		q->target->engine->submit(q->ctx, req);
 		now = clock_now_ns();
 	}
@@ -211,16 +211,16 @@ static bool is_last(const struct target *t, uint64_t now, uint64_t end)
 static uint64_t finish(struct qthread *q, struct io_request *req, uint64_t now, uint64_t end,
 		       unsigned extras)
 {
-	if (extras & (EXTRA_DATA | EXTRA_WATCH) && is_last(q->target, now, end))
+	if (extras & (EXTRA_DATA | EXTRA_RETRY_FLUSH) && is_last(q->target, now, end))
 		cputime_last(q);
 	if (extras & EXTRA_DATA) {
 		data_complete(q, req);
 		now = clock_after(now, end);
 	}
-	if (extras & EXTRA_WATCH) {
-		watch_report(q, req, now);
-		if (watch_flush_due(q->target, req))
-			watch_flush(q);
+	if (extras & EXTRA_RETRY_FLUSH) {
+		retry_flush_report(q, req, now);
+		if (retry_flush_is_due(q->target, req))
+			retry_flush_run(q);
 		now = clock_now_ns();
 	}
 	if (extras & EXTRA_REST) {
@@ -239,7 +239,7 @@ static uint64_t finish(struct qthread *q, struct io_request *req, uint64_t now, 
  */
 static void leave(struct target *t, const struct io_request *req, unsigned extras)
 {
-	bool busy = extras & (EXTRA_DATA | EXTRA_WATCH | EXTRA_REST);
+	bool busy = extras & (EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST);
 
 	if (busy || req->op % OPS_A_TURN == OPS_A_TURN - 1)
 		order_leave(&t->order, req->op);
@@ -267,7 +267,7 @@ static ALWAYS_INLINE void issue(struct qthread *q, uint64_t now, uint64_t end, u
 		stamp_issue(q, &req, extras);
 		engine->submit(q->ctx, &req);
 		now = clock_now_ns();
-		if (wants(extras, EXTRA_WATCH))
+		if (wants(extras, EXTRA_RETRY_FLUSH))
 			now = try_again(q, &req, now);
 		/*
 		 * What completes inside submit has been handed over and is complete: serial and strict. An
@@ -278,7 +278,7 @@ static ALWAYS_INLINE void issue(struct qthread *q, uint64_t now, uint64_t end, u
 		account(q, &req, now, extras);
 		if (leave_late && req.error)
 			order_leave(&t->order, req.op);
-		if (wants(extras, EXTRA_DATA | EXTRA_WATCH | EXTRA_REST))
+		if (wants(extras, EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST))
 			now = finish(q, &req, now, end, extras);
 	}
 }

@@ -1,6 +1,6 @@
 /*
  * What some runs do around an operation that has come back: try it again (-retry), tell that it was slow
- * (-reportthreshold), flush (-flushwrite). Called by the issuing paths for targets that are watched, and
+ * (-reportthreshold), flush (-flushwrite). Called by the issuing paths for targets with t->retry_flush, and
  * never between the two clock readings of an operation but to try again.
  */
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "run/internal.h"
 
-bool watch_wanted(const struct target_plan *plan)
+bool retry_flush_applies(const struct target_plan *plan)
 {
 	return plan->retries || plan->report_threshold_ns ||
 	       (plan->flush_writes && plan_writes(plan));
@@ -36,7 +36,7 @@ static bool may_pass(int err)
 	}
 }
 
-bool watch_retry(struct qthread *q, struct io_request *req)
+bool retry_flush_try_again(struct qthread *q, struct io_request *req)
 {
 	const struct target *t = q->target;
 
@@ -51,7 +51,7 @@ bool watch_retry(struct qthread *q, struct io_request *req)
 	return true;
 }
 
-void watch_report(struct qthread *q, struct io_request *req, uint64_t done_ns)
+void retry_flush_report(struct qthread *q, struct io_request *req, uint64_t done_ns)
 {
 	const struct target_plan *plan = q->target->plan;
 	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
@@ -71,7 +71,7 @@ void watch_report(struct qthread *q, struct io_request *req, uint64_t done_ns)
 		req->offset / plan->block_size, req->offset);
 }
 
-bool watch_flush_due(struct target *t, const struct io_request *req)
+bool retry_flush_is_due(struct target *t, const struct io_request *req)
 {
 	uint64_t every = t->plan->flush_writes;
 
@@ -80,7 +80,7 @@ bool watch_flush_due(struct target *t, const struct io_request *req)
 	return (atomic_fetch_add_explicit(&t->writes, 1, memory_order_relaxed) + 1) % every == 0;
 }
 
-void watch_flush(struct qthread *q)
+void retry_flush_run(struct qthread *q)
 {
 	if (!stop_requested(&q->target->run->stop))
 		target_flush(q->target, &q->counters.flush_ns, "-flushwrite");
