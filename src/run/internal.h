@@ -150,9 +150,9 @@ struct target {
 
 	/* const during a run: operations ask the gate before they are issued */
 	bool gated;
-	bool followed;	     /* likewise: it is to be told of each operation that is complete */
-	bool observes_issue; /* each operation is looked at when it is issued: observe.h */
-	bool observes_done;  /* likewise when it has come back */
+	bool followed;	  /* likewise: it is to be told of each operation that is complete */
+	bool hooks_issue; /* each operation is looked at when it is issued: op_hooks.h */
+	bool hooks_done;  /* likewise when it has come back */
 
 	/* const during a run: there is more to do around operations, see retry_flush.c */
 	bool retry_flush;

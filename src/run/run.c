@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "run/internal.h"
-#include "run/issue/observe.h"
+#include "run/issue/op_hooks.h"
 #include "run/placement.h"
 #include "run/private_fd.h"
 #include "run/short_file.h"
@@ -128,7 +128,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	}
 	t->gated = plan->throttle.interval_ns > 0;
 	t->retry_flush = retry_flush_applies(plan);
-	observe_init(t);
+	op_hooks_init(t);
 	barrier_init(&t->start, plan->qthreads);
 	barrier_init(&t->file_barrier, plan->qthreads);
 	err = order_init(&t->order, plan, data_is_dear(t),

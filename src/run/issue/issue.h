@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "run/internal.h"
-#include "run/issue/observe.h"
+#include "run/issue/op_hooks.h"
 
 /*
  * What a QThread does for each operation beside the transfer, where it was asked for. Bits of one word, which is
@@ -28,8 +28,8 @@ enum issue_extra {
 	EXTRA_RETRY_FLUSH = 1 << 5,
 	EXTRA_REST = 1 << 6, /* rest_ns() is not 0 */
 	EXTRA_TRACE = 1 << 7,
-	EXTRA_OBSERVE_ISSUE = 1 << 8,
-	EXTRA_OBSERVE_DONE = 1 << 9,
+	EXTRA_HOOK_ISSUE = 1 << 8,
+	EXTRA_HOOK_DONE = 1 << 9,
 	EXTRA_LATENCY = 1 << 10,
 	EXTRA_FLOW = 1 << 11,
 	EXTRA_FOLLOWED = 1 << 12,
@@ -52,8 +52,7 @@ static inline unsigned issue_extras(const struct qthread *q)
 	       (t->order.audited ? EXTRA_AUDIT : 0) | (q->data ? EXTRA_DATA : 0) |
 	       (t->gated ? EXTRA_GATE : 0) | (t->retry_flush ? EXTRA_RETRY_FLUSH : 0) |
 	       (rest_ns(t) ? EXTRA_REST : 0) | (q->trace ? EXTRA_TRACE : 0) |
-	       (t->observes_issue ? EXTRA_OBSERVE_ISSUE : 0) |
-	       (t->observes_done ? EXTRA_OBSERVE_DONE : 0) |
+	       (t->hooks_issue ? EXTRA_HOOK_ISSUE : 0) | (t->hooks_done ? EXTRA_HOOK_DONE : 0) |
 	       (q->keeps_latency ? EXTRA_LATENCY : 0) | (q->flow ? EXTRA_FLOW : 0) |
 	       (t->followed ? EXTRA_FOLLOWED : 0) |
 	       (t->run->keep_overhead && t->plan->engine_queues ? EXTRA_OVERHEAD : 0);
@@ -144,11 +143,11 @@ static inline void stamp_issue(struct qthread *q, struct io_request *req, unsign
 	uint64_t before = atomic_load_explicit(&q->counters.issued, memory_order_relaxed);
 
 	counters_set(&q->counters.issued, before + 1);
-	if (wants(extras, EXTRA_TRACE | EXTRA_OBSERVE_ISSUE)) {
+	if (wants(extras, EXTRA_TRACE | EXTRA_HOOK_ISSUE)) {
 		if (extras & EXTRA_TRACE)
 			trace_issue(req);
-		if (extras & EXTRA_OBSERVE_ISSUE)
-			observe_issue(q, req);
+		if (extras & EXTRA_HOOK_ISSUE)
+			op_hook_issue(q, req);
 	}
 	if (__builtin_expect(before == 0, 0))
 		cputime_first(q);
@@ -203,11 +202,11 @@ static inline void account(struct qthread *q, const struct io_request *req, uint
 	/* Two readings of the counter that follow each other closely may come out as one. */
 	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
 
-	if (wants(extras, EXTRA_TRACE | EXTRA_OBSERVE_DONE)) {
+	if (wants(extras, EXTRA_TRACE | EXTRA_HOOK_DONE)) {
 		if (extras & EXTRA_TRACE)
 			trace_done(q->trace, req, q->target->pass, done_ns);
-		if (extras & EXTRA_OBSERVE_DONE)
-			observe_done(q, req, took_ns);
+		if (extras & EXTRA_HOOK_DONE)
+			op_hook_done(q, req, took_ns);
 	}
 	count(q, req, took_ns, done_ns);
 	if (wants(extras, EXTRA_LATENCY) && !req->error)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "run/internal.h"
-#include "run/issue/observe.h"
+#include "run/issue/op_hooks.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
@@ -115,7 +115,7 @@ static void show_progress(struct signals *s)
 {
 	pthread_mutex_lock(&s->lock);
 	if (s->run && debug_on(DEBUG_USER1))
-		observe_state(s->run);
+		op_hooks_dump(s->run);
 	if (s->run)
 		heartbeat_now(&s->run->heartbeat);
 	pthread_mutex_unlock(&s->lock);

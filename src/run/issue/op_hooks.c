@@ -2,7 +2,7 @@
  * What some runs look at in each operation. Called by the issuing paths, before the one clock reading of an
  * operation and after the other; and by the thread that takes signals.
  */
-#include "run/issue/observe.h"
+#include "run/issue/op_hooks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,13 +11,13 @@
 #include "run/internal.h"
 #include "xdd/base/debug.h"
 
-void observe_init(struct target *t)
+void op_hooks_init(struct target *t)
 {
-	t->observes_issue = debug_on(DEBUG_IO | DEBUG_THROTTLE | DEBUG_TOT);
-	t->observes_done = t->run->plan->keep_extremes || debug_on(DEBUG_IO);
+	t->hooks_issue = debug_on(DEBUG_IO | DEBUG_THROTTLE | DEBUG_TOT);
+	t->hooks_done = t->run->plan->keep_extremes || debug_on(DEBUG_IO);
 }
 
-void observe_issue(const struct qthread *q, const struct io_request *req)
+void op_hook_issue(const struct qthread *q, const struct io_request *req)
 {
 	const struct target *t = q->target;
 	const char *how = order_text(&t->order);
@@ -56,7 +56,7 @@ static void debug_done(const struct qthread *q, const struct io_request *req, ui
 					     strerror(-req->error));
 }
 
-void observe_done(struct qthread *q, const struct io_request *req, uint64_t took_ns)
+void op_hook_done(struct qthread *q, const struct io_request *req, uint64_t took_ns)
 {
 	if (debug_on(DEBUG_IO))
 		debug_done(q, req, took_ns);
@@ -88,7 +88,7 @@ static void debug_qthread(const struct qthread *q)
 		    tally.errors, tally.outstanding, tally_bytes(&tally));
 }
 
-void observe_state(const struct run *run)
+void op_hooks_dump(const struct run *run)
 {
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
 		const struct target *t = &run->targets[i];

@@ -1,8 +1,8 @@
 /*
  * What some runs look at in each operation: -extendedstats, -debug io, throttle and tot. Private to src/run.
  */
-#ifndef XDD_RUN_ISSUE_OBSERVE_H
-#define XDD_RUN_ISSUE_OBSERVE_H
+#ifndef XDD_RUN_ISSUE_OP_HOOKS_H
+#define XDD_RUN_ISSUE_OP_HOOKS_H
 
 #include <stdint.h>
 
@@ -11,14 +11,14 @@ struct qthread;
 struct run;
 struct target;
 
-/* Set observes_issue and observes_done of a target, before its threads start. */
-void observe_init(struct target *t);
+/* Set hooks_issue and hooks_done of a target, before its threads start. */
+void op_hooks_init(struct target *t);
 
 /* In the QThread, where these say so: `req` is about to be issued, or has come back after `took_ns`. */
-void observe_issue(const struct qthread *q, const struct io_request *req);
-void observe_done(struct qthread *q, const struct io_request *req, uint64_t took_ns);
+void op_hook_issue(const struct qthread *q, const struct io_request *req);
+void op_hook_done(struct qthread *q, const struct io_request *req, uint64_t took_ns);
 
 /* -debug user1: how far each QThread is. Any thread, while the run has its targets. */
-void observe_state(const struct run *run);
+void op_hooks_dump(const struct run *run);
 
 #endif
