@@ -39,7 +39,7 @@ struct run;
 struct target;
 
 /* The requests a QThread may have outstanding, and their buffers: one, or its share of the queue depth. */
-struct slots {
+struct request_ring {
 	unsigned depth;
 	struct io_request *requests; /* one a slot */
 	struct io_request **done;    /* room for as many */
@@ -77,7 +77,7 @@ struct qthread {
 	void *ctx;	/* of the engine */
 	int private_fd; /* while there is a context: private_fd.h; -1: that of the target */
 	bool broken;	/* the engine lost its context */
-	struct slots slots;
+	struct request_ring ring;
 	uint64_t apart_ns; /* of the pass: waits, and the engine where no counter has it; no overhead */
 
 	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
@@ -369,9 +369,9 @@ void *qthread_main(void *arg);
 void issue_sync(struct qthread *q, uint64_t now, uint64_t end);
 void issue_queued(struct qthread *q, uint64_t now, uint64_t end);
 
-/* slots.c: the requests that `q` may have outstanding, and their buffers. A text (static) may be left in `*why`. */
-int slots_init(struct qthread *q, const char **why);
-void slots_free(struct qthread *q);
+/* request_ring.c: the requests that `q` may have outstanding, and their buffers. A text (static) may be left in `*why`. */
+int request_ring_init(struct qthread *q, const char **why);
+void request_ring_free(struct qthread *q);
 
 /* results.c: the results manager's thread function; `arg` is the struct run. results_queue.c: the rest. */
 void *results_main(void *arg);

@@ -87,8 +87,8 @@ static int engine_set_up(struct qthread *q, enum stop_reason reason)
 		.options = &t->plan->engine_options,
 		.fd = private_fd_open(q),
 		.buffered_fd = t->file.buffered_fd,
-		.depth = q->slots.depth,
-		.buffers = q->slots.buffers,
+		.depth = q->ring.depth,
+		.buffers = q->ring.buffers,
 		.why = &why,
 	};
 	int err = t->engine->init ? t->engine->init(&q->ctx, &params) : 0;
@@ -193,7 +193,7 @@ static int prepare(struct qthread *q)
 	struct target *t = q->target;
 	const char *why = NULL;
 	const bool flow = t->run->plan->deskew;
-	int err = slots_init(q, &why);
+	int err = request_ring_init(q, &why);
 
 	if (flow)
 		q->flow = calloc(1, sizeof(*q->flow));
@@ -207,7 +207,7 @@ static int prepare(struct qthread *q)
 		if (run_stop(t->run, STOP_START, -err))
 			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64
 				  " bytes: %s",
-				  t->plan->number, t->plan->path, q->number, q->slots.depth,
+				  t->plan->number, t->plan->path, q->number, q->ring.depth,
 				  t->plan->req_bytes, why ? why : strerror(-err));
 		return err;
 	}
@@ -304,7 +304,7 @@ void *qthread_main(void *arg)
 	qthread_data_close(q);
 	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
 	if (!q->broken)
-		slots_free(q);
+		request_ring_free(q);
 	debug_line(DEBUG_TASK, "target %u QThread %u: thread %d ends", t->plan->number, q->number,
 		   gettid());
 	results_settled(&run->results);

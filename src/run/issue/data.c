@@ -109,8 +109,8 @@ static void lay_out(struct qthread *q)
 
 	if (!plan_writes(t->plan) || pattern_moves(&t->data->pattern))
 		return;
-	for (unsigned i = 0; i < q->slots.depth; i++)
-		pattern_bytes(&t->data->pattern, 0, 0, q->slots.buffers[i].iov_base,
+	for (unsigned i = 0; i < q->ring.depth; i++)
+		pattern_bytes(&t->data->pattern, 0, 0, q->ring.buffers[i].iov_base,
 			      t->plan->req_bytes);
 }
 
@@ -119,7 +119,7 @@ static int open_slots(struct qthread *q)
 	struct qthread_data *d = q->data;
 	const struct target *t = q->target;
 	uint64_t sectors = t->plan->req_bytes / TAG_SECTOR_BYTES;
-	unsigned depth = q->slots.depth;
+	unsigned depth = q->ring.depth;
 
 	d->slots = calloc(depth, sizeof(*d->slots));
 	if (!d->slots)

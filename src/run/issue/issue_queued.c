@@ -36,18 +36,18 @@ struct flight {
 };
 
 /* Slots that are free, oldest first, and when each may be used again (-operationdelay). */
-static struct io_request *slot_first(const struct slots *s)
+static struct io_request *ring_first(const struct request_ring *s)
 {
 	return &s->requests[s->free[s->head]];
 }
 
-static void slot_take_first(struct slots *s)
+static void ring_take_first(struct request_ring *s)
 {
 	s->head = s->head + 1 == s->depth ? 0 : s->head + 1;
 	s->n_free--;
 }
 
-static void slot_give(struct slots *s, unsigned slot)
+static void ring_put(struct request_ring *s, unsigned slot)
 {
 	unsigned tail = s->head + s->n_free;
 
@@ -107,7 +107,7 @@ static void give_up(struct flight *f, struct io_request *req)
 	if (wants(f->extras, EXTRA_DATA))
 		data_release(f->q, req);
 	give_turn(f, req->op);
-	slot_give(&f->q->slots, req->slot);
+	ring_put(&f->q->ring, req->slot);
 }
 
 /* The same, and so the pass is over for all. */
@@ -121,12 +121,12 @@ static void abandon(struct flight *f, struct io_request *req)
 static struct io_request *take(struct flight *f)
 {
 	struct target *t = f->q->target;
-	struct io_request *req = slot_first(&f->q->slots);
+	struct io_request *req = ring_first(&f->q->ring);
 	uint64_t n;
 
 	if (may_issue(t, f->now_ns, f->end_ns) && take_ops(t, 1, &n)) {
 		set_op(t, n, req);
-		slot_take_first(&f->q->slots);
+		ring_take_first(&f->q->ring);
 		if (wants(f->extras, EXTRA_DATA))
 			data_prepare(f->q, req);
 		return req;
@@ -257,12 +257,12 @@ static void submit(struct flight *f, struct io_request *req)
 /* Issue into the free slots as long as there are any, and operations, and time. */
 static void fill(struct flight *f)
 {
-	const struct slots *s = &f->q->slots;
+	const struct request_ring *s = &f->q->ring;
 	const bool alone = f->q->target->order.alone;
 
 	f->look_ns = UINT64_MAX;
 	while (!f->exhausted && !f->flush_due &&
-	       (f->waiting || (s->n_free && slot_first(s)->ready_ns <= f->now_ns)) &&
+	       (f->waiting || (s->n_free && ring_first(s)->ready_ns <= f->now_ns)) &&
 	       !(alone && f->outstanding)) {
 		struct io_request *req = next_request(f);
 
@@ -302,19 +302,19 @@ static void finish(struct flight *f, struct io_request *req, uint64_t delay)
 		data_complete(q, req);
 	if (wants(f->extras, EXTRA_RETRY_FLUSH))
 		retry_flush_report(q, req, f->now_ns);
-	slot_give(&q->slots, req->slot);
+	ring_put(&q->ring, req->slot);
 }
 
 /* Wait for at least one request, but not past the time at which a free slot may be used again. */
 static void collect(struct flight *f, uint64_t delay)
 {
 	struct qthread *q = f->q;
-	struct slots *s = &q->slots;
+	struct request_ring *s = &q->ring;
 	uint64_t look_ns = f->look_ns, timeout = UINT64_MAX, since = 0;
 	int n;
 
-	if (delay && s->n_free && !f->exhausted && slot_first(s)->ready_ns < look_ns)
-		look_ns = slot_first(s)->ready_ns;
+	if (delay && s->n_free && !f->exhausted && ring_first(s)->ready_ns < look_ns)
+		look_ns = ring_first(s)->ready_ns;
 	if (look_ns != UINT64_MAX)
 		timeout = look_ns > f->now_ns ? look_ns - f->now_ns : 0;
 	if (wants(f->extras, EXTRA_OVERHEAD))
@@ -346,7 +346,7 @@ static void flush(struct flight *f)
 /* All slots are resting, and no number is taken. The limit ends the pass also when none of them is ready by then. */
 static void rest(struct flight *f)
 {
-	uint64_t ready = slot_first(&f->q->slots)->ready_ns, since = clock_now_ns();
+	uint64_t ready = ring_first(&f->q->ring)->ready_ns, since = clock_now_ns();
 	int err = gate_rest(f->q->target, ready < f->end_ns ? ready : f->end_ns);
 
 	set_apart(f->q, since);

@@ -256,7 +256,7 @@ static ALWAYS_INLINE void issue(struct qthread *q, uint64_t now, uint64_t end, u
 	const bool ordered = extras & (EXTRA_LOCK | EXTRA_TOT);
 	const bool leave_early = ordered && t->order.mode == ORDERING_LOOSE;
 	const bool leave_late = ordered && !leave_early;
-	struct io_request req = { .buf = q->slots.buffers[0].iov_base };
+	struct io_request req = { .buf = q->ring.buffers[0].iov_base };
 	struct claim claim = { .sleeps = most > 1 ? count_sleeps() : 0 };
 
 	while (next_op(q, &claim, most, &req, now, end, extras)) {

@@ -8,7 +8,7 @@
 
 #include "run/internal.h"
 
-static int allocate(struct slots *s, unsigned depth)
+static int allocate(struct request_ring *s, unsigned depth)
 {
 	s->requests = calloc(depth, sizeof(*s->requests));
 	s->done = calloc(depth, sizeof(struct io_request *));
@@ -17,11 +17,11 @@ static int allocate(struct slots *s, unsigned depth)
 	return s->requests && s->done && s->buffers && s->free ? 0 : -ENOMEM;
 }
 
-int slots_init(struct qthread *q, const char **why)
+int request_ring_init(struct qthread *q, const char **why)
 {
 	const struct target_plan *plan = q->target->plan;
 	const struct memory_plan *memory = &plan->memory;
-	struct slots *s = &q->slots;
+	struct request_ring *s = &q->ring;
 	bool lock = !q->target->run->plan->no_memory_lock;
 	unsigned depth = plan_depth_of(plan, q->number);
 	int err = 0;
@@ -48,9 +48,9 @@ int slots_init(struct qthread *q, const char **why)
 	return 0;
 }
 
-void slots_free(struct qthread *q)
+void request_ring_free(struct qthread *q)
 {
-	struct slots *s = &q->slots;
+	struct request_ring *s = &q->ring;
 
 	free(s->requests);
 	free(s->done);
