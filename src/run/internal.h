@@ -160,7 +160,7 @@ struct target {
 	_Atomic uint64_t writes;
 
 	/* atomic: nobody has seen to the result of the pass yet; who takes it back to false does */
-	_Atomic bool undelivered;
+	_Atomic bool result_pending;
 
 	/* atomic, stored by the last QThread to leave a pass: what the file took in this pass, and before the next */
 	_Atomic uint64_t sync_ns;

@@ -60,7 +60,7 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	atomic_store(&t->sync_ns, 0);
 	atomic_store(&t->close_ns, 0);
 	atomic_store(&t->open_ns, atomic_exchange(&t->next_open_ns, 0));
-	atomic_store(&t->undelivered, true);
+	atomic_store(&t->result_pending, true);
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->turn, 1);
 	gate_begin_pass(t);
@@ -230,7 +230,7 @@ void target_end_pass(struct target *t)
 	gate_end_pass(t);
 	intervals_close(&t->run->intervals, t);
 	r = target_snapshot(t);
-	if (!atomic_exchange(&t->undelivered, false)) {
+	if (!atomic_exchange(&t->result_pending, false)) {
 		pass_result_free(r); /* it came so late that the run ended without */
 	} else if (r) {
 		report_released(t);

@@ -126,7 +126,7 @@ static inline void set_op(const struct target *t, uint64_t n, struct io_request 
  * A number was taken that is not going to be issued: no later one may be either. What makes that true of
  * the others, a limit or a stop, is seen by them only when they look.
  */
-static inline void abandon_op(struct target *t)
+static inline void end_pass(struct target *t)
 {
 	atomic_store_explicit(&t->pass_over, true, memory_order_relaxed);
 }

@@ -113,7 +113,7 @@ static void give_up(struct flight *f, struct io_request *req)
 /* The same, and so the pass is over for all. */
 static void abandon(struct flight *f, struct io_request *req)
 {
-	abandon_op(f->q->target);
+	end_pass(f->q->target);
 	give_up(f, req);
 }
 

@@ -69,7 +69,7 @@ static bool pass_gate(struct qthread *q, struct io_request *req, uint64_t end)
 		set_apart(q, now);
 		now = clock_now_ns();
 		if (err || !may_issue(t, event ? now : 0, end)) {
-			abandon_op(t);
+			end_pass(t);
 			return false;
 		}
 	}
@@ -99,7 +99,7 @@ static bool make_ready(struct qthread *q, struct io_request *req, uint64_t now, 
 	if (extras & EXTRA_DATA)
 		data_prepare(q, req);
 	if (extras & EXTRA_TOT && !await_turn(q, req, now, end)) {
-		abandon_op(t);
+		end_pass(t);
 		turn = false;
 	}
 	if (turn && (!(extras & EXTRA_GATE) || pass_gate(q, req, end)))

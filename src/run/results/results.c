@@ -259,7 +259,7 @@ static void take_unfinished(struct manager *m, bool stuck)
 {
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		struct target *t = &m->run->targets[i];
-		bool unfinished = atomic_exchange(&t->undelivered, false);
+		bool unfinished = atomic_exchange(&t->result_pending, false);
 		struct pass_result *r = unfinished ? target_snapshot(t) : NULL;
 
 		if (!r)
