@@ -1,6 +1,6 @@
 /*
- * The entry of the program under all its names, xdd, xdd.Linux, timeserver, gettime, and of its
- * commands: xdd compare, xdd tsread.
+ * The entry of the program, under all its names (xdd, xdd.Linux), and of its commands: xdd compare,
+ * xdd tsread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
-#include "xdd/base/path.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
 #include "xdd/plan/plan.h"
@@ -192,7 +191,6 @@ static int do_compare(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const char *name = argc > 0 ? path_last(argv[0]) : "xdd";
 	enum xdd_status status;
 
 	signals_block_progress();
@@ -202,14 +200,6 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	/* Likewise a file that has come to the limit on its size: EFBIG, of a target or of an output. */
 	signal(SIGXFSZ, SIG_IGN);
-	if (strcmp(name, "timeserver") == 0 || strcmp(name, "gettime") == 0) {
-		fprintf(stderr, "%s: not built yet\n", name);
-		return XDD_INIT_FAILED;
-	}
-	if (argc > 1 && (strcmp(argv[1], "timeserver") == 0 || strcmp(argv[1], "gettime") == 0)) {
-		fprintf(stderr, "xdd %s: not built yet\n", argv[1]);
-		return XDD_INIT_FAILED;
-	}
 	if (argc > 1 && strcmp(argv[1], "compare") == 0)
 		return do_compare(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "tsread") == 0)
