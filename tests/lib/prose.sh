@@ -124,6 +124,8 @@ scan() {
 		# the glossary, which lists the retired words.
 		plain = $0
 		if (FILENAME ~ /doc\/glossary[.]md$/) sub(/[|][^|]*[|]$/, "", plain)
+		# Examples of what not to write.
+		if (/^    before: /) plain = ""
 		gsub(/"  stretches"|\| stretches \|/, "", plain)
 		gsub(/NOBODY|=nobody|nobody( =|=|\[)|if nobody/, "", plain)
 		text = words_of(plain)
