@@ -190,17 +190,36 @@ static enum xdd_status store_choice(const struct setting *s, const struct option
 	return parse_error_words(s, &s->args[0], choice_at, row->choices);
 }
 
-enum xdd_status parse_apply(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status store_text(const struct setting *s, const struct option *row, void *field)
 {
-	const struct option *row = s->sub ? s->sub : s->opt;
+	if (!*s->args[0].text)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s cannot be empty",
+				   row->arg);
+	*(const char **)field = s->args[0].text;
+	return XDD_OK;
+}
+
+static void store_value(const struct option *row, void *field)
+{
+	if (row->size == sizeof(bool))
+		*(bool *)field = row->value;
+	else if (row->size)
+		*(int *)field = row->value;
+}
+
+/* The value of a row into its field, and the further fields that it sets. */
+static enum xdd_status store(const struct setting *s, const struct option *row, void *dst)
+{
 	void *field = (char *)dst + row->off;
 	enum xdd_status status = XDD_OK;
 
 	switch (row->type) {
 	case OPT_FLAG:
-		/* One without a value is all in its function. */
-		if (!row->apply || row->value)
-			*(bool *)field = row->value;
+	case OPT_SET:
+		store_value(row, field);
+		break;
+	case OPT_BIT:
+		*(unsigned *)field |= (unsigned)row->value;
 		break;
 	case OPT_U64:
 		status = store_u64(s, row, field);
@@ -212,23 +231,31 @@ enum xdd_status parse_apply(struct parse *p, const struct setting *s, void *dst)
 		status = parse_time(s, &s->args[0], row->min, row->max, field);
 		break;
 	case OPT_TEXT:
-		if (!*s->args[0].text)
-			return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s cannot be empty",
-					   row->arg);
-		*(const char **)field = s->args[0].text;
+		status = store_text(s, row, field);
 		break;
 	case OPT_CHOICE:
 		status = store_choice(s, row, field);
 		break;
 	case OPT_CUSTOM:
+	case OPT_NAMES:
 	case OPT_SUB:
 	case OPT_ACTION:
 	case OPT_REFUSED:
 		break;
 	}
-	if (!status && row->apply)
-		status = row->apply(p, s, dst);
+	if (row->sets && !s->by_default)
+		*(bool *)((char *)dst + row->sets) = true;
+	if (row->selects)
+		*(int *)((char *)dst + row->selects) = row->value;
 	return status;
+}
+
+enum xdd_status parse_apply(const struct setting *s, void *dst)
+{
+	const struct option *row = s->sub ? s->sub : s->opt;
+	enum xdd_status status = store(s, row, dst);
+
+	return !status && row->apply ? row->apply(s, dst) : status;
 }
 
 /* "3", "0-3" or "all". */
@@ -269,18 +296,18 @@ static enum xdd_status apply_setting(struct parse *p, struct setting *s)
 	enum xdd_status status = XDD_OK;
 
 	if (s->opt->scope == SCOPE_GLOBAL)
-		return parse_apply(p, s, p->plan);
+		return parse_apply(s, p->plan);
 	if (s->scope.text)
 		status = scope_range(p, s, &first, &last);
 	s->first = first;
 	s->last = last;
 	for (uint64_t i = first; !status && i <= last; i++)
-		status = parse_apply(p, s, &p->plan->targets[i]);
+		status = parse_apply(s, &p->plan->targets[i]);
 	return status;
 }
 
 /* Give the fields of `rows` their defaults by reading them as if they had been written. */
-static enum xdd_status apply_defaults(struct parse *p, const struct option *opt,
+static enum xdd_status apply_defaults(struct arena *arena, const struct option *opt,
 				      const struct option *rows, void *dst, enum option_scope scope)
 {
 	for (const struct option *row = rows; row->name; row++) {
@@ -290,15 +317,16 @@ static enum xdd_status apply_defaults(struct parse *p, const struct option *opt,
 				     .name = { .text = row->name },
 				     .args = &def,
 				     .n_args = 1,
-				     .by_default = true };
+				     .by_default = true,
+				     .arena = arena };
 		enum xdd_status status = XDD_OK;
 
 		if (!opt && row->scope != scope)
 			continue;
 		if (row->subs)
-			status = apply_defaults(p, row, row->subs, dst, scope);
+			status = apply_defaults(arena, row, row->subs, dst, scope);
 		else if (row->def)
-			status = parse_apply(p, &s, dst);
+			status = parse_apply(&s, dst);
 		if (status)
 			return status;
 	}
@@ -310,45 +338,48 @@ static enum xdd_status all_defaults(struct parse *p)
 	enum xdd_status status = XDD_OK;
 
 	for (const struct option_group *g = option_groups; g->title && !status; g++) {
-		status = apply_defaults(p, NULL, g->options, p->plan, SCOPE_GLOBAL);
+		status = apply_defaults(p->arena, NULL, g->options, p->plan, SCOPE_GLOBAL);
 		for (size_t i = 0; i < p->plan->n_targets && !status; i++)
-			status = apply_defaults(p, NULL, g->options, &p->plan->targets[i],
+			status = apply_defaults(p->arena, NULL, g->options, &p->plan->targets[i],
 						SCOPE_TARGET);
 	}
 	return status;
 }
 
-bool parse_names_targets(const struct setting *s)
+static enum xdd_status collect_names(struct parse *p, struct target_names *names)
 {
-	return strcmp(s->opt->name, "targets") == 0 || strcmp(s->opt->name, "target") == 0;
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < p->n_settings && !status; i++) {
+		struct setting *s = &p->settings[i];
+
+		if (s->opt->type != OPT_NAMES)
+			continue;
+		s->first = names->n;
+		status = s->opt->apply(s, names);
+		s->last = names->n - 1;
+	}
+	return status;
 }
 
 static enum xdd_status make_targets(struct parse *p)
 {
+	struct target_names names = { .n = 0 };
+	enum xdd_status status = collect_names(p, &names);
 	struct plan *plan = p->plan;
 
-	for (size_t i = 0; i < p->n_settings; i++) {
-		struct setting *s = &p->settings[i];
-		enum xdd_status status;
-
-		if (!parse_names_targets(s))
-			continue;
-		s->first = p->n_names;
-		status = s->opt->apply(p, s, plan);
-		if (status)
-			return status;
-		s->last = p->n_names - 1;
-	}
-	if (!p->n_names) {
+	if (status)
+		return status;
+	if (!names.n) {
 		log_error("no target is given: say -targets 1 <file or device>, or xdd -help");
 		return XDD_BAD_ARGUMENT;
 	}
-	plan->targets = arena_alloc(p->arena, p->n_names * sizeof(*plan->targets));
+	plan->targets = arena_alloc(p->arena, names.n * sizeof(*plan->targets));
 	if (!plan->targets)
 		return plan_no_memory();
-	plan->n_targets = p->n_names;
-	for (size_t i = 0; i < p->n_names; i++) {
-		plan->targets[i].name = p->names[i];
+	plan->n_targets = names.n;
+	for (size_t i = 0; i < names.n; i++) {
+		plan->targets[i].name = names.names[i];
 		plan->targets[i].number = (uint32_t)i;
 	}
 	return XDD_OK;
@@ -361,7 +392,7 @@ enum xdd_status apply_settings(struct parse *p)
 	if (!status)
 		status = all_defaults(p);
 	for (size_t i = 0; i < p->n_settings && !status; i++) {
-		if (!parse_names_targets(&p->settings[i]))
+		if (p->settings[i].opt->type != OPT_NAMES)
 			status = apply_setting(p, &p->settings[i]);
 	}
 	if (!status)

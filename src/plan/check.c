@@ -346,10 +346,12 @@ static void warn_passes(const struct plan *plan)
 }
 
 /* All that the machine has cached can be thrown away where one may, and while nothing runs. */
-static enum xdd_status check_drop_system(const struct plan *plan)
+static enum xdd_status check_drop_system(struct plan *plan)
 {
 	static const char path[] = "/proc/sys/vm/drop_caches";
 
+	for (size_t i = 0; i < plan->n_targets; i++)
+		plan->drop_system_cache |= plan->targets[i].drop_system_cache;
 	if (!plan->drop_system_cache)
 		return XDD_OK;
 	if (plan->no_barrier && plan->passes > 1) {
@@ -365,7 +367,7 @@ static enum xdd_status check_drop_system(const struct plan *plan)
 	return XDD_BAD_ARGUMENT;
 }
 
-enum xdd_status plan_check_passes(const struct plan *plan)
+enum xdd_status plan_check_passes(struct plan *plan)
 {
 	if (check_drop_system(plan))
 		return XDD_BAD_ARGUMENT;

@@ -26,11 +26,11 @@ static bool same_origin(const struct setting *a, const struct setting *b)
 }
 
 /* Whether both have targets do the same: "-rwratio 100" is "-op read". */
-static bool same_operation(struct parse *p, const struct setting *a, const struct setting *b)
+static bool same_operation(const struct setting *a, const struct setting *b)
 {
 	struct target_plan first = { 0 }, second = { 0 };
 
-	return parse_apply(p, a, &first) == XDD_OK && parse_apply(p, b, &second) == XDD_OK &&
+	return parse_apply(a, &first) == XDD_OK && parse_apply(b, &second) == XDD_OK &&
 	       first.op == second.op && first.read_ratio == second.read_ratio &&
 	       (first.op != OP_MIXED || first.ratio_random == second.ratio_random);
 }
@@ -74,7 +74,7 @@ static bool by_neighbours(const struct parse *p, const struct setting *origin, s
 	for (size_t i = 0; i < p->n_settings; i++) {
 		const struct setting *s = &p->settings[i];
 
-		if (parse_names_targets(s))
+		if (s->opt->type == OPT_NAMES)
 			end = s->last + 1;
 		if (!is_operation(s) || !same_origin(s, origin))
 			continue;
@@ -132,7 +132,7 @@ static enum xdd_status refuse(const struct parse *p, const struct setting *befor
 }
 
 /* Within one origin all before are alike, so that it is enough to look at the last of them. */
-enum xdd_status parse_check_operations(struct parse *p)
+enum xdd_status parse_check_operations(const struct parse *p)
 {
 	/* A single target is meant by each of them, and the last one wins. */
 	if (p->plan->n_targets == 1)
@@ -147,7 +147,7 @@ enum xdd_status parse_check_operations(struct parse *p)
 
 			if (!is_operation(before) || !same_origin(before, s))
 				continue;
-			if (!same_operation(p, before, s))
+			if (!same_operation(before, s))
 				return refuse(p, before, s);
 			break;
 		}

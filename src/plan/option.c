@@ -72,13 +72,6 @@ bool option_is_word(const char *text)
 	return option_find(text + (text[1] == '-' ? 2 : 1)) != NULL;
 }
 
-size_t option_arity_none(const struct word *args, size_t avail)
-{
-	(void)args;
-	(void)avail;
-	return 0;
-}
-
 size_t option_arity_number(const struct word *args, size_t avail)
 {
 	uint64_t n;

@@ -120,8 +120,7 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 
 	switch (row->type) {
 	case OPT_FLAG:
-		/* One that is all in its function stored nothing by itself. */
-		if (row->apply && !row->value)
+		if (!row->size) /* its function stores the value */
 			return flag(words(plan, target, opt, sub).type == OPTION_VALUE_WORDS);
 		return flag(*(const bool *)field == (bool)row->value);
 	case OPT_U64:
@@ -139,7 +138,10 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 		return text(*(const char *const *)field);
 	case OPT_CHOICE:
 		return choice(row, *(const int *)field);
+	case OPT_SET:
+	case OPT_BIT:
 	case OPT_CUSTOM:
+	case OPT_NAMES:
 		return words(plan, target, opt, sub);
 	case OPT_SUB:
 	case OPT_ACTION:

@@ -6,43 +6,12 @@
 #include "plan/parse.h"
 #include "xdd/base/units.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
 #define MAX_BLOCKS INT64_MAX
 
-/* One of the words that name a pattern; its row's `value` says which. */
-static enum xdd_status apply_pattern(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
-
-	(void)p;
-	t->seek.pattern = (enum seek_pattern)s->sub->value;
-	return XDD_OK;
-}
-
-static enum xdd_status apply_interleave(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
-
-	(void)p;
-	(void)s;
-	t->seek.pattern = SEEK_INTERLEAVE;
-	return XDD_OK;
-}
-
-static enum xdd_status apply_load(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
-
-	(void)p;
-	(void)s;
-	t->seek.pattern = SEEK_LOAD;
-	return XDD_OK;
-}
-
-#define PATTERN(name_, value_, help_)                                                           \
-	{                                                                                       \
-		.name = name_, .type = OPT_CUSTOM, .arity = option_arity_none, .value = value_, \
-		.apply = apply_pattern, .help = help_,                                          \
+#define PATTERN(name_, value_, help_)                                                        \
+	{                                                                                    \
+		.name = name_, .type = OPT_SET, TARGET_FIELD(seek.pattern), .value = value_, \
+		.help = help_,                                                               \
 	}
 
 static const struct option seek_options[] = {
@@ -54,22 +23,23 @@ static const struct option seek_options[] = {
 	  .min = 1,
 	  .max = MAX_BLOCKS,
 	  .unit = "blocks",
-	  T(seek.range_blocks),
+	  TARGET_FIELD(seek.range_blocks),
 	  .help = "the stretch of the target to stay in, from the start offset" },
 	{ .name = "stagger",
 	  .aliases = "staggered",
-	  .type = OPT_CUSTOM,
-	  .arity = option_arity_number, /* older scripts put one behind it */
+	  .type = OPT_SET,
+	  .arity = option_arity_number, /* older scripts have one after it */
+	  TARGET_FIELD(seek.pattern),
 	  .value = SEEK_STAGGER,
-	  .apply = apply_pattern,
 	  .help = "in ascending order, spread evenly over the range" },
 	{ .name = "interleave",
 	  .type = OPT_U64,
 	  .arg = "<factor>",
 	  .min = 1,
 	  .max = 1u << 30,
-	  T(seek.interleave),
-	  .apply = apply_interleave,
+	  TARGET_FIELD(seek.interleave),
+	  .selects = offsetof(struct target_plan, seek.pattern),
+	  .value = SEEK_INTERLEAVE,
 	  .help = "every <factor>th request" },
 	PATTERN("none", SEEK_NONE, "the first request of the range again and again"),
 	{ .name = "seed",
@@ -78,18 +48,19 @@ static const struct option seek_options[] = {
 	  .min = 0,
 	  .max = UINT64_MAX,
 	  .def = "72058",
-	  T(seek.seed),
+	  TARGET_FIELD(seek.seed),
 	  .help = "start of the random sequence" },
 	{ .name = "save",
 	  .type = OPT_TEXT,
 	  .arg = "<file>",
-	  T(seek.save_file),
+	  TARGET_FIELD(seek.save_file),
 	  .help = "write the list of operations to <file>.T<target number>.txt" },
 	{ .name = "load",
 	  .type = OPT_TEXT,
 	  .arg = "<file>",
-	  T(seek.load_file),
-	  .apply = apply_load,
+	  TARGET_FIELD(seek.load_file),
+	  .selects = offsetof(struct target_plan, seek.pattern),
+	  .value = SEEK_LOAD,
 	  .help = "take the list of operations from a saved file" },
 	{ .name = "disthist",
 	  .type = OPT_U64,
@@ -97,7 +68,7 @@ static const struct option seek_options[] = {
 	  .min = 1,
 	  .max = 1000000,
 	  .unit = "buckets",
-	  T(seek.disthist),
+	  TARGET_FIELD(seek.disthist),
 	  .help = "show a histogram of the distances between operations" },
 	{ .name = "seekhist",
 	  .type = OPT_U64,
@@ -105,7 +76,7 @@ static const struct option seek_options[] = {
 	  .min = 1,
 	  .max = 1000000,
 	  .unit = "buckets",
-	  T(seek.seekhist),
+	  TARGET_FIELD(seek.seekhist),
 	  .help = "show a histogram of the places accessed" },
 	{ 0 },
 };
@@ -120,7 +91,7 @@ const struct option options_access[] = {
 	  .max = MAX_BLOCKS,
 	  .def = "0",
 	  .unit = "blocks",
-	  T(start_offset_blocks),
+	  TARGET_FIELD(start_offset_blocks),
 	  .help = "block of the target at which its range begins" },
 	{ .name = "passoffset",
 	  .aliases = "po",
@@ -131,7 +102,7 @@ const struct option options_access[] = {
 	  .max = MAX_BLOCKS,
 	  .def = "0",
 	  .unit = "blocks",
-	  T(pass_offset_blocks),
+	  TARGET_FIELD(pass_offset_blocks),
 	  .help = "blocks by which the range moves on from pass to pass" },
 	{ .name = "targetoffset",
 	  .aliases = "to",
@@ -142,7 +113,7 @@ const struct option options_access[] = {
 	  .max = MAX_BLOCKS,
 	  .def = "0",
 	  .unit = "blocks",
-	  T(target_offset_blocks),
+	  TARGET_FIELD(target_offset_blocks),
 	  .help = "blocks, times the target's number, by which its range moves on",
 	  .detail = "Lets several targets that are one device work on different stretches of it.",
 	  .example = "xdd -op read -targets -4 /dev/sdx -targetoffset 65536 -mbytes 64" },
@@ -173,14 +144,14 @@ const struct option options_access[] = {
 	  .min = 1,
 	  .max = MAX_BLOCKS,
 	  .unit = "blocks",
-	  T(seek.range_blocks),
+	  TARGET_FIELD(seek.range_blocks),
 	  .help = "the same as -seek range" },
 	{ .name = "randomize",
 	  .aliases = "rand",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  T(randomize),
+	  TARGET_FIELD(randomize),
 	  .help = "other random places in every pass" },
 	{ 0 },
 };

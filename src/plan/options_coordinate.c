@@ -8,27 +8,12 @@
 #include "plan/parse.h"
 #include "xdd/base/units.h"
 
-#define P(field) .off = offsetof(struct plan, field)
 #define PERCENT (PLAN_RATIO_ONE / 100)
 
-static size_t arity_lockstep(const struct word *args, size_t avail)
+static enum xdd_status read_target(const struct plan *plan, const struct setting *s,
+				   const struct word *w, uint32_t *number)
 {
-	(void)args;
-	(void)avail;
-	return 8;
-}
-
-static size_t arity_trigger(const struct word *args, size_t avail)
-{
-	(void)args;
-	(void)avail;
-	return 4;
-}
-
-static enum xdd_status read_target(struct parse *p, const struct setting *s, const struct word *w,
-				   uint32_t *number)
-{
-	size_t n = p->plan->n_targets;
+	size_t n = plan->n_targets;
 	uint64_t v;
 
 	if (units_parse_u64(w->text, &v))
@@ -44,13 +29,13 @@ static enum xdd_status read_target(struct parse *p, const struct setting *s, con
 }
 
 /* Two targets, of which the second is to do something when the first is ready for it. */
-static enum xdd_status read_pair(struct parse *p, const struct setting *s, uint32_t *first,
+static enum xdd_status read_pair(const struct plan *plan, const struct setting *s, uint32_t *first,
 				 uint32_t *second)
 {
-	enum xdd_status status = read_target(p, s, &s->args[0], first);
+	enum xdd_status status = read_target(plan, s, &s->args[0], first);
 
 	if (!status)
-		status = read_target(p, s, &s->args[1], second);
+		status = read_target(plan, s, &s->args[1], second);
 	if (!status && *first == *second)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[1],
 				   "two different targets are wanted: one cannot wait for itself");
@@ -131,13 +116,13 @@ static enum xdd_status read_either(const struct setting *s, const struct word *w
 	return parse_error_words(s, w, word_at, words);
 }
 
-static enum xdd_status apply_lockstep(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_lockstep(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 	struct lockstep_plan l = { .on = true };
 	uint32_t slave;
 	bool wait = false;
-	enum xdd_status status = read_pair(p, s, &l.master, &slave);
+	enum xdd_status status = read_pair(plan, s, &l.master, &slave);
 
 	if (!status)
 		status = read_measure(s, &s->args[2], &l.when);
@@ -158,18 +143,25 @@ static enum xdd_status apply_lockstep(struct parse *p, const struct setting *s, 
 	return XDD_OK;
 }
 
-static enum xdd_status read_trigger(struct parse *p, const struct setting *s, bool start)
+enum trigger {
+	START,
+	STOP
+};
+
+/* -starttrigger and -stoptrigger; the row's `value` says which. */
+static enum xdd_status apply_trigger(const struct setting *s, void *dst)
 {
+	struct plan *plan = dst;
 	struct trigger_plan t = { .on = true }, *slot;
 	uint32_t target;
-	enum xdd_status status = read_pair(p, s, &t.by, &target);
+	enum xdd_status status = read_pair(plan, s, &t.by, &target);
 
 	if (!status)
 		status = read_measure(s, &s->args[2], &t.when);
 	if (status)
 		return status;
-	slot = start ? &p->plan->targets[target].start_trigger :
-		       &p->plan->targets[target].stop_trigger;
+	slot = s->opt->value == START ? &plan->targets[target].start_trigger :
+					&plan->targets[target].stop_trigger;
 	if (slot->on && slot->by != t.by)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[1],
@@ -179,25 +171,13 @@ static enum xdd_status read_trigger(struct parse *p, const struct setting *s, bo
 	return XDD_OK;
 }
 
-static enum xdd_status apply_starttrigger(struct parse *p, const struct setting *s, void *dst)
-{
-	(void)dst;
-	return read_trigger(p, s, true);
-}
-
-static enum xdd_status apply_stoptrigger(struct parse *p, const struct setting *s, void *dst)
-{
-	(void)dst;
-	return read_trigger(p, s, false);
-}
-
 const struct option options_coordinate[] = {
 	{ .name = "lockstep",
 	  .aliases = "ls",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "<master> <slave> <when> <howlong> <what> <howmuch> <startup> <end>",
-	  .arity = arity_lockstep,
+	  .n_args = 8,
 	  .apply = apply_lockstep,
 	  .help = "have one target work at the request of another",
 	  .detail =
@@ -219,8 +199,9 @@ const struct option options_coordinate[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "<target A> <target B> <when> <howmuch>",
-	  .arity = arity_trigger,
-	  .apply = apply_starttrigger,
+	  .n_args = 4,
+	  .value = START,
+	  .apply = apply_trigger,
 	  .help = "start a target's pass when another has done so much of its own",
 	  .detail =
 		  "Target B issues its first operation of each pass once target A has been at it for a time "
@@ -233,8 +214,9 @@ const struct option options_coordinate[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "<target A> <target B> <when> <howmuch>",
-	  .arity = arity_trigger,
-	  .apply = apply_stoptrigger,
+	  .n_args = 4,
+	  .value = STOP,
+	  .apply = apply_trigger,
 	  .help = "end a target's pass when another has done so much of its own",
 	  .detail =
 		  "Target B issues no more operations in a pass once target A has come that far, in the "
@@ -249,7 +231,7 @@ const struct option options_coordinate[] = {
 	  .min = 0,
 	  .max = INT64_MAX,
 	  .unit = "operations",
-	  P(syncio_ops),
+	  PLAN_FIELD(syncio_ops),
 	  .help = "have all targets meet after every so many operations",
 	  .detail =
 		  "No target goes past a multiple of this number before all have completed as many "
@@ -262,7 +244,7 @@ const struct option options_coordinate[] = {
 	  .arg = "<global time>",
 	  .min = 1,
 	  .max = PLAN_CENTURY_NS,
-	  P(start_time_ns),
+	  PLAN_FIELD(start_time_ns),
 	  .help = "start the first pass at this time",
 	  .detail =
 		  "Seconds since 1970, with decimals if need be; the clock is that of the machine. "
@@ -273,7 +255,7 @@ const struct option options_coordinate[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(deskew),
+	  PLAN_FIELD(deskew),
 	  .help = "show the bandwidth and the IOPS while all targets were transferring",
 	  .detail =
 		  "For each pass and for all of them: the window from the last target's first operation to "

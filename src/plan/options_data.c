@@ -7,8 +7,6 @@
 
 #include "plan/parse.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
-
 #define HEX_DIGITS "0123456789abcdefABCDEF"
 #define PREFIX_MAX_DIGITS 16
 
@@ -32,20 +30,18 @@ static void name_pattern(struct pattern_options *o, const struct setting *s, enu
 }
 
 /* One of the words that name a pattern; its row's `value` says which. */
-static enum xdd_status apply_pattern(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_pattern(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	name_pattern(&t->pattern, s, (enum pattern_kind)s->sub->value);
 	return XDD_OK;
 }
 
-static enum xdd_status apply_character(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_character(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	if (!*s->args[0].text)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "a character is wanted");
 	name_pattern(&t->pattern, s, PATTERN_CHARACTER);
@@ -53,13 +49,12 @@ static enum xdd_status apply_character(struct parse *p, const struct setting *s,
 	return XDD_OK;
 }
 
-static enum xdd_status apply_text(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_text(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 	const struct word *w = &s->args[0];
 	enum pattern_kind kind = (enum pattern_kind)s->sub->value;
 
-	(void)p;
 	if (!*w->text)
 		return parse_error(XDD_BAD_ARGUMENT, s, w, "%s cannot be empty", s->sub->arg);
 	if (kind == PATTERN_HEX && w->text[strspn(w->text, HEX_DIGITS)])
@@ -73,13 +68,12 @@ static enum xdd_status apply_text(struct parse *p, const struct setting *s, void
 	return XDD_OK;
 }
 
-static enum xdd_status apply_prefix(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_prefix(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 	const struct word *w = &s->args[0];
 	size_t len = strlen(w->text);
 
-	(void)p;
 	if (!len || len > PREFIX_MAX_DIGITS || w->text[strspn(w->text, HEX_DIGITS)])
 		return parse_error(XDD_BAD_ARGUMENT, s, w,
 				   "1 to %d hexadecimal digits are wanted, 0-9, a-f or A-F",
@@ -90,58 +84,51 @@ static enum xdd_status apply_prefix(struct parse *p, const struct setting *s, vo
 	return XDD_OK;
 }
 
-static enum xdd_status apply_modifier(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_modifier(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	t->pattern.use = s->name.text;
 	t->pattern.given = true;
-	if (strcmp(s->sub->name, "inverse") == 0)
-		t->pattern.inverse = true;
-	else
-		t->pattern.replicate = true;
 	return XDD_OK;
 }
 
 /* The number is stored already, and starting over would lose it. */
-static enum xdd_status apply_reducible(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_reducible(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 	uint64_t *field = (uint64_t *)((char *)dst + s->sub->off), percent = *field;
 
-	(void)p;
 	name_pattern(&t->pattern, s, PATTERN_REDUCIBLE);
 	*field = percent;
 	return XDD_OK;
 }
 
-static enum xdd_status apply_verify(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_verify(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
-	t->verify |= (unsigned)s->sub->value;
 	t->verify_named |= s->scope.text && strcmp(s->scope.text, "all") != 0;
 	return XDD_OK;
 }
 
-#define PATTERN(name_, value_, help_)                                                           \
-	{                                                                                       \
-		.name = name_, .type = OPT_CUSTOM, .arity = option_arity_none, .value = value_, \
-		.apply = apply_pattern, .help = help_,                                          \
+#define PATTERN(name_, value_, help_)                                                       \
+	{                                                                                   \
+		.name = name_, .type = OPT_CUSTOM, .value = value_, .apply = apply_pattern, \
+		.help = help_,                                                              \
 	}
 
-#define MODIFIER(name_, help_)                                                 \
-	{                                                                      \
-		.name = name_, .type = OPT_CUSTOM, .arity = option_arity_none, \
-		.apply = apply_modifier, .help = help_,                        \
+#define MODIFIER(name_, help_)                                                               \
+	{                                                                                    \
+		.name = #name_, .type = OPT_SET, .value = true, TARGET_FIELD(pattern.name_), \
+		.apply = apply_modifier, .help = help_,                                      \
 	}
 
-#define PERCENT(name_, field_, help_)                                                          \
-	{                                                                                      \
-		.name = name_, .type = OPT_U64, .arg = "<percent>", .min = 0, .max = 100,      \
-		.unit = "percent", T(pattern.field_), .apply = apply_reducible, .help = help_, \
+#define PERCENT(name_, field_, help_)                                                      \
+	{                                                                                  \
+		.name = name_, .type = OPT_U64, .arg = "<percent>", .min = 0, .max = 100,  \
+		.unit = "percent", TARGET_FIELD(pattern.field_), .apply = apply_reducible, \
+		.help = help_,                                                             \
 	}
 
 static const struct option pattern_rows[] = {
@@ -155,7 +142,7 @@ static const struct option pattern_rows[] = {
 	  .arg = "<hex digits>",
 	  .apply = apply_prefix,
 	  .help = "sequenced: put these digits into the upper bits of each word, 4 bits a digit" },
-	MODIFIER("inverse", "the ones' complement of the pattern"),
+	MODIFIER(inverse, "the ones' complement of the pattern"),
 	{ .name = "ascii",
 	  .type = OPT_CUSTOM,
 	  .arg = "<string>",
@@ -168,7 +155,7 @@ static const struct option pattern_rows[] = {
 	  .value = PATTERN_HEX,
 	  .apply = apply_text,
 	  .help = "these bytes at the start of each request, zeros behind them" },
-	MODIFIER("replicate", "ascii, hex: again and again through the whole request"),
+	MODIFIER(replicate, "ascii, hex: again and again through the whole request"),
 	{ .name = "file",
 	  .type = OPT_CUSTOM,
 	  .arg = "<name>",
@@ -198,15 +185,15 @@ static const struct option character_row = {
 
 static const struct option verify_rows[] = {
 	{ .name = "contents",
-	  .type = OPT_CUSTOM,
-	  .arity = option_arity_none,
+	  .type = OPT_BIT,
 	  .value = VERIFY_CONTENTS,
+	  TARGET_FIELD(verify),
 	  .apply = apply_verify,
 	  .help = "compare all that is read with the data pattern" },
 	{ .name = "location",
-	  .type = OPT_CUSTOM,
-	  .arity = option_arity_none,
+	  .type = OPT_BIT,
 	  .value = VERIFY_LOCATION,
+	  TARGET_FIELD(verify),
 	  .apply = apply_verify,
 	  .help = "compare the first word of each 512 bytes read with its offset; the data pattern is "
 		  "sequenced then" },

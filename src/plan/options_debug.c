@@ -4,8 +4,6 @@
 #include "plan/parse.h"
 #include "xdd/base/debug.h"
 
-#define P(field) .off = offsetof(struct plan, field)
-
 /* Those that this version has something to show of. */
 static const char *kind_at(const void *unused, size_t i)
 {
@@ -34,11 +32,10 @@ static size_t arity_debug(const struct word *args, size_t avail)
 	return n ? n : 1;
 }
 
-static enum xdd_status apply_debug(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_debug(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 
-	(void)p;
 	for (size_t i = 0; i < s->n_args; i++) {
 		const struct debug_row *row = debug_row_find(s->args[i].text);
 
@@ -60,7 +57,7 @@ const struct option options_debug[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(extended_stats),
+	  PLAN_FIELD(extended_stats),
 	  .help = "show the longest and the shortest operation",
 	  .detail =
 		  "Of each target and of the run: how long it took, its pass and number, whether it read "

@@ -6,14 +6,11 @@
 
 #include "plan/parse.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
-
 /* The keywords belong to the engine that is named before them: those of any other are gone. */
-static enum xdd_status apply_engine(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_engine(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	if (s->further)
 		return parse_error(XDD_BAD_ARGUMENT, s, NULL,
 				   "one engine is wanted, and its keywords behind it");
@@ -24,11 +21,10 @@ static enum xdd_status apply_engine(struct parse *p, const struct setting *s, vo
 }
 
 /* -sgio is -ioengine sg by its old name. */
-static enum xdd_status apply_sgio(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_sgio(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	(void)s;
 	t->engine = "sg";
 	t->engine_queues = false;
@@ -36,26 +32,25 @@ static enum xdd_status apply_sgio(struct parse *p, const struct setting *s, void
 	return XDD_OK;
 }
 
-static enum xdd_status do_list(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status do_list(struct parse *p, const struct setting *s)
 {
 	(void)s;
-	(void)dst;
 	p->plan->list_engines = true;
 	p->done = true;
 	return XDD_OK;
 }
 
 /* `queues_`: the engine is asynchronous, and its QThreads share the queue depth. */
-#define ENGINE(name_, queues_, help_)                                                            \
-	{                                                                                        \
-		.name = name_, .type = OPT_CUSTOM, .arity = option_arity_none, .value = queues_, \
-		.apply = apply_engine, .help = help_,                                            \
+#define ENGINE(name_, queues_, help_)                                                       \
+	{                                                                                   \
+		.name = name_, .type = OPT_CUSTOM, .value = queues_, .apply = apply_engine, \
+		.help = help_,                                                              \
 	}
 
-#define KEYWORD(name_, field_, help_)                                                     \
-	{                                                                                 \
-		.name = name_, .type = OPT_FLAG, .value = true, T(engine_options.field_), \
-		.help = help_,                                                            \
+#define KEYWORD(name_, field_, help_)                               \
+	{                                                           \
+		.name = name_, .type = OPT_FLAG, .value = true,     \
+		TARGET_FIELD(engine_options.field_), .help = help_, \
 	}
 
 static const struct option engine_rows[] = {
@@ -68,8 +63,7 @@ static const struct option engine_rows[] = {
 	ENGINE("null", false, "nothing is transferred; shows what xdd itself costs"),
 	{ .name = "list",
 	  .type = OPT_ACTION,
-	  .arity = option_arity_none,
-	  .apply = do_list,
+	  .act = do_list,
 	  .help = "print which engines this build and this kernel have, and stop" },
 	{ .name = "batch",
 	  .type = OPT_U64,
@@ -77,7 +71,7 @@ static const struct option engine_rows[] = {
 	  .min = 1,
 	  .max = 65536,
 	  .unit = "requests",
-	  T(engine_options.batch),
+	  TARGET_FIELD(engine_options.batch),
 	  .help = "libaio, io_uring: how many requests to hand over at a time" },
 	KEYWORD("fixedbufs", fixed_bufs, "io_uring: register the buffers with the kernel"),
 	KEYWORD("fixedfiles", fixed_files, "io_uring: register the file with the kernel"),
@@ -113,7 +107,7 @@ const struct option options_engine[] = {
 	  .min = 1,
 	  .max = 65536,
 	  .unit = "threads",
-	  T(threads),
+	  TARGET_FIELD(threads),
 	  .help = "QThreads of an asynchronous engine, which share the queue depth",
 	  .detail =
 		  "One unless it is given. The other engines have a QThread for each operation of the "
@@ -122,7 +116,6 @@ const struct option options_engine[] = {
 	  .aliases = "scsigeneric",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_CUSTOM,
-	  .arity = option_arity_none,
 	  .apply = apply_sgio,
 	  .help = "the same as -ioengine sg" },
 	{ 0 },

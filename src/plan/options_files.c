@@ -7,11 +7,10 @@
 #include "plan/parse.h"
 #include "xdd/base/units.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
 #define MAX_BYTES INT64_MAX
 
 /* Several are collected; which targets they name is looked at once all of those are known. */
-static enum xdd_status apply_force(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_force(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 	const char **more;
@@ -19,7 +18,7 @@ static enum xdd_status apply_force(struct parse *p, const struct setting *s, voi
 	if (!*s->args[0].text)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 				   "the name of a device cannot be empty");
-	more = arena_alloc(p->arena, (plan->n_force + 1) * sizeof(*more));
+	more = arena_alloc(s->arena, (plan->n_force + 1) * sizeof(*more));
 	if (!more)
 		return plan_no_memory();
 	if (plan->n_force)
@@ -29,22 +28,11 @@ static enum xdd_status apply_force(struct parse *p, const struct setting *s, voi
 	return XDD_OK;
 }
 
-static enum xdd_status apply_pretruncate(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
-
-	(void)p;
-	(void)s;
-	t->pretruncate = true;
-	return XDD_OK;
-}
-
-static enum xdd_status apply_syncwrite(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_syncwrite(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 	uint64_t number;
 
-	(void)p;
 	if (s->n_args && units_parse_u64(s->args[0].text, &number) == 0 && !number)
 		t->sync_write = false;
 	return XDD_OK;
@@ -53,14 +41,14 @@ static enum xdd_status apply_syncwrite(struct parse *p, const struct setting *s,
 #define FLAG(name_, aliases_, field_, help_, detail_)                                        \
 	{                                                                                    \
 		.name = name_, .aliases = aliases_, .scope = SCOPE_TARGET, .type = OPT_FLAG, \
-		.value = true, T(field_), .help = help_, .detail = detail_,                  \
+		.value = true, TARGET_FIELD(field_), .help = help_, .detail = detail_,       \
 	}
 
-#define BYTES(name_, alias_, field_, help_, detail_)                                       \
-	{                                                                                  \
-		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_SIZE, \
-		.arg = "<bytes>", .min = 1, .max = MAX_BYTES, T(field_), .help = help_,    \
-		.detail = detail_,                                                         \
+#define BYTES(name_, alias_, field_, help_, detail_)                                               \
+	{                                                                                          \
+		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_SIZE,         \
+		.arg = "<bytes>", .min = 1, .max = MAX_BYTES, TARGET_FIELD(field_), .help = help_, \
+		.detail = detail_,                                                                 \
 	}
 
 const struct option options_files[] = {
@@ -95,8 +83,8 @@ const struct option options_files[] = {
 	  .arg = "<bytes>",
 	  .min = 0,
 	  .max = MAX_BYTES,
-	  T(pretruncate_bytes),
-	  .apply = apply_pretruncate,
+	  TARGET_FIELD(pretruncate_bytes),
+	  .sets = offsetof(struct target_plan, pretruncate),
 	  .help = "cut the file off, or extend it, to a size before the first write",
 	  .detail =
 		  "Done each time that the file is opened, once all targets of the run could be opened. "
@@ -107,7 +95,7 @@ const struct option options_files[] = {
 	  .type = OPT_FLAG,
 	  .value = true,
 	  .arity = option_arity_number,
-	  T(sync_write),
+	  TARGET_FIELD(sync_write),
 	  .apply = apply_syncwrite,
 	  .help = "flush what was written at the end of each pass",
 	  .detail =
@@ -125,7 +113,7 @@ const struct option options_files[] = {
 	  .max = INT64_MAX,
 	  .def = "0",
 	  .unit = "operations",
-	  T(flush_writes),
+	  TARGET_FIELD(flush_writes),
 	  .help = "flush after every so many writes to the target",
 	  .detail =
 		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose write "
@@ -140,7 +128,7 @@ const struct option options_files[] = {
 	  .max = UINT32_MAX,
 	  .def = "0",
 	  .unit = "times",
-	  T(retries),
+	  TARGET_FIELD(retries),
 	  .help = "try an operation that failed again, up to so many times",
 	  .detail =
 		  "At once, for what is left of the request; only when the last try fails too, the "
@@ -155,7 +143,7 @@ const struct option options_files[] = {
 	  .arg = "<#.#seconds>",
 	  .max = PLAN_CENTURY_NS,
 	  .def = "0",
-	  T(report_threshold_ns),
+	  TARGET_FIELD(report_threshold_ns),
 	  .help = "report each operation that takes longer",
 	  .detail =
 		  "A line among the results names the target, the QThread, the threshold, the time, the "

@@ -4,17 +4,14 @@
 
 #include "plan/parse.h"
 
-#define P(field) .off = offsetof(struct plan, field)
-
 static size_t arity_help(const struct word *args, size_t avail)
 {
 	(void)args;
 	return avail ? 1 : 0;
 }
 
-static enum xdd_status do_help(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status do_help(struct parse *p, const struct setting *s)
 {
-	(void)dst;
 	p->done = true;
 	if (!s->n_args) {
 		help_usage();
@@ -30,19 +27,17 @@ static enum xdd_status do_help(struct parse *p, const struct setting *s, void *d
 			   "no such option; xdd -help lists them");
 }
 
-static enum xdd_status do_fullhelp(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status do_fullhelp(struct parse *p, const struct setting *s)
 {
 	(void)s;
-	(void)dst;
 	p->done = true;
 	help_full();
 	return XDD_OK;
 }
 
-static enum xdd_status do_version(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status do_version(struct parse *p, const struct setting *s)
 {
 	(void)s;
-	(void)dst;
 	p->done = true;
 	help_version();
 	return XDD_OK;
@@ -53,7 +48,7 @@ const struct option options_general[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
 	  .arg = "<file>",
-	  .apply = parse_setup,
+	  .act = parse_setup,
 	  .help = "read options from a file, as if they stood here",
 	  .detail =
 		  "Blanks and newlines separate words; single and double quotes and the backslash work as "
@@ -64,7 +59,7 @@ const struct option options_general[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(dry_run),
+	  PLAN_FIELD(dry_run),
 	  .help = "check everything, show what would be done, and stop",
 	  .detail = "Nothing is opened, created or changed." },
 	{ .name = "help",
@@ -73,21 +68,19 @@ const struct option options_general[] = {
 	  .type = OPT_ACTION,
 	  .arg = "[<option>]",
 	  .arity = arity_help,
-	  .apply = do_help,
+	  .act = do_help,
 	  .help = "list the options, or explain one" },
 	{ .name = "fullhelp",
 	  .aliases = "exthelp",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
-	  .arity = option_arity_none,
-	  .apply = do_fullhelp,
+	  .act = do_fullhelp,
 	  .help = "explain every option" },
 	{ .name = "version",
 	  .aliases = "ver",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
-	  .arity = option_arity_none,
-	  .apply = do_version,
+	  .act = do_version,
 	  .help = "print the version" },
 	{ 0 },
 };

@@ -7,34 +7,32 @@
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
-#define T(field) .off = offsetof(struct target_plan, heartbeat.field)
+#define T(field) TARGET_FIELD(heartbeat.field)
 #define DAY_NS (24ull * 3600 * NS_PER_SEC)
 
 /* A word of the line: it asks for the heartbeat as well. */
-static enum xdd_status apply_field(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_field(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	*(bool *)((char *)dst + s->sub->off) = true;
 	t->heartbeat.off = false;
 	return XDD_OK;
 }
 
-static enum xdd_status apply_interval(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_interval(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	(void)s;
 	t->heartbeat.off = t->heartbeat.interval_ns == 0;
 	return XDD_OK;
 }
 
-#define FIELD(name_, aliases_, field_, help_)                                               \
-	{                                                                                   \
-		.name = name_, .aliases = aliases_, .type = OPT_CUSTOM,                     \
-		.arity = option_arity_none, .apply = apply_field, T(field_), .help = help_, \
+#define FIELD(name_, aliases_, field_, help_)                                                 \
+	{                                                                                     \
+		.name = name_, .aliases = aliases_, .type = OPT_CUSTOM, .apply = apply_field, \
+		T(field_), .help = help_,                                                     \
 	}
 
 static const struct option heartbeat_rows[] = {

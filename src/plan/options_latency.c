@@ -10,28 +10,11 @@
 #include "xdd/base/units.h"
 #include "xdd/stat/histogram.h"
 
-#define P(field) .off = offsetof(struct plan, latency.field)
+#define P(field) PLAN_FIELD(latency.field)
+#define SHOWN .sets = offsetof(struct plan, latency.shown)
 #define MAX_PERCENTS 32
 #define PERCENT_DIGITS 6
 #define MIN_INTERVAL_NS 10000000
-
-static enum xdd_status apply_shown(struct parse *p, const struct setting *s, void *dst)
-{
-	struct plan *plan = dst;
-
-	(void)p;
-	(void)s;
-	plan->latency.shown = true;
-	return XDD_OK;
-}
-
-static enum xdd_status apply_histogram(struct parse *p, const struct setting *s, void *dst)
-{
-	struct plan *plan = dst;
-
-	plan->latency.histogram = true;
-	return apply_shown(p, s, dst);
-}
 
 /* One item of the list, `len` characters: above 0 and up to 100, six digits behind the point at most. */
 static int parse_percent(const char *item, size_t len, uint32_t *percent)
@@ -72,11 +55,11 @@ static size_t sort_percents(uint32_t *percents, size_t n)
 	return left;
 }
 
-static enum xdd_status apply_percentiles(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 	const char *item = s->args[0].text;
-	uint32_t *percents = arena_alloc(p->arena, MAX_PERCENTS * sizeof(*percents));
+	uint32_t *percents = arena_alloc(s->arena, MAX_PERCENTS * sizeof(*percents));
 	size_t n = 0;
 
 	if (!percents)
@@ -98,7 +81,7 @@ static enum xdd_status apply_percentiles(struct parse *p, const struct setting *
 	}
 	plan->latency.percents = percents;
 	plan->latency.n_percents = sort_percents(percents, n);
-	return apply_shown(p, s, dst);
+	return XDD_OK;
 }
 
 static const struct option latency_options[] = {
@@ -106,11 +89,13 @@ static const struct option latency_options[] = {
 	  .type = OPT_CUSTOM,
 	  .arg = "<%,%,...>",
 	  .apply = apply_percentiles,
+	  SHOWN,
 	  .help = "which percentiles to show (50,90,95,99,99.9,99.99,99.999)" },
 	{ .name = "histogram",
-	  .type = OPT_CUSTOM,
-	  .arity = option_arity_none,
-	  .apply = apply_histogram,
+	  .type = OPT_SET,
+	  .value = true,
+	  P(histogram),
+	  SHOWN,
 	  .help = "show how the latencies are distributed over powers of two" },
 	{ .name = "intervals",
 	  .type = OPT_SECONDS,
@@ -118,13 +103,13 @@ static const struct option latency_options[] = {
 	  .min = MIN_INTERVAL_NS,
 	  .max = PLAN_CENTURY_NS,
 	  P(interval_ns),
-	  .apply = apply_shown,
+	  SHOWN,
 	  .help = "show the figures of each such interval of time as well, 10ms at least" },
 	{ .name = "output",
 	  .type = OPT_TEXT,
 	  .arg = "<file>",
 	  P(file),
-	  .apply = apply_shown,
+	  SHOWN,
 	  .help = "append the figures to a file as CSV as well" },
 	{ 0 },
 };

@@ -11,9 +11,6 @@
 #include "xdd/sys/mempolicy.h"
 #include "xdd/sys/topology.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
-#define P(field) .off = offsetof(struct plan, field)
-
 #define MEMALIGN_MAX (1ull << 30)
 #define LIST_SIZE 256 /* of a list of processors in a message */
 #define NODE "node"
@@ -88,9 +85,10 @@ static enum xdd_status bad_list(const struct setting *s, int err, const char *wa
 	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s", strerror(-err));
 }
 
-static enum xdd_status keep(struct parse *p, const struct idset *set, const struct idset **field)
+static enum xdd_status keep(const struct setting *s, const struct idset *set,
+			    const struct idset **field)
 {
-	struct idset *copy = arena_alloc(p->arena, sizeof(*copy));
+	struct idset *copy = arena_alloc(s->arena, sizeof(*copy));
 
 	if (!copy)
 		return plan_no_memory();
@@ -124,7 +122,7 @@ static int read_processors(const char *text, struct idset *set)
 	return read_list(text, set, add_node_processors);
 }
 
-static enum xdd_status apply_processor(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_processor(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 	struct idset set = { 0 };
@@ -136,10 +134,10 @@ static enum xdd_status apply_processor(struct parse *p, const struct setting *s,
 			s, err,
 			"processors are wanted, as in 3, 0-3,8 or node0, or all of them: all");
 	status = check_processors(s, &set);
-	return status ? status : keep(p, &set, &t->processors);
+	return status ? status : keep(s, &set, &t->processors);
 }
 
-static enum xdd_status apply_singleproc(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_singleproc(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 	struct idset set = { 0 };
@@ -151,10 +149,10 @@ static enum xdd_status apply_singleproc(struct parse *p, const struct setting *s
 	idset_add(&set, (unsigned)number);
 	status = check_processors(s, &set);
 	plan->round_robin = false;
-	return status ? status : keep(p, &set, &plan->processors);
+	return status ? status : keep(s, &set, &plan->processors);
 }
 
-static enum xdd_status apply_roundrobin(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_roundrobin(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 	struct idset usable, set = { 0 };
@@ -175,7 +173,7 @@ static enum xdd_status apply_roundrobin(struct parse *p, const struct setting *s
 	for (unsigned i = 0; i < n; i++)
 		idset_add(&set, (unsigned)idset_nth(&usable, i));
 	plan->round_robin = true;
-	return keep(p, &set, &plan->processors);
+	return keep(s, &set, &plan->processors);
 }
 
 /* Nodes that have memory for this process: all of them, or those of a list. */
@@ -184,8 +182,7 @@ static int read_nodes(const char *text, struct idset *set)
 	return text ? read_list(text, set, add_node_itself) : topology_memory_nodes(set);
 }
 
-static enum xdd_status apply_nodes(struct parse *p, const struct setting *s, struct memory_plan *m,
-				   const char *text)
+static enum xdd_status apply_nodes(const struct setting *s, struct memory_plan *m, const char *text)
 {
 	struct idset set = { 0 }, usable;
 	char list[LIST_SIZE];
@@ -204,10 +201,10 @@ static enum xdd_status apply_nodes(struct parse *p, const struct setting *s, str
 			XDD_BAD_ARGUMENT, s, &s->args[0],
 			"this process gets no memory from a NUMA node %d; it may use: %s", outside,
 			idset_text(&usable, list, sizeof(list)));
-	return keep(p, &set, &m->nodes);
+	return keep(s, &set, &m->nodes);
 }
 
-static enum xdd_status apply_numa(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_numa(const struct setting *s, void *dst)
 {
 	static const char interleave[] = "interleave";
 	struct memory_plan *m = &((struct target_plan *)dst)->memory;
@@ -227,25 +224,23 @@ static enum xdd_status apply_numa(struct parse *p, const struct setting *s, void
 		m->policy = MEMPOLICY_INTERLEAVE;
 		text = text[len] ? text + len + 1 : NULL;
 	}
-	return apply_nodes(p, s, m, text);
+	return apply_nodes(s, m, text);
 }
 
-static enum xdd_status apply_maxall(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_maxall(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 
-	(void)p;
 	(void)s;
 	plan->max_priority = true;
 	plan->process_lock = true;
 	return XDD_OK;
 }
 
-static enum xdd_status apply_minall(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_minall(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 
-	(void)p;
 	(void)s;
 	plan->process_lock = false;
 	plan->no_memory_lock = true;
@@ -260,7 +255,7 @@ const struct option options_machine[] = {
 	  .arg = "<#bytes>",
 	  .min = 0,
 	  .max = MEMALIGN_MAX,
-	  T(memory.align_asked),
+	  TARGET_FIELD(memory.align_asked),
 	  .help = "where the I/O buffers begin in memory",
 	  .detail =
 		  "They begin on a page, and those of 2 MiB or more on a multiple of 2 MiB. A power of two "
@@ -274,7 +269,7 @@ const struct option options_machine[] = {
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  T(memory.shared),
+	  TARGET_FIELD(memory.shared),
 	  .help = "put the I/O buffers into shared memory segments (shmget)",
 	  .detail =
 		  "There is one segment for each QThread. Once the run is set up, it goes away with the "
@@ -285,7 +280,7 @@ const struct option options_machine[] = {
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  T(memory.huge_pages),
+	  TARGET_FIELD(memory.huge_pages),
 	  .help = "put the I/O buffers into explicit huge pages",
 	  .detail =
 		  "They come from the pool of the default size, which the administrator fills: see the "
@@ -312,7 +307,7 @@ const struct option options_machine[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(no_memory_lock),
+	  PLAN_FIELD(no_memory_lock),
 	  .help = "do not lock the I/O buffers in memory",
 	  .detail = "Without it they are locked where the memlock limit (ulimit -l) allows it, and "
 		    "silently are not where it does not." },
@@ -321,7 +316,7 @@ const struct option options_machine[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(process_lock),
+	  PLAN_FIELD(process_lock),
 	  .help = "lock the whole process in memory",
 	  .detail =
 		  "Without the right to do so, or with too low a memlock limit (ulimit -l), there is a "
@@ -331,14 +326,14 @@ const struct option options_machine[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = false,
-	  P(process_lock),
+	  PLAN_FIELD(process_lock),
 	  .help = "do not lock the process in memory (the default)" },
 	{ .name = "maxpri",
 	  .aliases = "maximumpriority",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(max_priority),
+	  PLAN_FIELD(max_priority),
 	  .help = "run at the highest priority there is",
 	  .detail =
 		  "That is the highest real-time priority, SCHED_RR, for all threads of xdd: nothing "

@@ -4,8 +4,6 @@
  */
 #include "plan/parse.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
-
 static const struct choice ordering_choices[] = {
 	{ "serial", "so", ORDERING_SERIAL },
 	{ "loose", "lo", ORDERING_LOOSE },
@@ -14,38 +12,26 @@ static const struct choice ordering_choices[] = {
 	{ 0 },
 };
 
-static enum xdd_status apply_both(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_both(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	(void)s;
 	t->network_ordering = t->ordering;
 	return XDD_OK;
 }
 
-/* Rows whose name says all: the value is theirs. */
-static enum xdd_status apply_mode(struct parse *p, const struct setting *s, void *dst)
-{
-	const struct option *row = s->sub ? s->sub : s->opt;
-	struct target_plan *t = dst;
-
-	(void)p;
-	t->ordering = (enum ordering)row->value;
-	return XDD_OK;
-}
-
-#define MODE(name_, aliases_, value_, help_)                                                     \
-	{                                                                                        \
-		.name = name_, .aliases = aliases_, .scope = SCOPE_TARGET, .type = OPT_CUSTOM,   \
-		.arity = option_arity_none, .value = value_, .apply = apply_mode, .help = help_, \
+#define MODE(name_, aliases_, value_, help_)                                                \
+	{                                                                                   \
+		.name = name_, .aliases = aliases_, .scope = SCOPE_TARGET, .type = OPT_SET, \
+		TARGET_FIELD(ordering), .value = value_, .help = help_,                     \
 	}
 
-#define WHERE(name_, aliases_, field_, apply_, help_)                            \
-	{                                                                        \
-		.name = name_, .aliases = aliases_, .type = OPT_CHOICE,          \
-		.arg = "<serial|loose|strict|none>", T(field_), .apply = apply_, \
-		.choices = ordering_choices, .help = help_,                      \
+#define WHERE(name_, aliases_, field_, apply_, help_)                                       \
+	{                                                                                   \
+		.name = name_, .aliases = aliases_, .type = OPT_CHOICE,                     \
+		.arg = "<serial|loose|strict|none>", TARGET_FIELD(field_), .apply = apply_, \
+		.choices = ordering_choices, .help = help_,                                 \
 	}
 
 static const struct option ordering_rows[] = {

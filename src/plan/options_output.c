@@ -5,10 +5,8 @@
 
 #include "plan/parse.h"
 
-#define P(field) .off = offsetof(struct plan, field)
-
 /* Several -id are joined with a blank. */
-static enum xdd_status apply_id(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_id(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 	const char *text = s->args[0].text;
@@ -17,7 +15,7 @@ static enum xdd_status apply_id(struct parse *p, const struct setting *s, void *
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "<text> cannot be empty");
 	if (strcmp(text, "commandline") == 0)
 		text = plan->command_line;
-	plan->id = plan->id ? arena_printf(p->arena, "%s %s", plan->id, text) : text;
+	plan->id = plan->id ? arena_printf(s->arena, "%s %s", plan->id, text) : text;
 	return plan->id ? XDD_OK : plan_no_memory();
 }
 
@@ -30,7 +28,7 @@ static size_t arity_outputformat(const struct word *args, size_t avail)
 }
 
 /* The list is complete here: "add" appends to what stands already, which is the default at first. */
-static enum xdd_status apply_outputformat(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_outputformat(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 	const char *how = s->n_args == 2 ? s->args[0].text : "new";
@@ -47,7 +45,7 @@ static enum xdd_status apply_outputformat(struct parse *p, const struct setting 
 	if (strcmp(how, "new") == 0)
 		plan->output_format = list->text;
 	else
-		plan->output_format = arena_printf(p->arena, "%s%s",
+		plan->output_format = arena_printf(s->arena, "%s%s",
 						   plan->output_format ? plan->output_format :
 									 PLAN_DEFAULT_COLUMNS,
 						   list->text);
@@ -60,22 +58,10 @@ static const struct choice percentcpu_choices[] = {
 	{ 0 },
 };
 
-static enum xdd_status apply_reallyverbose(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_unverbose(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
 
-	(void)p;
-	(void)s;
-	plan->verbose = true;
-	plan->really_verbose = true;
-	return XDD_OK;
-}
-
-static enum xdd_status apply_unverbose(struct parse *p, const struct setting *s, void *dst)
-{
-	struct plan *plan = dst;
-
-	(void)p;
 	(void)s;
 	plan->verbose = false;
 	plan->really_verbose = false;
@@ -85,7 +71,7 @@ static enum xdd_status apply_unverbose(struct parse *p, const struct setting *s,
 #define OUTPUT_FILE(name_, alias_, field_, help_, detail_)                                 \
 	{                                                                                  \
 		.name = name_, .aliases = alias_, .scope = SCOPE_GLOBAL, .type = OPT_TEXT, \
-		.arg = "<file>", P(field_), .help = help_, .detail = detail_,              \
+		.arg = "<file>", PLAN_FIELD(field_), .help = help_, .detail = detail_,     \
 	}
 
 const struct option options_output[] = {
@@ -93,27 +79,27 @@ const struct option options_output[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(verbose),
+	  PLAN_FIELD(verbose),
 	  .help = "show every pass of every target, and all options and system information" },
 	{ .name = "unverbose",
 	  .aliases = "unv",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
-	  .arity = option_arity_none,
 	  .apply = apply_unverbose,
 	  .help = "take back -verbose and -reallyverbose" },
 	{ .name = "reallyverbose",
 	  .aliases = "rv",
 	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_CUSTOM,
-	  .arity = option_arity_none,
-	  .apply = apply_reallyverbose,
+	  .type = OPT_SET,
+	  .value = true,
+	  PLAN_FIELD(really_verbose),
+	  .sets = offsetof(struct plan, verbose),
 	  .help = "as -verbose, with the sizes of internal structures" },
 	{ .name = "qthreadinfo",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(qthread_info),
+	  PLAN_FIELD(qthread_info),
 	  .help = "show every QThread of every pass (QUEUE_PASS lines)" },
 	{ .name = "id",
 	  .aliases = "identifier",
@@ -165,7 +151,7 @@ const struct option options_output[] = {
 	  .arg = "absolute|relative",
 	  .choices = percentcpu_choices,
 	  .def = "absolute",
-	  P(percent_cpu),
+	  PLAN_FIELD(percent_cpu),
 	  .help = "CPU percentages of one processor, or of all of the machine's" },
 	{ 0 },
 };

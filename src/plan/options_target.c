@@ -8,8 +8,6 @@
 #include "plan/parse.h"
 #include "xdd/base/units.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
-
 /* -targets N name... or -targets -N name. */
 static size_t arity_targets(const struct word *args, size_t avail)
 {
@@ -32,15 +30,16 @@ static size_t arity_targets(const struct word *args, size_t avail)
 	return 1 + n;
 }
 
-static enum xdd_status add_names(struct parse *p, const struct setting *s, uint64_t n, bool same)
+static enum xdd_status add_names(struct target_names *t, const struct setting *s, uint64_t n,
+				 bool same)
 {
-	if (p->n_names + n > PLAN_MAX_TARGETS)
+	if (t->n + n > PLAN_MAX_TARGETS)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "that makes %" PRIu64 " targets, and %d is the most",
-				   p->n_names + n, PLAN_MAX_TARGETS);
-	if (!p->names)
-		p->names = arena_alloc(p->arena, PLAN_MAX_TARGETS * sizeof(*p->names));
-	if (!p->names)
+				   "that makes %" PRIu64 " targets, and %d is the most", t->n + n,
+				   PLAN_MAX_TARGETS);
+	if (!t->names)
+		t->names = arena_alloc(s->arena, PLAN_MAX_TARGETS * sizeof(*t->names));
+	if (!t->names)
 		return plan_no_memory();
 	for (uint64_t i = 0; i < n; i++) {
 		const struct word *name = &s->args[s->n_args == 1 ? 0 : same ? 1 : 1 + i];
@@ -52,24 +51,22 @@ static enum xdd_status add_names(struct parse *p, const struct setting *s, uint6
 			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
 					   "the name of a target is longer than %d characters",
 					   PATH_MAX - 1);
-		p->names[p->n_names++] = name->text;
+		t->names[t->n++] = name->text;
 	}
 	return XDD_OK;
 }
 
-static enum xdd_status apply_target(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_target(const struct setting *s, void *dst)
 {
-	(void)dst;
-	return add_names(p, s, 1, true);
+	return add_names(dst, s, 1, true);
 }
 
-static enum xdd_status apply_targets(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_targets(const struct setting *s, void *dst)
 {
 	const char *count = s->args[0].text;
 	bool same = count[0] == '-';
 	uint64_t n;
 
-	(void)dst;
 	if (units_parse_u64(count + same, &n) || n < 1 || n > PLAN_MAX_TARGETS)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
@@ -81,7 +78,7 @@ static enum xdd_status apply_targets(struct parse *p, const struct setting *s, v
 				   n == 1 ? " is" : "s are", s->n_args - 1);
 	if (same && s->n_args != 2)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "a name is wanted behind it");
-	return add_names(p, s, n, same);
+	return add_names(dst, s, n, same);
 }
 
 static size_t arity_dropcache(const struct word *args, size_t avail)
@@ -89,12 +86,12 @@ static size_t arity_dropcache(const struct word *args, size_t avail)
 	return avail && strcmp(args[0].text, "system") == 0 ? 1 : 0;
 }
 
-static enum xdd_status apply_dropcache(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_dropcache(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
 	if (s->n_args)
-		p->plan->drop_system_cache = true;
+		t->drop_system_cache = true;
 	else
 		t->drop_cache = true;
 	return XDD_OK;
@@ -103,7 +100,7 @@ static enum xdd_status apply_dropcache(struct parse *p, const struct setting *s,
 const struct option options_target[] = {
 	{ .name = "targets",
 	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_CUSTOM,
+	  .type = OPT_NAMES,
 	  .arg = "<n> <name> ...",
 	  .arity = arity_targets,
 	  .apply = apply_targets,
@@ -116,7 +113,7 @@ const struct option options_target[] = {
 	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -reqsize 128 -mbytes 64" },
 	{ .name = "target",
 	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_CUSTOM,
+	  .type = OPT_NAMES,
 	  .arg = "<name>",
 	  .apply = apply_target,
 	  .help = "one more file or device to work on" },
@@ -125,7 +122,7 @@ const struct option options_target[] = {
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_TEXT,
 	  .arg = "<directory>",
-	  T(dir),
+	  TARGET_FIELD(dir),
 	  .help = "directory that is put before the names of the targets",
 	  .detail =
 		  "A slash is put between directory and name where it is missing. The null device is "
@@ -147,7 +144,7 @@ const struct option options_target[] = {
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  T(direct_io),
+	  TARGET_FIELD(direct_io),
 	  .help = "direct I/O: pass by the page cache (O_DIRECT)",
 	  .detail =
 		  "Request size and offsets must then be multiples of what the device or file system "

@@ -8,8 +8,6 @@
 #include "plan/parse.h"
 #include "xdd/base/units.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
-#define P(field) .off = offsetof(struct plan, field)
 #define LEAST_RATE 1e-9
 #define MOST_RATE 1e9
 
@@ -28,7 +26,7 @@ static enum xdd_status parse_positive(const struct setting *s, double most, cons
 }
 
 /* Of ops, bw and delay the last wins. */
-static enum xdd_status apply_rate(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_rate(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 	bool ops = s->sub->value == THROTTLE_OPS;
@@ -37,7 +35,6 @@ static enum xdd_status apply_rate(struct parse *p, const struct setting *s, void
 						      "a number of 10^6 bytes a second",
 						&t->throttle.rate);
 
-	(void)p;
 	if (status)
 		return status;
 	t->throttle.by = (enum throttle_by)s->sub->value;
@@ -45,23 +42,12 @@ static enum xdd_status apply_rate(struct parse *p, const struct setting *s, void
 	return XDD_OK;
 }
 
-static enum xdd_status apply_var(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_var(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	return parse_positive(s, 100, "a percentage of the interval between operations",
 			      &t->throttle.var_percent);
-}
-
-static enum xdd_status apply_delay(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
-
-	(void)p;
-	(void)s;
-	t->throttle.by = THROTTLE_DELAY;
-	return XDD_OK;
 }
 
 static const struct option throttle_options[] = {
@@ -87,8 +73,9 @@ static const struct option throttle_options[] = {
 	  .arg = "<seconds>",
 	  .min = 1,
 	  .max = PLAN_CENTURY_NS,
-	  T(throttle.delay_ns),
-	  .apply = apply_delay,
+	  TARGET_FIELD(throttle.delay_ns),
+	  .selects = offsetof(struct target_plan, throttle.by),
+	  .value = THROTTLE_DELAY,
 	  .help = "rest this long after each operation instead" },
 	{ 0 },
 };
@@ -103,7 +90,7 @@ static size_t arity_passes(const struct word *args, size_t avail)
 	return avail > 2 && args[2].text[0] >= '0' && args[2].text[0] <= '9' ? 3 : 2;
 }
 
-static enum xdd_status apply_passes(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_passes(const struct setting *s, void *dst)
 {
 	bool until = s->n_args > 1;
 	uint64_t least = until ? PLAN_UNTIL_MIN_PASSES : 1, passes = PLAN_UNTIL_DEFAULT_PASSES;
@@ -112,7 +99,6 @@ static enum xdd_status apply_passes(struct parse *p, const struct setting *s, vo
 	struct plan *plan = dst;
 	double percent = 0;
 
-	(void)p;
 	if (until && (units_parse_real(s->args[1].text, &percent) || percent <= 0 || percent > 100))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[1],
@@ -154,7 +140,7 @@ const struct option options_timing[] = {
 	  .arg = "<seconds>",
 	  .min = 1,
 	  .max = PLAN_CENTURY_NS,
-	  P(pass_delay_ns),
+	  PLAN_FIELD(pass_delay_ns),
 	  .help = "wait between passes",
 	  .detail = "The delay comes after each pass but the last and counts in no rate." },
 	{ .name = "startdelay",
@@ -164,7 +150,7 @@ const struct option options_timing[] = {
 	  .arg = "<seconds>",
 	  .min = 0,
 	  .max = PLAN_CENTURY_NS,
-	  T(start_delay_ns),
+	  TARGET_FIELD(start_delay_ns),
 	  .help = "wait before each pass",
 	  .detail =
 		  "The delay counts in no rate of the target, and in no rate of COMBINED when all "
@@ -176,7 +162,7 @@ const struct option options_timing[] = {
 	  .arg = "<seconds>",
 	  .min = 0,
 	  .max = PLAN_CENTURY_NS,
-	  T(target_start_delay_ns),
+	  TARGET_FIELD(target_start_delay_ns),
 	  .help = "wait before each pass: this time times the target's number",
 	  .detail = "The delay adds to -startdelay, and counts like it." },
 	{ .name = "timelimit",
@@ -186,7 +172,7 @@ const struct option options_timing[] = {
 	  .arg = "<seconds>",
 	  .min = 1,
 	  .max = PLAN_CENTURY_NS,
-	  T(time_limit_ns),
+	  TARGET_FIELD(time_limit_ns),
 	  .help = "end each pass after this time",
 	  .detail =
 		  "No operation is issued once the time is over; those outstanding are waited for. With "
@@ -200,7 +186,7 @@ const struct option options_timing[] = {
 	  .arg = "<seconds>",
 	  .min = 1,
 	  .max = PLAN_CENTURY_NS,
-	  P(run_time_ns),
+	  PLAN_FIELD(run_time_ns),
 	  .help = "end the whole run after this time, counted from its first pass",
 	  .detail = "It ends the run early; it never adds passes." },
 	{ .name = "throttle",
@@ -227,7 +213,7 @@ const struct option options_timing[] = {
 	  .arg = "<seconds>",
 	  .min = 0,
 	  .max = PLAN_CENTURY_NS,
-	  P(operation_delay_ns),
+	  PLAN_FIELD(operation_delay_ns),
 	  .help = "wait after each operation, in each QThread",
 	  .detail =
 		  "The delay is outside the operation's own time but part of the elapsed time of the "
@@ -237,14 +223,14 @@ const struct option options_timing[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(no_barrier),
+	  PLAN_FIELD(no_barrier),
 	  .help = "do not have the targets wait for each other between passes" },
 	{ .name = "stoponerror",
 	  .aliases = "soe",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  P(stop_on_error),
+	  PLAN_FIELD(stop_on_error),
 	  .help = "end the whole run with the first operation that fails" },
 	{ .name = "maxerrors",
 	  .scope = SCOPE_GLOBAL,
@@ -253,7 +239,7 @@ const struct option options_timing[] = {
 	  .min = 1,
 	  .max = INT64_MAX,
 	  .unit = "errors",
-	  P(max_errors),
+	  PLAN_FIELD(max_errors),
 	  .help = "end a target's pass when this many of its operations have failed",
 	  .detail = "Without it, operations go on failing to the end of the pass." },
 	{ .name = "maxerrorstoprint",
@@ -265,7 +251,7 @@ const struct option options_timing[] = {
 	  .max = INT64_MAX,
 	  .def = "10",
 	  .unit = "errors",
-	  P(max_errors_to_print),
+	  PLAN_FIELD(max_errors_to_print),
 	  .help = "how many error lines to print; the rest are only counted" },
 	{ 0 },
 };

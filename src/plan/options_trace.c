@@ -5,75 +5,46 @@
 
 #include "plan/parse.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
-
-/* What asks for a report or a dump switches time stamping on. */
-static enum xdd_status apply_on(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
-
-	(void)p;
-	(void)s;
-	t->trace.on = true;
-	return XDD_OK;
-}
-
-static enum xdd_status apply_report(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
-
-	t->trace.summary = true;
-	t->trace.detailed |= s->sub->value != 0;
-	return apply_on(p, s, dst);
-}
-
 /* All suboptions so far are forgotten. */
-static enum xdd_status apply_off(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_off(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	(void)s;
 	memset(&t->trace, 0, sizeof(t->trace));
 	return XDD_OK;
 }
 
-static enum xdd_status apply_trigger_time(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
+#define ON .sets = offsetof(struct target_plan, trace.on)
 
-	(void)p;
-	(void)s;
-	t->trace.triggered_by_time = true;
-	return XDD_OK;
-}
-
-#define WORD(name_, value_, apply_, help_)                                                      \
-	{                                                                                       \
-		.name = name_, .type = OPT_CUSTOM, .arity = option_arity_none, .value = value_, \
-		.apply = apply_, .help = help_,                                                 \
+/* A word that asks for time stamps. */
+#define WORD(name_, field_, help_)                                                             \
+	{                                                                                      \
+		.name = name_, .type = OPT_SET, .value = true, TARGET_FIELD(trace.field_), ON, \
+		.help = help_,                                                                 \
 	}
 
-#define FLAG(name_, field_, help_)                                                              \
-	{                                                                                       \
-		.name = name_, .type = OPT_FLAG, .value = true, T(trace.field_), .help = help_, \
+#define FLAG(name_, field_, help_)                                                          \
+	{                                                                                   \
+		.name = name_, .type = OPT_FLAG, .value = true, TARGET_FIELD(trace.field_), \
+		.help = help_,                                                              \
 	}
 
 static const struct option trace_rows[] = {
-	WORD("summary", 0, apply_report, "write a summary of the operations"),
-	WORD("detailed", 1, apply_report, "write a line for each operation, and the summary"),
+	WORD("summary", summary, "write a summary of the operations"),
+	WORD("detailed", detailed, "write a line for each operation, and the summary"),
 	{ .name = "output",
 	  .type = OPT_TEXT,
 	  .arg = "<prefix>",
-	  T(trace.output),
-	  .apply = apply_on,
+	  TARGET_FIELD(trace.output),
+	  ON,
 	  .help = "write the reports to <prefix>.target.<number>.csv instead of with the results" },
 	FLAG("append", append, "add the reports to that file instead of replacing it"),
 	{ .name = "dump",
 	  .type = OPT_TEXT,
 	  .arg = "<prefix>",
-	  T(trace.dump),
-	  .apply = apply_on,
+	  TARGET_FIELD(trace.dump),
+	  ON,
 	  .help = "write all that is known to <prefix>.target.<number>.bin, for xdd tsread" },
 	FLAG("wrap", wrap, "when the table is full, keep the newest operations"),
 	FLAG("oneshot", oneshot, "when the table is full, stop: keep the oldest operations"),
@@ -83,15 +54,15 @@ static const struct option trace_rows[] = {
 	  .min = 1,
 	  .max = 1ull << 40,
 	  .unit = "operations",
-	  T(trace.size_ops),
+	  TARGET_FIELD(trace.size_ops),
 	  .help = "operations that the table holds (all of the run; at most 1048576 with -runtime, or where only time ends a pass)" },
 	{ .name = "triggertime",
 	  .aliases = "tt",
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
 	  .max = PLAN_CENTURY_NS,
-	  T(trace.trigger_time_ns),
-	  .apply = apply_trigger_time,
+	  TARGET_FIELD(trace.trigger_time_ns),
+	  .sets = offsetof(struct target_plan, trace.triggered_by_time),
 	  .help = "start at this time of the global clock, in seconds since 1970" },
 	{ .name = "triggerop",
 	  .aliases = "to",
@@ -99,11 +70,14 @@ static const struct option trace_rows[] = {
 	  .arg = "<operation>",
 	  .min = 0,
 	  .max = INT64_MAX,
-	  T(trace.trigger_op),
+	  TARGET_FIELD(trace.trigger_op),
 	  .help = "start with this operation of the first pass" },
 	FLAG("normalize", normalize, "show times of the global clock in the reports"),
-	WORD("on", 0, apply_on, "stamp; without any report or dump asked for, the same as summary"),
-	WORD("off", 0, apply_off, "do not stamp, and forget the suboptions so far"),
+	WORD("on", on, "stamp; without any report or dump asked for, the same as summary"),
+	{ .name = "off",
+	  .type = OPT_CUSTOM,
+	  .apply = apply_off,
+	  .help = "do not stamp, and forget the suboptions so far" },
 	{ 0 },
 };
 
@@ -131,7 +105,7 @@ const struct option options_trace[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
 	  .value = true,
-	  .off = offsetof(struct plan, timer_info),
+	  PLAN_FIELD(timer_info),
 	  .help = "say what clock is read, its resolution, and what a reading and a time stamp cost" },
 	{ 0 },
 };

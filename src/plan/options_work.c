@@ -7,7 +7,6 @@
 #include "plan/parse.h"
 #include "xdd/base/units.h"
 
-#define T(field) .off = offsetof(struct target_plan, field)
 #define MAX_BYTES INT64_MAX
 
 static const struct choice op_choices[] = {
@@ -17,11 +16,10 @@ static const struct choice op_choices[] = {
 	{ 0 },
 };
 
-static enum xdd_status apply_op(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_op(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)p;
 	(void)s;
 	t->read_ratio = t->op == OP_READ ? PLAN_RATIO_ONE : 0;
 	t->ratio_random = false;
@@ -33,12 +31,11 @@ static size_t arity_rwratio(const struct word *args, size_t avail)
 	return avail > 1 && args[1].text[0] != '-' ? 2 : 1;
 }
 
-static enum xdd_status apply_rwratio(struct parse *p, const struct setting *s, void *dst)
+static enum xdd_status apply_rwratio(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 	double percent;
 
-	(void)p;
 	if (units_parse_real(s->args[0].text, &percent) || percent > 100)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
@@ -57,29 +54,12 @@ static enum xdd_status apply_rwratio(struct parse *p, const struct setting *s, v
 	{                                                                                          \
 		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_U64,          \
 		.arg = "<#" name_ ">", .min = 1, .max = MAX_BYTES / (scale_), .scale = (scale_),   \
-		.unit = unit_, T(amount_bytes), .help = unit_ " to transfer in each pass",         \
+		.unit = unit_, TARGET_FIELD(amount_bytes),                                         \
+		.help = unit_ " to transfer in each pass",                                         \
 		.detail =                                                                          \
 			"Among -bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs goes " \
 			"before all of them.",                                                     \
 	}
-
-static enum xdd_status note_block_size(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
-
-	(void)p;
-	t->block_size_given = !s->by_default;
-	return XDD_OK;
-}
-
-static enum xdd_status note_req_blocks(struct parse *p, const struct setting *s, void *dst)
-{
-	struct target_plan *t = dst;
-
-	(void)p;
-	t->req_blocks_given = !s->by_default;
-	return XDD_OK;
-}
 
 const struct option options_work[] = {
 	{ .name = "op",
@@ -88,7 +68,7 @@ const struct option options_work[] = {
 	  .type = OPT_CHOICE,
 	  .arg = "read|write|noop",
 	  .choices = op_choices,
-	  T(op),
+	  TARGET_FIELD(op),
 	  .apply = apply_op,
 	  .help = "the operation to perform",
 	  .detail =
@@ -121,8 +101,8 @@ const struct option options_work[] = {
 	  .min = 1,
 	  .max = 1u << 30,
 	  .def = "1024",
-	  T(block_size),
-	  .apply = note_block_size,
+	  TARGET_FIELD(block_size),
+	  .sets = offsetof(struct target_plan, block_size_given),
 	  .help = "bytes in a block, the unit of sizes and offsets",
 	  .detail =
 		  "Blocks are the unit of -reqsize, -startoffset, -passoffset, -targetoffset and "
@@ -137,8 +117,8 @@ const struct option options_work[] = {
 	  .max = 2097152,
 	  .def = "128",
 	  .unit = "blocks",
-	  T(req_blocks),
-	  .apply = note_req_blocks,
+	  TARGET_FIELD(req_blocks),
+	  .sets = offsetof(struct target_plan, req_blocks_given),
 	  .hint = "for 4 KiB requests say -reqsize 4",
 	  .help = "blocks in a request; an operation transfers one request",
 	  .detail = "A request may have up to 2 GiB." },
@@ -150,7 +130,7 @@ const struct option options_work[] = {
 	  .min = 1,
 	  .max = INT64_MAX,
 	  .unit = "operations",
-	  T(numreqs),
+	  TARGET_FIELD(numreqs),
 	  .help = "operations in each pass",
 	  .detail =
 		  "Goes before -bytes and its like. Without any of them a pass ends with its time "
@@ -163,7 +143,7 @@ const struct option options_work[] = {
 	  .arg = "<bytes>",
 	  .min = 1,
 	  .max = UINT64_MAX,
-	  T(amount_bytes),
+	  TARGET_FIELD(amount_bytes),
 	  .help = "bytes to transfer in each pass",
 	  .detail =
 		  "When it is not a multiple of the request size, the last operation is shorter. Among "
@@ -181,7 +161,7 @@ const struct option options_work[] = {
 	  .max = 65536,
 	  .def = "1",
 	  .unit = "operations",
-	  T(queue_depth),
+	  TARGET_FIELD(queue_depth),
 	  .help = "operations outstanding at a time on each target",
 	  .detail = "Each is carried by a thread of its own, a QThread, with its own buffer." },
 	{ 0 },

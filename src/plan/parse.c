@@ -130,8 +130,8 @@ static size_t wanted_args(const struct option *row, const struct cursor *c)
 {
 	if (row->arity)
 		return row->arity(c->words + c->i, left(c));
-	if (row->type == OPT_FLAG)
-		return 0;
+	if (row->n_args)
+		return row->n_args;
 	return row->arg ? 1 : 0;
 }
 
@@ -252,8 +252,7 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 			return bad_suboption(s, &c->words[c->i]);
 		status = take_args(c, s, s->sub);
 		if (!status)
-			status = s->sub->type == OPT_ACTION ? s->sub->apply(p, s, p->plan) :
-							      add_setting(p, s);
+			status = s->sub->type == OPT_ACTION ? s->sub->act(p, s) : add_setting(p, s);
 		if (status)
 			return status;
 	} while (!p->done && left(c) && is_suboption(subs, c->words[c->i].text));
@@ -262,7 +261,7 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 
 static enum xdd_status take_option(struct parse *p, struct cursor *c)
 {
-	struct setting s = { .name = c->words[c->i] };
+	struct setting s = { .name = c->words[c->i], .arena = p->arena };
 	enum xdd_status status;
 	const char *name;
 
@@ -280,7 +279,7 @@ static enum xdd_status take_option(struct parse *p, struct cursor *c)
 	if (status)
 		return status;
 	if (s.opt->type == OPT_ACTION)
-		return s.opt->apply(p, &s, p->plan);
+		return s.opt->act(p, &s);
 	return add_setting(p, &s);
 }
 
@@ -298,7 +297,7 @@ enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_
 }
 
 /* -setup: its words stand where the option stands. */
-enum xdd_status parse_setup(struct parse *p, const struct setting *s, void *dst)
+enum xdd_status parse_setup(struct parse *p, const struct setting *s)
 {
 	struct setup_file self = { .outer = p->setup };
 	const struct word *name = &s->args[0];
@@ -307,7 +306,6 @@ enum xdd_status parse_setup(struct parse *p, const struct setting *s, void *dst)
 	struct stat st;
 	size_t n, depth = 0;
 
-	(void)dst;
 	if (!*name->text)
 		return parse_error(XDD_BAD_ARGUMENT, s, name, "%s cannot be empty", s->opt->arg);
 	if (stat(name->text, &st) == 0) {

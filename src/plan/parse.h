@@ -33,10 +33,6 @@ struct parse {
 	const struct setup_file *setup; /* innermost open setup file */
 	unsigned n_setup_files;		/* read so far */
 	bool done;			/* -help and the like: there is nothing to run */
-
-	/* for -targets and -target, while the targets are collected */
-	const char **names; /* PLAN_MAX_TARGETS of them, or NULL */
-	size_t n_names;
 };
 
 /* words.c: take a setup file apart. Returns XDD_OK, or a status with one line given to log_error(). */
@@ -47,19 +43,16 @@ enum xdd_status words_read_setup(struct parse *p, const struct word *name, struc
 enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_words);
 
 /* parse.c: the action of -setup. */
-enum xdd_status parse_setup(struct parse *p, const struct setting *s, void *dst);
+enum xdd_status parse_setup(struct parse *p, const struct setting *s);
 
 /* apply.c: create the targets, give every option its default, apply the settings left to right. */
 enum xdd_status apply_settings(struct parse *p);
 
 /* apply.c: one setting into one struct: the plan, or a target. A bad value is reported. */
-enum xdd_status parse_apply(struct parse *p, const struct setting *s, void *dst);
-
-/* apply.c: whether the option names targets: these are made before anything is applied to them. */
-bool parse_names_targets(const struct setting *s);
+enum xdd_status parse_apply(const struct setting *s, void *dst);
 
 /* conflict.c: refuse two operations (-op, -rwratio) for all targets on the command line or in one setup file. */
-enum xdd_status parse_check_operations(struct parse *p);
+enum xdd_status parse_check_operations(const struct parse *p);
 
 /*
  * apply.c: tell about a bad value: "-name value: <text> (where); hint". Always returns `status`.
@@ -181,7 +174,7 @@ void resolve_memory(struct target_plan *t);
 enum xdd_status plan_check_memalign(const struct target_plan *t);
 
 /* check.c: the passes that were asked for can be had. */
-enum xdd_status plan_check_passes(const struct plan *plan);
+enum xdd_status plan_check_passes(struct plan *plan);
 
 /* machine.c: the memory of the machine; UINT64_MAX where it is not known. In GIB for a message. */
 uint64_t plan_machine_bytes(void);
@@ -214,8 +207,7 @@ void help_full(void);
 void help_version(void);
 int help_option(const char *name);
 
-/* option.c: the arity of rows that take no argument, and of those that take a whole number or none. */
-size_t option_arity_none(const struct word *args, size_t avail);
+/* option.c: the arity of rows that take a whole number or nothing. */
 size_t option_arity_number(const struct word *args, size_t avail);
 
 /* options_*.c: the rows of the table, a file a group. */

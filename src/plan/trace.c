@@ -81,6 +81,7 @@ enum xdd_status plan_resolve_trace(const struct plan *plan, struct target_plan *
 				   "-ts triggerop %" PRIu64 ": a pass has %" PRIu64
 				   " operations, 0 to %" PRIu64,
 				   ts->trigger_op, t->pass_ops, t->pass_ops - 1);
+	ts->summary |= ts->detailed;
 	if (!ts->summary && (ts->output || !ts->dump)) {
 		ts->summary = true;
 		ts->detailed = ts->output != NULL;

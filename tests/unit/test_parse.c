@@ -473,6 +473,12 @@ static void check_type(const struct option *row, const struct option *of)
 	case OPT_REFUSED:
 		ok = !arg;
 		break;
+	case OPT_SET:
+		ok = !arg && (row->size == sizeof(bool) || row->size == sizeof(int));
+		break;
+	case OPT_BIT:
+		ok = !arg && row->size == sizeof(unsigned);
+		break;
 	case OPT_U64:
 	case OPT_SIZE:
 	case OPT_SECONDS:
@@ -488,14 +494,46 @@ static void check_type(const struct option *row, const struct option *of)
 		ok = arg && row->subs && row->subs[0].name && !of;
 		break;
 	case OPT_CUSTOM:
+	case OPT_NAMES:
+		ok = row->apply != NULL;
+		break;
 	case OPT_ACTION:
-		ok = row->apply && (arg || row->arity);
+		ok = row->act != NULL;
 		break;
 	}
 	if (!ok)
 		fail_msg("-%s: a row of type %d cannot be so", row->name, (int)row->type);
 	if (row->scale && UINT64_MAX / row->scale < row->max)
 		fail_msg("-%s: its largest value does not fit", row->name);
+}
+
+/* The size of the field that a row of this type stores into; 0: not fixed. */
+static size_t field_size(enum option_type type)
+{
+	switch (type) {
+	case OPT_U64:
+	case OPT_SIZE:
+	case OPT_SECONDS:
+		return sizeof(uint64_t);
+	case OPT_TEXT:
+		return sizeof(const char *);
+	case OPT_CHOICE:
+		return sizeof(int);
+	default:
+		return 0;
+	}
+}
+
+static void check_field(const struct option *row, const struct option *of)
+{
+	enum option_scope scope = of ? of->scope : row->scope;
+	size_t end = scope == SCOPE_TARGET ? sizeof(struct target_plan) : sizeof(struct plan);
+	size_t size = field_size(row->type);
+
+	if (size && row->size != size)
+		fail_msg("-%s: its field has %zu bytes, not %zu", row->name, row->size, size);
+	if (row->off + row->size > end || row->sets >= end || row->selects >= end)
+		fail_msg("-%s: a field is outside its struct", row->name);
 }
 
 static void check_default(const struct option *row, const struct option *of)
@@ -548,6 +586,7 @@ static void table(void **state)
 	(void)state;
 	each_row(check_text);
 	each_row(check_type);
+	each_row(check_field);
 	each_row(check_default);
 	n_seen = 0;
 	each_row(check_names);

@@ -13,6 +13,7 @@
 
 #include "xdd/plan/plan.h"
 
+struct arena;
 struct option;
 struct parse;
 
@@ -28,12 +29,19 @@ struct setting {
 	const struct option *opt;
 	const struct option *sub; /* the suboption named, or NULL */
 	struct word name;	  /* the option as written */
-	struct word scope;	  /* the word behind "target"; text is NULL without one */
+	struct word scope;	  /* the word after "target"; text is NULL without one */
 	const struct word *args;  /* `opt`'s or `sub`'s own arguments */
 	size_t n_args;
 	uint64_t first, last; /* the targets it was applied to, or that it names */
 	bool by_default;      /* nobody wrote it */
-	bool further; /* other suboptions stand before `sub` in the same use of the option */
+	bool further;	     /* other suboptions stand before `sub` in the same use of the option */
+	struct arena *arena; /* the plan's, for memory that the applied value needs */
+};
+
+/* The names of the targets, while they are collected: the destination of OPT_NAMES. */
+struct target_names {
+	const char **names; /* PLAN_MAX_TARGETS of them, or NULL */
+	size_t n;
 };
 
 enum option_scope {
@@ -43,14 +51,17 @@ enum option_scope {
 
 enum option_type {
 	OPT_FLAG,    /* no argument, unless `arity` takes one; `value` goes into a bool */
+	OPT_SET,     /* the same; `value` goes into a bool or an enum */
+	OPT_BIT,     /* the same; the bits of `value` are added to an unsigned */
 	OPT_U64,     /* a whole number, times `scale`, into a uint64_t */
 	OPT_SIZE,    /* bytes with K M G T, into a uint64_t */
 	OPT_SECONDS, /* a time, into a uint64_t of nanoseconds */
 	OPT_TEXT,    /* any word but an empty one, into a const char * */
 	OPT_CHOICE,  /* one of `choices`, into an enum */
 	OPT_SUB,     /* one of `subs`, each a row of its own */
-	OPT_CUSTOM,  /* `arity` says how many words, `apply` takes them */
-	OPT_ACTION,  /* does something while the words are read: -setup, -help, -version */
+	OPT_CUSTOM,  /* `apply` takes the words */
+	OPT_NAMES,   /* the same, before there are targets, into a struct target_names */
+	OPT_ACTION,  /* `act` runs while the words are read: -setup, -help, -version */
 	OPT_REFUSED, /* known and not to be had; `help` says what to do instead */
 };
 
@@ -73,32 +84,46 @@ struct option {
 	uint64_t scale;	  /* OPT_U64: 0 means 1 */
 	bool bare;	  /* a suboption that a number stands for, without its name */
 	bool numbered;	  /* "-name 0 1" is "-name target 0 1" */
-	int value;	  /* OPT_FLAG: what is stored */
+	int value;	  /* OPT_FLAG, OPT_SET, OPT_BIT: goes to `off`; any other: to `selects` */
 	const char *unit; /* what the number counts, for messages: "blocks", "operations" */
 	const char *def;  /* default as it would be written; NULL: unset (zero) */
-	size_t off;	  /* into struct plan or struct target_plan, by scope */
+	size_t off;	  /* of the field in struct plan or struct target_plan, by scope */
+	size_t size;	  /* of the field */
+	size_t sets;	  /* a bool that becomes true as well, except by a default; 0: none */
+	size_t selects;	  /* an enum that becomes `value`; 0: none */
 	const struct choice *choices;
 	const struct option *subs;  /* ends with a row without a name */
 	const struct option *other; /* OPT_SUB: takes a first word that names none of `subs` and is
 				       near none; NULL: such a word is refused */
 
+	/* Number of arguments; 0: one where the row has `arg`, otherwise none. */
+	size_t n_args;
+
 	/*
-	 * OPT_CUSTOM, OPT_FLAG: number of words that belong to the option when `avail` words follow, the first of
-	 * which are `args`. NULL: one; none of a flag. More than `avail` means that some are missing.
+	 * For a number of arguments that depends on the words: how many belong to the option when `avail` words
+	 * follow, the first of which are `args`. More than `avail` means that some are missing.
 	 */
 	size_t (*arity)(const struct word *args, size_t avail);
 
 	/*
-	 * OPT_CUSTOM and OPT_ACTION: do it. `dst` is the struct plan or struct target_plan. Any other
-	 * type: called after the value was stored, where it is not NULL.
+	 * Apply a setting to `dst`: the struct plan or the struct target_plan, by scope, and nothing else. Required
+	 * for OPT_CUSTOM and OPT_NAMES. Any other type: called after the value was stored, where it is not NULL.
 	 */
-	enum xdd_status (*apply)(struct parse *p, const struct setting *s, void *dst);
+	enum xdd_status (*apply)(const struct setting *s, void *dst);
+
+	/* OPT_ACTION only. */
+	enum xdd_status (*act)(struct parse *p, const struct setting *s);
 
 	const char *hint;    /* appended to the message about a bad value; NULL: none */
 	const char *help;    /* one line */
 	const char *detail;  /* paragraphs for -help <option> and the manual; NULL: help says all */
 	const char *example; /* a command line that uses it; NULL: none */
 };
+
+/* Initializers of `off` and `size` for a field of struct plan and of struct target_plan. */
+#define OPTION_FIELD(type, field) .off = offsetof(type, field), .size = sizeof(((type *)0)->field)
+#define PLAN_FIELD(field) OPTION_FIELD(struct plan, field)
+#define TARGET_FIELD(field) OPTION_FIELD(struct target_plan, field)
 
 /* Options that belong together, for the help and the manual. */
 struct option_group {

@@ -291,7 +291,8 @@ struct target_plan {
 	uint64_t time_limit_ns;		/* per pass; 0: none */
 	struct throttle_options throttle;
 	bool direct_io;
-	bool drop_cache; /* empty the page cache of the target before each pass */
+	bool drop_cache;	/* empty the page cache of the target before each pass */
+	bool drop_system_cache; /* -dropcache system names it: struct plan */
 	bool randomize;
 	struct seek_options seek;
 	const char *engine; /* NULL: psync, or null for the null device */
@@ -385,7 +386,6 @@ struct plan {
 	uint64_t syncio_ops;	/* all targets meet after so many operations; 0: never */
 	bool deskew;
 	bool no_barrier;
-	bool drop_system_cache; /* empty all caches of the kernel's before each pass */
 	bool verbose;
 	bool really_verbose;
 	bool qthread_info;
@@ -412,6 +412,7 @@ struct plan {
 	size_t n_force;
 
 	/* resolved */
+	bool drop_system_cache;		/* empty all caches of the kernel before each pass */
 	bool keep_extremes;		/* the longest and the shortest operations are kept */
 	bool audit_order;		/* breaks of the order of operations are counted */
 	const char *command_line;	/* the words as given, for -id commandline and reports */
