@@ -6,22 +6,22 @@
 
 static void get_type(const struct result *r, enum extremes_which which, struct column_value *v)
 {
-	v->text = r->extremes.any ? op_dir_name(r->extremes.of[which].dir) : "none";
+	v->text = r->figures.extremes.any ? op_dir_name(r->figures.extremes.of[which].dir) : "none";
 }
 
 /* One that is not kept is all zero. */
 #define GETTERS(name_, which_)                                                           \
 	static void get_##name_(const struct result *r, struct column_value *v)          \
 	{                                                                                \
-		v->real = (double)r->extremes.of[which_].took_ns / NS_PER_MS;            \
+		v->real = (double)r->figures.extremes.of[which_].took_ns / NS_PER_MS;    \
 	}                                                                                \
 	static void get_##name_##_op(const struct result *r, struct column_value *v)     \
 	{                                                                                \
-		v->count = r->extremes.of[which_].op;                                    \
+		v->count = r->figures.extremes.of[which_].op;                            \
 	}                                                                                \
 	static void get_##name_##_offset(const struct result *r, struct column_value *v) \
 	{                                                                                \
-		v->count = r->extremes.of[which_].offset;                                \
+		v->count = r->figures.extremes.of[which_].offset;                        \
 	}                                                                                \
 	static void get_##name_##_type(const struct result *r, struct column_value *v)   \
 	{                                                                                \

@@ -11,9 +11,9 @@ static void get_stat(const struct result *r, struct column_value *v, enum latenc
 	struct histogram_view view;
 
 	v->real = 0;
-	if (!r->latency)
+	if (!(r->figures.known & FIGURES_LATENCY))
 		return;
-	view = latency_view(r->latency, time, dir);
+	view = latency_view(&r->figures.latency, time, dir);
 	v->real = latency_stat_ms(&view, stat);
 }
 

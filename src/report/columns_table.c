@@ -21,14 +21,14 @@ static double ratio(double part, double whole)
 
 static double per_second(const struct result *r, double amount)
 {
-	return ratio(amount, (double)r->elapsed_ns / NS_PER_SEC);
+	return ratio(amount, (double)r->figures.elapsed_ns / NS_PER_SEC);
 }
 
 static double percent_of_cpu(const struct result *r, uint64_t cpu_ns)
 {
 	double processors = r->processors ? (double)r->processors : 1;
 
-	return 100 * ratio((double)cpu_ns, (double)r->elapsed_ns) / processors;
+	return 100 * ratio((double)cpu_ns, (double)r->figures.elapsed_ns) / processors;
 }
 
 /*
@@ -40,12 +40,13 @@ static double request_bytes(const struct result *r)
 	uint64_t bytes = 0, ops = 0;
 
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
-		uint64_t all = r->tally.bytes[dir], failed = r->tally.failed_bytes[dir];
+		uint64_t all = r->figures.tally.bytes[dir],
+			 failed = r->figures.tally.failed_bytes[dir];
 
 		if (all <= failed)
 			continue;
 		bytes += all - failed;
-		ops += r->tally.ops[dir];
+		ops += r->figures.tally.ops[dir];
 	}
 	return ops ? (double)bytes / (double)ops : (double)r->req_bytes;
 }
@@ -86,123 +87,124 @@ static void get_queue(const struct result *r, struct column_value *v)
 
 static void get_bytes(const struct result *r, struct column_value *v)
 {
-	v->count = tally_bytes(&r->tally);
+	v->count = tally_bytes(&r->figures.tally);
 }
 
 static void get_bytes_read(const struct result *r, struct column_value *v)
 {
-	v->count = r->tally.bytes[DIR_READ];
+	v->count = r->figures.tally.bytes[DIR_READ];
 }
 
 static void get_bytes_written(const struct result *r, struct column_value *v)
 {
-	v->count = r->tally.bytes[DIR_WRITE];
+	v->count = r->figures.tally.bytes[DIR_WRITE];
 }
 
 static void get_ops(const struct result *r, struct column_value *v)
 {
-	v->count = tally_ops(&r->tally);
+	v->count = tally_ops(&r->figures.tally);
 }
 
 static void get_read_ops(const struct result *r, struct column_value *v)
 {
-	v->count = r->tally.ops[DIR_READ];
+	v->count = r->figures.tally.ops[DIR_READ];
 }
 
 static void get_write_ops(const struct result *r, struct column_value *v)
 {
-	v->count = r->tally.ops[DIR_WRITE];
+	v->count = r->figures.tally.ops[DIR_WRITE];
 }
 
 static void get_errors(const struct result *r, struct column_value *v)
 {
-	v->count = r->tally.errors;
+	v->count = r->figures.tally.errors;
 }
 
 static void get_bandwidth(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)tally_bytes(&r->tally) / BYTES_PER_MB);
+	v->real = per_second(r, (double)tally_bytes(&r->figures.tally) / BYTES_PER_MB);
 }
 
 static void get_miscompares(const struct result *r, struct column_value *v)
 {
-	v->count = r->tally.miscompares;
+	v->count = r->figures.tally.miscompares;
 }
 
 static void get_order_breaks(const struct result *r, struct column_value *v)
 {
-	v->unknown = r->order_unknown;
-	v->count = r->tally.order_breaks;
+	v->unknown = !(r->figures.known & FIGURES_ORDER);
+	v->count = r->figures.tally.order_breaks;
 }
 
 static void get_read_bandwidth(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)r->tally.bytes[DIR_READ] / BYTES_PER_MB);
+	v->real = per_second(r, (double)r->figures.tally.bytes[DIR_READ] / BYTES_PER_MB);
 }
 
 static void get_write_bandwidth(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)r->tally.bytes[DIR_WRITE] / BYTES_PER_MB);
+	v->real = per_second(r, (double)r->figures.tally.bytes[DIR_WRITE] / BYTES_PER_MB);
 }
 
 static void get_iops(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)tally_ops(&r->tally));
+	v->real = per_second(r, (double)tally_ops(&r->figures.tally));
 }
 
 static void get_read_iops(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)r->tally.ops[DIR_READ]);
+	v->real = per_second(r, (double)r->figures.tally.ops[DIR_READ]);
 }
 
 static void get_write_iops(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)r->tally.ops[DIR_WRITE]);
+	v->real = per_second(r, (double)r->figures.tally.ops[DIR_WRITE]);
 }
 
 static void get_latency(const struct result *r, struct column_value *v)
 {
-	v->real = ratio((double)tally_busy_ns(&r->tally) / NS_PER_MS, (double)tally_ops(&r->tally));
+	v->real = ratio((double)tally_busy_ns(&r->figures.tally) / NS_PER_MS,
+			(double)tally_ops(&r->figures.tally));
 }
 
 static void get_first_op(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->first_op_ns / NS_PER_MS;
+	v->real = (double)r->figures.first_op_ns / NS_PER_MS;
 }
 
 static void get_elapsed(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->elapsed_ns / NS_PER_SEC;
+	v->real = (double)r->figures.elapsed_ns / NS_PER_SEC;
 }
 
 static void get_flush(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->tally.flush_ns / NS_PER_MS;
+	v->real = (double)r->figures.tally.flush_ns / NS_PER_MS;
 }
 
 static void get_open(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->tally.open_ns / NS_PER_MS;
+	v->real = (double)r->figures.tally.open_ns / NS_PER_MS;
 }
 
 static void get_close(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->tally.close_ns / NS_PER_MS;
+	v->real = (double)r->figures.tally.close_ns / NS_PER_MS;
 }
 
 static void get_retries(const struct result *r, struct column_value *v)
 {
-	v->count = r->tally.retries;
+	v->count = r->figures.tally.retries;
 }
 
 static void get_fill(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->tally.fill_ns / NS_PER_MS;
+	v->real = (double)r->figures.tally.fill_ns / NS_PER_MS;
 }
 
 static void get_overhead(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->tally.overhead_ns / NS_PER_MS;
+	v->real = (double)r->figures.tally.overhead_ns / NS_PER_MS;
 }
 
 /* A column whose quantity no run measures yet: its row is known, its value is 0. */
@@ -214,13 +216,15 @@ static void get_unmeasured(const struct result *r, struct column_value *v)
 
 static void get_cached(const struct result *r, struct column_value *v)
 {
-	v->unknown = r->look.cache >= DATA_CACHE_NOT_MEASURED;
-	v->real = ratio(100.0 * (double)r->look.resident_bytes, (double)r->look.range_bytes);
+	v->unknown = r->figures.cache.accuracy >= CACHE_NOT_MEASURED;
+	v->real = ratio(100.0 * (double)r->figures.cache.resident_bytes,
+			(double)r->figures.cache.range_bytes);
 }
 
 static void get_holes(const struct result *r, struct column_value *v)
 {
-	v->real = ratio(100.0 * (double)r->look.hole_bytes, (double)r->look.range_bytes);
+	v->real = ratio(100.0 * (double)r->figures.cache.hole_bytes,
+			(double)r->figures.cache.range_bytes);
 }
 
 #define STRETCH(name_, of_)                                                                 \
@@ -247,32 +251,32 @@ static void get_fairness(const struct result *r, struct column_value *v)
 
 static void get_cpu(const struct result *r, struct column_value *v)
 {
-	v->real = (double)(r->cpu.user_ns + r->cpu.sys_ns) / NS_PER_SEC;
+	v->real = (double)(r->figures.cpu.user_ns + r->figures.cpu.sys_ns) / NS_PER_SEC;
 }
 
 static void get_percent_cpu(const struct result *r, struct column_value *v)
 {
-	v->real = percent_of_cpu(r, r->cpu.user_ns + r->cpu.sys_ns);
+	v->real = percent_of_cpu(r, r->figures.cpu.user_ns + r->figures.cpu.sys_ns);
 }
 
 static void get_user(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->cpu.user_ns / NS_PER_SEC;
+	v->real = (double)r->figures.cpu.user_ns / NS_PER_SEC;
 }
 
 static void get_percent_user(const struct result *r, struct column_value *v)
 {
-	v->real = percent_of_cpu(r, r->cpu.user_ns);
+	v->real = percent_of_cpu(r, r->figures.cpu.user_ns);
 }
 
 static void get_system(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->cpu.sys_ns / NS_PER_SEC;
+	v->real = (double)r->figures.cpu.sys_ns / NS_PER_SEC;
 }
 
 static void get_percent_system(const struct result *r, struct column_value *v)
 {
-	v->real = percent_of_cpu(r, r->cpu.sys_ns);
+	v->real = percent_of_cpu(r, r->figures.cpu.sys_ns);
 }
 
 static void get_op(const struct result *r, struct column_value *v)

@@ -28,11 +28,11 @@ void report_extremes(struct report *r, const struct result *result)
 {
 	char subject[80], where[80] = "";
 
-	if (!result->extremes.any)
+	if (!result->figures.extremes.any)
 		return;
 	write_subject(subject, sizeof(subject), result);
 	for (int i = 0; i < EXTREMES_COUNT; i++) {
-		const struct extreme *e = &result->extremes.of[i];
+		const struct extreme *e = &result->figures.extremes.of[i];
 
 		if (result->what == RESULT_COMBINED)
 			snprintf(where, sizeof(where), " of target %" PRIu64, e->target);

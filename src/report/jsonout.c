@@ -254,7 +254,7 @@ static json_t *result_kind(const struct result *r)
 
 static void put_tally(json_t *o, const struct result *r)
 {
-	const struct tally *t = &r->tally;
+	const struct tally *t = &r->figures.tally;
 
 	jvalue_put(o, "ops", by_direction(t->ops));
 	jvalue_put(o, "bytes", by_direction(t->bytes));
@@ -266,7 +266,7 @@ static void put_tally(json_t *o, const struct result *r)
 	jvalue_put(o, "miscompares", jvalue_count(t->miscompares));
 	jvalue_put(o, "retries", jvalue_count(t->retries));
 	jvalue_put(o, "order_breaks",
-		   r->order_unknown ? json_null() : jvalue_count(t->order_breaks));
+		   r->figures.known & FIGURES_ORDER ? jvalue_count(t->order_breaks) : json_null());
 	jvalue_put(o, "fill_ns", jvalue_count(t->fill_ns));
 	jvalue_put(o, "overhead_ns", jvalue_count(t->overhead_ns));
 	jvalue_put(o, "flush_ns", jvalue_count(t->flush_ns));
@@ -345,16 +345,16 @@ static json_t *latency(const struct plan *plan, const struct latency *l)
 	return o;
 }
 
-static const char *cache_name(const struct data_look *look)
+static const char *cache_name(const struct cache_state *cache)
 {
 	static const char *const names[] = {
-		[DATA_CACHE_EXACT] = "exact",
-		[DATA_CACHE_SAMPLED] = "about",
-		[DATA_CACHE_NOT_MEASURED] = "not measured",
-		[DATA_CACHE_UNKNOWN] = "unknown",
+		[CACHE_EXACT] = "exact",
+		[CACHE_SAMPLED] = "about",
+		[CACHE_NOT_MEASURED] = "not measured",
+		[CACHE_UNKNOWN] = "unknown",
 	};
 
-	return look->range_bytes || look->cache ? names[look->cache] : NULL;
+	return cache->range_bytes || cache->accuracy ? names[cache->accuracy] : NULL;
 }
 
 static const char *bound_name(enum result_bound bound)
@@ -377,21 +377,22 @@ void jsonout_result(struct jsonout *j, const struct result *r)
 	jvalue_put(o, "request_bytes", jvalue_count(r->req_bytes));
 	jvalue_put(o, "block_bytes", jvalue_count(r->block_size));
 	put_tally(o, r);
-	jvalue_put(o, "elapsed_ns", jvalue_count(r->elapsed_ns));
-	jvalue_put(o, "first_operation_ns", jvalue_count(r->first_op_ns));
-	jvalue_put(o, "range_bytes", jvalue_count(r->look.range_bytes));
+	jvalue_put(o, "elapsed_ns", jvalue_count(r->figures.elapsed_ns));
+	jvalue_put(o, "first_operation_ns", jvalue_count(r->figures.first_op_ns));
+	jvalue_put(o, "range_bytes", jvalue_count(r->figures.cache.range_bytes));
 	jvalue_put(o, "resident_bytes",
-		   r->look.cache >= DATA_CACHE_NOT_MEASURED ? json_null() :
-							      jvalue_count(r->look.resident_bytes));
-	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(&r->look)));
-	jvalue_put(o, "hole_bytes", jvalue_count(r->look.hole_bytes));
-	jvalue_put(o, "wait_ns", jvalue_count(r->wait_ns));
+		   r->figures.cache.accuracy >= CACHE_NOT_MEASURED ?
+			   json_null() :
+			   jvalue_count(r->figures.cache.resident_bytes));
+	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(&r->figures.cache)));
+	jvalue_put(o, "hole_bytes", jvalue_count(r->figures.cache.hole_bytes));
+	jvalue_put(o, "wait_ns", jvalue_count(r->figures.wait_ns));
 	if (r->what == RESULT_TARGET_AVERAGE)
 		jvalue_put(o, "bound", jvalue_text(bound_name(r->bound)));
-	jvalue_put(o, "user_ns", jvalue_count(r->cpu.user_ns));
-	jvalue_put(o, "system_ns", jvalue_count(r->cpu.sys_ns));
-	if (r->latency)
-		jvalue_put(o, "latency", latency(j->plan, r->latency));
+	jvalue_put(o, "user_ns", jvalue_count(r->figures.cpu.user_ns));
+	jvalue_put(o, "system_ns", jvalue_count(r->figures.cpu.sys_ns));
+	if (r->figures.known & FIGURES_LATENCY)
+		jvalue_put(o, "latency", latency(j->plan, &r->figures.latency));
 	jvalue_put(o, "columns", columns(r));
 	j->partial |= r->partial;
 	fputs(j->n_results++ ? ",\n" : "\n", j->f);

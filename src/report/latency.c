@@ -91,9 +91,9 @@ bool latency_row(const struct result *r, bool interval, enum latency_time time, 
 {
 	unsigned used = 0;
 
-	if (!r->latency)
+	if (!(r->figures.known & FIGURES_LATENCY))
 		return false;
-	*v = latency_view(r->latency, time, dir);
+	*v = latency_view(&r->figures.latency, time, dir);
 	for (unsigned i = 0; i < v->n_parts; i++)
 		used += v->parts[i]->n > 0;
 	return used >= (dir == LATENCY_ALL_DIRS && !interval ? 2 : 1);

@@ -28,6 +28,7 @@
 #include "xdd/report/report.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/extremes.h"
+#include "xdd/stat/figures.h"
 #include "xdd/stat/flow.h"
 #include "xdd/stat/latency.h"
 #include "xdd/sync/barrier.h"
@@ -198,14 +199,6 @@ struct target {
 	struct gate gate;
 };
 
-/* What one QThread did in a pass. */
-struct queue_result {
-	struct tally tally;
-	struct latency latency;
-	struct extremes extremes;
-	struct cpu_time cpu;
-};
-
 /* The schedule of -throttle in a pass or several, against the clock. */
 struct paced {
 	uint64_t due_ns;  /* time of the operations that were issued, by the schedule */
@@ -225,19 +218,13 @@ struct pass_result {
 	uint32_t target;
 	uint64_t pass;
 	uint64_t shift_ns;
-	uint64_t first_op_ns;
-	uint64_t first_issue_ns; /* as in `tally`, which in a paced pass begins when operation 0 was due */
-	struct tally tally;
+	uint64_t first_issue_ns; /* as in the tally, which in a paced pass begins when operation 0 was due */
+	struct figures figures;
 	struct paced paced;
-	struct latency latency;
-	struct extremes extremes;
-	struct data_look look;
-	struct cpu_time cpu;
-	uint64_t wait_ns;
 	bool partial;
 	struct flow *flow; /* owned; NULL without -deskew, and of a pass that was not finished */
 	uint32_t n_queues; /* 0 unless -qthreadinfo or -jsonout wants them */
-	struct queue_result queues[];
+	struct figures queues[]; /* of each QThread */
 };
 
 /* The way from the QThreads to the results manager. */

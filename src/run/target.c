@@ -67,118 +67,6 @@ void target_begin_pass(struct target *t, uint64_t pass)
 	intervals_open(&t->run->intervals, t);
 }
 
-void pass_result_free(struct pass_result *r)
-{
-	if (!r)
-		return;
-	free(r->flow);
-	latency_free(&r->latency);
-	for (uint32_t i = 0; i < r->n_queues; i++)
-		latency_free(&r->queues[i].latency);
-	free(r);
-}
-
-/* What all QThreads of a target at rest moved when; NULL when that was not kept. */
-static struct flow *merged_flow(const struct target *t)
-{
-	struct flow *flow = t->qthreads[0].flow ? malloc(sizeof(*flow)) : NULL;
-
-	if (!flow)
-		return NULL;
-	flow_begin(flow, t->qthreads[0].flow->origin_ns);
-	for (uint32_t i = 0; i < t->plan->qthreads; i++)
-		flow_merge(flow, t->qthreads[i].flow);
-	return flow;
-}
-
-/* With what the QThreads want to be shown for themselves, where they are. */
-static int add_latency(struct pass_result *r, const struct qthread *q)
-{
-	int err = qthread_latency_add(&r->latency, q);
-
-	return err || !r->n_queues ? err : qthread_latency_add(&r->queues[q->number].latency, q);
-}
-
-/* The flush at the end of the pass, which follows its last operation as soon as engines let it. */
-static void add_sync(struct tally *tally, uint64_t sync_ns)
-{
-	tally->flush_ns += sync_ns;
-	if (!tally->last_done_ns)
-		return;
-	tally->sync_ns = sync_ns;
-	tally->last_done_ns += sync_ns;
-}
-
-static void add_cpu(struct pass_result *r, const struct target *t)
-{
-	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
-		const struct qthread *q = &t->qthreads[i];
-		struct cpu_time cpu =
-			cputime_within(&q->cpu, r->tally.first_issue_ns, r->tally.last_done_ns);
-
-		r->cpu.user_ns += cpu.user_ns;
-		r->cpu.sys_ns += cpu.sys_ns;
-		r->wait_ns += q->wait_ns;
-		if (r->n_queues)
-			r->queues[i].cpu = cputime_within(&q->cpu,
-							  r->queues[i].tally.first_issue_ns,
-							  r->queues[i].tally.last_done_ns);
-	}
-}
-
-struct pass_result *target_snapshot(const struct target *t)
-{
-	bool each = t->run->plan->qthread_info || t->run->plan->json_file;
-	uint32_t n = each ? t->plan->qthreads : 0;
-	struct pass_result *r = calloc(1, sizeof(*r) + n * sizeof(r->queues[0]));
-	bool at_rest = atomic_load(&t->active) == 0;
-
-	if (!r)
-		return NULL;
-	r->target = t->plan->number;
-	r->pass = t->pass;
-	r->shift_ns = t->shift_ns;
-	r->first_op_ns = atomic_load(&t->first_op_ns);
-	r->flow = at_rest ? merged_flow(t) : NULL;
-	r->n_queues = n;
-	tally_clear(&r->tally);
-	latency_init(&r->latency);
-	for (uint32_t i = 0; i < n; i++)
-		latency_init(&r->queues[i].latency);
-	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
-		const struct qthread *q = &t->qthreads[i];
-		struct queue_result own = { 0 };
-
-		tally_clear(&own.tally);
-		tally_add_counters(&own.tally, &q->counters);
-		own.extremes = extremes_read(&q->extremes, r->target, r->pass);
-		extremes_add(&r->extremes, &own.extremes);
-		tally_add(&r->tally, &own.tally);
-		pace_extend(t, &own.tally);
-		if (n) {
-			r->queues[i].tally = own.tally;
-			r->queues[i].extremes = own.extremes;
-		}
-		if (add_latency(r, q)) {
-			pass_result_free(r);
-			return NULL;
-		}
-	}
-	look_after_pass(t, r->tally.issued, &r->look);
-	r->first_issue_ns = r->tally.first_issue_ns;
-	pace_extend(t, &r->tally);
-	r->paced = pace_measure(t, &r->tally);
-	add_sync(&r->tally, atomic_load(&t->sync_ns));
-	/* A QThread that is stuck has not said what it used, and may say it any moment. */
-	if (at_rest)
-		add_cpu(r, t);
-	r->tally.open_ns = atomic_load(&t->open_ns);
-	r->tally.close_ns = atomic_load(&t->close_ns);
-	r->partial = stop_requested(&t->run->stop) &&
-		     tally_ops(&r->tally) + r->tally.errors < t->plan->pass_ops;
-	return r;
-}
-
 /* With -nobarrier nobody else sees to the delay between passes. */
 static void rest_alone(struct target *t)
 {
@@ -234,7 +122,7 @@ void target_end_pass(struct target *t)
 		pass_result_free(r); /* it came so late that the run ended without */
 	} else if (r) {
 		report_released(t);
-		heartbeat_pass_done(&t->run->heartbeat, t, &r->tally, &r->latency);
+		heartbeat_pass_done(&t->run->heartbeat, t, &r->figures.tally, &r->figures.latency);
 		if (t->run->plan->no_barrier)
 			heartbeat_pass_closed(&t->run->heartbeat, true);
 		results_put(&t->run->results, r);

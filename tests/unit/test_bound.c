@@ -93,10 +93,10 @@ static struct plan plan = { .targets = &target, .n_targets = 1 };
 
 static struct result sums_of(uint64_t elapsed_ns, uint64_t busy_ns)
 {
-	struct result r = { .what = RESULT_TARGET_AVERAGE, .elapsed_ns = elapsed_ns };
+	struct result r = { .what = RESULT_TARGET_AVERAGE, .figures.elapsed_ns = elapsed_ns };
 
-	tally_clear(&r.tally);
-	r.tally.busy_ns[DIR_READ] = busy_ns;
+	tally_clear(&r.figures.tally);
+	r.figures.tally.busy_ns[DIR_READ] = busy_ns;
 	return r;
 }
 
@@ -109,9 +109,9 @@ static void test_facts(void **state)
 	target = (struct target_plan){
 		.kind = TARGET_BLOCK, .op = OP_READ, .qthreads = 8, .queue_depth = 8
 	};
-	r.cpu.user_ns = 800000000;
-	r.cpu.sys_ns = 400000000;
-	r.wait_ns = 8000000000;
+	r.figures.cpu.user_ns = 800000000;
+	r.figures.cpu.sys_ns = 400000000;
+	r.figures.wait_ns = 8000000000;
 	assert_true(bound_facts(&f, &plan, &r, 1200000000));
 	assert_true(f.own == .1 && f.kernel == .05);
 	/* No more than is left of the time. */

@@ -213,10 +213,10 @@ static const struct expected {
 };
 
 /* 24 reads of 100 ns, 5 writes of 200 ns and one of 400 ns. */
-static const struct latency *sample_latency(void)
+static struct latency sample_latency(void)
 {
 	static uint64_t reads[] = { 24 }, writes[HISTOGRAM_BUCKETS];
-	static struct latency l;
+	struct latency l;
 
 	latency_init(&l);
 	l.of[LATENCY_SERVICE][DIR_READ] = (struct histogram_sum){ .n = 24,
@@ -238,7 +238,7 @@ static const struct latency *sample_latency(void)
 					.first = histogram_bucket(200),
 					.size = histogram_bucket(400) - histogram_bucket(200) + 1,
 					.counts = writes };
-	return &l;
+	return l;
 }
 
 static struct result sample_result(void)
@@ -248,35 +248,40 @@ static struct result sample_result(void)
 		.pass = 3,
 		.target = 7,
 		.queue = 32,
-		.tally = {
-			.ops = { 7500, 2500, 0 },
-			.bytes = { 30720000, 10240000, 0 },
-			.busy_ns = { 50000000000, 12500000000, 0 },
-			.errors = 11,
-			.order_breaks = 12,
-			.retries = 12,
-			.flush_ns = 3456789,
-			.open_ns = 250000,
-			.close_ns = 9000,
-			.miscompares = 7,
-			.fill_ns = 2500000,
-			.overhead_ns = 1500000,
-		},
-		.latency = sample_latency(),
-		.extremes = {
-			.any = true,
-			.of = {
-				{ .took_ns = 9876543, .op = 4711, .offset = 81920000, .dir = DIR_WRITE },
-				{ .took_ns = 1234, .op = 17, .offset = 69632, .dir = DIR_READ },
+		.figures = {
+			.known = FIGURES_ALL,
+			.tally = {
+				.ops = { 7500, 2500, 0 },
+				.bytes = { 30720000, 10240000, 0 },
+				.busy_ns = { 50000000000, 12500000000, 0 },
+				.errors = 11,
+				.order_breaks = 12,
+				.retries = 12,
+				.flush_ns = 3456789,
+				.open_ns = 250000,
+				.close_ns = 9000,
+				.miscompares = 7,
+				.fill_ns = 2500000,
+				.overhead_ns = 1500000,
 			},
+			.latency = sample_latency(),
+			.extremes = {
+				.any = true,
+				.of = {
+					{ .took_ns = 9876543, .op = 4711, .offset = 81920000,
+					  .dir = DIR_WRITE },
+					{ .took_ns = 1234, .op = 17, .offset = 69632,
+					  .dir = DIR_READ },
+				},
+			},
+			.elapsed_ns = 2000000000,
+			.first_op_ns = 1234567,
+			.cache = { .range_bytes = 8000, .resident_bytes = 2000, .hole_bytes = 1000 },
+			.cpu = { .user_ns = 500000000, .sys_ns = 2000000000 },
 		},
-		.elapsed_ns = 2000000000,
-		.first_op_ns = 1234567,
-		.look = { .range_bytes = 8000, .resident_bytes = 2000, .hole_bytes = 1000 },
 		.window = { 1500000000, 36000000, 450075ull * FLOW_OP / 100 },
 		.tail = { 250000000, 2000000, 122ull * FLOW_OP },
 		.fairness = 0.875,
-		.cpu = { .user_ns = 500000000, .sys_ns = 2000000000 },
 		.processors = 4,
 		.op = OP_MIXED,
 		.req_bytes = 8192,
@@ -307,7 +312,7 @@ static void test_unknown_share(void **state)
 	static struct line_cell cell;
 
 	(void)state;
-	r.look.cache = DATA_CACHE_UNKNOWN;
+	r.figures.cache.accuracy = CACHE_UNKNOWN;
 	assert_string_equal(cell_of("PAGECACHED", &r), "  unknown");
 	line_cell_bare(&cell, find("PAGECACHED"), &r);
 	assert_string_equal(cell.text, "unknown");
@@ -421,11 +426,11 @@ static void test_noop_sizes(void **state)
 	struct result r = sample_result();
 
 	(void)state;
-	r.tally.ops[DIR_NOOP] = 10000;
+	r.figures.tally.ops[DIR_NOOP] = 10000;
 	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
 	assert_string_equal(cell_of("OPS", &r), "      20000");
-	memset(&r.tally, 0, sizeof(r.tally));
-	r.tally.ops[DIR_NOOP] = 10000;
+	memset(&r.figures.tally, 0, sizeof(r.figures.tally));
+	r.figures.tally.ops[DIR_NOOP] = 10000;
 	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
 }
 
@@ -435,12 +440,12 @@ static void test_failed_sizes(void **state)
 	struct result r = sample_result();
 
 	(void)state;
-	r.tally.bytes[DIR_READ] += 1000;
-	r.tally.failed_bytes[DIR_READ] = 1000;
+	r.figures.tally.bytes[DIR_READ] += 1000;
+	r.figures.tally.failed_bytes[DIR_READ] = 1000;
 	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
 	assert_string_equal(cell_of("BYTESXFERED", &r), "        40961000");
-	memset(&r.tally, 0, sizeof(r.tally));
-	r.tally.bytes[DIR_READ] = r.tally.failed_bytes[DIR_READ] = 1000;
+	memset(&r.figures.tally, 0, sizeof(r.figures.tally));
+	r.figures.tally.bytes[DIR_READ] = r.figures.tally.failed_bytes[DIR_READ] = 1000;
 	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
 }
 
@@ -460,9 +465,9 @@ static void test_widths_grow(void **state)
 	(void)state;
 	r.pass = 123456789;
 	assert_string_equal(cell_of("PASS", &r), "123456789");
-	r.tally.bytes[DIR_READ] = UINT64_MAX;
+	r.figures.tally.bytes[DIR_READ] = UINT64_MAX;
 	assert_string_equal(cell_of("BYTESREAD", &r), "18446744073709551615");
-	r.elapsed_ns = 1;
+	r.figures.elapsed_ns = 1;
 	assert_string_equal(cell_of("IOPS", &r), "10000000000000.000");
 	assert_true(strlen(cell_of("READBANDWIDTH", &r)) < LINE_CELL_SIZE - 1);
 }

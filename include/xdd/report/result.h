@@ -9,10 +9,7 @@
 
 #include "xdd/plan/plan.h"
 #include "xdd/report/deskew.h"
-#include "xdd/stat/counters.h"
-#include "xdd/stat/extremes.h"
-#include "xdd/stat/latency.h"
-#include "xdd/sys/clock.h"
+#include "xdd/stat/figures.h"
 
 /* What held a target up, as far as its threads tell. */
 enum result_bound {
@@ -22,22 +19,6 @@ enum result_bound {
 	RESULT_BOUND_PACED,   /* no operation was due: -throttle, delays, -lockstep */
 	RESULT_BOUND_STARVED, /* its QThreads waited for processors that others used */
 	RESULT_BOUND_MIXED,   /* more than one of these */
-};
-
-/* How well the share of the page cache is known; of several, the last holds. */
-enum data_cache {
-	DATA_CACHE_EXACT,
-	DATA_CACHE_SAMPLED,	 /* an estimate */
-	DATA_CACHE_NOT_MEASURED, /* -dio, or a file that has no place other than memory */
-	DATA_CACHE_UNKNOWN,
-};
-
-/* Bytes that one or several passes have read, and where they were before. */
-struct data_look {
-	uint64_t range_bytes;	 /* that reads were issued for; 0: nothing is known of them */
-	uint64_t resident_bytes; /* of these, in the page cache; see `cache` */
-	uint64_t hole_bytes;	 /* of these, never written */
-	enum data_cache cache;
 };
 
 enum result_what {
@@ -52,16 +33,8 @@ struct result {
 	uint64_t pass;	 /* from 1; AVERAGE and COMBINED: number of passes */
 	uint64_t target; /* COMBINED: number of targets */
 	uint64_t queue; /* queue depth; QUEUE_PASS: QThread number; COMBINED: sum of queue depths */
-	struct tally tally;
-	struct extremes extremes; /* where they are kept */
-	uint64_t elapsed_ns;	  /* first issue to last completion; sums where passes are summed */
-	uint64_t first_op_ns;	  /* completion time of the first operation; 0 when unknown */
-	struct data_look look;
-	const struct latency *latency; /* NULL: not kept; the caller's, for the time of the call */
-	struct cpu_time cpu;
-	uint64_t wait_ns;    /* of the QThreads: ready to run, and without a processor */
+	struct figures figures; /* borrowed: latencies are the caller's, for the time of the call */
 	uint64_t processors; /* what Pct_CPU is relative to: 1, or all with -percentcpu relative */
-	bool order_unknown;  /* tally.order_breaks is no number */
 	enum op_request op;
 	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */
 	uint64_t block_size; /* COMBINED: of target 0 */

@@ -25,7 +25,7 @@ static bool is_empty(const struct latency *l)
 /* To the results manager; an interval in which nothing was completed is dropped. Accepts NULL. */
 static void put(struct intervals *i, struct pass_result *r)
 {
-	if (r && is_empty(&r->latency))
+	if (r && is_empty(&r->figures.latency))
 		pass_result_free(r);
 	else if (r)
 		results_put(&i->run->results, r);
@@ -48,7 +48,7 @@ static int finish(struct intervals *i, struct pass_result **held, struct pass_re
 	int err = 0;
 
 	if (whole != r) {
-		err = latency_add(&whole->latency, &r->latency);
+		err = latency_add(&whole->figures.latency, &r->figures.latency);
 		whole->to_ns = r->to_ns;
 		pass_result_free(r);
 	}
@@ -70,7 +70,7 @@ static struct pass_result *new_interval(struct intervals *i, uint32_t target, ui
 	r->pass = pass;
 	r->from_ns = from_ns > begin ? from_ns - begin : 0;
 	r->to_ns = to_ns - begin;
-	latency_init(&r->latency);
+	figures_init(&r->figures);
 	return r;
 }
 
@@ -95,20 +95,20 @@ static struct pass_result *take(struct intervals *i, struct target *t, uint64_t 
 	if (!r && !err)
 		err = -ENOMEM;
 	if (!err)
-		err = latency_add(&r->latency, &now);
+		err = latency_add(&r->figures.latency, &now);
 	if (err) {
 		latency_free(&now);
 		pass_result_free(r);
 		fail(i, err);
 		return NULL;
 	}
-	latency_subtract(&r->latency, &s->last);
+	latency_subtract(&r->figures.latency, &s->last);
 	latency_free(&s->last);
 	s->last = now;
 	s->from_ns = now_ns;
 	if (i->several) {
 		pthread_mutex_lock(&i->sum.lock);
-		err = latency_add(&i->sum.latency, &r->latency);
+		err = latency_add(&i->sum.latency, &r->figures.latency);
 		pthread_mutex_unlock(&i->sum.lock);
 	}
 	if (err)
@@ -128,7 +128,7 @@ static struct pass_result *take_sum(struct intervals *i, uint64_t now_ns, uint64
 		fail(i, -ENOMEM);
 		return NULL;
 	}
-	r->latency = sum->latency;
+	r->figures.latency = sum->latency;
 	latency_init(&sum->latency);
 	sum->from_ns = now_ns;
 	return r;

@@ -63,22 +63,22 @@ bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct re
 		 uint64_t run_cpu_ns)
 {
 	const struct target_plan *t = &plan->targets[sums->target];
-	const double elapsed = (double)sums->elapsed_ns, time = elapsed * t->qthreads;
+	const double elapsed = (double)sums->figures.elapsed_ns, time = elapsed * t->qthreads;
 	const double depth = is_serial(t) ? 1 : (double)t->queue_depth;
-	const uint64_t cpu = sums->cpu.user_ns + sums->cpu.sys_ns;
+	const uint64_t cpu = sums->figures.cpu.user_ns + sums->figures.cpu.sys_ns;
 	struct idset all;
 	double own, everyone;
 
 	*f = (struct bound_facts){ 0 };
-	if (sums->elapsed_ns < LEAST_NS)
+	if (sums->figures.elapsed_ns < LEAST_NS)
 		return false;
-	f->own = share(sums->cpu.user_ns, time);
-	f->kernel = share(sums->cpu.sys_ns, time);
-	f->waited = share(sums->wait_ns, time);
+	f->own = share(sums->figures.cpu.user_ns, time);
+	f->kernel = share(sums->figures.cpu.sys_ns, time);
+	f->waited = share(sums->figures.wait_ns, time);
 	/* Some of the wait may have been before the first operation. */
 	if (f->own + f->kernel + f->waited > 1)
 		f->waited = f->own + f->kernel < 1 ? 1 - f->own - f->kernel : 0;
-	f->outstanding = share(tally_busy_ns(&sums->tally), elapsed * depth);
+	f->outstanding = share(tally_busy_ns(&sums->figures.tally), elapsed * depth);
 	own = share(cpu, elapsed * processors_of(plan, t));
 	everyone = topology_processors(&all) ? 0 : share(run_cpu_ns, elapsed * idset_count(&all));
 	f->filled = own > everyone ? own : everyone;

@@ -83,20 +83,23 @@ int checks_begin(struct checks *c, const struct plan *plan)
 
 static bool matters(const struct result *sums)
 {
-	return tally_bytes(&sums->tally) >= MATTERS_BYTES || sums->elapsed_ns >= MATTERS_NS;
+	return tally_bytes(&sums->figures.tally) >= MATTERS_BYTES ||
+	       sums->figures.elapsed_ns >= MATTERS_NS;
 }
 
 static void check_data(const struct target_plan *t, const struct result *sums)
 {
-	double cached = percent(sums->look.resident_bytes, sums->look.range_bytes);
-	double holes = percent(sums->look.hole_bytes, sums->look.range_bytes);
+	double cached =
+		percent(sums->figures.cache.resident_bytes, sums->figures.cache.range_bytes);
+	double holes = percent(sums->figures.cache.hole_bytes, sums->figures.cache.range_bytes);
 
 	if (cached >= CACHED_WARN)
 		log_warning(
 			"target %u, %s: %s%.0f %% of what was read was in the page cache before: that "
 			"measures memory; %s the device",
-			t->number, t->path, sums->look.cache == DATA_CACHE_SAMPLED ? "about " : "",
-			cached, t->direct_io ? "-dropcache reads" : "-dio and -dropcache read");
+			t->number, t->path,
+			sums->figures.cache.accuracy == CACHE_SAMPLED ? "about " : "", cached,
+			t->direct_io ? "-dropcache reads" : "-dio and -dropcache read");
 	if (holes >= HOLES_WARN)
 		log_warning(
 			"target %u, %s: %.0f %% of what was read was never written: no device is "
@@ -142,16 +145,16 @@ static void tell_bound(struct run *run, const struct result *sums, const struct 
 		    100 * f->kernel, f->paced ? "" : " and", 100 * f->waited, held);
 }
 
-static void tell_data(struct run *run, const struct target_plan *t, const struct data_look *look)
+static void tell_data(struct run *run, const struct target_plan *t, const struct cache_state *cache)
 {
-	double holes = percent(look->hole_bytes, look->range_bytes);
+	double holes = percent(cache->hole_bytes, cache->range_bytes);
 
-	if (look->cache == DATA_CACHE_NOT_MEASURED || look->cache == DATA_CACHE_UNKNOWN)
+	if (cache->accuracy == CACHE_NOT_MEASURED || cache->accuracy == CACHE_UNKNOWN)
 		report_line(
 			run->report,
 			"Target %u, page cache: %s; %.1f %% of what was read was never written",
 			t->number,
-			look->cache == DATA_CACHE_NOT_MEASURED ?
+			cache->accuracy == CACHE_NOT_MEASURED ?
 				"not measured, -dio reads past it" :
 				"unknown, the kernel does not say how much of what was read was "
 				"in it",
@@ -161,8 +164,8 @@ static void tell_data(struct run *run, const struct target_plan *t, const struct
 			run->report,
 			"Target %u, page cache: %s%.1f %% of what was read was in it before, and "
 			"%.1f %% was never written",
-			t->number, look->cache == DATA_CACHE_SAMPLED ? "about " : "",
-			percent(look->resident_bytes, look->range_bytes), holes);
+			t->number, cache->accuracy == CACHE_SAMPLED ? "about " : "",
+			percent(cache->resident_bytes, cache->range_bytes), holes);
 }
 
 void checks_target(struct checks *c, struct run *run, const struct result *sums,
@@ -174,10 +177,10 @@ void checks_target(struct checks *c, struct run *run, const struct result *sums,
 		struct device_check *d = &c->devices[c->device_of[t->number]];
 
 		for (int dir = DIR_READ; dir <= DIR_WRITE; dir++) {
-			d->ops[dir] += sums->tally.ops[dir];
-			d->bytes[dir] += sums->tally.bytes[dir];
+			d->ops[dir] += sums->figures.tally.ops[dir];
+			d->bytes[dir] += sums->figures.tally.bytes[dir];
 		}
-		d->hole_bytes += sums->look.hole_bytes;
+		d->hole_bytes += sums->figures.cache.hole_bytes;
 	}
 	if (matters(sums)) {
 		check_data(t, sums);
@@ -186,8 +189,8 @@ void checks_target(struct checks *c, struct run *run, const struct result *sums,
 	}
 	if (!c->plan->verbose)
 		return;
-	if (sums->look.range_bytes)
-		tell_data(run, t, &sums->look);
+	if (sums->figures.cache.range_bytes)
+		tell_data(run, t, &sums->figures.cache);
 	if (facts)
 		tell_bound(run, sums, facts);
 }

@@ -36,7 +36,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 
 static uint64_t units_of_ops(const struct pass_result *r)
 {
-	return tally_ops(&r->tally) * FLOW_OP;
+	return tally_ops(&r->figures.tally) * FLOW_OP;
 }
 
 static void add_stretch(struct stretch *sum, const struct stretch *s)
@@ -49,11 +49,12 @@ static void add_stretch(struct stretch *sum, const struct stretch *s)
 /* Add what a target had done by then. Of its ends more is known than the intervals tell. */
 static void add_done_by(struct stretch *sum, const struct pass_result *r, uint64_t at_ns)
 {
-	struct stretch done = { .bytes = tally_bytes(&r->tally), .op_units = units_of_ops(r) };
+	struct stretch done = { .bytes = tally_bytes(&r->figures.tally),
+				.op_units = units_of_ops(r) };
 
-	if (at_ns <= r->tally.first_issue_ns)
+	if (at_ns <= r->figures.tally.first_issue_ns)
 		return;
-	if (at_ns < r->tally.last_done_ns) {
+	if (at_ns < r->figures.tally.last_done_ns) {
 		struct flow_amount amount = flow_before(r->flow, at_ns);
 
 		done.bytes = amount.bytes;
@@ -76,7 +77,7 @@ static void take_apart(struct deskew_result *d, struct pass_result *const *resul
 	size_t began = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct tally *t = results[i] ? &results[i]->tally : NULL;
+		const struct tally *t = results[i] ? &results[i]->figures.tally : NULL;
 
 		if (!t || !t->last_done_ns || !results[i]->flow)
 			continue;
@@ -123,10 +124,10 @@ static void compare_targets(struct deskew_result *d, const struct stretch *targe
 
 static struct stretch own_stretch(const struct pass_result *r)
 {
-	if (!r || r->tally.last_done_ns <= r->tally.first_issue_ns)
+	if (!r || r->figures.tally.last_done_ns <= r->figures.tally.first_issue_ns)
 		return (struct stretch){ 0 };
-	return (struct stretch){ r->tally.last_done_ns - r->tally.first_issue_ns,
-				 tally_bytes(&r->tally), units_of_ops(r) };
+	return (struct stretch){ r->figures.tally.last_done_ns - r->figures.tally.first_issue_ns,
+				 tally_bytes(&r->figures.tally), units_of_ops(r) };
 }
 
 void deskew_pass(struct deskew *d, struct report *report, struct pass_result *const *results,

@@ -56,15 +56,13 @@ static uint64_t size_now(const struct target *t)
 	return (uint64_t)st.st_size;
 }
 
-static enum data_cache cache_of(const struct target *t, bool measured)
+static enum cache_accuracy cache_of(const struct target *t, bool measured)
 {
 	const struct datamap *m = &t->look.map;
 
 	if (!measured)
-		return DATA_CACHE_NOT_MEASURED;
-	return m->cache_err	? DATA_CACHE_UNKNOWN :
-	       m->cache_sampled ? DATA_CACHE_SAMPLED :
-				  DATA_CACHE_EXACT;
+		return CACHE_NOT_MEASURED;
+	return m->cache_err ? CACHE_UNKNOWN : m->cache_sampled ? CACHE_SAMPLED : CACHE_EXACT;
 }
 
 void look_before_pass(struct target *t)
@@ -85,7 +83,7 @@ void look_before_pass(struct target *t)
 	memory = pagecache_is_all(t->file.fd);
 	measured = (!plan->direct_io || t->direct_ignored) && !memory;
 	if (reads)
-		t->look.cache = cache_of(t, measured);
+		t->look.accuracy = cache_of(t, measured);
 	if (end > size_now(t))
 		end = size_now(t);
 	if (begin >= end)
@@ -104,7 +102,7 @@ void look_before_pass(struct target *t)
 	if (!reads || memory)
 		datamap_free(&t->look.map);
 	if (reads)
-		t->look.cache = cache_of(t, measured);
+		t->look.accuracy = cache_of(t, measured);
 }
 
 struct sums {
@@ -151,13 +149,13 @@ static bool add_ops(const struct target *t, uint64_t issued, struct sums *s)
 	return all;
 }
 
-void look_after_pass(const struct target *t, uint64_t issued, struct data_look *data)
+void look_after_pass(const struct target *t, uint64_t issued, struct cache_state *data)
 {
 	const struct datamap *m = &t->look.map;
 	struct sums s = { 0 };
 	bool exact;
 
-	*data = (struct data_look){ .cache = t->look.cache };
+	*data = (struct cache_state){ .accuracy = t->look.accuracy };
 	if (!m->n || !issued)
 		return;
 	if (access_reads_in_sequence(&t->access)) {
@@ -169,8 +167,8 @@ void look_after_pass(const struct target *t, uint64_t issued, struct data_look *
 	data->range_bytes = (uint64_t)(s.covered + 0.5);
 	data->resident_bytes = (uint64_t)(s.resident + 0.5);
 	data->hole_bytes = (uint64_t)(s.holes + 0.5);
-	if (!exact && data->cache == DATA_CACHE_EXACT)
-		data->cache = DATA_CACHE_SAMPLED;
+	if (!exact && data->accuracy == CACHE_EXACT)
+		data->accuracy = CACHE_SAMPLED;
 }
 
 void look_drop_system(struct run *run)
@@ -190,5 +188,5 @@ void look_drop_system(struct run *run)
 void look_free(struct look *look)
 {
 	datamap_free(&look->map);
-	look->cache = DATA_CACHE_EXACT;
+	look->accuracy = CACHE_EXACT;
 }

@@ -15,7 +15,7 @@ struct target;
 /* Written between passes by the thread that sets up the pass, const during a pass. */
 struct look {
 	struct datamap map; /* empty: nothing is read, or nothing can be known */
-	enum data_cache cache;
+	enum cache_accuracy accuracy;
 };
 
 /*
@@ -25,7 +25,7 @@ struct look {
 void look_before_pass(struct target *t);
 
 /* Fill in `data` for a pass that has issued operations 0 to `issued` - 1. Any thread, until the next pass is set up. */
-void look_after_pass(const struct target *t, uint64_t issued, struct data_look *data);
+void look_after_pass(const struct target *t, uint64_t issued, struct cache_state *data);
 
 /*
  * -dropcache system: write back everything and empty all caches of the kernel, then look at all targets

@@ -15,15 +15,8 @@
 
 /* Sums over the passes of one target. */
 struct target_sum {
-	struct tally tally;
-	struct latency latency;
-	struct extremes extremes;
-	struct cpu_time cpu;
-	struct data_look look;
-	uint64_t wait_ns;
+	struct figures figures;
 	struct paced paced;
-	uint64_t elapsed_ns;
-	uint64_t first_op_ns;
 	uint64_t passes;
 	bool partial;
 	struct pass_series series;
@@ -34,12 +27,12 @@ struct manager {
 	const struct plan *plan;
 	struct report *report;
 	struct target_sum *sums;
-	struct window window;		 /* of the pass; with -nobarrier of the run */
-	bool keep_series;		 /* somebody wants statistics over passes */
-	struct pass_series series;	 /* of all targets together; none with -nobarrier */
-	struct result together;		 /* the pass that is being collected, of all targets */
-	struct latency together_latency; /* of that pass; empty where latencies are not kept */
-	uint64_t combined_ns;		 /* windows of the passes that are over */
+	struct window window;	   /* of the pass; with -nobarrier of the run */
+	bool keep_series;	   /* somebody wants statistics over passes */
+	struct pass_series series; /* of all targets together; none with -nobarrier */
+	struct result
+		together; /* the pass that is being collected, of all targets; owns its figures */
+	uint64_t combined_ns; /* windows of the passes that are over */
 	uint64_t passes;
 	uint64_t grace_end_ns;	/* of the kernel's clock */
 	uint64_t settle_end_ns; /* of the kernel's clock */
@@ -52,11 +45,8 @@ struct manager {
 	struct start_skew *start_skew;
 };
 
-/* Add what is known of the data that passes were to read. */
-void manager_add_look(struct data_look *sum, const struct data_look *look);
-
-/* Add latencies; memory that is short ends the run. */
-void manager_add_latency(struct manager *m, struct latency *sum, const struct latency *from);
+/* Add `from` to `sum`; a lack of memory ends the run. */
+void manager_add(struct manager *m, struct figures *sum, const struct figures *from);
 
 /* -passes until: there have been enough. */
 bool manager_is_known(const struct manager *m);

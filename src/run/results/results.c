@@ -103,24 +103,16 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 {
 	struct target_sum *sum = &m->sums[r->target];
 
-	if (!sum->passes)
-		sum->first_op_ns = r->first_op_ns;
 	sum->passes++;
-	tally_add(&sum->tally, &r->tally);
-	manager_add_latency(m, &sum->latency, &r->latency);
-	extremes_add(&sum->extremes, &r->extremes);
-	manager_add_look(&sum->look, &r->look);
-	sum->elapsed_ns += tally_elapsed_ns(&r->tally);
-	sum->wait_ns += r->wait_ns;
+	manager_add(m, &sum->figures, &r->figures);
 	sum->paced.due_ns += r->paced.due_ns;
 	sum->paced.took_ns += r->paced.took_ns;
-	sum->cpu.user_ns += r->cpu.user_ns;
-	sum->cpu.sys_ns += r->cpu.sys_ns;
 	sum->partial |= r->partial;
 	if (sum->passes > m->passes)
 		m->passes = sum->passes;
-	if (r->tally.last_done_ns)
-		window_add(&m->window, r->target, r->tally.first_issue_ns, r->tally.last_done_ns);
+	if (r->figures.tally.last_done_ns)
+		window_add(&m->window, r->target, r->figures.tally.first_issue_ns,
+			   r->figures.tally.last_done_ns);
 }
 
 /* Returns its length. */
@@ -135,7 +127,8 @@ static uint64_t close_window(struct manager *m)
 static void take_in(struct manager *m, struct pass_result *r)
 {
 	/* A target that had not begun when the run stopped has nothing to say. */
-	if (!r->partial || tally_ops(&r->tally) || r->tally.errors || r->tally.outstanding) {
+	if (!r->partial || tally_ops(&r->figures.tally) || r->figures.tally.errors ||
+	    r->figures.tally.outstanding) {
 		manager_write_pass(m, r);
 		add_pass(m, r);
 	}
@@ -149,8 +142,9 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 	uint64_t pass = 0;
 	size_t got = 0;
 
+	figures_free(&m->together.figures);
 	m->together = (struct result){ .pass = m->passes + 1 };
-	latency_free(&m->together_latency);
+	figures_init(&m->together.figures);
 	while (got < m->plan->n_targets) {
 		struct pass_result *r = take(m);
 
@@ -173,8 +167,7 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 	/* A pass that was cut short ends with what its targets left unfinished: manage_rest(). */
 	if (got < m->plan->n_targets)
 		return false;
-	m->together.elapsed_ns = close_window(m);
-	m->together.latency = m->run->keep_latency ? &m->together_latency : NULL;
+	m->together.figures.elapsed_ns = close_window(m);
 	if (m->keep_series && series_add(&m->series, &m->together, !m->together.partial))
 		log_error("the statistics leave out pass %" PRIu64 ": %s", m->together.pass,
 			  strerror(ENOMEM));
@@ -239,19 +232,21 @@ static uint64_t longest_wait(const struct target *t)
 }
 
 /* Operations that hang have taken until now, which is part of the elapsed time. */
-static void count_hang(struct tally *t, uint64_t now)
+static void count_hang(struct figures *f, uint64_t now)
 {
-	if (t->outstanding && now > t->last_done_ns)
-		t->last_done_ns = now;
+	if (!f->tally.outstanding || now <= f->tally.last_done_ns)
+		return;
+	f->tally.last_done_ns = now;
+	figures_set_elapsed(f);
 }
 
 static void count_hangs(struct pass_result *r)
 {
 	uint64_t now = clock_now_ns();
 
-	count_hang(&r->tally, now);
+	count_hang(&r->figures, now);
 	for (uint32_t i = 0; i < r->n_queues; i++)
-		count_hang(&r->queues[i].tally, now);
+		count_hang(&r->queues[i], now);
 }
 
 /* What targets did in a pass that they will not finish. */
@@ -264,10 +259,10 @@ static void take_unfinished(struct manager *m, bool stuck)
 
 		if (!r)
 			continue;
-		if (stuck && r->tally.outstanding)
+		if (stuck && r->figures.tally.outstanding)
 			log_error("target %u, %s: %" PRIu64
 				  " operations are still outstanding, for %.1f s at least",
-				  r->target, t->plan->path, r->tally.outstanding,
+				  r->target, t->plan->path, r->figures.tally.outstanding,
 				  (double)longest_wait(t) / (double)NS_PER_SEC);
 		if (stuck)
 			count_hangs(r);
@@ -327,8 +322,7 @@ void *results_main(void *arg)
 	    run_stop(run, STOP_START, ENOMEM))
 		log_error("memory for the results: %s", strerror(ENOMEM));
 	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {
-		tally_clear(&m.sums[i].tally);
-		latency_init(&m.sums[i].latency);
+		figures_init(&m.sums[i].figures);
 	}
 	m.online = cpus > 0 ? (uint64_t)cpus : 1;
 	m.processors = run->plan->percent_cpu == PERCENT_CPU_RELATIVE ? m.online : 1;
@@ -350,11 +344,11 @@ void *results_main(void *arg)
 	deskew_destroy(&m.deskew);
 	start_skew_free(m.start_skew);
 	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {
-		latency_free(&m.sums[i].latency);
+		figures_free(&m.sums[i].figures);
 		series_free(&m.sums[i].series);
 	}
 	series_free(&m.series);
-	latency_free(&m.together_latency);
+	figures_free(&m.together.figures);
 	window_destroy(&m.window);
 	free(m.sums);
 	free(slots);

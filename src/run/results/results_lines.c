@@ -24,7 +24,6 @@ static struct result target_result(const struct manager *m, const struct target_
 		.processors = m->processors,
 		.target = t->number,
 		.queue = t->queue_depth,
-		.order_unknown = !plan_knows_order(t),
 		.op = t->op,
 		.req_bytes = t->req_bytes,
 		.block_size = t->block_size,
@@ -39,7 +38,7 @@ void manager_write_interval(struct manager *m, const struct pass_result *r)
 
 	result.target = r->target;
 	result.pass = r->pass;
-	result.latency = &r->latency;
+	result.figures = r->figures;
 	report_latency_interval(m->report, &result, r->from_ns, r->to_ns);
 }
 
@@ -52,36 +51,21 @@ static void write_result(struct manager *m, const struct result *result)
 	report_result(m->report, result);
 }
 
-void manager_add_look(struct data_look *sum, const struct data_look *look)
+void manager_add(struct manager *m, struct figures *sum, const struct figures *from)
 {
-	sum->range_bytes += look->range_bytes;
-	sum->resident_bytes += look->resident_bytes;
-	sum->hole_bytes += look->hole_bytes;
-	if (look->cache > sum->cache)
-		sum->cache = look->cache;
-}
-
-/* What a result line shows of latencies. */
-static const struct latency *kept(const struct manager *m, const struct latency *latency)
-{
-	return m->run->keep_latency ? latency : NULL;
-}
-
-void manager_add_latency(struct manager *m, struct latency *sum, const struct latency *from)
-{
-	if (latency_add(sum, from) && run_stop(m->run, STOP_START, ENOMEM))
+	if (figures_add(sum, from) && run_stop(m->run, STOP_START, ENOMEM))
 		log_error("latencies cannot be added up: %s", strerror(ENOMEM));
 }
 
 /* A pass that was cut short says nothing about those that were not. */
 static bool is_whole(const struct manager *m, const struct target_plan *t, const struct result *r)
 {
-	bool short_of = tally_ops(&r->tally) + r->tally.errors < t->pass_ops;
+	bool short_of = tally_ops(&r->figures.tally) + r->figures.tally.errors < t->pass_ops;
 	bool only_run_time = t->pass_ops == PLAN_UNLIMITED && !t->time_limit_ns;
 
 	if (short_of && !only_run_time && clock_now_ns() >= atomic_load(&m->run->end_ns))
 		return false;
-	if (m->plan->max_errors && r->tally.errors >= m->plan->max_errors)
+	if (m->plan->max_errors && r->figures.tally.errors >= m->plan->max_errors)
 		return false;
 	return !r->partial;
 }
@@ -92,9 +76,8 @@ static void follow_pass(struct manager *m, const struct target_plan *t, const st
 
 	if (!m->keep_series)
 		return;
-	tally_add(&m->together.tally, &r->tally);
-	if (r->latency && !m->plan->no_barrier)
-		manager_add_latency(m, &m->together_latency, r->latency);
+	if (!m->plan->no_barrier)
+		manager_add(m, &m->together.figures, &r->figures);
 	m->together.partial |= !whole;
 	if (series_add(&m->sums[t->number].series, r, whole))
 		log_error("the statistics leave out pass %" PRIu64 " of target %" PRIu64 ": %s",
@@ -110,13 +93,15 @@ static void write_extremes(struct manager *m, const struct result *result)
 /* The rates of the transfers alone, where a flush is part of the elapsed time. */
 static void write_without_flush(struct manager *m, const struct result *r)
 {
-	const double bytes = (double)tally_bytes(&r->tally), ops = (double)tally_ops(&r->tally);
+	const double bytes = (double)tally_bytes(&r->figures.tally),
+		     ops = (double)tally_ops(&r->figures.tally);
 	char of[40] = "all passes";
 	double seconds;
 
-	if (!m->plan->verbose || !r->tally.sync_ns || r->elapsed_ns <= r->tally.sync_ns)
+	if (!m->plan->verbose || !r->figures.tally.sync_ns ||
+	    r->figures.elapsed_ns <= r->figures.tally.sync_ns)
 		return;
-	seconds = (double)(r->elapsed_ns - r->tally.sync_ns) / (double)NS_PER_SEC;
+	seconds = (double)(r->figures.elapsed_ns - r->figures.tally.sync_ns) / (double)NS_PER_SEC;
 	if (r->what == RESULT_TARGET_PASS)
 		snprintf(of, sizeof(of), "pass %" PRIu64, r->pass);
 	report_line(m->report,
@@ -133,11 +118,7 @@ void manager_write_pass(struct manager *m, const struct pass_result *r)
 		result = target_result(m, t, RESULT_QUEUE_PASS);
 		result.pass = r->pass;
 		result.queue = i;
-		result.tally = r->queues[i].tally;
-		result.latency = kept(m, &r->queues[i].latency);
-		result.extremes = r->queues[i].extremes;
-		result.elapsed_ns = tally_elapsed_ns(&result.tally);
-		result.cpu = r->queues[i].cpu;
+		result.figures = r->queues[i];
 		result.partial = r->partial;
 		if (m->plan->qthread_info)
 			write_result(m, &result);
@@ -145,13 +126,7 @@ void manager_write_pass(struct manager *m, const struct pass_result *r)
 	}
 	result = target_result(m, t, RESULT_TARGET_PASS);
 	result.pass = r->pass;
-	result.tally = r->tally;
-	result.latency = kept(m, &r->latency);
-	result.extremes = r->extremes;
-	result.elapsed_ns = tally_elapsed_ns(&r->tally);
-	result.first_op_ns = r->first_op_ns;
-	result.look = r->look;
-	result.cpu = r->cpu;
+	result.figures = r->figures;
 	result.partial = r->partial;
 	report_latency(m->report, &result);
 	follow_pass(m, t, &result);
@@ -179,7 +154,7 @@ static bool facts_of(const struct manager *m, const struct result *r, struct bou
 	uint64_t cpu_ns = 0;
 
 	for (size_t i = 0; i < m->plan->n_targets; i++)
-		cpu_ns += m->sums[i].cpu.user_ns + m->sums[i].cpu.sys_ns;
+		cpu_ns += m->sums[i].figures.cpu.user_ns + m->sums[i].figures.cpu.sys_ns;
 	return bound_facts(facts, m->plan, r, cpu_ns);
 }
 
@@ -191,14 +166,7 @@ static struct result average_of(const struct manager *m, size_t i)
 	struct result result = target_result(m, &m->plan->targets[i], RESULT_TARGET_AVERAGE);
 
 	result.pass = sum->passes;
-	result.tally = sum->tally;
-	result.latency = kept(m, &sum->latency);
-	result.extremes = sum->extremes;
-	result.elapsed_ns = sum->elapsed_ns;
-	result.first_op_ns = sum->first_op_ns;
-	result.look = sum->look;
-	result.cpu = sum->cpu;
-	result.wait_ns = sum->wait_ns;
+	result.figures = sum->figures;
 	result.bound = facts_of(m, &result, &facts) ? bound_judge(&facts) : RESULT_BOUND_UNKNOWN;
 	result.partial = sum->partial;
 	return result;
@@ -236,53 +204,44 @@ static void write_checks(struct manager *m)
 }
 
 /* Add the processor time of threads that are no QThreads. */
-static void add_others(const struct manager *m, struct result *r)
+static void add_others(const struct manager *m, struct figures *f)
 {
-	uint64_t most = r->elapsed_ns * m->online, own = r->cpu.user_ns + r->cpu.sys_ns;
+	uint64_t most = f->elapsed_ns * m->online, own = f->cpu.user_ns + f->cpu.sys_ns;
 	struct cpu_time others =
-		cputime_of_others(&m->run->cpu, r->elapsed_ns, most > own ? most - own : 0);
+		cputime_of_others(&m->run->cpu, f->elapsed_ns, most > own ? most - own : 0);
 
-	r->cpu.user_ns += others.user_ns;
-	r->cpu.sys_ns += others.sys_ns;
+	f->cpu.user_ns += others.user_ns;
+	f->cpu.sys_ns += others.sys_ns;
 }
 
 static void write_combined(struct manager *m)
 {
 	struct result result = target_result(m, &m->plan->targets[0], RESULT_COMBINED);
-	struct latency all;
 
 	result.pass = m->passes;
 	result.target = m->plan->n_targets;
 	result.queue = 0;
-	result.elapsed_ns = m->combined_ns;
-	result.first_op_ns = m->sums[0].first_op_ns;
-	result.latency = kept(m, &all);
-	tally_clear(&result.tally);
-	latency_init(&all);
+	figures_init(&result.figures);
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		const struct target_plan *t = &m->plan->targets[i];
 
-		tally_add(&result.tally, &m->sums[i].tally);
-		extremes_add(&result.extremes, &m->sums[i].extremes);
-		manager_add_look(&result.look, &m->sums[i].look);
-		manager_add_latency(m, &all, &m->sums[i].latency);
-		result.cpu.user_ns += m->sums[i].cpu.user_ns;
-		result.cpu.sys_ns += m->sums[i].cpu.sys_ns;
+		manager_add(m, &result.figures, &m->sums[i].figures);
 		result.queue += t->queue_depth;
 		result.partial |= m->sums[i].partial;
-		result.order_unknown |= !plan_knows_order(t);
 		if (t->op != result.op)
 			result.op = OP_MIXED;
 	}
-	add_others(m, &result);
+	/* The targets ran at the same time: their elapsed times overlap. */
+	result.figures.elapsed_ns = m->combined_ns;
+	add_others(m, &result.figures);
 	deskew_fill(&m->deskew, &result);
 	write_result(m, &result);
 	report_record(m->report, &result);
 	report_latency(m->report, &result);
-	latency_free(&all);
 	write_extremes(m, &result);
 	if (result.partial)
 		report_line(m->report, "Results are partial: the run was cut short");
+	figures_free(&result.figures);
 }
 
 static void write_statistics(struct manager *m)
@@ -313,14 +272,14 @@ static void write_order(struct manager *m)
 				    "Target %zu, order breaks unknown of %" PRIu64
 				    ", %s%s%s: QThreads may overtake each other on their way into "
 				    "the kernel",
-				    i, sum->tally.issued,
+				    i, sum->figures.tally.issued,
 				    plan_ordering_name(m->plan->targets[i].ordering),
 				    how ? " " : "", how ? how : "");
 			continue;
 		}
 		report_line(m->report,
 			    "Target %zu, order breaks %" PRIu64 " of %" PRIu64 ", %s%s%s", i,
-			    sum->tally.order_breaks, sum->tally.issued,
+			    sum->figures.tally.order_breaks, sum->figures.tally.issued,
 			    plan_ordering_name(m->plan->targets[i].ordering), how ? " " : "",
 			    how ? how : "");
 	}

@@ -33,8 +33,9 @@ static int grow(struct pass_series *s)
 
 int series_add(struct pass_series *s, const struct result *pass, bool whole)
 {
-	double seconds = (double)pass->elapsed_ns / (double)NS_PER_SEC;
-	double ops = (double)tally_ops(&pass->tally);
+	double seconds = (double)pass->figures.elapsed_ns / (double)NS_PER_SEC;
+	double ops = (double)tally_ops(&pass->figures.tally);
+	bool known = pass->figures.known & FIGURES_LATENCY;
 
 	if (!whole || ops <= 0 || seconds <= 0 || s->n == SERIES_MAX_PASSES) {
 		s->left_out++;
@@ -44,18 +45,18 @@ int series_add(struct pass_series *s, const struct result *pass, bool whole)
 		s->left_out++;
 		return -ENOMEM;
 	}
-	if (!pass->latency)
+	if (!known)
 		s->without_latency = true;
-	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_COUNT && pass->latency; i++) {
+	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_COUNT && known; i++) {
 		struct histogram_view v =
-			latency_view(pass->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
+			latency_view(&pass->figures.latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
 
 		s->values[i][s->n] = (double)histogram_percentile(&v, figure_percentile(i));
 	}
 	s->passes[s->n] = pass->pass;
-	s->values[FIGURE_BANDWIDTH][s->n] = (double)tally_bytes(&pass->tally) / seconds;
+	s->values[FIGURE_BANDWIDTH][s->n] = (double)tally_bytes(&pass->figures.tally) / seconds;
 	s->values[FIGURE_IOPS][s->n] = ops / seconds;
-	s->values[FIGURE_LATENCY][s->n] = (double)tally_busy_ns(&pass->tally) / ops;
+	s->values[FIGURE_LATENCY][s->n] = (double)tally_busy_ns(&pass->figures.tally) / ops;
 	s->n++;
 	return 0;
 }

@@ -1,0 +1,142 @@
+/*
+ * The result of a pass of a target, from what its QThreads counted. Called by the last QThread to leave a pass, and by
+ * the results manager for a pass that was not finished.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "run/coord/pace.h"
+#include "run/internal.h"
+
+void pass_result_free(struct pass_result *r)
+{
+	if (!r)
+		return;
+	free(r->flow);
+	figures_free(&r->figures);
+	for (uint32_t i = 0; i < r->n_queues; i++)
+		figures_free(&r->queues[i]);
+	free(r);
+}
+
+/* The transfers of all QThreads of a quiescent target over time; NULL when these were not kept. */
+static struct flow *merged_flow(const struct target *t)
+{
+	struct flow *flow = t->qthreads[0].flow ? malloc(sizeof(*flow)) : NULL;
+
+	if (!flow)
+		return NULL;
+	flow_begin(flow, t->qthreads[0].flow->origin_ns);
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+		flow_merge(flow, t->qthreads[i].flow);
+	return flow;
+}
+
+/* The flush at the end of the pass, which follows its last operation as soon as engines allow it. */
+static void add_sync(struct tally *tally, uint64_t sync_ns)
+{
+	tally->flush_ns += sync_ns;
+	if (!tally->last_done_ns)
+		return;
+	tally->sync_ns = sync_ns;
+	tally->last_done_ns += sync_ns;
+}
+
+static unsigned known_of(const struct target *t)
+{
+	unsigned known = FIGURES_ALL;
+
+	if (!t->run->keep_latency)
+		known &= ~(unsigned)FIGURES_LATENCY;
+	if (!plan_knows_order(t->plan))
+		known &= ~(unsigned)FIGURES_ORDER;
+	return known;
+}
+
+static struct cpu_time cpu_of(const struct qthread *q, const struct tally *tally)
+{
+	return cputime_within(&q->cpu, tally->first_issue_ns, tally->last_done_ns);
+}
+
+/*
+ * Add the figures of QThread `q` to the pass, and to those of the QThreads where they are kept. Returns 0 or -ENOMEM.
+ */
+static int add_queue(struct pass_result *r, const struct target *t, const struct qthread *q)
+{
+	struct figures *own = r->n_queues ? &r->queues[q->number] : &(struct figures){ 0 };
+	int err;
+
+	figures_init(own);
+	own->known = known_of(t);
+	tally_add_counters(&own->tally, &q->counters);
+	own->extremes = extremes_read(&q->extremes, r->target, r->pass);
+	err = qthread_latency_add(&own->latency, q);
+	if (!err)
+		err = figures_add(&r->figures, own);
+	pace_extend(t, &own->tally);
+	figures_set_elapsed(own);
+	if (!r->n_queues)
+		figures_free(own);
+	return err;
+}
+
+/* Processor time in the elapsed time of the pass, and of each QThread in its own. */
+static void add_cpu(struct pass_result *r, const struct target *t)
+{
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		const struct qthread *q = &t->qthreads[i];
+		struct cpu_time cpu = cpu_of(q, &r->figures.tally);
+
+		r->figures.cpu.user_ns += cpu.user_ns;
+		r->figures.cpu.sys_ns += cpu.sys_ns;
+		r->figures.wait_ns += q->wait_ns;
+		if (r->n_queues)
+			r->queues[i].cpu = cpu_of(q, &r->queues[i].tally);
+	}
+}
+
+/* The part of the figures that belongs to the target as a whole. */
+static void add_target(struct pass_result *r, const struct target *t)
+{
+	struct figures *f = &r->figures;
+
+	f->first_op_ns = atomic_load(&t->first_op_ns);
+	look_after_pass(t, f->tally.issued, &f->cache);
+	r->first_issue_ns = f->tally.first_issue_ns;
+	pace_extend(t, &f->tally);
+	r->paced = pace_measure(t, &f->tally);
+	add_sync(&f->tally, atomic_load(&t->sync_ns));
+	f->tally.open_ns = atomic_load(&t->open_ns);
+	f->tally.close_ns = atomic_load(&t->close_ns);
+	figures_set_elapsed(f);
+	r->partial = stop_requested(&t->run->stop) &&
+		     tally_ops(&f->tally) + f->tally.errors < t->plan->pass_ops;
+}
+
+struct pass_result *target_snapshot(const struct target *t)
+{
+	bool each = t->run->plan->qthread_info || t->run->plan->json_file;
+	uint32_t n = each ? t->plan->qthreads : 0;
+	struct pass_result *r = calloc(1, sizeof(*r) + n * sizeof(r->queues[0]));
+	bool quiescent = atomic_load(&t->active) == 0;
+
+	if (!r)
+		return NULL;
+	r->target = t->plan->number;
+	r->pass = t->pass;
+	r->shift_ns = t->shift_ns;
+	r->flow = quiescent ? merged_flow(t) : NULL;
+	r->n_queues = n;
+	figures_init(&r->figures);
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		if (add_queue(r, t, &t->qthreads[i])) {
+			pass_result_free(r);
+			return NULL;
+		}
+	}
+	add_target(r, t);
+	/* A QThread that is stuck has not stored what it used, and may store it at any moment. */
+	if (quiescent)
+		add_cpu(r, t);
+	return r;
+}
