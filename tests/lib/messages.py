@@ -1,0 +1,287 @@
+"""The wording of xdd's messages, once: patterns for tests, which name a message instead of quoting it.
+
+A message is "xdd: <subject>: <problem>". line(subject, problem) is the pattern of one that begins so; the subject
+is what the test made up (an option and its value, a target), and is a pattern itself. A problem is a constant here,
+or a function of what varies. To reword a message, change the source and its line here, nothing else. The sections
+are the parts of the program that print the messages.
+"""
+
+
+def line(subject, problem=""):
+    return "^xdd: %s: %s" % (subject, problem)
+
+
+def near(word):
+    """The suggestion behind a word that is almost one; nothing where there is none."""
+    return r"; did you mean %s\?" % word if word else ""
+
+
+# Words of the command line: src/plan
+
+NO_OPTION = "no such option"
+STRAY = "stray word"
+MISSING = "an argument is missing"
+WHOLE_RUN = "for the whole run and takes no target"
+NOT_IN_VERSION = "this version of xdd does not have this option"
+NO_TARGET = "no target is given"
+EMPTY = "cannot be empty"
+TARGET_NAME_EMPTY = "the name of a target cannot be empty"
+TARGET_NAME_LONG = "the name of a target is longer than 4095"
+TARGET_COUNT = "the number of targets is wanted first, 1 to 8192"
+ONE_ENGINE = "one engine is wanted, and its keywords behind it"
+LOWER_FIRST = "lower number first"
+TARGET_SCOPE = "target number, a range such as 0-3, or all"
+TARGET_NUMBER = "the number of a target is wanted"
+ONLY_RANDOM = "only the word random"
+WAITS_FOR_ITSELF = "it would wait for itself"
+
+
+def no_option(meant=None):
+    return NO_OPTION + (near("-" + meant) if meant else "; xdd -help lists them")
+
+
+def no_suboption(meant=None):
+    return "no such suboption" + near(meant)
+
+
+def two_words(option, value):
+    return "two words: %s %s" % (option, value)
+
+
+def missing(what=".+", follows=None):
+    """An option without its argument, at the end or before another option."""
+    return MISSING + ": %s is wanted" % what + (", and the option %s follows" % follows if follows else "")
+
+
+def names_wanted(wanted, given):
+    return "%d names are wanted and %d given" % (wanted, given)
+
+
+def too_many_targets(number):
+    return "that makes %d targets, and 8192 is the most" % number
+
+
+def no_such_target(number=None):
+    """A target that the run does not have; it has `number`."""
+    if number is None:
+        return "no such target"
+    return "no such target: there " + ("is one, number 0" if number == 1 else "are %d, 0 to %d" % (number, number - 1))
+
+
+def keyword_of_another(keyword):
+    return "%s is a keyword of the engine" % keyword
+
+
+# Values: src/plan/option_value.c
+
+def whole_number(unit=None, least=None, most=None):
+    """A count that is none, or is out of range."""
+    return "a whole number%s is wanted%s" % (" of " + unit if unit else "", "" if least is None else
+                                             ", %s to %s" % (least, "" if most is None else most))
+
+
+def size(most):
+    """A number of bytes: `most` in words."""
+    return "a size in bytes is wanted, with K, M, G or T if need be, 1 byte to " + most
+
+
+def positive_time(units=""):
+    return "a time above 0 and up to 100 years is wanted" + units
+
+
+def time(most="100 years"):
+    return "a time of 0 to %s is wanted" % most
+
+
+SECONDS = ": seconds with decimals"
+TIME_UNITS = ": seconds .* ms, us, m or h"
+PERCENT_READS = "percentage of reads is wanted, 0 to 100"
+
+
+def choice(words, meant=None):
+    """One of a few words: in the words of the message, such as "read, write or noop"."""
+    return words + " is wanted" + near(meant)
+
+
+def one_of(words, meant=None):
+    return choice("one of " + words, meant)
+
+
+def reqsize_of(kib):
+    return "for %d KiB requests say -reqsize %d" % (kib, kib)
+
+
+# Amounts and places: src/plan/amount.c, check_places.c, check_room.c
+
+EIB = "8 EiB"
+PAST_LARGEST = "the operations lead past the largest offset, " + EIB
+NO_AMOUNT = "no amount of work"
+NO_AMOUNT_SAY = NO_AMOUNT + " is given: say -numreqs, -bytes"
+NO_OPERATION = "no operation is given"
+NO_OPERATION_SAY = "it holds data and %s: say -op read, or -op write" % NO_OPERATION
+NOTHING_TO_READ = "there is nothing to read"
+DELAYS_TOO_LONG = "-startdelay and -targetstartdelay are too long together"
+LARGER_THAN_2_GIB = "larger than 2 GiB"
+BUFFERS_TOO_LARGE = "the I/O buffers would take"
+SMALLER_THAN_REQUEST = "smaller than one request"
+SAY_HOW_MANY = "say how many operations"
+SAY_RANGE = "say the range with -seek range"
+
+
+def reach_to(reached, size_):
+    """Operations beyond the end of a target, refused or warned of."""
+    return "the operations reach to %s, and (it|the device) has %s" % (reached, size_)
+
+
+def need_space(least, free="", more=""):
+    return "the operations%s need at least %s of free space" % (more, least) + (
+        ", and the file system has " + free if free else "")
+
+
+def range_too_small(blocks):
+    return "the range is smaller than one request of %d blocks" % blocks
+
+
+def range_does_not_hold(requests, blocks):
+    return "does not hold %d requests of %d blocks" % (requests, blocks)
+
+
+def less_than_request(has, request):
+    return "it holds %d bytes .*less than one request of %d" % (has, request)
+
+
+DIO_BLOCK_SIZE = "the block size"
+DIO_REQUEST_SIZE = "the request size"
+
+
+def dio_multiple(what, value):
+    """Direct I/O with a size or an offset that the device has not."""
+    return r"%s.*multiple of \d+ bytes; it is %d$" % (what, value)
+
+
+# Lists of operations: src/plan/seekload.c, src/io/seekfile.c
+
+NO_OPERATIONS = "holds no operations"
+LIST_PAST_LARGEST = "operation 0 lies past the largest offset"
+SIX_FIELDS = "six fields are wanted"
+LOCATION_LARGE = "the location is too large"
+LIST_SIZE = "the request size is not"
+LIST_OPERATION = "the operation is not r, w or n"
+LIST_TIME = "a time is not a number"
+
+
+def list_request(has, request):
+    return r"operation 0 has %d blocks, a request %d \(-reqsize\)" % (has, request)
+
+
+def list_line(number, why=""):
+    return "line %d: .*%s" % (number, why)
+
+
+def not_a_number(what):
+    return "the %s is not a number" % what
+
+
+def more_than_list(has):
+    return "is more than the list of -seek load has, %s" % has
+
+
+def list_has(file, does):
+    """-op against the list: it writes, reads or mixes."""
+    return "the list of -seek load %s %s" % (file, does)
+
+
+def list_replaces_target(prefix, file):
+    return "-seek save %s would replace this target: the list goes to %s$" % (prefix, file)
+
+
+# Setup files: src/plan/words.c
+
+UNREADABLE = "cannot be read"
+NUL_BYTE = "NUL byte"
+SETUP_LOOP = "a loop of setup files"
+SETUP_NESTED = "setup files are nested more than 32 deep"
+OPEN_QUOTE = "a quote opens here and is never closed"
+SETUP_TOO_LARGE = "too large for a setup file"
+
+
+def unreadable(reason):
+    return "%s: %s" % (UNREADABLE, reason)
+
+
+# Options against each other: src/plan/conflict.c, coordinate.c
+
+SECOND_OPERATION = "is a second operation for all targets"
+
+
+def second_operation(first, meant):
+    return "%s, after %s; %s" % (SECOND_OPERATION, first, meant)
+
+
+def never_comes_to(operations, has):
+    return "it never comes to %d operations: a pass has %d" % (operations, has)
+
+
+# Targets: src/plan/probe.c, src/io/target_file.c
+
+NO_FILE = "No such file"
+IS_DIRECTORY = "Is a directory"
+NOT_A_DIRECTORY = "Not a directory"
+NAME_TOO_LONG = "File name too long"
+TOO_MANY_LINKS = "Too many levels"
+NO_PERMISSION = "Permission denied"
+NO_SPACE = "No space left"
+DIRECTORY_MISSING = "folder does not exist"
+NOT_A_FILE = "a file or a device is wanted"
+NO_WRITING = "no permission to write"
+NO_READING = "no permission to read"
+NO_CREATING = "no permission to create files"
+NO_DEVICE = "no such device"
+MAPPED_CANNOT_GROW = "a mapped file cannot grow"
+SCSI_WANTED = "it wants a SCSI device"
+ENGINE_HAS = "the engine psync has"
+
+
+# Outputs: src/plan/check_files.c, src/report/outfile.c
+
+OTHER_COLUMNS = "its first line does not name the columns"
+NO_COLUMN = "no such column identifier"
+COLUMN_LIST = "a list of identifiers is wanted"
+COLUMN_PLUS = COLUMN_LIST + ", each with a plus sign"
+
+
+def is_target(number):
+    return "this is target %d" % number
+
+
+def file_of(options):
+    return "this is the file of %s too" % options
+
+
+def no_directory(name):
+    return "there is no directory " + name
+
+
+def cannot_create_in(name):
+    return "cannot create a file in the directory " + name
+
+
+# While it runs: src/run
+
+END_OF_FILE = "END-OF-FILE"
+
+
+def end_of_file(after):
+    return "END-OF-FILE after %d bytes" % after
+
+
+def io_error(op, size_, offset, name):
+    return "%s of %d bytes at offset %s of %s, " % (op, size_, offset, name)
+
+
+def more_failed(number, reason):
+    return "%s more operations failed: %s" % (number, reason)
+
+
+def errors_end_pass(number, pass_=1):
+    return r"pass %d ends: %d operations have failed \(-maxerrors\)" % (pass_, number)
