@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
 #include "xdd/sys/memlock.h"
 

@@ -4,7 +4,11 @@
 #ifndef XDD_RUN_PLACEMENT_H
 #define XDD_RUN_PLACEMENT_H
 
-#include "run/internal.h"
+#include <pthread.h>
+
+struct plan;
+struct qthread;
+struct run;
 
 /*
  * -maxpri and -singleproc, for the calling thread and all threads that it starts from now on, and for `signals`,

@@ -9,6 +9,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/fileopen.h"
 

@@ -10,7 +10,11 @@
 #ifndef XDD_RUN_PRIVATE_FD_H
 #define XDD_RUN_PRIVATE_FD_H
 
-#include "run/internal.h"
+#include <stdbool.h>
+
+struct qthread;
+struct run;
+struct target;
 
 /*
  * See to it that the process may have that many descriptors, and those that targets and contexts of engines

@@ -2,19 +2,40 @@
  * QThreads: they pull operation numbers from their target and carry them out. QThread 0 is the target
  * thread, which opens the target and starts the others. Started by run_execute().
  */
+#include "run/qthread.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "run/coord/gate.h"
 #include "run/coord/pace.h"
-#include "run/internal.h"
+#include "run/issue/data.h"
+#include "run/issue/issue.h"
+#include "run/issue/request_ring.h"
 #include "run/placement.h"
 #include "run/private_fd.h"
+#include "run/progress/heartbeat.h"
+#include "run/progress/intervals.h"
+#include "run/results/cputime.h"
+#include "run/results/qthread_latency.h"
+#include "run/results/results.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "run/target_file_ops.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/io/engine.h"
+#include "xdd/io/target_file.h"
+#include "xdd/plan/plan.h"
 #include "xdd/run/thread.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/flow.h"
+#include "xdd/sync/barrier.h"
+#include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -129,7 +150,7 @@ static void leave_pass(struct qthread *q)
 static void debug_limit(const struct qthread *q, uint64_t end)
 {
 	const struct target *t = q->target;
-	uint64_t now = clock_now_ns(), issued = atomic_load(&t->next_op);
+	uint64_t now = clock_now_ns(), issued = atomic_load(&t->state.next_op);
 
 	if (now < end || issued >= t->plan->pass_ops || stop_requested(&t->run->stop))
 		return;

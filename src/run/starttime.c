@@ -2,10 +2,14 @@
  * -starttime: the first pass begins at a time of the wall clock. Called by the results manager, which all
  * others wait for.
  */
-#include "run/internal.h"
+#include "run/starttime.h"
+
+#include "run/run_state.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
+#include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 
 /* The clock may be set while it is waited for: look again this often. */
 #define LOOK_NS (5 * NS_PER_SEC)

@@ -3,14 +3,32 @@
  * QThread to leave a pass, whichever it is, ends it and sets up the next while all others of the target
  * wait at the barrier.
  */
+#include "run/target.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/coord/gate.h"
 #include "run/coord/pace.h"
-#include "run/internal.h"
+#include "run/issue/data.h"
+#include "run/issue/order.h"
+#include "run/issue/trace.h"
+#include "run/progress/heartbeat.h"
+#include "run/progress/intervals.h"
+#include "run/qthread.h"
+#include "run/results/look.h"
+#include "run/results/qthread_latency.h"
+#include "run/results/results.h"
+#include "run/run_state.h"
 #include "xdd/base/log.h"
+#include "xdd/io/access.h"
+#include "xdd/plan/plan.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/extremes.h"
+#include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 
 int target_open_trace(struct target *t)
 {
@@ -28,41 +46,44 @@ int target_open_trace(struct target *t)
 	return err;
 }
 
-void target_begin_pass(struct target *t, uint64_t pass)
+/* Delays that the user requested up to pass `pass`. */
+static uint64_t requested_delay_ns(const struct target *t, uint64_t pass)
 {
 	const struct plan *plan = t->run->plan;
 
-	atomic_fetch_add(&t->turn, 1);
-	atomic_store(&t->pass, pass);
-	t->shift_ns = t->plan->delay_ns;
-	if (plan->no_barrier)
-		t->shift_ns = pass * t->plan->delay_ns + (pass - 1) * plan->pass_delay_ns;
-	access_init(&t->access, t->plan, pass);
-	/* With -dropcache system that follows for all of them, once nothing is under way. */
-	if (!plan->drop_system_cache)
-		look_before_pass(t);
+	if (!plan->no_barrier)
+		return t->plan->delay_ns;
+	return pass * t->plan->delay_ns + (pass - 1) * plan->pass_delay_ns;
+}
+
+/* Empty what the QThreads counted in the pass before. */
+static void reset_qthreads(struct target *t)
+{
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		counters_reset(&t->qthreads[i].counters);
 		qthread_latency_reset(&t->qthreads[i]);
 		extremes_reset(&t->qthreads[i].extremes);
 	}
+}
+
+void target_begin_pass(struct target *t, uint64_t pass)
+{
+	atomic_fetch_add(&t->pass_seq, 1);
+	atomic_store(&t->pass, pass);
+	t->state = (struct pass_state){
+		.open_ns = atomic_exchange(&t->next_open_ns, 0),
+		.shift_ns = requested_delay_ns(t, pass),
+	};
+	access_init(&t->state.access, t->plan, pass);
+	/* With -dropcache system the last target to get here does this for all targets: nothing is in flight then. */
+	if (!t->run->plan->drop_system_cache)
+		look_before_pass(t);
+	reset_qthreads(t);
 	order_begin_pass(&t->order);
 	target_data_begin_pass(t);
-	atomic_store(&t->next_op, 0);
-	atomic_store(&t->start_ns, 0);
-	atomic_store(&t->paced_from_ns, 0);
-	atomic_store(&t->paced_until_ns, 0);
-	atomic_store(&t->errors, 0);
-	atomic_store(&t->pass_over, false);
-	atomic_store(&t->released, 0);
-	atomic_store(&t->first_op_ns, 0);
-	atomic_store(&t->writes, 0);
-	atomic_store(&t->sync_ns, 0);
-	atomic_store(&t->close_ns, 0);
-	atomic_store(&t->open_ns, atomic_exchange(&t->next_open_ns, 0));
 	atomic_store(&t->result_pending, true);
 	atomic_store(&t->active, t->plan->qthreads);
-	atomic_fetch_add(&t->turn, 1);
+	atomic_fetch_add(&t->pass_seq, 1);
 	gate_begin_pass(t);
 	intervals_open(&t->run->intervals, t);
 }
@@ -103,7 +124,7 @@ static void begin_next(struct target *t)
 
 static void report_released(const struct target *t)
 {
-	uint64_t n = atomic_load(&t->released);
+	uint64_t n = atomic_load(&t->state.released);
 
 	if (n)
 		log_warning("target %u, %s: pass %" PRIu64 " ended when operations had become "

@@ -4,14 +4,29 @@
  *
  * Called by QThreads. The last to leave a pass acts for its target, while the others wait.
  */
+#include "run/target_file_ops.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "run/internal.h"
+#include "run/issue/data.h"
+#include "run/qthread.h"
+#include "run/results/cputime.h"
+#include "run/results/results.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
+#include "xdd/io/engine.h"
+#include "xdd/io/target_file.h"
+#include "xdd/plan/plan.h"
+#include "xdd/stat/counters.h"
+#include "xdd/sync/barrier.h"
+#include "xdd/sync/event.h"
+#include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 #include "xdd/sys/directio.h"
 
 /* Something that belongs to no operation went wrong in a pass: an error all the same. */
@@ -167,7 +182,7 @@ static int shape(struct target *t, const char **what, const char **why)
 		err = target_file_close(&t->file, t->plan, false);
 		if (!err)
 			err = recreate(t, 1, what, why);
-		atomic_store(&t->open_ns, atomic_exchange(&t->next_open_ns, 0));
+		atomic_store(&t->state.open_ns, atomic_exchange(&t->next_open_ns, 0));
 	}
 	return err ? err : reshape(t, what, why);
 }
@@ -218,7 +233,7 @@ static void close_timed(struct target *t)
 	results_settle(&t->run->results);
 	begin = clock_now_ns();
 	err = target_file_close(&t->file, t->plan, false);
-	atomic_store(&t->close_ns, clock_now_ns() - begin);
+	atomic_store(&t->state.close_ns, clock_now_ns() - begin);
 	results_settled(&t->run->results);
 	if (err)
 		file_error(t, "closing it", NULL, err);
@@ -251,7 +266,7 @@ void target_file_end_pass(struct qthread *q)
 	t->unused = false;
 	/* Whoever stops a run does not wait for what is still to be written. */
 	if (t->plan->sync_write && plan_writes(t->plan) && !stop_requested(&t->run->stop)) {
-		target_flush(t, &t->sync_ns, "-syncwrite");
+		target_flush(t, &t->state.sync_ns, "-syncwrite");
 		cputime_last(q);
 	}
 	last = is_last(t);

@@ -10,8 +10,11 @@
 
 #include <pthread.h>
 
-#include "run/internal.h"
+#include "run/qthread.h"
 #include "run/results/cputime.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "xdd/sys/clock.h"
 
 #define BURN_NS 20000000ull
 #define TRIES 10

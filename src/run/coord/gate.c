@@ -10,9 +10,17 @@
 
 #include "run/coord/lockstep.h"
 #include "run/coord/pace.h"
-#include "run/internal.h"
+#include "run/coord/syncio.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/io/schedule.h"
+#include "xdd/plan/plan.h"
+#include "xdd/sync/event.h"
+#include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 
 /* How often a target that is not gated looks, while it rests, whether its pass was ended. */
 #define REST_LOOK_NS (200 * 1000000ull)
@@ -219,7 +227,7 @@ static uint64_t let_through(struct qthread *q, struct io_request *req, uint64_t 
 		req->due_ns = now_ns;
 	}
 	if (req->op == 0)
-		atomic_store(&t->paced_from_ns, atomic_load(&t->start_ns));
+		atomic_store(&t->state.paced_from_ns, atomic_load(&t->state.start_ns));
 	grant(&t->gate, req->op);
 	return GATE_OPEN;
 }
@@ -260,7 +268,7 @@ int gate_wait(struct target *t, uint64_t n, uint64_t until_ns)
 		uint64_t now = clock_now_ns(), answer;
 		bool stopped = stop_why(&t->run->stop) != STOP_NONE;
 
-		if (stopped || now >= until_ns || atomic_load(&t->pass_over)) {
+		if (stopped || now >= until_ns || atomic_load(&t->state.over)) {
 			event_leave(e);
 			return stopped ? -ECANCELED : 0;
 		}
@@ -278,7 +286,7 @@ static bool rest_is_over(struct target *t, uint64_t now_ns, uint64_t *until)
 {
 	uint64_t stop = GATE_CLOSED;
 
-	if (stop_requested(&t->run->stop) || atomic_load(&t->pass_over))
+	if (stop_requested(&t->run->stop) || atomic_load(&t->state.over))
 		return true;
 	if (t->gate.stop_by)
 		stop = ask_trigger(&t->plan->stop_trigger, t->gate.stop_by, t, now_ns);

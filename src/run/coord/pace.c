@@ -7,6 +7,10 @@
 #include <errno.h>
 #include <sys/prctl.h>
 
+#include "run/coord/gate.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
 
 #define LOOK_NS 200000000
@@ -22,7 +26,7 @@ void pace_start(struct qthread *q, uint64_t start_ns)
 	if (!schedule_is_paced(q->target->plan))
 		return;
 	/* A QThread that comes late must not undo what others have moved. */
-	atomic_compare_exchange_strong(&q->target->start_ns, &none, start_ns);
+	atomic_compare_exchange_strong(&q->target->state.start_ns, &none, start_ns);
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
 }
 
@@ -31,7 +35,7 @@ void pace_hold(struct qthread *q, uint64_t now_ns)
 	if (q->held_ns)
 		return;
 	q->held_ns = now_ns;
-	q->held_start_ns = atomic_load(&q->target->start_ns);
+	q->held_start_ns = atomic_load(&q->target->state.start_ns);
 }
 
 void pace_release(struct qthread *q, uint64_t n, uint64_t now_ns)
@@ -46,8 +50,8 @@ void pace_release(struct qthread *q, uint64_t n, uint64_t now_ns)
 	start = q->held_start_ns + (now_ns > from ? now_ns - from : 0);
 	q->held_ns = 0;
 	/* What several QThreads waited for at a time counts once. */
-	if (start > atomic_load(&t->start_ns))
-		atomic_store(&t->start_ns, start);
+	if (start > atomic_load(&t->state.start_ns))
+		atomic_store(&t->state.start_ns, start);
 }
 
 void pace_rest(struct qthread *q, uint64_t end_ns)
@@ -57,7 +61,7 @@ void pace_rest(struct qthread *q, uint64_t end_ns)
 
 	if (!schedule_is_paced(t->plan))
 		return;
-	until = atomic_load(&t->start_ns) + schedule_span_ns(t->plan, granted);
+	until = atomic_load(&t->state.start_ns) + schedule_span_ns(t->plan, granted);
 	if (until > end_ns)
 		until = end_ns;
 	if (granted >= t->plan->pass_ops)
@@ -66,14 +70,16 @@ void pace_rest(struct qthread *q, uint64_t end_ns)
 	now = clock_now_ns();
 	if (until > now)
 		until = now;
-	known = atomic_load(&t->paced_until_ns);
-	while (known < until && !atomic_compare_exchange_weak(&t->paced_until_ns, &known, until))
+	known = atomic_load(&t->state.paced_until_ns);
+	while (known < until &&
+	       !atomic_compare_exchange_weak(&t->state.paced_until_ns, &known, until))
 		;
 }
 
 void pace_extend(const struct target *t, struct tally *tally)
 {
-	uint64_t from = atomic_load(&t->paced_from_ns), until = atomic_load(&t->paced_until_ns);
+	uint64_t from = atomic_load(&t->state.paced_from_ns),
+		 until = atomic_load(&t->state.paced_until_ns);
 
 	if (!tally->last_done_ns)
 		return;
@@ -85,11 +91,11 @@ void pace_extend(const struct target *t, struct tally *tally)
 
 struct paced pace_measure(const struct target *t, const struct tally *tally)
 {
-	uint64_t from = atomic_load(&t->paced_from_ns), took = tally_elapsed_ns(tally), held;
+	uint64_t from = atomic_load(&t->state.paced_from_ns), took = tally_elapsed_ns(tally), held;
 
 	if (!from)
 		return (struct paced){ 0 };
-	held = atomic_load(&t->start_ns) - from;
+	held = atomic_load(&t->state.start_ns) - from;
 	return (struct paced){
 		.due_ns = schedule_span_ns(t->plan, tally->issued),
 		.took_ns = took > held ? took - held : 0,
@@ -135,7 +141,7 @@ int pace_sleep_until(struct target *t, uint64_t deadline_ns)
 
 		/* Nobody is woken when a pass is over: that is looked at now and then. */
 		if (stop_requested(stop) ||
-		    atomic_load_explicit(&t->pass_over, memory_order_relaxed))
+		    atomic_load_explicit(&t->state.over, memory_order_relaxed))
 			return -ECANCELED;
 		if (left > PACE_SPIN_NS &&
 		    !sleep_on(t, left > LOOK_NS ? now + LOOK_NS : deadline_ns - PACE_SPIN_NS))

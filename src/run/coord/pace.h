@@ -11,11 +11,22 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "run/internal.h"
+#include "run/target.h"
 #include "xdd/io/schedule.h"
 
 /* A sleeper is woken this much early and spins for the rest: what the kernel takes to wake it up. */
 #define PACE_SPIN_NS 40000u
+
+struct qthread;
+struct run;
+struct target_plan;
+struct tally;
+
+/* The schedule of -throttle in a pass or several, against the clock. */
+struct paced {
+	uint64_t due_ns; /* time of the operations that were issued, by the schedule */
+	uint64_t took_ns; /* elapsed time, without the time for which other targets held operations */
+};
 
 /* The pass of the target begins at clock `start_ns`, the same for all of its QThreads. */
 void pace_start(struct qthread *q, uint64_t start_ns);
@@ -37,7 +48,8 @@ static inline uint64_t pace_due(const struct target *t, uint64_t n)
 	if (!schedule_is_paced(t->plan))
 		return 0;
 	if (__builtin_add_overflow(schedule_due_ns(t->plan, n),
-				   atomic_load_explicit(&t->start_ns, memory_order_relaxed), &due))
+				   atomic_load_explicit(&t->state.start_ns, memory_order_relaxed),
+				   &due))
 		return UINT64_MAX - 2;
 	return due;
 }

@@ -8,7 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/internal.h"
+#include "run/failures.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "xdd/io/pattern.h"
+#include "xdd/io/tag.h"
+#include "xdd/io/tag_book.h"
+#include "xdd/io/tag_history.h"
+#include "xdd/io/verify.h"
+#include "xdd/plan/plan.h"
+#include "xdd/stat/counters.h"
+#include "xdd/sys/clock.h"
 
 /* Up to this size a buffer is filled in less time than it takes to wake a thread. */
 #define CHEAP_BYTES 4096
@@ -178,7 +189,7 @@ static void fill_tagged(struct qthread *q, const struct io_request *req)
 		.offset = req->offset,
 		.since = d->since,
 		.request = req->offset,
-		.sweep = sweeps ? t->access.base : req->offset,
+		.sweep = sweeps ? t->state.access.base : req->offset,
 		.target = t->plan->number,
 		.pass = (uint32_t)t->pass,
 		.bytes = (uint32_t)req->size,

@@ -12,8 +12,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/internal.h"
+#include "run/coord/gate.h"
+#include "run/failures.h"
 #include "run/issue/op_hooks.h"
+#include "run/issue/order.h"
+#include "run/issue/trace.h"
+#include "run/qthread.h"
+#include "run/results/cputime.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "xdd/io/access.h"
+#include "xdd/io/engine.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
+#include "xdd/stat/latency.h"
+#include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 
 /*
  * What a QThread does for each operation beside the transfer, where it was asked for. Bits of one word, which is
@@ -89,7 +104,7 @@ static inline int take_turn(struct qthread *q, uint64_t n)
 static inline bool may_issue(const struct target *t, uint64_t now, uint64_t end)
 {
 	return now < end && !stop_requested(&t->run->stop) &&
-	       !atomic_load_explicit(&t->pass_over, memory_order_relaxed);
+	       !atomic_load_explicit(&t->state.over, memory_order_relaxed);
 }
 
 /* Take the next operation numbers of the pass, at most `most`, from `*first` on. Returns how many; 0: there are none left. */
@@ -99,10 +114,10 @@ static inline uint32_t take_ops(struct target *t, uint32_t most, uint64_t *first
 
 	if (t->plan->qthreads == 1) {
 		/* No other QThread takes any: no locked addition, the most expensive instruction of an operation. */
-		*first = atomic_load_explicit(&t->next_op, memory_order_relaxed);
-		atomic_store_explicit(&t->next_op, *first + most, memory_order_relaxed);
+		*first = atomic_load_explicit(&t->state.next_op, memory_order_relaxed);
+		atomic_store_explicit(&t->state.next_op, *first + most, memory_order_relaxed);
 	} else {
-		*first = atomic_fetch_add_explicit(&t->next_op, most, memory_order_relaxed);
+		*first = atomic_fetch_add_explicit(&t->state.next_op, most, memory_order_relaxed);
 	}
 	if (*first >= ops)
 		return 0;
@@ -114,7 +129,7 @@ static inline void set_op(const struct target *t, uint64_t n, struct io_request 
 {
 	struct access_op op;
 
-	access_op(&t->access, n, &op);
+	access_op(&t->state.access, n, &op);
 	req->op = n;
 	req->dir = op.dir;
 	req->offset = op.offset;
@@ -128,7 +143,7 @@ static inline void set_op(const struct target *t, uint64_t n, struct io_request 
  */
 static inline void end_pass(struct target *t)
 {
-	atomic_store_explicit(&t->pass_over, true, memory_order_relaxed);
+	atomic_store_explicit(&t->state.over, true, memory_order_relaxed);
 }
 
 /* Look whether `req` is handed over in order. With EXTRA_AUDIT. */
@@ -175,7 +190,7 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 	counters_add(&c->bytes[req->dir], req->done);
 	counters_set(&c->last_done_ns, done_ns);
 	if (req->op == 0)
-		atomic_store_explicit(&q->target->first_op_ns, took_ns, memory_order_relaxed);
+		atomic_store_explicit(&q->target->state.first_op_ns, took_ns, memory_order_relaxed);
 	if (__builtin_expect(req->error != 0, 0)) {
 		counters_add(&c->errors, 1);
 		counters_add(&c->failed_bytes[req->dir], req->done);
@@ -218,5 +233,12 @@ static inline void account(struct qthread *q, const struct io_request *req, uint
 			gate_completed(q->target, req->size);
 	}
 }
+
+/*
+ * Issue the operations of the pass from clock `now` until `end`, and wait for them. QThread.
+ * issue_sync() is for engines that complete inside submit, issue_queued() for those that queue.
+ */
+void issue_sync(struct qthread *q, uint64_t now, uint64_t end);
+void issue_queued(struct qthread *q, uint64_t now, uint64_t end);
 
 #endif

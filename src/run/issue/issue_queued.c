@@ -7,7 +7,14 @@
 
 #include "run/coord/gate.h"
 #include "run/coord/pace.h"
+#include "run/issue/data.h"
 #include "run/issue/issue.h"
+#include "run/issue/order.h"
+#include "run/issue/retry_flush.h"
+#include "run/qthread.h"
+#include "run/results/cputime.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
 
 /*

@@ -6,7 +6,14 @@
 
 #include "run/coord/gate.h"
 #include "run/coord/pace.h"
+#include "run/issue/data.h"
 #include "run/issue/issue.h"
+#include "run/issue/order.h"
+#include "run/issue/retry_flush.h"
+#include "run/qthread.h"
+#include "run/results/cputime.h"
+#include "run/run_state.h"
+#include "run/target.h"
 
 /* So many operations in a row a QThread may issue, of a target whose operations are in order, before it wakes another. */
 #define OPS_A_TURN 64
@@ -157,8 +164,8 @@ static __attribute__((noinline)) bool release_ops(struct target *t, struct claim
 	if (count_sleeps() == claim->sleeps)
 		return false;
 	if (end < t->plan->pass_ops &&
-	    !atomic_compare_exchange_strong(&t->next_op, &end, claim->next))
-		atomic_fetch_add(&t->released, claim->left);
+	    !atomic_compare_exchange_strong(&t->state.next_op, &end, claim->next))
+		atomic_fetch_add(&t->state.released, claim->left);
 	claim->left = 0;
 	return true;
 }
@@ -203,7 +210,7 @@ static uint64_t try_again(struct qthread *q, struct io_request *req, uint64_t no
 /* No operation follows one of this QThread that is complete. */
 static bool is_last(const struct target *t, uint64_t now, uint64_t end)
 {
-	return atomic_load_explicit(&t->next_op, memory_order_relaxed) >= t->plan->pass_ops ||
+	return atomic_load_explicit(&t->state.next_op, memory_order_relaxed) >= t->plan->pass_ops ||
 	       !may_issue(t, now, end);
 }
 

@@ -8,8 +8,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "run/internal.h"
+#include "run/issue/order.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/debug.h"
+#include "xdd/plan/plan.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/extremes.h"
+#include "xdd/sys/clock.h"
 
 void op_hooks_init(struct target *t)
 {

@@ -2,11 +2,17 @@
  * The requests a QThread may have outstanding, with their buffers in one mapping of its own. Called by
  * QThreads when they start and end.
  */
+#include "run/issue/request_ring.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/internal.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "xdd/io/buffer.h"
+#include "xdd/plan/plan.h"
 
 static int allocate(struct request_ring *s, unsigned depth)
 {

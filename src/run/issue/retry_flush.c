@@ -3,12 +3,21 @@
  * (-reportthreshold), flush (-flushwrite). Called by the issuing paths for targets with t->retry_flush, and
  * never between the two clock readings of an operation but to try again.
  */
+#include "run/issue/retry_flush.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
+#include "run/issue/data.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "run/target_file_ops.h"
 #include "xdd/base/nstime.h"
-
-#include "run/internal.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/report.h"
+#include "xdd/stat/counters.h"
+#include "xdd/sync/stop.h"
 
 bool retry_flush_applies(const struct target_plan *plan)
 {
@@ -77,7 +86,8 @@ bool retry_flush_is_due(struct target *t, const struct io_request *req)
 
 	if (!every || req->dir != DIR_WRITE)
 		return false;
-	return (atomic_fetch_add_explicit(&t->writes, 1, memory_order_relaxed) + 1) % every == 0;
+	return (atomic_fetch_add_explicit(&t->state.writes, 1, memory_order_relaxed) + 1) % every ==
+	       0;
 }
 
 void retry_flush_run(struct qthread *q)

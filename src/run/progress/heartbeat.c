@@ -13,13 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/internal.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/output.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/heartbeat.h"
+#include "xdd/report/outfile.h"
 #include "xdd/run/thread.h"
+#include "xdd/stat/latency.h"
+#include "xdd/sys/clock.h"
 
 #define DEFAULT_INTERVAL_NS NS_PER_SEC
 #define UNASKED_AFTER_NS (2 * NS_PER_SEC)

@@ -4,9 +4,18 @@
  */
 #include <math.h>
 
-#include "run/internal.h"
+#include "run/progress/heartbeat.h"
+#include "run/qthread.h"
+#include "run/results/qthread_latency.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
+#include "xdd/report/heartbeat.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/histogram.h"
+#include "xdd/stat/latency.h"
+#include "xdd/sync/stop.h"
 
 /*
  * The counters of a pass and its number, together. False when the target was just going from one
@@ -14,13 +23,13 @@
  */
 static bool read_target(const struct target *t, struct tally *tally, uint64_t *pass)
 {
-	uint32_t before = atomic_load(&t->turn);
+	uint32_t before = atomic_load(&t->pass_seq);
 
 	tally_clear(tally);
 	*pass = atomic_load(&t->pass);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++)
 		tally_add_counters(tally, &t->qthreads[i].counters);
-	return before % 2 == 0 && atomic_load(&t->turn) == before;
+	return before % 2 == 0 && atomic_load(&t->pass_seq) == before;
 }
 
 /* When the limits of the pass and of the run end a pass that began at `begin`; 0: they do not. */
@@ -147,11 +156,11 @@ static void take_figures(const struct heartbeat_target *own, uint64_t pass,
 static void take_latency(struct heartbeat_target *own, const struct target *t,
 			 struct heartbeat_sample *s, bool shown)
 {
-	uint32_t turn = atomic_load(&t->turn);
+	uint32_t turn = atomic_load(&t->pass_seq);
 	struct latency now;
 	int err = target_latency_copy(&now, t);
 
-	if (!err && turn % 2 == 0 && atomic_load(&t->turn) == turn &&
+	if (!err && turn % 2 == 0 && atomic_load(&t->pass_seq) == turn &&
 	    atomic_load(&t->pass) == s->pass) {
 		take_figures(own, s->pass, &now, &s->median_ns, &s->p99_ns, &s->longest_ns);
 		if (shown) {

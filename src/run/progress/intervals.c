@@ -7,10 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/internal.h"
+#include "run/results/qthread_latency.h"
+#include "run/results/results.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/run/thread.h"
+#include "xdd/stat/histogram.h"
+#include "xdd/stat/latency.h"
+#include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 
 #define BEGIN_POLL_NS 1000000 /* how often to look whether the run has begun */
 #define HELD_SHARE 10	      /* an interval is held for this part of its length, and no shorter */

@@ -13,13 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/internal.h"
 #include "run/issue/op_hooks.h"
+#include "run/progress/heartbeat.h"
+#include "run/run_state.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/plan.h"
+#include "xdd/sync/stop.h"
 
 /* Private to this module: tells the thread to go. */
 #define SIGNALS_QUIT SIGRTMIN

@@ -11,10 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/internal.h"
+#include "run/results/bound.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
+#include "xdd/io/diskstats.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/report.h"
+#include "xdd/report/result.h"
+#include "xdd/stat/counters.h"
 
 /* Less than both is a trial. */
 #define MATTERS_BYTES (16ull << 20)

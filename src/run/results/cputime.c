@@ -5,9 +5,12 @@
 
 #include <time.h>
 
-#include "run/internal.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
+#include "xdd/sys/clock.h"
 
 static void read_thread(struct cpu_reading *r)
 {

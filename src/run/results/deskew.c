@@ -6,7 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "run/internal.h"
+#include "run/results/results.h"
+#include "run/target.h"
+#include "xdd/report/deskew.h"
+#include "xdd/report/report.h"
+#include "xdd/stat/counters.h"
 #include "xdd/stat/flow.h"
 
 int deskew_init(struct deskew *d, const struct plan *plan)

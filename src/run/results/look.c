@@ -9,10 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run/internal.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
 #include "xdd/base/random.h"
+#include "xdd/io/access.h"
+#include "xdd/io/datamap.h"
 #include "xdd/io/pagecache.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/result.h"
 
 #define DROP_CACHES "/proc/sys/vm/drop_caches"
 
@@ -112,7 +117,7 @@ struct sums {
 /* Operations that follow each other: one extent, which they may go through several times. */
 static void add_sequence(const struct target *t, uint64_t issued, struct sums *s)
 {
-	const struct access *a = &t->access;
+	const struct access *a = &t->state.access;
 	const uint64_t lap = a->place == ACCESS_WRAPPED ? a->slots : issued;
 	const uint64_t whole = issued / lap, rest = issued % lap;
 	struct sums laps = { 0 };
@@ -138,7 +143,7 @@ static bool add_ops(const struct target *t, uint64_t issued, struct sums *s)
 		uint64_t n = all ? i : random_splitmix64((i + 1) * RANDOM_GOLDEN) % issued;
 		struct access_op op;
 
-		access_op(&t->access, n, &op);
+		access_op(&t->state.access, n, &op);
 		if (op.dir == DIR_READ)
 			datamap_add(&t->look.map, op.offset, op.size, &s->covered, &s->resident,
 				    &s->holes);
@@ -158,7 +163,7 @@ void look_after_pass(const struct target *t, uint64_t issued, struct cache_state
 	*data = (struct cache_state){ .accuracy = t->look.accuracy };
 	if (!m->n || !issued)
 		return;
-	if (access_reads_in_sequence(&t->access)) {
+	if (access_reads_in_sequence(&t->state.access)) {
 		add_sequence(t, issued, &s);
 		exact = datamap_is_exact(m, m->begin + (uint64_t)s.covered);
 	} else {

@@ -7,11 +7,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/internal.h"
+#include "run/results/checks.h"
 #include "run/results/deskew.h"
+#include "run/results/results.h"
 #include "run/results/statistics.h"
 #include "run/results/window.h"
 #include "xdd/report/extremes.h"
+#include "xdd/report/result.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/latency.h"
+#include "xdd/sys/clock.h"
+
+struct plan;
+struct report;
+struct run;
 
 /* Sums over the passes of one target. */
 struct target_sum {

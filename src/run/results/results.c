@@ -3,13 +3,26 @@
  * the sums, and lets the next pass begin. It sees pass_result values only; when the run stops it waits
  * a bounded time for what is outstanding and reports without what never comes.
  */
+#include "run/results/results.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "run/progress/heartbeat.h"
+#include "run/progress/intervals.h"
+#include "run/qthread.h"
+#include "run/results/checks.h"
+#include "run/results/deskew.h"
+#include "run/results/look.h"
 #include "run/results/manager.h"
+#include "run/results/statistics.h"
+#include "run/results/window.h"
+#include "run/run_state.h"
+#include "run/starttime.h"
+#include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"

@@ -8,8 +8,17 @@
 #include <string.h>
 
 #include "run/coord/pace.h"
+#include "run/issue/order.h"
 #include "run/private_fd.h"
+#include "run/results/bound.h"
+#include "run/results/checks.h"
+#include "run/results/cputime.h"
+#include "run/results/deskew.h"
 #include "run/results/manager.h"
+#include "run/results/statistics.h"
+#include "run/results/trace_report.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/outwait.h"

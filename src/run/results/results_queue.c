@@ -1,10 +1,10 @@
 /*
  * The way of finished passes from the QThreads to the results manager. Called by both.
  */
+#include "run/results/results.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "run/internal.h"
 
 int results_init(struct results_queue *q, uint32_t alive)
 {

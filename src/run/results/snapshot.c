@@ -6,7 +6,18 @@
 #include <stdlib.h>
 
 #include "run/coord/pace.h"
-#include "run/internal.h"
+#include "run/qthread.h"
+#include "run/results/cputime.h"
+#include "run/results/look.h"
+#include "run/results/qthread_latency.h"
+#include "run/results/results.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/extremes.h"
+#include "xdd/stat/figures.h"
+#include "xdd/stat/flow.h"
+#include "xdd/sync/stop.h"
 
 void pass_result_free(struct pass_result *r)
 {
@@ -100,14 +111,14 @@ static void add_target(struct pass_result *r, const struct target *t)
 {
 	struct figures *f = &r->figures;
 
-	f->first_op_ns = atomic_load(&t->first_op_ns);
+	f->first_op_ns = atomic_load(&t->state.first_op_ns);
 	look_after_pass(t, f->tally.issued, &f->cache);
 	r->first_issue_ns = f->tally.first_issue_ns;
 	pace_extend(t, &f->tally);
 	r->paced = pace_measure(t, &f->tally);
-	add_sync(&f->tally, atomic_load(&t->sync_ns));
-	f->tally.open_ns = atomic_load(&t->open_ns);
-	f->tally.close_ns = atomic_load(&t->close_ns);
+	add_sync(&f->tally, atomic_load(&t->state.sync_ns));
+	f->tally.open_ns = atomic_load(&t->state.open_ns);
+	f->tally.close_ns = atomic_load(&t->state.close_ns);
 	figures_set_elapsed(f);
 	r->partial = stop_requested(&t->run->stop) &&
 		     tally_ops(&f->tally) + f->tally.errors < t->plan->pass_ops;
@@ -124,7 +135,7 @@ struct pass_result *target_snapshot(const struct target *t)
 		return NULL;
 	r->target = t->plan->number;
 	r->pass = t->pass;
-	r->shift_ns = t->shift_ns;
+	r->shift_ns = t->state.shift_ns;
 	r->flow = quiescent ? merged_flow(t) : NULL;
 	r->n_queues = n;
 	figures_init(&r->figures);

@@ -2,6 +2,10 @@
  * What is made of the time stamps of a target when the run has ended: reports and dump. Called by the
  * results manager.
  */
+#include "config.h"
+
+#include "run/results/trace_report.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,14 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "run/internal.h"
+#include "run/issue/trace.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
+#include "xdd/report/report.h"
+#include "xdd/sys/clock.h"
 #include "xdd/trace/dump.h"
 #include "xdd/trace/text.h"
+#include "xdd/trace/trace.h"
 
 #define HOST_SIZE 256
 

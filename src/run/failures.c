@@ -1,14 +1,25 @@
 /*
- * Operations that fail: one line each up to -maxerrorstoprint, one for each target that is at the end of its file
- * or has no space left, and what -maxerrors and -stoponerror make of them. Called by QThreads, outside the timed window.
+ * Operations that fail and data that is wrong. Called by QThreads, outside the timed window, and by run.c after the
+ * last operation.
  */
+#include "run/failures.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "run/internal.h"
+#include "run/coord/gate.h"
+#include "run/issue/data.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/log.h"
+#include "xdd/io/target_file.h"
+#include "xdd/io/verify.h"
+#include "xdd/plan/plan.h"
+#include "xdd/stat/counters.h"
+#include "xdd/sync/stop.h"
 
 /* What went wrong, in the engine's own words where it has any. */
 static const char *reason(const struct qthread *q, const struct io_request *req, char *buf,
@@ -39,15 +50,16 @@ static void print_error(const struct qthread *q, const struct io_request *req)
 		  reason(q, req, buf, sizeof(buf)), req->done, tried);
 }
 
-void errors_count(struct target *t, int detail)
+/* One more error in this pass of the target: end the pass or the run if that was the last that is allowed. */
+static void count_error(struct target *t, int detail)
 {
 	const struct plan *plan = t->run->plan;
-	uint64_t in_pass = atomic_fetch_add(&t->errors, 1) + 1;
+	uint64_t in_pass = atomic_fetch_add(&t->state.errors, 1) + 1;
 
 	if (plan->stop_on_error)
 		run_stop(t->run, STOP_ERROR, detail);
 	if (plan->max_errors && in_pass >= plan->max_errors &&
-	    !atomic_exchange(&t->pass_over, true)) {
+	    !atomic_exchange(&t->state.over, true)) {
 		log_error("target %u, %s: pass %" PRIu64 " ends: %" PRIu64 " %s (-maxerrors)",
 			  t->plan->number, t->plan->path, t->pass, in_pass,
 			  t->plan->verify == VERIFY_NONE ? "operations have failed" :
@@ -77,9 +89,9 @@ void io_error(struct qthread *q, const struct io_request *req)
 	bool first = !count || atomic_fetch_add(count, 1) == 0;
 
 	atomic_fetch_add(&run->errors, 1);
-	if (first && atomic_fetch_add(&run->errors_told, 1) < run->plan->max_errors_to_print)
+	if (first && atomic_fetch_add(&run->errors_shown, 1) < run->plan->max_errors_to_print)
 		print_error(q, req);
-	errors_count(t, -req->error);
+	count_error(t, -req->error);
 }
 
 /* Returns how many operations this is about. */
@@ -106,4 +118,65 @@ void io_error_summary(const struct run *run)
 		log_error("%" PRIu64 " operations failed in all, of which %" PRIu64
 			  " are shown (-maxerrorstoprint)",
 			  atomic_load(&run->errors), run->plan->max_errors_to_print);
+}
+
+/* "0x0011..." */
+static const char *hex(const uint8_t *bytes, unsigned n, char *buf)
+{
+	char *o = buf;
+
+	*o++ = '0';
+	*o++ = 'x';
+	for (unsigned i = 0; i < n; i++)
+		o += sprintf(o, "%02x", bytes[i]);
+	*o = '\0';
+	return buf;
+}
+
+static void print_miscompare(const struct qthread *q, const struct miscompare *m)
+{
+	const struct target *t = q->target;
+	char expected[2 * VERIFY_SHOWN_BYTES + 3], found[2 * VERIFY_SHOWN_BYTES + 3];
+
+	log_error("DATA MISCOMPARE on Target %u Worker Thread %u: %s, read operation %" PRIu64
+		  " of pass %" PRIu64 ": %" PRIu64 " bytes at offset %" PRIu64
+		  " are wrong: at %" PRIu64 " expected %s, found %s: %s%s%s",
+		  t->plan->number, q->number, t->plan->path, m->op, m->pass, m->bytes, m->offset,
+		  m->shown_at, hex(m->expected, m->shown, expected), hex(m->found, m->shown, found),
+		  miscompare_name(m->kind), *m->text ? ": " : "", m->text);
+}
+
+bool miscompare(struct qthread *q, const struct miscompare *m)
+{
+	struct target *t = q->target;
+	const uint64_t limit = t->run->plan->max_errors_to_print;
+	uint64_t total = atomic_fetch_add(&t->run->miscompares, 1) + 1;
+
+	atomic_fetch_add(&t->run->miscompared_bytes, m->bytes);
+	if (total <= limit)
+		print_miscompare(q, m);
+	count_error(t, EBADMSG);
+	return total < limit;
+}
+
+void miscompare_summary(const struct run *run)
+{
+	uint64_t total = atomic_load(&run->miscompares), limit = run->plan->max_errors_to_print;
+
+	if (total)
+		log_error("%" PRIu64 " data miscompares in all, %" PRIu64
+			  " bytes, of which %" PRIu64 " are shown (-maxerrorstoprint)",
+			  total, atomic_load(&run->miscompared_bytes),
+			  total < limit ? total : limit);
+	for (size_t i = 0; i < run->plan->n_targets; i++) {
+		const struct target *t = &run->targets[i];
+		uint64_t unjudged = t->data ? atomic_load(&t->data->unjudged) : 0;
+
+		if (unjudged)
+			log_notice(
+				"target %u, %s: %" PRIu64
+				" sectors without a tag were read that this run had not written; "
+				"they could not be verified",
+				t->plan->number, t->plan->path, unjudged);
+	}
 }

@@ -2,8 +2,14 @@
  * The histograms that a QThread keeps while it issues. Taken by the QThread itself, read and emptied by the
  * last to leave a pass; they last as long as the run, for whoever looks at a QThread that is stuck.
  */
-#include "run/internal.h"
+#include "run/results/qthread_latency.h"
+
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/io/schedule.h"
+#include "xdd/stat/histogram.h"
+#include "xdd/stat/latency.h"
 
 int qthread_latency_init(struct qthread *q)
 {

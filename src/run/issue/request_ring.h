@@ -1,0 +1,34 @@
+/*
+ * The requests that a QThread may have outstanding, with their buffers. Private to src/run.
+ *
+ * The ring belongs to its QThread: no other thread touches it.
+ */
+#ifndef XDD_RUN_ISSUE_REQUEST_RING_H
+#define XDD_RUN_ISSUE_REQUEST_RING_H
+
+#include <sys/uio.h>
+
+struct io_request;
+struct qthread;
+
+/* One request, or the share of the queue depth that the QThread has. */
+struct request_ring {
+	unsigned depth;
+	struct io_request *requests; /* one per slot */
+	struct io_request **done;    /* room for all of them */
+	struct iovec *buffers;	     /* one per slot */
+
+	/* ring of the free slots, oldest first */
+	unsigned *free;
+	unsigned head;
+	unsigned n_free;
+};
+
+/*
+ * Allocate q->ring and q->buffer. Returns 0 or -errno, then perhaps with a static text in `*why`. Free with
+ * request_ring_free() in both cases. QThread.
+ */
+int request_ring_init(struct qthread *q, const char **why);
+void request_ring_free(struct qthread *q);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * A QThread: a thread that issues operations of a target. Private to src/run.
+ */
+#ifndef XDD_RUN_QTHREAD_H
+#define XDD_RUN_QTHREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/issue/request_ring.h"
+#include "run/results/cputime.h"
+#include "xdd/io/buffer.h"
+#include "xdd/stat/counters.h"
+#include "xdd/stat/extremes.h"
+#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
+#include "xdd/stat/latency.h"
+
+struct qthread_data;
+struct target;
+struct trace_writer;
+
+/* Number 0 is the target thread: it opens the target as well. */
+struct qthread {
+	/* owned by this QThread, read by any thread */
+	struct counters counters;
+	struct extremes_live extremes; /* with plan->keep_extremes */
+
+	/*
+	 * owned by this QThread, read by any thread, reset by the last QThread to leave a pass; without memory
+	 * unless keeps_latency
+	 */
+	struct histogram latency[LATENCY_TIMES][DIR_COUNT];
+
+	/* const after creation */
+	struct target *target;
+	uint32_t number;
+	bool keeps_latency; /* run->keep_latency, and the histograms have their memory */
+
+	/* owned by the thread that created it */
+	pthread_t thread;
+	bool started;
+
+	/* owned by this QThread: pace_hold() */
+	uint64_t held_ns; /* since when other targets have held its next operation; 0: they do not */
+	uint64_t held_start_ns; /* start_ns of the pass at that time */
+
+	/* owned by this QThread */
+	void *ctx;	/* of the engine */
+	int private_fd; /* while there is a context: private_fd.h; -1: that of the target */
+	bool broken;	/* the engine lost its context */
+	struct request_ring ring;
+	/* of the pass: waits, and the time in the engine where no counter has it: none of it is overhead */
+	uint64_t apart_ns;
+
+	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
+	struct io_buffer buffer;
+	struct qthread_data *data; /* NULL: no operation needs its buffer filled or verified */
+	/* owned by this QThread, read by the last to leave a pass, freed with the run; NULL without -deskew */
+	struct flow *flow;
+
+	/* const during a run; NULL: no time stamps */
+	struct trace_writer *trace;
+
+	/* written by this QThread before it leaves the pass, read by the last to leave */
+	struct cpu_meter cpu;
+	uint64_t wait_ns; /* ready to run, and without a processor; with -verbose */
+};
+
+/* The function of a QThread's thread; `arg` is the struct qthread. */
+void *qthread_main(void *arg);
+
+#endif

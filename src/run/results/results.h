@@ -1,0 +1,79 @@
+/*
+ * Results of passes, and the queue in which they go from the QThreads to the results manager. Private to src/run.
+ */
+#ifndef XDD_RUN_RESULTS_RESULTS_H
+#define XDD_RUN_RESULTS_RESULTS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/coord/pace.h"
+#include "xdd/stat/figures.h"
+#include "xdd/stat/flow.h"
+
+struct target;
+
+/*
+ * What a target did in a pass. The last QThread to leave the pass allocates it, the results manager frees it.
+ * An interval of -latency uses the same struct, with pass, target and latency only; an interval of all targets has
+ * their number as `target`.
+ */
+struct pass_result {
+	struct pass_result *next;
+	bool interval;
+	uint64_t from_ns; /* since the first pass began */
+	uint64_t to_ns;	  /* since the first pass began */
+	uint32_t target;
+	uint64_t pass;
+	uint64_t shift_ns;
+	uint64_t first_issue_ns; /* as in the tally, which in a paced pass begins when operation 0 was due */
+	struct figures figures;
+	struct paced paced;
+	bool partial;
+	struct flow *flow; /* owned; NULL without -deskew, and of a pass that was not finished */
+	uint32_t n_queues; /* 0 without -qthreadinfo and -jsonout */
+	struct figures queues[]; /* of each QThread */
+};
+
+struct results_queue {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+
+	/* guarded by lock */
+	struct pass_result *first;
+	struct pass_result **tail;
+	uint32_t alive;	   /* QThreads that may still deliver */
+	uint32_t settling; /* QThreads between results_settle() and results_settled() */
+};
+
+/* Results of the pass that `t` is in, allocated; NULL: out of memory. The last QThread to leave, or the results manager. */
+struct pass_result *target_snapshot(const struct target *t);
+void pass_result_free(struct pass_result *r);
+
+/* The function of the results manager's thread; `arg` is the struct run. */
+void *results_main(void *arg);
+
+/* Set up for `alive` QThreads. Returns 0 or -errno. */
+int results_init(struct results_queue *q, uint32_t alive);
+
+/* Free the queue and the results in it. */
+void results_destroy(struct results_queue *q);
+
+/* Pass `r` on to the results manager, which owns it from now on. Any thread. */
+void results_put(struct results_queue *q, struct pass_result *r);
+
+/* A QThread delivers nothing more. Any thread, once per QThread. */
+void results_qthread_gone(struct results_queue *q);
+
+/*
+ * The calling QThread has nothing outstanding, and flushes, closes or unmaps until results_settled(). If the run stops
+ * meanwhile, the results manager waits for it.
+ */
+void results_settle(struct results_queue *q);
+void results_settled(struct results_queue *q);
+
+/* Wake the results manager: the run stops. Any thread. */
+void results_wake(struct results_queue *q);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * The reports and the dump of time stamps. Private to src/run.
+ */
+#ifndef XDD_RUN_RESULTS_TRACE_REPORT_H
+#define XDD_RUN_RESULTS_TRACE_REPORT_H
+
+#include <stdbool.h>
+
+struct run;
+struct target;
+
+/* Write reports and dump of the time stamps of `t`, and say what is missing. Results manager. */
+void trace_report(struct run *run, struct target *t, bool partial);
+
+#endif

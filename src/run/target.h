@@ -1,0 +1,148 @@
+/*
+ * A target during a run, and its way from one pass to the next. Private to src/run.
+ */
+#ifndef XDD_RUN_TARGET_H
+#define XDD_RUN_TARGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/coord/gate.h"
+#include "run/issue/order.h"
+#include "run/issue/trace.h"
+#include "run/results/look.h"
+#include "xdd/io/access.h"
+#include "xdd/io/engine.h"
+#include "xdd/io/target_file.h"
+#include "xdd/plan/plan.h"
+#include "xdd/sync/barrier.h"
+
+struct qthread;
+struct run;
+struct target_data;
+
+/* Resources that a target runs out of: after one operation failed for it the others fail too, and share one line. */
+enum run_out {
+	RUN_OUT_OF_FILE,
+	RUN_OUT_OF_SPACE,
+	RUN_OUT_KINDS
+};
+
+/*
+ * State of one pass. The last QThread to leave a pass resets it as a whole, while the other QThreads of the target
+ * wait: so a new field begins each pass at zero.
+ */
+struct pass_state {
+	/* atomic: QThreads take operation numbers from here; alone on its cache line */
+	_Atomic uint64_t next_op __attribute__((aligned(128)));
+
+	/* atomic: errors in this pass: operations that failed, and miscompares */
+	_Atomic uint64_t errors __attribute__((aligned(128)));
+
+	/* atomic: this pass of this target ends early: -maxerrors, or a number will not be issued */
+	_Atomic bool over;
+
+	/* atomic: numbers that were taken and not issued, though later ones were: issue_sync.c */
+	_Atomic uint64_t released;
+
+	/* atomic: completion time of operation 0 */
+	_Atomic uint64_t first_op_ns;
+
+	/*
+	 * atomic: clock from which -throttle counts, 0 before the pass has begun; guarded by gate.pace_lock
+	 * where other targets hold operations and so move it forward
+	 */
+	_Atomic uint64_t start_ns;
+
+	/* atomic: clock at which the schedule began, once operation 0 is admitted, and until which it lasted; else 0 */
+	_Atomic uint64_t paced_from_ns;
+	_Atomic uint64_t paced_until_ns;
+
+	/* atomic: writes issued, counted for -flushwrite only */
+	_Atomic uint64_t writes;
+
+	/* atomic, stored by the last QThread to leave a pass: time of opening, -syncwrite and closing */
+	_Atomic uint64_t open_ns;
+	_Atomic uint64_t sync_ns;
+	_Atomic uint64_t close_ns;
+
+	/* const during the pass */
+	uint64_t shift_ns; /* delays so far that the user requested */
+	struct access access;
+};
+
+struct target {
+	/* const after target_open() */
+	struct run *run;
+	const struct target_plan *plan;
+	const struct engine *engine;
+	struct qthread *qthreads;
+	struct target_data *data; /* NULL: the buffers keep their zeros */
+	struct trace_table trace; /* its fields state their owners */
+	char engine_text[160];	  /* what the engine got, from QThread 0; for -verbose */
+
+	/* const during a run */
+	bool gated;	  /* operations ask the gate before they are issued */
+	bool followed;	  /* the gate counts operations that are complete */
+	bool hooks_issue; /* op_hooks.h */
+	bool hooks_done;
+	bool retry_flush; /* retry_flush.h */
+
+	/* const during a pass; set by the last QThread to leave the pass before, while the others wait */
+	struct target_file file;
+	bool direct_ignored; /* with -dio: the file system uses the page cache all the same */
+	bool unused;	     /* the file was opened for a pass that has not ended */
+	struct look look;
+
+	/* atomic: it has been opened for the first pass; run->opened is signalled then */
+	_Atomic bool is_open;
+
+	/* atomic, stored by the last QThread to leave a pass: time of opening the file for the next pass */
+	_Atomic uint64_t next_open_ns;
+
+	/* atomic: QThreads that got an open file of their own for the first pass, QThread 0 apart */
+	_Atomic uint32_t private_fds;
+
+	/* its fields state their owners */
+	struct pass_state state;
+
+	/* atomic: number of the pass; changes with `pass_seq` */
+	_Atomic uint64_t pass;
+
+	/* atomic: odd while the target changes from one pass to the next; for threads that read it meanwhile */
+	_Atomic uint32_t pass_seq;
+
+	/* atomic: QThreads that have not left the pass */
+	_Atomic uint32_t active;
+
+	/* atomic: no thread has processed the result of the pass yet; the one that sets it to false does */
+	_Atomic bool result_pending;
+
+	/* atomic: operations that failed in this run for lack of a resource */
+	_Atomic uint64_t ran_out[RUN_OUT_KINDS];
+
+	/* the QThreads of the target meet here while its file changes */
+	struct barrier file_barrier;
+
+	/* with -nobarrier the QThreads of the target meet here, instead of all at run->start */
+	struct barrier start;
+
+	/* written by the last QThread to leave a pass, with -nobarrier: there is another pass */
+	bool more;
+
+	/* their fields state their owners */
+	struct order order;
+	struct gate gate;
+};
+
+/* Allocate the table of time stamps with -timestamps. Returns 0 or -errno, reported. Target thread. */
+int target_open_trace(struct target *t);
+
+/* Set up pass number `pass`. The target thread before the first pass, then the last QThread to leave a pass. */
+void target_begin_pass(struct target *t, uint64_t pass);
+
+/* End the pass: pass on its result and set up the next. The last QThread to leave the pass. */
+void target_end_pass(struct target *t);
+
+#endif
