@@ -50,6 +50,7 @@ static void init_place(struct access *a)
 		break;
 	case SEEK_RANDOM:
 		a->place = ACCESS_RANDOM;
+		a->step = a->req_bytes;
 		if (!a->slots)
 			a->slots = 1;
 		break;
@@ -85,6 +86,21 @@ static void init_sequences(struct access *a, uint64_t pass)
 	a->direction = random_sequence(&key);
 }
 
+static uint64_t count_plain_ops(const struct access *a)
+{
+	if (a->turn != ACCESS_FIXED)
+		return 0;
+	switch (a->place) {
+	case ACCESS_LINEAR:
+	case ACCESS_RANDOM:
+		return a->last_op;
+	case ACCESS_WRAPPED:
+		return a->slots < a->last_op ? a->slots : a->last_op;
+	default:
+		return 0;
+	}
+}
+
 void access_init(struct access *a, const struct target_plan *target, uint64_t pass)
 {
 	*a = (struct access){
@@ -107,6 +123,7 @@ void access_init(struct access *a, const struct target_plan *target, uint64_t pa
 	init_sequences(a, pass);
 	init_direction(a);
 	init_place(a);
+	a->plain_ops = count_plain_ops(a);
 }
 
 /*
@@ -167,7 +184,7 @@ static void loaded_op(const struct access *a, uint64_t n, struct access_op *op)
 	op->dir = row->op == 'r' ? DIR_READ : row->op == 'w' ? DIR_WRITE : DIR_NOOP;
 }
 
-void access_op(const struct access *a, uint64_t n, struct access_op *op)
+void access_any_op(const struct access *a, uint64_t n, struct access_op *op)
 {
 	uint64_t place = 0;
 
@@ -183,7 +200,7 @@ void access_op(const struct access *a, uint64_t n, struct access_op *op)
 		place = interleaved_slot(a, n) * a->req_bytes;
 		break;
 	case ACCESS_RANDOM:
-		place = random_below(&a->location, n, a->slots) * a->req_bytes;
+		place = random_below(&a->location, n, a->slots) * a->step;
 		break;
 	case ACCESS_STAGGERED:
 		place = plan_stagger_offset(a->target, n);

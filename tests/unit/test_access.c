@@ -43,6 +43,41 @@ static struct access_op op_of(const struct access *a, uint64_t n)
 	return op;
 }
 
+/* The short cut of access_op() gives what the general case does, also for a shorter last operation and past a range. */
+static void check_short_cut(struct target_plan *t)
+{
+	struct access a;
+
+	access_init(&a, t, 2);
+	for (uint64_t n = 0; n < 40; n++) {
+		struct access_op op = op_of(&a, n), any;
+
+		access_any_op(&a, n, &any);
+		assert_int_equal(op.offset, any.offset);
+		assert_int_equal(op.size, any.size);
+		assert_int_equal(op.dir, any.dir);
+	}
+}
+
+static void test_short_cut(void **state)
+{
+	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM, SEEK_STAGGER,
+						      SEEK_INTERLEAVE, SEEK_NONE };
+	static const enum op_request ops[] = { OP_READ, OP_WRITE, OP_NOOP, OP_MIXED };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]) * 16; i++) {
+		struct target_plan t = plan_of(patterns[i / 16], 40);
+
+		t.op = ops[i / 4 % 4];
+		t.read_ratio = PLAN_RATIO_ONE / 3;
+		t.last_op_bytes = i & 1 ? BLOCK : REQ;
+		t.range_bytes = i & 2 || patterns[i / 16] == SEEK_STAGGER ? 10 * REQ : 0;
+		t.seek.interleave = 3;
+		check_short_cut(&t);
+	}
+}
+
 static uint64_t offset_of(const struct access *a, uint64_t n)
 {
 	return op_of(a, n).offset;
@@ -528,21 +563,14 @@ static void test_mixed_drawn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sequential),
-		cmocka_unit_test(test_sequential_starts_over),
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_last_is_shorter),
-		cmocka_unit_test(test_pass_offset),
-		cmocka_unit_test(test_random_uniform),
-		cmocka_unit_test(test_random_keys),
-		cmocka_unit_test(test_random_stays_the_same),
-		cmocka_unit_test(test_stagger),
-		cmocka_unit_test(test_interleave),
-		cmocka_unit_test(test_range_too_small),
-		cmocka_unit_test(test_loaded),
-		cmocka_unit_test(test_fixed_directions),
-		cmocka_unit_test(test_mixed_known),
-		cmocka_unit_test(test_mixed_exact),
+		cmocka_unit_test(test_sequential),  cmocka_unit_test(test_sequential_starts_over),
+		cmocka_unit_test(test_none),	    cmocka_unit_test(test_last_is_shorter),
+		cmocka_unit_test(test_pass_offset), cmocka_unit_test(test_random_uniform),
+		cmocka_unit_test(test_random_keys), cmocka_unit_test(test_random_stays_the_same),
+		cmocka_unit_test(test_short_cut),   cmocka_unit_test(test_stagger),
+		cmocka_unit_test(test_interleave),  cmocka_unit_test(test_range_too_small),
+		cmocka_unit_test(test_loaded),	    cmocka_unit_test(test_fixed_directions),
+		cmocka_unit_test(test_mixed_known), cmocka_unit_test(test_mixed_exact),
 		cmocka_unit_test(test_mixed_drawn),
 	};
 

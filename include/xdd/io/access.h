@@ -46,8 +46,13 @@ struct access {
 	uint64_t req_bytes;
 	uint64_t last_op; /* number of the shorter operation, UINT64_MAX when there is none */
 	uint64_t last_bytes;
-	uint64_t slots;	 /* whole requests in the range; 0: unbounded */
-	uint64_t step;	 /* bytes between neighbours, where the pattern has a constant one */
+	uint64_t slots; /* whole requests in the range; 0: unbounded */
+	uint64_t step;	/* bytes between neighbouring slots, where the pattern has a constant one */
+	/*
+	 * Operations below this number are full-sized, have the direction `dir`, and go to slot n or, where
+	 * the pattern is random, to a drawn one.
+	 */
+	uint64_t plain_ops;
 	uint64_t stride; /* slots between neighbours when interleaved in a range */
 	uint64_t round;	 /* slots / stride: operations of a round, some have one more */
 	uint64_t longer; /* slots % stride: rounds that have one more */
@@ -58,11 +63,27 @@ struct access {
 /* `pass` counts from 1. */
 void access_init(struct access *a, const struct target_plan *target, uint64_t pass);
 
+/* The general case of access_op(). */
+void access_any_op(const struct access *a, uint64_t n, struct access_op *op);
+
 /*
  * Operation `n` (from 0, below the target's pass_ops). Works for any n at any time; QThreads call it
  * for each operation, outside the timed window.
  */
-void access_op(const struct access *a, uint64_t n, struct access_op *op);
+static inline void access_op(const struct access *a, uint64_t n, struct access_op *op)
+{
+	uint64_t slot = n;
+
+	if (__builtin_expect(n >= a->plain_ops, 0)) {
+		access_any_op(a, n, op);
+		return;
+	}
+	if (a->place == ACCESS_RANDOM)
+		slot = random_below(&a->location, n, a->slots);
+	op->offset = a->base + slot * a->step;
+	op->size = a->req_bytes;
+	op->dir = a->dir;
+}
 
 /* True when each operation is a read that begins where the one before it ended, starting over after a->slots (if not 0). */
 bool access_reads_in_sequence(const struct access *a);
