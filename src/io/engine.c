@@ -168,7 +168,7 @@ void engine_print_list(void)
 	}
 }
 
-bool io_request_result(struct io_request *req, int64_t result)
+bool io_request_partial(struct io_request *req, int64_t result)
 {
 	if (result >= 0) {
 		req->done += (uint64_t)result;

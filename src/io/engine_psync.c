@@ -9,45 +9,18 @@
 #include <gnu/libc-version.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-typedef ssize_t transfer_fn(int fd, void *buf, size_t size, off_t offset);
+#include "io/raw_transfer.h"
 
 struct psync {
 	/* const after init */
 	int fd;
 	int buffered_fd;
 	struct engine_tail tail;
-	transfer_fn *read;
-	transfer_fn *write;
 };
 
-/*
- * libc's pread and pwrite are cancellation points, which takes 5 % of a small read from memory, and no
- * thread here is ever cancelled.
- */
-static ssize_t bare_read(int fd, void *buf, size_t size, off_t offset)
-{
-	return syscall(SYS_pread64, fd, buf, size, offset);
-}
-
-static ssize_t bare_write(int fd, void *buf, size_t size, off_t offset)
-{
-	return syscall(SYS_pwrite64, fd, buf, size, offset);
-}
-
-static ssize_t libc_read(int fd, void *buf, size_t size, off_t offset)
-{
-	return pread(fd, buf, size, offset);
-}
-
-static ssize_t libc_write(int fd, void *buf, size_t size, off_t offset)
-{
-	return pwrite(fd, buf, size, offset);
-}
-
-/* Whether that function lies in libc: a preloaded library that watches or injects faults has its own. */
+/* A preloaded library that watches or injects faults has its own functions. */
 static bool is_of_libc(void *function)
 {
 	Dl_info own, libc;
@@ -58,22 +31,25 @@ static bool is_of_libc(void *function)
 
 /* const after choose(): looked up once, which takes longer than many an operation */
 static pthread_once_t chosen = PTHREAD_ONCE_INIT;
-static transfer_fn *read_fn, *write_fn;
+static bool raw_read, raw_write;
 
 static void choose(void)
 {
-	read_fn = is_of_libc((void *)pread) ? bare_read : libc_read;
-	write_fn = is_of_libc((void *)pwrite) ? bare_write : libc_write;
+	raw_read = is_of_libc((void *)pread);
+	raw_write = is_of_libc((void *)pwrite);
 }
 
-/* One system call for what is left of the request. Returns bytes moved or -errno. */
-static ssize_t transfer(const struct psync *p, const struct io_request *req)
+/* One system call for `size` bytes of what is left of the request. Returns bytes moved or -errno. */
+static ssize_t transfer(int fd, const struct io_request *req, uint64_t size)
 {
-	transfer_fn *move = req->dir == DIR_READ ? p->read : p->write;
-	int fd = __builtin_expect(engine_in_tail(&p->tail, req), 0) ? p->buffered_fd : p->fd;
-	ssize_t n = move(fd, (char *)req->buf + req->done, engine_bytes_left(&p->tail, req),
-			 (off_t)(req->offset + req->done));
+	char *buf = (char *)req->buf + req->done;
+	off_t offset = (off_t)(req->offset + req->done);
+	bool reads = req->dir == DIR_READ;
+	ssize_t n;
 
+	if (__builtin_expect(reads ? raw_read : raw_write, 1))
+		return raw_transfer(reads ? SYS_pread64 : SYS_pwrite64, fd, buf, size, offset);
+	n = reads ? pread(fd, buf, size, offset) : pwrite(fd, buf, size, offset);
 	return n < 0 ? -errno : n;
 }
 
@@ -87,20 +63,26 @@ static int psync_init(void **ctx, const struct engine_params *params)
 	p->buffered_fd = params->buffered_fd;
 	engine_tail_init(&p->tail, params);
 	pthread_once(&chosen, choose);
-	p->read = read_fn;
-	p->write = write_fn;
 	*ctx = p;
 	return 0;
 }
 
 static int psync_submit(void *ctx, struct io_request *req)
 {
+	const struct psync *p = ctx;
+	int fd;
+
 	if (req->dir == DIR_NOOP) {
 		req->done = req->size;
 		return 0;
 	}
-	while (!io_request_result(req, transfer(ctx, req)))
-		;
+	/* Nearly always the first transfer moves all of it. */
+	if (__builtin_expect(req->size != p->tail.op_bytes, 1))
+		if (io_request_result(req, transfer(p->fd, req, req->size)))
+			return 0;
+	do {
+		fd = engine_in_tail(&p->tail, req) ? p->buffered_fd : p->fd;
+	} while (!io_request_result(req, transfer(fd, req, engine_bytes_left(&p->tail, req))));
 	return 0;
 }
 

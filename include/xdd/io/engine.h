@@ -136,11 +136,21 @@ struct engine {
 	void (*fini)(void *ctx);
 };
 
+/* The cases of io_request_result() other than complete success. */
+bool io_request_partial(struct io_request *req, int64_t result);
+
 /*
  * Take in what the kernel said of one transfer for `req`: bytes moved, or -errno. Returns true when the
  * request is complete, false when it is to be submitted again for what is left of it. For engines.
  */
-bool io_request_result(struct io_request *req, int64_t result);
+static inline bool io_request_result(struct io_request *req, int64_t result)
+{
+	if (__builtin_expect(result > 0 && (uint64_t)result == req->size - req->done, 1)) {
+		req->done = req->size;
+		return true;
+	}
+	return io_request_partial(req, result);
+}
 
 /*
  * How engines move the last operation of a pass with -dio when its size is no multiple of a sector: all but the
