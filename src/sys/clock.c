@@ -86,12 +86,13 @@ static uint64_t read_field(const _Atomic uint64_t *field)
 
 static void publish(const struct clock_scale *scale)
 {
-	uint64_t turn = atomic_load_explicit(&clock_state.turn, memory_order_relaxed) + 1;
-	struct clock_slot *s = &clock_state.slots[turn % CLOCK_SCALES];
+	uint64_t turn =
+		atomic_load_explicit(&clock_state.turn, memory_order_relaxed) + CLOCK_SLOT_BYTES;
+	struct clock_slot *s = clock_slot_of(turn);
 
 	write_field(&s->tsc, scale->tsc);
 	write_field(&s->ns, scale->ns);
-	write_field(&s->span, scale->span);
+	write_field(&s->span, scale->mult ? scale->span : 0);
 	write_field(&s->mult, scale->mult);
 	write_field(&s->mult_after, scale->mult_after);
 	write_field(&clock_state.turn, turn);
@@ -99,7 +100,7 @@ static void publish(const struct clock_scale *scale)
 
 static struct clock_scale read_slot(uint64_t turn)
 {
-	const struct clock_slot *s = &clock_state.slots[turn % CLOCK_SCALES];
+	const struct clock_slot *s = clock_slot_of(turn);
 
 	return (struct clock_scale){
 		.tsc = read_field(&s->tsc),
@@ -114,11 +115,12 @@ uint64_t clock_read_slowly(void)
 {
 	for (;;) {
 		uint64_t turn = read_field(&clock_state.turn);
-		struct clock_scale now = read_slot(turn), before = read_slot(turn - 1);
+		struct clock_scale now = read_slot(turn),
+				   before = read_slot(turn - CLOCK_SLOT_BYTES);
 		uint64_t tsc = clock_read_tsc();
 
 		/* The next to be written is none of these two, the one after that is. */
-		if (read_field(&clock_state.turn) - turn > 1)
+		if (read_field(&clock_state.turn) - turn > CLOCK_SLOT_BYTES)
 			continue;
 		if (!now.mult)
 			return clock_kernel_ns() + now.ns;

@@ -17,17 +17,21 @@
 #include "xdd/sys/clock_scale.h"
 
 /*
- * Private to the clock: scales, of which number `turn` is the newest. No reader waits for a writer: the slot of a
- * scale is not written again before three more scales have followed it.
+ * Private to the clock: the latest scales. No reader waits for a writer: the slot of a scale is not written again
+ * before three more scales have followed it. Where the counter is not used, `span` is 0.
  */
 #define CLOCK_SCALES 4u
+#define CLOCK_SLOT_BYTES 64u
 
 struct clock_slot {
 	_Atomic uint64_t tsc, ns, span, mult, mult_after; /* see struct clock_scale */
-} __attribute__((aligned(64)));
+} __attribute__((aligned(CLOCK_SLOT_BYTES)));
 
 struct clock_state {
-	/* atomic: written by clock_calibrate() and clock_resync(), after the slot */
+	/*
+	 * atomic: the bytes of all slots written so far. Written by clock_calibrate() and clock_resync(), after
+	 * the slot.
+	 */
 	_Atomic uint64_t turn;
 
 	/* atomic: the same; that of `turn` and the one before do not change */
@@ -35,6 +39,14 @@ struct clock_state {
 };
 
 extern struct clock_state clock_state;
+
+/* The slot of the scale that was written at `turn`. */
+static inline struct clock_slot *clock_slot_of(uint64_t turn)
+{
+	uint64_t offset = turn % (CLOCK_SCALES * CLOCK_SLOT_BYTES);
+
+	return (struct clock_slot *)((char *)clock_state.slots + offset);
+}
 
 #if defined(__x86_64__)
 static inline uint64_t clock_read_tsc(void)
@@ -49,14 +61,14 @@ static inline uint64_t clock_read_tsc(void)
 }
 #endif
 
-/* Private to the clock: the same as clock_now_ns(), where scales follow each other at this moment. */
+/* Private to the clock: clock_now_ns() where the counter is not used, or scales follow each other at this moment. */
 uint64_t clock_read_slowly(void);
 
 /* Nanoseconds since an arbitrary start; never goes backwards. Any thread. */
 static inline uint64_t clock_now_ns(void)
 {
 	uint64_t turn = atomic_load_explicit(&clock_state.turn, memory_order_acquire);
-	const struct clock_slot *s = &clock_state.slots[turn % CLOCK_SCALES];
+	const struct clock_slot *s = clock_slot_of(turn);
 	uint64_t mult = atomic_load_explicit(&s->mult, memory_order_acquire);
 	uint64_t ns = atomic_load_explicit(&s->ns, memory_order_acquire);
 	uint64_t span = atomic_load_explicit(&s->span, memory_order_acquire);
@@ -65,9 +77,7 @@ static inline uint64_t clock_now_ns(void)
 	if (__builtin_expect(turn != atomic_load_explicit(&clock_state.turn, memory_order_relaxed),
 			     0))
 		return clock_read_slowly();
-	if (__builtin_expect(!mult, 0))
-		return clock_kernel_ns() + ns;
-	if (__builtin_expect(past > span, 0))
+	if (__builtin_expect(past >= span, 0))
 		return clock_read_slowly();
 	return ns + clock_ticks_ns(past, mult);
 }
