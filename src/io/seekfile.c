@@ -17,7 +17,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
 #include "xdd/io/access.h"
-#include "xdd/io/schedule.h"
+#include "xdd/io/throttle_schedule.h"
 
 typedef unsigned __int128 uint128;
 
@@ -158,7 +158,7 @@ static int write_list(const struct target_plan *t, FILE *list, const struct figu
 		if (list &&
 		    fprintf(list,
 			    "%010" PRIu64 " %012" PRIu64 " %" PRIu64 " %c %016" PRIu64 " %016d\n",
-			    w.n - 1, s.block, s.blocks, s.op, schedule_due_ns(t, w.n - 1), 0) < 0)
+			    w.n - 1, s.block, s.blocks, s.op, throttle_due_ns(t, w.n - 1), 0) < 0)
 			return -errno;
 		histogram_count(seekhist, s.block);
 		if (w.n > 1)

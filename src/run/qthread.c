@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "run/coord/gate.h"
-#include "run/coord/pace.h"
+#include "run/coord/throttle.h"
 #include "run/issue/data.h"
 #include "run/issue/issue.h"
 #include "run/issue/request_ring.h"
@@ -84,7 +84,7 @@ static void issue_timed(struct qthread *q, uint64_t start, uint64_t end)
 {
 	cputime_begin(q);
 	issue(q, start, end);
-	pace_rest(q, end);
+	throttle_end_pass(q, end);
 	cputime_end(q);
 }
 
@@ -172,7 +172,7 @@ static void run_pass(struct qthread *q, uint64_t release)
 	gate_start(t, start);
 	if (q->flow)
 		flow_begin(q->flow, start);
-	pace_start(q, start);
+	throttle_begin_pass(q, start);
 	intervals_begin(&t->run->intervals, release);
 	if (t->plan->time_limit_ns)
 		end = earlier(end, start + t->plan->time_limit_ns);

@@ -42,7 +42,7 @@ struct qthread {
 	pthread_t thread;
 	bool started;
 
-	/* owned by this QThread: pace_hold() */
+	/* owned by this QThread: throttle_hold() */
 	uint64_t held_ns; /* since when other targets have held its next operation; 0: they do not */
 	uint64_t held_start_ns; /* start_ns of the pass at that time */
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "run/coord/gate.h"
-#include "run/coord/pace.h"
+#include "run/coord/throttle.h"
 #include "run/issue/data.h"
 #include "run/issue/order.h"
 #include "run/issue/trace.h"

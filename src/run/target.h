@@ -50,7 +50,7 @@ struct pass_state {
 	_Atomic uint64_t first_op_ns;
 
 	/*
-	 * atomic: clock from which -throttle counts, 0 before the pass has begun; guarded by gate.pace_lock
+	 * atomic: clock from which -throttle counts, 0 before the pass has begun; guarded by gate.throttle_lock
 	 * where other targets hold operations and so move it forward
 	 */
 	_Atomic uint64_t start_ns;

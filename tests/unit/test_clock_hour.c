@@ -98,7 +98,7 @@ static char *simulated_source(const char *path, char *buf, size_t size)
 #define sysfile_line simulated_source
 #define prctl(option, value) simulated_prctl(value)
 
-#include "../../src/run/coord/pace.c"
+#include "../../src/run/coord/throttle.c"
 #include "../../src/sync/stop.c"
 #include "../../src/sys/clock.c"
 #include "../../src/sys/clock_scale.c"
@@ -145,7 +145,7 @@ static struct hour pace_hour(bool follows)
 		uint64_t due = start + i * S, before = machine.sleeps, now;
 		int64_t difference;
 
-		assert_int_equal(pace_sleep_until(&target, due), 0);
+		assert_int_equal(throttle_sleep_until(&target, due), 0);
 		now = clock_now_ns();
 		assert_true(now >= due);
 		found.worst_response_ns = most(found.worst_response_ns, now - due);

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 #include "run/coord/lockstep.h"
-#include "run/coord/pace.h"
 #include "run/coord/syncio.h"
+#include "run/coord/throttle.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
-#include "xdd/io/schedule.h"
+#include "xdd/io/throttle_schedule.h"
 #include "xdd/plan/plan.h"
 #include "xdd/sync/event.h"
 #include "xdd/sync/stop.h"
@@ -218,8 +218,8 @@ static uint64_t let_through(struct qthread *q, struct io_request *req, uint64_t 
 {
 	struct target *t = q->target;
 
-	pace_release(q, req->op, now_ns);
-	req->due_ns = pace_due(t, req->op);
+	throttle_release(q, req->op, now_ns);
+	req->due_ns = throttle_due(t, req->op);
 	if (req->due_ns > now_ns) {
 		if (req->op >= atomic_load(&t->gate.granted))
 			return req->due_ns;
@@ -235,7 +235,7 @@ static uint64_t let_through(struct qthread *q, struct io_request *req, uint64_t 
 uint64_t gate_ask(struct qthread *q, struct io_request *req, uint64_t now_ns)
 {
 	struct target *t = q->target;
-	const bool locked = t->gate.others && schedule_is_paced(t->plan);
+	const bool locked = t->gate.others && throttle_is_on(t->plan);
 	uint64_t answer = ask(t, req->op, now_ns);
 
 	if (answer == GATE_CLOSED) {
@@ -245,14 +245,14 @@ uint64_t gate_ask(struct qthread *q, struct io_request *req, uint64_t now_ns)
 	/* What is a time to gate_wait() may come before it: when the other target ends, say. */
 	if (answer != GATE_OPEN) {
 		if (locked && ask_tail(t, req->op) == GATE_OPEN)
-			pace_hold(q, now_ns);
+			throttle_hold(q, now_ns);
 		return GATE_EVENT;
 	}
 	if (locked)
-		pthread_mutex_lock(&t->gate.pace_lock);
+		pthread_mutex_lock(&t->gate.throttle_lock);
 	answer = let_through(q, req, now_ns);
 	if (locked)
-		pthread_mutex_unlock(&t->gate.pace_lock);
+		pthread_mutex_unlock(&t->gate.throttle_lock);
 	if (answer == GATE_OPEN)
 		debug_gate(t, req->op, "is let through");
 	return answer;
@@ -487,7 +487,7 @@ int gate_init(struct run *run)
 		event_init(&g->event);
 		err = -pthread_mutex_init(&g->slice_lock, NULL);
 		if (!err)
-			err = -pthread_mutex_init(&g->pace_lock, NULL);
+			err = -pthread_mutex_init(&g->throttle_lock, NULL);
 	}
 	for (size_t i = 0; i < run->plan->n_targets && !err; i++) {
 		err = tie(run, &run->targets[i]);

@@ -69,7 +69,7 @@ struct gate {
 	_Atomic uint64_t granted;
 
 	/* makes deciding about an operation and moving the schedule one step; with `others`, where paced */
-	pthread_mutex_t pace_lock;
+	pthread_mutex_t throttle_lock;
 
 	/* of a slave with timed tasks */
 	pthread_mutex_t slice_lock;

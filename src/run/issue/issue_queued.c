@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "run/coord/gate.h"
-#include "run/coord/pace.h"
+#include "run/coord/throttle.h"
 #include "run/issue/data.h"
 #include "run/issue/issue.h"
 #include "run/issue/order.h"
@@ -163,7 +163,7 @@ static bool wait_at_gate(struct flight *f, struct io_request *req, uint64_t unti
 	struct target *t = f->q->target;
 	bool event = until == GATE_EVENT;
 	uint64_t since = clock_now_ns();
-	int err = event ? gate_wait(t, req->op, f->end_ns) : pace_sleep_until(t, until);
+	int err = event ? gate_wait(t, req->op, f->end_ns) : throttle_sleep_until(t, until);
 
 	set_apart(f->q, since);
 	f->now_ns = clock_now_ns();
@@ -183,7 +183,7 @@ static bool await_end(struct flight *f, struct io_request *req)
 		return false;
 	}
 	since = clock_now_ns();
-	pace_sleep_until(f->q->target, f->end_ns);
+	throttle_sleep_until(f->q->target, f->end_ns);
 	set_apart(f->q, since);
 	give_up(f, req);
 	return false;
@@ -204,7 +204,7 @@ static bool passes_gate(struct flight *f, struct io_request *req)
 			return await_end(f, req);
 		if (f->outstanding) {
 			f->look_ns = ask == GATE_EVENT ? f->now_ns + EVENT_POLL_NS :
-							 ask - PACE_SPIN_NS;
+							 ask - THROTTLE_SPIN_NS;
 			return false;
 		}
 		if (!wait_at_gate(f, req, ask))

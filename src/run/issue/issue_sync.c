@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "run/coord/gate.h"
-#include "run/coord/pace.h"
+#include "run/coord/throttle.h"
 #include "run/issue/data.h"
 #include "run/issue/issue.h"
 #include "run/issue/order.h"
@@ -68,11 +68,11 @@ static bool pass_gate(struct qthread *q, struct io_request *req, uint64_t end)
 			return false;
 		/* Due after the end of the pass, which lasts its time all the same. */
 		if (!event && ask >= end) {
-			pace_sleep_until(t, end);
+			throttle_sleep_until(t, end);
 			set_apart(q, now);
 			return false;
 		}
-		err = event ? gate_wait(t, req->op, end) : pace_sleep_until(t, ask);
+		err = event ? gate_wait(t, req->op, end) : throttle_sleep_until(t, ask);
 		set_apart(q, now);
 		now = clock_now_ns();
 		if (err || !may_issue(t, event ? now : 0, end)) {

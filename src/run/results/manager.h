@@ -25,7 +25,7 @@ struct run;
 /* Sums over the passes of one target. */
 struct target_sum {
 	struct figures figures;
-	struct paced paced;
+	struct throttle_times paced;
 	uint64_t passes;
 	bool partial;
 	struct pass_series series;

@@ -7,7 +7,7 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/io/schedule.h"
+#include "xdd/io/throttle_schedule.h"
 #include "xdd/stat/histogram.h"
 #include "xdd/stat/latency.h"
 
@@ -18,7 +18,7 @@ int qthread_latency_init(struct qthread *q)
 	if (!q->target->run->keep_latency)
 		return 0;
 	err = histogram_init(q->latency[LATENCY_SERVICE], DIR_COUNT);
-	if (!err && schedule_is_paced(q->target->plan))
+	if (!err && throttle_is_on(q->target->plan))
 		err = histogram_init(q->latency[LATENCY_RESPONSE], DIR_COUNT);
 	if (!err)
 		q->keeps_latency = true;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/coord/pace.h"
+#include "run/coord/throttle.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/flow.h"
 
@@ -29,7 +29,7 @@ struct pass_result {
 	uint64_t shift_ns;
 	uint64_t first_issue_ns; /* as in the tally, which in a paced pass begins when operation 0 was due */
 	struct figures figures;
-	struct paced paced;
+	struct throttle_times paced;
 	bool partial;
 	struct flow *flow; /* owned; NULL without -deskew, and of a pass that was not finished */
 	uint32_t n_queues; /* 0 without -qthreadinfo and -jsonout */

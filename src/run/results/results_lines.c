@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/coord/pace.h"
+#include "run/coord/throttle.h"
 #include "run/issue/order.h"
 #include "run/private_fd.h"
 #include "run/results/bound.h"
@@ -208,7 +208,7 @@ static void write_checks(struct manager *m)
 		if (!result.pass)
 			continue;
 		checks_target(&m->checks, m->run, &result, told ? &facts : NULL);
-		pace_report(m->run, &m->plan->targets[i], &m->sums[i].paced);
+		throttle_report(m->run, &m->plan->targets[i], &m->sums[i].paced);
 	}
 }
 

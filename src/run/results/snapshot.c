@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "run/coord/pace.h"
+#include "run/coord/throttle.h"
 #include "run/qthread.h"
 #include "run/results/cputime.h"
 #include "run/results/look.h"
@@ -84,7 +84,7 @@ static int add_queue(struct pass_result *r, const struct target *t, const struct
 	err = qthread_latency_add(&own->latency, q);
 	if (!err)
 		err = figures_add(&r->figures, own);
-	pace_extend(t, &own->tally);
+	throttle_extend(t, &own->tally);
 	figures_set_elapsed(own);
 	if (!r->n_queues)
 		figures_free(own);
@@ -114,8 +114,8 @@ static void add_target(struct pass_result *r, const struct target *t)
 	f->first_op_ns = atomic_load(&t->state.first_op_ns);
 	look_after_pass(t, f->tally.issued, &f->cache);
 	r->first_issue_ns = f->tally.first_issue_ns;
-	pace_extend(t, &f->tally);
-	r->paced = pace_measure(t, &f->tally);
+	throttle_extend(t, &f->tally);
+	r->paced = throttle_measure(t, &f->tally);
 	add_sync(&f->tally, atomic_load(&t->state.sync_ns));
 	f->tally.open_ns = atomic_load(&t->state.open_ns);
 	f->tally.close_ns = atomic_load(&t->state.close_ns);

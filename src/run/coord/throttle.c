@@ -2,7 +2,7 @@
  * Pacing. Called by QThreads: at both ends of a pass, and before operations that are not due yet; and by the results
  * manager.
  */
-#include "run/coord/pace.h"
+#include "run/coord/throttle.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
@@ -18,19 +18,19 @@
 #define MISSED_NS 20000000 /* if that is more than a stall of the machine */
 #define TIMER_SLACK_NS 1   /* the kernel's default of 50 us is to save energy */
 
-void pace_start(struct qthread *q, uint64_t start_ns)
+void throttle_begin_pass(struct qthread *q, uint64_t start_ns)
 {
 	uint64_t none = 0;
 
 	q->held_ns = 0;
-	if (!schedule_is_paced(q->target->plan))
+	if (!throttle_is_on(q->target->plan))
 		return;
 	/* A QThread that comes late must not undo what others have moved. */
 	atomic_compare_exchange_strong(&q->target->state.start_ns, &none, start_ns);
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
 }
 
-void pace_hold(struct qthread *q, uint64_t now_ns)
+void throttle_hold(struct qthread *q, uint64_t now_ns)
 {
 	if (q->held_ns)
 		return;
@@ -38,14 +38,14 @@ void pace_hold(struct qthread *q, uint64_t now_ns)
 	q->held_start_ns = atomic_load(&q->target->state.start_ns);
 }
 
-void pace_release(struct qthread *q, uint64_t n, uint64_t now_ns)
+void throttle_release(struct qthread *q, uint64_t n, uint64_t now_ns)
 {
 	struct target *t = q->target;
 	uint64_t due, from, start;
 
 	if (!q->held_ns)
 		return;
-	due = q->held_start_ns + schedule_due_ns(t->plan, n);
+	due = q->held_start_ns + throttle_due_ns(t->plan, n);
 	from = due > q->held_ns ? due : q->held_ns;
 	start = q->held_start_ns + (now_ns > from ? now_ns - from : 0);
 	q->held_ns = 0;
@@ -54,18 +54,18 @@ void pace_release(struct qthread *q, uint64_t n, uint64_t now_ns)
 		atomic_store(&t->state.start_ns, start);
 }
 
-void pace_rest(struct qthread *q, uint64_t end_ns)
+void throttle_end_pass(struct qthread *q, uint64_t end_ns)
 {
 	struct target *t = q->target;
 	uint64_t until, now, known, granted = atomic_load(&t->gate.granted);
 
-	if (!schedule_is_paced(t->plan))
+	if (!throttle_is_on(t->plan))
 		return;
-	until = atomic_load(&t->state.start_ns) + schedule_span_ns(t->plan, granted);
+	until = atomic_load(&t->state.start_ns) + throttle_span_ns(t->plan, granted);
 	if (until > end_ns)
 		until = end_ns;
 	if (granted >= t->plan->pass_ops)
-		pace_sleep_until(t, until);
+		throttle_sleep_until(t, until);
 	/* A pass that was stopped has lasted until now. */
 	now = clock_now_ns();
 	if (until > now)
@@ -76,7 +76,7 @@ void pace_rest(struct qthread *q, uint64_t end_ns)
 		;
 }
 
-void pace_extend(const struct target *t, struct tally *tally)
+void throttle_extend(const struct target *t, struct tally *tally)
 {
 	uint64_t from = atomic_load(&t->state.paced_from_ns),
 		 until = atomic_load(&t->state.paced_until_ns);
@@ -89,26 +89,27 @@ void pace_extend(const struct target *t, struct tally *tally)
 		tally->last_done_ns = until;
 }
 
-struct paced pace_measure(const struct target *t, const struct tally *tally)
+struct throttle_times throttle_measure(const struct target *t, const struct tally *tally)
 {
 	uint64_t from = atomic_load(&t->state.paced_from_ns), took = tally_elapsed_ns(tally), held;
 
 	if (!from)
-		return (struct paced){ 0 };
+		return (struct throttle_times){ 0 };
 	held = atomic_load(&t->state.start_ns) - from;
-	return (struct paced){
-		.due_ns = schedule_span_ns(t->plan, tally->issued),
+	return (struct throttle_times){
+		.due_ns = throttle_span_ns(t->plan, tally->issued),
 		.took_ns = took > held ? took - held : 0,
 	};
 }
 
-void pace_report(const struct run *run, const struct target_plan *t, const struct paced *paced)
+void throttle_report(const struct run *run, const struct target_plan *t,
+		     const struct throttle_times *paced)
 {
 	const bool ops = t->throttle.by == THROTTLE_OPS;
 	const char *unit = ops ? "operations per second" : "MB/s";
 	double share, reached;
 
-	if (!schedule_is_paced(t) || !paced->took_ns)
+	if (!throttle_is_on(t) || !paced->took_ns)
 		return;
 	share = (double)paced->due_ns / (double)paced->took_ns;
 	reached = t->throttle.rate * share;
@@ -131,7 +132,7 @@ static bool sleep_on(struct target *t, uint64_t until_ns)
 	return true;
 }
 
-int pace_sleep_until(struct target *t, uint64_t deadline_ns)
+int throttle_sleep_until(struct target *t, uint64_t deadline_ns)
 {
 	struct stop *stop = &t->run->stop;
 	uint64_t now = clock_now_ns();
@@ -143,8 +144,8 @@ int pace_sleep_until(struct target *t, uint64_t deadline_ns)
 		if (stop_requested(stop) ||
 		    atomic_load_explicit(&t->state.over, memory_order_relaxed))
 			return -ECANCELED;
-		if (left > PACE_SPIN_NS &&
-		    !sleep_on(t, left > LOOK_NS ? now + LOOK_NS : deadline_ns - PACE_SPIN_NS))
+		if (left > THROTTLE_SPIN_NS &&
+		    !sleep_on(t, left > LOOK_NS ? now + LOOK_NS : deadline_ns - THROTTLE_SPIN_NS))
 			return 0;
 		now = clock_now_ns();
 	}

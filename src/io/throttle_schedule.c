@@ -1,7 +1,7 @@
 /*
  * The schedule of -throttle. Called by QThreads for each operation, and by -seek save.
  */
-#include "xdd/io/schedule.h"
+#include "xdd/io/throttle_schedule.h"
 
 #include "xdd/base/random.h"
 
@@ -53,11 +53,11 @@ static uint64_t to_ns(const struct target_plan *t, double intervals)
 	return ns >= (double)FOREVER_NS ? FOREVER_NS : (uint64_t)ns;
 }
 
-uint64_t schedule_due_ns(const struct target_plan *t, uint64_t n)
+uint64_t throttle_due_ns(const struct target_plan *t, uint64_t n)
 {
 	double intervals;
 
-	if (!schedule_is_paced(t))
+	if (!throttle_is_on(t))
 		return 0;
 	intervals = intervals_before(t, n);
 	if (t->throttle.var_percent > 0)
@@ -65,11 +65,11 @@ uint64_t schedule_due_ns(const struct target_plan *t, uint64_t n)
 	return to_ns(t, intervals);
 }
 
-uint64_t schedule_span_ns(const struct target_plan *t, uint64_t n)
+uint64_t throttle_span_ns(const struct target_plan *t, uint64_t n)
 {
 	double intervals;
 
-	if (!schedule_is_paced(t))
+	if (!throttle_is_on(t))
 		return 0;
 	intervals = intervals_before(t, n);
 	/* At a rate of bytes, a last operation that is shorter has a shorter interval. */
