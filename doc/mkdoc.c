@@ -118,9 +118,9 @@ static void man_option(const struct option *opt)
 
 static void man_options(void)
 {
-	for (const struct option_group *g = option_groups; g->title; g++) {
-		printf(".SS %s\n", g->title);
-		for (const struct option *opt = g->options; opt->name; opt++)
+	for (const struct option_group *const *g = run_options.groups; *g; g++) {
+		printf(".SS %s\n", (*g)->title);
+		for (const struct option *opt = (*g)->options; opt->name; opt++)
 			man_option(opt);
 	}
 }
@@ -168,8 +168,8 @@ static void completion_words(const struct option *opt)
 
 static void completion_cases(void)
 {
-	for (const struct option_group *g = option_groups; g->title; g++) {
-		for (const struct option *opt = g->options; opt->name; opt++) {
+	for (const struct option_group *const *g = run_options.groups; *g; g++) {
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
 			const char *kind = opt->arg && strstr(opt->arg, "<file>")      ? "-f" :
 					   opt->arg && strstr(opt->arg, "<directory>") ? "-d" :
 											 NULL;
@@ -212,9 +212,9 @@ static void completion(void)
 	       "\tesac\n"
 	       "\tif [[ $cur == -* ]]; then\n"
 	       "\t\tmapfile -t COMPREPLY < <(compgen -W '");
-	for (const struct option_group *g = option_groups; g->title; g++) {
-		for (const struct option *opt = g->options; opt->name; opt++)
-			printf("%s-%s", g == option_groups && opt == g->options ? "" : " ",
+	for (const struct option_group *const *g = run_options.groups; *g; g++) {
+		for (const struct option *opt = (*g)->options; opt->name; opt++)
+			printf("%s-%s", g == run_options.groups && opt == (*g)->options ? "" : " ",
 			       opt->name);
 	}
 	printf("' -- \"$cur\")\n"

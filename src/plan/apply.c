@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/errors.h"
 #include "plan/parse.h"
+#include "plan/value.h"
+#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
@@ -65,6 +68,18 @@ enum xdd_status parse_error(enum xdd_status status, const struct setting *s, con
 		  w ? " " : "", value, text, show_place(w ? w : &s->name, place, sizeof(place)),
 		  hint ? "; " : "", hint ? hint : "");
 	return status;
+}
+
+enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_error("target %u, %s: %s", t->number, t->path, text);
+	return XDD_BAD_ARGUMENT;
 }
 
 enum xdd_status plan_no_memory(void)
@@ -337,10 +352,10 @@ static enum xdd_status all_defaults(struct parse *p)
 {
 	enum xdd_status status = XDD_OK;
 
-	for (const struct option_group *g = option_groups; g->title && !status; g++) {
-		status = apply_defaults(p->arena, NULL, g->options, p->plan, SCOPE_GLOBAL);
+	for (const struct option_group *const *g = p->table->groups; *g && !status; g++) {
+		status = apply_defaults(p->arena, NULL, (*g)->options, p->plan, SCOPE_GLOBAL);
 		for (size_t i = 0; i < p->plan->n_targets && !status; i++)
-			status = apply_defaults(p->arena, NULL, g->options, &p->plan->targets[i],
+			status = apply_defaults(p->arena, NULL, (*g)->options, &p->plan->targets[i],
 						SCOPE_TARGET);
 	}
 	return status;

@@ -2,13 +2,15 @@
  * Checks of what is to be done with files besides reading and writing them, and of -force. Called
  * while the plan is resolved.
  */
+#include "plan/check_files.h"
+
 #include <string.h>
 
-#include "plan/parse.h"
+#include "plan/errors.h"
 #include "xdd/base/log.h"
 #include "xdd/sys/blockdev.h"
 
-const char *plan_made_anew(const struct target_plan *t)
+const char *plan_recreating_option(const struct target_plan *t)
 {
 	if (t->kind == TARGET_NULL)
 		return NULL;
@@ -17,7 +19,7 @@ const char *plan_made_anew(const struct target_plan *t)
 
 static enum xdd_status check_kind(const struct target_plan *t)
 {
-	const char *anew = plan_made_anew(t), *option = anew ? anew : "deletefile";
+	const char *anew = plan_recreating_option(t), *option = anew ? anew : "deletefile";
 
 	if (t->kind == TARGET_NULL || (!anew && !t->delete_file))
 		return XDD_OK;

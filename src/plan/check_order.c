@@ -5,6 +5,8 @@
  * overtake each other; io_submit() of libaio blocks instead. Where a request would block was found with the
  * events of the block layer: doc/user-guide.md, "In order".
  */
+#include "plan/check_order.h"
+
 #include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
@@ -17,7 +19,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "plan/parse.h"
+#include "plan/errors.h"
 #include "xdd/base/log.h"
 #include "xdd/sys/sysfile.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "config.h"
-#include "plan/parse.h"
+#include "plan/help.h"
 #include "xdd/base/units.h"
 
 #define HELP_WIDTH 79
@@ -120,14 +120,14 @@ static void explain(const struct option *opt)
 		printf("\n      Example:\n        %s\n", opt->example);
 }
 
-void help_usage(void)
+void help_usage(const struct option_table *table)
 {
 	printf("usage: xdd <option> ...\n"
 	       "Drives files and devices with I/O and reports what they do.\n\n"
 	       "  xdd -op read -targets 1 /dev/sdx -reqsize 128 -mbytes 64 -passes 3 -verbose\n\n");
-	for (const struct option_group *g = option_groups; g->title; g++) {
-		printf("%s:\n", g->title);
-		for (const struct option *opt = g->options; opt->name; opt++) {
+	for (const struct option_group *const *g = table->groups; *g; g++) {
+		printf("%s:\n", (*g)->title);
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
 			int col = print_synopsis(opt);
 
 			print_wrapped_at(opt->help, 36, col);
@@ -139,20 +139,20 @@ void help_usage(void)
 	       "earlier ones. 'xdd -help <option>' tells more, 'man xdd' all.\n");
 }
 
-void help_full(void)
+void help_full(const struct option_table *table)
 {
-	for (const struct option_group *g = option_groups; g->title; g++) {
-		printf("%s\n\n", g->title);
-		for (const struct option *opt = g->options; opt->name; opt++) {
+	for (const struct option_group *const *g = table->groups; *g; g++) {
+		printf("%s\n\n", (*g)->title);
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
 			explain(opt);
 			putchar('\n');
 		}
 	}
 }
 
-int help_option(const char *name)
+int help_option(const struct option_table *table, const char *name)
 {
-	const struct option *opt = option_find(name + strspn(name, "-"));
+	const struct option *opt = option_find(table, name + strspn(name, "-"));
 
 	if (!opt)
 		return -1;

@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
+#include "plan/errors.h"
 #include "plan/parse.h"
+#include "xdd/base/arena.h"
 #include "xdd/base/units.h"
 
 static struct option_value flag(bool on)

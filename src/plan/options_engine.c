@@ -4,7 +4,11 @@
  */
 #include <string.h>
 
+#include "plan/errors.h"
+#include "plan/extent.h"
+#include "plan/feature.h"
 #include "plan/parse.h"
+#include "xdd/base/log.h"
 
 /* The keywords belong to the engine that is named before them: those of any other are gone. */
 static enum xdd_status apply_engine(const struct setting *s, void *dst)
@@ -83,7 +87,7 @@ static const struct option engine_rows[] = {
 	{ 0 },
 };
 
-const struct option options_engine[] = {
+static const struct option options_engine[] = {
 	{ .name = "ioengine",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_SUB,
@@ -119,4 +123,49 @@ const struct option options_engine[] = {
 	  .apply = apply_sgio,
 	  .help = "the same as -ioengine sg" },
 	{ 0 },
+};
+
+/* One QThread an operation, or, with an engine that queues, few that share the operations. */
+static enum xdd_status resolve_qthreads(struct plan *plan, struct target_plan *t)
+{
+	uint64_t n = t->queue_depth;
+
+	(void)plan;
+	if (t->kind == TARGET_NULL)
+		t->engine_queues = false;
+	else if (t->threads && !t->engine_queues)
+		return plan_refuse(
+			t,
+			"-threads: the engine %s has a QThread for each operation; -threads is for "
+			"libaio and io_uring",
+			t->engine ? t->engine : "psync");
+	if (t->engine_queues) {
+		n = t->threads ? t->threads : 1;
+		if (n > t->queue_depth)
+			n = t->queue_depth;
+	}
+	t->qthreads = (uint32_t)n;
+	return XDD_OK;
+}
+
+/* Said once, about the first target it is true of. */
+static void warn_buffered(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (!t->engine_queues || t->direct_io || t->op == OP_NOOP || !plan_has_size(t))
+			continue;
+		log_warning(
+			"target %u, %s: %s without -dio: buffered requests are carried out one by one "
+			"or by kernel threads; psync is faster there",
+			t->number, t->path, t->engine);
+		return;
+	}
+}
+
+const struct plan_feature feature_engine = {
+	.group = { "Engine", options_engine },
+	.target = { [TARGET_SIZE] = resolve_qthreads },
+	.warn = warn_buffered,
 };

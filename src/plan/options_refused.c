@@ -2,7 +2,7 @@
  * Rows of the option table that only say why an option cannot be had: those of older programs of this
  * family that never worked, and those of the user guide that this version does not have.
  */
-#include "plan/parse.h"
+#include "plan/feature.h"
 
 #define REFUSED(name_, aliases_, why_)                                                 \
 	{                                                                              \

@@ -8,6 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "plan/errors.h"
+#include "plan/setup_file.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/suggest.h"
+#include "xdd/base/units.h"
+
 #define SETUP_MAX_DEPTH 32
 #define SETUP_MAX_FILES 1000
 
@@ -46,7 +52,7 @@ static bool looks_like_option(const char *text, const char **name)
 }
 
 /* The option whose name is the first `len` characters of `text`. */
-static const struct option *find_head(const char *text, size_t len)
+static const struct option *find_head(const struct parse *p, const char *text, size_t len)
 {
 	char head[32];
 
@@ -54,17 +60,17 @@ static const struct option *find_head(const char *text, size_t len)
 		return NULL;
 	memcpy(head, text, len);
 	head[len] = '\0';
-	return option_find(head);
+	return option_find(p->table, head);
 }
 
-static enum xdd_status unknown_word(const struct word *w)
+static enum xdd_status unknown_word(const struct parse *p, const struct word *w)
 {
 	struct setting s = { .name = *w };
 	const char *name, *near, *equals;
 	const struct option *same;
 
 	if (!looks_like_option(w->text, &name)) {
-		same = option_find(w->text);
+		same = option_find(p->table, w->text);
 		if (same)
 			return parse_error(XDD_BAD_OPTION, &s, NULL,
 					   "stray word; did you mean -%s?", same->name);
@@ -72,12 +78,12 @@ static enum xdd_status unknown_word(const struct word *w)
 				   "stray word: it belongs to no option, and options begin with -");
 	}
 	equals = strchr(name, '=');
-	same = equals ? find_head(name, (size_t)(equals - name)) : NULL;
+	same = equals ? find_head(p, name, (size_t)(equals - name)) : NULL;
 	if (same)
 		return parse_error(XDD_BAD_OPTION, &s, NULL,
 				   "an option and its value are two words: -%s %.64s", same->name,
 				   equals + 1);
-	near = option_suggest(name);
+	near = option_suggest(p->table, name);
 	if (near)
 		return parse_error(XDD_BAD_OPTION, &s, NULL, "no such option; did you mean -%s?",
 				   near);
@@ -142,7 +148,8 @@ static bool takes_names(const struct option *row)
 }
 
 /* The arguments of `row`, which is the option or one of its suboptions. */
-static enum xdd_status take_args(struct cursor *c, struct setting *s, const struct option *row)
+static enum xdd_status take_args(const struct parse *p, struct cursor *c, struct setting *s,
+				 const struct option *row)
 {
 	size_t want = wanted_args(row, c);
 
@@ -152,7 +159,7 @@ static enum xdd_status take_args(struct cursor *c, struct setting *s, const stru
 		if (c->i + i >= c->n)
 			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
 					   "an argument is missing: %s is wanted", row->arg);
-		if (option_is_word(s->args[i].text) && !takes_names(row))
+		if (option_is_word(p->table, s->args[i].text) && !takes_names(row))
 			return parse_error(
 				XDD_BAD_ARGUMENT, s, NULL,
 				"an argument is missing: %s is wanted, and the option %s follows",
@@ -232,8 +239,8 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 {
 	const struct option *subs = s->opt->subs;
 
-	if (!left(c) || option_is_word(c->words[c->i].text))
-		return take_args(c, s, s->opt);
+	if (!left(c) || option_is_word(p->table, c->words[c->i].text))
+		return take_args(p, c, s, s->opt);
 	s->sub = NULL;
 	do {
 		const char *text = c->words[c->i].text;
@@ -250,7 +257,7 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 			s->sub = bare_suboption(subs, text);
 		if (!s->sub)
 			return bad_suboption(s, &c->words[c->i]);
-		status = take_args(c, s, s->sub);
+		status = take_args(p, c, s, s->sub);
 		if (!status)
 			status = s->sub->type == OPT_ACTION ? s->sub->act(p, s) : add_setting(p, s);
 		if (status)
@@ -265,8 +272,8 @@ static enum xdd_status take_option(struct parse *p, struct cursor *c)
 	enum xdd_status status;
 	const char *name;
 
-	if (!looks_like_option(s.name.text, &name) || !(s.opt = option_find(name)))
-		return unknown_word(&s.name);
+	if (!looks_like_option(s.name.text, &name) || !(s.opt = option_find(p->table, name)))
+		return unknown_word(p, &s.name);
 	c->i++;
 	if (s.opt->type == OPT_REFUSED)
 		return parse_error(XDD_BAD_OPTION, &s, NULL, "%s", s.opt->help);
@@ -275,7 +282,7 @@ static enum xdd_status take_option(struct parse *p, struct cursor *c)
 		return status;
 	if (s.opt->type == OPT_SUB)
 		return take_suboptions(p, c, &s);
-	status = take_args(c, &s, s.opt);
+	status = take_args(p, c, &s, s.opt);
 	if (status)
 		return status;
 	if (s.opt->type == OPT_ACTION)
@@ -325,7 +332,7 @@ enum xdd_status parse_setup(struct parse *p, const struct setting *s)
 	if (++p->n_setup_files > SETUP_MAX_FILES)
 		return parse_error(XDD_BAD_ARGUMENT, s, name, "more than %d setup files are read",
 				   SETUP_MAX_FILES);
-	status = words_read_setup(p, name, &words, &n);
+	status = setup_file_read(p->arena, name, &words, &n);
 	if (status)
 		return status;
 	p->setup = &self;

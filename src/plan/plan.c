@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "plan/errors.h"
+#include "plan/feature.h"
 #include "plan/parse.h"
+#include "xdd/base/arena.h"
 
 /* A word as one could type it into a shell again. */
 static char *quote(struct arena *arena, const char *word)
@@ -80,7 +83,7 @@ enum xdd_status plan_build(int argc, char **argv, struct plan **out)
 {
 	struct word *words;
 	struct plan *plan = plan_new(argc, argv, &words);
-	struct parse p = { .plan = plan };
+	struct parse p = { .table = &run_options, .plan = plan };
 	enum xdd_status status;
 
 	*out = NULL;

@@ -2,6 +2,8 @@
  * What a target is, found out before anything is opened for I/O: its kind, its size, and the alignment
  * that direct I/O on it wants. Called while the plan is resolved.
  */
+#include "plan/probe.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -11,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plan/parse.h"
 #include "xdd/base/log.h"
 #include "xdd/base/path.h"
 #include "xdd/sys/blockdev.h"

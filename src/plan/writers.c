@@ -2,11 +2,14 @@
  * Targets that read what other targets of the same run write: a file of theirs may be missing before the run, and ends
  * where the others have written to. Called while the plan is resolved.
  */
+#include "plan/writers.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/parse.h"
+#include "plan/errors.h"
+#include "plan/extent.h"
 #include "xdd/base/log.h"
 
 /* Only files grow; the files of -createnewfiles have other names than the target. */
@@ -25,34 +28,34 @@ static bool is_reader(const struct target_plan *t)
 	return is_file(t) && t->op != OP_WRITE;
 }
 
-typedef void visit_file(const struct plan *plan, const struct place *places, size_t n);
+typedef void visit_file(const struct plan *plan, const struct file_id *ids, size_t n);
 
 /* Call `visit` for the targets of each file. */
-static void each_file(const struct plan *plan, const struct place *places, visit_file *visit)
+static void each_file(const struct plan *plan, const struct file_id *ids, visit_file *visit)
 {
 	size_t first = 0, n = plan->n_targets;
 
 	for (size_t i = 1; i <= n; i++) {
-		if (i < n && plan_compare_places(&places[first], &places[i]) == 0)
+		if (i < n && file_id_compare(&ids[first], &ids[i]) == 0)
 			continue;
-		visit(plan, places + first, i - first);
+		visit(plan, ids + first, i - first);
 		first = i;
 	}
 }
 
 /* Its first writer, if there is one, to each reader of a file. */
-static void give_writer(const struct plan *plan, const struct place *places, size_t n)
+static void give_writer(const struct plan *plan, const struct file_id *ids, size_t n)
 {
 	const struct target_plan *writer = NULL;
 
 	(void)plan;
 	for (size_t i = 0; i < n && !writer; i++) {
-		if (is_writer(places[i].target))
-			writer = places[i].target;
+		if (is_writer(ids[i].target))
+			writer = ids[i].target;
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (is_reader(places[i].target))
-			places[i].target->writer = writer;
+		if (is_reader(ids[i].target))
+			ids[i].target->writer = writer;
 	}
 }
 
@@ -62,20 +65,20 @@ static enum xdd_status missing(const struct target_plan *t)
 	return XDD_TARGET_FAILED;
 }
 
-enum xdd_status plan_find_writers(const struct plan *plan, struct place **places)
+enum xdd_status plan_find_writers(const struct plan *plan, struct file_id **ids)
 {
 	bool writers = false, readers = false;
 
-	*places = NULL;
+	*ids = NULL;
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		writers |= is_writer(&plan->targets[i]);
 		readers |= is_reader(&plan->targets[i]);
 	}
 	if (writers && readers) {
-		*places = plan_places(plan);
-		if (!*places)
+		*ids = plan_file_ids(plan);
+		if (!*ids)
 			return plan_no_memory();
-		each_file(plan, *places, give_writer);
+		each_file(plan, *ids, give_writer);
 	}
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
@@ -87,12 +90,12 @@ enum xdd_status plan_find_writers(const struct plan *plan, struct place **places
 }
 
 /* How far the writers of a file write, to each of its readers. */
-static void give_end(const struct plan *plan, const struct place *places, size_t n)
+static void give_end(const struct plan *plan, const struct file_id *ids, size_t n)
 {
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct target_plan *t = places[i].target;
+		const struct target_plan *t = ids[i].target;
 		uint64_t own = t->pass_ops == PLAN_UNLIMITED ? PLAN_UNLIMITED :
 							       plan_extent(plan, t);
 
@@ -100,13 +103,13 @@ static void give_end(const struct plan *plan, const struct place *places, size_t
 			end = own;
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (is_reader(places[i].target))
-			places[i].target->written_bytes = end;
+		if (is_reader(ids[i].target))
+			ids[i].target->written_bytes = end;
 	}
 }
 
-void plan_find_ends(const struct plan *plan, const struct place *places)
+void plan_find_ends(const struct plan *plan, const struct file_id *ids)
 {
-	if (places)
-		each_file(plan, places, give_end);
+	if (ids)
+		each_file(plan, ids, give_end);
 }

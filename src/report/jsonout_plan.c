@@ -68,8 +68,8 @@ static json_t *options(const struct plan *plan, const struct target_plan *target
 	enum option_scope scope = target ? SCOPE_TARGET : SCOPE_GLOBAL;
 	json_t *o = json_object();
 
-	for (const struct option_group *g = option_groups; g->title; g++) {
-		for (const struct option *opt = g->options; opt->name; opt++) {
+	for (const struct option_group *const *g = run_options.groups; *g; g++) {
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
 			struct option_value v;
 
 			if (opt->scope != scope || !has_value(opt))

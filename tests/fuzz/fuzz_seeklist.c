@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "plan/seekload.h"
+#include "plan/seek_load.h"
 
 static const char *const words[] = { "#",  "r",	 "w",	 "n",	" ",	       "\t",  "\n",
 				     "\r", "rw", "0 0 ", "R\n", "4294967295 ", "1k ", "\f" };
@@ -78,7 +78,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 
 	if (!arena)
 		fuzz_fail("memory is short");
-	err = seekload_read(argv[8], arena, &rows, &n, &line, &what);
+	err = seek_load_read(argv[8], arena, &rows, &n, &line, &what);
 	if (err == -EBADMSG && !what)
 		fuzz_fail("a list is refused without a reason");
 	if (err && err != -EBADMSG)

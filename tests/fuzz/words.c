@@ -117,9 +117,9 @@ static const struct option *pick_option(struct fuzz_random *r)
 {
 	size_t groups = 0;
 
-	while (option_groups[groups].title)
+	while (run_options.groups[groups])
 		groups++;
-	return pick_row(r, option_groups[fuzz_below(r, groups)].options);
+	return pick_row(r, run_options.groups[fuzz_below(r, groups)]->options);
 }
 
 static void add_choice(struct line *l, const struct option *o)

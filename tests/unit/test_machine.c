@@ -1,5 +1,5 @@
 /*
- * How buffers lie in memory, and on which processors QThreads run: src/plan/machine.c.
+ * How buffers lie in memory, and on which processors QThreads run: src/plan/resources.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include "plan/parse.h"
+#include "plan/resources.h"
 #include "xdd/base/log.h"
 
 #define KIB 1024ull
@@ -57,7 +57,7 @@ static void test_layout(void **state)
 		};
 		const struct memory_plan *m = &t.memory;
 
-		resolve_memory(&t);
+		plan_resolve_memory(NULL, &t);
 		if (m->align_bytes != c->align || m->shift_bytes != c->shift ||
 		    m->stride_bytes != c->stride || m->page_bytes != 4096)
 			fail_msg("%zu: %zu, %zu, %zu", i, (size_t)m->align_bytes,
@@ -76,8 +76,8 @@ static void test_no_buffers(void **state)
 	struct target_plan noop = { .kind = TARGET_FILE, .op = OP_NOOP, .req_bytes = 4096 };
 
 	(void)state;
-	resolve_memory(&null);
-	resolve_memory(&noop);
+	plan_resolve_memory(NULL, &null);
+	plan_resolve_memory(NULL, &noop);
 	assert_int_equal(plan_region_bytes(&null.memory, 8), 0);
 	assert_int_equal(plan_region_bytes(&noop.memory, 8), 0);
 }
@@ -119,8 +119,8 @@ static enum xdd_status memalign(uint64_t asked, bool dio, uint32_t device)
 		.memory.align_asked = asked,
 	};
 
-	resolve_memory(&t);
-	return plan_check_memalign(&t);
+	plan_resolve_memory(NULL, &t);
+	return plan_check_memalign(NULL, &t);
 }
 
 static void test_memalign(void **state)

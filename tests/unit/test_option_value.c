@@ -33,7 +33,7 @@ static struct plan *build(const char *line)
 static struct option_value value(const struct plan *plan, int target, const char *name,
 				 const char *sub)
 {
-	const struct option *opt = option_find(name);
+	const struct option *opt = option_find(&run_options, name);
 
 	assert_non_null(opt);
 	return option_value(plan, target < 0 ? NULL : &plan->targets[target], opt,
@@ -131,8 +131,8 @@ static void test_every_row(void **state)
 	size_t n = 0;
 
 	(void)state;
-	for (const struct option_group *g = option_groups; g->title; g++) {
-		for (const struct option *opt = g->options; opt->name; opt++) {
+	for (const struct option_group *const *g = run_options.groups; *g; g++) {
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
 			const struct target_plan *t =
 				opt->scope == SCOPE_TARGET ? &plan->targets[0] : NULL;
 

@@ -446,9 +446,9 @@ static void each_row_of(const struct option *rows, row_check *fn)
 /* Call `fn` for every row, suboptions with the row they belong to. */
 static void each_row(row_check *fn)
 {
-	for (const struct option_group *g = option_groups; g->title; g++)
-		each_row_of(g->options, fn);
-	each_row_of(options_refused, fn);
+	for (const struct option_group *const *g = run_options.groups; *g; g++)
+		each_row_of((*g)->options, fn);
+	each_row_of(run_options.refused, fn);
 }
 
 static void check_text(const struct option *row, const struct option *of)
@@ -577,7 +577,8 @@ static void check_names(const struct option *row, const struct option *of)
 	see(row->name, strlen(row->name), of);
 	for (; a && *a; a += strcspn(a, " "), a += strspn(a, " "))
 		see(a, strcspn(a, " "), of);
-	if ((of ? option_find_in(of->subs, row->name) : option_find(row->name)) != row)
+	if ((of ? option_find_in(of->subs, row->name) : option_find(&run_options, row->name)) !=
+	    row)
 		fail_msg("-%s: is not found", row->name);
 }
 
@@ -596,22 +597,22 @@ static void table(void **state)
 
 		if (!seen_of[i]) {
 			snprintf(word, sizeof(word), "-%s", seen[i]);
-			assert_true(option_is_word(word));
+			assert_true(option_is_word(&run_options, word));
 			snprintf(word, sizeof(word), "--%s", seen[i]);
-			assert_true(option_is_word(word));
+			assert_true(option_is_word(&run_options, word));
 			snprintf(word, sizeof(word), "---%s", seen[i]);
-			assert_false(option_is_word(word));
+			assert_false(option_is_word(&run_options, word));
 		}
 		free((char *)seen[i]);
 	}
-	assert_null(option_find(""));
-	assert_null(option_find("-op"));
-	assert_null(option_find("OP"));
-	assert_null(option_find("qd rs"));
-	assert_false(option_is_word("op"));
-	assert_false(option_is_word("-"));
-	assert_false(option_is_word("--"));
-	assert_false(option_is_word(""));
+	assert_null(option_find(&run_options, ""));
+	assert_null(option_find(&run_options, "-op"));
+	assert_null(option_find(&run_options, "OP"));
+	assert_null(option_find(&run_options, "qd rs"));
+	assert_false(option_is_word(&run_options, "op"));
+	assert_false(option_is_word(&run_options, "-"));
+	assert_false(option_is_word(&run_options, "--"));
+	assert_false(option_is_word(&run_options, ""));
 }
 
 /* An option with a letter too few, too many or swapped leads back to it, or to one as near. */
@@ -625,16 +626,16 @@ static void check_suggestion(const struct option *row, const struct option *of)
 		return;
 	for (size_t i = 0; i < len; i++) {
 		snprintf(word, sizeof(word), "%.*s%s", (int)i, row->name, row->name + i + 1);
-		if (option_find(word))
+		if (option_find(&run_options, word))
 			continue;
-		found = option_suggest(word);
+		found = option_suggest(&run_options, word);
 		if (!found || (suggest_distance(word, strlen(word), found) > 1 &&
 			       strncmp(found, word, strlen(word)) != 0))
 			fail_msg("-%s: %s is suggested, not -%s", word, found ? found : "nothing",
 				 row->name);
 	}
 	snprintf(word, sizeof(word), "%sx", row->name);
-	found = option_suggest(word);
+	found = option_suggest(&run_options, word);
 	assert_non_null(found);
 	assert_true(suggest_distance(word, strlen(word), found) == 1);
 }
@@ -643,14 +644,14 @@ static void suggestions(void **state)
 {
 	(void)state;
 	each_row(check_suggestion);
-	assert_string_equal(option_suggest("targts"), "targets");
-	assert_string_equal(option_suggest("--queue"), "queuedepth");
-	assert_string_equal(option_suggest("NumReqs"), "numreqs");
-	assert_null(option_suggest("zzzzzz"));
-	assert_null(option_suggest(""));
-	assert_null(option_suggest("@"));
+	assert_string_equal(option_suggest(&run_options, "targts"), "targets");
+	assert_string_equal(option_suggest(&run_options, "--queue"), "queuedepth");
+	assert_string_equal(option_suggest(&run_options, "NumReqs"), "numreqs");
+	assert_null(option_suggest(&run_options, "zzzzzz"));
+	assert_null(option_suggest(&run_options, ""));
+	assert_null(option_suggest(&run_options, "@"));
 	/* What is not to be had is not suggested. */
-	assert_null(option_suggest("multipat"));
+	assert_null(option_suggest(&run_options, "multipat"));
 }
 
 static void distances(void **state)
@@ -809,7 +810,7 @@ static int add_option(struct dice *d, const char **argv, int left)
 {
 	static char names[MAX_WORDS][48];
 	const char *name = options[roll(d, n_options)];
-	const struct option *row = option_find(name);
+	const struct option *row = option_find(&run_options, name);
 	static const char *const good_numbers[] = { "1", "2", "3", "4", "16", "1000", "999999999" };
 	int n = 0;
 

@@ -1,5 +1,5 @@
 /*
- * Seek lists as files: src/io/seekfile.c writes them, src/plan/seekload.c reads them.
+ * Seek lists as files: src/io/seekfile.c writes them, src/plan/seek_load.c reads them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plan/seekload.h"
+#include "plan/seek_load.h"
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
 #include "xdd/io/seekfile.h"
@@ -234,7 +234,7 @@ static void check_same_list(struct target_plan *t)
 	char *path;
 
 	assert_int_equal(seekfile_save(t, &path), 0);
-	assert_int_equal(seekload_read(path, arena, &rows, &n_rows, &line, &what), 0);
+	assert_int_equal(seek_load_read(path, arena, &rows, &n_rows, &line, &what), 0);
 	assert_int_equal(n_rows, t->pass_ops);
 
 	loaded.seek.pattern = SEEK_LOAD;
@@ -332,7 +332,7 @@ static int load_bytes(struct loaded *l, const char *text, size_t size)
 	memset(l, 0, sizeof(*l));
 	l->arena = arena_new();
 	write_text(text, size);
-	return seekload_read(text_path, l->arena, &l->rows, &l->n_rows, &l->line, &l->what);
+	return seek_load_read(text_path, l->arena, &l->rows, &l->n_rows, &l->line, &l->what);
 }
 
 static void done(struct loaded *l)
@@ -425,9 +425,9 @@ static void test_load_nothing(void **state)
 	done(&l);
 
 	memset(&l, 0, sizeof(l));
-	assert_int_equal(seekload_read(text_path, NULL, &l.rows, &l.n_rows, &l.line, &l.what),
+	assert_int_equal(seek_load_read(text_path, NULL, &l.rows, &l.n_rows, &l.line, &l.what),
 			 -ENOENT);
-	assert_int_equal(seekload_read(folder, NULL, &l.rows, &l.n_rows, &l.line, &l.what),
+	assert_int_equal(seek_load_read(folder, NULL, &l.rows, &l.n_rows, &l.line, &l.what),
 			 -EISDIR);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Setup files taken apart into words: src/plan/words.c.
+ * Setup files taken apart into words: src/plan/setup_file.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/parse.h"
+#include "plan/setup_file.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 
@@ -77,7 +77,6 @@ static const char *message(void)
 
 static enum xdd_status read_bytes(const char *text, size_t size)
 {
-	struct parse p = { .arena = arena };
 	struct word name = { .text = setup_path, .pos = 2 };
 	FILE *f = fopen(setup_path, "w");
 
@@ -86,7 +85,7 @@ static enum xdd_status read_bytes(const char *text, size_t size)
 	assert_int_equal(fclose(f), 0);
 	words = NULL;
 	n_words = 0;
-	return words_read_setup(&p, &name, &words, &n_words);
+	return setup_file_read(arena, &name, &words, &n_words);
 }
 
 /* Read `text` and compare with the words of `wanted`, each of which is followed by a NUL. */
@@ -239,18 +238,17 @@ static void refused(void **state)
 
 static void unreadable(void **state)
 {
-	struct parse p = { .arena = arena };
 	struct word name = { .text = folder, .file = "outer", .pos = 7 };
 	char line[256];
 
 	(void)state;
-	assert_int_equal(words_read_setup(&p, &name, &words, &n_words), XDD_BAD_ARGUMENT);
+	assert_int_equal(setup_file_read(arena, &name, &words, &n_words), XDD_BAD_ARGUMENT);
 	snprintf(line, sizeof(line), "xdd: -setup %s: cannot be read: Is a directory (outer:7)",
 		 folder);
 	assert_string_equal(message(), line);
 
 	name.text = "/nonexistent/setup";
-	assert_int_equal(words_read_setup(&p, &name, &words, &n_words), XDD_BAD_ARGUMENT);
+	assert_int_equal(setup_file_read(arena, &name, &words, &n_words), XDD_BAD_ARGUMENT);
 	assert_string_equal(message(),
 			    "xdd: -setup /nonexistent/setup: cannot be read: No such file or "
 			    "directory (outer:7)");
@@ -259,7 +257,6 @@ static void unreadable(void **state)
 /* As in -setup <(generate): what is read has no size that could be asked for. */
 static void from_a_pipe(void **state)
 {
-	struct parse p = { .arena = arena };
 	char path[32];
 	struct word name = { .text = path, .pos = 2 };
 	int fds[2];
@@ -269,7 +266,7 @@ static void from_a_pipe(void **state)
 	assert_int_equal(write(fds[1], "-op read\n-qd 4", 14), 14);
 	close(fds[1]);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
-	assert_int_equal(words_read_setup(&p, &name, &words, &n_words), XDD_OK);
+	assert_int_equal(setup_file_read(arena, &name, &words, &n_words), XDD_OK);
 	close(fds[0]);
 	assert_int_equal(n_words, 4);
 	assert_string_equal(words[3].text, "4");

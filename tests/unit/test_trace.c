@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/parse.h"
+#include "plan/feature.h"
 #include "run/issue/trace.h"
 #include "trace/walk.h"
 
@@ -39,7 +39,7 @@ static void make_plan(struct target_plan *t, uint32_t qthreads, uint64_t ops, ui
 		.pass_ops = ops,
 		.trace = { .on = true, .size_ops = size, .wrap = wrap, .oneshot = oneshot },
 	};
-	assert_int_equal(plan_resolve_trace(&plan, t), XDD_OK);
+	assert_int_equal(feature_trace.target[TARGET_SIZE](&plan, t), XDD_OK);
 }
 
 /* Operations of all threads, as they complete: times rise from one completion to the next. */
@@ -219,7 +219,7 @@ static void test_triggers(void **state)
 
 	(void)state;
 	plan.trace = (struct trace_options){ .on = true, .trigger_op = 30 };
-	assert_int_equal(plan_resolve_trace(&all, &plan), XDD_OK);
+	assert_int_equal(feature_trace.target[TARGET_SIZE](&all, &plan), XDD_OK);
 	assert_int_equal(plan.trace.size_ops, 170);
 	assert_int_equal(trace_open(&table, &plan, 0), 0);
 	for (uint64_t n = 0; n < 200; n++) {
@@ -239,7 +239,7 @@ static void test_triggers(void **state)
 	plan.trace = (struct trace_options){ .on = true,
 					     .triggered_by_time = true,
 					     .trigger_time_ns = 5150 };
-	assert_int_equal(plan_resolve_trace(&all, &plan), XDD_OK);
+	assert_int_equal(feature_trace.target[TARGET_SIZE](&all, &plan), XDD_OK);
 	t = (struct trace){ 0 };
 	/* The wall clock is ahead by 5000. */
 	assert_int_equal(trace_open(&table, &plan, 5000), 0);

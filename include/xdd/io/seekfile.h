@@ -1,6 +1,6 @@
 /*
  * Seek lists as files: -seek save, with the histograms of -seek seekhist and disthist.
- * (Reading one, -seek load, is part of building the plan: xdd/plan/seekload.h.)
+ * (Reading one, -seek load, is part of building the plan: src/plan/seek_load.h.)
  *
  * Format: doc/seek-files.md.
  */

@@ -131,19 +131,25 @@ struct option_group {
 	const struct option *options; /* ends with a row without a name */
 };
 
-/* All groups; ends with one without a title. */
-extern const struct option_group option_groups[];
+/* The options of a command. */
+struct option_table {
+	const struct option_group *const *groups; /* ends with NULL */
+	const struct option *refused;		  /* OPT_REFUSED: not in the help; NULL: none */
+};
 
-/* The row called `name` (without dashes), by its name or an alias; NULL when there is none. */
-const struct option *option_find(const char *name);
+/* The options of a run. */
+extern const struct option_table run_options;
 
-/* The row of `subs` called `word`, likewise. */
+/* The row with the name or alias `name` (without dashes); NULL when there is none. */
+const struct option *option_find(const struct option_table *table, const char *name);
+
+/* The same among suboptions. */
 const struct option *option_find_in(const struct option *subs, const char *word);
 
 /* True when `text` is an option as it stands: one or two dashes and a known name. */
-bool option_is_word(const char *text);
+bool option_is_word(const struct option_table *table, const char *text);
 
-/* The visible option nearest to `name`, or NULL when none is near. */
-const char *option_suggest(const char *name);
+/* The option of the help that is nearest to `name`, or NULL when none is near. */
+const char *option_suggest(const struct option_table *table, const char *name);
 
 #endif

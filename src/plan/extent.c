@@ -1,0 +1,110 @@
+/*
+ * Which bytes of a target a run touches, and how many there are. Called while a plan is resolved and checked.
+ */
+#include "plan/extent.h"
+
+#include <inttypes.h>
+
+#include "plan/errors.h"
+
+bool plan_has_size(const struct target_plan *t)
+{
+	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK ||
+	       (t->kind == TARGET_CHAR && t->size_bytes);
+}
+
+uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t)
+{
+	return t->start_bytes + (plan->passes - 1) * t->pass_offset_bytes;
+}
+
+uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t)
+{
+	uint64_t start = plan_last_start(plan, t), end = plan_has_size(t) ? t->size_bytes : 0;
+
+	if (!end && t->written_bytes != PLAN_UNLIMITED)
+		end = t->written_bytes;
+	return end > start ? end - start : 0;
+}
+
+uint64_t plan_size_in_run(const struct target_plan *t)
+{
+	if (!plan_has_size(t) && !t->writer)
+		return UINT64_MAX;
+	return t->written_bytes > t->size_bytes ? t->written_bytes : t->size_bytes;
+}
+
+uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
+{
+	uint64_t start = plan_last_start(plan, t), bytes;
+
+	if (t->rows) {
+		uint64_t end = 0, own = t->start_bytes - t->start_offset_blocks * t->block_size;
+
+		for (uint64_t i = 0; i < t->pass_ops; i++) {
+			uint64_t size = i + 1 < t->pass_ops ? t->rows[i].blocks * t->block_size :
+							      t->last_op_bytes;
+			uint64_t e = t->rows[i].block * t->block_size + size;
+
+			if (e > end)
+				end = e;
+		}
+		return own + (plan->passes - 1) * t->pass_offset_bytes + end;
+	}
+	if (t->pass_ops == 1 && t->range_bytes / t->req_bytes <= 1)
+		bytes = t->last_op_bytes;
+	else if (t->seek.pattern == SEEK_NONE)
+		bytes = t->req_bytes;
+	else if (t->seek.pattern == SEEK_STAGGER)
+		bytes = plan_stagger_offset(t, t->pass_ops - 1) + t->last_op_bytes;
+	else if (t->range_bytes)
+		bytes = t->pass_bytes < t->range_bytes && t->seek.pattern == SEEK_SEQUENTIAL ?
+				t->pass_bytes :
+				t->range_bytes / t->req_bytes * t->req_bytes;
+	else if (t->seek.pattern == SEEK_INTERLEAVE) {
+		if (__builtin_mul_overflow((t->pass_ops - 1) * t->req_bytes, t->seek.interleave,
+					   &bytes) ||
+		    __builtin_add_overflow(bytes, t->last_op_bytes, &bytes))
+			return UINT64_MAX;
+	} else {
+		bytes = t->pass_bytes;
+	}
+	return __builtin_add_overflow(start, bytes, &bytes) ? UINT64_MAX : bytes;
+}
+
+bool plan_may_end_early(const struct plan *plan, const struct target_plan *t)
+{
+	return t->time_limit_ns || plan->run_time_ns || t->stop_trigger.on ||
+	       (t->lockstep.on && t->lockstep.stop);
+}
+
+uint64_t plan_sure_passes(const struct plan *plan)
+{
+	return plan->until_percent > 0 && plan->passes > PLAN_UNTIL_MIN_PASSES ?
+		       PLAN_UNTIL_MIN_PASSES :
+		       plan->passes;
+}
+
+enum xdd_status plan_check_multiples(const struct target_plan *t, const char *option,
+				     uint32_t unit_bytes, bool last)
+{
+	const bool blocks = t->rows || t->seek.pattern == SEEK_STAGGER;
+	const struct {
+		const char *what;
+		uint64_t bytes;
+	} parts[] = {
+		{ "the request size (-reqsize, -blocksize)", t->req_bytes },
+		{ "the start offset (-startoffset, -targetoffset)", t->start_bytes },
+		{ "the pass offset (-passoffset)", t->pass_offset_bytes },
+		{ "the block size (-blocksize)", blocks ? t->block_size : 0 },
+		{ "the size of the last operation (-bytes)", last ? t->last_op_bytes : 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].bytes % unit_bytes)
+			return plan_refuse(t,
+					   "%s: %s must be a multiple of %u bytes; it is %" PRIu64,
+					   option, parts[i].what, unit_bytes, parts[i].bytes);
+	}
+	return XDD_OK;
+}

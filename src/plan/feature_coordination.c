@@ -1,0 +1,404 @@
+/*
+ * What targets do about each other, and about other machines: -lockstep, triggers, -syncio, -starttime, -deskew.
+ */
+#include "plan/feature.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "plan/errors.h"
+#include "plan/measure.h"
+#include "plan/value.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
+#include "xdd/sys/clock.h"
+
+static enum xdd_status read_target(const struct plan *plan, const struct setting *s,
+				   const struct word *w, uint32_t *number)
+{
+	size_t n = plan->n_targets;
+	uint64_t v;
+
+	if (units_parse_u64(w->text, &v))
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "the number of a target is wanted");
+	if (v >= n && n == 1)
+		return parse_error(XDD_BAD_ARGUMENT, s, w,
+				   "no such target: there is one, number 0");
+	if (v >= n)
+		return parse_error(XDD_BAD_ARGUMENT, s, w,
+				   "no such target: there are %zu, 0 to %zu", n, n - 1);
+	*number = (uint32_t)v;
+	return XDD_OK;
+}
+
+/* Two targets, of which the second is to do something when the first is ready for it. */
+static enum xdd_status read_pair(const struct plan *plan, const struct setting *s, uint32_t *first,
+				 uint32_t *second)
+{
+	enum xdd_status status = read_target(plan, s, &s->args[0], first);
+
+	if (!status)
+		status = read_target(plan, s, &s->args[1], second);
+	if (!status && *first == *second)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[1],
+				   "two different targets are wanted: one cannot wait for itself");
+	return status;
+}
+
+static const char *word_at(const void *words, size_t i)
+{
+	return ((const char *const *)words)[i];
+}
+
+/* One of two words; `*second` says whether it is the second. */
+static enum xdd_status read_either(const struct setting *s, const struct word *w, const char *a,
+				   const char *b, bool *second)
+{
+	const char *const words[] = { a, b, NULL };
+
+	*second = strcmp(w->text, b) == 0;
+	if (*second || strcmp(w->text, a) == 0)
+		return XDD_OK;
+	return parse_error_words(s, w, word_at, words);
+}
+
+static enum xdd_status apply_lockstep(const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	struct lockstep_plan l = { .on = true };
+	uint32_t slave;
+	bool wait = false;
+	enum xdd_status status = read_pair(plan, s, &l.master, &slave);
+
+	if (!status)
+		status = measure_read(s, &s->args[2], &l.when);
+	if (!status)
+		status = measure_read(s, &s->args[4], &l.what);
+	if (!status)
+		status = read_either(s, &s->args[6], "run", "wait", &wait);
+	if (!status)
+		status = read_either(s, &s->args[7], "complete", "stop", &l.stop);
+	if (status)
+		return status;
+	l.run = !wait;
+	if (plan->targets[slave].lockstep.on && plan->targets[slave].lockstep.master != l.master)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[1],
+				   "target %u is a slave of target %u already, and has one master",
+				   slave, plan->targets[slave].lockstep.master);
+	plan->targets[slave].lockstep = l;
+	return XDD_OK;
+}
+
+#define WEEK_NS (7 * 24 * 3600 * NS_PER_SEC)
+
+enum trigger {
+	START,
+	STOP
+};
+
+/* -starttrigger and -stoptrigger; the row's `value` says which. */
+static enum xdd_status apply_trigger(const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	struct trigger_plan t = { .on = true }, *slot;
+	uint32_t target;
+	enum xdd_status status = read_pair(plan, s, &t.by, &target);
+
+	if (!status)
+		status = measure_read(s, &s->args[2], &t.when);
+	if (status)
+		return status;
+	slot = s->opt->value == START ? &plan->targets[target].start_trigger :
+					&plan->targets[target].stop_trigger;
+	if (slot->on && slot->by != t.by)
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[1],
+			"target %u waits for target %u already; one such trigger is allowed for a target",
+			target, slot->by);
+	*slot = t;
+	return XDD_OK;
+}
+
+static const struct option rows[] = {
+	{ .name = "lockstep",
+	  .aliases = "ls",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<master> <slave> <when> <howlong> <what> <howmuch> <startup> <end>",
+	  .n_args = 8,
+	  .apply = apply_lockstep,
+	  .help = "have one target work at the request of another",
+	  .detail =
+		  "Each time the master has done <howlong> more, it requests a task of the slave, which "
+		  "does <howmuch> and then waits for the next request. Requests add up; none is lost. "
+		  "<when> and <what> are time (seconds), op (operations), percent (of the operations of a "
+		  "pass), mbytes or kbytes. <startup> is wait, or run: the slave does one task before the "
+		  "first request. <end> says what the slave does when the master has ended: "
+		  "complete: the rest of its pass, alone; stop: what was requested, and no more. A master "
+		  "that has a request to make while the slave has not done the one before is held until "
+		  "it has, so the slave is never more than one task behind; where <when> or <what> is "
+		  "time, the master is never held. A slave has one master, a master any number of slaves, "
+		  "and a slave may be a master too. A target may read a file that another target of the run "
+		  "creates: it is opened once that one has created it, and read to where that one writes "
+		  "unless an amount is given.",
+	  .example = "xdd -op read -targets 2 a b -lockstep 0 1 op 1 op 1 wait complete" },
+	{ .name = "starttrigger",
+	  .aliases = "st",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<target A> <target B> <when> <howmuch>",
+	  .n_args = 4,
+	  .value = START,
+	  .apply = apply_trigger,
+	  .help = "start a target's pass when another has done so much of its own",
+	  .detail =
+		  "Target B issues its first operation of each pass once target A has been at it for a time "
+		  "(seconds), or has completed that many operations (op), that share of them (percent), or "
+		  "that much data (mbytes, kbytes). If target A ends its pass before, B does nothing in "
+		  "that pass. The wait counts in no rate, but in -timelimit.",
+	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -starttrigger 0 1 percent 50" },
+	{ .name = "stoptrigger",
+	  .aliases = "et",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<target A> <target B> <when> <howmuch>",
+	  .n_args = 4,
+	  .value = STOP,
+	  .apply = apply_trigger,
+	  .help = "end a target's pass when another has done so much of its own",
+	  .detail =
+		  "Target B issues no more operations in a pass once target A has come that far, in the "
+		  "words of -starttrigger; those outstanding are waited for. If target A ends its pass "
+		  "before, B goes on to its own end.",
+	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -stoptrigger 0 1 op 512" },
+	{ .name = "syncio",
+	  .aliases = "sio",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_U64,
+	  .arg = "<#operations>",
+	  .min = 0,
+	  .max = INT64_MAX,
+	  .unit = "operations",
+	  PLAN_FIELD(syncio_ops),
+	  .help = "have all targets meet after every so many operations",
+	  .detail =
+		  "No target goes past a multiple of this number before all have completed as many "
+		  "operations. One that has ended its pass is not waited for. 0: they do not meet, as without "
+		  "the option." },
+	{ .name = "starttime",
+	  .aliases = "stime",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SECONDS,
+	  .arg = "<global time>",
+	  .min = 1,
+	  .max = PLAN_CENTURY_NS,
+	  PLAN_FIELD(start_time_ns),
+	  .help = "start the first pass at this time",
+	  .detail =
+		  "Seconds since 1970, with decimals if need be; the clock is that of the machine. "
+		  "Everything is set up before, and then waits. A time that has passed is refused, as is "
+		  "one more than a week ahead.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -starttime $(($(date +%s) + 20))" },
+	{ .name = "deskew",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  PLAN_FIELD(deskew),
+	  .help = "show the bandwidth and the IOPS while all targets were transferring",
+	  .detail =
+		  "For each pass and for all of them: the window from the last target's first operation to "
+		  "the first target's last one, beside the whole, what came before and what came after; and "
+		  "how the slowest target compares with the fastest. These are lines and columns "
+		  "(DESKEWBANDWIDTH, DESKEWIOPS) of their own; COMBINED, which has all bytes and the whole "
+		  "time, does not change.",
+	  .example = "xdd -op read -targets 3 s1 s2 s3 -mbytes 1024 -deskew" },
+	{ 0 },
+};
+
+/* The target that has to end something before this one may go on; false: none. */
+static bool waits_for(const struct target_plan *t, unsigned which, uint32_t *other)
+{
+	if (which == 0) {
+		*other = t->lockstep.master;
+		return t->lockstep.on;
+	}
+	*other = t->start_trigger.by;
+	return t->start_trigger.on;
+}
+
+/*
+ * Depth-first over those that a target waits for, two at most each: `state` is 0 for a target not seen,
+ * 1 for one on the way, 2 for one that is clear. `stack` has room for all. Returns whether some target
+ * waits for itself: `*found`, and `*by` is the one that it waits for.
+ */
+static bool find_cycle(const struct plan *plan, size_t from, uint8_t *state, uint32_t *stack,
+		       uint32_t *found, uint32_t *by)
+{
+	size_t depth = 0;
+
+	if (state[from])
+		return false;
+	stack[depth++] = (uint32_t)from;
+	state[from] = 1;
+	while (depth) {
+		uint32_t at = stack[depth - 1], other;
+		unsigned which = 0;
+
+		while (which < 2 &&
+		       (!waits_for(&plan->targets[at], which, &other) || state[other] == 2))
+			which++;
+		if (which == 2) {
+			state[at] = 2;
+			depth--;
+		} else if (state[other] == 1) {
+			*found = at;
+			*by = other;
+			return true;
+		} else {
+			state[other] = 1;
+			stack[depth++] = other;
+		}
+	}
+	return false;
+}
+
+static enum xdd_status check_cycles(const struct plan *plan)
+{
+	uint8_t *state = arena_alloc(plan->arena, plan->n_targets);
+	uint32_t *stack = arena_alloc(plan->arena, plan->n_targets * sizeof(*stack));
+
+	if (!state || !stack)
+		return plan_no_memory();
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		uint32_t found, by;
+
+		if (find_cycle(plan, i, state, stack, &found, &by))
+			return plan_refuse(
+				&plan->targets[found],
+				"-lockstep, -starttrigger: it would wait for itself, by way of target %u",
+				by);
+	}
+	return XDD_OK;
+}
+
+/* A measure can be taken of a target. */
+static enum xdd_status check_measure(const struct target_plan *t, const char *option,
+				     const struct measure *m)
+{
+	if (m->unit != MEASURE_PERCENT || t->pass_ops != PLAN_UNLIMITED)
+		return XDD_OK;
+	return plan_refuse(
+		t,
+		"-%s percent: its pass has no number of operations to take a share of; say "
+		"-numreqs or -bytes",
+		option);
+}
+
+static enum xdd_status check_lockstep(const struct plan *plan, const struct target_plan *t)
+{
+	const struct lockstep_plan *l = &t->lockstep;
+	const struct target_plan *master = &plan->targets[l->master];
+	enum xdd_status status;
+
+	if (!l->on)
+		return XDD_OK;
+	status = check_measure(master, "lockstep", &l->when);
+	if (!status)
+		status = check_measure(t, "lockstep", &l->what);
+	if (!status && l->when.unit == MEASURE_BYTES && master->rows)
+		return plan_refuse(master,
+				   "-lockstep: the requests of -seek load differ in size; say op");
+	if (!status && l->what.unit == MEASURE_BYTES && t->rows)
+		return plan_refuse(t,
+				   "-lockstep: the requests of -seek load differ in size; say op");
+	return status;
+}
+
+/* The target that pulls a trigger gets to where it does, unless only time ends its pass. */
+static enum xdd_status check_trigger(const struct plan *plan, const char *option,
+				     const struct trigger_plan *g)
+{
+	const struct target_plan *by = &plan->targets[g->by];
+	uint64_t have = g->when.unit == MEASURE_OPS ? by->pass_ops : by->pass_bytes;
+	enum xdd_status status;
+
+	if (!g->on)
+		return XDD_OK;
+	status = check_measure(by, option, &g->when);
+	if (status || (g->when.unit != MEASURE_OPS && g->when.unit != MEASURE_BYTES) ||
+	    g->when.value <= have)
+		return status;
+	return plan_refuse(by, "-%s: it never comes to %" PRIu64 " %s: a pass has %" PRIu64, option,
+			   g->when.value, g->when.unit == MEASURE_OPS ? "operations" : "bytes",
+			   have);
+}
+
+/* Options that take the targets of a run together, and have no meaning where these go their own ways. */
+static enum xdd_status check_together(const struct plan *plan)
+{
+	const char *waits = NULL;
+	const char *option = plan->deskew ? "deskew" : plan->syncio_ops ? "syncio" : NULL;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->stop_trigger.on)
+			option = "stoptrigger";
+		if (t->lockstep.on || t->start_trigger.on)
+			option = waits = t->lockstep.on ? "lockstep" : "starttrigger";
+	}
+	if (plan->no_barrier && option && (plan->passes > 1 || plan->deskew)) {
+		log_error("-nobarrier: -%s needs the targets to be in the same pass; leave one out",
+			  option);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (waits && plan->syncio_ops) {
+		log_error(
+			"-syncio: with -%s, targets would wait for each other for ever; leave one out",
+			waits);
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
+static enum xdd_status check_start_time(const struct plan *plan)
+{
+	uint64_t now = clock_wall_ns(), at = plan->start_time_ns;
+
+	if (!at)
+		return XDD_OK;
+	if (at > now && at - now <= WEEK_NS)
+		return XDD_OK;
+	log_error(
+		"-starttime %.3f: that %s %.3f seconds %s: the clock of this machine shows %.3f%s",
+		(double)at / 1e9, at > now ? "is" : "was",
+		(double)(at > now ? at - now : now - at) / 1e9, at > now ? "ahead" : "ago",
+		(double)now / 1e9, at > now ? ", and a week is the most" : "");
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status check(struct plan *plan)
+{
+	enum xdd_status status = check_together(plan);
+
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		status = check_lockstep(plan, t);
+		if (!status)
+			status = check_trigger(plan, "starttrigger", &t->start_trigger);
+		if (!status)
+			status = check_trigger(plan, "stoptrigger", &t->stop_trigger);
+	}
+	if (!status)
+		status = check_cycles(plan);
+	return status ? status : check_start_time(plan);
+}
+
+const struct plan_feature feature_coordination = {
+	.group = { "Coordination between targets", rows },
+	.plan = { [PLAN_CHECK] = check },
+};

@@ -1,0 +1,274 @@
+/*
+ * What is written, and what is checked of what is read: -datapattern, -verify. What depends on other options is in
+ * pattern_source.c.
+ */
+#include "plan/feature.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "plan/errors.h"
+#include "plan/pattern_source.h"
+#include "plan/same_file.h"
+#include "xdd/base/log.h"
+
+#define HEX_DIGITS "0123456789abcdefABCDEF"
+#define PREFIX_MAX_DIGITS 16
+
+/*
+ * A -datapattern that names a pattern replaces the one of an earlier -datapattern, and keeps its modifiers. A
+ * prefix belongs to sequenced data, and goes with it.
+ */
+static void name_pattern(struct pattern_options *o, const struct setting *s, enum pattern_kind kind)
+{
+	const bool replaced = o->kind == PATTERN_SEQUENCED && kind != PATTERN_SEQUENCED;
+
+	if (o->use != s->name.text)
+		*o = (struct pattern_options){
+			.use = s->name.text,
+			.prefix = replaced ? NULL : o->prefix,
+			.replicate = o->replicate,
+			.inverse = o->inverse,
+		};
+	o->given = true;
+	o->kind = kind;
+}
+
+/* One of the words that name a pattern; its row's `value` says which. */
+static enum xdd_status apply_pattern(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	name_pattern(&t->pattern, s, (enum pattern_kind)s->sub->value);
+	return XDD_OK;
+}
+
+static enum xdd_status apply_character(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	if (!*s->args[0].text)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "a character is wanted");
+	name_pattern(&t->pattern, s, PATTERN_CHARACTER);
+	t->pattern.word = s->args[0].text;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_text(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	const struct word *w = &s->args[0];
+	enum pattern_kind kind = (enum pattern_kind)s->sub->value;
+
+	if (!*w->text)
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "%s cannot be empty", s->sub->arg);
+	if (kind == PATTERN_HEX && w->text[strspn(w->text, HEX_DIGITS)])
+		return parse_error(XDD_BAD_ARGUMENT, s, w,
+				   "hexadecimal digits are wanted, 0-9, a-f or A-F");
+	name_pattern(&t->pattern, s, kind);
+	if (kind == PATTERN_FILE)
+		t->pattern.file = w->text;
+	else
+		t->pattern.text = w->text;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_prefix(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	const struct word *w = &s->args[0];
+	size_t len = strlen(w->text);
+
+	if (!len || len > PREFIX_MAX_DIGITS || w->text[strspn(w->text, HEX_DIGITS)])
+		return parse_error(XDD_BAD_ARGUMENT, s, w,
+				   "1 to %d hexadecimal digits are wanted, 0-9, a-f or A-F",
+				   PREFIX_MAX_DIGITS);
+	t->pattern.use = s->name.text;
+	t->pattern.given = true;
+	t->pattern.prefix = w->text;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_modifier(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	t->pattern.use = s->name.text;
+	t->pattern.given = true;
+	return XDD_OK;
+}
+
+/* The number is stored already, and starting over would lose it. */
+static enum xdd_status apply_reducible(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	uint64_t *field = (uint64_t *)((char *)dst + s->sub->off), percent = *field;
+
+	name_pattern(&t->pattern, s, PATTERN_REDUCIBLE);
+	*field = percent;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_verify(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	t->verify_named |= s->scope.text && strcmp(s->scope.text, "all") != 0;
+	return XDD_OK;
+}
+
+#define PATTERN(name_, value_, help_)                                                       \
+	{                                                                                   \
+		.name = name_, .type = OPT_CUSTOM, .value = value_, .apply = apply_pattern, \
+		.help = help_,                                                              \
+	}
+
+#define MODIFIER(name_, help_)                                                               \
+	{                                                                                    \
+		.name = #name_, .type = OPT_SET, .value = true, TARGET_FIELD(pattern.name_), \
+		.apply = apply_modifier, .help = help_,                                      \
+	}
+
+#define PERCENT(name_, field_, help_)                                                      \
+	{                                                                                  \
+		.name = name_, .type = OPT_U64, .arg = "<percent>", .min = 0, .max = 100,  \
+		.unit = "percent", TARGET_FIELD(pattern.field_), .apply = apply_reducible, \
+		.help = help_,                                                             \
+	}
+
+static const struct option pattern_rows[] = {
+	PATTERN("random", PATTERN_RANDOM, "random bytes, the same at the same place of any target"),
+	PATTERN("randbytarget", PATTERN_RANDOM_BY_TARGET,
+		"random bytes, others on each target of the run"),
+	PATTERN("sequenced", PATTERN_SEQUENCED,
+		"64-bit words, little endian, each the byte offset at which it stands"),
+	{ .name = "prefix",
+	  .type = OPT_CUSTOM,
+	  .arg = "<hex digits>",
+	  .apply = apply_prefix,
+	  .help = "sequenced: put these digits into the upper bits of each word, 4 bits a digit" },
+	MODIFIER(inverse, "the ones' complement of the pattern"),
+	{ .name = "ascii",
+	  .type = OPT_CUSTOM,
+	  .arg = "<string>",
+	  .value = PATTERN_ASCII,
+	  .apply = apply_text,
+	  .help = "the string at the start of each request, zeros behind it" },
+	{ .name = "hex",
+	  .type = OPT_CUSTOM,
+	  .arg = "<hex digits>",
+	  .value = PATTERN_HEX,
+	  .apply = apply_text,
+	  .help = "these bytes at the start of each request, zeros behind them" },
+	MODIFIER(replicate, "ascii, hex: again and again through the whole request"),
+	{ .name = "file",
+	  .type = OPT_CUSTOM,
+	  .arg = "<name>",
+	  .value = PATTERN_FILE,
+	  .apply = apply_text,
+	  .help = "the contents of a file, again and again from the start of the target" },
+	PATTERN("lfpat", PATTERN_LFPAT, "the low-frequency 8B/10B pattern"),
+	PATTERN("ltpat", PATTERN_LTPAT, "the low-transition 8B/10B pattern"),
+	PATTERN("cjtpat", PATTERN_CJTPAT, "the compliant jitter 8B/10B pattern"),
+	PATTERN("crpat", PATTERN_CRPAT, "the compliant random 8B/10B pattern"),
+	PATTERN("cspat", PATTERN_CSPAT, "the compliant sequential 8B/10B pattern"),
+	PERCENT("compress", compress, "random bytes of which a compressor saves this share"),
+	PERCENT("dedupe", dedupe,
+		"random bytes of which this share, in units of 4 KiB, is there already"),
+	PATTERN("tagged", PATTERN_TAGGED,
+		"each 512-byte sector says which run, target, place and write it is of"),
+	{ 0 },
+};
+
+static const struct option character_row = {
+	.name = "<character>",
+	.type = OPT_CUSTOM,
+	.arg = "<character>",
+	.apply = apply_character,
+	.help = "this byte again and again",
+};
+
+static const struct option verify_rows[] = {
+	{ .name = "contents",
+	  .type = OPT_BIT,
+	  .value = VERIFY_CONTENTS,
+	  TARGET_FIELD(verify),
+	  .apply = apply_verify,
+	  .help = "compare all that is read with the data pattern" },
+	{ .name = "location",
+	  .type = OPT_BIT,
+	  .value = VERIFY_LOCATION,
+	  TARGET_FIELD(verify),
+	  .apply = apply_verify,
+	  .help = "compare the first word of each 512 bytes read with its offset; the data pattern is "
+		  "sequenced then" },
+	{ 0 },
+};
+
+static const struct option rows[] = {
+	{ .name = "datapattern",
+	  .aliases = "dp",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<character>|<pattern>",
+	  .subs = pattern_rows,
+	  .other = &character_row,
+	  .help = "the data to write, and to compare with when reading",
+	  .detail =
+		  "Zeros unless it is given. A word that is no pattern stands for its first character, "
+		  "again and again. A pattern and its modifiers (prefix, inverse, replicate) may follow "
+		  "one -datapattern, or have one each, in any order: a later -datapattern that names a pattern "
+		  "replaces the pattern and keeps the modifiers. random, compress and dedupe are "
+		  "made from -seek seed and from the place on the target, so a later run with the same "
+		  "seed can verify them; where operation and pass lead does not matter. compress and "
+		  "dedupe may go together. A compressor that sees all of a unit of 4 KiB saves the share "
+		  "that compress says; of each MiB of the target, dedupe makes the share of its 256 units "
+		  "that it says copies of others. tagged writes into each sector of 512 bytes the run, the "
+		  "target, the place, the number of the write and a checksum, which lets -verify tell old "
+		  "data, data of another place, torn sectors and flipped bits apart, also while the same "
+		  "run writes; requests are whole sectors then. Filling a buffer is never part of the time "
+		  "of an operation; the column PATTERNFILLTIME shows what it took.",
+	  .example = "xdd -targets 1 scratch -mbytes 64 -datapattern sequenced prefix 0123" },
+	{ .name = "verify",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "contents|location",
+	  .subs = verify_rows,
+	  .help = "check what is read against the data pattern",
+	  .detail =
+		  "The pattern must have been written before, or by writes of the same run. Every buffer is "
+		  "overwritten before it is read into, so data that never arrived is seen. A miscompare is "
+		  "told in one line, -maxerrorstoprint lines at most, with the place, what was expected and "
+		  "found, and what kind it is where that can be told; it counts as an error for -maxerrors "
+		  "and -stoponerror, and the run ends with status 7. ascii, hex and the 8B/10B patterns "
+		  "begin anew with each request: read them in the requests in which they were written. "
+		  "Reading with -datapattern sequenced verifies contents by itself. contents and location "
+		  "add up, in one -verify or in several. location is for sequenced data, which it implies when "
+		  "no pattern is given, and is refused with another.",
+	  .example = "xdd -op read -targets 1 scratch -datapattern tagged -verify contents" },
+	{ 0 },
+};
+
+static enum xdd_status check(struct plan *plan)
+{
+	enum xdd_status status = plan_resolve_data(plan);
+
+	return status ? status : plan_check_tagged(plan);
+}
+
+static void warn(const struct target_plan *t)
+{
+	const char *word = t->pattern.kind == PATTERN_CHARACTER ? t->pattern.word : NULL;
+
+	if (word && word[1])
+		log_warning(
+			"target %u, %s: -datapattern %.64s: no such pattern; its first character, "
+			"%c, is taken as the pattern",
+			t->number, t->path, word, *word);
+}
+
+const struct plan_feature feature_data = {
+	.group = { "Data", rows },
+	.plan = { [PLAN_CHECK] = check },
+	.warn_target = warn,
+};

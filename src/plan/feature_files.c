@@ -1,0 +1,209 @@
+/*
+ * What is done with files and devices besides reading and writing them: rows, and the size that operations will find.
+ * The checks are in check_files.c and same_file.c.
+ */
+#include "plan/feature.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "plan/check_files.h"
+#include "plan/errors.h"
+#include "plan/same_file.h"
+#include "plan/value.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/units.h"
+
+#define MAX_BYTES INT64_MAX
+
+/* Several are collected; which targets they name is looked at once all of those are known. */
+static enum xdd_status apply_force(const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	const char **more;
+
+	if (!*s->args[0].text)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "the name of a device cannot be empty");
+	more = arena_alloc(s->arena, (plan->n_force + 1) * sizeof(*more));
+	if (!more)
+		return plan_no_memory();
+	if (plan->n_force)
+		memcpy(more, plan->force, plan->n_force * sizeof(*more));
+	more[plan->n_force++] = s->args[0].text;
+	plan->force = more;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_syncwrite(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	uint64_t number;
+
+	if (s->n_args && units_parse_u64(s->args[0].text, &number) == 0 && !number)
+		t->sync_write = false;
+	return XDD_OK;
+}
+
+#define FLAG(name_, aliases_, field_, help_, detail_)                                        \
+	{                                                                                    \
+		.name = name_, .aliases = aliases_, .scope = SCOPE_TARGET, .type = OPT_FLAG, \
+		.value = true, TARGET_FIELD(field_), .help = help_, .detail = detail_,       \
+	}
+
+#define BYTES(name_, alias_, field_, help_, detail_)                                               \
+	{                                                                                          \
+		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_SIZE,         \
+		.arg = "<bytes>", .min = 1, .max = MAX_BYTES, TARGET_FIELD(field_), .help = help_, \
+		.detail = detail_,                                                                 \
+	}
+
+static const struct option rows[] = {
+	FLAG("createnewfiles", "cnf", create_new_files,
+	     "write a new file in every pass, named after the pass",
+	     "The number of the pass is put behind the name, with a dot and at least eight digits: "
+	     "data.00000001, data.00000002 and so on. A regular file of that name is replaced; one that "
+	     "is another target, or an output of the run, is refused. For targets that are only "
+	     "written to; devices are refused."),
+	FLAG("recreatefiles", "recreate", recreate_files,
+	     "remove the file and create it again for each pass",
+	     "A file that is there before the run is removed once all targets of the run could be opened, "
+	     "so that a run that is refused leaves it alone. With -createnewfiles, the file of the pass "
+	     "before is removed, and only that of the last pass stays. For targets that are only written "
+	     "to; devices are refused."),
+	FLAG("reopen", "reop", reopen, "close the target and open it again between passes",
+	     "What that takes is shown by the columns OPENTIME and CLOSETIME. "
+	     "-recreatefiles and -createnewfiles reopen as well. The name must lead to the same device, or "
+	     "to a regular file, each time; otherwise the run ends, and nothing else is opened."),
+	FLAG("deletefile", "del", delete_file, "remove the file after the run",
+	     "Regular files only; devices are refused. With -createnewfiles the files of all passes "
+	     "are removed. Nothing is removed when the run could not start."),
+	BYTES("preallocate", "pa preallocation", preallocate_bytes,
+	      "have the file system allocate space before the first write",
+	      "The space is allocated from the start of the file, whose size stays as it is, each "
+	      "time that the file is opened. A file system that cannot do it is told of in a "
+	      "warning. Has no effect on devices and on what is only read."),
+	{ .name = "pretruncate",
+	  .aliases = "pt",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SIZE,
+	  .arg = "<bytes>",
+	  .min = 0,
+	  .max = MAX_BYTES,
+	  TARGET_FIELD(pretruncate_bytes),
+	  .sets = offsetof(struct target_plan, pretruncate),
+	  .help = "cut the file off, or extend it, to a size before the first write",
+	  .detail =
+		  "Done each time that the file is opened, once all targets of the run could be opened. "
+		  "0 makes it empty. Has no effect on devices and on what is only read." },
+	{ .name = "syncwrite",
+	  .aliases = "sw",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  .arity = option_arity_number,
+	  TARGET_FIELD(sync_write),
+	  .apply = apply_syncwrite,
+	  .help = "flush what was written at the end of each pass",
+	  .detail =
+		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and pass. "
+		  "It begins when the last operation is complete and is part of the elapsed time and the "
+		  "rates. The column BUFFERFLUSHTIME has its time, and with -verbose a line has the rates "
+		  "without it. The user guide's synopsis has a number after the "
+		  "option and gives it no meaning: any number but 0 is the option alone, and 0 takes an "
+		  "earlier -syncwrite back." },
+	{ .name = "flushwrite",
+	  .aliases = "fw",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#writes>",
+	  .max = INT64_MAX,
+	  .def = "0",
+	  .unit = "operations",
+	  TARGET_FIELD(flush_writes),
+	  .help = "flush after every so many writes to the target",
+	  .detail =
+		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose write "
+		  "completes the number. Other QThreads go on; one of an asynchronous engine waits "
+		  "until its own operations are complete. The time is no part of that of any operation; "
+		  "the column BUFFERFLUSHTIME has it. 0: never." },
+	{ .name = "retry",
+	  .aliases = "ret",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#times>",
+	  .max = UINT32_MAX,
+	  .def = "0",
+	  .unit = "times",
+	  TARGET_FIELD(retries),
+	  .help = "try an operation that failed again, up to so many times",
+	  .detail =
+		  "At once, for what is left of the request; only when the last try fails too, the "
+		  "operation counts as failed. Its time includes all tries; the column RETRIES counts "
+		  "them. Tried again is what another moment may mend, such as EIO, EAGAIN, ENOSPC or "
+		  "ETIMEDOUT; not the end of a file, nor what the kernel will refuse again: EINVAL, "
+		  "EFBIG, EBADF, EFAULT, EPERM, EACCES, EROFS, ESPIPE, EOPNOTSUPP." },
+	{ .name = "reportthreshold",
+	  .aliases = "rept report_threshold",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SECONDS,
+	  .arg = "<#.#seconds>",
+	  .max = PLAN_CENTURY_NS,
+	  .def = "0",
+	  TARGET_FIELD(report_threshold_ns),
+	  .help = "report each operation that takes longer",
+	  .detail =
+		  "A line among the results names the target, the QThread, the threshold, the time, the "
+		  "block and the byte offset. 0: none." },
+	{ .name = "force",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<device>",
+	  .apply = apply_force,
+	  .help = "allow writing to a device that holds a file system or the like",
+	  .detail =
+		  "Writing to a block device is refused when it, or a partition of it, is in use "
+		  "(mounted, swap, part of a RAID, LVM, LUKS or multipath device, opened exclusively by "
+		  "another program) or carries a partition table or the signature of a file system, "
+		  "swap space, RAID, LVM or encryption. -force names a target, by any of the names of "
+		  "its device, whose signatures do not count. A device that is in use is refused all "
+		  "the same. May be given several times.",
+	  .example = "xdd -op write -targets 1 /dev/sdx -force /dev/sdx -dio -mbytes 1024" },
+	{ 0 },
+};
+
+/* The file with the name of a target is none of those that -createnewfiles creates; reading is refused later. */
+static enum xdd_status set_kind(struct plan *plan, struct target_plan *t)
+{
+	(void)plan;
+	if (t->create_new_files && t->kind == TARGET_FILE &&
+	    (t->op == OP_WRITE || t->op == OP_UNSET)) {
+		t->kind = TARGET_MISSING;
+		t->size_bytes = 0;
+	}
+	return XDD_OK;
+}
+
+/* From here on the size is the one that operations will find. */
+static enum xdd_status set_size(struct plan *plan, struct target_plan *t)
+{
+	(void)plan;
+	if (plan_recreates(t))
+		t->size_bytes = 0;
+	if (t->kind == TARGET_FILE && t->pretruncate && plan_writes(t))
+		t->size_bytes = t->pretruncate_bytes;
+	return XDD_OK;
+}
+
+static enum xdd_status check(struct plan *plan)
+{
+	enum xdd_status status = plan_check_files(plan);
+
+	return status ? status : plan_check_same_files(plan);
+}
+
+const struct plan_feature feature_files = {
+	.group = { "Files and devices", rows },
+	.target = { [TARGET_PROBE] = set_kind, [TARGET_SIZE] = set_size },
+	.plan = { [PLAN_CHECK] = check },
+};

@@ -1,0 +1,132 @@
+/*
+ * What is shown while a run goes on: -heartbeat. The user guide, 5.2.
+ */
+#include "plan/feature.h"
+
+#include <stdint.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+
+#define T(field) TARGET_FIELD(heartbeat.field)
+#define DAY_NS (24ull * 3600 * NS_PER_SEC)
+
+/* A word of the line: it asks for the heartbeat as well. */
+static enum xdd_status apply_field(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	*(bool *)((char *)dst + s->sub->off) = true;
+	t->heartbeat.off = false;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_interval(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)s;
+	t->heartbeat.off = t->heartbeat.interval_ns == 0;
+	return XDD_OK;
+}
+
+#define FIELD(name_, aliases_, field_, help_)                                                 \
+	{                                                                                     \
+		.name = name_, .aliases = aliases_, .type = OPT_CUSTOM, .apply = apply_field, \
+		T(field_), .help = help_,                                                     \
+	}
+
+static const struct option heartbeat_rows[] = {
+	{ .name = "seconds",
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 0,
+	  .max = DAY_NS,
+	  .bare = true,
+	  T(interval_ns),
+	  .apply = apply_interval,
+	  .help = "how often; the word seconds may be left out; 0: never" },
+	FIELD("ops", "operations", ops, "operations completed in this pass"),
+	FIELD("bytes", "b", bytes, "bytes transferred in this pass"),
+	FIELD("kbytes", "kb", kbytes, "the same in KiB of 1024 bytes"),
+	FIELD("mbytes", "mb", mbytes, "the same in MiB"),
+	FIELD("gbytes", "gb", gbytes, "the same in GiB"),
+	FIELD("bw", "bandwidth", bw, "10^6 bytes per second since the last line"),
+	FIELD("iops", NULL, iops, "operations per second since the last line"),
+	FIELD("pct", "percent", pct, "how much of the pass is done"),
+	FIELD("etc", "eta et", etc, "estimated time to completion of the run"),
+	FIELD("latency", "lat", latency,
+	      "median, 99th percentile and longest time of operations since the last line"),
+	FIELD("target", "tgt", target, "the target's number before its values"),
+	FIELD("tod", "time", tod, "the time of day at the beginning of the line"),
+	FIELD("elapsed", "sec", elapsed, "seconds since the run began, likewise"),
+	FIELD("hostname", "host", hostname, "the name of this computer, likewise"),
+	FIELD("lf", "cr nl", lf, "each line stays, on a terminal too"),
+	{ .name = "output",
+	  .aliases = "out",
+	  .type = OPT_TEXT,
+	  .arg = "<prefix>",
+	  T(output),
+	  .help = "lines go to <prefix>.T0000.csv, by number of the target" },
+	FIELD("append", NULL, append, "to such a file, instead of making it anew"),
+	{ 0 },
+};
+
+static const struct option rows[] = {
+	{ .name = "heartbeat",
+	  .aliases = "hb",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<seconds>|<word> ...",
+	  .subs = heartbeat_rows,
+	  .help = "show how far each target is while it runs",
+	  .detail =
+		  "A line to standard error every second, or as often as <seconds> says, and at the end of "
+		  "each pass, with the fields that are named; a number alone shows ops, bw, pct and etc. "
+		  "Rates and latencies are those since the last line. On a terminal the line is drawn over "
+		  "the one before. Without this option a run that takes longer than two seconds shows its "
+		  "progress on a terminal; -heartbeat 0 turns that off. The signal SIGUSR1 asks for a line "
+		  "at any time.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -timelimit 60 -heartbeat 5 ops bw pct" },
+	{ 0 },
+};
+
+/* A number alone asks for the usual fields; with any word, only what is named is shown. */
+static enum xdd_status resolve(struct plan *plan, struct target_plan *t)
+{
+	struct heartbeat_options *h = &t->heartbeat;
+	bool named = h->ops || h->bytes || h->kbytes || h->mbytes || h->gbytes || h->bw ||
+		     h->iops || h->pct || h->etc || h->latency || h->output || h->target ||
+		     h->tod || h->elapsed || h->hostname || h->lf;
+
+	(void)plan;
+	h->on = (named || h->interval_ns) && !h->off;
+	if (!named)
+		h->ops = h->bw = h->pct = h->etc = h->on;
+	return XDD_OK;
+}
+
+/* Words such as lf and output alone name nothing that a line could show. */
+static void warn_heartbeat(const struct target_plan *t)
+{
+	const struct heartbeat_options *h = &t->heartbeat;
+	bool shows = h->ops || h->bytes || h->kbytes || h->mbytes || h->gbytes || h->bw ||
+		     h->iops || h->pct || h->etc || h->latency || h->target || h->tod ||
+		     h->elapsed || h->hostname;
+
+	if (h->append && !h->output)
+		log_warning("target %u, %s: -heartbeat append: there is no file to append to; "
+			    "-heartbeat output <prefix> names one",
+			    t->number, t->path);
+	if (h->on && !shows)
+		log_warning(
+			"target %u, %s: -heartbeat: no field is named, and its lines show none; name "
+			"some, such as ops bw pct etc",
+			t->number, t->path);
+}
+
+const struct plan_feature feature_heartbeat = {
+	.group = { "Heartbeat", rows },
+	.target = { [TARGET_SIZE] = resolve },
+	.warn_target = warn_heartbeat,
+};

@@ -1,0 +1,142 @@
+/*
+ * What is reported of latencies: -latency.
+ */
+#include "plan/feature.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/errors.h"
+#include "plan/value.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/units.h"
+#include "xdd/stat/histogram.h"
+
+#define P(field) PLAN_FIELD(latency.field)
+#define SHOWN .sets = offsetof(struct plan, latency.shown)
+#define MAX_PERCENTS 32
+#define PERCENT_DIGITS 6
+#define MIN_INTERVAL_NS 10000000
+
+/* One item of the list, `len` characters: above 0 and up to 100, six digits behind the point at most. */
+static int parse_percent(const char *item, size_t len, uint32_t *percent)
+{
+	char word[32];
+	double value;
+
+	if (!len || len >= sizeof(word))
+		return -EINVAL;
+	memcpy(word, item, len);
+	word[len] = '\0';
+	/* What is finer would be rounded, in the end to 100. */
+	if (strchr(word, '.') && strlen(strchr(word, '.')) > 1 + PERCENT_DIGITS)
+		return -EINVAL;
+	if (units_parse_real(word, &value) || value > 100)
+		return -EINVAL;
+	*percent = (uint32_t)(value * HISTOGRAM_PERCENT + 0.5);
+	return *percent ? 0 : -EINVAL;
+}
+
+static int by_percent(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* In ascending order, each once: columns are found by their names. Returns how many are left. */
+static size_t sort_percents(uint32_t *percents, size_t n)
+{
+	size_t left = 0;
+
+	qsort(percents, n, sizeof(*percents), by_percent);
+	for (size_t i = 0; i < n; i++) {
+		if (!left || percents[left - 1] != percents[i])
+			percents[left++] = percents[i];
+	}
+	return left;
+}
+
+static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	const char *item = s->args[0].text;
+	uint32_t *percents = arena_alloc(s->arena, MAX_PERCENTS * sizeof(*percents));
+	size_t n = 0;
+
+	if (!percents)
+		return plan_no_memory();
+	for (;; item++) {
+		size_t len = strcspn(item, ",");
+
+		if (n == MAX_PERCENTS || parse_percent(item, len, &percents[n]))
+			return parse_error(
+				XDD_BAD_ARGUMENT, s, &s->args[0],
+				"up to %d percentages above 0 and up to 100 are wanted, of %d digits "
+				"behind the point at most, with commas between them, as in "
+				"50,99,99.9",
+				MAX_PERCENTS, PERCENT_DIGITS);
+		n++;
+		item += len;
+		if (!*item)
+			break;
+	}
+	plan->latency.percents = percents;
+	plan->latency.n_percents = sort_percents(percents, n);
+	return XDD_OK;
+}
+
+static const struct option latency_options[] = {
+	{ .name = "percentiles",
+	  .type = OPT_CUSTOM,
+	  .arg = "<%,%,...>",
+	  .apply = apply_percentiles,
+	  SHOWN,
+	  .help = "which percentiles to show (50,90,95,99,99.9,99.99,99.999)" },
+	{ .name = "histogram",
+	  .type = OPT_SET,
+	  .value = true,
+	  P(histogram),
+	  SHOWN,
+	  .help = "show how the latencies are distributed over powers of two" },
+	{ .name = "intervals",
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = MIN_INTERVAL_NS,
+	  .max = PLAN_CENTURY_NS,
+	  P(interval_ns),
+	  SHOWN,
+	  .help = "show the figures of each such interval of time as well, 10ms at least" },
+	{ .name = "output",
+	  .type = OPT_TEXT,
+	  .arg = "<file>",
+	  P(file),
+	  SHOWN,
+	  .help = "append the figures to a file as CSV as well" },
+	{ 0 },
+};
+
+static const struct option rows[] = {
+	{ .name = "latency",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SUB,
+	  .arg = "<suboption>",
+	  .subs = latency_options,
+	  .help = "show figures about the latencies behind the results",
+	  .detail =
+		  "Every suboption switches a table on that has the number of operations, the "
+		  "shortest, mean, standard deviation, weighted average, percentiles and longest of "
+		  "their times in milliseconds, for each direction; with -verbose for each target and "
+		  "pass. Service time is from issue to completion; with -throttle response time, from "
+		  "when the operation was due, stands beside it. Percentiles are right to 0.4 %, the "
+		  "other figures are exact. The same figures can be had as columns: see +LATP99 and "
+		  "the like in -outputformat. Several suboptions may follow one -latency.",
+	  .example = "xdd -op read -targets 1 data -latency percentiles 50,99.9 histogram" },
+	{ 0 },
+};
+
+const struct plan_feature feature_latency = {
+	.group = { "Latency", rows },
+};

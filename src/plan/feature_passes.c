@@ -1,0 +1,231 @@
+/*
+ * Passes, limits and delays: -passes, -timelimit, -runtime, -startdelay, -maxerrors.
+ */
+#include "plan/feature.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "plan/errors.h"
+#include "plan/value.h"
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+
+#define MAX_PASSES 1000000000
+
+/* A number; or "until", a percentage and perhaps a number. */
+static size_t arity_passes(const struct word *args, size_t avail)
+{
+	if (!avail || strcmp(args[0].text, "until") != 0)
+		return 1;
+	return avail > 2 && args[2].text[0] >= '0' && args[2].text[0] <= '9' ? 3 : 2;
+}
+
+static enum xdd_status apply_passes(const struct setting *s, void *dst)
+{
+	bool until = s->n_args > 1;
+	uint64_t least = until ? PLAN_UNTIL_MIN_PASSES : 1, passes = PLAN_UNTIL_DEFAULT_PASSES;
+	uint64_t most = until ? PLAN_UNTIL_MAX_PASSES : MAX_PASSES;
+	const struct word *number = s->n_args == 2 ? NULL : &s->args[s->n_args - 1];
+	struct plan *plan = dst;
+	double percent = 0;
+
+	if (until && (units_parse_real(s->args[1].text, &percent) || percent <= 0 || percent > 100))
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[1],
+			"behind until a percentage above 0 and up to 100 is wanted: how far the mean "
+			"bandwidth may be off");
+	if (number && (units_parse_u64(number->text, &passes) || passes < least || passes > most))
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, number,
+			"a whole number of passes is wanted, %" PRIu64 " to %" PRIu64 "%s", least,
+			most, until ? "; for fewer passes give their number without until" : "");
+	plan->passes = passes;
+	plan->until_percent = percent;
+	return XDD_OK;
+}
+
+static const struct option rows[] = {
+	{ .name = "passes",
+	  .aliases = "p",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<#passes>|until <percent> [<#most>]",
+	  .arity = arity_passes,
+	  .apply = apply_passes,
+	  .def = "1",
+	  .unit = "passes",
+	  .help = "how often the work is done over",
+	  .detail =
+		  "Allowed: 1 to 1000000000 passes. With until, xdd runs passes until the mean bandwidth of "
+		  "all targets together is known to within the percentage either way: until its 95 % "
+		  "confidence interval is that narrow. At least 18 passes are run, since fewer do not show "
+		  "whether a pass depends on the one before it; the run ends without success after 100 "
+		  "passes, or after the number given, 18 to 10000. Options that depend on the number of "
+		  "passes, such as -passoffset, assume the largest possible one.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -dio -mbytes 256 -passes until 2 50" },
+	{ .name = "passdelay",
+	  .aliases = "pdelay delay",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 1,
+	  .max = PLAN_CENTURY_NS,
+	  PLAN_FIELD(pass_delay_ns),
+	  .help = "wait between passes",
+	  .detail = "The delay comes after each pass but the last and counts in no rate." },
+	{ .name = "startdelay",
+	  .aliases = "sd",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 0,
+	  .max = PLAN_CENTURY_NS,
+	  TARGET_FIELD(start_delay_ns),
+	  .help = "wait before each pass",
+	  .detail =
+		  "The delay counts in no rate of the target, and in no rate of COMBINED when all "
+		  "targets share it." },
+	{ .name = "targetstartdelay",
+	  .aliases = "tsd",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 0,
+	  .max = PLAN_CENTURY_NS,
+	  TARGET_FIELD(target_start_delay_ns),
+	  .help = "wait before each pass: this time times the target's number",
+	  .detail = "The delay adds to -startdelay, and counts like it." },
+	{ .name = "timelimit",
+	  .aliases = "tl",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 1,
+	  .max = PLAN_CENTURY_NS,
+	  TARGET_FIELD(time_limit_ns),
+	  .help = "end each pass after this time",
+	  .detail =
+		  "No operation is issued once the time is over; those outstanding are waited for. With "
+		  "an amount of work as well, the pass ends with whichever comes first. Without one, the "
+		  "pass starts over at the end of the file, device or range until its time is over; a file that "
+		  "is new or empty grows when it is written." },
+	{ .name = "runtime",
+	  .aliases = "rt",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 1,
+	  .max = PLAN_CENTURY_NS,
+	  PLAN_FIELD(run_time_ns),
+	  .help = "end the whole run after this time, counted from its first pass",
+	  .detail = "It ends the run early; it never adds passes." },
+	{ .name = "throttle",
+	  .aliases = "throt",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<suboption>",
+	  .subs = throttle_rows,
+	  .help = "hold the target to a rate",
+	  .detail =
+		  "The schedule is fixed: operation n of a pass, counted from 0, is due n intervals "
+		  "after the pass began, whatever happened to those before it. After a stall the "
+		  "operations that are late are issued as fast as they can be until the schedule is "
+		  "caught up with. -latency shows beside the service time, from issue to completion, the "
+		  "response time, from when the operation was due; +RESPP99 and the like in "
+		  "-outputformat are columns of it. The last of ops, bw and delay wins. With var the "
+		  "rate stays as it is, and each operation is moved by a random part of the interval. "
+		  "delay is no rate: it adds to -operationdelay.",
+	  .example = "xdd -op read -targets 1 data -throttle ops 500 -latency histogram" },
+	{ .name = "operationdelay",
+	  .aliases = "opdelay",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 0,
+	  .max = PLAN_CENTURY_NS,
+	  PLAN_FIELD(operation_delay_ns),
+	  .help = "wait after each operation, in each QThread",
+	  .detail =
+		  "The delay is outside the operation's own time but part of the elapsed time of the "
+		  "pass." },
+	{ .name = "nobarrier",
+	  .aliases = "nb",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  PLAN_FIELD(no_barrier),
+	  .help = "do not have the targets wait for each other between passes" },
+	{ .name = "stoponerror",
+	  .aliases = "soe",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  PLAN_FIELD(stop_on_error),
+	  .help = "end the whole run with the first operation that fails" },
+	{ .name = "maxerrors",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_U64,
+	  .arg = "<#errors>",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .unit = "errors",
+	  PLAN_FIELD(max_errors),
+	  .help = "end a target's pass when this many of its operations have failed",
+	  .detail = "Without it, operations go on failing to the end of the pass." },
+	{ .name = "maxerrorstoprint",
+	  .aliases = "mep",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_U64,
+	  .arg = "<#errors>",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .def = "10",
+	  .unit = "errors",
+	  PLAN_FIELD(max_errors_to_print),
+	  .help = "how many error lines to print; the rest are only counted" },
+	{ 0 },
+};
+
+static enum xdd_status resolve_delays(struct plan *plan, struct target_plan *t)
+{
+	(void)plan;
+	if (__builtin_mul_overflow(t->target_start_delay_ns, t->number, &t->delay_ns) ||
+	    __builtin_add_overflow(t->delay_ns, t->start_delay_ns, &t->delay_ns))
+		return plan_refuse(t, "-startdelay and -targetstartdelay are too long together");
+	return XDD_OK;
+}
+
+static enum xdd_status check_until(struct plan *plan)
+{
+	if (!plan->until_percent || !plan->no_barrier)
+		return XDD_OK;
+	log_error(
+		"-passes until: with -nobarrier the targets have no passes together whose bandwidth "
+		"could be known; leave -nobarrier out, or say how many passes");
+	return XDD_BAD_ARGUMENT;
+}
+
+/* Without another end of a pass, the first pass lasts as long as the run. */
+static void warn_passes(const struct plan *plan)
+{
+	if (plan->passes < 2 || !plan->run_time_ns)
+		return;
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->pass_ops != PLAN_UNLIMITED || t->time_limit_ns)
+			return;
+	}
+	log_warning(
+		"-passes: -runtime ends the run in its first pass; -timelimit <seconds> ends each "
+		"pass");
+}
+
+const struct plan_feature feature_passes = {
+	.group = { "Passes, limits and delays", rows },
+	.target = { [TARGET_PROBE] = resolve_delays },
+	.plan = { [PLAN_BEGIN] = check_until },
+	.warn = warn_passes,
+};

@@ -1,0 +1,369 @@
+/*
+ * Which part of a target is accessed, and in which order: -seek, offsets and ranges.
+ */
+#include "plan/feature.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+
+#include "plan/errors.h"
+#include "plan/extent.h"
+#include "plan/seek_load.h"
+#include "plan/value.h"
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+
+#define MAX_BLOCKS INT64_MAX
+
+/* Space that a random pass leaves out, from which on there is a warning. */
+#define UNUSED_BYTES (64ull << 20)
+
+#define PATTERN(name_, value_, help_)                                                        \
+	{                                                                                    \
+		.name = name_, .type = OPT_SET, TARGET_FIELD(seek.pattern), .value = value_, \
+		.help = help_,                                                               \
+	}
+
+static const struct option seek_options[] = {
+	PATTERN("sequential", SEEK_SEQUENTIAL, "one request behind the other (the default)"),
+	PATTERN("random", SEEK_RANDOM, "whole requests drawn uniformly from the range"),
+	{ .name = "range",
+	  .type = OPT_U64,
+	  .arg = "<#blocks>",
+	  .min = 1,
+	  .max = MAX_BLOCKS,
+	  .unit = "blocks",
+	  TARGET_FIELD(seek.range_blocks),
+	  .help = "the stretch of the target to stay in, from the start offset" },
+	{ .name = "stagger",
+	  .aliases = "staggered",
+	  .type = OPT_SET,
+	  .arity = option_arity_number, /* older scripts have one after it */
+	  TARGET_FIELD(seek.pattern),
+	  .value = SEEK_STAGGER,
+	  .help = "in ascending order, spread evenly over the range" },
+	{ .name = "interleave",
+	  .type = OPT_U64,
+	  .arg = "<factor>",
+	  .min = 1,
+	  .max = 1u << 30,
+	  TARGET_FIELD(seek.interleave),
+	  .selects = offsetof(struct target_plan, seek.pattern),
+	  .value = SEEK_INTERLEAVE,
+	  .help = "every <factor>th request" },
+	PATTERN("none", SEEK_NONE, "the first request of the range again and again"),
+	{ .name = "seed",
+	  .type = OPT_U64,
+	  .arg = "<number>",
+	  .min = 0,
+	  .max = UINT64_MAX,
+	  .def = "72058",
+	  TARGET_FIELD(seek.seed),
+	  .help = "start of the random sequence" },
+	{ .name = "save",
+	  .type = OPT_TEXT,
+	  .arg = "<file>",
+	  TARGET_FIELD(seek.save_file),
+	  .help = "write the list of operations to <file>.T<target number>.txt" },
+	{ .name = "load",
+	  .type = OPT_TEXT,
+	  .arg = "<file>",
+	  TARGET_FIELD(seek.load_file),
+	  .selects = offsetof(struct target_plan, seek.pattern),
+	  .value = SEEK_LOAD,
+	  .help = "take the list of operations from a saved file" },
+	{ .name = "disthist",
+	  .type = OPT_U64,
+	  .arg = "<#buckets>",
+	  .min = 1,
+	  .max = 1000000,
+	  .unit = "buckets",
+	  TARGET_FIELD(seek.disthist),
+	  .help = "show a histogram of the distances between operations" },
+	{ .name = "seekhist",
+	  .type = OPT_U64,
+	  .arg = "<#buckets>",
+	  .min = 1,
+	  .max = 1000000,
+	  .unit = "buckets",
+	  TARGET_FIELD(seek.seekhist),
+	  .help = "show a histogram of the places accessed" },
+	{ 0 },
+};
+
+static const struct option rows[] = {
+	{ .name = "startoffset",
+	  .aliases = "sto",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#blocks>",
+	  .min = 0,
+	  .max = MAX_BLOCKS,
+	  .def = "0",
+	  .unit = "blocks",
+	  TARGET_FIELD(start_offset_blocks),
+	  .help = "block of the target at which its range begins" },
+	{ .name = "passoffset",
+	  .aliases = "po",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#blocks>",
+	  .min = 0,
+	  .max = MAX_BLOCKS,
+	  .def = "0",
+	  .unit = "blocks",
+	  TARGET_FIELD(pass_offset_blocks),
+	  .help = "blocks by which the range moves on from pass to pass" },
+	{ .name = "targetoffset",
+	  .aliases = "to",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#blocks>",
+	  .min = 0,
+	  .max = MAX_BLOCKS,
+	  .def = "0",
+	  .unit = "blocks",
+	  TARGET_FIELD(target_offset_blocks),
+	  .help = "blocks, times the target's number, by which its range moves on",
+	  .detail = "Lets several targets that are one device work on different stretches of it.",
+	  .example = "xdd -op read -targets -4 /dev/sdx -targetoffset 65536 -mbytes 64" },
+	{ .name = "seek",
+	  .aliases = "s",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<suboption>",
+	  .subs = seek_options,
+	  .help = "the access pattern",
+	  .detail =
+		  "Several suboptions may follow one -seek, or each have its own. The range counts blocks "
+		  "and defaults to the amount of data of a pass. Sequential and interleaved access start "
+		  "over when they come to the end of a range that was given; a warning says so of a sequential "
+		  "pass with more operations than the range holds. Random places are whole "
+		  "requests, uniform over the range, never past its end; the same seed gives the same "
+		  "places in every run, on every machine, at every queue depth. -seek stagger needs a "
+		  "number of operations and a range that holds them. A list loaded from a file brings the "
+		  "places, sizes and directions of its operations; the start offset is part of them, the "
+		  "target and pass offsets are added. -seek load <file> also finds <file>.T<number>.txt, "
+		  "as written by -seek save <file>. -numreqs or -bytes takes the first "
+		  "operations of the list, and more than it has is refused.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 16 -seek random range 4000000" },
+	{ .name = "range",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#blocks>",
+	  .min = 1,
+	  .max = MAX_BLOCKS,
+	  .unit = "blocks",
+	  TARGET_FIELD(seek.range_blocks),
+	  .help = "the same as -seek range" },
+	{ .name = "randomize",
+	  .aliases = "rand",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  TARGET_FIELD(randomize),
+	  .help = "other random places in every pass" },
+	{ 0 },
+};
+
+static enum xdd_status resolve_offsets(const struct plan *plan, struct target_plan *t)
+{
+	uint64_t blocks, moved, passes = plan->passes - 1;
+
+	if (__builtin_mul_overflow(t->target_offset_blocks, t->number, &blocks) ||
+	    __builtin_add_overflow(blocks, t->start_offset_blocks, &blocks) ||
+	    __builtin_mul_overflow(blocks, t->block_size, &t->start_bytes) ||
+	    __builtin_mul_overflow(t->pass_offset_blocks, t->block_size, &t->pass_offset_bytes) ||
+	    __builtin_mul_overflow(t->pass_offset_bytes, passes, &moved) ||
+	    __builtin_add_overflow(moved, t->start_bytes, &moved) || moved > PLAN_MAX_OFFSET)
+		return plan_refuse(t,
+				   "-startoffset %" PRIu64 ", -targetoffset %" PRIu64
+				   " and -passoffset %" PRIu64 ", in blocks of %" PRIu64
+				   " bytes, lead past the largest offset, 8 EiB",
+				   t->start_offset_blocks, t->target_offset_blocks,
+				   t->pass_offset_blocks, t->block_size);
+	return XDD_OK;
+}
+
+static enum xdd_status probe(struct plan *plan, struct target_plan *t)
+{
+	enum xdd_status status = resolve_offsets(plan, t);
+
+	return status || t->seek.pattern != SEEK_LOAD ? status : seek_load(plan, t);
+}
+
+/* An unlimited pass starts over at the end of what is there; a file that has nothing there grows when written. */
+static enum xdd_status unlimited_range(const struct plan *plan, struct target_plan *t)
+{
+	uint64_t bytes = plan_bytes_left(plan, t);
+	bool grows = t->kind == TARGET_FILE && t->op == OP_WRITE && !bytes;
+
+	if ((!plan_has_size(t) && !bytes) || (grows && t->seek.pattern != SEEK_RANDOM)) {
+		if (t->seek.pattern == SEEK_RANDOM)
+			return plan_refuse(
+				t,
+				"-seek random: say the range with -seek range, or an amount of work "
+				"that implies it");
+		t->range_bytes = (PLAN_MAX_OFFSET - t->start_bytes) / 2;
+		return XDD_OK;
+	}
+	if (bytes < t->req_bytes)
+		return plan_refuse(t,
+				   "it holds %" PRIu64
+				   " bytes from the start offset on, less than one request of "
+				   "%" PRIu64 "%s",
+				   bytes, t->req_bytes,
+				   t->kind == TARGET_FILE && t->op == OP_WRITE ?
+					   "; say -pretruncate 0 to write a file that grows, or an "
+					   "amount of work" :
+					   "");
+	t->range_bytes = bytes;
+	return XDD_OK;
+}
+
+static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
+{
+	const struct seek_options *seek = &t->seek;
+	bool limited = t->pass_ops != PLAN_UNLIMITED;
+	uint64_t need;
+
+	if (seek->pattern == SEEK_LOAD)
+		return XDD_OK;
+	if (seek->pattern == SEEK_STAGGER && !limited)
+		return plan_refuse(
+			t,
+			"-seek stagger: say how many operations there are, with -numreqs or -bytes");
+	if (seek->range_blocks) {
+		if (__builtin_mul_overflow(seek->range_blocks, t->block_size, &t->range_bytes) ||
+		    t->range_bytes > PLAN_MAX_OFFSET - t->start_bytes)
+			return plan_refuse(t,
+					   "-seek range %" PRIu64
+					   ": it ends past the largest offset, 8 EiB",
+					   seek->range_blocks);
+		if (t->range_bytes < t->req_bytes)
+			return plan_refuse(t,
+					   "-seek range %" PRIu64
+					   ": the range is smaller than one request of "
+					   "%" PRIu64 " blocks",
+					   seek->range_blocks, t->req_blocks);
+	} else if (!limited) {
+		return unlimited_range(plan, t);
+	} else if (seek->pattern == SEEK_RANDOM) {
+		t->range_bytes = t->pass_bytes < t->req_bytes ? t->req_bytes : t->pass_bytes;
+	}
+	if (__builtin_mul_overflow(t->pass_ops, t->req_bytes, &need))
+		need = UINT64_MAX;
+	if (seek->pattern == SEEK_STAGGER && !t->range_bytes)
+		t->range_bytes = need;
+	if (seek->pattern == SEEK_STAGGER && need > t->range_bytes)
+		return plan_refuse(t,
+				   "-seek stagger: a range of %" PRIu64
+				   " blocks does not hold %" PRIu64 " requests of %" PRIu64
+				   " blocks",
+				   t->range_bytes / t->block_size, t->pass_ops, t->req_blocks);
+	return XDD_OK;
+}
+
+static enum xdd_status check_extent(const struct plan *plan, struct target_plan *t)
+{
+	bool timed = t->time_limit_ns || plan->run_time_ns;
+	uint64_t end = plan_extent(plan, t);
+	char a[32], b[32];
+
+	t->end_bytes = end;
+	/* An amount that no file can have is for targets that transfer nothing. */
+	if (t->pass_bytes > PLAN_MAX_OFFSET && (t->kind == TARGET_NULL || t->op == OP_NOOP))
+		return XDD_OK;
+	if (end > PLAN_MAX_OFFSET)
+		return plan_refuse(t, "the operations lead past the largest offset, 8 EiB");
+	if (!plan_has_size(t) || t->op == OP_NOOP || end <= t->size_bytes)
+		return XDD_OK;
+	units_size_text(end, a, sizeof(a));
+	units_size_text(t->size_bytes, b, sizeof(b));
+	if (t->kind != TARGET_FILE && !timed)
+		return plan_refuse(t, "the operations reach to %s, and the device has %s", a, b);
+	return XDD_OK;
+}
+
+static enum xdd_status check_seek(const struct target_plan *t)
+{
+	const struct seek_options *seek = &t->seek;
+
+	if (t->pass_ops != PLAN_UNLIMITED || !(seek->save_file || seek->disthist || seek->seekhist))
+		return XDD_OK;
+	return plan_refuse(t,
+			   "-seek %s: say how many operations there are, with -numreqs or -bytes",
+			   seek->save_file ? "save" :
+			   seek->disthist  ? "disthist" :
+					     "seekhist");
+}
+
+static enum xdd_status check(struct plan *plan, struct target_plan *t)
+{
+	enum xdd_status status = check_extent(plan, t);
+
+	return status ? status : check_seek(t);
+}
+
+static void warn_end(const struct target_plan *t)
+{
+	char a[32], b[32];
+
+	if (t->end_bytes > plan_size_in_run(t) && t->pass_ops != PLAN_UNLIMITED && plan_reads(t))
+		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
+			    t->path, units_size_text(t->end_bytes, a, sizeof(a)),
+			    units_size_text(plan_size_in_run(t), b, sizeof(b)));
+}
+
+/* Said once: without a range of its own, a random pass goes over as much as it moves. */
+static void warn_random_range(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		uint64_t left = plan_has_size(t) ? plan_bytes_left(plan, t) : 0;
+		char range[32];
+
+		if (t->seek.pattern != SEEK_RANDOM || t->seek.range_blocks || t->op == OP_NOOP ||
+		    t->pass_ops == PLAN_UNLIMITED || t->range_bytes >= left / 2 ||
+		    left - t->range_bytes < UNUSED_BYTES)
+			continue;
+		log_warning("target %u, %s: -seek random: the requests stay in %s, %.2g %% of the "
+			    "target, as much as a pass moves; -seek range %" PRIu64 " is all of it",
+			    t->number, t->path,
+			    units_size_text(t->range_bytes, range, sizeof(range)),
+			    100.0 * (double)t->range_bytes / (double)t->size_bytes,
+			    left / t->block_size);
+		return;
+	}
+}
+
+/* Said once: a range that was given is never left. */
+static void warn_starts_over(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		uint64_t slots = t->range_bytes / t->req_bytes;
+
+		if (t->seek.pattern != SEEK_SEQUENTIAL || !t->seek.range_blocks ||
+		    t->pass_ops == PLAN_UNLIMITED || t->pass_ops <= slots)
+			continue;
+		log_warning("target %u, %s: -seek range %" PRIu64
+			    ": is smaller than the amount of a "
+			    "pass; its %" PRIu64 " operations start over after each %" PRIu64,
+			    t->number, t->path, t->seek.range_blocks, t->pass_ops, slots);
+		return;
+	}
+}
+
+static void warn_ranges(const struct plan *plan)
+{
+	warn_random_range(plan);
+	warn_starts_over(plan);
+}
+
+const struct plan_feature feature_seek = {
+	.group = { "Access pattern", rows },
+	.target = { [TARGET_PROBE] = probe, [TARGET_SIZE] = resolve_range, [TARGET_CHECK] = check },
+	.warn_target = warn_end,
+	.warn = warn_ranges,
+};

@@ -1,0 +1,262 @@
+/*
+ * Which targets, what they are, and how they are opened: -targets, -targetdir, -dio, -dropcache.
+ */
+#include "plan/feature.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/errors.h"
+#include "plan/extent.h"
+#include "plan/probe.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+
+/* -targets N name... or -targets -N name. */
+static size_t arity_targets(const struct word *args, size_t avail)
+{
+	uint64_t n;
+
+	if (!avail)
+		return 2;
+	if (args[0].text[0] == '-' && units_parse_u64(args[0].text + 1, &n) == 0)
+		return 2;
+	/*
+	 * Too few names, or no number to go by: take the words up to the next option, and leave it to
+	 * apply_targets() to say what is wrong.
+	 */
+	if (units_parse_u64(args[0].text, &n) || n < 1 || n > PLAN_MAX_TARGETS)
+		n = avail;
+	for (size_t i = 1; i <= n; i++) {
+		if (i >= avail || option_is_word(&run_options, args[i].text))
+			return i;
+	}
+	return 1 + n;
+}
+
+static enum xdd_status add_names(struct target_names *t, const struct setting *s, uint64_t n,
+				 bool same)
+{
+	if (t->n + n > PLAN_MAX_TARGETS)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "that makes %" PRIu64 " targets, and %d is the most", t->n + n,
+				   PLAN_MAX_TARGETS);
+	if (!t->names)
+		t->names = arena_alloc(s->arena, PLAN_MAX_TARGETS * sizeof(*t->names));
+	if (!t->names)
+		return plan_no_memory();
+	for (uint64_t i = 0; i < n; i++) {
+		const struct word *name = &s->args[s->n_args == 1 ? 0 : same ? 1 : 1 + i];
+
+		if (!*name->text)
+			return parse_error(XDD_BAD_ARGUMENT, s, name,
+					   "the name of a target cannot be empty");
+		if (strlen(name->text) >= PATH_MAX)
+			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
+					   "the name of a target is longer than %d characters",
+					   PATH_MAX - 1);
+		t->names[t->n++] = name->text;
+	}
+	return XDD_OK;
+}
+
+static enum xdd_status apply_target(const struct setting *s, void *dst)
+{
+	return add_names(dst, s, 1, true);
+}
+
+static enum xdd_status apply_targets(const struct setting *s, void *dst)
+{
+	const char *count = s->args[0].text;
+	bool same = count[0] == '-';
+	uint64_t n;
+
+	if (units_parse_u64(count + same, &n) || n < 1 || n > PLAN_MAX_TARGETS)
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[0],
+			"the number of targets is wanted first, 1 to %d, then their names",
+			PLAN_MAX_TARGETS);
+	if (!same && s->n_args != 1 + n)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "%" PRIu64 " name%s wanted and %zu given", n,
+				   n == 1 ? " is" : "s are", s->n_args - 1);
+	if (same && s->n_args != 2)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "a name is wanted behind it");
+	return add_names(dst, s, n, same);
+}
+
+static size_t arity_dropcache(const struct word *args, size_t avail)
+{
+	return avail && strcmp(args[0].text, "system") == 0 ? 1 : 0;
+}
+
+static enum xdd_status apply_dropcache(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	if (s->n_args)
+		t->drop_system_cache = true;
+	else
+		t->drop_cache = true;
+	return XDD_OK;
+}
+
+static const struct option rows[] = {
+	{ .name = "targets",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_NAMES,
+	  .arg = "<n> <name> ...",
+	  .arity = arity_targets,
+	  .apply = apply_targets,
+	  .help = "the files and devices to work on: how many, then their names",
+	  .detail =
+		  "Targets are numbered from 0 in the order given. With a minus sign, as in "
+		  "-targets -4 /dev/sdx, one name stands for that many targets. The name null is the "
+		  "null device: operations on it are counted and move nothing (a file of that name "
+		  "is ./null). The option may be given several times; each adds targets.",
+	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -reqsize 128 -mbytes 64" },
+	{ .name = "target",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_NAMES,
+	  .arg = "<name>",
+	  .apply = apply_target,
+	  .help = "one more file or device to work on" },
+	{ .name = "targetdir",
+	  .aliases = "td",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_TEXT,
+	  .arg = "<directory>",
+	  TARGET_FIELD(dir),
+	  .help = "directory that is put before the names of the targets",
+	  .detail =
+		  "A slash is put between directory and name where it is missing. The null device is "
+		  "not affected." },
+	{ .name = "dropcache",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arg = "[system]",
+	  .arity = arity_dropcache,
+	  .apply = apply_dropcache,
+	  .help = "empty the page cache of the target before each pass",
+	  .detail =
+		  "What is dirty is written back first; the time this takes counts in no rate. Pages that "
+		  "another program has mapped or locked stay, and are warned of. With the word system all "
+		  "caches of the machine are emptied, other programs' too, through "
+		  "/proc/sys/vm/drop_caches; that needs the right to write there." },
+	{ .name = "dio",
+	  .aliases = "directio",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  TARGET_FIELD(direct_io),
+	  .help = "direct I/O: pass by the page cache (O_DIRECT)",
+	  .detail =
+		  "Request size and offsets must then be multiples of what the device or file system "
+		  "asks for, usually 512 or 4096 bytes; anything else is refused before the run. Only the "
+		  "amount may end anywhere (-bytes, or a whole file that is read): the last bytes of the "
+		  "last operation, less than a page, go through the page cache, by a second descriptor, and "
+		  "-verbose says how many. Such a write is issued when all others of its pass are complete." },
+	{ 0 },
+};
+
+static enum xdd_status locate(struct plan *plan, struct target_plan *t)
+{
+	if (strcmp(t->name, "null") == 0) {
+		t->kind = TARGET_NULL;
+		t->path = t->name;
+		return XDD_OK;
+	}
+	if (!t->dir)
+		t->dir = "";
+	if (!*t->dir)
+		t->path = t->name;
+	else
+		t->path = arena_printf(plan->arena, "%s%s%s", t->dir,
+				       t->dir[strlen(t->dir) - 1] == '/' ? "" : "/", t->name);
+	if (!t->path)
+		return plan_no_memory();
+	return XDD_OK;
+}
+
+static enum xdd_status probe(struct plan *plan, struct target_plan *t)
+{
+	(void)plan;
+	return probe_target(t);
+}
+
+/*
+ * What -dio cannot move of the last operation: up to a page, so that as few bytes as may be are left, and writes to the
+ * rest of its page do not go past the page cache where requests are whole pages.
+ */
+static uint64_t tail_bytes(const struct target_plan *t)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t unit = t->io_align_bytes > page ? t->io_align_bytes : page;
+
+	return t->last_op_bytes % t->io_align_bytes ? t->last_op_bytes % unit : 0;
+}
+
+static enum xdd_status check_dio(struct plan *plan, struct target_plan *t)
+{
+	/* A character device has no page cache to go through. */
+	const bool strict = t->kind == TARGET_CHAR;
+	enum xdd_status status;
+
+	(void)plan;
+	if (!t->direct_io || t->kind == TARGET_NULL || t->op == OP_NOOP) {
+		t->io_align_bytes = 1;
+		return XDD_OK;
+	}
+	status = plan_check_multiples(t, "-dio", t->io_align_bytes, strict);
+	if (!status)
+		t->tail_bytes = tail_bytes(t);
+	return status;
+}
+
+/* All that the machine has cached can be thrown away where one may, and while nothing runs. */
+static enum xdd_status check_drop_system(struct plan *plan)
+{
+	static const char path[] = "/proc/sys/vm/drop_caches";
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		plan->drop_system_cache |= plan->targets[i].drop_system_cache;
+	if (!plan->drop_system_cache)
+		return XDD_OK;
+	if (plan->no_barrier && plan->passes > 1) {
+		log_error(
+			"-dropcache system: with -nobarrier the targets have no time between passes "
+			"in which none of them runs; use -dropcache without the word");
+		return XDD_BAD_ARGUMENT;
+	}
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
+		return XDD_OK;
+	log_error("-dropcache system: %s: %s; -dropcache without the word needs no right", path,
+		  strerror(errno));
+	return XDD_BAD_ARGUMENT;
+}
+
+void plan_warn_dio(const struct target_plan *t, const char *path)
+{
+	log_warning(
+		"target %u, %s: -dio: the file system has no direct I/O for this file, and uses "
+		"the page cache; put it on another file system",
+		t->number, path);
+}
+
+static void warn(const struct target_plan *t)
+{
+	if (t->direct_ignored && t->op != OP_NOOP)
+		plan_warn_dio(t, t->path);
+}
+
+const struct plan_feature feature_target = {
+	.group = { "Targets", rows },
+	.target = { [TARGET_LOCATE] = locate, [TARGET_PROBE] = probe, [TARGET_CHECK] = check_dio },
+	.plan = { [PLAN_BEGIN] = check_drop_system },
+	.warn_target = warn,
+};

@@ -1,0 +1,332 @@
+/*
+ * What an operation is, and how many of them a pass has: -op, -rwratio, -blocksize, -reqsize, -numreqs, -bytes.
+ */
+#include "plan/feature.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "plan/errors.h"
+#include "plan/extent.h"
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
+
+#define MAX_BYTES INT64_MAX
+
+static const struct choice op_choices[] = {
+	{ "read", "r", OP_READ },
+	{ "write", "w", OP_WRITE },
+	{ "noop", "nop", OP_NOOP },
+	{ 0 },
+};
+
+static enum xdd_status apply_op(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)s;
+	t->read_ratio = t->op == OP_READ ? PLAN_RATIO_ONE : 0;
+	t->ratio_random = false;
+	return XDD_OK;
+}
+
+static size_t arity_rwratio(const struct word *args, size_t avail)
+{
+	return avail > 1 && args[1].text[0] != '-' ? 2 : 1;
+}
+
+static enum xdd_status apply_rwratio(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	double percent;
+
+	if (units_parse_real(s->args[0].text, &percent) || percent > 100)
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[0],
+			"the percentage of reads is wanted, 0 to 100, with decimals if need be");
+	if (s->n_args == 2 && strcmp(s->args[1].text, "random") != 0)
+		return parse_error(XDD_BAD_OPTION, s, &s->args[1],
+				   "only the word random may follow the percentage");
+	t->read_ratio = (uint32_t)(percent * (PLAN_RATIO_ONE / 100) + 0.5);
+	t->ratio_random = s->n_args == 2;
+	t->op = t->read_ratio == PLAN_RATIO_ONE ? OP_READ : t->read_ratio ? OP_MIXED : OP_WRITE;
+	return XDD_OK;
+}
+
+/* Among -bytes, -kbytes, -mbytes and -gbytes the last wins. */
+#define AMOUNT(name_, alias_, unit_, scale_)                                                       \
+	{                                                                                          \
+		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_U64,          \
+		.arg = "<#" name_ ">", .min = 1, .max = MAX_BYTES / (scale_), .scale = (scale_),   \
+		.unit = unit_, TARGET_FIELD(amount_bytes),                                         \
+		.help = unit_ " to transfer in each pass",                                         \
+		.detail =                                                                          \
+			"Among -bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs goes " \
+			"before all of them.",                                                     \
+	}
+
+static const struct option rows[] = {
+	{ .name = "op",
+	  .aliases = "operation",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CHOICE,
+	  .arg = "read|write|noop",
+	  .choices = op_choices,
+	  TARGET_FIELD(op),
+	  .apply = apply_op,
+	  .help = "the operation to perform",
+	  .detail =
+		  "noop does all that xdd does for an operation but the transfer itself: it shows the "
+		  "cost of the tool. Its operations count the bytes they would have moved. Without -op "
+		  "and -rwratio, xdd writes where that can destroy nothing (the null device, a new or "
+		  "empty regular file) and otherwise asks. The last of -op and -rwratio wins. An option without "
+		  "target <n> is for all targets, wherever it stands: a command line, or setup file, that gives "
+		  "several targets two different operations is refused, with the command that was probably "
+		  "meant. The command line may override a setup file.",
+	  .example = "xdd -op read -op target 1 write -targets 2 a b -numreqs 100" },
+	{ .name = "rwratio",
+	  .aliases = "rw",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arg = "<%reads> [random]",
+	  .arity = arity_rwratio,
+	  .apply = apply_rwratio,
+	  .help = "percentage of operations that read; the others write",
+	  .detail =
+		  "Reads and writes are interleaved evenly: the number of reads in a pass is the share "
+		  "rounded to the nearest, it is right to one operation over any part of the pass, and the "
+		  "order is the same in every run. With the word random each operation is "
+		  "drawn at random instead, from the seed of -seek seed." },
+	{ .name = "blocksize",
+	  .aliases = "bs",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SIZE,
+	  .arg = "<bytes>",
+	  .min = 1,
+	  .max = 1u << 30,
+	  .def = "1024",
+	  TARGET_FIELD(block_size),
+	  .sets = offsetof(struct target_plan, block_size_given),
+	  .help = "bytes in a block, the unit of sizes and offsets",
+	  .detail =
+		  "Blocks are the unit of -reqsize, -startoffset, -passoffset, -targetoffset and "
+		  "-seek range. For requests of one block say -reqsize 1 as well: a request has 128 "
+		  "blocks by default." },
+	{ .name = "reqsize",
+	  .aliases = "rs",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#blocks>",
+	  .min = 1,
+	  .max = 2097152,
+	  .def = "128",
+	  .unit = "blocks",
+	  TARGET_FIELD(req_blocks),
+	  .sets = offsetof(struct target_plan, req_blocks_given),
+	  .hint = "for 4 KiB requests say -reqsize 4",
+	  .help = "blocks in a request; an operation transfers one request",
+	  .detail = "A request may have up to 2 GiB." },
+	{ .name = "numreqs",
+	  .aliases = "nr",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#requests>",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .unit = "operations",
+	  TARGET_FIELD(numreqs),
+	  .help = "operations in each pass",
+	  .detail =
+		  "Goes before -bytes and its like. Without any of them a pass ends with its time "
+		  "limit; without a limit either, an existing file or device is read once from its "
+		  "start to its end." },
+	{ .name = "bytes",
+	  .aliases = "b",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SIZE,
+	  .arg = "<bytes>",
+	  .min = 1,
+	  .max = UINT64_MAX,
+	  TARGET_FIELD(amount_bytes),
+	  .help = "bytes to transfer in each pass",
+	  .detail =
+		  "When it is not a multiple of the request size, the last operation is shorter. Among "
+		  "-bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs overrides all of them. "
+		  "Offsets of files and devices end at 2^63-1." },
+	AMOUNT("kbytes", "kb", "KiB", 1024ull),
+	AMOUNT("mbytes", "mb", "MiB", 1048576ull),
+	AMOUNT("gbytes", "gb", "GiB", 1073741824ull),
+	{ .name = "queuedepth",
+	  .aliases = "qd",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#operations>",
+	  .min = 1,
+	  .max = 65536,
+	  .def = "1",
+	  .unit = "operations",
+	  TARGET_FIELD(queue_depth),
+	  .help = "operations outstanding at a time on each target",
+	  .detail = "Each is carried by a thread of its own, a QThread, with its own buffer." },
+	{ 0 },
+};
+
+static enum xdd_status resolve_request(struct target_plan *t)
+{
+	if (__builtin_mul_overflow(t->req_blocks, t->block_size, &t->req_bytes) ||
+	    t->req_bytes > PLAN_MAX_REQUEST_BYTES)
+		return plan_refuse(t,
+				   "a request of %" PRIu64 " blocks of %" PRIu64
+				   " bytes (-reqsize, -blocksize) is larger than 2 GiB",
+				   t->req_blocks, t->block_size);
+	return XDD_OK;
+}
+
+/* Without -op: write where nothing can be lost, ask otherwise. A list of -seek load brings its own. */
+static enum xdd_status resolve_op(struct plan *plan, struct target_plan *t)
+{
+	enum xdd_status status = resolve_request(t);
+
+	(void)plan;
+	if (status || t->op != OP_UNSET || t->seek.pattern == SEEK_LOAD)
+		return status;
+	if (t->kind == TARGET_NULL || t->kind == TARGET_MISSING ||
+	    (t->kind == TARGET_FILE && t->size_bytes == 0)) {
+		t->op = OP_WRITE;
+		return XDD_OK;
+	}
+	return plan_refuse(
+		t,
+		"it holds data and no operation is given: say -op read, or -op write to overwrite "
+		"it");
+}
+
+static void set_ops(struct target_plan *t, uint64_t ops, uint64_t last)
+{
+	t->pass_ops = ops;
+	t->last_op_bytes = last;
+}
+
+/* -bytes and its like: whole requests and one shorter one. */
+static void set_bytes(struct target_plan *t, uint64_t bytes)
+{
+	uint64_t rest = bytes % t->req_bytes, ops = bytes / t->req_bytes + (rest != 0);
+
+	/* One of 2^64-1 is not missed, and that number has a meaning of its own. */
+	set_ops(t, ops == PLAN_UNLIMITED ? ops - 1 : ops, rest ? rest : t->req_bytes);
+	t->pass_bytes = bytes;
+}
+
+/* Nothing said how much: the whole of what is there, once. */
+static enum xdd_status whole_target(const struct plan *plan, struct target_plan *t)
+{
+	uint64_t bytes = plan_bytes_left(plan, t);
+
+	/* Of a new file, what another target writes, if that is known. */
+	bool known = t->size_bytes || t->written_bytes != PLAN_UNLIMITED;
+
+	if (t->op != OP_READ || !known || (!plan_has_size(t) && !t->writer))
+		return plan_refuse(
+			t,
+			"no amount of work is given: say -numreqs, -bytes, -mbytes or -timelimit");
+	if (!bytes)
+		return plan_refuse(
+			t,
+			t->size_bytes ?
+				"there is nothing to read: the start offset is at or past its "
+				"end, at %" PRIu64 " bytes" :
+				"there is nothing to read: it holds %" PRIu64 " bytes",
+			t->size_bytes);
+	t->amount_from = AMOUNT_BYTES;
+	set_bytes(t, bytes);
+	return XDD_OK;
+}
+
+/* The first operations of a list that move the amount; the last of them is cut off where it has to be. */
+static enum xdd_status rows_of_bytes(struct target_plan *t)
+{
+	uint64_t bytes = 0, n = 0;
+
+	while (n < t->n_rows && bytes < t->amount_bytes)
+		bytes += t->rows[n++].blocks * t->block_size;
+	if (bytes < t->amount_bytes)
+		return plan_refuse(t,
+				   "-bytes %" PRIu64
+				   ": is more than the list of -seek load has, %" PRIu64 " bytes",
+				   t->amount_bytes, bytes);
+	t->amount_from = AMOUNT_BYTES;
+	t->pass_bytes = t->amount_bytes;
+	bytes -= t->amount_bytes;
+	set_ops(t, n, t->rows[n - 1].blocks * t->block_size - bytes);
+	return XDD_OK;
+}
+
+/* The amount of work where -seek load brings a list: all of it, or its first operations. */
+static enum xdd_status resolve_rows(struct target_plan *t)
+{
+	uint64_t n = t->numreqs ? t->numreqs : t->n_rows;
+
+	if (!t->numreqs && t->amount_bytes)
+		return rows_of_bytes(t);
+	if (n > t->n_rows)
+		return plan_refuse(t,
+				   "-numreqs %" PRIu64
+				   ": is more than the list of -seek load has, %zu operations",
+				   n, t->n_rows);
+	t->amount_from = AMOUNT_OPS;
+	t->pass_bytes = 0;
+	for (uint64_t i = 0; i < n; i++)
+		t->pass_bytes += t->rows[i].blocks * t->block_size;
+	set_ops(t, n, t->rows[n - 1].blocks * t->block_size);
+	return XDD_OK;
+}
+
+static enum xdd_status resolve_ops(struct plan *plan, struct target_plan *t)
+{
+	if (t->rows)
+		return resolve_rows(t);
+	if (t->numreqs) {
+		t->amount_from = AMOUNT_OPS;
+		set_ops(t, t->numreqs, t->req_bytes);
+		if (__builtin_mul_overflow(t->numreqs, t->req_bytes, &t->pass_bytes) ||
+		    t->pass_bytes > PLAN_MAX_OFFSET)
+			return plan_refuse(t,
+					   "-numreqs %" PRIu64
+					   ": that is more than 8 EiB in one pass",
+					   t->numreqs);
+	} else if (t->amount_bytes) {
+		t->amount_from = AMOUNT_BYTES;
+		set_bytes(t, t->amount_bytes);
+	} else if (t->time_limit_ns || plan->run_time_ns) {
+		set_ops(t, PLAN_UNLIMITED, t->req_bytes);
+		t->pass_bytes = PLAN_UNLIMITED;
+	} else {
+		return whole_target(plan, t);
+	}
+	return XDD_OK;
+}
+
+/* Said once: elsewhere a block is a request. */
+static void warn_request_size(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		char size[32];
+
+		if (!t->block_size_given || t->req_blocks_given || t->rows)
+			continue;
+		log_warning("target %u, %s: -blocksize %" PRIu64
+			    " without -reqsize: a request has %s, %" PRIu64
+			    " blocks; -reqsize 1 is for requests of one block",
+			    t->number, t->path, t->block_size,
+			    units_size_text(t->req_bytes, size, sizeof(size)), t->req_blocks);
+		return;
+	}
+}
+
+const struct plan_feature feature_work = {
+	.group = { "Amount of work", rows },
+	.target = { [TARGET_PROBE] = resolve_op, [TARGET_SIZE] = resolve_ops },
+	.warn = warn_request_size,
+};

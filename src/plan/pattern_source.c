@@ -1,0 +1,217 @@
+/*
+ * What the data pattern of each target is made of, and whether it can be written and verified as asked.
+ * Called by plan_resolve(), once everything else is known about the targets.
+ */
+#include "plan/pattern_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plan/errors.h"
+#include "plan/extent.h"
+#include "xdd/base/arena.h"
+
+#define FILE_MAX_BYTES (1u << 30)
+#define SECTOR_BYTES 512
+
+/* Every target whose pattern is this file shares one copy. */
+static bool share_file(const struct plan *plan, struct target_plan *t)
+{
+	for (const struct target_plan *o = plan->targets; o < t; o++) {
+		if (o->pattern.kind != PATTERN_FILE || strcmp(o->pattern.file, t->pattern.file))
+			continue;
+		t->pattern.bytes = o->pattern.bytes;
+		t->pattern.n_bytes = o->pattern.n_bytes;
+		return true;
+	}
+	return false;
+}
+
+static int read_whole(int fd, uint8_t *bytes, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = read(fd, bytes + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENODATA;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int load_file(struct plan *plan, struct pattern_options *o, const char **why)
+{
+	int fd = open(o->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	struct stat st;
+	uint8_t *bytes;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0) {
+		err = -errno;
+	} else if (!S_ISREG(st.st_mode)) {
+		*why = "a regular file is wanted";
+		err = -EINVAL;
+	} else if (!st.st_size || st.st_size > FILE_MAX_BYTES) {
+		*why = st.st_size ? "the file is larger than 1 GiB" : "the file is empty";
+		err = -EINVAL;
+	}
+	if (err)
+		goto out;
+	bytes = arena_alloc(plan->arena, (size_t)st.st_size);
+	err = bytes ? read_whole(fd, bytes, (size_t)st.st_size) : -ENOMEM;
+	o->bytes = bytes;
+	o->n_bytes = (size_t)st.st_size;
+out:
+	close(fd);
+	return err;
+}
+
+static enum xdd_status resolve_file(struct plan *plan, struct target_plan *t)
+{
+	const char *why = NULL;
+	int err = share_file(plan, t) ? 0 : load_file(plan, &t->pattern, &why);
+
+	if (!err)
+		return XDD_OK;
+	return plan_refuse(t, "-datapattern file %s: %s", t->pattern.file,
+			   why ? why : strerror(-err));
+}
+
+static unsigned nibble(char c)
+{
+	return (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
+/* Most significant digit first; an odd number of digits has a zero before it. */
+static enum xdd_status hex_bytes(struct plan *plan, struct pattern_options *o)
+{
+	size_t digits = strlen(o->text), odd = digits % 2, n = (digits + odd) / 2;
+	uint8_t *bytes = arena_alloc(plan->arena, n);
+
+	if (!bytes)
+		return plan_no_memory();
+	for (size_t i = 0; i < digits; i++) {
+		size_t at = i + odd;
+
+		bytes[at / 2] = (uint8_t)(bytes[at / 2] << 4 | nibble(o->text[i]));
+	}
+	o->bytes = bytes;
+	o->n_bytes = n;
+	return XDD_OK;
+}
+
+static enum xdd_status check_tagged(const struct target_plan *t)
+{
+	if (t->pattern.inverse)
+		return plan_refuse(t, "-datapattern tagged cannot be inverse");
+	if (!plan_reads(t) && !plan_writes(t))
+		return XDD_OK;
+	return plan_check_multiples(t, "-datapattern tagged", SECTOR_BYTES, true);
+}
+
+static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
+{
+	struct pattern_options *o = &t->pattern;
+
+	if (o->prefix && o->kind != PATTERN_SEQUENCED)
+		return plan_refuse(t,
+				   "-datapattern prefix %s is for sequenced data; say -datapattern "
+				   "sequenced prefix %s",
+				   o->prefix, o->prefix);
+	if (o->given && t->engine_options.touch && t->op != OP_NOOP)
+		return plan_refuse(t, "-datapattern: -ioengine mmap touch transfers no data");
+	if (o->kind == PATTERN_FILE)
+		return resolve_file(plan, t);
+	if (o->kind == PATTERN_TAGGED)
+		return check_tagged(t);
+	if (o->kind == PATTERN_ASCII) {
+		o->bytes = (const uint8_t *)o->text;
+		o->n_bytes = strlen(o->text);
+	} else if (o->kind == PATTERN_HEX) {
+		return hex_bytes(plan, o);
+	}
+	return XDD_OK;
+}
+
+/* Why there is nothing to verify on a target, or NULL. */
+static const char *unverifiable(const struct target_plan *t)
+{
+	if (t->op == OP_WRITE)
+		return "nothing is read, only written: verify in a run that reads, or with -rwratio";
+	if (t->op == OP_NOOP)
+		return "nothing is read by -op noop";
+	if (t->kind == TARGET_NULL || (t->engine && strcmp(t->engine, "null") == 0))
+		return "the null device and the engine null move no data";
+	if (t->engine_options.touch)
+		return "-ioengine mmap touch transfers no data";
+	return NULL;
+}
+
+/* -verify location compares with sequenced data: what to do about the pattern of a target that it verifies. */
+static enum xdd_status resolve_location(struct target_plan *t)
+{
+	struct pattern_options *o = &t->pattern;
+
+	if (o->kind == PATTERN_SEQUENCED)
+		return XDD_OK;
+	if (o->kind == PATTERN_TAGGED)
+		return t->verify & VERIFY_CONTENTS ?
+			       XDD_OK :
+			       plan_refuse(
+				       t,
+				       "-verify location is for sequenced data; with -datapattern "
+				       "tagged, -verify contents checks the location as well");
+	return plan_refuse(t,
+			   "-verify location is for sequenced data, and -datapattern names another "
+			   "pattern; say -datapattern sequenced, or -verify contents alone");
+}
+
+/* The pattern that location implies where none is named, and the verification that sequenced implies when read. */
+static enum xdd_status resolve_verify(struct target_plan *t)
+{
+	struct pattern_options *o = &t->pattern;
+	const bool named = o->kind != PATTERN_CHARACTER || o->word;
+	const char *why = unverifiable(t);
+
+	if (why && t->verify_named)
+		return plan_refuse(t, "-verify: %s", why);
+	if (o->kind == PATTERN_SEQUENCED && t->op == OP_READ)
+		t->verify |= VERIFY_CONTENTS;
+	if (t->verify & VERIFY_LOCATION && !named) {
+		o->kind = PATTERN_SEQUENCED;
+		o->given = true;
+	}
+	if (why)
+		t->verify = VERIFY_NONE;
+	return t->verify & VERIFY_LOCATION ? resolve_location(t) : XDD_OK;
+}
+
+enum xdd_status plan_resolve_data(struct plan *plan)
+{
+	bool wanted = false, verified = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		struct target_plan *t = &plan->targets[i];
+		enum xdd_status status;
+
+		wanted |= t->verify != VERIFY_NONE;
+		status = resolve_verify(t);
+		if (!status)
+			status = resolve_pattern(plan, t);
+		if (status)
+			return status;
+		verified |= t->verify != VERIFY_NONE;
+	}
+	if (wanted && !verified)
+		return plan_refuse(&plan->targets[0], "-verify: %s",
+				   unverifiable(&plan->targets[0]));
+	return XDD_OK;
+}

@@ -1,0 +1,301 @@
+/*
+ * Checks of files that would take each other's place: targets that are made anew, the lists of -seek save and the
+ * files of -createnewfiles; and of targets that write where another verifies. Called while the plan is resolved.
+ */
+#include "plan/same_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plan/check_files.h"
+#include "plan/errors.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/fileopen.h"
+#include "xdd/base/log.h"
+#include "xdd/base/output.h"
+#include "xdd/base/path.h"
+#include "xdd/base/units.h"
+
+int file_id_compare(const void *a, const void *b)
+{
+	const struct file_id *p = a, *q = b;
+
+	if (p->dev != q->dev)
+		return p->dev < q->dev ? -1 : 1;
+	if (p->ino != q->ino)
+		return p->ino < q->ino ? -1 : 1;
+	return strcmp(p->name, q->name);
+}
+
+/* A link to nothing is the place that it leads to. */
+static struct file_id id_of(struct arena *arena, const char *path)
+{
+	struct file_id p = { .name = "" };
+	char *name = NULL, *folder;
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		if (fileopen_follow(path, &name))
+			name = NULL;
+		folder = path_folder(name ? name : path);
+		p.name = arena_strdup(arena, path_last(name ? name : path));
+		if (!p.name)
+			p.name = path_last(path);
+		if (!folder || stat(folder, &st) < 0)
+			st = (struct stat){ .st_ino = 0 };
+		free(folder);
+		free(name);
+	}
+	p.dev = st.st_dev;
+	p.ino = st.st_ino;
+	return p;
+}
+
+struct file_id *plan_file_ids(const struct plan *plan)
+{
+	struct file_id *ids = calloc(plan->n_targets, sizeof(*ids));
+
+	if (!ids)
+		return NULL;
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		struct target_plan *t = &plan->targets[i];
+
+		ids[i] = t->kind == TARGET_NULL ? (struct file_id){ .name = "" } :
+						  id_of(plan->arena, t->path);
+		ids[i].target = t;
+	}
+	qsort(ids, plan->n_targets, sizeof(*ids), file_id_compare);
+	return ids;
+}
+
+/* Targets that are made anew must not be another's: each would take the file away from the other. */
+static enum xdd_status check_shared(const struct file_id *ids, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		const struct target_plan *a = ids[i - 1].target, *b = ids[i].target;
+		const char *option = plan_recreating_option(a) ? plan_recreating_option(a) :
+								 plan_recreating_option(b);
+
+		if (option && file_id_compare(&ids[i - 1], &ids[i]) == 0)
+			return plan_refuse(a, "-%s: target %u is the same file", option, b->number);
+	}
+	return XDD_OK;
+}
+
+/* The file of -seek save is made beside its place, and then renamed. */
+static enum xdd_status check_save_file(const struct plan *plan, const struct file_id *ids,
+				       const struct target_plan *t)
+{
+	char *path = arena_printf(plan->arena, "%s.T%u.txt", t->seek.save_file, t->number);
+	const struct file_id *found;
+	char why[OUTPUT_WHY_SIZE];
+	struct file_id id;
+
+	if (!path)
+		return plan_no_memory();
+	id = id_of(plan->arena, path);
+	found = bsearch(&id, ids, plan->n_targets, sizeof(*ids), file_id_compare);
+	if (found)
+		return plan_refuse(found->target,
+				   "-seek save %s would replace this target: the list goes to %s",
+				   t->seek.save_file, path);
+	if (!output_check_new(path, why))
+		return XDD_OK;
+	log_error("-seek save %s: %s: %s", t->seek.save_file, path, why);
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status check_replaced(const struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+	struct file_id *ids;
+	bool wanted = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		wanted |= plan_recreating_option(&plan->targets[i]) ||
+			  plan->targets[i].seek.save_file;
+	if (!wanted)
+		return XDD_OK;
+	ids = plan_file_ids(plan);
+	if (!ids)
+		return plan_no_memory();
+	status = check_shared(ids, plan->n_targets);
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		if (plan->targets[i].seek.save_file)
+			status = check_save_file(plan, ids, &plan->targets[i]);
+	free(ids);
+	return status;
+}
+
+/*
+ * The path with the links in its folder resolved, and those of the file itself where it is there and `follow` is set; to
+ * be freed. NULL when there is no such folder, or no memory.
+ */
+static char *real_path(const char *path, bool follow)
+{
+	char *real = follow ? realpath(path, NULL) : NULL, *folder, *real_folder;
+
+	if (real)
+		return real;
+	folder = path_folder(path);
+	real_folder = folder ? realpath(folder, NULL) : NULL;
+	if (real_folder && asprintf(&real, "%s%s%s", real_folder,
+				    strcmp(real_folder, "/") == 0 ? "" : "/", path_last(path)) < 0)
+		real = NULL;
+	free(real_folder);
+	free(folder);
+	return real;
+}
+
+/* The number of a pass as it stands behind the name of a file; 0 when it is none. */
+static uint64_t pass_of(const char *text)
+{
+	char again[24];
+	uint64_t pass;
+
+	if (units_parse_u64(text, &pass))
+		return 0;
+	snprintf(again, sizeof(again), "%08" PRIu64, pass);
+	return strcmp(again, text) == 0 ? pass : 0;
+}
+
+/* Whether `path` is what -createnewfiles makes of `name` in one of the passes. */
+static bool is_of_pass(const struct plan *plan, const char *name, const char *path)
+{
+	size_t len = strlen(name);
+	uint64_t pass;
+
+	if (strncmp(name, path, len) != 0 || path[len] != '.')
+		return false;
+	pass = pass_of(path + len + 1);
+	return pass && pass <= plan->passes;
+}
+
+bool plan_makes_file(const struct plan *plan, const struct target_plan *t, const char *path)
+{
+	bool makes = t->create_new_files && t->kind != TARGET_NULL;
+	char *name = makes ? real_path(t->path, false) : NULL;
+	char *real = name ? real_path(path, true) : NULL;
+
+	makes = real && is_of_pass(plan, name, real);
+	free(real);
+	free(name);
+	return makes;
+}
+
+/* The same for all targets of `plan`, whose files have the names `real`, where they have one. */
+static enum xdd_status check_new_files_of(const struct plan *plan, const struct target_plan *t,
+					  char *const *real)
+{
+	enum xdd_status status = XDD_OK;
+	char *name = real_path(t->path, false);
+
+	for (size_t i = 0; name && i < plan->n_targets && !status; i++) {
+		const struct target_plan *o = &plan->targets[i];
+
+		if (real[i] && !o->create_new_files && is_of_pass(plan, name, real[i]))
+			status = plan_refuse(t, "-createnewfiles would replace target %u, %s",
+					     o->number, o->path);
+	}
+	free(name);
+	return status;
+}
+
+/* The files of the passes must not be other targets. */
+static enum xdd_status check_new_files(const struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+	bool wanted = false;
+	char **real;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		wanted |= plan->targets[i].create_new_files;
+	if (!wanted)
+		return XDD_OK;
+	real = calloc(plan->n_targets, sizeof(*real));
+	if (!real)
+		return plan_no_memory();
+	for (size_t i = 0; i < plan->n_targets; i++)
+		if (plan->targets[i].kind != TARGET_NULL)
+			real[i] = real_path(plan->targets[i].path, true);
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		if (plan->targets[i].create_new_files && plan->targets[i].kind != TARGET_NULL)
+			status = check_new_files_of(plan, &plan->targets[i], real);
+	for (size_t i = 0; i < plan->n_targets; i++)
+		free(real[i]);
+	free(real);
+	return status;
+}
+
+enum xdd_status plan_check_same_files(const struct plan *plan)
+{
+	enum xdd_status status = check_replaced(plan);
+
+	return status ? status : check_new_files(plan);
+}
+
+/* Whether a target reads back what it writes, and knows by the tags what has to be there. */
+static bool keeps_book(const struct target_plan *t)
+{
+	return t->op == OP_MIXED && t->pattern.kind == PATTERN_TAGGED && t->verify != VERIFY_NONE &&
+	       t->kind != TARGET_NULL;
+}
+
+/* Whether a target goes, or may go, to all ids between its first and its last. */
+static bool leaves_no_gaps(const struct target_plan *t)
+{
+	return !t->rows && !t->pass_offset_bytes &&
+	       (t->seek.pattern == SEEK_SEQUENTIAL || t->seek.pattern == SEEK_RANDOM ||
+		t->seek.pattern == SEEK_NONE);
+}
+
+/* Whether two targets of the same file reach the same bytes; with gaps, they may go between each other's ids. */
+static bool overlap(const struct target_plan *a, const struct target_plan *b)
+{
+	return leaves_no_gaps(a) && leaves_no_gaps(b) && a->start_bytes < b->end_bytes &&
+	       b->start_bytes < a->end_bytes;
+}
+
+static enum xdd_status check_tagged_pair(const struct target_plan *a, const struct target_plan *b)
+{
+	if (!keeps_book(a) || !plan_writes(b) || !overlap(a, b))
+		return XDD_OK;
+	return plan_refuse(
+		a,
+		"-datapattern tagged, -verify: target %u writes to the same bytes, which would be "
+		"reported as wrong; give each its own part (-targetoffset), or one target all (-queuedepth)",
+		b->number);
+}
+
+enum xdd_status plan_check_tagged(const struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+	struct file_id *ids;
+	bool any = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		any |= keeps_book(&plan->targets[i]);
+	if (!any)
+		return XDD_OK;
+	ids = plan_file_ids(plan);
+	if (!ids)
+		return plan_no_memory();
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		for (size_t j = i + 1; j < plan->n_targets && !status; j++) {
+			if (file_id_compare(&ids[i], &ids[j]))
+				break;
+			status = check_tagged_pair(ids[i].target, ids[j].target);
+			if (!status)
+				status = check_tagged_pair(ids[j].target, ids[i].target);
+		}
+	}
+	free(ids);
+	return status;
+}

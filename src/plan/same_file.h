@@ -1,0 +1,39 @@
+/*
+ * Targets, and files that a run creates, that are the same file. Main thread, while a plan is resolved and checked.
+ */
+#ifndef XDD_PLAN_SAME_FILE_H
+#define XDD_PLAN_SAME_FILE_H
+
+#include <sys/types.h>
+
+#include "xdd/plan/plan.h"
+
+/* The identity of a target's file: the same for two targets of one file. */
+struct file_id {
+	struct target_plan *target;
+	dev_t dev;
+	ino_t ino;
+	const char *name; /* of a file that does not exist yet, in the directory dev, ino; else "" */
+};
+
+/*
+ * The identities of all targets, those of the same file adjacent; to be freed by the caller. NULL: memory is short.
+ */
+struct file_id *plan_file_ids(const struct plan *plan);
+
+/* For qsort() and the like: 0 for two that are the same file. */
+int file_id_compare(const void *a, const void *b);
+
+/*
+ * Refuse targets and outputs of which one would replace the file of another: -recreatefiles, -createnewfiles,
+ * -seek save. XDD_OK, or another status with one line given to log_error().
+ */
+enum xdd_status plan_check_same_files(const struct plan *plan);
+
+/*
+ * Refuse targets that verify tagged data while another target writes to the same bytes. After plan_resolve_data().
+ * XDD_OK, or another status with one line given to log_error().
+ */
+enum xdd_status plan_check_tagged(const struct plan *plan);
+
+#endif
