@@ -787,7 +787,7 @@ def fill(file):
 
 
 def check_block_device():
-    past = m.reach_to(".*", "1 MiB$")
+    past = m.reach_to(".*", "1 MiB$", "the device")
     rows = (("read past its end", "-op read -numreqs 9", past),
             ("write past its end", "-op write -numreqs 9", past),
             ("-startoffset past its end", "-op read -numreqs 1 -startoffset 1024", past),

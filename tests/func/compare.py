@@ -9,6 +9,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddjson as j
 import xddtest as t
 
@@ -354,7 +355,7 @@ def test_refused():
             run = compare(*args)
             t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and
                  run.err.startswith("xdd: compare: %s: " % file) and want in run.err, name, run)
-    for args, want in ((("/nowhere", good), "/nowhere: No such file"), ((good, t.tmp()), "directory"),
+    for args, want in ((("/nowhere", good), "/nowhere: " + m.NO_FILE), ((good, t.tmp()), "directory"),
                        ((good,), "expected two files of -jsonout, 1 given; see xdd compare -help"), ((), "0 given"),
                        ((good, good, good), "with -- between them, as in xdd compare a1.json a2.json -- b1.json b2.json"),
                        (("--", good, good), "files on both sides of --"), ((good, "--"), "files on both sides of --"),
@@ -365,7 +366,7 @@ def test_refused():
     run = compare("-help")
     t.ok(run.status == 0 and run.out.startswith("usage: xdd compare") and not run.err, "-help", run)
     run = t.command(["sh", "-c", '"$0" compare "$1" "$1" >/dev/full', t.XDD, good])
-    t.ok(run.status == 2 and "No space left" in run.err, "output to a full disk", run)
+    t.ok(run.status == 2 and m.NO_SPACE in run.err, "output to a full disk", run)
 
 
 t.run(test_same, test_real_difference, test_interval, test_targets, test_run_time, test_percentiles, test_not_reproducible,

@@ -14,6 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 import xddtrace
@@ -245,7 +246,7 @@ def test_sizes():
         done_ok(t.xdd(*(words + more).split(), timeout=LIMIT_S), [wanted], "a list of requests, " + more)
     for more, number in (("kbytes 2 op 1", 0), ("op 1 kbytes 2", 1), ("mbytes 1 op 1", 0)):
         refused(words + "-lockstep 0 1 %s wait stop" % more,
-                "^xdd: target %d, .*: -lockstep: the requests of -seek load differ in size" % number)
+                m.line("target %d, .*: -lockstep" % number, "the requests of -seek load differ in size"))
     refused(words + "-starttrigger 0 1 kbytes 21", "never comes to 21504 bytes: a pass has 20480")
 
 
@@ -506,41 +507,41 @@ def test_bad_input():
 
     for option, rest, n in (("lockstep", " op 1 op 1 wait complete", 8), ("starttrigger", " op 1", 4),
                             ("stoptrigger", " op 1", 4)):
-        refused(base + "-%s 0 7%s" % (option, rest), "^xdd: -%s 7: no such target: there are 3, 0 to 2" % option, at(2))
-        refused(base + "-%s 3 1%s" % (option, rest), "^xdd: -%s 3: no such target" % option, at(1))
-        refused(base + "-%s x 1%s" % (option, rest), "^xdd: -%s x: the number of a target is wanted" % option, at(1))
+        refused(base + "-%s 0 7%s" % (option, rest), m.line("-%s 7" % option, m.no_such_target(3)), at(2))
+        refused(base + "-%s 3 1%s" % (option, rest), m.line("-%s 3" % option, m.no_such_target()), at(1))
+        refused(base + "-%s x 1%s" % (option, rest), m.line("-%s x" % option, m.TARGET_NUMBER), at(1))
         refused(base + "-%s -1 1%s" % (option, rest), "^xdd: -%s -1: " % option, at(1))
         refused(base + "-%s 1 1%s" % (option, rest), "^xdd: -%s 1: two different targets .* wait for itself" % option, at(2))
-        refused(base + "-" + option, "^xdd: -%s: an argument is missing" % option)
-        refused(base + "-%s 0 1 op" % option, "^xdd: -%s: an argument is missing" % option)
+        refused(base + "-" + option, m.line("-%s" % option, m.MISSING))
+        refused(base + "-%s 0 1 op" % option, m.line("-%s" % option, m.MISSING))
         refused(base + "-%s target 0 1 0%s" % (option, rest), "^xdd: -%s " % option, status=3)
-        for when, value, want in (("ops", "1", "time, op, percent, mbytes or kbytes is wanted; did you mean op"),
+        for when, value, want in (("ops", "1", m.choice("time, op, percent, mbytes or kbytes", "op")),
                                   ("percent", "101", "above 0 and up to 100"), ("percent", "0", "above 0 and up to 100"),
-                                  ("percent", "x", "above 0 and up to 100"), ("op", "0", "a whole number is wanted, 1 to"),
-                                  ("op", "1.5", "a whole number is wanted"), ("op", "-1", "a whole number is wanted"),
-                                  ("op", "9999999999999999999", "a whole number is wanted"),
-                                  ("mbytes", "4k", "a whole number is wanted"), ("kbytes", "0", "a whole number"),
+                                  ("percent", "x", "above 0 and up to 100"), ("op", "0", m.whole_number(None, 1)),
+                                  ("op", "1.5", m.whole_number()), ("op", "-1", m.whole_number()),
+                                  ("op", "9999999999999999999", m.whole_number()),
+                                  ("mbytes", "4k", m.whole_number()), ("kbytes", "0", m.whole_number()),
                                   ("time", "0", "a time above 0"), ("time", "x", "a time above 0")):
             tail = " op 1 wait complete" if option == "lockstep" else ""
             refused(base + "-%s 0 1 %s %s%s" % (option, when, value, tail), "^xdd: -%s %s: .*%s" %
                     (option, re.escape(when if when == "ops" else value), want), at(3 if when == "ops" else 4))
     for what in ("op 0", "percent 100.5", "bytes 3", "time x"):
         refused(base + "-lockstep 0 1 op 1 %s wait complete" % what, "^xdd: -lockstep ", "wanted")
-    refused(base + "-lockstep 0 1 op 1 op 1 waits complete", "^xdd: -lockstep waits: run or wait is wanted; did you mean wait", at(7))
-    refused(base + "-lockstep 0 1 op 1 op 1 wait ends", "^xdd: -lockstep ends: complete or stop is wanted", at(8))
+    refused(base + "-lockstep 0 1 op 1 op 1 waits complete", m.line("-lockstep waits", m.choice("run or wait", "wait")), at(7))
+    refused(base + "-lockstep 0 1 op 1 op 1 wait ends", m.line("-lockstep ends", m.choice("complete or stop")), at(8))
     refused(base + "-lockstep 0 1 op 1 op 1 wait complete -lockstep 2 1 op 1 op 1 wait complete",
             "^xdd: -lockstep 1: target 1 is a slave of target 0 already")
     refused(base + "-starttrigger 0 1 op 1 -starttrigger 2 1 op 1", "^xdd: -starttrigger 1: target 1 waits for target 0 already")
     refused(base + "-stoptrigger 0 1 op 1 -stoptrigger 2 1 op 1", "^xdd: -stoptrigger 1: ")
-    refused(base + "-lockstep 0 1 op 1 op 1 wait complete -lockstep 1 0 op 1 op 1 run complete", "it would wait for itself")
+    refused(base + "-lockstep 0 1 op 1 op 1 wait complete -lockstep 1 0 op 1 op 1 run complete", m.WAITS_FOR_ITSELF)
     refused(base + "-lockstep 0 1 op 1 op 1 run stop -lockstep 1 2 op 1 op 1 run stop -lockstep 2 0 op 1 op 1 run stop",
-            "it would wait for itself")
-    refused(base + "-lockstep 0 1 op 1 op 1 wait complete -starttrigger 1 0 op 1", "it would wait for itself")
-    refused(base + "-starttrigger 0 1 op 1 -starttrigger 1 2 op 1 -starttrigger 2 0 op 1", "it would wait for itself")
+            m.WAITS_FOR_ITSELF)
+    refused(base + "-lockstep 0 1 op 1 op 1 wait complete -starttrigger 1 0 op 1", m.WAITS_FOR_ITSELF)
+    refused(base + "-starttrigger 0 1 op 1 -starttrigger 1 2 op 1 -starttrigger 2 0 op 1", m.WAITS_FOR_ITSELF)
     refused(base + "-lockstep 2 0 op 1 op 1 run stop -starttrigger 1 0 op 1 -starttrigger 0 1 op 1",
             "target (0, .*by way of target 1|1, .*by way of target 0)$")
     for option in ("starttrigger", "stoptrigger"):
-        refused(base + "-%s 1 0 op 101" % option, "target 1, null: -%s: it never comes to 101 operations: a pass has 100" % option)
+        refused(base + "-%s 1 0 op 101" % option, "target 1, null: -%s: " % option + m.never_comes_to(101, 100))
         refused(base + "-%s 1 0 kbytes 401" % option, "-%s: it never comes to 410624 bytes: a pass has 409600" % option)
     timed = "-op noop -targets 2 null null -timelimit 1 "
     refused(timed + "-starttrigger 0 1 percent 50", "^xdd: target 0, null: -starttrigger percent: .*-numreqs")

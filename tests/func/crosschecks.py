@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddjson
 import xddsys
 import xddtest as t
@@ -180,8 +181,7 @@ def test_devices():
 
 
 def ignored(path):
-    return "xdd: warning: target 0, %s: -dio: the file system has no direct I/O for this file, and uses the page cache; " \
-        "put it on another file system" % path
+    return m.warning("target 0, " + path, m.NO_DIRECT_IO)
 
 
 def test_direct_ignored():
@@ -278,7 +278,7 @@ def test_bound():
     if not is_memory("/dev/shm"):
         return t.skip("-dio that waits for nothing", "/dev/shm is not in memory")
     memory = "/dev/shm/xddtest.%d" % os.getpid()
-    said = r"^xdd: warning: target 0, %s: (generator-bound|starved): its QThreads .* of the time.*: the device might do more$"
+    said = "^" + m.warning("target 0, %s", m.BOUND) + "$"
     with open(memory, "wb") as f:
         f.write(bytes(SIZE))
     try:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddtest as t
 
 K, M = 1 << 10, 1 << 20
@@ -347,7 +348,7 @@ def test_refused():
         ("-datapattern random prefix 12", 2, "sequenced"),
         ("-datapattern compress 101", 2, "0 to 100"), ("-datapattern compress", 2, "missing"),
         ("-datapattern dedupe x", 2, "0 to 100"), ("-datapattern dedupe -1", 2, "0 to 100"),
-        ("-datapattern file", 2, "missing"), ("-datapattern file /nowhere/at/all", 2, "No such file"),
+        ("-datapattern file", 2, "missing"), ("-datapattern file /nowhere/at/all", 2, m.NO_FILE),
         ("-datapattern file /", 2, "regular file"), ("-datapattern file " + empty, 2, "empty"),
         ("-datapattern file /dev/zero", 2, "regular file"), ("-datapattern tagged inverse", 2, "inverse"),
         ("-datapattern tagged -blocksize 1000 -reqsize 1", 2, "512"), ("-datapattern tagged -bytes 5000", 2, "512"),

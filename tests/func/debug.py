@@ -11,6 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 
@@ -252,16 +253,16 @@ def test_words():
 def test_bad_input():
     target = t.path("untouched")
     for status, words, pattern in (
-            (2, "-debug", r"xdd: -debug: an argument is missing: <kind> \[<kind> \.\.\.\] is wanted"),
-            (2, "-debug -dio", r"xdd: -debug: an argument is missing"),
+            (2, "-debug", "xdd: -debug: " + m.missing(r"<kind> \[<kind> \.\.\.\]")),
+            (2, "-debug -dio", "xdd: -debug: " + m.MISSING),
             (2, "-debug network", r"xdd: -debug network: io, lockstep, open, task, .* user1 or all is wanted \(argument"),
-            (2, "-debug tsak io", r"xdd: -debug tsak: io, .* is wanted; did you mean task\?"),
-            (2, "-debug io lokstep", r"xdd: -debug lokstep: io, .* is wanted; did you mean lockstep\?"),
-            (3, "-debug io network", r"xdd: network: stray word"),
+            (2, "-debug tsak io", m.choice("xdd: -debug tsak: io, .*", "task")),
+            (2, "-debug io lokstep", m.choice("xdd: -debug lokstep: io, .*", "lockstep")),
+            (3, "-debug io network", "xdd: network: " + m.STRAY),
             (3, "-debug e2e", r"xdd: -debug e2e: .*this version of xdd does not have end-to-end"),
             (3, "-debug io END2END", r"xdd: -debug END2END: .*does not have end-to-end"),
-            (3, "-extendedstats target 0", r"xdd: -extendedstats.*: this option is for the whole run"),
-            (3, "-extstats 1", r"xdd: 1: stray word")):
+            (3, "-extendedstats target 0", "xdd: -extendedstats.*: .*" + m.WHOLE_RUN),
+            (3, "-extstats 1", "xdd: 1: " + m.STRAY)):
         run = t.xdd("-op", "write", "-targets", 1, target, "-numreqs", 1, *words.split(), timeout=LIMIT_S)
         t.ok(run.status == status and len(run.error_lines()) == 1 and re.match(pattern, run.err) and
              not os.path.exists(target), "refused, one line, status %d: %s" % (status, words), run)

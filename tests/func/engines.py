@@ -18,6 +18,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 
@@ -122,8 +123,7 @@ class Suite(threading.Thread):
 # The same plan, every engine
 
 
-FAILURE = re.compile(r"xdd: I/O ERROR on Target (\d+) Worker Thread \d+: (\w+) of (\d+) bytes at offset (\d+) of .*, "
-                     r"operation (\d+) of pass (\d+): (.*) after (\d+) bytes$", re.M)
+FAILURE = re.compile(m.FAILURE, re.M)
 COUNTS = ("OPS", "READOPS", "WRITEOPS", "BYTESXFERED", "BYTESREAD", "BYTESWRITTEN", "ERRORS")
 
 
@@ -132,13 +132,19 @@ def messages(run):
     return t.BUFFERED.sub("", run.err).splitlines()
 
 
+def failures_of(run):
+    """Failed operations, without QThread and name: (target, direction, bytes, offset, operation, pass, reason, done)."""
+    return [f[:1] + f[2:5] + f[6:] for f in FAILURE.findall(run.err)]
+
+
 def outcome(run, rows):
     """What must be the same whatever the engine."""
     lines = [tuple(r[k] for k in ("WHAT", "PASS", "TARGET") + COUNTS) for r in rows if r["WHAT"] != "QUEUE_PASS"]
     queues = [sum(int(r[k]) for r in rows if r["WHAT"] == "QUEUE_PASS") for k in COUNTS]
     others = [line for line in messages(run) if not FAILURE.match(line)]
     # Of those that others follow the first is shown, whichever that is.
-    failures = [(f[0], f[1], f[6]) if f[6] in ("END-OF-FILE", "No space left on device") else f for f in FAILURE.findall(run.err)]
+    failures = [(f[0], f[1], f[6]) if f[6] in ("END-OF-FILE", "No space left on device") else f
+                for f in failures_of(run)]
     return {"status": run.status, "failures": sorted(failures), "rows": lines, "queues": queues,
             "other lines": others}
 
@@ -406,7 +412,7 @@ def test_many_targets():
               if r["WHAT"] == "TARGET_PASS"}
     t.equal((run.status, passes), (6, {(i, p, "16", "1", "65536") for i in range(64) for p in (1, 2)}),
             "64 targets, each with an engine of its own")
-    t.equal(sorted(FAILURE.findall(run.err)), sorted((str(i), "read", "4096", "65536", "16", "1", "END-OF-FILE", "0")
+    t.equal(sorted(failures_of(run)), sorted((str(i), "read", "4096", "65536", "16", "1", "END-OF-FILE", "0")
                                                      for i in range(64)), "64 targets: the first error of each")
     t.equal(run.err.count(": 1 more operations failed: END-OF-FILE\n"), 64, "64 targets: the others are counted")
     queues = {i: len([r for r in rows if r["WHAT"] == "QUEUE_PASS" and r["TARGET"] == str(i) and r["PASS"] == "1"])
@@ -477,23 +483,23 @@ NEW = "-op write -targets 1 new -reqsize 4 -numreqs 2 "
 
 
 def test_refusals():
-    cases = [("an engine there is none of", NEW + "-ioengine io_urng", r"-ioengine io_urng: .*did you mean io_uring\?", 3),
+    cases = [("an engine there is none of", NEW + "-ioengine io_urng", "-ioengine io_urng: .*" + m.near("io_uring"), 3),
              ("a keyword of others", NEW + "-ioengine psync batch 4", "psync: batch is a keyword of the engines libaio and"),
              ("touch with null", NEW + "-ioengine null touch", "null: touch is a keyword of the engine mmap"),
              ("fua with psync", NEW + "-ioengine psync fua", "psync: fua is a keyword of the engine sg"),
-             ("sg on a plain file", DATA + "-ioengine sg", "data: -ioengine sg: it wants a SCSI device"),
-             ("-sgio on a plain file", DATA + "-sgio", "data: -ioengine sg: it wants a SCSI device"),
+             ("sg on a plain file", DATA + "-ioengine sg", "data: -ioengine sg: " + m.SCSI_WANTED),
+             ("-sgio on a plain file", DATA + "-sgio", "data: -ioengine sg: " + m.SCSI_WANTED),
              ("sg on a new file", NEW + "-ioengine sg", "new: -ioengine sg: "),
              ("mmap with -dio", DATA + "-dio -ioengine mmap", "mmap: mapped data is in the page cache: not with -dio"),
-             ("mmap of a new file", NEW + "-ioengine mmap", "new: -ioengine mmap: a mapped file cannot grow"),
+             ("mmap of a new file", NEW + "-ioengine mmap", "new: -ioengine mmap: " + m.MAPPED_CANNOT_GROW),
              ("mmap of a short file", "-op write -targets 1 data -reqsize 4 -numreqs 17 -ioengine mmap",
-              "data: -ioengine mmap: a mapped file cannot grow"),
+              "data: -ioengine mmap: " + m.MAPPED_CANNOT_GROW),
              ("-threads with psync", NEW + "-threads 2", "new: -threads: the engine psync has a QThread for each"),
              ("-threads with mmap", DATA + "-threads 2 -ioengine mmap", "-threads: the engine mmap has a QThread for each"),
              ("batch 0", NEW + "-ioengine libaio batch 0", "-ioengine batch 0: .*1 to 65536"),
-             ("batch without a number", NEW + "-ioengine libaio batch", "-ioengine batch: an argument is missing"),
+             ("batch without a number", NEW + "-ioengine libaio batch", "-ioengine batch: " + m.MISSING),
              ("-threads 0", NEW + "-threads 0", "-threads 0: .*1 to 65536"),
-             ("no engine", NEW + "-ioengine", "-ioengine: an argument is missing")]
+             ("no engine", NEW + "-ioengine", "-ioengine: " + m.MISSING)]
     if "libaio" in ENGINES:
         cases += [("a keyword of io_uring", NEW + "-dio -ioengine libaio fixedbufs",
                    "libaio: fixedbufs is a keyword of the engine io_uring")]

@@ -11,6 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddjson
 import xddsys as s
 import xddtest as t
@@ -26,8 +27,7 @@ def run_failing(*args, **kwargs):
 class Failure:
     """A line about an operation."""
 
-    PATTERN = re.compile(r"xdd: I/O ERROR on Target (\d+) Worker Thread (\d+): (read|write) of (\d+) bytes at offset "
-                         r"(\d+) of (.*), operation (\d+) of pass (\d+): (.*) after (\d+) bytes$")
+    PATTERN = re.compile(m.FAILURE)
 
     def __init__(self, m):
         self.target, self.qthread, self.size, self.offset = (int(m.group(i)) for i in (1, 2, 4, 5))
@@ -264,7 +264,7 @@ def test_full_output():
     for words in ([], ["-verbose"]):
         run = shell('"$@" >/dev/full', *NULL, *words)
         t.ok(run.status == 6 and len(run.error_lines()) == 1 and "standard output" in run.err and
-             "No space left" in run.err, "standard output is full" + ", -verbose" * bool(words), run)
+             m.NO_SPACE in run.err, "standard output is full" + ", -verbose" * bool(words), run)
     for option in ("-output", "-csvout", "-combinedout"):
         run = t.xdd(*NULL, option, "/dev/full")
         t.ok(run.status == 6 and len(run.error_lines()) == 1 and option in run.err, option + " is full", run)

@@ -12,6 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddjson
 import xddsys as s
 import xddtest as t
@@ -276,7 +277,7 @@ def test_preallocate():
              "-preallocate: the space is there, the size that of what was written" + " %s" % words, (run, st))
         os.unlink(file)
     run = t.xdd(*WRITE, "-targets", 1, file, "-preallocate", "1g")
-    t.ok(one_error(run, 4, file + ": -preallocate: No space left") and not os.path.exists(file),
+    t.ok(one_error(run, 4, file + ": -preallocate: " + m.NO_SPACE) and not os.path.exists(file),
          "-preallocate: more than there is", run)
     with open(file, "wb") as f:
         f.write(bytes(32768))
@@ -434,7 +435,7 @@ def test_syncwrite():
          "-syncwrite: COMBINED, and the whole of -deskew, last as long", run)
     run, rows, _ = calls(*WRITE, "-syncwrite", "-targets", 1, files[0], only=files[0],
                          inject=["fdatasync:error=ENOSPC"])
-    return t.ok(one_error(run, 6, files[0], "-syncwrite", "No space left") and total(rows, "OPS") == 8,
+    return t.ok(one_error(run, 6, files[0], "-syncwrite", m.NO_SPACE) and total(rows, "OPS") == 8,
                 "-syncwrite: a flush that fails", run)
 
 
@@ -446,9 +447,7 @@ def test_threshold():
     env = s.faults("slow", start=40960, end=49152, file="slow", ns=999999999)
     if env is None:
         return t.skip("-reportthreshold", s.sys_why())
-    pattern = re.compile(r"xdd: Target number (\d+) Worker Thread (\d+): INFO: Threshold, ([\d.]+), "
-                         r"exceeded by, ([\d.]+), microseconds, IO time was, ([\d.]+), usec on block, (\d+), "
-                         r"byte offset, (\d+)$", re.M)
+    pattern = re.compile(m.THRESHOLD, re.M)
     for op in ("read", "write"):
         run = t.xdd("-op", op, "-targets", 2, "null", file, *"-reqsize 4 -numreqs 20 -reportthreshold 0.9".split(),
                     env=env)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 from xddguard import MIB, admin, device, digest, mount, until
@@ -136,7 +137,7 @@ def test_node_disappears():
     except OSError as e:  # nodev
         return t.skip("a device node that disappears", e.strerror)
     run = change_in_run(lambda _: os.unlink(node), "-op", "write", *PASSES, "-targets", 1, node)
-    stopped(run, node, "no such device", "a device node that disappears")
+    stopped(run, node, m.NO_DEVICE, "a device node that disappears")
     return t.ok(not os.path.lexists(node), "no file is created in its place")
 
 

@@ -17,6 +17,7 @@ import termios
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 
@@ -360,13 +361,13 @@ def test_bad_input():
     os.symlink(data, t.path("link.T0000.csv"))
     for args, status, part in (
             ("-heartbeat opps", 3, "did you mean ops?"),
-            ("-heartbeat", 2, "an argument is missing"),
+            ("-heartbeat", 2, m.MISSING),
             ("-heartbeat 1x", 2, "a time of 0 to"),
             ("-heartbeat -1", 3, "one of seconds, ops"),
             ("-heartbeat ops pcct", 3, "did you mean pct?"),
-            ("-heartbeat output", 2, "an argument is missing"),
-            ("-heartbeat output no/such/folder", 2, "there is no directory no/such"),
-            ("-heartbeat output %s" % t.path("link"), 2, "this is target 0"),
+            ("-heartbeat output", 2, m.MISSING),
+            ("-heartbeat output no/such/folder", 2, m.no_directory("no/such")),
+            ("-heartbeat output %s" % t.path("link"), 2, m.is_target(0)),
             ("-heartbeat target 7 ops", 2, "target")):
         run = t.xdd("-op", "read", "-targets", 1, data, "-reqsize", 1, *args.split())
         t.ok(run.status == status and part in run.err and len(run.error_lines()) == 1, args, run)

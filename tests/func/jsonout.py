@@ -15,6 +15,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddjson as j
 import xddsys as s
 import xddtest as t
@@ -126,7 +127,7 @@ def test_errors():
     shown = [line[len("xdd: "):] for line in run.error_lines()]
     errors = [m["text"] for m in document["messages"] if m["level"] == "error"]
     t.equal([line for line in shown if "warning" not in line], errors, "errors: the messages of standard error")
-    t.ok(sum("I/O ERROR" in line for line in errors) == 1 and "4 more operations failed: END-OF-FILE" in errors[-1] and
+    t.ok(sum("I/O ERROR" in line for line in errors) == 1 and m.more_failed("4", m.END_OF_FILE) in errors[-1] and
          j.rows(document, "COMBINED")[0]["errors"] == 5,
          "errors: lines and count", document["messages"])
     t.ok(any(m["level"] == "warning" and "reach to" in m["text"] for m in document["messages"]),
@@ -291,14 +292,14 @@ def test_refused():
     null = ["-op", "noop", "-targets", 1, "null", "-numreqs", 1]
     for args, want in (
             (null + ["-jsonout", os.path.join(folder, "none/x")], "there is no directory "),
-            (null + ["-jsonout", os.path.join(folder, "sub")], "Is a directory"),
-            (null + ["-jsonout", ""], "<file> cannot be empty"),
-            (null + ["-jsonout"], "an argument is missing: <file> is wanted"),
-            (null + ["-jsonout", here, "-csvout", here], "this is the file of -csvout too"),
-            (null + ["-jsonout", here, "-errout", here], "this is the file of -errout too"),
-            (null + ["-jsonout", here, "-output", here], "this is the file of -output too"),
-            (["-op", "read", "-targets", 1, file, "-reqsize", 1, "-jsonout", file], "this is target 0"),
-            (["-op", "write", "-targets", 1, here, "-reqsize", 1, "-numreqs", 1, "-jsonout", here], "this is target 0"),
+            (null + ["-jsonout", os.path.join(folder, "sub")], m.IS_DIRECTORY),
+            (null + ["-jsonout", ""], "<file> " + m.EMPTY),
+            (null + ["-jsonout"], m.missing("<file>")),
+            (null + ["-jsonout", here, "-csvout", here], m.file_of("-csvout")),
+            (null + ["-jsonout", here, "-errout", here], m.file_of("-errout")),
+            (null + ["-jsonout", here, "-output", here], m.file_of("-output")),
+            (["-op", "read", "-targets", 1, file, "-reqsize", 1, "-jsonout", file], m.is_target(0)),
+            (["-op", "write", "-targets", 1, here, "-reqsize", 1, "-numreqs", 1, "-jsonout", here], m.is_target(0)),
             (null + ["-jsonout", "-", "-csvout", "/dev/stdout"], "has standard output to itself"),
             (null + ["-jsonout", "-", "-output", "/dev/stdout"], "has standard output to itself"),
             (null + ["-jsonout", "-", "-errout", "/dev/stdout"], "has standard output to itself"),
@@ -313,7 +314,7 @@ def test_refused():
     t.ok(run.status == 3, "no target number", run)
     run = t.command(["sh", "-c", '"$@" -jsonout - >"$0"', file] + t.xdd_words("-op", "read", "-targets", 1, file,
                                                                               "-reqsize", 1, "-numreqs", 1))
-    t.ok(run.status == 2 and "-jsonout -: this is target 0" in run.err, "standard output is the target", run)
+    t.ok(run.status == 2 and "-jsonout -: " + m.is_target(0) in run.err, "standard output is the target", run)
 
 
 def test_locked_folder():

@@ -15,6 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 
@@ -289,7 +290,7 @@ def test_intervals():
                   if x["RECORD"] == "SUMMARY" and x["WHAT"] == "TARGET_PASS"}
         title = "intervals" + (" with -nobarrier" if more else "")
         # A machine that is too busy for the rate of target 1 is warned of; that changes nothing here.
-        t.ok(run.status == 0 and re.fullmatch("(xdd: warning: target 1, null: -throttle ops 400: the rate was not reached.*\n)?", run.err) and
+        t.ok(run.status == 0 and re.fullmatch("(%s.*\n)?" % m.RATE_NOT_REACHED, run.err) and
              sorted(found) == sorted(passes) and len(found) == 18, title, run)
         t.equal({k: sum(x[2] for x in v) for k, v in found.items()}, {k: int(x["OPS"]) for k, x in passes.items()},
                 title + " add up to their pass")
@@ -403,9 +404,9 @@ def test_output_file():
         lines = f.read().splitlines()
     t.ok(len(lines) == 7 and len([x for x in lines if x.startswith("RECORD,")]) == 1, "a file is continued", lines)
     before = os.stat(file).st_mtime_ns
-    for args, text in (((file, "percentiles", "50"), "its first line does not name the columns"),
+    for args, text in (((file, "percentiles", "50"), m.OTHER_COLUMNS),
                        ((t.path("no/folder"),), "there is no directory"),
-                       ((t.tmp(),), "Is a directory")):
+                       ((t.tmp(),), m.IS_DIRECTORY)):
         run = t.xdd(*words, *args)
         t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-latency output" in run.err and text in run.err,
              "-latency output: " + text, run)
@@ -413,7 +414,7 @@ def test_output_file():
     t.ok(run.status == 2 and "each output wants its own" in run.err, "-latency output and -csvout: one file", run)
     target = t.make_file("target", 4096)
     run = t.xdd("-op", "read", "-targets", 1, target, "-latency", "output", target)
-    t.ok(run.status == 2 and "this is target 0" in run.err and os.path.getsize(target) == 4096,
+    t.ok(run.status == 2 and m.is_target(0) in run.err and os.path.getsize(target) == 4096,
          "-latency output: a target", run)
     t.equal(os.stat(file).st_mtime_ns, before, "what is refused changes nothing")
     run = t.xdd(*words, t.path("dry.csv"), "-dryrun")
@@ -426,7 +427,7 @@ def test_output_file():
 
 def test_bad_input():
     for args, status, text in (
-            ("percentiles", 2, "an argument is missing"), ("percentiles 0", 2, "up to 32 percentages"),
+            ("percentiles", 2, m.MISSING), ("percentiles 0", 2, "up to 32 percentages"),
             ("percentiles 101", 2, "up to 32 percentages"), ("percentiles 50,,60", 2, "up to 32 percentages"),
             ("percentiles 50,", 2, "up to 32 percentages"), ("percentiles abc", 2, "up to 32 percentages"),
             ("percentiles -5", 2, ""), ("percentiles 1e1", 2, "up to 32 percentages"),

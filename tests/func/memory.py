@@ -9,6 +9,7 @@ import resource
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 
@@ -390,9 +391,9 @@ def test_fixed_buffers():
 
 
 def test_bad():
-    cases = [("-memalign", v, "a size in bytes is wanted") for v in ("-1", "x", "1.5", "2G", "1073741825", "")]
+    cases = [("-memalign", v, m.SIZE) for v in ("-1", "x", "1.5", "2G", "1073741825", "")]
     if "without libnuma" not in t.xdd("-op", "read", "-targets", 1, FILE, "-numa", 0).err:
-        cases += [("-numa", v, "NUMA nodes are wanted, as in ") for v in
+        cases += [("-numa", v, m.NUMA_NODES) for v in
                   ("", "x", "-1", "node", "nodes0", "0,", "1-0", "interleave:", "interleave:x", "interleaved", "Local", "99999")]
         cases += [("-numa", v, "gets no memory from a NUMA node 8191; it may use: ") for v in
                   ("8191", "node8191", "0,8191", "interleave:8191")]
@@ -403,7 +404,7 @@ def test_bad():
              not os.path.exists(new), "%s %r is refused" % (option, value), run)
     for option in ("-memalign", "-numa"):
         run = t.xdd("-op", "read", "-targets", 1, FILE, option)
-        t.ok(run.status in (2, 3) and "an argument is missing" in run.err, option + " without a word is refused", run)
+        t.ok(run.status in (2, 3) and m.MISSING in run.err, option + " without a word is refused", run)
     for option in "nomemlock noproclock processlock maxpri maxall minall".split():
         run = t.xdd("-op", "read", "-targets", 1, FILE, "-" + option, "target", 0)
         t.ok(run.status in (2, 3) and len(run.error_lines()) == 1, "-%s is for all targets" % option, run)

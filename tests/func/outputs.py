@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 
@@ -180,11 +181,11 @@ def test_targets():
     for option in FILES:
         for target, output in ((link, real), (real, link)):
             run = t.xdd(*write, "-targets", 1, target, *option.split(), output)
-            t.ok(refused(run, 2, option.split()[0], "this is target 0") and os.listdir(folder) == ["link"],
+            t.ok(refused(run, 2, option.split()[0], m.is_target(0)) and os.listdir(folder) == ["link"],
                  "%s and a target by way of a link to nothing" % option, run)
     os.symlink("p.target.0000.bin", link + "2")
     run = t.xdd(*write, "-targets", 1, link + "2", "-ts", "dump", os.path.join(folder, "p"))
-    t.ok(refused(run, 2, "-ts", "this is target 0"), "-ts dump and a target by way of a link to nothing", run)
+    t.ok(refused(run, 2, "-ts", m.is_target(0)), "-ts dump and a target by way of a link to nothing", run)
     # Messages would be written into the target, wherever the results go.
     for words in ([], ["-output", t.path("same.out")], ["-errout", t.path("same.err")]):
         file = t.make_file("same.data", 65536)
@@ -194,12 +195,12 @@ def test_targets():
         with open(file, "rb") as f:
             f.seek(65536)
             said = f.read().decode(errors="replace")
-        t.ok(p.returncode == 2 and said.startswith("xdd: standard error: this is target 0"),
+        t.ok(p.returncode == 2 and said.startswith("xdd: standard error: " + m.is_target(0)),
              "standard error is the target %s" % words, (p.returncode, said))
     file = t.make_file("same.data", 65536)
     with open(file, "ab") as f:
         run = t.xdd(*write, "-targets", 1, file, "-output", "/dev/null", "-csvout", "/dev/stdout", stdout=f)
-    t.ok(refused(run, 2, "-csvout /dev/stdout:", "this is target 0"), "-csvout /dev/stdout is the target", run)
+    t.ok(refused(run, 2, "-csvout /dev/stdout:", m.is_target(0)), "-csvout /dev/stdout is the target", run)
     with open(t.path("same.log"), "wb") as f:
         p = subprocess.run(t.xdd_words(*RUN), stdin=subprocess.DEVNULL, stdout=f, stderr=f, timeout=t.TIMEOUT, check=False)
     t.ok(p.returncode == 0, "standard output and standard error may be one file")

@@ -13,6 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddjson as j
 import xddsys as s
 import xddtest as t
@@ -295,14 +296,13 @@ def test_until():
 def test_refused():
     null = "-op noop -targets 1 null -numreqs 1".split()
     for args, status, want in (
-            ("until", 2, "an argument is missing"), ("until -verbose", 2, "an argument is missing"),
-            ("until 0", 2, "behind until a percentage above 0 and up to 100 is wanted"),
+            ("until", 2, m.MISSING), ("until -verbose", 2, m.MISSING),
+            ("until 0", 2, m.UNTIL_PERCENT),
             ("until 101", 2, "percentage"), ("until -5", 2, "percentage"), ("until 5%", 2, "percentage"),
             ("until abc", 2, "percentage"), ("until nan", 2, "percentage"),
-            ("until 5 17", 2, "a whole number of passes is wanted, 18 to 10000; for fewer passes give their number "
-             "without until"),
-            ("until 5 10001", 2, "18 to 10000"), ("until 5 4k", 2, "18 to 10000"), ("until 5 abc", 3, "stray word"),
-            ("untill", 2, "a whole number of passes is wanted, 1 to 1000000000"),
+            ("until 5 17", 2, m.whole_number("passes", 18, 10000) + m.FEWER_PASSES),
+            ("until 5 10001", 2, "18 to 10000"), ("until 5 4k", 2, "18 to 10000"), ("until 5 abc", 3, m.STRAY),
+            ("untill", 2, m.whole_number("passes", 1, 1000000000)),
             ("until 5 -nobarrier", 2, "-passes until: with -nobarrier")):
         run = t.xdd(*null, "-passes", *args.split())
         t.ok(run.status == status and not run.out and len(run.error_lines()) == 1 and want in run.err,

@@ -9,6 +9,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 
@@ -113,7 +114,7 @@ def test_targets():
         shown("-processor %s" % " ".join(str(w) for w in words), ["all/any", str(LAST)], "-targets", 2, FILE, FILE,
               "-processor", *words)
     run = t.xdd("-op", "read", "-targets", 2, FILE, FILE, "-processor", 2, FIRST)
-    t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-processor target 2: no such target" in run.err,
+    t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-processor target 2: " + m.no_such_target() in run.err,
          "-processor 2 of two targets", run)
     return shown("-processor target 1", ["all/any", str(LAST)], "-targets", 2, FILE, FILE, "-processor", "target", 1, LAST)
 
@@ -208,16 +209,16 @@ def test_before_buffers():
 
 def test_bad():
     none = max(USABLE) + 1
-    wanted = "processors are wanted, as in "
+    wanted = m.PROCESSORS
     cases = [("-processor", value, wanted) for value in
              ("", "x", "1-", "-1", "3-1", "0,", ",0", "0;1", "1.5", "node", "nodex", "node-1", "99999", "0-99999", "0x1")]
     cases += [("-processor", str(none), "processor %d; it may use: %s" % (none, ALL)),
               ("-processor", "%d,%d" % (FIRST, none), "processor %d; it may use: %s" % (none, ALL)),
               ("-processor", "8191", "may use: "), ("-processor", "node8191", "no such NUMA node"),
               ("-singleproc", str(none), "processor %d; it may use: %s" % (none, ALL)),
-              ("-singleproc", "all", "the number of a processor is wanted"),
-              ("-singleproc", "%d-%d" % (FIRST, FIRST), "the number of a processor is wanted"),
-              ("-singleproc", "node0", "the number of a processor is wanted"),
+              ("-singleproc", "all", m.PROCESSOR),
+              ("-singleproc", "%d-%d" % (FIRST, FIRST), m.PROCESSOR),
+              ("-singleproc", "node0", m.PROCESSOR),
               ("-roundrobin", "0", "1 to %d, or all" % len(USABLE)),
               ("-roundrobin", str(len(USABLE) + 1), "1 to %d, or all" % len(USABLE)),
               ("-roundrobin", "any", "1 to %d, or all" % len(USABLE)), ("-roundrobin", "2k", "or all")]
@@ -228,7 +229,7 @@ def test_bad():
              not run.out and not os.path.exists(new), "%s %r is refused" % (option, value), run)
     for option in ("-processor", "-singleproc", "-roundrobin"):
         run = t.xdd("-op", "read", "-targets", 1, FILE, option)
-        t.ok(run.status in (2, 3) and "an argument is missing" in run.err, option + " without a word is refused", run)
+        t.ok(run.status in (2, 3) and m.MISSING in run.err, option + " without a word is refused", run)
     for option in ("-singleproc", "-roundrobin"):
         run = t.xdd("-op", "read", "-targets", 1, FILE, option, "target", 0, 0)
         t.ok(run.status in (2, 3) and len(run.error_lines()) == 1, option + " is for all targets", run)

@@ -4,13 +4,14 @@ import os
 import shutil
 import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 
 KIB = 1024
 ROOM = 1 << 20   # of the tmpfs
-FULL = "target 0, %s: the operations%s need at least %s of free space, and the file system has %s; write less"
-SHORT = "target 0, %s: the operations reach to %s, and it has %s; read less"
+FULL = "target 0, %s: " + m.need_space("%s", "%s; write less", "%s")
+SHORT = "target 0, %s: " + m.reach_to("%s", "%s; read less")
 
 
 def look(*names):
@@ -46,7 +47,7 @@ def test_short_file():
             ("-numreqs", "-numreqs 17", "68 KiB"), ("-bytes", "-bytes 65537", "65537 bytes"),
             ("-startoffset", "-numreqs 16 -startoffset 1", "65 KiB"),
             ("-passoffset", "-numreqs 8 -passes 3 -passoffset 17", "66 KiB"),
-            ("-seek random", "-numreqs 2 -seek random range 100", "100 KiB"),
+            ("-seek random", "-numreqs 20 -seek random range 100", "100 KiB"),
             ("-seek interleave", "-numreqs 8 -seek interleave 3", "88 KiB"),
             ("-queuedepth", "-numreqs 17 -queuedepth 8", "68 KiB")):
         refused("reads past the end, " + title, read + words.split(), SHORT % (file, end, "64 KiB"), file)
@@ -87,7 +88,7 @@ def test_random():
         size = os.path.getsize(file)
         t.ok(run.status == 0 and t.xdd("-op", "read", *words).status == 0, "random reads of what was written, to %d" % size, run)
         os.truncate(file, size - 1)
-        refused("random reads of one byte more, to %d" % size, ["-op", "read", *words], "target 0, %s: the operations reach to 80 KiB" % file,
+        refused("random reads of one byte more, to %d" % size, ["-op", "read", *words], "target 0, %s: " % file + m.reach_to("80 KiB", ""),
                 file)
     file = t.make_file("mixed", 64 * KIB)
     rows = "".join("%d %d 4 %s 0 0\n" % (n, 4 * n, "w" if n == 16 else "r") for n in range(17))
@@ -127,7 +128,7 @@ def test_tmpfs():
     refused("-seek stagger", write + ["-targets", 1, a, *"-numreqs 17 -seek stagger range 9999".split()],
             FULL % (a, "", "1088 KiB", "1 MiB"), a)
     refused("-seek random", write + ["-targets", 1, a, *"-numreqs 400 -seek random range 160000".split()],
-            "target 0, %s: the operations need at least " % a, a)
+            "target 0, %s: " % a + m.need_space(), a)
     refused("-dio", write + ["-targets", 1, a, "-dio", "-numreqs", 17], FULL % (a, "", "1088 KiB", "1 MiB"), a)
     refused("-pretruncate", write + ["-targets", 1, a, *"-numreqs 17 -pretruncate 8m".split()], FULL % (a, "", "1088 KiB", "1 MiB"), a)
     link = t.path("link")
@@ -150,12 +151,12 @@ def test_tmpfs():
         f.truncate(2 * ROOM)
     refused("a file of holes", write + ["-targets", 1, a, "-numreqs", 32], FULL % (a, "", "2 MiB", "1 MiB"), a)
     refused("reads and writes of holes", ["-rwratio", 10, "-reqsize", 64, "-targets", 1, a, "-numreqs", 32],
-            "target 0, %s: the operations need at least " % a, a)
+            "target 0, %s: " % a + m.need_space(), a)
     done("reads and mostly no writes of holes", ["-rwratio", 60, "-reqsize", 64, "-targets", 1, a, "-numreqs", 32])
     os.unlink(a)
     for words in ("-timelimit 60", "-runtime 60"):
         run = t.xdd(*write, "-targets", 1, a, "-numreqs", 20, *words.split())
-        t.ok(run.status == 6 and os.path.getsize(a) and "No space left" in run.err, "%s: it runs into the end" % words, run)
+        t.ok(run.status == 6 and os.path.getsize(a) and m.NO_SPACE in run.err, "%s: it runs into the end" % words, run)
         os.unlink(a)
     done("-op noop", ["-op", "noop", "-reqsize", 64, "-targets", 1, t.make_file("noop", 4096), "-numreqs", 99999])
     return None
@@ -190,14 +191,14 @@ def test_disks():
             continue
         file = os.path.join(directory, "file")
         write = ["-op", "write", "-reqsize", 1024, "-targets", 1, file]
-        refused(kind, write + ["-numreqs", size + 1], "target 0, %s: the operations need at least %d MiB of free space" % (file, size + 1), file)
+        refused(kind, write + ["-numreqs", size + 1], "target 0, %s: " % file + m.need_space("%d MiB" % (size + 1)), file)
         done(kind + ", half of it", write + ["-numreqs", size // 2])
         done(kind + ", again", write + ["-numreqs", size // 2])
         os.unlink(file)
         done(kind + ", -preallocate alone", write + ["-numreqs", 1, "-preallocate", "%dm" % (size // 2)])
         done(kind + ", into what is preallocated", write + ["-numreqs", size // 2])
         refused(kind + ", past that", write + ["-numreqs", size, "-startoffset", size << 9],
-                "target 0, %s: the operations need at least %d MiB of free space" % (file, size), file)
+                "target 0, %s: " % file + m.need_space("%d MiB" % size), file)
 
 
 def test_reserved():

@@ -7,6 +7,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddjson
 import xddtest as t
 
@@ -22,15 +23,13 @@ def sparse(name, size):
 
 def test_block_size():
     file = t.make_file("blocks", MIB)
-    said = "xdd: warning: target 0, %s: -blocksize %d without -reqsize: a request has %s, 128 blocks; -reqsize 1 is for requests " \
-        "of one block"
     for size, request in ((4096, "512 KiB"), (512, "64 KiB")):
         run = t.xdd("-op", "read", "-targets", 1, file, "-bs", size, "-numreqs", 1)
-        t.equal((run.status, run.error_lines()), (0, [said % (file, size, request)]), "-blocksize %d alone" % size)
+        t.equal((run.status, run.error_lines()), (0, [m.warning("target 0, " + file, m.blocksize_alone(size, request))]), "-blocksize %d alone" % size)
         row = run.row("COMBINED")
         t.equal(row and row["Bytes_Xfered"], str(size * 128), "and that is what is transferred")
     run = t.xdd("-op", "read", "-targets", 3, file, file, file, "-bs", 4096, "-numreqs", 1)
-    t.equal(run.error_lines(), [said % (file, 4096, "512 KiB")], "said once")
+    t.equal(run.error_lines(), [m.warning("target 0, " + file, m.blocksize_alone(4096, "512 KiB"))], "said once")
     for words in ("-bs 4096 -reqsize 1", "-bs 512 -reqsize 128", "-reqsize 4", ""):
         run = t.xdd("-op", "read", "-targets", 1, file, *words.split(), "-numreqs", 1)
         t.ok(run.status == 0 and not run.err, "not with %s" % (words or "the defaults"), run)
@@ -39,12 +38,11 @@ def test_block_size():
 def test_random():
     file = sparse("big", BIG)
     words = ["-op", "read", "-targets", 1, file, "-reqsize", 4, "-seek", "random"]
-    said = "xdd: warning: target 0, %s: -seek random: the requests stay in %s, %s %% of the target, as much as a pass moves; " \
-        "-seek range %d is all of it"
+    said = "target 0, " + file
     run = t.xdd(*words, "-numreqs", 100)
-    t.equal((run.status, run.error_lines()), (0, [said % (file, "400 KiB", "0.15", BIG // 1024)]), "few operations on a big file")
+    t.equal((run.status, run.error_lines()), (0, [m.warning(said, m.random_stays("400 KiB", "0.15", BIG // 1024))]), "few operations on a big file")
     run = t.xdd(*words, "-mbytes", 16, "-startoffset", 1024)
-    t.equal(run.error_lines(), [said % (file, "16 MiB", "6.2", (BIG - MIB) // 1024)], "an amount, and a start offset")
+    t.equal(run.error_lines(), [m.warning(said, m.random_stays("16 MiB", "6.2", (BIG - MIB) // 1024))], "an amount, and a start offset")
     places = t.path("places")
     run = t.xdd(*words, "-numreqs", 300, "-seek", "range", BIG // 1024, "-seek", "save", places)
     with open(places + ".T0.txt", encoding="utf-8") as f:

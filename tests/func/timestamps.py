@@ -12,6 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 import xddtrace as x
@@ -447,42 +448,42 @@ def test_bad_input():
     before = sorted(os.listdir(folder))
     base = "-op read -targets 1 data -reqsize 1 -numreqs 10 "
     for args, status, want in (
-            ("-ts", 2, "-ts: an argument is missing: <suboption> is wanted"),
-            ("-ts sumary", 3, "-ts sumary: no such suboption; did you mean summary"),
-            ("-ts zzzz", 3, "-ts zzzz: one of summary, detailed, .* or off is wanted"),
-            ("-ts detailed zzzz", 3, "zzzz: stray word"),
-            ("-ts output", 2, "-ts output: an argument is missing: <prefix> is wanted"),
-            ("-ts dump -verbose", 2, "-ts dump: an argument is missing: <prefix> is wanted, and the option -verbose"),
-            ("-ts output ''", 2, "-ts output '': <prefix> cannot be empty"),
-            ("-ts size", 2, "-ts size: an argument is missing"),
-            ("-ts size 0", 2, "-ts size 0: a whole number of operations is wanted, 1 to "),
-            ("-ts size -1", 2, "-ts size -1: a whole number of operations is wanted, 1 to "),
-            ("-ts size 4k", 2, "-ts size 4k: a whole number of operations is wanted"),
-            ("-ts size 99999999999999", 2, "-ts size 99999999999999: a whole number"),
+            ("-ts", 2, "-ts: " + m.missing("<suboption>")),
+            ("-ts sumary", 3, "-ts sumary: " + m.no_suboption("summary")),
+            ("-ts zzzz", 3, m.choice("-ts zzzz: one of summary, detailed, .* or off")),
+            ("-ts detailed zzzz", 3, "zzzz: " + m.STRAY),
+            ("-ts output", 2, "-ts output: " + m.missing("<prefix>")),
+            ("-ts dump -verbose", 2, "-ts dump: " + m.missing("<prefix>", follows="-verbose")),
+            ("-ts output ''", 2, "-ts output '': " + "<prefix> " + m.EMPTY),
+            ("-ts size", 2, "-ts size: " + m.MISSING),
+            ("-ts size 0", 2, "-ts size 0: " + m.whole_number("operations", 1)),
+            ("-ts size -1", 2, "-ts size -1: " + m.whole_number("operations", 1)),
+            ("-ts size 4k", 2, "-ts size 4k: " + m.whole_number("operations")),
+            ("-ts size 99999999999999", 2, "-ts size 99999999999999: " + m.WHOLE_NUMBER),
             ("-timelimit 1 -ts on size 1099511627776 -numreqs 1099511627776", 2,
              "-ts: the tables of time stamps would take .* GiB, .* -ts size"),
             ("-numreqs 1000000000000 -ts on", 2, "-ts: the tables of time stamps would take .* GiB, .* -ts size"),
-            ("-ts triggerop x on", 2, "-ts triggerop x: a whole number"),
+            ("-ts triggerop x on", 2, "-ts triggerop x: " + m.WHOLE_NUMBER),
             ("-ts on triggerop 10", 2, "target 0, data: -ts triggerop 10: a pass has 10 operations, 0 to 9"),
-            ("-ts on to 18446744073709551615", 2, "-ts triggerop 18446744073709551615: a whole number"),
+            ("-ts on to 18446744073709551615", 2, "-ts triggerop 18446744073709551615: " + m.WHOLE_NUMBER),
             ("-ts triggertime soon on", 2, "-ts triggertime soon: a time "),
             ("-ts tt -1 on", 2, "-ts triggertime -1: a time "),
             ("-ts on wrap oneshot", 2, "target 0, data: -ts wrap and -ts oneshot: "),
-            ("-ts target 1 on", 2, "-ts on target 1: no such target"),
-            ("-ts output none/x", 2, "-ts output none/x.target.0000.csv: there is no directory none"),
-            ("-ts dump none/x", 2, "-ts dump none/x.target.0000.bin: there is no directory none"),
-            ("-ts output data/x", 2, "-ts output data/x.target.0000.csv: Not a directory"),
-            ("-ts output x", 2, "-ts output x.target.0000.csv: Is a directory"),
-            ("-ts output y -csvout y.target.0000.csv", 2, "-ts output y.target.0000.csv: this is the file of -csvout too"),
-            ("-ts dump y -output y.target.0000.bin", 2, "-ts dump y.target.0000.bin: this is the file of -output too"),
-            ("-timerinfo 5", 3, "5: stray word")):
+            ("-ts target 1 on", 2, "-ts on target 1: " + m.no_such_target()),
+            ("-ts output none/x", 2, "-ts output none/x.target.0000.csv: " + m.no_directory("none")),
+            ("-ts dump none/x", 2, "-ts dump none/x.target.0000.bin: " + m.no_directory("none")),
+            ("-ts output data/x", 2, "-ts output data/x.target.0000.csv: " + m.NOT_A_DIRECTORY),
+            ("-ts output x", 2, "-ts output x.target.0000.csv: " + m.IS_DIRECTORY),
+            ("-ts output y -csvout y.target.0000.csv", 2, "-ts output y.target.0000.csv: " + m.file_of("-csvout")),
+            ("-ts dump y -output y.target.0000.bin", 2, "-ts dump y.target.0000.bin: " + m.file_of("-output")),
+            ("-timerinfo 5", 3, "5: " + m.STRAY)):
         words = [w if w != "''" else "" for w in (base + args).split()]
         run = t.xdd(*words, cwd=folder, timeout=LIMIT_S)
         t.ok(run.status == status and len(run.error_lines()) == 1 and re.search("^xdd: " + want, run.err) and not run.out and
              len(run.err) <= 220, "refused: " + args, run)
     t.equal(sorted(os.listdir(folder)), before, "nothing was created")
     run = t.xdd("-op", "write", "-targets", 1, "z.target.0000.bin", *"-reqsize 1 -numreqs 10 -ts dump z".split(), cwd=folder)
-    t.ok(run.status == 2 and "-ts dump z.target.0000.bin: this is target 0" in run.err, "refused: a dump over a target", run)
+    t.ok(run.status == 2 and "-ts dump z.target.0000.bin: " + m.is_target(0) in run.err, "refused: a dump over a target", run)
     run = t.xdd(*(base + "-ts detailed output y dump y -dryrun").split(), cwd=folder)
     t.ok(run.status == 0 and "Timestamp binary output file name, y.target.0000.bin" in run.out and
          sorted(os.listdir(folder)) == before, "-dryrun shows the files and makes none", run)

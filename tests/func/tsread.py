@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddtest as t
 import xddtrace as x
 
@@ -239,7 +240,7 @@ def test_flipped():
 def test_not_a_dump():
     text = write("text", b"no dump at all\n" * 100)
     for name, status, want in ((text, 7, "no dump of time stamps"), (write("empty", b""), 7, "no dump of time stamps, or cut short"),
-                               (t.path("missing"), 6, "No such file or directory"), (t.tmp(), 6, "Is a directory")):
+                               (t.path("missing"), 6, "No such file or directory"), (t.tmp(), 6, m.IS_DIRECTORY)):
         run = x.tsread(name)
         t.ok(run.status == status and len(run.error_lines()) == 1 and want in run.err and not run.out, want, run)
     dumps, _ = dump("-reqsize", 4, "-numreqs", 5)
@@ -356,7 +357,7 @@ def test_command():
         reader.kill()
         reader.communicate()
     t.ok(run.status == 0 and got == read(reports[0]) and stat.S_ISFIFO(os.stat(fifo).st_mode), "-o: into a pipe, which stays", run)
-    for args, status, want in (((), 2, "tsread: no dump is named"), (("-o",), 2, "tsread -o: an argument is missing"),
+    for args, status, want in (((), 2, "tsread: no dump is named"), (("-o",), 2, "tsread -o: " + m.MISSING),
                                (("-jsn", dumps[0]), 3, "tsread -jsn: no such option; did you mean -json"),
                                (("-zzzz", dumps[0]), 3, "tsread -zzzz: no such option; xdd tsread -h lists them"),
                                (("-o", t.path("none/out"), dumps[0]), 2, "none/out: there is no directory "),

@@ -14,15 +14,14 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddtest as t
 
 K = 1 << 10
 LONG = os.environ.get("XDD_TEST_LONG") == "1"
 ENGINES = [t.ENGINE] if t.ENGINE else ["psync", "io_uring", "io_uring fixedbufs", "libaio", "mmap"]
 TAGGED = "-datapattern tagged -verify contents".split()
-LINE = re.compile(r"xdd: DATA MISCOMPARE on Target (\d+) Worker Thread (\d+): (.*), read operation (\d+) of pass (\d+): "
-                  r"(\d+) bytes at offset (\d+) are wrong: at (\d+) expected 0x(\w+), found 0x(\w+): "
-                  r"(other data|zeros|never transferred|misplaced|stale|torn|flipped bits)(?:: (.*))?$")
+LINE = re.compile(m.MISCOMPARE)
 
 
 class Miscompare:

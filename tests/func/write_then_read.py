@@ -8,6 +8,7 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
 
@@ -116,7 +117,7 @@ def test_engines():
             t.ok(quiet(run) and data[:size] == sequence(size + 8)[:size], "%s %s: written, and verified when read" % (engine, more),
                  run)
     run = xdd("-targets", 2, t.path("mapped"), t.path("mapped"), *GUIDE, *LOCKSTEP, *"-ioengine target 1 mmap".split())
-    t.ok(run.status == 2 and len(run.error_lines()) == 1 and "a mapped file cannot grow" in run.err and
+    t.ok(run.status == 2 and len(run.error_lines()) == 1 and m.MAPPED_CANNOT_GROW in run.err and
          not os.path.exists(t.path("mapped")), "mmap cannot read it: refused", run)
 
 
@@ -160,19 +161,19 @@ def test_short():
     t.ok(quiet(run) and ops(run, 1) == 25, "an empty file: the amount of the writer", run)
     foo = fresh()
     run = xdd("-targets", 2, foo, foo, *GUIDE, *"-numreqs target 1 12".split(), *LOCKSTEP)
-    t.ok(run.status and "the operations reach to 12 MiB, and it has 10 MiB" in run.err, "more than is written: said", run)
+    t.ok(run.status and m.reach_to("12 MiB", "10 MiB") in run.err, "more than is written: said", run)
 
 
 def test_refused():
     foo, folder = fresh(), t.path("refused")
     os.mkdir(folder)
     for title, words, status, text in (
-            ("nobody writes it", "-op read", 4, "target 0, FOO: No such file"),
+            ("nobody writes it", "-op read", 4, "target 0, FOO: " + m.NO_FILE),
             ("another file is written", "-op target 0 write -op target 1 read -targetdir target 1 refused", 4, "target 1, refused"),
-            ("both mix", "-rwratio 50", 4, "target 0, FOO: No such file"),
-            ("-createnewfiles", "-op target 0 write -op target 1 read -createnewfiles target 0", 4, "target 1, FOO: No such file"),
+            ("both mix", "-rwratio 50", 4, "target 0, FOO: " + m.NO_FILE),
+            ("-createnewfiles", "-op target 0 write -op target 1 read -createnewfiles target 0", 4, "target 1, FOO: " + m.NO_FILE),
             ("-recreatefiles", "-op target 0 write -op target 1 read -recreatefiles target 0", 2, "-recreatefiles: target 1 is the same"),
-            ("no such directory", "-op target 0 write -op target 1 read -targetdir nowhere", 4, "folder does not exist")):
+            ("no such directory", "-op target 0 write -op target 1 read -targetdir nowhere", 4, m.DIRECTORY_MISSING)):
         run = xdd("-targets", 2, os.path.basename(foo), os.path.basename(foo), *"-reqsize 4 -numreqs 4".split(), *words.split(),
                   cwd=t.tmp())
         t.ok(run.status == status and len(run.error_lines()) == 1 and text.replace("FOO", os.path.basename(foo)) in run.err and

@@ -76,13 +76,22 @@ def keyword_of_another(keyword):
 
 def whole_number(unit=None, least=None, most=None):
     """A count that is none, or is out of range."""
-    return "a whole number%s is wanted%s" % (" of " + unit if unit else "", "" if least is None else
+    return WHOLE_NUMBER + "%s is wanted%s" % (" of " + unit if unit else "", "" if least is None else
                                              ", %s to %s" % (least, "" if most is None else most))
+
+
+SIZE = "a size in bytes is wanted"
+NUMA_NODES = "NUMA nodes are wanted, as in "
+PROCESSORS = "processors are wanted, as in "
+PROCESSOR = "the number of a processor is wanted"
+UNTIL_PERCENT = "behind until a percentage above 0 and up to 100 is wanted"
+FEWER_PASSES = "; for fewer passes give their number without until"
+WHOLE_NUMBER = "a whole number"
 
 
 def size(most):
     """A number of bytes: `most` in words."""
-    return "a size in bytes is wanted, with K, M, G or T if need be, 1 byte to " + most
+    return SIZE + ", with K, M, G or T if need be, 1 byte to " + most
 
 
 def positive_time(units=""):
@@ -128,14 +137,15 @@ SAY_HOW_MANY = "say how many operations"
 SAY_RANGE = "say the range with -seek range"
 
 
-def reach_to(reached, size_):
-    """Operations beyond the end of a target, refused or warned of."""
-    return "the operations reach to %s, and (it|the device) has %s" % (reached, size_)
+def reach_to(reached, size_, whose="it"):
+    """Operations beyond the end of a target, refused or as a warning."""
+    return "the operations reach to %s, and %s has %s" % (reached, whose, size_)
 
 
-def need_space(least, free="", more=""):
-    return "the operations%s need at least %s of free space" % (more, least) + (
-        ", and the file system has " + free if free else "")
+def need_space(least=None, free=None, more=""):
+    """Writes that do not fit; without numbers the beginning of the message."""
+    return "the operations%s need at least " % more + ("" if least is None else least + " of free space") + (
+        "" if free is None else ", and the file system has " + free)
 
 
 def range_too_small(blocks):
@@ -285,3 +295,47 @@ def more_failed(number, reason):
 
 def errors_end_pass(number, pass_=1):
     return r"pass %d ends: %d operations have failed \(-maxerrors\)" % (pass_, number)
+
+
+# An operation that failed: target, QThread, direction, bytes, offset, name, operation, pass, reason, bytes done.
+FAILURE = (r"xdd: I/O ERROR on Target (\d+) Worker Thread (\d+): (\w+) of (\d+) bytes at offset (\d+) of (.*), "
+           r"operation (\d+) of pass (\d+): (.*) after (\d+) bytes$")
+# Wrong data: target, QThread, name, operation, pass, bytes, offset, first wrong offset, expected, found, kind, more.
+MISCOMPARE = (r"xdd: DATA MISCOMPARE on Target (\d+) Worker Thread (\d+): (.*), read operation (\d+) of pass (\d+): "
+              r"(\d+) bytes at offset (\d+) are wrong: at (\d+) expected 0x(\w+), found 0x(\w+): "
+              r"(other data|zeros|never transferred|misplaced|stale|torn|flipped bits)(?:: (.*))?$")
+# -reportthreshold: target, QThread, threshold, excess, time, block, offset.
+THRESHOLD = (r"xdd: Target number (\d+) Worker Thread (\d+): INFO: Threshold, ([\d.]+), exceeded by, ([\d.]+), "
+             r"microseconds, IO time was, ([\d.]+), usec on block, (\d+), byte offset, (\d+)$")
+
+
+# Warnings
+
+
+def warning(subject, problem):
+    return "xdd: warning: %s: %s" % (subject, problem)
+
+
+ANY_TARGET = r"target \d+, .*"
+# What a small file in memory, or one that is all holes, makes a run say; and a machine whose device others use.
+CACHED = warning(ANY_TARGET, r"(about )?\d+ % of what was read was (in the page cache|never written)")
+NO_DIRECT_IO = "-dio: the file system has no direct I/O for this file, and uses the page cache; " \
+    "put it on another file system"
+DIO_CACHED = warning(ANY_TARGET, NO_DIRECT_IO)
+OTHERS_USE_DEVICE = warning("device .*", "")
+# Of the engines that queue, on any file without -dio.
+BUFFERED = warning(ANY_TARGET, "(libaio|io_uring) without -dio: ")
+BOUND = "(generator-bound|starved): its QThreads .* of the time.*: the device might do more"
+BUSY = warning(ANY_TARGET, BOUND)
+RATE = "the rate was not reached, only ([\\d.]+) operations per second; "
+RATE_NOT_REACHED = warning(ANY_TARGET, "-throttle .*: " + RATE)
+
+
+def blocksize_alone(size_, request):
+    return "-blocksize %d without -reqsize: a request has %s, 128 blocks; -reqsize 1 is for requests of one block" % (
+        size_, request)
+
+
+def random_stays(bytes_, percent, blocks):
+    return "-seek random: the requests stay in %s, %s %% of the target, as much as a pass moves; " \
+        "-seek range %d is all of it" % (bytes_, percent, blocks)
