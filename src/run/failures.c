@@ -88,8 +88,9 @@ void io_error(struct qthread *q, const struct io_request *req)
 	_Atomic uint64_t *count = ran_out(t, req->error);
 	bool first = !count || atomic_fetch_add(count, 1) == 0;
 
-	atomic_fetch_add(&run->errors, 1);
-	if (first && atomic_fetch_add(&run->errors_shown, 1) < run->plan->max_errors_to_print)
+	atomic_fetch_add(&run->failures.errors, 1);
+	if (first &&
+	    atomic_fetch_add(&run->failures.errors_shown, 1) < run->plan->max_errors_to_print)
 		print_error(q, req);
 	count_error(t, -req->error);
 }
@@ -108,7 +109,7 @@ static uint64_t summarize(const struct target *t, enum run_out kind, const char 
 
 void io_error_summary(const struct run *run)
 {
-	uint64_t own = atomic_load(&run->errors);
+	uint64_t own = atomic_load(&run->failures.errors);
 
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
 		own -= summarize(&run->targets[i], RUN_OUT_OF_FILE, "END-OF-FILE");
@@ -117,7 +118,7 @@ void io_error_summary(const struct run *run)
 	if (own > run->plan->max_errors_to_print)
 		log_error("%" PRIu64 " operations failed in all, of which %" PRIu64
 			  " are shown (-maxerrorstoprint)",
-			  atomic_load(&run->errors), run->plan->max_errors_to_print);
+			  atomic_load(&run->failures.errors), run->plan->max_errors_to_print);
 }
 
 /* "0x0011..." */
@@ -150,9 +151,9 @@ bool miscompare(struct qthread *q, const struct miscompare *m)
 {
 	struct target *t = q->target;
 	const uint64_t limit = t->run->plan->max_errors_to_print;
-	uint64_t total = atomic_fetch_add(&t->run->miscompares, 1) + 1;
+	uint64_t total = atomic_fetch_add(&t->run->failures.miscompares, 1) + 1;
 
-	atomic_fetch_add(&t->run->miscompared_bytes, m->bytes);
+	atomic_fetch_add(&t->run->failures.miscompared_bytes, m->bytes);
 	if (total <= limit)
 		print_miscompare(q, m);
 	count_error(t, EBADMSG);
@@ -161,12 +162,13 @@ bool miscompare(struct qthread *q, const struct miscompare *m)
 
 void miscompare_summary(const struct run *run)
 {
-	uint64_t total = atomic_load(&run->miscompares), limit = run->plan->max_errors_to_print;
+	uint64_t total = atomic_load(&run->failures.miscompares),
+		 limit = run->plan->max_errors_to_print;
 
 	if (total)
 		log_error("%" PRIu64 " data miscompares in all, %" PRIu64
 			  " bytes, of which %" PRIu64 " are shown (-maxerrorstoprint)",
-			  total, atomic_load(&run->miscompared_bytes),
+			  total, atomic_load(&run->failures.miscompared_bytes),
 			  total < limit ? total : limit);
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
 		const struct target *t = &run->targets[i];

@@ -5,12 +5,24 @@
 #ifndef XDD_RUN_FAILURES_H
 #define XDD_RUN_FAILURES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct io_request;
 struct miscompare;
 struct qthread;
 struct run;
+
+/* Failures of a run. All fields are atomic. */
+struct run_failures {
+	_Atomic uint64_t errors; /* operations that failed */
+	_Atomic uint64_t
+		errors_shown; /* those that got a line of their own or that of their target */
+
+	_Atomic uint64_t miscompares;	    /* extents of wrong data */
+	_Atomic uint64_t miscompared_bytes; /* total of these extents */
+};
 
 /* Report and count an operation that failed. QThread, outside the timed window. */
 void io_error(struct qthread *q, const struct io_request *req);

@@ -15,6 +15,8 @@
 #include "run/issue/data.h"
 #include "run/issue/issue.h"
 #include "run/issue/request_ring.h"
+#include "run/issue/trace.h"
+#include "run/pass.h"
 #include "run/placement.h"
 #include "run/private_fd.h"
 #include "run/progress/heartbeat.h"
@@ -88,7 +90,7 @@ static void issue_timed(struct qthread *q, uint64_t start, uint64_t end)
 	cputime_end(q);
 }
 
-static void engine_give_up(struct qthread *q)
+void qthread_close_engine(struct qthread *q)
 {
 	const struct engine *engine = q->target->engine;
 
@@ -98,8 +100,7 @@ static void engine_give_up(struct qthread *q)
 	private_fd_close(q);
 }
 
-/* The context of the engine. What goes wrong is a `reason` to stop. */
-static int engine_set_up(struct qthread *q, enum stop_reason reason)
+int qthread_open_engine(struct qthread *q, enum stop_reason reason)
 {
 	struct target *t = q->target;
 	const char *why = NULL;
@@ -117,33 +118,10 @@ static int engine_set_up(struct qthread *q, enum stop_reason reason)
 	if (!err || !run_stop(t->run, reason, -err))
 		return err;
 	if (reason == STOP_ERROR)
-		atomic_fetch_add(&t->run->errors, 1);
+		atomic_fetch_add(&t->run->failures.errors, 1);
 	log_error("target %u, %s: engine %s: %s", t->plan->number,
 		  target_file_path(&t->file, t->plan), t->engine->name, why ? why : strerror(-err));
 	return err;
-}
-
-/*
- * The last to leave sees what all the others have stored. Where the file changes, nobody holds on to it
- * meanwhile, and all have it again before the result of this pass lets the next one begin.
- */
-static void leave_pass(struct qthread *q)
-{
-	struct target *t = q->target;
-	bool reopens = plan_reopens(t->plan) && t->pass < t->run->plan->passes, last;
-
-	if (target_releases_file(t)) {
-		results_settle(&t->run->results);
-		engine_give_up(q);
-		results_settled(&t->run->results);
-	}
-	last = atomic_fetch_sub_explicit(&t->active, 1, memory_order_acq_rel) == 1;
-	if (last)
-		target_file_end_pass(q);
-	if (reopens && barrier_wait(&t->file_barrier, NULL) >= 0 && t->file.fd >= 0)
-		engine_set_up(q, STOP_ERROR);
-	if (last)
-		target_end_pass(t);
 }
 
 /* Work is left, and no time for it. */
@@ -183,7 +161,7 @@ static void run_pass(struct qthread *q, uint64_t release)
 	if (debug_on(DEBUG_TIMELIMIT))
 		debug_limit(q, end);
 	q->wait_ns = tell ? clock_thread_wait_ns() - waited : 0;
-	leave_pass(q);
+	pass_leave(q);
 	cputime_left(q);
 }
 
@@ -200,7 +178,7 @@ static void run_passes(struct qthread *q)
 		/* The barrier may let go of the last round before it is cancelled. */
 		if (barrier_wait(start, &release) < 0 || stop_requested(&run->stop))
 			return;
-		if (start == &run->start ? !run->more : !t->more)
+		if (start == &run->start ? !run->manager.more : !t->more)
 			return;
 		if (alone)
 			start = &t->start;
@@ -239,36 +217,12 @@ static int prepare(struct qthread *q)
 				  t->plan->path, q->number, strerror(-err));
 		return err;
 	}
-	err = engine_set_up(q, STOP_START);
+	err = qthread_open_engine(q, STOP_START);
 	if (q->private_fd >= 0)
 		atomic_fetch_add(&t->private_fds, 1);
 	if (!err && q->number == 0 && t->engine->describe)
 		t->engine->describe(q->ctx, t->engine_text, sizeof(t->engine_text));
 	return err;
-}
-
-static int start_others(struct target *t)
-{
-	for (uint32_t i = 1; i < t->plan->qthreads; i++) {
-		struct qthread *q = &t->qthreads[i];
-		int err = thread_start(&q->thread, qthread_main, q);
-		char text[THREAD_TEXT_SIZE];
-		const char *why;
-
-		if (!err) {
-			q->started = true;
-			continue;
-		}
-		/* As long as those that were started are still there. */
-		why = thread_error(err, text, sizeof(text));
-		if (run_stop(t->run, STOP_START, -err))
-			log_error("target %u, %s: QThread %u of %u cannot be started: %s",
-				  t->plan->number, t->plan->path, i, t->plan->qthreads, why);
-		for (; i < t->plan->qthreads; i++)
-			results_qthread_gone(&t->run->results);
-		return err;
-	}
-	return 0;
 }
 
 /* Before anything is allocated, so that it comes from the memory near by. */
@@ -284,23 +238,43 @@ static int bind(const struct qthread *q)
 	return err;
 }
 
-/* Open the target and start its other QThreads, unless there is `err` already; who does not come to be is told of. */
+/* Allocate the table of time stamps with -timestamps. */
+static int open_trace(struct target *t)
+{
+	int err = trace_open(&t->trace, t->plan, t->run->wall_ns);
+
+	if (err && run_stop(t->run, STOP_START, -err))
+		log_error("target %u, %s: -ts: a table of %.1f MiB for time stamps: %s; -ts size "
+			  "<#operations> makes it smaller",
+			  t->plan->number, t->plan->path,
+			  (double)t->plan->trace.chunks * t->plan->trace.chunk_ops *
+				  PLAN_TRACE_ENTRY_BYTES / (1u << 20),
+			  strerror(-err));
+	for (uint32_t i = 0; !err && t->trace.writers && i < t->plan->qthreads; i++)
+		t->qthreads[i].trace = &t->trace.writers[i];
+	return err;
+}
+
+/* Open the target, unless there is `err` already, and start its other QThreads. */
 static int start_target(struct target *t, int err)
 {
+	uint32_t started = 1;
+
 	if (!err)
 		err = target_open(t);
 	if (!err)
-		err = target_open_trace(t);
-	if (err) {
-		for (uint32_t i = 1; i < t->plan->qthreads; i++)
-			results_qthread_gone(&t->run->results);
-		return err;
+		err = open_trace(t);
+	if (!err)
+		pass_begin(t, 1);
+	while (!err && started < t->plan->qthreads) {
+		err = qthread_start(&t->qthreads[started]);
+		started += !err;
 	}
-	target_begin_pass(t, 1);
-	return start_others(t);
+	results_gone(&t->run->results, t->plan->qthreads - started);
+	return err;
 }
 
-void *qthread_main(void *arg)
+static void *qthread_main(void *arg)
 {
 	struct qthread *q = arg;
 	struct target *t = q->target;
@@ -321,7 +295,7 @@ void *qthread_main(void *arg)
 	if (!err)
 		run_passes(q);
 	results_settle(&run->results);
-	engine_give_up(q);
+	qthread_close_engine(q);
 	qthread_data_close(q);
 	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
 	if (!q->broken)
@@ -329,6 +303,25 @@ void *qthread_main(void *arg)
 	debug_line(DEBUG_TASK, "target %u QThread %u: thread %d ends", t->plan->number, q->number,
 		   gettid());
 	results_settled(&run->results);
-	results_qthread_gone(&run->results);
+	results_gone(&run->results, 1);
 	return NULL;
+}
+
+int qthread_start(struct qthread *q)
+{
+	const struct target *t = q->target;
+	char text[THREAD_TEXT_SIZE];
+	const char *why;
+	int err = thread_start(&q->thread, qthread_main, q);
+
+	if (!err) {
+		q->started = true;
+		return 0;
+	}
+	/* Now, while the threads exist that leave no room for this one. */
+	why = thread_error(err, text, sizeof(text));
+	if (run_stop(t->run, STOP_START, -err))
+		log_error("target %u, %s: QThread %u of %u cannot be started: %s", t->plan->number,
+			  t->plan->path, q->number, t->plan->qthreads, why);
+	return err;
 }

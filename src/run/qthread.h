@@ -16,6 +16,7 @@
 #include "xdd/stat/flow.h"
 #include "xdd/stat/histogram.h"
 #include "xdd/stat/latency.h"
+#include "xdd/sync/stop.h"
 
 struct qthread_data;
 struct target;
@@ -68,7 +69,19 @@ struct qthread {
 	uint64_t wait_ns; /* ready to run, and without a processor; with -verbose */
 };
 
-/* The function of a QThread's thread; `arg` is the struct qthread. */
-void *qthread_main(void *arg);
+/*
+ * Start the thread of `q`. Returns 0 or -errno; the run is stopped then, and that reported. The main thread for QThread 0
+ * of a target, which starts the others.
+ */
+int qthread_start(struct qthread *q);
+
+/*
+ * Create the context of the engine. Returns 0 or -errno, reported; the run is stopped then for `reason`. The QThread,
+ * while the target has its file open.
+ */
+int qthread_open_engine(struct qthread *q, enum stop_reason reason);
+
+/* Destroy the context; accepts a QThread without one. The QThread, with nothing outstanding. */
+void qthread_close_engine(struct qthread *q);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "run/coord/syncio.h"
+#include "run/failures.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
 #include "run/results/cputime.h"
@@ -24,6 +25,16 @@
 struct signals;
 struct target;
 
+/* State that the results manager tells others. */
+struct manager_state {
+	/* written before it joins run->start, read by QThreads after that: there is another pass */
+	bool more;
+
+	/* written before it ends, read after joining it */
+	bool stuck;	    /* QThreads are stuck in the kernel */
+	bool output_failed; /* an output is incomplete */
+};
+
 struct run {
 	/* const during a run: the devices that it may write to */
 	struct guard guard;
@@ -34,11 +45,11 @@ struct run {
 	struct signals *signals;
 	struct target *targets;
 	uint32_t n_qthreads;
-	bool private_fds;   /* QThreads may have open files of their own: private_fd.h */
-	bool reshapes;	    /* a file is recreated or reshaped once all targets are open */
-	uint64_t id;	    /* wall clock at the start, nanoseconds since 1970 */
-	bool keep_overhead; /* a column shows OVERHEADTIME */
-	bool keep_latency;  /* a column, -latency or the like needs histograms */
+	bool private_fds;    /* QThreads may have open files of their own: private_fd.h */
+	bool opens_together; /* all targets are opened before a file or a cache is changed */
+	uint64_t id;	     /* wall clock at the start, nanoseconds since 1970 */
+	bool keep_overhead;  /* a column shows OVERHEADTIME */
+	bool keep_latency;   /* a column, -latency or the like needs histograms */
 
 	struct timer_info timer; /* -timerinfo */
 	int64_t wall_ns;	 /* wall clock minus clock_now_ns() when the run began */
@@ -68,21 +79,22 @@ struct run {
 	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */
 	_Atomic uint64_t end_ns;
 
-	/* atomic: operations that failed, and those that got a line of their own or that of their target */
-	_Atomic uint64_t errors;
-	_Atomic uint64_t errors_shown;
+	/* atomic, all of its fields */
+	struct run_failures failures;
 
-	/* atomic: extents of wrong data, and their bytes */
-	_Atomic uint64_t miscompares;
-	_Atomic uint64_t miscompared_bytes;
+	/* owned by the results manager */
+	struct manager_state manager;
 
-	/* written by the results manager before it joins run->start, read by QThreads after that */
-	bool more;
-
-	/* written by the results manager before it ends, read after joining it */
-	bool stuck;
-	bool output_failed; /* an output is incomplete */
+	/* owned by the main thread: the threads of targets were started, or one could not be */
+	bool begun;
 };
+
+/* Initialize a zeroed run. Returns 0 or -errno; to be freed with run_free() in both cases. Main thread. */
+int run_init(struct run *run, const struct plan *plan, struct report *report,
+	     struct signals *signals);
+
+/* Free a run, whose threads have ended. Main thread. */
+void run_free(struct run *run);
 
 /* End the run; the first reason wins. Returns true for the first. Any thread. */
 bool run_stop(struct run *run, enum stop_reason reason, int detail);

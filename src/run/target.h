@@ -1,5 +1,5 @@
 /*
- * A target during a run, and its way from one pass to the next. Private to src/run.
+ * A target during a run. Private to src/run.
  */
 #ifndef XDD_RUN_TARGET_H
 #define XDD_RUN_TARGET_H
@@ -135,14 +135,5 @@ struct target {
 	struct order order;
 	struct gate gate;
 };
-
-/* Allocate the table of time stamps with -timestamps. Returns 0 or -errno, reported. Target thread. */
-int target_open_trace(struct target *t);
-
-/* Set up pass number `pass`. The target thread before the first pass, then the last QThread to leave a pass. */
-void target_begin_pass(struct target *t, uint64_t pass);
-
-/* End the pass: pass on its result and set up the next. The last QThread to leave the pass. */
-void target_end_pass(struct target *t);
 
 #endif

@@ -32,7 +32,7 @@
 /* Something that belongs to no operation went wrong in a pass: an error all the same. */
 static void file_error(struct target *t, const char *what, const char *why, int err)
 {
-	atomic_fetch_add(&t->run->errors, 1);
+	atomic_fetch_add(&t->run->failures.errors, 1);
 	log_error("target %u, %s: %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
 		  what, why ? why : strerror(-err));
 }
@@ -193,7 +193,7 @@ int target_reshape(struct qthread *q)
 	const char *what = NULL, *why = NULL;
 	int err;
 
-	if (!t->run->reshapes)
+	if (!t->run->opens_together)
 		return 0;
 	/* Nothing is changed before all targets are open. */
 	err = barrier_wait(&t->run->start, NULL);

@@ -264,7 +264,7 @@ static void verify(struct qthread *q, const struct io_request *req)
 		.bounds = slot->bounds,
 		.logged = slot->logged,
 	};
-	bool detail = atomic_load_explicit(&t->run->miscompares, memory_order_relaxed) <
+	bool detail = atomic_load_explicit(&t->run->failures.miscompares, memory_order_relaxed) <
 		      t->run->plan->max_errors_to_print;
 	uint64_t n = verify_read(&q->data->verifier, &r, detail, report, q);
 

@@ -67,7 +67,7 @@ static void engine_broke(struct flight *f, int err)
 {
 	struct target *t = f->q->target;
 
-	atomic_fetch_add(&t->run->errors, 1);
+	atomic_fetch_add(&t->run->failures.errors, 1);
 	f->q->broken = true;
 	f->exhausted = true;
 	f->outstanding = 0;

@@ -333,7 +333,7 @@ void intervals_finish(struct intervals *i)
 
 void intervals_end(struct intervals *i)
 {
-	if (!i->series)
+	if (!i->series || i->quit)
 		return;
 	pthread_mutex_lock(&i->lock);
 	i->quit = true;

@@ -76,7 +76,7 @@ void intervals_open(struct intervals *i, struct target *t);
  */
 void intervals_finish(struct intervals *i);
 
-/* End the thread. What follows of the other calls does no harm. Accepts one that was never started. */
+/* End the thread. Later calls, this one too, do no harm. Accepts intervals that were never started. Main thread. */
 void intervals_end(struct intervals *i);
 
 /* Free all, once no QThread runs any more. */

@@ -195,19 +195,20 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 	for (uint64_t pass = 1; collect_pass(m, slots); pass++) {
 		uint64_t end = atomic_load(&run->end_ns), until;
 
-		run->more = pass < m->plan->passes && clock_now_ns() < end && !manager_is_known(m);
-		heartbeat_pass_closed(&run->heartbeat, run->more);
-		if (run->more && m->plan->pass_delay_ns) {
+		run->manager.more = pass < m->plan->passes && clock_now_ns() < end &&
+				    !manager_is_known(m);
+		heartbeat_pass_closed(&run->heartbeat, run->manager.more);
+		if (run->manager.more && m->plan->pass_delay_ns) {
 			if (m->plan->verbose)
 				report_line(m->report, "Starting Pass Delay of %f seconds...",
 					    (double)m->plan->pass_delay_ns / 1e9);
 			until = clock_now_ns() + m->plan->pass_delay_ns;
 			if (stop_sleep_until(&run->stop, until < end ? until : end))
 				return;
-			run->more = until < end;
+			run->manager.more = until < end;
 		}
 		m->resync_ns = clock_resync();
-		if (barrier_wait(&run->start, NULL) < 0 || !run->more)
+		if (barrier_wait(&run->start, NULL) < 0 || !run->manager.more)
 			return;
 	}
 }
@@ -301,20 +302,20 @@ static void manage_rest(struct manager *m)
 	if (alive && settle) {
 		log_notice("%u QThreads still flush, close or unmap, and are waited for", alive);
 	} else if (alive) {
-		run->stuck = true;
+		run->manager.stuck = true;
 		log_error(
 			"%u QThreads did not come back within %llu s of the end and are left behind",
 			alive, GRACE_NS / NS_PER_SEC);
 	}
 	if (stop_requested(&run->stop))
-		take_unfinished(m, run->stuck);
+		take_unfinished(m, run->manager.stuck);
 	close_window(m);
 }
 
 /* Where something is to be done once all targets are open, wait for that. False: the run stops. */
 static bool is_open(struct manager *m)
 {
-	if (m->run->reshapes && barrier_wait(&m->run->start, NULL) < 0)
+	if (m->run->opens_together && barrier_wait(&m->run->start, NULL) < 0)
 		return false;
 	if (m->plan->drop_system_cache)
 		look_drop_system(m->run);
@@ -340,7 +341,7 @@ void *results_main(void *arg)
 	m.online = cpus > 0 ? (uint64_t)cpus : 1;
 	m.processors = run->plan->percent_cpu == PERCENT_CPU_RELATIVE ? m.online : 1;
 	m.keep_series = m.sums && (m.plan->verbose || m.plan->json_file || m.plan->until_percent);
-	run->more = true;
+	run->manager.more = true;
 	m.resync_ns = clock_resync();
 	/* All are open; and ready, once what changes their files has been done. */
 	if (is_open(&m) && !starttime_wait(run) && barrier_wait(&run->start, NULL) >= 0) {

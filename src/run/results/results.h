@@ -57,14 +57,14 @@ void *results_main(void *arg);
 /* Set up for `alive` QThreads. Returns 0 or -errno. */
 int results_init(struct results_queue *q, uint32_t alive);
 
-/* Free the queue and the results in it. */
+/* Free the queue and the results in it. Accepts a zeroed queue. */
 void results_destroy(struct results_queue *q);
 
 /* Pass `r` on to the results manager, which owns it from now on. Any thread. */
 void results_put(struct results_queue *q, struct pass_result *r);
 
-/* A QThread delivers nothing more. Any thread, once per QThread. */
-void results_qthread_gone(struct results_queue *q);
+/* `n` QThreads deliver nothing more. Any thread, once per QThread. */
+void results_gone(struct results_queue *q, uint32_t n);
 
 /*
  * The calling QThread has nothing outstanding, and flushes, closes or unmaps until results_settled(). If the run stops

@@ -311,9 +311,10 @@ static enum report_end how_it_ended(const struct run *run)
 
 	if (why == STOP_SIGNAL || outwait_was_cut())
 		return REPORT_END_CANCELED;
-	if (why != STOP_NONE || atomic_load(&run->errors) || atomic_load(&run->miscompares))
+	if (why != STOP_NONE || atomic_load(&run->failures.errors) ||
+	    atomic_load(&run->failures.miscompares))
 		return REPORT_END_ERRORS;
-	return run->output_failed ? REPORT_END_ERRORS : REPORT_END_NORMAL;
+	return run->manager.output_failed ? REPORT_END_ERRORS : REPORT_END_NORMAL;
 }
 
 void manager_write_end(struct manager *m)

@@ -26,6 +26,8 @@ int results_init(struct results_queue *q, uint32_t alive)
 
 void results_destroy(struct results_queue *q)
 {
+	if (!q->tail)
+		return;
 	while (q->first) {
 		struct pass_result *r = q->first;
 
@@ -45,10 +47,11 @@ void results_put(struct results_queue *q, struct pass_result *r)
 	pthread_mutex_unlock(&q->lock);
 }
 
-void results_qthread_gone(struct results_queue *q)
+void results_gone(struct results_queue *q, uint32_t n)
 {
 	pthread_mutex_lock(&q->lock);
-	if (--q->alive == 0)
+	q->alive -= n;
+	if (q->alive == 0)
 		pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
 }

@@ -31,7 +31,7 @@
 static void failed(struct run *run, const struct target *t, const char *what, const char *path,
 		   int err)
 {
-	run->output_failed = true;
+	run->manager.output_failed = true;
 	log_error("target %u, %s: -ts %s%s%s: %s", t->plan->number, t->plan->path, what,
 		  path ? " " : "", path ? path : "", output_strerror(err));
 }

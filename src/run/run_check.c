@@ -1,0 +1,98 @@
+/*
+ * Checks of a plan against the machine, before anything is opened. Called by main, and by run.c for refusals.
+ */
+#include "run/run_check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "run/short_file.h"
+#include "xdd/base/log.h"
+#include "xdd/io/engine.h"
+#include "xdd/io/guard.h"
+#include "xdd/io/tag.h"
+#include "xdd/io/target_file.h"
+#include "xdd/plan/plan.h"
+#include "xdd/run/run.h"
+#include "xdd/run/thread.h"
+
+/* Of any run, beside its QThreads and the main thread: that of signals and the results manager. */
+#define OWN_THREADS 2
+
+static enum xdd_status check_engine(const struct target_plan *t)
+{
+	const char *why = NULL;
+	int err = engine_check(t, &why);
+
+	if (!err)
+		return XDD_OK;
+	log_error("target %u, %s: -ioengine %s: %s", t->number, t->path, engine_of(t)->name,
+		  why ? why : strerror(-err));
+	return XDD_BAD_ARGUMENT;
+}
+
+/* Limits that several targets share: each may fit, and all of them not. */
+static enum xdd_status check_engines(const struct plan *plan)
+{
+	const struct engine *engine;
+	char why[256] = "";
+	int err = engine_check_all(plan, &engine, why, sizeof(why));
+
+	if (!err)
+		return XDD_OK;
+	log_error("-ioengine %s: %s", engine->name, why);
+	return XDD_BAD_ARGUMENT;
+}
+
+enum xdd_status run_refuse(const struct guard_refusal *r)
+{
+	log_error("target %u, %s: %s", r->target->number, r->target->path, r->why);
+	return XDD_TARGET_FAILED;
+}
+
+/* Threads that the machine does not have: said before thousands of others were started. */
+static enum xdd_status check_threads(const struct plan *plan)
+{
+	uint64_t threads = OWN_THREADS;
+	char why[THREAD_TEXT_SIZE];
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		threads += plan->targets[i].qthreads;
+	if (!thread_limit_exceeded(threads, why, sizeof(why)))
+		return XDD_OK;
+	log_error(
+		"-targets, -queuedepth: the run needs %" PRIu64
+		" threads: %s; fewer targets, a smaller queue depth or -ioengine libaio need less",
+		threads, why);
+	return XDD_BAD_ARGUMENT;
+}
+
+enum xdd_status run_check(const struct plan *plan)
+{
+	struct guard_refusal refusal;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		const char *why = NULL;
+		int err = target_file_check(t, &why);
+
+		if (err) {
+			log_error("target %u, %s: %s", t->number, t->path,
+				  why ? why : strerror(-err));
+			return XDD_TARGET_FAILED;
+		}
+		if (check_engine(t))
+			return XDD_BAD_ARGUMENT;
+		if (t->pattern.kind == PATTERN_TAGGED && !tag_available(&why)) {
+			log_error("target %u, %s: -datapattern tagged: %s", t->number, t->path,
+				  why);
+			return XDD_BAD_ARGUMENT;
+		}
+	}
+	if (check_engines(plan) || check_threads(plan))
+		return XDD_BAD_ARGUMENT;
+	if (guard_check(plan, &refusal))
+		return run_refuse(&refusal);
+	return short_file_found(plan) ? XDD_BAD_ARGUMENT : plan_check_room(plan);
+}

@@ -1,0 +1,13 @@
+/*
+ * What run_check() and run_execute() share. Private to src/run.
+ */
+#ifndef XDD_RUN_RUN_CHECK_H
+#define XDD_RUN_RUN_CHECK_H
+
+#include "xdd/io/guard.h"
+#include "xdd/plan/plan.h"
+
+/* Report a device that must not be written to. Returns the exit status for it. */
+enum xdd_status run_refuse(const struct guard_refusal *r);
+
+#endif
