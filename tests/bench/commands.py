@@ -1,6 +1,7 @@
 """Running commands: what they took, and an end to them whatever happens. Used by contenders.py and run."""
 import dataclasses
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -103,6 +104,23 @@ class Runner:
                 if words and words[-1] == "total":
                     return int(words[3])
         raise Broken("strace counted nothing")
+
+    def count_instructions(self, argv, timeout_s):
+        """User-space instructions of a command and all its threads. Raises Broken, and Skip where nothing counts them."""
+        report = self.path("instructions")
+        if have("valgrind"):
+            counter, pattern = ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.devnull,
+                                "--log-file=" + report], r"Collected : (\d+)"
+        elif have("perf"):
+            counter, pattern = ["perf", "stat", "-x,", "-e", "instructions:u", "-o", report], r"^(\d+),.*instructions:u"
+        else:
+            raise Skip("neither valgrind nor perf is installed")
+        self._spawn(counter + argv, argv, timeout_s)
+        with open(report, encoding="utf-8", errors="replace") as file:
+            found = re.search(pattern, file.read(), re.M)
+        if not found:
+            raise Skip("%s counts no instructions here" % counter[0])
+        return int(found.group(1))
 
     def _spawn(self, argv, shown, timeout_s):
         """Run it in a process group of its own, which is killed when this is interrupted or takes too long."""

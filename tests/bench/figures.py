@@ -4,6 +4,7 @@ import statistics
 # What a ratio of two contenders is made of, and which way is better is up to the goals.
 RATE_FIGURES = (("iops", "IOPS"), ("cpu_us_per_op", "CPU"))
 PERCENTILE_FIGURES = (("p50_us", "p50"), ("p90_us", "p90"), ("p99_us", "p99"))
+INSTRUCTION_FIGURES = (("insns_per_op", "instructions"),)
 START_FIGURES = (("wall_ms", "time"), ("maxrss_mib", "memory"))
 LOOPS = ("loop", "batch loop")
 
@@ -102,6 +103,11 @@ def print_percentiles(samples):
                                  "".join("%30s" % ("%s (%s)" % (number(x.median), _between(x))) for x in spreads)))
 
 
+def print_instructions(samples):
+    for name, taken in samples.items():
+        print("  %-12s%10.1f instructions per operation" % (name, spread_of(taken, "insns_per_op").median))
+
+
 def print_starts(samples):
     print("  %-12s%10s  %-22s%10s%13s" % ("", "ms", "least .. most", "CPU ms", "memory MiB"))
     for name, taken in samples.items():
@@ -125,4 +131,4 @@ def print_ratios(samples, figures):
 
 def print_verdict(verdict, row=""):
     spread = verdict["measured"]
-    print("  %-26s%-28s%-28s%s" % (row, verdict["goal"], _ratio_text(spread) if spread else "-", verdict["verdict"]))
+    print("  %-27s%-28s%-34s%s" % (row, verdict["goal"], _ratio_text(spread) if spread else "-", verdict["verdict"]))

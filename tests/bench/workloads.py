@@ -8,7 +8,7 @@ KIB, MIB = 1 << 10, 1 << 20
 @dataclasses.dataclass(frozen=True)
 class Goal:
     """A figure of xdd, held against a multiple of another contender's, or against a plain number."""
-    figure: str  # iops, ns_per_op, cpu_us_per_op, p50_us, p90_us, p99_us, wall_ms, maxrss_mib
+    figure: str  # iops, ns_per_op, cpu_us_per_op, insns_per_op, p50_us, p90_us, p99_us, wall_ms, maxrss_mib
     relation: str  # ">=", "<=", or "=": off by `value` of the other's figure at most
     value: float
     # "limit" (the better loop), "batch loop", "fio", "untraced"; None: `value` is the figure
@@ -16,8 +16,8 @@ class Goal:
     more: bool = False  # `value` is a difference to the other's figure, not a multiple of it
 
     def text(self):
-        label = {"iops": "IOPS", "ns_per_op": "ns/op", "cpu_us_per_op": "CPU/op", "wall_ms": "start to end",
-                 "maxrss_mib": "memory", "p50_us": "p50", "p90_us": "p90", "p99_us": "p99"}
+        label = {"iops": "IOPS", "ns_per_op": "ns/op", "cpu_us_per_op": "CPU/op", "insns_per_op": "instructions/op",
+                 "wall_ms": "start to end", "maxrss_mib": "memory", "p50_us": "p50", "p90_us": "p90", "p99_us": "p99"}
         unit = {"wall_ms": " ms", "maxrss_mib": " MiB"}
         if self.relation == "=":
             return "%s = %s +- %g %%" % (label[self.figure], self.against, 100 * self.value)
@@ -45,6 +45,7 @@ class Work:
     syscalls: bool = False  # count them as well
     stamps: bool = False  # xdd with a time stamp of every operation; against xdd without
     percentiles: bool = False  # of the latencies, against fio's
+    instructions: bool = False  # count those in user space instead of measuring times
     # Work of xdd alone, against itself: what it writes, or verifies when it reads.
     op: str = "read"
     pattern: str = ""
@@ -97,6 +98,12 @@ def _percentiles(place, title):
     goals = tuple(Goal(figure, "=", value, "fio") for figure, value in (("p50_us", 0.03), ("p90_us", 0.03), ("p99_us", 0.1)))
     return Work("%s-percentiles" % place, "file with %s, O_DIRECT, random 4 KiB, psync, 16 threads: latencies" % title, place,
                 threads=16, direct=True, random=True, percentiles=True, goals=goals)
+
+
+def _instructions(place, title, most, engine="psync", depth=1):
+    return Work("instructions-%s%s" % (place, "" if engine in ("null", "psync") else "-" + engine),
+                title + ": user-space instructions", place, engine, depth=depth, random=place != "null",
+                instructions=True, goals=(Goal("insns_per_op", "<=", most),) if most else ())
 
 
 _AHEAD = (_iops(0.95), _iops(1, "fio"), _cpu(1, "fio"))
@@ -152,6 +159,10 @@ ROWS = (
     _percentiles("slow", "a latency of 1 ms"),
     _percentiles("lognormal", "lognormal latencies, 1 ms in the middle"),
     _percentiles("bimodal", "latencies of 1 ms, and of 8 ms for one in 20"),
+    _instructions("null", "null device, depth 1", 100, "null"),
+    _instructions("tmpfs", "tmpfs, random 4 KiB, psync", 200),
+    _instructions("tmpfs", "tmpfs, random 4 KiB, libaio, depth 32", 350, "libaio", 32),
+    _instructions("tmpfs", "tmpfs, random 4 KiB, io_uring, depth 32", None, "io_uring", 32),
     Start("start-1", "a run of one operation, 1 target", 1, goals=(Goal("wall_ms", "<=", 5),)),
     Start("start-64", "a run of one operation each, 64 targets", 64),
     Start("start-512", "a run of one operation each, 512 targets", 512,
