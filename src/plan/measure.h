@@ -4,8 +4,8 @@
 #ifndef XDD_PLAN_MEASURE_H
 #define XDD_PLAN_MEASURE_H
 
+#include "xdd/plan/coordination_options.h"
 #include "xdd/plan/option.h"
-#include "xdd/plan/plan.h"
 
 /*
  * Read the measure in words `w[0]`, its unit, and `w[1]`, its amount, of setting `s`. Returns XDD_OK, or another status

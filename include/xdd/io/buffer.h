@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "xdd/plan/plan.h"
+#include "xdd/plan/memory_plan.h"
 
 struct io_buffer {
 	void *data;	 /* a multiple of memory_plan.align_bytes */

@@ -14,20 +14,16 @@
 #include <sys/types.h>
 
 #include "xdd/base/idset.h"
+#include "xdd/base/status.h"
+#include "xdd/plan/coordination_options.h"
+#include "xdd/plan/heartbeat_options.h"
+#include "xdd/plan/latency_options.h"
+#include "xdd/plan/memory_plan.h"
+#include "xdd/plan/pattern_options.h"
+#include "xdd/plan/seek_options.h"
+#include "xdd/plan/throttle_options.h"
+#include "xdd/plan/trace_options.h"
 #include "xdd/stat/stats.h"
-#include "xdd/sys/mempolicy.h"
-
-/* Exit statuses of the program, and what the functions that build a plan return. */
-enum xdd_status {
-	XDD_OK = 0,
-	XDD_INIT_FAILED = 1,
-	XDD_BAD_ARGUMENT = 2,
-	XDD_BAD_OPTION = 3,
-	XDD_TARGET_FAILED = 4,
-	XDD_CANCELED = 5,
-	XDD_IO_ERROR = 6,
-	XDD_MISCOMPARE = 7,
-};
 
 #define PLAN_UNLIMITED UINT64_MAX /* number of operations of a pass that only time ends */
 #define PLAN_MAX_TARGETS 8192
@@ -39,15 +35,6 @@ enum xdd_status {
 #define PLAN_DEFAULT_COLUMNS                                                             \
 	"+WHAT+PASS+TARGET+QUEUE+BYTESXFERED+OPS+ELAPSEDTIMEPASS+BANDWIDTH+IOPS+LATENCY" \
 	"+PERCENTCPUTIME+OPTYPE+XFERSIZEBYTES"
-
-enum seek_pattern {
-	SEEK_SEQUENTIAL,
-	SEEK_RANDOM,
-	SEEK_STAGGER,
-	SEEK_INTERLEAVE,
-	SEEK_NONE,
-	SEEK_LOAD,
-};
 
 /* Where the amount of work of a pass came from; the order is the precedence, lowest first. */
 enum amount_from {
@@ -94,180 +81,11 @@ struct engine_options {
 	bool dpo;	  /* option; sg: disable page out */
 };
 
-struct seek_options {
-	enum seek_pattern pattern; /* option */
-	uint64_t range_blocks;	   /* option; 0: implied by the amount of work */
-	uint64_t interleave;	   /* option; factor */
-	uint64_t seed;		   /* option */
-	const char *save_file;	   /* option; NULL: none */
-	const char *load_file;	   /* option; NULL: none */
-	uint64_t disthist;	   /* option; buckets, 0: none */
-	uint64_t seekhist;	   /* option; buckets, 0: none */
-};
-
-/* -heartbeat: what is shown of a target while it runs, and where. */
-struct heartbeat_options {
-	bool off;	      /* option; not even the line that a terminal gets unasked */
-	uint64_t interval_ns; /* option; 0: not given */
-	const char *output;   /* option; prefix of the files; NULL: standard error */
-	bool append;	      /* option; to the files */
-	bool lf;	      /* option; on a terminal too, each line stays */
-	bool hostname;	      /* option, as are those below: fields of the line */
-	bool tod;
-	bool elapsed;
-	bool target;
-	bool ops;
-	bool bytes;
-	bool kbytes;
-	bool mbytes;
-	bool gbytes;
-	bool bw;
-	bool iops;
-	bool pct;
-	bool etc;
-	bool latency;
-	bool on; /* resolved; it was asked for */
-};
-
-enum pattern_kind {
-	PATTERN_CHARACTER, /* one byte, again and again; zeros unless another is given */
-	PATTERN_ASCII,
-	PATTERN_HEX,
-	PATTERN_FILE,
-	PATTERN_RANDOM,
-	PATTERN_RANDOM_BY_TARGET,
-	PATTERN_SEQUENCED,
-	PATTERN_LFPAT,
-	PATTERN_LTPAT,
-	PATTERN_CJTPAT,
-	PATTERN_CRPAT,
-	PATTERN_CSPAT,
-	PATTERN_REDUCIBLE, /* compress, dedupe, or both */
-	PATTERN_TAGGED,
-};
-
-struct pattern_options {
-	enum pattern_kind kind; /* option */
-	bool given;		/* option; anything at all was said about the pattern */
-	const char *use;	/* option; the -datapattern that named it, by its word */
-	const char *word;	/* option; what stands for the character; NULL: not given */
-	const char *text;	/* option; string of ascii, digits of hex */
-	const char *file;	/* option; name of file */
-	const char *prefix;	/* option; digits; NULL: none */
-	bool replicate;		/* option */
-	bool inverse;		/* option */
-	uint64_t compress;	/* option; percent that a compressor saves */
-	uint64_t dedupe;	/* option; percent of units that are there already */
-
-	/* resolved */
-	const uint8_t *bytes; /* ascii, hex, file */
-	size_t n_bytes;
-};
-
 /* What is verified: bits of a word. */
 enum verify_kind {
 	VERIFY_NONE = 0,
 	VERIFY_CONTENTS = 1 << 0,
 	VERIFY_LOCATION = 1 << 1,
-};
-
-enum throttle_by {
-	THROTTLE_NONE,
-	THROTTLE_OPS,
-	THROTTLE_BANDWIDTH,
-	THROTTLE_DELAY,
-};
-
-struct throttle_options {
-	enum throttle_by by;	      /* option */
-	double rate;		      /* option; operations a second, or 10^6 bytes a second */
-	double var_percent;	      /* option; of the interval between operations; 0: none */
-	uint64_t delay_ns;	      /* option; after each operation */
-	double interval_ns;	      /* resolved; between operations of full size; 0: not paced */
-	const uint64_t *bytes_before; /* resolved; n_rows + 1, at a rate of bytes with -seek load */
-};
-
-#define PLAN_TRACE_ENTRY_BYTES 64u /* memory that the time stamps of an operation take */
-#define PLAN_TRACE_DEFAULT_OPS \
-	(1ull << 20) /* size of the table of a target without a number of ops */
-
-/* Time stamping: -timestamps. The user guide, 5.2. */
-struct trace_options {
-	bool on;      /* option; by itself, or with something that only time stamps are there for */
-	bool summary; /* option; resolved: a report of that kind is written */
-	bool detailed;		  /* option; likewise */
-	bool normalize;		  /* option; times of the global clock in the reports */
-	bool append;		  /* option; to the report file that is there */
-	bool wrap;		  /* option; keep the newest operations when the table is full */
-	bool oneshot;		  /* option; keep the oldest */
-	uint64_t size_ops;	  /* option; 0: not given. resolved: what the table is to hold */
-	bool triggered_by_time;	  /* option */
-	uint64_t trigger_time_ns; /* option; of the global clock */
-	uint64_t trigger_op;	  /* option; operation of the first pass */
-	const char *output;	  /* option; prefix, NULL: none */
-	const char *dump;	  /* option; prefix, NULL: none */
-
-	/* resolved */
-	bool cut;		 /* the table may be smaller than the run */
-	bool size_by_default;	 /* and nobody asked for that */
-	uint32_t chunk_ops;	 /* entries that a QThread takes for itself at a time */
-	uint64_t chunks;	 /* of the table; more than size_ops, for those that are not full */
-	const char *report_path; /* NULL: with the results */
-	const char *dump_path;	 /* NULL: none */
-};
-
-/* One row of a -seek load file. */
-struct seek_row {
-	uint64_t block; /* in blocks of the target, start offset included */
-	uint32_t blocks;
-	char op; /* 'r', 'w' or 'n' */
-};
-
-/* How the I/O buffers of a QThread lie in memory: one behind the other in a region of its own. */
-struct memory_plan {
-	/* option */
-	uint64_t align_asked; /* -memalign; 0: none */
-	bool shared;	      /* in a segment of System V shared memory */
-	bool huge_pages;      /* in explicit huge pages */
-	enum mempolicy policy;
-	const struct idset *nodes; /* for the policies bind and interleave */
-
-	/* resolved */
-	uint64_t page_bytes;  /* the region is whole pages of this size */
-	uint64_t align_bytes; /* its begin is a multiple of this: a power of two, a page at least */
-	uint64_t shift_bytes; /* the first buffer begins so far behind that */
-	uint64_t stride_bytes; /* from one buffer to the next; 0: the operations need none */
-	uint64_t last_bytes;   /* the last one takes no more than this, its shift included */
-};
-
-/* How much of a target's pass: a time, or a number of operations, a share of them, or bytes. */
-enum measure_unit {
-	MEASURE_TIME,	 /* nanoseconds */
-	MEASURE_OPS,	 /* operations */
-	MEASURE_PERCENT, /* of the operations of a pass; 100 is PLAN_RATIO_ONE */
-	MEASURE_BYTES,	 /* bytes */
-};
-
-struct measure {
-	enum measure_unit unit;
-	uint64_t value; /* at least 1 */
-};
-
-/* -lockstep, of the slave. */
-struct lockstep_plan {
-	bool on;
-	uint32_t master;
-	struct measure when; /* of the master, between two requests */
-	struct measure what; /* of the slave, for each request */
-	bool run;	     /* one task before the first request */
-	bool stop;	     /* no more than was requested, once the master has ended */
-};
-
-/* -starttrigger and -stoptrigger, of the target that starts or stops. */
-struct trigger_plan {
-	bool on;
-	uint32_t by; /* the target that pulls it */
-	struct measure when;
 };
 
 struct target_plan {
@@ -350,16 +168,6 @@ struct target_plan {
 	uint64_t delay_ns;	     /* both start delays together */
 	const struct seek_row *rows; /* -seek load; NULL: none */
 	size_t n_rows;
-};
-
-/* What -latency asks for. */
-struct latency_options {
-	bool shown;		  /* option; any part of it was given */
-	bool histogram;		  /* option; distributions as well */
-	uint64_t interval_ns;	  /* option; figures of every such stretch of time; 0: none */
-	const char *file;	  /* option; NULL: none */
-	const uint32_t *percents; /* option; of HISTOGRAM_ALL, ascending; NULL: not given */
-	size_t n_percents;
 };
 
 enum percent_cpu {

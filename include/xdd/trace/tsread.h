@@ -4,7 +4,7 @@
 #ifndef XDD_TRACE_TSREAD_H
 #define XDD_TRACE_TSREAD_H
 
-#include "xdd/plan/plan.h"
+#include "xdd/base/status.h"
 
 /*
  * `argv[0]` is "tsread". Writes to standard output or the file asked for, complaints to log_error().
