@@ -3,7 +3,6 @@
  * numbers that the run can work with. Called by plan_build(), and by main for the warnings.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "plan/feature.h"
 #include "plan/writers.h"
@@ -111,16 +110,6 @@ static void number_qthreads(struct plan *plan)
 	}
 }
 
-static void resolve_columns(struct plan *plan)
-{
-	/* The document has every column. */
-	plan->keep_extremes = plan->extended_stats || plan->json_file ||
-			      (plan->output_format && (strstr(plan->output_format, "+LONGEST") ||
-						       strstr(plan->output_format, "+SHORTEST")));
-	plan->audit_order = plan->verbose || plan->json_file ||
-			    (plan->output_format && strstr(plan->output_format, "+ORDERBREAKS"));
-}
-
 enum xdd_status plan_resolve(struct plan *plan)
 {
 	enum xdd_status status = plan_step(plan, PLAN_BEGIN);
@@ -136,7 +125,6 @@ enum xdd_status plan_resolve(struct plan *plan)
 	number_qthreads(plan);
 	if (!status)
 		status = plan_step(plan, PLAN_CHECK);
-	resolve_columns(plan);
 	return status;
 }
 

@@ -50,6 +50,13 @@ const struct column *column_find(const char *id, size_t len)
 	return NULL;
 }
 
+void column_value(const struct column *col, const struct result *r, struct column_value *v)
+{
+	*v = (struct column_value){ .unknown = (col->needs & ~r->figures.known) != 0 };
+	if (!v->unknown)
+		col->get(r, v);
+}
+
 /* How far `id` is from the nearest of the column's identifiers. */
 static unsigned column_distance(const struct column *col, const char *id, size_t len)
 {

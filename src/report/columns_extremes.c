@@ -35,7 +35,7 @@ GETTERS(shortest, EXTREMES_SHORTEST)
 	{                                                                            \
 		.id = id_, .type = type_, .heading = heading_, .units = units_,      \
 		.width = sizeof(heading_) - 1, .precision = precision_, .get = get_, \
-		.help = help_,                                                       \
+		.help = help_, .needs = FIGURES_EXTREMES,                            \
 	}
 
 const struct column columns_extremes[] = {

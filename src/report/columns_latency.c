@@ -8,12 +8,8 @@
 static void get_stat(const struct result *r, struct column_value *v, enum latency_time time,
 		     unsigned dir, uint32_t stat)
 {
-	struct histogram_view view;
+	struct histogram_view view = latency_view(&r->figures.latency, time, dir);
 
-	v->real = 0;
-	if (!(r->figures.known & FIGURES_LATENCY))
-		return;
-	view = latency_view(&r->figures.latency, time, dir);
 	v->real = latency_stat_ms(&view, stat);
 }
 
@@ -49,7 +45,7 @@ static void get_stat(const struct result *r, struct column_value *v, enum latenc
 		.units = "       millisec",                                      \
 		.width = sizeof(pad_ heading_ name_) - 1,                        \
 		.precision = 6,                                                  \
-		.latency = true,                                                 \
+		.needs = FIGURES_LATENCY,                                        \
 		.get = get_##prefix_##id_,                                       \
 		.help = what_ " " of_,                                           \
 	},

@@ -132,7 +132,6 @@ static void get_miscompares(const struct result *r, struct column_value *v)
 
 static void get_order_breaks(const struct result *r, struct column_value *v)
 {
-	v->unknown = !(r->figures.known & FIGURES_ORDER);
 	v->count = r->figures.tally.order_breaks;
 }
 
@@ -322,18 +321,18 @@ static void get_delimiter(const struct result *r, struct column_value *v)
 }
 
 /* The width of a column is that of its heading. */
-#define ROW(id_, aliases_, type_, heading_, units_, precision_, get_, help_)             \
+#define ROW(id_, aliases_, type_, heading_, units_, precision_, needs_, get_, help_)     \
 	{                                                                                \
 		.id = id_, .aliases = aliases_, .type = type_, .heading = heading_,      \
 		.units = units_, .width = sizeof(heading_) - 1, .precision = precision_, \
-		.get = get_, .help = help_,                                              \
+		.needs = needs_, .get = get_, .help = help_,                             \
 	}
 #define TEXT(id_, heading_, units_, get_, help_) \
-	ROW(id_, NULL, COLUMN_TEXT, heading_, units_, 0, get_, help_)
+	ROW(id_, NULL, COLUMN_TEXT, heading_, units_, 0, 0, get_, help_)
 #define COUNT(id_, aliases_, heading_, units_, get_, help_) \
-	ROW(id_, aliases_, COLUMN_COUNT, heading_, units_, 0, get_, help_)
+	ROW(id_, aliases_, COLUMN_COUNT, heading_, units_, 0, 0, get_, help_)
 #define REAL(id_, aliases_, heading_, units_, precision_, get_, help_) \
-	ROW(id_, aliases_, COLUMN_REAL, heading_, units_, precision_, get_, help_)
+	ROW(id_, aliases_, COLUMN_REAL, heading_, units_, precision_, 0, get_, help_)
 
 static const struct column table[] = {
 	/* clang-format off */
@@ -361,7 +360,7 @@ static const struct column table[] = {
 	      "operations that failed"),
 	COUNT("MISCOMPARES", NULL, "Miscompares", "  stretches", get_miscompares,
 	      "stretches of wrong data that were read"),
-	COUNT("ORDERBREAKS", NULL, "Ord_Breaks", "      #ops", get_order_breaks,
+	ROW("ORDERBREAKS", NULL, COLUMN_COUNT, "Ord_Breaks", "      #ops", 0, FIGURES_ORDER, get_order_breaks,
 	      "operations that were not issued right behind the one before them; "
 	      "unknown where several QThreads are not in order"),
 	COUNT("RETRIES", NULL, "    Retries", "       #ops", get_retries,
@@ -384,7 +383,7 @@ static const struct column table[] = {
 	     "completion time of the first operation"),
 	REAL("ELAPSEDTIMEPASS", NULL, "    Elapsed", "    seconds", 3, get_elapsed,
 	     "time from the first issue to the last completion"),
-	REAL("OVERHEADTIME", NULL, " Overhead", " millisec", 3, get_overhead,
+	ROW("OVERHEADTIME", NULL, COLUMN_REAL, " Overhead", " millisec", 3, FIGURES_OVERHEAD, get_overhead,
 	     "time of QThreads between operations: no wait, fill or flush"),
 	REAL("PATTERNFILLTIME", NULL, " Pat_Fill", " millisec", 3, get_fill,
 	     "time spent filling buffers, of all QThreads together"),
@@ -450,7 +449,7 @@ static const struct column table[] = {
 	     "end-to-end: time of the last write; not measured yet, 0"),
 	TEXT("NODENAME", " Node_Name", "      text", get_node_name,
 	     "network name of this computer"),
-	ROW("DELIM", NULL, COLUMN_DELIMITER, " ", " ", 0, get_delimiter,
+	ROW("DELIM", NULL, COLUMN_DELIMITER, " ", " ", 0, 0, get_delimiter,
 	    "one more delimiter; left out of CSV"),
 	/* clang-format on */
 };

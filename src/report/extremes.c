@@ -1,18 +1,17 @@
 /*
- * Lines about the longest and the shortest operation. Called by the results manager.
+ * Lines about the longest and the shortest operation. A writer of writers.c.
  */
-#include "xdd/base/nstime.h"
-#include "xdd/report/extremes.h"
-
 #include <inttypes.h>
 #include <stdio.h>
+
+#include "report/report_internal.h"
+#include "xdd/base/nstime.h"
 
 static const char *const names[EXTREMES_COUNT] = {
 	[EXTREMES_LONGEST] = "longest",
 	[EXTREMES_SHORTEST] = "shortest",
 };
 
-/* What the line is about. */
 static void write_subject(char *buf, size_t size, const struct result *result)
 {
 	if (result->what == RESULT_COMBINED)
@@ -24,7 +23,7 @@ static void write_subject(char *buf, size_t size, const struct result *result)
 		snprintf(buf, size, "Target %" PRIu64, result->target);
 }
 
-void report_extremes(struct report *r, const struct result *result)
+void extremes_write(struct report *r, const struct result *result)
 {
 	char subject[80], where[80] = "";
 

@@ -194,14 +194,14 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 /* The value of a column; a text as in CSV, without the blanks around it. */
 static json_t *column_json(const struct column *col, const struct result *r)
 {
-	struct column_value v = { 0 };
+	struct column_value v;
 	struct line_cell cell;
 
 	if (col->type == COLUMN_TEXT) {
 		line_cell_bare(&cell, col, r);
 		return jvalue_text(cell.text);
 	}
-	col->get(r, &v);
+	column_value(col, r, &v);
 	if (v.unknown)
 		return json_null();
 	return col->type == COLUMN_COUNT ? jvalue_count(v.count) : jvalue_real(v.real);

@@ -16,9 +16,9 @@ void line_cell_set(struct line_cell *cell, const char *text)
 static void print_value(struct line_cell *cell, const struct column *col, const struct result *r,
 			int width)
 {
-	struct column_value v = { 0 };
+	struct column_value v;
 
-	col->get(r, &v);
+	column_value(col, r, &v);
 	if (v.unknown) {
 		snprintf(cell->text, sizeof(cell->text), "%*s", width, "unknown");
 		return;

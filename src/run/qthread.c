@@ -78,7 +78,7 @@ static void issue(struct qthread *q, uint64_t start, uint64_t end)
 		issue_queued(q, start, end);
 	else
 		issue_sync(q, start, end);
-	if (q->target->run->keep_overhead)
+	if (q->target->run->needs & FIGURES_OVERHEAD)
 		keep_overhead(q, clock_now_ns() - begin);
 }
 
@@ -144,7 +144,7 @@ static void run_pass(struct qthread *q, uint64_t release)
 {
 	struct target *t = q->target;
 	uint64_t start = release + t->plan->delay_ns, end = run_end(t->run, release);
-	const bool tell = t->run->plan->verbose || t->run->plan->json_file;
+	const bool tell = t->run->needs & FIGURES_WAIT;
 	uint64_t waited = tell ? clock_thread_wait_ns() : 0;
 
 	gate_start(t, start);

@@ -26,7 +26,7 @@ struct trace_writer;
 struct qthread {
 	/* owned by this QThread, read by any thread */
 	struct counters counters;
-	struct extremes_live extremes; /* with plan->keep_extremes */
+	struct extremes_live extremes; /* with FIGURES_EXTREMES */
 
 	/*
 	 * owned by this QThread, read by any thread, reset by the last QThread to leave a pass; without memory
@@ -37,7 +37,7 @@ struct qthread {
 	/* const after creation */
 	struct target *target;
 	uint32_t number;
-	bool keeps_latency; /* run->keep_latency, and the histograms have their memory */
+	bool keeps_latency; /* FIGURES_LATENCY, and the histograms have their memory */
 
 	/* owned by the thread that created it */
 	pthread_t thread;
@@ -66,7 +66,7 @@ struct qthread {
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
 	struct cpu_meter cpu;
-	uint64_t wait_ns; /* ready to run, and without a processor; with -verbose */
+	uint64_t wait_ns; /* ready to run, and without a processor; with FIGURES_WAIT */
 };
 
 /*

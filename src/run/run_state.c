@@ -62,7 +62,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	if (err)
 		return err;
 	err = order_init(&t->order, plan, data_is_dear(t),
-			 run->plan->audit_order && plan_knows_order(plan), &run->stop);
+			 (run->needs & FIGURES_ORDER) && plan_knows_order(plan), &run->stop);
 	if (err)
 		return err;
 	err = stop_register(&run->stop, &t->file_barrier);
@@ -110,8 +110,7 @@ int run_init(struct run *run, const struct plan *plan, struct report *report,
 	run->report = report;
 	run->signals = signals;
 	run->id = clock_wall_ns();
-	run->keep_latency = report_wants_latency(report);
-	run->keep_overhead = report_wants_overhead(report);
+	run->needs = report_needs(report);
 	run->opens_together = opens_together(plan);
 	for (size_t i = 0; i < plan->n_targets; i++)
 		run->n_qthreads += (uint32_t)plan->targets[i].qthreads;

@@ -48,8 +48,7 @@ struct run {
 	bool private_fds;    /* QThreads may have open files of their own: private_fd.h */
 	bool opens_together; /* all targets are opened before a file or a cache is changed */
 	uint64_t id;	     /* wall clock at the start, nanoseconds since 1970 */
-	bool keep_overhead;  /* a column shows OVERHEADTIME */
-	bool keep_latency;   /* a column, -latency or the like needs histograms */
+	unsigned needs;	     /* figures to measure, enum figures_part: report_needs() */
 
 	struct timer_info timer; /* -timerinfo */
 	int64_t wall_ns;	 /* wall clock minus clock_now_ns() when the run began */

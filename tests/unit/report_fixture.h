@@ -25,7 +25,7 @@
 #define MAX_TEXT 65536
 #define HEADER "WHAT,OPS,BANDWIDTH\n"
 #define FORMAT "+WHAT+OPS+BANDWIDTH"
-#define PASS_LINE "TARGET_PASS,10,0.041\n"
+#define PASS_LINE "QUEUE_PASS,10,0.041\n"
 #define COMBINED_LINE "COMBINED,10,0.041\n"
 
 /* A folder for each test to run in; what tests leave there is removed by its name. */
@@ -148,13 +148,15 @@ static struct target_plan targets[2] = {
 
 static inline struct plan sample_plan(void)
 {
-	return (struct plan){
-		.passes = 3, .output_format = FORMAT, .n_targets = 2, .targets = targets
-	};
+	return (struct plan){ .passes = 3,
+			      .qthread_info = true,
+			      .output_format = FORMAT,
+			      .n_targets = 2,
+			      .targets = targets };
 }
 
 static const struct result sample = {
-	.what = RESULT_TARGET_PASS,
+	.what = RESULT_QUEUE_PASS,
 	.pass = 1,
 	.queue = 4,
 	.figures = { .tally = { .ops = { 10 }, .bytes = { 40960 }, .busy_ns = { 1000000000 } },
@@ -175,7 +177,6 @@ static inline enum xdd_status run_report(const struct plan *plan)
 	if (status)
 		return status;
 	combined.what = RESULT_COMBINED;
-	report_header(r);
 	report_result(r, &sample);
 	report_result(r, &combined);
 	report_trailer(r, REPORT_END_NORMAL);

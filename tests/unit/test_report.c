@@ -70,7 +70,7 @@ static void test_fold_defaults(void **state)
 	line_join(buf, cells, list.n, 80);
 	assert_string_equal(
 		buf,
-		" TARGET_PASS          1       0       4            40960          10       1.000\n"
+		" QUEUE_PASS           1       0       4            40960          10       1.000\n"
 		"         0.041     10.000   100.000     0.000     read         4096\n");
 	column_list_free(&list);
 }
@@ -211,7 +211,7 @@ static void test_text_file(void **state)
 	assert_memory_equal(text, "IOIOIOIOIOIOIOIOIOIOI XDD version ", 34);
 	assert_holds(text, "\nWhat                    Ops  Bandwidth\n"
 			   "    UNITS>>            #ops   MBytes/s\n"
-			   " TARGET_PASS             10      0.041\n"
+			   " QUEUE_PASS              10      0.041\n"
 			   " COMBINED                10      0.041\n"
 			   "Ending time for this run, ");
 	assert_holds(text, "\n This run terminated normally\n");
@@ -231,7 +231,7 @@ static void test_lines_arrive_at_once(void **state)
 	assert_string_equal(get_file("a.csv"), HEADER);
 	report_result(r, &sample);
 	assert_string_equal(get_file("a.csv"), HEADER PASS_LINE);
-	assert_holds(get_file("out.txt"), " TARGET_PASS             10      0.041\n");
+	assert_holds(get_file("out.txt"), " QUEUE_PASS              10      0.041\n");
 	report_line(r, "%s %d", "a note", 7);
 	assert_holds(get_file("out.txt"), "\na note 7\n");
 	assert_string_equal(get_file("a.csv"), HEADER PASS_LINE);
@@ -412,7 +412,6 @@ static void run_on_terminal(unsigned short columns, const char *env, char *text,
 		unsetenv("COLUMNS");
 	plan.output_format = NULL;
 	assert_int_equal(report_open(&plan, &r), XDD_OK);
-	report_header(r);
 	report_result(r, &sample);
 	report_line(r, "END");
 	report_close(r);

@@ -221,8 +221,6 @@ struct plan {
 
 	/* resolved */
 	bool drop_system_cache;		/* empty all caches of the kernel before each pass */
-	bool keep_extremes;		/* the longest and the shortest operations are kept */
-	bool audit_order;		/* breaks of the order of operations are counted */
 	const char *command_line;	/* the words as given, for -id commandline and reports */
 	const struct setting *settings; /* the options as given, in order; option.h */
 	size_t n_settings;

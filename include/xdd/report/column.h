@@ -23,7 +23,6 @@ enum column_type {
 
 #define COLUMN_TEXT_MAX 72 /* room for a text of a column, with its NUL */
 
-/* Zero before a column sets it. */
 struct column_value {
 	uint64_t count;
 	double real;
@@ -39,8 +38,8 @@ struct column {
 	const char *heading; /* padded to the column's width, as are the units */
 	const char *units;
 	int width;
-	int precision; /* COLUMN_REAL: digits after the point */
-	bool latency;  /* wants the histograms of latencies to be kept */
+	int precision;	/* COLUMN_REAL: digits after the point */
+	unsigned needs; /* enum figures_part: without these the value is unknown */
 	void (*get)(const struct result *r, struct column_value *v);
 	const char *help; /* one line for the manual */
 };
@@ -66,6 +65,9 @@ const struct column *column_find(const char *id, size_t len);
 
 /* The identifier of the row nearest to a misspelt one, for "did you mean"; NULL: none is near. */
 const char *column_suggest(const char *id, size_t len);
+
+/* The value of column `col` for `r`. */
+void column_value(const struct column *col, const struct result *r, struct column_value *v);
 
 /* What column WHAT says of a result, without the blanks around it. */
 const char *column_what(enum result_what what);

@@ -50,26 +50,15 @@ enum xdd_status report_hold_pipes(const struct plan *plan, struct output_pipes *
  */
 enum xdd_status report_open(const struct plan *plan, struct report **out);
 
-/* Write the header and units lines of the table; once, before the first result. */
-void report_header(struct report *r);
+/* The figures that the outputs need, a mask of enum figures_part: the run measures these. */
+unsigned report_needs(const struct report *r);
 
 /*
- * Write one result to every output that wants it: all to the text and CSV outputs, COMBINED alone
- * to -combinedout. Each line reaches its file before the call returns.
+ * Write one result to every output that shows it (writers.c): the result lines, after their header; CSV files; the
+ * document of -jsonout; latencies; notes. Each line reaches its file before the call returns; the tables of -latency
+ * follow in report_trailer().
  */
 void report_result(struct report *r, const struct result *result);
-
-/* Whether latencies are to be kept: for -latency, a column, -jsonout or a heartbeat. */
-bool report_wants_latency(const struct report *r);
-
-/* Whether OVERHEADTIME goes anywhere. */
-bool report_wants_overhead(const struct report *r);
-
-/*
- * Take in the latencies of one result for -latency: its CSV file gets them at once, the table is kept
- * until report_trailer(). Nothing without -latency.
- */
-void report_latency(struct report *r, const struct result *result);
 
 /*
  * The latencies of a target (RESULT_TARGET_PASS) or of all of them (RESULT_COMBINED) in an
@@ -78,12 +67,6 @@ void report_latency(struct report *r, const struct result *result);
  */
 void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
 			     uint64_t to_ns);
-
-/*
- * Take down one result for -jsonout, whether or not the text shows it: every pass of every target and
- * QThread, the averages and COMBINED. Nothing without -jsonout.
- */
-void report_record(struct report *r, const struct result *result);
 
 /* Take down for -jsonout what a device did. */
 void report_device(struct report *r, const struct device_use *use);
@@ -102,6 +85,9 @@ void report_statistics(struct report *r, const struct pass_statistics *statistic
  * report_open() and report_close().
  */
 void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Write a line that only -verbose shows. Any thread, as report_line(). */
+void report_detail(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * A stdio stream to the text output, for what is many lines: to be closed before its owner writes anything

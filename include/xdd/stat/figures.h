@@ -21,7 +21,11 @@ enum figures_part {
 	FIGURES_EXTREMES = 1u << 1, /* extremes */
 	FIGURES_OVERHEAD = 1u << 2, /* tally.overhead_ns */
 	FIGURES_ORDER = 1u << 3,    /* tally.order_breaks */
-	FIGURES_ALL = (1u << 4) - 1,
+	FIGURES_WAIT = 1u << 4,	    /* wait_ns */
+	FIGURES_QTHREADS = 1u << 5, /* figures of each QThread */
+	FIGURES_PASSES = 1u << 6,   /* statistics over the passes */
+	FIGURES_STARTS = 1u << 7,   /* the starts of several targets */
+	FIGURES_ALL = (1u << 8) - 1,
 };
 
 struct figures {

@@ -113,9 +113,8 @@ void throttle_report(const struct run *run, const struct target_plan *t,
 		return;
 	share = (double)paced->due_ns / (double)paced->took_ns;
 	reached = t->throttle.rate * share;
-	if (run->plan->verbose)
-		report_line(run->report, "Target %u, rate: %.2f of %.10g %s", t->number, reached,
-			    t->throttle.rate, unit);
+	report_detail(run->report, "Target %u, rate: %.2f of %.10g %s", t->number, reached,
+		      t->throttle.rate, unit);
 	if (share < MISSED_SHARE && paced->took_ns - paced->due_ns > MISSED_NS)
 		log_warning(
 			"target %u, %s: -throttle %s %.10g: the rate was not reached, only %.2f "

@@ -70,7 +70,7 @@ static inline unsigned issue_extras(const struct qthread *q)
 	       (t->hooks_issue ? EXTRA_HOOK_ISSUE : 0) | (t->hooks_done ? EXTRA_HOOK_DONE : 0) |
 	       (q->keeps_latency ? EXTRA_LATENCY : 0) | (q->flow ? EXTRA_FLOW : 0) |
 	       (t->followed ? EXTRA_FOLLOWED : 0) |
-	       (t->run->keep_overhead && t->plan->engine_queues ? EXTRA_OVERHEAD : 0);
+	       ((t->run->needs & FIGURES_OVERHEAD) && t->plan->engine_queues ? EXTRA_OVERHEAD : 0);
 }
 
 /* Whether any of `which` is among them, as is seldom the case. */

@@ -21,7 +21,7 @@
 void op_hooks_init(struct target *t)
 {
 	t->hooks_issue = debug_on(DEBUG_IO | DEBUG_THROTTLE | DEBUG_TOT);
-	t->hooks_done = t->run->plan->keep_extremes || debug_on(DEBUG_IO);
+	t->hooks_done = (t->run->needs & FIGURES_EXTREMES) || debug_on(DEBUG_IO);
 }
 
 void op_hook_issue(const struct qthread *q, const struct io_request *req)
@@ -67,7 +67,7 @@ void op_hook_done(struct qthread *q, const struct io_request *req, uint64_t took
 {
 	if (debug_on(DEBUG_IO))
 		debug_done(q, req, took_ns);
-	if (q->target->run->plan->keep_extremes && !req->error &&
+	if ((q->target->run->needs & FIGURES_EXTREMES) && !req->error &&
 	    extremes_are_met(&q->extremes, took_ns)) {
 		const struct extreme o = {
 			.took_ns = took_ns,

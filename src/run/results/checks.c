@@ -144,12 +144,12 @@ static void tell_bound(struct run *run, const struct result *sums, const struct 
 	if (f->paced)
 		snprintf(held, sizeof(held), ", and %.1f %% idle until an operation was due",
 			 100 * bound_held(f));
-	report_line(run->report,
-		    "Target %" PRIu64
-		    ", %s%sits QThreads were %.1f %% of the time in xdd itself, %.1f %% "
-		    "in the kernel,%s %.1f %% without a processor%s",
-		    sums->target, verdict ? verdict : "", verdict ? ": " : "", 100 * f->own,
-		    100 * f->kernel, f->paced ? "" : " and", 100 * f->waited, held);
+	report_detail(run->report,
+		      "Target %" PRIu64
+		      ", %s%sits QThreads were %.1f %% of the time in xdd itself, %.1f %% "
+		      "in the kernel,%s %.1f %% without a processor%s",
+		      sums->target, verdict ? verdict : "", verdict ? ": " : "", 100 * f->own,
+		      100 * f->kernel, f->paced ? "" : " and", 100 * f->waited, held);
 }
 
 static void tell_data(struct run *run, const struct target_plan *t, const struct cache_state *cache)
@@ -157,7 +157,7 @@ static void tell_data(struct run *run, const struct target_plan *t, const struct
 	double holes = percent(cache->hole_bytes, cache->range_bytes);
 
 	if (cache->accuracy == CACHE_NOT_MEASURED || cache->accuracy == CACHE_UNKNOWN)
-		report_line(
+		report_detail(
 			run->report,
 			"Target %u, page cache: %s; %.1f %% of what was read was never written",
 			t->number,
@@ -167,7 +167,7 @@ static void tell_data(struct run *run, const struct target_plan *t, const struct
 				"in it",
 			holes);
 	else
-		report_line(
+		report_detail(
 			run->report,
 			"Target %u, page cache: %s%.1f %% of what was read was in it before, and "
 			"%.1f %% was never written",
@@ -194,8 +194,6 @@ void checks_target(struct checks *c, struct run *run, const struct result *sums,
 		if (facts)
 			check_bound(t, sums, facts);
 	}
-	if (!c->plan->verbose)
-		return;
 	if (sums->figures.cache.range_bytes)
 		tell_data(run, t, &sums->figures.cache);
 	if (facts)
@@ -220,7 +218,7 @@ static void check_direct_reads(const struct device_check *d, uint64_t device_byt
 		    d->name, device_bytes, own);
 }
 
-static void check_device(const struct checks *c, struct run *run, const struct device_check *d)
+static void check_device(struct run *run, const struct device_check *d)
 {
 	uint64_t requests, bytes, merged, ops = d->ops[0] + d->ops[1];
 	uint64_t own = d->bytes[0] + d->bytes[1];
@@ -238,11 +236,10 @@ static void check_device(const struct checks *c, struct run *run, const struct d
 							 .requests = requests,
 							 .merged = merged,
 							 .device_bytes = bytes });
-	if (c->plan->verbose)
-		report_line(run->report,
-			    "Device %s: %" PRIu64 " requests and %" PRIu64 " merged for %" PRIu64
-			    " operations, %" PRIu64 " bytes for %" PRIu64,
-			    d->name, requests, merged, ops, bytes, own);
+	report_detail(run->report,
+		      "Device %s: %" PRIu64 " requests and %" PRIu64 " merged for %" PRIu64
+		      " operations, %" PRIu64 " bytes for %" PRIu64,
+		      d->name, requests, merged, ops, bytes, own);
 	if (own < MATTERS_BYTES)
 		return;
 	check_direct_reads(d, since(now.bytes[DIR_READ], d->before.bytes[DIR_READ]));
@@ -263,7 +260,7 @@ static void check_device(const struct checks *c, struct run *run, const struct d
 void checks_end(struct checks *c, struct run *run)
 {
 	for (size_t i = 0; i < c->n_devices; i++)
-		check_device(c, run, &c->devices[i]);
+		check_device(run, &c->devices[i]);
 	free(c->devices);
 	free(c->device_of);
 }

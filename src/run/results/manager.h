@@ -12,7 +12,6 @@
 #include "run/results/results.h"
 #include "run/results/statistics.h"
 #include "run/results/window.h"
-#include "xdd/report/extremes.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/latency.h"
@@ -49,7 +48,6 @@ struct manager {
 	uint64_t processors;	/* that percentages of CPU time are of */
 	uint64_t online;
 	struct checks checks;
-	bool header_done;
 	struct deskew deskew;
 	struct start_skew *start_skew;
 };

@@ -15,7 +15,7 @@ int qthread_latency_init(struct qthread *q)
 {
 	int err;
 
-	if (!q->target->run->keep_latency)
+	if (!(q->target->run->needs & FIGURES_LATENCY))
 		return 0;
 	err = histogram_init(q->latency[LATENCY_SERVICE], DIR_COUNT);
 	if (!err && throttle_is_on(q->target->plan))

@@ -145,7 +145,7 @@ static void take_in(struct manager *m, struct pass_result *r)
 		manager_write_pass(m, r);
 		add_pass(m, r);
 	}
-	if ((m->plan->verbose || m->plan->json_file) && m->plan->n_targets > 1)
+	if ((m->run->needs & FIGURES_STARTS) && m->plan->n_targets > 1)
 		start_skew_add(&m->start_skew, m->report, r, m->plan->n_targets);
 }
 
@@ -199,9 +199,8 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 				    !manager_is_known(m);
 		heartbeat_pass_closed(&run->heartbeat, run->manager.more);
 		if (run->manager.more && m->plan->pass_delay_ns) {
-			if (m->plan->verbose)
-				report_line(m->report, "Starting Pass Delay of %f seconds...",
-					    (double)m->plan->pass_delay_ns / 1e9);
+			report_detail(m->report, "Starting Pass Delay of %f seconds...",
+				      (double)m->plan->pass_delay_ns / 1e9);
 			until = clock_now_ns() + m->plan->pass_delay_ns;
 			if (stop_sleep_until(&run->stop, until < end ? until : end))
 				return;
@@ -340,7 +339,7 @@ void *results_main(void *arg)
 	}
 	m.online = cpus > 0 ? (uint64_t)cpus : 1;
 	m.processors = run->plan->percent_cpu == PERCENT_CPU_RELATIVE ? m.online : 1;
-	m.keep_series = m.sums && (m.plan->verbose || m.plan->json_file || m.plan->until_percent);
+	m.keep_series = m.sums && ((run->needs & FIGURES_PASSES) || m.plan->until_percent);
 	run->manager.more = true;
 	m.resync_ns = clock_resync();
 	/* All are open; and ready, once what changes their files has been done. */

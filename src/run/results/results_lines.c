@@ -51,15 +51,6 @@ void manager_write_interval(struct manager *m, const struct pass_result *r)
 	report_latency_interval(m->report, &result, r->from_ns, r->to_ns);
 }
 
-static void write_result(struct manager *m, const struct result *result)
-{
-	if (!m->header_done) {
-		report_header(m->report);
-		m->header_done = true;
-	}
-	report_result(m->report, result);
-}
-
 void manager_add(struct manager *m, struct figures *sum, const struct figures *from)
 {
 	if (figures_add(sum, from) && run_stop(m->run, STOP_START, ENOMEM))
@@ -93,31 +84,6 @@ static void follow_pass(struct manager *m, const struct target_plan *t, const st
 			  r->pass, r->target, strerror(ENOMEM));
 }
 
-static void write_extremes(struct manager *m, const struct result *result)
-{
-	if (m->plan->extended_stats)
-		report_extremes(m->report, result);
-}
-
-/* The rates of the transfers alone, where a flush is part of the elapsed time. */
-static void write_without_flush(struct manager *m, const struct result *r)
-{
-	const double bytes = (double)tally_bytes(&r->figures.tally),
-		     ops = (double)tally_ops(&r->figures.tally);
-	char of[40] = "all passes";
-	double seconds;
-
-	if (!m->plan->verbose || !r->figures.tally.sync_ns ||
-	    r->figures.elapsed_ns <= r->figures.tally.sync_ns)
-		return;
-	seconds = (double)(r->figures.elapsed_ns - r->figures.tally.sync_ns) / (double)NS_PER_SEC;
-	if (r->what == RESULT_TARGET_PASS)
-		snprintf(of, sizeof(of), "pass %" PRIu64, r->pass);
-	report_line(m->report,
-		    "Without flush, target %" PRIu64 ", %s, %.6f, seconds, %.3f, MB/s, %.3f, Ops/s",
-		    r->target, of, seconds, bytes / seconds / 1e6, ops / seconds);
-}
-
 void manager_write_pass(struct manager *m, const struct pass_result *r)
 {
 	const struct target_plan *t = &m->plan->targets[r->target];
@@ -129,26 +95,14 @@ void manager_write_pass(struct manager *m, const struct pass_result *r)
 		result.queue = i;
 		result.figures = r->queues[i];
 		result.partial = r->partial;
-		if (m->plan->qthread_info)
-			write_result(m, &result);
-		report_record(m->report, &result);
+		report_result(m->report, &result);
 	}
 	result = target_result(m, t, RESULT_TARGET_PASS);
 	result.pass = r->pass;
 	result.figures = r->figures;
 	result.partial = r->partial;
-	report_latency(m->report, &result);
 	follow_pass(m, t, &result);
-	report_record(m->report, &result);
-	if (!m->plan->verbose)
-		return;
-	write_result(m, &result);
-	write_without_flush(m, &result);
-	write_extremes(m, &result);
-	if (r->partial)
-		report_line(m->report,
-			    "Results are partial: target %u was cut short in pass %" PRIu64,
-			    r->target, r->pass);
+	report_result(m->report, &result);
 }
 
 /* -passes until: there have been enough. */
@@ -186,14 +140,8 @@ static void write_averages(struct manager *m)
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		struct result result = average_of(m, i);
 
-		if (!result.pass)
-			continue;
-		report_latency(m->report, &result);
-		if (m->plan->verbose)
-			write_result(m, &result);
-		report_record(m->report, &result);
-		write_without_flush(m, &result);
-		write_extremes(m, &result);
+		if (result.pass)
+			report_result(m->report, &result);
 	}
 }
 
@@ -244,12 +192,7 @@ static void write_combined(struct manager *m)
 	result.figures.elapsed_ns = m->combined_ns;
 	add_others(m, &result.figures);
 	deskew_fill(&m->deskew, &result);
-	write_result(m, &result);
-	report_record(m->report, &result);
-	report_latency(m->report, &result);
-	write_extremes(m, &result);
-	if (result.partial)
-		report_line(m->report, "Results are partial: the run was cut short");
+	report_result(m->report, &result);
 	figures_free(&result.figures);
 }
 
@@ -270,27 +213,28 @@ static void write_statistics(struct manager *m)
 /* The audit of -ordering, and by what means the order was kept. */
 static void write_order(struct manager *m)
 {
-	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		const struct target_sum *sum = &m->sums[i];
 		const char *how = order_text(&m->run->targets[i].order);
 
 		if (!sum->passes)
 			continue;
 		if (!plan_knows_order(&m->plan->targets[i])) {
-			report_line(m->report,
-				    "Target %zu, order breaks unknown of %" PRIu64
-				    ", %s%s%s: QThreads may overtake each other on their way into "
-				    "the kernel",
-				    i, sum->figures.tally.issued,
-				    plan_ordering_name(m->plan->targets[i].ordering),
-				    how ? " " : "", how ? how : "");
+			report_detail(
+				m->report,
+				"Target %zu, order breaks unknown of %" PRIu64
+				", %s%s%s: QThreads may overtake each other on their way into "
+				"the kernel",
+				i, sum->figures.tally.issued,
+				plan_ordering_name(m->plan->targets[i].ordering), how ? " " : "",
+				how ? how : "");
 			continue;
 		}
-		report_line(m->report,
-			    "Target %zu, order breaks %" PRIu64 " of %" PRIu64 ", %s%s%s", i,
-			    sum->figures.tally.order_breaks, sum->figures.tally.issued,
-			    plan_ordering_name(m->plan->targets[i].ordering), how ? " " : "",
-			    how ? how : "");
+		report_detail(m->report,
+			      "Target %zu, order breaks %" PRIu64 " of %" PRIu64 ", %s%s%s", i,
+			      sum->figures.tally.order_breaks, sum->figures.tally.issued,
+			      plan_ordering_name(m->plan->targets[i].ordering), how ? " " : "",
+			      how ? how : "");
 	}
 }
 
@@ -337,22 +281,21 @@ void manager_write_end(struct manager *m)
 /* What the clock reads, and what the engines got of what they tried for. */
 void manager_describe(struct manager *m)
 {
-	if (m->plan->verbose)
-		report_line(m->report, "Clock, %s", clock_source());
+	report_detail(m->report, "Clock, %s", clock_source());
 	if (m->plan->timer_info)
 		report_line(m->report,
 			    "Timer, %s, resolution %" PRIu64
 			    " ns, overhead %.1f ns a reading, time stamp %.1f ns an operation",
 			    clock_source(), m->run->timer.resolution_ns, m->run->timer.reading_ns,
 			    m->run->timer.stamp_ns);
-	for (size_t i = 0; m->plan->verbose && i < m->plan->n_targets; i++) {
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		const struct target *t = &m->run->targets[i];
 
 		if (*t->engine_text)
-			report_line(m->report, "Target %zu, engine %s: %s", i, t->engine->name,
-				    t->engine_text);
+			report_detail(m->report, "Target %zu, engine %s: %s", i, t->engine->name,
+				      t->engine_text);
 		if (private_fd_wanted(t))
-			report_line(m->report, "Target %zu, open files, %u for %u QThreads", i,
-				    atomic_load(&t->private_fds) + 1, t->plan->qthreads);
+			report_detail(m->report, "Target %zu, open files, %u for %u QThreads", i,
+				      atomic_load(&t->private_fds) + 1, t->plan->qthreads);
 	}
 }

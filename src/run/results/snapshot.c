@@ -55,13 +55,9 @@ static void add_sync(struct tally *tally, uint64_t sync_ns)
 
 static unsigned known_of(const struct target *t)
 {
-	unsigned known = FIGURES_ALL;
+	unsigned order = plan_knows_order(t->plan) ? 0 : FIGURES_ORDER;
 
-	if (!t->run->keep_latency)
-		known &= ~(unsigned)FIGURES_LATENCY;
-	if (!plan_knows_order(t->plan))
-		known &= ~(unsigned)FIGURES_ORDER;
-	return known;
+	return t->run->needs & ~order;
 }
 
 static struct cpu_time cpu_of(const struct qthread *q, const struct tally *tally)
@@ -126,8 +122,7 @@ static void add_target(struct pass_result *r, const struct target *t)
 
 struct pass_result *target_snapshot(const struct target *t)
 {
-	bool each = t->run->plan->qthread_info || t->run->plan->json_file;
-	uint32_t n = each ? t->plan->qthreads : 0;
+	uint32_t n = t->run->needs & FIGURES_QTHREADS ? t->plan->qthreads : 0;
 	struct pass_result *r = calloc(1, sizeof(*r) + n * sizeof(r->queues[0]));
 	bool quiescent = atomic_load(&t->active) == 0;
 

@@ -1,0 +1,51 @@
+/*
+ * Facts that are no result lines: what devices did, and how targets and passes compare. Called by the results manager.
+ */
+#include <inttypes.h>
+
+#include "report/report_internal.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
+
+void report_device(struct report *r, const struct device_use *use)
+{
+	if (r->json)
+		jsonout_device(r->json, use);
+}
+
+void report_deskew(struct report *r, const struct deskew_result *deskew)
+{
+	struct lines l;
+
+	if (r->json)
+		jsonout_deskew(r->json, deskew);
+	lines_open(&l);
+	if (l.f)
+		deskew_write(l.f, deskew);
+	lines_write(r, &r->text, &l);
+}
+
+void report_start_skew(struct report *r, const struct start_skew_result *skew)
+{
+	if (r->json)
+		jsonout_start_skew(r->json, skew);
+	report_detail(r,
+		      "Start skew, pass %" PRIu64 ", %.6f, seconds, first, target %" PRIu32
+		      ", last, target %" PRIu32,
+		      skew->pass, (double)skew->skew_ns / (double)NS_PER_SEC, skew->first_target,
+		      skew->last_target);
+}
+
+void report_statistics(struct report *r, const struct pass_statistics *statistics)
+{
+	struct lines l;
+
+	if (r->json)
+		jsonout_statistics(r->json, statistics);
+	if (!r->plan->verbose)
+		return;
+	lines_open(&l);
+	if (l.f)
+		statistics_write(l.f, statistics);
+	lines_write(r, &r->text, &l);
+}

@@ -1,0 +1,240 @@
+/*
+ * The writers of results: which output gets which result, in which order, and what must be measured for that. Called by
+ * the results manager.
+ *
+ * A new output of results is a row in the table.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "report/csv.h"
+#include "report/report_internal.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
+
+/* Figures that lines of -verbose show. */
+#define DETAILS (FIGURES_ORDER | FIGURES_WAIT | FIGURES_PASSES | FIGURES_STARTS)
+
+struct writer {
+	bool (*wants)(const struct plan *plan, enum result_what what);
+	unsigned needs; /* enum figures_part, apart from the columns' */
+	void (*write)(struct report *r, const struct result *result);
+};
+
+/* The width lines are folded at: that of the terminal, 0 when the text goes elsewhere. */
+static unsigned terminal_columns(int fd)
+{
+	struct winsize size = { 0 };
+	const char *env;
+	uint64_t columns;
+
+	if (!isatty(fd))
+		return 0;
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	env = getenv("COLUMNS");
+	if (!env || units_parse_u64(env, &columns) || columns > 65535)
+		return 0;
+	return (unsigned)columns;
+}
+
+static void write_cells(struct report *r)
+{
+	size_t len = line_join(r->line, r->cells, r->list.n, terminal_columns(r->text.fd));
+
+	report_write_text(r, r->line, len);
+}
+
+static void write_header(struct report *r)
+{
+	for (size_t i = 0; i < r->list.n; i++)
+		line_cell_set(&r->cells[i], r->list.columns[i]->heading);
+	write_cells(r);
+	for (size_t i = 0; i < r->list.n; i++)
+		line_cell_set(&r->cells[i], r->list.columns[i]->units);
+	write_cells(r);
+	r->header_done = true;
+}
+
+/* The result lines: COMBINED always, those of targets with -verbose, those of QThreads with -qthreadinfo. */
+static bool shows(const struct plan *plan, enum result_what what)
+{
+	switch (what) {
+	case RESULT_QUEUE_PASS:
+		return plan->qthread_info;
+	case RESULT_TARGET_PASS:
+	case RESULT_TARGET_AVERAGE:
+		return plan->verbose;
+	case RESULT_COMBINED:
+		break;
+	}
+	return true;
+}
+
+static void write_text(struct report *r, const struct result *result)
+{
+	if (!r->header_done)
+		write_header(r);
+	for (size_t i = 0; i < r->list.n; i++)
+		line_cell_padded(&r->cells[i], r->list.columns[i], result);
+	write_cells(r);
+}
+
+static void write_csv_to(struct outfile *o, struct report *r, const struct result *result)
+{
+	size_t len = line_csv(r->line, r->cells, csv_result_cells(r->cells, &r->list, result));
+
+	outfile_write(o, r->line, len);
+}
+
+static bool wants_csv(const struct plan *plan, enum result_what what)
+{
+	return plan->csv_file && shows(plan, what);
+}
+
+static void write_csv(struct report *r, const struct result *result)
+{
+	write_csv_to(&r->csv, r, result);
+}
+
+static bool wants_combined(const struct plan *plan, enum result_what what)
+{
+	return plan->combined_file && what == RESULT_COMBINED;
+}
+
+static void write_combined(struct report *r, const struct result *result)
+{
+	write_csv_to(&r->combined, r, result);
+}
+
+/* Every result, whether or not the text shows it. */
+static bool wants_json(const struct plan *plan, enum result_what what)
+{
+	(void)what;
+	return plan->json_file;
+}
+
+static void write_json(struct report *r, const struct result *result)
+{
+	jsonout_result(r->json, result);
+}
+
+static bool wants_latency_csv(const struct plan *plan, enum result_what what)
+{
+	return plan->latency.file && what != RESULT_QUEUE_PASS;
+}
+
+static void write_latency_csv(struct report *r, const struct result *result)
+{
+	report_latency_csv(r, result, NULL);
+}
+
+/* The tables follow the last result: report_trailer(). */
+static bool wants_latency(const struct plan *plan, enum result_what what)
+{
+	return plan->latency.shown && what != RESULT_QUEUE_PASS && shows(plan, what);
+}
+
+static void write_latency(struct report *r, const struct result *result)
+{
+	latency_table_rows(r->table.f, r->plan, result, NULL);
+	if (r->octaves.f)
+		latency_octaves_rows(r->octaves.f, result);
+}
+
+/* -verbose: the rates without the flush at the end of passes, where it is part of the elapsed time. */
+static bool wants_flush(const struct plan *plan, enum result_what what)
+{
+	return plan->verbose && (what == RESULT_TARGET_PASS || what == RESULT_TARGET_AVERAGE);
+}
+
+static void write_flush(struct report *r, const struct result *result)
+{
+	const struct figures *f = &result->figures;
+	const double bytes = (double)tally_bytes(&f->tally), ops = (double)tally_ops(&f->tally);
+	char of[40] = "all passes";
+	double seconds;
+
+	if (!f->tally.sync_ns || f->elapsed_ns <= f->tally.sync_ns)
+		return;
+	seconds = (double)(f->elapsed_ns - f->tally.sync_ns) / (double)NS_PER_SEC;
+	if (result->what == RESULT_TARGET_PASS)
+		snprintf(of, sizeof(of), "pass %" PRIu64, result->pass);
+	report_line(r,
+		    "Without flush, target %" PRIu64 ", %s, %.6f, seconds, %.3f, MB/s, %.3f, Ops/s",
+		    result->target, of, seconds, bytes / seconds / 1e6, ops / seconds);
+}
+
+static bool wants_extremes(const struct plan *plan, enum result_what what)
+{
+	if (what == RESULT_QUEUE_PASS || (what == RESULT_TARGET_PASS && !plan->verbose))
+		return false;
+	return plan->extended_stats;
+}
+
+static bool wants_partial(const struct plan *plan, enum result_what what)
+{
+	return what == RESULT_COMBINED || (what == RESULT_TARGET_PASS && plan->verbose);
+}
+
+static void write_partial(struct report *r, const struct result *result)
+{
+	if (!result->partial)
+		return;
+	if (result->what == RESULT_COMBINED)
+		report_line(r, "Results are partial: the run was cut short");
+	else
+		report_line(r,
+			    "Results are partial: target %" PRIu64
+			    " was cut short in pass %" PRIu64,
+			    result->target, result->pass);
+}
+
+/* The order is that of the lines in the text output. */
+static const struct writer writers[] = {
+	{ wants_latency_csv, FIGURES_LATENCY, write_latency_csv },
+	{ wants_latency, FIGURES_LATENCY, write_latency },
+	{ shows, 0, write_text },
+	{ wants_csv, 0, write_csv },
+	{ wants_combined, 0, write_combined },
+	{ wants_json, FIGURES_ALL, write_json },
+	{ wants_flush, 0, write_flush },
+	{ wants_extremes, FIGURES_EXTREMES, extremes_write },
+	{ wants_partial, 0, write_partial },
+};
+
+#define N_WRITERS (sizeof(writers) / sizeof(writers[0]))
+
+static bool is_wanted(const struct writer *w, const struct plan *plan)
+{
+	return w->wants(plan, RESULT_QUEUE_PASS) || w->wants(plan, RESULT_TARGET_PASS) ||
+	       w->wants(plan, RESULT_TARGET_AVERAGE) || w->wants(plan, RESULT_COMBINED);
+}
+
+unsigned report_needs(const struct report *r)
+{
+	const struct plan *plan = r->plan;
+	unsigned needs = plan->verbose ? DETAILS : 0;
+
+	for (size_t i = 0; i < N_WRITERS; i++) {
+		if (is_wanted(&writers[i], plan))
+			needs |= writers[i].needs;
+		if (writers[i].wants(plan, RESULT_QUEUE_PASS))
+			needs |= FIGURES_QTHREADS;
+	}
+	for (size_t i = 0; i < r->list.n; i++)
+		needs |= r->list.columns[i]->needs;
+	for (size_t i = 0; i < plan->n_targets; i++)
+		needs |= plan->targets[i].heartbeat.latency ? FIGURES_LATENCY : 0;
+	return needs;
+}
+
+void report_result(struct report *r, const struct result *result)
+{
+	for (size_t i = 0; i < N_WRITERS; i++) {
+		if (writers[i].wants(r->plan, result->what))
+			writers[i].write(r, result);
+	}
+}
