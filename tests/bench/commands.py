@@ -1,4 +1,4 @@
-"""Running commands: what they took, and an end to them whatever happens. Used by contenders.py and run."""
+"""Running commands: their cost, and their end in any case. Used by contenders.py and run."""
 import dataclasses
 import os
 import re
@@ -8,16 +8,16 @@ import subprocess
 
 
 class Broken(Exception):
-    """A run that failed, hung, or said something that makes no sense."""
+    """A run that failed, hung, or printed nonsense."""
 
 
 class Skip(Exception):
-    """Something that cannot be had on this machine; the text says why."""
+    """Something that is not available on this machine; the text says why."""
 
 
 @dataclasses.dataclass
 class Usage:
-    """What a process took, from start to end."""
+    """The cost of a process, from start to end."""
     wall_s: float
     user_s: float
     sys_s: float
@@ -32,7 +32,7 @@ class Usage:
 
 
 def call(argv, timeout_s=20):
-    """Run a helper of the bench itself; its output. Raises Skip with the reason where that fails."""
+    """Run a helper of the bench itself; its output. Raises Skip with the reason if that fails."""
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               timeout=timeout_s, text=True, errors="replace", check=False)
@@ -56,16 +56,16 @@ def busy_s():
 
 
 class Runner:
-    """Compiles the bench's C programs into a folder of its own, and runs commands there."""
+    """Compiles the bench's C programs into a directory of its own, and runs commands there."""
 
-    def __init__(self, folder, source):
-        self.folder = folder
+    def __init__(self, directory, source):
+        self.directory = directory
         self.source = source
         self.cc = os.environ.get("CC") or "cc"
         self.compiled = {}
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def compile(self, name, *more):
         """The path of program `name`, made of its C file and `more` (files and options). Raises Skip."""
@@ -83,7 +83,7 @@ class Runner:
         return self.compiled[name]
 
     def run(self, argv, timeout_s):
-        """Run a command; its standard output and what it took. Raises Broken."""
+        """Run a command; its standard output and its cost. Raises Broken."""
         report = self.path("usage")
         busy = busy_s()
         out = self._spawn([self.compile("measure"), report] + argv, argv, timeout_s)
@@ -126,7 +126,7 @@ class Runner:
         """Run it in a process group of its own, which is killed when this is interrupted or takes too long."""
         out_name, err_name = self.path("stdout"), self.path("stderr")
         with open(out_name, "wb") as out, open(err_name, "wb") as err:
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder,
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.directory,
                                      start_new_session=True)
             try:
                 status = child.wait(timeout_s)

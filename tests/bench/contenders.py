@@ -1,4 +1,4 @@
-"""Who is compared: xdd, the bare loops, fio. Each turns a piece of work into a command, and its output into figures."""
+"""The contenders: xdd, the bare loops, fio. Each turns a workload into a command, and its output into figures."""
 import csv
 import json
 import os
@@ -17,7 +17,7 @@ class Contender:
         self.runner = runner
 
     def command(self, work, path, span, seconds=None, ops=None, targets=1):
-        """The words of a command that works for `seconds`, or does `ops` operations in all (on each target)."""
+        """The words of a command that works for `seconds`, or does `ops` operations (on each target)."""
         raise NotImplementedError
 
     def figures(self, out):
@@ -26,7 +26,7 @@ class Contender:
 
 
 class Xdd(Contender):
-    """`keywords` are words behind -ioengine's, `options` further options; `ordering` is that of -ordering."""
+    """`keywords` are words after -ioengine's, `options` further options; `ordering` is that of -ordering."""
 
     def __init__(self, name, runner, binary, keywords=(), options=(), plain=False, ordering=""):
         super().__init__(name, runner)
@@ -127,9 +127,9 @@ class Fio(Contender):
         if path is None:
             words += ["--size=1g"]
         else:
-            # Each job on its own stretch, as the loops; page-aligned buffers, which are fast; the cache left alone.
-            stretch = span // jobs // work.size * work.size
-            words += ["--filename=" + path, "--size=%d" % stretch, "--offset_increment=%d" % stretch,
+            # Each job has its own extent, as in the loops; page-aligned buffers, which are fast; the cache is not dropped.
+            extent = span // jobs // work.size * work.size
+            words += ["--filename=" + path, "--size=%d" % extent, "--offset_increment=%d" % extent,
                       "--iomem_align=4096", "--invalidate=0", "--fadvise_hint=0", "--direct=%d" % work.direct]
         if jobs > 1:
             words += ["--numjobs=%d" % jobs, "--group_reporting"]
@@ -143,7 +143,7 @@ class Fio(Contender):
         try:
             with open(self.json, encoding="utf-8", errors="replace") as file:
                 text = file.read()
-            # Notes may stand before it.
+            # Notes may precede it.
             job = json.loads(text[text.index("{"):])["jobs"][0]
             read = job["read"]
             if job.get("error"):
@@ -157,7 +157,7 @@ class Fio(Contender):
 
 
 class Field:
-    """The contenders for a piece of work, as far as they are to be had here."""
+    """The contenders for a workload, as far as they are available here."""
 
     def __init__(self, runner, binary):
         self.runner = runner
@@ -167,7 +167,7 @@ class Field:
         self._help = None
 
     def _engine_help(self):
-        """What xdd says about -ioengine; "" when it does not know that option."""
+        """The help of xdd on -ioengine; "" if it does not know that option."""
         if self._help is None:
             try:
                 self._help = call([self.binary, "-help", "ioengine"])
@@ -206,7 +206,7 @@ class Field:
                 raise Skip("fio is not installed")
             return [Xdd("xdd", self.runner, self.binary), Fio("fio", self.runner)]
         if work.stamps:
-            # A table of 64 MiB that wraps, and nothing made of it but the summary.
+            # A table of 64 MiB that wraps; only the summary is made of it.
             return [Xdd("xdd", self.runner, self.binary, options=["-ts", "on"]),
                     Xdd("untraced", self.runner, self.binary)]
         found = [Xdd("xdd", self.runner, self.binary)]
@@ -236,7 +236,7 @@ class Field:
         options = ["-F", "-D"] if ring else []
         library = "-luring" if ring else "-laio"
         found = [Xdd("xdd", self.runner, self.binary, keywords)]
-        # How the default and batches compare is of interest where the queue is deep.
+        # The default is compared with batches only for deep queues.
         if work.depth >= 128 and "batch" in self._engine_help():
             found.append(Xdd("xdd batch", self.runner, self.binary, keywords + ["batch", str(work.depth // 4)]))
         for name, more in (("loop", []), ("batch loop", ["-b"])):

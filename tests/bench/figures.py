@@ -1,7 +1,7 @@
 """Medians, ratios of pairs, goals, and how they are printed. Used by run."""
 import statistics
 
-# What a ratio of two contenders is made of, and which way is better is up to the goals.
+# The figures that are compared as ratios; the goals say which way is better.
 RATE_FIGURES = (("iops", "IOPS"), ("cpu_us_per_op", "CPU"))
 PERCENTILE_FIGURES = (("p50_us", "p50"), ("p90_us", "p90"), ("p99_us", "p99"))
 INSTRUCTION_FIGURES = (("insns_per_op", "instructions"),)
@@ -39,7 +39,7 @@ def difference_of(samples, others, figure):
 
 
 def limit_name(samples):
-    """Which contender is the limit: the loop with the higher median rate. None without one."""
+    """The contender that is the limit: the loop with the higher median rate; None without one."""
     loops = [name for name in LOOPS if samples.get(name)]
     if not loops:
         return None

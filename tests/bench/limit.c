@@ -1,5 +1,6 @@
 /*
- * The frame of the limit programs: threads that prepare, meet, run their loop and are timed. Called by limit_*.c.
+ * The frame of the limit programs: threads that prepare, meet at a barrier, run their loop and are
+ * timed. Called by limit_*.c.
  */
 #include "limit.h"
 

@@ -1,8 +1,9 @@
 /*
- * What the bare loops share: arguments, threads, places, and the line of results.
+ * Common parts of the bare loops: arguments, threads, offsets, and the line of results.
  *
- * A limit program is limit.c and one file with a loop. It does the work of a benchmark's hot path and nothing else, so
- * its figures are what the machine allows. tests/bench/run compiles and runs them.
+ * A limit program is limit.c and one file with a loop. It does the work of a benchmark's hot path
+ * and nothing else, so its figures are the limit of the machine. tests/bench/run compiles and runs
+ * them.
  */
 #ifndef XDD_BENCH_LIMIT_H
 #define XDD_BENCH_LIMIT_H
@@ -17,13 +18,13 @@
 struct limit_args {
 	const char *path;    /* -f; NULL: no file */
 	size_t size;	     /* -s: bytes of a request */
-	uint64_t span_bytes; /* -p: the stretch of the file to stay in, from its start */
+	uint64_t span_bytes; /* -p: bytes of the file to use, from its start */
 	unsigned threads;    /* -t */
 	unsigned depth;	     /* -q: outstanding in each thread; asynchronous loops only */
-	uint64_t ops;	     /* -n: in all; UINT64_MAX: until the time is over */
+	uint64_t ops;	     /* -n: of all threads; UINT64_MAX: until the time is over */
 	double seconds;	     /* -T; 0: until the operations are done */
 	bool direct;	     /* -d: O_DIRECT */
-	bool random;	     /* -r: random places; otherwise sequential, over and over */
+	bool random;	     /* -r: random offsets; otherwise sequential, repeated */
 	bool batch;	     /* -b: submit in batches; otherwise each replacement at once */
 	bool fixed;	     /* -F: registered buffers and file */
 	bool defer;	     /* -D: single issuer and deferred task work */
@@ -34,8 +35,8 @@ struct limit_thread {
 	const struct limit_args *args;
 	unsigned number;
 	uint64_t ops;	      /* its share */
-	uint64_t first_bytes; /* its stretch of the file */
-	uint64_t slots;	      /* whole requests in that */
+	uint64_t first_bytes; /* start of its extent of the file */
+	uint64_t slots;	      /* whole requests in the extent */
 
 	/* owned by the thread, set before its loop starts */
 	int fd;
@@ -59,7 +60,10 @@ struct limit_loop {
 /* Set when the time is over. */
 extern _Atomic bool limit_stop;
 
-/* Run the loop as the arguments say and print "<ops> <seconds> <CPU seconds>". Returns the status for main(). */
+/*
+ * Run the loop as the arguments say and print "<ops> <seconds> <CPU seconds>". Returns the status
+ * for main().
+ */
 int limit_main(int argc, char **argv, const struct limit_loop *loop);
 
 static inline uint64_t limit_now_ns(void)
@@ -70,7 +74,7 @@ static inline uint64_t limit_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-/* Whether no further operation is to be started, when `started` were. */
+/* True if no further operation may be started after `started` ones. */
 static inline bool limit_over(const struct limit_thread *t, uint64_t started)
 {
 	return started >= t->ops || atomic_load_explicit(&limit_stop, memory_order_relaxed);

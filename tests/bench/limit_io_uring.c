@@ -1,6 +1,7 @@
 /*
- * The limit of io_uring reads: -q of them outstanding in each thread. Each replacement is submitted at once; with -b the
- * loop waits for a completion, takes all there are, refills, and submits the lot with one system call.
+ * The limit of io_uring reads: -q of them outstanding in each thread. Each replacement is submitted
+ * at once; with -b the loop waits for a completion, takes all there are, refills, and submits the
+ * lot with one system call.
  */
 #include "limit.h"
 
@@ -63,7 +64,10 @@ static void queue(struct limit_thread *t, unsigned i)
 	sqe->user_data = i;
 }
 
-/* Take all completions there are and start what replaces them. Returns how many were started, or -errno. */
+/*
+ * Take all completions there are and start their replacements. Returns how many were started, or
+ * -errno.
+ */
 static int replace(struct limit_thread *t, uint64_t started)
 {
 	struct io_uring *ring = t->ctx;

@@ -1,6 +1,6 @@
 /*
- * The limit of libaio reads: -q of them outstanding in each thread. Whatever has completed is collected at once; the
- * replacements go out one by one, or with -b together.
+ * The limit of libaio reads: -q of them outstanding in each thread. Completions are
+ * reaped at once; the replacements are submitted one by one, or with -b together.
  */
 #include "limit.h"
 
@@ -10,7 +10,7 @@
 
 struct aio {
 	io_context_t ctx;
-	struct iocb *blocks; /* one for each place in the queue */
+	struct iocb *blocks; /* one for each operation in flight */
 	struct iocb **ready; /* to be submitted */
 	struct io_event *events;
 };
@@ -54,7 +54,7 @@ static int submit(struct aio *aio, unsigned n)
 	return 0;
 }
 
-/* Take `n` completions and start what replaces them. Returns how many were started, or -errno. */
+/* Take `n` completions and start their replacements. Returns how many were started, or -errno. */
 static int replace(struct limit_thread *t, int n, uint64_t started)
 {
 	struct aio *aio = t->ctx;

@@ -1,6 +1,6 @@
 /*
- * The limit of operations that are taken in order: a number from a counter under one mutex, and two clock reads with
- * that held, for each operation that does nothing.
+ * The limit of operations that are taken in order: a number from a counter under one mutex, and two
+ * clock reads with that held, for each operation that does nothing.
  */
 #include "limit.h"
 

@@ -1,5 +1,6 @@
 /*
- * The limit of operations that do nothing: a number taken from a shared counter and two clock reads for each.
+ * The limit of operations that do nothing: a number taken from a shared counter and two clock reads
+ * for each.
  */
 #include "limit.h"
 

@@ -1,5 +1,5 @@
 /*
- * The limit of synchronous reads: pread() after pread(), each thread on a stretch of its own.
+ * The limit of synchronous reads: pread() after pread(), each thread in an extent of its own.
  */
 #include "limit.h"
 

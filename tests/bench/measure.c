@@ -1,10 +1,12 @@
 /*
- * measure REPORT COMMAND [ARGUMENT...]: run a command and write to the file REPORT what it took, as one line:
+ * measure REPORT COMMAND [ARGUMENT...]: run a command and write its cost to the file REPORT, as one
+ * line:
  *
- *	<wall s> <user s> <system s> <max RSS KiB> <voluntary switches> <involuntary switches>
+ * 	<wall s> <user s> <system s> <max RSS KiB> <voluntary switches> <involuntary switches>
  *
- * A small process of its own, because a child counts as large as what it was forked from, and because time is not
- * spent here in an interpreter. The status is that of the command; 127 when it could not be run.
+ * It is a small process of its own, because a child counts as large as the process that forked it,
+ * and because no interpreter adds to the time. The status is that of the command; 127 when it
+ * could not be run.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -40,7 +42,7 @@ int main(int argc, char **argv)
 	start = now_s();
 	pid = fork();
 	if (pid == 0) {
-		/* Nothing is left behind when this process is killed. */
+		/* The command ends when this process is killed. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execvp(argv[2], argv + 2);
 		perror(argv[2]);

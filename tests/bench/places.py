@@ -1,4 +1,4 @@
-"""Where the workloads read: files and devices, made when first wanted and removed at the end. Used by run."""
+"""Files and devices of the workloads, created on first use and removed at the end. Used by run."""
 import contextlib
 import os
 import shutil
@@ -47,9 +47,9 @@ def available_bytes():
 class Places:
     """get(NAME) is (path, bytes) of a place, or raises Skip. As a context manager, removes them all at its end."""
 
-    def __init__(self, disk_folder, size):
-        self.disk_folder = disk_folder
-        # What lies in memory: three files of this size, and their share of the page cache.
+    def __init__(self, disk_directory, size):
+        self.disk_directory = disk_directory
+        # Memory in use: three files of this size, and their share of the page cache.
         self.size = size if available_bytes() > 8 * size else 32 * MIB
         self.made = {}
         self.stack = contextlib.ExitStack()
@@ -72,39 +72,39 @@ class Places:
             raise self.made[name]
         return self.made[name]
 
-    def _folder(self, parent):
-        folder = tempfile.mkdtemp(prefix="xdd-bench.", dir=parent)
-        self.stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        return folder
+    def _directory(self, parent):
+        directory = tempfile.mkdtemp(prefix="xdd-bench.", dir=parent)
+        self.stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        return directory
 
-    def _memory_folder(self):
-        """A folder on a tmpfs: there is one on any Linux with glibc."""
+    def _memory_directory(self):
+        """A directory on a tmpfs: there is one on any Linux with glibc."""
         if not os.path.isdir("/dev/shm") or file_system_of("/dev/shm") != "tmpfs":
             raise Skip("/dev/shm is no tmpfs")
         free = os.statvfs("/dev/shm")
         if free.f_bavail * free.f_frsize < 4 * self.size:
             raise Skip("/dev/shm is too small")
-        return self._folder("/dev/shm")
+        return self._directory("/dev/shm")
 
     def _make_null(self):
         return None, 1 << 30
 
     def _make_tmpfs(self):
-        path = os.path.join(self._memory_folder(), "file")
+        path = os.path.join(self._memory_directory(), "file")
         write_data(path, self.size)
         return path, self.size
 
     def _make_disk(self):
-        os.makedirs(self.disk_folder, exist_ok=True)
-        kind = file_system_of(self.disk_folder)
+        os.makedirs(self.disk_directory, exist_ok=True)
+        kind = file_system_of(self.disk_directory)
         if kind in ("tmpfs", "ramfs"):
-            raise Skip("%s is on %s; --dir names a folder on a disk" % (self.disk_folder, kind))
-        path = os.path.join(self._folder(self.disk_folder), "file")
+            raise Skip("%s is on %s; --dir names a directory on a disk" % (self.disk_directory, kind))
+        path = os.path.join(self._directory(self.disk_directory), "file")
         write_data(path, self.size)
         try:
             os.close(os.open(path, os.O_RDONLY | os.O_DIRECT))
         except OSError:
-            raise Skip("%s has no direct I/O; --dir names another folder" % kind) from None
+            raise Skip("%s has no direct I/O; --dir names another directory" % kind) from None
         return path, self.size
 
     def _make_cache(self):
@@ -117,10 +117,10 @@ class Places:
     def _make_loop(self):
         if os.geteuid():
             raise Skip("only root can make a loop device")
-        path = os.path.join(self._memory_folder(), "loop")
+        path = os.path.join(self._memory_directory(), "loop")
         write_data(path, self.size)
         device = call(["losetup", "--find", "--show", path]).strip()
-        # It goes away by itself when the last user does, which is this process; so does its file.
+        # The kernel removes it with its last user, which is this process; its file as well.
         try:
             self.stack.callback(os.close, os.open(device, os.O_RDONLY | os.O_CLOEXEC))
         finally:
@@ -133,14 +133,14 @@ class Places:
         program = os.path.abspath(os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests", "lib", "slowfs"))
         if not os.path.exists(program):
             raise Skip("tests/lib/slowfs is not built: it needs libfuse3")
-        folder = self._folder("/dev/shm")
-        mounted = subprocess.Popen([program, "-s", str(self.size), "-d", delay, folder],
+        directory = self._directory("/dev/shm")
+        mounted = subprocess.Popen([program, "-s", str(self.size), "-d", delay, directory],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.stack.callback(mounted.wait)
         self.stack.callback(mounted.stdin.close)
         if mounted.stdout.readline() != b"ready\n":
             raise Skip("slowfs cannot be mounted")
-        return os.path.join(folder, "data"), self.size
+        return os.path.join(directory, "data"), self.size
 
     def _make_slow(self):
         return self._delayed("constant:1000")

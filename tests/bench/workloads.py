@@ -1,4 +1,4 @@
-"""What is measured, and the goal of each. The goals are those of the project's design; a row without has none."""
+"""The workloads, and the goal of each, as in doc/performance.md; a row without a goal has none."""
 import dataclasses
 from typing import Optional
 
@@ -7,7 +7,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """A figure of xdd, held against a multiple of another contender's, or against a plain number."""
+    """A figure of xdd, compared with a multiple of another contender's, or with a plain number."""
     figure: str  # iops, ns_per_op, cpu_us_per_op, insns_per_op, p50_us, p90_us, p99_us, wall_ms, maxrss_mib
     relation: str  # ">=", "<=", or "=": off by `value` of the other's figure at most
     value: float
@@ -46,7 +46,7 @@ class Work:
     stamps: bool = False  # xdd with a time stamp of every operation; against xdd without
     percentiles: bool = False  # of the latencies, against fio's
     instructions: bool = False  # count those in user space instead of measuring times
-    # Work of xdd alone, against itself: what it writes, or verifies when it reads.
+    # Work of xdd alone, against itself: the data that it writes, or verifies when it reads.
     op: str = "read"
     pattern: str = ""
     verify: bool = False
@@ -94,7 +94,7 @@ def _strict(place, title, engine, value):
 
 
 def _percentiles(place, title):
-    # fio's histogram is off by 1.6 % at most, xdd's by less than 1 %; beyond that there is chance.
+    # fio's histogram is off by 1.6 % at most, xdd's by less than 1 %; the rest is chance.
     goals = tuple(Goal(figure, "=", value, "fio") for figure, value in (("p50_us", 0.03), ("p90_us", 0.03), ("p99_us", 0.1)))
     return Work("%s-percentiles" % place, "file with %s, O_DIRECT, random 4 KiB, psync, 16 threads: latencies" % title, place,
                 threads=16, direct=True, random=True, percentiles=True, goals=goals)

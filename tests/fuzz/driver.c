@@ -4,9 +4,9 @@
  *     fuzz_NAME          XDD_FUZZ_INPUTS inputs (10,000; 1,000,000 with XDD_TEST_LONG=1)
  *     fuzz_NAME FILE...  these inputs, one after the other
  *
- * Input n is a pure function of the seed (XDD_TEST_SEED) and n. The inputs are tried in a child. When
- * it dies, hangs or leaks, the parent stores the input in tests/findings of the build directory, and
- * prints its path.
+ * Input n is a pure function of the seed (XDD_TEST_SEED) and n. The inputs are tried in a child.
+ * When it dies, hangs or leaks, the parent stores the input in tests/findings of the build
+ * directory, and prints its path.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +84,7 @@ static void try_number(uint64_t number)
 	struct fuzz_random r = { seed * 0x100000001b3ull + number };
 
 	shared->size = fuzz_harness.make(&r, shared->data);
-	/* Half of them stay as they were made: sound, or nearly. */
+	/* Half of them are not mutated: valid, or nearly. */
 	if (fuzz_once_in(&r, 2))
 		shared->size = fuzz_mutate(&r, shared->data, shared->size, fuzz_harness.words,
 					   fuzz_harness.n_words);
@@ -124,7 +124,10 @@ static void try_all(uint64_t inputs)
 	exit(EXIT_SUCCESS);
 }
 
-/* Wait for the child. Returns its status; -1 when one input took too long and the child was killed. */
+/*
+ * Wait for the child. Returns its status, or -1 if one input took too long and the child was
+ * killed.
+ */
 static int watch(pid_t child)
 {
 	const struct timespec poll = { 0, 1000000000 / POLLS_PER_S };
@@ -147,7 +150,7 @@ static int watch(pid_t child)
 	}
 }
 
-/* Outside of the directory of the test, which is removed. */
+/* Not in the directory of the test, which is removed. */
 static void store_finding(void)
 {
 	const char *top = getenv("TOP_BUILDDIR");

@@ -1,5 +1,6 @@
 /*
- * The contract between a fuzz harness, one file a kind of input, and driver.c, which tries inputs.
+ * The contract between a fuzz harness, one file per kind of input, and driver.c, which tries
+ * inputs.
  *
  * Everything here is for one thread.
  */
@@ -19,7 +20,7 @@ struct fuzz_random {
 
 struct fuzz_harness {
 	const char *name;
-	/* Write a sound input of at most FUZZ_MAX_BYTES bytes to `data`; returns its size. */
+	/* Write a valid input of at most FUZZ_MAX_BYTES bytes to `data`; returns its size. */
 	size_t (*make)(struct fuzz_random *r, uint8_t *data);
 	/* Texts that mutations insert. */
 	const char *const *words;
@@ -30,8 +31,8 @@ struct fuzz_harness {
 extern const struct fuzz_harness fuzz_harness;
 
 /*
- * Give `data` to the code under test. A wrong result ends the process by fuzz_fail(). Returns 0 when
- * the input was accepted, 1 when it was refused as it should be.
+ * Pass `data` to the code under test. A wrong result ends the process by fuzz_fail(). Returns 0
+ * when the input was accepted, 1 when it was refused as it should be.
  */
 int fuzz_one(const uint8_t *data, size_t size);
 
@@ -45,10 +46,12 @@ size_t fuzz_below(struct fuzz_random *r, size_t bound);
 /* True once in `n` times. */
 bool fuzz_once_in(struct fuzz_random *r, size_t n);
 
-/* A number as people and attackers write it: small, a limit, with a unit, or none at all. */
+/* A number as users and attackers write it: small, a limit, with a unit, or no number. */
 const char *fuzz_number(struct fuzz_random *r, char *buf, size_t size);
 
-/* Change `size` bytes of `data` in 1 to 8 places; returns the new size, FUZZ_MAX_BYTES at most. */
+/*
+ * Change `size` bytes of `data` at 1 to 8 positions; returns the new size, FUZZ_MAX_BYTES at most.
+ */
 size_t fuzz_mutate(struct fuzz_random *r, uint8_t *data, size_t size, const char *const *words,
 		   size_t n_words);
 
@@ -57,12 +60,12 @@ uint64_t fuzz_hash(const uint8_t *data, size_t size);
 
 /* ---- support.c ---- */
 
-/* Say what is wrong on standard error, and abort. */
+/* Print the failure on standard error, and abort. */
 void fuzz_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /*
- * Send messages of the program and its standard output to memory; change to a new directory with the
- * small files that inputs name. Called once. fuzz_clean_up() removes the directory.
+ * Send messages of the program and its standard output to memory; change to a new directory with
+ * the small files that inputs name. Called once. fuzz_clean_up() removes the directory.
  */
 void fuzz_set_up(void);
 void fuzz_clean_up(void);
@@ -76,10 +79,13 @@ void fuzz_messages_clear(void);
  */
 void fuzz_messages_check(size_t errors);
 
-/* Check that text for people is UTF-8, and that nothing but ends of lines and tabs controls a terminal. */
+/*
+ * Check that text for people is UTF-8, and that nothing but ends of lines and tabs controls a
+ * terminal.
+ */
 void fuzz_text_check(const char *text, size_t size);
 
-/* The same of what went to standard output since the last call. */
+/* Check the text that went to standard output since the last call in the same way. */
 void fuzz_output_check(void);
 
 /*
@@ -102,7 +108,7 @@ size_t fuzz_make_words(struct fuzz_random *r, char *out, size_t size);
 #define FUZZ_OPTION_WORDS 53
 extern const char *const fuzz_option_words[FUZZ_OPTION_WORDS];
 
-/* Build a plan of these words, with all that a dry run says of it. Returns as fuzz_one() does. */
+/* Build a plan of these words and print it as a dry run does. Returns as fuzz_one() does. */
 int fuzz_plan(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Command lines, up to all that a dry run prints. An input is words that end with a NUL each.
+ * Command lines, up to the output of a dry run. An input is words that end with a NUL each.
  */
 #include <stdlib.h>
 #include <string.h>

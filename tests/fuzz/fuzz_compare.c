@@ -1,7 +1,7 @@
 /*
- * Documents of xdd compare. An input is a line with conditions of -failif (none where it is empty), a
- * document, and, after a NUL, another; the first document is compared with itself where there is
- * none.
+ * Documents of xdd compare. An input is a line with conditions of -failif (none if it is empty),
+ * a document, and, after a NUL, another; without it, the first document is compared with
+ * itself.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static char *make_statistic(struct fuzz_random *r, char *out, const char *target
 
 static char *make_document(struct fuzz_random *r, char *out)
 {
-	/* One draw a statement: the order of arguments is the compiler's. */
+	/* One draw per statement: the compiler chooses the order of arguments. */
 	bool partial = fuzz_once_in(r, 4), run_time = fuzz_once_in(r, 3);
 	size_t host = fuzz_below(r, 2);
 	size_t passes = fuzz_below(r, 9);

@@ -1,6 +1,6 @@
 /*
- * Dumps of time stamps of both formats, and each way to print them. An input is a dump; of three out
- * of four the checksums are repaired, so that what they protect is reached.
+ * Dumps of time stamps of both formats, and each way to print them. An input is a dump; in three
+ * out of four the checksums are repaired, so that the code after their check is reached.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -40,7 +40,7 @@ static const char *const words[] = {
 	"field=dir 0 1\n",
 };
 
-/* ---- sound dumps ---- */
+/* ---- valid dumps ---- */
 
 static void make_entry(struct fuzz_random *r, struct trace_entry *e, size_t i)
 {
@@ -130,7 +130,7 @@ static size_t make(struct fuzz_random *r, uint8_t *data)
 
 /* ---- checks ---- */
 
-/* Give each block that is there right checksums, and the preamble. */
+/* Repair the checksums of each block, and of the preamble. */
 static void repair(uint8_t *data, size_t size)
 {
 	static const uint8_t mark[] = { 'x', 'B', 'L', 'K' };

@@ -1,5 +1,5 @@
 /*
- * Setup files, up to all that a dry run prints. An input is the contents of one.
+ * Setup files, up to the output of a dry run. An input is the contents of one.
  */
 #include <stdlib.h>
 #include <string.h>

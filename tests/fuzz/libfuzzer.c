@@ -1,5 +1,5 @@
 /*
- * The entry points of libFuzzer, in the place of driver.c; the script libfuzzer builds with it.
+ * The entry points of libFuzzer, which replace driver.c; the script libfuzzer builds with it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Now and then a sound input, so that no corpus is needed to begin with. */
+/* Now and then a valid input, so that no initial corpus is needed. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
 {
 	static uint8_t made[FUZZ_MAX_BYTES];

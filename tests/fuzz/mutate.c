@@ -1,5 +1,6 @@
 /*
- * Mutations of inputs, and the generator behind them. Called by the driver and the harnesses.
+ * Mutations of inputs, and the generator of their random numbers. Called by the driver and the
+ * harnesses.
  */
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +67,7 @@ const char *fuzz_number(struct fuzz_random *r, char *buf, size_t size)
 
 	if (fuzz_once_in(r, 3))
 		return limits[fuzz_below(r, sizeof(limits) / sizeof(limits[0]))];
-	/* One draw a statement: the order of arguments is the compiler's. */
+	/* One draw per statement: the compiler chooses the order of arguments. */
 	most = (size_t)1 << fuzz_below(r, 14);
 	number = fuzz_below(r, most);
 	snprintf(buf, size, "%zu%s", number,
@@ -74,7 +75,7 @@ const char *fuzz_number(struct fuzz_random *r, char *buf, size_t size)
 	return buf;
 }
 
-/* A place in the input: its first and its last bytes hold most of what matters. */
+/* A position in the input, mostly among its first and last bytes, which matter most. */
 static size_t pick(struct fuzz_random *r, size_t size)
 {
 	size_t near = size < 256 ? size : 256;
@@ -105,7 +106,7 @@ static size_t erase(uint8_t *data, size_t size, size_t at, size_t n)
 	return size - n;
 }
 
-/* Over `width` bytes: a limit, or a small change of what is there. */
+/* Replace `width` bytes by a limit, or change their value a little. */
 static void change_number(struct fuzz_random *r, uint8_t *data, size_t size, size_t at)
 {
 	static const uint64_t values[] = { 0,	       1,	   0x7f,       0x80,
@@ -126,7 +127,7 @@ static void change_number(struct fuzz_random *r, uint8_t *data, size_t size, siz
 	memcpy(data + at, &value, width);
 }
 
-/* A piece of the input, put where another place is. */
+/* Copy a piece of the input over another one. */
 static size_t copy_piece(struct fuzz_random *r, uint8_t *data, size_t size)
 {
 	uint8_t piece[128];

@@ -1,5 +1,5 @@
 /*
- * What all harnesses need of their surroundings: messages, files in memory, a directory.
+ * The surroundings of all harnesses: messages, files in memory, a directory.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -96,7 +96,7 @@ void fuzz_messages_clear(void)
 		fuzz_fail("the messages cannot be cleared");
 }
 
-/* One line, without its newline. Returns whether it is an error. */
+/* Check one line, without its newline. Returns true if it is an error. */
 static bool check_line(const char *line, size_t size)
 {
 	static const char *const others[] = { "xdd: warning: ", "xdd: note: " };

@@ -1,6 +1,7 @@
 /*
- * Command lines for fuzzing: drawn from the option table, so that a new option is fuzzed once it has
- * its row; and building a plan of them. Called by the harnesses of command lines and setup files.
+ * Command lines for fuzzing: drawn from the option table, so that a new option is fuzzed once it
+ * has its row. Also builds a plan of them. Called by the harnesses of command lines and setup
+ * files.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ struct line {
 	char *out;
 	size_t size, used;
 	unsigned n;
-	bool noisy; /* a word in a while is missing, doubled or another */
+	bool noisy; /* now and then a word is missing, doubled or replaced */
 };
 
 static void append(struct line *l, const char *word)
@@ -85,7 +86,7 @@ static void add(struct line *l, const char *word)
 	append(l, word);
 }
 
-/* Mostly one that the option takes, and a small one. */
+/* Mostly a valid and small number. */
 static void add_number(struct line *l, const struct option *o)
 {
 	char number[32];
@@ -187,8 +188,8 @@ static void add_option(struct line *l, const struct option *o)
 }
 
 /*
- * The words of an option's example, without shell quotes: only those of the option itself, which suit any
- * command line, or with `whole` all.
+ * The words of an option's example, without shell quotes: only those of the option itself, which
+ * suit any command line, or with `whole` all.
  */
 static void add_example(struct line *l, const struct option *o, bool whole)
 {
@@ -243,7 +244,7 @@ size_t fuzz_make_words(struct fuzz_random *r, char *out, size_t size)
 	return l.used;
 }
 
-/* What -dryrun prints, to standard output, which goes nowhere. */
+/* Print the output of -dryrun to standard output, which is discarded. */
 static enum xdd_status dry_run(const struct plan *plan)
 {
 	struct plan look = *plan;

@@ -30,7 +30,7 @@ allowed() {
 	esac
 }
 
-# layer_of PATH: the layer a source or header belongs to, by its folder.
+# layer_of PATH: the layer of a source or header, by its directory.
 layer_of() {
 	case $1 in
 	src/main.c) echo main ;;

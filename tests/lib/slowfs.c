@@ -1,23 +1,25 @@
 /*
- * slowfs: a file system with one file, "data", that takes its time. For tests and benchmarks of what needs a
- * device with a latency: depth, order, percentiles, hangs. It needs libfuse3, and no root where fusermount3 is.
+ * slowfs: a file system with one file, "data", that delays each request. For tests and benchmarks
+ * that need a device with a latency: depth, order, percentiles, hangs. It needs libfuse3, and no
+ * root if fusermount3 is installed.
  *
  *     slowfs [-s BYTES] [-m] [-d DELAY] [-S SEED] [-l LOG] [-n REQUEST] DIRECTORY
  *
- * -s  size of the file (default 64 MiB); it reads as zeroes, and what is written is forgotten, unless ...
- * -m  ... it is kept in memory
+ * -s  size of the file (default 64 MiB); it reads as zeroes, and forgets written data
+ * -m  keep the data in memory
  * -d  the delay of each request, in microseconds:
  *         constant:US                 always the same (the default: constant:1000)
  *         lognormal:MEDIAN:SIGMA      exp(ln MEDIAN + SIGMA z), z standard normal
  *         bimodal:FAST:SLOW:PERCENT   SLOW for so many percent of the requests, else FAST
  *     The delay of the n-th request depends on the seed and n only.
  * -l  write a line for each request, in the order of their arrival, when it ends:
- *         number r|w offset bytes arrival_ns delay_ns answered_ns     (CLOCK_MONOTONIC; answered 0: never)
+ *         number r|w offset bytes arrival_ns delay_ns answered_ns
+ *     by CLOCK_MONOTONIC; answered 0: never
  * -n  never answer the request that arrives as this number (from 0)
  *
- * Requests are taken in by one thread, so the order of arrival is that in which the kernel handed them over, and
- * answered by another when they are due: any number is outstanding. It prints "ready" once it is mounted, ends
- * when its standard input does (or by SIGTERM), and unmounts then.
+ * One thread accepts requests, so the order of arrival is that of the kernel; another answers them
+ * when they are due, so any number is outstanding. It prints "ready" once it is mounted, ends with
+ * its standard input (or by SIGTERM), and unmounts then.
  */
 #define FUSE_USE_VERSION 35
 
@@ -212,7 +214,7 @@ static void arrive(fuse_req_t req, bool write, uint64_t offset, size_t bytes)
 	if (n_pending == OUTSTANDING_MAX)
 		abort();
 	heap_put(p);
-	/* The other thread sleeps until the first is due; it need not know of those behind. */
+	/* The other thread sleeps until the first is due; later ones do not concern it. */
 	if (heap[0].number == p.number)
 		pthread_cond_signal(&changed);
 	pthread_mutex_unlock(&lock);
@@ -263,7 +265,7 @@ static void slow_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *
 	fuse_reply_attr(req, &st, 1e6);
 }
 
-/* The size stays as it is. */
+/* The size does not change. */
 static void slow_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *to, int set,
 			 struct fuse_file_info *fi)
 {
@@ -380,7 +382,7 @@ static const char *parse_args(int argc, char **argv)
 	return opt.size_bytes && optind == argc - 1 ? argv[optind] : NULL;
 }
 
-/* Whoever started this has ended, or wants it to end. */
+/* The process that started this has ended, or closed the input to end it. */
 static void *watch_parent(void *arg)
 {
 	char c;

@@ -5,13 +5,13 @@ set -u
 
 cd "${TOP_SRCDIR:-$(dirname "$0")/../..}" || exit 1
 
-# The words of Makefile.am, one a line, without comments.
+# The words of Makefile.am, one per line, without comments.
 words=$(sed -e 's/^#.*//' -e 's/\\$//' Makefile.am | tr -s '[:space:]' '\n')
 
 count=0
 failed=0
 
-# result DESCRIPTION LIST COMPLAINT: passes when LIST, words apart by blanks, is empty. (No path
+# result DESCRIPTION LIST COMPLAINT: passes when LIST, words separated by blanks, is empty. (No path
 # here has a blank in it.)
 result() {
 	count=$((count + 1))
@@ -34,12 +34,12 @@ unnamed() {
 	done
 }
 
-# found PATH FIND-EXPRESSION...: find, silent about a folder that does not exist.
+# found PATH FIND-EXPRESSION...: find, silent about a directory that does not exist.
 found() {
 	find "$@" 2>/dev/null
 }
 
-# helpers: what is in tests and is neither a test nor left there by a build in the source tree.
+# helpers: files in tests that are neither tests nor left there by a build in the source tree.
 helpers() {
 	found tests '(' -name .deps -o -name __pycache__ -o -path tests/tmp -o -path tests/findings -o -path tests/long ')' -prune -o -type f \
 		! -path 'tests/unit/test_*' ! -path 'tests/func/*.sh' ! -path 'tests/func/*.py' \

@@ -95,7 +95,7 @@ tap_run() {
 	return 0
 }
 
-# What tap_run last ran, for the checks below when they fail.
+# The last command of tap_run, for the checks below when they fail.
 tap_show_run() {
 	tap_diag "command: $tap_last_command"
 	tap_diag "status:  $tap_status"

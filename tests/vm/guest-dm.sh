@@ -1,5 +1,5 @@
 #!/bin/sh
-# Errors and delays in the middle of what is outstanding, by the device mapper: every engine has the same counts.
+# Errors and delays among outstanding operations, by the device mapper: every engine has the same counts.
 #
 # vm: modules null_blk dm-mod dm-flakey dm-delay
 # vm: programs dmsetup
@@ -34,7 +34,7 @@ test_error_target() {
 	done
 }
 
-# Requests of 64 KiB, of which some meet an error on the way.
+# Requests of 64 KiB, some of which fail in the middle.
 test_error_inside() {
 	xdd -dio -ioengine "$1" -op read -targets 1 /dev/mapper/bad -blocksize 512 -reqsize 128 \
 		-bytes 4194304 -queuedepth 16 -maxerrorstoprint 100
@@ -53,7 +53,7 @@ test_limits_of_errors() {
 	tap_check "$1: -stoponerror: stops before the end: $(column Ops) operations" test "$(column Ops)" -lt 8000
 }
 
-# Reads are well, all writes fail.
+# Reads succeed, all writes fail.
 test_flakey() {
 	xdd -dio -ioengine "$1" -op read -targets 1 /dev/mapper/flakey -blocksize 512 -reqsize 8 -numreqs 100 -queuedepth 16
 	tap_status_is 0 "$1: flakey: reads"
@@ -86,7 +86,7 @@ waiting() {
 	[ "$(dmsetup status slow | awk '{ print $4 }')" -ge "$1" ]
 }
 
-# SIGINT with 128 outstanding: what is under way is waited for, and the results are there.
+# SIGINT with 128 outstanding: xdd waits for them, and writes the results.
 test_interrupt() {
 	"$XDD" -dio -ioengine "$1" -op read -targets 1 /dev/mapper/slow -blocksize 512 -reqsize 8 -seek none \
 		-queuedepth 128 -timelimit 60 >"$tap_out" 2>"$tap_err" &

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The overwrite guard on devices that other machines may not have: what device mapper holds, and disks behind
-# /dev/sg*.
+# The overwrite guard on devices that other machines may not have: disks held by the device mapper, and the
+# disks of /dev/sg*.
 #
 # vm: modules null_blk dm-mod scsi_debug sg sd_mod
 # vm: programs dmsetup
@@ -18,12 +18,12 @@ disk_ready() {
 	test -b /dev/sda && test -c /dev/sg0
 }
 
-# sum DEVICE: of all that is on it.
+# sum DEVICE: the checksum of its contents.
 sum() {
 	dd if="$1" bs=1M iflag=direct 2>/dev/null | md5sum
 }
 
-# held UUID ERE: a mapping of that UUID over the disk, and what is said of the disk then.
+# held UUID ERE: with a mapping of that UUID over the disk, the refusal of the disk matches ERE.
 held() {
 	dmsetup create held --uuid "$1" --noudevsync --table "0 2048 linear /dev/nullb0 0" || tap_fail "$1: dmsetup"
 	dmsetup mknodes held
@@ -74,7 +74,7 @@ for engine in "-sgio" "-ioengine sg"; do
 	dd if=/dev/zero of=/dev/sda bs=1M oflag=direct 2>/dev/null
 done
 
-# Without its driver the disk has no block device, and nobody can look at it.
+# Without its driver the disk has no block device, and cannot be checked.
 device=$(basename "$(readlink /sys/class/scsi_generic/sg0/device)")
 if echo "$device" >/sys/bus/scsi/drivers/sd/unbind; then
 	for force in "" "-force /dev/sg0"; do

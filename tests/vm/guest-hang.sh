@@ -1,5 +1,5 @@
 #!/bin/sh
-# Devices that never answer: SIGINT gives the results of what was done, at once, and says what is still outstanding.
+# Devices that never answer: after SIGINT the results are written, and outstanding operations are named.
 #
 # vm: modules null_blk dm-mod scsi_debug sg sd_mod
 # vm: programs dmsetup
@@ -25,11 +25,11 @@ wake_scsi() {
 	echo 0 >"$DEBUG/every_nth"
 }
 
-# What the device has been asked so far.
+# The number of requests that the device got so far.
 count_dm() { awk '{ print $1 }' /sys/dev/block/253:0/stat; }
 count_scsi() { echo $(($(cat /sys/bus/scsi/devices/0:0:0:0/iorequest_cnt))); }
 
-# has_answered COUNT: it has been asked so often since $before.
+# has_answered COUNT: it got so many requests since $before.
 has_answered() {
 	[ $(($("count_$kind") - before)) -ge "$1" ]
 }
@@ -42,8 +42,8 @@ now_ms() {
 	awk '{ print int($1 * 1000) }' /proc/uptime
 }
 
-# test_hang NAME DM|SCSI WAIT-ARGUMENT ARGUMENT...: WAIT-ARGUMENT no: the kernel does not let the process go before
-# the device answers, so only its output is timed.
+# test_hang NAME DM|SCSI WAIT-ARGUMENT ARGUMENT...: WAIT-ARGUMENT no: the kernel keeps the process until the
+# device answers, so only its output is timed.
 test_hang() {
 	what="$1 on a device that hangs"
 	kind=$2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The machine itself: what tests of placement and of devices count on is there.
+# The machine itself has the properties that tests of placement and of devices need.
 #
 # vm: modules loop
 # shellcheck source=tests/vm/lib.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The engines on a block device in memory: the same bytes and counts from each, and the keywords of io_uring that
-# want a device of the right kind.
+# need a device of the right kind.
 #
 # vm: modules null_blk loop
 # vm: memory 1024
@@ -29,7 +29,7 @@ test_counts() {
 	counts_are 1000 65536000 "$1: mixed and random, counts"
 }
 
-# Every other 64 KiB of the first MiB: what is there afterwards is the same with each engine.
+# Every other 64 KiB of the first MiB: the contents afterwards are the same with each engine.
 test_data() {
 	prefill
 	xdd -dio -ioengine "$1" -op write -targets 1 /dev/nullb0 -blocksize 512 -reqsize 128 -numreqs 8 \
@@ -70,7 +70,7 @@ test_uring_keywords() {
 	refused 2 'iopoll|poll' "iopoll on a device without such queues"
 }
 
-# A place that cannot be read: of 2048 requests of 4 KiB the same two fail with each engine.
+# An extent that cannot be read: of 2048 requests of 4 KiB the same two fail with each engine.
 test_bad_blocks() {
 	for engine in $ENGINES; do
 		xdd -dio -ioengine "$engine" -op read -targets 1 /dev/nullb2 -blocksize 512 -reqsize 8 \

@@ -11,7 +11,7 @@ KIB=1500 # of a request
 PAGES=375
 as= # how to start xdd
 
-# rest ARGUMENT...: an xdd, $pid, that has done its first pass and waits for the next.
+# rest ARGUMENT...: start an xdd, $pid, and wait until it has done its first pass and waits for the next.
 rest() {
 	rm -f /tmp/out
 	# shellcheck disable=SC2086
@@ -28,7 +28,7 @@ end() {
 	wait $pid 2>/dev/null
 }
 
-# pages NODE: how many pages of its shared memory lie there.
+# pages NODE: the number of pages of its shared memory on that node.
 pages() {
 	awk -v node="N$1" '/SYSV/ { for (i = 3; i <= NF; i++) { split($i, a, "="); if (a[1] == node) n += a[2] } }
 		END { print n + 0 }' /proc/$pid/numa_maps
@@ -80,7 +80,7 @@ rest -targets 1 $FILE -sharedmemory -processor node0-1
 tap_is "$(threads 0-1)" "$(find /proc/$pid/task -mindepth 1 -maxdepth 1 | wc -l)" "-processor node0-1: on both"
 end
 
-# -numa goes before where the thread is.
+# -numa overrides the node of the thread.
 rest -targets 1 $FILE -sharedmemory -processor 0 -numa 1
 placed 0 $PAGES "-processor 0 -numa 1"
 end
@@ -134,7 +134,7 @@ xdd -op read -targets 1 $FILE -queuedepth 3 -hugepages -numa 1
 refused 4 'QThread [0-2], 1 of .*not enough of them are left where -numa wants them' "too few huge pages on the node"
 echo 0 >/proc/sys/vm/nr_hugepages
 
-# -processlock without a limit; what comes later is locked too.
+# -processlock without a limit; later memory is locked too.
 # shellcheck disable=SC3045 # that of busybox has it
 ulimit -l unlimited
 rest -targets 1 $FILE -processlock

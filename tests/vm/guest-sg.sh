@@ -13,7 +13,7 @@ DEBUG=/sys/bus/pseudo/drivers/scsi_debug
 MIB=$((1024 * 1024))
 SIZE_MIB=64
 
-# The disk answers as told by scsi_debug's options; 1: it also logs each command.
+# The disk answers according to scsi_debug's options; 1: it also logs each command.
 disk_opts() {
 	echo "$1" >"$DEBUG/opts"
 }
@@ -55,7 +55,7 @@ test_reads() {
 	counts_are 2000 $((2000 * 4096)) "$1: random reads, counts"
 }
 
-# What sg writes is what psync writes, and nothing beside it is touched.
+# sg writes the same as psync, and touches nothing else.
 test_writes() {
 	prefill
 	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 128 -startoffset 512 -numreqs 4
@@ -90,7 +90,7 @@ test_large_requests() {
 	disk_opts 0
 }
 
-# verified BY DEVICE PATTERN: what is on the disk is found right, in requests larger than a command too.
+# verified BY DEVICE PATTERN: the contents of the disk verify, in requests larger than a command too.
 verified() {
 	# shellcheck disable=SC2086
 	xdd $1 -op read -targets 1 "$2" -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
@@ -98,7 +98,7 @@ verified() {
 	tap_status_is 0 "$2: $3: $1 finds right what was written"
 }
 
-# What one engine writes the other finds right, and a byte that is wrong is found by both.
+# Each engine verifies the data of the other, and both find a wrong byte.
 test_data() {
 	for pattern in tagged sequenced; do
 		xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
@@ -120,7 +120,7 @@ test_data() {
 		-queuedepth 4 -datapattern tagged -verify contents -force "$1"
 	tap_status_is 0 "$1: reads and writes, verified"
 	counts_are 400 $((400 * 4096)) "$1: reads and writes, verified, counts"
-	# What cannot be read is no miscompare, and what was read is checked.
+	# Sectors that cannot be read are no miscompares, and the others are verified.
 	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -datapattern tagged -force "$1"
 	disk_opts 2
 	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -datapattern tagged -verify contents
@@ -130,7 +130,7 @@ test_data() {
 	disk_opts 0
 }
 
-# flushes: how often the disk was told to empty its cache since dmesg -c.
+# flushes: the number of commands to empty the cache of the disk since dmesg -c.
 flushes() {
 	dmesg | grep -c 'cmd 35 00 '
 }
@@ -146,7 +146,7 @@ test_flush() {
 	disk_opts 0
 }
 
-# With -force nobody looks at what is on the disk, and the commands are those of the engine alone.
+# With -force the contents of the disk are not examined, and all commands are those of the engine.
 test_cache_bits() {
 	for words in fua:08 dpo:10 "fua dpo:18"; do
 		disk_opts 1

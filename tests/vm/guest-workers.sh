@@ -1,5 +1,5 @@
 #!/bin/sh
-# Threads of the kernel that carry requests of io_uring out: they run where the QThread may, and not just on its node.
+# Kernel threads that execute requests of io_uring run on the processors of the QThread, not only on its node.
 #
 # vm: processors 4
 # vm: memory 512

@@ -8,7 +8,7 @@
 # shellcheck source=tests/lib/tap.sh
 . /tests/lib/tap.sh
 
-# load MODULE [PARAMETER...]: load a module, named in a "# vm: modules" line, and what it needs.
+# load MODULE [PARAMETER...]: load a module, named in a "# vm: modules" line, and its dependencies.
 load() {
 	load_module=$1
 	shift
@@ -41,8 +41,8 @@ give_up() {
 	tap_done
 }
 
-# memory_device NAME ATTRIBUTE=VALUE...: /dev/NAME (nullb0, then nullb1, ...) with 32 MiB that keep what is written. It
-# wants the module null_blk.
+# memory_device NAME ATTRIBUTE=VALUE...: /dev/NAME (nullb0, then nullb1, ...) with 32 MiB that keep their data. It
+# needs the module null_blk.
 memory_device() {
 	load null_blk nr_devices=0 || return 1
 	[ -d /sys/kernel/config/nullb ] || mount -t configfs config /sys/kernel/config || return 1
@@ -88,7 +88,7 @@ refused() {
 	tap_stderr_like "$2" "$3: it says why"
 }
 
-# The machine goes and takes its files along; and busybox's rm knows no --one-file-system.
+# The machine's files disappear with it; and busybox's rm knows no --one-file-system.
 tap_cleanup() {
 	eval "$tap_cleanup_commands"
 }

@@ -51,8 +51,8 @@ DEFAULT_MEMORY_MIB = 1024
 DEFAULT_LIMIT_S = 240
 DONE = "vm-done"  # the guest's last line: this and the script's status
 
-# What is unpacked of the kernel's modules: whole folders, since modules need each other. Whoever changes what is
-# unpacked gives it a new number, so that it is unpacked again where it was before.
+# Directories of kernel modules to unpack: whole ones, since modules need each other. A change of the list needs a new
+# number, so that older caches are unpacked again.
 LAYOUT = 1
 MODULE_FOLDERS = ("arch/x86/crypto", "block", "crypto", "drivers/ata", "drivers/block", "drivers/dax", "drivers/md",
                   "drivers/nvdimm", "drivers/nvme", "drivers/scsi", "drivers/virtio", "fs/configfs", "fs/ext4",
@@ -77,7 +77,7 @@ stty -F /dev/ttyS1 raw -echo
 	sh /guest/script
 	echo "%s $?"
 } </dev/null >/dev/ttyS1 2>&1
-# Who reads the last line ends the machine. Switched off at once, it may go before the serial line has sent all.
+# The reader of the last line ends the machine. If it switched itself off, the serial line might not have sent all.
 sleep 60
 poweroff -f
 """ % DONE
@@ -90,16 +90,16 @@ class Unavailable(Exception):
 # ---- the kernel --------------------------------------------------------------------------------------
 
 
-def cache_folder():
-    folder = os.environ.get("XDD_VM_CACHE")
-    if not folder:
+def cache_directory():
+    directory = os.environ.get("XDD_VM_CACHE")
+    if not directory:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        folder = os.path.join(base, "xdd-vm")
-    return folder
+        directory = os.path.join(base, "xdd-vm")
+    return directory
 
 
 def package_name():
-    """The package that the kernel's metapackage stands for."""
+    """The package that the kernel's metapackage depends on."""
     p = subprocess.run(["apt-cache", "depends", "--important", KERNEL_PACKAGE], stdout=subprocess.PIPE,
                        stderr=subprocess.DEVNULL, timeout=60, check=False, env=dict(os.environ, LC_ALL="C"))
     found = re.search(r"Depends: (linux-image-\S+)", p.stdout.decode(errors="replace"))
@@ -108,12 +108,12 @@ def package_name():
     return found.group(1)
 
 
-def download(folder):
-    """Get the kernel package into `folder`."""
+def download(directory):
+    """Get the kernel package into `directory`."""
     if not shutil.which("apt-get") or not shutil.which("apt-cache"):
-        raise Unavailable("there is no kernel in %s, and no apt-get to fetch one" % folder)
+        raise Unavailable("there is no kernel in %s, and no apt-get to fetch one" % directory)
     name = package_name()
-    with tempfile.TemporaryDirectory(dir=folder, prefix="tmp.") as tmp:
+    with tempfile.TemporaryDirectory(dir=directory, prefix="tmp.") as tmp:
         try:
             p = subprocess.run(["apt-get", "-q", "-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20",
                                 "download", name], cwd=tmp, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -122,12 +122,12 @@ def download(folder):
             raise Unavailable("the kernel package cannot be fetched in time") from None
         got = glob.glob(os.path.join(tmp, "*.deb"))
         if p.returncode or not got:
-            raise Unavailable("there is no kernel in %s, and the package %s cannot be fetched" % (folder, name))
-        os.rename(got[0], os.path.join(folder, os.path.basename(got[0])))
+            raise Unavailable("there is no kernel in %s, and the package %s cannot be fetched" % (directory, name))
+        os.rename(got[0], os.path.join(directory, os.path.basename(got[0])))
 
 
 def plain_kernel(image):
-    """The kernel inside a bzImage: booted as it is, it saves the machine unpacking it. None when it cannot be had."""
+    """The kernel inside a bzImage, which boots without being unpacked by the machine; None if it cannot be extracted."""
     try:
         start = ((image[0x1f1] or 4) + 1) * 512
         offset, size = struct.unpack_from("<II", image, 0x248)
@@ -136,9 +136,9 @@ def plain_kernel(image):
         return None
 
 
-def unpack(deb, folder):
-    """Lay out what machines need of a kernel package: `kernel`, and `modules` without subfolders."""
-    tmp = tempfile.mkdtemp(dir=os.path.dirname(folder), prefix="tmp.")
+def unpack(deb, directory):
+    """Unpack the parts of a kernel package that machines need: `kernel`, and `modules` without subdirectories."""
+    tmp = tempfile.mkdtemp(dir=os.path.dirname(directory), prefix="tmp.")
     try:
         os.mkdir(os.path.join(tmp, "modules"))
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as p:
@@ -147,24 +147,24 @@ def unpack(deb, folder):
                     take(tar, member, tmp)
         if not os.path.exists(os.path.join(tmp, "kernel")):
             raise Unavailable("there is no kernel in %s" % deb)
-        os.rename(tmp, folder)
+        os.rename(tmp, directory)
     except (OSError, tarfile.TarError) as e:
         raise Unavailable("%s cannot be unpacked: %s" % (deb, e)) from None
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
 
 
-def take(tar, member, folder):
-    """Keep one file of the package, if it is wanted."""
+def take(tar, member, directory):
+    """Keep one file of the package, if machines need it."""
     if not member.isfile():
         return
     module = re.match(r"\.(?:/usr)?/lib/modules/[^/]+/kernel/(.*\.ko)$", member.name)
     if module and module.group(1).startswith(MODULE_FOLDERS):
-        with open(os.path.join(folder, "modules", os.path.basename(member.name)), "wb") as f:
+        with open(os.path.join(directory, "modules", os.path.basename(member.name)), "wb") as f:
             shutil.copyfileobj(tar.extractfile(member), f)
     elif re.match(r"\./boot/vmlinuz-", member.name):
         image = tar.extractfile(member).read()
-        with open(os.path.join(folder, "kernel"), "wb") as f:
+        with open(os.path.join(directory, "kernel"), "wb") as f:
             f.write(plain_kernel(image) or image)
 
 
@@ -172,34 +172,34 @@ class Kernel:
     """A kernel in the cache; fetched and unpacked when it is not there."""
 
     def __init__(self):
-        folder = cache_folder()
+        directory = cache_directory()
         try:
-            os.makedirs(folder, exist_ok=True)
-            with open(os.path.join(folder, "lock"), "w", encoding="ascii") as lock:
+            os.makedirs(directory, exist_ok=True)
+            with open(os.path.join(directory, "lock"), "w", encoding="ascii") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                self.folder = self.ready(folder)
+                self.directory = self.ready(directory)
         except OSError as e:
-            raise Unavailable("no kernel in %s: %s" % (folder, e.strerror)) from None
-        self.image = os.path.join(self.folder, "kernel")
+            raise Unavailable("no kernel in %s: %s" % (directory, e.strerror)) from None
+        self.image = os.path.join(self.directory, "kernel")
         self.modules = {}
-        for path in glob.glob(os.path.join(self.folder, "modules", "*.ko")):
+        for path in glob.glob(os.path.join(self.directory, "modules", "*.ko")):
             self.modules[os.path.basename(path)[:-3].replace("-", "_")] = path
 
     @staticmethod
     def ready(cache):
-        """The folder of the newest kernel package in the cache. Only with the lock held."""
+        """The directory of the newest kernel package in the cache. Only with the lock held."""
         for left in glob.glob(os.path.join(cache, "tmp.*")):
             shutil.rmtree(left, ignore_errors=True)
         if not glob.glob(os.path.join(cache, "linux-image-*.deb")):
             download(cache)
         deb = max(glob.glob(os.path.join(cache, "linux-image-*.deb")), key=os.path.getmtime)
-        folder = "%s.%d" % (deb[:-len(".deb")], LAYOUT)
-        if not os.path.isdir(folder):
-            unpack(deb, folder)
-        return folder
+        directory = "%s.%d" % (deb[:-len(".deb")], LAYOUT)
+        if not os.path.isdir(directory):
+            unpack(deb, directory)
+        return directory
 
     def needs(self, module):
-        """What a module says it needs, by name."""
+        """The names of the modules that a module needs."""
         with open(self.modules[module], "rb") as f:
             found = re.search(rb"\0depends=([^\0]*)\0", f.read())
         return [n.replace("-", "_") for n in found.group(1).decode().split(",") if n] if found else []
@@ -207,7 +207,7 @@ class Kernel:
     def order(self, module, seen=()):
         """The module and all it needs, in the order to load them."""
         if module not in self.modules:
-            raise Unavailable("the kernel in %s has no module %s" % (self.folder, module))
+            raise Unavailable("the kernel in %s has no module %s" % (self.directory, module))
         result = []
         for needed in self.needs(module):
             if needed not in seen:
@@ -232,19 +232,19 @@ class Archive:
         self.file.write(head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4))
         self.names.add(name)
 
-    def folders(self, name):
-        """The folders that lead to `name`."""
+    def directories(self, name):
+        """The directories that lead to `name`."""
         parts = name.split("/")[:-1]
         for i in range(1, len(parts) + 1):
-            self.folder("/".join(parts[:i]))
+            self.directory("/".join(parts[:i]))
 
-    def folder(self, name):
+    def directory(self, name):
         if name not in self.names:
             self.entry(name, stat.S_IFDIR | 0o755, b"")
 
     def put(self, name, data, mode=0o644):
         if name not in self.names:
-            self.folders(name)
+            self.directories(name)
             self.entry(name, stat.S_IFREG | mode, data.encode() if isinstance(data, str) else data)
 
     def copy(self, name, path, mode=0o644):
@@ -253,7 +253,7 @@ class Archive:
 
     def link(self, name, to):
         if name not in self.names:
-            self.folders(name)
+            self.directories(name)
             self.entry(name, stat.S_IFLNK | 0o777, to.encode())
 
     def program(self, path):
@@ -284,8 +284,8 @@ def busybox(archive):
 
 def build_initramfs(path, kernel, script, needs, xdd):
     archive = Archive(path)
-    for folder in ("dev", "proc", "sys", "tmp", "run", "etc"):
-        archive.folder(folder)
+    for directory in ("dev", "proc", "sys", "tmp", "run", "etc"):
+        archive.directory(directory)
     archive.put("init", INIT, 0o755)
     # Programs first: an applet of busybox does not stand for one of the same name.
     for name in needs["programs"]:
@@ -336,7 +336,7 @@ def qemu_command(kernel, initramfs, console, needs):
     for i in range(NODES):
         command += ["-object", "memory-backend-ram,id=m%d,size=%dM" % (i, memory_mib),
                     "-numa", "node,memdev=m%d,cpus=%d-%d" % (i, i * each, i * each + each - 1)]
-    # The first serial line is the console, the second carries the results: the kernel never writes into them.
+    # The first serial line is the console, the second carries the results: the kernel never writes to it.
     command += ["-serial", "file:" + console, "-serial", "stdio", "-kernel", kernel.image, "-initrd", initramfs,
                 "-append", "console=ttyS0 loglevel=4 panic=-1 mitigations=off nokaslr norandmaps "
                            "rcupdate.rcu_expedited=1"]
@@ -497,7 +497,7 @@ def main():
     if args.command == "run":
         return run_scripts(args)
     try:
-        print(Kernel().folder)
+        print(Kernel().directory)
     except Unavailable as e:
         print("vm.py: %s" % e, file=sys.stderr)
         return 1
