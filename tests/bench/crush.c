@@ -1,11 +1,12 @@
 /*
- * Statistical tests of the random generator of offsets by TestU01, which is not part of Debian. Run by hand; doc/performance.md
- * has the command and the results.
+ * Statistical tests of the random generator of offsets by TestU01, which is not part of Debian. Run
+ * by hand; doc/performance.md has the command and the results.
  *
- *	crush STREAM HALF [crush]
+ * 	crush STREAM HALF [crush]
  *
- * STREAM is one of the names below; HALF says which 32 bits of a draw are tested: hi, lo, revhi and revlo (their bits
- * in the reverse order), or both (one after the other). SmallCrush is run, or Crush with a third word.
+ * STREAM is one of the names below; HALF says which 32 bits of a draw are tested: hi, lo, revhi and
+ * revlo (their bits in the reverse order), or both (one after the other). SmallCrush is run, or
+ * Crush with a third word.
  */
 #include <stdint.h>
 #include <stdio.h>
