@@ -1,21 +1,17 @@
 /*
- * The barrier that can be cancelled. Called by target threads, QThreads and the results manager where
- * passes begin and end.
+ * The barrier that can be cancelled. Called by target threads, QThreads and the results manager
+ * where passes begin and end.
  *
- * All decisions are made on one word, `round`: the last to arrive moves it on by two with a compare
- * and exchange, barrier_cancel() sets its lowest bit. Whichever comes first settles the round for all
- * of its threads alike. The waiters sleep on that word, and the kernel lets none go to sleep once it
- * has changed, so no wake-up is lost.
+ * All decisions are made on one word, `round`: the last thread to arrive adds two with a compare
+ * and exchange, barrier_cancel() sets the lowest bit. The first of the two settles the round for
+ * all of its threads. The waiters sleep on that word, so no wake-up is lost.
  */
 #include "xdd/sync/barrier.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stddef.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "xdd/sync/futex.h"
 #include "xdd/sys/clock.h"
 
 #define BARRIER_CANCELED 1u /* bit of `round` */
@@ -29,22 +25,20 @@ void barrier_init(struct barrier *b, uint32_t count)
 	b->release_ns = 0;
 }
 
-static void wake_all(struct barrier *b)
-{
-	syscall(SYS_futex, &b->round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-/* The last to arrive in `round`: let the others go. */
+/* End `round`: called by the last thread to arrive. */
 static int release(struct barrier *b, uint32_t round)
 {
-	/* Nobody reads or changes these now: all others of the round wait, or are cancelled. */
+	/*
+	 * No other thread reads or changes these now: all others of the round wait, or are
+	 * cancelled.
+	 */
 	b->release_ns = clock_now_ns();
 	atomic_store_explicit(&b->arrived, 0, memory_order_relaxed);
 
 	if (!atomic_compare_exchange_strong_explicit(&b->round, &round, round + BARRIER_ROUND,
 						     memory_order_acq_rel, memory_order_acquire))
 		return -ECANCELED;
-	wake_all(b);
+	futex_wake_all(&b->round);
 	return 1;
 }
 
@@ -54,10 +48,13 @@ static int wait_for_end(struct barrier *b, uint32_t round)
 	uint32_t now = atomic_load_explicit(&b->round, memory_order_acquire);
 
 	while (now == round) {
-		syscall(SYS_futex, &b->round, FUTEX_WAIT_PRIVATE, round, NULL, NULL, 0);
+		futex_wait(&b->round, round, NULL);
 		now = atomic_load_explicit(&b->round, memory_order_acquire);
 	}
-	/* A round that was complete before the cancelling stays complete, for the slow to wake too. */
+	/*
+	 * A round that completed before it was cancelled stays complete, also for threads that wake
+	 * late.
+	 */
 	return (now & ~BARRIER_CANCELED) == round ? -ECANCELED : 0;
 }
 
@@ -82,5 +79,5 @@ int barrier_wait(struct barrier *b, uint64_t *release_ns)
 void barrier_cancel(struct barrier *b)
 {
 	atomic_fetch_or_explicit(&b->round, BARRIER_CANCELED, memory_order_acq_rel);
-	wake_all(b);
+	futex_wake_all(&b->round);
 }

@@ -3,14 +3,11 @@
  */
 #include "xdd/sync/event.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "xdd/sync/futex.h"
 #include "xdd/sys/clock.h"
 
 void event_init(struct event *e)
@@ -38,8 +35,7 @@ void event_wait(struct event *e, uint32_t key, uint64_t until_ns)
 	while (atomic_load(&e->count) == key && (!limited || clock_now_ns() < until_ns)) {
 		if (limited)
 			until = clock_deadline(until_ns);
-		syscall(SYS_futex, &e->count, FUTEX_WAIT_BITSET_PRIVATE, key,
-			limited ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+		futex_wait(&e->count, key, limited ? &until : NULL);
 	}
 	event_leave(e);
 }
@@ -47,5 +43,5 @@ void event_wait(struct event *e, uint32_t key, uint64_t until_ns)
 void event_wake(struct event *e)
 {
 	atomic_fetch_add(&e->count, 1);
-	syscall(SYS_futex, &e->count, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	futex_wake_all(&e->count);
 }

@@ -1,27 +1,19 @@
 /*
  * The lock that can be cancelled. Called by QThreads whose target has its operations in order.
  *
- * As in glibc's mutex, one word says whether the lock is held and whether anybody may be asleep over
- * it, so that a lock nobody waits for costs no system call. A third bit, set for good, cancels it: the
- * kernel lets nobody go to sleep once the word has changed, so no cancelling is missed.
+ * As in glibc's mutex, one word says whether the lock is held and whether threads may sleep on it,
+ * so a lock without waiters costs no system call. A third bit, which stays set, cancels the lock.
  */
 #include "xdd/sync/lock.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stddef.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "xdd/sync/futex.h"
 
 #define LOCK_HELD 1u
-#define LOCK_WAITERS 2u /* there may be threads asleep */
+#define LOCK_WAITERS 2u /* threads may sleep on the word */
 #define LOCK_CANCELED 4u
-
-static void wake(struct lock *l, int n)
-{
-	syscall(SYS_futex, &l->word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
-}
 
 void lock_init(struct lock *l)
 {
@@ -51,8 +43,8 @@ int lock_take(struct lock *l)
 			continue;
 		if (!(word & LOCK_HELD))
 			return 0;
-		syscall(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, next, NULL, NULL, 0);
-		/* Others may be asleep still: whoever has slept leaves the bit set. */
+		futex_wait(&l->word, next, NULL);
+		/* Other threads may still sleep: a thread that has slept leaves the bit set. */
 		mine = LOCK_HELD | LOCK_WAITERS;
 		word = atomic_load_explicit(&l->word, memory_order_relaxed);
 	}
@@ -63,7 +55,7 @@ void lock_release(struct lock *l)
 	uint32_t word = atomic_fetch_and_explicit(&l->word, LOCK_CANCELED, memory_order_release);
 
 	if (word & LOCK_WAITERS)
-		wake(l, 1);
+		futex_wake(&l->word, 1);
 }
 
 void lock_release_quietly(struct lock *l)
@@ -74,5 +66,5 @@ void lock_release_quietly(struct lock *l)
 void lock_cancel(struct lock *l)
 {
 	atomic_fetch_or_explicit(&l->word, LOCK_CANCELED, memory_order_acq_rel);
-	wake(l, INT_MAX);
+	futex_wake_all(&l->word);
 }

@@ -1,19 +1,16 @@
 /*
- * The end of a run. stop_request() is called by the signal thread, by threads that could not start and
- * by -stoponerror; stop_sleep_until() by whatever paces a run.
+ * The end of a run. stop_request() is called by the signal thread, by threads that could not start
+ * and by -stoponerror; stop_sleep_until() by the throttle and the other waits for a time.
  */
 #include "xdd/sync/stop.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "xdd/sync/barrier.h"
+#include "xdd/sync/futex.h"
 #include "xdd/sys/clock.h"
 
 void stop_init(struct stop *s)
@@ -59,9 +56,9 @@ bool stop_request(struct stop *s, enum stop_reason reason, int detail)
 		first = mine;
 
 	/*
-	 * Winner or not, publish the winner's: whoever returns from here, however the threads were
-	 * scheduled, finds the run stopped. The detail goes first, to be there for those who see the
-	 * reason.
+	 * Every caller publishes the first request, its own or not, so that each of them finds the
+	 * run stopped when it returns. The detail is stored first, so that readers of the reason
+	 * find it.
 	 */
 	atomic_store(&s->detail, (int)(uint32_t)first);
 	atomic_store(&s->reason, (int)(first >> 32));
@@ -69,7 +66,7 @@ bool stop_request(struct stop *s, enum stop_reason reason, int detail)
 		return false;
 
 	atomic_store(&s->wake, 1);
-	syscall(SYS_futex, &s->wake, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	futex_wake_all(&s->wake);
 	for (size_t i = 0; i < s->n_hooks; i++)
 		s->hooks[i].cancel(s->hooks[i].arg);
 	return true;
@@ -85,8 +82,7 @@ int stop_sleep_until(struct stop *s, uint64_t deadline_ns)
 		if (clock_now_ns() >= deadline_ns)
 			return 0;
 		deadline = clock_deadline(deadline_ns);
-		syscall(SYS_futex, &s->wake, FUTEX_WAIT_BITSET_PRIVATE, 0, &deadline, NULL,
-			FUTEX_BITSET_MATCH_ANY);
+		futex_wait(&s->wake, 0, &deadline);
 	}
 }
 

@@ -94,7 +94,8 @@ static char *simulated_source(const char *path, char *buf, size_t size)
 
 #define __builtin_ia32_rdtsc simulated_tsc
 #define clock_gettime simulated_gettime
-#define syscall(number, word, op, value, until, ...) simulated_sleep(until)
+#define syscall(number, word, op, value, until, ...) \
+	((void)(word), (void)(value), simulated_sleep(until))
 #define sysfile_line simulated_source
 #define prctl(option, value) simulated_prctl(value)
 

@@ -1,14 +1,14 @@
 /*
- * Something that threads wait for without a lock: whoever changes what they look at signals the event,
- * at the cost of one load while nobody waits.
+ * A condition that threads wait for without a lock. A thread that changes the condition signals the
+ * event, at the cost of one load while no thread waits.
  *
  *	key = event_listen(e);
- *	if (what is waited for is there)
+ *	if (the condition holds)
  *		event_leave(e);
  *	else
  *		event_wait(e, key, until_ns);
  *
- * in a loop. What is waited for lies in atomics that are stored and loaded in sequential consistency:
+ * in a loop. The condition lies in atomics that are stored and loaded in sequential consistency:
  * then either the waiter sees the change or the signal finds the waiter.
  */
 #ifndef XDD_SYNC_EVENT_H
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 struct event {
-	/* atomic: changes with every signal that somebody listens to; the waiters sleep on it */
+	/* atomic: changes with every signal that has a listener; the waiters sleep on it */
 	_Atomic uint32_t count;
 
 	/* atomic: threads between event_listen() and the end of their wait */
@@ -28,17 +28,23 @@ struct event {
 /* The caller owns the memory; there is nothing to destroy. */
 void event_init(struct event *e);
 
-/* From here on signals count. Ended by one event_leave() or event_wait(). Any thread. */
+/* Begin to count signals; one event_leave() or event_wait() ends it. Any thread. */
 uint32_t event_listen(struct event *e);
 void event_leave(struct event *e);
 
-/* Sleep until there was a signal since event_listen() gave `key`, or clock_now_ns() reaches `until_ns`. */
+/*
+ * Sleep until there was a signal since event_listen() gave `key`, or clock_now_ns() reaches
+ * `until_ns`.
+ */
 void event_wait(struct event *e, uint32_t key, uint64_t until_ns);
 
 /* Wake all that listen. Any thread. */
 void event_wake(struct event *e);
 
-/* The same where a change is made so often that nobody is to be woken in vain. Any thread. */
+/*
+ * The same, without a system call while no thread listens: for changes that are frequent. Any
+ * thread.
+ */
 static inline void event_signal(struct event *e)
 {
 	if (__builtin_expect(atomic_load(&e->listeners) != 0, 0))

@@ -1,7 +1,7 @@
 /*
- * A lock that can be held across a system call and whose waits can be cancelled: what a mutex cannot
- * do. It makes no promise about who is next; a thread that gives it up and wants it back at once gets
- * it, so threads that take turns on short work do not wait for each other to wake up.
+ * A lock that can be held across a system call and whose waits can be cancelled: what a mutex
+ * cannot do. It is not fair: a thread that releases the lock and takes it again at once gets it, so
+ * threads that take turns on short work do not wait for each other to wake up.
  */
 #ifndef XDD_SYNC_LOCK_H
 #define XDD_SYNC_LOCK_H
@@ -20,19 +20,20 @@ void lock_init(struct lock *l);
 /* Take the lock. Returns 0, or -ECANCELED without it once the lock is cancelled. Not recursive. */
 int lock_take(struct lock *l);
 
-/* Take the lock if it is free and not cancelled. Returns whether the caller holds it now. */
+/* Take the lock if it is free and not cancelled. Returns true if the caller holds it now. */
 bool lock_try(struct lock *l);
 
-/* Give the lock up. Its holder only. */
+/* Release the lock. Its holder only. */
 void lock_release(struct lock *l);
 
 /*
- * The same without waking anybody, for a holder that is about to take it again: its next lock_release() wakes as
- * this one would have. Threads that wait sleep on until then, free as the lock may be.
+ * Release the lock without waking a waiter, for a holder that is about to take it again: its next
+ * lock_release() wakes as this one would have. Waiters sleep until then, although the lock may be
+ * free.
  */
 void lock_release_quietly(struct lock *l);
 
-/* End all present and future waits with -ECANCELED; who holds the lock keeps it. Any thread. */
+/* End all present and future waits with -ECANCELED; the holder keeps the lock. Any thread. */
 void lock_cancel(struct lock *l);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * The end of a run, asked for from anywhere: a reason that is set once, and waits that end with it.
+ * The end of a run, which any thread may request: a reason that is set once, and waits that end
+ * with it.
  *
- * Every wait in the program is either one whose cancelling is registered here or stop_sleep_until(), so
- * one stop_request() ends them all. Any thread may call any of these functions, but stop_init(),
- * stop_register(), stop_on_request() and stop_destroy(), which belong to the thread that sets up the run.
+ * Every wait in the program is either registered here or stop_sleep_until(), so one stop_request()
+ * ends them all. Any thread may call these functions, except stop_init(), stop_register(),
+ * stop_on_request() and stop_destroy(), which belong to the thread that sets up the run.
  */
 #ifndef XDD_SYNC_STOP_H
 #define XDD_SYNC_STOP_H
@@ -22,14 +23,16 @@ enum stop_reason {
 	STOP_ERROR,  /* -stoponerror */
 };
 
-/* Something that can be waited for, and how its waits are ended. */
+/* A kind of wait, and the function that ends it. */
 struct stop_hook {
 	void (*cancel)(void *arg);
 	void *arg;
 };
 
 struct stop {
-	/* atomic: reason and detail of the first stop_request() in one word; 0: none. stop.c only */
+	/*
+	 * atomic: reason and detail of the first stop_request() in one word; 0: none. stop.c only
+	 */
 	_Atomic uint64_t first;
 
 	/* atomic: enum stop_reason; the first reason wins */
@@ -51,7 +54,10 @@ void stop_init(struct stop *s);
 /* Have `b` cancelled by stop_request(). Returns 0 or -ENOMEM. `b` must outlive `s`. */
 int stop_register(struct stop *s, struct barrier *b);
 
-/* Have stop_request() call `cancel(arg)`, in its thread. Returns 0 or -ENOMEM. `arg` must outlive `s`. */
+/*
+ * Have stop_request() call `cancel(arg)`, in its thread. Returns 0 or -ENOMEM. `arg` must outlive
+ * `s`.
+ */
 int stop_on_request(struct stop *s, void (*cancel)(void *arg), void *arg);
 
 /* Ask the run to stop. Returns true when this call was the first. Not for signal handlers. */
@@ -73,7 +79,7 @@ static inline enum stop_reason stop_why(const struct stop *s)
  */
 int stop_sleep_until(struct stop *s, uint64_t deadline_ns);
 
-/* Free what was taken for the registered waits; these themselves are the caller's. */
+/* Free the list of registered waits. The objects themselves belong to the caller. */
 void stop_destroy(struct stop *s);
 
 #endif

@@ -8,11 +8,9 @@
 #include "run/issue/tot.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "xdd/sync/futex.h"
 
 #define TOT_WAITER 1u
 #define TOT_CANCELED 2u
@@ -28,11 +26,6 @@ static _Atomic uint32_t *slot_of(const struct tot *t, uint64_t n)
 static uint32_t turn_of(const struct tot *t, uint64_t n)
 {
 	return ((uint32_t)(n / t->n_slots) + 1) * TOT_TURN;
-}
-
-static void wake(_Atomic uint32_t *slot)
-{
-	syscall(SYS_futex, slot, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 int tot_init(struct tot *t, uint64_t queue_depth)
@@ -78,7 +71,7 @@ int tot_wait(struct tot *t, uint64_t n)
 						    slot, &word, word | TOT_WAITER,
 						    memory_order_acquire, memory_order_acquire))
 			continue;
-		syscall(SYS_futex, slot, FUTEX_WAIT_PRIVATE, word | TOT_WAITER, NULL, NULL, 0);
+		futex_wait(slot, word | TOT_WAITER, NULL);
 		word = atomic_load_explicit(slot, memory_order_acquire);
 	}
 	return 0;
@@ -94,13 +87,13 @@ void tot_pass_on(struct tot *t, uint64_t n)
 						      memory_order_release, memory_order_relaxed))
 		;
 	if (word & TOT_WAITER)
-		wake(slot);
+		futex_wake_all(slot);
 }
 
 void tot_cancel(struct tot *t)
 {
 	for (uint32_t i = 0; i < t->n_slots; i++) {
 		atomic_fetch_or(&t->slots[i], TOT_CANCELED);
-		wake(&t->slots[i]);
+		futex_wake_all(&t->slots[i]);
 	}
 }
