@@ -50,8 +50,10 @@ static void man_limits(const struct option *row)
 		       row->unit ? row->unit : "");
 }
 
-static void man_sub(const struct option *sub)
+static void man_sub(const struct option *opt, const struct option *sub)
 {
+	char help[256];
+
 	printf(".TP\n");
 	bold("", sub->name);
 	if (sub->arg) {
@@ -59,7 +61,7 @@ static void man_sub(const struct option *sub)
 		roff(sub->arg);
 	}
 	putchar('\n');
-	roff(sub->help);
+	roff(option_sub_help(opt, sub, help, sizeof(help)));
 	printf(".\n");
 	man_limits(sub);
 }
@@ -84,6 +86,8 @@ static void man_aliases(const char *a)
 
 static void man_option(const struct option *opt)
 {
+	const struct option *sub;
+
 	printf(".TP\n");
 	bold("-", opt->name);
 	if (opt->scope == SCOPE_TARGET)
@@ -103,10 +107,10 @@ static void man_option(const struct option *opt)
 		roff(opt->detail);
 		putchar('\n');
 	}
-	if (opt->subs) {
+	if (option_sub(opt, 0)) {
 		printf(".RS\n");
-		for (const struct option *sub = opt->subs; sub->name; sub++)
-			man_sub(sub);
+		for (size_t i = 0; (sub = option_sub(opt, i)); i++)
+			man_sub(opt, sub);
 		printf(".RE\n");
 	}
 	if (opt->example) {
@@ -158,9 +162,10 @@ static void man(void)
 /* Words that may follow an option: its choices or suboptions. */
 static void completion_words(const struct option *opt)
 {
+	const struct option *sub;
 	const char *blank = "";
 
-	for (const struct option *sub = opt->subs; sub && sub->name; sub++, blank = " ")
+	for (size_t i = 0; (sub = option_sub(opt, i)); i++, blank = " ")
 		printf("%s%s", blank, sub->name);
 	for (const struct choice *c = opt->choices; c && c->word; c++, blank = " ")
 		printf("%s%s", blank, c->word);
@@ -174,7 +179,7 @@ static void completion_cases(void)
 					   opt->arg && strstr(opt->arg, "<directory>") ? "-d" :
 											 NULL;
 
-			if (!opt->subs && !opt->choices && !kind)
+			if (!option_sub(opt, 0) && !opt->choices && !kind)
 				continue;
 			printf("\t-%s", opt->name);
 			for (const char *a = opt->aliases; a && *a;) {

@@ -30,7 +30,7 @@ _xdd()
 		return
 		;;
 	-ioengine)
-		mapfile -t COMPREPLY < <(compgen -W 'psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll touch fua dpo' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll fua dpo touch' -- "$cur")
 		return
 		;;
 	-ordering | -or | -order)

@@ -1,6 +1,5 @@
 /*
- * The registry of engines, which keyword is for which of them, and what they share. Called where a plan
- * is checked, where QThreads start, and by the engines.
+ * Engines of a plan as a whole, and what engines share. Called where a plan is checked, where QThreads start, and by the engines.
  */
 #include "xdd/io/engine.h"
 
@@ -18,79 +17,7 @@
 #define GROUP_SHARE 16 /* one of so many that may be outstanding */
 #define GROUP_MAX 8
 
-/* A new engine is declared in the header and gets a line here. */
-static const struct engine *const engines[] = {
-	&engine_psync, &engine_libaio, &engine_io_uring, &engine_sg, &engine_mmap, &engine_null,
-};
-
-/* A keyword, by its field of struct engine_options, and the engines that take it. */
-struct keyword {
-	size_t offset;
-	size_t size;
-	const struct engine *engines[2];
-	const char *why;
-};
-
-#define FIELD(name) \
-	offsetof(struct engine_options, name), sizeof(((struct engine_options *)0)->name)
-
-static const struct keyword keywords[] = {
-	{ FIELD(batch),
-	  { &engine_libaio, &engine_io_uring },
-	  "batch is a keyword of the engines libaio and io_uring" },
-	{ FIELD(fixed_bufs), { &engine_io_uring }, "fixedbufs is a keyword of the engine io_uring" },
-	{ FIELD(fixed_files),
-	  { &engine_io_uring },
-	  "fixedfiles is a keyword of the engine io_uring" },
-	{ FIELD(sqpoll), { &engine_io_uring }, "sqpoll is a keyword of the engine io_uring" },
-	{ FIELD(iopoll), { &engine_io_uring }, "iopoll is a keyword of the engine io_uring" },
-	{ FIELD(touch), { &engine_mmap }, "touch is a keyword of the engine mmap" },
-	{ FIELD(fua), { &engine_sg }, "fua is a keyword of the engine sg" },
-	{ FIELD(dpo), { &engine_sg }, "dpo is a keyword of the engine sg" },
-};
-
-const struct engine *engine_at(size_t i)
-{
-	return i < sizeof(engines) / sizeof(engines[0]) ? engines[i] : NULL;
-}
-
-const struct engine *engine_find(const char *name)
-{
-	const struct engine *engine;
-
-	for (size_t i = 0; (engine = engine_at(i)); i++)
-		if (!strcmp(engine->name, name))
-			return engine;
-	return NULL;
-}
-
-const struct engine *engine_of(const struct target_plan *target)
-{
-	if (target->kind == TARGET_NULL)
-		return &engine_null;
-	return target->engine ? engine_find(target->engine) : &engine_psync;
-}
-
-static bool is_given(const struct keyword *k, const struct engine_options *o)
-{
-	static const struct engine_options none;
-
-	return memcmp((const char *)o + k->offset, (const char *)&none + k->offset, k->size) != 0;
-}
-
-static int check_keywords(const struct engine *engine, const struct engine_options *o,
-			  const char **why)
-{
-	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
-		const struct keyword *k = &keywords[i];
-
-		if (is_given(k, o) && engine != k->engines[0] && engine != k->engines[1]) {
-			*why = k->why;
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
+_Static_assert(offsetof(struct engine, info) == 0, "engine_from() depends on it");
 
 int engine_check(const struct target_plan *target, const char **why)
 {
@@ -98,24 +25,13 @@ int engine_check(const struct target_plan *target, const char **why)
 	int err = 0;
 
 	*why = NULL;
-	/* An engine for all targets is not meant for the null device, and neither are its keywords. */
+	/* An engine for all targets is not meant for the null device. */
 	if (target->kind == TARGET_NULL)
 		return 0;
-	if (!engine) {
-		*why = "there is no such engine";
-		return -EINVAL;
-	}
-	err = check_keywords(engine, &target->engine_options, why);
-	if (!err && engine->available)
+	if (engine->available)
 		err = engine->available(why);
 	if (!err && engine->check)
 		err = engine->check(target, why);
-	if (!err && target->ordering == ORDERING_STRICT && target->queue_depth > 1 &&
-	    !(engine->caps & ENGINE_QUEUES)) {
-		*why = "-ordering strict with more than one operation outstanding needs an engine that "
-		       "queues: libaio or io_uring";
-		err = -EINVAL;
-	}
 	return err;
 }
 
@@ -129,10 +45,13 @@ static bool is_used(const struct plan *plan, const struct engine *engine)
 
 int engine_check_all(const struct plan *plan, const struct engine **engine, char *why, size_t size)
 {
-	for (size_t i = 0; (*engine = engine_at(i)); i++) {
-		int err = (*engine)->check_all && is_used(plan, *engine) ?
-				  (*engine)->check_all(plan, why, size) :
-				  0;
+	for (size_t i = 0; engine_registry[i]; i++) {
+		int err;
+
+		*engine = engine_from(engine_registry[i]);
+		err = (*engine)->check_all && is_used(plan, *engine) ?
+			      (*engine)->check_all(plan, why, size) :
+			      0;
 
 		if (err)
 			return err;
@@ -156,13 +75,13 @@ int engine_flush(const struct engine *engine, int fd)
 
 void engine_print_list(void)
 {
-	const struct engine *engine;
-
-	for (size_t i = 0; (engine = engine_at(i)); i++) {
+	for (size_t i = 0; engine_registry[i]; i++) {
+		const struct engine_info *info = engine_registry[i];
+		const struct engine *engine = engine_from(info);
 		const char *why = NULL;
 		int err = engine->available ? engine->available(&why) : 0;
 
-		printf("%-9s %-4s %s\n", engine->name, err ? "no" : "yes", engine->help);
+		printf("%-9s %-4s %s\n", info->name, err ? "no" : "yes", info->row.help);
 		if (err)
 			printf("%-14s %s\n", "", why ? why : strerror(-err));
 	}
@@ -229,13 +148,22 @@ bool engine_in_turn(const struct engine_params *params)
 	return params->target->ordering == ORDERING_STRICT && params->target->qthreads > 1;
 }
 
-unsigned engine_group(const struct engine_params *params)
+int engine_check_batch(const struct target_plan *target, uint64_t batch, const char **why)
+{
+	if (batch <= 1 || target->ordering != ORDERING_STRICT || target->qthreads == 1)
+		return 0;
+	return engine_fail(-EINVAL, why,
+			   "batch: with -ordering strict and several -threads each operation is "
+			   "handed over by itself; leave batch out, or -threads");
+}
+
+unsigned engine_group(const struct engine_params *params, uint64_t batch)
 {
 	unsigned share = params->depth / GROUP_SHARE;
 
 	if (engine_in_turn(params))
 		return 1;
-	if (params->options->batch)
-		return (unsigned)params->options->batch;
+	if (batch)
+		return (unsigned)batch;
 	return share < 1 ? 1 : share > GROUP_MAX ? GROUP_MAX : share;
 }

@@ -10,6 +10,26 @@
 #include "io/uring_check.h"
 #include "xdd/io/engine.h"
 
+static const struct option uring_keywords[] = {
+	ENGINE_BATCH(struct uring_options),
+	ENGINE_KEYWORD("fixedbufs", struct uring_options, fixed_bufs,
+		       "register the buffers with the kernel"),
+	ENGINE_KEYWORD("fixedfiles", struct uring_options, fixed_files,
+		       "register the file with the kernel"),
+	ENGINE_KEYWORD("sqpoll", struct uring_options, sqpoll,
+		       "a thread of the kernel takes the requests in"),
+	ENGINE_KEYWORD("iopoll", struct uring_options, iopoll, "poll the device for completions"),
+	{ 0 },
+};
+
+#define URING_INFO                                                                                \
+	{                                                                                         \
+		ENGINE_NAMED("io_uring",                                                          \
+			     "submission and completion rings shared with the kernel"),           \
+			.caps = ENGINE_QUEUES | ENGINE_DIRECT | ENGINE_REORDERS | ENGINE_OPENS,   \
+			.keywords = uring_keywords, .options_size = sizeof(struct uring_options), \
+	}
+
 #ifdef HAVE_LIBURING
 
 #include <liburing.h>
@@ -86,7 +106,7 @@ static void uring_fini(void *ctx)
 	free(u);
 }
 
-static int set_up_ring(struct uring *u, const struct engine_options *o)
+static int set_up_ring(struct uring *u, const struct uring_options *o)
 {
 	const struct rung *ladder = o->sqpoll ? sqpoll_rungs : rungs;
 	size_t n = o->sqpoll ? sizeof(sqpoll_rungs) / sizeof(*ladder) :
@@ -159,16 +179,17 @@ static void bind_workers(struct uring *u)
 /* The file and the buffers become the ring's own, as far as the kernel lets them. */
 static int register_all(struct uring *u, const struct engine_params *params)
 {
+	const struct uring_options *o = params->target->engine_options;
 	int err;
 
 	u->opcodes[DIR_READ] = IORING_OP_READ;
 	u->opcodes[DIR_WRITE] = IORING_OP_WRITE;
 	err = register_file(u);
-	if (err && params->options->fixed_files)
+	if (err && o->fixed_files)
 		return engine_fail(err, params->why,
 				   "fixedfiles: the kernel did not take the file");
-	err = register_buffers(u, params->buffers, params->options->fixed_bufs);
-	if (err && params->options->fixed_bufs)
+	err = register_buffers(u, params->buffers, o->fixed_bufs);
+	if (err && o->fixed_bufs)
 		return engine_fail(
 			err, params->why,
 			err == -ENOMEM ?
@@ -181,6 +202,7 @@ static int register_all(struct uring *u, const struct engine_params *params)
 
 static int uring_init(void **ctx, const struct engine_params *params)
 {
+	const struct uring_options *o = params->target->engine_options;
 	struct uring *u = engine_alloc(sizeof(*u));
 	int err;
 
@@ -191,14 +213,14 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	u->buffered_fd = params->buffered_fd;
 	engine_tail_init(&u->tail, params);
 	u->depth = params->depth;
-	u->group = engine_group(params);
+	u->group = engine_group(params, o->batch);
 	u->in_turn = engine_in_turn(params);
 	u->ready.requests = engine_alloc(u->depth * sizeof(struct io_request *));
 	err = u->ready.requests ? 0 : -ENOMEM;
-	if (!err && params->options->iopoll)
+	if (!err && o->iopoll)
 		err = uring_check_iopoll(params->target, params->why);
 	if (!err) {
-		err = set_up_ring(u, params->options);
+		err = set_up_ring(u, o);
 		if (err)
 			engine_fail(err, params->why, uring_why_no_ring(err));
 		else
@@ -373,9 +395,7 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 }
 
 const struct engine engine_io_uring = {
-	.name = "io_uring",
-	.help = "submission and completion rings shared with the kernel",
-	.caps = ENGINE_QUEUES | ENGINE_OPENS,
+	.info = URING_INFO,
 	.available = uring_available,
 	.check = uring_check,
 	.check_all = uring_check_all,
@@ -389,9 +409,7 @@ const struct engine engine_io_uring = {
 #else /* !HAVE_LIBURING */
 
 const struct engine engine_io_uring = {
-	.name = "io_uring",
-	.help = "submission and completion rings shared with the kernel",
-	.caps = ENGINE_QUEUES | ENGINE_OPENS,
+	.info = URING_INFO,
 	.available = uring_available,
 };
 

@@ -7,6 +7,23 @@
 #include "config.h"
 #include "xdd/io/engine.h"
 
+struct aio_options {
+	uint64_t batch; /* requests that io_submit() gets at a time; 0: the engine decides */
+};
+
+static const struct option aio_keywords[] = {
+	ENGINE_BATCH(struct aio_options),
+	{ 0 },
+};
+
+#define AIO_INFO                                                                            \
+	{                                                                                   \
+		ENGINE_NAMED("libaio",                                                      \
+			     "Linux native asynchronous I/O; asynchronous only with -dio"), \
+			.caps = ENGINE_QUEUES | ENGINE_DIRECT, .keywords = aio_keywords,    \
+			.options_size = sizeof(struct aio_options),                         \
+	}
+
 #ifdef HAVE_LIBAIO
 
 #include <inttypes.h>
@@ -35,6 +52,8 @@ struct aio {
 	unsigned in_kernel;
 };
 
+extern const struct engine engine_libaio;
+
 /* ---- before the run ---- */
 
 /*
@@ -53,6 +72,13 @@ static int aio_available(const char **why)
 	return ret == -EINVAL ? 0 : ret;
 }
 
+static int aio_check(const struct target_plan *target, const char **why)
+{
+	const struct aio_options *o = target->engine_options;
+
+	return engine_check_batch(target, o->batch, why);
+}
+
 /* A context takes as much of what the machine has as its depth says. */
 static int aio_check_all(const struct plan *plan, char *why, size_t size)
 {
@@ -62,7 +88,7 @@ static int aio_check_all(const struct plan *plan, char *why, size_t size)
 	    !sysfile_number("/proc/sys/fs/aio-nr", &taken))
 		return 0;
 	for (size_t i = 0; i < plan->n_targets; i++)
-		if (engine_of(&plan->targets[i]) == &engine_libaio)
+		if (plan_engine(&plan->targets[i]) == &engine_libaio.info)
 			want += plan->targets[i].queue_depth;
 	left = most > taken ? most - taken : 0;
 	if (want <= left)
@@ -103,6 +129,7 @@ static int allocate(struct aio *a)
 
 static int aio_init(void **ctx, const struct engine_params *params)
 {
+	const struct aio_options *o = params->target->engine_options;
 	struct aio *a = engine_alloc(sizeof(*a));
 	int ret;
 
@@ -112,7 +139,7 @@ static int aio_init(void **ctx, const struct engine_params *params)
 	a->buffered_fd = params->buffered_fd;
 	engine_tail_init(&a->tail, params);
 	a->depth = params->depth;
-	a->group = engine_group(params);
+	a->group = engine_group(params, o->batch);
 	a->in_turn = engine_in_turn(params);
 	ret = allocate(a);
 	if (!ret)
@@ -285,10 +312,9 @@ static int aio_reap(void *ctx, struct io_request **done, unsigned min, unsigned 
 }
 
 const struct engine engine_libaio = {
-	.name = "libaio",
-	.help = "Linux native asynchronous I/O; asynchronous with -dio only",
-	.caps = ENGINE_QUEUES,
+	.info = AIO_INFO,
 	.available = aio_available,
+	.check = aio_check,
 	.check_all = aio_check_all,
 	.init = aio_init,
 	.submit = aio_submit,
@@ -306,9 +332,7 @@ static int aio_available(const char **why)
 }
 
 const struct engine engine_libaio = {
-	.name = "libaio",
-	.help = "Linux native asynchronous I/O; asynchronous with -dio only",
-	.caps = ENGINE_QUEUES,
+	.info = AIO_INFO,
 	.available = aio_available,
 };
 

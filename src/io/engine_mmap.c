@@ -23,6 +23,10 @@
 #include "xdd/base/fileopen.h"
 #include "xdd/io/engine.h"
 
+struct mmap_options {
+	bool touch; /* read or write one byte a page instead of copying */
+};
+
 struct mapped {
 	/* const after init */
 	char *base;
@@ -158,13 +162,14 @@ static int map(struct mapped *m, bool writable)
 
 static int mmap_init(void **ctx, const struct engine_params *params)
 {
+	const struct mmap_options *o = params->target->engine_options;
 	struct mapped *m = engine_alloc(sizeof(*m));
 	int err;
 
 	if (!m)
 		return -ENOMEM;
 	m->fd = params->fd;
-	m->touch = params->options->touch;
+	m->touch = o->touch;
 	m->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	m->size_bytes = size_now(m);
 	m->map_bytes = m->size_bytes;
@@ -282,10 +287,24 @@ static int mmap_submit(void *ctx, struct io_request *req)
 	return 0;
 }
 
+static const struct option mmap_keywords[] = {
+	ENGINE_KEYWORD("touch", struct mmap_options, touch,
+		       "touch one byte of each page instead of copying"),
+	{ 0 },
+};
+
+static unsigned mmap_caps(const void *options)
+{
+	const struct mmap_options *o = options;
+
+	return ENGINE_MAPS | (o->touch ? ENGINE_NO_DATA | ENGINE_NO_PATTERN : 0);
+}
+
 const struct engine engine_mmap = {
-	.name = "mmap",
-	.help = "copies to and from a mapping of the target, one operation at a time in each QThread",
-	.caps = ENGINE_SYNC,
+	.info = { ENGINE_NAMED("mmap",
+			       "the target is mapped and its data copied to or from the buffer"),
+		  .caps = ENGINE_MAPS, .caps_with = mmap_caps, .keywords = mmap_keywords,
+		  .options_size = sizeof(struct mmap_options) },
 	.check = mmap_check,
 	.init = mmap_init,
 	.submit = mmap_submit,

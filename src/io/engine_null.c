@@ -12,8 +12,7 @@ static int null_submit(void *ctx, struct io_request *req)
 }
 
 const struct engine engine_null = {
-	.name = "null",
-	.help = "does nothing; every operation succeeds at once",
-	.caps = ENGINE_SYNC | ENGINE_NO_FILE | ENGINE_QUEUES,
+	.info = { ENGINE_NAMED("null", "nothing is transferred; shows what xdd itself costs"),
+		  .caps = ENGINE_NO_DATA },
 	.submit = null_submit,
 };

@@ -87,9 +87,8 @@ static int psync_submit(void *ctx, struct io_request *req)
 }
 
 const struct engine engine_psync = {
-	.name = "psync",
-	.help = "pread and pwrite, one operation at a time in each QThread",
-	.caps = ENGINE_SYNC | ENGINE_OWN_FILE,
+	.info = { ENGINE_NAMED("psync", "pread and pwrite, one QThread an operation (the default)"),
+		  .caps = ENGINE_OWN_FILE },
 	.init = psync_init,
 	.submit = psync_submit,
 	.fini = free,

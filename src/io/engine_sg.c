@@ -21,6 +21,11 @@
 #define DEFAULT_COMMAND_BYTES (128u << 10) /* where the kernel does not say how much it takes */
 #define ATTEMPTS 4 /* after a reset a device reports several unit attentions */
 
+struct sg_options {
+	bool fua; /* force unit access */
+	bool dpo; /* disable page out */
+};
+
 struct sg {
 	/* const after init */
 	int fd;
@@ -103,6 +108,7 @@ static bool all_aligned(const struct target_plan *target, uint32_t block)
 
 static int check_abilities(int fd, const struct target_plan *target, const char **why)
 {
+	const struct sg_options *o = target->engine_options;
 	struct scsi_abilities abilities;
 
 	scsi_abilities(fd, &abilities);
@@ -110,7 +116,7 @@ static int check_abilities(int fd, const struct target_plan *target, const char 
 		return 0;
 	if (plan_writes(target) && abilities.write_protected)
 		return engine_fail(-EROFS, why, "the device is write-protected");
-	if ((target->engine_options.fua || target->engine_options.dpo) && !abilities.fua_dpo)
+	if ((o->fua || o->dpo) && !abilities.fua_dpo)
 		return engine_fail(-EOPNOTSUPP, why, "the device does not offer fua and dpo");
 	return 0;
 }
@@ -207,6 +213,7 @@ static void sg_fini(void *ctx)
 
 static int sg_init(void **ctx, const struct engine_params *params)
 {
+	const struct sg_options *o = params->target->engine_options;
 	struct sg *sg = engine_alloc(sizeof(*sg));
 	int err;
 
@@ -219,7 +226,7 @@ static int sg_init(void **ctx, const struct engine_params *params)
 		sg_fini(sg);
 		return err;
 	}
-	sg->cache = (params->options->fua ? SCSI_FUA : 0) | (params->options->dpo ? SCSI_DPO : 0);
+	sg->cache = (o->fua ? SCSI_FUA : 0) | (o->dpo ? SCSI_DPO : 0);
 	sg->command_bytes = whole_blocks(sg, most_bytes(sg));
 	reserve(sg, params->target);
 	*ctx = sg;
@@ -349,10 +356,18 @@ static void sg_explain(const void *ctx, const struct io_request *req, char *buf,
 		scsi_reply_text(&sg->reply, buf, size);
 }
 
+static const struct option sg_keywords[] = {
+	ENGINE_KEYWORD("fua", struct sg_options, fua, "force unit access"),
+	ENGINE_KEYWORD("dpo", struct sg_options, dpo, "disable page out"),
+	{ 0 },
+};
+
 const struct engine engine_sg = {
-	.name = "sg",
-	.help = "SCSI commands straight to the device, one at a time in each QThread",
-	.caps = ENGINE_SYNC | ENGINE_OPENS,
+	.info = { ENGINE_NAMED(
+			  "sg",
+			  "SCSI READ and WRITE commands through SG_IO, past the block layer's cache"),
+		  .caps = ENGINE_SCSI | ENGINE_OPENS, .keywords = sg_keywords,
+		  .options_size = sizeof(struct sg_options) },
 	.check = sg_check,
 	.init = sg_init,
 	.submit = sg_submit,

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/plan/engine_info.h"
 #include "xdd/sys/blockdev.h"
 
 struct guard_claim {
@@ -28,17 +29,17 @@ struct guard_good {
 	ino_t ino;
 };
 
-static bool is_sg(const struct target_plan *t)
+static bool is_scsi(const struct target_plan *t)
 {
-	return t->kind == TARGET_CHAR && t->engine && strcmp(t->engine, "sg") == 0;
+	return t->kind == TARGET_CHAR && plan_engine_caps(t) & ENGINE_SCSI;
 }
 
 /* The block device that a target writes to; false when it writes to none. */
 static bool written_device(const struct target_plan *t, dev_t *dev)
 {
-	struct stat st = { .st_mode = is_sg(t) ? S_IFCHR : S_IFBLK, .st_rdev = t->device };
+	struct stat st = { .st_mode = is_scsi(t) ? S_IFCHR : S_IFBLK, .st_rdev = t->device };
 
-	return plan_writes(t) && (t->kind == TARGET_BLOCK || is_sg(t)) &&
+	return plan_writes(t) && (t->kind == TARGET_BLOCK || is_scsi(t)) &&
 	       blockdev_number_of(&st, dev);
 }
 
@@ -137,7 +138,7 @@ static int claim_device(struct guard *guard, const struct target_plan *t,
 		return 0;
 	if (written_device(t, &dev))
 		return claim(guard, t, dev, refusal);
-	if (!is_sg(t))
+	if (!is_scsi(t))
 		return 0;
 	return refuse(refusal, t, -ENODEV,
 		      "the kernel does not name its disk (/sys/dev/char), so that what is on it "
@@ -245,7 +246,7 @@ int guard_allows(const struct guard *guard, const struct target_plan *t, int fd,
 		return good && good->dev == st->st_dev && good->ino == st->st_ino ?
 			       0 :
 			       allows_file(fd, st, why);
-	if (!S_ISBLK(st->st_mode) && !is_sg(t))
+	if (!S_ISBLK(st->st_mode) && !is_scsi(t))
 		return 0;
 	if (blockdev_number_of(st, &dev) && is_claimed(guard, dev))
 		return 0;

@@ -24,6 +24,8 @@
 #include "xdd/sys/memlock.h"
 #include "xdd/sys/sysfile.h"
 
+extern const struct engine engine_io_uring;
+
 #define MAX_ENTRIES 32768u /* IORING_MAX_ENTRIES of the kernel */
 #define MAX_FIXED_BUFS 16384u
 #define MAX_FIXED_BUF_BYTES (1ull << 30)
@@ -107,7 +109,10 @@ int uring_check_all(const struct plan *plan, char *why, size_t size)
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
 
-		if (t->engine_options.fixed_bufs && t->memory.stride_bytes)
+		const struct uring_options *o = t->engine_options;
+
+		if (plan_engine(t) == &engine_io_uring.info && o->fixed_bufs &&
+		    t->memory.stride_bytes)
 			want += t->queue_depth * locked_bytes(t);
 	}
 	if (want <= limit)
@@ -215,14 +220,21 @@ int uring_check_iopoll(const struct target_plan *target, const char **why)
 
 int uring_check(const struct target_plan *target, const char **why)
 {
-	const struct engine_options *o = &target->engine_options;
+	const struct uring_options *o = target->engine_options;
 	uint64_t threads = target->threads ? target->threads : 1;
 	uint64_t depth = (target->queue_depth + threads - 1) / threads;
-	int err = 0;
+	int err = engine_check_batch(target, o->batch, why);
 
+	if (err)
+		return err;
 	if (depth > MAX_ENTRIES)
 		return engine_fail(-EINVAL, why,
 				   "a ring holds 32768 requests at most: use more -threads");
+	if (o->sqpoll && target->ordering == ORDERING_STRICT && target->qthreads > 1)
+		return engine_fail(
+			-EINVAL, why,
+			"sqpoll: with -ordering strict one kernel thread can keep the order, and "
+			"several -threads have one each; leave sqpoll out, or -threads");
 	if (o->fixed_bufs)
 		err = check_fixed_bufs(target, depth, why);
 	if (!err && o->sqpoll)

@@ -9,6 +9,15 @@
 
 #include "xdd/plan/plan.h"
 
+/* The keywords of the engine. */
+struct uring_options {
+	uint64_t batch;	  /* requests that the kernel gets in one call; 0: the engine decides */
+	bool fixed_bufs;  /* buffers registered with the kernel */
+	bool fixed_files; /* files registered with the kernel */
+	bool sqpoll;	  /* a kernel thread takes requests in */
+	bool iopoll;	  /* completions are polled for */
+};
+
 /* Whether this build and this kernel have io_uring, with all the engine needs. */
 int uring_available(const char **why);
 
@@ -16,8 +25,8 @@ int uring_available(const char **why);
 int uring_check(const struct target_plan *target, const char **why);
 
 /*
- * Whether the buffers that all targets want registered fit into the memlock limit. Returns 0 or -errno with a
- * text for people in `why` (`size` bytes).
+ * Whether the buffers that all targets of `engine` want registered fit into the memlock limit. Returns 0 or -errno
+ * with a text for people in `why` (`size` bytes).
  */
 int uring_check_all(const struct plan *plan, char *why, size_t size);
 

@@ -265,12 +265,18 @@ static enum xdd_status store(const struct setting *s, const struct option *row, 
 	return status;
 }
 
-enum xdd_status parse_apply(const struct setting *s, void *dst)
+enum xdd_status parse_apply_row(const struct setting *s, const struct option *row, void *dst)
 {
-	const struct option *row = s->sub ? s->sub : s->opt;
 	enum xdd_status status = store(s, row, dst);
 
 	return !status && row->apply ? row->apply(s, dst) : status;
+}
+
+enum xdd_status parse_apply(const struct setting *s, void *dst)
+{
+	if (s->sub && s->opt->source)
+		return s->opt->source->apply(s, dst);
+	return parse_apply_row(s, s->sub ? s->sub : s->opt, dst);
 }
 
 /* "3", "0-3" or "all". */
@@ -321,9 +327,8 @@ static enum xdd_status apply_setting(struct parse *p, struct setting *s)
 	return status;
 }
 
-/* Give the fields of `rows` their defaults by reading them as if they had been written. */
-static enum xdd_status apply_defaults(struct arena *arena, const struct option *opt,
-				      const struct option *rows, void *dst, enum option_scope scope)
+enum xdd_status parse_defaults(struct arena *arena, const struct option *opt,
+			       const struct option *rows, void *dst, enum option_scope scope)
 {
 	for (const struct option *row = rows; row->name; row++) {
 		struct word def = { .text = row->def };
@@ -339,7 +344,9 @@ static enum xdd_status apply_defaults(struct arena *arena, const struct option *
 		if (!opt && row->scope != scope)
 			continue;
 		if (row->subs)
-			status = apply_defaults(arena, row, row->subs, dst, scope);
+			status = parse_defaults(arena, row, row->subs, dst, scope);
+		else if (row->source)
+			status = row->source->init(&s, dst);
 		else if (row->def)
 			status = parse_apply(&s, dst);
 		if (status)
@@ -353,9 +360,9 @@ static enum xdd_status all_defaults(struct parse *p)
 	enum xdd_status status = XDD_OK;
 
 	for (const struct option_group *const *g = p->table->groups; *g && !status; g++) {
-		status = apply_defaults(p->arena, NULL, (*g)->options, p->plan, SCOPE_GLOBAL);
+		status = parse_defaults(p->arena, NULL, (*g)->options, p->plan, SCOPE_GLOBAL);
 		for (size_t i = 0; i < p->plan->n_targets && !status; i++)
-			status = apply_defaults(p->arena, NULL, (*g)->options, &p->plan->targets[i],
+			status = parse_defaults(p->arena, NULL, (*g)->options, &p->plan->targets[i],
 						SCOPE_TARGET);
 	}
 	return status;

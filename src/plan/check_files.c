@@ -8,6 +8,7 @@
 
 #include "plan/errors.h"
 #include "xdd/base/log.h"
+#include "xdd/plan/engine_info.h"
 #include "xdd/sys/blockdev.h"
 
 const char *plan_recreating_option(const struct target_plan *t)
@@ -32,8 +33,9 @@ static enum xdd_status check_kind(const struct target_plan *t)
 		return plan_refuse(
 			t, "-%s: a new file holds nothing that could be read; say -op write",
 			option);
-	if (t->engine && strcmp(t->engine, "mmap") == 0)
-		return plan_refuse(t, "-%s: the engine mmap cannot write to a new file", option);
+	if (plan_engine_caps(t) & ENGINE_MAPS)
+		return plan_refuse(t, "-%s: the engine %s cannot write to a new file", option,
+				   t->engine->name);
 	return XDD_OK;
 }
 

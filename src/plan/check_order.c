@@ -21,6 +21,7 @@
 
 #include "plan/errors.h"
 #include "xdd/base/log.h"
+#include "xdd/plan/engine_info.h"
 #include "xdd/sys/sysfile.h"
 
 /* The C library may be older than the call; it has one number everywhere. */
@@ -28,22 +29,15 @@
 
 enum xdd_status plan_check_order(const struct target_plan *t)
 {
-	if (t->ordering != ORDERING_STRICT || t->qthreads == 1)
+	char engines[128];
+
+	if (t->ordering != ORDERING_STRICT || t->queue_depth == 1 ||
+	    plan_engine(t)->caps & (ENGINE_QUEUES | ENGINE_NO_DATA))
 		return XDD_OK;
-	if (t->engine_options.batch > 1)
-		return plan_refuse(
-			t,
-			"-ioengine %s batch %" PRIu64
-			": with -ordering strict and several -threads each operation is handed over "
-			"by itself; leave batch out, or -threads",
-			t->engine, t->engine_options.batch);
-	if (t->engine_options.sqpoll)
-		return plan_refuse(
-			t,
-			"-ioengine %s sqpoll: with -ordering strict one kernel thread can keep the "
-			"order, and several -threads have one each; leave sqpoll out, or -threads",
-			t->engine);
-	return XDD_OK;
+	return plan_refuse(t,
+			   "-ordering strict with more than one operation outstanding needs an "
+			   "engine that queues: %s",
+			   engine_names(ENGINE_QUEUES, engines, sizeof(engines)));
 }
 
 /* What a device takes without making a request wait. */
@@ -166,8 +160,8 @@ void plan_warn_order(const struct target_plan *t)
 			"target %u, %s: -ordering network %s: nothing goes over a network here; "
 			"-ordering storage is for reads and writes",
 			t->number, t->path, plan_ordering_name(t->network_ordering));
-	if (t->ordering != ORDERING_STRICT || !t->engine_queues || t->queue_depth == 1 ||
-	    strcmp(t->engine, "io_uring") != 0 || t->op == OP_NOOP || t->kind == TARGET_CHAR)
+	if (t->ordering != ORDERING_STRICT || !(plan_engine_caps(t) & ENGINE_REORDERS) ||
+	    t->queue_depth == 1 || t->op == OP_NOOP || t->kind == TARGET_CHAR)
 		return;
 	if (!t->direct_io) {
 		warn_about(t, "without -dio requests may have to wait for memory or a lock");

@@ -79,13 +79,16 @@ static void print_range(const struct option *row, int indent)
 	print_wrapped(text, indent);
 }
 
-static void print_subs(const struct option *subs)
+static void print_subs(const struct option *opt)
 {
+	const struct option *sub;
+	char help[256];
+
 	printf("\n      Suboptions:\n");
-	for (const struct option *sub = subs; sub->name; sub++) {
+	for (size_t i = 0; (sub = option_sub(opt, i)); i++) {
 		printf("        %s%s%s\n", sub->name, sub->arg ? " " : "",
 		       sub->arg ? sub->arg : "");
-		print_wrapped(sub->help, 12);
+		print_wrapped(option_sub_help(opt, sub, help, sizeof(help)), 12);
 		print_default(sub, 12);
 	}
 }
@@ -114,8 +117,8 @@ static void explain(const struct option *opt)
 		putchar('\n');
 		print_wrapped(opt->detail, 6);
 	}
-	if (opt->subs)
-		print_subs(opt->subs);
+	if (option_sub(opt, 0))
+		print_subs(opt);
 	if (opt->example)
 		printf("\n      Example:\n        %s\n", opt->example);
 }

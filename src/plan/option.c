@@ -24,13 +24,40 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-const struct option *option_find_in(const struct option *subs, const char *word)
+static bool is_called(const struct option *row, const char *word)
 {
-	for (const struct option *row = subs; row->name; row++) {
-		if (strcmp(row->name, word) == 0 || list_has(row->aliases, word))
+	return strcmp(row->name, word) == 0 || list_has(row->aliases, word);
+}
+
+const struct option *option_find_in(const struct option *rows, const char *word)
+{
+	for (const struct option *row = rows; row->name; row++) {
+		if (is_called(row, word))
 			return row;
 	}
 	return NULL;
+}
+
+const struct option *option_sub(const struct option *opt, size_t i)
+{
+	if (opt->source)
+		return opt->source->at(i);
+	return opt->subs && opt->subs[i].name ? &opt->subs[i] : NULL;
+}
+
+const struct option *option_find_sub(const struct option *opt, const char *word)
+{
+	const struct option *sub;
+
+	for (size_t i = 0; (sub = option_sub(opt, i)) && !is_called(sub, word); i++)
+		;
+	return sub;
+}
+
+const char *option_sub_help(const struct option *opt, const struct option *sub, char *buf,
+			    size_t size)
+{
+	return opt->source ? opt->source->help(sub, buf, size) : sub->help;
 }
 
 const struct option *option_find(const struct option_table *table, const char *name)

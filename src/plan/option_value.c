@@ -116,10 +116,16 @@ static struct option_value words(const struct plan *plan, const struct target_pl
 struct option_value option_value(const struct plan *plan, const struct target_plan *target,
 				 const struct option *opt, const struct option *sub)
 {
+	static const struct option_value none = { .type = OPTION_VALUE_NONE };
 	const struct option *row = sub ? sub : opt;
-	const char *base = target ? (const char *)target : (const char *)plan;
-	const void *field = base + row->off;
+	const void *base = target ? (const void *)target : (const void *)plan;
+	const void *field;
 
+	if (sub && opt->source && row->type != OPT_CUSTOM)
+		base = target ? opt->source->field(target, &row) : NULL;
+	if (!base)
+		return row->type == OPT_FLAG ? flag(false) : none;
+	field = (const char *)base + row->off;
 	switch (row->type) {
 	case OPT_FLAG:
 		if (!row->size) /* its function stores the value */

@@ -104,7 +104,7 @@ static bool is_numbered(const struct cursor *c, const struct option *opt)
 static enum xdd_status take_scope(struct cursor *c, struct setting *s)
 {
 	const struct option *opt = s->opt;
-	bool is_value = opt->type == OPT_TEXT || (opt->subs && option_find_in(opt->subs, "target"));
+	bool is_value = opt->type == OPT_TEXT || option_find_sub(opt, "target");
 
 	if (is_numbered(c, opt)) {
 		s->scope = c->words[c->i++];
@@ -186,59 +186,59 @@ static enum xdd_status add_setting(struct parse *p, const struct setting *s)
 	return XDD_OK;
 }
 
-static const char *suboption_at(const void *subs, size_t i)
+static const char *suboption_at(const void *opt, size_t i)
 {
-	return ((const struct option *)subs)[i].name;
+	const struct option *sub = option_sub(opt, i);
+
+	return sub ? sub->name : NULL;
 }
 
 /* The suboption that is meant by a word that is none, or NULL. */
-static const char *near_suboption(const struct option *subs, const char *text)
+static const char *near_suboption(const struct option *opt, const char *text)
 {
-	return suggest_nearest(text, suboption_at, subs);
+	return suggest_nearest(text, suboption_at, opt);
 }
 
 static enum xdd_status bad_suboption(const struct setting *s, const struct word *w)
 {
-	const char *near = near_suboption(s->opt->subs, w->text);
+	const char *near = near_suboption(s->opt, w->text);
 	char list[512];
 
 	if (near)
 		return parse_error(XDD_BAD_OPTION, s, w, "no such suboption; did you mean %s?",
 				   near);
 	return parse_error(XDD_BAD_OPTION, s, w, "one of %s is wanted",
-			   parse_list_words(suboption_at, s->opt->subs, list, sizeof(list)));
+			   parse_list_words(suboption_at, s->opt, list, sizeof(list)));
 }
 
 /* The suboption that a number stands for by itself, or NULL. */
-static const struct option *bare_suboption(const struct option *subs, const char *text)
+static const struct option *bare_suboption(const struct option *opt, const char *text)
 {
+	const struct option *sub;
+
 	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
 		return NULL;
-	for (; subs->name; subs++) {
-		if (subs->bare)
-			return subs;
-	}
-	return NULL;
+	for (size_t i = 0; (sub = option_sub(opt, i)) && !sub->bare; i++)
+		;
+	return sub;
 }
 
 /* A further suboption, perhaps misspelt, and not the next option. */
-static bool is_suboption(const struct option *subs, const char *text)
+static bool is_suboption(const struct option *opt, const char *text)
 {
-	return option_find_in(subs, text) || bare_suboption(subs, text) ||
-	       (text[0] != '-' && near_suboption(subs, text));
+	return option_find_sub(opt, text) || bare_suboption(opt, text) ||
+	       (text[0] != '-' && near_suboption(opt, text));
 }
 
 /* The row for a word that names no suboption and is none misspelt: its own argument. Or NULL. */
 static const struct option *other_suboption(const struct option *opt, const char *text)
 {
-	return text[0] && text[1] && near_suboption(opt->subs, text) ? NULL : opt->other;
+	return text[0] && text[1] && near_suboption(opt, text) ? NULL : opt->other;
 }
 
 /* "-seek random range 100": one or more suboptions, each with its own arguments. */
 static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct setting *s)
 {
-	const struct option *subs = s->opt->subs;
-
 	if (!left(c) || option_is_word(p->table, c->words[c->i].text))
 		return take_args(p, c, s, s->opt);
 	s->sub = NULL;
@@ -248,13 +248,13 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 		enum xdd_status status;
 
 		s->further = !first;
-		s->sub = option_find_in(subs, text);
+		s->sub = option_find_sub(s->opt, text);
 		if (s->sub)
 			c->i++;
 		else if (first && s->opt->other)
 			s->sub = other_suboption(s->opt, text);
 		else
-			s->sub = bare_suboption(subs, text);
+			s->sub = bare_suboption(s->opt, text);
 		if (!s->sub)
 			return bad_suboption(s, &c->words[c->i]);
 		status = take_args(p, c, s, s->sub);
@@ -262,7 +262,7 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 			status = s->sub->type == OPT_ACTION ? s->sub->act(p, s) : add_setting(p, s);
 		if (status)
 			return status;
-	} while (!p->done && left(c) && is_suboption(subs, c->words[c->i].text));
+	} while (!p->done && left(c) && is_suboption(s->opt, c->words[c->i].text));
 	return XDD_OK;
 }
 

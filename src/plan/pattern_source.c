@@ -13,6 +13,7 @@
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "xdd/base/arena.h"
+#include "xdd/plan/engine_info.h"
 
 #define FILE_MAX_BYTES (1u << 30)
 #define SECTOR_BYTES 512
@@ -126,8 +127,10 @@ static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
 				   "-datapattern prefix %s is for sequenced data; say -datapattern "
 				   "sequenced prefix %s",
 				   o->prefix, o->prefix);
-	if (o->given && t->engine_options.touch && t->op != OP_NOOP)
-		return plan_refuse(t, "-datapattern: -ioengine mmap touch transfers no data");
+	if (o->given && plan_engine_caps(t) & ENGINE_NO_PATTERN && t->op != OP_NOOP)
+		return plan_refuse(
+			t, "-datapattern: -ioengine %s, with these keywords, transfers no data",
+			t->engine->name);
 	if (o->kind == PATTERN_FILE)
 		return resolve_file(plan, t);
 	if (o->kind == PATTERN_TAGGED)
@@ -148,10 +151,10 @@ static const char *unverifiable(const struct target_plan *t)
 		return "nothing is read, only written: verify in a run that reads, or with -rwratio";
 	if (t->op == OP_NOOP)
 		return "nothing is read by -op noop";
-	if (t->kind == TARGET_NULL || (t->engine && strcmp(t->engine, "null") == 0))
-		return "the null device and the engine null move no data";
-	if (t->engine_options.touch)
-		return "-ioengine mmap touch transfers no data";
+	if (t->kind == TARGET_NULL)
+		return "the null device transfers no data";
+	if (plan_engine_caps(t) & ENGINE_NO_DATA)
+		return "-ioengine, as given, transfers no data";
 	return NULL;
 }
 

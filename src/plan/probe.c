@@ -15,6 +15,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/base/path.h"
+#include "xdd/plan/engine_info.h"
 #include "xdd/sys/blockdev.h"
 #include "xdd/sys/directio.h"
 #include "xdd/sys/scsi_capacity.h"
@@ -115,7 +116,7 @@ enum xdd_status probe_target(struct target_plan *t)
 	case S_IFCHR:
 		t->kind = TARGET_CHAR;
 		/* /dev/sg*: a disk without a block device; whatever is none has no size. */
-		if (t->engine && strcmp(t->engine, "sg") == 0 &&
+		if (plan_engine_caps(t) & ENGINE_SCSI &&
 		    scsi_capacity(t->path, &t->size_bytes, &block) < 0)
 			t->size_bytes = 0;
 		return XDD_OK;

@@ -29,4 +29,15 @@ size_t option_arity_number(const struct word *args, size_t avail);
  */
 enum xdd_status parse_apply(const struct setting *s, void *dst);
 
+/* The same with the `row` to store by, where it is not that of the option or suboption. */
+enum xdd_status parse_apply_row(const struct setting *s, const struct option *row, void *dst);
+
+/*
+ * Give the fields of `rows` their defaults by reading them as if they had been written; `opt` is the option they are
+ * suboptions of, or NULL for options, of which those of `scope` count. Returns XDD_OK, or another status with one line
+ * given to log_error().
+ */
+enum xdd_status parse_defaults(struct arena *arena, const struct option *opt,
+			       const struct option *rows, void *dst, enum option_scope scope);
+
 #endif

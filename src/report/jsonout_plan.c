@@ -6,6 +6,7 @@
 
 #include "report/jsonout.h"
 #include "report/jvalue.h"
+#include "xdd/plan/engine_info.h"
 #include "xdd/plan/option_value.h"
 
 /* The words of a setting; true for one that has none. */
@@ -49,9 +50,10 @@ static bool has_value(const struct option *row)
 static json_t *suboptions(const struct plan *plan, const struct target_plan *target,
 			  const struct option *opt)
 {
+	const struct option *sub;
 	json_t *o = json_object();
 
-	for (const struct option *sub = opt->subs; sub->name; sub++) {
+	for (size_t i = 0; (sub = option_sub(opt, i)); i++) {
 		struct option_value v;
 
 		if (!has_value(sub))
@@ -74,7 +76,7 @@ static json_t *options(const struct plan *plan, const struct target_plan *target
 
 			if (opt->scope != scope || !has_value(opt))
 				continue;
-			if (opt->subs) {
+			if (option_sub(opt, 0)) {
 				jvalue_put(o, opt->name, suboptions(plan, target, opt));
 				continue;
 			}
@@ -168,13 +170,12 @@ static json_t *lockstep(const struct lockstep_plan *l)
 
 static json_t *resolved_target(const struct target_plan *t)
 {
-	const char *engine = t->kind == TARGET_NULL ? "null" : t->engine ? t->engine : "psync";
 	json_t *o = json_object();
 
 	jvalue_put(o, "kind", jvalue_text(kind_name(t->kind)));
 	jvalue_put(o, "size_bytes", jvalue_count(t->size_bytes));
 	jvalue_put(o, "written_by", t->writer ? jvalue_count(t->writer->number) : json_null());
-	jvalue_put(o, "engine", jvalue_text(engine));
+	jvalue_put(o, "engine", jvalue_text(plan_engine(t)->name));
 	jvalue_put(o, "operation", jvalue_text(plan_op_name(t->op)));
 	jvalue_put(o, "read_percent",
 		   jvalue_real(t->op == OP_MIXED ? 100.0 * t->read_ratio / PLAN_RATIO_ONE :

@@ -23,7 +23,7 @@
 
 static bool may_have(const struct target_plan *plan)
 {
-	return plan->qthreads > 1 && (engine_of(plan)->caps & ENGINE_OWN_FILE) &&
+	return plan->qthreads > 1 && (plan_engine_caps(plan) & ENGINE_OWN_FILE) &&
 	       plan->op == OP_READ && (plan->kind == TARGET_FILE || plan->kind == TARGET_BLOCK);
 }
 
@@ -54,7 +54,7 @@ void private_fd_begin(struct run *run)
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
 		const struct target_plan *plan = &run->plan->targets[i];
 
-		if (engine_of(plan)->caps & ENGINE_OPENS)
+		if (plan_engine_caps(plan) & ENGINE_OPENS)
 			n += plan->qthreads;
 		n += plan->tail_bytes != 0;
 		if (may_have(plan))

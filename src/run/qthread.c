@@ -64,7 +64,7 @@ static void keep_overhead(struct qthread *q, uint64_t ns)
 	tally_clear(&own);
 	tally_add_counters(&own, &q->counters);
 	other = q->apart_ns + own.fill_ns + own.flush_ns;
-	if (!q->target->plan->engine_queues)
+	if (!plan_queues(q->target->plan))
 		other += tally_busy_ns(&own);
 	counters_set(&q->counters.overhead_ns, ns > other ? ns - other : 0);
 }
@@ -74,7 +74,7 @@ static void issue(struct qthread *q, uint64_t start, uint64_t end)
 	uint64_t begin = clock_now_ns();
 
 	q->apart_ns = 0;
-	if (q->target->plan->engine_queues)
+	if (plan_queues(q->target->plan))
 		issue_queued(q, start, end);
 	else
 		issue_sync(q, start, end);
@@ -106,7 +106,6 @@ int qthread_open_engine(struct qthread *q, enum stop_reason reason)
 	const char *why = NULL;
 	struct engine_params params = {
 		.target = t->plan,
-		.options = &t->plan->engine_options,
 		.fd = private_fd_open(q),
 		.buffered_fd = t->file.buffered_fd,
 		.depth = q->ring.depth,
@@ -120,7 +119,8 @@ int qthread_open_engine(struct qthread *q, enum stop_reason reason)
 	if (reason == STOP_ERROR)
 		atomic_fetch_add(&t->run->failures.errors, 1);
 	log_error("target %u, %s: engine %s: %s", t->plan->number,
-		  target_file_path(&t->file, t->plan), t->engine->name, why ? why : strerror(-err));
+		  target_file_path(&t->file, t->plan), t->engine->info.name,
+		  why ? why : strerror(-err));
 	return err;
 }
 

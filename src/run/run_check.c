@@ -27,7 +27,7 @@ static enum xdd_status check_engine(const struct target_plan *t)
 
 	if (!err)
 		return XDD_OK;
-	log_error("target %u, %s: -ioengine %s: %s", t->number, t->path, engine_of(t)->name,
+	log_error("target %u, %s: -ioengine %s: %s", t->number, t->path, engine_of(t)->info.name,
 		  why ? why : strerror(-err));
 	return XDD_BAD_ARGUMENT;
 }
@@ -41,7 +41,7 @@ static enum xdd_status check_engines(const struct plan *plan)
 
 	if (!err)
 		return XDD_OK;
-	log_error("-ioengine %s: %s", engine->name, why);
+	log_error("-ioengine %s: %s", engine->info.name, why);
 	return XDD_BAD_ARGUMENT;
 }
 

@@ -67,7 +67,7 @@ static void look_before_first_write(const struct target *t)
 
 	if (plan->ordering != ORDERING_STRICT || plan->queue_depth == 1 || !plan->direct_io ||
 	    plan->kind != TARGET_FILE || !plan_writes(plan) ||
-	    strcmp(t->engine->name, "io_uring") != 0)
+	    !(t->engine->info.caps & ENGINE_REORDERS))
 		return;
 	if (fstat(t->file.fd, &st) == 0 && plan->start_bytes < (uint64_t)st.st_size &&
 	    (uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size)

@@ -98,10 +98,13 @@ row("more names than targets", "-op read -targets 1 data note", 3, 6, m.line("no
 for word, meant in (("io_urng", "io_uring"), ("libiao", "libaio"), ("psinc", "psync")):
     row("unknown engine: " + word, READ + " -ioengine " + word, 3, 7,
         m.line("-ioengine %s" % word, m.no_suboption(meant)))
-for keyword in ("touch", "fua", "dpo", "fixedbufs", "fixedfiles", "sqpoll", "iopoll", "batch 2"):
-    row("keyword of another engine: " + keyword, READ + " -reqsize 4 -numreqs 1 -ioengine psync " + keyword, 2, None,
-        m.line("target 0, data: -ioengine psync", m.keyword_of_another(keyword.split()[0])))
-for words, engine in (("batch 4 libaio", "libaio"), ("libaio io_uring", "io_uring"), ("mmap touch psync", "psync"),
+for keyword, owners in (("touch", "mmap"), ("fua", "sg"), ("dpo", "sg"), ("fixedbufs", "io_uring"), ("fixedfiles", "io_uring"),
+                        ("sqpoll", "io_uring"), ("iopoll", "io_uring"), ("batch 2", "libaio and io_uring")):
+    row("keyword of another engine: " + keyword, READ + " -reqsize 4 -numreqs 1 -ioengine psync " + keyword, 2, 10,
+        m.line("-ioengine %s" % keyword.split()[0], m.keyword_of_another(owners, "psync")))
+row("a keyword before its engine", READ + " -reqsize 4 -numreqs 1 -ioengine batch 4 libaio", 2, 10,
+    m.line("-ioengine batch", m.keyword_of_another("libaio and io_uring", "psync")))
+for words, engine in (("libaio io_uring", "io_uring"), ("mmap touch psync", "psync"),
                       ("target 0 libaio batch 2 libaio", "libaio")):
     row("an engine that is not the first word: " + words, READ + " -reqsize 4 -numreqs 1 -ioengine " + words, 2, 10,
         m.line("-ioengine %s" % engine, m.ONE_ENGINE))
@@ -196,8 +199,9 @@ FURTHER_NO_NUMBERS = ("0x10", "1e3", "+5", " 5", "5 ", "1,000", "abc", "0b1", "Ù
 
 for option, unit, least, most in COUNTS:
     allowed = m.whole_number(unit, least, most)
+    base = READ + " -ioengine io_uring" if option == "ioengine batch" else READ
     for bad in NO_NUMBERS + (str(most + 1),) + (("0",) if least else ()):
-        value(option, bad, allowed)
+        value(option, bad, allowed, base=base)
 for bad in FURTHER_NO_NUMBERS:
     if len(bad) < 100:
         value("numreqs", bad, m.whole_number("operations", 1, INT64_MAX))

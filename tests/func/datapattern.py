@@ -363,7 +363,7 @@ def test_refused():
     run = t.command([t.XDD, "-op", "write", "-targets", "1", here, "-numreqs", "1", "-datapattern", ""])
     t.ok(run.status == 2 and len(run.error_lines()) == 1, "refused: an empty word", run)
     run = t.command([t.XDD] + "-op write -targets 1".split() + [here] + "-numreqs 1 -ioengine mmap touch -dp x".split())
-    t.ok(run.status == 2 and "touch" in run.err and read(here) == before, "refused: mmap touch", run)
+    t.ok(run.status == 2 and "-ioengine mmap, with these keywords, transfers no data" in run.err and read(here) == before, "refused: mmap touch", run)
 
 
 t.run(test_contents, test_warning, test_random, test_reducible, test_tagged, test_mixed_is_laid_out_again, test_engines,

@@ -114,6 +114,15 @@ static const struct option *pick_row(struct fuzz_random *r, const struct option 
 	return n ? &rows[fuzz_below(r, n)] : NULL;
 }
 
+static const struct option *pick_sub(struct fuzz_random *r, const struct option *o)
+{
+	size_t n = 0;
+
+	while (option_sub(o, n))
+		n++;
+	return option_sub(o, fuzz_below(r, n));
+}
+
 static const struct option *pick_option(struct fuzz_random *r)
 {
 	size_t groups = 0;
@@ -180,7 +189,7 @@ static void add_option(struct line *l, const struct option *o)
 		return;
 	}
 	for (size_t n = 1 + fuzz_below(l->r, 3); n > 0; n--) {
-		const struct option *sub = pick_row(l->r, o->subs);
+		const struct option *sub = pick_sub(l->r, o);
 
 		add(l, sub->name);
 		add_argument(l, sub);

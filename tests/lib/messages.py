@@ -68,8 +68,9 @@ def no_such_target(number=None):
     return "no such target: there " + ("is one, number 0" if number == 1 else "are %d, 0 to %d" % (number, number - 1))
 
 
-def keyword_of_another(keyword):
-    return "%s is a keyword of the engine" % keyword
+def keyword_of_another(owners, engine):
+    """A keyword after the name of an engine that does not have it."""
+    return "is a keyword of %s, not of %s" % (owners, engine)
 
 
 # Values: src/plan/option_value.c

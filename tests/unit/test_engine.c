@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "engines.h"
 #include "xdd/io/engine.h"
 
 #define SIZE 10000
@@ -112,9 +113,7 @@ static void submit_to(const char *name, int file, struct io_request *req)
 {
 	const struct engine *e = engine_find(name);
 	const struct target_plan plan = { .op = OP_MIXED, .kind = TARGET_FILE };
-	const struct engine_params params = {
-		.target = &plan, .options = &plan.engine_options, .fd = file, .depth = 1
-	};
+	const struct engine_params params = { .target = &plan, .fd = file, .depth = 1 };
 	void *ctx = NULL;
 
 	if (e->init)
@@ -149,29 +148,29 @@ static void test_registry(void **state)
 	size_t n = 0;
 
 	(void)state;
-	for (const struct engine *e; (e = engine_at(n)); n++) {
+	for (; engine_registry[n]; n++) {
+		const struct engine *e = engine_from(engine_registry[n]);
 		const char *why = NULL;
 
-		assert_non_null(e->help);
-		assert_ptr_equal(engine_find(e->name), e);
+		assert_string_equal(e->info.name, e->info.row.name);
+		assert_ptr_equal(engine_named(e->info.name), &e->info);
 		if (e->available && e->available(&why)) {
 			assert_non_null(why);
 			continue;
 		}
 		assert_non_null(e->submit);
-		/* what completes nothing must be able to hand back */
-		assert_true((e->caps & ENGINE_SYNC) || e->reap);
+		assert_true((e->reap != NULL) == !!(e->info.caps & ENGINE_QUEUES));
 	}
 	assert_int_equal(n, 6);
-	assert_null(engine_at(n));
-	assert_null(engine_at(SIZE_MAX));
-	assert_null(engine_find("no such engine"));
-	assert_null(engine_find(""));
-	assert_int_equal(engine_find("psync")->caps, ENGINE_SYNC | ENGINE_OWN_FILE);
-	assert_int_equal(engine_find("mmap")->caps, ENGINE_SYNC);
-	assert_int_equal(engine_find("null")->caps, ENGINE_SYNC | ENGINE_NO_FILE | ENGINE_QUEUES);
-	assert_int_equal(engine_find("libaio")->caps, ENGINE_QUEUES);
-	assert_int_equal(engine_find("io_uring")->caps, ENGINE_QUEUES | ENGINE_OPENS);
+	assert_null(engine_named("no such engine"));
+	assert_null(engine_named(""));
+	assert_int_equal(engine_named("psync")->caps, ENGINE_OWN_FILE);
+	assert_int_equal(engine_named("mmap")->caps, ENGINE_MAPS);
+	assert_int_equal(engine_named("null")->caps, ENGINE_NO_DATA);
+	assert_int_equal(engine_named("sg")->caps, ENGINE_SCSI | ENGINE_OPENS);
+	assert_int_equal(engine_named("libaio")->caps, ENGINE_QUEUES | ENGINE_DIRECT);
+	assert_int_equal(engine_named("io_uring")->caps,
+			 ENGINE_QUEUES | ENGINE_DIRECT | ENGINE_REORDERS | ENGINE_OPENS);
 }
 
 static void test_engine_of(void **state)
@@ -180,74 +179,61 @@ static void test_engine_of(void **state)
 	const char *why;
 
 	(void)state;
-	assert_string_equal(engine_of(&plan)->name, "psync");
-	plan.engine = "mmap";
-	assert_string_equal(engine_of(&plan)->name, "mmap");
+	assert_string_equal(plan_engine(&plan)->name, "psync");
+	plan.engine = engine_named("mmap");
+	plan.engine_options = engine_options("mmap", "");
+	assert_string_equal(plan_engine(&plan)->name, "mmap");
+	assert_int_equal(plan_engine_caps(&plan), ENGINE_MAPS);
+	plan.engine_options = engine_options("mmap", "touch");
+	assert_int_equal(plan_engine_caps(&plan), ENGINE_MAPS | ENGINE_NO_DATA | ENGINE_NO_PATTERN);
 	plan.kind = TARGET_NULL;
-	assert_string_equal(engine_of(&plan)->name, "null");
+	assert_string_equal(plan_engine(&plan)->name, "null");
+	assert_int_equal(plan_engine_caps(&plan), ENGINE_NO_DATA);
 	assert_int_equal(engine_check(&plan, &why), 0);
-	plan.kind = TARGET_FILE;
-	plan.engine = "no such engine";
-	assert_null(engine_of(&plan));
-	assert_int_equal(engine_check(&plan, &why), -EINVAL);
-	assert_string_equal(why, "there is no such engine");
 }
 
-/* A keyword is refused by every engine that the text does not name, and by no other for that. */
-static void check_keyword(const char *word, struct engine_options options, const char *text)
-{
-	const struct engine *e;
-
-	for (size_t i = 0; (e = engine_at(i)); i++) {
-		struct target_plan plan = {
-			.path = path,
-			.kind = TARGET_FILE,
-			.engine = e->name,
-			.op = OP_READ,
-			.queue_depth = 1,
-			.req_bytes = 4096,
-			.engine_options = options,
-		};
-		const char *why = "";
-		int err = engine_check(&plan, &why);
-
-		if (!strstr(text, e->name)) {
-			assert_int_equal(err, -EINVAL);
-			assert_string_equal(why, text);
-		} else if (err && why) {
-			assert_string_not_equal(why, text);
-		}
-	}
-	assert_non_null(strstr(text, word));
-}
-
+/* What the parser takes for a keyword depends on its name alone: engines that share one have the same arguments. */
 static void test_keywords(void **state)
 {
-	static const struct engine_options none;
-	const struct target_plan plan = { .path = path,
-					  .kind = TARGET_FILE,
-					  .engine_options = none };
-	const char *why;
+	size_t shared = 0;
 
 	(void)state;
-	check_keyword("batch", (struct engine_options){ .batch = 1ull << 32 },
-		      "batch is a keyword of the engines libaio and io_uring");
-	check_keyword("fixedbufs", (struct engine_options){ .fixed_bufs = true },
-		      "fixedbufs is a keyword of the engine io_uring");
-	check_keyword("fixedfiles", (struct engine_options){ .fixed_files = true },
-		      "fixedfiles is a keyword of the engine io_uring");
-	check_keyword("sqpoll", (struct engine_options){ .sqpoll = true },
-		      "sqpoll is a keyword of the engine io_uring");
-	check_keyword("iopoll", (struct engine_options){ .iopoll = true },
-		      "iopoll is a keyword of the engine io_uring");
-	check_keyword("touch", (struct engine_options){ .touch = true },
-		      "touch is a keyword of the engine mmap");
-	check_keyword("fua", (struct engine_options){ .fua = true },
-		      "fua is a keyword of the engine sg");
-	check_keyword("dpo", (struct engine_options){ .dpo = true },
-		      "dpo is a keyword of the engine sg");
-	assert_int_equal(engine_check(&plan, &why), 0);
-	assert_null(why);
+	for (size_t i = 0; engine_registry[i]; i++) {
+		const struct option *row = engine_registry[i]->keywords;
+
+		for (; row && row->name; row++) {
+			assert_null(engine_named(row->name));
+			assert_true(row->off < engine_registry[i]->options_size);
+			for (size_t j = 0; j < i; j++) {
+				const struct option *other =
+					engine_registry[j]->keywords ?
+						option_find_in(engine_registry[j]->keywords,
+							       row->name) :
+						NULL;
+
+				if (!other)
+					continue;
+				shared++;
+				assert_int_equal(other->type, row->type);
+				assert_int_equal(other->min, row->min);
+				assert_int_equal(other->max, row->max);
+				assert_ptr_equal(other->arity, row->arity);
+				assert_ptr_equal(other->choices, row->choices);
+			}
+		}
+	}
+	assert_int_equal(shared, 1); /* batch */
+}
+
+static void test_names(void **state)
+{
+	char text[64];
+
+	(void)state;
+	assert_string_equal(engine_names(ENGINE_QUEUES, text, sizeof(text)), "libaio or io_uring");
+	assert_string_equal(engine_names(ENGINE_QUEUES | ENGINE_REORDERS, text, sizeof(text)),
+			    "io_uring");
+	assert_string_equal(engine_names(ENGINE_QUEUES | ENGINE_MAPS, text, sizeof(text)), "");
 }
 
 static void test_list(void **state)
@@ -255,7 +241,6 @@ static void test_list(void **state)
 	char text[4096] = "";
 	FILE *f = tmpfile();
 	int saved = dup(STDOUT_FILENO);
-	const struct engine *e;
 	size_t n;
 
 	(void)state;
@@ -270,11 +255,12 @@ static void test_list(void **state)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	for (size_t i = 0; (e = engine_at(i)); i++) {
+	for (size_t i = 0; engine_registry[i]; i++) {
+		const struct engine *e = engine_from(engine_registry[i]);
 		const char *why = NULL;
 
-		assert_non_null(strstr(text, e->name));
-		assert_non_null(strstr(text, e->help));
+		assert_non_null(strstr(text, e->info.name));
+		assert_non_null(strstr(text, e->info.row.help));
 		if (e->available && e->available(&why))
 			assert_non_null(strstr(text, why));
 	}
@@ -283,9 +269,8 @@ static void test_list(void **state)
 
 static void test_group(void **state)
 {
-	struct engine_options options = { 0 };
 	struct target_plan target = { .qthreads = 1, .ordering = ORDERING_STRICT };
-	struct engine_params params = { .target = &target, .options = &options };
+	struct engine_params params = { .target = &target };
 	static const struct {
 		unsigned depth, group;
 	} cases[] = { { 1, 1 }, { 31, 1 }, { 32, 2 }, { 128, 8 }, { 65536, 8 } };
@@ -293,13 +278,11 @@ static void test_group(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		params.depth = cases[i].depth;
-		options.batch = 0;
-		assert_int_equal(engine_group(&params), cases[i].group);
-		options.batch = 5;
-		assert_int_equal(engine_group(&params), 5);
+		assert_int_equal(engine_group(&params, 0), cases[i].group);
+		assert_int_equal(engine_group(&params, 5), 5);
 	}
 	target.qthreads = 2;
-	assert_int_equal(engine_group(&params), 1);
+	assert_int_equal(engine_group(&params, 5), 1);
 }
 
 static void test_null(void **state)
@@ -445,7 +428,8 @@ static struct target_plan mapped_plan(enum op_request op)
 	return (struct target_plan){
 		.path = path,
 		.kind = TARGET_FILE,
-		.engine = "mmap",
+		.engine = engine_named("mmap"),
+		.engine_options = engine_options("mmap", ""),
 		.op = op,
 		.size_bytes = SIZE,
 		.block_size = 1,
@@ -459,9 +443,7 @@ static struct target_plan mapped_plan(enum op_request op)
 
 static void *map_open(const struct target_plan *plan, int file)
 {
-	const struct engine_params params = {
-		.target = plan, .options = &plan->engine_options, .fd = file, .depth = 1
-	};
+	const struct engine_params params = { .target = plan, .fd = file, .depth = 1 };
 	void *ctx = NULL;
 
 	assert_int_equal(engine_find("mmap")->init(&ctx, &params), 0);
@@ -516,7 +498,7 @@ static void test_mmap_touch(void **state)
 	void *ctx;
 
 	(void)state;
-	plan.engine_options.touch = true;
+	plan.engine_options = engine_options("mmap", "touch");
 	ctx = map_open(&plan, fd);
 	map_run(ctx, &req, 9000, 0);
 	assert_int_equal(buf[0], 0);
@@ -630,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_registry),
 		cmocka_unit_test(test_engine_of),
 		cmocka_unit_test(test_keywords),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_null),

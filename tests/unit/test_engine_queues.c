@@ -30,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engines.h"
 #include "xdd/io/engine.h"
 #include "xdd/sys/clock.h"
 
@@ -173,22 +174,22 @@ int io_uring_submit_and_get_events(struct io_uring *ring)
 /* An engine with keywords. */
 struct variant {
 	const char *engine;
-	struct engine_options options;
+	const char *keywords;
 };
 
 static const struct variant variants[] = {
-	{ "psync", { 0 } },
-	{ "libaio", { 0 } },
-	{ "libaio", { .batch = 1 } },
-	{ "libaio", { .batch = 5 } },
-	{ "libaio", { .batch = 100000 } },
-	{ "io_uring", { 0 } },
-	{ "io_uring", { .batch = 1 } },
-	{ "io_uring", { .batch = 5 } },
-	{ "io_uring", { .batch = 100000 } },
-	{ "io_uring", { .fixed_bufs = true, .fixed_files = true } },
-	{ "io_uring", { .sqpoll = true } },
-	{ "mmap", { 0 } },
+	{ "psync", "" },
+	{ "libaio", "" },
+	{ "libaio", "batch 1" },
+	{ "libaio", "batch 5" },
+	{ "libaio", "batch 100000" },
+	{ "io_uring", "" },
+	{ "io_uring", "batch 1" },
+	{ "io_uring", "batch 5" },
+	{ "io_uring", "batch 100000" },
+	{ "io_uring", "fixedbufs fixedfiles" },
+	{ "io_uring", "sqpoll" },
+	{ "mmap", "" },
 };
 
 /* A context, its requests and their buffers. */
@@ -213,8 +214,8 @@ static void rig_prepare(struct rig *r, const struct variant *v, int fd, unsigned
 		.path = path,
 		.kind = TARGET_FILE,
 		.op = OP_MIXED,
-		.engine = v->engine,
-		.engine_options = v->options,
+		.engine = engine_named(v->engine),
+		.engine_options = engine_options(v->engine, v->keywords),
 		.queue_depth = depth,
 		.direct_io = direct,
 		.req_bytes = 2 * BLOCK,
@@ -237,7 +238,6 @@ static int rig_init(struct rig *r)
 {
 	struct engine_params params = {
 		.target = &r->plan,
-		.options = &r->plan.engine_options,
 		.fd = r->fd,
 		.depth = r->depth,
 		.buffers = r->buffers,
@@ -294,7 +294,7 @@ static int reap(struct rig *r, unsigned min, unsigned max, uint64_t timeout_ns, 
 
 static bool is_sync(const struct rig *r)
 {
-	return r->engine->caps & ENGINE_SYNC;
+	return !(r->engine->info.caps & ENGINE_QUEUES);
 }
 
 static struct io_request *start(struct rig *r, unsigned slot, enum op_dir dir, uint64_t offset,
@@ -316,10 +316,10 @@ static bool offered(const struct variant *v)
 	const struct target_plan plan = {
 		.path = path,
 		.kind = TARGET_FILE,
-		.engine = v->engine,
+		.engine = engine_named(v->engine),
 		.queue_depth = DEPTH,
 		.req_bytes = BLOCK,
-		.engine_options = v->options,
+		.engine_options = engine_options(v->engine, v->keywords),
 	};
 	const char *why;
 
@@ -548,7 +548,7 @@ static void test_noop_alone(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(queues); i++) {
-		struct variant v = { queues[i], { 0 } };
+		struct variant v = { queues[i], "" };
 		struct rig r;
 
 		if (!offered(&v))
@@ -574,9 +574,9 @@ static uint64_t reap_ns(struct rig *r, unsigned min, uint64_t timeout_ns, int wa
 }
 
 /* A pipe is a device that does not answer until the test wants it to. */
-static void pipe_open(struct rig *r, struct engine_options options, int *write_end)
+static void pipe_open(struct rig *r, const char *keywords, int *write_end)
 {
-	struct variant v = { "io_uring", options };
+	struct variant v = { "io_uring", keywords };
 	int ends[2];
 
 	assert_int_equal(pipe(ends), 0);
@@ -584,13 +584,13 @@ static void pipe_open(struct rig *r, struct engine_options options, int *write_e
 	rig_open(r, &v, ends[0], 4, false);
 }
 
-static void pipe_timeouts(struct engine_options options)
+static void pipe_timeouts(const char *keywords)
 {
 	struct io_request *req;
 	struct rig r;
 	int out;
 
-	pipe_open(&r, options, &out);
+	pipe_open(&r, keywords, &out);
 	req = start(&r, 1, DIR_READ, 0, 1000);
 	start(&r, 2, DIR_NOOP, 0, 8);
 	assert_true(reap_ns(&r, 0, 0, 1) < QUICK_NS);
@@ -622,13 +622,13 @@ static void pipe_timeouts(struct engine_options options)
 static void test_uring_timeouts(void **state)
 {
 	(void)state;
-	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
-	pipe_timeouts((struct engine_options){ 0 });
-	pipe_timeouts((struct engine_options){ .batch = 4 });
-	pipe_timeouts((struct engine_options){ .fixed_bufs = true, .fixed_files = true });
-	if (offered(&(struct variant){ "io_uring", { .sqpoll = true } }))
-		pipe_timeouts((struct engine_options){ .sqpoll = true });
+	pipe_timeouts("");
+	pipe_timeouts("batch 4");
+	pipe_timeouts("fixedbufs fixedfiles");
+	if (offered(&(struct variant){ "io_uring", "sqpoll" }))
+		pipe_timeouts("sqpoll");
 }
 
 /* What is still outstanding when the context goes away does not hold it up. */
@@ -638,9 +638,9 @@ static void test_uring_given_up(void **state)
 	int out;
 
 	(void)state;
-	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
-	pipe_open(&r, (struct engine_options){ 0 }, &out);
+	pipe_open(&r, "", &out);
 	start(&r, 0, DIR_READ, 0, 1000);
 	start(&r, 1, DIR_READ, 0, 1000);
 	rig_close(&r);
@@ -660,9 +660,9 @@ static void test_uring_signal(void **state)
 	int out;
 
 	(void)state;
-	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
-	pipe_open(&r, (struct engine_options){ 0 }, &out);
+	pipe_open(&r, "", &out);
 	start(&r, 0, DIR_READ, 0, 1000);
 	sigaction(SIGALRM, &action, &old);
 	setitimer(ITIMER_REAL, &soon, NULL);
@@ -675,7 +675,7 @@ static void test_uring_signal(void **state)
 
 static void test_aio_timeouts(void **state)
 {
-	struct variant v = { "libaio", { 0 } };
+	struct variant v = { "libaio", "" };
 	struct rig r;
 
 	(void)state;
@@ -701,7 +701,7 @@ static void test_aio_timeouts(void **state)
 
 static void test_aio_short(void **state)
 {
-	struct variant v = { "libaio", { .batch = 3 } };
+	struct variant v = { "libaio", "batch 3" };
 	struct rig r;
 
 	(void)state;
@@ -728,7 +728,7 @@ static void test_aio_short(void **state)
 /* The kernel takes some of a batch, or has no room at all for a while. */
 static void test_aio_no_room(void **state)
 {
-	struct variant v = { "libaio", { .batch = 8 } };
+	struct variant v = { "libaio", "batch 8" };
 	struct rig r;
 
 	(void)state;
@@ -742,7 +742,7 @@ static void test_aio_no_room(void **state)
 	reap_ns(&r, 8, UINT64_MAX, 8);
 
 	kernel_reset();
-	v.options.batch = 1;
+	v.keywords = "batch 1";
 	rig_close(&r);
 	rig_open(&r, &v, open_file(O_RDONLY), 8, false);
 	start(&r, 0, DIR_READ, 0, BLOCK);
@@ -778,14 +778,14 @@ static void test_aio_no_room(void **state)
  */
 static void in_turn(const char *engine, int refusals, bool others)
 {
-	const struct variant v = { engine, { 0 } };
+	const struct variant v = { engine, "" };
 	struct rig r;
 
 	kernel_reset();
 	rig_prepare(&r, &v, open_file(O_RDONLY), DEPTH, false);
 	r.plan.ordering = ORDERING_STRICT;
 	r.plan.qthreads = others ? 2 : 1;
-	r.plan.engine_options.batch = 1;
+	r.plan.engine_options = engine_options(engine, "batch 1");
 	assert_int_equal(rig_init(&r), 0);
 	start(&r, 0, DIR_READ, 0, BLOCK);
 	start(&r, 1, DIR_READ, BLOCK, BLOCK);
@@ -810,7 +810,7 @@ static void test_in_turn(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(queues); i++) {
-		if (!offered(&(struct variant){ queues[i], { 0 } }))
+		if (!offered(&(struct variant){ queues[i], "" }))
 			continue;
 		in_turn(queues[i], i ? 3 : 1, true);
 		in_turn(queues[i], i ? 3 : 1, false);
@@ -819,7 +819,7 @@ static void test_in_turn(void **state)
 
 static void test_batches(void **state)
 {
-	struct variant v = { "libaio", { .batch = 3 } };
+	struct variant v = { "libaio", "batch 3" };
 	struct rig r;
 
 	(void)state;
@@ -842,7 +842,7 @@ static void test_describe(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(queues); i++) {
-		struct variant v = { queues[i], { 0 } };
+		struct variant v = { queues[i], "" };
 		char text[160] = "";
 		struct rig r;
 
@@ -899,7 +899,7 @@ static void test_uring_older_kernels(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(kernels); i++) {
-		const struct variant v = { "io_uring", { .sqpoll = kernels[i].sqpoll } };
+		const struct variant v = { "io_uring", kernels[i].sqpoll ? "sqpoll" : "" };
 		struct rig r;
 
 		if (!offered(&v) || !ring_known(kernels[i].wants))
@@ -925,7 +925,7 @@ static void test_uring_looks(void **state)
 		{ UINT32_MAX, SINGLE_ISSUER | DEFER_TASKRUN },
 		{ ~DEFER_TASKRUN, COOP_TASKRUN | SUBMIT_ALL },
 	};
-	const struct variant v = { "io_uring", { 0 } };
+	const struct variant v = { "io_uring", "" };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(kernels); i++) {
@@ -955,9 +955,9 @@ static void test_uring_looks(void **state)
 /* What may be registered with the ring and is not taken is done without, unless it was asked for. */
 static void test_uring_not_registered(void **state)
 {
-	const struct variant plain = { "io_uring", { 0 } };
-	const struct variant files = { "io_uring", { .fixed_files = true } };
-	const struct variant buffers = { "io_uring", { .fixed_bufs = true } };
+	const struct variant plain = { "io_uring", "" };
+	const struct variant files = { "io_uring", "fixedfiles" };
+	const struct variant buffers = { "io_uring", "fixedbufs" };
 	int fd = open_file(O_RDONLY);
 	struct rig r;
 
@@ -987,7 +987,9 @@ static void check(const char *engine, const struct target_plan *changes, int ret
 
 	plan.path = plan.path ? plan.path : path;
 	plan.kind = TARGET_FILE;
-	plan.engine = engine;
+	plan.engine = engine_named(engine);
+	if (!plan.engine_options)
+		plan.engine_options = engine_options(engine, "");
 	plan.req_bytes = plan.req_bytes ? plan.req_bytes : BLOCK;
 	plan.size_bytes = SIZE;
 	assert_int_equal(engine_check(&plan, &why), ret);
@@ -999,15 +1001,16 @@ static void check(const char *engine, const struct target_plan *changes, int ret
 
 static void test_checks(void **state)
 {
-	const struct engine_options fixed = { .fixed_bufs = true }, poll = { .iopoll = true };
+	void *fixed = engine_options("io_uring", "fixedbufs");
+	void *poll = engine_options("io_uring", "iopoll");
 
 	(void)state;
-	if (offered(&(struct variant){ "libaio", { 0 } })) {
+	if (offered(&(struct variant){ "libaio", "" })) {
 		check("libaio", &(struct target_plan){ .queue_depth = 64 }, 0, NULL);
 		/* It takes the kernel tens of milliseconds to give one up, for each target. */
 		assert_int_equal(kernel.contexts, 0);
 	}
-	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+	if (!offered(&(struct variant){ "io_uring", "" }))
 		return;
 	check("io_uring", &(struct target_plan){ .queue_depth = 32768 }, 0, NULL);
 	check("io_uring", &(struct target_plan){ .queue_depth = 32769 }, -EINVAL, "-threads");
@@ -1023,18 +1026,22 @@ static void test_checks(void **state)
 }
 
 /* Two targets that fit one by one, and not together; `other` stands between them and does not count. */
-static void check_all(struct target_plan one, const char *other, int ret, const char *part)
+static void check_all(const char *name, uint64_t depth, const char *other, int ret,
+		      const char *part)
 {
+	const struct target_plan one = { .queue_depth = depth };
 	struct target_plan targets[] = { one, one, one };
 	const struct plan plan = { .n_targets = COUNT(targets), .targets = targets };
 	const struct engine *engine = NULL;
 	char why[256] = "";
 
-	targets[1].engine = other;
-	targets[1].engine_options = (struct engine_options){ 0 };
+	for (size_t i = 0; i < COUNT(targets); i++) {
+		targets[i].engine = engine_named(i == 1 ? other : name);
+		targets[i].engine_options = engine_options(i == 1 ? other : name, "");
+	}
 	assert_int_equal(engine_check_all(&plan, &engine, why, sizeof(why)), ret);
 	if (ret) {
-		assert_string_equal(engine->name, one.engine);
+		assert_string_equal(engine->info.name, name);
 		if (!strstr(why, part))
 			fail_msg("%s", why);
 	}
@@ -1043,20 +1050,19 @@ static void check_all(struct target_plan one, const char *other, int ret, const 
 static void test_check_all(void **state)
 {
 	(void)state;
-	if (!offered(&(struct variant){ "libaio", { 0 } }))
+	if (!offered(&(struct variant){ "libaio", "" }))
 		skip();
-	check_all((struct target_plan){ .engine = "libaio", .queue_depth = 1ull << 40 }, "psync",
-		  -EAGAIN, "come to 2199023255552, and the sysctl fs.aio-max-nr");
-	check_all((struct target_plan){ .engine = "libaio", .queue_depth = 1 }, "psync", 0, NULL);
-	check_all((struct target_plan){ .engine = "psync", .queue_depth = 1ull << 40 }, "psync", 0,
-		  NULL);
+	check_all("libaio", 1ull << 40, "psync", -EAGAIN,
+		  "come to 2199023255552, and the sysctl fs.aio-max-nr");
+	check_all("libaio", 1, "psync", 0, NULL);
+	check_all("psync", 1ull << 40, "psync", 0, NULL);
 }
 
 /* tmpfs has nothing to poll. */
 static void test_iopoll_refused(void **state)
 {
 	char shm[] = "/dev/shm/xdd-test-queues-XXXXXX";
-	const struct engine_options poll = { .iopoll = true };
+	void *poll = engine_options("io_uring", "iopoll");
 	int fd = mkstemp(shm), direct = open(shm, O_RDONLY | O_DIRECT);
 
 	(void)state;
@@ -1064,7 +1070,7 @@ static void test_iopoll_refused(void **state)
 		close(fd);
 		unlink(shm);
 	}
-	if (direct < 0 || !offered(&(struct variant){ "io_uring", { 0 } }))
+	if (direct < 0 || !offered(&(struct variant){ "io_uring", "" }))
 		skip();
 	snprintf(shm, sizeof(shm), "/proc/self/fd/%d", direct);
 	check("io_uring",
@@ -1101,16 +1107,16 @@ static void in_child(int (*child)(void))
 static int child_memlock(void)
 {
 	const struct rlimit limit = { .rlim_cur = 256 << 10, .rlim_max = 256 << 10 };
-	const struct variant forced = { "io_uring", { .fixed_bufs = true } };
-	const struct variant by_itself = { "io_uring", { 0 } };
+	const struct variant forced = { "io_uring", "fixedbufs" };
+	const struct variant by_itself = { "io_uring", "" };
 	const struct target_plan target = {
 		.path = path,
 		.kind = TARGET_FILE,
-		.engine = "io_uring",
+		.engine = engine_named("io_uring"),
 		.queue_depth = 3,
 		.req_bytes = 64 << 10,
 		.memory.stride_bytes = 64 << 10,
-		.engine_options = forced.options,
+		.engine_options = engine_options("io_uring", "fixedbufs"),
 	};
 	struct target_plan targets[] = { target, target };
 	struct plan plan = { .n_targets = 1, .targets = targets };
@@ -1133,7 +1139,7 @@ static int child_memlock(void)
 	EXPECT(engine_check_all(&plan, &engine, text, sizeof(text)) == -ENOMEM);
 	EXPECT(engine == engine_find("io_uring") &&
 	       strstr(text, "memlock limit (ulimit -l) is 256 KiB"));
-	targets[1].engine_options.fixed_bufs = false;
+	targets[1].engine_options = engine_options("io_uring", "");
 	EXPECT(engine_check_all(&plan, &engine, text, sizeof(text)) == 0);
 
 	EXPECT(rig_try(&r, &forced, fd, DEPTH, true) == -ENOMEM);
@@ -1154,7 +1160,7 @@ static int child_memlock(void)
 static void test_memlock_limit(void **state)
 {
 	(void)state;
-	if (!offered(&(struct variant){ "io_uring", { 0 } }))
+	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
 	in_child(child_memlock);
 }
@@ -1177,7 +1183,10 @@ static bool forbid(int err)
 
 static void expect_forbidden(const char *engine, int err)
 {
-	const struct target_plan plan = { .path = path, .kind = TARGET_FILE, .engine = engine };
+	const struct target_plan plan = { .path = path,
+					  .kind = TARGET_FILE,
+					  .engine = engine_named(engine),
+					  .engine_options = engine_options(engine, "") };
 	const char *why = NULL;
 
 	EXPECT(engine_find(engine)->available(&why) == err);
@@ -1206,8 +1215,8 @@ static int child_no_system_call(void)
 static void test_forbidden(void **state)
 {
 	(void)state;
-	if (!offered(&(struct variant){ "libaio", { 0 } }) ||
-	    !offered(&(struct variant){ "io_uring", { 0 } }))
+	if (!offered(&(struct variant){ "libaio", "" }) ||
+	    !offered(&(struct variant){ "io_uring", "" }))
 		skip();
 	in_child(child_no_permission);
 	in_child(child_no_system_call);

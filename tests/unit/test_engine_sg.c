@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engines.h"
 #include "io/scsi.h"
 #include "xdd/io/engine.h"
 #include "xdd/sys/scsi_capacity.h"
@@ -292,6 +293,8 @@ static void test_capacity_fails(void **state)
 
 /* ---- the engine ---- */
 
+extern const struct engine engine_sg;
+
 static struct target_plan target;
 static void *ctx;
 static uint8_t buf[BLOCKS * BLOCK];
@@ -301,7 +304,6 @@ static void start_on(int file)
 {
 	struct engine_params params = {
 		.target = &target,
-		.options = &target.engine_options,
 		.fd = file,
 		.depth = 1,
 	};
@@ -309,6 +311,8 @@ static void start_on(int file)
 	fd = file;
 	assert_true(fd >= 0);
 	target.req_bytes = sizeof(buf);
+	if (!target.engine_options)
+		target.engine_options = engine_options("sg", "");
 	assert_int_equal(engine_sg.init(&ctx, &params), 0);
 	disk.commands = 0;
 	memset(buf, 0, sizeof(buf));
@@ -388,7 +392,7 @@ static void test_large_address(void **state)
 
 	(void)state;
 	disk.last = 0x1ffffffff;
-	target.engine_options.fua = target.engine_options.dpo = true;
+	target.engine_options = engine_options("sg", "fua dpo");
 	start();
 	req = submit(DIR_WRITE, 0xffffffff, 1);
 	assert_result(&req, 1, 0);
@@ -623,6 +627,8 @@ static void test_char_device(void **state)
 static int check(const char *path, const char **why)
 {
 	target.path = path;
+	if (!target.engine_options)
+		target.engine_options = engine_options("sg", "");
 	target.req_bytes = target.last_op_bytes = target.block_size = BLOCK;
 	*why = NULL;
 	return engine_sg.check(&target, why);
@@ -665,7 +671,7 @@ static void test_check_abilities(void **state)
 	assert_string_equal(why, "the device is write-protected");
 	target.op = OP_READ;
 	assert_int_equal(check("/dev/null", &why), 0);
-	target.engine_options.fua = true;
+	target.engine_options = engine_options("sg", "fua");
 	assert_int_equal(check("/dev/null", &why), -EOPNOTSUPP);
 	assert_non_null(strstr(why, "fua"));
 	disk.mode = 0x10;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "xdd/io/guard.h"
+#include "xdd/plan/engine_info.h"
 
 static char root[] = "/tmp/xdd-test-guard-XXXXXX";
 
@@ -260,9 +261,10 @@ static int check_one(struct target_plan *target, struct guard_refusal *refusal)
 static void test_sg_without_disk(void **state)
 {
 	struct guard_refusal refusal;
-	struct target_plan t = {
-		.path = "/dev/null", .engine = "sg", .kind = TARGET_CHAR, .device = makedev(1, 3)
-	};
+	struct target_plan t = { .path = "/dev/null",
+				 .engine = engine_named("sg"),
+				 .kind = TARGET_CHAR,
+				 .device = makedev(1, 3) };
 
 	(void)state;
 	t.op = OP_READ;
@@ -274,7 +276,7 @@ static void test_sg_without_disk(void **state)
 		assert_ptr_equal(refusal.target, &t);
 		assert_non_null(strstr(refusal.why, "the kernel does not name its disk"));
 	}
-	t.engine = "psync";
+	t.engine = engine_named("psync");
 	assert_int_equal(check_one(&t, &refusal), 0);
 }
 

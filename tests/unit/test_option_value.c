@@ -37,7 +37,7 @@ static struct option_value value(const struct plan *plan, int target, const char
 
 	assert_non_null(opt);
 	return option_value(plan, target < 0 ? NULL : &plan->targets[target], opt,
-			    sub ? option_find_in(opt->subs, sub) : NULL);
+			    sub ? option_find_sub(opt, sub) : NULL);
 }
 
 static void assert_none(struct option_value v)
@@ -135,8 +135,9 @@ static void test_every_row(void **state)
 		for (const struct option *opt = (*g)->options; opt->name; opt++) {
 			const struct target_plan *t =
 				opt->scope == SCOPE_TARGET ? &plan->targets[0] : NULL;
+			const struct option *s;
 
-			for (const struct option *s = opt->subs; s && s->name; s++)
+			for (size_t i = 0; (s = option_sub(opt, i)); i++)
 				n += option_value(plan, t, opt, s).type != OPTION_VALUE_NONE;
 			n += option_value(plan, t, opt, NULL).type != OPTION_VALUE_NONE;
 		}

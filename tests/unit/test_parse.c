@@ -436,9 +436,11 @@ typedef void row_check(const struct option *row, const struct option *of);
 
 static void each_row_of(const struct option *rows, row_check *fn)
 {
+	const struct option *sub;
+
 	for (const struct option *row = rows; row->name; row++) {
 		fn(row, NULL);
-		for (const struct option *sub = row->subs; sub && sub->name; sub++)
+		for (size_t i = 0; (sub = option_sub(row, i)); i++)
 			fn(sub, row);
 	}
 }
@@ -491,11 +493,11 @@ static void check_type(const struct option *row, const struct option *of)
 		ok = arg && row->choices && row->choices[0].word;
 		break;
 	case OPT_SUB:
-		ok = arg && row->subs && row->subs[0].name && !of;
+		ok = arg && option_sub(row, 0) && !of;
 		break;
 	case OPT_CUSTOM:
 	case OPT_NAMES:
-		ok = row->apply != NULL;
+		ok = row->apply || (of && of->source);
 		break;
 	case OPT_ACTION:
 		ok = row->act != NULL;
@@ -577,8 +579,7 @@ static void check_names(const struct option *row, const struct option *of)
 	see(row->name, strlen(row->name), of);
 	for (; a && *a; a += strcspn(a, " "), a += strspn(a, " "))
 		see(a, strcspn(a, " "), of);
-	if ((of ? option_find_in(of->subs, row->name) : option_find(&run_options, row->name)) !=
-	    row)
+	if ((of ? option_find_sub(of, row->name) : option_find(&run_options, row->name)) != row)
 		fail_msg("-%s: is not found", row->name);
 }
 
@@ -823,12 +824,12 @@ static int add_option(struct dice *d, const char **argv, int left)
 	}
 	if (!row->arg || n >= left)
 		return n;
-	if (row->subs && roll(d, 4)) {
+	if (option_sub(row, 0) && roll(d, 4)) {
 		size_t subs = 0;
 
-		while (row->subs[subs].name)
+		while (option_sub(row, subs))
 			subs++;
-		row = &row->subs[roll(d, subs)];
+		row = option_sub(row, roll(d, subs));
 		argv[n++] = row->name;
 		if (!row->arg || n >= left)
 			return n;

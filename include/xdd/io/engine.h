@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "xdd/plan/engine_info.h"
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"
 
@@ -41,18 +42,9 @@ struct io_request {
 	uint16_t issue_cpu;
 };
 
-enum engine_caps {
-	ENGINE_SYNC = 1 << 0,	  /* submit completes the request: one QThread an operation */
-	ENGINE_NO_FILE = 1 << 1,  /* does not touch the file descriptor */
-	ENGINE_QUEUES = 1 << 2,	  /* submit returns once the request is in the kernel's queue */
-	ENGINE_OWN_FILE = 1 << 3, /* is faster where each context has an open file of its own */
-	ENGINE_OPENS = 1 << 4,	  /* a context has a file descriptor besides that of the target */
-};
-
 /* What a context is made for. All of it outlives the context. */
 struct engine_params {
-	const struct target_plan *target;
-	const struct engine_options *options;
+	const struct target_plan *target; /* its engine_options are those of this engine */
 	int fd;
 	int buffered_fd; /* the same file without O_DIRECT; used when target->tail_bytes is not 0 */
 	unsigned depth;	 /* requests outstanding at a time in this context */
@@ -61,9 +53,7 @@ struct engine_params {
 };
 
 struct engine {
-	const char *name;
-	const char *help; /* one line */
-	unsigned caps;	  /* enum engine_caps */
+	struct engine_info info; /* first, so that the registry leads here */
 
 	/*
 	 * Whether this kernel offers the engine at all. Returns 0 or -errno with `*why` a text for
@@ -219,17 +209,35 @@ static inline unsigned engine_ready_take(struct engine_ready *r, struct io_reque
 uint64_t engine_time_left(uint64_t timeout_ns, uint64_t *end_ns);
 
 /*
- * How many requests an asynchronous engine hands over together: what batch says; else one in 16 of those
+ * How many requests an asynchronous engine hands over together: `batch` unless it is 0; else one in 16 of those
  * that may be outstanding and 8 at most, which is each at once up to a depth of 31, and 8 at 128. Always one
  * where several QThreads hand over in strict order. For engines.
  */
-unsigned engine_group(const struct engine_params *params);
+unsigned engine_group(const struct engine_params *params, uint64_t batch);
 
 /*
  * Whether a request must be with the kernel before submit returns: in strict order another QThread hands its
  * own over next, and would overtake what this one keeps. For engines that queue.
  */
 bool engine_in_turn(const struct engine_params *params);
+
+/* A keyword without an argument, stored in a bool of the engine's options. For engines. */
+#define ENGINE_KEYWORD(name_, options_, field_, help_)                                          \
+	{                                                                                       \
+		.name = name_, .type = OPT_FLAG, .value = true, OPTION_FIELD(options_, field_), \
+		.help = help_,                                                                  \
+	}
+
+/* The keyword batch, stored in `uint64_t batch` of the engine's options. For engines that queue. */
+#define ENGINE_BATCH(options_)                                                                  \
+	{                                                                                       \
+		.name = "batch", .type = OPT_U64, .arg = "<#requests>", .min = 1, .max = 65536, \
+		.unit = "requests", OPTION_FIELD(options_, batch),                              \
+		.help = "how many requests to hand over at a time",                             \
+	}
+
+/* Refuse a batch that the strict order of several QThreads does not allow. For `check` of engines that queue. */
+int engine_check_batch(const struct target_plan *target, uint64_t batch, const char **why);
 
 /* Start over: nothing is done yet. For engines' callers, before submit. */
 static inline void io_request_reset(struct io_request *req)
@@ -238,29 +246,20 @@ static inline void io_request_reset(struct io_request *req)
 	req->error = 0;
 }
 
-/* The engines there are; for the registry. Everyone else asks engine_find(). */
-extern const struct engine engine_psync;
-extern const struct engine engine_null;
-extern const struct engine engine_libaio;
-extern const struct engine engine_io_uring;
-extern const struct engine engine_mmap;
-extern const struct engine engine_sg;
+/* The engine whose part in the plan is `info`, which must be in a struct engine. */
+static inline const struct engine *engine_from(const struct engine_info *info)
+{
+	return (const struct engine *)info;
+}
 
-/* Entry `i` of the registry, or NULL past its end. Engines that are not built in are in it too. */
-const struct engine *engine_at(size_t i);
-
-/* The engine of that name, or NULL. */
-const struct engine *engine_find(const char *name);
+/* The engine that drives `target`: plan_engine(). */
+static inline const struct engine *engine_of(const struct target_plan *target)
+{
+	return engine_from(plan_engine(target));
+}
 
 /*
- * The engine that drives `target`: null for the null device, else the one asked for, or psync. NULL when
- * the name is none of an engine.
- */
-const struct engine *engine_of(const struct target_plan *target);
-
-/*
- * Whether that engine can drive it: the keywords are its own, this kernel has it, and its own check
- * agrees. Returns 0 or -errno with `*why` a text for people (static; NULL: strerror() says it all) that
+ * Whether that engine can drive it: this kernel has it, and its own check agrees. Returns 0 or -errno with `*why` a text for people (static; NULL: strerror() says it all) that
  * completes "-ioengine libaio: ...". Called before any target is opened.
  */
 int engine_check(const struct target_plan *target, const char **why);

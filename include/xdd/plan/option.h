@@ -92,7 +92,8 @@ struct option {
 	size_t sets;	  /* a bool that becomes true as well, except by a default; 0: none */
 	size_t selects;	  /* an enum that becomes `value`; 0: none */
 	const struct choice *choices;
-	const struct option *subs;  /* ends with a row without a name */
+	const struct option *subs;	    /* ends with a row without a name */
+	const struct option_source *source; /* OPT_SUB: of suboptions, in place of `subs`; or NULL */
 	const struct option *other; /* OPT_SUB: takes a first word that names none of `subs` and is
 				       near none; NULL: such a word is refused */
 
@@ -125,6 +126,27 @@ struct option {
 #define PLAN_FIELD(field) OPTION_FIELD(struct plan, field)
 #define TARGET_FIELD(field) OPTION_FIELD(struct target_plan, field)
 
+/* Suboptions from a registry instead of an array. The functions are called in the main thread, while a plan is built. */
+struct option_source {
+	/* Suboption `i`, or NULL after the last one. */
+	const struct option *(*at)(size_t i);
+
+	/* The help of `sub`, which may be in `buf`. */
+	const char *(*help)(const struct option *sub, char *buf, size_t size);
+
+	/* Give `dst`, the struct target_plan, its defaults; `s` names the option. */
+	enum xdd_status (*init)(const struct setting *s, void *dst);
+
+	/* Apply a setting of any of them to `dst`. */
+	enum xdd_status (*apply)(const struct setting *s, void *dst);
+
+	/*
+	 * The struct that `*sub` of this target is stored in; `*sub` becomes the row whose `off` is into it. NULL when
+	 * the target has no such suboption.
+	 */
+	const void *(*field)(const struct target_plan *target, const struct option **sub);
+};
+
 /* Options that belong together, for the help and the manual. */
 struct option_group {
 	const char *title;
@@ -143,8 +165,18 @@ extern const struct option_table run_options;
 /* The row with the name or alias `name` (without dashes); NULL when there is none. */
 const struct option *option_find(const struct option_table *table, const char *name);
 
-/* The same among suboptions. */
-const struct option *option_find_in(const struct option *subs, const char *word);
+/* The row of `rows`, which end with one without a name, with the name or alias `word`; NULL when there is none. */
+const struct option *option_find_in(const struct option *rows, const char *word);
+
+/* Suboption `i` of `opt`; NULL after the last one, and of an option without suboptions. */
+const struct option *option_sub(const struct option *opt, size_t i);
+
+/* The suboption of `opt` with the name or alias `word`; NULL when there is none. */
+const struct option *option_find_sub(const struct option *opt, const char *word);
+
+/* The help of suboption `sub` of `opt`, which may be in `buf`. */
+const char *option_sub_help(const struct option *opt, const struct option *sub, char *buf,
+			    size_t size);
 
 /* True when `text` is an option as it stands: one or two dashes and a known name. */
 bool option_is_word(const struct option_table *table, const char *text);

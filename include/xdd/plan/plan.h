@@ -25,6 +25,8 @@
 #include "xdd/plan/trace_options.h"
 #include "xdd/stat/stats.h"
 
+struct engine_info;
+
 #define PLAN_UNLIMITED UINT64_MAX /* number of operations of a pass that only time ends */
 #define PLAN_MAX_TARGETS 8192
 #define PLAN_MAX_REQUEST_BYTES (2ull << 30)
@@ -69,18 +71,6 @@ enum ordering {
 	ORDERING_SERIAL, /* once the one before is complete */
 };
 
-/* Keywords behind the name of an engine. */
-struct engine_options {
-	uint64_t batch; /* option; requests handed to the kernel in one call; 0: the engine decides */
-	bool fixed_bufs;  /* option; io_uring: buffers registered with the kernel */
-	bool fixed_files; /* option; io_uring: files registered with the kernel */
-	bool sqpoll;	  /* option; io_uring: a kernel thread takes requests in */
-	bool iopoll;	  /* option; io_uring: completions are polled for */
-	bool touch;	  /* option; mmap: read or write one byte a page instead of copying */
-	bool fua;	  /* option; sg: force unit access */
-	bool dpo;	  /* option; sg: disable page out */
-};
-
 /* What is verified: bits of a word. */
 enum verify_kind {
 	VERIFY_NONE = 0,
@@ -113,10 +103,9 @@ struct target_plan {
 	bool drop_system_cache; /* -dropcache system names it: struct plan */
 	bool randomize;
 	struct seek_options seek;
-	const char *engine; /* NULL: psync, or null for the null device */
-	bool engine_queues; /* the engine is asynchronous */
-	struct engine_options engine_options;
-	enum ordering ordering;		/* option; of operations on storage */
+	const struct engine_info *engine; /* see plan_engine() */
+	void *engine_options;	/* keywords of `engine`, in its own struct; NULL: it has none */
+	enum ordering ordering; /* option; of operations on storage */
 	enum ordering network_ordering; /* option; of sends and receives */
 	struct heartbeat_options heartbeat;
 	uint64_t threads;		/* QThreads of an asynchronous engine; 0: not given, one */

@@ -26,7 +26,7 @@
 
 static bool moves_data(const struct target_plan *p)
 {
-	return p->kind != TARGET_NULL && !p->engine_options.touch &&
+	return p->kind != TARGET_NULL && !(plan_engine_caps(p) & ENGINE_NO_PATTERN) &&
 	       (plan_reads(p) || plan_writes(p));
 }
 
@@ -54,7 +54,7 @@ static int open_tagged(struct target_data *d, const struct target_plan *p)
 		return verifies(p) ? tag_history_new(&d->history) : 0;
 	/* With mmap the program itself copies, and two QThreads may copy to the same place. */
 	return tag_book_init(&d->book, (uint32_t)p->queue_depth, first, d->tracked ? end : 0,
-			     p->engine && strcmp(p->engine, "mmap") == 0);
+			     plan_engine_caps(p) & ENGINE_MAPS);
 }
 
 int target_data_open(struct target *t)

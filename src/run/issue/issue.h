@@ -70,7 +70,7 @@ static inline unsigned issue_extras(const struct qthread *q)
 	       (t->hooks_issue ? EXTRA_HOOK_ISSUE : 0) | (t->hooks_done ? EXTRA_HOOK_DONE : 0) |
 	       (q->keeps_latency ? EXTRA_LATENCY : 0) | (q->flow ? EXTRA_FLOW : 0) |
 	       (t->followed ? EXTRA_FOLLOWED : 0) |
-	       ((t->run->needs & FIGURES_OVERHEAD) && t->plan->engine_queues ? EXTRA_OVERHEAD : 0);
+	       ((t->run->needs & FIGURES_OVERHEAD) && plan_queues(t->plan) ? EXTRA_OVERHEAD : 0);
 }
 
 /* Whether any of `which` is among them, as is seldom the case. */
@@ -195,7 +195,7 @@ static inline void count(struct qthread *q, const struct io_request *req, uint64
 		counters_add(&c->errors, 1);
 		counters_add(&c->failed_bytes[req->dir], req->done);
 		/* The engine's time: busy_ns has that of operations which succeeded. */
-		if (!q->target->plan->engine_queues)
+		if (!plan_queues(q->target->plan))
 			q->apart_ns += took_ns;
 		io_error(q, req);
 		return;

@@ -73,7 +73,7 @@ static void engine_broke(struct flight *f, int err)
 	f->outstanding = 0;
 	if (run_stop(t->run, STOP_ERROR, -err))
 		log_error("target %u, %s: engine %s: %s", t->plan->number, t->plan->path,
-			  t->engine->name, strerror(-err));
+			  t->engine->info.name, strerror(-err));
 }
 
 /*

@@ -7,6 +7,7 @@
 
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/engine_info.h"
 #include "xdd/sys/topology.h"
 
 /* Shorter passes are charged with processor time from before and after them. */
@@ -46,7 +47,7 @@ static bool has_device(const struct target_plan *t)
 static bool is_serial(const struct target_plan *t)
 {
 	return t->ordering == ORDERING_SERIAL ||
-	       (t->ordering == ORDERING_STRICT && !t->engine_queues);
+	       (t->ordering == ORDERING_STRICT && !plan_queues(t));
 }
 
 /* How many processors the QThreads of the target may use. */

@@ -292,8 +292,8 @@ void manager_describe(struct manager *m)
 		const struct target *t = &m->run->targets[i];
 
 		if (*t->engine_text)
-			report_detail(m->report, "Target %zu, engine %s: %s", i, t->engine->name,
-				      t->engine_text);
+			report_detail(m->report, "Target %zu, engine %s: %s", i,
+				      t->engine->info.name, t->engine_text);
 		if (private_fd_wanted(t))
 			report_detail(m->report, "Target %zu, open files, %u for %u QThreads", i,
 				      atomic_load(&t->private_fds) + 1, t->plan->qthreads);
