@@ -70,7 +70,8 @@ scan() {
 	}
 	function words_of(text) {
 		text = tolower(text)
-		gsub(/[^a-z0-9_]+/, " ", text)
+		gsub(/=/, " = ", text)
+		gsub(/[^a-z0-9_=]+/, " ", text)
 		return " " text " "
 	}
 	function last_words(text, part, n) {
