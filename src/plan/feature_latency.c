@@ -113,6 +113,7 @@ static const struct option latency_options[] = {
 	  .type = OPT_TEXT,
 	  .arg = "<file>",
 	  P(file),
+	  .is_output = true,
 	  SHOWN,
 	  .help = "append the figures to a file as CSV as well" },
 	{ 0 },

@@ -74,7 +74,8 @@ static enum xdd_status apply_unverbose(const struct setting *s, void *dst)
 #define OUTPUT_FILE(name_, alias_, field_, help_, detail_)                                 \
 	{                                                                                  \
 		.name = name_, .aliases = alias_, .scope = SCOPE_GLOBAL, .type = OPT_TEXT, \
-		.arg = "<file>", PLAN_FIELD(field_), .help = help_, .detail = detail_,     \
+		.arg = "<file>", PLAN_FIELD(field_), .is_output = true, .help = help_,     \
+		.detail = detail_,                                                         \
 	}
 
 static const struct option rows[] = {
@@ -117,11 +118,17 @@ static const struct option rows[] = {
 		"output", "o", output_file, "append the results to a file instead of printing them",
 		"The file always gets the full information sections. - is standard output, for this "
 		"and all other options that name one output file."),
-	OUTPUT_FILE(
-		"errout", "eo", errout_file, "write messages to a file, which is created afresh",
-		"Warnings before the run and the reason why a target is refused are in the file too. "
-		"A command line that is refused (status 2 or 3) and -dryrun change no file, so their "
-		"messages go to standard error."),
+	{ .name = "errout",
+	  .aliases = "eo",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_TEXT,
+	  .arg = "<file>",
+	  PLAN_FIELD(errout_file),
+	  .help = "write messages to a file, which is created afresh",
+	  .detail =
+		  "Warnings before the run and the reason why a target is refused are in the file too. "
+		  "A command line that is refused (status 2 or 3) and -dryrun change no file, so their "
+		  "messages go to standard error." },
 	OUTPUT_FILE(
 		"csvout", "csvo", csv_file, "append the result lines to a file as CSV as well",
 		"The first line of the file names the columns; it is written when the file is new or "

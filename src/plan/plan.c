@@ -108,6 +108,23 @@ void plan_free(struct plan *plan)
 		arena_free(plan->arena);
 }
 
+/* Clear the files of the report that `rows`, which end with a row without a name, and their suboptions set. */
+static void clear_outputs(struct plan *plan, const struct option *rows)
+{
+	for (; rows && rows->name; rows++) {
+		if (rows->is_output)
+			memset((char *)plan + rows->off, 0, rows->size);
+		clear_outputs(plan, rows->subs);
+	}
+}
+
+void plan_without_outputs(struct plan *copy, const struct plan *plan)
+{
+	*copy = *plan;
+	for (const struct option_group *const *g = run_options.groups; *g; g++)
+		clear_outputs(copy, (*g)->options);
+}
+
 const char *plan_op_name(enum op_request op)
 {
 	switch (op) {

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/compare_internal.h"
 #include "xdd/base/log.h"
 #include "xdd/base/suggest.h"
 #include "xdd/base/units.h"
+#include "xdd/report/compare.h"
 
 #define NUMBER_SIZE 32
 #define PERCENT_MAX 1e6

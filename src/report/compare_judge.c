@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/compare_internal.h"
+#include "xdd/report/compare.h"
 
 /*
  * Percentiles are three more figures in which equal runs may differ by chance. At this level they

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/compare_internal.h"
 #include "report/jsonout.h"
 #include "xdd/base/log.h"
+#include "xdd/report/compare.h"
 
 /* No rate per second, and no latency in nanoseconds, is greater. */
 #define VALUE_MAX 1e24

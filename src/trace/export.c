@@ -1,7 +1,7 @@
 /*
  * CSV and JSON of traces. Called by xdd tsread.
  */
-#include "trace/export.h"
+#include "xdd/trace/export.h"
 
 #include <errno.h>
 #include <inttypes.h>

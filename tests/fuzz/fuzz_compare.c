@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/commands.h"
 #include "fuzz.h"
 #include "report/jsonout.h"
-#include "xdd/report/compare.h"
 #include "xdd/report/statistics.h"
 
 static const char *const words[] = {

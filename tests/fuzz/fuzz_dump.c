@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "trace/export.h"
 #include "trace/format.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/crc32c.h"
+#include "xdd/trace/export.h"
 #include "xdd/trace/text.h"
 
 #define ENTRIES_MAX 40

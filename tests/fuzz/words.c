@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "commands/commands.h"
 #include "fuzz.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
@@ -251,23 +252,6 @@ size_t fuzz_make_words(struct fuzz_random *r, char *out, size_t size)
 			add_option(&l, o);
 	}
 	return l.used;
-}
-
-/* Print the output of -dryrun to standard output, which is discarded. */
-static enum xdd_status dry_run(const struct plan *plan)
-{
-	struct plan look = *plan;
-	struct report *report;
-	enum xdd_status status;
-
-	look.verbose = true;
-	look.output_file = NULL;
-	look.csv_file = NULL;
-	look.combined_file = NULL;
-	look.latency.file = NULL;
-	look.json_file = NULL;
-	status = report_open(&look, &report);
-	return status ? status : report_close(report);
 }
 
 int fuzz_plan(int argc, char **argv)

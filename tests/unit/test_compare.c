@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/compare_internal.h"
+#include "xdd/report/compare.h"
 #include "xdd/stat/histogram.h"
 
 #define OPS 500

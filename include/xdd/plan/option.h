@@ -89,8 +89,9 @@ struct option {
 	const char *def;  /* default as it would be written; NULL: unset (zero) */
 	size_t off;	  /* of the field in struct plan or struct target_plan, by scope */
 	size_t size;	  /* of the field */
-	size_t sets;	  /* a bool that becomes true as well, except by a default; 0: none */
-	size_t selects;	  /* an enum that becomes `value`; 0: none */
+	bool is_output; /* SCOPE_GLOBAL: the file gets results; plan_without_outputs() clears it */
+	size_t sets;	/* a bool that becomes true as well, except by a default; 0: none */
+	size_t selects; /* an enum that becomes `value`; 0: none */
 	const struct choice *choices;
 	const struct option *subs;	    /* ends with a row without a name */
 	const struct option_source *source; /* OPT_SUB: of suboptions, in place of `subs`; or NULL */

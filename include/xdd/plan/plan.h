@@ -260,6 +260,12 @@ void plan_warn(const struct plan *plan);
 /* Accepts NULL. */
 void plan_free(struct plan *plan);
 
+/*
+ * Copy `plan` to `*copy` without the files that get results: what remains goes to standard output. The copy borrows
+ * the memory of `plan` and is not freed. Any thread.
+ */
+void plan_without_outputs(struct plan *copy, const struct plan *plan);
+
 /* The size of the region that holds `depth` buffers of a target, in bytes. */
 uint64_t plan_region_bytes(const struct memory_plan *memory, uint64_t depth);
 

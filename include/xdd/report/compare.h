@@ -1,22 +1,104 @@
 /*
- * xdd compare: what differs between documents of -jsonout.
+ * The parts of xdd compare. One thread.
  */
 #ifndef XDD_REPORT_COMPARE_H
 #define XDD_REPORT_COMPARE_H
 
-/* Exit statuses; the first three are those of diff(1). */
-enum compare_status {
-	COMPARE_SAME = 0,      /* no real difference between the results; no limit is exceeded */
-	COMPARE_DIFFERENT = 1, /* a real difference; not with -failif */
-	COMPARE_TROUBLE = 2,   /* bad arguments or documents: one line was given to log_error() */
-	COMPARE_INCOMPARABLE = 3, /* too few passes to say; a limit of -failif cannot be judged */
-	COMPARE_LIMIT = 4,	  /* a limit of -failif is exceeded */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "xdd/report/statistics.h"
+#include "xdd/stat/stats.h"
+
+/* One document. */
+struct compare_run {
+	char name[24];	  /* in the output: "a", or "a2" among several */
+	const char *path; /* the caller's */
+	json_t *root;	  /* owned; NULL before compare_load() */
+};
+
+/* The runs on one side, in the order of the command line. */
+struct compare_side {
+	const char *name; /* "a" or "b" */
+	struct compare_run *runs;
+	size_t n;
+};
+
+/* What is compared: one target, or all of them together (-1). */
+struct compare_subject {
+	json_int_t target;
+	char name[32];
+};
+
+enum compare_verdict {
+	COMPARE_NO_FIGURE, /* a document does not have it */
+	COMPARE_UNKNOWN,   /* too few passes for an interval */
+	COMPARE_CHANCE,
+	COMPARE_UNSTABLE, /* real, if a run were reproducible */
+	COMPARE_REAL,
+};
+
+/* One figure of one subject. */
+struct compare_figure {
+	double a; /* mean, in the unit of the figure */
+	double b;
+	struct stats_ratio ratio;
+	enum compare_verdict verdict;
+};
+
+/* -failif: how far a figure may rise or fall. */
+struct compare_limit {
+	const char *text; /* as given; the caller's */
+	size_t length;	  /* of that */
+	enum pass_figure figure;
+	double ratio; /* of b to a that is allowed: the highest, or the lowest */
+	bool falls;   /* it is the lowest */
+};
+
+enum compare_limit_state {
+	COMPARE_WITHIN,
+	COMPARE_EXCEEDED,
+	COMPARE_UNDECIDED,
 };
 
 /*
- * The whole command: `argv[0]` is the word compare, options and files follow. Writes to standard
- * output. Returns the exit status. Called by main, while there are no other threads.
+ * compare_load.c: read and check the document of `run`. False: it is not one, and one line was
+ * given to log_error(); the root is still to be released.
  */
-enum compare_status compare_main(int argc, char **argv);
+bool compare_load(struct compare_run *run);
+
+/*
+ * compare_load.c: the statistics of `target` (-1: of all together) over at least one pass; NULL:
+ * there are none.
+ */
+const json_t *compare_statistic(const struct compare_run *run, json_int_t target);
+
+/*
+ * compare_diff.c: write a line with its path for each value that differs between `a` and `b`.
+ * `skip` names members that are left out, and ends with NULL. Returns the number of lines.
+ */
+size_t compare_diff(FILE *f, const json_t *a, const json_t *b, const char *const *skip);
+
+/*
+ * compare_judge.c: compare `figure` of `target` (-1: of all together), one of `subjects` that are
+ * compared. All documents must have statistics of it.
+ */
+struct compare_figure compare_judge(const struct compare_side *a, const struct compare_side *b,
+				    json_int_t target, enum pass_figure figure, size_t subjects);
+
+/*
+ * compare_failif.c: parse one condition, which ends at a comma or at the end. False: one line was
+ * logged.
+ */
+bool compare_limit_parse(struct compare_limit *limit, const char *text);
+
+/*
+ * compare_failif.c: judge a limit by a figure. With COMPARE_UNDECIDED `*why` is a static text that
+ * says what is missing.
+ */
+enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
+					     const struct compare_figure *figure, const char **why);
 
 #endif

@@ -1,8 +1,6 @@
 /*
  * The command xdd tsread; see the header.
  */
-#include "xdd/trace/tsread.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,12 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/export.h"
+#include "commands/commands.h"
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
+#include "xdd/base/status.h"
 #include "xdd/base/suggest.h"
+#include "xdd/commands/command.h"
 #include "xdd/trace/dump.h"
+#include "xdd/trace/export.h"
 #include "xdd/trace/text.h"
 
 enum form {
@@ -303,7 +304,7 @@ static void write_output(struct tsread *r)
 	worsen(r, XDD_IO_ERROR);
 }
 
-enum xdd_status tsread_main(int argc, char **argv)
+int tsread_main(int argc, char **argv)
 {
 	struct tsread r = { .status = XDD_OK };
 	bool done = false;
@@ -331,5 +332,7 @@ enum xdd_status tsread_main(int argc, char **argv)
 	free(r.names);
 	free(r.dumps);
 	free(r.traces);
-	return r.status;
+	if (!r.status && !command_flush())
+		r.status = XDD_IO_ERROR;
+	return (int)r.status;
 }

@@ -1,17 +1,17 @@
 /*
  * xdd compare: runs side by side; see the header. Called by main.
  */
-#include "xdd/report/compare.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/compare_internal.h"
+#include "commands/commands.h"
 #include "xdd/base/log.h"
 #include "xdd/base/printable.h"
+#include "xdd/commands/command.h"
+#include "xdd/report/compare.h"
 
 #define SEPARATOR "--"
 #define FEW_PASSES 5 /* what is recommended where a run has too few */
@@ -463,7 +463,7 @@ static enum compare_status compare(struct comparison *c, size_t n, struct compar
 	return conclude(c);
 }
 
-enum compare_status compare_main(int argc, char **argv)
+int compare_main(int argc, char **argv)
 {
 	struct compare_run *runs = calloc((size_t)argc, sizeof(*runs));
 	struct comparison c = { 0 };
@@ -482,5 +482,5 @@ enum compare_status compare_main(int argc, char **argv)
 	free(c.limits);
 	free(c.subjects);
 	free(runs);
-	return status;
+	return command_flush() ? (int)status : COMPARE_TROUBLE;
 }

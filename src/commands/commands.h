@@ -1,0 +1,35 @@
+/*
+ * The functions of the commands, for the table in command.c and for tests. Private to src/commands.
+ */
+#ifndef XDD_COMMANDS_COMMANDS_H
+#define XDD_COMMANDS_COMMANDS_H
+
+#include "xdd/base/status.h"
+
+struct plan;
+
+/* Exit statuses of xdd compare; the first three are those of diff(1). */
+enum compare_status {
+	COMPARE_SAME = 0,	  /* no real difference between the results; no limit is exceeded */
+	COMPARE_DIFFERENT = 1,	  /* a real difference; not with -failif */
+	COMPARE_TROUBLE = 2,	  /* bad arguments or documents, reported */
+	COMPARE_INCOMPARABLE = 3, /* too few passes to say; a limit of -failif cannot be judged */
+	COMPARE_LIMIT = 4,	  /* a limit of -failif is exceeded */
+};
+
+/* Run a plan. Returns an enum xdd_status. */
+int run_main(int argc, char **argv);
+
+/* -dryrun: print what is known about the run to standard output; open, create and change nothing. */
+enum xdd_status dry_run(const struct plan *plan);
+
+/* xdd compare: the differences between documents of -jsonout. Returns an enum compare_status. */
+int compare_main(int argc, char **argv);
+
+/*
+ * xdd tsread: print dumps of time stamps. Returns XDD_OK; XDD_BAD_ARGUMENT or XDD_BAD_OPTION; XDD_IO_ERROR when
+ * something could not be read or written; XDD_MISCOMPARE when a dump is damaged: what is sound of it was printed.
+ */
+int tsread_main(int argc, char **argv);
+
+#endif
