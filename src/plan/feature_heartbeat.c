@@ -11,12 +11,12 @@
 #define T(field) TARGET_FIELD(heartbeat.field)
 #define DAY_NS (24ull * 3600 * NS_PER_SEC)
 
-/* A word of the line: it asks for the heartbeat as well. */
-static enum xdd_status apply_field(const struct setting *s, void *dst)
+/* A word asks for the heartbeat as well. */
+static enum xdd_status apply_word(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	*(bool *)((char *)dst + s->sub->off) = true;
+	(void)s;
 	t->heartbeat.off = false;
 	return XDD_OK;
 }
@@ -30,10 +30,10 @@ static enum xdd_status apply_interval(const struct setting *s, void *dst)
 	return XDD_OK;
 }
 
-#define FIELD(name_, aliases_, field_, help_)                                                 \
-	{                                                                                     \
-		.name = name_, .aliases = aliases_, .type = OPT_CUSTOM, .apply = apply_field, \
-		T(field_), .help = help_,                                                     \
+#define FIELD(name_, aliases_, value_, help_)                                                     \
+	{                                                                                         \
+		.name = name_, .aliases = aliases_, .type = OPT_BIT, .value = HEARTBEAT_##value_, \
+		T(fields), .apply = apply_word, .help = help_,                                    \
 	}
 
 static const struct option heartbeat_rows[] = {
@@ -46,29 +46,34 @@ static const struct option heartbeat_rows[] = {
 	  T(interval_ns),
 	  .apply = apply_interval,
 	  .help = "how often; the word seconds may be left out; 0: never" },
-	FIELD("ops", "operations", ops, "operations completed in this pass"),
-	FIELD("bytes", "b", bytes, "bytes transferred in this pass"),
-	FIELD("kbytes", "kb", kbytes, "the same in KiB of 1024 bytes"),
-	FIELD("mbytes", "mb", mbytes, "the same in MiB"),
-	FIELD("gbytes", "gb", gbytes, "the same in GiB"),
-	FIELD("bw", "bandwidth", bw, "10^6 bytes per second since the last line"),
-	FIELD("iops", NULL, iops, "operations per second since the last line"),
-	FIELD("pct", "percent", pct, "how much of the pass is done"),
-	FIELD("etc", "eta et", etc, "estimated time to completion of the run"),
-	FIELD("latency", "lat", latency,
+	FIELD("ops", "operations", OPS, "operations completed in this pass"),
+	FIELD("bytes", "b", BYTES, "bytes transferred in this pass"),
+	FIELD("kbytes", "kb", KBYTES, "the same in KiB of 1024 bytes"),
+	FIELD("mbytes", "mb", MBYTES, "the same in MiB"),
+	FIELD("gbytes", "gb", GBYTES, "the same in GiB"),
+	FIELD("bw", "bandwidth", BW, "10^6 bytes per second since the last line"),
+	FIELD("iops", NULL, IOPS, "operations per second since the last line"),
+	FIELD("pct", "percent", PCT, "how much of the pass is done"),
+	FIELD("etc", "eta et", ETC, "estimated time to completion of the run"),
+	FIELD("latency", "lat", LATENCY,
 	      "median, 99th percentile and longest time of operations since the last line"),
-	FIELD("target", "tgt", target, "the target's number before its values"),
-	FIELD("tod", "time", tod, "the time of day at the beginning of the line"),
-	FIELD("elapsed", "sec", elapsed, "seconds since the run began, likewise"),
-	FIELD("hostname", "host", hostname, "the name of this computer, likewise"),
-	FIELD("lf", "cr nl", lf, "each line stays, on a terminal too"),
+	FIELD("target", "tgt", TARGET, "the target's number before its values"),
+	FIELD("tod", "time", TOD, "the time of day at the beginning of the line"),
+	FIELD("elapsed", "sec", ELAPSED, "seconds since the run began, likewise"),
+	FIELD("hostname", "host", HOSTNAME, "the name of this computer, likewise"),
+	FIELD("lf", "cr nl", LF, "each line stays, on a terminal too"),
 	{ .name = "output",
 	  .aliases = "out",
 	  .type = OPT_TEXT,
 	  .arg = "<prefix>",
 	  T(output),
 	  .help = "lines go to <prefix>.T0000.csv, by number of the target" },
-	FIELD("append", NULL, append, "to such a file, instead of making it anew"),
+	{ .name = "append",
+	  .type = OPT_SET,
+	  .value = true,
+	  T(append),
+	  .apply = apply_word,
+	  .help = "to such a file, instead of making it anew" },
 	{ 0 },
 };
 
@@ -91,34 +96,29 @@ static const struct option rows[] = {
 	{ 0 },
 };
 
-/* A number alone asks for the usual fields; with any word, only what is named is shown. */
+/* A number alone asks for the usual fields; with any word, only named fields are shown. */
 static enum xdd_status resolve(struct plan *plan, struct target_plan *t)
 {
 	struct heartbeat_options *h = &t->heartbeat;
-	bool named = h->ops || h->bytes || h->kbytes || h->mbytes || h->gbytes || h->bw ||
-		     h->iops || h->pct || h->etc || h->latency || h->output || h->target ||
-		     h->tod || h->elapsed || h->hostname || h->lf;
+	const bool named = h->fields || h->output;
 
 	(void)plan;
 	h->on = (named || h->interval_ns) && !h->off;
-	if (!named)
-		h->ops = h->bw = h->pct = h->etc = h->on;
+	if (!named && h->on)
+		h->fields = HEARTBEAT_DEFAULT;
 	return XDD_OK;
 }
 
 /* Words such as lf and output alone name nothing that a line could show. */
-static void warn_heartbeat(const struct target_plan *t)
+static void warn(const struct target_plan *t)
 {
 	const struct heartbeat_options *h = &t->heartbeat;
-	bool shows = h->ops || h->bytes || h->kbytes || h->mbytes || h->gbytes || h->bw ||
-		     h->iops || h->pct || h->etc || h->latency || h->target || h->tod ||
-		     h->elapsed || h->hostname;
 
 	if (h->append && !h->output)
 		log_warning("target %u, %s: -heartbeat append: there is no file to append to; "
 			    "-heartbeat output <prefix> names one",
 			    t->number, t->path);
-	if (h->on && !shows)
+	if (h->on && !(h->fields & ~(unsigned)HEARTBEAT_LF))
 		log_warning(
 			"target %u, %s: -heartbeat: no field is named, and its lines show none; name "
 			"some, such as ops bw pct etc",
@@ -128,5 +128,5 @@ static void warn_heartbeat(const struct target_plan *t)
 const struct plan_feature feature_heartbeat = {
 	.group = { "Heartbeat", rows },
 	.target = { [TARGET_SIZE] = resolve },
-	.warn_target = warn_heartbeat,
+	.warn_target = warn,
 };

@@ -102,37 +102,51 @@ static void put_latency(FILE *f, const struct heartbeat_sample *s)
 		(double)s->p99_ns / NS_PER_MS, (double)s->longest_ns / NS_PER_MS);
 }
 
-#define FIELD(field_, legend_, columns_)                                              \
-	{                                                                             \
-		.off = offsetof(struct heartbeat_options, field_), .legend = legend_, \
-		.columns = columns_, .put = put_##field_,                             \
+#define FIELD(bit_, name_, legend_, columns_, put_)                                             \
+	{                                                                                       \
+		.bit = HEARTBEAT_##bit_, .name = name_, .legend = legend_, .columns = columns_, \
+		.put = put_,                                                                    \
 	}
 
-/* In the order of the line. */
+/* In the order of the line; those without a legend are in it, with their values. */
 static const struct field {
-	size_t off;	     /* of a bool in the options: it is wanted */
-	const char *legend;  /* in each line */
+	unsigned bit;
+	const char *name;    /* in the information section */
+	const char *legend;  /* in each line; NULL: none of its own */
 	const char *columns; /* in the header of a file: a comma before each value */
 	put_field *put;
 } fields[] = {
-	FIELD(target, "/TARGET", ",Target,Target_unit"),
-	FIELD(ops, "/OPS", ",Ops,Ops_unit"),
-	FIELD(bytes, "/BYTES", ",Bytes,Bytes_unit"),
-	FIELD(kbytes, "/KB", ",KBytes,KBytes_unit"),
-	FIELD(mbytes, "/MB", ",MBytes,MBytes_unit"),
-	FIELD(gbytes, "/GB", ",GBytes,GBytes_unit"),
-	FIELD(bw, "/BW", ",Bandwidth,Bandwidth_unit"),
-	FIELD(iops, "/IOPS", ",IOPS,IOPS_unit"),
-	FIELD(pct, "/PCT", ",Percent"),
-	FIELD(etc, "/ET", ",Time_left,Time_left_unit"),
-	FIELD(latency, "/LAT", ",P50,P50_unit,P99,P99_unit,Max,Max_unit"),
+	FIELD(TOD, "/TOD", NULL, NULL, NULL),
+	FIELD(ELAPSED, "/ELAPSED", NULL, NULL, NULL),
+	FIELD(HOSTNAME, "/HOSTNAME", NULL, NULL, NULL),
+	FIELD(TARGET, "/Target#", "/TARGET", ",Target,Target_unit", put_target),
+	FIELD(OPS, "/Ops", "/OPS", ",Ops,Ops_unit", put_ops),
+	FIELD(BYTES, "/Bytes", "/BYTES", ",Bytes,Bytes_unit", put_bytes),
+	FIELD(KBYTES, "/KBytes", "/KB", ",KBytes,KBytes_unit", put_kbytes),
+	FIELD(MBYTES, "/MBytes", "/MB", ",MBytes,MBytes_unit", put_mbytes),
+	FIELD(GBYTES, "/GBytes", "/GB", ",GBytes,GBytes_unit", put_gbytes),
+	FIELD(BW, "/Bandwidth", "/BW", ",Bandwidth,Bandwidth_unit", put_bw),
+	FIELD(IOPS, "/IOPS", "/IOPS", ",IOPS,IOPS_unit", put_iops),
+	FIELD(PCT, "/PercentComplete", "/PCT", ",Percent", put_pct),
+	FIELD(ETC, "/EstimatedTimeLeft", "/ET", ",Time_left,Time_left_unit", put_etc),
+	FIELD(LATENCY, "/Latency", "/LAT", ",P50,P50_unit,P99,P99_unit,Max,Max_unit", put_latency),
+	FIELD(LF, "/LF", NULL, NULL, NULL),
 };
 
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-static bool is_wanted(const struct heartbeat_options *o, size_t i)
+/* Field `i` has a value of its own in the lines of `o`. */
+static bool is_shown(const struct heartbeat_options *o, size_t i)
 {
-	return *(const bool *)((const char *)o + fields[i].off);
+	return fields[i].put && o->fields & fields[i].bit;
+}
+
+void heartbeat_field_names(FILE *f, const struct heartbeat_options *o)
+{
+	for (size_t i = 0; i < N_FIELDS; i++) {
+		if (o->fields & fields[i].bit)
+			fputs(fields[i].name, f);
+	}
 }
 
 /* ---- files ---- */
@@ -186,21 +200,21 @@ static void write_legend(FILE *f, const struct heartbeat_time *when,
 	const struct heartbeat_options *o = s->options;
 
 	fprintf(f, "Pass,%04" PRIu64 ",", s->pass);
-	if (o->hostname) {
+	if (o->fields & HEARTBEAT_HOSTNAME) {
 		char host[256] = "";
 
 		gethostname(host, sizeof(host) - 1);
 		fprintf(f, "/HOST,%s,", host);
 	}
-	if (o->tod) {
+	if (o->fields & HEARTBEAT_TOD) {
 		char now[INFO_TIME_SIZE];
 
 		fprintf(f, "/TOD,%s,", info_time(now));
 	}
-	if (o->elapsed)
+	if (o->fields & HEARTBEAT_ELAPSED)
 		fprintf(f, "/ELAPSED,%.0f,", seconds(when->run_ns));
 	for (size_t i = 0; i < N_FIELDS; i++) {
-		if (is_wanted(o, i))
+		if (is_shown(o, i))
 			fputs(fields[i].legend, f);
 	}
 }
@@ -217,7 +231,7 @@ static void write_group(FILE *f, const struct heartbeat_time *when,
 		fprintf(f, " + [%c]",
 			s->state == HEARTBEAT_COMPLETE ? '*' : "|/-\\"[when->beat % 4]);
 	for (size_t i = 0; i < N_FIELDS; i++) {
-		if (!is_wanted(s->options, i))
+		if (!is_shown(s->options, i))
 			continue;
 		if (!waiting)
 			fields[i].put(f, s);
@@ -228,16 +242,11 @@ static void write_group(FILE *f, const struct heartbeat_time *when,
 	}
 }
 
-/* Whether one legend is right for both. */
+/* One legend is right for both. */
 static bool is_alike(const struct heartbeat_sample *a, const struct heartbeat_sample *b)
 {
-	const struct heartbeat_options *x = a->options, *y = b->options;
-	bool alike = a->pass == b->pass && x->hostname == y->hostname && x->tod == y->tod &&
-		     x->elapsed == y->elapsed;
-
-	for (size_t i = 0; i < N_FIELDS; i++)
-		alike = alike && is_wanted(x, i) == is_wanted(y, i);
-	return alike;
+	return a->pass == b->pass &&
+	       !((a->options->fields ^ b->options->fields) & ~(unsigned)HEARTBEAT_LF);
 }
 
 void heartbeat_line(FILE *f, const struct heartbeat_time *when,
@@ -262,10 +271,12 @@ void heartbeat_row(FILE *f, const struct heartbeat_time *when, const struct hear
 
 void heartbeat_header(FILE *f, const struct heartbeat_options *o)
 {
-	fprintf(f, "Pass_label,Pass%s%s%s,Fields", o->hostname ? ",Host_label,Host" : "",
-		o->tod ? ",Time_label,Time" : "", o->elapsed ? ",Elapsed_label,Elapsed" : "");
+	fprintf(f, "Pass_label,Pass%s%s%s,Fields",
+		o->fields & HEARTBEAT_HOSTNAME ? ",Host_label,Host" : "",
+		o->fields & HEARTBEAT_TOD ? ",Time_label,Time" : "",
+		o->fields & HEARTBEAT_ELAPSED ? ",Elapsed_label,Elapsed" : "");
 	for (size_t i = 0; i < N_FIELDS; i++) {
-		if (is_wanted(o, i))
+		if (is_shown(o, i))
 			fputs(fields[i].columns, f);
 	}
 }

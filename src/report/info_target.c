@@ -8,6 +8,7 @@
 #include "xdd/base/nstime.h"
 #include "xdd/base/printable.h"
 #include "xdd/base/units.h"
+#include "xdd/report/heartbeat.h"
 
 #define KIB 1024.0
 #define LIST_SIZE 4096 /* of a list of processors */
@@ -158,14 +159,10 @@ static void write_heartbeat(FILE *f, const struct heartbeat_options *h)
 		fputs("\t\tHeartbeat Disabled\n", f);
 		return;
 	}
-	fprintf(f, "\t\tHeartbeat Interval, %g, options, %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s\n",
-		(double)(h->interval_ns ? h->interval_ns : second) / (double)second,
-		h->tod ? "/TOD" : "", h->elapsed ? "/ELAPSED" : "", h->hostname ? "/HOSTNAME" : "",
-		h->target ? "/Target#" : "", h->ops ? "/Ops" : "", h->bytes ? "/Bytes" : "",
-		h->kbytes ? "/KBytes" : "", h->mbytes ? "/MBytes" : "", h->gbytes ? "/GBytes" : "",
-		h->bw ? "/Bandwidth" : "", h->iops ? "/IOPS" : "", h->pct ? "/PercentComplete" : "",
-		h->etc ? "/EstimatedTimeLeft" : "", h->latency ? "/Latency" : "",
-		h->lf ? "/LF" : "");
+	fprintf(f, "\t\tHeartbeat Interval, %g, options, ",
+		(double)(h->interval_ns ? h->interval_ns : second) / (double)second);
+	heartbeat_field_names(f, h);
+	fputc('\n', f);
 	info_text(f, "\t\tHeartbeat Output File, ", h->output ? h->output : "stderr");
 }
 

@@ -227,7 +227,8 @@ unsigned report_needs(const struct report *r)
 	for (size_t i = 0; i < r->list.n; i++)
 		needs |= r->list.columns[i]->needs;
 	for (size_t i = 0; i < plan->n_targets; i++)
-		needs |= plan->targets[i].heartbeat.latency ? FIGURES_LATENCY : 0;
+		if (plan->targets[i].heartbeat.fields & HEARTBEAT_LATENCY)
+			needs |= FIGURES_LATENCY;
 	return needs;
 }
 

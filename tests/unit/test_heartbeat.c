@@ -139,18 +139,18 @@ static void test_legends(void **state)
 	set_up();
 	samples[0].ops = 7;
 	samples[1].ops = 8;
-	targets[0].heartbeat.ops = targets[1].heartbeat.ops = true;
+	targets[0].heartbeat.fields = targets[1].heartbeat.fields = HEARTBEAT_OPS;
 	assert_lines("Pass,0001,/OPS + [-],0000000007,ops + [-],0000000008,ops", '\n');
 	samples[1].state = HEARTBEAT_WAITING;
 	assert_lines("Pass,0001,/OPS + [-],0000000007,ops + WAITING", '\n');
-	targets[1].heartbeat.pct = true;
+	targets[1].heartbeat.fields |= HEARTBEAT_PCT;
 	assert_lines("Pass,0001,/OPS + [-],0000000007,ops\nPass,0001,/OPS/PCT + WAITING", '\n');
 	assert_lines("Pass,0001,/OPS + [-],0000000007,ops Pass,0001,/OPS/PCT + WAITING", ' ');
-	targets[1].heartbeat.pct = false;
-	targets[1].heartbeat.elapsed = true;
+	targets[1].heartbeat.fields = HEARTBEAT_OPS;
+	targets[1].heartbeat.fields |= HEARTBEAT_ELAPSED;
 	assert_lines("Pass,0001,/OPS + [-],0000000007,ops\nPass,0001,/ELAPSED,12,/OPS + WAITING",
 		     '\n');
-	targets[1].heartbeat.elapsed = false;
+	targets[1].heartbeat.fields = HEARTBEAT_OPS;
 	samples[1].pass = 2;
 	assert_lines("Pass,0001,/OPS + [-],0000000007,ops\nPass,0002,/OPS + WAITING", '\n');
 }
@@ -161,18 +161,7 @@ static void test_rows(void **state)
 
 	(void)state;
 	set_up();
-	targets[0].heartbeat = (struct heartbeat_options){ .target = true,
-							   .ops = true,
-							   .bytes = true,
-							   .kbytes = true,
-							   .mbytes = true,
-							   .gbytes = true,
-							   .bw = true,
-							   .iops = true,
-							   .pct = true,
-							   .etc = true,
-							   .latency = true,
-							   .elapsed = true };
+	targets[0].heartbeat.fields = ~(unsigned)(HEARTBEAT_TOD | HEARTBEAT_HOSTNAME);
 	for (int waiting = 0; waiting < 2; waiting++) {
 		char *text = NULL;
 		size_t size = 0, commas[2] = { 0 };

@@ -11,27 +11,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Fields of a line: bits of a word. */
+enum heartbeat_field {
+	HEARTBEAT_TOD = 1 << 0,
+	HEARTBEAT_ELAPSED = 1 << 1,
+	HEARTBEAT_HOSTNAME = 1 << 2,
+	HEARTBEAT_TARGET = 1 << 3,
+	HEARTBEAT_OPS = 1 << 4,
+	HEARTBEAT_BYTES = 1 << 5,
+	HEARTBEAT_KBYTES = 1 << 6,
+	HEARTBEAT_MBYTES = 1 << 7,
+	HEARTBEAT_GBYTES = 1 << 8,
+	HEARTBEAT_BW = 1 << 9,
+	HEARTBEAT_IOPS = 1 << 10,
+	HEARTBEAT_PCT = 1 << 11,
+	HEARTBEAT_ETC = 1 << 12,
+	HEARTBEAT_LATENCY = 1 << 13,
+	HEARTBEAT_LF = 1 << 14, /* no field: on a terminal too, each line stays */
+};
+
+/* The fields that are shown when no word names one. */
+#define HEARTBEAT_DEFAULT (HEARTBEAT_OPS | HEARTBEAT_BW | HEARTBEAT_PCT | HEARTBEAT_ETC)
+
 struct heartbeat_options {
-	bool off;	      /* option; not even the line that a terminal gets unasked */
+	bool off;	      /* option; not even the line that a terminal gets by default */
 	uint64_t interval_ns; /* option; 0: not given */
 	const char *output;   /* option; prefix of the files; NULL: standard error */
 	bool append;	      /* option; to the files */
-	bool lf;	      /* option; on a terminal too, each line stays */
-	bool hostname;	      /* option, as are those below: fields of the line */
-	bool tod;
-	bool elapsed;
-	bool target;
-	bool ops;
-	bool bytes;
-	bool kbytes;
-	bool mbytes;
-	bool gbytes;
-	bool bw;
-	bool iops;
-	bool pct;
-	bool etc;
-	bool latency;
-	bool on; /* resolved; it was asked for */
+	unsigned fields; /* option; of enum heartbeat_field. resolved: HEARTBEAT_DEFAULT where none is named */
+	bool on; /* resolved; an option asks for it */
 };
 
 #endif

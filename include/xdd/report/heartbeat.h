@@ -84,6 +84,9 @@ void heartbeat_line(FILE *f, const struct heartbeat_time *time,
 void heartbeat_row(FILE *f, const struct heartbeat_time *time,
 		   const struct heartbeat_sample *sample);
 
+/* Write the names of the fields of `options`, each with a slash before it. */
+void heartbeat_field_names(FILE *f, const struct heartbeat_options *options);
+
 /* Write the line, without its end, that names the columns of a file of such rows. */
 void heartbeat_header(FILE *f, const struct heartbeat_options *options);
 

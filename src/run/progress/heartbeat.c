@@ -33,13 +33,7 @@
 #define CLOSING_SHARE \
 	10 /* a line about the end of a pass is left out this soon after a regular one */
 
-/* What is shown when no word says it. */
-static const struct heartbeat_options defaults = {
-	.ops = true,
-	.bw = true,
-	.pct = true,
-	.etc = true,
-};
+static const struct heartbeat_options defaults = { .fields = HEARTBEAT_DEFAULT };
 
 /* ---- lines ---- */
 
@@ -320,7 +314,7 @@ static void add_stderr(struct heartbeat *h, const struct plan *plan)
 		off |= o->off;
 		if (!o->on || o->output)
 			continue;
-		lf |= o->lf;
+		lf |= o->fields & HEARTBEAT_LF;
 		if (interval_of(&plan->targets[i]) < interval)
 			interval = interval_of(&plan->targets[i]);
 	}

@@ -178,7 +178,7 @@ void heartbeat_select(struct heartbeat *h, size_t target, struct heartbeat_sampl
 	struct heartbeat_target *own = &h->targets[target];
 
 	*s = h->samples[target];
-	if (s->state == HEARTBEAT_RUNNING && s->options->latency) {
+	if (s->state == HEARTBEAT_RUNNING && (s->options->fields & HEARTBEAT_LATENCY)) {
 		if (shown && own->line_pass != s->pass)
 			latency_free(&own->line_latency);
 		take_latency(own, &h->run->targets[target], s, shown);
@@ -211,7 +211,7 @@ void heartbeat_pass_done(struct heartbeat *h, const struct target *t, const stru
 	own->bytes = tally_bytes(tally);
 	own->elapsed_ns = tally_elapsed_ns(tally);
 	own->end_ns = tally->last_done_ns;
-	if (t->plan->heartbeat.latency)
+	if (t->plan->heartbeat.fields & HEARTBEAT_LATENCY)
 		take_figures(own, own->pass, latency, &own->median_ns, &own->p99_ns,
 			     &own->longest_ns);
 	pthread_mutex_unlock(&h->lock);
