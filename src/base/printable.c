@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xdd/base/memstream.h"
 #include "xdd/base/utf8.h"
 
 /* Of a well-formed sequence. */
@@ -78,15 +79,11 @@ void printable_put_lines(FILE *f, const char *text)
 
 char *printable_dup(const char *text, bool lines)
 {
-	char *copy = NULL;
-	size_t size;
-	FILE *f = open_memstream(&copy, &size);
+	struct memstream m;
 
-	if (!f)
+	if (!memstream_open(&m))
 		return NULL;
-	put(f, text, lines ? "\n\t" : "");
-	if (fclose(f) == 0)
-		return copy;
-	free(copy);
-	return NULL;
+	put(m.f, text, lines ? "\n\t" : "");
+	memstream_close(&m);
+	return m.text;
 }

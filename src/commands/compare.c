@@ -9,6 +9,7 @@
 
 #include "commands/commands.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memstream.h"
 #include "xdd/base/printable.h"
 #include "xdd/commands/command.h"
 #include "xdd/report/compare.h"
@@ -203,17 +204,15 @@ static void print_inside(const struct compare_side *side, const char *title, con
 	const json_t *first = json_object_get(side->runs[0].root, member);
 
 	for (size_t i = 1; i < side->n; i++) {
-		char *text = NULL;
-		size_t size = 0;
-		FILE *f = open_memstream(&text, &size);
+		struct memstream m;
 
-		if (!f)
+		if (!memstream_open(&m))
 			return;
-		compare_diff(f, first, json_object_get(side->runs[i].root, member), skipped);
-		if (fclose(f) == 0 && size)
+		compare_diff(m.f, first, json_object_get(side->runs[i].root, member), skipped);
+		if (!memstream_close(&m) && m.size)
 			printf("\n%s, %s to %s\n%s", title, side->runs[0].name, side->runs[i].name,
-			       text);
-		free(text);
+			       m.text);
+		free(m.text);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
+#include "xdd/base/memstream.h"
 #include "xdd/base/newfile.h"
 #include "xdd/io/access.h"
 #include "xdd/io/throttle_schedule.h"
@@ -194,20 +195,17 @@ out:
 
 static int log_histograms(const struct target_plan *t)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
-	int ret;
+	struct memstream m;
+	int ret, err;
 
-	if (!f)
-		return -errno;
-	ret = write_seeks(t, NULL, f);
-	if (fclose(f) && !ret)
-		ret = -ENOMEM;
-	if (!ret)
-		log_raw(text);
-	free(text);
-	return ret;
+	if (!memstream_open(&m))
+		return -ENOMEM;
+	ret = write_seeks(t, NULL, m.f);
+	err = memstream_close(&m);
+	if (!ret && !err)
+		log_raw(m.text);
+	free(m.text);
+	return ret ? ret : err;
 }
 
 static int save_to(const struct target_plan *t, const char *path)

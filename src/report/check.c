@@ -12,6 +12,7 @@
 #include "report/jsonout.h"
 #include "report/latency.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memstream.h"
 #include "xdd/base/output.h"
 #include "xdd/report/heartbeat.h"
 #include "xdd/report/outfile.h"
@@ -90,19 +91,16 @@ enum xdd_status report_csv_start(const char *option, const char *path, const cha
 enum xdd_status report_latency_start(const struct plan *plan, bool *write_header)
 {
 	enum xdd_status status = XDD_INIT_FAILED;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	struct memstream m;
 
-	if (f) {
-		latency_csv_header(f, plan);
-		if (fclose(f) == 0)
-			status = report_csv_start("latency output", plan->latency.file, text, size,
-						  write_header);
-	}
+	if (memstream_open(&m))
+		latency_csv_header(m.f, plan);
+	if (!memstream_close(&m))
+		status = report_csv_start("latency output", plan->latency.file, m.text, m.size,
+					  write_header);
 	if (status == XDD_INIT_FAILED)
 		log_error("%s", strerror(ENOMEM));
-	free(text);
+	free(m.text);
 	return status;
 }
 

@@ -15,14 +15,14 @@ void report_device(struct report *r, const struct device_use *use)
 
 void report_deskew(struct report *r, const struct deskew_result *deskew)
 {
-	struct lines l;
+	struct memstream l;
 
 	if (r->json)
 		jsonout_deskew(r->json, deskew);
-	lines_open(&l);
+	memstream_open(&l);
 	if (l.f)
 		deskew_write(l.f, deskew);
-	lines_write(r, &r->text, &l);
+	report_write_lines(r, &r->text, &l);
 }
 
 void report_start_skew(struct report *r, const struct start_skew_result *skew)
@@ -38,14 +38,14 @@ void report_start_skew(struct report *r, const struct start_skew_result *skew)
 
 void report_statistics(struct report *r, const struct pass_statistics *statistics)
 {
-	struct lines l;
+	struct memstream l;
 
 	if (r->json)
 		jsonout_statistics(r->json, statistics);
 	if (!r->plan->verbose)
 		return;
-	lines_open(&l);
+	memstream_open(&l);
 	if (l.f)
 		statistics_write(l.f, statistics);
-	lines_write(r, &r->text, &l);
+	report_write_lines(r, &r->text, &l);
 }

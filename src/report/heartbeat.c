@@ -1,6 +1,7 @@
 /*
  * Lines of the heartbeat: doc/output.md. Called by the heartbeat's thread and where a signal asks.
  */
+#include "xdd/base/memstream.h"
 #include "xdd/base/nstime.h"
 #include "xdd/report/heartbeat.h"
 
@@ -162,17 +163,15 @@ char *heartbeat_path(const struct target_plan *t)
 
 static int write_header(struct outfile *o, const struct heartbeat_options *options)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	struct memstream m;
 
-	if (!f)
+	if (!memstream_open(&m))
 		return -ENOMEM;
-	heartbeat_header(f, options);
-	fputc('\n', f);
-	if (fclose(f) == 0)
-		outfile_write(o, text, size);
-	free(text);
+	heartbeat_header(m.f, options);
+	fputc('\n', m.f);
+	if (!memstream_close(&m))
+		outfile_write(o, m.text, m.size);
+	free(m.text);
 	return 0;
 }
 

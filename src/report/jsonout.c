@@ -21,6 +21,7 @@
 #include "report/latency.h"
 #include "report/line.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memstream.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
 #include "xdd/report/column.h"
@@ -47,9 +48,7 @@ static const char *const list_names[LIST_COUNT] = {
 };
 
 struct kept {
-	FILE *f; /* NULL: no memory */
-	char *text;
-	size_t size;
+	struct memstream m;
 	size_t n;
 };
 
@@ -96,13 +95,13 @@ static void keep(struct jsonout *j, enum list list, json_t *value)
 {
 	struct kept *kept = &j->lists[list];
 
-	if (!kept->f) {
+	if (!kept->m.f) {
 		fail(j, ENOMEM);
 		json_decref(value);
 		return;
 	}
-	fputs(kept->n++ ? ",\n" : "\n", kept->f);
-	put_value_to(j, kept->f, value);
+	fputs(kept->n++ ? ",\n" : "\n", kept->m.f);
+	put_value_to(j, kept->m.f, value);
 }
 
 /* A member of the outermost object, the array of what was kept. */
@@ -110,11 +109,11 @@ static void put_list(struct jsonout *j, enum list list)
 {
 	struct kept *kept = &j->lists[list];
 
-	if (!kept->f || (ferror(kept->f) | fclose(kept->f)))
+	if (memstream_close(&kept->m))
 		fail(j, ENOMEM);
 	else
-		fprintf(j->f, ",\n\"%s\":[%s\n]", list_names[list], kept->text);
-	free(kept->text);
+		fprintf(j->f, ",\n\"%s\":[%s\n]", list_names[list], kept->m.text);
+	free(kept->m.text);
 }
 
 /* A member of the outermost object; all but the first. */
@@ -177,7 +176,7 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 		return err;
 	}
 	for (enum list list = 0; list < LIST_COUNT; list++)
-		j->lists[list].f = open_memstream(&j->lists[list].text, &j->lists[list].size);
+		memstream_open(&j->lists[list].m);
 	fprintf(j->f, "{\"format\":\"%s\"", JSONOUT_FORMAT);
 	put_member(j, "version", json_integer(JSONOUT_VERSION));
 	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
@@ -539,11 +538,8 @@ void jsonout_discard(struct jsonout *j)
 	newfile_discard(&j->file);
 	if (j->spool)
 		fclose(j->spool);
-	for (enum list list = 0; list < LIST_COUNT; list++) {
-		if (j->lists[list].f)
-			fclose(j->lists[list].f);
-		free(j->lists[list].text);
-	}
+	for (enum list list = 0; list < LIST_COUNT; list++)
+		memstream_discard(&j->lists[list].m);
 	free(j);
 }
 

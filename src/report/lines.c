@@ -17,15 +17,9 @@ void report_write_text(struct report *r, const char *line, size_t len)
 	pthread_mutex_unlock(&r->text_lock);
 }
 
-void lines_open(struct lines *l)
+void report_write_lines(struct report *r, struct outfile *o, struct memstream *l)
 {
-	*l = (struct lines){ .f = NULL };
-	l->f = open_memstream(&l->text, &l->size);
-}
-
-void lines_write(struct report *r, struct outfile *o, struct lines *l)
-{
-	bool made = l->f && !(ferror(l->f) | fclose(l->f));
+	bool made = !memstream_close(l);
 
 	if (made && o == &r->text) {
 		char *text = printable_dup(l->text, true);
@@ -41,13 +35,6 @@ void lines_write(struct report *r, struct outfile *o, struct lines *l)
 	else if (o->fd >= 0 && !o->error)
 		o->error = ENOMEM;
 	pthread_mutex_unlock(&r->text_lock);
-	free(l->text);
-}
-
-void lines_free(struct lines *l)
-{
-	if (l->f)
-		fclose(l->f);
 	free(l->text);
 }
 

@@ -14,6 +14,7 @@
 #include "report/info.h"
 #include "report/report_internal.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memstream.h"
 #include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 
@@ -54,16 +55,16 @@ static enum xdd_status open_csv(struct report *r, struct outfile *o, const char 
 
 static enum xdd_status write_info(struct report *r, const json_t *environment)
 {
-	struct lines l;
+	struct memstream l;
 
-	lines_open(&l);
+	memstream_open(&l);
 	if (!l.f)
 		return out_of_memory();
 	if (r->plan->verbose || r->plan->output_file)
 		info_write(l.f, r->plan, environment);
 	else
 		info_write_short(l.f, r->plan);
-	lines_write(r, &r->text, &l);
+	report_write_lines(r, &r->text, &l);
 	return XDD_OK;
 }
 
@@ -74,9 +75,9 @@ static enum xdd_status open_latency(struct report *r)
 	bool write_header = false;
 
 	if (latency->shown)
-		lines_open(&r->table);
+		memstream_open(&r->table);
 	if (latency->histogram)
-		lines_open(&r->octaves);
+		memstream_open(&r->octaves);
 	if ((latency->shown && !r->table.f) || (latency->histogram && !r->octaves.f))
 		return out_of_memory();
 	if (latency->file)
@@ -151,8 +152,8 @@ static enum xdd_status open_all(struct report *r)
 
 static void report_free(struct report *r)
 {
-	lines_free(&r->table);
-	lines_free(&r->octaves);
+	memstream_discard(&r->table);
+	memstream_discard(&r->octaves);
 	column_list_free(&r->list);
 	free(r->line);
 	free(r->cells);
@@ -190,18 +191,13 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 
 char *report_information(const struct plan *plan, uint32_t target)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	struct memstream m;
 
-	if (!f)
+	if (!memstream_open(&m))
 		return NULL;
-	info_write_target(f, plan, target);
-	if (ferror(f) | fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	info_write_target(m.f, plan, target);
+	memstream_close(&m);
+	return m.text;
 }
 
 void report_trailer(struct report *r, enum report_end end)

@@ -12,16 +12,10 @@
 #include "report/jsonout.h"
 #include "report/latency.h"
 #include "report/line.h"
+#include "xdd/base/memstream.h"
 #include "xdd/report/column.h"
 #include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
-
-/* Lines that are made with stdio, in memory until they are written at once. */
-struct lines {
-	FILE *f; /* NULL: not used, or no memory */
-	char *text;
-	size_t size;
-};
 
 struct report {
 	/* const after report_open() */
@@ -42,7 +36,7 @@ struct report {
 	struct outfile latency;
 
 	/* owned by the thread that has the report: the tables of -latency, which follow the results */
-	struct lines table, octaves;
+	struct memstream table, octaves;
 	bool header_done;     /* the header of the result table is written */
 	bool intervals_begun; /* the header of the table of intervals is written */
 	struct jsonout *json; /* NULL: not used */
@@ -52,17 +46,11 @@ struct report {
 /* Write `len` bytes of whole lines to the text output. Any thread. */
 void report_write_text(struct report *r, const char *line, size_t len);
 
-/* Begin lines in memory. `l->f` is NULL when memory is short, which lines_write() then records. */
-void lines_open(struct lines *l);
-
 /*
- * Write the lines to `o`, one of the outputs of `r`, and free them; an error stays with the output. Control characters
+ * Write the lines of `l` to `o`, one of the outputs of `r`, and free them; an error stays with the output. Control characters
  * in the text of the environment, such as the name of a disk, do not reach a terminal; CSV is exact.
  */
-void lines_write(struct report *r, struct outfile *o, struct lines *l);
-
-/* Free lines that are not written. Safe on lines that are all zero. */
-void lines_free(struct lines *l);
+void report_write_lines(struct report *r, struct outfile *o, struct memstream *l);
 
 /*
  * Write the rows of a result, or of an interval, to the file of -latency output; without a result, its header line.

@@ -7,44 +7,44 @@
 void report_latency_csv(struct report *r, const struct result *result,
 			const struct latency_interval *interval)
 {
-	struct lines l;
+	struct memstream l;
 
 	if (r->latency.fd < 0)
 		return;
-	lines_open(&l);
+	memstream_open(&l);
 	if (l.f && result)
 		latency_csv_rows(l.f, r->plan, result, interval);
 	else if (l.f)
 		latency_csv_header(l.f, r->plan);
-	lines_write(r, &r->latency, &l);
+	report_write_lines(r, &r->latency, &l);
 }
 
 void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
 			     uint64_t to_ns)
 {
 	const struct latency_interval interval = { from_ns, to_ns };
-	struct lines l;
+	struct memstream l;
 
 	if (r->plan->latency.file) {
 		report_latency_csv(r, result, &interval);
 		return;
 	}
-	lines_open(&l);
+	memstream_open(&l);
 	if (l.f && !r->intervals_begun)
 		latency_table_header(l.f, r->plan, true);
 	r->intervals_begun = true;
 	if (l.f)
 		latency_table_rows(l.f, r->plan, result, &interval);
-	lines_write(r, &r->text, &l);
+	report_write_lines(r, &r->text, &l);
 }
 
 void report_latency_text(struct report *r)
 {
-	struct lines l;
+	struct memstream l;
 
 	if (!r->table.f || (fflush(r->table.f) == 0 && !r->table.size))
 		return;
-	lines_open(&l);
+	memstream_open(&l);
 	if (l.f) {
 		latency_table_header(l.f, r->plan, false);
 		fwrite(r->table.text, 1, r->table.size, l.f);
@@ -53,5 +53,5 @@ void report_latency_text(struct report *r)
 		latency_octaves_header(l.f);
 		fwrite(r->octaves.text, 1, r->octaves.size, l.f);
 	}
-	lines_write(r, &r->text, &l);
+	report_write_lines(r, &r->text, &l);
 }

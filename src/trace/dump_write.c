@@ -10,6 +10,7 @@
 #include "trace/format.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/crc32c.h"
+#include "xdd/base/memstream.h"
 #include "xdd/trace/dump.h"
 
 #define FIELD(name_, member_, file_off_)                                                    \
@@ -135,16 +136,16 @@ static int put_text(struct writer *w, enum dump_block_type type, const char *tex
 
 static int put_meta_block(struct writer *w, const struct trace *t)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	struct memstream m;
 	int err;
 
-	if (!f)
+	if (!memstream_open(&m))
 		return -ENOMEM;
-	put_meta(f, t);
-	err = ferror(f) | fclose(f) ? -ENOMEM : put_text(w, DUMP_BLOCK_META, text, size);
-	free(text);
+	put_meta(m.f, t);
+	err = memstream_close(&m);
+	if (!err)
+		err = put_text(w, DUMP_BLOCK_META, m.text, m.size);
+	free(m.text);
 	return err;
 }
 

@@ -17,6 +17,7 @@
 #include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memstream.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/output.h"
 #include "xdd/base/units.h"
@@ -82,23 +83,22 @@ static void add_pending(struct heartbeat_stream *stream, const char *text, size_
 static void make_line(struct heartbeat *h, struct heartbeat_stream *stream, uint64_t now_ns)
 {
 	struct heartbeat_time when = { .run_ns = now_ns - h->start_ns, .beat = stream->beats++ };
-	size_t n = select_samples(h, stream, !stream->unasked, now_ns), size = 0;
-	char *text = NULL;
-	FILE *f = n ? open_memstream(&text, &size) : NULL;
+	size_t n = select_samples(h, stream, !stream->unasked, now_ns);
+	struct memstream m;
 
-	if (!f)
+	if (!n || !memstream_open(&m))
 		return;
 	if (stream->unasked)
-		heartbeat_progress(f, h->run->plan, h->selected, n);
+		heartbeat_progress(m.f, h->run->plan, h->selected, n);
 	else if (stream->file.fd >= 0)
-		heartbeat_row(f, &when, h->selected);
+		heartbeat_row(m.f, &when, h->selected);
 	else
-		heartbeat_line(f, &when, h->selected, n, stream->redrawn ? ' ' : '\n');
+		heartbeat_line(m.f, &when, h->selected, n, stream->redrawn ? ' ' : '\n');
 	if (!stream->redrawn)
-		fputc('\n', f);
-	if (fclose(f) == 0)
-		add_pending(stream, text, size);
-	free(text);
+		fputc('\n', m.f);
+	if (!memstream_close(&m))
+		add_pending(stream, m.text, m.size);
+	free(m.text);
 }
 
 /*
@@ -132,9 +132,8 @@ void heartbeat_now(struct heartbeat *h)
 					      .last = UINT32_MAX };
 	uint64_t now = clock_kernel_ns();
 	struct heartbeat_time when = { .run_ns = now - h->start_ns };
-	char *text = NULL;
-	size_t size = 0, n;
-	FILE *f;
+	struct memstream m;
+	size_t n;
 
 	pthread_mutex_lock(&h->lock);
 	heartbeat_take(h, now);
@@ -143,15 +142,14 @@ void heartbeat_now(struct heartbeat *h)
 		if (!h->selected[i].options->on)
 			h->selected[i].options = &defaults;
 	}
-	f = open_memstream(&text, &size);
-	if (f) {
-		heartbeat_line(f, &when, h->selected, n, '\n');
-		fputc('\n', f);
+	if (memstream_open(&m)) {
+		heartbeat_line(m.f, &when, h->selected, n, '\n');
+		fputc('\n', m.f);
 	}
 	pthread_mutex_unlock(&h->lock);
-	if (f && fclose(f) == 0)
-		log_raw(text);
-	free(text);
+	if (!memstream_close(&m))
+		log_raw(m.text);
+	free(m.text);
 }
 
 void heartbeat_ready(struct heartbeat *h)
