@@ -1,7 +1,7 @@
 /*
- * Prints the parts of the documentation that come from the option and column tables: the manual page
- * (a filter: "@OPTIONS@" and "@COLUMNS@" on lines of their own are replaced) and the bash completion.
- * Run by `make docs` and by the test that compares the committed pages with the tables.
+ * Prints the parts of the documentation that come from the option and column tables: the manual
+ * page (a filter that replaces "@OPTIONS@" and "@COLUMNS@" on lines of their own) and the bash
+ * completion. Run by `make docs` and by the test that compares the committed pages with the tables.
  */
 #include <inttypes.h>
 #include <stdio.h>
