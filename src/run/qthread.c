@@ -74,10 +74,7 @@ static void issue(struct qthread *q, uint64_t start, uint64_t end)
 	uint64_t begin = clock_now_ns();
 
 	q->apart_ns = 0;
-	if (plan_queues(q->target->plan))
-		issue_queued(q, start, end);
-	else
-		issue_sync(q, start, end);
+	issue_pass(q, start, end);
 	if (q->target->run->needs & FIGURES_OVERHEAD)
 		keep_overhead(q, clock_now_ns() - begin);
 }

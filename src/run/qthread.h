@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run/coord/throttle.h"
 #include "run/issue/request_ring.h"
 #include "run/results/cputime.h"
 #include "xdd/io/buffer.h"
@@ -43,9 +44,8 @@ struct qthread {
 	pthread_t thread;
 	bool started;
 
-	/* owned by this QThread: throttle_hold() */
-	uint64_t held_ns; /* since when other targets have held its next operation; 0: they do not */
-	uint64_t held_start_ns; /* start_ns of the pass at that time */
+	/* owned by this QThread */
+	struct throttle_op throttle; /* the operation that it brings to the gate */
 
 	/* owned by this QThread */
 	void *ctx;	/* of the engine */

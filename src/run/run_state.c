@@ -53,7 +53,6 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	t->plan = plan;
 	t->file.fd = t->file.buffered_fd = -1;
 	t->file.guard = &run->guard;
-	t->gated = plan->throttle.interval_ns > 0;
 	t->retry_flush = retry_flush_applies(plan);
 	op_hooks_init(t);
 	barrier_init(&t->start, plan->qthreads);

@@ -43,7 +43,7 @@ struct pass_state {
 	/* atomic: this pass of this target ends early: -maxerrors, or a number will not be issued */
 	_Atomic bool over;
 
-	/* atomic: numbers that were taken and not issued, though later ones were: issue_sync.c */
+	/* atomic: numbers that were taken and not issued, though later ones were: issue_fast.c */
 	_Atomic uint64_t released;
 
 	/* atomic: completion time of operation 0 */

@@ -183,12 +183,12 @@ def test_lockstep():
                 "wait", "complete", "-debug", "ls", "io", timeout=LIMIT_S)
     through = {}
     for kind, line in lines(run.err):
-        m = re.match(r"target (\d): operation (\d+) of pass 1 is let through$", line)
+        m = re.match(r"target (\d): operation (\d+) of pass 1 is admitted$", line)
         if kind == "LOCKSTEP" and m:
             through.setdefault(int(m.group(1)), []).append(int(m.group(2)))
     t.ok(run.status == 0 and only_debug(run) and kinds(run) == {"IO", "LOCKSTEP"} and
          [sorted(set(through.get(n, []))) for n in range(2)] == [list(range(10))] * 2,
-         "-debug lockstep: each operation is let through", run)
+         "-debug lockstep: each operation is admitted", run)
     run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 10, "-debug", "lockstep", timeout=LIMIT_S)
     t.ok(run.status == 0 and not run.err, "-debug lockstep: nothing where no target waits for another", run)
 

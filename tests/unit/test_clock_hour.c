@@ -146,7 +146,7 @@ static struct hour pace_hour(bool follows)
 		uint64_t due = start + i * S, before = machine.sleeps, now;
 		int64_t difference;
 
-		assert_int_equal(throttle_sleep_until(&target, due), 0);
+		throttle_sleep_until(&target, due);
 		now = clock_now_ns();
 		assert_true(now >= due);
 		found.worst_response_ns = most(found.worst_response_ns, now - due);

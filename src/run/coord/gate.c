@@ -1,12 +1,10 @@
 /*
- * The gate: asking, waiting and telling. Called by the QThreads of targets that wait for others or are
- * followed by others; see the header.
+ * The gate: ask it, wait at it, report progress to it. Called by the QThreads of targets that are gated or followed.
  */
 #include "run/coord/gate.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "run/coord/lockstep.h"
 #include "run/coord/syncio.h"
@@ -16,16 +14,21 @@
 #include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/io/engine.h"
 #include "xdd/io/throttle_schedule.h"
-#include "xdd/plan/plan.h"
-#include "xdd/sync/event.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
 
-/* How often a target that is not gated looks, while it rests, whether its pass was ended. */
+/* How often a target that is not gated checks, while it rests, whether its pass was ended. */
 #define REST_LOOK_NS (200 * 1000000ull)
 
-/* Of another target, in the pass that `t` is in. */
+/* Answers of the members: a clock reading, or one of these. The greatest answer of several counts. */
+#define NOW 0
+#define ON_EVENT (UINT64_MAX - 2)
+#define NEVER (UINT64_MAX - 1) /* not this operation, nor any with a greater number */
+#define STOPPED UINT64_MAX     /* no operation, except those that are admitted */
+
+/* The progress of another target in the pass that `t` is in. */
 static struct progress *progress_of(struct target *other, const struct target *t)
 {
 	return &other->gate.progress[t->pass & 1];
@@ -36,7 +39,12 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* How often the measure fits in what a target has done by now. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many times the measure fits in the work that a target has done by now. */
 static uint64_t count_done(const struct measure *m, const struct target *of,
 			   const struct progress *p, uint64_t now_ns)
 {
@@ -49,37 +57,37 @@ static uint64_t count_done(const struct measure *m, const struct target *of,
 	return start && end > start ? (end - start) / m->value : 0;
 }
 
-/* When `count` of a measure will have been done: a time where it is one, an event otherwise. */
+/* When `count` of a measure will have been done: a clock reading for a time, else ON_EVENT. */
 static uint64_t when_done(const struct measure *m, const struct progress *p, uint64_t count)
 {
 	uint64_t start = atomic_load(&p->start_ns), at;
 
 	if (m->unit != MEASURE_TIME || !start || __builtin_mul_overflow(m->value, count, &at) ||
-	    __builtin_add_overflow(at, start, &at) || at >= GATE_EVENT)
-		return GATE_EVENT;
+	    __builtin_add_overflow(at, start, &at) || at >= ON_EVENT)
+		return ON_EVENT;
 	return at;
 }
 
-/* When a trigger is pulled; GATE_CLOSED: it will not be. */
+/* When a trigger is pulled; NEVER: it will not be. */
 static uint64_t ask_trigger(const struct trigger_plan *g, struct target *by, const struct target *t,
 			    uint64_t now_ns)
 {
 	struct progress *p = progress_of(by, t);
-	/* First: after this nothing changes any more. */
+	/* Read this first: after it nothing changes any more. */
 	bool over = atomic_load(&p->over);
 
 	if (count_done(&g->when, by, p, now_ns))
-		return GATE_OPEN;
-	return over ? GATE_CLOSED : when_done(&g->when, p, 1);
+		return NOW;
+	return over ? NEVER : when_done(&g->when, p, 1);
 }
 
 static void wake_watchers(struct target *t)
 {
 	for (size_t i = 0; i < t->gate.n_watches; i++)
-		event_signal(&t->gate.watches[i].who->gate.event);
+		event_signal(&t->gate.watches[i].watcher->gate.event);
 }
 
-/* The target begins at `start_ns`, which those who look at it may wait for. */
+/* The target begins at `start_ns`, which other targets may wait for. */
 static void begin(struct target *t, uint64_t start_ns)
 {
 	uint64_t none = 0;
@@ -93,52 +101,59 @@ static uint64_t ask_start(struct target *t, uint64_t now_ns)
 	uint64_t answer;
 
 	if (!t->gate.start_by || atomic_load(&progress_of(t, t)->start_ns))
-		return GATE_OPEN;
+		return NOW;
 	answer = ask_trigger(&t->plan->start_trigger, t->gate.start_by, t, now_ns);
-	if (answer == GATE_OPEN)
+	if (answer == NOW)
 		begin(t, now_ns);
 	return answer;
 }
 
-/* The slave's side of a lockstep. With timed tasks `n` does not matter: its time runs, or does not. */
-static uint64_t ask_master(struct target *t, uint64_t n, uint64_t now_ns)
+/* When the slave of a lockstep with timed tasks may issue, after `made` requests of its master. */
+static uint64_t ask_slice(struct target *t, uint64_t made, bool over, uint64_t now_ns)
 {
 	const struct lockstep_plan *l = &t->plan->lockstep;
-	bool timed = l->what.unit == MEASURE_TIME;
 	struct gate *g = &t->gate;
-	struct progress *p;
-	uint64_t made, needs, answer;
-	bool over;
+	uint64_t answer = NOW;
 
-	if (!g->master)
-		return GATE_OPEN;
-	p = progress_of(g->master, t);
-	over = atomic_load(&p->over);
-	made = count_done(&l->when, g->master, p, now_ns);
-	if (!timed && made >= lockstep_slave_needs(l, t->plan, n))
-		return GATE_OPEN;
-	if (over && !l->stop)
-		return GATE_OPEN;
-	if (!timed) {
-		needs = lockstep_slave_needs(l, t->plan, n);
-		return over ? GATE_CLOSED : when_done(&l->when, p, needs);
-	}
 	pthread_mutex_lock(&g->slice_lock);
 	if (now_ns < g->slice_end_ns) {
-		answer = GATE_OPEN;
+		answer = NOW;
 	} else if (made + l->run > g->slices) {
 		g->slices++;
 		g->slice_end_ns = now_ns + l->what.value;
-		answer = GATE_OPEN;
 	} else {
-		needs = g->slices + 1 - l->run;
-		answer = over ? GATE_CLOSED : when_done(&l->when, p, needs);
+		answer = over ? NEVER :
+				when_done(&l->when, progress_of(g->master, t),
+					  g->slices + 1 - l->run);
 	}
 	pthread_mutex_unlock(&g->slice_lock);
 	return answer;
 }
 
-/* The master's side: no request to a slave that has not done the one before. */
+/* The slave's side of a lockstep. */
+static uint64_t ask_master(struct target *t, uint64_t n, uint64_t now_ns)
+{
+	const struct lockstep_plan *l = &t->plan->lockstep;
+	struct progress *p;
+	uint64_t made, needs;
+	bool over;
+
+	if (!t->gate.master)
+		return NOW;
+	p = progress_of(t->gate.master, t);
+	over = atomic_load(&p->over);
+	made = count_done(&l->when, t->gate.master, p, now_ns);
+	if (over && !l->stop)
+		return NOW;
+	if (l->what.unit == MEASURE_TIME)
+		return ask_slice(t, made, over, now_ns);
+	needs = lockstep_slave_needs(l, t->plan, n);
+	if (made >= needs)
+		return NOW;
+	return over ? NEVER : when_done(&l->when, p, needs);
+}
+
+/* The master's side: no request to a slave that has not completed the task before. */
 static uint64_t ask_slaves(struct target *t, uint64_t n, uint64_t now_ns)
 {
 	for (size_t i = 0; i < t->gate.n_counted_slaves; i++) {
@@ -146,13 +161,13 @@ static uint64_t ask_slaves(struct target *t, uint64_t n, uint64_t now_ns)
 		const struct lockstep_plan *l = &slave->plan->lockstep;
 		struct progress *p = progress_of(slave, t);
 
-		/* One that is waiting for its own trigger, perhaps pulled by this target, holds nobody. */
+		/* A slave that waits for its start trigger, perhaps pulled by this target, holds no other target. */
 		if (atomic_load(&p->over) || (slave->gate.start_by && !atomic_load(&p->start_ns)))
 			continue;
 		if (count_done(&l->what, slave, p, now_ns) < lockstep_master_needs(l, t->plan, n))
-			return GATE_EVENT;
+			return ON_EVENT;
 	}
-	return GATE_OPEN;
+	return NOW;
 }
 
 static uint64_t ask_syncio(const struct target *t, uint64_t n)
@@ -160,142 +175,206 @@ static uint64_t ask_syncio(const struct target *t, uint64_t n)
 	const struct run *run = t->run;
 	uint64_t ops = run->plan->syncio_ops;
 
-	return !ops || n / ops <= syncio_open(&run->syncio, t->pass) ? GATE_OPEN : GATE_EVENT;
+	return !ops || n / ops <= syncio_open(&run->syncio, t->pass) ? NOW : ON_EVENT;
 }
 
 /*
- * The tail of the last operation goes through the page cache. A write there of part of a page, with direct writes to
- * the rest of it under way, would bring back what these have replaced: it waits until all else is complete.
+ * The tail of the last operation uses the page cache. A write of part of a page there, while direct writes to the rest
+ * of the page are outstanding, would restore the old contents of that rest: it waits until all others are complete.
  */
 static uint64_t ask_tail(const struct target *t, uint64_t n)
 {
 	if (!t->gate.last_alone || n + 1 < t->plan->pass_ops)
-		return GATE_OPEN;
-	return atomic_load(&t->gate.progress[t->pass & 1].ops) >= n ? GATE_OPEN : GATE_EVENT;
+		return NOW;
+	return atomic_load(&t->gate.progress[t->pass & 1].ops) >= n ? NOW : ON_EVENT;
 }
 
-/* All operations up to `n` have been let through. */
-static void grant(struct gate *g, uint64_t n)
+static uint64_t ask_stop(const struct target *t, uint64_t now_ns)
 {
-	uint64_t granted = atomic_load(&g->granted);
-
-	while (granted <= n && !atomic_compare_exchange_weak(&g->granted, &granted, n + 1))
-		;
+	if (!t->gate.stop_by)
+		return NEVER;
+	return ask_trigger(&t->plan->stop_trigger, t->gate.stop_by, t, now_ns);
 }
 
-/* What the other targets say about `n`, with times that gate_wait() is to sleep until at most. */
+/* The answer of all members except the throttle for operation `n`; a time is the latest to ask again. */
 static uint64_t ask(struct target *t, uint64_t n, uint64_t now_ns)
 {
-	struct gate *g = &t->gate;
-	uint64_t stop = GATE_CLOSED, answer;
+	uint64_t stop, answer;
 
-	if (n < atomic_load(&g->granted))
-		return GATE_OPEN;
-	if (g->stop_by)
-		stop = ask_trigger(&t->plan->stop_trigger, g->stop_by, t, now_ns);
-	if (stop == GATE_OPEN)
-		return GATE_CLOSED;
+	if (n < gate_admitted(&t->gate))
+		return NOW;
+	stop = ask_stop(t, now_ns);
+	if (stop == NOW)
+		return STOPPED;
 	answer = ask_start(t, now_ns);
-	if (answer == GATE_OPEN)
+	if (answer == NOW)
 		answer = ask_master(t, n, now_ns);
-	if (answer != GATE_CLOSED)
+	if (answer != NEVER)
 		answer = later(later(answer, ask_tail(t, n)),
 			       later(ask_slaves(t, n, now_ns), ask_syncio(t, n)));
-	/* When the stop trigger is pulled by time, nothing is let through after it. */
-	if (answer != GATE_OPEN && answer != GATE_CLOSED && stop < answer)
-		answer = stop;
-	return answer;
+	/* When the stop trigger is pulled by time, no operation is admitted after it. */
+	return answer == NOW || answer == NEVER ? answer : earlier(answer, stop);
 }
 
-static void debug_gate(const struct target *t, uint64_t n, const char *what)
+/* Nothing more is issued in this pass: the run stops, or the pass was ended. */
+static bool is_over(const struct target *t)
 {
-	debug_line(DEBUG_LOCKSTEP, "target %u: operation %" PRIu64 " of pass %" PRIu64 " %s",
-		   t->plan->number, n, t->pass, what);
+	return stop_why(&t->run->stop) != STOP_NONE || atomic_load(&t->state.over);
 }
 
-/* No other target holds `req`: let it through when it is due. */
-static uint64_t let_through(struct qthread *q, struct io_request *req, uint64_t now_ns)
+/* Admit all operations up to `n`. False: the gate was shut before. */
+static bool admit(struct gate *g, uint64_t n)
 {
-	struct target *t = q->target;
+	uint64_t admitted = atomic_load(&g->admitted);
 
-	throttle_release(q, req->op, now_ns);
-	req->due_ns = throttle_due(t, req->op);
-	if (req->due_ns > now_ns) {
-		if (req->op >= atomic_load(&t->gate.granted))
-			return req->due_ns;
-		/* A later one was let through before the schedule moved on. */
-		req->due_ns = now_ns;
+	while ((admitted & ~GATE_SHUT) <= n) {
+		if (admitted & GATE_SHUT)
+			return false;
+		if (atomic_compare_exchange_weak(&g->admitted, &admitted, n + 1))
+			break;
 	}
-	if (req->op == 0)
-		atomic_store(&t->state.paced_from_ns, atomic_load(&t->state.start_ns));
-	grant(&t->gate, req->op);
+	return true;
+}
+
+/*
+ * Shut the gate for `req` and all operations after it. If one of these was admitted already, `req` is issued as well,
+ * so that no gap remains.
+ */
+static enum gate_answer shut(struct qthread *q, struct io_request *req, uint64_t now_ns)
+{
+	struct gate *g = &q->target->gate;
+	uint64_t admitted = atomic_load(&g->admitted);
+
+	while ((admitted & ~GATE_SHUT) <= req->op)
+		if (admitted & GATE_SHUT ||
+		    atomic_compare_exchange_weak(&g->admitted, &admitted, admitted | GATE_SHUT))
+			return GATE_CLOSED;
+	req->due_ns = earlier(throttle_due_at(q), now_ns);
 	return GATE_OPEN;
 }
 
-uint64_t gate_ask(struct qthread *q, struct io_request *req, uint64_t now_ns)
+/* No other target holds `req`: admit it when it is due. */
+static enum gate_answer ask_throttle(struct qthread *q, struct io_request *req, uint64_t now_ns,
+				     uint64_t end_ns, uint64_t *at_ns)
 {
 	struct target *t = q->target;
-	const bool locked = t->gate.others && throttle_is_on(t->plan);
-	uint64_t answer = ask(t, req->op, now_ns);
 
-	if (answer == GATE_CLOSED) {
-		debug_gate(t, req->op, "is not let through any more");
+	throttle_release(q, now_ns);
+	req->due_ns = throttle_due_at(q);
+	if (req->op < gate_admitted(&t->gate)) {
+		/* A later operation was admitted before the schedule moved forward. */
+		req->due_ns = earlier(req->due_ns, now_ns);
+		return GATE_OPEN;
+	}
+	/* An operation that is due after the end is not issued, and the pass lasts its time all the same. */
+	if (req->due_ns > now_ns && now_ns < end_ns) {
+		*at_ns = earlier(req->due_ns, end_ns);
+		return GATE_AT;
+	}
+	if (req->due_ns >= end_ns)
 		return GATE_CLOSED;
-	}
-	/* What is a time to gate_wait() may come before it: when the other target ends, say. */
-	if (answer != GATE_OPEN) {
-		if (locked && ask_tail(t, req->op) == GATE_OPEN)
-			throttle_hold(q, now_ns);
-		return GATE_EVENT;
-	}
-	if (locked)
-		pthread_mutex_lock(&t->gate.throttle_lock);
-	answer = let_through(q, req, now_ns);
-	if (locked)
-		pthread_mutex_unlock(&t->gate.throttle_lock);
-	if (answer == GATE_OPEN)
-		debug_gate(t, req->op, "is let through");
+	if (req->op == 0)
+		atomic_store(&t->state.paced_from_ns, atomic_load(&t->state.start_ns));
+	return admit(&t->gate, req->op) ? GATE_OPEN : GATE_CLOSED;
+}
+
+/* The same, in one step with a move of the schedule by another QThread. */
+static enum gate_answer ask_throttle_locked(struct qthread *q, struct io_request *req,
+					    uint64_t now_ns, uint64_t end_ns, uint64_t *at_ns)
+{
+	pthread_mutex_t *lock = &q->target->gate.throttle_lock;
+	enum gate_answer answer;
+
+	pthread_mutex_lock(lock);
+	answer = ask_throttle(q, req, now_ns, end_ns, at_ns);
+	pthread_mutex_unlock(lock);
 	return answer;
 }
 
-int gate_wait(struct target *t, uint64_t n, uint64_t until_ns)
+static enum gate_answer ask_all(struct qthread *q, struct io_request *req, uint64_t now_ns,
+				uint64_t end_ns, uint64_t *at_ns)
+{
+	struct target *t = q->target;
+	const bool throttled = throttle_is_on(t->plan), moves = t->gate.others && throttled;
+	uint64_t answer = ask(t, req->op, now_ns);
+
+	if (answer == NEVER)
+		return GATE_CLOSED;
+	if (answer == STOPPED || is_over(t) || (now_ns >= end_ns && (answer != NOW || !throttled)))
+		return shut(q, req, now_ns);
+	if (answer != NOW) {
+		if (moves && ask_tail(t, req->op) == NOW)
+			throttle_hold(q, now_ns);
+		*at_ns = end_ns;
+		return GATE_EVENT;
+	}
+	return moves ? ask_throttle_locked(q, req, now_ns, end_ns, at_ns) :
+		       ask_throttle(q, req, now_ns, end_ns, at_ns);
+}
+
+static void debug_gate(const struct target *t, uint64_t n, const char *event)
+{
+	debug_line(DEBUG_LOCKSTEP, "target %u: operation %" PRIu64 " of pass %" PRIu64 " %s",
+		   t->plan->number, n, t->pass, event);
+}
+
+enum gate_answer gate_ask(struct qthread *q, struct io_request *req, uint64_t now_ns,
+			  uint64_t end_ns, uint64_t *at_ns)
+{
+	enum gate_answer answer = ask_all(q, req, now_ns, end_ns, at_ns);
+
+	if (answer == GATE_OPEN)
+		debug_gate(q->target, req->op, "is admitted");
+	else if (answer == GATE_CLOSED)
+		debug_gate(q->target, req->op, "is not admitted any more");
+	return answer;
+}
+
+void gate_arrive(struct qthread *q, uint64_t n)
+{
+	q->throttle.due_ns = throttle_due_ns(q->target->plan, n);
+}
+
+static void wait_for_event(struct target *t, uint64_t n, uint64_t until_ns)
 {
 	struct event *e = &t->gate.event;
 
 	debug_gate(t, n, "waits for other targets");
 	for (;;) {
 		uint32_t key = event_listen(e);
-		uint64_t now = clock_now_ns(), answer;
-		bool stopped = stop_why(&t->run->stop) != STOP_NONE;
+		uint64_t now = clock_now_ns(), answer = NOW;
 
-		if (stopped || now >= until_ns || atomic_load(&t->state.over)) {
+		if (now < until_ns && !is_over(t))
+			answer = ask(t, n, now);
+		if (answer == NOW || answer >= NEVER) {
 			event_leave(e);
-			return stopped ? -ECANCELED : 0;
+			return;
 		}
-		answer = ask(t, n, now);
-		if (answer == GATE_OPEN || answer == GATE_CLOSED) {
-			event_leave(e);
-			return 0;
-		}
-		event_wait(e, key, answer < until_ns ? answer : until_ns);
+		event_wait(e, key, earlier(answer, until_ns));
 	}
 }
 
-/* Whether nothing more of the pass may be issued; if not, `*until` is no later than when to look again. */
-static bool rest_is_over(struct target *t, uint64_t now_ns, uint64_t *until)
+void gate_wait(struct target *t, uint64_t n, enum gate_answer answer, uint64_t at_ns)
 {
-	uint64_t stop = GATE_CLOSED;
-
-	if (stop_requested(&t->run->stop) || atomic_load(&t->state.over))
-		return true;
-	if (t->gate.stop_by)
-		stop = ask_trigger(&t->plan->stop_trigger, t->gate.stop_by, t, now_ns);
-	if (stop < *until)
-		*until = stop;
-	return stop == GATE_OPEN;
+	if (answer == GATE_EVENT)
+		wait_for_event(t, n, at_ns);
+	else
+		throttle_sleep_until(t, at_ns);
 }
 
-/* Nobody signals the event of a target without a gate: the end of its pass is polled. */
+/* Nothing more of the pass may be issued; if not, `*until` is no later than the time to ask again. */
+static bool rest_is_over(struct target *t, uint64_t now_ns, uint64_t *until)
+{
+	uint64_t stop;
+
+	if (is_over(t))
+		return true;
+	stop = ask_stop(t, now_ns);
+	*until = earlier(stop, *until);
+	return stop == NOW;
+}
+
+/* No thread signals the event of a target without a gate: poll the end of its pass. */
 static int rest_alone(struct target *t, uint64_t until_ns)
 {
 	for (;;) {
@@ -348,7 +427,7 @@ void gate_completed(struct target *t, uint64_t bytes)
 
 		if (measure_count(&w->each, t->plan, ops_before, bytes_before) !=
 		    measure_count(&w->each, t->plan, ops_before + 1, bytes_before + bytes))
-			event_signal(&w->who->gate.event);
+			event_signal(&w->watcher->gate.event);
 	}
 	if (t->gate.last_alone && ops_before + 2 == t->plan->pass_ops)
 		event_signal(&t->gate.event);
@@ -374,7 +453,7 @@ void gate_begin_pass(struct target *t)
 	atomic_store(&p->start_ns, 0);
 	atomic_store(&p->end_ns, 0);
 	atomic_store(&p->over, false);
-	atomic_store(&t->gate.granted, 0);
+	atomic_store(&t->gate.admitted, 0);
 	t->gate.slices = 0;
 	t->gate.slice_end_ns = 0;
 	if (t->run->plan->syncio_ops)
@@ -403,106 +482,4 @@ void gate_end_pass(struct target *t)
 	wake_watchers(t);
 	if (t->run->plan->syncio_ops && syncio_leave(&t->run->syncio, t->plan->number, t->pass))
 		wake_all(t->run);
-}
-
-/* Have `who` woken each time another `each` of `t` is complete, and when it begins and ends. */
-static int watch(struct target *t, struct target *who, struct measure each)
-{
-	struct gate *g = &t->gate;
-	struct gate_watch *watches = realloc(g->watches, (g->n_watches + 1) * sizeof(*watches));
-
-	if (!watches)
-		return -ENOMEM;
-	g->watches = watches;
-	g->watches[g->n_watches++] = (struct gate_watch){ who, each };
-	t->followed = true;
-	return 0;
-}
-
-/* A slave that can hold its master: both sides are counted. */
-static int add_counted_slave(struct target *master, struct target *slave)
-{
-	struct gate *g = &master->gate;
-	size_t size = (g->n_counted_slaves + 1) * sizeof(struct target *);
-	struct target **slaves = realloc(g->counted_slaves, size);
-
-	if (!slaves)
-		return -ENOMEM;
-	g->counted_slaves = slaves;
-	g->counted_slaves[g->n_counted_slaves++] = slave;
-	master->gated = g->others = true;
-	return watch(slave, master, slave->plan->lockstep.what);
-}
-
-static int tie_trigger(struct run *run, struct target *t, const struct trigger_plan *plan,
-		       struct target **by)
-{
-	if (!plan->on)
-		return 0;
-	*by = &run->targets[plan->by];
-	t->gated = true;
-	return watch(*by, t, plan->when);
-}
-
-static int tie(struct run *run, struct target *t)
-{
-	const struct lockstep_plan *l = &t->plan->lockstep;
-	int err = 0;
-
-	if (l->on) {
-		t->gate.master = &run->targets[l->master];
-		t->gated = true;
-		err = watch(t->gate.master, t, l->when);
-		if (!err && lockstep_is_counted(l))
-			err = add_counted_slave(t->gate.master, t);
-	}
-	if (!err)
-		err = tie_trigger(run, t, &t->plan->start_trigger, &t->gate.start_by);
-	if (!err)
-		err = tie_trigger(run, t, &t->plan->stop_trigger, &t->gate.stop_by);
-	t->gate.last_alone = t->plan->tail_bytes && plan_writes(t->plan) &&
-			     t->plan->queue_depth > 1 && t->plan->pass_ops > 1;
-	t->gate.others |= t->gate.master || t->gate.start_by || run->plan->syncio_ops;
-	if (run->plan->syncio_ops || t->gate.last_alone)
-		t->gated = t->followed = true;
-	return err;
-}
-
-static void cancel(void *arg)
-{
-	struct run *run = arg;
-
-	for (size_t i = 0; i < run->plan->n_targets; i++)
-		event_wake(&run->targets[i].gate.event);
-}
-
-int gate_init(struct run *run)
-{
-	bool any = false;
-	int err = 0;
-
-	for (size_t i = 0; i < run->plan->n_targets && !err; i++) {
-		struct gate *g = &run->targets[i].gate;
-
-		event_init(&g->event);
-		err = -pthread_mutex_init(&g->slice_lock, NULL);
-		if (!err)
-			err = -pthread_mutex_init(&g->throttle_lock, NULL);
-	}
-	for (size_t i = 0; i < run->plan->n_targets && !err; i++) {
-		err = tie(run, &run->targets[i]);
-		any |= run->targets[i].gated;
-	}
-	if (!err && run->plan->syncio_ops)
-		err = syncio_init(&run->syncio, run->plan->n_targets);
-	return err || !any ? err : stop_on_request(&run->stop, cancel, run);
-}
-
-void gate_destroy(struct run *run)
-{
-	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
-		free(run->targets[i].gate.watches);
-		free(run->targets[i].gate.counted_slaves);
-	}
-	syncio_destroy(&run->syncio);
 }

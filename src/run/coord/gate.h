@@ -1,14 +1,14 @@
 /*
- * The gate of a target: what may hold its operations back until another target has come so far, lockstep,
- * triggers and -syncio, until they are due, -throttle, or until those before are complete: the last write of a
- * pass with -dio whose end goes through the page cache. Private to src/run.
+ * The gate of a target: it holds operations until another target has come far enough (lockstep, triggers, -syncio),
+ * until they are due (-throttle), or until all operations before them are complete: the last write of a pass with
+ * -dio, if its end uses the page cache. Private to src/run.
  *
- * A gate answers for operation numbers, and is monotonic: what was let through stays so, and all before it
- * with it; so whatever ends a pass, what was issued of it is a prefix. Its members are asked in
- * turn, and the latest of their answers counts.
+ * A gate answers for operation numbers, and is monotonic: an operation that was admitted stays admitted, and all
+ * operations before it are admitted as well. Once the gate is shut it admits no operation after those. So the issued
+ * operations are 0 to n-1 whatever ends the pass. The members of the gate are asked in turn; the latest answer counts.
  *
- * Targets tell others how far they are by the operations that are complete, one gate's `progress`. It
- * is kept for two passes, because some targets set up the next while others are still in the one before.
+ * Targets learn how far others are from the operations that are complete: `progress` of the gate. It is kept for two
+ * passes, because some targets set up the next pass while others are still in the one before.
  */
 #ifndef XDD_RUN_COORD_GATE_H
 #define XDD_RUN_COORD_GATE_H
@@ -27,23 +27,26 @@ struct qthread;
 struct run;
 struct target;
 
-/* Answers of gate_ask() that are not a time. */
-#define GATE_OPEN 0
-#define GATE_EVENT (UINT64_MAX - 1) /* when something has happened: gate_wait() */
-#define GATE_CLOSED UINT64_MAX	    /* never in this pass */
-
-/* How far a target has come in a pass; what others look at. All atomic. */
-struct progress {
-	_Atomic uint64_t ops;	   /* complete, those that failed too */
-	_Atomic uint64_t bytes;	   /* of these operations, as planned */
-	_Atomic uint64_t start_ns; /* when it began; 0: not yet */
-	_Atomic uint64_t end_ns;   /* when it ended; before `over` */
-	_Atomic bool over;	   /* has ended, and says no more */
+/* When an operation may be issued. */
+enum gate_answer {
+	GATE_OPEN,   /* now */
+	GATE_AT,     /* ask again at a time */
+	GATE_EVENT,  /* ask again after an event, or at a time */
+	GATE_CLOSED, /* never in this pass */
 };
 
-/* Who is to be woken each time another so much of a target is complete. */
+/* How far a target has come in a pass; other targets read it. All atomic. */
+struct progress {
+	_Atomic uint64_t ops;	   /* complete, failed operations included */
+	_Atomic uint64_t bytes;	   /* of these operations, as planned */
+	_Atomic uint64_t start_ns; /* when it began; 0: not yet */
+	_Atomic uint64_t end_ns;   /* when it ended; stored before `over` */
+	_Atomic bool over;	   /* it has ended; nothing changes any more */
+};
+
+/* A target to wake each time another `each` of this target is complete. */
 struct gate_watch {
-	struct target *who;
+	struct target *watcher;
 	struct measure each;
 };
 
@@ -52,73 +55,82 @@ struct gate {
 	struct target *master;		/* of the lockstep in which this target is the slave */
 	struct target *start_by;	/* pulls its start trigger */
 	struct target *stop_by;		/* pulls its stop trigger */
-	struct target **counted_slaves; /* those that may hold it */
+	struct target **counted_slaves; /* slaves that may hold it */
 	size_t n_counted_slaves;
 	bool last_alone; /* the last operation waits until all others of its pass are complete */
 	bool others;	 /* other targets may hold operations of this one */
-	struct gate_watch *watches; /* who looks at it */
+	struct gate_watch *watches;
 	size_t n_watches;
 
-	/* what its own QThreads wait for */
+	/* its own QThreads wait for it */
 	struct event event;
 
 	/* written by its own QThreads, and by the last one to leave a pass; by number of the pass */
 	struct progress progress[2] __attribute__((aligned(128)));
 
-	/* atomic: operations before this one have been let through */
-	_Atomic uint64_t granted;
+	/* atomic: operations before this one are admitted; plus GATE_SHUT: no other will be */
+	_Atomic uint64_t admitted;
 
-	/* makes deciding about an operation and moving the schedule one step; with `others`, where paced */
+	/* makes the decision on an operation and the move of the schedule one step; with `others` and -throttle */
 	pthread_mutex_t throttle_lock;
 
 	/* of a slave with timed tasks */
 	pthread_mutex_t slice_lock;
 	uint64_t slices;       /* guarded by slice_lock: tasks begun */
-	uint64_t slice_end_ns; /* guarded by slice_lock: of the last one */
+	uint64_t slice_end_ns; /* guarded by slice_lock: of the last task */
 };
 
+#define GATE_SHUT (1ull << 63)
+
+/* The number of operations that were admitted in this pass. Any thread. */
+static inline uint64_t gate_admitted(const struct gate *g)
+{
+	return atomic_load(&g->admitted) & ~GATE_SHUT;
+}
+
 /*
- * Put the gates of all targets together, once their plans and memory are there; sets `gated` and
- * `followed` of each. Registers with run->stop, so that all waits end with it. Returns 0 or -errno.
+ * Connect the gates of all targets, once their plans and memory exist; sets `gated` and `followed` of each. Registers
+ * with run->stop, so that all waits end with it. Returns 0 or -errno. (gate_links.c)
  */
 int gate_init(struct run *run);
 
-/* Accepts a run that gate_init() has not seen, or failed on. */
+/* Accepts a run that gate_init() has not seen, or failed on. (gate_links.c) */
 void gate_destroy(struct run *run);
 
-/* The target's pass t->pass is set up; while none of its QThreads is in one. */
+/* Set up pass t->pass. While no QThread of the target is in a pass. */
 void gate_begin_pass(struct target *t);
 
-/* Its operations may be issued from `start_ns` on, as far as it is concerned. Each of its QThreads. */
+/* The pass begins at clock `start_ns`, unless a trigger starts it. Each QThread of the target. */
 void gate_start(struct target *t, uint64_t start_ns);
 
-/* Its pass has ended. By the last QThread to leave. */
+/* The pass has ended. The last QThread to leave it. */
 void gate_end_pass(struct target *t);
 
-/*
- * When `req`, the next operation of this QThread, may be issued. GATE_OPEN: now; req->due_ns is set. A clock
- * reading: ask again then. GATE_EVENT: when something happens. GATE_CLOSED: never in this pass; other QThreads find
- * out for themselves, for smaller numbers may have been let through. Only for targets that are gated.
- */
-uint64_t gate_ask(struct qthread *q, struct io_request *req, uint64_t now_ns);
+/* `q` brings operation `n`, the next that it will issue. QThread, of a target that is gated. */
+void gate_arrive(struct qthread *q, uint64_t n);
 
 /*
- * Block until the answer for `n` is GATE_OPEN or GATE_CLOSED, or the pass of the target has been ended, or
- * the clock reaches `until_ns`. Returns 0, or -ECANCELED when the run stops.
+ * Ask whether `req`, which has arrived, may be issued in a pass that ends at clock `end_ns`. GATE_OPEN: req->due_ns is
+ * set, and the caller must issue it. GATE_AT and GATE_EVENT: `*at_ns` is the time to ask again at the latest.
+ * GATE_CLOSED: smaller numbers may be admitted, and the QThreads that have them must ask for themselves. QThread.
  */
-int gate_wait(struct target *t, uint64_t n, uint64_t until_ns);
+enum gate_answer gate_ask(struct qthread *q, struct io_request *req, uint64_t now_ns,
+			  uint64_t end_ns, uint64_t *at_ns);
+
+/* Block after such an answer for operation `n` until it may have changed. QThread, with nothing outstanding. */
+void gate_wait(struct target *t, uint64_t n, enum gate_answer answer, uint64_t at_ns);
 
 /*
  * Sleep until the clock reaches `until_ns`, between two operations of one slot. Returns 0, or -ECANCELED as soon as
  * nothing more may be issued: the run stops, the pass was ended, or the stop trigger was pulled. For all targets, gated
- * or not. Its QThreads.
+ * or not. QThread.
  */
 int gate_rest(struct target *t, uint64_t until_ns);
 
 /* An operation of a target that is followed is complete, or has failed. Its QThreads, once counted. */
 void gate_completed(struct target *t, uint64_t bytes);
 
-/* Have those who wait at the target's gate look again: its pass was ended. Any thread. */
+/* Have the threads that wait at the target's gate ask again: its pass was ended. Any thread. */
 void gate_wake(struct target *t);
 
 #endif

@@ -1,79 +1,74 @@
 /*
- * Pacing: when operations are due by -throttle, and waiting for it precisely. Private to src/run.
+ * -throttle as a member of the gate: the clock at which operations are due, and precise waits for it. Private to
+ * src/run.
  *
- * The schedule is absolute and a pure function of the operation's number, so a stall makes operations late
- * and moves none: they are issued as soon as they can, and their response time says how late they were. Only
- * while another target holds an operation does the schedule rest: lockstep, a start trigger, -syncio.
+ * The schedule is absolute and a pure function of the operation's number. So a stall of the machine makes operations
+ * late and moves none of them: they are issued as soon as possible, and their response time includes the delay. Only
+ * while another target holds an operation does the schedule stop: lockstep, a start trigger, -syncio.
  */
 #ifndef XDD_RUN_COORD_THROTTLE_H
 #define XDD_RUN_COORD_THROTTLE_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
-#include "run/target.h"
-#include "xdd/io/throttle_schedule.h"
-
-/* A sleeper is woken this much early and spins for the rest: what the kernel takes to wake it up. */
-#define THROTTLE_SPIN_NS 40000u
+#include "xdd/plan/plan.h"
 
 struct qthread;
 struct run;
-struct target_plan;
 struct tally;
+struct target;
 
-/* The schedule of -throttle in a pass or several, against the clock. */
-struct throttle_times {
-	uint64_t due_ns; /* time of the operations that were issued, by the schedule */
-	uint64_t took_ns; /* elapsed time, without the time for which other targets held operations */
+/* A sleep ends this early, and the thread spins for the rest: the time that the kernel takes to wake a thread. */
+#define THROTTLE_SPIN_NS 40000u
+
+/* The operation that a QThread brings to the gate. Owned by the QThread. */
+struct throttle_op {
+	uint64_t due_ns;	/* since start_ns of the pass; 0 without a throttle */
+	uint64_t held_ns;	/* clock from which on other targets hold it; 0: they do not */
+	uint64_t held_start_ns; /* start_ns of the pass at that time */
 };
 
-/* The pass of the target begins at clock `start_ns`, the same for all of its QThreads. */
+/* Operations of a pass or several: the time by the schedule, and by the clock. */
+struct throttle_times {
+	uint64_t due_ns;  /* of the operations that were issued, by the schedule */
+	uint64_t took_ns; /* elapsed, without the time for which other targets held operations */
+};
+
+/* The pass of the target begins at clock `start_ns`, the same for all of its QThreads. Each QThread. */
 void throttle_begin_pass(struct qthread *q, uint64_t start_ns);
 
-/* Another target holds the next operation of `q`. May be called again while it does. */
+/* Another target holds the operation that `q` brings. May be called again while it does. QThread. */
 void throttle_hold(struct qthread *q, uint64_t now_ns);
 
 /*
- * No other target holds operation `n` of `q` any more. If one did, the schedule moves on by the time for which that
- * operation was due and held. With gate.throttle_lock, if the target has `others`.
+ * No other target holds the operation any more. If one did, the schedule moves forward by the time for which the
+ * operation was due and held. QThread; with gate.throttle_lock, if the target has gate.others.
  */
-void throttle_release(struct qthread *q, uint64_t n, uint64_t now_ns);
+void throttle_release(struct qthread *q, uint64_t now_ns);
 
-/* The clock at which operation `n` of the pass is due; 0 when nothing paces it. Any QThread of it. */
-static inline uint64_t throttle_due(const struct target *t, uint64_t n)
-{
-	uint64_t due;
-
-	if (!throttle_is_on(t->plan))
-		return 0;
-	if (__builtin_add_overflow(throttle_due_ns(t->plan, n),
-				   atomic_load_explicit(&t->state.start_ns, memory_order_relaxed),
-				   &due))
-		return UINT64_MAX - 2;
-	return due;
-}
+/* The clock at which the operation is due; 0 without a throttle. QThread. */
+uint64_t throttle_due_at(const struct qthread *q);
 
 /*
- * `q` has nothing more to issue in this pass. A paced pass of n operations lasts n intervals, or until its limit at
- * `end_ns`: sleep so long, unless the pass was stopped before.
+ * `q` issues nothing more in this pass. A throttled pass of n operations lasts n intervals, or until its limit at
+ * `end_ns`: sleep until then, unless the pass was stopped before. QThread.
  */
 void throttle_end_pass(struct qthread *q, uint64_t end_ns);
 
-/* Let the pass that `tally` is of begin and end with its schedule. After throttle_end_pass(); without a throttle nothing changes. */
+/* Let the pass of `tally` begin and end with its schedule; no change without a throttle. After throttle_end_pass(). */
 void throttle_extend(const struct target *t, struct tally *tally);
 
-/* How long the operations of `tally`, which throttle_extend() has seen, should have taken, and did. */
+/* The times of `tally`, after throttle_extend(). */
 struct throttle_times throttle_measure(const struct target *t, const struct tally *tally);
 
-/* Say at the end of a run whether the rate of a target was reached: a warning when not, a line with -verbose. */
+/* At the end of a run: warn if the rate of a target was not reached; with -verbose, report it. Results manager. */
 void throttle_report(const struct run *run, const struct target_plan *t,
-		     const struct throttle_times *paced);
+		     const struct throttle_times *times);
 
 /*
- * Sleep until clock `deadline_ns`, to the microsecond where the machine lets it. Returns 0, also as soon as the stop
- * trigger of the target is pulled, or -ECANCELED when the run stops or the pass of the target is over.
+ * Sleep until clock `deadline_ns`, to the microsecond if the machine allows it. Returns early when the run stops, the
+ * pass of the target is over, or its stop trigger is pulled. QThread.
  */
-int throttle_sleep_until(struct target *t, uint64_t deadline_ns);
+void throttle_sleep_until(struct target *t, uint64_t deadline_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * What the two ways of issuing a pass share: the steps of one operation. Private to src/run.
+ * The steps of one operation, which the issue loop and the fast loop share. Private to src/run.
  *
- * Limits are looked at before numbers are taken, and what was taken is issued, so that the operations issued
- * are exactly 0 to n-1 whatever ends the pass. The exception is release_ops() in issue_sync.c.
+ * A QThread checks the limits before it takes a number, and issues each number that it took. So the issued operations
+ * are exactly 0 to n-1 whatever ends the pass; the exceptions are release_ops() in issue_fast.c, and gate.h.
  * Nothing but the transfer lies between the two clock readings of an operation.
  */
 #ifndef XDD_RUN_ISSUE_ISSUE_H
@@ -30,13 +30,15 @@
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /*
- * What a QThread does for each operation beside the transfer, where it was asked for. Bits of one word, which is
- * const during a pass: where none is set nothing looks for them operation by operation.
+ * Properties of a pass, and work for each operation beside the transfer: bits of one word, which is const during the
+ * pass. 0: an engine that queues, and nothing else to do.
  */
 enum issue_extra {
-	EXTRA_LOCK = 1 << 0, /* in order, by the issue lock */
-	EXTRA_TOT = 1 << 1,  /* likewise by the TOT */
+	EXTRA_LOCK = 1 << 0, /* order, by the issue lock */
+	EXTRA_TOT = 1 << 1,  /* order, by the TOT */
 	EXTRA_AUDIT = 1 << 2,
 	EXTRA_DATA = 1 << 3,
 	EXTRA_GATE = 1 << 4,
@@ -48,16 +50,19 @@ enum issue_extra {
 	EXTRA_LATENCY = 1 << 10,
 	EXTRA_FLOW = 1 << 11,
 	EXTRA_FOLLOWED = 1 << 12,
-	EXTRA_OVERHEAD = 1 << 13, /* the time in the engine is to be measured: of one that queues */
+	EXTRA_OVERHEAD = 1 << 13, /* measure the time in the engine, which queues */
+	EXTRA_SYNC = 1 << 14,	  /* the engine completes a request inside submit */
+	EXTRA_ALONE = 1 << 15,	  /* serial: one request outstanding at a time */
+	EXTRA_SERIAL = EXTRA_LOCK | EXTRA_SYNC | EXTRA_ALONE,
 };
 
-/* How long a request rests before the next operation takes its place. */
+/* Nanoseconds between the end of an operation and the issue of the next one in its slot. */
 static inline uint64_t rest_ns(const struct target *t)
 {
 	return t->run->plan->operation_delay_ns + t->plan->throttle.delay_ns;
 }
 
-/* Those of a QThread that is ready to issue. */
+/* The extras of a QThread that is ready to issue. */
 static inline unsigned issue_extras(const struct qthread *q)
 {
 	const struct target *t = q->target;
@@ -69,51 +74,46 @@ static inline unsigned issue_extras(const struct qthread *q)
 	       (rest_ns(t) ? EXTRA_REST : 0) | (q->trace ? EXTRA_TRACE : 0) |
 	       (t->hooks_issue ? EXTRA_HOOK_ISSUE : 0) | (t->hooks_done ? EXTRA_HOOK_DONE : 0) |
 	       (q->keeps_latency ? EXTRA_LATENCY : 0) | (q->flow ? EXTRA_FLOW : 0) |
-	       (t->followed ? EXTRA_FOLLOWED : 0) |
-	       ((t->run->needs & FIGURES_OVERHEAD) && plan_queues(t->plan) ? EXTRA_OVERHEAD : 0);
+	       (t->followed ? EXTRA_FOLLOWED : 0) | (t->order.alone ? EXTRA_ALONE : 0) |
+	       (!plan_queues(t->plan)		 ? EXTRA_SYNC :
+		t->run->needs & FIGURES_OVERHEAD ? EXTRA_OVERHEAD :
+						   0);
 }
 
-/* Whether any of `which` is among them, as is seldom the case. */
+/* Operations may be issued one after the other at any time; only their accounts differ. */
+static inline bool issue_is_fast(unsigned extras)
+{
+	return extras & EXTRA_SYNC &&
+	       !(extras & ~(EXTRA_SYNC | EXTRA_ALONE | EXTRA_AUDIT | EXTRA_TRACE |
+			    EXTRA_HOOK_ISSUE | EXTRA_HOOK_DONE | EXTRA_LATENCY | EXTRA_FLOW));
+}
+
+/* True, which is rare, if any of `which` is among them. */
 static inline bool wants(unsigned extras, unsigned which)
 {
 	return __builtin_expect((extras & which) != 0, 0);
 }
 
-/* From the clock `since_ns` on the QThread waited, or was in the engine. */
+/* The QThread waited, or was in the engine, since clock `since_ns`. */
 static inline void set_apart(struct qthread *q, uint64_t since_ns)
 {
 	q->apart_ns += clock_now_ns() - since_ns;
 }
 
-/* Get the turn for operation `n`, and wait where another QThread has it. Returns what order_enter() does. */
-static inline int take_turn(struct qthread *q, uint64_t n)
-{
-	struct order *o = &q->target->order;
-	uint64_t since;
-	int err;
-
-	if (order_try(o, n))
-		return 0;
-	since = clock_now_ns();
-	err = order_enter(o, n);
-	set_apart(q, since);
-	return err;
-}
-
-/* Neither the clock nor anybody else has ended the pass. */
+/* Neither the clock nor an error nor the end of the run has ended the pass. */
 static inline bool may_issue(const struct target *t, uint64_t now, uint64_t end)
 {
 	return now < end && !stop_requested(&t->run->stop) &&
 	       !atomic_load_explicit(&t->state.over, memory_order_relaxed);
 }
 
-/* Take the next operation numbers of the pass, at most `most`, from `*first` on. Returns how many; 0: there are none left. */
+/* Take the next operation numbers of the pass, at most `most`, from `*first` on. Returns their count; 0: none left. */
 static inline uint32_t take_ops(struct target *t, uint32_t most, uint64_t *first)
 {
 	const uint64_t ops = t->plan->pass_ops;
 
 	if (t->plan->qthreads == 1) {
-		/* No other QThread takes any: no locked addition, the most expensive instruction of an operation. */
+		/* Without others no locked addition, the most expensive instruction of an operation. */
 		*first = atomic_load_explicit(&t->state.next_op, memory_order_relaxed);
 		atomic_store_explicit(&t->state.next_op, *first + most, memory_order_relaxed);
 	} else {
@@ -122,6 +122,13 @@ static inline uint32_t take_ops(struct target *t, uint32_t most, uint64_t *first
 	if (*first >= ops)
 		return 0;
 	return ops - *first < most ? (uint32_t)(ops - *first) : most;
+}
+
+/* No operation of this QThread follows one that is complete. */
+static inline bool is_last(const struct target *t, uint64_t now, uint64_t end)
+{
+	return atomic_load_explicit(&t->state.next_op, memory_order_relaxed) >= t->plan->pass_ops ||
+	       !may_issue(t, now, end);
 }
 
 /* Operation `n` of the pass into `req`. */
@@ -138,22 +145,30 @@ static inline void set_op(const struct target *t, uint64_t n, struct io_request 
 }
 
 /*
- * A number was taken that is not going to be issued: no later one may be either. What makes that true of
- * the others, a limit or a stop, is seen by them only when they look.
+ * A number was taken that will not be issued, so no later one may be. Other QThreads see the limit or the stop that
+ * is the reason only when they check.
  */
 static inline void end_pass(struct target *t)
 {
 	atomic_store_explicit(&t->state.over, true, memory_order_relaxed);
 }
 
-/* Look whether `req` is handed over in order. With EXTRA_AUDIT. */
+/* Count `req` if it is submitted out of order. With EXTRA_AUDIT. */
 static inline void audit_order(struct qthread *q, const struct io_request *req)
 {
 	counters_add(&q->counters.order_breaks, order_breaks(&q->target->order, req->op));
 }
 
-/* The clock at the issue of `req`. */
-static inline void stamp_issue(struct qthread *q, struct io_request *req, unsigned extras)
+/* Read the clock at the first issue of a pass. */
+static inline void stamp_first(struct qthread *q, struct io_request *req)
+{
+	cputime_first(q);
+	req->issue_ns = clock_now_ns();
+	counters_set(&q->counters.first_issue_ns, req->issue_ns);
+}
+
+/* Count `req` as issued, and read the clock. */
+static ALWAYS_INLINE void stamp_issue(struct qthread *q, struct io_request *req, unsigned extras)
 {
 	uint64_t before = atomic_load_explicit(&q->counters.issued, memory_order_relaxed);
 
@@ -164,11 +179,10 @@ static inline void stamp_issue(struct qthread *q, struct io_request *req, unsign
 		if (extras & EXTRA_HOOK_ISSUE)
 			op_hook_issue(q, req);
 	}
-	if (__builtin_expect(before == 0, 0))
-		cputime_first(q);
-	req->issue_ns = clock_now_ns();
-	if (__builtin_expect(before == 0, 0))
-		counters_set(&q->counters.first_issue_ns, req->issue_ns);
+	if (__builtin_expect(before != 0, 1))
+		req->issue_ns = clock_now_ns();
+	else
+		stamp_first(q, req);
 }
 
 /* The times of an operation into the histograms. */
@@ -181,27 +195,34 @@ static inline void keep_latency(struct qthread *q, const struct io_request *req,
 			      done_ns > req->due_ns ? done_ns - req->due_ns : 0);
 }
 
-/* Count an operation that has come back, in the QThread's own counters. */
+/* Count an operation that failed. */
+static inline void count_error(struct qthread *q, const struct io_request *req, uint64_t took_ns)
+{
+	counters_add(&q->counters.errors, 1);
+	counters_add(&q->counters.failed_bytes[req->dir], req->done);
+	/* The time in the engine: busy_ns has it only for operations that succeeded. */
+	if (!plan_queues(q->target->plan))
+		q->apart_ns += took_ns;
+	io_error(q, req);
+}
+
+/* Count a complete operation in the QThread's own counters. */
 static inline void count(struct qthread *q, const struct io_request *req, uint64_t took_ns,
 			 uint64_t done_ns)
 {
 	struct counters *c = &q->counters;
+	const enum op_dir dir = req->dir;
 
-	counters_add(&c->bytes[req->dir], req->done);
+	counters_add(&c->bytes[dir], req->done);
 	counters_set(&c->last_done_ns, done_ns);
-	if (req->op == 0)
+	if (__builtin_expect(req->op == 0, 0))
 		atomic_store_explicit(&q->target->state.first_op_ns, took_ns, memory_order_relaxed);
 	if (__builtin_expect(req->error != 0, 0)) {
-		counters_add(&c->errors, 1);
-		counters_add(&c->failed_bytes[req->dir], req->done);
-		/* The engine's time: busy_ns has that of operations which succeeded. */
-		if (!plan_queues(q->target->plan))
-			q->apart_ns += took_ns;
-		io_error(q, req);
+		count_error(q, req, took_ns);
 		return;
 	}
-	counters_add(&c->busy_ns[req->dir], took_ns);
-	counters_add(&c->ops[req->dir], 1);
+	counters_add(&c->busy_ns[dir], took_ns);
+	counters_add(&c->ops[dir], 1);
 }
 
 static inline void keep_flow(struct qthread *q, const struct io_request *req, uint64_t done_ns)
@@ -210,11 +231,11 @@ static inline void keep_flow(struct qthread *q, const struct io_request *req, ui
 		 (struct flow_amount){ req->done, req->error ? 0 : FLOW_OP });
 }
 
-/* Count an operation that has come back, and tell those who want to know. */
-static inline void account(struct qthread *q, const struct io_request *req, uint64_t done_ns,
-			   unsigned extras)
+/* Count a complete operation, and record it where the extras ask for it. */
+static ALWAYS_INLINE void account(struct qthread *q, const struct io_request *req, uint64_t done_ns,
+				  unsigned extras)
 {
-	/* Two readings of the counter that follow each other closely may come out as one. */
+	/* The processor may swap two readings of the counter that follow each other closely. */
 	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
 
 	if (wants(extras, EXTRA_TRACE | EXTRA_HOOK_DONE)) {
@@ -234,11 +255,10 @@ static inline void account(struct qthread *q, const struct io_request *req, uint
 	}
 }
 
-/*
- * Issue the operations of the pass from clock `now` until `end`, and wait for them. QThread.
- * issue_sync() is for engines that complete inside submit, issue_queued() for those that queue.
- */
-void issue_sync(struct qthread *q, uint64_t now, uint64_t end);
-void issue_queued(struct qthread *q, uint64_t now, uint64_t end);
+/* Issue the operations of the pass from clock `now` until `end`, and wait until all are complete. QThread. */
+void issue_pass(struct qthread *q, uint64_t now, uint64_t end);
+
+/* The same for a synchronous engine and extras that issue_is_fast() accepts. (issue_fast.c) */
+void issue_fast(struct qthread *q, uint64_t now, uint64_t end, unsigned extras);
 
 #endif

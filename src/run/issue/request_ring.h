@@ -8,7 +8,8 @@
 
 #include <sys/uio.h>
 
-struct io_request;
+#include "xdd/io/engine.h"
+
 struct qthread;
 
 /* One request, or the share of the queue depth that the QThread has. */
@@ -30,5 +31,29 @@ struct request_ring {
  */
 int request_ring_init(struct qthread *q, const char **why);
 void request_ring_free(struct qthread *q);
+
+/* The request of the oldest free slot; valid if there is one. */
+static inline struct io_request *request_ring_first(const struct request_ring *ring)
+{
+	return &ring->requests[ring->free[ring->head]];
+}
+
+/* Remove that request, which exists, from the free slots. */
+static inline struct io_request *request_ring_take(struct request_ring *ring)
+{
+	struct io_request *req = request_ring_first(ring);
+
+	ring->head = ring->head + 1 == ring->depth ? 0 : ring->head + 1;
+	ring->n_free--;
+	return req;
+}
+
+/* `req` is complete: its slot is the youngest free one. */
+static inline void request_ring_put(struct request_ring *ring, const struct io_request *req)
+{
+	unsigned tail = ring->head + ring->n_free++;
+
+	ring->free[tail < ring->depth ? tail : tail - ring->depth] = req->slot;
+}
 
 #endif

@@ -1,0 +1,119 @@
+/*
+ * The fast loop: a synchronous engine, and nothing to do around an operation except counting it. Called by issue.c.
+ */
+#include <sys/resource.h>
+
+#include "run/issue/issue.h"
+
+/* A QThread claims this many numbers together while an operation takes less than CLAIM_OP_NS. */
+#define CLAIM_OPS 16
+#define CLAIM_OP_NS 2500
+
+/*
+ * For this long after the end of the pass a QThread issues the rest of its claim, to leave no gap. While operations
+ * take less than CLAIM_OP_NS that needs 40 us; a thread that has lost its processor needs longer.
+ */
+#define CLAIM_OVERRUN_NS 100000000
+
+/* Numbers that a QThread takes together. */
+struct claim {
+	uint32_t most;	   /* const during a pass */
+	uint32_t ops;	   /* of the last claim */
+	uint64_t taken_ns; /* time of the last claim */
+	uint64_t over_ns;  /* when the QThread first saw that the pass is over; 0: not yet */
+	long sleeps;	   /* of the QThread, when the pass began */
+};
+
+/* How often the calling thread has slept, without the times when another thread had taken its processor. */
+static long count_sleeps(void)
+{
+	struct rusage used;
+
+	return getrusage(RUSAGE_THREAD, &used) ? 0 : used.ru_nvcsw;
+}
+
+/*
+ * The word that numbers come from moves between processors with every number taken, which is expensive beside an
+ * operation of a microsecond or less. QThreads take several unless an error may end the pass: the clock and a signal
+ * leave time for the rest of a claim. A QThread without others takes several too, as it can always return them.
+ */
+static uint32_t claim_most(const struct qthread *q)
+{
+	const struct plan *plan = q->target->run->plan;
+	const bool ends_by_error = plan->max_errors || plan->stop_on_error;
+
+	return q->target->plan->qthreads > 1 && ends_by_error ? 1 : CLAIM_OPS;
+}
+
+/* Take the numbers from `*next` until `*last`, at the time `now`. False: there are none left. */
+static ALWAYS_INLINE bool claim_ops(struct target *t, struct claim *claim, uint64_t now,
+				    uint64_t *next, uint64_t *last)
+{
+	bool fast = now - claim->taken_ns < claim->ops * CLAIM_OP_NS;
+	uint32_t n;
+
+	claim->ops = fast ? claim->most : 1;
+	claim->taken_ns = now;
+	n = take_ops(t, claim->ops, next);
+	*last = *next + n;
+	return n != 0;
+}
+
+/*
+ * The pass is over, and a QThread has the numbers from `next` until `last` left. It returns them if no other QThread
+ * has taken later ones. Else it issues them, unless operations have become slow: then it releases them, and the end of
+ * the pass reports the gap. A QThread that has not slept in the pass lacked a processor, and its operations are as
+ * fast as before. `took_ns`: the operation before. False: issue them.
+ */
+static __attribute__((noinline)) bool release_ops(struct target *t, struct claim *claim,
+						  uint64_t next, uint64_t last, uint64_t now,
+						  uint64_t took_ns)
+{
+	uint64_t end = last;
+
+	if (last >= t->plan->pass_ops ||
+	    atomic_compare_exchange_strong(&t->state.next_op, &end, next))
+		return true;
+	if (!claim->over_ns)
+		claim->over_ns = now;
+	if (took_ns < CLAIM_OVERRUN_NS && now - claim->over_ns < CLAIM_OVERRUN_NS)
+		return false;
+	if (count_sleeps() == claim->sleeps)
+		return false;
+	atomic_fetch_add(&t->state.released, last - next);
+	return true;
+}
+
+/* Inlined for each caller, without the code that its `extras` exclude. */
+static ALWAYS_INLINE void loop(struct qthread *q, uint64_t now, uint64_t end, unsigned extras)
+{
+	struct target *t = q->target;
+	struct io_request req = { .buf = q->ring.buffers[0].iov_base };
+	struct claim claim = { .most = claim_most(q), .sleeps = count_sleeps() };
+	uint64_t next = 0, last = 0;
+
+	for (;;) {
+		if (__builtin_expect(!may_issue(t, now, end), 0)) {
+			if (next == last ||
+			    release_ops(t, &claim, next, last, now, now - req.issue_ns))
+				break;
+		} else if (next == last && !claim_ops(t, &claim, now, &next, &last)) {
+			break;
+		}
+		set_op(t, next++, &req);
+		if (wants(extras, EXTRA_AUDIT))
+			audit_order(q, &req);
+		stamp_issue(q, &req, extras);
+		t->engine->submit(q->ctx, &req);
+		now = clock_now_ns();
+		account(q, &req, now, extras);
+	}
+}
+
+void issue_fast(struct qthread *q, uint64_t now, uint64_t end, unsigned extras)
+{
+	if (extras & ~(EXTRA_SYNC | EXTRA_ALONE))
+		loop(q, now, end, extras);
+	else
+		loop(q, now, end, 0);
+}

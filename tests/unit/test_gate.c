@@ -1,0 +1,162 @@
+/*
+ * The gate of a target with several QThreads: what ends a pass leaves no gap (src/run/coord/gate.c).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "run/coord/gate.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "xdd/io/engine.h"
+
+#define START 1000
+#define END 5000
+#define INTERVAL 1000
+
+static struct plan plan;
+static struct target_plan target_plan;
+static struct run run;
+static struct target target;
+static struct qthread qthreads[3];
+static struct io_request requests[3];
+
+/* QThread i has brought operation i. */
+static int set_up(double interval_ns)
+{
+	memset(&run, 0, sizeof(run));
+	memset(&target, 0, sizeof(target));
+	memset(qthreads, 0, sizeof(qthreads));
+	plan = (struct plan){ .n_targets = 1 };
+	target_plan = (struct target_plan){
+		.req_bytes = 4096,
+		.pass_ops = 100,
+		.throttle = { .by = THROTTLE_OPS, .interval_ns = interval_ns },
+	};
+	run.plan = &plan;
+	run.targets = &target;
+	stop_init(&run.stop);
+	target.run = &run;
+	target.plan = &target_plan;
+	assert_int_equal(gate_init(&run), 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		qthreads[i].target = &target;
+		requests[i] = (struct io_request){ .op = i };
+		throttle_begin_pass(&qthreads[i], START);
+		gate_arrive(&qthreads[i], i);
+	}
+	return 0;
+}
+
+static int set_up_plain(void **state)
+{
+	(void)state;
+	return set_up(0);
+}
+
+static int set_up_throttle(void **state)
+{
+	(void)state;
+	return set_up(INTERVAL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	gate_destroy(&run);
+	stop_destroy(&run.stop);
+	return 0;
+}
+
+static enum gate_answer ask(size_t i, uint64_t now_ns, uint64_t *at_ns)
+{
+	return gate_ask(&qthreads[i], &requests[i], now_ns, END, at_ns);
+}
+
+/* A QThread that comes after the end with a smaller number than one that was admitted must issue it. */
+static void test_late(void **state)
+{
+	uint64_t at;
+
+	(void)state;
+	assert_int_equal(ask(2, END - 1, &at), GATE_OPEN);
+	assert_int_equal(ask(0, END, &at), GATE_OPEN);
+	assert_int_equal(ask(1, END + 1, &at), GATE_OPEN);
+	assert_int_equal(gate_admitted(&target.gate), 3);
+}
+
+/* Once a number was not issued no greater one is, not even by a QThread whose clock is behind. */
+static void test_shut(void **state)
+{
+	uint64_t at;
+
+	(void)state;
+	assert_int_equal(ask(0, START, &at), GATE_OPEN);
+	assert_int_equal(ask(1, END, &at), GATE_CLOSED);
+	assert_int_equal(ask(2, END - 1, &at), GATE_CLOSED);
+	assert_int_equal(gate_admitted(&target.gate), 1);
+}
+
+/* The same when an error or a signal ends the pass. */
+static void test_over(void **state)
+{
+	uint64_t at;
+
+	(void)state;
+	assert_int_equal(ask(1, START, &at), GATE_OPEN);
+	atomic_store(&target.state.over, true);
+	assert_int_equal(ask(2, START, &at), GATE_CLOSED);
+	assert_int_equal(ask(0, START, &at), GATE_OPEN);
+	assert_int_equal(gate_admitted(&target.gate), 2);
+}
+
+static void test_next_pass(void **state)
+{
+	uint64_t at;
+
+	(void)state;
+	target.gated = true;
+	assert_int_equal(ask(0, END, &at), GATE_CLOSED);
+	gate_begin_pass(&target);
+	assert_int_equal(ask(0, START, &at), GATE_OPEN);
+}
+
+/* An operation that is due before the end is issued however late; one that is due after it makes the pass last. */
+static void test_throttle(void **state)
+{
+	uint64_t at = 0;
+
+	(void)state;
+	gate_arrive(&qthreads[2], 50);
+	requests[2].op = 50;
+	assert_true(target.gated);
+	assert_int_equal(ask(0, START, &at), GATE_OPEN);
+	assert_int_equal(requests[0].due_ns, START);
+	assert_int_equal(ask(1, START, &at), GATE_AT);
+	assert_int_equal(at, START + INTERVAL);
+	assert_int_equal(ask(2, START, &at), GATE_AT);
+	assert_int_equal(at, END);
+	assert_int_equal(ask(2, END, &at), GATE_CLOSED);
+	assert_int_equal(ask(1, END + 1, &at), GATE_OPEN);
+	assert_int_equal(requests[1].due_ns, START + INTERVAL);
+	assert_int_equal(gate_admitted(&target.gate), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_late, set_up_plain, tear_down),
+		cmocka_unit_test_setup_teardown(test_shut, set_up_plain, tear_down),
+		cmocka_unit_test_setup_teardown(test_over, set_up_plain, tear_down),
+		cmocka_unit_test_setup_teardown(test_next_pass, set_up_plain, tear_down),
+		cmocka_unit_test_setup_teardown(test_throttle, set_up_throttle, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
