@@ -4,7 +4,15 @@
 #include "xdd/io/engine.h"
 
 /* In the order of the help and of -ioengine list; the first is the default. */
-#define ENGINES(x) x(psync) x(libaio) x(io_uring) x(sg) x(mmap) x(null)
+/* clang-format off */
+#define ENGINES(x)	\
+	x(psync)	\
+	x(libaio)	\
+	x(io_uring)	\
+	x(sg)		\
+	x(mmap)		\
+	x(null)
+/* clang-format on */
 
 #define DECLARE(name) extern const struct engine engine_##name;
 #define ENTRY(name) &engine_##name.info,

@@ -161,7 +161,7 @@ static void test_registry(void **state)
 		assert_non_null(e->submit);
 		assert_true((e->reap != NULL) == !!(e->info.caps & ENGINE_QUEUES));
 	}
-	assert_int_equal(n, 6);
+	assert_true(n >= 6);
 	assert_null(engine_named("no such engine"));
 	assert_null(engine_named(""));
 	assert_int_equal(engine_named("psync")->caps, ENGINE_OWN_FILE);
