@@ -71,7 +71,6 @@ static const struct option options_engine[] = {
 static enum xdd_status resolve_qthreads(struct plan *plan, struct target_plan *t)
 {
 	uint64_t n = t->queue_depth;
-
 	char engines[128];
 
 	(void)plan;
@@ -86,6 +85,18 @@ static enum xdd_status resolve_qthreads(struct plan *plan, struct target_plan *t
 			n = t->queue_depth;
 	}
 	t->qthreads = (uint32_t)n;
+	return XDD_OK;
+}
+
+/* QThreads are numbered through all targets. */
+static enum xdd_status number_qthreads(struct plan *plan)
+{
+	uint64_t qthreads = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		plan->targets[i].first_qthread = qthreads;
+		qthreads += plan->targets[i].qthreads;
+	}
 	return XDD_OK;
 }
 
@@ -109,5 +120,6 @@ static void warn_buffered(const struct plan *plan)
 const struct plan_feature feature_engine = {
 	.group = { "Engine", options_engine },
 	.target = { [TARGET_SIZE] = resolve_qthreads },
+	.plan = { [PLAN_CHECK] = number_qthreads },
 	.warn = warn_buffered,
 };

@@ -14,8 +14,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "plan/check_files.h"
 #include "plan/errors.h"
+#include "plan/same_file.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/fileopen.h"
 #include "xdd/base/log.h"

@@ -78,13 +78,6 @@ bool option_is_word(const struct option_table *table, const char *text)
 	return option_find(table, text + (text[1] == '-' ? 2 : 1)) != NULL;
 }
 
-size_t option_arity_number(const struct word *args, size_t avail)
-{
-	uint64_t n;
-
-	return avail && units_parse_u64(args[0].text, &n) == 0;
-}
-
 static void nearest(const struct option *rows, const char *name, const char **best,
 		    unsigned *distance)
 {

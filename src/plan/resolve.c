@@ -100,16 +100,6 @@ static enum xdd_status resolve_sizes(struct plan *plan)
 	return status;
 }
 
-static void number_qthreads(struct plan *plan)
-{
-	uint64_t qthreads = 0;
-
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		plan->targets[i].first_qthread = qthreads;
-		qthreads += plan->targets[i].qthreads;
-	}
-}
-
 enum xdd_status plan_resolve(struct plan *plan)
 {
 	enum xdd_status status = plan_step(plan, PLAN_BEGIN);
@@ -122,7 +112,6 @@ enum xdd_status plan_resolve(struct plan *plan)
 		status = resolve_sizes(plan);
 	if (!status)
 		status = each_target(plan, TARGET_CHECK);
-	number_qthreads(plan);
 	if (!status)
 		status = plan_step(plan, PLAN_CHECK);
 	return status;

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plan/check_files.h"
 #include "plan/errors.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/fileopen.h"
@@ -22,6 +21,13 @@
 #include "xdd/base/output.h"
 #include "xdd/base/path.h"
 #include "xdd/base/units.h"
+
+const char *plan_recreating_option(const struct target_plan *t)
+{
+	if (t->kind == TARGET_NULL)
+		return NULL;
+	return t->create_new_files ? "createnewfiles" : t->recreate_files ? "recreatefiles" : NULL;
+}
 
 int file_id_compare(const void *a, const void *b)
 {

@@ -8,6 +8,9 @@
 
 #include "xdd/plan/plan.h"
 
+/* The option by which files of the target are recreated, without its dash; NULL: none. */
+const char *plan_recreating_option(const struct target_plan *t);
+
 /* The identity of a target's file: the same for two targets of one file. */
 struct file_id {
 	struct target_plan *target;
