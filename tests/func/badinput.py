@@ -25,6 +25,8 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
+t.may_warn(m.REACHES)
+
 LIMIT_S = 20
 LONGEST_LINE = 200
 INT64_MAX = 2 ** 63 - 1

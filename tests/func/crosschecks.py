@@ -16,7 +16,7 @@ import xddjson
 import xddsys
 import xddtest as t
 
-t.show_cross_checks = True
+t.look_at_all_warnings()
 MIB = 1 << 20
 SIZE = 32 * MIB
 COLUMNS = ("-outputformat", "add", "+PAGECACHED+HOLES")

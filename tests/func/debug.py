@@ -15,6 +15,8 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
+t.may_warn(m.REACHES)
+
 LIMIT_S = 60
 LINE = re.compile(r"DEBUG_([A-Z0-9]+) (\d+\.\d{9}) (.*)$")
 IO = re.compile(r"target (\d+) QThread (\d+): (issue|done) operation (\d+) of pass (\d+), (read|write|noop) of (\d+) "

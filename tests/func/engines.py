@@ -22,6 +22,9 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
+t.tolerate(t.BUFFERED, t.CACHED)
+t.may_warn(m.REACHES)
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 QUEUED = ("libaio", "io_uring")
 KIB = 1024
@@ -127,11 +130,6 @@ FAILURE = re.compile(m.FAILURE, re.M)
 COUNTS = ("OPS", "READOPS", "WRITEOPS", "BYTESXFERED", "BYTESREAD", "BYTESWRITTEN", "ERRORS")
 
 
-def messages(run):
-    """Error lines but the warning on buffered requests, which only engines that queue give."""
-    return t.BUFFERED.sub("", run.err).splitlines()
-
-
 def failures_of(run):
     """Failed operations, without QThread and name: (target, direction, bytes, offset, operation, pass, reason, done)."""
     return [f[:1] + f[2:5] + f[6:] for f in FAILURE.findall(run.err)]
@@ -141,7 +139,7 @@ def outcome(run, rows):
     """What must be the same whatever the engine."""
     lines = [tuple(r[k] for k in ("WHAT", "PASS", "TARGET") + COUNTS) for r in rows if r["WHAT"] != "QUEUE_PASS"]
     queues = [sum(int(r[k]) for r in rows if r["WHAT"] == "QUEUE_PASS") for k in COUNTS]
-    others = [line for line in messages(run) if not FAILURE.match(line)]
+    others = [line for line in run.error_lines() if not FAILURE.match(line)]
     # Of those that others follow the first is shown, whichever that is.
     failures = [(f[0], f[1], f[6]) if f[6] in ("END-OF-FILE", "No space left on device") else f
                 for f in failures_of(run)]
@@ -378,7 +376,7 @@ def test_limits_with_many_outstanding():
     reads = ["-op", "read", "-targets", 1, file, *dio, *"-reqsize 4 -qd 128 -seek random -seek range 1024".split()]
     for engine in ["psync"] + [e for e in BOTH + BATCHES + KEYWORDS if e.split()[0] in ENGINES]:
         run, rows = execute(engine, reads + "-timelimit 0.2 -passes 2".split())
-        t.ok(run.status == 0 and not messages(run) and run.seconds >= 0.4 and whole(rows, 4096),
+        t.ok(run.status == 0 and not run.err and run.seconds >= 0.4 and whole(rows, 4096),
              "%s: a time limit with 128 outstanding" % engine, run)
         if "batch 8" in engine or "fixed" in engine:
             continue
@@ -419,7 +417,7 @@ def test_many_targets():
               for i in range(64)}
     t.equal(queues, {i: 1 if kinds[i % len(kinds)] in QUEUED else 4 for i in range(64)},
             "64 targets: one QThread where an engine queues, else one an operation")
-    t.equal(len([line for line in run.error_lines() if "without -dio" in line]), int(len(ENGINES) > 1),
+    t.equal(len([line for line in run.warnings if "without -dio" in line]), int(len(ENGINES) > 1),
             "64 targets: buffered requests are warned of once")
 
 

@@ -16,6 +16,8 @@ import xddjson
 import xddsys as s
 import xddtest as t
 
+t.may_warn(m.REACHES)
+
 COLUMNS = "+WHAT+PASS+TARGET+QUEUE+OPS+READOPS+WRITEOPS+BYTESXFERED+ERRORS+XFERSIZEBYTES"
 
 

@@ -21,6 +21,8 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
 
+t.look_at_all_warnings()
+
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 LONG = os.environ.get("XDD_TEST_LONG")
 LIMIT_S = 60

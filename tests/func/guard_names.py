@@ -54,7 +54,7 @@ def change_in_run(change, *args):
         finally:
             p.kill()
             p.wait()
-        return t.Run(words, p.returncode, shown(), t.CROSS_CHECKS.sub("", t.BUFFERED.sub("", err)))
+        return t.Run(words, p.returncode, shown(), t.without(err, t.CACHED, t.BUFFERED))
 
 
 def stopped(run, path, why, title):

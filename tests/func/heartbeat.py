@@ -21,6 +21,8 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
+t.may_warn(m.NO_FIELD)
+
 LIMIT_S = 60
 # 100 operations of 1 KiB a second.
 PACED = "-op noop -targets 1 null -reqsize 1 -operationdelay 0.01".split()
@@ -238,7 +240,8 @@ def test_files():
     t.ok(any("WAITING" in row[6] for row in table) and "WAITING" not in table[-1][6] and
          {len(row) for row in table} == {len(table[0])}, "a row of a target that waits has as many fields as any other", table)
     t.equal((table[-1][9], table[-1][23]), ("0000000005", "100.00%"), "a pass of which no row tells has one at its end")
-    run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -heartbeat append".split())
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -heartbeat append".split(),
+                warns="-heartbeat append: ")
     t.ok(run.status == 0 and len(run.error_lines()) == 1 and "-heartbeat append: there is no file" in run.err,
          "append without a file: said", run)
 
@@ -350,7 +353,7 @@ def test_cut_short():
 def test_failures():
     """Operations that failed are done as well."""
     run = t.xdd("-op", "read", "-targets", 1, t.make_file("short", 4096), *"-reqsize 1 -numreqs 16 -timelimit 600 -operationdelay 0.05".split(),
-                "-maxerrorstoprint", 1, "-hb", 0.1, "ops", "pct")
+                "-maxerrorstoprint", 1, "-hb", 0.1, "ops", "pct", warns=m.REACHES)
     seen = [(ops_of(line)[0], float(re.search(r"([\d.]+)%", line).group(1))) for line in lines(run)]
     t.ok(run.status == 6 and seen[-1:] == [(4, 100.0)] and [p for ops, p in seen if ops == 4 and 30 < p < 100],
          "failures count in the percentage, not in the operations", run)

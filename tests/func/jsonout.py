@@ -20,6 +20,8 @@ import xddjson as j
 import xddsys as s
 import xddtest as t
 
+t.may_warn(m.REACHES)
+
 MOMENTS = 100
 _files = 0
 

@@ -13,6 +13,8 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
+t.tolerate(t.BUFFERED)
+
 K, M = 1 << 10, 1 << 20
 PAGE = resource.getpagesize()
 FILE = t.make_file("data", 4 * M)
@@ -142,7 +144,7 @@ def test_no_right():
         if IGNORED:
             wanted = [w for w in wanted if w != "-processlock"]
         run = t.command(prefix + [binary, "-op", "read", "-targets", "2", FILE, FILE, "-numreqs", "4", "-queuedepth", "4",
-                                  "-passes", "3"] + args)
+                                  "-passes", "3"] + args, warns=["^xdd: warning: %s: " % option for option in wanted])
         got = re.findall(r"^xdd: warning: (-\w+): ", run.err, re.M)
         t.ok(run.status == 0 and got == wanted and len(run.error_lines()) == len(wanted) and "COMBINED" in run.out,
              "%s without the right: %d warnings" % (" ".join(args), len(wanted)), run)
@@ -296,7 +298,7 @@ def test_direct():
     device = s.loop_device(s.sparse_file("disk", 8 * M))
     if device is None:
         return t.skip("-memalign with -dio", s.sys_why())
-    run = t.xdd("-op", "read", "-targets", 1, device, *"-dio -blocksize 4096 -numreqs 4 -memalign 512".split())
+    run = t.xdd("-op", "read", "-targets", 1, device, *"-dio -reqsize 1 -blocksize 4096 -numreqs 4 -memalign 512".split())
     t.ok(run.status == 0, "-dio -memalign 512: what the device can take", run)
     kernel = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
     run = t.xdd("-op", "read", "-targets", 1, device, *"-dio -blocksize 4096 -numreqs 4 -memalign 3".split())

@@ -10,8 +10,12 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
+
+t.tolerate(t.CACHED)
+t.may_warn(m.REACHES)
 
 LIMIT_S = 30
 K, M, G, T = 1 << 10, 1 << 20, 1 << 30, 1 << 40

@@ -12,8 +12,12 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import witness as w
+import messages as m
 import xddsys as s
 import xddtest as t
+
+t.tolerate(t.BUFFERED, t.CACHED)
+t.may_warn(m.REACHES, m.STRICT_URING, m.RANGE_STARTS_OVER)
 
 SIZE = 4096
 LONG = 100000
@@ -605,7 +609,8 @@ def test_warnings():
 def test_where():
     """storage, network and both."""
     for where, warns in (("storage serial", False), ("both serial", False), ("network serial", True)):
-        run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 10 -qd 4 -verbose -ordering".split(), *where.split())
+        run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 10 -qd 4 -verbose -ordering".split(), *where.split(),
+                    warns="-ordering network serial: " if warns else ())
         t.equal((run.status, len(run.error_lines()), "-ordering network serial" in run.err), (0, int(warns), warns),
                 "-ordering %s: %s" % (where, "a warning that nothing is sent" if warns else "no warning"))
         t.equal(AUDIT.search(run.out).group(4), "none" if warns else "serial", "-ordering %s: of storage" % where)

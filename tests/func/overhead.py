@@ -10,6 +10,8 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 
+t.tolerate(t.BUFFERED)
+
 ENGINES = [e for e in ("psync", "libaio", "io_uring", "mmap") if e in t.engines()]
 
 if t.ENGINE:

@@ -18,6 +18,8 @@ import xddjson as j
 import xddsys as s
 import xddtest as t
 
+t.may_warn(m.REACHES)
+
 # Student's t for 95 %, by degrees of freedom.
 T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 6: 2.4469, 7: 2.3646, 8: 2.3060}
 LINE = re.compile(r"(Target \d+|All targets), (bandwidth|IOPS|latency) of (\d+) passes, mean ([\d.]+) (\S+), standard "
@@ -130,7 +132,8 @@ def test_only_run_time():
     t.equal([(st["target"], st["passes"], st["left_out"]) for st in document["statistics"]],
             [(0, [1], 0), (1, [1], 0), (None, [1], 0)], "-runtime alone: its pass counts")
     t.equal(run.err, "", "which nothing is said of")
-    run, document = run_json(*"-op noop -targets 1 null -runtime .3 -passes 3".split())
+    run, document = run_json(*"-op noop -targets 1 null -runtime .3 -passes 3".split(),
+                             warns=m.RUNTIME_FIRST_PASS)
     t.ok(document["statistics"][0]["passes"] == [1] and len(run.error_lines()) == 1 and
          "-passes: -runtime ends the run in its first pass; -timelimit <seconds> ends each pass" in run.err,
          "-runtime alone and several passes: a warning", run)

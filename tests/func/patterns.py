@@ -10,8 +10,12 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
+
+t.tolerate(t.CACHED)
+t.may_warn(m.RANGE_STARTS_OVER)
 
 if not s.can_trace():
     t.skip_all(s.sys_why())

@@ -8,6 +8,8 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
+t.may_warn(m.REACHES, m.RANGE_STARTS_OVER)
+
 KIB = 1024
 ROOM = 1 << 20   # of the tmpfs
 FULL = "target 0, %s: " + m.need_space("%s", "%s; write less", "%s")

@@ -11,6 +11,10 @@ import messages as m
 import xddjson
 import xddtest as t
 
+t.may_warn(m.BLOCKSIZE_ALONE, m.RANDOM_STAYS)
+
+t.tolerate(t.CACHED)
+
 MIB = 1 << 20
 BIG = 256 * MIB
 

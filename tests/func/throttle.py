@@ -14,8 +14,11 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys as s
 import xddtest as t
+
+t.tolerate(t.BUFFERED, t.CACHED)
 
 FORMAT = "+ELAPSEDTIMEPASS+RESPMIN+RESPP50+RESPP90+RESPP99+RESPMAX+LATP50+LATP99+LATMAX+IOPS+BANDWIDTH+CPUTIME+OPS"
 COLUMNS = ["-outputformat", "new", "+WHAT+PASS" + FORMAT]
@@ -96,13 +99,14 @@ def test_stopped():
 def test_not_reached():
     """A device that cannot do what was asked for is reported, with what it did."""
     for more in ([], ["-numreqs", "5000000"], ["-verbose"]):
-        run, row = paced(*"-op noop -targets 1 null -throttle ops 1000000000 -timelimit 0.3".split(), *more)
-        m = re.fullmatch(r"xdd: warning: target 0, null: -throttle ops 1000000000: the rate was not reached, only ([\d.]+) "
-                         r"operations per second; .*\n", run.err)
-        t.ok(run.status == 0 and m and abs(float(m.group(1)) - row["IOPS"]) < row["IOPS"] * 0.01,
+        run, row = paced(*"-op noop -targets 1 null -throttle ops 1000000000 -timelimit 0.3".split(), *more,
+                         warns=m.RATE_NOT_REACHED)
+        said = re.fullmatch(m.warning("target 0, null", "-throttle ops 1000000000: " + m.RATE) + ".*\n", run.err)
+        t.ok(run.status == 0 and said and abs(float(said.group(1)) - row["IOPS"]) < row["IOPS"] * 0.01,
              "the rate is not reached " + " ".join(more), (run, row))
     document = t.path("missed.json")
-    t.xdd(*"-op noop -targets 1 null -throttle bw 1000000000 -timelimit 0.3 -jsonout".split(), document)
+    t.xdd(*"-op noop -targets 1 null -throttle bw 1000000000 -timelimit 0.3 -jsonout".split(), document,
+          warns=m.BANDWIDTH_NOT_REACHED)
     with open(document) as f:
         t.ok("-throttle bw 1000000000: the rate was not reached" in f.read(), "the JSON document has it, too")
 
@@ -266,7 +270,8 @@ def test_limits():
             run, row = paced(*words, *"-throttle ops 4 -timelimit 0.95 -qd".split(), depth)
             t.ok(run.status == 0 and row["OPS"] == 4 and 0.95 <= run.seconds < 0.95 + LATE,
                  "-timelimit, %s, -qd %d" % (engine, depth), (run, row))
-    run, row = paced(*"-op noop -targets 1 null -throttle ops 4 -runtime 0.95 -passes 3".split())
+    run, row = paced(*"-op noop -targets 1 null -throttle ops 4 -runtime 0.95 -passes 3".split(),
+                     warns=m.RUNTIME_FIRST_PASS)
     t.ok(run.status == 0 and row["OPS"] == 4, "-runtime", (run, row))
     run, row = paced(*"-op noop -targets 1 null -throttle ops 0.01 -timelimit 1 -numreqs 5".split())
     t.ok(run.status == 0 and row["OPS"] == 1 and 1 <= run.seconds < 1 + LATE, "one interval is longer than the pass", run)

@@ -17,6 +17,8 @@ import xddsys as s
 import xddtest as t
 import xddtrace as x
 
+t.may_warn(m.REACHES, m.NOTHING_STAMPED)
+
 LIMIT_S = 60
 MANY = 1000000 if os.environ.get("XDD_SANITIZERS", "no") == "no" else 30000
 _prefixes = 0
@@ -261,7 +263,8 @@ def test_time_limit():
         counts = x.read_report(name + ".target.0000.csv").counts()
         t.ok(run.status == 0 and counts[0] == min(ops, 5000) and sum(counts[:1] + counts[2:]) == ops,
              "%s: every operation is recorded or counted" % option, "%r of %d\n%s" % (counts, ops, run))
-    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 1000000000 -runtime 0.3 -ts summary -ts dump".split(), name)
+    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 1000000000 -runtime 0.3 -ts summary -ts dump".split(), name,
+                warns="operations were overwritten; ")
     t.ok(run.status == 0 and len(x.rows_of(name + ".target.0000.bin")) == min(int(run.row("COMBINED")["Ops"]), 1048576),
          "-runtime: the table wraps by itself, whatever -numreqs says", run)
     for words, size, wraps in (("-numreqs 2000000 -runtime 9", 1048576, True), ("-numreqs 2000000", 2000000, False),
@@ -291,7 +294,8 @@ def test_trigger_time():
     rows = x.rows_of(name + ".target.0000.bin")
     t.ok(run.status == 0 and rows and min(r["START_NS"] for r in rows) >= int(at * 1000) * 1000000 and
          re.search(r", [1-9]\d* before the trigger", run.out), "triggertime: nothing from before", run)
-    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 3 -ts on triggertime 5".split())
+    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 3 -ts on triggertime 5".split(),
+                warns="-ts triggertime: that time is past")
     t.ok(run.status == 0 and len(run.error_lines()) == 1 and "triggertime: that time is past" in run.err and
          "Operations recorded, 3," in run.out, "triggertime: a time that is past", run)
 

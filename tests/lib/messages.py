@@ -330,6 +330,7 @@ BOUND = "(generator-bound|starved): its QThreads .* of the time.*: the device mi
 BUSY = warning(ANY_TARGET, BOUND)
 RATE = "the rate was not reached, only ([\\d.]+) operations per second; "
 RATE_NOT_REACHED = warning(ANY_TARGET, "-throttle .*: " + RATE)
+BANDWIDTH_NOT_REACHED = warning(ANY_TARGET, "-throttle bw .*: the rate was not reached, only ")
 
 
 def blocksize_alone(size_, request):
@@ -340,3 +341,14 @@ def blocksize_alone(size_, request):
 def random_stays(bytes_, percent, blocks):
     return "-seek random: the requests stay in %s, %s %% of the target, as much as a pass moves; " \
         "-seek range %d is all of it" % (bytes_, percent, blocks)
+
+
+REACHES = warning(ANY_TARGET, "the operations reach to ")
+STRICT_URING = warning(ANY_TARGET, "-ordering strict with io_uring: .*kernel threads carry out what has to wait")
+DID_NOTHING = warning(ANY_TARGET, "it did nothing in pass ")
+RANGE_STARTS_OVER = warning(ANY_TARGET, "-seek range .*: is smaller than the amount of a pass")
+NO_FIELD = warning(ANY_TARGET, "-heartbeat: no field is named")
+BLOCKSIZE_ALONE = warning(ANY_TARGET, "-blocksize .* without -reqsize: ")
+RANDOM_STAYS = warning(ANY_TARGET, "-seek random: the requests stay in ")
+NOTHING_STAMPED = warning(ANY_TARGET, "-ts: nothing is stamped")
+RUNTIME_FIRST_PASS = warning("-passes", "-runtime ends the run in its first pass")

@@ -27,6 +27,7 @@ LINES = [(re.compile(pattern), to) for pattern, to in (
     (r"(Process ID|Thread ID|Seconds before starting), \d+", r"\1, <N>"),
     (r"(memory available bytes|file system free bytes), \d+", r"\1, <N>"),
     (r"^(Timer, .*resolution) .*", r"\1 <N>"),
+    (r"(Size of [A-Z_]+ is) \d+", r"\1 <N>"),
     (r"/dev/loop\d+|\bloop\d+\b", "<loop>"),
     (r"^(DEBUG_\w+) " + N, r"\1 <N>"),
     (r"(: thread) \d+ (starts|ends)", r"\1 <N> \2"),

@@ -20,16 +20,24 @@ import subprocess
 import sys
 import tempfile
 import time
+import messages as m
 
 XDD = os.environ.get("XDD") or sys.exit("XDD must name the xdd binary; \"make check\" sets it")
 TIMEOUT = 120
 # The engine that runs are to have, in the words of -ioengine; a test may be run once for each.
 ENGINE = os.environ.get("XDD_TEST_ENGINE", "")
-# Said of the engines that queue, of any file without -dio.
-BUFFERED = re.compile(r"xdd: warning: target \d+, .*: (libaio|io_uring) without -dio: .*\n")
-# Said of small files that tests make: in the page cache, or all holes. A test that is about that wants to see it.
-CROSS_CHECKS = re.compile(r"xdd: warning: (target \d+, .*: ((about )?\d+ % of what was read |generator-bound: |starved: |-dio: the file system )|device .*: ).*\n")
-show_cross_checks = False
+# Warnings that a test may tolerate, see tolerate(): patterns of the first part of the line.
+CACHED = m.CACHED            # small files are in the page cache, or all holes
+BUFFERED = m.BUFFERED        # engines that queue, on files without -dio
+# These depend on the machine: what else runs there, and whether its file systems have direct I/O. Every test
+# tolerates them unless it expects them.
+BY_CHANCE = (m.BUSY, m.OTHERS_USE_DEVICE, m.RATE_NOT_REACHED, m.DIO_CACHED)
+
+FOR_ENGINE = (BUFFERED,) if ENGINE else ()
+
+_judged = True
+_possible = []
+_tolerated = [*BY_CHANCE, *FOR_ENGINE]
 
 _count = 0
 _failed = 0
@@ -125,8 +133,52 @@ class Run:
         return found[0] if len(found) == 1 else None
 
 
-def command(args, timeout=TIMEOUT, env=None, cwd=None, **kwargs):
-    """Run any command; bounded in time. A command that outlasts it has status "timeout"."""
+def tolerate(*patterns):
+    """Warnings that any run of this test may print: they are taken out of Run.err."""
+    _tolerated.extend(patterns)
+
+
+def may_warn(*patterns):
+    """Warnings that runs of this test may print and that its results look at: they stay in Run.err."""
+    _possible.extend(patterns)
+
+
+def look_at_all_warnings():
+    """For a test whose subject they are: it sees all of them in Run.err, and judges them itself."""
+    global _judged
+    _judged = False
+    _tolerated[:] = FOR_ENGINE
+
+
+def without(err, *patterns, unless=()):
+    """Standard error without the warnings that match, and without those that the test tolerates; but with `unless`."""
+    def one_of(those, line):
+        return any(re.search(pattern, line) for pattern in those)
+    return "".join(line for line in err.splitlines(True) if not line.startswith("xdd: warning: ") or
+                   one_of(unless, line) or not one_of((*patterns, *_tolerated), line))
+
+
+def check_warnings(run, warns, tolerated):
+    """
+    A result that fails, when a run prints a warning that the caller does not expect, or lacks one of `warns`, which are
+    patterns. Those that are tolerated leave Run.err.
+    """
+    run.warnings = [line for line in run.err.splitlines() if line.startswith("xdd: warning: ")]
+    warns = (warns,) if isinstance(warns, str) else warns
+    run.err = without(run.err, *tolerated, unless=(*warns, *_possible))
+    if not _judged:
+        return
+    wrong = ["unexpected: " + line for line in without(run.err, *warns, *_possible).splitlines() if line in run.warnings]
+    wrong += ["missing: " + p for p in warns if not any(re.search(p, line) for line in run.warnings)]
+    if wrong:
+        ok(False, "the warnings of the next result's command", "%s\n%s" % ("\n".join(wrong), run))
+
+
+def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), **kwargs):
+    """
+    Run any command; bounded in time. A command that outlasts it has status "timeout". A warning of xdd is a failure
+    unless `warns` expects it, which must occur then, or it is tolerated: here, or by tolerate() for the whole test.
+    """
     full = dict(os.environ, LC_ALL="C")
     full.update(env or {})
     begin = time.monotonic()
@@ -144,10 +196,7 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, **kwargs):
         os.killpg(p.pid, signal.SIGKILL)
         raise
     run = Run(args, status, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"))
-    if ENGINE:
-        run.err = BUFFERED.sub("", run.err)
-    if not show_cross_checks:
-        run.err = CROSS_CHECKS.sub("", run.err)
+    check_warnings(run, warns, (tolerate,) if isinstance(tolerate, str) else tolerate)
     run.seconds = time.monotonic() - begin
     return run
 
