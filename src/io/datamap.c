@@ -1,5 +1,5 @@
 /*
- * Maps of resident bytes and holes; see the header. Called by src/run/results/look.c.
+ * Maps of resident bytes and holes; see the header. Called by src/run/meter/look.c.
  */
 #include "xdd/io/datamap.h"
 

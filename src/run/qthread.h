@@ -10,7 +10,7 @@
 
 #include "run/coord/throttle.h"
 #include "run/issue/request_ring.h"
-#include "run/results/cputime.h"
+#include "run/meter/cputime.h"
 #include "xdd/io/buffer.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/extremes.h"

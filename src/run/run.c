@@ -7,17 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/failures.h"
+#include "run/meter/results.h"
 #include "run/placement.h"
-#include "run/private_fd.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
 #include "run/qthread.h"
-#include "run/results/results.h"
+#include "run/results/manager.h"
 #include "run/run_check.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "run/target_file_ops.h"
+#include "run/target/failures.h"
+#include "run/target/private_fd.h"
+#include "run/target/target_file_ops.h"
 #include "run/timerinfo.h"
 #include "xdd/base/log.h"
 #include "xdd/io/guard.h"

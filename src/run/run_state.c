@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "run/coord/gate.h"
-#include "run/issue/data.h"
 #include "run/issue/op_hooks.h"
 #include "run/issue/order.h"
 #include "run/issue/retry_flush.h"
 #include "run/issue/trace.h"
+#include "run/meter/look.h"
+#include "run/meter/qthread_latency.h"
 #include "run/qthread.h"
-#include "run/results/look.h"
-#include "run/results/qthread_latency.h"
 #include "run/target.h"
+#include "run/target/data.h"
 #include "xdd/sys/clock.h"
 
 bool run_stop(struct run *run, enum stop_reason reason, int detail)

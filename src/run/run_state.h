@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 #include "run/coord/syncio.h"
-#include "run/failures.h"
+#include "run/meter/cputime.h"
+#include "run/meter/results.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
-#include "run/results/cputime.h"
-#include "run/results/results.h"
+#include "run/target/failures.h"
 #include "run/timerinfo.h"
 #include "xdd/io/guard.h"
 #include "xdd/plan/plan.h"

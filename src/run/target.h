@@ -11,7 +11,7 @@
 #include "run/coord/gate.h"
 #include "run/issue/order.h"
 #include "run/issue/trace.h"
-#include "run/results/look.h"
+#include "run/meter/look.h"
 #include "xdd/io/access.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/target_file.h"

@@ -1,9 +1,23 @@
 /*
- * Starting threads. Called for QThreads, the results manager and their like.
+ * Start threads, and explain why one cannot be started: limits of the kernel, of control groups and of the user.
  */
 #include "xdd/run/thread.h"
 
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "xdd/sys/sysfile.h"
 
 /* Room for a few frames and a line of text; the sanitizers want far more. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -53,4 +67,226 @@ int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return -err;
+}
+
+/* A failure is put down to a limit that leaves room for fewer: counts change, and the kernel keeps some back. */
+#define NEAR_THREADS 300
+
+/* What belongs to a user is counted for so many threads only: that takes milliseconds. */
+#define COUNTED_THREADS 64
+
+/* A stack and its guard page; from glibc 2.42 on stacks may be one mapping with their neighbours. */
+#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 42)
+#define MAPPINGS_A_THREAD 2
+#else
+#define MAPPINGS_A_THREAD 0
+#endif
+
+/* The limit that leaves least room so far. */
+struct nearest {
+	uint64_t room; /* UINT64_MAX: none is known */
+	char text[160];
+};
+
+static void consider(struct nearest *n, const char *name, uint64_t max, uint64_t used,
+		     uint64_t each)
+{
+	uint64_t room = max > used ? (max - used) / each : 0;
+
+	if (room >= n->room)
+		return;
+	n->room = room;
+	snprintf(n->text, sizeof(n->text), "%s, %" PRIu64 ", leaves room for %" PRIu64, name, max,
+		 room);
+}
+
+/* Threads of the whole system: "0.00 0.00 0.00 1/234 567". */
+static uint64_t system_threads(void)
+{
+	char buf[128], *slash, *line = sysfile_line("/proc/loadavg", buf, sizeof(buf));
+
+	slash = line ? strchr(line, '/') : NULL;
+	return slash ? strtoull(slash + 1, NULL, 10) : 0;
+}
+
+static void consider_system(struct nearest *n)
+{
+	uint64_t max, used = system_threads();
+
+	if (sysfile_number("/proc/sys/kernel/threads-max", &max))
+		consider(n, "the sysctl kernel.threads-max", max, used, 1);
+	if (sysfile_number("/proc/sys/kernel/pid_max", &max))
+		consider(n, "the sysctl kernel.pid_max", max, used, 1);
+}
+
+/* Control groups: that of the process below `root`, and all above it. */
+static void consider_groups(struct nearest *n, const char *root, const char *path)
+{
+	char group[512], file[sizeof(group) + 16], name[sizeof(n->text) / 2];
+	int len = snprintf(group, sizeof(group), "%s%s", root, path);
+	size_t root_len = strlen(root);
+	uint64_t max, used;
+	char *end;
+
+	if (len < 0 || (size_t)len >= sizeof(group))
+		return;
+	for (;;) {
+		snprintf(file, sizeof(file), "%s/pids.max", group);
+		if (sysfile_number(file, &max)) {
+			snprintf(name, sizeof(name), "pids.max of the control group %.40s",
+				 group[root_len] ? group + root_len : "/");
+			snprintf(file, sizeof(file), "%s/pids.current", group);
+			if (sysfile_number(file, &used))
+				consider(n, name, max, used, 1);
+		}
+		end = strrchr(group, '/');
+		if (!end || (size_t)(end - group) < root_len)
+			return;
+		*end = '\0';
+	}
+}
+
+/* "0::/a/b" of the one hierarchy, "8:pids:/a/b" of that which counts threads. */
+static void consider_all_groups(struct nearest *n)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *path = strchr(line, ':');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (path && strncmp(path, "::", 2) == 0)
+			consider_groups(n, "/sys/fs/cgroup", path + 2);
+		else if (path && strncmp(path, ":pids:", 6) == 0)
+			consider_groups(n, "/sys/fs/cgroup/pids", path + 6);
+	}
+	if (f)
+		fclose(f);
+}
+
+static bool may_exceed(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2] = { { 0 } };
+
+	return getuid() == 0 || syscall(SYS_capget, &header, caps) ||
+	       (caps[0].effective & (CAP_TO_MASK(CAP_SYS_RESOURCE) | CAP_TO_MASK(CAP_SYS_ADMIN)));
+}
+
+/* The threads of a process that belongs to `uid`, otherwise 0. */
+static uint64_t threads_of(const char *pid, uid_t uid)
+{
+	char path[64], line[256];
+	unsigned long owner = ULONG_MAX;
+	uint64_t threads = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "Uid:", 4) == 0)
+			owner = strtoul(line + 4, NULL, 10);
+		else if (strncmp(line, "Threads:", 8) == 0)
+			threads = strtoull(line + 8, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return owner == uid ? threads : 0;
+}
+
+static uint64_t user_threads(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	uint64_t threads = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		if (isdigit((unsigned char)entry->d_name[0]))
+			threads += threads_of(entry->d_name, getuid());
+	}
+	if (dir)
+		closedir(dir);
+	return threads;
+}
+
+static void consider_user(struct nearest *n, uint64_t more)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NPROC, &limit) || limit.rlim_cur == RLIM_INFINITY || may_exceed())
+		return;
+	if (more >= COUNTED_THREADS || more >= limit.rlim_cur / 8)
+		consider(n, "the limit on processes (ulimit -u)", limit.rlim_cur, user_threads(),
+			 1);
+}
+
+static uint64_t mappings(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	uint64_t lines = 0;
+	int c;
+
+	while (f && (c = getc(f)) != EOF)
+		lines += c == '\n';
+	if (f)
+		fclose(f);
+	return lines;
+}
+
+static void consider_mappings(struct nearest *n, uint64_t more)
+{
+	uint64_t max;
+
+	if (MAPPINGS_A_THREAD && more >= COUNTED_THREADS &&
+	    sysfile_number("/proc/sys/vm/max_map_count", &max))
+		consider(n, "the sysctl vm.max_map_count", max, mappings(), MAPPINGS_A_THREAD);
+}
+
+/* Memory is what stacks and all else need: it explains a failure, and foretells none. */
+static void consider_memory(struct nearest *n)
+{
+	char buf[128], *line = sysfile_line("/proc/self/statm", buf, sizeof(buf));
+	uint64_t stack = thread_stack_bytes();
+	struct rlimit limit;
+
+	if (stack && line && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		consider(n, "the limit on memory (ulimit -v)", limit.rlim_cur,
+			 strtoull(line, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE), stack);
+}
+
+static struct nearest nearest_limit(uint64_t more)
+{
+	struct nearest n = { .room = UINT64_MAX };
+
+	consider_system(&n);
+	consider_all_groups(&n);
+	consider_user(&n, more);
+	consider_mappings(&n, more);
+	return n;
+}
+
+bool thread_limit_exceeded(uint64_t more, char *text, size_t size)
+{
+	struct nearest n = nearest_limit(more);
+
+	if (n.room >= more)
+		return false;
+	snprintf(text, size, "%s", n.text);
+	return true;
+}
+
+const char *thread_error(int err, char *text, size_t size)
+{
+	struct nearest n;
+
+	if (err != -EAGAIN)
+		return strerror(-err);
+	n = nearest_limit(NEAR_THREADS);
+	consider_memory(&n);
+	if (n.room < NEAR_THREADS)
+		snprintf(text, size, "no more threads: %s", n.text);
+	else
+		snprintf(text, size, "no more threads: memory or a limit is exhausted");
+	return text;
 }

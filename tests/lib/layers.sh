@@ -2,7 +2,9 @@
 # The layers: base <- sys <- sync <- stat <- plan <- {io, net, report, trace} <- run <- commands <- main. A file
 # includes headers of its own layer and of layers to its left only, so there is no cycle; io, net, report and trace
 # never include each other. Headers in src are private: only their own layer includes them. A header in include is
-# used by more than one layer and does not depend on a private one. And each header compiles on its own, twice in a row.
+# used by more than one layer and does not depend on a private one. The directories of src/run have an order of their own:
+# coord <- meter <- target <- issue <- progress <- results <- the files of src/run itself. And each header compiles on its
+# own, twice in a row.
 set -u
 
 : "${CC:=cc}"
@@ -79,6 +81,25 @@ complaints() {
 		done
 }
 
+# run_complaints PATH: a line for each include in PATH, a file of src/run, that is against the order of its directories.
+# The state that all of them share (target.h, qthread.h, run_state.h) embeds structs of every directory.
+run_order="coord meter target issue progress results"
+run_complaints() {
+	own=$(echo "$1" | cut -d/ -f3)
+	may="${run_order%%"$own"*}$own"
+	case " $run_order " in *" $own "*) ;; *)
+		echo "$1: $own is no known directory of src/run"
+		return
+		;;
+	esac
+	sed -n 's/^#include "\(run\/.*\)"$/\1/p' "$1" | while read -r include; do
+		case $include in run/target.h | run/qthread.h | run/run_state.h) continue ;; esac
+		case " $may " in *" $(echo "$include" | cut -d/ -f2) "*) ;; *)
+			echo "$1: src/run/$own may include $may, not $include" ;;
+		esac
+	done
+}
+
 # result DESCRIPTION COMPLAINTS
 result() {
 	count=$((count + 1))
@@ -101,6 +122,12 @@ for layer in $layers; do
 	)"
 	unset may
 done
+
+result "src/run: $run_order, each includes those to its left" "$(
+	for path in $files; do
+		case $path in src/run/*/*) run_complaints "$path" ;; esac
+	done
+)"
 
 flags="-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -pthread -Wall -Wextra -Werror"
 for header in $(find include src -name '*.h' | LC_ALL=C sort); do

@@ -1,5 +1,5 @@
 /*
- * Processor time in the elapsed time of passes: src/run/results/cputime.c.
+ * Processor time in the elapsed time of passes: src/run/meter/cputime.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 
 #include <pthread.h>
 
+#include "run/meter/cputime.h"
 #include "run/qthread.h"
-#include "run/results/cputime.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/sys/clock.h"

@@ -17,7 +17,7 @@ int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg);
 size_t thread_stack_bytes(void);
 
 /*
- * thread_limit.c: whether a limit that is known keeps this process from starting `more` threads; `text` says which,
+ * Whether a limit that is known keeps this process from starting `more` threads; `text` says which,
  * and for how many there is room. Counts of others may change the next moment. Any thread.
  */
 bool thread_limit_exceeded(uint64_t more, char *text, size_t size);

@@ -10,9 +10,9 @@
 
 #include "run/coord/gate.h"
 #include "run/coord/throttle.h"
-#include "run/issue/data.h"
 #include "run/issue/issue.h"
 #include "run/issue/retry_flush.h"
+#include "run/target/data.h"
 #include "xdd/base/log.h"
 
 /*

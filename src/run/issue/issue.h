@@ -13,14 +13,14 @@
 #include <stdint.h>
 
 #include "run/coord/gate.h"
-#include "run/failures.h"
 #include "run/issue/op_hooks.h"
 #include "run/issue/order.h"
 #include "run/issue/trace.h"
+#include "run/meter/cputime.h"
 #include "run/qthread.h"
-#include "run/results/cputime.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "run/target/failures.h"
 #include "xdd/io/access.h"
 #include "xdd/io/engine.h"
 #include "xdd/stat/counters.h"

@@ -80,27 +80,3 @@ void op_hook_done(struct qthread *q, const struct io_request *req, uint64_t took
 		extremes_note(&q->extremes, &o);
 	}
 }
-
-static void debug_qthread(const struct qthread *q)
-{
-	const struct target *t = q->target;
-	struct tally tally;
-
-	tally_clear(&tally);
-	tally_add_counters(&tally, &q->counters);
-	debug_print(DEBUG_USER1,
-		    "target %u QThread %u: pass %" PRIu64 ", %" PRIu64 " issued, %" PRIu64
-		    " done, %" PRIu64 " failed, %" PRIu64 " outstanding, %" PRIu64 " bytes",
-		    t->plan->number, q->number, t->pass, tally.issued, tally_ops(&tally),
-		    tally.errors, tally.outstanding, tally_bytes(&tally));
-}
-
-void op_hooks_dump(const struct run *run)
-{
-	for (size_t i = 0; i < run->plan->n_targets; i++) {
-		const struct target *t = &run->targets[i];
-
-		for (uint32_t k = 0; k < t->plan->qthreads; k++)
-			debug_qthread(&t->qthreads[k]);
-	}
-}

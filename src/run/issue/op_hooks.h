@@ -8,7 +8,6 @@
 
 struct io_request;
 struct qthread;
-struct run;
 struct target;
 
 /* Set hooks_issue and hooks_done of a target, before its threads start. */
@@ -17,8 +16,5 @@ void op_hooks_init(struct target *t);
 /* In the QThread, where these say so: `req` is about to be issued, or has come back after `took_ns`. */
 void op_hook_issue(const struct qthread *q, const struct io_request *req);
 void op_hook_done(struct qthread *q, const struct io_request *req, uint64_t took_ns);
-
-/* -debug user1: how far each QThread is. Any thread, while the run has its targets. */
-void op_hooks_dump(const struct run *run);
 
 #endif

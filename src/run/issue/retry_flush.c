@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "run/issue/data.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "run/target_file_ops.h"
+#include "run/target/data.h"
+#include "run/target/target_file_ops.h"
 #include "xdd/base/nstime.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"

@@ -4,9 +4,9 @@
  */
 #include <math.h>
 
+#include "run/meter/qthread_latency.h"
 #include "run/progress/heartbeat.h"
 #include "run/qthread.h"
-#include "run/results/qthread_latency.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/nstime.h"

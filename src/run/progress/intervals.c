@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/results/qthread_latency.h"
-#include "run/results/results.h"
+#include "run/meter/qthread_latency.h"
+#include "run/meter/results.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/log.h"

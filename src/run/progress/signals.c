@@ -8,14 +8,16 @@
 #include "xdd/run/signals.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "run/issue/op_hooks.h"
 #include "run/progress/heartbeat.h"
+#include "run/qthread.h"
 #include "run/run_state.h"
+#include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
@@ -114,11 +116,36 @@ static void take_first(struct signals *s, int sig)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static void debug_qthread(const struct qthread *q)
+{
+	const struct target *t = q->target;
+	struct tally tally;
+
+	tally_clear(&tally);
+	tally_add_counters(&tally, &q->counters);
+	debug_print(DEBUG_USER1,
+		    "target %u QThread %u: pass %" PRIu64 ", %" PRIu64 " issued, %" PRIu64
+		    " done, %" PRIu64 " failed, %" PRIu64 " outstanding, %" PRIu64 " bytes",
+		    t->plan->number, q->number, t->pass, tally.issued, tally_ops(&tally),
+		    tally.errors, tally.outstanding, tally_bytes(&tally));
+}
+
+/* -debug user1: how far each QThread is. */
+static void debug_state(const struct run *run)
+{
+	for (size_t i = 0; i < run->plan->n_targets; i++) {
+		const struct target *t = &run->targets[i];
+
+		for (uint32_t k = 0; k < t->plan->qthreads; k++)
+			debug_qthread(&t->qthreads[k]);
+	}
+}
+
 static void show_progress(struct signals *s)
 {
 	pthread_mutex_lock(&s->lock);
 	if (s->run && debug_on(DEBUG_USER1))
-		op_hooks_dump(s->run);
+		debug_state(s->run);
 	if (s->run)
 		heartbeat_now(&s->run->heartbeat);
 	pthread_mutex_unlock(&s->lock);

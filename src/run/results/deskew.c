@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "run/results/results.h"
+#include "run/meter/results.h"
 #include "run/target.h"
 #include "xdd/report/deskew.h"
 #include "xdd/report/report.h"

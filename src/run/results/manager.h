@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run/meter/results.h"
 #include "run/results/checks.h"
 #include "run/results/deskew.h"
-#include "run/results/results.h"
 #include "run/results/statistics.h"
 #include "run/results/window.h"
 #include "xdd/report/result.h"
@@ -67,5 +67,8 @@ void manager_write_pass(struct manager *m, const struct pass_result *r);
 
 /* All that comes behind the last pass. */
 void manager_write_end(struct manager *m);
+
+/* The function of the results manager's thread; `arg` is the struct run. */
+void *results_main(void *arg);
 
 #endif

@@ -3,7 +3,7 @@
  * the sums, and lets the next pass begin. It sees pass_result values only; when the run stops it waits
  * a bounded time for what is outstanding and reports without what never comes.
  */
-#include "run/results/results.h"
+#include "run/meter/results.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,17 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "run/meter/look.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
 #include "run/qthread.h"
 #include "run/results/checks.h"
 #include "run/results/deskew.h"
-#include "run/results/look.h"
 #include "run/results/manager.h"
 #include "run/results/statistics.h"
 #include "run/results/window.h"
 #include "run/run_state.h"
-#include "run/starttime.h"
 #include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
@@ -30,6 +29,9 @@
 
 /* How long operations that are outstanding when the run stops may take before it ends without them. */
 #define GRACE_NS (3 * NS_PER_SEC)
+
+/* The clock may be set during the wait: look again this often. */
+#define STARTTIME_POLL_NS (5 * NS_PER_SEC)
 
 /* How long flushing, closing and unmapping may take from then on before the results are written without them. */
 #define SETTLE_NS (30 * NS_PER_SEC)
@@ -319,6 +321,35 @@ static bool is_open(struct manager *m)
 	if (m->plan->drop_system_cache)
 		look_drop_system(m->run);
 	return true;
+}
+
+/* Sleep until the time of -starttime, if there is one. Returns 0, or -ECANCELED when the run stops. */
+static int starttime_wait(struct run *run)
+{
+	uint64_t at = run->plan->start_time_ns, now = clock_wall_ns();
+	int err = 0;
+
+	if (at && now < at)
+		log_notice("the targets start in %.1f seconds (-starttime)",
+			   (double)(at - now) / 1e9);
+	while (at && now < at && !err) {
+		uint64_t rest = at - now < STARTTIME_POLL_NS ? at - now : STARTTIME_POLL_NS;
+
+		err = stop_sleep_until(&run->stop, clock_now_ns() + rest);
+		now = clock_wall_ns();
+	}
+	return err;
+}
+
+/* All threads are ready: warn if that was too late. */
+static void starttime_check(const struct run *run)
+{
+	uint64_t at = run->plan->start_time_ns, now = clock_wall_ns();
+
+	if (at && now > at + NS_PER_SEC / 100)
+		log_warning("the targets were not ready at the time of -starttime: they start %.3f "
+			    "seconds after it",
+			    (double)(now - at) / 1e9);
 }
 
 void *results_main(void *arg)

@@ -2,16 +2,16 @@
  * The data of operations during a run. Called by the target and QThreads when they start, and by the
  * issuing paths for each operation of those that need it.
  */
-#include "run/issue/data.h"
+#include "run/target/data.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/failures.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "run/target/failures.h"
 #include "xdd/io/pattern.h"
 #include "xdd/io/tag.h"
 #include "xdd/io/tag_book.h"

@@ -2,8 +2,8 @@
  * Operations that fail and data that is wrong: one line each up to -maxerrorstoprint, counts, and the end of the pass
  * or run by -maxerrors and -stoponerror. Private to src/run.
  */
-#ifndef XDD_RUN_FAILURES_H
-#define XDD_RUN_FAILURES_H
+#ifndef XDD_RUN_TARGET_FAILURES_H
+#define XDD_RUN_TARGET_FAILURES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

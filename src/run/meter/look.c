@@ -1,7 +1,7 @@
 /*
  * The data of a target before a pass; see the header.
  */
-#include "run/results/look.h"
+#include "run/meter/look.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /*
  * The latency histograms of QThreads. Private to src/run.
  */
-#ifndef XDD_RUN_RESULTS_QTHREAD_LATENCY_H
-#define XDD_RUN_RESULTS_QTHREAD_LATENCY_H
+#ifndef XDD_RUN_METER_QTHREAD_LATENCY_H
+#define XDD_RUN_METER_QTHREAD_LATENCY_H
 
 struct latency;
 struct qthread;

@@ -1,8 +1,8 @@
 /*
  * Results of passes, and the queue in which they go from the QThreads to the results manager. Private to src/run.
  */
-#ifndef XDD_RUN_RESULTS_RESULTS_H
-#define XDD_RUN_RESULTS_RESULTS_H
+#ifndef XDD_RUN_METER_RESULTS_H
+#define XDD_RUN_METER_RESULTS_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -50,9 +50,6 @@ struct results_queue {
 /* Results of the pass that `t` is in, allocated; NULL: out of memory. The last QThread to leave, or the results manager. */
 struct pass_result *target_snapshot(const struct target *t);
 void pass_result_free(struct pass_result *r);
-
-/* The function of the results manager's thread; `arg` is the struct run. */
-void *results_main(void *arg);
 
 /* Set up for `alive` QThreads. Returns 0 or -errno. */
 int results_init(struct results_queue *q, uint32_t alive);

@@ -1,7 +1,7 @@
 /*
  * Processor time in the elapsed time of passes; see the header. Called by QThreads and the results manager.
  */
-#include "run/results/cputime.h"
+#include "run/meter/cputime.h"
 
 #include <time.h>
 

@@ -4,7 +4,7 @@
  *
  * Called by QThreads. The last to leave a pass acts for its target, while the others wait.
  */
-#include "run/target_file_ops.h"
+#include "run/target/target_file_ops.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "run/issue/data.h"
+#include "run/meter/cputime.h"
+#include "run/meter/results.h"
 #include "run/qthread.h"
-#include "run/results/cputime.h"
-#include "run/results/results.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "run/target/data.h"
 #include "xdd/base/log.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/target_file.h"

@@ -3,8 +3,8 @@
  *
  * Errors are reported here. target_open() and target_reshape() return -errno as well, or -ECANCELED when the run stops.
  */
-#ifndef XDD_RUN_TARGET_FILE_OPS_H
-#define XDD_RUN_TARGET_FILE_OPS_H
+#ifndef XDD_RUN_TARGET_TARGET_FILE_OPS_H
+#define XDD_RUN_TARGET_TARGET_FILE_OPS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

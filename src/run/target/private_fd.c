@@ -2,7 +2,7 @@
  * Open file descriptions of QThreads. Called by run.c before the run, and by each QThread around the time it
  * has a context of the engine.
  */
-#include "run/private_fd.h"
+#include "run/target/private_fd.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "run/coord/throttle.h"
+#include "run/meter/cputime.h"
+#include "run/meter/look.h"
+#include "run/meter/qthread_latency.h"
+#include "run/meter/results.h"
 #include "run/qthread.h"
-#include "run/results/cputime.h"
-#include "run/results/look.h"
-#include "run/results/qthread_latency.h"
-#include "run/results/results.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/stat/counters.h"

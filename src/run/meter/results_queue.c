@@ -1,7 +1,7 @@
 /*
  * The way of finished passes from the QThreads to the results manager. Called by both.
  */
-#include "run/results/results.h"
+#include "run/meter/results.h"
 
 #include <errno.h>
 #include <stdlib.h>

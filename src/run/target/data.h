@@ -5,8 +5,8 @@
  * None of it is in the timed window of an operation. A run that neither writes data that depends on the
  * request nor verifies any has no struct qthread_data, and pays nothing an operation (issue.h).
  */
-#ifndef XDD_RUN_ISSUE_DATA_H
-#define XDD_RUN_ISSUE_DATA_H
+#ifndef XDD_RUN_TARGET_DATA_H
+#define XDD_RUN_TARGET_DATA_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * The histograms that a QThread keeps while it issues. Taken by the QThread itself, read and emptied by the
  * last to leave a pass; they last as long as the run, for whoever looks at a QThread that is stuck.
  */
-#include "run/results/qthread_latency.h"
+#include "run/meter/qthread_latency.h"
 
 #include "run/qthread.h"
 #include "run/run_state.h"

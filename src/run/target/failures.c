@@ -2,7 +2,7 @@
  * Operations that fail and data that is wrong. Called by QThreads, outside the timed window, and by run.c after the
  * last operation.
  */
-#include "run/failures.h"
+#include "run/target/failures.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "run/coord/gate.h"
-#include "run/issue/data.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "run/target/data.h"
 #include "xdd/base/log.h"
 #include "xdd/io/target_file.h"
 #include "xdd/io/verify.h"

@@ -1,8 +1,8 @@
 /*
  * Where the data of a target is before a pass: in the page cache, on a device, or nowhere. Private to src/run.
  */
-#ifndef XDD_RUN_RESULTS_LOOK_H
-#define XDD_RUN_RESULTS_LOOK_H
+#ifndef XDD_RUN_METER_LOOK_H
+#define XDD_RUN_METER_LOOK_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * nobody knows before. So a QThread reads its processor time when it begins, at its own first issue and at its
  * end, together with the time of day, and of each part at most as much counts as lies in the elapsed time.
  */
-#ifndef XDD_RUN_RESULTS_CPUTIME_H
-#define XDD_RUN_RESULTS_CPUTIME_H
+#ifndef XDD_RUN_METER_CPUTIME_H
+#define XDD_RUN_METER_CPUTIME_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -7,8 +7,8 @@
  * unnoticed, while closing what was open for writing may flush, and is an event to those who watch a device.
  * Private to src/run.
  */
-#ifndef XDD_RUN_PRIVATE_FD_H
-#define XDD_RUN_PRIVATE_FD_H
+#ifndef XDD_RUN_TARGET_PRIVATE_FD_H
+#define XDD_RUN_TARGET_PRIVATE_FD_H
 
 #include <stdbool.h>
 
