@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "xdd/base/array.h"
 #include "xdd/base/fileopen.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/path.h"
@@ -197,7 +198,7 @@ int output_pipes_hold(struct output_pipes *pipes, const char *path)
 
 	if (output_standard(path) >= 0 || stat(path, &st) < 0 || !S_ISFIFO(st.st_mode))
 		return 0;
-	fds = realloc(pipes->fds, (pipes->n + 1) * sizeof(*fds));
+	fds = array_room(pipes->fds, pipes->n, sizeof(*fds));
 	if (!fds)
 		return -ENOMEM;
 	pipes->fds = fds;

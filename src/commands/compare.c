@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "commands/commands.h"
+#include "xdd/base/array.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/printable.h"
@@ -77,8 +78,7 @@ static const char *failif_value(char **argv, int *i)
 static bool add_limits(struct comparison *c, const char *text)
 {
 	for (;;) {
-		struct compare_limit *limits =
-			reallocarray(c->limits, c->n_limits + 1, sizeof(*limits));
+		struct compare_limit *limits = array_room(c->limits, c->n_limits, sizeof(*limits));
 
 		if (!limits) {
 			log_error("compare: %s", strerror(ENOMEM));

@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "xdd/base/array.h"
 #include "xdd/io/guard.h"
 #include "xdd/sys/sysfile.h"
 
@@ -120,7 +121,7 @@ int guard_loops_read(struct guard_loops *loops, const char *root)
 		if (strncmp(entry->d_name, "loop", 4) != 0 ||
 		    !(nodes ? read_node(&l, entry->d_name) : read_loop(&l, root, entry->d_name)))
 			continue;
-		list = realloc(loops->list, (loops->n + 1) * sizeof(*list));
+		list = array_room(loops->list, loops->n, sizeof(*list));
 		if (!list) {
 			err = -ENOMEM;
 			break;

@@ -15,6 +15,7 @@
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/array.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 
@@ -25,20 +26,15 @@
 struct row_list {
 	struct seek_row *rows;
 	size_t n;
-	size_t size;
 };
 
 static int append_row(struct row_list *list, const struct seek_row *row)
 {
-	if (list->n == list->size) {
-		size_t size = list->size ? 2 * list->size : 256;
-		struct seek_row *rows = reallocarray(list->rows, size, sizeof(*rows));
+	struct seek_row *rows = array_room(list->rows, list->n, sizeof(*rows));
 
-		if (!rows)
-			return -ENOMEM;
-		list->rows = rows;
-		list->size = size;
-	}
+	if (!rows)
+		return -ENOMEM;
+	list->rows = rows;
 	list->rows[list->n++] = *row;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "report/csv.h"
 #include "report/jsonout.h"
 #include "report/latency.h"
+#include "xdd/base/array.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/output.h"
@@ -263,7 +264,7 @@ static int look(const struct output_name *o, char *why)
 /* One more output. Takes `made`. */
 static enum xdd_status add_output(struct output_list *list, struct output_name o)
 {
-	struct output_name *names = realloc(list->names, (list->n + 1) * sizeof(*names));
+	struct output_name *names = array_room(list->names, list->n, sizeof(*names));
 	char why[OUTPUT_WHY_SIZE];
 
 	if (!names) {

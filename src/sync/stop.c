@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "xdd/base/array.h"
 #include "xdd/sync/barrier.h"
 #include "xdd/sync/futex.h"
 #include "xdd/sys/clock.h"
@@ -24,7 +25,7 @@ void stop_init(struct stop *s)
 
 int stop_on_request(struct stop *s, void (*cancel)(void *arg), void *arg)
 {
-	struct stop_hook *hooks = realloc(s->hooks, (s->n_hooks + 1) * sizeof(*hooks));
+	struct stop_hook *hooks = array_room(s->hooks, s->n_hooks, sizeof(*hooks));
 
 	if (!hooks)
 		return -ENOMEM;

@@ -12,6 +12,7 @@
 
 #include "trace/format.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/array.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/crc32c.h"
 #include "xdd/trace/dump.h"
@@ -91,20 +92,17 @@ struct trace_entry *dump_new_entry(struct trace_dump *d, bool net)
 
 int dump_add_thread(struct trace_dump *d, uint32_t qthread, int32_t tid)
 {
+	struct trace_thread *threads;
+
 	/* Mostly a few take turns; what is left of doubles goes when all are there. */
 	for (size_t i = d->trace.n_threads, n = 0; i-- > 0 && n < THREADS_LOOK_BACK; n++) {
 		if (d->thread_storage[i].qthread == qthread && d->thread_storage[i].tid == tid)
 			return 0;
 	}
-	if (d->trace.n_threads == d->thread_room) {
-		size_t room = d->thread_room ? d->thread_room * 2 : 64;
-		struct trace_thread *more = realloc(d->thread_storage, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		d->thread_storage = more;
-		d->thread_room = room;
-	}
+	threads = array_room(d->thread_storage, d->trace.n_threads, sizeof(*threads));
+	if (!threads)
+		return -ENOMEM;
+	d->thread_storage = threads;
 	d->thread_storage[d->trace.n_threads++] = (struct trace_thread){ qthread, tid };
 	return 0;
 }

@@ -27,7 +27,6 @@ struct trace_dump {
 	struct trace_net *net_storage;
 	struct trace_thread *thread_storage;
 	size_t room;
-	size_t thread_room;
 };
 
 /* Is told what is wrong, a line at a time. */

@@ -10,6 +10,7 @@
 #include "run/coord/syncio.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "xdd/base/array.h"
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/sync/stop.h"
 
@@ -17,7 +18,7 @@
 static int watch(struct target *t, struct target *watcher, struct measure each)
 {
 	struct gate *g = &t->gate;
-	struct gate_watch *watches = realloc(g->watches, (g->n_watches + 1) * sizeof(*watches));
+	struct gate_watch *watches = array_room(g->watches, g->n_watches, sizeof(*watches));
 
 	if (!watches)
 		return -ENOMEM;
@@ -31,8 +32,8 @@ static int watch(struct target *t, struct target *watcher, struct measure each)
 static int add_counted_slave(struct target *master, struct target *slave)
 {
 	struct gate *g = &master->gate;
-	size_t size = (g->n_counted_slaves + 1) * sizeof(struct target *);
-	struct target **slaves = realloc(g->counted_slaves, size);
+	struct target **slaves =
+		array_room(g->counted_slaves, g->n_counted_slaves, sizeof(struct target *));
 
 	if (!slaves)
 		return -ENOMEM;

@@ -7,27 +7,25 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "xdd/base/array.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
-#define FIRST_ROOM 16
-
+/* Make room for one more pass. */
 static int grow(struct pass_series *s)
 {
-	size_t room = s->room ? s->room * 2 : FIRST_ROOM;
-	uint64_t *passes = reallocarray(s->passes, room, sizeof(*passes));
+	uint64_t *passes = array_room(s->passes, s->n, sizeof(*passes));
 
 	if (!passes)
 		return -ENOMEM;
 	s->passes = passes;
 	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
-		double *values = reallocarray(s->values[i], room, sizeof(*values));
+		double *values = array_room(s->values[i], s->n, sizeof(*values));
 
 		if (!values)
 			return -ENOMEM;
 		s->values[i] = values;
 	}
-	s->room = room;
 	return 0;
 }
 
@@ -41,7 +39,7 @@ int series_add(struct pass_series *s, const struct result *pass, bool whole)
 		s->left_out++;
 		return 0;
 	}
-	if (s->n == s->room && grow(s)) {
+	if (grow(s)) {
 		s->left_out++;
 		return -ENOMEM;
 	}

@@ -22,7 +22,6 @@ struct pass_series {
 	uint64_t *passes;
 	double *values[FIGURE_COUNT];
 	size_t n;
-	size_t room;
 	uint64_t left_out;
 	bool without_latency; /* of some pass no percentiles are known */
 };
