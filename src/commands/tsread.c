@@ -13,6 +13,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
+#include "xdd/base/readfile.h"
 #include "xdd/base/status.h"
 #include "xdd/base/suggest.h"
 #include "xdd/commands/command.h"
@@ -41,7 +42,7 @@ struct tsread {
 
 /* A file's bytes. They are read, not mapped: a file may be cut off meanwhile. */
 struct content {
-	void *data;
+	char *data;
 	size_t size;
 };
 
@@ -188,41 +189,14 @@ static enum xdd_status check_output(const struct tsread *r)
 	return XDD_OK;
 }
 
-/* All there is behind what was read; `room` is what c->data has. */
-static int read_all(int fd, struct content *c, size_t room)
-{
-	for (;;) {
-		ssize_t n = read(fd, (char *)c->data + c->size, room - c->size);
-
-		if (n == 0)
-			return 0;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		c->size += n > 0 ? (size_t)n : 0;
-		if (c->size == room) {
-			char *more = realloc(c->data, room *= 2);
-
-			if (!more)
-				return -ENOMEM;
-			c->data = more;
-		}
-	}
-}
-
 static int content_get(struct content *c, const char *name)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY), err;
-	size_t room = 1 << 20;
-	struct stat st;
 
 	memset(c, 0, sizeof(*c));
 	if (fd < 0)
 		return -errno;
-	/* One more, which tells that it ends there. */
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-		room = (size_t)st.st_size + 1;
-	c->data = malloc(room);
-	err = c->data ? read_all(fd, c, room) : -ENOMEM;
+	err = readfile(fd, SIZE_MAX, &c->data, &c->size);
 	close(fd);
 	return err;
 }

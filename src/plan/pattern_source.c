@@ -13,6 +13,7 @@
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/readfile.h"
 #include "xdd/plan/engine_info.h"
 
 #define FILE_MAX_BYTES (1u << 30)
@@ -33,18 +34,11 @@ static bool share_file(const struct plan *plan, struct target_plan *t)
 
 static int read_whole(int fd, uint8_t *bytes, size_t size)
 {
-	size_t done = 0;
+	ssize_t n = readfile_part(fd, bytes, size);
 
-	while (done < size) {
-		ssize_t n = read(fd, bytes + done, size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -ENODATA;
-		done += (size_t)n;
-	}
-	return 0;
+	if (n < 0)
+		return (int)n;
+	return (size_t)n < size ? -ENODATA : 0;
 }
 
 static int load_file(struct plan *plan, struct pattern_options *o, const char **why)

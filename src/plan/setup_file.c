@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "plan/errors.h"
 #include "xdd/base/log.h"
+#include "xdd/base/readfile.h"
 
 #define SETUP_MAX_BYTES (16u << 20)
 
@@ -31,40 +33,19 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
-/* Read to the end, whatever kind of file it is; `*text` gets a NUL behind the last byte. */
+/* Read to the end of any kind of file, into the arena. */
 static int read_all(struct arena *arena, int fd, char **text, size_t *len)
 {
-	size_t cap = 4096, n = 0;
-	char *buf = arena_alloc(arena, cap);
+	char *data;
+	int err = readfile(fd, SETUP_MAX_BYTES, &data, len);
 
-	for (;;) {
-		ssize_t got;
-
-		if (!buf)
-			return -ENOMEM;
-		got = read(fd, buf + n, cap - 1 - n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		n += (size_t)got;
-		if (n > SETUP_MAX_BYTES)
-			return -EFBIG;
-		if (n == cap - 1) {
-			char *more = arena_alloc(arena, cap * 2);
-
-			if (more)
-				memcpy(more, buf, n);
-			buf = more;
-			cap *= 2;
-		}
-	}
-	buf[n] = '\0';
-	*text = buf;
-	*len = n;
-	return 0;
+	if (err)
+		return err;
+	*text = arena_alloc(arena, *len + 1);
+	if (*text)
+		memcpy(*text, data, *len + 1);
+	free(data);
+	return *text ? 0 : -ENOMEM;
 }
 
 static int add_word(struct splitter *s, const char *text, unsigned line)

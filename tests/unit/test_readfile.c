@@ -1,0 +1,126 @@
+/*
+ * Reading whole files: src/base/readfile.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "xdd/base/readfile.h"
+
+static char content[300000];
+
+/* A file with the first `size` bytes of `content`. */
+static int file_of(size_t size)
+{
+	int fd = memfd_create("readfile", 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, content, size), size);
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static void check(int fd, size_t limit, size_t size)
+{
+	char *data;
+	size_t got;
+
+	assert_int_equal(readfile(fd, limit, &data, &got), 0);
+	assert_int_equal(got, size);
+	assert_memory_equal(data, content, size);
+	assert_int_equal(data[size], '\0');
+	free(data);
+	close(fd);
+}
+
+static void test_files(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 4095, 4096, 65535, 65536, 65537, 300000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		check(file_of(sizes[i]), SIZE_MAX, sizes[i]);
+		check(file_of(sizes[i]), sizes[i], sizes[i]);
+	}
+}
+
+/* A pipe has no size, and its reads are short: more than once the room that is guessed. */
+static void test_pipe(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	if (fork() == 0) {
+		for (size_t done = 0; done < sizeof(content); done += 1000)
+			if (write(fds[1], content + done, 1000) != 1000)
+				_exit(1);
+		_exit(0);
+	}
+	close(fds[1]);
+	check(fds[0], SIZE_MAX, sizeof(content));
+}
+
+static void test_limit(void **state)
+{
+	static const size_t sizes[] = { 1, 4096, 65536, 300000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		int fd = file_of(sizes[i]);
+		char *data = content;
+		size_t got;
+
+		assert_int_equal(readfile(fd, sizes[i] - 1, &data, &got), -EFBIG);
+		assert_null(data);
+		close(fd);
+	}
+}
+
+static void test_errors(void **state)
+{
+	char *data, part[10];
+	int fd = open("/", O_RDONLY);
+	size_t got;
+
+	(void)state;
+	assert_int_equal(readfile(fd, SIZE_MAX, &data, &got), -EISDIR);
+	assert_null(data);
+	close(fd);
+	assert_int_equal(readfile(-1, SIZE_MAX, &data, &got), -EBADF);
+	fd = file_of(7);
+	assert_int_equal(readfile_part(fd, part, sizeof(part)), 7);
+	assert_int_equal(readfile_part(fd, part, sizeof(part)), 0);
+	close(fd);
+	assert_int_equal(readfile_part(fd, part, sizeof(part)), -EBADF);
+}
+
+static int fill(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(content); i++)
+		content[i] = (char)(i * 31 + i / 256);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_pipe),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_errors),
+	};
+
+	return cmocka_run_group_tests(tests, fill, NULL);
+}
