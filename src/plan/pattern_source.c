@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -138,18 +139,22 @@ static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
 	return XDD_OK;
 }
 
-/* Why there is nothing to verify on a target, or NULL. */
-static const char *unverifiable(const struct target_plan *t)
+/* The reason why a target has nothing to verify, which `buf` may hold, or NULL. */
+static const char *unverifiable(const struct target_plan *t, char *buf, size_t size)
 {
+	const struct engine_info *engine = plan_engine(t);
+
 	if (t->op == OP_WRITE)
 		return "nothing is read, only written: verify in a run that reads, or with -rwratio";
 	if (t->op == OP_NOOP)
 		return "nothing is read by -op noop";
 	if (t->kind == TARGET_NULL)
 		return "the null device transfers no data";
-	if (plan_engine_caps(t) & ENGINE_NO_DATA)
-		return "-ioengine, as given, transfers no data";
-	return NULL;
+	if (!(plan_engine_caps(t) & ENGINE_NO_DATA))
+		return NULL;
+	snprintf(buf, size, "-ioengine %s%s transfers no data", engine->name,
+		 engine->caps & ENGINE_NO_DATA ? "" : " with these keywords");
+	return buf;
 }
 
 /* -verify location compares with sequenced data: what to do about the pattern of a target that it verifies. */
@@ -176,7 +181,8 @@ static enum xdd_status resolve_verify(struct target_plan *t)
 {
 	struct pattern_options *o = &t->pattern;
 	const bool named = o->kind != PATTERN_CHARACTER || o->word;
-	const char *why = unverifiable(t);
+	char buf[80];
+	const char *why = unverifiable(t, buf, sizeof(buf));
 
 	if (why && t->verify_named)
 		return plan_refuse(t, "-verify: %s", why);
@@ -194,6 +200,7 @@ static enum xdd_status resolve_verify(struct target_plan *t)
 enum xdd_status plan_resolve_data(struct plan *plan)
 {
 	bool wanted = false, verified = false;
+	char buf[80];
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		struct target_plan *t = &plan->targets[i];
@@ -209,6 +216,6 @@ enum xdd_status plan_resolve_data(struct plan *plan)
 	}
 	if (wanted && !verified)
 		return plan_refuse(&plan->targets[0], "-verify: %s",
-				   unverifiable(&plan->targets[0]));
+				   unverifiable(&plan->targets[0], buf, sizeof(buf)));
 	return XDD_OK;
 }
