@@ -4,28 +4,42 @@
 #include "xdd/base/nstime.h"
 #include "xdd/report/column.h"
 
-static void get_type(const struct result *r, enum extremes_which which, struct column_value *v)
+/* The operation, or NULL with `v` unknown where none succeeded. */
+static const struct extreme *get(const struct result *r, enum extremes_which which,
+				 struct column_value *v)
 {
-	v->text = r->figures.extremes.any ? op_dir_name(r->figures.extremes.of[which].dir) : "none";
+	v->unknown = !r->figures.extremes.any;
+	return v->unknown ? NULL : &r->figures.extremes.of[which];
 }
 
-/* One that is not kept is all zero. */
 #define GETTERS(name_, which_)                                                           \
 	static void get_##name_(const struct result *r, struct column_value *v)          \
 	{                                                                                \
-		v->real = (double)r->figures.extremes.of[which_].took_ns / NS_PER_MS;    \
+		const struct extreme *e = get(r, which_, v);                             \
+                                                                                         \
+		if (e)                                                                   \
+			v->real = (double)e->took_ns / NS_PER_MS;                        \
 	}                                                                                \
 	static void get_##name_##_op(const struct result *r, struct column_value *v)     \
 	{                                                                                \
-		v->count = r->figures.extremes.of[which_].op;                            \
+		const struct extreme *e = get(r, which_, v);                             \
+                                                                                         \
+		if (e)                                                                   \
+			v->count = e->op;                                                \
 	}                                                                                \
 	static void get_##name_##_offset(const struct result *r, struct column_value *v) \
 	{                                                                                \
-		v->count = r->figures.extremes.of[which_].offset;                        \
+		const struct extreme *e = get(r, which_, v);                             \
+                                                                                         \
+		if (e)                                                                   \
+			v->count = e->offset;                                            \
 	}                                                                                \
 	static void get_##name_##_type(const struct result *r, struct column_value *v)   \
 	{                                                                                \
-		get_type(r, which_, v);                                                  \
+		const struct extreme *e = get(r, which_, v);                             \
+                                                                                         \
+		if (e)                                                                   \
+			v->text = op_dir_name(e->dir);                                   \
 	}
 
 GETTERS(longest, EXTREMES_LONGEST)

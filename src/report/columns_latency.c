@@ -10,6 +10,7 @@ static void get_stat(const struct result *r, struct column_value *v, enum latenc
 {
 	struct histogram_view view = latency_view(&r->figures.latency, time, dir);
 
+	v->unknown = histogram_count(&view) == 0;
 	v->real = latency_stat_ms(&view, stat);
 }
 

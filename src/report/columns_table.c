@@ -14,21 +14,31 @@
 
 #define BYTES_PER_MB 1e6
 
-static double ratio(double part, double whole)
+/* A quotient; without a whole it is unknown, not 0. */
+static void set_ratio(struct column_value *v, double part, double whole)
 {
-	return whole > 0 ? part / whole : 0;
+	v->unknown = whole <= 0;
+	if (!v->unknown)
+		v->real = part / whole;
 }
 
-static double per_second(const struct result *r, double amount)
+static void set_rate(struct column_value *v, const struct result *r, double amount)
 {
-	return ratio(amount, (double)r->figures.elapsed_ns / NS_PER_SEC);
+	set_ratio(v, amount, (double)r->figures.elapsed_ns / NS_PER_SEC);
 }
 
-static double percent_of_cpu(const struct result *r, uint64_t cpu_ns)
+static void set_percent_of_cpu(struct column_value *v, const struct result *r, uint64_t cpu_ns)
 {
 	double processors = r->processors ? (double)r->processors : 1;
 
-	return 100 * ratio((double)cpu_ns, (double)r->figures.elapsed_ns) / processors;
+	set_ratio(v, 100 * (double)cpu_ns / processors, (double)r->figures.elapsed_ns);
+}
+
+/* The time of a file that belongs to the target, and to no QThread. */
+static void set_file_time(struct column_value *v, const struct result *r, uint64_t ns)
+{
+	v->unknown = r->what == RESULT_QUEUE_PASS;
+	v->real = (double)ns / NS_PER_MS;
 }
 
 /*
@@ -122,11 +132,12 @@ static void get_errors(const struct result *r, struct column_value *v)
 
 static void get_bandwidth(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)tally_bytes(&r->figures.tally) / BYTES_PER_MB);
+	set_rate(v, r, (double)tally_bytes(&r->figures.tally) / BYTES_PER_MB);
 }
 
 static void get_miscompares(const struct result *r, struct column_value *v)
 {
+	v->unknown = !r->verified;
 	v->count = r->figures.tally.miscompares;
 }
 
@@ -137,37 +148,38 @@ static void get_order_breaks(const struct result *r, struct column_value *v)
 
 static void get_read_bandwidth(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)r->figures.tally.bytes[DIR_READ] / BYTES_PER_MB);
+	set_rate(v, r, (double)r->figures.tally.bytes[DIR_READ] / BYTES_PER_MB);
 }
 
 static void get_write_bandwidth(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)r->figures.tally.bytes[DIR_WRITE] / BYTES_PER_MB);
+	set_rate(v, r, (double)r->figures.tally.bytes[DIR_WRITE] / BYTES_PER_MB);
 }
 
 static void get_iops(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)tally_ops(&r->figures.tally));
+	set_rate(v, r, (double)tally_ops(&r->figures.tally));
 }
 
 static void get_read_iops(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)r->figures.tally.ops[DIR_READ]);
+	set_rate(v, r, (double)r->figures.tally.ops[DIR_READ]);
 }
 
 static void get_write_iops(const struct result *r, struct column_value *v)
 {
-	v->real = per_second(r, (double)r->figures.tally.ops[DIR_WRITE]);
+	set_rate(v, r, (double)r->figures.tally.ops[DIR_WRITE]);
 }
 
 static void get_latency(const struct result *r, struct column_value *v)
 {
-	v->real = ratio((double)tally_busy_ns(&r->figures.tally) / NS_PER_MS,
-			(double)tally_ops(&r->figures.tally));
+	set_ratio(v, (double)tally_busy_ns(&r->figures.tally) / NS_PER_MS,
+		  (double)tally_ops(&r->figures.tally));
 }
 
 static void get_first_op(const struct result *r, struct column_value *v)
 {
+	v->unknown = !r->figures.first_op_ns;
 	v->real = (double)r->figures.first_op_ns / NS_PER_MS;
 }
 
@@ -183,12 +195,12 @@ static void get_flush(const struct result *r, struct column_value *v)
 
 static void get_open(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->figures.tally.open_ns / NS_PER_MS;
+	set_file_time(v, r, r->figures.tally.open_ns);
 }
 
 static void get_close(const struct result *r, struct column_value *v)
 {
-	v->real = (double)r->figures.tally.close_ns / NS_PER_MS;
+	set_file_time(v, r, r->figures.tally.close_ns);
 }
 
 static void get_retries(const struct result *r, struct column_value *v)
@@ -206,42 +218,52 @@ static void get_overhead(const struct result *r, struct column_value *v)
 	v->real = (double)r->figures.tally.overhead_ns / NS_PER_MS;
 }
 
-/* A column whose quantity no run measures yet: its row is known, its value is 0. */
+/* A column whose quantity no run measures yet: it needs figures that are never known. */
 static void get_unmeasured(const struct result *r, struct column_value *v)
 {
 	(void)r;
-	v->real = 0;
+	v->unknown = true;
 }
 
 static void get_cached(const struct result *r, struct column_value *v)
 {
-	v->unknown = r->figures.cache.accuracy >= CACHE_NOT_MEASURED;
-	v->real = ratio(100.0 * (double)r->figures.cache.resident_bytes,
-			(double)r->figures.cache.range_bytes);
+	const struct cache_state *cache = &r->figures.cache;
+
+	if (cache->accuracy >= CACHE_NOT_MEASURED)
+		v->unknown = true;
+	else
+		set_ratio(v, 100.0 * (double)cache->resident_bytes, (double)cache->range_bytes);
 }
 
 static void get_holes(const struct result *r, struct column_value *v)
 {
-	v->real = ratio(100.0 * (double)r->figures.cache.hole_bytes,
-			(double)r->figures.cache.range_bytes);
+	const struct cache_state *cache = &r->figures.cache;
+
+	if (cache->holes_unknown)
+		v->unknown = true;
+	else
+		set_ratio(v, 100.0 * (double)cache->hole_bytes, (double)cache->range_bytes);
 }
 
-#define STRETCH(name_, of_)                                                                 \
+/* Intervals of the run; a rate needs an interval that is not empty. */
+#define EXTENT(name_, of_)                                                                  \
 	static void get_##name_##_time(const struct result *r, struct column_value *v)      \
 	{                                                                                   \
 		v->real = (double)r->of_.ns / NS_PER_SEC;                                   \
 	}                                                                                   \
 	static void get_##name_##_bandwidth(const struct result *r, struct column_value *v) \
 	{                                                                                   \
+		v->unknown = !r->of_.ns;                                                    \
 		v->real = stretch_rate(&r->of_);                                            \
 	}                                                                                   \
 	static void get_##name_##_iops(const struct result *r, struct column_value *v)      \
 	{                                                                                   \
+		v->unknown = !r->of_.ns;                                                    \
 		v->real = stretch_iops(&r->of_);                                            \
 	}
 
-STRETCH(deskew, window)
-STRETCH(tail, tail)
+EXTENT(deskew, window)
+EXTENT(tail, tail)
 
 static void get_fairness(const struct result *r, struct column_value *v)
 {
@@ -255,7 +277,7 @@ static void get_cpu(const struct result *r, struct column_value *v)
 
 static void get_percent_cpu(const struct result *r, struct column_value *v)
 {
-	v->real = percent_of_cpu(r, r->figures.cpu.user_ns + r->figures.cpu.sys_ns);
+	set_percent_of_cpu(v, r, r->figures.cpu.user_ns + r->figures.cpu.sys_ns);
 }
 
 static void get_user(const struct result *r, struct column_value *v)
@@ -265,7 +287,7 @@ static void get_user(const struct result *r, struct column_value *v)
 
 static void get_percent_user(const struct result *r, struct column_value *v)
 {
-	v->real = percent_of_cpu(r, r->figures.cpu.user_ns);
+	set_percent_of_cpu(v, r, r->figures.cpu.user_ns);
 }
 
 static void get_system(const struct result *r, struct column_value *v)
@@ -275,7 +297,7 @@ static void get_system(const struct result *r, struct column_value *v)
 
 static void get_percent_system(const struct result *r, struct column_value *v)
 {
-	v->real = percent_of_cpu(r, r->figures.cpu.sys_ns);
+	set_percent_of_cpu(v, r, r->figures.cpu.sys_ns);
 }
 
 static void get_op(const struct result *r, struct column_value *v)
@@ -290,7 +312,7 @@ static void get_xfer_bytes(const struct result *r, struct column_value *v)
 
 static void get_xfer_blocks(const struct result *r, struct column_value *v)
 {
-	v->real = ratio(request_bytes(r), (double)r->block_size);
+	set_ratio(v, request_bytes(r), (double)r->block_size);
 }
 
 static void get_xfer_kbytes(const struct result *r, struct column_value *v)
@@ -309,8 +331,8 @@ static void get_node_name(const struct result *r, struct column_value *v)
 
 	_Static_assert(sizeof(name.nodename) <= COLUMN_TEXT_MAX, "a node name fits into a value");
 	(void)r;
-	v->text = "";
-	if (uname(&name) == 0)
+	v->unknown = uname(&name) != 0;
+	if (!v->unknown)
 		v->text = memcpy(v->buf, name.nodename, sizeof(name.nodename));
 }
 
@@ -333,6 +355,13 @@ static void get_delimiter(const struct result *r, struct column_value *v)
 	ROW(id_, aliases_, COLUMN_COUNT, heading_, units_, 0, 0, get_, help_)
 #define REAL(id_, aliases_, heading_, units_, precision_, get_, help_) \
 	ROW(id_, aliases_, COLUMN_REAL, heading_, units_, precision_, 0, get_, help_)
+#define CPU(id_, aliases_, heading_, units_, get_, help_) \
+	ROW(id_, aliases_, COLUMN_REAL, heading_, units_, 3, FIGURES_CPU, get_, help_)
+#define DESKEW(id_, heading_, units_, get_, help_) \
+	ROW(id_, NULL, COLUMN_REAL, heading_, units_, 3, FIGURES_DESKEW, get_, help_)
+#define NETWORK(id_, heading_, units_, help_)                                             \
+	ROW(id_, NULL, COLUMN_REAL, heading_, units_, 2, FIGURES_NETWORK, get_unmeasured, \
+	    help_ "; not measured yet")
 
 static const struct column table[] = {
 	/* clang-format off */
@@ -397,31 +426,31 @@ static const struct column table[] = {
 	     "share of what was read that was in the page cache before; unknown with -dio"),
 	REAL("HOLES", NULL, "    Holes", "  percent", 3, get_holes,
 	     "share of what was read that was never written"),
-	REAL("DESKEWTIME", NULL, "   Dsk_Time", "    seconds", 3, get_deskew_time,
+	DESKEW("DESKEWTIME", "   Dsk_Time", "    seconds", get_deskew_time,
 	     "COMBINED with -deskew: time while all targets were transferring"),
-	REAL("DESKEWBANDWIDTH", NULL, "    Dsk_BW", "  MBytes/s", 3, get_deskew_bandwidth,
+	DESKEW("DESKEWBANDWIDTH", "    Dsk_BW", "  MBytes/s", get_deskew_bandwidth,
 	     "COMBINED with -deskew: bandwidth of all targets in that time"),
-	REAL("DESKEWIOPS", NULL, "  Dsk_IOPS", "     Ops/s", 3, get_deskew_iops,
+	DESKEW("DESKEWIOPS", "  Dsk_IOPS", "     Ops/s", get_deskew_iops,
 	     "COMBINED with -deskew: operations per second of all targets in that time"),
-	REAL("TAILTIME", NULL, "  Tail_Time", "    seconds", 3, get_tail_time,
+	DESKEW("TAILTIME", "  Tail_Time", "    seconds", get_tail_time,
 	     "COMBINED with -deskew: time from the first target's end to the last one's"),
-	REAL("TAILBANDWIDTH", NULL, "   Tail_BW", "  MBytes/s", 3, get_tail_bandwidth,
+	DESKEW("TAILBANDWIDTH", "   Tail_BW", "  MBytes/s", get_tail_bandwidth,
 	     "COMBINED with -deskew: bandwidth in that time"),
-	REAL("TAILIOPS", NULL, " Tail_IOPS", "     Ops/s", 3, get_tail_iops,
+	DESKEW("TAILIOPS", " Tail_IOPS", "     Ops/s", get_tail_iops,
 	     "COMBINED with -deskew: operations per second in that time"),
-	REAL("FAIRNESS", NULL, "Fairness", "   ratio", 3, get_fairness,
+	DESKEW("FAIRNESS", "Fairness", "   ratio", get_fairness,
 	     "COMBINED with -deskew: bandwidth of the slowest target over that of the fastest"),
-	REAL("CPUTIME", NULL, " CPU Time", "  seconds", 3, get_cpu,
+	CPU("CPUTIME", NULL, " CPU Time", "  seconds", get_cpu,
 	     "processor time, user and system"),
-	REAL("PERCENTCPUTIME", "PERCENTCPU", "  Pct_CPU", "  percent", 3, get_percent_cpu,
+	CPU("PERCENTCPUTIME", "PERCENTCPU", "  Pct_CPU", "  percent", get_percent_cpu,
 	     "processor time over elapsed time"),
-	REAL("USERTIME", "USER USRTIME", "User Time", "  seconds", 3, get_user,
+	CPU("USERTIME", "USER USRTIME", "User Time", "  seconds", get_user,
 	     "processor time in user mode"),
-	REAL("SYSTEMTIME", "SYSTEM SYSTIME", " Sys Time", "  seconds", 3, get_system,
+	CPU("SYSTEMTIME", "SYSTEM SYSTIME", " Sys Time", "  seconds", get_system,
 	     "processor time in the kernel"),
-	REAL("PERCENTUSER", "PERCENTUSERTIME PERCENTUSR", "  Pct_Usr", "  percent", 3,
+	CPU("PERCENTUSER", "PERCENTUSERTIME PERCENTUSR", "  Pct_Usr", "  percent",
 	     get_percent_user, "user time over elapsed time"),
-	REAL("PERCENTSYSTEM", "PERCENTSYSTEMTIME PERCENTSYS", "  Pct_Sys", "  percent", 3,
+	CPU("PERCENTSYSTEM", "PERCENTSYSTEMTIME PERCENTSYS", "  Pct_Sys", "  percent",
 	     get_percent_system, "system time over elapsed time"),
 	TEXT("OPTYPE", " Op_Type", "    text", get_op,
 	     "read, write, mixed or noop"),
@@ -433,20 +462,20 @@ static const struct column table[] = {
 	     "mean size of the requests that succeeded, in units of 1024 bytes"),
 	REAL("XFERSIZEMBYTES", NULL, "   Xfer_Size", "1024^2 bytes", 2, get_xfer_mbytes,
 	     "mean size of the requests that succeeded, in units of 1048576 bytes"),
-	REAL("E2EIOTIME", NULL, "     E2E_I/O", "     seconds", 2, get_unmeasured,
-	     "end-to-end: time spent on storage; not measured yet, 0"),
-	REAL("E2ESRTIME", NULL, "     E2E_S/R", "     seconds", 2, get_unmeasured,
-	     "end-to-end: time spent sending or receiving; not measured yet, 0"),
-	REAL("E2EPERCENTSRTIME", NULL, " E2E_Pct_S/R", "     percent", 2, get_unmeasured,
-	     "end-to-end: share of sending or receiving; not measured yet, 0"),
-	REAL("E2ELAGTIME", NULL, " E2E_Lag", "millisec", 2, get_unmeasured,
-	     "end-to-end: time the destination waited for data; not measured yet, 0"),
-	REAL("E2EPERCENTLAGTIME", NULL, "E2E_Pct_Lag ", "   percent  ", 2, get_unmeasured,
-	     "end-to-end: share of waiting for data; not measured yet, 0"),
-	REAL("E2EFIRSTREADTIME", NULL, "  E2E_1st_Rd", "    millisec", 2, get_unmeasured,
-	     "end-to-end: time of the first read; not measured yet, 0"),
-	REAL("E2ELASTWRITETIME", NULL, " E2E_Lst_Wrt", "    millisec", 2, get_unmeasured,
-	     "end-to-end: time of the last write; not measured yet, 0"),
+	NETWORK("E2EIOTIME", "     E2E_I/O", "     seconds",
+	     "end-to-end: time spent on storage"),
+	NETWORK("E2ESRTIME", "     E2E_S/R", "     seconds",
+	     "end-to-end: time spent sending or receiving"),
+	NETWORK("E2EPERCENTSRTIME", " E2E_Pct_S/R", "     percent",
+	     "end-to-end: share of sending or receiving"),
+	NETWORK("E2ELAGTIME", " E2E_Lag", "millisec",
+	     "end-to-end: time the destination waited for data"),
+	NETWORK("E2EPERCENTLAGTIME", "E2E_Pct_Lag ", "   percent  ",
+	     "end-to-end: share of waiting for data"),
+	NETWORK("E2EFIRSTREADTIME", "  E2E_1st_Rd", "    millisec",
+	     "end-to-end: time of the first read"),
+	NETWORK("E2ELASTWRITETIME", " E2E_Lst_Wrt", "    millisec",
+	     "end-to-end: time of the last write"),
 	TEXT("NODENAME", " Node_Name", "      text", get_node_name,
 	     "network name of this computer"),
 	ROW("DELIM", NULL, COLUMN_DELIMITER, " ", " ", 0, 0, get_delimiter,

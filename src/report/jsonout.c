@@ -7,7 +7,6 @@
  */
 #include "report/jsonout.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +17,13 @@
 
 #include "config.h"
 #include "report/jvalue.h"
-#include "report/latency.h"
-#include "report/line.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
-#include "xdd/report/column.h"
 #include "xdd/report/outfile.h"
 
 #define COPY_BYTES 65536
-#define MAX_ID 32
 #define TIME_SIZE 40
 
 /* The arrays that follow the results; what belongs to them is kept as text, which is shorter. */
@@ -190,212 +185,11 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 	return 0;
 }
 
-/* The value of a column; a text as in CSV, without the blanks around it. */
-static json_t *column_json(const struct column *col, const struct result *r)
-{
-	struct column_value v;
-	struct line_cell cell;
-
-	if (col->type == COLUMN_TEXT) {
-		line_cell_bare(&cell, col, r);
-		return jvalue_text(cell.text);
-	}
-	column_value(col, r, &v);
-	if (v.unknown)
-		return json_null();
-	return col->type == COLUMN_COUNT ? jvalue_count(v.count) : jvalue_real(v.real);
-}
-
-/* The columns, each under its identifier in lower case. */
-static json_t *columns(const struct result *r)
-{
-	json_t *o = json_object();
-	const struct column *col;
-
-	for (size_t i = 0; (col = column_at(i)); i++) {
-		char id[MAX_ID];
-		size_t n = 0;
-
-		if (col->type == COLUMN_DELIMITER)
-			continue;
-		while (col->id[n] && n + 1 < sizeof(id)) {
-			id[n] = (char)tolower((unsigned char)col->id[n]);
-			n++;
-		}
-		id[n] = '\0';
-		jvalue_put(o, id, column_json(col, r));
-	}
-	return o;
-}
-
-static json_t *by_direction(const uint64_t values[DIR_COUNT])
-{
-	json_t *o = json_object();
-
-	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
-		jvalue_put(o, op_dir_name(dir), jvalue_count(values[dir]));
-	return o;
-}
-
-static json_t *result_kind(const struct result *r)
-{
-	const char *number = r->what == RESULT_COMBINED ? "targets" : "target";
-	const char *queue = r->what == RESULT_QUEUE_PASS ? "qthread" : "queue_depth";
-	bool one_pass = r->what == RESULT_QUEUE_PASS || r->what == RESULT_TARGET_PASS;
-	json_t *o = json_object();
-
-	jvalue_put(o, "what", jvalue_text(column_what(r->what)));
-	jvalue_put(o, one_pass ? "pass" : "passes", jvalue_count(r->pass));
-	jvalue_put(o, number, jvalue_count(r->target));
-	jvalue_put(o, queue, jvalue_count(r->queue));
-	return o;
-}
-
-static void put_tally(json_t *o, const struct result *r)
-{
-	const struct tally *t = &r->figures.tally;
-
-	jvalue_put(o, "ops", by_direction(t->ops));
-	jvalue_put(o, "bytes", by_direction(t->bytes));
-	jvalue_put(o, "failed_bytes", by_direction(t->failed_bytes));
-	jvalue_put(o, "busy_ns", by_direction(t->busy_ns));
-	jvalue_put(o, "issued", jvalue_count(t->issued));
-	jvalue_put(o, "errors", jvalue_count(t->errors));
-	jvalue_put(o, "outstanding", jvalue_count(t->outstanding));
-	jvalue_put(o, "miscompares", jvalue_count(t->miscompares));
-	jvalue_put(o, "retries", jvalue_count(t->retries));
-	jvalue_put(o, "order_breaks",
-		   r->figures.known & FIGURES_ORDER ? jvalue_count(t->order_breaks) : json_null());
-	jvalue_put(o, "fill_ns", jvalue_count(t->fill_ns));
-	jvalue_put(o, "overhead_ns", jvalue_count(t->overhead_ns));
-	jvalue_put(o, "flush_ns", jvalue_count(t->flush_ns));
-	jvalue_put(o, "sync_ns", jvalue_count(t->sync_ns));
-	jvalue_put(o, "open_ns", jvalue_count(t->open_ns));
-	jvalue_put(o, "close_ns", jvalue_count(t->close_ns));
-}
-
-/* The buckets that are not empty: [from_ns, count, ...], which is half as long as pairs would be. */
-static json_t *buckets(const struct latency *l, enum latency_time time, unsigned dir)
-{
-	const struct histogram_sum *sum = &l->of[time][dir];
-	json_t *array = json_array();
-
-	for (unsigned i = sum->first; i < sum->first + sum->size; i++) {
-		uint64_t count = histogram_sum_count(sum, i);
-
-		if (!count)
-			continue;
-		json_array_append_new(array, jvalue_count(histogram_bucket_from(i)));
-		json_array_append_new(array, jvalue_count(count));
-	}
-	return array;
-}
-
-static json_t *percentiles(const struct histogram_view *v, const struct plan *plan)
-{
-	json_t *o = json_object();
-	const uint32_t *percents;
-	size_t n = latency_percents(plan, &percents);
-
-	for (size_t i = 0; i < n; i++) {
-		char text[LATENCY_PERCENT_SIZE];
-
-		jvalue_put(o, latency_percent_text(percents[i], text),
-			   jvalue_count(histogram_percentile(v, percents[i])));
-	}
-	return o;
-}
-
-/* One direction, or NULL where nothing was done in it. */
-static json_t *latency_of(const struct plan *plan, const struct latency *l, enum latency_time time,
-			  unsigned dir)
-{
-	struct histogram_view v = latency_view(l, time, dir);
-	json_t *o;
-
-	if (!histogram_count(&v))
-		return NULL;
-	o = json_object();
-	jvalue_put(o, "count", jvalue_count(histogram_count(&v)));
-	jvalue_put(o, "minimum_ns", jvalue_count(histogram_min(&v)));
-	jvalue_put(o, "mean_ns", jvalue_real(histogram_mean(&v)));
-	jvalue_put(o, "standard_deviation_ns", jvalue_real(histogram_stddev(&v)));
-	jvalue_put(o, "maximum_ns", jvalue_count(histogram_max(&v)));
-	jvalue_put(o, "percentiles_ns", percentiles(&v, plan));
-	jvalue_put(o, "histogram", buckets(l, time, dir));
-	return o;
-}
-
-static json_t *latency(const struct plan *plan, const struct latency *l)
-{
-	json_t *o = json_object();
-
-	for (unsigned time = 0; time < LATENCY_TIMES; time++) {
-		json_t *by_dir = json_object();
-
-		for (unsigned dir = 0; dir < DIR_COUNT; dir++) {
-			json_t *one = latency_of(plan, l, (enum latency_time)time, dir);
-
-			if (one)
-				jvalue_put(by_dir, latency_dir_name(dir), one);
-		}
-		jvalue_put(o, latency_time_name((enum latency_time)time), by_dir);
-	}
-	return o;
-}
-
-static const char *cache_name(const struct cache_state *cache)
-{
-	static const char *const names[] = {
-		[CACHE_EXACT] = "exact",
-		[CACHE_SAMPLED] = "about",
-		[CACHE_NOT_MEASURED] = "not measured",
-		[CACHE_UNKNOWN] = "unknown",
-	};
-
-	return cache->range_bytes || cache->accuracy ? names[cache->accuracy] : NULL;
-}
-
-static const char *bound_name(enum result_bound bound)
-{
-	static const char *const names[] = {
-		[RESULT_BOUND_UNKNOWN] = NULL,		[RESULT_BOUND_DEVICE] = "device",
-		[RESULT_BOUND_GENERATOR] = "generator", [RESULT_BOUND_PACED] = "paced",
-		[RESULT_BOUND_STARVED] = "starved",	[RESULT_BOUND_MIXED] = "mixed",
-	};
-
-	return names[bound];
-}
-
 void jsonout_result(struct jsonout *j, const struct result *r)
 {
-	json_t *o = result_kind(r);
-
-	jvalue_put(o, "partial", json_boolean(r->partial));
-	jvalue_put(o, "operation", jvalue_text(plan_op_name(r->op)));
-	jvalue_put(o, "request_bytes", jvalue_count(r->req_bytes));
-	jvalue_put(o, "block_bytes", jvalue_count(r->block_size));
-	put_tally(o, r);
-	jvalue_put(o, "elapsed_ns", jvalue_count(r->figures.elapsed_ns));
-	jvalue_put(o, "first_operation_ns", jvalue_count(r->figures.first_op_ns));
-	jvalue_put(o, "range_bytes", jvalue_count(r->figures.cache.range_bytes));
-	jvalue_put(o, "resident_bytes",
-		   r->figures.cache.accuracy >= CACHE_NOT_MEASURED ?
-			   json_null() :
-			   jvalue_count(r->figures.cache.resident_bytes));
-	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(&r->figures.cache)));
-	jvalue_put(o, "hole_bytes", jvalue_count(r->figures.cache.hole_bytes));
-	jvalue_put(o, "wait_ns", jvalue_count(r->figures.wait_ns));
-	if (r->what == RESULT_TARGET_AVERAGE)
-		jvalue_put(o, "bound", jvalue_text(bound_name(r->bound)));
-	jvalue_put(o, "user_ns", jvalue_count(r->figures.cpu.user_ns));
-	jvalue_put(o, "system_ns", jvalue_count(r->figures.cpu.sys_ns));
-	if (r->figures.known & FIGURES_LATENCY)
-		jvalue_put(o, "latency", latency(j->plan, &r->figures.latency));
-	jvalue_put(o, "columns", columns(r));
 	j->partial |= r->partial;
 	fputs(j->n_results++ ? ",\n" : "\n", j->f);
-	put_value(j, o);
+	put_value(j, jsonout_result_value(j->plan, r));
 }
 
 static json_t *figure(const struct pass_statistics *s, enum pass_figure figure)

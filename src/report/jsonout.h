@@ -44,7 +44,8 @@ int jsonout_close(struct jsonout *j, enum xdd_status status);
 /* Leave nothing of a document whose run does not begin; accepts NULL. */
 void jsonout_discard(struct jsonout *j);
 
-/* The plan as a new object (jsonout_plan.c), or NULL when memory is short. */
+/* The plan, or a result, as a new object (jsonout_plan.c, jsonout_result.c); NULL when memory is short. */
 json_t *jsonout_plan(const struct plan *plan);
+json_t *jsonout_result_value(const struct plan *plan, const struct result *r);
 
 #endif

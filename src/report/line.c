@@ -12,15 +12,15 @@ void line_cell_set(struct line_cell *cell, const char *text)
 	snprintf(cell->text, sizeof(cell->text), "%s", text);
 }
 
-/* `width` 0: as short as the value is. */
+/* `width` 0: as short as the value is. `unknown`: the text for a value that is not known. */
 static void print_value(struct line_cell *cell, const struct column *col, const struct result *r,
-			int width)
+			int width, const char *unknown)
 {
 	struct column_value v;
 
 	column_value(col, r, &v);
 	if (v.unknown) {
-		snprintf(cell->text, sizeof(cell->text), "%*s", width, "unknown");
+		snprintf(cell->text, sizeof(cell->text), "%*s", width, unknown);
 		return;
 	}
 	switch (col->type) {
@@ -39,14 +39,15 @@ static void print_value(struct line_cell *cell, const struct column *col, const 
 
 void line_cell_padded(struct line_cell *cell, const struct column *col, const struct result *r)
 {
-	print_value(cell, col, r, col->width);
+	/* An empty cell would shift the following ones for readers that split lines at blanks. */
+	print_value(cell, col, r, col->width, "-");
 }
 
 void line_cell_bare(struct line_cell *cell, const struct column *col, const struct result *r)
 {
 	size_t blanks, len;
 
-	print_value(cell, col, r, 0);
+	print_value(cell, col, r, 0, "");
 	len = strlen(cell->text);
 	while (len && cell->text[len - 1] == ' ')
 		len--;

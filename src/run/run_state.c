@@ -110,6 +110,8 @@ int run_init(struct run *run, const struct plan *plan, struct report *report,
 	run->signals = signals;
 	run->id = clock_wall_ns();
 	run->needs = report_needs(report);
+	if (!clock_has_thread_wait())
+		run->needs &= ~(unsigned)FIGURES_WAIT;
 	run->opens_together = opens_together(plan);
 	for (size_t i = 0; i < plan->n_targets; i++)
 		run->n_qthreads += (uint32_t)plan->targets[i].qthreads;

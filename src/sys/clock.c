@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "xdd/sys/sysfile.h"
+
+#define SCHEDSTAT "/proc/thread-self/schedstat"
 
 /* Shortest time to take the first rate from, and how often a pair is read to find a good one. */
 #define BASELINE_NS 1000000u
@@ -245,10 +248,15 @@ void clock_process_cpu(struct cpu_time *cpu)
 	usage_of(RUSAGE_SELF, cpu);
 }
 
+bool clock_has_thread_wait(void)
+{
+	return access(SCHEDSTAT, R_OK) == 0;
+}
+
 uint64_t clock_thread_wait_ns(void)
 {
 	char buf[80];
-	const char *line = sysfile_line("/proc/thread-self/schedstat", buf, sizeof(buf));
+	const char *line = sysfile_line(SCHEDSTAT, buf, sizeof(buf));
 	uint64_t wait_ns;
 
 	return line && sscanf(line, "%*u %" SCNu64, &wait_ns) == 1 ? wait_ns : 0;

@@ -57,7 +57,7 @@ def matches(row, result):
         if isinstance(value, str):
             same = shown == value
         elif value is None:
-            same = shown == "unknown"
+            same = shown == ""
         else:
             digits = len(shown.partition(".")[2])
             same = abs(float(shown) - value) <= 0.500001 * 10 ** -digits + 1e-9 * abs(value)

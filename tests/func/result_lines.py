@@ -7,6 +7,7 @@ import csv
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -63,9 +64,11 @@ def test_every_identifier():
     run, rows = t.xdd_csv(*SMALL, "-verbose", "-outputformat", "new", "+" + "+".join(HEADINGS))
     t.ok(run.status == 0 and len(rows) == 5, "every identifier at once", run)
     t.ok(all(list(r) == EVERY for r in rows), "CSV: every identifier is a column, in order", rows[:1])
-    t.ok(all(None not in r.values() and "" not in r.values() for r in rows), "CSV: every column has a value", rows)
-    t.ok(all(float(r[name]) == 0 for r in rows for name in EVERY if name.startswith("E2E")),
-         "CSV: nothing of end-to-end in a run without it")
+    # Whether PAGECACHED and HOLES are known depends on the file system.
+    empty = re.compile("E2E|DESKEW|TAIL|FAIRNESS$|MISCOMPARES$|RESP|WRITELAT")
+    t.equal({name for r in rows for name in r if r[name] == "" and name not in ("PAGECACHED", "HOLES")},
+            {name for name in EVERY if empty.match(name)}, "CSV: empty is what a run of reads does not measure, and nothing else")
+    t.equal({r[name] for r in rows for name in EVERY if empty.match(name)}, {""}, "CSV: ... in each line")
     same = (("BYTESTRANSFERED", "BYTESXFERED"), ("PERCENTCPUTIME", "PERCENTCPU"), ("USERTIME", "USER", "USRTIME"),
             ("SYSTEMTIME", "SYSTEM", "SYSTIME"), ("PERCENTUSER", "PERCENTUSERTIME", "PERCENTUSR"),
             ("PERCENTSYSTEM", "PERCENTSYSTEMTIME", "PERCENTSYS"))

@@ -112,6 +112,7 @@ static void test_facts(void **state)
 	r.figures.cpu.user_ns = 800000000;
 	r.figures.cpu.sys_ns = 400000000;
 	r.figures.wait_ns = 8000000000;
+	r.figures.known = FIGURES_WAIT;
 	assert_true(bound_facts(&f, &plan, &r, 1200000000));
 	assert_true(f.own == .1 && f.kernel == .05);
 	/* No more than is left of the time. */
@@ -119,6 +120,11 @@ static void test_facts(void **state)
 	assert_true(f.outstanding == .5);
 	assert_true(f.device && !f.paced);
 	assert_true(f.filled > 0 && f.filled <= 1);
+	assert_false(f.waited_unknown);
+
+	r.figures.known = 0;
+	assert_true(bound_facts(&f, &plan, &r, 1200000000));
+	assert_true(f.waited_unknown);
 
 	target.ordering = ORDERING_SERIAL;
 	target.throttle.interval_ns = 1000;

@@ -180,13 +180,13 @@ static const struct expected {
 	{ "XFERSIZEBLOCKS", "   Xfer_Size", "      blocks", "        8.00" },
 	{ "XFERSIZEKBYTES", "   Xfer_Size", "  1024-bytes", "        4.00" },
 	{ "XFERSIZEMBYTES", "   Xfer_Size", "1024^2 bytes", "        0.00" },
-	{ "E2EIOTIME", "     E2E_I/O", "     seconds", "        0.00" },
-	{ "E2ESRTIME", "     E2E_S/R", "     seconds", "        0.00" },
-	{ "E2EPERCENTSRTIME", " E2E_Pct_S/R", "     percent", "        0.00" },
-	{ "E2ELAGTIME", " E2E_Lag", "millisec", "    0.00" },
-	{ "E2EPERCENTLAGTIME", "E2E_Pct_Lag ", "   percent  ", "        0.00" },
-	{ "E2EFIRSTREADTIME", "  E2E_1st_Rd", "    millisec", "        0.00" },
-	{ "E2ELASTWRITETIME", " E2E_Lst_Wrt", "    millisec", "        0.00" },
+	{ "E2EIOTIME", "     E2E_I/O", "     seconds", "           -" },
+	{ "E2ESRTIME", "     E2E_S/R", "     seconds", "           -" },
+	{ "E2EPERCENTSRTIME", " E2E_Pct_S/R", "     percent", "           -" },
+	{ "E2ELAGTIME", " E2E_Lag", "millisec", "       -" },
+	{ "E2EPERCENTLAGTIME", "E2E_Pct_Lag ", "   percent  ", "           -" },
+	{ "E2EFIRSTREADTIME", "  E2E_1st_Rd", "    millisec", "           -" },
+	{ "E2ELASTWRITETIME", " E2E_Lst_Wrt", "    millisec", "           -" },
 	{ "NODENAME", " Node_Name", "      text", NULL },
 	{ "DELIM", " ", " ", " " },
 #define LATENCY(id, heading, value)                   \
@@ -282,6 +282,7 @@ static struct result sample_result(void)
 		.window = { 1500000000, 36000000, 450075ull * FLOW_OP / 100 },
 		.tail = { 250000000, 2000000, 122ull * FLOW_OP },
 		.fairness = 0.875,
+		.verified = true,
 		.processors = 4,
 		.op = OP_MIXED,
 		.req_bytes = 8192,
@@ -306,17 +307,28 @@ static const char *cell_of(const char *id, const struct result *r)
 	return cell.text;
 }
 
+/* In CSV, which readers split at commas, the field is empty; elsewhere a mark keeps the number of words. */
+static void assert_unknown(const char *id, const struct result *r)
+{
+	static struct line_cell cell;
+	const char *text = cell_of(id, r);
+
+	if (strlen(text) != (size_t)find(id)->width || strcmp(text + strspn(text, " "), "-") != 0)
+		fail_msg("%s: \"%s\"", id, text);
+	line_cell_bare(&cell, find(id), r);
+	assert_string_equal(cell.text, "");
+}
+
 static void test_unknown_share(void **state)
 {
 	struct result r = sample_result();
-	static struct line_cell cell;
 
 	(void)state;
 	r.figures.cache.accuracy = CACHE_UNKNOWN;
-	assert_string_equal(cell_of("PAGECACHED", &r), "  unknown");
-	line_cell_bare(&cell, find("PAGECACHED"), &r);
-	assert_string_equal(cell.text, "unknown");
+	assert_unknown("PAGECACHED", &r);
 	assert_string_equal(cell_of("HOLES", &r), "   12.500");
+	r.figures.cache.holes_unknown = true;
+	assert_unknown("HOLES", &r);
 }
 
 static void test_identifiers_are_known(void **state)
@@ -409,15 +421,88 @@ static void test_labels(void **state)
 
 static void test_nothing_done(void **state)
 {
-	struct result r = { .what = RESULT_TARGET_PASS, .op = OP_READ, .req_bytes = 4096 };
+	struct result r = { .what = RESULT_TARGET_PASS,
+			    .figures.known = FIGURES_ALL,
+			    .op = OP_READ,
+			    .req_bytes = 4096 };
 
 	(void)state;
-	assert_string_equal(cell_of("BANDWIDTH", &r), "     0.000");
-	assert_string_equal(cell_of("IOPS", &r), "     0.000");
-	assert_string_equal(cell_of("LATENCY", &r), "    0.000");
-	assert_string_equal(cell_of("PERCENTCPU", &r), "    0.000");
+	assert_unknown("BANDWIDTH", &r);
+	assert_unknown("IOPS", &r);
+	assert_unknown("LATENCY", &r);
+	assert_unknown("PERCENTCPU", &r);
+	assert_unknown("LATP99", &r);
+	assert_unknown("LONGEST", &r);
+	assert_unknown("LONGESTTYPE", &r);
+	assert_unknown("HOLES", &r);
+	assert_string_equal(cell_of("CPUTIME", &r), "    0.000");
+	assert_string_equal(cell_of("OPS", &r), "          0");
 	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
-	assert_string_equal(cell_of("XFERSIZEBLOCKS", &r), "        0.00");
+	assert_unknown("XFERSIZEBLOCKS", &r);
+}
+
+/* Of all columns, those that are known of a run that measured nothing and did nothing. */
+static void test_nothing_measured(void **state)
+{
+	static const char *const known[] = {
+		"WHAT",
+		"PASS",
+		"TARGET",
+		"QUEUE",
+		"BYTESXFERED",
+		"BYTESREAD",
+		"BYTESWRITTEN",
+		"OPS",
+		"READOPS",
+		"WRITEOPS",
+		"ERRORS",
+		"RETRIES",
+		"ELAPSEDTIMEPASS",
+		"PATTERNFILLTIME",
+		"BUFFERFLUSHTIME",
+		"OPENTIME",
+		"CLOSETIME",
+		"OPTYPE",
+		"XFERSIZEBYTES",
+		"XFERSIZEKBYTES",
+		"XFERSIZEMBYTES",
+		"NODENAME",
+		"DELIM",
+	};
+	struct result r = { .what = RESULT_TARGET_PASS, .op = OP_READ, .req_bytes = 4096 };
+	const struct column *col;
+
+	(void)state;
+	for (size_t i = 0; (col = column_at(i)); i++) {
+		bool is_known = false;
+
+		for (size_t k = 0; k < COUNT_OF(known); k++)
+			is_known |= strcmp(col->id, known[k]) == 0;
+		if (!is_known)
+			assert_unknown(col->id, &r);
+		else if (strcmp(cell_of(col->id, &r) + strspn(cell_of(col->id, &r), " "), "-") == 0)
+			fail_msg("%s is unknown", col->id);
+	}
+}
+
+/* A QThread neither opens nor closes the target. */
+static void test_of_targets_only(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.what = RESULT_QUEUE_PASS;
+	assert_unknown("OPENTIME", &r);
+	assert_unknown("CLOSETIME", &r);
+}
+
+static void test_not_verified(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.verified = false;
+	assert_unknown("MISCOMPARES", &r);
 }
 
 /* A noop moves nothing, and is no reason to report requests of no size. */
@@ -558,6 +643,9 @@ int main(void)
 		cmocka_unit_test(test_documented),
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_nothing_done),
+		cmocka_unit_test(test_nothing_measured),
+		cmocka_unit_test(test_of_targets_only),
+		cmocka_unit_test(test_not_verified),
 		cmocka_unit_test(test_noop_sizes),
 		cmocka_unit_test(test_failed_sizes),
 		cmocka_unit_test(test_processors_zero_is_one),

@@ -24,7 +24,10 @@ static struct figures pass_of(uint64_t first_ns, uint64_t last_ns)
 	f.extremes = (struct extremes){ .any = true,
 					.of = { { .took_ns = last_ns }, { .took_ns = first_ns } } };
 	f.cpu = (struct cpu_time){ .user_ns = 3, .sys_ns = 4 };
-	f.cache = (struct cache_state){ 8192, 4096, 512, CACHE_SAMPLED };
+	f.cache = (struct cache_state){ .range_bytes = 8192,
+					.resident_bytes = 4096,
+					.hole_bytes = 512,
+					.accuracy = CACHE_SAMPLED };
 	f.wait_ns = 5;
 	f.first_op_ns = first_ns + 1;
 	figures_set_elapsed(&f);

@@ -34,6 +34,7 @@ struct result {
 	uint64_t target; /* COMBINED: number of targets */
 	uint64_t queue; /* queue depth; QUEUE_PASS: QThread number; COMBINED: sum of queue depths */
 	struct figures figures; /* borrowed: latencies are the caller's, for the time of the call */
+	bool verified;		/* reads were checked: tally.miscompares is a number */
 	uint64_t processors; /* what Pct_CPU is relative to: 1, or all with -percentcpu relative */
 	enum op_request op;
 	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */

@@ -4,6 +4,7 @@
 #ifndef XDD_STAT_CACHE_STATE_H
 #define XDD_STAT_CACHE_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The accuracy of the share of the page cache; a sum has the greatest of its parts. */
@@ -20,6 +21,7 @@ struct cache_state {
 	uint64_t resident_bytes; /* of these, in the page cache; see `accuracy` */
 	uint64_t hole_bytes;	 /* of these, never written */
 	enum cache_accuracy accuracy;
+	bool holes_unknown; /* `hole_bytes` is not measured; of a sum, not of all its parts */
 };
 
 /* Add `from` to `sum`. Any thread. */

@@ -25,7 +25,10 @@ enum figures_part {
 	FIGURES_QTHREADS = 1u << 5, /* figures of each QThread */
 	FIGURES_PASSES = 1u << 6,   /* statistics over the passes */
 	FIGURES_STARTS = 1u << 7,   /* the starts of several targets */
-	FIGURES_ALL = (1u << 8) - 1,
+	FIGURES_CPU = 1u << 8,	    /* cpu */
+	FIGURES_DESKEW = 1u << 9,   /* window, tail and fairness of struct result */
+	FIGURES_NETWORK = 1u << 10, /* end-to-end times; no run measures them yet */
+	FIGURES_ALL = (1u << 11) - 1,
 };
 
 struct figures {

@@ -10,6 +10,7 @@
 #define XDD_SYS_CLOCK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -135,5 +136,8 @@ void clock_process_cpu(struct cpu_time *cpu);
  * kernel does not tell (CONFIG_SCHED_INFO). Reads a file of /proc.
  */
 uint64_t clock_thread_wait_ns(void);
+
+/* True where the kernel keeps that time. Any thread. */
+bool clock_has_thread_wait(void);
 
 #endif

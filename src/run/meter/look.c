@@ -160,7 +160,7 @@ void look_after_pass(const struct target *t, uint64_t issued, struct cache_state
 	struct sums s = { 0 };
 	bool exact;
 
-	*data = (struct cache_state){ .accuracy = t->look.accuracy };
+	*data = (struct cache_state){ .accuracy = t->look.accuracy, .holes_unknown = m->hole_err };
 	if (!m->n || !issued)
 		return;
 	if (access_reads_in_sequence(&t->state.access)) {

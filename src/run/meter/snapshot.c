@@ -56,8 +56,9 @@ static void add_sync(struct tally *tally, uint64_t sync_ns)
 static unsigned known_of(const struct target *t)
 {
 	unsigned order = plan_knows_order(t->plan) ? 0 : FIGURES_ORDER;
+	unsigned of_others = FIGURES_DESKEW | FIGURES_NETWORK;
 
-	return t->run->needs & ~order;
+	return (t->run->needs | FIGURES_CPU) & ~(order | of_others);
 }
 
 static struct cpu_time cpu_of(const struct qthread *q, const struct tally *tally)
@@ -97,9 +98,20 @@ static void add_cpu(struct pass_result *r, const struct target *t)
 		r->figures.cpu.user_ns += cpu.user_ns;
 		r->figures.cpu.sys_ns += cpu.sys_ns;
 		r->figures.wait_ns += q->wait_ns;
-		if (r->n_queues)
-			r->queues[i].cpu = cpu_of(q, &r->queues[i].tally);
+		if (!r->n_queues)
+			continue;
+		r->queues[i].cpu = cpu_of(q, &r->queues[i].tally);
+		r->queues[i].wait_ns = q->wait_ns;
 	}
+}
+
+static void forget_cpu(struct pass_result *r)
+{
+	const unsigned unknown = FIGURES_CPU | FIGURES_WAIT;
+
+	r->figures.known &= ~unknown;
+	for (uint32_t i = 0; i < r->n_queues; i++)
+		r->queues[i].known &= ~unknown;
 }
 
 /* The part of the figures that belongs to the target as a whole. */
@@ -144,5 +156,7 @@ struct pass_result *target_snapshot(const struct target *t)
 	/* A QThread that is stuck has not stored what it used, and may store it at any moment. */
 	if (quiescent)
 		add_cpu(r, t);
+	else
+		forget_cpu(r);
 	return r;
 }

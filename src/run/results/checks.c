@@ -154,25 +154,21 @@ static void tell_bound(struct run *run, const struct result *sums, const struct 
 
 static void tell_data(struct run *run, const struct target_plan *t, const struct cache_state *cache)
 {
-	double holes = percent(cache->hole_bytes, cache->range_bytes);
+	const bool measured = cache->accuracy < CACHE_NOT_MEASURED;
+	char cached[80] = "not measured, -dio reads past it", holes[64] = "";
 
-	if (cache->accuracy == CACHE_NOT_MEASURED || cache->accuracy == CACHE_UNKNOWN)
-		report_detail(
-			run->report,
-			"Target %u, page cache: %s; %.1f %% of what was read was never written",
-			t->number,
-			cache->accuracy == CACHE_NOT_MEASURED ?
-				"not measured, -dio reads past it" :
-				"unknown, the kernel does not say how much of what was read was "
-				"in it",
-			holes);
-	else
-		report_detail(
-			run->report,
-			"Target %u, page cache: %s%.1f %% of what was read was in it before, and "
-			"%.1f %% was never written",
-			t->number, cache->accuracy == CACHE_SAMPLED ? "about " : "",
-			percent(cache->resident_bytes, cache->range_bytes), holes);
+	if (cache->accuracy == CACHE_UNKNOWN)
+		strcpy(cached,
+		       "unknown, the kernel does not say how much of what was read was in it");
+	if (measured)
+		snprintf(cached, sizeof(cached), "%s%.1f %% of what was read was in it before",
+			 cache->accuracy == CACHE_SAMPLED ? "about " : "",
+			 percent(cache->resident_bytes, cache->range_bytes));
+	if (!cache->holes_unknown)
+		snprintf(holes, sizeof(holes), "%s %.1f %% %swas never written",
+			 measured ? ", and" : ";", percent(cache->hole_bytes, cache->range_bytes),
+			 measured ? "" : "of what was read ");
+	report_detail(run->report, "Target %u, page cache: %s%s", t->number, cached, holes);
 }
 
 void checks_target(struct checks *c, struct run *run, const struct result *sums,

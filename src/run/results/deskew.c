@@ -159,6 +159,9 @@ void deskew_pass(struct deskew *d, struct report *report, struct pass_result *co
 
 void deskew_fill(const struct deskew *d, struct result *result)
 {
+	if (!d->targets)
+		return;
+	result->figures.known |= FIGURES_DESKEW;
 	result->window = d->sum.window;
 	result->tail = d->sum.tail;
 	result->fairness = d->sum.fairness;

@@ -31,6 +31,7 @@ static struct result target_result(const struct manager *m, const struct target_
 	return (struct result){
 		.what = what,
 		.processors = m->processors,
+		.verified = t->verify != VERIFY_NONE,
 		.target = t->number,
 		.queue = t->queue_depth,
 		.op = t->op,
@@ -185,6 +186,7 @@ static void write_combined(struct manager *m)
 		manager_add(m, &result.figures, &m->sums[i].figures);
 		result.queue += t->queue_depth;
 		result.partial |= m->sums[i].partial;
+		result.verified |= t->verify != VERIFY_NONE;
 		if (t->op != result.op)
 			result.op = OP_MIXED;
 	}
