@@ -13,9 +13,9 @@
 
 #define CACHE_LINE_BYTES 64
 
-/* Requests that go to the kernel together unless batch says otherwise; doc/performance.md has the figures. */
-#define GROUP_SHARE 16 /* one of so many that may be outstanding */
-#define GROUP_MAX 8
+/* Requests that go to the kernel together, at least; doc/performance.md has the figures. */
+#define BATCH_SHARE 16 /* one of so many that may be outstanding */
+#define BATCH_MAX 8
 
 _Static_assert(offsetof(struct engine, info) == 0, "engine_from() depends on it");
 
@@ -157,13 +157,21 @@ int engine_check_batch(const struct target_plan *target, uint64_t batch, const c
 			   "handed over by itself; leave batch out, or -threads");
 }
 
-unsigned engine_group(const struct engine_params *params, uint64_t batch)
+void engine_batch_init(struct engine_batch *b, const struct engine_params *params, uint64_t keyword)
 {
-	unsigned share = params->depth / GROUP_SHARE;
+	unsigned share = params->depth / BATCH_SHARE;
 
+	b->least = share < 1 ? 1 : share > BATCH_MAX ? BATCH_MAX : share;
+	b->most = params->depth;
 	if (engine_in_turn(params))
-		return 1;
-	if (batch)
-		return (unsigned)batch;
-	return share < 1 ? 1 : share > GROUP_MAX ? GROUP_MAX : share;
+		b->least = b->most = 1;
+	else if (keyword)
+		b->least = b->most = (unsigned)keyword;
+	b->size = b->least;
+}
+
+void engine_batch_describe(const struct engine_batch *b, char *buf, size_t size)
+{
+	snprintf(buf, size, "submits %u at a time%s", b->least,
+		 b->least < b->most ? ", more to a synchronous device" : "");
 }

@@ -70,7 +70,6 @@ struct uring {
 	int buffered_fd;
 	struct engine_tail tail;
 	unsigned depth;
-	unsigned group;	    /* requests that are handed over together */
 	uint8_t sqe_flags;  /* of every request */
 	uint8_t opcodes[2]; /* of reads and writes, by enum op_dir */
 	bool buffers;	    /* are registered: requests name their slot */
@@ -84,6 +83,7 @@ struct uring {
 	int buffers_err;
 	bool ring_registered;
 
+	struct engine_batch batch;
 	struct engine_ready ready;
 	unsigned unsent;      /* in the submission ring, not seen by the kernel */
 	unsigned outstanding; /* requests in the kernel and unsent ones */
@@ -213,7 +213,7 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	u->buffered_fd = params->buffered_fd;
 	engine_tail_init(&u->tail, params);
 	u->depth = params->depth;
-	u->group = engine_group(params, o->batch);
+	engine_batch_init(&u->batch, params, o->batch);
 	u->in_turn = engine_in_turn(params);
 	u->ready.requests = engine_alloc(u->depth * sizeof(struct io_request *));
 	err = u->ready.requests ? 0 : -ENOMEM;
@@ -238,6 +238,7 @@ static void uring_describe(const void *ctx, char *buf, size_t size)
 {
 	const struct uring *u = ctx;
 	const char *buffers = "";
+	char batch[64];
 
 	if (u->buffers)
 		buffers = " buffers";
@@ -245,8 +246,9 @@ static void uring_describe(const void *ctx, char *buf, size_t size)
 		buffers = "; not the buffers: there is a memlock limit";
 	else if (u->buffers_err)
 		buffers = "; not the buffers: the kernel did not take them";
-	snprintf(buf, size, "%s%s; handed over %u at a time; registered:%s%s%s", u->task_work,
-		 u->ring.flags & IORING_SETUP_IOPOLL ? ", polled completions" : "", u->group,
+	engine_batch_describe(&u->batch, batch, sizeof(batch));
+	snprintf(buf, size, "%s%s; %s; registered:%s%s%s", u->task_work,
+		 u->ring.flags & IORING_SETUP_IOPOLL ? ", polled completions" : "", batch,
 		 u->ring_registered ? " ring" : "", u->sqe_flags ? " file" : "", buffers);
 }
 
@@ -306,13 +308,16 @@ static int uring_submit(void *ctx, struct io_request *req)
 	}
 	queue(u, req);
 	u->outstanding++;
-	return u->unsent < u->group ? 0 : hand_over(u);
+	return engine_batch_is_due(&u->batch, u->unsent, u->outstanding - u->unsent) ?
+		       hand_over(u) :
+		       0;
 }
 
 /* Take what is in the completion ring, without a system call. */
 static unsigned take_ring(struct uring *u, struct io_request **done, unsigned max)
 {
 	struct io_uring_cqe *cqe;
+	const unsigned in_kernel = u->outstanding - u->unsent;
 	unsigned head, seen = 0, n = 0;
 
 	io_uring_for_each_cqe(&u->ring, head, cqe)
@@ -329,6 +334,8 @@ static unsigned take_ring(struct uring *u, struct io_request **done, unsigned ma
 	}
 	io_uring_cq_advance(&u->ring, seen);
 	u->outstanding -= n;
+	if (seen)
+		engine_batch_adapt(&u->batch, seen, in_kernel);
 	return n;
 }
 

@@ -41,11 +41,11 @@ struct aio {
 	int buffered_fd;
 	struct engine_tail tail;
 	unsigned depth;
-	unsigned group;	    /* requests that are handed over together */
 	bool in_turn;	    /* submit keeps nothing back */
 	struct iocb *iocbs; /* one a slot */
 	struct io_event *events;
 
+	struct engine_batch batch;
 	struct iocb **unsent; /* not handed to the kernel yet, oldest first */
 	unsigned n_unsent;
 	struct engine_ready ready;
@@ -139,7 +139,7 @@ static int aio_init(void **ctx, const struct engine_params *params)
 	a->buffered_fd = params->buffered_fd;
 	engine_tail_init(&a->tail, params);
 	a->depth = params->depth;
-	a->group = engine_group(params, o->batch);
+	engine_batch_init(&a->batch, params, o->batch);
 	a->in_turn = engine_in_turn(params);
 	ret = allocate(a);
 	if (!ret)
@@ -159,7 +159,7 @@ static void aio_describe(const void *ctx, char *buf, size_t size)
 {
 	const struct aio *a = ctx;
 
-	snprintf(buf, size, "handed over %u at a time", a->group);
+	engine_batch_describe(&a->batch, buf, size);
 }
 
 /* ---- transfers ---- */
@@ -255,7 +255,7 @@ static int aio_submit(void *ctx, struct io_request *req)
 		return 0;
 	}
 	queue(a, req);
-	if (a->n_unsent >= a->group)
+	if (engine_batch_is_due(&a->batch, a->n_unsent, a->in_kernel))
 		hand_over(a);
 	return 0;
 }
@@ -274,7 +274,10 @@ static int take_events(struct aio *a, struct io_request **done, unsigned want, u
 	if (want > a->in_kernel)
 		want = a->in_kernel;
 	ret = io_getevents(a->kernel, want, most, a->events, timeout_ns == UINT64_MAX ? NULL : &ts);
-	return ret < 0 ? ret : (int)take_in(a, (unsigned)ret, done);
+	if (ret <= 0)
+		return ret;
+	engine_batch_adapt(&a->batch, (unsigned)ret, a->in_kernel);
+	return (int)take_in(a, (unsigned)ret, done);
 }
 
 static int aio_reap(void *ctx, struct io_request **done, unsigned min, unsigned max,

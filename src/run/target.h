@@ -80,7 +80,7 @@ struct target {
 	struct qthread *qthreads;
 	struct target_data *data; /* NULL: the buffers keep their zeros */
 	struct trace_table trace; /* its fields state their owners */
-	char engine_text[160];	  /* what the engine got, from QThread 0; for -verbose */
+	char engine_text[256];	  /* what the engine got, from QThread 0; for -verbose */
 
 	/* const during a run */
 	bool gated;	  /* operations ask the gate before they are issued */

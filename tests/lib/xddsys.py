@@ -353,19 +353,30 @@ static void write_down(int fd, const char *call, size_t size, unsigned long long
 #if __has_include(<libaio.h>)
 #include <libaio.h>
 
+/* The request with which io_submit() stopped, and its error: one fault, that the next call reports. */
+static __thread struct iocb *refused;
+static __thread int refused_errno;
+
 /* Like the kernel: takes those before the one that is refused, which must be the first to be said so. */
 int io_submit(io_context_t context, long n, struct iocb **iocbs)
 {
 	long i;
 
+	if (n > 0 && iocbs[0] == refused) {
+		refused = NULL;
+		return -refused_errno;
+	}
 	for (i = 0; i < n; i++) {
 		struct iocb *io = iocbs[i];
 		ssize_t size = fault(io->aio_fildes, io->u.c.nbytes, io->u.c.offset);
 
 		if (size < 0 && !i)
 			return -errno;
-		if (size < 0)
+		if (size < 0) {
+			refused = io;
+			refused_errno = errno;
 			break;
+		}
 		io->u.c.nbytes = size;
 		write_down(io->aio_fildes, io->aio_lio_opcode == IO_CMD_PREAD ? "pread" : "pwrite", size,
 			   io->u.c.offset);

@@ -267,22 +267,74 @@ static void test_list(void **state)
 	assert_non_null(strstr(text, "psync     yes  "));
 }
 
-static void test_group(void **state)
+static void test_batch(void **state)
 {
 	struct target_plan target = { .qthreads = 1, .ordering = ORDERING_STRICT };
 	struct engine_params params = { .target = &target };
 	static const struct {
-		unsigned depth, group;
+		unsigned depth, least;
 	} cases[] = { { 1, 1 }, { 31, 1 }, { 32, 2 }, { 128, 8 }, { 65536, 8 } };
+	struct engine_batch b;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		params.depth = cases[i].depth;
-		assert_int_equal(engine_group(&params, 0), cases[i].group);
-		assert_int_equal(engine_group(&params, 5), 5);
+		engine_batch_init(&b, &params, 0);
+		assert_int_equal(b.size, cases[i].least);
+		assert_int_equal(b.most, params.depth);
+		engine_batch_init(&b, &params, 5);
+		assert_int_equal(b.size, 5);
+		assert_int_equal(b.most, 5);
 	}
 	target.qthreads = 2;
-	assert_int_equal(engine_group(&params, 5), 1);
+	engine_batch_init(&b, &params, 5);
+	assert_int_equal(b.size, 1);
+	assert_int_equal(b.most, 1);
+}
+
+/* A device that returns all that it has gets all at a time; one that does not gets little, and at once when idle. */
+static void test_batch_follows(void **state)
+{
+	struct target_plan target = { .qthreads = 1 };
+	struct engine_params params = { .target = &target, .depth = 36 };
+	struct engine_batch b;
+
+	(void)state;
+	engine_batch_init(&b, &params, 0);
+	assert_true(engine_batch_is_due(&b, 1, 0));
+	assert_false(engine_batch_is_due(&b, 1, 1));
+	assert_true(engine_batch_is_due(&b, 2, 1));
+	for (unsigned size = 4; size <= 32; size *= 2) {
+		engine_batch_adapt(&b, 36, 36);
+		assert_int_equal(b.size, size);
+	}
+	engine_batch_adapt(&b, 36, 36);
+	assert_int_equal(b.size, 36);
+	assert_false(engine_batch_is_due(&b, 35, 0));
+	/* Few requests say nothing about many. */
+	engine_batch_adapt(&b, 1, 1);
+	assert_int_equal(b.size, 36);
+	engine_batch_adapt(&b, 35, 36);
+	assert_int_equal(b.size, 2);
+	engine_batch_adapt(&b, 1, 1);
+	assert_int_equal(b.size, 2);
+}
+
+/* A size that the user asked for neither grows nor shrinks, and holds for a device that is idle. */
+static void test_batch_fixed(void **state)
+{
+	struct target_plan target = { .qthreads = 1 };
+	struct engine_params params = { .target = &target, .depth = 32 };
+	struct engine_batch b;
+
+	(void)state;
+	engine_batch_init(&b, &params, 5);
+	assert_false(engine_batch_is_due(&b, 4, 0));
+	assert_true(engine_batch_is_due(&b, 5, 0));
+	engine_batch_adapt(&b, 32, 32);
+	assert_int_equal(b.size, 5);
+	engine_batch_adapt(&b, 1, 32);
+	assert_int_equal(b.size, 5);
 }
 
 static void test_null(void **state)
@@ -614,7 +666,9 @@ int main(void)
 		cmocka_unit_test(test_keywords),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_batch),
+		cmocka_unit_test(test_batch_follows),
+		cmocka_unit_test(test_batch_fixed),
 		cmocka_unit_test(test_null),
 		cmocka_unit_test_setup(test_transfers, refill),
 		cmocka_unit_test_setup(test_noop, refill),

@@ -209,11 +209,41 @@ static inline unsigned engine_ready_take(struct engine_ready *r, struct io_reque
 uint64_t engine_time_left(uint64_t timeout_ns, uint64_t *end_ns);
 
 /*
- * How many requests an asynchronous engine hands over together: `batch` unless it is 0; else one in 16 of those
- * that may be outstanding and 8 at most, which is each at once up to a depth of 31, and 8 at 128. Always one
- * where several QThreads hand over in strict order. For engines.
+ * The number of requests that an asynchronous engine submits together. It follows the device. One that works beside
+ * the thread gets small batches, and a request at once when it has none. One that completes requests during their
+ * submission gains nothing from that, so its batches grow to all requests that are free. For engines.
  */
-unsigned engine_group(const struct engine_params *params, uint64_t batch);
+struct engine_batch {
+	unsigned least; /* const after engine_batch_init() */
+	unsigned most;	/* const; equal to `least`: the size is fixed */
+	unsigned size;
+};
+
+/*
+ * `keyword`: the size, unless it is 0. `least` is one in 16 of the requests that may be outstanding, and 8 at most:
+ * each at once up to a depth of 31, 8 at 128. Always one where several QThreads submit in strict order.
+ */
+void engine_batch_init(struct engine_batch *b, const struct engine_params *params,
+		       uint64_t keyword);
+
+/* Submit now, with `unsent` requests in the context and `in_kernel` in the kernel. */
+static inline bool engine_batch_is_due(const struct engine_batch *b, unsigned unsent,
+				       unsigned in_kernel)
+{
+	return unsent >= b->size || (!in_kernel && b->size == b->least && b->size < b->most);
+}
+
+/* Of `in_kernel` requests the kernel returned `n`, which is not 0. */
+static inline void engine_batch_adapt(struct engine_batch *b, unsigned n, unsigned in_kernel)
+{
+	if (n < in_kernel)
+		b->size = b->least;
+	else if (n >= b->size)
+		b->size = b->size < b->most / 2 ? 2 * b->size : b->most;
+}
+
+/* The size in words for -verbose, into `buf`. */
+void engine_batch_describe(const struct engine_batch *b, char *buf, size_t size);
 
 /*
  * Whether a request must be with the kernel before submit returns: in strict order another QThread hands its
