@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/printable.h"
+#include "xdd/base/terminal.h"
 #include "xdd/base/utf8.h"
 
 #define LOG_LINE_BYTES 4095
@@ -135,13 +135,11 @@ bool log_is_terminal(void)
 	return isatty(atomic_load(&log_fd));
 }
 
-static unsigned terminal_columns(void)
+static int line_columns(void)
 {
-	struct winsize size;
+	unsigned columns = terminal_columns(atomic_load(&log_fd));
 
-	if (ioctl(atomic_load(&log_fd), TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
-		return size.ws_col;
-	return 80;
+	return columns > 1 ? (int)columns : 80;
 }
 
 void log_transient(const char *text)
@@ -157,7 +155,7 @@ void log_transient(const char *text)
 	if (!log_is_terminal())
 		return;
 	/* The last column is left free: some terminals go to the next line behind it. */
-	len = snprintf(line, sizeof(line), WIPE "%.*s", (int)terminal_columns() - 1, text);
+	len = snprintf(line, sizeof(line), WIPE "%.*s", line_columns() - 1, text);
 	if (len > 0) {
 		atomic_store(&log_drawn, true);
 		write_all(line, strlen(line));

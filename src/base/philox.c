@@ -15,6 +15,7 @@
  * then the same of attempt 1, and so on, until one is not rejected.
  */
 #include "xdd/base/philox.h"
+#include "xdd/base/uint128.h"
 
 #define PHILOX_ROUNDS 10
 #define PHILOX_MULTIPLIER_0 0xd2511f53u
@@ -23,8 +24,6 @@
 #define PHILOX_WEYL_1 0xbb67ae85u
 
 #define ATTEMPTS_MAX 255
-
-typedef unsigned __int128 uint128;
 
 static inline void rounds(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4])
 {

@@ -15,6 +15,7 @@
  * rejected.
  */
 #include "xdd/base/random.h"
+#include "xdd/base/uint128.h"
 
 struct random_sequence random_sequence(const struct random_key *key)
 {
@@ -31,13 +32,13 @@ struct random_sequence random_sequence(const struct random_key *key)
 
 uint64_t random_below_retry(uint64_t word, uint64_t bound)
 {
-	unsigned __int128 product = (unsigned __int128)word * bound;
+	uint128 product = (uint128)word * bound;
 	uint64_t state = word;
 
 	/* Ends: mix is a permutation, so the states visit each of the accepted words. */
 	while ((uint64_t)product < -bound % bound) {
 		state += RANDOM_GOLDEN;
-		product = (unsigned __int128)random_splitmix64(state) * bound;
+		product = (uint128)random_splitmix64(state) * bound;
 	}
 	return (uint64_t)(product >> 64);
 }

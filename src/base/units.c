@@ -3,6 +3,7 @@
  * reports.
  */
 #include "xdd/base/nstime.h"
+#include "xdd/base/uint128.h"
 #include "xdd/base/units.h"
 
 #include <errno.h>
@@ -14,8 +15,6 @@
 
 #define NS_MAX (100ull * 36525 * 864 * NS_PER_SEC) /* 100 years of 365.25 days */
 #define FRACTION_DIGITS_MAX 18			   /* more would not fit 64 bits */
-
-typedef unsigned __int128 uint128;
 
 static bool is_digit(char c)
 {

@@ -17,10 +17,9 @@
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/newfile.h"
+#include "xdd/base/uint128.h"
 #include "xdd/io/access.h"
 #include "xdd/io/throttle_schedule.h"
-
-typedef unsigned __int128 uint128;
 
 /* One operation in blocks. */
 struct seek {

@@ -6,12 +6,12 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "report/csv.h"
 #include "report/report_internal.h"
 #include "xdd/base/nstime.h"
+#include "xdd/base/terminal.h"
 #include "xdd/base/units.h"
 
 /* Figures that lines of -verbose show. */
@@ -24,16 +24,15 @@ struct writer {
 };
 
 /* The width lines are folded at: that of the terminal, 0 when the text goes elsewhere. */
-static unsigned terminal_columns(int fd)
+static unsigned fold_columns(int fd)
 {
-	struct winsize size = { 0 };
+	uint64_t columns = terminal_columns(fd);
 	const char *env;
-	uint64_t columns;
 
 	if (!isatty(fd))
 		return 0;
-	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
+	if (columns)
+		return (unsigned)columns;
 	env = getenv("COLUMNS");
 	if (!env || units_parse_u64(env, &columns) || columns > 65535)
 		return 0;
@@ -42,7 +41,7 @@ static unsigned terminal_columns(int fd)
 
 static void write_cells(struct report *r)
 {
-	size_t len = line_join(r->line, r->cells, r->list.n, terminal_columns(r->text.fd));
+	size_t len = line_join(r->line, r->cells, r->list.n, fold_columns(r->text.fd));
 
 	report_write_text(r, r->line, len);
 }

@@ -29,6 +29,7 @@
 #include "run/target/target_file_ops.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/target_file.h"
 #include "xdd/plan/plan.h"
@@ -38,11 +39,6 @@
 #include "xdd/sync/barrier.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* -runtime counts from the start of the first pass, which is the same for all behind one barrier. */
 static uint64_t run_end(struct run *run, uint64_t release)
@@ -150,8 +146,8 @@ static void run_pass(struct qthread *q, uint64_t release)
 	throttle_begin_pass(q, start);
 	intervals_begin(&t->run->intervals, release);
 	if (t->plan->time_limit_ns)
-		end = earlier(end, start + t->plan->time_limit_ns);
-	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, earlier(start, end)) == 0)
+		end = ns_earlier(end, start + t->plan->time_limit_ns);
+	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, ns_earlier(start, end)) == 0)
 		issue_timed(q, start, end);
 	else
 		q->cpu = (struct cpu_meter){ 0 };

@@ -6,16 +6,12 @@
 #include <errno.h>
 
 #include "run/issue/trace.h"
+#include "xdd/base/nstime.h"
 #include "xdd/sys/clock.h"
 
 #define ROUNDS 5
 #define READINGS 20000u
 #define STAMPS 32768u /* 2 MiB: more than stays in the caches next to the processor */
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static void measure_readings(struct timer_info *info)
 {
@@ -28,10 +24,10 @@ static void measure_readings(struct timer_info *info)
 		for (unsigned i = 0; i < READINGS; i++) {
 			now = clock_now_ns();
 			if (now > last)
-				info->resolution_ns = least(info->resolution_ns, now - last);
+				info->resolution_ns = ns_earlier(info->resolution_ns, now - last);
 			last = now;
 		}
-		best = least(best, now - begin);
+		best = ns_earlier(best, now - begin);
 	}
 	info->reading_ns = (double)best / READINGS;
 }
@@ -59,7 +55,7 @@ static int measure_stamps(struct timer_info *info)
 			trace_issue(&req);
 			trace_done(table.writers, &req, 1, begin);
 		}
-		best = least(best, clock_now_ns() - begin);
+		best = ns_earlier(best, clock_now_ns() - begin);
 	}
 	trace_close(&table);
 	info->stamp_ns = (double)best / STAMPS;

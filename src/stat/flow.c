@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-typedef unsigned __int128 uint128;
+#include "xdd/base/uint128.h"
 
 void flow_begin(struct flow *f, uint64_t origin_ns)
 {

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "xdd/base/uint128.h"
+
 #define OCTAVE (1u << HISTOGRAM_SUB_BITS)
 #define LAST_BUCKET (HISTOGRAM_BUCKETS - 1)
 #define COUNTS_BYTES (HISTOGRAM_BUCKETS * sizeof(_Atomic uint64_t))
@@ -274,7 +276,7 @@ uint64_t histogram_percentile(const struct histogram_view *v, uint32_t percent)
 		return 0;
 	if (percent >= HISTOGRAM_ALL)
 		return histogram_max(v);
-	rank = (uint64_t)(((unsigned __int128)n * percent + HISTOGRAM_ALL - 1) / HISTOGRAM_ALL);
+	rank = (uint64_t)(((uint128)n * percent + HISTOGRAM_ALL - 1) / HISTOGRAM_ALL);
 	if (rank <= 1)
 		return histogram_min(v);
 	for (unsigned b = histogram_bucket(histogram_min(v)); b < last; b++) {

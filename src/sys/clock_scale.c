@@ -2,6 +2,7 @@
  * Scales of the clock: see the header. Called by clock.c.
  */
 #include "xdd/base/nstime.h"
+#include "xdd/base/uint128.h"
 #include "xdd/sys/clock_scale.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static uint64_t rate(const struct clock_pair *from, const struct clock_pair *to)
 {
 	if (to->tsc <= from->tsc || to->ns <= from->ns)
 		return 0;
-	return (uint64_t)(((unsigned __int128)(to->ns - from->ns) << 32) / (to->tsc - from->tsc));
+	return (uint64_t)(((uint128)(to->ns - from->ns) << 32) / (to->tsc - from->tsc));
 }
 
 static bool is_plausible(uint64_t mult, uint64_t usual)
@@ -42,7 +43,7 @@ static bool is_plausible(uint64_t mult, uint64_t usual)
 
 static uint64_t ticks(uint64_t ns, uint64_t mult)
 {
-	return (uint64_t)(((unsigned __int128)ns << 32) / mult);
+	return (uint64_t)(((uint128)ns << 32) / mult);
 }
 
 int clock_follower_begin(struct clock_follower *f, const struct clock_pair *begin,

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-typedef unsigned __int128 uint128;
+#include "xdd/base/uint128.h"
 
 /* The last operation of a slot. */
 struct lane {

@@ -12,6 +12,17 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_SEC 1000000000ull
 
+/* The earlier and the later of two times. */
+static inline uint64_t ns_earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static inline uint64_t ns_later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
 /* CLOCK_MONOTONIC in nanoseconds. Any thread. */
 static inline uint64_t clock_kernel_ns(void)
 {

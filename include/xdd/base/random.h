@@ -17,6 +17,8 @@
 
 #include <stdint.h>
 
+#include "xdd/base/uint128.h"
+
 /* Independent sequences under one seed. The values are part of the promise that random.c makes. */
 enum random_stream {
 	RANDOM_STREAM_LOCATION = 0,
@@ -68,7 +70,7 @@ uint64_t random_below_retry(uint64_t word, uint64_t bound);
 static inline uint64_t random_below(const struct random_sequence *s, uint64_t n, uint64_t bound)
 {
 	uint64_t word = random_u64(s, n);
-	unsigned __int128 product = (unsigned __int128)word * bound;
+	uint128 product = (uint128)word * bound;
 
 	/* Only 2^64 modulo bound of the low halves are rejected; those are below `bound`. */
 	if (__builtin_expect((uint64_t)product < bound, 0))

@@ -15,6 +15,7 @@
 
 #include "xdd/base/idset.h"
 #include "xdd/base/status.h"
+#include "xdd/base/uint128.h"
 #include "xdd/plan/coordination_options.h"
 #include "xdd/plan/heartbeat_options.h"
 #include "xdd/plan/latency_options.h"
@@ -327,7 +328,7 @@ static inline uint64_t plan_stagger_offset(const struct target_plan *t, uint64_t
 {
 	uint64_t range_blocks = t->range_bytes / t->block_size;
 
-	return (uint64_t)((unsigned __int128)n * range_blocks / t->pass_ops) * t->block_size;
+	return (uint64_t)((uint128)n * range_blocks / t->pass_ops) * t->block_size;
 }
 
 /*

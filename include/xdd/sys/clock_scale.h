@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "xdd/base/uint128.h"
+
 /* Counter and kernel clock, read at the same moment. */
 struct clock_pair {
 	uint64_t tsc;
@@ -30,7 +32,7 @@ struct clock_scale {
 /* Nanoseconds of so many ticks. */
 static inline uint64_t clock_ticks_ns(uint64_t ticks, uint64_t mult)
 {
-	return (uint64_t)((unsigned __int128)ticks * mult >> 32);
+	return (uint64_t)((uint128)ticks * mult >> 32);
 }
 
 /* The clock at a tick that is not before `s->tsc`; for a scale that uses the counter. */

@@ -14,6 +14,7 @@
 #include "run/target.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/sync/stop.h"
@@ -32,16 +33,6 @@
 static struct progress *progress_of(struct target *other, const struct target *t)
 {
 	return &other->gate.progress[t->pass & 1];
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* How many times the measure fits in the work that a target has done by now. */
@@ -210,10 +201,10 @@ static uint64_t ask(struct target *t, uint64_t n, uint64_t now_ns)
 	if (answer == NOW)
 		answer = ask_master(t, n, now_ns);
 	if (answer != NEVER)
-		answer = later(later(answer, ask_tail(t, n)),
-			       later(ask_slaves(t, n, now_ns), ask_syncio(t, n)));
+		answer = ns_later(ns_later(answer, ask_tail(t, n)),
+				  ns_later(ask_slaves(t, n, now_ns), ask_syncio(t, n)));
 	/* When the stop trigger is pulled by time, no operation is admitted after it. */
-	return answer == NOW || answer == NEVER ? answer : earlier(answer, stop);
+	return answer == NOW || answer == NEVER ? answer : ns_earlier(answer, stop);
 }
 
 /* Nothing more is issued in this pass: the run stops, or the pass was ended. */
@@ -249,7 +240,7 @@ static enum gate_answer shut(struct qthread *q, struct io_request *req, uint64_t
 		if (admitted & GATE_SHUT ||
 		    atomic_compare_exchange_weak(&g->admitted, &admitted, admitted | GATE_SHUT))
 			return GATE_CLOSED;
-	req->due_ns = earlier(throttle_due_at(q), now_ns);
+	req->due_ns = ns_earlier(throttle_due_at(q), now_ns);
 	return GATE_OPEN;
 }
 
@@ -263,12 +254,12 @@ static enum gate_answer ask_throttle(struct qthread *q, struct io_request *req, 
 	req->due_ns = throttle_due_at(q);
 	if (req->op < gate_admitted(&t->gate)) {
 		/* A later operation was admitted before the schedule moved forward. */
-		req->due_ns = earlier(req->due_ns, now_ns);
+		req->due_ns = ns_earlier(req->due_ns, now_ns);
 		return GATE_OPEN;
 	}
 	/* An operation that is due after the end is not issued, and the pass lasts its time all the same. */
 	if (req->due_ns > now_ns && now_ns < end_ns) {
-		*at_ns = earlier(req->due_ns, end_ns);
+		*at_ns = ns_earlier(req->due_ns, end_ns);
 		return GATE_AT;
 	}
 	if (req->due_ns >= end_ns)
@@ -350,7 +341,7 @@ static void wait_for_event(struct target *t, uint64_t n, uint64_t until_ns)
 			event_leave(e);
 			return;
 		}
-		event_wait(e, key, earlier(answer, until_ns));
+		event_wait(e, key, ns_earlier(answer, until_ns));
 	}
 }
 
@@ -370,7 +361,7 @@ static bool rest_is_over(struct target *t, uint64_t now_ns, uint64_t *until)
 	if (is_over(t))
 		return true;
 	stop = ask_stop(t, now_ns);
-	*until = earlier(stop, *until);
+	*until = ns_earlier(stop, *until);
 	return stop == NOW;
 }
 

@@ -2,8 +2,7 @@
  * Lockstep as arithmetic. Called by the gate.
  */
 #include "run/coord/lockstep.h"
-
-typedef unsigned __int128 uint128;
+#include "xdd/base/uint128.h"
 
 uint64_t measure_count(const struct measure *m, const struct target_plan *t, uint64_t ops,
 		       uint64_t bytes)

@@ -8,6 +8,7 @@
 
 #include "run/meter/results.h"
 #include "run/target.h"
+#include "xdd/base/nstime.h"
 #include "xdd/report/deskew.h"
 #include "xdd/report/report.h"
 #include "xdd/stat/counters.h"
@@ -26,16 +27,6 @@ void deskew_destroy(struct deskew *d)
 {
 	free(d->targets);
 	d->targets = NULL;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 static uint64_t units_of_ops(const struct pass_result *r)
@@ -88,10 +79,10 @@ static void take_apart(struct deskew_result *d, struct pass_result *const *resul
 		began++;
 		d->whole.bytes += tally_bytes(t);
 		d->whole.op_units += units_of_ops(results[i]);
-		first = earlier(first, t->first_issue_ns);
-		all = later(all, t->first_issue_ns);
-		none = earlier(none, t->last_done_ns);
-		last = later(last, t->last_done_ns);
+		first = ns_earlier(first, t->first_issue_ns);
+		all = ns_later(all, t->first_issue_ns);
+		none = ns_earlier(none, t->last_done_ns);
+		last = ns_later(last, t->last_done_ns);
 	}
 	if (!began)
 		return;
