@@ -58,6 +58,24 @@ gone() {
 		done
 }
 
+# undocumented: names in backquotes in doc/design.md that the tree lacks: paths below src, and tests, as
+# FILE or FILE:FUNCTION below tests. Names with an asterisk stand for several files.
+undocumented() {
+	# shellcheck disable=SC2016
+	grep -o '`[^`* ]*`' doc/design.md | tr -d '`' | while read -r name; do
+		case $name in
+		src/*) [ -e "$name" ] || echo "$name" ;;
+		unit/* | func/* | fuzz/* | lib/* | vm/*)
+			file=tests/${name%%:*}
+			case $name in
+			*:*) grep -qw "${name##*:}" "$file" 2>/dev/null || echo "$name" ;;
+			*) [ -e "$file" ] || echo "$name" ;;
+			esac
+			;;
+		esac
+	done
+}
+
 result "sources in src" "$(found src -name '*.[ch]' | unnamed '')" "not in Makefile.am"
 result "headers in include" "$(found include -name '*.h' | unnamed '')" "not in Makefile.am"
 result "unit tests" "$(found tests/unit -name 'test_*.c' | unnamed .c)" "not in xdd_unit_tests"
@@ -66,6 +84,7 @@ result "functional tests" "$(found tests/func -name '*.sh' -o -name '*.py' | unn
 result "helpers of the tests" "$(helpers | unnamed '')" "not in Makefile.am"
 result "documents" "$(found doc -name '*.md' | unnamed '')" "not in Makefile.am"
 result "what Makefile.am names is there" "$(gone)" "missing"
+result "files and tests that doc/design.md names" "$(undocumented)" "missing"
 result "tests can be executed" \
 	"$(found tests/func '(' -name '*.sh' -o -name '*.py' ')' ! -perm -u+x)" "not executable"
 
