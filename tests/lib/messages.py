@@ -327,6 +327,7 @@ OTHERS_USE_DEVICE = warning("device .*", "")
 # Of the engines that queue, on any file without -dio.
 BUFFERED = warning(ANY_TARGET, "(libaio|io_uring) without -dio: ")
 BOUND = "(generator-bound|starved): its QThreads .* of the time.*: the device might do more"
+STARTED_LATE = warning("the targets were not ready at the time of -starttime", "")
 BUSY = warning(ANY_TARGET, BOUND)
 RATE = "the rate was not reached, only ([\\d.]+) operations per second; "
 RATE_NOT_REACHED = warning(ANY_TARGET, "-throttle .*: " + RATE)
