@@ -1,4 +1,4 @@
-"""What the tests of engines share: a plan is run with each of them, and must give what psync gives."""
+"""Helpers for the tests of engines: a plan is run with each of them, and must give what psync gives."""
 import hashlib
 import os
 import re
@@ -28,7 +28,7 @@ def failures_of(run):
 
 
 def outcome(run, rows):
-    """What must be the same whatever the engine."""
+    """The part of a result that must be the same whatever the engine."""
     lines = [tuple(r[k] for k in ("WHAT", "PASS", "TARGET") + COUNTS) for r in rows if r["WHAT"] != "QUEUE_PASS"]
     queues = [sum(int(r[k]) for r in rows if r["WHAT"] == "QUEUE_PASS") for k in COUNTS]
     others = [line for line in run.error_lines() if not FAILURE.match(line)]
@@ -40,7 +40,7 @@ def outcome(run, rows):
 
 
 def digest(files):
-    """What is in these files."""
+    """The checksums of these files."""
     result = []
     for file in files:
         with open(file, "rb") as f:
