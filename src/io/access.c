@@ -66,8 +66,6 @@ static void init_place(struct access *a)
 		break;
 	case SEEK_LOAD:
 		a->place = ACCESS_LOADED;
-		/* The rows have the start offset in them already. */
-		a->base -= a->target->start_offset_blocks * a->target->block_size;
 		break;
 	}
 }
@@ -103,13 +101,15 @@ static uint64_t count_plain_ops(const struct access *a)
 
 void access_init(struct access *a, const struct target_plan *target, uint64_t pass)
 {
+	uint64_t end;
+
 	*a = (struct access){
 		.target = target,
-		.base = target->start_bytes + (pass - 1) * target->pass_offset_bytes,
 		.req_bytes = target->req_bytes,
 		.last_op = UINT64_MAX,
 		.last_bytes = target->last_op_bytes,
 	};
+	plan_pass_range(target, pass, &a->base, &end);
 	if (target->pass_ops != PLAN_UNLIMITED && target->last_op_bytes &&
 	    target->last_op_bytes != target->req_bytes)
 		a->last_op = target->pass_ops - 1;

@@ -27,11 +27,8 @@ struct bad {
 /* One past the last byte of the target that may hold data of the pattern. */
 static uint64_t target_end(const struct target_plan *t)
 {
-	uint64_t end = t->start_bytes + (t->range_bytes ? t->range_bytes : t->pass_bytes);
-
-	if (t->pass_bytes == PLAN_UNLIMITED || end < t->size_bytes)
-		end = t->size_bytes;
-	return end;
+	return t->pass_bytes == PLAN_UNLIMITED || t->end_bytes < t->size_bytes ? t->size_bytes :
+										 t->end_bytes;
 }
 
 /* Sequenced words say themselves where they belong. */

@@ -267,10 +267,12 @@ static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
 static enum xdd_status check_extent(const struct plan *plan, struct target_plan *t)
 {
 	bool timed = t->time_limit_ns || plan->run_time_ns;
-	uint64_t end = plan_extent(plan, t);
+	uint64_t end = plan_extent(plan, t), from, to;
 	char a[32], b[32];
 
 	t->end_bytes = end;
+	plan_pass_range(t, plan->passes, &from, &to);
+	t->extent_bytes = end - from;
 	/* An amount that no file can have is for targets that transfer nothing. */
 	if (t->pass_bytes > PLAN_MAX_OFFSET && (t->kind == TARGET_NULL || t->op == OP_NOOP))
 		return XDD_OK;

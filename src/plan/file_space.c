@@ -152,12 +152,9 @@ static void set_part(const struct plan *plan, struct part *p)
 	uint64_t passes = plan_sure_passes(plan);
 	uint64_t step = t->pass_offset_bytes, length, moved;
 
-	p->start = t->start_bytes;
-	if (t->rows)
-		p->start -= t->start_offset_blocks * t->block_size;
-	length = t->end_bytes - (plan->passes - 1) * step - p->start;
+	plan_pass_range(t, 1, &p->start, &p->end);
+	length = t->extent_bytes;
 	p->bytes = bytes_of_pass(t);
-	p->end = p->start + length;
 	/* Each pass of these has a file of its own. */
 	if (plan_recreating_option(t) || !step || passes < 2)
 		return;

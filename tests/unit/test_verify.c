@@ -37,6 +37,7 @@ static void setup(struct fixture *f, enum pattern_kind kind, enum verify_kind ve
 	f->target.pattern.kind = kind;
 	f->target.verify = verify;
 	f->target.pass_bytes = 1 << 20;
+	f->target.end_bytes = 1 << 20;
 	assert_int_equal(pattern_init(&f->pattern, &f->target), 0);
 	verifier_init(&f->verifier, &f->target, &f->pattern, 1000, NULL, NULL);
 	pattern_bytes(&f->pattern, OFFSET, 0, f->buf, SIZE);

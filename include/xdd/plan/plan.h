@@ -154,8 +154,9 @@ struct target_plan {
 	uint64_t start_bytes; /* start offset plus the target's own offset */
 	uint64_t pass_offset_bytes;
 	uint64_t range_bytes; /* whole range; 0: unbounded (sequential, interleave without -seek range) */
-	uint64_t end_bytes;	     /* the byte behind the last one that a run may touch */
-	uint64_t delay_ns;	     /* both start delays together */
+	uint64_t extent_bytes; /* of a pass: from its first byte to the end of its last operation */
+	uint64_t end_bytes;    /* the byte behind the last one that a run may touch */
+	uint64_t delay_ns;     /* both start delays together */
 	const struct seek_row *rows; /* -seek load; NULL: none */
 	size_t n_rows;
 };
@@ -291,6 +292,20 @@ bool plan_knows_order(const struct target_plan *t);
 
 /* Warn that the file system ignores -dio for `path`, a file of the target. */
 void plan_warn_dio(const struct target_plan *t, const char *path);
+
+/*
+ * The bytes that pass number `pass`, from 1, of the target may touch: from `*from` to before `*to`. Without a limit but
+ * time, `*to` is that of the range, or the largest offset.
+ */
+static inline void plan_pass_range(const struct target_plan *t, uint64_t pass, uint64_t *from,
+				   uint64_t *to)
+{
+	*from = t->start_bytes + (pass - 1) * t->pass_offset_bytes;
+	/* The rows of a list include the start offset. */
+	if (t->rows)
+		*from -= t->start_offset_blocks * t->block_size;
+	*to = *from + t->extent_bytes;
+}
 
 /* Whether a target's operations include reads, and writes. */
 static inline bool plan_reads(const struct target_plan *t)

@@ -74,10 +74,8 @@ void look_before_pass(struct target *t)
 {
 	const struct target_plan *plan = t->plan;
 	const struct plan *run = t->run->plan;
-	uint64_t after = (run->passes - 1) * plan->pass_offset_bytes;
-	uint64_t begin = plan->start_bytes + (t->pass - 1) * plan->pass_offset_bytes;
-	uint64_t end = plan->end_bytes - after + (t->pass - 1) * plan->pass_offset_bytes;
 	size_t cells = LOOK_CELLS / run->n_targets;
+	uint64_t begin, end;
 	bool reads = plan->op == OP_READ || plan->op == OP_MIXED, memory, measured;
 	int err = 0;
 
@@ -89,6 +87,7 @@ void look_before_pass(struct target *t)
 	measured = (!plan->direct_io || t->direct_ignored) && !memory;
 	if (reads)
 		t->look.accuracy = cache_of(t, measured);
+	plan_pass_range(plan, t->pass, &begin, &end);
 	if (end > size_now(t))
 		end = size_now(t);
 	if (begin >= end)

@@ -35,19 +35,12 @@ static bool verifies(const struct target_plan *p)
 	return p->verify != VERIFY_NONE;
 }
 
-/* Writes can go nowhere but between `first` and `*end`. */
-static uint64_t reach(const struct target_plan *p, uint64_t *end)
-{
-	uint64_t first = p->rows ? 0 : p->start_bytes;
-
-	*end = p->end_bytes > first ? p->end_bytes : first + 1;
-	return first;
-}
-
 static int open_tagged(struct target_data *d, const struct target_plan *p)
 {
-	uint64_t end = 0, first = reach(p, &end);
+	uint64_t first, end;
 
+	plan_pass_range(p, 1, &first, &end);
+	end = p->end_bytes > first ? p->end_bytes : first + 1;
 	d->tagged = plan_writes(p);
 	d->tracked = d->tagged && verifies(p);
 	if (!d->tagged)
