@@ -50,13 +50,13 @@ static const char *engine_name_at(const void *names, size_t i)
 	return ((const char *const *)names)[i];
 }
 
-char *engine_names(unsigned caps, char *buf, size_t size)
+char *engine_names(unsigned with, unsigned without, char *buf, size_t size)
 {
 	const char *names[ENGINE_NAMES_MAX + 1] = { NULL };
 	size_t n = 0;
 
 	for (size_t i = 0; engine_registry[i] && n < ENGINE_NAMES_MAX; i++) {
-		if ((engine_registry[i]->caps & caps) == caps)
+		if ((engine_registry[i]->caps & (with | without)) == with)
 			names[n++] = engine_registry[i]->name;
 	}
 	return parse_list_words(engine_name_at, names, buf, size);

@@ -78,7 +78,7 @@ static enum xdd_status resolve_qthreads(struct plan *plan, struct target_plan *t
 		return plan_refuse(
 			t,
 			"-threads: the engine %s has a QThread for each operation; -threads is for %s",
-			t->engine->name, engine_names(ENGINE_QUEUES, engines, sizeof(engines)));
+			t->engine->name, engine_names(ENGINE_QUEUES, 0, engines, sizeof(engines)));
 	if (plan_queues(t)) {
 		n = t->threads ? t->threads : 1;
 		if (n > t->queue_depth)

@@ -1,10 +1,11 @@
 /*
- * In what order the operations of a target are issued: -ordering. The user guide, 5.7; strict is ours. The checks are in
- * check_order.c.
+ * In what order the operations of a target are issued: -ordering. The user guide, 5.7; strict is ours.
  */
 #include "plan/feature.h"
 
-#include "plan/check_order.h"
+#include "plan/errors.h"
+#include "xdd/base/log.h"
+#include "xdd/plan/engine_info.h"
 
 static const struct choice ordering_choices[] = {
 	{ "serial", "so", ORDERING_SERIAL },
@@ -71,14 +72,55 @@ static const struct option rows[] = {
 	{ 0 },
 };
 
+static bool is_strict(const struct target_plan *t)
+{
+	return t->ordering == ORDERING_STRICT && t->queue_depth > 1;
+}
+
 static enum xdd_status check(struct plan *plan, struct target_plan *t)
 {
+	char engines[128];
+
 	(void)plan;
-	return plan_check_order(t);
+	if (!is_strict(t) || plan_engine(t)->caps & (ENGINE_QUEUES | ENGINE_NO_DATA))
+		return XDD_OK;
+	return plan_refuse(t,
+			   "-ordering strict with more than one operation outstanding needs an "
+			   "engine that queues: %s",
+			   engine_names(ENGINE_QUEUES, 0, engines, sizeof(engines)));
+}
+
+static void warn_network(const struct target_plan *t)
+{
+	if (t->network_ordering != ORDERING_NONE && t->ordering == ORDERING_NONE)
+		log_warning(
+			"target %u, %s: -ordering network %s: nothing goes over a network here; "
+			"-ordering storage is for reads and writes",
+			t->number, t->path, plan_ordering_name(t->network_ordering));
+}
+
+/* Which requests have to wait depends on the file system, the device and the cache: doc/user-guide.md, "In order". */
+static void warn_reordered(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		char engines[128];
+
+		if (!is_strict(t) || !(plan_engine_caps(t) & ENGINE_REORDERS) || t->op == OP_NOOP ||
+		    t->kind == TARGET_CHAR)
+			continue;
+		log_warning(
+			"target %u, %s: -ordering strict with %s: kernel threads execute requests that "
+			"have to wait, in any order; %s keeps the order",
+			t->number, t->path, t->engine->name,
+			engine_names(ENGINE_QUEUES, ENGINE_REORDERS, engines, sizeof(engines)));
+		return;
+	}
 }
 
 const struct plan_feature feature_order = {
 	.group = { "Order of operations", rows },
 	.target = { [TARGET_CHECK] = check },
-	.warn_target = plan_warn_order,
+	.warn_target = warn_network,
+	.warn = warn_reordered,
 };

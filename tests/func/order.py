@@ -548,54 +548,25 @@ def test_full_queue():
 # What may not be in order, and what cannot
 
 
-def test_warning_xfs():
-    """Of writes to files on XFS, not of reads."""
-    disk, folder = s.loop_device(s.sparse_file("xfs", 512 << 20)), t.path("on.xfs")
-    os.makedirs(folder, exist_ok=True)
-    made = disk and t.have("mkfs.xfs") and t.command(["mkfs.xfs", "-q", disk]).status == 0
-    if not made or t.command(["mount", disk, folder]).status:
-        t.skip("on XFS", "it cannot be made and mounted here")
-        return
-    try:
-        file = os.path.join(folder, "file")
-        for op, engine, wanted in (("write", "io_uring", 1), ("write", "libaio", 0), ("read", "io_uring", 0)):
-            Places.fill(file)
-            run = t.xdd(*words(file, op, 8, 64, "strict", "-ioengine", engine, "-dio"))
-            t.ok(run.status == 0 and run.err.count("writes on XFS wait") == wanted, "on XFS, %s, %s: %s" %
-                 (op, engine, "a warning" if wanted else "no warning"), run)
-    finally:
-        t.command(["umount", folder])
-
-
 def test_warnings():
-    """io_uring hands what would block to threads of the kernel: that is said, and libaio does no such thing."""
-    if not {"libaio", "io_uring"} <= set(engines()):
-        return t.skip("warnings", "only where there are both engines")
-    full, sparse = t.make_file("full", 1 << 20), s.sparse_file("sparse", 1 << 20)
-    os.sync()
-    tail = "in any order; libaio keeps the order"
-    rows = [("buffered", full, "read", [], "without -dio"), ("no blocks", sparse, "write", ["-dio"], "does not have yet"),
-            ("a new file", t.path("new"), "write", ["-dio"], "does not have yet"),
-            ("in the page cache", full, "write", ["-dio"], "page cache"),
-            ("nothing to say", full, "read", ["-dio"], None)]
+    """Kernel threads of io_uring execute requests that have to wait: one warning says so. libaio keeps the order."""
+    file = t.make_file("full", 1 << 20)
+    for engine in engines():
+        for depth, order, more, warned in ((8, "strict", [], True), (8, "strict", ["-dio"], True), (1, "strict", [], False),
+                                           (8, "serial", [], False), (8, "none", [], False)):
+            wanted = int(warned and engine == "io_uring")
+            run = t.xdd(*words(file, "read", depth, 64, order, "-ioengine", engine, *more))
+            t.equal((run.status, len(re.findall(m.STRICT_URING, run.err, re.M))), (0, wanted),
+                    "%s, %s, depth %d %s: %s" % (engine, order, depth, "".join(more), "one warning" if wanted else "no warning"))
+    if "io_uring" in engines():
+        run = t.xdd("-op", "read", "-targets", 2, file, file, *"-reqsize 4 -numreqs 8 -qd 4 -dio -ordering strict".split(),
+                    "-ioengine", "io_uring")
+        t.equal((run.status, len(re.findall(m.STRICT_URING, run.err, re.M))), (0, 1), "two targets: one warning")
     loop = s.loop_device(s.sparse_file("queue", 64 << 20))
     if loop:
-        queue = "/sys/block/%s/queue/" % os.path.basename(loop)
         s.set_queue(loop, "nr_requests", "4")
-        with open(queue + "max_sectors_kb", encoding="ascii") as file:
-            blocks = 2 * int(file.read()) * 1024 // SIZE
-        rows += [("a short queue", loop, "read", ["-dio"], "more than the 4 requests"),
-                 ("a depth within it", loop, "read", ["-dio", "-qd", 3], None),
-                 ("large requests", loop, "read", ["-dio", "-qd", 3, "-reqsize", blocks, "-numreqs", 4],
-                  "in one piece")]
-    for name, path, op, more, wants in rows:
-        for engine in reversed(QUEUES):  # libaio leaves a file with all its blocks, and none in the cache
-            run = t.xdd(*words(path, op, 8, 64, "strict", "-ioengine", engine, *more))
-            said = [line for line in run.error_lines() if "-ordering strict" in line]
-            wanted = engine == "io_uring" and wants is not None
-            t.ok(run.status == 0 and len(said) == int(wanted) and (not wanted or wants in said[0] and tail in said[0]),
-                 "%s, %s: %s" % (name, engine, "a warning" if wanted else "no warning"), run)
-    test_warning_xfs()
+    if "libaio" not in engines():
+        return t.skip("libaio on a short queue", "no libaio")
     if loop is None or w.can_trace_block() is None:
         return t.skip("libaio on a short queue", s.sys_why())
     for threads in (1, 3):

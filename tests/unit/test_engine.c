@@ -230,10 +230,13 @@ static void test_names(void **state)
 	char text[64];
 
 	(void)state;
-	assert_string_equal(engine_names(ENGINE_QUEUES, text, sizeof(text)), "libaio or io_uring");
-	assert_string_equal(engine_names(ENGINE_QUEUES | ENGINE_REORDERS, text, sizeof(text)),
+	assert_string_equal(engine_names(ENGINE_QUEUES, 0, text, sizeof(text)),
+			    "libaio or io_uring");
+	assert_string_equal(engine_names(ENGINE_QUEUES | ENGINE_REORDERS, 0, text, sizeof(text)),
 			    "io_uring");
-	assert_string_equal(engine_names(ENGINE_QUEUES | ENGINE_MAPS, text, sizeof(text)), "");
+	assert_string_equal(engine_names(ENGINE_QUEUES, ENGINE_REORDERS, text, sizeof(text)),
+			    "libaio");
+	assert_string_equal(engine_names(ENGINE_QUEUES | ENGINE_MAPS, 0, text, sizeof(text)), "");
 }
 
 static void test_list(void **state)
