@@ -19,7 +19,7 @@ struct chunk {
 };
 
 struct arena {
-	struct chunk *chunks; /* the first is the one that is being filled */
+	struct chunk *chunks; /* the first is filled now */
 };
 
 struct arena *arena_new(void)
@@ -52,7 +52,7 @@ static struct chunk *chunk_new(size_t size)
 	return c;
 }
 
-/* Something large: a chunk of its own, behind the one that is being filled. */
+/* A large allocation: a chunk of its own, after the one that is filled now. */
 static void *alloc_apart(struct arena *a, size_t size)
 {
 	struct chunk *c = chunk_new(size);

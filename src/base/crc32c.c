@@ -1,5 +1,5 @@
 /*
- * CRC-32C, eight bytes at a time by tables that are worked out when they are first wanted.
+ * CRC-32C, eight bytes at a time by tables that are computed at the first use.
  */
 #include "xdd/base/crc32c.h"
 

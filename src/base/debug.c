@@ -18,7 +18,7 @@ unsigned debug_kinds;
 static uint64_t debug_start_ns;
 
 static const struct debug_row rows[] = {
-	{ "io", NULL, DEBUG_IO, "each operation, when it is issued and when it has come back" },
+	{ "io", NULL, DEBUG_IO, "each operation, when it is issued and when it completes" },
 	{ "lockstep", "ls", DEBUG_LOCKSTEP, "operations that wait for other targets" },
 	{ "open", NULL, DEBUG_OPEN, "each opening and closing of a target" },
 	{ "task", NULL, DEBUG_TASK, "threads, when they start and when they end" },

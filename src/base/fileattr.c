@@ -16,7 +16,7 @@
 #define LABEL "security.selinux"
 #define USER "user."
 
-/* The kernel's limit, on a value and on a list of names. */
+/* The kernel's limit for a value and for a list of names. */
 #define XATTR_BYTES 65536
 
 static bool has_xattr(const char *path, const char *name)
@@ -48,7 +48,7 @@ static void copy_xattrs(int fd, const char *path)
 	free(names);
 }
 
-/* Returns whether the group of the new file is that of the old one. */
+/* Returns true if the new file has the group of the old one. */
 static bool keep_owner(int fd, const struct stat *old)
 {
 	struct stat st;
@@ -66,12 +66,18 @@ bool fileattr_keep(int fd, const char *path)
 
 	if (lstat(path, &old) || !S_ISREG(old.st_mode) || fileopen_is_planted(path))
 		return false;
-	/* Without an ACL that the directory has given to the new file: it would change what the bits mean. */
+	/*
+	 * Remove the ACL that the directory has given to the new file: it would change the meaning
+	 * of the bits.
+	 */
 	fremovexattr(fd, ACL);
 	group = keep_owner(fd, &old);
 	acl = has_xattr(path, ACL);
 	mode = old.st_mode & 0777;
-	/* Another group gets no more than others do. With an ACL the bits of the group are its mask. */
+	/*
+	 * Another group gets the rights of others at most. With an ACL the bits of the group are
+	 * its mask.
+	 */
 	if (!group)
 		mode = (mode & ~070u) | (mode & (mode & 07) << 3);
 	else if (acl)

@@ -7,11 +7,12 @@
 #include <stdbool.h>
 
 /*
- * Give the file `fd`, which is to take the name of the regular file `path`, what that one has: owner, group,
- * permissions, ACL, attributes of users (user.*) and the SELinux label. Set-ID bits are not kept: they were
- * meant for other contents. What the caller may not set stays as it is, and then nobody gets more rights
- * than the old file gave. Nothing happens, and false is returned, when `path` is missing or no regular file, or
- * when another user has put it into a sticky directory that all may write to.
+ * Give the file `fd`, which is to take the name of the regular file `path`, its owner, group,
+ * permissions, ACL, attributes of users (user.*) and SELinux label. Set-ID bits are not kept: they
+ * were meant for other contents. Attributes that the caller may not set are unchanged, and then no
+ * user gets more rights than the old file gave. Does nothing and returns false when `path` is
+ * missing or no regular file, or when another user has put it into a sticky directory that all may
+ * write to.
  */
 bool fileattr_keep(int fd, const char *path);
 

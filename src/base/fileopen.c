@@ -32,7 +32,7 @@ static int judge_file(int fd, fileopen_judge judge, void *arg, struct stat *st)
 	return fstat(fd, st) ? -errno : judge(arg, fd, st);
 }
 
-/* Transfers are to wait, unless `flags` has it that they do not. */
+/* Let transfers wait, unless `flags` says otherwise. */
 static int set_blocking(int fd, int flags)
 {
 	if (fd < 0 || flags & O_NONBLOCK)
@@ -78,10 +78,10 @@ int fileopen_judged(const char *path, int flags, fileopen_judge judge, void *arg
 	return extra ? set_blocking(fd, flags) : fd;
 }
 
-/* The rule of fs.protected_symlinks and fs.protected_regular, for what is not the caller's. */
+/* The rule of fs.protected_symlinks and fs.protected_regular, for files of other users. */
 int fileopen_is_planted(const char *path)
 {
-	char *directory = path_folder(path);
+	char *directory = path_directory(path);
 	struct stat st, directory_st;
 	int planted;
 
@@ -106,10 +106,10 @@ static int may_follow(const char *link)
 /* The path that a link with the text `to` leads to; NULL when memory is short. */
 static char *step(const char *link, const char *to)
 {
-	int folder = *to == '/' ? 0 : (int)(path_last(link) - link);
+	int length = *to == '/' ? 0 : (int)(path_last(link) - link);
 	char *next;
 
-	return asprintf(&next, "%.*s%s", folder, link, to) < 0 ? NULL : next;
+	return asprintf(&next, "%.*s%s", length, link, to) < 0 ? NULL : next;
 }
 
 int fileopen_follow(const char *path, char **name)

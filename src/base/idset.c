@@ -11,7 +11,7 @@
 #include "xdd/base/units.h"
 
 #define WORDS (IDSET_SIZE / IDSET_BITS_PER_WORD)
-#define ITEM_SIZE 32 /* of one number or range, and then some */
+#define ITEM_SIZE 32 /* more than one number or range needs */
 
 void idset_add(struct idset *s, unsigned id)
 {

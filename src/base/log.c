@@ -27,7 +27,7 @@ static _Atomic int log_fd = STDERR_FILENO;
 /* atomic: a transient line is on the terminal */
 static _Atomic bool log_drawn;
 
-/* guarded by `lock`: what log_keep() asked for; an entry that is there does not change any more */
+/* guarded by `lock`: the messages of log_keep(); an entry never changes once it is there */
 static struct {
 	pthread_mutex_t lock;
 	bool wanted;
@@ -51,7 +51,7 @@ int log_open(const char *path)
 {
 	int fd = output_standard(path);
 
-	/* Append mode, so that a file which also takes the output of others is not overwritten. */
+	/* Append mode, so that the output of others to the same file is not overwritten. */
 	if (fd < 0)
 		fd = output_open(path, O_APPEND | O_TRUNC);
 	else if ((fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
@@ -64,7 +64,7 @@ int log_open(const char *path)
 	return 0;
 }
 
-/* False: nothing is kept back, or there is no memory for it. */
+/* False: lines are not held, or memory is short. */
 static bool hold(const char *text, size_t size)
 {
 	bool done = false;
@@ -88,7 +88,7 @@ static void write_all(const char *text, size_t size)
 
 	if (hold(text, size))
 		return;
-	/* Of an error nobody is left to learn. */
+	/* There is no place to report an error. */
 	outwait_write(atomic_load(&log_fd), text, size, &err);
 }
 
@@ -154,7 +154,7 @@ void log_transient(const char *text)
 	}
 	if (!log_is_terminal())
 		return;
-	/* The last column is left free: some terminals go to the next line behind it. */
+	/* The last column is left free: some terminals go to the next line after it. */
 	len = snprintf(line, sizeof(line), WIPE "%.*s", line_columns() - 1, text);
 	if (len > 0) {
 		atomic_store(&log_drawn, true);

@@ -1,5 +1,6 @@
 /*
- * Files that are put in place whole; see the header. Called where lists and documents are written.
+ * Files that get their names once they are complete; see the header. Called where lists and
+ * documents are written.
  */
 #include "xdd/base/newfile.h"
 
@@ -17,7 +18,7 @@
 #include "xdd/base/outwait.h"
 #include "xdd/base/path.h"
 
-/* Without the end that makes it unique. */
+/* Without the suffix that makes it unique. */
 #define SUFFIX "XXXXXX"
 
 /* The path by which an unnamed file gets a name. */
@@ -26,7 +27,7 @@ static void self_path(int fd, char *path, size_t size)
 	snprintf(path, size, "/proc/self/fd/%d", fd);
 }
 
-/* Where /proc is not mounted, such as in a chroot, the file would be lost when it is complete. */
+/* Without /proc, as in a chroot, the complete file could not get a name. */
 static bool can_get_name(int fd)
 {
 	char self[64];
@@ -38,15 +39,15 @@ static bool can_get_name(int fd)
 /* -EOPNOTSUPP: the file system or the kernel has no unnamed files, or no way to name one. */
 static int open_unnamed(const char *path)
 {
-	char *folder = path_folder(path);
+	char *directory = path_directory(path);
 	int fd;
 
-	if (!folder)
+	if (!directory)
 		return -ENOMEM;
-	fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 	if (fd < 0)
 		fd = errno == EISDIR ? -EOPNOTSUPP : -errno;
-	free(folder);
+	free(directory);
 	if (fd >= 0 && !can_get_name(fd)) {
 		close(fd);
 		fd = -EOPNOTSUPP;
@@ -71,7 +72,7 @@ static void set_usual_mode(int fd)
 	fchmod(fd, 0666 & ~mask);
 }
 
-/* Give the unnamed file its temporary name; it stands there for a moment only. */
+/* Give the unnamed file its temporary name, which it has for a moment only. */
 static int name_file(const struct newfile *n)
 {
 	char *suffix = n->temporary + strlen(n->temporary) - strlen(SUFFIX);
@@ -120,7 +121,7 @@ int newfile_open(struct newfile *n, const char *path)
 		if (!S_ISREG(st.st_mode))
 			return open_in_place(n, path);
 	} else if (errno != ENOENT) {
-		/* Such as a link that fs.protected_symlinks keeps from being followed. */
+		/* For example a link that fs.protected_symlinks does not allow to be followed. */
 		return -errno;
 	}
 	err = fileopen_follow(path, &n->path);

@@ -1,6 +1,6 @@
 /*
- * Opening outputs; see the header. Called where outputs are checked before a run, and by whatever
- * writes one.
+ * Opening outputs; see the header. Called where outputs are checked before a run, and by the
+ * writers of outputs.
  */
 #include "xdd/base/output.h"
 
@@ -19,7 +19,7 @@
 #include "xdd/base/outwait.h"
 #include "xdd/base/path.h"
 
-/* A reader that was started in the background opens its pipe a little later. */
+/* Patience: a reader that was started in the background opens its pipe a little later. */
 #define READER_TRIES 100
 #define READER_PAUSE_NS 10000000
 
@@ -55,7 +55,7 @@ static int judge(const struct stat *st)
 
 static int check_directory(const char *path, char *why)
 {
-	char *directory = path_folder(path);
+	char *directory = path_directory(path);
 	struct stat st;
 	int err = 0;
 
@@ -78,7 +78,7 @@ static int check_directory(const char *path, char *why)
 	return err;
 }
 
-/* Of the file that is to be created or replaced: the directory that the last link leads to. */
+/* Check the directory of the file that is to be created or replaced, after following links. */
 static int check_place(const char *path, char *why)
 {
 	char *name = NULL;
@@ -128,7 +128,7 @@ static void pause_briefly(void)
 	nanosleep(&(struct timespec){ .tv_nsec = READER_PAUSE_NS }, NULL);
 }
 
-/* Writing is to wait, although opening did not. */
+/* Let writes wait, although the open did not. */
 static int set_blocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -136,7 +136,7 @@ static int set_blocking(int fd)
 	return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-/* Accept or refuse what is open; nothing was changed so far. */
+/* Accept or refuse the open file; nothing was changed so far. */
 static int accept_open(int fd, bool cut)
 {
 	struct stat st;
@@ -155,7 +155,7 @@ static bool may_open_later(int err, bool pipe)
 	return (err == ENXIO && pipe) || err == EWOULDBLOCK;
 }
 
-/* O_CREAT also for what is there: the kernel then applies fs.protected_regular and its kin. */
+/* O_CREAT also for an existing file: the kernel then applies fs.protected_regular and its like. */
 static int open_soon(const char *path, int flags, bool pipe)
 {
 	int fd = open(path, flags, 0666), tries = READER_TRIES;

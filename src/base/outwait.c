@@ -1,9 +1,10 @@
 /*
- * Outputs whose reader may stall; see the header. Called by log.c, newfile.c and src/report/outfile.c.
+ * Outputs whose reader may stall; see the header. Called by log.c, newfile.c and
+ * src/report/outfile.c.
  *
- * Nothing here waits inside write(2): poll(2) tells when there is room for a piece, and a lock keeps
- * other threads from taking that room. Only another process that writes to the same pipe can still
- * make a write block.
+ * Nothing here waits inside write(2): poll(2) tells when there is room for a piece, and a lock
+ * keeps other threads from taking that room. Only another process that writes to the same pipe can
+ * still make a write block.
  */
 #include "xdd/base/outwait.h"
 
@@ -18,19 +19,21 @@
 
 #include "xdd/base/nstime.h"
 
-/* A pipe that poll() calls writable has room for this much; it is written whole. */
+/* A pipe that poll() calls writable has room for this much, which is written at once. */
 #define PIECE_BYTES PIPE_BUF
 
-/* Waits look this often whether the run is to end. */
+/* How often waits check if the run is to end. */
 #define SLICE_NS (NS_PER_SEC / 20)
 
-/* Once one output was cut, the others have this long: all of them together hold up the end for less than 2 s. */
+/*
+ * Time for the other outputs once one was cut: all together delay the end by less than 2 s.
+ */
 #define AFTER_CUT_NS (NS_PER_SEC * 3 / 10)
 
 /* atomic: clock at which outwait_end() was called, and of the first cut; 0: not yet */
 static _Atomic uint64_t end_ns, cut_ns;
 
-/* held while there is room in an output and it is filled */
+/* held from finding room in an output until it is filled */
 static pthread_mutex_t room_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* owned by its thread: outwait_limit() */
@@ -58,7 +61,7 @@ void outwait_limit(uint64_t deadline_ns)
 	limit_ns = deadline_ns;
 }
 
-/* When a wait that began at `begin_ns` is over; UINT64_MAX: without end. */
+/* The end of a wait that began at `begin_ns`; UINT64_MAX: none. */
 static uint64_t deadline(uint64_t begin_ns)
 {
 	uint64_t end = atomic_load(&end_ns), cut = atomic_load(&cut_ns), until;
@@ -71,7 +74,7 @@ static uint64_t deadline(uint64_t begin_ns)
 	return until < limit_ns ? until : limit_ns;
 }
 
-/* Whether a wait may go on; notes the first that was cut because the run is to end. */
+/* True if a wait may continue; records the first that was cut because the run is to end. */
 static bool may_wait(uint64_t begin_ns, uint64_t now)
 {
 	uint64_t never = 0;
@@ -88,7 +91,7 @@ static bool has_room(int fd, int timeout_ms)
 	struct pollfd look = { .fd = fd, .events = POLLOUT };
 	int n = poll(&look, 1, timeout_ms);
 
-	/* What cannot be polled is for write(2) to judge. */
+	/* If the output cannot be polled, write(2) reports why. */
 	return n > 0 || (n < 0 && errno != EINTR && errno != EAGAIN);
 }
 
@@ -108,7 +111,9 @@ static int wait_for_room(int fd)
 	return 0;
 }
 
-/* A piece of `data`, as soon as there is room for it. Returns what write(2) does, or -1 with errno. */
+/*
+ * Write a piece of `data` as soon as there is room for it. Returns as write(2) does.
+ */
 static ssize_t write_piece(int fd, const char *data, size_t size)
 {
 	int err = wait_for_room(fd);
@@ -162,7 +167,7 @@ static ssize_t stream_write(void *cookie, const char *data, size_t size)
 	size_t done = outwait_write(s->fd, data, size, &err);
 
 	s->written += (off64_t)done;
-	/* stdio takes anything short for an error. */
+	/* stdio takes a short write for an error. */
 	errno = err;
 	return (ssize_t)done;
 }

@@ -12,7 +12,7 @@ const char *path_last(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-char *path_folder(const char *path)
+char *path_directory(const char *path)
 {
 	size_t len = (size_t)(path_last(path) - path);
 

@@ -1,8 +1,8 @@
 /*
  * Philox4x32-10, a counter-based random generator. Called by the random data patterns.
  *
- * The layout is part of the format of random data and must not change. The generator has a counter of
- * four 32-bit words and a key of two:
+ * The layout is part of the format of random data and must not change. The generator has a counter
+ * of four 32-bit words and a key of two:
  *
  *	counter[0]	draw n, low half
  *	counter[1]	draw n, high half
@@ -89,8 +89,8 @@ uint64_t philox_below(const struct philox_key *key, uint64_t n, uint64_t bound)
 		for (int i = 0; i < 2; i++) {
 			product = (uint128)word[i] * bound;
 			/*
-			 * 2^64 modulo bound of the low halves are one too many for an even share.
-			 * The first test spares the division nearly always.
+			 * 2^64 modulo bound of the low halves are too many for an even share. The
+			 * first test nearly always avoids the division.
 			 */
 			if ((uint64_t)product >= bound || (uint64_t)product >= -bound % bound)
 				return (uint64_t)(product >> 64);

@@ -1,5 +1,5 @@
 /*
- * Text of others for a terminal; see the header. Called where results and reports are written.
+ * Text from outside for a terminal; see the header. Called where results and reports are written.
  */
 #include "xdd/base/printable.h"
 

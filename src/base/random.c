@@ -2,17 +2,17 @@
  * The counter-based random generator of offsets, directions and intervals: the parts that are not
  * needed for each operation. Called by the access patterns and the throttle.
  *
- * The numbers are part of what the program promises: the same seed gives the same offsets in every run,
- * on every machine, in every later version. So the formulas here and in random.h must not change. With
- * G = RANDOM_GOLDEN, all modulo 2^64:
+ * The numbers are part of what the program promises: the same seed gives the same offsets in every
+ * run, on every machine, in every later version. So the formulas here and in random.h must not
+ * change. With G = RANDOM_GOLDEN, all modulo 2^64:
  *
  *	w = pass << 32 | target << 16 | stream
  *	a = mix(mix(seed + G) + w * G)
  *	b = mix(mix(seed + 2 * G) ^ mix(w + G))
  *	draw n = mix(mix(n * G + a) ^ b)
  *
- * A bounded draw tries draw n, then mix(draw n + G), mix(draw n + 2 * G) and so on, until one is not
- * rejected.
+ * A bounded draw tries draw n, then mix(draw n + G), mix(draw n + 2 * G) and so on, until one is
+ * not rejected.
  */
 #include "xdd/base/random.h"
 #include "xdd/base/uint128.h"

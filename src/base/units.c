@@ -53,7 +53,7 @@ int units_parse_u64(const char *word, uint64_t *value)
 	return digits_value(word, n, value);
 }
 
-/* The power of two that a size suffix stands for, or -1. */
+/* The power of two of a size suffix, or -1. */
 static int size_shift(char suffix)
 {
 	switch (suffix) {

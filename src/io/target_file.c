@@ -78,7 +78,7 @@ static int check_directory(const char *directory, const char **why)
 /* Of the directory that a file of that name is created in, or removed from. */
 static int check_directory_of(const char *name, const char **why)
 {
-	char *directory = path_folder(name);
+	char *directory = path_directory(name);
 	int ret = directory ? check_directory(directory, why) : -ENOMEM;
 
 	free(directory);

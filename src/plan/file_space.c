@@ -352,7 +352,7 @@ static bool locate(const struct plan *plan, struct part *p, struct rooms *rooms)
 	else {
 		if (!t->create_new_files && fileopen_follow(t->path, &name))
 			return false;
-		directory = path_folder(name ? name : t->path);
+		directory = path_directory(name ? name : t->path);
 		known = directory && stat(directory, &st) == 0;
 		p->name = arena_strdup(plan->arena, path_last(name ? name : t->path));
 		known = known && p->name;

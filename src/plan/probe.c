@@ -45,7 +45,7 @@ static void probe_dio(struct target_plan *t, const struct stat *st)
 /* The file will lie on the device that its folder lies on, which the kernel goes by with most file systems. */
 static void probe_missing(struct target_plan *t)
 {
-	char *folder = path_folder(t->path);
+	char *folder = path_directory(t->path);
 	struct directio d;
 	uint64_t mask = 0;
 	struct stat st;

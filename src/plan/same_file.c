@@ -50,7 +50,7 @@ static struct file_id id_of(struct arena *arena, const char *path)
 	if (stat(path, &st) < 0) {
 		if (fileopen_follow(path, &name))
 			name = NULL;
-		folder = path_folder(name ? name : path);
+		folder = path_directory(name ? name : path);
 		p.name = arena_strdup(arena, path_last(name ? name : path));
 		if (!p.name)
 			p.name = path_last(path);
@@ -150,7 +150,7 @@ static char *real_path(const char *path, bool follow)
 
 	if (real)
 		return real;
-	folder = path_folder(path);
+	folder = path_directory(path);
 	real_folder = folder ? realpath(folder, NULL) : NULL;
 	if (real_folder && asprintf(&real, "%s%s%s", real_folder,
 				    strcmp(real_folder, "/") == 0 ? "" : "/", path_last(path)) < 0)

@@ -33,7 +33,7 @@ static void identify_missing(struct outfile_id *id, const char *path)
 		name = NULL;
 	if (name)
 		path = name;
-	folder = path_folder(path);
+	folder = path_directory(path);
 	if (folder && stat(folder, &st) == 0) {
 		*id = (struct outfile_id){ .known = true, .dev = st.st_dev, .ino = st.st_ino };
 		snprintf(id->missing, sizeof(id->missing), "%s", path_last(path));

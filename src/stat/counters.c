@@ -43,7 +43,7 @@ void tally_clear(struct tally *t)
 	t->first_issue_ns = UINT64_MAX;
 }
 
-/* Acquire, so that what is read after it is no older. */
+/* Acquire, so that later reads are not older. */
 static uint64_t read_counter(const _Atomic uint64_t *field)
 {
 	return atomic_load_explicit(field, memory_order_acquire);
@@ -55,9 +55,9 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	uint64_t finished;
 
 	/*
-	 * What is finished before what is issued: an operation that ends meanwhile is then counted as
-	 * outstanding once too often, never once too little. On machines that reorder stores the
-	 * owner's may still arrive the other way round; hence the clamp.
+	 * Read the finished operations before the issued ones: an operation that ends meanwhile is
+	 * then counted as outstanding once too often, never too rarely. On machines that reorder
+	 * stores the owner's stores may still arrive in the other order; hence the clamp.
 	 */
 	tally_clear(&now);
 	now.errors = read_counter(&c->errors);

@@ -1,9 +1,10 @@
 /*
- * The longest and the shortest operation. Called by QThreads, and by whoever adds up what they did.
+ * The longest and the shortest operation. Called by QThreads, and by the threads that add up their
+ * results.
  */
 #include "xdd/stat/extremes.h"
 
-/* What a reader that sees any of the new fields sees of `turn` is no older: each is a release. */
+/* Each store is a release: a reader that sees a new field does not see an older `turn`. */
 static void write_field(_Atomic uint64_t *field, uint64_t value)
 {
 	atomic_store_explicit(field, value, memory_order_release);

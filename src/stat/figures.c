@@ -1,6 +1,6 @@
 /*
- * Figures and sums of them. Called by the last QThread to leave a pass, by the results manager and by -latency
- * intervals.
+ * Figures and sums of them. Called by the last QThread to leave a pass, by the results manager and
+ * by -latency intervals.
  */
 #include "xdd/stat/figures.h"
 

@@ -1,6 +1,6 @@
 /*
- * Bytes and operations per interval. Called by QThreads for each operation of a run with -deskew, and by the results
- * manager.
+ * Bytes and operations per interval. Called by QThreads for each operation of a run with -deskew,
+ * and by the results manager.
  */
 #include "xdd/stat/flow.h"
 
@@ -30,7 +30,7 @@ static struct flow_amount share_of(const struct flow_amount *amount, uint64_t pa
 	};
 }
 
-/* Two intervals become one. */
+/* Merge pairs of intervals. */
 static void double_intervals(struct flow *f)
 {
 	for (unsigned i = 0; i < FLOW_INTERVALS / 2; i++) {
@@ -41,7 +41,10 @@ static void double_intervals(struct flow *f)
 	f->shift++;
 }
 
-/* Over the intervals `first` to `last`, which hold the times `from` to `to`. Nothing is lost by rounding. */
+/*
+ * Spread an amount over the intervals `first` to `last`, which hold the times `from` to `to`.
+ * Rounding loses nothing.
+ */
 static void spread(struct flow *f, uint64_t first, uint64_t last, uint64_t from, uint64_t to,
 		   const struct flow_amount *amount)
 {

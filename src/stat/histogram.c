@@ -1,5 +1,6 @@
 /*
- * Histograms of times. Written by QThreads, copied and added up at the end of a pass and for intervals.
+ * Histograms of times. Written by QThreads, copied and added up at the end of a pass and for
+ * intervals.
  */
 #include "xdd/stat/histogram.h"
 
@@ -41,7 +42,7 @@ int histogram_init(struct histogram *h, size_t n)
 	memset(h, 0, n * sizeof(*h));
 	if (counts == MAP_FAILED)
 		return -errno;
-	/* Most of it is never touched; a huge page would take it all up. */
+	/* Most of it is never touched; a huge page would use memory for all of it. */
 	madvise(counts, size, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < n; i++) {
 		h[i].counts = (_Atomic uint64_t *)(counts + i * COUNTS_BYTES);
@@ -256,7 +257,7 @@ double histogram_stddev(const struct histogram_view *v)
 	return variance > 0 ? sqrt(variance) : 0;
 }
 
-/* What the bucket stands for; no further out than the values are. */
+/* The middle of the bucket, limited to the range of the values. */
 static uint64_t value_of(const struct histogram_view *v, unsigned bucket)
 {
 	uint64_t value = histogram_bucket_value(bucket);

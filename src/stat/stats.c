@@ -1,6 +1,6 @@
 /*
- * Statistics over passes; see the header. Called by the results manager, between passes and at the end
- * of a run, and by xdd compare.
+ * Statistics over passes; see the header. Called by the results manager, between passes and at the
+ * end of a run, and by xdd compare.
  */
 #include "xdd/stat/stats.h"
 
@@ -197,7 +197,7 @@ static double chance_of(double squares, double rest, size_t n, size_t tries)
 
 	if (squares <= 0)
 		return 1;
-	/* What is left of exact values is rounding. */
+	/* A remainder this small is rounding. */
 	if (rest < squares * 1e-12)
 		return 0;
 	chance = stats_t_tails(sqrt((squares - rest) * freedom / rest), freedom) * (double)tries;
@@ -220,7 +220,7 @@ static double find_odd(const double *x, size_t n, double mean, double squares,
 	return chance_of(squares, squares - worst * worst * count / (count - 1), n, n);
 }
 
-/* The place that parts the values into two levels best, at least two on either side. */
+/* The index that best divides the values into two levels, at least two on either side. */
 static double find_step(const double *x, size_t n, double mean, double squares,
 			struct stats_stability *s)
 {
@@ -282,7 +282,7 @@ struct stats_stability stats_stability(const double *x, size_t n)
 	}
 	if (best.change == STATS_STABLE &&
 	    sqrt(squares / (double)(n - 1)) > SCATTER_AMOUNT * mean) {
-		/* Most of it may be one value's doing, if too few are left to prove it. */
+		/* One value may cause most of the difference, if too few are left to prove it. */
 		double share = squares > 0 ? (x[odd.at] - mean) * (x[odd.at] - mean) *
 						     ((double)n / (double)(n - 1)) / squares :
 					     0;

@@ -28,7 +28,7 @@ static bool read_device(const char *path, dev_t *dev)
 	return true;
 }
 
-/* The SCSI device behind a character device has a folder with the name of its disk in it. */
+/* The SCSI device of a character device has a directory with the name of its disk. */
 static bool disk_of_char(dev_t rdev, dev_t *dev)
 {
 	char path[PATH_MAX];

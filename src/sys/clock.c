@@ -1,6 +1,6 @@
 /*
- * The clock's calibration, and CPU time. Called by main at the start, by the results manager, and for CPU time by
- * QThreads for themselves.
+ * The clock's calibration, and CPU time. Called by main at the start, by the results manager, and
+ * for CPU time by QThreads for themselves.
  */
 #include "xdd/sys/clock.h"
 
@@ -31,7 +31,7 @@ struct clock_state clock_state;
 /* owned by the thread that calibrates */
 static struct clock_pair first_pair;
 
-/* owned by whoever has set `following` */
+/* owned by the thread that has set `following` */
 static atomic_flag following = ATOMIC_FLAG_INIT;
 static struct clock_follower follower;
 
@@ -55,8 +55,8 @@ static uint64_t read_pair(struct clock_pair *best)
 }
 
 /*
- * The kernel keeps time by the counter only after it has made sure that it is constant, never stops and
- * agrees on all processors; ask no less.
+ * The kernel keeps time by the counter only after it has made sure that it is constant, never stops
+ * and agrees on all processors; require no less.
  */
 static bool kernel_trusts_tsc(void)
 {
@@ -76,7 +76,7 @@ void clock_start(void)
 #endif
 }
 
-/* What a reader that sees any of the new fields sees of `turn` is no older: each is a release. */
+/* Each store is a release: a reader that sees a new field does not see an older `turn`. */
 static void write_field(_Atomic uint64_t *field, uint64_t value)
 {
 	atomic_store_explicit(field, value, memory_order_release);
@@ -122,7 +122,7 @@ uint64_t clock_read_slowly(void)
 				   before = read_slot(turn - CLOCK_SLOT_BYTES);
 		uint64_t tsc = clock_read_tsc();
 
-		/* The next to be written is none of these two, the one after that is. */
+		/* Writing the next scale changes neither of the two; the one after it does. */
 		if (read_field(&clock_state.turn) - turn > CLOCK_SLOT_BYTES)
 			continue;
 		if (!now.mult)

@@ -14,17 +14,26 @@
 /* Shortest time between two scales: by then the one before has begun. */
 #define LEAST_NS (5 * LEAD_NS)
 
-/* The rate is measured over one to two times this: readings are 100 ns off at most, which is then nothing. */
+/*
+ * The rate is measured over one to two times this: readings are 100 ns off at most, which is then
+ * negligible.
+ */
 #define WINDOW_NS NS_PER_SEC
 
-/* A difference to the kernel's clock is removed in this time, at this deviation from the true rate at most. */
+/*
+ * A difference to the kernel's clock is removed in this time, at this deviation from the true rate
+ * at most.
+ */
 #define SLEW_NS NS_PER_SEC
 #define SLEW_MOST 5000 /* one part in so many */
 
-/* A rate off by more than this from the first one is no rate: the counter is then not used. */
+/* A rate off by more than this from the first one is wrong: the counter is then not used. */
 #define RATE_TOLERANCE 1000u /* one part in so many */
 
-/* The first rates are taken over short times: they are corrected after this, and then after twice the time. */
+/*
+ * The first rates are taken over short times: they are corrected after this, and then after twice
+ * the time.
+ */
 #define SOON_NS (10 * LEAD_NS)
 
 /* 0 when the counter does not run with the clock. */
@@ -65,8 +74,8 @@ int clock_follower_begin(struct clock_follower *f, const struct clock_pair *begi
 }
 
 /*
- * The kernel's clock from now on. It is set forward by a lead, not to go back whatever the counter shows to those
- * who still read it.
+ * The kernel's clock from now on. A lead is added, so that the clock does not go back for threads
+ * that still read the counter.
  */
 static struct clock_scale without_counter(const struct clock_scale *old,
 					  const struct clock_pair *now)

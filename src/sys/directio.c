@@ -1,5 +1,6 @@
 /*
- * Direct I/O on a file; see the header. Called when the plan is resolved, and after opening a target.
+ * Direct I/O on a file; see the header. Called when the plan is resolved, and after opening a
+ * target.
  */
 #include "xdd/sys/directio.h"
 

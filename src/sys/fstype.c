@@ -1,12 +1,16 @@
 /*
- * File systems by number; see the header. Called where /proc/self/mountinfo does not have the mount, as in a chroot.
+ * File systems by number; see the header. Called where /proc/self/mountinfo does not have the
+ * mount, as in a chroot.
  */
 #include "xdd/sys/fstype.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* Those of linux/magic.h, and of file systems that have their numbers elsewhere; statfs(2) lists most. */
+/*
+ * Those of linux/magic.h, and of file systems that have their numbers elsewhere; statfs(2) lists
+ * most.
+ */
 static const struct {
 	unsigned long magic;
 	const char *name;

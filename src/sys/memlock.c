@@ -1,6 +1,6 @@
 /*
- * The limit on locked memory, as the kernel holds it against a process. Called by the io_uring engine, and where the
- * process is locked.
+ * The limit on locked memory, as the kernel applies it to a process. Called by the io_uring
+ * engine, and where the process is locked.
  */
 #include "xdd/sys/memlock.h"
 

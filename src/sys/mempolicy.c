@@ -38,7 +38,7 @@ int mempolicy_set(void *data, size_t size, enum mempolicy policy, const struct i
 	} else if (policy == MEMPOLICY_INTERLEAVE) {
 		mode = MPOL_INTERLEAVE;
 	}
-	/* The kernel takes one bit less than it is told of. */
+	/* The kernel uses one bit less than the number it gets. */
 	return mbind(data, size, mode, nodes->words, IDSET_SIZE + 1, 0) ? -errno : 0;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What the kernel says about processors, NUMA nodes and huge pages. Called while the plan is built, and by
- * QThreads that place their buffers.
+ * Processors, NUMA nodes and huge pages as the kernel reports them. Called while the plan is built,
+ * and by QThreads that place their buffers.
  */
 #include "xdd/sys/topology.h"
 
@@ -24,7 +24,7 @@ int topology_processors(struct idset *processors)
 	return 0;
 }
 
-/* The list behind `label` in a file, or the whole first line when `label` is "". */
+/* The list after `label` in a file, or the whole first line when `label` is "". */
 static int read_list(const char *path, const char *label, struct idset *set)
 {
 	FILE *f = fopen(path, "re");
@@ -47,7 +47,7 @@ static int read_list(const char *path, const char *label, struct idset *set)
 	return err;
 }
 
-/* A kernel without NUMA has no such folder, and all its memory and processors are node 0. */
+/* A kernel without NUMA has no such directory, and all its memory and processors are node 0. */
 static bool has_nodes(void)
 {
 	struct stat st;
@@ -96,7 +96,7 @@ unsigned topology_this_node(void)
 	return getcpu(&processor, &node) ? 0 : node;
 }
 
-/* Pages that are free and promised to nobody, and those the kernel would yet make. */
+/* Pages that are free and not reserved, and those that the kernel may still allocate. */
 int topology_huge_pages(struct huge_page_pool *pool)
 {
 	uint64_t kib = 0, idle = 0, reserved = 0, surplus = 0, extra = 0;

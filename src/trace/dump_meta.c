@@ -1,6 +1,6 @@
 /*
- * What a dump says of itself: the META block, and the entries by the layout that it describes. Called by
- * the reader of dumps.
+ * The META block of a dump, and the entries by the layout that it describes.
+ * Called by the reader of dumps.
  */
 #include <string.h>
 
@@ -50,7 +50,7 @@ static char *unescape(char *text)
 	return text;
 }
 
-/* "name offset bytes"; a field that is not known, or has another width, is not looked at. */
+/* "name offset bytes"; an unknown field, or one of another width, is ignored. */
 static bool take_field(struct meta *m, char *value)
 {
 	char *blank = strchr(value, ' ');
@@ -101,7 +101,7 @@ static bool take_text(struct trace *t, const char *name, char *value)
 	return false;
 }
 
-/* A name that is not known is of a later version, and none of our business. */
+/* Unknown names are of later versions and are ignored. */
 static bool take_number(struct meta *m, const char *name, const char *value)
 {
 	struct trace *t = &m->r->dump->trace;

@@ -1,6 +1,6 @@
 /*
- * Reading the dumps of older programs of this family; doc/tsdump.md. They have neither a version nor
- * checksums: what cannot be is told. Called by trace_dump_parse().
+ * Reading the dumps of older programs of this family; doc/tsdump.md. They have neither a version
+ * nor checksums: impossible values are reported. Called by trace_dump_parse().
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static const char *text_at(struct dump_reader *r, size_t at, size_t size)
 	return text;
 }
 
-/* "PREFIX.target.0003.bin": nothing in the file says it. */
+/* The target, from "PREFIX.target.0003.bin": the file itself does not have it. */
 static uint32_t target_of(const char *name)
 {
 	const char *found = NULL;
@@ -77,7 +77,7 @@ static uint32_t target_of(const char *name)
 	return found && sscanf(found, ".target.%9u", &number) == 1 ? number : 0;
 }
 
-/* What kind of operation; false: of none that moves data. */
+/* Set the kind of operation; false: it moves no data. */
 static bool get_dir(int op, uint8_t *dir)
 {
 	switch (op) {
@@ -206,7 +206,7 @@ int dump_read_old(struct dump_reader *r)
 	}
 	for (uint64_t i = 0; i < used && !err; i++)
 		err = take(r, i, r->data + OLD_HEADER_SIZE + i * OLD_ENTRY_SIZE);
-	/* Network columns are for those who have something in them. */
+	/* Network columns only where they have values. */
 	if (!err && !has_net(r->dump)) {
 		free(r->dump->net_storage);
 		r->dump->net_storage = NULL;

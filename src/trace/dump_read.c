@@ -1,8 +1,8 @@
 /*
  * Reading dumps; doc/tsdump.md. Called by xdd tsread.
  *
- * A file may have been cut or changed: nothing in it is believed before its checksum was seen to be
- * right, and nothing is looked at behind its end.
+ * A file may have been cut or changed: nothing in it is used before its checksum was verified, and
+ * nothing is read after its end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,10 +17,10 @@
 #include "xdd/base/crc32c.h"
 #include "xdd/trace/dump.h"
 
-/* Complaints that are told one by one. */
+/* Complaints that are reported one by one. */
 #define SAID_MAX 20
 
-/* How many of the threads seen last are looked through for one that is there. */
+/* Number of the latest threads that are searched for a known one. */
 #define THREADS_LOOK_BACK 128
 
 struct block {
@@ -32,7 +32,7 @@ struct block {
 	const unsigned char *payload;
 };
 
-/* State of reading a dump of ours. */
+/* State of reading a dump of this program. */
 struct ours {
 	struct dump_reader *r;
 	struct dump_layout layout;
@@ -94,7 +94,7 @@ int dump_add_thread(struct trace_dump *d, uint32_t qthread, int32_t tid)
 {
 	struct trace_thread *threads;
 
-	/* Mostly a few take turns; what is left of doubles goes when all are there. */
+	/* Mostly a few take turns; the remaining duplicates are removed at the end. */
 	for (size_t i = d->trace.n_threads, n = 0; i-- > 0 && n < THREADS_LOOK_BACK; n++) {
 		if (d->thread_storage[i].qthread == qthread && d->thread_storage[i].tid == tid)
 			return 0;
@@ -116,7 +116,10 @@ static int by_thread(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* In the order of their QThreads, each once; a QThread of several ids, which is damage, gets the least. */
+/*
+ * In the order of their QThreads, each once; a QThread of several ids, which is damage, gets the
+ * least.
+ */
 static void sort_threads(struct trace_dump *d)
 {
 	struct trace_thread *t = d->thread_storage;
@@ -131,7 +134,7 @@ static void sort_threads(struct trace_dump *d)
 	d->trace.n_threads = n;
 }
 
-/* Pointers to all that was read, in the order of a trace. */
+/* Point the trace to all that was read, in its order. */
 static int finish(struct trace_dump *d)
 {
 	struct trace *t = &d->trace;
@@ -206,7 +209,7 @@ static bool header_is_sound(const unsigned char *h)
 	return bytes_get(h, 4) == DUMP_BLOCK_MARK && bytes_get(h + 28, 4) == crc32c(0, h, 28);
 }
 
-/* Where the next sound header is, at or behind `at`; the size of the file when there is none. */
+/* The offset of the next sound header from `at` on; the size of the file when there is none. */
 static uint64_t find_header(const struct dump_reader *r, uint64_t at)
 {
 	static const unsigned char mark[4] = { 0x78, 0x42, 0x4c, 0x4b };
@@ -224,8 +227,8 @@ static uint64_t find_header(const struct dump_reader *r, uint64_t at)
 }
 
 /*
- * The block at or behind `*at`, which is moved on behind it. Returns false at the end of the file. A block
- * that is not sound has no payload.
+ * The next block from `*at` on; `*at` is moved to its end. Returns false at the end of the file.
+ * A block that is not sound has no payload.
  */
 static bool next_block(struct dump_reader *r, uint64_t *at, struct block *b)
 {
@@ -256,7 +259,7 @@ static bool next_block(struct dump_reader *r, uint64_t *at, struct block *b)
 	} else if (crc32c(0, r->data + *at, b->size) != bytes_get(h + 24, 4)) {
 		dump_say(r,
 			 "block %" PRIu32 " at byte %" PRIu64
-			 ": its checksum is wrong: the %" PRIu64 " bytes behind it were changed",
+			 ": its checksum is wrong: the %" PRIu64 " bytes after it were changed",
 			 b->number, found, b->size);
 		*at += b->size;
 	} else {
@@ -325,7 +328,7 @@ static int check_preamble(struct dump_reader *r, uint64_t *start)
 	return 0;
 }
 
-/* Either copy of META does. Complaints are told when the blocks are gone through. */
+/* Either copy of META suffices. Complaints are reported when the blocks are read. */
 static int find_meta(struct ours *o, uint64_t start)
 {
 	struct trace_dump *d = o->r->dump;

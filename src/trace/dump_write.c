@@ -208,7 +208,7 @@ int trace_dump_write(FILE *f, const struct trace *t)
 		err = put_text(&w, DUMP_BLOCK_INFORMATION, t->information, strlen(t->information));
 	if (!err)
 		err = put_entries(&w, t);
-	/* Once more: without it the entries say nothing. */
+	/* A second copy: without META the entries are useless. */
 	if (!err)
 		err = put_meta_block(&w, t);
 	bytes_put(end, 8, t->n);

@@ -94,7 +94,7 @@ int trace_export_csv(FILE *f, const struct trace *const *traces, size_t n)
 	return err;
 }
 
-/* What goes between the quotes of a string. A file name may be any bytes; JSON is UTF-8. */
+/* The text between the quotes of a string. A file name may be any bytes; JSON is UTF-8. */
 static void put_text(FILE *f, const char *text)
 {
 	while (*text) {
@@ -120,13 +120,18 @@ static void put_us(FILE *f, uint64_t ns)
 	fprintf(f, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
 }
 
-/* From `from_ns` to a time that is not before it; in a dump that was made up they may lie that far apart. */
+/*
+ * The time from `from_ns` to a later one. In a manipulated dump the difference may need 64 bits.
+ */
 static uint64_t since(int64_t from_ns, int64_t ns)
 {
 	return (uint64_t)ns - (uint64_t)from_ns;
 }
 
-/* A thread of a trace: one slot of a QThread. Perfetto wants small numbers that no two processes share. */
+/*
+ * A thread of a trace: one slot of a QThread. Perfetto wants small numbers that no two processes
+ * share.
+ */
 struct lane {
 	size_t trace;
 	uint32_t qthread;
@@ -212,7 +217,7 @@ static void put_net_event(FILE *f, const struct trace *t, const struct trace_mer
 	const struct trace_net *net = r->row.net;
 	int64_t start = (int64_t)(net->start_ns + (uint64_t)trace_to_global_ns(t));
 
-	/* What was received before the first operation would come out as negative. */
+	/* Data received before the first operation would have a negative time. */
 	if (net->end_ns < net->start_ns || !net->end_ns || start < origin_ns)
 		return;
 	fputs(",\n{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":", f);
@@ -225,7 +230,7 @@ static void put_net_event(FILE *f, const struct trace *t, const struct trace_mer
 		r->trace + 1, tid, r->row.entry->op, net->bytes, net->calls);
 }
 
-/* The first moment of all, so that no event lies before it. */
+/* The first time of all, so that no event lies before it. */
 static int64_t origin_of(const struct trace *const *traces, const struct trace_merge *m)
 {
 	int64_t first = m->n ? m->rows[0].start_ns : 0;

@@ -1,5 +1,6 @@
 /*
- * The numbers of the format of dumps, version 1; doc/tsdump.md. Private to src/trace, and for tests.
+ * The numbers of the format of dumps, version 1; doc/tsdump.md. Private to src/trace, and for
+ * tests.
  */
 #ifndef XDD_TRACE_FORMAT_H
 #define XDD_TRACE_FORMAT_H
@@ -59,7 +60,7 @@ struct dump_layout {
 	uint64_t entries; /* that there should be; UINT64_MAX: not known */
 };
 
-/* What the readers of both formats share. */
+/* The state that the readers of both formats share. */
 struct dump_reader {
 	struct trace_dump *dump;
 	const unsigned char *data;
@@ -71,26 +72,28 @@ struct dump_reader {
 
 void dump_say(struct dump_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Room for another entry, zeroed; its network part is storage of the same index. NULL: no memory. */
+/*
+ * Room for another entry, zeroed; its network part is storage of the same index. NULL: no memory.
+ */
 struct trace_entry *dump_new_entry(struct trace_dump *d, bool net);
 
-/* A thread of the recording program; it may be told any number of times. Returns 0 or -ENOMEM. */
+/* Add a thread of the recording program; duplicates are allowed. Returns 0 or -ENOMEM. */
 int dump_add_thread(struct trace_dump *d, uint32_t qthread, int32_t tid);
 
 /*
- * dump_meta.c: take in the lines of a META block; strings of the trace point into `text`, which is changed.
- * `where` the block is goes into complaints. Returns 0 or -ENOMEM.
+ * dump_meta.c: take in the lines of a META block; strings of the trace point into `text`, which is
+ * changed. `where` is the offset of the block, for complaints. Returns 0 or -ENOMEM.
  */
 int dump_read_meta(struct dump_reader *r, struct dump_layout *layout, char *text,
 		   const char *where);
 
-/* Whether every field that is used lies in the entry. */
+/* True if every field that is used lies in the entry. */
 bool dump_layout_is_sound(const struct dump_layout *l);
 
 /* The entry at `p` of a layout that is sound. */
 void dump_get_entry(const struct dump_layout *l, struct trace_entry *e, const unsigned char *p);
 
-/* dump_old.c: whether `data` begins like a dump of an older program, and its reader. */
+/* dump_old.c: recognize a dump of an older program by its beginning, and read it. */
 bool dump_is_old(const unsigned char *data, size_t size);
 int dump_read_old(struct dump_reader *r);
 

@@ -13,7 +13,7 @@
 
 #define PS_PER_NS 1000
 
-/* A time as the guide has it, in picoseconds; those of a wall clock do not fit into 64 bits. */
+/* A time in picoseconds, as in the guide; wall-clock times do not fit into 64 bits. */
 static void put_time(FILE *f, int64_t ns)
 {
 	if (ns)
@@ -205,7 +205,7 @@ static void put_merged(FILE *f, const struct trace *const *traces, const struct 
 	fputs("End of DETAILED Time Stamp Report\n", f);
 }
 
-/* A dump may come from anybody. */
+/* A dump may come from an untrusted user. */
 static void put_origin(FILE *f, const struct trace *t)
 {
 	fprintf(f, "Target number for this report, %" PRIu32 ", on, ", t->target);

@@ -74,7 +74,7 @@ static struct lane *find(struct lane *lanes, size_t n, uint64_t key)
 	return &lanes[i];
 }
 
-/* Twice the room. Without memory for it, the table goes on as long as one place is free. */
+/* Double the table. Where memory is short, it is used until one slot is free. */
 static void grow(struct trace_walk *w)
 {
 	struct lane *more = calloc(w->n_lanes * 2, sizeof(*more));
@@ -90,7 +90,7 @@ static void grow(struct trace_walk *w)
 	w->n_lanes *= 2;
 }
 
-/* The lane of `e`, or NULL when there is no room for another. */
+/* The lane of `e`, or NULL when the table is full. */
 static struct lane *lane_of(struct trace_walk *w, const struct trace_entry *e)
 {
 	uint64_t key = ((uint64_t)(e->qthread & INT32_MAX) << 32 | e->slot) + 1;

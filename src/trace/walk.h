@@ -1,9 +1,9 @@
 /*
- * A walk along a trace: what the reports say of each operation beside what was recorded, and the sums.
+ * A walk along a trace: the values that reports derive for each operation, and the sums.
  *
- * Distances are between operations of one pass whose numbers follow each other. Delta and loop are between
- * an operation and the one before it in the same slot of the same QThread, in the same pass: at queue
- * depth 1 that is the operation before it.
+ * Distances are between operations of one pass whose numbers follow each other. Delta and loop are
+ * between an operation and the one before it in the same slot of the same QThread, in the same
+ * pass: at queue depth 1 that is the operation before it.
  */
 #ifndef XDD_TRACE_WALK_H
 #define XDD_TRACE_WALK_H
@@ -13,7 +13,7 @@
 struct trace_row {
 	const struct trace_entry *entry;
 	const struct trace_net *net; /* NULL: none */
-	bool has_distance;	     /* the operation before it in its pass is there as well */
+	bool has_distance;	     /* the trace has the operation before it in its pass */
 	bool has_delta;		     /* not the first of its slot in its pass */
 	uint64_t distance_bytes;     /* from the end of the operation before, in either direction */
 	uint64_t io_ns;
@@ -46,7 +46,7 @@ struct trace_walk;
 struct trace_walk *trace_walk_new(const struct trace *trace);
 void trace_walk_free(struct trace_walk *w); /* accepts NULL */
 
-/* The next row, in the order of the trace; false behind the last. */
+/* The next row, in the order of the trace; false after the last. */
 bool trace_walk_next(struct trace_walk *w, struct trace_row *row);
 
 /* Of the rows so far. */

@@ -1,5 +1,5 @@
 /*
- * Memory that is taken piecemeal and freed at once. Not for use by several threads at a time.
+ * Memory that is allocated in pieces and freed at once. One thread at a time.
  */
 #ifndef XDD_BASE_ARENA_H
 #define XDD_BASE_ARENA_H

@@ -18,9 +18,9 @@
 #define ARRAY_FIRST_ROOM 8u
 
 /*
- * Make room for element `n` of an array that has `n` elements of `size` bytes, all added in this way
- * (NULL: none yet). The room follows from `n`: the next power of two. Returns the array, which may
- * have moved, or NULL where memory is short; `items` is then unchanged. The caller frees it.
+ * Make room for element `n` of an array that has `n` elements of `size` bytes, all added in this
+ * way (NULL: none yet). The room follows from `n`: the next power of two. Returns the array, which
+ * may have moved, or NULL where memory is short; `items` is then unchanged. The caller frees it.
  */
 static inline void *array_room(void *items, size_t n, size_t size)
 {

@@ -1,12 +1,13 @@
 /*
- * Whole numbers as little-endian bytes, at any address: for file formats. Pure functions; any thread.
+ * Whole numbers as little-endian bytes, at any address: for file formats. Pure functions; any
+ * thread.
  */
 #ifndef XDD_BASE_BYTES_H
 #define XDD_BASE_BYTES_H
 
 #include <stdint.h>
 
-/* The low `n` bytes of `value` (1 to 8) to `p`. */
+/* Store the low `n` bytes (1 to 8) of `value` at `p`. */
 static inline void bytes_put(void *p, unsigned n, uint64_t value)
 {
 	unsigned char *b = p;
@@ -26,7 +27,7 @@ static inline uint64_t bytes_get(const void *p, unsigned n)
 	return value;
 }
 
-/* Likewise, two's complement. */
+/* The signed number, in two's complement, in the `n` bytes (1 to 8) at `p`. */
 static inline int64_t bytes_get_signed(const void *p, unsigned n)
 {
 	unsigned spare = 64 - 8 * n;

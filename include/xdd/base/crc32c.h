@@ -1,6 +1,6 @@
 /*
- * CRC-32C (Castagnoli, polynomial 0x1EDC6F41 reflected, as in RFC 3720 B.4): what blocks of a file are
- * checked by. Pure functions; any thread.
+ * CRC-32C (Castagnoli, polynomial 0x1EDC6F41 reflected, as in RFC 3720 B.4), the checksum of the
+ * blocks of a dump. Pure functions; any thread.
  */
 #ifndef XDD_BASE_CRC32C_H
 #define XDD_BASE_CRC32C_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of `size` bytes behind those that `crc` is of; 0 to begin with. */
+/* The checksum `crc` (0 to begin with) continued with `size` further bytes. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t size);
 
 #endif

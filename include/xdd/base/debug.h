@@ -1,8 +1,9 @@
 /*
- * Diagnostic lines of -debug: "DEBUG_<KIND> <seconds> <text>", to where messages go. The seconds count from
- * debug_enable(). A line is written with one write(2).
+ * Diagnostic lines of -debug: "DEBUG_<KIND> <seconds> <text>", written where messages go. The
+ * seconds count from debug_enable(). A line is written with one write(2).
  *
- * A new kind is its enum debug_kind and its row in src/base/debug.c; a new event is one debug_line().
+ * A new kind is its enum debug_kind and its row in src/base/debug.c; a new event is one
+ * debug_line().
  */
 #ifndef XDD_BASE_DEBUG_H
 #define XDD_BASE_DEBUG_H
@@ -27,8 +28,8 @@ enum debug_kind {
 struct debug_row {
 	const char *name;
 	const char *alias; /* NULL: none */
-	unsigned kinds;	   /* 0: the program does not have what these lines would be about */
-	const char *text;  /* what they show, or what the program does not have */
+	unsigned kinds;	   /* 0: the program has no such events */
+	const char *text;  /* the events of the kind, or those that the program does not have */
 };
 
 /* Private to debug_on(); const after debug_enable(). */
@@ -43,16 +44,16 @@ const struct debug_row *debug_row_find(const char *word);
 /* Show lines of `kinds` from now on. Called once by main, before any other thread runs. */
 void debug_enable(unsigned kinds);
 
-/* Whether lines of any of `kinds` are shown. Any thread. */
+/* True if lines of any of `kinds` are shown. Any thread. */
 static inline bool debug_on(unsigned kinds)
 {
 	return __builtin_expect((debug_kinds & kinds) != 0, 0);
 }
 
-/* Write a line of `kind`, whether shown or not; debug_line() asks first. Any thread. */
+/* Write a line of `kind`, without the test that debug_line() makes first. Any thread. */
 void debug_print(enum debug_kind kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The arguments are looked at only when the line is shown. */
+/* Evaluates its arguments only when the line is shown. */
 #define debug_line(kind, ...)                           \
 	do {                                            \
 		if (debug_on(kind))                     \

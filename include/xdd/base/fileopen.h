@@ -1,6 +1,6 @@
 /*
  * Opening files whose names may lead to another file by the time they are opened: a link was moved,
- * a device was plugged in, or somebody else may write to the directory. No state; any thread.
+ * a device was plugged in, or another user may write to the directory. No state; any thread.
  */
 #ifndef XDD_BASE_FILEOPEN_H
 #define XDD_BASE_FILEOPEN_H
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 /*
- * Says of a file whether it may be opened: returns 0, or the -errno that refuses it. `fd` may be of
+ * Decides if a file may be opened: returns 0, or the -errno that refuses it. `fd` may be of
  * O_PATH, which only fstat(2) and fstatfs(2) accept.
  */
 typedef int (*fileopen_judge)(void *arg, int fd, const struct stat *st);
@@ -25,22 +25,22 @@ typedef int (*fileopen_judge)(void *arg, int fd, const struct stat *st);
 int fileopen_judged(const char *path, int flags, fileopen_judge judge, void *arg);
 
 /*
- * Open the file behind a descriptor once more. Returns a descriptor (O_CLOEXEC) or -errno; -ENOENT
+ * Open the file of a descriptor once more. Returns a descriptor (O_CLOEXEC) or -errno; -ENOENT
  * without /proc.
  */
 int fileopen_again(int fd, int flags);
 
 /*
- * The path that open(2) with O_CREAT would create for `path`, or has opened: symbolic links in the
- * place of the last name are followed, whether they lead to a file or to nothing. A link of another
- * user in a sticky directory that all may write to is not followed, whatever fs.protected_symlinks
- * says. Returns 0 with `*name` to be freed, or -errno: -EACCES for such a link, -ELOOP.
+ * The path that open(2) with O_CREAT would create for `path`, or has opened: if the last name is a
+ * symbolic link, it is followed, also where it leads to no file. A link of another user in a sticky
+ * directory that all may write to is not followed, whatever fs.protected_symlinks says. Returns 0
+ * with `*name` to be freed, or -errno: -EACCES for such a link, -ELOOP.
  */
 int fileopen_follow(const char *path, char **name);
 
 /*
- * Whether `path` itself, a link or a file, was put by another user into a sticky directory that all
- * may write to. What the owner of the directory puts there is trusted. Returns 0, 1 or -errno.
+ * Returns 1 if another user has put `path` itself, a link or a file, into a sticky directory that
+ * all may write to, 0 if not, or -errno. Files of the owner of the directory are trusted.
  */
 int fileopen_is_planted(const char *path);
 

@@ -1,9 +1,9 @@
 /*
  * Messages for people: one line each, to standard error or the file of -errout.
  *
- * A message is written with one write(2), so lines of different threads never mix. Results never go
- * through here. Any thread may call the log_*() functions once log_open() or nothing at all was done
- * (the default is standard error).
+ * A message is written with one write(2), so lines of different threads never mix. Results never
+ * use these functions. Without log_open(), messages go to standard error. Any thread may call the
+ * log_*() functions after it.
  */
 #ifndef XDD_BASE_LOG_H
 #define XDD_BASE_LOG_H
@@ -20,23 +20,24 @@ enum log_level {
 
 /*
  * Send all further messages to file `path`, created or truncated, or to the standard stream of that
- * name. Called once by main before any other thread runs. Returns 0 or -errno, as output_open() does;
- * on failure messages go on to where they went.
+ * name. Called once by main before any other thread runs. Returns 0 or -errno, as output_open()
+ * does; on failure messages go where they went before.
  */
 int log_open(const char *path);
 
 /*
- * Keep all lines back until log_release(), because it is not known yet where they go. Returns how many
- * bytes are kept back so far: log_drop() drops what came after them. log_release() writes the rest, and
- * must be called before the process ends. Called by main, before any other thread runs.
+ * Hold all lines until log_release(), because their destination is not known yet. Returns the
+ * number of bytes held so far: log_drop() drops the lines that followed them. log_release() writes
+ * the rest, and must be called before the process ends. Called by main, before any other thread
+ * runs.
  */
 size_t log_hold(void);
 void log_drop(size_t size);
 void log_release(void);
 
 /*
- * Each writes one line: "xdd: <text>", with "warning: " or "note: " between for the other two. The text
- * has no newline of its own. A line longer than 4095 bytes is cut.
+ * Each writes one line: "xdd: <text>", with "warning: " or "note: " between for the other two. The
+ * text has no newline of its own. A line longer than 4095 bytes is cut.
  */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -46,37 +47,37 @@ void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_vline(const char *prefix, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 
-/* Whether messages go to a terminal. */
+/* True if messages go to a terminal. */
 bool log_is_terminal(void);
 
 /*
- * Draw `text` (no newline; cut to the width) on the terminal that messages go to, over what this function
- * drew before; NULL wipes that out. The next message, or result on a terminal, wipes it out too. Nothing
- * where messages go elsewhere. Any thread, one at a time.
+ * Draw `text` (no newline; cut to the width) on the terminal that messages go to, over the text
+ * that this function drew before; NULL erases that. The next message, or result on a terminal,
+ * erases it too. Does nothing where messages go elsewhere. Any thread, one at a time.
  */
 void log_transient(const char *text);
 
 #define LOG_KEPT_MAX 1000
 
 /*
- * Keep the messages that are written from now on, the first LOG_KEPT_MAX of them, for a report about the
- * run. Any thread.
+ * Keep the messages that are written from now on, the first LOG_KEPT_MAX of them, for a report
+ * about the run. Any thread.
  */
 void log_keep(void);
 
 /*
- * Kept message `i`, from 0, without what is put before it; NULL past the last. It stays where it is.
- * `*level` says what it is.
+ * Kept message `i`, from 0, without its prefix; NULL past the last. The text stays valid. `*level`
+ * is its level.
  */
 const char *log_kept(size_t i, enum log_level *level);
 
-/* How many there were beyond those that are kept. */
+/* Messages beyond those that are kept. */
 unsigned long log_not_kept(void);
 
 /* "error", "warning" or "note". */
 const char *log_level_name(enum log_level level);
 
-/* Write `text` as it stands (it brings its own newlines) to where messages go. Any thread. */
+/* Write `text`, which has its own newlines, unchanged to where messages go. Any thread. */
 void log_raw(const char *text);
 
 #endif

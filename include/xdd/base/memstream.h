@@ -33,8 +33,8 @@ static inline FILE *memstream_open(struct memstream *m)
 }
 
 /*
- * Close the stream, which may be NULL. Returns 0 with `text`, which the caller frees, or -ENOMEM with
- * `text` NULL.
+ * Close the stream, which may be NULL. Returns 0 with `text`, which the caller frees, or -ENOMEM
+ * with `text` NULL.
  */
 static inline int memstream_close(struct memstream *m)
 {

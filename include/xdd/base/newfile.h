@@ -1,9 +1,9 @@
 /*
- * A file that takes its name only once it is complete: until then it has none, or, where the file system
- * has no unnamed files, a name of its own beside its place. A program that is killed leaves what was
- * there before. It gets the owner and permissions of the file that it replaces (fileattr.h). A link that
- * another user has planted is not followed (fileopen_follow()). What is no regular file, such as a pipe
- * or /dev/null, is written to as it is.
+ * A file that gets its name only once it is complete: until then it has no name, or, where the file
+ * system has no unnamed files, a temporary name in the same directory. A program that is killed
+ * leaves the old file unchanged. The file gets the owner and permissions of the file that it
+ * replaces (fileattr.h). A link that another user has planted is not followed (fileopen_follow()).
+ * An output that is not a regular file, such as a pipe or /dev/null, is written directly.
  *
  * A newfile belongs to one thread at a time.
  */
@@ -14,25 +14,28 @@
 #include <stdio.h>
 
 struct newfile {
-	FILE *f;	 /* what is written; NULL: not open */
+	FILE *f;	 /* the stream to write to; NULL: not open */
 	bool unnamed;	 /* it has no name yet */
-	char *path;	 /* where it belongs; links were followed */
-	char *temporary; /* the name it has meanwhile, or for the moment of renaming; or NULL */
+	char *path;	 /* its final name; links were followed */
+	char *temporary; /* its temporary name; or NULL */
 };
 
-/* Open a file that is to become `path`. Returns 0 or -errno; then nothing is to be closed. */
+/* Open a file that is to become `path`. Returns 0 or -errno, then with nothing to close. */
 int newfile_open(struct newfile *n, const char *path);
 
 /*
- * Close it and put it in its place. Returns 0, or -errno of whatever went wrong with it since it was
- * opened; then what was at `path` before is still there, and the new file is gone.
+ * Close the file and give it its name. Returns 0, or the first -errno since it was opened; the old
+ * file at `path` is then unchanged, and the new one is removed.
  */
 int newfile_commit(struct newfile *n);
 
-/* The one or the other, by the outcome `err` (0 or -errno) of writing it. Returns `err`, or what commit says. */
+/*
+ * Commit where `err`, the outcome of writing, is 0; discard where it is -errno. Returns `err`, or
+ * the result of the commit.
+ */
 int newfile_close(struct newfile *n, int err);
 
-/* Close it and leave nothing of it. Safe on one that is not open. */
+/* Close the file and remove it. Safe on a file that is not open. */
 void newfile_discard(struct newfile *n);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Nanoseconds: their units, and the kernel's monotonic clock, for waits and deadlines. Measurements use clock_now_ns() of
- * xdd/sys/clock.h instead.
+ * Nanoseconds: their units, and the kernel's monotonic clock, for waits and deadlines. Measurements
+ * use clock_now_ns() of xdd/sys/clock.h instead.
  */
 #ifndef XDD_BASE_NSTIME_H
 #define XDD_BASE_NSTIME_H

@@ -1,7 +1,7 @@
 /*
- * Files, pipes and devices that results and messages are written to. An output is never written to a
- * block device or a socket, and opening a pipe never waits for long. The functions keep no state; any
- * thread.
+ * Files, pipes and devices that results and messages are written to. An output is never written to
+ * a block device or a socket, and opening a pipe never waits for long. The functions keep no state;
+ * any thread.
  *
  * Errors are -errno, and of these three -ENOTBLK: a block device, -EPROTOTYPE: a socket,
  * -ENOTCONN: a pipe that no process reads. output_strerror() has texts for all.
@@ -20,8 +20,8 @@
 int output_standard(const char *path);
 
 /*
- * Look whether output_open() could open `path`, without doing so. Returns 0 or -errno, with a text
- * for people in `why` (OUTPUT_WHY_SIZE bytes). The readers of a pipe are not looked at.
+ * Check if output_open() could open `path`, without opening it. Returns 0 or -errno, with a text
+ * for people in `why` (OUTPUT_WHY_SIZE bytes). The readers of a pipe are not checked.
  */
 int output_check(const char *path, char *why);
 
@@ -29,18 +29,18 @@ int output_check(const char *path, char *why);
 int output_check_new(const char *path, char *why);
 
 /*
- * Open `path` for writing, and create it where it is missing. `flags`: O_APPEND, O_TRUNC. What was
- * opened decides, not what had the name before. A pipe gets a second to find its reader.
- * Returns the descriptor (O_CLOEXEC) or -errno.
+ * Open `path` for writing, and create it where it is missing. `flags`: O_APPEND, O_TRUNC. The
+ * checks apply to the file that was opened, not to the one that had the name before. A pipe has one
+ * second to find its reader. Returns the descriptor (O_CLOEXEC) or -errno.
  */
 int output_open(const char *path, int flags);
 
-/* What is wrong, as the end of a message. `err` is an errno, positive or negative. */
+/* The error as the end of a message. `err` is an errno, positive or negative. */
 const char *output_strerror(int err);
 
 /*
- * Pipes that are held open for writing, from a check to the end of a run. A reader of a pipe sees its
- * end when the last writer closes it, so a pipe cannot be opened for a trial.
+ * Pipes that are held open for writing, from a check to the end of a run. A reader of a pipe sees
+ * its end when the last writer closes it, so a pipe cannot be opened for a trial.
  *
  * Belongs to one thread. All zeros are valid: nothing is held.
  */
@@ -49,7 +49,7 @@ struct output_pipes {
 	size_t n;
 };
 
-/* Hold `path` if it is a pipe. Returns 0, also when it is none, or -errno. */
+/* Hold `path` if it is a pipe. Returns 0, also when it is not a pipe, or -errno. */
 int output_pipes_hold(struct output_pipes *pipes, const char *path);
 
 /* Close them all. */

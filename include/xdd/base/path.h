@@ -4,10 +4,12 @@
 #ifndef XDD_BASE_PATH_H
 #define XDD_BASE_PATH_H
 
-/* The name behind the last slash. */
+/* The name after the last slash. */
 const char *path_last(const char *path);
 
-/* The folder that a file is in, "." where none is named; to be freed. NULL when memory is short. */
-char *path_folder(const char *path);
+/*
+ * The directory of a file, "." where none is named. The caller frees it. NULL when memory is short.
+ */
+char *path_directory(const char *path);
 
 #endif

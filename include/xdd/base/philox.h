@@ -1,12 +1,13 @@
 /*
- * Philox4x32-10, the counter-based random generator that seeds random data: draw n of a sequence is a
- * pure function of (key, n).
+ * Philox4x32-10, the counter-based random generator that seeds random data: draw n of a sequence is
+ * a pure function of (key, n).
  *
- * Data on disks depend on these numbers, and later versions have to verify them: neither the generator
- * nor its layout (philox.c) may change. Offsets and intervals come from the cheaper random.h.
+ * Data on disks depend on these numbers, and later versions have to verify them: neither the
+ * generator nor its layout (philox.c) may change. Offsets and intervals come from the cheaper
+ * random.h.
  *
- * Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2,
- * 3", SC'11. Pure functions; any thread.
+ * Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as
+ * 1, 2, 3", SC'11. Pure functions; any thread.
  */
 #ifndef XDD_BASE_PHILOX_H
 #define XDD_BASE_PHILOX_H

@@ -1,16 +1,17 @@
 /*
- * A counter-based random generator: draw n of a sequence is a pure function of (key, n). Any thread can
- * compute any draw without its predecessors, and the sequence is the same on every machine, at every
- * queue depth, in every run.
+ * A counter-based random generator: draw n of a sequence is a pure function of (key, n). Any thread
+ * can compute any draw without its predecessors, and the sequence is the same on every machine, at
+ * every queue depth, in every run.
  *
- * Draw n is mix(mix(n * RANDOM_GOLDEN + a) ^ b), where the words a and b come from the key. mix is the
- * finalizer of SplitMix64. The inner half is output n of a SplitMix64 generator whose state starts at a;
- * the outer half makes the sequences of two keys different functions instead of shifts of one sequence.
+ * Draw n is mix(mix(n * RANDOM_GOLDEN + a) ^ b), where the words a and b come from the key. mix is
+ * the finalizer of SplitMix64. The inner half is output n of a SplitMix64 generator whose state
+ * starts at a; the outer half makes the sequences of two keys different functions instead of shifts
+ * of one sequence.
  *
- * Sources: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA
- * 2014; the constants of mix are variant 13 of D. Stafford, "Better bit mixing", 2011, as in S. Vigna's
- * splitmix64 (public domain, prng.di.unimi.it). doc/performance.md has the results of statistical tests.
- * Pure functions; any thread.
+ * Sources: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators",
+ * OOPSLA 2014; the constants of mix are variant 13 of D. Stafford, "Better bit mixing", 2011, as in
+ * S. Vigna's splitmix64 (public domain, prng.di.unimi.it). doc/performance.md has the results of
+ * statistical tests. Pure functions; any thread.
  */
 #ifndef XDD_BASE_RANDOM_H
 #define XDD_BASE_RANDOM_H
@@ -40,10 +41,15 @@ struct random_sequence {
 	uint64_t b;
 };
 
-/* Distance of the states of successive outputs of SplitMix64: 2^64 divided by the golden ratio, odd. */
+/*
+ * Distance of the states of successive outputs of SplitMix64: 2^64 divided by the golden ratio,
+ * odd.
+ */
 #define RANDOM_GOLDEN 0x9e3779b97f4a7c15ull
 
-/* The finalizer of SplitMix64: its output n, counted from 1, is that of seed + n * RANDOM_GOLDEN. */
+/*
+ * The finalizer of SplitMix64: its output n, counted from 1, is that of seed + n * RANDOM_GOLDEN.
+ */
 static inline uint64_t random_splitmix64(uint64_t state)
 {
 	state = (state ^ state >> 30) * 0xbf58476d1ce4e5b9ull;

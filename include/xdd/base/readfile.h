@@ -14,9 +14,9 @@
 ssize_t readfile_part(int fd, void *buf, size_t size);
 
 /*
- * Read `fd` to its end. Returns 0 with `*data`, which the caller frees, and its `*size`; a NUL follows
- * the last byte. Returns -EFBIG where there are more than `limit` bytes, or another -errno; `*data` is
- * then NULL.
+ * Read `fd` to its end. Returns 0 with `*data`, which the caller frees, and its `*size`; a NUL
+ * follows the last byte. Returns -EFBIG where there are more than `limit` bytes, or another -errno;
+ * `*data` is then NULL.
  */
 int readfile(int fd, size_t limit, char **data, size_t *size);
 

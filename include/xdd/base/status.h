@@ -1,5 +1,5 @@
 /*
- * Exit statuses of the program, which are also what the functions return that decide about them.
+ * Exit statuses of the program. Functions that can end the run return them as well.
  */
 #ifndef XDD_BASE_STATUS_H
 #define XDD_BASE_STATUS_H

@@ -1,8 +1,8 @@
 /*
  * Numbers as people write them, and back. Pure functions; any thread.
  *
- * A parser takes the whole word or nothing: leading blanks, signs, trailing letters and empty words
- * are -EINVAL, a value that does not fit is -ERANGE. `*value` is written only on success (0).
+ * A parser accepts the whole word or nothing: leading blanks, signs, trailing letters and empty
+ * words are -EINVAL, a value that does not fit is -ERANGE. `*value` is written only on success (0).
  */
 #ifndef XDD_BASE_UNITS_H
 #define XDD_BASE_UNITS_H

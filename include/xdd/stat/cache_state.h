@@ -17,7 +17,7 @@ enum cache_accuracy {
 
 /* Bytes that one or several passes have read. */
 struct cache_state {
-	uint64_t range_bytes;	 /* reads were issued for them; 0: nothing is known */
+	uint64_t range_bytes;	 /* bytes that reads were issued for; 0: nothing is known */
 	uint64_t resident_bytes; /* of these, in the page cache; see `accuracy` */
 	uint64_t hole_bytes;	 /* of these, never written */
 	enum cache_accuracy accuracy;

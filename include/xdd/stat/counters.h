@@ -1,6 +1,7 @@
 /*
- * What one QThread has done in a pass. One thread writes, anyone reads: every field is a relaxed
- * atomic that only its owner stores, so counting costs plain moves and readers see whole values.
+ * The counters of one QThread in a pass. One thread writes, any thread reads: every field is a
+ * relaxed atomic that only its owner stores, so counting costs plain moves and readers see whole
+ * values.
  */
 #ifndef XDD_STAT_COUNTERS_H
 #define XDD_STAT_COUNTERS_H
@@ -21,22 +22,22 @@ const char *op_dir_name(enum op_dir dir);
 
 /* A snapshot, or a sum of snapshots: plain values. */
 struct tally {
-	uint64_t ops[DIR_COUNT]; /* operations that moved all they should */
-	uint64_t bytes[DIR_COUNT]; /* bytes the kernel said it moved, those of failed operations too */
+	uint64_t ops[DIR_COUNT];	  /* operations that succeeded */
+	uint64_t bytes[DIR_COUNT];	  /* bytes moved, also by failed operations */
 	uint64_t failed_bytes[DIR_COUNT]; /* of these, the bytes of failed operations */
 	uint64_t busy_ns[DIR_COUNT];	  /* sum of completion times of the operations in ops[] */
 	uint64_t errors;		  /* operations that failed */
-	uint64_t miscompares;		  /* stretches of wrong data that reads have shown */
+	uint64_t miscompares;		  /* extents of wrong data found by reads */
 	uint64_t fill_ns;		  /* time spent filling buffers */
-	uint64_t overhead_ns; /* time between operations that is no wait, fill or flush */
-	uint64_t issued;      /* operations handed to the engine */
-	uint64_t outstanding; /* issued and not completed */
-	uint64_t order_breaks; /* operations not issued right behind their predecessor; where audited */
-	uint64_t retries;      /* further tries of operations that had failed */
-	uint64_t flush_ns;     /* sum of the times of flushes */
-	uint64_t sync_ns;      /* of these, at the ends of passes; in the elapsed time of these */
-	uint64_t open_ns;      /* sum of the times of opening the target */
-	uint64_t close_ns;     /* sum of the times of closing it */
+	uint64_t overhead_ns;	 /* time between operations without waits, fills and flushes */
+	uint64_t issued;	 /* operations submitted to the engine */
+	uint64_t outstanding;	 /* issued and not completed */
+	uint64_t order_breaks;	 /* operations not issued directly after their predecessor */
+	uint64_t retries;	 /* further attempts of operations that failed */
+	uint64_t flush_ns;	 /* sum of the times of flushes */
+	uint64_t sync_ns;	 /* of these, at the ends of passes; in the elapsed time of these */
+	uint64_t open_ns;	 /* sum of the times of opening the target */
+	uint64_t close_ns;	 /* sum of the times of closing it */
 	uint64_t first_issue_ns; /* UINT64_MAX when nothing was issued */
 	uint64_t last_done_ns;	 /* 0 when nothing was completed; of a target, plus its sync_ns */
 };
@@ -77,7 +78,9 @@ static inline void counters_set(_Atomic uint64_t *field, uint64_t value)
 /* Set `t` to nothing done. */
 void tally_clear(struct tally *t);
 
-/* Add what `c` holds now to `t`: sums, the earliest first issue, the latest completion. Any thread. */
+/*
+ * Add what `c` holds now to `t`: sums, the earliest first issue, the latest completion. Any thread.
+ */
 void tally_add_counters(struct tally *t, const struct counters *c);
 
 /* Add `from` to `t` in the same way. */

@@ -1,8 +1,9 @@
 /*
- * The longest and the shortest operation there was, and which ones they were.
+ * The longest and the shortest operation, with their numbers.
  *
- * struct extremes_live is written by one thread, at the cost of two comparisons an operation, and may be read
- * by any other meanwhile. struct extremes is a copy, or the extremes of several copies.
+ * struct extremes_live is written by one thread, at the cost of two comparisons per operation, and
+ * may be read by any other at the same time. struct extremes is a copy, or the extremes of several
+ * copies.
  */
 #ifndef XDD_STAT_EXTREMES_H
 #define XDD_STAT_EXTREMES_H
@@ -51,13 +52,13 @@ struct extremes_live {
 	struct extreme_live of[EXTREMES_COUNT];
 };
 
-/* Owner only, and nobody reads: start of a pass. */
+/* Owner only, while no thread reads: start of a pass. */
 void extremes_reset(struct extremes_live *e);
 
-/* Owner only. `e` is not empty any more, or `o` is longer or shorter than all before it. */
+/* Owner only. For an `o` that is the first, or longer or shorter than all before it. */
 void extremes_note(struct extremes_live *e, const struct extreme *o);
 
-/* Owner only: whether extremes_note() is to be called for an operation that took so long. */
+/* Owner only. True if extremes_note() must be called for an operation that took so long. */
 static inline bool extremes_are_met(const struct extremes_live *e, uint64_t took_ns)
 {
 	const struct extreme_live *of = e->of;
@@ -69,10 +70,12 @@ static inline bool extremes_are_met(const struct extremes_live *e, uint64_t took
 	       atomic_load_explicit(&e->turn, memory_order_relaxed) == 0;
 }
 
-/* What `e` holds now, for `target` and `pass`. Any thread. */
+/* A copy of `e` for `target` and `pass`. Any thread. */
 struct extremes extremes_read(const struct extremes_live *e, uint64_t target, uint64_t pass);
 
-/* Take the extremes of `from` into those of `e`; of those that took equally long, the earlier stays. */
+/*
+ * Add the extremes of `from` to those of `e`; of two that took equally long, the earlier stays.
+ */
 void extremes_add(struct extremes *e, const struct extremes *from);
 
 #endif

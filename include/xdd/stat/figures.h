@@ -1,8 +1,9 @@
 /*
- * The figures of a result: all that is measured of a QThread, a target or a run, in one pass or in several.
+ * The figures of a result: all that is measured of a QThread, a target or a run, in one pass or in
+ * several.
  *
- * A struct figures belongs to one thread at a time. It owns the memory of its latencies; a copy by assignment borrows
- * it and is not freed.
+ * A struct figures belongs to one thread at a time. It owns the memory of its latencies; a copy by
+ * assignment borrows it and is not freed.
  */
 #ifndef XDD_STAT_FIGURES_H
 #define XDD_STAT_FIGURES_H
@@ -15,7 +16,10 @@
 #include "xdd/stat/latency.h"
 #include "xdd/sys/clock.h"
 
-/* Figures that not every run measures, as bits of a mask: those an output needs, and those that are known. */
+/*
+ * Figures that not every run measures, as bits of a mask: those an output needs, and those that are
+ * known.
+ */
 enum figures_part {
 	FIGURES_LATENCY = 1u << 0,  /* latency */
 	FIGURES_EXTREMES = 1u << 1, /* extremes */
@@ -41,7 +45,7 @@ struct figures {
 	struct cache_state cache;
 	uint64_t wait_ns;     /* of the QThreads: ready to run, without a processor */
 	uint64_t first_op_ns; /* completion time of the first operation; 0: unknown */
-	uint64_t elapsed_ns; /* first issue to last completion; the sum of those of several passes */
+	uint64_t elapsed_ns;  /* first issue to last completion, summed over passes */
 };
 
 /* An empty sum: nothing was done, and all of that is known. */
@@ -51,8 +55,8 @@ void figures_init(struct figures *f);
 void figures_free(struct figures *f);
 
 /*
- * Add `from` to `sum`; the first operation is that of the first part. Returns 0, or -ENOMEM with latencies missing
- * from the sum.
+ * Add `from` to `sum`; the first operation is that of the first part. Returns 0, or -ENOMEM with
+ * latencies missing from the sum.
  */
 int figures_add(struct figures *sum, const struct figures *from);
 

@@ -1,9 +1,9 @@
 /*
- * How much was done when: a histogram over time of constant size, of bytes and of operations. An operation is spread
- * evenly over the time from its issue to its completion. When time outgrows the histogram, its intervals
- * double in length, so at least half of them are in use however long it gets.
+ * Bytes and operations over time: a histogram of constant size, of bytes and of operations. An
+ * operation is spread evenly over the time from its issue to its completion. When time outgrows the
+ * histogram, its intervals double in length, so at least half of them are always in use.
  *
- * One thread writes; others read once that is over.
+ * One thread writes; others read when it has finished.
  */
 #ifndef XDD_STAT_FLOW_H
 #define XDD_STAT_FLOW_H
@@ -12,11 +12,10 @@
 
 #define FLOW_INTERVALS 1024
 #define FLOW_FIRST_SHIFT 10 /* intervals begin with 2^10 ns */
-#define FLOW_OP \
-	(1u     \
-	 << 20) /* an operation, where these are counted: parts of it may lie in several intervals */
+/* One operation, in units of flow_amount.op_units: its parts may lie in several intervals. */
+#define FLOW_OP (1u << 20)
 
-/* Beside each other, as each operation adds to both. */
+/* In one struct, because each operation adds to both. */
 struct flow_amount {
 	uint64_t bytes;
 	uint64_t op_units; /* operations that succeeded, in units of 1/FLOW_OP */
@@ -31,10 +30,10 @@ struct flow {
 /* Empty, from clock `origin_ns` on. */
 void flow_begin(struct flow *f, uint64_t origin_ns);
 
-/* Private to flow_add(): an operation that is not within one interval of the histogram. */
+/* Private to flow_add(): an operation that does not lie within one interval. */
 void flow_add_slowly(struct flow *f, uint64_t from_ns, uint64_t to_ns, struct flow_amount amount);
 
-/* `amount` was done between two clocks; what lies before the origin counts as at the origin. */
+/* Add `amount`, done between two clocks; times before the origin count as the origin. */
 static inline void flow_add(struct flow *f, uint64_t from_ns, uint64_t to_ns,
 			    struct flow_amount amount)
 {
@@ -54,7 +53,7 @@ static inline void flow_add(struct flow *f, uint64_t from_ns, uint64_t to_ns,
 void flow_merge(struct flow *f, const struct flow *from);
 
 /*
- * What had been done by clock `at_ns`. Exact at the ends of intervals; inside of one, its amount counts in
+ * The sum up to clock `at_ns`. Exact at the ends of intervals; within one, its amount counts in
  * proportion to the time.
  */
 struct flow_amount flow_before(const struct flow *f, uint64_t at_ns);

@@ -1,11 +1,11 @@
 /*
- * Histograms of times: log-linear, as HdrHistogram has them. Each octave has 128 buckets of equal
- * width, and below 256 ns each nanosecond has its own, so a value read back is off by 1/256 at most,
- * 0.4 %. Number of values, sum, least and greatest are exact.
+ * Histograms of times: log-linear, as in HdrHistogram. Each octave has 128 buckets of equal width,
+ * and below 256 ns each nanosecond has its own, so a value that is read has an error of at most
+ * 1/256, 0.4 %. Number of values, sum, least and greatest are exact.
  *
- * struct histogram is written by one thread and may be read by any other meanwhile: every field is a
- * relaxed atomic that only its owner stores. A value costs 5 ns. struct histogram_sum is a copy, or a sum
- * of copies, in plain memory that spans only the buckets in use. Adding up loses nothing.
+ * struct histogram is written by one thread and may be read by any other at the same time: every
+ * field is a relaxed atomic that only its owner stores. A value costs 5 ns. struct histogram_sum is
+ * a copy, or a sum of copies, in plain memory that spans only the buckets in use. Sums are exact.
  */
 #ifndef XDD_STAT_HISTOGRAM_H
 #define XDD_STAT_HISTOGRAM_H
@@ -27,7 +27,7 @@
 
 struct histogram {
 	/* const after histogram_init() */
-	_Atomic uint64_t *counts; /* HISTOGRAM_BUCKETS; memory is taken up only where values fall */
+	_Atomic uint64_t *counts; /* HISTOGRAM_BUCKETS; only buckets with values use memory */
 
 	/* atomic: written by the owner, read by anyone */
 	_Atomic uint64_t sum_ns;
@@ -67,10 +67,10 @@ static inline unsigned histogram_bucket(uint64_t ns)
 	return (shift << HISTOGRAM_SUB_BITS) + (unsigned)(ns >> shift);
 }
 
-/* The least value of a bucket; of the one behind the last too, which is where that ends. */
+/* The least value of a bucket; for the number after the last bucket, the end of that. */
 uint64_t histogram_bucket_from(unsigned bucket);
 
-/* The value that stands for all of a bucket: the one in its middle. */
+/* The value that represents a bucket: its middle. */
 uint64_t histogram_bucket_value(unsigned bucket);
 
 /* `n` empty histograms. Returns 0 or -errno; free with histogram_free(), safe on those all zero. */
@@ -92,7 +92,7 @@ static inline void histogram_add(struct histogram *h, uint64_t ns)
 		counters_set(&h->max_ns, ns);
 }
 
-/* Empty it, at the cost of the range in use. Owner only, and nobody reads. */
+/* Empty the histogram; only the range in use costs time. Owner only, while no thread reads. */
 void histogram_reset(struct histogram *h);
 
 /* An empty sum. */
@@ -100,9 +100,9 @@ void histogram_sum_init(struct histogram_sum *s);
 void histogram_sum_free(struct histogram_sum *s);
 
 /*
- * Add to `s` what `h` holds now (any thread), or what `from` holds; or take the values of `earlier`,
- * which are among those of `s`, out of it again: least and greatest are then known to a bucket only.
- * Return 0 or -ENOMEM with `s` unchanged.
+ * Add the values of `h` (any thread) or of `from` to `s`; or subtract the values of `earlier`,
+ * which `s` contains: least and greatest are then known to a bucket only. Return 0, or -ENOMEM with
+ * `s` unchanged.
  */
 int histogram_sum_add_live(struct histogram_sum *s, const struct histogram *h);
 int histogram_sum_add(struct histogram_sum *s, const struct histogram_sum *from);
@@ -111,7 +111,7 @@ void histogram_sum_subtract(struct histogram_sum *s, const struct histogram_sum 
 /* Values in bucket `bucket`. */
 uint64_t histogram_sum_count(const struct histogram_sum *s, unsigned bucket);
 
-/* Number of values. What follows is 0 when there are none. */
+/* Number of values. Without any, the functions below return 0. */
 uint64_t histogram_count(const struct histogram_view *v);
 
 /* In nanoseconds. */
@@ -119,7 +119,7 @@ uint64_t histogram_min(const struct histogram_view *v);
 uint64_t histogram_max(const struct histogram_view *v);
 double histogram_mean(const struct histogram_view *v);
 
-/* Standard deviation of the values (of all there are, not of a sample). */
+/* Standard deviation of the values (of the population, not of a sample). */
 double histogram_stddev(const struct histogram_view *v);
 
 /*

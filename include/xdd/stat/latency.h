@@ -1,6 +1,6 @@
 /*
  * Latencies of operations, by direction: service time, from issue to completion, and response time,
- * from when an operation was due, where something paces them.
+ * from the due time of an operation, where a throttle sets one.
  */
 #ifndef XDD_STAT_LATENCY_H
 #define XDD_STAT_LATENCY_H
@@ -22,16 +22,16 @@ struct latency {
 
 void latency_init(struct latency *l);
 
-/* Safe on one that is all zero, and again. */
+/* Safe on latencies that are all zero, and when called again. */
 void latency_free(struct latency *l);
 
-/* Add `from`. Returns 0 or -ENOMEM, then with a part of it missing. */
+/* Add `from`. Returns 0 or -ENOMEM, then with some values missing. */
 int latency_add(struct latency *l, const struct latency *from);
 
-/* Take the values of `earlier`, which are among those of `l`, out of it again. */
+/* Subtract the values of `earlier`, which `l` contains. */
 void latency_subtract(struct latency *l, const struct latency *earlier);
 
-/* One time in one direction, or in all of them. The view is good as long as `l` is not changed. */
+/* One time in one direction, or in all of them. The view is valid until `l` changes. */
 struct histogram_view latency_view(const struct latency *l, enum latency_time time, unsigned dir);
 
 #endif

@@ -42,19 +42,19 @@ struct stats_summary {
 	double half_width; /* the interval is mean +- this; INFINITY for less than two values */
 };
 
-/* How values differ that should be alike but for chance. */
+/* How values differ that should be alike except for chance. */
 enum stats_change {
 	STATS_STABLE,
-	STATS_ODD,     /* one of them stands out */
+	STATS_ODD,     /* one value is an outlier */
 	STATS_STEP,    /* from one of them on all are different */
 	STATS_TREND,   /* they rise or fall from the first to the last */
-	STATS_SCATTER, /* they are all over the place */
+	STATS_SCATTER, /* they scatter */
 };
 
 struct stats_stability {
 	enum stats_change change;
-	size_t at; /* ODD: which one; STEP: the first of the other level; from 0 */
-	double amount; /* ODD, STEP: relative to the others; TREND: last to first; SCATTER: stddev to mean */
+	size_t at;     /* ODD: which one; STEP: the first of the other level; from 0 */
+	double amount; /* ODD, STEP: to the others; TREND: last to first; SCATTER: stddev to mean */
 };
 
 /* The ratio of two means. */
@@ -62,12 +62,12 @@ struct stats_ratio {
 	double ratio; /* of b to a; NAN when a mean is not above 0 */
 	double low;   /* its confidence interval; 0 and INFINITY when nothing can be said */
 	double high;
-	double chance; /* how likely so large a difference is by chance alone; 1 when nothing can be said */
+	double chance; /* probability of so large a difference by chance; 1: unknown */
 };
 
 /*
- * The probability that a value of Student's t distribution with `freedom` degrees of freedom (above 0,
- * fractions too) is further from 0 than `t`.
+ * The probability that a value of Student's t distribution with `freedom` degrees of freedom (above
+ * 0, fractions too) is further from 0 than `t`.
  */
 double stats_t_tails(double t, double freedom);
 
@@ -90,9 +90,9 @@ struct stats_summary stats_summarize(const double *x, size_t n);
 double stats_until_half_width(const double *x, size_t n);
 
 /*
- * Whether one mean does for `x[0..n)`: at least 3 values, in the order they were measured, above 0. A
- * change is one that chance makes in less than 1 of 100 series of independent values, and of more than
- * 5 %; values with a standard deviation above 10 % of their mean SCATTER.
+ * Decide if one mean describes `x[0..n)`: at least 3 values above 0, in the order of measurement.
+ * A change is one that chance makes in less than 1 of 100 series of independent values, and of more
+ * than 5 %; values with a standard deviation above 10 % of their mean SCATTER.
  */
 struct stats_stability stats_stability(const double *x, size_t n);
 

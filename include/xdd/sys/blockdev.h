@@ -1,5 +1,6 @@
 /*
- * Which block device a name stands for, and what the kernel says of it. No state; any thread; nothing is opened.
+ * The block device of a name, and its properties as the kernel reports them. No state; any thread;
+ * nothing is opened.
  */
 #ifndef XDD_SYS_BLOCKDEV_H
 #define XDD_SYS_BLOCKDEV_H
@@ -11,8 +12,8 @@
 #include <sys/types.h>
 
 /*
- * The number of the block device that `path` leads to: a block device itself, or the one that a SCSI
- * generic device (/dev/sg*) drives. False when it leads to none.
+ * The number of the block device that `path` leads to: a block device itself, or the one that a
+ * SCSI generic device (/dev/sg*) drives. False when it leads to none.
  */
 bool blockdev_number(const char *path, dev_t *dev);
 
@@ -20,8 +21,8 @@ bool blockdev_number(const char *path, dev_t *dev);
 bool blockdev_number_of(const struct stat *st, dev_t *dev);
 
 /*
- * The node below /dev that the kernel names for a block device, into `buf`. Returns 0, or -errno when
- * there is none, or it is another device.
+ * The node below /dev that the kernel names for a block device, into `buf`. Returns 0, or -errno
+ * when there is none, or it is another device.
  */
 int blockdev_node(dev_t dev, char *buf, size_t size);
 
@@ -31,8 +32,8 @@ bool blockdev_is_partition(dev_t dev);
 dev_t blockdev_disk(dev_t dev);
 
 /*
- * A number that the kernel has of the device's queue, such as "logical_block_size", which for a partition is
- * that of its disk. False, with `*value` as it was, when there is none.
+ * A number of the device's queue, such as "logical_block_size", which for a
+ * partition is that of its disk. False, with `*value` as it was, when there is none.
  */
 bool blockdev_queue_number(dev_t dev, const char *name, uint64_t *value);
 

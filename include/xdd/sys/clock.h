@@ -3,8 +3,8 @@
  *
  * Where the kernel itself keeps time by the processor's time stamp counter, the counter is read
  * directly, which takes less than half the time of a call into the vDSO; elsewhere the vDSO is
- * asked. The clock follows CLOCK_MONOTONIC to about a microsecond: clock_resync() measures the rate
- * of the counter again and again.
+ * called. The clock follows CLOCK_MONOTONIC to about a microsecond: clock_resync() measures the
+ * rate of the counter again and again.
  */
 #ifndef XDD_SYS_CLOCK_H
 #define XDD_SYS_CLOCK_H
@@ -18,8 +18,9 @@
 #include "xdd/sys/clock_scale.h"
 
 /*
- * Private to the clock: the latest scales. No reader waits for a writer: the slot of a scale is not written again
- * before three more scales have followed it. Where the counter is not used, `span` is 0.
+ * Private to the clock: the latest scales. No reader waits for a writer: the slot of a scale is not
+ * written again before three more scales have followed it. Where the counter is not used, `span` is
+ * 0.
  */
 #define CLOCK_SCALES 4u
 #define CLOCK_SLOT_BYTES 64u
@@ -30,8 +31,8 @@ struct clock_slot {
 
 struct clock_state {
 	/*
-	 * atomic: the bytes of all slots written so far. Written by clock_calibrate() and clock_resync(), after
-	 * the slot.
+	 * atomic: the bytes of all slots written so far. Written by clock_calibrate() and
+	 * clock_resync(), after the slot.
 	 */
 	_Atomic uint64_t turn;
 
@@ -52,7 +53,7 @@ static inline struct clock_slot *clock_slot_of(uint64_t turn)
 #if defined(__x86_64__)
 static inline uint64_t clock_read_tsc(void)
 {
-	/* Without a fence, which costs as much again: what is timed here are system calls. */
+	/* Without a fence, which would double the cost: the clock times system calls. */
 	return __builtin_ia32_rdtsc();
 }
 #else
@@ -62,7 +63,10 @@ static inline uint64_t clock_read_tsc(void)
 }
 #endif
 
-/* Private to the clock: clock_now_ns() where the counter is not used, or scales follow each other at this moment. */
+/*
+ * Private to the clock: clock_now_ns() where the counter is not used, or scales follow each other
+ * at this moment.
+ */
 uint64_t clock_read_slowly(void);
 
 /* Nanoseconds since an arbitrary start; never goes backwards. Any thread. */
@@ -93,23 +97,24 @@ static inline struct timespec clock_timespec(uint64_t ns)
 }
 
 /*
- * The time of the kernel's clock at which clock_now_ns() reaches `deadline_ns`, for a system call to sleep until.
- * The two clocks may differ: a deadline of one is not a deadline of the other. Any thread.
+ * The time of the kernel's clock at which clock_now_ns() reaches `deadline_ns`, for a system call
+ * to sleep until. The two clocks may differ: a deadline of one is not a deadline of the other. Any
+ * thread.
  */
 struct timespec clock_deadline(uint64_t deadline_ns);
 
 /*
- * Measure the counter against the kernel's clock, from now until clock_calibrate(), which settles what
- * clock_now_ns() reads first. Called by main, before there are other threads: the first as early as possible,
- * because the rate is measured in between.
+ * Measure the counter against the kernel's clock, from now until clock_calibrate(), which settles
+ * what clock_now_ns() reads first. Called by main, before there are other threads: the first as
+ * early as possible, because the rate is measured in between.
  */
 void clock_start(void);
 void clock_calibrate(void);
 
 /*
- * Measure the rate again and lead the clock, without a step, to the time of the kernel's. Cheap enough to be called
- * at any time. Any thread, while others read the clock. Returns the time of the kernel's clock at which to call it
- * again, or UINT64_MAX where there is no counter to follow.
+ * Measure the rate again and lead the clock, without a step, to the time of the kernel's. Cheap
+ * enough to be called at any time. Any thread, while others read the clock. Returns the time of the
+ * kernel's clock at which to call it again, or UINT64_MAX where there is no counter to follow.
  */
 uint64_t clock_resync(void);
 
@@ -119,7 +124,7 @@ uint64_t clock_wall_ns(void);
 /* The wall clock minus clock_now_ns(), now. */
 int64_t clock_wall_offset_ns(void);
 
-/* What clock_now_ns() reads, for people: "TSC" or "vDSO". */
+/* The source of clock_now_ns(), for people: "TSC" or "vDSO". */
 const char *clock_source(void);
 
 /* CPU time of the calling thread and of the process, user and system apart, in nanoseconds. */
@@ -132,8 +137,8 @@ void clock_thread_cpu(struct cpu_time *cpu);
 void clock_process_cpu(struct cpu_time *cpu);
 
 /*
- * How long the calling thread has been ready to run and had no processor, in nanoseconds; 0 where the
- * kernel does not tell (CONFIG_SCHED_INFO). Reads a file of /proc.
+ * How long the calling thread has been ready to run and had no processor, in nanoseconds; 0 where
+ * the kernel does not tell (CONFIG_SCHED_INFO). Reads a file of /proc.
  */
 uint64_t clock_thread_wait_ns(void);
 

@@ -1,5 +1,6 @@
 /*
- * How ticks of the time stamp counter become nanoseconds that follow the kernel's clock. Private to the clock.
+ * How ticks of the time stamp counter become nanoseconds that follow the kernel's clock. Private to
+ * the clock.
  *
  * All of it is arithmetic on values: no function here reads a clock, so a test can simulate hours.
  */
@@ -17,9 +18,9 @@ struct clock_pair {
 };
 
 /*
- * A piece of the clock: tick `tsc` is nanosecond `ns`, with `mult` nanoseconds per tick for `span` ticks and
- * `mult_after` from then on. Both are multiplied by 2^32. Where `mult` is 0 the counter is not used, and `ns` is
- * added to the kernel's clock.
+ * A piece of the clock: tick `tsc` is nanosecond `ns`, with `mult` nanoseconds per tick for `span`
+ * ticks and `mult_after` from then on. Both are multiplied by 2^32. Where `mult` is 0 the counter
+ * is not used, and `ns` is added to the kernel's clock.
  */
 struct clock_scale {
 	uint64_t tsc;
@@ -46,7 +47,7 @@ static inline uint64_t clock_scale_at(const struct clock_scale *s, uint64_t tsc)
 	       clock_ticks_ns(past - s->span, s->mult_after);
 }
 
-/* The measurements behind the scales; one thread at a time. */
+/* The measurements that scales are made from; one thread at a time. */
 struct clock_follower {
 	struct clock_pair older;  /* the rate is measured from here */
 	struct clock_pair newer;  /* replaces `older` when it is old enough */
@@ -57,25 +58,26 @@ struct clock_follower {
 };
 
 /*
- * The rate between two pairs makes the first scale, which begins at `now`. Returns 0, or -EINVAL when the counter
- * does not run with the clock.
+ * The rate between two pairs makes the first scale, which begins at `now`. Returns 0, or -EINVAL
+ * when the counter does not run with the clock.
  */
 int clock_follower_begin(struct clock_follower *f, const struct clock_pair *begin,
 			 const struct clock_pair *now);
 
 /*
- * Make the next scale from what both clocks read `now`: the rate measured over the last seconds, and a bounded
- * deviation from it that removes the difference to the kernel's clock within a second. The new scale continues the
- * one before without a step, from a tick a little later than `now` on: it has to be published before that tick.
- * Returns 0, or -EAGAIN when the last one was made too recently.
+ * Make the next scale from what both clocks read `now`: the rate measured over the last seconds,
+ * and a bounded deviation from it that removes the difference to the kernel's clock within a
+ * second. The new scale continues the one before without a step, from a tick a little later than
+ * `now` on: it has to be published before that tick. Returns 0, or -EAGAIN when the last one was
+ * made too recently.
  *
  * A counter whose rate changed by more than a part in thousand is not used any more.
  */
 int clock_follow(struct clock_follower *f, const struct clock_pair *now);
 
 /*
- * The time of the kernel's clock at which another clock_follow() is due: soon while the rate is known from a short
- * time only; UINT64_MAX once the counter is not used.
+ * The time of the kernel's clock at which another clock_follow() is due: soon while the rate is
+ * known from a short time only; UINT64_MAX once the counter is not used.
  */
 uint64_t clock_follow_again_ns(const struct clock_follower *f);
 

@@ -1,5 +1,5 @@
 /*
- * What the kernel says about direct I/O (O_DIRECT) on a file. Any thread; no state.
+ * Properties of direct I/O (O_DIRECT) on a file, as the kernel reports them. Any thread; no state.
  */
 #ifndef XDD_SYS_DIRECTIO_H
 #define XDD_SYS_DIRECTIO_H
@@ -9,8 +9,9 @@
 
 struct directio {
 	/*
-	 * The file accepts O_DIRECT and goes through the page cache all the same: encrypted and verity files, ext4 with
-	 * data=journal, file systems in memory. False where the kernel does not tell.
+	 * The file accepts O_DIRECT and goes through the page cache all the same: encrypted and
+	 * verity files, ext4 with data=journal, file systems in memory. False where the kernel does
+	 * not tell.
 	 */
 	bool ignored;
 	uint32_t offset_align; /* bytes, of offsets and sizes; 0: not known */

@@ -1,6 +1,6 @@
 /*
- * One SCSI command through the kernel's SG_IO, on /dev/sg* as on SCSI block devices, and what came
- * of it. No state; any thread.
+ * One SCSI command through the kernel's SG_IO, on /dev/sg* as on SCSI block devices, and its
+ * result. No state; any thread.
  */
 #ifndef XDD_SYS_SCSI_COMMAND_H
 #define XDD_SYS_SCSI_COMMAND_H
@@ -50,9 +50,9 @@ struct scsi_reply {
 };
 
 /*
- * Send a command and wait until it is over. Returns 0 when it was carried out, well or not, with
- * `reply` filled in; or -errno, with an empty reply, when the kernel did not take it: -EINVAL or
- * -ENOMEM also for more data than fits one command.
+ * Send a command and wait for its end. Returns 0 when it was executed, with or without success, and
+ * `reply` filled in; or -errno, with an empty reply, when the kernel refused it: -EINVAL or -ENOMEM
+ * also for more data than fits one command.
  */
 int scsi_command(int fd, const uint8_t *cdb, size_t cdb_size, enum scsi_way way, void *data,
 		 uint32_t size, struct scsi_reply *reply);

@@ -1,6 +1,6 @@
 /*
- * Dumps: traces as binary files. doc/tsdump.md describes the format byte by byte, and what older
- * programs of this family wrote, which is read as well.
+ * Dumps: traces as binary files. doc/tsdump.md describes the format byte by byte, and the format of
+ * older programs of this family, which is read as well.
  */
 #ifndef XDD_TRACE_DUMP_H
 #define XDD_TRACE_DUMP_H
@@ -13,13 +13,13 @@
 /* Write `t` to `f`. Returns 0, or -errno. */
 int trace_dump_write(FILE *f, const struct trace *t);
 
-/* A dump that was read: what is sound of it. */
+/* The sound parts of a dump that was read. */
 struct trace_dump {
 	struct trace trace;
 
 	/* 0 when all of it is sound */
 	unsigned complaints;
-	uint64_t lost_entries; /* entries that the file should hold and does not, as far as is known */
+	uint64_t lost_entries; /* entries known to be missing from the file */
 
 	/* private */
 	struct arena *arena;
@@ -29,14 +29,14 @@ struct trace_dump {
 	size_t room;
 };
 
-/* Is told what is wrong, a line at a time. */
+/* Receives the complaints, one line at a time. */
 typedef void trace_complain(void *arg, const char *text);
 
 /*
- * Read a dump that lies in `data` (`size` bytes, only looked at during the call) as far as it is sound.
- * What is wrong with it goes to `complain`. `name`, the file's, tells the target of a dump of older
- * programs, and has to outlive `*d`. Returns 0 when there is something in `*d`, perhaps with complaints;
- * -EBADMSG when there is nothing that could be used, also with complaints; -ENOMEM. Free with
+ * Read a dump that lies in `data` (`size` bytes, only looked at during the call) as far as it is
+ * sound. Damage is reported to `complain`. `name` is that of the file: it has the target of a dump
+ * of older programs, and must outlive `*d`. Returns 0 with `*d` filled in, perhaps after
+ * complaints; -EBADMSG when nothing is usable, after complaints; -ENOMEM. Free with
  * trace_dump_free() in any case. Any thread.
  */
 int trace_dump_parse(struct trace_dump *d, const void *data, size_t size, const char *name,

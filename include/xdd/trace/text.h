@@ -1,6 +1,6 @@
 /*
  * The detailed and summary reports of a trace, in the layout of the user guide, 10.7, with further
- * columns behind the guide's. doc/output.md explains them.
+ * columns after the guide's. doc/output.md explains them.
  *
  * Each returns 0 or -ENOMEM; errors of the stream are the caller's to look for.
  */
@@ -11,7 +11,7 @@
 
 #include "xdd/trace/trace.h"
 
-/* What is wanted of a report. */
+/* The parts of a report. */
 struct trace_text {
 	bool detailed;
 	bool summary;

@@ -1,5 +1,5 @@
 /*
- * A trace: what is known of each operation of a target, as it comes out of a run or out of a dump.
+ * A trace: a record of each operation of a target, from a run or from a dump.
  *
  * Times are those of a monotonic clock of the machine the trace is from; `to_global_ns` makes them
  * comparable with those of other machines. Values only; any thread.
@@ -13,7 +13,7 @@
 
 #include "xdd/stat/counters.h"
 
-#define TRACE_NO_CPU UINT16_MAX /* it is not known where an operation began or ended */
+#define TRACE_NO_CPU UINT16_MAX /* the processor is not known */
 
 /* One operation; a cache line, for QThreads write these while a pass is measured. */
 struct trace_entry {
@@ -35,7 +35,7 @@ struct trace_entry {
 
 _Static_assert(sizeof(struct trace_entry) == 64, "an entry is a cache line");
 
-/* What went over a network for an operation; of end-to-end runs. */
+/* The network transfer of an operation; of end-to-end runs. */
 struct trace_net {
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -47,8 +47,8 @@ struct trace_net {
 
 /* Operations that are not among the entries, and why. */
 struct trace_missing {
-	uint64_t overwritten; /* by newer ones, the table being full */
-	uint64_t unrecorded;  /* the table was full, and old ones were to be kept */
+	uint64_t overwritten; /* overwritten by newer ones, the table being full */
+	uint64_t unrecorded;  /* not recorded: the table was full, and old ones are kept */
 	uint64_t before;      /* completed before the trigger */
 };
 
@@ -57,9 +57,9 @@ struct trace_thread {
 	int32_t tid; /* of the kernel */
 };
 
-/* All strings are the owner's of the trace, and never NULL: "" when unknown. */
+/* Strings belong to the owner of the trace and are never NULL: "" when unknown. */
 struct trace {
-	const char *program; /* name and version of what recorded it */
+	const char *program; /* name and version of the program that recorded it */
 	const char *host;
 	const char *path;	 /* of the target */
 	const char *id;		 /* -id of the run */
@@ -94,7 +94,8 @@ static inline int64_t trace_to_global_ns(const struct trace *t)
 char trace_letter(const struct trace_entry *e);
 
 /*
- * Put `n` entries into the order of a trace. `net`, which may be NULL, goes along. Returns 0 or -ENOMEM.
+ * Put `n` entries into the order of a trace. `net`, which may be NULL, goes along. Returns 0 or
+ * -ENOMEM.
  */
 int trace_sort(const struct trace_entry **entries, const struct trace_net **net, size_t n);
 
