@@ -10,7 +10,7 @@
 
 #include "run/coord/gate.h"
 #include "run/issue/order.h"
-#include "run/meter/look.h"
+#include "run/meter/cache_sample.h"
 #include "run/meter/qthread_latency.h"
 #include "run/meter/results.h"
 #include "run/progress/heartbeat.h"
@@ -60,7 +60,7 @@ void pass_begin(struct target *t, uint64_t number)
 	access_init(&t->state.access, t->plan, number);
 	/* With -dropcache system this follows for all targets at once, when none of them has anything in flight. */
 	if (!t->run->plan->drop_system_cache)
-		look_before_pass(t);
+		cache_sample_take(t);
 	reset_qthreads(t);
 	order_begin_pass(&t->order);
 	target_data_begin_pass(t);
@@ -123,7 +123,7 @@ static void drop_system_cache(struct run *run)
 		return;
 	atomic_store(&run->ready_targets, 0);
 	if (run->targets[0].pass <= run->plan->passes)
-		look_drop_system(run);
+		cache_drop_system(run);
 }
 
 /* The file was reopened: create the context of the engine again, once that is done for all QThreads of the target. */

@@ -12,7 +12,7 @@
 #include "run/issue/order.h"
 #include "run/issue/retry_flush.h"
 #include "run/issue/trace.h"
-#include "run/meter/look.h"
+#include "run/meter/cache_sample.h"
 #include "run/meter/qthread_latency.h"
 #include "run/qthread.h"
 #include "run/target.h"
@@ -135,7 +135,7 @@ int run_init(struct run *run, const struct plan *plan, struct report *report,
 
 static void free_target(struct target *t)
 {
-	look_free(&t->look);
+	cache_sample_free(&t->cache_sample);
 	order_destroy(&t->order);
 	target_data_close(t);
 	trace_close(&t->trace);

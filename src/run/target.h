@@ -11,7 +11,7 @@
 #include "run/coord/gate.h"
 #include "run/issue/order.h"
 #include "run/issue/trace.h"
-#include "run/meter/look.h"
+#include "run/meter/cache_sample.h"
 #include "xdd/io/access.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/target_file.h"
@@ -93,7 +93,7 @@ struct target {
 	struct target_file file;
 	bool direct_ignored; /* with -dio: the file system uses the page cache all the same */
 	bool unused;	     /* the file was opened for a pass that has not ended */
-	struct look look;
+	struct cache_sample cache_sample;
 
 	/* atomic: it has been opened for the first pass; run->opened is signalled then */
 	_Atomic bool is_open;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "run/coord/throttle.h"
+#include "run/meter/cache_sample.h"
 #include "run/meter/cputime.h"
-#include "run/meter/look.h"
 #include "run/meter/qthread_latency.h"
 #include "run/meter/results.h"
 #include "run/qthread.h"
@@ -120,7 +120,7 @@ static void add_target(struct pass_result *r, const struct target *t)
 	struct figures *f = &r->figures;
 
 	f->first_op_ns = atomic_load(&t->state.first_op_ns);
-	look_after_pass(t, f->tally.issued, &f->cache);
+	cache_sample_state(t, f->tally.issued, &f->cache);
 	r->first_issue_ns = f->tally.first_issue_ns;
 	throttle_extend(t, &f->tally);
 	r->paced = throttle_measure(t, &f->tally);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "run/meter/results.h"
-#include "run/results/checks.h"
+#include "run/results/crosscheck.h"
 #include "run/results/deskew.h"
 #include "run/results/statistics.h"
 #include "run/results/window.h"
@@ -47,7 +47,7 @@ struct manager {
 	uint64_t resync_ns;	/* of the kernel's clock: when to call clock_resync() next */
 	uint64_t processors;	/* that percentages of CPU time are of */
 	uint64_t online;
-	struct checks checks;
+	struct crosscheck crosscheck;
 	struct deskew deskew;
 	struct start_skew *start_skew;
 };

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/meter/look.h"
+#include "run/meter/cache_sample.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
 #include "run/qthread.h"
-#include "run/results/checks.h"
+#include "run/results/crosscheck.h"
 #include "run/results/deskew.h"
 #include "run/results/manager.h"
 #include "run/results/statistics.h"
@@ -319,7 +319,7 @@ static bool is_open(struct manager *m)
 	if (m->run->opens_together && barrier_wait(&m->run->start, NULL) < 0)
 		return false;
 	if (m->plan->drop_system_cache)
-		look_drop_system(m->run);
+		cache_drop_system(m->run);
 	return true;
 }
 
@@ -362,7 +362,7 @@ void *results_main(void *arg)
 	debug_line(DEBUG_TASK, "results manager: thread %d starts", gettid());
 	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
 	if ((!slots || !m.sums || window_init(&m.window, run->plan->n_targets) ||
-	     checks_begin(&m.checks, run->plan) || deskew_init(&m.deskew, run->plan)) &&
+	     crosscheck_begin(&m.crosscheck, run->plan) || deskew_init(&m.deskew, run->plan)) &&
 	    run_stop(run, STOP_START, ENOMEM))
 		log_error("memory for the results: %s", strerror(ENOMEM));
 	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {

@@ -11,7 +11,7 @@
 #include "run/issue/order.h"
 #include "run/meter/cputime.h"
 #include "run/results/bound.h"
-#include "run/results/checks.h"
+#include "run/results/crosscheck.h"
 #include "run/results/deskew.h"
 #include "run/results/manager.h"
 #include "run/results/statistics.h"
@@ -156,7 +156,7 @@ static void write_checks(struct manager *m)
 
 		if (!result.pass)
 			continue;
-		checks_target(&m->checks, m->run, &result, told ? &facts : NULL);
+		crosscheck_target(&m->crosscheck, m->run, &result, told ? &facts : NULL);
 		throttle_report(m->run, &m->plan->targets[i], &m->sums[i].paced);
 	}
 }
@@ -276,7 +276,7 @@ void manager_write_end(struct manager *m)
 		write_checks(m);
 	}
 	write_traces(m);
-	checks_end(&m->checks, m->run);
+	crosscheck_end(&m->crosscheck, m->run);
 	report_trailer(m->report, how_it_ended(m->run));
 }
 

@@ -1,8 +1,8 @@
 /*
  * Cross-checks: whether the numbers of a run mean what they seem to. Private to src/run.
  */
-#ifndef XDD_RUN_RESULTS_CHECKS_H
-#define XDD_RUN_RESULTS_CHECKS_H
+#ifndef XDD_RUN_RESULTS_CROSSCHECK_H
+#define XDD_RUN_RESULTS_CROSSCHECK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ struct device_check {
 };
 
 /* What is gathered over a run. Belongs to the results manager. */
-struct checks {
+struct crosscheck {
 	const struct plan *plan;
 	struct device_check *devices;
 	size_t n_devices;
@@ -34,13 +34,13 @@ struct checks {
 };
 
 /* Look at the devices; before the first operation. Returns 0 or -ENOMEM. */
-int checks_begin(struct checks *c, const struct plan *plan);
+int crosscheck_begin(struct crosscheck *c, const struct plan *plan);
 
 /* Check the sums of a target over all passes; `facts` say how its QThreads spent their time, NULL: too short to tell. */
-void checks_target(struct checks *c, struct run *run, const struct result *sums,
-		   const struct bound_facts *facts);
+void crosscheck_target(struct crosscheck *c, struct run *run, const struct result *sums,
+		       const struct bound_facts *facts);
 
 /* What the devices did in all; after the last operation. Accepts checks that were not begun. */
-void checks_end(struct checks *c, struct run *run);
+void crosscheck_end(struct crosscheck *c, struct run *run);
 
 #endif

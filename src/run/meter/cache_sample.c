@@ -1,7 +1,7 @@
 /*
  * The data of a target before a pass; see the header.
  */
-#include "run/meter/look.h"
+#include "run/meter/cache_sample.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +22,11 @@
 #define DROP_CACHES "/proc/sys/vm/drop_caches"
 
 /* Cells of the maps of all targets together, and of one at least. */
-#define LOOK_CELLS 8192
-#define LOOK_CELLS_LEAST 64
+#define SAMPLE_CELLS 8192
+#define SAMPLE_CELLS_LEAST 64
 
 /* Operations of a pass that are looked up, where they do not follow each other. */
-#define LOOK_OPS 16384
+#define SAMPLE_OPS 16384
 
 /* Pages that -dropcache did not drop, in percent, from which it warns. */
 #define STAYED_WARN 10.0
@@ -38,7 +38,7 @@ static bool has_pages(const struct target_plan *t)
 
 static void warn_of_drop(const struct target *t, int err)
 {
-	const struct datamap *m = &t->look.map;
+	const struct datamap *m = &t->cache_sample.map;
 	double all = 0, resident = 0, holes = 0;
 
 	datamap_add(m, m->begin, m->end - m->begin, &all, &resident, &holes);
@@ -63,30 +63,30 @@ static uint64_t size_now(const struct target *t)
 
 static enum cache_accuracy cache_of(const struct target *t, bool measured)
 {
-	const struct datamap *m = &t->look.map;
+	const struct datamap *m = &t->cache_sample.map;
 
 	if (!measured)
 		return CACHE_NOT_MEASURED;
 	return m->cache_err ? CACHE_UNKNOWN : m->cache_sampled ? CACHE_SAMPLED : CACHE_EXACT;
 }
 
-void look_before_pass(struct target *t)
+void cache_sample_take(struct target *t)
 {
 	const struct target_plan *plan = t->plan;
 	const struct plan *run = t->run->plan;
-	size_t cells = LOOK_CELLS / run->n_targets;
+	size_t cells = SAMPLE_CELLS / run->n_targets;
 	uint64_t begin, end;
 	bool reads = plan->op == OP_READ || plan->op == OP_MIXED, memory, measured;
 	int err = 0;
 
-	look_free(&t->look);
+	cache_sample_free(&t->cache_sample);
 	if (t->pass > run->passes || t->file.fd < 0 || !has_pages(plan) ||
 	    (!reads && !plan->drop_cache))
 		return;
 	memory = pagecache_is_all(t->file.fd);
 	measured = (!plan->direct_io || t->direct_ignored) && !memory;
 	if (reads)
-		t->look.accuracy = cache_of(t, measured);
+		t->cache_sample.accuracy = cache_of(t, measured);
 	plan_pass_range(plan, t->pass, &begin, &end);
 	if (end > size_now(t))
 		end = size_now(t);
@@ -97,16 +97,16 @@ void look_before_pass(struct target *t)
 	/* A file that is in memory only has no device that a hole could spare. */
 	if (memory && !plan->drop_cache)
 		return;
-	if (datamap_take(&t->look.map, t->file.fd, begin, end,
-			 cells > LOOK_CELLS_LEAST ? cells : LOOK_CELLS_LEAST,
+	if (datamap_take(&t->cache_sample.map, t->file.fd, begin, end,
+			 cells > SAMPLE_CELLS_LEAST ? cells : SAMPLE_CELLS_LEAST,
 			 measured || plan->drop_cache, reads && plan->kind == TARGET_FILE))
 		return;
 	if (plan->drop_cache)
 		warn_of_drop(t, err);
 	if (!reads || memory)
-		datamap_free(&t->look.map);
+		datamap_free(&t->cache_sample.map);
 	if (reads)
-		t->look.accuracy = cache_of(t, measured);
+		t->cache_sample.accuracy = cache_of(t, measured);
 }
 
 struct sums {
@@ -124,28 +124,29 @@ static void add_sequence(const struct target *t, uint64_t issued, struct sums *s
 
 	if (issued - 1 == a->last_op && lap == issued)
 		bytes -= a->req_bytes - a->last_bytes;
-	datamap_add(&t->look.map, a->base, bytes, &laps.covered, &laps.resident, &laps.holes);
+	datamap_add(&t->cache_sample.map, a->base, bytes, &laps.covered, &laps.resident,
+		    &laps.holes);
 	s->covered = laps.covered * (double)whole;
 	s->resident = laps.resident * (double)whole;
 	s->holes = laps.holes * (double)whole;
-	datamap_add(&t->look.map, a->base, rest * a->req_bytes, &s->covered, &s->resident,
+	datamap_add(&t->cache_sample.map, a->base, rest * a->req_bytes, &s->covered, &s->resident,
 		    &s->holes);
 }
 
 /* Any other operations, one by one; of many, some chosen at random. Returns true when all were looked up. */
 static bool add_ops(const struct target *t, uint64_t issued, struct sums *s)
 {
-	const bool all = issued <= LOOK_OPS;
-	const double scale = all ? 1 : (double)issued / LOOK_OPS;
+	const bool all = issued <= SAMPLE_OPS;
+	const double scale = all ? 1 : (double)issued / SAMPLE_OPS;
 
-	for (uint64_t i = 0; i < (all ? issued : LOOK_OPS); i++) {
+	for (uint64_t i = 0; i < (all ? issued : SAMPLE_OPS); i++) {
 		uint64_t n = all ? i : random_splitmix64((i + 1) * RANDOM_GOLDEN) % issued;
 		struct access_op op;
 
 		access_op(&t->state.access, n, &op);
 		if (op.dir == DIR_READ)
-			datamap_add(&t->look.map, op.offset, op.size, &s->covered, &s->resident,
-				    &s->holes);
+			datamap_add(&t->cache_sample.map, op.offset, op.size, &s->covered,
+				    &s->resident, &s->holes);
 	}
 	s->covered *= scale;
 	s->resident *= scale;
@@ -153,13 +154,14 @@ static bool add_ops(const struct target *t, uint64_t issued, struct sums *s)
 	return all;
 }
 
-void look_after_pass(const struct target *t, uint64_t issued, struct cache_state *data)
+void cache_sample_state(const struct target *t, uint64_t issued, struct cache_state *data)
 {
-	const struct datamap *m = &t->look.map;
+	const struct datamap *m = &t->cache_sample.map;
 	struct sums s = { 0 };
 	bool exact;
 
-	*data = (struct cache_state){ .accuracy = t->look.accuracy, .holes_unknown = m->hole_err };
+	*data = (struct cache_state){ .accuracy = t->cache_sample.accuracy,
+				      .holes_unknown = m->hole_err };
 	if (!m->n || !issued)
 		return;
 	if (access_reads_in_sequence(&t->state.access)) {
@@ -175,7 +177,7 @@ void look_after_pass(const struct target *t, uint64_t issued, struct cache_state
 		data->accuracy = CACHE_SAMPLED;
 }
 
-void look_drop_system(struct run *run)
+void cache_drop_system(struct run *run)
 {
 	int fd = open(DROP_CACHES, O_WRONLY | O_CLOEXEC);
 
@@ -186,11 +188,11 @@ void look_drop_system(struct run *run)
 	if (fd >= 0)
 		close(fd);
 	for (size_t i = 0; i < run->plan->n_targets; i++)
-		look_before_pass(&run->targets[i]);
+		cache_sample_take(&run->targets[i]);
 }
 
-void look_free(struct look *look)
+void cache_sample_free(struct cache_sample *s)
 {
-	datamap_free(&look->map);
-	look->accuracy = CACHE_EXACT;
+	datamap_free(&s->map);
+	s->accuracy = CACHE_EXACT;
 }

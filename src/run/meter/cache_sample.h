@@ -1,8 +1,8 @@
 /*
  * Where the data of a target is before a pass: in the page cache, on a device, or nowhere. Private to src/run.
  */
-#ifndef XDD_RUN_METER_LOOK_H
-#define XDD_RUN_METER_LOOK_H
+#ifndef XDD_RUN_METER_CACHE_SAMPLE_H
+#define XDD_RUN_METER_CACHE_SAMPLE_H
 
 #include <stdint.h>
 
@@ -13,7 +13,7 @@ struct run;
 struct target;
 
 /* Written between passes by the thread that sets up the pass, const during a pass. */
-struct look {
+struct cache_sample {
 	struct datamap map; /* empty: nothing is read, or nothing can be known */
 	enum cache_accuracy accuracy;
 };
@@ -22,19 +22,19 @@ struct look {
  * Before a pass, and outside the timed window: empty the page cache where -dropcache asks for that, and take the map
  * of what the pass may read. Reports what goes wrong. By the thread that sets up the pass.
  */
-void look_before_pass(struct target *t);
+void cache_sample_take(struct target *t);
 
 /* Fill in `data` for a pass that has issued operations 0 to `issued` - 1. Any thread, until the next pass is set up. */
-void look_after_pass(const struct target *t, uint64_t issued, struct cache_state *data);
+void cache_sample_state(const struct target *t, uint64_t issued, struct cache_state *data);
 
 /*
  * -dropcache system: write back everything and empty all caches of the kernel, then look at all targets
  * again; with no operation in flight. By the results manager before the first pass, and by the last QThread of
  * the last target to be set up for one of the others.
  */
-void look_drop_system(struct run *run);
+void cache_drop_system(struct run *run);
 
 /* Frees what the look at a target holds. */
-void look_free(struct look *look);
+void cache_sample_free(struct cache_sample *s);
 
 #endif

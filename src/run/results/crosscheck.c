@@ -4,7 +4,7 @@
  * A warning is for what moved enough to be meant as a measurement; with -verbose each check says what it
  * found.
  */
-#include "run/results/checks.h"
+#include "run/results/crosscheck.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static struct device_check *find_device(struct checks *c, const char *name)
+static struct device_check *find_device(struct crosscheck *c, const char *name)
 {
 	for (size_t i = 0; i < c->n_devices; i++) {
 		if (strcmp(c->devices[i].name, name) == 0)
@@ -57,7 +57,7 @@ static struct device_check *find_device(struct checks *c, const char *name)
 	return NULL;
 }
 
-static void add_device(struct checks *c, const struct target_plan *t)
+static void add_device(struct crosscheck *c, const struct target_plan *t)
 {
 	struct device_check *d = &c->devices[c->n_devices];
 	char name[DISKSTATS_NAME_SIZE];
@@ -76,7 +76,7 @@ static void add_device(struct checks *c, const struct target_plan *t)
 	c->device_of[t->number] = (int32_t)(find_device(c, name) - c->devices);
 }
 
-int checks_begin(struct checks *c, const struct plan *plan)
+int crosscheck_begin(struct crosscheck *c, const struct plan *plan)
 {
 	c->plan = plan;
 	c->devices = calloc(plan->n_targets, sizeof(*c->devices));
@@ -171,8 +171,8 @@ static void tell_data(struct run *run, const struct target_plan *t, const struct
 	report_detail(run->report, "Target %u, page cache: %s%s", t->number, cached, holes);
 }
 
-void checks_target(struct checks *c, struct run *run, const struct result *sums,
-		   const struct bound_facts *facts)
+void crosscheck_target(struct crosscheck *c, struct run *run, const struct result *sums,
+		       const struct bound_facts *facts)
 {
 	const struct target_plan *t = &c->plan->targets[sums->target];
 
@@ -253,7 +253,7 @@ static void check_device(struct run *run, const struct device_check *d)
 			    d->name, merged, ops);
 }
 
-void checks_end(struct checks *c, struct run *run)
+void crosscheck_end(struct crosscheck *c, struct run *run)
 {
 	for (size_t i = 0; i < c->n_devices; i++)
 		check_device(run, &c->devices[i]);
