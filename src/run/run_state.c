@@ -117,6 +117,7 @@ int run_init(struct run *run, const struct plan *plan, struct report *report,
 		run->n_qthreads += (uint32_t)plan->targets[i].qthreads;
 	atomic_store(&run->end_ns, UINT64_MAX);
 	atomic_store(&run->unready, run->n_qthreads);
+	run->cpu.together = plan->no_barrier ? 0 : run->n_qthreads;
 	stop_init(&run->stop);
 	barrier_init(&run->start, run->n_qthreads + 1);
 	event_init(&run->opened);

@@ -131,6 +131,25 @@ static uint64_t others_of_early(void)
 	return sum(cputime_of_others(&run.cpu, UINT64_MAX, UINT64_MAX));
 }
 
+/* Two QThreads that enter together: one leaves before the other has entered, and works after its pass. */
+static uint64_t others_of_together(void)
+{
+	pthread_t thread;
+
+	run = (struct run){ .cpu = { .together = 2 } };
+	for (uint64_t pass = 1; pass < 3; pass++) {
+		atomic_store(&target.pass, pass);
+		assert_int_equal(pthread_create(&thread, NULL, leave_early, &b), 0);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		assert_int_equal(atomic_load(&run.cpu.active), 1);
+		cputime_begin(&a);
+		cputime_end(&a);
+		assert_int_equal(atomic_load(&run.cpu.active), 0);
+		burn();
+	}
+	return sum(cputime_of_others(&run.cpu, UINT64_MAX, UINT64_MAX));
+}
+
 /* Where the host takes the processor away between two readings, its time counts. That only adds, and not each time. */
 static uint64_t least(uint64_t (*others)(void))
 {
@@ -151,6 +170,7 @@ static void test_others(void **state)
 	assert_true(least(others_of_passes) < BURN_NS / 2);
 	/* The work of one after its pass is none of others. */
 	assert_true(least(others_of_early) < BURN_NS / 2);
+	assert_true(least(others_of_together) < BURN_NS / 2);
 	/* Of one that is stuck nothing else is known; no more counts than its share of the time. */
 	run = (struct run){ 0 };
 	clock_process_cpu(&before);

@@ -27,7 +27,7 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* A QThread enters or leaves its pass while no other is in one. */
+/* Of a QThread that enters or leaves its pass for all others as well. */
 static void read_process(struct run_cpu *c, bool enters)
 {
 	uint64_t now = clock_now_ns();
@@ -45,6 +45,26 @@ static void add_own(struct run_cpu *c, const struct cpu_time *from, const struct
 	atomic_fetch_add(&c->own_sys_ns, since(to->sys_ns, from->sys_ns));
 }
 
+/*
+ * True for the QThread that reads the time of the process as `q` enters its pass. The time of the process costs a walk
+ * over all threads: where all QThreads of the run enter each pass together, the first does it for all of them, and
+ * QThreads that leave a short pass before others have entered do not read it again.
+ */
+static bool enters_first(struct run_cpu *c, const struct qthread *q)
+{
+	uint64_t pass, before;
+
+	if (!c->together)
+		return atomic_fetch_add(&c->active, 1) == 0;
+	pass = atomic_load(&q->target->pass);
+	before = pass - 1;
+	if (!atomic_compare_exchange_strong(&c->pass, &before, pass))
+		return false;
+	/* Those that have left by now have counted themselves off below 0. */
+	atomic_fetch_add(&c->active, c->together);
+	return true;
+}
+
 /* A QThread reads its own time outside of that of the process, so that the difference is that of others. */
 void cputime_begin(struct qthread *q)
 {
@@ -52,7 +72,7 @@ void cputime_begin(struct qthread *q)
 
 	q->cpu = (struct cpu_meter){ 0 };
 	read_thread(&q->cpu.begin);
-	if (atomic_fetch_add(&c->active, 1) == 0)
+	if (enters_first(c, q))
 		read_process(c, true);
 }
 
@@ -75,7 +95,7 @@ void cputime_end(struct qthread *q)
 
 	if (!m->finished)
 		read_thread(&m->last);
-	m->early = atomic_fetch_sub(&c->active, 1) > 1;
+	m->early = atomic_fetch_sub(&c->active, 1) != 1;
 	if (!m->early)
 		read_process(c, false);
 	clock_thread_cpu(&m->end);

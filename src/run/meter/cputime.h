@@ -32,11 +32,18 @@ struct cpu_meter {
 };
 
 /*
- * Processor time of the process while any QThread was in a pass, as sums of what was read when the first entered
- * (subtracted) and when the last left (added), and what of that is the QThreads' own.
+ * Processor time of the process while any QThread was in a pass, as sums of the readings when the first entered
+ * (subtracted) and when the last left (added), and the part of it that is the QThreads' own.
  */
 struct run_cpu {
+	/* const during a run: QThreads that enter each pass together; 0 with -nobarrier */
+	uint32_t together;
+
+	/* atomic: QThreads in a pass, and the pass that they have entered together */
 	_Atomic uint32_t active;
+	_Atomic uint64_t pass;
+
+	/* atomic */
 	_Atomic uint64_t wall_ns, user_ns, sys_ns;
 	_Atomic uint64_t own_user_ns, own_sys_ns;
 };
