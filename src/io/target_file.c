@@ -25,7 +25,8 @@ static int fail(int err, const char **why, const char *text)
 	return err;
 }
 
-static bool reads(const struct target_plan *plan)
+/* Opened for reading: every target that does more than write. */
+static bool is_readable(const struct target_plan *plan)
 {
 	return plan->op != OP_WRITE;
 }
@@ -114,7 +115,7 @@ static int check_missing(const struct target_plan *plan, const char **why)
 
 static int check_access(const struct target_plan *plan, const char **why)
 {
-	if (reads(plan) && faccessat(AT_FDCWD, plan->path, R_OK, AT_EACCESS)) {
+	if (is_readable(plan) && faccessat(AT_FDCWD, plan->path, R_OK, AT_EACCESS)) {
 		if (errno == EACCES)
 			return fail(-EACCES, why, "no permission to read it");
 		return -errno;
@@ -205,7 +206,7 @@ static int open_flags(const struct target_plan *plan)
 		flags |= O_DIRECT;
 	if (!plan_writes(plan))
 		return flags | O_RDONLY;
-	return flags | (reads(plan) ? O_RDWR : O_WRONLY);
+	return flags | (is_readable(plan) ? O_RDWR : O_WRONLY);
 }
 
 const char *target_file_path(const struct target_file *file, const struct target_plan *plan)
