@@ -1,5 +1,6 @@
 /*
- * The entry of the program, under all its names (xdd, xdd.Linux): prepares the process and selects the command.
+ * The entry of the program, under all its names (xdd, xdd.Linux): prepares the process and selects
+ * the command.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -11,8 +12,8 @@
 #include "xdd/sys/clock.h"
 
 /*
- * If the caller closed a standard stream, the next file opened would get its number, and results or messages would
- * end up in a target. Every access to the substitute fails.
+ * If the caller closed a standard stream, the next file opened would get its number, and results or
+ * messages would end up in a target. Every access to the substitute fails.
  */
 static void occupy_standard_streams(void)
 {
@@ -33,7 +34,10 @@ int main(int argc, char **argv)
 	occupy_standard_streams();
 	/* A reader that goes away is an error of a write, to be reported, not a reason to die. */
 	signal(SIGPIPE, SIG_IGN);
-	/* The same for a file that reaches the limit on its size: the write of the target or output fails with EFBIG. */
+	/*
+	 * The same for a file that reaches the limit on its size: the write of the target or output
+	 * fails with EFBIG.
+	 */
 	signal(SIGXFSZ, SIG_IGN);
 	return command->main(argc - words, argv + words);
 }

@@ -20,15 +20,18 @@ enum compare_status {
 /* Run a plan. Returns an enum xdd_status. */
 int run_main(int argc, char **argv);
 
-/* -dryrun: print what is known about the run to standard output; open, create and change nothing. */
+/*
+ * -dryrun: print what is known about the run to standard output; open, create and change nothing.
+ */
 enum xdd_status dry_run(const struct plan *plan);
 
 /* xdd compare: the differences between documents of -jsonout. Returns an enum compare_status. */
 int compare_main(int argc, char **argv);
 
 /*
- * xdd tsread: print dumps of time stamps. Returns XDD_OK; XDD_BAD_ARGUMENT or XDD_BAD_OPTION; XDD_IO_ERROR when
- * something could not be read or written; XDD_MISCOMPARE when a dump is damaged: what is sound of it was printed.
+ * xdd tsread: print dumps of time stamps. Returns XDD_OK; XDD_BAD_ARGUMENT or XDD_BAD_OPTION;
+ * XDD_IO_ERROR when something could not be read or written; XDD_MISCOMPARE when a dump is damaged:
+ * what is sound of it was printed.
  */
 int tsread_main(int argc, char **argv);
 

@@ -1,5 +1,5 @@
 /*
- * xdd compare: runs side by side; see the header. Called by main.
+ * xdd compare: runs side by side. Called by main.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "xdd/report/compare.h"
 
 #define SEPARATOR "--"
-#define FEW_PASSES 5 /* what is recommended where a run has too few */
+#define FEW_PASSES 5 /* the recommendation for a run with too few */
 
 struct comparison {
 	struct compare_side a, b;
@@ -25,7 +25,7 @@ struct comparison {
 	struct compare_subject *subjects;
 	size_t n_subjects;
 
-	/* what the results amount to */
+	/* sums over the results */
 	size_t real;	  /* differences that are not chance */
 	size_t unstable;  /* that would be real if the runs were reproducible */
 	size_t unknown;	  /* figures that cannot be compared, without percentiles */
@@ -169,7 +169,7 @@ static const char *text_of(const json_t *o, const char *key)
 	return text ? text : "";
 }
 
-/* A text of the document, which may come from anybody, and what stands around it. */
+/* Print a text of the document, which may come from any source, between two texts of ours. */
 static void put_text(const char *before, const char *text, const char *after)
 {
 	fputs(before, stdout);
@@ -192,13 +192,13 @@ static void print_side(const struct compare_side *side)
 	}
 }
 
-/* What changes from one moment to the next, and names that are meant to differ. */
+/* Members that change all the time, and names that are meant to differ. */
 static const char *const skipped[] = {
 	"available_bytes", "free_bytes", "given",	"jsonout", "output",
 	"errout",	   "csvout",	 "combinedout", "id",	   NULL
 };
 
-/* What differs between the first run of a side and its others: they should be alike. */
+/* Print the differences between the first run of a side and its others, which should be alike. */
 static void print_inside(const struct compare_side *side, const char *title, const char *member)
 {
 	const json_t *first = json_object_get(side->runs[0].root, member);
@@ -238,8 +238,8 @@ static bool have_passes(const struct compare_side *side, json_int_t target)
 }
 
 /*
- * What all runs have: all targets together, and each by itself where there are several or nothing
- * is known of them together. False: no memory.
+ * Collect the subjects that all runs have: all targets together, and each by itself if there are
+ * several or their sum is not known. False: no memory.
  */
 static bool find_subjects(struct comparison *c)
 {
@@ -256,7 +256,7 @@ static bool find_subjects(struct comparison *c)
 	for (size_t i = 0; i < targets; i++) {
 		struct compare_subject *s = &c->subjects[c->n_subjects];
 
-		/* One target is all there is. */
+		/* The only target is shown as all targets. */
 		if ((all && targets == 2) || !have_passes(&c->a, (json_int_t)i) ||
 		    !have_passes(&c->b, (json_int_t)i))
 			continue;
@@ -374,9 +374,9 @@ static void print_limits(struct comparison *c)
 		c->undecided++;
 }
 
-/* ---- what it amounts to ---- */
+/* ---- conclusion ---- */
 
-/* What to do about a run that has too few passes for its side. */
+/* Recommend more passes for a run that has too few. */
 static void print_remedy(const struct compare_side *side)
 {
 	for (size_t i = 0; i < side->n; i++) {

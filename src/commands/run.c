@@ -81,7 +81,7 @@ static enum xdd_status do_run(const struct plan *plan)
 	return status;
 }
 
-/* Everything that can be known before the run, without a change to any file. */
+/* Check everything that can be known before the run, without a change to any file. */
 static enum xdd_status check_run(const struct plan *plan, struct output_pipes *pipes)
 {
 	enum xdd_status status = report_check(plan);
@@ -93,7 +93,10 @@ static enum xdd_status check_run(const struct plan *plan, struct output_pipes *p
 	return status;
 }
 
-/* Whether the file of -errout is no target and no other output, which it would replace. */
+/*
+ * True if the file of -errout is no target and no other output, which it would replace. Holds the
+ * messages back.
+ */
 static bool errout_is_free(const struct plan *plan)
 {
 	size_t held = log_hold();
@@ -104,8 +107,8 @@ static bool errout_is_free(const struct plan *plan)
 }
 
 /*
- * Send the messages to the file of -errout, those before the run included. A command line that is refused
- * changes no file; a target that is refused is no mistake of the command line.
+ * Send the messages to the file of -errout, those from before the run included. A refused command
+ * line changes no file; a refused target is no mistake of the command line.
  */
 static enum xdd_status open_errout(const struct plan *plan, enum xdd_status status)
 {

@@ -1,5 +1,5 @@
 /*
- * The command xdd tsread; see the header.
+ * The command xdd tsread: print dumps of time stamps. Called by main.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,13 +34,13 @@ struct tsread {
 	char **names;
 	size_t n_names;
 
-	struct trace_dump *dumps; /* those of which something could be read */
+	struct trace_dump *dumps; /* those that could be read, at least in part */
 	const struct trace **traces;
 	size_t n;
 	enum xdd_status status; /* the worst so far */
 };
 
-/* A file's bytes. They are read, not mapped: a file may be cut off meanwhile. */
+/* The bytes of a file. They are read and not mapped, because a file may be truncated meanwhile. */
 struct content {
 	char *data;
 	size_t size;
@@ -99,7 +99,7 @@ static enum xdd_status bad_option(const char *word)
 	return XDD_BAD_OPTION;
 }
 
-/* The option that `word` is: an index into words; N_WORDS: none. */
+/* The index of option `word` in words; N_WORDS: it is none. */
 static size_t find_word(const char *word)
 {
 	const char *name = word + (word[1] == '-' ? 2 : 1);
@@ -111,7 +111,7 @@ static size_t find_word(const char *word)
 	return i;
 }
 
-/* `*done`: help was printed, and that is all. */
+/* Parse the command line. `*done`: help was printed, and there is nothing else to do. */
 static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done)
 {
 	for (int i = 1; i < argc; i++) {
@@ -206,7 +206,7 @@ static void say(void *arg, const char *text)
 	log_error("%s: %s", (const char *)arg, text);
 }
 
-/* A status that counts more stays. */
+/* Keep the more severe status. */
 static void worsen(struct tsread *r, enum xdd_status status)
 {
 	if (r->status == XDD_OK || r->status == XDD_MISCOMPARE)
@@ -268,7 +268,7 @@ static void write_output(struct tsread *r)
 		errno = 0;
 		if (!err && (fflush(stdout) || ferror(stdout)))
 			err = errno ? -errno : -EIO;
-		/* Who stops reading has read enough. */
+		/* A reader that has gone away has read enough. */
 		if (err == -EPIPE)
 			err = 0;
 	}

@@ -10,8 +10,9 @@ struct command {
 	const char *name; /* the first word of the command line */
 
 	/*
-	 * Run the command; argv[0] is its name, or that of the program for the run. Results go to standard output,
-	 * messages to log_error(). Returns the exit status of the program. Main thread, once, while there is no other.
+	 * Run the command; argv[0] is its name, or that of the program for the run. Results go to
+	 * standard output, messages to log_error(). Returns the exit status of the program. Main
+	 * thread, once, while there is no other.
 	 */
 	int (*main)(int argc, char **argv);
 };
@@ -20,8 +21,8 @@ struct command {
 const struct command *command_of(int argc, char **argv);
 
 /*
- * Write what standard output still holds. False: that failed, reported. A reader that has gone away has read enough,
- * and is no failure.
+ * Write what standard output still holds. False: that failed, reported. A reader that has gone away
+ * has read enough, and is no failure.
  */
 bool command_flush(void);
 
