@@ -332,31 +332,47 @@ def test_sigint():
     t.ok(p.returncode == 5 and "COMBINED" in out, "SIGINT with a heartbeat: results, status 5", (p.returncode, out))
 
 
-def test_cut_short():
-    """What was never done is not shown as done."""
+def cut_short(words, interval):
+    """Rows of the heartbeat of a run that SIGINT ends, and the status of the run."""
     prefix = t.path("cut")
+    with subprocess.Popen([t.XDD, *PACED, *words.split(), "-hb", interval, "ops", "pct", "etc", "output", prefix],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+        p.stdout.readline()
+        time.sleep(0.7)
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=t.TIMEOUT)
+    return rows(prefix + ".T0000.csv")[1:], p.returncode
+
+
+def test_cut_short():
+    """Operations that were not done are not shown as done."""
     for words, ends in (("-numreqs 1000", lambda ops: ops / 10), ("-timelimit 20", None)):
-        with subprocess.Popen([t.XDD, *PACED, *words.split(), "-hb", "0.2", "ops", "pct", "etc", "output", prefix],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
-            p.stdout.readline()
-            time.sleep(0.7)
-            p.send_signal(signal.SIGINT)
-            p.communicate(timeout=t.TIMEOUT)
-        table = rows(prefix + ".T0000.csv")[1:]
+        table, status = cut_short(words, "0.2")
         percents = [float(row[5].rstrip("%")) for row in table]
-        t.ok(p.returncode == 5 and percents and percents == sorted(percents) and percents[-1] < 50 and "[*]" not in table[-1][2],
-             "SIGINT with %s: the last line says how far it was" % words, table)
-        t.ok(table and int(table[-1][6]) == 0 and (not ends or abs(percents[-1] - ends(int(table[-1][3]))) < 0.01),
-             "SIGINT with %s: of its operations, and nothing will come" % words, table)
+        t.equal(status, 5, "SIGINT with %s: status 5" % words)
+        t.ok(percents and percents == sorted(percents) and percents[-1] < 50,
+             "SIGINT with %s: percentages increase to less than 50" % words, table)
+        t.ok(all("[*]" not in row[2] for row in table), "SIGINT with %s: no line is that of a whole pass" % words, table)
+        # A regular line just before the end would be the last one, so there is none.
+        table, _ = cut_short(words, "600")
+        t.equal([int(row[6]) for row in table], [0], "SIGINT with %s: one last line, with nothing left to do" % words)
+        t.ok(table and (not ends or abs(float(table[0][5].rstrip("%")) - ends(int(table[0][3]))) < 0.01),
+             "SIGINT with %s: its percentage is that of its operations" % words, table)
 
 
 def test_failures():
     """Operations that failed are done as well."""
-    run = t.xdd("-op", "read", "-targets", 1, t.make_file("short", 4096), *"-reqsize 1 -numreqs 16 -timelimit 600 -operationdelay 0.05".split(),
-                "-maxerrorstoprint", 1, "-hb", 0.1, "ops", "pct", warns=m.REACHES)
-    seen = [(ops_of(line)[0], float(re.search(r"([\d.]+)%", line).group(1))) for line in lines(run)]
-    t.ok(run.status == 6 and seen[-1:] == [(4, 100.0)] and [p for ops, p in seen if ops == 4 and 30 < p < 100],
-         "failures count in the percentage, not in the operations", run)
+    file = t.make_file("short", 4096)
+    # Without a regular line just before the end, which would be the last one.
+    for interval in 0.1, 600:
+        run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 1 -numreqs 16 -timelimit 600 -operationdelay 0.05".split(),
+                    "-maxerrorstoprint", 1, "-hb", interval, "ops", "pct", warns=m.REACHES)
+        seen = [(ops_of(line)[0], float(re.search(r"([\d.]+)%", line).group(1))) for line in lines(run)]
+        t.equal(run.status, 6, "-hb %s: a run with failures has status 6" % interval)
+        if interval < 1:
+            t.ok([p for ops, p in seen if ops == 4 and 30 < p < 100], "failures count in the percentage, not in the operations", run)
+        else:
+            t.equal(seen, [(4, 100.0)], "failures count in the percentage of the last line")
 
 
 def test_bad_input():
