@@ -1,5 +1,6 @@
 /*
- * Engines of a plan as a whole, and what engines share. Called where a plan is checked, where QThreads start, and by the engines.
+ * Engines of a plan as a whole, and what engines share. Called where a plan is checked, where
+ * QThreads start, and by the engines.
  */
 #include "xdd/io/engine.h"
 
@@ -101,8 +102,8 @@ bool io_request_partial(struct io_request *req, int64_t result)
 	if (result == -EINTR)
 		return false;
 	/*
-	 * A direct read that meets the end of a file inside a sector is short, and what is left of it
-	 * is not aligned: EINVAL says no more than that.
+	 * A direct read that meets the end of a file inside a sector is short, and what is left of
+	 * it is not aligned: EINVAL says no more than that.
 	 */
 	if (result == -EINVAL && req->dir == DIR_READ && req->done)
 		req->error = -ENODATA;

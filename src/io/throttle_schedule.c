@@ -1,11 +1,9 @@
-/*
- * The schedule of -throttle. Called by QThreads for each operation, and by -seek save.
- */
+/* The schedule of -throttle. Called by the gate for each operation, and by -seek save. */
 #include "xdd/io/throttle_schedule.h"
 
 #include "xdd/base/random.h"
 
-/* Later than any pass lasts, and not so late that a clock reading cannot be added. */
+/* Later than any pass lasts, and early enough to add a clock reading. */
 #define FOREVER_NS (UINT64_MAX / 4)
 
 /* Evenly spread over [-1/2, 1/2). */
@@ -22,7 +20,7 @@ static double draw(const struct target_plan *t, uint64_t n)
 	return (double)(random_u64(&sequence, n) >> 11) / 9007199254740992.0 - 0.5;
 }
 
-/* Before operation `n`, in intervals of a request of full size. */
+/* Operations before operation `n`, in intervals of a request of full size. */
 static double intervals_before(const struct target_plan *t, uint64_t n)
 {
 	const uint64_t *bytes = t->throttle.bytes_before;
@@ -34,8 +32,8 @@ static double intervals_before(const struct target_plan *t, uint64_t n)
 }
 
 /*
- * By how much operation `n`, due after so many intervals, is moved: by half of the interval to its neighbour on
- * that side at most. So neighbours keep their order, whatever their sizes.
+ * The move of operation `n`, due after so many intervals: at most half of the interval to its
+ * neighbour on that side. So neighbours keep their order, whatever their sizes.
  */
 static double moved_by(const struct target_plan *t, uint64_t n, double intervals)
 {

@@ -1,5 +1,6 @@
 /*
- * The gate: ask it, wait at it, report progress to it. Called by the QThreads of targets that are gated or followed.
+ * The gate: ask it, wait at it, report progress to it. Called by the QThreads of targets that are
+ * gated or followed.
  */
 #include "run/coord/gate.h"
 
@@ -23,7 +24,9 @@
 /* How often a target that is not gated checks, while it rests, whether its pass was ended. */
 #define REST_LOOK_NS (200 * 1000000ull)
 
-/* Answers of the members: a clock reading, or one of these. The greatest answer of several counts. */
+/*
+ * Answers of the members: a clock reading, or one of these. The greatest answer of several counts.
+ */
 #define NOW 0
 #define ON_EVENT (UINT64_MAX - 2)
 #define NEVER (UINT64_MAX - 1) /* not this operation, nor any with a greater number */
@@ -152,7 +155,10 @@ static uint64_t ask_slaves(struct target *t, uint64_t n, uint64_t now_ns)
 		const struct lockstep_plan *l = &slave->plan->lockstep;
 		struct progress *p = progress_of(slave, t);
 
-		/* A slave that waits for its start trigger, perhaps pulled by this target, holds no other target. */
+		/*
+		 * A slave that waits for its start trigger, perhaps pulled by this target, holds no
+		 * other target.
+		 */
 		if (atomic_load(&p->over) || (slave->gate.start_by && !atomic_load(&p->start_ns)))
 			continue;
 		if (count_done(&l->what, slave, p, now_ns) < lockstep_master_needs(l, t->plan, n))
@@ -170,8 +176,9 @@ static uint64_t ask_syncio(const struct target *t, uint64_t n)
 }
 
 /*
- * The tail of the last operation uses the page cache. A write of part of a page there, while direct writes to the rest
- * of the page are outstanding, would restore the old contents of that rest: it waits until all others are complete.
+ * The tail of the last operation uses the page cache. A write of part of a page there, while direct
+ * writes to the rest of the page are outstanding, would restore the old contents of that rest: it
+ * waits until all others are complete.
  */
 static uint64_t ask_tail(const struct target *t, uint64_t n)
 {
@@ -187,7 +194,10 @@ static uint64_t ask_stop(const struct target *t, uint64_t now_ns)
 	return ask_trigger(&t->plan->stop_trigger, t->gate.stop_by, t, now_ns);
 }
 
-/* The answer of all members except the throttle for operation `n`; a time is the latest to ask again. */
+/*
+ * The answer of all members except the throttle for operation `n`; a time is the latest to ask
+ * again.
+ */
 static uint64_t ask(struct target *t, uint64_t n, uint64_t now_ns)
 {
 	uint64_t stop, answer;
@@ -228,8 +238,8 @@ static bool admit(struct gate *g, uint64_t n)
 }
 
 /*
- * Shut the gate for `req` and all operations after it. If one of these was admitted already, `req` is issued as well,
- * so that no gap remains.
+ * Shut the gate for `req` and all operations after it. If one of these was admitted already, `req`
+ * is issued as well, so that no gap remains.
  */
 static enum gate_answer shut(struct qthread *q, struct io_request *req, uint64_t now_ns)
 {
@@ -257,7 +267,10 @@ static enum gate_answer ask_throttle(struct qthread *q, struct io_request *req, 
 		req->due_ns = ns_earlier(req->due_ns, now_ns);
 		return GATE_OPEN;
 	}
-	/* An operation that is due after the end is not issued, and the pass lasts its time all the same. */
+	/*
+	 * An operation that is due after the end is not issued, and the pass lasts its time all the
+	 * same.
+	 */
 	if (req->due_ns > now_ns && now_ns < end_ns) {
 		*at_ns = ns_earlier(req->due_ns, end_ns);
 		return GATE_AT;
@@ -353,7 +366,9 @@ void gate_wait(struct target *t, uint64_t n, enum gate_answer answer, uint64_t a
 		throttle_sleep_until(t, at_ns);
 }
 
-/* Nothing more of the pass may be issued; if not, `*until` is no later than the time to ask again. */
+/*
+ * Nothing more of the pass may be issued; if not, `*until` is no later than the time to ask again.
+ */
 static bool rest_is_over(struct target *t, uint64_t now_ns, uint64_t *until)
 {
 	uint64_t stop;

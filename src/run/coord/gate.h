@@ -1,14 +1,16 @@
 /*
- * The gate of a target: it holds operations until another target has come far enough (lockstep, triggers, -syncio),
- * until they are due (-throttle), or until all operations before them are complete: the last write of a pass with
- * -dio, if its end uses the page cache. Private to src/run.
+ * The gate of a target: it holds operations until another target has come far enough (lockstep,
+ * triggers, -syncio), until they are due (-throttle), or until all operations before them are
+ * complete: the last write of a pass with -dio, if its end uses the page cache. Private to src/run.
  *
- * A gate answers for operation numbers, and is monotonic: an operation that was admitted stays admitted, and all
- * operations before it are admitted as well. Once the gate is shut it admits no operation after those. So the issued
- * operations are 0 to n-1 whatever ends the pass. The members of the gate are asked in turn; the latest answer counts.
+ * A gate answers for operation numbers, and is monotonic: an operation that was admitted stays
+ * admitted, and all operations before it are admitted as well. Once the gate is shut it admits no
+ * operation after those. So the issued operations are 0 to n-1 whatever ends the pass. The members
+ * of the gate are asked in turn; the latest answer counts.
  *
- * Targets learn how far others are from the operations that are complete: `progress` of the gate. It is kept for two
- * passes, because some targets set up the next pass while others are still in the one before.
+ * Targets learn how far others are from the operations that are complete: `progress` of the gate.
+ * It is kept for two passes, because some targets set up the next pass while others are still in
+ * the one before.
  */
 #ifndef XDD_RUN_COORD_GATE_H
 #define XDD_RUN_COORD_GATE_H
@@ -65,13 +67,18 @@ struct gate {
 	/* its own QThreads wait for it */
 	struct event event;
 
-	/* written by its own QThreads, and by the last one to leave a pass; by number of the pass */
+	/*
+	 * written by its own QThreads, and by the last one to leave a pass; by number of the pass
+	 */
 	struct progress progress[2] __attribute__((aligned(128)));
 
 	/* atomic: operations before this one are admitted; plus GATE_SHUT: no other will be */
 	_Atomic uint64_t admitted;
 
-	/* makes the decision on an operation and the move of the schedule one step; with `others` and -throttle */
+	/*
+	 * makes the decision on an operation and the move of the schedule one step; with `others`
+	 * and -throttle
+	 */
 	pthread_mutex_t throttle_lock;
 
 	/* of a slave with timed tasks */
@@ -89,8 +96,9 @@ static inline uint64_t gate_admitted(const struct gate *g)
 }
 
 /*
- * Connect the gates of all targets, once their plans and memory exist; sets `gated` and `followed` of each. Registers
- * with run->stop, so that all waits end with it. Returns 0 or -errno. (gate_links.c)
+ * Connect the gates of all targets, once their plans and memory exist; sets `gated` and `followed`
+ * of each. Registers with run->stop, so that all waits end with it. Returns 0 or -errno.
+ * (gate_links.c)
  */
 int gate_init(struct run *run);
 
@@ -110,24 +118,30 @@ void gate_end_pass(struct target *t);
 void gate_arrive(struct qthread *q, uint64_t n);
 
 /*
- * Ask whether `req`, which has arrived, may be issued in a pass that ends at clock `end_ns`. GATE_OPEN: req->due_ns is
- * set, and the caller must issue it. GATE_AT and GATE_EVENT: `*at_ns` is the time to ask again at the latest.
- * GATE_CLOSED: smaller numbers may be admitted, and the QThreads that have them must ask for themselves. QThread.
+ * Ask whether `req`, which has arrived, may be issued in a pass that ends at clock `end_ns`.
+ * GATE_OPEN: req->due_ns is set, and the caller must issue it. GATE_AT and GATE_EVENT: `*at_ns` is
+ * the time to ask again at the latest. GATE_CLOSED: smaller numbers may be admitted, and the
+ * QThreads that have them must ask for themselves. QThread.
  */
 enum gate_answer gate_ask(struct qthread *q, struct io_request *req, uint64_t now_ns,
 			  uint64_t end_ns, uint64_t *at_ns);
 
-/* Block after such an answer for operation `n` until it may have changed. QThread, with nothing outstanding. */
+/*
+ * Block after such an answer for operation `n` until it may have changed. QThread, with nothing
+ * outstanding.
+ */
 void gate_wait(struct target *t, uint64_t n, enum gate_answer answer, uint64_t at_ns);
 
 /*
- * Sleep until the clock reaches `until_ns`, between two operations of one slot. Returns 0, or -ECANCELED as soon as
- * nothing more may be issued: the run stops, the pass was ended, or the stop trigger was pulled. For all targets, gated
- * or not. QThread.
+ * Sleep until the clock reaches `until_ns`, between two operations of one slot. Returns 0, or
+ * -ECANCELED as soon as nothing more may be issued: the run stops, the pass was ended, or the stop
+ * trigger was pulled. For all targets, gated or not. QThread.
  */
 int gate_rest(struct target *t, uint64_t until_ns);
 
-/* An operation of a target that is followed is complete, or has failed. Its QThreads, once counted. */
+/*
+ * An operation of a target that is followed is complete, or has failed. Its QThreads, once counted.
+ */
 void gate_completed(struct target *t, uint64_t bytes);
 
 /* Have the threads that wait at the target's gate ask again: its pass was ended. Any thread. */

@@ -1,6 +1,6 @@
 /*
- * The gates of a run: which targets hold which, and which targets watch others. Called by run_execute() before and
- * after its threads run.
+ * The gates of a run: which targets hold which, and which targets watch others. Called by
+ * run_execute() before and after its threads run.
  */
 #include <errno.h>
 #include <stdlib.h>

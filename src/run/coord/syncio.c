@@ -36,7 +36,7 @@ void syncio_begin(struct syncio *s, size_t target, uint64_t pass)
 	struct syncio_pass *p = &s->passes[pass & 1];
 
 	pthread_mutex_lock(&s->lock);
-	/* The first to come sets up for all: none of them is in the round that opens next. */
+	/* The first target sets up for all: none of them is in the round that opens next. */
 	if (p->pass != pass) {
 		p->pass = pass;
 		p->missing = s->n_targets;
@@ -77,7 +77,7 @@ bool syncio_reach(struct syncio *s, size_t target, uint64_t pass, uint64_t round
 	pthread_mutex_lock(&s->lock);
 	open = atomic_load(&p->open);
 	was = t->round;
-	/* QThreads may come here out of order. */
+	/* QThreads may arrive here out of order. */
 	if (round > was)
 		t->round = round;
 	if (was <= open && t->round > open && --p->missing == 0)

@@ -1,9 +1,10 @@
 /*
  * -syncio: the targets of a pass meet after every so many operations. Private to src/run.
  *
- * A target is in round r once r times that many of its operations are complete; round r is open, that is,
- * its operations may be issued, once all targets are in it that have not ended their pass. Two passes
- * are kept apart, because some targets set up the next while others are still in the one before.
+ * A target is in round r once r times that many of its operations are complete. Round r is open, so
+ * that its operations may be issued, once all targets that have not ended their pass are in it. The
+ * state is kept for two passes, because some targets set up the next pass while others are still in
+ * the one before.
  */
 #ifndef XDD_RUN_COORD_SYNCIO_H
 #define XDD_RUN_COORD_SYNCIO_H
@@ -43,7 +44,7 @@ int syncio_init(struct syncio *s, size_t n_targets);
 /* Accepts zeroed memory that was never set up. */
 void syncio_destroy(struct syncio *s);
 
-/* A target is about to begin pass `pass`, from 1. Before any of its operations. */
+/* Set up pass `pass`, from 1, of a target. Before any of its operations. */
 void syncio_begin(struct syncio *s, size_t target, uint64_t pass);
 
 /* The round that is open in this pass. Any thread. */
@@ -52,10 +53,13 @@ static inline uint64_t syncio_open(const struct syncio *s, uint64_t pass)
 	return atomic_load(&s->passes[pass & 1].open);
 }
 
-/* A target has completed its operations before those of `round`. True when that opened a round. Any thread. */
+/*
+ * A target has completed its operations before those of `round`. True: that opened a round. Any
+ * thread.
+ */
 bool syncio_reach(struct syncio *s, size_t target, uint64_t pass, uint64_t round);
 
-/* A target has ended its pass. True when that opened a round. */
+/* A target has ended its pass. True: that opened a round. Any thread. */
 bool syncio_leave(struct syncio *s, size_t target, uint64_t pass);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * -throttle during a pass. Called by QThreads at both ends of a pass, by the gate, and by the results manager.
+ * -throttle during a pass. Called by QThreads at both ends of a pass, by the gate, and by the
+ * results manager.
  */
 #include "run/coord/throttle.h"
 

@@ -1,9 +1,10 @@
 /*
- * The issue loop: a QThread carries out the operations of a pass, one at a time or with many outstanding. Called by
- * qthread.c, once per pass.
+ * The issue loop: a QThread carries out the operations of a pass, one at a time or with many
+ * outstanding. Called by qthread.c, once per pass.
  *
- * It serves both kinds of engines. A synchronous engine completes a request inside submit, so the QThread never has
- * anything outstanding when it comes to wait. issue_fast.c has the plans that need none of this.
+ * It serves both kinds of engines. A synchronous engine completes a request inside submit, so the
+ * QThread never has anything outstanding when it comes to wait. issue_fast.c has the plans that
+ * need none of this.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,15 +17,16 @@
 #include "xdd/base/log.h"
 
 /*
- * While operations are outstanding a QThread sleeps in the kernel until one completes, and nothing else wakes it. So
- * after these times it checks again whether it has its turn, and whether the gate is open.
+ * While operations are outstanding a QThread sleeps in the kernel until one completes, and nothing
+ * else wakes it. So after these times it checks again whether it has its turn, and whether the gate
+ * is open.
  */
 #define TURN_POLL_NS 20000
 #define EVENT_POLL_NS 200000
 
 /*
- * A QThread of a synchronous engine wakes another one after this many operations in order. It may issue the next
- * operation just as well, and to wake a thread takes longer than many an operation.
+ * A QThread of a synchronous engine wakes another one after this many operations in order. It may
+ * issue the next operation just as well, and to wake a thread takes longer than many an operation.
  */
 #define OPS_PER_WAKE 64
 
@@ -45,11 +47,14 @@ enum leave_when {
 	LEAVE_COMPLETE,	 /* serial, and strict with an engine that completes inside submit */
 };
 
-/* A QThread in a pass. */
+/*
+ * A QThread in a pass. Inlined functions have `extras` as a parameter, so that the compiler knows
+ * it.
+ */
 struct flight {
 	/* const */
 	struct qthread *q;
-	unsigned extras; /* enum issue_extra; inlined functions have it as a parameter, for the compiler to know it */
+	unsigned extras; /* enum issue_extra */
 	enum leave_when leave_when;
 	uint64_t end_ns;
 
@@ -58,7 +63,7 @@ struct flight {
 	bool has_turn;
 	struct io_request *req; /* in WAIT_TURN and WAIT_GATE: has its number */
 	uint64_t now_ns;
-	uint64_t look_ns; /* when to check again, with requests outstanding; UINT64_MAX: after a completion */
+	uint64_t look_ns; /* when to check again; UINT64_MAX: after a completion */
 };
 
 /* The engine lost its context: the QThread can do nothing more with it. */
@@ -78,8 +83,9 @@ static void engine_broke(struct flight *f, int err)
 /* ---- the turn ---- */
 
 /*
- * Get the turn for operation `n`. Another QThread has it for the time of one submission or, if there is a gate, until
- * that opens: perhaps after completions that this QThread must collect. False: end, or check again at look_ns.
+ * Get the turn for operation `n`. Another QThread has it for the time of one submission or, if
+ * there is a gate, until that opens: perhaps after completions that this QThread must collect.
+ * False: end, or check again at look_ns.
  */
 static bool take_turn(struct flight *f, uint64_t n)
 {
@@ -135,7 +141,10 @@ static void drop(struct flight *f)
 	f->state = DRAIN;
 }
 
-/* Take the next operation into the oldest free slot, as f->req. False: there is no slot now, or no operation left. */
+/*
+ * Take the next operation into the oldest free slot, as f->req. False: there is no slot now, or no
+ * operation left.
+ */
 static ALWAYS_INLINE bool take(struct flight *f, unsigned extras)
 {
 	struct request_ring *ring = &f->q->ring;
@@ -171,7 +180,10 @@ static bool pass_turn(struct flight *f)
 		return false;
 	if (f->has_turn && may_issue(t, f->now_ns, f->end_ns))
 		return true;
-	/* All QThreads must see the limit or the stop that ends the pass here: no later operation may be issued. */
+	/*
+	 * All QThreads must see the limit or the stop that ends the pass here: no later operation
+	 * may be issued.
+	 */
 	end_pass(t);
 	drop(f);
 	return false;
@@ -204,7 +216,10 @@ static bool pass_gate(struct flight *f)
 	}
 }
 
-/* Bring the next operation to the point where it may be issued, as f->req. False: end, or check again at look_ns. */
+/*
+ * Bring the next operation to the point where it may be issued, as f->req. False: end, or check
+ * again at look_ns.
+ */
 static ALWAYS_INLINE bool next_op(struct flight *f, unsigned extras)
 {
 	switch (f->state) {
@@ -361,7 +376,10 @@ static ALWAYS_INLINE void collect(struct flight *f, unsigned extras)
 	read_clock(f, extras);
 }
 
-/* All slots rest, and no number is taken. The limit ends the pass also if none of them is ready by then. */
+/*
+ * All slots rest, and no number is taken. The limit ends the pass also if none of them is ready by
+ * then.
+ */
 static void rest(struct flight *f)
 {
 	uint64_t ready = request_ring_first(&f->q->ring)->ready_ns, since = clock_now_ns();

@@ -1,9 +1,10 @@
 /*
  * The steps of one operation, which the issue loop and the fast loop share. Private to src/run.
  *
- * A QThread checks the limits before it takes a number, and issues each number that it took. So the issued operations
- * are exactly 0 to n-1 whatever ends the pass; the exceptions are release_ops() in issue_fast.c, and gate.h.
- * Nothing but the transfer lies between the two clock readings of an operation.
+ * A QThread checks the limits before it takes a number, and issues each number that it took. So the
+ * issued operations are exactly 0 to n-1 whatever ends the pass; the exceptions are release_ops()
+ * in issue_fast.c, and gate.h. Nothing but the transfer lies between the two clock readings of an
+ * operation.
  */
 #ifndef XDD_RUN_ISSUE_ISSUE_H
 #define XDD_RUN_ISSUE_ISSUE_H
@@ -33,8 +34,8 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
- * Properties of a pass, and work for each operation beside the transfer: bits of one word, which is const during the
- * pass. 0: an engine that queues, and nothing else to do.
+ * Properties of a pass, and work for each operation beside the transfer: bits of one word, which is
+ * const during the pass. 0: an engine that queues, and nothing else to do.
  */
 enum issue_extra {
 	EXTRA_LOCK = 1 << 0, /* order, by the issue lock */
@@ -107,13 +108,19 @@ static inline bool may_issue(const struct target *t, uint64_t now, uint64_t end)
 	       !atomic_load_explicit(&t->state.over, memory_order_relaxed);
 }
 
-/* Take the next operation numbers of the pass, at most `most`, from `*first` on. Returns their count; 0: none left. */
+/*
+ * Take the next operation numbers of the pass, at most `most`, from `*first` on. Returns their
+ * count; 0: none left.
+ */
 static inline uint32_t take_ops(struct target *t, uint32_t most, uint64_t *first)
 {
 	const uint64_t ops = t->plan->pass_ops;
 
 	if (t->plan->qthreads == 1) {
-		/* Without others no locked addition, the most expensive instruction of an operation. */
+		/*
+		 * Without others no locked addition, the most expensive instruction of an
+		 * operation.
+		 */
 		*first = atomic_load_explicit(&t->state.next_op, memory_order_relaxed);
 		atomic_store_explicit(&t->state.next_op, *first + most, memory_order_relaxed);
 	} else {
@@ -145,8 +152,8 @@ static inline void set_op(const struct target *t, uint64_t n, struct io_request 
 }
 
 /*
- * A number was taken that will not be issued, so no later one may be. Other QThreads see the limit or the stop that
- * is the reason only when they check.
+ * A number was taken that will not be issued, so no later one may be. Other QThreads see the limit
+ * or the stop that is the reason only when they check.
  */
 static inline void end_pass(struct target *t)
 {
@@ -255,7 +262,10 @@ static ALWAYS_INLINE void account(struct qthread *q, const struct io_request *re
 	}
 }
 
-/* Issue the operations of the pass from clock `now` until `end`, and wait until all are complete. QThread. */
+/*
+ * Issue the operations of the pass from clock `now` until `end`, and wait until all are complete.
+ * QThread.
+ */
 void issue_pass(struct qthread *q, uint64_t now, uint64_t end);
 
 /* The same for a synchronous engine and extras that issue_is_fast() accepts. (issue_fast.c) */

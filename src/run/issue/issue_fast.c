@@ -1,5 +1,6 @@
 /*
- * The fast loop: a synchronous engine, and nothing to do around an operation except counting it. Called by issue.c.
+ * The fast loop: a synchronous engine, and nothing to do around an operation except counting it.
+ * Called by issue.c.
  */
 #include <sys/resource.h>
 
@@ -10,8 +11,9 @@
 #define CLAIM_OP_NS 2500
 
 /*
- * For this long after the end of the pass a QThread issues the rest of its claim, to leave no gap. While operations
- * take less than CLAIM_OP_NS that needs 40 us; a thread that has lost its processor needs longer.
+ * For this long after the end of the pass a QThread issues the rest of its claim, to leave no gap.
+ * While operations take less than CLAIM_OP_NS that needs 40 us; a thread that has lost its
+ * processor needs longer.
  */
 #define CLAIM_OVERRUN_NS 100000000
 
@@ -24,7 +26,10 @@ struct claim {
 	long sleeps;	   /* of the QThread, when the pass began */
 };
 
-/* How often the calling thread has slept, without the times when another thread had taken its processor. */
+/*
+ * How often the calling thread has slept, without the times when another thread had taken its
+ * processor.
+ */
 static long count_sleeps(void)
 {
 	struct rusage used;
@@ -33,9 +38,10 @@ static long count_sleeps(void)
 }
 
 /*
- * The word that numbers come from moves between processors with every number taken, which is expensive beside an
- * operation of a microsecond or less. QThreads take several unless an error may end the pass: the clock and a signal
- * leave time for the rest of a claim. A QThread without others takes several too, as it can always return them.
+ * The word that numbers come from moves between processors with every number taken, which is
+ * expensive beside an operation of a microsecond or less. QThreads take several unless an error may
+ * end the pass: the clock and a signal leave time for the rest of a claim. A QThread without others
+ * takes several too, as it can always return them.
  */
 static uint32_t claim_most(const struct qthread *q)
 {
@@ -60,10 +66,11 @@ static ALWAYS_INLINE bool claim_ops(struct target *t, struct claim *claim, uint6
 }
 
 /*
- * The pass is over, and a QThread has the numbers from `next` until `last` left. It returns them if no other QThread
- * has taken later ones. Else it issues them, unless operations have become slow: then it releases them, and the end of
- * the pass reports the gap. A QThread that has not slept in the pass lacked a processor, and its operations are as
- * fast as before. `took_ns`: the operation before. False: issue them.
+ * The pass is over, and a QThread has the numbers from `next` until `last` left. It returns them if
+ * no other QThread has taken later ones. Else it issues them, unless operations have become slow:
+ * then it releases them, and the end of the pass reports the gap. A QThread that has not slept in
+ * the pass lacked a processor, and its operations are as fast as before. `took_ns`: the operation
+ * before. False: issue them.
  */
 static __attribute__((noinline)) bool release_ops(struct target *t, struct claim *claim,
 						  uint64_t next, uint64_t last, uint64_t now,

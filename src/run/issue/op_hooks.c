@@ -1,6 +1,6 @@
 /*
- * What some runs look at in each operation. Called by the issuing paths, before the one clock reading of an
- * operation and after the other; and by the thread that takes signals.
+ * Work of some runs for each operation. Called by the issue loops, before the first clock reading
+ * of an operation and after the second.
  */
 #include "run/issue/op_hooks.h"
 

@@ -1,12 +1,15 @@
 /*
- * The order of a target's operations. Called by the issuing paths for targets whose operations are to be
- * in order, and by the target when it is set up and between passes.
+ * The order of a target's operations. Called by the issue loop for ordered targets, and by the
+ * target when it is set up and between passes.
  */
 #include "run/issue/order.h"
 
 #include <errno.h>
 
-/* One QThread takes its numbers in order and hands them over in order; serial apart. */
+/*
+ * One QThread takes its numbers in order and submits them in order; serial is a rule of the issue
+ * loop.
+ */
 static bool needs_nothing(const struct target_plan *plan)
 {
 	return plan->ordering == ORDERING_NONE || plan->qthreads == 1;

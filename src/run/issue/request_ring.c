@@ -1,6 +1,6 @@
 /*
- * The requests a QThread may have outstanding, with their buffers in one mapping of its own. Called by
- * QThreads when they start and end.
+ * The requests that a QThread may have outstanding, with their buffers in one mapping of its own.
+ * Called by QThreads when they start and end.
  */
 #include "run/issue/request_ring.h"
 

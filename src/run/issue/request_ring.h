@@ -26,8 +26,8 @@ struct request_ring {
 };
 
 /*
- * Allocate q->ring and q->buffer. Returns 0 or -errno, then perhaps with a static text in `*why`. Free with
- * request_ring_free() in both cases. QThread.
+ * Allocate q->ring and q->buffer. Returns 0 or -errno, then perhaps with a static text in `*why`.
+ * Free with request_ring_free() in both cases. QThread.
  */
 int request_ring_init(struct qthread *q, const char **why);
 void request_ring_free(struct qthread *q);

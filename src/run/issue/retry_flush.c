@@ -1,7 +1,7 @@
 /*
- * What some runs do around an operation that has come back: try it again (-retry), tell that it was slow
- * (-reportthreshold), flush (-flushwrite). Called by the issuing paths for targets with t->retry_flush, and
- * never between the two clock readings of an operation but to try again.
+ * Repeat operations that failed (-retry), report slow ones (-reportthreshold), flush (-flushwrite).
+ * Called by the issue loop for targets with t->retry_flush, outside the two clock readings of an
+ * operation except to repeat it.
  */
 #include "run/issue/retry_flush.h"
 
@@ -25,7 +25,7 @@ bool retry_flush_applies(const struct target_plan *plan)
 	       (plan->flush_writes && plan_writes(plan));
 }
 
-/* Another moment may mend it; the help of -retry has the list. */
+/* The error may not occur again; the help of -retry has the list. */
 static bool may_pass(int err)
 {
 	switch (-err) {
@@ -67,7 +67,7 @@ void retry_flush_report(struct qthread *q, struct io_request *req, uint64_t done
 	uint64_t threshold_ns = plan->report_threshold_ns;
 
 	req->tries = 0;
-	/* A thread that comes back late from a run that was stopped may find no report any more. */
+	/* A thread that is late, after a run was stopped, may find the report closed. */
 	if (!threshold_ns || took_ns <= threshold_ns || stop_requested(&q->target->run->stop))
 		return;
 	report_line(

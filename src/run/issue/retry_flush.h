@@ -1,5 +1,6 @@
 /*
- * Repeat operations that failed (-retry), report slow ones (-reportthreshold), flush (-flushwrite). Private to src/run.
+ * Repeat operations that failed (-retry), report slow ones (-reportthreshold), flush (-flushwrite).
+ * Private to src/run.
  *
  * The issuing paths call this for targets with t->retry_flush.
  */
@@ -17,7 +18,10 @@ struct target_plan;
 /* The plan uses one of the three options. */
 bool retry_flush_applies(const struct target_plan *plan);
 
-/* True: `req`, which is complete, failed and must be submitted once more; it is ready for that. QThread. */
+/*
+ * True: `req`, which is complete, failed and must be submitted once more; it is ready for that.
+ * QThread.
+ */
 bool retry_flush_try_again(struct qthread *q, struct io_request *req);
 
 /* `req` is complete and accounted for: report it if it was slow. QThread. */

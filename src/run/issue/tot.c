@@ -1,9 +1,8 @@
 /*
- * The target operation table. Called through order.c by QThreads whose operations take their numbers
- * before their turn.
+ * The target operation table. Called through order.c by QThreads that take numbers before the turn.
  *
- * A slot's word holds how often a turn was given in it, and two bits: that somebody sleeps on it, and
- * that the table is cancelled. The count tells operation n from n plus the length of the table.
+ * The word of a slot holds how often a turn was given in it, and two bits: a thread sleeps on it,
+ * and the table is cancelled. The count tells operation n from n plus the length of the table.
  */
 #include "run/issue/tot.h"
 

@@ -1,6 +1,6 @@
 /*
- * Recording time stamps; see the header. Tables are opened and closed by the target, written by QThreads
- * and read by the results manager.
+ * Record time stamps. The target opens and closes the table, QThreads write it, the results manager
+ * reads it.
  */
 #include "run/issue/trace.h"
 
@@ -13,12 +13,12 @@
 
 #include "xdd/base/debug.h"
 
-/* Entries ahead of the one written whose cache line is asked for. */
+/* Entries ahead of the one written whose cache line is prefetched. */
 #define AHEAD 8
 
 _Static_assert(sizeof(struct trace_entry) == PLAN_TRACE_ENTRY_BYTES, "the plan knows the size");
 
-/* Room for all chunks, with all pages there. */
+/* Memory for all chunks, with all pages touched. */
 static int take_memory(struct trace_table *t)
 {
 	const struct trace_options *ts = &t->plan->trace;
@@ -42,7 +42,7 @@ static int take_memory(struct trace_table *t)
 	return 0;
 }
 
-/* The trigger's time by the clock that operations are stamped with. */
+/* The trigger's time by the clock of the time stamps. */
 static uint64_t trigger_time(const struct trace_options *ts, int64_t wall_ns)
 {
 	uint64_t at = ts->trigger_time_ns - (uint64_t)wall_ns;
@@ -89,7 +89,7 @@ void trace_close(struct trace_table *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Give the chunk of `w` back, and get another: NULL when there is none to be had. Under the lock. */
+/* Return the chunk of `w`, and get another; NULL: there is none. With the table's lock. */
 static struct trace_chunk *exchange(struct trace_table *t, struct trace_chunk *full)
 {
 	struct trace_chunk *c;
@@ -120,7 +120,7 @@ static void count(_Atomic uint64_t *counter)
 			      memory_order_relaxed);
 }
 
-/* The chunk is full. False: there is no other, and what comes from now on is only counted. */
+/* The chunk is full. False: there is no other, and later operations are only counted. */
 static bool next_chunk(struct trace_writer *w)
 {
 	struct trace_table *t = w->table;
@@ -146,7 +146,7 @@ static bool next_chunk(struct trace_writer *w)
 	return true;
 }
 
-/* The operation came before what is to be recorded. */
+/* The operation precedes the trigger. */
 static bool too_early(const struct trace_table *t, const struct io_request *req, uint64_t pass)
 {
 	return (pass == 1 && req->op < t->plan->trace.trigger_op) || req->issue_ns < t->trigger_ns;
@@ -184,7 +184,7 @@ void trace_done(struct trace_writer *w, const struct io_request *req, uint64_t p
 			      memory_order_release);
 }
 
-/* All entries of the table; under the lock. */
+/* All entries of the table. With its lock. */
 static size_t gather(const struct trace_table *t, const struct trace_entry **to)
 {
 	size_t n = 0;
@@ -200,8 +200,8 @@ static size_t gather(const struct trace_table *t, const struct trace_entry **to)
 }
 
 /*
- * Of more entries than were asked for, the newest or the oldest. There is no gap in them: the table is so
- * large that those beyond the gap are enough (plan_resolve_trace()).
+ * Keep the newest or the oldest entries, if there are more than requested. They have no gap: the
+ * table is so large that the entries after a gap are enough (plan_resolve_trace()).
  */
 static void trim(const struct trace_options *ts, struct trace *trace)
 {
