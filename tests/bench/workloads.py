@@ -106,7 +106,15 @@ def _instructions(place, title, most, engine="psync", depth=1):
                 instructions=True, goals=(Goal("insns_per_op", "<=", most),) if most else ())
 
 
-_AHEAD = (_iops(0.95), _iops(1, "fio"), _cpu(1, "fio"))
+# Of asynchronous engines: at least the IOPS of the better bare loop and of fio, at hardly more CPU than that loop.
+_QUEUED = (_iops(0.97), _iops(1, "fio"), _cpu(1.1, "limit"))
+
+
+def _devices(place, title):
+    return tuple(_device(place, title, engine, depth, _QUEUED)
+                 for engine in ("libaio", "io_uring") for depth in (32, 128))
+
+
 
 ROWS = (
     Work("null-1", "null device, depth 1", "null", "null", syscalls=True, goals=(_iops(3, "fio"), _iops(0.9))),
@@ -136,18 +144,13 @@ ROWS = (
     Work("verify-random", "tmpfs, sequential reads of 1 MiB, psync, 1 thread, random data verified", "tmpfs", size=MIB,
          pattern="random", verify=True),
     _threads("loop", "loop device", 1),
-    _device("loop", "loop device", "libaio", 32),
-    _device("loop", "loop device", "io_uring", 32),
+    *_devices("loop", "loop device"),
     _threads("zram", "zram", 1),
-    _device("zram", "zram", "libaio", 32, _AHEAD),
-    _device("zram", "zram", "libaio", 128, _AHEAD),
-    _device("zram", "zram", "io_uring", 32, _AHEAD),
-    _device("zram", "zram", "io_uring", 128, _AHEAD),
+    *_devices("zram", "zram"),
     _threads("disk", "file on disk", 32),
-    _device("disk", "file on disk", "libaio", 32),
-    _device("disk", "file on disk", "libaio", 128, (_cpu(1.15, "batch loop"),)),
-    _device("disk", "file on disk", "io_uring", 32, (_iops(1, "fio"), _cpu(0.9, "fio"))),
-    _device("disk", "file on disk", "io_uring", 128, (_cpu(1.15, "batch loop"),)),
+    *_devices("disk", "file on disk"),
+    *_devices("slow", "file with a latency of 1 ms"),
+    *_devices("tmpfs", "tmpfs"),
     _ordered(8, "serial"),
     _ordered(32, "serial"),
     _ordered(8, "strict"),

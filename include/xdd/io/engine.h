@@ -263,7 +263,7 @@ bool engine_in_turn(const struct engine_params *params);
 	{                                                                                       \
 		.name = "batch", .type = OPT_U64, .arg = "<#requests>", .min = 1, .max = 65536, \
 		.unit = "requests", OPTION_FIELD(options_, batch),                              \
-		.help = "how many requests to submit at a time",                             \
+		.help = "how many requests to submit at a time",                                \
 	}
 
 /* Refuse a batch that the strict order of several QThreads does not allow. For `check` of engines that queue. */
