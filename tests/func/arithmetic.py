@@ -313,7 +313,7 @@ def check_delay(title, args, shared, unequal=0):
     run, rows = full(*args.split())
     last = pick(rows, "COMBINED")[0]
     rest = run.seconds - (shared + unequal) / 2
-    t.ok(run.status == 0 and run.seconds >= shared + unequal, title + ": is waited for", run.seconds)
+    t.equal((run.status, run.seconds >= shared + unequal), (0, True), title + ": is waited for", run.seconds)
     sums = [real(r, "ELAPSEDTIMEPASS") for r in pick(rows, "TARGET_AVERAGE")]
     t.ok(len(sums) == 2 and all(x <= rest for x in sums), title + ": is left out of TARGET_AVERAGE",
          (sums, run.seconds))
@@ -333,7 +333,7 @@ def test_delays():
     check_delay("all delays, -nobarrier", two + "-passes 2 -targetstartdelay 0.3 -startdelay 0.2 -passdelay 0.4 "
                 "-nobarrier", 0.8, 0.6)
     run = t.xdd(*two.split(), "-passes", 1, "-passdelay", 60)
-    t.ok(run.status == 0 and run.seconds < 50, "-passdelay: not after the last pass", run.seconds)
+    t.equal((run.status, run.seconds < 50), (0, True), "-passdelay: not after the last pass", run.seconds)
 
 
 def test_unequal_delays():
@@ -376,7 +376,7 @@ def test_limits():
                 (20, 20480), limit + " adds nothing")
     for delay in ("-passdelay", "-startdelay", "-operationdelay"):
         run = t.xdd(*"-op noop -targets 1 null -passes 3 -numreqs 10 -runtime 0.5".split(), delay, 60)
-        t.ok(run.status == 0 and run.seconds < 50, "-runtime ends %s too" % delay, run.seconds)
+        t.equal((run.status, run.seconds < 50), (0, True), "-runtime ends %s too" % delay, run.seconds)
 
 
 TESTS = (test_the_checklist, test_amounts, test_short_last_operation, test_sums, test_nobarrier, test_rwratio,

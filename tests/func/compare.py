@@ -159,7 +159,7 @@ def test_run_time():
     t.ok(all("%s has one complete pass: run with -timelimit <seconds> instead of -runtime, and -passes 5 or more.\n" % side in
              run.out for side in "ab"), "and what to do", run)
     run = compare("-failif", "latency+50%", *runs)
-    t.ok(run.status == 3 and "cannot be judged: there is no interval" in run.out, "and no gate is green", run)
+    t.equal((run.status, "cannot be judged: there is no interval" in run.out), (3, True), "and no gate is green", run)
 
 
 def test_percentiles():
@@ -218,7 +218,8 @@ def test_not_reproducible():
     lines = section(run, "Results")
     t.equal(lines[0], "  b, all targets, is not reproducible: pass 1 is 38 % slower than the others", "before the verdicts")
     run = compare("-failif", "bandwidth+3%", a, write("b", said))
-    t.ok(run.status == 3 and "cannot be judged: a run is not reproducible" in run.out, "and a limit cannot be judged", run)
+    t.equal((run.status, "cannot be judged: a run is not reproducible" in run.out), (3, True),
+            "and a limit cannot be judged", run)
 
 
 def test_groups():
@@ -241,10 +242,11 @@ def test_groups():
     for name, first, second, status in (("10 % more", (100, 101, 99), (110, 111, 109), 1), ("1 against 3", (100,), (104, 101, 107), 0),
                                         ("3 against 1", (100, 101, 99), (120,), 1), ("2 against 2", (100, 101), (102, 99), 0)):
         run = compare(*at("c", *first), "--", *at("d", *second))
-        t.ok(run.status == status and ("scatter inside the runs and the spread between them" in run.out) == bool(status), name, run)
+        t.equal((run.status, "scatter inside the runs and the spread between them" in run.out),
+                (status, bool(status)), name, run)
     single = [write("s%d" % i, with_values(base, [v], [v])) for i, v in enumerate((100, 101, 99, 110, 111, 109))]
     run = compare(*single[:3], "--", *single[3:])
-    t.ok(run.status == 1 and "cannot be compared" not in run.out, "runs of one pass each", run)
+    t.equal((run.status, "cannot be compared" in run.out), (1, False), "runs of one pass each", run)
     run = compare(*single[:1], "--", *single[3:4])
     t.equal(run.status, 3, "-- between two runs of one pass each")
     names = re.findall(r"^(\w+): (\S+)$", compare(*a, "--", *b).out, re.M)
@@ -291,7 +293,8 @@ def test_failif():
                        ("p99+10%,p50", "-failif p50: expected <figure>"), ("p99+1e99%", "percentage"),
                        ("latency+" + "9" * 400 + "%", "percentage")):
         run = compare("-failif", word, a, a)
-        t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and want in run.err, "-failif %.30s" % word, run)
+        t.equal((run.status, run.out, len(run.error_lines()), want in run.err), (2, "", 1, True),
+                "-failif %.30s" % word, run)
 
 
 def test_differences():
@@ -362,11 +365,11 @@ def test_refused():
                        ((good, "--", good, "--", good), "expected one --"), ((good, "-failif"), "expected <figure>"),
                        (("-fail", good, good), "-fail: is not an option; expected -failif or -help, and ./-fail")):
         run = compare(*args)
-        t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and want in run.err, want, run)
+        t.equal((run.status, run.out, len(run.error_lines()), want in run.err), (2, "", 1, True), want, run)
     run = compare("-help")
-    t.ok(run.status == 0 and run.out.startswith("usage: xdd compare") and not run.err, "-help", run)
+    t.equal((run.status, run.out.startswith("usage: xdd compare"), run.err), (0, True, ""), "-help", run)
     run = t.command(["sh", "-c", '"$0" compare "$1" "$1" >/dev/full', t.XDD, good])
-    t.ok(run.status == 2 and m.NO_SPACE in run.err, "output to a full disk", run)
+    t.equal((run.status, m.NO_SPACE in run.err), (2, True), "output to a full disk", run)
 
 
 t.run(test_same, test_real_difference, test_interval, test_targets, test_run_time, test_percentiles, test_not_reproducible,

@@ -460,8 +460,8 @@ def test_barrier():
         rows = [r for i in range(2) for r in xddtrace.read_report(t.path("ts.target.%04d.csv" % i)).rows]
         ends = max((r["EndTS"] for r in rows if r["Pass"] == 1), default=0)
         begins = min((r["StartTS"] for r in rows if r["Pass"] == 2), default=0)
-        t.ok(run.status == 0 and len(rows) == 30 and (begins > ends) == together,
-             "passes %s %s" % ("together" if together else "apart", words), "%d %d\n%s" % (begins, ends, run))
+        t.equal((run.status, len(rows), begins > ends), (0, 30, together),
+                "passes %s %s" % ("together" if together else "apart", words), "%d %d\n%s" % (begins, ends, run))
 
 
 def test_start_skew():

@@ -85,7 +85,7 @@ def test_page_cache():
     t.ok(rows and float(rows[0]["PAGECACHED"]) < 10, "what is not going to be read does not count", run)
     load(file)
     run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 20)
-    t.ok(run.status == 0 and not run.err, "a trial of 80 KiB is not warned of", run)
+    t.equal((run.status, run.err), (0, ""), "a trial of 80 KiB is not warned of", run)
 
 
 def test_dropcache_system():
@@ -98,10 +98,12 @@ def test_dropcache_system():
         t.ok(run.status == 0 and float(row["PAGECACHED"]) < 2, "-dropcache system: about 0, in each pass", run)
     words = ["-op", "noop", "-targets", 1, "null", "-numreqs", 1, "-dropcache", "system"]
     run = t.xdd(*words, "-nobarrier", "-passes", 2)
-    t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-nobarrier" in run.err, "not between passes that overlap", run)
+    t.equal((run.status, len(run.error_lines()), "-nobarrier" in run.err), (2, 1, True),
+            "not between passes that overlap", run)
     if os.geteuid() == 0 and t.have("setpriv"):
         run = t.command(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + t.xdd_words(*words), cwd="/")
-        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "drop_caches" in run.err, "refused without the right", run)
+        t.equal((run.status, len(run.error_lines()), "drop_caches" in run.err), (2, 1, True),
+                "refused without the right", run)
 
 
 def test_dropcache_writes_back():
@@ -136,7 +138,8 @@ def test_holes():
             run, row = read(memory, "-verbose")
         finally:
             os.unlink(memory)
-        t.ok(run.status == 0 and not run.err and "page cache:" not in run.out, "a file in memory is no such thing", run)
+        t.equal((run.status, run.err, "page cache:" in run.out), (0, "", False), "a file in memory is no such thing",
+                run)
     file = t.path("set aside")
     with open(file, "wb") as f:
         try:
@@ -300,7 +303,7 @@ def test_bound():
     for each in (slow, small):
         each.err = each.err.replace(ignored(memory) + "\n", "")
     for name, run in (("a device that is waited for", slow), ("a trial of 1 MiB", small), ("memory without -dio", cached)):
-        t.ok(run.status == 0 and not run.err, name + ": no such warning", run)
+        t.equal((run.status, run.err), (0, ""), name + ": no such warning", run)
     return True
 
 

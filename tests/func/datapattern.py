@@ -151,7 +151,7 @@ def test_warning():
     file = t.path("warned")
     run = t.xdd("-op", "write", "-targets", 1, file, *"-reqsize 1 -numreqs 1 -datapattern word".split(),
                 warns="-datapattern word: ")
-    t.ok(run.status == 0 and len(run.error_lines()) == 1, "an unknown word: a warning", run)
+    t.equal((run.status, len(run.error_lines())), (0, 1), "an unknown word: a warning", run)
     t.ok(read(file) == b"w" * K, "an unknown word: its first character")
 
 
@@ -362,10 +362,11 @@ def test_refused():
     )
     for words, status, text in rows:
         run = t.xdd("-op", "write", "-targets", 1, here, *words.split(), *([] if "-bytes" in words else ["-numreqs", 2]))
-        t.ok(run.status == status and len(run.error_lines()) == 1 and text in run.err and not run.out, "refused: " + words, run)
+        t.equal((run.status, len(run.error_lines()), text in run.err, run.out), (status, 1, True, ""),
+                "refused: " + words, run)
     t.ok(read(here) == before, "nothing is written when an option is refused")
     run = t.command([t.XDD, "-op", "write", "-targets", "1", here, "-numreqs", "1", "-datapattern", ""])
-    t.ok(run.status == 2 and len(run.error_lines()) == 1, "refused: an empty word", run)
+    t.equal((run.status, len(run.error_lines())), (2, 1), "refused: an empty word", run)
     run = t.command([t.XDD] + "-op write -targets 1".split() + [here] + "-numreqs 1 -ioengine mmap touch -dp x".split())
     t.ok(run.status == 2 and "-ioengine mmap, with these keywords, transfers no data" in run.err and read(here) == before, "refused: mmap touch", run)
 

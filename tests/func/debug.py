@@ -160,7 +160,7 @@ def test_timelimit():
              max(int(m.group(3)) for m in said) == int(row.get("Ops", -1)) and
              len({m.group(1) for m in said}) == len(said), "-debug timelimit: %s ends a pass" % option, run)
     run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 10, "-timelimit", 60, "-debug", "tl", timeout=LIMIT_S)
-    t.ok(run.status == 0 and not run.err, "-debug timelimit: a limit that ends nothing is not told of", run)
+    t.equal((run.status, run.err), (0, ""), "-debug timelimit: a limit that ends nothing is not told of", run)
 
 
 def test_tot():
@@ -176,7 +176,7 @@ def test_tot():
              (sorted(numbers) if how == "loose" else numbers) == list(range(60)),
              "-debug tot: -ordering %s: each operation has its turn" % how, run)
     run = t.xdd(*words, "-debug", "tot", timeout=LIMIT_S)
-    t.ok(run.status == 0 and not run.err, "-debug tot: nothing without an ordering", run)
+    t.equal((run.status, run.err), (0, ""), "-debug tot: nothing without an ordering", run)
 
 
 def test_lockstep():
@@ -192,7 +192,7 @@ def test_lockstep():
          [sorted(set(through.get(n, []))) for n in range(2)] == [list(range(10))] * 2,
          "-debug lockstep: each operation is admitted", run)
     run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 10, "-debug", "lockstep", timeout=LIMIT_S)
-    t.ok(run.status == 0 and not run.err, "-debug lockstep: nothing where no target waits for another", run)
+    t.equal((run.status, run.err), (0, ""), "-debug lockstep: nothing where no target waits for another", run)
 
 
 def test_throttle():
@@ -203,7 +203,7 @@ def test_throttle():
     t.ok(run.status == 0 and only_debug(run) and [int(m.group(1)) for m in late if m] == list(range(10)),
          "-debug throttle: each operation, none before it was due", run)
     run = t.xdd(*words, timeout=LIMIT_S)
-    t.ok(run.status == 0 and not run.err, "-debug throttle: nothing without a throttle", run)
+    t.equal((run.status, run.err), (0, ""), "-debug throttle: nothing without a throttle", run)
 
 
 def test_user1():
@@ -249,7 +249,7 @@ def test_words():
     with open(file) as f:
         t.ok(run.status == 0 and not run.err and len(Io(f.read()).done) == 3, "-debug io: into the file of -errout", run)
     run = t.xdd(*one, timeout=LIMIT_S)
-    t.ok(run.status == 0 and not run.err, "no such line without -debug", run)
+    t.equal((run.status, run.err), (0, ""), "no such line without -debug", run)
 
 
 def test_bad_input():

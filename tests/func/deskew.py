@@ -65,7 +65,7 @@ def consistent(run, of, rows):
 def test_consistent():
     run = t.xdd(*("-op noop -targets -3 null -reqsize 4 -numreqs 60 -numreqs target 2 20 -operationdelay 5ms "
                   "-targetstartdelay 0.05 -passes 3 -verbose -deskew").split(), timeout=LIMIT_S)
-    t.ok(run.status == 0 and not run.err, "three targets, three passes", run)
+    t.equal((run.status, run.err), (0, ""), "three targets, three passes", run)
     rows = [r for r in run.rows() if r["What"] == "TARGET_PASS"]
     passes = [consistent(run, "pass %d" % n, [r for r in rows if r["Pass"] == str(n)]) for n in (1, 2, 3)]
     combined = consistent(run, "combined", [r for r in run.rows() if r["What"] == "COMBINED"])
@@ -156,7 +156,8 @@ def test_without_overlap():
 
 def test_silent():
     run = t.xdd(*"-op noop -targets 2 null null -numreqs 10 -verbose".split(), timeout=LIMIT_S)
-    t.ok(run.status == 0 and "Deskew" not in run.out and "Fairness" not in run.out, "without -deskew nothing is said", run)
+    t.equal((run.status, "Deskew" in run.out, "Fairness" in run.out), (0, False, False),
+            "without -deskew nothing is said", run)
 
 
 # Against strace

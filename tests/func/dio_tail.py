@@ -140,7 +140,7 @@ def test_descriptors():
                                     "-queuedepth", depth), timeout=LIMIT_S)
         text = whole_calls(log)
         title = "%s, depth %d: " % (op, depth)
-        t.ok(run.status == 0 and not run.err, title + "runs", run)
+        t.equal((run.status, run.err), (0, ""), title + "runs", run)
         opened = dict((fd, flags) for flags, fd in re.findall(r'openat\(.*?, "[^"]*", (\S+?)(?:, \d+)? *\) += (\d+)<%s>' % re.escape(FILE), text))
         moved = [(fd, int(n), int(at)) for fd, n, at in re.findall(r"p(?:read|write)64\((\d+)<%s>, .*?, (\d+), (\d+)" % re.escape(FILE), text)]
         direct = sorted((at, n) for fd, n, at in moved if "O_DIRECT" in opened[fd])
@@ -182,7 +182,7 @@ def test_reads():
         f.seek(7999)
         f.write(b"!")
     run = xdd("-op", "read", "-targets", 1, FILE, *"-dio -reqsize 4 -dp sequenced".split())
-    t.ok(run.status == 7 and "at 7999 " in run.err, "its last byte is verified", run)
+    t.equal((run.status, "at 7999 " in run.err), (7, True), "its last byte is verified", run)
     run = xdd("-op", "read", "-targets", 1, FILE, *"-dio -reqsize 4 -bytes 5000 -startoffset 4 -timelimit 60".split(),
               warns=m.REACHES)
     t.ok(run.status == 6 and "END-OF-FILE" in run.err and (run.row("COMBINED") or {}).get("Bytes_Xfered") == str(8000 - 4096),
@@ -212,7 +212,7 @@ def test_patterns():
         wanted[at:at + n] = want[at:at + n]
     t.ok(run.status == 0 and contents(FILE) == bytes(wanted), "-seek load", run)
     run = xdd("-rwratio", 50, "-targets", 1, FILE, *"-dio -reqsize 4 -queuedepth 4 -bytes 60000 -passes 3 -retry 2".split())
-    t.ok(run.status == 0 and not run.err, "reads and writes", run)
+    t.equal((run.status, run.err), (0, ""), "reads and writes", run)
 
 
 def test_device():
@@ -230,7 +230,7 @@ def test_device():
         t.ok(run.status == 0 and not run.err and after == sequence(300001) + before[300001:],
              "a block device, %s: exactly 300001 bytes" % engine, run)
     run = xdd("-op", "read", "-targets", 1, device, *"-dio -reqsize 16 -queuedepth 4 -dp sequenced -bytes 300001".split())
-    return t.ok(run.status == 0 and not run.err, "a block device: read back", run)
+    return t.equal((run.status, run.err), (0, ""), "a block device: read back", run)
 
 
 def test_said():
@@ -239,11 +239,11 @@ def test_said():
     for words in ("-reqsize 16 -bytes 131072 -dio", "-reqsize 16 -bytes 100700", "-reqsize 16 -bytes 100864 -dio",
                   "-reqsize 16 -bytes 100700 -dio -op noop"):
         run = xdd(*([] if "-op" in words else ["-op", "write"]), "-targets", 1, FILE, *words.split(), "-verbose")
-        t.ok(run.status == 0 and "through the page cache" not in run.out, words + ": nothing to say", run)
+        t.equal((run.status, "through the page cache" in run.out), (0, False), words + ": nothing to say", run)
     if "io_uring" in ENGINES:
         run = xdd("-op", "write", "-targets", 1, FILE, *"-dio -reqsize 16 -bytes 100700 -ioengine io_uring iopoll".split())
-        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "page cache, which cannot be polled" in run.err,
-             "iopoll: refused", run)
+        t.equal((run.status, len(run.error_lines()), "page cache, which cannot be polled" in run.err), (2, 1, True),
+                "iopoll: refused", run)
 
 
 def test_no_proc():
@@ -255,8 +255,8 @@ def test_no_proc():
     os.path.exists(FILE) and os.unlink(FILE)
     run = t.command(["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"] +
                     t.xdd_words("-op", "write", "-targets", 1, FILE, "-dio", "-reqsize", 16, "-bytes", 100700))
-    return t.ok(run.status == 4 and len(run.error_lines()) == 1 and "cannot open it a second time" in run.err and
-                not os.path.exists(FILE), "without /proc: refused, and no file is left", run)
+    return t.equal((run.status, len(run.error_lines()), "cannot open it a second time" in run.err, os.path.exists(FILE)),
+                   (4, 1, True, False), "without /proc: refused, and no file is left", run)
 
 
 t.run(test_guide, test_sizes, test_descriptors, test_last_write_is_alone, test_reads, test_patterns, test_device, test_said,

@@ -288,7 +288,7 @@ def test_verbose():
         t.ok(run.status == 0 and re.search("^Target 0, engine %s: .*%s" % (engine.split()[0], text), run.out, re.M),
              "-verbose says what was got: " + engine, run)
         run = t.xdd("-ioengine", *engine.split(), *args)
-        t.ok(run.status == 0 and ", engine " not in run.out, "without -verbose it is not said: " + engine, run)
+        t.equal((run.status, ", engine " in run.out), (0, False), "without -verbose it is not said: " + engine, run)
 
 
 t.run(test_offered, test_reads, test_reads_direct, test_writes, test_threads, test_fewer_threads_do_it, test_system_calls,

@@ -92,8 +92,8 @@ def test_together():
     names = [t.path("together%d" % i) for i in (1, 2)]
     run = t.xdd("-op", "write", "-targets", 2, *names, *"-blocksize 512 -reqsize 1 -dio -numreqs 2 -ioengine libaio".split(),
                 "-queuedepth", most * 5 // 8)
-    t.ok(run.status == 2 and len(run.error_lines()) == 1 and "fs.aio-max-nr" in run.err and "COMBINED" not in run.out,
-         "libaio: the depths of all targets are past the kernel's limit: one line", run)
+    t.equal((run.status, len(run.error_lines()), "fs.aio-max-nr" in run.err, "COMBINED" in run.out),
+            (2, 1, True, False), "libaio: the depths of all targets are past the kernel's limit: one line", run)
     t.ok(not [name for name in names if os.path.exists(name)], "libaio: nothing is left behind")
     return None
 
@@ -112,7 +112,8 @@ def test_iopoll():
          not run.out, "refused: iopoll on tmpfs", run)
     file = t.make_file("poll", 65536)
     run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 2 -ioengine io_uring iopoll".split())
-    t.ok(run.status == 2 and "iopoll: only requests with -dio" in run.err and not run.out, "refused: iopoll without -dio", run)
+    t.equal((run.status, "iopoll: only requests with -dio" in run.err, run.out), (2, True, ""),
+            "refused: iopoll without -dio", run)
     return None
 
 

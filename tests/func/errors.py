@@ -174,8 +174,8 @@ def test_file_size_limit():
                     "-reqsize 1 -numreqs 30".split())
     written = os.path.getsize(file) // 1024  # the unit of ulimit -f depends on the shell
     row = run.row("COMBINED") or {}
-    t.ok(run.status == 6 and written in (10, 20) and row.get("Ops") == str(written), "a limit on the size of files",
-         run)
+    t.equal((run.status, written in (10, 20), row.get("Ops")), (6, True, str(written)),
+            "a limit on the size of files", run)
     t.ok(failures(run) and all(f.why == "File too large" and f.path == file for f in failures(run)),
          "a limit on the size of files: the reason", run)
 
@@ -219,7 +219,7 @@ def test_stop_on_error():
                                 *"-timelimit 100 -reqsize 1 -passes 5 -stoponerror "
                                 "-startdelay target 1 0.5".split(), *extra)
         title = "-stoponerror" + ", -nobarrier" * bool(extra)
-        t.ok(run.status == 6 and run.seconds < 50, title + " stops all targets", run)
+        t.equal((run.status, run.seconds < 50), (6, True), title + " stops all targets", run)
         t.equal(counts(rows, "TARGET_PASS", TARGET=1), (10, 1, 10240), title + ": at the first error")
         t.ok(counts(rows, "TARGET_PASS", TARGET=0)[0] > 0 and
              len([r for r in rows if r["WHAT"] == "TARGET_PASS" and r["TARGET"] == "0"]) == 1,
@@ -227,7 +227,7 @@ def test_stop_on_error():
         t.equal([r["WHAT"] for r in rows].count("COMBINED"), 1, title + ": COMBINED")
     run = t.xdd("-op", "read", "-targets", 2, file, "null", *"-reqsize 1 -numreqs 11 -stoponerror -timelimit 200".split(),
                 "-startdelay", "target", 1, 100)
-    t.ok(run.status == 6 and run.seconds < 50, "-stoponerror ends a delay", run)
+    t.equal((run.status, run.seconds < 50), (6, True), "-stoponerror ends a delay", run)
 
 
 def test_short_and_interrupted():
@@ -265,15 +265,15 @@ def test_full_output():
         return t.skip("output to a full device", "no /dev/full")
     for words in ([], ["-verbose"]):
         run = shell('"$@" >/dev/full', *NULL, *words)
-        t.ok(run.status == 6 and len(run.error_lines()) == 1 and "standard output" in run.err and
-             m.NO_SPACE in run.err, "standard output is full" + ", -verbose" * bool(words), run)
+        t.equal((run.status, len(run.error_lines()), "standard output" in run.err, m.NO_SPACE in run.err),
+                (6, 1, True, True), "standard output is full" + ", -verbose" * bool(words), run)
     for option in ("-output", "-csvout", "-combinedout"):
         run = t.xdd(*NULL, option, "/dev/full")
-        t.ok(run.status == 6 and len(run.error_lines()) == 1 and option in run.err, option + " is full", run)
+        t.equal((run.status, len(run.error_lines()), option in run.err), (6, 1, True), option + " is full", run)
         t.ok(option == "-output" or "COMBINED" in run.out, option + " is full: the other outputs are there", run)
     for words in (["-help"], ["-fullhelp"], ["-version"], ["-dryrun"] + NULL):
         run = shell('"$@" >/dev/full', *words)
-        t.ok(run.status == 6 and len(run.error_lines()) == 1, "%s: standard output is full" % words[0], run)
+        t.equal((run.status, len(run.error_lines())), (6, 1), "%s: standard output is full" % words[0], run)
     return None
 
 
@@ -283,7 +283,7 @@ def test_closed_output():
                 csv_file)
     with open(file, "rb") as f:
         data = f.read()
-    t.ok(run.status == 6 and len(run.error_lines()) == 1, "standard output is closed", run)
+    t.equal((run.status, len(run.error_lines())), (6, 1), "standard output is closed", run)
     t.equal(data, bytes(3072), "standard output is closed: no results in the target")
     rows = t.read_csv(csv_file)
     t.equal([r["WHAT"] for r in rows if "WHAT" in r], ["TARGET_PASS", "TARGET_AVERAGE", "COMBINED"],

@@ -275,8 +275,8 @@ def test_preallocate():
     for words in ([], ["-passes", 2, "-recreatefiles"], ["-dio"]):
         run = t.xdd(*WRITE, "-targets", 1, file, "-preallocate", "16m", *words)
         st = os.stat(file)
-        t.ok(run.status == 0 and st.st_size == 32768 and st.st_blocks * 512 >= 16 << 20,
-             "-preallocate: the space is there, the size that of what was written" + " %s" % words, (run, st))
+        t.equal((run.status, st.st_size, st.st_blocks * 512 >= 16 << 20), (0, 32768, True),
+                "-preallocate: the space is there, the size that of what was written" + " %s" % words, (run, st))
         os.unlink(file)
     run = t.xdd(*WRITE, "-targets", 1, file, "-preallocate", "1g")
     t.ok(one_error(run, 4, file + ": -preallocate: " + m.NO_SPACE) and not os.path.exists(file),
@@ -285,11 +285,11 @@ def test_preallocate():
         f.write(bytes(32768))
     run = t.xdd("-op", "read", *"-reqsize 4 -numreqs 8 -preallocate 16m -pretruncate 1m".split(), "-targets", 1, file)
     st = os.stat(file)
-    t.ok(run.status == 0 and not run.err and st.st_size == 32768 and st.st_blocks * 512 < 1 << 20,
-         "-preallocate, -pretruncate: nothing is done to what is read", run)
+    t.equal((run.status, run.err, st.st_size, st.st_blocks * 512 < 1 << 20), (0, "", 32768, True),
+            "-preallocate, -pretruncate: nothing is done to what is read", run)
     device = s.loop_device(s.sparse_file("blank.img", 1 << 20))
     run = t.xdd(*WRITE, "-targets", 1, device, "-preallocate", "16m", "-pretruncate", "4k")
-    t.ok(run.status == 0 and not run.err, "-preallocate, -pretruncate: nor to devices", run)
+    t.equal((run.status, run.err), (0, ""), "-preallocate, -pretruncate: nor to devices", run)
     old = s.loop_device(s.sparse_file("ext2.img", 16 << 20))
     os.mkdir(t.path("ext2"))
     if s._admin("mkfs.ext4", "-q", "-F", "-O", "^extents,^64bit", old) is None or \
@@ -455,7 +455,7 @@ def test_threshold():
         run = t.xdd("-op", op, "-targets", 2, "null", file, *"-reqsize 4 -numreqs 20 -reportthreshold 0.9".split(),
                     env=env)
         found = pattern.findall(run.out)
-        t.ok(run.status == 0 and not run.err, "-reportthreshold, %s: its lines are results" % op, run)
+        t.equal((run.status, run.err), (0, ""), "-reportthreshold, %s: its lines are results" % op, run)
         t.equal([(f[0], f[1], float(f[2]), f[5], f[6]) for f in found],
                 [("1", "0", 900000, "40", "40960"), ("1", "0", 900000, "44", "45056")],
                 "-reportthreshold, %s: a line for each slow operation" % op)
@@ -470,7 +470,8 @@ def test_threshold():
         text = f.read()
     t.equal(sorted(f[6] for f in pattern.findall(text)), ["40960", "45056"], "-reportthreshold: in an -output file")
     run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 20 -rept target 0 30".split())
-    return t.ok(run.status == 0 and "Threshold" not in run.out, "-reportthreshold: nothing that is not slower", run)
+    return t.equal((run.status, "Threshold" in run.out), (0, False), "-reportthreshold: nothing that is not slower",
+                   run)
 
 
 def test_retry():
@@ -492,8 +493,8 @@ def test_retry():
                 run, rows = run_rows(*base, "-retry", 2, env=env)
                 t.equal((run.status, total(rows, "OPS"), total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 19, 1, 2),
                         title + ": one try too few")
-                t.ok(len(run.error_lines()) == 1 and "operation 10 of pass 1: %s after 0 bytes, tried 3 times" % text
-                     in run.err, title + ": the line says how often", run.err)
+                t.equal((len(run.error_lines()), "operation 10 of pass 1: %s after 0 bytes, tried 3 times" % text in run.err),
+                        (1, True), title + ": the line says how often", run.err)
                 run, rows = run_rows(*base, env=env)
                 t.ok(run.status == 6 and total(rows, "ERRORS") == 1 and total(rows, "RETRIES") == 0 and
                      "tried" not in run.err, title + ": none by default", run)
@@ -523,7 +524,8 @@ def test_retry_in_vain():
     s.settle(p, 1)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=t.TIMEOUT)
-    t.ok(p.returncode == 5 and b"COMBINED" in out, "-retry without end: the run can be ended", (p.returncode, err))
+    t.equal((p.returncode, b"COMBINED" in out), (5, True), "-retry without end: the run can be ended",
+            (p.returncode, err))
     run, rows = run_rows("-op", "read", *"-reqsize 4 -numreqs 8 -retry 3 -maxerrors 2".split(), "-targets", 1, file,
                          env=env)
     return t.equal((run.status, total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 2, 6), "-retry, -maxerrors")
@@ -597,7 +599,7 @@ def test_new_files_of_others():
         if own:
             run = t.xdd(*words, 1, name, *option.split(), name, warns=m.NO_FIELD if "-hb" in option else ())
             made = sorted(os.listdir(folder))
-            t.ok(run.status == 0 and len(made) == len(before) + 2, option + ": its names are others", run)
+            t.equal((run.status, len(made)), (0, len(before) + 2), option + ": its names are others", run)
             for file in set(made) - set(before):
                 os.unlink(os.path.join(folder, file))
             with open(second, "wb") as f:

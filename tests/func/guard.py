@@ -102,9 +102,10 @@ def test_blank():
         return t.skip("a blank device", s.sys_why())
     for words in ([], ["-queuedepth", 4], ["-reopen", "-passes", 3]):
         run = t.xdd(*WORK, "-targets", 1, dev, *words)
-        t.ok(run.status == 0 and not run.err, " ".join(["a blank device needs nothing"] + [str(w) for w in words]), run)
+        t.equal((run.status, run.err), (0, ""), " ".join(["a blank device needs nothing"] + [str(w) for w in words]),
+                run)
     run = t.xdd(*WORK, "-targets", 3, dev, dev, dev, "-rwratio", "target", 2, 50)
-    t.ok(run.status == 0 and not run.err, "several targets on one device", run)
+    t.equal((run.status, run.err), (0, ""), "several targets on one device", run)
     return None
 
 
@@ -124,11 +125,11 @@ def test_force():
     for words in (["-force", "/dev/null"], ["-force", t.path("nothing")], ["-force", one, "-force", two],
                   ["-force", "null"]):
         run = t.xdd(*WORK, "-targets", 2, one, "null", *words)
-        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-force" in run.err,
-             "%s: names no target" % " ".join(words), run)
+        t.equal((run.status, len(run.error_lines()), "-force" in run.err), (2, 1, True),
+                "%s: names no target" % " ".join(words), run)
     for words in (["-force"], ["-force", ""]):
         run = t.xdd(*WORK, "-targets", 1, one, *words)
-        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-force" in run.err, "%r" % words, run)
+        t.equal((run.status, len(run.error_lines()), "-force" in run.err), (2, 1, True), "%r" % words, run)
     t.equal((digest(one), digest(two)), before, "nothing of that has changed a byte")
     run = t.xdd(*WORK, "-targets", 2, alias, two, "-force", one, "-force", other)
     t.ok(run.status == 0 and digest(one) != before[0] and digest(two) != before[1],
@@ -375,7 +376,8 @@ def test_order():
     run, trace = s.trace(*WORK, "-targets", 2, blank, blank)
     excl = [f for f in trace.flags(blank) if "O_EXCL" in f]
     # Once to look, and once for the run.
-    return t.ok(run.status == 0 and len(excl) == 2, "one exclusive claim a device, whatever the number of targets", run)
+    return t.equal((run.status, len(excl)), (0, 2), "one exclusive claim a device, whatever the number of targets",
+                   run)
 
 
 if os.geteuid() != 0:

@@ -57,8 +57,8 @@ def test_lines():
          "the last line is complete: 100 %, nothing left", beats[-1:])
     for line in beats:
         n = ops_of(line)[0]
-        t.ok(",%015d,B" % (1024 * n) in line and ",%013.1f,KiB" % n in line and
-             ",%010.1f,MiB" % (n / 1024) in line, "bytes, KiB and MiB agree with the operations", line)
+        t.equal((",%015d,B" % (1024 * n) in line, ",%013.1f,KiB" % n in line, ",%010.1f,MiB" % (n / 1024) in line),
+                (True, True, True), "bytes, KiB and MiB agree with the operations", line)
     percents = [float(p) for line in beats for p in re.findall(r"([\d.]+)%", line)]
     t.ok(all(abs(p - n / 1.5) < 0.01 for p, n in zip(percents, values)), "percent of the operations", beats)
 
@@ -242,8 +242,8 @@ def test_files():
     t.equal((table[-1][9], table[-1][23]), ("0000000005", "100.00%"), "a pass of which no row tells has one at its end")
     run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -heartbeat append".split(),
                 warns="-heartbeat append: ")
-    t.ok(run.status == 0 and len(run.error_lines()) == 1 and "-heartbeat append: there is no file" in run.err,
-         "append without a file: said", run)
+    t.equal((run.status, len(run.error_lines()), "-heartbeat append: there is no file" in run.err), (0, 1, True),
+            "append without a file: said", run)
 
 
 def terminal(args, seconds, columns=80, stop=None):
@@ -276,10 +276,10 @@ def test_terminal():
     t.ok(len(parts) > 3 and all("\n" not in p for p in parts[:-1]) and shown.endswith("\r\n"),
          "asked for: each line over the one before, the last one stays", repr(shown))
     shown = terminal([*PACED, "-numreqs", 60, "-heartbeat", 0.1, "ops", "lf"], 30)
-    t.ok("\033" not in shown and shown.count("\r\n") > 3, "lf: each line stays", repr(shown))
+    t.equal(("\033" in shown, shown.count("\r\n") > 3), (False, True), "lf: each line stays", repr(shown))
     shown = terminal([*PACED, "-numreqs", 350, "-passes", 1], 30)
     t.ok(re.search(r"pass 1 of 1, \d+ %, [\d.]+ MB/s, \d+ ops/s, \d+ s left", shown), "unasked after 2 s", repr(shown))
-    t.ok(shown.endswith("\r\033[K") and "\n" not in shown, "unasked: wiped out at the end", repr(shown))
+    t.equal((shown.endswith("\r\033[K"), "\n" in shown), (True, False), "unasked: wiped out at the end", repr(shown))
     t.equal(terminal([*PACED, "-numreqs", 100], 30), "", "a run of a second shows nothing")
     t.equal(terminal([*PACED, "-numreqs", 250, "-heartbeat", 0], 30), "", "-heartbeat 0: nothing at all")
     shown = terminal([*PACED, "-numreqs", 60, "-heartbeat", 0.1, *EVERY_WORD], 30, columns=40)
@@ -318,7 +318,7 @@ def test_signals():
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=LIMIT_S)
     t.ok(re.search(r"^Pass,0001,/OPS/BW/PCT/ET \+ \[\|\],\d{10},ops,", err, re.M), "SIGUSR1: a line now", err)
-    t.ok(p.returncode == 5 and "COMBINED" in out, "and the run goes on", (p.returncode, out))
+    t.equal((p.returncode, "COMBINED" in out), (5, True), "and the run goes on", (p.returncode, out))
 
 
 def test_sigint():
@@ -329,7 +329,8 @@ def test_sigint():
         s.settle(p, 0.5)
         p.send_signal(signal.SIGINT)
         out = p.communicate(timeout=t.TIMEOUT)[0].decode()
-    t.ok(p.returncode == 5 and "COMBINED" in out, "SIGINT with a heartbeat: results, status 5", (p.returncode, out))
+    t.equal((p.returncode, "COMBINED" in out), (5, True), "SIGINT with a heartbeat: results, status 5",
+            (p.returncode, out))
 
 
 def cut_short(words, interval):
@@ -389,7 +390,7 @@ def test_bad_input():
             ("-heartbeat output %s" % t.path("link"), 2, m.is_target(0)),
             ("-heartbeat target 7 ops", 2, "target")):
         run = t.xdd("-op", "read", "-targets", 1, data, "-reqsize", 1, *args.split())
-        t.ok(run.status == status and part in run.err and len(run.error_lines()) == 1, args, run)
+        t.equal((run.status, part in run.err, len(run.error_lines())), (status, True, 1), args, run)
     t.equal(os.path.getsize(data), 4096, "nothing was changed")
 
 

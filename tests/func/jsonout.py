@@ -232,12 +232,13 @@ def test_standard_output():
     run = t.command(["sh", "-c", '"$@" -jsonout - | wc -l', "sh"] + t.xdd_words(*SMALL))
     t.ok(run.status == 0 and int(run.out) > 10, "-jsonout - into a pipe", run)
     run = t.command(["sh", "-c", '"$@" -jsonout - >&-', "sh"] + t.xdd_words(*SMALL))
-    t.ok(run.status == 6 and "-jsonout -: " in run.err, "-jsonout -, closed", run)
+    t.equal((run.status, "-jsonout -: " in run.err), (6, True), "-jsonout -, closed", run)
     run = t.xdd(*SMALL, "-jsonout", "/dev/null")
     t.ok(run.status == 0 and stat.S_ISCHR(os.stat("/dev/null").st_mode), "-jsonout /dev/null", run)
     run = t.xdd(*SMALL, "-jsonout", "/dev/full")
-    t.ok(run.status == 6 and run.error_lines() == ["xdd: -jsonout /dev/full: No space left on device; the results are "
-                                                   "missing there"], "a full disk", run)
+    t.equal((run.status, run.error_lines()),
+            (6, ["xdd: -jsonout /dev/full: No space left on device; the results are " "missing there"]),
+            "a full disk", run)
 
 
 def test_fifo():
@@ -284,7 +285,7 @@ def test_replaced():
         t.ok(not j.problems(j.parse(after.decode())), "killed: the file is a document")
         t.equal(sorted(os.listdir(folder)), ["a.json", "link"], "killed: and no other file is left")
     run = t.xdd(*SMALL, "-jsonout", os.path.join(folder, "new"), "-dryrun")
-    t.ok(run.status == 0 and not os.path.exists(os.path.join(folder, "new")), "-dryrun writes none", run)
+    t.equal((run.status, os.path.exists(os.path.join(folder, "new"))), (0, False), "-dryrun writes none", run)
 
 
 def test_refused():
@@ -309,8 +310,8 @@ def test_refused():
             (null + ["-jsonout", "/dev/stdout", "-csvout", "/dev/stdout"], "has standard output to itself"),
     ):
         run = t.xdd(*args)
-        t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and want in run.err and
-             "json" in run.err, "%s" % want, run)
+        t.equal((run.status, run.out, len(run.error_lines()), want in run.err, "json" in run.err),
+                (2, "", 1, True, True), "%s" % want, run)
         t.equal(sorted(os.listdir(folder)), ["sub"], "and nothing is made")
     run = t.xdd(*null, "-jsonout", "target", 0, here)
     t.ok(run.status == 3, "no target number", run)
@@ -335,7 +336,8 @@ def test_locked_folder():
         t.skip("a locked folder", "no other user can come here")
     else:
         run = t.command(user + [t.XDD] + [str(a) for a in SMALL] + ["-jsonout", file])
-        t.ok(run.status == 2 and "cannot create a file in the directory " + folder in run.err, "a locked folder", run)
+        t.equal((run.status, "cannot create a file in the directory " + folder in run.err), (2, True),
+                "a locked folder", run)
     os.chmod(folder, 0o755)
 
 
@@ -429,8 +431,8 @@ def test_before():
         status = p.wait(timeout=t.TIMEOUT)
         rows = os.read(pipe, 1 << 20).decode()[full:].splitlines()
         os.close(pipe)
-        t.ok(status == 5 and not os.path.exists(target), "SIGINT before the run, %s: status 5, and nothing is begun" %
-             ("twice" if again else "once"), status)
+        t.equal((status, os.path.exists(target)), (5, False),
+                "SIGINT before the run, %s: status 5, and nothing is begun" % ("twice" if again else "once"), status)
         if not again:
             document = j.check(file, "SIGINT before the run")
             t.ok(document and (document["end"], document["status"], document["partial"]) == ("canceled", 5, True) and

@@ -410,17 +410,18 @@ def test_output_file():
                        ((t.path("no/folder"),), "there is no directory"),
                        ((t.tmp(),), m.IS_DIRECTORY)):
         run = t.xdd(*words, *args)
-        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-latency output" in run.err and text in run.err,
-             "-latency output: " + text, run)
+        t.equal((run.status, len(run.error_lines()), "-latency output" in run.err, text in run.err),
+                (2, 1, True, True), "-latency output: " + text, run)
     run = t.xdd(*words, file, "-csvout", file)
-    t.ok(run.status == 2 and "each output wants its own" in run.err, "-latency output and -csvout: one file", run)
+    t.equal((run.status, "each output wants its own" in run.err), (2, True), "-latency output and -csvout: one file",
+            run)
     target = t.make_file("target", 4096)
     run = t.xdd("-op", "read", "-targets", 1, target, "-latency", "output", target)
     t.ok(run.status == 2 and m.is_target(0) in run.err and os.path.getsize(target) == 4096,
          "-latency output: a target", run)
     t.equal(os.stat(file).st_mtime_ns, before, "what is refused changes nothing")
     run = t.xdd(*words, t.path("dry.csv"), "-dryrun")
-    t.ok(run.status == 0 and not os.path.exists(t.path("dry.csv")), "-latency output: -dryrun makes none", run)
+    t.equal((run.status, os.path.exists(t.path("dry.csv"))), (0, False), "-latency output: -dryrun makes none", run)
     file = t.path("sorted.csv")
     t.xdd(*words, file, "percentiles", "99.999999,50,1,50.0,50.000000")
     with open(file) as f:
@@ -438,10 +439,10 @@ def test_bad_input():
             ("intervals 0", 2, "a time of 10ms to 100 years"), ("intervals 9ms", 2, "a time of 10ms to"), ("intervals x", 2, ""),
             ("nonsense", 3, ""), ("", 2, ""), ("target 0 histogram", 3, "")):
         run = t.xdd("-op", "noop", "-numreqs", 1, "-targets", 1, "null", "-latency", *args.split())
-        t.ok(run.status == status and len(run.error_lines()) == 1 and "latency" in run.err and text in run.err and
-             not run.out, "-latency %s: refused" % args, run)
+        t.equal((run.status, len(run.error_lines()), "latency" in run.err, text in run.err, run.out),
+                (status, 1, True, True, ""), "-latency %s: refused" % args, run)
     run = t.xdd("-op", "noop", "-numreqs", 1, "-targets", 1, "null", "-outputformat", "add", "+LATP98")
-    t.ok(run.status == 2 and "LATP9" in run.err, "a column that there is not", run)
+    t.equal((run.status, "LATP9" in run.err), (2, True), "a column that there is not", run)
 
 
 t.run(test_against_sort, test_sums, test_intervals, test_short_last_interval, test_short_first_interval,

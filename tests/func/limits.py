@@ -221,7 +221,8 @@ def test_no_gap_without_a_processor():
     try:
         for i in range(3):
             run = t.xdd(*"-op noop -targets 1 null -numreqs 1000000000000 -qd 16 -timelimit 0.3 -processor 0".split(), cpu)
-            t.ok(run.status == 0 and "not issued" not in run.err, "no gap where others take the processor, %d" % i, run)
+            t.equal((run.status, "not issued" in run.err), (0, False),
+                    "no gap where others take the processor, %d" % i, run)
     finally:
         for p in others:
             p.kill()

@@ -146,8 +146,8 @@ def test_no_right():
         run = t.command(prefix + [binary, "-op", "read", "-targets", "2", FILE, FILE, "-numreqs", "4", "-queuedepth", "4",
                                   "-passes", "3"] + args, warns=["^xdd: warning: %s: " % option for option in wanted])
         got = re.findall(r"^xdd: warning: (-\w+): ", run.err, re.M)
-        t.ok(run.status == 0 and got == wanted and len(run.error_lines()) == len(wanted) and "COMBINED" in run.out,
-             "%s without the right: %d warnings" % (" ".join(args), len(wanted)), run)
+        t.equal((run.status, got, len(run.error_lines()), "COMBINED" in run.out), (0, wanted, len(wanted), True),
+                "%s without the right: %d warnings" % (" ".join(args), len(wanted)), run)
     return None
 
 
@@ -169,7 +169,8 @@ def test_priority():
             t.ok("Maximum Process Priority, enabled" in str(run), option + ": it is shown", run)
     with resting("-targets", 1, FILE, "-numreqs", 2) as run:
         got = {int(run.task(tid)[41]) for tid in run.tasks()}
-        t.ok(got == {os.SCHED_OTHER} and "Maximum Process Priority, disabled" in str(run), "without it they have none", got)
+        t.equal((got, "Maximum Process Priority, disabled" in str(run)), ({os.SCHED_OTHER}, True),
+                "without it they have none", got)
     return None
 
 
@@ -203,7 +204,7 @@ def test_marked_at_once():
     with open(log) as f:
         calls = [re.match(r"(\d+) +(?:<\.\.\. )?(\w+)(.*)", line).groups() for line in f]
     threads = {tid for tid, call, _ in calls if call == "shmget"}
-    t.ok(run.status == 0 and len(threads) == 2, "a segment for each QThread", "%s\n%s" % (run, calls))
+    t.equal((run.status, len(threads)), (0, 2), "a segment for each QThread", "%s\n%s" % (run, calls))
     for tid in threads:
         own = []
         for who, call, rest in calls:
@@ -218,7 +219,8 @@ def test_marked_at_once():
 def test_killed_in_between():
     """What SIGKILL between the two system calls leaves, and that the help says how to remove it."""
     said = t.xdd("-help", "sharedmemory")
-    t.ok(said.status == 0 and "SIGKILL" in said.out and "ipcrm -m" in said.out, "-help says what SIGKILL can leave", said)
+    t.equal((said.status, "SIGKILL" in said.out, "ipcrm -m" in said.out), (0, True, True),
+            "-help says what SIGKILL can leave", said)
     if s.can_trace() is None or not t.have("ipcrm"):
         return t.skip("a segment that SIGKILL leaves", s.sys_why() if t.have("ipcrm") else "ipcrm is not installed")
     log = t.path("killed")
@@ -367,7 +369,7 @@ def test_numa():
                 lines = [line for line in f if "/SYSV" in line]
         policy_of = lines[0].split()[1] if lines else None
         if word == "interleave":
-            t.ok(len(lines) == 1 and policy_of.startswith("interleave:0"), "-numa interleave", lines)
+            t.equal((len(lines), policy_of.startswith("interleave:0")), (1, True), "-numa interleave", lines)
         else:
             t.ok(len(lines) == 1 and policy_of in (policy, policy.replace("prefer:", "prefer=")), "-numa %s" % word, lines)
     return None
@@ -402,14 +404,15 @@ def test_bad():
     for option, value, pattern in cases:
         new = t.path("not-made")
         run = t.xdd("-op", "write", "-targets", 1, new, "-numreqs", 1, option, value)
-        t.ok(run.status == 2 and len(run.error_lines()) == 1 and pattern in run.err and option in run.err and not run.out and
-             not os.path.exists(new), "%s %r is refused" % (option, value), run)
+        t.equal((run.status, len(run.error_lines()), pattern in run.err, option in run.err, run.out, os.path.exists(new)),
+                (2, 1, True, True, "", False), "%s %r is refused" % (option, value), run)
     for option in ("-memalign", "-numa"):
         run = t.xdd("-op", "read", "-targets", 1, FILE, option)
-        t.ok(run.status in (2, 3) and m.MISSING in run.err, option + " without a word is refused", run)
+        t.equal((run.status in (2, 3), m.MISSING in run.err), (True, True), option + " without a word is refused",
+                run)
     for option in "nomemlock noproclock processlock maxpri maxall minall".split():
         run = t.xdd("-op", "read", "-targets", 1, FILE, "-" + option, "target", 0)
-        t.ok(run.status in (2, 3) and len(run.error_lines()) == 1, "-%s is for all targets" % option, run)
+        t.equal((run.status in (2, 3), len(run.error_lines())), (True, 1), "-%s is for all targets" % option, run)
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ def shown(wanted, label, *args, **kwargs):
     """The value of `label` of all targets, or of the run."""
     what = look(*args, **kwargs)
     got = what.each(label) if isinstance(wanted, list) else what.all.get(label)
-    return t.ok(what.run.status == 0 and not what.run.err and got == wanted, " ".join(args).replace("\n", " "),
-                "%s:\ngot:    %r\nwanted: %r\n%s" % (label, got, wanted, what.run))
+    return t.equal((what.run.status, what.run.err, got), (0, "", wanted), " ".join(args).replace("\n", " "),
+                   "%s:\ngot:    %r\nwanted: %r\n%s" % (label, got, wanted, what.run))
 
 
 RATIO = "Read/write ratio"
@@ -204,13 +204,13 @@ AMOUNTS = ("bytes", "kbytes", "mbytes", "gbytes")
 
 def test_help():
     usage = xdd("-help")
-    t.ok(usage.status == 0 and usage.out.startswith("usage: xdd ") and not usage.err,
-         "-help: on standard output, status 0", usage)
+    t.equal((usage.status, usage.out.startswith("usage: xdd "), usage.err), (0, True, ""),
+            "-help: on standard output, status 0", usage)
     listed = re.findall(r"^  -(\S+)", usage.out, re.M)
     t.equal(sorted(listed), sorted(o.name for o in OPTIONS),
             "-help lists every option, and each has a row in this test")
     full = xdd("-fullhelp")
-    t.ok(full.status == 0 and not full.err, "-fullhelp: on standard output, status 0", full)
+    t.equal((full.status, full.err), (0, ""), "-fullhelp: on standard output, status 0", full)
     t.equal(re.findall(r"^  -(\S+)", full.out, re.M), listed,
             "-fullhelp explains every option, in the order of -help")
     also = {m.group(1): m.group(2) or "" for m in
@@ -248,7 +248,7 @@ def test_names():
     """Alternate names, two dashes; and that the option does what its row says."""
     where = directory(a_cfg="-queuedepth 5\n")
     plain = look(BASE, cwd=where)
-    t.ok(plain.run.status == 0 and len(plain.targets) == 2 and not plain.run.err, "-dryrun", plain.run)
+    t.equal((plain.run.status, len(plain.targets), plain.run.err), (0, 2, ""), "-dryrun", plain.run)
     for option in OPTIONS:
         if option.name in NO_RUN + ABSENT:
             continue
@@ -508,7 +508,7 @@ def test_dryrun_touches_nothing():
     run = xdd(*args, "-dryrun", "-timelimit", "100000", "-startdelay", "3600", cwd=where)
     t.ok(run.status == 0, "-dryrun waits for nothing", run)
     run = xdd("-dryrun -op read -targets 2 data nosuch -numreqs 1", cwd=where)
-    t.ok(run.status == 4 and not run.out, "-dryrun finds what a run would", run)
+    t.equal((run.status, run.out), (4, ""), "-dryrun finds what a run would", run)
     if not s.can_trace():
         t.skip("-dryrun opens nothing for writing", s.sys_why())
         return

@@ -115,7 +115,8 @@ def test_pipes():
         os.unlink(path)
     os.mkfifo(t.path("pipe"))
     run = t.command([t.XDD, "tsread", "-o", t.path("pipe"), dumped()], timeout=20)
-    t.ok(run.status == 6 and "is a pipe that no process reads" in run.err, "tsread -o: a pipe without a reader", run)
+    t.equal((run.status, "is a pipe that no process reads" in run.err), (6, True),
+            "tsread -o: a pipe without a reader", run)
 
 
 def test_dash():
@@ -134,7 +135,8 @@ def test_dash():
     run = t.command([os.path.abspath(t.XDD)] + RUN + ["-errout", "-", "-debug", "io"], cwd=empty)
     t.ok(run.status == 0 and "DEBUG_IO" in run.out and not run.err and not os.listdir(empty), "-errout - is standard output", run)
     run = t.command([os.path.abspath(t.XDD)] + RUN + ["-jsonout", "-", "-csvout", "-"], cwd=empty)
-    t.ok(run.status == 2 and "-csvout -: -jsonout - has standard output to itself" in run.err, "-jsonout - has it alone", run)
+    t.equal((run.status, "-csvout -: -jsonout - has standard output to itself" in run.err), (2, True),
+            "-jsonout - has it alone", run)
 
 
 def test_errout():

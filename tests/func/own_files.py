@@ -96,8 +96,8 @@ def test_many_targets():
             continue
         run = t.xdd(*READ, "-targets", len(files), *files, "-numreqs", 4, *words, timeout=LIMIT_S,
                     preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (64, most)))
-        t.ok(run.status == wanted and len(run.error_lines()) == (wanted != 0) and ("open files" in run.err) == (wanted != 0),
-             title, run)
+        t.equal((run.status, len(run.error_lines()), "open files" in run.err), (wanted, wanted != 0, wanted != 0),
+                title, run)
 
 
 if s.can_trace():

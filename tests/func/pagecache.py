@@ -115,13 +115,13 @@ def test_unknown():
         return t.skip("a foreign file", "files of the test are in memory" if nobody else xddsys.sys_why())
     os.chmod(file, 0o644)
     run, said, column = read(file, "-reqsize", 256, "-mbytes", 32, nobody=nobody)
-    t.ok(run.status == 0 and said.startswith("unknown") and column == "-",
-         "a file of which the user may not know: unknown", "%s\n%s" % (said, run))
+    t.equal((run.status, said.startswith("unknown"), column), (0, True, "-"),
+            "a file of which the user may not know: unknown", "%s\n%s" % (said, run))
     t.ok("was in the page cache" not in run.err, "and no warning of it", run)
     os.chown(file, 65534, 65534)
     load(file, [])
     run, said, column = read(file, "-reqsize", 256, "-mbytes", 32, nobody=nobody)
-    return t.ok(run.status == 0 and said == "0.0", "the owner may know", "%s\n%s" % (said, run))
+    return t.equal((run.status, said), (0, "0.0"), "the owner may know", "%s\n%s" % (said, run))
 
 
 def test_overlay():

@@ -289,9 +289,11 @@ def test_until():
          run)
     _, run, document = until("-op", "read", "-targets", 1, t.make_file("small", 4096),
                              *"-reqsize 8 -numreqs 1 -timelimit 60 -passes until 5 18".split())
-    t.ok(run.status == 6 and "not reached after 18 passes" in run.out, "passes in which nothing succeeds", run)
+    t.equal((run.status, "not reached after 18 passes" in run.out), (6, True), "passes in which nothing succeeds",
+            run)
     run = t.xdd(*PACED, *"-passes until 7.5 44 -verbose -dryrun".split())
-    t.ok("Passes, 44\n" in run.out and "Passes until, 7.5 percent\n" in run.out, "-dryrun shows it", run)
+    t.equal(("Passes, 44\n" in run.out, "Passes until, 7.5 percent\n" in run.out), (True, True), "-dryrun shows it",
+            run)
     run = t.xdd(*PACED, *"-passes until 7.5 44 -passes 2".split())
     t.ok("until" not in run.out and run.row("COMBINED")["Pass"] == "2", "the last -passes wins", run)
 
@@ -308,10 +310,10 @@ def test_refused():
             ("untill", 2, m.whole_number("passes", 1, 1000000000)),
             ("until 5 -nobarrier", 2, "-passes until: with -nobarrier")):
         run = t.xdd(*null, "-passes", *args.split())
-        t.ok(run.status == status and not run.out and len(run.error_lines()) == 1 and want in run.err,
-             "-passes %s" % args, run)
+        t.equal((run.status, run.out, len(run.error_lines()), want in run.err), (status, "", 1, True),
+                "-passes %s" % args, run)
     run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -passoffset 92233720368547758 -passes until 5".split())
-    t.ok(run.status == 2 and "8 EiB" in run.err, "-passoffset: the most passes there can be", run)
+    t.equal((run.status, "8 EiB" in run.err), (2, True), "-passoffset: the most passes there can be", run)
     device = s.loop_device(s.sparse_file("backing", 1 << 20))
     if device is None:
         t.skip("-passoffset on a device", s.sys_why())
@@ -320,7 +322,7 @@ def test_refused():
     run = t.xdd(*args, 128)
     t.ok(run.status == 0, "-passoffset: the device holds the most passes", run)
     run = t.xdd(*args, 129)
-    t.ok(run.status == 2 and "the operations reach to" in run.err, "-passoffset: the device does not", run)
+    t.equal((run.status, "the operations reach to" in run.err), (2, True), "-passoffset: the device does not", run)
 
 
 t.run(test_values, test_together, test_percentiles_together, test_only_run_time, test_left_out, test_not_reproducible, test_until, test_refused)

@@ -132,8 +132,8 @@ def test_nodes():
         return t.skip("NUMA nodes by name", "this machine has several; see tests/vm")
     shown("-processor node0", [ALL], "-targets", 1, FILE, "-processor", "node0")
     run = t.xdd("-op", "read", "-targets", 1, FILE, "-processor", "node1")
-    return t.ok(run.status == 2 and len(run.error_lines()) == 1 and "no such NUMA node; there are: 0" in run.err,
-                "-processor node1: there is none", run)
+    return t.equal((run.status, len(run.error_lines()), "no such NUMA node; there are: 0" in run.err), (2, 1, True),
+                   "-processor node1: there is none", run)
 
 
 def test_singleproc():
@@ -177,8 +177,8 @@ def test_taskset():
         shown("taskset, %s %s" % tuple(option), [str(LAST)], "-targets", 1, FILE, *option, prefix=prefix)
     for option in (["-processor", FIRST], ["-singleproc", FIRST], ["-roundrobin", 2], ["-processor", ALL]):
         run = t.command(prefix + t.xdd_words("-op", "read", "-targets", 1, FILE, *option))
-        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "may use: %d " % LAST in run.err and not run.out,
-             "taskset, %s %s: refused" % tuple(option), run)
+        t.equal((run.status, len(run.error_lines()), "may use: %d " % LAST in run.err, run.out), (2, 1, True, ""),
+                "taskset, %s %s: refused" % tuple(option), run)
     with resting("-targets", 1, FILE, prefix=prefix) as run:
         t.equal(set(run.allowed().values()), {str(LAST)}, "taskset, none of the options")
     return None
@@ -199,7 +199,7 @@ def test_before_buffers():
     for tid, call in lines:
         calls[tid].append(re.match(r"(<... )?(\w+)", call).group(2) + (" target" if FILE in call else ""))
     bound = {tid: names for tid, names in calls.items() if "sched_setaffinity" in names}
-    t.ok(run.status == 0 and len(bound) == 3, "each QThread binds itself", "%s\n%s" % (run, dict(calls)))
+    t.equal((run.status, len(bound)), (0, 3), "each QThread binds itself", "%s\n%s" % (run, dict(calls)))
     return t.ok(all(names.index("sched_setaffinity") < names.index(later) for names in bound.values()
                     for later in ("shmget", "openat target") if later in names) and
                 any("openat target" in names for names in bound.values()) and
@@ -225,14 +225,15 @@ def test_bad():
     for option, value, pattern in cases:
         new = t.path("not-made")
         run = t.xdd("-op", "write", "-targets", 1, new, "-numreqs", 1, option, value)
-        t.ok(run.status == 2 and len(run.error_lines()) == 1 and pattern in run.err and option in run.err and
-             not run.out and not os.path.exists(new), "%s %r is refused" % (option, value), run)
+        t.equal((run.status, len(run.error_lines()), pattern in run.err, option in run.err, run.out, os.path.exists(new)),
+                (2, 1, True, True, "", False), "%s %r is refused" % (option, value), run)
     for option in ("-processor", "-singleproc", "-roundrobin"):
         run = t.xdd("-op", "read", "-targets", 1, FILE, option)
-        t.ok(run.status in (2, 3) and m.MISSING in run.err, option + " without a word is refused", run)
+        t.equal((run.status in (2, 3), m.MISSING in run.err), (True, True), option + " without a word is refused",
+                run)
     for option in ("-singleproc", "-roundrobin"):
         run = t.xdd("-op", "read", "-targets", 1, FILE, option, "target", 0, 0)
-        t.ok(run.status in (2, 3) and len(run.error_lines()) == 1, option + " is for all targets", run)
+        t.equal((run.status in (2, 3), len(run.error_lines())), (True, 1), option + " is for all targets", run)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def test_identifiers():
 
 def test_every_identifier():
     run, rows = t.xdd_csv(*SMALL, "-verbose", "-outputformat", "new", "+" + "+".join(HEADINGS))
-    t.ok(run.status == 0 and len(rows) == 5, "every identifier at once", run)
+    t.equal((run.status, len(rows)), (0, 5), "every identifier at once", run)
     t.ok(all(list(r) == EVERY for r in rows), "CSV: every identifier is a column, in order", rows[:1])
     # Whether PAGECACHED and HOLES are known depends on the file system.
     empty = re.compile("E2E|DESKEW|TAIL|FAIRNESS$|MISCOMPARES$|RESP|WRITELAT")
@@ -188,7 +188,8 @@ def test_terminal():
             ("errors", "-op read -targets 1 file -reqsize 4 -numreqs 17 -timelimit 60".split()))
     for title, args in runs:
         out, err, status = on_terminal(args, 80)
-        t.ok(status == (6 if title == "errors" else 0) and "COMBINED" in out, "terminal, %s: runs" % title, out + err)
+        t.equal((status, "COMBINED" in out), (6 if title == "errors" else 0, True), "terminal, %s: runs" % title,
+                out + err)
         t.equal([line for line in out.splitlines() if len(line) > 80], [], "terminal, %s: 80 columns" % title)
         names = EVERY if title == "every column" else DEFAULTS
         words = out[out.index("What "):].split()

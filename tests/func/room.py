@@ -38,7 +38,7 @@ def refused(title, words, text, *files):
 
 def done(title, words, statuses=(0,)):
     run = t.xdd(*words)
-    return t.ok(run.status in statuses and "COMBINED" in run.out, title, run)
+    return t.equal((run.status in statuses, "COMBINED" in run.out), (True, True), title, run)
 
 
 def test_short_file():
@@ -219,7 +219,7 @@ def test_reserved():
     amount = (fs.f_bavail + fs.f_bfree) // 2 * fs.f_frsize
     words = ["./xdd"] + t.xdd_words(*"-op write -reqsize 1024 -targets 1 file -dryrun -bytes".split(), amount)[1:]
     run = t.command(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] + words, cwd=directory)
-    t.ok(run.status == 2 and "of free space" in run.err, "reserved blocks: not for others", run)
+    t.equal((run.status, "of free space" in run.err), (2, True), "reserved blocks: not for others", run)
     run = t.command(words, cwd=directory)
     return t.ok(run.status == 0, "reserved blocks: for root", run)
 

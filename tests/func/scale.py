@@ -113,12 +113,12 @@ def test_too_many_threads():
     os.chmod(shutil.copy(t.XDD, t.path("xdd")), 0o755)
     os.chmod(t.tmp(), 0o755)
     run = t.command(user + "-op noop -targets 1 null -queuedepth 6 -numreqs 6 -ioengine psync".split(), cwd=t.tmp())
-    t.ok(run.status == 2 and "needs 8 threads: the limit on processes (ulimit -u), 6, leaves room for 5" in run.err,
-         "ulimit -u: the message says it", run)
+    t.equal((run.status, "needs 8 threads: the limit on processes (ulimit -u), 6, leaves room for 5" in run.err),
+            (2, True), "ulimit -u: the message says it", run)
     # A sanitizer may have a thread of its own.
     run = t.command(user + ["-queuedepth", str(2 if s.sanitized() else 3)] +
                     "-op noop -targets 1 null -numreqs 6 -ioengine psync".split(), cwd=t.tmp())
-    t.ok(run.status == 0 and not run.err, "ulimit -u: all that there is room for", run)
+    t.equal((run.status, run.err), (0, ""), "ulimit -u: all that there is room for", run)
     return None
 
 
@@ -178,16 +178,16 @@ def test_one_bad_target():
             run = t.xdd("-op", "write", "-targets", 64, *names, *"-numreqs 100 -reqsize 4 -queuedepth 2".split())
             title = "64 targets, number %d is %s" % (place, what)
             t.ok(run.status == 4 and s.fast_enough(run.seconds, 5), title + ": ends at once with status 4", run)
-            t.ok(len(run.error_lines()) == 1 and "target %d," % place in run.err and bad in run.err,
-                 title + ": one line names it", run.err)
+            t.equal((len(run.error_lines()), "target %d," % place in run.err, bad in run.err), (1, True, True),
+                    title + ": one line names it", run.err)
             t.equal(sorted(os.listdir(folder)), there, title + ": nothing is left behind")
             t.ok("COMBINED" not in run.out, title + ": no results", run)
     program.kill()
     program.wait()
     t.equal(read(before), "was here before", "a file that was there is what it was")
     run = t.xdd("-op", "read", "-targets", 64, *[before] * 63, os.path.join(folder, "missing"), "-numreqs", 1)
-    t.ok(run.status == 4 and len(run.error_lines()) == 1 and "target 63," in run.err, "one target to read is missing",
-         run)
+    t.equal((run.status, len(run.error_lines()), "target 63," in run.err), (4, 1, True),
+            "one target to read is missing", run)
 
 
 def test_no_more_threads():
@@ -371,7 +371,8 @@ def test_hang():
         t.ok("target 0," not in read(run.err), title + ": and no other", run.text())
         rows = t.read_csv(run.csv)
         passes = [(r["TARGET"], r["PASS"], r["OPS"]) for r in rows if r["WHAT"] == "TARGET_PASS"]
-        t.ok(("0", "1", "16") in passes and ("1", "1", "15") in passes, title + ": results of what was done", rows)
+        t.equal((("0", "1", "16") in passes, ("1", "1", "15") in passes), (True, True),
+                title + ": results of what was done", rows)
         check_sums(rows, title, 2)
         t.ok(read(run.out).endswith(" This run was canceled\n"), title + ": the last line", run.text())
     run = start()

@@ -347,7 +347,7 @@ def test_max_errors():
     for depth in (1, 4):
         run = t.xdd(*"-op read -reqsize 1 -numreqs 9 -throttle ops 0.02 -maxerrors 1 -targets 1".split(), file, "-qd",
                     depth, env=env)
-        t.ok(run.status == 6 and run.seconds < 40, "-maxerrors ends the pass, -qd %d" % depth, run)
+        t.equal((run.status, run.seconds < 40), (6, True), "-maxerrors ends the pass, -qd %d" % depth, run)
 
 
 def test_delay():
@@ -358,7 +358,7 @@ def test_delay():
         at_rate(starts, 0.05, title)
         t.ok(not row.get("RESPMAX"), title + ": no schedule, no response time", row)
     run, row = paced(*"-op noop -targets 1 null -throttle delay 100 ops 1000 -numreqs 11".split())
-    t.ok(run.status == 0 and run.seconds < LATE, "the last of ops and delay wins", row)
+    t.equal((run.status, run.seconds < LATE), (0, True), "the last of ops and delay wins", row)
 
 
 def test_info():
@@ -367,7 +367,7 @@ def test_info():
                        ("ops 5 bw 6", "Throttle in MB/sec is,   6.00"),
                        ("ops 5 var 10", "Throttle variation in percent of the interval is,  10.00")):
         run = t.xdd(*"-dryrun -op noop -numreqs 1 -targets 1 null".split(), *(["-throttle"] + args.split() if args else []))
-        t.ok(run.status == 0 and "\t\t" + line + "\n" in run.out, "information: " + line, run)
+        t.equal((run.status, "\t\t" + line + "\n" in run.out), (0, True), "information: " + line, run)
 
 
 def test_save():
@@ -376,14 +376,14 @@ def test_save():
         run = t.xdd(*"-op noop -targets 1 null -numreqs 3 -throttle".split(), *args.split(), "-seek", "save", base)
         with open(base + ".T0.txt") as f:
             times = [int(line.split()[4]) for line in f if not line.startswith("#")]
-        t.ok(run.status == 0 and times == wanted, "-seek save, %s: Time1" % args, (run, times))
+        t.equal((run.status, times), (0, wanted), "-seek save, %s: Time1" % args, (run, times))
     # A list of requests of two sizes: bytes decide.
     with open(base, "w") as f:
         f.write("0 0 4 n\n1 4 1 n\n2 5 1 n\n3 6 4 n\n")
     run = t.xdd(*"-targets 1 null -reqsize 4 -throttle bw 0.1024 -seek load".split(), base, "save", t.path("again"))
     with open(t.path("again.T0.txt")) as f:
         times = [int(line.split()[4]) for line in f if not line.startswith("#")]
-    t.ok(run.status == 0 and times == [0, 40000000, 50000000, 60000000], "-seek load: sizes count", (run, times))
+    t.equal((run.status, times), (0, [0, 40000000, 50000000, 60000000]), "-seek load: sizes count", (run, times))
     with open(base, "w") as f:
         place = 0
         for i in range(200):
@@ -393,8 +393,8 @@ def test_save():
                 t.path("varied"))
     with open(t.path("varied.T0.txt")) as f:
         times = [int(line.split()[4]) for line in f if not line.startswith("#")]
-    t.ok(run.status == 0 and len(times) == 200 and times == sorted(times), "var: operations of unequal sizes keep their order",
-         (run, times))
+    t.equal((run.status, len(times), times), (0, 200, sorted(times)),
+            "var: operations of unequal sizes keep their order", (run, times))
 
 
 def test_bad_input():
@@ -404,8 +404,8 @@ def test_bad_input():
                          ("delay 1 var 10", 2)):
         file = t.path("untouched")
         run = t.xdd("-op", "write", "-numreqs", 1, "-targets", 1, file, "-throttle", *args.split())
-        t.ok(run.status == status and len(run.error_lines()) == 1 and "throttle" in run.err and not run.out and
-             not os.path.exists(file), "-throttle %s: refused" % args, run)
+        t.equal((run.status, len(run.error_lines()), "throttle" in run.err, run.out, os.path.exists(file)),
+                (status, 1, True, "", False), "-throttle %s: refused" % args, run)
 
 
 t.run(test_rate, test_achieved, test_stopped, test_not_reached, test_targets, test_held, test_schedule, test_freeze, test_engines, test_processor, test_limits, test_stop, test_max_errors,

@@ -55,7 +55,7 @@ def near(a, b, digits):
 def test_form():
     name = prefix()
     run = t.xdd("-op", "read", "-targets", 1, DATA, *"-reqsize 64 -numreqs 16 -ts detailed -ts output".split(), name)
-    t.ok(run.status == 0 and not run.err, "the guide's example runs", run)
+    t.equal((run.status, run.err), (0, ""), "the guide's example runs", run)
     with open(name + ".target.0000.csv") as f:
         lines = f.read().splitlines()
     t.equal(lines[0], "Target number for this report, 0", "the first line names the target")
@@ -211,7 +211,7 @@ def test_processors():
     run = t.command(["taskset", "-c", str(cpu)] + t.xdd_words("-op", "read", "-targets", 1, DATA, "-reqsize", 4, "-numreqs", 50,
                                                               "-queuedepth", 2, "-ts", "dump", name))
     found = {(r["CPU_START"], r["CPU_END"]) for r in x.rows_of(name + ".target.0000.bin")}
-    return t.ok(run.status == 0 and found == {(cpu, cpu)}, "the processor that it ran on", "%r\n%s" % (found, run))
+    return t.equal((run.status, found), (0, {(cpu, cpu)}), "the processor that it ran on", "%r\n%s" % (found, run))
 
 
 def test_failures():
@@ -249,7 +249,7 @@ def test_oneshot():
     t.equal([(r["Pass"], r["OP Number"]) for r in report.rows], [(1, n) for n in range(100)],
             "oneshot: the oldest operations are kept")
     t.equal(report.counts(), (100, 0, 0, 1900, 0), "oneshot: the others are counted")
-    t.ok("0 overwritten, 1900 not recorded" in run.out and not run.err, "oneshot: and the run says so", run)
+    t.equal(("0 overwritten, 1900 not recorded" in run.out, run.err), (True, ""), "oneshot: and the run says so", run)
     _, report = stamped(*"-reqsize 4 -numreqs 1000 -queuedepth 8".split(), words=("oneshot size 37",))
     t.equal(report.counts(), (37, 0, 0, 963, 0), "oneshot: at depth 8")
 
@@ -270,11 +270,11 @@ def test_time_limit():
     for words, size, wraps in (("-numreqs 2000000 -runtime 9", 1048576, True), ("-numreqs 2000000", 2000000, False),
                                ("-numreqs 9000 -runtime 9", 9000, False), ("-numreqs 9000 -runtime 9 -ts size 7", 7, True)):
         run = t.xdd("-op", "read", "-targets", 1, "null", *words.split(), "-ts", "on", "-dryrun")
-        t.ok("Timestamp table size in operations, %d\n" % size in run.out and (" WRAP" in run.out) == wraps,
-             words + ": the size of the table", run)
+        t.equal(("Timestamp table size in operations, %d\n" % size in run.out, " WRAP" in run.out), (True, wraps),
+                words + ": the size of the table", run)
     run = t.xdd("-op", "read", "-targets", 1, "null", *"-reqsize 1 -timelimit 0.2 -ts on -dryrun".split())
-    t.ok("Timestamp table size in operations, 1048576" in run.out and " WRAP" in run.out,
-         "-timelimit: a table of 1048576 that wraps", run)
+    t.equal(("Timestamp table size in operations, 1048576" in run.out, " WRAP" in run.out), (True, True),
+            "-timelimit: a table of 1048576 that wraps", run)
 
 
 def test_trigger_op():

@@ -58,10 +58,11 @@ def test_same_rows():
                            ("detailed size 50", [])):
         dumps, reports = dump(*SMALL, words=words)
         run = x.tsread(*options, dumps[0])
-        t.ok(run.status == 0 and not run.err, "tsread of -ts %s: status 0" % words, run)
+        t.equal((run.status, run.err), (0, ""), "tsread of -ts %s: status 0" % words, run)
         t.equal(run.out, text_of(reports[0]), "tsread of -ts %s: the whole report of the run, byte for byte" % words)
     run = x.tsread("-d", dumps[0])
-    t.ok("Start of DETAILED" in run.out and "SUMMARY Time" not in run.out, "-d: the detailed report alone", run.err)
+    t.equal(("Start of DETAILED" in run.out, "SUMMARY Time" in run.out), (True, False),
+            "-d: the detailed report alone", run.err)
 
 
 def test_document():
@@ -90,7 +91,7 @@ def test_csv():
     run = x.tsread("-csv", dumps[0])
     rows = list(csv.DictReader(io.StringIO(run.out)))
     report = x.read_report(reports[0]).rows
-    t.ok(run.status == 0 and not run.err, "-csv: status 0", run)
+    t.equal((run.status, run.err), (0, ""), "-csv: status 0", run)
     t.equal(run.out.splitlines()[0], "HOST,TARGET,PATH,PASS,OP,TYPE,OFFSET,SIZE,BYTES,ERROR,START_NS,END_NS,IO_NS,QTHREAD,SLOT,"
             "CPU_START,CPU_END", "-csv: the header")
     t.equal(sorted((int(r["PASS"]), int(r["OP"]), int(r["OFFSET"]), int(r["IO_NS"])) for r in rows),
@@ -170,7 +171,7 @@ def test_merge():
     t.ok(run.status == 0 and mine[0] == first + wall and [b - a for a, b in zip(mine, theirs)] == [1000] * 20,
          "two hosts: by the global clock", run)
     starts = [int(r["START_NS"]) for r in rows]
-    t.ok(starts == sorted(starts) and len(starts) == 40, "two hosts: in one order")
+    t.equal((starts, len(starts)), (sorted(starts), 40), "two hosts: in one order")
     report = x.Report(x.tsread(dumps[0], later).out)
     t.equal([r["StartTS"] for r in report.rows], [n * 1000 for n in starts], "two hosts: the detailed report, likewise")
     t.equal(sorted({(r["Target"], r["Host"]) for r in report.rows}), sorted([(0, socket.gethostname()), (1, "other")]),
@@ -187,7 +188,8 @@ def test_merge():
     # A version that knows more.
     more = write("more.bin", rebuilt(data, entries="20\ncolour=blue\nfield=mood 61 1"))
     run = x.tsread("-csv", more)
-    t.ok(run.status == 0 and not run.err and len(run.out.splitlines()) == 21, "fields and lines of a later version are skipped", run)
+    t.equal((run.status, run.err, len(run.out.splitlines())), (0, "", 21),
+            "fields and lines of a later version are skipped", run)
 
 
 # Damage
@@ -234,7 +236,8 @@ def test_flipped():
     changed[100] ^= 1
     changed[second + 100] ^= 1
     run = x.tsread("-csv", write("flip.bin", bytes(changed)))
-    t.ok(run.status == 7 and not run.out and "neither of the two blocks" in run.err, "both descriptions gone: nothing is made up", run)
+    t.equal((run.status, run.out, "neither of the two blocks" in run.err), (7, "", True),
+            "both descriptions gone: nothing is made up", run)
 
 
 def test_not_a_dump():
@@ -242,17 +245,17 @@ def test_not_a_dump():
     for name, status, want in ((text, 7, "no dump of time stamps"), (write("empty", b""), 7, "no dump of time stamps, or cut short"),
                                (t.path("missing"), 6, "No such file or directory"), (t.tmp(), 6, m.IS_DIRECTORY)):
         run = x.tsread(name)
-        t.ok(run.status == status and len(run.error_lines()) == 1 and want in run.err and not run.out, want, run)
+        t.equal((run.status, len(run.error_lines()), want in run.err, run.out), (status, 1, True, ""), want, run)
     dumps, _ = dump("-reqsize", 4, "-numreqs", 5)
     run = x.tsread("-csv", text, dumps[0])
     t.ok(run.status == 7 and len(sound_rows(run)) == 5, "one of two is none: the other is printed", run)
     with open(dumps[0], "rb") as f:
         p = subprocess.run([t.XDD, "tsread", "-csv", "/dev/stdin"], stdin=f, capture_output=True,
                            timeout=t.TIMEOUT)
-    t.ok(p.returncode == 0 and len(p.stdout.splitlines()) == 6, "from standard input")
+    t.equal((p.returncode, len(p.stdout.splitlines())), (0, 6), "from standard input")
     p = subprocess.run("cat '%s' | '%s' tsread -csv /dev/stdin" % (dumps[0], t.XDD), shell=True, capture_output=True,
                        timeout=t.TIMEOUT)
-    t.ok(p.returncode == 0 and len(p.stdout.splitlines()) == 6, "from a pipe")
+    t.equal((p.returncode, len(p.stdout.splitlines())), (0, 6), "from a pipe")
 
 
 # Dumps of older programs
@@ -281,7 +284,8 @@ def test_old():
     file = write("old.target.0003.bin", old_dump(entries))
     run = x.tsread(file)
     report = x.Report(run.out)
-    t.ok(run.status == 0 and not run.err and "an id" in run.out and "Linux.7.0.0.rc9" in run.out, "an old dump: read", run)
+    t.equal((run.status, run.err, "an id" in run.out, "Linux.7.0.0.rc9" in run.out), (0, "", True, True),
+            "an old dump: read", run)
     t.equal([(r["Target"], r["RWV Op"], r["OP Number"], r["Block Location"], r["StartTS"], r["EndTS"], r["QThread"],
               r["Thread ID"], r["IO Size"], r["CPU Start"]) for r in report.rows],
             [(3, "r", n, n * 4, (T0 + n * 1000) * 1000, (T0 + n * 1000 + 700) * 1000, n % 3, 900 + n % 3, 4096, 2)
@@ -363,13 +367,14 @@ def test_command():
                                (("-o", t.path("none/out"), dumps[0]), 2, "none/out: there is no directory "),
                                (("-o", dumps[0], dumps[0]), 2, "tsread -o %s: this is a dump that is to be read" % dumps[0])):
         run = x.tsread(*args)
-        t.ok(run.status == status and len(run.error_lines()) == 1 and want in run.err and not run.out, want, run)
+        t.equal((run.status, len(run.error_lines()), want in run.err, run.out), (status, 1, True, ""), want, run)
     t.equal(x.tsread(dumps[0]).out, text_of(reports[0]), "and the dump is as it was")
     if os.path.exists("/dev/full"):
         with open("/dev/full", "w") as full:
             p = subprocess.run([t.XDD, "tsread", dumps[0]], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
                                timeout=t.TIMEOUT)
-        t.ok(p.returncode == 6 and p.stderr.count(b"\n") == 1 and b"No space left" in p.stderr, "a full standard output", p.stderr)
+        t.equal((p.returncode, p.stderr.count(b"\n"), b"No space left" in p.stderr), (6, 1, True),
+                "a full standard output", p.stderr)
     many, _ = dump("-reqsize", 1, "-numreqs", 3000)
     p = subprocess.run("'%s' tsread -csv '%s' | head -1; echo ${PIPESTATUS[0]}" % (t.XDD, many[0]), shell=True, executable="/bin/bash",
                        capture_output=True, timeout=t.TIMEOUT)

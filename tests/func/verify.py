@@ -81,12 +81,12 @@ def test_every_pattern():
         words = pattern.replace("CORPUS", corpus)
         file = write_file("every", words)
         run = check(file, words, "-reqsize 16 -qd 3")
-        t.ok(run.status == 0 and not run.err and "normally" in run.out, "%s: good data" % pattern, run)
+        t.equal((run.status, run.err, "normally" in run.out), (0, "", True), "%s: good data" % pattern, run)
         if pattern.split()[0] in "x sequenced random randbytarget compress dedupe tagged file".split():
             for work in ("-reqsize 1", "-reqsize 256", "-blocksize 512 -reqsize 5 -seek random -numreqs 64 -mep 2"):
                 if "-numreqs" not in work or "tagged" not in pattern:
                     run = check(file, words, work)
-                    t.ok(run.status == 0 and not run.err, "%s: in other requests, %s" % (pattern, work), run)
+                    t.equal((run.status, run.err), (0, ""), "%s: in other requests, %s" % (pattern, work), run)
         data = read(file)
         at = 5 * 16384 + 1111
         poke(file, at, bytes([data[at] ^ 0x10]))
@@ -98,7 +98,7 @@ def test_every_pattern():
              "%s: one bit flipped" % pattern, run)
         t.ok("with errors" in run.out, "%s: the last line says so" % pattern)
     run = check(write_file("short", "sequenced", "-bytes 20001 -reqsize 4"), "sequenced", "-bytes 20001 -reqsize 4")
-    t.ok(run.status == 0 and not run.err, "a last request that is shorter", run)
+    t.equal((run.status, run.err), (0, ""), "a last request that is shorter", run)
 
 
 def kinds(run):
@@ -145,7 +145,7 @@ def test_kinds_of_tags():
     good = read(file)
     for work in ("-reqsize 16", "-reqsize 4", "-reqsize 1024", "-reqsize 64 -qd 8"):
         run = check(file, "tagged", work)
-        t.ok(run.status == 0 and not run.err, "tagged, %s: good data" % work, run)
+        t.equal((run.status, run.err), (0, ""), "tagged, %s: good data" % work, run)
     # Where the data differs: what comes behind the cut may begin with a byte that is right by chance.
     cut = next(i for i in range(256, 512) if sector(good, 300)[i] != sector(earlier, 300)[i])
     lost = next(i for i in range(256, 512) if sector(good, 302)[i - 1])
@@ -180,7 +180,7 @@ def test_kinds_of_tags():
                  "tagged, %s, %s: no more than that, and what was found" % (title, work), run)
         poke(file, number * 512, sector(good, number, len(data) // 512))
     run = check(file, "tagged")
-    t.ok(run.status == 0 and not run.err, "tagged: mended again", run)
+    t.equal((run.status, run.err), (0, ""), "tagged: mended again", run)
 
 
 def flip(data, byte, bit):
@@ -241,7 +241,7 @@ def test_misplaced_target():
     t.xdd("-op", "write", *words, "-datapattern", "tagged")
     t.equal(t.xdd("-op", "read", *words, *TAGGED).status, 0, "two targets")
     run = t.xdd("-op", "read", "-targets", 1, b, "-reqsize", 16, *TAGGED)
-    t.ok(run.status == 0 and not run.err, "a target that had another number when it was written", run)
+    t.equal((run.status, run.err), (0, ""), "a target that had another number when it was written", run)
     poke(a, 20 * 512, sector(read(b), 20))
     run = t.xdd("-op", "read", *words, *TAGGED)
     found = miscompares(run)
@@ -274,7 +274,7 @@ def test_words_add_up():
             "-verify contents -verify location", "-verify contents -verify target 0 location")
     for given in both:
         run = t.xdd(*words, file, *given.split())
-        t.ok(run.status == 0 and not run.err, given + ": location implies sequenced, good data", run)
+        t.equal((run.status, run.err), (0, ""), given + ": location implies sequenced, good data", run)
     poke(file, 40 * 512 + 100, b"xxxx")
     for given in both + tuple("-dp sequenced " + g for g in both + ("", "-verify contents", "-verify location")):
         run = t.xdd(*words, file, *given.split())
@@ -282,12 +282,13 @@ def test_words_add_up():
     t.ok(t.xdd(*words, file, "-verify", "location").status == 0, "-verify location alone looks at the first words")
     file = write_file("sum.inverse", "sequenced inverse prefix 0123", "-reqsize 16 -numreqs 8")
     run = t.xdd(*words, file, *"-verify location -dp inverse -dp prefix 0123".split())
-    t.ok(run.status == 0 and not run.err, "-verify location: the implied pattern has the modifiers that were given", run)
+    t.equal((run.status, run.err), (0, ""), "-verify location: the implied pattern has the modifiers that were given",
+            run)
     run = t.xdd(*words, file, *"-verify location -dp prefix 0123".split())
     t.ok(run.status == 7, "-verify location: and is compared with them", run)
     file = write_file("sum.tagged", "tagged", "-reqsize 16 -numreqs 8")
     run = t.xdd(*words, file, *"-dp tagged -verify location contents".split())
-    t.ok(run.status == 0 and not run.err, "tagged: contents are location too", run)
+    t.equal((run.status, run.err), (0, ""), "tagged: contents are location too", run)
     poke(file, 512, sector(read(file), 5))
     t.equal([m.kind for m in miscompares(t.xdd(*words, file, *"-dp tagged -verify location contents".split()))],
             ["misplaced"], "tagged, -verify location contents: data of another place")
@@ -395,7 +396,7 @@ def test_limits():
                           "-passes 3 -verbose".split())
     t.ok(run.status == 7 and [r["OPS"] for r in rows if r["WHAT"] == "TARGET_PASS"] == ["1"], "-stoponerror", run)
     run = check(file, "x", "-reqsize 1 -numreqs 110 -timelimit 60")
-    t.ok(run.status == 7 and "END-OF-FILE" in run.err, "miscompares and I/O errors: the status is 7", run)
+    t.equal((run.status, "END-OF-FILE" in run.err), (7, True), "miscompares and I/O errors: the status is 7", run)
     run = check(file, "x", "-reqsize 1 -startoffset 60 -numreqs 110 -timelimit 60")
     t.ok(run.status == 6 and not miscompares(run), "I/O errors alone: 6", run)
     run = check(file, "x", "-reqsize 1 -startoffset 50")
@@ -418,11 +419,11 @@ def overlapping_in_part():
         file = write_file("parts.data", "tagged", "-reqsize 256 -numreqs 1")
         run = t.xdd("-targets", 1, file, *words, *"-blocksize 512 -reqsize 32 -qd 32 -passes 3 -seek load".split(), load,
                     *TAGGED)
-        t.ok(run.status == 0 and not run.err, "requests that overlap in part, %s: no alarm" % engine, run)
+        t.equal((run.status, run.err), (0, ""), "requests that overlap in part, %s: no alarm" % engine, run)
         if engine != "mmap":
             for work in ("-reqsize 256", "-blocksize 512 -reqsize 7 -bytes 262144"):
                 run = check(file, "tagged", work)
-                t.ok(run.status == 0 and not run.err, "%s: and what is left is right, %s" % (engine, work), run)
+                t.equal((run.status, run.err), (0, ""), "%s: and what is left is right, %s" % (engine, work), run)
 
 
 def cut_off_between_passes():
@@ -430,8 +431,8 @@ def cut_off_between_passes():
     work = "-passes 3 -reopen -pretruncate 512k -reqsize 4 -numreqs 400 -qd 4 -seek random -seek range 1024 -randomize -timelimit 60".split()
     file = t.make_file("cut", 1 << 20)
     run = t.xdd("-rwratio", 50, "-targets", 1, file, *work, *TAGGED)
-    t.ok("MISCOMPARE" not in run.err and " wrong" not in run.err and run.status in (0, 6),
-         "-reopen -pretruncate: nothing is expected behind the end of the file", run)
+    t.equal(("MISCOMPARE" in run.err, " wrong" in run.err, run.status in (0, 6)), (False, False, True),
+            "-reopen -pretruncate: nothing is expected behind the end of the file", run)
 
 
 def test_mixed():
@@ -449,23 +450,23 @@ def test_mixed():
                         operations if engine == ENGINES[0] and not extra else 20000, "-qd", 32,
                         *"-seek random range 500 -passes 2 -randomize".split(), *TAGGED, *extra.split(),
                         timeout=1200 if LONG else t.TIMEOUT)
-            t.ok(run.status == 0 and not run.err, "mixed operations at depth 32, %s, %d KiB %s: no alarm" % (engine, size, extra),
-                 run)
+            t.equal((run.status, run.err), (0, ""),
+                    "mixed operations at depth 32, %s, %d KiB %s: no alarm" % (engine, size, extra), run)
             if engine != "mmap":
                 run = check(file, "tagged", "-reqsize 64")
-                t.ok(run.status == 0 and not run.err, "%s: and what is left is right" % engine, run)
+                t.equal((run.status, run.err), (0, ""), "%s: and what is left is right" % engine, run)
     overlapping_in_part()
     cut_off_between_passes()
     file = t.make_file("untagged", 1 << 20)
     run = t.xdd("-rwratio", 50, "-targets", 1, file, *"-reqsize 4 -numreqs 2000 -seek random -qd 8 -bytes 1m".split()[:-2],
                 *"-seek range 1024".split(), *TAGGED)
-    t.ok(run.status == 0 and "had not written" in run.err and "note" in run.err,
-         "sectors that nobody tagged cannot be judged, and are counted", run)
+    t.equal((run.status, "had not written" in run.err, "note" in run.err), (0, True, True),
+            "sectors that nobody tagged cannot be judged, and are counted", run)
     for pattern in ("sequenced", "random", "x", "ascii abc replicate"):
         file = write_file("mixed", pattern, "-reqsize 4 -mbytes 1")
         run = t.xdd("-rwratio", 50, "-targets", 1, file, *"-reqsize 4 -numreqs 4000 -qd 8 -seek random range 1024".split(),
                     "-datapattern", *pattern.split(), "-verify", "contents")
-        t.ok(run.status == 0 and not run.err, "mixed operations with %s" % pattern, run)
+        t.equal((run.status, run.err), (0, ""), "mixed operations with %s" % pattern, run)
         poke(file, 0, bytes(b ^ 255 for b in read(file)))
         run = t.xdd("-rwratio", 50, "-targets", 1, file, *"-reqsize 4 -numreqs 40 -seek random range 1024".split(),
                     "-datapattern", *pattern.split(), "-verify", "contents")
@@ -499,7 +500,7 @@ def test_engines():
             file = write_file("engines", pattern, "-reqsize 16 -numreqs 16")
             for depth in (1, 5):
                 run = check(file, pattern, "-reqsize 16 -qd %d" % depth, words)
-                t.ok(run.status == 0 and not run.err, "%s, %s, depth %d" % (pattern, engine, depth), run)
+                t.equal((run.status, run.err), (0, ""), "%s, %s, depth %d" % (pattern, engine, depth), run)
             poke(file, 50 * 512, bytes(512))
             run = check(file, pattern, "-reqsize 16 -qd 5", words)
             t.equal(kinds(run), [("zeros", 50 * 512, 512)], "%s, %s: a sector of zeros" % (pattern, engine))
@@ -535,11 +536,12 @@ def test_refused():
     )
     for words, status, text in rows:
         run = t.xdd(*[file if w == "F" else t.path("new") if w == "F2" else w for w in words.split()])
-        t.ok(run.status == status and len(run.error_lines()) == 1 and text in run.err and not run.out, "refused: " + words, run)
+        t.equal((run.status, len(run.error_lines()), text in run.err, run.out), (status, 1, True, ""),
+                "refused: " + words, run)
     t.ok(read(file) == before and not os.path.exists(t.path("new")), "refused, and nothing done")
     run = t.xdd("-op", "read", "-targets", 3, file, "null", t.path("new"), *"-op target 2 write -numreqs 2 -reqsize 1 "
                 "-datapattern target 2 x -verify contents -datapattern target 0 file".split(), file)
-    t.ok(run.status == 0 and not run.err, "targets that nothing is read from are left out", run)
+    t.equal((run.status, run.err), (0, ""), "targets that nothing is read from are left out", run)
     for words, wanted in (("", "disabled."), ("-verify contents", "enabled for Content verification."),
                           ("-verify location", "enabled for Location verification."),
                           ("-verify location contents",
@@ -562,11 +564,12 @@ def test_shared_file():
              read(file) == before, "refused: %s" % words, run)
     for words in (["-rwratio", 50, "-targetoffset", 512], ["-rwratio", 50, "-rwratio", "target", 1, 100]):
         run = t.xdd("-targets", 2, file, link, *work, "-numreqs", 1000, "-qd", 4, "-passes", 2, *words, *TAGGED)
-        t.ok(run.status in (0, 7) and "same bytes" not in run.err, "not refused: %s" % words, run)
+        t.equal((run.status in (0, 7), "same bytes" in run.err), (True, False), "not refused: %s" % words, run)
         t.ok(run.status == 0 or "target" in words, "parts of their own, no alarm", run)
     run = t.xdd("-targets", 2, file, link, *"-rwratio 50 -reqsize 4 -numreqs 64 -seek interleave 2 -passes 2".split(), "-startoffset",
                 "target", 1, 4, *TAGGED)
-    t.ok("same bytes" not in run.err and run.status in (0, 6), "interleaved with each other: nothing is shared", run)
+    t.equal(("same bytes" in run.err, run.status in (0, 6)), (False, True),
+            "interleaved with each other: nothing is shared", run)
 
 
 t.run(test_shared_file, test_every_pattern, test_kinds_of_places, test_kinds_of_tags, test_older_pass, test_stale_in_one_run,

@@ -117,8 +117,8 @@ def test_engines():
             t.ok(quiet(run) and data[:size] == sequence(size + 8)[:size], "%s %s: written, and verified when read" % (engine, more),
                  run)
     run = xdd("-targets", 2, t.path("mapped"), t.path("mapped"), *GUIDE, *LOCKSTEP, *"-ioengine target 1 mmap".split())
-    t.ok(run.status == 2 and len(run.error_lines()) == 1 and m.MAPPED_CANNOT_GROW in run.err and
-         not os.path.exists(t.path("mapped")), "mmap cannot read it: refused", run)
+    t.equal((run.status, len(run.error_lines()), m.MAPPED_CANNOT_GROW in run.err, os.path.exists(t.path("mapped"))),
+            (2, 1, True, False), "mmap cannot read it: refused", run)
 
 
 def test_amounts():
@@ -144,8 +144,8 @@ def test_amounts():
     t.ok(quiet(run) and ops(run, 2) == 50, "two writers: to the end of the last", run)
     foo = fresh()
     run = xdd("-targets", 2, foo, foo, *base, *"-timelimit target 0 0.3".split())
-    t.ok(run.status == 2 and len(run.error_lines()) == 1 and "no amount of work is given" in run.err and not os.path.exists(foo),
-         "a writer that only time ends gives no amount", run)
+    t.equal((run.status, len(run.error_lines()), "no amount of work is given" in run.err, os.path.exists(foo)),
+            (2, 1, True, False), "a writer that only time ends gives no amount", run)
     run = xdd("-targets", 2, foo, foo, *base, *"-timelimit 0.3 -lockstep 0 1 op 1 op 1 wait stop".split())
     t.ok(quiet(run) and ops(run, 0) > 0, "both for a time, the reader no longer than the writer", run)
 
@@ -181,7 +181,8 @@ def test_refused():
     run = t.command(["sh", "-c", 'ulimit -n 8 && exec "$@"', "sh"] +
                     t.xdd_words("-targets", 9, foo, *[t.path("many%d" % i) for i in range(7)], foo, "-op", "write", "-op", "target", 0,
                                 "read", "-reqsize", 4, "-numreqs", 4), timeout=LIMIT_S)
-    t.ok(run.status == 4 and not os.path.exists(foo), "a writer that cannot be opened: the reader does not wait for it", run)
+    t.equal((run.status, os.path.exists(foo)), (4, False),
+            "a writer that cannot be opened: the reader does not wait for it", run)
 
 
 def test_more():
@@ -193,7 +194,7 @@ def test_more():
          "without an order: what is not there yet is an error", run)
     foo = fresh()
     run = xdd("-targets", 2, foo, foo, *"-op target 0 write -rwratio target 1 100 -reqsize 4 -numreqs 20 -dryrun".split())
-    t.ok(run.status == 0 and not run.err and not os.path.exists(foo), "-dryrun creates nothing", run)
+    t.equal((run.status, run.err, os.path.exists(foo)), (0, "", False), "-dryrun creates nothing", run)
     foo = fresh()
     run = xdd("-targets", 3, foo, foo, foo, *"-op read -op target 1 write -op target 2 noop -reqsize 4 -numreqs 20".split(),
               *"-lockstep 1 0 op 1 op 1 wait complete".split())

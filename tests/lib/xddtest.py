@@ -76,8 +76,9 @@ def ok(passed, description, detail=""):
     return bool(passed)
 
 
-def equal(got, wanted, description):
-    return ok(got == wanted, description, "got:    %r\nwanted: %r" % (got, wanted))
+def equal(got, wanted, description, detail=""):
+    """One result; what differs is shown when it failed, and `detail`. Several values that belong together are tuples."""
+    return ok(got == wanted, description, "got:    %r\nwanted: %r\n%s" % (got, wanted, detail))
 
 
 def skip(description, reason):
