@@ -143,7 +143,7 @@ static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done
 			break;
 		case 'o':
 			if (i + 1 == argc || !*argv[i + 1]) {
-				log_error("tsread %s: an argument is missing: <file> is wanted",
+				log_error("tsread %s: an argument is missing: expected <file>",
 					  word);
 				return XDD_BAD_ARGUMENT;
 			}
@@ -161,7 +161,7 @@ static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done
 		r->text.summary = r->text.detailed = true;
 	if (r->n_names)
 		return XDD_OK;
-	log_error("tsread: no dump is named: xdd tsread [option ...] <dump> ..., or xdd tsread -h");
+	log_error("tsread: expected a dump: xdd tsread [option ...] <dump> ..., or xdd tsread -h");
 	return XDD_BAD_ARGUMENT;
 }
 
@@ -182,8 +182,7 @@ static enum xdd_status check_output(const struct tsread *r)
 	for (size_t i = 0; i < r->n_names; i++) {
 		if (stat(r->names[i], &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
 			continue;
-		log_error("tsread -o %s: this is a dump that is to be read; name another file",
-			  r->output);
+		log_error("tsread -o %s: is a dump to read; use another file", r->output);
 		return XDD_BAD_ARGUMENT;
 	}
 	return XDD_OK;

@@ -1,5 +1,6 @@
 /*
- * The registry of engines: one line for each. Whatever needs an engine finds it here, by its name or by what it can do.
+ * The registry of engines: one line for each. Whatever needs an engine finds it here, by its name
+ * or by what it can do.
  */
 #include "xdd/io/engine.h"
 

@@ -1,6 +1,7 @@
 /*
- * The boundaries of a pass of a target. The last QThread to leave a pass, whichever it is, ends it and sets up the
- * next, while the other QThreads of the target wait at a barrier. Called by qthread.c.
+ * The boundaries of a pass of a target. The last QThread to leave a pass, whichever it is, ends it
+ * and sets up the next, while the other QThreads of the target wait at a barrier. Called by
+ * qthread.c.
  */
 #include "run/pass.h"
 
@@ -58,7 +59,10 @@ void pass_begin(struct target *t, uint64_t number)
 		.shift_ns = requested_delay_ns(t, number),
 	};
 	access_init(&t->state.access, t->plan, number);
-	/* With -dropcache system this follows for all targets at once, when none of them has anything in flight. */
+	/*
+	 * With -dropcache system this follows for all targets at once, when none of them has
+	 * anything in flight.
+	 */
 	if (!t->run->plan->drop_system_cache)
 		cache_sample_take(t);
 	reset_qthreads(t);
@@ -88,7 +92,10 @@ static void deliver_result(struct target *t)
 	struct pass_result *r = target_snapshot(t);
 
 	if (!atomic_exchange(&t->result_pending, false)) {
-		/* The run stopped, and the results manager has reported the pass without this QThread. */
+		/*
+		 * The run stopped, and the results manager has reported the pass without this
+		 * QThread.
+		 */
 		pass_result_free(r);
 	} else if (r) {
 		report_released(t);
@@ -102,7 +109,10 @@ static void deliver_result(struct target *t)
 	}
 }
 
-/* With -nobarrier each target sleeps for -passdelay itself, and decides whether another pass follows. */
+/*
+ * With -nobarrier each target sleeps for -passdelay itself, and decides whether another pass
+ * follows.
+ */
 static void rest_alone(struct target *t)
 {
 	struct run *run = t->run;
@@ -116,7 +126,9 @@ static void rest_alone(struct target *t)
 		t->more = false;
 }
 
-/* The last target that is set up for its next pass does this for all targets: nothing is in flight. */
+/*
+ * The last target that is set up for its next pass does this for all targets: nothing is in flight.
+ */
 static void drop_system_cache(struct run *run)
 {
 	if (atomic_fetch_add(&run->ready_targets, 1) + 1 < run->plan->n_targets)
@@ -126,7 +138,10 @@ static void drop_system_cache(struct run *run)
 		cache_drop_system(run);
 }
 
-/* The file was reopened: create the context of the engine again, once that is done for all QThreads of the target. */
+/*
+ * The file was reopened: create the context of the engine again, once that is done for all QThreads
+ * of the target.
+ */
 static void reopen_engine(struct qthread *q)
 {
 	struct target *t = q->target;
@@ -136,8 +151,8 @@ static void reopen_engine(struct qthread *q)
 }
 
 /*
- * The steps at the end of a pass, in order. `q` is the last QThread to leave, and sees what all others have stored.
- * The result is delivered last: it allows the next pass to begin.
+ * The steps at the end of a pass, in order. `q` is the last QThread to leave, and sees what all
+ * others have stored. The result is delivered last: it allows the next pass to begin.
  */
 static void pass_finish(struct qthread *q, bool reopens)
 {
@@ -152,7 +167,10 @@ static void pass_finish(struct qthread *q, bool reopens)
 	deliver_result(t);
 	if (run->plan->no_barrier)
 		rest_alone(t);
-	/* The results manager may be reading the state of the pass: a QThread that is late must not change it. */
+	/*
+	 * The results manager may be reading the state of the pass: a QThread that is late must not
+	 * change it.
+	 */
 	if (stop_requested(&run->stop))
 		return;
 	pass_begin(t, t->pass + 1);

@@ -9,12 +9,16 @@
 struct qthread;
 struct target;
 
-/* Set up pass `number`, before any of its QThreads is in it. The target thread before the first pass, then pass.c. */
+/*
+ * Set up pass `number`, before any of its QThreads is in it. The target thread before the first
+ * pass, then pass.c.
+ */
 void pass_begin(struct target *t, uint64_t number);
 
 /*
- * `q` has nothing more to issue in this pass. The last QThread of the target to leave ends the pass and sets up the next;
- * where the file is reopened, the others wait for that. Errors are reported here. QThread.
+ * `q` has nothing more to issue in this pass. The last QThread of the target to leave ends the pass
+ * and sets up the next; where the file is reopened, the others wait for that. Errors are reported
+ * here. QThread.
  */
 void pass_leave(struct qthread *q);
 

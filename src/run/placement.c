@@ -1,6 +1,6 @@
 /*
- * Priority, locked memory and processors of the threads of a run. Called when a run begins, and by each QThread
- * for itself.
+ * Priority, locked memory and processors of the threads of a run. Called when a run begins, and by
+ * each QThread for itself.
  */
 #include "run/placement.h"
 
@@ -23,8 +23,8 @@ static int bind_to(pthread_t thread, const struct idset *processors)
 }
 
 /*
- * Real time, by turns among equals: many QThreads that never sleep have to share few processors, and the results
- * manager has to get one of them.
+ * Round robin among threads of the same real-time priority: QThreads that never sleep must share
+ * processors with each other and with the results manager.
  */
 static void raise_priority(pthread_t signals)
 {
@@ -34,7 +34,7 @@ static void raise_priority(pthread_t signals)
 	if (!err)
 		err = pthread_setschedparam(signals, SCHED_RR, &highest);
 	if (err)
-		log_warning("-maxpri: the priority stays as it is: %s; it takes CAP_SYS_NICE, or a "
+		log_warning("-maxpri: cannot raise the priority (%s); use CAP_SYS_NICE or a "
 			    "real-time limit (ulimit -r) of %d",
 			    strerror(err), highest.sched_priority);
 }
@@ -52,7 +52,10 @@ int placement_begin(const struct plan *plan, pthread_t signals)
 	return err ? err : bind_to(pthread_self(), set);
 }
 
-/* With a limit, whatever is mapped later would be refused once it is reached: lock only what is there. */
+/*
+ * With a limit on locked memory MCL_FUTURE would make later mappings fail once it is reached: lock
+ * only the memory that exists.
+ */
 static int lock_all(void)
 {
 	int flags = memlock_limit_bytes() == UINT64_MAX ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT;

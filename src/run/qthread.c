@@ -1,6 +1,6 @@
 /*
- * QThreads: they pull operation numbers from their target and carry them out. QThread 0 is the target
- * thread, which opens the target and starts the others. Started by run_execute().
+ * QThreads take operation numbers from their target and issue the operations. QThread 0 is the
+ * target thread: it opens the target and starts the other QThreads. Called by run.c.
  */
 #include "run/qthread.h"
 
@@ -40,7 +40,7 @@
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
 
-/* -runtime counts from the start of the first pass, which is the same for all behind one barrier. */
+/* -runtime counts from the start of the first pass, which targets at one barrier share. */
 static uint64_t run_end(struct run *run, uint64_t release)
 {
 	uint64_t none = UINT64_MAX;
@@ -51,7 +51,10 @@ static uint64_t run_end(struct run *run, uint64_t release)
 	return atomic_load(&run->end_ns);
 }
 
-/* Of `ns` in a pass, what is neither in the engine nor a wait, a fill or a flush. */
+/*
+ * Count as overhead the part of `ns`, the time in a pass, that is not in the engine, a wait, a fill
+ * or a flush.
+ */
 static void keep_overhead(struct qthread *q, uint64_t ns)
 {
 	struct tally own;
@@ -117,7 +120,7 @@ int qthread_open_engine(struct qthread *q, enum stop_reason reason)
 	return err;
 }
 
-/* Work is left, and no time for it. */
+/* -debug timelimit: the pass ended with operations left. */
 static void debug_limit(const struct qthread *q, uint64_t end)
 {
 	const struct target *t = q->target;
@@ -166,9 +169,9 @@ static void run_passes(struct qthread *q)
 	struct barrier *start = &run->start;
 	uint64_t release;
 
-	/* The first time all meet in any case: to see that everything could be set up. */
+	/* All QThreads meet before the first pass, also with -nobarrier: each must be ready. */
 	for (;;) {
-		/* The barrier may let go of the last round before it is cancelled. */
+		/* The barrier may release its last round before it is cancelled. */
 		if (barrier_wait(start, &release) < 0 || stop_requested(&run->stop))
 			return;
 		if (start == &run->start ? !run->manager.more : !t->more)
@@ -179,7 +182,7 @@ static void run_passes(struct qthread *q)
 	}
 }
 
-/* What a QThread needs for itself. The first that fails says so, once. */
+/* Allocate the resources of a QThread. The first QThread of the run that fails reports it. */
 static int prepare(struct qthread *q)
 {
 	struct target *t = q->target;
@@ -218,16 +221,15 @@ static int prepare(struct qthread *q)
 	return err;
 }
 
-/* Before anything is allocated, so that it comes from the memory near by. */
+/* Bind before any allocation, so that memory comes from the node of the processor. */
 static int bind(const struct qthread *q)
 {
 	const struct target *t = q->target;
 	int err = placement_bind(q);
 
 	if (err && run_stop(t->run, STOP_START, -err))
-		log_error(
-			"target %u, %s: QThread %u does not get the processor it is to run on: %s",
-			t->plan->number, t->plan->path, q->number, strerror(-err));
+		log_error("target %u, %s: QThread %u: cannot be bound to its processors: %s",
+			  t->plan->number, t->plan->path, q->number, strerror(-err));
 	return err;
 }
 
@@ -248,7 +250,7 @@ static int open_trace(struct target *t)
 	return err;
 }
 
-/* Open the target, unless there is `err` already, and start its other QThreads. */
+/* Open the target, unless there is an error `err` already, and start its other QThreads. */
 static int start_target(struct target *t, int err)
 {
 	uint32_t started = 1;
@@ -282,15 +284,17 @@ static void *qthread_main(void *arg)
 		err = target_reshape(q);
 	if (!err)
 		err = prepare(q);
-	if (!err && atomic_fetch_sub(&run->unready, 1) == 1) {
+	if (!err && atomic_fetch_sub(&run->unready, 1) == 1)
 		placement_lock(run);
-	}
 	if (!err)
 		run_passes(q);
 	results_settle(&run->results);
 	qthread_close_engine(q);
 	qthread_data_close(q);
-	/* An engine that lost its context may leave the kernel with requests, which write to the buffers. */
+	/*
+	 * After an engine lost its context the kernel may still hold requests and write to their
+	 * buffers.
+	 */
 	if (!q->broken)
 		request_ring_free(q);
 	debug_line(DEBUG_TASK, "target %u QThread %u: thread %d ends", t->plan->number, q->number,
@@ -311,7 +315,7 @@ int qthread_start(struct qthread *q)
 		q->started = true;
 		return 0;
 	}
-	/* Now, while the threads exist that leave no room for this one. */
+	/* Determine the reason now, while the threads exist that leave no room for this one. */
 	why = thread_error(err, text, sizeof(text));
 	if (run_stop(t->run, STOP_START, -err))
 		log_error("target %u, %s: QThread %u of %u cannot be started: %s", t->plan->number,

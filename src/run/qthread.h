@@ -30,8 +30,8 @@ struct qthread {
 	struct extremes_live extremes; /* with FIGURES_EXTREMES */
 
 	/*
-	 * owned by this QThread, read by any thread, reset by the last QThread to leave a pass; without memory
-	 * unless keeps_latency
+	 * owned by this QThread, read by any thread, reset by the last QThread to leave a pass;
+	 * without memory unless keeps_latency
 	 */
 	struct histogram latency[LATENCY_TIMES][DIR_COUNT];
 
@@ -52,13 +52,18 @@ struct qthread {
 	int private_fd; /* while there is a context: private_fd.h; -1: that of the target */
 	bool broken;	/* the engine lost its context */
 	struct request_ring ring;
-	/* of the pass: waits, and the time in the engine where no counter has it: none of it is overhead */
+	/* of the pass: waits, and the time in the engine where no counter has it; no overhead */
 	uint64_t apart_ns;
 
-	/* owned by this QThread; const, for the last to be ready to read, while the run goes on */
+	/*
+	 * owned by this QThread; const while the run goes on: the last QThread to be ready reads it
+	 */
 	struct io_buffer buffer;
 	struct qthread_data *data; /* NULL: no operation needs its buffer filled or verified */
-	/* owned by this QThread, read by the last to leave a pass, freed with the run; NULL without -deskew */
+	/*
+	 * owned by this QThread, read by the last to leave a pass, freed with the run; NULL without
+	 * -deskew
+	 */
 	struct flow *flow;
 
 	/* const during a run; NULL: no time stamps */
@@ -70,14 +75,14 @@ struct qthread {
 };
 
 /*
- * Start the thread of `q`. Returns 0 or -errno; the run is stopped then, and that reported. The main thread for QThread 0
- * of a target, which starts the others.
+ * Start the thread of `q`. Returns 0 or -errno, reported; the run stops then. Main thread for
+ * QThread 0 of a target, QThread 0 for the others.
  */
 int qthread_start(struct qthread *q);
 
 /*
- * Create the context of the engine. Returns 0 or -errno, reported; the run is stopped then for `reason`. The QThread,
- * while the target has its file open.
+ * Create the context of the engine. Returns 0 or -errno, reported; the run is stopped then for
+ * `reason`. The QThread, while the target has its file open.
  */
 int qthread_open_engine(struct qthread *q, enum stop_reason reason);
 

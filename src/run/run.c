@@ -101,7 +101,7 @@ static int run_threads(struct run *run)
 	return 0;
 }
 
-/* Leave the threads to themselves: some are stuck in the kernel and go with the process. */
+/* Some threads are stuck in the kernel: they end with the process. */
 static void detach_all(struct run *run)
 {
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
@@ -114,7 +114,7 @@ static void detach_all(struct run *run)
 	}
 }
 
-/* The target threads first: they may still be starting their QThreads. */
+/* Target threads first: they may still be starting their QThreads. */
 static void join_all(struct run *run)
 {
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
@@ -138,7 +138,9 @@ static enum xdd_status how_it_ended(const struct run *run)
 	case STOP_NONE:
 		break;
 	}
-	/* Wrong data outranks errors: whoever looks for it must not miss it behind them. */
+	/*
+	 * Wrong data outranks errors: a caller that looks for it must not miss it because of them.
+	 */
 	if (atomic_load(&run->failures.miscompares))
 		return XDD_MISCOMPARE;
 	return atomic_load(&run->failures.errors) || run->manager.output_failed ? XDD_IO_ERROR :

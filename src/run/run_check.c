@@ -1,5 +1,6 @@
 /*
- * Checks of a plan against the machine, before anything is opened. Called by main, and by run.c for refusals.
+ * Checks of a plan against the machine, before anything is opened. Called by main, and by run.c for
+ * refusals.
  */
 #include "run/run_check.h"
 
@@ -17,7 +18,7 @@
 #include "xdd/run/run.h"
 #include "xdd/run/thread.h"
 
-/* Of any run, beside its QThreads and the main thread: that of signals and the results manager. */
+/* Threads of any run beside its QThreads and the main thread: signals and results manager. */
 #define OWN_THREADS 2
 
 static enum xdd_status check_engine(const struct target_plan *t)
@@ -32,7 +33,7 @@ static enum xdd_status check_engine(const struct target_plan *t)
 	return XDD_BAD_ARGUMENT;
 }
 
-/* Limits that several targets share: each may fit, and all of them not. */
+/* Check limits that targets share: each target may be within them and all together not. */
 static enum xdd_status check_engines(const struct plan *plan)
 {
 	const struct engine *engine;
@@ -51,7 +52,7 @@ enum xdd_status run_refuse(const struct guard_refusal *r)
 	return XDD_TARGET_FAILED;
 }
 
-/* Threads that the machine does not have: said before thousands of others were started. */
+/* Refuse a run that needs more threads than the machine allows, before thousands are started. */
 static enum xdd_status check_threads(const struct plan *plan)
 {
 	uint64_t threads = OWN_THREADS;
@@ -61,10 +62,9 @@ static enum xdd_status check_threads(const struct plan *plan)
 		threads += plan->targets[i].qthreads;
 	if (!thread_limit_exceeded(threads, why, sizeof(why)))
 		return XDD_OK;
-	log_error(
-		"-targets, -queuedepth: the run needs %" PRIu64
-		" threads: %s; fewer targets, a smaller queue depth or -ioengine libaio need less",
-		threads, why);
+	log_error("-targets, -queuedepth: the run needs %" PRIu64
+		  " threads: %s; use fewer targets, a smaller queue depth or -ioengine libaio",
+		  threads, why);
 	return XDD_BAD_ARGUMENT;
 }
 

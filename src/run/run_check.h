@@ -1,5 +1,5 @@
 /*
- * What run_check() and run_execute() share. Private to src/run.
+ * Refusals that run_check() and run_execute() report alike. Private to src/run.
  */
 #ifndef XDD_RUN_RUN_CHECK_H
 #define XDD_RUN_RUN_CHECK_H

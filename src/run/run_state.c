@@ -1,5 +1,6 @@
 /*
- * Creation and destruction of the state of a run. Called by run_execute(); run_stop() by any thread.
+ * Creation and destruction of the state of a run. Called by run_execute(); run_stop() by any
+ * thread.
  */
 #include "run/run_state.h"
 
@@ -82,7 +83,7 @@ static int init_targets(struct run *run)
 	return err;
 }
 
-/* The run stops: no target waits any more for another to open. */
+/* The run stops: no target waits any longer for another to open. */
 static void wake_openers(void *arg)
 {
 	struct run *run = arg;
@@ -90,7 +91,7 @@ static void wake_openers(void *arg)
 	event_wake(&run->opened);
 }
 
-/* Before a pass begins all targets must be open, because something changes the files or the caches of others. */
+/* All targets must be open before the first pass: a file or a cache that others use changes. */
 static bool opens_together(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {

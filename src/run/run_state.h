@@ -72,10 +72,16 @@ struct run {
 	/* atomic: QThreads that are not ready for the first pass yet */
 	_Atomic uint32_t unready;
 
-	/* atomic: processor time within passes; set-up, tear-down and the time between passes are not in it */
+	/*
+	 * atomic: processor time within passes; set-up, tear-down and the time between passes are
+	 * not in it
+	 */
 	struct run_cpu cpu;
 
-	/* atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass starts */
+	/*
+	 * atomic: clock at which -runtime is over, UINT64_MAX without it; set when the first pass
+	 * starts
+	 */
 	_Atomic uint64_t end_ns;
 
 	/* atomic, all of its fields */
@@ -88,7 +94,10 @@ struct run {
 	bool begun;
 };
 
-/* Initialize a zeroed run. Returns 0 or -errno; to be freed with run_free() in both cases. Main thread. */
+/*
+ * Initialize a zeroed run. Returns 0 or -errno; to be freed with run_free() in both cases. Main
+ * thread.
+ */
 int run_init(struct run *run, const struct plan *plan, struct report *report,
 	     struct signals *signals);
 

@@ -1,6 +1,7 @@
 /*
- * Files that are shorter than what is read of them: refused before the run, unless the amount need not be reached.
- * Of random and mixed passes each operation is looked at, because only some may read past the end. Called by run_check().
+ * Refuse files that are shorter than the range that a run reads, unless a pass may end before it
+ * reaches its amount. In random and mixed passes each operation is computed, because only some of
+ * them may read past the end. Called by run_check().
  */
 #include <linux/magic.h>
 #include <string.h>
@@ -11,10 +12,10 @@
 #include "xdd/base/units.h"
 #include "xdd/io/access.h"
 
-/* Operations that are looked at, of all targets together; a tenth of a second is enough for them. */
+/* Operations that are computed, of all targets together; takes a tenth of a second. */
 #define MAX_OPS (1ull << 22)
 
-/* Files of procfs, sysfs and the like hold more than their size says. */
+/* Files of procfs, sysfs and the like hold more than their size shows. */
 static bool size_is_true(const struct target_plan *t)
 {
 	struct statfs fs;
@@ -23,7 +24,7 @@ static bool size_is_true(const struct target_plan *t)
 	       fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
 }
 
-/* A target that reads and writes has no end that is known before the run. */
+/* The end of a file that another target reads and writes is not known before the run. */
 static bool is_mixed_by_another(const struct plan *plan, const struct target_plan *t)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
@@ -35,14 +36,16 @@ static bool is_mixed_by_another(const struct plan *plan, const struct target_pla
 	return false;
 }
 
-/* The end of a target is where its furthest operation ends, and not only where its range does. */
+/* True: the last operation by offset ends where the range of the target ends. */
 static bool end_is_exact(const struct target_plan *t)
 {
 	return t->op == OP_READ && t->seek.pattern != SEEK_RANDOM &&
 	       !(t->seek.pattern == SEEK_INTERLEAVE && t->range_bytes);
 }
 
-/* One of the next `*left` operations reads past `size`, and past all that operations before it have written. */
+/*
+ * True: one of the next `*left` operations reads past `size` and past all data written before it.
+ */
 static bool reads_past(const struct plan *plan, const struct target_plan *t, uint64_t size,
 		       uint64_t *left)
 {

@@ -1,5 +1,5 @@
 /*
- * Files that are shorter than what a run reads of them. Private to src/run.
+ * Files that are shorter than the range that a run reads. Private to src/run.
  */
 #ifndef XDD_RUN_SHORT_FILE_H
 #define XDD_RUN_SHORT_FILE_H
@@ -9,8 +9,9 @@
 #include "xdd/plan/plan.h"
 
 /*
- * Report the first target that reads past the end of its file, and past all that the run writes there, with one line to
- * log_error(). Targets that may end before their amount is reached are left out. Opens nothing; called by run_check().
+ * Report the first target that reads past the end of its file and past all data that the run writes
+ * there. Targets that may end before their amount is reached are left out. Opens nothing. Returns
+ * true if there is one. Main thread.
  */
 bool short_file_found(const struct plan *plan);
 

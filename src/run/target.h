@@ -22,7 +22,7 @@ struct qthread;
 struct run;
 struct target_data;
 
-/* Resources that a target runs out of: after one operation failed for it the others fail too, and share one line. */
+/* Lack of a resource fails all further operations of a target: they share one message. */
 enum run_out {
 	RUN_OUT_OF_FILE,
 	RUN_OUT_OF_SPACE,
@@ -30,8 +30,8 @@ enum run_out {
 };
 
 /*
- * State of one pass. The last QThread to leave a pass resets it as a whole, while the other QThreads of the target
- * wait: so a new field begins each pass at zero.
+ * State of one pass. The last QThread to leave a pass resets it as a whole, while the other
+ * QThreads of the target wait: so a new field begins each pass at zero.
  */
 struct pass_state {
 	/* atomic: QThreads take operation numbers from here; alone on its cache line */
@@ -40,7 +40,7 @@ struct pass_state {
 	/* atomic: errors in this pass: operations that failed, and miscompares */
 	_Atomic uint64_t errors __attribute__((aligned(128)));
 
-	/* atomic: this pass of this target ends early: -maxerrors, or a number will not be issued */
+	/* atomic: the pass ends early: -maxerrors, or a number will not be issued */
 	_Atomic bool over;
 
 	/* atomic: numbers that were taken and not issued, though later ones were: issue_fast.c */
@@ -50,19 +50,22 @@ struct pass_state {
 	_Atomic uint64_t first_op_ns;
 
 	/*
-	 * atomic: clock from which -throttle counts, 0 before the pass has begun; guarded by gate.throttle_lock
-	 * where other targets hold operations and so move it forward
+	 * atomic: clock from which -throttle counts, 0 before the pass has begun; guarded by
+	 * gate.throttle_lock where other targets hold operations and so move it forward
 	 */
 	_Atomic uint64_t start_ns;
 
-	/* atomic: clock at which the schedule began, once operation 0 is admitted, and until which it lasted; else 0 */
+	/*
+	 * atomic: clock at which the schedule began, once operation 0 is admitted, and until which
+	 * it lasted; else 0
+	 */
 	_Atomic uint64_t paced_from_ns;
 	_Atomic uint64_t paced_until_ns;
 
 	/* atomic: writes issued, counted for -flushwrite only */
 	_Atomic uint64_t writes;
 
-	/* atomic, stored by the last QThread to leave a pass: time of opening, -syncwrite and closing */
+	/* atomic, set by the last QThread to leave: time of opening, -syncwrite and closing */
 	_Atomic uint64_t open_ns;
 	_Atomic uint64_t sync_ns;
 	_Atomic uint64_t close_ns;
@@ -80,7 +83,7 @@ struct target {
 	struct qthread *qthreads;
 	struct target_data *data; /* NULL: the buffers keep their zeros */
 	struct trace_table trace; /* its fields state their owners */
-	char engine_text[256];	  /* what the engine got, from QThread 0; for -verbose */
+	char engine_text[256];	  /* from QThread 0, for -verbose: its queue, its fallbacks */
 
 	/* const during a run */
 	bool gated;	  /* operations ask the gate before they are issued */
@@ -89,7 +92,7 @@ struct target {
 	bool hooks_done;
 	bool retry_flush; /* retry_flush.h */
 
-	/* const during a pass; set by the last QThread to leave the pass before, while the others wait */
+	/* const during a pass; set between passes by the last QThread to leave */
 	struct target_file file;
 	bool direct_ignored; /* with -dio: the file system uses the page cache all the same */
 	bool unused;	     /* the file was opened for a pass that has not ended */
@@ -98,10 +101,10 @@ struct target {
 	/* atomic: it has been opened for the first pass; run->opened is signalled then */
 	_Atomic bool is_open;
 
-	/* atomic, stored by the last QThread to leave a pass: time of opening the file for the next pass */
+	/* atomic, set by the last QThread to leave: time of opening for the next pass */
 	_Atomic uint64_t next_open_ns;
 
-	/* atomic: QThreads that got an open file of their own for the first pass, QThread 0 apart */
+	/* atomic: QThreads with an open file of their own in the first pass, except QThread 0 */
 	_Atomic uint32_t private_fds;
 
 	/* its fields state their owners */
@@ -110,13 +113,13 @@ struct target {
 	/* atomic: number of the pass; changes with `pass_seq` */
 	_Atomic uint64_t pass;
 
-	/* atomic: odd while the target changes from one pass to the next; for threads that read it meanwhile */
+	/* atomic: odd while the target changes from one pass to the next; for readers of both */
 	_Atomic uint32_t pass_seq;
 
 	/* atomic: QThreads that have not left the pass */
 	_Atomic uint32_t active;
 
-	/* atomic: no thread has processed the result of the pass yet; the one that sets it to false does */
+	/* atomic: the result of the pass is not processed yet; the thread that clears it does */
 	_Atomic bool result_pending;
 
 	/* atomic: operations that failed in this run for lack of a resource */

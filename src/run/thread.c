@@ -1,5 +1,6 @@
 /*
- * Start threads, and explain why one cannot be started: limits of the kernel, of control groups and of the user.
+ * Start threads, and explain why one cannot be started: limits of the kernel, of control groups and
+ * of the user. Called for QThreads, the results manager and the helper threads of a run.
  */
 #include "xdd/run/thread.h"
 
@@ -19,7 +20,7 @@
 
 #include "xdd/sys/sysfile.h"
 
-/* Room for a few frames and a line of text; the sanitizers want far more. */
+/* Room for a few frames and a line of text; the sanitizers need far more. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define THREAD_STACK_BYTES (256 * 1024)
 #else
@@ -27,8 +28,8 @@
 #endif
 
 /*
- * Signals from outside are for the one thread that waits for them, whichever threads there are before
- * it. Those that a thread brings upon itself stay as they are.
+ * Signals from outside go to the one thread that waits for them, whichever threads exist before it.
+ * Signals that a thread causes itself stay unblocked.
  */
 static void block_signals(sigset_t *old)
 {
@@ -69,20 +70,25 @@ int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 	return -err;
 }
 
-/* A failure is put down to a limit that leaves room for fewer: counts change, and the kernel keeps some back. */
+/*
+ * Attribute a failure to a limit that leaves room for fewer threads than this: counts change, and
+ * the kernel keeps some in reserve.
+ */
 #define NEAR_THREADS 300
 
-/* What belongs to a user is counted for so many threads only: that takes milliseconds. */
+/* Count the threads of the user only for so many threads: counting takes milliseconds. */
 #define COUNTED_THREADS 64
 
-/* A stack and its guard page; from glibc 2.42 on stacks may be one mapping with their neighbours. */
+/*
+ * A stack and its guard page; from glibc 2.42 on stacks may be one mapping with their neighbours.
+ */
 #if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 42)
 #define MAPPINGS_A_THREAD 2
 #else
 #define MAPPINGS_A_THREAD 0
 #endif
 
-/* The limit that leaves least room so far. */
+/* The limit that leaves the least room so far. */
 struct nearest {
 	uint64_t room; /* UINT64_MAX: none is known */
 	char text[160];
@@ -119,7 +125,7 @@ static void consider_system(struct nearest *n)
 		consider(n, "the sysctl kernel.pid_max", max, used, 1);
 }
 
-/* Control groups: that of the process below `root`, and all above it. */
+/* Consider the control group of the process below `root` and all its ancestors. */
 static void consider_groups(struct nearest *n, const char *root, const char *path)
 {
 	char group[512], file[sizeof(group) + 16], name[sizeof(n->text) / 2];
@@ -146,7 +152,7 @@ static void consider_groups(struct nearest *n, const char *root, const char *pat
 	}
 }
 
-/* "0::/a/b" of the one hierarchy, "8:pids:/a/b" of that which counts threads. */
+/* "0::/a/b" of the unified hierarchy, "8:pids:/a/b" of the one that counts threads. */
 static void consider_all_groups(struct nearest *n)
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
@@ -174,7 +180,7 @@ static bool may_exceed(void)
 	       (caps[0].effective & (CAP_TO_MASK(CAP_SYS_RESOURCE) | CAP_TO_MASK(CAP_SYS_ADMIN)));
 }
 
-/* The threads of a process that belongs to `uid`, otherwise 0. */
+/* Number of threads of a process that belongs to `uid`, otherwise 0. */
 static uint64_t threads_of(const char *pid, uid_t uid)
 {
 	char path[64], line[256];
@@ -243,7 +249,7 @@ static void consider_mappings(struct nearest *n, uint64_t more)
 		consider(n, "the sysctl vm.max_map_count", max, mappings(), MAPPINGS_A_THREAD);
 }
 
-/* Memory is what stacks and all else need: it explains a failure, and foretells none. */
+/* Stacks need memory like everything else: it explains a failure, and predicts none. */
 static void consider_memory(struct nearest *n)
 {
 	char buf[128], *line = sysfile_line("/proc/self/statm", buf, sizeof(buf));

@@ -1,5 +1,5 @@
 /*
- * Measuring the clock; see the header. Called by run_execute().
+ * Measure the clock and the recording of time stamps. Called by run_execute().
  */
 #include "run/timerinfo.h"
 
@@ -32,7 +32,7 @@ static void measure_readings(struct timer_info *info)
 	info->reading_ns = (double)best / READINGS;
 }
 
-/* As a QThread would, into a table that is overwritten round after round. */
+/* Record as a QThread does, into a table that each round overwrites. */
 static int measure_stamps(struct timer_info *info)
 {
 	const struct target_plan plan = {

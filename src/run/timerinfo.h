@@ -1,5 +1,5 @@
 /*
- * What the clock and the time stamps cost on this machine: -timerinfo. Private to src/run.
+ * Cost of the clock and of time stamps on this machine, for -timerinfo. Private to src/run.
  */
 #ifndef XDD_RUN_TIMERINFO_H
 #define XDD_RUN_TIMERINFO_H
@@ -12,7 +12,7 @@ struct timer_info {
 	double stamp_ns;	/* one entry of a time stamp, beside the readings */
 };
 
-/* Measure; takes a few milliseconds. Returns 0 or -ENOMEM. Before other threads are busy. */
+/* Measure; takes a few milliseconds. Returns 0 or -ENOMEM. Main thread, before others are busy. */
 int timerinfo_measure(struct timer_info *info);
 
 #endif

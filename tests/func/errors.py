@@ -208,7 +208,7 @@ def test_max_errors_to_print():
         title = "-maxerrorstoprint %s: " % (limit or "by default")
         t.equal((run.status, len(failures(run)), (run.row("COMBINED") or {}).get("Ops")), (6, min(most, errors), str(100 - errors)),
                 title + "lines, and all counted")
-        said = [line for line in run.error_lines() if "%d operations failed in all" % errors in line]
+        said = [line for line in run.error_lines() if "a total of %d operations failed" % errors in line]
         t.equal(len(said), int(most < errors), title + "how many there were")
 
 

@@ -59,7 +59,7 @@ def change_in_run(change, *args):
 
 def stopped(run, path, why, title):
     """The run ended between passes, with one line; the passes before it are reported."""
-    pattern = r"xdd: target 0, %s: opening it for the next pass: %s$" % (re.escape(path), re.escape(why))
+    pattern = r"xdd: target 0, %s: cannot open it for the next pass: %s$" % (re.escape(path), re.escape(why))
     lines = run.error_lines()
     t.ok(run.status == 6 and len(lines) == 1 and re.match(pattern, lines[0]) and run.row("COMBINED"), title, run)
 

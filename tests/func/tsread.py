@@ -361,11 +361,11 @@ def test_command():
         reader.kill()
         reader.communicate()
     t.ok(run.status == 0 and got == read(reports[0]) and stat.S_ISFIFO(os.stat(fifo).st_mode), "-o: into a pipe, which stays", run)
-    for args, status, want in (((), 2, "tsread: no dump is named"), (("-o",), 2, "tsread -o: " + m.MISSING),
+    for args, status, want in (((), 2, "tsread: expected a dump"), (("-o",), 2, "tsread -o: " + m.MISSING),
                                (("-jsn", dumps[0]), 3, "tsread -jsn: no such option; did you mean -json"),
                                (("-zzzz", dumps[0]), 3, "tsread -zzzz: no such option; xdd tsread -h lists them"),
                                (("-o", t.path("none/out"), dumps[0]), 2, "none/out: there is no directory "),
-                               (("-o", dumps[0], dumps[0]), 2, "tsread -o %s: this is a dump that is to be read" % dumps[0])):
+                               (("-o", dumps[0], dumps[0]), 2, "tsread -o %s: is a dump to read" % dumps[0])):
         run = x.tsread(*args)
         t.equal((run.status, len(run.error_lines()), want in run.err, run.out), (status, 1, True, ""), want, run)
     t.equal(x.tsread(dumps[0]).out, text_of(reports[0]), "and the dump is as it was")

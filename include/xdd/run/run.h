@@ -1,5 +1,5 @@
 /*
- * A run: from a frozen plan to results.
+ * A run: from a resolved plan to results.
  */
 #ifndef XDD_RUN_RUN_H
 #define XDD_RUN_RUN_H
@@ -11,19 +11,19 @@
 #include "xdd/run/signals.h"
 
 /*
- * Check that every target could be opened, without opening any. Returns XDD_OK, or XDD_TARGET_FAILED
- * with one line given to log_error(). Called by main before anything is opened.
+ * Check that every target can be opened, without opening any. Returns XDD_OK, XDD_TARGET_FAILED or
+ * XDD_BAD_ARGUMENT, the latter two reported. Main thread, before anything is opened.
  */
 enum xdd_status run_check(const struct plan *plan);
 
 /*
- * Do what the plan says: open the targets, run the passes, write results to `report` (header, results
- * and trailer), close the targets. A signal that `signals` takes ends it; after one that has come
- * already, no target is opened.
+ * Carry out the plan: open the targets, run the passes, write results to `report` (header, results
+ * and trailer), close the targets. A signal that `signals` takes ends the run; if one came before,
+ * no target is opened.
  *
- * Returns the exit status of the program. `*stuck` tells whether threads are left behind that are stuck
- * in the kernel: the results of what was done are written all the same, and the caller must end the
- * process without freeing the plan. Called once, by main, with no other threads about but that of `signals`.
+ * Returns the exit status of the program. `*stuck`: threads are stuck in the kernel; the results
+ * are written all the same, and the caller must end the process without freeing the plan. Main
+ * thread, once, while the only other thread is that of `signals`.
  */
 enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
 			    bool *stuck);

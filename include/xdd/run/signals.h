@@ -1,5 +1,6 @@
 /*
- * The signals that end a run, SIGINT, SIGTERM and SIGHUP, and SIGUSR1, which asks for a line of the heartbeat.
+ * The signals that end a run, SIGINT, SIGTERM and SIGHUP, and SIGUSR1, which requests a line of the
+ * heartbeat.
  */
 #ifndef XDD_RUN_SIGNALS_H
 #define XDD_RUN_SIGNALS_H
@@ -8,45 +9,46 @@
 
 struct run;
 
-/* Where the process is between signals_start() and signals_end(). */
+/* Phases of the process between signals_start() and signals_end(). */
 enum signals_when {
-	SIGNALS_BEFORE, /* a run is to come */
+	SIGNALS_BEFORE, /* no run has begun */
 	SIGNALS_DURING,
 	SIGNALS_AFTER, /* its results are being written */
 };
 
-/* Its memory is the caller's; the contents are private to signals.c. */
+/* The caller owns the memory; the contents are private to signals.c. */
 struct signals {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* guards all fields below */
 	enum signals_when when;
 	struct run *run; /* while SIGNALS_DURING */
-	int sig;	 /* the first that came; 0: none */
+	int sig;	 /* the first one; 0: none */
 };
 
 /*
- * SIGUSR1 waits until signals_start() has somebody take it, instead of ending the process. The first that main
- * does.
+ * Block SIGUSR1 until signals_start() has started the thread that takes it, so that it does not end
+ * the process. Main thread, before anything else.
  */
 void signals_block_progress(void);
 
 /*
- * From here on one thread takes the signals, and all others that are started later have them blocked. The first
- * ends the run, or keeps one that is to come from beginning, and outputs that take nothing any more are cut
- * (outwait.h); the second, 0.1 s later or more, ends the process at once. Called once, by main, before any output is opened. Returns 0 or -errno.
+ * Start the thread that takes the signals; threads that are started later have them blocked. The
+ * first signal ends the run, or prevents it, and limits how long outputs may wait for their readers
+ * (outwait.h). The second, 0.1 s later or more, ends the process at once. Returns 0 or -errno. Main
+ * thread, once, before any output is opened.
  */
 int signals_start(struct signals *s);
 
-/* The run has come to where it can be stopped; one that was to be already is. Called by run_execute(). */
+/* From now on a signal stops `run`; one that came before stops it here. run_execute(). */
 void signals_attach(struct signals *s, struct run *run);
 
 /*
- * The run is over: nothing of it is touched any more, and how it ended does not change. Called by the results
- * manager before it writes the end, and by run_execute(), also where none was attached. Once is enough.
+ * The run is over: signals no longer touch it or change how it ended. The results manager before it
+ * writes the end, and run_execute(), also where no run was attached. May be called again.
  */
 void signals_detach(struct signals *s);
 
-/* The thread ends; signals stay blocked. Called by main, after signals_start() has succeeded. */
+/* End the thread; the signals stay blocked. Main thread, after signals_start() has succeeded. */
 void signals_end(struct signals *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Starting threads: many of them, so with a small stack each. Private to src/run, but for
+ * Threads of a run: many of them, so each has a small stack. Private to src/run, except for
  * thread_error().
  */
 #ifndef XDD_RUN_THREAD_H
@@ -10,19 +10,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Start `fn(arg)` in a joinable thread that no signal from outside reaches. Returns 0 or -errno. Any thread. */
+/*
+ * Start `fn(arg)` in a joinable thread that receives no signal from outside. Returns 0 or -errno.
+ * Any thread.
+ */
 int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg);
 
-/* The size of their stacks; 0: that of the system. */
+/* Size of their stacks; 0: the default of the system. Any thread. */
 size_t thread_stack_bytes(void);
 
 /*
- * Whether a limit that is known keeps this process from starting `more` threads; `text` says which,
- * and for how many there is room. Counts of others may change the next moment. Any thread.
+ * True: a known limit keeps this process from starting `more` threads; `text` names the limit and
+ * the room it leaves. Counts of other processes may change at any time. Any thread.
  */
 bool thread_limit_exceeded(uint64_t more, char *text, size_t size);
 
-/* What -errno of thread_start() means, with the limit that is to blame where it is known; `text` may hold it. */
+/*
+ * Explain -errno of thread_start(), with the limit that caused it where that is known. Returns a
+ * text, perhaps in `text`. Any thread.
+ */
 const char *thread_error(int err, char *text, size_t size);
 
 #define THREAD_TEXT_SIZE 256

@@ -1,5 +1,5 @@
 /*
- * Lockstep as arithmetic. Called by the gate.
+ * Arithmetic of lockstep. Called by the gate.
  */
 #include "run/coord/lockstep.h"
 #include "xdd/base/uint128.h"

@@ -2,7 +2,7 @@
  * Lockstep as arithmetic: how far a master and its slave may go, from how far the other has come.
  * The user guide, 5.4. Pure functions; any thread. Private to src/run.
  *
- * The master's operations make requests, one for each further `when` of them that is complete. Each
+ * The operations of the master make requests, one for each further `when` that is complete. Each
  * request is for one task of the slave: `what` of its operations.
  */
 #ifndef XDD_RUN_COORD_LOCKSTEP_H

@@ -46,7 +46,7 @@ void syncio_begin(struct syncio *s, size_t target, uint64_t pass)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* All targets are past the open round: open that of the slowest. Locked. */
+/* All targets are past the open round: open that of the slowest. With s->lock. */
 static bool open_next(struct syncio *s, struct syncio_pass *p)
 {
 	uint64_t lowest = UINT64_MAX;

@@ -24,7 +24,7 @@ struct syncio_pass {
 	/* atomic: the round that is open */
 	_Atomic uint64_t open;
 
-	/* guarded by the lock */
+	/* guarded by syncio.lock */
 	uint64_t pass;
 	size_t missing; /* targets not over and not past the open round */
 	struct syncio_target *targets;
@@ -38,7 +38,7 @@ struct syncio {
 	struct syncio_pass passes[2];
 };
 
-/* Returns 0 or -errno. */
+/* Returns 0 or -errno. Main thread. */
 int syncio_init(struct syncio *s, size_t n_targets);
 
 /* Accepts zeroed memory that was never set up. */
@@ -47,7 +47,7 @@ void syncio_destroy(struct syncio *s);
 /* Set up pass `pass`, from 1, of a target. Before any of its operations. */
 void syncio_begin(struct syncio *s, size_t target, uint64_t pass);
 
-/* The round that is open in this pass. Any thread. */
+/* Number of the round that is open in this pass. Any thread. */
 static inline uint64_t syncio_open(const struct syncio *s, uint64_t pass)
 {
 	return atomic_load(&s->passes[pass & 1].open);

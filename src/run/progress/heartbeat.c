@@ -1,10 +1,10 @@
 /*
- * The heartbeat's thread and its lines. Started by run_execute(). QThreads and the results manager
- * report the ends of passes, the results manager that of the run; the signal thread asks for a
- * line.
+ * The thread of the heartbeat and its lines. Started by run_execute(). QThreads and the results
+ * manager report the ends of passes, the results manager the end of the run; the signal thread
+ * requests a line.
  *
- * Lines are made with the lock held, and only the heartbeat's thread writes them, without it: a
- * terminal that is stopped holds up no pass.
+ * Lines are made with h->lock, and written by the thread of the heartbeat without it: a terminal
+ * that is stopped delays no pass.
  */
 #include "run/progress/heartbeat.h"
 
@@ -46,7 +46,7 @@ static bool is_of_stream(const struct heartbeat_stream *stream, const struct tar
 	       (t->heartbeat.on && (stream->file.fd >= 0 || !t->heartbeat.output));
 }
 
-/* The samples of a stream, in `h->selected`; returns how many. With the lock. */
+/* Collect the samples of a stream in `h->selected`. Returns their number. With h->lock. */
 static size_t select_samples(struct heartbeat *h, const struct heartbeat_stream *stream, bool shown,
 			     uint64_t now_ns)
 {
@@ -60,15 +60,15 @@ static size_t select_samples(struct heartbeat *h, const struct heartbeat_stream 
 }
 
 /*
- * Add a line to those that the stream has to write; on a terminal it takes the place of the one
- * before. With the lock.
+ * Add a line to those that the stream must write; on a terminal it replaces the line before. With
+ * h->lock.
  */
 static void add_pending(struct heartbeat_stream *stream, const char *text, size_t bytes)
 {
 	size_t before = stream->redrawn ? 0 : stream->pending_bytes;
 	char *all;
 
-	/* Nobody reads them. */
+	/* The output accepts nothing. */
 	if (before + bytes > PENDING_MAX)
 		return;
 	all = realloc(stream->pending, before + bytes + 1);
@@ -79,7 +79,7 @@ static void add_pending(struct heartbeat_stream *stream, const char *text, size_
 	stream->pending_bytes = before + bytes;
 }
 
-/* Make a line of `h->samples`, which were taken at `now_ns`. With the lock. */
+/* Make a line of `h->samples`, which were taken at `now_ns`. With h->lock. */
 static void make_line(struct heartbeat *h, struct heartbeat_stream *stream, uint64_t now_ns)
 {
 	struct heartbeat_time when = { .run_ns = now_ns - h->start_ns, .beat = stream->beats++ };
@@ -102,7 +102,7 @@ static void make_line(struct heartbeat *h, struct heartbeat_stream *stream, uint
 }
 
 /*
- * Write what `stream` has to write. Returns whether it had anything. With the lock, which is
+ * Write the pending lines of `stream`. Returns false if there are none. With h->lock, which is
  * released meanwhile.
  */
 static bool write_pending(struct heartbeat *h, struct heartbeat_stream *stream)
@@ -167,7 +167,7 @@ struct end_of_pass {
 	bool in_line;	 /* the last line was about that pass of all of them */
 };
 
-/* With the lock. */
+/* With h->lock. */
 static struct end_of_pass end_of_pass(const struct heartbeat *h,
 				      const struct heartbeat_stream *stream)
 {
@@ -185,7 +185,7 @@ static struct end_of_pass end_of_pass(const struct heartbeat *h,
 	return end;
 }
 
-/* Whether there was a regular line less than a part of an interval before `end_ns`, or after it. */
+/* True: a regular line came less than a part of an interval before `end_ns`, or after it. */
 static bool is_just_shown(const struct heartbeat_stream *stream, uint64_t end_ns)
 {
 	return stream->line_ns && end_ns < stream->line_ns + stream->interval_ns / CLOSING_SHARE;
@@ -216,7 +216,7 @@ void heartbeat_pass_closed(struct heartbeat *h, bool more)
 
 /* ---- the thread ---- */
 
-/* Make the lines that are due; returns when the next one is. With the lock. */
+/* Make the lines that are due. Returns when the next one is due. With h->lock. */
 static uint64_t make_lines(struct heartbeat *h)
 {
 	uint64_t now = clock_kernel_ns(), next = UINT64_MAX;
@@ -231,7 +231,7 @@ static uint64_t make_lines(struct heartbeat *h)
 			taken = true;
 			make_line(h, stream, now);
 			stream->line_ns = now;
-			/* A line that was late is not made up for. */
+			/* A late line is not repeated. */
 			stream->next_ns += stream->interval_ns *
 					   ((now - stream->next_ns) / stream->interval_ns + 1);
 		}
@@ -291,7 +291,7 @@ static int add_file(struct heartbeat *h, const struct target_plan *t)
 	return err;
 }
 
-/* Progress for a terminal, once the run has gone on for a while. */
+/* Show progress on a terminal, once the run has lasted for a while. */
 static void add_unasked(struct heartbeat *h)
 {
 	struct heartbeat_stream *stream = add_stream(h, DEFAULT_INTERVAL_NS, UNASKED_AFTER_NS);
@@ -300,7 +300,7 @@ static void add_unasked(struct heartbeat *h)
 	stream->unasked = true;
 }
 
-/* One stream for all that goes to standard error, at the shortest of the intervals. */
+/* Add one stream for all lines on standard error, at the shortest of the intervals. */
 static void add_stderr(struct heartbeat *h, const struct plan *plan)
 {
 	uint64_t interval = UINT64_MAX;
@@ -363,8 +363,8 @@ int heartbeat_start(struct heartbeat *h, struct run *run)
 }
 
 /*
- * The last line of a stream: on a terminal one that stays, elsewhere one about a pass that was not
- * completed. With the lock.
+ * Make the last line of a stream: on a terminal one that stays, elsewhere one about a pass that was
+ * not completed. With h->lock.
  */
 static void make_last_line(struct heartbeat *h, struct heartbeat_stream *stream, uint64_t now_ns)
 {
@@ -402,7 +402,7 @@ void heartbeat_end(struct heartbeat *h)
 		write_pending(h, stream);
 	}
 	pthread_mutex_unlock(&h->lock);
-	/* Without the lock, which the signal thread takes, since messages may wait for their reader. */
+	/* Without h->lock, which the signal thread takes: messages may wait for their reader. */
 	for (size_t i = 0; i < h->n_streams; i++) {
 		struct heartbeat_stream *stream = &h->streams[i];
 

@@ -1,5 +1,5 @@
 /*
- * The heartbeat: a thread that shows how far the targets are while they run. Private to src/run.
+ * The heartbeat: a thread that shows the progress of the targets. Private to src/run.
  */
 #ifndef XDD_RUN_PROGRESS_HEARTBEAT_H
 #define XDD_RUN_PROGRESS_HEARTBEAT_H
@@ -16,9 +16,9 @@
 struct run;
 struct target;
 
-/* What the lines of a target need of the past. */
+/* History that the lines of a target need. */
 struct heartbeat_target {
-	/* the pass that was complete last; 0: none */
+	/* the pass that was completed last; 0: none */
 	uint64_t pass;
 	bool cut; /* the run was stopped before it was complete */
 	uint64_t limit_ns;
@@ -41,7 +41,7 @@ struct heartbeat_target {
 	struct latency line_latency;
 };
 
-/* Lines that go to one place at one interval: standard error, or the file of a target. */
+/* Lines that go to one output at one interval: standard error, or the file of a target. */
 struct heartbeat_stream {
 	/* const from heartbeat_start() to heartbeat_end() */
 	bool redrawn;	/* on a terminal, each over the one before */
@@ -50,10 +50,10 @@ struct heartbeat_stream {
 	uint32_t last;
 	uint64_t interval_ns;
 
-	/* owned by the heartbeat's thread, and by heartbeat_end() after it */
+	/* owned by the heartbeat's thread, and by heartbeat_end() once that has ended */
 	struct outfile file; /* not open: standard error */
 
-	/* guarded by the lock of the heartbeat */
+	/* guarded by heartbeat.lock */
 	uint64_t next_ns;
 	uint64_t line_ns;     /* when the last regular line was made */
 	uint64_t closed_pass; /* the last pass whose end needs no further line */
@@ -83,49 +83,48 @@ struct heartbeat {
 };
 
 /*
- * Set up, open the files of -heartbeat output, and start the thread where anything is to be shown. Returns
- * 0 or -errno, then with one line given to log_error() where a file is to blame. By the thread that sets up
- * the run, before there are others.
+ * Set up, open the files of -heartbeat output, and start the thread where anything is shown.
+ * Returns 0 or -errno; an error of a file is reported. Main thread, before others exist.
  */
 int heartbeat_start(struct heartbeat *h, struct run *run);
 
 /*
- * A pass of `t` is complete, and counted this: its last QThread says so before it sets up the
- * next. `latency` is empty where latencies are not kept.
+ * A pass of `t` is complete, with the counts in `tally`. `latency` is empty where latencies are not
+ * kept. The last QThread to leave the pass, before it sets up the next.
  */
 void heartbeat_pass_done(struct heartbeat *h, const struct target *t, const struct tally *tally,
 			 const struct latency *latency);
 
 /*
  * A pass has ended; `more`: another one follows. Streams whose targets are all complete get a line
- * about it. By the results manager, before it lets the next pass begin; with -nobarrier by the
- * last QThread of a target.
+ * about it. The results manager, before it starts the next pass; with -nobarrier the last QThread
+ * of a target to leave its pass.
  */
 void heartbeat_pass_closed(struct heartbeat *h, bool more);
 
-/* A QThread has its histograms: from now on lines may read them. */
+/* The calling QThread has its histograms: from now on lines may read them. */
 void heartbeat_ready(struct heartbeat *h);
 
 /* Write a line of all targets to standard error. Any thread. */
 void heartbeat_now(struct heartbeat *h);
 
 /*
- * Write the last lines, and end the thread. By the results manager, before it writes how the run ended;
- * again is harmless.
+ * Write the last lines and end the thread. May be called again. The results manager, before it
+ * writes how the run ended, and the main thread.
  */
 void heartbeat_end(struct heartbeat *h);
 
-/* Free what heartbeat_start() made; accepts a zeroed one. */
+/* Free everything; accepts a zeroed heartbeat. Main thread. */
 void heartbeat_destroy(struct heartbeat *h);
 
-/* heartbeat_sample.c. The lock of the heartbeat must be held. */
+/* heartbeat_sample.c; both with h->lock. */
 
 /* Take `h->samples`, without latencies, at `now_ns` of the kernel's clock. */
 void heartbeat_take(struct heartbeat *h, uint64_t now_ns);
 
 /*
- * Add to a copy of `h->samples[target]` the latencies since the last line. `shown`: this makes a
- * line, from which the next one counts.
+ * Add to a copy of `h->samples[target]` the latencies since the last line. `shown`: the copy is for
+ * a line, and the next line counts from here.
  */
 void heartbeat_select(struct heartbeat *h, size_t target, struct heartbeat_sample *s, bool shown,
 		      uint64_t now_ns);

@@ -1,6 +1,5 @@
 /*
- * Snapshots of targets that are running, and what they did since the last line. Called by
- * heartbeat.c.
+ * Snapshots of running targets, and their progress since the last line. Called by heartbeat.c.
  */
 #include <math.h>
 
@@ -18,7 +17,7 @@
 #include "xdd/sync/stop.h"
 
 /*
- * The counters of a pass and its number, together. False when the target was just going from one
+ * Read the counters of a pass together with its number. False: the target was changing from one
  * pass to the next.
  */
 static bool read_target(const struct target *t, struct tally *tally, uint64_t *pass)
@@ -32,7 +31,9 @@ static bool read_target(const struct target *t, struct tally *tally, uint64_t *p
 	return before % 2 == 0 && atomic_load(&t->pass_seq) == before;
 }
 
-/* When the limits of the pass and of the run end a pass that began at `begin`; 0: they do not. */
+/*
+ * Time after which limits of the pass and of the run end a pass that began at `begin`; 0: no limit.
+ */
 static uint64_t limit_of(const struct target *t, uint64_t begin)
 {
 	uint64_t limit = t->plan->time_limit_ns, end = atomic_load(&t->run->end_ns);
@@ -49,7 +50,7 @@ static uint64_t span_ns(uint64_t from_ns, uint64_t to_ns)
 }
 
 /*
- * What was done from the last line to `end_ns`; from `begin_ns` where the pass began after that
+ * Set the progress from the last line to `end_ns`; from `begin_ns` where the pass began after that
  * line.
  */
 static void take_recent(const struct heartbeat_target *own, struct heartbeat_sample *s,
@@ -65,7 +66,7 @@ static void take_recent(const struct heartbeat_target *own, struct heartbeat_sam
 static void take_complete(const struct heartbeat_target *own, struct heartbeat_sample *s,
 			  uint64_t now_ns)
 {
-	/* A line after the end of the pass has shown all of it, and nothing was done since. */
+	/* A line after the end of the pass has shown all of it, and nothing happened since. */
 	bool shown = own->line_pass == own->pass && own->line_ns >= own->end_ns;
 
 	s->state = own->cut ? HEARTBEAT_CUT : HEARTBEAT_COMPLETE;
@@ -126,7 +127,7 @@ void heartbeat_take(struct heartbeat *h, uint64_t now_ns)
 		h->samples[i].left_s = left;
 }
 
-/* The figures of `now` without what the last line counted, if that was in the same pass. */
+/* Figures of `now` without the part that the last line counted, if that was in the same pass. */
 static void take_figures(const struct heartbeat_target *own, uint64_t pass,
 			 const struct latency *now, uint64_t *median_ns, uint64_t *p99_ns,
 			 uint64_t *longest_ns)
@@ -150,8 +151,8 @@ static void take_figures(const struct heartbeat_target *own, uint64_t pass,
 }
 
 /*
- * The latencies of a target that is running. Its histograms exist: all of its QThreads have called
- * heartbeat_ready() before anything was issued. They are emptied only while `turn` is odd.
+ * Read the latencies of a running target. Its histograms exist: all its QThreads called
+ * heartbeat_ready() before the first operation. They are reset only while `pass_seq` is odd.
  */
 static void take_latency(struct heartbeat_target *own, const struct target *t,
 			 struct heartbeat_sample *s, bool shown)

@@ -1,5 +1,5 @@
 /*
- * -latency intervals. Its thread is started and ended by run_execute().
+ * -latency intervals. run_execute() starts and ends the thread.
  */
 #include "run/progress/intervals.h"
 
@@ -19,8 +19,8 @@
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
 
-#define BEGIN_POLL_NS 1000000 /* how often to look whether the run has begun */
-#define HELD_SHARE 10	      /* an interval is held for this part of its length, and no shorter */
+#define BEGIN_POLL_NS 1000000 /* how often to check whether the run has begun */
+#define HELD_SHARE 10	      /* an interval is held for this part of its length */
 
 static bool is_empty(const struct latency *l)
 {
@@ -29,7 +29,10 @@ static bool is_empty(const struct latency *l)
 	return histogram_count(&v) == 0;
 }
 
-/* To the results manager; an interval in which nothing was completed is dropped. Accepts NULL. */
+/*
+ * Pass `r` on to the results manager; drop an interval in which nothing was completed. Accepts
+ * NULL.
+ */
 static void put(struct intervals *i, struct pass_result *r)
 {
 	if (r && is_empty(&r->figures.latency))
@@ -38,7 +41,7 @@ static void put(struct intervals *i, struct pass_result *r)
 		results_put(&i->run->results, r);
 }
 
-/* An interval has ended, and the pass may be about to. */
+/* Hold an interval that has ended: the pass may end soon after it. */
 static void hold(struct intervals *i, struct pass_result **held, struct pass_result *r)
 {
 	put(i, *held);
@@ -46,8 +49,8 @@ static void hold(struct intervals *i, struct pass_result **held, struct pass_res
 }
 
 /*
- * A pass has ended with `r`, which is part of the interval that is held, if one is. Returns 0 or
- * -ENOMEM.
+ * A pass has ended with `r`, which is part of the interval that is held, if there is one. Returns 0
+ * or -ENOMEM.
  */
 static int finish(struct intervals *i, struct pass_result **held, struct pass_result *r)
 {
@@ -88,8 +91,8 @@ static void fail(struct intervals *i, int err)
 }
 
 /*
- * What `t` did since the last time, for its series and for the sum; NULL: no memory. With the lock
- * of its series.
+ * Progress of `t` since the last call, for its series and for the sum; NULL: out of memory. With
+ * the lock of its series.
  */
 static struct pass_result *take(struct intervals *i, struct target *t, uint64_t now_ns)
 {
@@ -123,7 +126,7 @@ static struct pass_result *take(struct intervals *i, struct target *t, uint64_t 
 	return r;
 }
 
-/* What all targets did since the last time; NULL: no memory. With the lock of the sum. */
+/* Progress of all targets since the last call; NULL: out of memory. With i->sum.lock. */
 static struct pass_result *take_sum(struct intervals *i, uint64_t now_ns, uint64_t pass)
 {
 	const struct plan *plan = i->run->plan;
@@ -141,7 +144,7 @@ static struct pass_result *take_sum(struct intervals *i, uint64_t now_ns, uint64
 	return r;
 }
 
-/* Sleep until `deadline_ns` of the kernel's clock. False: it is time to end. */
+/* Sleep until `deadline_ns` of the kernel's clock. False: the thread must end. */
 static bool sleep_until(struct intervals *i, uint64_t deadline_ns)
 {
 	const struct timespec deadline = clock_timespec(deadline_ns);
@@ -156,13 +159,16 @@ static bool sleep_until(struct intervals *i, uint64_t deadline_ns)
 	return !quit;
 }
 
-/* A pass has begun a moment ago, or this thread is late: what has begun since then goes on to the next end. */
+/*
+ * A pass has just begun, or this thread is late: the progress since then belongs to the next
+ * interval.
+ */
 static bool is_short(const struct intervals *i, uint64_t from_ns, uint64_t now_ns)
 {
 	return now_ns - from_ns < i->run->plan->latency.interval_ns / HELD_SHARE;
 }
 
-/* The end of an interval. */
+/* End an interval of all targets. */
 static void end_interval(struct intervals *i)
 {
 	struct interval_sum *sum = &i->sum;
@@ -187,7 +193,7 @@ static void end_interval(struct intervals *i)
 	pthread_mutex_unlock(&sum->lock);
 }
 
-/* The passes have gone on: what is held stands by itself. */
+/* The passes have not ended: pass on the intervals that are held as they are. */
 static void release_held(struct intervals *i)
 {
 	for (size_t k = 0; k < i->run->plan->n_targets; k++) {
@@ -202,7 +208,7 @@ static void release_held(struct intervals *i)
 	pthread_mutex_unlock(&i->sum.lock);
 }
 
-/* The clock of the kernel: between passes the other one is set, while nobody may read it. */
+/* Uses the kernel's clock: between passes the other clock is set, and must not be read. */
 static void *intervals_main(void *arg)
 {
 	struct intervals *i = arg;
@@ -218,7 +224,7 @@ static void *intervals_main(void *arg)
 		if (!sleep_until(i, clock_kernel_ns() + length / HELD_SHARE))
 			break;
 		release_held(i);
-		/* An interval that was slept through is part of the next one. */
+		/* An interval that the thread slept through is part of the next one. */
 		now = clock_kernel_ns();
 		next += length;
 		if (next <= now)
@@ -235,7 +241,7 @@ void intervals_begin(struct intervals *i, uint64_t release_ns)
 		atomic_compare_exchange_strong(&i->begin_ns, &none, release_ns);
 }
 
-/* A target has ended a pass; all have when each has. */
+/* Count the end of a pass of a target; the sum ends its pass with the last target. */
 static void close_sum(struct intervals *i, uint64_t now_ns)
 {
 	struct interval_sum *sum = &i->sum;

@@ -1,9 +1,9 @@
 /*
- * SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. SIGUSR1 asks for
- * a line of the heartbeat. One thread waits for them; all others have them blocked.
+ * SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. SIGUSR1
+ * requests a line of the heartbeat. One thread waits for them; all other threads have them blocked.
  *
- * That thread writes messages too, so it must not depend on their reader: it waits for room in an output for a
- * moment only, and takes the second signal in a handler.
+ * That thread also writes messages, so it must not depend on their reader: it waits only briefly
+ * for room in an output, and a handler takes the second signal.
  */
 #include "xdd/run/signals.h"
 
@@ -26,16 +26,16 @@
 #include "xdd/plan/plan.h"
 #include "xdd/sync/stop.h"
 
-/* Private to this module: tells the thread to go. */
+/* Private to this module: ends the thread. */
 #define SIGNALS_QUIT SIGRTMIN
 
 /*
- * What comes so soon after the first signal is part of it: timeout(1) sends to the program and to its
- * group, and sudo(8) passes on what the terminal has sent to both.
+ * A signal this soon after the first is part of it: timeout(1) sends to the program and to its
+ * group, and sudo(8) repeats what the terminal has sent to both.
  */
 #define SAME_SIGNAL_NS (NS_PER_SEC / 10)
 
-/* How long messages of the signal thread wait for room: what comes in this time would be no second signal. */
+/* How long messages of the signal thread wait for room: no second signal can come in this time. */
 #define MESSAGE_NS SAME_SIGNAL_NS
 
 /* atomic: clock from which a signal is the second one */
@@ -49,7 +49,7 @@ static void set_of_ends(sigset_t *set)
 	sigemptyset(set);
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
-	/* nohup has it ignored, and means it. */
+	/* nohup makes the process ignore it on purpose. */
 	if (sigaction(SIGHUP, NULL, &old) != 0 || old.sa_handler != SIG_IGN)
 		sigaddset(set, SIGHUP);
 }
@@ -95,7 +95,7 @@ static void expect_second(void)
 	pthread_sigmask(SIG_UNBLOCK, &ends, NULL);
 }
 
-/* What the first signal means for what there is to do. */
+/* Consequence of the first signal in each phase. */
 static const char *const consequences[] = {
 	[SIGNALS_BEFORE] = "nothing is begun",
 	[SIGNALS_DURING] = "no further operations are issued",
@@ -110,7 +110,7 @@ static void take_first(struct signals *s, int sig)
 	s->sig = sig;
 	if (s->run)
 		run_stop(s->run, STOP_SIGNAL, sig);
-	/* With the lock: the documents of a run that this signal has ended are to have the message. */
+	/* With s->lock: the document of a run that this signal ends must contain the message. */
 	log_notice("signal %d, SIG%s: %s; once more ends at once", sig, sigabbrev_np(sig),
 		   consequences[s->when]);
 	pthread_mutex_unlock(&s->lock);
@@ -130,7 +130,7 @@ static void debug_qthread(const struct qthread *q)
 		    tally.errors, tally.outstanding, tally_bytes(&tally));
 }
 
-/* -debug user1: how far each QThread is. */
+/* -debug user1: show the progress of each QThread. */
 static void debug_state(const struct run *run)
 {
 	for (size_t i = 0; i < run->plan->n_targets; i++) {

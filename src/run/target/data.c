@@ -1,6 +1,6 @@
 /*
- * The data of operations during a run. Called by the target and QThreads when they start, and by the
- * issuing paths for each operation of those that need it.
+ * The data of operations during a run. Called by the target and its QThreads when they start, and
+ * by the issue loops for operations that need it.
  */
 #include "run/target/data.h"
 
@@ -21,7 +21,7 @@
 #include "xdd/stat/counters.h"
 #include "xdd/sys/clock.h"
 
-/* Up to this size a buffer is filled in less time than it takes to wake a thread. */
+/* Up to this size filling a buffer takes less time than waking a thread. */
 #define CHEAP_BYTES 4096
 
 static bool moves_data(const struct target_plan *p)
@@ -45,7 +45,7 @@ static int open_tagged(struct target_data *d, const struct target_plan *p)
 	d->tracked = d->tagged && verifies(p);
 	if (!d->tagged)
 		return verifies(p) ? tag_history_new(&d->history) : 0;
-	/* With mmap the program itself copies, and two QThreads may copy to the same place. */
+	/* With mmap the program itself copies, and two QThreads may copy to the same offset. */
 	return tag_book_init(&d->book, (uint32_t)p->queue_depth, first, d->tracked ? end : 0,
 			     plan_engine_caps(p) & ENGINE_MAPS);
 }
@@ -85,12 +85,12 @@ void target_data_begin_pass(struct target *t)
 	if (!t->data || !t->data->tagged)
 		return;
 	t->data->since = tag_book_next(&t->data->book);
-	/* Done again each time that it is opened. Files that are made anew are only written to. */
+	/* -pretruncate happens at each opening. Files that are recreated are only written. */
 	if (p->reopen && p->pretruncate)
 		tag_book_forget(&t->data->book, p->pretruncate_bytes);
 }
 
-/* Whether single operations have their buffers looked after. */
+/* True: operations need their buffers filled or verified one by one. */
 static bool each_operation(const struct target *t)
 {
 	return verifies(t->plan) || t->plan->op == OP_MIXED ||
@@ -106,7 +106,9 @@ bool data_is_dear(const struct target *t)
 	       (verifies(t->plan) || t->plan->op == OP_MIXED || (plan_writes(t->plan) && moves));
 }
 
-/* The pattern once, before anything is timed; buffers are made of zeros. */
+/*
+ * Fill the buffers with the pattern once, before anything is timed; they were allocated as zeros.
+ */
 static void lay_out(struct qthread *q)
 {
 	const struct target *t = q->target;
@@ -217,7 +219,7 @@ static void prepare_read(struct qthread *q, const struct io_request *req)
 	if (!verifies(t->plan))
 		return;
 	verify_poison(req->buf, 0, req->size);
-	/* The last thing before the issue: what is written from here on may be seen. */
+	/* Last before the issue: the read may return data that is written from here on. */
 	if (t->data->tracked)
 		slot->logged = tag_book_read(&t->data->book, req->offset, req->size, slot->bounds);
 }

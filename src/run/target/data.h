@@ -1,9 +1,10 @@
 /*
- * What is in the buffers: filled with the data pattern before a write, poisoned before a read that is
- * verified, verified after it. Private to src/run.
+ * Contents of the buffers: filled with the data pattern before a write, poisoned before a read that
+ * is verified, verified after it. Private to src/run.
  *
- * None of it is in the timed window of an operation. A run that neither writes data that depends on the
- * request nor verifies any has no struct qthread_data, and pays nothing an operation (issue.h).
+ * All of this happens outside the timed window of an operation. A run that neither writes data that
+ * depends on the request nor verifies any has no struct qthread_data, and the issue loops skip all
+ * of it.
  */
 #ifndef XDD_RUN_TARGET_DATA_H
 #define XDD_RUN_TARGET_DATA_H
@@ -21,35 +22,35 @@ struct io_request;
 struct qthread;
 struct target;
 
-/* What all QThreads of a target share; there is none where buffers are to stay as they are, all zeros. */
+/* Shared by all QThreads of a target; there is none where the buffers stay zeros. */
 struct target_data {
 	/* const after target_data_open() */
 	struct pattern pattern;
-	bool tagged;  /* writes are */
-	bool tracked; /* reads are verified while tagged writes go on */
+	bool tagged;  /* writes carry tags */
+	bool tracked; /* reads are verified while tagged writes are in flight */
 
-	/* each of its fields says who may touch it */
+	/* their fields state their owners */
 	struct tag_book book;
 	struct tag_history *history; /* tagged data is verified, and none is written; else NULL */
 
-	/* const during a pass; set at rest: number of the first write of the pass */
+	/* const during a pass, set between passes: number of the first write of the pass */
 	uint64_t since;
 
-	/* atomic: sectors without a tag that this run had not written */
+	/* atomic: sectors read without a tag that this run had not written */
 	_Atomic uint64_t unjudged;
 };
 
-/* What a QThread keeps for the request in each of its slots. */
+/* Data of the request in one slot of a QThread. */
 struct data_slot {
 	bool laid_out;	  /* the buffer holds the pattern, which is the same for all requests */
-	uint64_t logged;  /* of the book, when the read was issued */
-	uint64_t *bounds; /* likewise, one a sector */
+	uint64_t logged;  /* position in the tag book when the read was issued */
+	uint64_t *bounds; /* positions in the tag book, one per sector */
 };
 
 struct qthread_data {
 	/* const after qthread_data_open() */
-	bool moves;	      /* each write is filled anew */
-	uint32_t first_place; /* in the book of the target, of slot 0 */
+	bool moves;	      /* each write is filled again */
+	uint32_t first_place; /* of slot 0 in the tag book of the target */
 
 	/* owned by this QThread */
 	struct verifier verifier;
@@ -58,41 +59,41 @@ struct qthread_data {
 };
 
 /*
- * Set up what a target's data needs, before its other QThreads start. Returns 0 or -errno. Freed by
- * target_data_close(), once all of them are gone.
+ * Set up the data of a target. Returns 0 or -errno; free with target_data_close() in both cases,
+ * after its QThreads have ended. Target thread, before its other QThreads start.
  */
 int target_data_open(struct target *t);
 void target_data_close(struct target *t);
 
-/* A pass begins; its QThreads are at rest. */
+/* A pass begins. The QThread that sets it up, while the others wait. */
 void target_data_begin_pass(struct target *t);
 
 /*
- * Whether what operations need done first is dear enough to be done before their turn, where they are
- * issued in order.
+ * True: preparing the data of an operation is expensive enough to do it before the turn of the
+ * operation, where operations are issued in order. Any thread.
  */
 bool data_is_dear(const struct target *t);
 
 /*
- * Lay the pattern out in the buffers of a QThread, and set up what it needs for its operations. Returns 0
- * or -ENOMEM. By the QThread itself, as is all that follows.
+ * Fill the buffers of a QThread with the pattern, and set up the data of its operations. Returns 0
+ * or -ENOMEM. The QThread itself, as for all functions below.
  */
 int qthread_data_open(struct qthread *q);
 void qthread_data_close(struct qthread *q);
 
-/* The operation in `req` is about to be issued. Only with q->data. */
+/* Prepare the data of the operation in `req`, which will be issued. Only with q->data. */
 void data_prepare(struct qthread *q, struct io_request *req);
 
 /*
- * It has failed, and is about to be tried again: what the failed try may have left behind `done` must not be
- * taken for what the next one reads. Only with q->data.
+ * The operation failed and will be tried again: poison the data beyond `done` bytes, which the
+ * failed try may have left there. Only with q->data.
  */
 void data_prepare_again(const struct qthread *q, struct io_request *req);
 
-/* It is not going to be issued after all. Only with q->data. */
+/* The operation will not be issued after all. Only with q->data. */
 void data_release(struct qthread *q, const struct io_request *req);
 
-/* It has come back. Only with q->data. */
+/* The operation is complete: verify it, or record the write. Only with q->data. */
 void data_complete(struct qthread *q, const struct io_request *req);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Operations that fail and data that is wrong. Called by QThreads, outside the timed window, and by run.c after the
- * last operation.
+ * Operations that fail and data that is wrong. Called by QThreads, outside the timed window, and by
+ * run.c after the last operation.
  */
 #include "run/target/failures.h"
 
@@ -21,7 +21,7 @@
 #include "xdd/stat/counters.h"
 #include "xdd/sync/stop.h"
 
-/* What went wrong, in the engine's own words where it has any. */
+/* The reason of an error, in the words of the engine where it has any. */
 static const char *reason(const struct qthread *q, const struct io_request *req, char *buf,
 			  size_t size)
 {
@@ -50,7 +50,7 @@ static void print_error(const struct qthread *q, const struct io_request *req)
 		  reason(q, req, buf, sizeof(buf)), req->done, tried);
 }
 
-/* One more error in this pass of the target: end the pass or the run if that was the last that is allowed. */
+/* Count an error in this pass of the target; end the pass or the run if it was the last allowed. */
 static void count_error(struct target *t, int detail)
 {
 	const struct plan *plan = t->run->plan;
@@ -68,7 +68,10 @@ static void count_error(struct target *t, int detail)
 	}
 }
 
-/* The count that an error belongs to which others of the target will follow; NULL for one that says nothing of them. */
+/*
+ * The count for an error that the following operations of the target will have too; NULL for any
+ * other error.
+ */
 static _Atomic uint64_t *ran_out(struct target *t, int error)
 {
 	switch (error) {
@@ -95,7 +98,9 @@ void io_error(struct qthread *q, const struct io_request *req)
 	count_error(t, -req->error);
 }
 
-/* Returns how many operations this is about. */
+/*
+ * Report the operations that failed after the first for lack of a resource. Returns their number.
+ */
 static uint64_t summarize(const struct target *t, enum run_out kind, const char *why)
 {
 	uint64_t more = atomic_load(&t->ran_out[kind]);
@@ -116,7 +121,7 @@ void io_error_summary(const struct run *run)
 		own -= summarize(&run->targets[i], RUN_OUT_OF_SPACE, strerror(ENOSPC));
 	}
 	if (own > run->plan->max_errors_to_print)
-		log_error("%" PRIu64 " operations failed in all, of which %" PRIu64
+		log_error("a total of %" PRIu64 " operations failed, %" PRIu64
 			  " are shown (-maxerrorstoprint)",
 			  atomic_load(&run->failures.errors), run->plan->max_errors_to_print);
 }
@@ -166,8 +171,8 @@ void miscompare_summary(const struct run *run)
 		 limit = run->plan->max_errors_to_print;
 
 	if (total)
-		log_error("%" PRIu64 " data miscompares in all, %" PRIu64
-			  " bytes, of which %" PRIu64 " are shown (-maxerrorstoprint)",
+		log_error("a total of %" PRIu64 " data miscompares, %" PRIu64 " bytes, %" PRIu64
+			  " are shown (-maxerrorstoprint)",
 			  total, atomic_load(&run->failures.miscompared_bytes),
 			  total < limit ? total : limit);
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
@@ -177,8 +182,7 @@ void miscompare_summary(const struct run *run)
 		if (unjudged)
 			log_notice(
 				"target %u, %s: %" PRIu64
-				" sectors without a tag were read that this run had not written; "
-				"they could not be verified",
+				" sectors without a tag, not written by this run, cannot be verified",
 				t->plan->number, t->plan->path, unjudged);
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * Open file descriptions of QThreads. Called by run.c before the run, and by each QThread around the time it
- * has a context of the engine.
+ * Open file descriptions of QThreads. Called by run.c before the run, and by each QThread when it
+ * opens and closes the context of its engine.
  */
 #include "run/target/private_fd.h"
 
@@ -15,10 +15,13 @@
 #include "xdd/base/debug.h"
 #include "xdd/base/fileopen.h"
 
-/* For outputs, libraries, and what is opened for a moment. */
+/* Reserve for outputs, libraries and files that are open briefly. */
 #define SPARE_DESCRIPTORS 128
 
-/* open(2) takes these from F_GETFL as they are; the others are made once, or mean something else here. */
+/*
+ * open(2) takes these flags as F_GETFL returns them; others apply to creation, or mean something
+ * else here.
+ */
 #define KEPT_FLAGS (O_ACCMODE | O_DIRECT | O_NOATIME | O_SYNC)
 
 static bool may_have(const struct target_plan *plan)
@@ -32,7 +35,7 @@ bool private_fd_wanted(const struct target *t)
 	return t->run->private_fds && may_have(t->plan);
 }
 
-/* Whether that many descriptors fit, perhaps into a limit that is raised for it. */
+/* Make room for `n` descriptors, by raising the soft limit if needed. False: impossible. */
 static bool make_room(uint64_t n)
 {
 	struct rlimit limit;
@@ -60,7 +63,7 @@ void private_fd_begin(struct run *run)
 		if (may_have(plan))
 			own += plan->qthreads - 1;
 	}
-	/* Too few is told of by who gets none. */
+	/* If the limit is still too low, the thread whose open() fails reports it. */
 	make_room(n);
 	run->private_fds = own && make_room(n + own);
 }
@@ -71,7 +74,7 @@ int private_fd_open(struct qthread *q)
 	int flags;
 
 	q->private_fd = -1;
-	/* QThread 0 has that of the target. */
+	/* QThread 0 uses the descriptor of the target. */
 	if (!private_fd_wanted(t) || q->number == 0 || t->file.fd < 0)
 		return t->file.fd;
 	flags = fcntl(t->file.fd, F_GETFL);

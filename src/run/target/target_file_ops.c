@@ -1,8 +1,8 @@
 /*
- * A target's file between opening and closing: what is done to it before the first pass, behind each
- * pass, and before the next. All of it lies outside the operations, and is timed where a column has it.
+ * Operations on the file of a target before the first pass, after each pass, and before the next.
+ * All of them lie outside the timed window of operations, and are timed where a column shows them.
  *
- * Called by QThreads. The last to leave a pass acts for its target, while the others wait.
+ * Called by QThreads. The last QThread to leave a pass acts for its target, while the others wait.
  */
 #include "run/target/target_file_ops.h"
 
@@ -29,7 +29,7 @@
 #include "xdd/sys/clock.h"
 #include "xdd/sys/directio.h"
 
-/* Something that belongs to no operation went wrong in a pass: an error all the same. */
+/* Report and count an error that belongs to no operation. */
 static void file_error(struct target *t, const char *what, const char *why, int err)
 {
 	atomic_fetch_add(&t->run->failures.errors, 1);
@@ -55,12 +55,13 @@ void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option
 }
 
 /*
- * The first write to a file that the kernel has taken in anew, as after a mount, has ext4 look whether
- * it has privileges that a write takes away, and needs a lock for that which other writes share. io_uring
- * turns round what comes meanwhile. To allocate what is allocated changes nothing, and has it look now; an
- * open file is not forgotten. Where that is not possible the first writes may be out of order.
+ * Make ext4 check the privileges of the file now. It does so at the first write to an inode that
+ * was just loaded, as after a mount, under a lock that other writes share, and io_uring reorders
+ * the writes that wait for it. To allocate an allocated range changes nothing and triggers the
+ * check; the inode of an open file stays loaded. Where that is impossible the first writes may be
+ * out of order.
  */
-static void look_before_first_write(const struct target *t)
+static void trigger_privilege_check(const struct target *t)
 {
 	const struct target_plan *plan = t->plan;
 	struct stat st;
@@ -74,7 +75,7 @@ static void look_before_first_write(const struct target *t)
 		(void)fallocate(t->file.fd, FALLOC_FL_KEEP_SIZE, (off_t)plan->start_bytes, 1);
 }
 
-/* A file that this run creates may be one whose file system ignores O_DIRECT: that is known now. */
+/* The file system of a file that this run creates may ignore O_DIRECT: that is known now. */
 static void check_direct(struct target *t)
 {
 	bool known = t->direct_ignored;
@@ -86,7 +87,7 @@ static void check_direct(struct target *t)
 		plan_warn_dio(t->plan, target_file_path(&t->file, t->plan));
 }
 
-/* Open for `pass`. Returns 0 or -errno, with `*why` a text or NULL. */
+/* Open the file for `pass`. Returns 0 or -errno, with `*why` a text or NULL. */
 static int open_for(struct target *t, uint64_t pass, const char **why)
 {
 	uint64_t begin = clock_now_ns();
@@ -95,13 +96,16 @@ static int open_for(struct target *t, uint64_t pass, const char **why)
 	if (t->file.fd >= 0)
 		atomic_store(&t->next_open_ns, clock_now_ns() - begin);
 	if (!err)
-		look_before_first_write(t);
+		trigger_privilege_check(t);
 	if (!err && t->plan->direct_io && t->file.fd >= 0)
 		check_direct(t);
 	return err;
 }
 
-/* A file that another target creates can be opened when that one has. Returns 0, or -ECANCELED when the run stops. */
+/*
+ * Wait until the target that creates the file has opened it. Returns 0, or -ECANCELED when the run
+ * stops.
+ */
 static int await_writer(struct target *t)
 {
 	struct run *run = t->run;
@@ -141,12 +145,12 @@ int target_open(struct target *t)
 		return err;
 	err = target_data_open(t);
 	if (err && run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: its data pattern: %s", t->plan->number, t->plan->path,
-			  strerror(-err));
+		log_error("target %u, %s: cannot set up its data pattern: %s", t->plan->number,
+			  t->plan->path, strerror(-err));
 	return err;
 }
 
-/* A file that cannot be preallocated can be written all the same. */
+/* Failure to preallocate a file is a warning: it can be written all the same. */
 static int reshape(struct target *t, const char **what, const char **why)
 {
 	int err = target_file_reshape(&t->file, t->plan, what, why);
@@ -154,31 +158,31 @@ static int reshape(struct target *t, const char **what, const char **why)
 	if (err != -EOPNOTSUPP)
 		return err;
 	if (t->file.pass == 1)
-		log_warning("target %u, %s: %s: %s; the run goes on without", t->plan->number,
+		log_warning("target %u, %s: %s: %s; continuing without it", t->plan->number,
 			    t->plan->path, *what, *why ? *why : strerror(-err));
 	return 0;
 }
 
-/* Remove the file, which is closed, and create it for `pass`. */
+/* Remove the file, which is closed, and create it again for `pass`. */
 static int recreate(struct target *t, uint64_t pass, const char **what, const char **why)
 {
 	int err;
 
-	*what = "removing it";
+	*what = "cannot remove it";
 	err = target_file_remove(&t->file, t->plan);
 	if (err)
 		return err;
-	*what = "creating it";
+	*what = "cannot create it";
 	return open_for(t, pass, why);
 }
 
-/* The file as the first pass is to find it. */
+/* Prepare the file for the first pass. */
 static int shape(struct target *t, const char **what, const char **why)
 {
 	int err = 0;
 
 	if (plan_recreates(t->plan)) {
-		*what = "closing it";
+		*what = "cannot close it";
 		err = target_file_close(&t->file, t->plan, false);
 		if (!err)
 			err = recreate(t, 1, what, why);
@@ -195,7 +199,7 @@ int target_reshape(struct qthread *q)
 
 	if (!t->run->opens_together)
 		return 0;
-	/* Nothing is changed before all targets are open. */
+	/* Nothing changes before all targets are open. */
 	err = barrier_wait(&t->run->start, NULL);
 	if (err >= 0 && q->number == 0) {
 		err = shape(t, &what, &why);
@@ -214,8 +218,8 @@ bool target_releases_file(const struct target *t)
 }
 
 /*
- * No pass follows. The results manager, which decides, looks at the same clock later: it may find that
- * time is over where this does not, and never the other way round.
+ * True: no pass follows. The results manager, which decides, reads the same clock later: it may
+ * find that time is over where this does not, and never the other way round.
  */
 static bool is_last(const struct target *t)
 {
@@ -236,7 +240,7 @@ static void close_timed(struct target *t)
 	atomic_store(&t->state.close_ns, clock_now_ns() - begin);
 	results_settled(&t->run->results);
 	if (err)
-		file_error(t, "closing it", NULL, err);
+		file_error(t, "cannot close it", NULL, err);
 }
 
 static int reopen(struct target *t, const char **what, const char **why)
@@ -246,7 +250,7 @@ static int reopen(struct target *t, const char **what, const char **why)
 	if (t->plan->recreate_files) {
 		err = recreate(t, t->pass + 1, what, why);
 	} else {
-		*what = "opening it for the next pass";
+		*what = "cannot open it for the next pass";
 		err = open_for(t, t->pass + 1, why);
 	}
 	if (!err) {
@@ -264,7 +268,7 @@ void target_file_end_pass(struct qthread *q)
 	int err;
 
 	t->unused = false;
-	/* Whoever stops a run does not wait for what is still to be written. */
+	/* A run that is stopped does not wait for the data to be written. */
 	if (t->plan->sync_write && plan_writes(t->plan) && !stop_requested(&t->run->stop)) {
 		target_flush(t, &t->state.sync_ns, "-syncwrite");
 		cputime_last(q);
@@ -286,7 +290,7 @@ void target_close(struct target *t, bool discard)
 	int err = target_file_close(&t->file, t->plan, discard || t->unused);
 
 	if (err)
-		file_error(t, "closing it", NULL, err);
+		file_error(t, "cannot close it", NULL, err);
 	if (t->plan->delete_file && !discard && t->plan->kind != TARGET_NULL) {
 		err = target_file_delete(&t->file, t->plan);
 		if (err)

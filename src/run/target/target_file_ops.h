@@ -1,7 +1,8 @@
 /*
  * The file of a target between opening and closing. Private to src/run.
  *
- * Errors are reported here. target_open() and target_reshape() return -errno as well, or -ECANCELED when the run stops.
+ * Errors are reported here. target_open() and target_reshape() return -errno as well, or -ECANCELED
+ * when the run stops.
  */
 #ifndef XDD_RUN_TARGET_TARGET_FILE_OPS_H
 #define XDD_RUN_TARGET_TARGET_FILE_OPS_H
@@ -19,16 +20,25 @@ int target_open(struct target *t);
 /* Recreate or reshape the file once all targets are open. Each QThread, before its first pass. */
 int target_reshape(struct qthread *q);
 
-/* Close the file after the run, and delete it with -deletefile unless `discard`. After all QThreads have ended. */
+/*
+ * Close the file after the run, and delete it with -deletefile unless `discard`. Main thread, after
+ * all QThreads have ended.
+ */
 void target_close(struct target *t, bool discard);
 
 /* The file is closed after this pass, so engines release it. QThreads that leave a pass. */
 bool target_releases_file(const struct target *t);
 
-/* Flush, close and reopen the file after a pass, as the plan says. The last QThread to leave the pass. */
+/*
+ * Flush, close and reopen the file after a pass, as the plan says. The last QThread to leave the
+ * pass.
+ */
 void target_file_end_pass(struct qthread *q);
 
-/* Flush what was written, as `option` asks, and add the time to `*sum_ns`, which has one writer. QThreads. */
+/*
+ * Flush what was written, as `option` asks, and add the time to `*sum_ns`, which has one writer.
+ * QThreads.
+ */
 void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option);
 
 #endif
