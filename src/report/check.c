@@ -1,5 +1,5 @@
 /*
- * What can be wrong with -outputformat and the output files, found before anything is opened.
+ * Checks of -outputformat and the output files, before anything is opened.
  * report_check() is called by main, the others by report_open() as well.
  */
 #include <errno.h>
@@ -39,10 +39,9 @@ static enum xdd_status format_error(const char *format, const char *bad, size_t 
 	const char *nearest = column_suggest(bad, len);
 
 	if (bad == format || len == 0)
-		log_error(
-			"-outputformat %s: a list of identifiers is wanted, each with a plus sign "
-			"before it, as in +WHAT+OPS",
-			format);
+		log_error("-outputformat %s: expected a list of identifiers, each with a plus sign "
+			  "before it, as in +WHAT+OPS",
+			  format);
 	else if (nearest)
 		log_error("-outputformat %.*s: no such column identifier; did you mean +%s? "
 			  "(the manual, xdd(1), lists them)",

@@ -16,13 +16,13 @@
 enum xdd_status report_columns(const struct plan *plan, struct column_list *list);
 
 /*
- * Whether CSV file `path` of -`option` may be continued with lines under `header` (`len` bytes),
- * and whether that line has to be written first.
+ * Check whether CSV file `path` of -`option` may be continued with lines under `header` (`len`
+ * bytes), and whether that line has to be written first.
  */
 enum xdd_status report_csv_start(const char *option, const char *path, const char *header,
 				 size_t len, bool *write_header);
 
-/* Likewise of the file of -latency output, which has a first line of its own. */
+/* The same check for the file of -latency output, which has another header line. */
 enum xdd_status report_latency_start(const struct plan *plan, bool *write_header);
 
 #endif

@@ -95,7 +95,7 @@ const char *column_suggest(const char *id, size_t len)
 	return nearest && suggest_is_near(best, len) ? nearest->id : NULL;
 }
 
-/* Room for the lists and, behind them, the identifiers of `format` as strings. */
+/* Room for the lists and, after them, the identifiers of `format` as strings. */
 static int list_alloc(struct column_list *list, const char *format, char **text)
 {
 	size_t n = 0, size = strlen(format) + 1;

@@ -1,6 +1,6 @@
 /*
- * The rows of the column table that are about latencies: the same figures for all operations, for reads,
- * for writes, and of the response time. Read by column_at().
+ * The rows of the column table that are about latencies: the same figures for all operations, for
+ * reads, for writes, and of the response time. Read by column_at().
  */
 #include "report/latency.h"
 #include "xdd/report/column.h"
@@ -16,7 +16,9 @@ static void get_stat(const struct result *r, struct column_value *v, enum latenc
 
 #define PERCENTILE(whole_, millionths_) ((whole_)*HISTOGRAM_PERCENT + (millionths_))
 
-/* Identifier, blanks before the heading, heading, figure, and what it is, for each of the figures. */
+/*
+ * Identifier, blanks before the heading, heading, figure, and what it is, for each of the figures.
+ */
 #define FIGURES(X, ...)                                                                           \
 	X(MIN, "    ", "Min", LATENCY_MIN, "shortest", __VA_ARGS__)                               \
 	X(MEAN, "   ", "Mean", LATENCY_MEAN, "mean", __VA_ARGS__)                                 \

@@ -1,5 +1,5 @@
 /*
- * The rows of the column table, and how each value is worked out from a struct result. Read by
+ * The rows of the column table, and how each value is computed from a struct result. Read by
  * column_find() and the writers.
  *
  * Headings, units, widths and precisions are fixed: scripts know them. A new column is a row here,
@@ -42,8 +42,8 @@ static void set_file_time(struct column_value *v, const struct result *r, uint64
 }
 
 /*
- * Mean size of a request, of those that succeeded: nobody knows how much of another was done. Operations that move
- * nothing by nature (noop) do not pull it down.
+ * Mean size of the requests that succeeded: the size of others is not known.
+ * Operations that move nothing by nature (noop) do not pull it down.
  */
 static double request_bytes(const struct result *r)
 {
@@ -254,12 +254,12 @@ static void get_holes(const struct result *r, struct column_value *v)
 	static void get_##name_##_bandwidth(const struct result *r, struct column_value *v) \
 	{                                                                                   \
 		v->unknown = !r->of_.ns;                                                    \
-		v->real = stretch_rate(&r->of_);                                            \
+		v->real = span_rate(&r->of_);                                               \
 	}                                                                                   \
 	static void get_##name_##_iops(const struct result *r, struct column_value *v)      \
 	{                                                                                   \
 		v->unknown = !r->of_.ns;                                                    \
-		v->real = stretch_iops(&r->of_);                                            \
+		v->real = span_iops(&r->of_);                                               \
 	}
 
 EXTENT(deskew, window)
@@ -387,15 +387,15 @@ static const struct column table[] = {
 	      "write operations that succeeded"),
 	COUNT("ERRORS", NULL, "     Errors", "       #ops", get_errors,
 	      "operations that failed"),
-	COUNT("MISCOMPARES", NULL, "Miscompares", "  stretches", get_miscompares,
-	      "stretches of wrong data that were read"),
+	COUNT("MISCOMPARES", NULL, "Miscompares", "    extents", get_miscompares,
+	      "extents of wrong data that were read"),
 	ROW("ORDERBREAKS", NULL, COLUMN_COUNT, "Ord_Breaks", "      #ops", 0, FIGURES_ORDER, get_order_breaks,
-	      "operations that were not issued right behind the one before them; "
-	      "unknown where several QThreads are not in order"),
+	      "operations that were not issued directly after the one before them; "
+	      "no value where several QThreads are not in order"),
 	COUNT("RETRIES", NULL, "    Retries", "       #ops", get_retries,
 	      "further tries of operations that had failed"),
 	REAL("BANDWIDTH", NULL, " Bandwidth", "  MBytes/s", 3, get_bandwidth,
-	     "bytes over elapsed time, in 10^6 bytes a second"),
+	     "bytes over elapsed time, in 10^6 bytes per second"),
 	REAL("READBANDWIDTH", NULL, "   Read_BW", "  MBytes/s", 3, get_read_bandwidth,
 	     "bytes read over elapsed time"),
 	REAL("WRITEBANDWIDTH", NULL, "  Write_BW", "  MBytes/s", 3, get_write_bandwidth,
@@ -421,9 +421,9 @@ static const struct column table[] = {
 	REAL("OPENTIME", NULL, "     Open", " millisec", 3, get_open,
 	     "time spent opening the target for the pass, and making its file"),
 	REAL("CLOSETIME", NULL, "    Close", " millisec", 3, get_close,
-	     "time spent closing the target behind the pass"),
+	     "time spent closing the target after the pass"),
 	REAL("PAGECACHED", NULL, "   Cached", "  percent", 3, get_cached,
-	     "share of what was read that was in the page cache before; unknown with -dio"),
+	     "share of what was read that was in the page cache before; no value with -dio"),
 	REAL("HOLES", NULL, "    Holes", "  percent", 3, get_holes,
 	     "share of what was read that was never written"),
 	DESKEW("DESKEWTIME", "   Dsk_Time", "    seconds", get_deskew_time,

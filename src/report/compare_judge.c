@@ -66,7 +66,7 @@ static double change_of(const json_t *statistic, enum pass_figure figure)
 }
 
 /*
- * Whether the passes of a run that stands alone on its side change by as much as the sides differ.
+ * True if the passes of a run that stands alone on its side vary as much as the sides differ.
  * Then the difference depends on when the runs were made. Several runs show that in their spread.
  */
 static bool is_unstable(const struct compare_side *side, json_int_t target, enum pass_figure figure,

@@ -35,7 +35,7 @@ size_t csv_result_cells(struct line_cell *cells, const struct column_list *list,
 	return n;
 }
 
-/* Whether the first line of the open file is `header`; a last line without its end counts too. */
+/* Compare the first line of the open file with `header`; it may lack its newline at the end. */
 static int compare_start(int fd, const char *header, size_t len)
 {
 	char *start = malloc(len);

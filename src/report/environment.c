@@ -59,8 +59,8 @@ static json_t *host(void)
 }
 
 /*
- * "model name : ..." of the first processor. No more of the file is read: the kernel asks every processor
- * for its frequency when it comes to its lines.
+ * "model name : ..." of the first processor. No more of the file is read: the kernel asks every
+ * processor for its frequency when it comes to its lines.
  */
 static void put_model(json_t *o)
 {

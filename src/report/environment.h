@@ -1,6 +1,6 @@
 /*
- * Where a run took place: kernel, processors, memory, the build of xdd, and for each target its file
- * system and device. Whatever cannot be found out is left out; nothing waits for a device.
+ * Where a run took place: kernel, processors, memory, the build of xdd, and for each target its
+ * file system and device. Whatever cannot be found out is left out; nothing waits for a device.
  *
  * Private to src/report. Called by main, before the run.
  */

@@ -1,9 +1,9 @@
 /*
- * File systems and devices of the targets, from statx, statvfs, /proc/self/mountinfo and /sys. Called by
- * environment_collect().
+ * File systems and devices of the targets, from statx, statvfs, /proc/self/mountinfo and /sys.
+ * Called by environment_collect().
  *
- * A file system whose server is gone answers nothing, for ever. So a thread of its own asks, and what it
- * has not heard in time is left out; /proc and /sys are answered by the kernel from memory.
+ * A file system whose server is gone answers nothing, for ever. So a thread of its own asks, and
+ * what it has not heard in time is left out; /proc and /sys are answered by the kernel from memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 
 #define PATIENCE_NS (NS_PER_SEC / 2)
 
-/* What the file systems say of one path. */
+/* The answer of the file systems about one path. */
 struct answer {
 	/* const once the thread runs */
 	char *path; /* NULL: nothing to be asked */
@@ -51,7 +51,7 @@ struct inquiry {
 
 	/* guarded by lock */
 	bool over;	/* the thread is done */
-	bool abandoned; /* nobody waits: the thread frees this */
+	bool abandoned; /* the caller does not wait any more: the thread frees this */
 
 	/* const once the thread runs */
 	size_t n;
@@ -72,7 +72,7 @@ static void ask(struct answer *a)
 	struct statfs kind;
 	const unsigned wanted = STATX_BASIC_STATS | STATX_MNT_ID;
 
-	/* A file that is not there yet will be in its folder. */
+	/* A file that does not exist yet will be in its directory. */
 	if (statx(AT_FDCWD, a->path, 0, wanted, &a->st) < 0) {
 		char *slash = strrchr(a->path, '/');
 
@@ -330,14 +330,17 @@ static json_t *device(unsigned major, unsigned minor, bool block)
 		put_disk(o, base);
 		return o;
 	}
-	/* The link leads into the folder of the disk. */
+	/* The link leads into the directory of the disk. */
 	snprintf(disk, sizeof(disk), "%s/..", base);
 	jvalue_put(o, "partition", json_true());
 	put_disk(o, disk);
 	return o;
 }
 
-/* The device a file lies on: that of its file system, or, where that has a number of its own, its source. */
+/*
+ * The device a file lies on: that of its file system, or, where that has a number of its own, its
+ * source.
+ */
 static json_t *device_of(const struct answer *a, const char *source)
 {
 	struct stat st;

@@ -1,5 +1,6 @@
 /*
- * Facts that are no result lines: what devices did, and how targets and passes compare. Called by the results manager.
+ * Facts that are no result lines: what devices did, and how targets and passes compare. Called by
+ * the results manager.
  */
 #include <inttypes.h>
 

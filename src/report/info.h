@@ -27,7 +27,10 @@ void info_write_short(FILE *f, const struct plan *plan);
 /* The time now, as "Thu Jan  1 00:00:00 1970", in `buf` (INFO_TIME_SIZE bytes); returns `buf`. */
 char *info_time(char *buf);
 
-/* A line of `label` and a text of others, such as a name, with escapes for what would control a terminal. */
+/*
+ * A line of `label` and a text of others, such as a name, with escapes for what would control a
+ * terminal.
+ */
 void info_text(FILE *f, const char *label, const char *text);
 
 /* "enabled" or "disabled". */

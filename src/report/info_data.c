@@ -1,5 +1,5 @@
 /*
- * What is said about a target's data before the results. Called by info_target.c.
+ * The information lines about the data of a target. Called by info_target.c.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * What is said about a target before the results. Called by info.c for each of them.
+ * The information lines about a target. Called by info.c for each of them.
  */
 #include <inttypes.h>
 #include <unistd.h>
@@ -175,7 +175,7 @@ static void write_trigger(FILE *f, const char *what, const struct trigger_plan *
 			plan_measure_text(&g->when, when, sizeof(when)));
 }
 
-/* What the target waits for; nothing when it goes its own way. */
+/* The coordination of a target; nothing for a target that waits for no other. */
 static void write_coordination(FILE *f, const struct target_plan *t)
 {
 	const struct lockstep_plan *l = &t->lockstep;

@@ -234,13 +234,13 @@ void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
 	keep(j, LIST_STATISTICS, o);
 }
 
-static json_t *stretch(const struct stretch *s)
+static json_t *span(const struct span *s)
 {
 	json_t *o = json_object();
 
 	jvalue_put(o, "ns", jvalue_count(s->ns));
 	jvalue_put(o, "bytes", jvalue_count(s->bytes));
-	jvalue_put(o, "ops", jvalue_real(stretch_ops(s)));
+	jvalue_put(o, "ops", jvalue_real(span_ops(s)));
 	return o;
 }
 
@@ -249,10 +249,10 @@ void jsonout_deskew(struct jsonout *j, const struct deskew_result *d)
 	json_t *o = json_object();
 
 	jvalue_put(o, "pass", d->pass ? jvalue_count(d->pass) : json_null());
-	jvalue_put(o, "whole", stretch(&d->whole));
-	jvalue_put(o, "head", stretch(&d->head));
-	jvalue_put(o, "window", stretch(&d->window));
-	jvalue_put(o, "tail", stretch(&d->tail));
+	jvalue_put(o, "whole", span(&d->whole));
+	jvalue_put(o, "head", span(&d->head));
+	jvalue_put(o, "window", span(&d->window));
+	jvalue_put(o, "tail", span(&d->tail));
 	jvalue_put(o, "fairness", jvalue_real(d->fairness));
 	jvalue_put(o, "slowest_target", jvalue_count(d->slowest.target));
 	jvalue_put(o, "fastest_target", jvalue_count(d->fastest.target));

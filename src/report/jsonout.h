@@ -1,6 +1,6 @@
 /*
- * -jsonout: one JSON document about a run, written while it goes on into a file that gets its name at
- * the end. doc/jsonout.schema.json says what is in it.
+ * -jsonout: one JSON document about a run, written while it goes on into a file that gets its name
+ * at the end. doc/jsonout.schema.json says what is in it.
  *
  * Private to src/report. A jsonout belongs to the thread that has the report.
  */
@@ -36,15 +36,18 @@ void jsonout_statistics(struct jsonout *j, const struct pass_statistics *statist
 void jsonout_end(struct jsonout *j, const char *end);
 
 /*
- * End the document and put it in its place; accepts NULL. Returns 0 or -errno of whatever went wrong
- * with it.
+ * End the document and put it in its place; accepts NULL. Returns 0 or -errno of whatever went
+ * wrong with it.
  */
 int jsonout_close(struct jsonout *j, enum xdd_status status);
 
 /* Leave nothing of a document whose run does not begin; accepts NULL. */
 void jsonout_discard(struct jsonout *j);
 
-/* The plan, or a result, as a new object (jsonout_plan.c, jsonout_result.c); NULL when memory is short. */
+/*
+ * The plan, or a result, as a new object (jsonout_plan.c, jsonout_result.c); NULL when memory is
+ * short.
+ */
 json_t *jsonout_plan(const struct plan *plan);
 json_t *jsonout_result_value(const struct plan *plan, const struct result *r);
 

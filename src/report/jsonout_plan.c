@@ -1,6 +1,6 @@
 /*
- * The plan of a run as JSON: every option of the option table as it stands, the words as they were given,
- * and what was worked out from them. Called by jsonout.c.
+ * The plan of a run as JSON: every option of the option table as it stands, the words as they were
+ * given, and the values derived from them. Called by jsonout.c.
  */
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /*
- * A result as an object of the document of -jsonout. A figure that is not measured is null. Called by jsonout.c.
+ * A result as an object of the document of -jsonout. A figure that is not measured is null. Called
+ * by jsonout.c.
  */
 #include <ctype.h>
 
@@ -102,7 +103,9 @@ static void put_tally(json_t *o, const struct result *r)
 	jvalue_put(o, "close_ns", known(of_target, t->close_ns));
 }
 
-/* The buckets that are not empty: [from_ns, count, ...], which is half as long as pairs would be. */
+/*
+ * The buckets that are not empty: [from_ns, count, ...], which is half as long as pairs would be.
+ */
 static json_t *buckets(const struct latency *l, enum latency_time time, unsigned dir)
 {
 	const struct histogram_sum *sum = &l->of[time][dir];

@@ -1,8 +1,8 @@
 /*
  * Values of JSON documents from values of the program, over jansson.
  *
- * Private to src/report. Each returns a new reference, or NULL when memory is short; jvalue_put() and
- * jansson's *_new() functions take such a NULL as a failure, and pass it on.
+ * Private to src/report. Each returns a new reference, or NULL when memory is short; jvalue_put()
+ * and jansson's *_new() functions take such a NULL as a failure, and pass it on.
  */
 #ifndef XDD_REPORT_JVALUE_H
 #define XDD_REPORT_JVALUE_H
@@ -20,12 +20,15 @@ json_t *jvalue_count(uint64_t value);
 /* Null where there is no such number in JSON: infinite, or none at all. */
 json_t *jvalue_real(double value);
 
-/* Give `object` that member; takes `value` over. Without one the member is left out. Returns 0 or -1. */
+/*
+ * Give `object` that member; takes `value` over. Without one the member is left out. Returns 0 or
+ * -1.
+ */
 int jvalue_put(json_t *object, const char *key, json_t *value);
 
 /*
- * Write a text, number or truth for people: no quotes, escapes for what would control a terminal, and yes
- * or no. Nothing for any other value.
+ * Write a text, number or truth for people: no quotes, escapes for what would control a terminal,
+ * and yes or no. Nothing for any other value.
  */
 void jvalue_write(FILE *f, const json_t *value);
 

@@ -1,5 +1,5 @@
 /*
- * What is reported of latencies: single figures for the columns, the table of -latency, and its CSV
+ * Reports of latencies: single figures for the columns, the table of -latency, and its CSV
  * file. doc/output.md has the formats.
  *
  * Private to src/report. Any thread; no state. Rows are written to a stdio stream in memory.
@@ -35,15 +35,15 @@ size_t latency_percents(const struct plan *plan, const uint32_t **percents);
 char *latency_percent_text(uint32_t percent, char *buf);
 
 /*
- * The rest of a line of any table: least, mean, standard deviation, weighted average, percentiles and
- * greatest of `v` in milliseconds, each with `before` before it and at least `width` wide.
+ * The rest of a line of any table: least, mean, standard deviation, weighted average, percentiles
+ * and greatest of `v` in milliseconds, each with `before` before it and at least `width` wide.
  */
 void latency_figures(FILE *f, const char *before, int width, const struct plan *plan,
 		     const struct histogram_view *v);
 
 /*
- * Whether a row is due for that time and direction of `r`, and then what it is about in `v`. A row of
- * all directions is due when there are several, and for each interval.
+ * True if `r` has a row for that time and direction; `*v` is then its view. A row
+ * of all directions is due when there are several, and for each interval.
  */
 bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
 		 struct histogram_view *v);
@@ -59,8 +59,8 @@ struct latency_interval {
 };
 
 /*
- * The table: its two header lines, and the rows of one result. With an interval the rows are of what
- * happened in it, and have two more columns, as has the header with `intervals`.
+ * The table: its two header lines, and the rows of one result. With an interval the rows are of
+ * what happened in it, and have two more columns, as has the header with `intervals`.
  */
 void latency_table_header(FILE *f, const struct plan *plan, bool intervals);
 void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r,

@@ -1,6 +1,6 @@
 /*
- * The text output of a report, and lines that are collected in memory. Called by report.c and the writers; report_line()
- * and report_detail() also by QThreads.
+ * The text output of a report, and lines that are collected in memory. Called by report.c and the
+ * writers; report_line() and report_detail() also by QThreads.
  */
 #include <errno.h>
 #include <stdarg.h>

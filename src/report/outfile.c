@@ -26,19 +26,19 @@ static int standard_fd(const char *path)
 
 static void identify_missing(struct outfile_id *id, const char *path)
 {
-	char *name = NULL, *folder;
+	char *name = NULL, *directory;
 	struct stat st;
 
 	if (fileopen_follow(path, &name))
 		name = NULL;
 	if (name)
 		path = name;
-	folder = path_directory(path);
-	if (folder && stat(folder, &st) == 0) {
+	directory = path_directory(path);
+	if (directory && stat(directory, &st) == 0) {
 		*id = (struct outfile_id){ .known = true, .dev = st.st_dev, .ino = st.st_ino };
 		snprintf(id->missing, sizeof(id->missing), "%s", path_last(path));
 	}
-	free(folder);
+	free(directory);
 	free(name);
 }
 
@@ -75,7 +75,7 @@ bool outfile_is_same(const struct outfile_id *a, const struct outfile_id *b)
 	       strcmp(a->missing, b->missing) == 0;
 }
 
-/* Whether a file of `size` bytes ends without a newline; one that cannot be read is left alone. */
+/* True if a file of `size` bytes ends without a newline; false if it cannot be read. */
 static bool ends_mid_line(int written, off_t size)
 {
 	int fd = fileopen_again(written, O_RDONLY);

@@ -1,6 +1,6 @@
 /*
- * A report: opening its outputs, what is written before the first result and after the last, and closing them. Called by
- * main and by the results manager.
+ * A report: opening its outputs, what is written before the first result and after the last, and
+ * closing them. Called by main and by the results manager.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -106,7 +106,7 @@ static enum xdd_status open_json(struct report *r, json_t *environment)
 	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
 }
 
-/* What is written before the run, in whatever form. */
+/* Write the information sections, and the start of the document. */
 static enum xdd_status write_start(struct report *r)
 {
 	const struct plan *plan = r->plan;
@@ -136,7 +136,7 @@ static enum xdd_status open_all(struct report *r)
 	r->line = malloc(line_size(r->list.n));
 	if (!r->cells || !r->line)
 		return out_of_memory();
-	/* What stdio still holds for standard output comes before what is written to it here. */
+	/* Output that stdio still buffers for standard output comes first. */
 	fflush(stdout);
 	status = open_text(r);
 	if (!status)
@@ -221,7 +221,7 @@ void report_trailer(struct report *r, enum report_end end)
 	report_line(r, "%s", ends[end]);
 }
 
-/* Tell of the first output that failed: results are missing there. */
+/* Report the first output that failed: results are missing there. */
 static enum xdd_status close_output(struct outfile *o, const char *option, const char *path,
 				    enum xdd_status status)
 {

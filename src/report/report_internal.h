@@ -35,7 +35,9 @@ struct report {
 	struct outfile combined;
 	struct outfile latency;
 
-	/* owned by the thread that has the report: the tables of -latency, which follow the results */
+	/*
+	 * owned by the thread that has the report: the tables of -latency, which follow the results
+	 */
 	struct memstream table, octaves;
 	bool header_done;     /* the header of the result table is written */
 	bool intervals_begun; /* the header of the table of intervals is written */
@@ -47,14 +49,15 @@ struct report {
 void report_write_text(struct report *r, const char *line, size_t len);
 
 /*
- * Write the lines of `l` to `o`, one of the outputs of `r`, and free them; an error stays with the output. Control characters
- * in the text of the environment, such as the name of a disk, do not reach a terminal; CSV is exact.
+ * Write the lines of `l` to `o`, one of the outputs of `r`, and free them; an error stays with the
+ * output. Control characters in the text of the environment, such as the name of a disk, do not
+ * reach a terminal; CSV is exact.
  */
 void report_write_lines(struct report *r, struct outfile *o, struct memstream *l);
 
 /*
- * Write the rows of a result, or of an interval, to the file of -latency output; without a result, its header line.
- * Without that file: nothing.
+ * Write the rows of a result, or of an interval, to the file of -latency output; without a result,
+ * its header line. Without that file: nothing.
  */
 void report_latency_csv(struct report *r, const struct result *result,
 			const struct latency_interval *interval);
@@ -62,7 +65,10 @@ void report_latency_csv(struct report *r, const struct result *result,
 /* Write the tables of -latency, each after its header; nothing where they are empty. */
 void report_latency_text(struct report *r);
 
-/* Write two lines about the longest and the shortest operation; nothing where no operation succeeded. */
+/*
+ * Write two lines about the longest and the shortest operation; nothing where no operation
+ * succeeded.
+ */
 void extremes_write(struct report *r, const struct result *result);
 
 #endif

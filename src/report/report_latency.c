@@ -1,6 +1,6 @@
 /*
- * The outputs of -latency: the rows of its CSV file, the lines of intervals, and the tables after the results. Called by
- * report.c, the writers and the results manager.
+ * The outputs of -latency: the rows of its CSV file, the lines of intervals, and the tables after
+ * the results. Called by report.c, the writers and the results manager.
  */
 #include "report/report_internal.h"
 

@@ -55,7 +55,7 @@ const char *stats_change_name(enum stats_change change)
 	return names[change];
 }
 
-/* What a line is about. Not the first word of a result line. */
+/* The subject of a line; not the first word of a result line. */
 static const char *whose(const struct pass_statistics *s, char *buf, size_t size)
 {
 	if (s->combined)

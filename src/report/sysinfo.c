@@ -1,5 +1,5 @@
 /*
- * What is said about the computer before the results. Called by info.c.
+ * The information lines about the computer. Called by info.c.
  */
 #include <inttypes.h>
 #include <pwd.h>

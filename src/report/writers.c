@@ -1,6 +1,6 @@
 /*
- * The writers of results: which output gets which result, in which order, and what must be measured for that. Called by
- * the results manager.
+ * The writers of results: which output gets which result, in which order, and what must be measured
+ * for that. Called by the results manager.
  *
  * A new output of results is a row in the table.
  */
@@ -57,7 +57,10 @@ static void write_header(struct report *r)
 	r->header_done = true;
 }
 
-/* The result lines: COMBINED always, those of targets with -verbose, those of QThreads with -qthreadinfo. */
+/*
+ * The result lines: COMBINED always, those of targets with -verbose, those of QThreads with
+ * -qthreadinfo.
+ */
 static bool shows(const struct plan *plan, enum result_what what)
 {
 	switch (what) {
@@ -143,7 +146,9 @@ static void write_latency(struct report *r, const struct result *result)
 		latency_octaves_rows(r->octaves.f, result);
 }
 
-/* -verbose: the rates without the flush at the end of passes, where it is part of the elapsed time. */
+/*
+ * -verbose: the rates without the flush at the end of passes, where it is part of the elapsed time.
+ */
 static bool wants_flush(const struct plan *plan, enum result_what what)
 {
 	return plan->verbose && (what == RESULT_TARGET_PASS || what == RESULT_TARGET_AVERAGE);

@@ -404,7 +404,7 @@ def interrupted(words, env=None, stuck=0):
         _, messages = p.communicate(timeout=30)
         if early is not None:
             return "ended early: %s" % early
-        left = re.search(rb"(\d+) QThreads did not come back", messages)
+        left = re.search(rb"(\d+) QThreads did not return", messages)
         return p.returncode if int(left.group(1) if left else 0) == stuck else "wrong threads left behind: %s" % messages
     except subprocess.TimeoutExpired:
         return None

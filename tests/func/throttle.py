@@ -333,7 +333,7 @@ def test_stop():
             status = p.returncode
         rows = [r for r in t.read_csv(csv) if r["WHAT"] == "COMBINED"]
         # Whoever goes on waiting is left behind.
-        t.ok(status == 5 and "left behind" not in err and len(rows) == 1 and rows[0]["OPS"] == "1",
+        t.ok(status == 5 and "abandoned" not in err and len(rows) == 1 and rows[0]["OPS"] == "1",
              "SIGINT ends the wait, " + engine, (status, rows, err))
 
 

@@ -421,8 +421,8 @@ def test_full_disk():
 def test_timerinfo():
     for name in ("-timerinfo", "-ti"):
         run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 3, name)
-        found = re.findall(r"^Timer, (TSC|vDSO), resolution (\d+) ns, overhead (\d+\.\d) ns a reading, time stamp "
-                           r"(\d+\.\d) ns an operation$", run.out, re.M)
+        found = re.findall(r"^Timer, (TSC|vDSO), resolution (\d+) ns, overhead (\d+\.\d) ns per reading, time stamp "
+                           r"(\d+\.\d) ns per operation$", run.out, re.M)
         t.ok(run.status == 0 and len(found) == 1 and float(found[0][2]) > 0 and float(found[0][3]) > 0, name, run)
 
 

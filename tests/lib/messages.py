@@ -257,7 +257,7 @@ ENGINE_HAS = "the engine psync has"
 
 OTHER_COLUMNS = "its first line does not name the columns"
 NO_COLUMN = "no such column identifier"
-COLUMN_LIST = "a list of identifiers is wanted"
+COLUMN_LIST = "expected a list of identifiers"
 COLUMN_PLUS = COLUMN_LIST + ", each with a plus sign"
 
 

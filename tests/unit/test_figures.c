@@ -64,7 +64,9 @@ static void test_sum(void **state)
 	assert_int_equal(sum.cache.hole_bytes, 1024);
 	assert_int_equal(sum.cache.accuracy, CACHE_SAMPLED);
 	assert_int_equal(sum.wait_ns, 10);
-	/* The elapsed times, and not the time from the first issue to the last completion of both. */
+	/*
+	 * The elapsed times, and not the time from the first issue to the last completion of both.
+	 */
 	assert_int_equal(sum.elapsed_ns, 260);
 	assert_int_equal(sum.first_op_ns, 101);
 	figures_free(&sum);

@@ -1,6 +1,6 @@
 /*
  * The table of result columns: identifiers of -outputformat, headings, units, formats, and how each
- * value is worked out from a struct result. Text, CSV and JSON are writers over it.
+ * value is computed from a struct result. Text, CSV and JSON are writers over it.
  *
  * Names and text formats: the user guide 8.2 and doc/output.md. Any thread; no state.
  */
@@ -54,10 +54,10 @@ struct column_list {
 /* Row `i` of the table, or NULL past its end. */
 const struct column *column_at(size_t i);
 
-/* Likewise of its part in columns_latency.c; for column_at(). */
+/* Row `i` of the part of the table in columns_latency.c, or NULL past its end; for column_at(). */
 const struct column *column_latency_at(size_t i);
 
-/* Likewise, of columns_extremes.c; ends with a row without an identifier. */
+/* The part of the table in columns_extremes.c; ends with a row without an identifier. */
 extern const struct column columns_extremes[];
 
 /* The row whose identifier or alias is `id` (`len` characters, case counts), or NULL. */
@@ -69,7 +69,7 @@ const char *column_suggest(const char *id, size_t len);
 /* The value of column `col` for `r`. */
 void column_value(const struct column *col, const struct result *r, struct column_value *v);
 
-/* What column WHAT says of a result, without the blanks around it. */
+/* The text of column WHAT for a result, without blanks around it. */
 const char *column_what(enum result_what what);
 
 #define COLUMN_DEFAULTS PLAN_DEFAULT_COLUMNS

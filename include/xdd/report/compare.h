@@ -26,7 +26,7 @@ struct compare_side {
 	size_t n;
 };
 
-/* What is compared: one target, or all of them together (-1). */
+/* The subject of a comparison: one target, or all of them together (-1). */
 struct compare_subject {
 	json_int_t target;
 	char name[32];

@@ -41,7 +41,7 @@ struct heartbeat_sample {
 
 #define HEARTBEAT_UNKNOWN (-1.0)
 
-/* What is the same for all targets of a line. */
+/* The times that all targets of a line share. */
 struct heartbeat_time {
 	uint64_t run_ns; /* since the run began */
 	uint64_t beat;	 /* number of the line, for the mark that turns */

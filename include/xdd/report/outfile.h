@@ -20,18 +20,18 @@ struct outfile {
 	int error;     /* the first errno of a write, 0: none */
 };
 
-/* What a name stands for: an existing file, or a name in a folder. */
+/* The identity of a path: an existing file, or a name in a directory. */
 struct outfile_id {
 	bool known; /* false: nothing that two outputs could disagree about */
 	dev_t dev;
 	ino_t ino;
-	char missing[256]; /* a file that is not there yet: its name in the directory dev, ino; else "" */
+	char missing[256]; /* a file to be created: its name in the directory dev, ino; else "" */
 };
 
 /*
- * The identity of `path`; or, for NULL, of the regular file that standard output is. A symbolic link to
- * nothing is the file that would be created. Standard streams (output_standard()) and /dev/null have
- * none: several outputs may go there.
+ * The identity of `path`; or, for NULL, of the regular file that standard output is. A symbolic
+ * link to nothing is the file that would be created. Standard streams (output_standard()) and
+ * /dev/null have none: several outputs may go there.
  */
 void outfile_identify(struct outfile_id *id, const char *path);
 

@@ -29,15 +29,16 @@ enum report_end {
 
 /*
  * Look at -outputformat and the output files (-errout too) without opening any for writing: unknown
- * identifiers, directories that do not exist, names of directories, block devices, two outputs to one file, an output to a
- * target, an existing CSV file whose header line names other columns. To be called before -errout
- * is opened, which truncates it. Returns XDD_OK, or a status with one line given to log_error().
+ * identifiers, directories that do not exist, names of directories, block devices, two outputs to
+ * one file, an output to a target, an existing CSV file whose header line names other columns. To
+ * be called before -errout is opened, which truncates it. Returns XDD_OK, or a status with one line
+ * given to log_error().
  */
 enum xdd_status report_check(const struct plan *plan);
 
 /*
- * Open the outputs that are pipes, all of them before anything is written to one, and hold them open
- * in `pipes`. After report_check(). Returns XDD_OK, or XDD_BAD_ARGUMENT with one line given to
+ * Open the outputs that are pipes, all of them before anything is written to one, and hold them
+ * open in `pipes`. After report_check(). Returns XDD_OK, or XDD_BAD_ARGUMENT with one line given to
  * log_error() when a pipe has no reader.
  */
 enum xdd_status report_hold_pipes(const struct plan *plan, struct output_pipes *pipes);
@@ -54,9 +55,9 @@ enum xdd_status report_open(const struct plan *plan, struct report **out);
 unsigned report_needs(const struct report *r);
 
 /*
- * Write one result to every output that shows it (writers.c): the result lines, after their header; CSV files; the
- * document of -jsonout; latencies; notes. Each line reaches its file before the call returns; the tables of -latency
- * follow in report_trailer().
+ * Write one result to every output that shows it (writers.c): the result lines, after their header;
+ * CSV files; the document of -jsonout; latencies; notes. Each line reaches its file before the call
+ * returns; the tables of -latency follow in report_trailer().
  */
 void report_result(struct report *r, const struct result *result);
 
@@ -68,7 +69,7 @@ void report_result(struct report *r, const struct result *result);
 void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
 			     uint64_t to_ns);
 
-/* Take down for -jsonout what a device did. */
+/* Record the use of a device for -jsonout. */
 void report_device(struct report *r, const struct device_use *use);
 
 /* How the targets of a pass, or of all, compare in time: lines, and -jsonout. */
@@ -77,7 +78,7 @@ void report_deskew(struct report *r, const struct deskew_result *deskew);
 /* How far their starts lay apart: a line with -verbose, and -jsonout. */
 void report_start_skew(struct report *r, const struct start_skew_result *skew);
 
-/* What the passes of a target, or of all, amount to: lines with -verbose, and -jsonout. */
+/* Statistics over the passes of a target, or of all: lines with -verbose, and -jsonout. */
 void report_statistics(struct report *r, const struct pass_statistics *statistics);
 
 /*
@@ -90,18 +91,22 @@ void report_line(struct report *r, const char *fmt, ...) __attribute__((format(p
 void report_detail(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * A stdio stream to the text output, for what is many lines: to be closed before its owner writes anything
- * else there. NULL when memory is short. Errors are kept with those of the output.
+ * A stdio stream to the text output, for what is many lines: to be closed before its owner writes
+ * anything else there. NULL when memory is short. Errors are kept with those of the output.
  */
 FILE *report_stream(struct report *r);
 
-/* The information sections about the run and target number `target`, to be freed; NULL: no memory. */
+/*
+ * The information sections about the run and target number `target`, to be freed; NULL: no memory.
+ */
 char *report_information(const struct plan *plan, uint32_t target);
 
 /* Write the closing lines: the ending time and how the run ended. */
 void report_trailer(struct report *r, enum report_end end);
 
-/* The exit status, as far as it is known when the outputs are closed; for -jsonout. Accepts NULL. */
+/*
+ * The exit status, as far as it is known when the outputs are closed; for -jsonout. Accepts NULL.
+ */
 void report_status(struct report *r, enum xdd_status status);
 
 /*

@@ -11,14 +11,14 @@
 #include "xdd/report/deskew.h"
 #include "xdd/stat/figures.h"
 
-/* What held a target up, as far as its threads tell. */
+/* The cause that limited a target, by how its threads spent their time. */
 enum result_bound {
 	RESULT_BOUND_UNKNOWN,
-	RESULT_BOUND_DEVICE, /* its QThreads had time to spare */
-	RESULT_BOUND_GENERATOR, /* its QThreads were at work, or waited for processors that this run used */
-	RESULT_BOUND_PACED,   /* no operation was due: -throttle, delays, -lockstep */
-	RESULT_BOUND_STARVED, /* its QThreads waited for processors that others used */
-	RESULT_BOUND_MIXED,   /* more than one of these */
+	RESULT_BOUND_DEVICE,	/* its QThreads had time to spare */
+	RESULT_BOUND_GENERATOR, /* QThreads at work, or waiting for this run's own */
+	RESULT_BOUND_PACED,	/* no operation was due: -throttle, delays, -lockstep */
+	RESULT_BOUND_STARVED,	/* its QThreads waited for processors that others used */
+	RESULT_BOUND_MIXED,	/* more than one of these */
 };
 
 enum result_what {
@@ -35,23 +35,22 @@ struct result {
 	uint64_t queue; /* queue depth; QUEUE_PASS: QThread number; COMBINED: sum of queue depths */
 	struct figures figures; /* borrowed: latencies are the caller's, for the time of the call */
 	bool verified;		/* reads were checked: tally.miscompares is a number */
-	uint64_t processors; /* what Pct_CPU is relative to: 1, or all with -percentcpu relative */
+	uint64_t processors;	/* base of Pct_CPU: 1, or all with -percentcpu relative */
 	enum op_request op;
 	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */
 	uint64_t block_size; /* COMBINED: of target 0 */
-	struct stretch
-		window; /* COMBINED with -deskew: while all targets were transferring; else 0 */
-	struct stretch tail;	 /* also with -deskew: after it */
-	double fairness;	 /* also with -deskew: slowest target over fastest */
+	struct span window; /* COMBINED with -deskew: while all targets were transferring; else 0 */
+	struct span tail;   /* also with -deskew: after it */
+	double fairness;    /* also with -deskew: slowest target over fastest */
 	enum result_bound bound; /* TARGET_AVERAGE */
 	bool partial; /* cut short: stopped, limited by errors, or operations outstanding */
 };
 
-/* What a device did during a run, as the kernel counts it, beside what the run asked of it. */
+/* The use of a device during a run: requests that the kernel counted, and the run's own. */
 struct device_use {
 	const char *name;
 	uint64_t ops;	/* of the run's targets on it */
-	uint64_t bytes; /* likewise */
+	uint64_t bytes; /* of the run's targets on it */
 	uint64_t requests;
 	uint64_t merged;
 	uint64_t device_bytes;

@@ -1,6 +1,6 @@
 /*
- * How the passes of a target, or of all targets together, came out: what the run hands to the writers
- * at its end.
+ * How the passes of a target, or of all targets together, came out: what the run hands to the
+ * writers at its end.
  */
 #ifndef XDD_REPORT_STATISTICS_H
 #define XDD_REPORT_STATISTICS_H
@@ -12,7 +12,7 @@
 
 #include "xdd/stat/stats.h"
 
-/* What is followed from pass to pass. */
+/* Figures that are compared from pass to pass. */
 enum pass_figure {
 	FIGURE_BANDWIDTH, /* bytes per second */
 	FIGURE_IOPS,	  /* operations per second */
@@ -28,11 +28,11 @@ enum pass_figure {
 #define FIGURE_FIRST_PERCENTILE FIGURE_P50
 
 struct pass_statistics {
-	bool combined;	 /* all targets together */
-	uint64_t target; /* otherwise: its number */
-	uint64_t left_out; /* passes that were cut short, moved nothing, or came after the most kept */
+	bool combined;	   /* all targets together */
+	uint64_t target;   /* otherwise: its number */
+	uint64_t left_out; /* passes cut short, without operations, or past the limit */
 	size_t n;	   /* passes that count */
-	bool percentiles; /* these figures are known too */
+	bool percentiles;  /* these figures are known too */
 
 	/* of these: their numbers, from 1, and their figures; owned by the run */
 	const uint64_t *passes;
@@ -47,7 +47,7 @@ struct figure_shown {
 	const char *name;
 	const char *unit;
 	double scale; /* of the figure by which it is divided */
-	int digits;   /* behind the point */
+	int digits;   /* after the decimal point */
 };
 
 extern const struct figure_shown figures_shown[FIGURE_COUNT];
@@ -68,8 +68,9 @@ uint32_t figure_percentile(enum pass_figure figure);
 void statistics_write(FILE *f, const struct pass_statistics *s);
 
 /*
- * What makes the bandwidth of the passes not reproducible, such as "pass 1 is 38 % slower than the
- * others", into `buf` (STATISTICS_WHY_SIZE bytes); returns `buf`, or NULL when nothing does.
+ * The reason why the bandwidth of the passes is not reproducible, such as "pass 1 is 38 % slower
+ * than the others", into `buf` (STATISTICS_WHY_SIZE bytes); returns `buf`, or NULL when nothing
+ * does.
  */
 #define STATISTICS_WHY_SIZE 160
 char *statistics_why(const struct pass_statistics *s, char *buf);

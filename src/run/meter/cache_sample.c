@@ -46,9 +46,10 @@ static void warn_of_drop(const struct target *t, int err)
 		log_warning("target %u, %s: -dropcache: %s", t->plan->number, t->plan->path,
 			    strerror(-err));
 	else if (all > 0 && 100 * resident / all >= STAYED_WARN)
-		log_warning("target %u, %s: -dropcache: %.0f %% of the pages stayed: somebody else "
-			    "uses them, or has locked them",
-			    t->plan->number, t->plan->path, 100 * resident / all);
+		log_warning(
+			"target %u, %s: -dropcache: %.0f %% of the pages stayed: another process "
+			"uses or has locked them",
+			t->plan->number, t->plan->path, 100 * resident / all);
 }
 
 /* The size of the target now: a file may have grown in the pass before. */
@@ -133,7 +134,10 @@ static void add_sequence(const struct target *t, uint64_t issued, struct sums *s
 		    &s->holes);
 }
 
-/* Any other operations, one by one; of many, some chosen at random. Returns true when all were looked up. */
+/*
+ * Any other operations, one by one; of many, some chosen at random. Returns true when all were
+ * looked up.
+ */
 static bool add_ops(const struct target *t, uint64_t issued, struct sums *s)
 {
 	const bool all = issued <= SAMPLE_OPS;

@@ -1,5 +1,6 @@
 /*
- * Where the data of a target is before a pass: in the page cache, on a device, or nowhere. Private to src/run.
+ * Where the data of a target is before a pass: in the page cache, on a device, or nowhere. Private
+ * to src/run.
  */
 #ifndef XDD_RUN_METER_CACHE_SAMPLE_H
 #define XDD_RUN_METER_CACHE_SAMPLE_H
@@ -19,18 +20,22 @@ struct cache_sample {
 };
 
 /*
- * Before a pass, and outside the timed window: empty the page cache where -dropcache asks for that, and take the map
- * of what the pass may read. Reports what goes wrong. By the thread that sets up the pass.
+ * Before a pass, and outside the timed window: empty the page cache where -dropcache asks for that,
+ * and take the map of what the pass may read. Reports what goes wrong. By the thread that sets up
+ * the pass.
  */
 void cache_sample_take(struct target *t);
 
-/* Fill in `data` for a pass that has issued operations 0 to `issued` - 1. Any thread, until the next pass is set up. */
+/*
+ * Fill in `data` for a pass that has issued operations 0 to `issued` - 1. Any thread, until the
+ * next pass is set up.
+ */
 void cache_sample_state(const struct target *t, uint64_t issued, struct cache_state *data);
 
 /*
- * -dropcache system: write back everything and empty all caches of the kernel, then look at all targets
- * again; with no operation in flight. By the results manager before the first pass, and by the last QThread of
- * the last target to be set up for one of the others.
+ * -dropcache system: write back everything and empty all caches of the kernel, then look at all
+ * targets again; with no operation in flight. By the results manager before the first pass, and by
+ * the last QThread of the last target to be set up for one of the others.
  */
 void cache_drop_system(struct run *run);
 

@@ -1,5 +1,6 @@
 /*
- * Processor time in the elapsed time of passes; see the header. Called by QThreads and the results manager.
+ * Processor time in the elapsed time of passes; see the header. Called by QThreads and the results
+ * manager.
  */
 #include "run/meter/cputime.h"
 
@@ -46,9 +47,10 @@ static void add_own(struct run_cpu *c, const struct cpu_time *from, const struct
 }
 
 /*
- * True for the QThread that reads the time of the process as `q` enters its pass. The time of the process costs a walk
- * over all threads: where all QThreads of the run enter each pass together, the first does it for all of them, and
- * QThreads that leave a short pass before others have entered do not read it again.
+ * True for the QThread that reads the time of the process as `q` enters its pass. The time of the
+ * process costs a walk over all threads: where all QThreads of the run enter each pass together,
+ * the first does it for all of them, and QThreads that leave a short pass before others have
+ * entered do not read it again.
  */
 static bool enters_first(struct run_cpu *c, const struct qthread *q)
 {
@@ -65,7 +67,10 @@ static bool enters_first(struct run_cpu *c, const struct qthread *q)
 	return true;
 }
 
-/* A QThread reads its own time outside of that of the process, so that the difference is that of others. */
+/*
+ * A QThread reads its own time outside of that of the process, so that the difference is that of
+ * others.
+ */
 void cputime_begin(struct qthread *q)
 {
 	struct run_cpu *c = &q->target->run->cpu;

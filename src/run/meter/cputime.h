@@ -1,9 +1,10 @@
 /*
  * Processor time in the elapsed time of passes. Private to src/run.
  *
- * The elapsed time of a pass begins with the first issue of its target and ends with the last completion, which
- * nobody knows before. So a QThread reads its processor time when it begins, at its own first issue and at its
- * end, together with the time of day, and of each part at most as much counts as lies in the elapsed time.
+ * The elapsed time of a pass begins with the first issue of its target and ends with the last
+ * completion, which is not known before. So a QThread reads its processor time when it begins, at
+ * its own first issue and at its end, together with the time of day, and of each part at most as
+ * much counts as lies in the elapsed time.
  */
 #ifndef XDD_RUN_METER_CPUTIME_H
 #define XDD_RUN_METER_CPUTIME_H
@@ -32,8 +33,9 @@ struct cpu_meter {
 };
 
 /*
- * Processor time of the process while any QThread was in a pass, as sums of the readings when the first entered
- * (subtracted) and when the last left (added), and the part of it that is the QThreads' own.
+ * Processor time of the process while any QThread was in a pass, as sums of the readings when the
+ * first entered (subtracted) and when the last left (added), and the part of it that is the
+ * QThreads' own.
  */
 struct run_cpu {
 	/* const during a run: QThreads that enter each pass together; 0 with -nobarrier */
@@ -49,9 +51,10 @@ struct run_cpu {
 };
 
 /*
- * Around the operations of a QThread in a pass, all called by it: before them; right before the first is issued;
- * before what follows one that is probably the last, and after a flush that counts as part of the pass; after the
- * operations; and once it has done what there was to do after the pass.
+ * Around the operations of a QThread in a pass, all called by it: before them; right before the
+ * first is issued; before what follows one that is probably the last, and after a flush that counts
+ * as part of the pass; after the operations; and once it has done what there was to do after the
+ * pass.
  */
 void cputime_begin(struct qthread *q);
 void cputime_first(struct qthread *q);
@@ -59,13 +62,17 @@ void cputime_last(struct qthread *q);
 void cputime_end(struct qthread *q);
 void cputime_left(struct qthread *q);
 
-/* What a QThread used from `first_ns` to `last_ns`, times of the clock. By the last to leave the pass. */
+/*
+ * Processor time of a QThread from `first_ns` to `last_ns`, times of the clock. By the last to
+ * leave the pass.
+ */
 struct cpu_time cputime_within(const struct cpu_meter *m, uint64_t first_ns, uint64_t last_ns);
 
 /*
- * What threads other than QThreads used in `elapsed_ns`, the elapsed time of all passes: those of the kernel for
- * io_uring, the heartbeat's and the like. The kernel counts a thread that runs on another processor late; no more
- * than `most_ns`, which processors had left, counts. Any thread.
+ * Processor time of threads other than QThreads in `elapsed_ns`, the elapsed time of all passes:
+ * those of the kernel for io_uring, the heartbeat's and the like. The kernel counts a thread that
+ * runs on another processor late; no more than `most_ns`, which processors had left, counts. Any
+ * thread.
  */
 struct cpu_time cputime_of_others(const struct run_cpu *c, uint64_t elapsed_ns, uint64_t most_ns);
 

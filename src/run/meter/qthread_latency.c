@@ -1,6 +1,7 @@
 /*
- * The histograms that a QThread keeps while it issues. Taken by the QThread itself, read and emptied by the
- * last to leave a pass; they last as long as the run, for whoever looks at a QThread that is stuck.
+ * The histograms that a QThread keeps while it issues. Taken by the QThread itself, read and
+ * emptied by the last to leave a pass; they last as long as the run, for readers of a QThread that
+ * is stuck.
  */
 #include "run/meter/qthread_latency.h"
 

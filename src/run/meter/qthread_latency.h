@@ -20,7 +20,10 @@ void qthread_latency_reset(struct qthread *q);
 /* Add those of `q` to `l`. Returns 0 or -ENOMEM. Any thread. */
 int qthread_latency_add(struct latency *l, const struct qthread *q);
 
-/* Initialize `l` with the sum over all QThreads of `t` at present; free `l` in any case. Returns 0 or -ENOMEM. Any thread. */
+/*
+ * Initialize `l` with the sum over all QThreads of `t` at present; free `l` in any case. Returns 0
+ * or -ENOMEM. Any thread.
+ */
 int target_latency_copy(struct latency *l, const struct target *t);
 
 #endif

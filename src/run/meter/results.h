@@ -1,5 +1,6 @@
 /*
- * Results of passes, and the queue in which they go from the QThreads to the results manager. Private to src/run.
+ * Results of passes, and the queue in which they go from the QThreads to the results manager.
+ * Private to src/run.
  */
 #ifndef XDD_RUN_METER_RESULTS_H
 #define XDD_RUN_METER_RESULTS_H
@@ -15,9 +16,9 @@
 struct target;
 
 /*
- * What a target did in a pass. The last QThread to leave the pass allocates it, the results manager frees it.
- * An interval of -latency uses the same struct, with pass, target and latency only; an interval of all targets has
- * their number as `target`.
+ * The result of a target in a pass. The last QThread to leave the pass allocates it, the results
+ * manager frees it. An interval of -latency uses the same struct, with pass, target and latency
+ * only; an interval of all targets has their number as `target`.
  */
 struct pass_result {
 	struct pass_result *next;
@@ -27,7 +28,7 @@ struct pass_result {
 	uint32_t target;
 	uint64_t pass;
 	uint64_t shift_ns;
-	uint64_t first_issue_ns; /* as in the tally, which in a paced pass begins when operation 0 was due */
+	uint64_t first_issue_ns; /* the tally of a paced pass begins when operation 0 was due */
 	struct figures figures;
 	struct throttle_times paced;
 	bool partial;
@@ -47,7 +48,10 @@ struct results_queue {
 	uint32_t settling; /* QThreads between results_settle() and results_settled() */
 };
 
-/* Results of the pass that `t` is in, allocated; NULL: out of memory. The last QThread to leave, or the results manager. */
+/*
+ * Results of the pass that `t` is in, allocated; NULL: out of memory. The last QThread to leave, or
+ * the results manager.
+ */
 struct pass_result *target_snapshot(const struct target *t);
 void pass_result_free(struct pass_result *r);
 
@@ -64,8 +68,8 @@ void results_put(struct results_queue *q, struct pass_result *r);
 void results_gone(struct results_queue *q, uint32_t n);
 
 /*
- * The calling QThread has nothing outstanding, and flushes, closes or unmaps until results_settled(). If the run stops
- * meanwhile, the results manager waits for it.
+ * The calling QThread has nothing outstanding, and flushes, closes or unmaps until
+ * results_settled(). If the run stops meanwhile, the results manager waits for it.
  */
 void results_settle(struct results_queue *q);
 void results_settled(struct results_queue *q);

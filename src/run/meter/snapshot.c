@@ -1,6 +1,6 @@
 /*
- * The result of a pass of a target, from what its QThreads counted. Called by the last QThread to leave a pass, and by
- * the results manager for a pass that was not finished.
+ * The result of a pass of a target, from what its QThreads counted. Called by the last QThread to
+ * leave a pass, and by the results manager for a pass that was not finished.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,9 @@ static struct flow *merged_flow(const struct target *t)
 	return flow;
 }
 
-/* The flush at the end of the pass, which follows its last operation as soon as engines allow it. */
+/*
+ * The flush at the end of the pass, which follows its last operation as soon as engines allow it.
+ */
 static void add_sync(struct tally *tally, uint64_t sync_ns)
 {
 	tally->flush_ns += sync_ns;
@@ -67,7 +69,8 @@ static struct cpu_time cpu_of(const struct qthread *q, const struct tally *tally
 }
 
 /*
- * Add the figures of QThread `q` to the pass, and to those of the QThreads where they are kept. Returns 0 or -ENOMEM.
+ * Add the figures of QThread `q` to the pass, and to those of the QThreads where they are kept.
+ * Returns 0 or -ENOMEM.
  */
 static int add_queue(struct pass_result *r, const struct target *t, const struct qthread *q)
 {

@@ -1,5 +1,6 @@
 /*
- * What held a target up: its verdict, from how its QThreads spent their time. Private to src/run; pure functions.
+ * The cause that limited a target, from how its QThreads spent their time. Private to src/run;
+ * pure functions.
  */
 #ifndef XDD_RUN_RESULTS_BOUND_H
 #define XDD_RUN_RESULTS_BOUND_H
@@ -9,7 +10,10 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
 
-/* Shares of the time that the QThreads of a target had, from 0 to 1; the first three add up to 1 at most. */
+/*
+ * Shares of the time that the QThreads of a target had, from 0 to 1; the first three add up to 1 at
+ * most.
+ */
 struct bound_facts {
 	double own;	     /* at work in xdd */
 	double kernel;	     /* at work in the kernel */
@@ -22,8 +26,8 @@ struct bound_facts {
 };
 
 /*
- * Work out the facts of a target from `sums`, over all its passes; `run_cpu_ns`: processor time of all targets together.
- * Returns false for what is too short to tell, with no facts.
+ * Compute the facts of a target from `sums`, over all its passes; `run_cpu_ns`: processor time of
+ * all targets together. Returns false, without facts, for passes that were too short.
  */
 bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct result *sums,
 		 uint64_t run_cpu_ns);

@@ -1,8 +1,8 @@
 /*
  * Cross-checks. Called by the results manager.
  *
- * A warning is for what moved enough to be meant as a measurement; with -verbose each check says what it
- * found.
+ * A warning is for what moved enough to be meant as a measurement; with -verbose each check says
+ * what it found.
  */
 #include "run/results/crosscheck.h"
 
@@ -63,7 +63,7 @@ static void add_device(struct crosscheck *c, const struct target_plan *t)
 	char name[DISKSTATS_NAME_SIZE];
 
 	c->device_of[t->number] = -1;
-	/* What goes through the page cache reaches the device when and as the kernel likes. */
+	/* The kernel chooses when and how data in the page cache reach the device. */
 	if (!t->direct_io || !has_pages(t) || diskstats_device(t->path, name))
 		return;
 	if (!find_device(c, name)) {
@@ -115,8 +115,8 @@ static void check_data(const struct target_plan *t, const struct result *sums)
 }
 
 /*
- * Only what goes past the page cache was meant to measure a device: memory is as fast as the processor, and
- * the null device and -op noop are there to measure xdd itself.
+ * Only what goes past the page cache was meant to measure a device: memory is as fast as the
+ * processor, and the null device and -op noop are there to measure xdd itself.
  */
 static void check_bound(const struct target_plan *t, const struct result *sums,
 			const struct bound_facts *f)
@@ -241,7 +241,7 @@ static void check_device(struct run *run, const struct device_check *d)
 	check_direct_reads(d, since(now.bytes[DIR_READ], d->before.bytes[DIR_READ]));
 	if (bytes > own + OTHER_BYTES && percent(bytes - own, own) >= OTHER_WARN)
 		log_warning("device %s: it moved %" PRIu64 " bytes, this run %" PRIu64
-			    ": somebody else used it, or it took in what was written before",
+			    ": other I/O was active, or earlier writes were still being flushed",
 			    d->name, bytes, own);
 	else if (requests > ops + OTHER_REQUESTS && percent(requests - ops, ops) >= SPLIT_WARN)
 		log_warning("device %s: %" PRIu64 " operations became %" PRIu64

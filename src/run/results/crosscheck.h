@@ -25,7 +25,7 @@ struct device_check {
 	uint64_t hole_bytes; /* of the reads */
 };
 
-/* What is gathered over a run. Belongs to the results manager. */
+/* State of the cross-checks of a run. Belongs to the results manager. */
 struct crosscheck {
 	const struct plan *plan;
 	struct device_check *devices;
@@ -36,11 +36,14 @@ struct crosscheck {
 /* Look at the devices; before the first operation. Returns 0 or -ENOMEM. */
 int crosscheck_begin(struct crosscheck *c, const struct plan *plan);
 
-/* Check the sums of a target over all passes; `facts` say how its QThreads spent their time, NULL: too short to tell. */
+/*
+ * Check the sums of a target over all passes; `facts` say how its QThreads spent their time, NULL:
+ * too short to tell.
+ */
 void crosscheck_target(struct crosscheck *c, struct run *run, const struct result *sums,
 		       const struct bound_facts *facts);
 
-/* What the devices did in all; after the last operation. Accepts checks that were not begun. */
+/* Check the devices, after the last operation. Accepts a crosscheck that was not begun. */
 void crosscheck_end(struct crosscheck *c, struct run *run);
 
 #endif

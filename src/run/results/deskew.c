@@ -34,7 +34,7 @@ static uint64_t units_of_ops(const struct pass_result *r)
 	return tally_ops(&r->figures.tally) * FLOW_OP;
 }
 
-static void add_stretch(struct stretch *sum, const struct stretch *s)
+static void add_span(struct span *sum, const struct span *s)
 {
 	sum->ns += s->ns;
 	sum->bytes += s->bytes;
@@ -42,10 +42,9 @@ static void add_stretch(struct stretch *sum, const struct stretch *s)
 }
 
 /* Add what a target had done by then. Of its ends more is known than the intervals tell. */
-static void add_done_by(struct stretch *sum, const struct pass_result *r, uint64_t at_ns)
+static void add_done_by(struct span *sum, const struct pass_result *r, uint64_t at_ns)
 {
-	struct stretch done = { .bytes = tally_bytes(&r->figures.tally),
-				.op_units = units_of_ops(r) };
+	struct span done = { .bytes = tally_bytes(&r->figures.tally), .op_units = units_of_ops(r) };
 
 	if (at_ns <= r->figures.tally.first_issue_ns)
 		return;
@@ -55,20 +54,20 @@ static void add_done_by(struct stretch *sum, const struct pass_result *r, uint64
 		done.bytes = amount.bytes;
 		done.op_units = amount.op_units;
 	}
-	add_stretch(sum, &done);
+	add_span(sum, &done);
 }
 
 /* From the end of `a` to the end of `b`, which began at the same time. */
-static struct stretch between(const struct stretch *a, const struct stretch *b)
+static struct span between(const struct span *a, const struct span *b)
 {
-	return (struct stretch){ b->ns - a->ns, b->bytes - a->bytes, b->op_units - a->op_units };
+	return (struct span){ b->ns - a->ns, b->bytes - a->bytes, b->op_units - a->op_units };
 }
 
 /* Take apart one pass: a result of each target, in which what never came is NULL. */
 static void take_apart(struct deskew_result *d, struct pass_result *const *results, size_t n)
 {
 	uint64_t first = UINT64_MAX, all = 0, none = UINT64_MAX, last = 0;
-	struct stretch until = { 0 };
+	struct span until = { 0 };
 	size_t began = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -100,49 +99,49 @@ static void take_apart(struct deskew_result *d, struct pass_result *const *resul
 }
 
 /* The slowest target against the fastest, by their own bytes and times. */
-static void compare_targets(struct deskew_result *d, const struct stretch *targets, size_t n)
+static void compare_targets(struct deskew_result *d, const struct span *targets, size_t n)
 {
 	size_t slowest = 0, fastest = 0;
 
 	for (size_t i = 1; i < n; i++) {
-		if (stretch_rate(&targets[i]) < stretch_rate(&targets[slowest]))
+		if (span_rate(&targets[i]) < span_rate(&targets[slowest]))
 			slowest = i;
-		if (stretch_rate(&targets[i]) > stretch_rate(&targets[fastest]))
+		if (span_rate(&targets[i]) > span_rate(&targets[fastest]))
 			fastest = i;
 	}
-	d->slowest = (struct stretch_of_target){ (uint32_t)slowest, targets[slowest] };
-	d->fastest = (struct stretch_of_target){ (uint32_t)fastest, targets[fastest] };
-	d->fairness = stretch_rate(&targets[fastest]) > 0 ?
-			      stretch_rate(&targets[slowest]) / stretch_rate(&targets[fastest]) :
+	d->slowest = (struct span_of_target){ (uint32_t)slowest, targets[slowest] };
+	d->fastest = (struct span_of_target){ (uint32_t)fastest, targets[fastest] };
+	d->fairness = span_rate(&targets[fastest]) > 0 ?
+			      span_rate(&targets[slowest]) / span_rate(&targets[fastest]) :
 			      0;
 }
 
-static struct stretch own_stretch(const struct pass_result *r)
+static struct span own_span(const struct pass_result *r)
 {
 	if (!r || r->figures.tally.last_done_ns <= r->figures.tally.first_issue_ns)
-		return (struct stretch){ 0 };
-	return (struct stretch){ r->figures.tally.last_done_ns - r->figures.tally.first_issue_ns,
-				 tally_bytes(&r->figures.tally), units_of_ops(r) };
+		return (struct span){ 0 };
+	return (struct span){ r->figures.tally.last_done_ns - r->figures.tally.first_issue_ns,
+			      tally_bytes(&r->figures.tally), units_of_ops(r) };
 }
 
 void deskew_pass(struct deskew *d, struct report *report, struct pass_result *const *results,
 		 uint64_t pass)
 {
-	struct stretch *targets = d->targets ? calloc(d->n_targets, sizeof(*targets)) : NULL;
+	struct span *targets = d->targets ? calloc(d->n_targets, sizeof(*targets)) : NULL;
 	struct deskew_result of = { .pass = pass };
 
 	if (!targets)
 		return;
 	for (size_t i = 0; i < d->n_targets; i++) {
-		targets[i] = own_stretch(results[i]);
-		add_stretch(&d->targets[i], &targets[i]);
+		targets[i] = own_span(results[i]);
+		add_span(&d->targets[i], &targets[i]);
 	}
 	take_apart(&of, results, d->n_targets);
 	compare_targets(&of, targets, d->n_targets);
-	add_stretch(&d->sum.whole, &of.whole);
-	add_stretch(&d->sum.head, &of.head);
-	add_stretch(&d->sum.window, &of.window);
-	add_stretch(&d->sum.tail, &of.tail);
+	add_span(&d->sum.whole, &of.whole);
+	add_span(&d->sum.head, &of.head);
+	add_span(&d->sum.window, &of.window);
+	add_span(&d->sum.tail, &of.tail);
 	compare_targets(&d->sum, d->targets, d->n_targets);
 	report_deskew(report, &of);
 	free(targets);

@@ -1,6 +1,6 @@
 /*
- * How the targets of a pass compare in time: -deskew, the user guide's 5.6, and the skew of their starts.
- * Private to src/run; used by the results manager alone.
+ * How the targets of a pass compare in time: -deskew, the user guide's 5.6, and the skew of their
+ * starts. Private to src/run; used by the results manager alone.
  */
 #ifndef XDD_RUN_RESULTS_DESKEW_H
 #define XDD_RUN_RESULTS_DESKEW_H
@@ -15,7 +15,7 @@ struct pass_result;
 /* Sums over the passes of a run. */
 struct deskew {
 	struct deskew_result sum; /* all 0 without -deskew */
-	struct stretch *targets;  /* each one's own; NULL without -deskew */
+	struct span *targets;	  /* each one's own; NULL without -deskew */
 	size_t n_targets;
 };
 
@@ -27,7 +27,7 @@ void deskew_destroy(struct deskew *d);
 void deskew_pass(struct deskew *d, struct report *report, struct pass_result *const *results,
 		 uint64_t pass);
 
-/* What the COMBINED line shows of it. */
+/* Set the figures of the COMBINED line. */
 void deskew_fill(const struct deskew *d, struct result *result);
 
 /* Report all passes. */
@@ -43,8 +43,8 @@ struct start_skew {
 };
 
 /*
- * Take in the result of one target, delays that were asked for taken off, and report the pass once all
- * `n_targets` are in. `list` begins as NULL.
+ * Take in the result of one target, delays that were asked for taken off, and report the pass once
+ * all `n_targets` are in. `list` begins as NULL.
  */
 void start_skew_add(struct start_skew **list, struct report *report, const struct pass_result *r,
 		    size_t n_targets);

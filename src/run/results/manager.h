@@ -1,5 +1,6 @@
 /*
- * What the results manager knows, and the lines that it writes. Belongs to its thread. Private to src/run.
+ * The state of the results manager, and the lines that it writes. Belongs to its thread. Private to
+ * src/run.
  */
 #ifndef XDD_RUN_RESULTS_MANAGER_H
 #define XDD_RUN_RESULTS_MANAGER_H
@@ -36,7 +37,7 @@ struct manager {
 	struct report *report;
 	struct target_sum *sums;
 	struct window window;	   /* of the pass; with -nobarrier of the run */
-	bool keep_series;	   /* somebody wants statistics over passes */
+	bool keep_series;	   /* an output shows statistics over passes */
 	struct pass_series series; /* of all targets together; none with -nobarrier */
 	struct result
 		together; /* the pass that is being collected, of all targets; owns its figures */
@@ -58,14 +59,14 @@ void manager_add(struct manager *m, struct figures *sum, const struct figures *f
 /* -passes until: there have been enough. */
 bool manager_is_known(const struct manager *m);
 
-/* What the clock reads, and what the engines got of what they tried for. */
+/* Print the clock source and the features that each engine obtained. */
 void manager_describe(struct manager *m);
 
 /* The line of an interval of -latency, and of a pass of one target. */
 void manager_write_interval(struct manager *m, const struct pass_result *r);
 void manager_write_pass(struct manager *m, const struct pass_result *r);
 
-/* All that comes behind the last pass. */
+/* Write all results that follow the last pass. */
 void manager_write_end(struct manager *m);
 
 /* The function of the results manager's thread; `arg` is the struct run. */

@@ -1,7 +1,7 @@
 /*
- * The results manager: a thread that takes finished passes from the targets, writes their lines, keeps
- * the sums, and lets the next pass begin. It sees pass_result values only; when the run stops it waits
- * a bounded time for what is outstanding and reports without what never comes.
+ * The results manager: a thread that takes finished passes from the targets, writes their lines,
+ * keeps the sums, and lets the next pass begin. It sees pass_result values only; when the run stops
+ * it waits a bounded time for what is outstanding and reports without what never comes.
  */
 #include "run/meter/results.h"
 
@@ -27,16 +27,24 @@
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
-/* How long operations that are outstanding when the run stops may take before it ends without them. */
+/*
+ * How long operations that are outstanding when the run stops may take before it ends without them.
+ */
 #define GRACE_NS (3 * NS_PER_SEC)
 
 /* The clock may be set during the wait: look again this often. */
 #define STARTTIME_POLL_NS (5 * NS_PER_SEC)
 
-/* How long flushing, closing and unmapping may take from then on before the results are written without them. */
+/*
+ * How long flushing, closing and unmapping may take from then on before the results are written
+ * without them.
+ */
 #define SETTLE_NS (30 * NS_PER_SEC)
 
-/* Wait for results; meanwhile this thread has the clock follow the kernel's. With the lock of the queue. */
+/*
+ * Wait for results; meanwhile this thread has the clock follow the kernel's. With the lock of the
+ * queue.
+ */
 static void wait_for_results(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
@@ -52,13 +60,19 @@ static void wait_for_results(struct manager *m)
 	}
 }
 
-/* Nothing is outstanding: all QThreads that are left flush, close or unmap. With the lock of the queue. */
+/*
+ * Nothing is outstanding: all QThreads that are left flush, close or unmap. With the lock of the
+ * queue.
+ */
 static bool all_settle(const struct results_queue *q)
 {
 	return q->settling >= q->alive;
 }
 
-/* The same once the run stops. False: the grace is over, and a QThread may be stuck. With the lock of the queue. */
+/*
+ * The same once the run stops. False: the grace is over, and a QThread may be stuck. With the lock
+ * of the queue.
+ */
 static bool wait_in_grace(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
@@ -79,7 +93,10 @@ static bool wait_in_grace(struct manager *m)
 	return true;
 }
 
-/* The next result or interval, or NULL when no more will come: all QThreads are gone, or the grace is over. */
+/*
+ * The next result or interval, or NULL when no more will come: all QThreads are gone, or the grace
+ * is over.
+ */
 static struct pass_result *take_any(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
@@ -102,7 +119,7 @@ static struct pass_result *take_any(struct manager *m)
 	return r;
 }
 
-/* The next result, likewise; intervals that come before it are written. */
+/* The next result, or NULL when no more will come; intervals before it are written. */
 static struct pass_result *take(struct manager *m)
 {
 	struct pass_result *r;
@@ -151,7 +168,10 @@ static void take_in(struct manager *m, struct pass_result *r)
 		start_skew_add(&m->start_skew, m->report, r, m->plan->n_targets);
 }
 
-/* Results of one pass, which come in any order, in the order of the targets. False: the run stopped. */
+/*
+ * Results of one pass, which come in any order, in the order of the targets. False: the run
+ * stopped.
+ */
 static bool collect_pass(struct manager *m, struct pass_result **slots)
 {
 	uint64_t pass = 0;
@@ -226,8 +246,9 @@ static void drain(struct manager *m)
 }
 
 /*
- * For how long the oldest outstanding operation of a target has been, at least: its QThread has issued it after
- * what came back last, or is waiting for a queue that has not moved since.
+ * For how long the oldest outstanding operation of a target has been, at least: its QThread has
+ * issued it after the operation that completed last, or is waiting for a queue that has not moved
+ * since.
  */
 static uint64_t longest_wait(const struct target *t)
 {
@@ -264,7 +285,7 @@ static void count_hangs(struct pass_result *r)
 		count_hang(&r->queues[i], now);
 }
 
-/* What targets did in a pass that they will not finish. */
+/* Take the results of targets that will not finish their pass. */
 static void take_unfinished(struct manager *m, bool stuck)
 {
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
@@ -286,7 +307,7 @@ static void take_unfinished(struct manager *m, bool stuck)
 	}
 }
 
-/* What is left when the run is over or has stopped: late results, and passes that never end. */
+/* Take late results, and those of passes that never end, after the run. */
 static void manage_rest(struct manager *m)
 {
 	struct run *run = m->run;
@@ -304,9 +325,8 @@ static void manage_rest(struct manager *m)
 		log_notice("%u QThreads still flush, close or unmap, and are waited for", alive);
 	} else if (alive) {
 		run->manager.stuck = true;
-		log_error(
-			"%u QThreads did not come back within %llu s of the end and are left behind",
-			alive, GRACE_NS / NS_PER_SEC);
+		log_error("%u QThreads did not return within %llu s of the end and are abandoned",
+			  alive, GRACE_NS / NS_PER_SEC);
 	}
 	if (stop_requested(&run->stop))
 		take_unfinished(m, run->manager.stuck);
@@ -323,7 +343,9 @@ static bool is_open(struct manager *m)
 	return true;
 }
 
-/* Sleep until the time of -starttime, if there is one. Returns 0, or -ECANCELED when the run stops. */
+/*
+ * Sleep until the time of -starttime, if there is one. Returns 0, or -ECANCELED when the run stops.
+ */
 static int starttime_wait(struct run *run)
 {
 	uint64_t at = run->plan->start_time_ns, now = clock_wall_ns();

@@ -1,5 +1,5 @@
 /*
- * What the results manager writes: a line for each pass, the sums behind them, and what is to be said of the
+ * The lines of the results manager: one for each pass, then the sums, then the facts about the
  * run as a whole. Called by results.c.
  */
 #include <errno.h>
@@ -112,7 +112,10 @@ bool manager_is_known(const struct manager *m)
 	return m->plan->until_percent && series_is_known(&m->series, m->plan->until_percent);
 }
 
-/* Collect how the QThreads of a target spent their time; `r` has its sums. Returns false when that is too short to tell. */
+/*
+ * Collect how the QThreads of a target spent their time; `r` has its sums. Returns false when that
+ * is too short to tell.
+ */
 static bool facts_of(const struct manager *m, const struct result *r, struct bound_facts *facts)
 {
 	uint64_t cpu_ns = 0;
@@ -146,7 +149,7 @@ static void write_averages(struct manager *m)
 	}
 }
 
-/* Whether what was measured is what it seems. */
+/* Check the results against other sources. */
 static void write_checks(struct manager *m)
 {
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
@@ -265,7 +268,10 @@ static enum report_end how_it_ended(const struct run *run)
 
 void manager_write_end(struct manager *m)
 {
-	/* A signal from here on changes nothing: lines, documents and exit status are to say the same. */
+	/*
+	 * A signal from here on changes nothing: lines, documents and exit status are to say the
+	 * same.
+	 */
 	signals_detach(m->run->signals);
 	if (m->passes) {
 		write_averages(m);
@@ -280,14 +286,14 @@ void manager_write_end(struct manager *m)
 	report_trailer(m->report, how_it_ended(m->run));
 }
 
-/* What the clock reads, and what the engines got of what they tried for. */
+/* Print the clock source and the features that each engine obtained. */
 void manager_describe(struct manager *m)
 {
 	report_detail(m->report, "Clock, %s", clock_source());
 	if (m->plan->timer_info)
 		report_line(m->report,
 			    "Timer, %s, resolution %" PRIu64
-			    " ns, overhead %.1f ns a reading, time stamp %.1f ns an operation",
+			    " ns, overhead %.1f ns per reading, time stamp %.1f ns per operation",
 			    clock_source(), m->run->timer.resolution_ns, m->run->timer.reading_ns,
 			    m->run->timer.stamp_ns);
 	for (size_t i = 0; i < m->plan->n_targets; i++) {

@@ -33,7 +33,7 @@ struct pass_series {
 int series_add(struct pass_series *s, const struct result *pass, bool whole);
 
 /*
- * Whether there are enough passes, and the 95 % interval of the bandwidth is within +- `percent`
+ * True if there are enough passes, and the 95 % interval of the bandwidth is within +- `percent`
  * of its mean.
  */
 bool series_is_known(const struct pass_series *s, double percent);

@@ -1,6 +1,6 @@
 /*
- * What is made of the time stamps of a target when the run has ended: reports and dump. Called by the
- * results manager.
+ * The reports and the dump of the time stamps of a target, after the run. Called by
+ * the results manager.
  */
 #include "config.h"
 

@@ -1,8 +1,9 @@
 /*
  * The elapsed time of all targets together; see the header.
  *
- * With -nobarrier the window is the whole run, and targets report passes in any order. Up to the time that each
- * target has reached, no further pass can begin, so the spans before it are final and only their length is kept.
+ * With -nobarrier the window is the whole run, and targets report passes in any order. Up to the
+ * time that each target has reached, no further pass can begin, so the spans before it are final
+ * and only their length is kept.
  */
 #include "run/results/window.h"
 

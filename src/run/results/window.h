@@ -1,8 +1,9 @@
 /*
  * The elapsed time of all targets together. Private to src/run; used by the results manager alone.
  *
- * It lasts from the earliest issue to the latest completion, without the times in which every target was between
- * two passes or before its first one: a delay counts unless all targets share it.
+ * It lasts from the earliest issue to the latest completion, without the times in which every
+ * target was between two passes or before its first one: a delay counts unless all targets share
+ * it.
  */
 #ifndef XDD_RUN_RESULTS_WINDOW_H
 #define XDD_RUN_RESULTS_WINDOW_H
@@ -28,8 +29,8 @@ int window_init(struct window *w, size_t n_targets);
 void window_destroy(struct window *w);
 
 /*
- * Add a pass of a target, after its earlier ones. All times in nanoseconds of one clock. When memory is short, a
- * pause of all targets may be counted as elapsed time.
+ * Add a pass of a target, after its earlier ones. All times in nanoseconds of one clock. When
+ * memory is short, a pause of all targets may be counted as elapsed time.
  */
 void window_add(struct window *w, size_t target, uint64_t first_ns, uint64_t last_ns);
 
