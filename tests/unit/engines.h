@@ -19,8 +19,8 @@ static inline const struct engine *engine_find(const char *name)
 }
 
 /*
- * The options of an engine with the keywords in `words`, as after -ioengine. Valid for the next 63 calls, in which it
- * may be written to.
+ * The options of an engine with the keywords in `words`, as after -ioengine. Valid for the next 63
+ * calls, in which it may be written to.
  */
 static inline void *engine_options(const char *name, const char *words)
 {

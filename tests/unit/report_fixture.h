@@ -1,6 +1,6 @@
 /*
- * What the tests of the report share: a folder to run in, files, standard streams that are caught,
- * and a plan with two targets.
+ * Common parts of the tests of the report: a directory to run in, files, standard streams that are
+ * caught, and a plan with two targets.
  */
 #ifndef REPORT_FIXTURE_H
 #define REPORT_FIXTURE_H
@@ -28,8 +28,8 @@
 #define PASS_LINE "QUEUE_PASS,10,0.041\n"
 #define COMBINED_LINE "COMBINED,10,0.041\n"
 
-/* A folder for each test to run in; what tests leave there is removed by its name. */
-static char folder[4096];
+/* A directory for each test to run in; what tests leave there is removed by its name. */
+static char directory[4096];
 static int home = -1;
 
 static inline int enter_folder(void **state)
@@ -37,9 +37,9 @@ static inline int enter_folder(void **state)
 	const char *tmp = getenv("TMPDIR");
 
 	(void)state;
-	snprintf(folder, sizeof(folder), "%s/xdd-report-XXXXXX", tmp ? tmp : "/tmp");
+	snprintf(directory, sizeof(directory), "%s/xdd-report-XXXXXX", tmp ? tmp : "/tmp");
 	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return home < 0 || !mkdtemp(folder) || chdir(folder) < 0 ? -1 : 0;
+	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
 }
 
 static inline int leave_folder(void **state)
@@ -54,7 +54,7 @@ static inline int leave_folder(void **state)
 	if (fchdir(home) < 0)
 		return -1;
 	close(home);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 static inline void put_file(const char *name, const char *text)

@@ -43,7 +43,10 @@ static struct access_op op_of(const struct access *a, uint64_t n)
 	return op;
 }
 
-/* The short cut of access_op() gives what the general case does, also for a shorter last operation and past a range. */
+/*
+ * The short cut of access_op() gives what the general case does, also for a shorter last operation
+ * and past a range.
+ */
 static void check_short_cut(struct target_plan *t)
 {
 	struct access a;
@@ -205,7 +208,7 @@ static void test_random_uniform(void **state)
 	assert_true(fabs(chi - (SLOTS - 1)) < 4.5 * sqrt(2.0 * (SLOTS - 1)));
 }
 
-/* How many of 1000 operations go to the same place in both. */
+/* The number of 1000 operations that have the same offset in both. */
 static unsigned count_same(const struct target_plan *t, uint64_t pass, const struct target_plan *u,
 			   uint64_t other_pass)
 {

@@ -26,7 +26,7 @@
 struct meeting {
 	struct barrier barrier;
 	_Atomic unsigned entered;	 /* threads that came to the barrier, over all rounds */
-	_Atomic unsigned ended;		 /* threads that came back for good */
+	_Atomic unsigned ended;		 /* threads that have ended */
 	_Atomic unsigned early;		 /* left before all had come */
 	uint64_t times[THREADS][ROUNDS]; /* each row owned by its thread */
 	int firsts[THREADS][ROUNDS];

@@ -69,7 +69,7 @@ static const struct {
 	{ "idle without a device and without a pace",
 	  { .own = .5, .outstanding = .5, .filled = .3 },
 	  RESULT_BOUND_UNKNOWN },
-	{ "a kernel that does not tell of waits for processors",
+	{ "a kernel that does not report waits for processors",
 	  { .own = .01, .kernel = .05, .outstanding = .99, .device = true, .waited_unknown = true },
 	  RESULT_BOUND_UNKNOWN },
 	{ "the same, at work all the time",

@@ -22,7 +22,9 @@ static uint64_t cpu_sum(const struct cpu_time *cpu)
 	return cpu->user_ns + cpu->sys_ns;
 }
 
-/* Use CPU time until this thread has had `ns` of it; how long that takes is the machine's affair. */
+/*
+ * Use CPU time until this thread has had `ns` of it; how long that takes is the machine's affair.
+ */
 static void *burn(void *arg)
 {
 	struct cpu_time *cpu = arg;
@@ -46,7 +48,10 @@ static void test_forwards(void **state)
 	}
 }
 
-/* From the counter, where it is used, as from the kernel: the same rate, and the same time after a resync. */
+/*
+ * From the counter, where it is used, as from the kernel: the same rate, and the same time after a
+ * resync.
+ */
 static void test_agrees_with_kernel(void **state)
 {
 	uint64_t kernel, ours, kernel_end, ours_end;
@@ -60,7 +65,10 @@ static void test_agrees_with_kernel(void **state)
 	usleep(50000);
 	ours_end = clock_now_ns();
 	kernel_end = clock_kernel_ns();
-	/* `ours` was read later and `ours_end` earlier: it cannot be more, but for the rate. */
+	/*
+	 * `ours` was read later and `ours_end` earlier: so it can be more only by the error of the
+	 * rate.
+	 */
 	assert_true(ours_end - ours <= (kernel_end - kernel) + (kernel_end - kernel) / 1000);
 	clock_resync();
 	kernel = clock_kernel_ns();

@@ -1,8 +1,9 @@
 /*
- * The clock against a counter whose rate is not what it seemed: an hour of a paced pass, in simulated time.
+ * The clock against a counter whose rate is not what it seemed: an hour of a paced pass, in
+ * simulated time.
  *
- * The sources are compiled into this test, with a counter, a kernel clock and a futex of its own in the place of the
- * machine's.
+ * The sources are compiled into this test, with a counter, a kernel clock and a futex of its own in
+ * the place of the machine's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +70,7 @@ static int simulated_gettime(clockid_t which, struct timespec *ts)
 	return 0;
 }
 
-/* A futex that nobody wakes. */
+/* A futex that no thread wakes. */
 static long simulated_sleep(const struct timespec *until)
 {
 	uint64_t at = (uint64_t)until->tv_sec * S + (uint64_t)until->tv_nsec;
@@ -106,7 +107,7 @@ static char *simulated_source(const char *path, char *buf, size_t size)
 
 #undef syscall
 
-/* What a pass of an hour shows. */
+/* The results of a pass of an hour. */
 struct hour {
 	uint64_t worst_response_ns;
 	uint64_t worst_difference_ns; /* to the kernel's clock, after the first second */
@@ -118,7 +119,10 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Bring the counter into use as main does, on a machine whose rate is off by `wrong_ppm` while that is done. */
+/*
+ * Bring the counter into use as main does, on a machine whose rate is off by `wrong_ppm` while that
+ * is done.
+ */
 static void start_clock(double wrong_ppm)
 {
 	double ppm = machine.ppm;
@@ -131,7 +135,10 @@ static void start_clock(double wrong_ppm)
 	assert_string_equal(clock_source(), "TSC");
 }
 
-/* An operation per second on a device that takes no time; `follows`: as the results manager sees to it. */
+/*
+ * An operation per second on a device that takes no time; `follows`: as the results manager sees to
+ * it.
+ */
 static struct hour pace_hour(bool follows)
 {
 	static struct target target;
@@ -203,7 +210,7 @@ static void test_hour(void **state)
 	}
 }
 
-/* Whatever the counter does, the clock goes forwards, and deadlines of sleeps are met. */
+/* The clock goes forwards and deadlines of sleeps are met, however the counter behaves. */
 static void test_never_back(void **state)
 {
 	uint64_t last;
@@ -218,7 +225,10 @@ static void test_never_back(void **state)
 	for (int i = 0; i < 200000; i++) {
 		uint64_t now;
 
-		/* Every 20 s of 200 the rate changes, at last by far more than any counter that is constant. */
+		/*
+		 * Every 20 s of 200 the rate changes, at last by far more than any counter that is
+		 * constant.
+		 */
 		if (i % 20000 == 0)
 			machine.ppm = i < 180000 ? (i / 20000 % 2 ? 400 : -400) : 50000;
 		pass_time(1000000);

@@ -307,7 +307,10 @@ static const char *cell_of(const char *id, const struct result *r)
 	return cell.text;
 }
 
-/* In CSV, which readers split at commas, the field is empty; elsewhere a mark keeps the number of words. */
+/*
+ * In CSV, which readers split at commas, the field is empty; elsewhere a mark keeps the number of
+ * words.
+ */
 static void assert_unknown(const char *id, const struct result *r)
 {
 	static struct line_cell cell;

@@ -131,7 +131,10 @@ static uint64_t others_of_early(void)
 	return sum(cputime_of_others(&run.cpu, UINT64_MAX, UINT64_MAX));
 }
 
-/* Two QThreads that enter together: one leaves before the other has entered, and works after its pass. */
+/*
+ * Two QThreads that enter together: one leaves before the other has entered, and works after its
+ * pass.
+ */
 static uint64_t others_of_together(void)
 {
 	pthread_t thread;
@@ -150,7 +153,10 @@ static uint64_t others_of_together(void)
 	return sum(cputime_of_others(&run.cpu, UINT64_MAX, UINT64_MAX));
 }
 
-/* Where the host takes the processor away between two readings, its time counts. That only adds, and not each time. */
+/*
+ * Where the host takes the processor away between two readings, its time counts. That only adds,
+ * and not each time.
+ */
 static uint64_t least(uint64_t (*others)(void))
 {
 	uint64_t found = UINT64_MAX;
@@ -166,7 +172,7 @@ static void test_others(void **state)
 	uint64_t all;
 
 	(void)state;
-	/* Its own time is none of others; between passes nobody counts. */
+	/* Its own time is none of others; no thread counts between passes. */
 	assert_true(least(others_of_passes) < BURN_NS / 2);
 	/* The work of one after its pass is none of others. */
 	assert_true(least(others_of_early) < BURN_NS / 2);

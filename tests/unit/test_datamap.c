@@ -1,6 +1,6 @@
 /*
- * Maps of resident bytes and holes: src/io/datamap.c, over files in memory, whose pages are resident exactly where
- * they were written.
+ * Maps of resident bytes and holes: src/io/datamap.c, over files in memory, whose pages are
+ * resident exactly where they were written.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -179,7 +179,7 @@ static void test_round_trip(void **state)
 	}
 }
 
-/* Whatever is left of the entries is as it was written. */
+/* The remaining entries are as they were written. */
 static void check_sound(const struct sample *s, const struct trace_dump *d)
 {
 	for (size_t i = 0; i < d->trace.n; i++) {
@@ -399,7 +399,10 @@ static void test_old_damaged(void **state)
 		assert_true(lines > 0);
 		trace_dump_free(&d);
 	}
-	/* No checksums: what a flip makes of it may look sound. It must not make the reader stumble. */
+	/*
+	 * No checksums: what a flip makes of it may look sound. It must not make the reader
+	 * stumble.
+	 */
 	for (size_t bit = 0; bit<OLD_SIZE(5) * 8; bit += bit / 8> 200 && bit / 8 < 8300 ? 331 : 1) {
 		int err;
 

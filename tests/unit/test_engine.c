@@ -2,8 +2,8 @@
  * Engines: src/io/engine.c, and those that complete inside submit: engine_psync.c, engine_null.c,
  * engine_mmap.c. test_engine_queues.c has the others, and all of them side by side.
  *
- * pread and pwrite are this file's own: they can be told to fail, to be interrupted and to move less
- * than asked for, which no file does at will.
+ * pread and pwrite are this file's own: they can be told to fail, to be interrupted and to move
+ * less than asked for, which no file does at will.
  */
 #undef _FORTIFY_SOURCE /* it would have its own pread */
 #include <setjmp.h>
@@ -32,7 +32,10 @@ static char path[] = "/tmp/xdd-test-engine-XXXXXX";
 static int fd;
 static unsigned char buf[SIZE], data[SIZE];
 
-/* What the next calls do: at most so many bytes, an error (negative), 0; then as the kernel does. */
+/*
+ * Results of the next calls: at most so many bytes, an error (negative), 0; then as the kernel
+ * does.
+ */
 static const ssize_t *script;
 static size_t script_left;
 static unsigned calls;
@@ -192,7 +195,10 @@ static void test_engine_of(void **state)
 	assert_int_equal(engine_check(&plan, &why), 0);
 }
 
-/* What the parser takes for a keyword depends on its name alone: engines that share one have the same arguments. */
+/*
+ * The parser knows a keyword by its name alone: engines that share one have the
+ * same arguments.
+ */
 static void test_keywords(void **state)
 {
 	size_t shared = 0;
@@ -295,7 +301,10 @@ static void test_batch(void **state)
 	assert_int_equal(b.most, 1);
 }
 
-/* A device that returns all that it has gets all at a time; one that does not gets little, and at once when idle. */
+/*
+ * A device that returns all that it has gets all at a time; one that does not gets little, and at
+ * once when idle.
+ */
 static void test_batch_follows(void **state)
 {
 	struct target_plan target = { .qthreads = 1 };
@@ -571,7 +580,7 @@ static void test_mmap_touch(void **state)
 	assert_true(changed >= 1 && changed <= 1 + 9000 / page);
 }
 
-/* The pages behind the new end of a file are gone: reading them is a SIGBUS. */
+/* The pages after the new end of a file are gone: reading them is a SIGBUS. */
 static void test_mmap_truncated(void **state)
 {
 	const struct target_plan plan = mapped_plan(OP_MIXED);

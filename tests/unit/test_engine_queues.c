@@ -1,8 +1,10 @@
 /*
- * Engines that queue, and all engines side by side: src/io/engine_libaio.c, engine_io_uring.c, uring_check.c.
+ * Engines that queue, and all engines side by side: src/io/engine_libaio.c, engine_io_uring.c,
+ * uring_check.c.
  *
- * io_setup, io_submit and io_getevents are this file's own: they can be told to fail, to hold requests back and to
- * move less than asked for. What io_uring is set up and submitted with goes through this file to liburing.
+ * io_setup, io_submit and io_getevents are this file's own: they can be told to fail, to hold
+ * requests back and to move less than asked for. What io_uring is set up and submitted with goes
+ * through this file to liburing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +68,7 @@ static struct {
 	bool hold; /* take requests without carrying them out */
 	void *held[DEPTH];
 	long n_held;
-	long cut; /* bytes: what more than so many come back as; 0: no limit */
+	long cut; /* bytes: the most that a transfer moves; 0: no limit */
 	unsigned submits;
 	unsigned contexts; /* that were made */
 
@@ -74,7 +76,7 @@ static struct {
 	unsigned ring_flags; /* that the kernel knows */
 	bool no_files;	     /* it takes none */
 	bool no_buffers;
-	int taken;	/* requests, in all */
+	int taken;	/* requests */
 	unsigned asked; /* for completions, by io_uring without a wait */
 } kernel;
 
@@ -265,9 +267,10 @@ static void rig_close(struct rig *r)
 }
 
 /*
- * Reap as one who is told of no signals: until `min` have come, or `want` where there is no time limit, or one call
- * has lasted for `timeout_ns`. The rings of the tests before are taken apart by and by, and that wakes the thread
- * that had them. Returns how many came, in `r->done`; `*last_ns`, which may be NULL, says how long the last call was.
+ * Reap like a caller that ignores signals: until `min` have come, or `want` where there is no time
+ * limit, or one call has lasted for `timeout_ns`. The rings of the tests before are taken apart by
+ * and by, and that wakes the thread that had them. Returns how many came, in `r->done`; `*last_ns`,
+ * which may be NULL, says how long the last call was.
  */
 static int reap(struct rig *r, unsigned min, unsigned max, uint64_t timeout_ns, int want,
 		uint64_t *last_ns)
@@ -310,7 +313,7 @@ static struct io_request *start(struct rig *r, unsigned slot, enum op_dir dir, u
 	return req;
 }
 
-/* Whether this build and this kernel have the engine, and its keywords. */
+/* True if this build and this kernel have the engine and its keywords. */
 static bool offered(const struct variant *v)
 {
 	const struct target_plan plan = {
@@ -375,7 +378,7 @@ struct step {
 	int error;
 };
 
-/* All outstanding together, but for the engines that complete at once. */
+/* All outstanding together, except with engines that complete at once. */
 static void run_steps(const struct variant *v, int flags, const struct step *steps, unsigned n)
 {
 	struct io_request *seen[DEPTH] = { NULL };
@@ -472,7 +475,9 @@ static void test_mixture_direct(void **state)
 	}
 }
 
-/* A request that fails does not harm its neighbours, whether the kernel finds out at once or later. */
+/*
+ * A request that fails does not harm its neighbours, whether the kernel finds out at once or later.
+ */
 static void test_error_in_the_middle(void **state)
 {
 	static const struct step steps[] = {
@@ -631,7 +636,7 @@ static void test_uring_timeouts(void **state)
 		pipe_timeouts("sqpoll");
 }
 
-/* What is still outstanding when the context goes away does not hold it up. */
+/* Requests that are outstanding do not delay the end of their context. */
 static void test_uring_given_up(void **state)
 {
 	struct rig r;
@@ -772,9 +777,9 @@ static void test_aio_no_room(void **state)
 }
 
 /*
- * The kernel has no memory for a request just now. In strict order by several QThreads it must have the
- * request when submit returns: the next to hand one over is another. (libaio does not ask again when nothing is
- * outstanding that could make room: then it is an error.)
+ * The kernel has no memory for a request just now. In strict order by several QThreads it must have
+ * the request when submit returns: the next to hand one over is another. (libaio does not ask again
+ * when nothing is outstanding that could make room: then it is an error.)
  */
 static void in_turn(const char *engine, int refusals, bool others)
 {
@@ -913,8 +918,9 @@ static void test_uring_older_kernels(void **state)
 }
 
 /*
- * Where task work waits until the thread enters the kernel, a look without a wait enters it: what is complete would
- * appear with the next tick otherwise. A read from a pipe is outstanding as long as the pipe is empty.
+ * Where task work waits until the thread enters the kernel, a look without a wait enters it: what
+ * is complete would appear with the next tick otherwise. A read from a pipe is outstanding as long
+ * as the pipe is empty.
  */
 static void test_uring_looks(void **state)
 {
@@ -952,7 +958,10 @@ static void test_uring_looks(void **state)
 	}
 }
 
-/* What may be registered with the ring and is not taken is done without, unless it was asked for. */
+/*
+ * If the kernel does not register buffers or files, the engine works without, unless the user asked
+ * for it.
+ */
 static void test_uring_not_registered(void **state)
 {
 	const struct variant plain = { "io_uring", "" };
@@ -1025,7 +1034,10 @@ static void test_checks(void **state)
 	      -EINVAL, "-dio");
 }
 
-/* Two targets that fit one by one, and not together; `other` stands between them and does not count. */
+/*
+ * Two targets that fit one by one, and not together; `other` stands between them and does not
+ * count.
+ */
 static void check_all(const char *name, uint64_t depth, const char *other, int ret,
 		      const char *part)
 {
@@ -1225,7 +1237,9 @@ static void test_forbidden(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* The first: taking a ring apart interrupts a wait of its thread, some time later. */
+		/*
+		 * The first: taking a ring apart interrupts a wait of its thread, some time later.
+		 */
 		cmocka_unit_test_setup(test_aio_timeouts, refill),
 		cmocka_unit_test_setup(test_mixture, refill),
 		cmocka_unit_test_setup(test_mixture_direct, refill),

@@ -2,7 +2,7 @@
  * SCSI devices: src/io/engine_sg.c, src/io/scsi.c where it talks to one, src/sys/scsi_command.c,
  * src/sys/scsi_capacity.c.
  *
- * ioctl is this file's own: behind it is a small disk that can be told what to answer.
+ * ioctl is this file's own: it drives a small disk whose answers the tests choose.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@
 
 /* ---- the disk ---- */
 
-/* What to do with a command instead of carrying it out. */
+/* The answer to a command, instead of its execution. */
 struct step {
 	int refuse;	/* errno of the ioctl */
 	uint8_t status; /* SCSI_CHECK_CONDITION: with `sense` */
@@ -58,7 +58,7 @@ static struct disk {
 	const struct step *steps;
 	size_t n_steps;
 
-	/* what it was asked */
+	/* the commands that it got */
 	unsigned commands; /* reads and writes */
 	uint8_t cdb[16];
 	uint8_t cdb_size;
@@ -441,7 +441,10 @@ static void test_split_when_refused(void **state)
 	assert_explained(&req, "");
 }
 
-/* EINVAL has other causes than the size, such as a buffer that is not aligned: later commands are as large as before. */
+/*
+ * EINVAL has other causes than the size, such as a buffer that is not aligned: later commands are
+ * as large as before.
+ */
 static void test_refused_for_another_reason(void **state)
 {
 	static const struct step refused[] = {

@@ -1,5 +1,6 @@
 /*
- * Events: src/sync/event.c. A wake-up that is lost ends the test, badly: it is stopped from outside.
+ * Events: src/sync/event.c. A wake-up that is lost ends the test, badly: it is stopped from
+ * outside.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,7 @@ static void *follow(void *arg)
 	return NULL;
 }
 
-/* In turn, one step each, and nobody waits for ever. */
+/* In turn, one step each, and no thread waits for ever. */
 static void test_turns(void **state)
 {
 	static struct game g;
@@ -106,7 +107,10 @@ static void test_time(void **state)
 	event_wait(&e, event_listen(&e), 0);
 }
 
-/* A signal between listening and waiting counts; one before it does not; nobody listening, nothing changes. */
+/*
+ * A signal between listening and waiting counts; one before it does not; without a listener nothing
+ * changes.
+ */
 static void test_signal_before_wait(void **state)
 {
 	struct event e;

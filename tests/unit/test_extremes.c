@@ -1,5 +1,6 @@
 /*
- * The longest and the shortest operation: of one QThread, of several, and read while they are written.
+ * The longest and the shortest operation: of one QThread, of several, and read while they are
+ * written.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +99,9 @@ static void test_add(void **state)
 	extremes_add(&sum, &from);
 	check(&sum, EXTREMES_LONGEST, 9, 70);
 	check(&sum, EXTREMES_SHORTEST, 8, 50);
-	/* Of those that took equally long, the earliest: by pass, target and number, in any order. */
+	/*
+	 * Of those that took equally long, the earliest: by pass, target and number, in any order.
+	 */
 	from = some(2, 0, 10, 70);
 	extremes_add(&sum, &from);
 	check(&sum, EXTREMES_LONGEST, 10, 70);
@@ -122,7 +125,7 @@ static void *write_many(void *arg)
 	return NULL;
 }
 
-/* What is read is one operation, never a part of one and a part of another. */
+/* A reader gets one operation, never parts of two. */
 static void test_meanwhile(void **state)
 {
 	struct extremes_live live = { 0 };

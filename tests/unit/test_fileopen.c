@@ -21,12 +21,12 @@
 
 #define NOBODY 65534
 
-static char folder[] = "/tmp/xdd-test-fileopen-XXXXXX";
+static char directory[] = "/tmp/xdd-test-fileopen-XXXXXX";
 
 static int enter_folder(void **state)
 {
 	(void)state;
-	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+	return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
 }
 
 static int remove_folder(void **state)
@@ -34,11 +34,11 @@ static int remove_folder(void **state)
 	char command[64];
 
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return system(command);
 }
 
-/* What a name is followed to; NULL: `err`. */
+/* The file that a name leads to; NULL: `err`. */
 static void follows(const char *path, int err, const char *wanted)
 {
 	char *name = NULL;

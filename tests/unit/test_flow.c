@@ -16,7 +16,9 @@
 
 static struct flow f, other;
 
-/* `n` bytes, and as many operations times three: each amount has to be kept apart from the other. */
+/*
+ * `n` bytes, and as many operations times three: each amount has to be kept apart from the other.
+ */
 static struct flow_amount amount(uint64_t n)
 {
 	return (struct flow_amount){ n, 3 * n };
@@ -56,7 +58,10 @@ static void test_spread(void **state)
 {
 	(void)state;
 	flow_begin(&f, ORIGIN);
-	/* From the middle of one interval to the middle of the fourth behind it: 1/8, 1/4, 1/4, 1/4, 1/8. */
+	/*
+	 * From the middle of one interval to the middle of the fourth after it: 1/8, 1/4, 1/4,
+	 * 1/4, 1/8.
+	 */
 	flow_add(&f, ORIGIN + FIRST / 2, ORIGIN + 4 * FIRST + FIRST / 2, amount(8000));
 	assert_int_equal(before(&f, ORIGIN + FIRST), 1000);
 	assert_int_equal(before(&f, ORIGIN + 2 * FIRST), 3000);

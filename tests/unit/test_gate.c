@@ -1,5 +1,6 @@
 /*
- * The gate of a target with several QThreads: what ends a pass leaves no gap (src/run/coord/gate.c).
+ * The gate of a target with several QThreads: what ends a pass leaves no gap
+ * (src/run/coord/gate.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +80,10 @@ static enum gate_answer ask(size_t i, uint64_t now_ns, uint64_t *at_ns)
 	return gate_ask(&qthreads[i], &requests[i], now_ns, END, at_ns);
 }
 
-/* A QThread that comes after the end with a smaller number than one that was admitted must issue it. */
+/*
+ * A QThread that comes after the end with a smaller number than one that was admitted must issue
+ * it.
+ */
 static void test_late(void **state)
 {
 	uint64_t at;
@@ -91,7 +95,7 @@ static void test_late(void **state)
 	assert_int_equal(gate_admitted(&target.gate), 3);
 }
 
-/* Once a number was not issued no greater one is, not even by a QThread whose clock is behind. */
+/* Once a number was not issued no greater one is, not even by a QThread with an earlier clock. */
 static void test_shut(void **state)
 {
 	uint64_t at;
@@ -127,7 +131,10 @@ static void test_next_pass(void **state)
 	assert_int_equal(ask(0, START, &at), GATE_OPEN);
 }
 
-/* An operation that is due before the end is issued however late; one that is due after it makes the pass last. */
+/*
+ * An operation that is due before the end is issued however late; one that is due after it makes
+ * the pass last.
+ */
 static void test_throttle(void **state)
 {
 	uint64_t at = 0;

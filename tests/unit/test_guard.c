@@ -1,6 +1,6 @@
 /*
- * Who uses a block device: src/io/guard_use.c, over trees made here that look like /proc and /sys. What
- * cannot be had on every machine (md, LVM, multipath) is tested in this way alone.
+ * The uses of a block device: src/io/guard_use.c, over trees made here that look like /proc and
+ * /sys. What cannot be had on every machine (md, LVM, multipath) is tested in this way alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static int remove_root(void **state)
 	return system(command);
 }
 
-/* Make the folders of a path, and a file there with that text; NULL: a folder. */
+/* Make the directories of a path, and a file there with that text; NULL: a directory. */
 static void put(const char *path, const char *text)
 {
 	char full[256];
@@ -190,7 +190,10 @@ static const char *file_use(const char *path)
 	return is ? why : NULL;
 }
 
-/* Files behind loop devices: one is mounted, one backs another, the others are attached and no more. */
+/*
+ * Files that back loop devices: one is mounted, one backs another, the others are attached and no
+ * more.
+ */
 static void test_loops(void **state)
 {
 	static const char *const files[] = { "/img0", "/img1", "/img2" };
@@ -211,7 +214,7 @@ static void test_loops(void **state)
 		point(path, to);
 	}
 	put("/other", "");
-	put("/sys/block/loop7/dev", "7:7\n"); /* nothing is behind it */
+	put("/sys/block/loop7/dev", "7:7\n"); /* without a file */
 	put("/sys/block/loop8/dev", "7:8\n");
 	put("/sys/block/loop8/loop/backing_file", "/gone (deleted)\n");
 	assert_string_equal(

@@ -283,7 +283,7 @@ static void test_empty_and_reset(void **state)
 	histogram_reset(&h);
 }
 
-/* What lies beyond the last bucket is counted, and the greatest value is still right. */
+/* Values beyond the last bucket are counted, and the greatest value is still right. */
 static void test_overflow(void **state)
 {
 	struct histogram h;

@@ -35,7 +35,7 @@ static void test_one_thread(void **state)
 	lock_release(&l);
 }
 
-/* What the lock guards: no atomics, so that ThreadSanitizer sees whether it does. */
+/* Guarded by the lock: no atomics, so that ThreadSanitizer sees a lock that fails. */
 struct shared {
 	struct lock lock;
 	uint64_t count;
@@ -134,7 +134,10 @@ static void *wait_for_lock(void *arg)
 	return NULL;
 }
 
-/* Waiters that sleep, that are about to, and that come later are all told; who holds the lock keeps it. */
+/*
+ * Waiters that sleep, that are about to, and that come later are all told; who holds the lock keeps
+ * it.
+ */
 static void cancel_waiters(unsigned delay_us)
 {
 	struct waiter waiters[THREADS];
@@ -156,7 +159,7 @@ static void cancel_waiters(unsigned delay_us)
 		pthread_join(threads[i], NULL);
 		assert_int_equal(waiters[i].ret, -ECANCELED);
 	}
-	/* held still: nobody gets it, and giving it up changes nothing about that */
+	/* still held: no thread gets it, also after its release */
 	assert_false(lock_try(&l));
 	lock_release(&l);
 	assert_false(lock_try(&l));
@@ -187,7 +190,10 @@ static void *take_until_canceled(void *arg)
 	return NULL;
 }
 
-/* Cancelled in the middle of the traffic: all end, whatever they were doing, and one was inside at most. */
+/*
+ * Cancelled in the middle of the traffic: all end, whatever they were doing, and one was inside at
+ * most.
+ */
 static void test_cancel_in_traffic(void **state)
 {
 	(void)state;

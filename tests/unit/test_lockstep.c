@@ -117,7 +117,9 @@ static void test_master(void **state)
 	/* One by one: operation n waits for the task that operation n - 1 requested. */
 	for (uint64_t n = 0; n < 100; n++)
 		assert_int_equal(lockstep_master_needs(&l, &hundred, n), n);
-	/* By eights: only the last of the eight waits, for the task requested by the eight before. */
+	/*
+	 * By eights: only the last of the eight waits, for the task requested by the eight before.
+	 */
 	l.when = ops(8);
 	for (uint64_t n = 0; n < 100; n++)
 		assert_int_equal(lockstep_master_needs(&l, &hundred, n), n % 8 == 7 ? n / 8 :
@@ -125,7 +127,10 @@ static void test_master(void **state)
 										      0);
 }
 
-/* Whatever the measures, a gate has to be monotonic, and both sides together must get to their ends. */
+/*
+ * With any measures, a gate has to be monotonic, and both sides together must get to their
+ * ends.
+ */
 static void run_both(const struct lockstep_plan *l, const struct target_plan *master,
 		     const struct target_plan *slave)
 {

@@ -20,8 +20,8 @@
 
 #define WATCHDOG_S 120
 
-static char folder[] = "/tmp/xdd-test-log-XXXXXX";
-static char path[sizeof(folder) + 8];
+static char directory[] = "/tmp/xdd-test-log-XXXXXX";
+static char path[sizeof(directory) + 8];
 static char content[1 << 20];
 
 static const char *read_log(void)
@@ -41,9 +41,9 @@ static const char *read_log(void)
 static int make_folder(void **state)
 {
 	(void)state;
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return -1;
-	snprintf(path, sizeof(path), "%s/log", folder);
+	snprintf(path, sizeof(path), "%s/log", directory);
 	return 0;
 }
 
@@ -51,7 +51,7 @@ static int remove_folder(void **state)
 {
 	(void)state;
 	unlink(path);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 /* Begin with an empty file, which log_open() promises. */
@@ -86,8 +86,8 @@ static void test_standard_error(void **state)
 static void test_open_fails(void **state)
 {
 	(void)state;
-	assert_int_equal(log_open("/nonexistent/folder/log"), -ENOENT);
-	assert_int_equal(log_open(folder), -EISDIR);
+	assert_int_equal(log_open("/nonexistent/directory/log"), -ENOENT);
+	assert_int_equal(log_open(directory), -EISDIR);
 }
 
 static void test_levels(void **state)

@@ -62,7 +62,7 @@ static void test_layout(void **state)
 		    m->stride_bytes != c->stride || m->page_bytes != 4096)
 			fail_msg("%zu: %zu, %zu, %zu", i, (size_t)m->align_bytes,
 				 (size_t)m->shift_bytes, (size_t)m->stride_bytes);
-		/* Behind the last one there is nothing that only a large alignment would want. */
+		/* No padding follows the last one, which only a larger alignment would need. */
 		assert_int_equal(plan_region_bytes(m, 3),
 				 c->align <= 2 * MIB ?
 					 3 * c->stride :

@@ -1,6 +1,6 @@
 /*
- * Files that are put in place whole: nothing of them is seen before, and nothing is left of one that is
- * given up.
+ * Files that are put in place whole: nothing of them is seen before, and nothing is left of one
+ * that is abandoned.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #include "xdd/base/newfile.h"
 
-static char folder[4096];
+static char directory[4096];
 static int home = -1;
 
 static int enter_folder(void **state)
@@ -28,9 +28,9 @@ static int enter_folder(void **state)
 	const char *tmp = getenv("TMPDIR");
 
 	(void)state;
-	snprintf(folder, sizeof(folder), "%s/xdd-newfile-XXXXXX", tmp ? tmp : "/tmp");
+	snprintf(directory, sizeof(directory), "%s/xdd-newfile-XXXXXX", tmp ? tmp : "/tmp");
 	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return home < 0 || !mkdtemp(folder) || chdir(folder) < 0 ? -1 : 0;
+	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
 }
 
 static int leave_folder(void **state)
@@ -42,7 +42,7 @@ static int leave_folder(void **state)
 	if (fchdir(home) < 0)
 		return -1;
 	close(home);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 static unsigned names(void)

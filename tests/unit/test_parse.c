@@ -36,11 +36,11 @@
 #define ROBUSTNESS_LIMIT_S 5
 #endif
 
-static char folder[] = "/tmp/xdd-test-parse-XXXXXX";
+static char directory[] = "/tmp/xdd-test-parse-XXXXXX";
 static struct plan *plan;
 static const struct target_plan *t0; /* target 0 of `plan` */
 
-/* ---- a folder to work in, and the messages ---- */
+/* ---- a directory to work in, and the messages ---- */
 
 static void write_file(const char *name, const char *text, size_t size)
 {
@@ -59,7 +59,7 @@ static int set_up(void **state)
 	char *data = calloc(1, DATA_BYTES);
 
 	(void)state;
-	if (!data || !mkdtemp(folder) || chdir(folder))
+	if (!data || !mkdtemp(directory) || chdir(directory))
 		return -1;
 	write_file("data", data, DATA_BYTES);
 	write_file("empty", "", 0);
@@ -75,7 +75,7 @@ static int tear_down(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unlink(names[i]);
-	return chdir("/") || rmdir(folder);
+	return chdir("/") || rmdir(directory);
 }
 
 /* The messages since the last call. */
@@ -211,13 +211,13 @@ static void amount_of_work(void **state)
 	assert_amount("-targets 1 null -reqsize 4 -kbytes 5", AMOUNT_BYTES, 2, 5120, 1024);
 	assert_amount("-targets 1 null -reqsize 4 -mbytes 2", AMOUNT_BYTES, 512, 2 << 20, 4096);
 	assert_amount("-targets 1 null -gbytes 1", AMOUNT_BYTES, 8192, 1 << 30, 131072);
-	/* -numreqs goes before bytes, wherever it stands; among the others the last wins. */
+	/* -numreqs overrides bytes at any position; among the others the last wins. */
 	assert_amount("-targets 1 null -reqsize 4 -bytes 1 -numreqs 3", AMOUNT_OPS, 3, 12288, 4096);
 	assert_amount("-targets 1 null -reqsize 4 -numreqs 3 -bytes 1", AMOUNT_OPS, 3, 12288, 4096);
 	assert_amount("-targets 1 null -reqsize 4 -mbytes 1 -bytes 5", AMOUNT_BYTES, 1, 5, 5);
 	assert_amount("-targets 1 null -reqsize 4 -bytes 5 -mbytes 1", AMOUNT_BYTES, 256, 1 << 20,
 		      4096);
-	/* An amount goes before limits; a limit alone leaves the end to time. */
+	/* An amount overrides limits; with a limit alone, time ends the pass. */
 	assert_amount("-targets 1 null -reqsize 4 -timelimit 9 -numreqs 3", AMOUNT_OPS, 3, 12288,
 		      4096);
 	assert_amount("-targets 1 null -reqsize 4 -runtime 9 -bytes 5", AMOUNT_BYTES, 1, 5, 5);
@@ -284,7 +284,7 @@ static void places(void **state)
 	assert_int_equal(t2->delay_ns, SEC + SEC / 2);
 	assert_int_equal(t2->number, 2);
 
-	/* The range of random places: as given, or that of the data of a pass. */
+	/* The range of random offsets: as given, or that of the data of a pass. */
 	good("-targets 1 null -reqsize 4 -numreqs 10 -seek random");
 	assert_int_equal(t0->range_bytes, 40960);
 	good("-targets 1 null -reqsize 4 -bytes 5 -seek random");
@@ -407,7 +407,7 @@ static void refused(void **state)
 	bad("-targets 1 null -numreqs 4k", XDD_BAD_ARGUMENT, "-numreqs 4k: ");
 	bad("-targets 1 nosuch -op read", XDD_TARGET_FAILED, "nosuch");
 	bad("-targets 1 . -op read", XDD_TARGET_FAILED, "directory");
-	/* What would have been a warning is not said before a refusal. */
+	/* A refusal is not preceded by warnings. */
 	bad("-op read -targets 2 data data -numreqs 9999 -qd target 1 0", XDD_BAD_ARGUMENT,
 	    "-qd 0");
 	bad("-op read -targets 2 data data -numreqs 9999 -seek target 1 range 1", XDD_BAD_ARGUMENT,
@@ -651,7 +651,7 @@ static void suggestions(void **state)
 	assert_null(option_suggest(&run_options, "zzzzzz"));
 	assert_null(option_suggest(&run_options, ""));
 	assert_null(option_suggest(&run_options, "@"));
-	/* What is not to be had is not suggested. */
+	/* Options that this version does not have are not suggested. */
 	assert_null(option_suggest(&run_options, "multipat"));
 }
 
@@ -903,7 +903,7 @@ static double cpu_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* What a plan promises to the run. */
+/* The properties of a plan that the run relies on. */
 static void check_plan(const struct plan *p)
 {
 	for (size_t i = 0; i < p->n_targets; i++) {

@@ -64,7 +64,7 @@ static void test_parts(void **state)
 	free(part);
 }
 
-/* Whether a byte depends on its place alone, and whether requests differ, is as is said. */
+/* The properties of each pattern hold: bytes depend on their offset alone, and requests differ. */
 static void test_place(void **state)
 {
 	uint8_t a[8192], b[8192];

@@ -66,7 +66,9 @@ static void test_lines(void **state)
 	free(got);
 }
 
-/* What was escaped once is not escaped again, and every byte becomes something that may be printed. */
+/*
+ * Escaped text is not escaped again, and every byte becomes printable.
+ */
 static void test_any_bytes(void **state)
 {
 	(void)state;

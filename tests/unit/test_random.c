@@ -183,7 +183,9 @@ static void test_any_order(void **state)
 
 #define N_RELATED 64
 
-/* Keys that differ in one field by one, or in one bit: the ones that a weak key schedule relates. */
+/*
+ * Keys that differ in one field by one, or in one bit: the ones that a weak key schedule relates.
+ */
 static void related_keys(unsigned field, struct random_key keys[N_RELATED])
 {
 	for (unsigned i = 0; i < N_RELATED; i++) {

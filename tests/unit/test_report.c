@@ -46,7 +46,7 @@ static void test_fold(void **state)
 	assert_string_equal(buf, "\n");
 }
 
-/* The default columns take two lines on a terminal of 80 columns, broken at the same place. */
+/* The default columns take two lines on a terminal of 80 columns, broken after the same column. */
 static void test_fold_defaults(void **state)
 {
 	struct column_list list;

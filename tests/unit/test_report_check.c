@@ -1,5 +1,5 @@
 /*
- * What report_check() refuses: columns that are none, files that cannot be written, files that two
+ * Refusals of report_check(): columns that are none, files that cannot be written, files that two
  * outputs or a target share.
  */
 #include <setjmp.h>

@@ -25,7 +25,7 @@
 #define BLOCK 512u
 #define REQ (8u * BLOCK)
 
-static char folder[] = "/tmp/xdd-test-seekfile-XXXXXX";
+static char directory[] = "/tmp/xdd-test-seekfile-XXXXXX";
 static char save_name[64];
 static char text_path[64];
 static char content[1 << 16];
@@ -33,17 +33,17 @@ static char content[1 << 16];
 static int make_folder(void **state)
 {
 	(void)state;
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return -1;
-	snprintf(save_name, sizeof(save_name), "%s/list", folder);
-	snprintf(text_path, sizeof(text_path), "%s/text", folder);
+	snprintf(save_name, sizeof(save_name), "%s/list", directory);
+	snprintf(text_path, sizeof(text_path), "%s/text", directory);
 	return 0;
 }
 
 /* With what a test that failed has left in it. */
 static int remove_folder(void **state)
 {
-	DIR *dir = opendir(folder);
+	DIR *dir = opendir(directory);
 
 	(void)state;
 	if (!dir)
@@ -51,12 +51,12 @@ static int remove_folder(void **state)
 	for (struct dirent *e = readdir(dir); e; e = readdir(dir))
 		unlinkat(dirfd(dir), e->d_name, e->d_type == DT_DIR ? AT_REMOVEDIR : 0);
 	closedir(dir);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 static unsigned count_files(void)
 {
-	DIR *dir = opendir(folder);
+	DIR *dir = opendir(directory);
 	unsigned n = 0;
 
 	assert_non_null(dir);
@@ -286,12 +286,12 @@ static void test_save_fails(void **state)
 	char *path, *other;
 
 	(void)state;
-	t.seek.save_file = "/nonexistent/folder/list";
+	t.seek.save_file = "/nonexistent/directory/list";
 	assert_int_equal(seekfile_save(&t, &path), -ENOENT);
-	assert_string_equal(path, "/nonexistent/folder/list.T0.txt");
+	assert_string_equal(path, "/nonexistent/directory/list.T0.txt");
 	free(path);
 
-	/* A folder of that name cannot be replaced, and the temporary file is gone again. */
+	/* A directory of that name cannot be replaced, and the temporary file is removed. */
 	t.seek.save_file = save_name;
 	assert_true(asprintf(&other, "%s.T0.txt", save_name) > 0);
 	assert_int_equal(mkdir(other, 0700), 0);
@@ -427,7 +427,7 @@ static void test_load_nothing(void **state)
 	memset(&l, 0, sizeof(l));
 	assert_int_equal(seek_load_read(text_path, NULL, &l.rows, &l.n_rows, &l.line, &l.what),
 			 -ENOENT);
-	assert_int_equal(seek_load_read(folder, NULL, &l.rows, &l.n_rows, &l.line, &l.what),
+	assert_int_equal(seek_load_read(directory, NULL, &l.rows, &l.n_rows, &l.line, &l.what),
 			 -EISDIR);
 }
 

@@ -17,9 +17,9 @@
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 
-static char folder[] = "/tmp/xdd-test-words-XXXXXX";
-static char setup_path[sizeof(folder) + 8];
-static char log_path[sizeof(folder) + 8];
+static char directory[] = "/tmp/xdd-test-words-XXXXXX";
+static char setup_path[sizeof(directory) + 8];
+static char log_path[sizeof(directory) + 8];
 static struct arena *arena;
 static struct word *words;
 static size_t n_words;
@@ -27,10 +27,10 @@ static size_t n_words;
 static int set_up(void **state)
 {
 	(void)state;
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return -1;
-	snprintf(setup_path, sizeof(setup_path), "%s/setup", folder);
-	snprintf(log_path, sizeof(log_path), "%s/log", folder);
+	snprintf(setup_path, sizeof(setup_path), "%s/setup", directory);
+	snprintf(log_path, sizeof(log_path), "%s/log", directory);
 	return log_open(log_path);
 }
 
@@ -39,7 +39,7 @@ static int tear_down(void **state)
 	(void)state;
 	unlink(setup_path);
 	unlink(log_path);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 static int new_arena(void **state)
@@ -238,13 +238,13 @@ static void refused(void **state)
 
 static void unreadable(void **state)
 {
-	struct word name = { .text = folder, .file = "outer", .pos = 7 };
+	struct word name = { .text = directory, .file = "outer", .pos = 7 };
 	char line[256];
 
 	(void)state;
 	assert_int_equal(setup_file_read(arena, &name, &words, &n_words), XDD_BAD_ARGUMENT);
 	snprintf(line, sizeof(line), "xdd: -setup %s: cannot be read: Is a directory (outer:7)",
-		 folder);
+		 directory);
 	assert_string_equal(message(), line);
 
 	name.text = "/nonexistent/setup";

@@ -1,6 +1,6 @@
 /*
- * Statistics over passes: quantiles against tables, and Monte-Carlo tests of the intervals and of what
- * is called unstable. The generator is seeded: the same values in every run.
+ * Statistics over passes: quantiles against tables, and Monte-Carlo tests of the intervals and of
+ * what is called unstable. The generator is seeded: the same values in every run.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -53,7 +53,9 @@ static void test_round_trip(void **state)
 	}
 }
 
-/* A buffer may begin at any byte; what is misaligned is seen by the undefined-behaviour sanitizer. */
+/*
+ * A buffer may begin at any byte; what is misaligned is seen by the undefined-behaviour sanitizer.
+ */
 static void test_any_address(void **state)
 {
 	_Alignas(8) uint8_t room[TAG_SECTOR_BYTES + 8];
@@ -98,7 +100,7 @@ static void test_bounds_in_turn(void **state)
 		tag_book_read(&b, 1000 * 512, sizeof(bounds) / 8 * 512, bounds);
 		assert_true(bounds[0] == 0 && bounds[1] == i && bounds[2] == i && bounds[3] == 0);
 	}
-	/* Of one that failed nobody knows, and outside there is nothing. */
+	/* The result of a failed write is unknown, and there is nothing outside. */
 	tag_book_write(&b, 0, 1001 * 512, 512, &oldest);
 	tag_book_written(&b, 0, false);
 	tag_book_write(&b, 0, 10 * 512, 512, &oldest);
@@ -111,7 +113,7 @@ static void test_bounds_in_turn(void **state)
 	tag_book_destroy(&b);
 }
 
-/* What was cut off is forgotten, from the sector on that was; the bounds take several pages. */
+/* The sectors from the cut on are forgotten; the bounds take several pages. */
 static void test_forget(void **state)
 {
 	const uint64_t first = 100, sectors = 3000;
@@ -164,7 +166,10 @@ static void test_bounds_at_once(void **state)
 	tag_book_destroy(&b);
 }
 
-/* A write that is never issued holds the bounds of others down, or has reads excused, no longer than it waits. */
+/*
+ * A write that is never issued holds the bounds of others down, or has reads excused, no longer
+ * than it waits.
+ */
 static void test_bounds_released(void **state)
 {
 	struct tag_book b;
@@ -286,9 +291,9 @@ static void test_many_threads(void **state)
 }
 
 /*
- * A sector that two writes may leave torn, at the end of many: a long write, which takes its time over all bounds, and
- * short ones of this sector alone, which meet while it does. Whoever reads two halves that differ has a reason not to
- * mind.
+ * A sector that two writes may leave torn, at the end of many: a long write, which takes its time
+ * over all bounds, and short ones of this sector alone, which meet while it does. A thread that
+ * reads two halves that differ has a reason not to mind.
  */
 enum {
 	SECTORS = 65536,
@@ -409,7 +414,7 @@ static void test_history(void **state)
 	assert_true(tag_history_take(h, &stale) && stale.what.offset == 1024);
 	seen(h, 2, 1, 1024, 512, false);
 	assert_false(tag_history_take(h, &stale));
-	/* Behind all that was seen of the sweep nothing is known. */
+	/* After the last sector of the sweep nothing is known. */
 	seen(h, 1, 1, 1 << 20, 512, false);
 	assert_false(tag_history_take(h, &stale));
 	tag_history_free(h);

@@ -22,7 +22,7 @@
 
 #define NOBODY 65534
 
-static char folder[] = "/tmp/xdd-test-target-XXXXXX";
+static char directory[] = "/tmp/xdd-test-target-XXXXXX";
 static char path[64], missing[64], nowhere[64];
 
 static void write_file(const char *name, const char *text)
@@ -37,13 +37,13 @@ static void write_file(const char *name, const char *text)
 static int make_folder(void **state)
 {
 	(void)state;
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return -1;
-	snprintf(path, sizeof(path), "%s/file", folder);
-	snprintf(missing, sizeof(missing), "%s/missing", folder);
-	snprintf(nowhere, sizeof(nowhere), "%s/no/where", folder);
+	snprintf(path, sizeof(path), "%s/file", directory);
+	snprintf(missing, sizeof(missing), "%s/missing", directory);
+	snprintf(nowhere, sizeof(nowhere), "%s/no/where", directory);
 	write_file(path, "content");
-	return chdir(folder);
+	return chdir(directory);
 }
 
 static int remove_folder(void **state)
@@ -51,7 +51,7 @@ static int remove_folder(void **state)
 	(void)state;
 	unlink(path);
 	unlink(missing);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 static struct target_plan plan_of(const char *name, enum op_request op)
@@ -87,14 +87,14 @@ static void test_check(void **state)
 	(void)state;
 	for (int op = OP_READ; op <= OP_MIXED; op++) {
 		check(path, (enum op_request)op, 0, NULL);
-		check(folder, (enum op_request)op, -EISDIR, "is a directory");
+		check(directory, (enum op_request)op, -EISDIR, "is a directory");
 		check("/dev/zero", (enum op_request)op, 0, NULL);
 	}
 	check(missing, OP_READ, -ENOENT, "no such file");
 	check(missing, OP_NOOP, -ENOENT, "no such file");
 	check(missing, OP_MIXED, -ENOENT, "no such file");
 	check(missing, OP_WRITE, 0, NULL);
-	check("no such file in this folder", OP_WRITE, 0, NULL);
+	check("no such file in this directory", OP_WRITE, 0, NULL);
 	check(nowhere, OP_WRITE, -ENOENT, "its folder does not exist");
 	check(nowhere, OP_READ, -ENOENT, "no such file");
 	snprintf(below, sizeof(below), "%s/below", path);
@@ -157,28 +157,28 @@ static void check_permissions(void)
 	assert_int_equal(chmod(path, 0222), 0);
 	check(path, OP_WRITE, 0, NULL);
 	check(path, OP_MIXED, -EACCES, "no permission to read it");
-	assert_int_equal(chmod(folder, 0555), 0);
+	assert_int_equal(chmod(directory, 0555), 0);
 	check(missing, OP_WRITE, -EACCES, "no permission to create files in its folder");
-	assert_int_equal(chmod(folder, 0755), 0);
+	assert_int_equal(chmod(directory, 0755), 0);
 	check(missing, OP_WRITE, 0, NULL);
 	assert_int_equal(chmod(path, 0644), 0);
 }
 
-/* For root nothing is forbidden, so be somebody else for the while. */
+/* Nothing is forbidden for root, so use another user meanwhile. */
 static void test_check_permissions(void **state)
 {
 	bool root = geteuid() == 0;
 
 	(void)state;
 	if (root) {
-		if (chown(folder, NOBODY, (gid_t)-1) || chown(path, NOBODY, (gid_t)-1) ||
+		if (chown(directory, NOBODY, (gid_t)-1) || chown(path, NOBODY, (gid_t)-1) ||
 		    seteuid(NOBODY))
 			skip();
 	}
 	check_permissions();
 	if (root) {
 		assert_int_equal(seteuid(0), 0);
-		assert_int_equal(chown(folder, 0, (gid_t)-1), 0);
+		assert_int_equal(chown(directory, 0, (gid_t)-1), 0);
 		assert_int_equal(chown(path, 0, (gid_t)-1), 0);
 	}
 }
@@ -270,7 +270,7 @@ static void test_open_through_link(void **state)
 	char aim[80];
 
 	(void)state;
-	snprintf(aim, sizeof(aim), "%s/aim", folder);
+	snprintf(aim, sizeof(aim), "%s/aim", directory);
 	assert_int_equal(symlink("aim", missing), 0);
 	assert_int_equal(open_target(&file, &plan), 0);
 	assert_int_equal(target_file_close(&file, &plan, false), 0);
@@ -279,7 +279,10 @@ static void test_open_through_link(void **state)
 	unlink(missing);
 }
 
-/* Try to open it for a pass. Returns -errno, which is 0 for a file that could be opened; that is closed again. */
+/*
+ * Try to open it for a pass. Returns -errno, which is 0 for a file that could be opened; that is
+ * closed again.
+ */
 static int try_open(const struct target_plan *plan, const struct guard *guard, uint64_t pass)
 {
 	struct target_file file = { .guard = guard };
@@ -314,7 +317,7 @@ static void test_creates_only_new(void **state)
 	assert_int_equal(unlink(missing), 0);
 }
 
-/* What a name leads to must be what the plan found there, for reads too. */
+/* A name must lead to the file that the plan found, for reads too. */
 static void test_other_kind(void **state)
 {
 	static const enum op_request ops[] = { OP_READ, OP_NOOP, OP_WRITE, OP_MIXED };
@@ -356,7 +359,10 @@ static void test_pipe(void **state)
 	unlink(missing);
 }
 
-/* A node of a block device, whatever it is (the number is none of a driver): not claimed, not written to. */
+/*
+ * A node of a block device, whatever it is (the number is none of a driver): not claimed, not
+ * written to.
+ */
 static void test_unclaimed(void **state)
 {
 	struct guard guard = { 0 };
@@ -375,7 +381,10 @@ static void test_unclaimed(void **state)
 	unlink(missing);
 }
 
-/* The file of a pass takes the place of a regular file only, and of what appears after that of nothing. */
+/*
+ * The file of a pass takes the place of a regular file only, and of what appears after that of
+ * nothing.
+ */
 static void test_new_files(void **state)
 {
 	struct target_plan plan = plan_of_missing();
@@ -414,7 +423,7 @@ static void test_open_fails(void **state)
 	}
 	plan = plan_of(nowhere, OP_WRITE);
 	assert_int_equal(open_target(&file, &plan), -ENOENT);
-	plan = plan_of(folder, OP_WRITE);
+	plan = plan_of(directory, OP_WRITE);
 	assert_int_equal(open_target(&file, &plan), -EISDIR);
 	assert_int_equal(target_file_close(&file, &plan, true), 0);
 }

@@ -59,7 +59,7 @@ static void test_far_future(void **state)
 	struct target_plan t = paced(1e18);
 
 	(void)state;
-	/* Whatever the clock reads, it can be added. */
+	/* Any reading of the clock can be added. */
 	assert_true(throttle_due_ns(&t, UINT64_MAX) <= UINT64_MAX / 2);
 	assert_true(throttle_due_ns(&t, UINT64_MAX) >= CENTURY_NS);
 }
@@ -114,7 +114,10 @@ static void test_rows(void **state)
 	assert_int_equal(throttle_due_ns(&t, 3), 1500000);
 }
 
-/* Each operation has its interval, the last one as well; at a rate of bytes a short one has a short interval. */
+/*
+ * Each operation has its interval, the last one as well; at a rate of bytes a short one has a short
+ * interval.
+ */
 static void test_span(void **state)
 {
 	const uint64_t before[] = { 0, 4096, 4096 + 1024, 4096 + 2048 };
@@ -141,7 +144,10 @@ static void test_span(void **state)
 	assert_int_equal(throttle_span_ns(&t, 10), 0);
 }
 
-/* Moved at random, requests of very different sizes are due in order still, and near to where they were. */
+/*
+ * Moved at random, requests of very different sizes are due in order still, and near to where they
+ * were.
+ */
 static void test_rows_vary(void **state)
 {
 	enum {

@@ -161,7 +161,7 @@ static void test_order_of_threads(void **state)
 	tot_destroy(&q.tot);
 }
 
-/* No more slots than operations under way: each slot is needed again at once. */
+/* No more slots than operations in flight: each slot is needed again at once. */
 static void test_shortest_table(void **state)
 {
 	struct queue q = { .tot = make(1) };
@@ -182,7 +182,10 @@ static void test_cancel(void **state)
 		struct queue q = { .tot = make(THREADS), .ops = UINT64_MAX };
 
 		run_pass(&q, round, 1 + round * 500);
-		/* one had the turn at most, and the others were told; those that come later are, too */
+		/*
+		 * one had the turn at most, and the others were told; those that come later are,
+		 * too
+		 */
 		assert_int_equal(tot_wait(&q.tot, q.issued + 1), -ECANCELED);
 		assert_int_equal(tot_wait(&q.tot, q.issued + q.tot.n_slots), -ECANCELED);
 		tot_reset(&q.tot);
@@ -207,7 +210,10 @@ static void *wait_for_turn(void *arg)
 	return NULL;
 }
 
-/* The turn is held for good, as by an operation that never comes back: all behind it can be cancelled. */
+/*
+ * The turn is held for good, as by an operation that never completes: all after it can be
+ * cancelled.
+ */
 static void test_cancel_sleepers(void **state)
 {
 	struct tot t = make(THREADS);

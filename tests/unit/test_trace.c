@@ -1,6 +1,6 @@
 /*
- * Recording time stamps from many threads: each completed operation is recorded or counted, what is kept is
- * what was asked for, and without gaps. And what is worked out from entries.
+ * Recording time stamps from many threads: each completed operation is recorded or counted, what is
+ * kept is what was asked for, and without gaps. And the sums over entries.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -178,7 +178,9 @@ static void test_oneshot(void **state)
 	}
 }
 
-/* One QThread records now and then, the others fill the table again and again: no gap all the same. */
+/*
+ * One QThread records now and then, the others fill the table again and again: no gap all the same.
+ */
 static void test_slow_writer(void **state)
 {
 	struct target_plan plan;
@@ -197,7 +199,7 @@ static void test_slow_writer(void **state)
 	assert_int_equal(trace_collect(&table, &t), 0);
 	check_entries(&t, 1000, 100000);
 	check_window(&t, 99000, 1000);
-	/* What comes back late is not recorded, and disturbs nothing. */
+	/* Late completions are not recorded, and disturb nothing. */
 	for (uint64_t n = 0; n < 10000; n++) {
 		struct io_request req = { .op = n, .size = 512, .issue_ns = n + 1 };
 

@@ -1,4 +1,4 @@
-/* Verification: what is said of data that is wrong in a known way. */
+/* Verification: the kinds that are reported for data that is wrong in a known way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #define SIZE 8192
 #define OFFSET 40960
 
-/* A read of SIZE bytes at OFFSET, and what was said of it. */
+/* A read of SIZE bytes at OFFSET, and its findings. */
 struct fixture {
 	struct target_plan target;
 	struct pattern pattern;
@@ -173,7 +173,9 @@ static void test_tagged(void **state)
 	f.n = 0;
 	tagged(&f, 1000, 2);
 	assert_int_equal(verify_read(&f.verifier, &r, true, take, &f), 0);
-	/* A write that was not made; one of another run, where this one has written and where not. */
+	/*
+	 * A write that was not made; one of another run, where this one has written and where not.
+	 */
 	tagged(&f, 1000, 3);
 	assert_int_equal(verify_read(&f.verifier, &r, true, take, &f), 1);
 	assert_int_equal(f.got[0].kind, MISCOMPARE_OTHER);
