@@ -300,12 +300,17 @@ static int hand_over(struct uring *u)
 static int uring_submit(void *ctx, struct io_request *req)
 {
 	struct uring *u = ctx;
+	int err = 0;
 
 	if (req->dir == DIR_NOOP) {
 		req->done = req->size;
 		engine_ready_put(&u->ready, req);
 		return 0;
 	}
+	if (engine_batch_ends(&u->batch, req) && u->unsent)
+		err = hand_over(u);
+	if (err)
+		return err;
 	queue(u, req);
 	u->outstanding++;
 	return engine_batch_is_due(&u->batch, u->unsent, u->outstanding - u->unsent) ?

@@ -254,6 +254,8 @@ static int aio_submit(void *ctx, struct io_request *req)
 		engine_ready_put(&a->ready, req);
 		return 0;
 	}
+	if (engine_batch_ends(&a->batch, req) && a->n_unsent)
+		hand_over(a);
 	queue(a, req);
 	if (engine_batch_is_due(&a->batch, a->n_unsent, a->in_kernel))
 		hand_over(a);

@@ -273,6 +273,26 @@ def test_eio_of_a_device():
     return None
 
 
+def test_not_merged():
+    """The device gets requests of the size asked for: the kernel would merge adjacent ones of one submission."""
+    device = s.loop_device(t.make_file("merged", 4096 * KIB), "--direct-io=on")
+    stat = "/sys/block/%s/stat" % os.path.basename(device or "none")
+    if not os.path.exists(stat):
+        return t.skip("adjacent requests are not merged", s.sys_why())
+    for engine in [e for e in BOTH if e in ENGINES]:
+        before = read_words(stat)
+        run, _ = execute(engine, ["-op", "read", "-targets", 1, device, *"-dio -reqsize 4 -qd 128 -bytes 4m".split()])
+        after = read_words(stat)
+        t.equal((run.status, after[0] - before[0], after[1] - before[1]), (0, 1024, 0),
+                "%s: 1024 adjacent reads of 4 KiB are as many of the device, none of them merged" % engine)
+    return None
+
+
+def read_words(path):
+    with open(path) as f:
+        return [int(word) for word in f.read().split()]
+
+
 def test_verbose():
     file = t.make_file("told", 64 * KIB)
     dio = dio_works(file)
@@ -293,5 +313,5 @@ def test_verbose():
 
 t.run(test_offered, test_reads, test_reads_direct, test_writes, test_threads, test_fewer_threads_do_it, test_system_calls,
       test_limits_with_many_outstanding, test_max_errors_with_many_outstanding, test_many_targets, test_eio_of_a_device,
-      test_verbose)
+      test_not_merged, test_verbose)
 t.done()

@@ -349,6 +349,32 @@ static void test_batch_fixed(void **state)
 	assert_int_equal(b.size, 5);
 }
 
+/* Adjacent requests, which the kernel would merge, are in one batch only where the user chose its size. */
+static void test_batch_ends(void **state)
+{
+	struct target_plan target = { .qthreads = 1 };
+	struct engine_params params = { .target = &target, .depth = 32 };
+	static const struct {
+		uint64_t offset, size;
+		bool ends;
+	} cases[] = {
+		{ 0x8000, 0x1000, false }, { 0x9000, 0x1000, true },  { 0xb000, 0x1000, false },
+		{ 0xa800, 0x800, true },   { 0xb000, 0x1000, true },  { 0xb000, 0x1000, false },
+		{ 0xb800, 0x1000, false }, { 0x20000, 0x800, false },
+	};
+	struct engine_batch adaptive, chosen;
+
+	(void)state;
+	engine_batch_init(&adaptive, &params, 0);
+	engine_batch_init(&chosen, &params, 5);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct io_request req = { .offset = cases[i].offset, .size = cases[i].size };
+
+		assert_int_equal(engine_batch_ends(&adaptive, &req), cases[i].ends);
+		assert_false(engine_batch_ends(&chosen, &req));
+	}
+}
+
 static void test_null(void **state)
 {
 	(void)state;
@@ -681,6 +707,7 @@ int main(void)
 		cmocka_unit_test(test_batch),
 		cmocka_unit_test(test_batch_follows),
 		cmocka_unit_test(test_batch_fixed),
+		cmocka_unit_test(test_batch_ends),
 		cmocka_unit_test(test_null),
 		cmocka_unit_test_setup(test_transfers, refill),
 		cmocka_unit_test_setup(test_noop, refill),

@@ -217,6 +217,10 @@ struct engine_batch {
 	unsigned least; /* const after engine_batch_init() */
 	unsigned most;	/* const; equal to `least`: the size is fixed */
 	unsigned size;
+
+	/* extent of the last request, in bytes */
+	uint64_t begin;
+	uint64_t end;
 };
 
 /*
@@ -225,6 +229,20 @@ struct engine_batch {
  */
 void engine_batch_init(struct engine_batch *b, const struct engine_params *params,
 		       uint64_t keyword);
+
+/*
+ * Submit what is unsent before `req`, the next request, joins it: the extents are adjacent, and the kernel would
+ * merge requests of one batch into one for the device. The rate would not be that of requests of this size, and an
+ * error would be that of all of them. A size that the user chose is kept. Called once for each request.
+ */
+static inline bool engine_batch_ends(struct engine_batch *b, const struct io_request *req)
+{
+	const bool adjacent = req->offset == b->end || req->offset + req->size == b->begin;
+
+	b->begin = req->offset;
+	b->end = req->offset + req->size;
+	return adjacent && b->least < b->most;
+}
 
 /* Submit now, with `unsent` requests in the context and `in_kernel` in the kernel. */
 static inline bool engine_batch_is_due(const struct engine_batch *b, unsigned unsent,
