@@ -242,9 +242,11 @@ static inline void keep_flow(struct qthread *q, const struct io_request *req, ui
 static ALWAYS_INLINE void account(struct qthread *q, const struct io_request *req, uint64_t done_ns,
 				  unsigned extras)
 {
-	/* The processor may swap two readings of the counter that follow each other closely. */
-	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
+	uint64_t took_ns = done_ns - req->issue_ns;
 
+	/* The processor may swap two readings of the counter that follow each other closely. */
+	if (__builtin_expect((int64_t)took_ns < 0, 0))
+		took_ns = 0;
 	if (wants(extras, EXTRA_TRACE | EXTRA_HOOK_DONE)) {
 		if (extras & EXTRA_TRACE)
 			trace_done(q->trace, req, q->target->pass, done_ns);
