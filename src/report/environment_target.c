@@ -2,15 +2,12 @@
  * File systems and devices of the targets, from statx, statvfs, /proc/self/mountinfo and /sys.
  * Called by environment_collect().
  *
- * A file system whose server is gone answers nothing, for ever. So a thread of its own asks, and
- * what it has not heard in time is left out; /proc and /sys are answered by the kernel from memory.
+ * A file system whose server is gone may never answer. The plan and the check of the targets have
+ * asked it before, so that this is no further place to wait.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,141 +25,47 @@
 #include "xdd/sys/fstype.h"
 #include "xdd/sys/sysfile.h"
 
-#define PATIENCE_NS (NS_PER_SEC / 2)
-
 /* The answer of the file systems about one path. */
 struct answer {
-	/* const once the thread runs */
-	char *path; /* NULL: nothing to be asked */
-
-	/* written by the thread before `known` is set */
 	struct statx st;
 	struct statvfs fs;
 	unsigned long type; /* the number of the file system's kind */
 	bool has_fs;
-
-	/* atomic */
-	_Atomic bool known;
 };
 
-struct inquiry {
-	pthread_mutex_t lock;
-	pthread_cond_t changed; /* on the monotonic clock */
-
-	/* guarded by lock */
-	bool over;	/* the thread is done */
-	bool abandoned; /* the caller does not wait any more: the thread frees this */
-
-	/* const once the thread runs */
-	size_t n;
-	struct answer answers[];
-};
-
-static void inquiry_free(struct inquiry *q)
+/* Fill in `a` for a path that exists. Returns false where the kernel says nothing about it. */
+static bool ask_existing(struct answer *a, const char *path)
 {
-	for (size_t i = 0; i < q->n; i++)
-		free(q->answers[i].path);
-	pthread_cond_destroy(&q->changed);
-	pthread_mutex_destroy(&q->lock);
-	free(q);
-}
-
-static void ask(struct answer *a)
-{
+	const unsigned mask = STATX_BASIC_STATS | STATX_MNT_ID;
 	struct statfs kind;
-	const unsigned wanted = STATX_BASIC_STATS | STATX_MNT_ID;
 
-	/* A file that does not exist yet will be in its directory. */
-	if (statx(AT_FDCWD, a->path, 0, wanted, &a->st) < 0) {
-		char *slash = strrchr(a->path, '/');
-
-		if (errno != ENOENT)
-			return;
-		if (slash)
-			slash[slash == a->path] = '\0';
-		else
-			strcpy(a->path, ".");
-		if (statx(AT_FDCWD, a->path, 0, wanted, &a->st) < 0)
-			return;
-	}
+	*a = (struct answer){ .has_fs = false };
+	if (statx(AT_FDCWD, path, 0, mask, &a->st) < 0)
+		return false;
 	a->has_fs = !S_ISBLK(a->st.stx_mode) && !S_ISCHR(a->st.stx_mode) &&
-		    statvfs(a->path, &a->fs) == 0 && statfs(a->path, &kind) == 0;
+		    statvfs(path, &a->fs) == 0 && statfs(path, &kind) == 0;
 	/* Only 32 bits of the number are used, which some systems take for a signed number. */
 	if (a->has_fs)
 		a->type = (uint32_t)kind.f_type;
-	atomic_store(&a->known, true);
+	return true;
 }
 
-static void *inquiry_main(void *arg)
+/* The same for a target: a file that does not exist yet will be in its directory. */
+static bool ask(struct answer *a, const struct target_plan *t)
 {
-	struct inquiry *q = arg;
-	bool abandoned;
+	char *directory;
+	bool known;
 
-	for (size_t i = 0; i < q->n; i++) {
-		if (q->answers[i].path)
-			ask(&q->answers[i]);
-	}
-	pthread_mutex_lock(&q->lock);
-	q->over = true;
-	abandoned = q->abandoned;
-	pthread_cond_signal(&q->changed);
-	pthread_mutex_unlock(&q->lock);
-	if (abandoned)
-		inquiry_free(q);
-	return NULL;
-}
-
-static struct inquiry *inquiry_new(const struct plan *plan)
-{
-	struct inquiry *q = calloc(1, sizeof(*q) + plan->n_targets * sizeof(q->answers[0]));
-
-	if (!q)
-		return NULL;
-	q->n = plan->n_targets;
-	pthread_mutex_init(&q->lock, NULL);
-	pthread_cond_init(&q->changed, NULL);
-	for (size_t i = 0; i < q->n; i++) {
-		if (plan->targets[i].kind != TARGET_NULL)
-			q->answers[i].path = strdup(plan->targets[i].path);
-	}
-	return q;
-}
-
-/* Let a thread ask, and wait for it; only so long. Signals are for others. */
-static void inquire(struct inquiry *q, pthread_t *thread, bool *started)
-{
-	sigset_t all, before;
-	struct timespec until;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	*started = pthread_create(thread, NULL, inquiry_main, q) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!*started)
-		return;
-	until = clock_timespec(clock_kernel_ns() + PATIENCE_NS);
-	pthread_mutex_lock(&q->lock);
-	while (!q->over &&
-	       pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) == 0)
-		;
-	pthread_mutex_unlock(&q->lock);
-}
-
-static void inquiry_end(struct inquiry *q, pthread_t thread, bool started)
-{
-	bool over;
-
-	pthread_mutex_lock(&q->lock);
-	over = q->over || !started;
-	q->abandoned = !over;
-	pthread_mutex_unlock(&q->lock);
-	if (!over) {
-		pthread_detach(thread);
-		return;
-	}
-	if (started)
-		pthread_join(thread, NULL);
-	inquiry_free(q);
+	if (t->kind == TARGET_NULL)
+		return false;
+	if (ask_existing(a, t->path))
+		return true;
+	if (errno != ENOENT)
+		return false;
+	directory = path_directory(t->path);
+	known = directory && ask_existing(a, directory);
+	free(directory);
+	return known;
 }
 
 /*
@@ -384,28 +287,21 @@ static void describe(json_t *o, const struct answer *a, json_t *seen)
 
 json_t *environment_targets(const struct plan *plan)
 {
-	struct inquiry *q = inquiry_new(plan);
 	json_t *array = json_array(), *seen = json_object();
-	bool started = false;
-	pthread_t thread = 0;
+	struct answer answer;
 
-	if (!q || !array || !seen) {
-		json_decref(array);
-		array = NULL;
-		goto out;
-	}
-	inquire(q, &thread, &started);
-	for (size_t i = 0; i < plan->n_targets; i++) {
+	for (size_t i = 0; array && seen && i < plan->n_targets; i++) {
 		json_t *o = json_object();
 
 		jvalue_put(o, "path", jvalue_text(plan->targets[i].path));
-		if (atomic_load(&q->answers[i].known))
-			describe(o, &q->answers[i], seen);
+		if (ask(&answer, &plan->targets[i]))
+			describe(o, &answer, seen);
 		json_array_append_new(array, o);
 	}
-out:
-	if (q)
-		inquiry_end(q, thread, started);
+	if (!seen) {
+		json_decref(array);
+		array = NULL;
+	}
 	json_decref(seen);
 	return array;
 }
