@@ -36,12 +36,12 @@ static enum xdd_status scope_range(const struct parse *p, const struct setting *
 		return XDD_OK;
 	if (!err && *first > *last)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
-				   "a range of targets is wanted with the lower number first");
+				   "expected the lower number of the range first");
 	if (p->plan->n_targets == 1)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
-				   "no such target: there is one, number 0");
+				   "is not a target: there is one, number 0");
 	return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
-			   "no such target: there are %zu, 0 to %zu", p->plan->n_targets,
+			   "is not a target: there are %zu, 0 to %zu", p->plan->n_targets,
 			   p->plan->n_targets - 1);
 }
 
@@ -127,7 +127,7 @@ static enum xdd_status make_targets(struct parse *p)
 	if (status)
 		return status;
 	if (!names.n) {
-		log_error("no target is given: say -targets 1 <file or device>, or xdd -help");
+		log_error("-targets: is missing; say -targets 1 <file or device>, or xdd -help");
 		return XDD_BAD_ARGUMENT;
 	}
 	plan->targets = arena_alloc(p->arena, names.n * sizeof(*plan->targets));

@@ -150,7 +150,7 @@ static enum xdd_status apply_engine_word(const struct setting *s, void *dst)
 
 	if (engine && s->further)
 		return parse_error(XDD_BAD_ARGUMENT, s, NULL,
-				   "one engine is wanted, and its keywords behind it");
+				   "expected one engine, then its keywords");
 	if (engine)
 		return engine_choose(s, t, engine);
 	keyword = keyword_of(t->engine, s->sub->name);

@@ -13,7 +13,7 @@
 #define SHOWN_MAX 128		    /* characters of a word or a file name that a message shows */
 #define SHOWN_SIZE (SHOWN_MAX + 32) /* and what goes around them */
 
-/* A word for a message: in quotes where its ends would not be seen, and cut when it is long. */
+/* A word for a message: in quotes if it is empty or has blanks, and cut if it is long. */
 static char *show_word(const char *text, char *buf, size_t size)
 {
 	const char *quote = !*text || text[strcspn(text, " \t\r\n\v\f")] ? "'" : "";
@@ -23,21 +23,28 @@ static char *show_word(const char *text, char *buf, size_t size)
 	return buf;
 }
 
-/* Where a word stands, with a blank before it; of a long file name the end is shown. */
-static char *show_place(const struct word *w, char *buf, size_t size)
+/* "file:line: " for a word of a setup file, otherwise ""; a long file name is cut at its start. */
+static char *show_line(const struct word *w, char *buf, size_t size)
 {
 	size_t len = w->file ? strlen(w->file) : 0, cut = len > SHOWN_MAX ? len - SHOWN_MAX : 0;
 
 	*buf = '\0';
 	if (w->file)
-		snprintf(buf, size, " (%s%s:%u)", cut ? "..." : "", w->file + cut, w->pos);
-	else if (w->pos)
+		snprintf(buf, size, "%s%s:%u: ", cut ? "..." : "", w->file + cut, w->pos);
+	return buf;
+}
+
+/* " (argument 5)" for a word of the command line, otherwise "". */
+static char *show_argument(const struct word *w, char *buf, size_t size)
+{
+	*buf = '\0';
+	if (!w->file && w->pos)
 		snprintf(buf, size, " (argument %u)", w->pos);
 	return buf;
 }
 
-/* The hint is about how to write a number; it helps those who wrote one with a letter behind it. */
-static bool wants_hint(const char *text)
+/* True if the word is a number with a suffix: the hint is about how to write a number. */
+static bool needs_hint(const char *text)
 {
 	size_t digits = strspn(text, "0123456789");
 
@@ -48,8 +55,10 @@ enum xdd_status parse_error(enum xdd_status status, const struct setting *s, con
 			    const char *fmt, ...)
 {
 	const struct option *row = s->sub ? s->sub : s->opt;
-	const char *hint = w && w == s->args && row && wants_hint(w->text) ? row->hint : NULL;
-	char text[1024], name[SHOWN_SIZE], value[SHOWN_SIZE] = "", place[SHOWN_SIZE];
+	const char *hint = w && w == s->args && row && needs_hint(w->text) ? row->hint : NULL;
+	char text[1024], name[SHOWN_SIZE], value[SHOWN_SIZE] = "";
+	char line[SHOWN_SIZE], argument[SHOWN_SIZE];
+	const struct word *at = w ? w : &s->name;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -57,10 +66,11 @@ enum xdd_status parse_error(enum xdd_status status, const struct setting *s, con
 	va_end(ap);
 	if (w)
 		show_word(w->text, value, sizeof(value));
-	log_error("%s%s%s%s%s%s: %s%s%s%s", show_word(s->name.text, name, sizeof(name)),
-		  s->sub ? " " : "", s->sub ? s->sub->name : "", w == &s->scope ? " target" : "",
-		  w ? " " : "", value, text, show_place(w ? w : &s->name, place, sizeof(place)),
-		  hint ? "; " : "", hint ? hint : "");
+	log_error("%s%s%s%s%s%s%s: %s%s%s%s", show_line(at, line, sizeof(line)),
+		  show_word(s->name.text, name, sizeof(name)), s->sub ? " " : "",
+		  s->sub ? s->sub->name : "", w == &s->scope ? " target" : "", w ? " " : "", value,
+		  text, show_argument(at, argument, sizeof(argument)), hint ? "; " : "",
+		  hint ? hint : "");
 	return status;
 }
 
@@ -104,7 +114,7 @@ enum xdd_status parse_error_words(const struct setting *s, const struct word *w,
 
 	parse_list_words(at, words, list, sizeof(list));
 	if (near)
-		return parse_error(XDD_BAD_ARGUMENT, s, w, "%s is wanted; did you mean %s?", list,
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "expected %s; did you mean %s?", list,
 				   near);
-	return parse_error(XDD_BAD_ARGUMENT, s, w, "%s is wanted", list);
+	return parse_error(XDD_BAD_ARGUMENT, s, w, "expected %s", list);
 }

@@ -9,7 +9,8 @@
 #include "xdd/plan/plan.h"
 
 /*
- * Report a bad value of an option: "-name value: <text> (where); hint". `w` is the word to blame, or NULL.
+ * Report a bad value of an option: "file:line: -name value: <text>; hint", or on the command line "-name value:
+ * <text> (argument N); hint". `w` is the word to blame, or NULL.
  * Returns `status`.
  */
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,

@@ -23,13 +23,13 @@ static enum xdd_status read_target(const struct plan *plan, const struct setting
 	uint64_t v;
 
 	if (units_parse_u64(w->text, &v))
-		return parse_error(XDD_BAD_ARGUMENT, s, w, "the number of a target is wanted");
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "expected the number of a target");
 	if (v >= n && n == 1)
 		return parse_error(XDD_BAD_ARGUMENT, s, w,
-				   "no such target: there is one, number 0");
+				   "is not a target: there is one, number 0");
 	if (v >= n)
 		return parse_error(XDD_BAD_ARGUMENT, s, w,
-				   "no such target: there are %zu, 0 to %zu", n, n - 1);
+				   "is not a target: there are %zu, 0 to %zu", n, n - 1);
 	*number = (uint32_t)v;
 	return XDD_OK;
 }
@@ -44,7 +44,7 @@ static enum xdd_status read_pair(const struct plan *plan, const struct setting *
 		status = read_target(plan, s, &s->args[1], second);
 	if (!status && *first == *second)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[1],
-				   "two different targets are wanted: one cannot wait for itself");
+				   "must be another target: a target cannot wait for itself");
 	return status;
 }
 
@@ -278,7 +278,7 @@ static enum xdd_status check_cycles(const struct plan *plan)
 		if (find_cycle(plan, i, state, stack, &found, &by))
 			return plan_refuse(
 				&plan->targets[found],
-				"-lockstep, -starttrigger: it would wait for itself, by way of target %u",
+				"-lockstep, -starttrigger: cannot wait for itself (by way of target %u)",
 				by);
 	}
 	return XDD_OK;
@@ -292,8 +292,7 @@ static enum xdd_status check_measure(const struct target_plan *t, const char *op
 		return XDD_OK;
 	return plan_refuse(
 		t,
-		"-%s percent: its pass has no number of operations to take a share of; say "
-		"-numreqs or -bytes",
+		"-%s percent: cannot compute a share (its pass has no number of operations); say -numreqs or -bytes",
 		option);
 }
 
@@ -331,9 +330,9 @@ static enum xdd_status check_trigger(const struct plan *plan, const char *option
 	if (status || (g->when.unit != MEASURE_OPS && g->when.unit != MEASURE_BYTES) ||
 	    g->when.value <= have)
 		return status;
-	return plan_refuse(by, "-%s: it never comes to %" PRIu64 " %s: a pass has %" PRIu64, option,
-			   g->when.value, g->when.unit == MEASURE_OPS ? "operations" : "bytes",
-			   have);
+	return plan_refuse(by, "-%s: never fires: needs %" PRIu64 " %s, a pass has %" PRIu64,
+			   option, g->when.value,
+			   g->when.unit == MEASURE_OPS ? "operations" : "bytes", have);
 }
 
 /* Options that take the targets of a run together, and have no meaning where these go their own ways. */
@@ -373,10 +372,10 @@ static enum xdd_status check_start_time(const struct plan *plan)
 	if (at > now && at - now <= WEEK_NS)
 		return XDD_OK;
 	log_error(
-		"-starttime %.3f: that %s %.3f seconds %s: the clock of this machine shows %.3f%s",
-		(double)at / 1e9, at > now ? "is" : "was",
-		(double)(at > now ? at - now : now - at) / 1e9, at > now ? "ahead" : "ago",
-		(double)now / 1e9, at > now ? ", and a week is the most" : "");
+		"-starttime %.3f: is %.3f seconds in the %s: the clock of this machine shows %.3f%s",
+		(double)at / 1e9, (double)(at > now ? at - now : now - at) / 1e9,
+		at > now ? "future" : "past", (double)now / 1e9,
+		at > now ? ", and a week is the most" : "");
 	return XDD_BAD_ARGUMENT;
 }
 

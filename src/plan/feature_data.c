@@ -48,7 +48,7 @@ static enum xdd_status apply_character(const struct setting *s, void *dst)
 	struct target_plan *t = dst;
 
 	if (!*s->args[0].text)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "a character is wanted");
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "expected a character");
 	name_pattern(&t->pattern, s, PATTERN_CHARACTER);
 	t->pattern.word = s->args[0].text;
 	return XDD_OK;
@@ -64,7 +64,7 @@ static enum xdd_status apply_text(const struct setting *s, void *dst)
 		return parse_error(XDD_BAD_ARGUMENT, s, w, "%s cannot be empty", s->sub->arg);
 	if (kind == PATTERN_HEX && w->text[strspn(w->text, HEX_DIGITS)])
 		return parse_error(XDD_BAD_ARGUMENT, s, w,
-				   "hexadecimal digits are wanted, 0-9, a-f or A-F");
+				   "expected hexadecimal digits, 0-9, a-f or A-F");
 	name_pattern(&t->pattern, s, kind);
 	if (kind == PATTERN_FILE)
 		t->pattern.file = w->text;
@@ -81,7 +81,7 @@ static enum xdd_status apply_prefix(const struct setting *s, void *dst)
 
 	if (!len || len > PREFIX_MAX_DIGITS || w->text[strspn(w->text, HEX_DIGITS)])
 		return parse_error(XDD_BAD_ARGUMENT, s, w,
-				   "1 to %d hexadecimal digits are wanted, 0-9, a-f or A-F",
+				   "expected 1 to %d hexadecimal digits, 0-9, a-f or A-F",
 				   PREFIX_MAX_DIGITS);
 	t->pattern.use = s->name.text;
 	t->pattern.given = true;
@@ -262,8 +262,7 @@ static void warn(const struct target_plan *t)
 
 	if (word && word[1])
 		log_warning(
-			"target %u, %s: -datapattern %.64s: no such pattern; its first character, "
-			"%c, is taken as the pattern",
+			"target %u, %s: -datapattern %.64s: is not a pattern; its first character, %c, is used",
 			t->number, t->path, word, *word);
 }
 

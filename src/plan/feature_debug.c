@@ -44,10 +44,10 @@ static enum xdd_status apply_debug(const struct setting *s, void *dst)
 		if (!row)
 			return parse_error_words(s, &s->args[i], kind_at, NULL);
 		if (!row->kinds)
-			return parse_error(XDD_BAD_OPTION, s, &s->args[i],
-					   "there is nothing to show: this version of xdd does not "
-					   "have %s",
-					   row->text);
+			return parse_error(
+				XDD_BAD_OPTION, s, &s->args[i],
+				"cannot show anything (this version of xdd does not have %s)",
+				row->text);
 		plan->debug_kinds |= row->kinds;
 	}
 	return XDD_OK;

@@ -24,10 +24,10 @@ static enum xdd_status do_help(struct parse *p, const struct setting *s)
 		return XDD_OK;
 	if (option_suggest(p->table, s->args[0].text))
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "no such option; did you mean -%s?",
+				   "is not an option; did you mean -%s?",
 				   option_suggest(p->table, s->args[0].text));
 	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-			   "no such option; xdd -help lists them");
+			   "is not an option; xdd -help lists them");
 }
 
 static enum xdd_status do_fullhelp(struct parse *p, const struct setting *s)

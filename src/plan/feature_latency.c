@@ -74,9 +74,7 @@ static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
 		if (n == MAX_PERCENTS || parse_percent(item, len, &percents[n]))
 			return parse_error(
 				XDD_BAD_ARGUMENT, s, &s->args[0],
-				"up to %d percentages above 0 and up to 100 are wanted, of %d digits "
-				"behind the point at most, with commas between them, as in "
-				"50,99,99.9",
+				"expected up to %d percentages above 0 and up to 100, with at most %d digits after the point, separated by commas, as in 50,99,99.9",
 				MAX_PERCENTS, PERCENT_DIGITS);
 		n++;
 		item += len;

@@ -85,7 +85,7 @@ static enum xdd_status bad_list(const struct setting *s, int err, const char *wa
 				   "the node has no processors that this process may use");
 	if (err == -ENOENT && topology_nodes(&nodes) == 0)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "there is no such NUMA node; there are: %s",
+				   "is not a NUMA node; there are: %s",
 				   idset_text(&nodes, list, sizeof(list)));
 	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s", strerror(-err));
 }
@@ -115,7 +115,7 @@ static enum xdd_status check_processors(const struct setting *s, const struct id
 	if (outside < 0)
 		return XDD_OK;
 	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-			   "this process cannot run on processor %d; it may use: %s", outside,
+			   "cannot run on processor %d; this process may use: %s", outside,
 			   idset_text(&usable, list, sizeof(list)));
 }
 
@@ -135,9 +135,7 @@ static enum xdd_status apply_processor(const struct setting *s, void *dst)
 	enum xdd_status status;
 
 	if (err)
-		return bad_list(
-			s, err,
-			"processors are wanted, as in 3, 0-3,8 or node0, or all of them: all");
+		return bad_list(s, err, "expected processors, as in 3, 0-3,8 or node0, or all");
 	status = check_processors(s, &set);
 	return status ? status : keep(s, &set, &t->processors);
 }
@@ -150,7 +148,7 @@ static enum xdd_status apply_singleproc(const struct setting *s, void *dst)
 	uint64_t number;
 
 	if (units_parse_u64(s->args[0].text, &number) || number >= IDSET_SIZE)
-		return bad_list(s, -EINVAL, "the number of a processor is wanted");
+		return bad_list(s, -EINVAL, "expected the number of a processor");
 	idset_add(&set, (unsigned)number);
 	status = check_processors(s, &set);
 	plan->round_robin = false;
@@ -172,8 +170,7 @@ static enum xdd_status apply_roundrobin(const struct setting *s, void *dst)
 	else if (units_parse_u64(s->args[0].text, &n) || n < 1 || n > idset_count(&usable))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"a number of processors is wanted, 1 to %u, or all; this process "
-			"may use: %s",
+			"expected a number of processors, 1 to %u, or all; this process may use: %s",
 			idset_count(&usable), idset_text(&usable, list, sizeof(list)));
 	for (unsigned i = 0; i < n; i++)
 		idset_add(&set, (unsigned)idset_nth(&usable, i));
@@ -198,14 +195,12 @@ static enum xdd_status apply_nodes(const struct setting *s, struct memory_plan *
 	if (err)
 		return bad_list(
 			s, err,
-			"NUMA nodes are wanted, as in 1, 0-1 or node1; or local, interleave or "
-			"interleave:<nodes>");
+			"expected NUMA nodes, as in 1, 0-1 or node1; or local, interleave or interleave:<nodes>");
 	outside = idset_first_outside(&set, &usable);
 	if (outside >= 0)
-		return parse_error(
-			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"this process gets no memory from a NUMA node %d; it may use: %s", outside,
-			idset_text(&usable, list, sizeof(list)));
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "cannot use memory of NUMA node %d; this process may use: %s",
+				   outside, idset_text(&usable, list, sizeof(list)));
 	return keep(s, &set, &m->nodes);
 }
 

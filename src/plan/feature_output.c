@@ -39,12 +39,11 @@ static enum xdd_status apply_outputformat(const struct setting *s, void *dst)
 
 	if (strcmp(how, "add") != 0 && strcmp(how, "new") != 0)
 		return parse_error(XDD_BAD_OPTION, s, &s->args[0],
-				   "add or new is wanted, then a list such as +WHAT+OPS");
+				   "expected add or new, then a list such as +WHAT+OPS");
 	if (list->text[0] != '+' || list->text[1] == '\0')
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, list,
-			"a list of identifiers is wanted, each with a plus sign before it, as "
-			"in +WHAT+OPS");
+			"expected a list of identifiers, each with a plus sign before it, as in +WHAT+OPS");
 	if (strcmp(how, "new") == 0)
 		plan->output_format = list->text;
 	else

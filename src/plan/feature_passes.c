@@ -34,12 +34,11 @@ static enum xdd_status apply_passes(const struct setting *s, void *dst)
 	if (until && (units_parse_real(s->args[1].text, &percent) || percent <= 0 || percent > 100))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[1],
-			"behind until a percentage above 0 and up to 100 is wanted: how far the mean "
-			"bandwidth may be off");
+			"expected a percentage above 0 and up to 100 after until: how far the mean bandwidth may be off");
 	if (number && (units_parse_u64(number->text, &passes) || passes < least || passes > most))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, number,
-			"a whole number of passes is wanted, %" PRIu64 " to %" PRIu64 "%s", least,
+			"expected a whole number of passes, %" PRIu64 " to %" PRIu64 "%s", least,
 			most, until ? "; for fewer passes give their number without until" : "");
 	plan->passes = passes;
 	plan->until_percent = percent;
@@ -193,7 +192,7 @@ static enum xdd_status resolve_delays(struct plan *plan, struct target_plan *t)
 	(void)plan;
 	if (__builtin_mul_overflow(t->target_start_delay_ns, t->number, &t->delay_ns) ||
 	    __builtin_add_overflow(t->delay_ns, t->start_delay_ns, &t->delay_ns))
-		return plan_refuse(t, "-startdelay and -targetstartdelay are too long together");
+		return plan_refuse(t, "-startdelay, -targetstartdelay: are too long together");
 	return XDD_OK;
 }
 

@@ -179,7 +179,7 @@ static enum xdd_status resolve_offsets(const struct plan *plan, struct target_pl
 		return plan_refuse(t,
 				   "-startoffset %" PRIu64 ", -targetoffset %" PRIu64
 				   " and -passoffset %" PRIu64 ", in blocks of %" PRIu64
-				   " bytes, lead past the largest offset, 8 EiB",
+				   " bytes, reach past the largest offset, 8 EiB",
 				   t->start_offset_blocks, t->target_offset_blocks,
 				   t->pass_offset_blocks, t->block_size);
 	return XDD_OK;
@@ -238,13 +238,12 @@ static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
 		    t->range_bytes > PLAN_MAX_OFFSET - t->start_bytes)
 			return plan_refuse(t,
 					   "-seek range %" PRIu64
-					   ": it ends past the largest offset, 8 EiB",
+					   ": must not end past the largest offset, 8 EiB",
 					   seek->range_blocks);
 		if (t->range_bytes < t->req_bytes)
 			return plan_refuse(t,
 					   "-seek range %" PRIu64
-					   ": the range is smaller than one request of "
-					   "%" PRIu64 " blocks",
+					   ": is smaller than one request of %" PRIu64 " blocks",
 					   seek->range_blocks, t->req_blocks);
 	} else if (!limited) {
 		return unlimited_range(plan, t);
@@ -277,7 +276,7 @@ static enum xdd_status check_extent(const struct plan *plan, struct target_plan 
 	if (t->pass_bytes > PLAN_MAX_OFFSET && (t->kind == TARGET_NULL || t->op == OP_NOOP))
 		return XDD_OK;
 	if (end > PLAN_MAX_OFFSET)
-		return plan_refuse(t, "the operations lead past the largest offset, 8 EiB");
+		return plan_refuse(t, "the operations reach past the largest offset, 8 EiB");
 	if (!plan_has_size(t) || t->op == OP_NOOP || end <= t->size_bytes)
 		return XDD_OK;
 	units_size_text(end, a, sizeof(a));

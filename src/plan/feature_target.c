@@ -44,7 +44,7 @@ static enum xdd_status add_names(struct target_names *t, const struct setting *s
 {
 	if (t->n + n > PLAN_MAX_TARGETS)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "that makes %" PRIu64 " targets, and %d is the most", t->n + n,
+				   "is too many: %" PRIu64 " targets, and %d is the most", t->n + n,
 				   PLAN_MAX_TARGETS);
 	if (!t->names)
 		t->names = arena_alloc(s->arena, PLAN_MAX_TARGETS * sizeof(*t->names));
@@ -79,14 +79,15 @@ static enum xdd_status apply_targets(const struct setting *s, void *dst)
 	if (units_parse_u64(count + same, &n) || n < 1 || n > PLAN_MAX_TARGETS)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"the number of targets is wanted first, 1 to %d, then their names",
+			"expected the number of targets first, 1 to %d, then their names",
 			PLAN_MAX_TARGETS);
 	if (!same && s->n_args != 1 + n)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "%" PRIu64 " name%s wanted and %zu given", n,
-				   n == 1 ? " is" : "s are", s->n_args - 1);
+				   "expected %" PRIu64 " name%s, found %zu", n, n == 1 ? "" : "s",
+				   s->n_args - 1);
 	if (same && s->n_args != 2)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "a name is wanted behind it");
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected a name after the number");
 	return add_names(dst, s, n, same);
 }
 

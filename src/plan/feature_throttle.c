@@ -19,7 +19,7 @@ static enum xdd_status parse_positive(const struct setting *s, double most, cons
 
 	if (units_parse_real(s->args[0].text, &v) || v < LEAST_RATE || v > most)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "%s is wanted, above 0 and up to %.0f, with decimals if need be",
+				   "expected %s, above 0 and up to %.0f, with decimals if need be",
 				   what, most);
 	*value = v;
 	return XDD_OK;
@@ -31,8 +31,8 @@ static enum xdd_status apply_rate(const struct setting *s, void *dst)
 	struct target_plan *t = dst;
 	bool ops = s->sub->value == THROTTLE_OPS;
 	enum xdd_status status = parse_positive(s, MOST_RATE,
-						ops ? "a number of operations a second" :
-						      "a number of 10^6 bytes a second",
+						ops ? "a number of operations per second" :
+						      "a number of 10^6 bytes per second",
 						&t->throttle.rate);
 
 	if (status)
@@ -115,7 +115,7 @@ static enum xdd_status resolve_throttle(struct plan *plan, struct target_plan *t
 	if (throttle->var_percent > 0)
 		return plan_refuse(
 			t,
-			"-throttle var varies a rate: say -throttle ops or -throttle bw as well");
+			"-throttle var: is for a rate; say -throttle ops or -throttle bw as well");
 	return XDD_OK;
 }
 

@@ -239,9 +239,9 @@ static void warn(const struct target_plan *t)
 
 	if (!ts->on && (ts->append || ts->wrap || ts->oneshot || ts->size_ops || ts->normalize ||
 			ts->triggered_by_time || ts->trigger_op))
-		log_warning("target %u, %s: -ts: nothing is stamped: say what is to be made of it, "
-			    "summary, detailed, output <prefix> or dump <prefix>",
-			    t->number, t->path);
+		log_warning(
+			"target %u, %s: -ts: nothing is stamped; say summary, detailed, output <prefix> or dump <prefix>",
+			t->number, t->path);
 	if (!ts->on)
 		return;
 	if (ts->append && !ts->output)

@@ -44,10 +44,10 @@ static enum xdd_status apply_rwratio(const struct setting *s, void *dst)
 	if (units_parse_real(s->args[0].text, &percent) || percent > 100)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"the percentage of reads is wanted, 0 to 100, with decimals if need be");
+			"expected the percentage of reads, 0 to 100, with decimals if need be");
 	if (s->n_args == 2 && strcmp(s->args[1].text, "random") != 0)
 		return parse_error(XDD_BAD_OPTION, s, &s->args[1],
-				   "only the word random may follow the percentage");
+				   "expected the word random, or nothing, after the percentage");
 	t->read_ratio = (uint32_t)(percent * (PLAN_RATIO_ONE / 100) + 0.5);
 	t->ratio_random = s->n_args == 2;
 	t->op = t->read_ratio == PLAN_RATIO_ONE ? OP_READ : t->read_ratio ? OP_MIXED : OP_WRITE;
@@ -177,8 +177,8 @@ static enum xdd_status resolve_request(struct target_plan *t)
 	if (__builtin_mul_overflow(t->req_blocks, t->block_size, &t->req_bytes) ||
 	    t->req_bytes > PLAN_MAX_REQUEST_BYTES)
 		return plan_refuse(t,
-				   "a request of %" PRIu64 " blocks of %" PRIu64
-				   " bytes (-reqsize, -blocksize) is larger than 2 GiB",
+				   "-reqsize, -blocksize: a request of %" PRIu64
+				   " blocks of %" PRIu64 " bytes is larger than 2 GiB",
 				   t->req_blocks, t->block_size);
 	return XDD_OK;
 }
@@ -198,8 +198,7 @@ static enum xdd_status resolve_op(struct plan *plan, struct target_plan *t)
 	}
 	return plan_refuse(
 		t,
-		"it holds data and no operation is given: say -op read, or -op write to overwrite "
-		"it");
+		"is not empty, and no operation is given; say -op read, or -op write to overwrite it");
 }
 
 static void set_ops(struct target_plan *t, uint64_t ops, uint64_t last)
@@ -229,7 +228,7 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 	if (t->op != OP_READ || !known || (!plan_has_size(t) && !t->writer))
 		return plan_refuse(
 			t,
-			"no amount of work is given: say -numreqs, -bytes, -mbytes or -timelimit");
+			"is given no amount of work; say -numreqs, -bytes, -mbytes or -timelimit");
 	if (!bytes)
 		return plan_refuse(
 			t,
@@ -292,8 +291,7 @@ static enum xdd_status resolve_ops(struct plan *plan, struct target_plan *t)
 		if (__builtin_mul_overflow(t->numreqs, t->req_bytes, &t->pass_bytes) ||
 		    t->pass_bytes > PLAN_MAX_OFFSET)
 			return plan_refuse(t,
-					   "-numreqs %" PRIu64
-					   ": that is more than 8 EiB in one pass",
+					   "-numreqs %" PRIu64 ": is more than 8 EiB in one pass",
 					   t->numreqs);
 	} else if (t->amount_bytes) {
 		t->amount_from = AMOUNT_BYTES;

@@ -38,7 +38,7 @@ static enum xdd_status read_percent(const struct setting *s, const struct word *
 	if (units_parse_real(w->text, &percent) || percent > 100 || percent * PERCENT < 1)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, w,
-			"a percentage is wanted, above 0 and up to 100, with decimals if need be");
+			"expected a percentage above 0 and up to 100, with decimals if need be");
 	*value = (uint64_t)(percent * PERCENT + 0.5);
 	return XDD_OK;
 }
@@ -49,8 +49,8 @@ static enum xdd_status read_count(const struct setting *s, const struct word *w,
 	uint64_t max = (uint64_t)INT64_MAX / scale;
 
 	if (units_parse_u64(w->text, value) || !*value || *value > max)
-		return parse_error(XDD_BAD_ARGUMENT, s, w,
-				   "a whole number is wanted, 1 to %" PRIu64, max);
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "expected a whole number, 1 to %" PRIu64,
+				   max);
 	*value *= scale;
 	return XDD_OK;
 }

@@ -73,21 +73,21 @@ static enum xdd_status unknown_word(const struct parse *p, const struct word *w)
 		same = option_find(p->table, w->text);
 		if (same)
 			return parse_error(XDD_BAD_OPTION, &s, NULL,
-					   "stray word; did you mean -%s?", same->name);
-		return parse_error(XDD_BAD_OPTION, &s, NULL,
-				   "stray word: it belongs to no option, and options begin with -");
+					   "is a stray word; did you mean -%s?", same->name);
+		return parse_error(
+			XDD_BAD_OPTION, &s, NULL,
+			"is a stray word: it belongs to no option, and options begin with -");
 	}
 	equals = strchr(name, '=');
 	same = equals ? find_head(p, name, (size_t)(equals - name)) : NULL;
 	if (same)
-		return parse_error(XDD_BAD_OPTION, &s, NULL,
-				   "an option and its value are two words: -%s %.64s", same->name,
-				   equals + 1);
+		return parse_error(XDD_BAD_OPTION, &s, NULL, "must be two words: -%s %.64s",
+				   same->name, equals + 1);
 	near = option_suggest(p->table, name);
 	if (near)
-		return parse_error(XDD_BAD_OPTION, &s, NULL, "no such option; did you mean -%s?",
+		return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; did you mean -%s?",
 				   near);
-	return parse_error(XDD_BAD_OPTION, &s, NULL, "no such option; xdd -help lists them");
+	return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; xdd -help lists them");
 }
 
 /* "-processor 0 1": the number of the target stands before the argument, without the word. */
@@ -115,7 +115,7 @@ static enum xdd_status take_scope(struct cursor *c, struct setting *s)
 	if (opt->scope == SCOPE_GLOBAL) {
 		if (opt->type == OPT_FLAG || (left(c) > 1 && scope_is(c->words[c->i + 1].text)))
 			return parse_error(XDD_BAD_OPTION, s, &c->words[c->i],
-					   "this option is for the whole run and takes no target");
+					   "is for the whole run and takes no target");
 		return XDD_OK;
 	}
 	if (left(c) > 1 && scope_is(c->words[c->i + 1].text)) {
@@ -129,7 +129,7 @@ static enum xdd_status take_scope(struct cursor *c, struct setting *s)
 		s->scope = c->words[c->i + 1];
 	return parse_error(
 		XDD_BAD_ARGUMENT, s, left(c) > 1 ? &s->scope : &c->words[c->i],
-		"behind the word target a target number, a range such as 0-3, or all is wanted");
+		"expected a target number, a range such as 0-3, or \"all\" after \"target\"");
 }
 
 static size_t wanted_args(const struct option *row, const struct cursor *c)
@@ -157,13 +157,12 @@ static enum xdd_status take_args(const struct parse *p, struct cursor *c, struct
 	s->n_args = want;
 	for (size_t i = 0; i < want; i++) {
 		if (c->i + i >= c->n)
-			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
-					   "an argument is missing: %s is wanted", row->arg);
+			return parse_error(XDD_BAD_ARGUMENT, s, NULL, "missing argument %s",
+					   row->arg);
 		if (option_is_word(p->table, s->args[i].text) && !takes_names(row))
-			return parse_error(
-				XDD_BAD_ARGUMENT, s, NULL,
-				"an argument is missing: %s is wanted, and the option %s follows",
-				row->arg, s->args[i].text);
+			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
+					   "missing argument %s: found option %s instead", row->arg,
+					   s->args[i].text);
 	}
 	c->i += want;
 	return XDD_OK;
@@ -205,9 +204,9 @@ static enum xdd_status bad_suboption(const struct setting *s, const struct word 
 	char list[512];
 
 	if (near)
-		return parse_error(XDD_BAD_OPTION, s, w, "no such suboption; did you mean %s?",
+		return parse_error(XDD_BAD_OPTION, s, w, "is not a suboption; did you mean %s?",
 				   near);
-	return parse_error(XDD_BAD_OPTION, s, w, "one of %s is wanted",
+	return parse_error(XDD_BAD_OPTION, s, w, "expected one of %s",
 			   parse_list_words(suboption_at, s->opt, list, sizeof(list)));
 }
 
@@ -322,7 +321,7 @@ enum xdd_status parse_setup(struct parse *p, const struct setting *s)
 			if (f->dev == st.st_dev && f->ino == st.st_ino)
 				return parse_error(
 					XDD_BAD_ARGUMENT, s, name,
-					"a loop of setup files: this file is being read already");
+					"is a loop of setup files: this file is being read already");
 		}
 	}
 	if (depth >= SETUP_MAX_DEPTH)

@@ -53,7 +53,7 @@ static int load_file(struct plan *plan, struct pattern_options *o, const char **
 	if (fstat(fd, &st) < 0) {
 		err = -errno;
 	} else if (!S_ISREG(st.st_mode)) {
-		*why = "a regular file is wanted";
+		*why = "must be a regular file";
 		err = -EINVAL;
 	} else if (!st.st_size || st.st_size > FILE_MAX_BYTES) {
 		*why = st.st_size ? "the file is larger than 1 GiB" : "the file is empty";
@@ -107,7 +107,7 @@ static enum xdd_status hex_bytes(struct plan *plan, struct pattern_options *o)
 static enum xdd_status check_tagged(const struct target_plan *t)
 {
 	if (t->pattern.inverse)
-		return plan_refuse(t, "-datapattern tagged cannot be inverse");
+		return plan_refuse(t, "-datapattern tagged: cannot be inverse");
 	if (!plan_reads(t) && !plan_writes(t))
 		return XDD_OK;
 	return plan_check_multiples(t, "-datapattern tagged", SECTOR_BYTES, true);
@@ -118,10 +118,10 @@ static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
 	struct pattern_options *o = &t->pattern;
 
 	if (o->prefix && o->kind != PATTERN_SEQUENCED)
-		return plan_refuse(t,
-				   "-datapattern prefix %s is for sequenced data; say -datapattern "
-				   "sequenced prefix %s",
-				   o->prefix, o->prefix);
+		return plan_refuse(
+			t,
+			"-datapattern prefix %s: is for sequenced data; say -datapattern sequenced prefix %s",
+			o->prefix, o->prefix);
 	if (o->given && plan_engine_caps(t) & ENGINE_NO_PATTERN && t->op != OP_NOOP)
 		return plan_refuse(
 			t, "-datapattern: -ioengine %s, with these keywords, transfers no data",
@@ -169,11 +169,10 @@ static enum xdd_status resolve_location(struct target_plan *t)
 			       XDD_OK :
 			       plan_refuse(
 				       t,
-				       "-verify location is for sequenced data; with -datapattern "
-				       "tagged, -verify contents checks the location as well");
-	return plan_refuse(t,
-			   "-verify location is for sequenced data, and -datapattern names another "
-			   "pattern; say -datapattern sequenced, or -verify contents alone");
+				       "-verify location: is for sequenced data; with -datapattern tagged, -verify contents checks the location as well");
+	return plan_refuse(
+		t,
+		"-verify location: is for sequenced data, and -datapattern names another pattern; say -datapattern sequenced, or -verify contents alone");
 }
 
 /* The pattern that location implies where none is named, and the verification that sequenced implies when read. */

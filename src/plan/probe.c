@@ -121,8 +121,8 @@ enum xdd_status probe_target(struct target_plan *t)
 			t->size_bytes = 0;
 		return XDD_OK;
 	case S_IFDIR:
-		return failed(t, "is a directory; a file or a device is wanted");
+		return failed(t, "is a directory; expected a file or a device");
 	default:
-		return failed(t, "is a pipe or a socket; a file or a device is wanted");
+		return failed(t, "is a pipe or a socket; expected a file or a device");
 	}
 }

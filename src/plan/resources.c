@@ -70,7 +70,7 @@ enum xdd_status plan_check_memalign(struct plan *plan, struct target_plan *t)
 	    m->shift_bytes % t->memory_align_bytes == 0)
 		return XDD_OK;
 	return plan_refuse(
-		t, "-memalign %" PRIu64 ": with -dio its buffers have to begin at a multiple of %s",
+		t, "-memalign %" PRIu64 ": must place the buffers at multiples of %s with -dio",
 		m->align_asked, units_size_text(t->memory_align_bytes, text, sizeof(text)));
 }
 

@@ -80,7 +80,7 @@ static const char *parse_row(char *text, struct seek_row *row)
 	uint64_t blocks, unused, end;
 
 	if (n != FIELDS_LEAST && n != FIELDS_MOST)
-		return "six fields are wanted: ordinal, location, request size, operation, two times";
+		return "expected six fields: ordinal, location, request size, operation, two times";
 	if (units_parse_u64(fields[0], &unused))
 		return "the ordinal is not a number";
 	if (units_parse_u64(fields[1], &row->block))

@@ -176,11 +176,11 @@ enum xdd_status setup_file_read(struct arena *arena, const struct word *name, st
 	int err = open_setup(arena, name->text, &text, &len);
 
 	if (err)
-		return parse_error(XDD_BAD_ARGUMENT, &where, name, "cannot be read: %s",
+		return parse_error(XDD_BAD_ARGUMENT, &where, name, "cannot be read (%s)",
 				   err == -EFBIG ? "too large for a setup file" : strerror(-err));
 	if (memchr(text, '\0', len))
 		return parse_error(XDD_BAD_ARGUMENT, &where, name,
-				   "is no text file: it holds a NUL byte");
+				   "is not a text file: it holds a NUL byte");
 	s.in = text;
 	s.out = text;
 	status = split(&s);

@@ -16,7 +16,7 @@ static enum xdd_status want_u64(const struct setting *s, const struct option *ro
 	const char *unit = row->unit ? " of " : "";
 
 	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-			   "a whole number%s%s is wanted, %" PRIu64 " to %" PRIu64, unit,
+			   "expected a whole number%s%s, %" PRIu64 " to %" PRIu64, unit,
 			   row->unit ? row->unit : "", row->min, row->max);
 }
 
@@ -38,7 +38,7 @@ static enum xdd_status store_size(const struct setting *s, const struct option *
 	if (units_parse_size(s->args[0].text, &v) || v < row->min || v > row->max)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"a size in bytes is wanted, with K, M, G or T if need be, %s to %s",
+			"expected a size in bytes, with K, M, G or T if need be, %s to %s",
 			units_size_text(row->min, lo, sizeof(lo)),
 			units_size_text(row->max, hi, sizeof(hi)));
 	*(uint64_t *)field = v;
@@ -74,12 +74,11 @@ enum xdd_status parse_time(const struct setting *s, const struct word *w, uint64
 	if (min == 1)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, w,
-			"a time above 0 and up to %s is wanted: seconds with decimals, or with ms, "
-			"us, m or h",
+			"expected a time above 0 and up to %s: seconds with decimals, or with ms, us, m or h",
 			hi);
 	return parse_error(
 		XDD_BAD_ARGUMENT, s, w,
-		"a time of %s to %s is wanted: seconds with decimals, or with ms, us, m or h",
+		"expected a time of %s to %s: seconds with decimals, or with ms, us, m or h",
 		min ? lo : "0", hi);
 }
 

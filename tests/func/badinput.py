@@ -87,7 +87,7 @@ row("missing list of columns", READ + " -outputformat new", 2, 6, m.line("-outpu
 
 # Which targets
 
-row("no arguments", "", 2, None, "^xdd: " + m.NO_TARGET + ": .*-targets")
+row("no arguments", "", 2, None, "^xdd: " + m.NO_TARGET + "; .*-targets")
 row("no target", "-op read -numreqs 1", 2, None, "^xdd: " + m.NO_TARGET)
 row("-targets alone", "-targets", 2, 1, m.line("-targets", m.missing("<n> <name> ...")))
 row("-target alone", "-target", 2, 1, m.line("-target", m.missing("<name>")))
@@ -252,7 +252,7 @@ row("interleave times numreqs", NULL + " -seek interleave 1073741824 -numreqs 99
 row("start delays together", "-op read -targets -8 null -numreqs 1 -targetstartdelay 876000h", 2, None,
     m.line("target 6, null", m.DELAYS_TOO_LONG))
 row("a request of more than 2 GiB", READ + " -blocksize 4096 -reqsize 2097152", 2, None,
-    m.line("target 0, data", "a request of 2097152 blocks of 4096 bytes .*" + m.LARGER_THAN_2_GIB))
+    m.line("target 0, data", "-reqsize, -blocksize: a request of 2097152 blocks of 4096 bytes is " + m.LARGER_THAN_2_GIB))
 row("a request of a little more than 2 GiB", READ + " -blocksize 1025 -reqsize 2097152", 2, None, m.LARGER_THAN_2_GIB)
 row("buffers larger than memory", READ + " -queuedepth 65536 -reqsize 2097152 -numreqs 1", 2, None,
     m.line("-reqsize, -queuedepth", m.BUFFERS_TOO_LARGE + r" 131072\.0 GiB, and this machine has"))

@@ -251,7 +251,7 @@ def test_sizes():
     for more, number in (("kbytes 2 op 1", 0), ("op 1 kbytes 2", 1), ("mbytes 1 op 1", 0)):
         refused(words + "-lockstep 0 1 %s wait stop" % more,
                 m.line("target %d, .*: -lockstep" % number, "the requests of -seek load differ in size"))
-    refused(words + "-starttrigger 0 1 kbytes 21", "never comes to 21504 bytes: a pass has 20480")
+    refused(words + "-starttrigger 0 1 kbytes 21", "never fires: needs 21504 bytes, a pass has 20480")
 
 
 def test_engines():
@@ -513,7 +513,7 @@ def test_bad_input():
         refused(base + "-%s 3 1%s" % (option, rest), m.line("-%s 3" % option, m.no_such_target()), at(1))
         refused(base + "-%s x 1%s" % (option, rest), m.line("-%s x" % option, m.TARGET_NUMBER), at(1))
         refused(base + "-%s -1 1%s" % (option, rest), "^xdd: -%s -1: " % option, at(1))
-        refused(base + "-%s 1 1%s" % (option, rest), "^xdd: -%s 1: two different targets .* wait for itself" % option, at(2))
+        refused(base + "-%s 1 1%s" % (option, rest), "^xdd: -%s 1: must be another target: .* wait for itself" % option, at(2))
         refused(base + "-" + option, m.line("-%s" % option, m.MISSING))
         refused(base + "-%s 0 1 op" % option, m.line("-%s" % option, m.MISSING))
         refused(base + "-%s target 0 1 0%s" % (option, rest), "^xdd: -%s " % option, status=3)
@@ -528,7 +528,7 @@ def test_bad_input():
             refused(base + "-%s 0 1 %s %s%s" % (option, when, value, tail), "^xdd: -%s %s: .*%s" %
                     (option, re.escape(when if when == "ops" else value), want), at(3 if when == "ops" else 4))
     for what in ("op 0", "percent 100.5", "bytes 3", "time x"):
-        refused(base + "-lockstep 0 1 op 1 %s wait complete" % what, "^xdd: -lockstep ", "wanted")
+        refused(base + "-lockstep 0 1 op 1 %s wait complete" % what, "^xdd: -lockstep ", "expected")
     refused(base + "-lockstep 0 1 op 1 op 1 waits complete", m.line("-lockstep waits", m.choice("run or wait", "wait")), at(7))
     refused(base + "-lockstep 0 1 op 1 op 1 wait ends", m.line("-lockstep ends", m.choice("complete or stop")), at(8))
     refused(base + "-lockstep 0 1 op 1 op 1 wait complete -lockstep 2 1 op 1 op 1 wait complete",
@@ -541,10 +541,10 @@ def test_bad_input():
     refused(base + "-lockstep 0 1 op 1 op 1 wait complete -starttrigger 1 0 op 1", m.WAITS_FOR_ITSELF)
     refused(base + "-starttrigger 0 1 op 1 -starttrigger 1 2 op 1 -starttrigger 2 0 op 1", m.WAITS_FOR_ITSELF)
     refused(base + "-lockstep 2 0 op 1 op 1 run stop -starttrigger 1 0 op 1 -starttrigger 0 1 op 1",
-            "target (0, .*by way of target 1|1, .*by way of target 0)$")
+            r"target (0, .*by way of target 1|1, .*by way of target 0)\)$")
     for option in ("starttrigger", "stoptrigger"):
         refused(base + "-%s 1 0 op 101" % option, "target 1, null: -%s: " % option + m.never_comes_to(101, 100))
-        refused(base + "-%s 1 0 kbytes 401" % option, "-%s: it never comes to 410624 bytes: a pass has 409600" % option)
+        refused(base + "-%s 1 0 kbytes 401" % option, "-%s: never fires: needs 410624 bytes, a pass has 409600" % option)
     timed = "-op noop -targets 2 null null -timelimit 1 "
     refused(timed + "-starttrigger 0 1 percent 50", "^xdd: target 0, null: -starttrigger percent: .*-numreqs")
     refused(timed + "-stoptrigger 0 1 percent 50", "^xdd: target 0, null: -stoptrigger percent: ")
@@ -559,8 +559,8 @@ def test_bad_input():
         refused(base + "-syncio " + value, "^xdd: -syncio %s: " % re.escape(value), at(1))
     for value in ("x", "0", "-5"):
         refused(base + "-starttime " + value, "^xdd: -starttime %s: " % value, at(1))
-    refused(base + "-starttime 1000", r"^xdd: -starttime 1000\.000: that was \d+\.\d+ seconds ago: the clock")
-    refused(base + "-starttime %d" % (time.time() + 8 * 24 * 3600), r"^xdd: -starttime .*that is \d+\.\d+ seconds ahead: .*a week")
+    refused(base + "-starttime 1000", r"^xdd: -starttime 1000\.000: is \d+\.\d+ seconds in the past: the clock")
+    refused(base + "-starttime %d" % (time.time() + 8 * 24 * 3600), r"^xdd: -starttime .*is \d+\.\d+ seconds in the future: .*a week")
     refused(base + "-starttime %d000" % time.time(), "^xdd: -starttime ")
 
 

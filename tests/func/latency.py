@@ -434,7 +434,7 @@ def test_bad_input():
             ("percentiles 101", 2, "up to 32 percentages"), ("percentiles 50,,60", 2, "up to 32 percentages"),
             ("percentiles 50,", 2, "up to 32 percentages"), ("percentiles abc", 2, "up to 32 percentages"),
             ("percentiles -5", 2, ""), ("percentiles 1e1", 2, "up to 32 percentages"),
-            ("percentiles 99.9999999", 2, "of 6 digits behind the point at most"),
+            ("percentiles 99.9999999", 2, "at most 6 digits after the point"),
             ("percentiles " + ",".join(["50"] * 33), 2, "up to 32 percentages"), ("output", 2, ""),
             ("intervals 0", 2, "a time of 10ms to 100 years"), ("intervals 9ms", 2, "a time of 10ms to"), ("intervals x", 2, ""),
             ("nonsense", 3, ""), ("", 2, ""), ("target 0 histogram", 3, "")):

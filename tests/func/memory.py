@@ -307,7 +307,7 @@ def test_direct():
     if kernel < (6, 1):
         return t.skip("-dio -memalign 3", "this kernel does not tell what a device can take")
     return t.ok(run.status == 2 and len(run.error_lines()) == 1 and not run.out and
-                re.search(r"-memalign 3: with -dio its buffers have to begin at a multiple of \d+ bytes", run.err),
+                re.search(r"-memalign 3: must place the buffers at multiples of \d+ bytes with -dio", run.err),
                 "-dio -memalign 3: refused", run)
 
 
@@ -324,7 +324,7 @@ def test_direct_new_file():
     before = os.listdir(folder)
     cases = [(["-blocksize", 512, "-reqsize", 1], r"-dio: the request size .* must be a multiple of 4096 bytes; it is 512")]
     if os.path.exists("/sys/block/%s/queue/dma_alignment" % os.path.basename(device)):
-        cases.append((["-reqsize", 4, "-memalign", 3], r"-memalign 3: with -dio its buffers have to begin at a multiple of \d+ bytes"))
+        cases.append((["-reqsize", 4, "-memalign", 3], r"-memalign 3: must place the buffers at multiples of \d+ bytes with -dio"))
     for more, text in cases:
         run = t.xdd(*words, *more)
         t.ok(run.status == 2 and len(run.error_lines()) == 1 and re.search(text, run.err) and os.listdir(folder) == before,
@@ -399,7 +399,7 @@ def test_bad():
     if "without libnuma" not in t.xdd("-op", "read", "-targets", 1, FILE, "-numa", 0).err:
         cases += [("-numa", v, m.NUMA_NODES) for v in
                   ("", "x", "-1", "node", "nodes0", "0,", "1-0", "interleave:", "interleave:x", "interleaved", "Local", "99999")]
-        cases += [("-numa", v, "gets no memory from a NUMA node 8191; it may use: ") for v in
+        cases += [("-numa", v, "cannot use memory of NUMA node 8191; this process may use: ") for v in
                   ("8191", "node8191", "0,8191", "interleave:8191")]
     for option, value, pattern in cases:
         new = t.path("not-made")

@@ -132,7 +132,7 @@ def test_nodes():
         return t.skip("NUMA nodes by name", "this machine has several; see tests/vm")
     shown("-processor node0", [ALL], "-targets", 1, FILE, "-processor", "node0")
     run = t.xdd("-op", "read", "-targets", 1, FILE, "-processor", "node1")
-    return t.equal((run.status, len(run.error_lines()), "no such NUMA node; there are: 0" in run.err), (2, 1, True),
+    return t.equal((run.status, len(run.error_lines()), "is not a NUMA node; there are: 0" in run.err), (2, 1, True),
                    "-processor node1: there is none", run)
 
 
@@ -212,10 +212,10 @@ def test_bad():
     wanted = m.PROCESSORS
     cases = [("-processor", value, wanted) for value in
              ("", "x", "1-", "-1", "3-1", "0,", ",0", "0;1", "1.5", "node", "nodex", "node-1", "99999", "0-99999", "0x1")]
-    cases += [("-processor", str(none), "processor %d; it may use: %s" % (none, ALL)),
-              ("-processor", "%d,%d" % (FIRST, none), "processor %d; it may use: %s" % (none, ALL)),
-              ("-processor", "8191", "may use: "), ("-processor", "node8191", "no such NUMA node"),
-              ("-singleproc", str(none), "processor %d; it may use: %s" % (none, ALL)),
+    cases += [("-processor", str(none), "processor %d; this process may use: %s" % (none, ALL)),
+              ("-processor", "%d,%d" % (FIRST, none), "processor %d; this process may use: %s" % (none, ALL)),
+              ("-processor", "8191", "may use: "), ("-processor", "node8191", "is not a NUMA node"),
+              ("-singleproc", str(none), "processor %d; this process may use: %s" % (none, ALL)),
               ("-singleproc", "all", m.PROCESSOR),
               ("-singleproc", "%d-%d" % (FIRST, FIRST), m.PROCESSOR),
               ("-singleproc", "node0", m.PROCESSOR),

@@ -529,9 +529,9 @@ def test_refused():
         ("-op read -targets 2 F null -numreqs 2 -verify target 1 contents", 2, "null"),
         ("-op read -op target 1 write -targets 2 F F2 -numreqs 2 -verify target 1 contents", 2, "nothing is read"),
         ("-op read -targets 1 F -datapattern tagged -verify location", 2, "contents"),
-        ("-op read -targets 1 F -datapattern A -verify location", 2, "-verify location is for sequenced data"),
+        ("-op read -targets 1 F -datapattern A -verify location", 2, "-verify location: is for sequenced data"),
         ("-op read -targets 1 F -datapattern random -verify location contents", 2, "say -datapattern sequenced"),
-        ("-rwratio 50 -targets 1 F -numreqs 2 -datapattern A -verify location", 2, "-verify location is for sequenced data"),
+        ("-rwratio 50 -targets 1 F -numreqs 2 -datapattern A -verify location", 2, "-verify location: is for sequenced data"),
         ("-op read -targets 1 F -datapattern tagged -blocksize 1000 -reqsize 1 -verify contents", 2, "512"),
     )
     for words, status, text in rows:

@@ -144,7 +144,7 @@ def test_amounts():
     t.ok(quiet(run) and ops(run, 2) == 50, "two writers: to the end of the last", run)
     foo = fresh()
     run = xdd("-targets", 2, foo, foo, *base, *"-timelimit target 0 0.3".split())
-    t.equal((run.status, len(run.error_lines()), "no amount of work is given" in run.err, os.path.exists(foo)),
+    t.equal((run.status, len(run.error_lines()), "is given no amount of work" in run.err, os.path.exists(foo)),
             (2, 1, True, False), "a writer that only time ends gives no amount", run)
     run = xdd("-targets", 2, foo, foo, *base, *"-timelimit 0.3 -lockstep 0 1 op 1 op 1 wait stop".split())
     t.ok(quiet(run) and ops(run, 0) > 0, "both for a time, the reader no longer than the writer", run)

@@ -8,32 +8,32 @@ are the parts of the program that print the messages.
 
 
 def line(subject, problem=""):
-    return "^xdd: %s: %s" % (subject, problem)
+    return r"^xdd: (?:\S+:\d+: )?%s: %s" % (subject, problem)
 
 
 def near(word):
-    """The suggestion behind a word that is almost one; nothing where there is none."""
+    """The suggestion after a word that is almost one; empty where there is none."""
     return r"; did you mean %s\?" % word if word else ""
 
 
 # Words of the command line: src/plan
 
-NO_OPTION = "no such option"
-STRAY = "stray word"
-MISSING = "an argument is missing"
+NO_OPTION = "is not an option"
+STRAY = "is a stray word"
+MISSING = "missing argument"
 WHOLE_RUN = "for the whole run and takes no target"
 NOT_IN_VERSION = "this version of xdd does not have this option"
-NO_TARGET = "no target is given"
+NO_TARGET = "-targets: is missing"
 EMPTY = "cannot be empty"
 TARGET_NAME_EMPTY = "the name of a target cannot be empty"
 TARGET_NAME_LONG = "the name of a target is longer than 4095"
-TARGET_COUNT = "the number of targets is wanted first, 1 to 8192"
-ONE_ENGINE = "one engine is wanted, and its keywords behind it"
-LOWER_FIRST = "lower number first"
-TARGET_SCOPE = "target number, a range such as 0-3, or all"
-TARGET_NUMBER = "the number of a target is wanted"
-ONLY_RANDOM = "only the word random"
-WAITS_FOR_ITSELF = "it would wait for itself"
+TARGET_COUNT = "expected the number of targets first, 1 to 8192"
+ONE_ENGINE = "expected one engine, then its keywords"
+LOWER_FIRST = "expected the lower number of the range first"
+TARGET_SCOPE = 'expected a target number, a range such as 0-3, or "all" after "target"'
+TARGET_NUMBER = "expected the number of a target"
+ONLY_RANDOM = "expected the word random, or nothing"
+WAITS_FOR_ITSELF = "cannot wait for itself"
 
 
 def no_option(meant=None):
@@ -41,7 +41,7 @@ def no_option(meant=None):
 
 
 def no_suboption(meant=None):
-    return "no such suboption" + near(meant)
+    return "is not a suboption" + near(meant)
 
 
 def two_words(option, value):
@@ -50,22 +50,22 @@ def two_words(option, value):
 
 def missing(what=".+", follows=None):
     """An option without its argument, at the end or before another option."""
-    return MISSING + ": %s is wanted" % what + (", and the option %s follows" % follows if follows else "")
+    return MISSING + " %s" % what + (": found option %s instead" % follows if follows else "")
 
 
 def names_wanted(wanted, given):
-    return "%d names are wanted and %d given" % (wanted, given)
+    return "expected %d names, found %d" % (wanted, given)
 
 
 def too_many_targets(number):
-    return "that makes %d targets, and 8192 is the most" % number
+    return "is too many: %d targets, and 8192 is the most" % number
 
 
 def no_such_target(number=None):
     """A target that the run does not have; it has `number`."""
     if number is None:
-        return "no such target"
-    return "no such target: there " + ("is one, number 0" if number == 1 else "are %d, 0 to %d" % (number, number - 1))
+        return "is not a target"
+    return "is not a target: there " + ("is one, number 0" if number == 1 else "are %d, 0 to %d" % (number, number - 1))
 
 
 def keyword_of_another(owners, engine):
@@ -73,21 +73,21 @@ def keyword_of_another(owners, engine):
     return "is a keyword of %s, not of %s" % (owners, engine)
 
 
-# Values: src/plan/option_value.c
+# Values: src/plan/value.c
 
 def whole_number(unit=None, least=None, most=None):
     """A count that is none, or is out of range."""
-    return WHOLE_NUMBER + "%s is wanted%s" % (" of " + unit if unit else "", "" if least is None else
+    return WHOLE_NUMBER + "%s%s" % (" of " + unit if unit else "", "" if least is None else
                                              ", %s to %s" % (least, "" if most is None else most))
 
 
-SIZE = "a size in bytes is wanted"
-NUMA_NODES = "NUMA nodes are wanted, as in "
-PROCESSORS = "processors are wanted, as in "
-PROCESSOR = "the number of a processor is wanted"
-UNTIL_PERCENT = "behind until a percentage above 0 and up to 100 is wanted"
+SIZE = "expected a size in bytes"
+NUMA_NODES = "expected NUMA nodes, as in "
+PROCESSORS = "expected processors, as in "
+PROCESSOR = "expected the number of a processor"
+UNTIL_PERCENT = "expected a percentage above 0 and up to 100 after until"
 FEWER_PASSES = "; for fewer passes give their number without until"
-WHOLE_NUMBER = "a whole number"
+WHOLE_NUMBER = "expected a whole number"
 
 
 def size(most):
@@ -96,21 +96,21 @@ def size(most):
 
 
 def positive_time(units=""):
-    return "a time above 0 and up to 100 years is wanted" + units
+    return "expected a time above 0 and up to 100 years" + units
 
 
 def time(most="100 years"):
-    return "a time of 0 to %s is wanted" % most
+    return "expected a time of 0 to %s" % most
 
 
 SECONDS = ": seconds with decimals"
 TIME_UNITS = ": seconds .* ms, us, m or h"
-PERCENT_READS = "percentage of reads is wanted, 0 to 100"
+PERCENT_READS = "expected the percentage of reads, 0 to 100"
 
 
 def choice(words, meant=None):
     """One of a few words: in the words of the message, such as "read, write or noop"."""
-    return words + " is wanted" + near(meant)
+    return "expected " + words + near(meant)
 
 
 def one_of(words, meant=None):
@@ -121,16 +121,16 @@ def reqsize_of(kib):
     return "for %d KiB requests say -reqsize %d" % (kib, kib)
 
 
-# Amounts and places: src/plan/amount.c, check_places.c, check_room.c
+# Amounts and places: src/plan/feature_work.c, feature_seek.c, same_file.c, file_space.c
 
 EIB = "8 EiB"
-PAST_LARGEST = "the operations lead past the largest offset, " + EIB
-NO_AMOUNT = "no amount of work"
-NO_AMOUNT_SAY = NO_AMOUNT + " is given: say -numreqs, -bytes"
+PAST_LARGEST = "the operations reach past the largest offset, " + EIB
+NO_AMOUNT = "is given no amount of work"
+NO_AMOUNT_SAY = NO_AMOUNT + "; say -numreqs, -bytes"
 NO_OPERATION = "no operation is given"
-NO_OPERATION_SAY = "it holds data and %s: say -op read, or -op write" % NO_OPERATION
+NO_OPERATION_SAY = "is not empty, and %s; say -op read, or -op write" % NO_OPERATION
 NOTHING_TO_READ = "there is nothing to read"
-DELAYS_TOO_LONG = "-startdelay and -targetstartdelay are too long together"
+DELAYS_TOO_LONG = "-startdelay, -targetstartdelay: are too long together"
 LARGER_THAN_2_GIB = "larger than 2 GiB"
 BUFFERS_TOO_LARGE = "the I/O buffers would take"
 SMALLER_THAN_REQUEST = "smaller than one request"
@@ -150,7 +150,7 @@ def need_space(least=None, free=None, more=""):
 
 
 def range_too_small(blocks):
-    return "the range is smaller than one request of %d blocks" % blocks
+    return "is smaller than one request of %d blocks" % blocks
 
 
 def range_does_not_hold(requests, blocks):
@@ -170,11 +170,11 @@ def dio_multiple(what, value):
     return r"%s.*multiple of \d+ bytes; it is %d$" % (what, value)
 
 
-# Lists of operations: src/plan/seekload.c, src/io/seekfile.c
+# Lists of operations: src/plan/seek_load.c, src/io/seekfile.c
 
 NO_OPERATIONS = "holds no operations"
 LIST_PAST_LARGEST = "operation 0 lies past the largest offset"
-SIX_FIELDS = "six fields are wanted"
+SIX_FIELDS = "expected six fields"
 LOCATION_LARGE = "the location is too large"
 LIST_SIZE = "the request size is not"
 LIST_OPERATION = "the operation is not r, w or n"
@@ -206,21 +206,21 @@ def list_replaces_target(prefix, file):
     return "-seek save %s would replace this target: the list goes to %s$" % (prefix, file)
 
 
-# Setup files: src/plan/words.c
+# Setup files: src/plan/setup_file.c
 
 UNREADABLE = "cannot be read"
 NUL_BYTE = "NUL byte"
-SETUP_LOOP = "a loop of setup files"
+SETUP_LOOP = "is a loop of setup files"
 SETUP_NESTED = "setup files are nested more than 32 deep"
 OPEN_QUOTE = "a quote opens here and is never closed"
 SETUP_TOO_LARGE = "too large for a setup file"
 
 
 def unreadable(reason):
-    return "%s: %s" % (UNREADABLE, reason)
+    return r"%s \(%s\)" % (UNREADABLE, reason)
 
 
-# Options against each other: src/plan/conflict.c, coordinate.c
+# Options against each other: src/plan/check_operations.c, feature_coordination.c
 
 SECOND_OPERATION = "is a second operation for all targets"
 
@@ -230,12 +230,12 @@ def second_operation(first, meant):
 
 
 def never_comes_to(operations, has):
-    return "it never comes to %d operations: a pass has %d" % (operations, has)
+    return "never fires: needs %d operations, a pass has %d" % (operations, has)
 
 
 # Targets: src/plan/probe.c, src/io/target_file.c
 
-NO_FILE = "No such file"
+NO_FILE = "No such file or directory"
 IS_DIRECTORY = "Is a directory"
 NOT_A_DIRECTORY = "Not a directory"
 NAME_TOO_LONG = "File name too long"
@@ -243,7 +243,7 @@ TOO_MANY_LINKS = "Too many levels"
 NO_PERMISSION = "Permission denied"
 NO_SPACE = "No space left"
 DIRECTORY_MISSING = "folder does not exist"
-NOT_A_FILE = "a file or a device is wanted"
+NOT_A_FILE = "expected a file or a device"
 NO_WRITING = "no permission to write"
 NO_READING = "no permission to read"
 NO_CREATING = "no permission to create files"

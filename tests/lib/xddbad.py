@@ -6,7 +6,7 @@ Each row is run in a fresh directory that holds
     dir/   a directory      fifo    a pipe       and the row's own files
 
 and is compared with what it was before, the directory's own time included. A row says what the message must
-show: the option and its value, what is allowed, and where it stood, "(argument N)" or "(file:line)".
+show: the option and its value, what is allowed, and where it stood, "(argument N)" or "file:line: ".
 """
 import collections
 import hashlib
@@ -41,7 +41,7 @@ def row(name, args, status, at, *wants, files=None, prefix=(), changes=(), many=
     out      so is output
     """
     words = args if isinstance(args, list) else shlex.split(args)
-    place = [] if at is None else [r"\(argument %d\)" % at] if isinstance(at, int) else [re.escape("(%s)" % at)]
+    place = [] if at is None else [r"\(argument %d\)" % at] if isinstance(at, int) else ["^xdd: " + re.escape(at) + ": "]
     ROWS.append(Row(name, words, status, at, place + list(wants), files or {}, list(prefix), set(changes), many,
                     out, longest))
 

@@ -348,7 +348,7 @@ static void scopes(void **state)
 	assert_int_equal(plan->targets[0].seek.pattern, SEEK_SEQUENTIAL);
 	assert_int_equal(plan->targets[1].seek.pattern, SEEK_RANDOM);
 	bad("-op target 2 read -targets -2 null -numreqs 1", XDD_BAD_ARGUMENT,
-	    "-op target 2: no such target: there are 2, 0 to 1 (argument 3)");
+	    "-op target 2: is not a target: there are 2, 0 to 1 (argument 3)");
 	bad("-passes target 0 2 -targets -2 null -numreqs 1", XDD_BAD_OPTION, "takes no target");
 }
 
@@ -364,7 +364,7 @@ static void setup_files(void **state)
 	assert_int_equal(t0->queue_depth, 2);
 	write_file("deeper", "\n-setup setup", 13);
 	bad("-setup setup -targets 1 null -numreqs 1", XDD_BAD_ARGUMENT,
-	    "-setup setup: a loop of setup files: this file is being read already (deeper:2)");
+	    "deeper:2: -setup setup: is a loop of setup files: this file is being read already");
 }
 
 static void whole_run(void **state)
@@ -399,9 +399,9 @@ static void whole_run(void **state)
 static void refused(void **state)
 {
 	(void)state;
-	bad("-op read", XDD_BAD_ARGUMENT, "no target is given");
+	bad("-op read", XDD_BAD_ARGUMENT, "-targets: is missing");
 	bad("-targets 1 null", XDD_BAD_ARGUMENT, "no amount of work");
-	bad("-zzz", XDD_BAD_OPTION, "-zzz: no such option");
+	bad("-zzz", XDD_BAD_OPTION, "-zzz: is not an option");
 	bad("-targts 1 null", XDD_BAD_OPTION, "did you mean -targets?");
 	bad("-multipath", XDD_BAD_OPTION, "-multipath: ");
 	bad("-targets 1 null -numreqs 4k", XDD_BAD_ARGUMENT, "-numreqs 4k: ");

@@ -210,8 +210,8 @@ static void refuse(const char *text, size_t size, const char *what, unsigned lin
 
 	assert_int_equal(read_bytes(text, size), XDD_BAD_ARGUMENT);
 	if (line)
-		snprintf(wanted, sizeof(wanted), "xdd: -setup %s: %s (%s:%u)", setup_path, what,
-			 setup_path, line);
+		snprintf(wanted, sizeof(wanted), "xdd: %s:%u: -setup %s: %s", setup_path, line,
+			 setup_path, what);
 	else
 		snprintf(wanted, sizeof(wanted), "xdd: -setup %s: %s (argument 2)", setup_path,
 			 what);
@@ -221,7 +221,7 @@ static void refuse(const char *text, size_t size, const char *what, unsigned lin
 #define assert_open_quote(text, line) \
 	refuse(text, sizeof(text) - 1, "a quote opens here and is never closed", line)
 #define assert_no_text(text) \
-	refuse(text, sizeof(text) - 1, "is no text file: it holds a NUL byte", 0)
+	refuse(text, sizeof(text) - 1, "is not a text file: it holds a NUL byte", 0)
 
 static void refused(void **state)
 {
@@ -243,15 +243,16 @@ static void unreadable(void **state)
 
 	(void)state;
 	assert_int_equal(setup_file_read(arena, &name, &words, &n_words), XDD_BAD_ARGUMENT);
-	snprintf(line, sizeof(line), "xdd: -setup %s: cannot be read: Is a directory (outer:7)",
+	snprintf(line, sizeof(line), "xdd: outer:7: -setup %s: cannot be read (Is a directory)",
 		 directory);
 	assert_string_equal(message(), line);
 
 	name.text = "/nonexistent/setup";
 	assert_int_equal(setup_file_read(arena, &name, &words, &n_words), XDD_BAD_ARGUMENT);
-	assert_string_equal(message(),
-			    "xdd: -setup /nonexistent/setup: cannot be read: No such file or "
-			    "directory (outer:7)");
+	assert_string_equal(
+		message(),
+		"xdd: outer:7: -setup /nonexistent/setup: cannot be read (No such file or "
+		"directory)");
 }
 
 /* As in -setup <(generate): what is read has no size that could be asked for. */

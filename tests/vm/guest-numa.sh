@@ -102,11 +102,11 @@ placed 0 $PAGES "-numa interleave:1"
 end
 
 xdd -op read -targets 1 $FILE -numa 2
-refused 2 'gets no memory from a NUMA node 2; it may use: 0-1' "-numa 2"
+refused 2 'cannot use memory of NUMA node 2; this process may use: 0-1' "-numa 2"
 xdd -op read -targets 1 $FILE -processor node2
-refused 2 'no such NUMA node; there are: 0-1' "-processor node2"
+refused 2 'is not a NUMA node; there are: 0-1' "-processor node2"
 xdd -op read -targets 1 $FILE -processor 2
-refused 2 'cannot run on processor 2; it may use: 0-1' "-processor 2"
+refused 2 'cannot run on processor 2; this process may use: 0-1' "-processor 2"
 
 # Explicit huge pages: two on each node.
 echo 4 >/proc/sys/vm/nr_hugepages
