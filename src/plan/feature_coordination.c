@@ -132,18 +132,7 @@ static const struct option rows[] = {
 	  .apply = apply_lockstep,
 	  .help = "have one target work at the request of another",
 	  .detail =
-		  "Each time the master has done <howlong> more, it requests a task of the slave, which "
-		  "does <howmuch> and then waits for the next request. Requests add up; none is lost. "
-		  "<when> and <what> are time (seconds), op (operations), percent (of the operations of a "
-		  "pass), mbytes or kbytes. <startup> is wait, or run: the slave does one task before the "
-		  "first request. <end> says what the slave does when the master has ended: "
-		  "complete: the rest of its pass, alone; stop: what was requested, and no more. A master "
-		  "that has a request to make while the slave has not done the one before is held until "
-		  "it has, so the slave is never more than one task behind; where <when> or <what> is "
-		  "time, the master is never held. A slave has one master, a master any number of slaves, "
-		  "and a slave may be a master too. A target may read a file that another target of the run "
-		  "creates: it is opened once that one has created it, and read to where that one writes "
-		  "unless an amount is given.",
+		  "Each time the master has done <howlong> more, it requests a task of the slave, which does <howmuch> and then waits for the next request. Requests add up; none is lost. <when> and <what> are time (seconds), op (operations), percent (of the operations of a pass), mbytes or kbytes. <startup> is wait, or run: the slave does one task before the first request. <end> says what the slave does when the master has ended: complete: the rest of its pass, alone; stop: what was requested, and no more. A master that has a request to make while the slave has not done the one before is held until it has, so the slave never lags by more than one task; where <when> or <what> is time, the master is never held. A slave has one master, a master any number of slaves, and a slave may be a master too. A target may read a file that another target of the run creates: the file is opened once it exists, and read to the end of what the other target writes unless an amount is given.",
 	  .example = "xdd -op read -targets 2 a b -lockstep 0 1 op 1 op 1 wait complete" },
 	{ .name = "starttrigger",
 	  .aliases = "st",
@@ -155,10 +144,7 @@ static const struct option rows[] = {
 	  .apply = apply_trigger,
 	  .help = "start a target's pass when another has done so much of its own",
 	  .detail =
-		  "Target B issues its first operation of each pass once target A has been at it for a time "
-		  "(seconds), or has completed that many operations (op), that share of them (percent), or "
-		  "that much data (mbytes, kbytes). If target A ends its pass before, B does nothing in "
-		  "that pass. The wait counts in no rate, but in -timelimit.",
+		  "Target B issues its first operation of each pass once target A has run for a time (seconds), or has completed that many operations (op), that share of them (percent), or that much data (mbytes, kbytes). If target A ends its pass earlier, B does nothing in that pass. The wait counts in -timelimit, but in no rate.",
 	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -starttrigger 0 1 percent 50" },
 	{ .name = "stoptrigger",
 	  .aliases = "et",
@@ -170,9 +156,7 @@ static const struct option rows[] = {
 	  .apply = apply_trigger,
 	  .help = "end a target's pass when another has done so much of its own",
 	  .detail =
-		  "Target B issues no more operations in a pass once target A has come that far, in the "
-		  "words of -starttrigger; those outstanding are waited for. If target A ends its pass "
-		  "before, B goes on to its own end.",
+		  "Target B issues no more operations in a pass once target A has done that much, in the words of -starttrigger; outstanding operations complete. If target A ends its pass earlier, B continues to its own end.",
 	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -stoptrigger 0 1 op 512" },
 	{ .name = "syncio",
 	  .aliases = "sio",
@@ -185,9 +169,7 @@ static const struct option rows[] = {
 	  PLAN_FIELD(syncio_ops),
 	  .help = "have all targets meet after every so many operations",
 	  .detail =
-		  "No target goes past a multiple of this number before all have completed as many "
-		  "operations. One that has ended its pass is not waited for. 0: they do not meet, as without "
-		  "the option." },
+		  "No target passes a multiple of this number before all have completed that many operations. Targets that have ended their pass are not waited for. 0: targets do not meet, as without the option." },
 	{ .name = "starttime",
 	  .aliases = "stime",
 	  .scope = SCOPE_GLOBAL,
@@ -198,9 +180,7 @@ static const struct option rows[] = {
 	  PLAN_FIELD(start_time_ns),
 	  .help = "start the first pass at this time",
 	  .detail =
-		  "Seconds since 1970, with decimals if need be; the clock is that of the machine. "
-		  "Everything is set up before, and then waits. A time that has passed is refused, as is "
-		  "one more than a week ahead.",
+		  "Seconds since 1970, with decimals if need be; the clock is that of the machine. The run is set up first, and then waits. A time in the past, or more than a week in the future, is refused.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -starttime $(($(date +%s) + 20))" },
 	{ .name = "deskew",
 	  .scope = SCOPE_GLOBAL,
@@ -209,11 +189,7 @@ static const struct option rows[] = {
 	  PLAN_FIELD(deskew),
 	  .help = "show the bandwidth and the IOPS while all targets were transferring",
 	  .detail =
-		  "For each pass and for all of them: the window from the last target's first operation to "
-		  "the first target's last one, beside the whole, what came before and what came after; and "
-		  "how the slowest target compares with the fastest. These are lines and columns "
-		  "(DESKEWBANDWIDTH, DESKEWIOPS) of their own; COMBINED, which has all bytes and the whole "
-		  "time, does not change.",
+		  "For each pass and for all of them: the window from the last target's first operation to the first target's last one, beside the whole, the time before it and the time after it; and how the slowest target compares with the fastest. These are lines and columns (DESKEWBANDWIDTH, DESKEWIOPS) of their own; COMBINED, which has all bytes and the whole time, does not change.",
 	  .example = "xdd -op read -targets 3 s1 s2 s3 -mbytes 1024 -deskew" },
 	{ 0 },
 };

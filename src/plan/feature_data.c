@@ -137,7 +137,8 @@ static enum xdd_status apply_verify(const struct setting *s, void *dst)
 	}
 
 static const struct option pattern_rows[] = {
-	PATTERN("random", PATTERN_RANDOM, "random bytes, the same at the same place of any target"),
+	PATTERN("random", PATTERN_RANDOM,
+		"random bytes, the same at the same offset of any target"),
 	PATTERN("randbytarget", PATTERN_RANDOM_BY_TARGET,
 		"random bytes, others on each target of the run"),
 	PATTERN("sequenced", PATTERN_SEQUENCED,
@@ -153,20 +154,20 @@ static const struct option pattern_rows[] = {
 	  .arg = "<string>",
 	  .value = PATTERN_ASCII,
 	  .apply = apply_text,
-	  .help = "the string at the start of each request, zeros behind it" },
+	  .help = "the string at the start of each request, zeros after it" },
 	{ .name = "hex",
 	  .type = OPT_CUSTOM,
 	  .arg = "<hex digits>",
 	  .value = PATTERN_HEX,
 	  .apply = apply_text,
-	  .help = "these bytes at the start of each request, zeros behind them" },
-	MODIFIER(replicate, "ascii, hex: again and again through the whole request"),
+	  .help = "these bytes at the start of each request, zeros after them" },
+	MODIFIER(replicate, "ascii, hex: repeat through the whole request"),
 	{ .name = "file",
 	  .type = OPT_CUSTOM,
 	  .arg = "<name>",
 	  .value = PATTERN_FILE,
 	  .apply = apply_text,
-	  .help = "the contents of a file, again and again from the start of the target" },
+	  .help = "the contents of a file, repeated from the start of the target" },
 	PATTERN("lfpat", PATTERN_LFPAT, "the low-frequency 8B/10B pattern"),
 	PATTERN("ltpat", PATTERN_LTPAT, "the low-transition 8B/10B pattern"),
 	PATTERN("cjtpat", PATTERN_CJTPAT, "the compliant jitter 8B/10B pattern"),
@@ -174,9 +175,9 @@ static const struct option pattern_rows[] = {
 	PATTERN("cspat", PATTERN_CSPAT, "the compliant sequential 8B/10B pattern"),
 	PERCENT("compress", compress, "random bytes of which a compressor saves this share"),
 	PERCENT("dedupe", dedupe,
-		"random bytes of which this share, in units of 4 KiB, is there already"),
+		"random bytes of which this share, in units of 4 KiB, are copies"),
 	PATTERN("tagged", PATTERN_TAGGED,
-		"each 512-byte sector says which run, target, place and write it is of"),
+		"each 512-byte sector names its run, target, offset and write"),
 	{ 0 },
 };
 
@@ -185,7 +186,7 @@ static const struct option character_row = {
 	.type = OPT_CUSTOM,
 	.arg = "<character>",
 	.apply = apply_character,
-	.help = "this byte again and again",
+	.help = "this byte, repeated",
 };
 
 static const struct option verify_rows[] = {
@@ -215,19 +216,7 @@ static const struct option rows[] = {
 	  .other = &character_row,
 	  .help = "the data to write, and to compare with when reading",
 	  .detail =
-		  "Zeros unless it is given. A word that is no pattern stands for its first character, "
-		  "again and again. A pattern and its modifiers (prefix, inverse, replicate) may follow "
-		  "one -datapattern, or have one each, in any order: a later -datapattern that names a pattern "
-		  "replaces the pattern and keeps the modifiers. random, compress and dedupe are "
-		  "made from -seek seed and from the place on the target, so a later run with the same "
-		  "seed can verify them; where operation and pass lead does not matter. compress and "
-		  "dedupe may go together. A compressor that sees all of a unit of 4 KiB saves the share "
-		  "that compress says; of each MiB of the target, dedupe makes the share of its 256 units "
-		  "that it says copies of others. tagged writes into each sector of 512 bytes the run, the "
-		  "target, the place, the number of the write and a checksum, which lets -verify tell old "
-		  "data, data of another place, torn sectors and flipped bits apart, also while the same "
-		  "run writes; requests are whole sectors then. Filling a buffer is never part of the time "
-		  "of an operation; the column PATTERNFILLTIME shows what it took.",
+		  "The default is zeros. A word that is not a pattern stands for its first character, repeated. A pattern and its modifiers (prefix, inverse, replicate) may follow one -datapattern, or have one each, in any order: a later -datapattern that names a pattern replaces the pattern and keeps the modifiers. random, compress and dedupe are made from -seek seed and from the offset in the target, so a later run with the same seed can verify them, whatever its operations and passes. compress and dedupe may go together. A compressor that sees all of a unit of 4 KiB saves the share that compress says; of each MiB of the target, dedupe makes the share of its 256 units that it says copies of others. tagged writes into each sector of 512 bytes the run, the target, the offset, the number of the write and a checksum, which lets -verify distinguish old data, misplaced data, torn sectors and flipped bits, also while the same run writes; requests are whole sectors then. Filling a buffer is never part of the time of an operation; the column PATTERNFILLTIME shows it.",
 	  .example = "xdd -targets 1 scratch -mbytes 64 -datapattern sequenced prefix 0123" },
 	{ .name = "verify",
 	  .scope = SCOPE_TARGET,
@@ -236,15 +225,7 @@ static const struct option rows[] = {
 	  .subs = verify_rows,
 	  .help = "check what is read against the data pattern",
 	  .detail =
-		  "The pattern must have been written before, or by writes of the same run. Every buffer is "
-		  "overwritten before it is read into, so data that never arrived is seen. A miscompare is "
-		  "told in one line, -maxerrorstoprint lines at most, with the place, what was expected and "
-		  "found, and what kind it is where that can be told; it counts as an error for -maxerrors "
-		  "and -stoponerror, and the run ends with status 7. ascii, hex and the 8B/10B patterns "
-		  "begin anew with each request: read them in the requests in which they were written. "
-		  "Reading with -datapattern sequenced verifies contents by itself. contents and location "
-		  "add up, in one -verify or in several. location is for sequenced data, which it implies when "
-		  "no pattern is given, and is refused with another.",
+		  "The pattern must have been written before, or by writes of the same run. Every buffer is overwritten before it is read into, so data that never arrived is seen. A miscompare is reported in one line, at most -maxerrorstoprint lines, with the offset, the expected and the found data, and its kind where it is known; it counts as an error for -maxerrors and -stoponerror, and the run ends with status 7. ascii, hex and the 8B/10B patterns start again with each request: read them in the requests in which they were written. Reading with -datapattern sequenced verifies contents by itself. contents and location add up, in one -verify or in several. location is for sequenced data, which it implies when no pattern is given, and is refused with another.",
 	  .example = "xdd -op read -targets 1 scratch -datapattern tagged -verify contents" },
 	{ 0 },
 };

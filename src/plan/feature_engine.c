@@ -58,8 +58,7 @@ static const struct option options_engine[] = {
 	  TARGET_FIELD(threads),
 	  .help = "QThreads of an asynchronous engine, which share the queue depth",
 	  .detail =
-		  "One unless it is given. The other engines have a QThread for each operation of the "
-		  "queue depth." },
+		  "The default is one. The other engines have a QThread for each operation of the queue depth." },
 	{ .name = "sgio",
 	  .aliases = "scsigeneric",
 	  .scope = SCOPE_TARGET,

@@ -63,10 +63,7 @@ static enum xdd_status apply_syncwrite(const struct setting *s, void *dst)
 static const struct option rows[] = {
 	FLAG("createnewfiles", "cnf", create_new_files,
 	     "write a new file in every pass, named after the pass",
-	     "The number of the pass is put behind the name, with a dot and at least eight digits: "
-	     "data.00000001, data.00000002 and so on. A regular file of that name is replaced; one that "
-	     "is another target, or an output of the run, is refused. For targets that are only "
-	     "written to; devices are refused."),
+	     "The number of the pass is appended to the name, with a dot and at least eight digits: data.00000001, data.00000002 and so on. A regular file of that name is replaced; one that is another target, or an output of the run, is refused. For targets that are only written to; devices are refused."),
 	FLAG("recreatefiles", "recreate", recreate_files,
 	     "remove the file and create it again for each pass",
 	     "A file that is there before the run is removed once all targets of the run could be opened, "
@@ -74,17 +71,13 @@ static const struct option rows[] = {
 	     "before is removed, and only that of the last pass stays. For targets that are only written "
 	     "to; devices are refused."),
 	FLAG("reopen", "reop", reopen, "close the target and open it again between passes",
-	     "What that takes is shown by the columns OPENTIME and CLOSETIME. "
-	     "-recreatefiles and -createnewfiles reopen as well. The name must lead to the same device, or "
-	     "to a regular file, each time; otherwise the run ends, and nothing else is opened."),
+	     "The columns OPENTIME and CLOSETIME show the time it takes. -recreatefiles and -createnewfiles reopen as well. The name must lead to the same device, or to a regular file, each time; otherwise the run ends, and nothing else is opened."),
 	FLAG("deletefile", "del", delete_file, "remove the file after the run",
 	     "Regular files only; devices are refused. With -createnewfiles the files of all passes "
 	     "are removed. Nothing is removed when the run could not start."),
 	BYTES("preallocate", "pa preallocation", preallocate_bytes,
 	      "have the file system allocate space before the first write",
-	      "The space is allocated from the start of the file, whose size stays as it is, each "
-	      "time that the file is opened. A file system that cannot do it is told of in a "
-	      "warning. Has no effect on devices and on what is only read."),
+	      "The space is allocated from the start of the file, whose size stays as it is, each time that the file is opened. A file system that cannot do it gets a warning. Has no effect on devices and on what is only read."),
 	{ .name = "pretruncate",
 	  .aliases = "pt",
 	  .scope = SCOPE_TARGET,
@@ -94,7 +87,7 @@ static const struct option rows[] = {
 	  .max = MAX_BYTES,
 	  TARGET_FIELD(pretruncate_bytes),
 	  .sets = offsetof(struct target_plan, pretruncate),
-	  .help = "cut the file off, or extend it, to a size before the first write",
+	  .help = "truncate or extend the file to a size before the first write",
 	  .detail =
 		  "Done each time that the file is opened, once all targets of the run could be opened. "
 		  "0 makes it empty. Has no effect on devices and on what is only read." },
@@ -108,12 +101,7 @@ static const struct option rows[] = {
 	  .apply = apply_syncwrite,
 	  .help = "flush what was written at the end of each pass",
 	  .detail =
-		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and pass. "
-		  "It begins when the last operation is complete and is part of the elapsed time and the "
-		  "rates. The column BUFFERFLUSHTIME has its time, and with -verbose a line has the rates "
-		  "without it. The user guide's synopsis has a number after the "
-		  "option and gives it no meaning: any number but 0 is the option alone, and 0 takes an "
-		  "earlier -syncwrite back." },
+		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and pass. It begins when the last operation is complete and is part of the elapsed time and the rates. The column BUFFERFLUSHTIME has its time, and with -verbose a line has the rates without it. The user guide's synopsis has a number after the option and gives it no meaning: any number but 0 is the option alone, and 0 cancels an earlier -syncwrite." },
 	{ .name = "flushwrite",
 	  .aliases = "fw",
 	  .scope = SCOPE_TARGET,
@@ -125,10 +113,7 @@ static const struct option rows[] = {
 	  TARGET_FIELD(flush_writes),
 	  .help = "flush after every so many writes to the target",
 	  .detail =
-		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose write "
-		  "completes the number. Other QThreads go on; one of an asynchronous engine waits "
-		  "until its own operations are complete. The time is no part of that of any operation; "
-		  "the column BUFFERFLUSHTIME has it. 0: never." },
+		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose write completes the number. Other QThreads continue; a QThread of an asynchronous engine first waits until its own operations are complete. The time is not part of that of any operation; the column BUFFERFLUSHTIME has it. 0: never." },
 	{ .name = "retry",
 	  .aliases = "ret",
 	  .scope = SCOPE_TARGET,
@@ -140,11 +125,7 @@ static const struct option rows[] = {
 	  TARGET_FIELD(retries),
 	  .help = "try an operation that failed again, up to so many times",
 	  .detail =
-		  "At once, for what is left of the request; only when the last try fails too, the "
-		  "operation counts as failed. Its time includes all tries; the column RETRIES counts "
-		  "them. Tried again is what another moment may mend, such as EIO, EAGAIN, ENOSPC or "
-		  "ETIMEDOUT; not the end of a file, nor what the kernel will refuse again: EINVAL, "
-		  "EFBIG, EBADF, EFAULT, EPERM, EACCES, EROFS, ESPIPE, EOPNOTSUPP." },
+		  "At once, for the rest of the request; the operation counts as failed only when the last try fails too. Its time includes all tries; the column RETRIES counts them. Errors that may be temporary are tried again, such as EIO, EAGAIN, ENOSPC or ETIMEDOUT; not the end of a file, nor errors that the kernel would repeat: EINVAL, EFBIG, EBADF, EFAULT, EPERM, EACCES, EROFS, ESPIPE, EOPNOTSUPP." },
 	{ .name = "reportthreshold",
 	  .aliases = "rept report_threshold",
 	  .scope = SCOPE_TARGET,

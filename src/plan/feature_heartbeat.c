@@ -59,8 +59,10 @@ static const struct option heartbeat_rows[] = {
 	      "median, 99th percentile and longest time of operations since the last line"),
 	FIELD("target", "tgt", TARGET, "the target's number before its values"),
 	FIELD("tod", "time", TOD, "the time of day at the beginning of the line"),
-	FIELD("elapsed", "sec", ELAPSED, "seconds since the run began, likewise"),
-	FIELD("hostname", "host", HOSTNAME, "the name of this computer, likewise"),
+	FIELD("elapsed", "sec", ELAPSED,
+	      "seconds since the run began, at the beginning of the line"),
+	FIELD("hostname", "host", HOSTNAME,
+	      "the name of this computer, at the beginning of the line"),
 	FIELD("lf", "cr nl", LF, "each line stays, on a terminal too"),
 	{ .name = "output",
 	  .aliases = "out",
@@ -73,7 +75,7 @@ static const struct option heartbeat_rows[] = {
 	  .value = true,
 	  T(append),
 	  .apply = apply_word,
-	  .help = "to such a file, instead of making it anew" },
+	  .help = "append to such a file, instead of replacing it" },
 	{ 0 },
 };
 

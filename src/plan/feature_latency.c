@@ -123,15 +123,9 @@ static const struct option rows[] = {
 	  .type = OPT_SUB,
 	  .arg = "<suboption>",
 	  .subs = latency_options,
-	  .help = "show figures about the latencies behind the results",
+	  .help = "show figures of the latencies after the results",
 	  .detail =
-		  "Every suboption switches a table on that has the number of operations, the "
-		  "shortest, mean, standard deviation, weighted average, percentiles and longest of "
-		  "their times in milliseconds, for each direction; with -verbose for each target and "
-		  "pass. Service time is from issue to completion; with -throttle response time, from "
-		  "when the operation was due, stands beside it. Percentiles are right to 0.4 %, the "
-		  "other figures are exact. The same figures can be had as columns: see +LATP99 and "
-		  "the like in -outputformat. Several suboptions may follow one -latency.",
+		  "Every suboption enables a table with the number of operations, the shortest, mean, standard deviation, weighted average, percentiles and longest of their times in milliseconds, for each direction; with -verbose for each target and pass. Service time is from issue to completion; with -throttle response time, from when the operation was due, is beside it. Percentiles are accurate to 0.4 %, the other figures are exact. The same figures exist as columns: see +LATP99 and the like in -outputformat. Several suboptions may follow one -latency.",
 	  .example = "xdd -op read -targets 1 data -latency percentiles 50,99.9 histogram" },
 	{ 0 },
 };

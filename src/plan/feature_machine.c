@@ -256,13 +256,9 @@ static const struct option rows[] = {
 	  .min = 0,
 	  .max = MEMALIGN_MAX,
 	  TARGET_FIELD(memory.align_asked),
-	  .help = "where the I/O buffers begin in memory",
+	  .help = "alignment of the I/O buffers in memory",
 	  .detail =
-		  "They begin on a page, and those of 2 MiB or more on a multiple of 2 MiB. A power of two "
-		  "from the size of a page on has them begin at a multiple of it. Any other number has them "
-		  "begin so many bytes after the start of a page, which shows what misaligned buffers cost: "
-		  "6000 with pages of 4096 bytes is 1904 bytes into a page. 0: as without the option. With "
-		  "-dio, an alignment that the device cannot transfer to is refused where the kernel tells.",
+		  "They begin on a page, and those of 2 MiB or more on a multiple of 2 MiB. A power of two from the size of a page on has them begin at a multiple of it. Any other number has them begin so many bytes after the start of a page, which shows what misaligned buffers cost: 6000 with pages of 4096 bytes is 1904 bytes into a page. 0: as without the option. With -dio, an alignment that the device cannot transfer to is refused where the kernel reports it.",
 	  .example = "xdd -op read -targets 1 /tmp/file -memalign 64" },
 	{ .name = "sharedmemory",
 	  .aliases = "shm",
@@ -309,8 +305,8 @@ static const struct option rows[] = {
 	  .value = true,
 	  PLAN_FIELD(no_memory_lock),
 	  .help = "do not lock the I/O buffers in memory",
-	  .detail = "Without it they are locked where the memlock limit (ulimit -l) allows it, and "
-		    "silently are not where it does not." },
+	  .detail =
+		  "Without it they are locked where the memlock limit (ulimit -l) allows it, and silently not locked where it does not." },
 	{ .name = "processlock",
 	  .aliases = "plock",
 	  .scope = SCOPE_GLOBAL,
@@ -319,8 +315,7 @@ static const struct option rows[] = {
 	  PLAN_FIELD(process_lock),
 	  .help = "lock the whole process in memory",
 	  .detail =
-		  "Without the right to do so, or with too low a memlock limit (ulimit -l), there is a "
-		  "warning and the run goes on. -nomemlock leaves out the I/O buffers." },
+		  "Without the right to do so, or with too low a memlock limit (ulimit -l), there is a warning and the run continues. -nomemlock leaves out the I/O buffers." },
 	{ .name = "noproclock",
 	  .aliases = "noplock",
 	  .scope = SCOPE_GLOBAL,
@@ -336,9 +331,7 @@ static const struct option rows[] = {
 	  PLAN_FIELD(max_priority),
 	  .help = "run at the highest priority there is",
 	  .detail =
-		  "That is the highest real-time priority, SCHED_RR, for all threads of xdd: nothing "
-		  "else runs on a processor that they keep busy, and that can bring the system to a "
-		  "halt. Without the right to do so there is a warning and the run goes on." },
+		  "That is the highest real-time priority, SCHED_RR, for all threads of xdd: nothing else runs on a processor that they keep busy, and that can bring the system to a halt. Without the right to do so there is a warning and the run continues." },
 	{ .name = "maxall",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
@@ -377,7 +370,7 @@ static const struct option rows[] = {
 	  .type = OPT_CUSTOM,
 	  .arg = "<#processors>|all",
 	  .apply = apply_roundrobin,
-	  .help = "deal the QThreads out to so many processors",
+	  .help = "distribute the QThreads over so many processors",
 	  .detail =
 		  "Counted through all targets, the first QThread runs on the first processor that this "
 		  "process may use, the next on the next, and so on in turn.",

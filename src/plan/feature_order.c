@@ -57,14 +57,7 @@ static const struct option rows[] = {
 	  .subs = ordering_rows,
 	  .help = "when the next operation of a target may be issued",
 	  .detail =
-		  "serial: once the one before is complete, so that one is in flight at a time. strict: "
-		  "once the one before has been submitted to the kernel, whatever the queue depth: "
-		  "perfectly sequential with a full queue, for engines that queue (libaio, io_uring). "
-		  "loose: once the one before is about to be issued; QThreads may still overtake each other "
-		  "on their way into the kernel, so that nothing is guaranteed. none, the default: each "
-		  "QThread issues as soon as it can. With -verbose a run says how many operations were "
-		  "issued out of order, where that can be known (not for several QThreads with loose or "
-		  "none), and the column ORDERBREAKS of -outputformat has the number.",
+		  "serial: once its predecessor is complete, so that one is in flight at a time. strict: once its predecessor has been submitted to the kernel, whatever the queue depth: perfectly sequential with a full queue, for engines that queue (libaio, io_uring). loose: once its predecessor is about to be issued; QThreads may still overtake each other on their way into the kernel, so that nothing is guaranteed. none, the default: each QThread issues as soon as it can. With -verbose a run says how many operations were issued out of order, where that can be known (not for several QThreads with loose or none), and the column ORDERBREAKS of -outputformat has the number.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -queuedepth 8 -ordering storage serial" },
 	MODE("serialordering", "so", ORDERING_SERIAL, "the same as -ordering storage serial"),
 	MODE("looseordering", "lo", ORDERING_LOOSE, "the same as -ordering storage loose"),

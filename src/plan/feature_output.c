@@ -89,7 +89,7 @@ static const struct option rows[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .apply = apply_unverbose,
-	  .help = "take back -verbose and -reallyverbose" },
+	  .help = "cancel -verbose and -reallyverbose" },
 	{ .name = "reallyverbose",
 	  .aliases = "rv",
 	  .scope = SCOPE_GLOBAL,
@@ -123,7 +123,7 @@ static const struct option rows[] = {
 	  .type = OPT_TEXT,
 	  .arg = "<file>",
 	  PLAN_FIELD(errout_file),
-	  .help = "write messages to a file, which is created afresh",
+	  .help = "write messages to a file, which is replaced",
 	  .detail =
 		  "Warnings before the run and the reason why a target is refused are in the file too. "
 		  "A command line that is refused (status 2 or 3) and -dryrun change no file, so their "
@@ -150,8 +150,7 @@ static const struct option rows[] = {
 	  .arity = arity_outputformat,
 	  .apply = apply_outputformat,
 	  .help = "choose the columns of the result lines",
-	  .detail =
-		  "new replaces the columns, add puts further ones behind them. A list alone means new.",
+	  .detail = "new replaces the columns, add appends further ones. A list alone means new.",
 	  .example = "xdd -op read -targets 1 data -outputformat new +WHAT+OPS+IOPS" },
 	{ .name = "percentcpu",
 	  .aliases = "pcpu",

@@ -55,7 +55,7 @@ static const struct option rows[] = {
 	  .apply = apply_passes,
 	  .def = "1",
 	  .unit = "passes",
-	  .help = "how often the work is done over",
+	  .help = "how many times the work is done",
 	  .detail =
 		  "Allowed: 1 to 1000000000 passes. With until, xdd runs passes until the mean bandwidth of "
 		  "all targets together is known to within the percentage either way: until its 95 % "
@@ -106,10 +106,7 @@ static const struct option rows[] = {
 	  TARGET_FIELD(time_limit_ns),
 	  .help = "end each pass after this time",
 	  .detail =
-		  "No operation is issued once the time is over; those outstanding are waited for. With "
-		  "an amount of work as well, the pass ends with whichever comes first. Without one, the "
-		  "pass starts over at the end of the file, device or range until its time is over; a file that "
-		  "is new or empty grows when it is written." },
+		  "No operation is issued once the time is over; outstanding operations complete. With an amount of work as well, the pass ends with whichever comes first. Without one, the pass starts over at the end of the file, device or range until its time is over; a file that is new or empty grows when it is written." },
 	{ .name = "runtime",
 	  .aliases = "rt",
 	  .scope = SCOPE_GLOBAL,
@@ -128,14 +125,7 @@ static const struct option rows[] = {
 	  .subs = throttle_rows,
 	  .help = "hold the target to a rate",
 	  .detail =
-		  "The schedule is fixed: operation n of a pass, counted from 0, is due n intervals "
-		  "after the pass began, whatever happened to those before it. After a stall the "
-		  "operations that are late are issued as fast as they can be until the schedule is "
-		  "caught up with. -latency shows beside the service time, from issue to completion, the "
-		  "response time, from when the operation was due; +RESPP99 and the like in "
-		  "-outputformat are columns of it. The last of ops, bw and delay wins. With var the "
-		  "rate stays as it is, and each operation is moved by a random part of the interval. "
-		  "delay is no rate: it adds to -operationdelay.",
+		  "The schedule is fixed: operation n of a pass, counted from 0, is due n intervals after the pass began, whatever happened to those before it. After a stall the operations that are late are issued as fast as possible until the target is back on schedule. Beside the service time, from issue to completion, -latency shows the response time, from when the operation was due; +RESPP99 and the like in -outputformat are columns of it. The last of ops, bw and delay wins. With var the rate stays the same, and each operation is moved by a random part of the interval. delay is not a rate: it adds to -operationdelay.",
 	  .example = "xdd -op read -targets 1 data -throttle ops 500 -latency histogram" },
 	{ .name = "operationdelay",
 	  .aliases = "opdelay",
@@ -172,7 +162,7 @@ static const struct option rows[] = {
 	  .unit = "errors",
 	  PLAN_FIELD(max_errors),
 	  .help = "end a target's pass when this many of its operations have failed",
-	  .detail = "Without it, operations go on failing to the end of the pass." },
+	  .detail = "Without it, the pass continues, whatever fails." },
 	{ .name = "maxerrorstoprint",
 	  .aliases = "mep",
 	  .scope = SCOPE_GLOBAL,

@@ -25,7 +25,7 @@
 	}
 
 static const struct option seek_options[] = {
-	PATTERN("sequential", SEEK_SEQUENTIAL, "one request behind the other (the default)"),
+	PATTERN("sequential", SEEK_SEQUENTIAL, "each request after the one before (the default)"),
 	PATTERN("random", SEEK_RANDOM, "whole requests drawn uniformly from the range"),
 	{ .name = "range",
 	  .type = OPT_U64,
@@ -34,7 +34,7 @@ static const struct option seek_options[] = {
 	  .max = MAX_BLOCKS,
 	  .unit = "blocks",
 	  TARGET_FIELD(seek.range_blocks),
-	  .help = "the stretch of the target to stay in, from the start offset" },
+	  .help = "the size of the range, from the start offset" },
 	{ .name = "stagger",
 	  .aliases = "staggered",
 	  .type = OPT_SET,
@@ -51,7 +51,7 @@ static const struct option seek_options[] = {
 	  .selects = offsetof(struct target_plan, seek.pattern),
 	  .value = SEEK_INTERLEAVE,
 	  .help = "every <factor>th request" },
-	PATTERN("none", SEEK_NONE, "the first request of the range again and again"),
+	PATTERN("none", SEEK_NONE, "the first request of the range, repeatedly"),
 	{ .name = "seed",
 	  .type = OPT_U64,
 	  .arg = "<number>",
@@ -87,7 +87,7 @@ static const struct option seek_options[] = {
 	  .max = 1000000,
 	  .unit = "buckets",
 	  TARGET_FIELD(seek.seekhist),
-	  .help = "show a histogram of the places accessed" },
+	  .help = "show a histogram of the offsets accessed" },
 	{ 0 },
 };
 
@@ -125,7 +125,7 @@ static const struct option rows[] = {
 	  .unit = "blocks",
 	  TARGET_FIELD(target_offset_blocks),
 	  .help = "blocks, times the target's number, by which its range moves on",
-	  .detail = "Lets several targets that are one device work on different stretches of it.",
+	  .detail = "Lets several targets that are one device use different extents of it.",
 	  .example = "xdd -op read -targets -4 /dev/sdx -targetoffset 65536 -mbytes 64" },
 	{ .name = "seek",
 	  .aliases = "s",
@@ -135,17 +135,7 @@ static const struct option rows[] = {
 	  .subs = seek_options,
 	  .help = "the access pattern",
 	  .detail =
-		  "Several suboptions may follow one -seek, or each have its own. The range counts blocks "
-		  "and defaults to the amount of data of a pass. Sequential and interleaved access start "
-		  "over when they come to the end of a range that was given; a warning says so of a sequential "
-		  "pass with more operations than the range holds. Random places are whole "
-		  "requests, uniform over the range, never past its end; the same seed gives the same "
-		  "places in every run, on every machine, at every queue depth. -seek stagger needs a "
-		  "number of operations and a range that holds them. A list loaded from a file brings the "
-		  "places, sizes and directions of its operations; the start offset is part of them, the "
-		  "target and pass offsets are added. -seek load <file> also finds <file>.T<number>.txt, "
-		  "as written by -seek save <file>. -numreqs or -bytes takes the first "
-		  "operations of the list, and more than it has is refused.",
+		  "Several suboptions may follow one -seek, or each have its own. The range counts blocks and defaults to the amount of data of a pass. Sequential and interleaved access start over at the end of a range that is given; a sequential pass with more operations than the range holds gets a warning. Random offsets are those of whole requests, uniform over the range, never past its end; the same seed gives the same offsets in every run, on every machine, at every queue depth. -seek stagger needs a number of operations and a range that holds them. A list loaded from a file has the offsets, sizes and directions of its operations; the start offset is part of them, the target and pass offsets are added. -seek load <file> also finds <file>.T<number>.txt, as written by -seek save <file>. -numreqs or -bytes takes the first operations of the list; more than the list has is refused.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 16 -seek random range 4000000" },
 	{ .name = "range",
 	  .scope = SCOPE_TARGET,
@@ -162,7 +152,7 @@ static const struct option rows[] = {
 	  .type = OPT_FLAG,
 	  .value = true,
 	  TARGET_FIELD(randomize),
-	  .help = "other random places in every pass" },
+	  .help = "other random offsets in every pass" },
 	{ 0 },
 };
 

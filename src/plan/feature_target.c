@@ -145,17 +145,14 @@ static const struct option rows[] = {
 	  .apply = apply_dropcache,
 	  .help = "empty the page cache of the target before each pass",
 	  .detail =
-		  "What is dirty is written back first; the time this takes counts in no rate. Pages that "
-		  "another program has mapped or locked stay, and are warned of. With the word system all "
-		  "caches of the machine are emptied, other programs' too, through "
-		  "/proc/sys/vm/drop_caches; that needs the right to write there." },
+		  "Dirty pages are written back first; the time this takes counts in no rate. Pages that another program has mapped or locked stay, with a warning. With the word system all caches of the machine are emptied, other programs' too, through /proc/sys/vm/drop_caches; that needs the right to write there." },
 	{ .name = "dio",
 	  .aliases = "directio",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_FLAG,
 	  .value = true,
 	  TARGET_FIELD(direct_io),
-	  .help = "direct I/O: pass by the page cache (O_DIRECT)",
+	  .help = "direct I/O: bypass the page cache (O_DIRECT)",
 	  .detail =
 		  "Request size and offsets must then be multiples of what the device or file system "
 		  "asks for, usually 512 or 4096 bytes; anything else is refused before the run. Only the "

@@ -103,15 +103,7 @@ static const struct option rows[] = {
 	  .subs = trace_rows,
 	  .help = "keep when each operation began and ended",
 	  .detail =
-		  "Each operation is entered into a table of its target in memory, which is taken before "
-		  "the first pass, 64 bytes for each; reports and dumps are written when the run has "
-		  "ended, however it ended. The table has room for all operations of all passes. When "
-		  "size makes it smaller, or when only a time limit ends the run, it wraps: the newest "
-		  "operations are kept. What is overwritten or not entered is counted and reported. "
-		  "output alone writes both reports. The columns are explained in output.md, the "
-		  "format of a dump in tsdump.md; xdd tsread prints dumps as reports, as CSV and as JSON "
-		  "for a trace viewer, several of them merged by the global clock. That is the wall "
-		  "clock of the machine.",
+		  "Each operation is entered into a table of its target in memory, which is allocated before the first pass, 64 bytes for each operation; reports and dumps are written when the run has ended, however it ended. The table has room for all operations of all passes. When size makes it smaller, or when only a time limit ends the run, it wraps: the newest operations are kept. Entries that are overwritten or not made are counted and reported. output alone writes both reports. The columns are explained in output.md, the format of a dump in tsdump.md; xdd tsread prints dumps as reports, as CSV and as JSON for a trace viewer, several of them merged by the global clock. That is the wall clock of the machine.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 64 -ts detailed output run1" },
 	{ .name = "timerinfo",
 	  .aliases = "ti",

@@ -55,15 +55,14 @@ static enum xdd_status apply_rwratio(const struct setting *s, void *dst)
 }
 
 /* Among -bytes, -kbytes, -mbytes and -gbytes the last wins. */
-#define AMOUNT(name_, alias_, unit_, scale_)                                                       \
-	{                                                                                          \
-		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_U64,          \
-		.arg = "<#" name_ ">", .min = 1, .max = MAX_BYTES / (scale_), .scale = (scale_),   \
-		.unit = unit_, TARGET_FIELD(amount_bytes),                                         \
-		.help = unit_ " to transfer in each pass",                                         \
-		.detail =                                                                          \
-			"Among -bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs goes " \
-			"before all of them.",                                                     \
+#define AMOUNT(name_, alias_, unit_, scale_)                                                     \
+	{                                                                                        \
+		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_U64,        \
+		.arg = "<#" name_ ">", .min = 1, .max = MAX_BYTES / (scale_), .scale = (scale_), \
+		.unit = unit_, TARGET_FIELD(amount_bytes),                                       \
+		.help = unit_ " to transfer in each pass",                                       \
+		.detail = "Among -bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs "  \
+			  "overrides all of them.",                                              \
 	}
 
 static const struct option rows[] = {
@@ -77,13 +76,7 @@ static const struct option rows[] = {
 	  .apply = apply_op,
 	  .help = "the operation to perform",
 	  .detail =
-		  "noop does all that xdd does for an operation but the transfer itself: it shows the "
-		  "cost of the tool. Its operations count the bytes they would have moved. Without -op "
-		  "and -rwratio, xdd writes where that can destroy nothing (the null device, a new or "
-		  "empty regular file) and otherwise asks. The last of -op and -rwratio wins. An option without "
-		  "target <n> is for all targets, wherever it stands: a command line, or setup file, that gives "
-		  "several targets two different operations is refused, with the command that was probably "
-		  "meant. The command line may override a setup file.",
+		  "noop does everything except the transfer: it shows the cost of xdd itself. Its operations count the bytes they would have moved. Without -op and -rwratio, xdd writes where that can destroy nothing (the null device, a new or empty regular file) and otherwise asks. The last of -op and -rwratio wins. An option without target <n> is for all targets, wherever it stands: a command line, or setup file, that gives several targets two different operations is refused, with the command that was probably meant. The command line may override a setup file.",
 	  .example = "xdd -op read -op target 1 write -targets 2 a b -numreqs 100" },
 	{ .name = "rwratio",
 	  .aliases = "rw",
@@ -94,10 +87,7 @@ static const struct option rows[] = {
 	  .apply = apply_rwratio,
 	  .help = "percentage of operations that read; the others write",
 	  .detail =
-		  "Reads and writes are interleaved evenly: the number of reads in a pass is the share "
-		  "rounded to the nearest, it is right to one operation over any part of the pass, and the "
-		  "order is the same in every run. With the word random each operation is "
-		  "drawn at random instead, from the seed of -seek seed." },
+		  "Reads and writes are interleaved evenly: the number of reads in a pass is the share rounded to the nearest; over any part of the pass it is accurate to one operation, and the order is the same in every run. With the word random each operation is drawn at random instead, from the seed of -seek seed." },
 	{ .name = "blocksize",
 	  .aliases = "bs",
 	  .scope = SCOPE_TARGET,
@@ -138,9 +128,7 @@ static const struct option rows[] = {
 	  TARGET_FIELD(numreqs),
 	  .help = "operations in each pass",
 	  .detail =
-		  "Goes before -bytes and its like. Without any of them a pass ends with its time "
-		  "limit; without a limit either, an existing file or device is read once from its "
-		  "start to its end." },
+		  "Overrides -bytes and its variants. Without any of them a pass ends with its time limit; without a limit either, an existing file or device is read once from its start to its end." },
 	{ .name = "bytes",
 	  .aliases = "b",
 	  .scope = SCOPE_TARGET,

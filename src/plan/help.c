@@ -137,7 +137,7 @@ void help_usage(const struct option_table *table)
 		}
 		putchar('\n');
 	}
-	printf("Options begin with one dash or two. 'target <n>' behind an option's name, or\n"
+	printf("Options begin with one dash or two. 'target <n>' after an option's name, or\n"
 	       "'target <a>-<b>', restricts it to those targets; later options override\n"
 	       "earlier ones. 'xdd -help <option>' tells more, 'man xdd' all.\n");
 }
