@@ -1,6 +1,7 @@
 /*
  * From settings to the plan: creates the targets, gives every option its default, and applies the
- * settings left to right, so that the last one wins. Called by plan_build() once all words are read.
+ * settings left to right, so that the last one wins. Called by plan_build() once all words are
+ * read.
  */
 #include <inttypes.h>
 #include <stdio.h>

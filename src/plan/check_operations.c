@@ -1,6 +1,6 @@
 /*
- * Two operations for all targets, as in "-op read -target A -op write -target B": the last one would hold for
- * A as well, and overwrite it. Called once all settings are applied.
+ * Two operations for all targets, as in "-op read -target A -op write -target B": the last one
+ * would hold for A as well, and overwrite it. Called once all settings are applied.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static bool same_origin(const struct setting *a, const struct setting *b)
 	return strcmp(a->name.file, b->name.file) == 0;
 }
 
-/* Whether both have targets do the same: "-rwratio 100" is "-op read". */
+/* True if both have targets do the same: "-rwratio 100" is "-op read". */
 static bool same_operation(const struct setting *a, const struct setting *b)
 {
 	struct target_plan first = { 0 }, second = { 0 };
@@ -40,7 +40,7 @@ static bool same_operation(const struct setting *a, const struct setting *b)
 struct text {
 	char *buf;
 	size_t size, len;
-	bool cut; /* what did not fit is left out */
+	bool cut; /* some text did not fit */
 };
 
 static void add_option(struct text *t, const struct setting *s, uint64_t first, uint64_t last)
@@ -64,8 +64,8 @@ static void add_option(struct text *t, const struct setting *s, uint64_t first, 
 }
 
 /*
- * The operations of `origin`, each with the targets that stand beside it: after it where an operation comes
- * first, before it where targets do. False: some stand beside none.
+ * The operations of `origin`, each with the targets beside it: after it if an operation comes
+ * first, before it if targets do. Returns false if targets or operations are left.
  */
 static bool by_neighbours(const struct parse *p, const struct setting *origin, struct text *text)
 {
@@ -132,10 +132,10 @@ static enum xdd_status refuse(const struct parse *p, const struct setting *befor
 	return XDD_BAD_ARGUMENT;
 }
 
-/* Within one origin all before are alike, so that it is enough to look at the last of them. */
+/* Within one origin all earlier operations are the same, so that the last of them is enough. */
 enum xdd_status parse_check_operations(const struct parse *p)
 {
-	/* A single target is meant by each of them, and the last one wins. */
+	/* With a single target all operations are for it, and the last one wins. */
 	if (p->plan->n_targets == 1)
 		return XDD_OK;
 	for (size_t i = 0; i < p->n_settings; i++) {

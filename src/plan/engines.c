@@ -1,6 +1,7 @@
 /*
- * The registry of engines as the plan sees it: the engine of a target, and the suboptions of -ioengine, which are
- * the rows of the engines. Called by the parser through the row of -ioengine, and by checks.
+ * The registry of engines as the plan sees it: the engine of a target, and the suboptions of
+ * -ioengine, which are the rows of the engines. Called by the parser through the row of -ioengine,
+ * and by checks.
  */
 #include "plan/engines.h"
 
@@ -140,7 +141,10 @@ static enum xdd_status init_engine(const struct setting *s, void *dst)
 	return engine_choose(s, dst, engine_registry[0]);
 }
 
-/* A name, which replaces all keywords that were given before, or a keyword of the engine that was named last. */
+/*
+ * A name, which replaces all keywords that were given before, or a keyword of the engine that was
+ * named last.
+ */
 static enum xdd_status apply_engine_word(const struct setting *s, void *dst)
 {
 	const struct engine_info *engine = engine_named(s->sub->name);
@@ -161,7 +165,10 @@ static enum xdd_status apply_engine_word(const struct setting *s, void *dst)
 	return parse_apply_row(s, keyword, t->engine_options);
 }
 
-/* The options of the target's engine, and its row for the keyword; NULL when it has no such keyword. */
+/*
+ * The options of the target's engine, and its row for the keyword; NULL when it has no such
+ * keyword.
+ */
 static const void *engine_word_field(const struct target_plan *t, const struct option **sub)
 {
 	const struct option *keyword = t->engine ? keyword_of(t->engine, (*sub)->name) : NULL;

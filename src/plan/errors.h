@@ -1,5 +1,6 @@
 /*
- * Messages about a plan that is refused: log_error(), one line each. Main thread, while a plan is built.
+ * Messages about a plan that is refused: log_error(), one line each. Main thread, while a plan is
+ * built.
  */
 #ifndef XDD_PLAN_ERRORS_H
 #define XDD_PLAN_ERRORS_H
@@ -9,16 +10,15 @@
 #include "xdd/plan/plan.h"
 
 /*
- * Report a bad value of an option: "file:line: -name value: <text>; hint", or on the command line "-name value:
- * <text> (argument N); hint". `w` is the word to blame, or NULL.
- * Returns `status`.
+ * Report a bad value of an option: "file:line: -name value: <text>; hint", or on the command line
+ * "-name value: <text> (argument N); hint". `w` is the word to blame, or NULL. Returns `status`.
  */
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * Report a word that is none of those that `at` returns for `words`, with the one that is probably meant. Returns
- * XDD_BAD_ARGUMENT.
+ * Report a word that is none of those that `at` returns for `words`, with the one that is probably
+ * meant. Returns XDD_BAD_ARGUMENT.
  */
 enum xdd_status parse_error_words(const struct setting *s, const struct word *w, suggest_word_at at,
 				  const void *words);

@@ -1,5 +1,5 @@
 /*
- * Which bytes of a target a run touches, and how many there are. Called while a plan is resolved and checked.
+ * The bytes of a target that a run touches. Called while a plan is resolved and checked.
  */
 #include "plan/extent.h"
 

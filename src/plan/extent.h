@@ -1,5 +1,5 @@
 /*
- * Which bytes of a target a run touches. Main thread, while a plan is built.
+ * The bytes of a target that a run touches. Main thread, while a plan is built.
  */
 #ifndef XDD_PLAN_EXTENT_H
 #define XDD_PLAN_EXTENT_H
@@ -19,8 +19,8 @@ bool plan_has_size(const struct target_plan *t);
 uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t);
 
 /*
- * Bytes of the target that every pass can have to itself, including those that other targets of the run write to a new
- * file; 0 where nothing is known or left.
+ * Bytes of the target that every pass can have to itself, including those that other targets of the
+ * run write to a new file; 0 where nothing is known or left.
  */
 uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 
@@ -28,8 +28,9 @@ uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 uint64_t plan_extent(const struct plan *plan, const struct target_plan *t);
 
 /*
- * Check that sizes and offsets of all operations are multiples of `unit_bytes`, which `option` asks for; the size of
- * the last one as well with `last`. Returns XDD_OK, or another status with one line given to log_error().
+ * Check that sizes and offsets of all operations are multiples of `unit_bytes`, which `option` asks
+ * for; the size of the last one as well with `last`. Returns XDD_OK, or another status with one
+ * line given to log_error().
  */
 enum xdd_status plan_check_multiples(const struct target_plan *t, const char *option,
 				     uint32_t unit_bytes, bool last);

@@ -9,11 +9,14 @@
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
 
-/* Steps for each target. A step runs for all targets before the next one begins, except where it says otherwise. */
+/*
+ * Steps for each target. A step runs for all targets before the next one begins, except where it
+ * says otherwise.
+ */
 enum target_step {
 	TARGET_LOCATE, /* set its path; nothing is refused before all targets have theirs */
 	TARGET_PROBE,  /* find out what it is, and which operations it gets */
-	TARGET_SIZE, /* compute how much work a pass is; last for those that read what other targets write */
+	TARGET_SIZE,  /* compute the work of a pass; last for readers of what other targets write */
 	TARGET_CHECK, /* refuse what it cannot do */
 	N_TARGET_STEPS,
 };
@@ -31,12 +34,12 @@ typedef enum xdd_status on_plan(struct plan *plan);
 
 /* NULL stands for nothing to do. */
 struct plan_feature {
-	struct option_group
-		group; /* its options in the help; without a title: rows of another group */
+	struct option_group group; /* in the help; no title: rows of another group */
 	on_target *target[N_TARGET_STEPS];
 	on_plan *plan[N_PLAN_STEPS];
-	void (*warn_target)(const struct target_plan *t); /* log_warning() for a plan that can run */
-	void (*warn)(const struct plan *plan);		  /* the same, after those of all targets */
+	/* log_warning() for a plan that can run: for each target, then for the plan */
+	void (*warn_target)(const struct target_plan *t);
+	void (*warn)(const struct plan *plan);
 };
 
 /* In the order of the help and of the steps; ends with NULL. */

@@ -1,5 +1,6 @@
 /*
- * What targets do about each other, and about other machines: -lockstep, triggers, -syncio, -starttime, -deskew.
+ * Coordination between targets, and with other machines: -lockstep, triggers, -syncio, -starttime,
+ * -deskew.
  */
 #include "plan/feature.h"
 
@@ -34,7 +35,7 @@ static enum xdd_status read_target(const struct plan *plan, const struct setting
 	return XDD_OK;
 }
 
-/* Two targets, of which the second is to do something when the first is ready for it. */
+/* Two targets: the second waits for the first. */
 static enum xdd_status read_pair(const struct plan *plan, const struct setting *s, uint32_t *first,
 				 uint32_t *second)
 {
@@ -53,7 +54,7 @@ static const char *word_at(const void *words, size_t i)
 	return ((const char *const *)words)[i];
 }
 
-/* One of two words; `*second` says whether it is the second. */
+/* One of two words; `*second` is true for the second. */
 static enum xdd_status read_either(const struct setting *s, const struct word *w, const char *a,
 				   const char *b, bool *second)
 {
@@ -194,7 +195,7 @@ static const struct option rows[] = {
 	{ 0 },
 };
 
-/* The target that has to end something before this one may go on; false: none. */
+/* The target that must do something before this one may continue; false: none. */
 static bool waits_for(const struct target_plan *t, unsigned which, uint32_t *other)
 {
 	if (which == 0) {
@@ -206,9 +207,9 @@ static bool waits_for(const struct target_plan *t, unsigned which, uint32_t *oth
 }
 
 /*
- * Depth-first over those that a target waits for, two at most each: `state` is 0 for a target not seen,
- * 1 for one on the way, 2 for one that is clear. `stack` has room for all. Returns whether some target
- * waits for itself: `*found`, and `*by` is the one that it waits for.
+ * Depth-first search over the targets that a target waits for, at most two each: `state` is 0 for a
+ * target not seen, 1 for one on the way, 2 for one that is clear. `stack` has room for all. True if
+ * a target waits for itself: `*found`, and `*by` is the target that it waits for.
  */
 static bool find_cycle(const struct plan *plan, size_t from, uint8_t *state, uint32_t *stack,
 		       uint32_t *found, uint32_t *by)
@@ -260,7 +261,7 @@ static enum xdd_status check_cycles(const struct plan *plan)
 	return XDD_OK;
 }
 
-/* A measure can be taken of a target. */
+/* Refuse a measure that a target does not have. */
 static enum xdd_status check_measure(const struct target_plan *t, const char *option,
 				     const struct measure *m)
 {
@@ -292,7 +293,7 @@ static enum xdd_status check_lockstep(const struct plan *plan, const struct targ
 	return status;
 }
 
-/* The target that pulls a trigger gets to where it does, unless only time ends its pass. */
+/* Refuse a trigger that its target cannot reach, unless only time ends the pass. */
 static enum xdd_status check_trigger(const struct plan *plan, const char *option,
 				     const struct trigger_plan *g)
 {
@@ -311,7 +312,7 @@ static enum xdd_status check_trigger(const struct plan *plan, const char *option
 			   g->when.unit == MEASURE_OPS ? "operations" : "bytes", have);
 }
 
-/* Options that take the targets of a run together, and have no meaning where these go their own ways. */
+/* Refuse options that need the targets in the same pass, with options that separate them. */
 static enum xdd_status check_together(const struct plan *plan)
 {
 	const char *waits = NULL;

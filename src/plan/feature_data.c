@@ -1,5 +1,5 @@
 /*
- * What is written, and what is checked of what is read: -datapattern, -verify. What depends on other options is in
+ * The data of operations: -datapattern, -verify. Checks against other options are in
  * pattern_source.c.
  */
 #include "plan/feature.h"
@@ -16,8 +16,8 @@
 #define PREFIX_MAX_DIGITS 16
 
 /*
- * A -datapattern that names a pattern replaces the one of an earlier -datapattern, and keeps its modifiers. A
- * prefix belongs to sequenced data, and goes with it.
+ * A -datapattern that names a pattern replaces the one of an earlier -datapattern, and keeps its
+ * modifiers. A prefix belongs to sequenced data, and is removed with it.
  */
 static void name_pattern(struct pattern_options *o, const struct setting *s, enum pattern_kind kind)
 {
@@ -98,7 +98,7 @@ static enum xdd_status apply_modifier(const struct setting *s, void *dst)
 	return XDD_OK;
 }
 
-/* The number is stored already, and starting over would lose it. */
+/* The number is stored already, and name_pattern() would clear it. */
 static enum xdd_status apply_reducible(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;

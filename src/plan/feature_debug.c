@@ -1,12 +1,12 @@
 /*
- * Looking into a run: -extendedstats, -debug.
+ * Details of a run: -extendedstats, -debug.
  */
 #include "plan/feature.h"
 
 #include "plan/errors.h"
 #include "xdd/base/debug.h"
 
-/* Those that this version has something to show of. */
+/* The kinds that this version has lines for. */
 static const char *kind_at(const void *unused, size_t i)
 {
 	const struct debug_row *row;
@@ -24,7 +24,7 @@ static bool is_kind(const char *text)
 	return debug_row_find(text) || (*text != '-' && suggest_nearest(text, kind_at, NULL));
 }
 
-/* All kinds, misspelt ones too, that stand together; whatever stands first should have been one. */
+/* All adjacent kinds, misspelt ones too; the first word is always taken as one. */
 static size_t arity_debug(const struct word *args, size_t avail)
 {
 	size_t n = 0;

@@ -68,7 +68,7 @@ static const struct option options_engine[] = {
 	{ 0 },
 };
 
-/* One QThread an operation, or, with an engine that queues, few that share the operations. */
+/* One QThread per operation, or, with an engine that queues, a few that share the operations. */
 static enum xdd_status resolve_qthreads(struct plan *plan, struct target_plan *t)
 {
 	uint64_t n = t->queue_depth;
@@ -101,7 +101,7 @@ static enum xdd_status number_qthreads(struct plan *plan)
 	return XDD_OK;
 }
 
-/* Said once, about the first target it is true of. */
+/* Warn once, about the first such target. */
 static void warn_buffered(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {

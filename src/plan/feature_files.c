@@ -1,6 +1,6 @@
 /*
- * Files and devices: creating, removing, flushing and allocating them, and -force. Targets that are the same file are in
- * same_file.c.
+ * Files and devices: creating, removing, flushing and allocating them, and -force. Targets that are
+ * the same file are in same_file.c.
  */
 #include "plan/feature.h"
 
@@ -18,7 +18,7 @@
 
 #define MAX_BYTES INT64_MAX
 
-/* Several are collected; which targets they name is looked at once all of those are known. */
+/* Devices are collected; they are compared with the targets once all of these are known. */
 static enum xdd_status apply_force(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
@@ -155,7 +155,10 @@ static const struct option rows[] = {
 	{ 0 },
 };
 
-/* The file with the name of a target is none of those that -createnewfiles creates; reading is refused later. */
+/*
+ * The file with the name of a target is none of those that -createnewfiles creates; reading is
+ * refused later.
+ */
 static enum xdd_status set_kind(struct plan *plan, struct target_plan *t)
 {
 	(void)plan;
@@ -180,14 +183,15 @@ static enum xdd_status set_size(struct plan *plan, struct target_plan *t)
 
 static enum xdd_status check_kind(const struct target_plan *t)
 {
-	const char *anew = plan_recreating_option(t), *option = anew ? anew : "deletefile";
+	const char *recreating = plan_recreating_option(t);
+	const char *option = recreating ? recreating : "deletefile";
 
-	if (t->kind == TARGET_NULL || (!anew && !t->delete_file))
+	if (t->kind == TARGET_NULL || (!recreating && !t->delete_file))
 		return XDD_OK;
 	if (t->kind == TARGET_BLOCK || t->kind == TARGET_CHAR)
 		return plan_refuse(t, "-%s: this is a device, and only regular files are removed",
 				   option);
-	if (!anew)
+	if (!recreating)
 		return XDD_OK;
 	if (t->op != OP_WRITE)
 		return plan_refuse(

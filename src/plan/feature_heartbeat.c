@@ -1,5 +1,5 @@
 /*
- * What is shown while a run goes on: -heartbeat. The user guide, 5.2.
+ * Progress of a run while it lasts: -heartbeat. The user guide, 5.2.
  */
 #include "plan/feature.h"
 
@@ -98,7 +98,7 @@ static const struct option rows[] = {
 	{ 0 },
 };
 
-/* A number alone asks for the usual fields; with any word, only named fields are shown. */
+/* A number alone selects the default fields; with any word, only named fields are shown. */
 static enum xdd_status resolve(struct plan *plan, struct target_plan *t)
 {
 	struct heartbeat_options *h = &t->heartbeat;
@@ -111,7 +111,7 @@ static enum xdd_status resolve(struct plan *plan, struct target_plan *t)
 	return XDD_OK;
 }
 
-/* Words such as lf and output alone name nothing that a line could show. */
+/* Words such as lf and output alone select no field. */
 static void warn(const struct target_plan *t)
 {
 	const struct heartbeat_options *h = &t->heartbeat;

@@ -1,5 +1,5 @@
 /*
- * What is reported of latencies: -latency.
+ * Reports of latencies: -latency.
  */
 #include "plan/feature.h"
 
@@ -20,7 +20,10 @@
 #define PERCENT_DIGITS 6
 #define MIN_INTERVAL_NS 10000000
 
-/* One item of the list, `len` characters: above 0 and up to 100, six digits behind the point at most. */
+/*
+ * One item of the list, `len` characters: above 0 and up to 100, with at most six digits after the
+ * point.
+ */
 static int parse_percent(const char *item, size_t len, uint32_t *percent)
 {
 	char word[32];
@@ -30,7 +33,7 @@ static int parse_percent(const char *item, size_t len, uint32_t *percent)
 		return -EINVAL;
 	memcpy(word, item, len);
 	word[len] = '\0';
-	/* What is finer would be rounded, in the end to 100. */
+	/* Finer values would be rounded, in the end to 100. */
 	if (strchr(word, '.') && strlen(strchr(word, '.')) > 1 + PERCENT_DIGITS)
 		return -EINVAL;
 	if (units_parse_real(word, &value) || value > 100)
@@ -46,7 +49,10 @@ static int by_percent(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* In ascending order, each once: columns are found by their names. Returns how many are left. */
+/*
+ * In ascending order, each once: columns are found by their names. Returns the number of distinct
+ * ones.
+ */
 static size_t sort_percents(uint32_t *percents, size_t n)
 {
 	size_t left = 0;

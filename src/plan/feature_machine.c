@@ -1,6 +1,6 @@
 /*
- * Where buffers lie in memory, and where threads run: rows, and reading lists of processors and nodes. What the plan
- * computes of them is in resources.c.
+ * Memory of the buffers and processors of the threads: rows, and parsing of lists of processors and
+ * nodes. The computations are in resources.c.
  */
 #include "plan/feature.h"
 
@@ -20,7 +20,7 @@
 #define LIST_SIZE 256 /* of a list of processors in a message */
 #define NODE "node"
 
-/* What a node in a list stands for: its processors, or itself. */
+/* Add the meaning of a node in a list: its processors, or itself. */
 typedef int (*add_node)(struct idset *set, unsigned node);
 
 static int add_node_itself(struct idset *set, unsigned node)
@@ -102,7 +102,7 @@ static enum xdd_status keep(const struct setting *s, const struct idset *set,
 	return XDD_OK;
 }
 
-/* Processors that the process may use, and all of `set` among them. */
+/* Refuse processors of `set` that the process may not use. */
 static enum xdd_status check_processors(const struct setting *s, const struct idset *set)
 {
 	struct idset usable;
@@ -119,7 +119,9 @@ static enum xdd_status check_processors(const struct setting *s, const struct id
 			   idset_text(&usable, list, sizeof(list)));
 }
 
-/* All that this process may use, by the words that the information section has for it. */
+/*
+ * A list, or "all" or "any", as the information section has it, for all that the process may use.
+ */
 static int read_processors(const char *text, struct idset *set)
 {
 	if (strcmp(text, "all") == 0 || strcmp(text, "any") == 0)
@@ -178,7 +180,7 @@ static enum xdd_status apply_roundrobin(const struct setting *s, void *dst)
 	return keep(s, &set, &plan->processors);
 }
 
-/* Nodes that have memory for this process: all of them, or those of a list. */
+/* Nodes with memory for this process: all of them, or those of a list. */
 static int read_nodes(const char *text, struct idset *set)
 {
 	return text ? read_list(text, set, add_node_itself) : topology_memory_nodes(set);
@@ -270,7 +272,7 @@ static const struct option rows[] = {
 	  .detail =
 		  "There is one segment for each QThread. Once the run is set up, it goes away with the "
 		  "process, however that ends. SIGKILL at the moment at which a segment is created can "
-		  "leave it behind: ipcs -m lists it, with 0 in the column nattch, and ipcrm -m removes "
+		  "leave it in the system: ipcs -m lists it, with 0 in the column nattch, and ipcrm -m removes "
 		  "it." },
 	{ .name = "hugepages",
 	  .scope = SCOPE_TARGET,

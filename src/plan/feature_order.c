@@ -1,5 +1,6 @@
 /*
- * In what order the operations of a target are issued: -ordering. The user guide, 5.7; strict is ours.
+ * The order in which the operations of a target are issued: -ordering. The user guide, 5.7; strict
+ * is ours.
  */
 #include "plan/feature.h"
 

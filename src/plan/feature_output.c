@@ -1,5 +1,5 @@
 /*
- * What is reported, and where to.
+ * Outputs of a run and their formats.
  */
 #include "plan/feature.h"
 
@@ -22,7 +22,7 @@ static enum xdd_status apply_id(const struct setting *s, void *dst)
 	return plan->id ? XDD_OK : plan_no_memory();
 }
 
-/* "add" or "new" (or what should have been one of them) and a list, or a list alone. */
+/* "add" or "new" (or a misspelt one) and a list, or a list alone. */
 static size_t arity_outputformat(const struct word *args, size_t avail)
 {
 	if (!avail || strcmp(args[0].text, "add") == 0 || strcmp(args[0].text, "new") == 0)
@@ -30,7 +30,7 @@ static size_t arity_outputformat(const struct word *args, size_t avail)
 	return args[0].text[0] != '+' && avail > 1 && args[1].text[0] == '+' ? 2 : 1;
 }
 
-/* The list is complete here: "add" appends to what stands already, which is the default at first. */
+/* Keep a complete list: "add" appends to the list so far, which is the default at first. */
 static enum xdd_status apply_outputformat(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;

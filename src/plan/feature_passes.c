@@ -196,7 +196,7 @@ static enum xdd_status check_until(struct plan *plan)
 	return XDD_BAD_ARGUMENT;
 }
 
-/* Without another end of a pass, the first pass lasts as long as the run. */
+/* If nothing else ends a pass, the first pass lasts as long as the run. */
 static void warn_passes(const struct plan *plan)
 {
 	if (plan->passes < 2 || !plan->run_time_ns)

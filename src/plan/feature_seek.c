@@ -1,5 +1,5 @@
 /*
- * Which part of a target is accessed, and in which order: -seek, offsets and ranges.
+ * The offsets that a target accesses, and their order: -seek, offsets and ranges.
  */
 #include "plan/feature.h"
 
@@ -15,7 +15,7 @@
 
 #define MAX_BLOCKS INT64_MAX
 
-/* Space that a random pass leaves out, from which on there is a warning. */
+/* Bytes that a random pass leaves out, from which on there is a warning. */
 #define UNUSED_BYTES (64ull << 20)
 
 #define PATTERN(name_, value_, help_)                                                        \
@@ -182,7 +182,10 @@ static enum xdd_status probe(struct plan *plan, struct target_plan *t)
 	return status || t->seek.pattern != SEEK_LOAD ? status : seek_load(plan, t);
 }
 
-/* An unlimited pass starts over at the end of what is there; a file that has nothing there grows when written. */
+/*
+ * An unlimited pass starts over at the end of the target; a file that is empty there grows when
+ * written.
+ */
 static enum xdd_status unlimited_range(const struct plan *plan, struct target_plan *t)
 {
 	uint64_t bytes = plan_bytes_left(plan, t);
@@ -279,14 +282,18 @@ static enum xdd_status check_extent(const struct plan *plan, struct target_plan 
 static enum xdd_status check_seek(const struct target_plan *t)
 {
 	const struct seek_options *seek = &t->seek;
+	const char *option = NULL;
 
-	if (t->pass_ops != PLAN_UNLIMITED || !(seek->save_file || seek->disthist || seek->seekhist))
+	if (seek->seekhist)
+		option = "seekhist";
+	if (seek->disthist)
+		option = "disthist";
+	if (seek->save_file)
+		option = "save";
+	if (t->pass_ops != PLAN_UNLIMITED || !option)
 		return XDD_OK;
-	return plan_refuse(t,
-			   "-seek %s: say how many operations there are, with -numreqs or -bytes",
-			   seek->save_file ? "save" :
-			   seek->disthist  ? "disthist" :
-					     "seekhist");
+	return plan_refuse(
+		t, "-seek %s: say how many operations there are, with -numreqs or -bytes", option);
 }
 
 static enum xdd_status check(struct plan *plan, struct target_plan *t)
@@ -306,7 +313,7 @@ static void warn_end(const struct target_plan *t)
 			    units_size_text(plan_size_in_run(t), b, sizeof(b)));
 }
 
-/* Said once: without a range of its own, a random pass goes over as much as it moves. */
+/* Warn once: without a range of its own, a random pass covers as much as it transfers. */
 static void warn_random_range(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
@@ -328,7 +335,7 @@ static void warn_random_range(const struct plan *plan)
 	}
 }
 
-/* Said once: a range that was given is never left. */
+/* Warn once: a sequential pass never leaves a range that is given. */
 static void warn_starts_over(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {

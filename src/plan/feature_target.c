@@ -1,5 +1,6 @@
 /*
- * Which targets, what they are, and how they are opened: -targets, -targetdir, -dio, -dropcache.
+ * The targets of a run, their kinds, and how they are opened: -targets, -targetdir, -dio,
+ * -dropcache.
  */
 #include "plan/feature.h"
 
@@ -27,8 +28,8 @@ static size_t arity_targets(const struct word *args, size_t avail)
 	if (args[0].text[0] == '-' && units_parse_u64(args[0].text + 1, &n) == 0)
 		return 2;
 	/*
-	 * Too few names, or no number to go by: take the words up to the next option, and leave it to
-	 * apply_targets() to say what is wrong.
+	 * Too few names, or no number: take the words up to the next option, and let
+	 * apply_targets() report the problem.
 	 */
 	if (units_parse_u64(args[0].text, &n) || n < 1 || n > PLAN_MAX_TARGETS)
 		n = avail;
@@ -188,8 +189,9 @@ static enum xdd_status probe(struct plan *plan, struct target_plan *t)
 }
 
 /*
- * What -dio cannot move of the last operation: up to a page, so that as few bytes as may be are left, and writes to the
- * rest of its page do not go past the page cache where requests are whole pages.
+ * Bytes of the last operation that -dio cannot transfer: up to a page, so that as few bytes as
+ * possible are left, and so that writes to the rest of its page do not bypass the page cache where
+ * requests are whole pages.
  */
 static uint64_t tail_bytes(const struct target_plan *t)
 {
@@ -216,7 +218,9 @@ static enum xdd_status check_dio(struct plan *plan, struct target_plan *t)
 	return status;
 }
 
-/* All that the machine has cached can be thrown away where one may, and while nothing runs. */
+/*
+ * Check that the caches of the machine can be emptied: with the right to do so, and between passes.
+ */
 static enum xdd_status check_drop_system(struct plan *plan)
 {
 	static const char path[] = "/proc/sys/vm/drop_caches";

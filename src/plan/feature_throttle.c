@@ -105,7 +105,7 @@ static enum xdd_status resolve_throttle(struct plan *plan, struct target_plan *t
 		throttle->interval_ns = (double)NS_PER_SEC / throttle->rate;
 		return XDD_OK;
 	case THROTTLE_BANDWIDTH:
-		/* 10^6 bytes a second are one byte a microsecond. */
+		/* 10^6 bytes per second are one byte per microsecond. */
 		throttle->interval_ns = (double)t->req_bytes * 1000 / throttle->rate;
 		return t->rows ? sum_rows(plan, t) : XDD_OK;
 	case THROTTLE_DELAY:

@@ -1,5 +1,5 @@
 /*
- * What is kept of each operation, and what is made of it: -timestamps. The user guide, 4.13.
+ * Time stamps of each operation, and their reports: -timestamps. The user guide, 4.13.
  */
 #include "plan/feature.h"
 
@@ -14,7 +14,9 @@
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 
-/* Entries that a QThread takes at a time: many, but not so many that what is not full matters. */
+/*
+ * Entries that a QThread takes at a time: many, but so few that partly filled chunks do not matter.
+ */
 #define CHUNK_MIN 16u
 #define CHUNK_MAX 1024u
 
@@ -126,7 +128,7 @@ static enum xdd_status file_name(const struct plan *plan, const struct target_pl
 	return plan_no_memory();
 }
 
-/* Operations that there can be to enter in all passes; UINT64_MAX when only time ends the run. */
+/* Operations of all passes; UINT64_MAX when only time ends the run. */
 static uint64_t all_ops(const struct plan *plan, const struct target_plan *t)
 {
 	uint64_t ops;
@@ -138,10 +140,10 @@ static uint64_t all_ops(const struct plan *plan, const struct target_plan *t)
 }
 
 /*
- * Each QThread has a chunk of the table to itself and takes another when it is full. What is reported
- * are size_ops entries without a gap, and so there are chunks for those that are part full, and, where
- * chunks are used again, for those that hold older entries than the one overwritten last; entries that
- * came back together with its last one, as many as may be outstanding, do not count either.
+ * Each QThread has a chunk of the table to itself and takes another when it is full. The report has
+ * size_ops entries without a gap. Extra chunks hold those that are partly filled and, where chunks
+ * are reused, those with older entries than the one overwritten last; entries that were completed
+ * together with its last one, as many as may be outstanding, do not count either.
  */
 static void resolve_table(const struct plan *plan, struct target_plan *t)
 {

@@ -1,5 +1,5 @@
 /*
- * What an operation is, and how many of them a pass has: -op, -rwratio, -blocksize, -reqsize, -numreqs, -bytes.
+ * The operations of a pass and their number: -op, -rwratio, -blocksize, -reqsize, -numreqs, -bytes.
  */
 #include "plan/feature.h"
 
@@ -171,7 +171,9 @@ static enum xdd_status resolve_request(struct target_plan *t)
 	return XDD_OK;
 }
 
-/* Without -op: write where nothing can be lost, ask otherwise. A list of -seek load brings its own. */
+/*
+ * Without -op: write where nothing can be lost, ask otherwise. A list of -seek load brings its own.
+ */
 static enum xdd_status resolve_op(struct plan *plan, struct target_plan *t)
 {
 	enum xdd_status status = resolve_request(t);
@@ -195,22 +197,22 @@ static void set_ops(struct target_plan *t, uint64_t ops, uint64_t last)
 	t->last_op_bytes = last;
 }
 
-/* -bytes and its like: whole requests and one shorter one. */
+/* -bytes and its variants: whole requests and a shorter one. */
 static void set_bytes(struct target_plan *t, uint64_t bytes)
 {
 	uint64_t rest = bytes % t->req_bytes, ops = bytes / t->req_bytes + (rest != 0);
 
-	/* One of 2^64-1 is not missed, and that number has a meaning of its own. */
+	/* One operation of 2^64-1 does not matter, and that number has a meaning of its own. */
 	set_ops(t, ops == PLAN_UNLIMITED ? ops - 1 : ops, rest ? rest : t->req_bytes);
 	t->pass_bytes = bytes;
 }
 
-/* Nothing said how much: the whole of what is there, once. */
+/* Without an amount: the whole target, once. */
 static enum xdd_status whole_target(const struct plan *plan, struct target_plan *t)
 {
 	uint64_t bytes = plan_bytes_left(plan, t);
 
-	/* Of a new file, what another target writes, if that is known. */
+	/* The size of a new file is what another target writes, if that is known. */
 	bool known = t->size_bytes || t->written_bytes != PLAN_UNLIMITED;
 
 	if (t->op != OP_READ || !known || (!plan_has_size(t) && !t->writer))
@@ -230,7 +232,7 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 	return XDD_OK;
 }
 
-/* The first operations of a list that move the amount; the last of them is cut off where it has to be. */
+/* The first operations of a list that transfer the amount; the last of them is cut if necessary. */
 static enum xdd_status rows_of_bytes(struct target_plan *t)
 {
 	uint64_t bytes = 0, n = 0;
@@ -293,7 +295,7 @@ static enum xdd_status resolve_ops(struct plan *plan, struct target_plan *t)
 	return XDD_OK;
 }
 
-/* Said once: elsewhere a block is a request. */
+/* Warn once: in other programs a block is a request. */
 static void warn_request_size(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {

@@ -1,9 +1,10 @@
 /*
- * Room for what the targets write: files that need more blocks than their file system has are refused before the
- * run. All figures are the least that a run needs, so that nothing is refused that could work. Called by
- * run_check().
+ * Space for writes: files that need more blocks than their file system has are refused before the
+ * run. All figures are the least that a run needs, so that no run is refused that could work.
+ * Called by run_check().
  *
- * Space for -preallocate is not counted here: the file system itself answers for it before the first operation.
+ * Space for -preallocate is not counted here: the file system itself answers for it before the
+ * first operation.
  */
 #include <linux/magic.h>
 #include <math.h>
@@ -29,7 +30,7 @@
 /* Passes of -createnewfiles that are counted: each has a file to look at. */
 #define MAX_NEW_FILES 1000
 
-/* Drawn operations may go to fewer places than expected; six deviations never happen. */
+/* Random operations may use fewer offsets than expected; six deviations never happen. */
 #define DEVIATIONS 6
 
 /* A part of a file that a target writes, and the least number of bytes in it that it writes. */
@@ -43,13 +44,13 @@ struct part {
 	uint64_t bytes;
 };
 
-/* A file system, and what is needed of it; bytes, which may be less than none: files that are removed. */
+/* A file system, and the bytes needed of it, which may be negative: files that are removed. */
 struct room {
 	dev_t dev;
 	uint64_t block_bytes;
 	__int128 free_bytes;
 	__int128 need_bytes;
-	bool counts; /* what it says about free blocks is how much can be written */
+	bool counts; /* its free blocks are what can be written */
 };
 
 struct rooms {
@@ -58,8 +59,8 @@ struct rooms {
 };
 
 /*
- * Only what is known to keep each block that is written, and to count them: others compress, share blocks, or lie
- * on a server or another file system that may.
+ * True for file systems that are known to keep and count each block that is written: others
+ * compress, share blocks, or are on a server or another file system that may.
  */
 static bool keeps_blocks(const struct statfs *fs)
 {
@@ -98,7 +99,7 @@ static uint64_t writing_ops(const struct target_plan *t)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-/* Places that a pass writes at least once; `slots` is how many there are. */
+/* Offsets that a pass writes at least once, of `slots` possible ones. */
 static uint64_t written_slots(const struct target_plan *t, uint64_t slots)
 {
 	uint64_t writes = writing_ops(t), rounds = t->pass_ops / slots + (t->pass_ops % slots != 0);
@@ -106,7 +107,7 @@ static uint64_t written_slots(const struct target_plan *t, uint64_t slots)
 
 	if (t->seek.pattern != SEEK_RANDOM && t->op == OP_WRITE)
 		return writes < slots ? writes : slots;
-	/* Each round may write where the one before has written, and read elsewhere. */
+	/* Each round may write the same offsets as the last one, and read the others. */
 	if (t->seek.pattern != SEEK_RANDOM)
 		return writes / rounds;
 	n = (double)slots * -expm1(-(double)writes / (double)slots);
@@ -211,15 +212,15 @@ static uint64_t allocated_bytes(const struct stat *st)
 	return (uint64_t)st->st_blocks * STAT_BLOCK_BYTES;
 }
 
-/* Up to a block, data may lie in the inode. */
+/* Less than a block of data may be in the inode. */
 static uint64_t round_up(uint64_t bytes, uint64_t block)
 {
 	return bytes < block ? 0 : (bytes + block - 1) / block * block;
 }
 
 /*
- * The most of its blocks that a file has where its parts are: inside its end, and past that, where blocks are that its
- * size does not account for.
+ * The most bytes that a file can have allocated in its parts: inside its size, and past it, where
+ * blocks are that its size does not account for.
  */
 static uint64_t allocated_there(const struct part *p, size_t n, const struct stat *st,
 				uint64_t block)
@@ -236,7 +237,7 @@ static uint64_t allocated_there(const struct part *p, size_t n, const struct sta
 	return past + inside < all ? past + inside : all;
 }
 
-/* The files of the passes so far exist together; what has the name of one is removed. */
+/* The files of all passes exist together; existing files with their names are removed. */
 static __int128 need_of_new_files(const struct plan *plan, const struct target_plan *t,
 				  uint64_t pass_bytes)
 {
@@ -281,7 +282,10 @@ static __int128 need_of_file(const struct plan *plan, const struct part *p, size
 	return bytes > there ? bytes - there : 0;
 }
 
-/* The file system of a file or directory, with the most room that is said of it; NULL: not known. */
+/*
+ * The file system of a file or directory, with the most free space that it reports; NULL: not
+ * known.
+ */
 static struct room *room_of(struct rooms *rooms, dev_t dev, const char *path)
 {
 	struct room *r = rooms->list;
@@ -309,7 +313,7 @@ static char *text_of(__int128 bytes, char *buf, size_t size)
 	return units_size_text(bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes, buf, size);
 }
 
-/* One line of the first file system that has too little, about the first target on it. */
+/* Report the first file system that has too little, by the first target on it. */
 static enum xdd_status refuse(const struct room *r, const struct part *parts, size_t n)
 {
 	const struct target_plan *first = NULL;
@@ -338,7 +342,10 @@ static enum xdd_status refuse(const struct room *r, const struct part *parts, si
 		text_of(r->free_bytes, room, sizeof(room)));
 }
 
-/* Where the file of a target is, or is to be; its file system in `rooms`. False: not known. */
+/*
+ * Find the file of a target, or the directory where it will be created; its file system in `rooms`.
+ * False: not known.
+ */
 static bool locate(const struct plan *plan, struct part *p, struct rooms *rooms)
 {
 	const struct target_plan *t = p->target;
@@ -367,7 +374,7 @@ static bool locate(const struct plan *plan, struct part *p, struct rooms *rooms)
 	return known;
 }
 
-/* The parts of files that the run writes whatever happens, in order. */
+/* The parts of files that the run certainly writes, in order. */
 static size_t collect(const struct plan *plan, struct part *parts, struct rooms *rooms)
 {
 	size_t n = 0;

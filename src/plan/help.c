@@ -12,8 +12,8 @@
 #define HELP_WIDTH 79
 
 /*
- * Print `text` in lines of at most HELP_WIDTH columns, each indented; the first goes on where the line
- * stands, at column `col`, when that is not past the indentation.
+ * Print `text` in lines of at most HELP_WIDTH columns, each indented; the first continues at column
+ * `col` of the line, if that is not past the indentation.
  */
 static void print_wrapped_at(const char *text, int indent, int col)
 {

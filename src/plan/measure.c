@@ -1,6 +1,6 @@
 /*
- * Measures: how much of a target's pass, in time, operations, a share of them, or bytes. Called by the options of
- * coordination, and where a plan is shown.
+ * Measures: how much of a target's pass, in time, operations, a share of them, or bytes. Called by
+ * the options of coordination, and where a plan is shown.
  */
 #include "plan/measure.h"
 
@@ -70,7 +70,7 @@ enum xdd_status measure_read(const struct setting *s, const struct word *w, stru
 	return parse_error_words(s, w, measure_at, NULL);
 }
 
-/* How a measure is written, and what of it is one. */
+/* The names of units, and the value of one. */
 static const struct {
 	const char *text;
 	double scale;

@@ -8,8 +8,8 @@
 #include "xdd/plan/option.h"
 
 /*
- * Read the measure in words `w[0]`, its unit, and `w[1]`, its amount, of setting `s`. Returns XDD_OK, or another status
- * with one line given to log_error().
+ * Read the measure in words `w[0]`, its unit, and `w[1]`, its amount, of setting `s`. Returns
+ * XDD_OK, or another status with one line given to log_error().
  */
 enum xdd_status measure_read(const struct setting *s, const struct word *w, struct measure *m);
 

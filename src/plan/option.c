@@ -84,7 +84,7 @@ static void nearest(const struct option *rows, const char *name, const char **be
 	for (; rows->name; rows++) {
 		unsigned d = suggest_distance(name, strlen(name), rows->name);
 
-		/* Someone who stops early, as in -queue, means the longer word. */
+		/* A word that is cut short, as in -queue, means the longer one. */
 		if (strlen(name) >= 3 && strncmp(rows->name, name, strlen(name)) == 0)
 			d = 1;
 		if (d < *distance) {

@@ -1,6 +1,6 @@
 /*
- * What the options of a plan stand at; see the header. Called by the writer of -jsonout, once for each
- * option and target.
+ * The values of the options of a plan; see the header. Called by the writer of -jsonout, once for
+ * each option and target.
  */
 #include "xdd/base/nstime.h"
 #include "xdd/plan/option_value.h"
@@ -80,7 +80,7 @@ enum xdd_status plan_sort_settings(struct plan *plan)
 	return XDD_OK;
 }
 
-/* How many settings of `by_option` stand before the end of those of a row. */
+/* The number of settings in `by_option` up to the last one of a row. */
 static size_t end_of_row(const struct plan *plan, const struct option *opt,
 			 const struct option *sub)
 {
@@ -97,7 +97,7 @@ static size_t end_of_row(const struct plan *plan, const struct option *opt,
 	return low;
 }
 
-/* The last setting that concerned the target. */
+/* The last setting for the target. */
 static struct option_value words(const struct plan *plan, const struct target_plan *target,
 				 const struct option *opt, const struct option *sub)
 {
@@ -133,7 +133,9 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 		return flag(*(const bool *)field == (bool)row->value);
 	case OPT_U64:
 	case OPT_SIZE:
-		/* 0 that is no default: of an option that shares its field with others, or was not given. */
+		/*
+		 * 0 without a default: the option shares its field with others, or was not given.
+		 */
 		if (!*(const uint64_t *)field && !row->def &&
 		    (row->min || words(plan, target, opt, sub).type == OPTION_VALUE_NONE))
 			return (struct option_value){ .type = OPTION_VALUE_NONE };

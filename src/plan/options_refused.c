@@ -1,6 +1,6 @@
 /*
- * Rows of the option table that only say why an option cannot be had: those of older programs of this
- * family that never worked, and those of the user guide that this version does not have.
+ * Rows of options that are refused with a reason: those of older programs of this family that never
+ * worked, and those of the user guide that this version does not have.
  */
 #include "plan/feature.h"
 

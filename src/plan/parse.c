@@ -1,6 +1,6 @@
 /*
- * From words to settings: finds each option's row, its target scope and its arguments, and reads setup
- * files where they stand. Nothing is applied here; see apply.c. Called by plan_build().
+ * From words to settings: finds each option's row, its target scope and its arguments, and reads
+ * setup files where they stand. Nothing is applied here; see apply.c. Called by plan_build().
  */
 #include "plan/parse.h"
 
@@ -100,7 +100,7 @@ static bool is_numbered(const struct cursor *c, const struct option *opt)
 	       w[1].text[0] != '-';
 }
 
-/* "target <n>" behind the option's name. */
+/* "target <n>" after the option's name. */
 static enum xdd_status take_scope(struct cursor *c, struct setting *s)
 {
 	const struct option *opt = s->opt;
@@ -141,7 +141,7 @@ static size_t wanted_args(const struct option *row, const struct cursor *c)
 	return row->arg ? 1 : 0;
 }
 
-/* "-help -op": the name of an option is what is asked for, with its dash or without. */
+/* "-help -op": the argument is the name of an option, with its dash or without. */
 static bool takes_names(const struct option *row)
 {
 	return row->arg && strcmp(row->arg, "[<option>]") == 0;
@@ -192,7 +192,7 @@ static const char *suboption_at(const void *opt, size_t i)
 	return sub ? sub->name : NULL;
 }
 
-/* The suboption that is meant by a word that is none, or NULL. */
+/* The suboption nearest to a word that is not one, or NULL. */
 static const char *near_suboption(const struct option *opt, const char *text)
 {
 	return suggest_nearest(text, suboption_at, opt);
@@ -229,7 +229,10 @@ static bool is_suboption(const struct option *opt, const char *text)
 	       (text[0] != '-' && near_suboption(opt, text));
 }
 
-/* The row for a word that names no suboption and is none misspelt: its own argument. Or NULL. */
+/*
+ * The row for a word that is neither a suboption nor a misspelt one, and is its own argument; or
+ * NULL.
+ */
 static const struct option *other_suboption(const struct option *opt, const char *text)
 {
 	return text[0] && text[1] && near_suboption(opt, text) ? NULL : opt->other;
@@ -327,7 +330,7 @@ enum xdd_status parse_setup(struct parse *p, const struct setting *s)
 	if (depth >= SETUP_MAX_DEPTH)
 		return parse_error(XDD_BAD_ARGUMENT, s, name,
 				   "setup files are nested more than %d deep", SETUP_MAX_DEPTH);
-	/* Files that each name the next one twice would otherwise go on for ever. */
+	/* Files that each name the next one twice would never end. */
 	if (++p->n_setup_files > SETUP_MAX_FILES)
 		return parse_error(XDD_BAD_ARGUMENT, s, name, "more than %d setup files are read",
 				   SETUP_MAX_FILES);

@@ -1,5 +1,6 @@
 /*
- * From words to settings to a plan: the state of reading a command line. Called by plan_build(); main thread.
+ * From words to settings to a plan: the state of reading a command line. Called by plan_build();
+ * main thread.
  */
 #ifndef XDD_PLAN_PARSE_H
 #define XDD_PLAN_PARSE_H
@@ -41,7 +42,9 @@ enum xdd_status parse_setup(struct parse *p, const struct setting *s);
 /* Create the targets, give every option its default, and apply the settings from left to right. */
 enum xdd_status apply_settings(struct parse *p);
 
-/* Refuse two operations (-op, -rwratio) for all targets on the command line or in one setup file. */
+/*
+ * Refuse two operations (-op, -rwratio) for all targets on the command line or in one setup file.
+ */
 enum xdd_status parse_check_operations(const struct parse *p);
 
 /* Fill `by_option` of a plan that has its settings. */

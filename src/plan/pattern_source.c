@@ -1,5 +1,5 @@
 /*
- * What the data pattern of each target is made of, and whether it can be written and verified as asked.
+ * The bytes of the data pattern of each target, and checks of what can be written and verified.
  * Called by plan_resolve(), once everything else is known about the targets.
  */
 #include "plan/pattern_source.h"
@@ -157,7 +157,7 @@ static const char *unverifiable(const struct target_plan *t, char *buf, size_t s
 	return buf;
 }
 
-/* -verify location compares with sequenced data: what to do about the pattern of a target that it verifies. */
+/* -verify location compares with sequenced data: refuse another pattern. */
 static enum xdd_status resolve_location(struct target_plan *t)
 {
 	struct pattern_options *o = &t->pattern;
@@ -175,7 +175,10 @@ static enum xdd_status resolve_location(struct target_plan *t)
 		"-verify location: is for sequenced data, and -datapattern names another pattern; say -datapattern sequenced, or -verify contents alone");
 }
 
-/* The pattern that location implies where none is named, and the verification that sequenced implies when read. */
+/*
+ * The pattern that location implies where none is named, and the verification that sequenced
+ * implies when read.
+ */
 static enum xdd_status resolve_verify(struct target_plan *t)
 {
 	struct pattern_options *o = &t->pattern;

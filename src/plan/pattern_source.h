@@ -7,8 +7,9 @@
 #include "xdd/plan/plan.h"
 
 /*
- * Load what the patterns of all targets consist of, and refuse those that cannot be written or verified as asked. Sets
- * `pattern` and `verify`. Returns XDD_OK, or another status with one line given to log_error().
+ * Load what the patterns of all targets consist of, and refuse those that cannot be written or
+ * verified as asked. Sets `pattern` and `verify`. Returns XDD_OK, or another status with one line
+ * given to log_error().
  */
 enum xdd_status plan_resolve_data(struct plan *plan);
 

@@ -11,7 +11,7 @@
 #include "plan/parse.h"
 #include "xdd/base/arena.h"
 
-/* A word as one could type it into a shell again. */
+/* A word, quoted for a shell. */
 static char *quote(struct arena *arena, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -108,7 +108,10 @@ void plan_free(struct plan *plan)
 		arena_free(plan->arena);
 }
 
-/* Clear the files of the report that `rows`, which end with a row without a name, and their suboptions set. */
+/*
+ * Clear the files of the report that `rows`, which end with a row without a name, and their
+ * suboptions set.
+ */
 static void clear_outputs(struct plan *plan, const struct option *rows)
 {
 	for (; rows && rows->name; rows++) {

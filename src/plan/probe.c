@@ -1,6 +1,6 @@
 /*
- * What a target is, found out before anything is opened for I/O: its kind, its size, and the alignment
- * that direct I/O on it wants. Called while the plan is resolved.
+ * The kind and size of a target, and the alignment that direct I/O on it needs, found before
+ * anything is opened for I/O. Called while the plan is resolved.
  */
 #include "plan/probe.h"
 
@@ -42,23 +42,26 @@ static void probe_dio(struct target_plan *t, const struct stat *st)
 		t->io_align_bytes = d.offset_align ? d.offset_align : device_sector(st->st_dev);
 }
 
-/* The file will lie on the device that its folder lies on, which the kernel goes by with most file systems. */
+/*
+ * The file will be on the device of its directory, which determines the alignment on most file
+ * systems.
+ */
 static void probe_missing(struct target_plan *t)
 {
-	char *folder = path_directory(t->path);
+	char *directory = path_directory(t->path);
 	struct directio d;
 	uint64_t mask = 0;
 	struct stat st;
 
-	if (folder && stat(folder, &st) == 0) {
-		/* Of a directory, that is said of file systems in memory only. */
-		directio_query(&d, -1, folder);
+	if (directory && stat(directory, &st) == 0) {
+		/* For a directory, only file systems in memory report that. */
+		directio_query(&d, -1, directory);
 		t->direct_ignored = d.ignored;
 		t->io_align_bytes = device_sector(st.st_dev);
 		blockdev_queue_number(st.st_dev, "dma_alignment", &mask);
 		t->memory_align_bytes = mask ? (uint32_t)mask + 1 : 0;
 	}
-	free(folder);
+	free(directory);
 }
 
 static int probe_block(struct target_plan *t)
@@ -115,7 +118,7 @@ enum xdd_status probe_target(struct target_plan *t)
 		return err ? failed(t, strerror(-err)) : XDD_OK;
 	case S_IFCHR:
 		t->kind = TARGET_CHAR;
-		/* /dev/sg*: a disk without a block device; whatever is none has no size. */
+		/* /dev/sg*: a disk without a block device; other devices have no size. */
 		if (plan_engine_caps(t) & ENGINE_SCSI &&
 		    scsi_capacity(t->path, &t->size_bytes, &block) < 0)
 			t->size_bytes = 0;

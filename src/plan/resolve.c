@@ -1,6 +1,7 @@
 /*
- * The features of a plan, and the last step of building one: from the options as given and the targets as they are to
- * numbers that the run can work with. Called by plan_build(), and by main for the warnings.
+ * The features of a plan, and the last step of building one: from the options as given and the
+ * targets as they are to numbers that the run can work with. Called by plan_build(), and by main
+ * for the warnings.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /*
- * What a plan needs of the machine: how the I/O buffers lie in memory, whether they fit, and which processors a
- * QThread runs on. Called while the plan is resolved; the functions that plan.h declares also by the modules of a run.
+ * Memory and processors of a plan: the layout of the I/O buffers, whether they fit, and which
+ * processors a QThread runs on. Called while the plan is resolved; the functions that plan.h
+ * declares also by the modules of a run.
  */
 #include "plan/resources.h"
 
@@ -32,8 +33,8 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 }
 
 /*
- * Buffers begin on a page, large ones on a huge page: neighbours then share neither. A -memalign that is a power of
- * two, a page at least, is what they begin at a multiple of; any other is how far into a page they begin.
+ * Buffers begin on a page, large ones on a huge page: neighbours then share neither. A -memalign
+ * that is a power of two, a page at least, is their alignment; any other is their offset in a page.
  */
 enum xdd_status plan_resolve_memory(struct plan *plan, struct target_plan *t)
 {
@@ -55,7 +56,7 @@ enum xdd_status plan_resolve_memory(struct plan *plan, struct target_plan *t)
 	if (t->kind == TARGET_NULL || t->op == OP_NOOP)
 		return XDD_OK;
 	m->stride_bytes = round_up(t->req_bytes + m->shift_bytes, align);
-	/* What only the alignment of the next one would want is not worth its memory. */
+	/* Do not pad the last buffer for a buffer that will not follow. */
 	m->last_bytes = align > LARGE_BYTES ? round_up(t->req_bytes, page) : m->stride_bytes;
 	return XDD_OK;
 }
@@ -123,7 +124,7 @@ uint64_t plan_machine_bytes(void)
 	return pages > 0 ? (uint64_t)pages * small_page() : UINT64_MAX;
 }
 
-/* Buffers that cannot fit would have the kernel kill something; say so instead. */
+/* With buffers that do not fit the kernel would kill a process: refuse them. */
 enum xdd_status plan_check_memory(struct plan *plan)
 {
 	uint64_t have = plan_machine_bytes(), want = 0, huge = 0;

@@ -1,6 +1,7 @@
 /*
- * Checks of files that would take each other's place: targets that are made anew, the lists of -seek save and the
- * files of -createnewfiles; and of targets that write where another verifies. Called while the plan is resolved.
+ * Checks of files that would replace each other: targets that are recreated, the lists of -seek
+ * save and the files of -createnewfiles; and of targets that write where another verifies. Called
+ * while the plan is resolved.
  */
 #include "plan/same_file.h"
 
@@ -40,23 +41,23 @@ int file_id_compare(const void *a, const void *b)
 	return strcmp(p->name, q->name);
 }
 
-/* A link to nothing is the place that it leads to. */
+/* A dangling link is the file that it leads to. */
 static struct file_id id_of(struct arena *arena, const char *path)
 {
 	struct file_id p = { .name = "" };
-	char *name = NULL, *folder;
+	char *name = NULL, *directory;
 	struct stat st;
 
 	if (stat(path, &st) < 0) {
 		if (fileopen_follow(path, &name))
 			name = NULL;
-		folder = path_directory(name ? name : path);
+		directory = path_directory(name ? name : path);
 		p.name = arena_strdup(arena, path_last(name ? name : path));
 		if (!p.name)
 			p.name = path_last(path);
-		if (!folder || stat(folder, &st) < 0)
+		if (!directory || stat(directory, &st) < 0)
 			st = (struct stat){ .st_ino = 0 };
-		free(folder);
+		free(directory);
 		free(name);
 	}
 	p.dev = st.st_dev;
@@ -81,7 +82,7 @@ struct file_id *plan_file_ids(const struct plan *plan)
 	return ids;
 }
 
-/* Targets that are made anew must not be another's: each would take the file away from the other. */
+/* Targets that are recreated must not share a file: each would remove that of the other. */
 static enum xdd_status check_shared(const struct file_id *ids, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -95,7 +96,7 @@ static enum xdd_status check_shared(const struct file_id *ids, size_t n)
 	return XDD_OK;
 }
 
-/* The file of -seek save is made beside its place, and then renamed. */
+/* The file of -seek save is created beside its name, and then renamed. */
 static enum xdd_status check_save_file(const struct plan *plan, const struct file_id *ids,
 				       const struct target_plan *t)
 {
@@ -141,26 +142,27 @@ static enum xdd_status check_replaced(const struct plan *plan)
 }
 
 /*
- * The path with the links in its folder resolved, and those of the file itself where it is there and `follow` is set; to
- * be freed. NULL when there is no such folder, or no memory.
+ * The path with the links in its directory resolved, and those of the file itself if it exists and
+ * `follow` is set; to be freed. NULL if there is no such directory, or no memory.
  */
 static char *real_path(const char *path, bool follow)
 {
-	char *real = follow ? realpath(path, NULL) : NULL, *folder, *real_folder;
+	char *real = follow ? realpath(path, NULL) : NULL, *directory, *real_directory;
 
 	if (real)
 		return real;
-	folder = path_directory(path);
-	real_folder = folder ? realpath(folder, NULL) : NULL;
-	if (real_folder && asprintf(&real, "%s%s%s", real_folder,
-				    strcmp(real_folder, "/") == 0 ? "" : "/", path_last(path)) < 0)
+	directory = path_directory(path);
+	real_directory = directory ? realpath(directory, NULL) : NULL;
+	if (real_directory &&
+	    asprintf(&real, "%s%s%s", real_directory, strcmp(real_directory, "/") == 0 ? "" : "/",
+		     path_last(path)) < 0)
 		real = NULL;
-	free(real_folder);
-	free(folder);
+	free(real_directory);
+	free(directory);
 	return real;
 }
 
-/* The number of a pass as it stands behind the name of a file; 0 when it is none. */
+/* The number of a pass at the end of the name of a file; 0 if there is none. */
 static uint64_t pass_of(const char *text)
 {
 	char again[24];
@@ -172,7 +174,7 @@ static uint64_t pass_of(const char *text)
 	return strcmp(again, text) == 0 ? pass : 0;
 }
 
-/* Whether `path` is what -createnewfiles makes of `name` in one of the passes. */
+/* True if `path` is the file that -createnewfiles creates for `name` in one of the passes. */
 static bool is_of_pass(const struct plan *plan, const char *name, const char *path)
 {
 	size_t len = strlen(name);
@@ -196,7 +198,7 @@ bool plan_makes_file(const struct plan *plan, const struct target_plan *t, const
 	return makes;
 }
 
-/* The same for all targets of `plan`, whose files have the names `real`, where they have one. */
+/* Refuse targets of `plan` that `t` would replace; `real` has the names of their files, or NULL. */
 static enum xdd_status check_new_files_of(const struct plan *plan, const struct target_plan *t,
 					  char *const *real)
 {
@@ -247,14 +249,14 @@ enum xdd_status plan_check_same_files(const struct plan *plan)
 	return status ? status : check_new_files(plan);
 }
 
-/* Whether a target reads back what it writes, and knows by the tags what has to be there. */
+/* True if a target verifies what it writes by the tags. */
 static bool keeps_book(const struct target_plan *t)
 {
 	return t->op == OP_MIXED && t->pattern.kind == PATTERN_TAGGED && t->verify != VERIFY_NONE &&
 	       t->kind != TARGET_NULL;
 }
 
-/* Whether a target goes, or may go, to all ids between its first and its last. */
+/* True if a target may use all offsets between its first and its last. */
 static bool leaves_no_gaps(const struct target_plan *t)
 {
 	return !t->rows && !t->pass_offset_bytes &&
@@ -262,7 +264,9 @@ static bool leaves_no_gaps(const struct target_plan *t)
 		t->seek.pattern == SEEK_NONE);
 }
 
-/* Whether two targets of the same file reach the same bytes; with gaps, they may go between each other's ids. */
+/*
+ * True if two targets of the same file reach the same bytes; with gaps, their offsets may differ.
+ */
 static bool overlap(const struct target_plan *a, const struct target_plan *b)
 {
 	return leaves_no_gaps(a) && leaves_no_gaps(b) && a->start_bytes < b->end_bytes &&

@@ -1,5 +1,6 @@
 /*
- * Targets, and files that a run creates, that are the same file. Main thread, while a plan is resolved and checked.
+ * Targets, and files that a run creates, that are the same file. Main thread, while a plan is
+ * resolved and checked.
  */
 #ifndef XDD_PLAN_SAME_FILE_H
 #define XDD_PLAN_SAME_FILE_H
@@ -16,11 +17,12 @@ struct file_id {
 	struct target_plan *target;
 	dev_t dev;
 	ino_t ino;
-	const char *name; /* of a file that does not exist yet, in the directory dev, ino; else "" */
+	const char *name; /* of a missing file, in the directory dev, ino; otherwise "" */
 };
 
 /*
- * The identities of all targets, those of the same file adjacent; to be freed by the caller. NULL: memory is short.
+ * The identities of all targets, those of the same file adjacent; to be freed by the caller. NULL:
+ * memory is short.
  */
 struct file_id *plan_file_ids(const struct plan *plan);
 
@@ -28,14 +30,14 @@ struct file_id *plan_file_ids(const struct plan *plan);
 int file_id_compare(const void *a, const void *b);
 
 /*
- * Refuse targets and outputs of which one would replace the file of another: -recreatefiles, -createnewfiles,
- * -seek save. XDD_OK, or another status with one line given to log_error().
+ * Refuse targets and outputs of which one would replace the file of another: -recreatefiles,
+ * -createnewfiles, -seek save. XDD_OK, or another status with one line given to log_error().
  */
 enum xdd_status plan_check_same_files(const struct plan *plan);
 
 /*
- * Refuse targets that verify tagged data while another target writes to the same bytes. After plan_resolve_data().
- * XDD_OK, or another status with one line given to log_error().
+ * Refuse targets that verify tagged data while another target writes to the same bytes. After
+ * plan_resolve_data(). XDD_OK, or another status with one line given to log_error().
  */
 enum xdd_status plan_check_tagged(const struct plan *plan);
 

@@ -1,6 +1,6 @@
 /*
- * -seek load: the list of operations of a target, read from a file. Format: doc/seek-files.md. Called while a plan is
- * resolved.
+ * -seek load: the list of operations of a target, read from a file. Format: doc/seek-files.md.
+ * Called while a plan is resolved.
  */
 #include "plan/seek_load.h"
 
@@ -72,7 +72,7 @@ static char operation_of(const char *field)
 	return 0;
 }
 
-/* Returns NULL, or what is wrong with the line. */
+/* Returns NULL, or the problem of the line. */
 static const char *parse_row(char *text, struct seek_row *row)
 {
 	char *fields[FIELDS_MOST];
@@ -181,25 +181,35 @@ int seek_load_read(const char *path, struct arena *arena, const struct seek_row 
 	return ret;
 }
 
-/* The directions of a loaded list against -op; without -op the list decides. */
+static enum op_request operation_of_rows(const struct target_plan *t)
+{
+	enum op_request list = OP_UNSET;
+
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const char op = t->rows[i].op;
+		enum op_request own = op == 'r' ? OP_READ : op == 'w' ? OP_WRITE : OP_NOOP;
+
+		if (list != OP_UNSET && list != own)
+			return OP_MIXED;
+		list = own;
+	}
+	return list;
+}
+
+/* Compare the directions of a loaded list with -op; without -op the list decides. */
 static enum xdd_status resolve_loaded_op(struct target_plan *t)
 {
-	bool seen[3] = { false };
-	enum op_request list;
+	static const char *const does[] = {
+		[OP_READ] = "reads",
+		[OP_WRITE] = "writes",
+		[OP_NOOP] = "does neither read nor write",
+		[OP_MIXED] = "mixes reads, writes and noops",
+	};
+	enum op_request list = operation_of_rows(t);
 
-	for (size_t i = 0; i < t->n_rows; i++)
-		seen[t->rows[i].op == 'r' ? 0 : t->rows[i].op == 'w' ? 1 : 2] = true;
-	list = seen[0] + seen[1] + seen[2] > 1 ? OP_MIXED :
-	       seen[0]			       ? OP_READ :
-	       seen[1]			       ? OP_WRITE :
-						 OP_NOOP;
 	if (t->op != OP_UNSET && t->op != OP_MIXED && t->op != list)
 		return plan_refuse(t, "-op %s: the list of -seek load %s %s", plan_op_name(t->op),
-				   t->seek.load_file,
-				   list == OP_READ  ? "reads" :
-				   list == OP_WRITE ? "writes" :
-				   list == OP_NOOP  ? "does neither read nor write" :
-						      "mixes reads, writes and noops");
+				   t->seek.load_file, does[list]);
 	t->op = list;
 	return XDD_OK;
 }

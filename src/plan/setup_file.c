@@ -1,6 +1,6 @@
 /*
- * Setup files: read whole and taken apart into words as a shell would, each with its line.
- * Called by the parser for -setup.
+ * Setup files: read whole and split into words like a shell does, each with its line. Called by the
+ * parser for -setup.
  */
 #include "plan/setup_file.h"
 
@@ -17,7 +17,7 @@
 
 #define SETUP_MAX_BYTES (16u << 20)
 
-/* A setup file on its way into words. */
+/* A setup file that is being split into words. */
 struct splitter {
 	struct arena *arena;
 	const char *file;
@@ -65,7 +65,7 @@ static int add_word(struct splitter *s, const char *text, unsigned line)
 	return 0;
 }
 
-/* A run of characters between quotes; `s->in` stands behind the opening one. */
+/* A run of characters between quotes; `s->in` is after the opening one. */
 static bool take_quoted(struct splitter *s, char quote)
 {
 	for (; *s->in && *s->in != quote; s->in++) {
@@ -135,7 +135,7 @@ static enum xdd_status split(struct splitter *s)
 					   "a quote opens here and is never closed");
 		}
 		/*
-		 * The terminator may fall on the blank behind the word, no further: step over that
+		 * The terminator may fall on the blank after the word, no further: step over that
 		 * blank first.
 		 */
 		if (*s->in) {

@@ -10,8 +10,8 @@
 #include "xdd/plan/option.h"
 
 /*
- * Split the setup file `name` into words, which are in memory of `arena`. Returns XDD_OK, or another status with one
- * line given to log_error().
+ * Split the setup file `name` into words, which are in memory of `arena`. Returns XDD_OK, or
+ * another status with one line given to log_error().
  */
 enum xdd_status setup_file_read(struct arena *arena, const struct word *name, struct word **words,
 				size_t *n_words);

@@ -1,5 +1,6 @@
 /*
- * Words of the command line as values: reading them, and storing them where a row says. Called while a plan is built.
+ * Words of the command line as values: reading them, and storing them where a row says. Called
+ * while a plan is built.
  */
 #include "plan/value.h"
 

@@ -1,6 +1,6 @@
 /*
- * Targets that read what other targets of the same run write: a file of theirs may be missing before the run, and ends
- * where the others have written to. Called while the plan is resolved.
+ * Targets that read what other targets of the same run write: their file may be missing before the
+ * run, and ends where the writers end. Called while the plan is resolved.
  */
 #include "plan/writers.h"
 
@@ -43,7 +43,7 @@ static void each_file(const struct plan *plan, const struct file_id *ids, visit_
 	}
 }
 
-/* Its first writer, if there is one, to each reader of a file. */
+/* Set the writer of each reader of a file: the first one, if any. */
 static void give_writer(const struct plan *plan, const struct file_id *ids, size_t n)
 {
 	const struct target_plan *writer = NULL;
@@ -89,7 +89,7 @@ enum xdd_status plan_find_writers(const struct plan *plan, struct file_id **ids)
 	return XDD_OK;
 }
 
-/* How far the writers of a file write, to each of its readers. */
+/* Set the end of what the writers of a file write for each of its readers. */
 static void give_end(const struct plan *plan, const struct file_id *ids, size_t n)
 {
 	uint64_t end = 0;

@@ -8,9 +8,10 @@
 #include "xdd/plan/plan.h"
 
 /*
- * Set `writer` of the targets that read a file which another target writes, once kinds and operations are known; refuse
- * a missing file that no target writes. `*ids` is for plan_find_ends(), and to be freed by the caller; it may be NULL.
- * Returns XDD_OK, or another status with one line given to log_error().
+ * Set `writer` of the targets that read a file which another target writes, once kinds and
+ * operations are known; refuse a missing file that no target writes. `*ids` is for
+ * plan_find_ends(), and to be freed by the caller; it may be NULL. Returns XDD_OK, or another
+ * status with one line given to log_error().
  */
 enum xdd_status plan_find_writers(const struct plan *plan, struct file_id **ids);
 

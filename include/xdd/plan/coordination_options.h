@@ -1,8 +1,8 @@
 /*
- * -lockstep, -starttrigger and -stoptrigger: what a target waits for.
+ * -lockstep, -starttrigger and -stoptrigger: the conditions on which a target waits.
  *
- * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option table, those marked
- * "resolved" by plan_resolve(). Const once the plan is built; any thread.
+ * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option
+ * table, those marked "resolved" by plan_resolve(). Const once the plan is built; any thread.
  */
 #ifndef XDD_PLAN_COORDINATION_OPTIONS_H
 #define XDD_PLAN_COORDINATION_OPTIONS_H

@@ -1,8 +1,9 @@
 /*
- * The part of an engine that the plan uses: its name, its keywords and its capabilities. The operations are in
- * struct engine (xdd/io/engine.h), which begins with this.
+ * The part of an engine that the plan uses: its name, its keywords and its capabilities. The
+ * operations are in struct engine (xdd/io/engine.h), which begins with this.
  *
- * The registry is const and may be read by any thread. It is defined above io and net, in src/run/engine_registry.c.
+ * The registry is const and may be read by any thread. It is defined above io and net, in
+ * src/run/engine_registry.c.
  */
 #ifndef XDD_PLAN_ENGINE_INFO_H
 #define XDD_PLAN_ENGINE_INFO_H
@@ -35,9 +36,9 @@ struct engine_info {
 	struct option row;
 
 	/*
-	 * Keywords that follow the name: rows whose `off` is into the engine's own struct of options, which has
-	 * `options_size` bytes. Ends with a row without a name; NULL: there are none. Engines may share a name
-	 * if the arguments are the same.
+	 * Keywords that follow the name: rows whose `off` is into the engine's own struct of
+	 * options, which has `options_size` bytes. Ends with a row without a name; NULL: there are
+	 * none. Engines may share a name if the arguments are the same.
 	 */
 	const struct option *keywords;
 	size_t options_size;
@@ -59,8 +60,8 @@ const struct engine_info *engine_named(const char *name);
 const struct engine_info *engine_with(unsigned caps);
 
 /*
- * The engine that drives `target`: that without data for the null device, else the one that -ioengine named, else
- * the default.
+ * The engine that drives `target`: that without data for the null device, else the one that
+ * -ioengine named, else the default.
  */
 const struct engine_info *plan_engine(const struct target_plan *target);
 

@@ -1,8 +1,8 @@
 /*
- * -heartbeat: what is shown of a target while it runs, and where.
+ * -heartbeat: fields that are shown of a target while it runs, and the output.
  *
- * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option table, those marked
- * "resolved" by plan_resolve(). Const once the plan is built; any thread.
+ * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option
+ * table, those marked "resolved" by plan_resolve(). Const once the plan is built; any thread.
  */
 #ifndef XDD_PLAN_HEARTBEAT_OPTIONS_H
 #define XDD_PLAN_HEARTBEAT_OPTIONS_H
@@ -38,8 +38,8 @@ struct heartbeat_options {
 	uint64_t interval_ns; /* option; 0: not given */
 	const char *output;   /* option; prefix of the files; NULL: standard error */
 	bool append;	      /* option; to the files */
-	unsigned fields; /* option; of enum heartbeat_field. resolved: HEARTBEAT_DEFAULT where none is named */
-	bool on; /* resolved; an option asks for it */
+	unsigned fields;      /* option; of enum heartbeat_field */
+	bool on;	      /* resolved; an option asks for it */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The option table: one row an option. Parsing, scoping, range errors, suggestions, -help, -fullhelp,
- * the manual's OPTIONS and the shell completion all come from these rows.
+ * The option table: one row per option. Parsing, scoping, range errors, suggestions, -help,
+ * -fullhelp, the manual's OPTIONS and the shell completion all come from these rows.
  *
  * The rows are const and may be read by any thread; they are used while the plan is built.
  */
@@ -17,14 +17,14 @@ struct arena;
 struct option;
 struct parse;
 
-/* A word of the command line or of a setup file, and where it stands. */
+/* A word of the command line or of a setup file, and its position. */
 struct word {
 	const char *text;
 	const char *file; /* NULL: the command line */
 	unsigned pos;	  /* line of the file, or number of the argument */
 };
 
-/* One use of an option: what was written, taken apart but not yet applied. */
+/* One use of an option: its words, parsed but not yet applied. */
 struct setting {
 	const struct option *opt;
 	const struct option *sub; /* the suboption named, or NULL */
@@ -33,7 +33,7 @@ struct setting {
 	const struct word *args;  /* `opt`'s or `sub`'s own arguments */
 	size_t n_args;
 	uint64_t first, last; /* the targets it was applied to, or that it names */
-	bool by_default;      /* nobody wrote it */
+	bool by_default;      /* the default of the row */
 	bool further;	     /* other suboptions stand before `sub` in the same use of the option */
 	struct arena *arena; /* the plan's, for memory that the applied value needs */
 };
@@ -62,7 +62,7 @@ enum option_type {
 	OPT_CUSTOM,  /* `apply` takes the words */
 	OPT_NAMES,   /* the same, before there are targets, into a struct target_names */
 	OPT_ACTION,  /* `act` runs while the words are read: -setup, -help, -version */
-	OPT_REFUSED, /* known and not to be had; `help` says what to do instead */
+	OPT_REFUSED, /* known and refused; `help` says what to do instead */
 };
 
 struct choice {
@@ -85,7 +85,7 @@ struct option {
 	bool bare;	  /* a suboption that a number stands for, without its name */
 	bool numbered;	  /* "-name 0 1" is "-name target 0 1" */
 	int value;	  /* OPT_FLAG, OPT_SET, OPT_BIT: goes to `off`; any other: to `selects` */
-	const char *unit; /* what the number counts, for messages: "blocks", "operations" */
+	const char *unit; /* noun for the number in messages: "blocks", "operations" */
 	const char *def;  /* default as it would be written; NULL: unset (zero) */
 	size_t off;	  /* of the field in struct plan or struct target_plan, by scope */
 	size_t size;	  /* of the field */
@@ -94,7 +94,7 @@ struct option {
 	size_t selects; /* an enum that becomes `value`; 0: none */
 	const struct choice *choices;
 	const struct option *subs;	    /* ends with a row without a name */
-	const struct option_source *source; /* OPT_SUB: of suboptions, in place of `subs`; or NULL */
+	const struct option_source *source; /* OPT_SUB: suboptions in place of `subs`; or NULL */
 	const struct option *other; /* OPT_SUB: takes a first word that names none of `subs` and is
 				       near none; NULL: such a word is refused */
 
@@ -102,14 +102,16 @@ struct option {
 	size_t n_args;
 
 	/*
-	 * For a number of arguments that depends on the words: how many belong to the option when `avail` words
-	 * follow, the first of which are `args`. More than `avail` means that some are missing.
+	 * For a number of arguments that depends on the words: how many belong to the option when
+	 * `avail` words follow, the first of which are `args`. More than `avail` means that some
+	 * are missing.
 	 */
 	size_t (*arity)(const struct word *args, size_t avail);
 
 	/*
-	 * Apply a setting to `dst`: the struct plan or the struct target_plan, by scope, and nothing else. Required
-	 * for OPT_CUSTOM and OPT_NAMES. Any other type: called after the value was stored, where it is not NULL.
+	 * Apply a setting to `dst`: the struct plan or the struct target_plan, by scope, and
+	 * nothing else. Required for OPT_CUSTOM and OPT_NAMES. Any other type: called after the
+	 * value was stored, where it is not NULL.
 	 */
 	enum xdd_status (*apply)(const struct setting *s, void *dst);
 
@@ -127,7 +129,10 @@ struct option {
 #define PLAN_FIELD(field) OPTION_FIELD(struct plan, field)
 #define TARGET_FIELD(field) OPTION_FIELD(struct target_plan, field)
 
-/* Suboptions from a registry instead of an array. The functions are called in the main thread, while a plan is built. */
+/*
+ * Suboptions from a registry instead of an array. The functions are called in the main thread,
+ * while a plan is built.
+ */
 struct option_source {
 	/* Suboption `i`, or NULL after the last one. */
 	const struct option *(*at)(size_t i);
@@ -142,8 +147,8 @@ struct option_source {
 	enum xdd_status (*apply)(const struct setting *s, void *dst);
 
 	/*
-	 * The struct that `*sub` of this target is stored in; `*sub` becomes the row whose `off` is into it. NULL when
-	 * the target has no such suboption.
+	 * The struct that `*sub` of this target is stored in; `*sub` becomes the row whose `off` is
+	 * into it. NULL when the target has no such suboption.
 	 */
 	const void *(*field)(const struct target_plan *target, const struct option **sub);
 };
@@ -166,7 +171,10 @@ extern const struct option_table run_options;
 /* The row with the name or alias `name` (without dashes); NULL when there is none. */
 const struct option *option_find(const struct option_table *table, const char *name);
 
-/* The row of `rows`, which end with one without a name, with the name or alias `word`; NULL when there is none. */
+/*
+ * The row of `rows`, which end with one without a name, with the name or alias `word`; NULL when
+ * there is none.
+ */
 const struct option *option_find_in(const struct option *rows, const char *word);
 
 /* Suboption `i` of `opt`; NULL after the last one, and of an option without suboptions. */

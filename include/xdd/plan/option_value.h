@@ -1,6 +1,6 @@
 /*
- * Reading the plan back by the option table: what each option stands at, so that whoever writes down a
- * whole plan forgets none.
+ * Reading the plan back by the option table: the value of each option, so that a writer of a whole
+ * plan omits none.
  */
 #ifndef XDD_PLAN_OPTION_VALUE_H
 #define XDD_PLAN_OPTION_VALUE_H
@@ -30,9 +30,9 @@ struct option_value {
 };
 
 /*
- * What `opt`, or its suboption `sub` when that is not NULL, stands at: for the whole run when `target`
- * is NULL, or else for that target. Values are in the units of the option. Not for OPT_SUB, OPT_ACTION
- * and OPT_REFUSED. Any thread.
+ * Return the value of `opt`, or of its suboption `sub` if that is not NULL: for the whole run if
+ * `target` is NULL, otherwise for that target. Values are in the units of the option. Not for
+ * OPT_SUB, OPT_ACTION and OPT_REFUSED. Any thread.
  */
 struct option_value option_value(const struct plan *plan, const struct target_plan *target,
 				 const struct option *opt, const struct option *sub);

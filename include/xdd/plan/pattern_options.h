@@ -1,8 +1,8 @@
 /*
- * -datapattern: what is written.
+ * -datapattern: the data to write.
  *
- * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option table, those marked
- * "resolved" by plan_resolve(). Const once the plan is built; any thread.
+ * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option
+ * table, those marked "resolved" by plan_resolve(). Const once the plan is built; any thread.
  */
 #ifndef XDD_PLAN_PATTERN_OPTIONS_H
 #define XDD_PLAN_PATTERN_OPTIONS_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum pattern_kind {
-	PATTERN_CHARACTER, /* one byte, again and again; zeros unless another is given */
+	PATTERN_CHARACTER, /* one byte, repeated; zeros unless another is given */
 	PATTERN_ASCII,
 	PATTERN_HEX,
 	PATTERN_FILE,
@@ -30,16 +30,16 @@ enum pattern_kind {
 
 struct pattern_options {
 	enum pattern_kind kind; /* option */
-	bool given;		/* option; anything at all was said about the pattern */
+	bool given;		/* option; a pattern or a modifier was given */
 	const char *use;	/* option; the -datapattern that named it, by its word */
-	const char *word;	/* option; what stands for the character; NULL: not given */
-	const char *text;	/* option; string of ascii, digits of hex */
-	const char *file;	/* option; name of file */
-	const char *prefix;	/* option; digits; NULL: none */
-	bool replicate;		/* option */
-	bool inverse;		/* option */
-	uint64_t compress;	/* option; percent that a compressor saves */
-	uint64_t dedupe;	/* option; percent of units that are there already */
+	const char *word;   /* option; the word that stands for the character; NULL: not given */
+	const char *text;   /* option; string of ascii, digits of hex */
+	const char *file;   /* option; name of file */
+	const char *prefix; /* option; digits; NULL: none */
+	bool replicate;	    /* option */
+	bool inverse;	    /* option */
+	uint64_t compress;  /* option; percent that a compressor saves */
+	uint64_t dedupe;    /* option; percent of units that are copies */
 
 	/* resolved */
 	const uint8_t *bytes; /* ascii, hex, file */

@@ -1,9 +1,9 @@
 /*
- * The plan: everything a run was asked to do, resolved. Built by plan_build() before the first thread
- * starts, passed as const from then on, freed by plan_free().
+ * The plan: all options of a run, resolved. Built by plan_build() before the first thread starts,
+ * passed as const from then on, freed by plan_free().
  *
- * Fields marked "option" are set by the option table; those marked "resolved" by plan_resolve() from
- * them and from what the targets are.
+ * Fields marked "option" are set by the option table; those marked "resolved" by plan_resolve()
+ * from them and from the targets.
  */
 #ifndef XDD_PLAN_PLAN_H
 #define XDD_PLAN_PLAN_H
@@ -46,7 +46,7 @@ enum amount_from {
 	AMOUNT_OPS,
 };
 
-/* What kind of thing a target is, as found before anything is opened for I/O. */
+/* Kinds of targets, as found before anything is opened for I/O. */
 enum target_kind {
 	TARGET_UNKNOWN,
 	TARGET_NULL,
@@ -64,15 +64,18 @@ enum op_request {
 	OP_MIXED, /* by -rwratio */
 };
 
-/* When the next operation of a target may be issued: -ordering. The user guide, 5.7; strict is ours. */
+/*
+ * When the next operation of a target may be issued: -ordering. The user guide, 5.7; strict is
+ * ours.
+ */
 enum ordering {
 	ORDERING_NONE,
-	ORDERING_LOOSE,	 /* once the one before is about to be */
-	ORDERING_STRICT, /* once the one before has been handed to the kernel */
-	ORDERING_SERIAL, /* once the one before is complete */
+	ORDERING_LOOSE,	 /* once its predecessor is about to be issued */
+	ORDERING_STRICT, /* once its predecessor has been submitted to the kernel */
+	ORDERING_SERIAL, /* once its predecessor is complete */
 };
 
-/* What is verified: bits of a word. */
+/* Kinds of verification: bits of a word. */
 enum verify_kind {
 	VERIFY_NONE = 0,
 	VERIFY_CONTENTS = 1 << 0,
@@ -120,7 +123,7 @@ struct target_plan {
 	uint64_t preallocate_bytes;	/* 0: none */
 	bool pretruncate;		/* give the file this size before the first write */
 	uint64_t pretruncate_bytes;
-	uint64_t report_threshold_ns; /* operations that take longer are told of; 0: none */
+	uint64_t report_threshold_ns; /* operations that take longer are reported; 0: none */
 	uint64_t retries;	      /* further tries of an operation that failed */
 	struct pattern_options pattern;
 	unsigned verify; /* of enum verify_kind; VERIFY_NONE once resolved where nothing is read */
@@ -139,7 +142,7 @@ struct target_plan {
 	uint64_t size_bytes;		  /* of the target before the run; 0 when it has none */
 	const struct target_plan *writer; /* of the file that this target reads; NULL: none */
 	uint64_t written_bytes;	 /* where the writers end; PLAN_UNLIMITED: only time ends them */
-	uint32_t io_align_bytes; /* alignment that -dio wants of offsets and sizes; 1 without -dio */
+	uint32_t io_align_bytes; /* of offsets and sizes with -dio; 1 without it */
 	uint32_t memory_align_bytes; /* and of buffers; 0: not known */
 	bool direct_ignored; /* -dio goes through the page cache: struct directio, before the run */
 	struct memory_plan memory;
@@ -148,14 +151,14 @@ struct target_plan {
 	uint64_t first_qthread; /* QThreads of the targets before it */
 	uint64_t req_bytes;
 	uint64_t pass_ops;	/* PLAN_UNLIMITED when only a time limit ends the pass */
-	uint64_t pass_bytes;	/* PLAN_UNLIMITED likewise */
+	uint64_t pass_bytes;	/* PLAN_UNLIMITED in the same case */
 	uint64_t last_op_bytes; /* size of operation pass_ops - 1; otherwise req_bytes */
-	uint64_t tail_bytes; /* of that, what -dio cannot move and goes through the page cache; 0: nothing */
-	uint64_t start_bytes; /* start offset plus the target's own offset */
+	uint64_t tail_bytes;	/* of it, through the page cache with -dio */
+	uint64_t start_bytes;	/* start offset plus the target's own offset */
 	uint64_t pass_offset_bytes;
-	uint64_t range_bytes; /* whole range; 0: unbounded (sequential, interleave without -seek range) */
+	uint64_t range_bytes;  /* 0: unbounded (sequential, interleave without -seek range) */
 	uint64_t extent_bytes; /* of a pass: from its first byte to the end of its last operation */
-	uint64_t end_bytes;    /* the byte behind the last one that a run may touch */
+	uint64_t end_bytes;    /* the byte after the last one that a run may touch */
 	uint64_t delay_ns;     /* both start delays together */
 	const struct seek_row *rows; /* -seek load; NULL: none */
 	size_t n_rows;
@@ -195,7 +198,7 @@ struct plan {
 	bool process_lock;
 	bool no_memory_lock;
 	const struct idset *processors; /* -singleproc, -roundrobin; NULL: neither was given */
-	bool round_robin; /* each QThread on one of them in turn, not all on any of them */
+	bool round_robin; /* each QThread on one of them in turn, not each on any of them */
 	bool extended_stats;
 	unsigned debug_kinds; /* of enum debug_kind */
 	enum percent_cpu percent_cpu;
@@ -215,7 +218,7 @@ struct plan {
 	const char *command_line;	/* the words as given, for -id commandline and reports */
 	const struct setting *settings; /* the options as given, in order; option.h */
 	size_t n_settings;
-	const struct setting **by_option; /* the same, those of an option or suboption together */
+	const struct setting **by_option; /* the same, sorted by option and suboption */
 	size_t n_targets;
 	struct target_plan *targets;
 
@@ -224,29 +227,32 @@ struct plan {
 };
 
 /*
- * Read the command line and its setup files, apply the option table, look at the targets (stat and
+ * Read the command line and its setup files, apply the option table, examine the targets (stat and
  * sizes; nothing is opened for writing, created or changed) and resolve the rest.
  *
  * Returns XDD_OK with `*out` to be freed by plan_free(), or another status with one line already
- * given to log_error(). With XDD_TARGET_FAILED `*out` is set too: it names the outputs and the paths
- * of all targets, but is not resolved and cannot be run. `*out` is NULL with any other status, and when
- * there is nothing to run: -help and the like, which have printed to standard output. Called once by
- * main, before any thread.
+ * given to log_error(). With XDD_TARGET_FAILED `*out` is set too: it names the outputs and the
+ * paths of all targets, but is not resolved and cannot be run. `*out` is NULL with any other
+ * status, and when there is nothing to run: -help and the like, which have printed to standard
+ * output. Called once by main, before any thread.
  */
 enum xdd_status plan_build(int argc, char **argv, struct plan **out);
 
 /*
- * Refuse a plan whose files need more blocks than their file systems have, with one line to log_error(). Nothing is
- * opened. Called by run_check() once the targets are known to be usable.
+ * Refuse a plan whose files need more blocks than their file systems have, with one line to
+ * log_error(). Nothing is opened. Called by run_check() once the targets are known to be usable.
  */
 enum xdd_status plan_check_room(const struct plan *plan);
 
-/* The size that the target will have once the other targets of the run have written; UINT64_MAX: any. */
+/*
+ * The size in bytes that the target will have once the other targets of the run have written;
+ * UINT64_MAX: any.
+ */
 uint64_t plan_size_in_run(const struct target_plan *t);
 
 /*
- * Something other than the amount may end the passes of the target: time, another target. The amount then is a limit
- * that need not be reached.
+ * True if something other than the amount may end the passes of the target: time, another target.
+ * The amount then is a limit that need not be reached.
  */
 bool plan_may_end_early(const struct plan *plan, const struct target_plan *t);
 
@@ -254,8 +260,8 @@ bool plan_may_end_early(const struct plan *plan, const struct target_plan *t);
 uint64_t plan_sure_passes(const struct plan *plan);
 
 /*
- * Say what is doubtful about a plan that can be run: log_warning(). Called by main once nothing can
- * refuse it any more, so that a refusal is one line.
+ * Warn about doubtful options of a plan that can run: log_warning(). Called by main once nothing
+ * can refuse the plan any more, so that a refusal is one line.
  */
 void plan_warn(const struct plan *plan);
 
@@ -263,8 +269,8 @@ void plan_warn(const struct plan *plan);
 void plan_free(struct plan *plan);
 
 /*
- * Copy `plan` to `*copy` without the files that get results: what remains goes to standard output. The copy borrows
- * the memory of `plan` and is not freed. Any thread.
+ * Copy `plan` to `*copy` without the files that get results: what remains goes to standard output.
+ * The copy borrows the memory of `plan` and is not freed. Any thread.
  */
 void plan_without_outputs(struct plan *copy, const struct plan *plan);
 
@@ -274,7 +280,10 @@ uint64_t plan_region_bytes(const struct memory_plan *memory, uint64_t depth);
 /* The share of the queue depth that a QThread of the target has: the first ones have one more. */
 uint32_t plan_depth_of(const struct target_plan *t, uint32_t qthread);
 
-/* What its QThread may run on: `*one`, or the set returned; NULL: anything, and `*one` is then -1. */
+/*
+ * The processors that a QThread of the target may run on: `*one`, or the set returned; NULL: all,
+ * and `*one` is then -1.
+ */
 const struct idset *plan_processors_of(const struct plan *plan, const struct target_plan *t,
 				       uint32_t qthread, int *one);
 
@@ -285,8 +294,8 @@ const char *plan_op_name(enum op_request op);
 const char *plan_ordering_name(enum ordering ordering);
 
 /*
- * Can a run know in which order the operations of `t` reach the kernel? Of several QThreads that nothing orders it cannot:
- * they overtake each other inside the system calls, where nobody counts.
+ * True if a run can know in which order the operations of `t` reach the kernel. Several QThreads
+ * without an order overtake each other inside the system calls, where nothing counts.
  */
 bool plan_knows_order(const struct target_plan *t);
 
@@ -294,8 +303,8 @@ bool plan_knows_order(const struct target_plan *t);
 void plan_warn_dio(const struct target_plan *t, const char *path);
 
 /*
- * The bytes that pass number `pass`, from 1, of the target may touch: from `*from` to before `*to`. Without a limit but
- * time, `*to` is that of the range, or the largest offset.
+ * The bytes that pass number `pass`, from 1, of the target may touch: from `*from` to before `*to`.
+ * If only time limits the pass, `*to` is the end of the range, or the largest offset.
  */
 static inline void plan_pass_range(const struct target_plan *t, uint64_t pass, uint64_t *from,
 				   uint64_t *to)
@@ -307,13 +316,13 @@ static inline void plan_pass_range(const struct target_plan *t, uint64_t pass, u
 	*to = *from + t->extent_bytes;
 }
 
-/* Whether a target's operations include reads, and writes. */
+/* True if operations of the target read. */
 static inline bool plan_reads(const struct target_plan *t)
 {
 	return t->op == OP_READ || t->op == OP_MIXED;
 }
 
-/* Whether operations of the target write; and whether its file changes between passes. */
+/* True if operations of the target write. */
 static inline bool plan_writes(const struct target_plan *t)
 {
 	return t->op == OP_WRITE || t->op == OP_MIXED;
@@ -324,21 +333,24 @@ static inline bool plan_reopens(const struct target_plan *t)
 	return t->kind != TARGET_NULL && (t->reopen || t->recreate_files || t->create_new_files);
 }
 
-/* Whether the file that is there before the run is removed, and created again, for the first pass. */
+/* True if a file that exists before the run is removed, and created again, for the first pass. */
 static inline bool plan_recreates(const struct target_plan *t)
 {
 	return t->recreate_files && !t->create_new_files && t->kind == TARGET_FILE &&
 	       plan_writes(t);
 }
 
-/* Whether the file gets another size or allocation before the first operation. */
+/* True if the file gets another size or allocation before the first operation. */
 static inline bool plan_reshapes(const struct target_plan *t)
 {
 	return (t->preallocate_bytes || t->pretruncate) && plan_writes(t) &&
 	       (t->kind == TARGET_FILE || t->kind == TARGET_MISSING);
 }
 
-/* -seek stagger: where operation `n` goes, from the start of the range: the block at or below n / pass_ops of it. */
+/*
+ * -seek stagger: the offset of operation `n` from the start of the range: the block at or below n /
+ * pass_ops of it.
+ */
 static inline uint64_t plan_stagger_offset(const struct target_plan *t, uint64_t n)
 {
 	uint64_t range_blocks = t->range_bytes / t->block_size;
@@ -347,12 +359,12 @@ static inline uint64_t plan_stagger_offset(const struct target_plan *t, uint64_t
 }
 
 /*
- * Whether a target with -createnewfiles makes a file where `path` leads to, in any pass there can be, in place of what is
- * there. Looks at folders; any thread.
+ * True if a target with -createnewfiles creates the file that `path` leads to, in any pass, and
+ * replaces an existing one. Reads directories; any thread.
  */
 bool plan_makes_file(const struct plan *plan, const struct target_plan *t, const char *path);
 
-/* A measure for people, "8 operations", in `buf` (48 bytes are enough); returns `buf`. */
+/* Write a measure as text, "8 operations", to `buf` (48 bytes are enough); returns `buf`. */
 char *plan_measure_text(const struct measure *m, char *buf, size_t size);
 
 /* "sequential", "random", "staggered", "interleaved", "none" or "loaded". */

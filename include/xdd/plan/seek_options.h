@@ -1,8 +1,8 @@
 /*
  * -seek: the access pattern, and the list of operations of -seek load.
  *
- * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option table, those marked
- * "resolved" by plan_resolve(). Const once the plan is built; any thread.
+ * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option
+ * table, those marked "resolved" by plan_resolve(). Const once the plan is built; any thread.
  */
 #ifndef XDD_PLAN_SEEK_OPTIONS_H
 #define XDD_PLAN_SEEK_OPTIONS_H

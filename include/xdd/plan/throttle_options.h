@@ -1,8 +1,8 @@
 /*
  * -throttle: the rate of a target.
  *
- * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option table, those marked
- * "resolved" by plan_resolve(). Const once the plan is built; any thread.
+ * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option
+ * table, those marked "resolved" by plan_resolve(). Const once the plan is built; any thread.
  */
 #ifndef XDD_PLAN_THROTTLE_OPTIONS_H
 #define XDD_PLAN_THROTTLE_OPTIONS_H
@@ -20,7 +20,7 @@ enum throttle_by {
 
 struct throttle_options {
 	enum throttle_by by;	      /* option */
-	double rate;		      /* option; operations a second, or 10^6 bytes a second */
+	double rate;		      /* option; operations or 10^6 bytes per second */
 	double var_percent;	      /* option; of the interval between operations; 0: none */
 	uint64_t delay_ns;	      /* option; after each operation */
 	double interval_ns;	      /* resolved; between operations of full size; 0: not paced */

@@ -1,8 +1,8 @@
 /*
  * -timestamps: the table of time stamps of a target, and its reports. The user guide, 5.2.
  *
- * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option table, those marked
- * "resolved" by plan_resolve(). Const once the plan is built; any thread.
+ * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option
+ * table, those marked "resolved" by plan_resolve(). Const once the plan is built; any thread.
  */
 #ifndef XDD_PLAN_TRACE_OPTIONS_H
 #define XDD_PLAN_TRACE_OPTIONS_H
@@ -16,14 +16,14 @@
 	(1ull << 20) /* size of the table of a target without a number of ops */
 
 struct trace_options {
-	bool on;      /* option; by itself, or with something that only time stamps are there for */
-	bool summary; /* option; resolved: a report of that kind is written */
-	bool detailed;		  /* option; likewise */
-	bool normalize;		  /* option; times of the global clock in the reports */
-	bool append;		  /* option; to the report file that is there */
-	bool wrap;		  /* option; keep the newest operations when the table is full */
-	bool oneshot;		  /* option; keep the oldest */
-	uint64_t size_ops;	  /* option; 0: not given. resolved: what the table is to hold */
+	bool on;	   /* option; by itself, or by an option that needs time stamps */
+	bool summary;	   /* option; resolved: a report of that kind is written */
+	bool detailed;	   /* option; resolved: a detailed report is written */
+	bool normalize;	   /* option; times of the global clock in the reports */
+	bool append;	   /* option; to the report file that exists */
+	bool wrap;	   /* option; keep the newest operations when the table is full */
+	bool oneshot;	   /* option; keep the oldest */
+	uint64_t size_ops; /* option; 0: not given. resolved: operations that the table holds */
 	bool triggered_by_time;	  /* option */
 	uint64_t trigger_time_ns; /* option; of the global clock */
 	uint64_t trigger_op;	  /* option; operation of the first pass */
@@ -32,7 +32,7 @@ struct trace_options {
 
 	/* resolved */
 	bool cut;		 /* the table may be smaller than the run */
-	bool size_by_default;	 /* and nobody asked for that */
+	bool size_by_default;	 /* and not by an option */
 	uint32_t chunk_ops;	 /* entries that a QThread takes for itself at a time */
 	uint64_t chunks;	 /* of the table; more than size_ops, for those that are not full */
 	const char *report_path; /* NULL: with the results */
