@@ -253,7 +253,7 @@ SCSI_WANTED = "it wants a SCSI device"
 ENGINE_HAS = "the engine psync has"
 
 
-# Outputs: src/plan/check_files.c, src/report/outfile.c
+# Outputs: src/plan/same_file.c, src/report/outfile.c
 
 OTHER_COLUMNS = "its first line does not name the columns"
 NO_COLUMN = "no such column identifier"
