@@ -117,7 +117,8 @@ static enum xdd_status apply_trigger(const struct setting *s, void *dst)
 	if (slot->on && slot->by != t.by)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[1],
-			"target %u waits for target %u already; one such trigger is allowed for a target",
+			"target %u waits for target %u already; one such trigger is allowed for a "
+			"target",
 			target, slot->by);
 	*slot = t;
 	return XDD_OK;
@@ -133,7 +134,19 @@ static const struct option rows[] = {
 	  .apply = apply_lockstep,
 	  .help = "have one target work at the request of another",
 	  .detail =
-		  "Each time the master has done <howlong> more, it requests a task of the slave, which does <howmuch> and then waits for the next request. Requests add up; none is lost. <when> and <what> are time (seconds), op (operations), percent (of the operations of a pass), mbytes or kbytes. <startup> is wait, or run: the slave does one task before the first request. <end> says what the slave does when the master has ended: complete: the rest of its pass, alone; stop: what was requested, and no more. A master that has a request to make while the slave has not done the one before is held until it has, so the slave never lags by more than one task; where <when> or <what> is time, the master is never held. A slave has one master, a master any number of slaves, and a slave may be a master too. A target may read a file that another target of the run creates: the file is opened once it exists, and read to the end of what the other target writes unless an amount is given.",
+		  "Each time the master has done <howlong> more, it requests a task of the slave, "
+		  "which does <howmuch> and then waits for the next request. Requests add up; none "
+		  "is lost. <when> and <what> are time (seconds), op (operations), percent (of the "
+		  "operations of a pass), mbytes or kbytes. <startup> is wait, or run: the slave "
+		  "does one task before the first request. <end> says what the slave does when the "
+		  "master has ended: complete: the rest of its pass, alone; stop: what was "
+		  "requested, and no more. A master that has a request to make while the slave has "
+		  "not done the one before is held until it has, so the slave never lags by more "
+		  "than one task; where <when> or <what> is time, the master is never held. A "
+		  "slave has one master, a master any number of slaves, and a slave may be a "
+		  "master too. A target may read a file that another target of the run creates: "
+		  "the file is opened once it exists, and read to the end of what the other target "
+		  "writes unless an amount is given.",
 	  .example = "xdd -op read -targets 2 a b -lockstep 0 1 op 1 op 1 wait complete" },
 	{ .name = "starttrigger",
 	  .aliases = "st",
@@ -145,7 +158,11 @@ static const struct option rows[] = {
 	  .apply = apply_trigger,
 	  .help = "start a target's pass when another has done so much of its own",
 	  .detail =
-		  "Target B issues its first operation of each pass once target A has run for a time (seconds), or has completed that many operations (op), that share of them (percent), or that much data (mbytes, kbytes). If target A ends its pass earlier, B does nothing in that pass. The wait counts in -timelimit, but in no rate.",
+		  "Target B issues its first operation of each pass once target A has run for a "
+		  "time (seconds), or has completed that many operations (op), that share of them "
+		  "(percent), or that much data (mbytes, kbytes). If target A ends its pass "
+		  "earlier, B does nothing in that pass. The wait counts in -timelimit, but in no "
+		  "rate.",
 	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -starttrigger 0 1 percent 50" },
 	{ .name = "stoptrigger",
 	  .aliases = "et",
@@ -157,7 +174,9 @@ static const struct option rows[] = {
 	  .apply = apply_trigger,
 	  .help = "end a target's pass when another has done so much of its own",
 	  .detail =
-		  "Target B issues no more operations in a pass once target A has done that much, in the words of -starttrigger; outstanding operations complete. If target A ends its pass earlier, B continues to its own end.",
+		  "Target B issues no more operations in a pass once target A has done that much, "
+		  "in the words of -starttrigger; outstanding operations complete. If target A "
+		  "ends its pass earlier, B continues to its own end.",
 	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -stoptrigger 0 1 op 512" },
 	{ .name = "syncio",
 	  .aliases = "sio",
@@ -170,7 +189,9 @@ static const struct option rows[] = {
 	  PLAN_FIELD(syncio_ops),
 	  .help = "have all targets meet after every so many operations",
 	  .detail =
-		  "No target passes a multiple of this number before all have completed that many operations. Targets that have ended their pass are not waited for. 0: targets do not meet, as without the option." },
+		  "No target passes a multiple of this number before all have completed that many "
+		  "operations. Targets that have ended their pass are not waited for. 0: targets "
+		  "do not meet, as without the option." },
 	{ .name = "starttime",
 	  .aliases = "stime",
 	  .scope = SCOPE_GLOBAL,
@@ -181,7 +202,9 @@ static const struct option rows[] = {
 	  PLAN_FIELD(start_time_ns),
 	  .help = "start the first pass at this time",
 	  .detail =
-		  "Seconds since 1970, with decimals if need be; the clock is that of the machine. The run is set up first, and then waits. A time in the past, or more than a week in the future, is refused.",
+		  "Seconds since 1970, with decimals if need be; the clock is that of the machine. "
+		  "The run is set up first, and then waits. A time in the past, or more than a "
+		  "week in the future, is refused.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -starttime $(($(date +%s) + 20))" },
 	{ .name = "deskew",
 	  .scope = SCOPE_GLOBAL,
@@ -190,7 +213,11 @@ static const struct option rows[] = {
 	  PLAN_FIELD(deskew),
 	  .help = "show the bandwidth and the IOPS while all targets were transferring",
 	  .detail =
-		  "For each pass and for all of them: the window from the last target's first operation to the first target's last one, beside the whole, the time before it and the time after it; and how the slowest target compares with the fastest. These are lines and columns (DESKEWBANDWIDTH, DESKEWIOPS) of their own; COMBINED, which has all bytes and the whole time, does not change.",
+		  "For each pass and for all of them: the window from the last target's first "
+		  "operation to the first target's last one, beside the whole, the time before it "
+		  "and the time after it; and how the slowest target compares with the fastest. "
+		  "These are lines and columns (DESKEWBANDWIDTH, DESKEWIOPS) of their own; "
+		  "COMBINED, which has all bytes and the whole time, does not change.",
 	  .example = "xdd -op read -targets 3 s1 s2 s3 -mbytes 1024 -deskew" },
 	{ 0 },
 };
@@ -255,7 +282,8 @@ static enum xdd_status check_cycles(const struct plan *plan)
 		if (find_cycle(plan, i, state, stack, &found, &by))
 			return plan_refuse(
 				&plan->targets[found],
-				"-lockstep, -starttrigger: cannot wait for itself (by way of target %u)",
+				"-lockstep, -starttrigger: cannot wait for itself (by way of "
+				"target %u)",
 				by);
 	}
 	return XDD_OK;
@@ -269,7 +297,8 @@ static enum xdd_status check_measure(const struct target_plan *t, const char *op
 		return XDD_OK;
 	return plan_refuse(
 		t,
-		"-%s percent: cannot compute a share (its pass has no number of operations); say -numreqs or -bytes",
+		"-%s percent: cannot compute a share (its pass has no number of operations); say "
+		"-numreqs or -bytes",
 		option);
 }
 
@@ -333,7 +362,8 @@ static enum xdd_status check_together(const struct plan *plan)
 	}
 	if (waits && plan->syncio_ops) {
 		log_error(
-			"-syncio: with -%s, targets would wait for each other for ever; leave one out",
+			"-syncio: with -%s, targets would wait for each other for ever; leave one "
+			"out",
 			waits);
 		return XDD_BAD_ARGUMENT;
 	}
@@ -348,11 +378,11 @@ static enum xdd_status check_start_time(const struct plan *plan)
 		return XDD_OK;
 	if (at > now && at - now <= WEEK_NS)
 		return XDD_OK;
-	log_error(
-		"-starttime %.3f: is %.3f seconds in the %s: the clock of this machine shows %.3f%s",
-		(double)at / 1e9, (double)(at > now ? at - now : now - at) / 1e9,
-		at > now ? "future" : "past", (double)now / 1e9,
-		at > now ? ", and a week is the most" : "");
+	log_error("-starttime %.3f: is %.3f seconds in the %s: the clock of this machine shows "
+		  "%.3f%s",
+		  (double)at / 1e9, (double)(at > now ? at - now : now - at) / 1e9,
+		  at > now ? "future" : "past", (double)now / 1e9,
+		  at > now ? ", and a week is the most" : "");
 	return XDD_BAD_ARGUMENT;
 }
 

@@ -201,7 +201,8 @@ static const struct option verify_rows[] = {
 	  .value = VERIFY_LOCATION,
 	  TARGET_FIELD(verify),
 	  .apply = apply_verify,
-	  .help = "compare the first word of each 512 bytes read with its offset; the data pattern is "
+	  .help = "compare the first word of each 512 bytes read with its offset; the data pattern "
+		  "is "
 		  "sequenced then" },
 	{ 0 },
 };
@@ -216,7 +217,20 @@ static const struct option rows[] = {
 	  .other = &character_row,
 	  .help = "the data to write, and to compare with when reading",
 	  .detail =
-		  "The default is zeros. A word that is not a pattern stands for its first character, repeated. A pattern and its modifiers (prefix, inverse, replicate) may follow one -datapattern, or have one each, in any order: a later -datapattern that names a pattern replaces the pattern and keeps the modifiers. random, compress and dedupe are made from -seek seed and from the offset in the target, so a later run with the same seed can verify them, whatever its operations and passes. compress and dedupe may go together. A compressor that sees all of a unit of 4 KiB saves the share that compress says; of each MiB of the target, dedupe makes the share of its 256 units that it says copies of others. tagged writes into each sector of 512 bytes the run, the target, the offset, the number of the write and a checksum, which lets -verify distinguish old data, misplaced data, torn sectors and flipped bits, also while the same run writes; requests are whole sectors then. Filling a buffer is never part of the time of an operation; the column PATTERNFILLTIME shows it.",
+		  "The default is zeros. A word that is not a pattern stands for its first "
+		  "character, repeated. A pattern and its modifiers (prefix, inverse, replicate) "
+		  "may follow one -datapattern, or have one each, in any order: a later "
+		  "-datapattern that names a pattern replaces the pattern and keeps the modifiers. "
+		  "random, compress and dedupe are made from -seek seed and from the offset in the "
+		  "target, so a later run with the same seed can verify them, whatever its "
+		  "operations and passes. compress and dedupe may go together. A compressor that "
+		  "sees all of a unit of 4 KiB saves the share that compress says; of each MiB of "
+		  "the target, dedupe makes the share of its 256 units that it says copies of "
+		  "others. tagged writes into each sector of 512 bytes the run, the target, the "
+		  "offset, the number of the write and a checksum, which lets -verify distinguish "
+		  "old data, misplaced data, torn sectors and flipped bits, also while the same "
+		  "run writes; requests are whole sectors then. Filling a buffer is never part of "
+		  "the time of an operation; the column PATTERNFILLTIME shows it.",
 	  .example = "xdd -targets 1 scratch -mbytes 64 -datapattern sequenced prefix 0123" },
 	{ .name = "verify",
 	  .scope = SCOPE_TARGET,
@@ -225,7 +239,16 @@ static const struct option rows[] = {
 	  .subs = verify_rows,
 	  .help = "check what is read against the data pattern",
 	  .detail =
-		  "The pattern must have been written before, or by writes of the same run. Every buffer is overwritten before it is read into, so data that never arrived is seen. A miscompare is reported in one line, at most -maxerrorstoprint lines, with the offset, the expected and the found data, and its kind where it is known; it counts as an error for -maxerrors and -stoponerror, and the run ends with status 7. ascii, hex and the 8B/10B patterns start again with each request: read them in the requests in which they were written. Reading with -datapattern sequenced verifies contents by itself. contents and location add up, in one -verify or in several. location is for sequenced data, which it implies when no pattern is given, and is refused with another.",
+		  "The pattern must have been written before, or by writes of the same run. Every "
+		  "buffer is overwritten before it is read into, so data that never arrived is "
+		  "seen. A miscompare is reported in one line, at most -maxerrorstoprint lines, "
+		  "with the offset, the expected and the found data, and its kind where it is "
+		  "known; it counts as an error for -maxerrors and -stoponerror, and the run ends "
+		  "with status 7. ascii, hex and the 8B/10B patterns start again with each "
+		  "request: read them in the requests in which they were written. Reading with "
+		  "-datapattern sequenced verifies contents by itself. contents and location add "
+		  "up, in one -verify or in several. location is for sequenced data, which it "
+		  "implies when no pattern is given, and is refused with another.",
 	  .example = "xdd -op read -targets 1 scratch -datapattern tagged -verify contents" },
 	{ 0 },
 };
@@ -243,7 +266,8 @@ static void warn(const struct target_plan *t)
 
 	if (word && word[1])
 		log_warning(
-			"target %u, %s: -datapattern %.64s: is not a pattern; its first character, %c, is used",
+			"target %u, %s: -datapattern %.64s: is not a pattern; its first character, "
+			"%c, is used",
 			t->number, t->path, word, *word);
 }
 

@@ -62,8 +62,10 @@ static const struct option rows[] = {
 	  PLAN_FIELD(extended_stats),
 	  .help = "show the longest and the shortest operation",
 	  .detail =
-		  "Of each target and of the run: how long it took, its pass and number, whether it read "
-		  "or wrote, and where. With -verbose of each pass too. Operations that failed do not "
+		  "Of each target and of the run: how long it took, its pass and number, whether "
+		  "it read "
+		  "or wrote, and where. With -verbose of each pass too. Operations that failed do "
+		  "not "
 		  "count. The columns LONGEST and SHORTEST of -outputformat, and those whose names "
 		  "begin with them, have the same in result lines." },
 	{ .name = "debug",
@@ -74,7 +76,15 @@ static const struct option rows[] = {
 	  .apply = apply_debug,
 	  .help = "write lines that begin with DEBUG_ about what happens in a run",
 	  .detail =
-		  "To standard error, or to the file of -errout. Each line has the seconds since the start of the run. The kinds: io, each operation when it is issued and when it is complete; lockstep (ls), operations that wait for other targets, by -lockstep, a trigger or -syncio; open, each opening and closing of a target; task, threads, when they start and when they end; throttle (throt), how late operations are that -throttle paces; timelimit (tl), limits of time that end a pass; tot, whose turn it is in an -ordering; ts, chunks of the table of -timestamps that QThreads take; user1, at SIGUSR1, how far each QThread is; all (a). The lines take time, and results are not those of the run without them.",
+		  "To standard error, or to the file of -errout. Each line has the seconds since "
+		  "the start of the run. The kinds: io, each operation when it is issued and when "
+		  "it is complete; lockstep (ls), operations that wait for other targets, by "
+		  "-lockstep, a trigger or -syncio; open, each opening and closing of a target; "
+		  "task, threads, when they start and when they end; throttle (throt), how late "
+		  "operations are that -throttle paces; timelimit (tl), limits of time that end a "
+		  "pass; tot, whose turn it is in an -ordering; ts, chunks of the table of "
+		  "-timestamps that QThreads take; user1, at SIGUSR1, how far each QThread is; all "
+		  "(a). The lines take time, and results are not those of the run without them.",
 	  .example = "xdd -op read -targets 1 data -numreqs 10 -debug io open" },
 	{ 0 },
 };

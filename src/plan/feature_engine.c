@@ -36,17 +36,21 @@ static const struct option options_engine[] = {
 	  .arg = "<engine> [<keyword> ...]",
 	  .source = &engine_words,
 	  .help = "how operations reach the kernel",
-	  .detail =
-		  "The keywords follow the engine they belong to. Asynchronous engines (libaio, "
-		  "io_uring) keep the whole queue depth outstanding from one thread, or from the "
-		  "number that -threads says. They submit a request at once or, above a queue depth "
-		  "of 31, as soon as one in 16 of the queue depth is ready, 8 at most. A device that "
-		  "has no request gets the next one at once; a device that completes requests during "
-		  "their submission gets more at a time, up to the queue depth. batch 1 submits each "
-		  "request at once at any depth, a larger batch saves system calls and keeps the "
-		  "device less full. On buffered files psync is the faster choice: the kernel "
-		  "hands buffered requests of the others to threads of its own, or carries them out "
-		  "on the spot.",
+	  .detail = "The keywords follow the engine they belong to. Asynchronous engines (libaio, "
+		    "io_uring) keep the whole queue depth outstanding from one thread, or from the "
+		    "number that -threads says. They submit a request at once or, above a queue "
+		    "depth "
+		    "of 31, as soon as one in 16 of the queue depth is ready, 8 at most. A device "
+		    "that "
+		    "has no request gets the next one at once; a device that completes requests "
+		    "during "
+		    "their submission gets more at a time, up to the queue depth. batch 1 submits "
+		    "each "
+		    "request at once at any depth, a larger batch saves system calls and keeps the "
+		    "device less full. On buffered files psync is the faster choice: the kernel "
+		    "hands buffered requests of the others to threads of its own, or carries them "
+		    "out "
+		    "on the spot.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -queuedepth 32 -ioengine io_uring" },
 	{ .name = "threads",
 	  .scope = SCOPE_TARGET,
@@ -58,7 +62,8 @@ static const struct option options_engine[] = {
 	  TARGET_FIELD(threads),
 	  .help = "QThreads of an asynchronous engine, which share the queue depth",
 	  .detail =
-		  "The default is one. The other engines have a QThread for each operation of the queue depth." },
+		  "The default is one. The other engines have a QThread for each operation of the "
+		  "queue depth." },
 	{ .name = "sgio",
 	  .aliases = "scsigeneric",
 	  .scope = SCOPE_TARGET,
@@ -78,7 +83,8 @@ static enum xdd_status resolve_qthreads(struct plan *plan, struct target_plan *t
 	if (t->threads && !plan_queues(t) && t->kind != TARGET_NULL)
 		return plan_refuse(
 			t,
-			"-threads: the engine %s has a QThread for each operation; -threads is for %s",
+			"-threads: the engine %s has a QThread for each operation; -threads is for "
+			"%s",
 			t->engine->name, engine_names(ENGINE_QUEUES, 0, engines, sizeof(engines)));
 	if (plan_queues(t)) {
 		n = t->threads ? t->threads : 1;
@@ -111,7 +117,8 @@ static void warn_buffered(const struct plan *plan)
 		    !plan_has_size(t))
 			continue;
 		log_warning(
-			"target %u, %s: %s without -dio: buffered requests are carried out one by one "
+			"target %u, %s: %s without -dio: buffered requests are carried out one by "
+			"one "
 			"or by kernel threads; psync is faster there",
 			t->number, t->path, t->engine->name);
 		return;

@@ -63,21 +63,32 @@ static enum xdd_status apply_syncwrite(const struct setting *s, void *dst)
 static const struct option rows[] = {
 	FLAG("createnewfiles", "cnf", create_new_files,
 	     "write a new file in every pass, named after the pass",
-	     "The number of the pass is appended to the name, with a dot and at least eight digits: data.00000001, data.00000002 and so on. A regular file of that name is replaced; one that is another target, or an output of the run, is refused. For targets that are only written to; devices are refused."),
+	     "The number of the pass is appended to the name, with a dot and at least eight "
+	     "digits: data.00000001, data.00000002 and so on. A regular file of that name is "
+	     "replaced; one that is another target, or an output of the run, is refused. For "
+	     "targets that are only written to; devices are refused."),
 	FLAG("recreatefiles", "recreate", recreate_files,
 	     "remove the file and create it again for each pass",
-	     "A file that is there before the run is removed once all targets of the run could be opened, "
-	     "so that a run that is refused leaves it alone. With -createnewfiles, the file of the pass "
-	     "before is removed, and only that of the last pass stays. For targets that are only written "
+	     "A file that is there before the run is removed once all targets of the run could be "
+	     "opened, "
+	     "so that a run that is refused leaves it alone. With -createnewfiles, the file of the "
+	     "pass "
+	     "before is removed, and only that of the last pass stays. For targets that are only "
+	     "written "
 	     "to; devices are refused."),
 	FLAG("reopen", "reop", reopen, "close the target and open it again between passes",
-	     "The columns OPENTIME and CLOSETIME show the time it takes. -recreatefiles and -createnewfiles reopen as well. The name must lead to the same device, or to a regular file, each time; otherwise the run ends, and nothing else is opened."),
+	     "The columns OPENTIME and CLOSETIME show the time it takes. -recreatefiles and "
+	     "-createnewfiles reopen as well. The name must lead to the same device, or to a "
+	     "regular file, each time; otherwise the run ends, and nothing else is opened."),
 	FLAG("deletefile", "del", delete_file, "remove the file after the run",
-	     "Regular files only; devices are refused. With -createnewfiles the files of all passes "
+	     "Regular files only; devices are refused. With -createnewfiles the files of all "
+	     "passes "
 	     "are removed. Nothing is removed when the run could not start."),
 	BYTES("preallocate", "pa preallocation", preallocate_bytes,
 	      "have the file system allocate space before the first write",
-	      "The space is allocated from the start of the file, whose size stays as it is, each time that the file is opened. A file system that cannot do it gets a warning. Has no effect on devices and on what is only read."),
+	      "The space is allocated from the start of the file, whose size stays as it is, each "
+	      "time that the file is opened. A file system that cannot do it gets a warning. Has "
+	      "no effect on devices and on what is only read."),
 	{ .name = "pretruncate",
 	  .aliases = "pt",
 	  .scope = SCOPE_TARGET,
@@ -88,9 +99,9 @@ static const struct option rows[] = {
 	  TARGET_FIELD(pretruncate_bytes),
 	  .sets = offsetof(struct target_plan, pretruncate),
 	  .help = "truncate or extend the file to a size before the first write",
-	  .detail =
-		  "Done each time that the file is opened, once all targets of the run could be opened. "
-		  "0 makes it empty. Has no effect on devices and on what is only read." },
+	  .detail = "Done each time that the file is opened, once all targets of the run could be "
+		    "opened. "
+		    "0 makes it empty. Has no effect on devices and on what is only read." },
 	{ .name = "syncwrite",
 	  .aliases = "sw",
 	  .scope = SCOPE_TARGET,
@@ -101,7 +112,12 @@ static const struct option rows[] = {
 	  .apply = apply_syncwrite,
 	  .help = "flush what was written at the end of each pass",
 	  .detail =
-		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and pass. It begins when the last operation is complete and is part of the elapsed time and the rates. The column BUFFERFLUSHTIME has its time, and with -verbose a line has the rates without it. The user guide's synopsis has a number after the option and gives it no meaning: any number but 0 is the option alone, and 0 cancels an earlier -syncwrite." },
+		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and "
+		  "pass. It begins when the last operation is complete and is part of the elapsed "
+		  "time and the rates. The column BUFFERFLUSHTIME has its time, and with -verbose "
+		  "a line has the rates without it. The user guide's synopsis has a number after "
+		  "the option and gives it no meaning: any number but 0 is the option alone, and 0 "
+		  "cancels an earlier -syncwrite." },
 	{ .name = "flushwrite",
 	  .aliases = "fw",
 	  .scope = SCOPE_TARGET,
@@ -113,7 +129,11 @@ static const struct option rows[] = {
 	  TARGET_FIELD(flush_writes),
 	  .help = "flush after every so many writes to the target",
 	  .detail =
-		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose write completes the number. Other QThreads continue; a QThread of an asynchronous engine first waits until its own operations are complete. The time is not part of that of any operation; the column BUFFERFLUSHTIME has it. 0: never." },
+		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose "
+		  "write completes the number. Other QThreads continue; a QThread of an "
+		  "asynchronous engine first waits until its own operations are complete. The time "
+		  "is not part of that of any operation; the column BUFFERFLUSHTIME has it. 0: "
+		  "never." },
 	{ .name = "retry",
 	  .aliases = "ret",
 	  .scope = SCOPE_TARGET,
@@ -125,7 +145,11 @@ static const struct option rows[] = {
 	  TARGET_FIELD(retries),
 	  .help = "try an operation that failed again, up to so many times",
 	  .detail =
-		  "At once, for the rest of the request; the operation counts as failed only when the last try fails too. Its time includes all tries; the column RETRIES counts them. Errors that may be temporary are tried again, such as EIO, EAGAIN, ENOSPC or ETIMEDOUT; not the end of a file, nor errors that the kernel would repeat: EINVAL, EFBIG, EBADF, EFAULT, EPERM, EACCES, EROFS, ESPIPE, EOPNOTSUPP." },
+		  "At once, for the rest of the request; the operation counts as failed only when "
+		  "the last try fails too. Its time includes all tries; the column RETRIES counts "
+		  "them. Errors that may be temporary are tried again, such as EIO, EAGAIN, ENOSPC "
+		  "or ETIMEDOUT; not the end of a file, nor errors that the kernel would repeat: "
+		  "EINVAL, EFBIG, EBADF, EFAULT, EPERM, EACCES, EROFS, ESPIPE, EOPNOTSUPP." },
 	{ .name = "reportthreshold",
 	  .aliases = "rept report_threshold",
 	  .scope = SCOPE_TARGET,
@@ -135,9 +159,9 @@ static const struct option rows[] = {
 	  .def = "0",
 	  TARGET_FIELD(report_threshold_ns),
 	  .help = "report each operation that takes longer",
-	  .detail =
-		  "A line among the results names the target, the QThread, the threshold, the time, the "
-		  "block and the byte offset. 0: none." },
+	  .detail = "A line among the results names the target, the QThread, the threshold, the "
+		    "time, the "
+		    "block and the byte offset. 0: none." },
 	{ .name = "force",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
@@ -146,10 +170,14 @@ static const struct option rows[] = {
 	  .help = "allow writing to a device that holds a file system or the like",
 	  .detail =
 		  "Writing to a block device is refused when it, or a partition of it, is in use "
-		  "(mounted, swap, part of a RAID, LVM, LUKS or multipath device, opened exclusively by "
-		  "another program) or carries a partition table or the signature of a file system, "
-		  "swap space, RAID, LVM or encryption. -force names a target, by any of the names of "
-		  "its device, whose signatures do not count. A device that is in use is refused all "
+		  "(mounted, swap, part of a RAID, LVM, LUKS or multipath device, opened "
+		  "exclusively by "
+		  "another program) or carries a partition table or the signature of a file "
+		  "system, "
+		  "swap space, RAID, LVM or encryption. -force names a target, by any of the names "
+		  "of "
+		  "its device, whose signatures do not count. A device that is in use is refused "
+		  "all "
 		  "the same. May be given several times.",
 	  .example = "xdd -op write -targets 1 /dev/sdx -force /dev/sdx -dio -mbytes 1024" },
 	{ 0 },

@@ -54,7 +54,9 @@ static const struct option rows[] = {
 	  .act = parse_setup,
 	  .help = "read options from a file, as if they stood here",
 	  .detail =
-		  "Blanks and newlines separate words; single and double quotes and the backslash work as in a shell; # starts a comment. Setup files may name further setup files. Options after -setup override those of the file." },
+		  "Blanks and newlines separate words; single and double quotes and the backslash "
+		  "work as in a shell; # starts a comment. Setup files may name further setup "
+		  "files. Options after -setup override those of the file." },
 	{ .name = "dryrun",
 	  .aliases = "dry",
 	  .scope = SCOPE_GLOBAL,

@@ -87,13 +87,17 @@ static const struct option rows[] = {
 	  .arg = "<seconds>|<word> ...",
 	  .subs = heartbeat_rows,
 	  .help = "show how far each target is while it runs",
-	  .detail =
-		  "A line to standard error every second, or as often as <seconds> says, and at the end of "
-		  "each pass, with the fields that are named; a number alone shows ops, bw, pct and etc. "
-		  "Rates and latencies are those since the last line. On a terminal the line is drawn over "
-		  "the one before. Without this option a run that takes longer than two seconds shows its "
-		  "progress on a terminal; -heartbeat 0 turns that off. The signal SIGUSR1 asks for a line "
-		  "at any time.",
+	  .detail = "A line to standard error every second, or as often as <seconds> says, and at "
+		    "the end of "
+		    "each pass, with the fields that are named; a number alone shows ops, bw, pct "
+		    "and etc. "
+		    "Rates and latencies are those since the last line. On a terminal the line is "
+		    "drawn over "
+		    "the one before. Without this option a run that takes longer than two seconds "
+		    "shows its "
+		    "progress on a terminal; -heartbeat 0 turns that off. The signal SIGUSR1 asks "
+		    "for a line "
+		    "at any time.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -timelimit 60 -heartbeat 5 ops bw pct" },
 	{ 0 },
 };
@@ -122,7 +126,8 @@ static void warn(const struct target_plan *t)
 			    t->number, t->path);
 	if (h->on && !(h->fields & ~(unsigned)HEARTBEAT_LF))
 		log_warning(
-			"target %u, %s: -heartbeat: no field is named, and its lines show none; name "
+			"target %u, %s: -heartbeat: no field is named, and its lines show none; "
+			"name "
 			"some, such as ops bw pct etc",
 			t->number, t->path);
 }

@@ -80,7 +80,8 @@ static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
 		if (n == MAX_PERCENTS || parse_percent(item, len, &percents[n]))
 			return parse_error(
 				XDD_BAD_ARGUMENT, s, &s->args[0],
-				"expected up to %d percentages above 0 and up to 100, with at most %d digits after the point, separated by commas, as in 50,99,99.9",
+				"expected up to %d percentages above 0 and up to 100, with at most "
+				"%d digits after the point, separated by commas, as in 50,99,99.9",
 				MAX_PERCENTS, PERCENT_DIGITS);
 		n++;
 		item += len;
@@ -131,7 +132,13 @@ static const struct option rows[] = {
 	  .subs = latency_options,
 	  .help = "show figures of the latencies after the results",
 	  .detail =
-		  "Every suboption enables a table with the number of operations, the shortest, mean, standard deviation, weighted average, percentiles and longest of their times in milliseconds, for each direction; with -verbose for each target and pass. Service time is from issue to completion; with -throttle response time, from when the operation was due, is beside it. Percentiles are accurate to 0.4 %, the other figures are exact. The same figures exist as columns: see +LATP99 and the like in -outputformat. Several suboptions may follow one -latency.",
+		  "Every suboption enables a table with the number of operations, the shortest, "
+		  "mean, standard deviation, weighted average, percentiles and longest of their "
+		  "times in milliseconds, for each direction; with -verbose for each target and "
+		  "pass. Service time is from issue to completion; with -throttle response time, "
+		  "from when the operation was due, is beside it. Percentiles are accurate to 0.4 "
+		  "%, the other figures are exact. The same figures exist as columns: see +LATP99 "
+		  "and the like in -outputformat. Several suboptions may follow one -latency.",
 	  .example = "xdd -op read -targets 1 data -latency percentiles 50,99.9 histogram" },
 	{ 0 },
 };

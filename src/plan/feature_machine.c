@@ -172,7 +172,8 @@ static enum xdd_status apply_roundrobin(const struct setting *s, void *dst)
 	else if (units_parse_u64(s->args[0].text, &n) || n < 1 || n > idset_count(&usable))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"expected a number of processors, 1 to %u, or all; this process may use: %s",
+			"expected a number of processors, 1 to %u, or all; this process may use: "
+			"%s",
 			idset_count(&usable), idset_text(&usable, list, sizeof(list)));
 	for (unsigned i = 0; i < n; i++)
 		idset_add(&set, (unsigned)idset_nth(&usable, i));
@@ -197,7 +198,8 @@ static enum xdd_status apply_nodes(const struct setting *s, struct memory_plan *
 	if (err)
 		return bad_list(
 			s, err,
-			"expected NUMA nodes, as in 1, 0-1 or node1; or local, interleave or interleave:<nodes>");
+			"expected NUMA nodes, as in 1, 0-1 or node1; or local, interleave or "
+			"interleave:<nodes>");
 	outside = idset_first_outside(&set, &usable);
 	if (outside >= 0)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
@@ -260,7 +262,12 @@ static const struct option rows[] = {
 	  TARGET_FIELD(memory.align_asked),
 	  .help = "alignment of the I/O buffers in memory",
 	  .detail =
-		  "They begin on a page, and those of 2 MiB or more on a multiple of 2 MiB. A power of two from the size of a page on has them begin at a multiple of it. Any other number has them begin so many bytes after the start of a page, which shows what misaligned buffers cost: 6000 with pages of 4096 bytes is 1904 bytes into a page. 0: as without the option. With -dio, an alignment that the device cannot transfer to is refused where the kernel reports it.",
+		  "They begin on a page, and those of 2 MiB or more on a multiple of 2 MiB. A "
+		  "power of two from the size of a page on has them begin at a multiple of it. Any "
+		  "other number has them begin so many bytes after the start of a page, which "
+		  "shows what misaligned buffers cost: 6000 with pages of 4096 bytes is 1904 bytes "
+		  "into a page. 0: as without the option. With -dio, an alignment that the device "
+		  "cannot transfer to is refused where the kernel reports it.",
 	  .example = "xdd -op read -targets 1 /tmp/file -memalign 64" },
 	{ .name = "sharedmemory",
 	  .aliases = "shm",
@@ -270,9 +277,12 @@ static const struct option rows[] = {
 	  TARGET_FIELD(memory.shared),
 	  .help = "put the I/O buffers into shared memory segments (shmget)",
 	  .detail =
-		  "There is one segment for each QThread. Once the run is set up, it goes away with the "
-		  "process, however that ends. SIGKILL at the moment at which a segment is created can "
-		  "leave it in the system: ipcs -m lists it, with 0 in the column nattch, and ipcrm -m removes "
+		  "There is one segment for each QThread. Once the run is set up, it goes away "
+		  "with the "
+		  "process, however that ends. SIGKILL at the moment at which a segment is created "
+		  "can "
+		  "leave it in the system: ipcs -m lists it, with 0 in the column nattch, and "
+		  "ipcrm -m removes "
 		  "it." },
 	{ .name = "hugepages",
 	  .scope = SCOPE_TARGET,
@@ -281,10 +291,14 @@ static const struct option rows[] = {
 	  TARGET_FIELD(memory.huge_pages),
 	  .help = "put the I/O buffers into explicit huge pages",
 	  .detail =
-		  "They come from the pool of the default size, which the administrator fills: see the "
-		  "sysctl vm.nr_hugepages. A run whose buffers do not fit into it is refused. Without "
-		  "this option, buffers of 2 MiB and more get transparent huge pages where the kernel "
-		  "has some. With -sharedmemory the kernel asks for the right to lock memory, or the "
+		  "They come from the pool of the default size, which the administrator fills: see "
+		  "the "
+		  "sysctl vm.nr_hugepages. A run whose buffers do not fit into it is refused. "
+		  "Without "
+		  "this option, buffers of 2 MiB and more get transparent huge pages where the "
+		  "kernel "
+		  "has some. With -sharedmemory the kernel asks for the right to lock memory, or "
+		  "the "
 		  "group of the sysctl vm.hugetlb_shm_group.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -reqsize 4096 -hugepages" },
 	{ .name = "numa",
@@ -295,9 +309,12 @@ static const struct option rows[] = {
 	  .help = "NUMA nodes whose memory the I/O buffers come from",
 	  .detail =
 		  "Without it, a buffer comes from the node of its QThread, unless the process was "
-		  "started with another policy, by numactl, say. <nodes>, as in 1, 0-1 or node1: from "
-		  "these and no others. local: from the node that the QThread is on when it starts, "
-		  "whatever policy the process has. interleave: from these nodes, or from all, page by "
+		  "started with another policy, by numactl, say. <nodes>, as in 1, 0-1 or node1: "
+		  "from "
+		  "these and no others. local: from the node that the QThread is on when it "
+		  "starts, "
+		  "whatever policy the process has. interleave: from these nodes, or from all, "
+		  "page by "
 		  "page.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -processor node0 -numa 1" },
 	{ .name = "nomemlock",
@@ -307,8 +324,8 @@ static const struct option rows[] = {
 	  .value = true,
 	  PLAN_FIELD(no_memory_lock),
 	  .help = "do not lock the I/O buffers in memory",
-	  .detail =
-		  "Without it they are locked where the memlock limit (ulimit -l) allows it, and silently not locked where it does not." },
+	  .detail = "Without it they are locked where the memlock limit (ulimit -l) allows it, and "
+		    "silently not locked where it does not." },
 	{ .name = "processlock",
 	  .aliases = "plock",
 	  .scope = SCOPE_GLOBAL,
@@ -317,7 +334,8 @@ static const struct option rows[] = {
 	  PLAN_FIELD(process_lock),
 	  .help = "lock the whole process in memory",
 	  .detail =
-		  "Without the right to do so, or with too low a memlock limit (ulimit -l), there is a warning and the run continues. -nomemlock leaves out the I/O buffers." },
+		  "Without the right to do so, or with too low a memlock limit (ulimit -l), there "
+		  "is a warning and the run continues. -nomemlock leaves out the I/O buffers." },
 	{ .name = "noproclock",
 	  .aliases = "noplock",
 	  .scope = SCOPE_GLOBAL,
@@ -332,8 +350,10 @@ static const struct option rows[] = {
 	  .value = true,
 	  PLAN_FIELD(max_priority),
 	  .help = "run at the highest priority there is",
-	  .detail =
-		  "That is the highest real-time priority, SCHED_RR, for all threads of xdd: nothing else runs on a processor that they keep busy, and that can bring the system to a halt. Without the right to do so there is a warning and the run continues." },
+	  .detail = "That is the highest real-time priority, SCHED_RR, for all threads of xdd: "
+		    "nothing else runs on a processor that they keep busy, and that can bring the "
+		    "system to a halt. Without the right to do so there is a warning and the run "
+		    "continues." },
 	{ .name = "maxall",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
@@ -353,8 +373,10 @@ static const struct option rows[] = {
 	  .apply = apply_processor,
 	  .help = "processors that the QThreads of a target run on",
 	  .detail =
-		  "A number, a range, the processors of a NUMA node, or a list of these: 3, 0-3,8 or "
-		  "node0; all stands for those that this process may use. Each QThread of the target "
+		  "A number, a range, the processors of a NUMA node, or a list of these: 3, 0-3,8 "
+		  "or "
+		  "node0; all stands for those that this process may use. Each QThread of the "
+		  "target "
 		  "may run on any of them. -processor overrides -singleproc and -roundrobin. "
 		  "-processor 0 1, with the number of the target first, is -processor target 0 1.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -queuedepth 8 -processor node0" },
@@ -374,7 +396,8 @@ static const struct option rows[] = {
 	  .apply = apply_roundrobin,
 	  .help = "distribute the QThreads over so many processors",
 	  .detail =
-		  "Counted through all targets, the first QThread runs on the first processor that this "
+		  "Counted through all targets, the first QThread runs on the first processor that "
+		  "this "
 		  "process may use, the next on the next, and so on in turn.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -queuedepth 8 -roundrobin 4" },
 	{ 0 },

@@ -58,7 +58,15 @@ static const struct option rows[] = {
 	  .subs = ordering_rows,
 	  .help = "when the next operation of a target may be issued",
 	  .detail =
-		  "serial: once its predecessor is complete, so that one is in flight at a time. strict: once its predecessor has been submitted to the kernel, whatever the queue depth: perfectly sequential with a full queue, for engines that queue (libaio, io_uring). loose: once its predecessor is about to be issued; QThreads may still overtake each other on their way into the kernel, so that nothing is guaranteed. none, the default: each QThread issues as soon as it can. With -verbose a run says how many operations were issued out of order, where that can be known (not for several QThreads with loose or none), and the column ORDERBREAKS of -outputformat has the number.",
+		  "serial: once its predecessor is complete, so that one is in flight at a time. "
+		  "strict: once its predecessor has been submitted to the kernel, whatever the "
+		  "queue depth: perfectly sequential with a full queue, for engines that queue "
+		  "(libaio, io_uring). loose: once its predecessor is about to be issued; QThreads "
+		  "may still overtake each other on their way into the kernel, so that nothing is "
+		  "guaranteed. none, the default: each QThread issues as soon as it can. With "
+		  "-verbose a run says how many operations were issued out of order, where that "
+		  "can be known (not for several QThreads with loose or none), and the column "
+		  "ORDERBREAKS of -outputformat has the number.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -queuedepth 8 -ordering storage serial" },
 	MODE("serialordering", "so", ORDERING_SERIAL, "the same as -ordering storage serial"),
 	MODE("looseordering", "lo", ORDERING_LOOSE, "the same as -ordering storage loose"),
@@ -104,7 +112,8 @@ static void warn_reordered(const struct plan *plan)
 		    t->kind == TARGET_CHAR)
 			continue;
 		log_warning(
-			"target %u, %s: -ordering strict with %s: kernel threads execute requests that "
+			"target %u, %s: -ordering strict with %s: kernel threads execute requests "
+			"that "
 			"have to wait, in any order; %s keeps the order",
 			t->number, t->path, t->engine->name,
 			engine_names(ENGINE_QUEUES, ENGINE_REORDERS, engines, sizeof(engines)));

@@ -43,7 +43,8 @@ static enum xdd_status apply_outputformat(const struct setting *s, void *dst)
 	if (list->text[0] != '+' || list->text[1] == '\0')
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, list,
-			"expected a list of identifiers, each with a plus sign before it, as in +WHAT+OPS");
+			"expected a list of identifiers, each with a plus sign before it, as in "
+			"+WHAT+OPS");
 	if (strcmp(how, "new") == 0)
 		plan->output_format = list->text;
 	else
@@ -111,12 +112,13 @@ static const struct option rows[] = {
 	  .arg = "<text>|commandline",
 	  .apply = apply_id,
 	  .help = "text that identifies the run in its output",
-	  .detail =
-		  "The word commandline stands for the command line itself. Several -id are joined." },
-	OUTPUT_FILE(
-		"output", "o", output_file, "append the results to a file instead of printing them",
-		"The file always gets the full information sections. - is standard output, for this "
-		"and all other options that name one output file."),
+	  .detail = "The word commandline stands for the command line itself. Several -id are "
+		    "joined." },
+	OUTPUT_FILE("output", "o", output_file,
+		    "append the results to a file instead of printing them",
+		    "The file always gets the full information sections. - is standard output, for "
+		    "this "
+		    "and all other options that name one output file."),
 	{ .name = "errout",
 	  .aliases = "eo",
 	  .scope = SCOPE_GLOBAL,
@@ -125,22 +127,27 @@ static const struct option rows[] = {
 	  PLAN_FIELD(errout_file),
 	  .help = "write messages to a file, which is replaced",
 	  .detail =
-		  "Warnings before the run and the reason why a target is refused are in the file too. "
-		  "A command line that is refused (status 2 or 3) and -dryrun change no file, so their "
+		  "Warnings before the run and the reason why a target is refused are in the file "
+		  "too. "
+		  "A command line that is refused (status 2 or 3) and -dryrun change no file, so "
+		  "their "
 		  "messages go to standard error." },
 	OUTPUT_FILE(
 		"csvout", "csvo", csv_file, "append the result lines to a file as CSV as well",
-		"The first line of the file names the columns; it is written when the file is new or "
+		"The first line of the file names the columns; it is written when the file is new "
+		"or "
 		"empty. A file with other columns is refused."),
-	OUTPUT_FILE(
-		"combinedout", "combo", combined_file,
-		"append the COMBINED line of the run to a file as CSV as well",
-		"Collects the results of several runs in one file. Its first line names the columns."),
+	OUTPUT_FILE("combinedout", "combo", combined_file,
+		    "append the COMBINED line of the run to a file as CSV as well",
+		    "Collects the results of several runs in one file. Its first line names the "
+		    "columns."),
 	OUTPUT_FILE(
 		"jsonout", "jsono", json_file,
 		"write all about the run and its results to a file as JSON",
-		"The file is replaced once the run has ended, however it ended; doc/jsonout.schema.json "
-		"says what is in it. With - it goes to standard output, and the text results only to "
+		"The file is replaced once the run has ended, however it ended; "
+		"doc/jsonout.schema.json "
+		"says what is in it. With - it goes to standard output, and the text results only "
+		"to "
 		"the file of -output, if there is one."),
 	{ .name = "outputformat",
 	  .aliases = "ofmt",

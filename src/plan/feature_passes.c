@@ -34,7 +34,8 @@ static enum xdd_status apply_passes(const struct setting *s, void *dst)
 	if (until && (units_parse_real(s->args[1].text, &percent) || percent <= 0 || percent > 100))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[1],
-			"expected a percentage above 0 and up to 100 after until: how far the mean bandwidth may be off");
+			"expected a percentage above 0 and up to 100 after until: how far the mean "
+			"bandwidth may be off");
 	if (number && (units_parse_u64(number->text, &passes) || passes < least || passes > most))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, number,
@@ -57,11 +58,16 @@ static const struct option rows[] = {
 	  .unit = "passes",
 	  .help = "how many times the work is done",
 	  .detail =
-		  "Allowed: 1 to 1000000000 passes. With until, xdd runs passes until the mean bandwidth of "
-		  "all targets together is known to within the percentage either way: until its 95 % "
-		  "confidence interval is that narrow. At least 18 passes are run, since fewer do not show "
-		  "whether a pass depends on the one before it; the run ends without success after 100 "
-		  "passes, or after the number given, 18 to 10000. Options that depend on the number of "
+		  "Allowed: 1 to 1000000000 passes. With until, xdd runs passes until the mean "
+		  "bandwidth of "
+		  "all targets together is known to within the percentage either way: until its 95 "
+		  "% "
+		  "confidence interval is that narrow. At least 18 passes are run, since fewer do "
+		  "not show "
+		  "whether a pass depends on the one before it; the run ends without success after "
+		  "100 "
+		  "passes, or after the number given, 18 to 10000. Options that depend on the "
+		  "number of "
 		  "passes, such as -passoffset, assume the largest possible one.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -mbytes 256 -passes until 2 50" },
 	{ .name = "passdelay",
@@ -106,7 +112,10 @@ static const struct option rows[] = {
 	  TARGET_FIELD(time_limit_ns),
 	  .help = "end each pass after this time",
 	  .detail =
-		  "No operation is issued once the time is over; outstanding operations complete. With an amount of work as well, the pass ends with whichever comes first. Without one, the pass starts over at the end of the file, device or range until its time is over; a file that is new or empty grows when it is written." },
+		  "No operation is issued once the time is over; outstanding operations complete. "
+		  "With an amount of work as well, the pass ends with whichever comes first. "
+		  "Without one, the pass starts over at the end of the file, device or range until "
+		  "its time is over; a file that is new or empty grows when it is written." },
 	{ .name = "runtime",
 	  .aliases = "rt",
 	  .scope = SCOPE_GLOBAL,
@@ -125,7 +134,14 @@ static const struct option rows[] = {
 	  .subs = throttle_rows,
 	  .help = "hold the target to a rate",
 	  .detail =
-		  "The schedule is fixed: operation n of a pass, counted from 0, is due n intervals after the pass began, whatever happened to those before it. After a stall the operations that are late are issued as fast as possible until the target is back on schedule. Beside the service time, from issue to completion, -latency shows the response time, from when the operation was due; +RESPP99 and the like in -outputformat are columns of it. The last of ops, bw and delay wins. With var the rate stays the same, and each operation is moved by a random part of the interval. delay is not a rate: it adds to -operationdelay.",
+		  "The schedule is fixed: operation n of a pass, counted from 0, is due n "
+		  "intervals after the pass began, whatever happened to those before it. After a "
+		  "stall the operations that are late are issued as fast as possible until the "
+		  "target is back on schedule. Beside the service time, from issue to completion, "
+		  "-latency shows the response time, from when the operation was due; +RESPP99 and "
+		  "the like in -outputformat are columns of it. The last of ops, bw and delay "
+		  "wins. With var the rate stays the same, and each operation is moved by a random "
+		  "part of the interval. delay is not a rate: it adds to -operationdelay.",
 	  .example = "xdd -op read -targets 1 data -throttle ops 500 -latency histogram" },
 	{ .name = "operationdelay",
 	  .aliases = "opdelay",
@@ -136,9 +152,9 @@ static const struct option rows[] = {
 	  .max = PLAN_CENTURY_NS,
 	  PLAN_FIELD(operation_delay_ns),
 	  .help = "wait after each operation, in each QThread",
-	  .detail =
-		  "The delay is outside the operation's own time but part of the elapsed time of the "
-		  "pass." },
+	  .detail = "The delay is outside the operation's own time but part of the elapsed time of "
+		    "the "
+		    "pass." },
 	{ .name = "nobarrier",
 	  .aliases = "nb",
 	  .scope = SCOPE_GLOBAL,
@@ -190,9 +206,9 @@ static enum xdd_status check_until(struct plan *plan)
 {
 	if (!plan->until_percent || !plan->no_barrier)
 		return XDD_OK;
-	log_error(
-		"-passes until: with -nobarrier the targets have no passes together whose bandwidth "
-		"could be known; leave -nobarrier out, or say how many passes");
+	log_error("-passes until: with -nobarrier the targets have no passes together whose "
+		  "bandwidth "
+		  "could be known; leave -nobarrier out, or say how many passes");
 	return XDD_BAD_ARGUMENT;
 }
 

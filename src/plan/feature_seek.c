@@ -135,7 +135,18 @@ static const struct option rows[] = {
 	  .subs = seek_options,
 	  .help = "the access pattern",
 	  .detail =
-		  "Several suboptions may follow one -seek, or each have its own. The range counts blocks and defaults to the amount of data of a pass. Sequential and interleaved access start over at the end of a range that is given; a sequential pass with more operations than the range holds gets a warning. Random offsets are those of whole requests, uniform over the range, never past its end; the same seed gives the same offsets in every run, on every machine, at every queue depth. -seek stagger needs a number of operations and a range that holds them. A list loaded from a file has the offsets, sizes and directions of its operations; the start offset is part of them, the target and pass offsets are added. -seek load <file> also finds <file>.T<number>.txt, as written by -seek save <file>. -numreqs or -bytes takes the first operations of the list; more than the list has is refused.",
+		  "Several suboptions may follow one -seek, or each have its own. The range counts "
+		  "blocks and defaults to the amount of data of a pass. Sequential and interleaved "
+		  "access start over at the end of a range that is given; a sequential pass with "
+		  "more operations than the range holds gets a warning. Random offsets are those "
+		  "of whole requests, uniform over the range, never past its end; the same seed "
+		  "gives the same offsets in every run, on every machine, at every queue depth. "
+		  "-seek stagger needs a number of operations and a range that holds them. A list "
+		  "loaded from a file has the offsets, sizes and directions of its operations; the "
+		  "start offset is part of them, the target and pass offsets are added. -seek load "
+		  "<file> also finds <file>.T<number>.txt, as written by -seek save <file>. "
+		  "-numreqs or -bytes takes the first operations of the list; more than the list "
+		  "has is refused.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 16 -seek random range 4000000" },
 	{ .name = "range",
 	  .scope = SCOPE_TARGET,
@@ -194,9 +205,9 @@ static enum xdd_status unlimited_range(const struct plan *plan, struct target_pl
 	if ((!plan_has_size(t) && !bytes) || (grows && t->seek.pattern != SEEK_RANDOM)) {
 		if (t->seek.pattern == SEEK_RANDOM)
 			return plan_refuse(
-				t,
-				"-seek random: say the range with -seek range, or an amount of work "
-				"that implies it");
+				t, "-seek random: say the range with -seek range, or an amount of "
+				   "work "
+				   "that implies it");
 		t->range_bytes = (PLAN_MAX_OFFSET - t->start_bytes) / 2;
 		return XDD_OK;
 	}

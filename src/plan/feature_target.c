@@ -118,7 +118,8 @@ static const struct option rows[] = {
 	  .help = "the files and devices to work on: how many, then their names",
 	  .detail =
 		  "Targets are numbered from 0 in the order given. With a minus sign, as in "
-		  "-targets -4 /dev/sdx, one name stands for that many targets. The name null is the "
+		  "-targets -4 /dev/sdx, one name stands for that many targets. The name null is "
+		  "the "
 		  "null device: operations on it are counted and move nothing (a file of that name "
 		  "is ./null). The option may be given several times; each adds targets.",
 	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -reqsize 128 -mbytes 64" },
@@ -136,7 +137,8 @@ static const struct option rows[] = {
 	  TARGET_FIELD(dir),
 	  .help = "directory that is put before the names of the targets",
 	  .detail =
-		  "A slash is put between directory and name where it is missing. The null device is "
+		  "A slash is put between directory and name where it is missing. The null device "
+		  "is "
 		  "not affected." },
 	{ .name = "dropcache",
 	  .scope = SCOPE_TARGET,
@@ -146,7 +148,10 @@ static const struct option rows[] = {
 	  .apply = apply_dropcache,
 	  .help = "empty the page cache of the target before each pass",
 	  .detail =
-		  "Dirty pages are written back first; the time this takes counts in no rate. Pages that another program has mapped or locked stay, with a warning. With the word system all caches of the machine are emptied, other programs' too, through /proc/sys/vm/drop_caches; that needs the right to write there." },
+		  "Dirty pages are written back first; the time this takes counts in no rate. "
+		  "Pages that another program has mapped or locked stay, with a warning. With the "
+		  "word system all caches of the machine are emptied, other programs' too, through "
+		  "/proc/sys/vm/drop_caches; that needs the right to write there." },
 	{ .name = "dio",
 	  .aliases = "directio",
 	  .scope = SCOPE_TARGET,
@@ -155,11 +160,16 @@ static const struct option rows[] = {
 	  TARGET_FIELD(direct_io),
 	  .help = "direct I/O: bypass the page cache (O_DIRECT)",
 	  .detail =
-		  "Request size and offsets must then be multiples of what the device or file system "
-		  "asks for, usually 512 or 4096 bytes; anything else is refused before the run. Only the "
-		  "amount may end anywhere (-bytes, or a whole file that is read): the last bytes of the "
-		  "last operation, less than a page, go through the page cache, by a second descriptor, and "
-		  "-verbose says how many. Such a write is issued when all others of its pass are complete." },
+		  "Request size and offsets must then be multiples of what the device or file "
+		  "system "
+		  "asks for, usually 512 or 4096 bytes; anything else is refused before the run. "
+		  "Only the "
+		  "amount may end anywhere (-bytes, or a whole file that is read): the last bytes "
+		  "of the "
+		  "last operation, less than a page, go through the page cache, by a second "
+		  "descriptor, and "
+		  "-verbose says how many. Such a write is issued when all others of its pass are "
+		  "complete." },
 	{ 0 },
 };
 
@@ -230,9 +240,9 @@ static enum xdd_status check_drop_system(struct plan *plan)
 	if (!plan->drop_system_cache)
 		return XDD_OK;
 	if (plan->no_barrier && plan->passes > 1) {
-		log_error(
-			"-dropcache system: with -nobarrier the targets have no time between passes "
-			"in which none of them runs; use -dropcache without the word");
+		log_error("-dropcache system: with -nobarrier the targets have no time between "
+			  "passes "
+			  "in which none of them runs; use -dropcache without the word");
 		return XDD_BAD_ARGUMENT;
 	}
 	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)

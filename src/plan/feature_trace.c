@@ -70,7 +70,8 @@ static const struct option trace_rows[] = {
 	  .max = 1ull << 40,
 	  .unit = "operations",
 	  TARGET_FIELD(trace.size_ops),
-	  .help = "operations that the table holds (all of the run; at most 1048576 with -runtime, or where only time ends a pass)" },
+	  .help = "operations that the table holds (all of the run; at most 1048576 with -runtime, "
+		  "or where only time ends a pass)" },
 	{ .name = "triggertime",
 	  .aliases = "tt",
 	  .type = OPT_SECONDS,
@@ -105,7 +106,16 @@ static const struct option rows[] = {
 	  .subs = trace_rows,
 	  .help = "keep when each operation began and ended",
 	  .detail =
-		  "Each operation is entered into a table of its target in memory, which is allocated before the first pass, 64 bytes for each operation; reports and dumps are written when the run has ended, however it ended. The table has room for all operations of all passes. When size makes it smaller, or when only a time limit ends the run, it wraps: the newest operations are kept. Entries that are overwritten or not made are counted and reported. output alone writes both reports. The columns are explained in output.md, the format of a dump in tsdump.md; xdd tsread prints dumps as reports, as CSV and as JSON for a trace viewer, several of them merged by the global clock. That is the wall clock of the machine.",
+		  "Each operation is entered into a table of its target in memory, which is "
+		  "allocated before the first pass, 64 bytes for each operation; reports and dumps "
+		  "are written when the run has ended, however it ended. The table has room for "
+		  "all operations of all passes. When size makes it smaller, or when only a time "
+		  "limit ends the run, it wraps: the newest operations are kept. Entries that are "
+		  "overwritten or not made are counted and reported. output alone writes both "
+		  "reports. The columns are explained in output.md, the format of a dump in "
+		  "tsdump.md; xdd tsread prints dumps as reports, as CSV and as JSON for a trace "
+		  "viewer, several of them merged by the global clock. That is the wall clock of "
+		  "the machine.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 64 -ts detailed output run1" },
 	{ .name = "timerinfo",
 	  .aliases = "ti",
@@ -113,7 +123,8 @@ static const struct option rows[] = {
 	  .type = OPT_FLAG,
 	  .value = true,
 	  PLAN_FIELD(timer_info),
-	  .help = "say what clock is read, its resolution, and what a reading and a time stamp cost" },
+	  .help = "say what clock is read, its resolution, and what a reading and a time stamp "
+		  "cost" },
 	{ 0 },
 };
 
@@ -221,7 +232,8 @@ static enum xdd_status check_tables(struct plan *plan)
 	if (want <= have / 2)
 		return XDD_OK;
 	log_error(
-		"-ts: the tables of time stamps would take %.1f GiB, and this machine has %.1f GiB of "
+		"-ts: the tables of time stamps would take %.1f GiB, and this machine has %.1f GiB "
+		"of "
 		"memory, of which they may have half; -ts size <#operations> makes them smaller",
 		(double)want / GIB, (double)have / GIB);
 	return XDD_BAD_ARGUMENT;
@@ -233,9 +245,9 @@ static void warn(const struct target_plan *t)
 
 	if (!ts->on && (ts->append || ts->wrap || ts->oneshot || ts->size_ops || ts->normalize ||
 			ts->triggered_by_time || ts->trigger_op))
-		log_warning(
-			"target %u, %s: -ts: nothing is stamped; say summary, detailed, output <prefix> or dump <prefix>",
-			t->number, t->path);
+		log_warning("target %u, %s: -ts: nothing is stamped; say summary, detailed, output "
+			    "<prefix> or dump <prefix>",
+			    t->number, t->path);
 	if (!ts->on)
 		return;
 	if (ts->append && !ts->output)

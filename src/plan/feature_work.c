@@ -76,7 +76,13 @@ static const struct option rows[] = {
 	  .apply = apply_op,
 	  .help = "the operation to perform",
 	  .detail =
-		  "noop does everything except the transfer: it shows the cost of xdd itself. Its operations count the bytes they would have moved. Without -op and -rwratio, xdd writes where that can destroy nothing (the null device, a new or empty regular file) and otherwise asks. The last of -op and -rwratio wins. An option without target <n> is for all targets, wherever it stands: a command line, or setup file, that gives several targets two different operations is refused, with the command that was probably meant. The command line may override a setup file.",
+		  "noop does everything except the transfer: it shows the cost of xdd itself. Its "
+		  "operations count the bytes they would have moved. Without -op and -rwratio, xdd "
+		  "writes where that can destroy nothing (the null device, a new or empty regular "
+		  "file) and otherwise asks. The last of -op and -rwratio wins. An option without "
+		  "target <n> is for all targets, wherever it stands: a command line, or setup "
+		  "file, that gives several targets two different operations is refused, with the "
+		  "command that was probably meant. The command line may override a setup file.",
 	  .example = "xdd -op read -op target 1 write -targets 2 a b -numreqs 100" },
 	{ .name = "rwratio",
 	  .aliases = "rw",
@@ -86,8 +92,10 @@ static const struct option rows[] = {
 	  .arity = arity_rwratio,
 	  .apply = apply_rwratio,
 	  .help = "percentage of operations that read; the others write",
-	  .detail =
-		  "Reads and writes are interleaved evenly: the number of reads in a pass is the share rounded to the nearest; over any part of the pass it is accurate to one operation, and the order is the same in every run. With the word random each operation is drawn at random instead, from the seed of -seek seed." },
+	  .detail = "Reads and writes are interleaved evenly: the number of reads in a pass is the "
+		    "share rounded to the nearest; over any part of the pass it is accurate to one "
+		    "operation, and the order is the same in every run. With the word random each "
+		    "operation is drawn at random instead, from the seed of -seek seed." },
 	{ .name = "blocksize",
 	  .aliases = "bs",
 	  .scope = SCOPE_TARGET,
@@ -99,10 +107,10 @@ static const struct option rows[] = {
 	  TARGET_FIELD(block_size),
 	  .sets = offsetof(struct target_plan, block_size_given),
 	  .help = "bytes in a block, the unit of sizes and offsets",
-	  .detail =
-		  "Blocks are the unit of -reqsize, -startoffset, -passoffset, -targetoffset and "
-		  "-seek range. For requests of one block say -reqsize 1 as well: a request has 128 "
-		  "blocks by default." },
+	  .detail = "Blocks are the unit of -reqsize, -startoffset, -passoffset, -targetoffset and "
+		    "-seek range. For requests of one block say -reqsize 1 as well: a request has "
+		    "128 "
+		    "blocks by default." },
 	{ .name = "reqsize",
 	  .aliases = "rs",
 	  .scope = SCOPE_TARGET,
@@ -127,8 +135,9 @@ static const struct option rows[] = {
 	  .unit = "operations",
 	  TARGET_FIELD(numreqs),
 	  .help = "operations in each pass",
-	  .detail =
-		  "Overrides -bytes and its variants. Without any of them a pass ends with its time limit; without a limit either, an existing file or device is read once from its start to its end." },
+	  .detail = "Overrides -bytes and its variants. Without any of them a pass ends with its "
+		    "time limit; without a limit either, an existing file or device is read once "
+		    "from its start to its end." },
 	{ .name = "bytes",
 	  .aliases = "b",
 	  .scope = SCOPE_TARGET,
@@ -138,10 +147,11 @@ static const struct option rows[] = {
 	  .max = UINT64_MAX,
 	  TARGET_FIELD(amount_bytes),
 	  .help = "bytes to transfer in each pass",
-	  .detail =
-		  "When it is not a multiple of the request size, the last operation is shorter. Among "
-		  "-bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs overrides all of them. "
-		  "Offsets of files and devices end at 2^63-1." },
+	  .detail = "When it is not a multiple of the request size, the last operation is shorter. "
+		    "Among "
+		    "-bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs overrides all of "
+		    "them. "
+		    "Offsets of files and devices end at 2^63-1." },
 	AMOUNT("kbytes", "kb", "KiB", 1024ull),
 	AMOUNT("mbytes", "mb", "MiB", 1048576ull),
 	AMOUNT("gbytes", "gb", "GiB", 1073741824ull),
@@ -188,7 +198,8 @@ static enum xdd_status resolve_op(struct plan *plan, struct target_plan *t)
 	}
 	return plan_refuse(
 		t,
-		"is not empty, and no operation is given; say -op read, or -op write to overwrite it");
+		"is not empty, and no operation is given; say -op read, or -op write to overwrite "
+		"it");
 }
 
 static void set_ops(struct target_plan *t, uint64_t ops, uint64_t last)

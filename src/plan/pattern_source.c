@@ -120,7 +120,8 @@ static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
 	if (o->prefix && o->kind != PATTERN_SEQUENCED)
 		return plan_refuse(
 			t,
-			"-datapattern prefix %s: is for sequenced data; say -datapattern sequenced prefix %s",
+			"-datapattern prefix %s: is for sequenced data; say -datapattern sequenced "
+			"prefix %s",
 			o->prefix, o->prefix);
 	if (o->given && plan_engine_caps(t) & ENGINE_NO_PATTERN && t->op != OP_NOOP)
 		return plan_refuse(
@@ -145,7 +146,8 @@ static const char *unverifiable(const struct target_plan *t, char *buf, size_t s
 	const struct engine_info *engine = plan_engine(t);
 
 	if (t->op == OP_WRITE)
-		return "nothing is read, only written: verify in a run that reads, or with -rwratio";
+		return "nothing is read, only written: verify in a run that reads, or with "
+		       "-rwratio";
 	if (t->op == OP_NOOP)
 		return "nothing is read by -op noop";
 	if (t->kind == TARGET_NULL)
@@ -169,10 +171,12 @@ static enum xdd_status resolve_location(struct target_plan *t)
 			       XDD_OK :
 			       plan_refuse(
 				       t,
-				       "-verify location: is for sequenced data; with -datapattern tagged, -verify contents checks the location as well");
+				       "-verify location: is for sequenced data; with -datapattern "
+				       "tagged, -verify contents checks the location as well");
 	return plan_refuse(
 		t,
-		"-verify location: is for sequenced data, and -datapattern names another pattern; say -datapattern sequenced, or -verify contents alone");
+		"-verify location: is for sequenced data, and -datapattern names another pattern; "
+		"say -datapattern sequenced, or -verify contents alone");
 }
 
 /*

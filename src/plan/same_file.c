@@ -280,7 +280,8 @@ static enum xdd_status check_tagged_pair(const struct target_plan *a, const stru
 	return plan_refuse(
 		a,
 		"-datapattern tagged, -verify: target %u writes to the same bytes, which would be "
-		"reported as wrong; give each its own part (-targetoffset), or one target all (-queuedepth)",
+		"reported as wrong; give each its own part (-targetoffset), or one target all "
+		"(-queuedepth)",
 		b->number);
 }
 

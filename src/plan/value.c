@@ -75,7 +75,8 @@ enum xdd_status parse_time(const struct setting *s, const struct word *w, uint64
 	if (min == 1)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, w,
-			"expected a time above 0 and up to %s: seconds with decimals, or with ms, us, m or h",
+			"expected a time above 0 and up to %s: seconds with decimals, or with ms, "
+			"us, m or h",
 			hi);
 	return parse_error(
 		XDD_BAD_ARGUMENT, s, w,
