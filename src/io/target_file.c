@@ -1,7 +1,6 @@
 /*
- * Targets as files. target_file_check() is called by main for all targets before any is opened, so
- * that a run which cannot start leaves nothing behind; the others by target threads, and between
- * passes by the last QThread to leave one.
+ * Targets as files: opening, reshaping, closing and removing them. Called by target threads, and between passes by the
+ * last QThread to leave a pass.
  */
 #include "xdd/io/target_file.h"
 
@@ -14,187 +13,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/target_file_internal.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/fileopen.h"
-#include "xdd/base/path.h"
-
-/* Give a reason for people along with the error. */
-static int fail(int err, const char **why, const char *text)
-{
-	*why = text;
-	return err;
-}
-
-/* Opened for reading: every target that does more than write. */
-static bool is_readable(const struct target_plan *plan)
-{
-	return plan->op != OP_WRITE;
-}
-
-/* A target that reads has no use for a new file. */
-static bool may_create(const struct target_plan *plan)
-{
-	return plan->op == OP_WRITE;
-}
 
 /* A file that was there and is gone has been moved or removed by somebody: its name is nobody's to fill. */
 static bool creates_for(const struct target_plan *plan, uint64_t pass)
 {
-	return may_create(plan) && (plan->create_new_files || plan->recreate_files ||
-				    (plan->kind == TARGET_MISSING && pass == 1));
-}
-
-/* A name there that is no device is a mistyped one, and the file would take memory until the next boot. */
-static bool is_of_devices(const struct stat *directory)
-{
-	struct stat dev, root;
-
-	return !stat("/dev", &dev) && !stat("/", &root) && dev.st_dev != root.st_dev &&
-	       directory->st_dev == dev.st_dev;
-}
-
-static int check_directory(const char *directory, const char **why)
-{
-	struct stat st;
-
-	if (stat(directory, &st)) {
-		if (errno == ENOENT)
-			return fail(-ENOENT, why, "its folder does not exist");
-		return -errno;
-	}
-	if (!S_ISDIR(st.st_mode))
-		return fail(-ENOTDIR, why, "its folder is not a directory");
-	if (is_of_devices(&st))
-		return fail(-ENODEV, why, "no such device, and no file is made among devices");
-	if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS)) {
-		if (errno == EROFS)
-			return fail(-EROFS, why, "its file system is read-only");
-		if (errno == EACCES)
-			return fail(-EACCES, why, "no permission to create files in its folder");
-		return -errno;
-	}
-	return 0;
-}
-
-/* Of the directory that a file of that name is created in, or removed from. */
-static int check_directory_of(const char *name, const char **why)
-{
-	char *directory = path_directory(name);
-	int ret = directory ? check_directory(directory, why) : -ENOMEM;
-
-	free(directory);
-	return ret;
-}
-
-/* Of the file that symbolic links lead to. */
-static int check_directory_behind(const char *path, const char **why)
-{
-	char *name;
-	int ret = fileopen_follow(path, &name);
-
-	if (ret == -EACCES)
-		return fail(-EPERM, why,
-			    "is a symbolic link of another user in a directory for all; no file is "
-			    "created or removed through it");
-	if (ret)
-		return ret;
-	ret = check_directory_of(name, why);
-	free(name);
-	return ret;
-}
-
-/* The target is not there. */
-static int check_missing(const struct target_plan *plan, const char **why)
-{
-	if (plan->writer)
-		return 0;
-	if (!may_create(plan))
-		return fail(-ENOENT, why, "no such file");
-	return check_directory_behind(plan->path, why);
-}
-
-static int check_access(const struct target_plan *plan, const char **why)
-{
-	if (is_readable(plan) && faccessat(AT_FDCWD, plan->path, R_OK, AT_EACCESS)) {
-		if (errno == EACCES)
-			return fail(-EACCES, why, "no permission to read it");
-		return -errno;
-	}
-	if (plan_writes(plan) && faccessat(AT_FDCWD, plan->path, W_OK, AT_EACCESS)) {
-		if (errno == EROFS)
-			return fail(-EROFS, why, "its file system is read-only");
-		if (errno == EACCES)
-			return fail(-EACCES, why, "no permission to write to it");
-		return -errno;
-	}
-	return 0;
-}
-
-/* `ret` is the verdict on the directory of a file that is to be removed. */
-static int check_removal(int ret, const char **why)
-{
-	if (ret == -EACCES)
-		*why = "no permission to remove files from its folder";
-	return ret;
+	return target_file_may_create(plan) && (plan->create_new_files || plan->recreate_files ||
+						(plan->kind == TARGET_MISSING && pass == 1));
 }
 
 /* The name of the file of a pass, to be freed; NULL when memory is short. */
-static char *name_of_pass(const struct target_plan *plan, uint64_t pass)
+char *target_file_name_of_pass(const struct target_plan *plan, uint64_t pass)
 {
 	char *name;
 
 	return asprintf(&name, "%s.%08" PRIu64, plan->path, pass) < 0 ? NULL : name;
-}
-
-/* What stands where the file of a pass is to be made; absent or a regular file is fine. */
-static int check_place(const char *name, const char **why)
-{
-	struct stat st;
-
-	if (lstat(name, &st))
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISREG(st.st_mode))
-		return fail(-EEXIST, why,
-			    "-createnewfiles: what has the name of its first file is no regular "
-			    "file");
-	return 0;
-}
-
-static int check_new_files(const struct target_plan *plan, const char **why)
-{
-	char *name = name_of_pass(plan, 1);
-	int ret = name ? check_place(name, why) : -ENOMEM;
-
-	free(name);
-	if (ret == -ENAMETOOLONG)
-		*why = "-createnewfiles: its name is too long to put the pass behind it";
-	return ret ? ret : check_removal(check_directory_of(plan->path, why), why);
-}
-
-int target_file_check(const struct target_plan *plan, const char **why)
-{
-	struct stat st;
-	int ret;
-
-	*why = NULL;
-	if (plan->kind == TARGET_NULL)
-		return 0;
-	if (plan->create_new_files)
-		return check_new_files(plan, why);
-	if (stat(plan->path, &st)) {
-		if (errno == ENOENT)
-			return check_missing(plan, why);
-		return -errno;
-	}
-	if (S_ISDIR(st.st_mode))
-		return fail(-EISDIR, why, "is a directory");
-	/* Opening a pipe waits for its other end, and neither can be read at an offset. */
-	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
-		return fail(-ESPIPE, why, "is a pipe or a socket");
-	ret = 0;
-	if (plan->delete_file || plan->recreate_files)
-		ret = check_removal(check_directory_behind(plan->path, why), why);
-	return ret ? ret : check_access(plan, why);
 }
 
 static int open_flags(const struct target_plan *plan)
@@ -206,7 +41,7 @@ static int open_flags(const struct target_plan *plan)
 		flags |= O_DIRECT;
 	if (!plan_writes(plan))
 		return flags | O_RDONLY;
-	return flags | (is_readable(plan) ? O_RDWR : O_WRONLY);
+	return flags | (target_file_reads(plan) ? O_RDWR : O_WRONLY);
 }
 
 const char *target_file_path(const struct target_file *file, const struct target_plan *plan)
@@ -287,9 +122,9 @@ static int judge(void *arg, int fd, const struct stat *st)
 	struct opening *o = arg;
 
 	if (S_ISDIR(st->st_mode))
-		return fail(-EISDIR, &o->why, "is a directory");
+		return target_file_fail(-EISDIR, &o->why, "is a directory");
 	if (!is_as_planned(o->plan, st))
-		return fail(
+		return target_file_fail(
 			-ESTALE, &o->why,
 			o->plan->kind == TARGET_BLOCK || o->plan->kind == TARGET_CHAR ?
 				"its name no longer leads to the same device; use a name that "
@@ -362,10 +197,10 @@ static int start_new(struct target_file *file, const struct target_plan *plan, u
 	int ret;
 
 	free(file->path);
-	file->path = name_of_pass(plan, pass);
+	file->path = target_file_name_of_pass(plan, pass);
 	if (!file->path)
 		return -ENOMEM;
-	ret = check_place(file->path, why);
+	ret = target_file_check_name(file->path, why);
 	if (!ret && unlink(file->path) && errno != ENOENT)
 		ret = -errno;
 	return ret;
@@ -412,9 +247,10 @@ static int open_buffered(struct target_file *file, const struct target_plan *pla
 		   file->buffered_fd < 0 ? strerror(-file->buffered_fd) : "ok");
 	if (file->buffered_fd >= 0)
 		return 0;
-	return fail(file->buffered_fd, why,
-		    "-dio: cannot open it a second time for the last bytes, which are no whole "
-		    "sector (/proc/self/fd)");
+	return target_file_fail(
+		file->buffered_fd, why,
+		"-dio: cannot open it a second time for the last bytes, which are no whole "
+		"sector (/proc/self/fd)");
 }
 
 int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,
@@ -454,7 +290,7 @@ static int allocate(int fd, uint64_t bytes, const char **why)
 	if (!ret)
 		return 0;
 	if (errno == EOPNOTSUPP || errno == ENOSYS)
-		return fail(-EOPNOTSUPP, why, "the file system cannot allocate space");
+		return target_file_fail(-EOPNOTSUPP, why, "the file system cannot allocate space");
 	return -errno;
 }
 
@@ -535,12 +371,12 @@ static int remove_earlier(const struct target_file *file, const struct target_pl
 	int ret = 0;
 
 	for (uint64_t pass = 1; pass < file->pass; pass++) {
-		char *name = name_of_pass(plan, pass);
+		char *name = target_file_name_of_pass(plan, pass);
 		const char *why;
 
 		if (!name)
 			return -ENOMEM;
-		if (!check_place(name, &why) && unlink(name) && errno != ENOENT)
+		if (!target_file_check_name(name, &why) && unlink(name) && errno != ENOENT)
 			ret = -errno;
 		free(name);
 	}
