@@ -32,12 +32,16 @@ static const struct option uring_keywords[] = {
 
 #ifdef HAVE_LIBURING
 
+#include <fcntl.h>
 #include <liburing.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
+#include "xdd/base/fileopen.h"
 #include "xdd/sys/memlock.h"
 #include "xdd/sys/topology.h"
 
@@ -82,6 +86,7 @@ struct uring {
 	const char *task_work;
 	int buffers_err;
 	bool ring_registered;
+	bool executes_in_threads; /* the file does not support requests that must not wait */
 
 	struct engine_batch batch;
 	struct engine_ready ready;
@@ -200,6 +205,25 @@ static int register_all(struct uring *u, const struct engine_params *params)
 	return 0;
 }
 
+/*
+ * Without support for NOWAIT the kernel cannot try a request before it gives it to a thread of its own. A read of nothing
+ * after the largest file shows that: the flag is checked before anything else.
+ */
+static bool supports_nowait(int fd)
+{
+	const off_t end = (off_t)(INT64_MAX & ~4095);
+	char byte;
+	struct iovec one = { &byte, sizeof(byte) };
+	int readable = fd, err;
+
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+		readable = fileopen_again(fd, O_RDONLY | O_NONBLOCK);
+	err = preadv2(readable, &one, 1, end, RWF_NOWAIT) < 0 ? errno : 0;
+	if (readable >= 0 && readable != fd)
+		close(readable);
+	return err != EOPNOTSUPP;
+}
+
 static int uring_init(void **ctx, const struct engine_params *params)
 {
 	const struct uring_options *o = params->target->engine_options;
@@ -215,6 +239,7 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	u->depth = params->depth;
 	engine_batch_init(&u->batch, params, o->batch);
 	u->in_turn = engine_in_turn(params);
+	u->executes_in_threads = !supports_nowait(params->fd);
 	u->ready.requests = engine_alloc(u->depth * sizeof(struct io_request *));
 	err = u->ready.requests ? 0 : -ENOMEM;
 	if (!err && o->iopoll)
@@ -247,9 +272,10 @@ static void uring_describe(const void *ctx, char *buf, size_t size)
 	else if (u->buffers_err)
 		buffers = "; not the buffers: the kernel did not take them";
 	engine_batch_describe(&u->batch, batch, sizeof(batch));
-	snprintf(buf, size, "%s%s; %s; registered:%s%s%s", u->task_work,
-		 u->ring.flags & IORING_SETUP_IOPOLL ? ", polled completions" : "", batch,
-		 u->ring_registered ? " ring" : "", u->sqe_flags ? " file" : "", buffers);
+	snprintf(buf, size, "%s%s; %s%s; registered:%s%s%s", u->task_work,
+		 u->ring.flags & IORING_SETUP_IOPOLL ? ", polled completions" : "",
+		 u->executes_in_threads ? "kernel threads execute all requests (no NOWAIT); " : "",
+		 batch, u->ring_registered ? " ring" : "", u->sqe_flags ? " file" : "", buffers);
 }
 
 /* ---- transfers ---- */

@@ -311,7 +311,43 @@ def test_verbose():
         t.equal((run.status, ", engine " in run.out), (0, False), "without -verbose it is not said: " + engine, run)
 
 
+def workers_of(process):
+    """Kernel threads of io_uring in a process that runs."""
+    names = 0
+    for task in os.listdir("/proc/%d/task" % process.pid):
+        try:
+            with open("/proc/%d/task/%s/comm" % (process.pid, task), encoding="ascii") as file:
+                names += file.read().startswith("iou-wrk")
+        except OSError:
+            continue
+    return names
+
+
+def test_kernel_threads():
+    """-verbose says whether kernel threads execute the requests; the kernel's list of the tasks of the process is the witness."""
+    if "io_uring" not in ENGINES:
+        return t.skip("kernel threads of io_uring", "no io_uring")
+    files = [t.make_file("cached", 64 * KIB)]
+    if os.access("/dev/shm", os.W_OK):
+        files.append("/dev/shm/xdd-test-%d" % os.getpid())
+    for path in files:
+        with open(path, "wb") as file:
+            file.write(bytes(64 * KIB))
+        words = t.xdd_words("-op", "read", "-targets", 1, path, *"-reqsize 4 -qd 8 -seek range 16 -timelimit 1".split(),
+                            "-ioengine", "io_uring", "-verbose")
+        seen, p = 0, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        while p.poll() is None and not seen:
+            seen = workers_of(p)
+            time.sleep(0.02)
+        out = p.communicate()[0]
+        said = "kernel threads execute all requests" in out
+        t.equal((p.returncode, said), (0, seen > 0), "%s: -verbose agrees with the tasks of the process: %s" % (
+            os.path.dirname(path), "kernel threads" if seen else "no kernel threads"))
+        os.unlink(path)
+    return None
+
+
 t.run(test_offered, test_reads, test_reads_direct, test_writes, test_threads, test_fewer_threads_do_it, test_system_calls,
       test_limits_with_many_outstanding, test_max_errors_with_many_outstanding, test_many_targets, test_eio_of_a_device,
-      test_not_merged, test_verbose)
+      test_verbose, test_kernel_threads)
 t.done()
