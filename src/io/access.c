@@ -127,8 +127,8 @@ void access_init(struct access *a, const struct target_plan *target, uint64_t pa
 }
 
 /*
- * Slots 0, k, 2k, ..., then 1, k+1, ..., and so on up to k-1, which visits each slot once. The first
- * slots % k of these rounds are one operation longer than the others.
+ * Slots 0, k, 2k, ..., then 1, k+1, ..., and so on up to k-1, which visits each slot once. The
+ * first slots % k of these rounds are one operation longer than the others.
  */
 static uint64_t interleaved_slot(const struct access *a, uint64_t n)
 {
@@ -143,8 +143,9 @@ static uint64_t interleaved_slot(const struct access *a, uint64_t n)
 
 /*
  * Of the first n operations, p * n read, rounded to the nearest integer. So operation n reads when
- * p * (n + 1) + 1/2 has reached the next integer, which its fraction being less than p shows. Only that fraction
- * matters: n may be taken modulo the denominator of p, and the product fits 64 bits for any n.
+ * p * (n + 1) + 1/2 has reached the next integer, which its fraction being less than p shows. Only
+ * that fraction matters: n may be taken modulo the denominator of p, and the product fits 64 bits
+ * for any n.
  */
 static bool reads_evenly(uint32_t ratio, uint64_t n)
 {

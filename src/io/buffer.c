@@ -1,6 +1,6 @@
 /*
- * I/O buffers. Called by each QThread for its own, before the first pass, so that the pages come from
- * its own node and are there before anything is timed.
+ * I/O buffers. Called by each QThread for its own, before the first pass, so that the pages come
+ * from its own node and are there before anything is timed.
  */
 #include "xdd/io/buffer.h"
 
@@ -25,8 +25,9 @@ static int fail(int err, const char **why, const char *text)
 }
 
 /*
- * Reserve `size` bytes of addresses at a multiple of `align`, both whole pages of the kind to be put there. The
- * kernel aligns to small pages only, so reserve more and give back what sticks out on either side.
+ * Reserve `size` bytes of addresses at a multiple of `align`, both whole pages of the kind to be
+ * put there. The kernel aligns to small pages only, so reserve more and give back what sticks out
+ * on either side.
  */
 static void *reserve(size_t size, size_t align)
 {
@@ -83,8 +84,9 @@ static int no_segment(int err, bool huge, const char **why)
 }
 
 /*
- * A segment that is marked for removal the moment it is attached goes with the last process that has it, however
- * that one ends. It cannot be marked before: one that nobody has attached would go at once.
+ * A segment that is marked for removal the moment it is attached goes with the last process that
+ * has it, however that one ends. It cannot be marked before: a segment that no process has attached
+ * is removed at once.
  */
 static int map_shared(void *at, size_t size, bool huge, const char **why)
 {

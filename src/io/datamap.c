@@ -22,8 +22,9 @@ void datamap_free(struct datamap *m)
 }
 
 /*
- * Where cells begin: each page is one or, of a larger range, the cells double in size each time that the offset
- * doubles. So they are small at the beginning of a range, and a sequential pass may read no more than that.
+ * Where cells begin: each page is one or, of a larger range, the cells double in size each time
+ * that the offset doubles. So they are small at the beginning of a range, and a sequential pass may
+ * read no more than that.
  */
 static void set_bounds(struct datamap *m, size_t cells, uint64_t page)
 {

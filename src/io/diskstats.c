@@ -20,7 +20,7 @@
 
 int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE])
 {
-	char link[64], folder[PATH_MAX];
+	char link[64], directory[PATH_MAX];
 	const char *last;
 	struct stat st;
 	dev_t dev;
@@ -29,9 +29,9 @@ int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE])
 		return -errno;
 	dev = blockdev_disk(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev);
 	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
-	if (!realpath(link, folder))
+	if (!realpath(link, directory))
 		return -ENODEV;
-	last = path_last(folder);
+	last = path_last(directory);
 	if (strlen(last) >= DISKSTATS_NAME_SIZE)
 		return -ENODEV;
 	strcpy(name, last);

@@ -155,7 +155,7 @@ int engine_check_batch(const struct target_plan *target, uint64_t batch, const c
 		return 0;
 	return engine_fail(-EINVAL, why,
 			   "batch: with -ordering strict and several -threads each operation is "
-			   "handed over by itself; leave batch out, or -threads");
+			   "submitted by itself; leave batch out, or -threads");
 }
 
 void engine_batch_init(struct engine_batch *b, const struct engine_params *params, uint64_t keyword)

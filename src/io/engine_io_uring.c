@@ -1,8 +1,8 @@
 /*
  * The io_uring engine: submission and completion rings shared with the kernel, by way of liburing.
  *
- * What the kernel does not have or does not allow is done without, step by step, and described; only
- * what the user asked for by keyword must be had.
+ * What the kernel does not have or does not allow is done without, step by step, and described;
+ * only what the user asked for by keyword must be had.
  */
 #include <errno.h>
 
@@ -102,7 +102,9 @@ static void uring_fini(void *ctx)
 
 	if (!u)
 		return;
-	/* The kernel takes the ring apart some time later, and would keep the file open until then. */
+	/*
+	 * The kernel takes the ring apart some time later, and would keep the file open until then.
+	 */
 	if (u->sqe_flags & IOSQE_FIXED_FILE && !u->outstanding)
 		io_uring_unregister_files(&u->ring);
 	if (u->ring.ring_fd >= 0)
@@ -127,7 +129,10 @@ static int set_up_ring(struct uring *u, const struct uring_options *o)
 		u->task_work = ladder[i].text;
 		u->sqpoll = o->sqpoll;
 		u->polls = o->iopoll && !o->sqpoll;
-		/* Task work that does not interrupt the thread is done when the thread enters the kernel. */
+		/*
+		 * Task work that does not interrupt the thread is done when the thread enters the
+		 * kernel.
+		 */
 		u->asks = u->polls ||
 			  (flags & (IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN));
 	}
@@ -151,8 +156,8 @@ static int register_file(struct uring *u)
 }
 
 /*
- * Spares each request the look-up and pinning of its pages. Not unasked where memory to be locked is
- * scarce: the rings of other QThreads may need it.
+ * Spares each request the look-up and pinning of its pages. Not unasked where memory to be locked
+ * is scarce: the rings of other QThreads may need it.
  */
 static int register_buffers(struct uring *u, const struct iovec *buffers, bool wanted)
 {
@@ -170,8 +175,8 @@ static int register_buffers(struct uring *u, const struct iovec *buffers, bool w
 }
 
 /*
- * The threads of the kernel that carry out what would have to wait run where this one may: left alone, they run
- * anywhere. An older kernel that cannot be told is no reason not to run.
+ * The threads of the kernel that carry out what would have to wait run where this one may: left
+ * alone, they run anywhere. An older kernel that cannot be told is no reason not to run.
  */
 static void bind_workers(struct uring *u)
 {
@@ -206,8 +211,9 @@ static int register_all(struct uring *u, const struct engine_params *params)
 }
 
 /*
- * Without support for NOWAIT the kernel cannot try a request before it gives it to a thread of its own. A read of nothing
- * after the largest file shows that: the flag is checked before anything else.
+ * Without support for NOWAIT the kernel cannot try a request before it gives it to a thread of its
+ * own. A read of nothing after the largest file shows that: the flag is checked before anything
+ * else.
  */
 static bool supports_nowait(int fd)
 {
@@ -298,25 +304,27 @@ static void queue(struct uring *u, struct io_request *req)
 	u->unsent++;
 }
 
-/* What the kernel did not take of the unsent requests; it has no room, or one of them was refused. */
+/* The unsent requests that the kernel did not accept: it has no room, or it refused one of them. */
 static unsigned left_unsent(const struct uring *u)
 {
 	return u->sqpoll ? 0 : io_uring_sq_ready(&u->ring);
 }
 
-/* Errors that pass when something has come back, or by themselves. */
+/* Errors that end when a request completes, or by themselves. */
 static bool passes(int err)
 {
 	return err == -EAGAIN || err == -EBUSY || err == -EINTR || err == -ETIME;
 }
 
-/* Hand over what is unsent; what the kernel has no room for now, only where nothing may be kept back. */
+/*
+ * Submit the unsent requests. Retry those that the kernel has no room for only if none may be kept.
+ */
 static int hand_over(struct uring *u)
 {
 	int ret = io_uring_submit(&u->ring);
 
 	while ((u->unsent = left_unsent(u)) && u->in_turn && (ret >= 0 || passes(ret))) {
-		io_uring_get_events(&u->ring); /* what comes back makes room */
+		io_uring_get_events(&u->ring); /* completions make room */
 		sched_yield();
 		ret = io_uring_submit(&u->ring);
 	}
@@ -370,7 +378,7 @@ static unsigned take_ring(struct uring *u, struct io_request **done, unsigned ma
 	return n;
 }
 
-/* Hand over what is unsent, and wait for `want` completions if there are any to wait for. */
+/* Submit the unsent requests, and wait for `want` completions. */
 static int enter(struct uring *u, unsigned want, uint64_t timeout_ns)
 {
 	struct __kernel_timespec ts = {
@@ -427,7 +435,7 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 		if (ret == -EAGAIN || ret == -EBUSY) {
 			if (!want)
 				return (int)n;
-			io_uring_get_events(&u->ring); /* what comes back makes room */
+			io_uring_get_events(&u->ring); /* completions make room */
 		}
 	}
 }

@@ -33,7 +33,7 @@ static const struct option aio_keywords[] = {
 
 #include "xdd/sys/sysfile.h"
 
-/* The context of one QThread; the arrays behind it have `depth` entries each. */
+/* The context of one QThread; its arrays have `depth` entries each. */
 struct aio {
 	/* const after init */
 	io_context_t kernel;
@@ -57,8 +57,8 @@ extern const struct engine engine_libaio;
 /* ---- before the run ---- */
 
 /*
- * A context without room for anything is refused by a kernel that has the call. One that is made takes 30 ms to be
- * taken apart, as the kernel waits for a grace period.
+ * A context without room for anything is refused by a kernel that has the call. One that is made
+ * takes 30 ms to be taken apart, as the kernel waits for a grace period.
  */
 static int aio_available(const char **why)
 {
@@ -217,7 +217,7 @@ static unsigned take_in(struct aio *a, unsigned n, struct io_request **done)
 	return complete;
 }
 
-/* Wait for something to come back, which makes room in the kernel. Returns 0 or -errno. */
+/* Wait for a completion, which makes room in the kernel. Returns 0 or -errno. */
 static int make_room(struct aio *a)
 {
 	int ret = io_getevents(a->kernel, 1, a->depth, a->events, NULL);
@@ -227,7 +227,10 @@ static int make_room(struct aio *a)
 	return ret < 0 && ret != -EINTR ? ret : 0;
 }
 
-/* What the kernel has no room for stays until something has come back: in the order of several, here. */
+/*
+ * Requests that the kernel has no room for wait for a completion: in strict order, inside this
+ * function.
+ */
 static void hand_over(struct aio *a)
 {
 	while (a->n_unsent) {
@@ -262,7 +265,7 @@ static int aio_submit(void *ctx, struct io_request *req)
 	return 0;
 }
 
-/* Take what has come back, and wait for `want` of it if that does not last longer than `timeout_ns`. */
+/* Take completed requests; wait for `want` of them, but not longer than `timeout_ns`. */
 static int take_events(struct aio *a, struct io_request **done, unsigned want, unsigned max,
 		       uint64_t timeout_ns)
 {

@@ -1,9 +1,9 @@
 /*
- * The mmap engine: the target is mapped, and its data copied to or from the buffer. Each QThread has a
- * mapping of its own.
+ * The mmap engine: the target is mapped, and its data copied to or from the buffer. Each QThread
+ * has a mapping of its own.
  *
- * A page that cannot be had is a SIGBUS: the end of the file moved below it, the device failed, or the
- * file system is full. A handler turns that into an error of the request.
+ * A page that cannot be had is a SIGBUS: the end of the file moved below it, the device failed, or
+ * the file system is full. A handler turns that into an error of the request.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,7 @@ static int mmap_check(const struct target_plan *target, const char **why)
 static _Thread_local sigjmp_buf *guard;
 static _Thread_local char *guard_fault;
 
-/* What was done on SIGBUS before; const once our handler is installed. */
+/* The earlier action of SIGBUS; const once our handler is installed. */
 static struct sigaction old_action;
 
 static void on_sigbus(int sig, siginfo_t *info, void *ucontext)
@@ -86,7 +86,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *ucontext)
 		raise(sig);
 }
 
-/* Unless it is installed already, and nobody else's in its place. */
+/* Install the handler if it is not there, or if another one has replaced it. */
 static void install_handler(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -205,8 +205,8 @@ static void touch(const struct mapped *m, const struct io_request *req, volatile
 }
 
 /*
- * Move the first `bytes` of the request. Returns `bytes`, or how many lie before the page that could not
- * be had; then nothing is known of those moved.
+ * Move the first `bytes` of the request. Returns `bytes`, or how many lie before the page that
+ * could not be had; then nothing is known of those moved.
  */
 static uint64_t move(const struct mapped *m, const struct io_request *req, uint64_t bytes)
 {
@@ -241,8 +241,9 @@ static uint64_t bytes_there(const struct mapped *m, const struct io_request *req
 }
 
 /*
- * Why the page at `offset` cannot be had. The signal does not tell. For a write the file system does when it is asked
- * for the block; where it cannot be asked, it is full when it has no blocks left.
+ * Why the page at `offset` cannot be had. The signal does not tell. For a write the file system
+ * does when it is asked for the block; where it cannot be asked, it is full when it has no blocks
+ * left.
  */
 static int fault_error(const struct mapped *m, const struct io_request *req, uint64_t offset)
 {

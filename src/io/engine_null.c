@@ -1,6 +1,6 @@
 /*
- * The null engine: every operation succeeds at once and moves nothing. For the target `null`, and for
- * measuring what xdd itself costs.
+ * The null engine: every operation succeeds at once and moves nothing. For the target `null`, and
+ * for measuring what xdd itself costs.
  */
 #include "xdd/io/engine.h"
 

@@ -39,7 +39,9 @@ static void choose(void)
 	raw_write = is_of_libc((void *)pwrite);
 }
 
-/* One system call for `size` bytes of what is left of the request. Returns bytes moved or -errno. */
+/*
+ * One system call for `size` bytes of what is left of the request. Returns bytes moved or -errno.
+ */
 static ssize_t transfer(int fd, const struct io_request *req, uint64_t size)
 {
 	char *buf = (char *)req->buf + req->done;

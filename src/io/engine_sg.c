@@ -277,8 +277,8 @@ static int command(struct sg *sg, const struct io_request *req, uint64_t lba, ui
 }
 
 /*
- * The kernel refused a command, perhaps for its size. When one as large was accepted before, or memory is short, that is
- * no limit for the requests after this one.
+ * The kernel refused a command, perhaps for its size. When one as large was accepted before, or
+ * memory is short, that is no limit for the requests after this one.
  */
 static bool may_be_too_large(struct sg *sg, int err, uint32_t bytes)
 {

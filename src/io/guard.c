@@ -1,7 +1,7 @@
 /*
- * The overwrite guard as a whole: which devices and files a run writes to, the claims, and the verdict.
- * guard_use.c and guard_loop.c look who else uses a device, guard_signature.c at what is on it, guard_file.c
- * at files.
+ * The overwrite guard as a whole: which devices and files a run writes to, the claims, and the
+ * verdict. guard_use.c and guard_loop.c look who else uses a device, guard_signature.c at what is
+ * on it, guard_file.c at files.
  */
 #include "xdd/io/guard.h"
 
@@ -73,7 +73,7 @@ static int open_device(const char *path, dev_t dev, int flags)
 	return -ENXIO;
 }
 
-/* For reading: the claim is the same, and closing it later makes nobody look at the device again. */
+/* Open for reading: the claim is the same, and closing it makes udev probe nothing again. */
 static int open_claim(const struct target_plan *t, dev_t dev, struct guard_refusal *refusal)
 {
 	char node[PATH_MAX], text[GUARD_WHY_SIZE / 2];
@@ -292,7 +292,7 @@ static int judge_content(const struct guard *guard, const struct target_plan *t,
 	return err;
 }
 
-/* Whether the target before this one was about the same device. */
+/* True if the target before this one writes to the same device. */
 static bool is_judged(const struct plan *plan, size_t i, dev_t dev)
 {
 	dev_t other;

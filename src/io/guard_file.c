@@ -1,6 +1,6 @@
 /*
- * Files that a target must not write to: those of the kernel itself, and those that back a loop device in use.
- * For the overwrite guard, before the run and whenever a target is opened.
+ * Files that a target must not write to: those of the kernel itself, and those that back a loop
+ * device in use. For the overwrite guard, before the run and whenever a target is opened.
  */
 #include <errno.h>
 #include <fcntl.h>

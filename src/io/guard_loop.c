@@ -1,6 +1,6 @@
 /*
- * Loop devices and what backs them, for the overwrite guard: a file or a device whose content is in use as
- * another device is in use itself, which the kernel says nowhere else.
+ * Loop devices and what backs them, for the overwrite guard: a file or a device whose content is in
+ * use as another device is in use itself, which the kernel says nowhere else.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * What is on a block device, by the signatures that libblkid knows: for the overwrite guard. Without
+ * Signatures on a block device that libblkid knows: for the overwrite guard. Without
  * libblkid only a device whose beginning and end are all zeros counts as blank.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * Who else uses a block device, from what the kernel tells: for the overwrite guard, which wants a
+ * Other users of a block device, as the kernel reports them: for the overwrite guard, which wants a
  * reason to give. The exclusive claim catches what is not found here.
  */
 #include <dirent.h>
@@ -58,20 +58,20 @@ static bool leads_to(const struct look *l, const char *path)
 /*
  * "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the number of the device is the
  * third field; file systems on several devices have one of their own, and name one of the devices
- * behind the dash and their type.
+ * after the dash and their type.
  */
 static bool mounted_by(const struct look *l, char *line, char **where)
 {
-	char *dash = strstr(line, " - "), *source, *rest;
+	char *dash = strstr(line, " - "), *source, *tail;
 	unsigned major_no, minor_no;
 	int at = 0;
 
 	if (!dash || sscanf(line, "%*s %*s %u:%u %*s %n", &major_no, &minor_no, &at) != 2 || !at)
 		return false;
 	*dash = '\0';
-	*where = strtok_r(line + at, " ", &rest);
-	strtok_r(dash + 3, " ", &rest);
-	source = strtok_r(NULL, " ", &rest);
+	*where = strtok_r(line + at, " ", &tail);
+	strtok_r(dash + 3, " ", &tail);
+	source = strtok_r(NULL, " ", &tail);
 	if (!*where || !source)
 		return false;
 	sysfile_unescape(*where);
@@ -116,7 +116,7 @@ static bool is_swap(const struct look *l)
 	return is;
 }
 
-/* Mounted btrfs file systems have a folder each, with all their devices in it. */
+/* Mounted btrfs file systems have a directory each, with all their devices in it. */
 static bool is_btrfs(const struct look *l)
 {
 	char path[PATH_MAX];
@@ -139,7 +139,7 @@ static bool is_btrfs(const struct look *l)
 	return is;
 }
 
-/* What a device that holds another is called; by the prefix that each user of device mapper gives. */
+/* The name of the holder of a device, by the prefix that each user of device mapper chooses. */
 static void holder_text(const struct look *l, const char *holder, char *text, size_t size)
 {
 	static const struct {
@@ -214,45 +214,45 @@ static bool is_used(const struct look *l)
 	return is_mounted(l) || is_swap(l) || is_btrfs(l) || is_held(l) || backs_loop(l);
 }
 
-/* Fill in number and name from a folder of sysfs; false when it is none of a device. */
-static bool identify(struct look *l, const char *folder)
+/* Fill in number and name from a directory of sysfs; false when it is none of a device. */
+static bool identify(struct look *l, const char *directory)
 {
 	char path[PATH_MAX], full[PATH_MAX], real[PATH_MAX], line[NAME_SIZE];
 	unsigned major_no, minor_no;
 
-	snprintf(path, sizeof(path), "%s/dev", folder);
+	snprintf(path, sizeof(path), "%s/dev", directory);
 	read_line(l->root, path, line, sizeof(line));
 	if (sscanf(line, "%u:%u", &major_no, &minor_no) != 2)
 		return false;
 	l->dev = makedev(major_no, minor_no);
-	snprintf(full, sizeof(full), "%s%s", l->root, folder);
+	snprintf(full, sizeof(full), "%s%s", l->root, directory);
 	if (!realpath(full, real))
 		return false;
 	snprintf(l->name, sizeof(l->name), "%s", path_last(real));
 	return true;
 }
 
-static bool has(const char *root, const char *folder, const char *name)
+static bool has(const char *root, const char *directory, const char *name)
 {
 	char path[PATH_MAX];
-	size_t len = (size_t)snprintf(path, sizeof(path), "%s%s/%s", root, folder, name);
+	size_t len = (size_t)snprintf(path, sizeof(path), "%s%s/%s", root, directory, name);
 
 	return len < sizeof(path) && access(path, F_OK) == 0;
 }
 
-static bool partition_is_used(struct look *l, const char *folder)
+static bool partition_is_used(struct look *l, const char *directory)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
 	bool is = false;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s%s", l->root, folder);
+	snprintf(path, sizeof(path), "%s%s", l->root, directory);
 	dir = opendir(path);
 	while (dir && !is && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
 		if (!has(l->root, path, "partition") || !identify(l, path))
 			continue;
 		snprintf(l->which, sizeof(l->which), "its partition %s", l->name);
@@ -266,16 +266,16 @@ static bool partition_is_used(struct look *l, const char *folder)
 bool guard_in_use(const char *root, dev_t dev, char *why, size_t size)
 {
 	struct look l = { .root = root, .dev = dev, .which = "it", .why = why, .size = size };
-	char folder[64], disk[80];
+	char directory[64], disk[80];
 
-	snprintf(folder, sizeof(folder), "/sys/dev/block/%u:%u", major(dev), minor(dev));
-	identify(&l, folder);
+	snprintf(directory, sizeof(directory), "/sys/dev/block/%u:%u", major(dev), minor(dev));
+	identify(&l, directory);
 	l.dev = dev;
 	if (is_used(&l))
 		return true;
-	if (!has(root, folder, "partition"))
-		return partition_is_used(&l, folder);
-	snprintf(disk, sizeof(disk), "%s/..", folder);
+	if (!has(root, directory, "partition"))
+		return partition_is_used(&l, directory);
+	snprintf(disk, sizeof(disk), "%s/..", directory);
 	if (!identify(&l, disk))
 		return false;
 	snprintf(l.which, sizeof(l.which), "the disk that it is part of, %s,", l.name);

@@ -53,7 +53,10 @@ static bool may_ask(int fd)
 	return faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) == 0;
 }
 
-/* A file of overlayfs has its pages in a file of another file system, which only its mapping leads to. */
+/*
+ * A file of overlayfs has its pages in a file of another file system, which only its mapping leads
+ * to.
+ */
 static bool is_overlay(int fd)
 {
 	struct statfs fs;
@@ -98,7 +101,10 @@ static int resident_by_cachestat(int fd, uint64_t offset, uint64_t bytes, uint64
 	return 0;
 }
 
-/* A random piece of `size` bytes, in whole pages: a periodic choice would see a pattern in the cache wrongly. */
+/*
+ * A random piece of `size` bytes, in whole pages: a periodic choice would see a pattern in the
+ * cache wrongly.
+ */
 static uint64_t random_piece(uint64_t offset, uint64_t bytes, uint64_t size)
 {
 	uint64_t places = (bytes - size) / page_bytes() + 1;
@@ -140,7 +146,7 @@ int pagecache_drop(int fd, uint64_t offset, uint64_t bytes)
 {
 	int err;
 
-	/* What is dirty cannot be dropped. A file open for reading alone is synced as well. */
+	/* Dirty pages cannot be dropped. A file open for reading alone is synced as well. */
 	if (fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS)
 		return -errno;
 	err = posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);

@@ -1,12 +1,13 @@
 /*
- * Random data, all of it or in part: of the patterns random, randbytarget, compress and dedupe. Called
- * by pattern.c.
+ * Random data, all of it or in part: of the patterns random, randbytarget, compress and dedupe.
+ * Called by pattern.c.
  *
- * It is made in chunks of 4 KiB that know nothing of each other. Each is the output of eight xoshiro256+
- * generators side by side, which vector units carry out at once: D. Blackman and S. Vigna, "Scrambled
- * linear pseudorandom number generators", 2019, with the code in the public domain at prng.di.unimi.it.
- * Their states come from splitmix64, of the same source, and that from the counter-based generator of
- * philox.h. What a chunk holds is part of what the program promises: a later version has to verify it.
+ * It is made in chunks of 4 KiB that know nothing of each other. Each is the output of eight
+ * xoshiro256+ generators side by side, which vector units carry out at once: D. Blackman and S.
+ * Vigna, "Scrambled linear pseudorandom number generators", 2019, with the code in the public
+ * domain at prng.di.unimi.it. Their states come from splitmix64, of the same source, and that from
+ * the counter-based generator of philox.h. What a chunk holds is part of what the program promises:
+ * a later version has to verify it.
  */
 #include <endian.h>
 #include <string.h>
@@ -19,7 +20,10 @@
 #define STATE 4 /* words of a generator */
 #define PERCENT 100
 
-/* Chunks whose seeds come from one draw of the counter-based generator, and how far apart these are. */
+/*
+ * Chunks whose seeds come from one draw of the counter-based generator, and how far apart these
+ * are.
+ */
 #define GROUP_CHUNKS 64
 #define GROUP_STEP 0xd1342543de82ef95ull
 
@@ -45,9 +49,9 @@ static uint64_t splitmix64(uint64_t *x)
 	} while (0)
 
 /*
- * Word i of the chunk is output i / 8 of generator i % 8. Two vectors at a time, as that is what the
- * registers hold; the result is the same for any width. The words of a big-endian machine are turned
- * by the caller.
+ * Word i of the chunk is output i / 8 of generator i % 8. Two vectors at a time, as that is what
+ * the registers hold; the result is the same for any width. The words of a big-endian machine are
+ * turned by the caller.
  */
 #define DEFINE_GENERATE(name, vector, attributes)                                                \
 	attributes static void name(const uint64_t state[STATE][LANES], uint8_t *out)            \
@@ -123,7 +127,7 @@ static void seed_generators(uint64_t seed, uint64_t state[STATE][LANES])
 		state[0][lane] = splitmix64(&seed);
 	for (int lane = 0; lane < LANES; lane++)
 		state[1][lane] = splitmix64(&seed);
-	/* What relation these have to the others does not show in the output. */
+	/* The output does not show the relation of these blocks to the others. */
 	for (int lane = 0; lane < LANES; lane++) {
 		state[2][lane] = (state[0][lane] << 32 | state[0][lane] >> 32) + RANDOM_GOLDEN;
 		state[3][lane] = state[1][lane] ^ RANDOM_GOLDEN;
@@ -173,8 +177,8 @@ static uint64_t copies_before(uint64_t unit, uint64_t percent)
 }
 
 /*
- * Which of all the different contents `unit` has. Units that are no copies are numbered one after the
- * other; a copy is of one that is not, drawn from the same MiB.
+ * Which of all the different contents `unit` has. Units that are no copies are numbered one after
+ * the other; a copy is of one that is not, drawn from the same MiB.
  */
 static uint64_t content_of(const struct pattern *p, uint64_t unit)
 {

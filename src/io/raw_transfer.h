@@ -1,8 +1,8 @@
 /*
  * pread and pwrite without libc. Private to src/io.
  *
- * libc's pread and pwrite are cancellation points, which takes 5 % of a small read from memory, and no
- * thread here is ever cancelled. Its syscall() costs another 15 instructions.
+ * libc's pread and pwrite are cancellation points, which takes 5 % of a small read from memory, and
+ * no thread here is ever cancelled. Its syscall() costs another 15 instructions.
  */
 #ifndef XDD_IO_RAW_TRANSFER_H
 #define XDD_IO_RAW_TRANSFER_H
@@ -13,7 +13,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* `number` is SYS_pread64 or SYS_pwrite64. Returns bytes moved or -errno, and leaves errno alone. */
+/*
+ * `number` is SYS_pread64 or SYS_pwrite64. Returns bytes moved or -errno, and leaves errno alone.
+ */
 #if defined(__x86_64__) && !defined(__ILP32__)
 static inline ssize_t raw_transfer(long number, int fd, void *buf, size_t size, off_t offset)
 {

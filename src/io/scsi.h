@@ -41,9 +41,9 @@ struct scsi_sense {
 bool scsi_sense_decode(const uint8_t *data, size_t size, struct scsi_sense *sense);
 
 /*
- * What a reply to a transfer means: 0 when the data was moved, -EAGAIN when the command should be
- * sent again at once, or the errno that comes nearest (negative). The end of the device is -ENODATA
- * for reads and -ENOSPC for writes, as for files.
+ * The meaning of a reply to a transfer: 0 when the data was moved, -EAGAIN when the command should
+ * be sent again at once, or the errno that comes nearest (negative). The end of the device is
+ * -ENODATA for reads and -ENOSPC for writes, as for files.
  */
 int scsi_reply_error(const struct scsi_reply *reply, enum op_dir dir);
 
@@ -60,7 +60,7 @@ uint32_t scsi_reply_bytes(const struct scsi_reply *reply, uint64_t lba, uint32_t
  */
 void scsi_reply_text(const struct scsi_reply *reply, char *buf, size_t size);
 
-/* What MODE SENSE says of a disk; all false when it does not answer. */
+/* The abilities of a disk by MODE SENSE; all false when it does not answer. */
 struct scsi_abilities {
 	bool answered;
 	bool write_protected;

@@ -2,7 +2,7 @@
  * Seek lists as files. Called by main before the run, for targets with -seek save, seekhist or
  * disthist.
  *
- * The list is worked out twice, once for the figures at the top of the file and once to write it, so
+ * The list is computed twice, once for the figures at the top of the file and once to write it, so
  * that it need not be held in memory.
  */
 #include "xdd/io/seekfile.h"
@@ -35,7 +35,7 @@ struct walk {
 	struct access access;
 	uint64_t own_bytes; /* the target's own offset, which does not go into the file */
 	uint64_t n;	    /* the next operation */
-	uint64_t end;	    /* block behind the one before */
+	uint64_t end;	    /* block after the operation before */
 };
 
 struct figures {
@@ -64,7 +64,7 @@ static void walk_start(struct walk *w, const struct target_plan *t)
 	w->end = 0;
 }
 
-/* Returns false behind the last operation. */
+/* Returns false after the last operation. */
 static bool walk_next(struct walk *w, struct seek *s)
 {
 	static const char letters[DIR_COUNT] = { 'r', 'w', 'n' };

@@ -66,9 +66,10 @@ void tag_book_destroy(struct tag_book *b)
 }
 
 /*
- * The order matters. This write shows a number no higher than its own before it takes its own, and looks
- * at the others after that. So another one either sees this one outstanding, or has looked before this
- * one took its number, which is then the higher of the two and above any bound of the other.
+ * The order matters. This write shows a number no higher than its own before it takes its own, and
+ * looks at the others after that. So another one either sees this one outstanding, or has looked
+ * before this one took its number, which is then the higher of the two and above any bound of the
+ * other.
  */
 uint64_t tag_book_write(struct tag_book *b, uint32_t place, uint64_t offset, uint64_t bytes,
 			uint64_t *oldest)
@@ -187,7 +188,7 @@ static void raise_bounds(struct tag_book *b, const struct tag_book_place *own, u
 	}
 }
 
-/* Whether another write was outstanding, and touched its sectors, at any time since it was prepared. */
+/* True if another write to its sectors was outstanding at any time since it was prepared. */
 static bool met_others(const struct tag_book *b, const struct tag_book_place *own)
 {
 	return overlaps_others(b, own, own->logged,
@@ -196,9 +197,9 @@ static bool met_others(const struct tag_book *b, const struct tag_book_place *ow
 }
 
 /*
- * A write that met no other takes marks away: what two left behind is overwritten. But two may have come and gone
- * after it looked, and left a mark that it takes for an older one. So it looks again, and puts marks back. A read
- * that misses one in between finds this write outstanding.
+ * A write that met no other takes marks away: what two left behind is overwritten. But two may have
+ * come and gone after it looked, and left a mark that it takes for an older one. So it looks again,
+ * and puts marks back. A read that misses one in between finds this write outstanding.
  */
 static void settle_bounds(struct tag_book *b, const struct tag_book_place *own)
 {

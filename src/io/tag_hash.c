@@ -1,6 +1,6 @@
 /*
- * The checksum of tagged sectors, from the library xxHash; without it a stand-in that says so. Called by
- * tag.c, and where a run is checked.
+ * The checksum of tagged sectors, from the library xxHash; without it a stand-in that says so.
+ * Called by tag.c, and where a run is checked.
  */
 #include "config.h"
 

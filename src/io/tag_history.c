@@ -43,7 +43,7 @@ bool tag_same_pass(const struct tag *a, const struct tag *b)
 	return a->run == b->run && a->target == b->target && a->since == b->since;
 }
 
-static void found_stale(struct tag_history *h, const struct tag_stretch *what, uint64_t offset,
+static void found_stale(struct tag_history *h, const struct tag_extent *what, uint64_t offset,
 			uint64_t end, const struct tag *newer)
 {
 	struct tag_stale *stale;
@@ -58,8 +58,8 @@ static void found_stale(struct tag_history *h, const struct tag_stretch *what, u
 }
 
 /* Hold `s` against one sweep. True: all of it, or what was left of it, is dealt with. */
-static bool hold_against(struct tag_history *h, struct tag_stretch *s,
-			 const struct tag_stretch *sweep)
+static bool hold_against(struct tag_history *h, struct tag_extent *s,
+			 const struct tag_extent *sweep)
 {
 	uint64_t from = s->offset > sweep->offset ? s->offset : sweep->offset;
 	uint64_t to = s->end < sweep->end ? s->end : sweep->end;
@@ -68,16 +68,16 @@ static bool hold_against(struct tag_history *h, struct tag_stretch *s,
 		return false;
 	found_stale(h, s, from, to, &sweep->tag);
 	if (from > s->offset)
-		s->end = from; /* what lies behind the sweep as well is not followed up */
+		s->end = from; /* the part after the sweep is not followed up */
 	else
 		s->offset = to;
 	return s->offset >= s->end;
 }
 
-static void remember(struct tag_history *h, const struct tag_stretch *s)
+static void remember(struct tag_history *h, const struct tag_extent *s)
 {
 	for (unsigned i = 0; i < h->n_seen; i++) {
-		struct tag_stretch *o = &h->seen[i];
+		struct tag_extent *o = &h->seen[i];
 
 		if (!tag_same_pass(&o->tag, &s->tag) || s->offset > o->end || s->end < o->offset)
 			continue;
@@ -91,10 +91,12 @@ static void remember(struct tag_history *h, const struct tag_stretch *s)
 		h->seen[h->n_seen++] = *s;
 }
 
-/* The sweep that the tag of `s` tells of, longer than before or new; NULL when there is nothing new. */
-static const struct tag_stretch *learn_sweep(struct tag_history *h, const struct tag_stretch *s)
+/*
+ * The sweep that the tag of `s` proves, longer than before or new; NULL when there is nothing new.
+ */
+static const struct tag_extent *learn_sweep(struct tag_history *h, const struct tag_extent *s)
 {
-	struct tag_stretch *sweep;
+	struct tag_extent *sweep;
 
 	if (s->tag.sweep >= s->tag.request)
 		return NULL;
@@ -116,10 +118,10 @@ static const struct tag_stretch *learn_sweep(struct tag_history *h, const struct
 	return sweep;
 }
 
-void tag_history_add(struct tag_history *h, const struct tag_stretch *s)
+void tag_history_add(struct tag_history *h, const struct tag_extent *s)
 {
-	struct tag_stretch rest = *s;
-	const struct tag_stretch *sweep;
+	struct tag_extent rest = *s;
+	const struct tag_extent *sweep;
 	bool done = false;
 
 	pthread_mutex_lock(&h->lock);

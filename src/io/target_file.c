@@ -1,6 +1,6 @@
 /*
- * Targets as files: opening, reshaping, closing and removing them. Called by target threads, and between passes by the
- * last QThread to leave a pass.
+ * Targets as files: opening, reshaping, closing and removing them. Called by target threads, and
+ * between passes by the last QThread to leave a pass.
  */
 #include "xdd/io/target_file.h"
 
@@ -17,7 +17,7 @@
 #include "xdd/base/debug.h"
 #include "xdd/base/fileopen.h"
 
-/* A file that was there and is gone has been moved or removed by somebody: its name is nobody's to fill. */
+/* A file that existed and is gone was moved or removed by a user: xdd must not create it again. */
 static bool creates_for(const struct target_plan *plan, uint64_t pass)
 {
 	return target_file_may_create(plan) && (plan->create_new_files || plan->recreate_files ||
@@ -41,7 +41,7 @@ static int open_flags(const struct target_plan *plan)
 		flags |= O_DIRECT;
 	if (!plan_writes(plan))
 		return flags | O_RDONLY;
-	return flags | (target_file_reads(plan) ? O_RDWR : O_WRONLY);
+	return flags | (target_file_is_readable(plan) ? O_RDWR : O_WRONLY);
 }
 
 const char *target_file_path(const struct target_file *file, const struct target_plan *plan)
@@ -79,7 +79,7 @@ static int open_new(const struct target_plan *plan, const char *path)
 	return fd;
 }
 
-/* What a file is judged by before it is opened, and the verdict. */
+/* The input of the judgement on a file before it is opened, and the verdict. */
 struct opening {
 	const struct target_file *file;
 	const struct target_plan *plan;
@@ -152,7 +152,7 @@ static int open_existing(struct target_file *file, const struct target_plan *pla
 	return file->fd;
 }
 
-/* close(2), likewise. Returns 0 or -errno. */
+/* close(2), with a debug line. Returns 0 or -errno. */
 static int close_fd(const struct target_plan *plan, int fd)
 {
 	int err = close(fd) ? -errno : 0;
@@ -163,9 +163,9 @@ static int close_fd(const struct target_plan *plan, int fd)
 }
 
 /*
- * Create the file, without O_DIRECT: where that is not supported, the kernel creates the file all the same
- * and then fails. Sets `created` when it was this call that did it. Nothing that exists is opened here, so
- * the caller has yet to judge and open what is there then.
+ * Create the file, without O_DIRECT: where that is not supported, the kernel creates the file all
+ * the same and then fails. Sets `created` when it was this call that did it. Nothing that exists is
+ * opened here, so the caller has yet to judge and open what is there then.
  */
 static int create(struct target_file *file, const struct target_plan *plan, const char *path)
 {
@@ -212,7 +212,7 @@ static int open_path(struct target_file *file, const struct target_plan *plan, u
 	const char *path = target_file_path(file, plan);
 	int ret = -ENOENT;
 
-	/* What appears in place of the new file of a pass is not the run's. */
+	/* A file that appears under the name of a new file of a pass is not the run's. */
 	if (!plan->create_new_files)
 		ret = open_existing(file, plan, path, why);
 	if (ret == -ENOENT && creates_for(plan, pass)) {
@@ -316,7 +316,7 @@ int target_file_reshape(struct target_file *file, const struct target_plan *plan
 	return plan->preallocate_bytes ? allocate(file->fd, plan->preallocate_bytes, why) : 0;
 }
 
-/* Whether the path still leads to the file that is open, and that holds nothing. */
+/* True if the path still leads to the open file, and the file is empty. */
 static bool is_ours_and_empty(const struct target_file *file, const char *path)
 {
 	struct stat open_st, path_st;
@@ -342,7 +342,7 @@ int target_file_close(struct target_file *file, const struct target_plan *plan, 
 	return err ? err : ret;
 }
 
-/* Remove what is behind `path`, links followed, if it is this file. */
+/* Remove the file that `path` leads to through links, if it is this file. */
 static int remove_same(const struct target_file *file, const char *path)
 {
 	char *name;

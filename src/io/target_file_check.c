@@ -1,6 +1,6 @@
 /*
- * Checks of targets as files, before any is opened, so that a run which cannot start leaves nothing behind. Called by
- * main through target_file_check().
+ * Checks of targets as files, before any is opened, so that a run which cannot start leaves nothing
+ * behind. Called by main through target_file_check().
  */
 #include "xdd/io/target_file.h"
 
@@ -14,7 +14,10 @@
 #include "xdd/base/fileopen.h"
 #include "xdd/base/path.h"
 
-/* A name there that is no device is a mistyped one, and the file would take memory until the next boot. */
+/*
+ * A name there that is no device is a mistyped one, and the file would take memory until the next
+ * boot.
+ */
 static bool is_of_devices(const struct stat *directory)
 {
 	struct stat dev, root;
@@ -29,11 +32,12 @@ static int check_directory(const char *directory, const char **why)
 
 	if (stat(directory, &st)) {
 		if (errno == ENOENT)
-			return target_file_fail(-ENOENT, why, "its folder does not exist");
+			return target_file_fail(-ENOENT, why, "its directory does not exist");
 		return -errno;
 	}
 	if (!S_ISDIR(st.st_mode))
-		return target_file_fail(-ENOTDIR, why, "its folder is not a directory");
+		return target_file_fail(-ENOTDIR, why,
+					"the path before its name is not a directory");
 	if (is_of_devices(&st))
 		return target_file_fail(-ENODEV, why,
 					"no such device, and no file is made among devices");
@@ -42,7 +46,7 @@ static int check_directory(const char *directory, const char **why)
 			return target_file_fail(-EROFS, why, "its file system is read-only");
 		if (errno == EACCES)
 			return target_file_fail(-EACCES, why,
-						"no permission to create files in its folder");
+						"no permission to create files in its directory");
 		return -errno;
 	}
 	return 0;
@@ -88,7 +92,7 @@ static int check_missing(const struct target_plan *plan, const char **why)
 
 static int check_access(const struct target_plan *plan, const char **why)
 {
-	if (target_file_reads(plan) && faccessat(AT_FDCWD, plan->path, R_OK, AT_EACCESS)) {
+	if (target_file_is_readable(plan) && faccessat(AT_FDCWD, plan->path, R_OK, AT_EACCESS)) {
 		if (errno == EACCES)
 			return target_file_fail(-EACCES, why, "no permission to read it");
 		return -errno;
@@ -107,11 +111,10 @@ static int check_access(const struct target_plan *plan, const char **why)
 static int check_removal(int ret, const char **why)
 {
 	if (ret == -EACCES)
-		*why = "no permission to remove files from its folder";
+		*why = "no permission to remove files from its directory";
 	return ret;
 }
 
-/* What stands where the file of a pass is to be made; absent or a regular file is fine. */
 int target_file_check_name(const char *name, const char **why)
 {
 	struct stat st;
@@ -133,7 +136,7 @@ static int check_new_files(const struct target_plan *plan, const char **why)
 
 	free(name);
 	if (ret == -ENAMETOOLONG)
-		*why = "-createnewfiles: its name is too long to put the pass behind it";
+		*why = "-createnewfiles: its name is too long for the number of the pass after it";
 	return ret ? ret : check_removal(check_directory_of(plan->path, why), why);
 }
 

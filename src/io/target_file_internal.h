@@ -1,5 +1,5 @@
 /*
- * What the checks of targets before a run and the operations on their files share.
+ * Shared by the checks of targets before a run and the operations on their files.
  */
 #ifndef XDD_IO_TARGET_FILE_INTERNAL_H
 #define XDD_IO_TARGET_FILE_INTERNAL_H
@@ -13,7 +13,8 @@ static inline int target_file_fail(int err, const char **why, const char *text)
 	return err;
 }
 
-static inline bool target_file_reads(const struct target_plan *plan)
+/* Opened for reading: every target that does more than write. */
+static inline bool target_file_is_readable(const struct target_plan *plan)
 {
 	return plan->op != OP_WRITE;
 }
@@ -28,8 +29,8 @@ static inline bool target_file_may_create(const struct target_plan *plan)
 char *target_file_name_of_pass(const struct target_plan *plan, uint64_t pass);
 
 /*
- * Check that `name` can become the file of a pass: a regular file or nothing has that name. Returns 0, or -errno
- * with a text for people in `*why` (static) where the errno does not say it all.
+ * Check that `name` can become the file of a pass: a regular file or nothing has that name. Returns
+ * 0, or -errno with a text for people in `*why` (static) where the errno does not say it all.
  */
 int target_file_check_name(const char *name, const char **why);
 

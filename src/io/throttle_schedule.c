@@ -32,8 +32,8 @@ static double intervals_before(const struct target_plan *t, uint64_t n)
 }
 
 /*
- * The move of operation `n`, due after so many intervals: at most half of the interval to its
- * neighbour on that side. So neighbours keep their order, whatever their sizes.
+ * By how much operation `n`, due after so many intervals, is moved: by half of the interval to its
+ * neighbour on that side at most. So neighbours keep their order, whatever their sizes.
  */
 static double moved_by(const struct target_plan *t, uint64_t n, double intervals)
 {

@@ -1,5 +1,5 @@
 /*
- * What stands against io_uring: kernels, limits, permissions, devices. Called by the io_uring engine.
+ * Reasons against io_uring: kernels, limits, permissions, devices. Called by the io_uring engine.
  */
 #include "io/uring_check.h"
 
@@ -50,7 +50,7 @@ const char *uring_why_no_ring(int err)
 {
 	switch (err) {
 	case -ENOSYS:
-		return "this kernel has no io_uring (5.11 or later is wanted), or a seccomp filter hides "
+		return "this kernel has no io_uring (it needs 5.11 or later), or a seccomp filter hides "
 		       "it";
 	case -EPERM:
 	case -EACCES:
@@ -76,14 +76,13 @@ int uring_available(const char **why)
 		return engine_fail(ret, why, uring_why_no_ring(ret));
 	complete = ring.features & IORING_FEAT_EXT_ARG;
 	io_uring_queue_exit(&ring);
-	return complete ?
-		       0 :
-		       engine_fail(
-			       -EOPNOTSUPP, why,
-			       "the io_uring of this kernel is too old: 5.11 or later is wanted");
+	return complete ? 0 :
+			  engine_fail(
+				  -EOPNOTSUPP, why,
+				  "the io_uring of this kernel is too old: it needs 5.11 or later");
 }
 
-/* What one registered buffer keeps locked, at least: whole pages. */
+/* The memory that one registered buffer keeps locked, at least: whole pages. */
 static uint64_t locked_bytes(const struct target_plan *target)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -137,7 +136,7 @@ static int check_sqpoll(const char **why)
 	return 0;
 }
 
-/* Whether the device has queues to poll, as far as the kernel says so. */
+/* True unless the kernel says that the device has no queues to poll. */
 static bool can_poll(int fd)
 {
 	uint64_t polls;
@@ -149,7 +148,10 @@ static bool can_poll(int fd)
 	return polls != 0;
 }
 
-/* One read with a ring that polls. Returns its result; a device that never answers is given up. */
+/*
+ * One read with a ring that polls. Returns its result; a device that does not answer in time is
+ * -ETIMEDOUT.
+ */
 static int trial_read(struct io_uring *ring, int fd, void *buf)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);

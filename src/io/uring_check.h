@@ -1,8 +1,8 @@
 /*
- * What stands against io_uring, found out before a run. For the io_uring engine.
+ * Reasons against io_uring, found before a run. For the io_uring engine.
  *
- * What returns int returns 0 or -errno with `*why` a text for people (static; NULL: strerror() says it
- * all).
+ * What returns int returns 0 or -errno with `*why` a text for people (static; NULL: strerror() says
+ * it all).
  */
 #ifndef XDD_IO_URING_CHECK_H
 #define XDD_IO_URING_CHECK_H
@@ -18,14 +18,14 @@ struct uring_options {
 	bool iopoll;	  /* completions are polled for */
 };
 
-/* Whether this build and this kernel have io_uring, with all the engine needs. */
+/* Check that this build and this kernel have io_uring, with all features that the engine needs. */
 int uring_available(const char **why);
 
-/* Whether it can drive `target` as planned. Opens nothing for writing, changes nothing. */
+/* Check that it can drive `target` as planned. Opens nothing for writing, changes nothing. */
 int uring_check(const struct target_plan *target, const char **why);
 
 /*
- * Whether the buffers that all targets of `engine` want registered fit into the memlock limit. Returns 0 or -errno
+ * Check that the buffers that all targets register fit into the memlock limit. Returns 0 or -errno
  * with a text for people in `why` (`size` bytes).
  */
 int uring_check_all(const struct plan *plan, char *why, size_t size);

@@ -1,6 +1,6 @@
 /*
  * Verification of what was read: the comparison with the pattern, and joining what is wrong into
- * stretches. Called by QThreads after a read, outside the timed window.
+ * extents. Called by QThreads after a read, outside the timed window.
  */
 #include "xdd/io/verify.h"
 
@@ -9,12 +9,12 @@
 
 #include "io/verify_internal.h"
 
-/* Compared at a time: the pattern is made anew, and both fit the nearest cache. */
+/* Compared at a time: data and computed pattern together fit the nearest cache. */
 #define PIECE_BYTES 8192
 
 #define SCANS 32
 
-/* What a buffer holds before a read: no text, no number, no pattern of this program. */
+/* The content of a buffer before a read: no text, no number, no pattern of this program. */
 static const uint8_t poison[8] = { 0xdb, 'P', 'O', 'I', 'S', 'O', 'N', 0xdb };
 
 void verifier_init(struct verifier *v, const struct target_plan *target,
@@ -138,7 +138,7 @@ void miscompare_show(struct miscompare *m, uint64_t offset, const void *expected
 	memcpy(m->found, found, m->shown);
 }
 
-void stretch_close(struct stretches *s)
+void extent_close(struct extents *s)
 {
 	if (!s->open)
 		return;
@@ -148,19 +148,19 @@ void stretch_close(struct stretches *s)
 }
 
 /* Each sector that is torn or has flipped bits is told by itself: they differ in how. */
-static bool joins(const struct stretches *s, const struct miscompare *m, uint64_t pos, uint64_t key)
+static bool joins(const struct extents *s, const struct miscompare *m, uint64_t pos, uint64_t key)
 {
 	return s->open && s->end == pos && s->m.kind == m->kind && s->key == key &&
 	       m->kind != MISCOMPARE_TORN && m->kind != MISCOMPARE_FLIPPED;
 }
 
-void stretch_add(struct stretches *s, const struct miscompare *m, uint64_t pos, uint64_t bytes,
-		 uint64_t key)
+void extent_add(struct extents *s, const struct miscompare *m, uint64_t pos, uint64_t bytes,
+		uint64_t key)
 {
 	if (joins(s, m, pos, key)) {
 		s->m.bytes = m->offset + m->bytes - s->m.offset;
 	} else {
-		stretch_close(s);
+		extent_close(s);
 		s->open = true;
 		s->m = *m;
 		s->key = key;
@@ -169,7 +169,7 @@ void stretch_add(struct stretches *s, const struct miscompare *m, uint64_t pos, 
 }
 
 /* All sectors of one piece of the request, of which some byte is wrong. */
-static void compare_sectors(struct stretches *s, uint64_t pos, const uint8_t *expected, size_t size)
+static void compare_sectors(struct extents *s, uint64_t pos, const uint8_t *expected, size_t size)
 {
 	const uint8_t *found = (const uint8_t *)s->read->buf + pos;
 
@@ -181,7 +181,7 @@ static void compare_sectors(struct stretches *s, uint64_t pos, const uint8_t *ex
 	}
 }
 
-static void verify_contents(struct stretches *s)
+static void verify_contents(struct extents *s)
 {
 	const struct verify_read *r = s->read;
 	uint8_t expected[PIECE_BYTES];
@@ -196,7 +196,7 @@ static void verify_contents(struct stretches *s)
 }
 
 /* The first word of each sector. */
-static void verify_location(struct stretches *s)
+static void verify_location(struct extents *s)
 {
 	const struct verify_read *r = s->read;
 	uint8_t expected[VERIFY_SECTOR_BYTES];
@@ -214,7 +214,7 @@ static void verify_location(struct stretches *s)
 uint64_t verify_read(struct verifier *v, const struct verify_read *r, bool detail,
 		     verify_report_fn *report, void *arg)
 {
-	struct stretches s = {
+	struct extents s = {
 		.v = v,
 		.read = r,
 		.report = report,
@@ -229,6 +229,6 @@ uint64_t verify_read(struct verifier *v, const struct verify_read *r, bool detai
 		verify_tagged(&s);
 	else
 		verify_contents(&s);
-	stretch_close(&s);
+	extent_close(&s);
 	return s.count;
 }

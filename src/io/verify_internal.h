@@ -1,5 +1,5 @@
 /*
- * What the files of verify share. Private to src/io/verify*.c.
+ * Shared by src/io/verify*.c.
  */
 #ifndef XDD_IO_VERIFY_INTERNAL_H
 #define XDD_IO_VERIFY_INTERNAL_H
@@ -12,15 +12,15 @@
 /* Bytes that must be right at one end of a torn sector: fewer may be chance. */
 #define TORN_MIN_BYTES 16
 
-/* What a sector differs in. */
+/* The part of a sector that differs. */
 struct difference {
 	size_t first; /* byte that differs */
 	size_t last;
 	unsigned bits; /* that differ */
 };
 
-/* A read on its way through verification: the stretch that is open, and where it goes. */
-struct stretches {
+/* A read on its way through verification: the extent that is open, and where it goes. */
+struct extents {
 	struct verifier *v;
 	const struct verify_read *read;
 	verify_report_fn *report;
@@ -28,11 +28,11 @@ struct stretches {
 	bool detail; /* the next miscompare needs a text */
 	uint64_t count;
 
-	/* the open stretch, when `open` */
+	/* the open extent, when `open` */
 	bool open;
 	struct miscompare m;
 	uint64_t end;	/* of its last sector */
-	uint64_t key;	/* stretches of one kind with different keys are not joined */
+	uint64_t key;	/* extents of one kind with different keys are not joined */
 	uint64_t delta; /* how far away the last misplaced data was from where it belongs */
 };
 
@@ -40,20 +40,29 @@ struct stretches {
 struct miscompare miscompare_at(const struct verify_read *r, enum miscompare_kind kind, uint64_t at,
 				uint64_t bytes);
 
-/* verify.c: show what was expected and found at `offset` of the target; both hold at least `n` bytes. */
+/*
+ * verify.c: show what was expected and found at `offset` of the target; both hold at least `n`
+ * bytes.
+ */
 void miscompare_show(struct miscompare *m, uint64_t offset, const void *expected, const void *found,
 		     size_t n);
 
-/* verify.c: `m` is in the sector at byte `pos` of the request; join it to the open stretch or close that. */
-void stretch_add(struct stretches *s, const struct miscompare *m, uint64_t pos, uint64_t bytes,
-		 uint64_t key);
-void stretch_close(struct stretches *s);
+/*
+ * verify.c: `m` is in the sector at byte `pos` of the request; join it to the open extent or close
+ * that.
+ */
+void extent_add(struct extents *s, const struct miscompare *m, uint64_t pos, uint64_t bytes,
+		uint64_t key);
+void extent_close(struct extents *s);
 
 /* verify.c */
 bool all_zero(const uint8_t *data, size_t n);
 bool all_poison(const uint8_t *data, size_t n, uint64_t pos);
 
-/* verify.c: what is in the `n` bytes at `pos` of the request, in words: the part of a torn sector that is not right. */
+/*
+ * verify.c: what is in the `n` bytes at `pos` of the request, in words: the part of a torn sector
+ * that is not right.
+ */
 const char *rest_text(const uint8_t *data, size_t n, uint64_t pos);
 
 /* verify.c: what two sectors differ in; they do differ. */
@@ -64,9 +73,9 @@ void flipped_text(char *text, size_t size, const uint8_t *a, const uint8_t *b, s
 		  uint64_t offset);
 
 /* verify_kind.c: the sector at `pos` of the request is not what the pattern says. */
-void verify_bad_sector(struct stretches *s, uint64_t pos, const uint8_t *expected, size_t n);
+void verify_bad_sector(struct extents *s, uint64_t pos, const uint8_t *expected, size_t n);
 
-/* Sectors of one read, one behind the other, that are of one write. */
+/* Consecutive sectors of one read that are of one write. */
 struct verify_span {
 	struct tag tag; /* of its first sector */
 	uint64_t offset;
@@ -78,21 +87,24 @@ struct verify_span {
 
 /* The writes that a read shows; the last VERIFY_SPANS of them are held against each other. */
 struct verify_writes {
-	struct stretches *s;
+	struct extents *s;
 	struct verify_span spans[VERIFY_SPANS]; /* span i is at i % VERIFY_SPANS */
 	unsigned n;				/* that are complete */
 	bool open;				/* number n is not */
 
-	/* what goes to the history, when `following` */
+	/* for the history, when `following` */
 	bool following;
-	struct tag_stretch stretch;
+	struct tag_extent extent;
 };
 
-/* verify_write.c: a sector with a good tag that is where it belongs, in ascending order; and the end. */
+/*
+ * verify_write.c: a sector with a good tag that is where it belongs, in ascending order; and the
+ * end.
+ */
 void verify_writes_sector(struct verify_writes *w, const struct tag *tag);
 void verify_writes_end(struct verify_writes *w);
 
 /* verify_tag.c */
-void verify_tagged(struct stretches *s);
+void verify_tagged(struct extents *s);
 
 #endif

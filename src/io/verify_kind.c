@@ -1,5 +1,5 @@
 /*
- * What a sector is that is not what the pattern says. Called by verify.c for each that is wrong.
+ * The kind of a sector that differs from the pattern. Called by verify.c for each wrong sector.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 /* A sector that is wrong. */
 struct bad {
-	struct stretches *s;
+	struct extents *s;
 	uint64_t pos; /* in the request */
 	const uint8_t *expected;
 	const uint8_t *found;
@@ -132,7 +132,7 @@ static bool is_torn(const struct bad *b, const struct difference *d, struct misc
 	return true;
 }
 
-/* Sets the kind and the text; returns the key that keeps stretches apart. */
+/* Sets the kind and the text; returns the key that keeps extents apart. */
 static uint64_t classify(const struct bad *b, const struct difference *d, struct miscompare *m)
 {
 	uint64_t here = b->s->read->offset + b->pos, where;
@@ -163,7 +163,7 @@ static uint64_t classify(const struct bad *b, const struct difference *d, struct
 	return 0;
 }
 
-void verify_bad_sector(struct stretches *s, uint64_t pos, const uint8_t *expected, size_t n)
+void verify_bad_sector(struct extents *s, uint64_t pos, const uint8_t *expected, size_t n)
 {
 	uint64_t left = s->read->bytes - pos;
 	const struct bad b = {
@@ -180,5 +180,5 @@ void verify_bad_sector(struct stretches *s, uint64_t pos, const uint8_t *expecte
 	uint64_t key = classify(&b, &d, &m);
 
 	miscompare_show(&m, m.offset, expected + d.first, b.found + d.first, n - d.first);
-	stretch_add(s, &m, pos, b.whole, key);
+	extent_add(s, &m, pos, b.whole, key);
 }

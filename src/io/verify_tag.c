@@ -1,6 +1,6 @@
 /*
- * Verification of tagged data: what each sector says of itself, held against what may be there. Called
- * by verify.c for each read.
+ * Verification of tagged data: what each sector says of itself, held against what may be there.
+ * Called by verify.c for each read.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 /* A sector of a read. */
 struct seen {
-	struct stretches *s;
+	struct extents *s;
 	uint64_t pos;  /* in the request */
 	uint64_t here; /* in the target */
 	const uint8_t *found;
@@ -25,7 +25,7 @@ struct seen {
 
 static void whole_sector(struct seen *x, struct miscompare *m, uint64_t key)
 {
-	stretch_add(x->s, m, x->pos, TAG_SECTOR_BYTES, key);
+	extent_add(x->s, m, x->pos, TAG_SECTOR_BYTES, key);
 }
 
 /* Show a 64-bit field of the tag. */
@@ -84,7 +84,7 @@ static void report_unmade(struct seen *x)
 	whole_sector(x, &m, 0);
 }
 
-/* What the sector would be, if its header is right, and one of a few bits of it is not. */
+/* The sector as it would be with one of a few bits of its header inverted. */
 static bool mend_header(const struct seen *x, uint8_t *mended)
 {
 	struct tag tag;
@@ -103,7 +103,7 @@ static bool mend_header(const struct seen *x, uint8_t *mended)
 	return difference_of(x->found, mended, TAG_SECTOR_BYTES).bits <= FLIPPED_MAX_BITS;
 }
 
-/* What the sector would be if it were of the same write as a good one of the same request. */
+/* The sector as it would be if it were of the same write as a good one of the same request. */
 static bool like_sibling(const struct seen *x, uint8_t *other)
 {
 	const struct verify_read *r = x->s->read;
@@ -252,7 +252,7 @@ static void check_tag(struct seen *x)
 		report_unmade(x);
 }
 
-static void look(struct stretches *s, uint64_t pos, struct seen *x)
+static void look(struct extents *s, uint64_t pos, struct seen *x)
 {
 	const struct verify_read *r = s->read;
 
@@ -264,7 +264,7 @@ static void look(struct stretches *s, uint64_t pos, struct seen *x)
 	x->bound = s->v->book ? r->bounds[pos / TAG_SECTOR_BYTES] : 0;
 }
 
-void verify_tagged(struct stretches *s)
+void verify_tagged(struct extents *s)
 {
 	const struct verify_read *r = s->read;
 	struct verify_writes w = { .s = s };
@@ -276,7 +276,7 @@ void verify_tagged(struct stretches *s)
 			check_tag(&x);
 		else if (!excused(&x))
 			report_broken(&x);
-		/* What this run writes itself, to another target, is not at rest. */
+		/* Data that another target of this run writes may change during the comparison. */
 		if (s->v->history && x.state == TAG_GOOD && x.tag.offset == x.here &&
 		    x.tag.run < s->v->run)
 			verify_writes_sector(&w, &x.tag);

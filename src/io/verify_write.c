@@ -1,6 +1,6 @@
 /*
- * Tagged data of a run that only reads: which writes it is of, and whether others prove that it should be
- * of later ones. Called by verify_tag.c for each read.
+ * Tagged data of a run that only reads: which writes it is of, and whether others prove that it
+ * should be of later ones. Called by verify_tag.c for each read.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -8,13 +8,13 @@
 
 #include "io/verify_internal.h"
 
-/* A miscompare of its own, whatever stretch is open. */
-static void report_alone(struct stretches *s, const struct miscompare *m)
+/* A miscompare of its own, whatever extent is open. */
+static void report_alone(struct extents *s, const struct miscompare *m)
 {
-	stretch_close(s);
+	extent_close(s);
 	s->m = *m;
 	s->open = true;
-	stretch_close(s);
+	extent_close(s);
 }
 
 /* Show the field that is too low: the run, or the generation. */
@@ -46,7 +46,7 @@ static void report_partial(struct verify_writes *w, struct verify_span *old,
 	report_alone(w->s, &m);
 }
 
-/* Everything that `newer` is a part of should be as new, but for writes that went on at the same time. */
+/* All data of the pass of `newer` should be as new, except writes that were outstanding with it. */
 static void hold_against(struct verify_writes *w, struct verify_span *old,
 			 const struct verify_span *newer)
 {
@@ -67,7 +67,7 @@ static void hold_against(struct verify_writes *w, struct verify_span *old,
 /* No other span will be held against this one: sectors of one pass go to the history together. */
 static void follow(struct verify_writes *w, const struct verify_span *span)
 {
-	struct tag_stretch *o = &w->stretch;
+	struct tag_extent *o = &w->extent;
 
 	if (span->reported)
 		return;
@@ -80,7 +80,7 @@ static void follow(struct verify_writes *w, const struct verify_span *span)
 	if (w->following)
 		tag_history_add(w->s->v->history, o);
 	w->following = true;
-	*o = (struct tag_stretch){
+	*o = (struct tag_extent){
 		.tag = span->tag,
 		.offset = span->offset,
 		.end = span->end,
@@ -127,7 +127,7 @@ void verify_writes_sector(struct verify_writes *w, const struct tag *tag)
 	};
 }
 
-/* What the history found is reported by whichever read shows it, for the read that saw it. */
+/* The read that proves an old sector reports it, also for the read that saw the sector before. */
 void verify_writes_end(struct verify_writes *w)
 {
 	struct tag_stale old;
@@ -136,7 +136,7 @@ void verify_writes_end(struct verify_writes *w)
 	for (unsigned i = w->n > VERIFY_SPANS ? w->n - VERIFY_SPANS : 0; i < w->n; i++)
 		follow(w, &w->spans[i % VERIFY_SPANS]);
 	if (w->following)
-		tag_history_add(w->s->v->history, &w->stretch);
+		tag_history_add(w->s->v->history, &w->extent);
 	while (tag_history_take(w->s->v->history, &old)) {
 		const struct tag *t = &old.what.tag, *newer = &old.newer;
 		struct miscompare m = miscompare_at(w->s->read, MISCOMPARE_STALE, 0,

@@ -17,8 +17,8 @@ extern const struct option_source engine_words;
 extern const struct option option_engine_list;
 
 /*
- * Set the engine that drives the target, with the defaults of its keywords; `s` is the setting that
- * asks for it. Returns XDD_OK, or another status with one line given to log_error().
+ * Have `engine` drive the target, with the defaults of its keywords; `s` is the setting that asks
+ * for it. Returns XDD_OK, or another status with one line given to log_error().
  */
 enum xdd_status engine_choose(const struct setting *s, struct target_plan *t,
 			      const struct engine_info *engine);

@@ -1,6 +1,6 @@
 /*
- * The order in which the operations of a target are issued: -ordering. The user guide, 5.7; strict
- * is ours.
+ * In what order the operations of a target are issued: -ordering. The user guide, 5.7; strict is
+ * ours.
  */
 #include "plan/feature.h"
 
@@ -101,7 +101,10 @@ static void warn_network(const struct target_plan *t)
 			t->number, t->path, plan_ordering_name(t->network_ordering));
 }
 
-/* Which requests have to wait depends on the file system, the device and the cache: doc/user-guide.md, "In order". */
+/*
+ * Which requests have to wait depends on the file system, the device and the cache:
+ * doc/user-guide.md, "In order".
+ */
 static void warn_reordered(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {

@@ -61,7 +61,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	err = init_qthreads(t);
 	if (err)
 		return err;
-	err = order_init(&t->order, plan, data_is_dear(t),
+	err = order_init(&t->order, plan, data_prepare_early(t),
 			 (run->needs & FIGURES_ORDER) && plan_knows_order(plan), &run->stop);
 	if (err)
 		return err;

@@ -377,7 +377,7 @@ static void test_torn_sector(void **state)
 static void seen(struct tag_history *h, uint64_t run, uint64_t since, uint64_t offset,
 		 uint64_t bytes, bool sweeps)
 {
-	struct tag_stretch s = {
+	struct tag_extent s = {
 		.tag = { .run = run,
 			 .since = since,
 			 .request = offset + bytes - 512,

@@ -95,7 +95,7 @@ static void test_check(void **state)
 	check(missing, OP_MIXED, -ENOENT, "no such file");
 	check(missing, OP_WRITE, 0, NULL);
 	check("no such file in this directory", OP_WRITE, 0, NULL);
-	check(nowhere, OP_WRITE, -ENOENT, "its folder does not exist");
+	check(nowhere, OP_WRITE, -ENOENT, "its directory does not exist");
 	check(nowhere, OP_READ, -ENOENT, "no such file");
 	snprintf(below, sizeof(below), "%s/below", path);
 	check(below, OP_WRITE, -ENOTDIR, NULL);
@@ -125,7 +125,7 @@ static void test_check_special(void **state)
 	check(missing, OP_READ, -ENOENT, "no such file");
 	unlink(missing);
 	assert_int_equal(symlink("no/where", missing), 0);
-	check(missing, OP_WRITE, -ENOENT, "its folder does not exist");
+	check(missing, OP_WRITE, -ENOENT, "its directory does not exist");
 	unlink(missing);
 }
 
@@ -158,7 +158,7 @@ static void check_permissions(void)
 	check(path, OP_WRITE, 0, NULL);
 	check(path, OP_MIXED, -EACCES, "no permission to read it");
 	assert_int_equal(chmod(directory, 0555), 0);
-	check(missing, OP_WRITE, -EACCES, "no permission to create files in its folder");
+	check(missing, OP_WRITE, -EACCES, "no permission to create files in its directory");
 	assert_int_equal(chmod(directory, 0755), 0);
 	check(missing, OP_WRITE, 0, NULL);
 	assert_int_equal(chmod(path, 0644), 0);

@@ -1,6 +1,6 @@
 /*
  * Where operation n of a pass goes: a pure function of (plan, pass, n). Nothing is stored for each
- * operation, so any thread can work out any of them; only -seek load brings a list.
+ * operation, so any thread can compute any of them; only -seek load brings a list.
  */
 #ifndef XDD_IO_ACCESS_H
 #define XDD_IO_ACCESS_H
@@ -14,12 +14,15 @@
 
 struct access_op {
 	uint64_t offset; /* bytes from the start of the target */
-	/* Apart from the size: compilers copy two neighbours with one load, which waits for both stores to end. */
+	/*
+	 * Apart from the size: compilers copy two neighbours with one load, which waits for both
+	 * stores to end.
+	 */
 	enum op_dir dir;
 	uint64_t size; /* bytes */
 };
 
-/* How the place of an operation is worked out: the pattern, and whether it has a range. access.c only. */
+/* The way to compute the offset of an operation, by pattern and range. access.c only. */
 enum access_place {
 	ACCESS_LINEAR,	    /* a constant step, no range: sequential, interleaved, none */
 	ACCESS_WRAPPED,	    /* sequential in a range */
@@ -29,14 +32,16 @@ enum access_place {
 	ACCESS_LOADED,
 };
 
-/* How the direction of an operation is worked out. access.c only. */
+/* The way to compute the direction of an operation. access.c only. */
 enum access_turn {
 	ACCESS_FIXED,
 	ACCESS_EVEN,  /* the exact share of reads, evenly spread */
 	ACCESS_DRAWN, /* drawn at random */
 };
 
-/* The pattern of one target in one pass; const once access_init() returns, shared by its QThreads. */
+/*
+ * The pattern of one target in one pass; const once access_init() returns, shared by its QThreads.
+ */
 struct access {
 	const struct target_plan *target;
 	enum access_place place;
@@ -49,8 +54,8 @@ struct access {
 	uint64_t slots; /* whole requests in the range; 0: unbounded */
 	uint64_t step;	/* bytes between neighbouring slots, where the pattern has a constant one */
 	/*
-	 * Operations below this number are full-sized, have the direction `dir`, and go to slot n or, where
-	 * the pattern is random, to a drawn one.
+	 * Operations below this number are full-sized, have the direction `dir`, and go to slot n
+	 * or, where the pattern is random, to a drawn one.
 	 */
 	uint64_t plain_ops;
 	uint64_t stride; /* slots between neighbours when interleaved in a range */
@@ -67,8 +72,8 @@ void access_init(struct access *a, const struct target_plan *target, uint64_t pa
 void access_any_op(const struct access *a, uint64_t n, struct access_op *op);
 
 /*
- * Operation `n` (from 0, below the target's pass_ops). Works for any n at any time; QThreads call it
- * for each operation, outside the timed window.
+ * Operation `n` (from 0, below the target's pass_ops). Works for any n at any time; QThreads call
+ * it for each operation, outside the timed window.
  */
 static inline void access_op(const struct access *a, uint64_t n, struct access_op *op)
 {
@@ -85,7 +90,10 @@ static inline void access_op(const struct access *a, uint64_t n, struct access_o
 	op->dir = a->dir;
 }
 
-/* True when each operation is a read that begins where the one before it ended, starting over after a->slots (if not 0). */
+/*
+ * True when each operation is a read that begins where the one before it ended, starting over after
+ * a->slots (if not 0).
+ */
 bool access_reads_in_sequence(const struct access *a);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The memory that the I/O buffers of a QThread lie in: placed and locked as the plan says, and touched before
- * anything is timed. Large regions get transparent huge pages where the kernel has some.
+ * The memory that the I/O buffers of a QThread lie in: placed and locked as the plan says, and
+ * touched before anything is timed. Large regions get transparent huge pages where the kernel has
+ * some.
  */
 #ifndef XDD_IO_BUFFER_H
 #define XDD_IO_BUFFER_H
@@ -16,9 +17,9 @@ struct io_buffer {
 };
 
 /*
- * Map zeroed memory of at least `size` bytes, and touch every page. With `lock`, lock it in memory where the
- * limit allows it, silently not otherwise. Returns 0 or -errno, then perhaps with a text (static) in `*why`.
- * Called by the thread that uses it: the pages come from the node it is on.
+ * Map zeroed memory of at least `size` bytes, and touch every page. With `lock`, lock it in memory
+ * where the limit allows it, silently not otherwise. Returns 0 or -errno, then perhaps with a text
+ * (static) in `*why`. Called by the thread that uses it: the pages come from the node it is on.
  */
 int io_buffer_alloc(struct io_buffer *b, size_t size, const struct memory_plan *plan, bool lock,
 		    const char **why);

@@ -1,6 +1,6 @@
 /*
- * Which bytes of a file or device are in the page cache, and which are holes, at one moment. Taken before a
- * pass; afterwards it tells the shares of what the pass has read.
+ * Which bytes of a file or device are in the page cache, and which are holes, at one moment. Taken
+ * before a pass; afterwards it tells the shares of what the pass has read.
  *
  * Owned by one target; one thread at a time, outside the timed window.
  */
@@ -24,17 +24,17 @@ struct datamap {
 };
 
 /*
- * Look at the bytes from `begin` to `end` (not empty), in at most `cells` (64 or more) cells of whole pages. `cache` and
- * `holes` say what to look for. Inside a cell, resident bytes and holes count as evenly spread. After `cells` extents
- * the rest counts as having the share of holes of what was seen. `m` is zero or was taken before. Returns 0 or -ENOMEM, with
- * an empty map.
+ * Look at the bytes from `begin` to `end` (not empty), in at most `cells` (64 or more) cells of
+ * whole pages. `cache` and `holes` say what to look for. Inside a cell, resident bytes and holes
+ * count as evenly spread. After `cells` extents the rest counts as having the share of holes of
+ * what was seen. `m` is zero or was taken before. Returns 0 or -ENOMEM, with an empty map.
  */
 int datamap_take(struct datamap *m, int fd, uint64_t begin, uint64_t end, size_t cells, bool cache,
 		 bool holes);
 
 /*
- * Add to the three: the bytes from `offset` to `offset + bytes` that the map covers, and of these the resident ones and
- * the holes. Nothing is added for what is not known, nor from an empty map.
+ * Add to the three: the bytes from `offset` to `offset + bytes` that the map covers, and of these
+ * the resident ones and the holes. Nothing is added for what is not known, nor from an empty map.
  */
 void datamap_add(const struct datamap *m, uint64_t offset, uint64_t bytes, double *covered,
 		 double *resident, double *holes);

@@ -1,5 +1,5 @@
 /*
- * What the kernel counts of a block device: Documentation/block/stat.rst. Any thread.
+ * The kernel's counts of a block device: Documentation/block/stat.rst. Any thread.
  */
 #ifndef XDD_IO_DISKSTATS_H
 #define XDD_IO_DISKSTATS_H
@@ -16,8 +16,9 @@ struct diskstats {
 };
 
 /*
- * The name of the whole device that `path`, a block device or a file on one, is on, into `name`. Returns 0,
- * -ENODEV when it is on none that has a name (memory, a network, several), or another -errno.
+ * The name of the whole device that `path`, a block device or a file on one, is on, into `name`.
+ * Returns 0, -ENODEV when it is on none that has a name (memory, a network, several), or another
+ * -errno.
  */
 int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE]);
 

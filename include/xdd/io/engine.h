@@ -2,7 +2,7 @@
  * Engines: how an operation reaches the kernel.
  *
  * An engine is one const descriptor in the registry (engine_find(), engine_at()). It holds no state
- * of its own: each QThread has a context, made by init and given up by fini. Engines take no locks,
+ * of its own: each QThread has a context, made by init and released by fini. Engines take no locks,
  * print nothing, and know nothing of passes; errors are -errno in the request.
  *
  * A synchronous engine completes a request inside submit. An asynchronous one queues it, and reap
@@ -42,7 +42,7 @@ struct io_request {
 	uint16_t issue_cpu;
 };
 
-/* What a context is made for. All of it outlives the context. */
+/* The parameters of a context. All of them outlive the context. */
 struct engine_params {
 	const struct target_plan *target; /* its engine_options are those of this engine */
 	int fd;
@@ -56,21 +56,21 @@ struct engine {
 	struct engine_info info; /* first, so that the registry leads here */
 
 	/*
-	 * Whether this kernel offers the engine at all. Returns 0 or -errno with `*why` a text for
-	 * people (static). NULL: it always does.
+	 * Check that this kernel offers the engine at all. Returns 0 or -errno with `*why` a text
+	 * for people (static). NULL: it always does.
 	 */
 	int (*available)(const char **why);
 
 	/*
-	 * Whether it can drive this target as planned: kind of target, depth, keywords, limits. Opens
-	 * nothing for writing, changes nothing. `*why` as above. NULL: it always can.
+	 * Check that it can drive this target as planned: kind of target, depth, keywords, limits.
+	 * Opens nothing for writing, changes nothing. `*why` as above. NULL: it always can.
 	 */
 	int (*check)(const struct target_plan *target, const char **why);
 
 	/*
-	 * Whether it can drive all of its targets at once: limits that they share. Called when `check` has
-	 * nothing against any of them. Returns 0 or -errno with a text for people in `why` (`size` bytes).
-	 * NULL: it always can.
+	 * Check that it can drive all of its targets at once: limits that they share. Called when
+	 * `check` has nothing against any of them. Returns 0 or -errno with a text for people in
+	 * `why` (`size` bytes). NULL: it always can.
 	 */
 	int (*check_all)(const struct plan *plan, char *why, size_t size);
 
@@ -81,47 +81,47 @@ struct engine {
 	int (*init)(void **ctx, const struct engine_params *params);
 
 	/*
-	 * Start one request. Synchronous engines complete it and return 0. Asynchronous ones return 0
-	 * once it is queued: in the kernel, or in the context until there are as many as go together
-	 * (engine_group(); one with `batch 1`). Call reap before anything that takes time. A request
-	 * that the kernel refuses at once counts as completed with an error and comes back by reap
-	 * like any other. Returns -errno only when the context is broken.
+	 * Start one request. Synchronous engines complete it and return 0. Asynchronous ones return
+	 * 0 once it is queued: in the kernel, or in the context until there are as many as go
+	 * together (engine_group(); one with `batch 1`). Call reap before anything that takes time.
+	 * A request that the kernel refuses at once counts as completed with an error, and reap
+	 * returns it like any other. Returns -errno only when the context is broken.
 	 */
 	int (*submit)(void *ctx, struct io_request *req);
 
 	/*
-	 * Asynchronous engines: hand over what is still in the context, then collect completed
-	 * requests into `done`: at least `min`, unless fewer are outstanding, or `timeout_ns`
-	 * (UINT64_MAX: none) is over or a signal arrives before, and at most `max`. The rest of a
-	 * short transfer is queued again by the engine: what comes back is complete. Returns how
-	 * many, or -errno when the context is broken.
+	 * Asynchronous engines: submit the requests that are still in the context, then collect
+	 * completed requests into `done`: at least `min`, unless fewer are outstanding, or
+	 * `timeout_ns` (UINT64_MAX: none) is over or a signal arrives before, and at most `max`.
+	 * The rest of a short transfer is queued again by the engine: returned requests are
+	 * complete. Returns how many, or -errno when the context is broken.
 	 */
 	int (*reap)(void *ctx, struct io_request **done, unsigned min, unsigned max,
 		    uint64_t timeout_ns);
 
 	/*
-	 * What the context got of what it tried for, as one line for people into `buf`; for -verbose.
+	 * Write one line about the features that the context obtained to `buf`; for -verbose.
 	 * NULL: there is nothing to say.
 	 */
 	void (*describe)(const void *ctx, char *buf, size_t size);
 
 	/*
-	 * What lies behind the error of `req`, in words into `buf`, "" when the errno says it all. Only
-	 * for a request that has just come back with an error, in its QThread, before the context is
-	 * used again. NULL: the errno always says it all.
+	 * Write the cause of the error of `req` to `buf`, "" when the errno says it all. Only for a
+	 * request that has just completed with an error, in its QThread, before the context is used
+	 * again. NULL: the errno always says it all.
 	 */
 	void (*explain)(const void *ctx, const struct io_request *req, char *buf, size_t size);
 
 	/*
-	 * Have what was written through `fd` reach the medium. Returns 0 or -errno. NULL: fdatasync(2)
-	 * does it. Called through engine_flush().
+	 * Have what was written through `fd` reach the medium. Returns 0 or -errno. NULL:
+	 * fdatasync(2) does it. Called through engine_flush().
 	 */
 	int (*flush)(int fd);
 
 	/*
 	 * Give the context up; accepts NULL. NULL when the engine needs none. With requests still
-	 * outstanding, libaio waits for them; io_uring does not, and the kernel may yet write to their
-	 * buffers.
+	 * outstanding, libaio waits for them; io_uring does not, and the kernel may yet write to
+	 * their buffers.
 	 */
 	void (*fini)(void *ctx);
 };
@@ -130,8 +130,9 @@ struct engine {
 bool io_request_partial(struct io_request *req, int64_t result);
 
 /*
- * Take in what the kernel said of one transfer for `req`: bytes moved, or -errno. Returns true when the
- * request is complete, false when it is to be submitted again for what is left of it. For engines.
+ * Account for the kernel's result of one transfer for `req`: bytes moved, or -errno. Returns true
+ * when the request is complete, false when it is to be submitted again for what is left of it. For
+ * engines.
  */
 static inline bool io_request_result(struct io_request *req, int64_t result)
 {
@@ -143,9 +144,9 @@ static inline bool io_request_result(struct io_request *req, int64_t result)
 }
 
 /*
- * How engines move the last operation of a pass with -dio when its size is no multiple of a sector: all but the
- * tail through the descriptor of the target, then the tail through the other. To the engine the first part is a
- * short transfer, whose rest it submits again. For engines.
+ * How engines move the last operation of a pass with -dio when its size is no multiple of a sector:
+ * all but the tail through the descriptor of the target, then the tail through the other. To the
+ * engine the first part is a short transfer, whose rest it submits again. For engines.
  */
 struct engine_tail {
 	uint64_t op_bytes;     /* the size of that request, which no other has; 0: there is none */
@@ -154,7 +155,7 @@ struct engine_tail {
 
 void engine_tail_init(struct engine_tail *tail, const struct engine_params *params);
 
-/* Whether the tail of `req` is what is left of it. */
+/* True if only the tail of `req` is left. */
 static inline bool engine_in_tail(const struct engine_tail *tail, const struct io_request *req)
 {
 	return req->size == tail->op_bytes && req->done >= tail->direct_bytes;
@@ -180,7 +181,10 @@ static inline int engine_fail(int err, const char **why, const char *text)
 	return err;
 }
 
-/* Requests that were completed without the kernel and wait to be reaped: one a slot at most. For engines. */
+/*
+ * Requests that were completed without the kernel and wait to be reaped: one a slot at most. For
+ * engines.
+ */
 struct engine_ready {
 	struct io_request **requests;
 	unsigned n;
@@ -203,15 +207,16 @@ static inline unsigned engine_ready_take(struct engine_ready *r, struct io_reque
 }
 
 /*
- * Nanoseconds left of a wait of `timeout_ns` (UINT64_MAX: without end) that begins with the first call;
- * 0 when it is over. `*end_ns`, UINT64_MAX before that call, is this function's. For engines.
+ * Nanoseconds left of a wait of `timeout_ns` (UINT64_MAX: without end) that begins with the first
+ * call; 0 when it is over. `*end_ns`, UINT64_MAX before that call, is this function's. For engines.
  */
 uint64_t engine_time_left(uint64_t timeout_ns, uint64_t *end_ns);
 
 /*
- * The number of requests that an asynchronous engine submits together. It follows the device. One that works beside
- * the thread gets small batches, and a request at once when it has none. One that completes requests during their
- * submission gains nothing from that, so its batches grow to all requests that are free. For engines.
+ * The number of requests that an asynchronous engine submits together. It follows the device. One
+ * that works beside the thread gets small batches, and a request at once when it has none. One that
+ * completes requests during their submission gains nothing from that, so its batches grow to all
+ * requests that are free. For engines.
  */
 struct engine_batch {
 	unsigned least; /* const after engine_batch_init() */
@@ -224,8 +229,9 @@ struct engine_batch {
 };
 
 /*
- * `keyword`: the size, unless it is 0. `least` is one in 16 of the requests that may be outstanding, and 8 at most:
- * each at once up to a depth of 31, 8 at 128. Always one where several QThreads submit in strict order.
+ * `keyword`: the size, unless it is 0. `least` is one in 16 of the requests that may be
+ * outstanding, and 8 at most: each at once up to a depth of 31, 8 at 128. Always one where several
+ * QThreads submit in strict order.
  */
 void engine_batch_init(struct engine_batch *b, const struct engine_params *params,
 		       uint64_t keyword);
@@ -264,8 +270,8 @@ static inline void engine_batch_adapt(struct engine_batch *b, unsigned n, unsign
 void engine_batch_describe(const struct engine_batch *b, char *buf, size_t size);
 
 /*
- * Whether a request must be with the kernel before submit returns: in strict order another QThread hands its
- * own over next, and would overtake what this one keeps. For engines that queue.
+ * True if a request must be with the kernel before submit returns: in strict order another QThread
+ * submits its own over next, and would overtake what this one keeps. For engines that queue.
  */
 bool engine_in_turn(const struct engine_params *params);
 
@@ -284,7 +290,10 @@ bool engine_in_turn(const struct engine_params *params);
 		.help = "how many requests to submit at a time",                                \
 	}
 
-/* Refuse a batch that the strict order of several QThreads does not allow. For `check` of engines that queue. */
+/*
+ * Refuse a batch that the strict order of several QThreads does not allow. For `check` of engines
+ * that queue.
+ */
 int engine_check_batch(const struct target_plan *target, uint64_t batch, const char **why);
 
 /* Start over: nothing is done yet. For engines' callers, before submit. */
@@ -307,27 +316,29 @@ static inline const struct engine *engine_of(const struct target_plan *target)
 }
 
 /*
- * Whether that engine can drive it: this kernel has it, and its own check agrees. Returns 0 or -errno with `*why` a text for people (static; NULL: strerror() says it all) that
- * completes "-ioengine libaio: ...". Called before any target is opened.
+ * Check that this kernel has the engine of a target, and that the engine can drive it. Returns 0 or
+ * -errno with `*why` a text for people (static; NULL: strerror() says it all) that completes
+ * "-ioengine libaio: ...". Called before any target is opened.
  */
 int engine_check(const struct target_plan *target, const char **why);
 
 /*
- * Whether each engine can drive all targets it has in the plan at once: the limits of the system that they
- * share. Returns 0 or -errno with the engine in `*engine` and a text for people in `why` (`size` bytes) that
- * completes "-ioengine libaio: ...". Called when engine_check() has nothing against any target.
+ * Check that each engine can drive all targets it has in the plan at once: the limits of the system
+ * that they share. Returns 0 or -errno with the engine in `*engine` and a text for people in `why`
+ * (`size` bytes) that completes "-ioengine libaio: ...". Called when engine_check() has nothing
+ * against any target.
  */
 int engine_check_all(const struct plan *plan, const struct engine **engine, char *why, size_t size);
 
 /*
- * Flush what was written to `fd`, in the way of the engine. What has nothing to flush, as some devices
- * have, is no error; nor is -1. Returns 0 or -errno. Any thread.
+ * Flush what was written to `fd`, in the way of the engine. What has nothing to flush, as some
+ * devices have, is no error; nor is -1. Returns 0 or -errno. Any thread.
  */
 int engine_flush(const struct engine *engine, int fd);
 
 /*
- * -ioengine list: print to standard output which engines there are, whether this build and this kernel
- * have them, and if not why.
+ * -ioengine list: print to standard output which engines there are, whether this build and this
+ * kernel have them, and if not why.
  */
 void engine_print_list(void);
 

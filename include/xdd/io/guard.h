@@ -1,11 +1,12 @@
 /*
- * The overwrite guard: whether block devices and files may be written to, before any is opened for it, and
- * the claim on devices while a run lasts.
+ * The overwrite guard: whether block devices and files may be written to, before any is opened for
+ * it, and the claim on devices while a run lasts.
  *
- * Writing is refused when a device, one of its partitions or the disk it is part of is in use, or when
- * it carries a signature of a file system, swap space, RAID, LVM, encryption or a partition table.
- * -force lifts the second, never the first. It is refused for files that back a loop device in use, and for
- * those of the kernel itself (procfs, sysfs and the like). Called by main's thread, guard_allows() by QThreads.
+ * Writing is refused when a device, one of its partitions or the disk it is part of is in use, or
+ * when it carries a signature of a file system, swap space, RAID, LVM, encryption or a partition
+ * table. -force lifts the second, never the first. It is refused for files that back a loop device
+ * in use, and for those of the kernel itself (procfs, sysfs and the like). Called by main's thread,
+ * guard_allows() by QThreads.
  */
 #ifndef XDD_IO_GUARD_H
 #define XDD_IO_GUARD_H
@@ -19,7 +20,10 @@
 
 #define GUARD_WHY_SIZE 512
 
-/* Exclusive claims, one per device however many targets of the run write to it; and files found good. */
+/*
+ * Exclusive claims, one per device however many targets of the run write to it; and files found
+ * good.
+ */
 struct guard {
 	struct guard_claim *claims;
 	size_t n_claims;
@@ -42,29 +46,29 @@ struct guard_loops {
 	dev_t storage; /* a file system that guard_file_of() found to be no kernel's; 0: none yet */
 };
 
-/* What is refused, and why. */
+/* A refusal and its reason. */
 struct guard_refusal {
 	const struct target_plan *target;
 	char why[GUARD_WHY_SIZE]; /* completes "target 0, /dev/sdx: ..." */
 };
 
 /*
- * Look at all devices that targets write to, by way of the sg engine too, and at all files. Opens them for
- * reading at most, and changes nothing. Returns 0, or -errno with `*refusal` filled in.
+ * Look at all devices that targets write to, by way of the sg engine too, and at all files. Opens
+ * them for reading at most, and changes nothing. Returns 0, or -errno with `*refusal` filled in.
  */
 int guard_check(const struct plan *plan, struct guard_refusal *refusal);
 
 /*
- * Claim the devices (O_EXCL), so that nobody mounts or claims them until guard_release(), and look at the
- * files. Returns 0, or -errno with `*refusal` filled in and nothing claimed.
+ * Claim the devices (O_EXCL), so that no process mounts or claims them until guard_release(), and
+ * look at the files. Returns 0, or -errno with `*refusal` filled in and nothing claimed.
  */
 int guard_hold(const struct plan *plan, struct guard *guard, struct guard_refusal *refusal);
 
 /*
- * Whether a target that writes may be opened as the file that `fd` (O_PATH will do) and `st` stand for. Names
- * change: whatever is found at one, a block device must be claimed by `guard` (NULL: none is), directly or
- * through its SCSI generic device. A file must be the one that guard_hold() found good, or as good.
- * Returns 0, or -errno with `*why` (static).
+ * Check that a target that writes may be opened as the file that `fd` (O_PATH will do) and `st`
+ * stand for. Names change: whatever is found at one, a block device must be claimed by `guard`
+ * (NULL: none is), directly or through its SCSI generic device. A file must be the one that
+ * guard_hold() found good, or as good. Returns 0, or -errno with `*why` (static).
  */
 int guard_allows(const struct guard *guard, const struct target_plan *t, int fd,
 		 const struct stat *st, const char **why);
@@ -73,16 +77,16 @@ int guard_allows(const struct guard *guard, const struct target_plan *t, int fd,
 void guard_release(struct guard *guard);
 
 /*
- * Whether a device, its partitions or its disk is mounted, swap, held by another device or backs one, as the
- * kernel says below `root` ("" but in tests): proc/self/mountinfo, proc/swaps and sys. If so, returns
- * true with the reason in `why`.
+ * Find out if a device, its partitions or its disk is mounted, swap, held by another device or
+ * backs one, as the kernel says below `root` ("" but in tests): proc/self/mountinfo, proc/swaps and
+ * sys. If so, returns true with the reason in `why`.
  */
 bool guard_in_use(const char *root, dev_t dev, char *why, size_t size);
 
 /*
- * All loop devices that something backs, below `root`, which must outlive them. The driver is asked where its
- * nodes may be opened; otherwise what has the name of the backing file counts. Where sysfs is not mounted, they are
- * those of the nodes in /dev. Returns 0 or -ENOMEM.
+ * All loop devices that something backs, below `root`, which must outlive them. The driver is asked
+ * where its nodes may be opened; otherwise what has the name of the backing file counts. Where
+ * sysfs is not mounted, they are those of the nodes in /dev. Returns 0 or -ENOMEM.
  */
 int guard_loops_read(struct guard_loops *loops, const char *root);
 void guard_loops_free(struct guard_loops *loops);
@@ -90,11 +94,11 @@ void guard_loops_free(struct guard_loops *loops);
 /* A loop device that a block device backs, or NULL. */
 const struct guard_loop *guard_loop_over(const struct guard_loops *loops, dev_t dev);
 
-/* Whether a file backs a loop device that is in use itself; the reason then stands in `why`. */
+/* True, with the reason in `why`, if a file backs a loop device that is in use itself. */
 bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, char *why,
 		       size_t size);
 
-/* Whether a regular file may be written to. Returns 0, or -errno with the reason in `why`. */
+/* Check that a regular file may be written to. Returns 0, or -errno with the reason in `why`. */
 int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, char *why,
 	       size_t size);
 
@@ -103,9 +107,9 @@ int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, 
 		  size_t size);
 
 /*
- * What the content of an open device says it is. Returns 0 when there is nothing; -EEXIST with the
- * finding in `why`, such as "it carries an ext4 file system"; or another -errno, likewise, when that
- * cannot be told.
+ * Look for signatures in the content of an open device. Returns 0 when there is nothing; -EEXIST
+ * with the finding in `why`, such as "it carries an ext4 file system"; or another -errno, with the
+ * reason in `why`, when that cannot be told.
  */
 int guard_signature(int fd, char *why, size_t size);
 

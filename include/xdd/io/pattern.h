@@ -1,6 +1,7 @@
 /*
- * Data patterns: what the bytes of a request are. A pure function of the plan and of where the request
- * lies, so that what was written can be worked out again when it is read, by any thread, in any run.
+ * Data patterns: what the bytes of a request are. A pure function of the plan and of where the
+ * request lies, so that written data can be computed again when it is read, by any thread, in any
+ * run.
  *
  * Tagged data is not among them: it depends on the write as well; see tag.h.
  */
@@ -13,7 +14,7 @@
 
 #include "xdd/plan/plan.h"
 
-/* What random data is made in, and the unit of dedupe. */
+/* The unit of random data and of dedupe. */
 #define PATTERN_CHUNK_BYTES 4096
 
 /* Whole MiB of a target in which dedupe is exact. */
@@ -25,7 +26,7 @@ struct pattern {
 	uint64_t seed;
 	uint16_t target; /* for random data: 0 where all targets have the same */
 
-	/* what is repeated, or stands at the start of a request: made longer than it was given */
+	/* repeated, or at the start of a request; longer than it was given */
 	uint8_t *tile;
 	size_t n_tile;
 	size_t once; /* bytes of a request before the zeros begin; SIZE_MAX: all of them */
@@ -35,16 +36,18 @@ struct pattern {
 	uint64_t prefix;
 };
 
-/* Returns 0 or -ENOMEM. Free with pattern_destroy(), which may be called on one that is all zero. */
+/*
+ * Returns 0 or -ENOMEM. Free with pattern_destroy(), which may be called on one that is all zero.
+ */
 int pattern_init(struct pattern *p, const struct target_plan *target);
 void pattern_destroy(struct pattern *p);
 
-/* Whether requests differ in what they hold; if not, a buffer need be laid out only once. */
+/* True if requests differ in their data; if not, a buffer is filled only once. */
 bool pattern_moves(const struct pattern *p);
 
 /*
- * Whether a byte of the target is the same whatever request it is of. Not so for patterns that begin
- * anew with each request.
+ * True if a byte of the target is the same for any request that covers it. False for patterns that
+ * begin again with each request.
  */
 bool pattern_by_place(const struct pattern *p);
 

@@ -1,22 +1,17 @@
 /*
  * Tagged data: sectors of 512 bytes that say what they are. Format, all words little endian:
  *
- *	  0	8 bytes	"XDDtag1\n"
- *	  8	u64	checksum: XXH3, 64 bits, of bytes 16 to 511
- *	 16	u64	run: wall clock at its start, nanoseconds since 1970
- *	 24	u64	offset: of this sector in the target, bytes
- *	 32	u64	generation: number of the write, from 1, of all writes of that run to that target
- *	 40	u64	oldest: the lowest generation that may have been outstanding with this write
- *	 48	u64	since: the generation with which the pass began
- *	 56	u64	request: offset of the first sector of the write
- *	 64	u64	sweep: everything from here to the request was written before it in the same
- *			pass; equals the request where that is not known
- *	 72	u32	target: its number in that run
- *	 76	u32	pass, from 1
- *	 80	u32	bytes of the request
- *	 84	u32	zero
- *	 88	424 bytes	output of splitmix64 (S. Vigna, public domain) from the checksum of
- *			bytes 16 to 87
+ * 	  0	8 bytes	"XDDtag1\n" 	  8	u64	checksum: XXH3, 64 bits, of bytes 16 to 511
+ * 	 16	u64	run: wall clock at its start, nanoseconds since 1970 	
+ * 24	u64	offset: of this sector in the target, bytes 	 32	u64	generation: number
+ * of the write, from 1, of all writes of that run to that target 	 40	u64	oldest: the
+ * lowest generation that may have been outstanding with this write 	 48	u64	since: the
+ * generation with which the pass began 	 56	u64	request: offset of the first sector
+ * of the write 	 64	u64	sweep: everything from here to the request was written
+ * before it in the same 			pass; equals the request where that is not known
+ * 	 72	u32	target: its number in that run 	 76	u32	pass, from 1 	
+ * 80	u32	bytes of the request 	 84	u32	zero 	 88	424 bytes	output of
+ * splitmix64 (S. Vigna, public domain) from the checksum of 			bytes 16 to 87
  *
  * Pure functions; any thread.
  */
@@ -57,7 +52,7 @@ enum tag_state {
 	TAG_GOOD,
 };
 
-/* Whether this build has the checksum. Otherwise false, with `*why` a text for people (static). */
+/* True if this build has the checksum. Otherwise false, with `*why` a text for people (static). */
 bool tag_available(const char **why);
 
 /* XXH3 with 64 bits. tag_hash.c */
@@ -66,10 +61,10 @@ uint64_t tag_hash(const void *data, size_t size);
 /* Write one sector. */
 void tag_write(const struct tag *tag, void *sector);
 
-/* Write `bytes`, whole sectors, the first of which is that of `tag`; the others lie behind it. */
+/* Write `bytes`, whole sectors, the first of which is that of `tag`; the others follow it. */
 void tag_fill(const struct tag *tag, void *buf, uint64_t bytes);
 
-/* What a sector says of itself into `tag`, which is left alone when there is none. */
+/* Read the tag of a sector into `tag`, which does not change when there is none. */
 enum tag_state tag_read(const void *sector, struct tag *tag);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A target as an open file or device: preflight, opening, shaping, closing, removing. Owned by its target;
- * one thread at a time.
+ * A target as an open file or device: preflight, opening, shaping, closing, removing. Owned by its
+ * target; one thread at a time.
  */
 #ifndef XDD_IO_TARGET_FILE_H
 #define XDD_IO_TARGET_FILE_H
@@ -26,32 +26,33 @@ struct target_file {
 
 /*
  * Look whether the target could be opened as the plan asks, without opening or creating it: it
- * exists when it must, is no directory, may be read or written, its folder exists and may be written
- * to when it is to be made or removed. Returns 0 or -errno, with `*why` a text for people (static)
- * that completes "target 0, /data/x: ...". Called by main before any target is opened.
+ * exists when it must, is no directory, may be read or written, its directory exists and may be
+ * written to when it is to be made or removed. Returns 0 or -errno, with `*why` a text for people
+ * (static) that completes "target 0, /data/x: ...". Called by main before any target is opened.
  */
 int target_file_check(const struct target_plan *plan, const char **why);
 
 /*
  * Open the target for `pass` (from 1): O_RDONLY for reads, O_WRONLY for writes, O_RDWR for mixed,
- * O_RDONLY for noop on an existing file; O_DIRECT with -dio; O_CLOEXEC always. Files to be written are
- * never truncated, and created where the plan found none (for pass 1) or has them recreated; with
- * -createnewfiles each pass has one of its own, which replaces a regular file of its name. What -dio
- * cannot move gets a second descriptor.
+ * O_RDONLY for noop on an existing file; O_DIRECT with -dio; O_CLOEXEC always. Files to be written
+ * are never truncated, and created where the plan found none (for pass 1) or has them recreated;
+ * with -createnewfiles each pass has one of its own, which replaces a regular file of its name.
+ * What -dio cannot move gets a second descriptor.
  *
- * What is found at the name must be what the plan found there: the same device, or a regular file. Anything
- * else is refused (-ESTALE) before it is opened, as is a device that `file->guard` does not allow.
+ * What is found at the name must be what the plan found there: the same device, or a regular file.
+ * Anything else is refused (-ESTALE) before it is opened, as is a device that `file->guard` does
+ * not allow.
  *
- * `file` is all zero but for the guard before the first call. Returns 0 or -errno, with `*why` as above (NULL:
- * strerror() says it all).
+ * `file` is all zero except the guard before the first call. Returns 0 or -errno, with `*why` as
+ * above (NULL: strerror() says it all).
  */
 int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,
 		     const char **why);
 
 /*
  * -pretruncate and -preallocate on a regular file that is open for writing; nothing otherwise.
- * Returns 0 or -errno with `*why` as above, and with `*what` the option that it was; -EOPNOTSUPP: it
- * cannot be preallocated, but written.
+ * Returns 0 or -errno with `*why` as above, and with `*what` the option that it was; -EOPNOTSUPP:
+ * it cannot be preallocated, but written.
  */
 int target_file_reshape(struct target_file *file, const struct target_plan *plan, const char **what,
 			const char **why);
@@ -73,7 +74,7 @@ int target_file_close(struct target_file *file, const struct target_plan *plan, 
 int target_file_remove(const struct target_file *file, const struct target_plan *plan);
 int target_file_delete(const struct target_file *file, const struct target_plan *plan);
 
-/* Give up what a closed file holds. */
+/* Release the memory of a closed file. */
 void target_file_free(struct target_file *file);
 
 #endif

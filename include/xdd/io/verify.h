@@ -1,7 +1,7 @@
 /*
  * Verification: whether what was read is what must be there, and if not what it is instead.
  *
- * A verifier belongs to one QThread. Nothing is printed: each stretch of wrong data is handed to the
+ * A verifier belongs to one QThread. Nothing is printed: each extent of wrong data is passed to the
  * caller.
  */
 #ifndef XDD_IO_VERIFY_H
@@ -29,7 +29,7 @@ enum miscompare_kind {
 	MISCOMPARE_FLIPPED,
 };
 
-/* A stretch of wrong data of one kind in one request. */
+/* An extent of wrong data of one kind in one request. */
 struct miscompare {
 	enum miscompare_kind kind;
 	uint64_t offset; /* of its first wrong byte in the target */
@@ -40,13 +40,13 @@ struct miscompare {
 	uint64_t shown_at; /* where in the target they stand */
 	uint64_t op;	   /* the read that saw it: mostly the one that is being verified */
 	uint64_t pass;
-	char text[200]; /* what can be told of it, for people; "" when nothing */
+	char text[200]; /* details for people; "" when there are none */
 };
 
 /* Takes a miscompare; `arg` is the caller's. Returns whether further ones need a text. */
 typedef bool verify_report_fn(void *arg, const struct miscompare *m);
 
-/* Const while reads are verified, but for `scans`. */
+/* Const while reads are verified, except `scans`. */
 struct verifier {
 	const struct target_plan *target;
 	const struct pattern *pattern;
@@ -57,7 +57,7 @@ struct verifier {
 	uint64_t unjudged;	     /* sectors without a tag that this run has not written */
 };
 
-/* A read that has come back whole. */
+/* A complete read. */
 struct verify_read {
 	const void *buf;
 	uint64_t offset; /* of the target */
@@ -65,7 +65,7 @@ struct verify_read {
 	uint64_t op;
 	uint64_t pass;
 	const uint64_t *bounds; /* with a book: of tag_book_read() */
-	uint64_t logged;	/* likewise */
+	uint64_t logged;	/* with a book: of tag_book_read() */
 };
 
 /* `book` and `history` may be NULL. Nothing is to be freed. */
@@ -73,7 +73,10 @@ void verifier_init(struct verifier *v, const struct target_plan *target,
 		   const struct pattern *pattern, uint64_t run, const struct tag_book *book,
 		   struct tag_history *history);
 
-/* Fill a buffer from byte `from` up to `size` with what nobody writes, before a read into it that is to be verified. */
+/*
+ * Fill a buffer from byte `from` up to `size` with data that no pattern has, before a read that
+ * will be verified.
+ */
 void verify_poison(void *buf, size_t from, size_t size);
 
 /* Returns how many miscompares there were. `detail`: whether the first one needs a text. */

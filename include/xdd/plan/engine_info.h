@@ -73,7 +73,10 @@ static inline bool plan_queues(const struct target_plan *target)
 	return plan_engine_caps(target) & ENGINE_QUEUES;
 }
 
-/* The names of the engines that have all of `with` and none of `without` as "a, b or c", in `buf`; returns `buf`. */
+/*
+ * The names of the engines that have all of `with` and none of `without` as "a, b or c", in `buf`;
+ * returns `buf`.
+ */
 char *engine_names(unsigned with, unsigned without, char *buf, size_t size);
 
 #endif

@@ -97,7 +97,7 @@ static bool each_operation(const struct target *t)
 	       (plan_writes(t->plan) && pattern_moves(&t->data->pattern));
 }
 
-bool data_is_dear(const struct target *t)
+bool data_prepare_early(const struct target *t)
 {
 	enum pattern_kind kind = t->plan->pattern.kind;
 	bool moves = kind == PATTERN_FILE || kind >= PATTERN_RANDOM;

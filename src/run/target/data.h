@@ -72,7 +72,7 @@ void target_data_begin_pass(struct target *t);
  * True: preparing the data of an operation is expensive enough to do it before the turn of the
  * operation, where operations are issued in order. Any thread.
  */
-bool data_is_dear(const struct target *t);
+bool data_prepare_early(const struct target *t);
 
 /*
  * Fill the buffers of a QThread with the pattern, and set up the data of its operations. Returns 0
