@@ -121,13 +121,11 @@ scan() {
 		c = FILENAME ~ /[.][ch]$/; markdown = FILENAME ~ /[.]md$/
 	}
 	{
-		# The unit of a column, which scripts read; the user of that name in the tests; the last column of
-		# the glossary, which lists the retired words.
+		# The user of that name in the tests; the last column of the glossary, which lists the retired words.
 		plain = $0
 		if (FILENAME ~ /doc\/glossary[.]md$/) sub(/[|][^|]*[|]$/, "", plain)
 		# Examples of what not to write.
 		if (/^    before: /) plain = ""
-		gsub(/"  stretches"|\| stretches \|/, "", plain)
 		gsub(/NOBODY|=nobody|nobody( =|=|\[)|if nobody/, "", plain)
 		text = words_of(plain)
 		search(text, before)

@@ -349,7 +349,10 @@ static void test_batch_fixed(void **state)
 	assert_int_equal(b.size, 5);
 }
 
-/* Adjacent requests, which the kernel would merge, are in one batch only where the user chose its size. */
+/*
+ * Adjacent requests, which the kernel would merge, are in one batch only where the user chose its
+ * size.
+ */
 static void test_batch_ends(void **state)
 {
 	struct target_plan target = { .qthreads = 1 };

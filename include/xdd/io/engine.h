@@ -237,9 +237,10 @@ void engine_batch_init(struct engine_batch *b, const struct engine_params *param
 		       uint64_t keyword);
 
 /*
- * Submit what is unsent before `req`, the next request, joins it: the extents are adjacent, and the kernel would
- * merge requests of one batch into one for the device. The rate would not be that of requests of this size, and an
- * error would be that of all of them. A size that the user chose is kept. Called once for each request.
+ * Submit what is unsent before `req`, the next request, joins it: the extents are adjacent, and the
+ * kernel would merge requests of one batch into one for the device. The rate would not be that of
+ * requests of this size, and an error would be that of all of them. A size that the user chose is
+ * kept. Called once for each request.
  */
 static inline bool engine_batch_ends(struct engine_batch *b, const struct io_request *req)
 {
