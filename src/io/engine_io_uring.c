@@ -353,7 +353,7 @@ static int uring_submit(void *ctx, struct io_request *req)
 }
 
 /* Take what is in the completion ring, without a system call. */
-static unsigned take_ring(struct uring *u, struct io_request **done, unsigned max)
+static unsigned take_ring(struct uring *u, struct io_request **done, unsigned max, bool waited)
 {
 	struct io_uring_cqe *cqe;
 	const unsigned in_kernel = u->outstanding - u->unsent;
@@ -373,7 +373,7 @@ static unsigned take_ring(struct uring *u, struct io_request **done, unsigned ma
 	}
 	io_uring_cq_advance(&u->ring, seen);
 	u->outstanding -= n;
-	if (seen)
+	if (in_kernel && !waited)
 		engine_batch_adapt(&u->batch, seen, in_kernel);
 	return n;
 }
@@ -418,7 +418,7 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 		int ret;
 
 		n += engine_ready_take(&u->ready, done + n, max - n);
-		n += take_ring(u, done + n, max - n);
+		n += take_ring(u, done + n, max - n, asked);
 		want = n < min ? min - n : 0;
 		if (want > u->outstanding)
 			want = u->outstanding;

@@ -273,15 +273,21 @@ static int take_events(struct aio *a, struct io_request **done, unsigned want, u
 		.tv_sec = (time_t)(timeout_ns / 1000000000u),
 		.tv_nsec = (long)(timeout_ns % 1000000000u),
 	};
+	struct timespec none = { 0 };
 	unsigned most = max < a->depth ? max : a->depth;
 	int ret;
 
 	if (want > a->in_kernel)
 		want = a->in_kernel;
-	ret = io_getevents(a->kernel, want, most, a->events, timeout_ns == UINT64_MAX ? NULL : &ts);
+	/* libaio answers this without a system call where nothing is complete. */
+	ret = io_getevents(a->kernel, 0, most, a->events, &none);
+	if (ret >= 0)
+		engine_batch_adapt(&a->batch, (unsigned)ret, a->in_kernel);
+	if (!ret && want)
+		ret = io_getevents(a->kernel, want, most, a->events,
+				   timeout_ns == UINT64_MAX ? NULL : &ts);
 	if (ret <= 0)
 		return ret;
-	engine_batch_adapt(&a->batch, (unsigned)ret, a->in_kernel);
 	return (int)take_in(a, (unsigned)ret, done);
 }
 

@@ -258,7 +258,11 @@ static inline bool engine_batch_is_due(const struct engine_batch *b, unsigned un
 	return unsent >= b->size || (!in_kernel && b->size == b->least && b->size < b->most);
 }
 
-/* Of `in_kernel` requests the kernel returned `n`, which is not 0. */
+/*
+ * Of `in_kernel` requests, which is not 0, the kernel returned `n` without a wait. After a wait a
+ * device that works beside the thread may have completed all of them too, and larger batches would
+ * keep it waiting.
+ */
 static inline void engine_batch_adapt(struct engine_batch *b, unsigned n, unsigned in_kernel)
 {
 	if (n < in_kernel)
