@@ -48,7 +48,7 @@ row("load file missing", READ + " -seek load nosuch", 2, None, m.line("-seek loa
 row("load file empty", READ + " -seek load empty", 2, None, m.line("-seek load empty", m.NO_OPERATIONS))
 row("load file of comments", LOAD, 2, None, "-seek load list: " + m.NO_OPERATIONS, files={"list": "# nothing\n\n"})
 row("load file is a directory", READ + " -seek load dir", 2, None, m.line("-seek load dir", m.IS_DIRECTORY))
-row("load file in a missing folder", READ + " -seek load nodir/x", 2, None, m.line("-seek load nodir/x", m.NO_FILE))
+row("load file in a missing directory", READ + " -seek load nodir/x", 2, None, m.line("-seek load nodir/x", m.NO_FILE))
 row("list with a larger request than -reqsize", READ + " -reqsize 4 -seek load list", 2, None,
     "-seek load list: " + m.list_request(8, 4), files={"list": GOOD})
 row("list past the largest offset", LOAD, 2, None, "-seek load list: " + m.LIST_PAST_LARGEST,
@@ -64,9 +64,9 @@ row("-op write against a list that reads", LOAD.replace("read", "write"), 2, Non
     "-op write: " + m.list_has("list", "reads"), files={"list": GOOD})
 row("-op read against a mixed list", LOAD, 2, None, "-op read: " + m.list_has("list", "mixes"),
     files={"list": GOOD + "4 32 8 w 0 0\n"})
-row("save into a missing folder", READ + " -numreqs 1 -seek save nodir/x", 2, None,
+row("save into a missing directory", READ + " -numreqs 1 -seek save nodir/x", 2, None,
     m.line("-seek save nodir/x: nodir/x.T0.txt", m.no_directory("nodir")))
-row("save into a missing folder, other outputs untouched",
+row("save into a missing directory, other outputs untouched",
     READ + " -numreqs 1 -seek save nodir/x -output o -errout e -csvout c", 2, None,
     m.line("-seek save nodir/x: nodir/x.T0.txt", m.no_directory("nodir")))
 row("save over a directory", READ + " -numreqs 1 -seek save d", 2, None, m.line("-seek save d: d.T0.txt",
@@ -140,16 +140,16 @@ row("missing target in a directory of targets", READ + " -targetdir dir", 4, Non
     m.line("target 0, dir/data", m.NO_FILE))
 row("missing directory of targets", "-op write -targets 1 new -numreqs 1 -targetdir nodir", 4, None,
     m.line("target 0, nodir/new", ".*" + m.DIRECTORY_MISSING))
-row("missing folder of a target to write", "-op write -targets 1 nodir/new -numreqs 1", 4, None,
+row("missing directory of a target to write", "-op write -targets 1 nodir/new -numreqs 1", 4, None,
     m.line("target 0, nodir/new", ".*" + m.DIRECTORY_MISSING))
-row("missing folder, one target of two", "-op write -targets 2 new nodir/new -numreqs 1", 4, None,
+row("missing directory, one target of two", "-op write -targets 2 new nodir/new -numreqs 1", 4, None,
     m.line("target 1, nodir/new"))
 for op in ("read", "write", "noop"):
     row("directory as a target: " + op, "-op %s -targets 1 dir -numreqs 1" % op, 4, None,
         m.line("target 0, dir", "is a directory; " + m.NOT_A_FILE))
     row("pipe as a target: " + op, "-op %s -targets 1 fifo -numreqs 1" % op, 4, None,
         m.line("target 0, fifo", "is a pipe or a socket; " + m.NOT_A_FILE))
-row("file as a folder", "-op write -targets 1 data/x -numreqs 1", 4, None, m.line("target 0, data/x",
+row("file as a directory", "-op write -targets 1 data/x -numreqs 1", 4, None, m.line("target 0, data/x",
     m.NOT_A_DIRECTORY))
 row("name too long for the file system", "-op write -targets 1 %s -numreqs 1" % ("x" * 300), 4, None,
     m.NAME_TOO_LONG, longest=400)
@@ -163,7 +163,7 @@ row("64 targets, one missing", "-op read -targets -63 data -target nosuch -numre
 # Outputs
 
 for option in ("output", "csvout", "combinedout", "errout"):
-    row("-%s in a missing folder" % option, READ + " -%s nodir/x" % option, 2, None,
+    row("-%s in a missing directory" % option, READ + " -%s nodir/x" % option, 2, None,
         m.line("-%s nodir/x" % option, m.no_directory("nodir")))
     row("-%s is a directory" % option, READ + " -%s dir" % option, 2, None, m.line("-%s dir" % option, m.IS_DIRECTORY))
     row("-%s is the target" % option, READ + " -%s ./data" % option, 2, None,
@@ -261,18 +261,18 @@ permission("unreadable file", "-op read -targets 1 wo -numreqs 1 -reqsize 1", 4,
     m.line("target 0, wo", m.NO_READING))
 permission("unreadable file, one target of two", "-op read -targets 2 data wo -reqsize 1 -numreqs 1", 4, None,
     m.line("target 1, wo", m.NO_READING))
-permission("new file in a read-only folder", "-op write -targets 1 locked/new -numreqs 1", 4, None,
+permission("new file in a read-only directory", "-op write -targets 1 locked/new -numreqs 1", 4, None,
     m.line("target 0, locked/new", m.NO_CREATING))
-permission("file in a closed folder", "-op read -targets 1 closed/x -numreqs 1", 4, None,
+permission("file in a closed directory", "-op read -targets 1 closed/x -numreqs 1", 4, None,
     m.line("target 0, closed/x", m.NO_PERMISSION))
 permission("unreadable setup file", READ + " -setup wo", 2, 7, m.line("-setup wo", m.unreadable(m.NO_PERMISSION)))
 permission("unreadable load file", READ + " -seek load wo", 2, None, m.line("-seek load wo", m.NO_PERMISSION))
-permission("save into a read-only folder", READ + " -numreqs 1 -reqsize 1 -seek save locked/s", 2, None,
+permission("save into a read-only directory", READ + " -numreqs 1 -reqsize 1 -seek save locked/s", 2, None,
     m.line("-seek save locked/s: locked/s.T0.txt", m.cannot_create_in("locked")))
 for option in ("output", "csvout", "combinedout", "errout", "jsonout"):
     permission("-%s to a read-only file" % option, READ + " -%s ro" % option, 2, None,
         m.line("-%s ro" % option, m.NO_PERMISSION))
-    permission("-%s in a read-only folder" % option, READ + " -%s locked/x" % option, 2, None,
+    permission("-%s in a read-only directory" % option, READ + " -%s locked/x" % option, 2, None,
         m.line("-%s locked/x" % option, m.cannot_create_in("locked")))
 
 

@@ -54,7 +54,7 @@ def is_memory(path):
 
 def test_page_cache():
     if is_memory(t.tmp()):
-        return t.skip("page cache", "the test's folder is in memory")
+        return t.skip("page cache", "the test's directory is in memory")
     file = on_disk("cached")
     load(file)
     run, row = read(file)
@@ -77,7 +77,7 @@ def test_page_cache():
     if run.status == 0:
         t.ok(row["PAGECACHED"] == "" and "page cache" not in run.err, "-dio: not measured", run)
     else:
-        t.skip("-dio: not measured", "no -dio in the test's folder")
+        t.skip("-dio: not measured", "no -dio in the test's directory")
     drop(file)
     load(file, SIZE // 4)
     run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 64, "-mbytes", SIZE // MIB // 4, *COLUMNS,
@@ -108,7 +108,7 @@ def test_dropcache_system():
 
 def test_dropcache_writes_back():
     if is_memory(t.tmp()):
-        return t.skip("-dropcache of dirty pages", "the test's folder is in memory")
+        return t.skip("-dropcache of dirty pages", "the test's directory is in memory")
     file = t.make_file("dirty", SIZE)
     run, row = read(file, "-dropcache")
     t.ok(run.status == 0 and float(row["PAGECACHED"]) < 2, "-dropcache: what is dirty is written back first", run)
@@ -117,7 +117,7 @@ def test_dropcache_writes_back():
 
 def test_holes():
     if is_memory(t.tmp()):
-        return t.skip("holes", "the test's folder is in memory")
+        return t.skip("holes", "the test's directory is in memory")
     file = t.path("sparse")
     with open(file, "wb") as f:
         f.truncate(SIZE)
@@ -148,7 +148,7 @@ def test_holes():
             pass
     run, row = read(file)
     if is_memory(t.tmp()):
-        t.skip("space set aside and never written", "the test's folder is in memory")
+        t.skip("space set aside and never written", "the test's directory is in memory")
     else:
         t.ok(float(row["HOLES"]) == 100, "space set aside and never written", run)
 

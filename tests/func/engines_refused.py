@@ -22,17 +22,17 @@ if t.ENGINE:
 
 
 def refused(title, args, pattern, status=2, prefix=(), existing=True, **kwargs):
-    """One line, that status, nothing printed, and the folder is what it was."""
-    folder = t.path("refused")
-    if not os.path.isdir(folder):
-        os.mkdir(folder)
+    """One line, that status, nothing printed, and the directory is what it was."""
+    directory = t.path("refused")
+    if not os.path.isdir(directory):
+        os.mkdir(directory)
         os.chmod(t.tmp(), 0o711)
-        os.chmod(folder, 0o777)
-    data = os.path.join(folder, "data")
+        os.chmod(directory, 0o777)
+    data = os.path.join(directory, "data")
     restore({data: b"was here before\n" * 4096})
-    before = sorted(os.listdir(folder)), os.stat(folder).st_mtime_ns, digest([data]), os.stat(data).st_mtime_ns
-    run = t.command([*prefix, kwargs.pop("binary", os.path.abspath(t.XDD))] + [str(a) for a in args], cwd=folder, **kwargs)
-    after = sorted(os.listdir(folder)), os.stat(folder).st_mtime_ns, digest([data]), os.stat(data).st_mtime_ns
+    before = sorted(os.listdir(directory)), os.stat(directory).st_mtime_ns, digest([data]), os.stat(data).st_mtime_ns
+    run = t.command([*prefix, kwargs.pop("binary", os.path.abspath(t.XDD))] + [str(a) for a in args], cwd=directory, **kwargs)
+    after = sorted(os.listdir(directory)), os.stat(directory).st_mtime_ns, digest([data]), os.stat(data).st_mtime_ns
     t.ok(run.status == status and len(run.error_lines()) == 1 and re.search("^xdd: .*" + pattern, run.err) and not run.out,
          "refused: %s: one line, status %d" % (title, status), run)
     t.ok(before == after, "refused: %s: nothing is touched" % title, "%s\n%s" % (before, after))
@@ -101,10 +101,10 @@ def test_together():
 def test_iopoll():
     if "io_uring" not in ENGINES:
         return absent("iopoll")
-    folder = s.tmpfs("nopoll", 1 << 20)
-    if folder is None:
+    directory = s.tmpfs("nopoll", 1 << 20)
+    if directory is None:
         return t.skip("iopoll where none is", s.sys_why())
-    file = os.path.join(folder, "file")
+    file = os.path.join(directory, "file")
     with open(file, "wb") as f:
         f.write(bytes(65536))
     run = t.xdd("-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 2 -dio -ioengine io_uring iopoll".split())

@@ -141,10 +141,10 @@ def test_eio_of_a_device():
 
 
 def test_full_disk():
-    folder = s.tmpfs("tiny", 1 << 20)
-    if folder is None:
+    directory = s.tmpfs("tiny", 1 << 20)
+    if directory is None:
         return t.skip("a full disk", s.sys_why())
-    file = os.path.join(folder, "file")
+    file = os.path.join(directory, "file")
     for depth in (1, 4):
         run, rows = run_failing("-op", "write", "-targets", 1, file, *"-reqsize 64 -numreqs 24 -timelimit 60".split(),
                                 "-queuedepth", depth, "-maxerrorstoprint", 100)
@@ -158,7 +158,7 @@ def test_full_disk():
         os.unlink(file)
         # Rings let go of the file some time after the program has ended.
         end = time.monotonic() + 10
-        while os.statvfs(folder).f_bavail < 200 and time.monotonic() < end:
+        while os.statvfs(directory).f_bavail < 200 and time.monotonic() < end:
             time.sleep(0.01)
     with open(file, "wb") as f:
         f.truncate(2 << 20)

@@ -41,7 +41,7 @@ def one_error(run, status, *texts):
 
 
 def fresh(name):
-    """A new folder of that name."""
+    """A new directory of that name."""
     os.mkdir(t.path(name))
     return t.path(name)
 
@@ -109,36 +109,36 @@ def can_trace():
 
 
 def test_passes():
-    folder = fresh("passes")
-    base = os.path.join(folder, "data")
+    directory = fresh("passes")
+    base = os.path.join(directory, "data")
     run, rows = run_rows(*WRITE, "-targets", 1, base, "-createnewfiles", "-passes", 3)
     names = ["data.%08d" % n for n in (1, 2, 3)]
-    t.ok(run.status == 0 and sorted(os.listdir(folder)) == names, "-createnewfiles: a file for each pass", run)
-    t.equal([os.path.getsize(os.path.join(folder, n)) for n in names], [32768] * 3, "each whole")
-    before = [os.stat(os.path.join(folder, n)).st_ino for n in names]
-    os.link(os.path.join(folder, names[0]), t.path("kept"))
-    run = t.xdd("-op", "write", "-reqsize", 4, "-numreqs", 2, "-targets", 1, "data", "-targetdir", folder, "-cnf",
+    t.ok(run.status == 0 and sorted(os.listdir(directory)) == names, "-createnewfiles: a file for each pass", run)
+    t.equal([os.path.getsize(os.path.join(directory, n)) for n in names], [32768] * 3, "each whole")
+    before = [os.stat(os.path.join(directory, n)).st_ino for n in names]
+    os.link(os.path.join(directory, names[0]), t.path("kept"))
+    run = t.xdd("-op", "write", "-reqsize", 4, "-numreqs", 2, "-targets", 1, "data", "-targetdir", directory, "-cnf",
                 "-queuedepth", 2)
-    t.ok(run.status == 0 and os.path.getsize(os.path.join(folder, names[0])) == 8192 and
-         os.stat(os.path.join(folder, names[0])).st_ino != before[0] and os.path.getsize(t.path("kept")) == 32768,
+    t.ok(run.status == 0 and os.path.getsize(os.path.join(directory, names[0])) == 8192 and
+         os.stat(os.path.join(directory, names[0])).st_ino != before[0] and os.path.getsize(t.path("kept")) == 32768,
          "-createnewfiles: a file of that name is replaced, not written to", run)
-    t.equal([os.stat(os.path.join(folder, n)).st_ino for n in names[1:]], before[1:], "those of other passes stay")
-    os.unlink(os.path.join(folder, names[0]))
-    os.symlink("elsewhere", os.path.join(folder, names[0]))
+    t.equal([os.stat(os.path.join(directory, n)).st_ino for n in names[1:]], before[1:], "those of other passes stay")
+    os.unlink(os.path.join(directory, names[0]))
+    os.symlink("elsewhere", os.path.join(directory, names[0]))
     run = t.xdd(*WRITE, "-targets", 1, base, "-createnewfiles")
-    t.ok(one_error(run, 4, "-createnewfiles") and not os.path.lexists(os.path.join(folder, "elsewhere")),
+    t.ok(one_error(run, 4, "-createnewfiles") and not os.path.lexists(os.path.join(directory, "elsewhere")),
          "-createnewfiles: what is no regular file is not replaced", run)
-    folder = fresh("limits")
-    run = t.xdd(*WRITE, "-targets", 1, os.path.join(folder, "x"), "-createnewfiles", "-passes", 1000000, "-runtime",
+    directory = fresh("limits")
+    run = t.xdd(*WRITE, "-targets", 1, os.path.join(directory, "x"), "-createnewfiles", "-passes", 1000000, "-runtime",
                 "0.5", "-verbose")
     shown = len([r for r in run.rows() if r["What"] == "TARGET_PASS"])
-    t.ok(run.status == 0 and shown and len(os.listdir(folder)) == shown,
-         "-createnewfiles, -runtime: no file of a pass that was not", "%d\n%s" % (len(os.listdir(folder)), run.err))
+    t.ok(run.status == 0 and shown and len(os.listdir(directory)) == shown,
+         "-createnewfiles, -runtime: no file of a pass that was not", "%d\n%s" % (len(os.listdir(directory)), run.err))
 
 
 def test_recreate():
-    folder = fresh("recreate")
-    file = os.path.join(folder, "data")
+    directory = fresh("recreate")
+    file = os.path.join(directory, "data")
     if not can_trace():
         return t.skip("-recreatefiles", "no strace")
     run, _, found = calls(*WRITE, "-targets", 1, file, "-recreatefiles", "-passes", 3, "-queuedepth", 2)
@@ -146,10 +146,10 @@ def test_recreate():
     t.equal([c[0] for c in of(found, file, "openat", "close", "unlink")],
             (["close", "openat", "close", "unlink"] * 3)[:-1],
             "-recreatefiles closes, removes and makes the file between passes")
-    t.ok(run.status == 0 and os.listdir(folder) == ["data"] and os.path.getsize(file) == 32768,
+    t.ok(run.status == 0 and os.listdir(directory) == ["data"] and os.path.getsize(file) == 32768,
          "-recreatefiles: the last one stays", run)
-    test_recreate_first(folder)
-    real, link = os.path.join(folder, "real"), os.path.join(folder, "link")
+    test_recreate_first(directory)
+    real, link = os.path.join(directory, "real"), os.path.join(directory, "link")
     os.rename(file, real)
     before = os.stat(real).st_ino
     os.symlink("real", link)
@@ -164,7 +164,7 @@ def test_recreate():
     return None
 
 
-def test_recreate_first(folder):
+def test_recreate_first(directory):
     """A file that is there is removed for the first pass too, once all targets are open; not when the run is refused."""
     old = fresh("recreate.old")
     for depth, passes_ in ((1, 1), (3, 1), (2, 3)):
@@ -180,7 +180,7 @@ def test_recreate_first(folder):
         holder.close()
     t.equal(os.listdir(old), ["data"], "and nothing else is left")
     before = os.stat(file).st_ino
-    for words in (["-targets", 1, "/proc/nowhere/at/all"], ["-targets", 1, folder], ["-reqsize", 0],
+    for words in (["-targets", 1, "/proc/nowhere/at/all"], ["-targets", 1, directory], ["-reqsize", 0],
                   ["-ioengine", "mmap"], ["-op", "read"]):
         run = t.xdd(*WRITE, "-targets", 1, file, "-recreatefiles", *words)
         t.ok(run.status in (2, 4) and os.stat(file).st_ino == before and os.path.getsize(file) == 4096,
@@ -228,27 +228,27 @@ def test_times():
 
 
 def test_delete():
-    folder = fresh("deleted")
-    names = [os.path.join(folder, n) for n in ("a", "b")]
+    directory = fresh("deleted")
+    names = [os.path.join(directory, n) for n in ("a", "b")]
     for words in (["-op", "write"], ["-op", "read"], ["-op", "noop"], ["-op", "write", "-recreatefiles", "-passes", 2]):
         for name in names:
             with open(name, "wb") as f:
                 f.write(bytes(32768))
         run = t.xdd(*words, *"-reqsize 4 -numreqs 8".split(), "-targets", 2, *names, "-deletefile", "target", 1)
-        t.ok(run.status == 0 and os.listdir(folder) == ["a"], "-deletefile: " + " ".join(map(str, words)), run)
+        t.ok(run.status == 0 and os.listdir(directory) == ["a"], "-deletefile: " + " ".join(map(str, words)), run)
     run = t.xdd(*WRITE, "-targets", -3, names[0], "-deletefile")
-    t.ok(run.status == 0 and not os.listdir(folder), "-deletefile: three targets, one file", run)
+    t.ok(run.status == 0 and not os.listdir(directory), "-deletefile: three targets, one file", run)
     run = t.xdd(*WRITE, "-targets", 1, names[0], "-createnewfiles", "-passes", 3, "-del")
-    t.ok(run.status == 0 and not os.listdir(folder), "-deletefile -createnewfiles: the files of all passes", run)
+    t.ok(run.status == 0 and not os.listdir(directory), "-deletefile -createnewfiles: the files of all passes", run)
     with open(names[0], "wb") as f:
         f.write(bytes(32768))
     os.symlink("a", names[1])
     run = t.xdd(*WRITE, "-targets", 1, names[1], "-deletefile")
-    t.ok(run.status == 0 and os.listdir(folder) == ["b"], "-deletefile by way of a link: the file", run)
+    t.ok(run.status == 0 and os.listdir(directory) == ["b"], "-deletefile by way of a link: the file", run)
     os.unlink(names[1])
     with open(names[0], "wb") as f:
         f.write(bytes(32768))
-    run = t.xdd(*WRITE, "-targets", 2, names[0], os.path.join(folder, "no", "where"), "-deletefile")
+    run = t.xdd(*WRITE, "-targets", 2, names[0], os.path.join(directory, "no", "where"), "-deletefile")
     t.ok(run.status == 4 and os.path.getsize(names[0]) == 32768, "-deletefile: not when a target cannot be had", run)
     run = t.command(["sh", "-c", 'ulimit -n 40 && exec "$@"', "sh"] +
                     t.xdd_words(*WRITE, "-targets", 60, names[0], *[t.path("many.%d" % i) for i in range(59)],
@@ -261,17 +261,17 @@ def test_delete():
     time.sleep(0.2)
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=t.TIMEOUT)
-    t.ok(p.returncode == 5 and not os.listdir(folder), "-deletefile: when the run is ended early", p.returncode)
+    t.ok(p.returncode == 5 and not os.listdir(directory), "-deletefile: when the run is ended early", p.returncode)
 
 
 # Space and size
 
 
 def test_preallocate():
-    folder = s.ext4("ext", 64 << 20)
-    if folder is None:
+    directory = s.ext4("ext", 64 << 20)
+    if directory is None:
         return t.skip("-preallocate", s.sys_why())
-    file = os.path.join(folder, "file")
+    file = os.path.join(directory, "file")
     for words in ([], ["-passes", 2, "-recreatefiles"], ["-dio"]):
         run = t.xdd(*WRITE, "-targets", 1, file, "-preallocate", "16m", *words)
         st = os.stat(file)
@@ -304,11 +304,11 @@ def test_preallocate():
 
 def test_preallocate_guide():
     """The example of the XDD User Guide, 4.12, step by step, on the file systems that it is about."""
-    for kind, folder in (("XFS", s.xfs("guide.xfs")), ("ext4", s.ext4("guide.ext4", 128 << 20))):
-        if folder is None:
+    for kind, directory in (("XFS", s.xfs("guide.xfs")), ("ext4", s.ext4("guide.ext4", 128 << 20))):
+        if directory is None:
             t.skip("-preallocate, the example of the guide, " + kind, s.sys_why())
             continue
-        file = os.path.join(folder, "file")
+        file = os.path.join(directory, "file")
         wanted = bytearray(36 << 10)
         for words, pattern, at, size, space in (("-reqsize 8 -numreqs 1 -preallocate 16m", b"a", 0, 8, 16),
                                                 ("-reqsize 4 -numreqs 1 -startoffset 32 -preallocate 64m", b"b", 32, 4, 64),
@@ -532,10 +532,10 @@ def test_retry_in_vain():
 
 
 def test_retry_full():
-    folder = s.tmpfs("full", 1 << 20)
-    if folder is None:
+    directory = s.tmpfs("full", 1 << 20)
+    if directory is None:
         return t.skip("-retry on a full disk", s.sys_why())
-    file = os.path.join(folder, "file")
+    file = os.path.join(directory, "file")
     run, rows = run_rows(*"-op write -reqsize 64 -numreqs 24 -retry 2 -timelimit 60 -maxerrorstoprint 100 -targets 1".split(), file)
     errors = total(rows, "ERRORS")
     return t.ok(run.status == 6 and 0 < errors < 24 and errors + total(rows, "OPS") == 24 and
@@ -548,15 +548,15 @@ def test_retry_full():
 
 
 def test_bad_input():
-    folder = fresh("bad")
-    file = os.path.join(folder, "file")
+    directory = fresh("bad")
+    file = os.path.join(directory, "file")
     for words in ("-preallocate 0", "-preallocate -1", "-preallocate abc", "-preallocate", "-preallocate 9e9",
                   "-preallocate 8388608T", "-pretruncate -1", "-pretruncate 1.5", "-pretruncate", "-flushwrite -1",
                   "-flushwrite 4k", "-flushwrite", "-flushwrite 9223372036854775808", "-retry -1", "-retry 4294967296",
                   "-retry x", "-retry", "-reportthreshold -1", "-reportthreshold x", "-reportthreshold",
                   "-reportthreshold 101000000h"):
         run = t.xdd(*WRITE, "-targets", 1, file, *words.split())
-        t.ok(one_error(run, 2, words.split()[0]) and not os.listdir(folder), words, run)
+        t.ok(one_error(run, 2, words.split()[0]) and not os.listdir(directory), words, run)
     run = t.xdd(*WRITE, "-targets", 1, file, "-syncwrite", "target", 1)
     t.ok(one_error(run, 2, "-syncwrite"), "-syncwrite target 1: no such target", run)
     with open(file, "wb") as f:
@@ -565,30 +565,30 @@ def test_bad_input():
                   "-op noop -createnewfiles", "-op write -recreatefiles -ioengine mmap",
                   "-op write -deletefile -targets 1 /dev/zero", "-op write -recreatefiles -targets 1 /dev/zero",
                   "-op write -createnewfiles -targets 1 /dev/zero", "-op write -recreatefiles -targets 1 " + file,
-                  "-op write -createnewfiles -targets 1 " + os.path.join(folder, ".", "file")):
+                  "-op write -createnewfiles -targets 1 " + os.path.join(directory, ".", "file")):
         run = t.xdd("-targets", 1, file, *"-reqsize 4 -numreqs 8".split(), *words.split())
         t.ok(one_error(run, 2, re.search("-(re)?create\\w+|-deletefile", words).group(0)) and
-             os.listdir(folder) == ["file"], words, run)
-    absent = os.path.join(folder, "absent")
+             os.listdir(directory) == ["file"], words, run)
+    absent = os.path.join(directory, "absent")
     for option in ("-createnewfiles", "-recreatefiles"):
-        run = t.xdd(*WRITE, "-targets", 2, absent, os.path.join(folder, ".", "absent"), option)
-        t.ok(one_error(run, 2, option, "same file") and os.listdir(folder) == ["file"],
+        run = t.xdd(*WRITE, "-targets", 2, absent, os.path.join(directory, ".", "absent"), option)
+        t.ok(one_error(run, 2, option, "same file") and os.listdir(directory) == ["file"],
              option + ": two names of one file that is not there yet", run)
-    run = t.xdd(*WRITE, "-targets", 1, os.path.join(folder, "x" * 250), "-createnewfiles")
+    run = t.xdd(*WRITE, "-targets", 1, os.path.join(directory, "x" * 250), "-createnewfiles")
     t.ok(one_error(run, 4, "too long"), "-createnewfiles: a name that is too long", run)
 
 
 def test_new_files_of_others():
     """The files of -createnewfiles are nobody else's: no target, and no output."""
-    folder = fresh("others")
-    name, second = os.path.join(folder, "new"), os.path.join(folder, "new.00000002")
-    link = os.path.join(folder, "link")
+    directory = fresh("others")
+    name, second = os.path.join(directory, "new"), os.path.join(directory, "new.00000002")
+    link = os.path.join(directory, "link")
     with open(second, "wb") as f:
         f.write(b"kept")
     os.symlink("new.00000002", link)
-    before = sorted(os.listdir(folder))
+    before = sorted(os.listdir(directory))
     words = [*WRITE, "-passes", 2, "-createnewfiles", "target", 0, "-targets"]
-    for other in (second, link, os.path.join(folder, ".", "new.00000002")):
+    for other in (second, link, os.path.join(directory, ".", "new.00000002")):
         run = t.xdd(*words, 2, name, other)
         t.ok(one_error(run, 2, "-createnewfiles would replace target 1"), "another target: " + other, run)
     for option in ("-output", "-errout", "-csvout", "-combinedout", "-jsonout", "-latency output", "-hb output", "-ts output",
@@ -598,10 +598,10 @@ def test_new_files_of_others():
         # Names that xdd puts together never end in the number of a pass.
         if own:
             run = t.xdd(*words, 1, name, *option.split(), name, warns=m.NO_FIELD if "-hb" in option else ())
-            made = sorted(os.listdir(folder))
+            made = sorted(os.listdir(directory))
             t.equal((run.status, len(made)), (0, len(before) + 2), option + ": its names are others", run)
             for file in set(made) - set(before):
-                os.unlink(os.path.join(folder, file))
+                os.unlink(os.path.join(directory, file))
             with open(second, "wb") as f:
                 f.write(b"kept")
             continue
@@ -612,9 +612,9 @@ def test_new_files_of_others():
         run = t.command(t.xdd_words(*words, 1, name), stdout=f)
     t.ok(one_error(run, 2, "standard output: -createnewfiles"), "standard output", run)
     with open(second, "rb") as f:
-        t.ok(sorted(os.listdir(folder)) == before and f.read() == b"kept", "and nothing was done to any of them")
+        t.ok(sorted(os.listdir(directory)) == before and f.read() == b"kept", "and nothing was done to any of them")
     for other in ("new.00000003", "new.0000002", "new.000000002", "new.00000000", "new.00000002x", "new2.00000002"):
-        run = t.xdd(*words, 1, name, "-csvout", os.path.join(folder, other))
+        run = t.xdd(*words, 1, name, "-csvout", os.path.join(directory, other))
         t.ok(run.status == 0, "a name that is none of a pass: " + other, run)
 
 

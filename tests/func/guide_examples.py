@@ -128,18 +128,18 @@ def on(kind, readable, writable, dio, places):
 
 
 def on_files(places):
-    kind, folder = "a file in ext4", s.ext4("ext4", 320 * MIB)
-    if folder is None:
+    kind, directory = "a file in ext4", s.ext4("ext4", 320 * MIB)
+    if directory is None:
         t.diag("no ext4 of our own: " + s.sys_why())
-        kind, folder = "a file", t.tmp()
-    readable = os.path.join(folder, "readable")
+        kind, directory = "a file", t.tmp()
+    readable = os.path.join(directory, "readable")
     with open(readable, "wb") as f:
         f.truncate(RANGE)
     for dio in (False, True):
-        if dio and folder == t.tmp() and t.xdd("-op", "read", "-targets", 1, readable, "-numreqs", 1, "-dio").status:
+        if dio and directory == t.tmp() and t.xdd("-op", "read", "-targets", 1, readable, "-numreqs", 1, "-dio").status:
             t.skip("examples on %s, direct" % kind, "no direct I/O here")
             continue
-        writable = [os.path.join(folder, "BIGFILE%d" % i) for i in (1, 2)]
+        writable = [os.path.join(directory, "BIGFILE%d" % i) for i in (1, 2)]
         on(kind, readable, writable, dio, places)
         t.equal([os.path.getsize(f) for f in writable], [64 * MIB] * 2, "example 2 on %s: 64 MiB each" % kind)
         for f in writable:

@@ -386,7 +386,7 @@ def test_bad_input():
             ("-heartbeat -1", 3, "one of seconds, ops"),
             ("-heartbeat ops pcct", 3, "did you mean pct?"),
             ("-heartbeat output", 2, m.MISSING),
-            ("-heartbeat output no/such/folder", 2, m.no_directory("no/such")),
+            ("-heartbeat output no/such/directory", 2, m.no_directory("no/such")),
             ("-heartbeat output %s" % t.path("link"), 2, m.is_target(0)),
             ("-heartbeat target 7 ops", 2, "target")):
         run = t.xdd("-op", "read", "-targets", 1, data, "-reqsize", 1, *args.split())

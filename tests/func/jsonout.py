@@ -257,15 +257,15 @@ def test_fifo():
 
 
 def test_replaced():
-    folder = t.path("there")
-    os.mkdir(folder)
-    file, link = os.path.join(folder, "a.json"), os.path.join(folder, "link")
+    directory = t.path("there")
+    os.mkdir(directory)
+    file, link = os.path.join(directory, "a.json"), os.path.join(directory, "link")
     with open(file, "w", encoding="utf-8") as f:
         f.write("before")
     os.symlink("a.json", link)
     run = t.xdd(*SMALL, "-jsonout", link)
     t.ok(run.status == 0 and os.path.islink(link) and not j.problems(j.load(file)), "a link is followed", run)
-    t.equal(sorted(os.listdir(folder)), ["a.json", "link"], "no other file is left")
+    t.equal(sorted(os.listdir(directory)), ["a.json", "link"], "no other file is left")
     with open(file, "rb") as f:
         before = f.read()
     for number in (signal.SIGKILL, None):
@@ -283,19 +283,19 @@ def test_replaced():
         if number:
             t.ok(after == before, "kill -9: what was there is still there")
         t.ok(not j.problems(j.parse(after.decode())), "killed: the file is a document")
-        t.equal(sorted(os.listdir(folder)), ["a.json", "link"], "killed: and no other file is left")
-    run = t.xdd(*SMALL, "-jsonout", os.path.join(folder, "new"), "-dryrun")
-    t.equal((run.status, os.path.exists(os.path.join(folder, "new"))), (0, False), "-dryrun writes none", run)
+        t.equal(sorted(os.listdir(directory)), ["a.json", "link"], "killed: and no other file is left")
+    run = t.xdd(*SMALL, "-jsonout", os.path.join(directory, "new"), "-dryrun")
+    t.equal((run.status, os.path.exists(os.path.join(directory, "new"))), (0, False), "-dryrun writes none", run)
 
 
 def test_refused():
-    folder, file = t.path("refused"), t.make_file("target", 4096)
-    os.makedirs(os.path.join(folder, "sub"))
-    here = os.path.join(folder, "x.json")
+    directory, file = t.path("refused"), t.make_file("target", 4096)
+    os.makedirs(os.path.join(directory, "sub"))
+    here = os.path.join(directory, "x.json")
     null = ["-op", "noop", "-targets", 1, "null", "-numreqs", 1]
     for args, want in (
-            (null + ["-jsonout", os.path.join(folder, "none/x")], "there is no directory "),
-            (null + ["-jsonout", os.path.join(folder, "sub")], m.IS_DIRECTORY),
+            (null + ["-jsonout", os.path.join(directory, "none/x")], "there is no directory "),
+            (null + ["-jsonout", os.path.join(directory, "sub")], m.IS_DIRECTORY),
             (null + ["-jsonout", ""], "<file> " + m.EMPTY),
             (null + ["-jsonout"], m.missing("<file>")),
             (null + ["-jsonout", here, "-csvout", here], m.file_of("-csvout")),
@@ -312,7 +312,7 @@ def test_refused():
         run = t.xdd(*args)
         t.equal((run.status, run.out, len(run.error_lines()), want in run.err, "json" in run.err),
                 (2, "", 1, True, True), "%s" % want, run)
-        t.equal(sorted(os.listdir(folder)), ["sub"], "and nothing is made")
+        t.equal(sorted(os.listdir(directory)), ["sub"], "and nothing is made")
     run = t.xdd(*null, "-jsonout", "target", 0, here)
     t.ok(run.status == 3, "no target number", run)
     run = t.command(["sh", "-c", '"$@" -jsonout - >"$0"', file] + t.xdd_words("-op", "read", "-targets", 1, file,
@@ -320,25 +320,25 @@ def test_refused():
     t.ok(run.status == 2 and "-jsonout -: " + m.is_target(0) in run.err, "standard output is the target", run)
 
 
-def test_locked_folder():
-    """A file that may be written, in a folder in which none can be put in its place."""
-    folder = t.path("locked")
-    os.mkdir(folder)
-    file = os.path.join(folder, "x.json")
+def test_locked_directory():
+    """A file that may be written, in a directory in which none can be put in its place."""
+    directory = t.path("locked")
+    os.mkdir(directory)
+    file = os.path.join(directory, "x.json")
     with open(file, "w", encoding="utf-8") as f:
         f.write("before")
     os.chmod(file, 0o666)
-    os.chmod(folder, 0o555)
+    os.chmod(directory, 0o555)
     os.chmod(t.tmp(), 0o755)
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     if user and (not t.have("setpriv") or t.command(user + [t.XDD, "-version"]).status or
                  t.command(user + ["test", "-w", file]).status):
-        t.skip("a locked folder", "no other user can come here")
+        t.skip("a locked directory", "no other user can come here")
     else:
         run = t.command(user + [t.XDD] + [str(a) for a in SMALL] + ["-jsonout", file])
-        t.equal((run.status, "cannot create a file in the directory " + folder in run.err), (2, True),
-                "a locked folder", run)
-    os.chmod(folder, 0o755)
+        t.equal((run.status, "cannot create a file in the directory " + directory in run.err), (2, True),
+                "a locked directory", run)
+    os.chmod(directory, 0o755)
 
 
 # The end of a run
@@ -542,14 +542,14 @@ def test_environment_in_chroot():
 
 
 def test_environment_of_devices():
-    folder = s.tmpfs("tmpfs", 1 << 20)
-    if folder is None:
+    directory = s.tmpfs("tmpfs", 1 << 20)
+    if directory is None:
         t.skip("the environment of devices", s.sys_why())
         return
-    _, document = run_json("tmpfs", "-op", "write", "-targets", 1, os.path.join(folder, "new"),
+    _, document = run_json("tmpfs", "-op", "write", "-targets", 1, os.path.join(directory, "new"),
                            *"-reqsize 4 -numreqs 2".split())
     fs = document["environment"]["targets"][0]["file_system"]
-    t.equal((fs["type"], fs["source"], fs["mount_point"], fs["size_bytes"]), ("tmpfs", "xddtest", folder, 1 << 20),
+    t.equal((fs["type"], fs["source"], fs["mount_point"], fs["size_bytes"]), ("tmpfs", "xddtest", directory, 1 << 20),
             "tmpfs, and a file that was not there")
     backing = s.sparse_file("backing", 1 << 20)
     device = s.loop_device(backing)
@@ -575,6 +575,6 @@ def test_environment_of_devices():
 
 
 t.run(test_latency, test_against_csv, test_errors, test_time_limits, test_options, test_coordination, test_names, test_standard_output,
-      test_fifo, test_replaced, test_refused, test_locked_folder, test_interrupted, test_before, test_signals, test_hang,
+      test_fifo, test_replaced, test_refused, test_locked_directory, test_interrupted, test_before, test_signals, test_hang,
       test_environment, test_environment_in_chroot, test_environment_of_devices)
 t.done()

@@ -407,7 +407,7 @@ def test_output_file():
     t.ok(len(lines) == 7 and len([x for x in lines if x.startswith("RECORD,")]) == 1, "a file is continued", lines)
     before = os.stat(file).st_mtime_ns
     for args, text in (((file, "percentiles", "50"), m.OTHER_COLUMNS),
-                       ((t.path("no/folder"),), "there is no directory"),
+                       ((t.path("no/directory"),), "there is no directory"),
                        ((t.tmp(),), m.IS_DIRECTORY)):
         run = t.xdd(*words, *args)
         t.equal((run.status, len(run.error_lines()), "-latency output" in run.err, text in run.err),

@@ -314,20 +314,20 @@ def test_direct():
 def test_direct_new_file():
     """A file that is not there yet: its device says what it will take, before the file is made."""
     device = s.loop_device(s.sparse_file("sectors", 64 * M), "--sector-size", "4096")
-    folder = t.path("sectors.mnt")
-    os.mkdir(folder)
+    directory = t.path("sectors.mnt")
+    os.mkdir(directory)
     if device is None or s._admin("mkfs.ext4", "-q", "-F", "-b", "4096", device) is None or \
-            s._admin("mount", "-t", "ext4", device, folder) is None:
+            s._admin("mount", "-t", "ext4", device, directory) is None:
         return t.skip("-dio and a new file", s.sys_why())
-    s._mounted(folder)
-    words = ["-op", "write", "-targets", 1, os.path.join(folder, "new"), "-dio", "-numreqs", 4]
-    before = os.listdir(folder)
+    s._mounted(directory)
+    words = ["-op", "write", "-targets", 1, os.path.join(directory, "new"), "-dio", "-numreqs", 4]
+    before = os.listdir(directory)
     cases = [(["-blocksize", 512, "-reqsize", 1], r"-dio: the request size .* must be a multiple of 4096 bytes; it is 512")]
     if os.path.exists("/sys/block/%s/queue/dma_alignment" % os.path.basename(device)):
         cases.append((["-reqsize", 4, "-memalign", 3], r"-memalign 3: must place the buffers at multiples of \d+ bytes with -dio"))
     for more, text in cases:
         run = t.xdd(*words, *more)
-        t.ok(run.status == 2 and len(run.error_lines()) == 1 and re.search(text, run.err) and os.listdir(folder) == before,
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and re.search(text, run.err) and os.listdir(directory) == before,
              "-dio and a new file, refused: %s" % more, run)
     run = t.xdd(*words, "-reqsize", 4, "-memalign", 4096)
     return t.ok(run.status == 0, "-dio and a new file: what fits", run)

@@ -58,14 +58,14 @@ class Places:
     def __init__(self):
         self.raw = s.sparse_file("raw", RANGE * SIZE)
         self.loop = s.loop_device(self.raw)
-        folder = s.ext4("fs", RANGE * SIZE + (64 << 20)) if self.loop else None
-        if folder:
-            self.file = os.path.join(folder, "file")
+        directory = s.ext4("fs", RANGE * SIZE + (64 << 20)) if self.loop else None
+        if directory:
+            self.file = os.path.join(directory, "file")
             self.fill(self.file)
             with open("/proc/self/mounts", encoding="utf-8") as mounts:
-                self.below = [line.split()[0] for line in mounts if line.split()[1] == folder][0]
-        self.why = None if folder else s.sys_why()
-        self.roomy = bool(folder) and make_room(self.loop) and make_room(self.below)
+                self.below = [line.split()[0] for line in mounts if line.split()[1] == directory][0]
+        self.why = None if directory else s.sys_why()
+        self.roomy = bool(directory) and make_room(self.loop) and make_room(self.below)
 
     @staticmethod
     def fill(path):
@@ -161,12 +161,12 @@ def test_fresh_file():
     here, n = places(), 2000
     if w.can_trace_block() is None or here.why:
         return t.skip("the first writes after a mount", here.why or s.sys_why())
-    folder = os.path.dirname(here.file)
+    directory = os.path.dirname(here.file)
     for engine in engines():
         for more in ([], ["-threads", 3]):
             for again in range(2):
                 title = "the first writes after a mount, strict, %s %s, %d" % (engine, " ".join(map(str, more)), again)
-                remount = t.command(["sh", "-c", 'umount "$1" && mount "$0" "$1"', here.below, folder])
+                remount = t.command(["sh", "-c", 'umount "$1" && mount "$0" "$1"', here.below, directory])
                 if remount.status:
                     t.skip(title, remount.err.strip())
                     continue

@@ -175,18 +175,18 @@ def test_errout():
 
 def test_targets():
     """One file that is not there yet, by its own name and by a link to it, is not an output and a target at once."""
-    folder = t.path("same")
-    os.mkdir(folder)
-    real, link = os.path.join(folder, "real"), os.path.join(folder, "link")
+    directory = t.path("same")
+    os.mkdir(directory)
+    real, link = os.path.join(directory, "real"), os.path.join(directory, "link")
     os.symlink("real", link)
     write = "-op write -reqsize 4 -numreqs 4".split()
     for option in FILES:
         for target, output in ((link, real), (real, link)):
             run = t.xdd(*write, "-targets", 1, target, *option.split(), output)
-            t.ok(refused(run, 2, option.split()[0], m.is_target(0)) and os.listdir(folder) == ["link"],
+            t.ok(refused(run, 2, option.split()[0], m.is_target(0)) and os.listdir(directory) == ["link"],
                  "%s and a target by way of a link to nothing" % option, run)
     os.symlink("p.target.0000.bin", link + "2")
-    run = t.xdd(*write, "-targets", 1, link + "2", "-ts", "dump", os.path.join(folder, "p"))
+    run = t.xdd(*write, "-targets", 1, link + "2", "-ts", "dump", os.path.join(directory, "p"))
     t.ok(refused(run, 2, "-ts", m.is_target(0)), "-ts dump and a target by way of a link to nothing", run)
     # Messages would be written into the target, wherever the results go.
     for words in ([], ["-output", t.path("same.out")], ["-errout", t.path("same.err")]):

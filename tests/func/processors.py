@@ -79,10 +79,10 @@ def test_workers():
     """What io_uring hands to threads of the kernel runs on the same processors."""
     if not TWO or "io_uring" not in t.engines():
         return t.skip("threads of the kernel", "no io_uring, or one processor")
-    folder = s.tmpfs("workers", 4 << 20)
-    if folder is None:
+    directory = s.tmpfs("workers", 4 << 20)
+    if directory is None:
         return t.skip("threads of the kernel", s.sys_why())
-    file = os.path.join(folder, "file")
+    file = os.path.join(directory, "file")
     with open(file, "wb") as f:
         f.write(bytes(1 << 20))
     for option in ("-processor", "-singleproc"):

@@ -207,15 +207,15 @@ def test_no_proc():
     if s.sanitized():
         return t.skip("without /proc", "sanitizers need it")
     hide = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
-    folder = t.path("no-proc")
-    os.mkdir(folder)
+    directory = t.path("no-proc")
+    os.mkdir(directory)
     for number, (title, words, suffix) in enumerate(WAYS):
-        name = "%s/%d" % (folder, number)
+        name = "%s/%d" % (directory, number)
         put(name + suffix, mode=0o640)
         run = replace(words, name, hide)
         t.ok(run.status == 0 and read(name + suffix) != "old\n" and stat.S_IMODE(os.stat(name + suffix).st_mode) == 0o640,
              title + ": without /proc", run)
-    return t.equal(len(os.listdir(folder)), len(WAYS), "without /proc: nothing else is left")
+    return t.equal(len(os.listdir(directory)), len(WAYS), "without /proc: nothing else is left")
 
 
 def test_never_more_rights():

@@ -151,41 +151,41 @@ def can_write(file):
         return False
 
 
-def bad_targets(folder):
+def bad_targets(directory):
     """(what it is, its name) of targets that cannot be written to; the first two pass any look from outside."""
-    yield "a link to a folder that is missing", os.path.join(folder, "link")
-    if not can_write(os.path.join(folder, "program")):  # some kernels let one
-        yield "a program that runs", os.path.join(folder, "program")
-    yield "a file in no folder", os.path.join(folder, "nowhere/file")
-    yield "a folder", os.path.join(folder, "folder")
+    yield "a link to a directory that is missing", os.path.join(directory, "link")
+    if not can_write(os.path.join(directory, "program")):  # some kernels let one
+        yield "a program that runs", os.path.join(directory, "program")
+    yield "a file in no directory", os.path.join(directory, "nowhere/file")
+    yield "a directory", os.path.join(directory, "directory")
 
 
 def test_one_bad_target():
-    folder = t.path("written")
-    os.makedirs(os.path.join(folder, "folder"))
-    os.symlink("nowhere/file", os.path.join(folder, "link"))
-    shutil.copy(shutil.which("sleep"), os.path.join(folder, "program"))
-    before = os.path.join(folder, "before")
+    directory = t.path("written")
+    os.makedirs(os.path.join(directory, "directory"))
+    os.symlink("nowhere/file", os.path.join(directory, "link"))
+    shutil.copy(shutil.which("sleep"), os.path.join(directory, "program"))
+    before = os.path.join(directory, "before")
     with open(before, "wb") as f:
         f.write(b"was here before")
     # Several names for a program of many tools go by the name it is called by.
-    program = subprocess.Popen(["sleep", "1000"], executable=os.path.join(folder, "program"))
-    there = sorted(os.listdir(folder))
-    for what, bad in bad_targets(folder):
+    program = subprocess.Popen(["sleep", "1000"], executable=os.path.join(directory, "program"))
+    there = sorted(os.listdir(directory))
+    for what, bad in bad_targets(directory):
         for place in (0, 37, 63):
-            names = [os.path.join(folder, "new%d" % i) for i in range(64)]
+            names = [os.path.join(directory, "new%d" % i) for i in range(64)]
             names[5], names[place] = before, bad
             run = t.xdd("-op", "write", "-targets", 64, *names, *"-numreqs 100 -reqsize 4 -queuedepth 2".split())
             title = "64 targets, number %d is %s" % (place, what)
             t.ok(run.status == 4 and s.fast_enough(run.seconds, 5), title + ": ends at once with status 4", run)
             t.equal((len(run.error_lines()), "target %d," % place in run.err, bad in run.err), (1, True, True),
                     title + ": one line names it", run.err)
-            t.equal(sorted(os.listdir(folder)), there, title + ": nothing is left behind")
+            t.equal(sorted(os.listdir(directory)), there, title + ": nothing is left behind")
             t.ok("COMBINED" not in run.out, title + ": no results", run)
     program.kill()
     program.wait()
     t.equal(read(before), "was here before", "a file that was there is what it was")
-    run = t.xdd("-op", "read", "-targets", 64, *[before] * 63, os.path.join(folder, "missing"), "-numreqs", 1)
+    run = t.xdd("-op", "read", "-targets", 64, *[before] * 63, os.path.join(directory, "missing"), "-numreqs", 1)
     t.equal((run.status, len(run.error_lines()), "target 63," in run.err), (4, 1, True),
             "one target to read is missing", run)
 
@@ -193,17 +193,17 @@ def test_one_bad_target():
 def test_no_more_threads():
     if s.sanitized():
         return t.skip("threads that cannot be started", "sanitizers want more memory than the limit")
-    folder = t.path("threads")
-    os.mkdir(folder)
+    directory = t.path("threads")
+    os.mkdir(directory)
     for kib in (60000, 150000, 400000):
         run = t.command(["sh", "-c", 'ulimit -v "$0" && exec "$@"', str(kib), t.XDD, "-op", "write"] +
                         "-queuedepth 4 -numreqs 3 -targets 512".split() +
-                        [os.path.join(folder, "new%d" % i) for i in range(512)])
+                        [os.path.join(directory, "new%d" % i) for i in range(512)])
         named = re.search(r"target \d+, .*(cannot be started|buffers of QThread|engine psync: Cannot allocate)|"
                           r"memory for the results: Cannot allocate", run.err)
         t.ok(run.status == 4 and len(run.error_lines()) == 1 and named and s.fast_enough(run.seconds, 10),
              "threads that cannot be started end the run, %d KiB" % kib, run)
-        t.equal(os.listdir(folder), [], "and leave nothing behind, %d KiB" % kib)
+        t.equal(os.listdir(directory), [], "and leave nothing behind, %d KiB" % kib)
     return None
 
 
@@ -395,15 +395,15 @@ def test_hang_and_error():
 
 
 def test_kill():
-    folder = t.path("killed")
-    os.mkdir(folder)
-    names = [os.path.join(folder, name) for name in ("a", "b")]
+    directory = t.path("killed")
+    os.mkdir(directory)
+    names = [os.path.join(directory, name) for name in ("a", "b")]
     shared = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
     run = Started("-op", "write", "-targets", 2, *names, *"-reqsize 64 -numreqs 16 -passes 1000000 -verbose".split(),
-                  "-seek", "save", os.path.join(folder, "seeks"), "-output", os.path.join(folder, "output"))
+                  "-seek", "save", os.path.join(directory, "seeks"), "-output", os.path.join(directory, "output"))
     run.wait_until(lambda: os.path.exists(run.csv) and "TARGET_PASS" in read(run.csv), "a pass")
     status, _ = run.end(signal.SIGKILL)
-    t.equal((status, sorted(os.listdir(folder))), 
+    t.equal((status, sorted(os.listdir(directory))), 
             (-signal.SIGKILL, ["a", "b", "output", "seeks.T0.txt", "seeks.T1.txt"]),
             "kill -9: nothing is left behind but targets and outputs")
     if os.path.isdir("/dev/shm"):
@@ -415,15 +415,15 @@ def test_kill():
 
 def test_kill_while_saving():
     for number in (signal.SIGKILL, signal.SIGINT):
-        folder = t.path("saving-" + number.name)
-        os.mkdir(folder)
+        directory = t.path("saving-" + number.name)
+        os.mkdir(directory)
         run = Started("-op", "noop", "-targets", 1, "null", *"-numreqs 100000000 -seek random -seek save".split(),
-                      os.path.join(folder, "seeks"))
+                      os.path.join(directory, "seeks"))
         time.sleep(0.5)
         status, seconds = run.end(number)
         t.ok(status in (5, -number) and s.fast_enough(seconds, 5), "%s while a list is saved" % number.name,
              (status, seconds))
-        t.equal(os.listdir(folder), [], "%s while a list is saved: no part of it is left" % number.name)
+        t.equal(os.listdir(directory), [], "%s while a list is saved: no part of it is left" % number.name)
 
 
 t.run(test_many_targets, test_too_many_threads, test_claims_given_back, test_one_bad_target, test_no_more_threads, test_memory,

@@ -405,15 +405,15 @@ def test_hanging():
 
 
 def test_full_disk():
-    folder = s.tmpfs("tiny", 1 << 16)
-    if folder is None:
+    directory = s.tmpfs("tiny", 1 << 16)
+    if directory is None:
         return t.skip("a full disk", s.sys_why())
     for what in ("dump", "detailed output"):
         run = t.xdd("-op", "noop", "-targets", 1, "null", *"-reqsize 1 -numreqs 20000 -ts".split(), *what.split(),
-                    os.path.join(folder, "x"))
+                    os.path.join(directory, "x"))
         t.ok(run.status == 6 and len(run.error_lines()) == 1 and re.search(
             r"^xdd: target 0, null: -ts (dump|output) .*: No space left on device$", run.err) and
-             "terminated with errors" in run.out and not os.listdir(folder),
+             "terminated with errors" in run.out and not os.listdir(directory),
              "-ts %s to a full disk: one line, status 6, and nothing of it is left" % what, run)
     return None
 
@@ -443,13 +443,13 @@ def test_no_cost():
 
 
 def test_bad_input():
-    folder = t.path("bad")
-    os.mkdir(folder)
-    with open(os.path.join(folder, "data"), "wb") as f:
+    directory = t.path("bad")
+    os.mkdir(directory)
+    with open(os.path.join(directory, "data"), "wb") as f:
         f.write(bytes(65536))
-    os.mkdir(os.path.join(folder, "x.target.0000.csv"))
-    os.mkdir(os.path.join(folder, "closed"))
-    before = sorted(os.listdir(folder))
+    os.mkdir(os.path.join(directory, "x.target.0000.csv"))
+    os.mkdir(os.path.join(directory, "closed"))
+    before = sorted(os.listdir(directory))
     base = "-op read -targets 1 data -reqsize 1 -numreqs 10 "
     for args, status, want in (
             ("-ts", 2, "-ts: " + m.missing("<suboption>")),
@@ -482,15 +482,15 @@ def test_bad_input():
             ("-ts dump y -output y.target.0000.bin", 2, "-ts dump y.target.0000.bin: " + m.file_of("-output")),
             ("-timerinfo 5", 3, "5: " + m.STRAY)):
         words = [w if w != "''" else "" for w in (base + args).split()]
-        run = t.xdd(*words, cwd=folder, timeout=LIMIT_S)
+        run = t.xdd(*words, cwd=directory, timeout=LIMIT_S)
         t.ok(run.status == status and len(run.error_lines()) == 1 and re.search("^xdd: " + want, run.err) and not run.out and
              len(run.err) <= 220, "refused: " + args, run)
-    t.equal(sorted(os.listdir(folder)), before, "nothing was created")
-    run = t.xdd("-op", "write", "-targets", 1, "z.target.0000.bin", *"-reqsize 1 -numreqs 10 -ts dump z".split(), cwd=folder)
+    t.equal(sorted(os.listdir(directory)), before, "nothing was created")
+    run = t.xdd("-op", "write", "-targets", 1, "z.target.0000.bin", *"-reqsize 1 -numreqs 10 -ts dump z".split(), cwd=directory)
     t.ok(run.status == 2 and "-ts dump z.target.0000.bin: " + m.is_target(0) in run.err, "refused: a dump over a target", run)
-    run = t.xdd(*(base + "-ts detailed output y dump y -dryrun").split(), cwd=folder)
+    run = t.xdd(*(base + "-ts detailed output y dump y -dryrun").split(), cwd=directory)
     t.ok(run.status == 0 and "Timestamp binary output file name, y.target.0000.bin" in run.out and
-         sorted(os.listdir(folder)) == before, "-dryrun shows the files and makes none", run)
+         sorted(os.listdir(directory)) == before, "-dryrun shows the files and makes none", run)
 
 
 t.run(test_form, test_rows, test_against_results, test_complete, test_strace, test_processors, test_failures, test_wrap, test_oneshot,

@@ -165,8 +165,8 @@ def test_short():
 
 
 def test_refused():
-    foo, folder = fresh(), t.path("refused")
-    os.mkdir(folder)
+    foo, directory = fresh(), t.path("refused")
+    os.mkdir(directory)
     for title, words, status, text in (
             ("nobody writes it", "-op read", 4, "target 0, FOO: " + m.NO_FILE),
             ("another file is written", "-op target 0 write -op target 1 read -targetdir target 1 refused", 4, "target 1, refused"),

@@ -292,14 +292,14 @@ class SlowFs:
 
     def __init__(self, program, size, delay, options=()):
         SlowFs.count += 1
-        self.folder, self.file = t.path("slow.%d" % SlowFs.count), t.path("slow.%d.log" % SlowFs.count)
-        os.mkdir(self.folder)
-        self.process = subprocess.Popen([program, "-s", str(size), "-d", delay, "-l", self.file, *options, self.folder],
+        self.directory, self.file = t.path("slow.%d" % SlowFs.count), t.path("slow.%d.log" % SlowFs.count)
+        os.mkdir(self.directory)
+        self.process = subprocess.Popen([program, "-s", str(size), "-d", delay, "-l", self.file, *options, self.directory],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         atexit.register(self.end)
         self.ready = self.process.stdout.readline() == b"ready\n"
         self.why = "" if self.ready else self.process.stderr.read().decode()
-        self.data = os.path.join(self.folder, "data")
+        self.data = os.path.join(self.directory, "data")
 
     def end(self):
         """It unmounts; whoever uses the file still, be it a loop device, must be gone. Answers no request any more."""
@@ -310,7 +310,7 @@ class SlowFs:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        subprocess.run(["umount", "--lazy", self.folder], stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(["umount", "--lazy", self.directory], stderr=subprocess.DEVNULL, check=False)
 
     def log(self):
         self.end()

@@ -657,16 +657,16 @@ class Resting:
 def for_nobody(memlock=None):
     """
     How to run xdd without any rights: (words before it, the binary), or None. `memlock` is its limit on locked
-    memory, in bytes. Files that it is to make belong into the folder t.path("free").
+    memory, in bytes. Files that it is to make belong into the directory t.path("free").
     """
     if os.geteuid() != 0 or not t.have("setpriv") or not t.have("prlimit"):
         return _cannot("only root can give its rights away, with setpriv and prlimit")
     binary, free = t.path("xdd-for-all"), t.path("free")
     if not os.path.exists(binary):
-        # The folder of this test, and the one that the suite has made for it.
-        for folder in (t.tmp(), os.environ.get("TMPDIR")):
-            if folder and t.tmp().startswith(folder + "/") and os.stat(folder).st_mode & 0o7777 == 0o700 or folder == t.tmp():
-                os.chmod(folder, 0o711)
+        # The directory of this test, and the one that the suite has made for it.
+        for directory in (t.tmp(), os.environ.get("TMPDIR")):
+            if directory and t.tmp().startswith(directory + "/") and os.stat(directory).st_mode & 0o7777 == 0o700 or directory == t.tmp():
+                os.chmod(directory, 0o711)
         shutil.copy(t.XDD, binary)
         os.chmod(binary, 0o755)
         os.mkdir(free)
@@ -675,4 +675,4 @@ def for_nobody(memlock=None):
     prefix += ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
     # Capabilities may outlive the change of user until xdd is started: ask xdd to look for itself.
     run = t.command(prefix + [binary, "-op", "noop", "-targets", "1", binary, "-numreqs", "1"])
-    return (prefix, binary) if run.status == 0 else _cannot("not all may use the folder of this test: " + run.err)
+    return (prefix, binary) if run.status == 0 else _cannot("not all may use the directory of this test: " + run.err)
