@@ -191,7 +191,7 @@ def test_options():
 
 
 def test_coordination():
-    """What targets want of each other: each of several, as resolved."""
+    """Lockstep and triggers of several targets are in the plan, as resolved."""
     _, document = run_json("lockstep and triggers", *("-op noop -targets -4 null -numreqs 100 -reqsize 1 "
                            "-lockstep 0 1 op 7 kbytes 3 wait complete -lockstep 1 2 time 0.5 percent 12.5 run stop "
                            "-starttrigger 0 3 percent 0.1 -stoptrigger 3 0 mbytes 1 -numreqs target 3 2000 "
@@ -355,7 +355,7 @@ def interrupted(moment, file, csv, data):
               *"-reqsize 1 -numreqs 20 -operationdelay .0003 -queuedepth 2 -passes 100000 -verbose".split(), "-csvout", csv,
               "-jsonout", file, out=subprocess.PIPE)
     p.stdout.readline()
-    # What comes next must find room.
+    # The rest of the output must find room in the pipe.
     drain = threading.Thread(target=p.stdout.read, daemon=True)
     drain.start()
     time.sleep(moment)

@@ -133,7 +133,7 @@ def delays(what, log):
 
 
 def read_log(file):
-    """What the library wrote down, sorted."""
+    """The times that the library recorded, sorted."""
     with open(file, "rb") as f:
         return sorted(memoryview(f.read()).cast("Q"))
 
@@ -177,8 +177,8 @@ def weighted_average(document):
 
 def test_against_sort():
     """
-    What xdd measures takes in what the library measures, so no figure may be below that of the library's
-    times; and none may be above but for a few operations that lost the processor between the two clocks.
+    An interval that xdd measures contains the one that the library measures, so no figure may be below that of
+    the library's times. None may be above, except for a few operations that lost the processor between the two clocks.
     """
     file = t.make_file("delayed", 65536)
     for what in ("lognormal", "bimodal", "constant"):
@@ -214,7 +214,8 @@ def test_against_sort():
         t.ok(len(shares) == 1 and len(shares[0]) == 24 and
              990 <= sum(0 if x == "---" else x for x in shares[0]) <= 1010, what + ": distribution", run)
         if what == "constant":
-            # 500 us: from 256 us on. Where a time is longer, the library's is, but for what it does not see.
+            # 500 us: from 256 us on. A longer time is also longer in the library, except for the part that the
+            # library cannot see.
             most, least = (sum(1 for x in times if x <= limit) / 2 for limit in (1024000, 922000))
             found = sum(x for x in shares[0][8:10] if x != "---")
             t.ok(least - 40 <= found <= most + 10 and sum(x for x in shares[0][:8] if x != "---") == 0,
@@ -347,7 +348,7 @@ def test_short_first_interval():
 
 
 def test_intervals_of_a_hang():
-    """What a device that never answers keeps back is no reason to lose what came before."""
+    """The intervals before a device stopped answering are written, although its last requests never complete."""
     file = t.make_file("hangs", 65536)
     env = s.faults("hang", file="hangs", start=32768)
     if env is None:

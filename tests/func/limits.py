@@ -184,7 +184,7 @@ int close(int fd)
 
 
 def test_complete_runs_are_not_stuck():
-    """What takes longer than the grace, after the last operation."""
+    """A run that takes longer than the grace after its last operation is not reported as stuck."""
     env = preload("settle", SETTLE)
     if env is None:
         return t.skip("a run that flushes or closes when it is interrupted", "no C compiler")

@@ -20,7 +20,7 @@ PAGE = resource.getpagesize()
 FILE = t.make_file("data", 4 * M)
 READ = ("-ioengine", "psync", "-op", "read")
 ENGINES = t.engines()
-# What is locked does not show: the sanitizers have locking done by nobody.
+# Locked memory cannot be seen: the sanitizers turn locking into a call without effect.
 IGNORED = "the sanitizers ignore locking" if s.sanitized() else None
 
 
@@ -73,7 +73,7 @@ def test_locked_by_default():
 
 
 def unlimited():
-    """Whether this process may lock whatever it likes."""
+    """True if this process may lock any amount of memory."""
     with open("/proc/self/status") as f:
         caps = int(re.search(r"^CapEff:\s*(\S+)", f.read(), re.M).group(1), 16)
     return caps >> 14 & 1  # CAP_IPC_LOCK
@@ -207,8 +207,8 @@ def test_marked_at_once():
     t.equal((run.status, len(threads)), (0, 2), "a segment for each QThread", "%s\n%s" % (run, calls))
     for tid in threads:
         own = []
-        for who, call, rest in calls:
-            if who == tid and call.startswith("shm") and (not own or own[-1] != call):
+        for caller, call, rest in calls:
+            if caller == tid and call.startswith("shm") and (not own or own[-1] != call):
                 own.append(call)
                 if call == "shmctl":
                     t.ok("IPC_RMID" in rest, "it is marked for removal", rest)
@@ -217,7 +217,7 @@ def test_marked_at_once():
 
 
 def test_killed_in_between():
-    """What SIGKILL between the two system calls leaves, and that the help says how to remove it."""
+    """SIGKILL between the two system calls leaves a segment, and the help says how to remove it."""
     said = t.xdd("-help", "sharedmemory")
     t.equal((said.status, "SIGKILL" in said.out, "ipcrm -m" in said.out), (0, True, True),
             "-help says what SIGKILL can leave", said)
@@ -255,7 +255,7 @@ def test_alignment():
     for align in (1, 3, 64, 512, PAGE - 1):
         run, found = addresses(16, "-memalign", align, "-numreqs", 16, "-queuedepth", 2)
         t.ok(run.status == 0 and len(found) == 16 and {a % PAGE for a in found} == {align},
-             "-memalign %d: so far behind a page" % align, "%s\n%s" % (run, found))
+             "-memalign %d: that many bytes after the start of a page" % align, "%s\n%s" % (run, found))
     # The guide: offset by the number of bytes; of which a page takes none away.
     for align in (5000, 6000, 3 * PAGE, 3 * PAGE + 512, 1000000, 0):
         run, found = addresses(16, "-memalign", align, "-numreqs", 16, "-queuedepth", 2)

@@ -47,7 +47,7 @@ def xdd(*args, cwd=SHARED, **kwargs):
 
 
 class Shown:
-    """What -dryrun shows: `all` (label to value) and `targets`, one such dictionary each."""
+    """The output of -dryrun: `all` (label to value) and `targets`, one such dictionary each."""
 
     def __init__(self, run):
         self.run, self.all, self.targets = run, {}, []
@@ -196,7 +196,7 @@ OPTIONS = [Option(*row) for row in (
     ("version", "ver", "", None, None),
 )]
 NO_RUN = ("help", "fullhelp", "version")
-# What this build or this kernel does not have.
+# Options that this build or this kernel does not have.
 ABSENT = () if xdd("-dryrun -op noop -targets 1 null -numreqs 1 -numa 0").status == 0 else ("numa",)
 BASE = "-op read -targets 2 data data -reqsize 1 -numreqs 2"
 AMOUNTS = ("bytes", "kbytes", "mbytes", "gbytes")
@@ -231,14 +231,14 @@ def test_help():
         t.ok(not texts and text.startswith("  -" + option.name) and text in full.out,
              "-help %s, by all its names: the text of -fullhelp" % option.name, text)
     for sub in "sequential random range stagger interleave none seed save load disthist seekhist".split():
-        t.ok(re.search(r"^ +%s\b" % sub, xdd("-help seek").out, re.M), "-help seek tells of " + sub)
+        t.ok(re.search(r"^ +%s\b" % sub, xdd("-help seek").out, re.M), "-help seek describes " + sub)
     for sub in ("psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll touch fua "
                 "dpo").split():
-        t.ok(re.search(r"^ +%s\b" % sub, xdd("-help ioengine").out, re.M), "-help ioengine tells of " + sub)
+        t.ok(re.search(r"^ +%s\b" % sub, xdd("-help ioengine").out, re.M), "-help ioengine describes " + sub)
     for sub in "summary detailed output append dump wrap oneshot size triggertime triggerop normalize on off".split():
-        t.ok(re.search(r"^ +%s\b" % sub, xdd("-help timestamps").out, re.M), "-help timestamps tells of " + sub)
+        t.ok(re.search(r"^ +%s\b" % sub, xdd("-help timestamps").out, re.M), "-help timestamps describes " + sub)
     t.ok(xdd("-help op -zzzz").status == 0, "-help ends the reading of the command line")
-    t.ok(xdd("-op read -targets 1 data -help").out == usage.out, "-help behind other options")
+    t.ok(xdd("-op read -targets 1 data -help").out == usage.out, "-help after other options")
     for name in ("-version", "-ver", "--version"):
         run = xdd(name)
         t.ok(run.status == 0 and re.match(r"xdd: Version \d+\.\d+\S*\n$", run.out) and not run.err, name, run)

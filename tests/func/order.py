@@ -38,7 +38,7 @@ def engines():
 
 
 def audit(run):
-    """What xdd says: (order breaks, or None where it cannot know them, operations)."""
+    """The audit of xdd: (order breaks, or None where it cannot know them, operations)."""
     found = AUDIT.search(run.out)
     breaks = found and found.group(2)
     return found and (None if breaks == "unknown" else int(breaks), int(found.group(3)))
@@ -72,7 +72,7 @@ class Places:
         with open(path, "wb") as file:
             file.write(b"\xa5" * (RANGE * SIZE))
             os.fsync(file.fileno())
-            # What is in the cache stands in the way of writes with -dio: io_uring then hands them to threads.
+            # Cached pages obstruct writes with -dio: io_uring then passes the writes to threads.
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def block(self, where):
@@ -101,7 +101,7 @@ def together(ops):
 
 
 def check_order(title, run, ops, n, order, op):
-    """All `n` operations, one behind the other; alone, if serial; and xdd says the same."""
+    """All `n` operations are issued one after the other, alone if serial, and xdd reports the same."""
     # Before it writes to a device, xdd reads whether that holds something.
     ops = [o for o in ops if o.write == (op == "write")]
     t.ok(run.status == 0 and len(ops) == n and w.order_breaks(ops, RANGE * SIZE) == 0 and audit(run) == (0, n) and
@@ -195,7 +195,7 @@ def test_one_stream():
         with seen:
             run = seen.xdd(*words(path, "write", depth, n, order, "-ioengine", engine, "-dio", *more))
         t.ok(run.status == 0 and [o.offset for o in seen.ops()] == wanted,
-             title + ": each place once, and in order", run)
+             title + ": each offset once, and in order", run)
         with open(path, "rb") as file:
             written = all(file.read(SIZE) == bytes(SIZE) for _ in range(n))
             rest = file.read()
@@ -228,18 +228,18 @@ def watched(witness, before, args, slow_too=False):
 
 
 def test_turns():
-    """Data that is dear to make is made before the turn: the target operation table, whatever ends the pass."""
+    """Data that is expensive to make is made before the turn (target operation table), whatever ends the pass."""
     big, path = 256 << 10, t.path("turns")
     if w.available() is None:
         return t.skip("turns", s.sys_why())
     for order, depth in (("serial", 4), ("serial", 16), ("loose", 8)):
-        for name, before, behind, status, n in (
+        for name, before, after, status, n in (
                 ("whole", [], [], 0, 200), ("a time limit", [], ["-timelimit", 0.3], 0, 1 << 20),
                 ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.5"], [], 5, 1 << 20),
                 ("-stoponerror", ["sh", "-c", 'ulimit -f 20480; exec "$@"', "sh"], ["-stoponerror"], 6, 400)):
             title = "turns, %s, depth %d, %s" % (order, depth, name)
             args = t.xdd_words("-op", "write", "-targets", 1, path, "-reqsize", big >> 10, "-numreqs", n, "-queuedepth", depth,
-                               "-ordering", order, "-datapattern", "random", "-seek", "range", 65536, "-verbose", *behind)
+                               "-ordering", order, "-datapattern", "random", "-seek", "range", 65536, "-verbose", *after)
             run, seen = watched(lambda: w.Syscalls(big), before, args, name == "whole")
             if run is None:
                 t.skip(title, "no tracefs")
@@ -358,7 +358,7 @@ def test_documented_witness():
         t.ok(run and run.status == 0 and run.out.endswith("\n0 order breaks of 1000\n"), title, run)
         run = as_written(documented("strace"), [("/data/file", file), ("-ordering serial", "-seek random -seek range 4000")])
         found = run and re.search(r"^(\d+) order breaks of 1000$", run.out, re.M)
-        t.ok(found and int(found.group(1)) > 900, title + ": random places", run)
+        t.ok(found and int(found.group(1)) > 900, title + ": random offsets", run)
     title = "the documented line for bpftrace"
     loop = s.loop_device(s.sparse_file("seen", 20000 * SIZE))
     if t.ENGINE or "libaio" not in engines() or not t.have("bpftrace") or loop is None:
@@ -372,14 +372,14 @@ def test_documented_witness():
     t.ok(run and "@ops: 20000\n" in run.out and not re.search(r"^@breaks: [1-9]", run.out, re.M), title, run)
     run = as_written(documented("bpftrace"), here + [("-ordering strict", "-seek random -seek range 80000")])
     found = run and re.search(r"^@breaks: (\d+)$", run.out, re.M)
-    return t.ok(found and int(found.group(1)) > 10000, title + ": random places", run)
+    return t.ok(found and int(found.group(1)) > 10000, title + ": random offsets", run)
 
 
-# What ends a pass
+# The end of a pass
 
 
 def issued_without_holes(title, run, offsets, status, in_order):
-    """What was issued is 0 to n-1, and xdd says how many."""
+    """The issued operations are 0 to n-1, and xdd reports their number."""
     n = len(offsets)
     t.ok(run.status == status and n > 0 and sorted(offsets) == [i * SIZE for i in range(n)] and
          (not in_order or offsets == sorted(offsets)) and audit(run) is not None and audit(run)[1] == n,
@@ -387,7 +387,7 @@ def issued_without_holes(title, run, offsets, status, in_order):
 
 
 def ended(extra):
-    """How to end a run early: (name, words before xdd, words behind, status)."""
+    """How to end a run early: (name, words before xdd, words after it, status)."""
     return [("-timelimit", [], ["-timelimit", 0.1] + extra, 0), ("-runtime", [], ["-runtime", 0.1] + extra, 0),
             ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.4"], extra, 5)]
 
@@ -403,8 +403,8 @@ def test_limits():
     cases += [(engine, order, ["-threads", threads]) for engine in engines()
               for order, threads in (("none", 3), ("serial", 3), ("strict", 3), ("strict", 1))]
     for engine, order, more in cases:
-        for name, before, behind, status in ended(["-dio", "-ioengine", engine] + more):
-            args = t.xdd_words(*words(loop, "read", 8, 1 << 22, order, "-seek", "range", 1 << 22, *behind))
+        for name, before, after, status in ended(["-dio", "-ioengine", engine] + more):
+            args = t.xdd_words(*words(loop, "read", 8, 1 << 22, order, "-seek", "range", 1 << 22, *after))
             run, seen = watched((lambda: w.Syscalls(SIZE)) if engine == "psync" else (lambda: w.Block(loop)), before, args)
             if run is None:
                 t.skip("%s, %s, %s" % (engine, order, name), "no tracefs")
@@ -432,7 +432,7 @@ def test_errors():
 
 
 def test_again():
-    """What is tried again, and the rest of what was moved in part, comes before the next operation of -ordering serial."""
+    """A retry and the rest of a short transfer come before the next operation of -ordering serial."""
     file, n = t.make_file("again", 64 * SIZE), 64
     for what, settings, more in (("short", {}, []), ("eio", {"start": 20 * SIZE, "end": 21 * SIZE, "times": 2}, ["-retry", 3])):
         title = "serial, depth 8, %s" % (what + " " + " ".join(map(str, more)))
@@ -470,7 +470,7 @@ def test_errors_of_a_device():
 
 
 def test_hung_device():
-    """What the turn is held for never comes back; those that wait for it end with the run all the same."""
+    """The request that holds the turn never completes; the QThreads that wait for the turn still end with the run."""
     for order in ("serial", "loose"):
         env = s.faults("hang", start=100 * SIZE, end=101 * SIZE, file="hangs")
         if env is None:
@@ -545,7 +545,7 @@ def test_full_queue():
     return None
 
 
-# What may not be in order, and what cannot
+# Runs that may lose the order, and runs that cannot
 
 
 def test_warnings():

@@ -17,7 +17,7 @@ import xddtest as t
 MIB = 1 << 20
 RUN = "-op noop -targets 1 null -numreqs 1".split()
 FILES = ("-output", "-csvout", "-combinedout", "-jsonout", "-errout", "-latency output")
-# Options whose files have names of their own: what stands behind the prefix.
+# Options whose files have names of their own: the text after the prefix.
 PREFIXES = {"-seek save": ".T0.txt", "-ts dump": ".target.0000.bin", "-ts output": ".target.0000.csv",
             "-ts append output": ".target.0000.csv", "-heartbeat ops output": ".T0000.csv"}
 
@@ -95,7 +95,7 @@ def test_sockets():
 
 
 def test_pipes():
-    """A pipe that nobody reads is refused before the run; one with a reader gets all of it."""
+    """A pipe without a reader is refused before the run; one with a reader gets all of it."""
     for option, words, path in names():
         os.mkfifo(path)
         target = t.path("new")

@@ -85,7 +85,7 @@ def test_limit():
 
 
 def test_many_targets():
-    """The soft limit is no hindrance to what targets and engines need; the hard one is, and is told of in one line."""
+    """The soft limit does not restrict targets and engines; the hard limit does, and one line reports it."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     offered = t.command([t.XDD, "-ioengine", "list"]).out
     files = [t.path("data")] * 100

@@ -51,10 +51,10 @@ def load(file, chosen):
             os.pread(f.fileno(), size, offset)
 
 
-def read(file, *args, nobody=None):
+def read(file, *args, user=None):
     """Read; returns the run and what it says of the page cache: "49.8", "about 50.1", "unknown, ..."."""
     command = t.xdd_words("-op", "read", "-targets", 1, file, *COLUMNS, "-verbose", *args)
-    run = t.command(nobody[0] + [nobody[1]] + command[1:] if nobody else command, cwd="/")
+    run = t.command(user[0] + [user[1]] + command[1:] if user else command, cwd="/")
     line = re.search(r"^Target 0, page cache: (.*?)(?: %| of what|;|$)", run.out, re.M)
     row = run.row("COMBINED") or {}
     return run, line.group(1) if line else "", row.get("Cached", "")
@@ -109,18 +109,18 @@ def test_not_measured():
 
 def test_unknown():
     """The kernel tells a user who may not write to a file nothing of its pages."""
-    nobody = xddsys.for_nobody()
+    user = xddsys.for_nobody()
     file = on_disk("foreign", 32 * MIB)
-    if nobody is None or file is None:
-        return t.skip("a foreign file", "files of the test are in memory" if nobody else xddsys.sys_why())
+    if user is None or file is None:
+        return t.skip("a foreign file", "files of the test are in memory" if user else xddsys.sys_why())
     os.chmod(file, 0o644)
-    run, said, column = read(file, "-reqsize", 256, "-mbytes", 32, nobody=nobody)
+    run, said, column = read(file, "-reqsize", 256, "-mbytes", 32, user=user)
     t.equal((run.status, said.startswith("unknown"), column), (0, True, "-"),
             "a file of which the user may not know: unknown", "%s\n%s" % (said, run))
     t.ok("was in the page cache" not in run.err, "and no warning of it", run)
     os.chown(file, 65534, 65534)
     load(file, [])
-    run, said, column = read(file, "-reqsize", 256, "-mbytes", 32, nobody=nobody)
+    run, said, column = read(file, "-reqsize", 256, "-mbytes", 32, user=user)
     return t.equal((run.status, said), (0, "0.0"), "the owner may know", "%s\n%s" % (said, run))
 
 

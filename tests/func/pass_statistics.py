@@ -46,7 +46,7 @@ def figures(row):
 
 
 def check_target(title, document, statistic):
-    """The values of a target are those of its passes, and what is said of them is right."""
+    """The values of a target are those of its passes, and the statistics of them are right."""
     passes = j.rows(document, "TARGET_PASS", target=statistic["target"])
     t.equal(statistic["passes"], [r["pass"] for r in passes], title + ": its passes")
     for name in ("bandwidth", "iops", "latency"):
@@ -81,7 +81,7 @@ def test_values():
             check_target("%s, target %d" % (title, statistic["target"]), document, statistic)
         lines = LINE.findall(run.out)
         t.equal([(m[0], m[1], int(m[2])) for m in lines],
-                [(who, what, n) for who in ("Target 0", "Target 1", "All targets") for what in SCALE] if n > 2 else [],
+                [(subject, what, n) for subject in ("Target 0", "Target 1", "All targets") for what in SCALE] if n > 2 else [],
                 title + ": the lines of -verbose")
         for m in lines:
             st = document["statistics"][-1 if m[0] == "All targets" else int(m[0][-1])][m[1].lower()]
@@ -131,7 +131,7 @@ def test_only_run_time():
     run, document = run_json(*"-op noop -targets 2 null null -runtime .3 -verbose".split())
     t.equal([(st["target"], st["passes"], st["left_out"]) for st in document["statistics"]],
             [(0, [1], 0), (1, [1], 0), (None, [1], 0)], "-runtime alone: its pass counts")
-    t.equal(run.err, "", "which nothing is said of")
+    t.equal(run.err, "", "-runtime alone: no warning")
     run, document = run_json(*"-op noop -targets 1 null -runtime .3 -passes 3".split(),
                              warns=m.RUNTIME_FIRST_PASS)
     t.ok(document["statistics"][0]["passes"] == [1] and len(run.error_lines()) == 1 and
@@ -281,7 +281,7 @@ def test_until():
          "until 0.00001 %: not reached, and the most passes are run", run)
     found, run, _ = until(*PACED, "-passes", "until", 100, "-numreqs", 2, "-passdelay", "10ms", "-verbose")
     delays = run.out.count("Starting Pass Delay")
-    t.ok(found and delays == found[2] - 1, "with -passdelay: none behind the last", run)
+    t.ok(found and delays == found[2] - 1, "with -passdelay: none after the last", run)
     found, run, _ = until(*PACED, "-passes", "until", "0.00001", "-runtime", ".5")
     t.ok(run.status == 0 and found and not found[1] and found[2] < 100, "-runtime ends it", run)
     found, run, document = until(*"-op noop -targets 1 null -numreqs 1 -operationdelay 0 -passes until .000001".split())

@@ -271,7 +271,7 @@ def test_offsets():
     t.equal(offsets(*base, "-startoffset", 100, "-passoffset", 1000, "-passes", 3),
             [102400 + p * 1024000 + n * 4096 for p in range(3) for n in range(10)], "-passoffset moves every pass on")
     moved = passes(offsets(*RANDOM, "-passoffset", 3, "-passes", 3), 300)
-    t.equal([[x - p * 3072 for x in moved[p]] for p in range(3)], [moved[0]] * 3, "-passoffset with random places")
+    t.equal([[x - p * 3072 for x in moved[p]] for p in range(3)], [moved[0]] * 3, "-passoffset with random offsets")
     run, trace = s.trace("-op", "read", "-targets", "-4", DISK, *"-targetoffset 1024 -reqsize 4 -numreqs 10".split())
     by_fd = collections.defaultdict(list)
     for op in trace.of(DISK):

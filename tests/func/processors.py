@@ -76,7 +76,7 @@ def test_processor():
 
 
 def test_workers():
-    """What io_uring hands to threads of the kernel runs on the same processors."""
+    """Requests that io_uring passes to threads of the kernel run on the same processors."""
     if not TWO or "io_uring" not in t.engines():
         return t.skip("threads of the kernel", "no io_uring, or one processor")
     directory = s.tmpfs("workers", 4 << 20)
@@ -168,7 +168,7 @@ def test_roundrobin():
 
 
 def test_taskset():
-    """What the process was given when it was started, it stays in."""
+    """The process stays on the processors that it was given when it was started."""
     if not TWO or not t.have("taskset"):
         return t.skip("a process that may not use all", "one processor, or no taskset")
     prefix = ["taskset", "-c", str(LAST)]

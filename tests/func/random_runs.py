@@ -35,7 +35,7 @@ RESOLUTION = 0.02       # of percentiles: more than the width of a bucket of the
 
 
 class Target:
-    """What one target is asked to do."""
+    """The work and options of one target."""
 
     def __init__(self, r, number, engines):
         self.number = number
@@ -225,7 +225,7 @@ def check_run(mix, directory):
 
 
 def check_combined(mix, combined, spans):
-    """Without what shifts or stretches single targets: from the first begin to the last end of each pass."""
+    """Without options that delay or extend single targets, the time is from the first begin to the last end of each pass."""
     moved, elapsed = sum(combined["bytes"].values()), combined["elapsed_ns"]
     near(combined["columns"]["bandwidth"], moved / elapsed * 1e3 if elapsed else 0, "COMBINED bandwidth")
     near(combined["columns"]["iops"], sum(combined["ops"].values()) / elapsed * 1e9 if elapsed else 0, "COMBINED iops")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """
-Signals at random moments of thirteen kinds of runs, some of them twice, and with outputs that nobody reads: the run
-ends soon, with status 5; its documents, dumps and CSV files are whole and say so; and no file stays behind.
+Signals at random moments of thirteen kinds of runs, some of them twice, and with outputs that have no reader: the run
+ends soon, with status 5; its documents, dumps and CSV files are whole and say so; and no file is left over.
 
-Run n is a function of the seed (XDD_TEST_SEED) and n, but for the moment at which the signal meets it.
+Run n is a function of the seed (XDD_TEST_SEED) and n, except for the moment at which the signal arrives.
 XDD_FUZZ_SIGNALS says how many there are; XDD_TEST_LONG=1 makes 300, and 600 with stalled outputs.
 """
 import collections
@@ -78,7 +78,7 @@ def make(number, stalled):
 
 
 def expects(pid, name):
-    """Whether the program has begun to see to that signal: before, it has the action that the kernel gave it."""
+    """True if the program has begun to handle that signal: before, the signal has the action that the kernel gave it."""
     try:
         with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as f:
             masks = re.findall(r"^Sig(?:Blk|Ign|Cgt):\s*([0-9a-f]+)", f.read(), re.M)
@@ -158,7 +158,7 @@ def judge(case, directory, status, out, err, sent):
 
 
 def files_wrong(case, directory, status, twice):
-    """What is there is whole. Two signals end a run at once: it need not have written anything."""
+    """The files that exist are whole. Two signals end a run at once: it need not have written anything."""
     names = set(os.listdir(directory))
     strays = [n for n in names if not re.match(
         r"(f|g|doc\.json|out\.csv|lat\.csv|(hb|fifo)\.T\d+\.csv|dmp\.target\.\d+\.bin|rep\.target\.\d+\.csv)$", n) and

@@ -19,14 +19,14 @@ NOBODY = 65534
 RUN = "-op noop -targets 1 null -numreqs 1".split()
 ROOT = os.geteuid() == 0
 ACL = "system.posix_acl_access"
-# Each way to replace a file: its words, and what stands behind the name in them.
+# Each way to replace a file: its words, and the suffix after the name.
 WAYS = (("-jsonout", RUN + ["-jsonout"], ""), ("-ts dump", RUN + ["-ts", "dump"], ".target.0000.bin"),
         ("-ts output", RUN + ["-ts", "output"], ".target.0000.csv"), ("-seek save", RUN + ["-seek", "save"], ".T0.txt"),
         ("tsread -o", None, ""))
 
 
 def replace(words, name, prefix=(), binary=None):
-    """Run a way with the file `name`, without what stands behind it."""
+    """Run a way with the file `name`, without its suffix."""
     if words is None:
         dump = t.path("dump")
         if not os.path.exists(dump + ".target.0000.bin"):
@@ -92,7 +92,7 @@ def test_attributes():
 
 
 def test_without_right():
-    """What may not be kept gives nobody more rights than before: the group is another one."""
+    """An owner that cannot be kept gives no user more rights than before: the group is another one."""
     user = s.for_nobody()
     if user is None:
         return t.skip("the owner cannot be kept", s.sys_why())
@@ -180,7 +180,7 @@ def test_planted_late():
 
 
 def test_planted_target():
-    """What a planted link leads to is not removed, nor created: no system call sees that the link is followed."""
+    """The file that a planted link leads to is neither removed nor created: no system call follows the link."""
     if not ROOT:
         return t.skip("planted links to targets", "only root can make links of another user")
     victim = t.path("victim-of-target")
@@ -219,7 +219,7 @@ def test_no_proc():
 
 
 def test_never_more_rights():
-    """A file with a temporary name, as there are without /proc: whoever waits for it must not get to read it."""
+    """A file with a temporary name, as there are without /proc: a process that waits for it must not be able to read it."""
     title = "a private file has no more rights before it is complete"
     strace = ["strace", "-f", "-o", t.path("trace"), "-e", "signal=none", "-e", "trace=fchmod,rename"]
     if not ROOT or s.sanitized() or not t.have("unshare") or not t.have("strace") or t.command(strace + ["true"]).status:

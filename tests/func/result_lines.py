@@ -64,7 +64,7 @@ def test_every_identifier():
     run, rows = t.xdd_csv(*SMALL, "-verbose", "-outputformat", "new", "+" + "+".join(HEADINGS))
     t.equal((run.status, len(rows)), (0, 5), "every identifier at once", run)
     t.ok(all(list(r) == EVERY for r in rows), "CSV: every identifier is a column, in order", rows[:1])
-    # Whether PAGECACHED and HOLES are known depends on the file system.
+    # PAGECACHED and HOLES are known on some file systems only.
     empty = re.compile("E2E|DESKEW|TAIL|FAIRNESS$|MISCOMPARES$|RESP|WRITELAT")
     t.equal({name for r in rows for name in r if r[name] == "" and name not in ("PAGECACHED", "HOLES")},
             {name for name in EVERY if empty.match(name)}, "CSV: empty is what a run of reads does not measure, and nothing else")
@@ -79,10 +79,10 @@ def test_every_identifier():
 
 def test_add():
     run, rows = t.xdd_csv(*SMALL, "-outputformat", "add", "+READOPS", "-outputformat", "add", "+CPUTIME")
-    t.equal([list(r) for r in rows], [DEFAULTS + ["READOPS", "CPUTIME"]], "add: behind the default columns")
+    t.equal([list(r) for r in rows], [DEFAULTS + ["READOPS", "CPUTIME"]], "add: after the default columns")
     t.ok(table(run)[0].split()[-4:] == ["Xfer_Size", "Read_Ops", "CPU", "Time"], "add: in text too", run)
     run, rows = t.xdd_csv(*SMALL, "-outputformat", "new", "+OPS", "-outputformat", "add", "+WHAT")
-    t.equal([list(r.items()) for r in rows], [[("OPS", "200"), ("WHAT", "COMBINED")]], "add: behind the columns of new")
+    t.equal([list(r.items()) for r in rows], [[("OPS", "200"), ("WHAT", "COMBINED")]], "add: after the columns of new")
     run, rows = t.xdd_csv(*SMALL, "-outputformat", "+WHAT+OPS")
     t.equal([list(r.items()) for r in rows], [[("WHAT", "COMBINED"), ("OPS", "200")]],
             "a list alone, as the guide has it")
@@ -108,7 +108,7 @@ def test_csv():
     rows = list(csv.reader(lines[:-1], strict=True))
     t.ok(all(len(row) == len(DEFAULTS) for row in rows), "CSV: as many fields in every line")
     t.equal([row[0] for row in rows[1:]], ["TARGET_PASS"] * 2 + ["TARGET_AVERAGE"] * 2 + ["COMBINED"] +
-            (["TARGET_PASS"] * 2 + ["TARGET_AVERAGE"] * 2 + ["COMBINED"]) * 2, "CSV: runs one behind the other")
+            (["TARGET_PASS"] * 2 + ["TARGET_AVERAGE"] * 2 + ["COMBINED"]) * 2, "CSV: runs one after the other")
     run = t.xdd(*SMALL, "-outputformat", "new", "+OPS", "-csvout", file)
     t.ok(run.status == 2 and len(run.error_lines()) == 1 and read_lines(file) == lines,
          "CSV: other columns do not go into the file", run)
@@ -155,7 +155,7 @@ def test_output():
 
 
 def on_terminal(args, columns, rows=24):
-    """What a run writes to a terminal of that size; its status."""
+    """The output of a run to a terminal of that size, and its status."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     p = subprocess.Popen([t.XDD] + [str(a) for a in args], stdin=subprocess.DEVNULL, stdout=slave,

@@ -204,7 +204,7 @@ def test_disks():
 
 
 def test_reserved():
-    """What is reserved is for root."""
+    """The reserved blocks of a file system are for root."""
     directory = s.ext4("reserved", 32 << 20)
     if directory is None:
         return t.skip("reserved blocks", s.sys_why())

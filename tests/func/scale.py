@@ -108,7 +108,7 @@ def test_too_many_threads():
          "more threads than the machine lets start: refused at once", run)
     if os.geteuid() != 0 or not t.have("setpriv") or not t.have("prlimit"):
         return t.skip("the limit on threads of a user", "that needs root, setpriv and prlimit")
-    # A user that nobody is, in a directory of its own: those above it may be closed to others.
+    # A user without other processes, in a directory of its own: those above it may be closed to others.
     user = ["setpriv", "--reuid=61234", "--clear-groups", "prlimit", "--nproc=6", "./xdd"]
     os.chmod(shutil.copy(t.XDD, t.path("xdd")), 0o755)
     os.chmod(t.tmp(), 0o755)
@@ -211,7 +211,7 @@ def test_no_more_threads():
 
 
 def resident_kib(pid):
-    """What the process has in memory; exact, unlike the counters in /proc/PID/status."""
+    """The resident memory of the process; exact, unlike the counters in /proc/PID/status."""
     for file, name in (("smaps_rollup", "Rss"), ("status", "VmRSS")):
         try:
             return int(re.search(r"^%s: +(\d+) kB" % name, read("/proc/%d/%s" % (pid, file)), re.M).group(1))
@@ -240,7 +240,7 @@ def test_memory():
     short = peak_kib("-op", "noop", "-numreqs", 1000)
     t.ok(short > 500, "memory: 1000 operations", short)
     for title, args in (("%d operations" % many, ["-op", "noop", "-numreqs", many]),
-                        ("10^7 random places", "-op noop -numreqs 10000000 -seek random".split()),
+                        ("10^7 random offsets", "-op noop -numreqs 10000000 -seek random".split()),
                         ("10^7 mixed operations", "-rwratio 30 -numreqs 10000000".split())):
         long = peak_kib(*args)
         t.ok(long <= short + 1024, "memory: %s take no more than 1000" % title, "%d KiB, %d KiB" % (short, long))
@@ -333,7 +333,7 @@ def test_signals_while_waiting():
         rows = check_canceled(run, "SIGINT in " + title, signal.SIGINT, run.end(signal.SIGINT))
         if rows:
             check_sums(rows, "SIGINT in " + title, 2)
-    # Two kinds, so that both arrive; one behind the other, as timeout(1) sends to the process and to its group.
+    # Two kinds, so that both arrive; one after the other, as timeout(1) sends to the process and to its group.
     run = Started("-op", "noop", "-targets", 1, "null", "-timelimit", 30)
     time.sleep(0.4)
     run.p.send_signal(signal.SIGTERM)

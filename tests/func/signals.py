@@ -60,7 +60,7 @@ def test_stalled():
         if p.poll() is None:
             p.send_signal(signal.SIGTERM)
     for waited, (what, p, pipe, document) in zip(waits, runs):
-        title = "SIGTERM, and nobody reads " + what
+        title = "SIGTERM, and no process reads " + what
         t.equal((waited, wait(p)), (True, 5), title + ": status 5")
         d = j.check(document, title)
         t.equal(d and (d["end"], d["status"], d["partial"]), ("canceled", 5, True), title + ": the document says so")
@@ -76,7 +76,7 @@ def test_stalled_document():
     s.settle(p, 0.3)
     waits = p.poll() is None
     p.send_signal(signal.SIGTERM)
-    t.equal((waits, wait(p)), (True, 5), "SIGTERM, and nobody reads -jsonout: status 5")
+    t.equal((waits, wait(p)), (True, 5), "SIGTERM, and no process reads -jsonout: status 5")
     pipe.close()
 
 
@@ -84,7 +84,7 @@ def test_second():
     """With operations that hang a single signal ends nothing for three seconds; the second does at once."""
     env = s.faults("hang", file="hangs")
     if env is None:
-        return t.skip("a second signal, and nobody reads stderr", s.sys_why())
+        return t.skip("a second signal, and no process reads stderr", s.sys_why())
     pipe, document = xddstall.Stalled(), t.path("second.json")
     p = subprocess.Popen(t.xdd_words("-op", "read", "-targets", 1, t.make_file("hangs", 1 << 20), "-reqsize", 4, "-numreqs", 8,
                                      "-heartbeat", 0.05, "-jsonout", document),
@@ -94,7 +94,7 @@ def test_second():
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGTERM):
         p.send_signal(number)
         time.sleep(0.4)
-    t.equal((wait(p), os.path.exists(document)), (5, False), "a second signal, and nobody reads stderr: it ends at once")
+    t.equal((wait(p), os.path.exists(document)), (5, False), "a second signal, and no process reads stderr: it ends at once")
     pipe.close()
 
 

@@ -23,7 +23,7 @@ t.tolerate(t.BUFFERED, t.CACHED)
 
 FORMAT = "+ELAPSEDTIMEPASS+RESPMIN+RESPP50+RESPP90+RESPP99+RESPMAX+LATP50+LATP99+LATMAX+IOPS+BANDWIDTH+CPUTIME+OPS"
 COLUMNS = ["-outputformat", "new", "+WHAT+PASS" + FORMAT]
-# What a run of this test may be late in all, in seconds.
+# The total time that a run of this test may be late, in seconds.
 LATE = 10.0
 
 
@@ -233,7 +233,7 @@ def stop_and_go(p, after, seconds):
 
 
 def frozen(*args):
-    """A run of 5 s at 1000 operations a second, stopped for 1 s in its middle; its COMBINED row."""
+    """A run of 5 s at 1000 operations per second, stopped for 1 s in its middle; its COMBINED row."""
     csv = t.path("frozen.csv")
     if os.path.exists(csv):
         os.unlink(csv)
@@ -332,7 +332,7 @@ def test_stop():
             err = p.communicate(timeout=t.TIMEOUT)[1].decode()
             status = p.returncode
         rows = [r for r in t.read_csv(csv) if r["WHAT"] == "COMBINED"]
-        # Whoever goes on waiting is left behind.
+        # A thread that went on waiting would be abandoned.
         t.ok(status == 5 and "abandoned" not in err and len(rows) == 1 and rows[0]["OPS"] == "1",
              "SIGINT ends the wait, " + engine, (status, rows, err))
 

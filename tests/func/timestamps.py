@@ -68,7 +68,7 @@ def test_form():
     rest = lines[at:]
     t.equal(rest[0], "Start of DETAILED Time Stamp Report, Number of entries, 16, Picoseconds per clock tick, 1000, "
             "delta, 0", "the first line of the detailed report")
-    t.ok(rest[1] == x.GUIDE_COLUMNS + x.OUR_COLUMNS, "the guide's columns, and ours behind them", rest[1])
+    t.ok(rest[1] == x.GUIDE_COLUMNS + x.OUR_COLUMNS, "the guide's columns, and ours after them", rest[1])
     row = re.compile(r"0, r, 1, (\d+), \d+, 0, \d{4,}000, \d{4,}000, +\d+\.\d{5}, +\d+\.\d{5}, +\d+\.\d{5}, "
                      r"+\d+\.\d{5}, +\d+\.\d{3}, 0, \d+, 0, 65536, 65536, 0, \d+, \d+$")
     numbers = [m.group(1) for m in map(row.match, rest[2:18]) if m]
@@ -226,7 +226,7 @@ def test_failures():
                 "depth %d: operations that failed, with their errno and bytes" % depth)
 
 
-# What is kept of more than fits
+# More entries than fit
 
 
 def test_wrap():
@@ -300,7 +300,7 @@ def test_trigger_time():
          "Operations recorded, 3," in run.out, "triggertime: a time that is past", run)
 
 
-# What is written where
+# Files and reports
 
 
 def test_words():
@@ -311,7 +311,7 @@ def test_words():
         t.ok(run.status == 0 and not run.err and len(x.detailed_part(run.out)) == parts, "-ts %s: on standard output" % words,
              run)
         t.ok(run.out.find("COMBINED") < run.out.find("Start of SUMMARY") < run.out.find("Ending time") or not parts,
-             "-ts %s: behind the results" % words)
+             "-ts %s: after the results" % words)
     for words, parts in (("output", 2), ("summary output", 1), ("detailed output", 2)):
         name = prefix()
         run = t.xdd(*base, *words.split(), name)
@@ -398,7 +398,7 @@ def test_hanging():
     combined = re.search(r"^ *COMBINED +\d+ +\d+ +\d+ +\d+ +(\d+)", out, re.M)
     if not combined:
         return t.skip("a target that hangs", "it had not begun")
-    # The first ten operations of the one come back; a slow machine may not get to the end of the other.
+    # The first ten operations of one target complete; a slow machine may not reach the end of the other.
     t.ok(p.returncode == 5 and found[0] == list(range(len(found[0]))) and len(found[0]) <= 10 and
          sum(map(len, found)) == int(combined.group(1)), "a target that hangs: what was done is in the dumps", (found, out))
     return t.equal(reports, found, "a target that hangs: and in the reports")

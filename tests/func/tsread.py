@@ -173,7 +173,7 @@ def test_merge():
     starts = [int(r["START_NS"]) for r in rows]
     t.equal((starts, len(starts)), (sorted(starts), 40), "two hosts: in one order")
     report = x.Report(x.tsread(dumps[0], later).out)
-    t.equal([r["StartTS"] for r in report.rows], [n * 1000 for n in starts], "two hosts: the detailed report, likewise")
+    t.equal([r["StartTS"] for r in report.rows], [n * 1000 for n in starts], "two hosts: the detailed report is in the same order")
     t.equal(sorted({(r["Target"], r["Host"]) for r in report.rows}), sorted([(0, socket.gethostname()), (1, "other")]),
             "two hosts: each row says where it is from")
     t.equal(report.text.count("Start of SUMMARY"), 2, "two hosts: a summary for each")

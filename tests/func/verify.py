@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
--verify: every pattern, good and bad; what an injector does to sectors behind xdd's back is named rightly; no false alarm
+-verify: every pattern, good and bad; damage that an injector does to sectors, unknown to xdd, is named rightly; no false alarm
 when reads and writes overlap; what ends a run; and what is refused.
 
 With XDD_TEST_LONG=1 ten million overlapping operations are made instead of some hundred thousand.
@@ -146,7 +146,7 @@ def test_kinds_of_tags():
     for work in ("-reqsize 16", "-reqsize 4", "-reqsize 1024", "-reqsize 64 -qd 8"):
         run = check(file, "tagged", work)
         t.equal((run.status, run.err), (0, ""), "tagged, %s: good data" % work, run)
-    # Where the data differs: what comes behind the cut may begin with a byte that is right by chance.
+    # Where the data differs: the data after the cut may begin with a byte that is right by chance.
     cut = next(i for i in range(256, 512) if sector(good, 300)[i] != sector(earlier, 300)[i])
     lost = next(i for i in range(256, 512) if sector(good, 302)[i - 1])
     rows = (
@@ -206,7 +206,7 @@ def test_older_pass():
 
 
 def test_stale_in_one_run():
-    """The same run writes a block, somebody puts the old data back, and the run reads it."""
+    """The same run writes a block, another process restores the old data, and the run reads it."""
     file = write_file("inrun", "tagged", "-reqsize 4 -numreqs 16")
     old = read(file)
     load = t.path("list")
@@ -261,7 +261,7 @@ def test_location():
     run = t.xdd(*words)
     found = miscompares(run)
     t.ok(run.status == 7 and [(m.kind, m.offset // 512) for m in found] == [("misplaced", 41), ("zeros", 60)] and
-         "offset %d" % (50 * 512) in found[0].text, "-verify location: data of another place", run)
+         "offset %d" % (50 * 512) in found[0].text, "-verify location: data of another offset", run)
     run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 16, "-datapattern", "sequenced")
     t.ok(run.status == 7, "reading with -datapattern sequenced verifies by itself", run)
 
@@ -278,7 +278,7 @@ def test_words_add_up():
     poke(file, 40 * 512 + 100, b"xxxx")
     for given in both + tuple("-dp sequenced " + g for g in both + ("", "-verify contents", "-verify location")):
         run = t.xdd(*words, file, *given.split())
-        t.ok(run.status == 7 and len(miscompares(run)) == 1, given + ": four bytes behind the first word", run)
+        t.ok(run.status == 7 and len(miscompares(run)) == 1, given + ": four bytes after the first word", run)
     t.ok(t.xdd(*words, file, "-verify", "location").status == 0, "-verify location alone looks at the first words")
     file = write_file("sum.inverse", "sequenced inverse prefix 0123", "-reqsize 16 -numreqs 8")
     run = t.xdd(*words, file, *"-verify location -dp inverse -dp prefix 0123".split())
@@ -291,7 +291,7 @@ def test_words_add_up():
     t.equal((run.status, run.err), (0, ""), "tagged: contents are location too", run)
     poke(file, 512, sector(read(file), 5))
     t.equal([m.kind for m in miscompares(t.xdd(*words, file, *"-dp tagged -verify location contents".split()))],
-            ["misplaced"], "tagged, -verify location contents: data of another place")
+            ["misplaced"], "tagged, -verify location contents: data of another offset")
     # A target that only writes has its own pattern; one that has none writes what the others look for.
     one, two = t.path("sum.one"), t.path("sum.two")
     run = t.xdd("-op", "write", "-op", "target", 2, "read", "-targets", 3, one, two, file, *"-reqsize 16 -numreqs 8 "
@@ -313,7 +313,7 @@ _NO_READ = r"""
 static unsigned calls;
 
 /*
- * Says that it has read a file called lost, and has not touched the buffer behind its first 700 bytes. One called
+ * Says that it has read a file called lost, and has not touched the buffer after its first 700 bytes. One called
  * lost again it has read, every other time, and says that it has not.
  */
 ssize_t pread64(int fd, void *buf, size_t size, off64_t at)
@@ -353,7 +353,7 @@ def no_read():
 
 
 def same_kinds(found, wanted, pattern):
-    """Tagged data differs from run to run, and a byte at an end of a torn stretch may be right by chance."""
+    """Tagged data differs from run to run, and a byte at an end of a torn extent may be right by chance."""
     chance = 3 if pattern == "tagged" else 0
     return len(found) == len(wanted) and all(
         kind == w_kind and 0 <= at - w_at <= chance and 0 <= w_at + w_count - at - count <= chance
@@ -374,7 +374,7 @@ def test_nothing_transferred():
         file = write_file("lost again", pattern, "-reqsize 4 -numreqs 16")
         run = check(file, pattern, "-reqsize 4 -numreqs 3 -retry 1", ["-ioengine", "psync"], env=env)
         t.ok(run.status == 7 and same_kinds(kinds(run), wanted, pattern),
-             "a failed try that left the data behind does not pass for the next one, " + pattern, run)
+             "the data of a failed try does not pass for that of the next one, " + pattern, run)
     return None
 
 
@@ -432,7 +432,7 @@ def cut_off_between_passes():
     file = t.make_file("cut", 1 << 20)
     run = t.xdd("-rwratio", 50, "-targets", 1, file, *work, *TAGGED)
     t.equal(("MISCOMPARE" in run.err, " wrong" in run.err, run.status in (0, 6)), (False, False, True),
-            "-reopen -pretruncate: nothing is expected behind the end of the file", run)
+            "-reopen -pretruncate: nothing is expected after the end of the file", run)
 
 
 def test_mixed():
@@ -461,7 +461,7 @@ def test_mixed():
     run = t.xdd("-rwratio", 50, "-targets", 1, file, *"-reqsize 4 -numreqs 2000 -seek random -qd 8 -bytes 1m".split()[:-2],
                 *"-seek range 1024".split(), *TAGGED)
     t.equal((run.status, "had not written" in run.err, "note" in run.err), (0, True, True),
-            "sectors that nobody tagged cannot be judged, and are counted", run)
+            "sectors without a tag cannot be judged, and are counted", run)
     for pattern in ("sequenced", "random", "x", "ascii abc replicate"):
         file = write_file("mixed", pattern, "-reqsize 4 -mbytes 1")
         run = t.xdd("-rwratio", 50, "-targets", 1, file, *"-reqsize 4 -numreqs 4000 -qd 8 -seek random range 1024".split(),
@@ -551,7 +551,7 @@ def test_refused():
 
 
 def test_shared_file():
-    """Two targets that write tagged data to the same place would each take that of the other for wrong."""
+    """Two targets that write tagged data to the same offset would each take the data of the other for wrong."""
     file = t.make_file("shared", 1 << 20)
     link = t.path("shared.link")
     os.symlink(file, link)

@@ -134,7 +134,7 @@ def test_amounts():
         run = xdd("-targets", 2, foo, foo, *base, *words.split(), *"-starttrigger 0 1 percent 100".split())
         found = [int((run.row("TARGET_PASS", Target=n, Pass=1) or {}).get("Ops", -1)) for n in (0, 1)]
         if "passoffset" in words:
-            # What pass 2 is to write is not there in pass 1.
+            # The data that pass 2 writes does not exist in pass 1.
             t.ok("END-OF-FILE" in run.err, words + ": what is not there yet is an error", run)
             continue
         t.ok(found == list(counts) and quiet(run), "%s: %s operations" % (words, counts), run)
@@ -168,7 +168,7 @@ def test_refused():
     foo, directory = fresh(), t.path("refused")
     os.mkdir(directory)
     for title, words, status, text in (
-            ("nobody writes it", "-op read", 4, "target 0, FOO: " + m.NO_FILE),
+            ("no target writes it", "-op read", 4, "target 0, FOO: " + m.NO_FILE),
             ("another file is written", "-op target 0 write -op target 1 read -targetdir target 1 refused", 4, "target 1, refused"),
             ("both mix", "-rwratio 50", 4, "target 0, FOO: " + m.NO_FILE),
             ("-createnewfiles", "-op target 0 write -op target 1 read -createnewfiles target 0", 4, "target 1, FOO: " + m.NO_FILE),

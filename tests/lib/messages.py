@@ -243,7 +243,7 @@ TOO_MANY_LINKS = "Too many levels"
 NO_PERMISSION = "Permission denied"
 NO_SPACE = "No space left"
 DIRECTORY_MISSING = "directory does not exist"
-NOT_A_FILE = "a file or a device is wanted"
+NOT_A_FILE = "expected a file or a device"
 NO_WRITING = "no permission to write"
 NO_READING = "no permission to read"
 NO_CREATING = "no permission to create files"
@@ -318,7 +318,7 @@ def warning(subject, problem):
 
 
 ANY_TARGET = r"target \d+, .*"
-# What a small file in memory, or one that is all holes, makes a run say; and a machine whose device others use.
+# Warnings about a small file in memory, a file that is all holes, and a device that other processes use.
 CACHED = warning(ANY_TARGET, r"(about )?\d+ % of what was read was (in the page cache|never written)")
 NO_DIRECT_IO = "-dio: the file system has no direct I/O for this file, and uses the page cache; " \
     "put it on another file system"

@@ -243,7 +243,7 @@ add("", """
 -starttime 1000000000 -op read -targets 1 data -numreqs 1
 """)
 
-# Random places and random data
+# Random offsets and random data
 
 add("random", """
 -op read -targets 1 data -reqsize 4 -numreqs 8 -seek random range 200 save places

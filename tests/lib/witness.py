@@ -31,8 +31,8 @@ _NUMBERS = {"x86_64": (17, 18), "aarch64": (67, 68), "riscv64": (67, 68), "ppc64
 
 def order_breaks(ops, span):
     """
-    How many operations do not begin where the one before them ended, as the audit counts them; behind the last of
-    `span` bytes comes the first.
+    The number of operations that do not begin where the one before them ended, as the audit counts them; the first
+    of `span` bytes follows the last.
     """
     breaks, at = 0, 0
     for op in ops:
@@ -70,7 +70,7 @@ def _traces_syscalls():
 
 
 def available():
-    """Whether Syscalls works here."""
+    """True if Syscalls works here."""
     return _traces_syscalls() or _has_strace()
 
 
@@ -106,7 +106,7 @@ class _Instance:
         self.write("events/%s/enable" % name, "1")
 
     def lines(self):
-        """What was traced, oldest first."""
+        """The traced events, oldest first."""
         for cpu in os.listdir(self.path + "/per_cpu"):
             with open("%s/per_cpu/%s/stats" % (self.path, cpu), encoding="ascii") as file:
                 for name, number in re.findall(r"^(.*): (\d+)$", file.read(), re.M):
@@ -154,7 +154,7 @@ class _TracedSyscalls(_Traced):
         super().__init__()
         self.size = size
         numbers = " || ".join("id == %d" % n for n in _NUMBERS[os.uname().machine])
-        # What this process starts is followed; it makes no such calls itself.
+        # The processes that this one starts are followed; it makes no such calls itself.
         self.instance.write("options/event-fork", "1")
         self.instance.write("set_event_pid", str(os.getpid()))
         self.instance.event("raw_syscalls/sys_enter", numbers)
@@ -184,7 +184,7 @@ class _Straced:
     """strace looks on."""
 
     slow = True
-    # Raw: what a read has read is not known when it begins, and strace would keep back all that stands behind it.
+    # Raw: the data of a read is not known when it begins, and strace would keep back all arguments after it.
     BEGIN = re.compile(r"(\d+) +(pread|pwrite)64\(\w+, \w+, (\w+), (\w+)(?:\) += (-?\w+)| <unfinished|\) <)")
     END = re.compile(r"(\d+) +<\.\.\. p(?:read|write)64 resumed>.*= (-?\w+)")
 
@@ -201,7 +201,7 @@ class _Straced:
         pass
 
     def xdd(self, *args, env=None, **kwargs):
-        # What looks for leaks cannot be traced itself.
+        # The leak checker cannot work in a traced process.
         options = os.environ.get("ASAN_OPTIONS", "")
         env = dict(env or {}, ASAN_OPTIONS=(options + ":" if options else "") + "detect_leaks=0")
         return t.command(self.prefix + t.xdd_words(*args), env=env, **kwargs)
@@ -302,7 +302,7 @@ class SlowFs:
         self.data = os.path.join(self.directory, "data")
 
     def end(self):
-        """It unmounts; whoever uses the file still, be it a loop device, must be gone. Answers no request any more."""
+        """Unmounts; every user of the file, such as a loop device, must be gone. Answers no request any more."""
         if self.process.poll() is None:
             self.process.stdin.close()
             try:

@@ -47,7 +47,7 @@ def row(name, args, status, at, *wants, files=None, prefix=(), changes=(), many=
 
 
 def value(option, bad, *wants, base=READ, status=2, **kwargs):
-    """A bad value of an option, or of "option suboption", behind `base`."""
+    """A bad value of an option, or of "option suboption", after `base`."""
     words = shlex.split(base) + ["-" + w if i == 0 else w for i, w in enumerate(option.split())] + [bad]
     shown = bad if bad and not re.search(r"\s", bad) else "'%s'" % bad
     row("-%s %r" % (option, bad if len(bad) < 40 else bad[:40] + "..."), words, status, len(words),

@@ -40,7 +40,7 @@ def _object(value, rules, root, place):
 
 
 def complaints(value, rules, root, place=""):
-    """What is wrong with `value`, a line for each thing."""
+    """The faults of `value`, a line for each."""
     assert set(rules) <= KNOWN, "the validator does not know %s" % (set(rules) - KNOWN)
     if "$ref" in rules:
         yield from complaints(value, root["$defs"][rules["$ref"].rsplit("/", 1)[1]], root, place)
@@ -85,7 +85,7 @@ def load(file):
 
 
 def problems(document):
-    """What the schema has against it, and sums that do not come out; a list of lines."""
+    """The violations of the schema, and sums that are wrong; a list of lines."""
     rules = schema()
     return list(complaints(document, rules, rules)) or list(_sums(document))
 
@@ -99,7 +99,7 @@ def total(row, name="ops"):
 
 
 def _add(found):
-    """What is added up from line to line."""
+    """The values that are added up from line to line."""
     keys = ("ops", "bytes", "busy_ns")
     sums = [sum(r[k][d] for r in found) for k in keys for d in ("read", "write", "noop")]
     sums += [sum(r[k] for r in found) for k in ("issued", "errors", "outstanding")]

@@ -4,7 +4,7 @@ import os
 
 
 class Stalled:
-    """A pipe, or a FIFO of this name, that is full and that nobody reads from."""
+    """A pipe, or a FIFO of this name, that is full and that no process reads from."""
 
     def __init__(self, fifo=None, full=True):
         if fifo:

@@ -1,4 +1,4 @@
-"""What functional tests need of the system: strace, loop devices, file systems, and I/O that goes wrong.
+"""Means of the system for functional tests: strace, loop devices, file systems, and I/O that goes wrong.
 
 Everything made here is the test's own and goes away when it ends, by SIGTERM too. Where the machine
 cannot do a thing, the function returns None, and the test says "# SKIP"; sys_why() has the reason.
@@ -69,7 +69,7 @@ def loop_device(file, *options):
 
 
 def detach(device):
-    """Give a loop device back, once: after that it may be somebody else's."""
+    """Detach a loop device, once: after that it may belong to another process."""
     if device in _attached:
         _attached.remove(device)
         subprocess.run(["losetup", "--detach", device], stderr=subprocess.DEVNULL, check=False)
@@ -199,7 +199,7 @@ class Trace:
 
 
 def can_trace():
-    """Whether strace is there and may be used."""
+    """True if strace is there and may be used."""
     if not t.have("strace"):
         return _cannot("strace is not installed")
     if _queue() and not _shim():
@@ -222,7 +222,7 @@ def trace(*args, env=None, **kwargs):
     global _traces
     _traces += 1
     file = t.path("strace.%d" % _traces)
-    # What looks for leaks cannot be traced itself.
+    # The leak checker cannot work in a traced process.
     env = dict(env or {}, ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "detect_leaks=0", env))
     log = None
     if _queue():
@@ -323,7 +323,7 @@ WRAP(pwrite64, const void *, SYS_pwrite64)
 
 #define NEXT(name_) ((__typeof__(&name_))dlsym(RTLD_NEXT, #name_))
 
-/* Requests that are handed over, for the test to read. */
+/* Requests that are submitted, for the test to read. */
 static int queue_log = -1;
 
 static void __attribute__((constructor)) open_log(void)
@@ -411,7 +411,7 @@ static int fd_of(const struct io_uring *ring, const struct io_uring_sqe *sqe)
 	return sqe->fd;
 }
 
-/* Look at what is about to be handed over. */
+/* Look at the requests that are about to be submitted. */
 static void look(struct io_uring *ring)
 {
 	struct io_uring_sq *sq = &ring->sq;
@@ -497,7 +497,7 @@ def _shim():
 
 
 def _can_inject(what):
-    """Whether this goes wrong with the engine too."""
+    """True if this fault can be injected into the engine too."""
     kernel = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
     if _queue() == "io_uring" and what in ("eio", "eintr") and kernel < (6, 10):
         return _cannot("this kernel cannot make a request of io_uring fail")
@@ -510,7 +510,7 @@ def faults(what, **settings):
     """
     Environment in which pread and pwrite go wrong, or None. What: "eio" fails, "short" moves at most 1000
     bytes, "eintr" is interrupted two times of three, "slow" sleeps `ns` (5 ms) before, "hang" never returns.
-    Settings: start, end (offsets), file (part of a file's name), ns; for "eio" also times (how often, in all)
+    Settings: start, end (offsets), file (part of a file's name), ns; for "eio" also times (how often, total)
     and errno (another one).
     """
     if not _can_inject(what) or not _shim():
@@ -519,21 +519,21 @@ def faults(what, **settings):
              "times": "XDD_FAULT_TIMES", "errno": "XDD_FAULT_ERRNO"}
     env = {"XDD_FAULT": what, "LD_PRELOAD": _shim()}
     env.update({names[k]: str(v) for k, v in settings.items()})
-    # A library before that of the sanitizer is what is wanted here, as are threads that are left behind.
+    # A library before that of the sanitizer is intended here, as are threads that are left behind.
     env["ASAN_OPTIONS"] = _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")
     env["TSAN_OPTIONS"] = _sanitizer_options("TSAN_OPTIONS", "report_thread_leaks=0")
     return env
 
 
 def sanitized():
-    """Whether the binary was built with ASan or TSan, which take memory and time of their own."""
+    """True if the binary was built with ASan or TSan, which take memory and time of their own."""
     with open(t.XDD, "rb") as f:
         data = f.read()
     return b"__asan_init" in data or b"__tsan_init" in data
 
 
 def fast_enough(seconds, limit):
-    """Whether something that takes no time took no time; a build with sanitizers may take more, and so may a busy machine."""
+    """True if work that takes no time took no time; a build with sanitizers may take more, and so may a busy machine."""
     busy = os.getloadavg()[0] / len(os.sched_getaffinity(0))
     return seconds < limit * (10 if sanitized() else 1) * max(busy, 1)
 
@@ -604,7 +604,7 @@ class Resting:
         return "\n".join(open(name, errors="replace").read() for name in self.files)
 
     def _proc(self, name):
-        """What a file below /proc/PID holds; nothing once the process is gone."""
+        """The content of a file below /proc/PID; nothing once the process is gone."""
         try:
             with open("/proc/%d/%s" % (self.pid, name)) as f:
                 return f.read()
@@ -634,7 +634,7 @@ class Resting:
         return self._proc("task/%d/comm" % tid).strip()
 
     def allowed(self):
-        """What its threads may run on, as the kernel writes it, by their numbers."""
+        """The processors that its threads may run on, as the kernel writes them, by thread number."""
         found = {tid: re.search(r"^Cpus_allowed_list:\s*(\S+)", self._proc("task/%d/status" % tid), re.M)
                  for tid in self.tasks()}
         return {tid: match.group(1) for tid, match in found.items() if match}

@@ -102,7 +102,7 @@ def done():
 
 
 class Run:
-    """What a command did: status, out, err, seconds (how long it took), and for xdd its results."""
+    """The outcome of a command: status, out, err, seconds (how long it took), and for xdd its results."""
 
     def __init__(self, args, status, out, err):
         self.args, self.status, self.out, self.err = args, status, out, err
