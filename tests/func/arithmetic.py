@@ -179,7 +179,7 @@ def test_noop():
 
 
 def near_ratio(row, name, amount, seconds_name="ELAPSEDTIMEPASS"):
-    """Whether a rate is amount over elapsed, as far as the digits of both go."""
+    """Return true if a rate is amount over elapsed time, within the printed digits of both."""
     low, high = real(row, seconds_name) - MS, real(row, seconds_name) + MS
     return amount / high - MS - 1e-9 <= real(row, name) <= amount / low + MS + 1e-9
 

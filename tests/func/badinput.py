@@ -29,7 +29,7 @@ for word in ("-zzzz", "--zzzz", "-frobnicate", "-5", "-@", "-x"):
     row("unknown option, near none: " + word, word + " -targets 1 data", 3, 1,
         m.line(word, m.no_option()))
 row("unknown option, very long", ["-" + "x" * 5000], 3, 1, m.line(r"-x{100,}\.\.\.", m.NO_OPTION), longest=300)
-row("unknown option behind good ones", READ + " -qd 2 -zzzz", 3, 8, m.line("-zzzz", m.NO_OPTION))
+row("unknown option after good ones", READ + " -qd 2 -zzzz", 3, 8, m.line("-zzzz", m.NO_OPTION))
 row("unknown option with a newline in it", ["-zz\nzz"], 3, 1, "^xdd: .*" + m.NO_OPTION)
 row("unknown option with a blank in it", ["-op read"], 3, 1, m.line("'-op read'", m.NO_OPTION))
 row("option=value", "-op=read -targets 1 data", 3, 1, m.line("-op=read", ".* " + m.two_words("-op", "read")))
@@ -80,7 +80,7 @@ row("missing argument of a keyword: batch", READ + " -ioengine io_uring batch", 
     m.line("-ioengine batch", m.missing("<#requests>")))
 row("missing argument of a suboption before an option", READ + " -seek range -qd 2", 2, 6,
     m.line("-seek range", m.missing("<#blocks>", follows="-qd")))
-row("missing argument behind a target", "-targets 1 data -op target 0", 2, 4, m.line("-op", m.MISSING))
+row("missing argument after a target", "-targets 1 data -op target 0", 2, 4, m.line("-op", m.MISSING))
 row("missing argument at the end of a setup file", READ + " -setup a.cfg -numreqs 1", 2, "a.cfg:2",
     m.line("-reqsize", m.MISSING), files={"a.cfg": "-op read\n-reqsize\n"})
 row("missing list of columns", READ + " -outputformat new", 2, 6, m.line("-outputformat", m.MISSING))
@@ -107,7 +107,7 @@ row("-targets with an empty name", "-op read -targets 2 data ''", 2, 6,
     m.line("-targets ''", m.TARGET_NAME_EMPTY))
 row("-targets -N with an empty name", "-targets -2 ''", 2, 3, m.TARGET_NAME_EMPTY)
 row("-target with an empty name", "-target ''", 2, 2, m.line("-target ''", m.TARGET_NAME_EMPTY))
-row("more than 8192 targets in all", "-op noop -targets 1 null -targets -8192 null", 2, 7,
+row("more than 8192 targets in total", "-op noop -targets 1 null -targets -8192 null", 2, 7,
     m.line("-targets -8192", m.too_many_targets(8193)))
 row("the name of a target too long", ["-op", "read", "-targets", "1", "x" * 5000], 2, 3,
     m.line("-targets", m.TARGET_NAME_LONG))
@@ -190,7 +190,7 @@ for bad, near in (("reed", "read"), ("READ", "read"), ("wirte", "write"), ("", N
           base="-targets 1 data -numreqs 1")
 for bad in ("101", "-1", "abc", "", "50%", "1e1", "100.0001", "nan", "9" * 30):
     value("rwratio", bad, m.PERCENT_READS, base="-targets 1 data -numreqs 1")
-row("-rwratio with another word behind it", "-targets 1 data -rwratio 50 randm", 3, 6,
+row("-rwratio with another word after it", "-targets 1 data -rwratio 50 randm", 3, 6,
     m.line("-rwratio randm", m.ONLY_RANDOM))
 for bad, near in (("all", None), ("", None), ("absolut", "absolute"), ("5", None)):
     value("percentcpu", bad, m.choice("absolute or relative"), *([m.near(near)] if near else []))
@@ -224,7 +224,7 @@ row("no operation on one of three", "-op target 0 read -op target 2 read -target
     None, m.line("target 1, data", ".*" + m.NO_OPERATION))
 row("nothing to read in an empty file", "-op read -targets 1 empty", 2, None,
     m.line("target 0, empty", m.NOTHING_TO_READ))
-row("nothing to read behind the start offset", READ + " -startoffset 64", 2, None,
+row("nothing to read after the start offset", READ + " -startoffset 64", 2, None,
     "target 0, data: " + m.NOTHING_TO_READ + ": the start offset .* 65536 bytes")
 row("numreqs times reqsize", NULL + " -numreqs 9223372036854775807 -reqsize 2", 2, None,
     "^xdd: target 0, null: -numreqs 9223372036854775807: .*" + m.EIB)
@@ -332,7 +332,7 @@ for args, last, before, meant in (
 row("two operations for all targets, in a setup file", "-setup a.cfg -numreqs 1", 2, None,
     m.line("a.cfg:3: -op write", m.second_operation("-op read", "say -op target 0 read -op target 1 write$")),
         files={"a.cfg": "-op read\n-target data\n-op write -target note"})
-row("two operations for all targets, before and behind a setup file", "-op read -setup a.cfg -op write -numreqs 1", 2,
+row("two operations for all targets, before and after a setup file", "-op read -setup a.cfg -op write -numreqs 1", 2,
     None, m.line("-op write", m.SECOND_OPERATION), files={"a.cfg": "-targets 2 data note"})
 
 # Help, and options that are not to be had
@@ -349,7 +349,7 @@ for words, instead in (("multipath mp", "multipath device itself as a target"),
                        ("interactive inter", "-dryrun")):
     for word in words.split():
         row("refused: -" + word, "-%s something -targets 1 data" % word, 3, 1, m.line("-" + word, ".*" + instead))
-row("refused behind good options", READ + " -multipath", 3, 6, m.line("-multipath"))
+row("refused after good options", READ + " -multipath", 3, 6, m.line("-multipath"))
 row("refused with two dashes", "--multipath", 3, 1, m.line("--multipath"))
 for word in ("endtoend", "e2e", "restart", "timeserver"):
     row("not in this version: -" + word, "-%s -targets 1 data" % word, 3, 1,

@@ -110,15 +110,15 @@ row("unknown option in a setup file", SETUP, 3, "a.cfg:3",
 row("stray word in a setup file", SETUP, 3, "a.cfg:1", m.line("read", m.STRAY), files={"a.cfg": "-op read read"})
 row("bad value in a setup file", SETUP, 2, "a.cfg:4", m.line("-reqsize 4k", m.whole_number("blocks", 1, 2097152)),
     files={"a.cfg": "-op read\n-reqsize\n# here:\n 4k\n"})
-row("bad value behind CRLF lines", SETUP, 2, "a.cfg:2", m.line("-numreqs x"),
+row("bad value after CRLF lines", SETUP, 2, "a.cfg:2", m.line("-numreqs x"),
     files={"a.cfg": "-op read\r\n-numreqs x\r\n"})
-row("bad value behind a line that goes on", SETUP, 2, "a.cfg:3", m.line("-numreqs x"),
+row("bad value after a continued line", SETUP, 2, "a.cfg:3", m.line("-numreqs x"),
     files={"a.cfg": "-op \\\nread\n-numreqs x\n"})
 row("bad value in a nested setup file", SETUP, 2, "b.cfg:2", m.line("-numreqs 0"),
     files={"a.cfg": "-op read\n-setup b.cfg\n", "b.cfg": "\n-numreqs 0\n"})
-row("bad value behind a nested setup file", SETUP, 2, "a.cfg:2", m.line("-numreqs 0"),
+row("bad value after a nested setup file", SETUP, 2, "a.cfg:2", m.line("-numreqs 0"),
     files={"a.cfg": "-setup b.cfg\n-numreqs 0\n", "b.cfg": "\n\n-op read\n\n"})
-row("bad value on the command line behind a setup file", SETUP + " -numreqs 0", 2, 9, m.line("-numreqs 0"),
+row("bad value on the command line after a setup file", SETUP + " -numreqs 0", 2, 9, m.line("-numreqs 0"),
     files={"a.cfg": "-op read\n"})
 row("bad scope in a setup file", SETUP, 2, "a.cfg:2", m.line("-op target 4", m.no_such_target()),
     files={"a.cfg": "\n-op target 4 read\n"})
@@ -343,7 +343,7 @@ def check_block_device():
         run = t.xdd("-targets", 1, device, *args.split(), timeout=LIMIT_S, cwd=t.tmp())
         t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and
              re.search(m.line("target 0, " + device, want), run.err), "a block device: " + name, run)
-    # What is in the page cache of the device has to reach the file to be seen there.
+    # Data in the page cache of the device is visible in the file only after it is written back.
     subprocess.run(["sync", device], stderr=subprocess.DEVNULL)
     t.equal(digest(image), before, "a block device: nothing was written")
 

@@ -319,7 +319,7 @@ def test_differences():
 
 
 def test_whole_values():
-    """What differs behind many characters or digits is shown, not cut or rounded away."""
+    """A difference after many characters or digits is shown, not cut or rounded away."""
     a = real_run("whole", *ONE)
     b = copy.deepcopy(a)
     for document, text, number in ((a, "x" * 600 + "1", 1234567.25), (b, "x" * 600 + "2", 1234567.5)):

@@ -28,7 +28,7 @@ MANY = 100000
 QUEUES = (t.ENGINE.split() or [""])[0] in ("libaio", "io_uring")
 
 
-# What happened when, from outside
+# The order of events, observed from outside
 
 class Event:
     """An operation begins or ends; events of a run are in the order in which they took place."""
@@ -97,7 +97,7 @@ def written(names):
 
 
 def test_guide_example():
-    """The guide, 5.4: target 1 is exactly one operation behind target 0 all the time."""
+    """The guide, 5.4: target 1 follows target 0 by exactly one operation all the time."""
     title = "the guide's example, operation by operation"
     if witness():
         return t.skip(title, witness())
@@ -113,8 +113,8 @@ def test_guide_example():
 
 def allowance(found, ops, when, what, run_first):
     """
-    The first event against the rules, or None: a slave that begins what was not requested, or is more than one task
-    behind when the next request is made.
+    The first event against the rules, or None: a slave begins an operation that was not requested, or lags by more
+    than one task when the next request is made.
     """
     begun, ended = [0, 0], [0, 0]
     for e in found:
@@ -131,10 +131,10 @@ def allowance(found, ops, when, what, run_first):
 
 
 def test_allowance():
-    """A slave is never more than its allowance ahead or behind."""
+    """A slave never exceeds its allowance, and never lags by more than that."""
     for when, what, startup, depth in ((1, 1, "run", 1), (8, 3, "wait", 1), (8, 3, "run", 4), (3, 8, "wait", 4),
                                        (5, 5, "run", 3)):
-        title = "op %d op %d %s, queue depth %d: never ahead, never behind" % (when, what, startup, depth)
+        title = "op %d op %d %s, queue depth %d: never early, never late" % (when, what, startup, depth)
         if witness():
             t.skip(title, witness())
             continue
@@ -215,7 +215,7 @@ def test_counts():
     done_ok(null(2, "-numreqs 50 -numreqs target 1 1000 -queuedepth 8 -passes 300 -lockstep 0 1 op 10 op 7 wait stop"),
             [[50, 35]] * 300, "what was requested is done, whichever QThread has it when the master ends")
     done_ok(null(2, "-numreqs 1000 -numreqs target 1 10 %s wait stop" % one), [[1000, 10]],
-            "a slave that has done its pass holds nobody")
+            "a slave that has completed its pass holds no other target")
     done_ok(null(3, "-numreqs 3000 %s wait complete -lockstep 1 2 op 1 op 1 wait complete" % one), [[3000] * 3],
             "a chain of three")
     done_ok(null(3, "-numreqs 700 -passes 2 %s wait stop -lockstep 1 2 op 7 op 3 wait stop" % one),

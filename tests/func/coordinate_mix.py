@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """
-Lockstep, triggers and -syncio thrown together at random, with orderings, engines, queue depths and passes: what each
-target did is worked out beforehand from the words of the user guide, and each operation of its trace is held to what
-it had to wait for. The same runs are ended early as well, by time and by SIGINT: none may hang.
+Lockstep, triggers and -syncio thrown together at random, with orderings, engines, queue depths and passes: the
+amount of each target is computed beforehand from the rules of the user guide, and each operation of its trace is
+checked against the events it had to wait for. The same runs are ended early as well, by time and by SIGINT: none may
+hang.
 
 XDD_TEST_LONG=1 makes many more runs; XDD_TEST_SEED=<n> makes others, for which a failure prints all there is to know.
 """
@@ -34,7 +35,7 @@ Lockstep = collections.namedtuple("Lockstep", "master when howlong what howmuch 
 Trigger = collections.namedtuple("Trigger", "by when howmuch")
 
 
-# What the guide says
+# The rules of the guide
 
 def count(unit, value, done, ops):
     """How often so much fits in `done` operations of a pass of `ops`."""
@@ -57,7 +58,7 @@ class Mix:
         for i in range(self.n):
             names.append(self.target(r, i, engines, None if i else short))
         self.words = ["-targets", self.n] + names + self.words
-        # Nobody waits for one that stands behind it here: there are no cycles.
+        # A target waits only for targets before it in this order: there are no cycles.
         order = list(range(self.n))
         r.shuffle(order)
         if r.random() < 0.15:
@@ -146,7 +147,7 @@ class Mix:
         return t.command(list(before) + t.xdd_words(*self.words, *more), timeout=LIMIT_S)
 
 
-# What was done
+# The operations of a run
 
 def trace(i):
     """Of target `i`, by pass: (number, begin, end) of each operation, in picoseconds."""

@@ -48,7 +48,7 @@ def read(file, *args):
 
 
 def is_memory(path):
-    """Whether that path is in memory, where nothing can be dropped."""
+    """Return true if that path is in memory, where nothing can be dropped."""
     return t.command(["stat", "-f", "-c", "%T", path]).out.strip() in ("tmpfs", "ramfs")
 
 
@@ -226,7 +226,7 @@ def test_direct_ignored():
 
 
 def verdict(run):
-    """What the run says of target 0, or None."""
+    """Return the verdict of the run on target 0, "" for a line without verdict, or None without a line."""
     found = re.search(r"^Target 0, (?:([a-z-]+): )?its QThreads were ", run.out, re.M)
     return found and (found.group(1) or "")
 
@@ -274,10 +274,10 @@ def test_starved():
 
 def test_bound():
     good, run = until(["generator-bound", "starved"], "-op", "noop", "-targets", 1, "null", "-numreqs", 10000000)
-    t.ok(good, "null: nothing but xdd itself, and who else is there", run)
+    t.ok(good, "null: limited only by xdd itself or by other processes", run)
     t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 1, "-jsonout", t.path("short.json"))
     average = xddjson.rows(xddjson.check(t.path("short.json"), "-jsonout of one operation"), "TARGET_AVERAGE")[0]
-    t.equal(average["bound"] is None, average["elapsed_ns"] < 1000000, "nothing is said of a pass of less than 1 ms")
+    t.equal(average["bound"] is None, average["elapsed_ns"] < 1000000, "no verdict on a pass of less than 1 ms")
     if not is_memory("/dev/shm"):
         return t.skip("-dio that waits for nothing", "/dev/shm is not in memory")
     memory = "/dev/shm/xddtest.%d" % os.getpid()

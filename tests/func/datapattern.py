@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
--datapattern: what is written, compared with what the guide and the user guide say, worked out here independently;
-how well it compresses and how many copies it holds; and what is refused.
+-datapattern: the data written, compared with data computed here independently from the guide and the user guide;
+its compressibility and number of copies; and the arguments that are refused.
 """
 import collections
 import hashlib
@@ -208,7 +208,7 @@ def test_random():
                  "-reqsize 4 -numreqs 16 -seek random range 64 -rwratio 0 -passes 1"):
         got = written("random", work)
         same = [n for n in range(16) if got[n * 4096:(n + 1) * 4096] == wanted[n * 4096:(n + 1) * 4096]]
-        t.ok(len(same) == 16 or ("random" in work and len(same) > 4), "random, %s: the same at each place" % work, same)
+        t.ok(len(same) == 16 or ("random" in work and len(same) > 4), "random, %s: same at each offset" % work, same)
     t.ok(written("random -seek seed 5") == b"".join(chunk(n, 5) for n in range(4)), "random: of another seed")
     t.ok(written("random inverse") == inverse(wanted[:4 * 4096]), "random inverse")
     a, b = t.path("by.a"), t.path("by.b")

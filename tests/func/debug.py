@@ -72,9 +72,9 @@ def test_io():
     t.equal(sorted(io.issued), [(0, p, n) for p in (1, 2) for n in range(40)], "-debug io: each operation is issued once")
     t.ok(sorted(io.done) == sorted(io.issued) and
          all(f[4:] == (1536, f[5], "ok") and f[5] < LIMIT_S * 10**9 for f in io.done.values()),
-         "-debug io: and has come back once, with all its bytes", run)
+         "-debug io: and completes once, with all its bytes", run)
     t.equal(sorted((f[2], f[3]) for f in io.issued.values()), sorted((op.size, op.offset) for op in trace.of(file)),
-            "-debug io: places and sizes are those that strace sees")
+            "-debug io: offsets and sizes are those that strace sees")
 
 
 def test_io_kinds():
@@ -143,7 +143,7 @@ def test_threads_that_fail():
                          "-E", "ASAN_OPTIONS=" + s._sanitizer_options("ASAN_OPTIONS", "detect_leaks=0"), t.XDD, "-op", "noop", "-targets", "1", "null", "-numreqs", "5", "-heartbeat", "1",
                          "-latency", "intervals", "0.1", "-debug", "task"], timeout=LIMIT_S)
         said = [re.match(r"(.*: thread \d+) (starts|ends)$", line).groups() for line in lines(run.err, "TASK")]
-        starts, ends = (sorted(who for who, what in said if what == which) for which in ("starts", "ends"))
+        starts, ends = (sorted(thread for thread, what in said if what == which) for which in ("starts", "ends"))
         t.ok(run.status == 1 and run.err.count("cannot be set up") == 1 and (starts or name == "signals") and starts == ends,
              "without the thread of %s: the others are ended" % name, run)
         t.ok("cannot be set up: no more threads: " in run.err, "without the thread of %s: the message says what is short" % name, run)
@@ -160,7 +160,7 @@ def test_timelimit():
              max(int(m.group(3)) for m in said) == int(row.get("Ops", -1)) and
              len({m.group(1) for m in said}) == len(said), "-debug timelimit: %s ends a pass" % option, run)
     run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 10, "-timelimit", 60, "-debug", "tl", timeout=LIMIT_S)
-    t.equal((run.status, run.err), (0, ""), "-debug timelimit: a limit that ends nothing is not told of", run)
+    t.equal((run.status, run.err), (0, ""), "-debug timelimit: a limit that ends nothing is not reported", run)
 
 
 def test_tot():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
--deskew: the bandwidth while all targets were transferring. The windows are worked out once more from what strace
-saw of the same run; and the figures must agree with each other and with the result lines.
+-deskew: the bandwidth while all targets were transferring. The windows are computed again from the strace
+output of the same run; and the figures must agree with each other and with the result lines.
 """
 import os
 import re
@@ -247,7 +247,7 @@ def test_against_trace():
             f, wanted = Figures(run, "pass %d" % number), parts_of(ops, files)
             edges = [max(min(o[1] for o in ops if o[0] == file) for file in files),
                      min(max(o[2] for o in ops if o[0] == file) for file in files)]
-            # What lies before a target's first operation is in its intervals too.
+            # The time before a target's first operation is in its intervals too.
             off = [moved_around(ops, at, (wanted["whole"][0] + 0.1) / 512) + 2 for at in edges]
             most = {"whole": 0, "head": off[0], "window": sum(off), "tail": off[1]}
             t.ok(run.status == 0 and len(ops) == 390 and f.once and

@@ -31,7 +31,7 @@ def sequence(size):
 
 
 def contents(file):
-    """What the file holds, in the page cache and, once that is dropped, on the disk; None where they differ."""
+    """The contents of the file, in the page cache and, once that is dropped, on the disk; None where they differ."""
     try:
         with open(file, "r+b", buffering=0) as f:
             cached = f.read()
@@ -186,7 +186,7 @@ def test_reads():
     run = xdd("-op", "read", "-targets", 1, FILE, *"-dio -reqsize 4 -bytes 5000 -startoffset 4 -timelimit 60".split(),
               warns=m.REACHES)
     t.ok(run.status == 6 and "END-OF-FILE" in run.err and (run.row("COMBINED") or {}).get("Bytes_Xfered") == str(8000 - 4096),
-         "a tail behind the end of the file", run)
+         "a tail after the end of the file", run)
 
 
 def test_patterns():

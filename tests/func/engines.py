@@ -197,7 +197,7 @@ class Started:
 
 
 def whole(rows, size):
-    """Whether the lines agree with each other, and bytes with operations."""
+    """Return true if the lines agree with each other, and bytes with operations."""
     sums = {what: [sum(int(r[k]) for r in rows if r["WHAT"] == what) for k in ("OPS", "BYTESREAD", "ERRORS")]
             for what in ("QUEUE_PASS", "TARGET_PASS", "TARGET_AVERAGE", "COMBINED")}
     return len({tuple(x) for x in sums.values()}) == 1 and sums["COMBINED"][0] > 0 and \
@@ -228,7 +228,7 @@ def test_max_errors_with_many_outstanding():
     for engine in ["psync"] + [e for e in BOTH + BATCHES if e.split()[0] in ENGINES]:
         run, rows = execute(engine, ["-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 100000 -qd 32 -maxerrors 5 -timelimit 60".split()])
         combined = [r for r in rows if r["WHAT"] == "COMBINED"]
-        # What was outstanding when the last permitted error came back may fail too.
+        # Operations that are outstanding at the last permitted error may fail too.
         t.ok(run.status == 6 and combined and combined[0]["OPS"] == "4" and 5 <= int(combined[0]["ERRORS"]) < 5 + 32,
              "%s: -maxerrors with 32 outstanding" % engine, run)
 

@@ -144,7 +144,7 @@ class Program(ctypes.Structure):
 
 
 def forbid(number, error):
-    """What makes a system call fail in this process and in what it runs."""
+    """Return a function that makes a system call fail in its process and in the programs which that runs."""
     rules = ((0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | error), (0x06, 0, 0, 0x7fff0000))
     program = Program(len(rules), (Instruction * len(rules))(*[Instruction(*r) for r in rules]))
     libc = ctypes.CDLL(None, use_errno=True)

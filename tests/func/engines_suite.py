@@ -13,8 +13,8 @@ import xddtest as t
 from xddengines import QUEUED, ENGINES, absent
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# What moves data; the rest of these tests is about null, words and outputs, where no engine has a part, or goes over
-# the engines by itself. MORE is as large again, and runs beside it.
+# These tests move data. The other tests of these files are about null, options and outputs, which do not depend on the
+# engine, or iterate over the engines by themselves. MORE is about as large as SUITE, and runs in parallel with it.
 SUITE = (("errors.py", "test_end_of_file test_end_of_file_direct test_eio test_eio_of_a_device test_full_disk "
           "test_max_errors test_max_errors_to_print test_stop_on_error test_short_and_interrupted test_closed_output"),
          ("arithmetic.py", "test_short_last_operation test_directions test_noop test_latency"),

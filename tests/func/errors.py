@@ -51,7 +51,7 @@ def counts(rows, what, **fields):
 def check_failures(title, run, rows, wanted, good, size, repeats=None):
     """
     `wanted`: (target, pass, operation, offset, reason, bytes done) of each failure; `good` operations of
-    `size` bytes succeeded. With `repeats`, a reason, one line tells of the first, and one of the others.
+    `size` bytes succeeded. With `repeats`, a reason, one line reports the first, and one the others.
     """
     t.equal(run.status, 6, title + ": status")
     said = sorted((f.target, f.number_of_pass, f.op, f.offset, f.why, f.done) for f in failures(run))
@@ -305,7 +305,7 @@ def test_broken_pipe():
     err = p.stderr.read().decode()
     p.stderr.close()
     t.ok(p.wait(timeout=t.TIMEOUT) == 6 and len(err.splitlines()) == 1 and "Broken pipe" in err,
-         "whoever reads the results goes away: a line and a status", err)
+         "the reader of the results closes the pipe: a line and a status", err)
 
 
 t.run(test_end_of_file, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk,

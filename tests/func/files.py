@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
-What is done with files besides reading and writing them: made, made anew, opened again, deleted, allocated, cut
-off, flushed; operations that are slow, and those that are tried again.
+Operations on files besides reads and writes: create, recreate, reopen, delete, allocate, truncate and flush; slow
+operations, and operations that are retried.
 """
 import errno
 import os
@@ -142,7 +142,7 @@ def test_recreate():
     if not can_trace():
         return t.skip("-recreatefiles", "no strace")
     run, _, found = calls(*WRITE, "-targets", 1, file, "-recreatefiles", "-passes", 3, "-queuedepth", 2)
-    # What makes a file closes it, and opens it again as the run wants it.
+    # The code that creates a file closes it, and opens it again with the flags of the run.
     t.equal([c[0] for c in of(found, file, "openat", "close", "unlink")],
             (["close", "openat", "close", "unlink"] * 3)[:-1],
             "-recreatefiles closes, removes and makes the file between passes")
@@ -375,7 +375,7 @@ def test_flushwrite():
         if depth == 1 and not t.ENGINE:
             t.equal([i for i, c in enumerate(of(found, file, "fdatasync", "pwrite64")) if c[0] == "fdatasync"],
                     [p * (reqs + reqs // n) + (k + 1) * n + k for p in (0, 1) for k in range(reqs // n)],
-                    title + ": each behind so many writes")
+                    title + ": each after so many writes")
     run, rows, found = calls(*"-op read -reqsize 4 -numreqs 20 -flushwrite 2 -rwratio 50".split(), "-targets", 1, file)
     t.equal(len(of(found, file, "fdatasync")), 5, "-flushwrite: reads do not count")
     run, rows, found = calls(*"-op read -reqsize 4 -numreqs 20 -flushwrite 1 -syncwrite".split(), "-targets", 1, file)
@@ -508,7 +508,7 @@ def test_retry():
 
 
 def test_retry_in_vain():
-    """What cannot get better is not tried again, and trying ends when the run does."""
+    """Permanent errors are not retried, and retries end when the run ends."""
     file = t.make_file("vain", 40 * 1024)
     run, rows = run_rows("-op", "read", *"-reqsize 4 -numreqs 15 -retry 5 -timelimit 60".split(), "-targets", 1, file, warns=m.REACHES)
     t.equal((run.status, total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 5, 0), "-retry: not the end of a file")
@@ -579,7 +579,7 @@ def test_bad_input():
 
 
 def test_new_files_of_others():
-    """The files of -createnewfiles are nobody else's: no target, and no output."""
+    """No other target, and no output, uses a file of -createnewfiles."""
     directory = fresh("others")
     name, second = os.path.join(directory, "new"), os.path.join(directory, "new.00000002")
     link = os.path.join(directory, "link")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 Random and mutated command lines, with -dryrun and as tiny runs: each ends by itself with a status of its own; a
-refusal is one line; nothing stays behind but what was asked for; a JSON document has the status of the process.
+refusal is one line; no file remains except those requested; a JSON document has the status of the process.
 
 Command n is a function of the seed (XDD_TEST_SEED) and n. XDD_FUZZ_COMMANDS says how many of each kind there are;
 XDD_TEST_LONG=1 makes 20,000 in total. XDD_TEST_ONLY="<kind> <n>" runs one of them, and shows it.
@@ -104,7 +104,7 @@ def make(kind, number):
         words += ["-reqsize", "4", "-numreqs", r.choice(SMALL[1:])]
         for _ in range(r.choice((0, 1, 1, 2, 3, 5))):
             words += fragment(r, n)
-    # What runs stays small: its numbers are.
+    # Real runs stay small because their numbers are small.
     odd = ODD if kind != "real" else SMALL + ODD[:6] + ODD[12:]
     for _ in range(r.choice((0, 0, 0, 1, 1, 2, 6))):
         mutate(r, words, odd)
@@ -185,7 +185,7 @@ def judge(command, run):
 
 
 def strays(command, before, after):
-    """Files that nobody asked for; with -dryrun, any change."""
+    """Files that the command did not request; with -dryrun, any change."""
     if command.kind == "dry":
         return "a dry run changed files" if before != after else None
     words = {os.path.normpath(w) for w in command.words if w} | set(command.words)

@@ -21,7 +21,8 @@ from xddguard import MIB, admin, device, digest, mount, refused
 WORK = "-op write -reqsize 4 -numreqs 32".split()
 IN_USE = "a device in use is not written to, not even with -force"
 
-# The zoo: how each is made, and what is said of it. A function returns None, or why it cannot be had.
+# The zoo: how each device is made, and the reason that the guard reports. A function returns None, or the reason why
+# the device cannot be made.
 
 
 def md_member(dev):
@@ -138,7 +139,7 @@ def test_force():
 
 
 def test_damaged():
-    """What is only damaged is still worth something."""
+    """A damaged signature still protects the device."""
     dev = device("damaged")
     if dev is None or not with_libblkid():
         return t.skip("a damaged signature", "no loop device or no libblkid")
@@ -164,7 +165,7 @@ def partition(dev):
 
 
 def in_use(path, why, title, dev=None, quiet=True):
-    """Refused with that reason, -force or not; `quiet`: nobody else writes to it either."""
+    """Refused with that reason, -force or not; `quiet`: no other process writes to it either."""
     before = digest(dev or path)
     for words in ([], ["-force", path]):
         run = t.xdd(*WORK, "-targets", 1, path, *words)
@@ -279,7 +280,7 @@ def test_exclusive():
 
 
 def test_loop_over_device():
-    """What another device is made of is in use, whether or not the kernel says so elsewhere."""
+    """A device that backs another device is in use, even if the kernel does not report it elsewhere."""
     below = device("below")
     above = below and s.loop_device(below, "--offset", str(MIB))
     if not above:
@@ -338,7 +339,7 @@ def test_backing_file():
              "the file of a device that another has claimed", ("backing",))
     os.close(fd)
     run = t.xdd(*WORK, "-targets", 1, file)
-    return t.ok(run.status == 0 and content(file) != before, "the file of a device that nobody uses", run)
+    return t.ok(run.status == 0 and content(file) != before, "the file of a device that no process uses", run)
 
 
 def is_of_the_kernel(path):

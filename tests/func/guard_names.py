@@ -195,7 +195,7 @@ def race(other, title, *args, runs=RACES):
     seen, wrong = {}, []
     try:
         for _ in range(runs):
-            # What is removed by name, for -recreatefiles, may be the link by then.
+            # The name that -recreatefiles removes may be the link by then.
             if not any(os.path.islink(n) for _ in range(5) for n in (name, t.path("race.link"))):
                 link(mounted, t.path("race.link"))
             run = t.xdd("-op", "write", "-reqsize", 4, "-numreqs", 1, "-datapattern", "x", "-targets", 1, name, *args)

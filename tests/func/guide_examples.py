@@ -22,7 +22,7 @@ if not s.can_trace():
 
 
 def passes_of(ops, n):
-    """Operations, in `n` stretches of one length: passes do not overlap."""
+    """Operations, in `n` parts of equal length: passes do not overlap."""
     size = len(ops) // n
     return [collections.Counter((op.call, op.offset, op.size) for op in ops[i * size:(i + 1) * size])
             for i in range(n)]
@@ -98,7 +98,7 @@ EXAMPLE4 = ("-op read -targets 1 TARGET -reqsize 8 -mbytes 16 -passes 3 -verbose
 
 
 def random_places():
-    """What example 4 is to read: places do not depend on what the target is, and can be saved."""
+    """The requests of example 4: offsets do not depend on the kind of target, and can be saved."""
     args = ["null" if word == "TARGET" else word for word in EXAMPLE4]
     run = t.xdd(*args, "-seek", "save", t.path("places"))
     with open(t.path("places.T0.txt")) as f:

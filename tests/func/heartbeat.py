@@ -90,7 +90,7 @@ def test_words():
 
 
 def test_before_setup():
-    """What takes long before the first pass, here a table of 1 GB, is waited for."""
+    """During a long setup before the first pass, here of a table of 1 GB, the heartbeat shows WAITING."""
     run = t.xdd(*"-op noop -targets 2 null null -reqsize 4 -timelimit 0.4 -ts size 6000000 summary -heartbeat 0.01 ops bw pct etc "
                 "lat".split())
     beats = lines(run)
@@ -186,7 +186,7 @@ def test_targets():
     t.ok(lines(run) and ops_of(lines(run)[-1]) == [30, 60, 30], "one group a target", run)
     run = t.xdd(*words, "-numreqs", 30, "-heartbeat", "target", 1, "ops", "-heartbeat", "target", 1, "target")
     t.ok(lines(run) and lines(run)[-1] == "Pass,0001,/TARGET/OPS + [*],0001,tgt,0000000030,ops",
-         "target with a number behind it is the scope, without one the word", run)
+         "target with a number after it is the scope, without one the word", run)
     run = t.xdd(*words, "-numreqs", 30, "-heartbeat", "lf", "-heartbeat", "target", 1, "ops", "bytes")
     t.equal(lines(run)[-2:] + lines(run)[-3:-2], ["Pass,0001,/OPS/BYTES + [*],0000000030,ops,000000000030720,B", "Pass,0001, + [*]",
                                                   "Pass,0001, + [*]"], "targets with other fields have a line and a legend of their own")
@@ -231,7 +231,7 @@ def test_files():
         t.ok(len(table) > 2 and all(len(row) == len(table[0]) for row in table), "as many values in each line", table)
         t.equal((table[-1][5], table[-1][7]), ("0000000040", "100.00%"), "it ends with all of them")
     t.xdd(*words, "-heartbeat", 10, "output", prefix, "ops")
-    t.equal([len(rows(f)) for f in files], [2, 2], "a further run makes the files anew")
+    t.equal([len(rows(f)) for f in files], [2, 2], "a further run recreates the files")
     t.xdd(*words, "-heartbeat", 10, "output", prefix, "ops", "append")
     t.equal([len(rows(f)) for f in files], [3, 3], "append: the header stands once")
     run = t.xdd(*"-op noop -targets 2 null null -reqsize 1 -numreqs 5 -targetstartdelay 0.5 -heartbeat 0.1 output".split(),
