@@ -192,7 +192,7 @@ for bad in ("101", "-1", "abc", "", "50%", "1e1", "100.0001", "nan", "9" * 30):
     value("rwratio", bad, m.PERCENT_READS, base="-targets 1 data -numreqs 1")
 row("-rwratio with another word after it", "-targets 1 data -rwratio 50 randm", 3, 6,
     m.line("-rwratio randm", m.ONLY_RANDOM))
-for bad, near in (("all", None), ("", None), ("absolut", "absolute"), ("5", None)):
+for bad, near in (("", None), ("all", None), ("absolut", "absolute"), ("5", None)):
     value("percentcpu", bad, m.choice("absolute or relative"), *([m.near(near)] if near else []))
 row("-seek rnadom", READ + " -seek rnadom", 3, 7, m.line("-seek rnadom", m.no_suboption("random")))
 row("-seek random rnage", READ + " -seek random rnage 5", 3, 8,

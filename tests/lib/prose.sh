@@ -3,10 +3,7 @@
 # lines that are too long for a screen. doc/glossary.md has the terms; CONTRIBUTING has the rules.
 #
 #   tests/lib/prose.sh                    TAP, for "make check"
-#   tests/lib/prose.sh --report PATH...   list the hits in these files and directories, pending or not
-#
-# tests/lib/prose-pending lists path prefixes that are not clean yet, one per line; hits there do not
-# fail the check.
+#   tests/lib/prose.sh --report PATH...   list the hits in these files and directories
 set -u
 
 top=${TOP_SRCDIR:-$(dirname "$0")/../..}
@@ -168,7 +165,7 @@ files() {
 		-o -path 'tests/bench/run' -o -path 'tests/vm/run' -o -path 'tests/lib/*' -o -name README \
 		-o -name CONTRIBUTING -o -name NEWS -o -name bootstrap ')' \
 		! -path '*/.deps/*' ! -path '*/__pycache__/*' ! -name '*.o' ! -name '*.log' ! -name '*.trs' \
-		! -name prose.sh ! -name prose-pending ! -path '*/contrib/completion/*' \
+		! -name prose.sh ! -path '*/contrib/completion/*' \
 		! -path 'tests/tmp/*' ! -path 'tests/findings/*' ! -path 'tests/long/*' 2>/dev/null | LC_ALL=C sort
 }
 
@@ -182,7 +179,6 @@ if [ "${1:-}" = --report ]; then
 fi
 
 cd "$top" || exit 1
-pending=tests/lib/prose-pending
 count=0
 failed=0
 hits=$(mktemp "${TMPDIR:-/tmp}/prose.XXXXXX") || exit 1
@@ -207,14 +203,7 @@ for path in src include tests doc contrib README CONTRIBUTING NEWS Makefile.am c
 	[ -e "$path" ] || continue
 	count=$((count + 1))
 	# shellcheck disable=SC2046
-	scan $(files "$path") | while IFS= read -r line; do
-		while read -r prefix; do
-			case $line in
-			"${prefix:-#}"*) continue 2 ;;
-			esac
-		done <"$pending"
-		printf '%s\n' "$line"
-	done >"$hits"
+	scan $(files "$path") >"$hits"
 	if [ ! -s "$hits" ]; then
 		echo "ok $count - $path"
 	else
