@@ -143,8 +143,7 @@ static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done
 			break;
 		case 'o':
 			if (i + 1 == argc || !*argv[i + 1]) {
-				log_error("tsread %s: an argument is missing: expected <file>",
-					  word);
+				log_error("tsread %s: missing argument <file>", word);
 				return XDD_BAD_ARGUMENT;
 			}
 			r->output = argv[++i];

@@ -162,11 +162,11 @@ mkdir -p /tmp/cgroup
 if mount -t cgroup2 cgroup /tmp/cgroup && echo +cpuset >/tmp/cgroup/cgroup.subtree_control && mkdir /tmp/cgroup/one &&
 	echo 1 >/tmp/cgroup/one/cpuset.cpus && echo 1 >/tmp/cgroup/one/cpuset.mems && echo $$ >/tmp/cgroup/one/cgroup.procs; then
 	xdd -op read -targets 1 $FILE -processor 0
-	refused 2 'cannot run on processor 0; it may use: 1 ' "a cpuset and -processor 0"
+	refused 2 'cannot run on processor 0; this process may use: 1 ' "a cpuset and -processor 0"
 	xdd -op read -targets 1 $FILE -processor node0
 	refused 2 'no processors that this process may use' "a cpuset and -processor node0"
 	xdd -op read -targets 1 $FILE -numa 0
-	refused 2 'gets no memory from a NUMA node 0; it may use: 1 ' "a cpuset and -numa 0"
+	refused 2 'cannot use memory of NUMA node 0; this process may use: 1 ' "a cpuset and -numa 0"
 	xdd -op read -targets 1 $FILE -roundrobin 2
 	refused 2 '1 to 1, or all; this process may use: 1 ' "a cpuset and -roundrobin 2"
 	rest -targets 1 $FILE -sharedmemory -processor all -numa interleave
