@@ -1,6 +1,6 @@
 /*
  * The column table: identifiers, headings, units and formats against literal copies of what scripts
- * know, the values of a made-up result, and lists of identifiers.
+ * know, and lists of identifiers. test_column_value.c has the values of results.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,12 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
-#include "report/latency.h"
-#include "report/line.h"
+#include "column_sample.h"
 #include "xdd/report/column.h"
-#include "xdd/stat/flow.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -107,7 +104,7 @@ static const char *const identifiers[] = {
 	"SHORTESTTYPE",
 };
 
-/* The value is the cell of sample_result() below; NULL: it depends on the machine. */
+/* The value is the cell of sample_result(); NULL: it depends on the machine. */
 static const struct expected {
 	const char *id;
 	const char *heading;
@@ -212,128 +209,6 @@ static const struct expected {
 	LATENCIES("RESP", "   Resp_", NULL, NULL, NULL, NULL, NULL, NULL, NULL),
 };
 
-/* 24 reads of 100 ns, 5 writes of 200 ns and one of 400 ns. */
-static struct latency sample_latency(void)
-{
-	static uint64_t reads[] = { 24 }, writes[HISTOGRAM_BUCKETS];
-	struct latency l;
-
-	latency_init(&l);
-	l.of[LATENCY_SERVICE][DIR_READ] = (struct histogram_sum){ .n = 24,
-								  .sum_ns = 2400,
-								  .min_ns = 100,
-								  .max_ns = 100,
-								  .squares = 24e4,
-								  .first = histogram_bucket(100),
-								  .size = 1,
-								  .counts = reads };
-	writes[0] = 5;
-	writes[histogram_bucket(400) - histogram_bucket(200)] = 1;
-	l.of[LATENCY_SERVICE][DIR_WRITE] =
-		(struct histogram_sum){ .n = 6,
-					.sum_ns = 1400,
-					.min_ns = 200,
-					.max_ns = 400,
-					.squares = 5 * 4e4 + 16e4,
-					.first = histogram_bucket(200),
-					.size = histogram_bucket(400) - histogram_bucket(200) + 1,
-					.counts = writes };
-	return l;
-}
-
-static struct result sample_result(void)
-{
-	return (struct result){
-		.what = RESULT_TARGET_PASS,
-		.pass = 3,
-		.target = 7,
-		.queue = 32,
-		.figures = {
-			.known = FIGURES_ALL,
-			.tally = {
-				.ops = { 7500, 2500, 0 },
-				.bytes = { 30720000, 10240000, 0 },
-				.busy_ns = { 50000000000, 12500000000, 0 },
-				.errors = 11,
-				.order_breaks = 12,
-				.retries = 12,
-				.flush_ns = 3456789,
-				.open_ns = 250000,
-				.close_ns = 9000,
-				.miscompares = 7,
-				.fill_ns = 2500000,
-				.overhead_ns = 1500000,
-			},
-			.latency = sample_latency(),
-			.extremes = {
-				.any = true,
-				.of = {
-					{ .took_ns = 9876543, .op = 4711, .offset = 81920000,
-					  .dir = DIR_WRITE },
-					{ .took_ns = 1234, .op = 17, .offset = 69632,
-					  .dir = DIR_READ },
-				},
-			},
-			.elapsed_ns = 2000000000,
-			.first_op_ns = 1234567,
-			.cache = { .range_bytes = 8000, .resident_bytes = 2000, .hole_bytes = 1000 },
-			.cpu = { .user_ns = 500000000, .sys_ns = 2000000000 },
-		},
-		.window = { 1500000000, 36000000, 450075ull * FLOW_OP / 100 },
-		.tail = { 250000000, 2000000, 122ull * FLOW_OP },
-		.fairness = 0.875,
-		.verified = true,
-		.processors = 4,
-		.op = OP_MIXED,
-		.req_bytes = 8192,
-		.block_size = 512,
-	};
-}
-
-static const struct column *find(const char *id)
-{
-	const struct column *col = column_find(id, strlen(id));
-
-	if (!col)
-		fail_msg("%s is no column", id);
-	return col;
-}
-
-static const char *cell_of(const char *id, const struct result *r)
-{
-	static struct line_cell cell;
-
-	line_cell_padded(&cell, find(id), r);
-	return cell.text;
-}
-
-/*
- * In CSV, which readers split at commas, the field is empty; elsewhere a mark keeps the number of
- * words.
- */
-static void assert_unknown(const char *id, const struct result *r)
-{
-	static struct line_cell cell;
-	const char *text = cell_of(id, r);
-
-	if (strlen(text) != (size_t)find(id)->width || strcmp(text + strspn(text, " "), "-") != 0)
-		fail_msg("%s: \"%s\"", id, text);
-	line_cell_bare(&cell, find(id), r);
-	assert_string_equal(cell.text, "");
-}
-
-static void test_unknown_share(void **state)
-{
-	struct result r = sample_result();
-
-	(void)state;
-	r.figures.cache.accuracy = CACHE_UNKNOWN;
-	assert_unknown("PAGECACHED", &r);
-	assert_string_equal(cell_of("HOLES", &r), "   12.500");
-	r.figures.cache.holes_unknown = true;
-	assert_unknown("HOLES", &r);
-}
-
 static void test_identifiers_are_known(void **state)
 {
 	(void)state;
@@ -409,169 +284,6 @@ static void test_documented(void **state)
 	free(text);
 }
 
-static void test_labels(void **state)
-{
-	struct result r = sample_result();
-
-	(void)state;
-	r.what = RESULT_TARGET_AVERAGE;
-	assert_string_equal(cell_of("WHAT", &r), " TARGET_AVERAGE");
-	r.what = RESULT_COMBINED;
-	assert_string_equal(cell_of("WHAT", &r), " COMBINED      ");
-	r.what = RESULT_QUEUE_PASS;
-	assert_string_equal(cell_of("WHAT", &r), " QUEUE_PASS    ");
-}
-
-static void test_nothing_done(void **state)
-{
-	struct result r = { .what = RESULT_TARGET_PASS,
-			    .figures.known = FIGURES_ALL,
-			    .op = OP_READ,
-			    .req_bytes = 4096 };
-
-	(void)state;
-	assert_unknown("BANDWIDTH", &r);
-	assert_unknown("IOPS", &r);
-	assert_unknown("LATENCY", &r);
-	assert_unknown("PERCENTCPU", &r);
-	assert_unknown("LATP99", &r);
-	assert_unknown("LONGEST", &r);
-	assert_unknown("LONGESTTYPE", &r);
-	assert_unknown("HOLES", &r);
-	assert_string_equal(cell_of("CPUTIME", &r), "    0.000");
-	assert_string_equal(cell_of("OPS", &r), "          0");
-	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
-	assert_unknown("XFERSIZEBLOCKS", &r);
-}
-
-/* Of all columns, those that are known of a run that measured nothing and did nothing. */
-static void test_nothing_measured(void **state)
-{
-	static const char *const known[] = {
-		"WHAT",
-		"PASS",
-		"TARGET",
-		"QUEUE",
-		"BYTESXFERED",
-		"BYTESREAD",
-		"BYTESWRITTEN",
-		"OPS",
-		"READOPS",
-		"WRITEOPS",
-		"ERRORS",
-		"RETRIES",
-		"ELAPSEDTIMEPASS",
-		"PATTERNFILLTIME",
-		"BUFFERFLUSHTIME",
-		"OPENTIME",
-		"CLOSETIME",
-		"OPTYPE",
-		"XFERSIZEBYTES",
-		"XFERSIZEKBYTES",
-		"XFERSIZEMBYTES",
-		"NODENAME",
-		"DELIM",
-	};
-	struct result r = { .what = RESULT_TARGET_PASS, .op = OP_READ, .req_bytes = 4096 };
-	const struct column *col;
-
-	(void)state;
-	for (size_t i = 0; (col = column_at(i)); i++) {
-		bool is_known = false;
-
-		for (size_t k = 0; k < COUNT_OF(known); k++)
-			is_known |= strcmp(col->id, known[k]) == 0;
-		if (!is_known)
-			assert_unknown(col->id, &r);
-		else if (strcmp(cell_of(col->id, &r) + strspn(cell_of(col->id, &r), " "), "-") == 0)
-			fail_msg("%s is unknown", col->id);
-	}
-}
-
-/* A QThread neither opens nor closes the target. */
-static void test_of_targets_only(void **state)
-{
-	struct result r = sample_result();
-
-	(void)state;
-	r.what = RESULT_QUEUE_PASS;
-	assert_unknown("OPENTIME", &r);
-	assert_unknown("CLOSETIME", &r);
-}
-
-static void test_not_verified(void **state)
-{
-	struct result r = sample_result();
-
-	(void)state;
-	r.verified = false;
-	assert_unknown("MISCOMPARES", &r);
-}
-
-/* A noop moves nothing, and is no reason to report requests of no size. */
-static void test_noop_sizes(void **state)
-{
-	struct result r = sample_result();
-
-	(void)state;
-	r.figures.tally.ops[DIR_NOOP] = 10000;
-	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
-	assert_string_equal(cell_of("OPS", &r), "      20000");
-	memset(&r.figures.tally, 0, sizeof(r.figures.tally));
-	r.figures.tally.ops[DIR_NOOP] = 10000;
-	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
-}
-
-/* Operations that failed in the middle moved bytes, and are none of those whose size is shown. */
-static void test_failed_sizes(void **state)
-{
-	struct result r = sample_result();
-
-	(void)state;
-	r.figures.tally.bytes[DIR_READ] += 1000;
-	r.figures.tally.failed_bytes[DIR_READ] = 1000;
-	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
-	assert_string_equal(cell_of("BYTESXFERED", &r), "        40961000");
-	memset(&r.figures.tally, 0, sizeof(r.figures.tally));
-	r.figures.tally.bytes[DIR_READ] = r.figures.tally.failed_bytes[DIR_READ] = 1000;
-	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
-}
-
-static void test_processors_zero_is_one(void **state)
-{
-	struct result r = sample_result();
-
-	(void)state;
-	r.processors = 0;
-	assert_string_equal(cell_of("PERCENTCPU", &r), "  125.000");
-}
-
-static void test_widths_grow(void **state)
-{
-	struct result r = sample_result();
-
-	(void)state;
-	r.pass = 123456789;
-	assert_string_equal(cell_of("PASS", &r), "123456789");
-	r.figures.tally.bytes[DIR_READ] = UINT64_MAX;
-	assert_string_equal(cell_of("BYTESREAD", &r), "18446744073709551615");
-	r.figures.elapsed_ns = 1;
-	assert_string_equal(cell_of("IOPS", &r), "10000000000000.000");
-	assert_true(strlen(cell_of("READBANDWIDTH", &r)) < LINE_CELL_SIZE - 1);
-}
-
-static void test_node_name(void **state)
-{
-	struct result r = sample_result();
-	struct utsname name;
-	char padded[128];
-
-	(void)state;
-	assert_int_equal(uname(&name), 0);
-	snprintf(padded, sizeof(padded), "%10s", name.nodename);
-	assert_string_equal(cell_of("NODENAME", &r), padded);
-}
-
 static const char *suggest(const char *id)
 {
 	return column_suggest(id, strlen(id));
@@ -640,20 +352,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_identifiers_are_known),
-		cmocka_unit_test(test_unknown_share),
 		cmocka_unit_test(test_headings_and_formats),
 		cmocka_unit_test(test_table_is_whole),
 		cmocka_unit_test(test_documented),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_nothing_done),
-		cmocka_unit_test(test_nothing_measured),
-		cmocka_unit_test(test_of_targets_only),
-		cmocka_unit_test(test_not_verified),
-		cmocka_unit_test(test_noop_sizes),
-		cmocka_unit_test(test_failed_sizes),
-		cmocka_unit_test(test_processors_zero_is_one),
-		cmocka_unit_test(test_widths_grow),
-		cmocka_unit_test(test_node_name),
 		cmocka_unit_test(test_suggest),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_bad_lists),

@@ -1,0 +1,229 @@
+/*
+ * The values of columns for a made-up result, and for runs that did nothing, measured nothing or
+ * had errors.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "column_sample.h"
+#include "report/line.h"
+#include "xdd/report/column.h"
+
+#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+
+/*
+ * In CSV, which readers split at commas, the field is empty; elsewhere a mark keeps the number of
+ * words.
+ */
+static void assert_unknown(const char *id, const struct result *r)
+{
+	static struct line_cell cell;
+	const char *text = cell_of(id, r);
+
+	if (strlen(text) != (size_t)find(id)->width || strcmp(text + strspn(text, " "), "-") != 0)
+		fail_msg("%s: \"%s\"", id, text);
+	line_cell_bare(&cell, find(id), r);
+	assert_string_equal(cell.text, "");
+}
+
+static void test_unknown_share(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.figures.cache.accuracy = CACHE_UNKNOWN;
+	assert_unknown("PAGECACHED", &r);
+	assert_string_equal(cell_of("HOLES", &r), "   12.500");
+	r.figures.cache.holes_unknown = true;
+	assert_unknown("HOLES", &r);
+}
+
+static void test_labels(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.what = RESULT_TARGET_AVERAGE;
+	assert_string_equal(cell_of("WHAT", &r), " TARGET_AVERAGE");
+	r.what = RESULT_COMBINED;
+	assert_string_equal(cell_of("WHAT", &r), " COMBINED      ");
+	r.what = RESULT_QUEUE_PASS;
+	assert_string_equal(cell_of("WHAT", &r), " QUEUE_PASS    ");
+}
+
+static void test_nothing_done(void **state)
+{
+	struct result r = { .what = RESULT_TARGET_PASS,
+			    .figures.known = FIGURES_ALL,
+			    .op = OP_READ,
+			    .req_bytes = 4096 };
+
+	(void)state;
+	assert_unknown("BANDWIDTH", &r);
+	assert_unknown("IOPS", &r);
+	assert_unknown("LATENCY", &r);
+	assert_unknown("PERCENTCPU", &r);
+	assert_unknown("LATP99", &r);
+	assert_unknown("LONGEST", &r);
+	assert_unknown("LONGESTTYPE", &r);
+	assert_unknown("HOLES", &r);
+	assert_string_equal(cell_of("CPUTIME", &r), "    0.000");
+	assert_string_equal(cell_of("OPS", &r), "          0");
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
+	assert_unknown("XFERSIZEBLOCKS", &r);
+}
+
+/* Of all columns, those that are known of a run that measured nothing and did nothing. */
+static void test_nothing_measured(void **state)
+{
+	static const char *const known[] = {
+		"WHAT",
+		"PASS",
+		"TARGET",
+		"QUEUE",
+		"BYTESXFERED",
+		"BYTESREAD",
+		"BYTESWRITTEN",
+		"OPS",
+		"READOPS",
+		"WRITEOPS",
+		"ERRORS",
+		"RETRIES",
+		"ELAPSEDTIMEPASS",
+		"PATTERNFILLTIME",
+		"BUFFERFLUSHTIME",
+		"OPENTIME",
+		"CLOSETIME",
+		"OPTYPE",
+		"XFERSIZEBYTES",
+		"XFERSIZEKBYTES",
+		"XFERSIZEMBYTES",
+		"NODENAME",
+		"DELIM",
+	};
+	struct result r = { .what = RESULT_TARGET_PASS, .op = OP_READ, .req_bytes = 4096 };
+	const struct column *col;
+
+	(void)state;
+	for (size_t i = 0; (col = column_at(i)); i++) {
+		bool is_known = false;
+
+		for (size_t k = 0; k < COUNT_OF(known); k++)
+			is_known |= strcmp(col->id, known[k]) == 0;
+		if (!is_known)
+			assert_unknown(col->id, &r);
+		else if (strcmp(cell_of(col->id, &r) + strspn(cell_of(col->id, &r), " "), "-") == 0)
+			fail_msg("%s is unknown", col->id);
+	}
+}
+
+/* A QThread neither opens nor closes the target. */
+static void test_of_targets_only(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.what = RESULT_QUEUE_PASS;
+	assert_unknown("OPENTIME", &r);
+	assert_unknown("CLOSETIME", &r);
+}
+
+static void test_not_verified(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.verified = false;
+	assert_unknown("MISCOMPARES", &r);
+}
+
+/* A noop moves nothing, and is no reason to report requests of no size. */
+static void test_noop_sizes(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.figures.tally.ops[DIR_NOOP] = 10000;
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
+	assert_string_equal(cell_of("OPS", &r), "      20000");
+	memset(&r.figures.tally, 0, sizeof(r.figures.tally));
+	r.figures.tally.ops[DIR_NOOP] = 10000;
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
+}
+
+/* Operations that failed in the middle moved bytes, and are none of those whose size is shown. */
+static void test_failed_sizes(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.figures.tally.bytes[DIR_READ] += 1000;
+	r.figures.tally.failed_bytes[DIR_READ] = 1000;
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
+	assert_string_equal(cell_of("BYTESXFERED", &r), "        40961000");
+	memset(&r.figures.tally, 0, sizeof(r.figures.tally));
+	r.figures.tally.bytes[DIR_READ] = r.figures.tally.failed_bytes[DIR_READ] = 1000;
+	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
+}
+
+static void test_processors_zero_is_one(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.processors = 0;
+	assert_string_equal(cell_of("PERCENTCPU", &r), "  125.000");
+}
+
+static void test_widths_grow(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.pass = 123456789;
+	assert_string_equal(cell_of("PASS", &r), "123456789");
+	r.figures.tally.bytes[DIR_READ] = UINT64_MAX;
+	assert_string_equal(cell_of("BYTESREAD", &r), "18446744073709551615");
+	r.figures.elapsed_ns = 1;
+	assert_string_equal(cell_of("IOPS", &r), "10000000000000.000");
+	assert_true(strlen(cell_of("READBANDWIDTH", &r)) < LINE_CELL_SIZE - 1);
+}
+
+static void test_node_name(void **state)
+{
+	struct result r = sample_result();
+	struct utsname name;
+	char padded[128];
+
+	(void)state;
+	assert_int_equal(uname(&name), 0);
+	snprintf(padded, sizeof(padded), "%10s", name.nodename);
+	assert_string_equal(cell_of("NODENAME", &r), padded);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unknown_share),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_nothing_done),
+		cmocka_unit_test(test_nothing_measured),
+		cmocka_unit_test(test_of_targets_only),
+		cmocka_unit_test(test_not_verified),
+		cmocka_unit_test(test_noop_sizes),
+		cmocka_unit_test(test_failed_sizes),
+		cmocka_unit_test(test_processors_zero_is_one),
+		cmocka_unit_test(test_widths_grow),
+		cmocka_unit_test(test_node_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
