@@ -1,5 +1,6 @@
 /*
- * SCSI commands and sense data: src/io/scsi.c. What goes to a device is in test_engine_sg.c.
+ * SCSI commands and sense data: src/io/scsi.c. What goes to a device is in test_engine_sg.c and
+ * test_scsi_device.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

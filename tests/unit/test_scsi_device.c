@@ -1,0 +1,166 @@
+/*
+ * SCSI devices: their capacity, what the sg engine checks before a run, and how their caches are
+ * written: src/io/engine_sg.c, src/io/scsi.c, src/sys/scsi_capacity.c. The device is that of
+ * scsi_disk.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "engines.h"
+#include "io/scsi.h"
+#include "scsi_disk.h"
+#include "xdd/io/engine.h"
+#include "xdd/sys/scsi_capacity.h"
+
+static void test_capacity(void **state)
+{
+	uint64_t bytes;
+	uint32_t block;
+
+	(void)state;
+	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), 0);
+	assert_int_equal(bytes, BLOCKS * BLOCK);
+	assert_int_equal(block, BLOCK);
+
+	/* the largest that READ CAPACITY (10) can tell, and one more */
+	disk.last = 0xfffffffe;
+	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), 0);
+	assert_int_equal(bytes, 0xffffffffull * BLOCK);
+	disk.last = 0xffffffff;
+	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), 0);
+	assert_int_equal(bytes, 0x100000000ull * BLOCK);
+
+	disk.last = 0x123456789aull;
+	disk.block = 4096;
+	disk.only_16 = true;
+	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), 0);
+	assert_int_equal(bytes, 0x123456789bull * 4096);
+	assert_int_equal(block, 4096);
+}
+
+static void test_capacity_fails(void **state)
+{
+	uint64_t bytes;
+	uint32_t block;
+
+	(void)state;
+	disk.block = 0;
+	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), -ENOMEDIUM);
+	disk.block = BLOCK;
+	disk.last = UINT64_MAX;
+	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), -EOVERFLOW);
+	disk.last = UINT64_MAX / 2;
+	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), -EOVERFLOW);
+	disk.no_version = true;
+	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), -ENOTTY);
+	assert_int_equal(scsi_capacity("/dev/null", &bytes, &block), -ENOTTY);
+	assert_int_equal(scsi_capacity("/nonexistent/sg", &bytes, &block), -ENOENT);
+}
+
+extern const struct engine engine_sg;
+
+static struct target_plan target;
+
+static int end(void **state)
+{
+	(void)state;
+	target = (struct target_plan){ 0 };
+	return 0;
+}
+
+/* /dev/null stands for the device. */
+static int check(const char *path, const char **why)
+{
+	target.path = path;
+	if (!target.engine_options)
+		target.engine_options = engine_options("sg", "");
+	target.req_bytes = target.last_op_bytes = target.block_size = BLOCK;
+	*why = NULL;
+	return engine_sg.check(&target, why);
+}
+
+static void test_check(void **state)
+{
+	const char *why;
+
+	(void)state;
+	target.op = OP_READ;
+	assert_int_equal(check("/dev/null", &why), 0);
+	assert_int_equal(check("/nonexistent/sg0", &why), -ENOENT);
+	assert_non_null(strstr(why, "no such device"));
+	assert_int_equal(check("/proc/self/exe", &why), -ENOTBLK);
+	assert_non_null(strstr(why, "wants a SCSI device"));
+
+	target.start_bytes = 100;
+	assert_int_equal(check("/dev/null", &why), -EINVAL);
+	assert_non_null(strstr(why, "whole blocks"));
+	target.start_bytes = 0;
+
+	disk.no_version = true;
+	assert_int_equal(check("/dev/null", &why), -ENOTTY);
+	assert_non_null(strstr(why, "takes no SCSI commands"));
+	disk.no_version = false;
+	disk.block = 0;
+	assert_int_equal(check("/dev/null", &why), -ENOMEDIUM);
+	assert_non_null(strstr(why, "no medium"));
+}
+
+static void test_check_abilities(void **state)
+{
+	const char *why;
+
+	(void)state;
+	target.op = OP_WRITE;
+	disk.mode = 0x80;
+	assert_int_equal(check("/dev/null", &why), -EROFS);
+	assert_string_equal(why, "the device is write-protected");
+	target.op = OP_READ;
+	assert_int_equal(check("/dev/null", &why), 0);
+	target.engine_options = engine_options("sg", "fua");
+	assert_int_equal(check("/dev/null", &why), -EOPNOTSUPP);
+	assert_non_null(strstr(why, "fua"));
+	disk.mode = 0x10;
+	assert_int_equal(check("/dev/null", &why), 0);
+	/* A device that does not say is tried. */
+	disk.mode = 0;
+	assert_int_equal(check("/dev/null", &why), 0);
+}
+
+static void test_sync_cache(void **state)
+{
+	static const struct disk_step unknown[] = {
+		{ .sense = no_opcode, .sense_size = sizeof(no_opcode) },
+	};
+	static const struct disk_step failing[] = {
+		{ .sense = attention, .sense_size = sizeof(attention) },
+		{ .sense = medium_5, .sense_size = sizeof(medium_5) },
+	};
+
+	(void)state;
+	assert_int_equal(sg_sync_cache(3), 0);
+	assert_int_equal(disk.cdb[0], 0x35);
+	script(unknown, COUNT(unknown));
+	assert_int_equal(sg_sync_cache(3), 0);
+	script(failing, COUNT(failing));
+	assert_int_equal(sg_sync_cache(3), -EIO);
+}
+
+#define DISK_TEST(f) cmocka_unit_test_setup_teardown(f, new_disk, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		DISK_TEST(test_capacity),   DISK_TEST(test_capacity_fails),
+		DISK_TEST(test_check),	    DISK_TEST(test_check_abilities),
+		DISK_TEST(test_sync_cache),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
