@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t
+from xddresting import Resting
 
 t.tolerate(t.BUFFERED)
 
@@ -25,7 +26,7 @@ IGNORED = "the sanitizers ignore locking" if s.sanitized() else None
 
 
 def resting(*args, **kwargs):
-    return s.Resting(*READ, *args, **kwargs)
+    return Resting(*READ, *args, **kwargs)
 
 
 def locked(run):

@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t
+from xddresting import Resting
 
 USABLE = sorted(os.sched_getaffinity(0))
 FIRST, LAST = USABLE[0], USABLE[-1]
@@ -35,7 +36,7 @@ ALL = text_of(USABLE)
 
 def resting(*args, **kwargs):
     """A run of one QThread for each operation, unless the arguments say something else."""
-    return s.Resting("-ioengine", "psync", "-op", "read", "-reqsize", 4, "-numreqs", 8, *args, **kwargs)
+    return Resting("-ioengine", "psync", "-op", "read", "-reqsize", 4, "-numreqs", 8, *args, **kwargs)
 
 
 def lists(title, wanted, *args, **kwargs):
