@@ -3,7 +3,7 @@
 -ordering, as an outside witness sees it: which operation reaches the kernel when. Serial and strict are held to 0
 order breaks, and what xdd says of itself (its audit) to what the witness has seen.
 
-XDD_TEST_LONG=1 makes every run one of 100000 operations.
+XDD_TEST_LONG=1 makes every run one of 100000 operations. order_ends.py is about the end of a pass.
 """
 import json
 import os
@@ -15,84 +15,11 @@ import witness as w
 import messages as m
 import xddsys as s
 import xddtest as t
+from xddorder import (ALL_LONG, ASKED_FOR, AUDIT, DEPTHS, INTERRUPTED, LONG, RANGE, SHORT, SIZE, audit, engines, places,
+                      watched, words)
 
 t.tolerate(t.BUFFERED, t.CACHED)
 t.may_warn(m.REACHES, m.STRICT_URING, m.RANGE_STARTS_OVER)
-
-SIZE = 4096
-LONG = 100000
-ALL_LONG = bool(os.environ.get("XDD_TEST_LONG"))
-SHORT = LONG if ALL_LONG else 2000 if s.sanitized() else 5000
-RANGE = 16384  # operations that the places hold; a longer run starts over
-DEPTHS = (2, 8, 32, 128)
-AUDIT = re.compile(r"^Target (\d+), order breaks (\d+|unknown) of (\d+), (\w+)", re.M)
-# timeout would have its whole group have the signal, xdd twice then.
-INTERRUPTED = "timeout --foreground --preserve-status -k 60 -s INT".split()
-QUEUES = ("libaio", "io_uring")
-ASKED_FOR = (t.ENGINE.split() or [""])[0]
-
-
-def engines():
-    """Those that queue and are to be had here; one, when the suite is run for one."""
-    return [e for e in QUEUES if e in t.engines() and ASKED_FOR in ("", e)]
-
-
-def audit(run):
-    """The audit of xdd: (order breaks, or None where it cannot know them, operations)."""
-    found = AUDIT.search(run.out)
-    breaks = found and found.group(2)
-    return found and (None if breaks == "unknown" else int(breaks), int(found.group(3)))
-
-
-def make_room(device):
-    """
-    More requests in its queue than any depth here: a request that finds none free is turned round by io_uring.
-    The scheduler is there for the room that it has; the witness looks before it.
-    """
-    return bool(device and s.set_queue(device, "scheduler", "mq-deadline") and s.set_queue(device, "nr_requests", "256"))
-
-
-class Places:
-    """A loop device, and a file on ext4 on another one, all of whose blocks are there; None where that cannot be."""
-
-    def __init__(self):
-        self.raw = s.sparse_file("raw", RANGE * SIZE)
-        self.loop = s.loop_device(self.raw)
-        directory = s.ext4("fs", RANGE * SIZE + (64 << 20)) if self.loop else None
-        if directory:
-            self.file = os.path.join(directory, "file")
-            self.fill(self.file)
-            with open("/proc/self/mounts", encoding="utf-8") as mounts:
-                self.below = [line.split()[0] for line in mounts if line.split()[1] == directory][0]
-        self.why = None if directory else s.sys_why()
-        self.roomy = bool(directory) and make_room(self.loop) and make_room(self.below)
-
-    @staticmethod
-    def fill(path):
-        with open(path, "wb") as file:
-            file.write(b"\xa5" * (RANGE * SIZE))
-            os.fsync(file.fileno())
-            # Cached pages obstruct writes with -dio: io_uring then passes the writes to threads.
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-    def block(self, where):
-        """(target, the witness of requests to it)."""
-        return (self.loop, w.Block(self.loop)) if where == "loop device" else (self.file, w.Block(self.below, self.file))
-
-
-_places = None
-
-
-def places():
-    global _places
-    if _places is None:
-        _places = Places()
-    return _places
-
-
-def words(path, op, depth, n, order, *more):
-    return ["-op", op, "-targets", 1, path, "-blocksize", SIZE, "-reqsize", 1, "-numreqs", n, "-queuedepth", depth,
-            "-seek", "range", RANGE, "-ordering", "storage", order, "-verbose", *more]
 
 
 def together(ops):
@@ -201,30 +128,6 @@ def test_one_stream():
             rest = file.read()
         t.ok(written and rest == b"\xa5" * ((RANGE - n) * SIZE), title + ": the file holds what was written")
     return None
-
-
-def watched(witness, before, args, slow_too=False):
-    """
-    Run with a witness of that kind: (run, witness); run is None where the witness is slow, unless that is good enough.
-    SIGINT comes sooner where the trace could not hold it all, and later where nothing had been done yet.
-    """
-    timed, tries = before[:1] == INTERRUPTED[:1], 0
-    while True:
-        tries += 1
-        seen = witness()
-        if getattr(seen, "slow", False) and not slow_too:
-            return None, seen
-        try:
-            with seen:
-                run = t.command(before + args)
-            if not timed or seen.ops() or tries == 6:
-                return run, seen
-            factor = 2
-        except w.Lost:
-            if not timed or tries == 6:
-                raise
-            factor = 0.5
-        before = before[:-1] + ["%.2f" % (float(before[-1]) * factor)]
 
 
 def test_turns():
@@ -375,122 +278,6 @@ def test_documented_witness():
     return t.ok(found and int(found.group(1)) > 10000, title + ": random offsets", run)
 
 
-# The end of a pass
-
-
-def issued_without_holes(title, run, offsets, status, in_order):
-    """The issued operations are 0 to n-1, and xdd reports their number."""
-    n = len(offsets)
-    t.ok(run.status == status and n > 0 and sorted(offsets) == [i * SIZE for i in range(n)] and
-         (not in_order or offsets == sorted(offsets)) and audit(run) is not None and audit(run)[1] == n,
-         title + ": what was issued has no holes", "%d issued, up to %d\n%s" % (n, max(offsets, default=0) // SIZE, run))
-
-
-def ended(extra):
-    """How to end a run early: (name, words before xdd, words after it, status)."""
-    return [("-timelimit", [], ["-timelimit", 0.1] + extra, 0), ("-runtime", [], ["-runtime", 0.1] + extra, 0),
-            ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.4"], extra, 5)]
-
-
-def test_limits():
-    if w.available() is None or w.can_trace_block() is None:
-        return t.skip("limits", s.sys_why())
-    huge = s.sparse_file("huge", 16 << 30)
-    loop = s.loop_device(huge, "--direct-io=on")
-    if loop is None:
-        return t.skip("limits", s.sys_why())
-    cases = [("psync", order, []) for order in ("none", "loose", "serial")]
-    cases += [(engine, order, ["-threads", threads]) for engine in engines()
-              for order, threads in (("none", 3), ("serial", 3), ("strict", 3), ("strict", 1))]
-    for engine, order, more in cases:
-        for name, before, after, status in ended(["-dio", "-ioengine", engine] + more):
-            args = t.xdd_words(*words(loop, "read", 8, 1 << 22, order, "-seek", "range", 1 << 22, *after))
-            run, seen = watched((lambda: w.Syscalls(SIZE)) if engine == "psync" else (lambda: w.Block(loop)), before, args)
-            if run is None:
-                t.skip("%s, %s, %s" % (engine, order, name), "no tracefs")
-                continue
-            issued_without_holes("%s %s, %s, %s" % (engine, " ".join(map(str, more)), order, name), run,
-                                 [o.offset for o in seen.ops()], status, order in ("serial", "strict"))
-    return None
-
-
-def test_errors():
-    """-maxerrors, and errors that end nothing: the turn is passed on all the same."""
-    here = t.make_file("short", 50 * SIZE)
-    if w.available() is None:
-        return t.skip("errors", s.sys_why())
-    for order in ("none", "loose", "serial"):
-        for more, least, most in (([], 200, 200), (["-maxerrors", 3], 53, 52 + 8), (["-stoponerror"], 51, 50 + 8)):
-            seen = w.Syscalls(SIZE)
-            with seen:
-                run = seen.xdd(*words(here, "read", 8, 200, order, "-ioengine", "psync", "-timelimit", 60, *more))
-            title = "errors, %s %s" % (order, " ".join(map(str, more)))
-            offsets = [o.offset for o in seen.ops()]
-            issued_without_holes(title, run, offsets, 6, order == "serial")
-            t.ok(least <= len(offsets) <= (least if order == "serial" else most), title + ": how many", len(offsets))
-    return None
-
-
-def test_again():
-    """A retry and the rest of a short transfer come before the next operation of -ordering serial."""
-    file, n = t.make_file("again", 64 * SIZE), 64
-    for what, settings, more in (("short", {}, []), ("eio", {"start": 20 * SIZE, "end": 21 * SIZE, "times": 2}, ["-retry", 3])):
-        title = "serial, depth 8, %s" % (what + " " + " ".join(map(str, more)))
-        env = s.faults(what, file="again", **settings) if s.can_trace() else None
-        if env is None:
-            t.skip(title, s.sys_why())
-            continue
-        run, seen = s.trace(*words(file, "read", 8, n, "serial"), *more, *(["-threads", 3] if ASKED_FOR in QUEUES else []),
-                            env=env)
-        places = [op.offset for op in seen.of(file)]
-        t.ok(run.status == 0 and audit(run) == (0, n) and places == sorted(places) and
-             len(set(places)) == (n if what == "eio" else 5 * n), title + ": in order all the same",
-             "%s\n%s" % (places, run))
-
-
-def test_errors_of_a_device():
-    """EIO in the middle, with engines that queue."""
-    for engine in engines():
-        for order, threads in (("strict", 1), ("strict", 3), ("serial", 3)):
-            backing = s.sparse_file("backing.%s.%s.%d" % (engine, order, threads), 1000 * SIZE)
-            device = s.loop_device(backing, "--direct-io=on")
-            title = "EIO in the middle, %s, %s, -threads %d" % (engine, order, threads)
-            if device is None or w.can_trace_block() is None:
-                t.skip(title, s.sys_why())
-                continue
-            os.truncate(backing, 500 * SIZE)
-            with w.Block(device) as seen:
-                run = t.xdd(*words(device, "read", 32, 1000, order, "-ioengine", engine, "-dio", "-threads", threads))
-            if run.status == 0:
-                t.skip(title, "this kernel reads what is not there")
-                continue
-            offsets = [o.offset for o in seen.ops()]
-            issued_without_holes(title, run, offsets, 6, True)
-            t.equal((len(offsets), run.row("COMBINED")["Ops"]), (1000, "500"), title + ": all issued, half succeeded")
-
-
-def test_hung_device():
-    """The request that holds the turn never completes; the QThreads that wait for the turn still end with the run."""
-    for order in ("serial", "loose"):
-        env = s.faults("hang", start=100 * SIZE, end=101 * SIZE, file="hangs")
-        if env is None:
-            t.skip("a hung device, %s" % order, s.sys_why())
-            continue
-        file = t.make_file("hangs", 200 * SIZE)
-        done = "100" if order == "serial" else "199"
-        # A busy machine gets another chance: by the time of the signal all else is to be done.
-        for moment in ("1", "10"):
-            run = t.command(INTERRUPTED + [moment] +
-                            t.xdd_words(*words(file, "read", 8, 200, order, "-ioengine", "psync")), env=env)
-            row = run.row("COMBINED") or {}
-            if row.get("Ops") == done:
-                break
-        t.ok(run.status == 5 and s.fast_enough(run.seconds, 11 + int(moment)) and row.get("Ops") == done, "a hung device, %s: results of what was "
-             "done, in the grace time" % order, run)
-        t.ok("1 operation" in run.err and "outstanding" in run.err, "a hung device, %s: it is named" % order, run.err)
-        t.ok(audit(run) and audit(run)[1] == int(done) + 1, "a hung device, %s: issued are those and one" % order, run)
-
-
 # The queue is full
 
 
@@ -613,6 +400,6 @@ def test_refused():
 
 
 t.run(test_refused, test_where, test_way_is_reported, test_audit_is_reported, test_serial_psync, test_queues,
-      test_fresh_file, test_one_stream, test_turns, test_audit_of_none, test_documented_witness, test_limits, test_errors, test_again,
-      test_errors_of_a_device, test_hung_device, test_full_queue, test_warnings)
+      test_fresh_file, test_one_stream, test_turns, test_audit_of_none, test_documented_witness, test_full_queue,
+      test_warnings)
 t.done()
