@@ -20,8 +20,9 @@ SUITE = (("errors.py", "test_end_of_file test_end_of_file_direct test_eio test_e
          ("arithmetic.py", "test_short_last_operation test_directions test_noop test_latency"),
          ("patterns.py", "test_random_repeats test_randomize test_targets_differ test_sequential test_interleave "
           "test_offsets"),
-         ("files.py", "test_passes test_reopen test_flushwrite test_syncwrite test_threshold test_retry "
-          "test_retry_in_vain test_retry_full test_preallocate test_pretruncate"),
+         ("files.py", "test_passes test_reopen"),
+         ("files_data.py", "test_flushwrite test_syncwrite test_threshold test_retry test_retry_in_vain test_retry_full "
+          "test_preallocate test_pretruncate"),
          ("timestamps.py", "test_rows test_against_results test_strace test_failures test_wrap test_oneshot"),
          ("guide_examples.py", ""))
 MORE = (("result_lines.py", ""),
