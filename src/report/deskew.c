@@ -21,10 +21,22 @@ double span_iops(const struct span *s)
 	return s->ns ? span_ops(s) * (double)NS_PER_SEC / (double)s->ns : 0;
 }
 
+/* A rate, or "-" where the interval is empty, so that there is none. */
+static void write_rate(FILE *f, const struct span *s, double rate, const char *unit)
+{
+	if (s->ns)
+		fprintf(f, ", %.3f, %s", rate, unit);
+	else
+		fprintf(f, ", -, %s", unit);
+}
+
 static void write_span(FILE *f, const char *of, const char *what, const struct span *s)
 {
-	fprintf(f, "Deskew, %s, %s, %.6f, seconds, %" PRIu64 ", bytes, %.3f, MB/s, %.3f, Ops/s\n",
-		of, what, (double)s->ns / (double)NS_PER_SEC, s->bytes, span_rate(s), span_iops(s));
+	fprintf(f, "Deskew, %s, %s, %.6f, seconds, %" PRIu64 ", bytes", of, what,
+		(double)s->ns / (double)NS_PER_SEC, s->bytes);
+	write_rate(f, s, span_rate(s), "MB/s");
+	write_rate(f, s, span_iops(s), "Ops/s");
+	fputc('\n', f);
 }
 
 void deskew_write(FILE *f, const struct deskew_result *d)
@@ -37,9 +49,10 @@ void deskew_write(FILE *f, const struct deskew_result *d)
 	write_span(f, of, "head", &d->head);
 	write_span(f, of, "window", &d->window);
 	write_span(f, of, "tail", &d->tail);
-	fprintf(f,
-		"Fairness, %s, %.3f, slowest, target %" PRIu32
-		", %.3f, MB/s, fastest, target %" PRIu32 ", %.3f, MB/s\n",
-		of, d->fairness, d->slowest.target, span_rate(&d->slowest.own), d->fastest.target,
-		span_rate(&d->fastest.own));
+	fprintf(f, "Fairness, %s, %.3f, slowest, target %" PRIu32, of, d->fairness,
+		d->slowest.target);
+	write_rate(f, &d->slowest.own, span_rate(&d->slowest.own), "MB/s");
+	fprintf(f, ", fastest, target %" PRIu32, d->fastest.target);
+	write_rate(f, &d->fastest.own, span_rate(&d->fastest.own), "MB/s");
+	fputc('\n', f);
 }

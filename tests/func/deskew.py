@@ -22,17 +22,25 @@ SIZE = 4096
 ATTEMPTS = 5        # of a comparison with strace: both look at clocks, and either may be held up between
 
 
+# Of an interval without length there is no rate.
+NONE = (0, 0, None, None)
+
+
+def rate(word):
+    return None if word == "-" else float(word)
+
+
 class Figures:
     """The lines of one pass, or of "combined": (seconds, bytes, MB/s, Ops/s) of each part, and the fairness."""
 
     def __init__(self, run, of):
-        found = re.findall(r"^Deskew, %s, (\w+), ([\d.]+), seconds, (\d+), bytes, ([\d.]+), MB/s, ([\d.]+), Ops/s$" % of,
+        found = re.findall(r"^Deskew, %s, (\w+), ([\d.]+), seconds, (\d+), bytes, (-|[\d.]+), MB/s, (-|[\d.]+), Ops/s$" % of,
                            run.out, re.M)
-        self.parts = {x[0]: (float(x[1]), int(x[2]), float(x[3]), float(x[4])) for x in found}
+        self.parts = {x[0]: (float(x[1]), int(x[2]), rate(x[3]), rate(x[4])) for x in found}
         self.once = len(found) == len(self.parts) == 4
-        m = re.findall(r"^Fairness, %s, ([\d.]+), slowest, target (\d+), ([\d.]+), MB/s, "
-                       r"fastest, target (\d+), ([\d.]+), MB/s$" % of, run.out, re.M)
-        self.fairness = [float(x) for x in m[0]] if len(m) == 1 else None
+        m = re.findall(r"^Fairness, %s, ([\d.]+), slowest, target (\d+), (-|[\d.]+), MB/s, "
+                       r"fastest, target (\d+), (-|[\d.]+), MB/s$" % of, run.out, re.M)
+        self.fairness = [rate(x) for x in m[0]] if len(m) == 1 else None
 
     def __getitem__(self, what):
         return self.parts[what]
@@ -141,12 +149,12 @@ def test_without_overlap():
     run = t.xdd(*("-op noop -targets 2 null null -reqsize 4 -numreqs 20 -operationdelay 2ms -starttrigger 0 1 percent 100 "
                   "-deskew").split(), timeout=LIMIT_S)
     f = Figures(run, "pass 1")
-    t.ok(run.status == 0 and f.once and f["whole"][1] == 40 * SIZE and f["window"] == (0, 0, 0, 0) == f["head"] == f["tail"],
+    t.ok(run.status == 0 and f.once and f["whole"][1] == 40 * SIZE and f["window"] == NONE == f["head"] == f["tail"],
          "targets that do not overlap have no window", run)
     run = t.xdd(*("-op noop -targets 2 null null -reqsize 4 -numreqs 20 -operationdelay 2ms -startdelay target 1 0.5 "
                   "-timelimit target 1 0.1 -stoptrigger 0 1 op 5 -deskew").split(), timeout=LIMIT_S)
     f = Figures(run, "pass 1")
-    t.ok(run.status == 0 and f.once and f["whole"][1] == 20 * SIZE and f["window"] == (0, 0, 0, 0),
+    t.ok(run.status == 0 and f.once and f["whole"][1] == 20 * SIZE and f["window"] == NONE,
          "a target that did nothing: no window", run)
     run = t.xdd(*"-op noop -targets 1 null -reqsize 4 -numreqs 2000 -queuedepth 3 -deskew".split(), timeout=LIMIT_S)
     f = Figures(run, "pass 1")
