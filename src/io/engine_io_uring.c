@@ -319,7 +319,7 @@ static bool passes(int err)
 /*
  * Submit the unsent requests. Retry those that the kernel has no room for only if none may be kept.
  */
-static int hand_over(struct uring *u)
+static int submit_unsent(struct uring *u)
 {
 	int ret = io_uring_submit(&u->ring);
 
@@ -342,13 +342,13 @@ static int uring_submit(void *ctx, struct io_request *req)
 		return 0;
 	}
 	if (engine_batch_ends(&u->batch, req) && u->unsent)
-		err = hand_over(u);
+		err = submit_unsent(u);
 	if (err)
 		return err;
 	queue(u, req);
 	u->outstanding++;
 	return engine_batch_is_due(&u->batch, u->unsent, u->outstanding - u->unsent) ?
-		       hand_over(u) :
+		       submit_unsent(u) :
 		       0;
 }
 

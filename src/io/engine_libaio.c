@@ -231,7 +231,7 @@ static int make_room(struct aio *a)
  * Requests that the kernel has no room for wait for a completion: in strict order, inside this
  * function.
  */
-static void hand_over(struct aio *a)
+static void submit_unsent(struct aio *a)
 {
 	while (a->n_unsent) {
 		int ret = io_submit(a->kernel, a->n_unsent, a->unsent);
@@ -258,10 +258,10 @@ static int aio_submit(void *ctx, struct io_request *req)
 		return 0;
 	}
 	if (engine_batch_ends(&a->batch, req) && a->n_unsent)
-		hand_over(a);
+		submit_unsent(a);
 	queue(a, req);
 	if (engine_batch_is_due(&a->batch, a->n_unsent, a->in_kernel))
-		hand_over(a);
+		submit_unsent(a);
 	return 0;
 }
 
@@ -308,7 +308,7 @@ static int aio_reap(void *ctx, struct io_request **done, unsigned min, unsigned 
 		unsigned want;
 		int ret;
 
-		hand_over(a);
+		submit_unsent(a);
 		n += engine_ready_take(&a->ready, done + n, max - n);
 		if (n == max || !a->in_kernel || (asked && n >= min))
 			return (int)n;
