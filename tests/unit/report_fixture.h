@@ -32,7 +32,7 @@
 static char directory[4096];
 static int home = -1;
 
-static inline int enter_folder(void **state)
+static inline int enter_directory(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -42,7 +42,7 @@ static inline int enter_folder(void **state)
 	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
 }
 
-static inline int leave_folder(void **state)
+static inline int leave_directory(void **state)
 {
 	static const char *const names[] = { "a.csv",	 "b.csv",  "out.txt", "err.txt",
 					     "link.csv", "stdout", "stderr",  "data" };
@@ -209,6 +209,6 @@ static inline const char *error_of(enum xdd_status (*call)(const struct plan *),
 	assert_string_equal(error_of(report_check, plan, XDD_BAD_ARGUMENT), "xdd: " message "\n")
 #define assert_accepted(plan) error_of(report_check, plan, XDD_OK)
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_directory, leave_directory)
 
 #endif

@@ -23,13 +23,13 @@
 
 static char directory[] = "/tmp/xdd-test-fileopen-XXXXXX";
 
-static int enter_folder(void **state)
+static int enter_directory(void **state)
 {
 	(void)state;
 	return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
 }
 
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
 	char command[64];
 
@@ -160,5 +160,5 @@ int main(void)
 		cmocka_unit_test(test_pipe),
 	};
 
-	return cmocka_run_group_tests_name("fileopen", tests, enter_folder, remove_folder);
+	return cmocka_run_group_tests_name("fileopen", tests, enter_directory, remove_directory);
 }

@@ -38,7 +38,7 @@ static const char *read_log(void)
 	return content;
 }
 
-static int make_folder(void **state)
+static int make_directory(void **state)
 {
 	(void)state;
 	if (!mkdtemp(directory))
@@ -47,7 +47,7 @@ static int make_folder(void **state)
 	return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
 	(void)state;
 	unlink(path);
@@ -221,5 +221,5 @@ int main(void)
 	};
 
 	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

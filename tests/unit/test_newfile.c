@@ -23,7 +23,7 @@
 static char directory[4096];
 static int home = -1;
 
-static int enter_folder(void **state)
+static int enter_directory(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -33,7 +33,7 @@ static int enter_folder(void **state)
 	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
 }
 
-static int leave_folder(void **state)
+static int leave_directory(void **state)
 {
 	(void)state;
 	unlink("a");
@@ -186,7 +186,7 @@ static void test_no_regular_file(void **state)
 	assert_int_equal(names(), 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_directory, leave_directory)
 
 int main(void)
 {

@@ -30,7 +30,7 @@ static char save_name[64];
 static char text_path[64];
 static char content[1 << 16];
 
-static int make_folder(void **state)
+static int make_directory(void **state)
 {
 	(void)state;
 	if (!mkdtemp(directory))
@@ -41,7 +41,7 @@ static int make_folder(void **state)
 }
 
 /* With what a test that failed has left in it. */
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
 	DIR *dir = opendir(directory);
 
@@ -441,5 +441,5 @@ int main(void)
 		cmocka_unit_test(test_load_bad_lines), cmocka_unit_test(test_load_nothing),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -34,7 +34,7 @@ static void write_file(const char *name, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static int make_folder(void **state)
+static int make_directory(void **state)
 {
 	(void)state;
 	if (!mkdtemp(directory))
@@ -46,7 +46,7 @@ static int make_folder(void **state)
 	return chdir(directory);
 }
 
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
 	(void)state;
 	unlink(path);
@@ -489,5 +489,5 @@ int main(void)
 		cmocka_unit_test(test_null),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
