@@ -1,10 +1,12 @@
 """Files and devices of the workloads, created on first use and removed at the end. Used by run."""
 import contextlib
+import errno
 import os
 import shutil
 import stat
 import subprocess
 import tempfile
+import time
 
 from commands import Skip, call
 
@@ -167,7 +169,7 @@ class Places:
             raise Skip("only root can make a zram device")
         number = read_text(control + "/hot_add")
         self.stack.callback(write_text, control + "/hot_remove", number)
-        self.stack.callback(write_text, "/sys/block/zram%s/reset" % number, "1")
+        self.stack.callback(reset_zram, "/sys/block/zram%s/reset" % number)
         write_text("/sys/block/zram%s/disksize" % number, str(self.size))
         device = "/dev/zram" + number
         if not os.path.exists(device) or not stat.S_ISBLK(os.stat(device).st_mode):
@@ -179,6 +181,18 @@ class Places:
 def read_text(path):
     with open(path, encoding="ascii") as file:
         return file.read().strip()
+
+
+def reset_zram(path):
+    """The kernel closes the file of an io_uring some time after its process has ended: try for 10 s."""
+    for _ in range(100):
+        try:
+            return write_text(path, "1")
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+        time.sleep(0.1)
+    return write_text(path, "1")
 
 
 def write_text(path, text):
