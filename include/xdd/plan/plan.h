@@ -17,6 +17,7 @@
 #include "xdd/base/status.h"
 #include "xdd/base/uint128.h"
 #include "xdd/plan/coordination_options.h"
+#include "xdd/plan/endtoend_options.h"
 #include "xdd/plan/heartbeat_options.h"
 #include "xdd/plan/latency_options.h"
 #include "xdd/plan/memory_plan.h"
@@ -132,6 +133,8 @@ struct target_plan {
 	struct trigger_plan start_trigger;
 	struct trigger_plan stop_trigger;
 	struct trace_options trace;
+	struct endtoend_options endtoend; /* its addresses are resolved as well */
+	struct restart_options restart;
 
 	/* resolved */
 	bool forced; /* -force names it */

@@ -1,0 +1,93 @@
+/*
+ * One TCP connection, with TLS 1.3 where the session has it.
+ *
+ * A connection belongs to one thread at a time, except for connection_abort(). Calls block; each
+ * has the time limit of the connection, and ends at once when another thread aborts it.
+ */
+#ifndef XDD_NET_CONNECTION_H
+#define XDD_NET_CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "xdd/net/key.h"
+#include "xdd/net/wire.h"
+#include "xdd/sync/stop.h"
+
+#define CONNECTION_PEER_SIZE 64
+
+struct connection; /* private to src/net/connection.c */
+
+/* Options of all sockets of a session. */
+struct connection_options {
+	uint64_t timeout_ns;	       /* without any progress of a call */
+	const char *congestion;	       /* NULL: that of the system */
+	uint64_t send_buffer_bytes;    /* 0: the kernel adapts it */
+	uint64_t receive_buffer_bytes; /* the same */
+};
+
+/* Facts of a connection: TCP_INFO and what the kernel granted. */
+struct connection_info {
+	char local[CONNECTION_PEER_SIZE]; /* "192.168.1.5:40010", "[fe80::1]:40010" */
+	char peer[CONNECTION_PEER_SIZE];
+	char congestion[16];
+	char cipher[48]; /* "" without TLS */
+	bool kernel_tls;
+	uint64_t send_buffer_bytes; /* as granted */
+	uint64_t receive_buffer_bytes;
+	uint64_t rtt_ns, rtt_min_ns, rtt_variance_ns;
+	uint64_t window_segments; /* congestion window */
+	uint64_t segment_bytes;
+	uint64_t retransmits; /* segments, in the life of the connection */
+	uint64_t sent_bytes, received_bytes;
+};
+
+/*
+ * Connect to `host` and `port`, and try again until clock `until_ns` while nothing listens there.
+ * With `key`, do the TLS handshake. Returns 0 and `*c`; -ECANCELED when `stop` ends it; or -errno
+ * with a text for people in `why` (`size` bytes). `key` may be NULL. Any thread.
+ */
+int connection_open(struct connection **c, const char *host, uint16_t port,
+		    const struct connection_options *options, const struct net_key *key,
+		    struct stop *stop, uint64_t until_ns, char *why, size_t size);
+
+/* End it and free it; accepts NULL. */
+void connection_close(struct connection *c);
+
+/* Have all present and future calls return -ECONNABORTED. Any thread, while it is not closed. */
+void connection_abort(struct connection *c);
+
+/*
+ * Send all of `n` parts, or receive `size` bytes. Return 0; -ETIMEDOUT after the time limit without
+ * progress; -ECONNRESET when the peer closed it; -ECONNABORTED; or another -errno. An error ends
+ * the use of the connection. `iov` is changed.
+ */
+int connection_send(struct connection *c, struct iovec *iov, int n);
+int connection_receive(struct connection *c, void *buf, size_t size);
+
+/*
+ * Wait until there is something to receive, or the peer closed it. Returns 1; 0 after `timeout_ns`;
+ * or -ECONNABORTED.
+ */
+int connection_wait(struct connection *c, uint64_t timeout_ns);
+
+/*
+ * Send a header and its body, or receive a header: wire.h. `fault` is WIRE_OK unless the peer sent
+ * what it may not: the call then returns -EBADMSG.
+ */
+int connection_send_message(struct connection *c, const struct wire_header *h,
+			    const struct wire_key *key, const void *body);
+int connection_receive_header(struct connection *c, const struct wire_key *key, uint64_t max_data,
+			      struct wire_header *h, enum wire_fault *fault);
+
+/* After the handshake of an encrypted session's control connection: a key that only both sides
+ * know, for `label`. Returns 0 or -errno; -ENOTSUP without TLS. */
+int connection_export_key(struct connection *c, const char *label, uint8_t out[WIRE_KEY_BYTES]);
+
+/* Any thread, while it is not closed. */
+void connection_info(struct connection *c, struct connection_info *info);
+const char *connection_peer(const struct connection *c);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Checksums of an end-to-end copy: XXH3 with 128 bits, from the library xxHash.
+ *
+ * The digest of a pass is the sum modulo 2^128 of a hash of (offset, length, digest of the data) of
+ * each block. It does not depend on the order of the blocks, and parts of a copy can be added.
+ * Pure functions; any thread.
+ */
+#ifndef XDD_NET_DIGEST_H
+#define XDD_NET_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DIGEST_TEXT_SIZE 33
+
+struct digest {
+	uint64_t low;
+	uint64_t high;
+};
+
+/* False, with `*why` a text for people (static): this xdd was built without xxHash. */
+bool digest_available(const char **why);
+
+/* Of `size` bytes; of 0 bytes it is zero. */
+struct digest digest_data(const void *data, size_t size);
+
+static inline bool digest_equal(struct digest a, struct digest b)
+{
+	return a.low == b.low && a.high == b.high;
+}
+
+/* Add the block of `length` bytes at `offset` with the digest `data` to `*sum`. */
+void digest_add(struct digest *sum, uint64_t offset, uint64_t length, struct digest data);
+
+/* Add the sum `from` to `*sum`. */
+void digest_join(struct digest *sum, struct digest from);
+
+/* XXH3 with 64 bits, for the checksums of headers. */
+uint64_t digest_short(const void *data, size_t size);
+
+/* 32 hexadecimal digits, the high ones first, into `buf`; returns `buf`. */
+char *digest_text(struct digest d, char buf[DIGEST_TEXT_SIZE]);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * The listening sockets of a run, and a thread that accepts connections, reads the first message of
+ * each, and passes it on to the session that expects it.
+ *
+ * Until then a peer is a stranger: the number of strangers, their bytes and their time are limited,
+ * and none delays another.
+ */
+#ifndef XDD_NET_LISTENER_H
+#define XDD_NET_LISTENER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/net/connection.h"
+
+#define LISTENER_MAX_STRANGERS 64
+#define LISTENER_STRANGER_NS (5ull * 1000000000)
+
+struct listener;
+
+/*
+ * The session's answer to the first message of a connection, in the thread of the listener. True:
+ * the connection is the session's now. False: it is refused, with a text for the peer in `why`
+ * (`size` bytes; "": closed without a word).
+ */
+typedef bool listener_offer(void *arg, struct connection *c, const struct wire_header *h,
+			    const struct wire_hello *hello, char *why, size_t size);
+
+/* One socket for each address and port, which several sessions may name. `key` may be NULL. */
+struct listener *listener_new(const struct connection_options *options, const struct net_key *key);
+
+/* Listen on `host` and `port`. Returns 0, or -errno with a text in `why`. Before the start. */
+int listener_add(struct listener *l, const char *host, uint16_t port, char *why, size_t size);
+
+/* Start and end the thread. listener_free() accepts NULL, ends it, and closes the sockets. */
+int listener_start(struct listener *l, listener_offer *offer, void *arg);
+void listener_free(struct listener *l);
+
+/* Connections that were refused, for a warning at the end. Any thread. */
+uint64_t listener_refused(const struct listener *l);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * A session: the copy of one target to, or from, another host. It has a control connection, with a
+ * thread of its own, and one data connection for each QThread.
+ *
+ *   source                     destination
+ *   session_meet()    HELLO →  ← WELCOME, PLAN →, ← ACCEPT    session_meet()
+ *                                                             opens its file
+ *   session_ready()                                ← READY    session_ready()
+ *   session_join()    HELLO →  ← WELCOME                      session_join()      each QThread
+ *   session_begin()   PASS_BEGIN →                            session_begin()     each pass
+ *   session_send()    DATA →                                  session_receive()
+ *   session_last()    PASS_LAST →
+ *   session_finish()  PASS_END →  ← PASS_RESULT               session_finish()
+ *   session_close()   BYE →    ← BYE                          session_close()
+ *
+ * Every call ends when the run stops, when the peer reports an error or goes away, and after the
+ * time limit of -e2e timeout. The first cause is kept: session_why().
+ */
+#ifndef XDD_NET_SESSION_H
+#define XDD_NET_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/base/status.h"
+#include "xdd/net/connection.h"
+#include "xdd/net/listener.h"
+#include "xdd/net/wire.h"
+#include "xdd/plan/endtoend_options.h"
+#include "xdd/sync/stop.h"
+
+#define SESSION_WHY_SIZE 512
+
+struct session;
+
+struct session_params {
+	/* const, borrowed for the life of the session */
+	uint32_t target;
+	const struct endtoend_options *options;
+	const struct net_key *key;
+	struct stop *stop;
+	struct listener *listener; /* destination */
+
+	/*
+	 * Called at most once, in any thread of the session: it has failed for a reason that lies
+	 * with the peer or the network, session_why(), and the run is to stop.
+	 */
+	void (*failed)(void *arg);
+
+	/* Called in the control thread, source: the destination ends pass `pass` early. */
+	void (*stop_pass)(void *arg, uint32_t pass);
+	void *arg;
+};
+
+/* Returns NULL without memory. session_free() accepts NULL; after all threads have left it. */
+struct session *session_new(const struct session_params *params);
+void session_free(struct session *s);
+
+/*
+ * Meet the peer and compare plans. `own` is this side's plan, and `peer` becomes that of the other
+ * side. Source: `ranges` (at most WIRE_MAX_RANGES) and `*n` become the operations that the
+ * destination asks for, all of them where `*n` is 0. Destination: `accept` is called once the plan
+ * of the source is known. It returns 0, and sets `ranges` and `*n` where only a part is missing, or
+ * refuses the plan with a negative errno and a text in `why`.
+ *
+ * Returns 0 or -errno; session_why() has the text. Target thread.
+ */
+typedef int session_accept(void *arg, const struct wire_plan *own, const struct wire_plan *peer,
+			   struct wire_range *ranges, size_t *n, char *why, size_t size);
+int session_meet(struct session *s, const struct wire_plan *own, struct wire_plan *peer,
+		 struct wire_range *ranges, size_t *n, session_accept *accept, void *arg);
+
+/* Destination: its file is open. Source: wait for that. Target thread. */
+int session_ready(struct session *s);
+
+/* A data connection, of QThread `connection`, which owns it from then on. */
+struct link;
+
+/* Returns 0 and `*link`, or -errno. It is freed by session_leave(), NULL accepted. QThread. */
+int session_join(struct session *s, uint32_t connection, struct link **link);
+void session_leave(struct link *link);
+
+/*
+ * Source: announce that pass `pass` begins. Destination: wait until the source does. Returns 1; 0
+ * on the destination when the source has ended the run as it should; or -errno.
+ */
+int session_begin(struct session *s, uint32_t pass);
+
+/* A block, or an operation without one. */
+struct net_block {
+	uint64_t op;
+	uint64_t offset; /* from the start of the copied extent */
+	uint64_t length; /* bytes */
+	struct digest digest;
+	bool failed; /* the source could not read it: there is no data */
+	bool last;   /* session_receive(): no more in this pass */
+};
+
+/* Source: send a block whose digest is set. QThread. */
+int session_send(struct link *link, uint32_t pass, const struct net_block *b, const void *data);
+
+/* Source: this connection has no more blocks in this pass. QThread. */
+int session_last(struct link *link, uint32_t pass);
+
+/*
+ * Destination: receive the header of the next block; its length is at most the request size of the
+ * plan. Then its data, unless it failed or is the last: `data` has room for it; -EBADMSG when its
+ * digest is wrong. `*first_ns` is the clock when the header had arrived. QThread.
+ */
+int session_receive(struct link *link, uint32_t pass, struct net_block *b, uint64_t *first_ns);
+int session_receive_data(struct link *link, const struct net_block *b, void *data);
+
+/* Destination: a limit of this side ends the pass. Any thread. */
+void session_stop_pass(struct session *s, uint32_t pass);
+
+/*
+ * All blocks of the pass are sent, or written: exchange the results. `peer` becomes that of the
+ * other side. Compares counts and digests. Returns 0; -EBADMSG when they differ; or -errno. Last
+ * QThread to leave.
+ */
+int session_finish(struct session *s, uint32_t pass, const struct wire_pass *own,
+		   struct wire_pass *peer);
+
+/*
+ * Tell the peer that this side has failed: `text` is one line, `status` that of this run. The first
+ * call counts; all calls of the session end then. Any thread.
+ */
+void session_fail(struct session *s, enum xdd_status status, const char *text);
+
+/* End a session that has gone well, after the last pass. */
+int session_close(struct session *s);
+
+/* Why it failed, "" when it has not: one line for people, escaped. Any thread. */
+const char *session_why(const struct session *s);
+
+/* True: the peer, or the network, is the cause. */
+bool session_peer_failed(const struct session *s);
+
+/* Facts for reports. `connection` as in wire.h. False: there is none now. Any thread. */
+bool session_info(struct session *s, uint32_t connection, struct connection_info *info);
+
+#endif

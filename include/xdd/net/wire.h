@@ -1,0 +1,189 @@
+/*
+ * Messages between the two sides of an end-to-end copy: their layout, limits and checksums.
+ * doc/wire.md describes them.
+ *
+ * All functions are pure: they neither read nor write a connection. A received message is decoded
+ * into a checked struct before anything acts on it. Any thread.
+ */
+#ifndef XDD_NET_WIRE_H
+#define XDD_NET_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/net/digest.h"
+
+#define WIRE_MAGIC 0x32444458u /* "XDD2" */
+#define WIRE_VERSION 1
+#define WIRE_HEADER_BYTES 96
+#define WIRE_MAX_BODY_BYTES (1u << 20) /* of any message except WIRE_DATA */
+#define WIRE_MAX_HELLO_BYTES 1024      /* of a message from a peer that is not authenticated */
+#define WIRE_MAX_TEXT_BYTES 1024       /* of a text for people */
+#define WIRE_MAX_NAME_BYTES 4096       /* of a host or a file */
+#define WIRE_MAX_RANGES 60000	       /* of WIRE_ACCEPT */
+#define WIRE_SESSION_BYTES 16
+#define WIRE_KEY_BYTES 32
+#define WIRE_NO_SIZE UINT64_MAX /* amounts that only time ends; sizes that are not set */
+
+/* The letter tells who sends it: s source, d destination. The connection: c control, t data. */
+enum wire_type {
+	WIRE_HELLO = 1,	  /* s   c t  first message of a connection; struct wire_hello */
+	WIRE_WELCOME,	  /*   d c t  the answer; struct wire_hello */
+	WIRE_PLAN,	  /* s   c    struct wire_plan */
+	WIRE_ACCEPT,	  /*   d c    struct wire_plan of the destination, and the ranges to send */
+	WIRE_READY,	  /*   d c    its file is open; no body */
+	WIRE_PASS_BEGIN,  /* s   c    `pass` begins; no body */
+	WIRE_DATA,	  /* s     t  an operation: sequence, offset, digest, payload */
+	WIRE_SKIP,	  /* s     t  operation `sequence` failed and has no data; no body */
+	WIRE_PASS_LAST,	  /* s     t  no more in this pass; `sequence`: DATA and SKIP before it */
+	WIRE_PASS_STOP,	  /*   d c    end this pass early: a limit of the destination; no body */
+	WIRE_PASS_END,	  /* s   c    struct wire_pass */
+	WIRE_PASS_RESULT, /*   d c    struct wire_pass */
+	WIRE_ALIVE,	  /* s d c    nothing to say; no body */
+	WIRE_ERROR,	  /* s d c t  struct wire_error; the sender ends the session */
+	WIRE_BYE,	  /* s d c    the session ends as it should; no body */
+	WIRE_TYPES
+};
+
+/* A decoded header, within all limits of its type. Integers on the wire are little-endian. */
+struct wire_header {
+	enum wire_type type;
+	uint32_t target; /* number of the source's target; matched by the session, not by wire.c */
+	uint32_t connection;  /* 0 to n-1: data; UINT32_MAX: control */
+	uint32_t pass;	      /* from 1; 0 outside of passes */
+	uint64_t length;      /* bytes of body that follow */
+	uint64_t sequence;    /* DATA, SKIP: operation number. Others: messages before on it */
+	uint64_t offset;      /* DATA: bytes from the start of the copied extent */
+	struct digest digest; /* of the body; zero when it is empty */
+};
+
+/* The secret of a session: the key of the authentication codes of headers. */
+struct wire_key {
+	bool present; /* false: headers carry zeros instead of a code */
+	uint8_t bytes[WIRE_KEY_BYTES];
+};
+
+enum wire_fault {
+	WIRE_OK,
+	WIRE_BAD_MAGIC,	   /* not a message of xdd */
+	WIRE_BAD_VERSION,  /* one of another version */
+	WIRE_BAD_CHECKSUM, /* of the header */
+	WIRE_BAD_CODE,	   /* the authentication code is wrong */
+	WIRE_BAD_TYPE,
+	WIRE_BAD_FIELD, /* a field is out of range for this type */
+	WIRE_BAD_LENGTH,
+	WIRE_BAD_BODY, /* a body does not parse */
+	WIRE_BAD_DATA, /* the digest of a body is wrong */
+};
+
+/* A sentence for people that completes "the peer sent ...": "a message with a wrong checksum". */
+const char *wire_fault_text(enum wire_fault fault);
+
+/* "DATA", "PLAN", for messages and -debug e2e. */
+const char *wire_type_name(enum wire_type type);
+
+/* Encode `h`. The code needs `key`, which may be NULL: none. */
+void wire_encode(const struct wire_header *h, const struct wire_key *key,
+		 uint8_t out[WIRE_HEADER_BYTES]);
+
+/*
+ * Decode a header and check everything that does not depend on the session: magic, version,
+ * checksum, code, type, length for the type (DATA: at most `max_data`), zero where zero belongs.
+ * `*h` is set on WIRE_OK only. On WIRE_BAD_VERSION `*version` is that of the peer.
+ */
+enum wire_fault wire_decode(const uint8_t in[WIRE_HEADER_BYTES], const struct wire_key *key,
+			    uint64_t max_data, struct wire_header *h, unsigned *version);
+
+/* ---- bodies ---- */
+
+enum wire_purpose {
+	WIRE_CONTROL = 1,
+	WIRE_TRANSFER = 2,
+};
+
+enum {
+	WIRE_CAN_KEY = 1 << 0,	   /* this side has a key */
+	WIRE_CAN_ENCRYPT = 1 << 1, /* this side encrypts all data */
+};
+
+struct wire_hello {
+	enum wire_purpose purpose;
+	uint32_t flags;			     /* WIRE_CAN_... */
+	uint8_t session[WIRE_SESSION_BYTES]; /* random, chosen by the source */
+	char software[64];		     /* "xdd 8.0.0" */
+};
+
+/* A side's part in the copy. Names are printed through base/printable only. */
+struct wire_plan {
+	uint8_t run[WIRE_SESSION_BYTES]; /* the same in the results of both sides */
+	uint64_t req_bytes;
+	uint64_t bytes; /* of a pass; WIRE_NO_SIZE: the source decides */
+	uint64_t ops;	/* the same */
+	uint64_t passes;
+	uint32_t connections;
+	uint32_t flags;			/* WIRE_CAN_..., WIRE_RESUMES */
+	uint64_t final_bytes;		/* of the destination's file; WIRE_NO_SIZE: leave it */
+	uint64_t start_bytes;		/* first byte of the extent in the sender's own target */
+	uint64_t size_bytes;		/* of the source now */
+	int64_t mtime_ns;		/* of the source; 0 for devices */
+	uint64_t device, inode;		/* of the source */
+	char host[256];			/* the sender's */
+	char name[WIRE_MAX_NAME_BYTES]; /* of its target */
+};
+
+enum {
+	WIRE_RESUMES = 1 << 8, /* the destination has a part already */
+};
+
+/* Operations `first` to `first + count - 1` of the pass. */
+struct wire_range {
+	uint64_t first;
+	uint64_t count;
+};
+
+/* Times are sums over the connections, in nanoseconds. */
+struct wire_pass {
+	uint64_t ops;	      /* operations sent, or written */
+	uint64_t bytes;	      /* of these */
+	uint64_t failed;      /* operations that failed on this side */
+	struct digest digest; /* of the blocks sent or written: digest_add() */
+	uint64_t elapsed_ns;
+	uint64_t storage_ns;	/* in reads, or in writes */
+	uint64_t network_ns;	/* sending, or receiving payloads */
+	uint64_t waiting_ns;	/* for the next message (destination), for a turn, for the gate */
+	uint64_t checking_ns;	/* checksums */
+	uint64_t first_read_ns; /* source: from the start of the pass to its first complete read */
+	uint64_t last_write_ns; /* destination: to its last complete write */
+	uint64_t retransmits;
+};
+
+struct wire_error {
+	uint32_t status;		/* enum xdd_status of the sender */
+	char text[WIRE_MAX_TEXT_BYTES]; /* one line */
+};
+
+/*
+ * Encode a body into `out`, which has WIRE_MAX_BODY_BYTES. Return the length. `ranges` (`n`, at
+ * most WIRE_MAX_RANGES) only go with WIRE_ACCEPT.
+ */
+size_t wire_encode_hello(const struct wire_hello *b, uint8_t *out);
+size_t wire_encode_plan(const struct wire_plan *b, const struct wire_range *ranges, size_t n,
+			uint8_t *out);
+size_t wire_encode_pass(const struct wire_pass *b, uint8_t *out);
+size_t wire_encode_error(const struct wire_error *b, uint8_t *out);
+
+/*
+ * Decode a body of `length` bytes, of which each must be used. Texts end with NUL, are printable
+ * UTF-8 without line ends or are refused. WIRE_OK or WIRE_BAD_BODY.
+ *
+ * wire_decode_plan(): `ranges` has room for WIRE_MAX_RANGES; they are ascending, disjoint and not
+ * empty. NULL: a body with ranges is refused.
+ */
+enum wire_fault wire_decode_hello(const uint8_t *body, size_t length, struct wire_hello *b);
+enum wire_fault wire_decode_plan(const uint8_t *body, size_t length, struct wire_plan *b,
+				 struct wire_range *ranges, size_t *n);
+enum wire_fault wire_decode_pass(const uint8_t *body, size_t length, struct wire_pass *b);
+enum wire_fault wire_decode_error(const uint8_t *body, size_t length, struct wire_error *b);
+
+#endif
