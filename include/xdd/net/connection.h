@@ -68,10 +68,10 @@ int connection_send(struct connection *c, struct iovec *iov, int n);
 int connection_receive(struct connection *c, void *buf, size_t size);
 
 /*
- * Wait until there is something to receive, or the peer closed it. Returns 1; 0 after `timeout_ns`;
- * or -ECONNABORTED.
+ * Wait until there is something to receive, or the peer closed it, or `wake_fd` (-1: none) is
+ * readable. Returns 1; 0 after `timeout_ns` or for `wake_fd` only; or -ECONNABORTED.
  */
-int connection_wait(struct connection *c, uint64_t timeout_ns);
+int connection_wait(struct connection *c, int wake_fd, uint64_t timeout_ns);
 
 /*
  * Send a header and its body, or receive a header: wire.h. `fault` is WIRE_OK unless the peer sent

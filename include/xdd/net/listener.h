@@ -19,12 +19,23 @@
 struct listener;
 
 /*
- * The session's answer to the first message of a connection, in the thread of the listener. True:
- * the connection is the session's now. False: it is refused, with a text for the peer in `why`
- * (`size` bytes; "": closed without a word).
+ * A connection and its first message. The session checks the code of the header, because only the
+ * session has the key for it.
  */
-typedef bool listener_offer(void *arg, struct connection *c, const struct wire_header *h,
-			    const struct wire_hello *hello, char *why, size_t size);
+struct listener_guest {
+	struct connection *connection;
+	bool tls;
+	uint8_t raw[WIRE_HEADER_BYTES]; /* the header as it came */
+	struct wire_header header;	/* by wire_decode_first() */
+	struct wire_hello hello;
+};
+
+/*
+ * The session's answer to the first message of a connection, in the thread of the listener. True:
+ * the connection is the session's now, which sends the answer. False: it is refused, with a text
+ * for the peer in `why` (`size` bytes; "": closed without a word).
+ */
+typedef bool listener_offer(void *arg, const struct listener_guest *guest, char *why, size_t size);
 
 /* One socket for each address and port, which several sessions may name. `key` may be NULL. */
 struct listener *listener_new(const struct connection_options *options, const struct net_key *key);

@@ -13,8 +13,8 @@
  *   session_finish()  PASS_END →  ← PASS_RESULT               session_finish()
  *   session_close()   BYE →    ← BYE                          session_close()
  *
- * Every call ends when the run stops, when the peer reports an error or goes away, and after the
- * time limit of -e2e timeout. The first cause is kept: session_why().
+ * Every call ends when the run stops (-ECANCELED), when the peer reports an error or goes away, and
+ * after the time limit of -e2e timeout. The first cause is kept: session_why().
  */
 #ifndef XDD_NET_SESSION_H
 #define XDD_NET_SESSION_H
@@ -36,7 +36,7 @@ struct session;
 
 struct session_params {
 	/* const, borrowed for the life of the session */
-	uint32_t target;
+	uint32_t target; /* rank among the sessions of the run, from 0; the same on both sides */
 	const struct endtoend_options *options;
 	const struct net_key *key;
 	struct stop *stop;
@@ -53,16 +53,31 @@ struct session_params {
 	void *arg;
 };
 
-/* Returns NULL without memory. session_free() accepts NULL; after all threads have left it. */
+/*
+ * Thread that sets up the run: the session registers with `stop`, which must not be requested once
+ * it is freed. Returns NULL without memory or descriptors. session_free() accepts NULL, after all
+ * threads have left the session; it waits at most some seconds for the peer to get the last
+ * message.
+ */
 struct session *session_new(const struct session_params *params);
 void session_free(struct session *s);
+
+/* The sessions of a run, by rank; the argument of session_offer(). */
+struct session_table {
+	struct session **sessions;
+	size_t n;
+};
+
+/* Pass a connection to the session that expects it. For listener_start(), with all sessions. */
+bool session_offer(void *table, const struct listener_guest *guest, char *why, size_t size);
 
 /*
  * Meet the peer and compare plans. `own` is this side's plan, and `peer` becomes that of the other
  * side. Source: `ranges` (at most WIRE_MAX_RANGES) and `*n` become the operations that the
- * destination asks for, all of them where `*n` is 0. Destination: `accept` is called once the plan
- * of the source is known. It returns 0, and sets `ranges` and `*n` where only a part is missing, or
- * refuses the plan with a negative errno and a text in `why`.
+ * destination asks for where WIRE_RESUMES is set in `peer->flags`; else it asks for all.
+ * Destination: `accept` is called once the plan of the source is known. It returns 0 for all
+ * operations; 1 for those in `ranges`, whose number `*n` may be 0; or refuses the plan with a
+ * negative errno and a text in `why`.
  *
  * Returns 0 or -errno; session_why() has the text. Target thread.
  */
@@ -104,12 +119,21 @@ int session_send(struct link *link, uint32_t pass, const struct net_block *b, co
 int session_last(struct link *link, uint32_t pass);
 
 /*
- * Destination: receive the header of the next block; its length is at most the request size of the
- * plan. Then its data, unless it failed or is the last: `data` has room for it; -EBADMSG when its
- * digest is wrong. `*first_ns` is the clock when the header had arrived. QThread.
+ * Destination: wait until there is something to receive, at most `timeout_ns`. Returns 1; 0; or
+ * -errno. QThread.
+ */
+int session_wait(struct link *link, uint64_t timeout_ns);
+
+/*
+ * Destination: receive the header of the next block. Its length is at most the request size of the
+ * plan, it lies within the bytes of the plan where these are known, and operation numbers ascend.
+ * Then its data, unless it failed or is the last: `data` has room for it; -EBADMSG when its digest
+ * is wrong. `*first_ns` is the clock when the header had arrived; `*check_ns` grows by the time for
+ * the digest. QThread.
  */
 int session_receive(struct link *link, uint32_t pass, struct net_block *b, uint64_t *first_ns);
-int session_receive_data(struct link *link, const struct net_block *b, void *data);
+int session_receive_data(struct link *link, const struct net_block *b, void *data,
+			 uint64_t *check_ns);
 
 /* Destination: a limit of this side ends the pass. Any thread. */
 void session_stop_pass(struct session *s, uint32_t pass);
@@ -123,15 +147,22 @@ int session_finish(struct session *s, uint32_t pass, const struct wire_pass *own
 		   struct wire_pass *peer);
 
 /*
- * Tell the peer that this side has failed: `text` is one line, `status` that of this run. The first
- * call counts; all calls of the session end then. Any thread.
+ * Tell the peer that this side has failed: `text` is one line that makes sense on either side ("the
+ * destination: write error ..."), `status` that of this run. The first cause counts; all calls of
+ * the session end then. Any thread.
  */
 void session_fail(struct session *s, enum xdd_status status, const char *text);
 
-/* End a session that has gone well, after the last pass. */
+/*
+ * End a session that has gone well, after the last pass. It returns 0 on the source once the
+ * destination has called it as well, and so has done its last work. Target thread.
+ */
 int session_close(struct session *s);
 
-/* Why it failed, "" when it has not: one line for people, escaped. Any thread. */
+/*
+ * Why it failed, "" when it has not, or when only the run has stopped: one line for people,
+ * escaped. It does not change once it is set. Any thread.
+ */
 const char *session_why(const struct session *s);
 
 /* True: the peer, or the network, is the cause. */

@@ -186,4 +186,11 @@ enum wire_fault wire_decode_plan(const uint8_t *body, size_t length, struct wire
 enum wire_fault wire_decode_pass(const uint8_t *body, size_t length, struct wire_pass *b);
 enum wire_fault wire_decode_error(const uint8_t *body, size_t length, struct wire_error *b);
 
+/*
+ * Decode the header of the first message of a connection, HELLO, before the key for its code is
+ * known: wire_decode() without a check of the code. The session calls wire_decode() with the key.
+ */
+enum wire_fault wire_decode_first(const uint8_t in[WIRE_HEADER_BYTES], struct wire_header *h,
+				  unsigned *version);
+
 #endif
