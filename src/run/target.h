@@ -15,6 +15,7 @@
 #include "xdd/io/access.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/target_file.h"
+#include "xdd/net/session.h"
 #include "xdd/plan/plan.h"
 #include "xdd/sync/barrier.h"
 
