@@ -53,9 +53,18 @@ static enum xdd_status format_error(const char *format, const char *bad, size_t 
 	return XDD_BAD_ARGUMENT;
 }
 
+/* The user guide, 10.5: lines of end-to-end copies end with the share of the network. */
+static const char *default_columns(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++)
+		if (plan->targets[i].endtoend.role != E2E_NONE)
+			return COLUMN_DEFAULTS_ENDTOEND;
+	return COLUMN_DEFAULTS;
+}
+
 enum xdd_status report_columns(const struct plan *plan, struct column_list *list)
 {
-	const char *format = plan->output_format ? plan->output_format : COLUMN_DEFAULTS;
+	const char *format = plan->output_format ? plan->output_format : default_columns(plan);
 	const char *bad;
 	size_t bad_len;
 	int err = column_list_parse(list, format, &bad, &bad_len);

@@ -218,13 +218,6 @@ static void get_overhead(const struct result *r, struct column_value *v)
 	v->real = (double)r->figures.tally.overhead_ns / NS_PER_MS;
 }
 
-/* A column whose quantity no run measures yet: it needs figures that are never known. */
-static void get_unmeasured(const struct result *r, struct column_value *v)
-{
-	(void)r;
-	v->unknown = true;
-}
-
 static void get_cached(const struct result *r, struct column_value *v)
 {
 	const struct cache_state *cache = &r->figures.cache;
@@ -359,10 +352,6 @@ static void get_delimiter(const struct result *r, struct column_value *v)
 	ROW(id_, aliases_, COLUMN_REAL, heading_, units_, 3, FIGURES_CPU, get_, help_)
 #define DESKEW(id_, heading_, units_, get_, help_) \
 	ROW(id_, NULL, COLUMN_REAL, heading_, units_, 3, FIGURES_DESKEW, get_, help_)
-#define NETWORK(id_, heading_, units_, help_)                                             \
-	ROW(id_, NULL, COLUMN_REAL, heading_, units_, 2, FIGURES_NETWORK, get_unmeasured, \
-	    help_ "; not measured yet")
-
 static const struct column table[] = {
 	/* clang-format off */
 	TEXT("WHAT", "What           ", "    UNITS>>    ", get_what,
@@ -462,20 +451,6 @@ static const struct column table[] = {
 	     "mean size of the requests that succeeded, in units of 1024 bytes"),
 	REAL("XFERSIZEMBYTES", NULL, "   Xfer_Size", "1024^2 bytes", 2, get_xfer_mbytes,
 	     "mean size of the requests that succeeded, in units of 1048576 bytes"),
-	NETWORK("E2EIOTIME", "     E2E_I/O", "     seconds",
-	     "end-to-end: time spent on storage"),
-	NETWORK("E2ESRTIME", "     E2E_S/R", "     seconds",
-	     "end-to-end: time spent sending or receiving"),
-	NETWORK("E2EPERCENTSRTIME", " E2E_Pct_S/R", "     percent",
-	     "end-to-end: share of sending or receiving"),
-	NETWORK("E2ELAGTIME", " E2E_Lag", "millisec",
-	     "end-to-end: time the destination waited for data"),
-	NETWORK("E2EPERCENTLAGTIME", "E2E_Pct_Lag ", "   percent  ",
-	     "end-to-end: share of waiting for data"),
-	NETWORK("E2EFIRSTREADTIME", "  E2E_1st_Rd", "    millisec",
-	     "end-to-end: time of the first read"),
-	NETWORK("E2ELASTWRITETIME", " E2E_Lst_Wrt", "    millisec",
-	     "end-to-end: time of the last write"),
 	TEXT("NODENAME", " Node_Name", "      text", get_node_name,
 	     "network name of this computer"),
 	ROW("DELIM", NULL, COLUMN_DELIMITER, " ", " ", 0, 0, get_delimiter,
@@ -489,6 +464,10 @@ const struct column *column_at(size_t i)
 
 	if (i < n)
 		return &table[i];
+	for (const struct column *col = columns_endtoend; col->id; col++) {
+		if (i-- == n)
+			return col;
+	}
 	for (const struct column *col = columns_extremes; col->id; col++) {
 		if (i-- == n)
 			return col;

@@ -1,6 +1,6 @@
 /*
- * Facts that are no result lines: what devices did, and how targets and passes compare. Called by
- * the results manager.
+ * Facts that are no result lines: what devices did, how targets and passes compare, and where an
+ * end-to-end copy spent its time. Called by the results manager.
  */
 #include <inttypes.h>
 
@@ -35,6 +35,20 @@ void report_start_skew(struct report *r, const struct start_skew_result *skew)
 		      ", last, target %" PRIu32,
 		      skew->pass, (double)skew->skew_ns / (double)NS_PER_SEC, skew->first_target,
 		      skew->last_target);
+}
+
+void report_endtoend(struct report *r, const struct endtoend_result *e)
+{
+	struct memstream l;
+
+	if (e->pass && r->json)
+		jsonout_endtoend(r->json, e);
+	if (e->pass)
+		return;
+	memstream_open(&l);
+	if (l.f)
+		endtoend_write(l.f, e);
+	report_write_lines(r, &r->text, &l);
 }
 
 void report_statistics(struct report *r, const struct pass_statistics *statistics)

@@ -32,14 +32,14 @@ enum list {
 	LIST_STATISTICS,
 	LIST_DESKEW,
 	LIST_START_SKEW,
+	LIST_ENDTOEND,
 	LIST_COUNT,
 };
 
 static const char *const list_names[LIST_COUNT] = {
-	[LIST_DEVICES] = "devices",
-	[LIST_STATISTICS] = "statistics",
-	[LIST_DESKEW] = "deskew",
-	[LIST_START_SKEW] = "start_skew",
+	[LIST_DEVICES] = "devices",   [LIST_STATISTICS] = "statistics",
+	[LIST_DESKEW] = "deskew",     [LIST_START_SKEW] = "start_skew",
+	[LIST_ENDTOEND] = "endtoend",
 };
 
 struct kept {
@@ -268,6 +268,11 @@ void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *s)
 	jvalue_put(o, "first_target", jvalue_count(s->first_target));
 	jvalue_put(o, "last_target", jvalue_count(s->last_target));
 	keep(j, LIST_START_SKEW, o);
+}
+
+void jsonout_endtoend(struct jsonout *j, const struct endtoend_result *r)
+{
+	keep(j, LIST_ENDTOEND, jsonout_endtoend_value(r));
 }
 
 void jsonout_device(struct jsonout *j, const struct device_use *use)

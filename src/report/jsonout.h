@@ -12,6 +12,7 @@
 
 #include "xdd/plan/plan.h"
 #include "xdd/report/deskew.h"
+#include "xdd/report/endtoend.h"
 #include "xdd/report/result.h"
 #include "xdd/report/statistics.h"
 
@@ -30,6 +31,8 @@ void jsonout_result(struct jsonout *j, const struct result *result);
 void jsonout_device(struct jsonout *j, const struct device_use *use);
 void jsonout_deskew(struct jsonout *j, const struct deskew_result *deskew);
 void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *skew);
+/* A pass of an end-to-end target. */
+void jsonout_endtoend(struct jsonout *j, const struct endtoend_result *r);
 void jsonout_statistics(struct jsonout *j, const struct pass_statistics *statistics);
 
 /* How the run ended: "normal", "errors" or "canceled". */
@@ -45,10 +48,11 @@ int jsonout_close(struct jsonout *j, enum xdd_status status);
 void jsonout_discard(struct jsonout *j);
 
 /*
- * The plan, or a result, as a new object (jsonout_plan.c, jsonout_result.c); NULL when memory is
- * short.
+ * The plan, a result or an end-to-end copy as a new object (jsonout_plan.c, jsonout_result.c,
+ * jsonout_endtoend.c); NULL when memory is short.
  */
 json_t *jsonout_plan(const struct plan *plan);
 json_t *jsonout_result_value(const struct plan *plan, const struct result *r);
+json_t *jsonout_endtoend_value(const struct endtoend_result *r);
 
 #endif

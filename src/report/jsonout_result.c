@@ -103,6 +103,17 @@ static void put_tally(json_t *o, const struct result *r)
 	jvalue_put(o, "close_ns", known(of_target, t->close_ns));
 }
 
+/* Of end-to-end targets. */
+static void put_network(json_t *o, const struct result *r)
+{
+	const struct tally *t = &r->figures.tally;
+	bool is_known = r->figures.known & FIGURES_NETWORK;
+
+	jvalue_put(o, "network_ns", known(is_known, t->net_ns));
+	jvalue_put(o, "network_wait_ns", known(is_known, t->net_wait_ns));
+	jvalue_put(o, "check_ns", known(is_known, t->check_ns));
+}
+
 /*
  * The buckets that are not empty: [from_ns, count, ...], which is half as long as pairs would be.
  */
@@ -218,6 +229,7 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 	jvalue_put(o, "request_bytes", jvalue_count(r->req_bytes));
 	jvalue_put(o, "block_bytes", jvalue_count(r->block_size));
 	put_tally(o, r);
+	put_network(o, r);
 	jvalue_put(o, "elapsed_ns", jvalue_count(f->elapsed_ns));
 	jvalue_put(o, "first_operation_ns", known(f->first_op_ns, f->first_op_ns));
 	put_cache(o, &f->cache);

@@ -33,6 +33,9 @@ void counters_reset(struct counters *c)
 	counters_set(&c->order_breaks, 0);
 	counters_set(&c->retries, 0);
 	counters_set(&c->flush_ns, 0);
+	counters_set(&c->net_ns, 0);
+	counters_set(&c->net_wait_ns, 0);
+	counters_set(&c->check_ns, 0);
 	counters_set(&c->first_issue_ns, UINT64_MAX);
 	counters_set(&c->last_done_ns, 0);
 }
@@ -72,6 +75,9 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	}
 	now.retries = read_counter(&c->retries);
 	now.flush_ns = read_counter(&c->flush_ns);
+	now.net_ns = read_counter(&c->net_ns);
+	now.net_wait_ns = read_counter(&c->net_wait_ns);
+	now.check_ns = read_counter(&c->check_ns);
 	now.first_issue_ns = read_counter(&c->first_issue_ns);
 	now.last_done_ns = read_counter(&c->last_done_ns);
 	now.order_breaks = read_counter(&c->order_breaks);
@@ -102,6 +108,9 @@ void tally_add(struct tally *t, const struct tally *from)
 	t->sync_ns += from->sync_ns;
 	t->open_ns += from->open_ns;
 	t->close_ns += from->close_ns;
+	t->net_ns += from->net_ns;
+	t->net_wait_ns += from->net_wait_ns;
+	t->check_ns += from->check_ns;
 	if (from->first_issue_ns < t->first_issue_ns)
 		t->first_issue_ns = from->first_issue_ns;
 	if (from->last_done_ns > t->last_done_ns)

@@ -28,6 +28,12 @@ int figures_add(struct figures *sum, const struct figures *from)
 	cache_state_add(&sum->cache, &from->cache);
 	sum->wait_ns += from->wait_ns;
 	sum->elapsed_ns += from->elapsed_ns;
+	sum->lag_ns += from->lag_ns;
+	if (from->first_read_ns &&
+	    (!sum->first_read_ns || from->first_read_ns < sum->first_read_ns))
+		sum->first_read_ns = from->first_read_ns;
+	if (from->last_write_ns > sum->last_write_ns)
+		sum->last_write_ns = from->last_write_ns;
 	return latency_add(&sum->latency, &from->latency);
 }
 

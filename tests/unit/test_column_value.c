@@ -136,6 +136,22 @@ static void test_of_targets_only(void **state)
 	assert_unknown("CLOSETIME", &r);
 }
 
+/* The other side measured these, and did not report them. */
+static void test_endtoend_alone(void **state)
+{
+	struct result r = sample_result();
+
+	(void)state;
+	r.figures.known &= ~(unsigned)FIGURES_LAG;
+	r.figures.last_write_ns = 0;
+	assert_unknown("E2ELAGTIME", &r);
+	assert_unknown("E2EPERCENTLAGTIME", &r);
+	assert_unknown("E2ELASTWRITETIME", &r);
+	assert_string_equal(cell_of("E2ESRTIME", &r), "        6.40");
+	r.figures.elapsed_ns = 0;
+	assert_unknown("E2EPERCENTSRTIME", &r);
+}
+
 static void test_not_verified(void **state)
 {
 	struct result r = sample_result();
@@ -217,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_done),
 		cmocka_unit_test(test_nothing_measured),
 		cmocka_unit_test(test_of_targets_only),
+		cmocka_unit_test(test_endtoend_alone),
 		cmocka_unit_test(test_not_verified),
 		cmocka_unit_test(test_noop_sizes),
 		cmocka_unit_test(test_failed_sizes),

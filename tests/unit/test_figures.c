@@ -30,6 +30,9 @@ static struct figures pass_of(uint64_t first_ns, uint64_t last_ns)
 					.accuracy = CACHE_SAMPLED };
 	f.wait_ns = 5;
 	f.first_op_ns = first_ns + 1;
+	f.lag_ns = 6;
+	f.first_read_ns = first_ns + 2;
+	f.last_write_ns = last_ns - first_ns;
 	figures_set_elapsed(&f);
 	return f;
 }
@@ -69,6 +72,24 @@ static void test_sum(void **state)
 	 */
 	assert_int_equal(sum.elapsed_ns, 260);
 	assert_int_equal(sum.first_op_ns, 101);
+	assert_int_equal(sum.lag_ns, 12);
+	assert_int_equal(sum.first_read_ns, 102);
+	assert_int_equal(sum.last_write_ns, 250);
+	figures_free(&sum);
+}
+
+/* The first read of a sum is that of a part that knows it. */
+static void test_first_read(void **state)
+{
+	struct figures sum, a = pass_of(100, 350), b = pass_of(50, 60);
+
+	(void)state;
+	a.first_read_ns = 0;
+	figures_init(&sum);
+	figures_add(&sum, &a);
+	assert_int_equal(sum.first_read_ns, 0);
+	figures_add(&sum, &b);
+	assert_int_equal(sum.first_read_ns, 52);
 	figures_free(&sum);
 }
 
@@ -116,9 +137,8 @@ static void test_latencies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_elapsed),
-		cmocka_unit_test(test_sum),
-		cmocka_unit_test(test_first_is_unknown),
+		cmocka_unit_test(test_elapsed),	   cmocka_unit_test(test_sum),
+		cmocka_unit_test(test_first_read), cmocka_unit_test(test_first_is_unknown),
 		cmocka_unit_test(test_latencies),
 	};
 

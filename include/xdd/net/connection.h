@@ -14,9 +14,8 @@
 
 #include "xdd/net/key.h"
 #include "xdd/net/wire.h"
+#include "xdd/stat/connection_info.h"
 #include "xdd/sync/stop.h"
-
-#define CONNECTION_PEER_SIZE 64
 
 struct connection; /* private to src/net/connection.c */
 
@@ -26,22 +25,6 @@ struct connection_options {
 	const char *congestion;	       /* NULL: that of the system */
 	uint64_t send_buffer_bytes;    /* 0: the kernel adapts it */
 	uint64_t receive_buffer_bytes; /* the same */
-};
-
-/* Facts of a connection: TCP_INFO and what the kernel granted. */
-struct connection_info {
-	char local[CONNECTION_PEER_SIZE]; /* "192.168.1.5:40010", "[fe80::1]:40010" */
-	char peer[CONNECTION_PEER_SIZE];
-	char congestion[16];
-	char cipher[48]; /* "" without TLS */
-	bool kernel_tls;
-	uint64_t send_buffer_bytes; /* as granted */
-	uint64_t receive_buffer_bytes;
-	uint64_t rtt_ns, rtt_min_ns, rtt_variance_ns;
-	uint64_t window_segments; /* congestion window */
-	uint64_t segment_bytes;
-	uint64_t retransmits; /* segments, in the life of the connection */
-	uint64_t sent_bytes, received_bytes;
 };
 
 /*

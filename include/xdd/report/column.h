@@ -57,7 +57,8 @@ const struct column *column_at(size_t i);
 /* Row `i` of the part of the table in columns_latency.c, or NULL past its end; for column_at(). */
 const struct column *column_latency_at(size_t i);
 
-/* The part of the table in columns_extremes.c; ends with a row without an identifier. */
+/* The parts of the table in files of their own; each ends with a row without an identifier. */
+extern const struct column columns_endtoend[];
 extern const struct column columns_extremes[];
 
 /* The row whose identifier or alias is `id` (`len` characters, case counts), or NULL. */
@@ -73,6 +74,7 @@ void column_value(const struct column *col, const struct result *r, struct colum
 const char *column_what(enum result_what what);
 
 #define COLUMN_DEFAULTS PLAN_DEFAULT_COLUMNS
+#define COLUMN_DEFAULTS_ENDTOEND PLAN_DEFAULT_COLUMNS "+E2EPERCENTSRTIME"
 
 /*
  * Turn "+ID+ID..." into a list, to be freed by column_list_free(). Returns 0; -ENOMEM; or -EINVAL

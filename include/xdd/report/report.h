@@ -15,6 +15,7 @@
 #include "xdd/base/output.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/deskew.h"
+#include "xdd/report/endtoend.h"
 #include "xdd/report/result.h"
 #include "xdd/report/statistics.h"
 
@@ -77,6 +78,9 @@ void report_deskew(struct report *r, const struct deskew_result *deskew);
 
 /* How far their starts lay apart: a line with -verbose, and -jsonout. */
 void report_start_skew(struct report *r, const struct start_skew_result *skew);
+
+/* An end-to-end target: a pass, for -jsonout; or the sums over all passes: lines. */
+void report_endtoend(struct report *r, const struct endtoend_result *e);
 
 /* Statistics over the passes of a target, or of all: lines with -verbose, and -jsonout. */
 void report_statistics(struct report *r, const struct pass_statistics *statistics);

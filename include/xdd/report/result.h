@@ -36,6 +36,7 @@ struct result {
 	struct figures figures; /* borrowed: latencies are the caller's, for the time of the call */
 	bool verified;		/* reads were checked: tally.miscompares is a number */
 	uint64_t processors;	/* base of Pct_CPU: 1, or all with -percentcpu relative */
+	uint64_t qthreads;	/* of the target, or of all; QUEUE_PASS: 1 */
 	enum op_request op;
 	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */
 	uint64_t block_size; /* COMBINED: of target 0 */

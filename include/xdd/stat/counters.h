@@ -38,6 +38,9 @@ struct tally {
 	uint64_t sync_ns;	 /* of these, at the ends of passes; in the elapsed time of these */
 	uint64_t open_ns;	 /* sum of the times of opening the target */
 	uint64_t close_ns;	 /* sum of the times of closing it */
+	uint64_t net_ns;	 /* end-to-end: time in sends, or in receives of data */
+	uint64_t net_wait_ns;	 /* end-to-end: time waiting for a message, a turn or the gate */
+	uint64_t check_ns;	 /* end-to-end: time computing checksums */
 	uint64_t first_issue_ns; /* UINT64_MAX when nothing was issued */
 	uint64_t last_done_ns;	 /* 0 when nothing was completed; of a target, plus its sync_ns */
 };
@@ -56,7 +59,11 @@ struct counters {
 	_Atomic uint64_t flush_ns;
 	_Atomic uint64_t first_issue_ns;
 	_Atomic uint64_t last_done_ns;
-	_Atomic uint64_t failed_bytes[DIR_COUNT]; /* last: seldom written */
+	_Atomic uint64_t
+		failed_bytes[DIR_COUNT]; /* seldom written, as those of end-to-end targets */
+	_Atomic uint64_t net_ns;
+	_Atomic uint64_t net_wait_ns;
+	_Atomic uint64_t check_ns;
 } __attribute__((aligned(128)));
 
 /* Owner only: start of a pass. */

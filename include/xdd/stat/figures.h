@@ -31,8 +31,9 @@ enum figures_part {
 	FIGURES_STARTS = 1u << 7,   /* the starts of several targets */
 	FIGURES_CPU = 1u << 8,	    /* cpu */
 	FIGURES_DESKEW = 1u << 9,   /* window, tail and fairness of struct result */
-	FIGURES_NETWORK = 1u << 10, /* end-to-end times; no run measures them yet */
-	FIGURES_ALL = (1u << 11) - 1,
+	FIGURES_NETWORK = 1u << 10, /* end-to-end: net_ns, net_wait_ns and check_ns of the tally */
+	FIGURES_LAG = 1u << 11,	    /* end-to-end: lag_ns */
+	FIGURES_ALL = (1u << 12) - 1,
 };
 
 struct figures {
@@ -46,6 +47,11 @@ struct figures {
 	uint64_t wait_ns;     /* of the QThreads: ready to run, without a processor */
 	uint64_t first_op_ns; /* completion time of the first operation; 0: unknown */
 	uint64_t elapsed_ns;  /* first issue to last completion, summed over passes */
+
+	/* end-to-end, as far as this side or the other measured it */
+	uint64_t lag_ns;	/* time that the QThreads of the destination waited */
+	uint64_t first_read_ns; /* start of the pass to the first read; of a sum: the least */
+	uint64_t last_write_ns; /* to the last write; of a sum: the greatest; 0: unknown */
 };
 
 /* An empty sum: nothing was done, and all of that is known. */

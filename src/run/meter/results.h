@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "run/coord/throttle.h"
+#include "xdd/report/endtoend.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/flow.h"
 
@@ -33,8 +34,9 @@ struct pass_result {
 	struct throttle_times paced;
 	bool partial;
 	struct flow *flow; /* owned; NULL without -deskew, and of a pass that was not finished */
-	uint32_t n_queues; /* 0 without -qthreadinfo and -jsonout */
-	struct figures queues[]; /* of each QThread */
+	struct endtoend_result *endtoend; /* owned; NULL: not end-to-end, or not finished */
+	uint32_t n_queues;		  /* 0 without -qthreadinfo and -jsonout */
+	struct figures queues[];	  /* of each QThread */
 };
 
 struct results_queue {

@@ -24,6 +24,7 @@ void pass_result_free(struct pass_result *r)
 	if (!r)
 		return;
 	free(r->flow);
+	free(r->endtoend);
 	figures_free(&r->figures);
 	for (uint32_t i = 0; i < r->n_queues; i++)
 		figures_free(&r->queues[i]);
@@ -58,9 +59,14 @@ static void add_sync(struct tally *tally, uint64_t sync_ns)
 static unsigned known_of(const struct target *t)
 {
 	unsigned order = plan_knows_order(t->plan) ? 0 : FIGURES_ORDER;
-	unsigned of_others = FIGURES_DESKEW | FIGURES_NETWORK;
+	unsigned of_others = FIGURES_DESKEW;
 
-	return (t->run->needs | FIGURES_CPU) & ~(order | of_others);
+	if (t->plan->endtoend.role == E2E_NONE)
+		of_others |= FIGURES_NETWORK | FIGURES_LAG;
+	else if (t->plan->endtoend.role == E2E_SOURCE)
+		of_others |= FIGURES_LAG;
+
+	return (t->run->needs | FIGURES_CPU | FIGURES_NETWORK | FIGURES_LAG) & ~(order | of_others);
 }
 
 static struct cpu_time cpu_of(const struct qthread *q, const struct tally *tally)
@@ -84,6 +90,7 @@ static int add_queue(struct pass_result *r, const struct target *t, const struct
 	err = qthread_latency_add(&own->latency, q);
 	if (!err)
 		err = figures_add(&r->figures, own);
+	own->lag_ns = own->tally.net_wait_ns;
 	throttle_extend(t, &own->tally);
 	figures_set_elapsed(own);
 	if (!r->n_queues)

@@ -29,6 +29,7 @@ struct target_sum {
 	uint64_t passes;
 	bool partial;
 	struct pass_series series;
+	struct endtoend_result *endtoend; /* owned; NULL: none */
 };
 
 struct manager {

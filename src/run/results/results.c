@@ -140,6 +140,9 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 	sum->paced.due_ns += r->paced.due_ns;
 	sum->paced.took_ns += r->paced.took_ns;
 	sum->partial |= r->partial;
+	if (r->endtoend && endtoend_result_add(&sum->endtoend, r->endtoend))
+		log_error("the end-to-end facts of target %u leave out pass %" PRIu64 ": %s",
+			  r->target, r->pass, strerror(ENOMEM));
 	if (sum->passes > m->passes)
 		m->passes = sum->passes;
 	if (r->figures.tally.last_done_ns)
@@ -412,6 +415,7 @@ void *results_main(void *arg)
 	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {
 		figures_free(&m.sums[i].figures);
 		series_free(&m.sums[i].series);
+		free(m.sums[i].endtoend);
 	}
 	series_free(&m.series);
 	figures_free(&m.together.figures);

@@ -31,6 +31,7 @@ static struct result target_result(const struct manager *m, const struct target_
 	return (struct result){
 		.what = what,
 		.processors = m->processors,
+		.qthreads = what == RESULT_QUEUE_PASS ? 1 : t->qthreads,
 		.verified = t->verify != VERIFY_NONE,
 		.target = t->number,
 		.queue = t->queue_depth,
@@ -104,6 +105,8 @@ void manager_write_pass(struct manager *m, const struct pass_result *r)
 	result.partial = r->partial;
 	follow_pass(m, t, &result);
 	report_result(m->report, &result);
+	if (r->endtoend)
+		report_endtoend(m->report, r->endtoend);
 }
 
 /* -passes until: there have been enough. */
@@ -182,12 +185,14 @@ static void write_combined(struct manager *m)
 	result.pass = m->passes;
 	result.target = m->plan->n_targets;
 	result.queue = 0;
+	result.qthreads = 0;
 	figures_init(&result.figures);
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		const struct target_plan *t = &m->plan->targets[i];
 
 		manager_add(m, &result.figures, &m->sums[i].figures);
 		result.queue += t->queue_depth;
+		result.qthreads += t->qthreads;
 		result.partial |= m->sums[i].partial;
 		result.verified |= t->verify != VERIFY_NONE;
 		if (t->op != result.op)
@@ -199,6 +204,14 @@ static void write_combined(struct manager *m)
 	deskew_fill(&m->deskew, &result);
 	report_result(m->report, &result);
 	figures_free(&result.figures);
+}
+
+/* Where the copies to or from other hosts spent their time, and that they are complete. */
+static void write_endtoend(struct manager *m)
+{
+	for (size_t i = 0; i < m->plan->n_targets; i++)
+		if (m->sums[i].endtoend)
+			report_endtoend(m->report, m->sums[i].endtoend);
 }
 
 static void write_statistics(struct manager *m)
@@ -276,6 +289,7 @@ void manager_write_end(struct manager *m)
 	if (m->passes) {
 		write_averages(m);
 		write_combined(m);
+		write_endtoend(m);
 		write_statistics(m);
 		deskew_end(&m->deskew, m->report);
 		write_order(m);

@@ -1,0 +1,86 @@
+/*
+ * An end-to-end copy as both of its sides measured it: what the run passes to the writers.
+ *
+ * A struct endtoend_result belongs to one thread at a time.
+ */
+#ifndef XDD_REPORT_ENDTOEND_H
+#define XDD_REPORT_ENDTOEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "xdd/plan/endtoend_options.h"
+#include "xdd/stat/connection_info.h"
+
+#define ENDTOEND_HEX_SIZE 33 /* 16 bytes in hexadecimal, with the NUL */
+
+/* One side of a copy in a pass, or in all of them. Times are sums over its QThreads. */
+struct endtoend_side {
+	bool known;	/* false: it ended before it could report */
+	uint64_t lanes; /* operations that its storage can have in flight; 0: one per QThread */
+	uint64_t ops;	/* sent, or written */
+	uint64_t bytes;
+	uint64_t failed;		/* operations */
+	char digest[ENDTOEND_HEX_SIZE]; /* of all blocks; of several passes: of the last one */
+	uint64_t elapsed_ns;
+	uint64_t storage_ns;  /* reads, or writes */
+	uint64_t network_ns;  /* sending, or receiving data */
+	uint64_t waiting_ns;  /* for a message, a turn or the gate */
+	uint64_t checking_ns; /* checksums */
+	uint64_t retransmits; /* segments */
+};
+
+struct endtoend_result {
+	uint32_t target;
+	uint64_t pass;	 /* from 1; 0: the sums over all passes */
+	uint64_t passes; /* of these: how many */
+	enum endtoend_role role;
+	bool complete;			 /* both sides have the same count and digest */
+	char session[ENDTOEND_HEX_SIZE]; /* the same on both sides of a run */
+	const char *peer_host;		 /* borrowed, for the time of the call; "": unknown */
+	const char *peer_name;		 /* of its target; the same */
+	uint64_t resumed_bytes;		 /* that the destination had already */
+	struct endtoend_side source, destination;
+	uint32_t n_qthreads; /* of either side: data connections */
+	uint32_t n_info;     /* entries of `info`; of several passes: after the last one */
+	struct connection_info info[];
+};
+
+/* Allocate a result with room for `n` connections; NULL: no memory. To be freed by free(). */
+struct endtoend_result *endtoend_result_new(uint32_t n);
+
+/*
+ * Add pass `from` to the sums `*sum` (NULL at first), which the caller frees by free(). Returns 0
+ * or -ENOMEM.
+ */
+int endtoend_result_add(struct endtoend_result **sum, const struct endtoend_result *from);
+
+/* Shares of the time that the QThreads of a side had, from 0 to 1. */
+struct endtoend_shares {
+	double storage; /* of what its lanes could do */
+	double network;
+	double waiting;
+	double checking;
+};
+
+struct endtoend_shares endtoend_shares(const struct endtoend_side *side, uint32_t n_qthreads);
+
+/* The part of the copy that limited it. */
+enum endtoend_bound {
+	ENDTOEND_UNKNOWN,
+	ENDTOEND_SOURCE,
+	ENDTOEND_NETWORK,
+	ENDTOEND_DESTINATION,
+};
+
+enum endtoend_bound endtoend_bound(const struct endtoend_result *r);
+
+/* "source-bound" and so on; NULL: unknown. */
+const char *endtoend_bound_name(enum endtoend_bound bound);
+
+/* The lines for people about the sums over the passes. */
+void endtoend_write(FILE *f, const struct endtoend_result *r);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * The lines about end-to-end copies after the results. Called by facts.c.
+ */
+#include <inttypes.h>
+
+#include "xdd/base/nstime.h"
+#include "xdd/report/endtoend.h"
+
+static void begin(FILE *f, const struct endtoend_result *r)
+{
+	fprintf(f, "End-to-end, target %" PRIu32 ", ", r->target);
+}
+
+static void write_source(FILE *f, const struct endtoend_result *r)
+{
+	struct endtoend_shares s = endtoend_shares(&r->source, r->n_qthreads);
+
+	if (r->source.known)
+		fprintf(f, "source reads %.1f %%, checks %.1f %%, sends %.1f %%, waits %.1f %%",
+			100 * s.storage, 100 * s.checking, 100 * s.network, 100 * s.waiting);
+	else
+		fputs("the source did not report its times", f);
+}
+
+static void write_destination(FILE *f, const struct endtoend_result *r)
+{
+	struct endtoend_shares s = endtoend_shares(&r->destination, r->n_qthreads);
+
+	if (r->destination.known)
+		fprintf(f,
+			"destination waits %.1f %%, receives %.1f %%, checks %.1f %%, writes "
+			"%.1f %%",
+			100 * s.waiting, 100 * s.network, 100 * s.checking, 100 * s.storage);
+	else
+		fputs("the destination did not report its times", f);
+}
+
+static void write_times(FILE *f, const struct endtoend_result *r)
+{
+	const char *bound = endtoend_bound_name(endtoend_bound(r));
+
+	begin(f, r);
+	if (bound)
+		fprintf(f, "%s: ", bound);
+	write_source(f, r);
+	fputs("; ", f);
+	write_destination(f, r);
+	fputc('\n', f);
+}
+
+/* The count and the digest: the own ones where the sides do not agree. */
+static void write_contents(FILE *f, const struct endtoend_result *r)
+{
+	const struct endtoend_side *own = r->role == E2E_SOURCE ? &r->source : &r->destination;
+
+	begin(f, r);
+	fprintf(f, "%s %" PRIu64 " operations, %" PRIu64 " bytes",
+		r->complete ? "both sides confirm" : "not confirmed by the other side:", own->ops,
+		own->bytes);
+	if (r->source.failed + r->destination.failed)
+		fprintf(f, ", %" PRIu64 " failed on the source, %" PRIu64 " on the destination",
+			r->source.failed, r->destination.failed);
+	if (r->resumed_bytes)
+		fprintf(f, ", %" PRIu64 " bytes of earlier runs", r->resumed_bytes);
+	fprintf(f, r->passes > 1 ? ", digest of the last pass %s\n" : ", digest %s\n", own->digest);
+}
+
+static void write_connections(FILE *f, const struct endtoend_result *r)
+{
+	uint64_t least = UINT64_MAX, most = 0, retransmits = 0;
+
+	for (uint32_t i = 0; i < r->n_info; i++) {
+		const struct connection_info *c = &r->info[i];
+
+		retransmits += c->retransmits;
+		least = c->rtt_ns < least ? c->rtt_ns : least;
+		most = c->rtt_ns > most ? c->rtt_ns : most;
+	}
+	if (!r->n_info)
+		return;
+	begin(f, r);
+	fprintf(f,
+		"%" PRIu32 " connections, retransmissions %" PRIu64
+		", round trip %.3f to %.3f ms, congestion control %s",
+		r->n_info, retransmits, (double)least / (double)NS_PER_MS,
+		(double)most / (double)NS_PER_MS, r->info[0].congestion);
+	if (*r->info[0].cipher)
+		fprintf(f, ", %s%s", r->info[0].cipher,
+			r->info[0].kernel_tls ? " in the kernel" : "");
+	fputc('\n', f);
+}
+
+void endtoend_write(FILE *f, const struct endtoend_result *r)
+{
+	write_times(f, r);
+	write_contents(f, r);
+	write_connections(f, r);
+}

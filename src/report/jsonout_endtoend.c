@@ -1,0 +1,76 @@
+/*
+ * An end-to-end copy as an object of the document of -jsonout. Called by facts.c.
+ */
+#include "report/jsonout.h"
+#include "report/jvalue.h"
+
+static json_t *side(const struct endtoend_result *r, const struct endtoend_side *s)
+{
+	struct endtoend_shares shares = endtoend_shares(s, r->n_qthreads);
+	json_t *o, *of;
+
+	if (!s->known)
+		return json_null();
+	o = json_object();
+	of = json_object();
+	jvalue_put(of, "storage", jvalue_real(shares.storage));
+	jvalue_put(of, "network", jvalue_real(shares.network));
+	jvalue_put(of, "waiting", jvalue_real(shares.waiting));
+	jvalue_put(of, "checking", jvalue_real(shares.checking));
+	jvalue_put(o, "ops", jvalue_count(s->ops));
+	jvalue_put(o, "bytes", jvalue_count(s->bytes));
+	jvalue_put(o, "failed", jvalue_count(s->failed));
+	jvalue_put(o, "digest", jvalue_text(s->digest));
+	jvalue_put(o, "elapsed_ns", jvalue_count(s->elapsed_ns));
+	jvalue_put(o, "storage_ns", jvalue_count(s->storage_ns));
+	jvalue_put(o, "network_ns", jvalue_count(s->network_ns));
+	jvalue_put(o, "waiting_ns", jvalue_count(s->waiting_ns));
+	jvalue_put(o, "checking_ns", jvalue_count(s->checking_ns));
+	jvalue_put(o, "retransmits", jvalue_count(s->retransmits));
+	jvalue_put(o, "shares", of);
+	return o;
+}
+
+static json_t *connection(const struct connection_info *c)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "local", jvalue_text(c->local));
+	jvalue_put(o, "peer", jvalue_text(c->peer));
+	jvalue_put(o, "congestion", jvalue_text(c->congestion));
+	jvalue_put(o, "cipher", jvalue_text(*c->cipher ? c->cipher : NULL));
+	jvalue_put(o, "kernel_tls", json_boolean(c->kernel_tls));
+	jvalue_put(o, "send_buffer_bytes", jvalue_count(c->send_buffer_bytes));
+	jvalue_put(o, "receive_buffer_bytes", jvalue_count(c->receive_buffer_bytes));
+	jvalue_put(o, "rtt_ns", jvalue_count(c->rtt_ns));
+	jvalue_put(o, "rtt_minimum_ns", jvalue_count(c->rtt_min_ns));
+	jvalue_put(o, "rtt_variance_ns", jvalue_count(c->rtt_variance_ns));
+	jvalue_put(o, "window_segments", jvalue_count(c->window_segments));
+	jvalue_put(o, "segment_bytes", jvalue_count(c->segment_bytes));
+	jvalue_put(o, "retransmits", jvalue_count(c->retransmits));
+	jvalue_put(o, "sent_bytes", jvalue_count(c->sent_bytes));
+	jvalue_put(o, "received_bytes", jvalue_count(c->received_bytes));
+	return o;
+}
+
+json_t *jsonout_endtoend_value(const struct endtoend_result *r)
+{
+	json_t *o = json_object(), *connections = json_array();
+
+	for (uint32_t i = 0; i < r->n_info; i++)
+		json_array_append_new(connections, connection(&r->info[i]));
+	jvalue_put(o, "target", jvalue_count(r->target));
+	jvalue_put(o, "pass", jvalue_count(r->pass));
+	jvalue_put(o, "role", jvalue_text(r->role == E2E_SOURCE ? "source" : "destination"));
+	jvalue_put(o, "session", jvalue_text(r->session));
+	jvalue_put(o, "peer_host", jvalue_text(r->peer_host));
+	jvalue_put(o, "peer_target", jvalue_text(r->peer_name));
+	jvalue_put(o, "confirmed", json_boolean(r->complete));
+	jvalue_put(o, "resumed_bytes", jvalue_count(r->resumed_bytes));
+	jvalue_put(o, "bound", jvalue_text(endtoend_bound_name(endtoend_bound(r))));
+	jvalue_put(o, "qthreads", jvalue_count(r->n_qthreads));
+	jvalue_put(o, "source", side(r, &r->source));
+	jvalue_put(o, "destination", side(r, &r->destination));
+	jvalue_put(o, "connections", connections);
+	return o;
+}
