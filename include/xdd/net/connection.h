@@ -60,9 +60,9 @@ int connection_wait(struct connection *c, int wake_fd, uint64_t timeout_ns);
  * Send a header and its body, or receive a header: wire.h. `fault` is WIRE_OK unless the peer sent
  * what it may not: the call then returns -EBADMSG.
  */
-int connection_send_message(struct connection *c, const struct wire_header *h,
-			    const struct wire_key *key, const void *body);
-int connection_receive_header(struct connection *c, const struct wire_key *key, uint64_t max_data,
+int connection_send_message(struct connection *c, const struct wire_header *h, struct wire_key *key,
+			    const void *body);
+int connection_receive_header(struct connection *c, struct wire_key *key, uint64_t max_data,
 			      struct wire_header *h, enum wire_fault *fault);
 
 /* After the handshake of an encrypted session's control connection: a key that only both sides

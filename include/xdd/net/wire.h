@@ -2,8 +2,8 @@
  * Messages between the two sides of an end-to-end copy: their layout, limits and checksums.
  * doc/wire.md describes them.
  *
- * All functions are pure: they neither read nor write a connection. A received message is decoded
- * into a checked struct before anything acts on it. Any thread.
+ * No function here reads or writes a connection. A received message is decoded into a checked
+ * struct before anything acts on it. Any thread; a struct wire_key belongs to one thread at a time.
  */
 #ifndef XDD_NET_WIRE_H
 #define XDD_NET_WIRE_H
@@ -20,10 +20,14 @@
 #define WIRE_MAX_BODY_BYTES (1u << 20) /* of any message except WIRE_DATA */
 #define WIRE_MAX_HELLO_BYTES 1024      /* of a message from a peer that is not authenticated */
 #define WIRE_MAX_TEXT_BYTES 1024       /* of a text for people */
-#define WIRE_MAX_NAME_BYTES 4096       /* of a host or a file */
-#define WIRE_MAX_RANGES 60000	       /* of WIRE_ACCEPT */
+#define WIRE_MAX_ERROR_BYTES (4 + WIRE_MAX_TEXT_BYTES)
+#define WIRE_MAX_NAME_BYTES 4096      /* of a host or a file */
+#define WIRE_MAX_RANGES 60000	      /* of WIRE_ACCEPT */
+#define WIRE_MAX_CONNECTIONS 65536    /* of data */
+#define WIRE_NO_CONNECTION UINT32_MAX /* the control connection */
 #define WIRE_SESSION_BYTES 16
 #define WIRE_KEY_BYTES 32
+#define WIRE_CODE_BYTES 16	/* of an authentication code */
 #define WIRE_NO_SIZE UINT64_MAX /* amounts that only time ends; sizes that are not set */
 
 /* The letter tells who sends it: s source, d destination. The connection: c control, t data. */
@@ -50,19 +54,22 @@ enum wire_type {
 struct wire_header {
 	enum wire_type type;
 	uint32_t target; /* number of the source's target; matched by the session, not by wire.c */
-	uint32_t connection;  /* 0 to n-1: data; UINT32_MAX: control */
+	uint32_t connection;  /* 0 to n-1: data; WIRE_NO_CONNECTION: control */
 	uint32_t pass;	      /* from 1; 0 outside of passes */
 	uint64_t length;      /* bytes of body that follow */
 	uint64_t sequence;    /* DATA, SKIP: operation number. Others: messages before on it */
-	uint64_t offset;      /* DATA: bytes from the start of the copied extent */
+	uint64_t offset;      /* DATA: bytes from the start of the copied extent. Others: 0 */
 	struct digest digest; /* of the body; zero when it is empty */
 };
 
-/* The secret of a session: the key of the authentication codes of headers. */
-struct wire_key {
-	bool present; /* false: headers carry zeros instead of a code */
-	uint8_t bytes[WIRE_KEY_BYTES];
-};
+/*
+ * The secret of a session, ready to compute the authentication codes of headers: HMAC-SHA256, cut
+ * to WIRE_CODE_BYTES. wire_key_new() returns NULL without memory, and without OpenSSL; it keeps no
+ * reference to `bytes`. wire_key_free() overwrites the secret and accepts NULL.
+ */
+struct wire_key;
+struct wire_key *wire_key_new(const uint8_t bytes[WIRE_KEY_BYTES]);
+void wire_key_free(struct wire_key *key);
 
 enum wire_fault {
 	WIRE_OK,
@@ -83,17 +90,21 @@ const char *wire_fault_text(enum wire_fault fault);
 /* "DATA", "PLAN", for messages and -debug e2e. */
 const char *wire_type_name(enum wire_type type);
 
-/* Encode `h`. The code needs `key`, which may be NULL: none. */
-void wire_encode(const struct wire_header *h, const struct wire_key *key,
-		 uint8_t out[WIRE_HEADER_BYTES]);
+/* Encode `h`. Without `key` (NULL) zeros stand in for the code. */
+void wire_encode(const struct wire_header *h, struct wire_key *key, uint8_t out[WIRE_HEADER_BYTES]);
 
 /*
- * Decode a header and check everything that does not depend on the session: magic, version,
- * checksum, code, type, length for the type (DATA: at most `max_data`), zero where zero belongs.
- * `*h` is set on WIRE_OK only. On WIRE_BAD_VERSION `*version` is that of the peer.
+ * Decode a header and check everything that does not depend on the session: magic, checksum,
+ * version, code, type, and for the type: length (DATA: at most `max_data`), kind of connection,
+ * pass, offset, zero where zero belongs. `*h` is set on WIRE_OK only. On WIRE_BAD_VERSION
+ * `*version` is that of the peer; it may be NULL. With `key`, a header without its code is
+ * WIRE_BAD_CODE; without one, a header that has a code is.
  */
-enum wire_fault wire_decode(const uint8_t in[WIRE_HEADER_BYTES], const struct wire_key *key,
+enum wire_fault wire_decode(const uint8_t in[WIRE_HEADER_BYTES], struct wire_key *key,
 			    uint64_t max_data, struct wire_header *h, unsigned *version);
+
+/* Compare the digest of a received body of `h->length` bytes: WIRE_OK or WIRE_BAD_DATA. */
+enum wire_fault wire_check_body(const struct wire_header *h, const void *body);
 
 /* ---- bodies ---- */
 
@@ -114,14 +125,17 @@ struct wire_hello {
 	char software[64];		     /* "xdd 8.0.0" */
 };
 
-/* A side's part in the copy. Names are printed through base/printable only. */
+/*
+ * A side's part in the copy. Names are any bytes, because names of files are: they are printed
+ * through base/printable only.
+ */
 struct wire_plan {
 	uint8_t run[WIRE_SESSION_BYTES]; /* the same in the results of both sides */
 	uint64_t req_bytes;
-	uint64_t bytes; /* of a pass; WIRE_NO_SIZE: the source decides */
-	uint64_t ops;	/* the same */
-	uint64_t passes;
-	uint32_t connections;
+	uint64_t bytes;			/* of a pass; WIRE_NO_SIZE: the source decides */
+	uint64_t ops;			/* the same */
+	uint64_t passes;		/* at most */
+	uint32_t connections;		/* of data */
 	uint32_t flags;			/* WIRE_CAN_..., WIRE_RESUMES */
 	uint64_t final_bytes;		/* of the destination's file; WIRE_NO_SIZE: leave it */
 	uint64_t start_bytes;		/* first byte of the extent in the sender's own target */
@@ -164,8 +178,10 @@ struct wire_error {
 };
 
 /*
- * Encode a body into `out`, which has WIRE_MAX_BODY_BYTES. Return the length. `ranges` (`n`, at
- * most WIRE_MAX_RANGES) only go with WIRE_ACCEPT.
+ * Encode a body into `out`, which has WIRE_MAX_BODY_BYTES (WIRE_MAX_HELLO_BYTES for a hello,
+ * WIRE_MAX_ERROR_BYTES for an error). Return the length. `ranges` (`n`, at most WIRE_MAX_RANGES)
+ * only go with WIRE_ACCEPT. In `software` and `text`, bytes that a decoder would refuse become
+ * question marks.
  */
 size_t wire_encode_hello(const struct wire_hello *b, uint8_t *out);
 size_t wire_encode_plan(const struct wire_plan *b, const struct wire_range *ranges, size_t n,
@@ -174,11 +190,13 @@ size_t wire_encode_pass(const struct wire_pass *b, uint8_t *out);
 size_t wire_encode_error(const struct wire_error *b, uint8_t *out);
 
 /*
- * Decode a body of `length` bytes, of which each must be used. Texts end with NUL, are printable
- * UTF-8 without line ends or are refused. WIRE_OK or WIRE_BAD_BODY.
+ * Decode a body of `length` bytes, of which each must be used. Numbers are within their limits:
+ * amounts are WIRE_NO_SIZE or below 2^63, and unknown flags are refused. Texts end with NUL;
+ * `software` and `text` are printable UTF-8 without line ends. WIRE_OK or WIRE_BAD_BODY, which
+ * leaves `*b` undefined.
  *
  * wire_decode_plan(): `ranges` has room for WIRE_MAX_RANGES; they are ascending, disjoint and not
- * empty. NULL: a body with ranges is refused.
+ * empty. NULL: a body with ranges is refused, and `n` may be NULL.
  */
 enum wire_fault wire_decode_hello(const uint8_t *body, size_t length, struct wire_hello *b);
 enum wire_fault wire_decode_plan(const uint8_t *body, size_t length, struct wire_plan *b,

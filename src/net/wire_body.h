@@ -1,0 +1,31 @@
+/*
+ * Sizes of bodies, for the checks of headers. Private to src/net; doc/wire.md has the layouts.
+ */
+#ifndef XDD_NET_WIRE_BODY_H
+#define XDD_NET_WIRE_BODY_H
+
+#include "xdd/net/wire.h"
+
+/* Fixed parts, before the texts. */
+#define WIRE_HELLO_FIXED_BYTES (4 + 4 + WIRE_SESSION_BYTES)
+#define WIRE_PLAN_FIXED_BYTES (WIRE_SESSION_BYTES + 11 * 8)
+#define WIRE_ERROR_FIXED_BYTES 4
+
+#define WIRE_RANGE_BYTES 16
+#define WIRE_PASS_BYTES (13 * 8)
+
+/* A text has at least its NUL. */
+#define WIRE_LEAST_HELLO_BYTES (WIRE_HELLO_FIXED_BYTES + 1)
+#define WIRE_MOST_HELLO_BYTES (WIRE_HELLO_FIXED_BYTES + sizeof(((struct wire_hello *)0)->software))
+#define WIRE_LEAST_ERROR_BYTES (WIRE_ERROR_FIXED_BYTES + 1)
+
+/* Each name has its length before it, and the ranges their number. */
+#define WIRE_LEAST_PLAN_BYTES (WIRE_PLAN_FIXED_BYTES + 4 + 1 + 4 + 1 + 4)
+#define WIRE_MOST_PLAN_BYTES                                                     \
+	(WIRE_PLAN_FIXED_BYTES + 4 + sizeof(((struct wire_plan *)0)->host) + 4 + \
+	 sizeof(((struct wire_plan *)0)->name) + 4 + WIRE_MAX_RANGES * WIRE_RANGE_BYTES)
+
+_Static_assert(WIRE_MOST_HELLO_BYTES <= WIRE_MAX_HELLO_BYTES, "a hello fits");
+_Static_assert(WIRE_MOST_PLAN_BYTES <= WIRE_MAX_BODY_BYTES, "a plan fits");
+
+#endif

@@ -1,0 +1,412 @@
+/*
+ * Headers of the wire format: src/net/wire.c. doc/wire.md has the layout.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "wire_sample.h"
+#include "xdd/base/bytes.h"
+#include "xdd/net/wire.h"
+
+#define CHECKSUM_AT 88
+#define CODE_AT 64
+
+static const uint8_t key_bytes[WIRE_KEY_BYTES] = "0123456789abcdef0123456789abcde";
+
+/* NULL in a build without OpenSSL: tests of codes are skipped. */
+static struct wire_key *key;
+
+static enum wire_fault decode(const uint8_t *raw, struct wire_header *h)
+{
+	return wire_decode(raw, NULL, SAMPLE_MAX_DATA, h, NULL);
+}
+
+/* The fault of `h` once it is encoded. */
+static enum wire_fault fault_of(const struct wire_header *h)
+{
+	uint8_t raw[WIRE_HEADER_BYTES];
+	struct wire_header found;
+
+	wire_encode(h, NULL, raw);
+	return decode(raw, &found);
+}
+
+static void seal(uint8_t *raw)
+{
+	bytes_put(raw + CHECKSUM_AT, 8, digest_short(raw, CHECKSUM_AT));
+}
+
+static void assert_same(const struct wire_header *a, const struct wire_header *b)
+{
+	assert_int_equal(a->type, b->type);
+	assert_int_equal(a->target, b->target);
+	assert_int_equal(a->connection, b->connection);
+	assert_int_equal(a->pass, b->pass);
+	assert_int_equal(a->length, b->length);
+	assert_int_equal(a->sequence, b->sequence);
+	assert_int_equal(a->offset, b->offset);
+	assert_true(digest_equal(a->digest, b->digest));
+}
+
+static void round_trip(struct wire_key *with)
+{
+	for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type++) {
+		struct wire_header h = sample_header(type), found;
+		uint8_t raw[WIRE_HEADER_BYTES];
+
+		wire_encode(&h, with, raw);
+		assert_int_equal(wire_decode(raw, with, SAMPLE_MAX_DATA, &found, NULL), WIRE_OK);
+		assert_same(&h, &found);
+	}
+}
+
+static void test_round_trip(void **state)
+{
+	(void)state;
+	round_trip(NULL);
+}
+
+static void test_round_trip_with_code(void **state)
+{
+	(void)state;
+	if (!key)
+		skip();
+	round_trip(key);
+}
+
+/* The header is left as it was, and no flipped bit is accepted. */
+static void flip_each_bit(struct wire_key *with)
+{
+	for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type++) {
+		struct wire_header h = sample_header(type), found;
+		uint8_t raw[WIRE_HEADER_BYTES];
+
+		wire_encode(&h, with, raw);
+		for (size_t bit = 0; bit < sizeof(raw) * 8; bit++) {
+			enum wire_fault fault;
+
+			memset(&found, 0xee, sizeof(found));
+			raw[bit / 8] ^= (uint8_t)(1u << bit % 8);
+			fault = wire_decode(raw, with, SAMPLE_MAX_DATA, &found, NULL);
+			assert_int_equal(fault, bit < 32 ? WIRE_BAD_MAGIC : WIRE_BAD_CHECKSUM);
+			assert_int_equal(found.target, 0xeeeeeeee);
+			raw[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		}
+	}
+}
+
+static void test_flipped_bits(void **state)
+{
+	(void)state;
+	flip_each_bit(NULL);
+	if (key)
+		flip_each_bit(key);
+}
+
+/* A forger repairs the checksum, which needs no key. */
+static void test_forged_bits(void **state)
+{
+	struct wire_header h = sample_header(WIRE_DATA), found;
+	uint8_t raw[WIRE_HEADER_BYTES];
+
+	(void)state;
+	if (!key)
+		skip();
+	wire_encode(&h, key, raw);
+	for (size_t bit = 48; bit < (CODE_AT + WIRE_CODE_BYTES) * 8; bit++) {
+		raw[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		seal(raw);
+		assert_int_equal(wire_decode(raw, key, SAMPLE_MAX_DATA, &found, NULL),
+				 WIRE_BAD_CODE);
+		raw[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+}
+
+static void test_other_keys(void **state)
+{
+	uint8_t other_bytes[WIRE_KEY_BYTES], raw[WIRE_HEADER_BYTES];
+	struct wire_header h = sample_header(WIRE_DATA), found;
+	struct wire_key *other;
+
+	(void)state;
+	if (!key)
+		skip();
+	memcpy(other_bytes, key_bytes, sizeof(other_bytes));
+	other_bytes[WIRE_KEY_BYTES - 1] ^= 1;
+	other = wire_key_new(other_bytes);
+	assert_non_null(other);
+	wire_encode(&h, other, raw);
+	assert_int_equal(wire_decode(raw, key, SAMPLE_MAX_DATA, &found, NULL), WIRE_BAD_CODE);
+	wire_encode(&h, NULL, raw);
+	assert_int_equal(wire_decode(raw, key, SAMPLE_MAX_DATA, &found, NULL), WIRE_BAD_CODE);
+	wire_encode(&h, key, raw);
+	assert_int_equal(decode(raw, &found), WIRE_BAD_CODE);
+	wire_key_free(other);
+}
+
+/* The same context computes many codes. */
+static void test_codes_repeat(void **state)
+{
+	struct wire_header h = sample_header(WIRE_DATA);
+	uint8_t first[WIRE_HEADER_BYTES], again[WIRE_HEADER_BYTES];
+
+	(void)state;
+	if (!key)
+		skip();
+	wire_encode(&h, key, first);
+	h.sequence++;
+	wire_encode(&h, key, again);
+	assert_memory_not_equal(first + CODE_AT, again + CODE_AT, WIRE_CODE_BYTES);
+	h.sequence--;
+	wire_encode(&h, key, again);
+	assert_memory_equal(first, again, sizeof(first));
+}
+
+static void test_free_nothing(void **state)
+{
+	(void)state;
+	wire_key_free(NULL);
+}
+
+static void test_versions(void **state)
+{
+	struct wire_header h = sample_header(WIRE_HELLO), found;
+	uint8_t raw[WIRE_HEADER_BYTES];
+
+	(void)state;
+	wire_encode(&h, NULL, raw);
+	for (unsigned version = 0; version <= UINT16_MAX; version++) {
+		unsigned peer = UINT32_MAX;
+		enum wire_fault fault;
+
+		bytes_put(raw + 4, 2, version);
+		/* Fields of another version mean nothing here. */
+		bytes_put(raw + 6, 2, 0xffff);
+		if (version == WIRE_VERSION)
+			continue;
+		seal(raw);
+		fault = wire_decode(raw, NULL, SAMPLE_MAX_DATA, &found, &peer);
+		assert_int_equal(fault, WIRE_BAD_VERSION);
+		assert_int_equal(peer, version);
+	}
+}
+
+static void test_types(void **state)
+{
+	struct wire_header h = sample_header(WIRE_BYE);
+
+	(void)state;
+	for (unsigned type = 0; type <= UINT16_MAX; type++) {
+		if (type >= WIRE_HELLO && type < WIRE_TYPES)
+			continue;
+		h.type = (enum wire_type)type;
+		assert_int_equal(fault_of(&h), WIRE_BAD_TYPE);
+		assert_string_equal(wire_type_name(h.type), "unknown");
+	}
+}
+
+/* The most and the least bytes of each type, and one beyond. */
+static void test_lengths(void **state)
+{
+	static const struct {
+		enum wire_type type;
+		uint64_t least, most;
+	} rows[] = {
+		{ WIRE_HELLO, 25, 88 },	     { WIRE_WELCOME, 25, 88 },
+		{ WIRE_PLAN, 118, 1 << 20 }, { WIRE_ACCEPT, 118, 1 << 20 },
+		{ WIRE_READY, 0, 0 },	     { WIRE_PASS_BEGIN, 0, 0 },
+		{ WIRE_DATA, 1, 1 << 20 },   { WIRE_SKIP, 0, 0 },
+		{ WIRE_PASS_LAST, 0, 0 },    { WIRE_PASS_STOP, 0, 0 },
+		{ WIRE_PASS_END, 104, 104 }, { WIRE_PASS_RESULT, 104, 104 },
+		{ WIRE_ALIVE, 0, 0 },	     { WIRE_ERROR, 5, 1028 },
+		{ WIRE_BYE, 0, 0 },
+	};
+
+	(void)state;
+	assert_int_equal(sizeof(rows) / sizeof(rows[0]), WIRE_TYPES - 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct wire_header h = sample_header(rows[i].type);
+
+		h.digest = (struct digest){ 0 };
+		h.length = rows[i].least;
+		assert_int_equal(fault_of(&h), WIRE_OK);
+		h.length = rows[i].most;
+		assert_int_equal(fault_of(&h), WIRE_OK);
+		h.length = rows[i].most + 1;
+		assert_int_equal(fault_of(&h), WIRE_BAD_LENGTH);
+		h.length = rows[i].least - 1; /* 2^64 - 1 after 0 */
+		assert_int_equal(fault_of(&h), WIRE_BAD_LENGTH);
+		h.length = 1ull << 63;
+		assert_int_equal(fault_of(&h), WIRE_BAD_LENGTH);
+	}
+}
+
+/* The caller's limit of data does not replace that of the format. */
+static void test_any_limit_of_data(void **state)
+{
+	struct wire_header h = sample_header(WIRE_DATA), found;
+	uint8_t raw[WIRE_HEADER_BYTES];
+
+	(void)state;
+	h.offset = 0;
+	h.length = INT64_MAX;
+	wire_encode(&h, NULL, raw);
+	assert_int_equal(wire_decode(raw, NULL, UINT64_MAX, &found, NULL), WIRE_OK);
+	h.length = 1ull << 63;
+	wire_encode(&h, NULL, raw);
+	assert_int_equal(wire_decode(raw, NULL, UINT64_MAX, &found, NULL), WIRE_BAD_LENGTH);
+	h.length = 1;
+	wire_encode(&h, NULL, raw);
+	assert_int_equal(wire_decode(raw, NULL, 0, &found, NULL), WIRE_BAD_LENGTH);
+}
+
+static void test_offsets(void **state)
+{
+	struct wire_header h = sample_header(WIRE_DATA);
+
+	(void)state;
+	h.offset = (uint64_t)INT64_MAX - h.length;
+	assert_int_equal(fault_of(&h), WIRE_OK);
+	h.offset++;
+	assert_int_equal(fault_of(&h), WIRE_BAD_FIELD);
+	h.offset = UINT64_MAX - h.length + 1; /* offset + length is 0 */
+	assert_int_equal(fault_of(&h), WIRE_BAD_FIELD);
+	h.offset = UINT64_MAX;
+	assert_int_equal(fault_of(&h), WIRE_BAD_FIELD);
+	for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type++) {
+		h = sample_header(type);
+		h.offset = 1;
+		assert_int_equal(fault_of(&h), type == WIRE_DATA ? WIRE_OK : WIRE_BAD_FIELD);
+	}
+}
+
+static void test_sequences(void **state)
+{
+	(void)state;
+	for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type++) {
+		struct wire_header h = sample_header(type);
+
+		h.sequence = INT64_MAX;
+		assert_int_equal(fault_of(&h), WIRE_OK);
+		h.sequence++;
+		assert_int_equal(fault_of(&h), WIRE_BAD_FIELD);
+	}
+}
+
+static void test_passes(void **state)
+{
+	(void)state;
+	for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type++) {
+		struct wire_header h = sample_header(type);
+		bool anywhere = type == WIRE_ALIVE || type == WIRE_ERROR || type == WIRE_BYE;
+
+		h.pass = 0;
+		assert_int_equal(fault_of(&h), sample_in_pass(type) ? WIRE_BAD_FIELD : WIRE_OK);
+		h.pass = UINT32_MAX;
+		assert_int_equal(fault_of(&h),
+				 sample_in_pass(type) || anywhere ? WIRE_OK : WIRE_BAD_FIELD);
+	}
+}
+
+static void test_connections(void **state)
+{
+	(void)state;
+	for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type++) {
+		bool both = type == WIRE_HELLO || type == WIRE_WELCOME || type == WIRE_ERROR;
+		bool data = type == WIRE_DATA || type == WIRE_SKIP || type == WIRE_PASS_LAST;
+		struct wire_header h = sample_header(type);
+
+		h.connection = WIRE_NO_CONNECTION;
+		assert_int_equal(fault_of(&h), data ? WIRE_BAD_FIELD : WIRE_OK);
+		h.connection = WIRE_MAX_CONNECTIONS - 1;
+		assert_int_equal(fault_of(&h), data || both ? WIRE_OK : WIRE_BAD_FIELD);
+		h.connection = WIRE_MAX_CONNECTIONS;
+		assert_int_equal(fault_of(&h), WIRE_BAD_FIELD);
+		h.connection = WIRE_NO_CONNECTION - 1;
+		assert_int_equal(fault_of(&h), WIRE_BAD_FIELD);
+	}
+}
+
+static void test_zeros(void **state)
+{
+	struct wire_header h = sample_header(WIRE_BYE), found;
+	uint8_t raw[WIRE_HEADER_BYTES];
+
+	(void)state;
+	for (size_t at = 20; at < CHECKSUM_AT; at = at == 23 ? 80 : at + 1) {
+		wire_encode(&h, NULL, raw);
+		raw[at] = 1;
+		seal(raw);
+		assert_int_equal(decode(raw, &found), WIRE_BAD_FIELD);
+	}
+	h.digest.high = 1;
+	assert_int_equal(fault_of(&h), WIRE_BAD_FIELD);
+	h.digest = (struct digest){ .low = 1 };
+	assert_int_equal(fault_of(&h), WIRE_BAD_FIELD);
+}
+
+static void test_body_digest(void **state)
+{
+	struct wire_header h = sample_header(WIRE_DATA);
+	uint8_t body[100] = "payload";
+
+	(void)state;
+	h.length = sizeof(body);
+	h.digest = digest_data(body, sizeof(body));
+	assert_int_equal(wire_check_body(&h, body), WIRE_OK);
+	body[99] ^= 0x80;
+	assert_int_equal(wire_check_body(&h, body), WIRE_BAD_DATA);
+}
+
+static void test_texts(void **state)
+{
+	(void)state;
+	for (enum wire_fault fault = WIRE_OK; fault <= WIRE_BAD_DATA; fault++)
+		assert_non_null(strchr(wire_fault_text(fault), ' '));
+	assert_string_equal(wire_fault_text(WIRE_BAD_DATA + 1), "an unknown fault");
+	assert_string_equal(wire_type_name(WIRE_DATA), "DATA");
+	assert_string_equal(wire_type_name(WIRE_TYPES), "unknown");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_round_trip_with_code),
+		cmocka_unit_test(test_flipped_bits),
+		cmocka_unit_test(test_forged_bits),
+		cmocka_unit_test(test_other_keys),
+		cmocka_unit_test(test_codes_repeat),
+		cmocka_unit_test(test_free_nothing),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_any_limit_of_data),
+		cmocka_unit_test(test_offsets),
+		cmocka_unit_test(test_sequences),
+		cmocka_unit_test(test_passes),
+		cmocka_unit_test(test_connections),
+		cmocka_unit_test(test_zeros),
+		cmocka_unit_test(test_body_digest),
+		cmocka_unit_test(test_texts),
+	};
+	const char *why;
+	int failed;
+
+	if (!digest_available(&why)) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	key = wire_key_new(key_bytes);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	failed = cmocka_run_group_tests_name("wire", tests, NULL, NULL);
+	wire_key_free(key);
+	return failed;
+}

@@ -1,0 +1,434 @@
+/*
+ * Bodies of messages: src/net/wire_body.c. doc/wire.md has the layouts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire_sample.h"
+#include "xdd/base/bytes.h"
+#include "xdd/base/status.h"
+#include "xdd/net/wire.h"
+
+static uint8_t body[WIRE_MAX_BODY_BYTES];
+static struct wire_range ranges[WIRE_MAX_RANGES], found_ranges[WIRE_MAX_RANGES];
+
+/* Offsets in bodies. */
+#define PLAN_REQ_BYTES_AT 16
+#define PLAN_FLAGS_AT 52
+#define PLAN_FINAL_AT 56
+#define PLAN_HOST_AT 104
+
+/* Decode from memory of the exact size, so that a sanitizer sees a byte too far. */
+static enum wire_fault decode_plan_of(const uint8_t *from, size_t length, bool with_ranges)
+{
+	uint8_t *copy = malloc(length ? length : 1);
+	struct wire_plan plan;
+	enum wire_fault fault;
+	size_t n;
+
+	assert_non_null(copy);
+	memcpy(copy, from, length);
+	fault = wire_decode_plan(copy, length, &plan, with_ranges ? found_ranges : NULL,
+				 with_ranges ? &n : NULL);
+	free(copy);
+	return fault;
+}
+
+/* ---- hello ---- */
+
+static void test_hello(void **state)
+{
+	struct wire_hello b = sample_hello(), found;
+	size_t length = wire_encode_hello(&b, body);
+
+	(void)state;
+	assert_int_equal(wire_decode_hello(body, length, &found), WIRE_OK);
+	assert_int_equal(found.purpose, b.purpose);
+	assert_int_equal(found.flags, b.flags);
+	assert_memory_equal(found.session, b.session, sizeof(b.session));
+	assert_string_equal(found.software, b.software);
+}
+
+static void test_hello_limits(void **state)
+{
+	struct wire_hello b = sample_hello(), found;
+	size_t length = wire_encode_hello(&b, body);
+
+	(void)state;
+	for (size_t n = 0; n < length; n++)
+		assert_int_equal(wire_decode_hello(body, n, &found), WIRE_BAD_BODY);
+	assert_int_equal(wire_decode_hello(body, length + 1, &found), WIRE_BAD_BODY);
+	for (unsigned purpose = 0; purpose < 5; purpose++) {
+		bool known = purpose == WIRE_CONTROL || purpose == WIRE_TRANSFER;
+
+		bytes_put(body, 4, purpose);
+		assert_int_equal(wire_decode_hello(body, length, &found),
+				 known ? WIRE_OK : WIRE_BAD_BODY);
+	}
+	bytes_put(body, 4, WIRE_CONTROL);
+	bytes_put(body + 4, 4, WIRE_RESUMES);
+	assert_int_equal(wire_decode_hello(body, length, &found), WIRE_BAD_BODY);
+}
+
+static void test_hello_of_full_length(void **state)
+{
+	struct wire_hello b = sample_hello(), found;
+	size_t length;
+
+	(void)state;
+	memset(b.software, 'x', sizeof(b.software)); /* without its NUL */
+	length = wire_encode_hello(&b, body);
+	assert_int_equal(length, 24 + sizeof(b.software));
+	assert_int_equal(wire_decode_hello(body, length, &found), WIRE_OK);
+	assert_int_equal(strlen(found.software), sizeof(b.software) - 1);
+	body[length - 1] = 'x';
+	body[length] = '\0';
+	assert_int_equal(wire_decode_hello(body, length + 1, &found), WIRE_BAD_BODY);
+}
+
+/* ---- texts ---- */
+
+static enum wire_fault fault_of_text(const char *text, size_t length)
+{
+	struct wire_error found;
+
+	bytes_put(body, 4, XDD_IO_ERROR);
+	memcpy(body + 4, text, length);
+	return wire_decode_error(body, 4 + length, &found);
+}
+
+static void test_texts_refused(void **state)
+{
+	static const char *const bad[] = {
+		"a\n",		"\r",	    "\t",	"\x1b[2J",  "\x7f",
+		"\xff",		"\xc3",	    "\xc0\x80", "\xe2\x82", "\xed\xa0\x80",
+		"\xe2\x80\xae", "\xc2\x9b", "\xf5\x80",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(fault_of_text(bad[i], strlen(bad[i]) + 1), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_text("a", 1), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_text("a\0b", 4), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_text("a\0", 3), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_text("", 0), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_text("", 1), WIRE_OK);
+	assert_int_equal(fault_of_text("a \xc3\xa4 \xf0\x9f\x98\x80", 10), WIRE_OK);
+}
+
+/* A text cut in the middle of a character, and bytes that a decoder refuses. */
+static void test_texts_sent(void **state)
+{
+	struct wire_error b = { .status = XDD_TARGET_FAILED }, found;
+	size_t length;
+
+	(void)state;
+	strcpy(b.text, "a\nb\xff\xe2\x80\xae\xc3\xa4\xc3");
+	length = wire_encode_error(&b, body);
+	assert_int_equal(wire_decode_error(body, length, &found), WIRE_OK);
+	assert_string_equal(found.text, "a?b????\xc3\xa4?");
+	assert_int_equal(found.status, XDD_TARGET_FAILED);
+}
+
+static void test_longest_text(void **state)
+{
+	struct wire_error b = { .status = XDD_IO_ERROR }, found;
+	size_t length;
+
+	(void)state;
+	memset(b.text, 'y', sizeof(b.text));
+	length = wire_encode_error(&b, body);
+	assert_int_equal(length, WIRE_MAX_ERROR_BYTES);
+	assert_int_equal(wire_decode_error(body, length, &found), WIRE_OK);
+	assert_int_equal(strlen(found.text), sizeof(b.text) - 1);
+	body[length - 1] = 'y';
+	body[length] = '\0';
+	assert_int_equal(wire_decode_error(body, length + 1, &found), WIRE_BAD_BODY);
+}
+
+static void test_statuses(void **state)
+{
+	struct wire_error found;
+
+	(void)state;
+	bytes_put(body + 4, 1, 0);
+	for (uint32_t status = 0; status < 300; status++) {
+		bool known = status >= XDD_INIT_FAILED && status <= XDD_MISCOMPARE;
+
+		bytes_put(body, 4, status);
+		assert_int_equal(wire_decode_error(body, 5, &found),
+				 known ? WIRE_OK : WIRE_BAD_BODY);
+	}
+}
+
+/* ---- plan ---- */
+
+static void test_plan(void **state)
+{
+	struct wire_plan b = sample_plan(), found;
+	size_t length = wire_encode_plan(&b, NULL, 0, body), n = 99;
+
+	(void)state;
+	assert_int_equal(wire_decode_plan(body, length, &found, found_ranges, &n), WIRE_OK);
+	assert_int_equal(n, 0);
+	assert_memory_equal(found.run, b.run, sizeof(b.run));
+	assert_int_equal(found.req_bytes, b.req_bytes);
+	assert_int_equal(found.bytes, b.bytes);
+	assert_int_equal(found.ops, b.ops);
+	assert_int_equal(found.passes, b.passes);
+	assert_int_equal(found.connections, b.connections);
+	assert_int_equal(found.flags, b.flags);
+	assert_int_equal(found.final_bytes, b.final_bytes);
+	assert_int_equal(found.start_bytes, b.start_bytes);
+	assert_int_equal(found.size_bytes, b.size_bytes);
+	assert_int_equal(found.mtime_ns, b.mtime_ns);
+	assert_int_equal(found.device, b.device);
+	assert_int_equal(found.inode, b.inode);
+	assert_string_equal(found.host, b.host);
+	assert_string_equal(found.name, b.name);
+	assert_int_equal(wire_decode_plan(body, length, &found, NULL, NULL), WIRE_OK);
+}
+
+static void test_plan_of_any_length(void **state)
+{
+	struct wire_plan b = sample_plan();
+	size_t length;
+
+	(void)state;
+	ranges[0] = (struct wire_range){ 0, 5 };
+	ranges[1] = (struct wire_range){ 7, 1 };
+	length = wire_encode_plan(&b, ranges, 2, body);
+	assert_int_equal(decode_plan_of(body, length, true), WIRE_OK);
+	for (size_t n = 0; n < length; n++)
+		assert_int_equal(decode_plan_of(body, n, true), WIRE_BAD_BODY);
+	assert_int_equal(decode_plan_of(body, length + 1, true), WIRE_BAD_BODY);
+	assert_int_equal(decode_plan_of(body, length + 16, true), WIRE_BAD_BODY);
+}
+
+/* Names are any bytes except NUL. */
+static void test_names(void **state)
+{
+	struct wire_plan b = sample_plan(), found;
+	size_t length;
+
+	(void)state;
+	memset(b.host, 'h', sizeof(b.host));
+	memset(b.name, '\xff', sizeof(b.name));
+	b.name[0] = '\n';
+	length = wire_encode_plan(&b, NULL, 0, body);
+	assert_int_equal(wire_decode_plan(body, length, &found, NULL, NULL), WIRE_OK);
+	assert_int_equal(strlen(found.host), sizeof(b.host) - 1);
+	assert_int_equal(strlen(found.name), sizeof(b.name) - 1);
+	assert_memory_equal(found.name, b.name, sizeof(b.name) - 1);
+	body[PLAN_HOST_AT + 4 + 10] = '\0';
+	assert_int_equal(decode_plan_of(body, length, false), WIRE_BAD_BODY);
+}
+
+static void test_lengths_of_names(void **state)
+{
+	static const uint64_t lengths[] = { 0, 3, 5, 257, 1u << 31, UINT32_MAX };
+	struct wire_plan b = sample_plan();
+	size_t length = wire_encode_plan(&b, NULL, 0, body);
+
+	(void)state;
+	assert_int_equal(bytes_get(body + PLAN_HOST_AT, 4), 4);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		bytes_put(body + PLAN_HOST_AT, 4, lengths[i]);
+		assert_int_equal(decode_plan_of(body, length, false), WIRE_BAD_BODY);
+	}
+}
+
+/* The fault of the sample with another number in one field. */
+static enum wire_fault fault_of_field(size_t at, unsigned n, uint64_t value)
+{
+	struct wire_plan b = sample_plan();
+	size_t length = wire_encode_plan(&b, NULL, 0, body);
+
+	bytes_put(body + at, n, value);
+	return decode_plan_of(body, length, false);
+}
+
+static void test_limits_of_numbers(void **state)
+{
+	static const struct {
+		size_t at;
+		bool zero, none; /* 0 and WIRE_NO_SIZE are allowed */
+	} fields[] = {
+		{ PLAN_REQ_BYTES_AT, false, false }, /* req_bytes */
+		{ 24, true, true },		     /* bytes */
+		{ 32, true, true },		     /* ops */
+		{ 40, false, false },		     /* passes */
+		{ PLAN_FINAL_AT, true, true },	     /* final_bytes */
+		{ 64, true, false },		     /* start_bytes */
+		{ 72, true, true },		     /* size_bytes */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		size_t at = fields[i].at;
+
+		assert_int_equal(fault_of_field(at, 8, INT64_MAX), WIRE_OK);
+		assert_int_equal(fault_of_field(at, 8, 1), WIRE_OK);
+		assert_int_equal(fault_of_field(at, 8, 1ull << 63), WIRE_BAD_BODY);
+		assert_int_equal(fault_of_field(at, 8, UINT64_MAX - 1), WIRE_BAD_BODY);
+		assert_int_equal(fault_of_field(at, 8, 0),
+				 fields[i].zero ? WIRE_OK : WIRE_BAD_BODY);
+		assert_int_equal(fault_of_field(at, 8, WIRE_NO_SIZE),
+				 fields[i].none ? WIRE_OK : WIRE_BAD_BODY);
+	}
+}
+
+static void test_limits_of_connections_and_flags(void **state)
+{
+	(void)state;
+	assert_int_equal(fault_of_field(48, 4, 0), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_field(48, 4, 1), WIRE_OK);
+	assert_int_equal(fault_of_field(48, 4, WIRE_MAX_CONNECTIONS), WIRE_OK);
+	assert_int_equal(fault_of_field(48, 4, WIRE_MAX_CONNECTIONS + 1), WIRE_BAD_BODY);
+	for (unsigned bit = 0; bit < 32; bit++) {
+		uint32_t known = WIRE_CAN_KEY | WIRE_CAN_ENCRYPT | WIRE_RESUMES;
+
+		assert_int_equal(fault_of_field(PLAN_FLAGS_AT, 4, 1u << bit),
+				 known >> bit & 1 ? WIRE_OK : WIRE_BAD_BODY);
+	}
+}
+
+/* ---- ranges ---- */
+
+static enum wire_fault fault_of_ranges(size_t n)
+{
+	struct wire_plan b = sample_plan();
+	size_t length = wire_encode_plan(&b, ranges, n, body);
+
+	return decode_plan_of(body, length, true);
+}
+
+static enum wire_fault fault_of_two(struct wire_range a, struct wire_range b)
+{
+	ranges[0] = a;
+	ranges[1] = b;
+	return fault_of_ranges(2);
+}
+
+static void test_ranges(void **state)
+{
+	typedef struct wire_range range;
+
+	(void)state;
+	assert_int_equal(fault_of_two((range){ 0, 1 }, (range){ 1, 1 }), WIRE_OK);
+	assert_int_equal(fault_of_two((range){ 0, 2 }, (range){ 1, 1 }), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_two((range){ 5, 1 }, (range){ 0, 1 }), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_two((range){ 5, 1 }, (range){ 5, 1 }), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_two((range){ 0, 0 }, (range){ 5, 1 }), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_two((range){ 0, 1 }, (range){ 5, 0 }), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_two((range){ 0, 1 }, (range){ 1, INT64_MAX - 1 }), WIRE_OK);
+	assert_int_equal(fault_of_two((range){ 0, 1 }, (range){ 1, INT64_MAX }), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_two((range){ 0, 1 }, (range){ 1ull << 63, 1 }), WIRE_BAD_BODY);
+	assert_int_equal(fault_of_two((range){ 0, 1 }, (range){ 1, UINT64_MAX }), WIRE_BAD_BODY);
+}
+
+static void test_most_ranges(void **state)
+{
+	struct wire_plan b = sample_plan(), found;
+	size_t length, n;
+
+	(void)state;
+	memset(b.host, 'h', sizeof(b.host));
+	memset(b.name, 'n', sizeof(b.name));
+	for (size_t i = 0; i < WIRE_MAX_RANGES; i++)
+		ranges[i] = (struct wire_range){ .first = 3 * i, .count = 1 + i % 2 };
+	length = wire_encode_plan(&b, ranges, WIRE_MAX_RANGES, body);
+	assert_true(length <= WIRE_MAX_BODY_BYTES);
+	assert_int_equal(wire_decode_plan(body, length, &found, found_ranges, &n), WIRE_OK);
+	assert_int_equal(n, WIRE_MAX_RANGES);
+	assert_memory_equal(found_ranges, ranges, sizeof(ranges));
+	assert_int_equal(decode_plan_of(body, length, false), WIRE_BAD_BODY);
+}
+
+/* The number of ranges is a claim of the peer. */
+static void test_numbers_of_ranges(void **state)
+{
+	static const uint64_t numbers[] = { 0, 1, 3, WIRE_MAX_RANGES + 1, 1u << 28, UINT32_MAX };
+	struct wire_plan b = sample_plan();
+	size_t length;
+
+	(void)state;
+	ranges[0] = (struct wire_range){ 0, 5 };
+	ranges[1] = (struct wire_range){ 7, 1 };
+	length = wire_encode_plan(&b, ranges, 2, body);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		bytes_put(body + length - 36, 4, numbers[i]);
+		assert_int_equal(decode_plan_of(body, length, true), WIRE_BAD_BODY);
+	}
+	bytes_put(body + length - 36, 4, 2);
+	assert_int_equal(decode_plan_of(body, length, true), WIRE_OK);
+}
+
+/* ---- results of a pass ---- */
+
+static void test_pass(void **state)
+{
+	struct wire_pass b = sample_pass(), found;
+	size_t length = wire_encode_pass(&b, body);
+
+	(void)state;
+	memset(&found, 0xee, sizeof(found));
+	assert_int_equal(length, sizeof(b));
+	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
+	assert_memory_equal(&found, &b, sizeof(b));
+}
+
+static void test_pass_limits(void **state)
+{
+	struct wire_pass b = sample_pass(), found;
+	size_t length = wire_encode_pass(&b, body);
+
+	(void)state;
+	for (size_t n = 0; n < length; n++)
+		assert_int_equal(wire_decode_pass(body, n, &found), WIRE_BAD_BODY);
+	assert_int_equal(wire_decode_pass(body, length + 1, &found), WIRE_BAD_BODY);
+	for (size_t field = 0; field < 13; field++) {
+		bool digest = field == 3 || field == 4;
+
+		wire_encode_pass(&b, body);
+		bytes_put(body + 8 * field, 8, 1ull << 63);
+		assert_int_equal(wire_decode_pass(body, length, &found),
+				 digest ? WIRE_OK : WIRE_BAD_BODY);
+		bytes_put(body + 8 * field, 8, INT64_MAX);
+		assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hello),
+		cmocka_unit_test(test_hello_limits),
+		cmocka_unit_test(test_hello_of_full_length),
+		cmocka_unit_test(test_texts_refused),
+		cmocka_unit_test(test_texts_sent),
+		cmocka_unit_test(test_longest_text),
+		cmocka_unit_test(test_statuses),
+		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_plan_of_any_length),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_lengths_of_names),
+		cmocka_unit_test(test_limits_of_numbers),
+		cmocka_unit_test(test_limits_of_connections_and_flags),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_most_ranges),
+		cmocka_unit_test(test_numbers_of_ranges),
+		cmocka_unit_test(test_pass),
+		cmocka_unit_test(test_pass_limits),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("wire_body", tests, NULL, NULL);
+}

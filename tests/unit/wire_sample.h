@@ -1,0 +1,112 @@
+/*
+ * Messages for tests of the wire format.
+ */
+#ifndef XDD_TESTS_WIRE_SAMPLE_H
+#define XDD_TESTS_WIRE_SAMPLE_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "xdd/net/wire.h"
+
+#define SAMPLE_MAX_DATA (1u << 20)
+
+static inline bool sample_in_pass(enum wire_type type)
+{
+	return type >= WIRE_PASS_BEGIN && type <= WIRE_PASS_RESULT;
+}
+
+/* A body length that a message of this type may have. */
+static inline uint64_t sample_length(enum wire_type type)
+{
+	switch (type) {
+	case WIRE_HELLO:
+	case WIRE_WELCOME:
+		return 40;
+	case WIRE_PLAN:
+	case WIRE_ACCEPT:
+		return 200;
+	case WIRE_DATA:
+		return 65536;
+	case WIRE_PASS_END:
+	case WIRE_PASS_RESULT:
+		return 104;
+	case WIRE_ERROR:
+		return 30;
+	default:
+		return 0;
+	}
+}
+
+/* A header that decodes. */
+static inline struct wire_header sample_header(enum wire_type type)
+{
+	bool data = type == WIRE_DATA || type == WIRE_SKIP || type == WIRE_PASS_LAST;
+	struct wire_header h = {
+		.type = type,
+		.target = 0x01020304,
+		.connection = data ? 7 : WIRE_NO_CONNECTION,
+		.pass = sample_in_pass(type) ? 3 : 0,
+		.length = sample_length(type),
+		.sequence = 0x1122334455667788,
+		.offset = type == WIRE_DATA ? 0x0000665544332211 : 0,
+	};
+
+	if (h.length)
+		h.digest = (struct digest){ .low = 0x0102030405060708, .high = 0x1112131415161718 };
+	return h;
+}
+
+static inline struct wire_hello sample_hello(void)
+{
+	struct wire_hello b = { .purpose = WIRE_TRANSFER, .flags = WIRE_CAN_ENCRYPT };
+
+	for (size_t i = 0; i < sizeof(b.session); i++)
+		b.session[i] = (uint8_t)(i + 1);
+	strcpy(b.software, "xdd 8.0.0");
+	return b;
+}
+
+static inline struct wire_plan sample_plan(void)
+{
+	struct wire_plan b = {
+		.req_bytes = 0x100000,
+		.bytes = 0x123456789,
+		.ops = 0x1235,
+		.passes = 3,
+		.connections = 8,
+		.flags = WIRE_CAN_KEY | WIRE_RESUMES,
+		.final_bytes = WIRE_NO_SIZE,
+		.start_bytes = 0x400,
+		.size_bytes = 0x1234567ff,
+		.mtime_ns = -5,
+		.device = 0x801,
+		.inode = 0x8182838485868788,
+	};
+
+	for (size_t i = 0; i < sizeof(b.run); i++)
+		b.run[i] = (uint8_t)(0xa0 + i);
+	strcpy(b.host, "one");
+	strcpy(b.name, "/data/b\xc3\xa4");
+	return b;
+}
+
+static inline struct wire_pass sample_pass(void)
+{
+	return (struct wire_pass){
+		.ops = 1,
+		.bytes = 2,
+		.failed = 3,
+		.digest = { .low = 4, .high = 0xffffffffffffffff },
+		.elapsed_ns = 6,
+		.storage_ns = 7,
+		.network_ns = 8,
+		.waiting_ns = 9,
+		.checking_ns = 10,
+		.first_read_ns = 11,
+		.last_write_ns = 12,
+		.retransmits = 13,
+	};
+}
+
+#endif
