@@ -17,7 +17,7 @@
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
 #include "xdd/run/signals.h"
-#include "xdd/run/thread.h"
+#include "xdd/sync/thread.h"
 
 static enum xdd_status save_seeks(const struct plan *plan)
 {

@@ -33,11 +33,11 @@
 #include "xdd/io/engine.h"
 #include "xdd/io/target_file.h"
 #include "xdd/plan/plan.h"
-#include "xdd/run/thread.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/flow.h"
 #include "xdd/sync/barrier.h"
 #include "xdd/sync/stop.h"
+#include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 
 /* -runtime counts from the start of the first pass, which targets at one barrier share. */

@@ -16,7 +16,7 @@
 #include "xdd/io/target_file.h"
 #include "xdd/plan/plan.h"
 #include "xdd/run/run.h"
-#include "xdd/run/thread.h"
+#include "xdd/sync/thread.h"
 
 /* Threads of any run beside its QThreads and the main thread: signals and results manager. */
 #define OWN_THREADS 2

@@ -24,8 +24,8 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/heartbeat.h"
 #include "xdd/report/outfile.h"
-#include "xdd/run/thread.h"
 #include "xdd/stat/latency.h"
+#include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 
 #define DEFAULT_INTERVAL_NS NS_PER_SEC

@@ -13,10 +13,10 @@
 #include "run/target.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
-#include "xdd/run/thread.h"
 #include "xdd/stat/histogram.h"
 #include "xdd/stat/latency.h"
 #include "xdd/sync/stop.h"
+#include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 
 #define BEGIN_POLL_NS 1000000 /* how often to check whether the run has begun */

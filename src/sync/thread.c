@@ -2,7 +2,7 @@
  * Start threads, and explain why one cannot be started: limits of the kernel, of control groups and
  * of the user. Called for QThreads, the results manager and the helper threads of a run.
  */
-#include "xdd/run/thread.h"
+#include "xdd/sync/thread.h"
 
 #include <ctype.h>
 #include <dirent.h>

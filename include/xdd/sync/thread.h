@@ -1,9 +1,8 @@
 /*
- * Threads of a run: many of them, so each has a small stack. Private to src/run, except for
- * thread_error().
+ * Threads: a run has many of them, so each has a small stack.
  */
-#ifndef XDD_RUN_THREAD_H
-#define XDD_RUN_THREAD_H
+#ifndef XDD_SYNC_THREAD_H
+#define XDD_SYNC_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>
