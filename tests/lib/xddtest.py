@@ -9,8 +9,10 @@ A test imports it with
 and ends with t.done(). The binary is named by $XDD; t.tmp is a directory of the test's own, made when
 first asked for and removed at the end.
 """
+import ast
 import atexit
 import csv
+import inspect
 import os
 import pty
 import re
@@ -63,13 +65,35 @@ def diag(text):
         print("# " + line)
 
 
+def _first_false(call):
+    """The first condition of `ok(a and b, ...)`, called in frame `call`, that does not hold; "" where that is not known."""
+    try:
+        at = inspect.getframeinfo(call).positions
+        with open(call.f_code.co_filename) as f:
+            tree = ast.parse(f.read())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and (node.lineno, node.col_offset, node.end_lineno) == (
+                    at.lineno, at.col_offset, at.end_lineno) and isinstance(node.args[0], ast.BoolOp):
+                if isinstance(node.args[0].op, ast.And):
+                    for value in node.args[0].values:
+                        if not eval(compile(ast.Expression(value), "condition", "eval"), call.f_globals, call.f_locals):
+                            return ast.unparse(value)
+    except Exception as e:
+        return "unknown: %r" % e
+    return ""
+
+
 def ok(passed, description, detail=""):
-    """One result; `detail` is shown when it failed."""
+    """One result; `detail` is shown when it failed, and which of several conditions joined by `and` does not hold."""
     global _count, _failed
     _count += 1
     if not passed:
         _failed += 1
     print("%s %d - %s" % ("ok" if passed else "not ok", _count, description))
+    if not passed:
+        condition = _first_false(sys._getframe(1))
+        if condition:
+            diag("does not hold: " + condition)
     if not passed and detail != "":
         diag(detail)
     sys.stdout.flush()
