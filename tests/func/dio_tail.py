@@ -110,21 +110,6 @@ def test_sizes():
     t.ok(not wrong, "60 amounts that end inside a sector, requests of 512 bytes and more", wrong[:3])
 
 
-def whole_calls(log):
-    """The lines of strace, calls that were interrupted by others put together."""
-    begun, lines = {}, []
-    with open(log, errors="replace") as f:
-        for line in f:
-            pid, _, text = line.strip().partition(" ")
-            text = text.strip()
-            if text.endswith("<unfinished ...>"):
-                begun[pid] = text[:-len("<unfinished ...>")]
-                continue
-            again = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
-            lines.append(begun.pop(pid, "") + again.group(1) if again else text)
-    return "\n".join(lines)
-
-
 def test_descriptors():
     """Which bytes go which way, as the kernel is told, and when."""
     if s.can_trace() is None:
@@ -138,7 +123,7 @@ def test_descriptors():
                          "trace=pread64,pwrite64,openat,fcntl"] +
                         t.xdd_words("-op", op, "-targets", 1, FILE, *"-dio -reqsize 16 -passes 2".split(), "-bytes", size,
                                     "-queuedepth", depth), timeout=LIMIT_S)
-        text = whole_calls(log)
+        text = "\n".join(text for _, text in s.calls_of(log))
         title = "%s, depth %d: " % (op, depth)
         t.equal((run.status, run.err), (0, ""), title + "runs", run)
         opened = dict((fd, flags) for flags, fd in re.findall(r'openat\(.*?, "[^"]*", (\S+?)(?:, \d+)? *\) += (\d+)<%s>' % re.escape(FILE), text))

@@ -42,33 +42,24 @@ def calls(*args, inject=(), only=None, **kwargs):
     for word in inject:
         words += ["-e", "inject=" + word]
     run = t.command(words + t.xdd_words(*args, "-verbose", "-outputformat", "new", COLUMNS, "-csvout", csv), **kwargs)
-    found, begun, looked = [], {}, {}
-    with open(log, errors="replace") as f:
-        for line in f:
-            pid, _, text = line.rstrip("\n").partition(" ")
-            text = text.strip()
-            if text.endswith("<unfinished ...>"):
-                begun[pid] = text[:-len("<unfinished ...>")]
-                continue
-            again = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
-            if again:
-                text = begun.pop(pid, "") + again.group(1)
-            m = re.match(r'(\w+)\((?:AT_FDCWD[^,]*, )?(?:"([^"]*)"|\d+<([^>]*)>).*\) += (-?\d+)', text)
-            closed = re.match(r"close\((\d+)<", text)
-            if closed and looked.pop((pid, closed.group(1)), None):
-                continue
-            if not m:
-                continue
-            call = (m.group(1), (m.group(2) or m.group(3)).replace(" (deleted)", ""), int(m.group(4)), text)
-            # A file is found and looked at (O_PATH). If it is then opened by that descriptor, that is one opening,
-            # by its name.
-            if "O_PATH" in text and call[2] >= 0:
-                looked[pid, m.group(4)] = call
-                continue
-            by = re.fullmatch(r"/proc/self/fd/(\d+)", call[1])
-            if by and (pid, by.group(1)) in looked:
-                call = looked[pid, by.group(1)][:2] + call[2:]
-            found.append(call)
+    found, looked = [], {}
+    for pid, text in s.calls_of(log):
+        m = re.match(r'(\w+)\((?:AT_FDCWD[^,]*, )?(?:"([^"]*)"|\d+<([^>]*)>).*\) += (-?\d+)', text)
+        closed = re.match(r"close\((\d+)<", text)
+        if closed and looked.pop((pid, closed.group(1)), None):
+            continue
+        if not m:
+            continue
+        call = (m.group(1), (m.group(2) or m.group(3)).replace(" (deleted)", ""), int(m.group(4)), text)
+        # A file is found and looked at (O_PATH). If it is then opened by that descriptor, that is one opening,
+        # by its name.
+        if "O_PATH" in text and call[2] >= 0:
+            looked[pid, m.group(4)] = call
+            continue
+        by = re.fullmatch(r"/proc/self/fd/(\d+)", call[1])
+        if by and (pid, by.group(1)) in looked:
+            call = looked[pid, by.group(1)][:2] + call[2:]
+        found.append(call)
     rows = t.read_csv(csv) if os.path.exists(csv) else []
     return run, rows, found
 

@@ -141,28 +141,32 @@ class Op:
         return "%s(%s, %d at %d) = %s" % (self.call, self.path, self.size, self.offset, self.result)
 
 
+def calls_of(log):
+    """The thread and the text of each call in a log of "strace -f", in the order in which they ended."""
+    begun = {}
+    with open(log, errors="replace") as f:
+        for line in f:
+            pid, _, text = line.rstrip("\n").partition(" ")
+            text = text.strip()
+            if text.endswith("<unfinished ...>"):
+                begun[pid] = text[:-len("<unfinished ...>")]
+                continue
+            resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
+            yield pid, begun.pop(pid, "") + resumed.group(1) if resumed else text
+
+
 class Trace:
     """The operations of a run in the order in which they ended, and how its targets were opened."""
 
     def __init__(self, file, queue_log=None):
         self.ops, self.opens = [], []
         self._found = {}
-        begun = {}
         if queue_log and os.path.exists(queue_log):
             self._queued(queue_log)
-        with open(file, errors="replace") as f:
-            for line in f:
-                self._line(line.rstrip("\n"), begun)
+        for pid, text in calls_of(file):
+            self._call(pid, text)
 
-    def _line(self, line, begun):
-        pid, _, text = line.partition(" ")
-        text = text.strip()
-        if text.endswith("<unfinished ...>"):
-            begun[pid] = text[:-len("<unfinished ...>")]
-            return
-        resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
-        if resumed:
-            text = begun.pop(pid, "") + resumed.group(1)
+    def _call(self, pid, text):
         m = re.match(r'(pread|pwrite)64\((\d+)<([^>]*)>, .*, (\d+), (\d+) *\) += (-?\d+)', text)
         if m:
             self.ops.append(Op(int(pid), m.group(1), int(m.group(2)), m.group(3), int(m.group(4)),
@@ -240,234 +244,7 @@ def trace(*args, env=None, **kwargs):
 
 # I/O that goes wrong
 
-# A library that stands before pread and pwrite, and before what hands requests over. XDD_FAULT says what it does to the
-# operations on files whose name holds XDD_FAULT_FILE, in the bytes from XDD_FAULT_FROM to XDD_FAULT_TO.
-_FAULTS = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-static long long number(const char *name, long long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text && *text ? atoll(text) : otherwise;
-}
-
-static int concerned(int fd, off_t offset)
-{
-	const char *file = getenv("XDD_FAULT_FILE");
-	char link[64], path[4096];
-	ssize_t n;
-
-	if (offset < number("XDD_FAULT_FROM", 0) || offset >= number("XDD_FAULT_TO", 1ll << 62))
-		return 0;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n < 0)
-		return 0;
-	path[n] = '\0';
-	return !file || strstr(path, file);
-}
-
-/* What is left of the size, or -1 with errno: the call fails. */
-static ssize_t fault(int fd, size_t size, off_t offset)
-{
-	static __thread unsigned calls;
-	static long long failed;
-	const char *what = getenv("XDD_FAULT");
-	struct timespec wait = { 0, number("XDD_FAULT_NS", 5000000) };
-
-	if (!what || !concerned(fd, offset))
-		return size;
-	if (!strcmp(what, "eio")) {
-		if (__atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED) >= number("XDD_FAULT_TIMES", 1ll << 62))
-			return size;
-		errno = number("XDD_FAULT_ERRNO", EIO);
-		return -1;
-	}
-	if (!strcmp(what, "short"))
-		return size > 1000 ? 1000 : size;
-	if (!strcmp(what, "eintr") && ++calls % 3) {
-		errno = EINTR;
-		return -1;
-	}
-	if (!strcmp(what, "slow"))
-		while (nanosleep(&wait, &wait) < 0)
-			;
-	if (!strcmp(what, "hang"))
-		for (;;)
-			sleep(1000);
-	return size;
-}
-
-#define WRAP(name_, type_, call_)                                             \
-	ssize_t name_(int fd, type_ buf, size_t size, off_t offset)           \
-	{                                                                     \
-		ssize_t n = fault(fd, size, offset);                          \
-									      \
-		return n < 0 ? n : syscall(call_, fd, buf, (size_t)n, offset); \
-	}
-
-WRAP(pread, void *, SYS_pread64)
-WRAP(pread64, void *, SYS_pread64)
-WRAP(pwrite, const void *, SYS_pwrite64)
-WRAP(pwrite64, const void *, SYS_pwrite64)
-
-#define NEXT(name_) ((__typeof__(&name_))dlsym(RTLD_NEXT, #name_))
-
-/* Requests that are submitted, for the test to read. */
-static int queue_log = -1;
-
-static void __attribute__((constructor)) open_log(void)
-{
-	const char *file = getenv("XDD_QUEUE_LOG");
-
-	if (file)
-		queue_log = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-}
-
-static void write_down(int fd, const char *call, size_t size, unsigned long long offset)
-{
-	char link[64], path[4096] = "", line[4200];
-	int n;
-
-	if (queue_log < 0)
-		return;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (readlink(link, path, sizeof(path) - 1) < 0)
-		path[0] = '\0';
-	n = snprintf(line, sizeof(line), "%d %s %d %zu %llu %s\n", (int)syscall(SYS_gettid), call, fd, size,
-		     offset, path);
-	if (syscall(SYS_write, queue_log, line, n) != n)
-		abort();
-}
-
-#if __has_include(<libaio.h>)
-#include <libaio.h>
-
-/* The request with which io_submit() stopped, and its error: one fault, that the next call reports. */
-static __thread struct iocb *refused;
-static __thread int refused_errno;
-
-/* Like the kernel: takes those before the one that is refused, which must be the first to be said so. */
-int io_submit(io_context_t context, long n, struct iocb **iocbs)
-{
-	long i;
-
-	if (n > 0 && iocbs[0] == refused) {
-		refused = NULL;
-		return -refused_errno;
-	}
-	for (i = 0; i < n; i++) {
-		struct iocb *io = iocbs[i];
-		ssize_t size = fault(io->aio_fildes, io->u.c.nbytes, io->u.c.offset);
-
-		if (size < 0 && !i)
-			return -errno;
-		if (size < 0) {
-			refused = io;
-			refused_errno = errno;
-			break;
-		}
-		io->u.c.nbytes = size;
-		write_down(io->aio_fildes, io->aio_lio_opcode == IO_CMD_PREAD ? "pread" : "pwrite", size,
-			   io->u.c.offset);
-	}
-	return NEXT(io_submit)(context, i, iocbs);
-}
-#endif
-
-#if __has_include(<liburing.h>)
-#include <liburing.h>
-
-#define INJECT_RESULT 1 /* IORING_NOP_INJECT_RESULT */
-
-static struct { int ring, fd; } registered[1024];
-static int n_registered;
-
-int io_uring_register_files(struct io_uring *ring, const int *files, unsigned n)
-{
-	int place = __atomic_fetch_add(&n_registered, 1, __ATOMIC_RELAXED) % 1024;
-
-	registered[place].fd = files[0];
-	__atomic_store_n(&registered[place].ring, ring->ring_fd, __ATOMIC_RELEASE);
-	return NEXT(io_uring_register_files)(ring, files, n);
-}
-
-static int fd_of(const struct io_uring *ring, const struct io_uring_sqe *sqe)
-{
-	if (sqe->flags & IOSQE_FIXED_FILE)
-		for (int i = __atomic_load_n(&n_registered, __ATOMIC_RELAXED) - 1; i >= 0; i--)
-			if (__atomic_load_n(&registered[i % 1024].ring, __ATOMIC_ACQUIRE) == ring->ring_fd)
-				return registered[i % 1024].fd;
-	return sqe->fd;
-}
-
-/* Look at the requests that are about to be submitted. */
-static void look(struct io_uring *ring)
-{
-	struct io_uring_sq *sq = &ring->sq;
-
-	for (unsigned i = sq->sqe_head; i != sq->sqe_tail; i++) {
-		struct io_uring_sqe *sqe = &sq->sqes[i & *sq->kring_mask];
-		int reads = sqe->opcode == IORING_OP_READ || sqe->opcode == IORING_OP_READ_FIXED;
-		int writes = sqe->opcode == IORING_OP_WRITE || sqe->opcode == IORING_OP_WRITE_FIXED;
-		int fd = fd_of(ring, sqe);
-		ssize_t size;
-
-		if (!reads && !writes)
-			continue;
-		size = fault(fd, sqe->len, sqe->off);
-		if (size >= 0)
-			sqe->len = size;
-		write_down(fd, reads ? "pread" : "pwrite", sqe->len, sqe->off);
-		if (size < 0) {
-			sqe->opcode = IORING_OP_NOP;
-			sqe->rw_flags = INJECT_RESULT;
-			sqe->len = -errno;
-			sqe->off = sqe->addr = 0;
-			sqe->flags = 0;
-			sqe->buf_index = 0;
-			sqe->fd = -1;
-		}
-	}
-}
-
-int io_uring_submit(struct io_uring *ring)
-{
-	look(ring);
-	return NEXT(io_uring_submit)(ring);
-}
-
-int io_uring_submit_and_wait(struct io_uring *ring, unsigned n)
-{
-	look(ring);
-	return NEXT(io_uring_submit_and_wait)(ring, n);
-}
-
-int io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned n,
-				     struct __kernel_timespec *ts, sigset_t *set)
-{
-	look(ring);
-	return NEXT(io_uring_submit_and_wait_timeout)(ring, cqe, n, ts, set);
-}
-
-int io_uring_submit_and_get_events(struct io_uring *ring)
-{
-	look(ring);
-	return NEXT(io_uring_submit_and_get_events)(ring);
-}
-#endif
-"""
-
+# faults.c
 _library = None
 
 
@@ -487,9 +264,7 @@ def _shim():
                 return _cannot("what hands requests to %s is built into this binary" % _queue())
     if _library is None:
         compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
-        source, library = t.path("faults.c"), t.path("faults.so")
-        with open(source, "w") as f:
-            f.write(_FAULTS)
+        source, library = os.path.join(os.path.dirname(__file__), "faults.c"), t.path("faults.so")
         if _admin(*compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl") is None:
             return None
         _library = library
