@@ -13,6 +13,12 @@ bool plan_has_size(const struct target_plan *t)
 	       (t->kind == TARGET_CHAR && t->size_bytes);
 }
 
+bool plan_copies_nothing(const struct target_plan *t)
+{
+	return t->endtoend.role == E2E_SOURCE && t->kind == TARGET_FILE && !t->writer &&
+	       t->size_bytes == t->restart.offset_bytes && t->start_bytes == t->size_bytes;
+}
+
 uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t)
 {
 	return t->start_bytes + (plan->passes - 1) * t->pass_offset_bytes;
@@ -51,7 +57,11 @@ uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
 		}
 		return own + (plan->passes - 1) * t->pass_offset_bytes + end;
 	}
-	if (t->pass_ops == 1 && t->range_bytes / t->req_bytes <= 1)
+	if (!t->pass_ops)
+		bytes = 0;
+	else if (t->pass_ops == PLAN_UNLIMITED && t->endtoend.role == E2E_DESTINATION)
+		bytes = t->range_bytes;
+	else if (t->pass_ops == 1 && t->range_bytes / t->req_bytes <= 1)
 		bytes = t->last_op_bytes;
 	else if (t->seek.pattern == SEEK_NONE)
 		bytes = t->req_bytes;

@@ -15,6 +15,12 @@
 /* True if the size of the target is known. */
 bool plan_has_size(const struct target_plan *t);
 
+/*
+ * True if the source of a copy has nothing to send: an empty file, or one that -restart offset
+ * leaves nothing of.
+ */
+bool plan_copies_nothing(const struct target_plan *t);
+
 /* First byte of the range of the last pass. */
 uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t);
 

@@ -42,7 +42,7 @@ struct plan_feature {
 	void (*warn)(const struct plan *plan);
 };
 
-/* In the order of the help and of the steps; ends with NULL. */
+/* In the order of the steps; ends with NULL. */
 extern const struct plan_feature *const plan_features[];
 
 extern const struct plan_feature feature_target;
@@ -56,6 +56,8 @@ extern const struct plan_feature feature_machine;
 extern const struct plan_feature feature_passes;
 extern const struct plan_feature feature_throttle;
 extern const struct plan_feature feature_coordination;
+extern const struct plan_feature feature_endtoend;
+extern const struct plan_feature feature_restart;
 extern const struct plan_feature feature_output;
 extern const struct plan_feature feature_heartbeat;
 extern const struct plan_feature feature_latency;
@@ -63,8 +65,9 @@ extern const struct plan_feature feature_trace;
 extern const struct plan_feature feature_debug;
 extern const struct plan_feature feature_general;
 
-/* The suboptions of -throttle. */
+/* The suboptions of -throttle and of -restart. */
 extern const struct option throttle_rows[];
+extern const struct option restart_rows[];
 
 /* Rows of options that cannot be had, with the reason. */
 extern const struct option options_refused[];

@@ -73,7 +73,10 @@ static const struct option options_engine[] = {
 	{ 0 },
 };
 
-/* One QThread per operation, or, with an engine that queues, a few that share the operations. */
+/*
+ * One QThread per operation, or, with an engine that queues, a few that share the operations. In an
+ * end-to-end copy one for each connection.
+ */
 static enum xdd_status resolve_qthreads(struct plan *plan, struct target_plan *t)
 {
 	uint64_t n = t->queue_depth;
@@ -91,6 +94,8 @@ static enum xdd_status resolve_qthreads(struct plan *plan, struct target_plan *t
 		if (n > t->queue_depth)
 			n = t->queue_depth;
 	}
+	if (t->endtoend.role != E2E_NONE)
+		n = endtoend_connections(&t->endtoend);
 	t->qthreads = (uint32_t)n;
 	return XDD_OK;
 }

@@ -94,7 +94,8 @@ static enum xdd_status check(struct plan *plan, struct target_plan *t)
 
 static void warn_network(const struct target_plan *t)
 {
-	if (t->network_ordering != ORDERING_NONE && t->ordering == ORDERING_NONE)
+	if (t->network_ordering != ORDERING_NONE && t->ordering == ORDERING_NONE &&
+	    t->endtoend.role == E2E_NONE)
 		log_warning(
 			"target %u, %s: -ordering network %s: nothing goes over a network here; "
 			"-ordering storage is for reads and writes",

@@ -183,6 +183,14 @@ static enum xdd_status resolve_offsets(const struct plan *plan, struct target_pl
 				   " bytes, reach past the largest offset, 8 EiB",
 				   t->start_offset_blocks, t->target_offset_blocks,
 				   t->pass_offset_blocks, t->block_size);
+	if (t->endtoend.role == E2E_NONE || !t->restart.offset_bytes)
+		return XDD_OK;
+	t->start_bytes += t->restart.offset_bytes;
+	if (t->start_bytes > PLAN_MAX_OFFSET)
+		return plan_refuse(t,
+				   "-restart offset %" PRIu64
+				   ": reaches past the largest offset, 8 EiB",
+				   t->restart.offset_bytes);
 	return XDD_OK;
 }
 
@@ -225,6 +233,18 @@ static enum xdd_status unlimited_range(const struct plan *plan, struct target_pl
 	return XDD_OK;
 }
 
+/* A destination without an amount writes what its source sends: anything from the start offset. */
+static enum xdd_status destination_range(const struct plan *plan, struct target_plan *t)
+{
+	if (plan_has_size(t) && t->kind != TARGET_FILE)
+		t->range_bytes = plan_bytes_left(plan, t);
+	else
+		t->range_bytes = PLAN_MAX_OFFSET - plan_last_start(plan, t);
+	if (t->range_bytes)
+		return XDD_OK;
+	return plan_refuse(t, "it holds nothing from the start offset on");
+}
+
 static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
 {
 	const struct seek_options *seek = &t->seek;
@@ -233,6 +253,8 @@ static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
 
 	if (seek->pattern == SEEK_LOAD)
 		return XDD_OK;
+	if (!limited && t->endtoend.role == E2E_DESTINATION)
+		return destination_range(plan, t);
 	if (seek->pattern == SEEK_STAGGER && !limited)
 		return plan_refuse(
 			t,

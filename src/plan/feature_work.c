@@ -165,6 +165,7 @@ static const struct option rows[] = {
 	  .def = "1",
 	  .unit = "operations",
 	  TARGET_FIELD(queue_depth),
+	  .sets = offsetof(struct target_plan, queue_depth_given),
 	  .help = "operations outstanding at a time on each target",
 	  .detail = "Each is carried by a thread of its own, a QThread, with its own buffer." },
 	{ 0 },
@@ -224,13 +225,13 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 	uint64_t bytes = plan_bytes_left(plan, t);
 
 	/* The size of a new file is what another target writes, if that is known. */
-	bool known = t->size_bytes || t->written_bytes != PLAN_UNLIMITED;
+	bool known = t->size_bytes || t->written_bytes != PLAN_UNLIMITED || plan_copies_nothing(t);
 
 	if (t->op != OP_READ || !known || (!plan_has_size(t) && !t->writer))
 		return plan_refuse(
 			t,
 			"is given no amount of work; say -numreqs, -bytes, -mbytes or -timelimit");
-	if (!bytes)
+	if (!bytes && !plan_copies_nothing(t))
 		return plan_refuse(
 			t,
 			t->size_bytes ?
@@ -282,6 +283,36 @@ static enum xdd_status resolve_rows(struct target_plan *t)
 	return XDD_OK;
 }
 
+/* -restart offset: so many bytes of the amount are done. */
+static enum xdd_status leave_out_done(struct target_plan *t)
+{
+	uint64_t done = t->restart.offset_bytes;
+
+	if (!done)
+		return XDD_OK;
+	if (done > t->pass_bytes)
+		return plan_refuse(t,
+				   "-restart offset %" PRIu64
+				   ": is past the end of the copy, which "
+				   "has %" PRIu64 " bytes",
+				   done, t->pass_bytes);
+	set_bytes(t, t->pass_bytes - done);
+	return XDD_OK;
+}
+
+/*
+ * True if only time, or the other side of a copy, ends a pass. The source of a copy reads a file or
+ * device once.
+ */
+static bool is_unlimited(const struct plan *plan, const struct target_plan *t)
+{
+	if (t->endtoend.role == E2E_DESTINATION)
+		return true;
+	if (t->endtoend.role == E2E_SOURCE && plan_has_size(t))
+		return false;
+	return t->time_limit_ns || plan->run_time_ns;
+}
+
 static enum xdd_status resolve_ops(struct plan *plan, struct target_plan *t)
 {
 	if (t->rows)
@@ -294,15 +325,17 @@ static enum xdd_status resolve_ops(struct plan *plan, struct target_plan *t)
 			return plan_refuse(t,
 					   "-numreqs %" PRIu64 ": is more than 8 EiB in one pass",
 					   t->numreqs);
-	} else if (t->amount_bytes) {
+		return leave_out_done(t);
+	}
+	if (t->amount_bytes) {
 		t->amount_from = AMOUNT_BYTES;
 		set_bytes(t, t->amount_bytes);
-	} else if (t->time_limit_ns || plan->run_time_ns) {
-		set_ops(t, PLAN_UNLIMITED, t->req_bytes);
-		t->pass_bytes = PLAN_UNLIMITED;
-	} else {
-		return whole_target(plan, t);
+		return leave_out_done(t);
 	}
+	if (!is_unlimited(plan, t))
+		return whole_target(plan, t);
+	set_ops(t, PLAN_UNLIMITED, t->req_bytes);
+	t->pass_bytes = PLAN_UNLIMITED;
 	return XDD_OK;
 }
 

@@ -28,10 +28,6 @@ const struct option options_refused[] = {
 	REFUSED("devicefile", "devf", "has no meaning; name the device with -targets"),
 	REFUSED("interactive", "inter",
 		"there is no interactive mode; use -dryrun to look before a run"),
-	ABSENT("congestion", NULL),
-	ABSENT("cookie", NULL),
-	ABSENT("endtoend", "e2e"),
-	ABSENT("restart", "rst"),
 	ABSENT("timeserver", "tsvr"),
 	{ 0 },
 };

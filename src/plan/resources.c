@@ -53,7 +53,8 @@ enum xdd_status plan_resolve_memory(struct plan *plan, struct target_plan *t)
 	if (m->huge_pages && topology_huge_pages(&pool) == 0 && pool.page_bytes)
 		m->page_bytes = pool.page_bytes;
 	m->align_bytes = align > m->page_bytes ? align : m->page_bytes;
-	if (t->kind == TARGET_NULL || t->op == OP_NOOP)
+	/* In a copy even the null device has data: what is sent, or received. */
+	if ((t->kind == TARGET_NULL && t->endtoend.role == E2E_NONE) || t->op == OP_NOOP)
 		return XDD_OK;
 	m->stride_bytes = round_up(t->req_bytes + m->shift_bytes, align);
 	/* Do not pad the last buffer for a buffer that will not follow. */

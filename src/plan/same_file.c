@@ -249,6 +249,57 @@ enum xdd_status plan_check_same_files(const struct plan *plan)
 	return status ? status : check_new_files(plan);
 }
 
+/* The file of -restart, where the target has one; otherwise NULL. */
+static const char *restart_file(const struct target_plan *t)
+{
+	return t->endtoend.role == E2E_DESTINATION ? t->restart.file : NULL;
+}
+
+/* The restart file is created beside its name, and then renamed. */
+static enum xdd_status check_restart_file(const struct plan *plan, const struct file_id *ids,
+					  const struct target_plan *t)
+{
+	struct file_id id = id_of(plan->arena, t->restart.file);
+	const struct file_id *found =
+		bsearch(&id, ids, plan->n_targets, sizeof(*ids), file_id_compare);
+	char why[OUTPUT_WHY_SIZE];
+
+	if (found)
+		return plan_refuse(t, "-restart file %s: is target %u", t->restart.file,
+				   found->target->number);
+	for (const struct target_plan *o = plan->targets; o < t; o++) {
+		struct file_id other;
+
+		if (!restart_file(o))
+			continue;
+		other = id_of(plan->arena, o->restart.file);
+		if (file_id_compare(&id, &other) == 0)
+			return plan_refuse(t, "-restart file %s: is the file of target %u too",
+					   t->restart.file, o->number);
+	}
+	if (!output_check_new(t->restart.file, why))
+		return XDD_OK;
+	return plan_refuse(t, "-restart file %s: %s", t->restart.file, why);
+}
+
+enum xdd_status plan_check_restart_files(const struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+	struct file_id *ids = NULL;
+
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (!restart_file(t))
+			continue;
+		if (!ids)
+			ids = plan_file_ids(plan);
+		status = ids ? check_restart_file(plan, ids, t) : plan_no_memory();
+	}
+	free(ids);
+	return status;
+}
+
 /* True if a target verifies what it writes by the tags. */
 static bool keeps_book(const struct target_plan *t)
 {

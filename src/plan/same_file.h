@@ -36,6 +36,12 @@ int file_id_compare(const void *a, const void *b);
 enum xdd_status plan_check_same_files(const struct plan *plan);
 
 /*
+ * Refuse files of -restart that would replace a target, or each other. XDD_OK, or another status
+ * with one line given to log_error().
+ */
+enum xdd_status plan_check_restart_files(const struct plan *plan);
+
+/*
  * Refuse targets that verify tagged data while another target writes to the same bytes. After
  * plan_resolve_data(). XDD_OK, or another status with one line given to log_error().
  */

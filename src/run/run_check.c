@@ -77,6 +77,13 @@ enum xdd_status run_check(const struct plan *plan)
 		const char *why = NULL;
 		int err = target_file_check(t, &why);
 
+		if (t->endtoend.role != E2E_NONE && !plan->dry_run) {
+			log_error(
+				"target %u, %s: -endtoend: end-to-end copies are not connected yet",
+				t->number, t->path);
+			return XDD_BAD_ARGUMENT;
+		}
+
 		if (err) {
 			log_error("target %u, %s: %s", t->number, t->path,
 				  why ? why : strerror(-err));

@@ -16,6 +16,7 @@ import xddtest as t
 
 t.tolerate(t.CACHED)
 t.may_warn(m.REACHES)
+t.may_warn(m.WEAK_KEY)
 
 LIMIT_S = 30
 K, M, G, T = 1 << 10, 1 << 20, 1 << 30, 1 << 40
@@ -167,6 +168,10 @@ OPTIONS = [Option(*row) for row in (
     ("syncio", "sio", "7", "I/O Synchronization", "7"),
     ("starttime", "stime", "%d.5" % SOON, "Global start time", "%d.500000" % SOON),
     ("deskew", "", "", None, None),
+    ("endtoend", "e2e", "issource destination h:2000,3", DEPTH, ["3"] * 2),
+    ("restart", "rst", "offset 5 -e2e issource destination h", START, [5] * 2),
+    ("congestion", "", "bbr -e2e issource destination h", None, None),
+    ("cookie", "", "%032x -e2e issource destination h" % 1, None, None),
     ("nobarrier", "nb", "", "Pass synchronization barriers", "disabled"),
     ("stoponerror", "soe", "", None, None),
     ("maxerrors", "", "9", "Maximum Error Threshold", "9"),

@@ -96,6 +96,7 @@ struct target_plan {
 	uint64_t numreqs;      /* 0: not given */
 	uint64_t amount_bytes; /* 0: not given */
 	uint64_t queue_depth;
+	bool queue_depth_given;
 	uint64_t start_offset_blocks;
 	uint64_t pass_offset_blocks;
 	uint64_t target_offset_blocks;

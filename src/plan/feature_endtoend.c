@@ -1,0 +1,309 @@
+/*
+ * Copies between two hosts: -endtoend, -restart. The user guide, 5.2, 10.5 and 10.6.
+ */
+#include "plan/feature.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "plan/endtoend.h"
+#include "plan/endtoend_address.h"
+#include "plan/errors.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+
+#define E(field) TARGET_FIELD(endtoend.field)
+#define HEX_DIGITS "0123456789abcdefABCDEF"
+#define MIN_TIMEOUT_NS (2 * NS_PER_SEC) /* the sides send a sign of life every second */
+#define MAX_TIMEOUT_NS (24 * 3600 * NS_PER_SEC)
+#define MIN_SOCKET_BYTES 4096
+#define MAX_SOCKET_BYTES (1u << 30)
+#define ALGORITHM_SIZE 16 /* TCP_CA_NAME_MAX of the kernel, its end included */
+
+/* Both roles for one target contradict each other, wherever they stand. */
+static enum xdd_status apply_role(const struct setting *s, void *dst)
+{
+	enum endtoend_role role = (enum endtoend_role)s->sub->value;
+	struct target_plan *t = dst;
+
+	if (t->endtoend.role != E2E_NONE && t->endtoend.role != role)
+		return parse_error(XDD_BAD_ARGUMENT, s, NULL,
+				   "target %u is the %s of a copy already; it cannot be both sides",
+				   t->number, endtoend_role_name(t->endtoend.role));
+	t->endtoend.role = role;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_destination(const struct setting *s, void *dst)
+{
+	struct endtoend_options *e = &((struct target_plan *)dst)->endtoend;
+	struct endtoend_address a;
+	const char *why;
+	int err = endtoend_address_read(s->args[0].text, s->arena, &a, &why);
+
+	if (err == -EINVAL)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s", why);
+	if (!err && e->n_addresses == E2E_MAX_ADDRESSES)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "is one address too many: a target has at most %d",
+				   E2E_MAX_ADDRESSES);
+	if (!err && !e->addresses)
+		e->addresses = arena_alloc(s->arena, E2E_MAX_ADDRESSES * sizeof(a));
+	if (err || !e->addresses)
+		return plan_no_memory();
+	e->addresses[e->n_addresses++] = a;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_congestion(const struct setting *s, void *dst)
+{
+	const struct word *w = &s->args[0];
+	struct target_plan *t = dst;
+
+	if (!*w->text || strlen(w->text) >= ALGORITHM_SIZE || strpbrk(w->text, " \t\n/"))
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, w,
+			"expected the name of an algorithm, such as cubic or bbr; "
+			"net.ipv4.tcp_available_congestion_control lists those of this machine");
+	t->endtoend.congestion = w->text;
+	return XDD_OK;
+}
+
+/* Words of older programs, which only get a warning. */
+static enum xdd_status apply_nothing(const struct setting *s, void *dst)
+{
+	(void)s;
+	(void)dst;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_cookie(const struct setting *s, void *dst)
+{
+	const char *text = s->args[0].text;
+	struct target_plan *t = dst;
+
+	if (strlen(text) != E2E_COOKIE_DIGITS || text[strspn(text, HEX_DIGITS)])
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected %d hexadecimal digits, 0-9, a-f or A-F",
+				   E2E_COOKIE_DIGITS);
+	t->endtoend.cookie = text;
+	return XDD_OK;
+}
+
+#define ROLE(name_, alias_, value_, help_)                                                 \
+	{                                                                                  \
+		.name = name_, .aliases = alias_, .type = OPT_CUSTOM, .apply = apply_role, \
+		.value = value_, .help = help_,                                            \
+	}
+
+#define BUFFER(name_, field_, help_)                                                        \
+	{                                                                                   \
+		.name = name_, .type = OPT_SIZE, .arg = "<bytes>", .min = MIN_SOCKET_BYTES, \
+		.max = MAX_SOCKET_BYTES, E(field_), .help = help_,                          \
+	}
+
+static const struct option endtoend_rows[] = {
+	ROLE("issource", "issrc", E2E_SOURCE, "this side reads, and sends what it reads"),
+	ROLE("isdestination", "isdest", E2E_DESTINATION,
+	     "this side receives, and writes what it receives"),
+	{ .name = "destination",
+	  .aliases = "dest host",
+	  .type = OPT_CUSTOM,
+	  .arg = "<host>[:<port>[,<#ports>]]",
+	  .apply = apply_destination,
+	  .help = "an address of the destination; one for each network interface" },
+	{ .name = "port",
+	  .aliases = "baseport",
+	  .type = OPT_U64,
+	  .arg = "<port>",
+	  .min = 1,
+	  .max = 65535,
+	  E(port),
+	  .help = "first port of the addresses that have none of their own; 40010 by default" },
+	{ .name = "portcount",
+	  .type = OPT_U64,
+	  .arg = "<#ports>",
+	  .min = 1,
+	  .max = 65535,
+	  .unit = "ports",
+	  E(port_count),
+	  .help = "ports of each address that has no number of its own" },
+	{ .name = "timeout",
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = MIN_TIMEOUT_NS,
+	  .max = MAX_TIMEOUT_NS,
+	  .def = "60",
+	  E(timeout_ns),
+	  .sets = offsetof(struct target_plan, endtoend.timeout_given),
+	  .help = "how long to wait for the other side, in each step" },
+	{ .name = "key",
+	  .type = OPT_TEXT,
+	  .arg = "<file>",
+	  E(key_file),
+	  .help = "both sides must have the key in this file" },
+	{ .name = "encrypt",
+	  .type = OPT_SET,
+	  .value = true,
+	  E(encrypt),
+	  .help = "send the data over TLS 1.3; needs a key" },
+	{ .name = "congestion",
+	  .type = OPT_CUSTOM,
+	  .arg = "<algorithm>",
+	  .apply = apply_congestion,
+	  .help = "congestion control of TCP, such as cubic or bbr" },
+	BUFFER("sendbuffer", send_buffer_bytes, "send buffer of each socket"),
+	BUFFER("receivebuffer", receive_buffer_bytes, "receive buffer of each socket"),
+	{ .name = "sourcepath",
+	  .aliases = "srcpath",
+	  .type = OPT_CUSTOM,
+	  .arg = "<file> <time>",
+	  .n_args = 2,
+	  .apply = apply_nothing,
+	  .help = "of older programs; no effect: the source sends its name and its time" },
+	{ .name = "sourcemonitor",
+	  .aliases = "srcmon",
+	  .type = OPT_CUSTOM,
+	  .apply = apply_nothing,
+	  .help = "of older programs; no effect: the destination records what is durable" },
+	{ 0 },
+};
+
+static const struct option rows[] = {
+	{ .name = "endtoend",
+	  .aliases = "e2e",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<suboption>",
+	  .subs = endtoend_rows,
+	  .help = "copy the target to, or from, another host",
+	  .detail =
+		  "Two runs of xdd are the sides of a copy: the source reads its target and sends "
+		  "it over TCP, the destination receives and writes. Either may start first. Both "
+		  "name the address of the destination, at which it listens; -op may be left out. "
+		  "The number of connections and the request size must be the same on both sides. "
+		  "The destination needs no amount, the source decides; if it has one, it must be "
+		  "that of the source. Each port is one connection, served by one QThread: the sum "
+		  "of the numbers of ports overrides -queuedepth. Without numbers of ports, the "
+		  "queue depth is the number of connections (with -threads, that number), dealt to "
+		  "the addresses in turn. Engines that queue (libaio, io_uring) read ahead: "
+		  "their queue depth is -queuedepth, or twice the number of ports. Several targets "
+		  "may use the same ports; the first target of the source goes to the first of the "
+		  "destination. The access pattern is that of the source and stays inside the "
+		  "amount that is copied; a source with a size and a time limit is read once, at "
+		  "most. Lockstep, triggers and -syncio belong on the source. A source tries to "
+		  "connect until the timeout; a destination waits for its source without limit "
+		  "unless a timeout is given. With a key (a file, or the environment variable "
+		  "XDD_E2E_KEY) both sides prove that they have it before anything else is read or "
+		  "written; without, anyone that can reach the port can write to the target. With "
+		  "a key and without encrypt the data is protected against accident, not against "
+		  "a change on purpose on its way.",
+	  .example = "xdd -targets 1 data -e2e issource destination 192.168.1.5:40010,4" },
+	{ .name = "restart",
+	  .aliases = "rst",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<suboption>",
+	  .subs = restart_rows,
+	  .help = "resume a copy of -endtoend that was interrupted",
+	  .detail =
+		  "On the destination, a thread flushes the target every so many seconds and then "
+		  "records in the restart file which parts are durable. The file is replaced "
+		  "atomically. When the file of -restart file exists and belongs to an unfinished "
+		  "copy, the copy is resumed: names, size, time of change and request size must be "
+		  "those of the file, otherwise the copy is refused and the difference named; the "
+		  "source then sends the missing parts only. A source keeps no file and needs "
+		  "none of these words. offset is for both sides: that many bytes of the copy "
+		  "are done, on the source and on the destination, and the amount is reduced by "
+		  "them. The first line of a restart file has it, so that the file can be used "
+		  "with -setup. A copy of several passes cannot be resumed, nor one that "
+		  "recreates, truncates or removes its file.",
+	  .example = "xdd -targets 1 copy -e2e isdest dest 192.168.1.5 -restart file copy.rst" },
+	{ .name = "congestion",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arg = "<algorithm>",
+	  .apply = apply_congestion,
+	  .help = "the same as -endtoend congestion" },
+	{ .name = "cookie",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arg = "<32 hex digits>",
+	  .apply = apply_cookie,
+	  .help = "a weak key for -endtoend, visible to all users of the machine",
+	  .detail = "Of older programs. Use -endtoend key, whose file others cannot read." },
+	{ 0 },
+};
+
+/* The operation follows from the side; another one is refused once all targets have a path. */
+static enum xdd_status locate(struct plan *plan, struct target_plan *t)
+{
+	(void)plan;
+	if (t->endtoend.role == E2E_NONE || t->op != OP_UNSET || t->seek.pattern == SEEK_LOAD)
+		return XDD_OK;
+	t->op = t->endtoend.role == E2E_SOURCE ? OP_READ : OP_WRITE;
+	t->read_ratio = t->op == OP_READ ? PLAN_RATIO_ONE : 0;
+	return XDD_OK;
+}
+
+static enum xdd_status probe(struct plan *plan, struct target_plan *t)
+{
+	enum xdd_status status;
+
+	(void)plan;
+	if (t->endtoend.role == E2E_NONE)
+		return XDD_OK;
+	status = endtoend_check_side(t);
+	return status ? status : endtoend_resolve_ports(t);
+}
+
+static enum xdd_status begin(struct plan *plan)
+{
+	return endtoend_check_named(plan);
+}
+
+static enum xdd_status check(struct plan *plan)
+{
+	enum xdd_status status = endtoend_check_together(plan);
+
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		status = endtoend_check_work(&plan->targets[i]);
+	return status;
+}
+
+/* True if suboption `sub`, or option `name` where it is NULL, is given. */
+static bool is_given(const struct plan *plan, const char *name, const char *sub)
+{
+	for (size_t i = 0; i < plan->n_settings; i++) {
+		const struct setting *s = &plan->settings[i];
+
+		if (strcmp(s->opt->name, name) == 0 &&
+		    (!sub || (s->sub && strcmp(s->sub->name, sub) == 0)))
+			return true;
+	}
+	return false;
+}
+
+/* Once for each of the words of older programs. */
+static void warn(const struct plan *plan)
+{
+	if (is_given(plan, "cookie", NULL))
+		log_warning(
+			"-cookie: is a weak key: the list of processes shows it to all users of "
+			"this machine; use -e2e key <file>");
+	if (is_given(plan, "endtoend", "sourcepath"))
+		log_warning("-e2e sourcepath: has no effect: the source sends the name and the "
+			    "time of its file");
+	if (is_given(plan, "endtoend", "sourcemonitor"))
+		log_warning("-e2e sourcemonitor: has no effect: -restart on the destination "
+			    "records what is durable");
+}
+
+const struct plan_feature feature_endtoend = {
+	.group = { "End-to-end copies", rows },
+	.target = { [TARGET_LOCATE] = locate, [TARGET_PROBE] = probe },
+	.plan = { [PLAN_BEGIN] = begin, [PLAN_CHECK] = check },
+	.warn = warn,
+};
