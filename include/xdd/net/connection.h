@@ -1,8 +1,9 @@
 /*
  * One TCP connection, with TLS 1.3 where the session has it.
  *
- * A connection belongs to one thread at a time, except for connection_abort(). Calls block; each
- * has the time limit of the connection, and ends at once when another thread aborts it.
+ * A connection belongs to one thread at a time, except that one thread may send while another
+ * receives, and for connection_abort() and connection_info(). Calls block; each has the time limit
+ * of the connection, and ends at once when another thread aborts it.
  */
 #ifndef XDD_NET_CONNECTION_H
 #define XDD_NET_CONNECTION_H
@@ -17,7 +18,7 @@
 #include "xdd/stat/connection_info.h"
 #include "xdd/sync/stop.h"
 
-struct connection; /* private to src/net/connection.c */
+struct connection; /* private to src/net/connection_internal.h */
 
 /* Options of all sockets of a session. */
 struct connection_options {
@@ -30,7 +31,7 @@ struct connection_options {
 /*
  * Connect to `host` and `port`, and try again until clock `until_ns` while nothing listens there.
  * With `key`, do the TLS handshake. Returns 0 and `*c`; -ECANCELED when `stop` ends it; or -errno
- * with a text for people in `why` (`size` bytes). `key` may be NULL. Any thread.
+ * with a text for people in `why` (`size` bytes). `key` and `stop` may be NULL. Any thread.
  */
 int connection_open(struct connection **c, const char *host, uint16_t port,
 		    const struct connection_options *options, const struct net_key *key,
@@ -52,25 +53,32 @@ int connection_receive(struct connection *c, void *buf, size_t size);
 
 /*
  * Wait until there is something to receive, or the peer closed it, or `wake_fd` (-1: none) is
- * readable. Returns 1; 0 after `timeout_ns` or for `wake_fd` only; or -ECONNABORTED.
+ * readable. Returns 1; 0 after `timeout_ns` (UINT64_MAX: no limit) or for `wake_fd` only; or
+ * -ECONNABORTED.
  */
 int connection_wait(struct connection *c, int wake_fd, uint64_t timeout_ns);
 
 /*
  * Send a header and its body, or receive a header: wire.h. `fault` is WIRE_OK unless the peer sent
- * what it may not: the call then returns -EBADMSG.
+ * what it may not: the call then returns -EBADMSG. connection_receive_header() returns -EAGAIN when
+ * the time limit has passed and not a byte has arrived: it may be called again.
  */
 int connection_send_message(struct connection *c, const struct wire_header *h, struct wire_key *key,
 			    const void *body);
 int connection_receive_header(struct connection *c, struct wire_key *key, uint64_t max_data,
 			      struct wire_header *h, enum wire_fault *fault);
 
-/* After the handshake of an encrypted session's control connection: a key that only both sides
- * know, for `label`. Returns 0 or -errno; -ENOTSUP without TLS. */
+/*
+ * A key of this connection that only both sides know, for `label`. Returns 0 or -errno; -ENOTSUP
+ * without TLS.
+ */
 int connection_export_key(struct connection *c, const char *label, uint8_t out[WIRE_KEY_BYTES]);
 
 /* Any thread, while it is not closed. */
 void connection_info(struct connection *c, struct connection_info *info);
 const char *connection_peer(const struct connection *c);
+
+/* True: TLS, with a peer that has the key. Any thread. */
+bool connection_encrypted(const struct connection *c);
 
 #endif

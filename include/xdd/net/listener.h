@@ -8,36 +8,40 @@
 #ifndef XDD_NET_LISTENER_H
 #define XDD_NET_LISTENER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "xdd/net/connection.h"
+#include "xdd/net/key.h"
+#include "xdd/net/wire.h"
 
 #define LISTENER_MAX_STRANGERS 64
 #define LISTENER_STRANGER_NS (5ull * 1000000000)
 
 struct listener;
 
-/*
- * A connection and its first message. The session checks the code of the header, because only the
- * session has the key for it.
- */
+/* The first message of a connection. */
 struct listener_guest {
 	struct connection *connection;
-	bool tls;
-	uint8_t raw[WIRE_HEADER_BYTES]; /* the header as it came */
-	struct wire_header header;	/* by wire_decode_first() */
+	bool tls;			/* the peer has the key */
+	uint8_t raw[WIRE_HEADER_BYTES]; /* as it came: only the session can check its code */
+	struct wire_header header;	/* decoded without a check of the code */
 	struct wire_hello hello;
 };
 
 /*
- * The session's answer to the first message of a connection, in the thread of the listener. True:
- * the connection is the session's now, which sends the answer. False: it is refused, with a text
- * for the peer in `why` (`size` bytes; "": closed without a word).
+ * The session's answer to it, in the thread of the listener: it must not block. True: the
+ * connection is the session's now, which sends the answer. False: it is refused, with a text for
+ * the peer in `why` (`size` bytes; "": closed without a word).
  */
 typedef bool listener_offer(void *arg, const struct listener_guest *guest, char *why, size_t size);
 
-/* One socket for each address and port, which several sessions may name. `key` may be NULL. */
+/*
+ * One socket for each address and port, which several sessions may name. `options` and `key`, which
+ * may be NULL, are borrowed for the life of the listener. Returns NULL without memory. With `key`,
+ * a control connection without TLS is refused; without one, a connection with TLS is closed.
+ */
 struct listener *listener_new(const struct connection_options *options, const struct net_key *key);
 
 /* Listen on `host` and `port`. Returns 0, or -errno with a text in `why`. Before the start. */

@@ -1,0 +1,162 @@
+/*
+ * The key of -e2e key: key.h. Read once, before anything is opened.
+ */
+#include "config.h"
+
+#include "xdd/net/key.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ENVIRONMENT "XDD_E2E_KEY"
+
+#ifdef HAVE_OPENSSL
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/base/printable.h"
+#include "xdd/base/readfile.h"
+
+/* Blanks and line ends around the text may come on top. */
+#define MAX_FILE_BYTES (2 * NET_KEY_MAX_BYTES)
+
+bool net_key_available(const char **why)
+{
+	*why = NULL;
+	return true;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* `origin` names the file, or the variable, for people. */
+static int derive(const char *text, size_t n, const char *origin, struct net_key *key, char *why,
+		  size_t size)
+{
+	while (n && is_blank(text[n - 1]))
+		n--;
+	for (; n && is_blank(*text); n--)
+		text++;
+	if (n < NET_KEY_MIN_BYTES || n > NET_KEY_MAX_BYTES) {
+		snprintf(why, size, "%s: expected a key of %d to %d bytes, not %zu", origin,
+			 NET_KEY_MIN_BYTES, NET_KEY_MAX_BYTES, n);
+		return -EINVAL;
+	}
+	if (!EVP_Digest(text, n, key->bytes, NULL, EVP_sha256(), NULL)) {
+		snprintf(why, size, "%s: OpenSSL cannot compute SHA-256", origin);
+		return -EIO;
+	}
+	key->present = true;
+	return 0;
+}
+
+static int check_file(int fd, const char *origin, char *why, size_t size)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) {
+		snprintf(why, size, "%s: expected a file or a pipe with the key", origin);
+		return -EINVAL;
+	}
+	if (st.st_mode & (S_IRWXG | S_IRWXO)) {
+		snprintf(why, size,
+			 "%s: must not be accessible to other users (mode %04o); chmod 600", origin,
+			 (unsigned)st.st_mode & 07777);
+		return -EACCES;
+	}
+	return 0;
+}
+
+static int read_open(int fd, const char *origin, struct net_key *key, char *why, size_t size)
+{
+	int err = check_file(fd, origin, why, size);
+	char *text;
+	size_t n;
+
+	/* A pipe without a writer did not block when it was opened; one that has a writer may. */
+	if (!err && fcntl(fd, F_SETFL, 0) < 0)
+		err = -errno;
+	if (err)
+		return err;
+	err = readfile(fd, MAX_FILE_BYTES, &text, &n);
+	if (err == -EFBIG)
+		snprintf(why, size, "%s: expected a key of %d to %d bytes", origin,
+			 NET_KEY_MIN_BYTES, NET_KEY_MAX_BYTES);
+	if (err)
+		return err;
+	err = derive(text, n, origin, key, why, size);
+	OPENSSL_cleanse(text, n);
+	free(text);
+	return err;
+}
+
+static int read_file(const char *path, struct net_key *key, char *why, size_t size)
+{
+	char *safe = printable_dup(path, false);
+	const char *origin = safe ? safe : "?";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int err = fd < 0 ? -errno : read_open(fd, origin, key, why, size);
+
+	if (err && !*why)
+		snprintf(why, size, "%s: cannot read the key (%s)", origin, strerror(-err));
+	if (fd >= 0)
+		close(fd);
+	free(safe);
+	return err;
+}
+
+int net_key_load(const char *path, struct net_key *key, char *why, size_t size)
+{
+	const char *text = getenv(ENVIRONMENT);
+
+	memset(key, 0, sizeof(*key));
+	*why = '\0';
+	if (path)
+		return read_file(path, key, why, size);
+	return text ? derive(text, strlen(text), ENVIRONMENT, key, why, size) : 0;
+}
+
+void net_key_forget(struct net_key *key)
+{
+	OPENSSL_cleanse(key, sizeof(*key));
+}
+
+#else
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool net_key_available(const char **why)
+{
+	*why = "this xdd was built without OpenSSL";
+	return false;
+}
+
+int net_key_load(const char *path, struct net_key *key, char *why, size_t size)
+{
+	const char *no;
+
+	memset(key, 0, sizeof(*key));
+	*why = '\0';
+	if (!path && !getenv(ENVIRONMENT))
+		return 0;
+	net_key_available(&no);
+	snprintf(why, size, "%s: %s", path ? "-e2e key" : ENVIRONMENT, no);
+	return -ENOTSUP;
+}
+
+void net_key_forget(struct net_key *key)
+{
+	memset(key, 0, sizeof(*key));
+}
+
+#endif

@@ -1,0 +1,392 @@
+/*
+ * TLS by OpenSSL: tls.h.
+ *
+ * The key is an external PSK of TLS 1.3, always with a fresh Diffie-Hellman exchange, so a recorded
+ * session cannot be replayed, nor read by a later thief of the key. There are no certificates: a
+ * client that verifies them without trusting any, and a server that has none, can only succeed with
+ * the PSK.
+ */
+#include "config.h"
+
+#include "net/tls.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_OPENSSL
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+/* The name of the key, which there is one of. */
+#define IDENTITY "xdd"
+
+/* Both have the hash that the PSK belongs to, SHA-256. */
+#define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
+#define CIPHER_ID "\x13\x01"
+
+/* Records are at most 16 KiB; buffers of several make for fewer system calls. */
+#define BUFFER_BYTES (64 * 1024)
+
+struct tls_context {
+	SSL_CTX *ssl;
+	const struct net_key *key;
+	bool server;
+};
+
+struct tls {
+	/* guarded by lock: OpenSSL lets only one thread at a time use an object */
+	SSL *ssl;
+	pthread_mutex_t lock;
+
+	bool buffered; /* const after the handshake: this process encrypts */
+};
+
+/* ---- the key ---- */
+
+static SSL_SESSION *psk_session(SSL *ssl)
+{
+	const struct tls_context *ctx = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, (const unsigned char *)CIPHER_ID);
+	SSL_SESSION *s = SSL_SESSION_new();
+
+	if (s && cipher &&
+	    SSL_SESSION_set1_master_key(s, ctx->key->bytes, sizeof(ctx->key->bytes)) &&
+	    SSL_SESSION_set_cipher(s, cipher) &&
+	    SSL_SESSION_set_protocol_version(s, TLS1_3_VERSION))
+		return s;
+	SSL_SESSION_free(s);
+	return NULL;
+}
+
+static int use_session(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *size,
+		       SSL_SESSION **session)
+{
+	*session = NULL;
+	if (md && !EVP_MD_is_a(md, "SHA256"))
+		return 1;
+	*session = psk_session(ssl);
+	*id = (const unsigned char *)IDENTITY;
+	*size = strlen(IDENTITY);
+	return *session != NULL;
+}
+
+static int find_session(SSL *ssl, const unsigned char *id, size_t size, SSL_SESSION **session)
+{
+	*session = NULL;
+	if (size != strlen(IDENTITY) || memcmp(id, IDENTITY, size) != 0)
+		return 1;
+	*session = psk_session(ssl);
+	return *session != NULL;
+}
+
+/* ---- contexts ---- */
+
+static bool set_up(struct tls_context *ctx)
+{
+	SSL_CTX *ssl = ctx->ssl;
+
+	SSL_CTX_set_app_data(ssl, ctx);
+	SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
+					 SSL_OP_NO_COMPRESSION | SSL_OP_ENABLE_KTLS);
+	SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_quiet_shutdown(ssl, 1);
+	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+	if (ctx->server)
+		SSL_CTX_set_psk_find_session_callback(ssl, find_session);
+	else
+		SSL_CTX_set_psk_use_session_callback(ssl, use_session);
+	return SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) &&
+	       SSL_CTX_set_max_proto_version(ssl, TLS1_3_VERSION) &&
+	       SSL_CTX_set_ciphersuites(ssl, CIPHERS) && SSL_CTX_set_num_tickets(ssl, 0) &&
+	       SSL_CTX_set_max_early_data(ssl, 0);
+}
+
+struct tls_context *tls_context_new(const struct net_key *key, bool server)
+{
+	struct tls_context *ctx = calloc(1, sizeof(*ctx));
+
+	if (!ctx)
+		return NULL;
+	/* Threads that are stuck in the kernel may outlive main(): nothing is freed then. */
+	OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
+	ctx->key = key;
+	ctx->server = server;
+	ctx->ssl = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
+	if (ctx->ssl && set_up(ctx))
+		return ctx;
+	tls_context_free(ctx);
+	return NULL;
+}
+
+void tls_context_free(struct tls_context *ctx)
+{
+	if (!ctx)
+		return;
+	SSL_CTX_free(ctx->ssl);
+	free(ctx);
+}
+
+struct tls *tls_new(struct tls_context *ctx, int fd)
+{
+	struct tls *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	pthread_mutex_init(&t->lock, NULL);
+	t->ssl = SSL_new(ctx->ssl);
+	if (t->ssl && SSL_set_fd(t->ssl, fd)) {
+		if (ctx->server)
+			SSL_set_accept_state(t->ssl);
+		else
+			SSL_set_connect_state(t->ssl);
+		return t;
+	}
+	tls_free(t);
+	return NULL;
+}
+
+void tls_free(struct tls *t)
+{
+	if (!t)
+		return;
+	SSL_free(t->ssl);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* ---- results ---- */
+
+/* -errno for a call that returned `result`; `err` is the errno after it. */
+static int failure(struct tls *t, int result, int err, short *events)
+{
+	switch (SSL_get_error(t->ssl, result)) {
+	case SSL_ERROR_WANT_READ:
+		*events = POLLIN;
+		return -EAGAIN;
+	case SSL_ERROR_WANT_WRITE:
+		*events = POLLOUT;
+		return -EAGAIN;
+	case SSL_ERROR_ZERO_RETURN:
+		return -ECONNRESET;
+	case SSL_ERROR_SYSCALL:
+		return err && err != EPIPE ? -err : -ECONNRESET;
+	default:
+		if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+			return -ECONNRESET;
+		return -EBADMSG;
+	}
+}
+
+/* ---- the handshake ---- */
+
+/* Many records per system call, unless the kernel encrypts: it needs to see each. */
+static int add_buffers(struct tls *t)
+{
+	BIO *fd = SSL_get_wbio(t->ssl), *buffer;
+
+	if (!BIO_get_ktls_recv(SSL_get_rbio(t->ssl))) {
+		SSL_set_read_ahead(t->ssl, 1);
+		SSL_set_default_read_buffer_len(t->ssl, BUFFER_BYTES);
+	}
+	if (BIO_get_ktls_send(fd))
+		return 0;
+	buffer = BIO_new(BIO_f_buffer());
+	if (!buffer || BIO_set_write_buffer_size(buffer, BUFFER_BYTES) != 1) {
+		BIO_free(buffer);
+		return -ENOMEM;
+	}
+	BIO_up_ref(fd);
+	SSL_set0_wbio(t->ssl, BIO_push(buffer, fd));
+	t->buffered = true;
+	return 0;
+}
+
+/* An alert of the peer, or what it sent without one, about the key. */
+static bool is_about_key(void)
+{
+	switch (ERR_GET_REASON(ERR_peek_error())) {
+	case SSL_R_BINDER_DOES_NOT_VERIFY:
+	case SSL_R_CERTIFICATE_VERIFY_FAILED:
+	case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
+	case SSL_R_NO_SHARED_CIPHER:
+	case SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER:
+	case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+	case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
+	case SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int tls_handshake(struct tls *t, short *events)
+{
+	int result, err;
+
+	ERR_clear_error();
+	errno = 0;
+	result = SSL_do_handshake(t->ssl);
+	err = errno;
+	if (result == 1)
+		return SSL_session_reused(t->ssl) ? add_buffers(t) : -EACCES;
+	err = failure(t, result, err, events);
+	return err == -EBADMSG && is_about_key() ? -EACCES : err;
+}
+
+/* ---- data ---- */
+
+ssize_t tls_write(struct tls *t, const void *buf, size_t size, short *events)
+{
+	size_t done = 0;
+	int result, err = 0;
+
+	pthread_mutex_lock(&t->lock);
+	ERR_clear_error();
+	errno = 0;
+	result = size ? SSL_write_ex(t->ssl, buf, size, &done) : 1;
+	if (result != 1)
+		err = failure(t, result, errno, events);
+	pthread_mutex_unlock(&t->lock);
+	return err ? err : (ssize_t)done;
+}
+
+ssize_t tls_read(struct tls *t, void *buf, size_t size, short *events)
+{
+	size_t done = 0;
+	int result, err = 0;
+
+	pthread_mutex_lock(&t->lock);
+	ERR_clear_error();
+	errno = 0;
+	result = SSL_read_ex(t->ssl, buf, size, &done);
+	if (result != 1)
+		err = failure(t, result, errno, events);
+	pthread_mutex_unlock(&t->lock);
+	return err ? err : (ssize_t)done;
+}
+
+int tls_flush(struct tls *t, short *events)
+{
+	BIO *out;
+	int err = 0;
+
+	pthread_mutex_lock(&t->lock);
+	errno = 0;
+	out = SSL_get_wbio(t->ssl);
+	if (t->buffered && BIO_flush(out) != 1) {
+		*events = POLLOUT;
+		err = BIO_should_retry(out)   ? -EAGAIN :
+		      errno && errno != EPIPE ? -errno :
+						-ECONNRESET;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
+bool tls_pending(struct tls *t)
+{
+	bool pending;
+
+	pthread_mutex_lock(&t->lock);
+	pending = SSL_has_pending(t->ssl);
+	pthread_mutex_unlock(&t->lock);
+	return pending;
+}
+
+int tls_export_key(struct tls *t, const char *label, uint8_t *out, size_t size)
+{
+	int ok;
+
+	pthread_mutex_lock(&t->lock);
+	ok = SSL_export_keying_material(t->ssl, out, size, label, strlen(label), NULL, 0, 0);
+	pthread_mutex_unlock(&t->lock);
+	return ok == 1 ? 0 : -EIO;
+}
+
+const char *tls_cipher(const struct tls *t)
+{
+	return SSL_get_cipher_name(t->ssl);
+}
+
+bool tls_kernel(const struct tls *t)
+{
+	return !t->buffered;
+}
+
+#else
+
+struct tls_context *tls_context_new(const struct net_key *key, bool server)
+{
+	(void)key, (void)server;
+	return NULL;
+}
+
+void tls_context_free(struct tls_context *ctx)
+{
+	(void)ctx;
+}
+
+struct tls *tls_new(struct tls_context *ctx, int fd)
+{
+	(void)ctx, (void)fd;
+	return NULL;
+}
+
+void tls_free(struct tls *t)
+{
+	(void)t;
+}
+
+int tls_handshake(struct tls *t, short *events)
+{
+	(void)t, (void)events;
+	return -ENOTSUP;
+}
+
+ssize_t tls_write(struct tls *t, const void *buf, size_t size, short *events)
+{
+	(void)t, (void)buf, (void)size, (void)events;
+	return -ENOTSUP;
+}
+
+ssize_t tls_read(struct tls *t, void *buf, size_t size, short *events)
+{
+	(void)t, (void)buf, (void)size, (void)events;
+	return -ENOTSUP;
+}
+
+int tls_flush(struct tls *t, short *events)
+{
+	(void)t, (void)events;
+	return -ENOTSUP;
+}
+
+bool tls_pending(struct tls *t)
+{
+	(void)t;
+	return false;
+}
+
+int tls_export_key(struct tls *t, const char *label, uint8_t *out, size_t size)
+{
+	(void)t, (void)label, (void)out, (void)size;
+	return -ENOTSUP;
+}
+
+const char *tls_cipher(const struct tls *t)
+{
+	(void)t;
+	return "";
+}
+
+bool tls_kernel(const struct tls *t)
+{
+	(void)t;
+	return false;
+}
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * Connections for unit tests: net_rig.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/connection_internal.h"
+#include "net_rig.h"
+#include "xdd/sys/clock.h"
+
+static socklen_t address(const char *host, struct sockaddr_storage *a)
+{
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)a;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)a;
+
+	memset(a, 0, sizeof(*a));
+	if (strchr(host, ':')) {
+		v6->sin6_family = AF_INET6;
+		assert_int_equal(inet_pton(AF_INET6, host, &v6->sin6_addr), 1);
+		return sizeof(*v6);
+	}
+	v4->sin_family = AF_INET;
+	assert_int_equal(inet_pton(AF_INET, host, &v4->sin_addr), 1);
+	return sizeof(*v4);
+}
+
+int rig_listen(const char *host, uint16_t *port)
+{
+	struct sockaddr_storage a;
+	socklen_t size = address(host, &a);
+	int fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, size), 0);
+	assert_int_equal(listen(fd, 128), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
+	*port = ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port :
+						((struct sockaddr_in *)&a)->sin_port);
+	return fd;
+}
+
+uint16_t rig_free_port(const char *host)
+{
+	uint16_t port;
+
+	close(rig_listen(host, &port));
+	return port;
+}
+
+bool rig_has_ipv6(void)
+{
+	struct sockaddr_storage a;
+	socklen_t size = address("::1", &a);
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool has = fd >= 0 && bind(fd, (struct sockaddr *)&a, size) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+bool rig_has_tls(void)
+{
+	const char *why;
+
+	return net_key_available(&why);
+}
+
+struct net_key rig_key(uint8_t byte)
+{
+	struct net_key key = { .present = true };
+
+	memset(key.bytes, byte, sizeof(key.bytes));
+	return key;
+}
+
+static int handshake(struct connection *c, const struct net_key *key)
+{
+	struct tls_context *ctx = tls_context_new(key, true);
+	int err;
+
+	c->tls = tls_new(ctx, c->fd);
+	do {
+		struct pollfd p = { .fd = c->fd };
+
+		err = tls_handshake(c->tls, &p.events);
+		if (err == -EAGAIN && poll(&p, 1, 10000) != 1)
+			err = -ETIMEDOUT;
+	} while (err == -EAGAIN);
+	tls_context_free(ctx);
+	return err;
+}
+
+struct connection *rig_accept(int fd, const struct connection_options *options,
+			      const struct net_key *key, int *err)
+{
+	int s = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct connection *c = s >= 0 ? connection_new(s, options) : NULL;
+
+	*err = -ENOMEM;
+	if (!c)
+		return NULL;
+	*err = key ? handshake(c, key) : 0;
+	if (!*err)
+		*err = connection_set_blocking(c, true);
+	if (!*err)
+		return c;
+	connection_close(c);
+	return NULL;
+}
+
+struct accepting {
+	int fd;
+	const struct connection_options *options;
+	const struct net_key *key;
+	struct connection *c;
+	int err;
+};
+
+static void *accept_one(void *arg)
+{
+	struct accepting *a = arg;
+
+	a->c = rig_accept(a->fd, a->options, a->key, &a->err);
+	return NULL;
+}
+
+void rig_pair(struct rig_pair *p, const char *host, const struct connection_options *options,
+	      const struct net_key *client, const struct net_key *server)
+{
+	struct accepting a = { .options = options, .key = server };
+	char why[RIG_WHY_SIZE];
+	pthread_t thread;
+	uint16_t port;
+	int err;
+
+	a.fd = rig_listen(host, &port);
+	assert_int_equal(pthread_create(&thread, NULL, accept_one, &a), 0);
+	err = connection_open(&p->client, host, port, options, client, NULL,
+			      clock_now_ns() + 10 * SECOND_NS, why, sizeof(why));
+	pthread_join(thread, NULL);
+	close(a.fd);
+	if (err)
+		fail_msg("connection_open(): %d, %s", err, why);
+	assert_int_equal(a.err, 0);
+	p->server = a.c;
+}
+
+void rig_close(struct rig_pair *p)
+{
+	connection_close(p->client);
+	connection_close(p->server);
+}

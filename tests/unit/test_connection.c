@@ -1,0 +1,563 @@
+/*
+ * Connections without TLS: src/net/connection*.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "net/connection_internal.h"
+#include "net_rig.h"
+#include "xdd/sys/clock.h"
+
+#define WATCHDOG_S 120
+#define BIG_BYTES (8u << 20)
+
+static const struct connection_options usual = { .timeout_ns = 20 * SECOND_NS };
+static const struct connection_options hasty = { .timeout_ns = 200 * MS_NS };
+
+static void sleep_ms(unsigned ms)
+{
+	usleep(ms * 1000);
+}
+
+/* ---- transfers ---- */
+
+static void transfer(const char *host)
+{
+	char a[] = "header", b[] = "", c[] = "payload", got[13];
+	struct iovec iov[3] = { { a, 6 }, { b, 0 }, { c, 7 } };
+	struct connection_info client, server;
+	struct rig_pair p;
+
+	rig_pair(&p, host, &usual, NULL, NULL);
+	assert_int_equal(connection_send(p.client, iov, 3), 0);
+	assert_int_equal(connection_receive(p.server, got, 13), 0);
+	assert_memory_equal(got, "headerpayload", 13);
+	assert_int_equal(connection_receive(p.server, got, 0), 0);
+
+	connection_info(p.client, &client);
+	connection_info(p.server, &server);
+	assert_string_equal(client.local, server.peer);
+	assert_string_equal(client.peer, server.local);
+	assert_string_equal(client.peer, connection_peer(p.client));
+	assert_false(connection_encrypted(p.client));
+	rig_close(&p);
+}
+
+static void test_ipv4(void **state)
+{
+	(void)state;
+	transfer("127.0.0.1");
+}
+
+static void test_ipv6(void **state)
+{
+	(void)state;
+	if (!rig_has_ipv6())
+		skip();
+	transfer("::1");
+}
+
+static void test_address_texts(void **state)
+{
+	char text[CONNECTION_PEER_SIZE];
+
+	(void)state;
+	connection_host_text("10.1.2.3", 40010, text, sizeof(text));
+	assert_string_equal(text, "10.1.2.3:40010");
+	connection_host_text("fe80::1%eth0", 1, text, sizeof(text));
+	assert_string_equal(text, "[fe80::1%eth0]:1");
+	connection_host_text("a\033[31mb", 65535, text, sizeof(text));
+	assert_string_equal(text, "a\\x1b[31mb:65535");
+}
+
+struct sender {
+	struct connection *c;
+	char *data;
+	size_t size;
+	int err;
+};
+
+static void *send_all(void *arg)
+{
+	struct sender *s = arg;
+	struct iovec iov[2] = {
+		{ s->data, s->size / 3 },
+		{ s->data + s->size / 3, s->size - s->size / 3 },
+	};
+
+	s->err = connection_send(s->c, iov, 2);
+	return NULL;
+}
+
+/* More than the socket buffers hold: calls of both sides are cut into parts. */
+static void test_big(void **state)
+{
+	struct connection_info client, server;
+	struct sender s = { .size = BIG_BYTES };
+	char *got = malloc(BIG_BYTES);
+	struct rig_pair p;
+	pthread_t thread;
+
+	(void)state;
+	rig_pair(&p, "127.0.0.1", &usual, NULL, NULL);
+	s.c = p.client;
+	s.data = malloc(BIG_BYTES);
+	assert_non_null(s.data);
+	assert_non_null(got);
+	for (size_t i = 0; i < BIG_BYTES; i++)
+		s.data[i] = (char)(i * 7 + i / 251);
+	assert_int_equal(pthread_create(&thread, NULL, send_all, &s), 0);
+	assert_int_equal(connection_receive(p.server, got, BIG_BYTES), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(s.err, 0);
+	assert_memory_equal(got, s.data, BIG_BYTES);
+
+	connection_info(p.client, &client);
+	connection_info(p.server, &server);
+	assert_int_equal(client.sent_bytes, BIG_BYTES);
+	assert_int_equal(server.received_bytes, BIG_BYTES);
+	assert_true(client.rtt_ns > 0 && client.rtt_ns < 10 * SECOND_NS);
+	assert_true(client.window_segments > 0);
+	assert_true(client.segment_bytes > 0);
+	assert_true(client.send_buffer_bytes > 0);
+	assert_true(client.receive_buffer_bytes > 0);
+	assert_true(strlen(client.congestion) > 0);
+	assert_string_equal(client.cipher, "");
+	rig_close(&p);
+	free(s.data);
+	free(got);
+}
+
+/* ---- options ---- */
+
+static void test_buffers(void **state)
+{
+	struct connection_options o = usual;
+	struct connection_info info;
+	struct rig_pair p;
+
+	(void)state;
+	o.send_buffer_bytes = 32768;
+	o.receive_buffer_bytes = 65536;
+	rig_pair(&p, "127.0.0.1", &o, NULL, NULL);
+	connection_info(p.client, &info);
+	assert_int_equal(info.send_buffer_bytes, 32768);
+	assert_int_equal(info.receive_buffer_bytes, 65536);
+	rig_close(&p);
+}
+
+static void test_congestion(void **state)
+{
+	struct connection_options o = usual;
+	struct connection_info info;
+	struct connection *c = NULL;
+	char why[RIG_WHY_SIZE];
+	struct rig_pair p;
+	uint16_t port;
+	int fd;
+
+	(void)state;
+	o.congestion = "reno";
+	rig_pair(&p, "127.0.0.1", &o, NULL, NULL);
+	connection_info(p.client, &info);
+	assert_string_equal(info.congestion, "reno");
+	rig_close(&p);
+
+	fd = rig_listen("127.0.0.1", &port);
+	o.congestion = "no-such";
+	assert_int_equal(connection_open(&c, "127.0.0.1", port, &o, NULL, NULL,
+					 clock_now_ns() + SECOND_NS, why, sizeof(why)),
+			 -ENOENT);
+	assert_non_null(strstr(why, "\"no-such\""));
+	assert_non_null(strstr(why, "available: "));
+	assert_non_null(strstr(why, "reno"));
+	close(fd);
+}
+
+/* ---- connecting ---- */
+
+struct late {
+	const char *host;
+	uint16_t port;
+	int fd;
+};
+
+static void *listen_late(void *arg)
+{
+	struct late *l = arg;
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(l->port) };
+	int on = 1;
+
+	sleep_ms(400);
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	l->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(l->fd, (struct sockaddr *)&a, sizeof(a)) != 0 || listen(l->fd, 1) != 0)
+		perror("listen_late");
+	return NULL;
+}
+
+static void test_retries(void **state)
+{
+	struct late l = { .port = rig_free_port("127.0.0.1") };
+	uint64_t start_ns = clock_now_ns();
+	struct connection *c = NULL;
+	char why[RIG_WHY_SIZE];
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, listen_late, &l), 0);
+	assert_int_equal(connection_open(&c, "127.0.0.1", l.port, &usual, NULL, NULL,
+					 start_ns + 60 * SECOND_NS, why, sizeof(why)),
+			 0);
+	assert_true(clock_now_ns() - start_ns >= 390 * MS_NS);
+	pthread_join(thread, NULL);
+	connection_close(c);
+	close(l.fd);
+}
+
+static void test_deadline(void **state)
+{
+	uint16_t port = rig_free_port("127.0.0.1");
+	uint64_t start_ns = clock_now_ns(), took_ns;
+	char why[RIG_WHY_SIZE], text[RIG_WHY_SIZE];
+	struct connection *c = NULL;
+
+	(void)state;
+	assert_int_equal(connection_open(&c, "127.0.0.1", port, &usual, NULL, NULL,
+					 start_ns + 700 * MS_NS, why, sizeof(why)),
+			 -ECONNREFUSED);
+	took_ns = clock_now_ns() - start_ns;
+	assert_true(took_ns >= 690 * MS_NS && took_ns < 20 * SECOND_NS);
+	snprintf(text, sizeof(text), "cannot connect to 127.0.0.1:%u (Connection refused)", port);
+	assert_string_equal(why, text);
+}
+
+static void test_no_such_host(void **state)
+{
+	uint64_t start_ns = clock_now_ns();
+	struct connection *c = NULL;
+	char why[RIG_WHY_SIZE];
+
+	(void)state;
+	assert_int_equal(connection_open(&c, "no..host", 1, &usual, NULL, NULL,
+					 start_ns + 60 * SECOND_NS, why, sizeof(why)),
+			 -ENXIO);
+	assert_non_null(strstr(why, "cannot find the host \"no..host\" ("));
+	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
+}
+
+static void *stop_soon(void *arg)
+{
+	sleep_ms(200);
+	stop_request(arg, STOP_SIGNAL, SIGINT);
+	return NULL;
+}
+
+static void test_stop(void **state)
+{
+	uint64_t start_ns = clock_now_ns();
+	struct connection *c = NULL;
+	char why[RIG_WHY_SIZE];
+	pthread_t thread;
+	struct stop stop;
+
+	(void)state;
+	stop_init(&stop);
+	assert_int_equal(pthread_create(&thread, NULL, stop_soon, &stop), 0);
+	assert_int_equal(connection_open(&c, "127.0.0.1", rig_free_port("127.0.0.1"), &usual, NULL,
+					 &stop, start_ns + 60 * SECOND_NS, why, sizeof(why)),
+			 -ECANCELED);
+	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
+	pthread_join(thread, NULL);
+	stop_destroy(&stop);
+}
+
+/*
+ * In a network of its own that has ten ports for clients, an attempt to connect to one of these
+ * soon comes from that port itself. Runs in a child. Returns its exit status; 77: not permitted.
+ */
+static int connect_to_self(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	char why[RIG_WHY_SIZE];
+	struct connection *c;
+	FILE *range;
+	int fd;
+
+	if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+		return 77;
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	range = fopen("/proc/sys/net/ipv4/ip_local_port_range", "w");
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) != 0 || !range ||
+	    fputs("40000 40009", range) < 0 || fclose(range) != 0)
+		return 77;
+	for (unsigned i = 0; i < 300; i++) {
+		int err = connection_open(&c, "127.0.0.1", 40004, &usual, NULL, NULL,
+					  clock_now_ns(), why, sizeof(why));
+
+		if (err != -ECONNREFUSED)
+			return 1;
+	}
+	return 0;
+}
+
+static void test_not_to_itself(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(connect_to_self());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---- time limits ---- */
+
+static void test_nothing_arrives(void **state)
+{
+	uint64_t start_ns = clock_now_ns(), took_ns;
+	struct rig_pair p;
+	char buf[8];
+
+	(void)state;
+	rig_pair(&p, "127.0.0.1", &hasty, NULL, NULL);
+	assert_int_equal(connection_receive(p.server, buf, sizeof(buf)), -ETIMEDOUT);
+	took_ns = clock_now_ns() - start_ns;
+	assert_true(took_ns >= 190 * MS_NS && took_ns < 20 * SECOND_NS);
+	rig_close(&p);
+}
+
+static void test_first(void **state)
+{
+	char data[8] = "abcdefgh", got[8];
+	struct iovec all = { data, 8 }, half = { data, 4 };
+	struct rig_pair p;
+
+	(void)state;
+	rig_pair(&p, "127.0.0.1", &hasty, NULL, NULL);
+	assert_int_equal(connection_receive_first(p.server, got, 8), -EAGAIN);
+	assert_int_equal(connection_send(p.client, &all, 1), 0);
+	assert_int_equal(connection_receive_first(p.server, got, 8), 0);
+	assert_memory_equal(got, data, 8);
+	assert_int_equal(connection_send(p.client, &half, 1), 0);
+	assert_int_equal(connection_receive_first(p.server, got, 8), -ETIMEDOUT);
+	rig_close(&p);
+}
+
+static void test_nothing_leaves(void **state)
+{
+	char *data = calloc(1, BIG_BYTES);
+	struct iovec iov = { data, BIG_BYTES };
+	struct rig_pair p;
+
+	(void)state;
+	assert_non_null(data);
+	rig_pair(&p, "127.0.0.1", &hasty, NULL, NULL);
+	assert_int_equal(connection_send(p.client, &iov, 1), -ETIMEDOUT);
+	rig_close(&p);
+	free(data);
+}
+
+static void *trickle(void *arg)
+{
+	struct connection *c = arg;
+
+	for (unsigned i = 0; i < 10; i++) {
+		char byte = (char)('a' + i);
+		struct iovec iov = { &byte, 1 };
+
+		sleep_ms(60);
+		connection_send(c, &iov, 1);
+	}
+	return NULL;
+}
+
+/* The whole takes three times the limit, but something arrives all the time. */
+static void test_progress(void **state)
+{
+	struct rig_pair p;
+	pthread_t thread;
+	char got[10];
+
+	(void)state;
+	rig_pair(&p, "127.0.0.1", &hasty, NULL, NULL);
+	assert_int_equal(pthread_create(&thread, NULL, trickle, p.client), 0);
+	assert_int_equal(connection_receive(p.server, got, 10), 0);
+	assert_memory_equal(got, "abcdefghij", 10);
+	pthread_join(thread, NULL);
+	rig_close(&p);
+}
+
+/* ---- ends ---- */
+
+static void test_peer_closes(void **state)
+{
+	char got[8], data[4] = "half";
+	struct iovec iov = { data, 4 };
+	struct rig_pair p;
+	int err;
+
+	(void)state;
+	rig_pair(&p, "127.0.0.1", &usual, NULL, NULL);
+	assert_int_equal(connection_send(p.client, &iov, 1), 0);
+	connection_close(p.client);
+	p.client = NULL;
+	assert_int_equal(connection_receive(p.server, got, 8), -ECONNRESET);
+	for (unsigned i = 0; i < 1000; i++) {
+		iov = (struct iovec){ data, 4 };
+		err = connection_send(p.server, &iov, 1);
+		if (err)
+			break;
+		sleep_ms(1);
+	}
+	assert_int_equal(err, -ECONNRESET);
+	rig_close(&p);
+}
+
+enum blocked_in {
+	IN_SEND,
+	IN_RECEIVE,
+	IN_FIRST,
+	IN_WAIT,
+	IN_CALLS
+};
+
+struct blocked {
+	struct connection *c;
+	enum blocked_in in;
+	int err;
+};
+
+static void *block(void *arg)
+{
+	struct blocked *b = arg;
+	size_t size = 64u << 20;
+	char *buf = calloc(1, size);
+	struct iovec iov = { buf, size };
+
+	if (b->in == IN_SEND)
+		b->err = connection_send(b->c, &iov, 1);
+	else if (b->in == IN_RECEIVE)
+		b->err = connection_receive(b->c, buf, size);
+	else if (b->in == IN_FIRST)
+		b->err = connection_receive_first(b->c, buf, size);
+	else
+		b->err = connection_wait(b->c, -1, UINT64_MAX);
+	free(buf);
+	return NULL;
+}
+
+static void test_abort(void **state)
+{
+	(void)state;
+	for (enum blocked_in in = 0; in < IN_CALLS; in++) {
+		uint64_t start_ns = clock_now_ns();
+		struct blocked b = { .in = in };
+		struct rig_pair p;
+		pthread_t thread;
+
+		rig_pair(&p, "127.0.0.1", &usual, NULL, NULL);
+		b.c = p.client;
+		assert_int_equal(pthread_create(&thread, NULL, block, &b), 0);
+		sleep_ms(100);
+		connection_abort(p.client);
+		pthread_join(thread, NULL);
+		assert_int_equal(b.err, -ECONNABORTED);
+		assert_true(clock_now_ns() - start_ns < 10 * SECOND_NS);
+		rig_close(&p);
+	}
+}
+
+/* Data that had arrived before does not hide it. */
+static void test_abort_before(void **state)
+{
+	char data[4] = "data", got[4];
+	struct iovec iov = { data, 4 };
+	struct rig_pair p;
+
+	(void)state;
+	rig_pair(&p, "127.0.0.1", &usual, NULL, NULL);
+	assert_int_equal(connection_send(p.server, &iov, 1), 0);
+	assert_int_equal(connection_wait(p.client, -1, UINT64_MAX), 1);
+	connection_abort(p.client);
+	iov = (struct iovec){ data, 4 };
+	assert_int_equal(connection_send(p.client, &iov, 1), -ECONNABORTED);
+	assert_int_equal(connection_receive(p.client, got, 4), -ECONNABORTED);
+	assert_int_equal(connection_wait(p.client, -1, UINT64_MAX), -ECONNABORTED);
+	rig_close(&p);
+}
+
+static void test_wait(void **state)
+{
+	int wake = eventfd(0, EFD_CLOEXEC);
+	uint64_t start_ns = clock_now_ns();
+	char data[4] = "data", got[4];
+	struct iovec iov = { data, 4 };
+	struct rig_pair p;
+
+	(void)state;
+	assert_true(wake >= 0);
+	rig_pair(&p, "127.0.0.1", &usual, NULL, NULL);
+	assert_int_equal(connection_wait(p.server, wake, 50 * MS_NS), 0);
+	assert_true(clock_now_ns() - start_ns >= 50 * MS_NS);
+	assert_int_equal(eventfd_write(wake, 1), 0);
+	assert_int_equal(connection_wait(p.server, wake, UINT64_MAX), 0);
+	assert_int_equal(connection_send(p.client, &iov, 1), 0);
+	assert_int_equal(connection_wait(p.server, -1, UINT64_MAX), 1);
+	assert_int_equal(connection_wait(p.server, -1, 0), 1);
+	assert_int_equal(connection_receive(p.server, got, 4), 0);
+	connection_close(p.client);
+	p.client = NULL;
+	assert_int_equal(connection_wait(p.server, -1, UINT64_MAX), 1);
+	rig_close(&p);
+	close(wake);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ipv4),	      cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_address_texts), cmocka_unit_test(test_big),
+		cmocka_unit_test(test_buffers),	      cmocka_unit_test(test_congestion),
+		cmocka_unit_test(test_retries),	      cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_no_such_host),  cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_not_to_itself), cmocka_unit_test(test_nothing_arrives),
+		cmocka_unit_test(test_first),	      cmocka_unit_test(test_nothing_leaves),
+		cmocka_unit_test(test_progress),      cmocka_unit_test(test_peer_closes),
+		cmocka_unit_test(test_abort),	      cmocka_unit_test(test_abort_before),
+		cmocka_unit_test(test_wait),
+	};
+
+	alarm(WATCHDOG_S);
+	signal(SIGPIPE, SIG_DFL);
+	clock_start();
+	clock_calibrate();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
