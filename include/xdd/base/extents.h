@@ -1,0 +1,67 @@
+/*
+ * A set of whole numbers, kept as disjoint ranges: operations or bytes that are done. The ranges
+ * are sorted and neither overlap nor touch, so their number stays small where numbers arrive nearly
+ * in order.
+ *
+ * A lookup needs log n steps for n ranges. So does a number that extends the last range or begins a
+ * new one after it, without moving others; a range in the middle moves those after it.
+ *
+ * A set belongs to one thread at a time.
+ */
+#ifndef XDD_BASE_EXTENTS_H
+#define XDD_BASE_EXTENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbers `begin` to `end - 1`. */
+struct extent {
+	uint64_t begin;
+	uint64_t end;
+};
+
+/* A set that is all zero is empty, and has no limit. */
+struct extents {
+	struct extent *items; /* ascending; `n` of them */
+	size_t n;
+	size_t room;
+	size_t limit;	/* most ranges that it may have; 0: any number */
+	uint64_t total; /* numbers in the set */
+};
+
+void extents_init(struct extents *x, size_t limit);
+
+/* Free the memory; the set is empty then, with the same limit. */
+void extents_clear(struct extents *x);
+
+/*
+ * Add `begin` to `end - 1`, of which some or all may be in the set already; an empty range changes
+ * nothing. Returns 0; -EINVAL when `end` is below `begin`; -ENOSPC when the set would have more
+ * ranges than its limit; or -ENOMEM. The set is unchanged after an error.
+ */
+int extents_add(struct extents *x, uint64_t begin, uint64_t end);
+
+/* The same, except that a number that is in the set already is an error, -EEXIST. */
+int extents_add_new(struct extents *x, uint64_t begin, uint64_t end);
+
+/* Add all ranges of `from`. Returns as above; after an error some of them may be in the set. */
+int extents_join(struct extents *x, const struct extents *from);
+
+/* Make `x` equal to `from`, except for the limit, which is not applied. Returns 0 or -ENOMEM. */
+int extents_copy(struct extents *x, const struct extents *from);
+
+/* True if all numbers, or any number, of a range are in the set; of an empty range: all, none. */
+bool extents_contains(const struct extents *x, uint64_t begin, uint64_t end);
+bool extents_overlaps(const struct extents *x, uint64_t begin, uint64_t end);
+
+/* The lowest number from `from` on that is not in the set. */
+uint64_t extents_first_missing(const struct extents *x, uint64_t from);
+
+/*
+ * Find the first range from `from` on, and below `end`, that is not in the set. False: there is
+ * none. To list all of them, continue from the end of each.
+ */
+bool extents_next_missing(const struct extents *x, uint64_t from, uint64_t end, struct extent *gap);
+
+#endif
