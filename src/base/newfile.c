@@ -149,6 +149,23 @@ int newfile_open(struct newfile *n, const char *path)
 	return err;
 }
 
+/* Not every file system can flush a directory, or needs it. */
+static int flush_directory(const char *path)
+{
+	char *directory = path_directory(path);
+	int fd, err = 0;
+
+	if (!directory)
+		return -ENOMEM;
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && fsync(fd) && errno != EINVAL && errno != EROFS)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	free(directory);
+	return err;
+}
+
 int newfile_commit(struct newfile *n)
 {
 	bool in_place = !n->temporary, named = !n->unnamed && !in_place;
@@ -157,6 +174,8 @@ int newfile_commit(struct newfile *n)
 	errno = 0;
 	if (fflush(n->f) || ferror(n->f))
 		err = errno ? -errno : -EIO;
+	if (!err && n->durable && !in_place && fsync(fileno(n->f)))
+		err = -errno;
 	/* A private file has at no moment more rights under its temporary name. */
 	if (!err && !in_place && !fileattr_keep(fileno(n->f), n->path) && named)
 		set_usual_mode(fileno(n->f));
@@ -170,6 +189,8 @@ int newfile_commit(struct newfile *n)
 		err = -errno;
 	if (err && named)
 		unlink(n->temporary);
+	if (!err && n->durable && !in_place)
+		err = flush_directory(n->path);
 	forget(n);
 	return err;
 }

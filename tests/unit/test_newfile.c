@@ -77,6 +77,49 @@ static void assert_text(const char *name, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
+/* Counts of calls of fsync(2), in place of that of the C library. */
+static unsigned flushed_files, flushed_directories;
+static int flush_error; /* of the next call */
+
+int fsync(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	/* The file is flushed before it has its name, its directory after that. */
+	assert_text("a", S_ISDIR(st.st_mode) ? "two" : "one");
+	flushed_files += S_ISREG(st.st_mode);
+	flushed_directories += S_ISDIR(st.st_mode);
+	errno = flush_error;
+	flush_error = 0;
+	return errno ? -1 : 0;
+}
+
+static void test_durable(void **state)
+{
+	struct newfile n;
+
+	(void)state;
+	put("a", "one");
+	assert_int_equal(flushed_files + flushed_directories, 0);
+	assert_int_equal(newfile_open(&n, "a"), 0);
+	n.durable = true;
+	assert_true(fputs("two", n.f) >= 0);
+	assert_int_equal(newfile_commit(&n), 0);
+	assert_text("a", "two");
+	assert_int_equal(flushed_files, 1);
+	assert_int_equal(flushed_directories, 1);
+
+	put("a", "one");
+	assert_int_equal(newfile_open(&n, "a"), 0);
+	n.durable = true;
+	flush_error = EIO;
+	assert_true(fputs("two", n.f) >= 0);
+	assert_int_equal(newfile_commit(&n), -EIO);
+	assert_text("a", "one");
+	assert_int_equal(names(), 1);
+}
+
 static void test_whole_or_not_at_all(void **state)
 {
 	struct newfile n;
@@ -191,8 +234,13 @@ static void test_no_regular_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_whole_or_not_at_all), TEST(test_permissions), TEST(test_kept),
-		TEST(test_link_is_followed),	TEST(test_errors),	TEST(test_no_regular_file),
+		TEST(test_whole_or_not_at_all),
+		TEST(test_permissions),
+		TEST(test_kept),
+		TEST(test_link_is_followed),
+		TEST(test_errors),
+		TEST(test_no_regular_file),
+		TEST(test_durable),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -18,6 +18,11 @@ struct newfile {
 	bool unnamed;	 /* it has no name yet */
 	char *path;	 /* its final name; links were followed */
 	char *temporary; /* its temporary name; or NULL */
+	/*
+	 * set by the caller before the commit: also a power failure leaves the old file or the
+	 * whole new one
+	 */
+	bool durable;
 };
 
 /* Open a file that is to become `path`. Returns 0 or -errno, then with nothing to close. */
@@ -25,7 +30,8 @@ int newfile_open(struct newfile *n, const char *path);
 
 /*
  * Close the file and give it its name. Returns 0, or the first -errno since it was opened; the old
- * file at `path` is then unchanged, and the new one is removed.
+ * file at `path` is then unchanged, and the new one is removed. Only where a durable file cannot
+ * flush its directory, an error leaves the new one.
  */
 int newfile_commit(struct newfile *n);
 
