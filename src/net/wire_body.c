@@ -79,6 +79,8 @@ size_t wire_encode_plan(const struct wire_plan *b, const struct wire_range *rang
 	p = put(p, 8, (uint64_t)b->mtime_ns);
 	p = put(p, 8, b->device);
 	p = put(p, 8, b->inode);
+	p = put(p, 8, b->pattern);
+	p = put(p, 8, b->skipped_bytes);
 	p = put_name(p, b->host, sizeof(b->host));
 	p = put_name(p, b->name, sizeof(b->name));
 	p = put(p, 4, n);
@@ -246,6 +248,8 @@ static void get_plan(struct cursor *c, struct wire_plan *b)
 	b->mtime_ns = (int64_t)get(c, 8);
 	b->device = get(c, 8);
 	b->inode = get(c, 8);
+	b->pattern = get(c, 8);
+	b->skipped_bytes = get_amount(c);
 	if (!b->req_bytes || !b->passes || !b->connections || b->connections > WIRE_MAX_CONNECTIONS)
 		c->bad = true;
 	get_name(c, b->host, sizeof(b->host));

@@ -8,7 +8,7 @@
 
 /* Fixed parts, before the texts. */
 #define WIRE_HELLO_FIXED_BYTES (4 + 4 + WIRE_SESSION_BYTES)
-#define WIRE_PLAN_FIXED_BYTES (WIRE_SESSION_BYTES + 11 * 8)
+#define WIRE_PLAN_FIXED_BYTES (WIRE_SESSION_BYTES + 13 * 8)
 #define WIRE_ERROR_FIXED_BYTES 4
 
 #define WIRE_RANGE_BYTES 16

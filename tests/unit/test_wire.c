@@ -220,7 +220,7 @@ static void test_lengths(void **state)
 		uint64_t least, most;
 	} rows[] = {
 		{ WIRE_HELLO, 25, 88 },	     { WIRE_WELCOME, 25, 88 },
-		{ WIRE_PLAN, 118, 1 << 20 }, { WIRE_ACCEPT, 118, 1 << 20 },
+		{ WIRE_PLAN, 134, 1 << 20 }, { WIRE_ACCEPT, 134, 1 << 20 },
 		{ WIRE_READY, 0, 0 },	     { WIRE_PASS_BEGIN, 0, 0 },
 		{ WIRE_DATA, 1, 1 << 20 },   { WIRE_SKIP, 0, 0 },
 		{ WIRE_PASS_LAST, 0, 0 },    { WIRE_PASS_STOP, 0, 0 },

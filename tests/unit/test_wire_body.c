@@ -23,7 +23,7 @@ static struct wire_range ranges[WIRE_MAX_RANGES], found_ranges[WIRE_MAX_RANGES];
 #define PLAN_REQ_BYTES_AT 16
 #define PLAN_FLAGS_AT 52
 #define PLAN_FINAL_AT 56
-#define PLAN_HOST_AT 104
+#define PLAN_HOST_AT 120
 
 /* Decode from memory of the exact size, so that a sanitizer sees a byte too far. */
 static enum wire_fault decode_plan_of(const uint8_t *from, size_t length, bool with_ranges)
@@ -191,6 +191,8 @@ static void test_plan(void **state)
 	assert_int_equal(found.mtime_ns, b.mtime_ns);
 	assert_int_equal(found.device, b.device);
 	assert_int_equal(found.inode, b.inode);
+	assert_int_equal(found.pattern, b.pattern);
+	assert_int_equal(found.skipped_bytes, b.skipped_bytes);
 	assert_string_equal(found.host, b.host);
 	assert_string_equal(found.name, b.name);
 	assert_int_equal(wire_decode_plan(body, length, &found, NULL, NULL), WIRE_OK);
@@ -268,6 +270,7 @@ static void test_limits_of_numbers(void **state)
 		{ PLAN_FINAL_AT, true, true },	     /* final_bytes */
 		{ 64, true, false },		     /* start_bytes */
 		{ 72, true, true },		     /* size_bytes */
+		{ 112, true, false },		     /* skipped_bytes */
 	};
 
 	(void)state;

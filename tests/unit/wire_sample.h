@@ -82,6 +82,8 @@ static inline struct wire_plan sample_plan(void)
 		.mtime_ns = -5,
 		.device = 0x801,
 		.inode = 0x8182838485868788,
+		.pattern = 0x9192939495969798,
+		.skipped_bytes = 0x21a2a3a4a5a6a7a8,
 	};
 
 	for (size_t i = 0; i < sizeof(b.run); i++)

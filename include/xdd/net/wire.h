@@ -142,6 +142,8 @@ struct wire_plan {
 	uint64_t size_bytes;		/* of the source now */
 	int64_t mtime_ns;		/* of the source; 0 for devices */
 	uint64_t device, inode;		/* of the source */
+	uint64_t pattern;		/* source: hash of the offsets of its operations */
+	uint64_t skipped_bytes;		/* -restart offset */
 	char host[256];			/* the sender's */
 	char name[WIRE_MAX_NAME_BYTES]; /* of its target */
 };
