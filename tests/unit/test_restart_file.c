@@ -1,0 +1,560 @@
+/*
+ * Restart files: their text, what is refused, and which copy may continue another:
+ * src/net/restart_file.c, src/net/restart_field.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/net/restart_file.h"
+
+#define REQUEST 4096u
+#define OPS 100u
+#define BYTES (OPS * REQUEST - 96)
+
+static struct restart_record sample, other;
+static char why[RESTART_WHY_SIZE];
+
+static void make_sample(struct restart_record *r)
+{
+	restart_record_free(r);
+	restart_record_init(r);
+	for (unsigned i = 0; i < WIRE_SESSION_BYTES; i++)
+		r->run[i] = (uint8_t)(i * 17);
+	strcpy(r->time, "2026-11-22 21:58:26 UTC");
+	strcpy(r->source_host, "alpha");
+	strcpy(r->source_name, "/data/from");
+	r->source_size_bytes = BYTES;
+	r->source_mtime_ns = -1500000000;
+	r->source_device = 2049;
+	r->source_inode = 77;
+	strcpy(r->destination_host, "beta");
+	strcpy(r->destination_name, "/data/to");
+	r->destination_size_bytes = BYTES;
+	r->destination_mtime_ns = 1795384706123456789;
+	r->destination_birth_ns = 1795384700000000000;
+	r->destination_device = 2050;
+	r->destination_inode = 78;
+	r->req_bytes = REQUEST;
+	r->bytes = BYTES;
+	r->ops = OPS;
+	r->pattern = 0x123456789abcdef0;
+	r->offset_bytes = 10 * REQUEST;
+	extents_add(&r->durable, 0, 10);
+	extents_add(&r->durable, 20, 21);
+	extents_add(&r->durable, 99, 100);
+	r->durable_bytes = 12 * REQUEST - 96;
+	r->end_bytes = BYTES;
+	r->digest = (struct digest){ 0xfedcba9876543210, 0x0011223344556677 };
+}
+
+static void make_complete(struct restart_record *r)
+{
+	make_sample(r);
+	r->complete = true;
+	r->offset_bytes = 0;
+	extents_add(&r->durable, 0, OPS);
+	r->durable_bytes = BYTES;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	make_sample(&sample);
+	restart_record_free(&other);
+	restart_record_init(&other);
+	why[0] = '\0';
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	restart_record_free(&sample);
+	restart_record_free(&other);
+	return 0;
+}
+
+static char *encode(const struct restart_record *r)
+{
+	size_t size;
+	char *text;
+
+	assert_int_equal(restart_record_encode(r, &text, &size), 0);
+	assert_int_equal(strlen(text), size);
+	return text;
+}
+
+/* Decode into `other`. */
+static int decode(const char *text, size_t size)
+{
+	restart_record_free(&other);
+	restart_record_init(&other);
+	snprintf(why, sizeof(why), "(none)");
+	return restart_record_decode(text, size, &other, why, sizeof(why));
+}
+
+static void assert_same(const struct restart_record *a, const struct restart_record *b)
+{
+	char *text = encode(a), *again = encode(b);
+
+	assert_string_equal(text, again);
+	assert_int_equal(a->durable.n, b->durable.n);
+	assert_int_equal(a->durable.total, b->durable.total);
+	assert_string_equal(a->source_name, b->source_name);
+	assert_string_equal(a->destination_name, b->destination_name);
+	assert_int_equal(a->complete, b->complete);
+	free(text);
+	free(again);
+}
+
+static void check_round_trip(const struct restart_record *r)
+{
+	char *text = encode(r);
+
+	assert_int_equal(decode(text, strlen(text)), 0);
+	assert_same(r, &other);
+	free(text);
+}
+
+/* Replace `from` by `to` in the text of `r`, and give it the checksum that it then has. */
+static char *forge(const struct restart_record *r, const char *from, const char *to)
+{
+	char *text = encode(r), *at = strstr(text, from), *end;
+	size_t size = strlen(text) + strlen(to) + 32;
+	char *out = malloc(size);
+
+	assert_non_null(at);
+	assert_non_null(out);
+	snprintf(out, size, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+	free(text);
+	end = strstr(out, "# checksum ");
+	if (end)
+		sprintf(end, "# checksum %016" PRIx64 "\n", digest_short(out, (size_t)(end - out)));
+	return out;
+}
+
+static void assert_refused(const char *from, const char *to, const char *expected)
+{
+	char *text = forge(&sample, from, to);
+
+	assert_int_equal(decode(text, strlen(text)), -EINVAL);
+	assert_string_equal(why, expected);
+	free(text);
+}
+
+static void test_text(void **state)
+{
+	char *text = encode(&sample);
+	static const char head[] = "-restart offset 40960\n"
+				   "# xdd restart file, version 1\n"
+				   "# run 00112233445566778899aabbccddeeff\n"
+				   "# time 2026-11-22 21:58:26 UTC\n"
+				   "# source-host alpha\n"
+				   "# source-name /data/from\n"
+				   "# source-size 409504\n"
+				   "# source-mtime-ns -1500000000\n"
+				   "# source-device 2049\n"
+				   "# source-inode 77\n"
+				   "# source-start 0\n"
+				   "# destination-host beta\n"
+				   "# destination-name /data/to\n"
+				   "# destination-size 409504\n"
+				   "# destination-mtime-ns 1795384706123456789\n"
+				   "# destination-birth-ns 1795384700000000000\n"
+				   "# destination-device 2050\n"
+				   "# destination-inode 78\n"
+				   "# destination-start 0\n"
+				   "# request-size 4096\n"
+				   "# bytes 409504\n"
+				   "# operations 100\n"
+				   "# pattern 1311768467463790320\n"
+				   "# durable-bytes 49056\n"
+				   "# durable-end 409504\n"
+				   "# durable-digest 0011223344556677fedcba9876543210\n"
+				   "# ranges 3\n"
+				   "# durable 0 10\n"
+				   "# durable 20 1\n"
+				   "# durable 99 1\n"
+				   "# checksum ";
+
+	(void)state;
+	assert_memory_equal(text, head, strlen(head));
+	assert_int_equal(strlen(text), strlen(head) + 17);
+	free(text);
+}
+
+static void test_round_trip(void **state)
+{
+	(void)state;
+	check_round_trip(&sample);
+	assert_int_equal(other.source_mtime_ns, -1500000000);
+	assert_memory_equal(other.run, sample.run, WIRE_SESSION_BYTES);
+	assert_true(digest_equal(other.digest, sample.digest));
+	/* Nothing is durable yet. */
+	extents_clear(&sample.durable);
+	sample.durable_bytes = 0;
+	sample.offset_bytes = 0;
+	check_round_trip(&sample);
+	/* An empty file. */
+	sample.bytes = 0;
+	sample.ops = 0;
+	check_round_trip(&sample);
+}
+
+static void test_complete(void **state)
+{
+	static const char head[] = "# The copy is complete.\n"
+				   "# 409504 bytes written to file /data/to\n"
+				   "# xdd restart file, version 1\n";
+	char *text;
+
+	(void)state;
+	make_complete(&sample);
+	text = encode(&sample);
+	assert_memory_equal(text, head, strlen(head));
+	free(text);
+	check_round_trip(&sample);
+}
+
+/* A name is text of a comment, whatever is in it. */
+static void test_names(void **state)
+{
+	char *text;
+
+	(void)state;
+	strcpy(sample.destination_name, "/a b\n-deletefile \xc3\xa4 100%\x1b[2J\xff\\");
+	text = encode(&sample);
+	assert_non_null(strstr(text, "# destination-name /a b%0a-deletefile \xc3\xa4 "
+				     "100%25%1b[2J%ff\\\n"));
+	free(text);
+	check_round_trip(&sample);
+	sample.source_host[0] = '\0';
+	memset(sample.source_name, '\n', sizeof(sample.source_name) - 1);
+	check_round_trip(&sample);
+	assert_refused("# source-host ", "# source-host \n",
+		       "line 6: expected \"# source-name TEXT\"");
+	assert_refused("# destination-host beta", "# destination-host be%0",
+		       "line 12: expected \"# destination-host TEXT\"");
+	assert_refused("# destination-host beta", "# destination-host be%00",
+		       "line 12: expected \"# destination-host TEXT\"");
+	/* An unusual form of the same name. */
+	assert_refused("# destination-host beta", "# destination-host %62eta",
+		       "line 12: does not match the rest: the file is damaged");
+}
+
+static void test_too_long(void **state)
+{
+	char *text, name[256 + 40];
+
+	(void)state;
+	snprintf(name, sizeof(name), "# source-host %0256d", 0);
+	text = forge(&sample, "# source-host alpha", name);
+	assert_int_equal(decode(text, strlen(text)), -EINVAL);
+	assert_string_equal(why, "line 5: expected \"# source-host TEXT\"");
+	free(text);
+	snprintf(name, sizeof(name), "# source-host %0255d", 0);
+	text = forge(&sample, "# source-host alpha", name);
+	assert_int_equal(decode(text, strlen(text)), 0);
+	free(text);
+}
+
+static void test_no_restart_file(void **state)
+{
+	static const char setup[] = "-restart offset 40960\n-op read\n";
+	static const char data[] = "\x7f"
+				   "ELF\0\0\0";
+
+	(void)state;
+	assert_int_equal(decode("", 0), -EINVAL);
+	assert_string_equal(why, "line 1: is not from a restart file of xdd");
+	assert_int_equal(decode(data, sizeof(data)), -EINVAL);
+	assert_string_equal(why, "line 1: is not from a restart file of xdd");
+	assert_int_equal(decode(setup, strlen(setup)), -EINVAL);
+	assert_string_equal(why, "line 2: is not from a restart file of xdd");
+	assert_refused("version 1", "version 2",
+		       "line 2: is of version 2, this xdd reads version 1");
+	assert_refused("version 1", "version x", "line 2: is not from a restart file of xdd");
+}
+
+static void test_malformed(void **state)
+{
+	(void)state;
+	assert_refused("offset 40960", "offset -1", "line 1: is not from a restart file of xdd");
+	assert_refused("offset 40960", "offset 040960",
+		       "line 1: does not match the rest: the file is damaged");
+	assert_refused("# run 00", "# run 0", "line 3: expected \"# run 32 HEXADECIMAL DIGITS\"");
+	assert_refused("# run 00", "# run 000", "line 3: expected \"# run 32 HEXADECIMAL DIGITS\"");
+	assert_refused("# run 00", "# run 0G", "line 3: expected \"# run 32 HEXADECIMAL DIGITS\"");
+	assert_refused("# source-size 409504", "# source-size 18446744073709551616",
+		       "line 7: expected \"# source-size NUMBER\"");
+	assert_refused("# source-mtime-ns -1500000000", "# source-mtime-ns 9223372036854775808",
+		       "line 8: expected \"# source-mtime-ns NUMBER\"");
+	assert_refused("# source-device 2049", "# source-device ",
+		       "line 9: expected \"# source-device NUMBER\"");
+	assert_refused("# source-inode", "# sauce-inode",
+		       "line 10: expected \"# source-inode NUMBER\"");
+	assert_refused("# durable-digest 00", "# durable-digest ",
+		       "line 26: expected \"# durable-digest 32 HEXADECIMAL DIGITS\"");
+	assert_refused("# checksum ", "# checkers ",
+		       "line 31: expected \"# checksum NUMBER\": the file is incomplete");
+}
+
+static void test_ranges(void **state)
+{
+	(void)state;
+	assert_refused("# ranges 3", "# ranges 2",
+		       "line 29: the durable operations have 45056 bytes, not 49056");
+	assert_refused("# ranges 3", "# ranges 4", "line 31: expected \"# durable FIRST COUNT\"");
+	assert_refused("# ranges 3", "# ranges 60000",
+		       "line 27: expected \"# ranges NUMBER\", at most 59999");
+	assert_refused("# durable 20 1", "# durable 20",
+		       "line 29: expected \"# durable FIRST COUNT\"");
+	assert_refused("# durable 20 1", "# durable 20 0",
+		       "line 29: these operations are out of order or not of the copy");
+	assert_refused("# durable 20 1", "# durable 9 1",
+		       "line 29: these operations are out of order or not of the copy");
+	assert_refused("# durable 20 1", "# durable 10 1",
+		       "line 29: these operations are out of order or not of the copy");
+	assert_refused("# durable 99 1", "# durable 99 2",
+		       "line 30: these operations are out of order or not of the copy");
+	assert_refused("# durable 99 1", "# durable 99 18446744073709551615",
+		       "line 30: these operations are out of order or not of the copy");
+	assert_refused("# durable 99 1", "# durable 18446744073709551615 1",
+		       "line 30: these operations are out of order or not of the copy");
+}
+
+static void test_relations(void **state)
+{
+	(void)state;
+	assert_refused("# request-size 4096", "# request-size 0",
+		       "line 30: the numbers of bytes and operations above do not match");
+	assert_refused("# bytes 409504", "# bytes 409601",
+		       "line 30: the numbers of bytes and operations above do not match");
+	assert_refused("# bytes 409504", "# bytes 405504",
+		       "line 30: the numbers of bytes and operations above do not match");
+	assert_refused("# request-size 4096", "# request-size 18446744073709551615",
+		       "line 30: the numbers of bytes and operations above do not match");
+	assert_refused("# durable-bytes 49056", "# durable-bytes 49055",
+		       "line 30: the durable operations have 49056 bytes, not 49055");
+	assert_refused("# durable-end 409504", "# durable-end 9223372036854775808",
+		       "line 30: an offset above is larger than any file");
+	/* A copy that is complete, with an operation missing. */
+	make_complete(&sample);
+	assert_refused("# durable 0 100", "# durable 0 99",
+		       "line 29: the durable operations have 405504 bytes, not 409504");
+	assert_refused("# 409504 bytes", "# 409505 bytes",
+		       "line 2: does not match the rest: the file is damaged");
+	assert_refused("file /data/to", "file /data/from",
+		       "line 2: does not match the rest: the file is damaged");
+}
+
+static void test_each_bit(void **state)
+{
+	char *text = encode(&sample);
+	size_t size = strlen(text);
+
+	(void)state;
+	for (size_t bit = 0; bit < 8 * size; bit++) {
+		text[bit / 8] ^= (char)(1 << bit % 8);
+		assert_int_equal(decode(text, size), -EINVAL);
+		assert_memory_equal(why, "line ", 5);
+		text[bit / 8] ^= (char)(1 << bit % 8);
+	}
+	assert_int_equal(decode(text, size), 0);
+	free(text);
+}
+
+static void test_each_length(void **state)
+{
+	char *text = encode(&sample), *longer;
+	size_t size = strlen(text);
+
+	(void)state;
+	for (size_t n = 0; n < size; n++)
+		assert_int_equal(decode(text, n), -EINVAL);
+	longer = malloc(size + 2);
+	assert_non_null(longer);
+	snprintf(longer, size + 2, "%s\n", text);
+	assert_int_equal(decode(longer, size + 1), -EINVAL);
+	free(longer);
+	free(text);
+}
+
+static void test_most_ranges(void **state)
+{
+	(void)state;
+	sample.ops = 2 * RESTART_MAX_RANGES;
+	sample.bytes = sample.ops * REQUEST;
+	extents_clear(&sample.durable);
+	for (uint64_t i = 0; i < RESTART_MAX_RANGES; i++)
+		assert_int_equal(extents_add(&sample.durable, 2 * i, 2 * i + 1), 0);
+	assert_int_equal(extents_add(&sample.durable, sample.ops - 1, sample.ops), 0);
+	assert_int_equal(sample.durable.n, RESTART_MAX_RANGES);
+	sample.durable_bytes = sample.durable.total * REQUEST;
+	check_round_trip(&sample);
+}
+
+/* Set the field of `other` that a case names to something else. */
+struct identity_case {
+	void *field;
+	size_t size; /* of a text; 0: a number */
+	const char *expected;
+};
+
+static void test_identity(void **state)
+{
+	const struct identity_case cases[] = {
+		{ other.source_host, 1, "the host of the source was alpha, and is x now" },
+		{ other.source_name, 1, "the name of the source was /data/from, and is x now" },
+		{ &other.source_size_bytes, 0,
+		  "the size of the source in bytes was 409504, and is 5 now" },
+		{ &other.source_mtime_ns, 0,
+		  "the time of the last change of the source, in ns, was -1500000000, and is 5 now" },
+		{ &other.source_device, 0,
+		  "the device number of the source was 2049, and is 5 now" },
+		{ &other.source_inode, 0, "the inode number of the source was 77, and is 5 now" },
+		{ &other.source_start_bytes, 0,
+		  "the start offset in the source was 0, and is 5 now" },
+		{ other.destination_host, 1, "the host of the destination was beta, and is x now" },
+		{ other.destination_name, 1,
+		  "the name of the destination was /data/to, and is x now" },
+		{ &other.destination_device, 0,
+		  "the device number of the destination was 2050, and is 5 now" },
+		{ &other.destination_inode, 0,
+		  "the inode number of the destination was 78, and is 5 now" },
+		{ &other.destination_start_bytes, 0,
+		  "the start offset in the destination was 0, and is 5 now" },
+		{ &other.destination_birth_ns, 0,
+		  "the destination is another file of the same name" },
+		{ &other.destination_size_bytes, 0,
+		  "the destination has 5 bytes now, of 409504 that were written" },
+		{ &other.req_bytes, 0, "the request size in bytes was 4096, and is 5 now" },
+		{ &other.bytes, 0, "the number of bytes to copy was 409504, and is 5 now" },
+		{ &other.ops, 0, "the number of operations was 100, and is 5 now" },
+		{ &other.pattern, 0,
+		  "the hash of the offsets of the source (its -seek options) was "
+		  "1311768467463790320, and is 5 now" },
+	};
+
+	(void)state;
+	make_sample(&other);
+	assert_true(restart_record_matches(&sample, &other, why, sizeof(why)));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		make_sample(&other);
+		if (cases[i].size)
+			strcpy(cases[i].field, "x");
+		else
+			*(uint64_t *)cases[i].field = 5;
+		assert_false(restart_record_matches(&sample, &other, why, sizeof(why)));
+		assert_string_equal(why, cases[i].expected);
+	}
+}
+
+/* These differ between the sessions of one copy. */
+static void test_may_change(void **state)
+{
+	(void)state;
+	make_sample(&other);
+	other.run[0] ^= 1;
+	other.time[0] = '3';
+	other.destination_size_bytes++;
+	other.destination_mtime_ns++;
+	other.destination_birth_ns = 0;
+	extents_clear(&other.durable);
+	other.durable_bytes = 0;
+	other.digest.low = 0;
+	assert_true(restart_record_matches(&sample, &other, why, sizeof(why)));
+}
+
+static void test_unchanged(void **state)
+{
+	(void)state;
+	make_sample(&other);
+	assert_true(restart_record_unchanged(&sample, &other));
+	other.destination_mtime_ns++;
+	assert_false(restart_record_unchanged(&sample, &other));
+	make_sample(&other);
+	other.destination_size_bytes++;
+	assert_false(restart_record_unchanged(&sample, &other));
+	/* A device has no time of change. */
+	make_sample(&other);
+	sample.destination_size_bytes = other.destination_size_bytes = WIRE_NO_SIZE;
+	assert_false(restart_record_unchanged(&sample, &other));
+}
+
+static void test_long_values(void **state)
+{
+	(void)state;
+	make_sample(&other);
+	memset(other.source_name, 'y', sizeof(other.source_name) - 1);
+	assert_false(restart_record_matches(&sample, &other, why, sizeof(why)));
+	assert_non_null(strstr(why, "yyy... now"));
+	assert_true(strlen(why) < 200);
+}
+
+static int read_file(const char *path)
+{
+	restart_record_free(&other);
+	restart_record_init(&other);
+	snprintf(why, sizeof(why), "(none)");
+	return restart_record_read(path, &other, why, sizeof(why));
+}
+
+static void test_files(void **state)
+{
+	char directory[] = "/tmp/xdd-restart-XXXXXX", path[64];
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/file", directory);
+	assert_int_equal(read_file(path), -ENOENT);
+	assert_int_equal(restart_record_write(path, &sample), 0);
+	assert_int_equal(read_file(path), 0);
+	assert_same(&sample, &other);
+	make_complete(&sample);
+	assert_int_equal(restart_record_write(path, &sample), 0);
+	assert_int_equal(read_file(path), 0);
+	assert_true(other.complete);
+
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(read_file(path), -ENOENT);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(read_file(path), -EMEDIUMTYPE);
+	assert_string_equal(why, "is not a regular file");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(read_file(directory), -EMEDIUMTYPE);
+	assert_int_equal(restart_record_write("/nowhere/file", &sample), -ENOENT);
+	assert_int_equal(rmdir(directory), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_text),	TEST(test_round_trip),	TEST(test_complete),
+		TEST(test_names),	TEST(test_too_long),	TEST(test_no_restart_file),
+		TEST(test_malformed),	TEST(test_ranges),	TEST(test_relations),
+		TEST(test_each_bit),	TEST(test_each_length), TEST(test_most_ranges),
+		TEST(test_identity),	TEST(test_may_change),	TEST(test_unchanged),
+		TEST(test_long_values), TEST(test_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
