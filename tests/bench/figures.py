@@ -5,6 +5,7 @@ import statistics
 RATE_FIGURES = (("iops", "IOPS"), ("cpu_us_per_op", "CPU"))
 PERCENTILE_FIGURES = (("p50_us", "p50"), ("p90_us", "p90"), ("p99_us", "p99"))
 INSTRUCTION_FIGURES = (("insns_per_op", "instructions"),)
+COPY_FIGURES = (("mb_per_s", "rate"), ("cpu_s_per_gb", "CPU"))
 START_FIGURES = (("wall_ms", "time"), ("maxrss_mib", "memory"))
 LOOPS = ("loop", "batch loop")
 
@@ -44,6 +45,14 @@ def limit_name(samples):
     if not loops:
         return None
     return max(loops, key=lambda name: statistics.median(sample.get("iops", 0) for sample in samples[name]))
+
+
+def print_copies(samples):
+    print("  %-16s%10s  %-22s%12s" % ("", "MB/s", "least .. most", "CPU s/GB"))
+    for name, taken in samples.items():
+        rate = spread_of(taken, "mb_per_s")
+        print("  %-16s%10s  %-22s%12.3f" % (name, number(rate.median), _between(rate),
+                                            spread_of(taken, "cpu_s_per_gb").median))
 
 
 def judge(goal, samples):

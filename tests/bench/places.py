@@ -96,6 +96,23 @@ class Places:
         write_data(path, self.size)
         return path, self.size
 
+    def _make_copy(self):
+        """A source and a destination on a tmpfs, large enough that starting programs is a small part of a copy."""
+        size = 4 * self.size
+        if available_bytes() < 4 * size:
+            raise Skip("there is not enough memory for two files of %d MiB" % (size // MIB))
+        directory = self._memory_directory()
+        free = os.statvfs(directory)
+        if free.f_bavail * free.f_frsize < 2 * size:
+            raise Skip("/dev/shm is too small")
+        source, destination = (os.path.join(directory, name) for name in ("source", "destination"))
+        write_data(source, size)
+        shutil.copyfile(source, destination)
+        return source, destination, size
+
+    def _make_copynull(self):
+        return None, None, 16 * self.size
+
     def _make_disk(self):
         os.makedirs(self.disk_directory, exist_ok=True)
         kind = file_system_of(self.disk_directory)

@@ -8,7 +8,8 @@ KIB, MIB = 1 << 10, 1 << 20
 @dataclasses.dataclass(frozen=True)
 class Goal:
     """A figure of xdd, compared with a multiple of another contender's, or with a plain number."""
-    figure: str  # iops, ns_per_op, cpu_us_per_op, insns_per_op, p50_us, p90_us, p99_us, wall_ms, maxrss_mib
+    # iops, ns_per_op, cpu_us_per_op, insns_per_op, p50_us, p90_us, p99_us, wall_ms, maxrss_mib, mb_per_s, cpu_s_per_gb
+    figure: str
     relation: str  # ">=", "<=", or "=": off by `value` of the other's figure at most
     value: float
     # "limit" (the better loop), "batch loop", "fio", "untraced"; None: `value` is the figure
@@ -17,7 +18,8 @@ class Goal:
 
     def text(self):
         label = {"iops": "IOPS", "ns_per_op": "ns/op", "cpu_us_per_op": "CPU/op", "insns_per_op": "instructions/op",
-                 "wall_ms": "start to end", "maxrss_mib": "memory", "p50_us": "p50", "p90_us": "p90", "p99_us": "p99"}
+                 "wall_ms": "start to end", "maxrss_mib": "memory", "p50_us": "p50", "p90_us": "p90", "p99_us": "p99",
+                 "mb_per_s": "rate", "cpu_s_per_gb": "CPU/GB"}
         unit = {"wall_ms": " ms", "maxrss_mib": " MiB"}
         if self.relation == "=":
             return "%s = %s +- %g %%" % (label[self.figure], self.against, 100 * self.value)
@@ -61,6 +63,21 @@ class Start:
     targets: int
     place: str = "tmpfs"
     goals: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Copy:
+    """A copy from one process to another over the loopback device, by each contender in turn: network.py."""
+    name: str
+    title: str
+    against: tuple  # names of contenders
+    place: str = "copy"
+    encrypted: bool = False  # xdd: with a key and TLS
+    goals: tuple = ()
+
+
+def _rate(value, against):
+    return Goal("mb_per_s", ">=", value, against)
 
 
 def _iops(value, against="limit"):
@@ -166,6 +183,12 @@ ROWS = (
     _instructions("tmpfs", "tmpfs, random 4 KiB, psync", 200),
     _instructions("tmpfs", "tmpfs, random 4 KiB, libaio, depth 32", 350, "libaio", 32),
     _instructions("tmpfs", "tmpfs, random 4 KiB, io_uring, depth 32", None, "io_uring", 32),
+    Copy("copy", "tmpfs to tmpfs, 4 connections, 1 MiB, every block checked", ("loop", "iperf3", "rsync", "scp"),
+         goals=(_rate(0.9, "loop"), Goal("cpu_s_per_gb", "<=", 1.15, "loop"), _rate(1, "iperf3"), _rate(3, "rsync"),
+                _rate(8, "scp"))),
+    Copy("copy-encrypted", "the same, over TLS", ("scp aes128-gcm",), encrypted=True, goals=(_rate(2.5, "scp aes128-gcm"),)),
+    Copy("copy-null", "null device to null device, 4 connections, 1 MiB, every block checked", ("loop",), "copynull",
+         goals=(_rate(0.95, "loop"),)),
     Start("start-1", "a run of one operation, 1 target", 1, goals=(Goal("wall_ms", "<=", 5),)),
     Start("start-64", "a run of one operation each, 64 targets", 64),
     Start("start-512", "a run of one operation each, 512 targets", 512,
