@@ -8,13 +8,19 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "xdd/base/bytes.h"
 #include "xdd/base/uint128.h"
 
 #ifdef HAVE_XXHASH
 
+/* This header replaces the functions of xxhash.h by those that choose instructions at run time. */
+#ifdef HAVE_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>
+#else
 #include <xxhash.h>
+#endif
 
 bool digest_available(const char **why)
 {
@@ -22,16 +28,66 @@ bool digest_available(const char **why)
 	return true;
 }
 
+static struct digest of_library(XXH128_hash_t h)
+{
+	return (struct digest){ .low = h.low64, .high = h.high64 };
+}
+
 static struct digest hash(const void *data, size_t size)
 {
-	XXH128_hash_t h = XXH3_128bits(data, size);
-
-	return (struct digest){ .low = h.low64, .high = h.high64 };
+	return of_library(XXH3_128bits(data, size));
 }
 
 uint64_t digest_short(const void *data, size_t size)
 {
 	return XXH3_64bits(data, size);
+}
+
+struct digest_stream {
+	XXH3_state_t *state;
+	bool empty;
+};
+
+struct digest_stream *digest_stream_new(void)
+{
+	struct digest_stream *s = malloc(sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->state = XXH3_createState();
+	if (!s->state) {
+		free(s);
+		return NULL;
+	}
+	digest_stream_start(s);
+	return s;
+}
+
+void digest_stream_free(struct digest_stream *s)
+{
+	if (!s)
+		return;
+	XXH3_freeState(s->state);
+	free(s);
+}
+
+void digest_stream_start(struct digest_stream *s)
+{
+	XXH3_128bits_reset(s->state);
+	s->empty = true;
+}
+
+void digest_stream_add(struct digest_stream *s, const void *data, size_t size)
+{
+	if (!size)
+		return;
+	XXH3_128bits_update(s->state, data, size);
+	s->empty = false;
+}
+
+struct digest digest_stream_end(const struct digest_stream *s)
+{
+	return s->empty ? (struct digest){ 0 } : of_library(XXH3_128bits_digest(s->state));
 }
 
 #else
@@ -54,6 +110,35 @@ uint64_t digest_short(const void *data, size_t size)
 	(void)data;
 	(void)size;
 	return 0;
+}
+
+/* No stream is ever made. */
+struct digest_stream *digest_stream_new(void)
+{
+	return NULL;
+}
+
+void digest_stream_free(struct digest_stream *s)
+{
+	(void)s;
+}
+
+void digest_stream_start(struct digest_stream *s)
+{
+	(void)s;
+}
+
+void digest_stream_add(struct digest_stream *s, const void *data, size_t size)
+{
+	(void)s;
+	(void)data;
+	(void)size;
+}
+
+struct digest digest_stream_end(const struct digest_stream *s)
+{
+	(void)s;
+	return (struct digest){ 0 };
 }
 
 #endif

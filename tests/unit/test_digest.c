@@ -61,6 +61,27 @@ static void test_nothing(void **state)
 	assert_int_equal(d.high, 0);
 }
 
+/* In pieces of any size, and again with the same stream. */
+static void test_streams(void **state)
+{
+	static const size_t pieces[] = { 1, 7, 64, 255, 256, 257, 1024, SAMPLE_BYTES };
+	struct digest_stream *s = digest_stream_new();
+
+	(void)state;
+	assert_non_null(s);
+	for (size_t size = 0; size <= SAMPLE_BYTES; size += 97) {
+		for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+			digest_stream_start(s);
+			for (size_t at = 0; at < size; at += pieces[i])
+				digest_stream_add(s, sample + at,
+						  size - at < pieces[i] ? size - at : pieces[i]);
+			assert_true(digest_equal(digest_stream_end(s), digest_data(sample, size)));
+		}
+	}
+	digest_stream_free(s);
+	digest_stream_free(NULL);
+}
+
 static void test_each_bit_counts(void **state)
 {
 	struct digest before = digest_data(sample, 333);
@@ -160,10 +181,11 @@ static void test_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_answers),	cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_each_bit_counts), cmocka_unit_test(test_any_order),
-		cmocka_unit_test(test_parts),		cmocka_unit_test(test_sum_carries),
-		cmocka_unit_test(test_blocks_count),	cmocka_unit_test(test_text),
+		cmocka_unit_test(test_known_answers), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_streams),	      cmocka_unit_test(test_each_bit_counts),
+		cmocka_unit_test(test_any_order),     cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_sum_carries),   cmocka_unit_test(test_blocks_count),
+		cmocka_unit_test(test_text),
 	};
 	const char *why;
 

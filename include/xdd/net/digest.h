@@ -25,6 +25,22 @@ bool digest_available(const char **why);
 /* Of `size` bytes; of 0 bytes it is zero. */
 struct digest digest_data(const void *data, size_t size);
 
+/*
+ * The digest of data that arrives in pieces, so that each piece is read while it is in the cache.
+ * digest_stream_end() returns the digest_data() of all that was added since digest_stream_start().
+ * A stream belongs to one thread. digest_stream_new() returns NULL without memory;
+ * digest_stream_free() accepts NULL.
+ */
+struct digest_stream;
+struct digest_stream *digest_stream_new(void);
+void digest_stream_free(struct digest_stream *s);
+void digest_stream_start(struct digest_stream *s);
+void digest_stream_add(struct digest_stream *s, const void *data, size_t size);
+struct digest digest_stream_end(const struct digest_stream *s);
+
+/* Bytes of a piece that a receiver adds at a time. */
+#define DIGEST_PIECE_BYTES (256u << 10)
+
 static inline bool digest_equal(struct digest a, struct digest b)
 {
 	return a.low == b.low && a.high == b.high;
