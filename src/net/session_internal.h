@@ -1,0 +1,215 @@
+/*
+ * A session between its files.
+ *
+ *   session.c           begin and end of a session, failures, waits
+ *   session_steps.c     the calls of a target thread, in the order of a run
+ *   session_control.c   the control thread: connects, sends posted messages, watches the time
+ *   session_message.c   received messages by state
+ *   session_plan.c      plans and results of both sides compared
+ *   session_link.c      data connections
+ *   session_offer.c     connections from the listener
+ *
+ * Other threads never use the control connection. They change the state under the lock, mark the
+ * message that goes with it as pending, and wake the control thread, which sends messages in the
+ * order of their types.
+ */
+#ifndef NET_SESSION_INTERNAL_H
+#define NET_SESSION_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/net/session.h"
+#include "xdd/net/wire.h"
+#include "xdd/sync/stop.h"
+
+#define SESSION_ALIVE_NS 1000000000ull
+
+/* How long a thread waits for the peer's ERROR, which explains a broken connection. */
+#define SESSION_GRACE_NS 2000000000ull
+
+/* How long the control thread waits for the peer to close after the last message. */
+#define SESSION_LINGER_NS 1000000000ull
+
+/* The states of a session; bits, for sets of them. */
+enum session_state {
+	SESSION_NEW = 1 << 0,	   /* source: connects; destination: waits for its source */
+	SESSION_GREETING = 1 << 1, /* source: HELLO is sent */
+	SESSION_PLANNING = 1 << 2, /* HELLO and WELCOME are exchanged; source: PLAN is sent */
+	SESSION_JUDGING = 1 << 3,  /* destination: the source waits for ACCEPT */
+	SESSION_OPENING = 1 << 4,  /* the plans are accepted; the destination opens its file */
+	SESSION_IDLE = 1 << 5,	   /* between passes */
+	SESSION_PASS = 1 << 6,	   /* in a pass */
+	SESSION_ENDING = 1 << 7,   /* PASS_END is sent, PASS_RESULT is due */
+	SESSION_LEAVING = 1 << 8,  /* the source has sent BYE */
+	SESSION_OVER = 1 << 9,	   /* both have */
+};
+
+/* A data connection as others see it. */
+struct session_data {
+	struct connection *connection; /* NULL: none now */
+	bool taken;		       /* once there was one, there is no other */
+};
+
+struct session {
+	/* const after session_new() */
+	struct session_params params;
+	struct connection_options socket;
+	bool source;
+	const char *own_name;  /* "source" or "destination" */
+	const char *peer_name; /* the other */
+	bool keyed;
+	uint64_t timeout_ns;
+	uint64_t alive_ns;
+	char time_text[32]; /* the time limit, for messages */
+	int wake_fd;	    /* eventfd: wakes the control thread */
+
+	/* atomic inside: ends waits of connection_open() */
+	struct stop halt;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+
+	/* guarded by lock; written by the control thread and by callers */
+	enum session_state state;
+	bool stopped;	  /* the run stops */
+	int err;	  /* the session has failed: -errno; 0: it has not */
+	bool peer_failed; /* the cause is the peer or the network */
+	bool peer_gone;	  /* nothing can be sent to it */
+	char why[SESSION_WHY_SIZE];
+	struct wire_error last_words; /* for the peer; no text: it has its own */
+	unsigned pending;	      /* bits 1 << enum wire_type */
+	uint32_t pass;
+	struct wire_pass own_pass, peer_pass;
+	bool stop_posted; /* PASS_STOP of this pass */
+	struct connection *control;
+	struct wire_hello peer_hello;
+	struct session_data *data;
+
+	/* const once session_meet() has started the control thread; `have_key` under the lock */
+	struct wire_plan own;
+	uint8_t id[WIRE_SESSION_BYTES];
+
+	/* guarded by lock: set in PLANNING, const after it */
+	struct wire_plan peer;
+	struct wire_range *ranges;
+	size_t n_ranges;
+	uint8_t key[WIRE_KEY_BYTES];
+	bool have_key;
+
+	/* atomic: the pass whose PASS_END has arrived */
+	_Atomic uint32_t ended_pass;
+
+	/* the thread that calls session_meet() and session_free() */
+	pthread_t thread;
+	bool has_thread;
+
+	/* guarded by lock */
+	bool thread_over;
+
+	/* the control thread only */
+	uint8_t *body;		      /* WIRE_MAX_BODY_BYTES */
+	uint64_t sent, received;      /* messages */
+	uint64_t sent_ns, heard_ns;   /* the last message */
+	uint64_t silence_ns;	      /* time limit of this state */
+	enum session_state now_state; /* as the message that is acted on found them */
+	uint32_t now_pass;
+};
+
+struct link {
+	struct session *session; /* const */
+	struct connection *connection;
+	struct wire_key *key; /* NULL: none */
+	uint32_t number;
+	uint32_t pass;
+	uint64_t count;	  /* DATA and SKIP in this pass */
+	uint64_t next_op; /* destination: the lowest that may follow */
+};
+
+/* ---- session.c ---- */
+
+/*
+ * The session has failed: `fmt` is the text for people. `blame` says where the cause lies, and
+ * `tell` that the peer gets the text too. The first cause counts. Returns the negative errno that
+ * the caller is to return. Without the lock. Any thread.
+ */
+enum session_blame {
+	BLAME_SELF,
+	BLAME_PEER,
+	BLAME_PEER_SILENTLY, /* the peer knows, or cannot be reached */
+};
+int session_broke(struct session *s, enum session_blame blame, int err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* 0; or -errno of a session that has failed, -ECANCELED of one that has stopped. With the lock. */
+int session_error(const struct session *s);
+
+/* Wait for a change of the session, until `until_ns`, UINT64_MAX: without limit. -ETIMEDOUT, 0. */
+int session_sleep(struct session *s, uint64_t until_ns);
+
+/*
+ * Wait until the state is one of `states`. Returns 0, or -errno when the session ends before. With
+ * the lock.
+ */
+int session_await(struct session *s, unsigned states);
+
+/* Have the control thread send `type`. With the lock. */
+void session_post(struct session *s, enum wire_type type);
+
+/* Wake all who wait for a change, the control thread among them. With the lock. */
+void session_notify(struct session *s);
+
+void session_lock(struct session *s);
+void session_unlock(struct session *s);
+
+/* ---- session_control.c ---- */
+
+void *session_control(void *arg);
+
+/* Send a message on the control connection. Control thread. */
+int session_tell(struct session *s, enum wire_type type, uint32_t pass, size_t length);
+
+/* This side, in its first message. */
+void session_hello(const struct session *s, enum wire_purpose purpose, struct wire_hello *hello);
+
+/* ---- session_message.c ---- */
+
+/* Receive a message and act on it. Returns 0 or -errno. Control thread. */
+int session_receive_message(struct session *s);
+
+/*
+ * The control connection has failed with `err`; with -EBADMSG because of `fault`. Returns -errno,
+ * or SESSION_STRANGER_GONE on a destination that knows no plan of the peer yet. Control thread.
+ */
+int session_lost(struct session *s, int err, enum wire_fault fault);
+
+/* Not an errno: the destination waits for another source. */
+#define SESSION_STRANGER_GONE 1
+
+/*
+ * The keys of both sides fit; with one, derive the key of the session. Returns 0 or -errno. Control
+ * thread.
+ */
+int session_take_key(struct session *s);
+
+/* "between passes": completes "the peer sent X, which is not allowed ...". */
+const char *session_state_text(enum session_state state);
+
+/* ---- session_plan.c ---- */
+
+/* True if the plans fit; else `why` says in one line what to change. */
+bool session_plans_fit(const struct wire_plan *source, const struct wire_plan *destination,
+		       char *why, size_t size);
+
+/* True if all ranges that the destination asks for lie within the operations of the source. */
+bool session_ranges_fit(const struct wire_plan *source, const struct wire_plan *destination,
+			const struct wire_range *ranges, size_t n);
+
+/* True if both sides have copied the same; else `why` has both values. */
+bool session_results_fit(const struct wire_pass *source, const struct wire_pass *destination,
+			 char *why, size_t size);
+
+#endif

@@ -1,0 +1,360 @@
+/*
+ * Data connections. Each belongs to its QThread; there is no lock and no allocation per block.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/session_internal.h"
+#include "xdd/base/nstime.h"
+#include "xdd/sys/clock.h"
+
+/*
+ * A data connection has failed with `err`. The cause may be that the peer ended the session: its
+ * words, or the loss of the control connection, say more, so wait a little for them.
+ */
+static int broke(struct link *link, int err, enum wire_fault fault)
+{
+	struct session *s = link->session;
+	const char *at = connection_peer(link->connection);
+	uint64_t until_ns = clock_now_ns() + SESSION_GRACE_NS;
+	int known = 0;
+
+	session_lock(s);
+	while (err != -EBADMSG && !(known = session_error(s)) &&
+	       session_sleep(s, until_ns) != -ETIMEDOUT)
+		continue;
+	session_unlock(s);
+	if (known)
+		return known;
+	if (err == -EBADMSG)
+		return session_broke(s, BLAME_PEER, err, "the %s at %s sent %s on connection %u",
+				     s->peer_name, at, wire_fault_text(fault), link->number);
+	if (err == -ECONNRESET)
+		return session_broke(s, BLAME_PEER, err,
+				     "connection %u to the %s at %s was closed before the end",
+				     link->number, s->peer_name, at);
+	if (err == -ETIMEDOUT)
+		return session_broke(s, BLAME_PEER, err,
+				     "connection %u to the %s at %s: no data moved for %s",
+				     link->number, s->peer_name, at, s->time_text);
+	return session_broke(s, BLAME_PEER, err, "connection %u to the %s at %s was lost: %s",
+			     link->number, s->peer_name, at, strerror(-err));
+}
+
+/* ---- join and leave ---- */
+
+/* The address and the port of data connection `n`: addresses in order, each with its ports. */
+static const char *address_of(const struct endtoend_options *o, uint32_t n, uint16_t *port)
+{
+	for (size_t i = 0; i < o->n_addresses; i++) {
+		const struct endtoend_address *a = &o->addresses[i];
+
+		if (n < a->ports) {
+			*port = (uint16_t)(a->port + n);
+			return a->host;
+		}
+		n -= a->ports;
+	}
+	*port = o->addresses[0].port;
+	return o->addresses[0].host;
+}
+
+static int send_hello(struct link *link, enum wire_type type)
+{
+	struct session *s = link->session;
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+	struct wire_hello hello;
+	struct wire_header h = {
+		.type = type,
+		.target = s->params.target,
+		.connection = link->number,
+	};
+	int r;
+
+	session_hello(s, WIRE_TRANSFER, &hello);
+	h.length = wire_encode_hello(&hello, body);
+	h.digest = digest_data(body, h.length);
+	r = connection_send_message(link->connection, &h, link->key, body);
+	return r < 0 ? broke(link, r, WIRE_OK) : 0;
+}
+
+/* The listener of the destination has refused the connection; the text speaks of it. */
+static int refused(struct link *link, const uint8_t *body, uint64_t length)
+{
+	struct wire_error e;
+
+	if (wire_decode_error(body, length, &e) != WIRE_OK)
+		return broke(link, -EBADMSG, WIRE_BAD_BODY);
+	return session_broke(link->session, BLAME_PEER, -ECONNREFUSED,
+			     "the destination at %s refused connection %u: %s",
+			     connection_peer(link->connection), link->number, e.text);
+}
+
+/* Source: wait for the answer. */
+static int receive_welcome(struct link *link)
+{
+	struct session *s = link->session;
+	uint8_t body[WIRE_MAX_ERROR_BYTES];
+	struct wire_hello hello;
+	enum wire_fault fault = WIRE_OK;
+	struct wire_header h;
+	int r;
+
+	r = connection_receive_header(link->connection, link->key, 0, &h, &fault);
+	if (r < 0)
+		return broke(link, r == -EAGAIN ? -ETIMEDOUT : r, fault);
+	if ((h.type != WIRE_WELCOME && h.type != WIRE_ERROR) || h.length > sizeof(body) ||
+	    h.target != s->params.target || h.connection != link->number)
+		return broke(link, -EBADMSG, WIRE_BAD_FIELD);
+	r = connection_receive(link->connection, body, h.length);
+	if (r < 0)
+		return broke(link, r, WIRE_OK);
+	fault = wire_check_body(&h, body);
+	if (fault != WIRE_OK)
+		return broke(link, -EBADMSG, fault);
+	if (h.type == WIRE_ERROR)
+		return refused(link, body, h.length);
+	if (wire_decode_hello(body, h.length, &hello) != WIRE_OK ||
+	    hello.purpose != WIRE_TRANSFER || memcmp(hello.session, s->id, sizeof(s->id)) != 0)
+		return broke(link, -EBADMSG, WIRE_BAD_BODY);
+	return 0;
+}
+
+/* Source: connect. */
+static int connect_link(struct link *link)
+{
+	struct session *s = link->session;
+	const struct endtoend_options *o = s->params.options;
+	struct session_data *slot = &s->data[link->number];
+	char why[256] = "";
+	uint16_t port;
+	const char *host = address_of(o, link->number, &port);
+	int r = connection_open(&link->connection, host, port, &s->socket,
+				s->keyed && o->encrypt ? s->params.key : NULL, &s->halt,
+				clock_now_ns() + s->timeout_ns, why, sizeof(why));
+
+	if (r < 0)
+		return session_broke(s, BLAME_PEER, r, "connection %u: %s", link->number, why);
+	session_lock(s);
+	*slot = (struct session_data){ .connection = link->connection, .taken = true };
+	r = session_error(s);
+	session_unlock(s);
+	if (r == 0)
+		r = send_hello(link, WIRE_HELLO);
+	return r < 0 ? r : receive_welcome(link);
+}
+
+/* Destination: wait for the connection. */
+static int await_link(struct link *link)
+{
+	struct session *s = link->session;
+	const struct session_data *slot = &s->data[link->number];
+	uint64_t until_ns = clock_now_ns() + s->timeout_ns;
+	bool late = false;
+	int r;
+
+	session_lock(s);
+	while (!(r = session_error(s)) && !slot->connection && !late)
+		late = session_sleep(s, until_ns) == -ETIMEDOUT;
+	link->connection = slot->connection;
+	session_unlock(s);
+	if (r < 0)
+		return r;
+	if (!link->connection)
+		return session_broke(s, BLAME_PEER, -ETIMEDOUT,
+				     "the source did not open connection %u within %s",
+				     link->number, s->time_text);
+	return send_hello(link, WIRE_WELCOME);
+}
+
+int session_join(struct session *s, uint32_t connection, struct link **out)
+{
+	struct link *link = calloc(1, sizeof(*link));
+	int r = 0;
+
+	*out = NULL;
+	if (!link)
+		return -ENOMEM;
+	link->session = s;
+	link->number = connection;
+	if (s->have_key) {
+		link->key = wire_key_new(s->key);
+		r = link->key ? 0 : -ENOMEM;
+	}
+	if (r == 0)
+		r = s->source ? connect_link(link) : await_link(link);
+	if (r < 0) {
+		session_leave(link);
+		return r;
+	}
+	*out = link;
+	return 0;
+}
+
+void session_leave(struct link *link)
+{
+	struct session *s;
+
+	if (!link)
+		return;
+	s = link->session;
+	session_lock(s);
+	if (link->connection)
+		s->data[link->number].connection = NULL;
+	session_unlock(s);
+	connection_close(link->connection);
+	wire_key_free(link->key);
+	free(link);
+}
+
+/* ---- source ---- */
+
+/* Begin to count messages at the first of pass `pass`. */
+static void follow(struct link *link, uint32_t pass)
+{
+	if (link->pass == pass)
+		return;
+	link->pass = pass;
+	link->count = 0;
+	link->next_op = 0;
+}
+
+static int send_header(struct link *link, struct wire_header *h, uint32_t pass, const void *data)
+{
+	int r;
+
+	follow(link, pass);
+	h->target = link->session->params.target;
+	h->connection = link->number;
+	h->pass = pass;
+	r = connection_send_message(link->connection, h, link->key, data);
+	return r < 0 ? broke(link, r, WIRE_OK) : 0;
+}
+
+int session_send(struct link *link, uint32_t pass, const struct net_block *b, const void *data)
+{
+	struct wire_header h = { .type = WIRE_SKIP, .sequence = b->op };
+	int r;
+
+	if (!b->failed) {
+		h.type = WIRE_DATA;
+		h.offset = b->offset;
+		h.length = b->length;
+		h.digest = b->digest;
+	}
+	r = send_header(link, &h, pass, data);
+	link->count++;
+	return r;
+}
+
+int session_last(struct link *link, uint32_t pass)
+{
+	struct wire_header h = { .type = WIRE_PASS_LAST };
+
+	follow(link, pass);
+	h.sequence = link->count;
+	return send_header(link, &h, pass, NULL);
+}
+
+/* ---- destination ---- */
+
+int session_wait(struct link *link, uint64_t timeout_ns)
+{
+	int r = connection_wait(link->connection, -1, timeout_ns);
+
+	return r < 0 ? broke(link, r, WIRE_OK) : r;
+}
+
+/*
+ * Receive the next header. There is no limit of its own while the source may have nothing to send:
+ * the control connection tells whether it lives. Once the source has sent everything, all of it has
+ * to arrive.
+ */
+static int receive_header(struct link *link, uint32_t pass, struct wire_header *h)
+{
+	struct session *s = link->session;
+	enum wire_fault fault = WIRE_OK;
+	bool ended;
+	int r;
+
+	do {
+		ended = atomic_load(&s->ended_pass) == pass;
+		r = connection_receive_header(link->connection, link->key, s->own.req_bytes, h,
+					      &fault);
+	} while (r == -EAGAIN && !ended);
+	if (r == -EAGAIN)
+		r = -ETIMEDOUT;
+	return r < 0 ? broke(link, r, fault) : 0;
+}
+
+/* True if the source may send `h` now. */
+static bool allowed(const struct link *link, uint32_t pass, const struct wire_header *h)
+{
+	const struct wire_plan *plan = &link->session->peer;
+
+	if (h->target != link->session->params.target || h->connection != link->number ||
+	    h->pass != pass)
+		return false;
+	if (h->type == WIRE_PASS_LAST)
+		return h->sequence == link->count;
+	if (h->type != WIRE_DATA && h->type != WIRE_SKIP)
+		return false;
+	if (h->sequence < link->next_op || h->sequence >= plan->ops)
+		return false;
+	if (h->type == WIRE_SKIP)
+		return true;
+	return h->length > 0 && h->length <= plan->req_bytes && h->offset <= plan->bytes &&
+	       h->length <= plan->bytes - h->offset;
+}
+
+int session_receive(struct link *link, uint32_t pass, struct net_block *b, uint64_t *first_ns)
+{
+	struct wire_header h;
+	int r = receive_header(link, pass, &h);
+
+	if (r < 0)
+		return r;
+	*first_ns = clock_now_ns();
+	follow(link, pass);
+	if (!allowed(link, pass, &h))
+		return session_broke(link->session, BLAME_PEER, -EPROTO,
+				     "the source at %s sent %s %" PRIu64
+				     " of pass %u on connection %u, which is not within its plan",
+				     connection_peer(link->connection), wire_type_name(h.type),
+				     h.sequence, h.pass, link->number);
+	*b = (struct net_block){
+		.op = h.sequence,
+		.offset = h.offset,
+		.length = h.length,
+		.digest = h.digest,
+		.failed = h.type == WIRE_SKIP,
+		.last = h.type == WIRE_PASS_LAST,
+	};
+	if (!b->last) {
+		link->count++;
+		link->next_op = h.sequence + 1;
+	}
+	return 0;
+}
+
+int session_receive_data(struct link *link, const struct net_block *b, void *data,
+			 uint64_t *check_ns)
+{
+	uint64_t start_ns;
+	struct digest digest;
+	int r = connection_receive(link->connection, data, b->length);
+
+	if (r < 0)
+		return broke(link, r, WIRE_OK);
+	start_ns = clock_now_ns();
+	digest = digest_data(data, b->length);
+	*check_ns += clock_now_ns() - start_ns;
+	if (digest_equal(digest, b->digest))
+		return 0;
+	return session_broke(link->session, BLAME_PEER, -EBADMSG,
+			     "block at byte %" PRIu64
+			     " of the copy arrived damaged (connection %u, from %s)",
+			     b->offset, link->number, connection_peer(link->connection));
+}

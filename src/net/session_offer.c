@@ -1,0 +1,81 @@
+/*
+ * Connections that the listener offers, in its thread: it waits for nothing here.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "net/session_internal.h"
+
+/* Refuse, in words. */
+static bool refuse(char *why, size_t size, const char *text)
+{
+	snprintf(why, size, "%s", text);
+	return false;
+}
+
+static bool offer_control(struct session *s, const struct listener_guest *g, char *why, size_t size)
+{
+	if (s->keyed && !g->tls)
+		return refuse(why, size, "this side needs -e2e key");
+	if (s->control || s->state != SESSION_NEW)
+		return refuse(why, size, "it is busy with another source");
+	memcpy(s->id, g->hello.session, sizeof(s->id));
+	s->peer_hello = g->hello;
+	s->control = g->connection;
+	session_notify(s);
+	return true;
+}
+
+/* The code of the header proves that the peer has the key of this session. */
+static bool proven(struct session *s, const struct listener_guest *g)
+{
+	struct wire_key *key = s->have_key ? wire_key_new(s->key) : NULL;
+	struct wire_header h;
+	enum wire_fault fault = WIRE_BAD_CODE;
+
+	if (key || !s->have_key)
+		fault = wire_decode(g->raw, key, 0, &h, NULL);
+	wire_key_free(key);
+	return fault == WIRE_OK;
+}
+
+static bool offer_data(struct session *s, const struct listener_guest *g, char *why, size_t size)
+{
+	uint32_t i = g->header.connection;
+
+	if (s->state < SESSION_OPENING || memcmp(s->id, g->hello.session, sizeof(s->id)) != 0)
+		return refuse(why, size, "it knows no such session");
+	if (!proven(s, g))
+		return refuse(why, size, "the first message of a data connection has a wrong code");
+	if (s->params.options->encrypt && !g->tls)
+		return refuse(why, size, "this side needs -e2e encrypt");
+	if (i >= s->own.connections)
+		return refuse(why, size, "it expects no such data connection");
+	if (s->data[i].taken)
+		return refuse(why, size, "it has this data connection already");
+	s->data[i] = (struct session_data){ .connection = g->connection, .taken = true };
+	session_notify(s);
+	return true;
+}
+
+bool session_offer(void *table, const struct listener_guest *g, char *why, size_t size)
+{
+	const struct session_table *t = table;
+	struct session *s;
+	bool taken;
+
+	if (g->header.target >= t->n)
+		return refuse(why, size,
+			      "it expects no copy of this number: give both sides as many"
+			      " end-to-end targets");
+	s = t->sessions[g->header.target];
+	session_lock(s);
+	if (session_error(s))
+		taken = refuse(why, size, "the copy has ended");
+	else if (g->header.connection == WIRE_NO_CONNECTION)
+		taken = g->hello.purpose == WIRE_CONTROL && offer_control(s, g, why, size);
+	else
+		taken = g->hello.purpose == WIRE_TRANSFER && offer_data(s, g, why, size);
+	session_unlock(s);
+	return taken;
+}
