@@ -13,11 +13,20 @@
 #define KIB 1024.0
 #define LIST_SIZE 4096 /* of a list of processors */
 
-/* `label` ends with its comma and one blank. */
-static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t block_size)
+static void write_bytes(FILE *f, uint64_t bytes)
 {
 	double kib = (double)bytes / KIB;
 
+	fprintf(f, "\t\t\t%15" PRIu64 ",     Bytes\n", bytes);
+	fprintf(f, "\t\t\t%19.3f, KBytes\n", kib);
+	fprintf(f, "\t\t\t%19.3f, MBytes\n", kib / KIB);
+	fprintf(f, "\t\t\t%19.3f, GBytes\n", kib / KIB / KIB);
+	fprintf(f, "\t\t\t%19.3f, TBytes\n", kib / KIB / KIB / KIB);
+}
+
+/* `label` ends with its comma and one blank. */
+static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t block_size)
+{
 	fprintf(f, "\t\t%s", label);
 	if (bytes == 0) {
 		fputs(" 0\n", f);
@@ -25,11 +34,7 @@ static void write_size(FILE *f, const char *label, uint64_t bytes, uint64_t bloc
 	}
 	fprintf(f, "\n\t\t\t%" PRIu64 ", %" PRIu64 "-byte Blocks\n",
 		block_size ? bytes / block_size : 0, block_size);
-	fprintf(f, "\t\t\t%15" PRIu64 ",     Bytes\n", bytes);
-	fprintf(f, "\t\t\t%19.3f, KBytes\n", kib);
-	fprintf(f, "\t\t\t%19.3f, MBytes\n", kib / KIB);
-	fprintf(f, "\t\t\t%19.3f, GBytes\n", kib / KIB / KIB);
-	fprintf(f, "\t\t\t%19.3f, TBytes\n", kib / KIB / KIB / KIB);
+	write_bytes(f, bytes);
 }
 
 static void write_blocks(FILE *f, const char *label, uint64_t blocks, uint64_t block_size)
@@ -192,6 +197,50 @@ static void write_coordination(FILE *f, const struct target_plan *t)
 	write_trigger(f, "Stop trigger", &t->stop_trigger);
 }
 
+static void write_restart(FILE *f, const struct target_plan *t)
+{
+	const struct restart_options *r = &t->restart;
+
+	if (t->endtoend.role == E2E_DESTINATION) {
+		fprintf(f, "\t\tRESTART: interval in seconds between records, %g\n",
+			(double)r->frequency_ns / (double)NS_PER_SEC);
+		info_text(f, "\t\tRESTART: file, ",
+			  r->file ? r->file : "named by hosts, files and time");
+	}
+	if (!r->offset_bytes)
+		return;
+	fputs("\t\tRESTART: RESUMING COPY: Starting offset\n", f);
+	write_bytes(f, r->offset_bytes);
+	if (t->pass_ops == PLAN_UNLIMITED)
+		return;
+	fputs("\t\tRESTART: RESUMING COPY: Remaining data\n", f);
+	write_bytes(f, t->pass_bytes);
+}
+
+/* The side of a copy, and its addresses; nothing for other targets. */
+static void write_endtoend(FILE *f, const struct target_plan *t)
+{
+	const struct endtoend_options *e = &t->endtoend;
+
+	if (e->role == E2E_NONE)
+		return;
+	fprintf(f, "\t\tEnd-to-End ACTIVE: this target is the %s side\n",
+		e->role == E2E_SOURCE ? "SOURCE" : "DESTINATION");
+	for (size_t i = 0; i < e->n_addresses; i++) {
+		const struct endtoend_address *a = &e->addresses[i];
+
+		fprintf(f, "\t\tEnd-to-End Destination Address %zu of %zu '", i + 1,
+			e->n_addresses);
+		printable_put(f, a->host);
+		fprintf(f,
+			"' base port %" PRIu16 " for %" PRIu32 " ports [ports %" PRIu16
+			" - %" PRIu32 "]\n",
+			a->port, a->ports, a->port, a->port + a->ports - 1);
+	}
+	if (t->restart.enabled)
+		write_restart(f, t);
+}
+
 static void write_throttle(FILE *f, const struct throttle_options *throttle)
 {
 	switch (throttle->by) {
@@ -246,6 +295,7 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 		t->pretruncate && !t->pretruncate_bytes ? ", the file is emptied" : "");
 	fprintf(f, "\t\tQueue Depth, %" PRIu64 "\n", t->queue_depth);
 	write_coordination(f, t);
+	write_endtoend(f, t);
 	write_timestamps(f, &t->trace);
 	write_heartbeat(f, &t->heartbeat);
 	fprintf(f, "\t\tDelete file, %s\n", info_enabled(t->delete_file));
@@ -263,5 +313,7 @@ void info_target_short(FILE *f, const struct target_plan *t)
 	fprintf(f, " %" PRIu64 " bytes", t->req_bytes);
 	if (t->time_limit_ns)
 		fprintf(f, " for %g s", (double)t->time_limit_ns / (double)NS_PER_SEC);
+	if (t->endtoend.role != E2E_NONE)
+		fprintf(f, ", %s of a copy", endtoend_role_name(t->endtoend.role));
 	fputc('\n', f);
 }

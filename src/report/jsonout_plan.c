@@ -168,6 +168,29 @@ static json_t *lockstep(const struct lockstep_plan *l)
 	return o;
 }
 
+/* The side of a copy, and the addresses of its destination. */
+static json_t *endtoend(const struct endtoend_options *e)
+{
+	json_t *o, *addresses;
+
+	if (e->role == E2E_NONE)
+		return json_null();
+	addresses = json_array();
+	for (size_t i = 0; i < e->n_addresses; i++) {
+		json_t *a = json_object();
+
+		jvalue_put(a, "host", jvalue_text(e->addresses[i].host));
+		jvalue_put(a, "port", jvalue_count(e->addresses[i].port));
+		jvalue_put(a, "ports", jvalue_count(e->addresses[i].ports));
+		json_array_append_new(addresses, a);
+	}
+	o = json_object();
+	jvalue_put(o, "role", jvalue_text(endtoend_role_name(e->role)));
+	jvalue_put(o, "connections", jvalue_count(endtoend_connections(e)));
+	jvalue_put(o, "addresses", addresses);
+	return o;
+}
+
 static json_t *resolved_target(const struct target_plan *t)
 {
 	json_t *o = json_object();
@@ -205,6 +228,7 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "lockstep", lockstep(&t->lockstep));
 	jvalue_put(o, "start_trigger", trigger(&t->start_trigger));
 	jvalue_put(o, "stop_trigger", trigger(&t->stop_trigger));
+	jvalue_put(o, "endtoend", endtoend(&t->endtoend));
 	return o;
 }
 
