@@ -2,8 +2,10 @@
  * Refusals of end-to-end copies: options and work that a side of a copy cannot have. Called while a
  * plan is resolved and checked.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/endtoend.h"
 #include "plan/errors.h"
@@ -150,12 +152,30 @@ enum xdd_status endtoend_check_side(const struct target_plan *t)
 	return e->role == E2E_SOURCE ? check_source(t) : check_destination(t);
 }
 
+/* True if a file whose size is 0 has data all the same, as those of procfs have. */
+static bool has_data(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+	char c;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, &c, 1);
+	close(fd);
+	return n > 0;
+}
+
 enum xdd_status endtoend_check_work(const struct target_plan *t)
 {
 	char reach[32], amount[32];
 
-	if (t->endtoend.role != E2E_SOURCE || t->pass_ops == PLAN_UNLIMITED ||
-	    t->extent_bytes <= t->pass_bytes)
+	if (t->endtoend.role != E2E_SOURCE || t->pass_ops == PLAN_UNLIMITED)
+		return XDD_OK;
+	if (!t->pass_ops && !t->size_bytes && has_data(t->path))
+		return plan_refuse(t, "its size is 0, and yet it has data; say how much to copy, "
+				      "with -bytes");
+	if (t->extent_bytes <= t->pass_bytes)
 		return XDD_OK;
 	return plan_refuse(t,
 			   "-seek: the operations reach over %s, and a copy has %s: they must stay "

@@ -355,3 +355,93 @@ RANDOM_STAYS = warning(ANY_TARGET, "-seek random: the requests stay in ")
 NOTHING_STAMPED = warning(ANY_TARGET, "-ts: nothing is stamped")
 WEAK_KEY = warning("-cookie", "is a weak key: the list of processes shows it to all users of this machine")
 RUNTIME_FIRST_PASS = warning("-passes", "-runtime ends the run in its first pass")
+
+
+# End-to-end copies: src/plan/endtoend_*.c, feature_restart.c
+
+ADDRESS_FORM = "expected <host>, <host>:<port> or <host>:<port>,<#ports>"
+ADDRESS_BRACKETS = r"an IPv6 number needs brackets, as in \[fe80::1\]:40010"
+ADDRESS_BRACKET_MISSING = "the bracket after the IPv6 number is missing"
+ADDRESS_AFTER_BRACKET = "expected a colon and a port after the bracket, or nothing"
+ADDRESS_IPV6 = "expected an IPv6 number in brackets"
+ADDRESS_PORT = "expected a port from 1 to 65535 after the colon"
+ADDRESS_COUNT = "expected a number of ports from 1 to 65535 after the comma"
+ADDRESS_COUNT_ALONE = "a number of ports needs a port before it, as in host:40010,4"
+ADDRESS_NUMA = "a third number, a NUMA node, is not supported; -processor and -numa bind threads and buffers"
+ADDRESS_LONG = "the name of a host has up to 255 characters"
+PORTS_END = "the ports would end past 65535; use a lower port or fewer ports"
+ADDRESSES_TOO_MANY = "is one address too many: a target has at most 16"
+PORT = "expected a whole number, 1 to 65535"
+E2E_TIMEOUT = "expected a time of 2s to 86400s"
+ALGORITHM = "expected the name of an algorithm, such as cubic or bbr"
+COOKIE = "expected 32 hexadecimal digits"
+E2E_SIDE = "needs a side of the copy: say -e2e issource or -e2e isdestination as well"
+NOT_A_COPY = "is for a copy between hosts, and -endtoend is not given"
+ONLY_READS = "-e2e issource: a source only reads; say -op read, or leave -op and -rwratio out"
+ONLY_WRITES = "-e2e isdestination: a destination only writes; say -op write, or leave -op and -rwratio out"
+SOURCE_HAS_DATA = "-datapattern: the data of a destination is that of its source"
+E2E_KEY = "-e2e encrypt: needs a key; say -e2e key <file>, or set XDD_E2E_KEY"
+TWO_KEYS = "-cookie: is a key, and -e2e key names another; leave one out"
+LIST_OF_COPY = "-seek load: the operations of a copy have one size"
+NO_DATA_TO_COPY = "with these keywords, transfers no data; a copy without a file is that of the target null"
+DATA_WITHOUT_SIZE = "its size is 0, and yet it has data; say how much to copy, with -bytes"
+RESTART_PASSES = "-restart: a copy of several passes cannot be resumed; leave -passes out"
+RESTART_NULL = "-restart: the null device keeps nothing that could be resumed"
+NO_RESTART_FILE = warning(ANY_TARGET, "-restart: no restart file is made on the source; the destination keeps it")
+SOURCE_WORDS = warning("-e2e source(path|monitor)", "has no effect: ")
+
+
+def is_side_already(target, role):
+    return "target %d is the %s of a copy already; it cannot be both sides" % (target, role)
+
+
+def e2e_address(role):
+    return "-e2e %s: needs the address of the destination; say -e2e destination <host>" % role
+
+
+def ports_end(host, ports, first):
+    return "-e2e destination %s: %d ports from port %d on would end past 65535" % (host, ports, first)
+
+
+def ports_too_many(number):
+    return "-e2e destination: %d ports are too many: a target has at most 65536" % number
+
+
+def source_decides(option):
+    return "%s: the source decides the order of a copy; say it on the source" % option
+
+
+def destination_waits(option):
+    return "%s: a destination cannot wait for another target: its source would wait too" % option
+
+
+def amount_of_destination(engine):
+    return "-ioengine %s: needs to know how much a destination gets" % engine
+
+
+def outside_of_copy(reach, amount):
+    return "-seek: the operations reach over %s, and a copy has %s" % (reach, amount)
+
+
+def other_side(role, target, other):
+    return "-e2e: is the %s of a copy, and target %d the %s of another" % (role, target, other)
+
+
+def same_for_all(option, target):
+    return "%s: must be the same for all targets of a run; target %d has another" % (option, target)
+
+
+def past_end_of_copy(offset, has):
+    return "-restart offset %d: is past the end of the copy, which has %d bytes" % (offset, has)
+
+
+def restart_removes(option):
+    return "-restart: -%s would remove what was copied; leave it out" % option
+
+
+def restart_file_is(name, target):
+    return "-restart file %s: is target %d" % (name, target)
+
+
+def restart_file_of(name, target):
+    return "-restart file %s: is the file of target %d too" % (name, target)
