@@ -1,0 +1,350 @@
+/*
+ * Messages of end-to-end copies. An input is a header and its body. In half of them the length, the
+ * digest, the code and the checksum are repaired, so that the code after their checks is reached.
+ *
+ * A message that is accepted has one encoding only: its own bytes.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "xdd/base/bytes.h"
+#include "xdd/base/status.h"
+#include "xdd/net/wire.h"
+
+#define MAX_DATA (1u << 20)
+#define MOST_RANGES 600
+
+/* Offsets in a header: doc/wire.md. */
+#define LENGTH_AT 24
+#define DIGEST_AT 48
+#define CODE_AT 64
+#define CHECKSUM_AT 88
+
+static const char *const words[] = {
+	"XDD2",
+	"\x1b[2J",
+	"\xff\xfe",
+	"\xe2\x80\xae",
+	"xdd 8.0.0",
+	"\n",
+	"\xff\xff\xff\xff\xff\xff\xff\xff",
+	"\xff\xff\xff\xff\xff\xff\xff\x7f",
+	"/a/name",
+};
+
+static uint8_t encoded[WIRE_MAX_BODY_BYTES];
+
+/* NULL without OpenSSL. Made at the first use, freed at the end of the process. */
+static struct wire_key *key;
+
+static void free_key(void)
+{
+	wire_key_free(key);
+}
+
+static struct wire_key *the_key(void)
+{
+	static const uint8_t bytes[WIRE_KEY_BYTES] = "the key of all inputs";
+
+	if (key)
+		return key;
+	key = wire_key_new(bytes);
+	if (key)
+		atexit(free_key);
+	return key;
+}
+
+/* ---- valid messages ---- */
+
+static uint64_t make_amount(struct fuzz_random *r)
+{
+	uint64_t value = fuzz_u64(r) >> 1;
+
+	return value >> fuzz_below(r, 63);
+}
+
+static void make_text(struct fuzz_random *r, char *out, size_t size)
+{
+	static const char *const pieces[] = { "xdd", " ", "\xc3\xa4", "\xf0\x9f\x98\x80", "." };
+	size_t n = fuzz_below(r, 12);
+
+	*out = '\0';
+	while (n--) {
+		const char *piece = pieces[fuzz_below(r, 5)];
+
+		if (strlen(out) + strlen(piece) < size)
+			strcat(out, piece);
+	}
+}
+
+static size_t make_hello(struct fuzz_random *r, uint8_t *body)
+{
+	struct wire_hello b = { .purpose = WIRE_CONTROL + fuzz_below(r, 2),
+				.flags = (uint32_t)fuzz_below(r, 4) };
+
+	for (size_t i = 0; i < sizeof(b.session); i++)
+		b.session[i] = (uint8_t)fuzz_u64(r);
+	make_text(r, b.software, sizeof(b.software));
+	return wire_encode_hello(&b, body);
+}
+
+static size_t make_plan(struct fuzz_random *r, bool with_ranges, uint8_t *body)
+{
+	struct wire_plan b = { .req_bytes = 1 + make_amount(r) / 2,
+			       .bytes = make_amount(r),
+			       .ops = make_amount(r),
+			       .passes = 1 + make_amount(r) / 2,
+			       .connections = 1 + (uint32_t)fuzz_below(r, WIRE_MAX_CONNECTIONS),
+			       .flags = (uint32_t)fuzz_below(r, 4),
+			       .final_bytes = fuzz_once_in(r, 2) ? WIRE_NO_SIZE : make_amount(r),
+			       .start_bytes = make_amount(r),
+			       .size_bytes = make_amount(r),
+			       .mtime_ns = (int64_t)fuzz_u64(r),
+			       .device = fuzz_u64(r),
+			       .inode = fuzz_u64(r) };
+	struct wire_range ranges[MOST_RANGES];
+	size_t n = with_ranges ? fuzz_below(r, MOST_RANGES + 1) : 0;
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		ranges[i].first = at + fuzz_below(r, 1000);
+		ranges[i].count = 1 + fuzz_below(r, 1000);
+		at = ranges[i].first + ranges[i].count;
+	}
+	make_text(r, b.host, sizeof(b.host));
+	make_text(r, b.name, sizeof(b.name));
+	return wire_encode_plan(&b, ranges, n, body);
+}
+
+static size_t make_pass(struct fuzz_random *r, uint8_t *body)
+{
+	struct wire_pass b = { .ops = make_amount(r),
+			       .bytes = make_amount(r),
+			       .digest = { .low = fuzz_u64(r), .high = fuzz_u64(r) },
+			       .elapsed_ns = make_amount(r),
+			       .storage_ns = make_amount(r),
+			       .waiting_ns = make_amount(r) };
+
+	return wire_encode_pass(&b, body);
+}
+
+static size_t make_error(struct fuzz_random *r, uint8_t *body)
+{
+	struct wire_error b = { .status = 1 + (uint32_t)fuzz_below(r, XDD_MISCOMPARE) };
+
+	make_text(r, b.text, sizeof(b.text));
+	return wire_encode_error(&b, body);
+}
+
+static size_t make_body(struct fuzz_random *r, enum wire_type type, uint8_t *body)
+{
+	switch (type) {
+	case WIRE_HELLO:
+	case WIRE_WELCOME:
+		return make_hello(r, body);
+	case WIRE_PLAN:
+	case WIRE_ACCEPT:
+		return make_plan(r, type == WIRE_ACCEPT, body);
+	case WIRE_PASS_END:
+	case WIRE_PASS_RESULT:
+		return make_pass(r, body);
+	case WIRE_ERROR:
+		return make_error(r, body);
+	case WIRE_DATA:
+		memset(body, (int)fuzz_below(r, 256), 512);
+		return 1 + fuzz_below(r, 512);
+	default:
+		return 0;
+	}
+}
+
+static size_t make(struct fuzz_random *r, uint8_t *data)
+{
+	enum wire_type type = (enum wire_type)(WIRE_HELLO + fuzz_below(r, WIRE_TYPES - WIRE_HELLO));
+	bool on_data = type == WIRE_DATA || type == WIRE_SKIP || type == WIRE_PASS_LAST;
+	bool in_pass = type >= WIRE_PASS_BEGIN && type <= WIRE_PASS_RESULT;
+	struct wire_header h = {
+		.type = type,
+		.target = (uint32_t)fuzz_u64(r),
+		.connection = on_data ? (uint32_t)fuzz_below(r, 64) : WIRE_NO_CONNECTION,
+		.pass = in_pass ? 1 + (uint32_t)fuzz_below(r, 5) : 0,
+		.sequence = make_amount(r),
+		.offset = type == WIRE_DATA ? make_amount(r) / 2 : 0,
+	};
+
+	h.length = make_body(r, type, data + WIRE_HEADER_BYTES);
+	h.digest = digest_data(data + WIRE_HEADER_BYTES, h.length);
+	wire_encode(&h, NULL, data);
+	return WIRE_HEADER_BYTES + h.length;
+}
+
+/* ---- checks ---- */
+
+/* As a forger would who has the key. */
+static void repair(uint8_t *data, size_t size, struct wire_key *with)
+{
+	size_t body = size - WIRE_HEADER_BYTES;
+	struct digest d = digest_data(data + WIRE_HEADER_BYTES, body);
+	uint8_t raw[WIRE_HEADER_BYTES];
+	struct wire_header h;
+
+	bytes_put(data + LENGTH_AT, 8, body);
+	bytes_put(data + DIGEST_AT, 8, d.low);
+	bytes_put(data + DIGEST_AT + 8, 8, d.high);
+	memset(data + CODE_AT, 0, WIRE_CODE_BYTES);
+	bytes_put(data + CHECKSUM_AT, 8, digest_short(data, CHECKSUM_AT));
+	if (!with || wire_decode(data, NULL, MAX_DATA, &h, NULL))
+		return;
+	wire_encode(&h, with, raw);
+	memcpy(data, raw, sizeof(raw));
+}
+
+static void check_same(const char *name, const uint8_t *body, size_t size, size_t size_again)
+{
+	if (size != size_again || memcmp(body, encoded, size) != 0)
+		fuzz_fail("%s of %zu bytes has another encoding, of %zu bytes", name, size,
+			  size_again);
+}
+
+static bool check_hello(const uint8_t *body, size_t size)
+{
+	struct wire_hello b;
+
+	if (wire_decode_hello(body, size, &b))
+		return false;
+	fuzz_text_check(b.software, strlen(b.software));
+	check_same("a hello", body, size, wire_encode_hello(&b, encoded));
+	return true;
+}
+
+static void check_ranges(const struct wire_range *ranges, size_t n)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (ranges[i].first < end || !ranges[i].count)
+			fuzz_fail("range %zu: %" PRIu64 " + %" PRIu64, i, ranges[i].first,
+				  ranges[i].count);
+		end = ranges[i].first + ranges[i].count;
+		if (end > INT64_MAX)
+			fuzz_fail("range %zu ends at %" PRIu64, i, end);
+	}
+}
+
+static bool check_plan(const uint8_t *body, size_t size, bool with_ranges)
+{
+	static struct wire_range ranges[WIRE_MAX_RANGES];
+	struct wire_plan b;
+	size_t n = 0;
+
+	if (wire_decode_plan(body, size, &b, with_ranges ? ranges : NULL, &n))
+		return false;
+	check_ranges(ranges, n);
+	check_same("a plan", body, size, wire_encode_plan(&b, ranges, n, encoded));
+	return true;
+}
+
+static bool check_pass(const uint8_t *body, size_t size)
+{
+	struct wire_pass b;
+
+	if (wire_decode_pass(body, size, &b))
+		return false;
+	check_same("a result", body, size, wire_encode_pass(&b, encoded));
+	return true;
+}
+
+static bool check_error(const uint8_t *body, size_t size)
+{
+	struct wire_error b;
+
+	if (wire_decode_error(body, size, &b))
+		return false;
+	fuzz_text_check(b.text, strlen(b.text));
+	check_same("an error", body, size, wire_encode_error(&b, encoded));
+	return true;
+}
+
+/* All bodies are decoded as all types: a decoder does not rely on the header. */
+static bool check_bodies(enum wire_type type, const uint8_t *body, size_t size)
+{
+	bool hello = check_hello(body, size), plan = check_plan(body, size, false);
+	bool accept = check_plan(body, size, true), pass = check_pass(body, size);
+	bool error = check_error(body, size);
+
+	switch (type) {
+	case WIRE_HELLO:
+	case WIRE_WELCOME:
+		return hello;
+	case WIRE_PLAN:
+		return plan;
+	case WIRE_ACCEPT:
+		return accept;
+	case WIRE_PASS_END:
+	case WIRE_PASS_RESULT:
+		return pass;
+	case WIRE_ERROR:
+		return error;
+	default:
+		return true;
+	}
+}
+
+static void check_header(const struct wire_header *h)
+{
+	if (h->type < WIRE_HELLO || h->type >= WIRE_TYPES)
+		fuzz_fail("type %d", h->type);
+	if (h->length > (h->type == WIRE_DATA ? MAX_DATA : WIRE_MAX_BODY_BYTES))
+		fuzz_fail("%s of %" PRIu64 " bytes", wire_type_name(h->type), h->length);
+	if (h->type == WIRE_DATA && h->offset > INT64_MAX - h->length)
+		fuzz_fail("data at %" PRIu64, h->offset);
+}
+
+/* The header and its body: as much as arrived, in memory of its exact size. */
+static bool check_message(const uint8_t *data, size_t size, struct wire_key *with)
+{
+	size_t rest = size - WIRE_HEADER_BYTES;
+	uint8_t raw[WIRE_HEADER_BYTES];
+	struct wire_header h;
+	unsigned version = 0;
+	enum wire_fault fault = wire_decode(data, with, MAX_DATA, &h, &version);
+
+	if (fault == WIRE_BAD_VERSION && version == WIRE_VERSION)
+		fuzz_fail("this version is refused");
+	if (!check_bodies(fault ? WIRE_TYPES : h.type, data + WIRE_HEADER_BYTES, rest) || fault)
+		return false;
+	check_header(&h);
+	wire_encode(&h, with, raw);
+	if (memcmp(raw, data, sizeof(raw)) != 0)
+		fuzz_fail("a header of type %s has another encoding", wire_type_name(h.type));
+	return h.length == rest && !wire_check_body(&h, data + WIRE_HEADER_BYTES);
+}
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	uint64_t hash = fuzz_hash(data, size);
+	struct wire_key *with = hash / 2 % 4 ? NULL : the_key();
+	uint8_t *copy;
+	bool accepted;
+
+	if (size < WIRE_HEADER_BYTES)
+		return 1;
+	copy = malloc(size);
+	if (!copy)
+		fuzz_fail("memory is short");
+	memcpy(copy, data, size);
+	if (hash % 2)
+		repair(copy, size, with);
+	accepted = check_message(copy, size, with);
+	free(copy);
+	return !accepted;
+}
+
+const struct fuzz_harness fuzz_harness = {
+	.name = "wire",
+	.make = make,
+	.words = words,
+	.n_words = sizeof(words) / sizeof(words[0]),
+};
