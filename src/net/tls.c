@@ -94,11 +94,12 @@ static bool set_up(struct tls_context *ctx)
 	SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_quiet_shutdown(ssl, 1);
-	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-	if (ctx->server)
+	if (ctx->server) {
 		SSL_CTX_set_psk_find_session_callback(ssl, find_session);
-	else
+	} else {
 		SSL_CTX_set_psk_use_session_callback(ssl, use_session);
+		SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+	}
 	return SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) &&
 	       SSL_CTX_set_max_proto_version(ssl, TLS1_3_VERSION) &&
 	       SSL_CTX_set_ciphersuites(ssl, CIPHERS) && SSL_CTX_set_num_tickets(ssl, 0) &&

@@ -183,30 +183,60 @@ static enum wire_fault check_fields(const struct wire_header *h, uint64_t max_da
 	return h->offset + h->length > MAX_NUMBER ? WIRE_BAD_FIELD : WIRE_OK;
 }
 
-enum wire_fault wire_decode(const uint8_t in[WIRE_HEADER_BYTES], struct wire_key *key,
-			    uint64_t max_data, struct wire_header *h, unsigned *version)
+/* Check what all versions have in common, and the version. */
+static enum wire_fault check_frame(const uint8_t in[WIRE_HEADER_BYTES], unsigned *version)
 {
 	unsigned found = (unsigned)bytes_get(in + AT_VERSION, 2);
-	struct wire_header read;
-	enum wire_fault fault;
 
 	if (bytes_get(in + AT_MAGIC, 4) != WIRE_MAGIC)
 		return WIRE_BAD_MAGIC;
 	if (bytes_get(in + AT_CHECKSUM, 8) != digest_short(in, AT_CHECKSUM))
 		return WIRE_BAD_CHECKSUM;
-	if (found != WIRE_VERSION) {
-		if (version)
-			*version = found;
-		return WIRE_BAD_VERSION;
-	}
-	if (!code_is_right(in, key))
-		return WIRE_BAD_CODE;
+	if (found == WIRE_VERSION)
+		return WIRE_OK;
+	if (version)
+		*version = found;
+	return WIRE_BAD_VERSION;
+}
+
+static enum wire_fault decode_fields(const uint8_t in[WIRE_HEADER_BYTES], uint64_t max_data,
+				     struct wire_header *h)
+{
+	struct wire_header read;
+	enum wire_fault fault;
+
 	read_fields(in, &read);
 	fault = check_fields(&read, max_data);
 	if (fault)
 		return fault;
 	if (!is_zero(in + AT_ZERO_1, 4) || !is_zero(in + AT_ZERO_2, 8))
 		return WIRE_BAD_FIELD;
+	*h = read;
+	return WIRE_OK;
+}
+
+enum wire_fault wire_decode(const uint8_t in[WIRE_HEADER_BYTES], struct wire_key *key,
+			    uint64_t max_data, struct wire_header *h, unsigned *version)
+{
+	enum wire_fault fault = check_frame(in, version);
+
+	if (fault)
+		return fault;
+	return code_is_right(in, key) ? decode_fields(in, max_data, h) : WIRE_BAD_CODE;
+}
+
+enum wire_fault wire_decode_first(const uint8_t in[WIRE_HEADER_BYTES], struct wire_header *h,
+				  unsigned *version)
+{
+	enum wire_fault fault = check_frame(in, version);
+	struct wire_header read;
+
+	if (!fault)
+		fault = decode_fields(in, 0, &read);
+	if (fault)
+		return fault;
+	if (read.type != WIRE_HELLO)
+		return WIRE_BAD_TYPE;
 	*h = read;
 	return WIRE_OK;
 }
