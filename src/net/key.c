@@ -11,6 +11,7 @@
 #define ENVIRONMENT "XDD_E2E_KEY"
 
 #ifdef HAVE_OPENSSL
+#include <ctype.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -125,6 +126,20 @@ int net_key_load(const char *path, struct net_key *key, char *why, size_t size)
 	return text ? derive(text, strlen(text), ENVIRONMENT, key, why, size) : 0;
 }
 
+int net_key_from_cookie(const char *digits, struct net_key *key, char *why, size_t size)
+{
+	char lower[NET_KEY_MAX_BYTES];
+	size_t n = strlen(digits);
+
+	memset(key, 0, sizeof(*key));
+	*why = '\0';
+	if (n > sizeof(lower))
+		n = sizeof(lower);
+	for (size_t i = 0; i < n; i++)
+		lower[i] = (char)tolower((unsigned char)digits[i]);
+	return derive(lower, n, "-cookie", key, why, size);
+}
+
 void net_key_forget(struct net_key *key)
 {
 	OPENSSL_cleanse(key, sizeof(*key));
@@ -151,6 +166,17 @@ int net_key_load(const char *path, struct net_key *key, char *why, size_t size)
 		return 0;
 	net_key_available(&no);
 	snprintf(why, size, "%s: %s", path ? "-e2e key" : ENVIRONMENT, no);
+	return -ENOTSUP;
+}
+
+int net_key_from_cookie(const char *digits, struct net_key *key, char *why, size_t size)
+{
+	const char *no;
+
+	(void)digits;
+	memset(key, 0, sizeof(*key));
+	net_key_available(&no);
+	snprintf(why, size, "-cookie: %s", no);
 	return -ENOTSUP;
 }
 

@@ -28,6 +28,12 @@ bool net_key_available(const char **why);
  */
 int net_key_load(const char *path, struct net_key *key, char *why, size_t size);
 
+/*
+ * The key of -cookie, of its hexadecimal digits in upper or lower case. It is weak: the list of
+ * processes shows it. Returns 0, or -errno with a text in `why`.
+ */
+int net_key_from_cookie(const char *digits, struct net_key *key, char *why, size_t size);
+
 /* Overwrite the key. */
 void net_key_forget(struct net_key *key);
 
