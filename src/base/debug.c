@@ -18,6 +18,7 @@ unsigned debug_kinds;
 static uint64_t debug_start_ns;
 
 static const struct debug_row rows[] = {
+	{ "e2e", "end2end", DEBUG_E2E, "messages of end-to-end copies, sent and received" },
 	{ "io", NULL, DEBUG_IO, "each operation, when it is issued and when it completes" },
 	{ "lockstep", "ls", DEBUG_LOCKSTEP, "operations that wait for other targets" },
 	{ "open", NULL, DEBUG_OPEN, "each opening and closing of a target" },
@@ -28,7 +29,6 @@ static const struct debug_row rows[] = {
 	{ "ts", NULL, DEBUG_TS, "chunks of the table of -timestamps that QThreads take" },
 	{ "user1", NULL, DEBUG_USER1, "at SIGUSR1, how far each QThread is" },
 	{ "all", "a", DEBUG_ALL, "all of these" },
-	{ "e2e", "end2end", 0, "end-to-end transfers" },
 };
 
 const struct debug_row *debug_row_at(size_t i)

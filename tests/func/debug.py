@@ -241,7 +241,7 @@ def test_words():
     one = ["-op", "noop", "-targets", 1, "null", "-numreqs", 3, "-serialordering"]
     every = {"IO", "TASK", "TOT"}
     for words, wanted in ((["io"], {"IO"}), (["IO", "Task"], {"IO", "TASK"}), (["all"], every), (["A"], every),
-                          (["tot", "-debug", "io"], {"IO", "TOT"}), (["user1"], set()), (["tl", "open"], set())):
+                          (["tot", "-debug", "io"], {"IO", "TOT"}), (["user1"], set()), (["tl", "open"], set()), (["e2e", "END2END"], set())):
         run = t.xdd(*one, "-debug", *words, timeout=LIMIT_S)
         t.ok(run.status == 0 and only_debug(run) and kinds(run) == wanted, "-debug " + " ".join(words), run)
     file = t.path("messages")
@@ -257,12 +257,10 @@ def test_bad_input():
     for status, words, pattern in (
             (2, "-debug", "xdd: -debug: " + m.missing(r"<kind> \[<kind> \.\.\.\]")),
             (2, "-debug -dio", "xdd: -debug: " + m.MISSING),
-            (2, "-debug network", r"xdd: -debug network: expected io, lockstep, open, task, .* user1 or all \(argument"),
-            (2, "-debug tsak io", "xdd: -debug tsak: " + m.choice("io, .*", "task")),
-            (2, "-debug io lokstep", "xdd: -debug lokstep: " + m.choice("io, .*", "lockstep")),
+            (2, "-debug network", r"xdd: -debug network: expected e2e, io, lockstep, open, task, .* user1 or all \(argument"),
+            (2, "-debug tsak io", "xdd: -debug tsak: " + m.choice("e2e, io, .*", "task")),
+            (2, "-debug io lokstep", "xdd: -debug lokstep: " + m.choice("e2e, io, .*", "lockstep")),
             (3, "-debug io network", "xdd: network: " + m.STRAY),
-            (3, "-debug e2e", r"xdd: -debug e2e: .*this version of xdd does not have end-to-end"),
-            (3, "-debug io END2END", r"xdd: -debug END2END: .*does not have end-to-end"),
             (3, "-extendedstats target 0", "xdd: -extendedstats.*: .*" + m.WHOLE_RUN),
             (3, "-extstats 1", "xdd: 1: " + m.STRAY)):
         run = t.xdd("-op", "write", "-targets", 1, target, "-numreqs", 1, *words.split(), timeout=LIMIT_S)

@@ -22,14 +22,15 @@ enum debug_kind {
 	DEBUG_USER1 = 1 << 6,
 	DEBUG_THROTTLE = 1 << 7,
 	DEBUG_TS = 1 << 8,
-	DEBUG_ALL = (1 << 9) - 1,
+	DEBUG_E2E = 1 << 9,
+	DEBUG_ALL = (1 << 10) - 1,
 };
 
 struct debug_row {
 	const char *name;
 	const char *alias; /* NULL: none */
-	unsigned kinds;	   /* 0: the program has no such events */
-	const char *text;  /* the events of the kind, or those that the program does not have */
+	unsigned kinds;
+	const char *text; /* the events of the kind */
 };
 
 /* Private to debug_on(); const after debug_enable(). */
