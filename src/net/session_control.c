@@ -195,8 +195,7 @@ static int accept_control(struct session *s)
 	session_unlock(s);
 	if (r == -ETIMEDOUT)
 		return session_broke(s, BLAME_PEER_SILENTLY, r,
-				     "no source has connected for %s of -e2e timeout",
-				     s->time_text);
+				     "no source has connected for %s (-e2e timeout)", s->time_text);
 	if (r < 0)
 		return r;
 	adopt(s, s->control, SESSION_PLANNING);

@@ -38,14 +38,13 @@ bool session_plans_fit(const struct wire_plan *source, const struct wire_plan *d
 			 s->ops, d->ops);
 	else if (s->passes != d->passes)
 		snprintf(why, size,
-			 "the source makes %" PRIu64 " passes, the destination expects %" PRIu64
-			 ": give both the same -passes",
+			 "the number of passes is %" PRIu64 " on the source and %" PRIu64
+			 " on the destination: give both the same -passes",
 			 s->passes, d->passes);
 	else if (s->connections != d->connections)
 		snprintf(why, size,
-			 "the source opens %" PRIu32
-			 " data connections, the destination expects %" PRIu32
-			 ": give both the same ports, or the same -queuedepth",
+			 "the number of data connections is %" PRIu32 " on the source and %" PRIu32
+			 " on the destination: give both the same ports, or the same -queuedepth",
 			 s->connections, d->connections);
 	else
 		return true;

@@ -1,0 +1,416 @@
+/*
+ * Sessions that go well, and plans that do not fit: src/net/session*.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net_rig.h"
+#include "session_rig.h"
+
+#define WATCHDOG_S 300
+
+/* The outcome of a copy without a fault. */
+static void assert_good(const struct rig_copy *c)
+{
+	assert_string_equal(c->source.why, "");
+	assert_string_equal(c->destination.why, "");
+	assert_int_equal(c->source.err, 0);
+	assert_int_equal(c->destination.err, 0);
+	assert_int_equal(c->source.failed, 0);
+	assert_int_equal(c->destination.failed, 0);
+	assert_false(c->source.peer_failed);
+	assert_false(c->destination.peer_failed);
+}
+
+static void assert_copied(const struct rig_copy *c, unsigned pass)
+{
+	for (uint64_t op = 0; op < c->ops; op++)
+		assert_true(rig_has(c, pass, op));
+	assert_int_equal(c->written, c->ops * c->passes);
+	assert_memory_equal(&c->source.own_pass, &c->destination.peer_pass,
+			    sizeof(c->source.own_pass));
+	assert_memory_equal(&c->source.peer_pass, &c->destination.own_pass,
+			    sizeof(c->source.own_pass));
+}
+
+static void copy_well(unsigned connections, unsigned passes, uint64_t ops, uint64_t tail)
+{
+	struct rig_copy c = rig_copy(connections, passes, ops);
+
+	c.tail_bytes = tail;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_copied(&c, passes);
+	assert_int_equal(c.source.begun, passes);
+	assert_int_equal(c.destination.begun, passes);
+	rig_free(&c);
+}
+
+static void test_copies(void **state)
+{
+	(void)state;
+	copy_well(1, 1, 1, 1);
+	copy_well(1, 1, 100, 0);
+	copy_well(4, 1, 101, 7);
+	copy_well(8, 3, 50, 4095);
+	copy_well(3, 1, 1, 0);
+}
+
+static void test_nothing_to_copy(void **state)
+{
+	(void)state;
+	copy_well(1, 1, 0, 0);
+	copy_well(4, 3, 0, 0);
+}
+
+static void test_many_passes(void **state)
+{
+	(void)state;
+	copy_well(2, 100, 5, 0);
+}
+
+static void test_targets(void **state)
+{
+	struct rig_copy c[3] = { rig_copy(1, 2, 40), rig_copy(4, 1, 33), rig_copy(2, 3, 0) };
+
+	(void)state;
+	rig_run(c, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_good(&c[i]);
+		assert_copied(&c[i], c[i].passes);
+		rig_free(&c[i]);
+	}
+}
+
+/* Both sides get the plan of the other. */
+static void name_source(struct wire_plan *own)
+{
+	memset(own->run, 7, sizeof(own->run));
+	snprintf(own->name, sizeof(own->name), "the source");
+	own->size_bytes = 12345;
+	own->mtime_ns = -1;
+}
+
+static void name_destination(struct wire_plan *own)
+{
+	snprintf(own->name, sizeof(own->name), "the destination");
+	own->start_bytes = 8192;
+}
+
+static void test_plans_exchanged(void **state)
+{
+	struct rig_copy c = rig_copy(1, 1, 1);
+
+	(void)state;
+	c.source.change = name_source;
+	c.destination.change = name_destination;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_string_equal(c.destination.peer.name, "the source");
+	assert_int_equal(c.destination.peer.run[15], 7);
+	assert_int_equal(c.destination.peer.size_bytes, 12345);
+	assert_int_equal(c.destination.peer.mtime_ns, -1);
+	assert_string_equal(c.source.peer.name, "the destination");
+	assert_int_equal(c.source.peer.start_bytes, 8192);
+	assert_int_equal(c.source.peer.flags & WIRE_RESUMES, 0);
+	rig_free(&c);
+}
+
+/* ---- parts ---- */
+
+static void test_ranges(void **state)
+{
+	struct rig_copy c = rig_copy(2, 1, 50);
+
+	(void)state;
+	c.accepts = 1;
+	c.ranges[0] = (struct wire_range){ .first = 3, .count = 4 };
+	c.ranges[1] = (struct wire_range){ .first = 49, .count = 1 };
+	c.n_ranges = 2;
+	c.tail_bytes = 100;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_true(c.source.peer.flags & WIRE_RESUMES);
+	assert_int_equal(c.source.n_ranges, 2);
+	assert_int_equal(c.written, 5);
+	for (uint64_t op = 0; op < 50; op++)
+		assert_int_equal(rig_has(&c, 1, op), (op >= 3 && op < 7) || op == 49);
+	rig_free(&c);
+}
+
+static void test_nothing_missing(void **state)
+{
+	struct rig_copy c = rig_copy(2, 1, 50);
+
+	(void)state;
+	c.accepts = 1;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_true(c.source.peer.flags & WIRE_RESUMES);
+	assert_int_equal(c.source.n_ranges, 0);
+	assert_int_equal(c.written, 0);
+	rig_free(&c);
+}
+
+static void test_ranges_outside(void **state)
+{
+	struct rig_copy c = rig_copy(1, 1, 50);
+
+	(void)state;
+	c.accepts = 1;
+	c.ranges[0] = (struct wire_range){ .first = 49, .count = 2 };
+	c.n_ranges = 1;
+	rig_run(&c, 1);
+	assert_true(c.source.err < 0);
+	assert_true(c.destination.err < 0);
+	assert_non_null(strstr(c.source.why, "a message whose contents are malformed"));
+	rig_free(&c);
+}
+
+static void test_refused(void **state)
+{
+	struct rig_copy c = rig_copy(2, 1, 5);
+
+	(void)state;
+	c.accepts = -1;
+	rig_run(&c, 1);
+	assert_int_equal(c.destination.err, -EPERM);
+	assert_true(c.source.err < 0);
+	assert_string_equal(c.source.why, "the destination refuses: test");
+	assert_string_equal(c.destination.why, "the destination refuses: test");
+	assert_true(c.source.peer_failed);
+	assert_false(c.destination.peer_failed);
+	rig_free(&c);
+}
+
+/* ---- failed operations ---- */
+
+static void test_skip(void **state)
+{
+	struct rig_copy c = rig_copy(3, 1, 20);
+
+	(void)state;
+	c.skip_op = 4;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_int_equal(c.destination.peer_pass.failed, 1);
+	assert_int_equal(c.destination.peer_pass.ops, 19);
+	assert_int_equal(c.destination.own_pass.ops, 19);
+	assert_false(rig_has(&c, 1, 4));
+	rig_free(&c);
+}
+
+static void test_bad_write(void **state)
+{
+	struct rig_copy c = rig_copy(3, 1, 20);
+
+	(void)state;
+	c.bad_write = 4;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_int_equal(c.source.peer_pass.failed, 1);
+	assert_int_equal(c.source.peer_pass.ops, 19);
+	rig_free(&c);
+}
+
+/* ---- early ends ---- */
+
+static void test_source_ends_early(void **state)
+{
+	(void)state;
+	for (unsigned passes = 1; passes < 4; passes++) {
+		struct rig_copy c = rig_copy(2, 4, 10);
+
+		c.source.end_after = passes;
+		rig_run(&c, 1);
+		assert_good(&c);
+		assert_int_equal(c.destination.begun, passes);
+		assert_int_equal(c.written, 10 * passes);
+		rig_free(&c);
+	}
+}
+
+static void test_destination_ends_pass(void **state)
+{
+	struct rig_copy c = rig_copy(2, 3, 200);
+
+	(void)state;
+	c.throttle_ns = 5 * MS_NS;
+	c.destination.stop_pass_at = 2;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_int_equal(c.source.stops, 1);
+	assert_int_equal(c.source.begun, 3);
+	assert_true(c.written >= 400);
+	assert_true(c.written < 600);
+	rig_free(&c);
+}
+
+/* A destination that takes longer than the time limit to open its file is alive. */
+static void test_slow_to_open(void **state)
+{
+	struct rig_copy c = rig_copy(2, 1, 10);
+
+	(void)state;
+	c.source.timeout_ns = 400 * MS_NS;
+	c.destination.timeout_ns = 400 * MS_NS;
+	c.open_late_ns = 1500 * MS_NS;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_copied(&c, 1);
+	rig_free(&c);
+}
+
+/* A source that has nothing to send for longer than the time limit is alive. */
+static void test_slow_source(void **state)
+{
+	struct rig_copy c = rig_copy(1, 1, 3);
+
+	(void)state;
+	c.source.timeout_ns = 400 * MS_NS;
+	c.destination.timeout_ns = 400 * MS_NS;
+	c.throttle_ns = 1000 * MS_NS;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_copied(&c, 1);
+	rig_free(&c);
+}
+
+/* ---- plans that do not fit ---- */
+
+static void more_bytes(struct wire_plan *own)
+{
+	own->req_bytes = 8192;
+}
+
+static void more_amount(struct wire_plan *own)
+{
+	own->bytes += 10;
+}
+
+static void more_ops(struct wire_plan *own)
+{
+	own->ops++;
+}
+
+static void more_passes(struct wire_plan *own)
+{
+	own->passes++;
+}
+
+static void more_connections(struct wire_plan *own)
+{
+	own->connections++;
+}
+
+static void any_amount(struct wire_plan *own)
+{
+	own->bytes = WIRE_NO_SIZE;
+	own->ops = WIRE_NO_SIZE;
+}
+
+static void assert_misfit(void (*change)(struct wire_plan *), const char *text)
+{
+	struct rig_copy c = rig_copy(2, 1, 10);
+
+	c.destination.change = change;
+	rig_run(&c, 1);
+	assert_string_equal(c.source.why, text);
+	assert_string_equal(c.destination.why, text);
+	assert_true(c.source.err < 0);
+	assert_true(c.destination.err < 0);
+	assert_int_equal(c.source.begun + c.destination.begun, 0);
+	assert_int_equal(c.written, 0);
+	assert_true(c.source.failed <= 1);
+	rig_free(&c);
+}
+
+static void test_misfits(void **state)
+{
+	(void)state;
+	assert_misfit(more_bytes,
+		      "the source sends requests of 4096 bytes, the destination expects 8192: "
+		      "give both the same -reqsize and -blocksize");
+	assert_misfit(more_amount,
+		      "the source copies 40960 bytes per pass, the destination expects 40970: "
+		      "give both the same amount, or the destination none");
+	assert_misfit(more_ops,
+		      "the source copies 10 requests per pass, the destination expects 11: give "
+		      "both the same amount, or the destination none");
+	assert_misfit(more_passes, "the number of passes is 1 on the source and 2 on the "
+				   "destination: give both the same -passes");
+	assert_misfit(more_connections,
+		      "the number of data connections is 2 on the source and 3 on the "
+		      "destination: give both the same ports, or the same -queuedepth");
+}
+
+static void test_open_amount(void **state)
+{
+	struct rig_copy c = rig_copy(2, 1, 10);
+
+	(void)state;
+	c.destination.change = any_amount;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_copied(&c, 1);
+	rig_free(&c);
+}
+
+/* Without a destination the source ends with its time limit, and says why. */
+static void test_no_source(void **state)
+{
+	struct rig_copy c = rig_copy(1, 1, 1);
+
+	(void)state;
+	c.destination.timeout_ns = 300 * MS_NS;
+	c.destination.timeout_given = true;
+	c.source.stop_at = 1;
+	rig_run(&c, 1);
+	assert_int_equal(c.source.err, -ECANCELED);
+	assert_string_equal(c.source.why, "");
+	assert_int_equal(c.destination.err, -ETIMEDOUT);
+	assert_string_equal(c.destination.why, "no source has connected for 0.3 s (-e2e timeout)");
+	rig_free(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_nothing_to_copy),
+		cmocka_unit_test(test_many_passes),
+		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_plans_exchanged),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_nothing_missing),
+		cmocka_unit_test(test_ranges_outside),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_skip),
+		cmocka_unit_test(test_bad_write),
+		cmocka_unit_test(test_source_ends_early),
+		cmocka_unit_test(test_destination_ends_pass),
+		cmocka_unit_test(test_slow_to_open),
+		cmocka_unit_test(test_slow_source),
+		cmocka_unit_test(test_misfits),
+		cmocka_unit_test(test_open_amount),
+		cmocka_unit_test(test_no_source),
+	};
+	const char *why;
+
+	alarm(WATCHDOG_S);
+	if (!digest_available(&why)) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}
