@@ -214,7 +214,7 @@ static uint64_t table_bytes(const struct target_plan *t)
 
 	if (!t->trace.on)
 		return 0;
-	if (__builtin_mul_overflow(t->trace.chunks, t->trace.chunk_ops * PLAN_TRACE_ENTRY_BYTES,
+	if (__builtin_mul_overflow(t->trace.chunks, t->trace.chunk_ops * plan_trace_bytes(t),
 				   &bytes))
 		return UINT64_MAX;
 	return bytes;

@@ -243,7 +243,7 @@ static int open_trace(struct target *t)
 			  "<#operations> makes it smaller",
 			  t->plan->number, t->plan->path,
 			  (double)t->plan->trace.chunks * t->plan->trace.chunk_ops *
-				  PLAN_TRACE_ENTRY_BYTES / (1u << 20),
+				  (double)plan_trace_bytes(t->plan) / (1u << 20),
 			  strerror(-err));
 	for (uint32_t i = 0; !err && t->trace.writers && i < t->plan->qthreads; i++)
 		t->qthreads[i].trace = &t->trace.writers[i];

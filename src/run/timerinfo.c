@@ -53,7 +53,7 @@ static int measure_stamps(struct timer_info *info)
 		for (unsigned i = 0; i < STAMPS; i++) {
 			req.op = i;
 			trace_issue(&req);
-			trace_done(table.writers, &req, 1, begin);
+			trace_done(table.writers, &req, NULL, 1, begin);
 		}
 		best = ns_earlier(best, clock_now_ns() - begin);
 	}

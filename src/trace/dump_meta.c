@@ -63,9 +63,11 @@ static bool take_field(struct meta *m, char *value)
 	    off > DUMP_ENTRY_MAX_BYTES)
 		return false;
 	for (size_t i = 0; i < dump_n_fields && m->layout->n_fields < DUMP_FIELDS_MAX; i++) {
-		if (strcmp(dump_fields[i].name, value) == 0 && dump_fields[i].bytes == bytes)
-			m->layout->fields[m->layout->n_fields++] =
-				(struct dump_file_field){ &dump_fields[i], (uint32_t)off };
+		if (strcmp(dump_fields[i].name, value) != 0 || dump_fields[i].bytes != bytes)
+			continue;
+		m->layout->fields[m->layout->n_fields++] =
+			(struct dump_file_field){ &dump_fields[i], (uint32_t)off };
+		m->layout->net |= dump_fields[i].net;
 	}
 	return true;
 }
@@ -195,12 +197,13 @@ bool dump_layout_is_sound(const struct dump_layout *l)
 	return true;
 }
 
-void dump_get_entry(const struct dump_layout *l, struct trace_entry *e, const unsigned char *p)
+void dump_get_entry(const struct dump_layout *l, struct trace_entry *e, struct trace_net *net,
+		    const unsigned char *p)
 {
 	for (size_t i = 0; i < l->n_fields; i++) {
 		const struct dump_field *known = l->fields[i].known;
 		uint64_t v = bytes_get(p + l->fields[i].off, known->bytes);
-		char *to = (char *)e + known->memory_off;
+		char *to = (known->net ? (char *)net : (char *)e) + known->memory_off;
 		uint32_t v4 = (uint32_t)v;
 		uint16_t v2 = (uint16_t)v;
 

@@ -193,11 +193,14 @@ static int take_entries(struct ours *o, const struct block *b)
 		return 0;
 	}
 	for (uint32_t i = 0; i < b->count; i++) {
-		struct trace_entry *e = dump_new_entry(o->r->dump, false);
+		struct trace_dump *d = o->r->dump;
+		struct trace_entry *e = dump_new_entry(d, o->layout.net);
 
 		if (!e)
 			return -ENOMEM;
-		dump_get_entry(&o->layout, e, b->payload + i * o->layout.entry_bytes);
+		dump_get_entry(&o->layout, e,
+			       o->layout.net ? &d->net_storage[d->trace.n - 1] : NULL,
+			       b->payload + i * o->layout.entry_bytes);
 	}
 	return 0;
 }

@@ -19,6 +19,12 @@
 		.file_off = file_off_, .bytes = sizeof(((struct trace_entry *)0)->member_), \
 	}
 
+#define NET_FIELD(name_, member_, file_off_)                                                   \
+	{                                                                                      \
+		.name = name_, .net = true, .memory_off = offsetof(struct trace_net, member_), \
+		.file_off = file_off_, .bytes = sizeof(((struct trace_net *)0)->member_),      \
+	}
+
 const struct dump_field dump_fields[] = {
 	FIELD("op", op, 0),
 	FIELD("offset_bytes", offset_bytes, 8),
@@ -33,11 +39,23 @@ const struct dump_field dump_fields[] = {
 	FIELD("cpu_start", cpu_start, 56),
 	FIELD("cpu_end", cpu_end, 58),
 	FIELD("dir", dir, 60),
+	NET_FIELD("net_start_ns", start_ns, 64),
+	NET_FIELD("net_end_ns", end_ns, 72),
+	NET_FIELD("net_bytes", bytes, 80),
+	NET_FIELD("net_calls", calls, 84),
+	NET_FIELD("net_cpu_start", cpu_start, 88),
+	NET_FIELD("net_cpu_end", cpu_end, 90),
 };
 
 const size_t dump_n_fields = sizeof(dump_fields) / sizeof(dump_fields[0]);
 
 #define ENTRY_FILE_BYTES 64
+#define NET_ENTRY_FILE_BYTES 96
+
+static size_t entry_bytes(const struct trace *t)
+{
+	return t->net ? NET_ENTRY_FILE_BYTES : ENTRY_FILE_BYTES;
+}
 
 struct writer {
 	FILE *f;
@@ -110,10 +128,12 @@ static void put_meta(FILE *f, const struct trace *t)
 	fprintf(f, "partial=%d\ncut=%d\n", t->partial, t->cut);
 	fprintf(f, "overwritten=%" PRIu64 "\nunrecorded=%" PRIu64 "\nbefore_trigger=%" PRIu64 "\n",
 		t->missing.overwritten, t->missing.unrecorded, t->missing.before);
-	fprintf(f, "entries=%zu\nentry_bytes=%d\n", t->n, ENTRY_FILE_BYTES);
-	for (size_t i = 0; i < dump_n_fields; i++)
-		fprintf(f, "field=%s %u %u\n", dump_fields[i].name, dump_fields[i].file_off,
-			dump_fields[i].bytes);
+	fprintf(f, "entries=%zu\nentry_bytes=%zu\n", t->n, entry_bytes(t));
+	for (size_t i = 0; i < dump_n_fields; i++) {
+		if (!dump_fields[i].net || t->net)
+			fprintf(f, "field=%s %u %u\n", dump_fields[i].name, dump_fields[i].file_off,
+				dump_fields[i].bytes);
+	}
 	for (size_t i = 0; i < t->n_threads; i++)
 		fprintf(f, "thread=%" PRIu32 " %" PRId32 "\n", t->threads[i].qthread,
 			t->threads[i].tid);
@@ -149,12 +169,15 @@ static int put_meta_block(struct writer *w, const struct trace *t)
 	return err;
 }
 
-/* In memory a field is as wide as in the file, and in the order of the machine. */
-static void put_entry(unsigned char *p, const struct trace_entry *e)
+/*
+ * In memory a field is as wide as in the file, and in the order of the machine. `net` may be NULL.
+ */
+static void put_entry(unsigned char *p, const struct trace_entry *e, const struct trace_net *net)
 {
-	for (size_t i = 0; i < dump_n_fields; i++) {
+	for (size_t i = 0; i < dump_n_fields && (!dump_fields[i].net || net); i++) {
 		const struct dump_field *field = &dump_fields[i];
-		const char *at = (const char *)e + field->memory_off;
+		const char *at =
+			(field->net ? (const char *)net : (const char *)e) + field->memory_off;
 		uint64_t v8;
 		uint32_t v4;
 		uint16_t v2;
@@ -180,15 +203,16 @@ static void put_entry(unsigned char *p, const struct trace_entry *e)
 
 static int put_entries(struct writer *w, const struct trace *t)
 {
-	unsigned char *payload = calloc(DUMP_BLOCK_ENTRIES, ENTRY_FILE_BYTES);
+	const size_t bytes = entry_bytes(t);
+	unsigned char *payload = calloc(DUMP_BLOCK_ENTRIES, bytes);
 	int err = payload ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < t->n && !err;) {
 		uint32_t n = 0;
 
 		for (; n < DUMP_BLOCK_ENTRIES && i < t->n; n++, i++)
-			put_entry(payload + (size_t)n * ENTRY_FILE_BYTES, t->entries[i]);
-		err = put_block(w, DUMP_BLOCK_ENTRY, n, payload, (uint64_t)n * ENTRY_FILE_BYTES);
+			put_entry(payload + n * bytes, t->entries[i], t->net ? t->net[i] : NULL);
+		err = put_block(w, DUMP_BLOCK_ENTRY, n, payload, n * bytes);
 	}
 	free(payload);
 	return err;

@@ -32,9 +32,10 @@ enum dump_block_type {
 
 #define DUMP_END_SIZE 16
 
-/* A field of an entry: where it lies in memory and in the file. */
+/* A field of an entry: its offset in memory and in the file. */
 struct dump_field {
 	const char *name;
+	bool net; /* in memory it is one of struct trace_net; only targets with a network have it */
 	uint16_t memory_off;
 	uint16_t file_off;
 	uint8_t bytes;
@@ -56,6 +57,7 @@ struct dump_file_field {
 struct dump_layout {
 	struct dump_file_field fields[DUMP_FIELDS_MAX];
 	size_t n_fields;
+	bool net; /* some fields are those of the network */
 	uint64_t entry_bytes;
 	uint64_t entries; /* that there should be; UINT64_MAX: not known */
 };
@@ -90,8 +92,9 @@ int dump_read_meta(struct dump_reader *r, struct dump_layout *layout, char *text
 /* True if every field that is used lies in the entry. */
 bool dump_layout_is_sound(const struct dump_layout *l);
 
-/* The entry at `p` of a layout that is sound. */
-void dump_get_entry(const struct dump_layout *l, struct trace_entry *e, const unsigned char *p);
+/* The entry at `p` of a layout that is sound; `net` may be NULL if the layout has no network. */
+void dump_get_entry(const struct dump_layout *l, struct trace_entry *e, struct trace_net *net,
+		    const unsigned char *p);
 
 /* dump_old.c: recognize a dump of an older program by its beginning, and read it. */
 bool dump_is_old(const unsigned char *data, size_t size);

@@ -155,6 +155,9 @@ static void check_same(const struct trace *a, const struct trace *b)
 	assert_int_equal(a->n, b->n);
 	for (size_t i = 0; i < a->n; i++)
 		assert_memory_equal(a->entries[i], b->entries[i], sizeof(struct trace_entry));
+	assert_int_equal(!a->net, !b->net);
+	for (size_t i = 0; a->net && i < a->n; i++)
+		assert_memory_equal(a->net[i], b->net[i], sizeof(struct trace_net));
 	assert_int_equal(a->n_threads, b->n_threads);
 	assert_memory_equal(a->threads, b->threads, a->n_threads * sizeof(*a->threads));
 }
@@ -177,6 +180,45 @@ static void test_round_trip(void **state)
 		trace_dump_free(&d);
 		sample_free(&s);
 	}
+}
+
+/* Of an end-to-end target. */
+static void test_network(void **state)
+{
+	const size_t n = 1500;
+	struct trace_net *nets = calloc(n, sizeof(*nets));
+	const struct trace_net **list = calloc(n, sizeof(*list));
+	struct trace_dump d;
+	struct sample s;
+	unsigned lines;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(nets);
+	assert_non_null(list);
+	sample_make(&s, n);
+	for (size_t i = 0; i < n; i++) {
+		nets[i].start_ns = 7 * i;
+		nets[i].end_ns = 7 * i + ((uint64_t)1 << 40);
+		nets[i].bytes = (uint32_t)(3 * i);
+		nets[i].calls = 1;
+		nets[i].cpu_start = (uint16_t)i;
+		nets[i].cpu_end = TRACE_NO_CPU;
+		list[i] = &nets[i];
+	}
+	s.trace.net = list;
+	free(s.file);
+	f = open_memstream(&s.file, &s.size);
+	assert_non_null(f);
+	assert_int_equal(trace_dump_write(f, &s.trace), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(parse(&d, s.file, s.size, &lines), 0);
+	assert_int_equal(d.complaints, 0);
+	check_same(&s.trace, &d.trace);
+	trace_dump_free(&d);
+	sample_free(&s);
+	free(nets);
+	free(list);
 }
 
 /* The remaining entries are as they were written. */
@@ -420,11 +462,11 @@ static void test_old_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_crc),	      cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_flipped),	      cmocka_unit_test(test_resync),
-		cmocka_unit_test(test_later_version), cmocka_unit_test(test_old),
-		cmocka_unit_test(test_old_damaged),
+		cmocka_unit_test(test_crc),	   cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_network),
+		cmocka_unit_test(test_cut),	   cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_resync),	   cmocka_unit_test(test_later_version),
+		cmocka_unit_test(test_old),	   cmocka_unit_test(test_old_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void *work(void *arg)
 		struct io_request req = { .op = n, .size = 512, .done = 512, .issue_ns = n + 1 };
 
 		trace_issue(&req);
-		trace_done(w->writer, &req, 1, 1000000 + atomic_fetch_add(&next_time, 1));
+		trace_done(w->writer, &req, NULL, 1, 1000000 + atomic_fetch_add(&next_time, 1));
 	}
 	return NULL;
 }
@@ -194,7 +194,7 @@ static void test_slow_writer(void **state)
 		struct io_request req = { .op = n, .size = 512, .done = 512, .issue_ns = n + 1 };
 		uint32_t who = n % 997 == 0 ? 3 : n % 101 == 0 ? 2 : n % 2;
 
-		trace_done(&table.writers[who], &req, 1, 1000000 + n);
+		trace_done(&table.writers[who], &req, NULL, 1, 1000000 + n);
 	}
 	assert_int_equal(trace_collect(&table, &t), 0);
 	check_entries(&t, 1000, 100000);
@@ -203,10 +203,48 @@ static void test_slow_writer(void **state)
 	for (uint64_t n = 0; n < 10000; n++) {
 		struct io_request req = { .op = n, .size = 512, .issue_ns = n + 1 };
 
-		trace_done(&table.writers[0], &req, 1, 5000000 + n);
+		trace_done(&table.writers[0], &req, NULL, 1, 5000000 + n);
 	}
 	check_window(&t, 99000, 1000);
 	free(t.entries);
+	trace_close(&table);
+}
+
+/* End-to-end: each entry keeps its network part, when the table wraps too. */
+static void test_network(void **state)
+{
+	struct plan all = { .passes = 1 };
+	struct target_plan plan = { .qthreads = 1,
+				    .queue_depth = 1,
+				    .pass_ops = 5000,
+				    .path = "null",
+				    .endtoend = { .role = E2E_SOURCE } };
+	struct trace_table table = { 0 };
+	struct trace t = { 0 };
+
+	(void)state;
+	plan.trace = (struct trace_options){ .on = true, .wrap = true, .size_ops = 1500 };
+	assert_int_equal(feature_trace.target[TARGET_SIZE](&all, &plan), XDD_OK);
+	assert_int_equal(trace_open(&table, &plan, 0), 0);
+	for (uint64_t n = 0; n < 5000; n++) {
+		struct io_request req = { .op = n, .issue_ns = n + 1 };
+		struct trace_net net = { .start_ns = 10 * n, .bytes = (uint32_t)n, .calls = 1 };
+
+		trace_done(table.writers, &req, n % 3 ? &net : NULL, 1, n + 2);
+	}
+	assert_int_equal(trace_collect(&table, &t), 0);
+	assert_int_equal(t.n, 1500);
+	assert_non_null(t.net);
+	for (size_t i = 0; i < t.n; i++) {
+		uint64_t n = t.entries[i]->op;
+
+		assert_int_equal(t.net[i]->bytes, n % 3 ? n : 0);
+		assert_int_equal(t.net[i]->start_ns, n % 3 ? 10 * n : 0);
+		assert_int_equal(t.net[i]->cpu_end, n % 3 ? 0 : TRACE_NO_CPU);
+	}
+	assert_int_equal(t.entries[0]->op, 3500);
+	free(t.entries);
+	free(t.net);
 	trace_close(&table);
 }
 
@@ -227,7 +265,7 @@ static void test_triggers(void **state)
 	for (uint64_t n = 0; n < 200; n++) {
 		struct io_request req = { .op = n % 100, .issue_ns = n + 1 };
 
-		trace_done(table.writers, &req, n / 100 + 1, n + 2);
+		trace_done(table.writers, &req, NULL, n / 100 + 1, n + 2);
 	}
 	assert_int_equal(trace_collect(&table, &t), 0);
 	assert_int_equal(t.n, 170);
@@ -248,7 +286,7 @@ static void test_triggers(void **state)
 	for (uint64_t n = 0; n < 200; n++) {
 		struct io_request req = { .op = n % 100, .issue_ns = n };
 
-		trace_done(table.writers, &req, n / 100 + 1, n + 1);
+		trace_done(table.writers, &req, NULL, n / 100 + 1, n + 1);
 	}
 	assert_int_equal(trace_collect(&table, &t), 0);
 	assert_int_equal(t.n, 50);
@@ -346,10 +384,10 @@ static void test_walk_slots(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	   cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_oneshot),	   cmocka_unit_test(test_slow_writer),
-		cmocka_unit_test(test_triggers),   cmocka_unit_test(test_walk),
-		cmocka_unit_test(test_walk_slots),
+		cmocka_unit_test(test_whole),	 cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_oneshot),	 cmocka_unit_test(test_slow_writer),
+		cmocka_unit_test(test_triggers), cmocka_unit_test(test_network),
+		cmocka_unit_test(test_walk),	 cmocka_unit_test(test_walk_slots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

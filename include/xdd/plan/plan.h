@@ -332,6 +332,12 @@ static inline bool plan_writes(const struct target_plan *t)
 	return t->op == OP_WRITE || t->op == OP_MIXED;
 }
 
+/* Memory that the time stamps of an operation take. */
+static inline uint64_t plan_trace_bytes(const struct target_plan *t)
+{
+	return PLAN_TRACE_ENTRY_BYTES + (t->endtoend.role == E2E_NONE ? 0 : PLAN_TRACE_NET_BYTES);
+}
+
 static inline bool plan_reopens(const struct target_plan *t)
 {
 	return t->kind != TARGET_NULL && (t->reopen || t->recreate_files || t->create_new_files);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define PLAN_TRACE_ENTRY_BYTES 64u /* memory that the time stamps of an operation take */
+#define PLAN_TRACE_NET_BYTES 32u   /* the same of its network part, of end-to-end targets */
 #define PLAN_TRACE_DEFAULT_OPS \
 	(1ull << 20) /* size of the table of a target without a number of ops */
 

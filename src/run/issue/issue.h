@@ -249,7 +249,7 @@ static ALWAYS_INLINE void account(struct qthread *q, const struct io_request *re
 		took_ns = 0;
 	if (wants(extras, EXTRA_TRACE | EXTRA_HOOK_DONE)) {
 		if (extras & EXTRA_TRACE)
-			trace_done(q->trace, req, q->target->pass, done_ns);
+			trace_done(q->trace, req, NULL, q->target->pass, done_ns);
 		if (extras & EXTRA_HOOK_DONE)
 			op_hook_done(q, req, took_ns);
 	}

@@ -17,14 +17,17 @@
 #define AHEAD 8
 
 _Static_assert(sizeof(struct trace_entry) == PLAN_TRACE_ENTRY_BYTES, "the plan knows the size");
+_Static_assert(sizeof(struct trace_net) == PLAN_TRACE_NET_BYTES, "the plan knows the size");
 
 /* Memory for all chunks, with all pages touched. */
 static int take_memory(struct trace_table *t)
 {
 	const struct trace_options *ts = &t->plan->trace;
-	size_t chunk_bytes = ts->chunk_ops * sizeof(struct trace_entry);
+	const size_t n = ts->chunks * ts->chunk_ops;
+	struct trace_entry *entries;
+	struct trace_net *nets;
 
-	t->memory_bytes = ts->chunks * chunk_bytes;
+	t->memory_bytes = n * plan_trace_bytes(t->plan);
 	t->memory = mmap(NULL, t->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
 	if (t->memory == MAP_FAILED) {
@@ -37,8 +40,13 @@ static int take_memory(struct trace_table *t)
 	if (!t->chunks)
 		return -ENOMEM;
 	memset(t->chunks, 0, ts->chunks * sizeof(*t->chunks));
-	for (size_t i = 0; i < ts->chunks; i++)
-		t->chunks[i].entries = (void *)((char *)t->memory + i * chunk_bytes);
+	entries = t->memory;
+	nets = (struct trace_net *)(entries + n);
+	for (size_t i = 0; i < ts->chunks; i++) {
+		t->chunks[i].entries = entries + i * ts->chunk_ops;
+		t->chunks[i].nets = t->plan->endtoend.role != E2E_NONE ? nets + i * ts->chunk_ops :
+									 NULL;
+	}
 	return 0;
 }
 
@@ -152,8 +160,18 @@ static bool too_early(const struct trace_table *t, const struct io_request *req,
 	return (pass == 1 && req->op < t->plan->trace.trigger_op) || req->issue_ns < t->trigger_ns;
 }
 
-void trace_done(struct trace_writer *w, const struct io_request *req, uint64_t pass,
-		uint64_t done_ns)
+/* Of the entry that is about to be complete. */
+static void put_net(struct trace_writer *w, const struct trace_entry *e,
+		    const struct trace_net *net)
+{
+	static const struct trace_net none = { .cpu_start = TRACE_NO_CPU, .cpu_end = TRACE_NO_CPU };
+
+	if (w->chunk->nets)
+		w->chunk->nets[e - w->chunk->entries] = net ? *net : none;
+}
+
+void trace_done(struct trace_writer *w, const struct io_request *req, const struct trace_net *net,
+		uint64_t pass, uint64_t done_ns)
 {
 	struct trace_entry *e;
 
@@ -180,6 +198,7 @@ void trace_done(struct trace_writer *w, const struct io_request *req, uint64_t p
 	e->cpu_start = req->issue_cpu;
 	e->cpu_end = (uint16_t)sched_getcpu();
 	e->dir = (uint8_t)req->dir;
+	put_net(w, e, net);
 	atomic_store_explicit(&w->chunk->used, (uint32_t)(w->next - w->chunk->entries),
 			      memory_order_release);
 }
@@ -217,6 +236,21 @@ static void trim(const struct trace_options *ts, struct trace *trace)
 	memmove(trace->entries, trace->entries + extra, trace->n * sizeof(struct trace_entry *));
 }
 
+/* The network parts of the entries, by their offset in the table. Returns 0 or -ENOMEM. */
+static int list_nets(const struct trace_table *t, struct trace *trace)
+{
+	const struct trace_entry *first = t->memory;
+
+	if (t->plan->endtoend.role == E2E_NONE)
+		return 0;
+	trace->net = malloc((trace->n + 1) * sizeof(struct trace_net *));
+	if (!trace->net)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->n; i++)
+		trace->net[i] = t->chunks[0].nets + (trace->entries[i] - first);
+	return 0;
+}
+
 int trace_collect(struct trace_table *t, struct trace *trace)
 {
 	size_t room;
@@ -225,6 +259,7 @@ int trace_collect(struct trace_table *t, struct trace *trace)
 	pthread_mutex_lock(&t->lock);
 	t->closed = true;
 	room = t->n_taken * t->plan->trace.chunk_ops + 1;
+	trace->net = NULL;
 	trace->entries = malloc(room * sizeof(struct trace_entry *));
 	if (trace->entries)
 		trace->n = gather(t, trace->entries);
@@ -243,5 +278,6 @@ int trace_collect(struct trace_table *t, struct trace *trace)
 		return err;
 	if (t->plan->trace.cut && trace->n > t->plan->trace.size_ops)
 		trim(&t->plan->trace, trace);
-	return trace_sort(trace->entries, NULL, trace->n);
+	err = list_nets(t, trace);
+	return err ? err : trace_sort(trace->entries, trace->net, trace->n);
 }

@@ -25,6 +25,7 @@
 struct trace_chunk {
 	/* const after trace_open() */
 	struct trace_entry *entries;
+	struct trace_net *nets; /* of each entry; NULL: the target is not end-to-end */
 
 	/*
 	 * atomic: entries that are complete; written by the QThread that has the chunk, read by any
@@ -62,7 +63,7 @@ struct trace_table {
 	struct trace_writer *writers; /* one per QThread; NULL: nothing is recorded */
 	struct trace_chunk *chunks;
 	void *memory;
-	size_t memory_bytes;
+	size_t memory_bytes; /* entries, then their network parts */
 	uint64_t trigger_ns; /* of clock_now_ns() */
 	int64_t wall_ns;     /* wall clock minus clock_now_ns() */
 
@@ -91,14 +92,17 @@ static inline void trace_issue(struct io_request *req)
 	req->issue_cpu = (uint16_t)sched_getcpu();
 }
 
-/* Record an operation that is complete. QThread of the writer. */
-void trace_done(struct trace_writer *w, const struct io_request *req, uint64_t pass,
-		uint64_t done_ns);
+/*
+ * Record an operation that is complete; `net` may be NULL: nothing was sent or received. QThread
+ * of the writer.
+ */
+void trace_done(struct trace_writer *w, const struct io_request *req, const struct trace_net *net,
+		uint64_t pass, uint64_t done_ns);
 
 /*
  * Stop recording, and return the entries and the counts of missing ones in `trace`. The entries lie
- * in the table; the caller frees trace->entries. A QThread that is stuck may go on at any time, and
- * disturbs nothing. Returns 0 or -ENOMEM.
+ * in the table; the caller frees trace->entries and trace->net. A QThread that is stuck may go on
+ * at any time, and disturbs nothing. Returns 0 or -ENOMEM.
  */
 int trace_collect(struct trace_table *table, struct trace *trace);
 

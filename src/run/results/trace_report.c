@@ -183,6 +183,7 @@ void trace_report(struct run *run, struct target *t, bool partial)
 	say_missing(run, t, &trace);
 out:
 	free(trace.entries);
+	free(trace.net);
 	free(threads);
 	free(information);
 }
