@@ -50,7 +50,7 @@ struct restart_record {
 	uint64_t req_bytes;
 	uint64_t bytes;
 	uint64_t ops;
-	uint64_t pattern;
+	uint64_t pattern; /* of the offsets of operations; 0: sequential */
 
 	/* the durable part */
 	bool complete;
