@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "run/coord/gate.h"
+#include "run/endtoend/endtoend.h"
 #include "run/issue/order.h"
 #include "run/meter/cache_sample.h"
 #include "run/meter/qthread_latency.h"
@@ -52,6 +53,8 @@ static void reset_qthreads(struct target *t)
 
 void pass_begin(struct target *t, uint64_t number)
 {
+	uint64_t end;
+
 	atomic_fetch_add(&t->pass_seq, 1);
 	atomic_store(&t->pass, number);
 	t->state = (struct pass_state){
@@ -59,6 +62,7 @@ void pass_begin(struct target *t, uint64_t number)
 		.shift_ns = requested_delay_ns(t, number),
 	};
 	access_init(&t->state.access, t->plan, number);
+	plan_pass_range(t->plan, number, &t->state.extent_from, &end);
 	/*
 	 * With -dropcache system this follows for all targets at once, when none of them has
 	 * anything in flight.
@@ -67,6 +71,8 @@ void pass_begin(struct target *t, uint64_t number)
 		cache_sample_take(t);
 	reset_qthreads(t);
 	order_begin_pass(&t->order);
+	if (t->orders_sends)
+		tot_reset(&t->sends);
 	target_data_begin_pass(t);
 	atomic_store(&t->result_pending, true);
 	atomic_store(&t->active, t->plan->qthreads);
@@ -98,6 +104,7 @@ static void deliver_result(struct target *t)
 		 */
 		pass_result_free(r);
 	} else if (r) {
+		endtoend_add_result(t, r);
 		report_released(t);
 		heartbeat_pass_done(&run->heartbeat, t, &r->figures.tally, &r->figures.latency);
 		if (run->plan->no_barrier)
@@ -116,7 +123,10 @@ static void deliver_result(struct target *t)
 static void rest_alone(struct target *t)
 {
 	struct run *run = t->run;
-	uint64_t end = atomic_load(&run->end_ns), now = clock_now_ns(), until;
+	/* The source of an end-to-end copy decides, and its announcement says so. */
+	const bool follows = t->endtoend && !t->endtoend->sends;
+	uint64_t end = follows ? UINT64_MAX : atomic_load(&run->end_ns);
+	uint64_t now = clock_now_ns(), until;
 
 	t->more = t->pass < run->plan->passes && now < end;
 	if (!t->more || !run->plan->pass_delay_ns)
@@ -124,6 +134,14 @@ static void rest_alone(struct target *t)
 	until = now + run->plan->pass_delay_ns;
 	if (stop_sleep_until(&run->stop, until < end ? until : end) || until >= end)
 		t->more = false;
+}
+
+/* The same; and the other side of an end-to-end copy has its say. */
+static void decide_alone(struct target *t)
+{
+	rest_alone(t);
+	if (t->more)
+		t->more = endtoend_begin_target(t, t->pass + 1);
 }
 
 /*
@@ -159,6 +177,8 @@ static void pass_finish(struct qthread *q, bool reopens)
 	struct target *t = q->target;
 	struct run *run = t->run;
 
+	target_file_sync_pass(q);
+	endtoend_end_pass(t);
 	target_file_end_pass(q);
 	if (reopens)
 		reopen_engine(q);
@@ -166,7 +186,7 @@ static void pass_finish(struct qthread *q, bool reopens)
 	intervals_close(&run->intervals, t);
 	deliver_result(t);
 	if (run->plan->no_barrier)
-		rest_alone(t);
+		decide_alone(t);
 	/*
 	 * The results manager may be reading the state of the pass: a QThread that is late must not
 	 * change it.

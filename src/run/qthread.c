@@ -12,6 +12,8 @@
 
 #include "run/coord/gate.h"
 #include "run/coord/throttle.h"
+#include "run/endtoend/endtoend.h"
+#include "run/endtoend/transfer.h"
 #include "run/issue/issue.h"
 #include "run/issue/request_ring.h"
 #include "run/issue/trace.h"
@@ -73,7 +75,9 @@ static void issue(struct qthread *q, uint64_t start, uint64_t end)
 	uint64_t begin = clock_now_ns();
 
 	q->apart_ns = 0;
+	transfer_begin_pass(q);
 	issue_pass(q, start, end);
+	transfer_end_pass(q);
 	if (q->target->run->needs & FIGURES_OVERHEAD)
 		keep_overhead(q, clock_now_ns() - begin);
 }
@@ -213,7 +217,9 @@ static int prepare(struct qthread *q)
 				  t->plan->path, q->number, strerror(-err));
 		return err;
 	}
-	err = qthread_open_engine(q, STOP_START);
+	err = transfer_open(q);
+	if (!err)
+		err = qthread_open_engine(q, STOP_START);
 	if (q->private_fd >= 0)
 		atomic_fetch_add(&t->private_fds, 1);
 	if (!err && q->number == 0 && t->engine->describe)
@@ -250,13 +256,27 @@ static int open_trace(struct target *t)
 	return err;
 }
 
+/*
+ * Open the target here and, where it is end-to-end, at the other side. A source opens its file
+ * first, to tell which it is; a destination changes nothing before both have agreed.
+ */
+static int open_both(struct target *t)
+{
+	const bool receives = t->endtoend && !t->endtoend->sends;
+	int err = receives ? endtoend_meet(t) : target_open(t);
+
+	if (!err)
+		err = receives ? target_open(t) : endtoend_meet(t);
+	return err ? err : endtoend_ready(t);
+}
+
 /* Open the target, unless there is an error `err` already, and start its other QThreads. */
 static int start_target(struct target *t, int err)
 {
 	uint32_t started = 1;
 
 	if (!err)
-		err = target_open(t);
+		err = open_both(t);
 	if (!err)
 		err = open_trace(t);
 	if (!err)
@@ -282,8 +302,12 @@ static void *qthread_main(void *arg)
 		err = start_target(t, err);
 	if (!err)
 		err = target_reshape(q);
+	if (!err && q->number == 0)
+		err = endtoend_record(t);
 	if (!err)
 		err = prepare(q);
+	if (!err && endtoend_any(run))
+		err = barrier_wait(&run->start, NULL) < 0 ? -ECANCELED : 0;
 	if (!err && atomic_fetch_sub(&run->unready, 1) == 1)
 		placement_lock(run);
 	if (!err)
@@ -291,6 +315,7 @@ static void *qthread_main(void *arg)
 	results_settle(&run->results);
 	qthread_close_engine(q);
 	qthread_data_close(q);
+	transfer_close(q);
 	/*
 	 * After an engine lost its context the kernel may still hold requests and write to their
 	 * buffers.

@@ -22,6 +22,7 @@
 struct qthread_data;
 struct target;
 struct trace_writer;
+struct transfer;
 
 /* Number 0 is the target thread: it opens the target as well. */
 struct qthread {
@@ -68,6 +69,9 @@ struct qthread {
 
 	/* const during a run; NULL: no time stamps */
 	struct trace_writer *trace;
+
+	/* const after creation, its fields state their owners; NULL: not end-to-end */
+	struct transfer *transfer;
 
 	/* written by this QThread before it leaves the pass, read by the last to leave */
 	struct cpu_meter cpu;

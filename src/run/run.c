@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/endtoend/endtoend.h"
 #include "run/meter/results.h"
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
@@ -67,6 +68,7 @@ static enum xdd_status set_up(struct run *run, const struct plan *plan, struct r
 			      struct signals *signals)
 {
 	struct guard_refusal refusal;
+	enum xdd_status status;
 	int err = run_init(run, plan, report, signals);
 
 	clock_calibrate();
@@ -74,6 +76,9 @@ static enum xdd_status set_up(struct run *run, const struct plan *plan, struct r
 		return not_set_up(err);
 	if (guard_hold(plan, &run->guard, &refusal))
 		return run_refuse(&refusal);
+	status = endtoend_open(run);
+	if (status)
+		return status;
 	err = start_helpers(run);
 	return err ? not_set_up(err) : XDD_OK;
 }
@@ -161,9 +166,11 @@ static enum xdd_status conclude(struct run *run)
 		return status;
 	}
 	join_all(run);
+	endtoend_release(run);
 	discard = !run->begun || stop_why(&run->stop) == STOP_START;
 	for (size_t i = 0; i < run->plan->n_targets; i++)
 		target_close(&run->targets[i], discard);
+	endtoend_conclude(run);
 	return status == XDD_OK && atomic_load(&run->failures.errors) ? XDD_IO_ERROR : status;
 }
 
@@ -186,8 +193,10 @@ static enum xdd_status drive(struct run *run)
 static void tear_down(struct run *run)
 {
 	end_helpers(run);
-	if (!run->manager.stuck)
-		run_free(run);
+	if (run->manager.stuck)
+		return;
+	endtoend_close(run);
+	run_free(run);
 }
 
 enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "run/endtoend/endtoend.h"
 #include "run/short_file.h"
 #include "xdd/base/log.h"
 #include "xdd/io/engine.h"
@@ -77,13 +78,6 @@ enum xdd_status run_check(const struct plan *plan)
 		const char *why = NULL;
 		int err = target_file_check(t, &why);
 
-		if (t->endtoend.role != E2E_NONE && !plan->dry_run) {
-			log_error(
-				"target %u, %s: -endtoend: end-to-end copies are not connected yet",
-				t->number, t->path);
-			return XDD_BAD_ARGUMENT;
-		}
-
 		if (err) {
 			log_error("target %u, %s: %s", t->number, t->path,
 				  why ? why : strerror(-err));
@@ -97,7 +91,7 @@ enum xdd_status run_check(const struct plan *plan)
 			return XDD_BAD_ARGUMENT;
 		}
 	}
-	if (check_engines(plan) || check_threads(plan))
+	if (check_engines(plan) || check_threads(plan) || endtoend_check(plan))
 		return XDD_BAD_ARGUMENT;
 	if (guard_check(plan, &refusal))
 		return run_refuse(&refusal);

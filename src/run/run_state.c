@@ -12,6 +12,7 @@
 #include "run/issue/op_hooks.h"
 #include "run/issue/order.h"
 #include "run/issue/retry_flush.h"
+#include "run/issue/tot.h"
 #include "run/issue/trace.h"
 #include "run/meter/cache_sample.h"
 #include "run/meter/qthread_latency.h"
@@ -46,6 +47,31 @@ static int init_qthreads(struct target *t)
 	return 0;
 }
 
+/* Operations have their numbers before their turn. */
+static bool takes_early(const struct target *t)
+{
+	return t->plan->endtoend.role == E2E_DESTINATION || data_prepare_early(t);
+}
+
+static void cancel_sends(void *arg)
+{
+	tot_cancel(arg);
+}
+
+/* -ordering network. */
+static int init_sends(struct target *t)
+{
+	const struct target_plan *plan = t->plan;
+	int err;
+
+	t->orders_sends = plan->endtoend.role == E2E_SOURCE && plan->qthreads > 1 &&
+			  plan->network_ordering != ORDERING_NONE;
+	if (!t->orders_sends)
+		return 0;
+	err = tot_init(&t->sends, plan->queue_depth);
+	return err ? err : stop_on_request(&t->run->stop, cancel_sends, &t->sends);
+}
+
 static int init_target(struct run *run, struct target *t, const struct target_plan *plan)
 {
 	int err;
@@ -61,7 +87,10 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	err = init_qthreads(t);
 	if (err)
 		return err;
-	err = order_init(&t->order, plan, data_prepare_early(t),
+	err = init_sends(t);
+	if (err)
+		return err;
+	err = order_init(&t->order, plan, takes_early(t),
 			 (run->needs & FIGURES_ORDER) && plan_knows_order(plan), &run->stop);
 	if (err)
 		return err;
@@ -139,6 +168,7 @@ static void free_target(struct target *t)
 {
 	cache_sample_free(&t->cache_sample);
 	order_destroy(&t->order);
+	tot_destroy(&t->sends);
 	target_data_close(t);
 	trace_close(&t->trace);
 	for (uint32_t k = 0; t->qthreads && k < t->plan->qthreads; k++) {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "run/coord/syncio.h"
+#include "run/endtoend/endtoend.h"
 #include "run/meter/cputime.h"
 #include "run/meter/results.h"
 #include "run/progress/heartbeat.h"
@@ -59,6 +60,7 @@ struct run {
 	struct heartbeat heartbeat;
 	struct intervals intervals;
 	struct syncio syncio; /* with -syncio only */
+	struct endtoend_run endtoend;
 
 	/* all QThreads and the results manager meet here: once ready, then before each pass */
 	struct barrier start;

@@ -10,6 +10,7 @@
 
 #include "run/coord/gate.h"
 #include "run/issue/order.h"
+#include "run/issue/tot.h"
 #include "run/issue/trace.h"
 #include "run/meter/cache_sample.h"
 #include "xdd/io/access.h"
@@ -20,6 +21,7 @@
 #include "xdd/sync/barrier.h"
 
 struct qthread;
+struct endtoend;
 struct run;
 struct target_data;
 
@@ -72,7 +74,8 @@ struct pass_state {
 	_Atomic uint64_t close_ns;
 
 	/* const during the pass */
-	uint64_t shift_ns; /* delays so far that the user requested */
+	uint64_t shift_ns;    /* delays so far that the user requested */
+	uint64_t extent_from; /* first byte that its operations may touch */
 	struct access access;
 };
 
@@ -82,16 +85,18 @@ struct target {
 	const struct target_plan *plan;
 	const struct engine *engine;
 	struct qthread *qthreads;
-	struct target_data *data; /* NULL: the buffers keep their zeros */
-	struct trace_table trace; /* its fields state their owners */
-	char engine_text[256];	  /* from QThread 0, for -verbose: its queue, its fallbacks */
+	struct target_data *data;  /* NULL: the buffers keep their zeros */
+	struct endtoend *endtoend; /* its fields state their owners; NULL: not end-to-end */
+	struct trace_table trace;  /* its fields state their owners */
+	char engine_text[256];	   /* from QThread 0, for -verbose: its queue, its fallbacks */
 
 	/* const during a run */
 	bool gated;	  /* operations ask the gate before they are issued */
 	bool followed;	  /* the gate counts operations that are complete */
 	bool hooks_issue; /* op_hooks.h */
 	bool hooks_done;
-	bool retry_flush; /* retry_flush.h */
+	bool retry_flush;  /* retry_flush.h */
+	bool orders_sends; /* -ordering network, among several QThreads */
 
 	/* const during a pass; set between passes by the last QThread to leave */
 	struct target_file file;
@@ -137,6 +142,7 @@ struct target {
 
 	/* their fields state their owners */
 	struct order order;
+	struct tot sends; /* with orders_sends */
 	struct gate gate;
 };
 

@@ -3,8 +3,8 @@
 # includes headers of its own layer and of layers to its left only, so there is no cycle; io, net, report and trace
 # never include each other. Headers in src are private: only their own layer includes them. A header in include is
 # used by more than one layer and does not depend on a private one. The directories of src/run have an order of their own:
-# coord <- meter <- target <- endtoend <- issue <- progress <- results <- the files of src/run itself. And each header compiles on its
-# own, twice in a row.
+# coord <- meter <- target <- endtoend <- issue <- progress <- results <- the files of src/run itself. And each header
+# compiles on its own, twice in a row.
 set -u
 
 : "${CC:=cc}"

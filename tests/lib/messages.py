@@ -310,6 +310,10 @@ THRESHOLD = (r"xdd: Target number (\d+) Worker Thread (\d+): INFO: Threshold, ([
              r"microseconds, IO time was, ([\d.]+), usec on block, (\d+), byte offset, (\d+)$")
 
 
+# End-to-end copies: a destination that listens.
+E2E_WAITS = r"^xdd: note: target \d+, .*: waits for its source at "
+
+
 # Warnings
 
 
@@ -327,6 +331,7 @@ OTHERS_USE_DEVICE = warning("device .*", "")
 # Of the engines that queue, on any file without -dio.
 BUFFERED = warning(ANY_TARGET, "(libaio|io_uring) without -dio: ")
 BOUND = "(generator-bound|starved): its QThreads .* of the time.*: the device might do more"
+E2E_NO_KEY = warning("-e2e without a key", "")
 STARTED_LATE = warning("the targets were not ready at the time of -starttime", "")
 BUSY = warning(ANY_TARGET, BOUND)
 RATE = "the rate was not reached, only ([\\d.]+) operations per second; "

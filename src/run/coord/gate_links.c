@@ -53,6 +53,12 @@ static int link_trigger(struct run *run, struct target *t, const struct trigger_
 	return watch(*by, t, plan->when);
 }
 
+/* The end of the last operation uses the page cache. A source decides late for its destination. */
+static bool may_have_tail(const struct target_plan *t)
+{
+	return t->tail_bytes || (t->endtoend.role == E2E_DESTINATION && t->direct_io);
+}
+
 static int link_target(struct run *run, struct target *t)
 {
 	const struct lockstep_plan *l = &t->plan->lockstep;
@@ -69,7 +75,7 @@ static int link_target(struct run *run, struct target *t)
 		err = link_trigger(run, t, &t->plan->start_trigger, &t->gate.start_by);
 	if (!err)
 		err = link_trigger(run, t, &t->plan->stop_trigger, &t->gate.stop_by);
-	t->gate.last_alone = t->plan->tail_bytes && plan_writes(t->plan) &&
+	t->gate.last_alone = may_have_tail(t->plan) && plan_writes(t->plan) &&
 			     t->plan->queue_depth > 1 && t->plan->pass_ops > 1;
 	t->gate.others |= t->gate.master || t->gate.start_by || run->plan->syncio_ops;
 	if (run->plan->syncio_ops || t->gate.last_alone)

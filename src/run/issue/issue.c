@@ -11,6 +11,8 @@
 
 #include "run/coord/gate.h"
 #include "run/coord/throttle.h"
+#include "run/endtoend/transfer.h"
+#include "run/issue/flight.h"
 #include "run/issue/issue.h"
 #include "run/issue/retry_flush.h"
 #include "run/target/data.h"
@@ -29,42 +31,6 @@
  * issue the next operation just as well, and to wake a thread takes longer than many an operation.
  */
 #define OPS_PER_WAKE 64
-
-/* The next step of a QThread. */
-enum issue_state {
-	ISSUE,	   /* take the next number, into a free slot */
-	WAIT_TURN, /* the operation has its number, and waits for its turn in the TOT */
-	WAIT_GATE, /* it has its turn, and waits for the gate */
-	DRAIN,	   /* nothing more is issued; collect the outstanding requests */
-	FLUSH,	   /* the same, then flush and go on */
-	DONE,
-};
-
-/* When an operation lets the next one have the turn. */
-enum leave_when {
-	LEAVE_TAKEN,	 /* loose: once it has its number */
-	LEAVE_SUBMITTED, /* strict */
-	LEAVE_COMPLETE,	 /* serial, and strict with an engine that completes inside submit */
-};
-
-/*
- * A QThread in a pass. Inlined functions have `extras` as a parameter, so that the compiler knows
- * it.
- */
-struct flight {
-	/* const */
-	struct qthread *q;
-	unsigned extras; /* enum issue_extra */
-	enum leave_when leave_when;
-	uint64_t end_ns;
-
-	enum issue_state state;
-	unsigned outstanding;
-	bool has_turn;
-	struct io_request *req; /* in WAIT_TURN and WAIT_GATE: has its number */
-	uint64_t now_ns;
-	uint64_t look_ns; /* when to check again; UINT64_MAX: after a completion */
-};
 
 /* The engine lost its context: the QThread can do nothing more with it. */
 static void engine_broke(struct flight *f, int err)
@@ -95,7 +61,7 @@ static bool take_turn(struct flight *f, uint64_t n)
 	f->has_turn = order_try(o, n);
 	if (f->has_turn)
 		return true;
-	if (f->extras & EXTRA_GATE && f->outstanding) {
+	if (f->extras & (EXTRA_GATE | EXTRA_RECEIVE) && f->outstanding) {
 		f->look_ns = f->now_ns + TURN_POLL_NS;
 		return false;
 	}
@@ -118,7 +84,7 @@ static void leave_turn(struct flight *f, uint64_t n)
 /* The same by a QThread that is about to ask for the turn again. */
 static ALWAYS_INLINE void leave_turn_briefly(struct flight *f, uint64_t n, unsigned extras)
 {
-	const bool busy = extras & (EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST);
+	const bool busy = extras & (EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST | EXTRA_NET);
 
 	if (!f->has_turn)
 		return;
@@ -154,16 +120,22 @@ static ALWAYS_INLINE bool take(struct flight *f, unsigned extras)
 	if (!ring->n_free || (wants(extras, EXTRA_ALONE) && f->outstanding) ||
 	    (wants(extras, EXTRA_REST) && request_ring_first(ring)->ready_ns > f->now_ns))
 		return false;
+	if (wants(extras, EXTRA_RECEIVE))
+		return net_take(f);
 	if (wants(extras, EXTRA_LOCK) && !take_turn(f, 0))
 		return false;
-	if (!may_issue(t, f->now_ns, f->end_ns) || !take_ops(t, 1, &n)) {
+	if (!may_issue(t, f->now_ns, f->end_ns) || !take_ops(t, 1, &n) ||
+	    (wants(extras, EXTRA_SEND) && n >= t->endtoend->ops)) {
 		if (wants(extras, EXTRA_LOCK))
 			leave_turn(f, 0);
 		f->state = DRAIN;
 		return false;
 	}
 	f->req = request_ring_take(ring);
-	set_op(t, n, f->req);
+	if (wants(extras, EXTRA_SEND))
+		net_set_op(t, n, f->req);
+	else
+		set_op(t, n, f->req);
 	if (wants(extras, EXTRA_DATA)) {
 		data_prepare(f->q, f->req);
 		f->now_ns = clock_now_ns();
@@ -175,10 +147,16 @@ static ALWAYS_INLINE bool take(struct flight *f, unsigned extras)
 static bool pass_turn(struct flight *f)
 {
 	struct target *t = f->q->target;
+	const bool receives = f->extras & EXTRA_RECEIVE;
 
+	if (receives)
+		net_await_turn(f);
 	if (!take_turn(f, f->req->op) && f->state != DRAIN)
 		return false;
-	if (f->has_turn && may_issue(t, f->now_ns, f->end_ns))
+	if (receives)
+		transfer_has_turn(f->q);
+	/* A block that has been received is written, whatever ends the pass. */
+	if (f->has_turn && (receives || may_issue(t, f->now_ns, f->end_ns)))
 		return true;
 	/*
 	 * All QThreads must see the limit or the stop that ends the pass here: no later operation
@@ -201,7 +179,10 @@ static bool pass_gate(struct flight *f)
 		if (answer == GATE_OPEN)
 			return true;
 		if (answer == GATE_CLOSED) {
-			drop(f);
+			if (f->extras & EXTRA_RECEIVE && !stop_requested(&q->target->run->stop))
+				net_skip(f, true);
+			else
+				drop(f);
 			return false;
 		}
 		if (f->outstanding) {
@@ -226,7 +207,7 @@ static ALWAYS_INLINE bool next_op(struct flight *f, unsigned extras)
 	case ISSUE:
 		if (!take(f, extras))
 			return false;
-		if (!wants(extras, EXTRA_TOT | EXTRA_GATE))
+		if (!wants(extras, EXTRA_TOT | EXTRA_GATE | EXTRA_RECEIVE))
 			return true;
 		if (extras & EXTRA_GATE)
 			gate_arrive(f->q, f->req->op);
@@ -235,6 +216,10 @@ static ALWAYS_INLINE bool next_op(struct flight *f, unsigned extras)
 	case WAIT_TURN:
 		if (extras & EXTRA_TOT && !pass_turn(f))
 			return false;
+		if (wants(extras, EXTRA_RECEIVE) && f->skip) {
+			net_skip(f, false);
+			return false;
+		}
 		f->state = WAIT_GATE;
 		/* fallthrough */
 	case WAIT_GATE:
@@ -270,10 +255,17 @@ static ALWAYS_INLINE void finish(struct flight *f, struct io_request *req, unsig
 	f->outstanding--;
 	if (late && !req->error)
 		leave_turn_briefly(f, req->op, extras);
-	account(q, req, f->now_ns, extras);
+	if (wants(extras, EXTRA_SEND))
+		net_read(f, req);
+	else
+		account(q, req, f->now_ns, extras);
 	/* An error keeps the turn until it is accounted for: it may be the last that is allowed. */
 	if (late && req->error)
 		leave_turn(f, req->op);
+	if (wants(extras, EXTRA_SEND))
+		return;
+	if (wants(extras, EXTRA_RECEIVE))
+		transfer_written(q, req);
 	if (wants(extras, EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST))
 		finish_extras(f, req);
 	request_ring_put(&q->ring, req);
@@ -322,6 +314,8 @@ static ALWAYS_INLINE void submit(struct flight *f, unsigned extras)
 	if (wants(extras, EXTRA_AUDIT))
 		audit_order(q, req);
 	stamp_issue(q, req, extras);
+	if (wants(extras, EXTRA_NET))
+		net_issue(f, req);
 	f->now_ns = req->issue_ns;
 	f->outstanding++;
 	err = t->engine->submit(q->ctx, req);
@@ -331,8 +325,10 @@ static ALWAYS_INLINE void submit(struct flight *f, unsigned extras)
 		read_clock(f, extras);
 		return;
 	}
-	if (wants(extras, EXTRA_OVERHEAD))
+	if (wants(extras, EXTRA_OVERHEAD | EXTRA_NET))
 		set_apart(q, req->issue_ns);
+	if (wants(extras, EXTRA_NET))
+		q->transfer->storage_ns += clock_now_ns() - req->issue_ns;
 	if (err)
 		engine_broke(f, err);
 	if (ordered && (err || f->leave_when == LEAVE_SUBMITTED))
@@ -361,7 +357,7 @@ static ALWAYS_INLINE void collect(struct flight *f, unsigned extras)
 
 	if (until != UINT64_MAX)
 		timeout = until > f->now_ns ? until - f->now_ns : 0;
-	if (wants(extras, EXTRA_OVERHEAD))
+	if (wants(extras, EXTRA_OVERHEAD | EXTRA_NET))
 		since = clock_now_ns();
 	n = q->target->engine->reap(q->ctx, ring->done, 1, ring->depth, timeout);
 	if (n < 0) {
@@ -371,6 +367,8 @@ static ALWAYS_INLINE void collect(struct flight *f, unsigned extras)
 	f->now_ns = clock_now_ns();
 	if (since)
 		q->apart_ns += f->now_ns - since;
+	if (wants(extras, EXTRA_NET))
+		net_waited(f, f->now_ns - since);
 	for (int i = 0; i < n && f->outstanding; i++)
 		complete(f, ring->done[i], extras);
 	read_clock(f, extras);
@@ -405,12 +403,34 @@ static void idle(struct flight *f)
 	}
 }
 
+/* ---- for issue_net.c ---- */
+
+void flight_leave_turn(struct flight *f, uint64_t n)
+{
+	leave_turn(f, n);
+}
+
+void flight_finish(struct flight *f, struct io_request *req)
+{
+	if (f->extras & (EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST))
+		finish_extras(f, req);
+	request_ring_put(&f->q->ring, req);
+}
+
+void flight_poll(struct flight *f)
+{
+	f->look_ns = f->now_ns;
+	collect(f, f->extras);
+}
+
 static ALWAYS_INLINE void run(struct flight *f, unsigned extras)
 {
 	while (f->state != DONE) {
 		f->look_ns = UINT64_MAX;
 		while (next_op(f, extras))
 			submit(f, extras);
+		if (wants(extras, EXTRA_NET) && net_step(f))
+			continue;
 		if (f->outstanding)
 			collect(f, extras);
 		else
@@ -423,6 +443,9 @@ void issue_pass(struct qthread *q, uint64_t now, uint64_t end)
 	const struct order *o = &q->target->order;
 	const unsigned extras = issue_extras(q);
 	struct flight f = { .q = q, .extras = extras, .end_ns = end, .now_ns = now };
+
+	if (extras & EXTRA_RECEIVE)
+		net_begin(&f);
 
 	if (issue_is_fast(extras)) {
 		issue_fast(q, now, end, extras);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "run/coord/gate.h"
+#include "run/endtoend/endtoend.h"
 #include "run/issue/op_hooks.h"
 #include "run/issue/order.h"
 #include "run/issue/trace.h"
@@ -54,6 +55,9 @@ enum issue_extra {
 	EXTRA_OVERHEAD = 1 << 13, /* measure the time in the engine, which queues */
 	EXTRA_SYNC = 1 << 14,	  /* the engine completes a request inside submit */
 	EXTRA_ALONE = 1 << 15,	  /* serial: one request outstanding at a time */
+	EXTRA_SEND = 1 << 16,	  /* the source of an end-to-end copy */
+	EXTRA_RECEIVE = 1 << 17,  /* its destination */
+	EXTRA_NET = EXTRA_SEND | EXTRA_RECEIVE,
 	EXTRA_SERIAL = EXTRA_LOCK | EXTRA_SYNC | EXTRA_ALONE,
 };
 
@@ -76,6 +80,7 @@ static inline unsigned issue_extras(const struct qthread *q)
 	       (t->hooks_issue ? EXTRA_HOOK_ISSUE : 0) | (t->hooks_done ? EXTRA_HOOK_DONE : 0) |
 	       (q->keeps_latency ? EXTRA_LATENCY : 0) | (q->flow ? EXTRA_FLOW : 0) |
 	       (t->followed ? EXTRA_FOLLOWED : 0) | (t->order.alone ? EXTRA_ALONE : 0) |
+	       (q->transfer ? (t->endtoend->sends ? EXTRA_SEND : EXTRA_RECEIVE) : 0) |
 	       (!plan_queues(t->plan)		 ? EXTRA_SYNC :
 		t->run->needs & FIGURES_OVERHEAD ? EXTRA_OVERHEAD :
 						   0);

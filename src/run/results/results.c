@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "run/endtoend/endtoend.h"
 #include "run/meter/cache_sample.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
@@ -218,10 +219,12 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 	struct run *run = m->run;
 
 	for (uint64_t pass = 1; collect_pass(m, slots); pass++) {
-		uint64_t end = atomic_load(&run->end_ns), until;
+		/* The source of an end-to-end copy decides, and its announcement says so. */
+		const bool follows = run->endtoend.destinations.n;
+		uint64_t end = follows ? UINT64_MAX : atomic_load(&run->end_ns), until;
 
 		run->manager.more = pass < m->plan->passes && clock_now_ns() < end &&
-				    !manager_is_known(m);
+				    (follows || !manager_is_known(m));
 		heartbeat_pass_closed(&run->heartbeat, run->manager.more);
 		if (run->manager.more && m->plan->pass_delay_ns) {
 			report_detail(m->report, "Starting Pass Delay of %f seconds...",
@@ -231,6 +234,8 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 				return;
 			run->manager.more = until < end;
 		}
+		if (run->manager.more)
+			run->manager.more = endtoend_begin(run, pass + 1);
 		m->resync_ns = clock_resync();
 		if (barrier_wait(&run->start, NULL) < 0 || !run->manager.more)
 			return;
@@ -343,7 +348,8 @@ static bool is_open(struct manager *m)
 		return false;
 	if (m->plan->drop_system_cache)
 		cache_drop_system(m->run);
-	return true;
+	/* All QThreads of end-to-end targets have their connections. */
+	return !endtoend_any(m->run) || barrier_wait(&m->run->start, NULL) >= 0;
 }
 
 /*
@@ -399,7 +405,8 @@ void *results_main(void *arg)
 	run->manager.more = true;
 	m.resync_ns = clock_resync();
 	/* All are open; and ready, once what changes their files has been done. */
-	if (is_open(&m) && !starttime_wait(run) && barrier_wait(&run->start, NULL) >= 0) {
+	if (is_open(&m) && !starttime_wait(run) && endtoend_begin(run, 1) &&
+	    barrier_wait(&run->start, NULL) >= 0) {
 		starttime_check(run);
 		manager_describe(&m);
 		if (run->plan->no_barrier)

@@ -225,7 +225,10 @@ static bool is_last(const struct target *t)
 {
 	const struct run *run = t->run;
 
-	return t->pass >= run->plan->passes || stop_requested(&run->stop) ||
+	if (t->pass >= run->plan->passes || stop_requested(&run->stop))
+		return true;
+	/* The source of an end-to-end copy decides. */
+	return t->plan->endtoend.role != E2E_DESTINATION &&
 	       clock_now_ns() + run->plan->pass_delay_ns >= atomic_load(&run->end_ns);
 }
 
@@ -260,12 +263,9 @@ static int reopen(struct target *t, const char **what, const char **why)
 	return err;
 }
 
-void target_file_end_pass(struct qthread *q)
+void target_file_sync_pass(struct qthread *q)
 {
 	struct target *t = q->target;
-	const char *what = NULL, *why = NULL;
-	bool last;
-	int err;
 
 	t->unused = false;
 	/* A run that is stopped does not wait for the data to be written. */
@@ -273,6 +273,15 @@ void target_file_end_pass(struct qthread *q)
 		target_flush(t, &t->state.sync_ns, "-syncwrite");
 		cputime_last(q);
 	}
+}
+
+void target_file_end_pass(struct qthread *q)
+{
+	struct target *t = q->target;
+	const char *what = NULL, *why = NULL;
+	bool last;
+	int err;
+
 	last = is_last(t);
 	if (t->file.fd >= 0 && (last || plan_reopens(t->plan)))
 		close_timed(t);

@@ -29,10 +29,10 @@ void target_close(struct target *t, bool discard);
 /* The file is closed after this pass, so engines release it. QThreads that leave a pass. */
 bool target_releases_file(const struct target *t);
 
-/*
- * Flush, close and reopen the file after a pass, as the plan says. The last QThread to leave the
- * pass.
- */
+/* Flush the file after a pass, as the plan says. The last QThread to leave the pass. */
+void target_file_sync_pass(struct qthread *q);
+
+/* Then close and reopen it, as the plan says. The last QThread to leave the pass. */
 void target_file_end_pass(struct qthread *q);
 
 /*

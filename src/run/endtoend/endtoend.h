@@ -1,0 +1,163 @@
+/*
+ * End-to-end targets of a run: their sessions with the other side, from the listening sockets to
+ * the last message. Private to src/run.
+ *
+ *   main thread        endtoend_open()
+ *   target thread      source: opens its target, endtoend_meet(); destination: the other way round
+ *                      endtoend_ready()
+ *   each QThread       transfer_open()                               transfer.h
+ *   results manager    endtoend_begin()
+ *   each QThread       the blocks of the pass, transfer_last()       transfer.h
+ *   last QThread       endtoend_end_pass()
+ *   main thread        endtoend_conclude(), endtoend_close()
+ *
+ * A session that fails ends the run: endtoend_broke() reports why, once.
+ */
+#ifndef XDD_RUN_ENDTOEND_ENDTOEND_H
+#define XDD_RUN_ENDTOEND_ENDTOEND_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/base/extents.h"
+#include "xdd/base/status.h"
+#include "xdd/net/key.h"
+#include "xdd/net/listener.h"
+#include "xdd/net/session.h"
+#include "xdd/net/wire.h"
+#include "xdd/plan/plan.h"
+
+struct endtoend_result;
+struct pass_result;
+struct restart;
+struct run;
+struct target;
+
+/* An end-to-end target. */
+struct endtoend {
+	/* const after endtoend_open() */
+	struct target *target;
+	bool sends; /* the source */
+	struct session *session;
+
+	/*
+	 * const after endtoend_meet(): the plan of a destination, which the target uses in place of
+	 * its own, with the amounts of the source
+	 */
+	struct target_plan plan;
+
+	/* const after endtoend_meet() */
+	struct wire_plan own;
+	struct wire_plan peer;
+	struct wire_range *ranges; /* with `resumes`: the operations to copy, ascending */
+	uint64_t *before;	   /* of each range: operations in those before it */
+	size_t n_ranges;
+	bool resumes;		 /* the destination has the other operations already */
+	uint64_t ops;		 /* of a pass of this session; UINT64_MAX: time ends it */
+	struct restart *restart; /* its fields state their owners; NULL: no -restart */
+
+	/* atomic: the first pass was announced; a failure from then on is no failure to start */
+	_Atomic bool begun;
+
+	pthread_mutex_t lock;
+
+	/* guarded by lock; of a destination in a pass */
+	struct extents received; /* numbers of operations */
+	uint64_t *awaited;	 /* of each QThread: the operation whose turn it waits for */
+
+	/* set by the last QThread to leave a pass; NULL: not exchanged */
+	struct endtoend_result *result;
+	uint64_t first_read_ns; /* of the same pass, from its start; 0: unknown */
+	uint64_t last_write_ns; /* the same */
+};
+
+/* State that the end-to-end targets of a run share. Main thread. */
+struct endtoend_run {
+	/* const after endtoend_open() */
+	struct net_key key;
+	struct connection_options options; /* of the listener */
+	struct listener *listener;	   /* NULL: no destination */
+	struct session_table sources;
+	struct session_table destinations;
+	uint8_t id[WIRE_SESSION_BYTES]; /* of the run, where this is the source */
+};
+
+/* Numbers in `awaited`. */
+#define ENDTOEND_AWAITS_NOTHING 0u	   /* it receives, or writes */
+#define ENDTOEND_AWAITS_NO_MORE UINT64_MAX /* it has left the pass */
+
+/*
+ * Check what can be known of the end-to-end options before the run: the key, and names of hosts.
+ * Main thread; reports.
+ */
+enum xdd_status endtoend_check(const struct plan *plan);
+
+/*
+ * Set up the sessions of all end-to-end targets, and listen for sources, before anything is opened
+ * or created. Reports; to be freed with endtoend_close() in all cases. Main thread.
+ */
+enum xdd_status endtoend_open(struct run *run);
+
+/* True: there are end-to-end targets. Any thread. */
+bool endtoend_any(const struct run *run);
+
+/*
+ * No target transfers any more, and all of them are open: record what is durable, for -restart.
+ * Main thread. (passes.c)
+ */
+void endtoend_release(struct run *run);
+
+/* End the sessions of a run that has gone well. Reports and counts errors. Main thread. */
+void endtoend_conclude(struct run *run);
+
+/* Free the sessions, and close the sockets. Main thread, once all threads have ended. */
+void endtoend_close(struct run *run);
+
+/*
+ * The session of `e` has failed: end the run, and report the reason unless it has stopped already.
+ * Any thread.
+ */
+void endtoend_broke(struct endtoend *e);
+
+/*
+ * Meet the other side, and agree on the plan. A source has opened its file, a destination opens it
+ * after this. Returns 0 or -errno, reported. Target thread; accepts targets that are not
+ * end-to-end, as does endtoend_ready(). (meeting.c)
+ */
+int endtoend_meet(struct target *t);
+
+/*
+ * The target is open, with its first size: record from now on what is durable, for -restart.
+ * Returns 0 or -errno, reported. Target thread; accepts targets that are not end-to-end.
+ * (meeting.c)
+ */
+int endtoend_record(struct target *t);
+
+/* Both sides have opened their files. Returns 0 or -errno, reported. Target thread. (meeting.c) */
+int endtoend_ready(struct target *t);
+
+/* The number among all operations of operation `n` of this session. Any thread. (meeting.c) */
+uint64_t endtoend_real_op(const struct endtoend *e, uint64_t n);
+
+/*
+ * Before pass `pass` of all targets, or of `t` alone: sources announce it, destinations wait for
+ * that. Returns true; or false: a source has ended its run as it should, or the run stops. Results
+ * manager; the last QThread of `t` to leave a pass. (passes.c)
+ */
+bool endtoend_begin(struct run *run, uint64_t pass);
+bool endtoend_begin_target(struct target *t, uint64_t pass);
+
+/*
+ * All QThreads have left the pass: exchange the results with the other side, compare them, and give
+ * a destination's file its final size. Errors are reported. The last QThread to leave; accepts
+ * targets that are not end-to-end. (passes.c)
+ */
+void endtoend_end_pass(struct target *t);
+
+/* Add what the pass of `t` was to `r`, which is its result. The last QThread. (passes.c) */
+void endtoend_add_result(struct target *t, struct pass_result *r);
+
+#endif

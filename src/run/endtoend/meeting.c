@@ -1,0 +1,242 @@
+/*
+ * The beginning of a session: both sides meet, compare their plans, and open their files. Called by
+ * the target thread.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/endtoend/endtoend.h"
+#include "run/endtoend/restart.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "xdd/base/log.h"
+#include "xdd/io/target_file.h"
+#include "xdd/sync/stop.h"
+
+#define WHY_SIZE 512
+
+/* ---- the plan of this side ---- */
+
+static uint64_t amount(uint64_t n)
+{
+	return n == PLAN_UNLIMITED ? WIRE_NO_SIZE : n;
+}
+
+/*
+ * The size that the copy of a whole file is to have: known where the source is a file that is
+ * copied from the start of the extent to its end, each byte once.
+ */
+static uint64_t final_bytes(const struct target *t, uint64_t size)
+{
+	const struct target_plan *p = t->plan;
+
+	if (p->kind != TARGET_FILE || p->seek.pattern != SEEK_SEQUENTIAL ||
+	    p->pass_bytes == PLAN_UNLIMITED || (p->range_bytes && p->range_bytes < p->pass_bytes) ||
+	    (p->pass_offset_bytes && t->run->plan->passes > 1) ||
+	    p->start_bytes + p->pass_bytes != size)
+		return WIRE_NO_SIZE;
+	return p->pass_bytes;
+}
+
+/* The identity of the source's file, by which a later run recognizes it. */
+static void describe_source(const struct target *t, struct wire_plan *own)
+{
+	struct stat st;
+
+	own->size_bytes = t->plan->size_bytes;
+	if (t->file.fd < 0 || fstat(t->file.fd, &st))
+		return;
+	own->inode = st.st_ino;
+	own->device = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	if (!S_ISREG(st.st_mode))
+		return;
+	own->size_bytes = (uint64_t)st.st_size;
+	own->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	own->final_bytes = final_bytes(t, own->size_bytes);
+}
+
+static void describe(const struct target *t, struct wire_plan *own)
+{
+	const struct target_plan *p = t->plan;
+
+	*own = (struct wire_plan){
+		.req_bytes = p->req_bytes,
+		.bytes = amount(p->pass_bytes),
+		.ops = amount(p->pass_ops),
+		.passes = t->run->plan->passes,
+		.connections = p->qthreads,
+		.final_bytes = WIRE_NO_SIZE,
+		.start_bytes = p->start_bytes,
+	};
+	memcpy(own->run, t->run->endtoend.id, sizeof(own->run));
+	if (gethostname(own->host, sizeof(own->host) - 1))
+		own->host[0] = '\0';
+	snprintf(own->name, sizeof(own->name), "%s", p->path);
+	if (!t->endtoend->sends)
+		return;
+	own->pattern = restart_pattern(p);
+	describe_source(t, own);
+}
+
+/* ---- what both agree on ---- */
+
+/*
+ * A destination whose amount the source decides: complete its plan with that of the source, which
+ * the session has compared with its own.
+ */
+static void adopt_amount(struct endtoend *e)
+{
+	struct target_plan *p = &e->plan;
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t unit = p->io_align_bytes > page ? p->io_align_bytes : page;
+	uint64_t rest;
+
+	if (p->pass_ops != PLAN_UNLIMITED || e->peer.ops == WIRE_NO_SIZE)
+		return;
+	rest = e->peer.bytes % p->req_bytes;
+	p->pass_ops = e->peer.ops;
+	p->pass_bytes = e->peer.bytes;
+	p->last_op_bytes = rest ? rest : p->req_bytes;
+	if (p->direct_io && p->kind != TARGET_NULL && p->last_op_bytes % p->io_align_bytes)
+		p->tail_bytes = p->last_op_bytes % unit;
+}
+
+/* Index the ranges of operations that are missing. Returns 0 or -ENOMEM. */
+static int index_ranges(struct endtoend *e)
+{
+	uint64_t sum = 0;
+
+	if (!e->resumes) {
+		free(e->ranges);
+		e->ranges = NULL;
+		return 0;
+	}
+	e->before = calloc(e->n_ranges + 1, sizeof(*e->before));
+	if (!e->before)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->n_ranges; i++) {
+		e->before[i] = sum;
+		sum += e->ranges[i].count;
+	}
+	e->ops = sum;
+	/* The offsets of a source are computed from all operations; a destination has none. */
+	e->plan.pass_ops = sum;
+	return 0;
+}
+
+uint64_t endtoend_real_op(const struct endtoend *e, uint64_t n)
+{
+	size_t low = 0, high = e->n_ranges;
+
+	if (!e->resumes || n >= e->ops)
+		return n;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (e->before[middle] <= n)
+			low = middle;
+		else
+			high = middle;
+	}
+	return e->ranges[low].first + (n - e->before[low]);
+}
+
+/* The destination's answer to the plan of the source: session_accept. */
+static int accept_plan(void *arg, const struct wire_plan *own, const struct wire_plan *peer,
+		       struct wire_range *ranges, size_t *n, char *why, size_t size)
+{
+	struct endtoend *e = arg;
+	int answer = restart_accept(e->restart, own, peer, ranges, n, why, size);
+
+	e->resumes = answer == 1;
+	return answer;
+}
+
+/* "10.0.0.1:40010", and how many more there are, into `buf`. */
+static const char *addresses_text(const struct endtoend_options *o, char *buf, size_t size)
+{
+	uint64_t ports = 0;
+	const char *host = o->addresses[0].host;
+	const bool v6 = strchr(host, ':') != NULL;
+
+	for (size_t i = 0; i < o->n_addresses; i++)
+		ports += o->addresses[i].ports;
+	snprintf(buf, size, "%s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "", o->addresses[0].port);
+	if (ports > 1)
+		snprintf(buf + strlen(buf), size - strlen(buf), " and %" PRIu64 " more", ports - 1);
+	return buf;
+}
+
+/* A side cannot start. Returns `err`. */
+static int failed(struct target *t, int err, const char *why)
+{
+	if (run_stop(t->run, STOP_START, -err))
+		log_error("target %u, %s: %s", t->plan->number, t->plan->path,
+			  *why ? why : strerror(-err));
+	return err;
+}
+
+/* The steps before a side meets the other. Returns 0 or -errno, reported. */
+static int prepare(struct target *t)
+{
+	struct endtoend *e = t->endtoend;
+	char text[WHY_SIZE] = "";
+	int err = 0;
+
+	describe(t, &e->own);
+	e->ranges = calloc(WIRE_MAX_RANGES, sizeof(*e->ranges));
+	if (!e->ranges)
+		err = -ENOMEM;
+	if (!err && !e->sends)
+		err = restart_open(&e->restart, t->plan, text, sizeof(text));
+	if (err)
+		return failed(t, err, text);
+	if (!e->sends)
+		log_notice("target %u, %s: waits for its source at %s", t->plan->number,
+			   t->plan->path, addresses_text(&t->plan->endtoend, text, sizeof(text)));
+	return 0;
+}
+
+int endtoend_meet(struct target *t)
+{
+	struct endtoend *e = t->endtoend;
+	int err = e ? prepare(t) : 0;
+
+	if (err || !e)
+		return err;
+	err = session_meet(e->session, &e->own, &e->peer, e->ranges, &e->n_ranges,
+			   e->sends ? NULL : accept_plan, e);
+	if (err) {
+		endtoend_broke(e);
+		return err;
+	}
+	if (e->sends)
+		e->resumes = e->peer.flags & WIRE_RESUMES;
+	else
+		adopt_amount(e);
+	e->ops = t->plan->pass_ops;
+	return index_ranges(e);
+}
+
+int endtoend_record(struct target *t)
+{
+	char why[WHY_SIZE] = "";
+	int err = t->endtoend ? restart_begin(t->endtoend->restart, t->file.fd, why, sizeof(why)) :
+				0;
+
+	return err ? failed(t, err, why) : 0;
+}
+
+int endtoend_ready(struct target *t)
+{
+	int err = t->endtoend ? session_ready(t->endtoend->session) : 0;
+
+	if (err)
+		endtoend_broke(t->endtoend);
+	return err;
+}

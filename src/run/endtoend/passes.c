@@ -1,0 +1,279 @@
+/*
+ * Passes of end-to-end targets: their announcement, and the exchange of results. Called by the
+ * results manager and by the last QThread to leave a pass.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/endtoend/endtoend.h"
+#include "run/endtoend/restart.h"
+#include "run/endtoend/transfer.h"
+#include "run/meter/results.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "run/target/target_file_ops.h"
+#include "xdd/base/log.h"
+#include "xdd/io/target_file.h"
+#include "xdd/report/endtoend.h"
+#include "xdd/stat/counters.h"
+#include "xdd/sync/stop.h"
+
+#define WHY_SIZE 512
+
+/* ---- the announcement ---- */
+
+/* Nothing has been received, and no QThread waits for a turn. */
+static void reset_received(struct endtoend *e)
+{
+	pthread_mutex_lock(&e->lock);
+	extents_clear(&e->received);
+	memset(e->awaited, 0, e->target->plan->qthreads * sizeof(*e->awaited));
+	pthread_mutex_unlock(&e->lock);
+}
+
+bool endtoend_begin_target(struct target *t, uint64_t pass)
+{
+	struct endtoend *e = t->endtoend;
+	int more;
+
+	if (!e)
+		return true;
+	reset_received(e);
+	more = session_begin(e->session, (uint32_t)pass);
+	if (more < 0)
+		endtoend_broke(e);
+	atomic_store(&e->begun, true);
+	return more > 0;
+}
+
+bool endtoend_begin(struct run *run, uint64_t pass)
+{
+	bool more = true;
+
+	/* A destination may wait for a source that waits for the announcement of this run. */
+	for (size_t i = 0; i < run->plan->n_targets && more; i++)
+		if (run->targets[i].endtoend && run->targets[i].endtoend->sends)
+			more = endtoend_begin_target(&run->targets[i], pass);
+	for (size_t i = 0; i < run->plan->n_targets && more; i++)
+		if (run->targets[i].endtoend && !run->targets[i].endtoend->sends)
+			more = endtoend_begin_target(&run->targets[i], pass);
+	return more;
+}
+
+/* ---- the result of this side ---- */
+
+static uint64_t retransmits(const struct target *t)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		struct connection_info info;
+
+		if (session_info(t->endtoend->session, i, &info))
+			sum += info.retransmits;
+	}
+	return sum;
+}
+
+static void add_qthread(struct wire_pass *own, const struct qthread *q, struct tally *all)
+{
+	const struct transfer *x = q->transfer;
+	struct tally tally;
+
+	tally_clear(&tally);
+	tally_add_counters(&tally, &q->counters);
+	tally_add(all, &tally);
+	own->ops += x->ops;
+	own->bytes += x->bytes;
+	own->failed += x->failed;
+	digest_join(&own->digest, x->digest);
+	/* An engine that queues has several operations in flight at a time. */
+	own->storage_ns += plan_queues(q->target->plan) ? x->storage_ns : tally_busy_ns(&tally);
+	own->network_ns += tally.net_ns;
+	own->waiting_ns += tally.net_wait_ns;
+	own->checking_ns += tally.check_ns;
+	if (x->first_read_ns && (!own->first_read_ns || x->first_read_ns < own->first_read_ns))
+		own->first_read_ns = x->first_read_ns;
+}
+
+static void summarize(const struct target *t, struct wire_pass *own)
+{
+	const uint64_t sync_ns = atomic_load(&t->state.sync_ns);
+	struct tally all;
+
+	*own = (struct wire_pass){ 0 };
+	tally_clear(&all);
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+		add_qthread(own, &t->qthreads[i], &all);
+	own->elapsed_ns = tally_elapsed_ns(&all);
+	if (own->elapsed_ns)
+		own->elapsed_ns += sync_ns;
+	own->storage_ns += sync_ns;
+	/* From the start of the pass. */
+	if (own->first_read_ns)
+		own->first_read_ns -= all.first_issue_ns;
+	if (!t->endtoend->sends && all.last_done_ns)
+		own->last_write_ns = all.last_done_ns - all.first_issue_ns;
+	own->retransmits = retransmits(t);
+}
+
+static void fill_side(struct endtoend_side *side, const struct wire_pass *p)
+{
+	*side = (struct endtoend_side){
+		.known = true,
+		.ops = p->ops,
+		.bytes = p->bytes,
+		.failed = p->failed,
+		.elapsed_ns = p->elapsed_ns,
+		.storage_ns = p->storage_ns,
+		.network_ns = p->network_ns,
+		.waiting_ns = p->waiting_ns,
+		.checking_ns = p->checking_ns,
+		.retransmits = p->retransmits,
+	};
+	digest_text(p->digest, side->digest);
+}
+
+static void write_hex(const uint8_t id[WIRE_SESSION_BYTES], char hex[ENDTOEND_HEX_SIZE])
+{
+	for (size_t i = 0; i < WIRE_SESSION_BYTES; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+}
+
+/* Bytes that the destination had before. */
+static uint64_t resumed_bytes(const struct endtoend *e)
+{
+	const struct wire_plan *p = e->sends ? &e->own : &e->peer;
+
+	return e->resumes && p->ops > e->ops ? (p->ops - e->ops) * p->req_bytes : 0;
+}
+
+static void keep_result(struct target *t, const struct wire_pass *own, const struct wire_pass *peer)
+{
+	struct endtoend *e = t->endtoend;
+	struct endtoend_result *r = endtoend_result_new(t->plan->qthreads);
+
+	if (!r)
+		return;
+	r->target = t->plan->number;
+	r->pass = t->pass;
+	r->role = t->plan->endtoend.role;
+	r->peer_host = e->peer.host;
+	r->peer_name = e->peer.name;
+	r->n_qthreads = t->plan->qthreads;
+	r->resumed_bytes = resumed_bytes(e);
+	write_hex(e->sends ? e->own.run : e->peer.run, r->session);
+	fill_side(e->sends ? &r->source : &r->destination, own);
+	if (peer) {
+		fill_side(e->sends ? &r->destination : &r->source, peer);
+		r->complete = !own->failed && !peer->failed;
+	}
+	r->n_info = 0;
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+		if (session_info(e->session, i, &r->info[r->n_info]))
+			r->n_info++;
+	free(e->result);
+	e->result = r;
+	e->first_read_ns = e->sends ? own->first_read_ns : peer ? peer->first_read_ns : 0;
+	e->last_write_ns = !e->sends ? own->last_write_ns : peer ? peer->last_write_ns : 0;
+}
+
+/* ---- the end of a pass ---- */
+
+/* The other side could not read or write some operations: the copy is incomplete. */
+static void report_peer(struct target *t, uint64_t failed)
+{
+	if (!failed)
+		return;
+	atomic_fetch_add(&t->run->failures.errors, 1);
+	log_error("target %u, %s: pass %" PRIu64 ": the copy is incomplete: %" PRIu64
+		  " operations failed on the %s",
+		  t->plan->number, t->plan->path, t->pass, failed,
+		  t->endtoend->sends ? "destination" : "source");
+}
+
+/* Give the file of a destination the size of the source's. */
+static void set_final_size(struct target *t)
+{
+	const struct endtoend *e = t->endtoend;
+	const uint64_t size = e->plan.start_bytes + e->peer.final_bytes;
+	struct stat st;
+
+	if (e->peer.final_bytes == WIRE_NO_SIZE || t->file.fd < 0 || fstat(t->file.fd, &st) ||
+	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size <= size)
+		return;
+	if (ftruncate(t->file.fd, (off_t)size)) {
+		atomic_fetch_add(&t->run->failures.errors, 1);
+		log_error("target %u, %s: cannot be truncated to the %" PRIu64
+			  " bytes of the source: %s",
+			  t->plan->number, t->plan->path, size, strerror(errno));
+	} else if (t->plan->sync_write) {
+		target_flush(t, &t->state.sync_ns, "-syncwrite");
+	}
+}
+
+/* A target with -restart has one pass. */
+static void end_restart(struct target *t, bool complete)
+{
+	char why[WHY_SIZE] = "";
+
+	if (!restart_end(t->endtoend->restart, complete, why, sizeof(why)))
+		return;
+	atomic_fetch_add(&t->run->failures.errors, 1);
+	log_error("target %u, %s: -restart: %s", t->plan->number, t->plan->path, why);
+}
+
+void endtoend_release(struct run *run)
+{
+	for (size_t i = 0; i < run->plan->n_targets; i++)
+		if (run->targets[i].endtoend)
+			end_restart(&run->targets[i], false);
+}
+
+void endtoend_end_pass(struct target *t)
+{
+	struct endtoend *e = t->endtoend;
+	struct wire_pass own, peer;
+	bool complete;
+	int err;
+
+	if (!e)
+		return;
+	summarize(t, &own);
+	err = stop_requested(&t->run->stop) ?
+		      -ECANCELED :
+		      session_finish(e->session, (uint32_t)t->pass, &own, &peer);
+	keep_result(t, &own, err ? NULL : &peer);
+	if (err) {
+		endtoend_broke(e);
+		end_restart(t, false);
+		return;
+	}
+	report_peer(t, peer.failed);
+	complete = !own.failed && !peer.failed && own.ops == e->ops;
+	if (complete && !e->sends)
+		set_final_size(t);
+	end_restart(t, complete);
+}
+
+void endtoend_add_result(struct target *t, struct pass_result *r)
+{
+	struct endtoend *e = t->endtoend;
+	struct figures *f = &r->figures;
+
+	if (!e || !e->result)
+		return;
+	r->endtoend = e->result;
+	e->result = NULL;
+	f->lag_ns = r->endtoend->destination.waiting_ns;
+	if (r->endtoend->destination.known)
+		f->known |= FIGURES_LAG;
+	f->first_read_ns = e->first_read_ns;
+	f->last_write_ns = e->last_write_ns;
+}
