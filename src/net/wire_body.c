@@ -280,7 +280,7 @@ enum wire_fault wire_decode_plan(const uint8_t *body, size_t length, struct wire
 
 	get_plan(&c, b);
 	count = get32(&c);
-	if (count > (ranges ? WIRE_MAX_RANGES : 0) || count * WIRE_RANGE_BYTES != c.left)
+	if (count > (ranges ? WIRE_MAX_RANGES : 0))
 		return WIRE_BAD_BODY;
 	get_ranges(&c, ranges, count);
 	if (n)

@@ -302,6 +302,22 @@ static void check_header(const struct wire_header *h)
 		fuzz_fail("data at %" PRIu64, h->offset);
 }
 
+/* The listener decodes a header before it knows a key; the session decodes it again. */
+static void check_first(const uint8_t *data, enum wire_fault fault, const struct wire_header *h)
+{
+	struct wire_header first;
+	unsigned version;
+	bool accepted = wire_decode_first(data, &first, &version) == WIRE_OK;
+
+	if (accepted && (first.type != WIRE_HELLO || first.length > WIRE_MAX_HELLO_BYTES))
+		fuzz_fail("%s of %" PRIu64 " bytes is the first message",
+			  wire_type_name(first.type), first.length);
+	if (!fault && (h->type == WIRE_HELLO) != accepted)
+		fuzz_fail("%s as the first message", wire_type_name(h->type));
+	if (fault && fault != WIRE_BAD_CODE && accepted)
+		fuzz_fail("the first message has fault %d", fault);
+}
+
 /* The header and its body: as much as arrived, in memory of its exact size. */
 static bool check_message(const uint8_t *data, size_t size, struct wire_key *with)
 {
@@ -313,6 +329,7 @@ static bool check_message(const uint8_t *data, size_t size, struct wire_key *wit
 
 	if (fault == WIRE_BAD_VERSION && version == WIRE_VERSION)
 		fuzz_fail("this version is refused");
+	check_first(data, fault, &h);
 	if (!check_bodies(fault ? WIRE_TYPES : h.type, data + WIRE_HEADER_BYTES, rest) || fault)
 		return false;
 	check_header(&h);

@@ -198,6 +198,57 @@ static void test_versions(void **state)
 	}
 }
 
+/* Only HELLO may be the first message; any code is accepted until its key is known. */
+static void test_first_message(void **state)
+{
+	struct wire_header found;
+	uint8_t raw[WIRE_HEADER_BYTES];
+	unsigned version = 0;
+
+	(void)state;
+	for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type++) {
+		struct wire_header h = sample_header(type);
+		enum wire_fault fault;
+
+		wire_encode(&h, NULL, raw);
+		memset(raw + CODE_AT, 0xc0, WIRE_CODE_BYTES);
+		seal(raw);
+		fault = wire_decode_first(raw, &found, &version);
+		assert_int_equal(fault, type == WIRE_HELLO ? WIRE_OK :
+					type == WIRE_DATA  ? WIRE_BAD_LENGTH :
+							     WIRE_BAD_TYPE);
+		if (type == WIRE_HELLO)
+			assert_same(&h, &found);
+	}
+}
+
+static void test_faults_of_first_message(void **state)
+{
+	struct wire_header h = sample_header(WIRE_HELLO), found;
+	uint8_t raw[WIRE_HEADER_BYTES];
+	unsigned version = 0;
+
+	(void)state;
+	wire_encode(&h, NULL, raw);
+	for (size_t bit = 0; bit < sizeof(raw) * 8; bit++) {
+		raw[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		assert_int_equal(wire_decode_first(raw, &found, &version),
+				 bit < 32 ? WIRE_BAD_MAGIC : WIRE_BAD_CHECKSUM);
+		raw[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	bytes_put(raw + 4, 2, WIRE_VERSION + 1);
+	seal(raw);
+	assert_int_equal(wire_decode_first(raw, &found, &version), WIRE_BAD_VERSION);
+	assert_int_equal(version, WIRE_VERSION + 1);
+	h.length = 89;
+	wire_encode(&h, NULL, raw);
+	assert_int_equal(wire_decode_first(raw, &found, &version), WIRE_BAD_LENGTH);
+	h.length = 88;
+	h.pass = 1;
+	wire_encode(&h, NULL, raw);
+	assert_int_equal(wire_decode_first(raw, &found, &version), WIRE_BAD_FIELD);
+}
+
 static void test_types(void **state)
 {
 	struct wire_header h = sample_header(WIRE_BYE);
@@ -386,6 +437,8 @@ int main(void)
 		cmocka_unit_test(test_codes_repeat),
 		cmocka_unit_test(test_free_nothing),
 		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_first_message),
+		cmocka_unit_test(test_faults_of_first_message),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_any_limit_of_data),
