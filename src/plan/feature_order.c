@@ -94,12 +94,16 @@ static enum xdd_status check(struct plan *plan, struct target_plan *t)
 
 static void warn_network(const struct target_plan *t)
 {
-	if (t->network_ordering != ORDERING_NONE && t->ordering == ORDERING_NONE &&
-	    t->endtoend.role == E2E_NONE)
-		log_warning(
-			"target %u, %s: -ordering network %s: nothing goes over a network here; "
-			"-ordering storage is for reads and writes",
-			t->number, t->path, plan_ordering_name(t->network_ordering));
+	const char *why = "nothing goes over a network here; -ordering storage is for reads and "
+			  "writes";
+
+	if (t->network_ordering == ORDERING_NONE || t->ordering != ORDERING_NONE ||
+	    t->endtoend.role == E2E_SOURCE)
+		return;
+	if (t->endtoend.role == E2E_DESTINATION)
+		why = "the source orders what it sends; say it there";
+	log_warning("target %u, %s: -ordering network %s: %s", t->number, t->path,
+		    plan_ordering_name(t->network_ordering), why);
 }
 
 /*

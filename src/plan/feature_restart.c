@@ -18,6 +18,15 @@
 #define MIN_FREQUENCY_NS (NS_PER_SEC / 100)
 #define MAX_FREQUENCY_NS (24 * 3600 * NS_PER_SEC)
 
+static enum xdd_status apply_offset(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)s;
+	t->restart.enabled = true;
+	return XDD_OK;
+}
+
 const struct option restart_rows[] = {
 	{ .name = "enable",
 	  .type = OPT_SET,
@@ -47,7 +56,8 @@ const struct option restart_rows[] = {
 	  .min = 0,
 	  .max = INT64_MAX,
 	  R(offset_bytes),
-	  ENABLES,
+	  .sets = offsetof(struct target_plan, restart.offset_given),
+	  .apply = apply_offset,
 	  .help = "leave out so many bytes at the start of the copy; on both sides" },
 	{ 0 },
 };
@@ -102,7 +112,7 @@ static void warn(const struct target_plan *t)
 	const struct restart_options *r = &t->restart;
 
 	/* An offset is for both sides. */
-	if (t->endtoend.role != E2E_SOURCE || !r->enabled || r->offset_bytes)
+	if (t->endtoend.role != E2E_SOURCE || !r->enabled || r->offset_given)
 		return;
 	log_warning("target %u, %s: -restart: no restart file is made on the source; the "
 		    "destination keeps it",

@@ -14,7 +14,7 @@ from xddbad import row, value, check_rows
 
 os.environ.pop("XDD_E2E_KEY", None)
 t.tolerate(t.CACHED)
-t.may_warn(m.WEAK_KEY, m.NO_RESTART_FILE, m.SOURCE_WORDS, m.REACHES, m.BUFFERED)
+t.may_warn(m.WEAK_KEY, m.NO_RESTART_FILE, m.SOURCE_WORDS, m.SOURCE_ORDERS, m.REACHES, m.BUFFERED)
 
 LIMIT_S = 20
 SOURCE = "-targets 1 data -e2e issource"
@@ -104,7 +104,11 @@ def test_warnings():
     for words in ("enable", "file x", "frequency 5"):
         run = dry("%s%s -restart %s" % (SOURCE, TO, words))
         t.ok(re.search(m.NO_RESTART_FILE, run.err) and run.status == 0, "-restart %s makes no file on the source" % words, run)
-    t.ok(not dry("%s%s -restart offset 5" % (SOURCE, TO)).err, "-restart offset is for the source too")
+    run = dry(DESTINATION + TO + " -ordering network serial")
+    t.ok(re.search(m.SOURCE_ORDERS, run.err) and run.status == 0, "-ordering network is for the source", run)
+    t.ok(not dry(SOURCE + TO + " -ordering network serial").err, "-ordering network on the source: no warning")
+    for offset in (5, 0):
+        t.ok(not dry("%s%s -restart offset %d" % (SOURCE, TO, offset)).err, "-restart offset %d is for the source too" % offset)
 
 
 def test_ports():

@@ -51,7 +51,8 @@ struct restart_options {
 	bool enabled;	       /* any suboption was given */
 	uint64_t frequency_ns; /* default 1 s */
 	const char *file;      /* NULL: not given */
-	uint64_t offset_bytes; /* so much of the copy is done, and is left out; 0: not given */
+	uint64_t offset_bytes; /* so much of the copy is done, and is left out */
+	bool offset_given;
 };
 
 /* The data connections of a target, one for each QThread. Once the plan is resolved; any thread. */
