@@ -52,7 +52,7 @@ static void set_time_limits(struct connection *c)
 struct connection *connection_new(int fd, const struct connection_options *options)
 {
 	struct connection *c = calloc(1, sizeof(*c));
-	struct sockaddr_storage a;
+	struct sockaddr_storage a = { 0 }, b = { 0 };
 	socklen_t size = sizeof(a);
 
 	if (!c)
@@ -62,9 +62,10 @@ struct connection *connection_new(int fd, const struct connection_options *optio
 	atomic_init(&c->aborted, false);
 	if (getsockname(fd, (struct sockaddr *)&a, &size) == 0)
 		connection_address_text(&a, c->local, sizeof(c->local));
-	size = sizeof(a);
-	if (getpeername(fd, (struct sockaddr *)&a, &size) == 0)
-		connection_address_text(&a, c->peer, sizeof(c->peer));
+	size = sizeof(b);
+	if (getpeername(fd, (struct sockaddr *)&b, &size) == 0)
+		connection_address_text(&b, c->peer, sizeof(c->peer));
+	connection_keep_in_cache(fd, options, &a, &b);
 	set_time_limits(c);
 	return c;
 }

@@ -48,6 +48,13 @@ int connection_prepare_socket(int fd, const struct connection_options *options, 
 			      size_t size);
 
 /*
+ * If the peer is on this host, give a connected socket small buffers, except those in its options.
+ */
+void connection_keep_in_cache(int fd, const struct connection_options *options,
+			      const struct sockaddr_storage *local,
+			      const struct sockaddr_storage *peer);
+
+/*
  * A connection on the connected socket `fd`, which does not block. Returns NULL without memory;
  * `fd` is then the caller's still.
  */

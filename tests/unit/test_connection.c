@@ -166,6 +166,26 @@ static void test_buffers(void **state)
 	rig_close(&p);
 }
 
+/* Within a host they stay small, so that data is still in the cache when it is received. */
+static void test_buffers_of_a_host(void **state)
+{
+	static const char *const hosts[] = { "127.0.0.1", "::1" };
+	struct connection_info info[2];
+	struct rig_pair p;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		rig_pair(&p, hosts[i], &usual, NULL, NULL);
+		connection_info(p.client, &info[0]);
+		connection_info(p.server, &info[1]);
+		for (size_t k = 0; k < 2; k++) {
+			assert_int_equal(info[k].send_buffer_bytes, 131072);
+			assert_int_equal(info[k].receive_buffer_bytes, 131072);
+		}
+		rig_close(&p);
+	}
+}
+
 static void test_congestion(void **state)
 {
 	struct connection_options o = usual;
@@ -543,15 +563,25 @@ static void test_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ipv4),	      cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_address_texts), cmocka_unit_test(test_big),
-		cmocka_unit_test(test_buffers),	      cmocka_unit_test(test_congestion),
-		cmocka_unit_test(test_retries),	      cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_no_such_host),  cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_not_to_itself), cmocka_unit_test(test_nothing_arrives),
-		cmocka_unit_test(test_first),	      cmocka_unit_test(test_nothing_leaves),
-		cmocka_unit_test(test_progress),      cmocka_unit_test(test_peer_closes),
-		cmocka_unit_test(test_abort),	      cmocka_unit_test(test_abort_before),
+		cmocka_unit_test(test_ipv4),
+		cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_address_texts),
+		cmocka_unit_test(test_big),
+		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_buffers_of_a_host),
+		cmocka_unit_test(test_congestion),
+		cmocka_unit_test(test_retries),
+		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_no_such_host),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_not_to_itself),
+		cmocka_unit_test(test_nothing_arrives),
+		cmocka_unit_test(test_first),
+		cmocka_unit_test(test_nothing_leaves),
+		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_peer_closes),
+		cmocka_unit_test(test_abort),
+		cmocka_unit_test(test_abort_before),
 		cmocka_unit_test(test_wait),
 	};
 
