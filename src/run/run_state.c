@@ -174,6 +174,7 @@ static void free_target(struct target *t)
 	for (uint32_t k = 0; t->qthreads && k < t->plan->qthreads; k++) {
 		qthread_latency_free(&t->qthreads[k]);
 		free(t->qthreads[k].flow);
+		free(t->qthreads[k].transfer);
 	}
 	free(t->qthreads);
 }

@@ -64,10 +64,11 @@ void transfer_close(struct qthread *q)
 	if (!x)
 		return;
 	session_leave(x->link);
+	x->link = NULL;
 	free(x->slots);
+	x->slots = NULL;
 	free(x->queue);
-	free(x);
-	q->transfer = NULL;
+	x->queue = NULL;
 }
 
 void transfer_begin_pass(struct qthread *q)

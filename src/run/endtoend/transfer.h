@@ -52,6 +52,9 @@ struct transfer {
 /*
  * Join the session with a connection, as q->transfer; nothing for other targets. Returns 0 or
  * -errno, reported. transfer_close() is called in both cases. QThread, as all functions here.
+ *
+ * When the run stops, a QThread may end before the last one to leave its pass has read its sums, so
+ * q->transfer lasts as long as the other state of the QThread.
  */
 int transfer_open(struct qthread *q);
 void transfer_close(struct qthread *q);
