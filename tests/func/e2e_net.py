@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""
+End-to-end copies between hosts, which are network namespaces: the guide's examples 10.5 and 10.6 as printed, on its
+addresses and two interfaces, over IPv4 and IPv6, by numbers and by names of hosts.
+"""
+import os
+import re
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddcopy as c
+import xddnet as net
+import xddtest as t
+
+if net.why_not():
+    t.skip_all(net.why_not())
+
+t.tolerate(t.CACHED, t.BUFFERED)
+
+# The guide's amount is for the long test.
+MBYTES = 3000 if os.environ.get("XDD_TEST_LONG") else 300
+MIB = 1 << 20
+
+# The addresses of the guide, and one for IPv6 each; all those of an interface belong to the destination.
+INTERFACES = (["192.168.17.10", "192.168.1.5", "192.168.2.5", "fd00:1::5"],
+              ["192.168.3.5", "192.168.4.5", "fd00:3::5"])
+
+
+def with_length(address):
+    return address + ("/64" if ":" in address else "/24")
+
+
+def neighbour(address):
+    """The source's address in the same network."""
+    return re.sub("[0-9]+$", "77", address)
+
+
+class Hosts:
+    """Host A, the source, and host B, the destination."""
+
+    def __init__(self):
+        self.a, self.b = net.namespace("hostA"), net.namespace("hostB")
+        self.devices = [net.veth(self.a, self.b, [with_length(neighbour(x)) for x in addresses],
+                                 [with_length(x) for x in addresses])[0] for addresses in INTERFACES]
+        self.a.hosts({"hostB": "192.168.17.10", "hostB6": "fd00:1::5"})
+        self.b.hosts({"hostB": "192.168.17.10", "hostB6": "fd00:1::5"})
+
+    def sent(self):
+        """Bytes that A has sent through each interface."""
+        rows = dict(re.findall(r"^ *(\S+): *(.*)", self.a.read("/proc/net/dev"), re.M))
+        return [int(rows[device].split()[8]) for device in self.devices]
+
+
+HOSTS = Hosts()
+
+
+def copy(title, source, destination, more, files=None, **kwargs):
+    """Both sides end well, and the files are equal."""
+    src, dst = c.both(source, destination, more, ns=(HOSTS.a, HOSTS.b), **kwargs)
+    t.equal((src.status, dst.status), (0, 0), title + ": both sides end well", "%s\n%s" % (src, dst))
+    if files:
+        t.ok(c.equal_files(*files), title + ": the files are equal")
+        c.remove(files[1])
+    return src, dst
+
+
+def check_percentage(title, run):
+    """The value at the end of each result line: the share of the time that went into the network."""
+    lines = [line for line in run.out.splitlines() if re.match(r" *(TARGET_PASS|TARGET_AVERAGE|COMBINED)", line)]
+    values = [float(line.split()[-1]) for line in lines if re.fullmatch(r"[\d.]+", line.split()[-1])]
+    t.ok(lines and len(values) == len(lines) and all(0 <= value <= 100 for value in values),
+         title + ": result lines end with a percentage", run)
+
+
+def test_example_10_5():
+    foo1, foo2 = t.path("foo1"), t.path("foo2")
+    with open(c.write_random("foo1", 8 * MIB), "r+b") as f:
+        f.truncate(MBYTES * MIB)
+    words = "-reqsize 4096 -mbytes %d -verbose" % MBYTES
+    for host in ("192.168.17.10", "[fd00:1::5]", "hostB", "hostB6"):
+        title = "example 10.5, %s" % host
+        more = ["-e2e", "destination", host, "-e2e", "port", 2010]
+        src, dst = copy(title, ["-op", "read", "-targets", 1, foo1, *words.split()],
+                        ["-op", "write", "-targets", 1, foo2, *words.split()], more, (foo1, foo2))
+        check_percentage(title + ", source", src)
+        check_percentage(title + ", destination", dst)
+
+
+def test_example_10_6():
+    plus = "-reqsize 1024 -mbytes %d -verbose" % MBYTES
+    for four in (["192.168.%d.5:40010,4" % i for i in (1, 2, 3, 4)],
+                 ["[fd00:1::5]:40010,4", "[fd00:3::5]:40010,4", "192.168.2.5:40010,4", "hostB:40010,4"]):
+        title = "example 10.6, " + four[0]
+        before = HOSTS.sent()
+        src, dst = copy(title, ["-targets", 1, "null", "-op", "read", *plus.split()],
+                        ["-targets", 1, "null", "-op", "write", *plus.split()], c.to(*four))
+        for side, run in (("source", src), ("destination", dst)):
+            row = run.row("COMBINED")
+            t.equal(row and int(row["Bytes_Xfered"]), MBYTES * MIB, "%s, %s: all bytes" % (title, side), run)
+        sent = [after - b for after, b in zip(HOSTS.sent(), before)]
+        # QThreads take the next operation when they are ready, so the shares may differ.
+        t.ok(min(sent) > MBYTES * MIB / 20 and sum(sent) > MBYTES * MIB,
+             "%s: the data goes through both interfaces" % title, sent)
+
+
+def test_file_over_four_addresses():
+    size = 40 * MIB + 12345
+    source, destination = c.write_random("source", size), t.path("destination")
+    four = c.to(*("192.168.%d.5:40010,2" % i for i in (1, 2, 3, 4)))
+    for order in ("none", "serial", "loose"):
+        for first in ("destination", "source"):
+            copy("a file over four addresses, -ordering %s, %s first" % (order, first),
+                 ["-op", "read", "-targets", 1, source, "-reqsize", 256, "-bytes", size],
+                 ["-op", "write", "-targets", 1, destination, "-reqsize", 256, "-ordering", "storage", order], four,
+                 (source, destination), first=first)
+
+
+def test_listens_only_there():
+    """The destination listens on the addresses that it was given, and on no other."""
+    side = c.start_side("destination", "-op write -targets 1 null -reqsize 1024".split(),
+                        c.to("192.168.1.5:40010,2", "[fd00:1::5]:40020,1"), HOSTS.b)
+    HOSTS.b.wait_for_port(40010, side)
+    HOSTS.b.wait_for_port(40020, side)
+    listening = sorted(line.split()[3] for line in HOSTS.b.command("ss", "-Htln").out.splitlines())
+    t.equal(listening, ["192.168.1.5:40010", "192.168.1.5:40011", "[fd00:1::5]:40020"],
+            "it listens on the addresses and ports that were given")
+    side.signal(signal.SIGINT)
+    t.equal(side.end(20).status, 5, "a destination that waits ends by SIGINT with status 5")
+
+
+def test_no_route():
+    """A destination that cannot be reached, and names that do not resolve."""
+    for host, timeout in (("192.168.17.99", 3), ("198.51.100.1", 3)):
+        src = c.start_side("source", "-op read -targets 1 null -reqsize 1024 -mbytes 10".split(),
+                           c.to(host + ":40010,1") + ["-e2e", "timeout", timeout], HOSTS.a).end(timeout + 20)
+        t.ok(src.status not in (0, "timeout") and len(src.error_lines()) == 1, "no host %s: one line, and an end" % host, src)
+    src = c.start_side("source", "-op read -targets 1 null -reqsize 1024 -mbytes 10".split(),
+                       c.to("nosuchhost.invalid:40010,1"), HOSTS.a).end(60)
+    t.ok(src.status not in (0, "timeout") and len(src.error_lines()) == 1, "an unknown name: one line, and an end", src)
+
+
+t.run(test_example_10_5, test_example_10_6, test_file_over_four_addresses, test_listens_only_there, test_no_route)
+t.done()
