@@ -21,7 +21,7 @@
 #include "net_rig.h"
 #include "xdd/sys/clock.h"
 
-static socklen_t address(const char *host, struct sockaddr_storage *a)
+socklen_t rig_address(const char *host, uint16_t port, struct sockaddr_storage *a)
 {
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)a;
 	struct sockaddr_in *v4 = (struct sockaddr_in *)a;
@@ -29,10 +29,12 @@ static socklen_t address(const char *host, struct sockaddr_storage *a)
 	memset(a, 0, sizeof(*a));
 	if (strchr(host, ':')) {
 		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons(port);
 		assert_int_equal(inet_pton(AF_INET6, host, &v6->sin6_addr), 1);
 		return sizeof(*v6);
 	}
 	v4->sin_family = AF_INET;
+	v4->sin_port = htons(port);
 	assert_int_equal(inet_pton(AF_INET, host, &v4->sin_addr), 1);
 	return sizeof(*v4);
 }
@@ -40,7 +42,7 @@ static socklen_t address(const char *host, struct sockaddr_storage *a)
 int rig_listen(const char *host, uint16_t *port)
 {
 	struct sockaddr_storage a;
-	socklen_t size = address(host, &a);
+	socklen_t size = rig_address(host, 0, &a);
 	int fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
@@ -63,7 +65,7 @@ uint16_t rig_free_port(const char *host)
 bool rig_has_ipv6(void)
 {
 	struct sockaddr_storage a;
-	socklen_t size = address("::1", &a);
+	socklen_t size = rig_address("::1", 0, &a);
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	bool has = fd >= 0 && bind(fd, (struct sockaddr *)&a, size) == 0;
 

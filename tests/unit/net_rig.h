@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "xdd/net/connection.h"
 
@@ -15,6 +16,9 @@
 
 /* A listening socket on a free port of `host`, "127.0.0.1" or "::1". Sets `*port`. */
 int rig_listen(const char *host, uint16_t *port);
+
+/* The address of a number, for connect(2). Returns its size. */
+socklen_t rig_address(const char *host, uint16_t port, struct sockaddr_storage *a);
 
 /* A port on which nothing listens. */
 uint16_t rig_free_port(const char *host);

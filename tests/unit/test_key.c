@@ -1,0 +1,211 @@
+/*
+ * Reading the key: src/net/key.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/net/key.h"
+
+#define WHY_SIZE 256
+
+/* SHA-256 of "0123456789abcdef", by sha256sum. */
+static const uint8_t digits[NET_KEY_BYTES] = {
+	0x9f, 0x9f, 0x51, 0x11, 0xf7, 0xb2, 0x7a, 0x78, 0x1f, 0x1f, 0x1d,
+	0xdd, 0xe5, 0xeb, 0xc2, 0xdd, 0x2b, 0x79, 0x6b, 0xfc, 0x73, 0x65,
+	0xc9, 0xc2, 0x8b, 0x54, 0x8e, 0x56, 0x41, 0x76, 0x92, 0x9f,
+};
+
+static const char path[] = "key";
+static char directory[256];
+
+/* Write `n` bytes to the file, with `mode`. */
+static void put(const void *data, size_t n, mode_t mode)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, n), n);
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+}
+
+static void assert_key(const char *file)
+{
+	char why[WHY_SIZE];
+	struct net_key key;
+	int err = net_key_load(file, &key, why, sizeof(why));
+
+	if (err)
+		fail_msg("%d, %s", err, why);
+	assert_true(key.present);
+	assert_memory_equal(key.bytes, digits, sizeof(digits));
+	net_key_forget(&key);
+	assert_false(key.present);
+	assert_int_equal(key.bytes[0], 0);
+}
+
+static void assert_no_key(const char *file, int expected, const char *part)
+{
+	char why[WHY_SIZE];
+	struct net_key key;
+
+	assert_int_equal(net_key_load(file, &key, why, sizeof(why)), expected);
+	assert_false(key.present);
+	if (!strstr(why, part))
+		fail_msg("\"%s\" has no \"%s\"", why, part);
+}
+
+static void test_file(void **state)
+{
+	(void)state;
+	put("0123456789abcdef", 16, 0600);
+	assert_key(path);
+	put("0123456789abcdef\n", 17, 0400);
+	assert_key(path);
+	put(" \t0123456789abcdef \r\n\n", 22, 0600);
+	assert_key(path);
+}
+
+static void test_sizes(void **state)
+{
+	char text[2 * NET_KEY_MAX_BYTES + 1], why[WHY_SIZE];
+	struct net_key key;
+
+	(void)state;
+	memset(text, 'k', sizeof(text));
+	put(text, NET_KEY_MAX_BYTES, 0600);
+	assert_int_equal(net_key_load(path, &key, why, sizeof(why)), 0);
+	put(text, NET_KEY_MAX_BYTES + 1, 0600);
+	assert_no_key(path, -EINVAL, "expected a key of 16 to 4096 bytes, not 4097");
+	put(text, sizeof(text), 0600);
+	assert_no_key(path, -EFBIG, "expected a key of 16 to 4096 bytes");
+	put(text, NET_KEY_MIN_BYTES - 1, 0600);
+	assert_no_key(path, -EINVAL, "expected a key of 16 to 4096 bytes, not 15");
+	put("               \n\n\n", 18, 0600);
+	assert_no_key(path, -EINVAL, "not 0");
+	put("", 0, 0600);
+	assert_no_key(path, -EINVAL, "not 0");
+}
+
+/* Bytes of any value count. */
+static void test_binary(void **state)
+{
+	char why[WHY_SIZE];
+	struct net_key a, b;
+
+	(void)state;
+	put("0123\0\0\0\0\0\0\0\0\0\0\0\1", 16, 0600);
+	assert_int_equal(net_key_load(path, &a, why, sizeof(why)), 0);
+	put("0123\0\0\0\0\0\0\0\0\0\0\0\2", 16, 0600);
+	assert_int_equal(net_key_load(path, &b, why, sizeof(why)), 0);
+	assert_memory_not_equal(a.bytes, b.bytes, NET_KEY_BYTES);
+}
+
+static void test_modes(void **state)
+{
+	static const mode_t modes[] = { 0640, 0604, 0620, 0602, 0644, 0660, 0666 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		put("0123456789abcdef", 16, modes[i]);
+		assert_no_key(path, -EACCES, "must not be accessible to other users");
+	}
+}
+
+static void test_not_a_file(void **state)
+{
+	(void)state;
+	assert_no_key("/dev/zero", -EINVAL, "expected a file or a pipe");
+	assert_no_key("/", -EINVAL, "expected a file or a pipe");
+	assert_no_key("/dev/null/key", -ENOTDIR, "cannot read the key (Not a directory)");
+	unlink(path);
+	assert_no_key(path, -ENOENT, "cannot read the key (No such file or directory)");
+}
+
+static void test_pipe(void **state)
+{
+	char name[64];
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], "0123456789abcdef\n", 17), 17);
+	close(fds[1]);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fds[0]);
+	assert_key(name);
+	close(fds[0]);
+
+	/* Nothing writes to it: that is not waited for. */
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_no_key(path, -EINVAL, "not 0");
+	unlink(path);
+}
+
+static void test_environment(void **state)
+{
+	char why[WHY_SIZE];
+	struct net_key key;
+
+	(void)state;
+	unsetenv("XDD_E2E_KEY");
+	assert_int_equal(net_key_load(NULL, &key, why, sizeof(why)), 0);
+	assert_false(key.present);
+
+	setenv("XDD_E2E_KEY", " 0123456789abcdef\n", 1);
+	assert_key(NULL);
+	setenv("XDD_E2E_KEY", "short", 1);
+	assert_no_key(NULL, -EINVAL, "XDD_E2E_KEY: expected a key of 16 to 4096 bytes, not 5");
+	setenv("XDD_E2E_KEY", "", 1);
+	assert_no_key(NULL, -EINVAL, "XDD_E2E_KEY: expected a key of 16 to 4096 bytes, not 0");
+
+	/* The file overrides it. */
+	put("0123456789abcdef", 16, 0600);
+	assert_key(path);
+	unsetenv("XDD_E2E_KEY");
+}
+
+static int set_up(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)state;
+	snprintf(directory, sizeof(directory), "%s/xdd-key-XXXXXX", tmp ? tmp : "/tmp");
+	return !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink(path);
+	return chdir("/") < 0 || rmdir(directory) < 0 ? -1 : 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_file),	    cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_binary),	    cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_not_a_file),  cmocka_unit_test(test_pipe),
+		cmocka_unit_test(test_environment),
+	};
+	const char *why;
+
+	if (!net_key_available(&why)) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	alarm(60);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
