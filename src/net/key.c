@@ -176,7 +176,7 @@ int net_key_from_cookie(const char *digits, struct net_key *key, char *why, size
 	(void)digits;
 	memset(key, 0, sizeof(*key));
 	net_key_available(&no);
-	snprintf(why, size, "-cookie: %s", no);
+	snprintf(why, size, "%s", no);
 	return -ENOTSUP;
 }
 

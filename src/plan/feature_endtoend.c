@@ -273,6 +273,19 @@ static enum xdd_status check(struct plan *plan)
 	return status;
 }
 
+/* Operations at random offsets leave parts out, and a small range repeats others. */
+static void warn_parts(const struct target_plan *t)
+{
+	bool repeats = t->range_bytes && t->range_bytes < t->pass_bytes;
+
+	if (t->endtoend.role != E2E_SOURCE || t->pass_ops < 2 || t->pass_ops == PLAN_UNLIMITED ||
+	    (t->seek.pattern != SEEK_RANDOM && t->seek.pattern != SEEK_NONE && !repeats))
+		return;
+	log_warning("target %u, %s: -seek: the operations repeat offsets and leave others out: "
+		    "what arrives is no copy of the whole extent",
+		    t->number, t->path);
+}
+
 /* True if suboption `sub`, or option `name` where it is NULL, is given. */
 static bool is_given(const struct plan *plan, const char *name, const char *sub)
 {
@@ -305,5 +318,6 @@ const struct plan_feature feature_endtoend = {
 	.group = { "End-to-end copies", rows },
 	.target = { [TARGET_LOCATE] = locate, [TARGET_PROBE] = probe },
 	.plan = { [PLAN_BEGIN] = begin, [PLAN_CHECK] = check },
+	.warn_target = warn_parts,
 	.warn = warn,
 };

@@ -14,7 +14,7 @@ from xddbad import row, value, check_rows
 
 os.environ.pop("XDD_E2E_KEY", None)
 t.tolerate(t.CACHED)
-t.may_warn(m.WEAK_KEY, m.NO_RESTART_FILE, m.SOURCE_WORDS, m.SOURCE_ORDERS, m.REACHES, m.BUFFERED)
+t.may_warn(m.WEAK_KEY, m.NO_RESTART_FILE, m.SOURCE_WORDS, m.SOURCE_ORDERS, m.PARTS_ONLY, m.RANGE_STARTS_OVER, m.REACHES, m.BUFFERED)
 
 LIMIT_S = 20
 SOURCE = "-targets 1 data -e2e issource"
@@ -28,6 +28,8 @@ def make_directory():
     for name, size in (("data", 65536), ("empty", 0), ("odd", 1000001)):
         with open(os.path.join(path, name), "wb") as f:
             f.write(bytes(size))
+    with open(os.path.join(path, "k"), "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as f:
+        f.write("x" * 16)
     return path
 
 
@@ -104,6 +106,11 @@ def test_warnings():
     for words in ("enable", "file x", "frequency 5"):
         run = dry("%s%s -restart %s" % (SOURCE, TO, words))
         t.ok(re.search(m.NO_RESTART_FILE, run.err) and run.status == 0, "-restart %s makes no file on the source" % words, run)
+    for words, parts in (("-seek random", True), ("-seek none", True), ("-seek range 256 -bytes 1000000", True),
+                         ("-seek stagger", False), ("-seek interleave 1", False), ("-seek none -numreqs 1", False)):
+        run = dry("-targets 1 odd -e2e issource%s %s" % (TO, words))
+        t.ok(run.status == 0 and bool(re.search(m.PARTS_ONLY, run.err)) == parts,
+             "%s: %s" % (words, "not all is copied, with a warning" if parts else "all is copied"), run)
     run = dry(DESTINATION + TO + " -ordering network serial")
     t.ok(re.search(m.SOURCE_ORDERS, run.err) and run.status == 0, "-ordering network is for the source", run)
     t.ok(not dry(SOURCE + TO + " -ordering network serial").err, "-ordering network on the source: no warning")
@@ -189,7 +196,7 @@ def test_restart():
     resolves("-targets 1 odd -e2e issource%s -restart offset 1000001" % TO, {OPS: "0"})
     resolves("-targets 1 odd -e2e issource%s -bytes 500 -restart offset 500" % TO, {OPS: "0"})
     resolves("%s%s -restart offset 4096" % (DESTINATION, TO), {OPS: "unlimited"})
-    t.equal(sorted(os.listdir(WHERE)), ["data", "empty", "odd"], "-dryrun makes no file")
+    t.equal(sorted(os.listdir(WHERE)), ["data", "empty", "k", "odd"], "-dryrun makes no file")
 
 
 # Refusals: the side and its words

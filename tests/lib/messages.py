@@ -393,6 +393,7 @@ DATA_WITHOUT_SIZE = "its size is 0, and yet it has data; say how much to copy, w
 RESTART_PASSES = "-restart: a copy of several passes cannot be resumed; leave -passes out"
 RESTART_NULL = "-restart: the null device keeps nothing that could be resumed"
 SOURCE_ORDERS = warning(ANY_TARGET, "-ordering network serial: the source orders what it sends; say it there")
+PARTS_ONLY = warning(ANY_TARGET, "-seek: the operations repeat offsets and leave others out")
 NO_RESTART_FILE = warning(ANY_TARGET, "-restart: no restart file is made on the source; the destination keeps it")
 SOURCE_WORDS = warning("-e2e source(path|monitor)", "has no effect: ")
 
