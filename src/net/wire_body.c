@@ -241,7 +241,7 @@ static void get_plan(struct cursor *c, struct wire_plan *b)
 	b->ops = get_amount_or_none(c);
 	b->passes = get_amount(c);
 	b->connections = get32(c);
-	b->flags = get_flags(c, WIRE_CAN_KEY | WIRE_CAN_ENCRYPT | WIRE_RESUMES);
+	b->flags = get_flags(c, WIRE_CAN_KEY | WIRE_CAN_ENCRYPT | WIRE_RESUMES | WIRE_SERIAL);
 	b->final_bytes = get_amount_or_none(c);
 	b->start_bytes = get_amount(c);
 	b->size_bytes = get_amount_or_none(c);

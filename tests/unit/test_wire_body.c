@@ -296,7 +296,7 @@ static void test_limits_of_connections_and_flags(void **state)
 	assert_int_equal(fault_of_field(48, 4, WIRE_MAX_CONNECTIONS), WIRE_OK);
 	assert_int_equal(fault_of_field(48, 4, WIRE_MAX_CONNECTIONS + 1), WIRE_BAD_BODY);
 	for (unsigned bit = 0; bit < 32; bit++) {
-		uint32_t known = WIRE_CAN_KEY | WIRE_CAN_ENCRYPT | WIRE_RESUMES;
+		uint32_t known = WIRE_CAN_KEY | WIRE_CAN_ENCRYPT | WIRE_RESUMES | WIRE_SERIAL;
 
 		assert_int_equal(fault_of_field(PLAN_FLAGS_AT, 4, 1u << bit),
 				 known >> bit & 1 ? WIRE_OK : WIRE_BAD_BODY);

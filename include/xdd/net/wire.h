@@ -150,6 +150,7 @@ struct wire_plan {
 
 enum {
 	WIRE_RESUMES = 1 << 8, /* the destination has a part already */
+	WIRE_SERIAL = 1 << 9,  /* the storage of this side does one operation at a time */
 };
 
 /* Operations `first` to `first + count - 1` of the pass. */

@@ -19,7 +19,7 @@
 /* One side of a copy in a pass, or in all of them. Times are sums over its QThreads. */
 struct endtoend_side {
 	bool known;	/* false: it ended before it could report */
-	uint64_t lanes; /* operations that its storage can have in flight; 0: one per QThread */
+	uint64_t lanes; /* operations that its storage does at a time; 0: one per QThread */
 	uint64_t ops;	/* sent, or written */
 	uint64_t bytes;
 	uint64_t failed;		/* operations */

@@ -70,6 +70,7 @@ static void describe(const struct target *t, struct wire_plan *own)
 		.ops = amount(p->pass_ops),
 		.passes = t->run->plan->passes,
 		.connections = p->qthreads,
+		.flags = p->ordering == ORDERING_SERIAL ? WIRE_SERIAL : 0,
 		.final_bytes = WIRE_NO_SIZE,
 		.start_bytes = p->start_bytes,
 	};

@@ -123,10 +123,12 @@ static void summarize(const struct target *t, struct wire_pass *own)
 	own->retransmits = retransmits(t);
 }
 
-static void fill_side(struct endtoend_side *side, const struct wire_pass *p)
+static void fill_side(struct endtoend_side *side, const struct wire_plan *plan,
+		      const struct wire_pass *p)
 {
 	*side = (struct endtoend_side){
 		.known = true,
+		.lanes = plan->flags & WIRE_SERIAL ? 1 : 0,
 		.ops = p->ops,
 		.bytes = p->bytes,
 		.failed = p->failed,
@@ -169,9 +171,9 @@ static void keep_result(struct target *t, const struct wire_pass *own, const str
 	r->n_qthreads = t->plan->qthreads;
 	r->resumed_bytes = resumed_bytes(e);
 	write_hex(e->sends ? e->own.run : e->peer.run, r->session);
-	fill_side(e->sends ? &r->source : &r->destination, own);
+	fill_side(e->sends ? &r->source : &r->destination, &e->own, own);
 	if (peer) {
-		fill_side(e->sends ? &r->destination : &r->source, peer);
+		fill_side(e->sends ? &r->destination : &r->source, &e->peer, peer);
 		r->complete = !own->failed && !peer->failed;
 	}
 	r->n_info = 0;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,36 @@ static int broke(struct qthread *q, int err)
 	return err;
 }
 
+/* ---- time stamps ---- */
+
+static uint16_t processor(const struct qthread *q)
+{
+	return q->trace ? (uint16_t)sched_getcpu() : TRACE_NO_CPU;
+}
+
+/* The block of `req` was sent or received from clock `start_ns` to `end_ns`, on from `cpu`. */
+static void stamp(struct qthread *q, const struct io_request *req, uint64_t start_ns,
+		  uint64_t end_ns, uint16_t cpu)
+{
+	if (!q->trace)
+		return;
+	q->transfer->slots[req->slot].net = (struct trace_net){
+		.start_ns = start_ns,
+		.end_ns = end_ns,
+		.bytes = (uint32_t)req->size,
+		.calls = 1,
+		.cpu_start = cpu,
+		.cpu_end = processor(q),
+	};
+}
+
+const struct trace_net *transfer_net(const struct qthread *q, const struct io_request *req)
+{
+	const struct trace_net *net = q->transfer ? &q->transfer->slots[req->slot].net : NULL;
+
+	return net && net->end_ns ? net : NULL;
+}
+
 /* ---- source ---- */
 
 void transfer_issue(struct qthread *q, struct io_request *req)
@@ -100,6 +131,7 @@ void transfer_issue(struct qthread *q, struct io_request *req)
 
 	x->queue[tail < q->ring.depth ? tail : tail - q->ring.depth] = req;
 	x->slots[req->slot].complete = false;
+	x->slots[req->slot].net.end_ns = 0;
 }
 
 void transfer_read(struct qthread *q, struct io_request *req, uint64_t done_ns)
@@ -157,21 +189,26 @@ int transfer_send(struct qthread *q, int err)
 {
 	struct transfer *x = q->transfer;
 	struct io_request *req = x->queue[x->head];
-	uint64_t now = clock_now_ns();
+	uint64_t now = clock_now_ns(), end;
+	uint16_t cpu;
 	struct net_block b;
 
 	dequeue(q);
 	if (err || x->broken)
 		return err ? err : -ECONNABORTED;
 	b = block_of(q, req, &now);
+	cpu = processor(q);
 	err = session_send(x->link, (uint32_t)q->target->pass, &b, req->buf);
 	if (err)
 		return broke(q, err);
-	counters_add(&q->counters.net_ns, clock_now_ns() - now);
-	if (b.failed)
+	end = clock_now_ns();
+	counters_add(&q->counters.net_ns, end - now);
+	if (b.failed) {
 		x->failed++;
-	else
+	} else {
 		count(x, &b);
+		stamp(q, req, now, end, cpu);
+	}
 	return 0;
 }
 
@@ -241,10 +278,12 @@ static enum transfer_answer await(struct qthread *q, bool wait, uint64_t end_ns)
 static int receive_data(struct qthread *q, const struct net_block *b, struct io_request *req)
 {
 	struct transfer *x = q->transfer;
+	const uint16_t cpu = processor(q);
 	uint64_t since = clock_now_ns(), check_ns = 0, took;
 	int err = session_receive_data(x->link, b, req->buf, &check_ns);
 
 	took = clock_now_ns() - since;
+	stamp(q, req, since, since + (took > check_ns ? took - check_ns : 0), cpu);
 	counters_add(&q->counters.check_ns, check_ns);
 	counters_add(&q->counters.net_ns, took > check_ns ? took - check_ns : 0);
 	return err;

@@ -15,6 +15,7 @@
 #include "xdd/io/engine.h"
 #include "xdd/net/digest.h"
 #include "xdd/net/session.h"
+#include "xdd/trace/trace.h"
 
 struct endtoend;
 struct qthread;
@@ -24,6 +25,7 @@ struct transfer_slot {
 	struct net_block block; /* destination */
 	uint64_t done_ns;	/* source: clock at which the read was complete */
 	bool complete;		/* source: it can be sent */
+	struct trace_net net;	/* with time stamps: its way over the network; end_ns 0: none */
 };
 
 struct transfer {
@@ -62,6 +64,12 @@ void transfer_close(struct qthread *q);
 /* A pass begins; or the QThread has no more to send or to receive in it. Any target. */
 void transfer_begin_pass(struct qthread *q);
 void transfer_end_pass(struct qthread *q);
+
+/*
+ * For its time stamp: the way of `req` over the network; NULL: none, or the target is not
+ * end-to-end.
+ */
+const struct trace_net *transfer_net(const struct qthread *q, const struct io_request *req);
 
 /* ---- source ---- */
 

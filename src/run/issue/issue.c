@@ -46,6 +46,15 @@ static void engine_broke(struct flight *f, int err)
 			  t->engine->info.name, strerror(-err));
 }
 
+/* The QThread has waited since clock `since_ns`, for a turn, the gate or a slot. */
+static void waited(struct flight *f, uint64_t since_ns)
+{
+	f->now_ns = clock_now_ns();
+	f->q->apart_ns += f->now_ns - since_ns;
+	if (f->extras & EXTRA_NET)
+		counters_add(&f->q->counters.net_wait_ns, f->now_ns - since_ns);
+}
+
 /* ---- the turn ---- */
 
 /*
@@ -67,8 +76,7 @@ static bool take_turn(struct flight *f, uint64_t n)
 	}
 	since = clock_now_ns();
 	f->has_turn = order_enter(o, n) == 0;
-	f->now_ns = clock_now_ns();
-	f->q->apart_ns += f->now_ns - since;
+	waited(f, since);
 	if (!f->has_turn)
 		f->state = DRAIN;
 	return f->has_turn;
@@ -192,8 +200,7 @@ static bool pass_gate(struct flight *f)
 		}
 		since = clock_now_ns();
 		gate_wait(q->target, f->req->op, answer, at);
-		f->now_ns = clock_now_ns();
-		q->apart_ns += f->now_ns - since;
+		waited(f, since);
 	}
 }
 
@@ -383,8 +390,7 @@ static void rest(struct flight *f)
 	uint64_t ready = request_ring_first(&f->q->ring)->ready_ns, since = clock_now_ns();
 	int err = gate_rest(f->q->target, ready < f->end_ns ? ready : f->end_ns);
 
-	f->now_ns = clock_now_ns();
-	f->q->apart_ns += f->now_ns - since;
+	waited(f, since);
 	if (err || f->now_ns >= f->end_ns)
 		f->state = DRAIN;
 }

@@ -15,6 +15,7 @@
 
 #include "run/coord/gate.h"
 #include "run/endtoend/endtoend.h"
+#include "run/endtoend/transfer.h"
 #include "run/issue/op_hooks.h"
 #include "run/issue/order.h"
 #include "run/issue/trace.h"
@@ -254,7 +255,7 @@ static ALWAYS_INLINE void account(struct qthread *q, const struct io_request *re
 		took_ns = 0;
 	if (wants(extras, EXTRA_TRACE | EXTRA_HOOK_DONE)) {
 		if (extras & EXTRA_TRACE)
-			trace_done(q->trace, req, NULL, q->target->pass, done_ns);
+			trace_done(q->trace, req, transfer_net(q, req), q->target->pass, done_ns);
 		if (extras & EXTRA_HOOK_DONE)
 			op_hook_done(q, req, took_ns);
 	}
