@@ -144,11 +144,6 @@ ssize_t connection_try_send(struct connection *c, const void *buf, size_t size, 
 	return n < 0 ? -errno : n;
 }
 
-int connection_try_flush(struct connection *c, short *events)
-{
-	return c->tls ? tls_flush(c->tls, events) : 0;
-}
-
 /* ---- with TLS ---- */
 
 /* Wait for `events`. Returns 0; -EAGAIN after the time limit; or another -errno. */
@@ -166,21 +161,6 @@ static int wait_for(struct connection *c, short events)
 	if (n < 0)
 		return -errno;
 	return n ? 0 : -EAGAIN;
-}
-
-static int tls_flush_all(struct connection *c)
-{
-	for (;;) {
-		short events = 0;
-		int err = tls_flush(c->tls, &events);
-
-		if (err == -EAGAIN)
-			err = wait_for(c, events);
-		else if (err >= 0)
-			return 0;
-		if (err)
-			return connection_errno(c, err);
-	}
 }
 
 static int tls_send_part(struct connection *c, const char *data, size_t size)
@@ -212,7 +192,7 @@ static int tls_send(struct connection *c, struct iovec *iov, int n)
 		if (err)
 			return err;
 	}
-	return tls_flush_all(c);
+	return 0;
 }
 
 /* As receive_part(). */

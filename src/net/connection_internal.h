@@ -70,9 +70,6 @@ int connection_set_blocking(struct connection *c, bool blocking);
 ssize_t connection_try_receive(struct connection *c, void *buf, size_t size, short *events);
 ssize_t connection_try_send(struct connection *c, const void *buf, size_t size, short *events);
 
-/* Bytes that connection_try_send() took may lie in a buffer until this returns 0. */
-int connection_try_flush(struct connection *c, short *events);
-
 /*
  * connection_receive(), except that it returns -EAGAIN when the time limit has passed and not a
  * byte has arrived: it may be called again.

@@ -165,8 +165,6 @@ static int body(struct listener *l, struct stranger *s, short *events)
 
 static int answer(struct listener *l, struct stranger *s, short *events)
 {
-	int err;
-
 	(void)l;
 	while (s->done < s->size) {
 		ssize_t n =
@@ -176,9 +174,6 @@ static int answer(struct listener *l, struct stranger *s, short *events)
 			return (int)n;
 		s->done += (size_t)n;
 	}
-	err = connection_try_flush(s->c, events);
-	if (err)
-		return err;
 	s->state = STRANGER_DRAIN;
 	return shutdown(s->c->fd, SHUT_WR) == 0 ? 0 : -errno;
 }

@@ -3,7 +3,7 @@
  * there are no certificates. For src/net/connection*.c and listener*.c.
  *
  * Calls do not block: they return -EAGAIN with the poll(2) events to wait for in `*events`. One
- * thread may write while another reads.
+ * thread may write while another reads. SIGPIPE must be ignored: OpenSSL uses write(2).
  */
 #ifndef XDD_NET_TLS_H
 #define XDD_NET_TLS_H
@@ -39,12 +39,10 @@ int tls_handshake(struct tls *t, short *events);
 
 /*
  * Write or read at most `size` bytes. Return how many, or -errno; -ECONNRESET at the end,
- * -EBADMSG: what arrived is damaged. What tls_write() took may still lie in a buffer, until
- * tls_flush() returns 0.
+ * -EBADMSG: what arrived is damaged. A write that returned -EAGAIN is repeated with the same bytes.
  */
 ssize_t tls_write(struct tls *t, const void *buf, size_t size, short *events);
 ssize_t tls_read(struct tls *t, void *buf, size_t size, short *events);
-int tls_flush(struct tls *t, short *events);
 
 /* True: there are bytes to read that poll(2) does not see. */
 bool tls_pending(struct tls *t);
