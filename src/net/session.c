@@ -235,6 +235,7 @@ struct session *session_new(const struct session_params *params)
 	s->keyed = params->key && params->key->present;
 	s->timeout_ns = o->timeout_ns;
 	s->alive_ns = ns_earlier(SESSION_ALIVE_NS, s->timeout_ns / 4);
+	s->grace_ns = ns_earlier(SESSION_GRACE_NS, s->timeout_ns);
 	snprintf(s->time_text, sizeof(s->time_text), "%g s", (double)s->timeout_ns / NS_PER_SEC);
 	s->socket = (struct connection_options){
 		.timeout_ns = o->timeout_ns,

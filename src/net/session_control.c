@@ -222,7 +222,7 @@ static void drop_stranger(struct session *s)
 /* Tell the peer why this side ends; see that it gets the last message. */
 static void last_words(struct session *s)
 {
-	uint64_t until_ns = clock_now_ns() + SESSION_LINGER_NS;
+	uint64_t until_ns = clock_now_ns() + ns_earlier(SESSION_LINGER_NS, s->timeout_ns);
 	struct wire_error words;
 	uint64_t now;
 	bool talks;

@@ -28,7 +28,10 @@
 
 #define SESSION_ALIVE_NS 1000000000ull
 
-/* How long a thread waits for the peer's ERROR, which explains a broken connection. */
+/*
+ * How long a thread waits for the peer's ERROR, which explains a broken connection; at most for the
+ * time limit.
+ */
 #define SESSION_GRACE_NS 2000000000ull
 
 /* How long the control thread waits for the peer to close after the last message. */
@@ -63,7 +66,7 @@ struct session {
 	const char *peer_name; /* the other */
 	bool keyed;
 	uint64_t timeout_ns;
-	uint64_t alive_ns;
+	uint64_t alive_ns, grace_ns;
 	char time_text[32]; /* the time limit, for messages */
 	int wake_fd;	    /* eventfd: wakes the control thread */
 
@@ -122,7 +125,8 @@ struct session {
 struct link {
 	struct session *session; /* const */
 	struct connection *connection;
-	struct wire_key *key; /* NULL: none */
+	struct wire_key *key;	      /* NULL: none */
+	struct digest_stream *stream; /* destination */
 	uint32_t number;
 	uint32_t pass;
 	uint64_t count;	  /* DATA and SKIP in this pass */

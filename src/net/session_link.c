@@ -18,7 +18,7 @@ static int broke(struct link *link, int err, enum wire_fault fault)
 {
 	struct session *s = link->session;
 	const char *at = connection_peer(link->connection);
-	uint64_t until_ns = clock_now_ns() + SESSION_GRACE_NS;
+	uint64_t until_ns = clock_now_ns() + s->grace_ns;
 	int known = 0;
 
 	session_lock(s);
@@ -80,16 +80,15 @@ static int send_hello(struct link *link, enum wire_type type)
 	return r < 0 ? broke(link, r, WIRE_OK) : 0;
 }
 
-/* The listener of the destination has refused the connection; the text speaks of it. */
+/* The destination has refused the connection. */
 static int refused(struct link *link, const uint8_t *body, uint64_t length)
 {
 	struct wire_error e;
 
 	if (wire_decode_error(body, length, &e) != WIRE_OK)
 		return broke(link, -EBADMSG, WIRE_BAD_BODY);
-	return session_broke(link->session, BLAME_PEER, -ECONNREFUSED,
-			     "the destination at %s refused connection %u: %s",
-			     connection_peer(link->connection), link->number, e.text);
+	return session_broke(link->session, BLAME_PEER, -ECONNREFUSED, "connection %u: %s",
+			     link->number, e.text);
 }
 
 /* Source: wait for the answer. */
@@ -179,10 +178,12 @@ int session_join(struct session *s, uint32_t connection, struct link **out)
 		return -ENOMEM;
 	link->session = s;
 	link->number = connection;
-	if (s->have_key) {
+	if (!s->source)
+		link->stream = digest_stream_new();
+	if (s->have_key)
 		link->key = wire_key_new(s->key);
-		r = link->key ? 0 : -ENOMEM;
-	}
+	if ((!s->source && !link->stream) || (s->have_key && !link->key))
+		r = -ENOMEM;
 	if (r == 0)
 		r = s->source ? connect_link(link) : await_link(link);
 	if (r < 0) {
@@ -206,6 +207,7 @@ void session_leave(struct link *link)
 	session_unlock(s);
 	connection_close(link->connection);
 	wire_key_free(link->key);
+	digest_stream_free(link->stream);
 	free(link);
 }
 
@@ -339,18 +341,59 @@ int session_receive(struct link *link, uint32_t pass, struct net_block *b, uint6
 	return 0;
 }
 
-int session_receive_data(struct link *link, const struct net_block *b, void *data,
+/* Receive `size` bytes and add them to the digest while they are in the cache. */
+static int receive_piece(struct link *link, uint8_t *data, size_t size, uint64_t *check_ns)
+{
+	uint64_t start_ns;
+	int r = connection_receive(link->connection, data, size);
+
+	if (r < 0)
+		return r;
+	start_ns = clock_now_ns();
+	digest_stream_add(link->stream, data, size);
+	*check_ns += clock_now_ns() - start_ns;
+	return 0;
+}
+
+/* A block in one piece has no use for a stream. */
+static int receive_small(struct link *link, void *data, size_t size, struct digest *digest,
 			 uint64_t *check_ns)
 {
 	uint64_t start_ns;
+	int r = connection_receive(link->connection, data, size);
+
+	if (r < 0)
+		return r;
+	start_ns = clock_now_ns();
+	*digest = digest_data(data, size);
+	*check_ns += clock_now_ns() - start_ns;
+	return 0;
+}
+
+static int receive_large(struct link *link, uint8_t *data, size_t size, struct digest *digest,
+			 uint64_t *check_ns)
+{
+	int r = 0;
+
+	digest_stream_start(link->stream);
+	for (size_t done = 0, n; done < size && r == 0; done += n) {
+		n = size - done < DIGEST_PIECE_BYTES ? size - done : DIGEST_PIECE_BYTES;
+		r = receive_piece(link, data + done, n, check_ns);
+	}
+	*digest = digest_stream_end(link->stream);
+	return r;
+}
+
+int session_receive_data(struct link *link, const struct net_block *b, void *data,
+			 uint64_t *check_ns)
+{
+	bool small = b->length <= DIGEST_PIECE_BYTES;
 	struct digest digest;
-	int r = connection_receive(link->connection, data, b->length);
+	int r = small ? receive_small(link, data, b->length, &digest, check_ns) :
+			receive_large(link, data, b->length, &digest, check_ns);
 
 	if (r < 0)
 		return broke(link, r, WIRE_OK);
-	start_ns = clock_now_ns();
-	digest = digest_data(data, b->length);
-	*check_ns += clock_now_ns() - start_ns;
 	if (digest_equal(digest, b->digest))
 		return 0;
 	return session_broke(link->session, BLAME_PEER, -EBADMSG,

@@ -99,11 +99,6 @@ static int take_error(struct session *s, const struct wire_header *h, const uint
 		return session_lost(s, -EBADMSG, WIRE_BAD_BODY);
 	if (is_stranger(s))
 		return SESSION_STRANGER_GONE;
-	/* Before WELCOME it is the listener's, which speaks of itself. */
-	if (s->source && s->now_state == SESSION_GREETING)
-		return session_broke(s, BLAME_PEER_SILENTLY, -ECONNREFUSED,
-				     "the destination at %s refused the connection: %s",
-				     connection_peer(s->control), e.text);
 	return session_broke(s, BLAME_PEER_SILENTLY, -EREMOTEIO, "%s", e.text);
 }
 

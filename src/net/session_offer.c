@@ -16,9 +16,11 @@ static bool refuse(char *why, size_t size, const char *text)
 static bool offer_control(struct session *s, const struct listener_guest *g, char *why, size_t size)
 {
 	if (s->keyed && !g->tls)
-		return refuse(why, size, "this side needs -e2e key");
+		return refuse(
+			why, size,
+			"the destination has a key, the source has none: give both the same -e2e key");
 	if (s->control || s->state != SESSION_NEW)
-		return refuse(why, size, "it is busy with another source");
+		return refuse(why, size, "the destination is busy with another source");
 	memcpy(s->id, g->hello.session, sizeof(s->id));
 	s->peer_hello = g->hello;
 	s->control = g->connection;
@@ -44,15 +46,17 @@ static bool offer_data(struct session *s, const struct listener_guest *g, char *
 	uint32_t i = g->header.connection;
 
 	if (s->state < SESSION_OPENING || memcmp(s->id, g->hello.session, sizeof(s->id)) != 0)
-		return refuse(why, size, "it knows no such session");
+		return refuse(why, size, "the destination knows no such session");
 	if (!proven(s, g))
 		return refuse(why, size, "the first message of a data connection has a wrong code");
 	if (s->params.options->encrypt && !g->tls)
-		return refuse(why, size, "this side needs -e2e encrypt");
+		return refuse(
+			why, size,
+			"the destination has -e2e encrypt, the source has not: give it to both");
 	if (i >= s->own.connections)
-		return refuse(why, size, "it expects no such data connection");
+		return refuse(why, size, "the destination expects no such data connection");
 	if (s->data[i].taken)
-		return refuse(why, size, "it has this data connection already");
+		return refuse(why, size, "the destination has this data connection already");
 	s->data[i] = (struct session_data){ .connection = g->connection, .taken = true };
 	session_notify(s);
 	return true;
@@ -71,7 +75,7 @@ bool session_offer(void *table, const struct listener_guest *g, char *why, size_
 	s = t->sessions[g->header.target];
 	session_lock(s);
 	if (session_error(s))
-		taken = refuse(why, size, "the copy has ended");
+		taken = refuse(why, size, "the copy has ended on the destination");
 	else if (g->header.connection == WIRE_NO_CONNECTION)
 		taken = g->hello.purpose == WIRE_CONTROL && offer_control(s, g, why, size);
 	else

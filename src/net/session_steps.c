@@ -73,27 +73,24 @@ int session_take_key(struct session *s)
 
 /* ---- the plans ---- */
 
-/* Start the control thread. */
+/* Start the control thread; also of a session that has ended, whose peer may wait already. */
 static int start(struct session *s, const struct wire_plan *own)
 {
-	int r = 0;
+	struct session_data *data = calloc(own->connections, sizeof(*data));
+	int r = data ? 0 : -ENOMEM;
 
+	session_lock(s);
 	s->own = *own;
 	s->own.flags |= own_flags(s);
-	if (s->source && getrandom(s->id, sizeof(s->id), 0) != sizeof(s->id))
-		return session_broke(s, BLAME_SELF, -EIO, "the kernel gives no random bytes");
-	session_lock(s);
-	s->data = calloc(own->connections, sizeof(*s->data));
-	if (!s->data)
-		r = -ENOMEM;
-	else
-		r = session_error(s);
+	s->data = data;
 	session_unlock(s);
+	if (r == 0 && s->source && getrandom(s->id, sizeof(s->id), 0) != sizeof(s->id))
+		r = -EIO;
 	if (r == 0)
 		r = thread_start(&s->thread, session_control, s);
 	s->has_thread = r == 0;
-	if (r == 0 || r == -ECANCELED)
-		return r;
+	if (r == 0)
+		return 0;
 	return session_broke(s, BLAME_SELF, r, "the control thread cannot start: %s", strerror(-r));
 }
 

@@ -409,7 +409,8 @@ static void *stop_later(void *arg)
 static struct listener *listen_for(struct session_table *table, const struct rig_copy *c,
 				   const struct connection_options *options, uint16_t *port)
 {
-	struct listener *l = listener_new(options, &c->destination.key);
+	const struct net_key *key = &c->destination.key;
+	struct listener *l = listener_new(options, key->present ? key : NULL);
 	char why[RIG_TEXT];
 
 	assert_non_null(l);
@@ -440,6 +441,15 @@ static void start_all(struct actor *actors, pthread_t *threads, unsigned n)
 	}
 }
 
+static void look_at(struct proxy *proxy, struct rig_copy *c)
+{
+	c->harmed = proxy_done(proxy);
+	for (unsigned i = 0; i <= c->connections; i++)
+		for (int up = 0; up < 2; up++)
+			c->forwarded[i][up] = proxy_bytes(proxy, i, up);
+	proxy_stop(proxy);
+}
+
 void rig_run(struct rig_copy *copies, unsigned n)
 {
 	unsigned old_threads = entries("/proc/self/task"), old_fds = entries("/proc/self/fd");
@@ -457,6 +467,7 @@ void rig_run(struct rig_copy *copies, unsigned n)
 	stop_init(&stops[1]);
 	for (unsigned i = 0; i < n; i++) {
 		copies[i].target = i;
+		copies[i].began_ns = clock_now_ns();
 		copies[i].data = calloc(1, copies[i].ops * RIG_REQ + 1);
 		set_up(&actors[2 * i], &copies[i], false, 0, &stops[0]);
 		sessions[i] = actors[2 * i].session;
@@ -479,7 +490,7 @@ void rig_run(struct rig_copy *copies, unsigned n)
 	for (unsigned i = 0; i < 2 * n; i++)
 		session_free(actors[i].session);
 	if (proxy)
-		proxy_stop(proxy);
+		look_at(proxy, copies);
 	stop_destroy(&stops[0]);
 	stop_destroy(&stops[1]);
 	assert_nothing_left(old_threads, old_fds);

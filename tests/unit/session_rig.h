@@ -62,6 +62,11 @@ struct rig_copy {
 	/* outcome */
 	uint8_t *data;	  /* as the destination wrote it */
 	uint64_t written; /* blocks, of all passes */
+	uint64_t began_ns;
+
+	/* outcome, with a fault: was it done, and the bytes of each connection */
+	bool harmed;
+	uint64_t forwarded[RIG_CONNECTIONS + 1][2]; /* [1]: of the source */
 };
 
 /* A copy with all defaults: `ops` operations, 60 s of time limit. */

@@ -261,9 +261,9 @@ static void test_slow_to_open(void **state)
 	struct rig_copy c = rig_copy(2, 1, 10);
 
 	(void)state;
-	c.source.timeout_ns = 400 * MS_NS;
-	c.destination.timeout_ns = 400 * MS_NS;
-	c.open_late_ns = 1500 * MS_NS;
+	c.source.timeout_ns = SECOND_NS;
+	c.destination.timeout_ns = SECOND_NS;
+	c.open_late_ns = 2500 * MS_NS;
 	rig_run(&c, 1);
 	assert_good(&c);
 	assert_copied(&c, 1);
@@ -273,12 +273,12 @@ static void test_slow_to_open(void **state)
 /* A source that has nothing to send for longer than the time limit is alive. */
 static void test_slow_source(void **state)
 {
-	struct rig_copy c = rig_copy(1, 1, 3);
+	struct rig_copy c = rig_copy(1, 1, 1);
 
 	(void)state;
-	c.source.timeout_ns = 400 * MS_NS;
-	c.destination.timeout_ns = 400 * MS_NS;
-	c.throttle_ns = 1000 * MS_NS;
+	c.source.timeout_ns = SECOND_NS;
+	c.destination.timeout_ns = SECOND_NS;
+	c.throttle_ns = 2500 * MS_NS;
 	rig_run(&c, 1);
 	assert_good(&c);
 	assert_copied(&c, 1);

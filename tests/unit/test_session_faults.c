@@ -1,0 +1,295 @@
+/*
+ * Sessions that end before their time: runs that stop or fail at every step, connections that a
+ * proxy damages, cuts or freezes. Both sides end soon, and a wrong block is never written.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net_rig.h"
+#include "session_rig.h"
+
+#define WATCHDOG_S 600
+
+/* Short where tests wait for it, long where a busy machine must not reach it. */
+#define TIMEOUT_NS (500 * MS_NS)
+#define LONG_TIMEOUT_NS (20 * SECOND_NS)
+
+/* Time that a side may need beyond its limit: for last words, and to be scheduled. */
+#define LATE_NS (4 * SECOND_NS)
+
+static struct rig_copy small_copy(uint64_t timeout_ns)
+{
+	struct rig_copy c = rig_copy(2, 2, 12);
+
+	c.source.timeout_ns = timeout_ns;
+	c.destination.timeout_ns = timeout_ns;
+	c.destination.timeout_given = true;
+	return c;
+}
+
+static bool is_empty(const struct rig_copy *c, uint64_t op)
+{
+	for (unsigned i = 0; i < RIG_REQ; i++)
+		if (c->data[op * RIG_REQ + i])
+			return false;
+	return true;
+}
+
+/* A side has ended well, or it knows why not; and it did not take long. */
+static void assert_side(const struct rig_copy *c, const struct rig_side *side)
+{
+	if (side->err < 0 && side->err != -ECANCELED)
+		assert_true(side->why[0]);
+	if (side->err >= 0)
+		assert_string_equal(side->why, "");
+	assert_true(side->ended_ns - c->began_ns < 2 * side->timeout_ns + LATE_NS);
+}
+
+static void assert_ended(const struct rig_copy *c)
+{
+	assert_side(c, &c->source);
+	assert_side(c, &c->destination);
+	for (uint64_t op = 0; op < c->ops; op++)
+		if (!rig_has(c, 1, op) && !rig_has(c, 2, op))
+			assert_true(is_empty(c, op));
+	if (c->source.err >= 0 || c->destination.err >= 0)
+		for (uint64_t op = 0; op < c->ops; op++)
+			assert_true(rig_has(c, c->passes, op));
+}
+
+/* ---- this side ends ---- */
+
+static void assert_text(const char *text, const char *expected)
+{
+	/* A source whose destination has ended before it came is told so. */
+	if (strcmp(text, "the copy has ended on the destination") != 0)
+		assert_string_equal(text, expected);
+}
+
+static void stop_at(bool source, unsigned n, bool *reached)
+{
+	struct rig_copy c = small_copy(LONG_TIMEOUT_NS);
+	struct rig_side *own = source ? &c.source : &c.destination;
+	struct rig_side *other = source ? &c.destination : &c.source;
+
+	own->stop_at = n;
+	rig_run(&c, 1);
+	*reached = own->steps >= n;
+	assert_ended(&c);
+	if (*reached) {
+		assert_int_equal(own->err, -ECANCELED);
+		assert_int_equal(own->failed, 0);
+		assert_string_equal(own->why, "");
+		assert_true(other->err < 0);
+		assert_true(other->peer_failed);
+		assert_int_equal(other->failed, 1);
+		assert_text(other->why, source ? "the source was interrupted by signal 2" :
+						 "the destination was interrupted by signal 2");
+	}
+	rig_free(&c);
+}
+
+static void test_stop_at_each_step(void **state)
+{
+	(void)state;
+	for (int source = 0; source < 2; source++) {
+		bool reached = true;
+		/* Before the first step of a source no destination knows it. */
+		unsigned n = source ? 2 : 1;
+
+		while (reached)
+			stop_at(source, n++, &reached);
+		assert_true(n > 8);
+	}
+}
+
+static void fail_at(bool source, unsigned n, bool *reached)
+{
+	struct rig_copy c = small_copy(LONG_TIMEOUT_NS);
+	struct rig_side *own = source ? &c.source : &c.destination;
+	struct rig_side *other = source ? &c.destination : &c.source;
+
+	own->fail_at = n;
+	rig_run(&c, 1);
+	*reached = own->steps >= n;
+	assert_ended(&c);
+	if (*reached) {
+		assert_true(own->err < 0);
+		assert_int_equal(own->failed, 0);
+		assert_false(own->peer_failed);
+		assert_string_equal(own->why, "the test has failed");
+		assert_true(other->err < 0);
+		assert_true(other->peer_failed);
+		assert_int_equal(other->failed, 1);
+		assert_text(other->why, "the test has failed");
+	}
+	rig_free(&c);
+}
+
+static void test_fail_at_each_step(void **state)
+{
+	(void)state;
+	for (int source = 0; source < 2; source++) {
+		bool reached = true;
+		unsigned n = source ? 2 : 1;
+
+		while (reached)
+			fail_at(source, n++, &reached);
+		assert_true(n > 8);
+	}
+}
+
+/* At any moment, while threads wait in any call. */
+static void test_stop_at_random(void **state)
+{
+	(void)state;
+	srandom(7);
+	for (unsigned i = 0; i < 100; i++) {
+		struct rig_copy c = small_copy(LONG_TIMEOUT_NS);
+		bool source = i % 2;
+		struct rig_side *own = source ? &c.source : &c.destination;
+
+		/* A source that stops before it has connected leaves a destination that waits. */
+		c.destination.timeout_ns = SECOND_NS;
+		c.throttle_ns = i % 3 ? MS_NS : 0;
+		c.open_late_ns = i % 5 ? 0 : 5 * MS_NS;
+		own->stop_after_ns = 1 + (uint64_t)random() % (25 * MS_NS);
+		rig_run(&c, 1);
+		assert_ended(&c);
+		rig_free(&c);
+	}
+}
+
+/* ---- the network ---- */
+
+static void harm(enum proxy_harm what, unsigned connection, bool upstream, uint64_t at,
+		 struct rig_copy *c)
+{
+	struct proxy_fault fault = { what, connection, upstream, at };
+
+	*c = small_copy(at == UINT64_MAX ? LONG_TIMEOUT_NS : TIMEOUT_NS);
+	c->fault = &fault;
+	rig_run(c, 1);
+	c->fault = NULL;
+	assert_ended(c);
+	if (c->harmed)
+		assert_true(c->source.err < 0 || c->destination.err < 0);
+	rig_free(c);
+}
+
+/* The bytes of each connection, by a run without harm. */
+static void measure(uint64_t bytes[3][2])
+{
+	struct rig_copy c;
+
+	harm(PROXY_FLIP, 0, true, UINT64_MAX, &c);
+	assert_int_equal(c.source.err, 0);
+	assert_int_equal(c.destination.err, 0);
+	memcpy(bytes, c.forwarded, 3 * sizeof(bytes[0]));
+}
+
+/* `points` bytes, spread over each stream; many with XDD_TEST_LONG. */
+static void harm_all(enum proxy_harm what, unsigned points)
+{
+	uint64_t bytes[3][2];
+
+	if (getenv("XDD_TEST_LONG"))
+		points *= 16;
+	measure(bytes);
+	for (unsigned i = 0; i < 3; i++)
+		for (int up = 0; up < 2; up++)
+			for (unsigned k = 0; k < points; k++) {
+				struct rig_copy c;
+
+				harm(what, i, up, bytes[i][up] * (2 * k + 1) / (2 * points), &c);
+			}
+}
+
+static void test_kill(void **state)
+{
+	(void)state;
+	harm_all(PROXY_KILL, 10);
+}
+
+static void test_cut(void **state)
+{
+	(void)state;
+	harm_all(PROXY_CUT, 1);
+}
+
+static void test_freeze(void **state)
+{
+	(void)state;
+	harm_all(PROXY_FREEZE, 1);
+}
+
+static void test_flip(void **state)
+{
+	(void)state;
+	harm_all(PROXY_FLIP, 24);
+}
+
+/* A damaged block is told by its place in the file on both sides. */
+static void test_damaged_block(void **state)
+{
+	static const char text[] = "block at byte 4096 of the copy arrived damaged (connection 1, ";
+	uint64_t bytes[3][2];
+	struct rig_copy c;
+
+	(void)state;
+	measure(bytes);
+	/* In the middle of the first block of connection 1, which is operation 1. */
+	harm(PROXY_FLIP, 2, true, bytes[2][1] - 2 * 96 - 11 * (96 + 4096) - 2000, &c);
+	assert_int_equal(c.destination.err, -EBADMSG);
+	assert_memory_equal(c.destination.why, text, sizeof(text) - 1);
+	assert_string_equal(c.source.why, c.destination.why);
+}
+
+static void test_lost_peer(void **state)
+{
+	uint64_t bytes[3][2];
+	struct rig_copy c;
+
+	(void)state;
+	measure(bytes);
+	harm(PROXY_KILL, 1, true, bytes[1][1] / 2, &c);
+	assert_non_null(strstr(c.source.why, "was closed by the destination before the end"));
+	assert_non_null(strstr(c.destination.why, "was closed by the source before the end"));
+	harm(PROXY_FREEZE, 1, true, bytes[1][1] / 2, &c);
+	assert_non_null(strstr(c.source.why, "was lost: no sign of life for 0.5 s"));
+	assert_non_null(strstr(c.destination.why, "was lost: no sign of life for 0.5 s"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stop_at_each_step),
+		cmocka_unit_test(test_fail_at_each_step),
+		cmocka_unit_test(test_stop_at_random),
+		cmocka_unit_test(test_kill),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_freeze),
+		cmocka_unit_test(test_flip),
+		cmocka_unit_test(test_damaged_block),
+		cmocka_unit_test(test_lost_peer),
+	};
+	const char *why;
+
+	alarm(WATCHDOG_S);
+	if (!digest_available(&why)) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("session_faults", tests, NULL, NULL);
+}

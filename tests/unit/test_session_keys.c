@@ -1,0 +1,162 @@
+/*
+ * Sessions with keys and encryption, and peers without: src/net/session*.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net_rig.h"
+#include "session_rig.h"
+
+#define WATCHDOG_S 300
+
+static struct rig_copy keyed_copy(uint8_t source, uint8_t destination)
+{
+	struct rig_copy c = rig_copy(3, 2, 40);
+
+	if (source)
+		c.source.key = rig_key(source);
+	if (destination)
+		c.destination.key = rig_key(destination);
+	c.source.timeout_ns = 2 * SECOND_NS;
+	return c;
+}
+
+static void assert_good(const struct rig_copy *c)
+{
+	assert_string_equal(c->source.why, "");
+	assert_string_equal(c->destination.why, "");
+	assert_int_equal(c->source.err, 0);
+	assert_int_equal(c->destination.err, 0);
+	for (uint64_t op = 0; op < c->ops; op++)
+		assert_true(rig_has(c, c->passes, op));
+}
+
+static void test_key(void **state)
+{
+	struct rig_copy c = keyed_copy(1, 1);
+
+	(void)state;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_true(c.source.peer.flags & WIRE_CAN_KEY);
+	assert_false(c.source.peer.flags & WIRE_CAN_ENCRYPT);
+	rig_free(&c);
+}
+
+static void test_encrypt(void **state)
+{
+	struct rig_copy c = keyed_copy(1, 1);
+
+	(void)state;
+	c.source.encrypt = true;
+	c.destination.encrypt = true;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_true(c.destination.peer.flags & WIRE_CAN_ENCRYPT);
+	rig_free(&c);
+}
+
+static void test_targets(void **state)
+{
+	struct rig_copy c[3] = { keyed_copy(1, 1), keyed_copy(1, 1), keyed_copy(1, 1) };
+
+	(void)state;
+	rig_run(c, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_good(&c[i]);
+		rig_free(&c[i]);
+	}
+}
+
+/* The source ends; the destination waits for one that has the key, until it is stopped. */
+static void assert_kept_out(struct rig_copy *c, const char *text)
+{
+	c->destination.stop_after_ns = 3 * SECOND_NS;
+	rig_run(c, 1);
+	assert_true(c->source.err < 0);
+	assert_true(c->source.peer_failed);
+	if (!strstr(c->source.why, text))
+		fail_msg("\"%s\" has no \"%s\"", c->source.why, text);
+	assert_int_equal(c->destination.err, -ECANCELED);
+	assert_int_equal(c->destination.failed, 0);
+	assert_int_equal(c->destination.begun, 0);
+	rig_free(c);
+}
+
+static void test_wrong_key(void **state)
+{
+	struct rig_copy c = keyed_copy(1, 2);
+
+	(void)state;
+	assert_kept_out(&c, "-e2e key");
+}
+
+static void test_source_without_key(void **state)
+{
+	struct rig_copy c = keyed_copy(0, 1);
+
+	(void)state;
+	assert_kept_out(&c, "the destination has a key, the source has none: give both sides the "
+			    "same -e2e key");
+}
+
+static void test_destination_without_key(void **state)
+{
+	struct rig_copy c = keyed_copy(1, 0);
+
+	(void)state;
+	assert_kept_out(&c, "-e2e key");
+}
+
+/* Both have the key: both end, in words. */
+static void test_one_encrypts(void **state)
+{
+	static const char *const texts[] = {
+		"the source has -e2e encrypt, the destination has not: give it to both",
+		"the destination has -e2e encrypt, the source has not: give it to both",
+	};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct rig_copy c = keyed_copy(1, 1);
+
+		c.source.encrypt = i == 0;
+		c.destination.encrypt = i == 1;
+		rig_run(&c, 1);
+		assert_string_equal(c.source.why, texts[i]);
+		assert_string_equal(c.destination.why, texts[i]);
+		assert_int_equal(c.destination.begun, 0);
+		rig_free(&c);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_key),
+		cmocka_unit_test(test_encrypt),
+		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_wrong_key),
+		cmocka_unit_test(test_source_without_key),
+		cmocka_unit_test(test_destination_without_key),
+		cmocka_unit_test(test_one_encrypts),
+	};
+	const char *why;
+
+	alarm(WATCHDOG_S);
+	if (!digest_available(&why) || !net_key_available(&why)) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("session_keys", tests, NULL, NULL);
+}
