@@ -291,24 +291,28 @@ static int receive_header(struct link *link, uint32_t pass, struct wire_header *
 	return r < 0 ? broke(link, r, fault) : 0;
 }
 
+/* True if DATA or SKIP lies within `plan`. An amount that is not known is greater than any. */
+static bool lies_within(const struct wire_plan *plan, const struct wire_header *h)
+{
+	if (h->sequence >= plan->ops)
+		return false;
+	return h->type == WIRE_SKIP || (h->length <= plan->req_bytes && h->offset <= plan->bytes &&
+					h->length <= plan->bytes - h->offset);
+}
+
 /* True if the source may send `h` now. */
 static bool allowed(const struct link *link, uint32_t pass, const struct wire_header *h)
 {
-	const struct wire_plan *plan = &link->session->peer;
+	const struct session *s = link->session;
 
-	if (h->target != link->session->params.target || h->connection != link->number ||
-	    h->pass != pass)
+	if (h->target != s->params.target || h->connection != link->number || h->pass != pass)
 		return false;
 	if (h->type == WIRE_PASS_LAST)
 		return h->sequence == link->count;
 	if (h->type != WIRE_DATA && h->type != WIRE_SKIP)
 		return false;
-	if (h->sequence < link->next_op || h->sequence >= plan->ops)
-		return false;
-	if (h->type == WIRE_SKIP)
-		return true;
-	return h->length > 0 && h->length <= plan->req_bytes && h->offset <= plan->bytes &&
-	       h->length <= plan->bytes - h->offset;
+	/* Either side may have left its amount open. */
+	return h->sequence >= link->next_op && lies_within(&s->own, h) && lies_within(&s->peer, h);
 }
 
 int session_receive(struct link *link, uint32_t pass, struct net_block *b, uint64_t *first_ns)
