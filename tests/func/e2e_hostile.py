@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+"""
+Peers of an end-to-end destination that do what xdd never does: strangers that send garbage, nothing or too much, sources
+whose blocks lie outside of their plan, peers without the key, and recorded sessions. The file of the destination keeps
+every byte, the real copy goes on, and both sides get words.
+"""
+import os
+import re
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xdde2e as e
+import xddtest as t
+import xddwire as w
+
+KIB = 1 << 10
+REQUEST = 64 * KIB
+WORDS = ["-blocksize", REQUEST, "-reqsize", 1]
+OLD = b"the contents before" * 1000
+
+if not w.xxhash():
+    t.skip_all("the library xxHash is needed to compute checksums")
+t.tolerate(t.CACHED)
+
+
+def old_file(name):
+    """A file whose contents a refused peer may not change."""
+    path = t.path(name)
+    with open(path, "wb") as f:
+        f.write(OLD)
+    return path
+
+
+def contents(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def source_file(size=20 * REQUEST + 5):
+    path = t.path("source.%d" % size)
+    if not os.path.exists(path):
+        with open(path, "wb") as f:
+            f.write(os.urandom(size))
+    return path
+
+
+def key_file(name, text):
+    path = t.path(name)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
+        f.write(text)
+    return path
+
+
+class Destination:
+    """A copy of which the destination runs; the source does once copy() is called."""
+
+    def __init__(self, name, both=(), ports=1):
+        self.file = old_file(name)
+        self.copy = e.Copy(source_file(), self.file, [*WORDS, *both], ports=ports, timeout=30)
+        self.port, self.side = self.copy.port, self.copy.destination
+        self.side.start()
+        self.side.await_err(e.m.E2E_WAITS)
+
+    def unchanged(self, title):
+        t.ok(contents(self.file) == OLD, title + ": the file has all of its bytes")
+
+    def copies(self, title):
+        """The destination still takes the real source."""
+        self.copy.source.start()
+        self.copy.finish()
+        t.equal(self.copy.statuses() + (self.copy.same(),), (0, 0, True), title + ": the real copy ends well", self.copy)
+
+
+# Strangers
+
+
+def answer(port, connection=w.CONTROL_CONNECTION, raw=None, body=b"", **fields):
+    """Send a first message. Returns the text of the refusal, "closed", or "open" when no answer comes for a second."""
+    with w.Peer(port, connection, timeout=1.5) as p:
+        try:
+            if raw is None:
+                p.send(fields.pop("kind", w.HELLO), body=body, **fields)
+            else:
+                p.send_raw(raw)
+            kind, body = p.receive()
+        except (socket.timeout, TimeoutError):
+            return "open"
+        except (BrokenPipeError, ConnectionResetError):
+            return "closed"
+    return "closed" if kind is None else w.error_text(body) if kind == w.ERROR else "type %d" % kind
+
+
+CONTROL_HELLO = w.hello(w.CONTROL) if w.xxhash() else b""
+DATA_HELLO = w.hello(w.TRANSFER, bytes(range(16))) if w.xxhash() else b""
+
+
+def test_strangers():
+    d = Destination("strangers")
+    cases = [
+        ("nothing but the end of the connection", "closed|open", {"raw": b""}),
+        ("half of a header", "open", {"raw": w.header(w.HELLO, body=CONTROL_HELLO)[:50]}),
+        ("a header without its body", "open", {"raw": w.header(w.HELLO, body=CONTROL_HELLO)}),
+        ("text", "closed", {"raw": b"GET / HTTP/1.1\r\nHost: one\r\n\r\n" * 4}),
+        ("zeros", "closed", {"raw": bytes(500)}),
+        ("TLS, which needs a key", "closed", {"raw": b"\x16\x03\x01" + bytes(300)}),
+        ("a header with a wrong checksum", "closed", {"body": CONTROL_HELLO, "checksum": 5}),
+        ("another version", "version 2 of the protocol, the destination version 1", {"body": CONTROL_HELLO, "version": 2}),
+        ("a body of 2^63 bytes", "closed", {"body": CONTROL_HELLO, "length": 1 << 63}),
+        ("a body of 2^64 - 1 bytes", "closed", {"body": CONTROL_HELLO, "length": (1 << 64) - 1}),
+        ("a body with a wrong digest", "closed", {"body": CONTROL_HELLO, "digest_": (1, 2)}),
+        ("a body that does not parse", "closed", {"body": b"\xff" * 40}),
+        ("a plan first", "closed", {"kind": w.PLAN, "body": w.plan(REQUEST, 10 * REQUEST)}),
+        ("data first", "closed", {"kind": w.DATA, "connection": 0, "pass_": 1, "body": b"x" * REQUEST}),
+        ("a purpose that does not fit the connection", "closed", {"body": CONTROL_HELLO, "connection": 0}),
+        ("a target that there is not", "expects no copy of this number", {"body": CONTROL_HELLO, "target": 7}),
+        ("a data connection of no session", "knows no such session", {"body": DATA_HELLO, "connection": 0}),
+        ("a code where there is no key", ".", {"body": DATA_HELLO, "connection": 0, "code": b"c" * 16}),
+    ]
+    for title, expected, fields in cases:
+        got = answer(d.port, **fields)
+        t.ok(re.search(expected, got), "a stranger that sends %s is refused" % title, "expected: %s\ngot: %s" % (expected, got))
+    d.unchanged("strangers")
+    d.copies("after strangers")
+
+
+def test_crowd():
+    """A thousand connections that stay: silent ones, half headers, and first messages byte by byte."""
+    d = Destination("crowd", ports=2)
+    crowd = []
+    first = w.header(w.HELLO, body=CONTROL_HELLO)
+    for i in range(1000):
+        try:
+            s = socket.create_connection(("127.0.0.1", d.port + i % 2), 5)
+            s.sendall((b"", first[:50], b"X")[i % 3])
+            crowd.append(s)
+        except OSError:
+            continue
+    t.ok(len(crowd) > 500, "most of a thousand connections are accepted", len(crowd))
+    begin = time.monotonic()
+    d.copies("with a thousand strangers")
+    t.ok(time.monotonic() - begin < 10, "a thousand strangers do not delay the copy", time.monotonic() - begin)
+    for s in crowd:
+        s.close()
+
+
+# Sources that are no strangers any more
+
+
+class Source:
+    """A source that has met the destination: it may send blocks of pass 1 on data connection 0."""
+
+    def __init__(self, port, size=10 * REQUEST, **plan):
+        session = os.urandom(16)
+        self.control = w.Peer(port)
+        self.control.send(w.HELLO, w.hello(w.CONTROL, session))
+        self.answers = [self.control.receive()[0]]
+        self.control.send(w.PLAN, w.plan(REQUEST, size, **plan))
+        self.answers += [self.control.receive()[0], self.control.receive()[0]]
+        self.data = w.Peer(port, 0)
+        self.data.send(w.HELLO, w.hello(w.TRANSFER, session))
+        self.answers.append(self.data.receive()[0])
+        self.control.send(w.PASS_BEGIN, pass_=1)
+
+    def block(self, op, kind=w.DATA, body=b"b" * REQUEST, **fields):
+        fields.setdefault("offset", op * REQUEST)
+        fields.setdefault("pass_", 1)
+        self.data.send(kind, body, sequence=op, **fields)
+
+    def last_words(self):
+        """The text of the ERROR on the control connection."""
+        try:
+            kind, body = self.control.receive()
+        except (socket.timeout, TimeoutError):
+            return "nothing"
+        return w.error_text(body) if kind == w.ERROR else "type %s" % kind
+
+    def close(self):
+        self.control.socket.close()
+        self.data.socket.close()
+
+
+BODY = b"b" * REQUEST
+OUTSIDE = "is not within its plan|lies outside|sent a message with a field out of range"
+LENGTH = "sent a message with a length out of range"
+BLOCKS = [
+    ("beyond the plan", OUTSIDE, lambda s: s.block(0, offset=10 * REQUEST)),
+    ("that begins inside and ends outside", OUTSIDE, lambda s: s.block(9, offset=9 * REQUEST + 1)),
+    ("at 2^63 - 1", OUTSIDE, lambda s: s.block(0, offset=(1 << 63) - 1)),
+    ("at 2^64 - 1", OUTSIDE, lambda s: s.block(0, offset=(1 << 64) - 1)),
+    ("larger than the request size", LENGTH, lambda s: s.block(0, body=b"c" * (REQUEST + 1))),
+    ("of 2^63 bytes", LENGTH, lambda s: s.block(0, length=1 << 63, payload=b"c" * 1000)),
+    ("without data", LENGTH, lambda s: s.block(0, body=b"")),
+    ("with a number outside of the plan", OUTSIDE, lambda s: s.block(10, offset=0)),
+    ("of another pass", OUTSIDE, lambda s: s.block(0, pass_=2)),
+    ("of another target", OUTSIDE, lambda s: s.block(0, target=1)),
+    ("of another connection", OUTSIDE, lambda s: s.block(0, connection=1)),
+    ("with a wrong digest", "arrived damaged", lambda s: s.block(0, digest_=w.digest(b"other"))),
+    ("with a wrong checksum of its header", "wrong checksum", lambda s: s.block(0, checksum=1)),
+    ("with a code", "wrong authentication code", lambda s: s.block(0, code=b"c" * 16)),
+    ("with a field that is to be zero", OUTSIDE, lambda s: s.block(0, zeros=1)),
+    ("of another version", "another version", lambda s: s.block(0, version=2)),
+    ("of no known type", "unknown type", lambda s: s.block(0, kind=99)),
+    ("that is a message of the control connection", OUTSIDE, lambda s: s.block(0, kind=w.PASS_BEGIN, body=b"", offset=0)),
+    ("that is no message", "no message of xdd", lambda s: s.data.send_raw(b"garbage " * 100)),
+    ("that ends before its pass does", OUTSIDE,
+     lambda s: s.data.send(w.PASS_LAST, pass_=1, sequence=3)),
+    ("on the control connection", LENGTH, lambda s: s.control.send(w.DATA, BODY, pass_=1)),
+]
+
+
+def test_blocks():
+    """One destination for each: a session ends at the first fault."""
+    for title, expected, send in BLOCKS:
+        title = "a block " + title
+        d = Destination("blocks")
+        s = Source(d.port)
+        t.equal(s.answers, [w.WELCOME, w.ACCEPT, w.READY, w.WELCOME], title + ": the session is as a real one before it")
+        send(s)
+        words = s.last_words()
+        run = d.side.finish(20)
+        s.close()
+        # A control message may come before the QThreads have joined, which is still the start of the run.
+        t.ok(run.status in (4, 6) and len(run.error_lines()) == 2, title + ": the destination ends with an error and one line",
+             run)
+        t.ok(re.search(expected, run.err), title + ": it says why", "expected: %s\n%s" % (expected, run))
+        t.ok(re.search(expected, words), title + ": it tells the source", words)
+        d.unchanged(title)
+
+
+def test_again():
+    """Operations that come twice, or not in their order, are refused before their data is written again."""
+    for title, ops in (("the same operation twice", (3, 3)), ("operations that descend", (3, 2))):
+        d = Destination("again")
+        s = Source(d.port)
+        s.block(ops[0])
+        s.block(ops[1], body=b"d" * REQUEST, offset=3 * REQUEST)
+        words = s.last_words()
+        run = d.side.finish(20)
+        s.close()
+        t.ok(run.status == 6 and re.search(OUTSIDE + "|second time", run.err), title + ": are refused", run)
+        t.ok(re.search(OUTSIDE + "|second time", words), title + ": the source gets the reason", words)
+        t.ok(contents(d.file)[3 * REQUEST:4 * REQUEST].strip(b"b") == b"", title + ": only the first one may be written")
+
+
+def test_own_amount():
+    """A destination that was told how much to expect holds a source with an open amount to that."""
+    d = Destination("amount", ["-numreqs", 4])
+    s = Source(d.port, size=w.NO_SIZE, ops=w.NO_SIZE)
+    s.block(0, offset=100 * REQUEST)
+    words = s.last_words()
+    run = d.side.finish(20)
+    s.close()
+    t.ok(run.status == 6 and re.search(OUTSIDE, run.err), "a block beyond the destination's own amount is refused",
+         "%s\n%s" % (words, run))
+    d.unchanged("a block beyond the destination's own amount")
+
+
+def test_plans():
+    for title, plan in (("a request size of 0", w.plan(1, 10).replace(b"\x01" + bytes(7), bytes(8), 1)),
+                        ("names without an end", w.plan(REQUEST, 10, host=b"host")),
+                        ("garbage", os.urandom(300))):
+        d = Destination("plans")
+        with w.Peer(d.port) as p:
+            p.send(w.HELLO, CONTROL_HELLO)
+            p.receive()
+            p.send(w.PLAN, plan)
+            p.receive()
+        d.unchanged("a plan with " + title)
+        d.copies("after a plan with " + title)
+
+
+# Keys
+
+
+class Recorder:
+    """Passes connections on to another port, and keeps what the source sends on each."""
+
+    def __init__(self, port, ports):
+        self.to, self.tapes, self.sockets = port, [], []
+        self.port = e.free_ports(ports)
+        for i in range(ports):
+            s = socket.create_server(("127.0.0.1", self.port + i))
+            self.sockets.append(s)
+            threading.Thread(target=self._accept, args=(s, port + i), daemon=True).start()
+
+    def _accept(self, listening, port):
+        while True:
+            try:
+                a = listening.accept()[0]
+            except OSError:
+                return
+            b = socket.create_connection(("127.0.0.1", port), 10)
+            b.settimeout(None)
+            tape = [port, b""]
+            self.tapes.append(tape)
+            threading.Thread(target=self._pass, args=(a, b, tape), daemon=True).start()
+            threading.Thread(target=self._pass, args=(b, a, None), daemon=True).start()
+
+    @staticmethod
+    def _pass(a, b, tape):
+        try:
+            while data := a.recv(65536):
+                if tape:
+                    tape[1] += data
+                b.sendall(data)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        for s in self.sockets:
+            s.close()
+
+
+def replay(tapes, first, port):
+    """Send what was recorded, to the same ports of another destination. Returns the number of sent bytes."""
+    sent = 0
+    for recorded, data in tapes:
+        try:
+            with socket.create_connection(("127.0.0.1", port + recorded - first), 5) as s:
+                s.settimeout(1)
+                s.sendall(data)
+                sent += len(data)
+                while s.recv(65536):
+                    pass
+        except OSError:
+            continue
+    return sent
+
+
+def test_replay():
+    key = key_file("key", "a key of more than 16 bytes")
+    for title, both in (("a recorded session", ["-e2e", "key", key]),
+                        ("a recorded session that is encrypted", ["-e2e", "key", key, "-e2e", "encrypt"])):
+        d = Destination("recorded", both, ports=2)
+        recorder = Recorder(d.port, 2)
+        words = d.copy.source.words
+        words[words.index("127.0.0.1:%d,2" % d.port)] = "127.0.0.1:%d,2" % recorder.port
+        d.copies(title)
+        recorder.close()
+        t.ok(sum(len(data) for _, data in recorder.tapes) > os.path.getsize(source_file()), title + ": all of it is recorded")
+        again = Destination("replayed", both, ports=2)
+        t.ok(replay(recorder.tapes, d.port, again.port) > 0, title + ": it is sent again")
+        again.unchanged(title)
+        again.copies("after " + title)
+
+
+def test_without_key():
+    key, other = key_file("key", "a key of more than 16 bytes"), key_file("other", "another key of that length")
+    d = Destination("keyed", ["-e2e", "key", key])
+    got = answer(d.port, body=CONTROL_HELLO)
+    t.ok(re.search("has a key, the source has none", got), "a source without a key is told so", got)
+    got = answer(d.port, body=DATA_HELLO, connection=0)
+    t.ok(re.search("no such session", got), "a data connection without a session is refused", got)
+    for title, words, expected in (("no key", (), "destination has a key, the source has none"),
+                                   ("another key", ("-e2e", "key", other), "another key")):
+        run = e.Side("source", d.copy.source.words)
+        at = run.words.index("key")
+        run.words[at - 1:at + 2] = words
+        result = run.start().finish(30)
+        t.ok(result.status != 0 and re.search(expected, result.err), "xdd with %s ends in words" % title, result)
+    d.unchanged("sources without the key")
+    d.copies("after sources without the key")
+
+
+test_strangers()
+test_crowd()
+test_blocks()
+test_again()
+test_own_amount()
+test_plans()
+test_without_key()
+test_replay()
+t.done()
