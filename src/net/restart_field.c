@@ -79,8 +79,10 @@ static bool parse_byte(const char *text, uint8_t *byte)
 {
 	int high = hex_digit(text[0]), low = high < 0 ? -1 : hex_digit(text[1]);
 
+	if (low < 0)
+		return false;
 	*byte = (uint8_t)(high << 4 | low);
-	return low >= 0;
+	return true;
 }
 
 static bool parse_bytes(const char *text, uint8_t *bytes, size_t n)
