@@ -73,6 +73,7 @@ static void describe(const struct target *t, struct wire_plan *own)
 		.flags = p->ordering == ORDERING_SERIAL ? WIRE_SERIAL : 0,
 		.final_bytes = WIRE_NO_SIZE,
 		.start_bytes = p->start_bytes,
+		.skipped_bytes = p->restart.offset_bytes,
 	};
 	memcpy(own->run, t->run->endtoend.id, sizeof(own->run));
 	if (gethostname(own->host, sizeof(own->host) - 1))

@@ -228,7 +228,7 @@ static void end_restart(struct target *t, bool complete)
 	if (!restart_end(t->endtoend->restart, complete, why, sizeof(why)))
 		return;
 	atomic_fetch_add(&t->run->failures.errors, 1);
-	log_error("target %u, %s: -restart: %s", t->plan->number, t->plan->path, why);
+	log_error("target %u, %s: %s", t->plan->number, t->plan->path, why);
 }
 
 void endtoend_release(struct run *run)
