@@ -9,7 +9,8 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
-import xddcopy as c
+import messages as m
+import xdde2e as e
 import xddnet as net
 import xddtest as t
 
@@ -55,13 +56,16 @@ class Hosts:
 HOSTS = Hosts()
 
 
-def copy(title, source, destination, more, files=None, **kwargs):
-    """Both sides end well, and the files are equal."""
-    src, dst = c.both(source, destination, more, ns=(HOSTS.a, HOSTS.b), **kwargs)
+def copy(title, source, destination, files=None, first="destination"):
+    """Run both sides with these words: they end well, and the files are equal."""
+    sides = [e.Side("source", source), e.Side("destination", destination)]
+    for side in sides if first == "source" else reversed(sides):
+        side.start(prefix=HOSTS.a.words() if side.name == "source" else HOSTS.b.words())
+    src, dst = (side.finish() for side in sides)
     t.equal((src.status, dst.status), (0, 0), title + ": both sides end well", "%s\n%s" % (src, dst))
     if files:
-        t.ok(c.equal_files(*files), title + ": the files are equal")
-        c.remove(files[1])
+        t.ok(e.same_files(*files), title + ": the files are equal")
+        os.unlink(files[1])
     return src, dst
 
 
@@ -75,14 +79,14 @@ def check_percentage(title, run):
 
 def test_example_10_5():
     foo1, foo2 = t.path("foo1"), t.path("foo2")
-    with open(c.write_random("foo1", 8 * MIB), "r+b") as f:
+    with open(e.random_file("foo1", 8 * MIB), "r+b") as f:
         f.truncate(MBYTES * MIB)
     words = "-reqsize 4096 -mbytes %d -verbose" % MBYTES
     for host in ("192.168.17.10", "[fd00:1::5]", "hostB", "hostB6"):
         title = "example 10.5, %s" % host
-        more = ["-e2e", "destination", host, "-e2e", "port", 2010]
-        src, dst = copy(title, ["-op", "read", "-targets", 1, foo1, *words.split()],
-                        ["-op", "write", "-targets", 1, foo2, *words.split()], more, (foo1, foo2))
+        to = ["-e2e", "destination", host, "-e2e", "port", 2010]
+        src, dst = copy(title, ["-op", "read", "-targets", 1, foo1, *words.split(), "-e2e", "issource", *to],
+                        ["-op", "write", "-targets", 1, foo2, *words.split(), "-e2e", "isdestination", *to], (foo1, foo2))
         check_percentage(title + ", source", src)
         check_percentage(title + ", destination", dst)
 
@@ -93,8 +97,8 @@ def test_example_10_6():
                  ["[fd00:1::5]:40010,4", "[fd00:3::5]:40010,4", "192.168.2.5:40010,4", "hostB:40010,4"]):
         title = "example 10.6, " + four[0]
         before = HOSTS.sent()
-        src, dst = copy(title, ["-targets", 1, "null", "-op", "read", *plus.split()],
-                        ["-targets", 1, "null", "-op", "write", *plus.split()], c.to(*four))
+        src, dst = copy(title, ["-targets", 1, "null", "-op", "read", "-e2e", "issource", *e.to(four), *plus.split()],
+                        ["-targets", 1, "null", "-op", "write", "-e2e", "isdestination", *e.to(four), *plus.split()])
         for side, run in (("source", src), ("destination", dst)):
             row = run.row("COMBINED")
             t.equal(row and int(row["Bytes_Xfered"]), MBYTES * MIB, "%s, %s: all bytes" % (title, side), run)
@@ -106,38 +110,35 @@ def test_example_10_6():
 
 def test_file_over_four_addresses():
     size = 40 * MIB + 12345
-    source, destination = c.write_random("source", size), t.path("destination")
-    four = c.to(*("192.168.%d.5:40010,2" % i for i in (1, 2, 3, 4)))
+    source, destination = e.random_file("source", size), t.path("destination")
+    four = e.to("192.168.%d.5:40010,2" % i for i in (1, 2, 3, 4))
     for order in ("none", "serial", "loose"):
         for first in ("destination", "source"):
             copy("a file over four addresses, -ordering %s, %s first" % (order, first),
-                 ["-op", "read", "-targets", 1, source, "-reqsize", 256, "-bytes", size],
-                 ["-op", "write", "-targets", 1, destination, "-reqsize", 256, "-ordering", "storage", order], four,
-                 (source, destination), first=first)
+                 ["-op", "read", "-targets", 1, source, "-reqsize", 256, "-bytes", size, "-e2e", "issource", *four],
+                 ["-op", "write", "-targets", 1, destination, "-reqsize", 256, "-ordering", "storage", order, "-e2e",
+                  "isdestination", *four], (source, destination), first)
 
 
 def test_listens_only_there():
     """The destination listens on the addresses that it was given, and on no other."""
-    side = c.start_side("destination", "-op write -targets 1 null -reqsize 1024".split(),
-                        c.to("192.168.1.5:40010,2", "[fd00:1::5]:40020,1"), HOSTS.b)
+    side = HOSTS.b.start_xdd(*"-op write -targets 1 null -reqsize 1024 -e2e isdestination".split(),
+                             *e.to(["192.168.1.5:40010,2", "[fd00:1::5]:40020,1"]))
     HOSTS.b.wait_for_port(40010, side)
     HOSTS.b.wait_for_port(40020, side)
     listening = sorted(line.split()[3] for line in HOSTS.b.command("ss", "-Htln").out.splitlines())
     t.equal(listening, ["192.168.1.5:40010", "192.168.1.5:40011", "[fd00:1::5]:40020"],
             "it listens on the addresses and ports that were given")
     side.signal(signal.SIGINT)
-    t.equal(side.end(20).status, 5, "a destination that waits ends by SIGINT with status 5")
+    t.equal(side.end(20, tolerate=m.E2E_NO_KEY).status, 5, "a destination that waits ends by SIGINT with status 5")
 
 
 def test_no_route():
     """A destination that cannot be reached, and names that do not resolve."""
-    for host, timeout in (("192.168.17.99", 3), ("198.51.100.1", 3)):
-        src = c.start_side("source", "-op read -targets 1 null -reqsize 1024 -mbytes 10".split(),
-                           c.to(host + ":40010,1") + ["-e2e", "timeout", timeout], HOSTS.a).end(timeout + 20)
-        t.ok(src.status not in (0, "timeout") and len(src.error_lines()) == 1, "no host %s: one line, and an end" % host, src)
-    src = c.start_side("source", "-op read -targets 1 null -reqsize 1024 -mbytes 10".split(),
-                       c.to("nosuchhost.invalid:40010,1"), HOSTS.a).end(60)
-    t.ok(src.status not in (0, "timeout") and len(src.error_lines()) == 1, "an unknown name: one line, and an end", src)
+    words = "-op read -targets 1 null -reqsize 1024 -mbytes 10 -e2e issource -e2e timeout 3".split()
+    for host in ("192.168.17.99", "198.51.100.1", "nosuchhost.invalid"):
+        run = HOSTS.a.xdd(*words, *e.to([host + ":40010,1"]), timeout=60)
+        t.ok(run.status not in (0, "timeout") and len(run.error_lines()) == 1, "no host %s: one line, and an end" % host, run)
 
 
 t.run(test_example_10_5, test_example_10_6, test_file_over_four_addresses, test_listens_only_there, test_no_route)

@@ -48,6 +48,24 @@ def host_text(address):
     return "[%s]" % address if ":" in address else address
 
 
+def to(addresses):
+    """The options that name these addresses of the destination."""
+    return [word for address in addresses for word in ("-e2e", "destination", address)]
+
+
+def random_file(name, size):
+    """A file of random bytes; its path."""
+    file = t.path(name)
+    with open(file, "wb") as f:
+        f.write(os.urandom(size))
+    return file
+
+
+def same_files(a, b):
+    """True: both exist and are equal."""
+    return os.path.exists(a) and os.path.exists(b) and filecmp.cmp(a, b, shallow=False)
+
+
 class Side:
     """One side of a copy: a process, and later its outcome as a t.Run."""
 
@@ -120,24 +138,30 @@ class Side:
 class Copy:
     """
     A copy of `source` to `destination`, names of targets or lists of them. `both`, `reads` and `writes` are further
-    words for both sides, the source and the destination. `ports` are connections on `address`; `waits` has the source
-    start once the destination listens, else both start at once, or the source `early` seconds before.
+    words for both sides, the source and the destination. `ports` are connections on `address`; or `addresses` are all
+    addresses, as -e2e destination has them, and `through` those that the source is given instead. `waits` has the
+    source start once the destination listens, else both start at once, or the source `early` seconds before. They run
+    in `namespaces` of xddnet, (source, destination).
     """
 
     def __init__(self, source, destination, both=(), reads=(), writes=(), ports=1, address="127.0.0.1", early=None,
                  waits=True, port=None, warns_source=(), warns_destination=(), env=None, prefix_source=(),
-                 prefix_destination=(), timeout=TIMEOUT):
+                 prefix_destination=(), timeout=TIMEOUT, addresses=None, through=None, namespaces=None):
         self.source_files = [source] if isinstance(source, str) else list(source)
         self.destination_files = [destination] if isinstance(destination, str) else list(destination)
-        self.port = port or free_ports(ports, address)
-        where = ["-e2e", "destination", "%s:%d,%d" % (host_text(address), self.port, ports)]
+        if not addresses:
+            self.port = port or free_ports(ports, address)
+            addresses = ["%s:%d,%d" % (host_text(address), self.port, ports)]
+        there, where = to(through or addresses), to(addresses)
         self.source = Side("source", ["-targets", len(self.source_files), *self.source_files, "-op", "read", *both,
-                                      "-e2e", "issource", *where, *reads])
+                                      "-e2e", "issource", *there, *reads])
         self.destination = Side("destination", ["-targets", len(self.destination_files), *self.destination_files, "-op",
                                                 "write", *both, "-e2e", "isdestination", *where, *writes])
         self.early, self.waits, self.env, self.timeout = early, waits, env, timeout
         self.warns = {"source": warns_source, "destination": warns_destination}
-        self.prefix = {"source": prefix_source, "destination": prefix_destination}
+        self.prefix = {"source": list(prefix_source), "destination": list(prefix_destination)}
+        if namespaces:
+            self.prefix = {side: ns.words() + self.prefix[side] for side, ns in zip(("source", "destination"), namespaces)}
 
     def start(self):
         sides = [self.destination, self.source]
