@@ -25,7 +25,7 @@ static bool is_endtoend(const struct target_plan *t)
 	return t->endtoend.role != E2E_NONE;
 }
 
-/* All end-to-end targets of a run have the same key: that of the first. */
+/* All end-to-end targets of a run have the same key: the plan has compared them. */
 static const struct endtoend_options *first_options(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++)
@@ -37,12 +37,14 @@ static const struct endtoend_options *first_options(const struct plan *plan)
 static enum xdd_status load_key(const struct plan *plan, struct net_key *key)
 {
 	const struct endtoend_options *options = first_options(plan);
+	const bool cookie = options->cookie && !options->key_file;
 	char why[WHY_SIZE] = "";
-	int err = net_key_load(options->key_file, key, why, sizeof(why));
+	int err = cookie ? net_key_from_cookie(options->cookie, key, why, sizeof(why)) :
+			   net_key_load(options->key_file, key, why, sizeof(why));
 
 	if (!err)
 		return XDD_OK;
-	log_error("-e2e key: %s", *why ? why : strerror(-err));
+	log_error("%s: %s", cookie ? "-cookie" : "-e2e key", *why ? why : strerror(-err));
 	return XDD_BAD_ARGUMENT;
 }
 
