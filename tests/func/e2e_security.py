@@ -1,0 +1,485 @@
+#!/usr/bin/env python3
+"""
+End-to-end copies against peers that may not take part: without the key, with another one, with a recorded session, with
+forged messages, with garbage, or with silence, by the hundred. The target does not change, and the real copy works.
+"""
+import ctypes
+import ctypes.util
+import os
+import re
+import socket
+import struct
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
+import xddcopy as c
+import xddtest as t
+
+os.environ.pop("XDD_E2E_KEY", None)
+t.tolerate(t.CACHED, m.WEAK_KEY)
+
+KIB = 1 << 10
+REQUEST = 64 * KIB
+SIZE = 10 * REQUEST
+LIMIT_S = 40
+STEP = ["-e2e", "timeout", 4]
+
+
+def key_file(name, text, mode=0o600):
+    path = t.path(name)
+    with open(path, "w") as f:
+        f.write(text)
+    os.chmod(path, mode)
+    return path
+
+
+SOURCE = c.write_random("source", SIZE, seed=1)
+KEY = key_file("key", "the key that both sides have\n")
+SAME = key_file("same", "  the key that both sides have")
+OTHER = key_file("other", "a key that the other side has not")
+
+
+def fresh():
+    """A destination with data of its own."""
+    return c.write_random("destination", SIZE, seed=2)
+
+
+def words(source_more=(), destination_more=(), source=SOURCE):
+    size = ["-reqsize", REQUEST // KIB]
+    return (["-targets", 1, source, *size, *source_more], ["-targets", 1, t.path("destination"), *size, *destination_more])
+
+
+def unchanged(title, run):
+    """No byte of the destination is another than before."""
+    t.ok(c.equal_files(t.path("destination"), c.write_random("before", SIZE, seed=2)), title + ": no byte has changed", run)
+
+
+def copied(title, src, dst, statuses=(0, 0)):
+    t.equal((src.status, dst.status), statuses, title + ": both sides end well", "%s\n%s" % (src, dst))
+    t.ok(c.equal_files(SOURCE, t.path("destination")), title + ": the files are equal")
+
+
+# Keys
+
+def test_keys():
+    env = [{}, {"XDD_E2E_KEY": "the key that both sides have"}]
+    for title, more, peer, envs in (
+            ("a key", ["key", KEY], ["key", KEY], (0, 0)),
+            ("a key with other blanks around it", ["key", KEY], ["key", SAME], (0, 0)),
+            ("the key of the environment", [], ["key", KEY], (1, 0)),
+            ("the key of the environment on both sides", [], [], (1, 1)),
+            ("encryption", ["key", KEY, "encrypt"], ["key", SAME, "encrypt"], (0, 0))):
+        fresh()
+        port = c.free_ports(2)
+        place = c.to("127.0.0.1:%d,2" % port)
+        more, peer = (place + (["-e2e", *words_] if words_ else []) + STEP for words_ in (more, peer))
+        src, dst = c.both(*words(), more, peer_more=peer, env=(env[envs[0]], env[envs[1]]), timeout=LIMIT_S)
+        copied(title, src, dst)
+        t.ok(not re.search(c.UNPROTECTED, dst.err), title + ": no warning about a missing key", dst)
+
+
+def test_cookie():
+    fresh()
+    for title, own, peer, good in (("the same cookie", "0123456789abcdef" * 2, "0123456789ABCDEF" * 2, True),
+                                   ("another cookie", "0123456789abcdef" * 2, "0123456789abcde0" * 2, False)):
+        place = c.to("127.0.0.1:%d" % c.free_ports(1)) + STEP
+        src, dst = c.both(*words(), place + ["-cookie", own], peer_more=place + ["-cookie", peer], timeout=LIMIT_S)
+        if good:
+            copied(title, src, dst)
+        else:
+            t.equal((src.status, dst.status), (4, 4), title + ": refused", "%s\n%s" % (src, dst))
+        fresh()
+
+
+def test_wrong_keys():
+    """The destination waits on for the source that has the key."""
+    for title, more, peer, text in (
+            ("another key", ["key", OTHER], ["key", KEY], "did not prove that it has the key .*another key"),
+            ("no key on the source", [], ["key", KEY], "the destination has a key, the source has none"),
+            ("no key on the destination", ["key", KEY], [], "did not prove that it has the key .*may have no key"),
+            ("no encryption on the source", ["key", KEY], ["key", KEY, "encrypt"], None),
+            ("another key, encrypted", ["key", OTHER, "encrypt"], ["key", KEY, "encrypt"], "another key")):
+        fresh()
+        place = c.to("127.0.0.1:%d" % c.free_ports(1)) + STEP
+        src, dst = c.both(*words(), place + (["-e2e", *more] if more else []),
+                          peer_more=place + (["-e2e", *peer] if peer else []), timeout=LIMIT_S)
+        t.equal((src.status, dst.status), (4, 4), title + ": refused on both sides", "%s\n%s" % (src, dst))
+        t.ok(not text or re.search(text, src.err), title + ": the source says why", src)
+        t.ok(len([line for line in src.error_lines() if line.startswith("xdd: target")]) == 1,
+             title + ": in one line", src)
+        unchanged(title, dst)
+
+
+def test_key_files():
+    directory = t.path("directory")
+    os.mkdir(directory)
+    for title, path, why in (
+            ("missing", t.path("nosuch"), r"cannot read the key \(No such file or directory\)"),
+            ("readable by the group", key_file("group", "x" * 20, 0o640), "must not be accessible to other users"),
+            ("readable by all", key_file("all", "x" * 20, 0o604), "must not be accessible to other users"),
+            ("too short", key_file("short", "x" * 15 + "\n"), "expected a key of 16 to 4096 bytes, not 15"),
+            ("too long", key_file("long", "x" * 5000), "expected a key of 16 to 4096 bytes"),
+            ("empty", key_file("empty", ""), "expected a key of 16 to 4096 bytes"),
+            ("a directory", directory, "expected a file")):
+        for role, target in (("source", SOURCE), ("destination", t.path("new"))):
+            run = t.xdd("-targets", 1, target, "-e2e", "is" + role, "destination", "127.0.0.1:%d" % c.free_ports(1), "key",
+                        path, timeout=LIMIT_S)
+            t.ok(run.status == 2 and len(run.error_lines()) == 1 and re.match("xdd: -e2e key: .*" + why, run.err),
+                 "a key that is %s, on the %s: one line, status 2" % (title, role), run)
+    run = t.xdd("-targets", 1, t.path("new"), "-e2e", "isdest", "dest", "127.0.0.1:%d" % c.free_ports(1), timeout=LIMIT_S,
+                env=dict(os.environ, XDD_E2E_KEY="short"))
+    t.ok(run.status == 2 and re.search("XDD_E2E_KEY: expected a key of 16 to 4096 bytes, not 5", run.err),
+         "a short key in the environment", run)
+    t.ok(not os.path.exists(t.path("new")), "no destination was created")
+
+
+# Plans that do not fit
+
+def test_mismatches():
+    place = "127.0.0.1:%d"
+    for title, own, peer, text in (
+            ("request size", [], ["-reqsize", 32], "requests of 65536 bytes, the destination expects 32768"),
+            ("passes", ["-passes", 2], [], "the number of passes is 2 on the source and 1 on the destination"),
+            ("amount", [], ["-bytes", SIZE - 1], "copies %d bytes per pass, the destination expects %d" % (SIZE, SIZE - 1)),
+            ("connections", ["-queuedepth", 2], [], "the number of data connections is 2 on the source and 1 on the")):
+        fresh()
+        src, dst = c.both(*words(own, peer), c.to(place % c.free_ports(2)) + STEP, timeout=LIMIT_S)
+        t.equal((src.status, dst.status), (4, 4), "another %s: refused on both sides" % title, "%s\n%s" % (src, dst))
+        for side, run in (("source", src), ("destination", dst)):
+            t.ok(re.search(text, run.err), "another %s: the %s names both values" % (title, side), run)
+        unchanged("another " + title, dst)
+
+
+def test_addresses():
+    port = c.free_ports(2)
+    new = t.path("new")
+    with socket.create_server(("127.0.0.1", port + 1)):
+        for title, role, target, place, why in (
+                ("a port in use", "destination", new, "127.0.0.1:%d,2" % port, "127.0.0.1:%d.*Address already in use" % (port + 1)),
+                ("an address of another host", "destination", new, "192.0.2.1:%d" % port, "192.0.2.1.*Cannot assign requested address"),
+                ("a name that does not resolve", "destination", new, "nosuch.invalid:%d" % port, r"nosuch\.invalid"),
+                ("a name that does not resolve", "source", SOURCE, "nosuch.invalid:%d" % port, r"nosuch\.invalid")):
+            begin = time.monotonic()
+            run = t.xdd("-targets", 1, target, "-e2e", "is" + role, "destination", place, *STEP, timeout=LIMIT_S)
+            errors = [line for line in run.error_lines() if "warning" not in line and "note" not in line]
+            t.ok(run.status in (2, 4) and len(errors) == 1 and re.search(why, errors[0]),
+                 "%s on the %s: one line" % (title, role), run)
+            t.ok(time.monotonic() - begin < 20, "%s on the %s: in time" % (title, role))
+    t.ok(not os.path.exists(new), "no destination was created")
+
+
+# Strangers
+
+def messages_of_strangers():
+    """Bytes that may arrive at a port, by what they are."""
+    hello = struct.pack("<IHHIIII", 0x32444458, 1, 1, 0, 0xffffffff, 0, 0)
+    return {
+        "silence": b"",
+        "one byte": b"X",
+        "zeros": bytes(96),
+        "noise": os.urandom(4096),
+        "HTTP": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "a start of TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(200),
+        "the magic": b"XDD2",
+        "half a header": (hello + bytes(96))[:48],
+        "a length of 2^63": (hello + struct.pack("<Q", 1 << 63) + bytes(96))[:96] + bytes(4096),
+    }
+
+
+class Strangers:
+    """Keeps connections to `port` open, each of which has sent something, and replaces those that are closed."""
+
+    def __init__(self, port, n):
+        self.texts = list(messages_of_strangers().values())
+        self.port, self.sockets, self.over, self.made = port, [], False, 0
+        for _ in range(n):
+            self.one()
+        self.thread = threading.Thread(target=self.go_on, daemon=True)
+        self.thread.start()
+
+    def one(self):
+        try:
+            s = socket.create_connection(("127.0.0.1", self.port), timeout=1)
+            self.sockets.append(s)
+            s.sendall(self.texts[self.made % len(self.texts)])
+        except OSError:
+            pass
+        self.made += 1
+
+    def go_on(self):
+        while not self.over:
+            self.one()
+            if len(self.sockets) > 400:
+                self.sockets.pop(0).close()
+            time.sleep(0.002)
+
+    def end(self):
+        self.over = True
+        self.thread.join()
+        for s in self.sockets:
+            s.close()
+
+
+def destination_listens(side):
+    end = time.monotonic() + 20
+    while time.monotonic() < end and not re.search("waits for its source", side.text()):
+        time.sleep(0.01)
+
+
+def test_strangers():
+    """Hundreds of them, before and during a copy."""
+    for title, key in (("without a key", []), ("with a key", ["-e2e", "key", KEY]),
+                       ("encrypted", ["-e2e", "key", KEY, "encrypt"])):
+        fresh()
+        port = c.free_ports(2)
+        more = c.to("127.0.0.1:%d,2" % port) + key
+        dst = c.start_side("destination", words()[1], more)
+        destination_listens(dst)
+        strangers = Strangers(port, 200)
+        unchanged("strangers, " + title, "")
+        begin = time.monotonic()
+        src = c.start_side("source", words()[0], more)
+        src, dst = src.end(LIMIT_S), dst.end(LIMIT_S)
+        seconds = time.monotonic() - begin
+        strangers.end()
+        copied("among %d strangers, %s" % (strangers.made, title), src, dst)
+        t.ok(seconds < 15, "strangers do not delay it, " + title, seconds)
+
+
+# Forged messages
+
+def load_xxhash():
+    name = ctypes.util.find_library("xxhash")
+    library = ctypes.CDLL(name) if name else None
+    if library:
+        library.XXH3_64bits.restype = ctypes.c_uint64
+        library.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    return library
+
+
+XXHASH = load_xxhash()
+FIELDS = {"magic": (0, "<I"), "version": (4, "<H"), "type": (6, "<H"), "target": (8, "<I"), "connection": (12, "<I"),
+          "pass": (16, "<I"), "zero": (20, "<I"), "length": (24, "<Q"), "sequence": (32, "<Q"), "offset": (40, "<Q"),
+          "digest": (48, "<Q"), "code": (64, "<Q"), "unused": (80, "<Q"), "checksum": (88, "<Q")}
+DATA, SKIP = 7, 8
+
+
+class Forger:
+    """
+    Stands between the sides and rewrites headers of a data connection, with a checksum that is right. `change` gets the
+    fields of DATA message `nth` (from 1), and returns those to change.
+    """
+
+    def __init__(self, target, change, nth=1, sum_up=True):
+        self.port, self.target = c.free_ports(1), target
+        self.change, self.nth, self.sum_up = change, nth, sum_up
+        self.seen, self.forged, self.record = 0, 0, []
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", self.target))
+            sent = bytearray()
+            self.record.append(sent)
+            threading.Thread(target=self.up, args=(near, far, sent), daemon=True).start()
+            threading.Thread(target=self.down, args=(far, near), daemon=True).start()
+
+    def down(self, a, b):
+        try:
+            while data := a.recv(1 << 16):
+                b.sendall(data)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def exactly(self, s, n):
+        data = bytearray()
+        while len(data) < n:
+            more = s.recv(min(n - len(data), 1 << 16))
+            if not more:
+                raise OSError("the end")
+            data += more
+        return data
+
+    def up(self, near, far, sent):
+        try:
+            while True:
+                header = self.exactly(near, 96)
+                if header[:4] != b"XDD2":  # TLS
+                    sent += header
+                    far.sendall(header)
+                    while data := near.recv(1 << 16):
+                        sent += data
+                        far.sendall(data)
+                    break
+                body = self.exactly(near, self.field(header, "length"))
+                if self.field(header, "type") == DATA:
+                    self.forge(header, body)
+                sent += header + body
+                far.sendall(header + body)
+            far.shutdown(socket.SHUT_WR)
+        except OSError:
+            for s in (near, far):
+                try:
+                    s.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+    def field(self, header, name):
+        at, form = FIELDS[name]
+        return struct.unpack_from(form, header, at)[0]
+
+    def forge(self, header, body):
+        self.seen += 1
+        if self.seen != self.nth or not self.change:
+            return
+        for name, value in self.change({name: self.field(header, name) for name in FIELDS}).items():
+            if name == "body":
+                body[:] = value(body)
+                continue
+            at, form = FIELDS[name]
+            struct.pack_into(form, header, at, value)
+        if self.sum_up:
+            struct.pack_into("<Q", header, 88, XXHASH.XXH3_64bits(bytes(header[:88]), 88))
+        self.forged += 1
+
+    def close(self):
+        self.listener.close()
+
+
+def inverted(body):
+    return bytes(b ^ 0xff for b in body)
+
+
+# Fields of the first DATA message: nothing was written before it.
+FORGED = {
+    "an offset at the end": lambda f: {"offset": SIZE},
+    "an offset one byte before the end": lambda f: {"offset": SIZE - 1},
+    "an offset of 2^63": lambda f: {"offset": 1 << 63},
+    "an offset of 2^64 - 1": lambda f: {"offset": (1 << 64) - 1},
+    "a length of 2^63": lambda f: {"length": 1 << 63},
+    "a length of 2^64 - 1": lambda f: {"length": (1 << 64) - 1},
+    "a length above the request size": lambda f: {"length": REQUEST + 1},
+    "a length of 0": lambda f: {"length": 0},
+    "a number past the last operation": lambda f: {"sequence": SIZE // REQUEST},
+    "a number of 2^64 - 1": lambda f: {"sequence": (1 << 64) - 1},
+    "another type": lambda f: {"type": 99},
+    "type 0": lambda f: {"type": 0},
+    "a message of the control connection": lambda f: {"type": 11},
+    "another version": lambda f: {"version": 2},
+    "another magic": lambda f: {"magic": 0x33444458},
+    "another pass": lambda f: {"pass": 2},
+    "another target": lambda f: {"target": 1},
+    "another connection": lambda f: {"connection": 1},
+    "a field that is zero": lambda f: {"zero": 1},
+    "other data": lambda f: {"body": inverted},
+    "another digest": lambda f: {"digest": f["digest"] ^ 1},
+    "a code": lambda f: {"code": 1},
+}
+
+# Of the copied extent: without a key, only the digest of the pass shows that.
+MOVED = {
+    "an offset that is another operation's": lambda f: {"offset": 3 * REQUEST},
+    "an offset inside of a request": lambda f: {"offset": 512},
+}
+
+
+def forged_copy(title, change, key, nth=1, sum_up=True):
+    fresh()
+    port = c.free_ports(1)
+    forger = Forger(port, change, nth, sum_up)
+    dst = c.start_side("destination", words()[1], c.to("127.0.0.1:%d" % port) + STEP + key)
+    destination_listens(dst)
+    src = c.start_side("source", words()[0], c.to("127.0.0.1:%d" % forger.port) + STEP + key)
+    src, dst = src.end(LIMIT_S), dst.end(LIMIT_S)
+    forger.close()
+    return forger, src, dst
+
+
+def test_forged():
+    if not XXHASH:
+        t.skip("forged messages", "there is no libxxhash")
+        return
+    for where, key in (("", []), (", with a key", ["-e2e", "key", KEY])):
+        forger, src, dst = forged_copy("nothing", None, key)
+        copied("through the proxy" + where, src, dst)
+        for name, change in {**FORGED, **MOVED}.items():
+            title = name + where
+            forger, src, dst = forged_copy(title, change, key)
+            t.ok(forger.forged == 1, title + ": was sent", forger.seen)
+            t.equal((src.status, dst.status), (6, 6), title + ": both sides fail", "%s\n%s" % (src, dst))
+            if key or name in FORGED:
+                unchanged(title, dst)
+    forger, src, dst = forged_copy("checksum", lambda f: {"checksum": f["checksum"] ^ 1}, [], sum_up=False)
+    t.equal((src.status, dst.status), (6, 6), "another checksum: both sides fail", "%s\n%s" % (src, dst))
+    unchanged("another checksum", dst)
+
+
+def test_duplicate():
+    """The second message is the first once more, with other data."""
+    if not XXHASH:
+        t.skip("forged messages", "there is no libxxhash")
+        return
+    forger, src, dst = forged_copy("duplicate", lambda f: {"sequence": 0, "offset": 0}, [], nth=2)
+    t.equal((src.status, dst.status), (6, 6), "an operation twice: both sides fail", "%s\n%s" % (src, dst))
+    with open(t.path("destination"), "rb") as f, open(SOURCE, "rb") as g, open(c.write_random("before", SIZE, seed=2),
+                                                                              "rb") as h:
+        data, first, before = f.read(), g.read(REQUEST), h.read()
+    t.ok(data == first + before[REQUEST:], "an operation twice: only the first one is written", dst)
+
+
+# Recorded sessions
+
+def test_replay():
+    """All that a source has sent, sent again by a program that does not know the key."""
+    for title, key in (("with a key", ["-e2e", "key", KEY]), ("encrypted", ["-e2e", "key", KEY, "encrypt"])):
+        forger, src, dst = forged_copy(title, None, key)
+        copied("recorded, " + title, src, dst)
+        t.ok(len(forger.record) == 2 and all(forger.record), "recorded, %s: both connections" % title, forger.record[:0])
+        fresh()
+        port = c.free_ports(1)
+        more = c.to("127.0.0.1:%d" % port) + key
+        dst = c.start_side("destination", words()[1], more)
+        destination_listens(dst)
+        for _ in range(3):
+            sockets = []
+            for sent in forger.record:
+                s = socket.create_connection(("127.0.0.1", port))
+                sockets.append(s)
+                try:
+                    s.settimeout(2)
+                    s.sendall(sent)
+                except OSError:
+                    pass
+            for s in sockets:
+                s.close()
+        unchanged("replayed, " + title, "")
+        src = c.start_side("source", words()[0], more)
+        copied("after the replay, " + title, src.end(LIMIT_S), dst.end(LIMIT_S))
+
+
+def test_second_source():
+    """A second source is turned away while the first one copies."""
+    fresh()
+    port = c.free_ports(1)
+    more = c.to("127.0.0.1:%d" % port) + STEP
+    dst = c.start_side("destination", words()[1], more)
+    destination_listens(dst)
+    first = c.start_side("source", words(["-throttle", "ops", 5])[0], more)
+    time.sleep(0.5)
+    second = c.start_side("source", words(source=c.write_random("second", SIZE, seed=3))[0], more).end(LIMIT_S)
+    t.ok(second.status == 4 and re.search("busy", second.err), "a second source: refused in words", second)
+    copied("despite a second source", first.end(LIMIT_S), dst.end(LIMIT_S))
+
+
+t.run(test_keys, test_cookie, test_wrong_keys, test_key_files, test_mismatches, test_addresses, test_strangers, test_forged,
+      test_duplicate, test_replay, test_second_source)
+t.done()
