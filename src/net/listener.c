@@ -26,8 +26,9 @@
 /* Connections that are accepted from one socket before strangers get their turn. */
 #define ACCEPT_BATCH 32
 
-/* After an accept(2) that failed for want of descriptors or memory. */
+/* After an accept(2) that failed for want of descriptors or memory, and between quiet ones. */
 #define PAUSE_NS (100 * NS_PER_MS)
+#define QUIET_BATCH (LISTENER_QUIET_PER_SECOND * PAUSE_NS / NS_PER_SEC)
 
 /* epoll_event.data: a stranger's slot, or one of these. */
 enum {
@@ -45,6 +46,7 @@ struct listener *listener_new(const struct connection_options *options, const st
 		return NULL;
 	l->options = options;
 	atomic_init(&l->refused, 0);
+	atomic_init(&l->quiet, false);
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (key && key->present)
@@ -58,6 +60,11 @@ struct listener *listener_new(const struct connection_options *options, const st
 uint64_t listener_refused(const struct listener *l)
 {
 	return atomic_load(&l->refused);
+}
+
+void listener_set_quiet(struct listener *l, bool quiet)
+{
+	atomic_store(&l->quiet, quiet);
 }
 
 /* ---- sockets ---- */
@@ -293,17 +300,36 @@ static int watch_sockets(struct listener *l, bool accepting)
 	return 0;
 }
 
-/* Without descriptors or memory: free one, and do not spin. */
-static void pause_accepting(struct listener *l)
+static void pause_until(struct listener *l, uint64_t until_ns)
 {
-	evict(l);
-	l->paused_until_ns = clock_now_ns() + PAUSE_NS;
+	l->paused_until_ns = until_ns;
 	watch_sockets(l, false);
+}
+
+/*
+ * False: enough was accepted for now. What waits in the queue of the kernel costs nothing; when it
+ * is full, the kernel slows down those who connect.
+ */
+static bool may_accept(struct listener *l)
+{
+	uint64_t now_ns;
+
+	if (!atomic_load(&l->quiet))
+		return true;
+	now_ns = clock_now_ns();
+	if (now_ns - l->window_ns >= PAUSE_NS) {
+		l->window_ns = now_ns;
+		l->in_window = 0;
+	}
+	if (l->in_window++ < QUIET_BATCH)
+		return true;
+	pause_until(l, l->window_ns + PAUSE_NS);
+	return false;
 }
 
 static void accept_some(struct listener *l, int listening)
 {
-	for (unsigned i = 0; i < ACCEPT_BATCH; i++) {
+	for (unsigned i = 0; i < ACCEPT_BATCH && may_accept(l); i++) {
 		struct sockaddr_storage from = { 0 };
 		socklen_t size = sizeof(from);
 		int fd = accept4(listening, (struct sockaddr *)&from, &size,
@@ -313,8 +339,11 @@ static void accept_some(struct listener *l, int listening)
 			welcome(l, fd, &from);
 			continue;
 		}
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			pause_accepting(l);
+		/* Free a descriptor, and do not spin. */
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			evict(l);
+			pause_until(l, clock_now_ns() + PAUSE_NS);
+		}
 		/* Errors of the network belong to the connection that was lost. */
 		return;
 	}

@@ -66,8 +66,12 @@ struct listener {
 	uint64_t accepted;
 	uint64_t paused_until_ns; /* 0: the listening sockets are watched */
 
+	uint64_t window_ns; /* start of a time for which accepted connections are counted */
+	unsigned in_window;
+
 	/* atomic */
 	_Atomic uint64_t refused;
+	atomic_bool quiet;
 };
 
 enum stranger_end {

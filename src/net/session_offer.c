@@ -62,6 +62,28 @@ static bool offer_data(struct session *s, const struct listener_guest *g, char *
 	return true;
 }
 
+/* True: it may expect more connections. */
+static bool incomplete(struct session *s)
+{
+	bool more;
+
+	session_lock(s);
+	more = !s->control || s->state < SESSION_OPENING;
+	for (uint32_t i = 0; !more && i < s->own.connections; i++)
+		more = !s->data[i].taken;
+	more = more && !session_error(s);
+	session_unlock(s);
+	return more;
+}
+
+static bool any_incomplete(const struct session_table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (incomplete(t->sessions[i]))
+			return true;
+	return false;
+}
+
 bool session_offer(void *table, const struct listener_guest *g, char *why, size_t size)
 {
 	const struct session_table *t = table;
@@ -81,5 +103,7 @@ bool session_offer(void *table, const struct listener_guest *g, char *why, size_
 	else
 		taken = g->hello.purpose == WIRE_TRANSFER && offer_data(s, g, why, size);
 	session_unlock(s);
+	if (taken)
+		listener_set_quiet(s->params.listener, !any_incomplete(t));
 	return taken;
 }

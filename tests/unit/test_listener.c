@@ -425,6 +425,43 @@ static void test_flood(void **state)
 	listener_free(r.l);
 }
 
+/* A copy that has all its connections does not pay for strangers, who are served slowly then. */
+static void test_quiet(void **state)
+{
+	struct connection *c[200];
+	uint64_t start_ns;
+	struct rig r;
+
+	(void)state;
+	start(&r, HOST, NULL);
+	listener_set_quiet(r.l, true);
+	start_ns = clock_now_ns();
+	for (unsigned i = 0; i < 100; i++) {
+		c[i] = dial(&r, NULL);
+		put_hello(c[i], "xdd silent", true);
+	}
+	for (unsigned i = 0; i < 100; i++) {
+		assert_closed(c[i]);
+		connection_close(c[i]);
+	}
+	assert_true(clock_now_ns() - start_ns >= 2 * SECOND_NS);
+	assert_true(clock_now_ns() - start_ns < 20 * SECOND_NS);
+	assert_int_equal(atomic_load(&r.offered), 100);
+
+	listener_set_quiet(r.l, false);
+	start_ns = clock_now_ns();
+	for (unsigned i = 0; i < 200; i++) {
+		c[i] = dial(&r, NULL);
+		put_hello(c[i], "xdd silent", true);
+	}
+	for (unsigned i = 0; i < 200; i++) {
+		assert_closed(c[i]);
+		connection_close(c[i]);
+	}
+	assert_true(clock_now_ns() - start_ns < 4 * SECOND_NS);
+	listener_free(r.l);
+}
+
 /* ---- keys ---- */
 
 static void test_key(void **state)
@@ -628,13 +665,21 @@ static void test_nothing_stays_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_taken),	       cmocka_unit_test(test_taken_byte_by_byte),
-		cmocka_unit_test(test_refused),	       cmocka_unit_test(test_refused_while_sending),
-		cmocka_unit_test(test_garbage),	       cmocka_unit_test(test_other_messages),
-		cmocka_unit_test(test_version),	       cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_flood),	       cmocka_unit_test(test_key),
-		cmocka_unit_test(test_no_key_here),    cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_nothing_stays_open),
+		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_taken_byte_by_byte),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused_while_sending),
+		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_other_messages),
+		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_key),
+		cmocka_unit_test(test_no_key_here),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_no_descriptors),
+		cmocka_unit_test(test_nothing_stays_open),
 	};
 	const char *why;
 

@@ -18,6 +18,7 @@
 
 #define LISTENER_MAX_STRANGERS 64
 #define LISTENER_STRANGER_NS (5ull * 1000000000)
+#define LISTENER_QUIET_PER_SECOND 40
 
 struct listener;
 
@@ -50,6 +51,12 @@ int listener_add(struct listener *l, const char *host, uint16_t port, char *why,
 /* Start and end the thread. listener_free() accepts NULL, ends it, and closes the sockets. */
 int listener_start(struct listener *l, listener_offer *offer, void *arg);
 void listener_free(struct listener *l);
+
+/*
+ * Set `quiet` while the sessions expect no more connections: strangers are then accepted so rarely,
+ * at most LISTENER_QUIET_PER_SECOND, that they cost the copy nothing. Any thread.
+ */
+void listener_set_quiet(struct listener *l, bool quiet);
 
 /* Connections that were refused, for a warning at the end. Any thread. */
 uint64_t listener_refused(const struct listener *l);
