@@ -12,6 +12,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xdde2e as e
 import xddtest as t
 import xddwire as w
@@ -23,7 +24,7 @@ OLD = b"the contents before" * 1000
 
 if not w.xxhash():
     t.skip_all("the library xxHash is needed to compute checksums")
-t.tolerate(t.CACHED)
+t.tolerate(t.CACHED, m.E2E_REFUSED)
 
 
 def old_file(name):
@@ -124,6 +125,7 @@ def test_strangers():
         t.ok(re.search(expected, got), "a stranger that sends %s is refused" % title, "expected: %s\ngot: %s" % (expected, got))
     d.unchanged("strangers")
     d.copies("after strangers")
+    t.ok(re.search(m.E2E_REFUSED, d.side.run.err, re.M), "a warning says that connections were refused", d.side.run)
 
 
 def test_crowd():

@@ -5,6 +5,7 @@
 #include "run/endtoend/endtoend.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -274,10 +275,22 @@ static void close_target(struct target *t)
 	free(e);
 }
 
+/* Strangers at the ports of the destination are worth a look, though they did no harm. */
+static void warn_refused(const struct listener *l)
+{
+	const uint64_t n = l ? listener_refused(l) : 0;
+
+	if (n)
+		log_warning("-e2e: connections were refused: %" PRIu64
+			    " of others, at the ports of the destination",
+			    n);
+}
+
 void endtoend_close(struct run *run)
 {
 	struct endtoend_run *shared = &run->endtoend;
 
+	warn_refused(shared->listener);
 	/* First: its thread offers connections to the sessions. */
 	listener_free(shared->listener);
 	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++)

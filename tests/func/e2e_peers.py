@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""
+Peers that were accepted and then lie: destinations that answer a source with what no plan allows, and sources that send
+control messages at the wrong time. The other side ends in bounded time, and one line says why. e2e_hostile.py has
+strangers, blocks, keys and recorded sessions.
+"""
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
+import xdde2e as e
+import xddtest as t
+import xddwire as w
+
+REQUEST = 4096
+SIZE = 16 * REQUEST
+WORDS = ["-blocksize", REQUEST, "-reqsize", 1]
+OLD = b"x" * SIZE
+LIMIT_S = 15
+RED = b"\033[31mred\n\0"
+
+if not w.xxhash():
+    t.skip_all("the library xxHash is needed to compute checksums")
+t.tolerate(t.BUFFERED, t.CACHED, m.E2E_REFUSED)
+
+
+def fresh(name, data):
+    path = t.path(name.replace("/", " "))
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def reasons(run):
+    """The lines that say why a run failed."""
+    return [line for line in run.error_lines() if not line.startswith("xdd: note: ")]
+
+
+def judge(title, run, statuses):
+    t.ok(run.status in statuses, title + ": status %s" % " or ".join(map(str, statuses)), run)
+    t.equal(len(reasons(run)), 1, title + ": one line says why", run)
+    t.ok("\033" not in run.err, title + ": no escape sequence reaches the terminal", run)
+
+
+def together(functions, width=5):
+    """The runs are independent: some at a time."""
+    for i in range(0, len(functions), width):
+        threads = [threading.Thread(target=f) for f in functions[i:i + width]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def result(ops=16, size=SIZE, digest=(1, 2)):
+    """The body of PASS_END and PASS_RESULT."""
+    return struct.pack("<QQQQQ8Q", ops, size, 0, *digest, 1, *[0] * 7)
+
+
+# Destinations
+
+
+class Destination:
+    """A destination up to READY, and beyond: what a source connects to."""
+
+    def __init__(self):
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.listening.settimeout(LIMIT_S)
+        self.port = self.listening.getsockname()[1]
+
+    def accept(self, connection=w.CONTROL_CONNECTION):
+        peer = w.Peer.__new__(w.Peer)
+        peer.connection, peer.sent = connection, 0
+        peer.socket, _ = self.listening.accept()
+        peer.socket.settimeout(LIMIT_S)
+        return peer
+
+    def greet(self):
+        self.control = self.accept()
+        kind, body = self.control.receive()
+        assert kind == w.HELLO, kind
+        self.session = body[8:24]
+
+    def welcome(self):
+        self.greet()
+        self.control.send(w.WELCOME, w.hello(w.CONTROL, self.session))
+        assert self.control.receive()[0] == w.PLAN
+
+    def ready(self):
+        self.welcome()
+        self.control.send(w.ACCEPT, w.plan(REQUEST, SIZE))
+        self.control.send(w.READY)
+        self.data = self.accept(0)
+        self.data.receive()
+        self.data.send(w.WELCOME, w.hello(w.TRANSFER, self.session))
+        assert self.control.receive()[0] == w.PASS_BEGIN
+
+    def take(self):
+        self.ready()
+        while self.data.receive()[0] != w.PASS_LAST:
+            pass
+        assert self.control.receive()[0] == w.PASS_END
+
+
+def ranges(*pairs):
+    """The body of ACCEPT that asks for these operations only."""
+    body = w.plan(REQUEST, SIZE, flags=1 << 8)
+    return body[:-4] + struct.pack("<I", len(pairs)) + b"".join(struct.pack("<QQ", *pair) for pair in pairs)
+
+
+LIES = {
+    "a WELCOME of another session": lambda d: (d.greet(), d.control.send(w.WELCOME, w.hello(w.CONTROL, b"n" * 16))),
+    "text": lambda d: (d.greet(), d.control.send_raw(b"no message " * 100)),
+    "an ACCEPT of 2^63 bytes": lambda d: (d.welcome(), d.control.send(w.ACCEPT, length=1 << 63)),
+    "an ACCEPT of another request size": lambda d: (d.welcome(), d.control.send(w.ACCEPT, w.plan(512, SIZE))),
+    "operations outside of the plan": lambda d: (d.welcome(), d.control.send(w.ACCEPT, ranges((100, 50)))),
+    "2^63 operations": lambda d: (d.welcome(), d.control.send(w.ACCEPT, ranges((1, (1 << 63) - 1)))),
+    "operations that overlap": lambda d: (d.welcome(), d.control.send(w.ACCEPT, ranges((0, 8), (4, 8)))),
+    "READY without ACCEPT": lambda d: (d.welcome(), d.control.send(w.READY)),
+    "a refusal in red letters": lambda d: (d.welcome(), d.control.send(w.ERROR, struct.pack("<I", 6) + RED)),
+    "PASS_RESULT before its pass": lambda d: (d.welcome(), d.control.send(w.PASS_RESULT, result(), pass_=1)),
+    "another number of operations": lambda d: (d.take(), d.control.send(w.PASS_RESULT, result(ops=5), pass_=1)),
+    "another digest": lambda d: (d.take(), d.control.send(w.PASS_RESULT, result(), pass_=1)),
+    "the result of another pass": lambda d: (d.take(), d.control.send(w.PASS_RESULT, result(), pass_=4)),
+    "an end before the result": lambda d: (d.take(), d.control.socket.close(), d.data.socket.close()),
+    "no WELCOME": lambda d: (d.greet(), time.sleep(4)),
+    "no more signs of life": lambda d: (d.ready(), time.sleep(5)),
+}
+
+
+def against_source(title, lie, data, results):
+    d = Destination()
+    side = e.Side("source", ["-targets", 1, data, "-op", "read", *WORDS, "-e2e", "issource", "-e2e", "destination",
+                             "127.0.0.1:%d,1" % d.port, "-e2e", "timeout", 2]).start()
+    try:
+        lie(d)
+    except (OSError, AssertionError) as err:
+        results[title + ": the lie is told"] = err
+    side.finish(LIMIT_S)
+    results[title] = side.run
+    d.listening.close()
+
+
+def test_destinations():
+    data, results = fresh("data", os.urandom(SIZE)), {}
+    together([lambda title=title, lie=lie: against_source(title, lie, data, results) for title, lie in LIES.items()])
+    for title in LIES:
+        t.equal(results.get(title + ": the lie is told"), None, title + ": the lie is told", results[title])
+        judge(title, results[title], (4, 6))
+
+
+# Sources
+
+
+class Source:
+    """A source in pass 1."""
+
+    def __init__(self, port):
+        session = os.urandom(16)
+        self.control = w.Peer(port)
+        self.control.send(w.HELLO, w.hello(w.CONTROL, session))
+        self.control.receive()
+        self.control.send(w.PLAN, w.plan(REQUEST, SIZE))
+        self.control.receive(), self.control.receive()
+        self.data = w.Peer(port, 0)
+        self.data.send(w.HELLO, w.hello(w.TRANSFER, session))
+        self.data.receive()
+        self.control.send(w.PASS_BEGIN, pass_=1)
+
+    def close(self):
+        self.control.socket.close()
+        self.data.socket.close()
+
+
+MOVES = {
+    "a message of a destination": lambda s: s.control.send(w.ACCEPT, w.plan(REQUEST, SIZE)),
+    "a second PLAN": lambda s: s.control.send(w.PLAN, w.plan(REQUEST, SIZE)),
+    "a second PASS_BEGIN": lambda s: s.control.send(w.PASS_BEGIN, pass_=2),
+    "BYE in a pass": lambda s: s.control.send(w.BYE),
+    "control messages out of order": lambda s: s.control.send(w.PASS_END, result(), pass_=1, sequence=9),
+    "the end of another pass": lambda s: s.control.send(w.PASS_END, result(), pass_=9),
+    "an end without its blocks": lambda s: (s.data.send(w.PASS_LAST, pass_=1, sequence=0),
+                                            s.control.send(w.PASS_END, result(), pass_=1)),
+    "text after PASS_BEGIN": lambda s: s.control.send_raw(b"no message " * 100),
+    "an error in red letters": lambda s: s.control.send(w.ERROR, struct.pack("<I", 6) + RED),
+    "no more signs of life": lambda s: time.sleep(5),
+}
+
+
+def against_destination(title, move, results):
+    file, port = fresh("old " + title, OLD), e.free_ports(1)
+    side = e.Side("destination", ["-targets", 1, file, "-op", "write", *WORDS, "-e2e", "isdestination", "-e2e",
+                                  "destination", "127.0.0.1:%d,1" % port, "-e2e", "timeout", 2]).start()
+    side.await_err(m.E2E_WAITS)
+    source = Source(port)
+    time.sleep(0.2)     # the QThread of the destination is in the pass, which decides about its status
+    move(source)
+    side.finish(LIMIT_S)
+    source.close()
+    with open(file, "rb") as f:
+        results[title] = (side.run, f.read() == OLD)
+
+
+def test_sources():
+    results = {}
+    together([lambda title=title, move=move: against_destination(title, move, results)
+              for title, move in MOVES.items()])
+    for title in MOVES:
+        run, unchanged = results[title]
+        judge(title, run, (6,))
+        t.ok(unchanged, title + ": the file has all of its bytes", run)
+
+
+if __name__ == "__main__":
+    t.run(test_destinations, test_sources)
+    t.done()
