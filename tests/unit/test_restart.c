@@ -119,6 +119,24 @@ static void test_complete_again(void **state)
 	assert_int_equal(accept_peer(), 0);
 }
 
+/* A run that could not start leaves its restart file, and removes the file that it created. */
+static void test_nothing_durable(void **state)
+{
+	(void)state;
+	assert_int_equal(accept_peer(), 0);
+	assert_int_equal(begin(), 0);
+	assert_int_equal(end(false), 0);
+	assert_int_equal(unlink("target"), 0);
+	assert_int_equal(accept_peer(), 0);
+	assert_int_equal(n_ranges, 0);
+	make_file("target", 0);
+	assert_int_equal(begin(), 0);
+	write_ops(0, 1);
+	assert_int_equal(end(false), 0);
+	assert_int_equal(unlink("target"), 0);
+	assert_int_equal(accept_peer(), -EINVAL);
+}
+
 static void assert_refused(const char *problem)
 {
 	char expected[RESTART_WHY_SIZE + 200];
@@ -348,6 +366,7 @@ int main(void)
 		TEST(test_nothing_missing),
 		TEST(test_empty_copy),
 		TEST(test_complete_again),
+		TEST(test_nothing_durable),
 		TEST(test_other_copies),
 		TEST(test_other_destinations),
 		TEST(test_replaced_meanwhile),

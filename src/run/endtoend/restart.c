@@ -260,7 +260,8 @@ static int add_skipped(struct restart *r, const struct wire_plan *own, const str
 
 /*
  * Compare the record that was read with this copy. Returns 1: it is of this copy; 0: of another one
- * that is complete, so that nothing of it is lost; or -errno with a text in `why`.
+ * that is complete or of which nothing is durable, so that nothing is lost; or -errno with a text
+ * in `why`.
  */
 static int compare(struct restart *r, const struct restart_record *now, int found, char *why,
 		   size_t size)
@@ -273,6 +274,9 @@ static int compare(struct restart *r, const struct restart_record *now, int foun
 		return same && restart_record_unchanged(old, now);
 	if (same)
 		return 1;
+	/* A run that could not start removes the file that it created. */
+	if (!old->durable.total)
+		return 0;
 	if (found)
 		snprintf(problem, sizeof(problem), "the destination cannot be examined (%s)",
 			 strerror(-found));
