@@ -90,9 +90,23 @@ static void write_connections(FILE *f, const struct endtoend_result *r)
 	fputc('\n', f);
 }
 
+static void write_monitor(FILE *f, const struct endtoend_result *r)
+{
+	const struct endtoend_monitor *m = &r->monitor;
+
+	if (!m->used)
+		return;
+	begin(f, r);
+	fprintf(f,
+		"restart monitor: %" PRIu64 " flushes in %.3f s, %" PRIu64 " records in %.3f s\n",
+		m->flushes, (double)m->flush_ns / (double)NS_PER_SEC, m->records,
+		(double)m->record_ns / (double)NS_PER_SEC);
+}
+
 void endtoend_write(FILE *f, const struct endtoend_result *r)
 {
 	write_times(f, r);
 	write_contents(f, r);
 	write_connections(f, r);
+	write_monitor(f, r);
 }

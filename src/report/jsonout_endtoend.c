@@ -53,6 +53,20 @@ static json_t *connection(const struct connection_info *c)
 	return o;
 }
 
+static json_t *monitor(const struct endtoend_monitor *m)
+{
+	json_t *o;
+
+	if (!m->used)
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "flushes", jvalue_count(m->flushes));
+	jvalue_put(o, "flush_ns", jvalue_count(m->flush_ns));
+	jvalue_put(o, "records", jvalue_count(m->records));
+	jvalue_put(o, "record_ns", jvalue_count(m->record_ns));
+	return o;
+}
+
 json_t *jsonout_endtoend_value(const struct endtoend_result *r)
 {
 	json_t *o = json_object(), *connections = json_array();
@@ -67,6 +81,7 @@ json_t *jsonout_endtoend_value(const struct endtoend_result *r)
 	jvalue_put(o, "peer_target", jvalue_text(r->peer_name));
 	jvalue_put(o, "confirmed", json_boolean(r->complete));
 	jvalue_put(o, "resumed_bytes", jvalue_count(r->resumed_bytes));
+	jvalue_put(o, "restart_monitor", monitor(&r->monitor));
 	jvalue_put(o, "bound", jvalue_text(endtoend_bound_name(endtoend_bound(r))));
 	jvalue_put(o, "qthreads", jvalue_count(r->n_qthreads));
 	jvalue_put(o, "source", side(r, &r->source));

@@ -5,6 +5,7 @@ durable only; copies that cannot be resumed are refused, and nothing is written.
 """
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -318,9 +319,13 @@ def test_frequency():
             pass
         time.sleep(0.002)
     copy.finish()
+    cost = re.search(r"^End-to-end, target 0, restart monitor: (\d+) flushes in \d+\.\d+ s, (\d+) records in \d+\.\d+ s$",
+                     copy.destination.run.out, re.M)
+    t.ok(cost and cost.group(1) == cost.group(2), "the cost of the monitor is printed", copy)
+    t.ok("restart monitor" not in copy.source.run.out, "the source has none", copy)
     times = sorted(seen.values())
     took = times[-1] - times[0]
-    t.ok(copy.statuses() == (0, 0) and 3 <= len(times) <= 3 + took / 0.1,
+    t.ok(copy.statuses() == (0, 0) and 3 <= len(times) <= 3 + took / 0.1 and cost and len(times) <= int(cost.group(2)),
          "the restart file is written every 0.1 s, and at both ends", "%s\n%s" % (times, copy))
 
 

@@ -177,6 +177,7 @@ static void test_lines(void **state)
 	char *text;
 
 	(void)state;
+	r->monitor = (struct endtoend_monitor){ true, 12, 1500000000, 13, 4000000 };
 	assert_int_equal(endtoend_result_add(&sum, r), 0);
 	text = lines_of(sum);
 	assert_string_equal(
@@ -187,7 +188,9 @@ static void test_lines(void **state)
 		"End-to-end, target 3, both sides confirm 100 operations, 409600 bytes, digest "
 		"000102030405060708090a0b0c0d0e0f\n"
 		"End-to-end, target 3, 2 connections, retransmissions 7, round trip 1.000 to 2.000 "
-		"ms, congestion control cubic\n");
+		"ms, congestion control cubic\n"
+		"End-to-end, target 3, restart monitor: 12 flushes in 1.500 s, 13 records in 0.004 "
+		"s\n");
 	free(text);
 	free(sum);
 	free(r);

@@ -32,6 +32,15 @@ struct endtoend_side {
 	uint64_t retransmits; /* segments */
 };
 
+/* The cost of the restart monitor of a destination. */
+struct endtoend_monitor {
+	bool used;
+	uint64_t flushes; /* of the target, before what was written is recorded */
+	uint64_t flush_ns;
+	uint64_t records; /* written to the restart file */
+	uint64_t record_ns;
+};
+
 struct endtoend_result {
 	uint32_t target;
 	uint64_t pass;	 /* from 1; 0: the sums over all passes */
@@ -42,6 +51,7 @@ struct endtoend_result {
 	const char *peer_host;		 /* borrowed, for the time of the call; "": unknown */
 	const char *peer_name;		 /* of its target; the same */
 	uint64_t resumed_bytes;		 /* that the destination had already */
+	struct endtoend_monitor monitor; /* of this side, if it is a destination */
 	struct endtoend_side source, destination;
 	uint32_t n_qthreads; /* of either side: data connections */
 	uint32_t n_info;     /* entries of `info`; of several passes: after the last one */

@@ -220,12 +220,30 @@ static void set_final_size(struct target *t)
 	}
 }
 
+static void keep_cost(struct endtoend_monitor *m, struct restart *restart)
+{
+	struct restart_cost cost;
+
+	restart_costs(restart, &cost);
+	*m = (struct endtoend_monitor){
+		.used = true,
+		.flushes = cost.flushes,
+		.flush_ns = cost.flush_ns,
+		.records = cost.records,
+		.record_ns = cost.record_ns,
+	};
+}
+
 /* A target with -restart has one pass. */
 static void end_restart(struct target *t, bool complete)
 {
+	struct endtoend *e = t->endtoend;
 	char why[WHY_SIZE] = "";
+	int err = restart_end(e->restart, complete, why, sizeof(why));
 
-	if (!restart_end(t->endtoend->restart, complete, why, sizeof(why)))
+	if (e->restart && e->result)
+		keep_cost(&e->result->monitor, e->restart);
+	if (!err)
 		return;
 	atomic_fetch_add(&t->run->failures.errors, 1);
 	log_error("target %u, %s: %s", t->plan->number, t->plan->path, why);
