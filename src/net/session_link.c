@@ -11,21 +11,32 @@
 #include "xdd/sys/clock.h"
 
 /*
- * A data connection has failed with `err`. The cause may be that the peer ended the session: its
- * words, or the loss of the control connection, say more, so wait a little for them.
+ * Something is wrong with a data connection. The cause may be that the peer ended the session: its
+ * words, or the loss of the control connection, say more, so wait a little for them. Returns -errno
+ * of the cause, or 0: there is no other.
  */
+static int known_cause(struct session *s)
+{
+	uint64_t until_ns = clock_now_ns() + s->grace_ns;
+	int known;
+
+	session_lock(s);
+	while (!(known = session_error(s)) && session_sleep(s, until_ns) != -ETIMEDOUT)
+		continue;
+	session_unlock(s);
+	return known;
+}
+
+/* A data connection has failed with `err`; with -EBADMSG because of `fault`. Returns -errno. */
 static int broke(struct link *link, int err, enum wire_fault fault)
 {
 	struct session *s = link->session;
 	const char *at = connection_peer(link->connection);
-	uint64_t until_ns = clock_now_ns() + s->grace_ns;
 	int known = 0;
 
-	session_lock(s);
-	while (err != -EBADMSG && !(known = session_error(s)) &&
-	       session_sleep(s, until_ns) != -ETIMEDOUT)
-		continue;
-	session_unlock(s);
+	/* A listener that refuses has no key for a code. */
+	if (err != -EBADMSG || fault == WIRE_BAD_CODE)
+		known = known_cause(s);
 	if (known)
 		return known;
 	if (err == -EBADMSG)
@@ -84,9 +95,13 @@ static int send_hello(struct link *link, enum wire_type type)
 static int refused(struct link *link, const uint8_t *body, uint64_t length)
 {
 	struct wire_error e;
+	int known;
 
 	if (wire_decode_error(body, length, &e) != WIRE_OK)
 		return broke(link, -EBADMSG, WIRE_BAD_BODY);
+	known = known_cause(link->session);
+	if (known)
+		return known;
 	return session_broke(link->session, BLAME_PEER, -ECONNREFUSED, "connection %u: %s",
 			     link->number, e.text);
 }
