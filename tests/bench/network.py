@@ -79,8 +79,9 @@ class Pair:
     def _start(self, argv, name):
         with open(os.path.join(self.directory, name + ".out"), "wb") as out, \
                 open(os.path.join(self.directory, name + ".err"), "wb") as err:
+            # Not a session of its own: the scheduler gives each session a share, and the bare loop has one.
             return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.directory,
-                                    start_new_session=True)
+                                    preexec_fn=os.setpgrp)
 
     def _read(self, name):
         with open(os.path.join(self.directory, name), encoding="utf-8", errors="replace") as file:
