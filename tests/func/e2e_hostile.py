@@ -260,6 +260,44 @@ def test_own_amount():
     d.unchanged("a block beyond the destination's own amount")
 
 
+def finish(s, blocks):
+    """Send all blocks, and end pass and session. Returns the types of the answers."""
+    total = 0
+    for op, data in enumerate(blocks):
+        s.block(op, body=data)
+        total = w.add(total, op * REQUEST, data)
+    s.data.send(w.PASS_LAST, pass_=1, sequence=len(blocks))
+    s.control.send(w.PASS_END, w.result(len(blocks), sum(map(len, blocks)), total), pass_=1)
+    answers = [s.control.receive()[0]]
+    s.control.send(w.BYE)
+    return answers + [s.control.receive()[0]]
+
+
+def test_names():
+    """
+    A source that is not xdd, whose host and file have names that control terminals: it follows doc/wire.md, so its copy
+    is complete. Names are shown escaped.
+    """
+    blocks = [os.urandom(REQUEST) for _ in range(3)] + [b"the end"]
+    document = t.path("names.json")
+    for title, host, name in (("escapes", b"\x1b[2J\x1b]0;x\x07\0", b"/a\nxdd: error\r\xe2\x80\xae\0"),
+                              ("no UTF-8", b"\xff\xfe\xc0\x80\0", b"\xed\xa0\x80" * 1365 + b"\0"),
+                              ("empty names", b"\0", b"\0"), ("the longest names", b"h" * 255 + b"\0", b"n" * 4095 + b"\0")):
+        file = old_file("names")
+        d = e.Copy(source_file(), file, [*WORDS, "-verbose"], writes=["-jsonout", document])
+        d.destination.start()
+        d.destination.await_err(e.m.E2E_WAITS)
+        s = Source(d.port, size=sum(map(len, blocks)), host=host, name=name)
+        answers = finish(s, blocks)
+        run = d.destination.finish(20)
+        s.close()
+        t.equal((answers, run.status, contents(file) == b"".join(blocks)), ([w.PASS_RESULT, w.BYE], 0, True),
+                "a source with %s: the copy is complete" % title, run)
+        t.ok(not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ufffd]", run.out + run.err),
+             "a source with %s: the output has nothing that controls a terminal" % title, ascii(run.out + run.err))
+        t.ok(e.document(document)["endtoend"], "a source with %s: the document can be read" % title)
+
+
 def test_plans():
     for title, plan in (("a request size of 0", w.plan(1, 10).replace(b"\x01" + bytes(7), bytes(8), 1)),
                         ("names without an end", w.plan(REQUEST, 10, host=b"host")),
@@ -373,6 +411,7 @@ test_crowd()
 test_blocks()
 test_again()
 test_own_amount()
+test_names()
 test_plans()
 test_without_key()
 test_replay()

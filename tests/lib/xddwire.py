@@ -71,6 +71,17 @@ def plan(req_bytes, size, connections=1, passes=1, ops=None, flags=0, host=b"hos
     return (fields + struct.pack("<I", len(host)) + host + struct.pack("<I", len(name)) + name + struct.pack("<I", 0))
 
 
+def add(total, offset, data):
+    """Add a block to the digest of a pass, a number of 128 bits."""
+    low, high = digest(struct.pack("<QQQQ", offset, len(data), *digest(data)))
+    return (total + low + (high << 64)) % 2 ** 128
+
+
+def result(ops, size, total):
+    """The body of PASS_END: times are zero."""
+    return struct.pack("<QQQQQ", ops, size, 0, total % 2 ** 64, total >> 64) + bytes(64)
+
+
 def error_text(body):
     return body[4:].rstrip(b"\0").decode()
 
