@@ -25,6 +25,8 @@ OPS = 200
 SIZE = OPS * REQUEST - 777
 PLAN = ["-blocksize", REQUEST, "-reqsize", 1, "-e2e", "timeout", 10]
 REMEDY = "to copy everything, remove it or name another with -restart file"
+CANNOT_FLUSH = "-restart: cannot flush the target: Input/output error"
+NO_MORE = m.warning(m.ANY_TARGET, CANNOT_FLUSH + "; no more is recorded")
 _names = 0
 
 
@@ -346,6 +348,24 @@ def test_no_flush_without_writes():
          "nothing is flushed while nothing is written", "%d flushes, %d records\n%s" % (flushes, renames, copy))
 
 
+def test_flush_fails():
+    if not t.have("strace"):
+        t.skip("a flush that fails", "no strace")
+        return
+    r = Resumable()
+    # The first flush of each thread succeeds: that before any write, and one of the monitor.
+    r.kwargs["prefix_destination"] = ["strace", "-f", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                                      "inject=fdatasync:error=EIO:when=2+"]
+    r.kwargs["warns_destination"] = [NO_MORE]
+    copy = r.slow().run()
+    t.equal(copy.statuses(), (6, 6), "a flush that fails: status 6 on both sides", copy)
+    for side in (copy.source, copy.destination):
+        t.ok(CANNOT_FLUSH in side.run.err, "the %s says why" % side.name, copy)
+    t.ok(len(r.record().ops) < OPS, "no more is recorded", r.record().lines)
+    r.kwargs.clear()
+    resumes(r, "after a flush that failed")
+
+
 def test_default_name():
     r = Resumable()
     where = fresh("directory")
@@ -372,4 +392,4 @@ def test_cannot_write():
 if __name__ == "__main__":
     t.run(test_kills, test_kill_again, test_engines, test_signals, test_first_line, test_setup_with_file,
           test_offset_of_one_side, test_changed_source, test_other_plan, test_other_destination, test_bad_files,
-          test_complete, test_sizes, test_frequency, test_no_flush_without_writes, test_default_name, test_cannot_write)
+          test_complete, test_sizes, test_frequency, test_no_flush_without_writes, test_flush_fails, test_default_name, test_cannot_write)

@@ -256,6 +256,26 @@ void endtoend_release(struct run *run)
 			end_restart(&run->targets[i], false);
 }
 
+/*
+ * Exchange the results, once what was written is durable where -restart says so. Returns 0 or
+ * -errno, with the session failed.
+ */
+static int exchange(struct target *t, struct wire_pass *own, struct wire_pass *peer)
+{
+	struct endtoend *e = t->endtoend;
+	char why[WHY_SIZE];
+	int err;
+
+	if (stop_requested(&t->run->stop))
+		return -ECANCELED;
+	err = restart_settle(e->restart, why, sizeof(why));
+	if (err) {
+		session_fail(e->session, XDD_IO_ERROR, why);
+		return err;
+	}
+	return session_finish(e->session, (uint32_t)t->pass, own, peer);
+}
+
 void endtoend_end_pass(struct target *t)
 {
 	struct endtoend *e = t->endtoend;
@@ -266,9 +286,7 @@ void endtoend_end_pass(struct target *t)
 	if (!e)
 		return;
 	summarize(t, &own);
-	err = stop_requested(&t->run->stop) ?
-		      -ECANCELED :
-		      session_finish(e->session, (uint32_t)t->pass, &own, &peer);
+	err = exchange(t, &own, &peer);
 	keep_result(t, &own, err ? NULL : &peer);
 	if (err) {
 		endtoend_broke(e);

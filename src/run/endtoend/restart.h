@@ -53,6 +53,13 @@ void restart_written(struct restart *r, uint64_t op, uint64_t offset, uint64_t l
 		     struct digest d);
 
 /*
+ * No more is written: end the monitor, flush, and record what is durable, before the source learns
+ * that all is written. Returns 0; or -errno of a flush, with a text in `why`: restart_end() does
+ * nothing then. Last QThread to leave the last pass.
+ */
+int restart_settle(struct restart *r, char *why, size_t size);
+
+/*
  * No more is written; the file is still open. Flush and record what is durable, or that the copy is
  * complete; end the monitor. Later calls do nothing. Returns 0, or -errno with a text in `why`.
  * Last QThread to leave the last pass, or main thread.

@@ -222,7 +222,7 @@ int restart_begin(struct restart *r, int fd, char *why, size_t size)
 	err = thread_start(&r->monitor, monitor_main, r);
 	if (err)
 		snprintf(why, size, "-restart: %s", thread_error(err, r->why, sizeof(r->why)));
-	r->monitored = !err;
+	r->monitored = r->begun = !err;
 	return err;
 }
 
@@ -252,18 +252,39 @@ void restart_written(struct restart *r, uint64_t op, uint64_t offset, uint64_t l
 	pthread_mutex_unlock(&r->lock);
 }
 
-int restart_end(struct restart *r, bool complete, char *why, size_t size)
+static void end_monitor(struct restart *r)
 {
-	int err;
-
-	if (!r || !r->monitored)
-		return 0;
+	if (!r->monitored)
+		return;
 	pthread_mutex_lock(&r->lock);
 	r->quit = true;
 	pthread_cond_signal(&r->changed);
 	pthread_mutex_unlock(&r->lock);
 	pthread_join(r->monitor, NULL);
 	r->monitored = false;
+}
+
+int restart_settle(struct restart *r, char *why, size_t size)
+{
+	if (!r || !r->begun)
+		return 0;
+	end_monitor(r);
+	record(r, false);
+	if (!r->failure)
+		return 0;
+	r->begun = false;
+	snprintf(why, size, "%s", r->why);
+	return r->failure;
+}
+
+int restart_end(struct restart *r, bool complete, char *why, size_t size)
+{
+	int err;
+
+	if (!r || !r->begun)
+		return 0;
+	end_monitor(r);
+	r->begun = false;
 	err = complete ? mark_complete(r) : 0;
 	if (err)
 		snprintf(r->why, sizeof(r->why), "-restart: %s", strerror(-err));

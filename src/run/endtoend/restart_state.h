@@ -38,7 +38,10 @@ struct restart {
 	/* const after restart_begin() */
 	int fd; /* a duplicate of the target's; -1: null */
 	pthread_t monitor;
-	bool monitored;
+
+	/* owned by the callers of restart_begin(), restart_settle() and restart_end() */
+	bool begun;
+	bool monitored; /* the thread runs */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* quit */
