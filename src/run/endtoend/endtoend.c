@@ -262,9 +262,10 @@ static void close_target(struct target *t)
 
 	if (!e)
 		return;
+	/* First: its thread may report a failure of the target. */
+	session_free(e->session);
 	t->endtoend = NULL;
 	t->plan = &t->run->plan->targets[t->plan->number];
-	session_free(e->session);
 	restart_free(e->restart);
 	extents_clear(&e->received);
 	pthread_mutex_destroy(&e->lock);
