@@ -233,6 +233,10 @@ def flip_one(source, destination, size, flip, key):
     return proxy, copy
 
 
+# The record that closes TLS; it follows the last message of the session.
+TLS_END = 24
+
+
 def choose_flip(r, sizes):
     """A stream, a byte of it, and a bit. Headers are few bytes: half of the tries are near the ends of the stream."""
     stream = r.choice(sorted(sizes))
@@ -252,10 +256,13 @@ def test_flipped_byte():
     both_well("through a proxy", copy)
     sizes = {stream: n for stream, n in proxy.sizes.items() if n}
     t.ok(len(sizes) >= 4, "through a proxy: it has seen all connections", sizes)
-    tries, undetected, wrong, unclear = 1000 if LONG else 20, [], [], []
+    tries, flipped, undetected, wrong, unclear = 1000 if LONG else 20, 0, [], [], []
     for i in range(tries):
-        flip = choose_flip(r, sizes)
-        proxy, copy = flip_one(source, destination, size, flip, r.choice(keys))
+        flip, key = choose_flip(r, sizes), r.choice(keys)
+        proxy, copy = flip_one(source, destination, size, flip, key)
+        if key and proxy.flipped and flip[1] >= proxy.sizes[flip[0]] - TLS_END:
+            proxy.flipped = False
+        flipped += proxy.flipped
         statuses, seen = copy.statuses(), "try %d, %s\n%s" % (i, flip, copy)
         if proxy.flipped and statuses == (0, 0):
             undetected.append(seen)
@@ -265,6 +272,8 @@ def test_flipped_byte():
                for run in (copy.source.run, copy.destination.run)):
             unclear.append(seen)
         remove(destination)
+    # The streams of a data connection differ in length from copy to copy.
+    t.ok(flipped > 0.7 * tries, "a flipped byte: most tries have one", (flipped, tries))
     t.ok(not undetected, "a flipped byte: detected in %d tries" % tries, "\n".join(undetected[:3]))
     t.ok(not wrong, "a flipped byte: a wrong file is never called complete", "\n".join(wrong[:3]))
     t.ok(not unclear, "a flipped byte: both sides end in time, and say why", "\n".join(unclear[:3]))
