@@ -117,14 +117,14 @@ static int step(struct session *s)
 		if (r < 0)
 			return session_lost(s, r, WIRE_OK);
 	}
-	if (now >= s->heard_ns + s->silence_ns)
-		return session_lost(s, -ETIMEDOUT, WIRE_OK);
-
 	due = ns_earlier(s->sent_ns + s->alive_ns, s->heard_ns + s->silence_ns);
 	r = connection_wait(s->control, s->wake_fd, due > now ? due - now : 0);
 	drain(s->wake_fd);
 	if (r > 0)
 		return session_receive_message(s);
+	/* Messages of a time in which this thread did not run may lie in the socket. */
+	if (r == 0 && now >= s->heard_ns + s->silence_ns)
+		r = -ETIMEDOUT;
 	return r < 0 ? session_lost(s, r, WIRE_OK) : 0;
 }
 

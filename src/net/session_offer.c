@@ -92,8 +92,8 @@ bool session_offer(void *table, const struct listener_guest *g, char *why, size_
 
 	if (g->header.target >= t->n)
 		return refuse(why, size,
-			      "it expects no copy of this number: give both sides as many"
-			      " end-to-end targets");
+			      "the destination has fewer end-to-end targets than the source: give"
+			      " both the same");
 	s = t->sessions[g->header.target];
 	session_lock(s);
 	if (session_error(s))

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -18,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "leftovers.h"
 #include "net_rig.h"
 #include "session_rig.h"
 #include "xdd/sys/clock.h"
@@ -285,10 +285,9 @@ static int run_passes(struct actor *a)
 	return 0;
 }
 
-static int meet(struct actor *a)
+struct wire_plan rig_plan(const struct rig_copy *c)
 {
-	const struct rig_copy *c = a->copy;
-	struct wire_plan own = {
+	return (struct wire_plan){
 		.req_bytes = RIG_REQ,
 		.bytes = bytes_of(c),
 		.ops = c->ops,
@@ -298,6 +297,11 @@ static int meet(struct actor *a)
 		.host = "here",
 		.name = "file",
 	};
+}
+
+static int meet(struct actor *a)
+{
+	struct wire_plan own = rig_plan(a->copy);
 	struct wire_range *ranges = calloc(WIRE_MAX_RANGES, sizeof(*ranges));
 	int r;
 
@@ -355,24 +359,15 @@ static void *run_side(void *arg)
 
 /* ---- a run of both sides ---- */
 
-static unsigned entries(const char *path)
-{
-	DIR *d = opendir(path);
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
-static void set_up(struct actor *a, struct rig_copy *c, bool source, uint16_t port,
+/* The destination is the side that listens. */
+static void set_up(struct actor *a, struct rig_copy *c, struct listener *l, uint16_t port,
 		   struct stop *stop)
 {
+	const bool source = !l;
 	struct session_params params = {
 		.target = c->target,
 		.options = &a->options,
+		.listener = l,
 		.stop = stop,
 		.failed = on_failed,
 		.stop_pass = on_stop_pass,
@@ -406,7 +401,7 @@ static void *stop_later(void *arg)
 	return NULL;
 }
 
-static struct listener *listen_for(struct session_table *table, const struct rig_copy *c,
+static struct listener *listen_for(const struct rig_copy *c,
 				   const struct connection_options *options, uint16_t *port)
 {
 	const struct net_key *key = &c->destination.key;
@@ -417,40 +412,7 @@ static struct listener *listen_for(struct session_table *table, const struct rig
 	do
 		*port = rig_free_port("127.0.0.1");
 	while (listener_add(l, "127.0.0.1", *port, why, sizeof(why)) == -EADDRINUSE);
-	assert_int_equal(listener_start(l, session_offer, table), 0);
 	return l;
-}
-
-static void *nothing(void *arg)
-{
-	return arg;
-}
-
-/*
- * The threads of the test itself. The thread sanitizer starts one of its own with the first; and
- * threads vanish from /proc a little after they are joined.
- */
-static unsigned own_threads(void)
-{
-	static unsigned own;
-	pthread_t thread;
-
-	if (!own) {
-		assert_int_equal(pthread_create(&thread, NULL, nothing, NULL), 0);
-		pthread_join(thread, NULL);
-		usleep(100000);
-		own = entries("/proc/self/task");
-	}
-	return own;
-}
-
-/* Nothing is left of a run. */
-static void assert_nothing_left(unsigned threads, unsigned fds)
-{
-	for (int i = 0; i < 1000 && entries("/proc/self/task") > threads; i++)
-		usleep(1000);
-	assert_int_equal(entries("/proc/self/task"), threads);
-	assert_int_equal(entries("/proc/self/fd"), fds);
 }
 
 static void start_all(struct actor *actors, pthread_t *threads, unsigned n)
@@ -475,7 +437,7 @@ static void look_at(struct proxy *proxy, struct rig_copy *c)
 
 void rig_run(struct rig_copy *copies, unsigned n)
 {
-	unsigned old_threads = own_threads(), old_fds = entries("/proc/self/fd");
+	struct leftovers before = leftovers_count();
 	const struct connection_options options = { .timeout_ns = copies->destination.timeout_ns };
 	struct session *sessions[RIG_TARGETS];
 	struct session_table table = { sessions, n };
@@ -488,21 +450,24 @@ void rig_run(struct rig_copy *copies, unsigned n)
 
 	stop_init(&stops[0]);
 	stop_init(&stops[1]);
+	l = listen_for(copies, &options, &port);
 	for (unsigned i = 0; i < n; i++) {
 		copies[i].target = i;
 		copies[i].began_ns = clock_now_ns();
 		copies[i].data = calloc(1, copies[i].ops * RIG_REQ + 1);
-		set_up(&actors[2 * i], &copies[i], false, 0, &stops[0]);
+		set_up(&actors[2 * i], &copies[i], l, port, &stops[0]);
 		sessions[i] = actors[2 * i].session;
 	}
-	l = listen_for(&table, copies, &options, &port);
+	assert_int_equal(listener_start(l, session_offer, &table), 0);
 	if (copies->fault)
 		proxy = proxy_start(port, copies->fault);
 	for (unsigned i = 0; i < n; i++)
-		set_up(&actors[2 * i + 1], &copies[i], true, proxy ? proxy_port(proxy) : port,
+		set_up(&actors[2 * i + 1], &copies[i], NULL, proxy ? proxy_port(proxy) : port,
 		       &stops[1]);
-	start_all(actors, threads, 2 * n);
-	for (unsigned i = 0; i < 2 * n; i++) {
+	start_all(actors, threads, copies->visit ? 1 : 2 * n);
+	if (copies->visit)
+		copies->visit(copies, port);
+	for (unsigned i = 0; i < (copies->visit ? 1 : 2 * n); i++) {
 		pthread_join(threads[2 * i], NULL);
 		if (actors[i].side->stop_after_ns) {
 			stop_request(actors[i].stop, STOP_ERROR, 0);
@@ -516,5 +481,5 @@ void rig_run(struct rig_copy *copies, unsigned n)
 		look_at(proxy, copies);
 	stop_destroy(&stops[0]);
 	stop_destroy(&stops[1]);
-	assert_nothing_left(old_threads, old_fds);
+	leftovers_assert_none(&before);
 }

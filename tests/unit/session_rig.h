@@ -55,7 +55,8 @@ struct rig_copy {
 	int accepts;	       /* 1: the destination asks for `ranges` only; -1: it refuses */
 	struct wire_range ranges[4];
 	size_t n_ranges;
-	const struct proxy_fault *fault; /* NULL: the source connects directly */
+	const struct proxy_fault *fault;		  /* NULL: the source connects directly */
+	void (*visit)(struct rig_copy *c, uint16_t port); /* instead of a source */
 	uint32_t target;
 	struct rig_side source, destination;
 
@@ -68,6 +69,9 @@ struct rig_copy {
 	bool harmed;
 	uint64_t forwarded[RIG_CONNECTIONS + 1][2]; /* [1]: of the source */
 };
+
+/* The plan of both sides. */
+struct wire_plan rig_plan(const struct rig_copy *c);
 
 /* A copy with all defaults: `ops` operations, 60 s of time limit. */
 struct rig_copy rig_copy(unsigned connections, unsigned passes, uint64_t ops);

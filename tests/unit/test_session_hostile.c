@@ -1,0 +1,418 @@
+/*
+ * Peers that send what they may not: each message in each wrong state, and blocks outside of the
+ * plan. The destination says what is wrong, and writes nothing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net_rig.h"
+#include "session_rig.h"
+#include "xdd/sys/clock.h"
+
+#define WATCHDOG_S 300
+#define TIMEOUT_NS (20 * SECOND_NS)
+
+/* A source that the test plays. */
+struct raw {
+	struct connection *c;
+	uint32_t number;
+	uint64_t sent;
+};
+
+static const struct connection_options options = { .timeout_ns = TIMEOUT_NS };
+static uint8_t body[WIRE_MAX_BODY_BYTES];
+static struct wire_error answer;
+static uint16_t port;
+
+static void raw_send(struct raw *r, struct wire_header h, size_t length)
+{
+	h.connection = r->number;
+	h.length = length;
+	h.digest = digest_data(body, length);
+	if (r->number == WIRE_NO_CONNECTION || h.type == WIRE_HELLO)
+		h.sequence = r->sent++;
+	connection_send_message(r->c, &h, NULL, body);
+}
+
+static void raw_open(struct raw *r, uint32_t number, uint8_t id)
+{
+	struct wire_hello hello = { .purpose = number == WIRE_NO_CONNECTION ? WIRE_CONTROL :
+									      WIRE_TRANSFER };
+	char why[RIG_WHY_SIZE];
+
+	*r = (struct raw){ .number = number };
+	memset(hello.session, id, sizeof(hello.session));
+	assert_int_equal(connection_open(&r->c, "127.0.0.1", port, &options, NULL, NULL,
+					 clock_now_ns() + TIMEOUT_NS, why, sizeof(why)),
+			 0);
+	raw_send(r, (struct wire_header){ .type = WIRE_HELLO }, wire_encode_hello(&hello, body));
+}
+
+/* The type of the next message that is not ALIVE; 0: there is none. Keeps the text of an ERROR. */
+static enum wire_type raw_receive(struct raw *r)
+{
+	struct wire_header h = { .type = WIRE_ALIVE };
+	enum wire_fault fault;
+
+	while (h.type == WIRE_ALIVE) {
+		if (connection_receive_header(r->c, NULL, 0, &h, &fault) < 0 ||
+		    connection_receive(r->c, body, h.length) < 0)
+			return 0;
+		if (h.type == WIRE_ERROR)
+			assert_int_equal(wire_decode_error(body, h.length, &answer), WIRE_OK);
+	}
+	return h.type;
+}
+
+/* The control connection in the states that a source can bring a destination to. */
+enum stage {
+	PLANNED, /* READY has come */
+	IN_PASS, /* PASS_BEGIN is sent */
+	AT_END,	 /* PASS_END is sent, without a block on any connection */
+	STAGES,
+};
+
+static void raw_control(struct raw *r, const struct rig_copy *c, enum stage stage)
+{
+	struct wire_plan plan = rig_plan(c);
+	struct wire_pass pass = { 0 };
+
+	raw_open(r, WIRE_NO_CONNECTION, 7);
+	assert_int_equal(raw_receive(r), WIRE_WELCOME);
+	raw_send(r, (struct wire_header){ .type = WIRE_PLAN },
+		 wire_encode_plan(&plan, NULL, 0, body));
+	assert_int_equal(raw_receive(r), WIRE_ACCEPT);
+	assert_int_equal(raw_receive(r), WIRE_READY);
+	if (stage >= IN_PASS)
+		raw_send(r, (struct wire_header){ .type = WIRE_PASS_BEGIN, .pass = 1 }, 0);
+	if (stage >= AT_END)
+		raw_send(r, (struct wire_header){ .type = WIRE_PASS_END, .pass = 1 },
+			 wire_encode_pass(&pass, body));
+}
+
+static struct rig_copy visited(void (*visit)(struct rig_copy *c, uint16_t port))
+{
+	struct rig_copy c = rig_copy(1, 2, 10);
+
+	c.destination.timeout_ns = TIMEOUT_NS;
+	c.destination.timeout_given = true;
+	c.visit = visit;
+	return c;
+}
+
+static void assert_nothing_written(const struct rig_copy *c)
+{
+	assert_int_equal(c->written, 0);
+	for (uint64_t i = 0; i < c->ops * RIG_REQ; i++)
+		assert_int_equal(c->data[i], 0);
+}
+
+/* ---- the control connection ---- */
+
+static struct {
+	enum stage stage;
+	enum wire_type type;
+} wrong;
+
+static void send_wrong(struct rig_copy *c, uint16_t to)
+{
+	struct wire_header h = { .type = wrong.type };
+	struct wire_plan plan = rig_plan(c);
+	struct wire_pass pass = { 0 };
+	struct wire_hello hello = { .purpose = WIRE_CONTROL };
+	struct raw r;
+	size_t length = 0;
+
+	port = to;
+	raw_control(&r, c, wrong.stage);
+	if (wrong.type == WIRE_HELLO || wrong.type == WIRE_WELCOME)
+		length = wire_encode_hello(&hello, body);
+	if (wrong.type == WIRE_PLAN || wrong.type == WIRE_ACCEPT)
+		length = wire_encode_plan(&plan, NULL, 0, body);
+	if (wrong.type == WIRE_PASS_END || wrong.type == WIRE_PASS_RESULT)
+		length = wire_encode_pass(&pass, body);
+	if (wrong.type == WIRE_PASS_BEGIN || wrong.type == WIRE_PASS_END ||
+	    wrong.type == WIRE_PASS_STOP || wrong.type == WIRE_PASS_RESULT)
+		h.pass = 1;
+	raw_send(&r, h, length);
+	assert_int_equal(raw_receive(&r), WIRE_ERROR);
+	connection_close(r.c);
+}
+
+static bool may(enum stage stage, enum wire_type type)
+{
+	switch (type) {
+	case WIRE_ALIVE:
+	case WIRE_ERROR:
+	case WIRE_DATA: /* not on a control connection: wire.c refuses it */
+	case WIRE_SKIP:
+	case WIRE_PASS_LAST:
+		return true;
+	case WIRE_PASS_BEGIN:
+	case WIRE_BYE:
+		return stage == PLANNED;
+	case WIRE_PASS_END:
+		return stage == IN_PASS;
+	default:
+		return false;
+	}
+}
+
+static void test_wrong_messages(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (enum stage stage = PLANNED; stage < STAGES; stage++)
+		for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type++) {
+			struct rig_copy c = visited(send_wrong);
+			char text[64];
+
+			if (may(stage, type))
+				continue;
+			wrong.stage = stage;
+			wrong.type = type;
+			snprintf(text, sizeof(text), "sent %s, which is not allowed ",
+				 wire_type_name(type));
+			rig_run(&c, 1);
+			assert_non_null(strstr(c.destination.why, text));
+			assert_string_equal(answer.text, c.destination.why);
+			assert_int_equal(c.destination.err, -EPROTO);
+			assert_int_equal(c.destination.failed, 1);
+			assert_nothing_written(&c);
+			rig_free(&c);
+			n++;
+		}
+	assert_int_equal(n, 3 * 10 - 3);
+}
+
+/* Sequence numbers count the messages; the target and the pass are those of the session. */
+static struct wire_header odd;
+static uint64_t odd_sequence;
+
+static void send_odd(struct rig_copy *c, uint16_t to)
+{
+	struct raw r;
+
+	port = to;
+	raw_control(&r, c, PLANNED);
+	r.sent += odd_sequence;
+	raw_send(&r, odd, 0);
+	assert_int_equal(raw_receive(&r), WIRE_ERROR);
+	connection_close(r.c);
+}
+
+static void assert_odd(struct wire_header h, uint64_t sequence, const char *text)
+{
+	struct rig_copy c = visited(send_odd);
+
+	odd = h;
+	odd_sequence = sequence;
+	rig_run(&c, 1);
+	assert_non_null(strstr(c.destination.why, text));
+	assert_int_equal(c.destination.begun, 0);
+	assert_nothing_written(&c);
+	rig_free(&c);
+}
+
+static void test_odd_headers(void **state)
+{
+	const struct wire_header begin = { .type = WIRE_PASS_BEGIN, .pass = 1 };
+	struct wire_header h = begin;
+
+	(void)state;
+	assert_odd(begin, 1, "a message with a field out of range");
+	h.target = 1;
+	assert_odd(h, 0, "a message with a field out of range");
+	h = begin;
+	h.pass = 2;
+	assert_odd(h, 0, "sent PASS_BEGIN of pass 2 after pass 0");
+}
+
+/* ---- blocks ---- */
+
+static struct wire_header block;
+static size_t block_bytes;
+static bool block_twice;
+
+static void send_block(struct rig_copy *c, uint16_t to)
+{
+	struct raw control, data;
+
+	port = to;
+	raw_control(&control, c, IN_PASS);
+	raw_open(&data, 0, 7);
+	assert_int_equal(raw_receive(&data), WIRE_WELCOME);
+	memset(body, 0, sizeof(body));
+	raw_send(&data, block, block_bytes);
+	if (block_twice)
+		raw_send(&data, block, block_bytes);
+	assert_int_equal(raw_receive(&control), WIRE_ERROR);
+	connection_close(data.c);
+	connection_close(control.c);
+}
+
+static void assert_refused(struct wire_header h, size_t bytes, const char *text)
+{
+	struct rig_copy c = visited(send_block);
+
+	block = h;
+	block_bytes = bytes;
+	rig_run(&c, 1);
+	if (!strstr(c.destination.why, text))
+		fail_msg("\"%s\" has no \"%s\"", c.destination.why, text);
+	assert_string_equal(answer.text, c.destination.why);
+	assert_nothing_written(&c);
+	rig_free(&c);
+}
+
+#define OUTSIDE "which is not within its plan"
+#define DATA(...)                                         \
+	(struct wire_header)                              \
+	{                                                 \
+		.type = WIRE_DATA, .pass = 1, __VA_ARGS__ \
+	}
+
+static void test_blocks(void **state)
+{
+	const uint64_t end = 10 * RIG_REQ;
+
+	(void)state;
+	assert_refused(DATA(.sequence = 10), RIG_REQ, "sent DATA 10 of pass 1 on connection 0");
+	assert_refused(DATA(.sequence = INT64_MAX), RIG_REQ, OUTSIDE);
+	assert_refused(DATA(.offset = end), 1, OUTSIDE);
+	assert_refused(DATA(.offset = end - RIG_REQ + 1), RIG_REQ, OUTSIDE);
+	assert_refused(DATA(.offset = INT64_MAX - RIG_REQ), RIG_REQ, OUTSIDE);
+	assert_refused((struct wire_header){ .type = WIRE_DATA, .pass = 2 }, RIG_REQ, OUTSIDE);
+	assert_refused(DATA(.target = 1), RIG_REQ, OUTSIDE);
+	assert_refused(DATA(), RIG_REQ + 1, "a message with a length out of range");
+	assert_refused((struct wire_header){ .type = WIRE_SKIP, .pass = 1, .sequence = 10 }, 0,
+		       OUTSIDE);
+	assert_refused((struct wire_header){ .type = WIRE_PASS_LAST, .pass = 1, .sequence = 1 }, 0,
+		       "sent PASS_LAST 1 of pass 1 on connection 0, " OUTSIDE);
+}
+
+static void test_block_twice(void **state)
+{
+	struct rig_copy c = visited(send_block);
+
+	(void)state;
+	block = DATA(.sequence = 4, .offset = 4 * RIG_REQ);
+	block_bytes = RIG_REQ;
+	block_twice = true;
+	rig_run(&c, 1);
+	block_twice = false;
+	assert_non_null(strstr(c.destination.why, "sent DATA 4 of pass 1 on connection 0, "));
+	rig_free(&c);
+}
+
+/* ---- strangers ---- */
+
+static void assert_answer(struct raw *r, const char *text)
+{
+	assert_int_equal(raw_receive(r), WIRE_ERROR);
+	assert_string_equal(answer.text, text);
+	connection_close(r->c);
+}
+
+static void intrude(struct rig_copy *c, uint16_t to)
+{
+	struct raw control, other;
+
+	port = to;
+	raw_control(&control, c, PLANNED);
+	raw_open(&other, WIRE_NO_CONNECTION, 8);
+	assert_answer(&other, "the destination is busy with another source");
+	raw_open(&other, 0, 8);
+	assert_answer(&other, "the destination knows no such session");
+	raw_open(&other, 1, 7);
+	assert_answer(&other, "the destination expects no such data connection");
+	raw_open(&other, 0, 7);
+	assert_int_equal(raw_receive(&other), WIRE_WELCOME);
+	connection_close(other.c);
+	raw_open(&other, 0, 7);
+	assert_answer(&other, "the destination has this data connection already");
+	raw_send(&control, (struct wire_header){ .type = WIRE_BYE }, 0);
+	assert_int_equal(raw_receive(&control), WIRE_BYE);
+	connection_close(control.c);
+}
+
+static void test_intruders(void **state)
+{
+	struct rig_copy c = visited(intrude);
+
+	(void)state;
+	rig_run(&c, 1);
+	assert_string_equal(c.destination.why, "");
+	assert_int_equal(c.destination.err, 0);
+	assert_nothing_written(&c);
+	rig_free(&c);
+}
+
+/* A peer that has sent no plan can be anything, and ends nothing. */
+static void waste_time(struct rig_copy *c, uint16_t to)
+{
+	struct raw r;
+
+	port = to;
+	raw_open(&r, WIRE_NO_CONNECTION, 1);
+	assert_int_equal(raw_receive(&r), WIRE_WELCOME);
+	connection_close(r.c);
+
+	raw_open(&r, WIRE_NO_CONNECTION, 2);
+	while (raw_receive(&r) != WIRE_WELCOME) {
+		connection_close(r.c);
+		raw_open(&r, WIRE_NO_CONNECTION, 2);
+	}
+	raw_send(&r, (struct wire_header){ .type = WIRE_BYE }, 0);
+	assert_int_equal(raw_receive(&r), 0);
+	connection_close(r.c);
+
+	raw_open(&r, WIRE_NO_CONNECTION, 3);
+	while (raw_receive(&r) != WIRE_WELCOME) {
+		connection_close(r.c);
+		raw_open(&r, WIRE_NO_CONNECTION, 3);
+	}
+	/* Silence, for LISTENER_STRANGER_NS. */
+	assert_int_equal(raw_receive(&r), 0);
+	connection_close(r.c);
+	intrude(c, to);
+}
+
+static void test_no_plan(void **state)
+{
+	struct rig_copy c = visited(waste_time);
+
+	(void)state;
+	rig_run(&c, 1);
+	assert_string_equal(c.destination.why, "");
+	assert_int_equal(c.destination.err, 0);
+	rig_free(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wrong_messages), cmocka_unit_test(test_odd_headers),
+		cmocka_unit_test(test_blocks),	       cmocka_unit_test(test_block_twice),
+		cmocka_unit_test(test_intruders),      cmocka_unit_test(test_no_plan),
+	};
+	const char *why;
+
+	alarm(WATCHDOG_S);
+	if (!digest_available(&why)) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("session_hostile", tests, NULL, NULL);
+}
