@@ -6,12 +6,14 @@ and what both sides say when one of them ends early.
 import os
 import re
 import signal
+import socket
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
+import xddsys as s
 import xddtest as t
 
 t.tolerate(t.BUFFERED, t.CACHED)
@@ -115,7 +117,167 @@ def test_targets():
     copied(e.Copy([source_of(MIB + 1), source_of(8 * MIB + 5)], [fresh(), fresh()], SMALL, ports=4).run(), "two targets")
 
 
+def figures(run, *names):
+    """Numbers of the COMBINED row."""
+    row = run.row("COMBINED") or {}
+    return tuple(int(row.get(name, -1)) for name in names)
+
+
+def test_null():
+    amount = ["-bytes", 8 * MIB + 5]
+    copy = e.Copy("null", "null", [*LARGE, *amount], ports=2).run()
+    t.equal((copy.statuses(), figures(copy.source.run, "Bytes_Xfered", "Ops"), figures(copy.destination.run, "Bytes_Xfered", "Ops")),
+            ((0, 0), (8 * MIB + 5, 9), (8 * MIB + 5, 9)), "memory to memory: both sides count the same", copy)
+    file = fresh()
+    copy = e.Copy("null", file, LARGE, reads=amount, ports=2).run()
+    t.equal((copy.statuses(), os.path.getsize(file)), ((0, 0), 8 * MIB + 5), "memory to a file: its size is the amount", copy)
+    copy = e.Copy(source_of(MIB + 1), "null", SMALL, ports=2).run()
+    t.equal((copy.statuses(), figures(copy.destination.run, "Bytes_Xfered", "Ops")), ((0, 0), (MIB + 1, 257)),
+            "a file to memory: the destination counts all of it", copy)
+
+
+def test_direct():
+    for engine in [name for name in ("psync", "libaio", "io_uring") if name in t.engines()]:
+        copied(e.Copy(source_of(8 * MIB + 777), fresh(), ["-blocksize", 65536, "-reqsize", 1, "-dio", "-ioengine", engine],
+                      ports=4).run(), "-dio and a tail, " + engine)
+    copied(e.Copy(source_of(MIB + 1), fresh(), SMALL, writes=["-preallocate", 4 * MIB], ports=2).run(),
+           "-preallocate of more than the amount")
+    copied(e.Copy(source_of(MIB + 1), fresh(), SMALL, writes=["-syncwrite"], ports=2).run(), "-syncwrite")
+
+
+def test_offsets():
+    """Another offset on each side: the destination writes at its own, and keeps what lies before."""
+    file = fresh()
+    with open(file, "wb") as f:
+        f.write(b"x" * 8192)
+    copy = e.Copy(source_of(MIB + 1), file, SMALL, reads=["-startoffset", 1], writes=["-startoffset", 2], ports=2).run()
+    with open(source_of(MIB + 1), "rb") as f:
+        wanted = b"x" * 8192 + f.read()[4096:]
+    with open(file, "rb") as f:
+        t.equal((copy.statuses(), f.read() == wanted), ((0, 0), True), "start offsets: each side has its own", copy)
+
+
+def test_seeks():
+    """The source's pattern decides the order, and the blocks lie where it read them."""
+    size = 4 * MIB
+    copied(e.Copy(source_of(size), fresh(), [*SMALL, "-bytes", size], reads=["-seek", "stagger", "-seek", "range", size // 4096],
+                  ports=4).run(), "a staggered source")
+
+
+def traced(name, *words, ports=4, size=2 * MIB + 5):
+    """A copy of 64 KiB blocks whose destination is traced; the copy and its writes in the order in which they ended."""
+    log, file = fresh("strace"), fresh()
+    copy = e.Copy(source_of(size), file, ["-blocksize", 65536, "-reqsize", 1], writes=words, ports=ports,
+                  prefix_destination=["strace", "-f", "-y", "-s", "0", "-o", log, "-E",
+                                      "ASAN_OPTIONS=" + os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0", "-e", "signal=none",
+                                      "-e", "trace=pwrite64,openat"]).run()
+    copied(copy, name)
+    return copy, s.Trace(log).of(file)
+
+
+def test_writes():
+    if not s.can_trace():
+        t.skip("writes as strace sees them", s.sys_why())
+        return
+    wanted = [(i * 65536, min(65536, 2 * MIB + 5 - i * 65536)) for i in range(33)]
+    _, writes = traced("traced")
+    t.equal(sorted((w.offset, w.size) for w in writes), wanted, "each block is written once")
+    _, writes = traced("traced, serial", "-ordering", "storage", "serial")
+    t.equal([(w.offset, w.size) for w in writes], wanted, "serial: each block once, in the order of the file")
+
+
+def test_network_order():
+    for words in (["-ordering", "network", "serial"], ["-ordering", "network", "loose"]):
+        copied(e.Copy(source_of(8 * MIB + 5), fresh(), SMALL, reads=words, ports=4).run(), " ".join(words))
+
+
+def test_devices():
+    size = 16 * MIB
+    devices = [s.loop_device(s.sparse_file("disk.%d" % i, size)) for i in range(2)]
+    if None in devices:
+        t.skip("block devices at either end", s.sys_why())
+        return
+    with open(devices[0], "wb") as f:
+        f.write(os.urandom(size))
+    copy = e.Copy(devices[0], devices[1], LARGE, reads=["-bytes", size], ports=2).run()
+    with open(devices[0], "rb") as a, open(devices[1], "rb") as b:
+        t.equal((copy.statuses(), a.read() == b.read()), ((0, 0), True), "from a block device to another", copy)
+    file = fresh()
+    copy = e.Copy(devices[1], file, LARGE, reads=["-bytes", size], ports=2).run()
+    with open(devices[1], "rb") as a, open(file, "rb") as b:
+        t.equal((copy.statuses(), a.read() == b.read()), ((0, 0), True), "from a block device to a file", copy)
+    copy = e.Copy(source_of(8 * MIB), devices[0], LARGE, ports=2).run()
+    with open(source_of(8 * MIB), "rb") as a, open(devices[0], "rb") as b:
+        t.equal((copy.statuses(), a.read() == b.read(8 * MIB)), ((0, 0), True), "from a file to a block device", copy)
+
+
+PACED = ["-throttle", "bw", "16"]
+
+
+def test_limits():
+    for title, both, reads, writes, least, most in (
+            ("-timelimit of the source", (), ["-timelimit", 1], (), 0.9, 6),
+            ("-timelimit of the destination", (), (), ["-timelimit", 1], 0.9, 6),
+            ("-runtime of the source, three passes", ["-passes", 3], ["-runtime", 2], (), 1.9, 8),
+            ("-runtime of the destination", (), (), ["-runtime", 1], 0.9, 6)):
+        copy = e.Copy(source_of(64 * MIB), fresh(), ["-blocksize", 65536, "-reqsize", 1, *both], reads=[*PACED, *reads],
+                      writes=writes, ports=3, waits=True).run()
+        counts = [figures(side.run, "Bytes_Xfered", "Ops") for side in (copy.source, copy.destination)]
+        t.equal((copy.statuses(), counts[0] == counts[1], 0 < counts[0][1] < 3 * 1024), ((0, 0), True, True),
+                title + ": both sides end with status 0 and the same counts, before the amount", copy)
+        t.ok(least < copy.source.seconds < most, title + ": it ends the copy in time", copy.source.seconds)
+
+
+def test_signals():
+    for name, other in (("source", "destination"), ("destination", "source")):
+        copy = e.Copy(source_of(64 * MIB), fresh(), ["-blocksize", 65536, "-reqsize", 1], reads=PACED, ports=3).start()
+        time.sleep(0.7)
+        getattr(copy, name).signal(signal.SIGINT)
+        copy.finish()
+        both = {side.name: side.run for side in (copy.source, copy.destination)}
+        t.equal((both[name].status, both[other].status), (5, 6), "SIGINT on the %s: status 5 there, 6 on the other side" % name, copy)
+        t.ok(re.search("the %s was interrupted by signal 2$" % name, both[other].err, re.M),
+             "SIGINT on the %s: the other side names the reason" % name, copy)
+
+
+def test_waiting():
+    """A destination whose source never comes ends by a signal; a source whose destination never comes, by its time limit."""
+    port = e.free_ports(1)
+    alone = e.Side("destination", ["-targets", 1, fresh(), "-reqsize", 1, "-e2e", "isdest", "-e2e", "dest", "127.0.0.1:%d,1" % port]).start()
+    t.ok(alone.await_err(m.E2E_WAITS), "a destination says that it waits, and where", alone.err())
+    alone.signal(signal.SIGTERM)
+    t.equal(alone.finish().status, 5, "a destination that waits ends at a signal", alone.run)
+    port = e.free_ports(1)
+    alone = e.Side("source", ["-targets", 1, source_of(MIB), "-reqsize", 1, "-e2e", "issource", "-e2e", "dest", "127.0.0.1:%d,1" % port,
+                              "-e2e", "timeout", 2]).start()
+    t.equal((alone.finish().status, 1.9 < alone.seconds < 8), (4, True), "a source without a destination ends after its time limit", alone.run)
+
+
+def test_taken_port():
+    port = e.free_ports(2)
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", port + 1))
+        held.listen()
+        file = fresh()
+        alone = e.Side("destination", ["-targets", 1, file, "-reqsize", 1, "-e2e", "isdest", "-e2e", "dest", "127.0.0.1:%d,2" % port]).start()
+        alone.finish()
+    t.equal((alone.run.status, len(alone.run.error_lines()), os.path.exists(file)), (4, 1, False),
+            "a port in use: status 4, one line, and no file is made", alone.run)
+    t.ok("127.0.0.1:%d" % (port + 1) in alone.run.err, "a port in use: the line names it", alone.run)
+
+
+def test_mismatch():
+    for title, reads, texts in (("the request size", ["-reqsize", 2], ("8192", "4096")),
+                                ("the number of passes", ["-passes", 2], ("2", "1"))):
+        file = fresh()
+        copy = e.Copy(source_of(MIB + 1), file, SMALL, reads=reads, ports=2).run()
+        lines = [run.error_lines()[-1] for run in (copy.source.run, copy.destination.run)]
+        t.equal((copy.statuses(), os.path.exists(file)), ((4, 4), False), title + " differs: status 4 on both sides, no file", copy)
+        t.ok(all(text in line for line in lines for text in texts), title + " differs: both sides name both values", copy)
+
+
 if __name__ == "__main__":
     t.run(test_sizes, test_families, test_first, test_engines, test_depths, test_orders, test_longer_file, test_sparse,
-          test_passes, test_targets)
+          test_passes, test_targets, test_null, test_direct, test_offsets, test_seeks, test_writes, test_network_order,
+          test_devices, test_limits, test_signals, test_waiting, test_taken_port, test_mismatch)
     t.done()
