@@ -56,7 +56,7 @@ enum xdd_status run_refuse(const struct guard_refusal *r)
 /* Refuse a run that needs more threads than the machine allows, before thousands are started. */
 static enum xdd_status check_threads(const struct plan *plan)
 {
-	uint64_t threads = OWN_THREADS;
+	uint64_t threads = OWN_THREADS + endtoend_threads(plan);
 	char why[THREAD_TEXT_SIZE];
 
 	for (size_t i = 0; i < plan->n_targets; i++)

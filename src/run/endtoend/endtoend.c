@@ -66,6 +66,24 @@ enum xdd_status endtoend_check(const struct plan *plan)
 	return status;
 }
 
+uint64_t endtoend_threads(const struct plan *plan)
+{
+	uint64_t sessions = 0, monitors = 0, listener = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (!is_endtoend(t))
+			continue;
+		sessions++;
+		if (t->endtoend.role == E2E_DESTINATION) {
+			listener = 1;
+			monitors += t->restart.enabled;
+		}
+	}
+	return sessions + monitors + listener;
+}
+
 /* ---- failures ---- */
 
 void endtoend_broke(struct endtoend *e)

@@ -95,6 +95,9 @@ struct endtoend_run {
  */
 enum xdd_status endtoend_check(const struct plan *plan);
 
+/* Threads that serve the end-to-end targets of a run, beside its QThreads. Main thread. */
+uint64_t endtoend_threads(const struct plan *plan);
+
 /*
  * Set up the sessions of all end-to-end targets, and listen for sources, before anything is opened
  * or created. Reports; to be freed with endtoend_close() in all cases. Main thread.
