@@ -211,6 +211,26 @@ def test_devices():
         t.equal((copy.statuses(), a.read() == b.read(8 * MIB)), ((0, 0), True), "from a file to a block device", copy)
 
 
+def test_failed_reads():
+    """One block cannot be read: all others are copied, the direct tail too, and both sides call the copy incomplete."""
+    size = 2 * MIB + 777
+    env = s.faults("eio", start=3 * 65536, end=4 * 65536, file=os.path.basename(source_of(size)))
+    if env is None:
+        t.skip("a block that cannot be read", s.sys_why())
+        return
+    for title, words in (("psync", []), ("psync, serial", ["-ordering", "storage", "serial"]), ("psync, -dio", ["-dio"])):
+        file = fresh()
+        copy = e.Copy(source_of(size), file, ["-blocksize", 65536, "-reqsize", 1], writes=words, ports=4, env=env).run()
+        with open(source_of(size), "rb") as f:
+            wanted = f.read()
+        with open(file, "rb") as f:
+            found = f.read()
+        t.equal((copy.statuses(), found[:3 * 65536] == wanted[:3 * 65536], found[4 * 65536:] == wanted[4 * 65536:]),
+                ((6, 6), True, True), title + ": status 6 on both sides, and all other blocks are right", copy)
+        t.ok("the copy is incomplete: 1 operations failed on the source" in copy.destination.run.err,
+             title + ": the destination says that the copy is incomplete", copy)
+
+
 PACED = ["-throttle", "bw", "16"]
 
 
@@ -279,5 +299,5 @@ def test_mismatch():
 if __name__ == "__main__":
     t.run(test_sizes, test_families, test_first, test_engines, test_depths, test_orders, test_longer_file, test_sparse,
           test_passes, test_targets, test_null, test_direct, test_offsets, test_seeks, test_writes, test_network_order,
-          test_devices, test_limits, test_signals, test_waiting, test_taken_port, test_mismatch)
+          test_devices, test_failed_reads, test_limits, test_signals, test_waiting, test_taken_port, test_mismatch)
     t.done()

@@ -133,6 +133,9 @@ void net_skip(struct flight *f, bool failed)
 	/* The next operation follows the one before. */
 	if (f->extras & EXTRA_AUDIT)
 		order_breaks(o, f->req->op);
+	/* The gate may hold the last operation until those before it are done with. */
+	if (f->extras & EXTRA_FOLLOWED)
+		gate_completed(f->q->target, f->req->size);
 	flight_leave_turn(f, f->req->op);
 	request_ring_put(&f->q->ring, f->req);
 	f->state = ISSUE;
