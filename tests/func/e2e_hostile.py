@@ -156,7 +156,7 @@ class Source:
 
     def __init__(self, port, size=10 * REQUEST, **plan):
         session = os.urandom(16)
-        self.control = w.Peer(port)
+        self.control, self.session = w.Peer(port), session
         self.control.send(w.HELLO, w.hello(w.CONTROL, session))
         self.answers = [self.control.receive()[0]]
         self.control.send(w.PLAN, w.plan(REQUEST, size, **plan))
@@ -230,6 +230,25 @@ def test_blocks():
         t.ok(re.search(expected, run.err), title + ": it says why", "expected: %s\n%s" % (expected, run))
         t.ok(re.search(expected, words), title + ": it tells the source", words)
         d.unchanged(title)
+
+
+def test_gap():
+    """In serial order, an operation that never comes while later ones wait for their turn: the destination notices."""
+    d = Destination("gap", ["-ordering", "storage", "serial"], ports=2)
+    s = Source(d.port, connections=2)
+    other = w.Peer(d.port + 1, 1)
+    other.send(w.HELLO, w.hello(w.TRANSFER, s.session))
+    t.equal((s.answers, other.receive()[0]), ([w.WELCOME, w.ACCEPT, w.READY, w.WELCOME], w.WELCOME),
+            "a gap: the session is as a real one before it")
+    s.block(3)
+    other.send(w.PASS_LAST, pass_=1, sequence=0)
+    words = s.last_words()
+    run = d.side.finish(20)
+    s.close()
+    other.socket.close()
+    expected = "the source did not send operation 0 of pass 1, which must be written before others"
+    t.equal((run.status, expected in run.err, expected in words), (6, True, True), "a gap: both sides name the operation", run)
+    d.unchanged("a gap")
 
 
 def test_again():
@@ -409,6 +428,7 @@ def test_without_key():
 test_strangers()
 test_crowd()
 test_blocks()
+test_gap()
 test_again()
 test_own_amount()
 test_names()
