@@ -12,13 +12,15 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xdde2e as e
 import xddnet as net
 import xddproxy
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.CACHED, t.BUFFERED)
+# A first message with an inverted bit is refused.
+t.tolerate(t.CACHED, t.BUFFERED, m.E2E_REFUSED)
 
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
 MIB = 1 << 20
