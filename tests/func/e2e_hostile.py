@@ -125,7 +125,7 @@ def test_strangers():
         t.ok(re.search(expected, got), "a stranger that sends %s is refused" % title, "expected: %s\ngot: %s" % (expected, got))
     d.unchanged("strangers")
     d.copies("after strangers")
-    t.ok(re.search(m.E2E_REFUSED, d.side.run.err, re.M), "a warning says that connections were refused", d.side.run)
+    t.ok(re.search(m.E2E_REFUSED, d.side.err(), re.M), "a warning says that connections were refused", d.side.run)
 
 
 def test_crowd():
