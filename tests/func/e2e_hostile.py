@@ -116,7 +116,7 @@ def test_strangers():
         ("a plan first", "closed", {"kind": w.PLAN, "body": w.plan(REQUEST, 10 * REQUEST)}),
         ("data first", "closed", {"kind": w.DATA, "connection": 0, "pass_": 1, "body": b"x" * REQUEST}),
         ("a purpose that does not fit the connection", "closed", {"body": CONTROL_HELLO, "connection": 0}),
-        ("a target that there is not", "expects no copy of this number", {"body": CONTROL_HELLO, "target": 7}),
+        ("a target that there is not", "fewer end-to-end targets than the source", {"body": CONTROL_HELLO, "target": 7}),
         ("a data connection of no session", "knows no such session", {"body": DATA_HELLO, "connection": 0}),
         ("a code where there is no key", ".", {"body": DATA_HELLO, "connection": 0, "code": b"c" * 16}),
     ]
