@@ -92,6 +92,19 @@ def test_orders():
                    "%s, %s on both sides" % (engine, ordering))
 
 
+def test_order_of_both():
+    """
+    Both sides in order, and sockets that hold less than a block: a source that waited for its turn before it sends, or
+    for the destination while it has the turn, would wait for ever.
+    """
+    for engine in [name for name in ("libaio", "io_uring") if name in t.engines()]:
+        for words in ([], ["-throttle", "ops", "4000"]):
+            copied(e.Copy(source_of(8 * MIB + 5), fresh(), ["-blocksize", 65536, "-reqsize", 1, "-ordering", "storage", "serial"],
+                          reads=["-ioengine", engine, "-dio", "-e2e", "sendbuffer", 4096, *words], writes=["-e2e", "receivebuffer", 4096],
+                          ports=3, timeout=30).run(),
+                   "serial on both sides, %s reads%s" % (engine, ", throttled" if words else ""))
+
+
 def test_longer_file():
     file = fresh()
     with open(file, "wb") as f:
@@ -297,7 +310,7 @@ def test_mismatch():
 
 
 if __name__ == "__main__":
-    t.run(test_sizes, test_families, test_first, test_engines, test_depths, test_orders, test_longer_file, test_sparse,
+    t.run(test_sizes, test_families, test_first, test_engines, test_depths, test_orders, test_order_of_both, test_longer_file, test_sparse,
           test_passes, test_targets, test_null, test_direct, test_offsets, test_seeks, test_writes, test_network_order,
           test_devices, test_failed_reads, test_limits, test_signals, test_waiting, test_taken_port, test_mismatch)
     t.done()

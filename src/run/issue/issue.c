@@ -55,6 +55,15 @@ static void waited(struct flight *f, uint64_t since_ns)
 		counters_add(&f->q->counters.net_wait_ns, f->now_ns - since_ns);
 }
 
+/*
+ * The QThread of a source has blocks to send. It may wait for nothing else: the destination, or the
+ * QThread that has the turn, may wait for one of them.
+ */
+static bool has_unsent(const struct flight *f)
+{
+	return f->extras & EXTRA_SEND && f->q->transfer->n_queued;
+}
+
 /* ---- the turn ---- */
 
 /*
@@ -70,7 +79,7 @@ static bool take_turn(struct flight *f, uint64_t n)
 	f->has_turn = order_try(o, n);
 	if (f->has_turn)
 		return true;
-	if (f->extras & (EXTRA_GATE | EXTRA_RECEIVE) && f->outstanding) {
+	if ((f->extras & (EXTRA_GATE | EXTRA_RECEIVE) && f->outstanding) || has_unsent(f)) {
 		f->look_ns = f->now_ns + TURN_POLL_NS;
 		return false;
 	}
@@ -193,7 +202,7 @@ static bool pass_gate(struct flight *f)
 				drop(f);
 			return false;
 		}
-		if (f->outstanding) {
+		if (f->outstanding || has_unsent(f)) {
 			f->look_ns = answer == GATE_EVENT ? f->now_ns + EVENT_POLL_NS :
 							    at - THROTTLE_SPIN_NS;
 			return false;
