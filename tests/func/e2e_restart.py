@@ -29,6 +29,9 @@ CANNOT_FLUSH = "-restart: cannot flush the target: Input/output error"
 NO_MORE = m.warning(m.ANY_TARGET, CANNOT_FLUSH + "; no more is recorded")
 _names = 0
 
+# The leak checker cannot work in a traced process.
+STRACE = ["strace", "-f", "-E", "ASAN_OPTIONS=" + os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"]
+
 
 def fresh(kind):
     """A name that no file has."""
@@ -339,7 +342,7 @@ def test_no_flush_without_writes():
         return
     # One operation each 0.5 s: four operations, 2 s, 40 beats.
     r.source = source(4 * REQUEST)
-    r.kwargs["prefix_destination"] = ["strace", "-f", "-o", log, "-e", "trace=fdatasync,rename"]
+    r.kwargs["prefix_destination"] = [*STRACE, "-o", log, "-e", "trace=fdatasync,rename"]
     copy = r.copy(reads=["-throttle", "ops", 2]).run()
     with open(log) as f:
         text = f.read()
@@ -354,7 +357,7 @@ def test_flush_fails():
         return
     r = Resumable()
     # The first flush of each thread succeeds: that before any write, and one of the monitor.
-    r.kwargs["prefix_destination"] = ["strace", "-f", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+    r.kwargs["prefix_destination"] = [*STRACE, "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
                                       "inject=fdatasync:error=EIO:when=2+"]
     r.kwargs["warns_destination"] = [NO_MORE]
     copy = r.slow().run()
