@@ -221,19 +221,19 @@ void report_trailer(struct report *r, enum report_end end)
 	report_line(r, "%s", ends[end]);
 }
 
-/* Report the first output that failed: results are missing there. */
+/* Report an output that failed: results are missing there. Returns `status` if that is an error. */
 static enum xdd_status close_output(struct outfile *o, const char *option, const char *path,
 				    enum xdd_status status)
 {
 	int err = outfile_close(o);
 
-	if (!err || status)
+	if (!err)
 		return status;
 	if (path)
 		log_error("-%s %s: %s; results are missing there", option, path, strerror(-err));
 	else
 		log_error("standard output: %s; results are missing there", strerror(-err));
-	return XDD_IO_ERROR;
+	return status ? status : XDD_IO_ERROR;
 }
 
 void report_status(struct report *r, enum xdd_status status)

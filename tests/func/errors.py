@@ -271,6 +271,9 @@ def test_full_output():
         run = t.xdd(*NULL, option, "/dev/full")
         t.equal((run.status, len(run.error_lines()), option in run.err), (6, 1, True), option + " is full", run)
         t.ok(option == "-output" or "COMBINED" in run.out, option + " is full: the other outputs are there", run)
+    run = shell('"$@" >/dev/full', *NULL, "-csvout", "/dev/full")
+    t.equal((run.status, len(run.error_lines())), (6, 2), "standard output and -csvout are full: a line each", run)
+    t.ok("standard output" in run.err and "-csvout" in run.err, "standard output and -csvout are full: both named", run)
     for words in (["-help"], ["-fullhelp"], ["-version"], ["-dryrun"] + NULL):
         run = shell('"$@" >/dev/full', *words)
         t.equal((run.status, len(run.error_lines())), (6, 1), "%s: standard output is full" % words[0], run)

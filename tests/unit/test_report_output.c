@@ -241,6 +241,7 @@ static void test_full_disk(void **state)
 			    "there\n");
 	assert_holds(get_file("out.txt"), " COMBINED ");
 	plan.output_file = "/dev/full";
+	plan.csv_file = NULL;
 	assert_holds(error_of(run_report, &plan, XDD_IO_ERROR), "-output /dev/full: No space");
 }
 

@@ -115,7 +115,7 @@ void report_status(struct report *r, enum xdd_status status);
 
 /*
  * Close all outputs; accepts NULL. Returns XDD_OK, or XDD_IO_ERROR with one line given to
- * log_error() when something could not be written (a full disk, a closed pipe).
+ * log_error() for each output that could not be written (a full disk, a closed pipe).
  */
 enum xdd_status report_close(struct report *r);
 
