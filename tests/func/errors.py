@@ -280,6 +280,16 @@ def test_full_output():
     return None
 
 
+def test_full_heartbeat():
+    if not os.path.exists("/dev/full"):
+        return t.skip("heartbeat lines to a full device", "no /dev/full")
+    os.symlink("/dev/full", t.path("hb.T0000.csv"))
+    run = t.xdd(*NULL, "-heartbeat", "ops", "output", t.path("hb"))
+    t.equal((run.status, len(run.error_lines()), m.NO_SPACE in run.err), (6, 1, True), "-heartbeat output is full", run)
+    t.ok("terminated with errors" in run.out, "-heartbeat output is full: the closing line says so", run)
+    return None
+
+
 def test_closed_output():
     csv_file, file = t.path("closed.csv"), t.path("closed.data")
     run = shell('"$@" >&-', "-op", "write", "-targets", 1, file, *"-numreqs 3 -reqsize 1 -verbose".split(), "-csvout",
@@ -313,5 +323,6 @@ def test_broken_pipe():
 
 t.run(test_end_of_file, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk,
       test_file_size_limit, test_max_errors, test_max_errors_to_print, test_stop_on_error,
-      test_short_and_interrupted, test_full_output, test_closed_output, test_broken_pipe)
+      test_short_and_interrupted, test_full_output, test_full_heartbeat, test_closed_output,
+      test_broken_pipe)
 t.done()

@@ -405,10 +405,13 @@ void heartbeat_end(struct heartbeat *h)
 	/* Without h->lock, which the signal thread takes: messages may wait for their reader. */
 	for (size_t i = 0; i < h->n_streams; i++) {
 		struct heartbeat_stream *stream = &h->streams[i];
+		int err = outfile_close(&stream->file);
 
-		if (outfile_close(&stream->file))
-			log_error("-heartbeat output: target %u: lines are missing in its file",
-				  stream->first);
+		if (!err)
+			continue;
+		log_error("-heartbeat output: target %u: %s; lines are missing in its file",
+			  stream->first, strerror(-err));
+		h->run->manager.output_failed = true;
 	}
 	log_transient(NULL);
 }
