@@ -82,7 +82,16 @@ static void end_calls(struct session *s)
 	session_notify(s);
 }
 
-/* The words for the peer when this run stops, and no target of it gave a reason. */
+/* The reason that this side gave, or `otherwise`. With the lock. */
+static void explain(const struct session *s, struct wire_error *words, const char *otherwise)
+{
+	if (*s->reason)
+		snprintf(words->text, sizeof(words->text), "%s", s->reason);
+	else
+		snprintf(words->text, sizeof(words->text), "the %s %s", s->own_name, otherwise);
+}
+
+/* The words for the peer when this run stops. With the lock. */
 static void stop_words(const struct session *s, struct wire_error *words)
 {
 	const struct stop *stop = s->params.stop;
@@ -96,12 +105,12 @@ static void stop_words(const struct session *s, struct wire_error *words)
 			 s->own_name, detail);
 		break;
 	case STOP_START:
-		snprintf(words->text, sizeof(words->text), "the %s could not start", s->own_name);
+		words->status = XDD_TARGET_FAILED;
+		explain(s, words, "could not start");
 		break;
 	default:
 		words->status = XDD_IO_ERROR;
-		snprintf(words->text, sizeof(words->text), "the %s stopped after an error",
-			 s->own_name);
+		explain(s, words, "stopped after an error");
 	}
 }
 
@@ -166,6 +175,18 @@ void session_fail(struct session *s, enum xdd_status status, const char *text)
 	char *safe = printable_dup(text, false);
 
 	set_failed(s, BLAME_SELF, -ECANCELED, status, safe ? safe : "out of memory");
+	free(safe);
+}
+
+void session_explain(struct session *s, const char *text)
+{
+	char *safe = printable_dup(text, false);
+
+	session_lock(s);
+	if (!*s->reason)
+		snprintf(s->reason, sizeof(s->reason), "the %s: %s", s->own_name,
+			 safe ? safe : "out of memory");
+	session_unlock(s);
 	free(safe);
 }
 

@@ -83,8 +83,9 @@ struct session {
 	bool peer_failed; /* the cause is the peer or the network */
 	bool peer_gone;	  /* nothing can be sent to it */
 	char why[SESSION_WHY_SIZE];
-	struct wire_error last_words; /* for the peer; no text: it has its own */
-	unsigned pending;	      /* bits 1 << enum wire_type */
+	struct wire_error last_words;  /* for the peer; no text: it has its own */
+	char reason[SESSION_WHY_SIZE]; /* why the run will stop, "": unknown */
+	unsigned pending;	       /* bits 1 << enum wire_type */
 	uint32_t pass;
 	struct wire_pass own_pass, peer_pass;
 	bool stop_posted; /* PASS_STOP of this pass */

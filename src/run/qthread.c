@@ -114,6 +114,9 @@ int qthread_open_engine(struct qthread *q, enum stop_reason reason)
 	};
 	int err = t->engine->init ? t->engine->init(&q->ctx, &params) : 0;
 
+	if (err)
+		run_explain(t, "%s: engine %s: %s", target_file_path(&t->file, t->plan),
+			    t->engine->info.name, why ? why : strerror(-err));
 	if (!err || !run_stop(t->run, reason, -err))
 		return err;
 	if (reason == STOP_ERROR)

@@ -5,10 +5,13 @@
 #include "run/run_state.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/coord/gate.h"
+#include "run/endtoend/endtoend.h"
 #include "run/issue/op_hooks.h"
 #include "run/issue/order.h"
 #include "run/issue/retry_flush.h"
@@ -27,6 +30,22 @@ bool run_stop(struct run *run, enum stop_reason reason, int detail)
 
 	results_wake(&run->results);
 	return first;
+}
+
+void run_explain(struct target *t, const char *fmt, ...)
+{
+	struct run *run = t->run;
+	char text[SESSION_WHY_SIZE];
+	va_list ap;
+
+	if (!endtoend_any(run))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (size_t i = 0; i < run->plan->n_targets; i++)
+		if (run->targets[i].endtoend)
+			session_explain(run->targets[i].endtoend->session, text);
 }
 
 static int init_qthreads(struct target *t)

@@ -109,4 +109,11 @@ void run_free(struct run *run);
 /* End the run; the first reason wins. Returns true for the first. Any thread. */
 bool run_stop(struct run *run, enum stop_reason reason, int detail);
 
+/*
+ * Something has gone wrong with `t`, in the words that this side reports; the other sides of the
+ * run get them too, as the reason for what follows. The first counts. Any thread, before it stops
+ * the run; accepts targets that are not end-to-end.
+ */
+void run_explain(struct target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -7,7 +7,9 @@ complete, and both sides end in time, with the right status and a reason.
 import os
 import random
 import re
+import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -190,8 +192,13 @@ def test_full():
         t.skip("a full destination", s.sys_why())
         return
     size = 12 * MIB
-    copy = copy_of(e.random_file("source", size), os.path.join(directory, "destination"), size, ports=2).run()
+    source, destination = e.random_file("source", size), os.path.join(directory, "destination")
+    copy = copy_of(source, destination, size, ports=2).run()
     both_fail("a full destination", copy, (6, 6), ("operations failed on the destination", "No space left"))
+    remove(destination)
+    copy = copy_of(source, destination, size, "-stoponerror", ports=2).run()
+    both_fail("a full destination, -stoponerror", copy, (6, 6), ("the destination: write of .* at offset .*: No space left on device",
+                                                                "No space left"))
 
 
 def test_errors():
@@ -207,7 +214,21 @@ def test_errors():
             copy = copy_of(source, destination, size, *more, ports=2, **fault).run()
             both_fail(title, copy, (6, 6))
             t.ok("Input/output error" in getattr(copy, side).run.err, title + ": it is named", copy)
+            if more:
+                other = copy.destination if side == "source" else copy.source
+                t.ok(re.search("the %s: .* at offset .*: Input/output error" % side, last_line(other.run)),
+                     title + ": the other side names it too", copy)
             remove(destination)
+
+
+def test_not_opened():
+    """A destination that cannot be opened, because the file is a program that runs: its source has connected by then."""
+    size = MIB
+    destination = shutil.copy(shutil.which("sleep"), t.path("program"))
+    with subprocess.Popen([destination, "300"]) as program:
+        copy = copy_of(e.random_file("source", size), destination, size).run()
+        program.kill()
+    both_fail("a destination that is busy", copy, (4, 4), ("the destination: .*Text file busy", "Text file busy"))
 
 
 def test_hang():
@@ -281,7 +302,7 @@ def test_flipped_byte():
     t.ok(not unclear, "a flipped byte: both sides end in time, and say why", "\n".join(unclear[:3]))
 
 
-LOCAL = (test_full, test_errors, test_hang, test_flipped_byte)
+LOCAL = (test_full, test_errors, test_not_opened, test_hang, test_flipped_byte)
 if net.why_not():
     t.skip("faults of networks", net.why_not())
     t.run(*LOCAL)

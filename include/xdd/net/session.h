@@ -154,6 +154,13 @@ int session_finish(struct session *s, uint32_t pass, const struct wire_pass *own
 void session_fail(struct session *s, enum xdd_status status, const char *text);
 
 /*
+ * What has gone wrong on this side, one line that does not name it. The session goes on; the peer
+ * gets the text if this run stops after an error, or cannot start. The first text counts. Any
+ * thread, before it stops the run.
+ */
+void session_explain(struct session *s, const char *text);
+
+/*
  * End a session that has gone well, after the last pass. It returns 0 on the source once the
  * destination has called it as well, and so has done its last work. Target thread.
  */

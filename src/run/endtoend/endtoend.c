@@ -94,6 +94,9 @@ void endtoend_broke(struct endtoend *e)
 
 	if (stop_requested(&t->run->stop))
 		return;
+	/* For the other sessions. */
+	if (*why)
+		run_explain(t, "%s: %s", t->plan->path, why);
 	if (begun)
 		atomic_fetch_add(&t->run->failures.errors, 1);
 	if (run_stop(t->run, begun ? STOP_ERROR : STOP_START, ECONNABORTED))

@@ -177,6 +177,7 @@ static const char *addresses_text(const struct endtoend_options *o, char *buf, s
 /* A side cannot start. Returns `err`. */
 static int failed(struct target *t, int err, const char *why)
 {
+	run_explain(t, "%s: %s", t->plan->path, *why ? why : strerror(-err));
 	if (run_stop(t->run, STOP_START, -err))
 		log_error("target %u, %s: %s", t->plan->number, t->plan->path,
 			  *why ? why : strerror(-err));

@@ -50,6 +50,20 @@ static void print_error(const struct qthread *q, const struct io_request *req)
 		  reason(q, req, buf, sizeof(buf)), req->done, tried);
 }
 
+/* The other side of an end-to-end target gets the reason too. */
+static void explain_error(const struct qthread *q, const struct io_request *req)
+{
+	struct target *t = q->target;
+	char buf[160];
+
+	run_explain(t,
+		    "%s of %" PRIu64 " bytes at offset %" PRIu64 " of %s, operation %" PRIu64
+		    " of pass %" PRIu64 ": %s",
+		    op_dir_name(req->dir), req->size, req->offset,
+		    target_file_path(&t->file, t->plan), req->op, t->pass,
+		    reason(q, req, buf, sizeof(buf)));
+}
+
 /* Count an error in this pass of the target; end the pass or the run if it was the last allowed. */
 static void count_error(struct target *t, int detail)
 {
@@ -95,6 +109,8 @@ void io_error(struct qthread *q, const struct io_request *req)
 	if (first &&
 	    atomic_fetch_add(&run->failures.errors_shown, 1) < run->plan->max_errors_to_print)
 		print_error(q, req);
+	if (t->endtoend)
+		explain_error(q, req);
 	count_error(t, -req->error);
 }
 

@@ -35,6 +35,8 @@ static void file_error(struct target *t, const char *what, const char *why, int 
 	atomic_fetch_add(&t->run->failures.errors, 1);
 	log_error("target %u, %s: %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
 		  what, why ? why : strerror(-err));
+	run_explain(t, "%s: %s: %s", target_file_path(&t->file, t->plan), what,
+		    why ? why : strerror(-err));
 }
 
 void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option)
@@ -138,6 +140,9 @@ int target_open(struct target *t)
 	err = open_for(t, 1, &why);
 	atomic_store(&t->is_open, !err);
 	event_signal(&t->run->opened);
+	if (err)
+		run_explain(t, "%s: %s", target_file_path(&t->file, t->plan),
+			    why ? why : strerror(-err));
 	if (err && run_stop(t->run, STOP_START, -err))
 		log_error("target %u, %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
 			  why ? why : strerror(-err));
@@ -203,6 +208,9 @@ int target_reshape(struct qthread *q)
 	err = barrier_wait(&t->run->start, NULL);
 	if (err >= 0 && q->number == 0) {
 		err = shape(t, &what, &why);
+		if (err)
+			run_explain(t, "%s: %s: %s", t->plan->path, what,
+				    why ? why : strerror(-err));
 		if (err && run_stop(t->run, STOP_START, -err))
 			log_error("target %u, %s: %s: %s", t->plan->number, t->plan->path, what,
 				  why ? why : strerror(-err));
