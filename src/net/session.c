@@ -86,7 +86,7 @@ static void end_calls(struct session *s)
 static void explain(const struct session *s, struct wire_error *words, const char *otherwise)
 {
 	if (*s->reason)
-		snprintf(words->text, sizeof(words->text), "%s", s->reason);
+		snprintf(words->text, sizeof(words->text), "the %s: %s", s->own_name, s->reason);
 	else
 		snprintf(words->text, sizeof(words->text), "the %s %s", s->own_name, otherwise);
 }
@@ -184,8 +184,7 @@ void session_explain(struct session *s, const char *text)
 
 	session_lock(s);
 	if (!*s->reason)
-		snprintf(s->reason, sizeof(s->reason), "the %s: %s", s->own_name,
-			 safe ? safe : "out of memory");
+		snprintf(s->reason, sizeof(s->reason), "%s", safe ? safe : "out of memory");
 	session_unlock(s);
 	free(safe);
 }

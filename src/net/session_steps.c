@@ -169,6 +169,8 @@ int session_begin(struct session *s, uint32_t pass)
 	int r;
 
 	session_lock(s);
+	if (!session_error(s))
+		s->reason[0] = '\0';
 	if (s->source) {
 		r = session_error(s);
 		if (r == 0) {
@@ -206,6 +208,8 @@ static int exchange(struct session *s, const struct wire_pass *own, struct wire_
 	if (r < 0)
 		return r;
 	s->own_pass = *own;
+	if (own->failed)
+		snprintf(s->own_pass.error, sizeof(s->own_pass.error), "%s", s->reason);
 	if (s->source) {
 		s->state = SESSION_ENDING;
 		session_post(s, WIRE_PASS_END);

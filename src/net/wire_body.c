@@ -103,6 +103,8 @@ size_t wire_encode_pass(const struct wire_pass *b, uint8_t *out)
 	_Static_assert(sizeof(fields) == WIRE_PASS_BYTES, "all fields");
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		p = put(p, 8, fields[i]);
+	if (*b->error)
+		p = put_text(p, b->error, sizeof(b->error));
 	return (size_t)(p - out);
 }
 
@@ -305,6 +307,13 @@ enum wire_fault wire_decode_pass(const uint8_t *body, size_t length, struct wire
 	b->first_read_ns = get_amount(&c);
 	b->last_write_ns = get_amount(&c);
 	b->retransmits = get_amount(&c);
+	memset(b->error, 0, sizeof(b->error));
+	if (!c.left)
+		return end(&c);
+	get_text(&c, b->error, sizeof(b->error));
+	/* Without a text there is no NUL either. */
+	if (!*b->error)
+		c.bad = true;
 	return end(&c);
 }
 

@@ -194,11 +194,12 @@ def test_full():
     size = 12 * MIB
     source, destination = e.random_file("source", size), os.path.join(directory, "destination")
     copy = copy_of(source, destination, size, ports=2).run()
-    both_fail("a full destination", copy, (6, 6), ("operations failed on the destination", "No space left"))
+    both_fail("a full destination", copy, (6, 6),
+              ("operations failed on the destination, the first: write of .*: No space left on device", "No space left"))
     remove(destination)
     copy = copy_of(source, destination, size, "-stoponerror", ports=2).run()
-    both_fail("a full destination, -stoponerror", copy, (6, 6), ("the destination: write of .* at offset .*: No space left on device",
-                                                                "No space left"))
+    both_fail("a full destination, -stoponerror", copy, (6, 6),
+              ("the destination: write of .* at offset .*: No space left on device", "No space left"))
 
 
 def test_errors():
@@ -214,10 +215,10 @@ def test_errors():
             copy = copy_of(source, destination, size, *more, ports=2, **fault).run()
             both_fail(title, copy, (6, 6))
             t.ok("Input/output error" in getattr(copy, side).run.err, title + ": it is named", copy)
-            if more:
-                other = copy.destination if side == "source" else copy.source
-                t.ok(re.search("the %s: .* at offset .*: Input/output error" % side, last_line(other.run)),
-                     title + ": the other side names it too", copy)
+            other = copy.destination if side == "source" else copy.source
+            t.ok(re.search("the %s%s .* at offset .*: Input/output error" % (side, ":" if more else ", the first:"),
+                           last_line(other.run)),
+                 title + ": the other side names it too", copy)
             remove(destination)
 
 

@@ -127,6 +127,8 @@ static size_t make_pass(struct fuzz_random *r, uint8_t *body)
 			       .storage_ns = make_amount(r),
 			       .waiting_ns = make_amount(r) };
 
+	if (fuzz_below(r, 2))
+		make_text(r, b.error, sizeof(b.error));
 	return wire_encode_pass(&b, body);
 }
 
@@ -252,6 +254,7 @@ static bool check_pass(const uint8_t *body, size_t size)
 
 	if (wire_decode_pass(body, size, &b))
 		return false;
+	fuzz_text_check(b.error, strlen(b.error));
 	check_same("a result", body, size, wire_encode_pass(&b, encoded));
 	return true;
 }

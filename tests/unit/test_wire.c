@@ -270,13 +270,13 @@ static void test_lengths(void **state)
 		enum wire_type type;
 		uint64_t least, most;
 	} rows[] = {
-		{ WIRE_HELLO, 25, 88 },	     { WIRE_WELCOME, 25, 88 },
-		{ WIRE_PLAN, 134, 1 << 20 }, { WIRE_ACCEPT, 134, 1 << 20 },
-		{ WIRE_READY, 0, 0 },	     { WIRE_PASS_BEGIN, 0, 0 },
-		{ WIRE_DATA, 1, 1 << 20 },   { WIRE_SKIP, 0, 0 },
-		{ WIRE_PASS_LAST, 0, 0 },    { WIRE_PASS_STOP, 0, 0 },
-		{ WIRE_PASS_END, 104, 104 }, { WIRE_PASS_RESULT, 104, 104 },
-		{ WIRE_ALIVE, 0, 0 },	     { WIRE_ERROR, 5, 1028 },
+		{ WIRE_HELLO, 25, 88 },	      { WIRE_WELCOME, 25, 88 },
+		{ WIRE_PLAN, 134, 1 << 20 },  { WIRE_ACCEPT, 134, 1 << 20 },
+		{ WIRE_READY, 0, 0 },	      { WIRE_PASS_BEGIN, 0, 0 },
+		{ WIRE_DATA, 1, 1 << 20 },    { WIRE_SKIP, 0, 0 },
+		{ WIRE_PASS_LAST, 0, 0 },     { WIRE_PASS_STOP, 0, 0 },
+		{ WIRE_PASS_END, 104, 1128 }, { WIRE_PASS_RESULT, 104, 1128 },
+		{ WIRE_ALIVE, 0, 0 },	      { WIRE_ERROR, 5, 1028 },
 		{ WIRE_BYE, 0, 0 },
 	};
 

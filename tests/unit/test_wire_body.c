@@ -383,9 +383,32 @@ static void test_pass(void **state)
 
 	(void)state;
 	memset(&found, 0xee, sizeof(found));
-	assert_int_equal(length, sizeof(b));
+	assert_int_equal(length, 104);
 	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
 	assert_memory_equal(&found, &b, sizeof(b));
+}
+
+/* The text of an error follows where there is one; it is never empty. */
+static void test_pass_error(void **state)
+{
+	struct wire_pass b = sample_pass(), found;
+	size_t length;
+
+	(void)state;
+	strcpy(b.error, "write failed");
+	length = wire_encode_pass(&b, body);
+	assert_int_equal(length, 104 + strlen(b.error) + 1);
+	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
+	assert_memory_equal(&found, &b, sizeof(b));
+	assert_int_equal(wire_decode_pass(body, length - 1, &found), WIRE_BAD_BODY);
+	body[106] = '\n';
+	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_BAD_BODY);
+	body[104] = '\0';
+	assert_int_equal(wire_decode_pass(body, 105, &found), WIRE_BAD_BODY);
+	memset(b.error, 'x', sizeof(b.error) - 1);
+	length = wire_encode_pass(&b, body);
+	assert_int_equal(length, 1128);
+	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
 }
 
 static void test_pass_limits(void **state)
@@ -429,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_most_ranges),
 		cmocka_unit_test(test_numbers_of_ranges),
 		cmocka_unit_test(test_pass),
+		cmocka_unit_test(test_pass_error),
 		cmocka_unit_test(test_pass_limits),
 	};
 

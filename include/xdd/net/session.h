@@ -140,8 +140,8 @@ void session_stop_pass(struct session *s, uint32_t pass);
 
 /*
  * All blocks of the pass are sent, or written: exchange the results. `peer` becomes that of the
- * other side. Compares counts and digests. Returns 0; -EBADMSG when they differ; or -errno. Last
- * QThread to leave.
+ * other side, with the text of session_explain() there. Compares counts and digests. Returns 0;
+ * -EBADMSG when they differ; or -errno. Last QThread to leave.
  */
 int session_finish(struct session *s, uint32_t pass, const struct wire_pass *own,
 		   struct wire_pass *peer);
@@ -154,9 +154,10 @@ int session_finish(struct session *s, uint32_t pass, const struct wire_pass *own
 void session_fail(struct session *s, enum xdd_status status, const char *text);
 
 /*
- * What has gone wrong on this side, one line that does not name it. The session goes on; the peer
- * gets the text if this run stops after an error, or cannot start. The first text counts. Any
- * thread, before it stops the run.
+ * Note an error of this side: `text` is one line that does not name the side. The session goes on;
+ * the peer gets the text if this run stops after an error or cannot start, and with the result of a
+ * pass in which operations failed. The first text of a pass counts. Any thread, before it stops the
+ * run.
  */
 void session_explain(struct session *s, const char *text);
 

@@ -173,6 +173,7 @@ struct wire_pass {
 	uint64_t first_read_ns; /* source: from the start of the pass to its first complete read */
 	uint64_t last_write_ns; /* destination: to its last complete write */
 	uint64_t retransmits;
+	char error[WIRE_MAX_TEXT_BYTES]; /* of the first that failed, one line; "": none */
 };
 
 struct wire_error {

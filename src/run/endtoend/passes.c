@@ -189,15 +189,16 @@ static void keep_result(struct target *t, const struct wire_pass *own, const str
 /* ---- the end of a pass ---- */
 
 /* The other side could not read or write some operations: the copy is incomplete. */
-static void report_peer(struct target *t, uint64_t failed)
+static void report_peer(struct target *t, const struct wire_pass *peer)
 {
-	if (!failed)
+	if (!peer->failed)
 		return;
 	atomic_fetch_add(&t->run->failures.errors, 1);
 	log_error("target %u, %s: pass %" PRIu64 ": the copy is incomplete: %" PRIu64
-		  " operations failed on the %s",
-		  t->plan->number, t->plan->path, t->pass, failed,
-		  t->endtoend->sends ? "destination" : "source");
+		  " operations failed on the %s%s%s",
+		  t->plan->number, t->plan->path, t->pass, peer->failed,
+		  t->endtoend->sends ? "destination" : "source",
+		  *peer->error ? ", the first: " : "", peer->error);
 }
 
 /* Give the file of a destination the size of the source's. */
@@ -293,7 +294,7 @@ void endtoend_end_pass(struct target *t)
 		end_restart(t, false);
 		return;
 	}
-	report_peer(t, peer.failed);
+	report_peer(t, &peer);
 	complete = !own.failed && !peer.failed && own.ops == e->ops;
 	if (complete && !e->sends)
 		set_final_size(t);
