@@ -44,7 +44,8 @@ struct mapped {
 static int mmap_check(const struct target_plan *target, const char **why)
 {
 	if (target->direct_io)
-		return engine_fail(-EINVAL, why, "mapped data is in the page cache: not with -dio");
+		return engine_fail(-EINVAL, why,
+				   "mapped data is in the page cache, which -dio excludes");
 	if (target->kind == TARGET_CHAR)
 		return engine_fail(-ENODEV, why, "only files and block devices can be mapped");
 	if (target->kind == TARGET_MISSING)

@@ -53,12 +53,12 @@ static int check_kind(const struct target_plan *target, const char **why)
 	if (stat(target->path, &st))
 		return engine_fail(-errno, why,
 				   errno == ENOENT ?
-					   "no such device: it wants a SCSI device, such as "
+					   "no such device: expected a SCSI device, such as "
 					   "/dev/sg0 or /dev/sda" :
 					   NULL);
 	if (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode))
 		return engine_fail(-ENOTBLK, why,
-				   "it wants a SCSI device, such as /dev/sg0 or /dev/sda");
+				   "needs a SCSI device, such as /dev/sg0 or /dev/sda");
 	if (S_ISBLK(st.st_mode) && blockdev_is_partition(st.st_rdev))
 		return engine_fail(
 			-EINVAL, why,
@@ -76,9 +76,9 @@ static int check_capacity(int fd, uint32_t *block, const char **why)
 		return 0;
 	case -ENOTTY:
 		return engine_fail(err, why,
-				   "it wants a SCSI device; this one takes no SCSI commands");
+				   "needs a SCSI device; this one takes no SCSI commands");
 	case -EOPNOTSUPP:
-		return engine_fail(err, why, "it wants a disk; this SCSI device has no blocks");
+		return engine_fail(err, why, "needs a disk; this SCSI device has no blocks");
 	case -ENOMEDIUM:
 		return engine_fail(err, why, "the device has no medium, or is not ready");
 	case -EACCES:

@@ -171,9 +171,10 @@ static enum xdd_status check_pairs(const struct output_name *outputs, size_t n)
 		for (size_t j = i + 1; j < n; j++) {
 			if (!outfile_is_same(&outputs[i].id, &outputs[j].id))
 				continue;
-			log_error("-%s %s: this is the file of %s%s too; each output wants its own",
-				  title(&outputs[j]), outputs[j].path, dash(&outputs[i]),
-				  title(&outputs[i]));
+			log_error(
+				"-%s %s: this is the file of %s%s too; give each output a file of its own",
+				title(&outputs[j]), outputs[j].path, dash(&outputs[i]),
+				title(&outputs[i]));
 			return XDD_BAD_ARGUMENT;
 		}
 	}

@@ -53,7 +53,7 @@ def test_refusals():
              ("sg on a plain file", DATA + "-ioengine sg", "data: -ioengine sg: " + m.SCSI_WANTED),
              ("-sgio on a plain file", DATA + "-sgio", "data: -ioengine sg: " + m.SCSI_WANTED),
              ("sg on a new file", NEW + "-ioengine sg", "new: -ioengine sg: "),
-             ("mmap with -dio", DATA + "-dio -ioengine mmap", "mmap: mapped data is in the page cache: not with -dio"),
+             ("mmap with -dio", DATA + "-dio -ioengine mmap", "mmap: mapped data is in the page cache, which -dio excludes"),
              ("mmap of a new file", NEW + "-ioengine mmap", "new: -ioengine mmap: " + m.MAPPED_CANNOT_GROW),
              ("mmap of a short file", "-op write -targets 1 data -reqsize 4 -numreqs 17 -ioengine mmap",
               "data: -ioengine mmap: " + m.MAPPED_CANNOT_GROW),

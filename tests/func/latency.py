@@ -414,7 +414,7 @@ def test_output_file():
         t.equal((run.status, len(run.error_lines()), "-latency output" in run.err, text in run.err),
                 (2, 1, True, True), "-latency output: " + text, run)
     run = t.xdd(*words, file, "-csvout", file)
-    t.equal((run.status, "each output wants its own" in run.err), (2, True), "-latency output and -csvout: one file",
+    t.equal((run.status, "give each output a file of its own" in run.err), (2, True), "-latency output and -csvout: one file",
             run)
     target = t.make_file("target", 4096)
     run = t.xdd("-op", "read", "-targets", 1, target, "-latency", "output", target)

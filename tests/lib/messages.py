@@ -249,7 +249,7 @@ NO_READING = "no permission to read"
 NO_CREATING = "no permission to create files"
 NO_DEVICE = "no such device"
 MAPPED_CANNOT_GROW = "a mapped file cannot grow"
-SCSI_WANTED = "it wants a SCSI device"
+SCSI_WANTED = "(?:needs|expected) a SCSI device"
 ENGINE_HAS = "the engine psync has"
 
 

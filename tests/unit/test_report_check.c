@@ -86,8 +86,8 @@ static void test_same_file(void **state)
 	plan.output_file = "out.txt";
 	plan.csv_file = "./out.txt";
 	assert_refused(&plan,
-		       "-csvout ./out.txt: this is the file of -output too; each output wants "
-		       "its own");
+		       "-csvout ./out.txt: this is the file of -output too; give each output a "
+		       "file of its own");
 	put_file("out.txt", "");
 	assert_holds(error_of(report_check, &plan, XDD_BAD_ARGUMENT), "file of -output too");
 	plan.csv_file = NULL;

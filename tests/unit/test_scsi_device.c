@@ -96,7 +96,7 @@ static void test_check(void **state)
 	assert_int_equal(check("/nonexistent/sg0", &why), -ENOENT);
 	assert_non_null(strstr(why, "no such device"));
 	assert_int_equal(check("/proc/self/exe", &why), -ENOTBLK);
-	assert_non_null(strstr(why, "wants a SCSI device"));
+	assert_non_null(strstr(why, "needs a SCSI device"));
 
 	target.start_bytes = 100;
 	assert_int_equal(check("/dev/null", &why), -EINVAL);
