@@ -309,8 +309,64 @@ def test_mismatch():
         t.ok(all(text in line for line in lines for text in texts), title + " differs: both sides name both values", copy)
 
 
+def test_same_file():
+    file = fresh()
+    with open(file, "wb") as f:
+        f.write(os.urandom(MIB))
+    with open(file, "rb") as f:
+        before = f.read()
+    link = fresh("link")
+    os.link(file, link)
+    for title, name, words in (("itself", file, ["-startoffset", 4]), ("a link to it", link, [])):
+        copy = e.Copy(file, name, SMALL, writes=words, ports=2).run()
+        t.equal(copy.statuses(), (4, 4), "a copy of a file to %s: refused on both sides" % title, copy)
+        t.ok("are one" in copy.source.run.err, "a copy of a file to %s: the source is told" % title, copy)
+        with open(file, "rb") as f:
+            t.ok(f.read() == before, "a copy of a file to %s: the file has all of its bytes" % title, copy)
+
+
+def meanwhile(file, change, **kwargs):
+    """A copy of two seconds; `change` is called with the file of the destination once that is there."""
+    copy = e.Copy(file, fresh(), ["-reqsize", 1, "-blocksize", 4096], reads=["-throttle", "ops", 20], **kwargs).start()
+    name, end = copy.destination_files[0], time.monotonic() + 20
+    while not (os.path.exists(name) and os.path.getsize(name)) and time.monotonic() < end:
+        time.sleep(0.02)
+    change(name)
+    return copy.finish()
+
+
+def test_changes():
+    """Other programs use the files while they are copied."""
+    file = fresh("growing")
+    with open(file, "wb") as f:
+        f.write(os.urandom(40 * 4096))
+
+    def grow(_):
+        with open(file, "ab") as f:
+            f.write(b"more")
+
+    copy = meanwhile(file, grow, warns_source=(m.E2E_CHANGED,))
+    t.equal(copy.statuses(), (0, 0), "the source grows: a warning", copy)
+    copy = meanwhile(source_of(40 * 4096), os.unlink)
+    t.equal(copy.statuses(), (6, 6), "the destination's file is removed: status 6 on both sides", copy)
+
+
+def test_more_targets():
+    """A source has more targets than its destination: both end, whichever target connects first."""
+    for attempt in range(6):
+        copy = e.Copy([source_of(MIB + 1)] * 3, [fresh() for _ in range(3)], SMALL, ports=1,
+                      warns_destination=(m.E2E_REFUSED,))
+        words = copy.destination.words
+        at = words.index("3")
+        copy.destination.words = words[:at] + ["2"] + words[at + 1:at + 3] + words[at + 4:]
+        copy.start().finish(30)
+        t.ok(0 not in copy.statuses() and "timeout" not in copy.statuses(),
+             "three targets to two, try %d: both sides fail" % attempt, copy)
+
+
 if __name__ == "__main__":
     t.run(test_sizes, test_families, test_first, test_engines, test_depths, test_orders, test_order_of_both, test_longer_file, test_sparse,
           test_passes, test_targets, test_null, test_direct, test_offsets, test_seeks, test_writes, test_network_order,
-          test_devices, test_failed_reads, test_limits, test_signals, test_waiting, test_taken_port, test_mismatch)
+          test_devices, test_failed_reads, test_limits, test_signals, test_waiting, test_taken_port, test_mismatch,
+          test_same_file, test_changes, test_more_targets)
     t.done()

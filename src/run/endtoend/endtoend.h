@@ -59,6 +59,9 @@ struct endtoend {
 	uint64_t ops;		 /* of a pass of this session; UINT64_MAX: time ends it */
 	struct restart *restart; /* its fields state their owners; NULL: no -restart */
 
+	/* atomic: it has met the other side */
+	_Atomic bool met;
+
 	/* atomic: the first pass was announced; a failure from then on is no failure to start */
 	_Atomic bool begun;
 
@@ -70,6 +73,7 @@ struct endtoend {
 
 	/* set by the last QThread to leave a pass; NULL: not exchanged */
 	struct endtoend_result *result;
+	bool changed;		/* of a source: its file has changed, and that was reported */
 	uint64_t first_read_ns; /* of the same pass, from its start; 0: unknown */
 	uint64_t last_write_ns; /* the same */
 };
@@ -141,6 +145,20 @@ int endtoend_record(struct target *t);
 
 /* Both sides have opened their files. Returns 0 or -errno, reported. Target thread. (meeting.c) */
 int endtoend_ready(struct target *t);
+
+/*
+ * True: the target of `e`, a destination, is the file or the device that the source reads, on this
+ * host. Target thread, while the sides compare their plans. (files.c)
+ */
+bool endtoend_same_file(struct endtoend *e, const struct wire_plan *own,
+			const struct wire_plan *peer);
+
+/*
+ * Look whether another program has changed the file of an end-to-end target in a pass that ends
+ * with `own`: a warning for a source. Returns 0; or -errno with a text in `why` (`size` bytes) for
+ * a destination whose file lacks what was written. The last QThread to leave. (files.c)
+ */
+int endtoend_look_at_file(struct target *t, const struct wire_pass *own, char *why, size_t size);
 
 /* The number among all operations of operation `n` of this session. Any thread. (meeting.c) */
 uint64_t endtoend_real_op(const struct endtoend *e, uint64_t n);

@@ -15,10 +15,13 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
 #include "xdd/io/target_file.h"
 #include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 
 #define WHY_SIZE 512
+#define MEETING_POLL_NS (2 * NS_PER_MS)
 
 /* ---- the plan of this side ---- */
 
@@ -153,7 +156,15 @@ static int accept_plan(void *arg, const struct wire_plan *own, const struct wire
 		       struct wire_range *ranges, size_t *n, char *why, size_t size)
 {
 	struct endtoend *e = arg;
-	int answer = restart_accept(e->restart, own, peer, ranges, n, why, size);
+	int answer;
+
+	if (endtoend_same_file(e, own, peer)) {
+		snprintf(why, size,
+			 "the source and the destination are one: %s cannot be copied to itself",
+			 own->name);
+		return -EINVAL;
+	}
+	answer = restart_accept(e->restart, own, peer, ranges, n, why, size);
 
 	e->resumes = answer == 1;
 	return answer;
@@ -205,6 +216,23 @@ static int prepare(struct target *t)
 	return 0;
 }
 
+/*
+ * Sources meet their destinations one after the other. One that is refused, because the other side
+ * has fewer targets, then ends sessions of which that side knows.
+ */
+static int await_earlier(struct target *t)
+{
+	struct run *run = t->run;
+
+	for (struct target *other = run->targets; other < t; other++) {
+		while (other->endtoend && !atomic_load(&other->endtoend->met)) {
+			if (stop_sleep_until(&run->stop, clock_now_ns() + MEETING_POLL_NS))
+				return -ECANCELED;
+		}
+	}
+	return 0;
+}
+
 int endtoend_meet(struct target *t)
 {
 	struct endtoend *e = t->endtoend;
@@ -212,12 +240,15 @@ int endtoend_meet(struct target *t)
 
 	if (err || !e)
 		return err;
+	if (e->sends && await_earlier(t))
+		return -ECANCELED;
 	err = session_meet(e->session, &e->own, &e->peer, e->ranges, &e->n_ranges,
 			   e->sends ? NULL : accept_plan, e);
 	if (err) {
 		endtoend_broke(e);
 		return err;
 	}
+	atomic_store(&e->met, true);
 	if (e->sends)
 		e->resumes = e->peer.flags & WIRE_RESUMES;
 	else

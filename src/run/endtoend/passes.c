@@ -269,7 +269,9 @@ static int exchange(struct target *t, struct wire_pass *own, struct wire_pass *p
 
 	if (stop_requested(&t->run->stop))
 		return -ECANCELED;
-	err = restart_settle(e->restart, why, sizeof(why));
+	err = endtoend_look_at_file(t, own, why, sizeof(why));
+	if (!err)
+		err = restart_settle(e->restart, why, sizeof(why));
 	if (err) {
 		session_fail(e->session, XDD_IO_ERROR, why);
 		return err;
