@@ -198,7 +198,7 @@ test_delay() {
 test_refusals() {
 	echo text >/tmp/file
 	xdd -sgio -op read -targets 1 /tmp/file -blocksize 1 -reqsize 1 -numreqs 1
-	refused 2 'wants a SCSI device' "a plain file"
+	refused 2 'needs a SCSI device' "a plain file"
 	xdd -sgio -op read -targets 1 /dev/zero -numreqs 1
 	refused 2 'takes no SCSI commands' "a character device of another kind"
 	xdd -sgio -op read -targets 1 /dev/sg7 -numreqs 1
