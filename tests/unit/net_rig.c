@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -165,4 +166,66 @@ void rig_close(struct rig_pair *p)
 {
 	connection_close(p->client);
 	connection_close(p->server);
+}
+
+/* ---- checks for connections with TLS and without ---- */
+
+void rig_check_peer_closes(struct rig_pair *p)
+{
+	char got[8], data[4] = "half";
+	struct iovec iov = { data, 4 };
+	int err = 0;
+
+	assert_int_equal(connection_send(p->client, &iov, 1), 0);
+	connection_close(p->client);
+	p->client = NULL;
+	assert_int_equal(connection_receive(p->server, got, 8), -ECONNRESET);
+	for (unsigned i = 0; i < 1000 && !err; i++) {
+		iov = (struct iovec){ data, 4 };
+		err = connection_send(p->server, &iov, 1);
+		usleep(1000);
+	}
+	assert_int_equal(err, -ECONNRESET);
+	rig_close(p);
+}
+
+struct blocked {
+	struct connection *c;
+	enum rig_call in;
+	int err;
+};
+
+static void *block(void *arg)
+{
+	struct blocked *b = arg;
+	size_t size = 64u << 20;
+	char *buf = calloc(1, size);
+	struct iovec iov = { buf, size };
+
+	if (b->in == RIG_SEND)
+		b->err = connection_send(b->c, &iov, 1);
+	else if (b->in == RIG_RECEIVE)
+		b->err = connection_receive(b->c, buf, size);
+	else if (b->in == RIG_FIRST)
+		b->err = connection_receive_first(b->c, buf, size);
+	else
+		b->err = connection_wait(b->c, -1, UINT64_MAX);
+	free(buf);
+	return NULL;
+}
+
+void rig_check_abort(struct rig_pair *p, enum rig_call in)
+{
+	struct blocked b = { .c = p->client, .in = in };
+	uint64_t start_ns;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, block, &b), 0);
+	usleep(100 * 1000);
+	start_ns = clock_now_ns();
+	connection_abort(p->client);
+	pthread_join(thread, NULL);
+	assert_int_equal(b.err, -ECONNABORTED);
+	assert_true(clock_now_ns() - start_ns < 10 * SECOND_NS);
+	rig_close(p);
 }

@@ -36,6 +36,21 @@ void rig_pair(struct rig_pair *p, const char *host, const struct connection_opti
 	      const struct net_key *client, const struct net_key *server);
 void rig_close(struct rig_pair *p);
 
+/* The peer closes the pair, after half a message. Closes the rest of it. */
+void rig_check_peer_closes(struct rig_pair *p);
+
+/* Calls of a connection that wait. */
+enum rig_call {
+	RIG_SEND,
+	RIG_RECEIVE,
+	RIG_FIRST,
+	RIG_WAIT,
+	RIG_CALLS
+};
+
+/* A call that waits ends when another thread aborts the connection. Closes the pair. */
+void rig_check_abort(struct rig_pair *p, enum rig_call in);
+
 /* Accept a connection on `fd`, with a TLS handshake where `key` is not NULL. */
 struct connection *rig_accept(int fd, const struct connection_options *options,
 			      const struct net_key *key, int *err);

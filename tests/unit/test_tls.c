@@ -170,78 +170,21 @@ static void test_time_limits(void **state)
 
 static void test_peer_closes(void **state)
 {
-	char got[8], data[4] = "half";
-	struct iovec iov = { data, 4 };
 	struct rig_pair p;
-	int err = 0;
 
 	(void)state;
 	pair(&p, &usual);
-	assert_int_equal(connection_send(p.client, &iov, 1), 0);
-	connection_close(p.client);
-	p.client = NULL;
-	assert_int_equal(connection_receive(p.server, got, 8), -ECONNRESET);
-	for (unsigned i = 0; i < 1000 && !err; i++) {
-		iov = (struct iovec){ data, 4 };
-		err = connection_send(p.server, &iov, 1);
-		usleep(1000);
-	}
-	assert_int_equal(err, -ECONNRESET);
-	rig_close(&p);
-}
-
-enum blocked_in {
-	IN_SEND,
-	IN_RECEIVE,
-	IN_FIRST,
-	IN_WAIT,
-	IN_CALLS
-};
-
-struct blocked {
-	struct connection *c;
-	enum blocked_in in;
-	int err;
-};
-
-static void *block(void *arg)
-{
-	struct blocked *b = arg;
-	size_t size = 64u << 20;
-	char *buf = calloc(1, size);
-	struct iovec iov = { buf, size };
-
-	if (b->in == IN_SEND)
-		b->err = connection_send(b->c, &iov, 1);
-	else if (b->in == IN_RECEIVE)
-		b->err = connection_receive(b->c, buf, size);
-	else if (b->in == IN_FIRST)
-		b->err = connection_receive_first(b->c, buf, size);
-	else
-		b->err = connection_wait(b->c, -1, UINT64_MAX);
-	free(buf);
-	return NULL;
+	rig_check_peer_closes(&p);
 }
 
 static void test_abort(void **state)
 {
 	(void)state;
-	for (enum blocked_in in = 0; in < IN_CALLS; in++) {
-		struct blocked b = { .in = in };
-		uint64_t start_ns;
+	for (enum rig_call in = 0; in < RIG_CALLS; in++) {
 		struct rig_pair p;
-		pthread_t thread;
 
 		pair(&p, &usual);
-		b.c = p.client;
-		assert_int_equal(pthread_create(&thread, NULL, block, &b), 0);
-		usleep(100 * 1000);
-		start_ns = clock_now_ns();
-		connection_abort(p.client);
-		pthread_join(thread, NULL);
-		assert_int_equal(b.err, -ECONNABORTED);
-		assert_true(clock_now_ns() - start_ns < 10 * SECOND_NS);
-		rig_close(&p);
+		rig_check_abort(&p, in);
 	}
 }
 
