@@ -157,11 +157,10 @@ static int say_hello(struct session *s, enum wire_type type)
 static int connect_control(struct session *s)
 {
 	const struct endtoend_address *a = &s->params.options->addresses[0];
-	uint64_t until_ns = clock_now_ns() + s->timeout_ns;
 	struct connection *c = NULL;
 	char why[256] = "";
 	int r = connection_open(&c, a->host, a->port, &s->socket, s->keyed ? s->params.key : NULL,
-				&s->halt, until_ns, why, sizeof(why));
+				&s->halt, s->meet_ns, why, sizeof(why));
 
 	if (r < 0)
 		return session_broke(s, BLAME_PEER_SILENTLY, r, "%s", why);
@@ -206,8 +205,11 @@ static int accept_control(struct session *s)
 	return r ? r : say_hello(s, WIRE_WELCOME);
 }
 
-/* Destination: forget a peer that has gone before its plan came, and wait for another. */
-static void drop_stranger(struct session *s)
+/*
+ * Destination: forget a peer that has gone before its plan came, and wait for another. Source:
+ * forget a connection without an answer.
+ */
+static void drop_peer(struct session *s)
 {
 	struct connection *c;
 
@@ -217,6 +219,17 @@ static void drop_stranger(struct session *s)
 	s->state = SESSION_NEW;
 	session_unlock(s);
 	connection_close(c);
+}
+
+/* Source: wait before the next attempt; at most until the session ends. */
+static void pause_attempts(struct session *s)
+{
+	uint64_t until_ns = clock_now_ns() + SESSION_PAUSE_NS;
+
+	session_lock(s);
+	while (!session_error(s) && session_sleep(s, until_ns) != -ETIMEDOUT)
+		continue;
+	session_unlock(s);
 }
 
 /* Tell the peer why this side ends; see that it gets the last message. */
@@ -254,9 +267,14 @@ static int talk(struct session *s)
 void *session_control(void *arg)
 {
 	struct session *s = arg;
+	int r;
 
-	while (talk(s) == SESSION_STRANGER_GONE)
-		drop_stranger(s);
+	s->meet_ns = clock_now_ns() + s->timeout_ns;
+	while ((r = talk(s)) > 0) {
+		drop_peer(s);
+		if (r == SESSION_RETRY)
+			pause_attempts(s);
+	}
 	if (s->control)
 		last_words(s);
 	session_lock(s);

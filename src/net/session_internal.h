@@ -119,6 +119,7 @@ struct session {
 	uint64_t sent, received;      /* messages */
 	uint64_t sent_ns, heard_ns;   /* the last message */
 	uint64_t silence_ns;	      /* time limit of this state */
+	uint64_t meet_ns;	      /* source: until then it tries again to be answered */
 	enum session_state now_state; /* as the message that is acted on found them */
 	uint32_t now_pass;
 };
@@ -187,12 +188,22 @@ int session_receive_message(struct session *s);
 
 /*
  * The control connection has failed with `err`; with -EBADMSG because of `fault`. Returns -errno,
- * or SESSION_STRANGER_GONE on a destination that knows no plan of the peer yet. Control thread.
+ * or SESSION_STRANGER_GONE on a destination that knows no plan of the peer yet, or SESSION_RETRY.
+ * Control thread.
  */
 int session_lost(struct session *s, int err, enum wire_fault fault);
 
 /* Not an errno: the destination waits for another source. */
 #define SESSION_STRANGER_GONE 1
+
+/* Not an errno: the source has no answer yet, and tries again. */
+#define SESSION_RETRY 2
+
+/* Between these attempts. */
+#define SESSION_PAUSE_NS 250000000ull
+
+/* The source waits for the end of the other one, which may be a stranger. */
+#define SESSION_BUSY "the destination is busy with another source"
 
 /*
  * The keys of both sides fit; with one, derive the key of the session. Returns 0 or -errno. Control

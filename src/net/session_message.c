@@ -49,6 +49,21 @@ static bool is_stranger(struct session *s)
 	return stranger;
 }
 
+/*
+ * True: this source has no answer of a destination, and time is left for another attempt. A port
+ * forwarder closes connections until there is a destination.
+ */
+static bool may_retry(struct session *s)
+{
+	bool retry;
+
+	session_lock(s);
+	retry = s->source && s->state == SESSION_GREETING && !session_error(s) &&
+		clock_now_ns() + SESSION_PAUSE_NS < s->meet_ns;
+	session_unlock(s);
+	return retry;
+}
+
 int session_lost(struct session *s, int err, enum wire_fault fault)
 {
 	const char *at = connection_peer(s->control);
@@ -56,6 +71,8 @@ int session_lost(struct session *s, int err, enum wire_fault fault)
 
 	if (is_stranger(s))
 		return SESSION_STRANGER_GONE;
+	if ((err == -ECONNRESET || err == -EPIPE) && may_retry(s))
+		return SESSION_RETRY;
 	if (err == -ETIMEDOUT || err == -EAGAIN)
 		return session_broke(
 			s, BLAME_PEER, -ETIMEDOUT,
@@ -99,6 +116,8 @@ static int take_error(struct session *s, const struct wire_header *h, const uint
 		return session_lost(s, -EBADMSG, WIRE_BAD_BODY);
 	if (is_stranger(s))
 		return SESSION_STRANGER_GONE;
+	if (strcmp(e.text, SESSION_BUSY) == 0 && may_retry(s))
+		return SESSION_RETRY;
 	return session_broke(s, BLAME_PEER_SILENTLY, -EREMOTEIO, "%s", e.text);
 }
 

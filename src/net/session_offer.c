@@ -20,7 +20,7 @@ static bool offer_control(struct session *s, const struct listener_guest *g, cha
 			why, size,
 			"the destination has a key, the source has none: give both the same -e2e key");
 	if (s->control || s->state != SESSION_NEW)
-		return refuse(why, size, "the destination is busy with another source");
+		return refuse(why, size, SESSION_BUSY);
 	memcpy(s->id, g->hello.session, sizeof(s->id));
 	s->peer_hello = g->hello;
 	s->control = g->connection;

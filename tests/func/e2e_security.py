@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
 import xddtest as t
+import xddwire as w
 
 os.environ.pop("XDD_E2E_KEY", None)
 t.tolerate(t.CACHED, m.WEAK_KEY, m.E2E_NO_KEY, m.E2E_REFUSED)
@@ -375,19 +376,98 @@ def test_duplicate():
 # Recorded sessions
 
 def test_second_source():
-    """A second source is turned away while the first one copies."""
+    """A second source is turned away while the first one copies, until its timeout is over."""
     fresh()
     port = e.free_ports(1)
     more = e.to(["127.0.0.1:%d" % port]) + STEP
     dst = start_side("destination", words()[1], more)
     dst.await_err(m.E2E_WAITS)
-    first = start_side("source", words(["-throttle", "ops", 5])[0], more)
+    first = start_side("source", words(["-throttle", "ops", 1])[0], more)
     time.sleep(0.5)
-    second = start_side("source", words(source=e.random_file("second", SIZE))[0], more).finish(LIMIT_S)
+    second = start_side("source", words(source=e.random_file("second", SIZE))[0], more + ["-e2e", "timeout", 2])
+    second.finish(LIMIT_S)
+    seconds, second = second.seconds, second.run
+    t.ok(1.5 < seconds < 20, "a second source: tries until its timeout", seconds)
     t.ok(second.status == 4 and re.search("busy", second.err), "a second source: refused in words", second)
     copied("despite a second source", first.finish(LIMIT_S), dst.finish(LIMIT_S))
 
 
+class Forwarder:
+    """Like ssh -L: takes connections at once, and closes them while nothing listens at the target."""
+
+    def __init__(self, target):
+        self.target, self.port, self.closed = target, e.free_ports(1), 0
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                far = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                self.closed += 1
+                near.close()
+                continue
+            for a, b in ((near, far), (far, near)):
+                threading.Thread(target=self.forward, args=(a, b), daemon=True).start()
+
+    def forward(self, a, b):
+        try:
+            while data := a.recv(1 << 16):
+                b.sendall(data)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        self.listener.close()
+
+
+def test_forwarder():
+    """A source that finds a port forwarder before the destination is there."""
+    fresh()
+    port = e.free_ports(1)
+    forwarder = Forwarder(port)
+    near = e.to(["127.0.0.1:%d" % forwarder.port])
+    src = start_side("source", words()[0], near + ["-e2e", "timeout", 30])
+    end = time.monotonic() + 20
+    while forwarder.closed < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    t.ok(forwarder.closed >= 2, "a forwarder without a destination: the source tries again", forwarder.closed)
+    dst = start_side("destination", words()[1], e.to(["127.0.0.1:%d" % port]) + STEP)
+    copied("through a forwarder that is there first", src.finish(LIMIT_S), dst.finish(LIMIT_S))
+    begin = time.monotonic()
+    src = start_side("source", words()[0], near + ["-e2e", "timeout", 2]).finish(LIMIT_S)
+    seconds = time.monotonic() - begin
+    t.ok(src.status == 4 and re.search("was closed by the destination before the end", src.err),
+         "a forwarder without a destination: the source says why", src)
+    t.ok(1.5 < seconds < 20, "a forwarder without a destination: until the timeout", seconds)
+    forwarder.close()
+
+
+def test_stranger():
+    """A stranger that holds the session without a plan, for as long as it may."""
+    if not XXHASH:
+        t.skip("a stranger", "there is no libxxhash")
+        return
+    fresh()
+    port = e.free_ports(1)
+    more = e.to(["127.0.0.1:%d" % port])
+    dst = start_side("destination", words()[1], more)
+    dst.await_err(m.E2E_WAITS)
+    with w.Peer(port) as stranger:
+        stranger.send(w.HELLO, body=w.hello(w.CONTROL))
+        t.equal(stranger.receive()[0], w.WELCOME, "a stranger: it has the session")
+        src = start_side("source", words()[0], more + ["-e2e", "timeout", 30])
+        time.sleep(1)
+        t.ok(src.process.poll() is None, "a stranger: the source still tries")
+        copied("after a stranger", src.finish(LIMIT_S), dst.finish(LIMIT_S))
+
+
 t.run(test_keys, test_cookie, test_wrong_keys, test_key_files, test_mismatches, test_addresses, test_forged,
-      test_duplicate, test_second_source)
+      test_duplicate, test_second_source, test_forwarder, test_stranger)
 t.done()

@@ -172,17 +172,22 @@ static void test_stop_at_random(void **state)
 
 /* ---- the network ---- */
 
+/* HELLO and WELCOME at most: a source without an answer tries again, and all ends well. */
+#define GREETING_BYTES (WIRE_HEADER_BYTES + 24 + sizeof(((struct wire_hello *)0)->software))
+
 static void harm(enum proxy_harm what, unsigned connection, bool upstream, uint64_t at,
 		 struct rig_copy *c)
 {
 	struct proxy_fault fault = { what, connection, upstream, at };
+	bool healed;
 
 	*c = small_copy(at == UINT64_MAX ? LONG_TIMEOUT_NS : TIMEOUT_NS);
 	c->fault = &fault;
 	rig_run(c, 1);
 	c->fault = NULL;
 	assert_ended(c);
-	if (c->harmed)
+	healed = connection == 0 && at < GREETING_BYTES && !c->source.err && !c->destination.err;
+	if (c->harmed && !healed)
 		assert_true(c->source.err < 0 || c->destination.err < 0);
 	rig_free(c);
 }
