@@ -47,6 +47,19 @@ def read(file, *args):
     return run, rows[0] if rows else {"PAGECACHED": "-1", "HOLES": "-1"}
 
 
+def read_kept(least, prepare, *args):
+    """
+    The same after `prepare`. The kernel may evict pages before they are found, and never adds any: with less than
+    `least` percent it is done again, 5 times at most.
+    """
+    for _ in range(5):
+        prepare()
+        run, row = read(*args)
+        if float(row["PAGECACHED"] or 0) >= least:
+            break
+    return run, row
+
+
 def is_memory(path):
     """Return true if that path is in memory, where nothing can be dropped."""
     return t.command(["stat", "-f", "-c", "%T", path]).out.strip() in ("tmpfs", "ramfs")
@@ -56,19 +69,16 @@ def test_page_cache():
     if is_memory(t.tmp()):
         return t.skip("page cache", "the test's directory is in memory")
     file = on_disk("cached")
-    load(file)
-    run, row = read(file)
+    run, row = read_kept(99.5, lambda: load(file), file)
     t.ok(float(row["PAGECACHED"]) > 99, "a file that was just read: about 100 %", run)
     t.ok("100 % of what was read was in the page cache before" in run.err, "and a warning", run)
     run, row = read(file, "-dropcache")
     t.ok(float(row["PAGECACHED"]) < 2 and "page cache" not in run.err, "-dropcache: about 0, no warning", run)
     run, row = read(file, "-passes", 3, "-dropcache")
     t.ok(float(row["PAGECACHED"]) < 2, "-dropcache: before each pass", run)
-    drop(file)
-    run, row = read(file, "-passes", 2)
+    run, row = read_kept(49, lambda: drop(file), file, "-passes", 2)
     t.ok(49 <= float(row["PAGECACHED"]) <= 52, "the second of two passes finds what the first has read", run)
-    drop(file, SIZE // 2, SIZE // 2)
-    run, row = read(file, "-verbose")
+    run, row = read_kept(45, lambda: (load(file), drop(file, SIZE // 2, SIZE // 2)), file, "-verbose")
     t.ok(45 <= float(row["PAGECACHED"]) <= 55, "half of the file dropped: about 50 %", run)
     t.ok(re.search(r"^Target 0, page cache: (4[5-9]|5[0-5])\.\d % of what was read", run.out, re.M),
          "-verbose says it", run)
@@ -197,7 +207,7 @@ def test_direct_ignored():
         shutil.copy(t.make_file("data", SIZE), file)
         os.sync()
         # The kernel may evict pages between the load and the run.
-        for _ in range(3):
+        for _ in range(5):
             load(file)
             run = t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB, "-verbose")
             cached = re.search(r"^Target 0, page cache: (99|100)\.\d % of what was read", run.out, re.M)

@@ -18,6 +18,7 @@ t.look_at_all_warnings()
 MIB = 1 << 20
 SIZE = 128 * MIB
 COLUMNS = ("-outputformat", "add", "+PAGECACHED")
+ATTEMPTS = 5        # the kernel may evict pages between the load and the run; it never adds any
 
 
 def on_disk(name, size=SIZE):
@@ -72,21 +73,30 @@ def test_patterns():
         return t.skip("patterns in the cache", "files of the test are in memory")
     words = ("-reqsize", 1024, "-mbytes", SIZE // MIB)
     for name, first in (("even", 0), ("odd", MIB)):
-        load(file, [(at, MIB) for at in range(first, SIZE, 2 * MIB)])
-        truth = 100 * resident(file)
-        run, said, column = read(file, *words)
+        for _ in range(ATTEMPTS):
+            load(file, [(at, MIB) for at in range(first, SIZE, 2 * MIB)])
+            truth = 100 * resident(file)
+            run, said, column = read(file, *words)
+            if truth > 45 and share(said) > truth - 1:
+                break
         t.ok(45 < truth < 55 and abs(share(said) - truth) < 1 and abs(float(column or -1) - truth) < 1,
              "%s mebibytes are cached: as mincore says" % name, "%s: %s\n%s" % (truth, said, run))
-    load(file, [(at, MIB) for at in range(0, SIZE, 2 * MIB)])
-    run, said, column = read(file, "-reqsize", 1024, "-numreqs", 64, "-seek", "interleave", 2, "-seek", "range",
-                             SIZE // 1024)
+    for _ in range(ATTEMPTS):
+        load(file, [(at, MIB) for at in range(0, SIZE, 2 * MIB)])
+        run, said, column = read(file, "-reqsize", 1024, "-numreqs", 64, "-seek", "interleave", 2, "-seek", "range",
+                                 SIZE // 1024)
+        if share(said) > 97:
+            break
     t.ok(share(said) > 97, "only the cached half is read: 100 %", "%s\n%s" % (said, run))
     load(file, [(at, MIB) for at in range(0, SIZE, 2 * MIB)])
     run, said, column = read(file, "-reqsize", 4, "-numreqs", 500, "-seek", "random", "-seek", "range", SIZE // 1024)
     # 500 draws: the standard deviation of their share is 2.2 %.
     t.ok(said.startswith("about ") and 38 < share(said) < 62, "random offsets: about 50 %", "%s\n%s" % (said, run))
-    load(file, [(at, MIB) for at in range(0, 16 * MIB, MIB)])
-    run, said, column = read(file, "-reqsize", 256, "-timelimit", 0.6, "-throttle", "bw", 15)
+    for _ in range(ATTEMPTS):
+        load(file, [(at, MIB) for at in range(0, 16 * MIB, MIB)])
+        run, said, column = read(file, "-reqsize", 256, "-timelimit", 0.6, "-throttle", "bw", 15)
+        if share(said) > 97:
+            break
     t.ok(share(said) > 97, "a time limit ends the pass inside its cached part: 100 %", "%s\n%s" % (said, run))
     load(file, [])
     run, said, column = read(file, "-reqsize", 256, "-mbytes", 8, "-jsonout", t.path("cold.json"))
