@@ -56,22 +56,6 @@ static int broke(struct link *link, int err, enum wire_fault fault)
 
 /* ---- join and leave ---- */
 
-/* The address and the port of data connection `n`: addresses in order, each with its ports. */
-static const char *address_of(const struct endtoend_options *o, uint32_t n, uint16_t *port)
-{
-	for (size_t i = 0; i < o->n_addresses; i++) {
-		const struct endtoend_address *a = &o->addresses[i];
-
-		if (n < a->ports) {
-			*port = (uint16_t)(a->port + n);
-			return a->host;
-		}
-		n -= a->ports;
-	}
-	*port = o->addresses[0].port;
-	return o->addresses[0].host;
-}
-
 static int send_hello(struct link *link, enum wire_type type)
 {
 	struct session *s = link->session;
@@ -144,8 +128,8 @@ static int connect_link(struct link *link)
 	struct session_data *slot = &s->data[link->number];
 	char why[256] = "";
 	uint16_t port;
-	const char *host = address_of(o, link->number, &port);
-	int r = connection_open(&link->connection, host, port, &s->socket,
+	const struct endtoend_address *a = endtoend_address_of(o, link->number, &port);
+	int r = connection_open(&link->connection, a->host, port, &s->socket,
 				s->keyed && o->encrypt ? s->params.key : NULL, &s->halt,
 				clock_now_ns() + s->timeout_ns, why, sizeof(why));
 
