@@ -86,8 +86,10 @@ def test_columns():
             total = float(of["TARGET_PASS"][name])
             t.ok(abs(sum(float(row[name]) for row in queues) - total) <= 0.006 * 5,
                  "columns: %s of the %s is the sum over its QThreads" % (name, side), rows[side])
-        share = 100 * float(of["TARGET_PASS"]["E2ESRTIME"]) / (4 * float(of["TARGET_PASS"]["ELAPSEDTIMEPASS"]))
-        t.ok(abs(share - float(of["TARGET_PASS"]["E2EPERCENTSRTIME"])) < 0.1 * share + 2,
+        # Both are rounded, and the copy takes some 10 ms: the range that they leave.
+        moving, elapsed = float(of["TARGET_PASS"]["E2ESRTIME"]), float(of["TARGET_PASS"]["ELAPSEDTIMEPASS"])
+        low, high = (100 * (moving + sign * 0.005) / (4 * (elapsed - sign * 0.0005)) for sign in (-1, 1))
+        t.ok(low - 0.01 <= float(of["TARGET_PASS"]["E2EPERCENTSRTIME"]) <= high + 0.01,
              "columns: the share of the %s is that of its QThreads' time" % side, rows[side])
         elapsed_ms = 1000 * float(of["TARGET_PASS"]["ELAPSEDTIMEPASS"])
         t.ok(0 < float(of["TARGET_PASS"]["E2EFIRSTREADTIME"]) <= float(of["TARGET_PASS"]["E2ELASTWRITETIME"]) <
