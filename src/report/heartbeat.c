@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "report/info.h"
+#include "xdd/base/scaled.h"
 #include "xdd/base/units.h"
 
 #define KIB 1024.0
@@ -285,6 +286,7 @@ void heartbeat_progress(FILE *f, const struct plan *plan, const struct heartbeat
 {
 	double bytes = 0, ops = 0, done = 1;
 	uint64_t pass = UINT64_MAX, elapsed_ns = 0;
+	char rate[SCALED_SIZE], iops[SCALED_SIZE];
 
 	/* The pass is done when the last target is. */
 	for (size_t i = 0; i < n; i++) {
@@ -301,8 +303,8 @@ void heartbeat_progress(FILE *f, const struct plan *plan, const struct heartbeat
 	if (done >= 0)
 		fprintf(f, ", %.0f %%", done * 100);
 	if (elapsed_ns)
-		fprintf(f, ", %.1f MB/s, %.0f ops/s", bytes / 1e6 / seconds(elapsed_ns),
-			ops / seconds(elapsed_ns));
+		fprintf(f, ", %s, %s", scaled_rate(bytes / seconds(elapsed_ns), rate),
+			scaled_ops(ops / seconds(elapsed_ns), iops));
 	if (samples[0].left_s >= 0)
 		fprintf(f, ", %.0f s left", samples[0].left_s);
 }

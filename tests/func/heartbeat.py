@@ -278,7 +278,8 @@ def test_terminal():
     shown = terminal([*PACED, "-numreqs", 60, "-heartbeat", 0.1, "ops", "lf"], 30)
     t.equal(("\033" in shown, shown.count("\r\n") > 3), (False, True), "lf: each line stays", repr(shown))
     shown = terminal([*PACED, "-numreqs", 350, "-passes", 1], 30)
-    t.ok(re.search(r"pass 1 of 1, \d+ %, [\d.]+ MB/s, \d+ ops/s, \d+ s left", shown), "unasked after 2 s", repr(shown))
+    t.ok(re.search(r"pass 1 of 1, \d+ %, [\d.]+ [kMGT]?B/s, [\d.]+ [kMGT]?/s, \d+ s left", shown), "unasked after 2 s",
+         repr(shown))
     t.equal((shown.endswith("\r\033[K"), "\n" in shown), (True, False), "unasked: wiped out at the end", repr(shown))
     t.equal(terminal([*PACED, "-numreqs", 100], 30), "", "a run of a second shows nothing")
     t.equal(terminal([*PACED, "-numreqs", 250, "-heartbeat", 0], 30), "", "-heartbeat 0: nothing at all")
