@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xdd/base/output.h"
@@ -135,6 +136,14 @@ bool log_is_terminal(void)
 	return isatty(atomic_load(&log_fd));
 }
 
+bool log_shares_terminal(int fd)
+{
+	struct stat messages, other;
+
+	return log_is_terminal() && isatty(fd) && fstat(atomic_load(&log_fd), &messages) == 0 &&
+	       fstat(fd, &other) == 0 && messages.st_rdev == other.st_rdev;
+}
+
 static int line_columns(void)
 {
 	unsigned columns = terminal_columns(atomic_load(&log_fd));
@@ -232,6 +241,32 @@ unsigned long log_not_kept(void)
 	return dropped;
 }
 
+/*
+ * Replace the bytes from `text` on that are unsafe. A name must not look like a second message, nor
+ * control the terminal. Returns the length.
+ */
+static size_t clean(char *text)
+{
+	size_t len = 0;
+
+	while (text[len]) {
+		size_t unsafe = printable_unsafe(text + len);
+
+		memset(text + len, '?', unsafe);
+		len += unsafe ? unsafe : utf8_length(text + len);
+	}
+	return len;
+}
+
+void log_keep_warning(const char *text)
+{
+	char line[LOG_LINE_BYTES + 1];
+
+	snprintf(line, sizeof(line), "%s", text);
+	clean(line);
+	keep(LOG_LEVEL_WARNING, line);
+}
+
 /* `level` is an enum log_level, or -1 for a line that is no message and is not kept. */
 static void put_line(int level, const char *prefix_text, const char *fmt, va_list ap)
 {
@@ -242,13 +277,7 @@ static void put_line(int level, const char *prefix_text, const char *fmt, va_lis
 	prefix = (size_t)snprintf(line, sizeof(line), "%s", prefix_text);
 	vsnprintf(line + prefix, sizeof(line) - prefix, fmt, ap);
 
-	/* A name must not look like a second message, nor control the terminal. */
-	for (len = 0; line[len];) {
-		size_t unsafe = printable_unsafe(line + len);
-
-		memset(line + len, '?', unsafe);
-		len += unsafe ? unsafe : utf8_length(line + len);
-	}
+	len = clean(line);
 	if (level >= 0)
 		keep((enum log_level)level, line + prefix);
 	line[len++] = '\n';

@@ -157,6 +157,8 @@ static void report_free(struct report *r)
 	column_list_free(&r->list);
 	free(r->line);
 	free(r->cells);
+	findings_free(r);
+	pthread_mutex_destroy(&r->findings_lock);
 	pthread_mutex_destroy(&r->text_lock);
 	free(r);
 }
@@ -171,6 +173,7 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 		return out_of_memory();
 	r->plan = plan;
 	pthread_mutex_init(&r->text_lock, NULL);
+	pthread_mutex_init(&r->findings_lock, NULL);
 	r->text.fd = -1;
 	r->csv.fd = -1;
 	r->combined.fd = -1;

@@ -14,6 +14,7 @@
 #include "report/line.h"
 #include "xdd/base/memstream.h"
 #include "xdd/report/column.h"
+#include "xdd/report/finding.h"
 #include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
 
@@ -43,7 +44,21 @@ struct report {
 	bool intervals_begun; /* the header of the table of intervals is written */
 	struct jsonout *json; /* NULL: not used */
 	enum xdd_status status;
+
+	/* guarded by findings_lock: report_finding() */
+	pthread_mutex_t findings_lock;
+	struct finding *findings; /* owns its texts */
+	size_t n_findings;
 };
+
+/* True if the results are written for people, with a verdict. */
+static inline bool report_person(const struct report *r)
+{
+	(void)r;
+	return false;
+}
+
+void findings_free(struct report *r);
 
 /* Write `len` bytes of whole lines to the text output. Any thread. */
 void report_write_text(struct report *r, const char *line, size_t len);

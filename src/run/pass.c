@@ -25,6 +25,7 @@
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
 #include "xdd/plan/plan.h"
+#include "xdd/report/finding.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/extremes.h"
 #include "xdd/sync/barrier.h"
@@ -86,9 +87,10 @@ static void report_released(const struct target *t)
 	uint64_t n = atomic_load(&t->state.released);
 
 	if (n)
-		log_warning("target %u, %s: pass %" PRIu64 " ended when operations had become "
-			    "slow: %" PRIu64 " of them before the last one were not issued",
-			    t->plan->number, t->plan->path, t->pass, n);
+		report_finding(t->run->report, FINDING_GAP, t->plan->number,
+			       "target %u, %s: pass %" PRIu64 " ended when operations had become "
+			       "slow: %" PRIu64 " of them before the last one were not issued",
+			       t->plan->number, t->plan->path, t->pass, n);
 }
 
 /* Pass the result on to the results manager. */

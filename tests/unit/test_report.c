@@ -240,6 +240,44 @@ static void test_lines_arrive_at_once(void **state)
 	assert_int_equal(report_close(NULL), XDD_OK);
 }
 
+static void add_findings(struct report *r)
+{
+	report_finding(r, FINDING_CACHED, 1, "target %u, x: %s", 1u, "cached");
+	report_finding(r, FINDING_SPLIT, FINDING_RUN, "device y: split");
+}
+
+/* A finding is kept with what it is about; where the table is written it is a warning as well. */
+static void test_findings(void **state)
+{
+	struct plan plan = sample_plan();
+	const struct finding *found;
+	struct report *r;
+	size_t n;
+	int saved;
+
+	(void)state;
+	plan.output_file = "out.txt";
+	assert_int_equal(report_open(&plan, &r), XDD_OK);
+	report_findings(r, &n);
+	assert_int_equal(n, 0);
+	saved = redirect_fd(STDERR_FILENO, "stderr");
+	add_findings(r);
+	add_findings(NULL);
+	restore_fd(STDERR_FILENO, saved);
+	assert_string_equal(get_file("stderr"), "xdd: warning: target 1, x: cached\n"
+						"xdd: warning: device y: split\n"
+						"xdd: warning: target 1, x: cached\n"
+						"xdd: warning: device y: split\n");
+	found = report_findings(r, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(found[0].kind, FINDING_CACHED);
+	assert_int_equal(found[0].target, 1);
+	assert_string_equal(found[0].text, "target 1, x: cached");
+	assert_int_equal(found[1].kind, FINDING_SPLIT);
+	assert_int_equal(found[1].target, FINDING_RUN);
+	assert_int_equal(report_close(r), XDD_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +292,7 @@ int main(void)
 		TEST(test_csv_names),
 		TEST(test_text_file),
 		TEST(test_lines_arrive_at_once),
+		TEST(test_findings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,9 @@ void log_vline(const char *prefix, const char *fmt, va_list ap)
 /* True if messages go to a terminal. */
 bool log_is_terminal(void);
 
+/* True if messages go to the terminal that `fd` refers to. */
+bool log_shares_terminal(int fd);
+
 /*
  * Draw `text` (no newline; cut to the width) on the terminal that messages go to, over the text
  * that this function drew before; NULL erases that. The next message, or result on a terminal,
@@ -70,6 +73,9 @@ void log_keep(void);
  * is its level.
  */
 const char *log_kept(size_t i, enum log_level *level);
+
+/* Keep a warning, without writing it: another output shows it. Any thread. */
+void log_keep_warning(const char *text);
 
 /* Messages beyond those that are kept. */
 unsigned long log_not_kept(void);

@@ -16,6 +16,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/deskew.h"
 #include "xdd/report/endtoend.h"
+#include "xdd/report/finding.h"
 #include "xdd/report/result.h"
 #include "xdd/report/statistics.h"
 

@@ -11,7 +11,6 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/log.h"
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/report/report.h"
 #include "xdd/stat/counters.h"
@@ -133,7 +132,8 @@ void throttle_report(const struct run *run, const struct target_plan *t,
 	report_detail(run->report, "Target %u, rate: %.2f of %.10g %s", t->number, reached,
 		      t->throttle.rate, unit);
 	if (share < MISSED_SHARE && times->took_ns - times->due_ns > MISSED_NS)
-		log_warning(
+		report_finding(
+			run->report, FINDING_RATE, t->number,
 			"target %u, %s: -throttle %s %.10g: the rate was not reached, only %.2f "
 			"%s; use a lower rate or a greater -queuedepth",
 			t->number, t->path, ops ? "ops" : "bw", t->throttle.rate, reached, unit);

@@ -17,6 +17,7 @@
 #include "xdd/io/datamap.h"
 #include "xdd/io/pagecache.h"
 #include "xdd/plan/plan.h"
+#include "xdd/report/finding.h"
 #include "xdd/report/result.h"
 
 #define DROP_CACHES "/proc/sys/vm/drop_caches"
@@ -46,7 +47,8 @@ static void warn_of_drop(const struct target *t, int err)
 		log_warning("target %u, %s: -dropcache: %s", t->plan->number, t->plan->path,
 			    strerror(-err));
 	else if (all > 0 && 100 * resident / all >= STAYED_WARN)
-		log_warning(
+		report_finding(
+			t->run->report, FINDING_CACHED, t->plan->number,
 			"target %u, %s: -dropcache: %.0f %% of the pages stayed: another process "
 			"uses or has locked them",
 			t->plan->number, t->plan->path, 100 * resident / all);

@@ -14,7 +14,6 @@
 #include "run/results/bound.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/io/diskstats.h"
@@ -94,21 +93,23 @@ static bool matters(const struct result *sums)
 	       sums->figures.elapsed_ns >= MATTERS_NS;
 }
 
-static void check_data(const struct target_plan *t, const struct result *sums)
+static void check_data(struct run *run, const struct target_plan *t, const struct result *sums)
 {
 	double cached =
 		percent(sums->figures.cache.resident_bytes, sums->figures.cache.range_bytes);
 	double holes = percent(sums->figures.cache.hole_bytes, sums->figures.cache.range_bytes);
 
 	if (cached >= CACHED_WARN)
-		log_warning(
+		report_finding(
+			run->report, FINDING_CACHED, t->number,
 			"target %u, %s: %s%.0f %% of what was read was in the page cache before: that "
 			"measures memory; %s the device",
 			t->number, t->path,
 			sums->figures.cache.accuracy == CACHE_SAMPLED ? "about " : "", cached,
 			t->direct_io ? "-dropcache reads" : "-dio and -dropcache read");
 	if (holes >= HOLES_WARN)
-		log_warning(
+		report_finding(
+			run->report, FINDING_HOLES, t->number,
 			"target %u, %s: %.0f %% of what was read was never written: no device is "
 			"asked for that",
 			t->number, t->path, holes);
@@ -118,18 +119,20 @@ static void check_data(const struct target_plan *t, const struct result *sums)
  * Only what goes past the page cache was meant to measure a device: memory is as fast as the
  * processor, and the null device and -op noop are there to measure xdd itself.
  */
-static void check_bound(const struct target_plan *t, const struct result *sums,
+static void check_bound(struct run *run, const struct target_plan *t, const struct result *sums,
 			const struct bound_facts *f)
 {
 	if (!t->direct_io || !has_pages(t) || t->op == OP_NOOP)
 		return;
 	if (sums->bound == RESULT_BOUND_GENERATOR)
-		log_warning(
+		report_finding(
+			run->report, FINDING_GENERATOR, t->number,
 			"target %u, %s: generator-bound: its QThreads were at work or had no processor "
 			"for %.0f %% of the time: the device might do more",
 			t->number, t->path, 100 * (f->own + f->kernel + f->waited));
 	else if (sums->bound == RESULT_BOUND_STARVED)
-		log_warning(
+		report_finding(
+			run->report, FINDING_STARVED, t->number,
 			"target %u, %s: starved: its QThreads had no processor for %.0f %% of the "
 			"time, which others used: the device might do more",
 			t->number, t->path, 100 * f->waited);
@@ -186,9 +189,9 @@ void crosscheck_target(struct crosscheck *c, struct run *run, const struct resul
 		d->hole_bytes += sums->figures.cache.hole_bytes;
 	}
 	if (matters(sums)) {
-		check_data(t, sums);
+		check_data(run, t, sums);
 		if (facts)
-			check_bound(t, sums, facts);
+			check_bound(run, t, sums, facts);
 	}
 	if (sums->figures.cache.range_bytes)
 		tell_data(run, t, &sums->figures.cache);
@@ -202,16 +205,17 @@ static uint64_t since(uint64_t now, uint64_t before)
 }
 
 /* Direct reads of data, and not of holes, that the device did not transfer. */
-static void check_direct_reads(const struct device_check *d, uint64_t device_bytes)
+static void check_direct_reads(struct run *run, const struct device_check *d, uint64_t device_bytes)
 {
 	uint64_t own = since(d->bytes[DIR_READ], d->hole_bytes);
 
 	if (own < MATTERS_BYTES || percent(device_bytes, own) >= 100.0 - FEWER_WARN ||
 	    !diskstats_counts(d->name))
 		return;
-	log_warning("device %s: it transferred %" PRIu64 " bytes, and this run read %" PRIu64
-		    " with -dio: the others came from elsewhere, such as the page cache",
-		    d->name, device_bytes, own);
+	report_finding(run->report, FINDING_CACHED, FINDING_RUN,
+		       "device %s: it transferred %" PRIu64 " bytes, and this run read %" PRIu64
+		       " with -dio: the others came from elsewhere, such as the page cache",
+		       d->name, device_bytes, own);
 }
 
 static void check_device(struct run *run, const struct device_check *d)
@@ -238,19 +242,22 @@ static void check_device(struct run *run, const struct device_check *d)
 		      d->name, requests, merged, ops, bytes, own);
 	if (own < MATTERS_BYTES)
 		return;
-	check_direct_reads(d, since(now.bytes[DIR_READ], d->before.bytes[DIR_READ]));
+	check_direct_reads(run, d, since(now.bytes[DIR_READ], d->before.bytes[DIR_READ]));
 	if (bytes > own + OTHER_BYTES && percent(bytes - own, own) >= OTHER_WARN)
-		log_warning("device %s: it moved %" PRIu64 " bytes, this run %" PRIu64
-			    ": other I/O was active, or earlier writes were still being flushed",
-			    d->name, bytes, own);
+		report_finding(run->report, FINDING_OTHERS, FINDING_RUN,
+			       "device %s: it moved %" PRIu64 " bytes, this run %" PRIu64
+			       ": other I/O was active, or earlier writes were still being flushed",
+			       d->name, bytes, own);
 	else if (requests > ops + OTHER_REQUESTS && percent(requests - ops, ops) >= SPLIT_WARN)
-		log_warning("device %s: %" PRIu64 " operations became %" PRIu64
-			    " requests: the kernel split them",
-			    d->name, ops, requests);
+		report_finding(run->report, FINDING_SPLIT, FINDING_RUN,
+			       "device %s: %" PRIu64 " operations became %" PRIu64
+			       " requests: the kernel split them",
+			       d->name, ops, requests);
 	else if (merged > OTHER_REQUESTS && percent(merged, ops) >= SPLIT_WARN)
-		log_warning("device %s: %" PRIu64 " of %" PRIu64
-			    " operations were merged by the kernel into larger requests",
-			    d->name, merged, ops);
+		report_finding(run->report, FINDING_MERGED, FINDING_RUN,
+			       "device %s: %" PRIu64 " of %" PRIu64
+			       " operations were merged by the kernel into larger requests",
+			       d->name, merged, ops);
 }
 
 void crosscheck_end(struct crosscheck *c, struct run *run)

@@ -378,9 +378,11 @@ static void starttime_check(const struct run *run)
 	uint64_t at = run->plan->start_time_ns, now = clock_wall_ns();
 
 	if (at && now > at + NS_PER_SEC / 100)
-		log_warning("the targets were not ready at the time of -starttime: they start %.3f "
-			    "seconds after it",
-			    (double)(now - at) / 1e9);
+		report_finding(
+			run->report, FINDING_LATE, FINDING_RUN,
+			"the targets were not ready at the time of -starttime: they start %.3f "
+			"seconds after it",
+			(double)(now - at) / 1e9);
 }
 
 void *results_main(void *arg)
