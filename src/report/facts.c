@@ -10,6 +10,8 @@
 
 void report_device(struct report *r, const struct device_use *use)
 {
+	if (r->sink && r->sink->device)
+		r->sink->device(r->sink->arg, use);
 	if (r->json)
 		jsonout_device(r->json, use);
 }
@@ -18,6 +20,8 @@ void report_deskew(struct report *r, const struct deskew_result *deskew)
 {
 	struct memstream l;
 
+	if (r->sink)
+		return;
 	if (r->json)
 		jsonout_deskew(r->json, deskew);
 	memstream_open(&l);
@@ -41,6 +45,8 @@ void report_endtoend(struct report *r, const struct endtoend_result *e)
 {
 	struct memstream l;
 
+	if (r->sink)
+		return;
 	if (e->pass && r->json)
 		jsonout_endtoend(r->json, e);
 	if (e->pass)
@@ -55,6 +61,11 @@ void report_statistics(struct report *r, const struct pass_statistics *statistic
 {
 	struct memstream l;
 
+	if (r->sink) {
+		if (r->sink->statistics)
+			r->sink->statistics(r->sink->arg, statistics);
+		return;
+	}
 	if (r->json)
 		jsonout_statistics(r->json, statistics);
 	if (!r->plan->verbose)

@@ -34,10 +34,10 @@ static bool keep(struct report *r, enum finding_kind kind, int64_t target, const
 	return grown;
 }
 
-/* True if the result for people shows findings, so that a message beside it would repeat them. */
+/* True if findings are shown elsewhere, so that a message beside them would repeat them. */
 static bool shows_findings(const struct report *r)
 {
-	return report_person(r) && log_shares_terminal(r->text.fd);
+	return r->sink || (report_person(r) && log_shares_terminal(r->text.fd));
 }
 
 void report_finding(struct report *r, enum finding_kind kind, int64_t target, const char *fmt, ...)

@@ -44,6 +44,8 @@ static void write_line(struct report *r, const char *fmt, va_list ap)
 	char *raw, *line = NULL;
 	size_t len;
 
+	if (r->sink)
+		return;
 	if (vasprintf(&raw, fmt, ap) < 0)
 		raw = NULL;
 	if (raw)
@@ -76,7 +78,7 @@ void report_detail(struct report *r, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!r->plan->verbose)
+	if (r->sink || !r->plan->verbose)
 		return;
 	va_start(ap, fmt);
 	write_line(r, fmt, ap);

@@ -163,14 +163,13 @@ static void report_free(struct report *r)
 	free(r);
 }
 
-enum xdd_status report_open(const struct plan *plan, struct report **out)
+/* A report without outputs; NULL: no memory. */
+static struct report *report_new(const struct plan *plan)
 {
 	struct report *r = calloc(1, sizeof(*r));
-	enum xdd_status status;
 
-	*out = NULL;
 	if (!r)
-		return out_of_memory();
+		return NULL;
 	r->plan = plan;
 	pthread_mutex_init(&r->text_lock, NULL);
 	pthread_mutex_init(&r->findings_lock, NULL);
@@ -178,6 +177,29 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 	r->csv.fd = -1;
 	r->combined.fd = -1;
 	r->latency.fd = -1;
+	return r;
+}
+
+enum xdd_status report_open_sink(const struct plan *plan, const struct report_sink *sink,
+				 struct report **out)
+{
+	struct report *r = report_new(plan);
+
+	*out = r;
+	if (!r)
+		return out_of_memory();
+	r->sink = sink;
+	return XDD_OK;
+}
+
+enum xdd_status report_open(const struct plan *plan, struct report **out)
+{
+	struct report *r = report_new(plan);
+	enum xdd_status status;
+
+	*out = NULL;
+	if (!r)
+		return out_of_memory();
 	status = open_all(r);
 	if (status) {
 		outfile_close(&r->latency);
@@ -203,6 +225,16 @@ char *report_information(const struct plan *plan, uint32_t target)
 	return m.text;
 }
 
+static void end_sink(const struct report *r, enum report_end end)
+{
+	const struct report_sink *sink = r->sink;
+
+	for (size_t i = 0; sink->finding && i < r->n_findings; i++)
+		sink->finding(sink->arg, &r->findings[i]);
+	if (sink->end)
+		sink->end(sink->arg, end);
+}
+
 void report_trailer(struct report *r, enum report_end end)
 {
 	static const char *const ends[] = {
@@ -217,6 +249,10 @@ void report_trailer(struct report *r, enum report_end end)
 	};
 	char now[INFO_TIME_SIZE];
 
+	if (r->sink) {
+		end_sink(r, end);
+		return;
+	}
 	report_latency_text(r);
 	if (r->json)
 		jsonout_end(r->json, words[end]);
@@ -265,6 +301,10 @@ enum xdd_status report_close(struct report *r)
 
 	if (!r)
 		return XDD_OK;
+	if (r->sink) {
+		report_free(r);
+		return XDD_OK;
+	}
 	status = close_output(&r->text, "output", r->plan->output_file, status);
 	status = close_output(&r->csv, "csvout", r->plan->csv_file, status);
 	status = close_output(&r->combined, "combinedout", r->plan->combined_file, status);

@@ -17,10 +17,12 @@
 #include "xdd/report/finding.h"
 #include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
+#include "xdd/report/sink.h"
 
 struct report {
 	/* const after report_open() */
 	const struct plan *plan;
+	const struct report_sink *sink; /* gets the results; NULL: the outputs do */
 	struct column_list list;
 
 	/* owned by the thread that has the report: room for a line */

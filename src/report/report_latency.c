@@ -25,6 +25,8 @@ void report_latency_interval(struct report *r, const struct result *result, uint
 	const struct latency_interval interval = { from_ns, to_ns };
 	struct memstream l;
 
+	if (r->sink)
+		return;
 	if (r->plan->latency.file) {
 		report_latency_csv(r, result, &interval);
 		return;

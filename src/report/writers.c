@@ -217,7 +217,8 @@ static bool is_wanted(const struct writer *w, const struct plan *plan)
 	       w->wants(plan, RESULT_TARGET_AVERAGE) || w->wants(plan, RESULT_COMBINED);
 }
 
-unsigned report_needs(const struct report *r)
+/* The figures that the outputs show. */
+static unsigned needs_of_outputs(const struct report *r)
 {
 	const struct plan *plan = r->plan;
 	unsigned needs = plan->verbose ? DETAILS : 0;
@@ -230,14 +231,26 @@ unsigned report_needs(const struct report *r)
 	}
 	for (size_t i = 0; i < r->list.n; i++)
 		needs |= r->list.columns[i]->needs;
-	for (size_t i = 0; i < plan->n_targets; i++)
-		if (plan->targets[i].heartbeat.fields & HEARTBEAT_LATENCY)
+	return needs;
+}
+
+unsigned report_needs(const struct report *r)
+{
+	unsigned needs = r->sink ? r->sink->needs : needs_of_outputs(r);
+
+	for (size_t i = 0; i < r->plan->n_targets; i++)
+		if (r->plan->targets[i].heartbeat.fields & HEARTBEAT_LATENCY)
 			needs |= FIGURES_LATENCY;
 	return needs;
 }
 
 void report_result(struct report *r, const struct result *result)
 {
+	if (r->sink) {
+		if (r->sink->result)
+			r->sink->result(r->sink->arg, result);
+		return;
+	}
 	for (size_t i = 0; i < N_WRITERS; i++) {
 		if (writers[i].wants(r->plan, result->what))
 			writers[i].write(r, result);

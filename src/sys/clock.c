@@ -138,7 +138,8 @@ void clock_calibrate(void)
 {
 	struct clock_pair now;
 
-	if (!first_pair.ns)
+	/* An earlier run may have found that the counter does not run with the clock. */
+	if (!first_pair.ns || (follower.mult && !follower.scale.mult))
 		return;
 	while (clock_kernel_ns() - first_pair.ns < BASELINE_NS)
 		;

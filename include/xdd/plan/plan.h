@@ -238,7 +238,7 @@ struct plan {
  * given to log_error(). With XDD_TARGET_FAILED `*out` is set too: it names the outputs and the
  * paths of all targets, but is not resolved and cannot be run. `*out` is NULL with any other
  * status, and when there is nothing to run: -help and the like, which have printed to standard
- * output. Called once by main, before any thread.
+ * output. Main thread, while no run is active.
  */
 enum xdd_status plan_build(int argc, char **argv, struct plan **out);
 

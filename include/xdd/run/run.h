@@ -23,7 +23,8 @@ enum xdd_status run_check(const struct plan *plan);
  *
  * Returns the exit status of the program. `*stuck`: threads are stuck in the kernel; the results
  * are written all the same, and the caller must end the process without freeing the plan. Main
- * thread, once, while the only other thread is that of `signals`.
+ * thread, while the only other thread is that of `signals`; one run after another, unless one was
+ * stuck.
  */
 enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
 			    bool *stuck);

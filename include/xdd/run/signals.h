@@ -32,10 +32,10 @@ struct signals {
 void signals_block_progress(void);
 
 /*
- * Start the thread that takes the signals; threads that are started later have them blocked. The
- * first signal ends the run, or prevents it, and limits how long outputs may wait for their readers
- * (outwait.h). The second, 0.1 s later or more, ends the process at once. Returns 0 or -errno. Main
- * thread, once, before any output is opened.
+ * Start the thread that takes the signals, for all runs of the process; threads that are started
+ * later have them blocked. The first signal ends the run, or prevents the next one, and limits how
+ * long outputs may wait for their readers (outwait.h). The second, 0.1 s later or more, ends the
+ * process at once. Returns 0 or -errno. Main thread, once, before any output is opened.
  */
 int signals_start(struct signals *s);
 
@@ -47,6 +47,9 @@ void signals_attach(struct signals *s, struct run *run);
  * writes the end, and run_execute(), also where no run was attached. May be called again.
  */
 void signals_detach(struct signals *s);
+
+/* The first signal that came, or 0. Any thread. */
+int signals_taken(struct signals *s);
 
 /* End the thread; the signals stay blocked. Main thread, after signals_start() has succeeded. */
 void signals_end(struct signals *s);

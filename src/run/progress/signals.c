@@ -221,6 +221,16 @@ void signals_detach(struct signals *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+int signals_taken(struct signals *s)
+{
+	int sig;
+
+	pthread_mutex_lock(&s->lock);
+	sig = s->sig;
+	pthread_mutex_unlock(&s->lock);
+	return sig;
+}
+
 void signals_end(struct signals *s)
 {
 	pthread_kill(s->thread, SIGNALS_QUIT);

@@ -1,0 +1,63 @@
+/*
+ * Plans in this process; see the header. Called by commands that make measurements of their own.
+ */
+#include "commands/runner.h"
+
+#include "xdd/base/log.h"
+#include "xdd/run/run.h"
+#include "xdd/sync/thread.h"
+
+enum xdd_status runner_begin(struct runner *r)
+{
+	char why[THREAD_TEXT_SIZE];
+	int err;
+
+	*r = (struct runner){ .stuck = false };
+	err = signals_start(&r->signals);
+	if (!err)
+		return XDD_OK;
+	log_error("the run cannot be set up: %s", thread_error(err, why, sizeof(why)));
+	return XDD_INIT_FAILED;
+}
+
+enum xdd_status runner_plan(const char *const *words, struct plan **plan)
+{
+	enum xdd_status status;
+	int n = 0;
+
+	while (words[n])
+		n++;
+	/* The words are not changed; argv of main() is not const for reasons of its age. */
+	status = plan_build(n, (char **)(uintptr_t)words, plan);
+	if (!status)
+		return XDD_OK;
+	plan_free(*plan);
+	*plan = NULL;
+	return status;
+}
+
+enum xdd_status runner_run(struct runner *r, const struct plan *plan,
+			   const struct report_sink *sink)
+{
+	struct report *report;
+	enum xdd_status status = run_check(plan);
+
+	if (status)
+		return status;
+	status = report_open_sink(plan, sink, &report);
+	if (status)
+		return status;
+	status = run_execute(plan, report, &r->signals, &r->stuck);
+	report_close(report);
+	return status;
+}
+
+bool runner_is_canceled(struct runner *r)
+{
+	return signals_taken(&r->signals) != 0;
+}
+
+void runner_end(struct runner *r)
+{
+	signals_end(&r->signals);
+}
