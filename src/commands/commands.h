@@ -6,7 +6,9 @@
 
 #include "xdd/base/status.h"
 
+struct command;
 struct plan;
+struct setting;
 
 /* Exit statuses of xdd compare; the first three are those of diff(1). */
 enum compare_status {
@@ -25,14 +27,20 @@ int run_main(int argc, char **argv);
  */
 enum xdd_status dry_run(const struct plan *plan);
 
-/* xdd compare: the differences between documents of -jsonout. Returns an enum compare_status. */
-int compare_main(int argc, char **argv);
+/* Print what `s`, a use of -help, asks for. Returns XDD_OK, or XDD_BAD_ARGUMENT, reported. */
+enum xdd_status help_print(const struct setting *s);
 
 /*
- * xdd tsread: print dumps of time stamps. Returns XDD_OK; XDD_BAD_ARGUMENT or XDD_BAD_OPTION;
- * XDD_IO_ERROR when something could not be read or written; XDD_MISCOMPARE when a dump is damaged:
- * what is sound of it was printed.
+ * xdd compare: the differences between documents of -jsonout. Its main() returns an enum
+ * compare_status.
  */
-int tsread_main(int argc, char **argv);
+extern const struct command command_compare;
+
+/*
+ * xdd tsread: print dumps of time stamps. Its main() returns XDD_OK; XDD_BAD_ARGUMENT or
+ * XDD_BAD_OPTION; XDD_IO_ERROR when something could not be read or written; XDD_MISCOMPARE when a
+ * dump is damaged: what is sound of it was printed.
+ */
+extern const struct command command_tsread;
 
 #endif

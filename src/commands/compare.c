@@ -13,6 +13,7 @@
 #include "xdd/base/memstream.h"
 #include "xdd/base/printable.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/option.h"
 #include "xdd/report/compare.h"
 
 #define SEPARATOR "--"
@@ -43,16 +44,22 @@ static const char usage[] =
 	"\n"
 	"Two runs are compared by their passes, at least two in each: \"real\" is a\n"
 	"difference beyond the scatter inside these two runs. Several runs on a side are\n"
-	"compared as wholes: \"real\" is then beyond the spread from run to run as well.\n"
-	"\n"
-	"-failif makes the exit status that of a check for scripts. <limit> is a figure,\n"
-	"bandwidth, iops, latency, p50, p99 or p99.9, and how far b may be above or below\n"
-	"a: p99+10%, bandwidth-5%; several with commas between them, or with -failif again.\n"
-	"A limit is exceeded when the change is greater, and real.\n"
-	"\n"
-	"Exit status: 0 no real difference between the results, 1 there is one, 2 a file\n"
-	"cannot be read, 3 the runs cannot be compared. With -failif: 0 no limit is\n"
-	"exceeded, 4 one is, 2 as above, 3 none is, and one cannot be judged.\n";
+	"compared as wholes: \"real\" is then beyond the spread from run to run as well.\n";
+
+static const struct option rows[] = {
+	{ .name = "failif",
+	  .arg = "<limit>",
+	  .help = "make the exit status that of a check for scripts. <limit> is a figure, "
+		  "bandwidth, iops, latency, p50, p99 or p99.9, and how far b may be above or "
+		  "below a: p99+10%, bandwidth-5%; several with commas between them, or with "
+		  "-failif again. A limit is exceeded when the change is greater, and real" },
+	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ 0 },
+};
+
+static const struct option_group group = { "Options", rows };
+static const struct option_group *const groups[] = { &group, NULL };
+static const struct option_table options = { .groups = groups };
 
 /* ---- the command line ---- */
 
@@ -462,14 +469,14 @@ static enum compare_status compare(struct comparison *c, size_t n, struct compar
 	return conclude(c);
 }
 
-int compare_main(int argc, char **argv)
+static int compare_main(int argc, char **argv)
 {
 	struct compare_run *runs = calloc((size_t)argc, sizeof(*runs));
 	struct comparison c = { 0 };
 	enum compare_status status = COMPARE_TROUBLE;
 
 	if (argc == 2 && (is_option(argv[1], "help") || strcmp(argv[1], "-h") == 0)) {
-		fputs(usage, stdout);
+		command_help(&command_compare);
 		status = COMPARE_SAME;
 	} else if (!runs) {
 		log_error("compare: %s", strerror(ENOMEM));
@@ -483,3 +490,15 @@ int compare_main(int argc, char **argv)
 	free(runs);
 	return command_flush() ? (int)status : COMPARE_TROUBLE;
 }
+
+const struct command command_compare = {
+	.name = "compare",
+	.summary = "say what differs between runs, and whether that is chance",
+	.usage = usage,
+	.options = &options,
+	.footer =
+		"Exit status: 0 no real difference between the results, 1 there is one, 2 a file\n"
+		"cannot be read, 3 the runs cannot be compared. With -failif: 0 no limit is\n"
+		"exceeded, 4 one is, 2 as above, 3 none is, and one cannot be judged.\n",
+	.main = compare_main,
+};

@@ -147,7 +147,9 @@ int run_main(int argc, char **argv)
 
 	log_hold();
 	status = plan_build(argc, argv, &plan);
-	if (!status && plan && plan->list_engines) {
+	if (!status && plan && plan->help) {
+		status = help_print(plan->help);
+	} else if (!status && plan && plan->list_engines) {
 		engine_print_list();
 	} else if (plan) {
 		if (plan->json_file)

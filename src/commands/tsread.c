@@ -15,8 +15,8 @@
 #include "xdd/base/output.h"
 #include "xdd/base/readfile.h"
 #include "xdd/base/status.h"
-#include "xdd/base/suggest.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/option.h"
 #include "xdd/trace/dump.h"
 #include "xdd/trace/export.h"
 #include "xdd/trace/text.h"
@@ -46,51 +46,31 @@ struct content {
 	size_t size;
 };
 
-static const struct {
-	const char *name;
-	const char *letter;
-	const char *help;
-} words[] = {
-	{ "summary", "s", "the summary report" },
-	{ "detailed", "d", "a line for each operation" },
-	{ "normalize", "n", "times of the global clock in these; with several dumps always" },
-	{ "csv", "c", "CSV instead, one line an operation" },
-	{ "json", "j", "Chrome trace events instead, for Perfetto (ui.perfetto.dev)" },
-	{ "output", "o", "write to <file> instead of standard output (-)" },
-	{ "help", "h", "this text" },
+static const struct option rows[] = {
+	{ .name = "summary", .aliases = "s", .help = "the summary report" },
+	{ .name = "detailed", .aliases = "d", .help = "a line for each operation" },
+	{ .name = "normalize",
+	  .aliases = "n",
+	  .help = "times of the global clock in these; with several dumps always" },
+	{ .name = "csv", .aliases = "c", .help = "CSV instead, one line an operation" },
+	{ .name = "json",
+	  .aliases = "j",
+	  .help = "Chrome trace events instead, for Perfetto (ui.perfetto.dev)" },
+	{ .name = "output",
+	  .aliases = "o",
+	  .arg = "<file>",
+	  .help = "write to <file> instead of standard output (-)" },
+	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ 0 },
 };
 
-#define N_WORDS (sizeof(words) / sizeof(words[0]))
-
-static void print_help(void)
-{
-	puts("Usage: xdd tsread [option ...] <dump> ...\n"
-	     "\n"
-	     "Prints the dumps of time stamps that -ts dump <prefix> wrote, and those of older\n"
-	     "programs. Without -summary or -detailed both reports are printed. Several dumps, of\n"
-	     "targets and of hosts, are merged by the global clock.\n");
-	for (size_t i = 0; i < N_WORDS; i++) {
-		bool file = strcmp(words[i].name, "output") == 0;
-
-		char name[32];
-
-		snprintf(name, sizeof(name), "%s%s", words[i].name, file ? " <file>" : "");
-		printf("  -%s, -%-15s%s\n", words[i].letter, name, words[i].help);
-	}
-	puts("\n"
-	     "Exit status: 0 all is sound; 2 invalid argument; 3 invalid option; 6 a file cannot be\n"
-	     "read or written; 7 a dump is damaged or cut short: what is sound of it was printed.");
-}
-
-static const char *word_at(const void *unused, size_t i)
-{
-	(void)unused;
-	return i < N_WORDS ? words[i].name : NULL;
-}
+static const struct option_group group = { "Options", rows };
+static const struct option_group *const groups[] = { &group, NULL };
+static const struct option_table options = { .groups = groups };
 
 static enum xdd_status bad_option(const char *word)
 {
-	const char *near = suggest_nearest(word + strspn(word, "-"), word_at, NULL);
+	const char *near = option_suggest(&options, word);
 
 	if (near)
 		log_error("tsread %.128s: no such option; did you mean -%s?", word, near);
@@ -99,33 +79,21 @@ static enum xdd_status bad_option(const char *word)
 	return XDD_BAD_OPTION;
 }
 
-/* The index of option `word` in words; N_WORDS: it is none. */
-static size_t find_word(const char *word)
-{
-	const char *name = word + (word[1] == '-' ? 2 : 1);
-	size_t i = 0;
-
-	while (i < N_WORDS && strcmp(name, words[i].name) != 0 &&
-	       strcmp(name, words[i].letter) != 0)
-		i++;
-	return i;
-}
-
 /* Parse the command line. `*done`: help was printed, and there is nothing else to do. */
 static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done)
 {
 	for (int i = 1; i < argc; i++) {
 		char *word = argv[i];
-		size_t found;
+		const struct option *found;
 
 		if (word[0] != '-' || !word[1]) {
 			r->names[r->n_names++] = word;
 			continue;
 		}
-		found = find_word(word);
-		if (found == N_WORDS)
+		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
+		if (!found)
 			return bad_option(word);
-		switch (words[found].letter[0]) {
+		switch (found->name[0]) {
 		case 's':
 			r->text.summary = true;
 			break;
@@ -151,7 +119,7 @@ static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done
 				r->output = NULL;
 			break;
 		default:
-			print_help();
+			command_help(&command_tsread);
 			*done = true;
 			return XDD_OK;
 		}
@@ -276,7 +244,7 @@ static void write_output(struct tsread *r)
 	worsen(r, XDD_IO_ERROR);
 }
 
-int tsread_main(int argc, char **argv)
+static int tsread_main(int argc, char **argv)
 {
 	struct tsread r = { .status = XDD_OK };
 	bool done = false;
@@ -308,3 +276,19 @@ int tsread_main(int argc, char **argv)
 		r.status = XDD_IO_ERROR;
 	return (int)r.status;
 }
+
+const struct command command_tsread = {
+	.name = "tsread",
+	.summary = "print time stamps of operations that -timestamps dump wrote",
+	.usage =
+		"usage: xdd tsread [<option> ...] <dump> ...\n"
+		"\n"
+		"Prints the dumps of time stamps that -ts dump <prefix> wrote, and those of older\n"
+		"programs. Without -summary or -detailed both reports are printed. Several dumps, of\n"
+		"targets and of hosts, are merged by the global clock.\n",
+	.options = &options,
+	.footer =
+		"Exit status: 0 all is sound; 2 invalid argument; 3 invalid option; 6 a file cannot be\n"
+		"read or written; 7 a dump is damaged or cut short: what is sound of it was printed.\n",
+	.main = tsread_main,
+};

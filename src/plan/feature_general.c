@@ -4,30 +4,32 @@
 #include "plan/feature.h"
 
 #include "plan/errors.h"
-#include "plan/help.h"
 #include "plan/parse.h"
+#include "xdd/base/arena.h"
+#include "xdd/plan/help.h"
 
+/* All words that follow, up to one with a dash that names no option. */
 static size_t arity_help(const struct word *args, size_t avail)
 {
-	(void)args;
-	return avail ? 1 : 0;
+	size_t n = avail ? 1 : 0;
+
+	while (n && n < avail &&
+	       (args[n].text[0] != '-' || option_is_word(&run_options, args[n].text)))
+		n++;
+	return n;
 }
 
+/* The commands print it: they know the columns and one another as well. */
 static enum xdd_status do_help(struct parse *p, const struct setting *s)
 {
+	struct setting *help = arena_alloc(p->arena, sizeof(*help));
+
+	if (!help)
+		return plan_no_memory();
+	*help = *s;
+	p->plan->help = help;
 	p->done = true;
-	if (!s->n_args) {
-		help_usage(p->table);
-		return XDD_OK;
-	}
-	if (help_option(p->table, s->args[0].text) == 0)
-		return XDD_OK;
-	if (option_suggest(p->table, s->args[0].text))
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "is not an option; did you mean -%s?",
-				   option_suggest(p->table, s->args[0].text));
-	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-			   "is not an option; xdd -help lists them");
+	return XDD_OK;
 }
 
 static enum xdd_status do_fullhelp(struct parse *p, const struct setting *s)
@@ -69,10 +71,10 @@ static const struct option rows[] = {
 	  .aliases = "h",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
-	  .arg = "[<option>]",
+	  .arg = "[<word> ...]",
 	  .arity = arity_help,
 	  .act = do_help,
-	  .help = "list the options, or explain one" },
+	  .help = "list the options, or explain options and commands" },
 	{ .name = "fullhelp",
 	  .aliases = "exthelp",
 	  .scope = SCOPE_GLOBAL,

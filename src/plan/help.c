@@ -1,21 +1,19 @@
 /*
- * Help from the option table: -help, -help <option>, -fullhelp and -version, on standard output.
+ * Help from option tables: the texts of -help, -help <option>, -fullhelp and -version.
  */
+#include "xdd/plan/help.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config.h"
-#include "plan/help.h"
+#include "plan/errors.h"
 #include "xdd/base/units.h"
 
 #define HELP_WIDTH 79
 
-/*
- * Print `text` in lines of at most HELP_WIDTH columns, each indented; the first continues at column
- * `col` of the line, if that is not past the indentation.
- */
-static void print_wrapped_at(const char *text, int indent, int col)
+void help_wrapped(const char *text, int indent, int col)
 {
 	if (col > indent - 2) {
 		putchar('\n');
@@ -44,13 +42,39 @@ static void print_wrapped_at(const char *text, int indent, int col)
 
 static void print_wrapped(const char *text, int indent)
 {
-	print_wrapped_at(text, indent, 0);
+	help_wrapped(text, indent, 0);
 }
 
-static int print_synopsis(const struct option *opt)
+#define SHORT_MAX 2 /* letters of a short name */
+
+/* The short names of an option, " (-s)"; returns the columns that they take. */
+static int print_short_names(const struct option *opt)
 {
-	return printf("  -%s%s%s%s", opt->name, opt->scope == SCOPE_TARGET ? " [target <n>]" : "",
-		      opt->arg ? " " : "", opt->arg ? opt->arg : "");
+	int col = 0;
+
+	for (const char *a = opt->aliases; a && *a;) {
+		int len = (int)strcspn(a, " ");
+
+		if (len <= SHORT_MAX)
+			col += printf("%s-%.*s", col ? ", " : " (", len, a);
+		a += len;
+		a += strspn(a, " ");
+	}
+	return col + (col ? printf(")") : 0);
+}
+
+/* `names`: with its short names. */
+static int print_synopsis(const struct option *opt, bool names)
+{
+	int col = printf("  -%s", opt->name);
+
+	if (names)
+		col += print_short_names(opt);
+	if (opt->scope == SCOPE_TARGET)
+		col += printf(" [target <n>]");
+	if (opt->arg && col + 1 + strlen(opt->arg) > HELP_WIDTH)
+		col = printf("\n       ") - 1;
+	return col + (opt->arg ? printf(" %s", opt->arg) : 0);
 }
 
 static void print_default(const struct option *row, int indent)
@@ -95,7 +119,7 @@ static void print_subs(const struct option *opt)
 
 static void explain(const struct option *opt)
 {
-	print_synopsis(opt);
+	print_synopsis(opt, false);
 	putchar('\n');
 	print_wrapped(opt->help, 6);
 	if (opt->aliases) {
@@ -123,23 +147,17 @@ static void explain(const struct option *opt)
 		printf("\n      Example:\n        %s\n", opt->example);
 }
 
-void help_usage(const struct option_table *table)
+void help_list(const struct option_table *table)
 {
-	printf("usage: xdd <option> ...\n"
-	       "Drives files and devices with I/O and reports what they do.\n\n"
-	       "  xdd -op read -targets 1 /dev/sdx -reqsize 128 -mbytes 64 -passes 3 -verbose\n\n");
 	for (const struct option_group *const *g = table->groups; *g; g++) {
 		printf("%s:\n", (*g)->title);
 		for (const struct option *opt = (*g)->options; opt->name; opt++) {
-			int col = print_synopsis(opt);
+			int col = print_synopsis(opt, true);
 
-			print_wrapped_at(opt->help, 36, col);
+			help_wrapped(opt->help, 36, col);
 		}
 		putchar('\n');
 	}
-	printf("Options begin with one dash or two. 'target <n>' after an option's name, or\n"
-	       "'target <a>-<b>', restricts it to those targets; later options override\n"
-	       "earlier ones. 'xdd -help <option>' tells more, 'man xdd' all.\n");
 }
 
 void help_full(const struct option_table *table)
@@ -161,6 +179,14 @@ int help_option(const struct option_table *table, const char *name)
 		return -1;
 	explain(opt);
 	return 0;
+}
+
+enum xdd_status help_unknown(const struct setting *s, const struct word *w, const char *near)
+{
+	if (near)
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "is not an option; did you mean -%s?",
+				   near);
+	return parse_error(XDD_BAD_ARGUMENT, s, w, "is not an option; xdd -help lists them");
 }
 
 void help_version(void)

@@ -144,7 +144,7 @@ static size_t wanted_args(const struct option *row, const struct cursor *c)
 /* "-help -op": the argument is the name of an option, with its dash or without. */
 static bool takes_names(const struct option *row)
 {
-	return row->arg && strcmp(row->arg, "[<option>]") == 0;
+	return row->arg && strcmp(row->arg, "[<word> ...]") == 0;
 }
 
 /* The arguments of `row`, which is the option or one of its suboptions. */

@@ -95,7 +95,8 @@ enum xdd_status plan_build(int argc, char **argv, struct plan **out)
 		status = apply_settings(&p);
 	if (!status && !p.done)
 		status = plan_resolve(plan);
-	if ((status && status != XDD_TARGET_FAILED) || (p.done && !plan->list_engines))
+	if ((status && status != XDD_TARGET_FAILED) ||
+	    (p.done && !plan->list_engines && !plan->help))
 		plan_free(plan);
 	else
 		*out = plan;

@@ -368,6 +368,8 @@ def test_refused():
         t.equal((run.status, run.out, len(run.error_lines()), want in run.err), (2, "", 1, True), want, run)
     run = compare("-help")
     t.equal((run.status, run.out.startswith("usage: xdd compare"), run.err), (0, True, ""), "-help", run)
+    t.equal(run.out, t.xdd("-help", "compare").out, "-help: the same as xdd -help compare", run)
+    t.ok("\n  -failif <limit> " in run.out, "-help lists the options", run)
     run = t.command(["sh", "-c", '"$0" compare "$1" "$1" >/dev/full', t.XDD, good])
     t.equal((run.status, m.NO_SPACE in run.err), (2, True), "output to a full disk", run)
 

@@ -214,6 +214,12 @@ def test_help():
     listed = re.findall(r"^  -(\S+)", usage.out, re.M)
     t.equal(sorted(listed), sorted(o.name for o in OPTIONS),
             "-help lists every option, and each has a row in this test")
+    for command in ("compare", "tsread"):
+        t.ok(re.search(r"^  xdd %s  +\w" % command, usage.out, re.M), "-help lists the command " + command, usage)
+    t.ok("\n  -queuedepth (-qd) [target <n>] " in usage.out, "-help shows short names", usage)
+    t.ok(max(map(len, usage.out.splitlines())) < 80, "-help fits 80 columns", usage)
+    both = xdd("-help op -qd")
+    t.equal(both.out, xdd("-help op").out + xdd("-help qd").out, "-help op -qd explains both", both)
     full = xdd("-fullhelp")
     t.equal((full.status, full.err), (0, ""), "-fullhelp: on standard output, status 0", full)
     t.equal(re.findall(r"^  -(\S+)", full.out, re.M), listed,

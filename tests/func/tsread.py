@@ -344,7 +344,8 @@ def test_times_far_apart():
 def test_command():
     for word in ("-h", "--help", "-help"):
         run = x.tsread(word)
-        t.ok(run.status == 0 and run.out.startswith("Usage: xdd tsread ") and not run.err and
+        t.equal(run.out, t.xdd("-help", "tsread").out, word + ": the same as xdd -help tsread", run)
+        t.ok(run.status == 0 and run.out.startswith("usage: xdd tsread ") and not run.err and
              max(map(len, run.out.splitlines())) < 90, word, run)
     dumps, reports = dump("-reqsize", 4, "-numreqs", 5)
     out = t.path("out")

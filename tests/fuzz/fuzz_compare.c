@@ -11,6 +11,7 @@
 #include "commands/commands.h"
 #include "fuzz.h"
 #include "report/jsonout.h"
+#include "xdd/commands/command.h"
 #include "xdd/report/statistics.h"
 
 static const char *const words[] = {
@@ -119,7 +120,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	}
 	argv[argc++] = (char *)files[1];
 	fuzz_messages_clear();
-	status = compare_main(argc, argv);
+	status = command_compare.main(argc, argv);
 	if (status > COMPARE_LIMIT)
 		fuzz_fail("status %d", (int)status);
 	fuzz_messages_check(status == COMPARE_TROUBLE ? 1 : 0);

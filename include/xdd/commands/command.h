@@ -1,13 +1,20 @@
 /*
- * The commands of the program. One file in src/commands each, one row in command.c.
+ * The commands of the program. One file in src/commands each, one line in command.c.
  */
 #ifndef XDD_COMMANDS_COMMAND_H
 #define XDD_COMMANDS_COMMAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+struct option_table;
 
 struct command {
-	const char *name; /* the first word of the command line */
+	const char *name;    /* the first word of the command line; NULL: the run of a plan */
+	const char *summary; /* one line for xdd -help, without a capital and a full stop */
+	const char *usage;   /* "usage: xdd NAME ..." and its purpose; the help begins with it */
+	const struct option_table *options; /* for its help and the completion; NULL: none */
+	const char *footer;		    /* the help ends with it; NULL: nothing */
 
 	/*
 	 * Run the command; argv[0] is its name, or that of the program for the run. Results go to
@@ -16,6 +23,15 @@ struct command {
 	 */
 	int (*main)(int argc, char **argv);
 };
+
+/* Command `i` of those with a name, in the order of the help; NULL past the last one. */
+const struct command *command_at(size_t i);
+
+/* The command of that name, or NULL. */
+const struct command *command_find(const char *name);
+
+/* Print the help of a command to standard output: usage, options and footer. */
+void command_help(const struct command *command);
 
 /* The command that `argv` names, or the run of a plan, which has no name. */
 const struct command *command_of(int argc, char **argv);

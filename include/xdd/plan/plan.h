@@ -197,7 +197,8 @@ struct plan {
 	bool qthread_info;
 	bool dry_run;
 	bool timer_info;
-	bool list_engines; /* -ioengine list: nothing else in the plan counts */
+	bool list_engines;	    /* -ioengine list: nothing else in the plan counts */
+	const struct setting *help; /* -help and its words: nothing else counts; NULL: not given */
 	bool max_priority;
 	bool process_lock;
 	bool no_memory_lock;
