@@ -7,18 +7,33 @@
 #include "xdd/base/units.h"
 
 #include <errno.h>
-#include <math.h>
+#include <float.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NS_MAX (100ull * 36525 * 864 * NS_PER_SEC) /* 100 years of 365.25 days */
 #define FRACTION_DIGITS_MAX 18			   /* more would not fit 64 bits */
+#define PERCENT_ONE 1000000ull			   /* of units_parse_percent() */
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
+}
+
+/* Without the locale: in a Turkish one, i is no small I. */
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+	while (*a && lower(*a) == lower(*b)) {
+		a++;
+		b++;
+	}
+	return *a == *b;
 }
 
 static size_t count_digits(const char *s)
@@ -53,49 +68,6 @@ int units_parse_u64(const char *word, uint64_t *value)
 	return digits_value(word, n, value);
 }
 
-/* The power of two of a size suffix, or -1. */
-static int size_shift(char suffix)
-{
-	switch (suffix) {
-	case 'k':
-	case 'K':
-		return 10;
-	case 'm':
-	case 'M':
-		return 20;
-	case 'g':
-	case 'G':
-		return 30;
-	case 't':
-	case 'T':
-		return 40;
-	}
-	return -1;
-}
-
-int units_parse_size(const char *word, uint64_t *bytes)
-{
-	size_t n = count_digits(word);
-	uint64_t value;
-	int shift = 0;
-	int ret;
-
-	if (!n)
-		return -EINVAL;
-	if (word[n]) {
-		shift = size_shift(word[n]);
-		if (shift < 0 || word[n + 1])
-			return -EINVAL;
-	}
-	ret = digits_value(word, n, &value);
-	if (ret)
-		return ret;
-	if (value > UINT64_MAX >> shift)
-		return -ERANGE;
-	*bytes = value << shift;
-	return 0;
-}
-
 /* A decimal fraction at the start of a word, taken apart. */
 struct decimal {
 	const char *whole;
@@ -121,39 +93,246 @@ static const char *split_decimal(const char *s, struct decimal *d)
 	return d->n_whole ? s : NULL;
 }
 
+enum rounding {
+	NEAREST,
+	EXACT, /* a fraction that is left is -EINVAL */
+};
+
+/*
+ * `d` times `unit`, up to `max`, in integers: a double holds whole nanoseconds for 104 days only.
+ */
+static int scale_decimal(const struct decimal *d, uint64_t unit, enum rounding rounding,
+			 uint64_t max, uint64_t *value)
+{
+	size_t digits = d->n_fraction;
+	uint64_t whole, fraction, scale = 1;
+	uint128 total, part;
+	int ret;
+
+	while (digits && d->fraction[digits - 1] == '0')
+		digits--;
+	if (digits > FRACTION_DIGITS_MAX && rounding == EXACT)
+		return -EINVAL;
+	if (digits > FRACTION_DIGITS_MAX)
+		digits = FRACTION_DIGITS_MAX;
+	ret = digits_value(d->fraction, digits, &fraction);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < digits; i++)
+		scale *= 10;
+	part = (uint128)fraction * unit;
+	if (rounding == EXACT && part % scale)
+		return -EINVAL;
+	ret = digits_value(d->whole, d->n_whole, &whole);
+	if (ret)
+		return ret;
+	total = (uint128)whole * unit + (part + scale / 2) / scale;
+	if (total > max)
+		return -ERANGE;
+	*value = (uint64_t)total;
+	return 0;
+}
+
+/* A suffix, in any case, and what it stands for. */
+struct suffix {
+	const char *text;
+	uint64_t unit;
+};
+
+static const struct suffix size_suffixes[] = {
+	{ "b", 1 },
+	{ "k", 1ull << 10 },
+	{ "ki", 1ull << 10 },
+	{ "kib", 1ull << 10 },
+	{ "kb", 1000ull },
+	{ "m", 1ull << 20 },
+	{ "mi", 1ull << 20 },
+	{ "mib", 1ull << 20 },
+	{ "mb", 1000000ull },
+	{ "g", 1ull << 30 },
+	{ "gi", 1ull << 30 },
+	{ "gib", 1ull << 30 },
+	{ "gb", 1000000000ull },
+	{ "t", 1ull << 40 },
+	{ "ti", 1ull << 40 },
+	{ "tib", 1ull << 40 },
+	{ "tb", 1000000000000ull },
+	{ NULL, 0 },
+};
+
+static const struct suffix count_suffixes[] = {
+	{ "", 1 },
+	{ "k", 1000ull },
+	{ "m", 1000000ull },
+	{ "g", 1000000000ull },
+	{ "t", 1000000000000ull },
+	{ NULL, 0 },
+};
+
+/* The unit of a suffix; 0: it is none. */
+static uint64_t unit_of(const struct suffix *s, const char *text)
+{
+	for (; s->text; s++)
+		if (same_word(s->text, text))
+			return s->unit;
+	return 0;
+}
+
+bool units_has_suffix(const char *word)
+{
+	struct decimal d;
+	const char *rest = split_decimal(word, &d);
+
+	return rest && *rest;
+}
+
+int units_parse_count(const char *word, uint64_t *value)
+{
+	struct decimal d;
+	const char *rest = split_decimal(word, &d);
+	uint64_t unit = rest ? unit_of(count_suffixes, rest) : 0;
+
+	/* "1.0" is no whole number as people write them. */
+	if (!unit || (unit == 1 && d.n_fraction))
+		return -EINVAL;
+	return scale_decimal(&d, unit, EXACT, UINT64_MAX, value);
+}
+
+int units_parse_amount(const char *word, uint64_t bare, uint64_t *bytes)
+{
+	struct decimal d;
+	const char *rest = split_decimal(word, &d);
+	uint64_t unit;
+
+	if (!rest)
+		return -EINVAL;
+	unit = *rest ? unit_of(size_suffixes, rest) : bare;
+	if (!unit || (unit == 1 && d.n_fraction))
+		return -EINVAL;
+	return scale_decimal(&d, unit, NEAREST, UINT64_MAX, bytes);
+}
+
+int units_parse_size(const char *word, uint64_t *bytes)
+{
+	return units_parse_amount(word, 1, bytes);
+}
+
+int units_parse_percent(const char *word, uint64_t *millionths)
+{
+	struct decimal d;
+	const char *rest = split_decimal(word, &d);
+
+	if (!rest || (*rest && strcmp(rest, "%") != 0))
+		return -EINVAL;
+	return scale_decimal(&d, PERCENT_ONE, NEAREST, 100 * PERCENT_ONE, millionths);
+}
+
+int units_parse_percentage(const char *word, double *percent)
+{
+	uint64_t millionths;
+	int ret = units_parse_percent(word, &millionths);
+
+	if (!ret)
+		*percent = (double)millionths / (double)PERCENT_ONE;
+	return ret;
+}
+
+/*
+ * In a long double, which is exact for up to 19 digits where it has 64 bits; strtod() would want
+ * the decimal point of the locale.
+ */
+static int decimal_value(const struct decimal *d, double unit, double *value)
+{
+	long double whole = 0, fraction = 0, scale = 1, v;
+	size_t digits = d->n_fraction;
+
+	if (digits > FRACTION_DIGITS_MAX)
+		digits = FRACTION_DIGITS_MAX;
+	for (size_t i = 0; i < d->n_whole; i++)
+		whole = whole * 10 + (long double)(d->whole[i] - '0');
+	for (size_t i = 0; i < digits; i++) {
+		fraction = fraction * 10 + (long double)(d->fraction[i] - '0');
+		scale *= 10;
+	}
+	v = (whole * scale + fraction) / scale * (long double)unit;
+	if (!(v <= (long double)DBL_MAX))
+		return -ERANGE;
+	*value = (double)v;
+	return 0;
+}
+
 int units_parse_real(const char *word, double *value)
 {
 	struct decimal d;
 	const char *rest = split_decimal(word, &d);
-	char *end;
-	double v;
 
 	if (!rest || *rest)
 		return -EINVAL;
-	v = strtod(word, &end);
-	if (end != rest)
-		return -EINVAL; /* a locale with another decimal point */
-	if (!isfinite(v))
-		return -ERANGE;
-	*value = v;
+	return decimal_value(&d, 1, value);
+}
+
+#define RATE_SUFFIX 8 /* longer than any suffix of a size with its end */
+
+/* A rate without its "/s", which needs a unit before it; -EINVAL: too long. */
+static int cut_rate(const char *rest, char *suffix)
+{
+	size_t n = strlen(rest);
+
+	if (n >= RATE_SUFFIX)
+		return -EINVAL;
+	memcpy(suffix, rest, n + 1);
+	if (n > 2 && strcmp(suffix + n - 2, "/s") == 0)
+		suffix[n - 2] = '\0';
 	return 0;
+}
+
+static int parse_rate(const char *word, const struct suffix *suffixes, double bare, double *value)
+{
+	struct decimal d;
+	const char *rest = split_decimal(word, &d);
+	char suffix[RATE_SUFFIX];
+	double unit;
+
+	if (!rest || cut_rate(rest, suffix))
+		return -EINVAL;
+	unit = *suffix ? (double)unit_of(suffixes, suffix) : bare;
+	return unit > 0 ? decimal_value(&d, unit, value) : -EINVAL;
+}
+
+int units_parse_byte_rate(const char *word, double bare, double *per_second)
+{
+	return parse_rate(word, size_suffixes, bare, per_second);
+}
+
+int units_parse_op_rate(const char *word, double *per_second)
+{
+	struct decimal d;
+	const char *rest = split_decimal(word, &d);
+
+	if (rest && strcmp(rest, "/s") == 0)
+		return decimal_value(&d, 1, per_second);
+	return parse_rate(word, count_suffixes, 1, per_second);
 }
 
 /* Nanoseconds in the unit of a time, or 0. */
 static uint64_t time_unit_ns(const char *suffix)
 {
-	static const struct {
-		const char *suffix;
-		uint64_t ns;
-	} units[] = {
-		{ "", NS_PER_SEC },	    { "ns", 1 },	 { "us", 1000 },
-		{ "ms", 1000000 },	    { "s", NS_PER_SEC }, { "m", 60 * NS_PER_SEC },
+	/* As written: a capital M would be a month to some. */
+	static const struct suffix units[] = {
+		{ "", NS_PER_SEC },
+		{ "ns", 1 },
+		{ "us", 1000 },
+		{ "ms", 1000000 },
+		{ "s", NS_PER_SEC },
+		{ "sec", NS_PER_SEC },
+		{ "m", 60 * NS_PER_SEC },
+		{ "min", 60 * NS_PER_SEC },
 		{ "h", 3600 * NS_PER_SEC },
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!strcmp(suffix, units[i].suffix))
-			return units[i].ns;
+		if (!strcmp(suffix, units[i].text))
+			return units[i].unit;
 	return 0;
 }
 
@@ -162,30 +341,8 @@ int units_parse_seconds(const char *word, uint64_t *ns)
 	struct decimal d;
 	const char *rest = split_decimal(word, &d);
 	uint64_t unit = rest ? time_unit_ns(rest) : 0;
-	uint64_t whole, fraction;
-	uint64_t scale = 1;
-	uint128 total;
-	int ret;
 
-	if (!unit)
-		return -EINVAL;
-	ret = digits_value(d.whole, d.n_whole, &whole);
-	if (ret)
-		return ret;
-
-	/* In integers: a double holds whole nanoseconds for 104 days only. */
-	if (d.n_fraction > FRACTION_DIGITS_MAX)
-		d.n_fraction = FRACTION_DIGITS_MAX;
-	ret = digits_value(d.fraction, d.n_fraction, &fraction);
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < d.n_fraction; i++)
-		scale *= 10;
-	total = (uint128)whole * unit + ((uint128)fraction * unit + scale / 2) / scale;
-	if (total > NS_MAX)
-		return -ERANGE;
-	*ns = (uint64_t)total;
-	return 0;
+	return unit ? scale_decimal(&d, unit, NEAREST, NS_MAX, ns) : -EINVAL;
 }
 
 char *units_size_text(uint64_t bytes, char *buf, size_t size)

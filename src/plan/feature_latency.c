@@ -27,18 +27,20 @@
 static int parse_percent(const char *item, size_t len, uint32_t *percent)
 {
 	char word[32];
-	double value;
+	const char *point;
+	uint64_t millionths;
 
 	if (!len || len >= sizeof(word))
 		return -EINVAL;
 	memcpy(word, item, len);
 	word[len] = '\0';
 	/* Finer values would be rounded, in the end to 100. */
-	if (strchr(word, '.') && strlen(strchr(word, '.')) > 1 + PERCENT_DIGITS)
+	point = strchr(word, '.');
+	if (point && strspn(point + 1, "0123456789") > PERCENT_DIGITS)
 		return -EINVAL;
-	if (units_parse_real(word, &value) || value > 100)
+	if (units_parse_percent(word, &millionths))
 		return -EINVAL;
-	*percent = (uint32_t)(value * HISTOGRAM_PERCENT + 0.5);
+	*percent = (uint32_t)millionths;
 	return *percent ? 0 : -EINVAL;
 }
 

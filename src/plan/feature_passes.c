@@ -31,12 +31,12 @@ static enum xdd_status apply_passes(const struct setting *s, void *dst)
 	struct plan *plan = dst;
 	double percent = 0;
 
-	if (until && (units_parse_real(s->args[1].text, &percent) || percent <= 0 || percent > 100))
+	if (until && (units_parse_percentage(s->args[1].text, &percent) || percent <= 0))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[1],
 			"expected a percentage above 0 and up to 100 after until: how far the mean "
 			"bandwidth may be off");
-	if (number && (units_parse_u64(number->text, &passes) || passes < least || passes > most))
+	if (number && (units_parse_count(number->text, &passes) || passes < least || passes > most))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, number,
 			"expected a whole number of passes, %" PRIu64 " to %" PRIu64 "%s", least,

@@ -10,30 +10,57 @@
 
 #define LEAST_RATE 1e-9
 #define MOST_RATE 1e9
+#define MEGABYTE 1e6
 
-/* A positive real number. */
-static enum xdd_status parse_positive(const struct setting *s, double most, const char *what,
-				      double *value)
+static enum xdd_status is_positive(const struct setting *s, int err, double v, double most,
+				   const char *what)
 {
-	double v;
+	if (!err && v >= LEAST_RATE && v <= most)
+		return XDD_OK;
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "expected %s, above 0 and up to %.0f, with decimals if need be", what,
+			   most);
+}
 
-	if (units_parse_real(s->args[0].text, &v) || v < LEAST_RATE || v > most)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "expected %s, above 0 and up to %.0f, with decimals if need be",
-				   what, most);
-	*value = v;
-	return XDD_OK;
+static enum xdd_status parse_ops(const struct setting *s, double *rate)
+{
+	double v = 0;
+	int err = units_parse_op_rate(s->args[0].text, &v);
+	enum xdd_status status = is_positive(
+		s, err, v, MOST_RATE, "a number of operations per second, such as 200 or 10k");
+
+	if (!status)
+		*rate = v;
+	return status;
+}
+
+static enum xdd_status parse_bandwidth(const struct setting *s, double *rate)
+{
+	const char *word = s->args[0].text;
+	double v = 0;
+	int err = units_parse_byte_rate(word, MEGABYTE, &v);
+	enum xdd_status status;
+
+	/* A number alone stays as it is: times 10^6 and back may round. */
+	if (units_has_suffix(word))
+		v /= MEGABYTE;
+	else
+		err = units_parse_real(word, &v);
+	status = is_positive(s, err, v, MOST_RATE,
+			     "a number of 10^6 bytes per second, or bytes per second with a "
+			     "suffix, such as 10M or 10MB/s");
+	if (!status)
+		*rate = v;
+	return status;
 }
 
 /* Of ops, bw and delay the last wins. */
 static enum xdd_status apply_rate(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
-	bool ops = s->sub->value == THROTTLE_OPS;
-	enum xdd_status status = parse_positive(s, MOST_RATE,
-						ops ? "a number of operations per second" :
-						      "a number of 10^6 bytes per second",
-						&t->throttle.rate);
+	enum xdd_status status = s->sub->value == THROTTLE_OPS ?
+					 parse_ops(s, &t->throttle.rate) :
+					 parse_bandwidth(s, &t->throttle.rate);
 
 	if (status)
 		return status;
@@ -45,9 +72,14 @@ static enum xdd_status apply_rate(const struct setting *s, void *dst)
 static enum xdd_status apply_var(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
+	double percent = 0;
+	int err = units_parse_percentage(s->args[0].text, &percent);
+	enum xdd_status status = is_positive(s, err, percent, 100,
+					     "a percentage of the interval between operations");
 
-	return parse_positive(s, 100, "a percentage of the interval between operations",
-			      &t->throttle.var_percent);
+	if (!status)
+		t->throttle.var_percent = percent;
+	return status;
 }
 
 const struct option throttle_rows[] = {

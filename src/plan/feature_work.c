@@ -39,16 +39,16 @@ static size_t arity_rwratio(const struct word *args, size_t avail)
 static enum xdd_status apply_rwratio(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
-	double percent;
+	uint64_t ratio;
 
-	if (units_parse_real(s->args[0].text, &percent) || percent > 100)
+	if (units_parse_percent(s->args[0].text, &ratio))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
 			"expected the percentage of reads, 0 to 100, with decimals if need be");
 	if (s->n_args == 2 && strcmp(s->args[1].text, "random") != 0)
 		return parse_error(XDD_BAD_OPTION, s, &s->args[1],
 				   "expected the word random, or nothing, after the percentage");
-	t->read_ratio = (uint32_t)(percent * (PLAN_RATIO_ONE / 100) + 0.5);
+	t->read_ratio = (uint32_t)ratio;
 	t->ratio_random = s->n_args == 2;
 	t->op = t->read_ratio == PLAN_RATIO_ONE ? OP_READ : t->read_ratio ? OP_MIXED : OP_WRITE;
 	return XDD_OK;

@@ -13,8 +13,6 @@
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
-#define PERCENT (PLAN_RATIO_ONE / 100)
-
 static const struct {
 	const char *word;
 	enum measure_unit unit;
@@ -33,25 +31,29 @@ static const char *measure_at(const void *unused, size_t i)
 
 static enum xdd_status read_percent(const struct setting *s, const struct word *w, uint64_t *value)
 {
-	double percent;
-
-	if (units_parse_real(w->text, &percent) || percent > 100 || percent * PERCENT < 1)
+	if (units_parse_percent(w->text, value) || !*value)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, w,
 			"expected a percentage above 0 and up to 100, with decimals if need be");
-	*value = (uint64_t)(percent * PERCENT + 0.5);
 	return XDD_OK;
 }
 
-static enum xdd_status read_count(const struct setting *s, const struct word *w, uint64_t scale,
+static enum xdd_status read_ops(const struct setting *s, const struct word *w, uint64_t *value)
+{
+	if (units_parse_count(w->text, value) || !*value || *value > INT64_MAX)
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "expected a whole number, 1 to %" PRId64,
+				   INT64_MAX);
+	return XDD_OK;
+}
+
+static enum xdd_status read_bytes(const struct setting *s, const struct word *w, uint64_t scale,
 				  uint64_t *value)
 {
-	uint64_t max = (uint64_t)INT64_MAX / scale;
-
-	if (units_parse_u64(w->text, value) || !*value || *value > max)
-		return parse_error(XDD_BAD_ARGUMENT, s, w, "expected a whole number, 1 to %" PRIu64,
-				   max);
-	*value *= scale;
+	if (units_parse_amount(w->text, scale, value) || !*value || *value > INT64_MAX)
+		return parse_error(XDD_BAD_ARGUMENT, s, w,
+				   "expected a number, up to %" PRIu64
+				   ", or bytes with a suffix, such as 16M or 10MB",
+				   (uint64_t)INT64_MAX / scale);
 	return XDD_OK;
 }
 
@@ -65,7 +67,9 @@ enum xdd_status measure_read(const struct setting *s, const struct word *w, stru
 			return read_percent(s, &w[1], &m->value);
 		if (m->unit == MEASURE_TIME)
 			return parse_time(s, &w[1], 1, PLAN_CENTURY_NS, &m->value);
-		return read_count(s, &w[1], measures[i].scale, &m->value);
+		if (m->unit == MEASURE_OPS)
+			return read_ops(s, &w[1], &m->value);
+		return read_bytes(s, &w[1], measures[i].scale, &m->value);
 	}
 	return parse_error_words(s, w, measure_at, NULL);
 }

@@ -4,6 +4,7 @@
  */
 #include "plan/value.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,20 +13,50 @@
 #include "xdd/base/suggest.h"
 #include "xdd/base/units.h"
 
+static bool is_percentage(const struct option *row)
+{
+	return row->unit && strcmp(row->unit, "percent") == 0;
+}
+
+/* A suffix would be one of a size. */
+static bool counts_in_bytes(const struct option *row)
+{
+	return row->scale || (row->unit && strcmp(row->unit, "blocks") == 0);
+}
+
 static enum xdd_status want_u64(const struct setting *s, const struct option *row)
 {
-	const char *unit = row->unit ? " of " : "";
+	const char *word = s->args[0].text, *unit = row->unit ? " of " : "";
+	bool suffix = units_has_suffix(word) && !is_percentage(row) && !counts_in_bytes(row);
 
 	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-			   "expected a whole number%s%s, %" PRIu64 " to %" PRIu64, unit,
-			   row->unit ? row->unit : "", row->min, row->max);
+			   "expected a whole number%s%s, %" PRIu64 " to %" PRIu64 "%s", unit,
+			   row->unit ? row->unit : "", row->min, row->max,
+			   suffix ? "; k, M and G are thousands, millions and so on" : "");
+}
+
+/* Whole percent: "70" and "70%". */
+static int read_percentage(const char *word, uint64_t *value)
+{
+	uint64_t millionths;
+	int ret = units_parse_percent(word, &millionths);
+
+	if (!ret && millionths % 1000000)
+		ret = -EINVAL;
+	if (!ret)
+		*value = millionths / 1000000;
+	return ret;
 }
 
 static enum xdd_status store_u64(const struct setting *s, const struct option *row, void *field)
 {
+	const char *word = s->args[0].text;
 	uint64_t v;
+	int ret = is_percentage(row)   ? read_percentage(word, &v) :
+		  counts_in_bytes(row) ? units_parse_u64(word, &v) :
+					 units_parse_count(word, &v);
 
-	if (units_parse_u64(s->args[0].text, &v) || v < row->min || v > row->max)
+	if (ret || v < row->min || v > row->max)
 		return want_u64(s, row);
 	*(uint64_t *)field = v * (row->scale ? row->scale : 1);
 	return XDD_OK;
@@ -39,7 +70,7 @@ static enum xdd_status store_size(const struct setting *s, const struct option *
 	if (units_parse_size(s->args[0].text, &v) || v < row->min || v > row->max)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"expected a size in bytes, with K, M, G or T if need be, %s to %s",
+			"expected a size in bytes, such as 4096, 4k, 1.5G or 10MB, %s to %s",
 			units_size_text(row->min, lo, sizeof(lo)),
 			units_size_text(row->max, hi, sizeof(hi)));
 	*(uint64_t *)field = v;
@@ -76,11 +107,11 @@ enum xdd_status parse_time(const struct setting *s, const struct word *w, uint64
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, w,
 			"expected a time above 0 and up to %s: seconds with decimals, or with ms, "
-			"us, m or h",
+			"us, min or h",
 			hi);
 	return parse_error(
 		XDD_BAD_ARGUMENT, s, w,
-		"expected a time of %s to %s: seconds with decimals, or with ms, us, m or h",
+		"expected a time of %s to %s: seconds with decimals, or with ms, us, min or h",
 		min ? lo : "0", hi);
 }
 

@@ -144,8 +144,8 @@ COUNTS = (("reqsize", "blocks", 1, 2097152), ("numreqs", "operations", 1, INT64_
           ("seek seed", None, 0, 2 ** 64 - 1), ("seek disthist", "buckets", 1, 1000000),
           ("seek seekhist", "buckets", 1, 1000000), ("threads", "threads", 1, 65536),
           ("ioengine batch", "requests", 1, 65536))
-NO_NUMBERS = ("-1", "", "4k", "1.5")
-FURTHER_NO_NUMBERS = ("0x10", "1e3", "+5", " 5", "5 ", "1,000", "abc", "0b1", "٣", "5-6", "1_000", "inf", ".", "4K",
+NO_NUMBERS = ("-1", "", "4kb", "1.5")
+FURTHER_NO_NUMBERS = ("0x10", "1e3", "+5", " 5", "5 ", "1,000", "abc", "0b1", "٣", "5-6", "1_000", "inf", ".", "4Ki", "4KiB", "4.0001k", "4%",
                       "9" * 30, str(2 ** 63), str(2 ** 64), str(2 ** 64 + 1), "9" * 5000)
 
 for option, unit, least, most in COUNTS:
@@ -161,10 +161,10 @@ row("-numreqs of 5000 digits", READ.split() + ["-numreqs", "9" * 5000], 2, 7,
 value("reqsize", "4K", m.reqsize_of(4))
 value("numreqs", "-1", base="-op read -numreqs 4 -targets 1 data")
 
-for bad in ("-1", "", "0", "4x", "4kb", "1.5k", "0x10", "k", "2G", "1073741825", "9" * 30, " 4k", "4 k", "4kk",
+for bad in ("-1", "", "0", "4x", "4kbs", "4iB", "1.5", "4%", "0x10", "k", "2G", "1073741825", "9" * 30, " 4k", "4 k", "4kk",
             "1e3"):
     value("blocksize", bad, m.size("1 GiB"))
-for bad in ("-1", "", "0", "0k", "4x", "1.5g", "16777216T", "16777217T", "99999999999T", str(2 ** 64)):
+for bad in ("-1", "", "0", "0k", "4x", "1.5", "16777216T", "16777217T", "99999999999T", str(2 ** 64)):
     value("bytes", bad, m.size("%d bytes" % (2 ** 64 - 1)))
 for size in ("8388608T", str(2 ** 63), str(2 ** 64 - 1)):
     row("more bytes than a file can have: " + size, READ + " -bytes " + size, 2, None,
@@ -175,7 +175,7 @@ for size in ("8388608T", str(2 ** 63), str(2 ** 64 - 1)):
 for option in ("timelimit", "runtime", "passdelay"):
     for bad in ("0", "-1", "", "abc"):
         value(option, bad, m.positive_time(m.SECONDS))
-for bad in ("0.0", "0ms", "1e3", "0x1", ".", "5.", "1,5", "inf", "nan", "+1", " 1", "1d", "1min", "1 s",
+for bad in ("0.0", "0ms", "1e3", "0x1", ".", "5.", "1,5", "inf", "nan", "+1", " 1", "1d", "1mins", "1M", "1 s",
             "0.0000000001", "999999999999", "877000h", "9" * 30):
     value("timelimit", bad, m.positive_time(m.TIME_UNITS))
 for option in ("startdelay", "targetstartdelay", "operationdelay"):
@@ -188,7 +188,7 @@ value("heartbeat seconds", "86401", m.time("86400s"))
 for bad, near in (("reed", "read"), ("READ", "read"), ("wirte", "write"), ("", None), ("rw", None), ("1", None)):
     value("op", bad, m.choice("read, write or noop"), *([m.near(near)] if near else []),
           base="-targets 1 data -numreqs 1")
-for bad in ("101", "-1", "abc", "", "50%", "1e1", "100.0001", "nan", "9" * 30):
+for bad in ("101", "-1", "abc", "", "50%%", "50 %", "1e1", "100.0001", "nan", "9" * 30):
     value("rwratio", bad, m.PERCENT_READS, base="-targets 1 data -numreqs 1")
 row("-rwratio with another word after it", "-targets 1 data -rwratio 50 randm", 3, 6,
     m.line("-rwratio randm", m.ONLY_RANDOM))

@@ -522,7 +522,7 @@ def test_bad_input():
                                   ("percent", "x", "above 0 and up to 100"), ("op", "0", m.whole_number(None, 1)),
                                   ("op", "1.5", m.whole_number()), ("op", "-1", m.whole_number()),
                                   ("op", "9999999999999999999", m.whole_number()),
-                                  ("mbytes", "4k", m.whole_number()), ("kbytes", "0", m.whole_number()),
+                                  ("mbytes", "4x", "expected a number, up to"), ("kbytes", "0", "expected a number, up to"),
                                   ("time", "0", "a time above 0"), ("time", "x", "a time above 0")):
             tail = " op 1 wait complete" if option == "lockstep" else ""
             refused(base + "-%s 0 1 %s %s%s" % (option, when, value, tail), "^xdd: -%s %s: .*%s" %
@@ -555,7 +555,7 @@ def test_bad_input():
     refused(base + "-nobarrier -deskew", "^xdd: -nobarrier: -deskew ")
     refused(base + "-syncio 3 -starttrigger 0 1 op 5", "^xdd: -syncio: with -starttrigger")
     refused(base + "-syncio 3 -lockstep 0 1 op 1 op 1 wait complete", "^xdd: -syncio: with -lockstep")
-    for value in ("x", "1.5", "-3", "4k"):
+    for value in ("x", "1.5", "-3", "4kB"):
         refused(base + "-syncio " + value, "^xdd: -syncio %s: " % re.escape(value), at(1))
     for value in ("x", "0", "-5"):
         refused(base + "-starttime " + value, "^xdd: -starttime %s: " % value, at(1))

@@ -92,7 +92,7 @@ WHOLE_NUMBER = "expected a whole number"
 
 def size(most):
     """A number of bytes: `most` in words."""
-    return SIZE + ", with K, M, G or T if need be, 1 byte to " + most
+    return SIZE + ", such as 4096, 4k, 1.5G or 10MB, 1 byte to " + most
 
 
 def positive_time(units=""):
@@ -104,7 +104,7 @@ def time(most="100 years"):
 
 
 SECONDS = ": seconds with decimals"
-TIME_UNITS = ": seconds .* ms, us, m or h"
+TIME_UNITS = ": seconds .* ms, us, min or h"
 PERCENT_READS = "expected the percentage of reads, 0 to 100"
 
 

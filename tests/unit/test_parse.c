@@ -329,7 +329,7 @@ static void refused(void **state)
 	bad("-zzz", XDD_BAD_OPTION, "-zzz: is not an option");
 	bad("-targts 1 null", XDD_BAD_OPTION, "did you mean -targets?");
 	bad("-multipath", XDD_BAD_OPTION, "-multipath: ");
-	bad("-targets 1 null -numreqs 4k", XDD_BAD_ARGUMENT, "-numreqs 4k: ");
+	bad("-targets 1 null -numreqs 4kB", XDD_BAD_ARGUMENT, "-numreqs 4kB: ");
 	bad("-targets 1 nosuch -op read", XDD_TARGET_FAILED, "nosuch");
 	bad("-targets 1 . -op read", XDD_TARGET_FAILED, "directory");
 	/* A refusal is not preceded by warnings. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 
 #include "xdd/base/nstime.h"
@@ -81,17 +82,257 @@ static void test_size(void **state)
 		{ "18446744073709551616", -ERANGE, 0 },
 		{ "k", -EINVAL, 0 },
 		{ "4kk", -EINVAL, 0 },
-		{ "4kb", -EINVAL, 0 },
+		{ "4kb", 0, 4000 },
+		{ "4kB", 0, 4000 },
+		{ "4KiB", 0, 4096 },
+		{ "4kib", 0, 4096 },
+		{ "4Ki", 0, 4096 },
+		{ "1MiB", 0, 1ull << 20 },
+		{ "1MB", 0, 1000000 },
+		{ "1Gib", 0, 1ull << 30 },
+		{ "2GB", 0, 2000000000ull },
+		{ "1TiB", 0, 1ull << 40 },
+		{ "3tb", 0, 3000000000000ull },
+		{ "512B", 0, 512 },
+		{ "0.5G", 0, 1ull << 29 },
+		{ ".5m", 0, 1ull << 19 },
+		{ "1.5k", 0, 1536 },
+		{ "1.0k", 0, 1024 },
+		{ "0.3k", 0, 307 },
+		{ "0.0001k", 0, 0 },
+		{ "16777215.9999999T", 0, 18446744073709441665ull },
+		{ "18446744073709551615.4B", -EINVAL, 0 },
+		{ "18446744073709551.615kB", 0, UINT64_MAX },
+		{ "18446744073709551.616kB", -ERANGE, 0 },
+		{ "18446744073709551.6154kB", 0, UINT64_MAX },
+		{ "18446744073709551.6155kB", -ERANGE, 0 },
+		{ "1.5", -EINVAL, 0 },
+		{ "1.0", -EINVAL, 0 },
+		{ "1.5B", -EINVAL, 0 },
+		{ "4KiBs", -EINVAL, 0 },
+		{ "4iB", -EINVAL, 0 },
+		{ "4 KiB", -EINVAL, 0 },
+		{ "4.k", -EINVAL, 0 },
+		{ "1,5k", -EINVAL, 0 },
+		{ "4K/s", -EINVAL, 0 },
+		{ "50%", -EINVAL, 0 },
+		{ "1e3k", -EINVAL, 0 },
 		{ "4p", -EINVAL, 0 },
 		{ "4 k", -EINVAL, 0 },
 		{ "-4k", -EINVAL, 0 },
-		{ "1.5k", -EINVAL, 0 },
 		{ "", -EINVAL, 0 },
 		{ 0 },
 	};
 
 	(void)state;
 	check_cases(units_parse_size, cases);
+}
+
+static void test_count(void **state)
+{
+	static const struct parse_case cases[] = {
+		{ "0", 0, 0 },
+		{ "42", 0, 42 },
+		{ "1k", 0, 1000 },
+		{ "1K", 0, 1000 },
+		{ "10M", 0, 10000000 },
+		{ "2g", 0, 2000000000ull },
+		{ "1T", 0, 1000000000000ull },
+		{ "1.5k", 0, 1500 },
+		{ ".25M", 0, 250000 },
+		{ "1.2340k", 0, 1234 },
+		{ "1.2345k", -EINVAL, 0 },
+		{ "0.0001k", -EINVAL, 0 },
+		{ "0.0000000000000000001k", -EINVAL, 0 },
+		{ "1.5", -EINVAL, 0 },
+		{ "1.0", -EINVAL, 0 },
+		{ "1kB", -EINVAL, 0 },
+		{ "1Ki", -EINVAL, 0 },
+		{ "1B", -EINVAL, 0 },
+		{ "k", -EINVAL, 0 },
+		{ "-1k", -EINVAL, 0 },
+		{ "1%", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },
+		{ "18446744073709551615", 0, UINT64_MAX },
+		{ "18446744073709551616", -ERANGE, 0 },
+		{ "18446744073709551.615k", 0, UINT64_MAX },
+		{ "18446744073709551.616k", -ERANGE, 0 },
+		{ 0 },
+	};
+
+	(void)state;
+	check_cases(units_parse_count, cases);
+}
+
+static int parse_mib(const char *word, uint64_t *bytes)
+{
+	return units_parse_amount(word, 1ull << 20, bytes);
+}
+
+static void test_amount(void **state)
+{
+	static const struct parse_case cases[] = {
+		{ "16", 0, 16ull << 20 },
+		{ "0.5", 0, 1ull << 19 },
+		{ "1.25", 0, 1310720 },
+		{ "16M", 0, 16ull << 20 },
+		{ "16MB", 0, 16000000 },
+		{ "1G", 0, 1ull << 30 },
+		{ "512B", 0, 512 },
+		{ "17592186044415", 0, 17592186044415ull << 20 },
+		{ "17592186044416", -ERANGE, 0 },
+		{ "16x", -EINVAL, 0 },
+		{ "50%", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },
+		{ 0 },
+	};
+
+	(void)state;
+	check_cases(parse_mib, cases);
+}
+
+static void test_percent(void **state)
+{
+	static const struct parse_case cases[] = {
+		{ "0", 0, 0 },
+		{ "70", 0, 70000000 },
+		{ "70%", 0, 70000000 },
+		{ "0.000001%", 0, 1 },
+		{ "33.3333335", 0, 33333334 },
+		{ "100%", 0, 100000000 },
+		{ "100.0", 0, 100000000 },
+		{ "100.000001", -ERANGE, 0 },
+		{ "101%", -ERANGE, 0 },
+		{ "70%%", -EINVAL, 0 },
+		{ "70 %", -EINVAL, 0 },
+		{ "%", -EINVAL, 0 },
+		{ "-1%", -EINVAL, 0 },
+		{ "1k", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },
+		{ 0 },
+	};
+
+	(void)state;
+	check_cases(units_parse_percent, cases);
+}
+
+static int parse_megabytes(const char *word, double *per_second)
+{
+	return units_parse_byte_rate(word, 1e6, per_second);
+}
+
+static void test_rates(void **state)
+{
+	static const struct {
+		int (*parse)(const char *word, double *per_second);
+		const char *word;
+		int ret;
+		double value;
+	} cases[] = {
+		{ units_parse_op_rate, "200", 0, 200 },
+		{ units_parse_op_rate, "0.5", 0, 0.5 },
+		{ units_parse_op_rate, "10k", 0, 10000 },
+		{ units_parse_op_rate, "1.5M", 0, 1500000 },
+		{ units_parse_op_rate, "10k/s", 0, 10000 },
+		{ units_parse_op_rate, "10/s", 0, 10 },
+		{ units_parse_op_rate, "10kB", -EINVAL, 0 },
+		{ units_parse_op_rate, "10k/m", -EINVAL, 0 },
+		{ units_parse_op_rate, "/s", -EINVAL, 0 },
+		{ parse_megabytes, "20", 0, 20e6 },
+		{ parse_megabytes, "0.25", 0, 250000 },
+		{ parse_megabytes, "10M", 0, 10485760 },
+		{ parse_megabytes, "10MB", 0, 10e6 },
+		{ parse_megabytes, "10MB/s", 0, 10e6 },
+		{ parse_megabytes, "10MiB/s", 0, 10485760 },
+		{ parse_megabytes, "0.5G", 0, 536870912 },
+		{ parse_megabytes, "500B/s", 0, 500 },
+		{ parse_megabytes, "10/s", -EINVAL, 0 },
+		{ parse_megabytes, "10MB/", -EINVAL, 0 },
+		{ parse_megabytes, "10MBps", -EINVAL, 0 },
+		{ parse_megabytes, "10%", -EINVAL, 0 },
+		{ parse_megabytes, "10MiBMiBMiB/s", -EINVAL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double value = -1, want = cases[i].ret ? -1 : cases[i].value;
+		int ret = cases[i].parse(cases[i].word, &value);
+
+		if (ret != cases[i].ret || value < want || value > want)
+			fail_msg("\"%s\": %d, %g", cases[i].word, ret, value);
+	}
+}
+
+static void test_has_suffix(void **state)
+{
+	(void)state;
+	assert_true(units_has_suffix("4k"));
+	assert_true(units_has_suffix("0.5GiB"));
+	assert_true(units_has_suffix("70%"));
+	assert_false(units_has_suffix("4096"));
+	assert_false(units_has_suffix("0.5"));
+	assert_false(units_has_suffix("k"));
+	assert_false(units_has_suffix(""));
+}
+
+/* Every value, written in any unit that divides it, is read as it was. */
+static void test_round_trips(void **state)
+{
+	static const struct {
+		const char *suffix;
+		uint64_t unit;
+	} units[] = {
+		{ "", 1 },
+		{ "B", 1 },
+		{ "k", 1024 },
+		{ "KiB", 1024 },
+		{ "kB", 1000 },
+		{ "M", 1ull << 20 },
+		{ "MB", 1000000 },
+		{ "MiB", 1ull << 20 },
+		{ "GiB", 1ull << 30 },
+		{ "GB", 1000000000 },
+		{ "T", 1ull << 40 },
+		{ "TB", 1000000000000ull },
+	};
+	uint64_t seed = 72058, value;
+	char word[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		size_t u = i % (sizeof(units) / sizeof(units[0]));
+		uint64_t number;
+
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		number = (seed >> (seed % 64)) / units[u].unit;
+		snprintf(word, sizeof(word), "%llu%s", (unsigned long long)number, units[u].suffix);
+		assert_int_equal(units_parse_size(word, &value), 0);
+		if (value != number * units[u].unit)
+			fail_msg("\"%s\": %llu", word, (unsigned long long)value);
+		snprintf(word, sizeof(word), "%llu.%03llu", (unsigned long long)number / 1000,
+			 (unsigned long long)number % 1000);
+		assert_int_equal(units_parse_amount(word, 1000, &value), 0);
+		assert_true(value == number);
+	}
+}
+
+/* Where the decimal point is a comma, if the machine has such a locale. */
+static void test_locale(void **state)
+{
+	static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8" };
+	uint64_t bytes = 0;
+	double value = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		setlocale(LC_ALL, names[i]);
+		assert_int_equal(units_parse_real("2.5", &value), 0);
+		assert_true(value == 2.5);
+		assert_int_equal(units_parse_real("2,5", &value), -EINVAL);
+		assert_int_equal(units_parse_size("1.5kIb", &bytes), 0);
+		assert_true(bytes == 1536);
+	}
+	setlocale(LC_ALL, "C");
 }
 
 static void test_seconds(void **state)
@@ -106,6 +347,11 @@ static void test_seconds(void **state)
 		{ "7us", 0, 7000 },
 		{ "9ns", 0, 9 },
 		{ "2m", 0, 120ull * NS_PER_SEC },
+		{ "1min", 0, 60ull * NS_PER_SEC },
+		{ "0.5min", 0, 30ull * NS_PER_SEC },
+		{ "10sec", 0, 10ull * NS_PER_SEC },
+		{ "1mins", -EINVAL, 0 },
+		{ "1M", -EINVAL, 0 },
 		{ "1.5h", 0, 5400ull * NS_PER_SEC },
 		{ "0.4ns", 0, 0 },
 		{ "0.5ns", 0, 1 },
@@ -188,9 +434,12 @@ static void test_size_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_u64),	  cmocka_unit_test(test_size),
-		cmocka_unit_test(test_seconds),	  cmocka_unit_test(test_real),
-		cmocka_unit_test(test_size_text),
+		cmocka_unit_test(test_u64),	    cmocka_unit_test(test_size),
+		cmocka_unit_test(test_seconds),	    cmocka_unit_test(test_real),
+		cmocka_unit_test(test_size_text),   cmocka_unit_test(test_count),
+		cmocka_unit_test(test_amount),	    cmocka_unit_test(test_percent),
+		cmocka_unit_test(test_rates),	    cmocka_unit_test(test_has_suffix),
+		cmocka_unit_test(test_round_trips), cmocka_unit_test(test_locale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
