@@ -4,17 +4,16 @@ The tasks of a storage engineer's week, each typed first in the words of fio, IO
 answer leads to the solution in the next try: see tests/lib/xddtasks.py.
 """
 import os
-import pty
 import select
 import shlex
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtasks as tasks
+import xddterm
 import xddtest as t
 from xddtasks import KIB, MIB, solve
 
@@ -251,26 +250,9 @@ def on_a_terminal():
     if not t.have_terminals():
         t.skip("the result on a terminal", "no pseudo-terminals here")
         return
-    where = tasks.scratch()
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(where)
-        os.environ.update(COLUMNS="80", LINES="25", TERM="dumb")
-        os.execv(t.XDD, [t.XDD] + shlex.split("-op read -target T -reqsize 4k -seek random"))
-    text, limit = b"", time.monotonic() + t.TIMEOUT
-    while time.monotonic() < limit:
-        try:
-            part = os.read(fd, 65536) if select.select([fd], [], [], 1)[0] else None
-        except OSError:
-            break
-        if part == b"":
-            break
-        text += part or b""
-    os.close(fd)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    lines = [line.rpartition("\r")[2] for line in text.decode().replace("\r\n", "\n").splitlines()]
-    t.ok(status == 0 and any("p50" in line and "p99" in line for line in lines) and
-         max(len(line) for line in lines) <= 80, "the result on a terminal fits 80 columns, with percentiles", text.decode())
+    screen = xddterm.on_terminal([t.XDD] + shlex.split("-op read -target T -reqsize 4k -seek random"), 80, cwd=tasks.scratch())
+    t.ok(screen.status == 0 and any("p50" in line and "p99" in line for line in screen.lines) and
+         max(len(line) for line in screen.lines) <= 80, "the result on a terminal fits 80 columns, with percentiles", screen)
 
 
 t.run(check_a_target, reads, mixes_and_writes, several_targets, rates_and_times, results, jobs_and_help, safety,

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Every example of README and of the manual page runs: see tests/lib/xddexamples.py for the convention."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddexamples as e
+import xddtest as t
+
+t.look_at_all_warnings()
+
+FILES = "a b s1 s2 s3 data /data/file /tmp/file".split()
+TAGGED = ("scratch -datapattern tagged -verify", "rm -f scratch; xdd -op write -targets 1 scratch -mbytes 4 -datapattern tagged")
+
+OTHER = ("compare a.json b.json", "xdd -op read -targets 1 data -mbytes 8 -passes 3 -jsonout b.json")
+
+
+def test_shape():
+    """The comparison of outputs finds what it is to find."""
+    shown = ["              rate      IOPS      p99", "/dev/sdb  412 MB/s   101 k/s  1.94 ms", "...", "nothing looks wrong"]
+    same = ["   rate   IOPS   p99", "/dev/sdb  7.9 GB/s  980 /s  12 us", "1 line", "2 others", "nothing looks wrong"]
+    t.equal(e.different(shown, same), "", "other numbers, units and alignments are the same shape")
+    for wrong, title in (([same[0].replace("p99", "p50"), *same[1:]], "another heading"), (same[:1] + same[2:], "a missing row"),
+                         ([*same, "one more"], "an additional line"), (same[:-1], "a missing last line"),
+                         ([same[0], same[1] + " 3 errors", *same[2:]], "an additional word")):
+        t.ok(e.different(shown, wrong), "%s is a difference" % title)
+
+
+test_shape()
+t.ok(e.Document("README", ["data"], [OTHER]).check() >= 3, "README has its examples")
+t.ok(e.Document("doc/xdd.1", FILES, [TAGGED]).check() >= 30, "the manual page has its examples")
+t.done()

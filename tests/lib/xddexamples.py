@@ -1,0 +1,310 @@
+"""
+The examples of the documents, run as they are written.
+
+The convention of the documents:
+
+* A block is fenced (Markdown, with "sh", "console" or no language), indented by four blanks (README; two blanks end a command), or between .EX
+  and .EE (manual page).
+* In a block of "console", a line "$ command" is followed by what it prints on a terminal of 80 columns; "..." stands for
+  any lines. The output must have that shape: the same words, rows and columns, with any numbers.
+* Any other block with a line that begins with "xdd " is a script. It has to end with status 0.
+* A block whose first line is "# NAME.xdd", "# NAME.fio" or "; NAME.fio" is a file that later examples use.
+* "example: WORDS" in a comment before a block changes what is done with it: "status N" is its exit status, and "not run
+  (REASON)" leaves it out.
+
+Examples of a document run in their order in one directory. Names of devices stand for loop devices, or files where there
+are none, and absolute names for files in the directory. Amounts and times are made smaller. The two sides of a copy
+between hosts run side by side; a side without a partner runs with -dryrun.
+"""
+import os
+import random
+import re
+import subprocess
+import xddsys as s
+import xddterm
+import xddtest as t
+
+MIB = 1 << 20
+DEVICE_SIZE = 512 * MIB
+
+# Names of devices, and absolute names of files: what comes before the last "/", and that.
+NAMES = re.compile(r"(?P<device>/dev/(?:sd[a-zX]|nvme\d+n\d+|loop\d+|disk/by-id/[\w-]+)\b)|"
+                   r"(?<![\w./])(?P<directory>/(?:data|raid|mnt|srv|tmp|scratch)/(?:[\w.-]+/)*)")
+COMMANDS = ("compare", "tsread", "fio")
+ADDRESS = re.compile(r"\b192\.168\.(\d+\.\d+)\b")
+# Amounts and times that are made smaller: pattern, and the greatest number that stays.
+SMALLER = [(re.compile(pattern), most) for pattern, most in (
+    (r"(-mbytes )(\d+)\b(?!%)", 8), (r"(-gbytes )(\d+)\b(?!%)", 0.008), (r"(-bytes )(\d+)(?=[GT]i?B?\b)", 0.008),
+    (r"(-bytes )(\d+)(?=Mi?B?\b)", 8), (r"(-(?:timelimit|runtime|seconds) )(\d+)(?=s?\b(?![%.]))", 0.4),
+    (r"(-(?:timelimit|runtime) )(\d+)(?=min\b)", 0.005), (r"(-numreqs )(\d+)\b", 2000), (r"(-intervals )(\d+)(?=s?\b)", 0.1),
+    (r"(-heartbeat )(\d+)(?=s?\b)", 0.1), (r"(seek range |random range )(\d{6,})\b", 400000),
+    (r"(-startoffset |-seek range |random range )(\d+)(?=[GT]i?B?\b)", 0.1), (r"(\+ )(20)(?=\)\))", 4))]
+# An example needs what the machine of the test may lack.
+LACKING = re.compile(r"NUMA|node\d? |huge page|nr_hugepages|is not (built|available)|does not support -dio|processors? .*it may use|"
+                     r"io_uring.*not|no such processor|-roundrobin|built without")
+
+
+class Example:
+    """A block: its line in the document, its commands with their outputs (None: not shown), or a file."""
+
+    def __init__(self, line, language, lines, directive):
+        self.line, self.directive, self.commands, self.file = line, directive, [], None
+        self.text = "\n".join(lines)
+        first = re.match(r"[#;] ([\w.-]+\.(?:xdd|fio))$", lines[0]) if lines else None
+        if first:
+            self.file = first.group(1)
+        elif language == "console" or any(re.match(r"\$ ", one) for one in lines):
+            self._console(lines)
+        elif language in ("", "sh") and any(one.startswith("xdd ") for one in lines):
+            self._script(lines)
+
+    def _script(self, lines):
+        """One command for each line of xdd; the whole block, where other lines belong to it."""
+        joined = re.sub(r" *\\\n *", " ", "\n".join(lines)).splitlines()
+        joined = [one for one in joined if one.strip() and not one.startswith("#")]
+        if all(one.startswith("xdd ") for one in joined):
+            self.commands = [(one, None) for one in joined]
+        else:
+            self.commands = [("\n".join(joined), None)]
+
+    def _console(self, lines):
+        for one in lines:
+            if self.commands and self.commands[-1][0].endswith("\\"):
+                self.commands[-1] = (self.commands[-1][0][:-1] + one.lstrip("> "), [])
+            elif one.startswith("$ "):
+                self.commands.append((one[2:], []))
+            elif self.commands:
+                self.commands[-1][1].append(one)
+
+
+# Reading a document
+
+
+def examples_of(name):
+    """The examples of a document, which has to be in the source tree."""
+    with open(os.path.join(os.environ["TOP_SRCDIR"], name), encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    read = {".md": fenced, ".1": manual}.get(os.path.splitext(name)[1], indented)
+    return [e for e in (Example(*block) for block in read(lines)) if e.commands or e.file]
+
+
+def fenced(lines):
+    inside, directive, language, begin = False, "", "", 0
+    for number, line in enumerate(lines, 1):
+        if line.strip().startswith("```"):
+            if inside:
+                yield begin, language, [one for one in lines[begin:number - 1]], directive
+                directive = ""
+            begin, language, inside = number, line.strip().strip("`"), not inside
+        elif not inside and line.strip():
+            found = re.match(r"<!-- example: (.*) -->$", line)
+            directive = found.group(1) if found else ""
+
+
+def indented(lines):
+    block = []
+    for number, line in enumerate([*lines, ""], 1):
+        if line.startswith("    ") or (block and not line and number < len(lines) and lines[number].startswith("    ")):
+            block.append(re.sub(r"  +[a-z].*", "", line[4:]) if line.startswith("    xdd ") else line[4:])
+        elif block:
+            yield number - len(block), "", block, ""
+            block = []
+
+
+def manual(lines):
+    block, begin, directive = None, 0, ""
+    for number, line in enumerate(lines, 1):
+        if line == ".EX":
+            block, begin = [], number
+        elif line == ".EE":
+            yield begin, "sh", block, directive
+            block, directive = None, ""
+        elif block is not None:
+            block.append(re.sub(r"\\f.", "", line).replace("\\-", "-").replace("\\e", "\\").replace("\\&", ""))
+        elif line.startswith('.\\" example: '):
+            directive = line[len('.\\" example: '):]
+
+
+# Running one
+
+
+class Document:
+    """
+    A document and the directory that its examples run in. `existing` are files that hold data; `before` has scripts for
+    examples that need more, by a pattern of their text.
+    """
+
+    def __init__(self, name, existing=(), before=()):
+        self.name, self.before, self.devices, self.waiting = name, before, {}, None
+        self.where = t.path(os.path.basename(name) + ".d")
+        self.network = "127.%d" % random.randint(1, 250)
+        os.makedirs(os.path.join(self.where, "bin"))
+        os.symlink(os.path.abspath(t.XDD), os.path.join(self.where, "bin", "xdd"))
+        self._script("bin/ssh", "#!/bin/sh\nshift\nexec \"$@\"\n")
+        for file in existing:
+            self._data(self._here(file) if file.startswith("/") else os.path.join(self.where, file), 16 * MIB)
+
+    def _script(self, name, text):
+        with open(os.path.join(self.where, name), "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(os.path.join(self.where, name), 0o755)
+
+    def _data(self, file, size):
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with open(file, "wb") as f:
+            f.write(os.urandom(size))
+
+    def _here(self, file):
+        return os.path.join(self.where, "root", file.lstrip("/"))
+
+    def _named(self, match):
+        """The name of this machine for one of the document."""
+        name = match["device"]
+        if not name:
+            os.makedirs(self._here(match["directory"]), exist_ok=True)
+            return os.path.join(self._here(match["directory"]), "")
+        if name not in self.devices:
+            file = os.path.join(self.where, name.replace("/", "_"))
+            self._data(file, 16 * MIB)
+            os.truncate(file, DEVICE_SIZE)
+            self.devices[name] = s.loop_device(file) or file
+        return self.devices[name]
+
+    def words_here(self, command):
+        """The command with names and amounts of this machine."""
+        command = NAMES.sub(self._named, command)
+        command = ADDRESS.sub(lambda m: self.network + "." + m.group(1), command)
+        command = re.sub(r"\bhostb\b", self.network + ".9.9", command)
+        for pattern, most in SMALLER:
+            command = pattern.sub(lambda m, most=most: m.group(1) + ("%g" % min(float(m.group(2)), most)), command)
+        checks = re.match(r"xdd (?:check )?([^-\s]\S*)(?: [^-\s]\S*)*$", command)
+        if checks and checks[1] not in COMMANDS:
+            command += " -seconds 1"
+        return command
+
+    def there(self, text):
+        """Output with the names that the document has."""
+        for name, device in self.devices.items():
+            text = text.replace(device, name).replace(os.path.basename(device), os.path.basename(name))
+        return text.replace(os.path.join(self.where, "root", ""), "/")
+
+    def _env(self):
+        return {"PATH": os.path.join(self.where, "bin") + ":" + os.environ["PATH"],
+                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+    def shell(self, command):
+        return t.command(["sh", "-ec", command], cwd=self.where, env=self._env())
+
+    def check(self):
+        """One result for each example, and for each output that is shown."""
+        examples = examples_of(self.name)
+        for n, example in enumerate(examples):
+            title = "%s:%d" % (self.name, example.line)
+            if example.file:
+                self._script(example.file, self.words_here(example.text) + "\n")
+            elif example.directive.startswith("not run"):
+                t.skip(title, example.directive)
+            else:
+                for pattern, script in self.before:
+                    if re.search(pattern, example.text):
+                        run = self.shell(self.words_here(script))
+                        t.ok(run.status == 0, "%s: prepared" % title, run)
+                for command, shown in example.commands:
+                    self._one(title, example, command, shown, examples[n + 1:])
+        return len(examples)
+
+    def _one(self, title, example, command, shown, later):
+        if self._copy(title, command, later):
+            return
+        program = command.split()[0]
+        if program != "xdd" and program[0] not in "(#" and "=" not in program and not t.have(program):
+            t.skip(title, "%s is not installed" % program)
+            return
+        given = re.search(r"status (\d+)", example.directive)
+        # A comparison says by its status what the runs of the test were like.
+        expected = (int(given[1]),) if given else (0, 1, 3, 4) if command.startswith("xdd compare") else (0,)
+        here = self.words_here(command)
+        if shown and t.have_terminals():
+            run = xddterm.on_terminal(["sh", "-ec", here], cwd=self.where, env=self._env())
+            said = "\n".join(run.lines)
+        else:
+            run = self.shell(here)
+            said = run.err + run.out
+        if run.status not in expected and LACKING.search(said):
+            t.skip(title, said.splitlines()[0])
+            return
+        runs = t.ok(run.status in expected, "%s: %s: status %s" % (title, command.splitlines()[0], " or ".join(map(str, expected))),
+                    "%s\n%s" % (here, run))
+        if runs and shown and isinstance(run, xddterm.Screen):
+            why = different(shown, self.there(said).splitlines())
+            t.ok(not why, "%s: %s: its output has the documented shape" % (title, command), "%s\n%s\n%s" % (why, here, run))
+
+    # Copies between hosts
+
+    def _copy(self, title, command, later):
+        """Run a side of a copy. True if the command was one, and is done with."""
+        sides = [line for line in command.splitlines() if re.search(r"-(e2e|endtoend) is", line)]
+        if not sides:
+            return False
+        rest = "\n".join(line for line in command.splitlines() if line not in sides)
+        if rest:
+            self.shell(self.words_here(rest))
+        following = next((line for e in later for c, _ in e.commands for line in c.splitlines() if " is" in line and
+                          re.search(r"-(e2e|endtoend) is", line)), "")
+        for i, side in enumerate(sides):
+            partner = (sides[i + 1:] or [following])[0]
+            if "isdest" in side and "issource" in partner:
+                self.waiting = subprocess.Popen(["sh", "-ec", self.words_here(side)], cwd=self.where, start_new_session=True,
+                                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                                env=dict(os.environ, **self._env()))
+            elif "issource" in side and self.waiting:
+                self._source(title, side)
+            else:
+                run = self.shell(self.words_here(side) + " -dryrun")
+                t.ok(run.status == 0, "%s: %s: is accepted" % (title, side), run)
+        return True
+
+    def _source(self, title, side):
+        run = self.shell(self.words_here(side))
+        try:
+            err = self.waiting.communicate(timeout=t.TIMEOUT)[1].decode()
+        finally:
+            self.waiting.kill()
+        t.equal((self.waiting.returncode, run.status), (0, 0), "%s: %s: both sides end well" % (title, side),
+                "%s\ndestination: %s" % (run, err))
+        self.waiting = None
+
+
+# The shape of an output
+
+UNITS = r"(?:[kMGT]?B/s|[kMG]?/s|Ki?B|Mi?B|Gi?B|Ti?B|kB|[num]s|s|min|h|k|M|G|bytes|B)"
+NUMBER = re.compile(r"[-+]?(?<![A-Za-z_.])\d[\d.,:]*(?:e[-+]?\d+)?(?: ?%s\b|(?= ?/s))?(?:/s\b)?" % UNITS)
+DAY = re.compile(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)( [A-Z][a-z][a-z])\b")
+
+
+def shape(lines):
+    """Lines with any number as N, without repeated ones, and without blanks that only align."""
+    found = []
+    for line in lines:
+        line = NUMBER.sub("N", DAY.sub("DAY", line))
+        line = re.sub(r"[-=_.#*]{4,}", "----", line)
+        line = " ".join(line.split())
+        if line and (not found or found[-1] != line):
+            found.append(line)
+    return found
+
+
+def different(documented, printed):
+    """The first line that the two shapes do not share; "" if they are the same."""
+    expected, got = shape(documented), shape(printed)
+    at, anything = 0, False
+    for line in expected:
+        if line == "...":
+            anything = True
+            continue
+        while anything and at < len(got) and got[at] != line:
+            at += 1
+        if at >= len(got) or got[at] != line:
+            return "documented: %s\nprinted:    %s" % (line, got[at] if at < len(got) else "(the end)")
+        at, anything = at + 1, False
+    return "" if anything or at == len(got) else "printed, but not documented: %s" % got[at]
