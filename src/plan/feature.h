@@ -72,6 +72,9 @@ extern const struct option restart_rows[];
 /* Rows of options that cannot be had, with the reason. */
 extern const struct option options_refused[];
 
+/* Warn about options that are given twice with different values for all targets. */
+void plan_warn_repeated(const struct plan *plan);
+
 /* Run the steps that resolve everything marked "resolved" in the plan. */
 enum xdd_status plan_resolve(struct plan *plan);
 

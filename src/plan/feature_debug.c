@@ -63,6 +63,7 @@ static const struct option rows[] = {
 	  .type = OPT_CUSTOM,
 	  .arg = "<kind> [<kind> ...]",
 	  .arity = arity_debug,
+	  .collects = true,
 	  .apply = apply_debug,
 	  .help = "write lines that begin with DEBUG_ about what happens in a run",
 	  .detail =

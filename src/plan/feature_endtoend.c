@@ -112,6 +112,7 @@ static const struct option endtoend_rows[] = {
 	  .aliases = "dest host",
 	  .type = OPT_CUSTOM,
 	  .arg = "<host>[:<port>[,<#ports>]]",
+	  .collects = true,
 	  .apply = apply_destination,
 	  .help = "an address of the destination; one for each network interface" },
 	{ .name = "port",

@@ -166,6 +166,7 @@ static const struct option rows[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "<device>",
+	  .collects = true,
 	  .apply = apply_force,
 	  .help = "allow writing to a device that holds a file system or the like",
 	  .detail =

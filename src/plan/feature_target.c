@@ -145,6 +145,7 @@ static const struct option rows[] = {
 	  .type = OPT_CUSTOM,
 	  .arg = "[system]",
 	  .arity = arity_dropcache,
+	  .collects = true,
 	  .apply = apply_dropcache,
 	  .help = "empty the page cache of the target before each pass",
 	  .detail =

@@ -108,6 +108,7 @@ enum xdd_status plan_resolve(struct plan *plan)
 
 void plan_warn(const struct plan *plan)
 {
+	plan_warn_repeated(plan);
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		for (const struct plan_feature *const *f = plan_features; *f; f++) {
 			if ((*f)->warn_target)

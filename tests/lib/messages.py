@@ -351,6 +351,19 @@ def random_stays(bytes_, percent, blocks):
         "-seek range %d is all of it" % (bytes_, percent, blocks)
 
 
+# An option that is given twice for all targets: any of these, or the one with these words.
+REPEATED = "^xdd: warning: (.*:\\d+: )?-.* \\((argument|line) \\d+\\) and .* applies( to all targets; .*)?$"
+
+
+def repeated(option, values, applies, hint=""):
+    """`values` are (value, number of the argument or line); where `option` is "", several options set one value."""
+    listed = ["%s (%s)" % (v, n if isinstance(n, str) else "argument %d" % n) for v, n in values]
+    times = "given twice" if len(values) == 2 else "given %d times" % len(values)
+    return "%s%s and %s: %s applies%s" % (
+        "-%s: %s, " % (option, times) if option else "", ", ".join(listed[:-1]), listed[-1], applies,
+        hint and " to all targets; for one target say " + hint)
+
+
 REACHES = warning(ANY_TARGET, "the operations reach to ")
 STRICT_URING = warning(ANY_TARGET, "-ordering strict with io_uring: kernel threads execute requests that have to wait, in any order; "
                        "libaio keeps the order")

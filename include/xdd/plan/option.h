@@ -83,6 +83,7 @@ struct option {
 	uint64_t max;
 	uint64_t scale;	  /* OPT_U64: 0 means 1 */
 	bool bare;	  /* a suboption that a number stands for, without its name */
+	bool collects;	  /* several uses add up, and none replaces another */
 	bool numbered;	  /* "-name 0 1" is "-name target 0 1" */
 	int value;	  /* OPT_FLAG, OPT_SET, OPT_BIT: goes to `off`; any other: to `selects` */
 	const char *unit; /* noun for the number in messages: "blocks", "operations" */

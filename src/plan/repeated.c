@@ -1,0 +1,229 @@
+/*
+ * Options that are given twice with different values, as in "-reqsize 4 -target A -reqsize 1024
+ * -target B": the last one holds for A as well. Called by plan_warn().
+ *
+ * A setup file and the command line may override each other: only words of one source are compared.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/feature.h"
+#include "plan/value.h"
+#include "xdd/base/log.h"
+
+#define VALUE_MAX 64	/* characters of a value that a message shows */
+#define VALUES_MAX 4	/* values that a message shows */
+#define VALUE_SIZE 160	/* a value, with its option and its origin */
+#define MESSAGE_MAX 640 /* all of them */
+
+/* Options that set the same value in different ways. */
+static const char *const same_value[][6] = {
+	{ "op", "rwratio" },
+	{ "numreqs", "bytes", "kbytes", "mbytes", "gbytes" },
+	{ "singleproc", "roundrobin" },
+};
+
+static const struct option *row_of(const struct setting *s)
+{
+	return s->sub ? s->sub : s->opt;
+}
+
+/* True for a value that a later one for all targets can replace. */
+static bool is_value(const struct setting *s)
+{
+	return s->n_args && !row_of(s)->collects && s->opt->type != OPT_NAMES &&
+	       (!s->scope.text || strcmp(s->scope.text, "all") == 0);
+}
+
+static bool same_source(const struct setting *a, const struct setting *b)
+{
+	if (!a->name.file || !b->name.file)
+		return a->name.file == b->name.file;
+	return strcmp(a->name.file, b->name.file) == 0;
+}
+
+static int value_group(const struct setting *s)
+{
+	for (size_t i = 0; i < sizeof(same_value) / sizeof(same_value[0]); i++) {
+		for (size_t k = 0; same_value[i][k] && !s->sub; k++) {
+			if (strcmp(s->opt->name, same_value[i][k]) == 0)
+				return (int)i;
+		}
+	}
+	return -1;
+}
+
+static bool replaces(const struct setting *a, const struct setting *b)
+{
+	if (row_of(a) == row_of(b))
+		return a->opt == b->opt;
+	return value_group(a) >= 0 && value_group(a) == value_group(b);
+}
+
+static bool same_words(const struct setting *a, const struct setting *b)
+{
+	if (a->n_args != b->n_args || row_of(a) != row_of(b))
+		return false;
+	for (size_t i = 0; i < a->n_args; i++) {
+		if (strcmp(a->args[i].text, b->args[i].text) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* True if both have the same effect, as -bytes 1M and -mbytes 1 have. */
+static bool same_effect(const struct setting *a, const struct setting *b)
+{
+	const size_t size = sizeof(struct plan) > sizeof(struct target_plan) ?
+				    sizeof(struct plan) :
+				    sizeof(struct target_plan);
+	char *first, *second;
+	bool same;
+
+	if (same_words(a, b))
+		return true;
+	if (a->opt->source || b->opt->source)
+		return false;
+	first = calloc(1, size);
+	second = calloc(1, size);
+	same = first && second && parse_apply(a, first) == XDD_OK &&
+	       parse_apply(b, second) == XDD_OK && memcmp(first, second, size) == 0;
+	free(first);
+	free(second);
+	return same;
+}
+
+/* The values that replace each other, in their order. */
+struct values {
+	const struct setting *first[VALUES_MAX - 1], *last;
+	size_t n; /* of all */
+	bool different, mixed;
+};
+
+/* The words of a value, "4" or "until 5 20". */
+static const char *value_text(const struct setting *s, char *buf)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < s->n_args && len < VALUE_MAX; i++)
+		len += (size_t)snprintf(buf + len, VALUE_MAX + 1 - len, "%s%s", i ? " " : "",
+					s->args[i].text);
+	return buf;
+}
+
+/* "throttle ops" */
+static const char *option_text(const struct setting *s, char *buf)
+{
+	bool named = s->sub && option_find_sub(s->opt, s->sub->name);
+
+	snprintf(buf, VALUE_MAX + 1, "%s%s%s", s->opt->name, named ? " " : "",
+		 named ? s->sub->name : "");
+	return buf;
+}
+
+/* A value, "4"; with its option, "-mbytes 4", where the others have another. */
+static const char *shown(const struct setting *s, bool with_option, char *buf)
+{
+	char value[VALUE_MAX + 1];
+
+	snprintf(buf, VALUE_SIZE, "%s%s%s%s", with_option ? "-" : "",
+		 with_option ? s->opt->name : "", with_option ? " " : "", value_text(s, value));
+	return buf;
+}
+
+static size_t add_value(const struct setting *s, const struct values *v, char *buf, size_t size)
+{
+	char value[VALUE_SIZE];
+
+	return (size_t)snprintf(buf, size, "%s (%s %u)", shown(s, v->mixed, value),
+				s->name.file ? "line" : "argument", s->args[0].pos);
+}
+
+static void collect(const struct plan *plan, const struct setting *last, struct values *v)
+{
+	*v = (struct values){ .last = last };
+	for (const struct setting *s = plan->settings; s <= last; s++) {
+		if (!is_value(s) || !replaces(s, last) || !same_source(s, last))
+			continue;
+		if (s != last && v->n < VALUES_MAX - 1)
+			v->first[v->n] = s;
+		v->n++;
+		v->mixed |= row_of(s) != row_of(last);
+		v->different |= !same_effect(s, last);
+	}
+}
+
+/* -numreqs overrides the amounts in bytes, wherever it stands. */
+static const struct setting *applies(const struct values *v)
+{
+	const struct setting *s = v->last;
+
+	for (size_t i = 0; v->mixed && i < v->n - 1 && i < VALUES_MAX - 1; i++) {
+		if (strcmp(v->first[i]->opt->name, "numreqs") == 0 &&
+		    strcmp(s->opt->name, "numreqs") != 0)
+			s = v->first[i];
+	}
+	return s;
+}
+
+static void list_values(const struct values *v, char *buf)
+{
+	const size_t n = v->n - 1 < VALUES_MAX - 1 ? v->n - 1 : VALUES_MAX - 1;
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			len += (size_t)snprintf(buf + len, MESSAGE_MAX - len, ", ");
+		len += add_value(v->first[i], v, buf + len, MESSAGE_MAX - len);
+	}
+	len += (size_t)snprintf(buf + len, MESSAGE_MAX - len,
+				v->n - 1 > n ? ", ... and " : " and ");
+	add_value(v->last, v, buf + len, MESSAGE_MAX - len);
+}
+
+static void warn_values(const struct plan *plan, const struct values *v)
+{
+	const struct setting *s = applies(v), *other = s == v->last ? v->first[0] : v->last;
+	char value[VALUE_SIZE], option[VALUE_MAX + 1], values[MESSAGE_MAX];
+	char file[160] = "", subject[VALUE_SIZE] = "", hint[256] = "";
+
+	if (s->name.file)
+		snprintf(file, sizeof(file), "%.128s:%u: ", s->name.file, v->last->args[0].pos);
+	if (!v->mixed && v->n == 2)
+		snprintf(subject, sizeof(subject), "-%s: given twice, ", option_text(s, option));
+	else if (!v->mixed)
+		snprintf(subject, sizeof(subject), "-%s: given %zu times, ", option_text(s, option),
+			 v->n);
+	if (s->opt->scope == SCOPE_TARGET && plan->n_targets > 1)
+		snprintf(hint, sizeof(hint),
+			 " to all targets; for one target say -%s target 0%s %s", other->opt->name,
+			 option_text(other, option) + strlen(other->opt->name),
+			 value_text(other, value));
+	list_values(v, values);
+	log_warning("%s%s%s: %s applies%s", file, subject, values, shown(s, v->mixed, value), hint);
+}
+
+/* True if no later setting replaces it, of whichever source. */
+static bool is_last(const struct plan *plan, const struct setting *s)
+{
+	for (const struct setting *t = s + 1; t < plan->settings + plan->n_settings; t++) {
+		if (is_value(t) && replaces(s, t))
+			return false;
+	}
+	return true;
+}
+
+void plan_warn_repeated(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_settings; i++) {
+		const struct setting *s = &plan->settings[i];
+		struct values v;
+
+		if (!is_value(s) || !is_last(plan, s))
+			continue;
+		collect(plan, s, &v);
+		if (v.different)
+			warn_values(plan, &v);
+	}
+}
