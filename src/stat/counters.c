@@ -23,6 +23,7 @@ void counters_reset(struct counters *c)
 		counters_set(&c->ops[dir], 0);
 		counters_set(&c->bytes[dir], 0);
 		counters_set(&c->failed_bytes[dir], 0);
+		counters_set(&c->failed_ops[dir], 0);
 		counters_set(&c->busy_ns[dir], 0);
 	}
 	counters_set(&c->errors, 0);
@@ -70,6 +71,7 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		now.ops[dir] = read_counter(&c->ops[dir]);
 		now.failed_bytes[dir] = read_counter(&c->failed_bytes[dir]);
+		now.failed_ops[dir] = read_counter(&c->failed_ops[dir]);
 		now.bytes[dir] = read_counter(&c->bytes[dir]);
 		now.busy_ns[dir] = read_counter(&c->busy_ns[dir]);
 	}
@@ -94,6 +96,7 @@ void tally_add(struct tally *t, const struct tally *from)
 		t->ops[dir] += from->ops[dir];
 		t->bytes[dir] += from->bytes[dir];
 		t->failed_bytes[dir] += from->failed_bytes[dir];
+		t->failed_ops[dir] += from->failed_ops[dir];
 		t->busy_ns[dir] += from->busy_ns[dir];
 	}
 	t->errors += from->errors;
@@ -115,6 +118,17 @@ void tally_add(struct tally *t, const struct tally *from)
 		t->first_issue_ns = from->first_issue_ns;
 	if (from->last_done_ns > t->last_done_ns)
 		t->last_done_ns = from->last_done_ns;
+}
+
+void tally_subtract(struct tally *t, const struct tally *earlier)
+{
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		t->ops[dir] -= earlier->ops[dir];
+		t->bytes[dir] -= earlier->bytes[dir];
+		t->failed_ops[dir] -= earlier->failed_ops[dir];
+		t->failed_bytes[dir] -= earlier->failed_bytes[dir];
+	}
+	t->errors -= earlier->errors;
 }
 
 static uint64_t sum_of(const uint64_t by_dir[DIR_COUNT])

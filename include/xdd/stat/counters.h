@@ -25,6 +25,7 @@ struct tally {
 	uint64_t ops[DIR_COUNT];	  /* operations that succeeded */
 	uint64_t bytes[DIR_COUNT];	  /* bytes moved, also by failed operations */
 	uint64_t failed_bytes[DIR_COUNT]; /* of these, the bytes of failed operations */
+	uint64_t failed_ops[DIR_COUNT];	  /* operations that failed: errors by direction */
 	uint64_t busy_ns[DIR_COUNT];	  /* sum of completion times of the operations in ops[] */
 	uint64_t errors;		  /* operations that failed */
 	uint64_t miscompares;		  /* extents of wrong data found by reads */
@@ -61,6 +62,7 @@ struct counters {
 	_Atomic uint64_t last_done_ns;
 	_Atomic uint64_t
 		failed_bytes[DIR_COUNT]; /* seldom written, as those of end-to-end targets */
+	_Atomic uint64_t failed_ops[DIR_COUNT];
 	_Atomic uint64_t net_ns;
 	_Atomic uint64_t net_wait_ns;
 	_Atomic uint64_t check_ns;
@@ -74,6 +76,13 @@ static inline void counters_add(_Atomic uint64_t *field, uint64_t n)
 {
 	atomic_store_explicit(field, atomic_load_explicit(field, memory_order_relaxed) + n,
 			      memory_order_relaxed);
+}
+
+/* Owner only: the same, and readers that see it see all earlier stores of the owner. */
+static inline void counters_publish(_Atomic uint64_t *field, uint64_t n)
+{
+	atomic_store_explicit(field, atomic_load_explicit(field, memory_order_relaxed) + n,
+			      memory_order_release);
 }
 
 /* Owner only: plain store. */
@@ -92,6 +101,12 @@ void tally_add_counters(struct tally *t, const struct counters *c);
 
 /* Add `from` to `t` in the same way. */
 void tally_add(struct tally *t, const struct tally *from);
+
+/*
+ * Subtract operations, bytes and failures of `earlier`, which `t` contains. The other fields are
+ * unchanged.
+ */
+void tally_subtract(struct tally *t, const struct tally *earlier);
 
 uint64_t tally_ops(const struct tally *t);
 uint64_t tally_bytes(const struct tally *t);

@@ -84,7 +84,7 @@ static inline void histogram_add(struct histogram *h, uint64_t ns)
 	double value = (double)(int64_t)ns;
 
 	counters_add(&h->counts[histogram_bucket(ns)], 1);
-	counters_add(&h->sum_ns, ns);
+	counters_publish(&h->sum_ns, ns);
 	atomic_store_explicit(&h->squares, squares + value * value, memory_order_relaxed);
 	if (__builtin_expect(ns < atomic_load_explicit(&h->min_ns, memory_order_relaxed), 0))
 		counters_set(&h->min_ns, ns);

@@ -212,6 +212,7 @@ static inline void keep_latency(struct qthread *q, const struct io_request *req,
 static inline void count_error(struct qthread *q, const struct io_request *req, uint64_t took_ns)
 {
 	counters_add(&q->counters.errors, 1);
+	counters_add(&q->counters.failed_ops[req->dir], 1);
 	counters_add(&q->counters.failed_bytes[req->dir], req->done);
 	/* The time in the engine: busy_ns has it only for operations that succeeded. */
 	if (!plan_queues(q->target->plan))
@@ -219,23 +220,26 @@ static inline void count_error(struct qthread *q, const struct io_request *req, 
 	io_error(q, req);
 }
 
-/* Count a complete operation in the QThread's own counters. */
+/*
+ * Count a complete operation in the QThread's own counters. busy_ns before the others, and the sum
+ * of the histogram after them, bracket what a reader must see together: qthread_progress_add().
+ */
 static inline void count(struct qthread *q, const struct io_request *req, uint64_t took_ns,
 			 uint64_t done_ns)
 {
 	struct counters *c = &q->counters;
 	const enum op_dir dir = req->dir;
 
-	counters_add(&c->bytes[dir], req->done);
+	if (__builtin_expect(req->error == 0, 1))
+		counters_add(&c->busy_ns[dir], took_ns);
+	counters_publish(&c->bytes[dir], req->done);
 	counters_set(&c->last_done_ns, done_ns);
 	if (__builtin_expect(req->op == 0, 0))
 		atomic_store_explicit(&q->target->state.first_op_ns, took_ns, memory_order_relaxed);
-	if (__builtin_expect(req->error != 0, 0)) {
+	if (__builtin_expect(req->error != 0, 0))
 		count_error(q, req, took_ns);
-		return;
-	}
-	counters_add(&c->busy_ns[dir], took_ns);
-	counters_add(&c->ops[dir], 1);
+	else
+		counters_publish(&c->ops[dir], 1);
 }
 
 static inline void keep_flow(struct qthread *q, const struct io_request *req, uint64_t done_ns)

@@ -36,6 +36,7 @@ static void count_unsent(struct qthread *q, const struct io_request *req)
 {
 	counters_add(&q->counters.bytes[req->dir], req->done);
 	counters_add(&q->counters.failed_bytes[req->dir], req->done);
+	counters_add(&q->counters.failed_ops[req->dir], 1);
 	counters_add(&q->counters.errors, 1);
 }
 

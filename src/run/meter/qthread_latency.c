@@ -9,8 +9,12 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/io/throttle_schedule.h"
+#include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
 #include "xdd/stat/latency.h"
+
+#define COUNTER_TRIES 100 /* an operation is counted within nanoseconds */
+#define LATENCY_TRIES 4	  /* copying a histogram takes microseconds */
 
 int qthread_latency_init(struct qthread *q)
 {
@@ -56,5 +60,68 @@ int target_latency_copy(struct latency *l, const struct target *t)
 	latency_init(l);
 	for (uint32_t i = 0; i < t->plan->qthreads && !err; i++)
 		err = qthread_latency_add(l, &t->qthreads[i]);
+	return err;
+}
+
+/*
+ * Read counters of one moment: the owner adds to busy_ns before, and to the sum of the histogram
+ * after the counters of an operation. Without histograms there is one attempt.
+ */
+static void read_counters(struct tally *own, const struct qthread *q)
+{
+	for (int tries = 0; tries < COUNTER_TRIES; tries++) {
+		uint64_t counted[DIR_COUNT];
+		bool same = true;
+
+		for (int dir = 0; dir < DIR_COUNT; dir++)
+			counted[dir] = atomic_load_explicit(
+				&q->latency[LATENCY_SERVICE][dir].sum_ns, memory_order_acquire);
+		tally_clear(own);
+		tally_add_counters(own, &q->counters);
+		for (int dir = 0; dir < DIR_COUNT; dir++)
+			same &= counted[dir] == own->busy_ns[dir];
+		if (same || !q->keeps_latency)
+			return;
+	}
+}
+
+/* True if `l` has the operations of `own`. */
+static bool is_same_work(const struct latency *l, const struct tally *own)
+{
+	bool same = true;
+
+	for (int dir = 0; dir < DIR_COUNT; dir++)
+		same &= l->of[LATENCY_SERVICE][dir].n == own->ops[dir];
+	return same;
+}
+
+static int add_progress(struct figures *f, const struct qthread *q)
+{
+	struct tally tally;
+	struct latency own;
+	int err;
+
+	for (int tries = 1;; tries++) {
+		latency_init(&own);
+		read_counters(&tally, q);
+		err = qthread_latency_add(&own, q);
+		if (err || is_same_work(&own, &tally) || tries == LATENCY_TRIES)
+			break;
+		latency_free(&own);
+	}
+	tally_add(&f->tally, &tally);
+	if (!err)
+		err = latency_add(&f->latency, &own);
+	latency_free(&own);
+	return err;
+}
+
+int target_progress_copy(struct figures *f, const struct target *t)
+{
+	int err = 0;
+
+	figures_init(f);
+	for (uint32_t i = 0; i < t->plan->qthreads && !err; i++)
+		err = add_progress(f, &t->qthreads[i]);
 	return err;
 }

@@ -4,6 +4,7 @@
 #ifndef XDD_RUN_METER_QTHREAD_LATENCY_H
 #define XDD_RUN_METER_QTHREAD_LATENCY_H
 
+struct figures;
 struct latency;
 struct qthread;
 struct target;
@@ -25,5 +26,13 @@ int qthread_latency_add(struct latency *l, const struct qthread *q);
  * or -ENOMEM. Any thread.
  */
 int target_latency_copy(struct latency *l, const struct target *t);
+
+/*
+ * Initialize `f` with the tally and the latencies of all QThreads of `t` at present; free `f` in
+ * any case. Operations and bytes of a QThread are of the same moment. So are its latencies, unless
+ * it completes operations faster than they can be copied: they may then count a few more or less.
+ * Returns 0 or -ENOMEM. Any thread.
+ */
+int target_progress_copy(struct figures *f, const struct target *t);
 
 #endif
