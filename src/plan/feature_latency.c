@@ -1,5 +1,5 @@
 /*
- * Reports of latencies: -latency.
+ * Reports of latencies, and of progress over time: -latency, -intervals.
  */
 #include "plan/feature.h"
 
@@ -11,6 +11,7 @@
 #include "plan/errors.h"
 #include "plan/value.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/stat/histogram.h"
 
@@ -19,6 +20,7 @@
 #define MAX_PERCENTS 32
 #define PERCENT_DIGITS 6
 #define MIN_INTERVAL_NS 10000000
+#define MIN_SERIES_NS 1000000
 
 /*
  * One item of the list, `len` characters: above 0 and up to 100, with at most six digits after the
@@ -126,6 +128,30 @@ static const struct option latency_options[] = {
 	{ 0 },
 };
 
+#define I(field) PLAN_FIELD(intervals.field)
+#define I_SHOWN .sets = offsetof(struct plan, intervals.shown)
+
+static const struct option interval_options[] = {
+	{ .name = "seconds",
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = MIN_SERIES_NS,
+	  .max = PLAN_CENTURY_NS,
+	  .bare = true,
+	  I(length_ns),
+	  I_SHOWN,
+	  .help = "length of an interval, 1ms at least (1); the word seconds may be left out" },
+	{ .name = "output",
+	  .type = OPT_TEXT,
+	  .arg = "<file>",
+	  I(file),
+	  .is_output = true,
+	  I_SHOWN,
+	  .help = "append the rows to a file as CSV, instead of a table in the text output; - is "
+		  "standard output" },
+	{ 0 },
+};
+
 static const struct option rows[] = {
 	{ .name = "latency",
 	  .scope = SCOPE_GLOBAL,
@@ -142,9 +168,35 @@ static const struct option rows[] = {
 		  "%, the other figures are exact. The same figures exist as columns: see +LATP99 "
 		  "and the like in -outputformat. Several suboptions may follow one -latency.",
 	  .example = "xdd -op read -targets 1 data -latency percentiles 50,99.9 histogram" },
+	{ .name = "intervals",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SUB,
+	  .arg = "<seconds> [output <file>]",
+	  .subs = interval_options,
+	  .help = "show rates and latencies of each interval of time while the run lasts",
+	  .detail =
+		  "A row for each target and direction, and for all targets together: start and "
+		  "end in seconds since the first pass began, operations, bytes, errors, IOPS, "
+		  "bandwidth (10^6 bytes per second), median, 99th percentile and longest service "
+		  "time. An operation belongs to the interval in which it completes. The rows of a "
+		  "pass have no gaps, and their operations and bytes add up to those of its "
+		  "results; an interval without completions has a row with 0. A row that is short "
+		  "because the pass begins or ends in it is marked as partial; a remainder of less "
+		  "than a tenth of an interval is part of the row before it. The document of "
+		  "-jsonout has the same rows.",
+	  .example = "xdd -op read -targets 1 data -runtime 60 -intervals 1 output series.csv" },
 	{ 0 },
 };
 
+/* -intervals output without a length. */
+static enum xdd_status resolve(struct plan *plan)
+{
+	if (plan->intervals.shown && !plan->intervals.length_ns)
+		plan->intervals.length_ns = NS_PER_SEC;
+	return XDD_OK;
+}
+
 const struct plan_feature feature_latency = {
 	.group = { "Latency", rows },
+	.plan = { [PLAN_CHECK] = resolve },
 };

@@ -11,6 +11,7 @@
 #include "report/csv.h"
 #include "report/jsonout.h"
 #include "report/latency.h"
+#include "report/series.h"
 #include "xdd/base/array.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
@@ -97,20 +98,36 @@ enum xdd_status report_csv_start(const char *option, const char *path, const cha
 	return XDD_BAD_ARGUMENT;
 }
 
-enum xdd_status report_latency_start(const struct plan *plan, bool *write_header)
+/* Takes `header`, which holds the header line. */
+static enum xdd_status start_with(const char *option, const char *path, struct memstream *header,
+				  bool *write_header)
 {
 	enum xdd_status status = XDD_INIT_FAILED;
+
+	if (memstream_close(header))
+		log_error("%s", strerror(ENOMEM));
+	else
+		status = report_csv_start(option, path, header->text, header->size, write_header);
+	free(header->text);
+	return status;
+}
+
+enum xdd_status report_latency_start(const struct plan *plan, bool *write_header)
+{
 	struct memstream m;
 
 	if (memstream_open(&m))
 		latency_csv_header(m.f, plan);
-	if (!memstream_close(&m))
-		status = report_csv_start("latency output", plan->latency.file, m.text, m.size,
-					  write_header);
-	if (status == XDD_INIT_FAILED)
-		log_error("%s", strerror(ENOMEM));
-	free(m.text);
-	return status;
+	return start_with("latency output", plan->latency.file, &m, write_header);
+}
+
+enum xdd_status report_series_start(const struct plan *plan, bool *write_header)
+{
+	struct memstream m;
+
+	if (memstream_open(&m))
+		series_csv_header(m.f);
+	return start_with("intervals output", plan->intervals.file, &m, write_header);
 }
 
 static enum xdd_status check_headers(const struct plan *plan)
@@ -348,6 +365,8 @@ static enum xdd_status list_outputs(struct output_list *list, const struct plan 
 	if (!status)
 		status = add_file(list, "latency output", plan->latency.file);
 	if (!status)
+		status = add_file(list, "intervals output", plan->intervals.file);
+	if (!status)
 		status = add_replaced(list, "jsonout", plan->json_file);
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		status = add_target_files(list, &plan->targets[i]);
@@ -383,7 +402,7 @@ enum xdd_status report_check(const struct plan *plan)
 {
 	struct output_list list = { 0 };
 	enum xdd_status status = list_outputs(&list, plan);
-	bool known = false;
+	bool known = false, write_header;
 
 	for (size_t i = 0; i < list.n; i++)
 		known |= list.names[i].file.known;
@@ -396,10 +415,9 @@ enum xdd_status report_check(const struct plan *plan)
 	if (!status)
 		status = check_headers(plan);
 	free_outputs(&list);
-	if (!status && plan->latency.file) {
-		bool write_header;
-
+	if (!status && plan->latency.file)
 		status = report_latency_start(plan, &write_header);
-	}
+	if (!status && plan->intervals.file)
+		status = report_series_start(plan, &write_header);
 	return status;
 }

@@ -25,4 +25,7 @@ enum xdd_status report_csv_start(const char *option, const char *path, const cha
 /* The same check for the file of -latency output, which has another header line. */
 enum xdd_status report_latency_start(const struct plan *plan, bool *write_header);
 
+/* The same for the file of -intervals output. */
+enum xdd_status report_series_start(const struct plan *plan, bool *write_header);
+
 #endif

@@ -3,7 +3,8 @@
  *
  * Values are jansson's; the outermost object and the list of results are put together here, so that
  * results need not be held in memory. Where the document cannot be put in place by renaming, as on
- * standard output, it is held in memory and written at the end all the same.
+ * standard output, it is held in memory and written at the end all the same. The rows of -intervals
+ * may be many: they wait in a temporary file, and so does a document that is held.
  */
 #include "report/jsonout.h"
 
@@ -21,6 +22,7 @@
 #include "xdd/base/memstream.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
+#include "xdd/base/spool.h"
 #include "xdd/report/outfile.h"
 
 #define COPY_BYTES 65536
@@ -57,6 +59,8 @@ struct jsonout {
 	bool partial;
 	size_t n_results;
 	struct kept lists[LIST_COUNT];
+	FILE *intervals; /* rows of -intervals; NULL: not used */
+	size_t n_intervals;
 	const char *end;
 };
 
@@ -144,6 +148,10 @@ static int open_file(struct jsonout *j, const struct plan *plan)
 		j->f = j->file.f;
 		return err;
 	}
+	if (plan->intervals.length_ns) {
+		j->f = j->spool = spool_open(NULL);
+		return j->f ? 0 : -errno;
+	}
 	fd = memfd_create("jsonout", MFD_CLOEXEC);
 	j->spool = fd < 0 ? NULL : fdopen(fd, "w+");
 	j->f = j->spool;
@@ -153,6 +161,15 @@ static int open_file(struct jsonout *j, const struct plan *plan)
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+/* The same for the rows of -intervals. */
+static int open_intervals(struct jsonout *j, const struct plan *plan)
+{
+	if (!plan->intervals.length_ns)
+		return 0;
+	j->intervals = spool_open(j->spool ? NULL : j->path);
+	return j->intervals ? 0 : -errno;
 }
 
 int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environment)
@@ -166,8 +183,10 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 	j->plan = plan;
 	j->end = "errors";
 	err = open_file(j, plan);
+	if (!err)
+		err = open_intervals(j, plan);
 	if (err) {
-		free(j);
+		jsonout_discard(j);
 		return err;
 	}
 	for (enum list list = 0; list < LIST_COUNT; list++)
@@ -288,6 +307,49 @@ void jsonout_device(struct jsonout *j, const struct device_use *use)
 	keep(j, LIST_DEVICES, o);
 }
 
+static json_t *time_or_null(const struct series_row *row, uint64_t ns)
+{
+	return row->known ? jvalue_count(ns) : json_null();
+}
+
+void jsonout_interval(struct jsonout *j, const struct series_row *row)
+{
+	const struct interval_result *i = row->interval;
+	json_t *o = json_object();
+
+	jvalue_put(o, "start_ns", jvalue_count(i->from_ns));
+	jvalue_put(o, "end_ns", jvalue_count(i->to_ns));
+	jvalue_put(o, "target", row->all ? json_null() : jvalue_count(i->target));
+	jvalue_put(o, "name", jvalue_text(row->name));
+	jvalue_put(o, "pass", i->pass ? jvalue_count(i->pass) : json_null());
+	jvalue_put(o, "direction", jvalue_text(op_dir_name(row->dir)));
+	jvalue_put(o, "ops", jvalue_count(row->ops));
+	jvalue_put(o, "bytes", jvalue_count(row->bytes));
+	jvalue_put(o, "errors", jvalue_count(row->errors));
+	jvalue_put(o, "iops", jvalue_real(series_iops(row)));
+	jvalue_put(o, "bandwidth", jvalue_real(series_mb_per_s(row)));
+	jvalue_put(o, "p50_ns", time_or_null(row, row->p50_ns));
+	jvalue_put(o, "p99_ns", time_or_null(row, row->p99_ns));
+	jvalue_put(o, "max_ns", time_or_null(row, row->max_ns));
+	jvalue_put(o, "partial", json_boolean(i->partial));
+	fputs(j->n_intervals++ ? ",\n" : "\n", j->intervals);
+	put_value_to(j, j->intervals, o);
+}
+
+/* A member of the outermost object, the array of the rows. */
+static void put_intervals(struct jsonout *j)
+{
+	int err;
+
+	if (!j->intervals)
+		return;
+	fputs(",\n\"intervals\":[", j->f);
+	err = ferror(j->intervals) ? -EIO : spool_copy(j->intervals, j->f);
+	fputs("\n]", j->f);
+	if (err)
+		fail(j, -err);
+}
+
 void jsonout_end(struct jsonout *j, const char *end)
 {
 	j->end = end;
@@ -337,6 +399,8 @@ void jsonout_discard(struct jsonout *j)
 	newfile_discard(&j->file);
 	if (j->spool)
 		fclose(j->spool);
+	if (j->intervals)
+		fclose(j->intervals);
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		memstream_discard(&j->lists[list].m);
 	free(j);
@@ -353,6 +417,7 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	fputs("\n]", j->f);
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		put_list(j, list);
+	put_intervals(j);
 	put_member(j, "messages", messages());
 	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));
 	put_member(j, "end_time", time_value());
@@ -372,6 +437,8 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	} else {
 		err = newfile_commit(&j->file);
 	}
+	if (j->intervals)
+		fclose(j->intervals);
 	free(j);
 	return err;
 }

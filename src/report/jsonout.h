@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "report/series.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/deskew.h"
 #include "xdd/report/endtoend.h"
@@ -33,6 +34,8 @@ void jsonout_deskew(struct jsonout *j, const struct deskew_result *deskew);
 void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *skew);
 /* A pass of an end-to-end target. */
 void jsonout_endtoend(struct jsonout *j, const struct endtoend_result *r);
+/* A row of -intervals. */
+void jsonout_interval(struct jsonout *j, const struct series_row *row);
 void jsonout_statistics(struct jsonout *j, const struct pass_statistics *statistics);
 
 /* How the run ended: "normal", "errors" or "canceled". */

@@ -13,6 +13,7 @@
 #include "report/environment.h"
 #include "report/info.h"
 #include "report/report_internal.h"
+#include "report/series.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/output.h"
@@ -89,6 +90,27 @@ static enum xdd_status open_latency(struct report *r)
 	return status;
 }
 
+/* The file of -intervals; others begin their table with the first row. */
+static enum xdd_status open_series(struct report *r)
+{
+	const char *path = r->plan->intervals.file;
+	enum xdd_status status;
+	bool write_header;
+	struct memstream m;
+
+	if (!path)
+		return XDD_OK;
+	status = report_series_start(r->plan, &write_header);
+	if (!status)
+		status = open_output(&r->series, "intervals output", path);
+	if (status || !write_header)
+		return status;
+	if (memstream_open(&m))
+		series_csv_header(m.f);
+	report_write_lines(r, &r->series, &m);
+	return XDD_OK;
+}
+
 static enum xdd_status open_text(struct report *r)
 {
 	if (jsonout_is_stdout(r->plan) && !r->plan->output_file)
@@ -146,6 +168,8 @@ static enum xdd_status open_all(struct report *r)
 	if (!status)
 		status = open_latency(r);
 	if (!status)
+		status = open_series(r);
+	if (!status)
 		status = write_start(r);
 	return status;
 }
@@ -177,6 +201,7 @@ static struct report *report_new(const struct plan *plan)
 	r->csv.fd = -1;
 	r->combined.fd = -1;
 	r->latency.fd = -1;
+	r->series.fd = -1;
 	return r;
 }
 
@@ -202,6 +227,7 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 		return out_of_memory();
 	status = open_all(r);
 	if (status) {
+		outfile_close(&r->series);
 		outfile_close(&r->latency);
 		jsonout_discard(r->json);
 		outfile_close(&r->combined);
@@ -309,6 +335,7 @@ enum xdd_status report_close(struct report *r)
 	status = close_output(&r->csv, "csvout", r->plan->csv_file, status);
 	status = close_output(&r->combined, "combinedout", r->plan->combined_file, status);
 	status = close_output(&r->latency, "latency output", r->plan->latency.file, status);
+	status = close_output(&r->series, "intervals output", r->plan->intervals.file, status);
 	/* Results that a signal cut off are not those of a whole run, however it went. */
 	if (outwait_was_cut())
 		r->status = status = XDD_CANCELED;

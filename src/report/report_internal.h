@@ -37,6 +37,7 @@ struct report {
 	struct outfile csv;
 	struct outfile combined;
 	struct outfile latency;
+	struct outfile series;
 
 	/*
 	 * owned by the thread that has the report: the tables of -latency, which follow the results
@@ -44,6 +45,7 @@ struct report {
 	struct memstream table, octaves;
 	bool header_done;     /* the header of the result table is written */
 	bool intervals_begun; /* the header of the table of intervals is written */
+	bool series_begun;    /* the header of the table of -intervals is written */
 	struct jsonout *json; /* NULL: not used */
 	enum xdd_status status;
 

@@ -231,6 +231,8 @@ static unsigned needs_of_outputs(const struct report *r)
 	}
 	for (size_t i = 0; i < r->list.n; i++)
 		needs |= r->list.columns[i]->needs;
+	if (plan->intervals.length_ns)
+		needs |= FIGURES_LATENCY;
 	return needs;
 }
 

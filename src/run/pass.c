@@ -79,7 +79,7 @@ void pass_begin(struct target *t, uint64_t number)
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->pass_seq, 1);
 	gate_begin_pass(t);
-	intervals_open(&t->run->intervals, t);
+	intervals_open(t);
 }
 
 static void report_released(const struct target *t)
@@ -180,12 +180,12 @@ static void pass_finish(struct qthread *q, bool reopens)
 	struct run *run = t->run;
 
 	target_file_sync_pass(q);
+	intervals_close(t);
 	endtoend_end_pass(t);
 	target_file_end_pass(q);
 	if (reopens)
 		reopen_engine(q);
 	gate_end_pass(t);
-	intervals_close(&run->intervals, t);
 	deliver_result(t);
 	if (run->plan->no_barrier)
 		decide_alone(t);

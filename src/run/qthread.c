@@ -154,7 +154,7 @@ static void run_pass(struct qthread *q, uint64_t release)
 	if (q->flow)
 		flow_begin(q->flow, start);
 	throttle_begin_pass(q, start);
-	intervals_begin(&t->run->intervals, release);
+	intervals_begin(q, release);
 	if (t->plan->time_limit_ns)
 		end = ns_earlier(end, start + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, ns_earlier(start, end)) == 0)

@@ -52,14 +52,14 @@ static int start_helpers(struct run *run)
 	if (err)
 		return err;
 	err = heartbeat_start(&run->heartbeat, run);
-	return err ? err : intervals_start(&run->intervals, run);
+	return err ? err : intervals_start(run);
 }
 
 /* Accepts a run whose start_helpers() failed or was not called, and a second call. */
 static void end_helpers(struct run *run)
 {
 	signals_detach(run->signals);
-	intervals_end(&run->intervals);
+	intervals_end(run);
 	heartbeat_end(&run->heartbeat);
 }
 

@@ -205,7 +205,7 @@ void run_free(struct run *run)
 	gate_destroy(run);
 	free(run->targets);
 	heartbeat_destroy(&run->heartbeat);
-	intervals_destroy(&run->intervals);
+	intervals_destroy(run);
 	stop_destroy(&run->stop);
 	results_destroy(&run->results);
 	guard_release(&run->guard);

@@ -58,7 +58,7 @@ struct run {
 	struct stop stop;
 	struct results_queue results;
 	struct heartbeat heartbeat;
-	struct intervals intervals;
+	struct intervals intervals[INTERVALS_KINDS];
 	struct syncio syncio; /* with -syncio only */
 	struct endtoend_run endtoend;
 

@@ -49,7 +49,7 @@ FRAGMENTS = """
 -starttrigger 0 1 op 1|-stoptrigger 0 1 percent 50|-deskew|-verbose|-unverbose|-reallyverbose|-qthreadinfo|-id commandline
 -id 'a "b"'|-output out.txt|-errout err.txt|-csvout out.csv|-combinedout com.csv|-jsonout j2.json|-outputformat new +WHAT+OPS
 -outputformat add +RESPP99|-percentcpu relative|-heartbeat 0.01 ops pct etc lat|-heartbeat 0.01 output hb|-heartbeat off
--latency p50 p99|-latency histogram|-latency intervals 0.01|-latency output lat.csv|-ts summary|-ts detailed
+-latency p50 p99|-latency histogram|-latency intervals 0.01|-latency output lat.csv|-intervals %s|-intervals 0.01 output int.csv|-ts summary|-ts detailed
 -ts output rep|-ts dump dmp|-ts size %n wrap|-ts size %n oneshot|-timerinfo|-extendedstats|-debug io|-debug ts|-setup setup
 -setup loop|-createnewfiles|-recreatefiles|-reopen|-deletefile|-preallocate 8k|-pretruncate 8k|-syncwrite|-flushwrite %n
 -retry %n|-reportthreshold %s|-op target %t write|-rwratio %n|-rwratio 50 random|-help|-help op|-version|-fullhelp

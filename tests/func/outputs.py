@@ -16,7 +16,7 @@ import xddtest as t
 
 MIB = 1 << 20
 RUN = "-op noop -targets 1 null -numreqs 1".split()
-FILES = ("-output", "-csvout", "-combinedout", "-jsonout", "-errout", "-latency output")
+FILES = ("-output", "-csvout", "-combinedout", "-jsonout", "-errout", "-latency output", "-intervals output")
 # Options whose files have names of their own: the text after the prefix.
 PREFIXES = {"-seek save": ".T0.txt", "-ts dump": ".target.0000.bin", "-ts output": ".target.0000.csv",
             "-ts append output": ".target.0000.csv", "-heartbeat ops output": ".T0000.csv"}

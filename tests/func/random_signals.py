@@ -45,7 +45,7 @@ KINDS = """
 -op noop -targets 2 null null -numreqs 4000 -lockstep 0 1 op 1 op 1 wait complete -throttle ops 1000
 -op read -targets 2 f g -reqsize 4 -numreqs 100 -startdelay target 1 4 -starttrigger 0 1 percent 100
 -op noop -targets 1 null -numreqs 100 -throttle ops 500 -passes 40 -passdelay 0.1 -ts dump dmp -ts summary output rep
--op read -targets 1 f -reqsize 4 -numreqs 256 -passes 100000 -heartbeat 0.01 ops output hb -latency intervals 0.01 output lat.csv
+-op read -targets 1 f -reqsize 4 -numreqs 256 -passes 100000 -heartbeat 0.01 ops output hb -latency intervals 0.01 output lat.csv -intervals 1ms output int.csv
 -op write -targets 1 new -reqsize 4 -numreqs 256 -datapattern tagged -passes 100000 -syncwrite -csvout out.csv -qthreadinfo
 -targets 2 f g -numreqs 4000 -rwratio 50 -seek random range 200 -operationdelay 0.001 -syncio 10 -queuedepth 2
 """.strip().splitlines()

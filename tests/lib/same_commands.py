@@ -146,6 +146,8 @@ add("", """
 -numreqs 8 -latency percentiles 1,50 histogram output l.csv -passes 2
 -numreqs 8 -latency intervals 60 output l.csv
 -numreqs 8 -latency intervals 60
+-numreqs 8 -intervals 60
+-numreqs 8 -intervals 60 output s.csv -jsonout j.json
 -numreqs 8 -throttle ops 2000 -latency histogram output l.csv -csvout r.csv
 -numreqs 8 -throttle ops 2000 -outputformat add +RESPP99+RESPMAX+LATP99 -jsonout j.json
 -numreqs 8 -heartbeat 60 ops bytes kbytes mbytes gbytes pct target lf
@@ -441,6 +443,7 @@ zzz
 -op read -targets 1 data -heartbeat maybe
 -op read -targets 1 data -latency percentiles 101
 -op read -targets 1 data -latency intervals 0.001
+-op read -targets 1 data -intervals 0
 -op read -targets 1 data -ts size 0
 -op read -targets 1 data -ts nothing
 -op read -targets 1 data -debug everything

@@ -87,7 +87,8 @@ def load(file):
 def problems(document):
     """The violations of the schema, and sums that are wrong; a list of lines."""
     rules = schema()
-    return list(complaints(document, rules, rules)) or list(_sums(document))
+    return list(complaints(document, rules, rules)) or [
+        *_sums(document), *(_interval_sums(document) if "intervals" in document else [])]
 
 
 def rows(document, what, **fields):
@@ -121,6 +122,21 @@ def _sums(document):
     combined = rows(document, "COMBINED")
     if len(combined) > 1 or _add(combined) != _add(rows(document, "TARGET_AVERAGE")):
         yield "the averages are not COMBINED"
+
+
+def interval_sums(document, target):
+    """Operations, bytes and errors of the rows of -intervals of a target, or of all of them (None)."""
+    found = [r for r in document["intervals"] if r["target"] == target]
+    sums = [sum(r[k] for r in found if r["direction"] == d) for k in ("ops", "bytes") for d in ("read", "write", "noop")]
+    return sums + [sum(r["errors"] for r in found)]
+
+
+def _interval_sums(document):
+    for r in rows(document, "TARGET_AVERAGE") + rows(document, "COMBINED"):
+        wanted = [r[k][d] for k in ("ops", "bytes") for d in ("read", "write", "noop")] + [r["errors"]]
+        got = interval_sums(document, None if r["what"] == "COMBINED" else r["target"])
+        if got != wanted:
+            yield "the rows of -intervals are not %s, target %d: %r, %r" % (r["what"], r.get("target", -1), got, wanted)
 
 
 def check(file, title):

@@ -19,6 +19,7 @@
 #include "xdd/plan/coordination_options.h"
 #include "xdd/plan/endtoend_options.h"
 #include "xdd/plan/heartbeat_options.h"
+#include "xdd/plan/interval_options.h"
 #include "xdd/plan/latency_options.h"
 #include "xdd/plan/memory_plan.h"
 #include "xdd/plan/pattern_options.h"
@@ -215,6 +216,7 @@ struct plan {
 	const char *json_file;	   /* NULL: none; "-": standard output */
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
 	struct latency_options latency;
+	struct interval_options intervals;
 	const char **force; /* devices that may be overwritten whatever they hold */
 	size_t n_force;
 

@@ -17,6 +17,7 @@
 #include "xdd/report/deskew.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/report/finding.h"
+#include "xdd/report/interval.h"
 #include "xdd/report/result.h"
 #include "xdd/report/statistics.h"
 

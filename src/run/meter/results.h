@@ -16,14 +16,21 @@
 
 struct target;
 
+enum result_interval {
+	RESULT_NO_INTERVAL,
+	RESULT_INTERVAL,	 /* of -intervals */
+	RESULT_LATENCY_INTERVAL, /* of -latency intervals */
+};
+
 /*
  * The result of a target in a pass. The last QThread to leave the pass allocates it, the results
- * manager frees it. An interval of -latency uses the same struct, with pass, target and latency
- * only; an interval of all targets has their number as `target`.
+ * manager frees it. An interval uses the same struct, with pass, target, tally and latency only;
+ * that of all targets has their number as `target`.
  */
 struct pass_result {
 	struct pass_result *next;
-	bool interval;
+	enum result_interval interval;
+	bool first, last; /* interval: it begins a pass, or ends one */
 	uint64_t from_ns; /* since the first pass began */
 	uint64_t to_ns;	  /* since the first pass began */
 	uint32_t target;
@@ -32,7 +39,7 @@ struct pass_result {
 	uint64_t first_issue_ns; /* the tally of a paced pass begins when operation 0 was due */
 	struct figures figures;
 	struct throttle_times paced;
-	bool partial;
+	bool partial; /* interval: shorter than others, because the pass begins or ends in it */
 	struct flow *flow; /* owned; NULL without -deskew, and of a pass that was not finished */
 	struct endtoend_result *endtoend; /* owned; NULL: not end-to-end, or not finished */
 	uint32_t n_queues;		  /* 0 without -qthreadinfo and -jsonout */
@@ -46,6 +53,7 @@ struct results_queue {
 	/* guarded by lock */
 	struct pass_result *first;
 	struct pass_result **tail;
+	size_t intervals;  /* intervals among these */
 	uint32_t alive;	   /* QThreads that may still deliver */
 	uint32_t settling; /* QThreads between results_settle() and results_settled() */
 };
@@ -65,6 +73,9 @@ void results_destroy(struct results_queue *q);
 
 /* Pass `r` on to the results manager, which owns it from now on. Any thread. */
 void results_put(struct results_queue *q, struct pass_result *r);
+
+/* Intervals that the results manager has not taken. Any thread. */
+size_t results_waiting_intervals(struct results_queue *q);
 
 /* `n` QThreads deliver nothing more. Any thread, once per QThread. */
 void results_gone(struct results_queue *q, uint32_t n);

@@ -43,8 +43,19 @@ void results_put(struct results_queue *q, struct pass_result *r)
 	pthread_mutex_lock(&q->lock);
 	*q->tail = r;
 	q->tail = &r->next;
+	q->intervals += r->interval != RESULT_NO_INTERVAL;
 	pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
+}
+
+size_t results_waiting_intervals(struct results_queue *q)
+{
+	size_t n;
+
+	pthread_mutex_lock(&q->lock);
+	n = q->intervals;
+	pthread_mutex_unlock(&q->lock);
+	return n;
 }
 
 void results_gone(struct results_queue *q, uint32_t n)

@@ -1,11 +1,14 @@
 /*
- * -latency intervals: the latencies of each interval of time, per target and of all targets
- * together. Private to src/run.
+ * -intervals and -latency intervals: progress of each interval of time, per target and of all
+ * targets together. Private to src/run.
  *
- * A thread copies the histograms of all targets at the end of every interval and passes the
- * difference on to the results manager. The last interval of a pass ends with the pass, so that the
- * intervals add up to it. An interval is held for a tenth of its length: if the pass ends
+ * A thread copies counters and histograms of all targets at the end of every interval and passes
+ * the difference on to the results manager. The last interval of a pass ends with the pass, so that
+ * the intervals add up to it. An interval is held for a tenth of its length: if the pass ends
  * meanwhile, the rest of the pass becomes part of it.
+ *
+ * Each of the two options has intervals of its own. Those of -intervals have no gaps within a pass;
+ * those of -latency leave out what has no completions.
  */
 #ifndef XDD_RUN_PROGRESS_INTERVALS_H
 #define XDD_RUN_PROGRESS_INTERVALS_H
@@ -15,18 +18,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "xdd/stat/latency.h"
+#include "xdd/stat/figures.h"
 
+struct pass_result;
+struct qthread;
 struct run;
 struct target;
+
+enum intervals_kind {
+	INTERVALS_LATENCY, /* -latency intervals */
+	INTERVALS_SERIES,  /* -intervals */
+	INTERVALS_KINDS,
+};
 
 /* One target. */
 struct interval_series {
 	pthread_mutex_t lock;
 
 	/* guarded by lock */
-	bool open;	     /* the target is in a pass, or about to begin one */
-	struct latency last; /* latencies of the pass up to from_ns */
+	bool open;	     /* in a pass; INTERVALS_LATENCY: or about to begin one */
+	bool first;	     /* no interval of the pass has ended */
+	struct figures last; /* progress of the pass up to from_ns */
 	uint64_t from_ns;
 	struct pass_result *held; /* the interval that ended last; NULL: passed on */
 };
@@ -36,15 +48,20 @@ struct interval_sum {
 	pthread_mutex_t lock; /* taken after interval_series.lock */
 
 	/* guarded by lock */
-	struct latency latency; /* since from_ns */
+	bool open; /* INTERVALS_SERIES: a target is in a pass; with -nobarrier: a pass has begun */
+	bool first;
+	struct figures figures; /* since from_ns */
 	uint64_t from_ns;
-	uint64_t closed; /* passes that targets have ended */
+	uint64_t closed;    /* passes that targets have ended */
+	uint64_t closed_ns; /* when the last of them did */
 	struct pass_result *held;
 };
 
 struct intervals {
-	/* const after intervals_start(); NULL: not used, and all functions do nothing */
+	/* const after intervals_start(); series NULL: not used, and all functions do nothing */
 	struct interval_series *series;
+	enum intervals_kind kind;
+	uint64_t length_ns;
 	bool several; /* targets, so there is a sum of them */
 	struct run *run;
 	pthread_t thread;
@@ -62,32 +79,35 @@ struct intervals {
 	bool quit;
 };
 
-/* Set up and start the thread if the plan has intervals. Returns 0 or -errno. Main thread. */
-int intervals_start(struct intervals *i, struct run *run);
+/* Set up and start the threads that the plan needs. Returns 0 or -errno. Main thread. */
+int intervals_start(struct run *run);
 
 /* A pass begins; the first of the run starts the clock of the intervals. QThreads. */
-void intervals_begin(struct intervals *i, uint64_t release_ns);
+void intervals_begin(const struct qthread *q, uint64_t release_ns);
 
 /*
- * Call these before and after the histograms of a target are reset. The last QThread to leave a
- * pass.
+ * Call these before and after the counters and histograms of a target are reset. The last QThread
+ * to leave a pass.
  */
-void intervals_close(struct intervals *i, struct target *t);
-void intervals_open(struct intervals *i, struct target *t);
+void intervals_close(struct target *t);
+void intervals_open(struct target *t);
+
+/*
+ * The pass of `t` will not end, and is reported with `figures`: the rest of them becomes the last
+ * interval. The results manager.
+ */
+void intervals_abandon(struct target *t, const struct figures *figures);
 
 /*
  * No pass follows: pass on the intervals that are held. The results manager, before it takes the
  * last results.
  */
-void intervals_finish(struct intervals *i);
+void intervals_finish(struct run *run);
 
-/*
- * End the thread. Later calls, this one too, do nothing. Accepts intervals that were never started.
- * Main thread.
- */
-void intervals_end(struct intervals *i);
+/* End the threads. Later calls, this one too, do nothing. Main thread. */
+void intervals_end(struct run *run);
 
-/* Free everything. Main thread, once all QThreads have ended. */
-void intervals_destroy(struct intervals *i);
+/* Free everything; accepts intervals that were never started. Main thread, after all QThreads. */
+void intervals_destroy(struct run *run);
 
 #endif

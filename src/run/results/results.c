@@ -113,6 +113,7 @@ static struct pass_result *take_any(struct manager *m)
 	r = q->first;
 	if (r) {
 		q->first = r->next;
+		q->intervals -= r->interval != RESULT_NO_INTERVAL;
 		if (!q->first)
 			q->tail = &q->first;
 	}
@@ -308,6 +309,7 @@ static void take_unfinished(struct manager *m, bool stuck)
 				  " operations are still outstanding, for %.1f s at least",
 				  r->target, t->plan->path, r->figures.tally.outstanding,
 				  (double)longest_wait(t) / (double)NS_PER_SEC);
+		intervals_abandon(t, &r->figures);
 		if (stuck)
 			count_hangs(r);
 		take_in(m, r);
@@ -323,8 +325,6 @@ static void manage_rest(struct manager *m)
 	bool settle;
 
 	drain(m);
-	intervals_finish(&run->intervals);
-	drain(m);
 	pthread_mutex_lock(&run->results.lock);
 	alive = run->results.alive;
 	settle = all_settle(&run->results);
@@ -338,6 +338,8 @@ static void manage_rest(struct manager *m)
 	}
 	if (stop_requested(&run->stop))
 		take_unfinished(m, run->manager.stuck);
+	intervals_finish(run);
+	drain(m);
 	close_window(m);
 }
 

@@ -44,9 +44,21 @@ static struct result target_result(const struct manager *m, const struct target_
 void manager_write_interval(struct manager *m, const struct pass_result *r)
 {
 	bool all = r->target == m->plan->n_targets;
+	const struct interval_result interval = {
+		.target = r->target,
+		.pass = r->pass,
+		.from_ns = r->from_ns,
+		.to_ns = r->to_ns,
+		.partial = r->partial,
+		.figures = &r->figures,
+	};
 	struct result result = target_result(m, &m->plan->targets[all ? 0 : r->target],
 					     all ? RESULT_COMBINED : RESULT_TARGET_PASS);
 
+	if (r->interval == RESULT_INTERVAL) {
+		report_interval(m->report, &interval);
+		return;
+	}
 	result.target = r->target;
 	result.pass = r->pass;
 	result.figures = r->figures;

@@ -1,0 +1,260 @@
+/*
+ * -intervals: rows of progress over time. Called by the results manager, and by report.c and
+ * check.c for the header of the CSV file.
+ */
+#include "report/series.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/report_internal.h"
+#include "xdd/base/memstream.h"
+#include "xdd/base/nstime.h"
+#include "xdd/stat/histogram.h"
+#include "xdd/stat/latency.h"
+
+double series_iops(const struct series_row *row)
+{
+	return row->seconds > 0 ? (double)row->ops / row->seconds : (double)NAN;
+}
+
+double series_mb_per_s(const struct series_row *row)
+{
+	return row->seconds > 0 ? (double)row->bytes / row->seconds / 1e6 : (double)NAN;
+}
+
+/* ---- CSV ---- */
+
+void series_csv_header(FILE *f)
+{
+	fputs("START,END,TARGET,NAME,PASS,DIRECTION,OPS,BYTES,ERRORS,IOPS,BANDWIDTH,P50,P99,MAX,"
+	      "PARTIAL\n",
+	      f);
+}
+
+/* As RFC 4180 asks for it. */
+static void put_csv_text(FILE *f, const char *text)
+{
+	if (!strpbrk(text, ",\"\r\n")) {
+		fputs(text, f);
+		return;
+	}
+	fputc('"', f);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', f);
+		fputc(*text, f);
+	}
+	fputc('"', f);
+}
+
+static void put_seconds(FILE *f, uint64_t ns)
+{
+	fprintf(f, "%" PRIu64 ".%09" PRIu64 ",", ns / (uint64_t)NS_PER_SEC,
+		ns % (uint64_t)NS_PER_SEC);
+}
+
+/* A rate that is not measured is an empty field. */
+static void put_csv_rate(FILE *f, double value)
+{
+	if (isnan(value))
+		fputc(',', f);
+	else
+		fprintf(f, "%.6f,", value);
+}
+
+static void put_csv_ms(FILE *f, bool known, uint64_t ns)
+{
+	if (known)
+		fprintf(f, "%" PRIu64 ".%06" PRIu64, ns / 1000000, ns % 1000000);
+	fputc(',', f);
+}
+
+void series_csv_row(FILE *f, const struct series_row *row)
+{
+	const struct interval_result *i = row->interval;
+
+	put_seconds(f, i->from_ns);
+	put_seconds(f, i->to_ns);
+	if (row->all)
+		fputs("all,", f);
+	else
+		fprintf(f, "%" PRIu64 ",", i->target);
+	put_csv_text(f, row->name);
+	fputc(',', f);
+	if (i->pass)
+		fprintf(f, "%" PRIu64, i->pass);
+	fprintf(f, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", op_dir_name(row->dir), row->ops,
+		row->bytes, row->errors);
+	put_csv_rate(f, series_iops(row));
+	put_csv_rate(f, series_mb_per_s(row));
+	put_csv_ms(f, row->known, row->p50_ns);
+	put_csv_ms(f, row->known, row->p99_ns);
+	put_csv_ms(f, row->known, row->max_ns);
+	fprintf(f, "%s\n", i->partial ? "yes" : "no");
+}
+
+/* ---- table ---- */
+
+void series_table_header(FILE *f)
+{
+	static const struct {
+		const char *heading;
+		const char *unit;
+		int width;
+	} columns[] = {
+		{ "Start", "seconds", 12 },  { "End", "seconds", 12 },	{ "Target", "Number", 7 },
+		{ "Pass", "Number", 7 },     { "Op", "text", -5 },	{ "Ops", "#ops", 12 },
+		{ "Bytes", "bytes", 15 },    { "Errors", "#ops", 7 },	{ "IOPS", "Ops/s", 12 },
+		{ "Bandwidth", "MB/s", 12 }, { "P50", "millisec", 13 }, { "P99", "millisec", 13 },
+		{ "Max", "millisec", 13 },   { "Partial", "text", 7 },
+	};
+	const size_t n = sizeof(columns) / sizeof(columns[0]);
+
+	fprintf(f, "%-12s", "Interval");
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, " %*s", columns[i].width, columns[i].heading);
+	fprintf(f, "\n%-12s", "    UNITS>>");
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, " %*s", columns[i].width, columns[i].unit);
+	fputc('\n', f);
+}
+
+/* A rate that is not measured is a dash. */
+static void put_rate(FILE *f, double value)
+{
+	if (isnan(value))
+		fprintf(f, " %12s", "-");
+	else
+		fprintf(f, " %12.3f", value);
+}
+
+static void put_ms(FILE *f, bool known, uint64_t ns)
+{
+	if (known)
+		fprintf(f, " %13.6f", (double)ns / (double)NS_PER_MS);
+	else
+		fprintf(f, " %13s", "-");
+}
+
+void series_table_row(FILE *f, const struct series_row *row)
+{
+	const struct interval_result *i = row->interval;
+
+	fprintf(f, "%-12s %12.6f %12.6f %7" PRIu64, row->all ? "INTERVAL_ALL" : "INTERVAL",
+		(double)i->from_ns / 1e9, (double)i->to_ns / 1e9, i->target);
+	if (i->pass)
+		fprintf(f, " %7" PRIu64, i->pass);
+	else
+		fprintf(f, " %7s", "-");
+	fprintf(f, " %-5s %12" PRIu64 " %15" PRIu64 " %7" PRIu64, op_dir_name(row->dir), row->ops,
+		row->bytes, row->errors);
+	put_rate(f, series_iops(row));
+	put_rate(f, series_mb_per_s(row));
+	put_ms(f, row->known, row->p50_ns);
+	put_ms(f, row->known, row->p99_ns);
+	put_ms(f, row->known, row->max_ns);
+	fprintf(f, " %7s\n", i->partial ? "yes" : "no");
+}
+
+/* ---- the report ---- */
+
+/* True if the target may have operations of that direction. */
+static bool has_direction(const struct target_plan *t, enum op_dir dir)
+{
+	switch (dir) {
+	case DIR_READ:
+		return plan_reads(t);
+	case DIR_WRITE:
+		return plan_writes(t);
+	case DIR_NOOP:
+		return t->op == OP_NOOP;
+	case DIR_COUNT:
+		break;
+	}
+	return false;
+}
+
+/* True if there is such a row: all intervals have the rows of the plan, also without operations. */
+static bool is_due(const struct plan *plan, const struct series_row *row)
+{
+	bool due = row->ops || row->bytes || row->errors;
+
+	for (size_t k = 0; k < plan->n_targets && !due; k++)
+		due = (row->all || k == row->interval->target) &&
+		      has_direction(&plan->targets[k], row->dir);
+	return due;
+}
+
+static struct series_row row_of(const struct plan *plan, const struct interval_result *i,
+				enum op_dir dir)
+{
+	const struct tally *tally = &i->figures->tally;
+	struct histogram_view v = latency_view(&i->figures->latency, LATENCY_SERVICE, dir);
+	struct series_row row = {
+		.interval = i,
+		.all = i->target == plan->n_targets,
+		.dir = dir,
+		.ops = tally->ops[dir],
+		.bytes = tally->bytes[dir],
+		.errors = tally->failed_ops[dir],
+		.seconds = (double)(i->to_ns - i->from_ns) / (double)NS_PER_SEC,
+	};
+
+	row.name = row.all ? "all" : plan->targets[i->target].path;
+	row.known = row.ops && histogram_count(&v);
+	if (!row.known)
+		return row;
+	row.p50_ns = histogram_percentile(&v, 50 * HISTOGRAM_PERCENT);
+	row.p99_ns = histogram_percentile(&v, 99 * HISTOGRAM_PERCENT);
+	row.max_ns = histogram_max(&v);
+	return row;
+}
+
+static void write_row(struct report *r, const struct series_row *row, struct memstream *csv,
+		      struct memstream *table)
+{
+	if (csv->f)
+		series_csv_row(csv->f, row);
+	if (table->f)
+		series_table_row(table->f, row);
+	if (r->json)
+		jsonout_interval(r->json, row);
+}
+
+static void write_rows(struct report *r, const struct interval_result *i, struct memstream *csv,
+		       struct memstream *table)
+{
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		struct series_row row = row_of(r->plan, i, (enum op_dir)dir);
+
+		if (is_due(r->plan, &row))
+			write_row(r, &row, csv, table);
+	}
+}
+
+void report_interval(struct report *r, const struct interval_result *i)
+{
+	struct memstream csv = { 0 }, table = { 0 };
+	struct interval_result all = *i;
+
+	if (r->sink)
+		return;
+	if (r->plan->intervals.file)
+		memstream_open(&csv);
+	else
+		memstream_open(&table);
+	if (table.f && !r->series_begun)
+		series_table_header(table.f);
+	r->series_begun = true;
+	write_rows(r, i, &csv, &table);
+	/* A table for people does not repeat the only target; a program finds all the same rows. */
+	all.target = r->plan->n_targets;
+	if (r->plan->n_targets == 1)
+		write_rows(r, &all, &csv, &(struct memstream){ 0 });
+	if (r->plan->intervals.file)
+		report_write_lines(r, &r->series, &csv);
+	else
+		report_write_lines(r, &r->text, &table);
+}

@@ -1,0 +1,47 @@
+/*
+ * The rows of -intervals as text and CSV. doc/output.md has the formats.
+ *
+ * Private to src/report. The header and the functions of rows: any thread; no state.
+ */
+#ifndef XDD_REPORT_SERIES_H
+#define XDD_REPORT_SERIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "xdd/plan/plan.h"
+#include "xdd/report/interval.h"
+#include "xdd/stat/counters.h"
+
+/* One direction of an interval. */
+struct series_row {
+	const struct interval_result *interval;
+	bool all;	  /* of all targets */
+	const char *name; /* of the target, or "all" */
+	enum op_dir dir;
+	uint64_t ops;
+	uint64_t bytes;
+	uint64_t errors;
+	double seconds; /* of the interval */
+
+	/* service times of the operations; without any of these 0 and not known */
+	bool known;
+	uint64_t p50_ns;
+	uint64_t p99_ns;
+	uint64_t max_ns;
+};
+
+/* Per second, or NAN of an interval without length. */
+double series_iops(const struct series_row *row);
+double series_mb_per_s(const struct series_row *row); /* 10^6 bytes */
+
+/* The line that names the columns of the CSV file. */
+void series_csv_header(FILE *f);
+void series_csv_row(FILE *f, const struct series_row *row);
+
+/* The two header lines of the table, and a row of it. */
+void series_table_header(FILE *f);
+void series_table_row(FILE *f, const struct series_row *row);
+
+#endif

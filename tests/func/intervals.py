@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""
+-intervals: rows that add up to the results in every kind of run, the same rows in CSV, in the JSON document and in the
+table, gaps that show, short rows that are marked, the file, and what is refused.
+"""
+import io
+import csv
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
+import xddjson as j
+import xddsys as s
+import xddtest as t
+
+t.tolerate(t.BUFFERED, t.CACHED)
+
+HEADER = "START,END,TARGET,NAME,PASS,DIRECTION,OPS,BYTES,ERRORS,IOPS,BANDWIDTH,P50,P99,MAX,PARTIAL"
+SEED = int(os.environ.get("XDD_TEST_SEED") or random.randrange(1 << 30))
+MIXES = 200 if os.environ.get("XDD_TEST_LONG") else 12
+_runs = 0
+
+
+def ns(text):
+    """Seconds or milliseconds with all digits as whole nanoseconds; None where it is empty."""
+    whole, _, rest = text.partition(".")
+    return int(whole + rest) if text else None
+
+
+def of_csv(row):
+    """A row of the file as it is in the document, without the rates."""
+    number = {k: int(row[k.upper()]) for k in ("ops", "bytes", "errors")}
+    return dict(number, start_ns=ns(row["START"]), end_ns=ns(row["END"]),
+                target=None if row["TARGET"] == "all" else int(row["TARGET"]), name=row["NAME"],
+                direction=row["DIRECTION"], partial=row["PARTIAL"] == "yes", p50_ns=ns(row["P50"]), p99_ns=ns(row["P99"]),
+                max_ns=ns(row["MAX"]), **{"pass": int(row["PASS"]) if row["PASS"] else None})
+
+
+def is_rate(text, value):
+    return value is None if text == "" else abs(float(text) - value) <= 1e-6 * max(1, value)
+
+
+def both(title, *words, interval="10ms", status=0, **kwargs):
+    """A run with the file and the document: (run, document, rows of the document); checks that both are the same."""
+    global _runs
+    _runs += 1
+    csv_file, json_file = t.path("series.%d.csv" % _runs), t.path("series.%d.json" % _runs)
+    run = t.xdd(*words, "-intervals", interval, "output", csv_file, "-jsonout", json_file, **kwargs)
+    t.equal(run.status, status, title + ": the run", run)
+    document = j.check(json_file, title)
+    rows, lines = document["intervals"], t.read_csv(csv_file)
+    bare = [{k: v for k, v in r.items() if k not in ("iops", "bandwidth")} for r in rows]
+    t.equal([of_csv(x) for x in lines], bare, title + ": the file has the rows of the document")
+    t.ok(all(is_rate(x["IOPS"], r["iops"]) and is_rate(x["BANDWIDTH"], r["bandwidth"]) for x, r in zip(lines, rows)),
+         title + ": with the same rates", lines)
+    return run, document, rows
+
+
+def series(rows, key=("target", "direction")):
+    found = {}
+    for r in rows:
+        found.setdefault(tuple(r[k] for k in key), []).append(r)
+    return found
+
+
+def test_figures():
+    """Each figure of a row from the others, and the rows of a pass one after the other."""
+    run, document, rows = both("two passes of a mix", *"-rwratio 30 -targets 2 null null -reqsize 4 -timelimit 0.1".split(),
+                               *"-passes 2 -qd 2 -throttle target 1 ops 3000".split())
+    t.ok(all(r["bytes"] == 4096 * r["ops"] for r in rows), "operations and bytes of a row belong together", rows)
+    t.ok(all(abs(r["iops"] * (r["end_ns"] - r["start_ns"]) - r["ops"] * 1e9) <= 1e-6 * r["ops"] * 1e9 + 1 and
+             abs(r["bandwidth"] * 1e6 - r["iops"] * 4096) <= 1 for r in rows), "rates are those of the row", rows)
+    t.ok(all((r["ops"] == 0) == (r["p50_ns"] is None) and (r["ops"] == 0 or r["p50_ns"] <= r["p99_ns"] <= r["max_ns"] * 1.01)
+             for r in rows), "latencies are those of the operations of the row", rows)
+    t.equal(sorted(series(rows), key=str), sorted(((n, d) for n in (0, 1, None) for d in ("read", "write")), key=str),
+            "rows for each target and direction, and for all", rows)
+    for key, found in series(rows, ("target", "direction", "pass")).items():
+        t.ok(all(a["end_ns"] == b["start_ns"] for a, b in zip(found, found[1:])), "no gap within a pass: %s" % (key,), found)
+        t.ok(not any(r["partial"] for r in found[1:-1]), "only the ends of a pass are partial: %s" % (key,), found)
+        t.ok(all(r["partial"] == (r["end_ns"] - r["start_ns"] < 10000000) for r in (found[0], found[-1])),
+             "and these if they are short: %s" % (key,), found)
+    first = [r for r in rows if r["pass"] == 1]
+    t.equal({r["start_ns"] for r in first if r in [x[0] for x in series(first).values()]}, {0}, "the first pass begins at 0")
+    ends = {p: max(r["end_ns"] for r in rows if r["pass"] == p) for p in (1, 2)}
+    t.ok(all(r["start_ns"] >= ends[1] for r in rows if r["pass"] == 2), "passes do not overlap", rows)
+    for p in j.rows(document, "TARGET_PASS"):
+        own = [r for r in rows if (r["target"], r["pass"]) == (p["target"], p["pass"])]
+        t.equal({d: sum(r["ops"] for r in own if r["direction"] == d) for d in ("read", "write")},
+                {d: p["ops"][d] for d in ("read", "write")}, "they add up to pass %d of target %d" % (p["pass"], p["target"]))
+
+
+def random_words(rng, files):
+    """A run of some kind: its words."""
+    n = rng.randint(1, 8)
+    file = rng.random() < 0.5
+    names = [rng.choice(files) for _ in range(n)] if file else ["null"] * n
+    words = ["-targets", n, *names, "-reqsize", rng.choice((1, 4, 16)), "-queuedepth", rng.choice((1, 2, 5))]
+    words += rng.choice((["-op", "read"], ["-op", "noop"])) if file else rng.choice((["-rwratio", 40], ["-op", "write"], ["-op", "noop"]))
+    words += ["-numreqs", rng.choice((1, 7, 16))] if file or rng.random() < 0.3 else ["-timelimit", rng.choice((0.01, 0.03, 0.06))]
+    words += ["-passes", rng.randint(1, 4)]
+    if file:
+        words += ["-ioengine", rng.choice([e for e in ("psync", "libaio", "io_uring", "mmap") if e in t.engines()])]
+    for more in ("-nobarrier", "-passdelay 0.01", "-throttle ops 2000", "-runtime 0.2", "-targetstartdelay target 0 0.01",
+                 "-operationdelay 0.001", "-latency intervals 0.02 output %s" % t.path("lat.csv"), "-verbose"):
+        if rng.random() < 0.25:
+            words += more.split()
+    return words
+
+
+def test_mixes():
+    """Rows add up to the results, whatever the run is like; j.check() compares them."""
+    rng = random.Random(SEED)
+    t.diag("XDD_TEST_SEED=%d" % SEED)
+    files = [t.make_file("mix%d" % i, 1 << 18) for i in range(3)]
+    for i in range(MIXES):
+        words = random_words(rng, files)
+        if os.path.exists(t.path("lat.csv")):
+            os.unlink(t.path("lat.csv"))
+        interval = rng.choice(("1ms", "3ms", "0.02", "7"))
+        title = "mix %d: %s, %s" % (i, " ".join(os.path.basename(str(w)) for w in words), interval)
+        both(title, *words, interval=interval)
+
+
+def test_many_targets():
+    run, document, rows = both("64 targets", *"-op noop -targets -64 null -timelimit 0.05 -operationdelay 2ms".split())
+    t.equal({r["target"] for r in rows}, {None, *range(64)}, "64 targets, and all")
+
+
+def test_errors():
+    """Failures are counted in rows, and bytes and operations still add up."""
+    file = t.make_file("failing", 65536)
+    env = s.faults("eio", file="failing", start=0, end=8192)
+    if env is None:
+        t.skip("operations that fail", s.sys_why())
+        return
+    _, _, rows = both("failures", *"-op read -reqsize 1 -numreqs 64 -targets 1".split(), file, status=6, env=env)
+    t.equal((sum(r["errors"] for r in rows if r["target"] is None), sum(r["ops"] for r in rows if r["target"] is None)), (8, 56),
+            "failures are counted in the rows")
+
+
+def lines_of(file):
+    """Whole rows of a file that grows."""
+    try:
+        with open(file, encoding="utf-8") as f:
+            text = f.read()
+    except FileNotFoundError:
+        return []
+    return list(csv.DictReader(io.StringIO(text[:text.rfind("\n") + 1])))
+
+
+def until(condition, process):
+    end = time.monotonic() + t.TIMEOUT
+    while not condition() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_stall():
+    """A device that stops answering shows as rows of 0 while the run lasts, and what it did adds up."""
+    file = t.make_file("hangs", 65536)
+    env = s.faults("hang", file="hangs", start=32768)
+    if env is None:
+        t.skip("a device that never answers", s.sys_why())
+        return
+    csv_file, json_file = t.path("hangs.csv"), t.path("hangs.json")
+    with subprocess.Popen(t.xdd_words(*"-op read -reqsize 1 -numreqs 64 -intervals 0.02 output".split(), csv_file, "-jsonout",
+                                      json_file, "-targets", 1, file), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, env=dict(os.environ, **env)) as p:
+        shown = until(lambda: [r["OPS"] for r in lines_of(csv_file) if r["TARGET"] == "0"][-3:] == ["0"] * 3, p)
+        p.send_signal(signal.SIGINT)
+        status = p.wait(timeout=t.TIMEOUT)
+    rows = t.read_csv(csv_file)
+    t.ok(shown, "rows of 0 are written while nothing completes", rows)
+    t.equal((status, sum(int(r["OPS"]) for r in rows if r["TARGET"] == "0"), sum(int(r["OPS"]) for r in rows if r["TARGET"] == "all")),
+            (5, 32, 32), "the rest of a pass that never ends is in its last row")
+    document = j.check(json_file, "a device that never answers")
+    t.equal(len(document["intervals"]), len(rows), "the document of it has all rows")
+
+
+def test_signal():
+    """Ctrl-C: the rows add up to what was done."""
+    csv_file, json_file = t.path("signal.csv"), t.path("signal.json")
+    with subprocess.Popen(t.xdd_words(*"-rwratio 50 -targets 3 null null null -timelimit 600 -operationdelay 1ms".split(),
+                                      "-intervals", "0.02", "output", csv_file, "-jsonout", json_file),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
+        until(lambda: len(lines_of(csv_file)) > 20, p)
+        p.send_signal(signal.SIGINT)
+        status = p.wait(timeout=t.TIMEOUT)
+    t.equal(status, 5, "a run that is cancelled")
+    j.check(json_file, "a run that is cancelled")
+
+
+def test_delays():
+    """Between the passes there is nothing to show; a target that waits for its start has rows of 0."""
+    _, _, rows = both("delays", *"-op noop -targets 2 null null -numreqs 3 -passes 2 -passdelay 0.1".split(),
+                      *"-startdelay target 1 0.1".split(), interval="20ms")
+    gap = min(r["start_ns"] for r in rows if r["pass"] == 2) - max(r["end_ns"] for r in rows if r["pass"] == 1)
+    t.ok(gap >= 100000000, "-passdelay is no part of any row", rows)
+    own = [r for r in rows if (r["target"], r["pass"]) == (1, 1)]
+    t.ok(own[0]["start_ns"] == 0 and own[0]["ops"] == 0 and sum(r["ops"] for r in own) == 3, "a target that starts late", own)
+
+
+def test_table():
+    """Without a file there is a table in the text output, with the rows of the document."""
+    json_file = t.path("table.json")
+    run = t.xdd(*"-rwratio 50 -targets 2 null null -timelimit 0.05 -operationdelay 1ms -intervals 20ms -jsonout".split(), json_file)
+    lines = [line.split() for line in run.out.splitlines() if line.startswith("INTERVAL")]
+    rows = j.check(json_file, "with a table")["intervals"]
+    table = [(x[0] == "INTERVAL_ALL", None if x[0] == "INTERVAL_ALL" else int(x[3]), int(x[4]), x[5], int(x[6]), int(x[7]), int(x[8]))
+             for x in lines]
+    t.equal(table, [(r["target"] is None, r["target"], r["pass"], r["direction"], r["ops"], r["bytes"], r["errors"]) for r in rows],
+            "the table has the rows of the document", run)
+    t.equal([len(x) for x in lines], [15] * len(lines), "each with all columns", run)
+    heads = [line for line in run.out.splitlines() if line.startswith("Interval ")]
+    t.equal([len(h.split()) for h in heads], [15], "one header", run)
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 5 -intervals 1".split())
+    found = [line.split()[0] for line in run.out.splitlines() if line.startswith("INTERVAL")]
+    t.equal(found, ["INTERVAL"], "the table does not repeat the only target", run)
+
+
+def test_names():
+    """Names of targets are quoted in CSV, and the table has none."""
+    name = 'a,"b"\nc'
+    file = t.make_file(name, 4096)
+    _, _, rows = both("a name with a comma, quotes and a line end", *"-op read -reqsize 1 -numreqs 4 -targets 1".split(), file)
+    t.equal({r["name"] for r in rows}, {file, "all"}, "the name is exact")
+
+
+def test_standard_output():
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 5 -intervals 1 output -".split())
+    lines = run.out.splitlines()
+    t.equal((run.status, lines.count(HEADER), len([x for x in lines if re.match(r"0\.0{9},[0-9.]+,0,null,1,noop,5,", x)])), (0, 1, 1),
+            "output -: CSV on standard output", run)
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 5 -intervals 1 -jsonout -".split())
+    t.equal([r["ops"] for r in j.parse(run.out)["intervals"]], [5, 5], "-jsonout -: the document alone", run)
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 5 -jsonout -".split())
+    t.ok("intervals" not in j.parse(run.out), "without -intervals the document has none", run)
+
+
+def test_slow_reader():
+    """A reader that pauses makes rows longer, not memory: they still add up."""
+    p = subprocess.Popen(t.xdd_words(*"-op noop -targets 4 null null null null -timelimit 3 -operationdelay 1ms".split(),
+                                     *"-intervals 1ms output - -csvout".split(), t.path("slow.csv")),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    s.settle(p, 2)
+    out, _ = p.communicate(timeout=t.TIMEOUT)
+    text = out.decode()
+    sums = {}
+    for x in csv.reader(line for line in text.splitlines() if re.match(r"[0-9.]+,[0-9.]+,", line)):
+        sums[x[2]] = sums.get(x[2], 0) + int(x[6])
+    total = [int(r["OPS"]) for r in t.read_csv(t.path("slow.csv")) if r["WHAT"] == "COMBINED"]
+    t.equal((p.returncode, [sums["all"]], sum(v for k, v in sums.items() if k != "all")), (0, total, total[0]),
+            "rows add up after a pause of the reader", text[-2000:])
+
+
+def test_file():
+    words = "-op noop -numreqs 10 -targets 1 null -intervals 1 output".split()
+    file = t.path("again.csv")
+    for _ in range(2):
+        t.equal(t.xdd(*words, file).status, 0, "-intervals output")
+    with open(file, encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    t.ok(len(lines) == 5 and [x for x in lines if x.startswith("START")] == [HEADER], "a file is continued", lines)
+    other, target = t.make_file("other.csv", 100), t.make_file("target", 4096)
+    for title, args, text in (("another file", (other,), m.OTHER_COLUMNS), ("no directory", (t.path("no/f"),), "there is no directory"),
+                              ("a directory", (t.tmp(),), m.IS_DIRECTORY)):
+        run = t.xdd(*words, *args)
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-intervals output" in run.err and text in run.err and
+             run.out == "", title + " is refused", run)
+    for option in ("-csvout", "-latency output", "-jsonout", "-errout"):
+        run = t.xdd(*words, t.path("same"), *option.split(), t.path("same"))
+        t.ok(run.status == 2 and "give each output a file of its own" in run.err and not os.path.exists(t.path("same")),
+             "one file with %s is refused" % option, run)
+    run = t.xdd("-op", "read", "-targets", 1, target, "-intervals", 1, "output", target)
+    t.ok(run.status == 2 and m.is_target(0) in run.err and os.path.getsize(target) == 4096, "a target is refused", run)
+    run = t.xdd(*words, t.path("dry.csv"), "-dryrun")
+    t.equal((run.status, os.path.exists(t.path("dry.csv"))), (0, False), "-dryrun makes no file", run)
+    run = t.xdd(*"-op noop -numreqs 10 -targets 1 null -intervals output".split(), t.path("default.csv"))
+    t.equal((run.status, len(t.read_csv(t.path("default.csv")))), (0, 2), "without a length it is a second", run)
+    run = t.xdd(*words, "/dev/full", tolerate=t.CACHED)
+    t.ok(run.status == 6 and "-intervals output /dev/full" in run.err, "a full disk is reported", run)
+
+
+def test_bad_input():
+    for args, text in (("0", "a time of 1ms to"), ("999us", "a time of 1ms to"), ("-1", ""), ("x", ""), ("", ""),
+                       ("output", m.MISSING), ("1 output", m.MISSING)):
+        run = t.xdd("-op", "noop", "-numreqs", 1, "-targets", 1, "null", "-intervals", *args.split())
+        t.ok(run.status in (2, 3) and len(run.error_lines()) == 1 and text in run.err and run.out == "",
+             "-intervals %s is refused" % args, run)
+
+
+t.run(test_figures, test_mixes, test_many_targets, test_errors, test_stall, test_signal, test_delays, test_table, test_names,
+      test_standard_output, test_slow_reader, test_file, test_bad_input)
+t.done()
