@@ -17,7 +17,7 @@ MEASURED = re.compile(
     r"startts|endts|io time ms|relative ms|delta us|loop ms|inst mb/sec|thread id|cpu start|cpu end|"
     r"start_ns|end_ns|io_ns|cpu_start|cpu_end)$")
 
-RESULT_LINE = re.compile(r" *(QUEUE_PASS|TARGET_PASS|TARGET_AVERAGE|COMBINED|LATENCY_\w+) ")
+RESULT_LINE = re.compile(r" *(QUEUE_PASS|TARGET_PASS|TARGET_AVERAGE|COMBINED|LATENCY_\w+|INTERVAL(_ALL)?) ")
 CSV_HEADING = re.compile(r"[A-Z][\w.]*(,[A-Z][\w.]*){3,}$|Target, RWV Op, ")
 
 # Lines of text: pattern and what it becomes. All that match are applied.
@@ -109,7 +109,7 @@ def mask_text(text):
     for line in text.split("\n"):
         if DROPPED.search(line):
             continue
-        if re.match(r"(What|Latency) .*(Pass|Ops)", line):
+        if re.match(r"(What|Latency|Interval) .*(Pass|Ops)", line):
             words, bars = line.split(), "|" in line
         elif CSV_HEADING.match(line):
             fields = [name.strip() for name in line.split(",")]
@@ -132,7 +132,7 @@ JSON_BY_CHANCE = (r"available_bytes|free_bytes|user_ns|system_ns|cputime|percent
                   r"standard_deviation(_ns)?|autocorrelation|interval_low|interval_high|change|change_pass|change_amount|"
                   r"tail(time|bandwidth|iops)|fairness|slowest_target|fastest_target|first_target|last_target|wait_ns|bound|ns|not_reproducible|"
                   r"elapsedtime1stop|thread|pid|skew_ns|read_ops|write_ops|busy_percent|left_out|weighted_ns|start_ns|end_ns|"
-                  r"first_ns|last_ns")
+                  r"first_ns|last_ns|p50_ns|p99_ns|max_ns")
 VALUE = r"(-?\d[\d.e+-]*|null|true|false|\"[^\"]*\")"
 JSON_NUMBERS = re.compile(r'"(%s)":%s' % (JSON_CERTAIN, VALUE))
 JSON_CHANCES = re.compile(r'"(%s)":%s' % (JSON_BY_CHANCE, VALUE))

@@ -13,8 +13,8 @@
 #include "xdd/stat/histogram.h"
 #include "xdd/stat/latency.h"
 
-#define COUNTER_TRIES 100 /* an operation is counted within nanoseconds */
-#define LATENCY_TRIES 4	  /* copying a histogram takes microseconds */
+#define COUNTER_TRIES 1000 /* an operation is counted within nanoseconds */
+#define LATENCY_TRIES 4	   /* copying a histogram takes microseconds */
 
 int qthread_latency_init(struct qthread *q)
 {
@@ -64,25 +64,32 @@ int target_latency_copy(struct latency *l, const struct target *t)
 }
 
 /*
- * Read counters of one moment: the owner adds to busy_ns before, and to the sum of the histogram
- * after the counters of an operation. Without histograms there is one attempt.
+ * Read operations and bytes of one moment: the owner adds to busy_ns before, and to the sum of the
+ * histogram after the counters of an operation. A QThread that was interrupted in between has
+ * counted a part of an operation. Without histograms there is one attempt.
  */
-static void read_counters(struct tally *own, const struct qthread *q)
+static void read_direction(struct tally *own, const struct qthread *q, int dir)
 {
-	for (int tries = 0; tries < COUNTER_TRIES; tries++) {
-		uint64_t counted[DIR_COUNT];
-		bool same = true;
+	const struct counters *c = &q->counters;
+	const struct histogram *h = &q->latency[LATENCY_SERVICE][dir];
 
-		for (int dir = 0; dir < DIR_COUNT; dir++)
-			counted[dir] = atomic_load_explicit(
-				&q->latency[LATENCY_SERVICE][dir].sum_ns, memory_order_acquire);
-		tally_clear(own);
-		tally_add_counters(own, &q->counters);
-		for (int dir = 0; dir < DIR_COUNT; dir++)
-			same &= counted[dir] == own->busy_ns[dir];
-		if (same || !q->keeps_latency)
+	for (int tries = 0; tries < COUNTER_TRIES; tries++) {
+		uint64_t counted = atomic_load_explicit(&h->sum_ns, memory_order_acquire);
+
+		own->ops[dir] = atomic_load_explicit(&c->ops[dir], memory_order_acquire);
+		own->bytes[dir] = atomic_load_explicit(&c->bytes[dir], memory_order_acquire);
+		own->busy_ns[dir] = atomic_load_explicit(&c->busy_ns[dir], memory_order_relaxed);
+		if (counted == own->busy_ns[dir] || !q->keeps_latency)
 			return;
 	}
+}
+
+static void read_counters(struct tally *own, const struct qthread *q)
+{
+	tally_clear(own);
+	tally_add_counters(own, &q->counters);
+	for (int dir = 0; dir < DIR_COUNT; dir++)
+		read_direction(own, q, dir);
 }
 
 /* True if `l` has the operations of `own`. */

@@ -29,8 +29,10 @@ int target_latency_copy(struct latency *l, const struct target *t);
 
 /*
  * Initialize `f` with the tally and the latencies of all QThreads of `t` at present; free `f` in
- * any case. Operations and bytes of a QThread are of the same moment. So are its latencies, unless
- * it completes operations faster than they can be copied: they may then count a few more or less.
+ * any case. Operations and bytes of a QThread are of the same moment, to within one operation if it
+ * is interrupted while it counts that. So are its latencies, unless it completes operations faster
+ * than they can be copied: they may then count a few more or less.
+ *
  * Returns 0 or -ENOMEM. Any thread.
  */
 int target_progress_copy(struct figures *f, const struct target *t);

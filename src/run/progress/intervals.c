@@ -294,10 +294,11 @@ int intervals_start(struct run *run)
 static void finish_sum(struct intervals *i)
 {
 	struct interval_sum *sum = &i->sum;
-	uint64_t end_ns = sum->closed_ns > sum->from_ns ? sum->closed_ns : sum->from_ns;
 	struct pass_result *r = NULL;
+	uint64_t end_ns;
 
 	pthread_mutex_lock(&sum->lock);
+	end_ns = sum->closed_ns > sum->from_ns ? sum->closed_ns : sum->from_ns;
 	if (sum->open && i->several)
 		r = interval_take_sum(i, end_ns, sum->closed / i->run->plan->n_targets + 1);
 	if (r && r->from_ns == r->to_ns && !tally_ops(&r->figures.tally)) {
