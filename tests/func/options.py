@@ -15,7 +15,6 @@ import xddsys as s
 import xddtest as t
 
 t.tolerate(t.CACHED)
-t.tolerate(m.REPEATED)
 t.may_warn(m.REACHES)
 t.may_warn(m.WEAK_KEY)
 
