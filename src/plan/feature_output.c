@@ -45,6 +45,7 @@ static enum xdd_status apply_outputformat(const struct setting *s, void *dst)
 			XDD_BAD_ARGUMENT, s, list,
 			"expected a list of identifiers, each with a plus sign before it, as in "
 			"+WHAT+OPS");
+	plan->columns_chosen |= strcmp(how, "new") == 0;
 	if (strcmp(how, "new") == 0)
 		plan->output_format = list->text;
 	else

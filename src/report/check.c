@@ -63,9 +63,8 @@ static const char *default_columns(const struct plan *plan)
 	return COLUMN_DEFAULTS;
 }
 
-enum xdd_status report_columns(const struct plan *plan, struct column_list *list)
+static enum xdd_status parse_columns(const char *format, struct column_list *list)
 {
-	const char *format = plan->output_format ? plan->output_format : default_columns(plan);
 	const char *bad;
 	size_t bad_len;
 	int err = column_list_parse(list, format, &bad, &bad_len);
@@ -79,6 +78,36 @@ enum xdd_status report_columns(const struct plan *plan, struct column_list *list
 	return XDD_OK;
 }
 
+static const char *text_columns(const struct plan *plan)
+{
+	return plan->output_format ? plan->output_format : default_columns(plan);
+}
+
+enum xdd_status report_columns(const struct plan *plan, struct column_list *list)
+{
+	return parse_columns(text_columns(plan), list);
+}
+
+enum xdd_status report_csv_columns(const struct plan *plan, struct column_list *list)
+{
+	const char *text = text_columns(plan);
+	const size_t size = strlen(text) + sizeof(COLUMN_CSV_DEFAULTS);
+	enum xdd_status status;
+	char *format;
+
+	if (plan->columns_chosen)
+		return report_columns(plan, list);
+	format = malloc(size);
+	if (!format) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	snprintf(format, size, "%s%s", text, COLUMN_CSV_DEFAULTS);
+	status = parse_columns(format, list);
+	free(format);
+	return status;
+}
+
 enum xdd_status report_csv_start(const char *option, const char *path, const char *header,
 				 size_t len, bool *write_header)
 {
@@ -90,7 +119,7 @@ enum xdd_status report_csv_start(const char *option, const char *path, const cha
 	if (start == CSV_START_OTHER)
 		log_error(
 			"-%s %s: its first line does not name the columns of this run; use another "
-			"file, or the same -outputformat",
+			"file, or name its columns with -outputformat new",
 			option, path);
 	else
 		log_error("-%s %s: its first line cannot be read: %s", option, path,
@@ -143,7 +172,12 @@ static enum xdd_status check_headers(const struct plan *plan)
 	bool write_header;
 	size_t len;
 
+	/* First as written: a message about an identifier shows the list of the command line. */
 	status = report_columns(plan, &list);
+	if (status)
+		return status;
+	column_list_free(&list);
+	status = report_csv_columns(plan, &list);
 	if (status)
 		return status;
 	cells = calloc(list.n, sizeof(*cells));

@@ -15,6 +15,9 @@
 /* The columns of -outputformat, or the default ones; to be freed by column_list_free(). */
 enum xdd_status report_columns(const struct plan *plan, struct column_list *list);
 
+/* The same for CSV files, which by default have columns that identify the run as well. */
+enum xdd_status report_csv_columns(const struct plan *plan, struct column_list *list);
+
 /*
  * Check whether CSV file `path` of -`option` may be continued with lines under `header` (`len`
  * bytes), and whether that line has to be written first.

@@ -472,5 +472,9 @@ const struct column *column_at(size_t i)
 		if (i-- == n)
 			return col;
 	}
+	for (const struct column *col = columns_run; col->id; col++) {
+		if (i-- == n)
+			return col;
+	}
 	return column_latency_at(i - n);
 }

@@ -60,6 +60,18 @@ char *info_time(char *buf)
 	return buf;
 }
 
+char *info_utc(uint64_t wall_ns, char *buf)
+{
+	time_t seconds = (time_t)(wall_ns / NS_PER_SEC);
+	char day[INFO_UTC_SIZE / 2];
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(buf, INFO_UTC_SIZE, "%s.%03uZ", day, (unsigned)(wall_ns % NS_PER_SEC / NS_PER_MS));
+	return buf;
+}
+
 static void write_start(FILE *f, const struct plan *plan, const char *between)
 {
 	char now[INFO_TIME_SIZE];

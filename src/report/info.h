@@ -22,10 +22,19 @@ void info_write_target(FILE *f, const struct plan *plan, uint32_t target);
 /* The run's time and id, and a line for each target. */
 void info_write_short(FILE *f, const struct plan *plan);
 
+#define INFO_UTC_SIZE 40
 #define INFO_TIME_SIZE 32
 
 /* The time now, as "Thu Jan  1 00:00:00 1970", in `buf` (INFO_TIME_SIZE bytes); returns `buf`. */
 char *info_time(char *buf);
+
+#define INFO_UTC_SIZE 40
+
+/*
+ * A time of clock_wall_ns() by the calendar, in UTC, as RFC 3339 has it, with milliseconds, in
+ * `buf` (INFO_UTC_SIZE bytes); returns `buf`.
+ */
+char *info_utc(uint64_t wall_ns, char *buf);
 
 /*
  * A line of `label` and a text of others, such as a name, with escapes for what would control a

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "report/info.h"
 #include "report/jvalue.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
@@ -24,9 +25,9 @@
 #include "xdd/base/output.h"
 #include "xdd/base/spool.h"
 #include "xdd/report/outfile.h"
+#include "xdd/sys/clock.h"
 
 #define COPY_BYTES 65536
-#define TIME_SIZE 40
 
 /* The arrays that follow the results; what belongs to them is kept as text, which is shorter. */
 enum list {
@@ -122,18 +123,11 @@ static void put_member(struct jsonout *j, const char *key, json_t *value)
 	put_value(j, value);
 }
 
-/* The time now by the calendar, in UTC, as RFC 3339 has it. */
-static json_t *time_value(void)
+static json_t *time_value(uint64_t wall_ns)
 {
-	char day[TIME_SIZE / 2], text[TIME_SIZE];
-	struct timespec now;
-	struct tm tm;
+	char text[INFO_UTC_SIZE];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s.%03ldZ", day, now.tv_nsec / 1000000);
-	return jvalue_text(text);
+	return jvalue_text(info_utc(wall_ns, text));
 }
 
 static int open_file(struct jsonout *j, const struct plan *plan)
@@ -172,7 +166,8 @@ static int open_intervals(struct jsonout *j, const struct plan *plan)
 	return j->intervals ? 0 : -errno;
 }
 
-int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environment)
+int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started_ns,
+		 json_t *environment)
 {
 	struct jsonout *j = calloc(1, sizeof(*j));
 	int err;
@@ -196,7 +191,7 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environm
 	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
 	put_member(j, "id", jvalue_text(plan->id));
 	put_member(j, "command_line", jvalue_text(plan->command_line));
-	put_member(j, "start_time", time_value());
+	put_member(j, "start_time", time_value(started_ns));
 	put_member(j, "environment", json_incref(environment));
 	put_member(j, "plan", jsonout_plan(plan));
 	fputs(",\n\"results\":[", j->f);
@@ -420,7 +415,7 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	put_intervals(j);
 	put_member(j, "messages", messages());
 	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));
-	put_member(j, "end_time", time_value());
+	put_member(j, "end_time", time_value(clock_wall_ns()));
 	put_member(j, "end", jvalue_text(j->end));
 	put_member(j, "partial", json_boolean(j->partial));
 	put_member(j, "status", json_integer((json_int_t)status));

@@ -26,7 +26,8 @@ struct jsonout;
 bool jsonout_is_stdout(const struct plan *plan);
 
 /* Start the document, with all that is known before the run. Returns 0 or -errno. */
-int jsonout_open(struct jsonout **out, const struct plan *plan, json_t *environment);
+int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started_ns,
+		 json_t *environment);
 
 void jsonout_result(struct jsonout *j, const struct result *result);
 void jsonout_device(struct jsonout *j, const struct device_use *use);

@@ -28,7 +28,7 @@ static json_t *column_json(const struct column *col, const struct result *r)
 	return col->type == COLUMN_COUNT ? jvalue_count(v.count) : jvalue_real(v.real);
 }
 
-/* The columns, each under its identifier in lower case. */
+/* The columns, each under its identifier in lower case; those of the run are in the plan. */
 static json_t *columns(const struct result *r)
 {
 	json_t *o = json_object();
@@ -38,7 +38,7 @@ static json_t *columns(const struct result *r)
 		char id[MAX_ID];
 		size_t n = 0;
 
-		if (col->type == COLUMN_DELIMITER)
+		if (col->type == COLUMN_DELIMITER || col->identifies)
 			continue;
 		while (col->id[n] && n + 1 < sizeof(id)) {
 			id[n] = (char)tolower((unsigned char)col->id[n]);

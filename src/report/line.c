@@ -7,9 +7,60 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "xdd/base/printable.h"
+#include "xdd/base/utf8.h"
+
 void line_cell_set(struct line_cell *cell, const char *text)
 {
+	cell->whole = NULL;
 	snprintf(cell->text, sizeof(cell->text), "%s", text);
+}
+
+/* The bytes of the character at `s`, or of what is none. */
+static size_t step(const char *s)
+{
+	size_t unsafe = printable_unsafe(s);
+
+	return unsafe ? unsafe : utf8_length(s);
+}
+
+/* The part of a name that `width` characters show: the end of a path, the start of others. */
+static const char *shown_part(const char *name, int width)
+{
+	int n = 0;
+
+	for (const char *p = name; *p; p += step(p))
+		n++;
+	for (; n > width && strchr(name, '/'); n--)
+		name += step(name);
+	return name;
+}
+
+/*
+ * A name in one word: a blank would be the end of the column for readers that split lines at
+ * blanks.
+ */
+static void name_cell(struct line_cell *cell, const char *name, int width)
+{
+	char word[LINE_CELL_SIZE];
+	size_t len = 0;
+	int used = 0;
+
+	for (name = shown_part(name, width); *name && used < width; used++) {
+		const bool unsafe = printable_unsafe(name), blank = *name == ' ';
+		const size_t n = step(name);
+
+		if (len + n >= sizeof(word))
+			break;
+		memcpy(word + len, unsafe ? "?" : blank ? "_" : name, unsafe || blank ? 1 : n);
+		len += unsafe || blank ? 1 : n;
+		name += n;
+	}
+	if ((size_t)(width - used) + len >= sizeof(cell->text))
+		used = width;
+	memset(cell->text, ' ', (size_t)(width - used));
+	memcpy(cell->text + width - used, word, len);
+	cell->text[(size_t)(width - used) + len] = '\0';
 }
 
 /* `width` 0: as short as the value is. `unknown`: the text for a value that is not known. */
@@ -18,6 +69,7 @@ static void print_value(struct line_cell *cell, const struct column *col, const 
 {
 	struct column_value v;
 
+	cell->whole = NULL;
 	column_value(col, r, &v);
 	if (v.unknown) {
 		snprintf(cell->text, sizeof(cell->text), "%*s", width, unknown);
@@ -32,7 +84,10 @@ static void print_value(struct line_cell *cell, const struct column *col, const 
 		break;
 	case COLUMN_TEXT:
 	case COLUMN_DELIMITER:
-		snprintf(cell->text, sizeof(cell->text), "%*s", width, v.text);
+		if (col->identifies && width)
+			name_cell(cell, v.text, width);
+		else
+			snprintf(cell->text, sizeof(cell->text), "%*s", width, v.text);
 		break;
 	}
 }
@@ -45,9 +100,15 @@ void line_cell_padded(struct line_cell *cell, const struct column *col, const st
 
 void line_cell_bare(struct line_cell *cell, const struct column *col, const struct result *r)
 {
+	struct column_value v;
 	size_t blanks, len;
 
 	print_value(cell, col, r, 0, "");
+	column_value(col, r, &v);
+	if (!v.unknown && col->identifies && col->type == COLUMN_TEXT && v.text != v.buf) {
+		cell->whole = v.text;
+		return;
+	}
 	len = strlen(cell->text);
 	while (len && cell->text[len - 1] == ' ')
 		len--;
@@ -109,7 +170,7 @@ size_t line_csv(char *buf, const struct line_cell *cells, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			*out++ = ',';
-		out = put_quoted(out, cells[i].text);
+		out = put_quoted(out, cells[i].whole ? cells[i].whole : cells[i].text);
 	}
 	*out++ = '\n';
 	*out = '\0';

@@ -13,21 +13,28 @@
 
 #include "xdd/report/column.h"
 
-#define LINE_CELL_SIZE 96 /* with the NUL; more than any value needs */
+#define LINE_CELL_SIZE 96 /* with the NUL; more than any value needs, except names */
 #define LINE_INDENT 4	  /* blanks before the further lines of a folded line */
 
 struct line_cell {
+	const char *whole; /* a text of any length, in place of `text`; NULL: none */
 	char text[LINE_CELL_SIZE];
 };
 
 /* Put a plain text into a cell; what does not fit is cut off. */
 void line_cell_set(struct line_cell *cell, const char *text);
 
-/* The value of column `col` for `r`: at least as wide as the column; or, for CSV, as it is. */
+/*
+ * The value of column `col` for `r`: at least as wide as the column; or, for CSV, as it is. A name
+ * is cut to the width of the column; for CSV the cell refers to it where it is.
+ */
 void line_cell_padded(struct line_cell *cell, const struct column *col, const struct result *r);
 void line_cell_bare(struct line_cell *cell, const struct column *col, const struct result *r);
 
-/* Bytes that hold any line of `n` cells, in either form, with its newline and NUL. */
+/*
+ * Bytes that hold any line of `n` cells, in either form, with its newline and NUL; for CSV twice
+ * the length of the names is added.
+ */
 size_t line_size(size_t n);
 
 /*

@@ -18,6 +18,7 @@
 #include "xdd/base/memstream.h"
 #include "xdd/base/output.h"
 #include "xdd/base/outwait.h"
+#include "xdd/sys/clock.h"
 
 static enum xdd_status out_of_memory(void)
 {
@@ -45,7 +46,7 @@ static enum xdd_status open_csv(struct report *r, struct outfile *o, const char 
 
 	if (!path)
 		return XDD_OK;
-	len = line_csv(r->line, r->cells, csv_header_cells(r->cells, &r->list));
+	len = line_csv(r->line, r->cells, csv_header_cells(r->cells, &r->csv_list));
 	status = report_csv_start(option, path, r->line, len, &write_header);
 	if (!status)
 		status = open_output(o, option, path);
@@ -120,7 +121,8 @@ static enum xdd_status open_text(struct report *r)
 
 static enum xdd_status open_json(struct report *r, json_t *environment)
 {
-	int err = r->plan->json_file ? jsonout_open(&r->json, r->plan, environment) : 0;
+	int err = r->plan->json_file ? jsonout_open(&r->json, r->plan, r->started_ns, environment) :
+				       0;
 
 	if (!err)
 		return XDD_OK;
@@ -152,10 +154,13 @@ static enum xdd_status open_all(struct report *r)
 	const struct plan *plan = r->plan;
 	enum xdd_status status = report_columns(plan, &r->list);
 
+	if (!status)
+		status = report_csv_columns(plan, &r->csv_list);
 	if (status)
 		return status;
-	r->cells = calloc(r->list.n, sizeof(*r->cells));
-	r->line = malloc(line_size(r->list.n));
+	/* CSV has all columns of the text, and perhaps more. */
+	r->cells = calloc(r->csv_list.n, sizeof(*r->cells));
+	r->line = malloc(line_size(r->csv_list.n) + 2 * column_text_bytes(plan));
 	if (!r->cells || !r->line)
 		return out_of_memory();
 	/* Output that stdio still buffers for standard output comes first. */
@@ -178,6 +183,7 @@ static void report_free(struct report *r)
 {
 	memstream_discard(&r->table);
 	memstream_discard(&r->octaves);
+	column_list_free(&r->csv_list);
 	column_list_free(&r->list);
 	free(r->line);
 	free(r->cells);
@@ -195,6 +201,7 @@ static struct report *report_new(const struct plan *plan)
 	if (!r)
 		return NULL;
 	r->plan = plan;
+	r->started_ns = clock_wall_ns();
 	pthread_mutex_init(&r->text_lock, NULL);
 	pthread_mutex_init(&r->findings_lock, NULL);
 	r->text.fd = -1;

@@ -23,7 +23,8 @@ struct report {
 	/* const after report_open() */
 	const struct plan *plan;
 	const struct report_sink *sink; /* gets the results; NULL: the outputs do */
-	struct column_list list;
+	uint64_t started_ns;		/* of clock_wall_ns() */
+	struct column_list list, csv_list;
 
 	/* owned by the thread that has the report: room for a line */
 	struct line_cell *cells;

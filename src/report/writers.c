@@ -86,7 +86,7 @@ static void write_text(struct report *r, const struct result *result)
 
 static void write_csv_to(struct outfile *o, struct report *r, const struct result *result)
 {
-	size_t len = line_csv(r->line, r->cells, csv_result_cells(r->cells, &r->list, result));
+	size_t len = line_csv(r->line, r->cells, csv_result_cells(r->cells, &r->csv_list, result));
 
 	outfile_write(o, r->line, len);
 }
@@ -248,13 +248,17 @@ unsigned report_needs(const struct report *r)
 
 void report_result(struct report *r, const struct result *result)
 {
+	struct result of_run = *result;
+
 	if (r->sink) {
 		if (r->sink->result)
 			r->sink->result(r->sink->arg, result);
 		return;
 	}
+	of_run.plan = r->plan;
+	of_run.started_ns = r->started_ns;
 	for (size_t i = 0; i < N_WRITERS; i++) {
 		if (writers[i].wants(r->plan, result->what))
-			writers[i].write(r, result);
+			writers[i].write(r, &of_run);
 	}
 }

@@ -7,6 +7,7 @@ import csv
 import fcntl
 import os
 import pty
+import json
 import re
 import struct
 import subprocess
@@ -34,6 +35,8 @@ HEADINGS = {
     "DELIM": ""}
 DEFAULTS = ("WHAT PASS TARGET QUEUE BYTESXFERED OPS ELAPSEDTIMEPASS BANDWIDTH IOPS LATENCY PERCENTCPUTIME OPTYPE "
             "XFERSIZEBYTES").split()
+# CSV files have these after them.
+OF_RUN = "ID STARTTIME TARGETNAME ENGINE PATTERN REQUESTEDIOPS REQUESTEDBANDWIDTH".split()
 EVERY = [name for name in HEADINGS if name != "DELIM"]
 SMALL = "-op read -targets 2 null null -numreqs 100 -reqsize 4".split()
 
@@ -79,7 +82,7 @@ def test_every_identifier():
 
 def test_add():
     run, rows = t.xdd_csv(*SMALL, "-outputformat", "add", "+READOPS", "-outputformat", "add", "+CPUTIME")
-    t.equal([list(r) for r in rows], [DEFAULTS + ["READOPS", "CPUTIME"]], "add: after the default columns")
+    t.equal([list(r) for r in rows], [DEFAULTS + ["READOPS", "CPUTIME"] + OF_RUN], "add: after the default columns")
     t.ok(table(run)[0].split()[-4:] == ["Xfer_Size", "Read_Ops", "CPU", "Time"], "add: in text too", run)
     run, rows = t.xdd_csv(*SMALL, "-outputformat", "new", "+OPS", "-outputformat", "add", "+WHAT")
     t.equal([list(r.items()) for r in rows], [[("OPS", "200"), ("WHAT", "COMBINED")]], "add: after the columns of new")
@@ -99,14 +102,14 @@ def read_lines(file):
 def test_csv():
     file = t.path("results.csv")
     for _ in range(3):
-        run = t.xdd(*SMALL, "-verbose", "-id", 'a "run", with\nlines', "-csvout", file)
+        run = t.xdd(*SMALL, "-verbose", "-csvout", file)
         t.equal((run.status, run.error_lines()), (0, []), "CSV: a run")
     lines = read_lines(file)
     t.ok(lines[-1] == "" and len(lines) == 17 and "\r" not in "".join(lines), "CSV: 15 lines and one heading", lines)
-    t.equal([line for line in lines if "WHAT" in line], [",".join(DEFAULTS)], "CSV: the heading is there once")
+    t.equal([line for line in lines if "WHAT" in line], [",".join(DEFAULTS + OF_RUN)], "CSV: the heading is there once")
     t.ok(not any(" " in line for line in lines), "CSV: no padding", lines)
     rows = list(csv.reader(lines[:-1], strict=True))
-    t.ok(all(len(row) == len(DEFAULTS) for row in rows), "CSV: as many fields in every line")
+    t.ok(all(len(row) == len(DEFAULTS + OF_RUN) for row in rows), "CSV: as many fields in every line")
     t.equal([row[0] for row in rows[1:]], ["TARGET_PASS"] * 2 + ["TARGET_AVERAGE"] * 2 + ["COMBINED"] +
             (["TARGET_PASS"] * 2 + ["TARGET_AVERAGE"] * 2 + ["COMBINED"]) * 2, "CSV: runs one after the other")
     run = t.xdd(*SMALL, "-outputformat", "new", "+OPS", "-csvout", file)
@@ -117,8 +120,45 @@ def test_csv():
 def test_text_and_csv_agree():
     run, rows = t.xdd_csv(*SMALL, "-verbose", "-qthreadinfo", "-passes", 2)
     text = [list(r.values()) for r in run.rows()]
-    t.ok(len(text) == 2 * 2 * 2 + 2 + 1 and text == [list(r.values()) for r in rows], "text and CSV say the same",
+    t.ok(len(text) == 2 * 2 * 2 + 2 + 1 and text == [[r[name] for name in DEFAULTS] for r in rows], "text and CSV say the same",
          (text, rows))
+
+
+def test_of_run():
+    """The columns that tell the rows of several runs apart."""
+    name = t.make_file('a "name", with blanks', 65536)
+    a_id, file, document = 'a "run", with\nlines ' + "x" * 400, t.path("of_run.csv"), t.path("of_run.json")
+    words = ["-op", "read", "-targets", 3, name, name, "null", "-numreqs", 4, "-reqsize", 4, "-verbose", "-ioengine", "target", 2,
+             "libaio", "-throttle", "target", 0, "ops", 1000, "-throttle", "target", 1, "ops", 250.5, "-throttle", "target", 2,
+             "bw", 20, "-seek", "target", 0, "random", "-seek", "target", 1, "random"]
+    run = t.xdd(*words, "-id", a_id, "-csvout", file, "-jsonout", document)
+    t.equal(run.status, 0, "CSV: a run of several targets", run)
+    rows = t.read_csv(file)
+    t.equal([[r[column] for column in ("WHAT", *OF_RUN[2:])] for r in rows],
+            [[what, *values] for what in ("TARGET_PASS", "TARGET_AVERAGE") for values in (
+                (name, "psync", "random", "1000.000", ""), (name, "psync", "random", "250.500", ""),
+                ("null", "libaio", "sequential", "", "20.000"))] + [["COMBINED", "*", "mixed", "mixed", "", ""]],
+            "CSV: target, engine, pattern and requested rate of each line")
+    with open(document, encoding="utf-8") as f:
+        start = json.load(f)["start_time"]
+    t.equal({(r["ID"], r["STARTTIME"]) for r in rows}, {(a_id, start)}, "CSV: id, exact, and start of the run, as the document has it")
+    t.ok(re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", start), "in UTC, with milliseconds", start)
+    run = t.xdd("-op", "read", "-targets", 2, name, name, "-numreqs", 4, "-throttle", "bw", 100, "-combinedout", file + "2",
+                "-reqsize", 4)
+    rows = t.read_csv(file + "2")
+    t.equal([[r[column] for column in ("ID", *OF_RUN[2:])] for r in rows],
+            [["", name, "psync", "sequential", "", "200.000"]], "COMBINED: what all targets have in common, and the sum of the rates")
+
+
+def test_old_file():
+    """A file with the columns of an earlier build is not continued, except by their names."""
+    file, old = t.path("old.csv"), ",".join(DEFAULTS) + "\n"
+    with open(file, "w") as f:
+        f.write(old)
+    run = t.xdd(*SMALL, "-csvout", file)
+    t.ok(run.status == 2 and len(run.error_lines()) == 1 and read_lines(file) == old.split("\n"), "CSV: an old file is refused", run)
+    run = t.xdd(*SMALL, "-csvout", file, "-outputformat", "new", "+" + "+".join(DEFAULTS))
+    t.equal((run.status, len(read_lines(file))), (0, 3), "CSV: its columns continue it", run)
 
 
 def test_combinedout():
@@ -223,7 +263,7 @@ def test_columns_stay_apart():
     t.ok(float(last["BANDWIDTH"]) > 1e6, "a bandwidth wider than its column", last)
 
 
-for test in (test_identifiers, test_every_identifier, test_add, test_csv, test_text_and_csv_agree, test_combinedout,
+for test in (test_identifiers, test_every_identifier, test_add, test_csv, test_text_and_csv_agree, test_of_run, test_old_file, test_combinedout,
              test_output, test_terminal, test_pipe, test_columns_stay_apart):
     test()
 t.done()

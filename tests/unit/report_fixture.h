@@ -150,6 +150,7 @@ static inline struct plan sample_plan(void)
 {
 	return (struct plan){ .passes = 3,
 			      .qthread_info = true,
+			      .columns_chosen = true,
 			      .output_format = FORMAT,
 			      .n_targets = 2,
 			      .targets = targets };

@@ -15,6 +15,7 @@
 
 #include "column_sample.h"
 #include "report/line.h"
+#include "xdd/plan/engine_info.h"
 #include "xdd/report/column.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
@@ -44,6 +45,73 @@ static void test_unknown_share(void **state)
 	assert_string_equal(cell_of("HOLES", &r), "   12.500");
 	r.figures.cache.holes_unknown = true;
 	assert_unknown("HOLES", &r);
+}
+
+static const char *csv_of(const char *id, const struct result *r)
+{
+	static struct line_cell cell;
+
+	line_cell_bare(&cell, find(id), r);
+	return cell.whole ? cell.whole : cell.text;
+}
+
+/* The columns that tell the rows of several runs apart. */
+static void test_run(void **state)
+{
+	static const struct engine_info psync = { .name = "psync" }, libaio = { .name = "libaio" };
+	static char long_id[500];
+	struct target_plan targets[2] = {
+		{ .path = "/data/a directory/of some length/a\tfile",
+		  .engine = &psync,
+		  .seek.pattern = SEEK_RANDOM,
+		  .throttle = { .by = THROTTLE_OPS, .rate = 1000 } },
+		{ .path = "b",
+		  .engine = &libaio,
+		  .throttle = { .by = THROTTLE_OPS, .rate = 500.5 } },
+	};
+	struct plan plan = { .id = "an id, with \"quotes\"", .n_targets = 2, .targets = targets };
+	struct result r = sample_result();
+
+	(void)state;
+	r.plan = &plan;
+	r.target = 0;
+	r.started_ns = 1700000000045000000;
+	assert_string_equal(csv_of("ID", &r), plan.id);
+	assert_string_equal(cell_of("ID", &r), "an_id,_with_\"quotes\"");
+	assert_string_equal(csv_of("STARTTIME", &r), "2023-11-14T22:13:20.045Z");
+	assert_string_equal(cell_of("STARTTIME", &r), "2023-11-14T22:13:20.045Z");
+	assert_string_equal(csv_of("TARGETNAME", &r), targets[0].path);
+	assert_string_equal(cell_of("TARGETNAME", &r), "ry/of_some_length/a?file");
+	assert_string_equal(csv_of("ENGINE", &r), "psync");
+	assert_string_equal(csv_of("PATTERN", &r), "random");
+	assert_string_equal(csv_of("REQUESTEDIOPS", &r), "1000.000");
+	assert_unknown("REQUESTEDBANDWIDTH", &r);
+	r.what = RESULT_QUEUE_PASS;
+	assert_unknown("REQUESTEDIOPS", &r);
+	r.what = RESULT_TARGET_AVERAGE;
+	r.target = 1;
+	assert_string_equal(csv_of("TARGETNAME", &r), "b");
+	assert_string_equal(cell_of("TARGETNAME", &r), "                       b");
+	r.what = RESULT_COMBINED;
+	r.target = 2;
+	assert_string_equal(csv_of("TARGETNAME", &r), "*");
+	assert_string_equal(csv_of("ENGINE", &r), "mixed");
+	assert_string_equal(csv_of("PATTERN", &r), "mixed");
+	assert_string_equal(csv_of("REQUESTEDIOPS", &r), "1500.500");
+	targets[1] = targets[0];
+	targets[1].throttle.by = THROTTLE_BANDWIDTH;
+	assert_string_equal(csv_of("TARGETNAME", &r), targets[0].path);
+	assert_string_equal(csv_of("ENGINE", &r), "psync");
+	assert_string_equal(csv_of("PATTERN", &r), "random");
+	assert_unknown("REQUESTEDIOPS", &r);
+	assert_unknown("REQUESTEDBANDWIDTH", &r);
+	plan.id = NULL;
+	assert_unknown("ID", &r);
+	memset(long_id, 'x', sizeof(long_id) - 1);
+	plan.id = long_id;
+	assert_string_equal(csv_of("ID", &r), long_id);
+	assert_int_equal(strlen(cell_of("ID", &r)), find("ID")->width);
+	assert_true(column_text_bytes(&plan) >= strlen(long_id) + strlen(targets[0].path));
 }
 
 static void test_labels(void **state)
@@ -230,6 +298,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unknown_share),
 		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_run),
 		cmocka_unit_test(test_nothing_done),
 		cmocka_unit_test(test_nothing_measured),
 		cmocka_unit_test(test_of_targets_only),

@@ -171,7 +171,7 @@ static void test_csv_other_header(void **state)
 		put_file("a.csv", starts[i]);
 		assert_refused(&plan,
 			       "-csvout a.csv: its first line does not name the columns of this "
-			       "run; use another file, or the same -outputformat");
+			       "run; use another file, or name its columns with -outputformat new");
 		assert_string_equal(get_file("a.csv"), starts[i]);
 	}
 	plan = sample_plan();

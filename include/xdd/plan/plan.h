@@ -214,6 +214,7 @@ struct plan {
 	const char *csv_file;	   /* NULL: none */
 	const char *combined_file; /* NULL: none */
 	const char *json_file;	   /* NULL: none; "-": standard output */
+	bool columns_chosen;	   /* -outputformat new: CSV has these, and no others */
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
 	struct latency_options latency;
 	struct interval_options intervals;

@@ -27,7 +27,7 @@ struct column_value {
 	uint64_t count;
 	double real;
 	bool unknown;		   /* there is no value, and 0 would be a wrong one */
-	const char *text;	   /* static, or `buf` */
+	const char *text;	   /* static, of the plan, or `buf` */
 	char buf[COLUMN_TEXT_MAX]; /* for a text that has to be asked for */
 };
 
@@ -38,8 +38,9 @@ struct column {
 	const char *heading; /* padded to the column's width, as are the units */
 	const char *units;
 	int width;
-	int precision;	/* COLUMN_REAL: digits after the point */
-	unsigned needs; /* enum figures_part: without these the value is unknown */
+	int precision;	 /* COLUMN_REAL: digits after the point */
+	bool identifies; /* tells rows of several runs apart: of the plan, text of any length */
+	unsigned needs;	 /* enum figures_part: without these the value is unknown */
 	void (*get)(const struct result *r, struct column_value *v);
 	const char *help; /* one line for the manual */
 };
@@ -60,6 +61,10 @@ const struct column *column_latency_at(size_t i);
 /* The parts of the table in files of their own; each ends with a row without an identifier. */
 extern const struct column columns_endtoend[];
 extern const struct column columns_extremes[];
+extern const struct column columns_run[];
+
+/* Bytes of the texts of any length that the columns of one result show, at most. */
+size_t column_text_bytes(const struct plan *plan);
 
 /* The row whose identifier or alias is `id` (`len` characters, case counts), or NULL. */
 const struct column *column_find(const char *id, size_t len);
@@ -75,6 +80,10 @@ const char *column_what(enum result_what what);
 
 #define COLUMN_DEFAULTS PLAN_DEFAULT_COLUMNS
 #define COLUMN_DEFAULTS_ENDTOEND PLAN_DEFAULT_COLUMNS "+E2EPERCENTSRTIME"
+
+/* CSV files have these after the columns of the text, unless -outputformat new chose columns. */
+#define COLUMN_CSV_DEFAULTS \
+	"+ID+STARTTIME+TARGETNAME+ENGINE+PATTERN+REQUESTEDIOPS+REQUESTEDBANDWIDTH"
 
 /*
  * Turn "+ID+ID..." into a list, to be freed by column_list_free(). Returns 0; -ENOMEM; or -EINVAL

@@ -44,7 +44,9 @@ struct result {
 	struct span tail;   /* also with -deskew: after it */
 	double fairness;    /* also with -deskew: slowest target over fastest */
 	enum result_bound bound; /* TARGET_AVERAGE */
-	bool partial; /* cut short: stopped, limited by errors, or operations outstanding */
+	const struct plan *plan; /* set by report_result(); NULL: not known */
+	uint64_t started_ns; /* the same: when the run started, of clock_wall_ns(); 0: not known */
+	bool partial;	     /* cut short: stopped, limited by errors, or operations outstanding */
 };
 
 /* The use of a device during a run: requests that the kernel counted, and the run's own. */
