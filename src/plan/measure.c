@@ -82,7 +82,7 @@ static const struct {
 	[MEASURE_TIME] = { "seconds", 1e9 },
 	[MEASURE_OPS] = { "operations", 1 },
 	[MEASURE_PERCENT] = { "percent", PLAN_RATIO_ONE / 100 },
-	[MEASURE_BYTES] = { "KBytes", 1024 },
+	[MEASURE_BYTES] = { "KiB", 1024 },
 };
 
 char *plan_measure_text(const struct measure *m, char *buf, size_t size)

@@ -18,10 +18,10 @@ static void write_bytes(FILE *f, uint64_t bytes)
 	double kib = (double)bytes / KIB;
 
 	fprintf(f, "\t\t\t%15" PRIu64 ",     Bytes\n", bytes);
-	fprintf(f, "\t\t\t%19.3f, KBytes\n", kib);
-	fprintf(f, "\t\t\t%19.3f, MBytes\n", kib / KIB);
-	fprintf(f, "\t\t\t%19.3f, GBytes\n", kib / KIB / KIB);
-	fprintf(f, "\t\t\t%19.3f, TBytes\n", kib / KIB / KIB / KIB);
+	fprintf(f, "\t\t\t%19.3f, KBytes (KiB)\n", kib);
+	fprintf(f, "\t\t\t%19.3f, MBytes (MiB)\n", kib / KIB);
+	fprintf(f, "\t\t\t%19.3f, GBytes (GiB)\n", kib / KIB / KIB);
+	fprintf(f, "\t\t\t%19.3f, TBytes (TiB)\n", kib / KIB / KIB / KIB);
 }
 
 /* `label` ends with its comma and one blank. */
