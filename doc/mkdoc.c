@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "config.h"
-#include "xdd/base/units.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/column.h"
 
@@ -37,14 +36,13 @@ static void bold(const char *before, const char *text)
 
 static void man_limits(const struct option *row)
 {
-	char lo[32], hi[32];
+	char range[192];
 
-	if (row->type == OPT_U64)
-		printf("Allowed: %" PRIu64 " to %" PRIu64 ".\n", row->min, row->max);
-	else if (row->type == OPT_SIZE)
-		printf("Allowed: %s to %s; K, M, G and T stand for powers of 1024.\n",
-		       units_size_text(row->min, lo, sizeof(lo)),
-		       units_size_text(row->max, hi, sizeof(hi)));
+	if (option_range(row, range, sizeof(range))) {
+		printf("Allowed: ");
+		roff(range);
+		printf(".\n");
+	}
 	if (row->def)
 		printf("Default: %s%s%s.\n", row->def, row->unit ? " " : "",
 		       row->unit ? row->unit : "");

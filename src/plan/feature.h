@@ -46,6 +46,7 @@ struct plan_feature {
 extern const struct plan_feature *const plan_features[];
 
 extern const struct plan_feature feature_target;
+extern const struct plan_feature feature_amount;
 extern const struct plan_feature feature_files;
 extern const struct plan_feature feature_work;
 extern const struct plan_feature feature_seek;

@@ -57,10 +57,10 @@ static enum xdd_status apply_rwratio(const struct setting *s, void *dst)
 /* Among -bytes, -kbytes, -mbytes and -gbytes the last wins. */
 #define AMOUNT(name_, alias_, unit_, scale_)                                                     \
 	{                                                                                        \
-		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_U64,        \
+		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_AMOUNT,     \
 		.arg = "<#" name_ ">", .min = 1, .max = MAX_BYTES / (scale_), .scale = (scale_), \
-		.unit = unit_, TARGET_FIELD(amount_bytes),                                       \
-		.help = unit_ " to transfer in each pass",                                       \
+		.unit = unit_, TARGET_FIELD(amount_bytes), AMOUNT_FIELD(ENTRY_WORK),             \
+		.share = true, .help = unit_ " to transfer in each pass",                        \
 		.detail = "Among -bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs "  \
 			  "overrides all of them.",                                              \
 	}
@@ -105,26 +105,32 @@ static const struct option rows[] = {
 	  .max = 1u << 30,
 	  .def = "1024",
 	  TARGET_FIELD(block_size),
+	  AMOUNT_FIELD(ENTRY_BLOCK),
 	  .sets = offsetof(struct target_plan, block_size_given),
 	  .help = "bytes in a block, the unit of sizes and offsets",
-	  .detail = "Blocks are the unit of -reqsize, -startoffset, -passoffset, -targetoffset and "
-		    "-seek range. For requests of one block say -reqsize 1 as well: a request has "
-		    "128 "
-		    "blocks by default." },
+	  .detail = "Blocks are the unit of numbers without a suffix in -reqsize, -startoffset, "
+		    "-passoffset, -targetoffset and -seek range. A size with a suffix, such as 4k, "
+		    "and no -reqsize: a request is one block. A number alone, such as 4096, "
+		    "changes the block only: a request still has 128 blocks, unless -reqsize "
+		    "says otherwise.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -blocksize 4k -numreqs 1k -seek random" },
 	{ .name = "reqsize",
 	  .aliases = "rs",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_U64,
+	  .type = OPT_BLOCKS,
 	  .arg = "<#blocks>",
 	  .min = 1,
 	  .max = 2097152,
+	  AMOUNT_FIELD(ENTRY_REQUEST),
 	  .def = "128",
 	  .unit = "blocks",
 	  TARGET_FIELD(req_blocks),
 	  .sets = offsetof(struct target_plan, req_blocks_given),
-	  .hint = "for 4 KiB requests say -reqsize 4",
 	  .help = "blocks in a request; an operation transfers one request",
-	  .detail = "A request may have up to 2 GiB." },
+	  .detail = "With a suffix, such as 4k or 1MiB, the number counts bytes, which must be a "
+		    "multiple of the block size; without -blocksize a multiple of 512 bytes will "
+		    "do. A request may have up to 2 GiB.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -reqsize 4k -numreqs 1k -seek random" },
 	{ .name = "numreqs",
 	  .aliases = "nr",
 	  .scope = SCOPE_TARGET,
@@ -141,11 +147,13 @@ static const struct option rows[] = {
 	{ .name = "bytes",
 	  .aliases = "b",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_SIZE,
+	  .type = OPT_AMOUNT,
 	  .arg = "<bytes>",
 	  .min = 1,
 	  .max = UINT64_MAX,
 	  TARGET_FIELD(amount_bytes),
+	  AMOUNT_FIELD(ENTRY_WORK),
+	  .share = true,
 	  .help = "bytes to transfer in each pass",
 	  .detail = "When it is not a multiple of the request size, the last operation is shorter. "
 		    "Among "
@@ -346,7 +354,8 @@ static void warn_request_size(const struct plan *plan)
 		const struct target_plan *t = &plan->targets[i];
 		char size[32];
 
-		if (!t->block_size_given || t->req_blocks_given || t->rows)
+		if (!t->block_size_given || t->req_blocks_given || t->rows ||
+		    t->amounts[ENTRY_BLOCK].kind == AMOUNT_OF_BYTES)
 			continue;
 		log_warning("target %u, %s: -blocksize %" PRIu64
 			    " without -reqsize: a request has %s, %" PRIu64

@@ -3,13 +3,11 @@
  */
 #include "xdd/plan/help.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config.h"
 #include "plan/errors.h"
-#include "xdd/base/units.h"
 
 #define HELP_WIDTH 79
 
@@ -86,20 +84,11 @@ static void print_default(const struct option *row, int indent)
 
 static void print_range(const struct option *row, int indent)
 {
-	char lo[32], hi[32], text[160];
+	char range[192], text[224];
 
-	if (row->type == OPT_U64)
-		snprintf(text, sizeof(text), "Allowed: %" PRIu64 " to %" PRIu64, row->min,
-			 row->max);
-	else if (row->type == OPT_SIZE)
-		snprintf(text, sizeof(text),
-			 "Allowed: %s to %s; K, M, G and T stand for powers of 1024",
-			 units_size_text(row->min, lo, sizeof(lo)),
-			 units_size_text(row->max, hi, sizeof(hi)));
-	else if (row->type == OPT_SECONDS)
-		snprintf(text, sizeof(text), "Seconds with decimals, or with ms, us, m or h");
-	else
+	if (!option_range(row, range, sizeof(range)))
 		return;
+	snprintf(text, sizeof(text), "Allowed: %s", range);
 	print_wrapped(text, indent);
 }
 
@@ -114,6 +103,7 @@ static void print_subs(const struct option *opt)
 		       sub->arg ? sub->arg : "");
 		print_wrapped(option_sub_help(opt, sub, help, sizeof(help)), 12);
 		print_default(sub, 12);
+		print_range(sub, 12);
 	}
 }
 

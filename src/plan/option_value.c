@@ -133,6 +133,8 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 		return flag(*(const bool *)field == (bool)row->value);
 	case OPT_U64:
 	case OPT_SIZE:
+	case OPT_AMOUNT:
+	case OPT_BLOCKS:
 		/*
 		 * 0 without a default: the option shares its field with others, or was not given.
 		 */

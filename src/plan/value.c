@@ -18,16 +18,10 @@ static bool is_percentage(const struct option *row)
 	return row->unit && strcmp(row->unit, "percent") == 0;
 }
 
-/* A suffix would be one of a size. */
-static bool counts_in_bytes(const struct option *row)
-{
-	return row->scale || (row->unit && strcmp(row->unit, "blocks") == 0);
-}
-
 static enum xdd_status want_u64(const struct setting *s, const struct option *row)
 {
 	const char *word = s->args[0].text, *unit = row->unit ? " of " : "";
-	bool suffix = units_has_suffix(word) && !is_percentage(row) && !counts_in_bytes(row);
+	bool suffix = units_has_suffix(word) && !is_percentage(row);
 
 	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 			   "expected a whole number%s%s, %" PRIu64 " to %" PRIu64 "%s", unit,
@@ -52,9 +46,7 @@ static enum xdd_status store_u64(const struct setting *s, const struct option *r
 {
 	const char *word = s->args[0].text;
 	uint64_t v;
-	int ret = is_percentage(row)   ? read_percentage(word, &v) :
-		  counts_in_bytes(row) ? units_parse_u64(word, &v) :
-					 units_parse_count(word, &v);
+	int ret = is_percentage(row) ? read_percentage(word, &v) : units_parse_count(word, &v);
 
 	if (ret || v < row->min || v > row->max)
 		return want_u64(s, row);
@@ -62,7 +54,17 @@ static enum xdd_status store_u64(const struct setting *s, const struct option *r
 	return XDD_OK;
 }
 
-static enum xdd_status store_size(const struct setting *s, const struct option *row, void *field)
+/* Keep how the number was given, for feature_amount.c. */
+static void keep_amount(const struct setting *s, const struct option *row, void *dst,
+			enum amount_kind kind, uint64_t value)
+{
+	if (row->amount)
+		*(struct amount *)((char *)dst + row->amount) = (struct amount){
+			.kind = kind, .value = value, .from = s->by_default ? NULL : s
+		};
+}
+
+static enum xdd_status store_size(const struct setting *s, const struct option *row, void *dst)
 {
 	char lo[32], hi[32];
 	uint64_t v;
@@ -73,7 +75,64 @@ static enum xdd_status store_size(const struct setting *s, const struct option *
 			"expected a size in bytes, such as 4096, 4k, 1.5G or 10MB, %s to %s",
 			units_size_text(row->min, lo, sizeof(lo)),
 			units_size_text(row->max, hi, sizeof(hi)));
-	*(uint64_t *)field = v;
+	*(uint64_t *)((char *)dst + row->off) = v;
+	keep_amount(s, row, dst, units_has_suffix(s->args[0].text) ? AMOUNT_OF_BYTES : AMOUNT_AS_IS,
+		    v);
+	return XDD_OK;
+}
+
+static enum xdd_status want_amount(const struct setting *s, const struct option *row)
+{
+	const char *share = row->share ? ", or a share of the target such as 50%" : "";
+	uint64_t scale = row->scale ? row->scale : 1;
+	char hi[32];
+
+	if (row->type == OPT_BLOCKS)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected a whole number of %s, %" PRIu64 " to %" PRIu64
+				   ", bytes with a suffix such as 4k or 1M%s",
+				   row->unit, row->min, row->max, share);
+	if (scale > 1)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected a number of %s, up to %" PRIu64
+				   ", bytes with a suffix such as 16M or 10MB%s",
+				   row->unit, row->max, share);
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "expected a size in bytes, such as 4096, 4k, 1.5G or 10MB, 1 byte to "
+			   "%s%s",
+			   units_size_text(row->max, hi, sizeof(hi)), share);
+}
+
+/* OPT_AMOUNT and OPT_BLOCKS; `*field` gets what is known without the target. */
+static enum xdd_status store_amount(const struct setting *s, const struct option *row, void *dst)
+{
+	uint64_t *field = (uint64_t *)((char *)dst + row->off);
+	uint64_t v, scale = row->scale ? row->scale : 1;
+	const char *word = s->args[0].text;
+	bool blocks = row->type == OPT_BLOCKS;
+
+	if (row->share && *word && word[strlen(word) - 1] == '%') {
+		if (units_parse_percent(word, &v) || (!v && row->min))
+			return want_amount(s, row);
+		keep_amount(s, row, dst, AMOUNT_SHARE, v);
+		*field = 0;
+		return XDD_OK;
+	}
+	if (units_has_suffix(word)) {
+		/* The block size is not known yet, nor the greatest number of bytes. */
+		uint64_t most = blocks ? INT64_MAX : row->max * scale;
+
+		if (units_parse_size(word, &v) || (!v && row->min) || v > most)
+			return want_amount(s, row);
+		keep_amount(s, row, dst, AMOUNT_OF_BYTES, v);
+		*field = blocks ? 0 : v;
+		return XDD_OK;
+	}
+	if ((blocks ? units_parse_u64(word, &v) : units_parse_amount(word, scale, &v)) ||
+	    (v < row->min && blocks) || (!v && row->min) || v > row->max * scale)
+		return want_amount(s, row);
+	keep_amount(s, row, dst, AMOUNT_AS_IS, v);
+	*field = v;
 	return XDD_OK;
 }
 
@@ -168,7 +227,11 @@ static enum xdd_status store(const struct setting *s, const struct option *row, 
 		status = store_u64(s, row, field);
 		break;
 	case OPT_SIZE:
-		status = store_size(s, row, field);
+		status = store_size(s, row, dst);
+		break;
+	case OPT_AMOUNT:
+	case OPT_BLOCKS:
+		status = store_amount(s, row, dst);
 		break;
 	case OPT_SECONDS:
 		status = parse_time(s, &s->args[0], row->min, row->max, field);

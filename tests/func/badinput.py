@@ -135,8 +135,7 @@ for args in ("-verbose target 0", "-passes target 0 3", "-output target 0 x", "-
 # Numbers: every option that takes one, against every way of not being one
 
 COUNTS = (("reqsize", "blocks", 1, 2097152), ("numreqs", "operations", 1, INT64_MAX),
-          ("kbytes", "KiB", 1, INT64_MAX >> 10), ("mbytes", "MiB", 1, INT64_MAX >> 20),
-          ("gbytes", "GiB", 1, INT64_MAX >> 30), ("queuedepth", "operations", 1, 65536),
+          ("queuedepth", "operations", 1, 65536),
           ("passes", "passes", 1, 1000000000), ("startoffset", "blocks", 0, INT64_MAX),
           ("passoffset", "blocks", 0, INT64_MAX), ("targetoffset", "blocks", 0, INT64_MAX),
           ("maxerrors", "errors", 1, INT64_MAX), ("maxerrorstoprint", "errors", 1, INT64_MAX),
@@ -144,8 +143,8 @@ COUNTS = (("reqsize", "blocks", 1, 2097152), ("numreqs", "operations", 1, INT64_
           ("seek seed", None, 0, 2 ** 64 - 1), ("seek disthist", "buckets", 1, 1000000),
           ("seek seekhist", "buckets", 1, 1000000), ("threads", "threads", 1, 65536),
           ("ioengine batch", "requests", 1, 65536))
-NO_NUMBERS = ("-1", "", "4kb", "1.5")
-FURTHER_NO_NUMBERS = ("0x10", "1e3", "+5", " 5", "5 ", "1,000", "abc", "0b1", "٣", "5-6", "1_000", "inf", ".", "4Ki", "4KiB", "4.0001k", "4%",
+NO_NUMBERS = ("-1", "", "4kbs", "1.5")
+FURTHER_NO_NUMBERS = ("0x10", "1e3", "+5", " 5", "5 ", "1,000", "abc", "0b1", "٣", "5-6", "1_000", "inf", ".", "4Ki", "4KiB", "4kb", "4.0001k", "4%",
                       "9" * 30, str(2 ** 63), str(2 ** 64), str(2 ** 64 + 1), "9" * 5000)
 
 for option, unit, least, most in COUNTS:
@@ -158,7 +157,17 @@ for bad in FURTHER_NO_NUMBERS:
         value("numreqs", bad, m.whole_number("operations", 1, INT64_MAX))
 row("-numreqs of 5000 digits", READ.split() + ["-numreqs", "9" * 5000], 2, 7,
     m.line(r"-numreqs 9+\.\.\.", m.whole_number("operations")), longest=300)
-value("reqsize", "4K", m.reqsize_of(4))
+for option, unit, shift in (("kbytes", "KiB", 10), ("mbytes", "MiB", 20), ("gbytes", "GiB", 30)):
+    for bad in ("-1", "", "0", "0.0", "4x", "1e3", "101%", "0%", "50%%", str((INT64_MAX >> shift) + 1), "9" * 30, "8388608T"):
+        value(option, bad, m.amount_of(unit, INT64_MAX >> shift))
+for option in ("startoffset", "passoffset", "targetoffset", "seek range"):
+    for bad in ("4x", "101%", "% ", "%", "-1%", "1.5", "8388608T"):
+        value(option, bad, m.whole_number("blocks"), m.SHARE)
+    value(option, "1500B", m.block_multiple("1 KiB"), m.nearest_are("1 KiB", "2 KiB"))
+value("seek range", "0%", m.whole_number("blocks", 1))
+value("seek range", "0k", m.whole_number("blocks", 1))
+value("reqsize", "4KB", m.block_multiple("1 KiB"), m.nearest_are("3 KiB", "4 KiB"), "-blocksize 4000B")
+value("reqsize", "50%", m.whole_number("blocks", 1))
 value("numreqs", "-1", base="-op read -numreqs 4 -targets 1 data")
 
 for bad in ("-1", "", "0", "4x", "4kbs", "4iB", "1.5", "4%", "0x10", "k", "2G", "1073741825", "9" * 30, " 4k", "4 k", "4kk",

@@ -108,8 +108,8 @@ row("setup file with an open double quote", SETUP, 2, "a.cfg:1", m.OPEN_QUOTE, f
 row("unknown option in a setup file", SETUP, 3, "a.cfg:3",
     m.line("-qeuedepth", m.no_option("queuedepth")), files={"a.cfg": "# first\n\n-qeuedepth 4\n"})
 row("stray word in a setup file", SETUP, 3, "a.cfg:1", m.line("read", m.STRAY), files={"a.cfg": "-op read read"})
-row("bad value in a setup file", SETUP, 2, "a.cfg:4", m.line("-reqsize 4k", m.whole_number("blocks", 1, 2097152)),
-    files={"a.cfg": "-op read\n-reqsize\n# here:\n 4k\n"})
+row("bad value in a setup file", SETUP, 2, "a.cfg:4", m.line("-reqsize 4x", m.whole_number("blocks", 1, 2097152)),
+    files={"a.cfg": "-op read\n-reqsize\n# here:\n 4x\n"})
 row("bad value after CRLF lines", SETUP, 2, "a.cfg:2", m.line("-numreqs x"),
     files={"a.cfg": "-op read\r\n-numreqs x\r\n"})
 row("bad value after a continued line", SETUP, 2, "a.cfg:3", m.line("-numreqs x"),

@@ -162,7 +162,7 @@ OPTIONS = [Option(*row) for row in (
     ("throttle", "throt", "ops 50", "Throttle in ops/sec is", ["50.00"] * 2),
     ("operationdelay", "opdelay", "1ms", None, None),
     ("lockstep", "ls", "0 1 op 8 kbytes 4 wait stop", "Lockstep",
-     [None, "slave of target 0, every 8 operations, 4 KBytes, wait first, then stop"]),
+     [None, "slave of target 0, every 8 operations, 4 KiB, wait first, then stop"]),
     ("starttrigger", "st", "0 1 percent 50", "Start trigger", [None, "target 0, 50 percent"]),
     ("stoptrigger", "et", "1 0 time 1.5", "Stop trigger", ["target 1, 1.5 seconds", None]),
     ("syncio", "sio", "7", "I/O Synchronization", "7"),

@@ -87,6 +87,11 @@ static void add(struct line *l, const char *word)
 	append(l, word);
 }
 
+static const char *const suffixes[] = { "k",   "KiB", "kB", "M",   "%",	 "B",
+					".5M", "ms",  "s",  "min", "/s", "MB/s" };
+
+#define N_SUFFIXES (sizeof(suffixes) / sizeof(suffixes[0]))
+
 /* Mostly a valid and small number. */
 static void add_number(struct line *l, const struct option *o)
 {
@@ -97,7 +102,8 @@ static void add_number(struct line *l, const struct option *o)
 		add(l, fuzz_number(l->r, number, sizeof(number)));
 		return;
 	}
-	snprintf(number, sizeof(number), "%" PRIu64, o->min + fuzz_below(l->r, span));
+	snprintf(number, sizeof(number), "%" PRIu64 "%s", o->min + fuzz_below(l->r, span),
+		 fuzz_once_in(l->r, 4) ? suffixes[fuzz_below(l->r, N_SUFFIXES)] : "");
 	add(l, number);
 }
 
@@ -156,6 +162,8 @@ static void add_argument(struct line *l, const struct option *o)
 		break;
 	case OPT_U64:
 	case OPT_SIZE:
+	case OPT_AMOUNT:
+	case OPT_BLOCKS:
 	case OPT_SECONDS:
 		add_number(l, o);
 		break;

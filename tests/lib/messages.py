@@ -117,8 +117,21 @@ def one_of(words, meant=None):
     return choice("one of " + words, meant)
 
 
-def reqsize_of(kib):
-    return "for %d KiB requests say -reqsize %d" % (kib, kib)
+def amount_of(unit, most):
+    """A number of KiB and the like, or bytes with a suffix."""
+    return "expected a number of %s, up to %d, bytes with a suffix such as .*" % (unit, most) + SHARE
+
+
+SHARE = "or a share of the target such as 50%"
+NO_SHARE = "cannot compute a share: the size of .* is not known before the run, or is 0"
+
+
+def block_multiple(block, target=None):
+    return "must be a multiple of the block size%s, %s;" % ("" if target is None else " of target %d" % target, block)
+
+
+def nearest_are(*sizes):
+    return "the nearest %s %s" % ("is" if len(sizes) == 1 else "are", " and ".join(sizes))
 
 
 # Amounts and places: src/plan/feature_work.c, feature_seek.c, same_file.c, file_space.c

@@ -48,6 +48,8 @@ static void check_type(const struct option *row, const struct option *of)
 		break;
 	case OPT_U64:
 	case OPT_SIZE:
+	case OPT_AMOUNT:
+	case OPT_BLOCKS:
 	case OPT_SECONDS:
 		ok = arg && row->min < row->max;
 		break;
@@ -70,6 +72,10 @@ static void check_type(const struct option *row, const struct option *of)
 	}
 	if (!ok)
 		fail_msg("-%s: a row of type %d cannot be so", row->name, (int)row->type);
+	if (row->share && !row->amount)
+		fail_msg("-%s: nothing keeps a share until the size is known", row->name);
+	if (row->type == OPT_BLOCKS && !row->amount)
+		fail_msg("-%s: nothing keeps bytes until the block size is known", row->name);
 	if (row->scale && UINT64_MAX / row->scale < row->max)
 		fail_msg("-%s: its largest value does not fit", row->name);
 }
@@ -80,6 +86,8 @@ static size_t field_size(enum option_type type)
 	switch (type) {
 	case OPT_U64:
 	case OPT_SIZE:
+	case OPT_AMOUNT:
+	case OPT_BLOCKS:
 	case OPT_SECONDS:
 		return sizeof(uint64_t);
 	case OPT_TEXT:
@@ -110,8 +118,9 @@ static void check_default(const struct option *row, const struct option *of)
 	(void)of;
 	if (!row->def)
 		return;
-	if ((row->type == OPT_U64 && units_parse_u64(row->def, &v)) ||
-	    (row->type == OPT_SIZE && units_parse_size(row->def, &v)) ||
+	if (((row->type == OPT_U64 || row->type == OPT_BLOCKS) && units_parse_u64(row->def, &v)) ||
+	    ((row->type == OPT_SIZE || row->type == OPT_AMOUNT) &&
+	     units_parse_size(row->def, &v)) ||
 	    (row->type == OPT_SECONDS && units_parse_seconds(row->def, &v)))
 		fail_msg("-%s: its default %s is none", row->name, row->def);
 	if (row->type <= OPT_SECONDS && row->type >= OPT_U64 && (v < row->min || v > row->max))

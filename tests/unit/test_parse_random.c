@@ -159,8 +159,7 @@ static int add_option(struct dice *d, const char **argv, int left)
 	}
 	if (row->choices && roll(d, 4))
 		argv[n++] = row->choices[roll(d, 2)].word;
-	else if ((row->type == OPT_U64 || row->type == OPT_SIZE || row->type == OPT_SECONDS) &&
-		 roll(d, 4))
+	else if (row->type >= OPT_U64 && row->type <= OPT_SECONDS && roll(d, 4))
 		argv[n++] = good_numbers[roll(d, 7)];
 	else
 		argv[n++] = odd_word(d);

@@ -54,7 +54,9 @@ enum option_type {
 	OPT_SET,     /* the same; `value` goes into a bool or an enum */
 	OPT_BIT,     /* the same; the bits of `value` are added to an unsigned */
 	OPT_U64,     /* a whole number, times `scale`, into a uint64_t */
-	OPT_SIZE,    /* bytes with K M G T, into a uint64_t */
+	OPT_SIZE,    /* bytes, perhaps with a suffix, into a uint64_t */
+	OPT_AMOUNT,  /* units of `scale` bytes, or bytes with a suffix, into a uint64_t of bytes */
+	OPT_BLOCKS,  /* blocks, or bytes with a suffix, into a uint64_t of blocks */
 	OPT_SECONDS, /* a time, into a uint64_t of nanoseconds */
 	OPT_TEXT,    /* any word but an empty one, into a const char * */
 	OPT_CHOICE,  /* one of `choices`, into an enum */
@@ -78,10 +80,15 @@ struct option {
 	enum option_type type;
 	const char *arg; /* the argument in a synopsis, such as "<#blocks>"; NULL: none */
 
-	/* OPT_U64: of the number as written. OPT_SIZE: bytes. OPT_SECONDS: nanoseconds. */
+	/*
+	 * OPT_U64, OPT_AMOUNT, OPT_BLOCKS: of a number without a suffix. OPT_SIZE: bytes.
+	 * OPT_SECONDS: nanoseconds.
+	 */
 	uint64_t min;
 	uint64_t max;
-	uint64_t scale;	  /* OPT_U64: 0 means 1 */
+	uint64_t scale;	  /* OPT_U64, OPT_AMOUNT: 0 means 1 */
+	size_t amount;	  /* of a struct amount that gets the number as given; 0: none */
+	bool share;	  /* OPT_AMOUNT, OPT_BLOCKS: takes a percentage of the target too */
 	bool bare;	  /* a suboption that a number stands for, without its name */
 	bool collects;	  /* several uses add up, and none replaces another */
 	bool numbered;	  /* "-name 0 1" is "-name target 0 1" */
@@ -129,6 +136,9 @@ struct option {
 #define OPTION_FIELD(type, field) .off = offsetof(type, field), .size = sizeof(((type *)0)->field)
 #define PLAN_FIELD(field) OPTION_FIELD(struct plan, field)
 #define TARGET_FIELD(field) OPTION_FIELD(struct target_plan, field)
+
+/* Initializer of `amount`. */
+#define AMOUNT_FIELD(entry) .amount = offsetof(struct target_plan, amounts[entry])
 
 /*
  * Suboptions from a registry instead of an array. The functions are called in the main thread,
@@ -183,6 +193,12 @@ const struct option *option_sub(const struct option *opt, size_t i);
 
 /* The suboption of `opt` with the name or alias `word`; NULL when there is none. */
 const struct option *option_find_sub(const struct option *opt, const char *word);
+
+/*
+ * The values that a row of a plain type takes, in words, in `buf` (192 bytes are enough); NULL: the
+ * type has none.
+ */
+const char *option_range(const struct option *row, char *buf, size_t size);
 
 /* The help of suboption `sub` of `opt`, which may be in `buf`. */
 const char *option_sub_help(const struct option *opt, const struct option *sub, char *buf,

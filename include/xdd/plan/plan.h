@@ -16,6 +16,7 @@
 #include "xdd/base/idset.h"
 #include "xdd/base/status.h"
 #include "xdd/base/uint128.h"
+#include "xdd/plan/amount_options.h"
 #include "xdd/plan/coordination_options.h"
 #include "xdd/plan/endtoend_options.h"
 #include "xdd/plan/heartbeat_options.h"
@@ -94,8 +95,9 @@ struct target_plan {
 	uint64_t block_size; /* bytes */
 	uint64_t req_blocks;
 	bool block_size_given, req_blocks_given;
-	uint64_t numreqs;      /* 0: not given */
-	uint64_t amount_bytes; /* 0: not given */
+	uint64_t numreqs;			 /* 0: not given */
+	uint64_t amount_bytes;			 /* 0: not given */
+	struct amount amounts[N_AMOUNT_ENTRIES]; /* some of these numbers, as given */
 	uint64_t queue_depth;
 	bool queue_depth_given;
 	uint64_t start_offset_blocks;
