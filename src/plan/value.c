@@ -58,10 +58,13 @@ static enum xdd_status store_u64(const struct setting *s, const struct option *r
 static void keep_amount(const struct setting *s, const struct option *row, void *dst,
 			enum amount_kind kind, uint64_t value)
 {
-	if (row->amount)
-		*(struct amount *)((char *)dst + row->amount) = (struct amount){
-			.kind = kind, .value = value, .from = s->by_default ? NULL : s
-		};
+	struct amount *a = (struct amount *)((char *)dst + row->amount);
+
+	if (!row->amount)
+		return;
+	a->kind = kind;
+	a->value = value;
+	a->from = s->by_default ? NULL : s;
 }
 
 static enum xdd_status store_size(const struct setting *s, const struct option *row, void *dst)
@@ -124,7 +127,7 @@ static enum xdd_status store_amount(const struct setting *s, const struct option
 
 		if (units_parse_size(word, &v) || (!v && row->min) || v > most)
 			return want_amount(s, row);
-		keep_amount(s, row, dst, AMOUNT_OF_BYTES, v);
+		keep_amount(s, row, dst, blocks ? AMOUNT_OF_BYTES : AMOUNT_AS_IS, v);
 		*field = blocks ? 0 : v;
 		return XDD_OK;
 	}
