@@ -49,6 +49,10 @@ _xdd()
 		mapfile -t COMPREPLY < <(compgen -W 'enable frequency file offset' -- "$cur")
 		return
 		;;
+	-report)
+		mapfile -t COMPREPLY < <(compgen -W 'auto person table' -- "$cur")
+		return
+		;;
 	-output | -o)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
@@ -98,7 +102,7 @@ _xdd()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -range -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -deskew -endtoend -restart -congestion -cookie -verbose -unverbose -reallyverbose -qthreadinfo -id -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -intervals -timestamps -timerinfo -extendedstats -debug -setup -dryrun -help -fullhelp -version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -range -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -deskew -endtoend -restart -congestion -cookie -verbose -unverbose -reallyverbose -qthreadinfo -report -id -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -intervals -timestamps -timerinfo -extendedstats -debug -setup -dryrun -help -fullhelp -version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

@@ -4,9 +4,12 @@
 #include "plan/feature.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/errors.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/base/output.h"
 
 /* Several -id are joined with a blank. */
 static enum xdd_status apply_id(const struct setting *s, void *dst)
@@ -62,6 +65,33 @@ static const struct choice percentcpu_choices[] = {
 	{ 0 },
 };
 
+static const struct choice report_choices[] = {
+	{ "auto", NULL, REPORT_AUTO },
+	{ "person", NULL, REPORT_PERSON },
+	{ "table", NULL, REPORT_TABLE },
+	{ 0 },
+};
+
+/*
+ * Choose the form of the results. The file of -output has the guide's table, so without -report
+ * person nothing goes to the terminal beside it.
+ */
+static enum xdd_status resolve_report(struct plan *plan)
+{
+	const bool json = plan->json_file && output_standard(plan->json_file) == STDOUT_FILENO;
+
+	if (plan->report_form == REPORT_PERSON && json) {
+		log_error("-report person: -jsonout %s has standard output to itself",
+			  plan->json_file);
+		return XDD_BAD_ARGUMENT;
+	}
+	plan->person = plan->report_form == REPORT_PERSON ||
+		       (plan->report_form == REPORT_AUTO && !json && !plan->output_file &&
+			isatty(STDOUT_FILENO));
+	plan->person = plan->person && !plan->dry_run;
+	return XDD_OK;
+}
+
 static enum xdd_status apply_unverbose(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
@@ -106,6 +136,21 @@ static const struct option rows[] = {
 	  .value = true,
 	  PLAN_FIELD(qthread_info),
 	  .help = "show every QThread of every pass (QUEUE_PASS lines)" },
+	{ .name = "report",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CHOICE,
+	  .arg = "person|table|auto",
+	  .choices = report_choices,
+	  .def = "auto",
+	  PLAN_FIELD(report_form),
+	  .help = "write results for people, or the table",
+	  .detail =
+		  "person is a block of a few lines: rate, operations per second and latencies of each "
+		  "target in scaled units, and a verdict in words. table is the result lines. auto, the "
+		  "default, is person where standard output is a terminal, and otherwise table. The "
+		  "table follows the block with -outputformat or -qthreadinfo; with -verbose its lines "
+		  "appear during the run, and the block follows them. A file of -output gets the table.",
+	  .example = "xdd -op read -target data -report person" },
 	{ .name = "id",
 	  .aliases = "identifier",
 	  .scope = SCOPE_GLOBAL,
@@ -176,4 +221,5 @@ static const struct option rows[] = {
 
 const struct plan_feature feature_output = {
 	.group = { "Output", rows },
+	.plan = { [PLAN_CHECK] = resolve_report },
 };

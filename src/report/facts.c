@@ -49,12 +49,14 @@ void report_endtoend(struct report *r, const struct endtoend_result *e)
 		return;
 	if (e->pass && r->json)
 		jsonout_endtoend(r->json, e);
-	if (e->pass)
+	if (!e->pass && r->person)
+		person_endtoend(r->person, e);
+	if (e->pass || !report_guide(r))
 		return;
 	memstream_open(&l);
 	if (l.f)
 		endtoend_write(l.f, e);
-	report_write_lines(r, &r->text, &l);
+	report_write_table_lines(r, &l);
 }
 
 void report_statistics(struct report *r, const struct pass_statistics *statistics)
@@ -68,6 +70,8 @@ void report_statistics(struct report *r, const struct pass_statistics *statistic
 	}
 	if (r->json)
 		jsonout_statistics(r->json, statistics);
+	if (r->person)
+		person_statistics(r->person, statistics);
 	if (!r->plan->verbose)
 		return;
 	memstream_open(&l);

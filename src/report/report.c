@@ -59,6 +59,8 @@ static enum xdd_status write_info(struct report *r, const json_t *environment)
 {
 	struct memstream l;
 
+	if (!report_guide(r))
+		return XDD_OK;
 	memstream_open(&l);
 	if (!l.f)
 		return out_of_memory();
@@ -66,7 +68,7 @@ static enum xdd_status write_info(struct report *r, const json_t *environment)
 		info_write(l.f, r->plan, environment);
 	else
 		info_write_short(l.f, r->plan);
-	report_write_lines(r, &r->text, &l);
+	report_write_table_lines(r, &l);
 	return XDD_OK;
 }
 
@@ -110,6 +112,17 @@ static enum xdd_status open_series(struct report *r)
 		series_csv_header(m.f);
 	report_write_lines(r, &r->series, &m);
 	return XDD_OK;
+}
+
+/* Where the text output is a file, the block for people goes to standard output beside it. */
+static enum xdd_status open_person(struct report *r)
+{
+	if (!r->plan->person)
+		return XDD_OK;
+	r->person = person_new(r->plan);
+	if (!r->person || (report_holds(r) && !memstream_open(&r->held)))
+		return out_of_memory();
+	return r->plan->output_file ? open_output(&r->screen, "report", "-") : XDD_OK;
 }
 
 static enum xdd_status open_text(struct report *r)
@@ -167,6 +180,8 @@ static enum xdd_status open_all(struct report *r)
 	fflush(stdout);
 	status = open_text(r);
 	if (!status)
+		status = open_person(r);
+	if (!status)
 		status = open_csv(r, &r->csv, "csvout", plan->csv_file);
 	if (!status)
 		status = open_csv(r, &r->combined, "combinedout", plan->combined_file);
@@ -184,6 +199,8 @@ static void report_free(struct report *r)
 	memstream_discard(&r->table);
 	memstream_discard(&r->octaves);
 	column_list_free(&r->csv_list);
+	memstream_discard(&r->held);
+	free(r->person);
 	column_list_free(&r->list);
 	free(r->line);
 	free(r->cells);
@@ -208,6 +225,7 @@ static struct report *report_new(const struct plan *plan)
 	r->csv.fd = -1;
 	r->combined.fd = -1;
 	r->latency.fd = -1;
+	r->screen.fd = -1;
 	r->series.fd = -1;
 	return r;
 }
@@ -240,6 +258,7 @@ enum xdd_status report_open(const struct plan *plan, struct report **out)
 		outfile_close(&r->combined);
 		outfile_close(&r->csv);
 		outfile_close(&r->text);
+		outfile_close(&r->screen);
 		report_free(r);
 		return status;
 	}
@@ -286,11 +305,15 @@ void report_trailer(struct report *r, enum report_end end)
 		end_sink(r, end);
 		return;
 	}
+	if (report_holds(r))
+		report_person_write(r, end);
 	report_latency_text(r);
 	if (r->json)
 		jsonout_end(r->json, words[end]);
-	report_line(r, "Ending time for this run, %s", info_time(now));
-	report_line(r, "%s", ends[end]);
+	report_table_line(r, "Ending time for this run, %s", info_time(now));
+	report_table_line(r, "%s", ends[end]);
+	if (r->person && !report_holds(r))
+		report_person_write(r, end);
 }
 
 /* Report an output that failed: results are missing there. Returns `status` if that is an error. */
@@ -339,6 +362,7 @@ enum xdd_status report_close(struct report *r)
 		return XDD_OK;
 	}
 	status = close_output(&r->text, "output", r->plan->output_file, status);
+	status = close_output(&r->screen, "report", NULL, status);
 	status = close_output(&r->csv, "csvout", r->plan->csv_file, status);
 	status = close_output(&r->combined, "combinedout", r->plan->combined_file, status);
 	status = close_output(&r->latency, "latency output", r->plan->latency.file, status);

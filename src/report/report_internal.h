@@ -12,6 +12,7 @@
 #include "report/jsonout.h"
 #include "report/latency.h"
 #include "report/line.h"
+#include "report/person.h"
 #include "xdd/base/memstream.h"
 #include "xdd/report/column.h"
 #include "xdd/report/finding.h"
@@ -30,9 +31,15 @@ struct report {
 	struct line_cell *cells;
 	char *line;
 
-	/* guarded by text_lock: QThreads put lines between those of the results */
+	/*
+	 * guarded by text_lock: QThreads put lines between those of the results; `held` has the
+	 * lines of the table, which follows the block for people; NULL stream: they are written at
+	 * once
+	 */
 	pthread_mutex_t text_lock;
 	struct outfile text;
+	struct memstream held;
+	bool begun; /* lines were written */
 
 	/* owned by the thread that has the report: the files of lines; fd -1: not used */
 	struct outfile csv;
@@ -44,10 +51,12 @@ struct report {
 	 * owned by the thread that has the report: the tables of -latency, which follow the results
 	 */
 	struct memstream table, octaves;
-	bool header_done;     /* the header of the result table is written */
-	bool intervals_begun; /* the header of the table of intervals is written */
-	bool series_begun;    /* the header of the table of -intervals is written */
-	struct jsonout *json; /* NULL: not used */
+	bool header_done;      /* the header of the result table is written */
+	bool intervals_begun;  /* the header of the table of intervals is written */
+	bool series_begun;     /* the header of the table of -intervals is written */
+	struct jsonout *json;  /* NULL: not used */
+	struct person *person; /* NULL: the results are not for people */
+	struct outfile screen; /* gets the block where `text` is a file; fd -1: not used */
 	enum xdd_status status;
 
 	/* guarded by findings_lock: report_finding() */
@@ -59,14 +68,40 @@ struct report {
 /* True if the results are written for people, with a verdict. */
 static inline bool report_person(const struct report *r)
 {
-	(void)r;
-	return false;
+	return r->plan->person;
 }
+
+/* True if the text output has the guide's lines: preamble, table and trailer. */
+static inline bool report_guide(const struct report *r)
+{
+	const struct plan *plan = r->plan;
+
+	return !plan->person || plan->output_file || plan->verbose || plan->output_format ||
+	       plan->qthread_info;
+}
+
+/*
+ * True if the guide's lines wait until the block for people is written. With -verbose they appear
+ * during the run, and the block is last.
+ */
+static inline bool report_holds(const struct report *r)
+{
+	return r->plan->person && !r->plan->output_file && !r->plan->verbose;
+}
+
+/* Write the block for people; then the lines that wait for it. (report_person.c) */
+void report_person_write(struct report *r, enum report_end end);
+
+/* Write the lines that wait, and from now on each at once. With text_lock held. */
+void report_release_held(struct report *r);
 
 void findings_free(struct report *r);
 
 /* Write `len` bytes of whole lines to the text output. Any thread. */
 void report_write_text(struct report *r, const char *line, size_t len);
+
+/* The same of lines of the guide: perhaps they wait. Any thread. */
+void report_write_table(struct report *r, const char *line, size_t len);
 
 /*
  * Write the lines of `l` to `o`, one of the outputs of `r`, and free them; an error stays with the
@@ -74,6 +109,9 @@ void report_write_text(struct report *r, const char *line, size_t len);
  * reach a terminal; CSV is exact.
  */
 void report_write_lines(struct report *r, struct outfile *o, struct memstream *l);
+
+/* The same to the text output, of lines of the guide: perhaps they wait. */
+void report_write_table_lines(struct report *r, struct memstream *l);
 
 /*
  * Write the rows of a result, or of an interval, to the file of -latency output; without a result,

@@ -43,7 +43,7 @@ static void write_cells(struct report *r)
 {
 	size_t len = line_join(r->line, r->cells, r->list.n, fold_columns(r->text.fd));
 
-	report_write_text(r, r->line, len);
+	report_write_table(r, r->line, len);
 }
 
 static void write_header(struct report *r)
@@ -77,6 +77,8 @@ static bool shows(const struct plan *plan, enum result_what what)
 
 static void write_text(struct report *r, const struct result *result)
 {
+	if (!report_guide(r))
+		return;
 	if (!r->header_done)
 		write_header(r);
 	for (size_t i = 0; i < r->list.n; i++)
@@ -188,12 +190,22 @@ static void write_partial(struct report *r, const struct result *result)
 	if (!result->partial)
 		return;
 	if (result->what == RESULT_COMBINED)
-		report_line(r, "Results are partial: the run was cut short");
+		report_table_line(r, "Results are partial: the run was cut short");
 	else
-		report_line(r,
-			    "Results are partial: target %" PRIu64
-			    " was cut short in pass %" PRIu64,
-			    result->target, result->pass);
+		report_table_line(r,
+				  "Results are partial: target %" PRIu64
+				  " was cut short in pass %" PRIu64,
+				  result->target, result->pass);
+}
+
+static bool wants_person(const struct plan *plan, enum result_what what)
+{
+	return plan->person && (what == RESULT_TARGET_AVERAGE || what == RESULT_COMBINED);
+}
+
+static void write_person(struct report *r, const struct result *result)
+{
+	person_result(r->person, result);
 }
 
 /* The order is that of the lines in the text output. */
@@ -207,6 +219,7 @@ static const struct writer writers[] = {
 	{ wants_flush, 0, write_flush },
 	{ wants_extremes, FIGURES_EXTREMES, extremes_write },
 	{ wants_partial, 0, write_partial },
+	{ wants_person, PERSON_NEEDS, write_person },
 };
 
 #define N_WRITERS (sizeof(writers) / sizeof(writers[0]))

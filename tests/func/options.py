@@ -189,6 +189,7 @@ OPTIONS = [Option(*row) for row in (
     ("jsonout", "jsono", "file", None, None),
     ("outputformat", "ofmt", "add +USERTIME", None, None),
     ("percentcpu", "pcpu", "relative", None, None),
+    ("report", "", "table", None, None),
     ("latency", "", "percentiles 50,99.9 histogram", None, None),
     ("timestamps", "ts timestamp", "summary", "Timestamping", ["enabled with options, SUMMARY"] * 2),
     ("timerinfo", "ti", "", None, None),

@@ -195,10 +195,10 @@ def test_output():
 
 
 def on_terminal(args, columns, rows=24):
-    """The output of a run to a terminal of that size, and its status."""
+    """The table of a run on a terminal of that size, and its status."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    p = subprocess.Popen([t.XDD] + [str(a) for a in args], stdin=subprocess.DEVNULL, stdout=slave,
+    p = subprocess.Popen([t.XDD, "-report", "table"] + [str(a) for a in args], stdin=subprocess.DEVNULL, stdout=slave,
                          stderr=subprocess.PIPE, cwd=t.tmp())
     os.close(slave)
     out = b""

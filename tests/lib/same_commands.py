@@ -77,6 +77,8 @@ add("", """
 -numreqs 8 -reportthreshold 60
 -numreqs 8 -percentcpu relative
 -numreqs 8 -percentcpu absolute
+-numreqs 8 -report table
+-numreqs 8 -report auto
 -numreqs 8 -dropcache -outputformat new +WHAT+OPS+BYTESXFERED
 -numreqs 8 -memalign 64 -verbose
 -numreqs 8 -memalign 65536 -verbose
@@ -474,6 +476,8 @@ zzz
 -op read -targets 1 data -outputformat new +WAHT
 -op read -targets 1 data -outputformat new WHAT
 -op read -targets 1 data -percentcpu half
+-op read -targets 1 data -report half
+-op read -targets 1 data -report person -jsonout -
 -op read -targets 1 data -dio -blocksize 1 -reqsize 100 -numreqs 2
 -op read -targets 1 data -startoffset 99999999
 -op read -targets 1 empty

@@ -176,6 +176,13 @@ enum percent_cpu {
 	PERCENT_CPU_RELATIVE, /* of all processors of the machine */
 };
 
+/* -report: the form of the results on standard output. */
+enum report_form {
+	REPORT_AUTO,   /* for people where standard output is a terminal */
+	REPORT_PERSON, /* a block for people */
+	REPORT_TABLE,  /* the guide's table */
+};
+
 /* -passes until: the least and, where it is not given, the greatest number of passes. */
 #define PLAN_UNTIL_MIN_PASSES STATS_UNTIL_MIN
 #define PLAN_UNTIL_DEFAULT_PASSES 100
@@ -210,6 +217,7 @@ struct plan {
 	bool extended_stats;
 	unsigned debug_kinds; /* of enum debug_kind */
 	enum percent_cpu percent_cpu;
+	enum report_form report_form;
 	const char *id;		   /* NULL: not given */
 	const char *output_file;   /* NULL: standard output */
 	const char *errout_file;   /* NULL: standard error */
@@ -224,6 +232,7 @@ struct plan {
 	size_t n_force;
 
 	/* resolved */
+	bool person;			/* standard output gets the block for people */
 	bool drop_system_cache;		/* empty all caches of the kernel before each pass */
 	const char *command_line;	/* the words as given, for -id commandline and reports */
 	const struct setting *settings; /* the options as given, in order; option.h */

@@ -93,6 +93,10 @@ void report_statistics(struct report *r, const struct pass_statistics *statistic
  */
 void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same of a line that belongs to the table: the block for people tells it in its own way. */
+void report_table_line(struct report *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Write a line that only -verbose shows. Any thread, as report_line(). */
 void report_detail(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -21,6 +21,15 @@ enum result_bound {
 	RESULT_BOUND_MIXED,	/* more than one of these */
 };
 
+/* How the QThreads of a target spent their time: shares from 0 to 1. */
+struct result_times {
+	bool known;
+	double busy;   /* at work, in xdd and in the kernel */
+	double waited; /* ready to run, and without a processor */
+	double held;   /* idle until an operation was due */
+	double idle;   /* the rest: they waited for the device, if there is one */
+};
+
 enum result_what {
 	RESULT_QUEUE_PASS,
 	RESULT_TARGET_PASS,
@@ -43,8 +52,9 @@ struct result {
 	struct span window; /* COMBINED with -deskew: while all targets were transferring; else 0 */
 	struct span tail;   /* also with -deskew: after it */
 	double fairness;    /* also with -deskew: slowest target over fastest */
-	enum result_bound bound; /* TARGET_AVERAGE */
-	const struct plan *plan; /* set by report_result(); NULL: not known */
+	enum result_bound bound;   /* TARGET_AVERAGE */
+	struct result_times times; /* TARGET_AVERAGE: the evidence */
+	const struct plan *plan;   /* set by report_result(); NULL: not known */
 	uint64_t started_ns; /* the same: when the run started, of clock_wall_ns(); 0: not known */
 	bool partial;	     /* cut short: stopped, limited by errors, or operations outstanding */
 };

@@ -140,6 +140,20 @@ static bool facts_of(const struct manager *m, const struct result *r, struct bou
 	return bound_facts(facts, m->plan, r, cpu_ns);
 }
 
+static struct result_times times_of(const struct bound_facts *facts)
+{
+	const double busy = facts->own + facts->kernel, held = bound_held(facts);
+	const double rest = 1 - busy - facts->waited - held;
+
+	return (struct result_times){
+		.known = true,
+		.busy = busy,
+		.waited = facts->waited,
+		.held = held,
+		.idle = rest > 0 ? rest : 0,
+	};
+}
+
 /* The sums over the passes of target `i`. */
 static struct result average_of(const struct manager *m, size_t i)
 {
@@ -149,7 +163,10 @@ static struct result average_of(const struct manager *m, size_t i)
 
 	result.pass = sum->passes;
 	result.figures = sum->figures;
-	result.bound = facts_of(m, &result, &facts) ? bound_judge(&facts) : RESULT_BOUND_UNKNOWN;
+	if (facts_of(m, &result, &facts)) {
+		result.bound = bound_judge(&facts);
+		result.times = times_of(&facts);
+	}
 	result.partial = sum->partial;
 	return result;
 }
@@ -233,11 +250,12 @@ static void write_statistics(struct manager *m)
 	if (m->keep_series)
 		series_report(&m->series, m->report, true, 0);
 	if (m->plan->until_percent)
-		report_line(m->report,
-			    "Passes until %g %%, %s after %" PRIu64
-			    " passes: the 95 %% interval of the bandwidth is +-%.2f %%",
-			    m->plan->until_percent, manager_is_known(m) ? "reached" : "not reached",
-			    m->passes, series_percent(&m->series));
+		report_table_line(m->report,
+				  "Passes until %g %%, %s after %" PRIu64
+				  " passes: the 95 %% interval of the bandwidth is +-%.2f %%",
+				  m->plan->until_percent,
+				  manager_is_known(m) ? "reached" : "not reached", m->passes,
+				  series_percent(&m->series));
 }
 
 /* The audit of -ordering, and by what means the order was kept. */

@@ -1,0 +1,338 @@
+/*
+ * The table of the result for people: a row for each target and direction, and rows for all of
+ * them. Called by person.c.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/person.h"
+#include "report/screen.h"
+#include "xdd/base/array.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/printable.h"
+#include "xdd/base/scaled.h"
+
+#define N_CELLS 5
+#define SUFFIX_SIZE 20
+
+/* Lines of the screen that are not for targets: headings, all, the verdict, the prompt. */
+#define OTHER_LINES 14
+
+/* Targets that are listed at most, and where the height of the screen is unknown. */
+#define MOST_TARGETS 20
+
+/* A name with fewer columns says nothing: the number of the target replaces it. */
+#define LEAST_NAME 8
+
+struct row {
+	const char *name;	  /* borrowed; "" in rows that continue a target */
+	char number[24];	  /* of the target, where its name does not fit; "": none */
+	char suffix[SUFFIX_SIZE]; /* direction, service or response; "": none */
+	char cells[N_CELLS][SCALED_SIZE];
+};
+
+struct table {
+	const struct person *p;
+	const struct screen *screen;
+	struct row *rows;
+	size_t n;
+	char **names; /* owned, for free_table() */
+	size_t n_names;
+	bool many_dirs; /* rows name their direction */
+	bool response;	/* a target is throttled: service and response times */
+};
+
+static const char *const headings[N_CELLS] = { "rate", "IOPS", "p50", "p99", "max" };
+
+static void free_table(struct table *t)
+{
+	for (size_t i = 0; i < t->n_names; i++)
+		free(t->names[i]);
+	free(t->names);
+	free(t->rows);
+}
+
+/* A name that belongs to the table; NULL: no memory. */
+static const char *keep_name(struct table *t, char *name)
+{
+	char **names = name ? array_room(t->names, t->n_names, sizeof(*names)) : NULL;
+
+	if (!names) {
+		free(name);
+		return NULL;
+	}
+	t->names = names;
+	return names[t->n_names++] = name;
+}
+
+static void set_latency(struct row *row, const struct person_latency *l)
+{
+	if (!l->known) {
+		for (int i = 2; i < N_CELLS; i++)
+			strcpy(row->cells[i], "-");
+		return;
+	}
+	scaled_time((double)l->p50, row->cells[2]);
+	scaled_time((double)l->p99, row->cells[3]);
+	scaled_time((double)l->max, row->cells[4]);
+}
+
+/* Add a row; `time` selects the latencies. */
+static int add_row(struct table *t, const char *name, const char *dir,
+		   const struct person_figures *figures, enum latency_time time)
+{
+	struct row *rows = array_room(t->rows, t->n, sizeof(*rows)), *row;
+	const char *what = !t->response ? "" : time == LATENCY_SERVICE ? "service" : "response";
+
+	if (!rows)
+		return -ENOMEM;
+	t->rows = rows;
+	row = &rows[t->n++];
+	*row = (struct row){ .name = name };
+	snprintf(row->suffix, sizeof(row->suffix), "%s%s%s", dir, *dir && *what ? " " : "", what);
+	if (time == LATENCY_SERVICE) {
+		scaled_rate(figures->bytes, row->cells[0]);
+		scaled_ops(figures->ops, row->cells[1]);
+	}
+	set_latency(row, &figures->latency[time]);
+	return 0;
+}
+
+static int add_figures(struct table *t, const char *name, const char *dir,
+		       const struct person_figures *figures)
+{
+	int err = add_row(t, name, dir, figures, LATENCY_SERVICE);
+
+	if (!err && figures->latency[LATENCY_RESPONSE].known)
+		err = add_row(t, "", dir, figures, LATENCY_RESPONSE);
+	return err;
+}
+
+/* The directions of a sum that have operations, or without any the planned one. */
+static unsigned count_dirs(const struct person_sum *s)
+{
+	unsigned n = 0;
+
+	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
+		n += s->dirs[dir].n != 0;
+	return n;
+}
+
+static int add_sum(struct table *t, const char *name, const struct person_sum *s, bool total)
+{
+	const unsigned n = count_dirs(s);
+	const char *first = name;
+	int err = 0;
+
+	for (unsigned dir = 0; dir < DIR_COUNT && t->many_dirs && !err; dir++) {
+		if (!s->dirs[dir].n)
+			continue;
+		err = add_figures(t, first, op_dir_name((enum op_dir)dir), &s->dirs[dir]);
+		first = "";
+	}
+	if (!err && (!t->many_dirs || !n || (n > 1 && total)))
+		err = add_figures(t, first, t->many_dirs && n ? "both" : "", &s->all);
+	return err;
+}
+
+/* True if target `i` has the file of one beside it, so that its number has to tell them apart. */
+static bool shares_name(const struct plan *plan, size_t i)
+{
+	const struct target_plan *t = plan->targets;
+
+	return (i && !strcmp(t[i].path, t[i - 1].path)) ||
+	       (i + 1 < plan->n_targets && !strcmp(t[i].path, t[i + 1].path));
+}
+
+static const char *target_name(struct table *t, size_t i, const char *before)
+{
+	const struct plan *plan = t->p->plan;
+	char *path = printable_dup(plan->targets[i].path, false), *name = NULL;
+	char number[24] = "";
+
+	if (shares_name(plan, i))
+		snprintf(number, sizeof(number), "#%zu ", i);
+	if (path && asprintf(&name, "%s%s%s", before, number, path) < 0)
+		name = NULL;
+	free(path);
+	return keep_name(t, name);
+}
+
+static int add_target(struct table *t, size_t i, const char *before)
+{
+	const char *name = target_name(t, i, before);
+	size_t row = t->n;
+	int err = name ? add_sum(t, name, &t->p->targets[i], false) : -ENOMEM;
+
+	if (!err)
+		snprintf(t->rows[row].number, sizeof(t->rows[row].number), "#%zu", i);
+	return err;
+}
+
+static size_t targets_that_fit(const struct table *t)
+{
+	const unsigned rows = t->screen->rows;
+	size_t each = (t->many_dirs ? count_dirs(&t->p->all) : 1) * (t->response ? 2 : 1), fit;
+
+	if (!rows)
+		return MOST_TARGETS / each;
+	fit = rows > OTHER_LINES ? (rows - OTHER_LINES) / each : 0;
+	return fit < MOST_TARGETS ? fit : MOST_TARGETS;
+}
+
+/* The slowest and the fastest target, by rate, or by operations where nothing was transferred. */
+static int add_ends(struct table *t)
+{
+	const struct person *p = t->p;
+	size_t least = SIZE_MAX, most = SIZE_MAX;
+	int err;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct person_figures *f = &p->targets[i].all;
+
+		if (!p->targets[i].any)
+			continue;
+		if (least == SIZE_MAX ||
+		    f->bytes + f->ops < p->targets[least].all.bytes + p->targets[least].all.ops)
+			least = i;
+		if (most == SIZE_MAX ||
+		    f->bytes + f->ops > p->targets[most].all.bytes + p->targets[most].all.ops)
+			most = i;
+	}
+	if (least == SIZE_MAX)
+		return 0;
+	err = add_target(t, least, "slowest: ");
+	return err || most == least ? err : add_target(t, most, "fastest: ");
+}
+
+/* `*left_out` is the number of targets that are left out. */
+static int add_targets(struct table *t, size_t *left_out)
+{
+	const struct person *p = t->p;
+	size_t any = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		any += p->targets[i].any;
+	if (any > targets_that_fit(t) && any > 2) {
+		*left_out = any - 2;
+		return add_ends(t);
+	}
+	for (size_t i = 0; i < p->n && !err; i++) {
+		if (p->targets[i].any)
+			err = add_target(t, i, "");
+	}
+	return err;
+}
+
+static unsigned cell_width(const struct table *t, int cell)
+{
+	size_t width = strlen(headings[cell]);
+
+	for (size_t i = 0; i < t->n; i++) {
+		size_t len = strlen(t->rows[i].cells[cell]);
+
+		width = len > width ? len : width;
+	}
+	return (unsigned)width;
+}
+
+/* The widths of the parts of a row. */
+struct layout {
+	unsigned name, suffix, gap;
+	unsigned cells[N_CELLS];
+};
+
+static void lay_out(const struct table *t, struct layout *l)
+{
+	unsigned cells = 0, room;
+
+	*l = (struct layout){ .gap = 2 };
+	for (size_t i = 0; i < t->n; i++) {
+		unsigned name = screen_width(t->screen, t->rows[i].name);
+		unsigned suffix = (unsigned)strlen(t->rows[i].suffix);
+
+		l->name = name > l->name ? name : l->name;
+		l->suffix = suffix > l->suffix ? suffix : l->suffix;
+	}
+	for (int i = 0; i < N_CELLS; i++)
+		cells += l->cells[i] = cell_width(t, i);
+	/* One column stays free: some terminals go to the next line after the last one. */
+	room = t->screen->columns - 1 - cells - (l->suffix && l->name ? l->suffix + 1 : l->suffix);
+	if (l->name + N_CELLS * l->gap > room)
+		l->gap = 1;
+	if (l->name + N_CELLS * l->gap > room)
+		l->name = room > N_CELLS * l->gap ? room - N_CELLS * l->gap : 0;
+}
+
+static void put_cell(FILE *f, unsigned width, unsigned gap, const char *text)
+{
+	fprintf(f, "%*s", (int)(gap + width), text);
+}
+
+static int put_name(const struct table *t, FILE *f, const struct layout *l, const struct row *row)
+{
+	const bool fits = l->name >= LEAST_NAME || screen_width(t->screen, row->name) <= l->name;
+	char *shown = screen_shorten(t->screen, fits ? row->name : row->number, l->name);
+
+	if (!shown)
+		return -ENOMEM;
+	fprintf(f, "%s%*s", shown, (int)(l->name - screen_width(t->screen, shown)), "");
+	free(shown);
+	if (l->suffix)
+		fprintf(f, "%s%-*s", l->name ? " " : "", (int)l->suffix, row->suffix);
+	return 0;
+}
+
+static int write_rows(const struct table *t, FILE *f)
+{
+	struct layout l;
+	int err = 0;
+
+	lay_out(t, &l);
+	fprintf(f, "%*s", (int)(l.name + l.suffix + (l.name && l.suffix)), "");
+	for (int i = 0; i < N_CELLS; i++)
+		put_cell(f, l.cells[i], l.gap, headings[i]);
+	fputc('\n', f);
+	for (size_t i = 0; i < t->n && !err; i++) {
+		err = put_name(t, f, &l, &t->rows[i]);
+		for (int k = 0; k < N_CELLS; k++)
+			put_cell(f, l.cells[k], l.gap, t->rows[i].cells[k]);
+		fputc('\n', f);
+	}
+	return err;
+}
+
+/* Directions differ between rows, or a direction is all that tells the row's subject. */
+static bool has_many_dirs(const struct person *p)
+{
+	return p->n == 1 || count_dirs(&p->all) > 1;
+}
+
+static bool has_response(const struct person *p)
+{
+	return p->all.all.latency[LATENCY_RESPONSE].known;
+}
+
+int person_table(const struct person *p, const struct screen *screen, FILE *f)
+{
+	struct table t = {
+		.p = p,
+		.screen = screen,
+		.many_dirs = has_many_dirs(p),
+		.response = has_response(p),
+	};
+	size_t left_out = 0;
+	int err = p->n > 1 ? add_targets(&t, &left_out) : 0;
+
+	if (!err)
+		err = add_sum(&t, p->n > 1 ? "all" : "", &p->all, true);
+	if (!err)
+		err = write_rows(&t, f);
+	if (left_out)
+		fprintf(f, "%zu more targets lie between these two\n", left_out);
+	free_table(&t);
+	return err;
+}

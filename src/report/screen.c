@@ -1,0 +1,211 @@
+/*
+ * A screen for people; see the header. Called by the block for people.
+ */
+#include "report/screen.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "xdd/base/memstream.h"
+#include "xdd/base/units.h"
+#include "xdd/base/utf8.h"
+
+#define DEFAULT_COLUMNS 80
+#define MAX_COLUMNS 1000
+
+/* Longer lines of prose are hard to read, however wide the screen is. */
+#define PROSE_COLUMNS 100
+
+/* A number from the environment, or 0. */
+static unsigned from_environment(const char *name, unsigned most)
+{
+	const char *text = getenv(name);
+	uint64_t value;
+
+	return text && !units_parse_u64(text, &value) && value <= most ? (unsigned)value : 0;
+}
+
+static bool is_set(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text && *text;
+}
+
+/* True if the terminal of this environment shows UTF-8. */
+static bool has_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (is_set(names[i])) {
+			const char *locale = getenv(names[i]);
+
+			return strcasestr(locale, "utf-8") || strcasestr(locale, "utf8");
+		}
+	}
+	return false;
+}
+
+void screen_init(struct screen *s, int fd)
+{
+	struct winsize size = { 0 };
+	const char *term = getenv("TERM");
+	const bool terminal = isatty(fd);
+
+	if (terminal && ioctl(fd, TIOCGWINSZ, &size))
+		size = (struct winsize){ 0 };
+	s->columns = size.ws_col ? size.ws_col : from_environment("COLUMNS", MAX_COLUMNS);
+	if (!s->columns)
+		s->columns = DEFAULT_COLUMNS;
+	if (s->columns < SCREEN_MIN_COLUMNS)
+		s->columns = SCREEN_MIN_COLUMNS;
+	s->rows = size.ws_row ? size.ws_row : from_environment("LINES", MAX_COLUMNS);
+	s->colour = terminal && !is_set("NO_COLOR") && term && *term && strcmp(term, "dumb") != 0;
+	s->gap = has_utf8() ? "\u2026" : "...";
+	s->unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+void screen_free(struct screen *s)
+{
+	if (s->unicode != (locale_t)0)
+		freelocale(s->unicode);
+	s->unicode = (locale_t)0;
+}
+
+/* The columns of the character of `len` bytes at `text`. */
+static unsigned width_of(const struct screen *s, const char *text, size_t len)
+{
+	mbstate_t state = { 0 };
+	locale_t before;
+	wchar_t wide;
+	int width = 2;
+
+	if (len == 1)
+		return 1;
+	if (s->unicode == (locale_t)0)
+		return 2;
+	before = uselocale(s->unicode);
+	if (mbrtowc(&wide, text, len, &state) == len)
+		width = wcwidth(wide);
+	uselocale(before);
+	return width < 0 ? 2 : (unsigned)width;
+}
+
+static size_t length_of(const char *text)
+{
+	size_t len = utf8_length(text);
+
+	return len ? len : 1;
+}
+
+/* The columns of the first `size` bytes. */
+static unsigned width_until(const struct screen *s, const char *text, size_t size)
+{
+	unsigned width = 0;
+
+	for (size_t at = 0; at < size;) {
+		size_t len = length_of(text + at);
+
+		width += width_of(s, text + at, len);
+		at += len;
+	}
+	return width;
+}
+
+unsigned screen_width(const struct screen *s, const char *text)
+{
+	return width_until(s, text, strlen(text));
+}
+
+char *screen_shorten(const struct screen *s, const char *text, unsigned columns)
+{
+	const unsigned gap = screen_width(s, s->gap);
+	unsigned width = screen_width(s, text), room, head;
+	size_t from, to;
+	char *out;
+
+	if (width <= columns)
+		return strdup(text);
+	/* The end of a name says more than its beginning. */
+	room = columns > gap ? columns - gap : 0;
+	head = room / 3;
+	for (from = 0; text[from]; from += length_of(text + from)) {
+		unsigned next = width_of(s, text + from, length_of(text + from));
+
+		if (next > head)
+			break;
+		head -= next;
+		room -= next;
+		width -= next;
+	}
+	for (to = from; text[to] && width > room; to += length_of(text + to))
+		width -= width_of(s, text + to, length_of(text + to));
+	if (asprintf(&out, "%.*s%s%s", (int)from, text, columns >= gap ? s->gap : "", text + to) <
+	    0)
+		return NULL;
+	return out;
+}
+
+void screen_put(const struct screen *s, FILE *f, enum screen_tone tone, const char *text)
+{
+	static const char *const codes[] = {
+		[SCREEN_BOLD] = "\033[1m",
+		[SCREEN_GOOD] = "\033[32m",
+		[SCREEN_CAUTION] = "\033[33m",
+		[SCREEN_BAD] = "\033[31m",
+	};
+
+	if (s->colour && tone != SCREEN_PLAIN)
+		fprintf(f, "%s%s\033[m", codes[tone], text);
+	else
+		fputs(text, f);
+}
+
+/* The bytes from `text` on that go onto a line of `room` columns; at least one character. */
+static size_t fitting(const struct screen *s, const char *text, unsigned room)
+{
+	size_t at = 0, end = 0;
+	unsigned width = 0;
+
+	while (text[at]) {
+		size_t len = length_of(text + at);
+
+		if (text[at] == ' ' && text[at + 1] != '%')
+			end = at;
+		width += width_of(s, text + at, len);
+		if (width > room && at)
+			return end ? end : at;
+		at += len;
+	}
+	return at;
+}
+
+void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const char *label,
+		 const char *text)
+{
+	const unsigned columns = s->columns < PROSE_COLUMNS ? s->columns : PROSE_COLUMNS;
+	unsigned used = 0;
+
+	if (label) {
+		screen_put(s, f, tone, label);
+		fputs(": ", f);
+		used = screen_width(s, label) + 2;
+	}
+	for (;;) {
+		size_t len = fitting(s, text, columns - used);
+
+		fprintf(f, "%.*s\n", (int)len, text);
+		text += len;
+		while (*text == ' ')
+			text++;
+		if (!*text)
+			break;
+		fputs("  ", f);
+		used = 2;
+	}
+}

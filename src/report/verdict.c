@@ -1,0 +1,371 @@
+/*
+ * The verdict on a run; see the header. Called by person_verdict.c.
+ *
+ * A line is written only if the facts support it. Suggestions name exact options.
+ */
+#include "report/verdict.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/array.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/scaled.h"
+#include "xdd/base/units.h"
+
+/* In less time, start and end of a run count as much as what is between them. */
+#define TRIAL_NS (NS_PER_SEC / 10)
+
+/* Intervals from this half width on, in percent of the mean, say little. */
+#define WIDE_PERCENT 10.0
+
+void verdict_free(struct verdict *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		free(v->lines[i].text);
+	free(v->lines);
+	*v = (struct verdict){ 0 };
+}
+
+static int __attribute__((format(printf, 4, 5)))
+add(struct verdict *v, enum screen_tone tone, const char *label, const char *fmt, ...)
+{
+	struct verdict_line *lines = array_room(v->lines, v->n, sizeof(*lines));
+	char *text;
+	va_list ap;
+	int len;
+
+	if (!lines)
+		return -ENOMEM;
+	v->lines = lines;
+	va_start(ap, fmt);
+	len = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		return -ENOMEM;
+	lines[v->n++] = (struct verdict_line){ tone, label, text };
+	return 0;
+}
+
+/* "93 %", or "90 to 99 %". */
+static const char *percents(const struct verdict_range *r, char *buf, size_t size)
+{
+	const double least = round(100 * r->least), most = round(100 * r->most);
+
+	if (most > least)
+		snprintf(buf, size, "%.0f to %.0f %%", least, most);
+	else
+		snprintf(buf, size, "%.0f %%", most);
+	return buf;
+}
+
+/* Half the width of an interval: "1.8", "0.25" or "160". */
+static const char *half_width(double percent, char *buf, size_t size)
+{
+	snprintf(buf, size, "%.*f", percent < 1 ? 2 : percent < WIDE_PERCENT ? 1 : 0, percent);
+	return buf;
+}
+
+/* The end of the sentence for the targets that one cause limited. */
+static int limit_text(const struct verdict_facts *f, enum result_bound bound, char *buf,
+		      size_t size)
+{
+	const struct verdict_bound *b = &f->bounds[bound];
+	char share[40], other[40];
+
+	switch (bound) {
+	case RESULT_BOUND_DEVICE:
+		return snprintf(buf, size, "the device: xdd waited for it %s of the time",
+				percents(&b->idle, share, sizeof(share)));
+	case RESULT_BOUND_GENERATOR:
+		percents(&b->busy, share, sizeof(share));
+		if (!f->files)
+			return snprintf(buf, size,
+					"xdd itself, busy %s of the time: there is no device",
+					share);
+		if (!f->direct)
+			return snprintf(
+				buf, size,
+				"processors and memory, busy %s of the time: data went through the page "
+				"cache",
+				share);
+		return snprintf(buf, size,
+				"xdd and the kernel, busy %s of the time: the device may do more",
+				share);
+	case RESULT_BOUND_PACED:
+		return snprintf(buf, size, "%s: no request was due %s of the time",
+				f->pace ? f->pace : "its pace",
+				percents(&b->held, share, sizeof(share)));
+	case RESULT_BOUND_STARVED:
+		return snprintf(buf, size,
+				"other programs: xdd was ready and had no processor %s of the time",
+				percents(&b->waited, share, sizeof(share)));
+	case RESULT_BOUND_MIXED:
+		return snprintf(buf, size,
+				"several causes: busy %s, waiting for the device %s of the time",
+				percents(&b->busy, share, sizeof(share)),
+				percents(&b->idle, other, sizeof(other)));
+	case RESULT_BOUND_UNKNOWN:
+		break;
+	}
+	return 0;
+}
+
+/* The limit of an end-to-end copy: its parts are known better than the threads of one side. */
+static const char *copy_limit(const struct verdict_facts *f)
+{
+	switch (f->copy.bound) {
+	case ENDTOEND_SOURCE:
+		return "the storage of the source";
+	case ENDTOEND_NETWORK:
+		return "the network";
+	case ENDTOEND_DESTINATION:
+		return "the storage of the destination";
+	case ENDTOEND_UNKNOWN:
+		break;
+	}
+	return NULL;
+}
+
+static int add_limit(const struct verdict_facts *f, struct verdict *v)
+{
+	char text[160], of[64];
+	int err = 0;
+
+	if (f->elapsed_ns < TRIAL_NS)
+		return 0;
+	if (f->copy.any)
+		return copy_limit(f) ? add(v, SCREEN_BOLD, "limited by", "%s", copy_limit(f)) : 0;
+	for (unsigned i = 0; i < RESULT_BOUNDS && !err; i++) {
+		const size_t n = f->bounds[i].n;
+
+		if (!n || limit_text(f, (enum result_bound)i, text, sizeof(text)) <= 0)
+			continue;
+		of[0] = '\0';
+		if (n < f->targets)
+			snprintf(of, sizeof(of), "%zu of %zu targets by ", n, f->targets);
+		err = add(v, SCREEN_BOLD, n < f->targets ? "limited" : "limited by", "%s%s", of,
+			  text);
+	}
+	return err;
+}
+
+static int add_until(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct person_passes *p = &f->passes;
+	const bool reached = p->until_percent <= f->until_percent;
+	char mean[SCALED_SIZE], half[40];
+
+	if (!isfinite(p->until_percent))
+		return 0;
+	return add(v, reached ? SCREEN_GOOD : SCREEN_CAUTION, "certainty",
+		   "%s +-%s %% is the mean of %zu passes with 95 %% confidence; -passes until %g "
+		   "was %s",
+		   scaled_rate(p->mean, mean), half_width(p->until_percent, half, sizeof(half)),
+		   p->n, f->until_percent, reached ? "reached" : "not reached");
+}
+
+static int add_certainty(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct person_passes *p = &f->passes;
+	double percent = p->mean > 0 ? 100 * p->half_width / p->mean : INFINITY;
+	char mean[SCALED_SIZE], half[40];
+	int err = 0;
+
+	if (!f->ops)
+		return 0;
+	if (f->elapsed_ns < TRIAL_NS && f->passes_ran < 2)
+		return f->partial ? 0 :
+				    add(v, SCREEN_BOLD, "certainty",
+					"%s say little; -runtime 10s measures for longer",
+					scaled_time((double)f->elapsed_ns, mean));
+	if (f->passes_ran < 2)
+		return f->partial ?
+			       0 :
+			       add(v, SCREEN_BOLD, "certainty",
+				   "one pass says nothing about repeatability; -passes 5 does");
+	if (f->until_percent > 0)
+		err = add_until(f, v);
+	else if (p->n > 1 && isfinite(percent))
+		err = add(v, percent < WIDE_PERCENT ? SCREEN_GOOD : SCREEN_CAUTION, "certainty",
+			  "%s +-%s %% is the mean of %zu passes with 95 %% confidence",
+			  scaled_rate(p->mean, mean), half_width(percent, half, sizeof(half)),
+			  p->n);
+	if (!err && p->why[0])
+		err = add(v, SCREEN_CAUTION, "not reproducible", "%s", p->why);
+	return err;
+}
+
+/* Findings that need another label than "disturbed". */
+static const char *label_of(enum finding_kind kind)
+{
+	switch (kind) {
+	case FINDING_RATE:
+		return "rate not reached";
+	case FINDING_ZEROS:
+	case FINDING_PASSES:
+		return "note";
+	default:
+		return "disturbed";
+	}
+}
+
+/* Findings that the limit tells already. */
+static bool is_told(const struct verdict_facts *f, enum finding_kind kind)
+{
+	return (kind == FINDING_GENERATOR && f->bounds[RESULT_BOUND_GENERATOR].n) ||
+	       (kind == FINDING_STARVED && f->bounds[RESULT_BOUND_STARVED].n);
+}
+
+/* The text without its target, where there is only one, and without a suggestion at its end. */
+static char *finding_text(const struct verdict_facts *f, size_t i)
+{
+	const char *text = f->findings[i].text, *last = NULL;
+	const char *prefix = f->targets == 1 && f->prefixes ? f->prefixes[i] : NULL;
+
+	if (prefix && strncmp(text, prefix, strlen(prefix)) == 0)
+		text += strlen(prefix);
+	for (const char *at = strstr(text, "; "); at; at = strstr(at + 2, "; "))
+		last = at;
+	if (last && strstr(last, " -"))
+		return strndup(text, (size_t)(last - text));
+	return strdup(text);
+}
+
+static int add_finding(const struct verdict_facts *f, size_t i, struct verdict *v)
+{
+	const enum finding_kind kind = f->findings[i].kind;
+	size_t more = 0;
+	char *text;
+	int err;
+
+	for (size_t k = 0; k < i; k++)
+		if (f->findings[k].kind == kind)
+			return 0;
+	for (size_t k = i + 1; k < f->n_findings; k++)
+		more += f->findings[k].kind == kind;
+	if (is_told(f, kind))
+		return 0;
+	text = finding_text(f, i);
+	if (!text)
+		return -ENOMEM;
+	if (more)
+		err = add(v, SCREEN_CAUTION, label_of(kind), "%s (and %zu more like this)", text,
+			  more);
+	else
+		err = add(v, SCREEN_CAUTION, label_of(kind), "%s", text);
+	free(text);
+	return err;
+}
+
+static bool has(const struct verdict_facts *f, enum finding_kind kind)
+{
+	for (size_t i = 0; i < f->n_findings; i++) {
+		if (f->findings[i].kind == kind)
+			return true;
+	}
+	return false;
+}
+
+/* More QThreads help where processors are idle. */
+static const char *next_of_generator(const struct verdict_facts *f)
+{
+	if (!f->bounds[RESULT_BOUND_GENERATOR].n || !f->files || !f->direct ||
+	    f->qthreads >= f->processors)
+		return NULL;
+	return f->queues ? "a greater -threads uses more processors" :
+			   "a greater -queuedepth uses more processors";
+}
+
+static int add_next(const struct verdict_facts *f, struct verdict *v)
+{
+	const char *const candidates[] = {
+		has(f, FINDING_CACHED) ? f->direct ? "-dropcache empties the page cache first" :
+						     "-dio and -dropcache read the device" :
+					 NULL,
+		has(f, FINDING_DIRTY) ? "-dio or -syncwrite measures the device" : NULL,
+		has(f, FINDING_HOLES) ? "write the data first, with -op write" : NULL,
+		has(f, FINDING_RATE) ? "a lower rate or a greater -queuedepth" : NULL,
+		has(f, FINDING_OTHERS) ? "repeat it while nothing else uses the device" : NULL,
+		has(f, FINDING_SPLIT) ? "a smaller -reqsize is not split" : NULL,
+		has(f, FINDING_ZEROS) ? "-datapattern random writes data that does not compress" :
+					NULL,
+		next_of_generator(f),
+		f->bounds[RESULT_BOUND_DEVICE].n && f->depth == 1 && !f->copy.any ?
+			"-queuedepth 8 shows what the device does with several requests at once" :
+			NULL,
+	};
+	const char *next[VERDICT_NEXT_MAX] = { NULL };
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+		if (candidates[i] && n < VERDICT_NEXT_MAX)
+			next[n++] = candidates[i];
+	}
+	if (!n)
+		return 0;
+	return add(v, SCREEN_BOLD, "next", "%s%s%s", next[0], n > 1 ? "; " : "",
+		   n > 1 ? next[1] : "");
+}
+
+/* Faults come first: the figures above are those of the operations that succeeded. */
+static int add_faults(const struct verdict_facts *f, struct verdict *v)
+{
+	int err = 0;
+
+	if (f->end == REPORT_END_CANCELED)
+		err = add(v, SCREEN_CAUTION, "partial", "%s",
+			  f->ops ? "the run was canceled before its end" :
+				   "the run was canceled before it began");
+	else if (f->partial)
+		err = add(v, SCREEN_CAUTION, "partial", "the run was cut short");
+	if (!err && f->outstanding)
+		err = add(v, SCREEN_BAD, "hung", "%" PRIu64 " %s never completed", f->outstanding,
+			  f->outstanding == 1 ? "request" : "requests");
+	if (!err && f->errors)
+		err = add(v, SCREEN_BAD, "errors", "%" PRIu64 " of %" PRIu64 " requests failed",
+			  f->errors, f->ops + f->errors);
+	if (!err && f->miscompares)
+		err = add(v, SCREEN_BAD, "wrong data",
+			  "%" PRIu64 " %s of what was read is not as expected", f->miscompares,
+			  f->miscompares == 1 ? "extent" : "extents");
+	else if (!err && f->verified && f->ops)
+		err = add(v, SCREEN_GOOD, "verified", "all data that was read is as expected");
+	return err;
+}
+
+static int add_copy(const struct verdict_facts *f, struct verdict *v)
+{
+	if (!f->copy.any)
+		return 0;
+	if (!f->copy.complete)
+		return add(v, SCREEN_BAD, "copy not confirmed",
+			   "this side %s %" PRIu64
+			   " requests, and the other side does not confirm them",
+			   f->copy.source ? "sent" : "wrote", f->copy.ops);
+	return add(v, SCREEN_GOOD, "copy complete",
+		   "both sides confirm %" PRIu64 " requests, digest %s", f->copy.ops,
+		   f->copy.digest);
+}
+
+int verdict_make(const struct verdict_facts *f, struct verdict *v)
+{
+	int err;
+
+	*v = (struct verdict){ 0 };
+	err = add_faults(f, v);
+	if (!err)
+		err = add_copy(f, v);
+	if (!err)
+		err = add_limit(f, v);
+	if (!err)
+		err = add_certainty(f, v);
+	for (size_t i = 0; i < f->n_findings && !err; i++)
+		err = add_finding(f, i, v);
+	return err ? err : add_next(f, v);
+}
