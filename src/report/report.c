@@ -194,7 +194,7 @@ static enum xdd_status open_all(struct report *r)
 	return status;
 }
 
-static void report_free(struct report *r)
+void report_free(struct report *r)
 {
 	memstream_discard(&r->table);
 	memstream_discard(&r->octaves);
@@ -210,8 +210,7 @@ static void report_free(struct report *r)
 	free(r);
 }
 
-/* A report without outputs; NULL: no memory. */
-static struct report *report_new(const struct plan *plan)
+struct report *report_new(const struct plan *plan)
 {
 	struct report *r = calloc(1, sizeof(*r));
 
@@ -228,18 +227,6 @@ static struct report *report_new(const struct plan *plan)
 	r->screen.fd = -1;
 	r->series.fd = -1;
 	return r;
-}
-
-enum xdd_status report_open_sink(const struct plan *plan, const struct report_sink *sink,
-				 struct report **out)
-{
-	struct report *r = report_new(plan);
-
-	*out = r;
-	if (!r)
-		return out_of_memory();
-	r->sink = sink;
-	return XDD_OK;
 }
 
 enum xdd_status report_open(const struct plan *plan, struct report **out)
@@ -277,16 +264,6 @@ char *report_information(const struct plan *plan, uint32_t target)
 	return m.text;
 }
 
-static void end_sink(const struct report *r, enum report_end end)
-{
-	const struct report_sink *sink = r->sink;
-
-	for (size_t i = 0; sink->finding && i < r->n_findings; i++)
-		sink->finding(sink->arg, &r->findings[i]);
-	if (sink->end)
-		sink->end(sink->arg, end);
-}
-
 void report_trailer(struct report *r, enum report_end end)
 {
 	static const char *const ends[] = {
@@ -302,7 +279,7 @@ void report_trailer(struct report *r, enum report_end end)
 	char now[INFO_TIME_SIZE];
 
 	if (r->sink) {
-		end_sink(r, end);
+		report_end_sink(r, end);
 		return;
 	}
 	if (report_holds(r))

@@ -59,7 +59,7 @@ struct report {
 	struct outfile screen; /* gets the block where `text` is a file; fd -1: not used */
 	enum xdd_status status;
 
-	/* guarded by findings_lock: report_finding() */
+	/* guarded by findings_lock: report_finding(), report_failure() */
 	pthread_mutex_t findings_lock;
 	struct finding *findings; /* owns its texts */
 	size_t n_findings;
@@ -96,6 +96,13 @@ void report_person_write(struct report *r, enum report_end end);
 void report_release_held(struct report *r);
 
 void findings_free(struct report *r);
+
+/* A report without outputs, to be freed by report_free(); NULL: no memory. */
+struct report *report_new(const struct plan *plan);
+void report_free(struct report *r);
+
+/* The last calls of a sink. */
+void report_end_sink(const struct report *r, enum report_end end);
 
 /* Write `len` bytes of whole lines to the text output. Any thread. */
 void report_write_text(struct report *r, const char *line, size_t len);

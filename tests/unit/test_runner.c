@@ -30,7 +30,8 @@ static struct runner runner;
 struct seen {
 	unsigned results[RESULT_COMBINED + 1];
 	unsigned statistics, ends;
-	uint64_t ops, latencies;
+	uint64_t ops, latencies, failures;
+	struct report_failure failure; /* the last one; without its text */
 	enum report_end end;
 };
 
@@ -55,6 +56,16 @@ static void see_statistics(void *arg, const struct pass_statistics *statistics)
 	seen->statistics++;
 }
 
+static void see_failure(void *arg, const struct report_failure *failure)
+{
+	struct seen *seen = arg;
+
+	assert_string_equal(failure->why, "END-OF-FILE");
+	seen->failures++;
+	seen->failure = *failure;
+	seen->failure.why = NULL;
+}
+
 static void see_end(void *arg, enum report_end end)
 {
 	struct seen *seen = arg;
@@ -70,6 +81,7 @@ static struct report_sink sink_of(struct seen *seen, unsigned needs)
 				     .needs = needs,
 				     .result = see_result,
 				     .statistics = see_statistics,
+				     .failure = see_failure,
 				     .end = see_end };
 }
 
@@ -119,6 +131,29 @@ static void test_needs(void **state)
 	assert_int_equal(seen.statistics, 0);
 	assert_int_equal(run_words(words, FIGURES_QTHREADS, &seen), XDD_OK);
 	assert_int_equal(seen.results[RESULT_QUEUE_PASS], 1);
+}
+
+/* An operation that fails is passed with its offset, and is no message. */
+static void test_failure(void **state)
+{
+	char name[] = "runner-XXXXXX";
+	int fd = mkstemp(name);
+	const char *const words[] = { "xdd", "-op",	 "read", "-target",    name, "-reqsize",
+				      "4",   "-numreqs", "3",	 "-timelimit", "60", NULL };
+	struct seen seen;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(run_words(words, 0, &seen), XDD_IO_ERROR);
+	close(fd);
+	unlink(name);
+	assert_int_equal(seen.end, REPORT_END_ERRORS);
+	assert_int_equal(seen.ops, 2);
+	assert_int_equal(seen.failures, 1);
+	assert_int_equal(seen.failure.offset, 8192);
+	assert_int_equal(seen.failure.bytes, 4096);
+	assert_false(seen.failure.write);
 }
 
 /* A plan that is refused leaves nothing, and the next one runs. */
@@ -199,6 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_needs),
+		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_many),
 		/* Last: the signal stays. */

@@ -7,6 +7,14 @@
 
 #include "xdd/report/report.h"
 
+/* An operation that failed. */
+struct report_failure {
+	uint32_t target;
+	bool write;
+	uint64_t offset, bytes;
+	const char *why; /* for the time of the call */
+};
+
 /*
  * The functions are called by the thread that has the report; NULL: not wanted. What their
  * arguments point to belongs to the caller, for the time of the call: struct figures is copied with
@@ -14,7 +22,8 @@
  */
 struct report_sink {
 	void *arg;
-	unsigned needs; /* enum figures_part: the run measures these */
+	unsigned needs;	   /* enum figures_part: the run measures these */
+	const char *title; /* precedes the progress on a terminal; NULL: nothing does */
 
 	/*
 	 * Each result: of a target's pass, then over all passes of each target, then of all
@@ -31,6 +40,9 @@ struct report_sink {
 	/* Each finding, after the results; it is no warning then. */
 	void (*finding)(void *arg, const struct finding *finding);
 
+	/* A failed operation, which then is no message. By QThreads, one at a time. */
+	void (*failure)(void *arg, const struct report_failure *failure);
+
 	/* The last call. A run that could not begin makes none. */
 	void (*end)(void *arg, enum report_end end);
 };
@@ -42,5 +54,14 @@ struct report_sink {
  */
 enum xdd_status report_open_sink(const struct plan *plan, const struct report_sink *sink,
 				 struct report **out);
+
+/* True if failed operations go to a sink. Any thread. */
+bool report_takes_failures(const struct report *r);
+
+/* Pass a failed operation to the sink. With report_takes_failures(); any thread. */
+void report_failure(struct report *r, const struct report_failure *failure);
+
+/* The title of the sink; NULL: there is none. Any thread. */
+const char *report_title(const struct report *r);
 
 #endif

@@ -24,6 +24,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/heartbeat.h"
 #include "xdd/report/outfile.h"
+#include "xdd/report/sink.h"
 #include "xdd/stat/latency.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
@@ -88,6 +89,8 @@ static void make_line(struct heartbeat *h, struct heartbeat_stream *stream, uint
 
 	if (!n || !memstream_open(&m))
 		return;
+	if (stream->unasked && report_title(h->run->report))
+		fprintf(m.f, "%s: ", report_title(h->run->report));
 	if (stream->unasked)
 		heartbeat_progress(m.f, h->run->plan, h->selected, n);
 	else if (stream->file.fd >= 0)

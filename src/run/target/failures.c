@@ -18,6 +18,7 @@
 #include "xdd/io/target_file.h"
 #include "xdd/io/verify.h"
 #include "xdd/plan/plan.h"
+#include "xdd/report/sink.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sync/stop.h"
 
@@ -48,6 +49,20 @@ static void print_error(const struct qthread *q, const struct io_request *req)
 		  t->plan->number, q->number, op_dir_name(req->dir), req->size, req->offset,
 		  target_file_path(&t->file, t->plan), req->op, t->pass,
 		  reason(q, req, buf, sizeof(buf)), req->done, tried);
+}
+
+/* The same where a sink takes the results. */
+static void pass_error(const struct qthread *q, const struct io_request *req)
+{
+	const struct target *t = q->target;
+	char buf[160];
+
+	report_failure(t->run->report,
+		       &(struct report_failure){ .target = t->plan->number,
+						 .write = req->dir == DIR_WRITE,
+						 .offset = req->offset,
+						 .bytes = req->size,
+						 .why = reason(q, req, buf, sizeof(buf)) });
 }
 
 /* The other side of an end-to-end target gets the reason too. */
@@ -106,8 +121,10 @@ void io_error(struct qthread *q, const struct io_request *req)
 	bool first = !count || atomic_fetch_add(count, 1) == 0;
 
 	atomic_fetch_add(&run->failures.errors, 1);
-	if (first &&
-	    atomic_fetch_add(&run->failures.errors_shown, 1) < run->plan->max_errors_to_print)
+	if (report_takes_failures(run->report))
+		pass_error(q, req);
+	else if (first &&
+		 atomic_fetch_add(&run->failures.errors_shown, 1) < run->plan->max_errors_to_print)
 		print_error(q, req);
 	if (t->endtoend)
 		explain_error(q, req);
@@ -132,6 +149,8 @@ void io_error_summary(const struct run *run)
 {
 	uint64_t own = atomic_load(&run->failures.errors);
 
+	if (report_takes_failures(run->report))
+		return;
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
 		own -= summarize(&run->targets[i], RUN_OUT_OF_FILE, "END-OF-FILE");
 		own -= summarize(&run->targets[i], RUN_OUT_OF_SPACE, strerror(ENOSPC));
