@@ -7,15 +7,23 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "commands/commands.h"
 #include "xdd/base/log.h"
+#include "xdd/base/suggest.h"
 #include "xdd/plan/help.h"
+
+static int unknown_main(int argc, char **argv);
 
 static const struct command run = { .main = run_main, .options = &run_options };
 
+/* For a first word that is nothing. */
+static const struct command unknown = { .main = unknown_main };
+
 /* In the order of the help. A command is declared in commands.h and defined in its own file. */
 static const struct command *const commands[] = {
+	&command_check,
 	&command_compare,
 	&command_tsread,
 };
@@ -34,11 +42,64 @@ const struct command *command_find(const char *name)
 	return c;
 }
 
+/* True if a first word is the name of a file, or can be nothing else. */
+static bool is_file_name(const char *word)
+{
+	struct stat st;
+
+	return lstat(word, &st) == 0 ||
+	       (!strchr(word, '=') && (strchr(word, '/') || strchr(word, '.')));
+}
+
+/*
+ * Words that a run explains: the names of options without a dash, settings as other tools write
+ * them, and a stray word before options.
+ */
+static bool is_for_run(const char *word, const char *next)
+{
+	return !*word || strchr(word, '=') || option_find(&run_options, word) ||
+	       (next && *next == '-' && !command_suggest(word));
+}
+
+static const char *name_at(const void *unused, size_t i)
+{
+	const struct command *c = command_at(i);
+
+	(void)unused;
+	return c ? c->name : NULL;
+}
+
+const char *command_suggest(const char *word)
+{
+	return suggest_nearest(word, name_at, NULL);
+}
+
 const struct command *command_of(int argc, char **argv)
 {
 	const struct command *c = argc > 1 ? command_find(argv[1]) : NULL;
 
-	return c ? c : &run;
+	if (c || argc < 2 || argv[1][0] == '-')
+		return c ? c : &run;
+	if (is_file_name(argv[1]))
+		return &command_bare_check;
+	return is_for_run(argv[1], argv[2]) ? &run : &unknown;
+}
+
+static int unknown_main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	const char *command = command_suggest(word), *option = option_suggest(&run_options, word);
+
+	if (command)
+		log_error("%.128s: is no command and no such file; did you mean %s?", word,
+			  command);
+	else if (option)
+		log_error("%.128s: is no command and no such file; did you mean -%s?", word,
+			  option);
+	else
+		log_error("%.128s: is no command and no such file; xdd -help lists the commands",
+			  word);
+	return XDD_BAD_ARGUMENT;
 }
 
 void command_help(const struct command *command)

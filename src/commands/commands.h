@@ -31,6 +31,18 @@ enum xdd_status dry_run(const struct plan *plan);
 enum xdd_status help_print(const struct setting *s);
 
 /*
+ * xdd check: a look at files and devices that only reads. Its main() returns XDD_OK;
+ * XDD_BAD_ARGUMENT or XDD_BAD_OPTION; XDD_CANCELED after a signal; or XDD_IO_ERROR.
+ */
+extern const struct command command_check;
+
+/* The same for `xdd <file or device> ...`. */
+extern const struct command command_bare_check;
+
+/* The command whose name is near to `word`, or NULL. */
+const char *command_suggest(const char *word);
+
+/*
  * xdd compare: the differences between documents of -jsonout. Its main() returns an enum
  * compare_status.
  */

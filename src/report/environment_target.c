@@ -21,6 +21,7 @@
 #include "report/jvalue.h"
 #include "xdd/base/path.h"
 #include "xdd/base/units.h"
+#include "xdd/report/path_facts.h"
 #include "xdd/sys/clock.h"
 #include "xdd/sys/fstype.h"
 #include "xdd/sys/sysfile.h"
@@ -283,6 +284,21 @@ static void describe(json_t *o, const struct answer *a, json_t *seen)
 		free(source);
 	}
 	json_object_update(o, found);
+}
+
+json_t *path_facts(const char *path)
+{
+	json_t *o = json_object(), *seen = json_object();
+	struct answer answer;
+
+	if (o && seen && ask_existing(&answer, path))
+		describe(o, &answer, seen);
+	if (!seen) {
+		json_decref(o);
+		o = NULL;
+	}
+	json_decref(seen);
+	return o;
 }
 
 json_t *environment_targets(const struct plan *plan)

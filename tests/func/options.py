@@ -561,9 +561,10 @@ def test_links():
         os.symlink(t.XDD, link)
         run = t.command([link, "-version"], timeout=LIMIT_S)
         t.equal((run.status, run.out[:12]), (0, "xdd: Version"), name + ": is xdd")
-    for name in ("timeserver", "gettime"):
+    # The first one is an option that this version does not have.
+    for name, status in (("timeserver", 3), ("gettime", 2)):
         run = xdd(name)
-        t.equal((run.status, run.out), (3, ""), "xdd %s: no command, status 3" % name)
+        t.equal((run.status, run.out), (status, ""), "xdd %s: no command, status %d" % (name, status))
         t.ok("xdd: %s: " % name in run.err, "xdd %s: the message names the word" % name, run)
 
 

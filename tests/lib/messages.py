@@ -246,6 +246,40 @@ def never_comes_to(operations, has):
     return "never fires: needs %d operations, a pass has %d" % (operations, has)
 
 
+# Commands: src/commands
+
+NO_COMMAND = "is no command and no such file"
+CHECK_DIRECTORY = "is a directory; expected a file or a device"
+CHECK_CHARACTER = "is a character device; expected a file or a block device"
+CHECK_PIPE = "is a pipe; expected a file or a block device"
+CHECK_SOCKET = "is a socket; expected a file or a block device"
+CHECK_MISSING = "no such file or device"
+CHECK_EMPTY = "has a size of 0; a check needs 4096 bytes at least"
+CHECK_FIO = "is a job file of fio"
+CHECK_NO_TIME = "-seconds: missing argument"
+CHECK_TIME = "expected a time from 0.1 to 86400 seconds"
+CHECK_NOTHING = "expected a file or device"
+CHECK_RUN_OPTION = "is an option of a run; say xdd -target <name> -op"
+
+# The sentences of a check about what looks wrong.
+CHECK_IN_MEMORY = "^This file is in memory"
+CHECK_HOLES = "^100 % of what was read was never written"
+CHECK_ZEROS = r"^\d+ of \d+ sampled blocks hold zeros only"
+CHECK_LOOP = "^loop\d+ reads its file, .*, through the page cache"
+
+
+def no_command(meant):
+    return NO_COMMAND + near(meant)
+
+
+def check_needs(bytes_):
+    return r"has \d+ bytes; a check needs %d at least" % bytes_
+
+
+def check_failed(offset):
+    return r"^\d+ of \d+ reads failed, the first one at offset %d: Input/output error" % offset
+
+
 # Targets: src/plan/probe.c, src/io/target_file.c
 
 NO_FILE = "No such file or directory"
