@@ -1,13 +1,16 @@
 /*
- * Prints the parts of the documentation that come from the option and column tables: the manual
- * page (a filter that replaces "@OPTIONS@" and "@COLUMNS@" on lines of their own) and the bash
- * completion. Run by `make docs` and by the test that compares the committed pages with the tables.
+ * Prints the parts of the documentation that come from the tables of options, columns and foreign
+ * words: the manual page (a filter that replaces "@OPTIONS@" and "@COLUMNS@" on lines of their
+ * own), the page about words of other tools (the same) and the bash completion. Run by `make docs`
+ * and by the test that compares the committed pages with the tables.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config.h"
+#include "xdd/base/arena.h"
+#include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/column.h"
 
@@ -228,14 +231,102 @@ static void completion(void)
 	       "complete -o filenames -F _xdd xdd xdd.Linux\n");
 }
 
+/* ---- words of other tools ---- */
+
+static const char *sample_of(const struct foreign *row, char *buf, size_t size)
+{
+	if (row->sample || !row->values)
+		return row->sample;
+	snprintf(buf, size, "%.*s", (int)strcspn(row->values, " "), row->values);
+	return buf;
+}
+
+#define VALUES_MAX 5 /* that the page shows of a row */
+
+/* Where a row is for several values, all are shown, and the first is the example. */
+static void foreign_typed(const struct foreign_tool *tool, const struct foreign *row,
+			  const char *sample)
+{
+	int shown = 1;
+
+	printf("| `%s%s", tool->dashes, row->word);
+	if (sample && row->kind == FOREIGN_VALUE)
+		printf("%s%s", tool->equals ? "=" : " ", sample);
+	else if (row->kind == FOREIGN_SWITCH && tool->equals)
+		printf("=1");
+	putchar('`');
+	for (const char *v = row->values ? strchr(row->values, ' ') : NULL; v && *v; shown++) {
+		v++;
+		if (shown == VALUES_MAX) {
+			printf(", ...");
+			break;
+		}
+		printf(", `%.*s`", (int)strcspn(v, " "), v);
+		v += strcspn(v, " ");
+	}
+}
+
+/* Text of a table: "<" would begin a tag. */
+static void remark(const char *text)
+{
+	for (; text && *text; text++)
+		printf("%s%c", *text == '<' ? "\\" : "", *text);
+}
+
+static void foreign_row(struct arena *arena, const struct foreign_tool *tool,
+			const struct foreign *row)
+{
+	char buf[64];
+	const char *sample = sample_of(row, buf, sizeof(buf));
+	const char *text = foreign_text(arena, row, row->kind == FOREIGN_VALUE ? sample : NULL);
+
+	foreign_typed(tool, row, sample);
+	if (text && *text)
+		printf(" | `%s`", text);
+	else
+		printf(" | %s", row->say ? "(leave it out)" : "(none)");
+	printf(" | ");
+	remark(row->note);
+	printf(" |\n");
+}
+
+/* A filter that replaces "@TABLE <tool>@" on lines of their own. */
+static void from_fio(void)
+{
+	struct arena *arena = arena_new();
+	const struct foreign_tool *tool;
+	char line[4096], mark[64];
+
+	while (arena && fgets(line, sizeof(line), stdin)) {
+		bool replaced = false;
+
+		for (size_t i = 0; (tool = foreign_tool_at(i)); i++) {
+			snprintf(mark, sizeof(mark), "@TABLE %s@\n", tool->name);
+			if (strcmp(line, mark) != 0)
+				continue;
+			replaced = true;
+			printf("%s\n\n| %s | xdd | remarks |\n| --- | --- | --- |\n", tool->about,
+			       tool->name);
+			for (const struct foreign *row = tool->rows; row->word; row++)
+				foreign_row(arena, tool, row);
+		}
+		if (!replaced)
+			fputs(line, stdout);
+	}
+	arena_free(arena);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "man") == 0) {
 		man();
 	} else if (argc == 2 && strcmp(argv[1], "completion") == 0) {
 		completion();
+	} else if (argc == 2 && strcmp(argv[1], "from-fio") == 0) {
+		from_fio();
 	} else {
-		fprintf(stderr, "usage: mkdoc man < xdd.1.in | mkdoc completion\n");
+		fprintf(stderr, "usage: mkdoc man < xdd.1.in | mkdoc from-fio < from-fio.md.in | "
+				"mkdoc completion\n");
 		return 2;
 	}
 	return fflush(stdout) == 0 ? 0 : 1;

@@ -13,6 +13,7 @@
 #include "xdd/base/status.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/seekfile.h"
+#include "xdd/plan/foreign.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
@@ -144,9 +145,12 @@ int run_main(int argc, char **argv)
 {
 	struct plan *plan;
 	enum xdd_status status;
+	size_t held;
 
-	log_hold();
+	held = log_hold();
 	status = plan_build(argc, argv, &plan);
+	if (status == XDD_BAD_OPTION || status == XDD_BAD_ARGUMENT)
+		foreign_answer(argc, argv, held, &status);
 	if (!status && plan && plan->help) {
 		status = help_print(plan->help);
 	} else if (!status && plan && plan->list_engines) {

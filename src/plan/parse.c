@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "plan/errors.h"
+#include "plan/foreign_answer.h"
 #include "plan/setup_file.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/suggest.h"
@@ -52,7 +53,8 @@ static bool looks_like_option(const char *text, const char **name)
 }
 
 /* The option whose name is the first `len` characters of `text`. */
-static const struct option *find_head(const struct parse *p, const char *text, size_t len)
+static const struct option *find_head(const struct option_table *table, const char *text,
+				      size_t len)
 {
 	char head[32];
 
@@ -60,17 +62,20 @@ static const struct option *find_head(const struct parse *p, const char *text, s
 		return NULL;
 	memcpy(head, text, len);
 	head[len] = '\0';
-	return option_find(p->table, head);
+	return option_find(table, head);
 }
 
-static enum xdd_status unknown_word(const struct parse *p, const struct word *w)
+enum xdd_status parse_unknown_word(const struct option_table *table, struct arena *arena,
+				   const struct word *w)
 {
-	struct setting s = { .name = *w };
+	struct setting s = { .name = *w, .arena = arena };
+	const struct foreign_tool *tool;
+	const struct foreign *row;
 	const char *name, *near, *equals;
 	const struct option *same;
 
 	if (!looks_like_option(w->text, &name)) {
-		same = option_find(p->table, w->text);
+		same = option_find(table, w->text);
 		if (same)
 			return parse_error(XDD_BAD_OPTION, &s, NULL,
 					   "is a stray word; did you mean -%s?", same->name);
@@ -79,11 +84,14 @@ static enum xdd_status unknown_word(const struct parse *p, const struct word *w)
 			"is a stray word: it belongs to no option, and options begin with -");
 	}
 	equals = strchr(name, '=');
-	same = equals ? find_head(p, name, (size_t)(equals - name)) : NULL;
+	same = equals ? find_head(table, name, (size_t)(equals - name)) : NULL;
 	if (same)
 		return parse_error(XDD_BAD_OPTION, &s, NULL, "must be two words: -%s %.64s",
 				   same->name, equals + 1);
-	near = option_suggest(p->table, name);
+	row = equals ? NULL : foreign_any(name, NULL, &tool);
+	if (row)
+		return foreign_report(arena, &s, NULL, tool, row, NULL);
+	near = option_suggest(table, name);
 	if (near)
 		return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; did you mean -%s?",
 				   near);
@@ -275,7 +283,7 @@ static enum xdd_status take_option(struct parse *p, struct cursor *c)
 	const char *name;
 
 	if (!looks_like_option(s.name.text, &name) || !(s.opt = option_find(p->table, name)))
-		return unknown_word(p, &s.name);
+		return parse_unknown_word(p->table, p->arena, &s.name);
 	c->i++;
 	if (s.opt->type == OPT_REFUSED)
 		return parse_error(XDD_BAD_OPTION, &s, NULL, "%s", s.opt->help);

@@ -36,6 +36,10 @@ struct parse {
 /* Turn words into settings of `p`; setup files are read where they stand. */
 enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_words);
 
+/* Refuse a word that begins no option. */
+enum xdd_status parse_unknown_word(const struct option_table *table, struct arena *arena,
+				   const struct word *w);
+
 /* The action of -setup. */
 enum xdd_status parse_setup(struct parse *p, const struct setting *s);
 

@@ -9,32 +9,8 @@
 #include "plan/errors.h"
 #include "plan/feature.h"
 #include "plan/parse.h"
+#include "plan/quote.h"
 #include "xdd/base/arena.h"
-
-/* A word, quoted for a shell. */
-static char *quote(struct arena *arena, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "-_./+:,=@%";
-	char *out, *o;
-
-	if (*word && !word[strspn(word, plain)])
-		return arena_strdup(arena, word);
-	out = arena_alloc(arena, strlen(word) * 4 + 3);
-	if (!out)
-		return NULL;
-	o = out;
-	*o++ = '\'';
-	for (; *word; word++) {
-		if (*word == '\'')
-			o = stpcpy(o, "'\\''");
-		else
-			*o++ = *word;
-	}
-	*o++ = '\'';
-	*o = '\0';
-	return out;
-}
 
 static int keep_command_line(struct plan *plan, int argc, char **argv)
 {
@@ -48,7 +24,7 @@ static int keep_command_line(struct plan *plan, int argc, char **argv)
 		return -ENOMEM;
 	o = line;
 	for (int i = 0; i < argc; i++) {
-		const char *word = quote(plan->arena, argv[i]);
+		const char *word = quote_word(plan->arena, argv[i]);
 
 		if (!word)
 			return -ENOMEM;

@@ -32,8 +32,9 @@ row("unknown option, very long", ["-" + "x" * 5000], 3, 1, m.line(r"-x{100,}\.\.
 row("unknown option after good ones", READ + " -qd 2 -zzzz", 3, 8, m.line("-zzzz", m.NO_OPTION))
 row("unknown option with a newline in it", ["-zz\nzz"], 3, 1, "^xdd: .*" + m.NO_OPTION)
 row("unknown option with a blank in it", ["-op read"], 3, 1, m.line("'-op read'", m.NO_OPTION))
-row("option=value", "-op=read -targets 1 data", 3, 1, m.line("-op=read", ".* " + m.two_words("-op", "read")))
-row("--option=value", "--queuedepth=4 -targets 1 data", 3, 1, m.two_words("-queuedepth", "4"))
+row("option=value", "-op=read -targets 1 data", 3, 1, m.line("-op=read", ".* " + m.two_words("-op", "read")),
+    "^xdd: try: xdd -op read -targets 1 data$", many=True)
+row("--option=value", "--queuedepth=4 -targets 1 data", 3, 1, m.two_words("-queuedepth", "4"), many=True)
 row("unknown option=value", "-zzzz=4", 3, 1, m.line("-zzzz=4", m.NO_OPTION))
 
 for args, at in ((READ + " extra", 6), (READ + " -dio 5", 7), (READ + " -verbose 2", 7), ("5 " + READ, 1),
@@ -194,7 +195,7 @@ value("heartbeat seconds", "86401", m.time("86400s"))
 
 # Words to choose from
 
-for bad, near in (("reed", "read"), ("READ", "read"), ("wirte", "write"), ("", None), ("rw", None), ("1", None)):
+for bad, near in (("reed", "read"), ("READ", "read"), ("wirte", "write"), ("", None), ("rx", None), ("1", None)):
     value("op", bad, m.choice("read, write or noop"), *([m.near(near)] if near else []),
           base="-targets 1 data -numreqs 1")
 for bad in ("101", "-1", "abc", "", "50%%", "50 %", "1e1", "100.0001", "nan", "9" * 30):

@@ -1,0 +1,99 @@
+/*
+ * Words of other tools, and the words of xdd for them. They are refused, with the words to say
+ * instead; doc/from-fio.md and the search of -help have the same tables.
+ *
+ * The tables are const; any thread.
+ */
+#ifndef XDD_PLAN_FOREIGN_H
+#define XDD_PLAN_FOREIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "xdd/base/status.h"
+
+struct arena;
+
+/* Does the word take a value? */
+enum foreign_kind {
+	FOREIGN_VALUE,	/* always: --size=1G */
+	FOREIGN_SWITCH, /* 0 or 1, or none: --direct=1; with 0 it says nothing */
+	FOREIGN_FLAG,	/* never: -w */
+};
+
+/*
+ * A word of another tool. In `say`, "%v" is its value, and in place of it
+ *
+ *   %us %ms %m %B      the value, with that unit if it is a bare number
+ *   %,                 the value with commas in place of colons
+ *   %-                 100 less the value
+ *   %x                 the value without "0x"
+ *   -%f                "-target <name>", or "-targets <n> <name> ..." for names with colons between
+ *   @one               "-reqsize 1" if the value is a bare number, which is no request by itself
+ *
+ * An option after "?" applies only where the command line has no such option otherwise. A word
+ * that begins with "@" depends on the rest of the command line: see foreign_fit.c.
+ */
+struct foreign {
+	const char *word; /* without dashes */
+
+	/* This row is for these values only, separated by blanks; NULL: any. */
+	const char *values;
+	enum foreign_kind kind;
+
+	/* Beside other words of the tool the row applies although xdd has that option too. */
+	bool overrides;
+
+	/* The words of xdd; "": none are necessary; NULL: xdd has nothing like it. */
+	const char *say;
+	const char *shown; /* to be shown in place of `say`; NULL: `say` itself */
+	const char *note;  /* differences, or why there are no words; NULL: nothing */
+
+	/* A value for the documents and tests; NULL: the first of `values`, or none. */
+	const char *sample;
+};
+
+struct foreign_tool {
+	const char *name;
+	const char *dashes;	    /* before a word, as its users write it: "--", "-" or "" */
+	bool equals;		    /* an equals sign before the value, not a blank */
+	const char *about;	    /* a paragraph for the document */
+	const struct foreign *rows; /* ends with a row without a word */
+};
+
+extern const struct foreign_tool foreign_fio, foreign_dd, foreign_sgp_dd, foreign_ior,
+	foreign_elbencho, foreign_common;
+
+/* Tool `i`, or NULL past the last one. */
+const struct foreign_tool *foreign_tool_at(size_t i);
+
+/*
+ * The row of `tool` for `word`, without dashes, with `value`, which may be NULL; NULL: there is
+ * none. Dashes and underscores inside the word are the same.
+ */
+const struct foreign *foreign_find(const struct foreign_tool *tool, const char *word,
+				   const char *value);
+
+/*
+ * The words of xdd for a row and its value (NULL: none), as of `say`, in memory of `arena`.
+ * Returns their number, 0 where there are none; -EINVAL: a value is needed, or is not one;
+ * -ENOMEM.
+ */
+int foreign_words(struct arena *arena, const struct foreign *row, const char *value,
+		  const char ***words);
+
+/*
+ * The same as one text, of `shown` or `say`, quoted for a shell; without a value "<value>" stands
+ * in its place. NULL: no memory.
+ */
+char *foreign_text(struct arena *arena, const struct foreign *row, const char *value);
+
+/*
+ * For a command line that plan_build() refused: report every word of other tools in it and, where
+ * all are understood, the command line in xdd's words, by log_error(). True: there was such a
+ * word; the lines that log_hold() keeps since `held` were dropped before, and `*status` is the new
+ * status. Main thread.
+ */
+bool foreign_answer(int argc, char **argv, size_t held, enum xdd_status *status);
+
+#endif

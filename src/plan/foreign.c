@@ -1,0 +1,226 @@
+/*
+ * Finding words of other tools, and putting their values into the words of xdd. Called by the
+ * parser, the help and the page generator.
+ */
+#include "xdd/plan/foreign.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/quote.h"
+#include "xdd/base/arena.h"
+
+static const struct foreign_tool *const tools[] = {
+	&foreign_fio, &foreign_dd,	 &foreign_sgp_dd,
+	&foreign_ior, &foreign_elbencho, &foreign_common,
+};
+
+const struct foreign_tool *foreign_tool_at(size_t i)
+{
+	return i < sizeof(tools) / sizeof(tools[0]) ? tools[i] : NULL;
+}
+
+static int fold(char c)
+{
+	return c == '-' ? '_' : c;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+	while (*a && fold(*a) == fold(*b)) {
+		a++;
+		b++;
+	}
+	return !*a && !*b;
+}
+
+/* True when `list`, words separated by blanks, holds `value`. */
+static bool has_value(const char *list, const char *value)
+{
+	size_t len = strlen(value);
+
+	while (*list) {
+		size_t n = strcspn(list, " ");
+
+		if (n == len && strncmp(list, value, n) == 0)
+			return true;
+		list += n + strspn(list + n, " ");
+	}
+	return false;
+}
+
+const struct foreign *foreign_find(const struct foreign_tool *tool, const char *word,
+				   const char *value)
+{
+	for (const struct foreign *row = tool->rows; row->word; row++) {
+		if (same_word(row->word, word) &&
+		    (!row->values || (value && has_value(row->values, value))))
+			return row;
+	}
+	return NULL;
+}
+
+/* ---- templates ---- */
+
+/* The words being made. */
+struct words {
+	struct arena *arena;
+	const char **list; /* of `room` */
+	size_t n, room;
+};
+
+static int add(struct words *w, const char *word)
+{
+	if (!word)
+		return -ENOMEM;
+	if (w->n == w->room)
+		return -EINVAL;
+	w->list[w->n++] = word;
+	return 0;
+}
+
+static bool is_bare(const char *value)
+{
+	return *value && !value[strspn(value, "0123456789.")];
+}
+
+static char *replaced(struct arena *arena, const char *value, char from, char to)
+{
+	char *text = arena_strdup(arena, value);
+
+	for (char *c = text; c && *c; c++)
+		*c = *c == from ? to : *c;
+	return text;
+}
+
+/* "a:b": targets 2 a b. */
+static int add_files(struct words *w, const char *value)
+{
+	char *names = arena_strdup(w->arena, value), *save = NULL;
+	size_t n = 1;
+	int err;
+
+	for (const char *c = value; *c; c++)
+		n += *c == ':';
+	if (!names)
+		return -ENOMEM;
+	if (n == 1)
+		return add(w, "-target") ?: add(w, names);
+	err = add(w, "-targets") ?: add(w, arena_printf(w->arena, "%zu", n));
+	for (char *name = strtok_r(names, ":", &save); name && !err;
+	     name = strtok_r(NULL, ":", &save))
+		err = add(w, name);
+	return err;
+}
+
+/* The text for the part of a template that begins with "%", whose `*len` characters it replaces. */
+static char *filled(struct arena *arena, const char *spec, size_t *len, const char *value)
+{
+	static const char *const units[] = { "us", "ms", "m", "B" };
+
+	*len = 2;
+	if (!value)
+		return arena_strdup(arena, "<value>");
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strncmp(spec + 1, units[i], strlen(units[i])) != 0)
+			continue;
+		*len = 1 + strlen(units[i]);
+		return arena_printf(arena, "%s%s", value, is_bare(value) ? units[i] : "");
+	}
+	switch (spec[1]) {
+	case ',':
+		return replaced(arena, value, ':', ',');
+	case '-':
+		return arena_printf(arena, "%g", 100 - atof(value));
+	case 'x':
+		return arena_strdup(arena, value + (strncmp(value, "0x", 2) == 0 ? 2 : 0));
+	default:
+		return arena_strdup(arena, value);
+	}
+}
+
+/* One word of a template. */
+static int add_token(struct words *w, const char *token, size_t len, const char *value)
+{
+	char *word = arena_printf(w->arena, "%.*s", (int)len, token), *at;
+	size_t spec;
+
+	if (!word)
+		return -ENOMEM;
+	if (strcmp(word, "@one") == 0)
+		return value && is_bare(value) ? add(w, "?-reqsize") ?: add(w, "1") : 0;
+	if (strcmp(word, "-%f") == 0 && value)
+		return add_files(w, value);
+	if (strcmp(word, "-%f") == 0)
+		return add(w, "-target") ?: add(w, "<name>");
+	at = strchr(word, '%');
+	if (at) {
+		char *text = filled(w->arena, at, &spec, value);
+
+		if (!text)
+			return -ENOMEM;
+		word = arena_printf(w->arena, "%.*s%s%s", (int)(at - word), word, text, at + spec);
+	}
+	return add(w, word);
+}
+
+#define WORDS_MAX 64 /* of one row; files of a list included */
+
+static int expand(struct arena *arena, const char *template, const char *value, const char ***words)
+{
+	struct words w = { .arena = arena, .room = WORDS_MAX };
+	int err = 0;
+
+	w.list = arena_alloc(arena, WORDS_MAX * sizeof(*w.list));
+	if (!w.list)
+		return -ENOMEM;
+	while (*template && !err) {
+		size_t len = strcspn(template, " ");
+
+		err = add_token(&w, template, len, value);
+		template += len;
+		template += strspn(template, " ");
+	}
+	*words = w.list;
+	return err ? err : (int)w.n;
+}
+
+static bool is_off(const struct foreign *row, const char *value)
+{
+	return row->kind == FOREIGN_SWITCH && value && has_value("0 false no", value);
+}
+
+int foreign_words(struct arena *arena, const struct foreign *row, const char *value,
+		  const char ***words)
+{
+	*words = NULL;
+	if (!row->say || is_off(row, value))
+		return 0;
+	if (!value && strchr(row->say, '%'))
+		return -EINVAL;
+	return expand(arena, row->say, value, words);
+}
+
+char *foreign_text(struct arena *arena, const struct foreign *row, const char *value)
+{
+	const char *template = row->shown ? row->shown : row->say, **words;
+	char *text = arena_strdup(arena, "");
+	int n;
+
+	if (!template || is_off(row, value))
+		return text;
+	n = expand(arena, template, value, &words);
+	for (int i = 0; i < n && text; i++) {
+		const char *word = words[i] + (words[i][0] == '?');
+		const char *quoted = word[0] == '<' ? word : quote_word(arena, word);
+
+		if (word[0] != '@')
+			text = quoted ? arena_printf(arena, "%s%s%s", text, *text ? " " : "",
+						     quoted) :
+					NULL;
+	}
+	return n < 0 ? NULL : text;
+}

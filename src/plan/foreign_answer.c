@@ -1,0 +1,367 @@
+/*
+ * The answer to a command line with words of other tools: what each stands for, and the whole line
+ * in xdd's words. Nothing is accepted: the second try is the user's.
+ */
+#include "plan/foreign_answer.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "plan/errors.h"
+#include "plan/quote.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+
+#define TOOLS_MAX 8
+
+struct answer {
+	const struct option_table *table;
+	struct arena *arena;
+	struct foreign_part *parts;
+	size_t n_parts;
+	unsigned votes[TOOLS_MAX];
+	const struct foreign_tool *order[TOOLS_MAX + 1]; /* that with most words first */
+};
+
+/* ---- the parts of a command line ---- */
+
+static bool knows(const struct foreign_tool *tool, const char *name)
+{
+	for (const struct foreign *row = tool->rows; row->word; row++) {
+		if (strcmp(row->word, name) == 0)
+			return true;
+	}
+	return foreign_find(tool, name, NULL) != NULL;
+}
+
+static bool any_knows(const char *name)
+{
+	const struct foreign_tool *tool;
+
+	for (size_t i = 0; (tool = foreign_tool_at(i)); i++) {
+		if (knows(tool, name))
+			return true;
+	}
+	return false;
+}
+
+/* The name in front of "=", or the whole text without dashes. NULL: no memory. */
+static char *name_of(struct arena *arena, const char *text)
+{
+	text += strspn(text, "-");
+	return arena_printf(arena, "%.*s", (int)strcspn(text, "="), text);
+}
+
+/* An option by its form, or a word such as if=FILE. */
+static bool begins_part(struct arena *arena, const char *text)
+{
+	const char *name = text + strspn(text, "-");
+	char *word;
+
+	if (text[0] == '-')
+		return isalpha((unsigned char)name[0]);
+	if (!strchr(text, '='))
+		return false;
+	word = name_of(arena, text);
+	return word && any_knows(word);
+}
+
+/* Values that are lists: a part for each. */
+static bool is_list(const struct foreign_part *part)
+{
+	return part->joined && !part->opt && strchr(part->value, ',') &&
+	       (strcmp(part->name, "iflag") == 0 || strcmp(part->name, "oflag") == 0 ||
+		strcmp(part->name, "conv") == 0);
+}
+
+static int add_part(struct answer *a, const struct foreign_part *part)
+{
+	char *list, *save = NULL;
+
+	if (!is_list(part)) {
+		a->parts[a->n_parts++] = *part;
+		return 0;
+	}
+	list = arena_strdup(a->arena, part->value);
+	if (!list)
+		return -ENOMEM;
+	for (char *value = strtok_r(list, ",", &save); value; value = strtok_r(NULL, ",", &save)) {
+		a->parts[a->n_parts] = *part;
+		a->parts[a->n_parts++].value = value;
+	}
+	return 0;
+}
+
+/* The most parts that the words can have. */
+static size_t count_parts(const struct word *words, size_t n)
+{
+	size_t most = n;
+
+	for (size_t i = 0; i < n; i++) {
+		for (const char *c = words[i].text; *c; c++)
+			most += *c == ',';
+	}
+	return most;
+}
+
+static int split(struct answer *a, char **argv, size_t n)
+{
+	struct word *words = arena_alloc(a->arena, n * sizeof(*words) + 1);
+
+	if (!words)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		words[i] = (struct word){ .text = argv[i + 1], .pos = (unsigned)i + 1 };
+	a->parts = arena_alloc(a->arena, count_parts(words, n) * sizeof(*a->parts) + 1);
+	if (!a->parts)
+		return -ENOMEM;
+	for (size_t i = 0, end; i < n; i = end) {
+		struct foreign_part part = { .words = &words[i], .name = "" };
+		const char *text = words[i].text, *equals = strchr(text, '=');
+
+		end = i + 1;
+		if (begins_part(a->arena, text)) {
+			part.name = name_of(a->arena, text);
+			if (!part.name)
+				return -ENOMEM;
+			part.opt = text[0] == '-' ? option_find(a->table, part.name) : NULL;
+			part.joined = equals != NULL;
+			/* The first argument of an option of xdd may be any word. */
+			if (part.opt && part.opt->arg && !part.joined && end < n &&
+			    words[end].text[0] != '-')
+				end++;
+			while (end < n && !begins_part(a->arena, words[end].text))
+				end++;
+			part.value = part.joined ? equals + 1 :
+				     end > i + 1 ? words[i + 1].text :
+						   NULL;
+		}
+		part.n_words = end - i;
+		if (add_part(a, &part))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- the tool of each part ---- */
+
+/* Words without dashes, such as if=FILE, are not those of an option with one. */
+static bool has_form(const struct foreign_part *part, const struct foreign_tool *tool)
+{
+	return *tool->dashes || part->words[0].text[0] != '-';
+}
+
+/* Order the tools by the number of words that are theirs and not xdd's. */
+static void vote(struct answer *a)
+{
+	const struct foreign_tool *tool;
+	size_t n = 0;
+
+	for (; (tool = foreign_tool_at(n)); n++) {
+		for (size_t i = 0; i < a->n_parts; i++)
+			a->votes[n] += !a->parts[i].opt && has_form(&a->parts[i], tool) &&
+				       knows(tool, a->parts[i].name);
+		a->order[n] = tool;
+	}
+	for (size_t i = 1; i < n; i++) {
+		for (size_t k = i; k > 0 && a->votes[k] > a->votes[k - 1]; k--) {
+			unsigned votes = a->votes[k];
+
+			tool = a->order[k];
+			a->votes[k] = a->votes[k - 1];
+			a->order[k] = a->order[k - 1];
+			a->votes[k - 1] = votes;
+			a->order[k - 1] = tool;
+		}
+	}
+}
+
+/*
+ * A row stands for an option of xdd only with a value that xdd does not have, or by the company it
+ * is in.
+ */
+static bool applies(const struct answer *a, const struct foreign_part *part, size_t tool,
+		    const struct foreign *row)
+{
+	if (!has_form(part, a->order[tool]))
+		return false;
+	return !part->opt || row->values || (row->overrides && tool == 0 && a->votes[0]);
+}
+
+static void find_row(const struct answer *a, struct foreign_part *part)
+{
+	for (size_t i = 0; a->order[i] && !part->row; i++) {
+		const struct foreign *row = foreign_find(a->order[i], part->name, part->value);
+
+		if (row && applies(a, part, i, row)) {
+			part->row = row;
+			part->tool = a->order[i];
+		}
+	}
+}
+
+/* ---- messages ---- */
+
+const struct foreign *foreign_any(const char *word, const char *value,
+				  const struct foreign_tool **tool)
+{
+	const struct foreign *row = NULL;
+
+	for (size_t i = 0; !row && (*tool = foreign_tool_at(i)); i++)
+		row = foreign_find(*tool, word, value);
+	return row;
+}
+
+enum xdd_status foreign_report(struct arena *arena, const struct setting *s, const struct word *w,
+			       const struct foreign_tool *tool, const struct foreign *row,
+			       const char *value)
+{
+	const char *text = foreign_text(arena, row, value);
+	const char *apart = row->note ? "; " : "", *note = row->note ? row->note : "";
+
+	if (!text)
+		return plan_no_memory();
+	if (*text)
+		return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; say %s%s%s", tool->name,
+				   text, apart, note);
+	if (row->say)
+		return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; leave it out%s%s",
+				   tool->name, apart, note);
+	return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; xdd has nothing like it%s%s",
+			   tool->name, apart, note);
+}
+
+/* The word after a switch is its value only if it looks like one. */
+static bool takes_value(const struct foreign_part *part)
+{
+	if (part->row->kind == FOREIGN_SWITCH)
+		return part->joined ||
+		       (part->value && strlen(part->value) == 1 && strchr("01", part->value[0]));
+	return part->row->kind == FOREIGN_VALUE;
+}
+
+/* The words after a part that are not its value; NULL: none. */
+static const struct word *rest_of(const struct foreign_part *part)
+{
+	size_t own = part->value && !part->joined ? 2 : 1;
+
+	if (!part->joined && !takes_value(part))
+		own = 1;
+	return part->n_words > own ? &part->words[own] : NULL;
+}
+
+/* True if the words of xdd are those that were typed, as of "-bs 4k". */
+static bool is_the_same(const struct answer *a, const struct foreign_part *part)
+{
+	const char **words;
+	int n = part->joined || !part->row->overrides ?
+			-1 :
+			foreign_words(a->arena, part->row, part->value, &words);
+
+	if (n < 0 || (size_t)n != part->n_words || !part->opt)
+		return false;
+	return option_find(a->table, words[0] + 1) == part->opt;
+}
+
+/* Report a part; false: it is not understood. */
+static bool report_part(const struct answer *a, const struct foreign_part *part)
+{
+	struct setting s = { .name = part->words[0], .arena = a->arena };
+	const struct word *value = part->value && !part->joined ? &part->words[1] : NULL, *rest;
+
+	if (!part->row && part->opt && part->joined) {
+		parse_error(XDD_BAD_OPTION, &s, NULL, "must be two words: -%s %.64s",
+			    part->opt->name, part->value);
+		return true;
+	}
+	if (!part->row && part->opt)
+		return true;
+	if (!part->row) {
+		parse_unknown_word(a->table, a->arena, &part->words[0]);
+		return false;
+	}
+	if (is_the_same(a, part))
+		return true;
+	rest = rest_of(part);
+	if (!takes_value(part))
+		value = NULL;
+	foreign_report(a->arena, &s, value, part->tool, part->row, part->value);
+	if (!part->opt && rest) {
+		parse_unknown_word(a->table, a->arena, rest);
+		return false;
+	}
+	return part->value || !part->row->say || !strchr(part->row->say, '%');
+}
+
+/* True if the words are options and values of xdd. Reports what is wrong with them otherwise. */
+static bool are_right(const struct answer *a, const struct foreign_fit *fit)
+{
+	struct plan *plan = arena_alloc(a->arena, sizeof(*plan));
+	struct word *words = arena_alloc(a->arena, (fit->n + 1) * sizeof(*words));
+	struct parse p = { .table = a->table, .plan = plan, .arena = a->arena };
+
+	if (!plan || !words)
+		return false;
+	plan->arena = a->arena;
+	for (size_t i = 0; i < fit->n; i++)
+		words[i] = (struct word){ .text = fit->words[i], .pos = fit->from[i] };
+	return parse_words(&p, words, fit->n) == XDD_OK && (p.done || apply_settings(&p) == XDD_OK);
+}
+
+static void propose(const struct answer *a, const struct foreign_fit *fit)
+{
+	char *line = arena_strdup(a->arena, "xdd");
+
+	for (size_t i = 0; i < fit->n && line; i++) {
+		const char *word = quote_word(a->arena, fit->words[i]);
+
+		line = word ? arena_printf(a->arena, "%s %s", line, word) : NULL;
+	}
+	if (line)
+		log_error("try: %s", line);
+}
+
+/* Report all parts. Returns the status of the refusal. */
+static enum xdd_status report_parts(const struct answer *a, enum xdd_status refused)
+{
+	enum xdd_status status = refused;
+	struct foreign_fit fit;
+	bool understood = true;
+
+	for (size_t i = 0; i < a->n_parts; i++) {
+		const struct foreign_part *part = &a->parts[i];
+
+		if (!report_part(a, part))
+			understood = false;
+		if (!part->opt || part->joined)
+			status = XDD_BAD_OPTION;
+	}
+	if (understood && foreign_fit(a->arena, a->table, a->parts, a->n_parts, &fit) == 0 &&
+	    fit.complete && fit.n && are_right(a, &fit))
+		propose(a, &fit);
+	return status;
+}
+
+bool foreign_answer(int argc, char **argv, size_t held, enum xdd_status *status)
+{
+	struct answer a = { .table = &run_options, .arena = arena_new() };
+	size_t n = argc > 1 ? (size_t)argc - 1 : 0;
+	bool found = false;
+
+	if (!a.arena || split(&a, argv, n)) {
+		arena_free(a.arena);
+		return false;
+	}
+	vote(&a);
+	for (size_t i = 0; i < a.n_parts; i++) {
+		find_row(&a, &a.parts[i]);
+		found = found || a.parts[i].row || (a.parts[i].opt && a.parts[i].joined);
+	}
+	if (found) {
+		log_drop(held);
+		*status = report_parts(&a, *status);
+	}
+	arena_free(a.arena);
+	return found;
+}

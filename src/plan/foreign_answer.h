@@ -1,0 +1,55 @@
+/*
+ * The parts of the answer to a command line with words of other tools. Main thread.
+ */
+#ifndef XDD_PLAN_FOREIGN_ANSWER_H
+#define XDD_PLAN_FOREIGN_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plan/parse.h"
+#include "xdd/plan/foreign.h"
+
+/*
+ * An option of the command line with the words that belong to it, in xdd's words or in those of a
+ * tool.
+ */
+struct foreign_part {
+	const struct word *words; /* as typed; NULL: the same words as the part before */
+	size_t n_words;
+	const char *name;  /* without dashes and value; "": no option */
+	const char *value; /* joined by an equals sign, or the next word; NULL: none */
+	bool joined;
+	const struct option *opt; /* xdd's, of that name; or NULL */
+	const struct foreign_tool *tool;
+	const struct foreign *row; /* NULL: xdd's words, or unknown */
+};
+
+/* The words of xdd in place of some parts. */
+struct foreign_fit {
+	const char **words; /* without "xdd" */
+	unsigned *from;	    /* of each word: the number of the argument that it replaces */
+	size_t n;
+	bool complete; /* every part could be replaced */
+};
+
+/*
+ * Join the words of xdd for all parts to a command line, in memory of the arena: options that
+ * apply together, such as -queuedepth twice, become one. Returns 0 or -ENOMEM.
+ */
+int foreign_fit(struct arena *arena, const struct option_table *table,
+		const struct foreign_part *parts, size_t n, struct foreign_fit *fit);
+
+/*
+ * A row of any tool for `word`, without dashes, with `value`, which may be NULL; `*tool` is its
+ * tool. NULL: none.
+ */
+const struct foreign *foreign_any(const char *word, const char *value,
+				  const struct foreign_tool **tool);
+
+/* Report one word of a tool and the words of xdd for it, by parse_error(). */
+enum xdd_status foreign_report(struct arena *arena, const struct setting *s, const struct word *w,
+			       const struct foreign_tool *tool, const struct foreign *row,
+			       const char *value);
+
+#endif

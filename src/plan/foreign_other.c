@@ -1,0 +1,248 @@
+/*
+ * Words of dd, sgp_dd, IOR and elbencho, and those that many tools share.
+ */
+#include "xdd/plan/foreign.h"
+
+#define V(word_, sample_, say_, note_)                                       \
+	{                                                                    \
+		.word = word_, .sample = sample_, .say = say_, .note = note_ \
+	}
+#define IS(word_, values_, say_, note_)                                      \
+	{                                                                    \
+		.word = word_, .values = values_, .say = say_, .note = note_ \
+	}
+#define SWITCH(word_, say_, note_)                                                \
+	{                                                                         \
+		.word = word_, .kind = FOREIGN_SWITCH, .say = say_, .note = note_ \
+	}
+#define FLAG(word_, say_, note_)                                                \
+	{                                                                       \
+		.word = word_, .kind = FOREIGN_FLAG, .say = say_, .note = note_ \
+	}
+#define SHOWN(word_, sample_, say_, shown_, note_)                                            \
+	{                                                                                     \
+		.word = word_, .sample = sample_, .say = say_, .shown = shown_, .note = note_ \
+	}
+/* Of the tool where its other words are, although xdd has an option of that name. */
+#define OVER(word_, sample_, say_, note_)                                                        \
+	{                                                                                        \
+		.word = word_, .sample = sample_, .say = say_, .note = note_, .overrides = true, \
+	}
+#define OVER_FLAG(word_, say_, note_)                                            \
+	{                                                                        \
+		.word = word_, .kind = FOREIGN_FLAG, .say = say_, .note = note_, \
+		.overrides = true,                                               \
+	}
+#define NOT(word_, sample_, note_)                              \
+	{                                                       \
+		.word = word_, .sample = sample_, .note = note_ \
+	}
+
+#define ONE_WAY "a run reads or writes: take one of if= and of=, or copy with -endtoend"
+#define BLOCKS "in blocks"
+
+#define DD_FILES                                                                   \
+	IS("if", "/dev/zero /dev/null", "", "zeros are the default"),              \
+		IS("if", "/dev/urandom /dev/random", "-datapattern random", NULL), \
+		SHOWN("if", "T", "@from %v", "-op read -target %v", ONE_WAY),      \
+		IS("of", "/dev/null .", "", "xdd keeps nothing of what it reads"), \
+		SHOWN("of", "new", "@to %v", "-op write -target %v", ONE_WAY),     \
+		V("count", "4", "-numreqs %v @512", NULL),                         \
+		V("skip", "2", "-startoffset %v @512", BLOCKS),                    \
+		V("seek", "2", "-startoffset %v @512", BLOCKS)
+
+static const struct foreign dd_rows[] = {
+	DD_FILES,
+	V("bs", "64k", "-bs %v @one", NULL),
+	V("ibs", "64k", "-bs %v @one", NULL),
+	V("obs", "64k", "-bs %v @one", NULL),
+	V("iseek", "2", "-startoffset %v @512", BLOCKS),
+	V("oseek", "2", "-startoffset %v @512", BLOCKS),
+	IS("iflag", "direct", "-dio", NULL),
+	IS("iflag", "nocache", "-dropcache", NULL),
+	IS("iflag", "fullblock nofollow noatime", "", "it has no effect on what is measured"),
+	IS("iflag", "sync dsync", "", "it has no effect on reads"),
+	IS("oflag", "direct", "-dio", NULL),
+	IS("oflag", "sync dsync", "-flushwrite 1",
+	   "fdatasync(2) after each write instead of O_DSYNC"),
+	IS("oflag", "nocache", "-dropcache", NULL),
+	IS("oflag", "append", NULL, "say the end of the file with -startoffset"),
+	IS("conv", "fsync fdatasync", "-syncwrite", "the flush counts in the rates"),
+	IS("conv", "notrunc", "", "xdd writes in place; -pretruncate 0 empties the file before"),
+	IS("conv", "noerror sync", "", "xdd goes on after errors; -stoponerror ends the run"),
+	IS("conv", "sparse excl nocreat", NULL, NULL),
+	IS("status", "progress", "-heartbeat 1", "on a terminal xdd shows its progress by itself"),
+	IS("status", "none noxfer", "", "results go to standard output"),
+	{ 0 },
+};
+
+const struct foreign_tool foreign_dd = {
+	.name = "dd",
+	.dashes = "",
+	.equals = true,
+	.about =
+		"dd reads and writes; a run of xdd does one of both. Without `bs=` dd issues requests of "
+		"512 bytes.",
+	.rows = dd_rows,
+};
+
+static const struct foreign sgp_dd_rows[] = {
+	V("bpt", "128", "-reqsize %v @512", BLOCKS),
+	V("thr", "4", "-queuedepth %v", NULL),
+	SWITCH("dio", "-dio", NULL),
+	SWITCH("odir", "-dio", NULL),
+	SWITCH("coe", "", "xdd goes on after errors; -stoponerror ends the run"),
+	SWITCH("time", "", "xdd always prints times"),
+	SWITCH("sync", "-syncwrite", "SYNCHRONIZE CACHE with -ioengine sg"),
+	SWITCH("blk_sgio", "-ioengine sg", NULL),
+	SWITCH("fua", "-ioengine sg fua", NULL),
+	SWITCH("dpo", "-ioengine sg dpo", NULL),
+	V("cdbsz", "16", "", "xdd chooses the command by the address"),
+	V("deb", "1", "", "-debug shows what happens in a run"),
+	{ 0 },
+};
+
+const struct foreign_tool foreign_sgp_dd = {
+	.name = "sgp_dd",
+	.dashes = "",
+	.equals = true,
+	.about = "sgp_dd and sg_dd, of the sg3-utils: the words of dd, and these.",
+	.rows = sgp_dd_rows,
+};
+
+static const struct foreign ior_rows[] = {
+	FLAG("w", "-op write", NULL),
+	FLAG("r", "-op read", NULL),
+	V("t", "64k", "-bs %v @one", "the transfer size of IOR is the request size"),
+	OVER("b", "256k", "-bytes %v", "for each target; -b is -bytes"),
+	OVER("s", "1", "", "multiply -bytes by the number of segments"),
+	OVER("o", "T", "-target %v", NULL),
+	IS("a", "POSIX posix", "", NULL),
+	NOT("a", "MPIIO", "xdd has no MPI; start it on several hosts with -starttime"),
+	FLAG("e", "-syncwrite", "the flush counts in the rates"),
+	FLAG("Y", "-flushwrite 1", "with fdatasync(2)"),
+	FLAG("z", "-seek random", NULL),
+	FLAG("F", "", "each target is a file of its own"),
+	FLAG("C", "", "read with another host, or with -dropcache"),
+	FLAG("B", "-dio", NULL),
+	FLAG("posix.odirect", "-dio", NULL),
+	V("i", "3", "-passes %v", NULL),
+	V("D", "10", "-runtime %v", NULL),
+	V("T", "1", "-runtime %m", NULL),
+	V("d", "1", "-passdelay %v", NULL),
+	V("G", "42", "-seek seed %v", NULL),
+	V("J", "4096", "-memalign %v", NULL),
+	V("N", "4", "", "one process drives all targets"),
+	FLAG("k", "", "files stay; -deletefile removes them"),
+	FLAG("E", "", "files are used as they are"),
+	FLAG("g", "-nobarrier", NULL),
+	FLAG("m", "-createnewfiles", NULL),
+	FLAG("q", "-stoponerror", NULL),
+	FLAG("R", "?-datapattern tagged -verify contents",
+	     "xdd writes and verifies in two runs, with -op write and with -op read"),
+	FLAG("W", "?-datapattern tagged -verify contents",
+	     "xdd writes and verifies in two runs, with -op write and with -op read"),
+	FLAG("u", NULL, "name each target"),
+	{ 0 },
+};
+
+const struct foreign_tool foreign_ior = {
+	.name = "IOR",
+	.dashes = "-",
+	.about =
+		"xdd is one process on one host: give the targets by name. Letters that are options of xdd\n"
+		"(-b, -o, -s) are taken as IOR's only beside other words of IOR.",
+	.rows = ior_rows,
+};
+
+static const struct foreign elbencho_rows[] = {
+	FLAG("write", "-op write", NULL),
+	FLAG("read", "-op read", NULL),
+	V("block", "64k", "-bs %v @one", NULL),
+	OVER_FLAG("rand", "-seek random", NULL),
+	V("randamount", "256k", "-seek random -bytes %v", "for each target"),
+	FLAG("sync", "-syncwrite", "the flush counts in the rates"),
+	FLAG("lat", "?-latency percentiles 50,90,95,99,99.9", NULL),
+	FLAG("latpercent", "?-latency percentiles 50,90,95,99,99.9", NULL),
+	FLAG("lathisto", "-latency histogram", NULL),
+	V("rwmixpct", "70", "-rwratio %v", NULL),
+	FLAG("infloop", "@timebased", "-timelimit or -runtime repeats the work"),
+	V("limitread", "10m", "-throttle bw %B", NULL),
+	V("limitwrite", "10m", "-throttle bw %B", NULL),
+	V("csvfile", "results", "-csvout %v", NULL),
+	V("jsonfile", "results", "-jsonout %v", NULL),
+	V("trunctosize", "256k", "-pretruncate %v", NULL),
+	FLAG("trunc", "-pretruncate 0", NULL),
+	SHOWN("preallocfile", NULL, "@allocate", "-preallocate <bytes>", NULL),
+	FLAG("delfiles", "-deletefile", NULL),
+	V("cores", "0", "-processor %v", NULL),
+	V("zones", "0", "-processor node%v", NULL),
+	V("hosts", "a,b", NULL, "start xdd on each host, with -starttime"),
+	V("files", "4", NULL, "name each target"),
+	V("dirs", "4", NULL, "name each target"),
+	FLAG("nolive", "-heartbeat 0", NULL),
+	V("liveint", "1000", "-heartbeat %ms", NULL),
+	{ 0 },
+};
+
+const struct foreign_tool foreign_elbencho = {
+	.name = "elbencho",
+	.dashes = "--",
+	.about = "Its `--size`, `--iodepth`, `--direct` and others are those of fio.",
+	.rows = elbencho_rows,
+};
+
+static const struct foreign common_rows[] = {
+	V("duration", "10s", "-runtime %v", NULL),
+	V("time", "10s", "-runtime %v", NULL),
+	V("seconds", "10", "-runtime %v", NULL),
+	V("depth", "32", "-queuedepth %v", NULL),
+	V("io-depth", "32", "-queuedepth %v", NULL),
+	V("qdepth", "32", "-queuedepth %v", NULL),
+	V("outstanding", "32", "-queuedepth %v", NULL),
+	V("block-size", "4k", "-bs %v @one", NULL),
+	V("request-size", "4k", "-bs %v @one", NULL),
+	V("file", "T", "-target %v", NULL),
+	V("device", "T", "-target %v", NULL),
+	V("dev", "T", "-target %v", NULL),
+	V("disk", "T", "-target %v", NULL),
+	V("path", "T", "-target %v", NULL),
+	SHOWN("jobs", "4", "@jobs %v", "-targets -%v <name>", "a target for each job"),
+	FLAG("random", "-seek random", NULL),
+	FLAG("sequential", "-seek sequential", "the default"),
+	FLAG("randread", "-op read -seek random", NULL),
+	FLAG("randwrite", "-op write -seek random", NULL),
+	FLAG("o_direct", "-dio", NULL),
+	FLAG("odirect", "-dio", NULL),
+	FLAG("dsync", "-flushwrite 1", "fdatasync(2) after each write instead of O_DSYNC"),
+	FLAG("percentiles", "-latency percentiles 50,90,95,99,99.9", NULL),
+	FLAG("histogram", "-latency histogram", NULL),
+	V("iops", "1000", "-throttle ops %v", NULL),
+	V("bandwidth", "10m", "-throttle bw %B", NULL),
+	V("limit", "10m", "-throttle bw %B", NULL),
+	V("readpct", "70", "-rwratio %v", NULL),
+	V("read-percent", "70", "-rwratio %v", NULL),
+	V("seed", "42", "-seek seed %v", NULL),
+	V("repeat", "3", "-passes %v", NULL),
+	V("runs", "3", "-passes %v", NULL),
+	V("iterations", "3", "-passes %v", NULL),
+	V("warmup", "5", NULL,
+	  "use -passes and look at the later ones, with -verbose or -intervals"),
+	V("ramp", "5", NULL, "use -passes and look at the later ones, with -verbose or -intervals"),
+	V("csv", "results", "-csvout %v", NULL),
+	V("json", "results", "-jsonout %v", NULL),
+	V("interval", "1", "-intervals %v", NULL),
+	V("cpu", "0", "-processor %v", NULL),
+	V("cpus", "0", "-processor %v", NULL),
+	FLAG("quiet", "-output /dev/null", "-csvout and -jsonout write elsewhere"),
+	FLAG("dry-run", "-dryrun", NULL),
+	FLAG("progress", "-heartbeat 1", "on a terminal xdd shows its progress by itself"),
+	{ 0 },
+};
+
+const struct foreign_tool foreign_common = {
+	.name = "other tools",
+	.dashes = "-",
+	.about = "Words that one guesses.",
+	.rows = common_rows,
+};

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""
+Words of other tools: each word of the table in doc/from-fio.md is refused with the words of xdd for it, and the
+command line that the answer proposes is right.
+"""
+import os
+import re
+import shlex
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddtest as t
+
+t.look_at_all_warnings()
+
+T = t.make_file("T", 1 << 20)
+WHERE = t.tmp()
+os.mkdir(t.path("d"))
+t.make_file("d/f", 1 << 20)
+NONE, NOTHING = "(none)", "(leave it out)"
+# A word of each tool that needs no words of xdd, so that its letters are taken as its own.
+NEUTRAL = {"fio": "--thread=1", "dd": "status=none", "sgp_dd": "coe=1", "IOR": "-C", "elbencho": "--nolive", "other tools": ""}
+# The rest of the command line, except the parts that the word is about: by the options of xdd.
+BASE = (("-op read", "-op -rwratio"), ("-target T", "-target -targets"), ("-bs 4k", "-bs"), ("-bytes 64k", "-bytes -numreqs"))
+
+
+def xdd(words):
+    return t.command([t.XDD, *words], cwd=WHERE)
+
+
+def rows():
+    """(tool, typed, words of xdd) of each row of the page."""
+    tool = None
+    with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", "from-fio.md"), encoding="utf-8") as f:
+        for line in f:
+            cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+            if line.startswith("| ") and cells[1] == "xdd":
+                tool = cells[0]
+            elif line.startswith("| `"):
+                yield tool, cells[0].split("`")[1], cells[1].strip("`")
+
+
+def lacks(said):
+    """The reason why this machine cannot run these words; None: it can."""
+    engine = re.search(r"-ioengine (\w+)", said)
+    if engine and engine.group(1) not in ("psync", "list") and engine.group(1) not in t.engines():
+        return "no engine " + engine.group(1)
+    for words in ("-hugepages", "-sharedmemory", "-processor node0", "-ioengine sg", "-ioengine io_uring iopoll", "-targets d"):
+        if words in said and xdd(shlex.split("-op read -target T %s -dryrun" % words)).status:
+            return "not here: " + words
+    if "-dio" in said and xdd(shlex.split("-op read -target T -dio -reqsize 4 -numreqs 1")).status:
+        return "no direct I/O here"
+    return None
+
+
+def rest(said):
+    """The rest of the command line, for words of xdd that stand for one of another tool."""
+    options = set(re.findall(r"(?:^| )(-[a-z]+)", said)) if "<name>" not in said else set()
+    if options & {"-createnewfiles", "-recreatefiles"}:
+        return "-op write -target new -bs 4k -bytes 64k"
+    if "-throttle var" in said:
+        return "-throttle ops 100 -op read -target T -bs 4k -bytes 64k"
+    return " ".join(words for words, about in BASE if not options & set(about.split()))
+
+
+def test_table():
+    tools = set()
+    for tool, typed, said in rows():
+        tools.add(tool)
+        title = "%s: %s" % (tool, typed)
+        words = shlex.split("%s %s" % (rest(said), NEUTRAL[tool])) + typed.split(" ", 1)
+        why = lacks(said)
+        if why:
+            t.skip(title, why)
+            continue
+        run = xdd(words)
+        proposed = re.search(r"^xdd: try: xdd (.*)$", run.err, re.M)
+        means = "xdd has nothing like it" if said == NONE else "leave it out" if said == NOTHING else "say " + said
+        named = re.search(r"^xdd: %s: is a word of .*%s" % (re.escape(typed), re.escape(means)), run.err, re.M)
+        second = xdd(shlex.split(proposed.group(1)) + ["-dryrun"]) if proposed else None
+        t.ok(run.status == 3 and second and (named or said in proposed.group(1)) and second.status == 0, "%s is %s" % (title, said),
+             "%s\n%s" % (run, second))
+    t.equal(tools, set(NEUTRAL), "the page has a table for each tool")
+
+
+def answer(title, line, proposed, *says, status=3):
+    """The whole answer to a command line; `proposed` is the command line after "try: xdd", or None."""
+    run = xdd(shlex.split(line))
+    found = re.findall(r"^xdd: try: xdd (.*)$", run.err, re.M)
+    missing = [text for text in says if text not in run.err]
+    t.ok(run.status == status and found == ([] if proposed is None else [proposed]) and not missing and not run.out,
+         title, "%s\nmissing: %s" % (run, missing))
+
+
+def test_lines():
+    answer("words with one dash and their values in the next word", "-op randread -iodepth 32 -direct 1 -size 1M -filename T",
+           "-op read -seek random -queuedepth 32 -dio -bytes 1M -target T", "-iodepth 32: is a word of fio; say -queuedepth 32")
+    answer("a switch with 0 needs no words", "--rw=read --direct=0 --filename=T", "-op read -target T")
+    answer("a switch without a value", "-rw read -direct -filename T", "-op read -dio -target T")
+    answer("a share of reads is not overridden by the mix", "--rw=randrw --rwmixread=70 --filename=T",
+           "-seek random -rwratio 70 -target T")
+    answer("a bare number of bytes is a block and a request", "--rw=read --bs=4096 --filename=T",
+           "-op read -bs 4096 -reqsize 1 -target T")
+    answer("several names", "--rw=read --filename=a:b:c", "-op read -targets 3 a b c")
+    answer("several jobs", "--rw=read --filename=T --numjobs=4", "-op read -targets -4 T")
+    answer("several jobs without a name", "--rw=read --numjobs=4", None, "--numjobs=4: is a word of fio; say -targets -4 <name>")
+    answer("an amount that is gone over until the time is over", "--rw=read --size=1M --runtime=2 --time_based --filename=T",
+           "-op read -range 1M -runtime 2 -target T")
+    answer("an amount that is preallocated", "--rw=write --size=1M --fallocate=posix --filename=new",
+           "-op write -bytes 1M -preallocate 1M -target new")
+    answer("a log and its period", "--rw=read --filename=T --write_bw_log=l --log_avg_msec=100",
+           "-op read -target T -intervals 100ms output l")
+    answer("results as JSON", "--rw=read --filename=T --output=o --output-format=json", "-op read -target T -jsonout o")
+    answer("engines with keywords become one", "--rw=read --filename=T --ioengine=sync --ioengine=vsync",
+           "-op read -target T -ioengine psync")
+    answer("dd reads", "if=T of=/dev/null bs=64k count=4 skip=2", "-op read -target T -bs 64k -numreqs 4 -startoffset 2")
+    answer("dd without bs", "if=T count=4", "-op read -target T -numreqs 4 -blocksize 512 -reqsize 1")
+    answer("dd writes, with lists of flags", "if=/dev/zero of=new bs=64k count=4 oflag=direct,dsync conv=notrunc,fsync",
+           "-op write -target new -bs 64k -numreqs 4 -dio -flushwrite 1 -syncwrite")
+    answer("dd copies: xdd does not", "if=T of=new", None, "if=T: is a word of dd")
+    answer("sgp_dd", "if=T bs=512 bpt=128 thr=4", "-op read -target T -bs 512 -reqsize 128 -queuedepth 4")
+    answer("letters of IOR that are options of xdd", "-w -t 64k -b 256k -o new -e",
+           "-op write -bs 64k -bytes 256k -target new -syncwrite", "-o new: is a word of IOR; say -target new")
+    answer("such a letter by itself is xdd's", "-op read -target T -o out -iodepth 4", "-op read -target T -o out -queuedepth 4")
+    answer("names and values that need quotes", "--rw=read '--filename=a file'", "-op read -target 'a file'")
+    answer("an option of xdd with an equals sign", "--op=read -target T", "-op read -target T", "must be two words: -op read")
+    answer("a value is missing", "-op read -target T -iodepth", None, "-iodepth: is a word of fio; say -queuedepth <value>")
+    answer("a word that is unknown: no command line", "--rw=read --filename=T -zzzz", None, "-zzzz: is not an option")
+    answer("a stray word after a switch", "--rw=read --filename=T -direct T", None, "T: is a stray word")
+    answer("what is wrong besides is said", "--rw=read --filename=T -queuedepth x", None, "-queuedepth x: expected a whole number")
+    answer("no word of other tools: as before", "-op read -target T -quedepth 4", None, "did you mean -queuedepth?")
+    answer("a value only: status 2, as before", "-op randread -target T", "-op read -seek random -target T", status=2)
+
+
+def test_setup_file():
+    with open(t.path("a.cfg"), "w", encoding="ascii") as f:
+        f.write("-op read\n-target T\n-iodepth 4\n")
+    run = xdd(["-setup", "a.cfg"])
+    t.equal((run.status, run.err), (3, "xdd: a.cfg:3: -iodepth: is a word of fio; say -queuedepth <value>\n"),
+            "a setup file: the line, and no command line", run)
+
+
+t.run(test_table, test_lines, test_setup_file)
+t.done()

@@ -1,0 +1,154 @@
+/*
+ * The tables of words of other tools: every option that they name exists, and no row is in the way
+ * of an option of xdd or of another row.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "xdd/base/arena.h"
+#include "xdd/plan/foreign.h"
+#include "xdd/plan/option.h"
+
+#define EACH_ROW(tool, row)                                     \
+	for (size_t i_ = 0; (tool = foreign_tool_at(i_)); i_++) \
+		for (row = tool->rows; row->word; row++)
+
+/* The number of words of `template` that are no options of xdd, but look like one. */
+static size_t unknown_options(const char *template)
+{
+	size_t n = 0;
+
+	while (template && *template) {
+		size_t len = strcspn(template, " "), dash = template[0] == '?';
+		char name[64] = "";
+
+		if (len < sizeof(name) && template[dash] == '-' && template[dash + 1] != '%') {
+			memcpy(name, template + dash + 1, len - dash - 1);
+			if (!option_find(&run_options, name)) {
+				print_message("-%s is no option\n", name);
+				n++;
+			}
+		}
+		template += len;
+		template += strspn(template, " ");
+	}
+	return n;
+}
+
+static void test_options_exist(void **state)
+{
+	const struct foreign_tool *tool;
+	const struct foreign *row;
+
+	(void)state;
+	EACH_ROW(tool, row)
+	{
+		assert_int_equal(unknown_options(row->say), 0);
+		assert_true(!row->shown || strstr(row->shown, "-targets -") ||
+			    unknown_options(row->shown) == 0);
+	}
+}
+
+/* A row for any value of an option of xdd would never be found. */
+static void test_no_row_hides(void **state)
+{
+	const struct foreign_tool *tool;
+	const struct foreign *row;
+
+	(void)state;
+	EACH_ROW(tool, row)
+	{
+		const struct option *opt = *tool->dashes ? option_find(&run_options, row->word) :
+							   NULL;
+
+		if (opt && !row->values && !row->overrides) {
+			print_message("%s: %s is an option of xdd\n", tool->name, row->word);
+			fail();
+		}
+	}
+}
+
+/* The first row of a word and a value is the one that is found: no later one is like it. */
+static void test_no_row_twice(void **state)
+{
+	const struct foreign_tool *tool;
+	const struct foreign *row;
+
+	(void)state;
+	EACH_ROW(tool, row)
+	{
+		char value[64] = "any";
+
+		if (row->values)
+			snprintf(value, sizeof(value), "%.*s", (int)strcspn(row->values, " "),
+				 row->values);
+		if (foreign_find(tool, row->word, value) != row) {
+			print_message("%s: %s is there twice\n", tool->name, row->word);
+			fail();
+		}
+	}
+}
+
+/* Flags and switches have no value to put into the words. */
+static void test_values(void **state)
+{
+	const struct foreign_tool *tool;
+	const struct foreign *row;
+
+	(void)state;
+	EACH_ROW(tool, row)
+	{
+		bool has = row->say && strchr(row->say, '%');
+
+		assert_true(row->kind == FOREIGN_VALUE || !has);
+		assert_true(!has || row->sample || row->values);
+	}
+}
+
+static void check_text(struct arena *arena, const struct foreign_tool *tool, const char *word,
+		       const char *value, const char *expected)
+{
+	const struct foreign *row = foreign_find(tool, word, value);
+
+	assert_non_null(row);
+	assert_string_equal(foreign_text(arena, row, value), expected);
+}
+
+static void test_text(void **state)
+{
+	struct arena *arena = arena_new();
+
+	(void)state;
+	check_text(arena, &foreign_fio, "iodepth", "32", "-queuedepth 32");
+	check_text(arena, &foreign_fio, "iodepth", NULL, "-queuedepth <value>");
+	check_text(arena, &foreign_fio, "write-bw-log", "l", "-intervals 1 output l");
+	check_text(arena, &foreign_fio, "direct", "0", "");
+	check_text(arena, &foreign_fio, "direct", "1", "-dio");
+	check_text(arena, &foreign_fio, "filename", "a:b c", "-targets 2 a 'b c'");
+	check_text(arena, &foreign_fio, "rwmixwrite", "30", "-rwratio 70");
+	check_text(arena, &foreign_fio, "thinktime", "1000", "-operationdelay 1000us");
+	check_text(arena, &foreign_fio, "thinktime", "1ms", "-operationdelay 1ms");
+	check_text(arena, &foreign_fio, "bs", "4096", "-bs 4096 -reqsize 1");
+	check_text(arena, &foreign_fio, "bs", "4k", "-bs 4k");
+	check_text(arena, &foreign_fio, "buffer_pattern", "0xab",
+		   "-datapattern hex ab -datapattern replicate");
+	check_text(arena, &foreign_fio, "percentile_list", "50:99", "-latency percentiles 50,99");
+	arena_free(arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_options_exist), cmocka_unit_test(test_no_row_hides),
+		cmocka_unit_test(test_no_row_twice),  cmocka_unit_test(test_values),
+		cmocka_unit_test(test_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
