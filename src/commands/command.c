@@ -25,6 +25,7 @@ static const struct command unknown = { .main = unknown_main };
 static const struct command *const commands[] = {
 	&command_check,
 	&command_compare,
+	&command_fio,
 	&command_tsread,
 };
 

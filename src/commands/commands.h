@@ -49,6 +49,13 @@ const char *command_suggest(const char *word);
 extern const struct command command_compare;
 
 /*
+ * xdd fio: job files of fio as commands of xdd. Its main() returns XDD_OK; XDD_BAD_ARGUMENT for a
+ * job file that cannot be read or understood; XDD_BAD_OPTION; XDD_IO_ERROR where the output cannot
+ * be written; with -run the status of the command that failed.
+ */
+extern const struct command command_fio;
+
+/*
  * xdd tsread: print dumps of time stamps. Its main() returns XDD_OK; XDD_BAD_ARGUMENT or
  * XDD_BAD_OPTION; XDD_IO_ERROR when something could not be read or written; XDD_MISCOMPARE when a
  * dump is damaged: what is sound of it was printed.

@@ -1,0 +1,177 @@
+/*
+ * The command xdd fio: job files of fio as commands of xdd. Called by main.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/commands.h"
+#include "commands/fio.h"
+#include "xdd/base/log.h"
+#include "xdd/base/newfile.h"
+#include "xdd/base/output.h"
+#include "xdd/base/status.h"
+#include "xdd/commands/command.h"
+#include "xdd/plan/option.h"
+
+struct arguments {
+	const char *job;
+	const char *output; /* NULL: standard output */
+	bool run;
+	bool help;
+};
+
+static const struct option rows[] = {
+	{ .name = "run", .help = "run the commands as well, one after the other" },
+	{ .name = "output",
+	  .aliases = "o",
+	  .arg = "<file>",
+	  .help = "write the commands to <file> instead of standard output (-)" },
+	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ 0 },
+};
+
+static const struct option_group group = { "Options", rows };
+static const struct option_group *const groups[] = { &group, NULL };
+static const struct option_table options = { .groups = groups };
+
+static enum xdd_status bad_option(const char *word)
+{
+	const char *near = option_suggest(&options, word);
+
+	if (near)
+		log_error("fio %.128s: no such option; did you mean -%s?", word, near);
+	else
+		log_error("fio %.128s: no such option; xdd fio -h lists them", word);
+	return XDD_BAD_OPTION;
+}
+
+static enum xdd_status parse(struct arguments *a, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *word = argv[i];
+		const struct option *found;
+
+		if (word[0] != '-' || !word[1]) {
+			if (a->job) {
+				log_error("fio %.128s: expected one job file", word);
+				return XDD_BAD_ARGUMENT;
+			}
+			a->job = word;
+			continue;
+		}
+		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
+		if (!found)
+			return bad_option(word);
+		if (found == &rows[0]) {
+			a->run = true;
+		} else if (found == &rows[1]) {
+			if (i + 1 == argc || !*argv[i + 1]) {
+				log_error("fio %s: missing argument <file>", word);
+				return XDD_BAD_ARGUMENT;
+			}
+			a->output = argv[++i];
+			if (output_standard(a->output) == STDOUT_FILENO)
+				a->output = NULL;
+		} else {
+			a->help = true;
+			return XDD_OK;
+		}
+	}
+	if (a->job)
+		return XDD_OK;
+	log_error("fio: expected a job file: xdd fio <job file> [-run], or xdd fio -h");
+	return XDD_BAD_ARGUMENT;
+}
+
+static void print(FILE *out, const struct fio_group *g)
+{
+	for (; g; g = g->next)
+		fio_print(out, g);
+}
+
+static enum xdd_status write_commands(const struct arguments *a, const struct fio_group *g)
+{
+	struct newfile f;
+	int err;
+
+	if (!a->output) {
+		print(stdout, g);
+		return command_flush() ? XDD_OK : XDD_IO_ERROR;
+	}
+	err = newfile_open(&f, a->output);
+	if (!err) {
+		print(f.f, g);
+		err = newfile_close(&f, ferror(f.f) ? -EIO : 0);
+	}
+	if (!err)
+		return XDD_OK;
+	log_error("fio -o %.200s: %s", a->output, output_strerror(err));
+	return XDD_IO_ERROR;
+}
+
+static enum xdd_status convert(const struct arguments *a, struct fio_file *f)
+{
+	struct fio_group *g = NULL;
+	char why[OUTPUT_WHY_SIZE];
+	enum xdd_status status;
+	int err;
+
+	if (a->output && output_check_new(a->output, why)) {
+		log_error("fio -o %.200s: %s", a->output, why);
+		return XDD_BAD_ARGUMENT;
+	}
+	err = fio_read(f, a->job);
+	if (!err)
+		err = fio_jobs(f, &g);
+	if (!err && !g)
+		err = fio_fail(f, a->job, 0, "has no job; expected a section such as [job]");
+	if (!err)
+		err = fio_map(f, g);
+	if (err) {
+		log_error("%s", err == -EINVAL ? fio_why(f) : strerror(-err));
+		return err == -EINVAL ? XDD_BAD_ARGUMENT : XDD_INIT_FAILED;
+	}
+	status = write_commands(a, g);
+	return status || !a->run ? status : (enum xdd_status)fio_run(g);
+}
+
+static int fio_main(int argc, char **argv)
+{
+	struct arguments a = { NULL };
+	struct fio_file f = { .arena = arena_new() };
+	enum xdd_status status = parse(&a, argc, argv);
+
+	if (!f.arena) {
+		log_error("fio: %s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	if (!status && a.help)
+		command_help(&command_fio);
+	else if (!status)
+		status = convert(&a, &f);
+	arena_free(f.arena);
+	if (!status && !command_flush())
+		status = XDD_IO_ERROR;
+	return (int)status;
+}
+
+const struct command command_fio = {
+	.name = "fio",
+	.summary = "job files of fio as commands of xdd",
+	.usage =
+		"usage: xdd fio <job file> [-run] [-o <file>]\n"
+		"\n"
+		"Reads a job file of fio (- is standard input) and prints the command of xdd for each\n"
+		"group of jobs that run at the same time. Comments list each setting that was left\n"
+		"out, with the reason, and what xdd does otherwise. The output is a shell script.\n"
+		"Files that are read and do not exist are written by a command before, as fio does.\n",
+	.options = &options,
+	.footer =
+		"\n"
+		"With -run the commands run as well, after a check of all of them. The first that\n"
+		"fails ends the rest, and its status is that of xdd fio. Otherwise the exit status\n"
+		"is 0; 2 the job file cannot be read or understood; 3 invalid option; 6 the output\n"
+		"cannot be written. Devices that hold data are protected as ever: -force is never\n"
+		"part of a command.\n",
+	.main = fio_main,
+};

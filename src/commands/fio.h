@@ -1,0 +1,405 @@
+/*
+ * Job files of fio: parsed, mapped to command lines of xdd, printed and run. Private to
+ * src/commands; one thread.
+ *
+ * Everything that these functions return lives in the arena of the job file. A function that
+ * returns int returns 0 or -errno; with -EINVAL, fio_why() has one line for the user.
+ */
+#ifndef XDD_COMMANDS_FIO_H
+#define XDD_COMMANDS_FIO_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "xdd/base/arena.h"
+
+#define FIO_FILE_MAX_BYTES (1u << 20) /* of a job file, and of all that it includes */
+#define FIO_SECTIONS_MAX 10000
+#define FIO_TARGETS_MAX 1024	    /* of one command */
+#define FIO_ALL_TARGETS_MAX 20000   /* of all commands */
+#define FIO_REQUEST_MAX 2147483648u /* bytes of a request of xdd */
+
+/* A line "name=value" of a job file. */
+struct fio_setting {
+	struct fio_setting *next;
+	const char *name;
+	const char *value;   /* NULL: the line has none */
+	const char *section; /* its name */
+	const char *path;    /* the file, for messages */
+	unsigned line;
+	bool listed; /* the user was told that it is left out */
+};
+
+struct fio_section {
+	struct fio_section *next;
+	const char *name;
+	const char *path;
+	unsigned line;
+	bool global;
+	struct fio_setting *settings;
+	struct fio_setting **end; /* where the next setting goes */
+};
+
+/* A job file. All zero except for the arena before fio_read(). */
+struct fio_file {
+	struct arena *arena;
+	struct fio_section *sections;
+	struct fio_section *last;
+	struct fio_section **end;
+	size_t n_sections;
+	size_t bytes; /* read so far */
+	char why[512];
+};
+
+/* ---- fio_job.c, fio_expand.c ---- */
+
+/*
+ * Read a job file and the files that it includes; "-" is standard input. Returns 0, -EINVAL with
+ * fio_why(), or -ENOMEM.
+ */
+int fio_read(struct fio_file *f, const char *path);
+
+/* Keep a line for the user, "<path>:<line>: <text>", or without a line if it is 0. -EINVAL. */
+int fio_fail(struct fio_file *f, const char *path, unsigned line, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+const char *fio_why(const struct fio_file *f);
+
+/*
+ * Replace ${NAME} by the environment, and $pagesize, $mb_memory and $ncpus by their numbers.
+ * `*value` is in the arena.
+ */
+int fio_expand(struct fio_file *f, const char *path, unsigned line, const char **value);
+
+/* ---- fio_value.c: values as fio writes them ---- */
+
+/* A number of bytes: 4k, 1mb, 4kib, 0x1000. `kb_base` is 1024 or 1000. -EINVAL or -ERANGE. */
+int fio_parse_bytes(const char *text, unsigned kb_base, uint64_t *value);
+
+/* A time such as 10s, 1m30s or 500ms; a number alone counts units of `unit_ns`. */
+int fio_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns);
+
+/* A pattern such as 0xdead"text"12 as hexadecimal digits. */
+int fio_parse_pattern(struct arena *arena, const char *text, const char **hex);
+
+/* ---- fio_options.c: the table of fio's options ---- */
+
+/* Options that have a meaning for xdd; the others are rows with a reason only. */
+enum fio_option {
+	FIO_NONE,
+	FIO_BS,
+	FIO_BSRANGE,
+	FIO_BSSPLIT,
+	FIO_BUFFERED,
+	FIO_BUFFER_COMPRESS,
+	FIO_BUFFER_PATTERN,
+	FIO_CLAT_PERCENTILES,
+	FIO_CPUMASK,
+	FIO_CPUS_ALLOWED,
+	FIO_CREATE_ONLY,
+	FIO_DEDUPE,
+	FIO_DESCRIPTION,
+	FIO_DIRECT,
+	FIO_DIRECTORY,
+	FIO_DO_VERIFY,
+	FIO_END_FSYNC,
+	FIO_EXITALL_ON_ERROR,
+	FIO_FALLOCATE,
+	FIO_FDATASYNC,
+	FIO_FILENAME,
+	FIO_FILENAME_FORMAT,
+	FIO_FILESIZE,
+	FIO_FIXEDBUFS,
+	FIO_FSYNC,
+	FIO_FSYNC_ON_CLOSE,
+	FIO_HIPRI,
+	FIO_INVALIDATE,
+	FIO_IODEPTH,
+	FIO_IODEPTH_BATCH,
+	FIO_IOENGINE,
+	FIO_IO_SIZE,
+	FIO_KB_BASE,
+	FIO_LAT_PERCENTILES,
+	FIO_LOG_AVG_MSEC,
+	FIO_LOOPS,
+	FIO_MEM,
+	FIO_MEM_ALIGN,
+	FIO_NAME,
+	FIO_NORANDOMMAP,
+	FIO_NRFILES,
+	FIO_NUMA_CPU_NODES,
+	FIO_NUMA_MEM_POLICY,
+	FIO_NUMBER_IOS,
+	FIO_NUMJOBS,
+	FIO_OFFSET,
+	FIO_OFFSET_INCREMENT,
+	FIO_OPENDIR,
+	FIO_OVERWRITE,
+	FIO_PERCENTILE_LIST,
+	FIO_PRE_READ,
+	FIO_PROFILE,
+	FIO_RANDREPEAT,
+	FIO_RANDSEED,
+	FIO_RATE,
+	FIO_RATE_IOPS,
+	FIO_READFUA,
+	FIO_READ_IOLOG,
+	FIO_REGISTERFILES,
+	FIO_RUNTIME,
+	FIO_RW,
+	FIO_RWMIXREAD,
+	FIO_RWMIXWRITE,
+	FIO_SIZE,
+	FIO_SQTHREAD_POLL,
+	FIO_STARTDELAY,
+	FIO_STONEWALL,
+	FIO_SYNC,
+	FIO_THINKTIME,
+	FIO_THINKTIME_BLOCKS,
+	FIO_TIME_BASED,
+	FIO_UNLINK,
+	FIO_VERIFY,
+	FIO_VERIFY_ONLY,
+	FIO_VERIFY_PATTERN,
+	FIO_WAIT_FOR,
+	FIO_WRITEFUA,
+	FIO_WRITE_BW_LOG,
+	FIO_WRITE_IOPS_LOG,
+	FIO_WRITE_LAT_LOG,
+	FIO_ZERO_BUFFERS,
+	FIO_OPTIONS,
+};
+
+enum fio_type {
+	FIO_LEFT_OUT, /* not done; `text` is the reason */
+	FIO_TEXT,
+	FIO_BOOL,    /* 0 or 1; 1 without a value */
+	FIO_COUNT,   /* a number, with the suffixes of sizes */
+	FIO_BYTES,   /* up to three with commas: reads, writes, trims */
+	FIO_AMOUNT,  /* bytes, or a percentage */
+	FIO_SECONDS, /* a time in seconds without a suffix */
+	FIO_USEC,
+};
+
+struct fio_row {
+	const char *name, *alias;
+	enum fio_type type;
+	enum fio_option option;
+	const char *text;
+};
+
+/* The row of a name or alias; NULL: fio has no such option, as far as is known here. */
+const struct fio_row *fio_row_of(const char *name);
+
+/* Row `i` of the table; NULL past the last. */
+const struct fio_row *fio_row(size_t i);
+
+/* ---- fio_jobs.c, fio_notes.c: the jobs of a file ---- */
+
+struct fio_value {
+	struct fio_setting *setting; /* NULL: not set */
+	uint64_t n;		     /* of a FIO_BYTES the first, for reads; 0: the default */
+	uint64_t write;		     /* of a FIO_BYTES the second */
+	unsigned percent;	     /* of a FIO_AMOUNT; 0: it is in bytes */
+};
+
+/* A line for the user: a setting that is left out, or something that xdd does otherwise. */
+struct fio_note {
+	struct fio_note *next;
+	bool left_out;
+	const char *section;
+	const struct fio_setting *setting; /* NULL: none in particular */
+	const char *text;
+};
+
+struct fio_job {
+	struct fio_job *next;
+	const struct fio_section *section;
+	const char *name;
+	struct fio_value v[FIO_OPTIONS];
+};
+
+/* Jobs that run at the same time, and the commands for them. */
+struct fio_group {
+	struct fio_group *next;
+	struct fio_job *jobs;
+	struct fio_job **jobs_end;
+	struct fio_note *notes;
+	struct fio_note **notes_end;
+	struct fio_command *commands;
+	struct fio_command **commands_end;
+};
+
+/* Make jobs of the sections, in groups. `*groups` is NULL where there are none. */
+int fio_jobs(struct fio_file *f, struct fio_group **groups);
+
+bool fio_is_set(const struct fio_job *j, enum fio_option option);
+/* The number of an option, or `otherwise` where it is not set. */
+uint64_t fio_number(const struct fio_job *j, enum fio_option option, uint64_t otherwise);
+/* The text of an option, or `otherwise`. */
+const char *fio_text(const struct fio_job *j, enum fio_option option, const char *otherwise);
+
+/* List a setting as left out, once. An option that is not set is not listed. */
+int fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
+	      enum fio_option option, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* List something that xdd does otherwise. The same text is listed once in a group. */
+int fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* List a setting with a text that stays valid. */
+int fio_leave_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
+		      const char *text);
+
+/* ---- fio_map.c, fio_words.c: jobs to commands ---- */
+
+/* Options of a target, in the order in which a command has them. */
+enum fio_slot {
+	SLOT_OP,
+	SLOT_ENGINE,
+	SLOT_DIO,
+	SLOT_BLOCKSIZE,
+	SLOT_REQSIZE,
+	SLOT_QUEUEDEPTH,
+	SLOT_AMOUNT,
+	SLOT_TIMELIMIT,
+	SLOT_STARTOFFSET,
+	SLOT_SEEK,
+	SLOT_RANDOMIZE,
+	SLOT_THROTTLE,
+	SLOT_PATTERN,
+	SLOT_VERIFY,
+	SLOT_FLUSHWRITE,
+	SLOT_SYNCWRITE,
+	SLOT_STARTDELAY,
+	SLOT_PROCESSOR,
+	SLOT_NUMA,
+	SLOT_SHARED,
+	SLOT_HUGE,
+	SLOT_MEMALIGN,
+	SLOT_PREALLOCATE,
+	SLOT_DROPCACHE,
+	SLOT_DELETE,
+	SLOTS,
+};
+
+/* An option of a target: "-queuedepth" and "32". NULL: the target does not have it. */
+struct fio_words {
+	const char *option;
+	const char *args; /* "" for none; quoted where a shell needs it */
+};
+
+struct fio_target {
+	const char *path;
+	struct fio_words slot[SLOTS];
+	uint64_t layout_bytes; /* the file must have as much for a read; 0: nothing */
+	uint64_t end_bytes;    /* where the target's range ends; 0: not known */
+	bool writes, reads, random;
+	bool verifies;	   /* reads are compared with the data pattern */
+	bool verify_after; /* read back and verify once all is written */
+	bool overwrite;	   /* the file is laid out before it is written, too */
+	bool plain;	   /* lay out with zeros */
+	bool removes;	   /* the file is gone after the group */
+	bool made;	   /* another command writes the file before */
+};
+
+enum fio_stage {
+	FIO_LAYOUT, /* write the files that fio would create before the jobs */
+	FIO_RUN,
+	FIO_READ_BACK, /* verify what was written */
+};
+
+struct fio_command {
+	struct fio_command *next;
+	enum fio_stage stage;
+	const char *title; /* for the line before it */
+	const char *line;  /* for a shell */
+	const char *check; /* for a check before files exist that other commands write */
+};
+
+/* The file of a path, as a command finds it. */
+struct fio_known {
+	struct fio_known *next;
+	const char *path;
+	bool exists;
+	bool is_file;	/* a regular file, or nothing yet */
+	uint64_t bytes; /* 0: not known, or empty */
+	bool changed;	/* a command before has written or removed it */
+};
+
+struct fio_map {
+	struct fio_file *file;
+	struct fio_group *group;
+	struct fio_known *known;
+	unsigned number; /* of the group, from 1 */
+	unsigned groups;
+	size_t all_targets;
+
+	/* of this group */
+	struct fio_target *targets;
+	size_t n_targets;
+	struct fio_target *read_back;
+	size_t n_read_back;
+	uint64_t passes;
+	uint64_t runtime_ns; /* of the whole run; 0: none */
+};
+
+/* Map all groups to commands, and list what is left out. */
+int fio_map(struct fio_file *f, struct fio_group *groups);
+
+/* Add the targets of a job to those of its group. */
+int fio_map_job(struct fio_map *m, const struct fio_job *j);
+
+/* The file of a path, which is looked at when it is first named. NULL: no memory. */
+struct fio_known *fio_known(struct fio_map *m, const char *path);
+
+/* Set the operation, amount, offsets and rate of a target: file `file` of a clone. */
+int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target *t, size_t clone,
+		   size_t file);
+
+/* Fill the slots of a target that depend on its job only. */
+int fio_map_options(struct fio_map *m, const struct fio_job *j, struct fio_target *t);
+
+/* The engine of a job, and whether it has one operation outstanding at most. */
+struct fio_engine {
+	const char *name; /* of fio */
+	const char *ours; /* of xdd */
+	bool one;	  /* fio ignores iodepth */
+	const char *why;  /* the difference; or NULL */
+};
+
+/* The engine that a job names. NULL: xdd has none like it. */
+const struct fio_engine *fio_engine(const struct fio_job *j);
+
+/* The number of files of each clone of a job. */
+size_t fio_files(const struct fio_job *j);
+
+/* The path of file `file` of a clone of a job, as fio makes it. */
+int fio_path(struct fio_map *m, const struct fio_job *j, size_t clone, size_t file,
+	     const char **path);
+
+/* Set an option of a target. */
+int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
+	    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* Add the command of a stage for those targets, with `general` after the targets' names. */
+int fio_add_command(struct fio_map *m, enum fio_stage stage, const struct fio_target *targets,
+		    size_t n, const char *general);
+
+/* A word for a shell, in quotes where it needs them. NULL: no memory. */
+const char *fio_quote(struct arena *arena, const char *word);
+
+/* ---- fio_print.c, fio_run.c ---- */
+
+/* Write one group's commands and notes as a script. */
+void fio_print(FILE *out, const struct fio_group *g);
+
+/*
+ * Run the commands of all groups, one after the other, after a check of all. Returns the exit
+ * status of the first that fails, or XDD_OK.
+ */
+int fio_run(struct fio_group *groups);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * Job files of fio as text: sections, settings, comments, include. Called by the command.
+ */
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/fio.h"
+#include "xdd/base/path.h"
+#include "xdd/base/printable.h"
+#include "xdd/base/readfile.h"
+#include "xdd/base/utf8.h"
+
+#define INCLUDE_DEPTH_MAX 8
+#define SECTION_NAME_MAX 255 /* as in fio */
+
+/* Where the parser is. */
+struct source {
+	const char *path;
+	unsigned line;
+	unsigned depth; /* of include */
+};
+
+int fio_fail(struct fio_file *f, const char *path, unsigned line, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (line)
+		n = snprintf(f->why, sizeof(f->why), "%.200s:%u: ", path, line);
+	else
+		n = snprintf(f->why, sizeof(f->why), "%.200s: ", path);
+	va_start(ap, fmt);
+	vsnprintf(f->why + n, sizeof(f->why) - (size_t)n, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+const char *fio_why(const struct fio_file *f)
+{
+	return f->why;
+}
+
+static int fail(struct fio_file *f, const struct source *s, const char *what)
+{
+	return fio_fail(f, s->path, s->line, "%s", what);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
+/* Cut blanks at both ends, in place. */
+static char *trim(char *text)
+{
+	size_t n;
+
+	while (is_blank(*text))
+		text++;
+	n = strlen(text);
+	while (n && is_blank(text[n - 1]))
+		text[--n] = '\0';
+	return text;
+}
+
+/* Only characters that can be shown: commands and messages repeat what stands here. */
+static int check_characters(struct fio_file *f, const struct source *s, const char *text)
+{
+	for (; *text; text += utf8_length(text)) {
+		if (*text != '\t' && printable_unsafe(text))
+			return fio_fail(f, s->path, s->line,
+					"has the byte 0x%02x, which cannot be printed; expected "
+					"text in UTF-8",
+					(unsigned)(unsigned char)*text);
+	}
+	return 0;
+}
+
+static int read_file(struct fio_file *f, const struct source *from, const char *path, char **data,
+		     size_t *size)
+{
+	bool standard = strcmp(path, "-") == 0;
+	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), err;
+
+	if (fd < 0)
+		err = -errno;
+	else
+		err = readfile(fd, FIO_FILE_MAX_BYTES - f->bytes, data, size);
+	if (fd >= 0 && !standard)
+		close(fd);
+	if (!err)
+		f->bytes += *size;
+	if (!err || err == -ENOMEM)
+		return err;
+	if (err == -EFBIG)
+		return fio_fail(f, path, 0, "is longer than %u bytes, with all that it includes",
+				FIO_FILE_MAX_BYTES);
+	return from ? fio_fail(f, from->path, from->line, "include %.200s: %s", path,
+			       strerror(-err)) :
+		      fio_fail(f, standard ? "standard input" : path, 0, "%s", strerror(-err));
+}
+
+/* ---- lines ---- */
+
+static int add_section(struct fio_file *f, const struct source *s, char *line)
+{
+	char *end = strchr(line, ']');
+	struct fio_section *section;
+
+	if (!end)
+		return fail(f, s, "expected ] after the name of a section");
+	if (trim(end + 1)[0])
+		return fail(f, s, "expected nothing after the ] of a section");
+	*end = '\0';
+	line = trim(line + 1);
+	if (!*line)
+		return fail(f, s, "expected a name between [ and ]");
+	if (strlen(line) > SECTION_NAME_MAX)
+		return fail(f, s, "has a section name of more than 255 characters");
+	if (s->depth)
+		return fail(f, s, "a file that is included cannot begin a section");
+	if (f->n_sections++ >= FIO_SECTIONS_MAX)
+		return fail(f, s, "has more than 10000 sections");
+	section = arena_alloc(f->arena, sizeof(*section));
+	if (!section)
+		return -ENOMEM;
+	section->name = arena_strdup(f->arena, line);
+	section->path = s->path;
+	section->line = s->line;
+	section->global = strncmp(line, "global", strlen("global")) == 0;
+	section->end = &section->settings;
+	*f->end = section;
+	f->end = &section->next;
+	f->last = section;
+	return section->name ? 0 : -ENOMEM;
+}
+
+static int add_setting(struct fio_file *f, const struct source *s, char *line)
+{
+	struct fio_setting *setting = arena_alloc(f->arena, sizeof(*setting));
+	char *value = strchr(line, '=');
+	int err = 0;
+
+	if (!setting)
+		return -ENOMEM;
+	if (value)
+		*value++ = '\0';
+	line = trim(line);
+	if (!*line)
+		return fail(f, s, "expected a name before =");
+	if (strpbrk(line, " \t"))
+		return fio_fail(f, s->path, s->line, "%.60s: expected name=value", line);
+	setting->name = arena_strdup(f->arena, line);
+	setting->value = value ? arena_strdup(f->arena, trim(value)) : NULL;
+	if (!setting->name || (value && !setting->value))
+		return -ENOMEM;
+	if (setting->value)
+		err = fio_expand(f, s->path, s->line, &setting->value);
+	if (!err && setting->value)
+		err = check_characters(f, s, setting->value);
+	setting->section = f->last->name;
+	setting->path = s->path;
+	setting->line = s->line;
+	*f->last->end = setting;
+	f->last->end = &setting->next;
+	return err;
+}
+
+static int parse_text(struct fio_file *f, struct source *s, char *text, size_t size);
+
+/* A name that is not found as it stands is looked up beside the file that includes it. */
+static int include(struct fio_file *f, const struct source *from, char *name)
+{
+	struct source s = { .depth = from->depth + 1 };
+	const char *path = name;
+	size_t size;
+	char *data;
+	int err;
+
+	if (!*name)
+		return fail(f, from, "include: expected the name of a file");
+	if (s.depth > INCLUDE_DEPTH_MAX)
+		return fail(f, from, "include: files include each other more than 8 deep");
+	if (name[0] != '/' && access(name, F_OK) != 0 && strchr(from->path, '/'))
+		path = arena_printf(f->arena, "%.*s%s", (int)(path_last(from->path) - from->path),
+				    from->path, name);
+	s.path = path ? arena_strdup(f->arena, path) : NULL;
+	if (!s.path)
+		return -ENOMEM;
+	err = read_file(f, from, path, &data, &size);
+	if (err)
+		return err;
+	err = parse_text(f, &s, data, size);
+	free(data);
+	return err;
+}
+
+static int parse_line(struct fio_file *f, const struct source *s, char *line)
+{
+	static const char word[] = "include";
+	int err;
+
+	line = trim(line);
+	line[strcspn(line, ";#")] = '\0';
+	line = trim(line);
+	if (!*line)
+		return 0;
+	err = check_characters(f, s, line);
+	if (err)
+		return err;
+	if (*line == '[')
+		return add_section(f, s, line);
+	if (strncmp(line, word, sizeof(word) - 1) == 0 && is_blank(line[sizeof(word) - 1]))
+		return include(f, s, trim(line + sizeof(word)));
+	if (!f->last)
+		return fail(f, s, "expected a section, such as [job], before the first setting");
+	return add_setting(f, s, line);
+}
+
+static int parse_text(struct fio_file *f, struct source *s, char *text, size_t size)
+{
+	char *end = text + size;
+	int err = 0;
+
+	while (!err && text < end) {
+		char *stop = memchr(text, '\n', (size_t)(end - text));
+
+		if (!stop)
+			stop = end;
+		s->line++;
+		if (memchr(text, '\0', (size_t)(stop - text)))
+			return fail(f, s, "has a NUL byte; expected text");
+		*stop = '\0'; /* the file is followed by a NUL */
+		err = parse_line(f, s, text);
+		text = stop + 1;
+	}
+	return err;
+}
+
+int fio_read(struct fio_file *f, const char *path)
+{
+	struct source s = { .path = path };
+	size_t size;
+	char *data;
+	int err;
+
+	f->end = &f->sections;
+	err = read_file(f, NULL, path, &data, &size);
+	if (err)
+		return err;
+	if (strcmp(path, "-") == 0)
+		s.path = "standard input";
+	err = parse_text(f, &s, data, size);
+	free(data);
+	return err;
+}

@@ -1,0 +1,339 @@
+/*
+ * Groups of jobs to commands of xdd: one run for each group, a write of the files that it reads
+ * before it, and a read that verifies after it. Called by the command.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/fio.h"
+#include "xdd/base/memstream.h"
+#include "xdd/base/nstime.h"
+
+#define LOG_INTERVAL_MS 1000 /* where fio would log each operation */
+
+static bool any(const struct fio_group *g, enum fio_option option)
+{
+	for (const struct fio_job *j = g->jobs; j; j = j->next) {
+		if (fio_number(j, option, 0))
+			return true;
+	}
+	return false;
+}
+
+/* The number that an option has in each job of the group; 0 where they differ. */
+static uint64_t common(const struct fio_group *g, enum fio_option option, uint64_t otherwise)
+{
+	uint64_t n = fio_number(g->jobs, option, otherwise);
+
+	for (const struct fio_job *j = g->jobs; j; j = j->next) {
+		if (fio_number(j, option, otherwise) != n)
+			return 0;
+	}
+	return n;
+}
+
+/* ---- options of the whole run ---- */
+
+static int put_latency(struct fio_map *m, FILE *out)
+{
+	static const enum fio_option logs[] = { FIO_WRITE_LAT_LOG, FIO_WRITE_BW_LOG,
+						FIO_WRITE_IOPS_LOG };
+	const struct fio_job *percentiles = NULL, *log = NULL;
+	const char *list = "50,90,95,99,99.9,99.99", *prefix = NULL;
+	uint64_t ms;
+
+	for (const struct fio_job *j = m->group->jobs; j; j = j->next) {
+		if (fio_number(j, FIO_CLAT_PERCENTILES, 0) ||
+		    fio_number(j, FIO_LAT_PERCENTILES, 0) || fio_is_set(j, FIO_PERCENTILE_LIST))
+			percentiles = j;
+		for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++) {
+			if (!log && fio_is_set(j, logs[i])) {
+				log = j;
+				prefix = fio_text(j, logs[i], NULL);
+			}
+		}
+	}
+	if (percentiles && fio_is_set(percentiles, FIO_PERCENTILE_LIST)) {
+		list = fio_text(percentiles, FIO_PERCENTILE_LIST, "");
+		if (list[strspn(list, "0123456789.:,")])
+			return fio_leave(m->file, m->group, percentiles, FIO_PERCENTILE_LIST,
+					 "expected percentages with colons between them");
+	}
+	if (percentiles) {
+		fputs(" -latency percentiles ", out);
+		for (; *list; list++)
+			fputc(*list == ':' ? ',' : *list, out);
+	}
+	if (!log)
+		return 0;
+	ms = fio_number(log, FIO_LOG_AVG_MSEC, LOG_INTERVAL_MS);
+	prefix = arena_printf(m->file->arena, "%s.csv", prefix ? prefix : log->name);
+	prefix = prefix ? fio_quote(m->file->arena, prefix) : NULL;
+	if (!prefix)
+		return -ENOMEM;
+	fprintf(out, " -latency intervals %llums output %s",
+		(unsigned long long)(ms ? ms : LOG_INTERVAL_MS), prefix);
+	return fio_note(m->file, m->group, log,
+			"one file has the rates and latencies of each interval; -ts dump has each "
+			"operation");
+}
+
+static int put_general(struct fio_map *m, FILE *out)
+{
+	if (m->passes > 1)
+		fprintf(out, " -passes %llu", (unsigned long long)m->passes);
+	if (m->runtime_ns)
+		fprintf(out, " -runtime %.9g", (double)m->runtime_ns / NS_PER_SEC);
+	if (any(m->group, FIO_EXITALL_ON_ERROR))
+		fputs(" -stoponerror", out);
+	return put_latency(m, out);
+}
+
+/* ---- the commands of a group ---- */
+
+/* One pass for each loop, where all jobs have as many. */
+static void plan_passes(struct fio_map *m)
+{
+	bool timed = any(m->group, FIO_TIME_BASED);
+
+	m->passes = timed ? 1 : common(m->group, FIO_LOOPS, 1);
+	if (m->passes > 1000000000)
+		m->passes = 1000000000;
+	m->runtime_ns = m->passes > 1 ? common(m->group, FIO_RUNTIME, 0) : 0;
+}
+
+static bool shares_path(const struct fio_map *m, size_t i)
+{
+	for (size_t k = 0; k < m->n_targets; k++) {
+		if (k != i && strcmp(m->targets[k].path, m->targets[i].path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Tags name their target and are whole sectors; otherwise data that depends on the offset only. */
+static int settle_pattern(struct fio_map *m, size_t i)
+{
+	struct fio_target *t = &m->targets[i];
+
+	if (!t->verifies || strcmp(t->slot[SLOT_PATTERN].args, "tagged") != 0)
+		return 0;
+	if (t->end_bytes % 512 == 0 && !t->slot[SLOT_BLOCKSIZE].option && !shares_path(m, i))
+		return 0;
+	return fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
+}
+
+/* A target that reads back has the offsets of the same number only. */
+static int settle_read_back(struct fio_map *m)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < m->n_targets; i++)
+		all = all && m->targets[i].verify_after;
+	for (size_t i = 0; i < m->n_targets; i++) {
+		struct fio_target *t = &m->targets[i];
+		int err = settle_pattern(m, i);
+
+		if (!err && !all && t->verify_after && t->random) {
+			t->verify_after = false;
+			err = fio_note(m->file, m->group, m->group->jobs,
+				       "random writes beside other jobs are not read back");
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void clear(struct fio_target *t, enum fio_slot slot)
+{
+	t->slot[slot] = (struct fio_words){ NULL, NULL };
+}
+
+static int add_read_back(struct fio_map *m)
+{
+	static const enum fio_slot of_writes[] = {
+		SLOT_TIMELIMIT, SLOT_THROTTLE,	 SLOT_FLUSHWRITE,
+		SLOT_SYNCWRITE, SLOT_STARTDELAY, SLOT_PREALLOCATE
+	};
+	struct fio_target *all = arena_alloc(m->file->arena, m->n_targets * sizeof(*all));
+	size_t n = 0;
+	int err = 0;
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < m->n_targets; i++) {
+		struct fio_target *t = &all[n];
+
+		if (!m->targets[i].verify_after)
+			continue;
+		*t = m->targets[i];
+		t->made = true;
+		clear(&m->targets[i], SLOT_DELETE);
+		for (size_t k = 0; k < sizeof(of_writes) / sizeof(of_writes[0]); k++)
+			clear(t, of_writes[k]);
+		err = fio_put(m, t, SLOT_OP, "-op", "read");
+		if (!err)
+			err = fio_put(m, t, SLOT_VERIFY, "-verify", "contents");
+		if (!err && !t->slot[SLOT_DIO].option)
+			err = fio_put(m, t, SLOT_DROPCACHE, "-dropcache", "%s", "");
+		n++;
+	}
+	m->read_back = all;
+	m->n_read_back = n;
+	return err;
+}
+
+/* The write of a file that is read before anything has written it. */
+static int lay_out(struct fio_map *m, const struct fio_target *t, struct fio_target *out,
+		   struct fio_known *k)
+{
+	uint64_t start = (k->bytes + 1023) / 1024, end = t->layout_bytes;
+	int err;
+
+	*out = (struct fio_target){ .path = t->path };
+	/* Tagged data has whole sectors. */
+	end += (512 - end % 512) % 512;
+	err = fio_put(m, out, SLOT_OP, "-op", "write");
+	if (!err)
+		err = fio_put(m, out, SLOT_REQSIZE, "-reqsize", "1024");
+	if (!err && start)
+		err = fio_put(m, out, SLOT_STARTOFFSET, "-startoffset", "%llu",
+			      (unsigned long long)start);
+	if (!err)
+		err = fio_put(m, out, SLOT_AMOUNT, "-bytes", "%llu",
+			      (unsigned long long)(end - start * 1024));
+	if (!err && t->verifies)
+		out->slot[SLOT_PATTERN] = t->slot[SLOT_PATTERN];
+	else if (!err && !t->plain)
+		err = fio_put(m, out, SLOT_PATTERN, "-datapattern", "random");
+	k->bytes = end;
+	k->exists = true;
+	k->changed = true;
+	return err ? err : fio_put(m, out, SLOT_SYNCWRITE, "-syncwrite", "%s", "");
+}
+
+/* The target that needs the most of the file of target `i`, if `i` is its first. */
+static const struct fio_target *most_of(const struct fio_map *m, size_t i)
+{
+	const struct fio_target *most = &m->targets[i];
+
+	for (size_t k = 0; k < m->n_targets; k++) {
+		const struct fio_target *t = &m->targets[k];
+
+		if (strcmp(t->path, most->path) != 0)
+			continue;
+		if (k < i)
+			return NULL;
+		if (t->layout_bytes > most->layout_bytes)
+			most = t;
+	}
+	return most;
+}
+
+static int add_layout(struct fio_map *m)
+{
+	struct fio_target *files = arena_alloc(m->file->arena, m->n_targets * sizeof(*files));
+	size_t n = 0;
+	int err = 0;
+
+	if (!files)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < m->n_targets; i++) {
+		const struct fio_target *t = most_of(m, i);
+		struct fio_known *k = t ? fio_known(m, t->path) : NULL;
+
+		if (!t || !t->layout_bytes)
+			continue;
+		if (!k)
+			return -ENOMEM;
+		if (k->is_file && k->bytes < t->layout_bytes)
+			err = lay_out(m, t, &files[n++], k);
+	}
+	return err || !n ? err : fio_add_command(m, FIO_LAYOUT, files, n, "");
+}
+
+/* The files as the next group finds them. */
+static int remember(struct fio_map *m)
+{
+	for (size_t i = 0; i < m->n_targets; i++) {
+		struct fio_known *k = fio_known(m, m->targets[i].path);
+
+		if (!k)
+			return -ENOMEM;
+		if (!k->is_file || !m->targets[i].writes)
+			continue;
+		if (m->targets[i].end_bytes > k->bytes)
+			k->bytes = m->targets[i].end_bytes;
+		k->exists = true;
+		k->changed = true;
+	}
+	for (size_t i = 0; i < m->n_targets; i++) {
+		struct fio_known *k = fio_known(m, m->targets[i].path);
+
+		if (k && m->targets[i].removes && k->is_file) {
+			k->exists = false;
+			k->changed = true;
+			k->bytes = 0;
+		}
+	}
+	return 0;
+}
+
+static int add_commands(struct fio_map *m)
+{
+	struct memstream s;
+	int err = settle_read_back(m);
+
+	if (!err)
+		err = add_layout(m);
+	for (size_t i = 0; !err && i < m->n_targets; i++) {
+		const struct fio_known *k = fio_known(m, m->targets[i].path);
+
+		m->targets[i].removes = m->targets[i].slot[SLOT_DELETE].option;
+		m->targets[i].made = k && k->changed;
+	}
+	if (!err)
+		err = add_read_back(m);
+	if (err || any(m->group, FIO_CREATE_ONLY))
+		return err;
+	if (!memstream_open(&s))
+		return -ENOMEM;
+	err = put_general(m, s.f);
+	if (memstream_close(&s))
+		return -ENOMEM;
+	if (!err)
+		err = fio_add_command(m, FIO_RUN, m->targets, m->n_targets, s.text);
+	free(s.text);
+	if (!err && m->n_read_back)
+		err = fio_add_command(m, FIO_READ_BACK, m->read_back, m->n_read_back, "");
+	return err ? err : remember(m);
+}
+
+static int map_group(struct fio_map *m, struct fio_group *g)
+{
+	int err = 0;
+
+	m->group = g;
+	m->n_targets = 0;
+	free(m->targets);
+	m->targets = NULL;
+	m->number++;
+	plan_passes(m);
+	for (const struct fio_job *j = g->jobs; !err && j; j = j->next)
+		err = fio_map_job(m, j);
+	return err || !m->n_targets ? err : add_commands(m);
+}
+
+int fio_map(struct fio_file *f, struct fio_group *groups)
+{
+	struct fio_map m = { .file = f };
+	int err = 0;
+
+	for (const struct fio_group *g = groups; g; g = g->next)
+		m.groups++;
+	for (struct fio_group *g = groups; !err && g; g = g->next)
+		err = map_group(&m, g);
+	free(m.targets);
+	return err;
+}

@@ -1,0 +1,451 @@
+/*
+ * The amount, offsets and rate of a target, from sizes, times and rates of fio. Called by the
+ * mapper.
+ */
+#include <string.h>
+
+#include "commands/fio.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
+
+#define BLOCK_DEFAULT 1024u /* of xdd */
+#define BLOCK_MAX (1u << 30)
+#define BLOCKS_MAX 2097152u   /* of a request */
+#define REQUEST_DEFAULT 4096u /* of fio */
+#define OFFSET_MAX ((uint64_t)INT64_MAX)
+#define TIME_MAX_NS (365ull * 86400 * NS_PER_SEC)
+
+/* The part of a file that a job uses. Bytes; 0 where it is not known. */
+struct extent {
+	uint64_t offset;
+	uint64_t region;
+	uint64_t amount; /* of a loop */
+	uint64_t request;
+	uint64_t block; /* unit of xdd */
+};
+
+static int fail(struct fio_map *m, const struct fio_job *j, const char *what)
+{
+	return fio_fail(m->file, j->section->path, j->section->line, "[%.60s]: %s", j->name, what);
+}
+
+/* ---- the operation ---- */
+
+static int leave_mix(struct fio_map *m, const struct fio_job *j)
+{
+	int err = fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "is for rw and randrw");
+
+	return err ? err : fio_leave(m->file, m->group, j, FIO_RWMIXWRITE, "is for rw and randrw");
+}
+
+static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	uint64_t reads = 50;
+
+	if (!t->reads || !t->writes) {
+		int err = leave_mix(m, j);
+
+		return err ? err : fio_put(m, t, SLOT_OP, "-op", t->reads ? "read" : "write");
+	}
+	if (fio_is_set(j, FIO_RWMIXWRITE) &&
+	    fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "rwmixwrite says the same"))
+		return -ENOMEM;
+	if (fio_is_set(j, FIO_RWMIXWRITE))
+		reads = 100 - fio_number(j, FIO_RWMIXWRITE, 50);
+	else if (fio_is_set(j, FIO_RWMIXREAD))
+		reads = fio_number(j, FIO_RWMIXREAD, 50);
+	if (reads > 100)
+		return fail(m, j, "expected rwmixread and rwmixwrite from 0 to 100");
+	if (!t->random &&
+	    fio_note(m->file, m->group, j,
+		     "reads and writes of rw=rw share one sequence of offsets; in fio "
+		     "each has its own"))
+		return -ENOMEM;
+	return fio_put(m, t, SLOT_OP, "-rwratio", "%u random", (unsigned)reads);
+}
+
+/* ---- requests ---- */
+
+static int request_of_range(struct fio_map *m, const struct fio_job *j, enum fio_option option,
+			    uint64_t *request)
+{
+	const char *text = fio_text(j, option, "");
+	char word[32], size[32];
+	size_t n = strcspn(text, "-/:,");
+
+	snprintf(word, sizeof(word), "%.*s", (int)(n < 31 ? n : 31), text);
+	if (fio_parse_bytes(word, 1024, request) || !*request)
+		return fio_fail(m->file, j->section->path, j->v[option].setting->line,
+				"%s=%.60s: expected sizes, such as 4k-64k",
+				j->v[option].setting->name, text);
+	return fio_leave(
+		m->file, m->group, j, option,
+		"requests of a target have one size, except in a list (-seek load); here %s",
+		units_size_text(*request, size, sizeof(size)));
+}
+
+static int map_request(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+		       uint64_t *request)
+{
+	const struct fio_value *bs = &j->v[FIO_BS];
+	uint64_t read = bs->n ? bs->n : REQUEST_DEFAULT;
+	uint64_t write = bs->write ? bs->write : REQUEST_DEFAULT;
+	char size[32];
+
+	*request = t->reads ? read : write;
+	if (fio_is_set(j, FIO_BSRANGE))
+		return request_of_range(m, j, FIO_BSRANGE, request);
+	if (fio_is_set(j, FIO_BSSPLIT))
+		return request_of_range(m, j, FIO_BSSPLIT, request);
+	if (t->reads && t->writes && read != write)
+		return fio_leave(m->file, m->group, j, FIO_BS,
+				 "reads and writes of a target have one size; here %s",
+				 units_size_text(read, size, sizeof(size)));
+	return 0;
+}
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Blocks that requests and offsets are multiples of. */
+static int map_blocks(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
+		      struct extent *e)
+{
+	uint64_t unit = gcd(e->request, e->offset);
+	int err;
+
+	e->block = unit % BLOCK_DEFAULT ? unit : BLOCK_DEFAULT;
+	if (e->request > FIO_REQUEST_MAX || e->block > BLOCK_MAX ||
+	    e->request / e->block > BLOCKS_MAX)
+		return fail(m, j,
+			    "has requests that xdd cannot do; they have 2 GiB and 2097152 "
+			    "blocks at most");
+	err = e->block == BLOCK_DEFAULT ? 0 :
+					  fio_put(m, t, SLOT_BLOCKSIZE, "-blocksize", "%llu",
+						  (unsigned long long)e->block);
+	return err ? err :
+		     fio_put(m, t, SLOT_REQSIZE, "-reqsize", "%llu",
+			     (unsigned long long)(e->request / e->block));
+}
+
+/* ---- sizes and offsets ---- */
+
+/* A setting in bytes; a percentage is one of `of`. */
+static uint64_t bytes_of(const struct fio_value *v, uint64_t of)
+{
+	if (!v->percent)
+		return v->n;
+	return of / 100 * v->percent + of % 100 * v->percent / 100;
+}
+
+static int map_offset(struct fio_map *m, const struct fio_job *j, const struct fio_known *k,
+		      size_t clone, struct extent *e)
+{
+	static const enum fio_option options[] = { FIO_OFFSET, FIO_OFFSET_INCREMENT };
+	uint64_t of[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct fio_value *v = &j->v[options[i]];
+
+		of[i] = bytes_of(v, k->bytes);
+		/* A percentage is rounded up to whole requests. */
+		if (v->percent && of[i] % e->request)
+			of[i] += e->request - of[i] % e->request;
+		if (v->percent && !k->bytes &&
+		    fio_leave(m->file, m->group, j, options[i], "the size of %s is not known",
+			      k->path))
+			return -ENOMEM;
+	}
+	if (__builtin_mul_overflow(of[1], (uint64_t)clone, &of[1]) ||
+	    __builtin_add_overflow(of[0], of[1], &e->offset) || e->offset > OFFSET_MAX)
+		return fail(m, j, "has an offset above 2^63-1");
+	return 0;
+}
+
+/* The share of one file in a size of all `files`; the first ones get the rest, in requests. */
+static uint64_t share(uint64_t size, size_t files, size_t file, uint64_t request)
+{
+	uint64_t each = size / files, rest = (size - each * files) / request;
+
+	return file < rest ? each + request : each;
+}
+
+/* The same of operations: whole requests, which the files of a job do in turn. */
+static uint64_t share_of_work(uint64_t bytes, size_t files, size_t file, uint64_t request)
+{
+	uint64_t ops = bytes / request;
+
+	return (ops / files + (file < ops % files)) * request;
+}
+
+static void map_region(const struct fio_job *j, const struct fio_known *k, size_t files,
+		       size_t file, struct extent *e)
+{
+	const struct fio_value *size = &j->v[FIO_SIZE], *filesize = &j->v[FIO_FILESIZE];
+	uint64_t there = k->bytes > e->offset ? k->bytes - e->offset : 0;
+
+	e->region = there;
+	if (size->setting)
+		e->region = size->percent ? bytes_of(size, there) :
+					    share(size->n, files, file, e->request);
+	if (filesize->setting && filesize->n)
+		e->region = bytes_of(filesize, there);
+	/* A device does not grow. */
+	if (!k->is_file && there && e->region > there)
+		e->region = there;
+	e->amount = e->region;
+	if (filesize->setting && size->setting && !size->percent && size->n &&
+	    size->n / files < e->region)
+		e->amount = share_of_work(size->n, files, file, e->request);
+}
+
+static void map_work(const struct fio_job *j, size_t files, size_t file, struct extent *e)
+{
+	const struct fio_value *io_size = &j->v[FIO_IO_SIZE];
+	uint64_t ops = fio_number(j, FIO_NUMBER_IOS, 0), most;
+
+	if (io_size->setting && io_size->n)
+		e->amount = io_size->percent ? bytes_of(io_size, e->region) :
+					       share_of_work(io_size->n, files, file, e->request);
+	/* fio does no more than the size in each of several loops. */
+	if (fio_number(j, FIO_LOOPS, 1) > 1 && e->region && e->amount > e->region)
+		e->amount = e->region;
+	if (!ops || __builtin_mul_overflow(ops, e->request, &most))
+		return;
+	most = share_of_work(most, files, file, e->request);
+	if (!e->amount || most < e->amount)
+		e->amount = most;
+}
+
+static int check_extent(struct fio_map *m, const struct fio_job *j, const struct fio_known *k,
+			const struct fio_target *t, const struct extent *e)
+{
+	if (e->region && e->region < e->request)
+		return fail(m, j,
+			    "has requests that are larger than its part of a file; expected "
+			    "a smaller bs or a larger size");
+	if (e->amount && e->amount < e->request)
+		return fail(m, j,
+			    "has requests that are larger than all it does; expected a smaller "
+			    "bs");
+	if (e->region > OFFSET_MAX - e->offset)
+		return fail(m, j, "ends above offset 2^63-1");
+	if (e->region || e->amount)
+		return 0;
+	if (strcmp(t->path, "null") == 0)
+		return fail(m, j, "has no size; expected size=");
+	if (k->is_file)
+		return fio_fail(m->file, j->section->path, j->section->line,
+				"[%.60s]: has no size, and %.200s %s; expected size=", j->name,
+				k->path, k->exists ? "is empty" : "does not exist");
+	return fio_note(m->file, m->group, j,
+			"the size of %s is not known here; -bytes has the amount", k->path);
+}
+
+/* ---- the options ---- */
+
+static int put_amount(struct fio_map *m, struct fio_target *t, uint64_t bytes)
+{
+	static const char suffixes[] = " KMGT";
+	size_t i = 0;
+
+	while (bytes % 1024 == 0 && i < 4) {
+		bytes /= 1024;
+		i++;
+	}
+	return fio_put(m, t, SLOT_AMOUNT, "-bytes", i ? "%llu%c" : "%llu",
+		       (unsigned long long)bytes, suffixes[i]);
+}
+
+static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
+		    const struct extent *e, bool wraps)
+{
+	uint64_t range = e->region / e->request * (e->request / e->block);
+	char words[128] = "";
+	size_t n = 0;
+
+	if (t->random)
+		n += (size_t)snprintf(words, sizeof(words), " random");
+	if ((t->random || wraps) && range)
+		n += (size_t)snprintf(words + n, sizeof(words) - n, " range %llu",
+				      (unsigned long long)range);
+	if (t->random && fio_is_set(j, FIO_RANDSEED))
+		n += (size_t)snprintf(words + n, sizeof(words) - n, " seed %llu",
+				      (unsigned long long)fio_number(j, FIO_RANDSEED, 0));
+	return n ? fio_put(m, t, SLOT_SEEK, "-seek", "%s", words + 1) : 0;
+}
+
+static int map_random(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	int err;
+
+	if (!t->random) {
+		err = fio_leave(m->file, m->group, j, FIO_RANDSEED, "is for random offsets");
+		if (!err)
+			err = fio_leave(m->file, m->group, j, FIO_RANDREPEAT,
+					"is for random offsets");
+		return err ? err :
+			     fio_leave(m->file, m->group, j, FIO_NORANDOMMAP,
+				       "is for random offsets");
+	}
+	if (!fio_number(j, FIO_NORANDOMMAP, 0) &&
+	    fio_note(m->file, m->group, j,
+		     "random offsets are drawn one by one and repeat, as with norandommap=1; fio "
+		     "visits each block once"))
+		return -ENOMEM;
+	if (fio_number(j, FIO_RANDREPEAT, 1))
+		return 0;
+	err = fio_put(m, t, SLOT_RANDOMIZE, "-randomize", "%s", "");
+	return err ? err :
+		     fio_note(m->file, m->group, j,
+			      "%s=0: each pass has offsets of its own, the same in every run; "
+			      "-seek seed <number> chooses others",
+			      j->v[FIO_RANDREPEAT].setting->name);
+}
+
+/* Time ends the pass: a limit beside the amount, or the only one. `*only`: there is no amount. */
+static int map_time(struct fio_map *m, const struct fio_job *j, struct fio_target *t, bool *only)
+{
+	uint64_t ns = fio_number(j, FIO_RUNTIME, 0);
+
+	*only = ns && fio_number(j, FIO_TIME_BASED, 0);
+	if (!ns)
+		return fio_leave(m->file, m->group, j, FIO_TIME_BASED, "has no runtime beside it");
+	if (ns > TIME_MAX_NS)
+		return fail(m, j, "has a runtime of more than a year");
+	if (m->runtime_ns)
+		return 0;
+	if (!*only && m->passes > 1 &&
+	    fio_note(m->file, m->group, j, "runtime limits each pass by itself"))
+		return -ENOMEM;
+	return fio_put(m, t, SLOT_TIMELIMIT, "-timelimit", "%.9g", (double)ns / NS_PER_SEC);
+}
+
+/* ---- rates ---- */
+
+/* Operations per second of a rate in both directions; 0: none. */
+static double rate_of(const struct fio_job *j, const struct fio_target *t, enum fio_option option)
+{
+	const struct fio_value *v = &j->v[option];
+	double reads = (double)v->n, writes = (double)v->write;
+
+	if (!v->setting)
+		return 0;
+	if (!t->reads || !t->writes)
+		return t->reads ? reads : writes;
+	/* Each direction has its own; the mix holds the other back. */
+	return reads + writes;
+}
+
+static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_target *t, size_t files,
+		    uint64_t request)
+{
+	double bytes = rate_of(j, t, FIO_RATE) / (double)files;
+	double ops = rate_of(j, t, FIO_RATE_IOPS) / (double)files;
+	uint64_t think = fio_number(j, FIO_THINKTIME, 0);
+	uint64_t blocks = fio_number(j, FIO_THINKTIME_BLOCKS, 1);
+	int err;
+
+	err = fio_leave(
+		m->file, m->group, j, FIO_THINKTIME_BLOCKS,
+		"a delay follows each operation; it is shorter, so that the rate is the same");
+	if (err || (!(bytes > 0) && !(ops > 0) && !think))
+		return err;
+	if (t->reads && t->writes && (bytes > 0 || ops > 0) &&
+	    fio_note(m->file, m->group, j, "the rate is that of reads and writes together"))
+		return -ENOMEM;
+	if (bytes > 0 || ops > 0)
+		err = fio_leave(m->file, m->group, j, FIO_THINKTIME,
+				"a target has a rate or a delay, and not both");
+	if (err)
+		return err;
+	if (ops > 0 && (!(bytes > 0) || ops <= bytes / (double)request)) {
+		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "ops %.9g", ops);
+		return err ? err : fio_leave(m->file, m->group, j, FIO_RATE, "rate_iops is lower");
+	}
+	if (bytes > 0) {
+		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "bw %.9g", bytes / 1e6);
+		return err ? err : fio_leave(m->file, m->group, j, FIO_RATE_IOPS, "rate is lower");
+	}
+	if (think > TIME_MAX_NS)
+		return fio_leave(m->file, m->group, j, FIO_THINKTIME, "is longer than a year");
+	return fio_put(m, t, SLOT_THROTTLE, "-throttle", "delay %.9g",
+		       (double)think / (double)(blocks ? blocks : 1) / NS_PER_SEC);
+}
+
+/* ---- all of it ---- */
+
+/* Loops of this job only are one pass that is as much longer. */
+static uint64_t loops_here(const struct fio_map *m, const struct fio_job *j)
+{
+	uint64_t loops = fio_number(j, FIO_LOOPS, 1);
+
+	return m->passes > 1 || !loops ? 1 : loops;
+}
+
+static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
+		      struct extent *e)
+{
+	uint64_t amount = e->amount / e->request * e->request;
+	bool only_time;
+	int err = map_time(m, j, t, &only_time);
+
+	if (only_time) {
+		amount = 0;
+		if (!err)
+			err = fio_leave(m->file, m->group, j, FIO_LOOPS,
+					"time_based repeats the job until its runtime");
+	} else if (__builtin_mul_overflow(amount, loops_here(m, j), &amount)) {
+		return fail(m, j, "does more than 2^64 bytes");
+	}
+	if (!err && amount)
+		err = put_amount(m, t, amount);
+	if (!err)
+		err = put_seek(m, j, t, e, only_time || amount > e->region);
+	if (!err && e->offset)
+		err = fio_put(m, t, SLOT_STARTOFFSET, "-startoffset", "%llu",
+			      (unsigned long long)(e->offset / e->block));
+	if (t->verify_after && only_time) {
+		t->verify_after = false;
+		err = fio_note(m->file, m->group, j,
+			       "what a run writes that only time ends is not read back");
+	}
+	t->end_bytes = e->offset + e->region;
+	if (t->reads || t->overwrite || fio_number(j, FIO_CREATE_ONLY, 0))
+		t->layout_bytes = t->end_bytes;
+	return err;
+}
+
+int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target *t, size_t clone,
+		   size_t file)
+{
+	const struct fio_known *k = fio_known(m, t->path);
+	size_t files = fio_files(j);
+	struct extent e = { 0 };
+	int err = k ? map_operation(m, j, t) : -ENOMEM;
+
+	if (!err)
+		err = map_request(m, j, t, &e.request);
+	if (!err)
+		err = map_offset(m, j, k, clone, &e);
+	if (err)
+		return err;
+	map_region(j, k, files, file, &e);
+	map_work(j, files, file, &e);
+	err = check_extent(m, j, k, t, &e);
+	if (!err)
+		err = map_blocks(m, j, t, &e);
+	if (!err)
+		err = map_random(m, j, t);
+	if (!err)
+		err = map_rate(m, j, t, files, e.request);
+	return err ? err : map_extent(m, j, t, &e);
+}

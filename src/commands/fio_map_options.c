@@ -1,0 +1,383 @@
+/*
+ * Options of a target that follow from the settings of its job. Called by the mapper.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/fio.h"
+#include "xdd/base/nstime.h"
+
+#define ALIGN_MAX (1u << 30)
+#define DELAY_MAX_NS (365ull * 86400 * NS_PER_SEC)
+#define HEX_MAX 8192 /* digits of a pattern */
+
+static const struct fio_engine engines[] = {
+	{ "psync", "psync", true, NULL },
+	{ "sync", "psync", true, NULL },
+	{ "vsync", "psync", true, "requests next to each other are not put together" },
+	{ "pvsync", "psync", true, NULL },
+	{ "pvsync2", "psync", true, NULL },
+	{ "posixaio", "psync", false, "the threads that do the I/O are those of xdd" },
+	{ "libaio", "libaio", false, NULL },
+	{ "io_uring", "io_uring", false, NULL },
+	{ "mmap", "mmap", true, NULL },
+	{ "sg", "sg", false, NULL },
+	{ "splice", "psync", true, "pread and pwrite take the place of splice" },
+	{ "null", "null", false, NULL },
+};
+
+const struct fio_engine *fio_engine(const struct fio_job *j)
+{
+	const char *name = fio_text(j, FIO_IOENGINE, "psync");
+
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+		if (strcmp(engines[i].name, name) == 0)
+			return &engines[i];
+	}
+	return NULL;
+}
+
+int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
+	    const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return -ENOMEM;
+	t->slot[slot].option = option;
+	t->slot[slot].args = arena_strdup(m->file->arena, text);
+	free(text);
+	return t->slot[slot].args ? 0 : -ENOMEM;
+}
+
+static int leave(struct fio_map *m, const struct fio_job *j, enum fio_option option,
+		 const char *text)
+{
+	return fio_leave(m->file, m->group, j, option, "%s", text);
+}
+
+/* ---- engine ---- */
+
+static int map_keywords(struct fio_map *m, const struct fio_job *j, const char *engine, char *words,
+			size_t size)
+{
+	static const struct {
+		enum fio_option option;
+		const char *engine, *keyword;
+	} keywords[] = {
+		{ FIO_FIXEDBUFS, "io_uring", " fixedbufs" },
+		{ FIO_REGISTERFILES, "io_uring", " fixedfiles" },
+		{ FIO_SQTHREAD_POLL, "io_uring", " sqpoll" },
+		{ FIO_HIPRI, "io_uring", " iopoll" },
+		{ FIO_READFUA, "sg", " fua" },
+		{ FIO_WRITEFUA, "sg", " fua" },
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+		if (!fio_number(j, keywords[i].option, 0))
+			continue;
+		if (strcmp(keywords[i].engine, engine) != 0)
+			err = leave(m, j, keywords[i].option, "is not for this engine");
+		else if (!strstr(words, keywords[i].keyword))
+			snprintf(words + strlen(words), size - strlen(words), "%s",
+				 keywords[i].keyword);
+	}
+	return err;
+}
+
+static int map_engine(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	const struct fio_engine *e = fio_engine(j);
+	uint64_t batch = fio_number(j, FIO_IODEPTH_BATCH, 1);
+	char words[128] = "";
+	int err = map_keywords(m, j, e->ours, words, sizeof(words));
+
+	if (!err && e->why)
+		err = fio_note(m->file, m->group, j, "ioengine=%s: %s", e->name, e->why);
+	if (err)
+		return err;
+	if (batch > 1 && !e->one &&
+	    (strcmp(e->ours, "libaio") == 0 || strcmp(e->ours, "io_uring") == 0))
+		snprintf(words + strlen(words), sizeof(words) - strlen(words), " batch %llu",
+			 (unsigned long long)batch);
+	else
+		err = leave(m, j, FIO_IODEPTH_BATCH,
+			    "requests are submitted one by one, or as -ioengine decides");
+	if (err || strcmp(e->ours, "psync") == 0 || strcmp(e->ours, "null") == 0)
+		return err;
+	return fio_put(m, t, SLOT_ENGINE, "-ioengine", "%s%s", e->ours, words);
+}
+
+static bool is_direct(const struct fio_job *j)
+{
+	return fio_number(j, FIO_DIRECT, 0) || !fio_number(j, FIO_BUFFERED, 1);
+}
+
+static int map_cache(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	bool null = strcmp(fio_engine(j)->name, "null") == 0;
+	int err = 0;
+
+	if (fio_number(j, FIO_PRE_READ, 0) && !is_direct(j))
+		return leave(m, j, FIO_PRE_READ,
+			     "run the command before with -op read, and leave -dropcache out");
+	if (null || is_direct(j) || !t->reads || strcmp(fio_engine(j)->ours, "sg") == 0)
+		err = leave(m, j, FIO_INVALIDATE, "is for reads through the page cache");
+	else if (fio_number(j, FIO_INVALIDATE, 1))
+		err = fio_put(m, t, SLOT_DROPCACHE, "-dropcache", "%s", "");
+	if (!err && is_direct(j) && !null && strcmp(fio_engine(j)->ours, "sg") != 0)
+		err = fio_put(m, t, SLOT_DIO, "-dio", "%s", "");
+	return err;
+}
+
+/* ---- data ---- */
+
+static int put_hex(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
+		   enum fio_option option)
+{
+	const char *text = fio_text(j, option, ""), *hex;
+	size_t n = strlen(text);
+	int err;
+
+	/* 'name' is a file with the pattern. */
+	if (n > 2 && text[0] == '\'' && text[n - 1] == '\'' && !memchr(text + 1, '\'', n - 2)) {
+		const char *name = arena_printf(m->file->arena, "%.*s", (int)n - 2, text + 1);
+		const char *quoted = name ? fio_quote(m->file->arena, name) : NULL;
+
+		return quoted ? fio_put(m, t, SLOT_PATTERN, "-datapattern", "file %s", quoted) :
+				-ENOMEM;
+	}
+	err = fio_parse_pattern(m->file->arena, text, &hex);
+	if (err == -EINVAL || (!err && strlen(hex) > HEX_MAX)) {
+		err = leave(m, j, option,
+			    "the pattern cannot be read; -datapattern hex and file have patterns");
+		return err ? err : fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
+	}
+	return err ? err : fio_put(m, t, SLOT_PATTERN, "-datapattern", "hex %s replicate", hex);
+}
+
+static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	const char *method = fio_text(j, FIO_VERIFY, "none");
+	bool pattern = fio_is_set(j, FIO_VERIFY_PATTERN);
+	int err;
+
+	if (strcmp(method, "none") == 0 || strcmp(method, "0") == 0)
+		return 0;
+	if (strcmp(method, "null") == 0)
+		return leave(m, j, FIO_VERIFY, "pretends only; xdd has no such verification");
+	if (pattern && strcmp(method, "pattern") == 0) {
+		err = put_hex(m, j, t, FIO_VERIFY_PATTERN);
+	} else {
+		err = leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
+		if (!err)
+			err = fio_note(m->file, m->group, j,
+				       "verify=%s: xdd writes and verifies data of its own "
+				       "(-datapattern tagged); what fio wrote does not verify",
+				       method);
+		if (!err)
+			err = fio_put(m, t, SLOT_PATTERN, "-datapattern", "tagged");
+	}
+	t->verifies = true;
+	t->verify_after = t->writes && !t->reads && fio_number(j, FIO_DO_VERIFY, 1);
+	if (!err && t->reads)
+		err = fio_put(m, t, SLOT_VERIFY, "-verify", "contents");
+	return err;
+}
+
+static int map_pattern(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	uint64_t compress = fio_number(j, FIO_BUFFER_COMPRESS, 0);
+	uint64_t dedupe = fio_number(j, FIO_DEDUPE, 0);
+	int err = map_verify(m, j, t);
+
+	t->plain = t->writes && fio_number(j, FIO_ZERO_BUFFERS, 0);
+	if (err || t->slot[SLOT_PATTERN].option)
+		return err;
+	if (!t->writes) {
+		static const enum fio_option of_writes[] = { FIO_BUFFER_PATTERN,
+							     FIO_BUFFER_COMPRESS, FIO_DEDUPE,
+							     FIO_ZERO_BUFFERS };
+
+		for (size_t i = 0; !err && i < sizeof(of_writes) / sizeof(of_writes[0]); i++)
+			err = leave(m, j, of_writes[i], "is for writes");
+		return err;
+	}
+	if (fio_is_set(j, FIO_BUFFER_PATTERN))
+		return put_hex(m, j, t, FIO_BUFFER_PATTERN);
+	if (compress > 100 || dedupe > 100)
+		return fio_fail(m->file, j->section->path, j->section->line,
+				"[%.60s]: expected percentages of compression and dedupe up to 100",
+				j->name);
+	if (t->plain)
+		return 0;
+	if (compress && dedupe)
+		return fio_put(m, t, SLOT_PATTERN, "-datapattern", "compress %u dedupe %u",
+			       (unsigned)compress, (unsigned)dedupe);
+	if (compress || dedupe)
+		return fio_put(m, t, SLOT_PATTERN, "-datapattern", "%s %u",
+			       compress ? "compress" : "dedupe", (unsigned)(compress + dedupe));
+	return fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
+}
+
+/* ---- flushes ---- */
+
+static bool is_synchronous(const struct fio_job *j)
+{
+	const char *text = fio_text(j, FIO_SYNC, "none");
+
+	return strcmp(text, "none") != 0 && strcmp(text, "0") != 0;
+}
+
+static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	static const enum fio_option all[] = { FIO_FSYNC, FIO_FDATASYNC, FIO_SYNC, FIO_END_FSYNC,
+					       FIO_FSYNC_ON_CLOSE };
+	uint64_t fsync = fio_number(j, FIO_FSYNC, 0), data = fio_number(j, FIO_FDATASYNC, 0);
+	uint64_t n = is_synchronous(j) ? 1 : fsync && (!data || fsync < data) ? fsync : data;
+	int err = 0;
+
+	for (size_t i = 0; !err && !t->writes && i < sizeof(all) / sizeof(all[0]); i++)
+		err = leave(m, j, all[i], "is for writes");
+	if (err || !t->writes)
+		return err;
+	if (n && n <= INT64_MAX)
+		err = fio_put(m, t, SLOT_FLUSHWRITE, "-flushwrite", "%llu", (unsigned long long)n);
+	if (!err && is_synchronous(j))
+		err = fio_note(m->file, m->group, j,
+			       "sync=%s: a flush after each write takes the place of O_SYNC, and "
+			       "is not part of the latency",
+			       fio_text(j, FIO_SYNC, ""));
+	else if (!err && n)
+		err = fio_note(m->file, m->group, j,
+			       "flushes are fdatasync(2), and not part of the latency of a write");
+	if (!err && (fio_number(j, FIO_END_FSYNC, 0) || fio_number(j, FIO_FSYNC_ON_CLOSE, 0)))
+		err = fio_put(m, t, SLOT_SYNCWRITE, "-syncwrite", "%s", "");
+	return err;
+}
+
+/* ---- processors and memory ---- */
+
+/* A mask such as 0x5 as a list of processors. */
+static int put_mask(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	char list[64 * 4] = "";
+	uint64_t mask;
+
+	if (fio_parse_bytes(fio_text(j, FIO_CPUMASK, ""), 1024, &mask) || !mask)
+		return leave(m, j, FIO_CPUMASK, "cannot be read; -processor has a list");
+	for (unsigned i = 0; i < 64; i++) {
+		if (mask >> i & 1)
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u",
+				 *list ? "," : "", i);
+	}
+	return fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", list);
+}
+
+static bool is_list(const char *text)
+{
+	return *text && !text[strspn(text, "0123456789,-")] && strlen(text) < 256;
+}
+
+static int map_processors(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	const char *list = fio_text(j, FIO_CPUS_ALLOWED, NULL);
+	const char *nodes = fio_text(j, FIO_NUMA_CPU_NODES, NULL);
+	int err = 0;
+
+	if (nodes && is_list(nodes) && !strchr(nodes, '-')) {
+		char words[4 + 5 * 256] = "node";
+		size_t n = strlen(words);
+
+		for (; *nodes; nodes++) {
+			words[n++] = *nodes;
+			if (*nodes == ',')
+				n += strlen(strcpy(words + n, "node"));
+		}
+		words[n] = '\0';
+		err = fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", words);
+	} else if (nodes) {
+		err = leave(m, j, FIO_NUMA_CPU_NODES,
+			    "expected a list of nodes; -processor node0 is for those of a node");
+	}
+	if (!err && list && is_list(list))
+		return fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", list);
+	if (!err)
+		err = leave(m, j, FIO_CPUS_ALLOWED, "cannot be read; -processor has a list");
+	return err || !fio_is_set(j, FIO_CPUMASK) ? err : put_mask(m, j, t);
+}
+
+static int map_numa(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	const char *policy = fio_text(j, FIO_NUMA_MEM_POLICY, "default");
+	const char *nodes = strchr(policy, ':');
+
+	nodes = nodes ? nodes + 1 : "";
+	if (strcmp(policy, "default") == 0)
+		return 0;
+	if (strcmp(policy, "local") == 0)
+		return fio_put(m, t, SLOT_NUMA, "-numa", "local");
+	if (strncmp(policy, "bind:", 5) == 0 && is_list(nodes))
+		return fio_put(m, t, SLOT_NUMA, "-numa", "%s", nodes);
+	if (strncmp(policy, "interleave:", 11) == 0 && is_list(nodes))
+		return fio_put(m, t, SLOT_NUMA, "-numa", "interleave:%s", nodes);
+	return leave(m, j, FIO_NUMA_MEM_POLICY, "-numa has nodes, local and interleave");
+}
+
+static int map_memory(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	const char *mem = fio_text(j, FIO_MEM, "malloc");
+	uint64_t align = fio_number(j, FIO_MEM_ALIGN, 0);
+	int err = 0;
+
+	if (strncmp(mem, "shm", 3) == 0)
+		err = fio_put(m, t, SLOT_SHARED, "-sharedmemory", "%s", "");
+	if (!err && (strncmp(mem, "shmhuge", 7) == 0 || strncmp(mem, "mmaphuge", 8) == 0))
+		err = fio_put(m, t, SLOT_HUGE, "-hugepages", "%s", "");
+	else if (!err && strncmp(mem, "shm", 3) != 0)
+		err = leave(m, j, FIO_MEM, "buffers are mapped memory of each QThread");
+	if (!err && align > ALIGN_MAX)
+		return leave(m, j, FIO_MEM_ALIGN, "-memalign has at most 1 GiB");
+	if (!err && align)
+		err = fio_put(m, t, SLOT_MEMALIGN, "-memalign", "%llu", (unsigned long long)align);
+	return err;
+}
+
+static int map_delay(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	const char *text = fio_text(j, FIO_STARTDELAY, "0");
+	size_t n = strcspn(text, "-,");
+	char word[32];
+	uint64_t ns;
+
+	snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word) - 1), text);
+	if (fio_parse_time(word, NS_PER_SEC, &ns))
+		return leave(m, j, FIO_STARTDELAY, "cannot be read; -startdelay has seconds");
+	if (!ns)
+		return 0;
+	if (ns > DELAY_MAX_NS)
+		return leave(m, j, FIO_STARTDELAY, "is longer than a year");
+	if (text[n] && fio_note(m->file, m->group, j, "startdelay=%s: the delay is %s", text, word))
+		return -ENOMEM;
+	return fio_put(m, t, SLOT_STARTDELAY, "-startdelay", "%.9g", (double)ns / NS_PER_SEC);
+}
+
+int fio_map_options(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	int (*const parts[])(struct fio_map *, const struct fio_job *, struct fio_target *) = {
+		map_engine,	map_cache, map_pattern, map_flush,
+		map_processors, map_numa,  map_memory,	map_delay,
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++)
+		err = parts[i](m, j, t);
+	return err;
+}

@@ -1,0 +1,217 @@
+/*
+ * Jobs to targets: one for each file of each clone. Called by the mapper.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/fio.h"
+#include "xdd/base/array.h"
+
+/* The directions of rw=; false: xdd has no such operation. */
+static bool map_directions(const char *rw, struct fio_target *t)
+{
+	size_t n = strcspn(rw, ":");
+	static const struct {
+		const char *name;
+		bool reads, writes, random;
+	} words[] = {
+		{ "read", true, false, false },	   { "write", false, true, false },
+		{ "randread", true, false, true }, { "randwrite", false, true, true },
+		{ "rw", true, true, false },	   { "readwrite", true, true, false },
+		{ "randrw", true, true, true },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strlen(words[i].name) != n || strncmp(rw, words[i].name, n) != 0)
+			continue;
+		t->reads = words[i].reads;
+		t->writes = words[i].writes;
+		t->random = words[i].random;
+		return true;
+	}
+	return false;
+}
+
+/* List why a job cannot be done at all. `*can`: it can. */
+static int check_job(struct fio_map *m, const struct fio_job *j, struct fio_target *t, bool *can)
+{
+	static const struct {
+		enum fio_option option;
+		const char *why;
+	} never[] = {
+		{ FIO_OPENDIR, "the job is left out: expected the names of files (filename)" },
+		{ FIO_PROFILE, "the job is left out: xdd has no profiles" },
+		{ FIO_READ_IOLOG, "the job is left out: -seek load <file> reads lists of xdd" },
+	};
+	const char *rw = fio_text(j, FIO_RW, "read");
+
+	*can = false;
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+		if (fio_is_set(j, never[i].option))
+			return fio_leave(m->file, m->group, j, never[i].option, "%s", never[i].why);
+	}
+	if (!fio_engine(j))
+		return fio_leave(m->file, m->group, j, FIO_IOENGINE,
+				 "the job is left out: xdd has no engine like this one; -ioengine "
+				 "list shows its own");
+	if (!map_directions(rw, t))
+		return fio_leave(m->file, m->group, j, FIO_RW,
+				 "the job is left out: xdd reads and writes, and does not discard");
+	*can = true;
+	if (!strchr(rw, ':'))
+		return 0;
+	return fio_leave(m->file, m->group, j, FIO_RW,
+			 "the number after the colon: each operation has an offset of its own; "
+			 "-seek interleave leaves gaps");
+}
+
+static int map_depth(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	const struct fio_engine *e = fio_engine(j);
+	uint64_t depth = fio_number(j, FIO_IODEPTH, 1), files = fio_files(j);
+
+	if (depth > 65536)
+		return fio_fail(m->file, j->section->path, j->v[FIO_IODEPTH].setting->line,
+				"iodepth: expected 65536 at most");
+	if (depth > 1 && e->one)
+		return fio_leave(m->file, m->group, j, FIO_IODEPTH,
+				 "ioengine=%s has one operation outstanding at a time, in fio too; "
+				 "-queuedepth is for each engine of xdd",
+				 e->name);
+	if (depth > 1 && files > 1) {
+		depth = (depth + files - 1) / files;
+		if (fio_note(m->file, m->group, j,
+			     "the files share iodepth=%s: -queuedepth is %u for each",
+			     fio_text(j, FIO_IODEPTH, ""), (unsigned)depth))
+			return -ENOMEM;
+	}
+	return depth <= 1 ? 0 :
+			    fio_put(m, t, SLOT_QUEUEDEPTH, "-queuedepth", "%u", (unsigned)depth);
+}
+
+/* Options that depend on the kind of the file. */
+static int map_file(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	const struct fio_known *k = fio_known(m, t->path);
+	const char *how = fio_text(j, FIO_FALLOCATE, "none");
+	bool allocate = strcmp(how, "native") == 0 || strcmp(how, "posix") == 0 ||
+			strcmp(how, "keep") == 0 || strcmp(how, "1") == 0;
+	int err = 0;
+
+	if (!k)
+		return -ENOMEM;
+	if (allocate && t->writes && k->is_file && t->end_bytes)
+		err = fio_put(m, t, SLOT_PREALLOCATE, "-preallocate", "%llu",
+			      (unsigned long long)t->end_bytes);
+	else if (strcmp(how, "none") != 0 && strcmp(how, "0") != 0)
+		err = fio_leave(m->file, m->group, j, FIO_FALLOCATE,
+				"files that are read are written first; -preallocate and "
+				"-pretruncate are for files that are written");
+	if (!err && fio_number(j, FIO_UNLINK, 0) && k->is_file)
+		err = fio_put(m, t, SLOT_DELETE, "-deletefile", "%s", "");
+	return err;
+}
+
+static struct fio_target *target_new(struct fio_map *m)
+{
+	struct fio_target *all = array_room(m->targets, m->n_targets, sizeof(*all));
+
+	if (!all)
+		return NULL;
+	m->targets = all;
+	memset(&all[m->n_targets], 0, sizeof(*all));
+	return &all[m->n_targets++];
+}
+
+static int map_target(struct fio_map *m, const struct fio_job *j, const struct fio_target *kind,
+		      size_t clone, size_t file)
+{
+	struct fio_target *t = target_new(m);
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	*t = *kind;
+	err = fio_path(m, j, clone, file, &t->path);
+	if (!err && !*t->path)
+		return fio_fail(m->file, j->section->path, j->section->line,
+				"[%.60s]: filename: expected names with colons between them",
+				j->name);
+	if (!err && strcmp(t->path, "./-") == 0)
+		return fio_fail(m->file, j->section->path, j->section->line,
+				"[%.60s]: standard input and output are no targets", j->name);
+	if (!err)
+		err = fio_map_amount(m, j, t, clone, file);
+	if (!err)
+		err = map_depth(m, j, t);
+	if (!err)
+		err = fio_map_options(m, j, t);
+	return err ? err : map_file(m, j, t);
+}
+
+/* Settings that have no effect without others, or with them. */
+static int leave_unused(struct fio_map *m, const struct fio_job *j, const struct fio_target *kind)
+{
+	bool named = fio_is_set(j, FIO_FILENAME), verify = fio_is_set(j, FIO_VERIFY);
+	bool logs = fio_is_set(j, FIO_WRITE_BW_LOG) || fio_is_set(j, FIO_WRITE_IOPS_LOG) ||
+		    fio_is_set(j, FIO_WRITE_LAT_LOG);
+	bool one_size = !strpbrk(fio_text(j, FIO_FILESIZE, ""), "-,");
+	const struct {
+		enum fio_option option;
+		bool unused;
+		const char *why;
+	} all[] = {
+		{ FIO_NRFILES, named, "filename names the files" },
+		{ FIO_FILENAME_FORMAT, named, "filename names the files" },
+		{ FIO_FILESIZE, !one_size, "the files have one size, the largest of the range" },
+		{ FIO_WAIT_FOR, true, "the job waits for all jobs before it, as with stonewall" },
+		{ FIO_DO_VERIFY, !verify, "has no verify beside it" },
+		{ FIO_DO_VERIFY, kind->reads, "reads are verified as they are done" },
+		{ FIO_VERIFY_PATTERN, !verify, "has no verify beside it" },
+		{ FIO_VERIFY_ONLY, !kind->writes, "is for jobs that write" },
+		{ FIO_OVERWRITE, kind->reads, "is for jobs that only write" },
+		{ FIO_LOG_AVG_MSEC, !logs, "has no write_lat_log or the like beside it" },
+		{ FIO_OFFSET_INCREMENT, fio_number(j, FIO_NUMJOBS, 1) <= 1,
+		  "has no numjobs beside it" },
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i].unused)
+			err = fio_leave(m->file, m->group, j, all[i].option, "%s", all[i].why);
+	}
+	return err;
+}
+
+int fio_map_job(struct fio_map *m, const struct fio_job *j)
+{
+	uint64_t clones = fio_number(j, FIO_NUMJOBS, 1), files;
+	struct fio_target kind = { 0 };
+	bool can;
+	int err = check_job(m, j, &kind, &can);
+
+	if (!err && can)
+		err = leave_unused(m, j, &kind);
+	if (err || !can)
+		return err;
+	if (fio_number(j, FIO_VERIFY_ONLY, 0)) {
+		kind.reads = true;
+		kind.writes = false;
+	}
+	kind.overwrite = fio_number(j, FIO_OVERWRITE, 0);
+	clones = clones ? clones : 1;
+	files = fio_files(j);
+	if (clones > FIO_TARGETS_MAX || files > FIO_TARGETS_MAX ||
+	    m->n_targets + clones * files > FIO_TARGETS_MAX ||
+	    m->all_targets + clones * files > FIO_ALL_TARGETS_MAX)
+		return fio_fail(m->file, j->section->path, j->section->line,
+				"[%.60s]: numjobs and files make more targets than the 1024 of a "
+				"command, or the 20000 of all",
+				j->name);
+	m->all_targets += clones * files;
+	for (uint64_t clone = 0; !err && clone < clones; clone++) {
+		for (uint64_t file = 0; !err && file < files; file++)
+			err = map_target(m, j, &kind, clone, file);
+	}
+	return err;
+}

@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""
+xdd fio: job files of fio as commands of xdd. Every option that fio knows is mapped or listed; commands pass a dry
+run, move as much as fio does at the same offsets, and -run runs them; bad files are refused in one line.
+"""
+import collections
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
+import xddtest as t
+
+# Random writes may leave the end of a new file out; loops start over in a range.
+t.tolerate(t.BUFFERED, t.CACHED, "the operations reach to ", "start over after each ")
+
+# The options of fio 3.33 (fio --cmdhelp=all), and some of its engines.
+OPTIONS = """
+description name wait_for filename lockfile directory filename_format unique_filename opendir rw readwrite bs blocksize
+ba blockalign bsrange blocksize_range bssplit bs_unaligned blocksize_unaligned randrepeat randseed norandommap
+ignore_error rw_sequencer ioengine iodepth iodepth_batch iodepth_batch_submit iodepth_batch_complete_min
+iodepth_batch_complete iodepth_batch_complete_max iodepth_low serialize_overlap io_submit_mode size io_size io_limit
+fill_device fill_fs filesize file_append offset fileoffset offset_increment offset_align number_ios random_generator
+random_distribution percentage_random allrandrepeat nrfiles nr_files file_service_type openfiles fallocate fadvise_hint
+fsync fdatasync write_barrier sync_file_range direct atomic buffered overwrite loops numjobs startdelay runtime timeout
+time_based verify_only ramp_time clocksource mem iomem verify do_verify verify_interval verify_offset verify_pattern
+verify_fatal verify_dump verify_async verify_backlog verify_backlog_batch experimental_verify verify_state_load
+verify_state_save trim_percentage trim_verify_zero trim_backlog trim_backlog_batch write_iolog read_iolog
+read_iolog_chunked replay_no_stall replay_redirect replay_scale replay_align replay_time_scale replay_skip
+merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters exec_prerun exec_postrun ioscheduler zonemode zonesize
+zonecapacity zonerange zoneskip read_beyond_wp max_open_zones job_max_open_zones ignore_zone_limits
+zone_reset_threshold zone_reset_frequency lockmem rwmixread rwmixwrite nice prio prioclass thinktime thinktime_spin
+thinktime_blocks thinktime_blocks_type thinktime_iotime rate rate_min ratemin rate_process rate_cycle ratecycle
+rate_ignore_thinktime rate_iops rate_iops_min max_latency latency_target latency_window latency_percentile latency_run
+invalidate sync write_hint create_serialize create_fsync create_on_open create_only allow_file_create
+allow_mounted_write pre_read cpumask cpus_allowed cpus_allowed_policy numa_cpu_nodes numa_mem_policy end_fsync
+fsync_on_close unlink unlink_each_loop exitall exit_what exitall_on_error stonewall wait_for_previous new_group thread
+per_job_logs write_bw_log bwavgtime write_lat_log write_iops_log iopsavgtime log_entries log_avg_msec log_hist_msec
+log_hist_coarseness write_hist_log log_max_value log_offset log_prio log_compression log_compression_cpus
+log_store_compressed log_unix_epoch log_alternate_epoch log_alternate_epoch_clock_id block_error_percentiles
+group_reporting stats zero_buffers refill_buffers scramble_buffers buffer_pattern buffer_compress_percentage
+buffer_compress_chunk dedupe_percentage dedupe_mode dedupe_working_set_percentage dedupe_global clat_percentiles
+lat_percentiles slat_percentiles percentile_list significant_figures disk_util gtod_reduce disable_lat disable_clat
+disable_slat disable_bw_measurement disable_bw gtod_cpu unified_rw_reporting continue_on_error error_dump profile cgroup
+cgroup_nodelete cgroup_weight uid gid kb_base unit_base hugepage-size flow_id flow flow_sleep steadystate ss
+steadystate_duration ss_dur steadystate_ramp_time ss_ramp
+iomem_align mem_align userspace_reap cmdprio_percentage cmdprio_class cmdprio cmdprio_bssplit nowait hipri fixedbufs
+registerfiles sqthread_poll sqthread_poll_cpu nonvectored uncached force_async readfua writefua sg_write_mode stream_id
+hipri_percentage thp
+""".split()
+
+# Values other than the default, where 1 is none.
+VALUES = {
+    "description": "words", "name": "other", "filename": "other", "directory": ".", "filename_format": "$jobnum",
+    "opendir": ".", "rw": "write:8", "readwrite": "write:8", "bs": "8k", "blocksize": "8k", "bsrange": "1k-8k",
+    "blocksize_range": "1k-8k", "bssplit": "8k/50:4k/50", "randrepeat": "0", "allrandrepeat": "0", "ioengine": "mmap",
+    "iodepth": "4", "iodepth_batch": "4", "iodepth_batch_submit": "4", "size": "512k", "io_size": "256k",
+    "io_limit": "256k", "filesize": "128k", "offset": "64k", "fileoffset": "25%", "offset_increment": "8k",
+    "nrfiles": "2", "nr_files": "2", "fallocate": "native", "loops": "2", "numjobs": "2", "runtime": "10",
+    "timeout": "1m", "mem": "shm", "iomem": "mmap", "verify": "crc32c", "do_verify": "0", "verify_pattern": "0xab",
+    "rwmixread": "30", "rwmixwrite": "30", "invalidate": "0", "buffered": "0", "sync": "dsync", "cpumask": "0x1",
+    "cpus_allowed": "0", "numa_cpu_nodes": "0", "numa_mem_policy": "local", "write_bw_log": "log",
+    "write_lat_log": "log", "write_iops_log": "log", "buffer_pattern": '"abc"', "kb_base": "1000",
+    "buffer_compress_percentage": "40", "dedupe_percentage": "20", "percentile_list": "50:99", "number_ios": "7",
+    "mem_align": "512", "iomem_align": "512", "steadystate": "bw:10%", "rate": "1m,2m", "read_iolog": "log",
+}
+
+BASES = {
+    "a sequential read": "rw=read\nioengine=psync\nbs=4k",
+    "a random mix with io_uring": "rw=randrw\nioengine=io_uring\nbs=4k",
+    "a write": "rw=write\nioengine=libaio\nbs=4k",
+}
+
+
+def write(name, text):
+    with open(t.path(name), "w") as f:
+        f.write(text)
+    return t.path(name)
+
+
+def fio(*args, **kwargs):
+    return t.command([t.XDD, "fio"] + [str(a) for a in args], cwd=kwargs.pop("cwd", t.tmp()), **kwargs)
+
+
+def convert(text, *args, **kwargs):
+    return fio(write("job.fio", text), *args, **kwargs)
+
+
+def commands(run):
+    """The words of each command."""
+    return [shlex.split(line)[1:] for line in run.out.splitlines() if line.startswith("xdd ")]
+
+
+def one_command(text):
+    """The only command of a job file, without its first word."""
+    run = convert(text)
+    lines = [line[4:] for line in run.out.splitlines() if line.startswith("xdd ")]
+    return lines[-1] if run.status == 0 and lines else run
+
+
+def groups_of(run):
+    """The text of each group of commands."""
+    return run.out.rstrip("\n").split("\n\n")
+
+
+def every_option(title, base):
+    """A group for each option: its command differs from that without the option, or the option is listed."""
+    t.make_file("data", 4 << 20)
+    # These begin groups, are for other settings of their section, or have an effect on new files.
+    names = [n for n in OPTIONS if n not in ("stonewall", "wait_for_previous", "wait_for", "kb_base", "overwrite")]
+    text = "[global]\nfilename=data\nsize=1m\nstonewall\n%s\n[job]\n" % base
+    for name in names:
+        text += "[job]\n%s=%s\n" % (name, VALUES.get(name, "1"))
+    run = convert(text)
+    groups = [re.sub(r"group \d+ of \d+", "group", g) for g in groups_of(run)]
+    if not t.equal((run.status, len(groups)), (0, len(names) + 1), title + ": a group for each option of fio", run):
+        return
+    lost = [n for n, g in zip(names, groups[1:]) if g == groups[0] and "left out: [job] %s=" % n not in g]
+    t.equal(lost, [], title + ": each option changes the command or is listed as left out")
+    unknown = [n for n, g in zip(names, groups[1:]) if "not an option of fio" in g]
+    t.equal(unknown, [], title + ": each option of fio is known")
+
+
+def test_every_option():
+    for title, base in BASES.items():
+        every_option(title, base)
+
+
+def test_reasons():
+    """Options that reasons recommend exist."""
+    text = "[global]\nfilename=data\nsize=1m\n[job]\n" + "".join("%s=%s\n" % (n, VALUES.get(n, "1")) for n in OPTIONS
+                                                              if n not in ("opendir", "profile", "read_iolog", "rw"))
+    run = convert(text)
+    words = set(re.findall(r"(?<![\w-])-([a-z]{3,})", "\n".join(x for x in run.out.splitlines() if x[0] == "#")))
+    t.ok(len(words) > 10, "reasons name options of xdd", run)
+    wrong = [w for w in sorted(words) if t.command([t.XDD, "-help", w]).status != 0]
+    t.equal(wrong, [], "each option that a reason names is one of xdd")
+
+
+def test_unknown():
+    run = convert("[job]\nfilename=data\nsize=1m\nio_deph=3\n")
+    t.ok("# left out: [job] io_deph=3 (%s:4): is not an option of fio, as far as xdd knows" % t.path("job.fio") in run.out,
+         "a word that is no option of fio is listed with its line", run)
+
+
+def test_mapping():
+    """Settings and the words they become."""
+    t.make_file("data", 4 << 20)
+    head = "[job]\nfilename=data\n"
+    for settings, words in (
+            ("rw=randread\nbs=4k\nsize=1m\nioengine=libaio\niodepth=32\ndirect=1",
+             "-op read -targets 1 data -ioengine libaio -dio -reqsize 4 -queuedepth 32 -bytes 1M -seek random range 1024"),
+            ("rw=write\nbs=512\nsize=1m\noffset=512\nzero_buffers",
+             "-op write -targets 1 data -blocksize 512 -reqsize 1 -bytes 1M -startoffset 1"),
+            ("rw=write\nbs=64k\nsize=1m\nzero_buffers\nnumjobs=2\noffset_increment=1m",
+             "-op write -targets -2 data -reqsize 64 -bytes 1M -startoffset target 1 1024"),
+            ("rw=randrw\nrwmixread=70\nbs=8k\nsize=50%\nzero_buffers\ninvalidate=0",
+             "-rwratio 70 random -targets 1 data -reqsize 8 -bytes 2M -seek random range 2048"),
+            ("rw=read\nsize=1m\nruntime=1m\ntime_based\ninvalidate=0",
+             "-op read -targets 1 data -reqsize 4 -timelimit 60 -seek range 1024"),
+            ("rw=read\nsize=1m\nloops=3\ninvalidate=0", "-op read -targets 1 data -reqsize 4 -bytes 1M -passes 3"),
+            ("rw=read\nsize=1m\nio_size=3m\ninvalidate=0",
+             "-op read -targets 1 data -reqsize 4 -bytes 3M -seek range 1024"),
+            ("rw=write\nsize=64k\nzero_buffers\nrate=10m\nfdatasync=8\nend_fsync=1",
+             "-op write -targets 1 data -reqsize 4 -bytes 64K -throttle bw 10.48576 -flushwrite 8 -syncwrite"),
+            ("rw=write\nsize=64k\nzero_buffers\nrate_iops=100,200\nthinktime=0",
+             "-op write -targets 1 data -reqsize 4 -bytes 64K -throttle ops 200"),
+            ("rw=write\nsize=64k\nbuffer_pattern=0xdead\"x\"-7",
+             "-op write -targets 1 data -reqsize 4 -bytes 64K -datapattern hex dead78f9ffffff replicate"),
+            ("rw=write\nsize=64kib\nbs=1k\nzero_buffers", "-op write -targets 1 data -reqsize 1 -bytes 62K"),
+            ("kb_base=1000\nrw=write\nsize=64k\nbs=1k\nzero_buffers",
+             "-op write -targets 1 data -blocksize 1000 -reqsize 1 -bytes 64000"),
+            ("rw=write\nsize=64k\nbs=,16k\nzero_buffers", "-op write -targets 1 data -reqsize 16 -bytes 64K"),
+            ("rw=write\nsize=64k\nbs=16k,\nzero_buffers", "-op write -targets 1 data -reqsize 4 -bytes 64K"),
+            ("rw=write\nsize=100000\nzero_buffers", "-op write -targets 1 data -reqsize 4 -bytes 96K"),
+            ("rw=read\nioengine=null\nsize=1m\niodepth=4", "-op read -targets 1 null -reqsize 4 -queuedepth 4 -bytes 1M"),
+            ("rw=read\nsize=1m\ncpumask=0x3\nmem=shmhuge\ninvalidate=0\nstartdelay=500ms",
+             "-op read -targets 1 data -reqsize 4 -bytes 1M -startdelay 0.5 -processor 0,1 -sharedmemory -hugepages"),
+            ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=50:99.9",
+             "-op read -targets 1 data -reqsize 4 -bytes 1M -latency percentiles 50,99.9")):
+        t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
+
+
+def test_text():
+    """Comments, sections, variables, lists, files that are included."""
+    t.make_file("a:b", 1 << 20)
+    t.make_file("c d'e", 1 << 20)
+    write("part.fio", "bs=16k ; of all\n")
+    run = convert("; a comment\n# another\n[global]\r\nsize=${SIZE}k # here\n\tinclude part.fio\ninvalidate=0\n"
+                  "[first] ; and here\nfilename=a\\:b:c d'e\n[global]\nbs=32k\n[second]\nstonewall\n"
+                  "filename=-x:null\nsize=$pagesize*16\nrw=write\nzero_buffers\n", env={"SIZE": "128"})
+    page = os.sysconf("SC_PAGESIZE")
+    t.equal(commands(run),
+            [["-op", "read", "-targets", "2", "a:b", "c d'e", "-reqsize", "16", "-bytes", "64K"],
+             ["-op", "write", "-targets", "2", "./-x", "./null", "-reqsize", "32", "-bytes", "%dK" % (page * 8 // 1024)]],
+            "comments, variables, lists of names and included files", run)
+
+
+def test_script():
+    """The output is a script."""
+    t.make_file("it's $HOME", 1 << 16)
+    run = convert("[job]\nfilename=it's $HOME\nsize=64k\nrw=write\n[after `touch bad`]\nstonewall\nfilename=x\n"
+                  "size=64k\nrw=write\nnice=1\n")
+    script = write("script", run.out)
+    shown = t.command(["sh", "-c", 'xdd() { for w; do echo "<$w>"; done; }; . "$0"', script], cwd=t.tmp())
+    t.equal([w[1:-1] for w in shown.out.splitlines()], [w for c in commands(run) for w in c],
+            "a shell that reads the output gets the words of each command", shown)
+    t.ok(not os.path.exists(t.path("bad")), "and runs nothing of a job's name")
+
+
+BAD = {
+    "bs=4q\n": "3: bs=4q: expected numbers for reads and writes, such as 4k or 4k,8k",
+    "bs=\n": "3: bs=: expected numbers for reads and writes, such as 4k or 4k,8k",
+    "iodepth\n": "3: iodepth: expected a number",
+    "direct=yes\n": "3: direct=yes: expected 0 or 1",
+    "size=101%\n": "3: size=101%: is out of range; expected bytes or a percentage, such as 1g or 50%",
+    "size=99999999999999999999\n": "3: size=99999999999999999999: is out of range; expected bytes or a percentage, "
+                                   "such as 1g or 50%",
+    "runtime=1x\n": "3: runtime=1x: expected a time, such as 30, 10s or 1m",
+    "kb_base=1001\n": "3: kb_base: expected 1000 or 1024",
+    "[x\n": "3: expected ] after the name of a section",
+    "[]\n": "3: expected a name between [ and ]",
+    "=4\n": "3: expected a name before =",
+    "rw read\n": "3: rw read: expected name=value",
+    "bs=${NO_SUCH_VARIABLE}\n": "3: ${NO_SUCH_VARIABLE} is not set in the environment",
+    "filename=${x\n": "3: expected } after ${",
+    "include no-such-file\n": "3: include no-such-file: No such file or directory",
+    "include self.fio\n": "3: include: files include each other more than 8 deep",
+    "include job.fio\n": "1: a file that is included cannot begin a section",
+    "filename=\x1b[31m\n": "3: has the byte 0x1b, which cannot be printed; expected text in UTF-8",
+    "size=1m\nbs=2m\n": "1: [job]: has requests that are larger than its part of a file; expected a smaller bs or a "
+                        "larger size",
+    "filename=none\n": "1: [job]: has no size, and none does not exist; expected size=",
+    "size=1m\nnumjobs=9999\n": "1: [job]: numjobs and files make more targets than the 1024 of a command, or the 20000 "
+                               "of all",
+    "size=1m\nfilename=-\n": "1: [job]: standard input and output are no targets",
+    "size=1m\nfilename=a::b\n": "1: [job]: filename: expected names with colons between them",
+}
+
+
+def test_bad():
+    write("self.fio", "\n\ninclude self.fio\n")
+    for text, message in BAD.items():
+        run = fio("job.fio") if not write("job.fio", "[job]\n; text\n" + text) else fio("job.fio")
+        file = "self.fio" if "self" in text else "job.fio"
+        t.equal((run.status, run.err, run.out), (2, "xdd: %s:%s\n" % (file, message), ""),
+                "one line and status 2: " + repr(text))
+    for args, status, message in (
+            (["no.fio"], 2, "xdd: no.fio: No such file or directory\n"),
+            ([], 2, "xdd: fio: expected a job file: xdd fio <job file> [-run], or xdd fio -h\n"),
+            (["job.fio", "two.fio"], 2, "xdd: fio two.fio: expected one job file\n"),
+            (["-rum", "job.fio"], 3, "xdd: fio -rum: no such option; did you mean -run?\n"),
+            (["job.fio", "-o"], 2, "xdd: fio -o: missing argument <file>\n")):
+        run = fio(*args)
+        t.equal((run.status, run.err, run.out), (status, message, ""), "one line: xdd fio " + " ".join(args))
+    for text, message in (("", "has no job; expected a section such as [job]"),
+                          ("[global]\nbs=4k\n", "has no job; expected a section such as [job]"),
+                          ("a" * (1 << 20) + "\n", "is longer than 1048576 bytes, with all that it includes")):
+        run = convert(text)
+        t.equal((run.status, run.err), (2, "xdd: %s: %s\n" % (t.path("job.fio"), message)), message)
+    run = convert("bs=4k\n")
+    t.equal((run.status, run.err),
+            (2, "xdd: %s:1: expected a section, such as [job], before the first setting\n" % t.path("job.fio")),
+            "a setting before the first section")
+
+
+def test_standard_input():
+    run = t.command(["sh", "-c", 'echo "[job]\nsize=64k\nrw=write\nfilename=x\nbs=a" | "$0" fio -', t.XDD])
+    t.equal((run.status, run.err.split(": ", 1)[1][:17]), (2, "standard input:5:"), "a job file from standard input", run)
+
+
+# Job files in the manner of those that people have, each with the number of its commands.
+JOBS = {
+    "sequential": (1, "[seqwrite]\nrw=write\nbs=1m\nsize=8m\nioengine=psync\nend_fsync=1\nfilename=w1\n"),
+    "random read": (2, "[global]\nioengine=libaio\niodepth=16\ndirect=1\nbs=4k\nsize=4m\ngroup_reporting\n"
+                       "[rr]\nrw=randread\nnumjobs=4\nfilename=r1\n"),
+    "mix": (2, "[mix]\nrw=randrw\nrwmixread=70\nbs=8k\nsize=4m\nioengine=psync\nruntime=10\n"),
+    "database": (2, "[global]\nsize=4m\nioengine=psync\n[data]\nrw=randrw\nbs=8k\nnumjobs=2\nfilename=db\n"
+                    "[log]\nrw=write\nbs=4k\nfdatasync=1\nrate_iops=2000\nfilename=wal\nsize=256k\n"),
+    "one after the other": (3, "[global]\nsize=2m\nfilename=s1\n[w]\nrw=write\n[r]\nstonewall\nrw=read\n"
+                               "[rr]\nwait_for=r\nrw=randread\n"),
+    "many files": (2, "[files]\nnrfiles=4\nsize=4m\nrw=randread\niodepth=8\nioengine=libaio\ndirectory=.\n"),
+    "server": (2, "[global]\nsize=1m\nbs=16k\nnrfiles=2\n[readers]\nrw=randread\nnumjobs=2\n[writer]\nrw=write\n"),
+    "verify": (2, "[v]\nrw=randwrite\nbs=4k\nsize=1m\nverify=crc32c\nioengine=libaio\niodepth=4\ndirect=1\n"),
+    "verify pattern": (2, "[v]\nrw=write\nbs=4k\nsize=1m\nverify=pattern\nverify_pattern=0xdeadbeef\nunlink=1\n"),
+    "verify shared": (2, "[v]\nrw=write\nbs=4k\nsize=1m\nverify=md5\nnumjobs=2\nfilename=vs\n"),
+    "paced": (1, "[p]\nrw=write\nsize=64k\nthinktime=1ms\nthinktime_blocks=4\nbs=4k\nsync=1\n"),
+    "loops": (2, "[l]\nrw=randread\nsize=1m\nloops=3\nrandrepeat=0\nrandseed=7\n"),
+    "different loops": (2, "[global]\nsize=1m\n[a]\nloops=2\n[b]\nloops=3\n"),
+    "logs": (2, "[g]\nrw=read\nsize=1m\nwrite_lat_log=lat\nwrite_bw_log=bw\nlog_avg_msec=100\n"),
+    "null": (1, "[n]\nioengine=null\nsize=1g\nbs=4k\nrw=randwrite\niodepth=8\n"),
+    "odd sizes": (1, "[o]\nrw=write\nbs=1500\nsize=100000\noffset=3000\nfilename=odd\n"),
+    "data": (1, "[d]\nrw=write\nsize=1m\nbuffer_compress_percentage=50\ndedupe_percentage=25\nfallocate=native\n"),
+    "laid out again": (2, "[a]\nrw=write\nsize=1m\noverwrite=1\n"),
+}
+
+
+def test_dry():
+    """Each command can be typed: it passes a dry run when those before it have been run."""
+    for name, (number, text) in JOBS.items():
+        directory = t.path("dry " + name)
+        os.mkdir(directory)
+        run = convert(text, cwd=directory)
+        t.equal((run.status, len(commands(run))), (0, number), name + ": the number of commands", run)
+        for words in commands(run):
+            dry = t.command([t.XDD, *words, "-dryrun"], cwd=directory)
+            t.ok(dry.status == 0 and not dry.error_lines(), "%s: a dry run of xdd %s" % (name, shlex.join(words)), dry)
+            if words is not commands(run)[-1]:
+                t.command([t.XDD, *words], cwd=directory)
+
+
+def test_run():
+    """-run runs the commands, and ends with the first that fails."""
+    for name in ("one after the other", "verify", "verify pattern", "verify shared", "database", "laid out again"):
+        directory = t.path(name + " run")
+        os.mkdir(directory)
+        run = convert(JOBS[name][1], "-run", cwd=directory)
+        t.equal((run.status, run.out.count("COMBINED")), (0, JOBS[name][0]), name + ": -run runs each command", run)
+    run = convert("[a]\nrw=write\nsize=64k\nfilename=good\n[b]\nstonewall\nrw=write\nsize=64k\nfilename=no/such/dir\n",
+                  "-run")
+    t.ok(run.status == 4 and not os.path.exists(t.path("good")) and len(run.error_lines()) == 1,
+         "nothing runs when one command is refused", run)
+    run = convert("[a]\nrw=write\nsize=64k\nfilename=tagged\n[b]\nstonewall\nverify=crc32c\nsize=64k\nfilename=tagged\n"
+                  "[c]\nstonewall\nrw=write\nsize=64k\nfilename=third\n", "-run")
+    t.ok(run.status == 7 and not os.path.exists(t.path("third")),
+         "the first command that fails ends the rest and gives the status", run)
+
+
+def test_interrupted():
+    """A signal to xdd fio reaches the run, and no other begins."""
+    job = write("job.fio", "[a]\nrw=write\nsize=1m\nfilename=long\ntime_based\nruntime=600\n[b]\nstonewall\nrw=write\n"
+                           "size=64k\nfilename=after\n")
+    p = subprocess.Popen([t.XDD, "fio", job, "-run", "-o", "-"], cwd=t.tmp(), stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, start_new_session=True)
+    deadline = time.monotonic() + t.TIMEOUT
+    while not os.path.exists(t.path("long")) and p.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    p.send_signal(signal.SIGTERM)
+    out, err = p.communicate(timeout=t.TIMEOUT)
+    t.equal((p.returncode, b"COMBINED" in out, os.path.exists(t.path("after"))), (5, True, False),
+            "a signal ends the run with its results and status 5, and the rest", err)
+
+
+def test_output():
+    run = convert(JOBS["null"][1], "-o", "commands")
+    with open(t.path("commands")) as f:
+        text = f.read()
+    t.equal((run.status, run.out, text), (0, "", convert(JOBS["null"][1]).out), "-o writes the commands to a file", run)
+    run = convert("[job]\nbs=q\n", "-o", "commands")
+    with open(t.path("commands")) as f:
+        t.equal((run.status, f.read()), (2, text), "a job file that is refused changes no file", run)
+
+
+# ---- beside fio ----
+
+def operations(words, directory):
+    """The transfers of a command as strace sees them: how often each (call, file, offset, bytes) was done."""
+    log = os.path.join(directory, "log")
+    # The leak checker cannot work in a traced process.
+    run = t.command(["strace", "-f", "-qq", "-y", "-s0", "-e", "trace=pread64,pwrite64", "-e", "signal=none", "-o", log,
+                     "-E", "ASAN_OPTIONS=detect_leaks=0", *words], cwd=directory, tolerate="-dropcache: .* stayed")
+    found = collections.Counter()
+    for _, text in s.calls_of(log):
+        m = re.match(r"p(read|write)64\(\d+<([^>]*)>, .*, (\d+), (\d+) *\) += (\d+)", text)
+        if m and m[2].startswith(os.path.realpath(directory) + "/"):
+            found[m[1], os.path.basename(m[2]), int(m[4]), int(m[3])] += 1
+    return run, found
+
+
+def beside_fio(title, text, exact):
+    """The same job by fio and by xdd, on files of their own."""
+    results = []
+    for name in ("fio", "xdd"):
+        directory = t.path(title + " " + name)
+        os.mkdir(directory)
+        for file in re.findall(r"\bthere\d", text):
+            t.make_file(os.path.join(directory, file), 1 << 20)
+        job = os.path.join(directory, "job.fio")
+        with open(job, "w") as f:
+            f.write(text)
+        words = ["fio", "--output=/dev/null", job] if name == "fio" else [t.XDD, "fio", job, "-run"]
+        results.append(operations(words, directory))
+    (run, by_fio), (mine, by_xdd) = results
+    if not t.ok(run.status == 0 and mine.status == 0 and by_fio, title + ": both run", "%s\n%s" % (run, mine)):
+        return
+    if not exact:
+        by_fio, by_xdd = [collections.Counter({(c, f, n): sum(v for k, v in found.items() if (k[0], k[1], k[3]) == (c, f, n))
+                                               for c, f, _, n in found}) for found in (by_fio, by_xdd)]
+    t.equal(by_xdd, by_fio, title + (": operations and their offsets are those of fio" if exact else
+                                     ": files, directions, sizes and numbers of operations are those of fio"))
+
+
+def test_beside_fio():
+    if not t.have("fio") or not s.can_trace():
+        t.skip("the same transfers as fio", "needs fio and strace")
+        return
+    beside_fio("sequential write", "[w]\nrw=write\nbs=16k\nsize=200000\nfilename=new\nzero_buffers\n", True)
+    beside_fio("parts of a file", "[r]\nrw=read\nbs=4k\nsize=64k\noffset=8k\nnumjobs=3\noffset_increment=128k\n"
+                                  "filename=there1\n", True)
+    beside_fio("files of a job", "[r]\nrw=read\nbs=4k\nsize=64k\nfilename=there1:there2\nloops=2\n", True)
+    beside_fio("more than the size", "[r]\nrw=read\nbs=4k\nsize=64k\nfilename=there1:there2\nio_size=100k\n", True)
+    beside_fio("random", "[global]\nioengine=psync\nsize=256k\nbs=4k,8k\n[a]\nrw=randread\nnumjobs=2\nfilename=there1\n"
+                         "[b]\nrw=randwrite\nfilename=there2\nnumber_ios=9\n", False)
+
+
+t.run(test_every_option, test_reasons, test_unknown, test_mapping, test_text, test_script, test_bad,
+      test_standard_input, test_dry, test_run, test_interrupted, test_output, test_beside_fio)
