@@ -12,10 +12,11 @@ import xddtest as t
 
 
 class Screen:
-    """The outcome: status ("timeout" if it was killed), and the lines that remain on the screen."""
+    """The outcome: status ("timeout" if it was killed), all that was written, and the lines that remain on the screen."""
 
-    def __init__(self, status, text):
-        self.status, self.text = status, text
+    def __init__(self, status, raw):
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", raw)
+        self.status, self.raw, self.text = status, raw, text
         self.lines = [line.rpartition("\r")[2].rstrip() for line in text.replace("\r\n", "\n").split("\n")]
         if self.lines and not self.lines[-1]:
             self.lines.pop()
@@ -28,7 +29,7 @@ def on_terminal(args, columns=80, rows=50, cwd=None, env=None, timeout=t.TIMEOUT
     """Run the words `args` on a terminal of that size without colours."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    full = dict(os.environ, LC_ALL="C", TERM="dumb", **(env or {}))
+    full = {**os.environ, "LC_ALL": "C", "TERM": "dumb", **(env or {})}
     full.pop("COLUMNS", None)
     full.pop("LINES", None)
     pid = os.fork()
@@ -50,7 +51,7 @@ def on_terminal(args, columns=80, rows=50, cwd=None, env=None, timeout=t.TIMEOUT
         os.killpg(pid, signal.SIGKILL)
     os.close(ours)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return Screen("timeout" if timed_out else status, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text))
+    return Screen("timeout" if timed_out else status, text)
 
 
 def read_all(fd, limit):

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""
+-report: the block for people on a pseudo-terminal, at several widths: no line is wider than the terminal, the shape of
+the block, and its numbers beside the document of -jsonout; what a pipe or a file gets; runs that fail or are canceled.
+"""
+import json
+import os
+import re
+import sys
+import unicodedata
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddterm
+import xddtest as t
+
+t.may_warn(t.CACHED, t.BUFFERED)
+
+WIDTHS = (60, 80, 120, 200)
+FACTOR = {"n": 1, "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+SECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
+HEADINGS = ["rate", "IOPS", "p50", "p99", "max"]
+CELL = r"(?:[\d.]+ (?:[kMGTPE]?B/s|[kMGTPE]?/s|ns|us|ms|s|min|h)|0 B/s|0 /s|-)"
+WORDS = "-op read -target null -reqsize 4 -numreqs 200"
+
+
+def on(columns, words, rows=50, env=None, **kwargs):
+    """The screen of a run on a terminal of that size."""
+    return xddterm.on_terminal(t.xdd_words(*(words.split() if isinstance(words, str) else words)), columns, rows,
+                               cwd=t.tmp(), env=env, **kwargs)
+
+
+def width(line):
+    """Columns of a terminal that the line takes."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def table(screen):
+    """The rows of the block by their label, each a dict by heading."""
+    found, last = {}, ""
+    begins = [i for i, line in enumerate(screen.lines) if line.split() == HEADINGS]
+    if len(begins) != 1:
+        return {}
+    for line in screen.lines[begins[0] + 1:]:
+        cells = re.findall(CELL, line)
+        m = re.match(r"(.*?) +%s(?: |$)" % CELL, line)
+        if not m:
+            break
+        label = m.group(1)
+        last = label if not label.startswith(" ") else last
+        names = HEADINGS if len(cells) == 5 else HEADINGS[2:]
+        found[label.strip() if label.strip() not in found else last + label] = dict(zip(names, cells))
+    return found
+
+
+def number(cell):
+    """A cell as a number: bytes or operations per second, or nanoseconds."""
+    value, unit = cell.split()
+    if unit in SECONDS:
+        return float(value) * SECONDS[unit]
+    return float(value) * FACTOR[unit.replace("B/s", "").replace("/s", "")]
+
+
+def near(cell, value):
+    """True if the cell is that value in three digits."""
+    return abs(number(cell) - value) <= 0.0051 * value + 1e-9
+
+
+def combined(name):
+    with open(t.path(name)) as f:
+        return [r for r in json.load(f)["results"] if r["what"] == "COMBINED"][0]
+
+
+def agrees(row, result, direction):
+    """True if the row shows what the document has of that direction."""
+    seconds = result["elapsed_ns"] / 1e9
+    latency = result["latency"]["service"][direction]
+    wanted = (result["bytes"][direction] / seconds, result["ops"][direction] / seconds, latency["percentiles_ns"]["50"],
+              latency["percentiles_ns"]["99"], latency["maximum_ns"])
+    return all(near(row[heading], value) for heading, value in zip(HEADINGS, wanted))
+
+
+def test_widths():
+    deep = "a-directory-with-a-long-name/another-one-that-is-longer/"
+    names = [deep + "first", deep + "\u6587\u4ef6\u540d\u7a31" * 10, deep + "caf\u00e9-" + "x" * 60]
+    os.makedirs(t.path(deep), exist_ok=True)
+    for name in names:
+        with open(t.path(name), "wb") as f:
+            f.write(bytes(65536))
+    few = ["-targets", str(len(names)), *names, "-reqsize", "4", "-op", "read"]
+    runs = {"one target": WORDS.split(), "a long name": ["-target", names[1], "-op", "read", "-reqsize", "4"],
+            "several targets": few, "a mix": few[:-2] + ["-rwratio", "50", "-numreqs", "16", "-passes", "3"],
+            "throttled": WORDS.split() + ["-throttle", "ops", "100000"],
+            "5 passes": WORDS.split() + ["-passes", "5"], "512 targets": "-op noop -targets 512 " + "null " * 512 + "-numreqs 2"}
+    for title, words in runs.items():
+        for columns in WIDTHS:
+            screen = on(columns, words, env={"LC_ALL": "C.UTF-8"} if columns != 80 else None)
+            t.equal((screen.status, [line for line in screen.lines if width(line) > columns]), (0, []),
+                    "%s: no line exceeds %d columns" % (title, columns), screen)
+            t.ok(table(screen), "%s: a table at %d columns" % (title, columns), screen)
+    screen = on(60, runs["several targets"], env={"LC_ALL": "C.UTF-8"})
+    t.ok("\u2026" in screen.text and "..." not in screen.text, "UTF-8: an ellipsis stands for the middle of a name", screen)
+    screen = on(60, runs["several targets"])
+    t.ok("..." in screen.text and "\u2026" not in screen.text, "another locale: three points do", screen)
+    screen = on(20, WORDS)
+    t.equal((screen.status, bool(table(screen))), (0, True), "20 columns: the block of 60", screen)
+
+
+def test_numbers():
+    screen = on(80, "-op read -target null -reqsize 4 -numreqs 20000 -jsonout one.json")
+    t.ok(agrees(table(screen)["read"], combined("one.json"), "read"), "one target: as in -jsonout", screen)
+    t.ok(re.match(r"null: sequential reads of 4 KiB, depth 1, null, [\d.]+ [mu]s$", screen.lines[0]),
+         "the first line says what ran", screen)
+    screen = on(80, "-target null -rwratio 70 -reqsize 4 -numreqs 20000 -jsonout mix.json")
+    rows, result = table(screen), combined("mix.json")
+    t.equal(list(rows), ["read", "write", "both"], "a mix: a row for each direction and one for both", screen)
+    t.ok(agrees(rows["read"], result, "read") and agrees(rows["write"], result, "write"), "a mix: as in -jsonout", screen)
+    t.ok(near(rows["both"]["rate"], sum(result["bytes"].values()) / result["elapsed_ns"] * 1e9),
+         "a mix: both are the sum", screen)
+    screen = on(80, "-op read -target null -reqsize 4 -numreqs 300 -throttle ops 20000 -jsonout paced.json")
+    rows, result = table(screen), combined("paced.json")
+    response = result["latency"]["response"]["read"]
+    t.equal(list(rows), ["read service", "read response"], "-throttle: service and response times are labelled", screen)
+    t.ok(near(rows["read response"]["max"], response["maximum_ns"]) and
+         near(rows["read response"]["p50"], response["percentiles_ns"]["50"]), "-throttle: as in -jsonout", screen)
+    t.ok("throttled to 20.0 k/s" in screen.text, "-throttle: the requested rate is named", screen)
+
+
+def files(n):
+    names = ["f%03d" % i for i in range(n)]
+    for name in names:
+        with open(t.path(name), "wb") as f:
+            f.write(bytes(16384))
+    return names
+
+
+def test_targets():
+    for n in (2, 5, 100):
+        screen = on(80, ["-op", "read", "-reqsize", "4", "-targets", n, *files(n), "-jsonout", "many.json"])
+        rows = table(screen)
+        wanted = files(n) + ["all"] if n <= 20 else None
+        t.ok(screen.lines[0].startswith("%d targets: " % n), "%d targets: the first line says so" % n, screen)
+        if wanted:
+            t.equal(list(rows), wanted, "%d targets: a row for each and one for all" % n, screen)
+        else:
+            t.equal([re.sub(r"f\d+$", "F", label) for label in rows], ["slowest: F", "fastest: F", "all"],
+                    "%d targets: the slowest, the fastest and all" % n, screen)
+            t.ok("98 more targets lie between these two" in screen.lines, "... and how many are left out", screen)
+        result = combined("many.json")
+        t.ok(agrees(rows["all"], result, "read"), "%d targets: all of them as in -jsonout" % n, screen)
+    screen = on(80, ["-op", "read", "-reqsize", "4", "-targets", 12, *files(12)], rows=20)
+    t.equal((len(table(screen)), len(screen.lines) <= 20), (3, True), "12 targets on 20 lines: those that fit", screen)
+    screen = on(80, "-reqsize 4 -numreqs 10 -targets 2 null null -op target 0 read -op target 1 write")
+    text = "\n".join(screen.lines)
+    t.ok(re.search(r"^#0 null read +\d.*\n#1 null write +\d.*\nall     read +\d.*\n        write +\d.*\n        both +\d",
+                   text, re.M), "two directions: each target and all by direction", screen)
+
+
+def test_verdicts():
+    one, five = on(80, WORDS), on(80, WORDS + " -passes 5")
+    t.ok("certainty: " in one.text and "say little; -runtime 10s" in one.text, "a short run is called so", one)
+    t.ok(re.search(r"^certainty: [\d.]+ .?B/s \+-[\d.]+ % is the mean of 5 passes", five.text, re.M) and ", 5 passes, " in
+         five.text, "5 passes: mean, interval and number", five)
+    long = on(80, "-op read -target null -reqsize 4 -runtime 0.3")
+    t.ok("one pass says nothing about repeatability; -passes 5 does" in long.text, "one pass is called so", long)
+    paced = on(80, "-op read -target null -reqsize 4 -numreqs 20 -throttle ops 50")
+    t.ok("limited by: -throttle: no request was due" in paced.text, "-throttle is named as the limit", paced)
+    with open(t.path("cached"), "wb") as f:
+        f.write(os.urandom(32 << 20))
+    cached = on(80, "-op read -target cached -reqsize 1024")
+    text = " ".join(cached.text.split())
+    t.ok("was in the page cache before: that measures memory" in text, "the page cache disturbed: said in the verdict",
+         cached)
+    t.equal((text.count("page cache before"), "warning" in text), (1, False), "... once, and not as a warning", cached)
+    t.ok("next: -dio and -dropcache read the device" in text, "... and what to try next", cached)
+
+
+def test_faults():
+    with open(t.path("short"), "wb") as f:
+        f.write(bytes(8192))
+    failed = on(80, "-op read -target short -reqsize 4 -numreqs 5 -timelimit 60")
+    t.ok("errors: 3 of 5 requests failed" in failed.text, "errors are counted", failed)
+    t.equal(failed.status, 6, "errors: the exit status is that of the table", failed)
+    t.ok("errors" not in on(80, WORDS).text, "without errors they are not mentioned")
+    wrong = on(80, "-op read -target short -reqsize 4 -datapattern sequenced -verify contents")
+    t.ok(re.search(r"^wrong data: \d+ extents? of what was read", wrong.text, re.M), "wrong data are counted", wrong)
+    t.equal(wrong.status, 7, "wrong data: the exit status", wrong)
+    on(80, "-op write -target good -reqsize 4 -numreqs 8 -datapattern sequenced")
+    right = on(80, "-op read -target good -reqsize 4 -datapattern sequenced -verify contents")
+    t.ok("verified: all data that was read is as expected" in right.text, "verified data are called so", right)
+    run = "%s -op write -target begun -reqsize 4 -numreqs 100000 -throttle ops 20 & p=$!; " % " ".join(t.xdd_words())
+    run += "until [ -s begun ]; do sleep 0.05; done; kill -TERM $p; wait $p"
+    canceled = xddterm.on_terminal(["sh", "-c", run], 80, cwd=t.tmp())
+    t.equal((canceled.status, list(table(canceled))), (5, ["write service", "write response"]),
+            "canceled: the block of what was done", canceled)
+    t.ok("partial: the run was canceled before its end" in canceled.text, "canceled: it says so", canceled)
+
+
+def masked(text):
+    return re.sub(r" +", " ", re.sub(r"\d+", "0", text))
+
+
+def test_elsewhere():
+    pipe = t.xdd(*WORDS.split())
+    asked = t.xdd(*WORDS.split(), "-report", "table")
+    t.ok("COMBINED" in pipe.out and pipe.out.startswith("Starting time for this run, "), "a pipe gets the table", pipe)
+    t.equal(masked(pipe.out), masked(asked.out), "... the same as with -report table")
+    plain = on(80, WORDS + " -report table")
+    t.ok("COMBINED" in plain.text and not table(plain), "-report table: the table on a terminal", plain)
+    person = t.xdd(*WORDS.split(), "-report", "person")
+    t.ok(table(xddterm.Screen(0, person.out)) and "COMBINED" not in person.out, "-report person: the block in a pipe", person)
+    t.ok("\033" not in person.out, "... without escape codes")
+    formatted = on(200, WORDS + " -outputformat new +WHAT+OPS").text
+    t.ok(0 <= formatted.find("p99") < formatted.find("Starting time") < formatted.find("COMBINED"),
+         "-outputformat: the guide's output follows the block", formatted)
+    verbose = on(200, WORDS + " -verbose").text
+    t.ok(0 <= verbose.find("TARGET_PASS") < verbose.find("This run terminated") < verbose.find("p99"),
+         "-verbose: the block follows the guide's output", verbose)
+    kept = on(80, WORDS + " -report person -output results")
+    with open(t.path("results")) as f:
+        text = f.read()
+    t.equal((bool(table(kept)), "COMBINED" in kept.text, "COMBINED" in text, "p99" in text), (True, False, True, False),
+            "-output: the file has the table, the terminal the block", kept)
+    quiet = on(80, WORDS + " -output results")
+    t.equal(quiet.text, "", "-output without -report: the terminal stays empty", quiet)
+    document = on(80, WORDS + " -jsonout -")
+    t.equal(json.loads(document.text)["status"], 0, "-jsonout -: the document alone", document)
+    t.ok("Dry run" in on(80, WORDS + " -dryrun").text, "-dryrun: shows what it would do")
+
+
+def test_colours():
+    for title, env, coloured in (("a terminal", {"TERM": "xterm"}, True), ("NO_COLOR", {"TERM": "xterm", "NO_COLOR": "1"}, False),
+                                 ("an empty NO_COLOR", {"TERM": "xterm", "NO_COLOR": ""}, True),
+                                 ("TERM=dumb", {"TERM": "dumb"}, False), ("no TERM", {"TERM": ""}, False)):
+        screen = on(80, WORDS, env=env)
+        t.equal("\033[" in screen.raw, coloured, "%s: %s" % (title, "colours" if coloured else "no colours"), screen.raw)
+    evil = "evil\033[31m\nname"
+    with open(t.path(evil), "wb") as f:
+        f.write(bytes(4096))
+    screen = on(80, ["-op", "read", "-target", evil, "-reqsize", "4"])
+    t.ok("\033" not in screen.raw and "\\x1b[31m\\nname" in screen.text, "a name does not control the terminal", screen)
+
+
+if not t.have_terminals():
+    t.skip_all("no pseudo-terminals here")
+t.run(test_widths, test_numbers, test_targets, test_verdicts, test_faults, test_elsewhere, test_colours)
+t.done()

@@ -1,0 +1,299 @@
+/*
+ * The verdict on a run, as a function of the facts: src/report/verdict.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/verdict.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
+
+/* A run of 10 s on one file with -dio, of which nothing is known yet. */
+static struct verdict_facts plain(void)
+{
+	return (struct verdict_facts){
+		.targets = 1,
+		.files = true,
+		.direct = true,
+		.depth = 32,
+		.qthreads = 1,
+		.queues = true,
+		.processors = 4,
+		.passes_ran = 1,
+		.elapsed_ns = 10 * NS_PER_SEC,
+		.ops = 1000000,
+	};
+}
+
+/* All lines of the verdict as one text, "label: text\n" each. */
+static const char *text_of(const struct verdict_facts *f)
+{
+	static char text[4096];
+	struct verdict v;
+
+	text[0] = '\0';
+	assert_int_equal(verdict_make(f, &v), 0);
+	for (size_t i = 0; i < v.n; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s: %s\n",
+			 v.lines[i].label, v.lines[i].text);
+	verdict_free(&v);
+	return text;
+}
+
+#define ONE_PASS "certainty: one pass says nothing about repeatability; -passes 5 does\n"
+
+static struct verdict_facts bound_by(enum result_bound bound)
+{
+	struct verdict_facts f = plain();
+
+	f.bounds[bound] = (struct verdict_bound){ .n = 1,
+						  .busy = { 0.25, 0.25 },
+						  .waited = { 0.5, 0.5 },
+						  .held = { 0.625, 0.625 },
+						  .idle = { 0.934, 0.934 } };
+	return f;
+}
+
+static void test_nothing_known(void **state)
+{
+	struct verdict_facts f = plain();
+
+	(void)state;
+	assert_string_equal(text_of(&f), ONE_PASS);
+	f.ops = 0;
+	assert_string_equal(text_of(&f), "");
+}
+
+static void test_limits(void **state)
+{
+	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
+
+	(void)state;
+	assert_string_equal(text_of(&f), "limited by: the device: xdd waited for it 93 % of the "
+					 "time\n" ONE_PASS);
+	f = bound_by(RESULT_BOUND_PACED);
+	f.pace = "-throttle";
+	assert_string_equal(text_of(&f), "limited by: -throttle: no request was due 63 % of the "
+					 "time\n" ONE_PASS);
+	f = bound_by(RESULT_BOUND_STARVED);
+	assert_string_equal(text_of(&f),
+			    "limited by: other programs: xdd was ready and had no processor 50 % "
+			    "of the time\n" ONE_PASS);
+	f = bound_by(RESULT_BOUND_MIXED);
+	assert_string_equal(text_of(&f),
+			    "limited by: several causes: busy 25 %, waiting for the device 93 % of "
+			    "the time\n" ONE_PASS);
+	f = bound_by(RESULT_BOUND_UNKNOWN);
+	assert_string_equal(text_of(&f), ONE_PASS);
+}
+
+/* The same share of processor time means another thing for each kind of target. */
+static void test_generator(void **state)
+{
+	struct verdict_facts f = bound_by(RESULT_BOUND_GENERATOR);
+
+	(void)state;
+	assert_string_equal(text_of(&f),
+			    "limited by: xdd and the kernel, busy 25 % of the time: the device may "
+			    "do more\n" ONE_PASS "next: a greater -threads uses more processors\n");
+	f.queues = false;
+	assert_non_null(strstr(text_of(&f), "next: a greater -queuedepth uses more processors\n"));
+	f.qthreads = 4;
+	assert_null(strstr(text_of(&f), "next: "));
+	f.direct = false;
+	assert_non_null(strstr(text_of(&f), "data went through the page cache\n"));
+	f.files = false;
+	assert_non_null(strstr(text_of(&f), "limited by: xdd itself, busy 25 % of the time: there "
+					    "is no device\n"));
+}
+
+static void test_several_targets(void **state)
+{
+	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
+
+	(void)state;
+	f.targets = 5;
+	f.bounds[RESULT_BOUND_DEVICE].n = 5;
+	f.bounds[RESULT_BOUND_DEVICE].idle.least = 0.85;
+	assert_non_null(strstr(text_of(&f), "limited by: the device: xdd waited for it 85 to 93 % "
+					    "of the time\n"));
+	f.bounds[RESULT_BOUND_DEVICE].n = 3;
+	assert_non_null(strstr(text_of(&f), "limited: 3 of 5 targets by the device: "));
+}
+
+static void test_depth_one(void **state)
+{
+	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
+
+	(void)state;
+	f.depth = 1;
+	assert_non_null(strstr(text_of(&f), "next: -queuedepth 8 shows what the device does with "
+					    "several requests at once\n"));
+}
+
+static void test_certainty(void **state)
+{
+	struct verdict_facts f = plain();
+
+	(void)state;
+	f.passes_ran = 5;
+	f.passes = (struct person_passes){ .n = 5, .mean = 412e6, .half_width = 7.4e6 };
+	assert_string_equal(text_of(&f), "certainty: 412 MB/s +-1.8 % is the mean of 5 passes with "
+					 "95 % confidence\n");
+	f.passes.half_width = 660e6;
+	assert_non_null(strstr(text_of(&f), "412 MB/s +-160 % is"));
+	f.passes.half_width = 1e6;
+	assert_non_null(strstr(text_of(&f), "412 MB/s +-0.24 % is"));
+	strcpy(f.passes.why, "pass 1 is 38 % slower than the others");
+	assert_non_null(
+		strstr(text_of(&f), "\nnot reproducible: pass 1 is 38 % slower than the others\n"));
+	f.passes = (struct person_passes){ .n = 1, .mean = 1e6, .half_width = INFINITY };
+	assert_string_equal(text_of(&f), "");
+}
+
+static void test_until(void **state)
+{
+	struct verdict_facts f = plain();
+
+	(void)state;
+	f.passes_ran = 20;
+	f.until_percent = 2;
+	f.passes = (struct person_passes){
+		.n = 20, .mean = 412e6, .half_width = 4e6, .until_percent = 1.5
+	};
+	assert_string_equal(text_of(&f), "certainty: 412 MB/s +-1.5 % is the mean of 20 passes "
+					 "with 95 % confidence; -passes until 2 was reached\n");
+	f.until_percent = 1;
+	assert_non_null(strstr(text_of(&f), "-passes until 1 was not reached\n"));
+}
+
+static void test_short_run(void **state)
+{
+	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
+
+	(void)state;
+	f.elapsed_ns = NS_PER_SEC / 20;
+	assert_string_equal(text_of(&f),
+			    "certainty: 50.0 ms say little; -runtime 10s measures for longer\n");
+}
+
+#define CACHED                                                                            \
+	"12 % of what was read was in the page cache before: that measures memory; -dio " \
+	"and -dropcache read the device"
+
+static void test_findings(void **state)
+{
+	struct finding findings[] = {
+		{ FINDING_CACHED, 0, "target 0, data: " CACHED },
+		{ FINDING_CACHED, 1, "target 1, b: " CACHED },
+		{ FINDING_OTHERS, FINDING_RUN, "device sda: it moved 9 bytes, this run 5" },
+		{ FINDING_ZEROS, FINDING_RUN, "the data were zeros" },
+		{ FINDING_SPLIT, FINDING_RUN, "device sda: 5 operations became 9 requests" },
+	};
+	char first[] = "target 0, data: ";
+	char *prefixes[] = { first, NULL, NULL, NULL, NULL };
+	struct verdict_facts f = plain();
+
+	(void)state;
+	f.direct = false;
+	f.findings = findings;
+	f.prefixes = prefixes;
+	f.n_findings = 1;
+	assert_string_equal(text_of(&f),
+			    ONE_PASS "disturbed: 12 % of what was read was in the page cache "
+				     "before: that measures memory\n"
+				     "next: -dio and -dropcache read the device\n");
+	f.targets = 2;
+	f.n_findings = 2;
+	assert_non_null(strstr(text_of(&f), "disturbed: target 0, data: 12 % of what was read was "
+					    "in the page cache before: that measures memory (and 1 "
+					    "more like this)\n"));
+	f.n_findings = 5;
+	f.direct = true;
+	assert_non_null(strstr(text_of(&f), "disturbed: device sda: it moved 9 bytes"));
+	assert_non_null(strstr(text_of(&f), "note: the data were zeros\n"));
+	/* The first two suggestions only. */
+	assert_non_null(strstr(text_of(&f), "next: -dropcache empties the page cache first; repeat "
+					    "it while nothing else uses the device\n"));
+	assert_null(strstr(text_of(&f), "-reqsize"));
+}
+
+/* The limit tells what this finding does. */
+static void test_told_twice(void **state)
+{
+	struct finding finding = { FINDING_STARVED, 0, "target 0, data: starved: no processor" };
+	struct verdict_facts f = bound_by(RESULT_BOUND_STARVED);
+
+	(void)state;
+	f.findings = &finding;
+	f.n_findings = 1;
+	assert_null(strstr(text_of(&f), "disturbed"));
+	f.bounds[RESULT_BOUND_STARVED].n = 0;
+	assert_non_null(strstr(text_of(&f), "disturbed"));
+}
+
+static void test_faults(void **state)
+{
+	struct verdict_facts f = plain();
+
+	(void)state;
+	f.errors = 3;
+	f.ops = 7;
+	assert_string_equal(text_of(&f), "errors: 3 of 10 requests failed\n" ONE_PASS);
+	f = plain();
+	f.outstanding = 1;
+	f.partial = true;
+	assert_string_equal(text_of(&f),
+			    "partial: the run was cut short\nhung: 1 request never completed\n");
+	f.end = REPORT_END_CANCELED;
+	assert_non_null(strstr(text_of(&f), "partial: the run was canceled before its end\n"));
+	f = plain();
+	f.verified = true;
+	assert_string_equal(text_of(&f),
+			    "verified: all data that was read is as expected\n" ONE_PASS);
+	f.miscompares = 2;
+	assert_string_equal(text_of(&f), "wrong data: 2 extents of what was read is not as "
+					 "expected\n" ONE_PASS);
+	f = (struct verdict_facts){ .end = REPORT_END_CANCELED };
+	assert_string_equal(text_of(&f), "partial: the run was canceled before it began\n");
+}
+
+static void test_copies(void **state)
+{
+	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
+
+	(void)state;
+	f.copy = (struct person_copy){
+		.any = true, .complete = true, .ops = 64, .digest = "abc", .bound = ENDTOEND_NETWORK
+	};
+	assert_string_equal(text_of(&f),
+			    "copy complete: both sides confirm 64 requests, digest abc\n"
+			    "limited by: the network\n" ONE_PASS);
+	f.copy.complete = false;
+	f.copy.bound = ENDTOEND_UNKNOWN;
+	assert_string_equal(text_of(&f),
+			    "copy not confirmed: this side wrote 64 requests, and the other side "
+			    "does not confirm them\n" ONE_PASS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_generator),     cmocka_unit_test(test_several_targets),
+		cmocka_unit_test(test_depth_one),     cmocka_unit_test(test_certainty),
+		cmocka_unit_test(test_until),	      cmocka_unit_test(test_short_run),
+		cmocka_unit_test(test_findings),      cmocka_unit_test(test_told_twice),
+		cmocka_unit_test(test_faults),	      cmocka_unit_test(test_copies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
