@@ -23,6 +23,7 @@ struct check {
 	const char **names;
 	size_t n;
 	uint64_t time_ns; /* for each name */
+	bool brief;	  /* without commands to go on with */
 
 	struct check_target *targets;
 	struct check_result *results;
@@ -32,7 +33,7 @@ struct check {
 };
 
 static const char usage[] =
-	"usage: xdd [check] [-seconds <time>] <file or device> ...\n"
+	"usage: xdd [check] [-seconds <time>] [-brief] <file or device> ...\n"
 	"\n"
 	"Reads a file or device for about 30 seconds, shows how fast it is, and says what\n"
 	"looks wrong: large sequential reads, then random reads of 4 KiB, one at a time\n"
@@ -51,6 +52,7 @@ static const struct option rows[] = {
 	  .aliases = "s",
 	  .arg = "<time>",
 	  .help = "the time for each name; 30 seconds otherwise" },
+	{ .name = "brief", .aliases = "b", .help = "without the commands to go on with" },
 	{ .name = "help", .aliases = "h", .help = "this text" },
 	{ 0 },
 };
@@ -72,9 +74,10 @@ static enum xdd_status bad_option(const char *word)
 	else if (near)
 		log_error("check: %s: is not an option; did you mean -%s?", word, near);
 	else
-		log_error("check: %s: is not an option; expected -seconds or -help, and ./%s for a "
-			  "file of that name",
-			  word, word);
+		log_error(
+			"check: %s: is not an option; expected -seconds, -brief or -help, and ./%s for a "
+			"file of that name",
+			word, word);
 	return XDD_BAD_OPTION;
 }
 
@@ -113,6 +116,10 @@ static enum xdd_status parse(struct check *c, int argc, char **argv, bool *done)
 			command_help(&command_check);
 			*done = true;
 			return XDD_OK;
+		}
+		if (strcmp(found->name, "brief") == 0) {
+			c->brief = true;
+			continue;
 		}
 		i++;
 		status = take_seconds(c, i < argc ? argv[i] : NULL);
@@ -199,7 +206,7 @@ static enum xdd_status check_one(struct check *c, size_t i, unsigned width)
 	c->n_done = i + 1;
 	check_print_rows(result, width);
 	check_judge(t, result, &wrong);
-	if (c->n == 1)
+	if (c->n == 1 && !c->brief)
 		check_advise(t, result, &next);
 	check_print_notes(&wrong, &next, width);
 	return status;
