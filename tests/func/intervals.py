@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xdde2e as e
 import xddjson as j
 import xddsys as s
 import xddtest as t
@@ -135,6 +136,35 @@ def test_mixes():
 def test_many_targets():
     run, document, rows = both("64 targets", *"-op noop -targets -64 null -timelimit 0.05 -operationdelay 2ms".split())
     t.equal({r["target"] for r in rows}, {None, *range(64)}, "64 targets, and all")
+
+
+def test_copies():
+    """Both sides of an end-to-end copy."""
+    size = (4 << 20) + 5
+    source, documents = t.make_file("source", size), [t.path("copy.0.json"), t.path("copy.1.json")]
+    words = [["-intervals", "5ms", "output", t.path("copy.%d.csv" % i), "-jsonout", file] for i, file in enumerate(documents)]
+    copy = e.Copy(source, t.path("destination"), ["-blocksize", 4096, "-reqsize", 1, "-passes", 2], reads=words[0],
+                  writes=words[1], ports=2).run()
+    t.equal(copy.statuses(), (0, 0), "a copy", copy)
+    for file, direction in zip(documents, ("read", "write")):
+        rows = j.check(file, "the side that does %ss" % direction)["intervals"]
+        t.equal(({r["direction"] for r in rows}, sum(r["bytes"] for r in rows if r["target"] == 0)), ({direction}, 2 * size),
+                "its rows have the bytes of both passes")
+
+
+def test_guide():
+    """The commands of the user guide for plots."""
+    with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", "user-guide.md"), encoding="utf-8") as f:
+        programs = re.findall(r"^awk -F, ('[^']*') series.csv$", f.read(), re.M)
+    if not t.ok(len(programs) == 2, "the guide has two awk programs", programs):
+        return
+    file = t.path("series.csv")
+    t.xdd(*"-rwratio 0 -targets 2 null null -timelimit 0.13 -passes 2 -operationdelay 1ms -intervals 0.05 output".split(), file)
+    rows = [r for r in t.read_csv(file) if r["PARTIAL"] == "no"]
+    got = [t.command(["awk", "-F,", p.strip("'"), file]).out.split("\n")[:-1] for p in programs]
+    t.equal(got[0], ["%s %s" % (r["END"], r["BANDWIDTH"]) for r in rows if r["TARGET"] == "all"], "points of all targets")
+    least = {k: min(float(r["BANDWIDTH"]) for r in rows if r["TARGET"] == k) for k in ("0", "1", "all")}
+    t.equal({x.split()[0]: float(x.split()[1]) for x in got[1]}, least, "the slowest interval of each target")
 
 
 def test_errors():
@@ -300,6 +330,6 @@ def test_bad_input():
              "-intervals %s is refused" % args, run)
 
 
-t.run(test_figures, test_mixes, test_many_targets, test_errors, test_stall, test_signal, test_delays, test_table, test_names,
-      test_standard_output, test_slow_reader, test_file, test_bad_input)
+t.run(test_figures, test_mixes, test_many_targets, test_copies, test_guide, test_errors, test_stall, test_signal, test_delays,
+      test_table, test_names, test_standard_output, test_slow_reader, test_file, test_bad_input)
 t.done()

@@ -30,7 +30,7 @@ LONG = os.environ.get("XDD_TEST_LONG")
 LIMIT_S = 60
 WORKERS = 6
 SIGNALS = ("INT", "INT", "TERM", "TERM", "HUP", "USR1", "PIPE")
-STALLS = ("stdout", "stderr", "both", "-output", "-csvout", "-latency output", "-heartbeat 0.01 ops output")
+STALLS = ("stdout", "stderr", "both", "-output", "-csvout", "-latency output", "-intervals 1ms output", "-heartbeat 0.01 ops output")
 FIFO_SUFFIX = {"-heartbeat 0.01 ops output": ".T0000.csv"}
 
 # Each lasts for seconds where no signal ends it. f, g: files of 1 MiB; new: none.
@@ -161,7 +161,7 @@ def files_wrong(case, directory, status, twice):
     """The files that exist are whole. Two signals end a run at once: it need not have written anything."""
     names = set(os.listdir(directory))
     strays = [n for n in names if not re.match(
-        r"(f|g|doc\.json|out\.csv|lat\.csv|(hb|fifo)\.T\d+\.csv|dmp\.target\.\d+\.bin|rep\.target\.\d+\.csv)$", n) and
+        r"(f|g|doc\.json|out\.csv|lat\.csv|int\.csv|(hb|fifo)\.T\d+\.csv|dmp\.target\.\d+\.bin|rep\.target\.\d+\.csv)$", n) and
         not (re.match(r"new(\.\d+)?$", n) and (twice or "-deletefile" not in case.words))]
     if strays:
         return "left behind: %s" % strays

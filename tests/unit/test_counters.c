@@ -41,6 +41,7 @@ static void fill(struct counters *c, uint64_t base)
 		counters_add(&c->ops[dir], base + (uint64_t)dir);
 		counters_add(&c->bytes[dir], 10 * base + (uint64_t)dir);
 		counters_add(&c->failed_bytes[dir], base + 1);
+		counters_add(&c->failed_ops[dir], base + 3);
 		counters_add(&c->busy_ns[dir], 100 * base + (uint64_t)dir);
 	}
 	counters_add(&c->errors, 2);
@@ -49,6 +50,35 @@ static void fill(struct counters *c, uint64_t base)
 	counters_add(&c->issued, 3 * base + 3 + 2 + 5);
 	counters_set(&c->first_issue_ns, 1000 - base);
 	counters_set(&c->last_done_ns, 1000 + base);
+}
+
+/* The difference to an earlier tally of the same counters. */
+static void test_subtract(void **state)
+{
+	struct counters c;
+	struct tally before, now;
+
+	(void)state;
+	fill(&c, 7);
+	tally_clear(&before);
+	tally_add_counters(&before, &c);
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		counters_add(&c.ops[dir], 5);
+		counters_publish(&c.bytes[dir], 600);
+		counters_add(&c.failed_ops[dir], 1);
+		counters_add(&c.failed_bytes[dir], 50);
+	}
+	counters_add(&c.errors, 3);
+	tally_clear(&now);
+	tally_add_counters(&now, &c);
+	tally_subtract(&now, &before);
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		assert_int_equal(now.ops[dir], 5);
+		assert_int_equal(now.bytes[dir], 600);
+		assert_int_equal(now.failed_ops[dir], 1);
+		assert_int_equal(now.failed_bytes[dir], 50);
+	}
+	assert_int_equal(now.errors, 3);
 }
 
 static void test_sums(void **state)
@@ -179,11 +209,9 @@ static void test_read_while_written(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_clear),
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_reset),
-		cmocka_unit_test(test_never_negative),
-		cmocka_unit_test(test_read_while_written),
+		cmocka_unit_test(test_clear),	       cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_subtract),       cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_never_negative), cmocka_unit_test(test_read_while_written),
 	};
 
 	alarm(WATCHDOG_S);

@@ -1,0 +1,137 @@
+/*
+ * Temporary files without a name: src/base/spool.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xdd/base/spool.h"
+
+#define LINES 50000 /* more than one buffer */
+
+static char directory[] = "/tmp/test_spool.XXXXXX";
+
+static int set_up(void **state)
+{
+	(void)state;
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return rmdir(directory);
+}
+
+static size_t names_in(const char *path)
+{
+	DIR *d = opendir(path);
+	size_t n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n - 2; /* without . and .. */
+}
+
+static void fill(FILE *spool)
+{
+	for (int i = 0; i < LINES; i++)
+		assert_true(fprintf(spool, "%d\n", i) > 0);
+}
+
+static void check_copy(FILE *spool)
+{
+	FILE *to = tmpfile();
+	int got;
+
+	assert_non_null(to);
+	assert_int_equal(spool_copy(spool, to), 0);
+	rewind(to);
+	for (int i = 0; i < LINES; i++) {
+		assert_int_equal(fscanf(to, "%d\n", &got), 1);
+		assert_int_equal(got, i);
+	}
+	assert_int_equal(fgetc(to), EOF);
+	fclose(to);
+}
+
+/* All of it is copied, and the directory never shows a file. */
+static void test_copy(void **state)
+{
+	char near[64];
+	FILE *spool;
+
+	(void)state;
+	snprintf(near, sizeof(near), "%s/document", directory);
+	spool = spool_open(near);
+	assert_non_null(spool);
+	assert_int_equal(names_in(directory), 0);
+	fill(spool);
+	check_copy(spool);
+	fclose(spool);
+	assert_int_equal(names_in(directory), 0);
+}
+
+/* Without a usable directory it lies in memory. */
+static void test_memory(void **state)
+{
+	FILE *spool;
+
+	(void)state;
+	spool = spool_open("/dev/null/document");
+	assert_non_null(spool);
+	fill(spool);
+	check_copy(spool);
+	fclose(spool);
+}
+
+static void test_empty(void **state)
+{
+	FILE *spool = spool_open(NULL), *to = tmpfile();
+
+	(void)state;
+	assert_non_null(spool);
+	assert_non_null(to);
+	assert_int_equal(spool_copy(spool, to), 0);
+	assert_int_equal(ftell(to), 0);
+	fclose(to);
+	fclose(spool);
+}
+
+/* A full disk is an error. */
+static void test_full(void **state)
+{
+	FILE *spool = spool_open(NULL), *to = fopen("/dev/full", "w");
+
+	(void)state;
+	assert_non_null(spool);
+	assert_non_null(to);
+	fill(spool);
+	assert_int_equal(spool_copy(spool, to), -ENOSPC);
+	fclose(to);
+	fclose(spool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_full),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
