@@ -217,8 +217,10 @@ static void write_row(struct report *r, const struct series_row *row, struct mem
 {
 	if (csv->f)
 		series_csv_row(csv->f, row);
-	if (table->f)
+	if (table->f && !report_holds(r))
 		series_table_row(table->f, row);
+	else if (table->f && series_screen_shows(r->plan, row))
+		series_screen_row(table->f, r->plan, row);
 	if (r->json)
 		jsonout_interval(r->json, row);
 }
@@ -245,7 +247,9 @@ void report_interval(struct report *r, const struct interval_result *i)
 		memstream_open(&csv);
 	else
 		memstream_open(&table);
-	if (table.f && !r->series_begun)
+	if (table.f && !r->series_begun && report_holds(r))
+		series_screen_header(table.f, r->plan);
+	else if (table.f && !r->series_begun)
 		series_table_header(table.f);
 	r->series_begun = true;
 	write_rows(r, i, &csv, &table);

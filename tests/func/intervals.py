@@ -259,6 +259,26 @@ def test_table():
     t.equal(found, ["INTERVAL"], "the table does not repeat the only target", run)
 
 
+def test_screen():
+    """For people: the rows on 60 columns, those of all targets alone where there are many."""
+    for n, words, ops in ((1, "-op noop", "noop"), (2, "-rwratio 50", "read write"), (9, "-rwratio 50", "read write")):
+        json_file = t.path("screen.%d.json" % n)
+        run = t.xdd("-targets", n, *["null"] * n, *words.split(), *"-timelimit 0.05 -operationdelay 1ms -report person".split(),
+                    *"-intervals 20ms -jsonout".split(), json_file)
+        lines = run.out.split("\n\n")[0].splitlines()
+        rows = [r for r in j.check(json_file, "%d targets on a screen" % n)["intervals"]
+                if (r["target"] is None and n > 1) or (r["target"] is not None and n <= 8)]
+        got = [re.match(r" *([0-9.]+)([* ])(?:(#\d+|all) +)?(\w+) .* (\S+ \S+|-) *(\S+ \S+|-) *(\S+ \S+|-)$", x) for x in lines[2:]]
+        t.ok(all(got) and len(got) == len(rows), "%d targets: a line for each row" % n, run)
+        t.equal([(g[1], g[2] == "*", g[3], g[4]) for g in got if g],
+                [("%.2f" % (r["end_ns"] / 1e9), r["partial"], None if n == 1 else "all" if r["target"] is None else "#%d" % r["target"],
+                  r["direction"]) for r in rows], "%d targets: time, short rows, target and direction" % n)
+        t.equal([x for x in lines if len(x) > 60], [], "%d targets: no line is longer than 60 columns" % n, run)
+        t.equal({g[4] for g in got if g}, set(ops.split()), "%d targets: their directions" % n)
+    run = t.xdd(*"-targets 1 null -op noop -numreqs 5 -report person -verbose -intervals 1".split())
+    t.ok("\nINTERVAL " in run.out, "with -verbose it is the table", run)
+
+
 def test_names():
     """Names of targets are quoted in CSV, and the table has none."""
     name = 'a,"b"\nc'
@@ -331,5 +351,5 @@ def test_bad_input():
 
 
 t.run(test_figures, test_mixes, test_many_targets, test_copies, test_guide, test_errors, test_stall, test_signal, test_delays,
-      test_table, test_names, test_standard_output, test_slow_reader, test_file, test_bad_input)
+      test_table, test_screen, test_names, test_standard_output, test_slow_reader, test_file, test_bad_input)
 t.done()
