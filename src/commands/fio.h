@@ -78,6 +78,11 @@ int fio_expand(struct fio_file *f, const char *path, unsigned line, const char *
 /* A number of bytes: 4k, 1mb, 4kib, 0x1000. `kb_base` is 1024 or 1000. -EINVAL or -ERANGE. */
 int fio_parse_bytes(const char *text, unsigned kb_base, uint64_t *value);
 
+#define FIO_SIZE_SIZE 32
+
+/* Bytes in words of xdd, such as 512B or 64k, into `buf` of FIO_SIZE_SIZE bytes; returns `buf`. */
+char *fio_size_text(uint64_t bytes, char *buf);
+
 /* A time such as 10s, 1m30s or 500ms; a number alone counts units of `unit_ns`. */
 int fio_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns);
 

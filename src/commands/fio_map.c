@@ -10,6 +10,7 @@
 #include "xdd/base/nstime.h"
 
 #define LOG_INTERVAL_MS 1000 /* where fio would log each operation */
+#define BLOCK_BYTES 1024u    /* a block of xdd */
 
 static bool any(const struct fio_group *g, enum fio_option option)
 {
@@ -71,7 +72,7 @@ static int put_latency(struct fio_map *m, FILE *out)
 	prefix = prefix ? fio_quote(m->file->arena, prefix) : NULL;
 	if (!prefix)
 		return -ENOMEM;
-	fprintf(out, " -latency intervals %llums output %s",
+	fprintf(out, " -intervals %llums output %s",
 		(unsigned long long)(ms ? ms : LOG_INTERVAL_MS), prefix);
 	return fio_note(m->file, m->group, log,
 			"one file has the rates and latencies of each interval; -ts dump has each "
@@ -188,7 +189,9 @@ static int add_read_back(struct fio_map *m)
 static int lay_out(struct fio_map *m, const struct fio_target *t, struct fio_target *out,
 		   struct fio_known *k)
 {
-	uint64_t start = (k->bytes + 1023) / 1024, end = t->layout_bytes;
+	uint64_t start = (k->bytes + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+	uint64_t end = t->layout_bytes;
+	char size[FIO_SIZE_SIZE];
 	int err;
 
 	*out = (struct fio_target){ .path = t->path };
@@ -196,13 +199,13 @@ static int lay_out(struct fio_map *m, const struct fio_target *t, struct fio_tar
 	end += (512 - end % 512) % 512;
 	err = fio_put(m, out, SLOT_OP, "-op", "write");
 	if (!err)
-		err = fio_put(m, out, SLOT_REQSIZE, "-reqsize", "1024");
+		err = fio_put(m, out, SLOT_REQSIZE, "-reqsize", "1M");
 	if (!err && start)
-		err = fio_put(m, out, SLOT_STARTOFFSET, "-startoffset", "%llu",
-			      (unsigned long long)start);
+		err = fio_put(m, out, SLOT_STARTOFFSET, "-startoffset", "%s",
+			      fio_size_text(start, size));
 	if (!err)
-		err = fio_put(m, out, SLOT_AMOUNT, "-bytes", "%llu",
-			      (unsigned long long)(end - start * 1024));
+		err = fio_put(m, out, SLOT_AMOUNT, "-bytes", "%s",
+			      fio_size_text(end - start, size));
 	if (!err && t->verifies)
 		out->slot[SLOT_PATTERN] = t->slot[SLOT_PATTERN];
 	else if (!err && !t->plain)

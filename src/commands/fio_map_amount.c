@@ -9,6 +9,7 @@
 #include "xdd/base/units.h"
 
 #define BLOCK_DEFAULT 1024u /* of xdd */
+#define SECTOR_BYTES 512u   /* the block of requests that are no multiple of the default */
 #define BLOCK_MAX (1u << 30)
 #define BLOCKS_MAX 2097152u   /* of a request */
 #define REQUEST_DEFAULT 4096u /* of fio */
@@ -21,7 +22,6 @@ struct extent {
 	uint64_t region;
 	uint64_t amount; /* of a loop */
 	uint64_t request;
-	uint64_t block; /* unit of xdd */
 };
 
 static int fail(struct fio_map *m, const struct fio_job *j, const char *what)
@@ -115,25 +115,24 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Blocks that requests and offsets are multiples of. */
+/* The block size, where requests and offsets are no multiples of that which xdd takes. */
 static int map_blocks(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
-		      struct extent *e)
+		      const struct extent *e)
 {
-	uint64_t unit = gcd(e->request, e->offset);
-	int err;
+	uint64_t usual = e->request % BLOCK_DEFAULT ? SECTOR_BYTES : BLOCK_DEFAULT;
+	uint64_t block = gcd(e->request, e->offset);
+	char size[FIO_SIZE_SIZE];
+	int err = 0;
 
-	e->block = unit % BLOCK_DEFAULT ? unit : BLOCK_DEFAULT;
-	if (e->request > FIO_REQUEST_MAX || e->block > BLOCK_MAX ||
-	    e->request / e->block > BLOCKS_MAX)
+	if (e->request > FIO_REQUEST_MAX || block > BLOCK_MAX || e->request / block > BLOCKS_MAX)
 		return fail(m, j,
 			    "has requests that xdd cannot do; they have 2 GiB and 2097152 "
 			    "blocks at most");
-	err = e->block == BLOCK_DEFAULT ? 0 :
-					  fio_put(m, t, SLOT_BLOCKSIZE, "-blocksize", "%llu",
-						  (unsigned long long)e->block);
+	if (block % usual)
+		err = fio_put(m, t, SLOT_BLOCKSIZE, "-blocksize", "%llu",
+			      (unsigned long long)block);
 	return err ? err :
-		     fio_put(m, t, SLOT_REQSIZE, "-reqsize", "%llu",
-			     (unsigned long long)(e->request / e->block));
+		     fio_put(m, t, SLOT_REQSIZE, "-reqsize", "%s", fio_size_text(e->request, size));
 }
 
 /* ---- sizes and offsets ---- */
@@ -252,31 +251,18 @@ static int check_extent(struct fio_map *m, const struct fio_job *j, const struct
 
 /* ---- the options ---- */
 
-static int put_amount(struct fio_map *m, struct fio_target *t, uint64_t bytes)
-{
-	static const char suffixes[] = " KMGT";
-	size_t i = 0;
-
-	while (bytes % 1024 == 0 && i < 4) {
-		bytes /= 1024;
-		i++;
-	}
-	return fio_put(m, t, SLOT_AMOUNT, "-bytes", i ? "%llu%c" : "%llu",
-		       (unsigned long long)bytes, suffixes[i]);
-}
-
 static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
 		    const struct extent *e, bool wraps)
 {
-	uint64_t range = e->region / e->request * (e->request / e->block);
-	char words[128] = "";
+	uint64_t range = e->region / e->request * e->request;
+	char words[128] = "", size[FIO_SIZE_SIZE];
 	size_t n = 0;
 
 	if (t->random)
 		n += (size_t)snprintf(words, sizeof(words), " random");
 	if ((t->random || wraps) && range)
-		n += (size_t)snprintf(words + n, sizeof(words) - n, " range %llu",
-				      (unsigned long long)range);
+		n += (size_t)snprintf(words + n, sizeof(words) - n, " range %s",
+				      fio_size_text(range, size));
 	if (t->random && fio_is_set(j, FIO_RANDSEED))
 		n += (size_t)snprintf(words + n, sizeof(words) - n, " seed %llu",
 				      (unsigned long long)fio_number(j, FIO_RANDSEED, 0));
@@ -348,6 +334,7 @@ static double rate_of(const struct fio_job *j, const struct fio_target *t, enum 
 static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_target *t, size_t files,
 		    uint64_t request)
 {
+	char size[FIO_SIZE_SIZE];
 	double bytes = rate_of(j, t, FIO_RATE) / (double)files;
 	double ops = rate_of(j, t, FIO_RATE_IOPS) / (double)files;
 	uint64_t think = fio_number(j, FIO_THINKTIME, 0);
@@ -372,7 +359,8 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 		return err ? err : fio_leave(m->file, m->group, j, FIO_RATE, "rate_iops is lower");
 	}
 	if (bytes > 0) {
-		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "bw %.9g", bytes / 1e6);
+		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "bw %s",
+			      fio_size_text(bytes > 1 ? (uint64_t)bytes : 1, size));
 		return err ? err : fio_leave(m->file, m->group, j, FIO_RATE_IOPS, "rate is lower");
 	}
 	if (think > TIME_MAX_NS)
@@ -395,6 +383,7 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		      struct extent *e)
 {
 	uint64_t amount = e->amount / e->request * e->request;
+	char size[FIO_SIZE_SIZE];
 	bool only_time;
 	int err = map_time(m, j, t, &only_time);
 
@@ -407,12 +396,12 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		return fail(m, j, "does more than 2^64 bytes");
 	}
 	if (!err && amount)
-		err = put_amount(m, t, amount);
+		err = fio_put(m, t, SLOT_AMOUNT, "-bytes", "%s", fio_size_text(amount, size));
 	if (!err)
 		err = put_seek(m, j, t, e, only_time || amount > e->region);
 	if (!err && e->offset)
-		err = fio_put(m, t, SLOT_STARTOFFSET, "-startoffset", "%llu",
-			      (unsigned long long)(e->offset / e->block));
+		err = fio_put(m, t, SLOT_STARTOFFSET, "-startoffset", "%s",
+			      fio_size_text(e->offset, size));
 	if (t->verify_after && only_time) {
 		t->verify_after = false;
 		err = fio_note(m->file, m->group, j,

@@ -9,7 +9,7 @@
 /* Reasons of several rows. */
 #define ONE_SIZE "each request of a target has the same size, except in a list (-seek load)"
 #define ONLY_OF_FIO "is about how fio itself works; xdd has nothing of the kind"
-#define LOGS "the time series is that of -latency intervals"
+#define LOGS "the time series is that of -intervals"
 #define TRIMS "xdd does not discard blocks; use blkdiscard(8) or fstrim(8)"
 #define REPLAYS "xdd does not read traces of others; -seek load <file> reads its own lists"
 #define ZONES "xdd does not know zones of a zoned device"

@@ -96,13 +96,14 @@ static int map_file(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	const char *how = fio_text(j, FIO_FALLOCATE, "none");
 	bool allocate = strcmp(how, "native") == 0 || strcmp(how, "posix") == 0 ||
 			strcmp(how, "keep") == 0 || strcmp(how, "1") == 0;
+	char size[FIO_SIZE_SIZE];
 	int err = 0;
 
 	if (!k)
 		return -ENOMEM;
 	if (allocate && t->writes && k->is_file && t->end_bytes)
-		err = fio_put(m, t, SLOT_PREALLOCATE, "-preallocate", "%llu",
-			      (unsigned long long)t->end_bytes);
+		err = fio_put(m, t, SLOT_PREALLOCATE, "-preallocate", "%s",
+			      fio_size_text(t->end_bytes, size));
 	else if (strcmp(how, "none") != 0 && strcmp(how, "0") != 0)
 		err = fio_leave(m->file, m->group, j, FIO_FALLOCATE,
 				"files that are read are written first; -preallocate and "

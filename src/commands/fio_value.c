@@ -141,6 +141,19 @@ int fio_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns)
 	return 0;
 }
 
+char *fio_size_text(uint64_t bytes, char *buf)
+{
+	static const char suffixes[] = "BkMGT";
+	size_t i = 0;
+
+	while (bytes && bytes % 1024 == 0 && i < sizeof(suffixes) - 2) {
+		bytes /= 1024;
+		i++;
+	}
+	snprintf(buf, FIO_SIZE_SIZE, "%llu%c", (unsigned long long)bytes, suffixes[i]);
+	return buf;
+}
+
 /* ---- patterns ---- */
 
 /* "text", where a backslash protects the next character. */

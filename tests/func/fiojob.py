@@ -155,35 +155,37 @@ def test_mapping():
     head = "[job]\nfilename=data\n"
     for settings, words in (
             ("rw=randread\nbs=4k\nsize=1m\nioengine=libaio\niodepth=32\ndirect=1",
-             "-op read -targets 1 data -ioengine libaio -dio -reqsize 4 -queuedepth 32 -bytes 1M -seek random range 1024"),
+             "-op read -targets 1 data -ioengine libaio -dio -reqsize 4k -queuedepth 32 -bytes 1M -seek random range 1M"),
             ("rw=write\nbs=512\nsize=1m\noffset=512\nzero_buffers",
-             "-op write -targets 1 data -blocksize 512 -reqsize 1 -bytes 1M -startoffset 1"),
+             "-op write -targets 1 data -reqsize 512B -bytes 1M -startoffset 512B"),
             ("rw=write\nbs=64k\nsize=1m\nzero_buffers\nnumjobs=2\noffset_increment=1m",
-             "-op write -targets -2 data -reqsize 64 -bytes 1M -startoffset target 1 1024"),
+             "-op write -targets -2 data -reqsize 64k -bytes 1M -startoffset target 1 1M"),
             ("rw=randrw\nrwmixread=70\nbs=8k\nsize=50%\nzero_buffers\ninvalidate=0",
-             "-rwratio 70 random -targets 1 data -reqsize 8 -bytes 2M -seek random range 2048"),
+             "-rwratio 70 random -targets 1 data -reqsize 8k -bytes 2M -seek random range 2M"),
             ("rw=read\nsize=1m\nruntime=1m\ntime_based\ninvalidate=0",
-             "-op read -targets 1 data -reqsize 4 -timelimit 60 -seek range 1024"),
-            ("rw=read\nsize=1m\nloops=3\ninvalidate=0", "-op read -targets 1 data -reqsize 4 -bytes 1M -passes 3"),
+             "-op read -targets 1 data -reqsize 4k -timelimit 60 -seek range 1M"),
+            ("rw=read\nsize=1m\nloops=3\ninvalidate=0", "-op read -targets 1 data -reqsize 4k -bytes 1M -passes 3"),
             ("rw=read\nsize=1m\nio_size=3m\ninvalidate=0",
-             "-op read -targets 1 data -reqsize 4 -bytes 3M -seek range 1024"),
+             "-op read -targets 1 data -reqsize 4k -bytes 3M -seek range 1M"),
             ("rw=write\nsize=64k\nzero_buffers\nrate=10m\nfdatasync=8\nend_fsync=1",
-             "-op write -targets 1 data -reqsize 4 -bytes 64K -throttle bw 10.48576 -flushwrite 8 -syncwrite"),
+             "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle bw 10M -flushwrite 8 -syncwrite"),
             ("rw=write\nsize=64k\nzero_buffers\nrate_iops=100,200\nthinktime=0",
-             "-op write -targets 1 data -reqsize 4 -bytes 64K -throttle ops 200"),
+             "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle ops 200"),
             ("rw=write\nsize=64k\nbuffer_pattern=0xdead\"x\"-7",
-             "-op write -targets 1 data -reqsize 4 -bytes 64K -datapattern hex dead78f9ffffff replicate"),
-            ("rw=write\nsize=64kib\nbs=1k\nzero_buffers", "-op write -targets 1 data -reqsize 1 -bytes 62K"),
+             "-op write -targets 1 data -reqsize 4k -bytes 64k -datapattern hex dead78f9ffffff replicate"),
+            ("rw=write\nsize=64k\noffset=512\nzero_buffers",
+             "-op write -targets 1 data -blocksize 512 -reqsize 4k -bytes 64k -startoffset 512B"),
+            ("rw=write\nsize=64kib\nbs=1k\nzero_buffers", "-op write -targets 1 data -reqsize 1k -bytes 62k"),
             ("kb_base=1000\nrw=write\nsize=64k\nbs=1k\nzero_buffers",
-             "-op write -targets 1 data -blocksize 1000 -reqsize 1 -bytes 64000"),
-            ("rw=write\nsize=64k\nbs=,16k\nzero_buffers", "-op write -targets 1 data -reqsize 16 -bytes 64K"),
-            ("rw=write\nsize=64k\nbs=16k,\nzero_buffers", "-op write -targets 1 data -reqsize 4 -bytes 64K"),
-            ("rw=write\nsize=100000\nzero_buffers", "-op write -targets 1 data -reqsize 4 -bytes 96K"),
-            ("rw=read\nioengine=null\nsize=1m\niodepth=4", "-op read -targets 1 null -reqsize 4 -queuedepth 4 -bytes 1M"),
+             "-op write -targets 1 data -blocksize 1000 -reqsize 1000B -bytes 64000B"),
+            ("rw=write\nsize=64k\nbs=,16k\nzero_buffers", "-op write -targets 1 data -reqsize 16k -bytes 64k"),
+            ("rw=write\nsize=64k\nbs=16k,\nzero_buffers", "-op write -targets 1 data -reqsize 4k -bytes 64k"),
+            ("rw=write\nsize=100000\nzero_buffers", "-op write -targets 1 data -reqsize 4k -bytes 96k"),
+            ("rw=read\nioengine=null\nsize=1m\niodepth=4", "-op read -targets 1 null -reqsize 4k -queuedepth 4 -bytes 1M"),
             ("rw=read\nsize=1m\ncpumask=0x3\nmem=shmhuge\ninvalidate=0\nstartdelay=500ms",
-             "-op read -targets 1 data -reqsize 4 -bytes 1M -startdelay 0.5 -processor 0,1 -sharedmemory -hugepages"),
+             "-op read -targets 1 data -reqsize 4k -bytes 1M -startdelay 0.5 -processor 0,1 -sharedmemory -hugepages"),
             ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=50:99.9",
-             "-op read -targets 1 data -reqsize 4 -bytes 1M -latency percentiles 50,99.9")):
+             "-op read -targets 1 data -reqsize 4k -bytes 1M -latency percentiles 50,99.9")):
         t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
 
 
@@ -197,8 +199,8 @@ def test_text():
                   "filename=-x:null\nsize=$pagesize*16\nrw=write\nzero_buffers\n", env={"SIZE": "128"})
     page = os.sysconf("SC_PAGESIZE")
     t.equal(commands(run),
-            [["-op", "read", "-targets", "2", "a:b", "c d'e", "-reqsize", "16", "-bytes", "64K"],
-             ["-op", "write", "-targets", "2", "./-x", "./null", "-reqsize", "32", "-bytes", "%dK" % (page * 8 // 1024)]],
+            [["-op", "read", "-targets", "2", "a:b", "c d'e", "-reqsize", "16k", "-bytes", "64k"],
+             ["-op", "write", "-targets", "2", "./-x", "./null", "-reqsize", "32k", "-bytes", "%dk" % (page * 8 // 1024)]],
             "comments, variables, lists of names and included files", run)
 
 
