@@ -83,6 +83,9 @@ int fio_parse_bytes(const char *text, unsigned kb_base, uint64_t *value);
 /* Bytes in words of xdd, such as 512B or 64k, into `buf` of FIO_SIZE_SIZE bytes; returns `buf`. */
 char *fio_size_text(uint64_t bytes, char *buf);
 
+/* A time in words of xdd, such as 60 (seconds) or 500ms, in the same way. */
+char *fio_time_text(uint64_t ns, char *buf);
+
 /* A time such as 10s, 1m30s or 500ms; a number alone counts units of `unit_ns`. */
 int fio_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns);
 

@@ -10,7 +10,8 @@
 #include "xdd/base/nstime.h"
 
 #define LOG_INTERVAL_MS 1000 /* where fio would log each operation */
-#define BLOCK_BYTES 1024u    /* a block of xdd */
+#define LOG_INTERVAL_MAX_MS 86400000
+#define BLOCK_BYTES 1024u /* a block of xdd */
 
 static bool any(const struct fio_group *g, enum fio_option option)
 {
@@ -41,6 +42,7 @@ static int put_latency(struct fio_map *m, FILE *out)
 						FIO_WRITE_IOPS_LOG };
 	const struct fio_job *percentiles = NULL, *log = NULL;
 	const char *list = "50,90,95,99,99.9,99.99", *prefix = NULL;
+	char time[FIO_SIZE_SIZE];
 	uint64_t ms;
 
 	for (const struct fio_job *j = m->group->jobs; j; j = j->next) {
@@ -67,13 +69,14 @@ static int put_latency(struct fio_map *m, FILE *out)
 	}
 	if (!log)
 		return 0;
-	ms = fio_number(log, FIO_LOG_AVG_MSEC, LOG_INTERVAL_MS);
+	ms = fio_number(log, FIO_LOG_AVG_MSEC, 0);
+	if (!ms || ms > LOG_INTERVAL_MAX_MS)
+		ms = LOG_INTERVAL_MS;
 	prefix = arena_printf(m->file->arena, "%s.csv", prefix ? prefix : log->name);
 	prefix = prefix ? fio_quote(m->file->arena, prefix) : NULL;
 	if (!prefix)
 		return -ENOMEM;
-	fprintf(out, " -intervals %llums output %s",
-		(unsigned long long)(ms ? ms : LOG_INTERVAL_MS), prefix);
+	fprintf(out, " -intervals %s output %s", fio_time_text(ms * NS_PER_MS, time), prefix);
 	return fio_note(m->file, m->group, log,
 			"one file has the rates and latencies of each interval; -ts dump has each "
 			"operation");
@@ -81,10 +84,12 @@ static int put_latency(struct fio_map *m, FILE *out)
 
 static int put_general(struct fio_map *m, FILE *out)
 {
+	char time[FIO_SIZE_SIZE];
+
 	if (m->passes > 1)
 		fprintf(out, " -passes %llu", (unsigned long long)m->passes);
 	if (m->runtime_ns)
-		fprintf(out, " -runtime %.9g", (double)m->runtime_ns / NS_PER_SEC);
+		fprintf(out, " -runtime %s", fio_time_text(m->runtime_ns, time));
 	if (any(m->group, FIO_EXITALL_ON_ERROR))
 		fputs(" -stoponerror", out);
 	return put_latency(m, out);

@@ -2,6 +2,7 @@
  * The amount, offsets and rate of a target, from sizes, times and rates of fio. Called by the
  * mapper.
  */
+#include <math.h>
 #include <string.h>
 
 #include "commands/fio.h"
@@ -301,6 +302,7 @@ static int map_random(struct fio_map *m, const struct fio_job *j, struct fio_tar
 static int map_time(struct fio_map *m, const struct fio_job *j, struct fio_target *t, bool *only)
 {
 	uint64_t ns = fio_number(j, FIO_RUNTIME, 0);
+	char time[FIO_SIZE_SIZE];
 
 	*only = ns && fio_number(j, FIO_TIME_BASED, 0);
 	if (!ns)
@@ -312,7 +314,7 @@ static int map_time(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (!*only && m->passes > 1 &&
 	    fio_note(m->file, m->group, j, "runtime limits each pass by itself"))
 		return -ENOMEM;
-	return fio_put(m, t, SLOT_TIMELIMIT, "-timelimit", "%.9g", (double)ns / NS_PER_SEC);
+	return fio_put(m, t, SLOT_TIMELIMIT, "-timelimit", "%s", fio_time_text(ns, time));
 }
 
 /* ---- rates ---- */
@@ -355,7 +357,8 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (err)
 		return err;
 	if (ops > 0 && (!(bytes > 0) || ops <= bytes / (double)request)) {
-		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "ops %.9g", ops);
+		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "ops %.*f",
+			      ops < floor(ops) + 1e-6 ? 0 : 6, ops);
 		return err ? err : fio_leave(m->file, m->group, j, FIO_RATE, "rate_iops is lower");
 	}
 	if (bytes > 0) {
@@ -365,8 +368,9 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	}
 	if (think > TIME_MAX_NS)
 		return fio_leave(m->file, m->group, j, FIO_THINKTIME, "is longer than a year");
-	return fio_put(m, t, SLOT_THROTTLE, "-throttle", "delay %.9g",
-		       (double)think / (double)(blocks ? blocks : 1) / NS_PER_SEC);
+	think /= blocks ? blocks : 1;
+	return fio_put(m, t, SLOT_THROTTLE, "-throttle", "delay %s",
+		       fio_time_text(think ? think : 1, size));
 }
 
 /* ---- all of it ---- */

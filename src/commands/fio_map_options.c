@@ -128,6 +128,10 @@ static int map_cache(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	if (fio_number(j, FIO_PRE_READ, 0) && !is_direct(j))
 		return leave(m, j, FIO_PRE_READ,
 			     "run the command before with -op read, and leave -dropcache out");
+	if (is_direct(j) && strcmp(fio_engine(j)->ours, "mmap") == 0) {
+		err = leave(m, j, FIO_DIRECT, "mapped data is in the page cache");
+		return err ? err : leave(m, j, FIO_BUFFERED, "mapped data is in the page cache");
+	}
 	if (null || is_direct(j) || !t->reads || strcmp(fio_engine(j)->ours, "sg") == 0)
 		err = leave(m, j, FIO_INVALIDATE, "is for reads through the page cache");
 	else if (fio_number(j, FIO_INVALIDATE, 1))
@@ -171,6 +175,8 @@ static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_tar
 
 	if (strcmp(method, "none") == 0 || strcmp(method, "0") == 0)
 		return 0;
+	if (strcmp(t->path, "null") == 0)
+		return leave(m, j, FIO_VERIFY, "the null device moves no data");
 	if (strcmp(method, "null") == 0)
 		return leave(m, j, FIO_VERIFY, "pretends only; xdd has no such verification");
 	if (pattern && strcmp(method, "pattern") == 0) {
@@ -354,7 +360,7 @@ static int map_delay(struct fio_map *m, const struct fio_job *j, struct fio_targ
 {
 	const char *text = fio_text(j, FIO_STARTDELAY, "0");
 	size_t n = strcspn(text, "-,");
-	char word[32];
+	char word[32], time[FIO_SIZE_SIZE];
 	uint64_t ns;
 
 	snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word) - 1), text);
@@ -366,7 +372,7 @@ static int map_delay(struct fio_map *m, const struct fio_job *j, struct fio_targ
 		return leave(m, j, FIO_STARTDELAY, "is longer than a year");
 	if (text[n] && fio_note(m->file, m->group, j, "startdelay=%s: the delay is %s", text, word))
 		return -ENOMEM;
-	return fio_put(m, t, SLOT_STARTDELAY, "-startdelay", "%.9g", (double)ns / NS_PER_SEC);
+	return fio_put(m, t, SLOT_STARTDELAY, "-startdelay", "%s", fio_time_text(ns, time));
 }
 
 int fio_map_options(struct fio_map *m, const struct fio_job *j, struct fio_target *t)

@@ -154,6 +154,21 @@ char *fio_size_text(uint64_t bytes, char *buf)
 	return buf;
 }
 
+char *fio_time_text(uint64_t ns, char *buf)
+{
+	static const struct {
+		const char *suffix;
+		uint64_t ns;
+	} units[] = { { "", NS_PER_SEC }, { "ms", NS_PER_MS }, { "us", NS_PER_US }, { "ns", 1 } };
+	size_t i = 0;
+
+	while (ns % units[i].ns)
+		i++;
+	snprintf(buf, FIO_SIZE_SIZE, "%llu%s", (unsigned long long)(ns / units[i].ns),
+		 units[i].suffix);
+	return buf;
+}
+
 /* ---- patterns ---- */
 
 /* "text", where a backslash protects the next character. */

@@ -183,7 +183,7 @@ def test_mapping():
             ("rw=write\nsize=100000\nzero_buffers", "-op write -targets 1 data -reqsize 4k -bytes 96k"),
             ("rw=read\nioengine=null\nsize=1m\niodepth=4", "-op read -targets 1 null -reqsize 4k -queuedepth 4 -bytes 1M"),
             ("rw=read\nsize=1m\ncpumask=0x3\nmem=shmhuge\ninvalidate=0\nstartdelay=500ms",
-             "-op read -targets 1 data -reqsize 4k -bytes 1M -startdelay 0.5 -processor 0,1 -sharedmemory -hugepages"),
+             "-op read -targets 1 data -reqsize 4k -bytes 1M -startdelay 500ms -processor 0,1 -sharedmemory -hugepages"),
             ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=50:99.9",
              "-op read -targets 1 data -reqsize 4k -bytes 1M -latency percentiles 50,99.9")):
         t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
