@@ -74,7 +74,11 @@ static const struct option rows[] = {
 	  .arg = "[<word> ...]",
 	  .arity = arity_help,
 	  .act = do_help,
-	  .help = "list the options, or explain options and commands" },
+	  .help = "list the options, or explain options, commands and columns",
+	  .detail =
+		  "A word that is none of these is searched for in names, texts and words of other "
+		  "tools, such as fio and dd. -help columns lists the columns of -outputformat.",
+	  .example = "xdd -help iodepth percentiles columns" },
 	{ .name = "fullhelp",
 	  .aliases = "exthelp",
 	  .scope = SCOPE_GLOBAL,
@@ -82,7 +86,7 @@ static const struct option rows[] = {
 	  .act = do_fullhelp,
 	  .help = "explain every option" },
 	{ .name = "version",
-	  .aliases = "ver",
+	  .aliases = "ver V v",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
 	  .act = do_version,

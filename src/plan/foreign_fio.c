@@ -187,10 +187,13 @@ static const struct foreign rows[] = {
 	V("dedupe_percentage", "30", "-datapattern dedupe %v", NULL),
 	V("buffer_pattern", "0xdeadbeef", "-datapattern hex %x -datapattern replicate", NULL),
 	IS("verify", "0 null", "", NULL),
-	IS("verify",
-	   "md5 crc64 crc32 crc32c crc32c-intel crc16 crc7 xxhash sha1 sha256 sha512 sha3-224 "
-	   "sha3-256 sha3-384 sha3-512 meta pattern",
-	   "?-datapattern tagged -verify contents", VERIFY_NOTE),
+	{ .word = "verify",
+	  .values =
+		  "md5 crc64 crc32 crc32c crc32c-intel crc16 crc7 xxhash sha1 sha256 sha512 sha3-224 "
+		  "sha3-256 sha3-384 sha3-512 meta pattern",
+	  .say = "?-datapattern tagged @verify",
+	  .shown = "-datapattern tagged -verify contents",
+	  .note = VERIFY_NOTE },
 	V("verify_pattern", "0xdeadbeef", "-datapattern hex %x -datapattern replicate", NULL),
 	SWITCH("do_verify", "", "-verify contents does it"),
 	FLAG("verify_only", "", "say -op read"),

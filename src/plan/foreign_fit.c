@@ -9,6 +9,7 @@
  *   @log F        -intervals, with the length of ...
  *   @period T     ... an interval
  *   @json         the output is in JSON
+ *   @verify       data that is read is verified
  *   @from F @to F a target to read or to write; not both
  */
 #include <errno.h>
@@ -157,6 +158,21 @@ static void fit_blocks(struct fitting *f)
 	}
 }
 
+/* A run that only writes has nothing to verify. */
+static void fit_verify(struct fitting *f)
+{
+	struct group *verify, *op = find_option(f, "op");
+	bool writes = op && op->n > 1 && strcmp(op->words[1], "write") == 0;
+
+	while ((verify = find_special(f, "@verify"))) {
+		verify->gone = true;
+		if (!writes && !find_option(f, "verify")) {
+			verify->gone = false;
+			BECOME(f, verify, "-verify", "contents");
+		}
+	}
+}
+
 static void fit_jobs(struct fitting *f)
 {
 	struct group *jobs = find_special(f, "@jobs"), *target = find_option(f, "target");
@@ -295,6 +311,7 @@ int foreign_fit(struct arena *arena, const struct option_table *table,
 	for (size_t i = 0; i < n; i++)
 		add_part(&f, &parts[i]);
 	fit_blocks(&f);
+	fit_verify(&f);
 	fit_jobs(&f);
 	fit_amount(&f);
 	fit_outputs(&f);

@@ -199,7 +199,7 @@ OPTIONS = [Option(*row) for row in (
     ("dryrun", "dry", "", None, None),
     ("help", "h", "op", None, None),
     ("fullhelp", "exthelp", "", None, None),
-    ("version", "ver", "", None, None),
+    ("version", "ver V v", "", None, None),
 )]
 NO_RUN = ("help", "fullhelp", "version")
 # Options that this build or this kernel does not have.
@@ -251,7 +251,7 @@ def test_help():
         t.ok(re.search(r"^ +%s\b" % sub, xdd("-help timestamps").out, re.M), "-help timestamps describes " + sub)
     t.ok(xdd("-help op -zzzz").status == 0, "-help ends the reading of the command line")
     t.ok(xdd("-op read -targets 1 data -help").out == usage.out, "-help after other options")
-    for name in ("-version", "-ver", "--version"):
+    for name in ("-version", "-ver", "--version", "-V", "-v"):
         run = xdd(name)
         t.ok(run.status == 0 and re.match(r"xdd: Version \d+\.\d+\S*\n$", run.out) and not run.err, name, run)
 

@@ -140,5 +140,35 @@ def test_setup_file():
             "a setup file: the line, and no command line", run)
 
 
-t.run(test_table, test_lines, test_setup_file)
+def found(word, *lines):
+    """-help finds these lines for a word, in this order."""
+    run = xdd(["-help", word])
+    at = [run.out.find(line) for line in lines]
+    t.ok(run.status == 0 and -1 not in at and at == sorted(at) and not run.err, "-help %s" % word, "%s\n%s" % (at, run))
+
+
+def test_help():
+    found("iodepth", "--iodepth (fio) ", "-queuedepth <value>")
+    found("--iodepth", "--iodepth (fio) ", "-queuedepth <value>")
+    found("randread", "--rw=randread (fio) ", "-op read -seek random")
+    found("fsync", "--fsync (fio) ", "-flushwrite <value>", "conv=fsync (dd) ", "-syncwrite")
+    found("percentiles", "-latency percentiles ", "xdd compare ")
+    found("ramp_time", "--ramp_time (fio) ", "xdd has nothing like it")
+    found("group_reporting", "--group_reporting (fio) ", "no words are necessary")
+    found("histogram", "-latency histogram ", "-seek disthist")
+    found("columns", "+WHAT ", "+ERRORS ", "+BANDWIDTH ", "in MBytes/s")
+    found("BANDWIDTH", "+BANDWIDTH ", "in MBytes/s")
+    found("+bandwidth", "+BANDWIDTH ", "in MBytes/s")
+    found("check", "usage: xdd [check] ")
+    run = xdd(["-help", "e"])
+    t.equal((run.status, run.out), (0, xdd(["-help", "-e"]).out), "a short word is no part of other words", run)
+    run = xdd(["-help", "qd", "nosuch"])
+    t.equal((run.status, run.out), (2, xdd(["-help", "qd"]).out), "several words: those that are known are explained", run)
+    run = xdd(["-help", "a"])
+    wide = [line for word in ("a", "rate", "columns", "size", "the") for line in xdd(["-help", word]).out.splitlines()
+            if len(line) > 79]
+    t.ok(not wide, "the search fits 80 columns", "\n".join(wide))
+
+
+t.run(test_help, test_table, test_lines, test_setup_file)
 t.done()
