@@ -90,14 +90,39 @@ static int resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint64_t
 	return err;
 }
 
-static int resident_by_cachestat(int fd, uint64_t offset, uint64_t bytes, uint64_t *pages)
+static int cachestat_of(int fd, uint64_t offset, uint64_t bytes, struct cachestat *stat)
 {
 	struct cachestat_range range = { .offset = offset, .bytes = bytes };
-	struct cachestat stat;
 
-	if (syscall(NR_CACHESTAT, fd, &range, &stat, 0))
-		return -errno;
-	*pages = stat.cached;
+	return syscall(NR_CACHESTAT, fd, &range, stat, 0) ? -errno : 0;
+}
+
+static int resident_by_cachestat(int fd, uint64_t offset, uint64_t bytes, uint64_t *pages)
+{
+	struct cachestat stat;
+	int err = cachestat_of(fd, offset, bytes, &stat);
+
+	if (!err)
+		*pages = stat.cached;
+	return err;
+}
+
+int pagecache_dirty(int fd, uint64_t offset, uint64_t bytes, uint64_t *dirty)
+{
+	const uint64_t page = page_bytes();
+	uint64_t first = offset / page, pages = (offset + bytes + page - 1) / page - first;
+	struct cachestat stat;
+	uint64_t n;
+	int err;
+
+	if (!bytes)
+		return -EINVAL;
+	err = cachestat_of(fd, offset, bytes, &stat);
+	if (err)
+		return err;
+	/* A page that is written again while it is being written back counts as both. */
+	n = stat.dirty + stat.writeback < pages ? stat.dirty + stat.writeback : pages;
+	*dirty = (uint64_t)((double)n / (double)pages * (double)bytes);
 	return 0;
 }
 
@@ -137,9 +162,17 @@ int pagecache_resident(int fd, uint64_t offset, uint64_t bytes, uint64_t *reside
 bool pagecache_is_all(int fd)
 {
 	struct statfs fs;
+	struct stat st;
 
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ||
-					 fs.f_type == HUGETLBFS_MAGIC);
+	/* A block device lies in devtmpfs, and its data do not. */
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fstatfs(fd, &fs) == 0 &&
+	       (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ||
+		fs.f_type == HUGETLBFS_MAGIC);
+}
+
+bool pagecache_writes_back(int fd)
+{
+	return !pagecache_is_all(fd) && !is_overlay(fd);
 }
 
 int pagecache_drop(int fd, uint64_t offset, uint64_t bytes)

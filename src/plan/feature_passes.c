@@ -212,20 +212,24 @@ static enum xdd_status check_until(struct plan *plan)
 	return XDD_BAD_ARGUMENT;
 }
 
-/* If nothing else ends a pass, the first pass lasts as long as the run. */
-static void warn_passes(const struct plan *plan)
+bool plan_first_pass_is_last(const struct plan *plan)
 {
-	if (plan->passes < 2 || !plan->run_time_ns)
-		return;
+	if (!plan->run_time_ns)
+		return false;
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
 
 		if (t->pass_ops != PLAN_UNLIMITED || t->time_limit_ns)
-			return;
+			return false;
 	}
-	log_warning(
-		"-passes: -runtime ends the run in its first pass; -timelimit <seconds> ends each "
-		"pass");
+	return true;
+}
+
+static void warn_passes(const struct plan *plan)
+{
+	if (plan->passes > 1 && plan_first_pass_is_last(plan))
+		log_warning("-passes: -runtime ends the run in its first pass; -timelimit "
+			    "<seconds> ends each pass");
 }
 
 const struct plan_feature feature_passes = {

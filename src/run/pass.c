@@ -94,7 +94,7 @@ static void report_released(const struct target *t)
 }
 
 /* Pass the result on to the results manager. */
-static void deliver_result(struct target *t)
+static void deliver_result(struct target *t, const struct dirty_sample *dirty)
 {
 	struct run *run = t->run;
 	struct pass_result *r = target_snapshot(t);
@@ -106,6 +106,7 @@ static void deliver_result(struct target *t)
 		 */
 		pass_result_free(r);
 	} else if (r) {
+		r->dirty = *dirty;
 		endtoend_add_result(t, r);
 		report_released(t);
 		heartbeat_pass_done(&run->heartbeat, t, &r->figures.tally, &r->figures.latency);
@@ -178,15 +179,17 @@ static void pass_finish(struct qthread *q, bool reopens)
 {
 	struct target *t = q->target;
 	struct run *run = t->run;
+	struct dirty_sample dirty;
 
 	target_file_sync_pass(q);
+	dirty = dirty_sample_take(t);
 	intervals_close(t);
 	endtoend_end_pass(t);
 	target_file_end_pass(q);
 	if (reopens)
 		reopen_engine(q);
 	gate_end_pass(t);
-	deliver_result(t);
+	deliver_result(t, &dirty);
 	if (run->plan->no_barrier)
 		decide_alone(t);
 	/*

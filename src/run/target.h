@@ -13,6 +13,7 @@
 #include "run/issue/tot.h"
 #include "run/issue/trace.h"
 #include "run/meter/cache_sample.h"
+#include "run/meter/dirty_sample.h"
 #include "xdd/io/access.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/target_file.h"
@@ -102,6 +103,7 @@ struct target {
 	struct target_file file;
 	bool direct_ignored; /* with -dio: the file system uses the page cache all the same */
 	bool unused;	     /* the file was opened for a pass that has not ended */
+	bool writes_back;    /* writes go to the page cache, and from there to storage */
 	struct cache_sample cache_sample;
 
 	/* atomic: it has been opened for the first pass; run->opened is signalled then */

@@ -371,6 +371,14 @@ def warning(subject, problem):
 ANY_TARGET = r"target \d+, .*"
 # Warnings about a small file in memory, a file that is all holes, and a device that other processes use.
 CACHED = warning(ANY_TARGET, r"(about )?\d+ % of what was read was (in the page cache|never written)")
+# Writes that are in memory at the end; and zeros, written where they may cost nothing.
+DIRTY = warning(ANY_TARGET, r"(about )?(\d+) % of what was written, ([\d.]+ [kMG]?B), was in memory when the run ended, and not on the "
+                "device: ")
+DIRTY_ALL = "that measures memory; -dio, or -syncwrite, which includes the flush, measures the device"
+ZEROS = warning(ANY_TARGET, "the data that was written is zeros, the default: ")
+ZEROS_COMPRESSED = "its file system compresses them; -datapattern random is data that cannot be compressed"
+ZEROS_ZRAM = "zram stores none of them; -datapattern random is data that cannot be compressed"
+FEWER_PASSES_RUN = r"^xdd: warning: -passes (\d+): only (\d+) were run before -runtime ended the run$"
 NO_DIRECT_IO = "-dio: the file system has no direct I/O for this file, and uses the page cache; " \
     "put it on another file system"
 DIO_CACHED = warning(ANY_TARGET, NO_DIRECT_IO)

@@ -31,9 +31,9 @@ ENGINE = os.environ.get("XDD_TEST_ENGINE", "")
 # Warnings that a test may tolerate, see tolerate(): patterns of the first part of the line.
 CACHED = m.CACHED            # small files are in the page cache, or all holes
 BUFFERED = m.BUFFERED        # engines that queue, on files without -dio
-# These depend on the machine: what else runs there, and whether its file systems have direct I/O. Every test
+# These depend on the machine: what else runs there, how fast it is, and whether its file systems have direct I/O. Every test
 # tolerates them unless it expects them.
-BY_CHANCE = (m.BUSY, m.OTHERS_USE_DEVICE, m.RATE_NOT_REACHED, m.STARTED_LATE, m.DIO_CACHED)
+BY_CHANCE = (m.BUSY, m.OTHERS_USE_DEVICE, m.RATE_NOT_REACHED, m.STARTED_LATE, m.DIO_CACHED, m.DIRTY, m.FEWER_PASSES_RUN)
 
 FOR_ENGINE = (BUFFERED,) if ENGINE else ()
 

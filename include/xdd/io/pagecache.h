@@ -18,8 +18,22 @@
  */
 int pagecache_resident(int fd, uint64_t offset, uint64_t bytes, uint64_t *resident, bool *sampled);
 
+/*
+ * Count the bytes of a range whose pages are dirty or being written back, into `*dirty`, at most
+ * `bytes`, by cachestat(2), which waits for no device. Returns 0 or -errno: -ENOSYS before Linux
+ * 6.5. For files of pagecache_writes_back() only.
+ */
+int pagecache_dirty(int fd, uint64_t offset, uint64_t bytes, uint64_t *dirty);
+
 /* True if the file lies in the page cache and nowhere else, as on tmpfs. */
 bool pagecache_is_all(int fd);
+
+/*
+ * True if dirty pages of the file are on their way to storage: not where the file lies in the page
+ * cache only, nor where its pages are those of another file (overlayfs). It asks the file system,
+ * which may wait for a server.
+ */
+bool pagecache_writes_back(int fd);
 
 /*
  * Write back dirty pages and remove the `bytes` from `offset` on from the page cache. Pages that a

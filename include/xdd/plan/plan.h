@@ -341,6 +341,9 @@ static inline bool plan_reads(const struct target_plan *t)
 	return t->op == OP_READ || t->op == OP_MIXED;
 }
 
+/* True if nothing but -runtime ends a pass: the first pass lasts as long as the run. */
+bool plan_first_pass_is_last(const struct plan *plan);
+
 /* True if operations of the target write. */
 static inline bool plan_writes(const struct target_plan *t)
 {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "run/coord/throttle.h"
+#include "run/meter/dirty_sample.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/flow.h"
@@ -39,6 +40,7 @@ struct pass_result {
 	uint64_t first_issue_ns; /* the tally of a paced pass begins when operation 0 was due */
 	struct figures figures;
 	struct throttle_times paced;
+	struct dirty_sample dirty;
 	bool partial; /* interval: shorter than others, because the pass begins or ends in it */
 	struct flow *flow; /* owned; NULL without -deskew, and of a pass that was not finished */
 	struct endtoend_result *endtoend; /* owned; NULL: not end-to-end, or not finished */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "run/results/bound.h"
+#include "run/results/written.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/nstime.h"
@@ -85,6 +86,15 @@ int crosscheck_begin(struct crosscheck *c, const struct plan *plan)
 	for (size_t i = 0; i < plan->n_targets; i++)
 		add_device(c, &plan->targets[i]);
 	return 0;
+}
+
+void crosscheck_open(struct crosscheck *c)
+{
+	for (size_t i = 0; i < c->plan->n_targets && !c->zeros; i++) {
+		c->zeros_why = written_loses_zeros(&c->plan->targets[i]);
+		if (c->zeros_why)
+			c->zeros = &c->plan->targets[i];
+	}
 }
 
 static bool matters(const struct result *sums)
@@ -175,7 +185,7 @@ static void tell_data(struct run *run, const struct target_plan *t, const struct
 }
 
 void crosscheck_target(struct crosscheck *c, struct run *run, const struct result *sums,
-		       const struct bound_facts *facts)
+		       const struct bound_facts *facts, const struct dirty_sample *dirty)
 {
 	const struct target_plan *t = &c->plan->targets[sums->target];
 
@@ -190,6 +200,9 @@ void crosscheck_target(struct crosscheck *c, struct run *run, const struct resul
 	}
 	if (matters(sums)) {
 		check_data(run, t, sums);
+		written_check_dirty(run, t, dirty);
+		if (t == c->zeros)
+			written_report_zeros(run, t, c->zeros_why);
 		if (facts)
 			check_bound(run, t, sums, facts);
 	}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run/meter/dirty_sample.h"
 #include "run/results/bound.h"
 #include "xdd/io/diskstats.h"
 #include "xdd/plan/plan.h"
@@ -30,6 +31,8 @@ struct crosscheck {
 	const struct plan *plan;
 	struct device_check *devices;
 	size_t n_devices;
+	const struct target_plan *zeros; /* the first that writes zeros where these may be lost */
+	const char *zeros_why;
 	int32_t *device_of; /* of each target: index into devices, or -1 */
 };
 
@@ -37,11 +40,17 @@ struct crosscheck {
 int crosscheck_begin(struct crosscheck *c, const struct plan *plan);
 
 /*
+ * Look at what the targets are on, once all of them are open; before the first operation. Results
+ * manager.
+ */
+void crosscheck_open(struct crosscheck *c);
+
+/*
  * Check the sums of a target over all passes; `facts` say how its QThreads spent their time, NULL:
- * too short to tell.
+ * too short to tell; `dirty` is about its last pass.
  */
 void crosscheck_target(struct crosscheck *c, struct run *run, const struct result *sums,
-		       const struct bound_facts *facts);
+		       const struct bound_facts *facts, const struct dirty_sample *dirty);
 
 /* Check the devices, after the last operation. Accepts a crosscheck that was not begun. */
 void crosscheck_end(struct crosscheck *c, struct run *run);

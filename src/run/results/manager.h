@@ -26,6 +26,7 @@ struct run;
 struct target_sum {
 	struct figures figures;
 	struct throttle_times paced;
+	struct dirty_sample dirty; /* of the last pass */
 	uint64_t passes;
 	bool partial;
 	struct pass_series series;

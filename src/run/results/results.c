@@ -142,6 +142,7 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 	sum->paced.due_ns += r->paced.due_ns;
 	sum->paced.took_ns += r->paced.took_ns;
 	sum->partial |= r->partial;
+	sum->dirty = r->dirty;
 	if (r->endtoend && endtoend_result_add(&sum->endtoend, r->endtoend))
 		log_error("the end-to-end facts of target %u leave out pass %" PRIu64 ": %s",
 			  r->target, r->pass, strerror(ENOMEM));
@@ -350,6 +351,7 @@ static bool is_open(struct manager *m)
 		return false;
 	if (m->plan->drop_system_cache)
 		cache_drop_system(m->run);
+	crosscheck_open(&m->crosscheck);
 	/* All QThreads of end-to-end targets have their connections. */
 	return !endtoend_any(m->run) || barrier_wait(&m->run->start, NULL) >= 0;
 }

@@ -191,7 +191,8 @@ static void write_checks(struct manager *m)
 
 		if (!result.pass)
 			continue;
-		crosscheck_target(&m->crosscheck, m->run, &result, told ? &facts : NULL);
+		crosscheck_target(&m->crosscheck, m->run, &result, told ? &facts : NULL,
+				  &m->sums[i].dirty);
 		throttle_report(m->run, &m->plan->targets[i], &m->sums[i].paced);
 	}
 }
@@ -309,6 +310,20 @@ static enum report_end how_it_ended(const struct run *run)
 	return run->manager.output_failed ? REPORT_END_ERRORS : REPORT_END_NORMAL;
 }
 
+/* -runtime ended the run; a run that was stopped says so in other words. */
+static void check_passes(const struct manager *m)
+{
+	const struct plan *plan = m->plan;
+
+	if (m->passes >= plan->passes || plan->until_percent || stop_requested(&m->run->stop) ||
+	    !plan->run_time_ns || plan_first_pass_is_last(plan))
+		return;
+	report_finding(m->run->report, FINDING_PASSES, FINDING_RUN,
+		       "-passes %" PRIu64 ": only %" PRIu64
+		       " were run before -runtime ended the run",
+		       plan->passes, m->passes);
+}
+
 void manager_write_end(struct manager *m)
 {
 	/*
@@ -324,6 +339,7 @@ void manager_write_end(struct manager *m)
 		deskew_end(&m->deskew, m->report);
 		write_order(m);
 		write_checks(m);
+		check_passes(m);
 	}
 	write_traces(m);
 	crosscheck_end(&m->crosscheck, m->run);

@@ -101,6 +101,8 @@ static int open_for(struct target *t, uint64_t pass, const char **why)
 		trigger_privilege_check(t);
 	if (!err && t->plan->direct_io && t->file.fd >= 0)
 		check_direct(t);
+	if (!err)
+		dirty_sample_open(t);
 	return err;
 }
 

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""
+Headlines that would mislead: writes that are in memory when the run ends, zeros that storage does not store, and
+fewer passes than requested.
+"""
+import atexit
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
+import xddjson
+import xddsys as s
+import xddtest as t
+
+t.look_at_all_warnings()
+MIB = 1 << 20
+AMOUNT = 24
+TRIES = 5
+
+
+def said(run, pattern):
+    """The lines that match, as matches."""
+    return [found for found in (re.search(pattern, line) for line in run.error_lines()) if found]
+
+
+def write(target, *args):
+    return t.xdd("-op", "write", "-targets", 1, target, "-reqsize", 128, "-mbytes", AMOUNT, *args)
+
+
+def write_dirty(target, least, *args):
+    """
+    The same. A flush by the kernel or by another process may clean pages before the run ends: with less than `least`
+    percent that are dirty it is done again.
+    """
+    for _ in range(TRIES):
+        run = write(target, *args)
+        found = said(run, m.DIRTY)
+        if found and int(found[0].group(2)) >= least:
+            break
+    return run, found[0] if found else None
+
+
+def counts_dirty(directory):
+    """True if the kernel tells how much of a file is dirty (Linux 6.5)."""
+    release = os.uname().release.split("-")[0].split(".")
+    return (int(release[0]), int(release[1])) >= (6, 5) and os.path.isdir(directory)
+
+
+def test_dirty():
+    titles = "buffered writes, and those that reach the device"
+    directory = s.ext4("dirty", 96 * MIB)
+    if directory is None:
+        return t.skip(titles, s.sys_why())
+    if not counts_dirty(directory):
+        return t.skip(titles, "this kernel does not count dirty pages")
+    file = os.path.join(directory, "file")
+    run, found = write_dirty(file, 90)
+    t.ok(run.status == 0 and found and found.group(2) == "100" and found.group(3) == "25.2 MB", "a new file: all of it", run)
+    t.ok(m.DIRTY_ALL in run.err, "with what measures the device", run)
+    run, found = write_dirty(file, 90, "-passes", 3)
+    t.ok(found and found.group(3) == "25.2 MB", "several passes over the same data: what the last one wrote", run)
+    run, found = write_dirty(file, 90, "-seek", "random", "-reqsize", 4)
+    t.ok(found and found.group(1) == "about ", "random writes: an estimate", run)
+    document = t.path("dirty.json")
+    run, found = write_dirty(file, 90, "-jsonout", document)
+    texts = [x["text"] for x in xddjson.check(document, "-jsonout")["messages"]]
+    t.ok(any(found and text in found.string for text in texts), "-jsonout has it too", texts)
+    for words in ("-dio", "-syncwrite", "-mbytes 1", "-flushwrite 1"):
+        run = write(file, *words.split())
+        t.equal((run.status, said(run, m.DIRTY)), (0, []), "not with %s" % words, run)
+    run = t.xdd("-op", "read", "-targets", 1, file, "-mbytes", AMOUNT)
+    t.equal((run.status, said(run, m.DIRTY)), (0, []), "not for reads", run)
+    device = s.loop_device(s.sparse_file("device", 64 * MIB))
+    run, found = write_dirty(device, 90)
+    t.ok(run.status == 0 and found, "a block device", run)
+    t.equal(said(run, m.ZEROS), [], "a loop device stores zeros", run)
+    with open(device, "rb") as kept:  # the last one to close a device drops its pages
+        for _ in range(TRIES):
+            kept.seek(0)
+            kept.read(AMOUNT * MIB)
+            run = t.xdd("-op", "read", "-targets", 1, device, "-mbytes", AMOUNT)
+            if "100 % of what was read was in the page cache" in run.err:
+                break
+    t.ok(run.status == 0 and "100 % of what was read was in the page cache" in run.err, "a block device that is read from memory", run)
+    two = os.path.join(directory, "two")
+    run = t.xdd("-op", "write", "-targets", 2, file, two, "-reqsize", 128, "-mbytes", AMOUNT, "-dio", "target", 0)
+    t.equal([line for line in run.error_lines() if re.search(m.DIRTY, line) and "target 0" in line], [],
+            "of two targets, not the one with -dio", run)
+
+
+def test_in_memory():
+    directory = s.tmpfs("memory", 64 * MIB)
+    if directory is None:
+        return t.skip("a file in memory has no device", s.sys_why())
+    run = write(os.path.join(directory, "file"))
+    t.equal((run.status, run.error_lines()), (0, []), "a file in memory has no device", run)
+    run = write("null")
+    t.equal((run.status, run.error_lines()), (0, []), "nor has the null device", run)
+
+
+def btrfs(name, options):
+    device = s.loop_device(s.sparse_file(name + ".img", 256 * MIB))
+    if device is None:
+        return None, s.sys_why()
+    directory = t.path(name)
+    os.mkdir(directory)
+    for command in (["mkfs.btrfs", "-q", device], ["mount", "-t", "btrfs", "-o", options, device, directory]):
+        run = t.command(command) if t.have(command[0]) else None
+        if run is None or run.status:
+            return None, "%s fails or is missing" % command[0]
+    atexit.register(subprocess.run, ["umount", "--lazy", directory], stderr=subprocess.DEVNULL, check=False)
+    return directory, ""
+
+
+def test_compressed():
+    for options, wanted in (("compress=zstd", 1), ("compress-force=lzo", 1), ("defaults", 0)):
+        directory, why = btrfs("btrfs." + options.split("=")[0], options)
+        title = "zeros on btrfs with %s" % options
+        if directory is None:
+            t.skip(title, why)
+            continue
+        file = os.path.join(directory, "file")
+        run = write(file)
+        found = said(run, m.ZEROS + re.escape(m.ZEROS_COMPRESSED))
+        t.equal((run.status, len(found), len(said(run, m.ZEROS))), (0, wanted, wanted), title, run)
+        if not wanted:
+            continue
+        for words in ("-datapattern random", "-datapattern x", "-mbytes 1", "-op read"):
+            run = write(file, *words.split())
+            t.equal((run.status, said(run, m.ZEROS)), (0, []), "%s, not with %s" % (title, words), run)
+        run = t.xdd("-op", "write", "-targets", 3, file, file + "2", file + "3", "-mbytes", AMOUNT)
+        t.equal(len(said(run, m.ZEROS)), 1, "%s, once for several targets" % title, run)
+
+
+def zram():
+    """A new zram device of 64 MiB, or None."""
+    try:
+        with open("/sys/class/zram-control/hot_add", encoding="ascii") as f:
+            number = f.read().strip()
+        def remove():
+            with open("/sys/class/zram-control/hot_remove", "w", encoding="ascii") as f:
+                f.write(number)
+        atexit.register(remove)
+        with open("/sys/block/zram%s/disksize" % number, "w", encoding="ascii") as f:
+            f.write("64M")
+    except OSError:
+        return None
+    return "/dev/zram" + number
+
+
+def test_zram():
+    device = zram()
+    if device is None or not os.path.exists(device):
+        return t.skip("zeros on zram", "no zram device can be made")
+    run = write(device)
+    t.equal((run.status, len(said(run, m.ZEROS + re.escape(m.ZEROS_ZRAM)))), (0, 1), "zeros on zram", run)
+    run = write(device, "-datapattern", "random", "-dio")
+    t.equal((run.status, said(run, m.ZEROS)), (0, []), "not random data", run)
+
+
+def test_passes():
+    words = ["-op", "read", "-targets", 1, "null", "-reqsize", 4]
+    run = t.xdd(*words, "-timelimit", 0.1, "-passes", 1000, "-runtime", 0.35)
+    found = said(run, m.FEWER_PASSES_RUN)
+    row = run.row("COMBINED")
+    t.ok(run.status == 0 and len(found) == 1 and row and found[0].group(1, 2) == ("1000", row["Pass"]) and int(row["Pass"]) < 1000,
+         "-runtime ends the run before its passes: one line with both numbers", run)
+    run = t.xdd(*words, "-numreqs", 100, "-passes", 3, "-runtime", 60)
+    t.equal((run.status, run.error_lines()), (0, []), "not where all passes are run", run)
+    run = t.xdd(*words, "-passes", 3, "-runtime", 0.1)
+    t.ok(len(run.error_lines()) == 1 and "in its first pass" in run.err, "one line where that is known before", run)
+    run = t.xdd(*words, "-timelimit", 0.1, "-passes", "until", 0.0001, 30, "-runtime", 0.35)
+    t.equal((run.status, said(run, m.FEWER_PASSES_RUN)), (0, []), "-passes until has a line of its own", run)
+
+
+t.run(test_dirty, test_in_memory, test_compressed, test_zram, test_passes)
+t.done()
