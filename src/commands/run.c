@@ -48,6 +48,8 @@ enum xdd_status dry_run(const struct plan *plan)
 	status = report_open(&shown, &report);
 	if (status)
 		return status;
+	for (const char **note = plan->target_notes; note && *note; note++)
+		report_line(report, "%s", *note);
 	report_line(report, "Dry run: nothing was opened, created or changed.");
 	return report_close(report);
 }

@@ -9,6 +9,7 @@
 
 #include "plan/errors.h"
 #include "plan/parse.h"
+#include "plan/target_names.h"
 #include "plan/value.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
@@ -119,24 +120,42 @@ static enum xdd_status collect_names(struct parse *p, struct target_names *names
 	return status;
 }
 
+/*
+ * -targetdir of all targets, or NULL: names that stand for several are looked up there. One for
+ * some targets only cannot count, as their numbers are not known yet.
+ */
+static const char *directory_of_all(const struct parse *p)
+{
+	for (size_t i = p->n_settings; i > 0; i--) {
+		const struct setting *s = &p->settings[i - 1];
+
+		if (strcmp(s->opt->name, "targetdir") == 0 &&
+		    (!s->scope.text || strcmp(s->scope.text, "all") == 0))
+			return s->args[0].text;
+	}
+	return NULL;
+}
+
 static enum xdd_status make_targets(struct parse *p)
 {
-	struct target_names names = { .n = 0 };
+	struct target_names names = { .dir = directory_of_all(p) };
 	enum xdd_status status = collect_names(p, &names);
 	struct plan *plan = p->plan;
 
 	if (status)
 		return status;
 	if (!names.n) {
-		log_error("-targets: is missing; say -targets 1 <file or device>, or xdd -help");
+		log_error("-targets: is missing; say -targets <file or device>, or xdd -help");
 		return XDD_BAD_ARGUMENT;
 	}
 	plan->targets = arena_alloc(p->arena, names.n * sizeof(*plan->targets));
 	if (!plan->targets)
 		return plan_no_memory();
 	plan->n_targets = names.n;
+	plan->target_notes = names.notes;
 	for (size_t i = 0; i < names.n; i++) {
-		plan->targets[i].name = names.names[i];
+		plan->targets[i].name = names.names[i].text;
+		plan->targets[i].from_directory = names.names[i].directory;
 		plan->targets[i].number = (uint32_t)i;
 	}
 	return XDD_OK;

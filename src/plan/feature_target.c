@@ -7,26 +7,53 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "plan/probe.h"
+#include "plan/target_names.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 
-/* -targets N name... or -targets -N name. */
+/* A whole number, or one with a minus sign, as the guide has it before the names. */
+static bool is_count(const char *text)
+{
+	uint64_t n;
+
+	return units_parse_u64(text + (text[0] == '-'), &n) != -EINVAL;
+}
+
+/*
+ * Names, up to the next word with a dash. One that begins with a dash is left to apply_targets(),
+ * with the words that belong to it.
+ */
+static size_t arity_names(const struct word *args, size_t avail)
+{
+	size_t n = 0;
+
+	while (n < avail && (args[n].text[0] != '-' || !args[n].text[1]))
+		n++;
+	if (n)
+		return n;
+	while (n < avail && !option_is_word(&run_options, args[n].text))
+		n++;
+	return n ? n : 1;
+}
+
+/* -targets N name..., -targets -N name, or names alone. */
 static size_t arity_targets(const struct word *args, size_t avail)
 {
 	uint64_t n;
 
 	if (!avail)
 		return 2;
-	if (args[0].text[0] == '-' && units_parse_u64(args[0].text + 1, &n) == 0)
+	if (args[0].text[0] == '-' && is_count(args[0].text))
 		return 2;
+	if (!is_count(args[0].text))
+		return arity_names(args, avail);
 	/*
 	 * Too few names, or no number: take the words up to the next option, and let
 	 * apply_targets() report the problem.
@@ -40,48 +67,45 @@ static size_t arity_targets(const struct word *args, size_t avail)
 	return 1 + n;
 }
 
-static enum xdd_status add_names(struct target_names *t, const struct setting *s, uint64_t n,
-				 bool same)
+static enum xdd_status check_room(const struct target_names *t, const struct setting *s, uint64_t n)
 {
-	if (t->n + n > PLAN_MAX_TARGETS)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "is too many: %" PRIu64 " targets, and %d is the most", t->n + n,
-				   PLAN_MAX_TARGETS);
-	if (!t->names)
-		t->names = arena_alloc(s->arena, PLAN_MAX_TARGETS * sizeof(*t->names));
-	if (!t->names)
-		return plan_no_memory();
-	for (uint64_t i = 0; i < n; i++) {
-		const struct word *name = &s->args[s->n_args == 1 ? 0 : same ? 1 : 1 + i];
-
-		if (!*name->text)
-			return parse_error(XDD_BAD_ARGUMENT, s, name,
-					   "the name of a target cannot be empty");
-		if (strlen(name->text) >= PATH_MAX)
-			return parse_error(XDD_BAD_ARGUMENT, s, NULL,
-					   "the name of a target is longer than %d characters",
-					   PATH_MAX - 1);
-		t->names[t->n++] = name->text;
-	}
-	return XDD_OK;
+	if (t->n + n <= PLAN_MAX_TARGETS)
+		return XDD_OK;
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "is too many: %" PRIu64 " targets, and %d is the most", t->n + n,
+			   PLAN_MAX_TARGETS);
 }
 
-static enum xdd_status apply_target(const struct setting *s, void *dst)
+static enum xdd_status want_names(const struct setting *s)
 {
-	return add_names(dst, s, 1, true);
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "expected names, or their number first, 1 to %d; ./%.64s is a file of "
+			   "that name",
+			   PLAN_MAX_TARGETS, s->args[0].text);
+}
+
+static enum xdd_status apply_names(const struct setting *s, void *dst)
+{
+	enum xdd_status status = XDD_OK;
+
+	if (s->args[0].text[0] == '-' && s->args[0].text[1])
+		return want_names(s);
+	for (size_t i = 0; i < s->n_args && !status; i++)
+		status = target_names_expand(dst, s, &s->args[i]);
+	return status;
 }
 
 static enum xdd_status apply_targets(const struct setting *s, void *dst)
 {
 	const char *count = s->args[0].text;
 	bool same = count[0] == '-';
+	enum xdd_status status;
 	uint64_t n;
 
+	if (!is_count(count) && !same)
+		return apply_names(s, dst);
 	if (units_parse_u64(count + same, &n) || n < 1 || n > PLAN_MAX_TARGETS)
-		return parse_error(
-			XDD_BAD_ARGUMENT, s, &s->args[0],
-			"expected the number of targets first, 1 to %d, then their names",
-			PLAN_MAX_TARGETS);
+		return want_names(s);
 	if (!same && s->n_args != 1 + n)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 				   "expected %" PRIu64 " name%s, found %zu", n, n == 1 ? "" : "s",
@@ -89,7 +113,12 @@ static enum xdd_status apply_targets(const struct setting *s, void *dst)
 	if (same && s->n_args != 2)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 				   "expected a name after the number");
-	return add_names(dst, s, n, same);
+	status = check_room(dst, s, n);
+	if (!status && same)
+		return target_names_add(dst, s, &s->args[1], n);
+	for (uint64_t i = 1; i <= n && !status; i++)
+		status = target_names_add(dst, s, &s->args[i], 1);
+	return status;
 }
 
 static size_t arity_dropcache(const struct word *args, size_t avail)
@@ -112,23 +141,29 @@ static const struct option rows[] = {
 	{ .name = "targets",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_NAMES,
-	  .arg = "<n> <name> ...",
+	  .arg = "[<n>] <name> ...",
 	  .arity = arity_targets,
 	  .apply = apply_targets,
-	  .help = "the files and devices to work on: how many, then their names",
+	  .help = "the files and devices to work on, perhaps with their number first",
 	  .detail =
-		  "Targets are numbered from 0 in the order given. With a minus sign, as in "
-		  "-targets -4 /dev/sdx, one name stands for that many targets. The name null is "
-		  "the "
-		  "null device: operations on it are counted and move nothing (a file of that name "
-		  "is ./null). The option may be given several times; each adds targets.",
-	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -reqsize 128 -mbytes 64" },
+		  "Targets are numbered from 0 in the order given. With their number first, names "
+		  "are taken as they stand; without it they end at the next word with a dash, and "
+		  "may be patterns in quotes, as in '/dev/nvme*n1', a directory, which stands for "
+		  "the regular files in it that have data (only to read them), or @list: a file "
+		  "with a name on each line, where # begins a comment (@- is standard input). "
+		  "Patterns and directories are sorted by name; -dryrun says how many targets each "
+		  "has. With a minus sign, as in -targets -4 /dev/sdx, one name stands for that "
+		  "many targets. The name null is the null device: operations on it are counted "
+		  "and move nothing (a file of that name is ./null, one named 8 is ./8). The "
+		  "option may be given several times; each adds targets.",
+	  .example = "xdd -op read -targets /dev/sdx /dev/sdy -reqsize 128 -mbytes 64" },
 	{ .name = "target",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_NAMES,
-	  .arg = "<name>",
-	  .apply = apply_target,
-	  .help = "one more file or device to work on" },
+	  .arg = "<name> ...",
+	  .arity = arity_names,
+	  .apply = apply_names,
+	  .help = "more files or devices to work on, as -targets without a number" },
 	{ .name = "targetdir",
 	  .aliases = "td",
 	  .scope = SCOPE_TARGET,
@@ -212,13 +247,27 @@ static uint64_t tail_bytes(const struct target_plan *t)
 	return t->last_op_bytes % t->io_align_bytes ? t->last_op_bytes % unit : 0;
 }
 
-static enum xdd_status check_dio(struct plan *plan, struct target_plan *t)
+/* Files that were not named are not overwritten. */
+static enum xdd_status check_directory(const struct target_plan *t)
+{
+	if (!t->from_directory || !plan_writes(t))
+		return XDD_OK;
+	return plan_refuse(t,
+			   "is one of the files in directory %.128s, which are only read; name the "
+			   "files to write to, as in '%.128s%s*'",
+			   t->from_directory, t->from_directory,
+			   t->from_directory[strlen(t->from_directory) - 1] == '/' ? "" : "/");
+}
+
+static enum xdd_status check_target(struct plan *plan, struct target_plan *t)
 {
 	/* A character device has no page cache to go through. */
 	const bool strict = t->kind == TARGET_CHAR;
-	enum xdd_status status;
+	enum xdd_status status = check_directory(t);
 
 	(void)plan;
+	if (status)
+		return status;
 	if (!t->direct_io || t->kind == TARGET_NULL || t->op == OP_NOOP) {
 		t->io_align_bytes = 1;
 		return XDD_OK;
@@ -269,7 +318,7 @@ static void warn(const struct target_plan *t)
 
 const struct plan_feature feature_target = {
 	.group = { "Targets", rows },
-	.target = { [TARGET_LOCATE] = locate, [TARGET_PROBE] = probe, [TARGET_CHECK] = check_dio },
+	.target = { [TARGET_LOCATE] = locate, [TARGET_PROBE] = probe, [TARGET_CHECK] = check_target },
 	.plan = { [PLAN_BEGIN] = check_drop_system },
 	.warn_target = warn,
 };

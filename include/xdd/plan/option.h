@@ -38,12 +38,6 @@ struct setting {
 	struct arena *arena; /* the plan's, for memory that the applied value needs */
 };
 
-/* The names of the targets, while they are collected: the destination of OPT_NAMES. */
-struct target_names {
-	const char **names; /* PLAN_MAX_TARGETS of them, or NULL */
-	size_t n;
-};
-
 enum option_scope {
 	SCOPE_GLOBAL,
 	SCOPE_TARGET,

@@ -88,7 +88,8 @@ enum verify_kind {
 struct target_plan {
 	/* option */
 	const char *name;
-	const char *dir; /* "" when none */
+	const char *dir;	    /* "" when none */
+	const char *from_directory; /* that was named in place of its files; NULL: none */
 	enum op_request op;
 	uint32_t read_ratio; /* of PLAN_RATIO_ONE; for OP_MIXED */
 	bool ratio_random;
@@ -240,6 +241,7 @@ struct plan {
 	const struct setting **by_option; /* the same, sorted by option and suboption */
 	size_t n_targets;
 	struct target_plan *targets;
+	const char **target_notes; /* on words with several names; ends with NULL; or NULL */
 
 	/* owned by the plan: backing store of strings and arrays */
 	struct arena *arena;

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""
+Words that stand for targets: several names, patterns, directories and lists, with a count and without.
+"""
+import os
+import re
+import socket
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
+import xddtest as t
+
+t.tolerate(t.CACHED)
+
+MOST = 8192
+
+
+def tree():
+    """A directory with files, an empty one, a directory, a link and a socket; and lists."""
+    where = t.path("tree")
+    if os.path.isdir(where):
+        return where
+    os.makedirs(where + "/d/sub")
+    for name in ("d/f10", "d/f2", "d/f1", "d/sub/deep", "8", "odd[1]", "a b", "@list", "plain"):
+        with open(os.path.join(where, name), "w", encoding="utf-8") as f:
+            f.write("x" * 4096)
+    with open(where + "/d/empty", "w", encoding="utf-8"):
+        pass
+    os.symlink("f1", where + "/d/link")
+    with socket.socket(socket.AF_UNIX) as s:
+        here = os.getcwd()
+        os.chdir(where)      # the name of a socket is short
+        s.bind("d/socket")
+        os.chdir(here)
+    with open(where + "/names", "w", encoding="utf-8") as f:
+        f.write("# the disks\n\n  d/f2 \na b\r\n\td/f1\n#d/f10\nplain")
+    return where
+
+
+def xdd(words, *more, **kwargs):
+    return t.xdd("-op", "read", "-bs", 1, "-reqsize", 1, "-numreqs", 1, *words.split(), *more, cwd=tree(), **kwargs)
+
+
+def named(run):
+    return re.findall(r"^Target\[\d+\] Q\[1\], (.*), \w+, 1 op of 1 bytes$", run.out, re.M)
+
+
+def targets(wanted, words, *more, **kwargs):
+    run = xdd(words, *more, **kwargs)
+    t.equal((run.status, named(run)), (0, wanted), " ".join([words, *more]), run)
+
+
+def refused(pattern, words, *more, status=2):
+    run = xdd(words, *more)
+    t.ok(run.status == status and len(run.error_lines()) == 1 and re.search(pattern, run.err),
+         "refused: " + " ".join([words, *more]), run)
+
+
+def test_several():
+    targets(["plain", "d/f1"], "-targets plain d/f1")
+    targets(["plain", "d/f1"], "-target plain d/f1")
+    targets(["plain", "d/f1", "d/f2"], "-targets plain -target d/f1 d/f2 -queuedepth 1")
+    targets(["plain", "plain"], "-targets plain plain")
+    targets(["null", "null"], "-targets null null")
+    targets(["plain", "8"], "-targets plain 8")
+    targets(["./8", "plain"], "-targets ./8 plain")
+    targets(["8"], "-target 8")
+    refused("^xdd: -quedepth: is not an option; did you mean -queuedepth", "-targets plain -quedepth 4", status=3)
+    with open(tree() + "/a.cfg", "w", encoding="utf-8") as f:
+        f.write("-targets plain # one\n d/f1\n d/f2\n-queuedepth 1\n")
+    targets(["plain", "d/f1", "d/f2"], "-setup a.cfg")
+
+
+def test_count():
+    targets(["plain", "d/f1"], "-targets 2 plain d/f1")
+    targets(["plain"] * 3, "-targets -3 plain")
+    targets(["plain", "8"], "-targets 2 plain 8")
+    targets(["odd[1]"], "-targets 1 odd[1]")
+    targets(["@list"], "-targets 1 @list")
+    refused(m.line("-targets 3", m.names_wanted(3, 2)), "-targets 3 plain d/f1")
+    refused(m.line("d/f2", m.STRAY), "-targets 1 plain d/f2", status=3)
+    refused("^xdd: target 0, d: is a directory", "-targets 1 d", status=4)
+    refused(r"^xdd: target 0, \*: ", "-targets 1 *", status=4)
+    refused(m.line("-targets 8", m.names_wanted(8, 0)), "-targets 8")
+
+
+def test_patterns():
+    targets(["d/f1", "d/f10", "d/f2"], "-targets d/f*")
+    targets(["d/f1", "d/f2"], "-target d/f?")
+    targets(["plain", "d/f1", "d/f2"], "-targets plain d/f[12]")
+    targets(["odd[1]"], "-targets odd[1]")
+    targets(["odd[1]"], "-targets odd*")
+    targets(["d/empty", "d/f1", "d/f10", "d/f2", "d/link"], "-op target 0 noop -targets d/*")
+    refused("^xdd: -targets x\\*: matches no file and no device; -targets 1 ", "-targets x*")
+    refused("^xdd: -targets d/s\\*: matches no file and no device", "-targets d/s*")
+    targets(["d/f1", "d/f10", "d/f2"], "-targets f* -targetdir d")
+    targets(["d/f1", "d/f2"], "-targetdir d/ -targets f[12]")
+
+
+def test_directory():
+    targets(["d/f1", "d/f10", "d/f2"], "-targets d")
+    targets(["d/f1", "d/f10", "d/f2"], "-target d/")
+    run = xdd("-dryrun -targets d")
+    t.ok(run.status == 0 and "d: is a directory; targets are its 3 files with data, not its 1 empty files, directories and links.\n" in run.out,
+         "-dryrun says what the directory stands for", run)
+    run = xdd("-dryrun -targets d/f*")
+    t.ok("d/f*: matches 3 files or devices.\n" in run.out, "-dryrun says what the pattern stands for", run)
+    os.makedirs(tree() + "/nothing", exist_ok=True)
+    refused("^xdd: -targets nothing: is a directory without files that have data", "-targets nothing")
+    for words in ("-op write", "-rwratio 50"):
+        run = t.xdd(*words.split(), "-targets", "d", "-bs", 1, "-reqsize", 1, "-numreqs", 1, cwd=tree())
+        t.ok(run.status == 2 and re.search(r"^xdd: target 0, d/f1: is one of the files in directory d, which are only read; .* 'd/\*'$",
+                                           run.err, re.M), words + " in a directory that is named is refused", run)
+    with open(tree() + "/d/f1", encoding="utf-8") as f:
+        t.equal(f.read(), "x" * 4096, "and changes nothing")
+
+
+def test_list():
+    names = ["d/f2", "a b", "d/f1", "plain"]
+    targets(names, "-targets @names")
+    targets(["8"] + names + ["null"], "-target 8 @names null")
+    run = t.command(["sh", "-c", '"$@" < names', "sh"] + t.xdd_words("-op", "read", "-bs", 1, "-reqsize", 1, "-numreqs", 1, "-targets", "@-"),
+                    cwd=tree())
+    t.equal((run.status, named(run)), (0, names), "-targets @-: standard input", run)
+    targets(["./@list"], "-targets ./@list")
+    targets(["d/f1"], "-targets 1 d/f1")
+    for text, pattern in (("# none\n\n", "names no target"), ("a\0b\n", "is not a list of names: it holds a NUL byte"),
+                          ("x" * 5000 + "\n", m.TARGET_NAME_LONG), ("\n".join(["null"] * (MOST + 1)), "is too many: 8192 targets are the most")):
+        with open(tree() + "/bad", "w", encoding="utf-8") as f:
+            f.write(text)
+        refused("^xdd: -targets( @bad)?: .*" + pattern, "-targets @bad")
+    refused("^xdd: -targets @missing: cannot be read .*; ./@missing is a target of that name", "-targets @missing")
+    refused("^xdd: -targets @: expected the name of a list", "-targets @")
+    with open(tree() + "/many", "w", encoding="utf-8") as f:
+        f.write("null\n" * 300)
+    run = xdd("-targets @many -dryrun")
+    t.ok(run.status == 0 and "@many: lists 300 targets.\n" in run.out, "a list of 300 targets", run)
+
+
+def test_scopes():
+    """The numbers of targets follow the order of the names."""
+    run = xdd("-targets d/f[12] plain -op target 2 noop")
+    t.equal(re.findall(r"^Target\[(\d)\] Q\[1\], (\S+), (\w+),", run.out, re.M),
+            [("0", "d/f1", "read"), ("1", "d/f2", "read"), ("2", "plain", "noop")], "-op target 2", run)
+
+
+t.run(test_several, test_count, test_patterns, test_directory, test_list, test_scopes)
+t.done()
