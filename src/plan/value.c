@@ -21,7 +21,7 @@ static bool is_percentage(const struct option *row)
 static enum xdd_status want_u64(const struct setting *s, const struct option *row)
 {
 	const char *word = s->args[0].text, *unit = row->unit ? " of " : "";
-	bool suffix = units_has_suffix(word) && !is_percentage(row);
+	bool suffix = units_has_suffix(word) && row->unit && !is_percentage(row);
 
 	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 			   "expected a whole number%s%s, %" PRIu64 " to %" PRIu64 "%s", unit,
@@ -46,7 +46,10 @@ static enum xdd_status store_u64(const struct setting *s, const struct option *r
 {
 	const char *word = s->args[0].text;
 	uint64_t v;
-	int ret = is_percentage(row) ? read_percentage(word, &v) : units_parse_count(word, &v);
+	/* A number without a unit, such as a port or a seed, counts nothing. */
+	int ret = is_percentage(row) ? read_percentage(word, &v) :
+		  row->unit	     ? units_parse_count(word, &v) :
+				       units_parse_u64(word, &v);
 
 	if (ret || v < row->min || v > row->max)
 		return want_u64(s, row);
