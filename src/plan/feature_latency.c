@@ -69,13 +69,28 @@ static size_t sort_percents(uint32_t *percents, size_t n)
 	return left;
 }
 
+/* A list, unless the next word is another option or suboption. */
+static size_t arity_percentiles(const struct word *args, size_t avail)
+{
+	const struct option *latency = option_find(&run_options, "latency");
+
+	return avail && !option_is_word(&run_options, args[0].text) &&
+	       !option_find_sub(latency, args[0].text);
+}
+
 static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
-	const char *item = s->args[0].text;
-	uint32_t *percents = arena_alloc(s->arena, MAX_PERCENTS * sizeof(*percents));
+	const char *item;
+	uint32_t *percents;
 	size_t n = 0;
 
+	plan->latency.percents = NULL;
+	plan->latency.n_percents = 0;
+	if (!s->n_args)
+		return XDD_OK;
+	item = s->args[0].text;
+	percents = arena_alloc(s->arena, MAX_PERCENTS * sizeof(*percents));
 	if (!percents)
 		return plan_no_memory();
 	for (;; item++) {
@@ -100,7 +115,8 @@ static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
 static const struct option latency_options[] = {
 	{ .name = "percentiles",
 	  .type = OPT_CUSTOM,
-	  .arg = "<%,%,...>",
+	  .arg = "[<%,%,...>]",
+	  .arity = arity_percentiles,
 	  .apply = apply_percentiles,
 	  SHOWN,
 	  .help = "which percentiles to show (50,90,95,99,99.9,99.99,99.999)" },
@@ -156,8 +172,9 @@ static const struct option rows[] = {
 	{ .name = "latency",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_SUB,
-	  .arg = "<suboption>",
+	  .arg = "[<suboption>]",
 	  .subs = latency_options,
+	  .alone = &latency_options[0],
 	  .help = "show figures of the latencies after the results",
 	  .detail =
 		  "Every suboption enables a table with the number of operations, the shortest, "
@@ -166,7 +183,7 @@ static const struct option rows[] = {
 		  "pass. Service time is from issue to completion; with -throttle response time, "
 		  "from when the operation was due, is beside it. Percentiles are accurate to 0.4 "
 		  "%, the other figures are exact. The same figures exist as columns: see +LATP99 "
-		  "and the like in -outputformat. Several suboptions may follow one -latency.",
+		  "and the like in -outputformat. Several suboptions may follow one -latency; without any it is -latency percentiles.",
 	  .example = "xdd -op read -targets 1 data -latency percentiles 50,99.9 histogram" },
 	{ .name = "intervals",
 	  .scope = SCOPE_GLOBAL,

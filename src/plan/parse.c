@@ -249,8 +249,12 @@ static const struct option *other_suboption(const struct option *opt, const char
 /* "-seek random range 100": one or more suboptions, each with its own arguments. */
 static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct setting *s)
 {
-	if (!left(c) || option_is_word(p->table, c->words[c->i].text))
-		return take_args(p, c, s, s->opt);
+	if (!left(c) || option_is_word(p->table, c->words[c->i].text)) {
+		if (!s->opt->alone)
+			return take_args(p, c, s, s->opt);
+		s->sub = s->opt->alone;
+		return add_setting(p, s);
+	}
 	s->sub = NULL;
 	do {
 		const char *text = c->words[c->i].text;

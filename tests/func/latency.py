@@ -429,16 +429,30 @@ def test_output_file():
         t.ok(f.readline().endswith(",WAVG,P1,P50,P99.999999,MAX\n"), "percentiles in ascending order, each once")
 
 
+def test_defaults():
+    """-latency without a word, and percentiles without a list: the columns of the default list."""
+    columns = ["P" + p for p in "50 90 95 99 99.9 99.99 99.999".split()]
+    base = ["-op", "noop", "-numreqs", 100, "-targets", 1, "null"]
+    for words in ("-latency", "-latency percentiles", "-latency percentiles 50 percentiles", "-latency -qd 1",
+                  "-latency percentiles histogram", "-latency histogram percentiles", "-lat-first"):
+        args = ["-latency"] + base if words == "-lat-first" else base + words.split()
+        run = t.xdd(*args)
+        heads = re.findall(r"^Latency .*", run.out, re.M)
+        t.equal((run.status, [w for w in heads[0].split() if re.match(r"P\d", w)] if heads else heads), (0, columns), words, run)
+    run = t.xdd(*base, "-latency", "percentiles", "50%,99%")
+    t.ok(run.status == 0 and re.search(r"^Latency .* P50 +P99 +Max$", run.out, re.M), "percentiles 50%,99%", run)
+
+
 def test_bad_input():
     for args, status, text in (
-            ("percentiles", 2, m.MISSING), ("percentiles 0", 2, "up to 32 percentages"),
+            ("percentiles 0", 2, "up to 32 percentages"),
             ("percentiles 101", 2, "up to 32 percentages"), ("percentiles 50,,60", 2, "up to 32 percentages"),
             ("percentiles 50,", 2, "up to 32 percentages"), ("percentiles abc", 2, "up to 32 percentages"),
             ("percentiles -5", 2, ""), ("percentiles 1e1", 2, "up to 32 percentages"),
             ("percentiles 99.9999999", 2, "at most 6 digits after the point"),
             ("percentiles " + ",".join(["50"] * 33), 2, "up to 32 percentages"), ("output", 2, ""),
             ("intervals 0", 2, "a time of 10ms to 100 years"), ("intervals 9ms", 2, "a time of 10ms to"), ("intervals x", 2, ""),
-            ("nonsense", 3, ""), ("", 2, ""), ("target 0 histogram", 3, "")):
+            ("nonsense", 3, ""), ("target 0 histogram", 3, "")):
         run = t.xdd("-op", "noop", "-numreqs", 1, "-targets", 1, "null", "-latency", *args.split())
         t.equal((run.status, len(run.error_lines()), "latency" in run.err, text in run.err, run.out),
                 (status, 1, True, True, ""), "-latency %s: refused" % args, run)
@@ -447,5 +461,5 @@ def test_bad_input():
 
 
 t.run(test_against_sort, test_sums, test_intervals, test_short_last_interval, test_short_first_interval,
-      test_intervals_of_a_hang, test_queue_pass, test_engines, test_errors_do_not_count, test_output_file, test_bad_input)
+      test_intervals_of_a_hang, test_queue_pass, test_engines, test_errors_do_not_count, test_output_file, test_defaults, test_bad_input)
 t.done()
