@@ -30,7 +30,7 @@ static void take_latency(struct person_figures *to, const struct figures *f, uns
 	for (enum latency_time time = 0; time < LATENCY_TIMES; time++) {
 		struct histogram_view v = latency_view(&f->latency, time, dir);
 
-		if (!(f->known & FIGURES_LATENCY) || !histogram_count(&v))
+		if (!(f->known & FIGURES_PERCENTILES) || !histogram_count(&v))
 			continue;
 		to->latency[time] = (struct person_latency){
 			.known = true,

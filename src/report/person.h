@@ -15,7 +15,7 @@
 struct screen;
 
 /* The figures that the block shows: the run measures them. */
-#define PERSON_NEEDS (FIGURES_LATENCY | FIGURES_WAIT | FIGURES_CPU | FIGURES_PASSES)
+#define PERSON_NEEDS (FIGURES_PERCENTILES | FIGURES_WAIT | FIGURES_CPU | FIGURES_PASSES)
 
 /* Latencies, ns. */
 struct person_latency {

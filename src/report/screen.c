@@ -166,6 +166,12 @@ void screen_put(const struct screen *s, FILE *f, enum screen_tone tone, const ch
 		fputs(text, f);
 }
 
+/* True if a line may end before the blank `text[at]`: a number stays with its unit. */
+static bool may_break(const char *text, size_t at)
+{
+	return text[at] == ' ' && !(at && text[at - 1] >= '0' && text[at - 1] <= '9');
+}
+
 /* The bytes from `text` on that go onto a line of `room` columns; at least one character. */
 static size_t fitting(const struct screen *s, const char *text, unsigned room)
 {
@@ -175,7 +181,7 @@ static size_t fitting(const struct screen *s, const char *text, unsigned room)
 	while (text[at]) {
 		size_t len = length_of(text + at);
 
-		if (text[at] == ' ' && text[at + 1] != '%')
+		if (may_break(text, at))
 			end = at;
 		width += width_of(s, text + at, len);
 		if (width > room && at)

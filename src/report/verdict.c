@@ -76,7 +76,7 @@ static int limit_text(const struct verdict_facts *f, enum result_bound bound, ch
 		      size_t size)
 {
 	const struct verdict_bound *b = &f->bounds[bound];
-	char share[40], other[40];
+	char share[40], waited[40], idle[40];
 
 	switch (bound) {
 	case RESULT_BOUND_DEVICE:
@@ -107,9 +107,11 @@ static int limit_text(const struct verdict_facts *f, enum result_bound bound, ch
 				percents(&b->waited, share, sizeof(share)));
 	case RESULT_BOUND_MIXED:
 		return snprintf(buf, size,
-				"several causes: busy %s, waiting for the device %s of the time",
+				"several causes: busy %s, without a processor %s, waiting for the "
+				"device %s of the time",
 				percents(&b->busy, share, sizeof(share)),
-				percents(&b->idle, other, sizeof(other)));
+				percents(&b->waited, waited, sizeof(waited)),
+				percents(&b->idle, idle, sizeof(idle)));
 	case RESULT_BOUND_UNKNOWN:
 		break;
 	}
@@ -134,7 +136,7 @@ static const char *copy_limit(const struct verdict_facts *f)
 
 static int add_limit(const struct verdict_facts *f, struct verdict *v)
 {
-	char text[160], of[64];
+	char text[240], of[64];
 	int err = 0;
 
 	if (f->elapsed_ns < TRIAL_NS)

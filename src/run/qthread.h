@@ -39,7 +39,8 @@ struct qthread {
 	/* const after creation */
 	struct target *target;
 	uint32_t number;
-	bool keeps_latency; /* FIGURES_LATENCY, and the histograms have their memory */
+	bool keeps_latency;   /* the histograms have their memory */
+	bool samples_latency; /* percentiles are enough, and no operation is slow */
 
 	/* owned by the thread that created it */
 	pthread_t thread;

@@ -209,6 +209,9 @@ class Field:
             # A table of 64 MiB that wraps; only the summary is made of it.
             return [Xdd("xdd", self.runner, self.binary, options=["-ts", "on"]),
                     Xdd("untraced", self.runner, self.binary)]
+        if work.person:
+            return [Xdd("xdd", self.runner, self.binary, options=["-report", "person"]),
+                    Xdd("table", self.runner, self.binary, options=["-report", "table"])]
         found = [Xdd("xdd", self.runner, self.binary)]
         if work.pattern:
             return found + [Xdd("constant", self.runner, self.binary, plain=True)]

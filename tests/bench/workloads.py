@@ -12,7 +12,7 @@ class Goal:
     figure: str
     relation: str  # ">=", "<=", or "=": off by `value` of the other's figure at most
     value: float
-    # "limit" (the better loop), "batch loop", "fio", "untraced"; None: `value` is the figure
+    # "limit" (the better loop), "batch loop", "fio", "untraced", "table"; None: `value` is the figure
     against: Optional[str] = None
     more: bool = False  # `value` is a difference to the other's figure, not a multiple of it
 
@@ -46,6 +46,7 @@ class Work:
     ordering: str = ""  # xdd's -ordering, compared with none
     syscalls: bool = False  # count them as well
     stamps: bool = False  # xdd with a time stamp of every operation; against xdd without
+    person: bool = False  # xdd with the result for people, which has percentiles; against xdd with the table
     percentiles: bool = False  # of the latencies, against fio's
     instructions: bool = False  # count those in user space instead of measuring times
     # Work of xdd alone, against itself: the data that it writes, or verifies when it reads.
@@ -146,6 +147,10 @@ ROWS = (
     Work("tmpfs-4k-4-ts", "tmpfs, sequential 4 KiB, psync, 4 threads, every operation stamped", "tmpfs", threads=4,
          stamps=True, goals=(_iops(0.97, "untraced"),)),
     Work("null-1-ts", "null device, depth 1, every operation stamped", "null", "null", stamps=True),
+    Work("null-1-person", "null device, depth 1, -report person", "null", "null", person=True,
+         goals=(_iops(0.95, "table"), _cpu(1.05, "table"))),
+    Work("tmpfs-4k-1-person", "tmpfs, sequential 4 KiB, psync, 1 thread, -report person", "tmpfs", person=True,
+         goals=(_iops(0.98, "table"),)),
     Work("tmpfs-1m-1", "tmpfs, sequential 1 MiB, psync, 1 thread", "tmpfs", size=MIB, goals=(_iops(0.95),)),
     Work("tmpfs-1m-4", "tmpfs, sequential 1 MiB, psync, 4 threads", "tmpfs", size=MIB, threads=4,
          goals=(_iops(0.95),)),

@@ -110,6 +110,10 @@ def test_numbers():
     t.ok(agrees(table(screen)["read"], combined("one.json"), "read"), "one target: as in -jsonout", screen)
     t.ok(re.match(r"null: sequential reads of 4 KiB, depth 1, null, [\d.]+ [mu]s$", screen.lines[0]),
          "the first line says what ran", screen)
+    screen = on(80, "-op read -target null -reqsize 4 -numreqs 50000")
+    row = table(screen)["read"]
+    t.ok(0 < number(row["p50"]) <= number(row["p99"]) <= number(row["max"]), "the null device: percentiles of a sample",
+         screen)
     screen = on(80, "-target null -rwratio 70 -reqsize 4 -numreqs 20000 -jsonout mix.json")
     rows, result = table(screen), combined("mix.json")
     t.equal(list(rows), ["read", "write", "both"], "a mix: a row for each direction and one for both", screen)

@@ -88,9 +88,10 @@ static void test_limits(void **state)
 			    "limited by: other programs: xdd was ready and had no processor 50 % "
 			    "of the time\n" ONE_PASS);
 	f = bound_by(RESULT_BOUND_MIXED);
-	assert_string_equal(text_of(&f),
-			    "limited by: several causes: busy 25 %, waiting for the device 93 % of "
-			    "the time\n" ONE_PASS);
+	assert_string_equal(
+		text_of(&f),
+		"limited by: several causes: busy 25 %, without a processor 50 %, waiting "
+		"for the device 93 % of the time\n" ONE_PASS);
 	f = bound_by(RESULT_BOUND_UNKNOWN);
 	assert_string_equal(text_of(&f), ONE_PASS);
 }

@@ -33,7 +33,9 @@ enum figures_part {
 	FIGURES_DESKEW = 1u << 9,   /* window, tail and fairness of struct result */
 	FIGURES_NETWORK = 1u << 10, /* end-to-end: net_ns, net_wait_ns and check_ns of the tally */
 	FIGURES_LAG = 1u << 11,	    /* end-to-end: lag_ns */
-	FIGURES_ALL = (1u << 12) - 1,
+	/* percentiles and maxima of `latency`, which may be of a sample on the null device */
+	FIGURES_PERCENTILES = 1u << 12,
+	FIGURES_ALL = (1u << 13) - 1,
 };
 
 struct figures {

@@ -18,10 +18,12 @@
 
 int qthread_latency_init(struct qthread *q)
 {
+	const unsigned needs = q->target->run->needs;
 	int err;
 
-	if (!(q->target->run->needs & FIGURES_LATENCY))
+	if (!(needs & (FIGURES_LATENCY | FIGURES_PERCENTILES)))
 		return 0;
+	q->samples_latency = !(needs & FIGURES_LATENCY) && q->target->plan->kind == TARGET_NULL;
 	err = histogram_init(q->latency[LATENCY_SERVICE], DIR_COUNT);
 	if (!err && throttle_is_on(q->target->plan))
 		err = histogram_init(q->latency[LATENCY_RESPONSE], DIR_COUNT);
@@ -66,7 +68,8 @@ int target_latency_copy(struct latency *l, const struct target *t)
 /*
  * Read operations and bytes of one moment: the owner adds to busy_ns before, and to the sum of the
  * histogram after the counters of an operation. A QThread that was interrupted in between has
- * counted a part of an operation. Without histograms there is one attempt.
+ * counted a part of an operation. Without histograms of all operations there is one
+ * attempt.
  */
 static void read_direction(struct tally *own, const struct qthread *q, int dir)
 {
@@ -79,7 +82,7 @@ static void read_direction(struct tally *own, const struct qthread *q, int dir)
 		own->ops[dir] = atomic_load_explicit(&c->ops[dir], memory_order_acquire);
 		own->bytes[dir] = atomic_load_explicit(&c->bytes[dir], memory_order_acquire);
 		own->busy_ns[dir] = atomic_load_explicit(&c->busy_ns[dir], memory_order_relaxed);
-		if (counted == own->busy_ns[dir] || !q->keeps_latency)
+		if (counted == own->busy_ns[dir] || !q->keeps_latency || q->samples_latency)
 			return;
 	}
 }

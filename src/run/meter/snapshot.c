@@ -66,7 +66,9 @@ static unsigned known_of(const struct target *t)
 	else if (t->plan->endtoend.role == E2E_SOURCE)
 		of_others |= FIGURES_LAG;
 
-	return (t->run->needs | FIGURES_CPU | FIGURES_NETWORK | FIGURES_LAG) & ~(order | of_others);
+	return (t->run->needs | (t->run->needs & FIGURES_LATENCY ? FIGURES_PERCENTILES : 0) |
+		FIGURES_CPU | FIGURES_NETWORK | FIGURES_LAG) &
+	       ~(order | of_others);
 }
 
 static struct cpu_time cpu_of(const struct qthread *q, const struct tally *tally)
