@@ -45,41 +45,85 @@ static enum xdd_status bad_option(const char *word)
 	return XDD_BAD_OPTION;
 }
 
-static enum xdd_status parse(struct arguments *a, int argc, char **argv)
+/*
+ * The setting of fio at `argv[*i]`, as --bs=4k or --bs 4k. False: the word is none. `*err` is the
+ * result of fio_read_word().
+ */
+static bool read_setting(struct fio_file *f, char **argv, int *i, int *err)
 {
-	for (int i = 1; i < argc; i++) {
-		const char *word = argv[i];
-		const struct option *found;
+	char *name = argv[*i] + 2, *value = strchr(name, '=');
+	const struct fio_row *row;
+	unsigned number = (unsigned)*i + 1;
 
-		if (word[0] != '-' || !word[1]) {
+	if (strncmp(argv[*i], "--", 2) != 0 || option_find(&options, name))
+		return false;
+	name = value ? arena_printf(f->arena, "%.*s", (int)(value - name), name) : name;
+	row = name ? fio_row_of(name) : NULL;
+	if (name && !row)
+		return false;
+	if (value)
+		value++;
+	else if (row && row->type != FIO_BOOL && argv[*i + 1] && argv[*i + 1][0] != '-')
+		value = argv[++*i];
+	*err = name ? fio_read_word(f, number, row->name, value) : -ENOMEM;
+	return true;
+}
+
+static enum xdd_status report(const struct fio_file *f, int err)
+{
+	if (!err)
+		return XDD_OK;
+	log_error("%s", err == -EINVAL ? fio_why(f) : strerror(-err));
+	return err == -EINVAL ? XDD_BAD_ARGUMENT : XDD_INIT_FAILED;
+}
+
+static enum xdd_status parse_option(struct arguments *a, char **argv, int *i)
+{
+	const char *word = argv[*i];
+	const struct option *found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
+
+	if (!found)
+		return bad_option(word);
+	if (found == &rows[0])
+		a->run = true;
+	if (found == &rows[2])
+		a->help = true;
+	if (found != &rows[1])
+		return XDD_OK;
+	if (!argv[*i + 1] || !*argv[*i + 1]) {
+		log_error("fio %s: missing argument <file>", word);
+		return XDD_BAD_ARGUMENT;
+	}
+	a->output = argv[++*i];
+	if (output_standard(a->output) == STDOUT_FILENO)
+		a->output = NULL;
+	return XDD_OK;
+}
+
+static enum xdd_status parse(struct arguments *a, struct fio_file *f, int argc, char **argv)
+{
+	enum xdd_status status = XDD_OK;
+	int err = 0;
+
+	for (int i = 1; !status && !a->help && i < argc; i++) {
+		if (argv[i][0] != '-' || !argv[i][1]) {
 			if (a->job) {
-				log_error("fio %.128s: expected one job file", word);
+				log_error("fio %.128s: expected one job file", argv[i]);
 				return XDD_BAD_ARGUMENT;
 			}
-			a->job = word;
-			continue;
-		}
-		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
-		if (!found)
-			return bad_option(word);
-		if (found == &rows[0]) {
-			a->run = true;
-		} else if (found == &rows[1]) {
-			if (i + 1 == argc || !*argv[i + 1]) {
-				log_error("fio %s: missing argument <file>", word);
-				return XDD_BAD_ARGUMENT;
-			}
-			a->output = argv[++i];
-			if (output_standard(a->output) == STDOUT_FILENO)
-				a->output = NULL;
+			a->job = argv[i];
+		} else if (read_setting(f, argv, &i, &err)) {
+			status = report(f, err);
 		} else {
-			a->help = true;
-			return XDD_OK;
+			status = parse_option(a, argv, &i);
 		}
 	}
+	if (status || a->help || !a->job != !f->sections)
+		return status;
 	if (a->job)
-		return XDD_OK;
-	log_error("fio: expected a job file: xdd fio <job file> [-run], or xdd fio -h");
+		log_error("fio %.128s: expected a job file or settings, and not both", a->job);
+	else
+		log_error("fio: expected a job file: xdd fio <job file> [-run], or xdd fio -h");
 	return XDD_BAD_ARGUMENT;
 }
 
@@ -120,18 +164,18 @@ static enum xdd_status convert(const struct arguments *a, struct fio_file *f)
 		log_error("fio -o %.200s: %s", a->output, why);
 		return XDD_BAD_ARGUMENT;
 	}
-	err = fio_read(f, a->job);
+	err = a->job ? fio_read(f, a->job) : 0;
 	if (!err)
 		err = fio_jobs(f, &g);
 	if (!err && !g)
-		err = fio_fail(f, a->job, 0, "has no job; expected a section such as [job]");
+		err = a->job ? fio_fail(f, a->job, 0,
+					"has no job; expected a section such as [job]") :
+			       fio_fail(f, "fio", 0, "expected a job, such as --name=job");
 	if (!err)
 		err = fio_map(f, g);
-	if (err) {
-		log_error("%s", err == -EINVAL ? fio_why(f) : strerror(-err));
-		return err == -EINVAL ? XDD_BAD_ARGUMENT : XDD_INIT_FAILED;
-	}
-	status = write_commands(a, g);
+	status = report(f, err);
+	if (!status)
+		status = write_commands(a, g);
 	return status || !a->run ? status : (enum xdd_status)fio_run(g);
 }
 
@@ -139,12 +183,13 @@ static int fio_main(int argc, char **argv)
 {
 	struct arguments a = { NULL };
 	struct fio_file f = { .arena = arena_new() };
-	enum xdd_status status = parse(&a, argc, argv);
+	enum xdd_status status;
 
 	if (!f.arena) {
 		log_error("fio: %s", strerror(ENOMEM));
 		return XDD_INIT_FAILED;
 	}
+	status = parse(&a, &f, argc, argv);
 	if (!status && a.help)
 		command_help(&command_fio);
 	else if (!status)
@@ -160,11 +205,13 @@ const struct command command_fio = {
 	.summary = "job files of fio as commands of xdd",
 	.usage =
 		"usage: xdd fio <job file> [-run] [-o <file>]\n"
+		"       xdd fio --name=<job> --<setting>=<value> ... [-run] [-o <file>]\n"
 		"\n"
 		"Reads a job file of fio (- is standard input) and prints the command of xdd for each\n"
 		"group of jobs that run at the same time. Comments list each setting that was left\n"
 		"out, with the reason, and what xdd does otherwise. The output is a shell script.\n"
-		"Files that are read and do not exist are written by a command before, as fio does.\n",
+		"Files that are read and do not exist are written by a command before, as fio does.\n"
+		"Settings may be typed as for fio: xdd fio --name=a --rw=randread --filename=f.\n",
 	.options = &options,
 	.footer =
 		"\n"

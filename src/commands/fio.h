@@ -62,6 +62,12 @@ struct fio_file {
  */
 int fio_read(struct fio_file *f, const char *path);
 
+/*
+ * Add a setting of a command line, in argument `number`, as fio reads it: "name" begins a job, and
+ * settings before the first job are for all. `value` may be NULL.
+ */
+int fio_read_word(struct fio_file *f, unsigned number, const char *name, const char *value);
+
 /* Keep a line for the user, "<path>:<line>: <text>", or without a line if it is 0. -EINVAL. */
 int fio_fail(struct fio_file *f, const char *path, unsigned line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

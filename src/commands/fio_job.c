@@ -105,37 +105,42 @@ static int read_file(struct fio_file *f, const struct source *from, const char *
 
 /* ---- lines ---- */
 
-static int add_section(struct fio_file *f, const struct source *s, char *line)
+static int add_section(struct fio_file *f, const struct source *s, const char *name)
 {
-	char *end = strchr(line, ']');
 	struct fio_section *section;
 
-	if (!end)
-		return fail(f, s, "expected ] after the name of a section");
-	if (trim(end + 1)[0])
-		return fail(f, s, "expected nothing after the ] of a section");
-	*end = '\0';
-	line = trim(line + 1);
-	if (!*line)
+	if (!*name)
 		return fail(f, s, "expected a name between [ and ]");
-	if (strlen(line) > SECTION_NAME_MAX)
+	if (strlen(name) > SECTION_NAME_MAX)
 		return fail(f, s, "has a section name of more than 255 characters");
-	if (s->depth)
-		return fail(f, s, "a file that is included cannot begin a section");
 	if (f->n_sections++ >= FIO_SECTIONS_MAX)
 		return fail(f, s, "has more than 10000 sections");
 	section = arena_alloc(f->arena, sizeof(*section));
 	if (!section)
 		return -ENOMEM;
-	section->name = arena_strdup(f->arena, line);
+	section->name = arena_strdup(f->arena, name);
 	section->path = s->path;
 	section->line = s->line;
-	section->global = strncmp(line, "global", strlen("global")) == 0;
+	section->global = strncmp(name, "global", strlen("global")) == 0;
 	section->end = &section->settings;
 	*f->end = section;
 	f->end = &section->next;
 	f->last = section;
 	return section->name ? 0 : -ENOMEM;
+}
+
+static int parse_section(struct fio_file *f, const struct source *s, char *line)
+{
+	char *end = strchr(line, ']');
+
+	if (!end)
+		return fail(f, s, "expected ] after the name of a section");
+	if (trim(end + 1)[0])
+		return fail(f, s, "expected nothing after the ] of a section");
+	if (s->depth)
+		return fail(f, s, "a file that is included cannot begin a section");
+	*end = '\0';
+	return add_section(f, s, trim(line + 1));
 }
 
 static int add_setting(struct fio_file *f, const struct source *s, char *line)
@@ -212,7 +217,7 @@ static int parse_line(struct fio_file *f, const struct source *s, char *line)
 	if (err)
 		return err;
 	if (*line == '[')
-		return add_section(f, s, line);
+		return parse_section(f, s, line);
 	if (strncmp(line, word, sizeof(word) - 1) == 0 && is_blank(line[sizeof(word) - 1]))
 		return include(f, s, trim(line + sizeof(word)));
 	if (!f->last)
@@ -256,4 +261,23 @@ int fio_read(struct fio_file *f, const char *path)
 	err = parse_text(f, &s, data, size);
 	free(data);
 	return err;
+}
+
+int fio_read_word(struct fio_file *f, unsigned number, const char *name, const char *value)
+{
+	struct source s = { .path = "command line", .line = number };
+	const char *text = value ? arena_printf(f->arena, "%s=%s", name, value) : name;
+	char *copy = text ? arena_strdup(f->arena, text) : NULL;
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	if (!f->end)
+		f->end = &f->sections;
+	err = check_characters(f, &s, copy);
+	if (!err && strcmp(name, "name") == 0 && value)
+		return add_section(f, &s, value);
+	if (!err && !f->last)
+		err = add_section(f, &s, "global");
+	return err ? err : add_setting(f, &s, copy);
 }

@@ -272,6 +272,24 @@ def test_bad():
             "a setting before the first section")
 
 
+def test_command_line():
+    """Settings of fio's own command line."""
+    t.make_file("data", 4 << 20)
+    run = fio("--bs=8k", "--invalidate=0", "--name=a;b", "--filename=data", "--size", "1m", "--direct", "--name", "second",
+              "--filename=data", "--rw=write", "--zero_buffers", "--size=64k", "--nice=3")
+    t.equal((run.status, commands(run)),
+            (0, [["-op", "read", "-op", "target", "1", "write", "-targets", "-2", "data", "-dio", "target", "0", "-reqsize", "8k",
+                  "-bytes", "1M", "-bytes", "target", "1", "64k"]]), "settings typed as for fio", run)
+    t.ok("# left out: [second] nice=3 (command line:15): " in run.out, "a setting that is left out has its argument", run)
+    for args, message in (
+            (["--rw=read", "job.fio"], "fio job.fio: expected a job file or settings, and not both"),
+            (["--rw=read"], "fio: expected a job, such as --name=job"),
+            (["--name=a", "--bs=q"],
+             "command line:3: bs=q: expected numbers for reads and writes, such as 4k or 4k,8k")):
+        run = fio(*args)
+        t.equal((run.status, run.err), (2, "xdd: %s\n" % message), message)
+
+
 def test_standard_input():
     run = t.command(["sh", "-c", 'echo "[job]\nsize=64k\nrw=write\nfilename=x\nbs=a" | "$0" fio -', t.XDD])
     t.equal((run.status, run.err.split(": ", 1)[1][:17]), (2, "standard input:5:"), "a job file from standard input", run)
@@ -412,4 +430,4 @@ def test_beside_fio():
 
 
 t.run(test_every_option, test_reasons, test_unknown, test_mapping, test_text, test_script, test_bad,
-      test_standard_input, test_dry, test_run, test_interrupted, test_output, test_beside_fio)
+      test_command_line, test_standard_input, test_dry, test_run, test_interrupted, test_output, test_beside_fio)
