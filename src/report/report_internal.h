@@ -63,6 +63,8 @@ struct report {
 	pthread_mutex_t findings_lock;
 	struct finding *findings; /* owns its texts */
 	size_t n_findings;
+	bool findings_held; /* no message yet for those from `first_held` on */
+	size_t first_held;
 };
 
 /* True if the results are written for people, with a verdict. */

@@ -91,6 +91,35 @@ def test_dirty():
             "of two targets, not the one with -dio", run)
 
 
+def test_groups():
+    """Targets of which the same is said have one line: from four on."""
+    directory = s.ext4("groups", 128 * MIB)
+    if directory is None:
+        return t.skip("several targets with the same warning", s.sys_why())
+    files = [os.path.join(directory, str(i)) for i in range(6)]
+    for n in (3, 6):
+        words = ["-op", "read", "-targets", n, *files[:n], "-mbytes", 16, "-reqsize", 256]
+        for file in files[:n]:
+            with open(file, "wb") as f:
+                f.truncate(16 * MIB)
+        run = t.xdd(*words)
+        if n == 3:
+            t.equal(len(said(run, m.CACHED)), 3, "three targets have a line each", run)
+        else:
+            t.equal(run.error_lines(), ["xdd: warning: targets 0 to 5: 100 % of what was read was never written: no device is "
+                                        "asked for that"], "six targets have one line", run)
+    os.unlink(files[2])
+    with open(files[2], "wb") as f:
+        f.write(b"x" * 16 * MIB)
+        f.flush()
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    run = t.xdd(*words)
+    t.equal([line for line in run.error_lines() if "never written" in line],
+            ["xdd: warning: targets 0 to 1, 3 to 5: 100 % of what was read was never written: no device is asked for that"],
+            "one that differs is left out", run)
+
+
 def test_in_memory():
     directory = s.tmpfs("memory", 64 * MIB)
     if directory is None:
@@ -176,5 +205,5 @@ def test_passes():
     t.equal((run.status, said(run, m.FEWER_PASSES_RUN)), (0, []), "-passes until has a line of its own", run)
 
 
-t.run(test_dirty, test_in_memory, test_compressed, test_zram, test_passes)
+t.run(test_dirty, test_groups, test_in_memory, test_compressed, test_zram, test_passes)
 t.done()

@@ -44,6 +44,13 @@ void report_finding(struct report *r, enum finding_kind kind, int64_t target, co
 	__attribute__((format(printf, 4, 5)));
 
 /*
+ * Hold the messages of findings back until report_findings_release(), which writes one for four or
+ * more targets with the same finding. For the thread that has the report, when no QThread runs.
+ */
+void report_findings_hold(struct report *r);
+void report_findings_release(struct report *r);
+
+/*
  * The findings so far, in the order in which they were added; `*n` is their number. They are valid
  * until the next one is added: for the thread that has the report, when no QThread runs.
  */

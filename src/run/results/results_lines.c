@@ -338,7 +338,9 @@ void manager_write_end(struct manager *m)
 		write_statistics(m);
 		deskew_end(&m->deskew, m->report);
 		write_order(m);
+		report_findings_hold(m->report);
 		write_checks(m);
+		report_findings_release(m->report);
 		check_passes(m);
 	}
 	write_traces(m);
