@@ -9,11 +9,10 @@ import xddtest as t
 
 t.look_at_all_warnings()
 
-FILES = "s1 s2 s3 /data/file /data/foo1".split()
 SIX = "for f in before1 before2 before3 after1 after2 after3 a1 a2 a3 b1 b2 b3; do " \
       "xdd -op read -targets 1 s1 -mbytes 8 -passes 3 -jsonout $f.json -output /dev/null; done"
 TWO = "for f in before after; do xdd -op read -targets 1 s1 -mbytes 8 -passes 3 -jsonout $f.json -output /dev/null; done"
 
-t.ok(e.Document("doc/user-guide.md", FILES, [("before1.json", SIX)]).check() >= 20, "the user guide has its examples")
-t.ok(e.Document("doc/output.md", FILES, [("a1.json", SIX), ("before.json", TWO)]).check() >= 2, "output.md has its examples")
+t.ok(e.Document("doc/user-guide.md", before=[("before1.json", SIX)]).check() >= 20, "the user guide has its examples")
+t.ok(e.Document("doc/output.md", before=[("a1.json", SIX), ("before.json", TWO)]).check() >= 2, "output.md has its examples")
 t.done()

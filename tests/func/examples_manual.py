@@ -9,9 +9,10 @@ import xddtest as t
 
 t.look_at_all_warnings()
 
-FILES = "a b s1 s2 s3 data /data/file /tmp/file".split()
 TAGGED = ("scratch -datapattern tagged -verify", "rm -f scratch; xdd -op write -targets 1 scratch -mbytes 4 -datapattern tagged")
 
+THREE = ("compare before.json", "xdd -op read -targets 1 data -mbytes 8 -passes 3 -jsonout after.json; "
+         "xdd -op read -targets 1 data -numreqs 4 -ts dump trace; printf '[a]\\nrw=read\\nfilename=data\\nbs=64k\\n' >job.fio")
 OTHER = ("compare a.json b.json", "xdd -op read -targets 1 data -mbytes 8 -passes 3 -jsonout b.json")
 
 
@@ -27,6 +28,6 @@ def test_shape():
 
 
 test_shape()
-t.ok(e.Document("README", ["data"], [OTHER]).check() >= 3, "README has its examples")
-t.ok(e.Document("doc/xdd.1", FILES, [TAGGED]).check() >= 30, "the manual page has its examples")
+t.ok(e.Document("README", before=[OTHER]).check() >= 3, "README has its examples")
+t.ok(e.Document("doc/xdd.1", before=[TAGGED, THREE]).check() >= 30, "the manual page has its examples")
 t.done()

@@ -3,10 +3,11 @@ The examples of the documents, run as they are written.
 
 The convention of the documents:
 
-* A block is fenced (Markdown, with "sh", "console" or no language), indented by four blanks (README; two blanks end a command), or between .EX
+* A block is fenced (Markdown, with "sh", "console" or no language), indented by four blanks (README), or between .EX
   and .EE (manual page).
 * In a block of "console", a line "$ command" is followed by what it prints on a terminal of 80 columns; "..." stands for
   any lines. The output must have that shape: the same words, rows and columns, with any numbers.
+  Two blanks end a command.
 * Any other block with a line that begins with "xdd " is a script. It has to end with status 0.
 * A block whose first line is "# NAME.xdd", "# NAME.fio" or "; NAME.fio" is a file that later examples use.
 * "example: WORDS" in a comment before a block changes what is done with it: "status N" is its exit status, and "not run
@@ -15,20 +16,29 @@ The convention of the documents:
 Examples of a document run in their order in one directory. Names of devices stand for loop devices, or files where there
 are none, and absolute names for files in the directory. Amounts and times are made smaller. The two sides of a copy
 between hosts run side by side; a side without a partner runs with -dryrun.
+
+As a program, with XDD set, "xddexamples.py DOCUMENT" runs the blocks of "console" of a Markdown document with the amounts
+that they have, on devices full of data, and replaces the outputs that are shown with those of this machine. "..." in them
+has to be put back by hand.
 """
 import os
 import random
 import re
 import subprocess
+import sys
 import xddsys as s
 import xddterm
 import xddtest as t
 
 MIB = 1 << 20
 DEVICE_SIZE = 512 * MIB
+# Files that examples read.
+FILES = "a b s1 s2 s3 data disk.img /data/file /data/foo1 /tmp/file /mnt/a/file /mnt/b/file".split()
+# True if the outputs are for a document: nothing is made smaller.
+full_size = False
 
 # Names of devices, and absolute names of files: what comes before the last "/", and that.
-NAMES = re.compile(r"(?P<device>/dev/(?:sd[a-zX]|nvme\d+n\d+|loop\d+|disk/by-id/[\w-]+)\b)|"
+NAMES = re.compile(r"(?P<device>/dev/(?:sd[a-zXY]|nvme\d+n\d+|loop\d+|disk/by-id/[\w-]+)\b)|"
                    r"(?<![\w./])(?P<directory>/(?:data|raid|mnt|srv|tmp|scratch)/(?:[\w.-]+/)*)")
 COMMANDS = ("compare", "tsread", "fio")
 ADDRESS = re.compile(r"\b192\.168\.(\d+\.\d+)\b")
@@ -45,17 +55,20 @@ LACKING = re.compile(r"NUMA|node\d? |huge page|nr_hugepages|is not (built|availa
 
 
 class Example:
-    """A block: its line in the document, its commands with their outputs (None: not shown), or a file."""
+    """
+    A block: its line in the document, and a file or its commands with their outputs (None: not shown). `raw` are the
+    lines of each command in a block of "console".
+    """
 
     def __init__(self, line, language, lines, directive):
-        self.line, self.directive, self.commands, self.file = line, directive, [], None
+        self.line, self.directive, self.commands, self.raw, self.file = line, directive, [], [], None
         self.text = "\n".join(lines)
         first = re.match(r"[#;] ([\w.-]+\.(?:xdd|fio))$", lines[0]) if lines else None
         if first:
             self.file = first.group(1)
         elif language == "console" or any(re.match(r"\$ ", one) for one in lines):
             self._console(lines)
-        elif language in ("", "sh") and any(one.startswith("xdd ") for one in lines):
+        elif language in ("", "sh") and any(one.strip().startswith("xdd ") for one in lines):
             self._script(lines)
 
     def _script(self, lines):
@@ -63,7 +76,7 @@ class Example:
         joined = re.sub(r" *\\\n *", " ", "\n".join(lines)).splitlines()
         joined = [one for one in joined if one.strip() and not one.startswith("#")]
         if all(one.startswith("xdd ") for one in joined):
-            self.commands = [(one, None) for one in joined]
+            self.commands = [(without_remark(one), None) for one in joined]
         else:
             self.commands = [("\n".join(joined), None)]
 
@@ -71,10 +84,17 @@ class Example:
         for one in lines:
             if self.commands and self.commands[-1][0].endswith("\\"):
                 self.commands[-1] = (self.commands[-1][0][:-1] + one.lstrip("> "), [])
+                self.raw[-1].append(one)
             elif one.startswith("$ "):
-                self.commands.append((one[2:], []))
+                self.commands.append((without_remark(one[2:]), []))
+                self.raw.append([one])
             elif self.commands:
                 self.commands[-1][1].append(one)
+
+
+def without_remark(command):
+    """A command without the words that explain it, two blanks or more after it."""
+    return re.sub(r" {2,}[a-z].*", "", command)
 
 
 # Reading a document
@@ -84,8 +104,11 @@ def examples_of(name):
     """The examples of a document, which has to be in the source tree."""
     with open(os.path.join(os.environ["TOP_SRCDIR"], name), encoding="utf-8") as f:
         lines = f.read().splitlines()
-    read = {".md": fenced, ".1": manual}.get(os.path.splitext(name)[1], indented)
-    return [e for e in (Example(*block) for block in read(lines)) if e.commands or e.file]
+    return [e for e in (Example(*block) for block in reader_of(name)(lines)) if e.commands or e.file]
+
+
+def reader_of(name):
+    return {".md": fenced, ".1": manual}.get(os.path.splitext(name)[1], indented)
 
 
 def fenced(lines):
@@ -105,9 +128,9 @@ def indented(lines):
     block = []
     for number, line in enumerate([*lines, ""], 1):
         if line.startswith("    ") or (block and not line and number < len(lines) and lines[number].startswith("    ")):
-            block.append(re.sub(r"  +[a-z].*", "", line[4:]) if line.startswith("    xdd ") else line[4:])
+            block.append(line[4:])
         elif block:
-            yield number - len(block), "", block, ""
+            yield number - len(block) - 1, "", block, ""
             block = []
 
 
@@ -130,11 +153,11 @@ def manual(lines):
 
 class Document:
     """
-    A document and the directory that its examples run in. `existing` are files that hold data; `before` has scripts for
+    A document and the directory that its examples run in. `existing` are files that hold data, `before` has scripts for
     examples that need more, by a pattern of their text.
     """
 
-    def __init__(self, name, existing=(), before=()):
+    def __init__(self, name, existing=FILES, before=()):
         self.name, self.before, self.devices, self.waiting = name, before, {}, None
         self.where = t.path(os.path.basename(name) + ".d")
         self.network = "127.%d" % random.randint(1, 250)
@@ -165,9 +188,9 @@ class Document:
             return os.path.join(self._here(match["directory"]), "")
         if name not in self.devices:
             file = os.path.join(self.where, name.replace("/", "_"))
-            self._data(file, 16 * MIB)
+            self._data(file, DEVICE_SIZE if full_size else 16 * MIB)
             os.truncate(file, DEVICE_SIZE)
-            self.devices[name] = s.loop_device(file) or file
+            self.devices[name] = s.loop_device(file, *(["--direct-io=on"] if full_size else [])) or file
         return self.devices[name]
 
     def words_here(self, command):
@@ -175,10 +198,10 @@ class Document:
         command = NAMES.sub(self._named, command)
         command = ADDRESS.sub(lambda m: self.network + "." + m.group(1), command)
         command = re.sub(r"\bhostb\b", self.network + ".9.9", command)
-        for pattern, most in SMALLER:
+        for pattern, most in () if full_size else SMALLER:
             command = pattern.sub(lambda m, most=most: m.group(1) + ("%g" % min(float(m.group(2)), most)), command)
         checks = re.match(r"xdd (?:check )?([^-\s]\S*)(?: [^-\s]\S*)*$", command)
-        if checks and checks[1] not in COMMANDS:
+        if checks and checks[1] not in COMMANDS and not full_size:
             command += " -seconds 1"
         return command
 
@@ -186,6 +209,7 @@ class Document:
         """Output with the names that the document has."""
         for name, device in self.devices.items():
             text = text.replace(device, name).replace(os.path.basename(device), os.path.basename(name))
+        text = text.replace(os.path.join(self.where, "_dev_"), "/images/")
         return text.replace(os.path.join(self.where, "root", ""), "/")
 
     def _env(self):
@@ -195,13 +219,26 @@ class Document:
     def shell(self, command):
         return t.command(["sh", "-ec", command], cwd=self.where, env=self._env())
 
+    def store(self, example):
+        """Write the file that an example is."""
+        self._script(example.file, self.words_here(example.text) + "\n")
+
+    def printed(self, command, shown):
+        """The lines that a command prints on a terminal; none where the document shows none."""
+        if self._copy("copy", command, []):
+            return []
+        screen = xddterm.on_terminal(["sh", "-ec", self.words_here(command)], cwd=self.where, env=self._env())
+        print("%s\n%s" % (command, screen), file=sys.stderr)
+        blank = [""] if shown and not shown[-1] else []
+        return [self.there(line) for line in screen.lines] + blank if shown else []
+
     def check(self):
         """One result for each example, and for each output that is shown."""
         examples = examples_of(self.name)
         for n, example in enumerate(examples):
             title = "%s:%d" % (self.name, example.line)
             if example.file:
-                self._script(example.file, self.words_here(example.text) + "\n")
+                self.store(example)
             elif example.directive.startswith("not run"):
                 t.skip(title, example.directive)
             else:
@@ -217,8 +254,10 @@ class Document:
         if self._copy(title, command, later):
             return
         program = command.split()[0]
-        if program != "xdd" and program[0] not in "(#" and "=" not in program and not t.have(program):
-            t.skip(title, "%s is not installed" % program)
+        missing = [name for name in [program, *re.findall(r" \| (\w+)", command)] if name not in ("xdd", "for", "while") and
+                   name[0] not in "(#" and "=" not in name and not t.have(name)]
+        if missing:
+            t.skip(title, "%s is not installed" % missing[0])
             return
         given = re.search(r"status (\d+)", example.directive)
         # A comparison says by its status what the runs of the test were like.
@@ -282,10 +321,38 @@ NUMBER = re.compile(r"[-+]?(?<![A-Za-z_.])\d[\d.,:]*(?:e[-+]?\d+)?(?: ?%s\b|(?= 
 DAY = re.compile(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)( [A-Z][a-z][a-z])\b")
 
 
-def shape(lines):
-    """Lines with any number as N, without repeated ones, and without blanks that only align."""
+# Lines that say how the run went on this machine: a document shows one case of them.
+LABELS = re.compile(r"[a-z][a-z ]*: |- |\S+: |\d+ targets: ")
+BY_CHANCE = re.compile(
+    r"(limited|limited by|certainty|not reproducible|disturbed|rate not reached|next): |- |(What|Nothing) looks wrong|"
+    r"xdd: warning: |Target \d+, not reproducible|  [ab]\d*, all targets, is not reproducible|No difference between|"
+    r"The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
+# Parts that differ from machine to machine: the line about a device, the advice for it, the answers of compare.
+MACHINE = [(re.compile(pattern), to) for pattern, to in (
+    (r"^(\S+: (?:block device|file), ).*", r"\1"), (r" -ioengine \w+", ""), (r"\b(real|may be chance.*|unknown)$", "VERDICT"))]
+
+
+def logical(lines):
+    """Lines as they were before they were wrapped."""
     found = []
     for line in lines:
+        if found and found[-1].endswith("\\"):
+            found[-1] = found[-1][:-1] + line.strip()
+        elif found and re.match(r"  \S", line) and LABELS.match(found[-1]):
+            found[-1] += line[1:]
+        else:
+            found.append(line)
+    return found
+
+
+def shape(lines):
+    """Lines with any number as N, without repeated ones, those by chance, and blanks that only align."""
+    found = []
+    for line in logical(lines):
+        if BY_CHANCE.match(line):
+            continue
+        for pattern, to in MACHINE:
+            line = pattern.sub(to, line)
         line = NUMBER.sub("N", DAY.sub("DAY", line))
         line = re.sub(r"[-=_.#*]{4,}", "----", line)
         line = " ".join(line.split())
@@ -308,3 +375,31 @@ def different(documented, printed):
             return "documented: %s\nprinted:    %s" % (line, got[at] if at < len(got) else "(the end)")
         at, anything = at + 1, False
     return "" if anything or at == len(got) else "printed, but not documented: %s" % got[at]
+
+
+# As a program
+
+
+def refresh(name):
+    """Replace the outputs of a document, Markdown or README, by those that its commands have here."""
+    with open(name, encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    document, blocks = Document(name), []
+    for begin, language, block, directive in reader_of(name)(lines):
+        example = Example(begin, language, block, directive)
+        if example.file:
+            document.store(example)
+        elif not directive.startswith("not run"):
+            outputs = [document.printed(command, shown) for command, shown in example.commands]
+            if example.raw:
+                blocks.append((begin, len(block), [line for raw, output in zip(example.raw, outputs) for line in raw + output]))
+    indent = "" if reader_of(name) is fenced else "    "
+    for begin, length, block in reversed(blocks):
+        lines[begin:begin + length] = [(indent + line).rstrip() for line in block]
+    with open(name, "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    full_size = True
+    refresh(sys.argv[1])

@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+"""Every recipe runs, and prints what is shown: see tests/lib/xddexamples.py."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddexamples as e
+import xddtest as t
+
+t.look_at_all_warnings()
+
+t.ok(e.Document("doc/recipes.md").check() >= 30, "there are thirty recipes")
+t.done()
