@@ -35,7 +35,7 @@ static void advise_reads(const struct check_target *t, const struct check_result
 
 	snprintf(common, sizeof(common),
 		 "xdd -op read -target %s%s -ioengine %s -queuedepth 32 -reqsize %" PRIu64
-		 " -seek random",
+		 "k -seek random",
 		 quoted(t->path, name, sizeof(name)), dio, t->engine, t->unit_bytes / 1024);
 	check_note(notes, "How certain the figures are, and a file for xdd compare:");
 	check_note(notes, "%s -timelimit 10s -passes 5 -jsonout before.json", common);
@@ -60,7 +60,7 @@ void check_advise(const struct check_target *t, const struct check_result *resul
 	check_note(notes, "Writes, to a new file that is removed afterwards:");
 	check_note(notes,
 		   "xdd -op write -target %s%s -bytes %" PRIu64
-		   "M -reqsize 1024 -queuedepth 8 -datapattern random -syncwrite -deletefile",
+		   "M -reqsize 1M -queuedepth 8 -datapattern random -syncwrite -deletefile",
 		   quoted(t->new_file, name, sizeof(name)), t->direct ? " -dio" : "",
 		   t->new_bytes >> 20);
 }
