@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "mkdoc.h"
 #include "xdd/base/arena.h"
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
@@ -160,77 +161,6 @@ static void man(void)
 	}
 }
 
-/* Words that may follow an option: its choices or suboptions. */
-static void completion_words(const struct option *opt)
-{
-	const struct option *sub;
-	const char *blank = "";
-
-	for (size_t i = 0; (sub = option_sub(opt, i)); i++, blank = " ")
-		printf("%s%s", blank, sub->name);
-	for (const struct choice *c = opt->choices; c && c->word; c++, blank = " ")
-		printf("%s%s", blank, c->word);
-}
-
-static void completion_cases(void)
-{
-	for (const struct option_group *const *g = run_options.groups; *g; g++) {
-		for (const struct option *opt = (*g)->options; opt->name; opt++) {
-			const char *kind = opt->arg && strstr(opt->arg, "<file>")      ? "-f" :
-					   opt->arg && strstr(opt->arg, "<directory>") ? "-d" :
-											 NULL;
-
-			if (!option_sub(opt, 0) && !opt->choices && !kind)
-				continue;
-			printf("\t-%s", opt->name);
-			for (const char *a = opt->aliases; a && *a;) {
-				int len = (int)strcspn(a, " ");
-
-				printf(" | -%.*s", len, a);
-				a += len;
-				a += strspn(a, " ");
-			}
-			printf(")\n\t\t");
-			if (kind) {
-				printf("mapfile -t COMPREPLY < <(compgen %s -- \"$cur\")\n", kind);
-			} else {
-				printf("mapfile -t COMPREPLY < <(compgen -W '");
-				completion_words(opt);
-				printf("' -- \"$cur\")\n");
-			}
-			printf("\t\treturn\n\t\t;;\n");
-		}
-	}
-}
-
-static void completion(void)
-{
-	printf("# bash completion for xdd. Generated from the option table by `make docs`; do not edit.\n"
-	       "# shellcheck shell=bash\n\n"
-	       "_xdd()\n{\n"
-	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n\n"
-	       "\tif ((COMP_CWORD >= 3)) && [[ ${COMP_WORDS[COMP_CWORD - 2]} == target ]]; then\n"
-	       "\t\tprev=${COMP_WORDS[COMP_CWORD - 3]}\n"
-	       "\tfi\n"
-	       "\tcase ${prev/#--/-} in\n");
-	completion_cases();
-	printf("\t-help | -h)\n\t\tcur=-${cur#-}\n\t\t;;\n"
-	       "\tesac\n"
-	       "\tif [[ $cur == -* ]]; then\n"
-	       "\t\tmapfile -t COMPREPLY < <(compgen -W '");
-	for (const struct option_group *const *g = run_options.groups; *g; g++) {
-		for (const struct option *opt = (*g)->options; opt->name; opt++)
-			printf("%s-%s", g == run_options.groups && opt == (*g)->options ? "" : " ",
-			       opt->name);
-	}
-	printf("' -- \"$cur\")\n"
-	       "\telse\n"
-	       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-	       "\tfi\n"
-	       "}\n\n"
-	       "complete -o filenames -F _xdd xdd xdd.Linux\n");
-}
-
 /* ---- words of other tools ---- */
 
 static const char *sample_of(const struct foreign *row, char *buf, size_t size)
@@ -321,7 +251,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "man") == 0) {
 		man();
 	} else if (argc == 2 && strcmp(argv[1], "completion") == 0) {
-		completion();
+		mkdoc_completion();
 	} else if (argc == 2 && strcmp(argv[1], "from-fio") == 0) {
 		from_fio();
 	} else {

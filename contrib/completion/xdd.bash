@@ -1,109 +1,218 @@
-# bash completion for xdd. Generated from the option table by `make docs`; do not edit.
+# bash completion for xdd. Generated from the tables of options, columns and commands by
+# `make docs`; do not edit.
 # shellcheck shell=bash
+
+_xdd_options=' -targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -range -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -deskew -endtoend -restart -congestion -cookie -verbose -unverbose -reallyverbose -qthreadinfo -report -id -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -intervals -timestamps -timerinfo -extendedstats -debug -setup -dryrun -help -fullhelp -version'
+_xdd_commands=' check compare fio tsread'
+_xdd_columns=' +WHAT +PASS +TARGET +QUEUE +BYTESXFERED +BYTESREAD +BYTESWRITTEN +OPS +READOPS +WRITEOPS +ERRORS +MISCOMPARES +ORDERBREAKS +RETRIES +BANDWIDTH +READBANDWIDTH +WRITEBANDWIDTH +IOPS +READIOPS +WRITEIOPS +LATENCY +ELAPSEDTIME1STOP +ELAPSEDTIMEPASS +OVERHEADTIME +PATTERNFILLTIME +BUFFERFLUSHTIME +OPENTIME +CLOSETIME +PAGECACHED +HOLES +DESKEWTIME +DESKEWBANDWIDTH +DESKEWIOPS +TAILTIME +TAILBANDWIDTH +TAILIOPS +FAIRNESS +CPUTIME +PERCENTCPUTIME +USERTIME +SYSTEMTIME +PERCENTUSER +PERCENTSYSTEM +OPTYPE +XFERSIZEBYTES +XFERSIZEBLOCKS +XFERSIZEKBYTES +XFERSIZEMBYTES +NODENAME +DELIM +E2EIOTIME +E2ESRTIME +E2EPERCENTSRTIME +E2ELAGTIME +E2EPERCENTLAGTIME +E2EFIRSTREADTIME +E2ELASTWRITETIME +LONGEST +LONGESTOP +LONGESTOFFSET +LONGESTTYPE +SHORTEST +SHORTESTOP +SHORTESTOFFSET +SHORTESTTYPE +ID +STARTTIME +TARGETNAME +ENGINE +PATTERN +REQUESTEDIOPS +REQUESTEDBANDWIDTH +LATMIN +LATMEAN +LATSTDDEV +LATWAVG +LATP50 +LATP90 +LATP95 +LATP99 +LATP999 +LATP9999 +LATP99999 +LATMAX +READLATMIN +READLATMEAN +READLATSTDDEV +READLATWAVG +READLATP50 +READLATP90 +READLATP95 +READLATP99 +READLATP999 +READLATP9999 +READLATP99999 +READLATMAX +WRITELATMIN +WRITELATMEAN +WRITELATSTDDEV +WRITELATWAVG +WRITELATP50 +WRITELATP90 +WRITELATP95 +WRITELATP99 +WRITELATP999 +WRITELATP9999 +WRITELATP99999 +WRITELATMAX +RESPMIN +RESPMEAN +RESPSTDDEV +RESPWAVG +RESPP50 +RESPP90 +RESPP95 +RESPP99 +RESPP999 +RESPP9999 +RESPP99999 +RESPMAX'
+
+# The options of a command.
+_xdd_command()
+{
+	case $1 in
+	check) words=' -seconds -brief -help' ;;
+	compare) words=' -failif -help' ;;
+	fio) words=' -run -output -help' ;;
+	tsread) words=' -summary -detailed -normalize -csv -json -output -help' ;;
+	esac
+}
+
+# OPTION PLACE BEFORE: the words that may be in this place after the option, or the kind
+# of file names. BEFORE is the word before.
+_xdd_words()
+{
+	case $1 in
+	-targetdir | -td)
+		(($2)) || kind=-d
+		;;
+	-op | -operation)
+		(($2)) || words='read write noop'
+		;;
+	-seek | -s)
+		case $3 in
+		range) kind=none ;;
+		interleave) kind=none ;;
+		seed) kind=none ;;
+		save) kind=-f ;;
+		load) kind=-f ;;
+		disthist) kind=none ;;
+		seekhist) kind=none ;;
+		*) words='sequential random range stagger interleave none seed save load disthist seekhist' ;;
+		esac
+		;;
+	-datapattern | -dp)
+		case $3 in
+		prefix) kind=none ;;
+		ascii) kind=none ;;
+		hex) kind=none ;;
+		file) kind=none ;;
+		compress) kind=none ;;
+		dedupe) kind=none ;;
+		*) words='random randbytarget sequenced prefix inverse ascii hex replicate file lfpat ltpat cjtpat crpat cspat compress dedupe tagged' ;;
+		esac
+		;;
+	-verify)
+		case $3 in
+		*) words='contents location' ;;
+		esac
+		;;
+	-ioengine)
+		case $3 in
+		batch) kind=none ;;
+		*) words='psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll fua dpo touch' ;;
+		esac
+		;;
+	-ordering | -or | -order)
+		case $3 in
+		storage | stor | disk)
+			words='serial loose strict none'
+			;;
+		network | net)
+			words='serial loose strict none'
+			;;
+		both)
+			words='serial loose strict none'
+			;;
+		*) words='storage network both serial loose strict none' ;;
+		esac
+		;;
+	-throttle | -throt)
+		case $3 in
+		ops) kind=none ;;
+		bw) kind=none ;;
+		var) kind=none ;;
+		delay) kind=none ;;
+		*) words='ops bw var delay' ;;
+		esac
+		;;
+	-endtoend | -e2e)
+		case $3 in
+		destination | dest | host) kind=none ;;
+		port | baseport) kind=none ;;
+		portcount) kind=none ;;
+		timeout) kind=none ;;
+		key) kind=-f ;;
+		congestion) kind=none ;;
+		sendbuffer) kind=none ;;
+		receivebuffer) kind=none ;;
+		sourcepath | srcpath) kind=-f ;;
+		*) words='issource isdestination destination port portcount timeout key encrypt congestion sendbuffer receivebuffer sourcepath sourcemonitor' ;;
+		esac
+		;;
+	-restart | -rst)
+		case $3 in
+		frequency | freq) kind=none ;;
+		file) kind=none ;;
+		offset | byteoffset) kind=none ;;
+		*) words='enable frequency file offset' ;;
+		esac
+		;;
+	-report)
+		(($2)) || words='auto person table'
+		;;
+	-output | -o)
+		(($2)) || kind=-f
+		;;
+	-errout | -eo)
+		(($2)) || kind=-f
+		;;
+	-csvout | -csvo)
+		(($2)) || kind=-f
+		;;
+	-combinedout | -combo)
+		(($2)) || kind=-f
+		;;
+	-jsonout | -jsono)
+		(($2)) || kind=-f
+		;;
+	-percentcpu | -pcpu)
+		(($2)) || words='absolute relative'
+		;;
+	-heartbeat | -hb)
+		case $3 in
+		seconds) kind=none ;;
+		output | out) kind=-f ;;
+		*) words='seconds ops bytes kbytes mbytes gbytes bw iops pct etc latency target tod elapsed hostname lf output append' ;;
+		esac
+		;;
+	-latency)
+		case $3 in
+		percentiles) kind=none ;;
+		intervals) kind=none ;;
+		output) kind=-f ;;
+		*) words='percentiles histogram intervals output' ;;
+		esac
+		;;
+	-intervals)
+		case $3 in
+		seconds) kind=none ;;
+		output) kind=-f ;;
+		*) words='seconds output' ;;
+		esac
+		;;
+	-timestamps | -ts | -timestamp)
+		case $3 in
+		output) kind=-f ;;
+		dump) kind=-f ;;
+		size) kind=none ;;
+		triggertime | tt) kind=none ;;
+		triggerop | to) kind=none ;;
+		*) words='summary detailed output append dump wrap oneshot size triggertime triggerop normalize on off' ;;
+		esac
+		;;
+	-setup)
+		(($2)) || kind=-f
+		;;
+	-outputformat | -ofmt) words="add new $_xdd_columns" ;;
+	-help | -h) words="columns$_xdd_commands ${_xdd_options// -/ } ${_xdd_columns// +/ }" ;;
+	esac
+}
 
 _xdd()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local cur=${COMP_WORDS[COMP_CWORD]} option='' words='' kind='' dash='' head='' i first
 
-	if ((COMP_CWORD >= 3)) && [[ ${COMP_WORDS[COMP_CWORD - 2]} == target ]]; then
-		prev=${COMP_WORDS[COMP_CWORD - 3]}
+	COMPREPLY=()
+	# The option that the word belongs to, and the first word after it and its target.
+	for ((i = COMP_CWORD - 1; i > 0; i--)); do
+		if [[ ${COMP_WORDS[i]} == -[[:alpha:]-]* ]]; then
+			option=${COMP_WORDS[i]/#--/-}
+			break
+		fi
+	done
+	first=$((i + 1))
+	if ((first + 1 < COMP_CWORD)) && [[ ${COMP_WORDS[first]} == target ]]; then
+		first=$((first + 2))
 	fi
-	case ${prev/#--/-} in
-	-targetdir | -td)
-		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
-		return
-		;;
-	-op | -operation)
-		mapfile -t COMPREPLY < <(compgen -W 'read write noop' -- "$cur")
-		return
-		;;
-	-seek | -s)
-		mapfile -t COMPREPLY < <(compgen -W 'sequential random range stagger interleave none seed save load disthist seekhist' -- "$cur")
-		return
-		;;
-	-datapattern | -dp)
-		mapfile -t COMPREPLY < <(compgen -W 'random randbytarget sequenced prefix inverse ascii hex replicate file lfpat ltpat cjtpat crpat cspat compress dedupe tagged' -- "$cur")
-		return
-		;;
-	-verify)
-		mapfile -t COMPREPLY < <(compgen -W 'contents location' -- "$cur")
-		return
-		;;
-	-ioengine)
-		mapfile -t COMPREPLY < <(compgen -W 'psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll fua dpo touch' -- "$cur")
-		return
-		;;
-	-ordering | -or | -order)
-		mapfile -t COMPREPLY < <(compgen -W 'storage network both serial loose strict none' -- "$cur")
-		return
-		;;
-	-throttle | -throt)
-		mapfile -t COMPREPLY < <(compgen -W 'ops bw var delay' -- "$cur")
-		return
-		;;
-	-endtoend | -e2e)
-		mapfile -t COMPREPLY < <(compgen -W 'issource isdestination destination port portcount timeout key encrypt congestion sendbuffer receivebuffer sourcepath sourcemonitor' -- "$cur")
-		return
-		;;
-	-restart | -rst)
-		mapfile -t COMPREPLY < <(compgen -W 'enable frequency file offset' -- "$cur")
-		return
-		;;
-	-report)
-		mapfile -t COMPREPLY < <(compgen -W 'auto person table' -- "$cur")
-		return
-		;;
-	-output | -o)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
-		;;
-	-errout | -eo)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
-		;;
-	-csvout | -csvo)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
-		;;
-	-combinedout | -combo)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
-		;;
-	-jsonout | -jsono)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
-		;;
-	-percentcpu | -pcpu)
-		mapfile -t COMPREPLY < <(compgen -W 'absolute relative' -- "$cur")
-		return
-		;;
-	-heartbeat | -hb)
-		mapfile -t COMPREPLY < <(compgen -W 'seconds ops bytes kbytes mbytes gbytes bw iops pct etc latency target tod elapsed hostname lf output append' -- "$cur")
-		return
-		;;
-	-latency)
-		mapfile -t COMPREPLY < <(compgen -W 'percentiles histogram intervals output' -- "$cur")
-		return
-		;;
-	-intervals)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
-		;;
-	-timestamps | -ts | -timestamp)
-		mapfile -t COMPREPLY < <(compgen -W 'summary detailed output append dump wrap oneshot size triggertime triggerop normalize on off' -- "$cur")
-		return
-		;;
-	-setup)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
-		;;
-	-help | -h)
-		cur=-${cur#-}
-		;;
-	esac
-	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -range -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -deskew -endtoend -restart -congestion -cookie -verbose -unverbose -reallyverbose -qthreadinfo -report -id -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -intervals -timestamps -timerinfo -extendedstats -debug -setup -dryrun -help -fullhelp -version' -- "$cur")
+	if ((COMP_CWORD == 1)) && [[ $cur != -* ]]; then
+		words=$_xdd_commands
+		kind=-f
+	elif ((COMP_CWORD > 1)) && [[ " $_xdd_commands " == *" ${COMP_WORDS[1]} "* ]]; then
+		kind=-f
+		if [[ $cur == -* ]]; then
+			_xdd_command "${COMP_WORDS[1]}"
+			kind=none
+		fi
+	elif [[ $cur == -* ]]; then
+		words=$_xdd_options
+		kind=none
 	else
+		_xdd_words "$option" $((COMP_CWORD - first)) "${COMP_WORDS[COMP_CWORD - 1]}"
+	fi
+	# Two dashes are as good as one, and columns are a list: +OPS+IOPS.
+	if [[ $cur == --* ]]; then
+		dash=-
+		cur=${cur#-}
+	elif [[ $cur == +*+* ]]; then
+		head=${cur%+*}
+		cur=+${cur##*+}
+	fi
+	if [[ $words ]]; then
+		mapfile -t COMPREPLY < <(compgen -P "$dash$head" -W "$words" -- "$cur")
+	fi
+	if [[ $kind == -* ]]; then
+		mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen "$kind" -- "$cur")
+	elif [[ ! $kind && ! $words ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi
 }

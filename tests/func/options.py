@@ -190,6 +190,7 @@ OPTIONS = [Option(*row) for row in (
     ("outputformat", "ofmt", "add +USERTIME", None, None),
     ("percentcpu", "pcpu", "relative", None, None),
     ("report", "", "table", None, None),
+    ("intervals", "", "1", None, None),
     ("latency", "", "percentiles 50,99.9 histogram", None, None),
     ("timestamps", "ts timestamp", "summary", "Timestamping", ["enabled with options, SUMMARY"] * 2),
     ("timerinfo", "ti", "", None, None),

@@ -1,0 +1,10 @@
+/*
+ * The parts of mkdoc.
+ */
+#ifndef DOC_MKDOC_H
+#define DOC_MKDOC_H
+
+/* Print the bash completion. */
+void mkdoc_completion(void);
+
+#endif

@@ -1,0 +1,212 @@
+/*
+ * The bash completion: words from the tables of options, columns and commands, and the function
+ * that chooses among them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "mkdoc.h"
+#include "xdd/commands/command.h"
+#include "xdd/plan/option.h"
+#include "xdd/report/column.h"
+
+/* The name of a row and its aliases as a pattern of "case": -seek | -s. */
+static void pattern(const char *dash, const struct option *row)
+{
+	printf("%s%s", dash, row->name);
+	for (const char *a = row->aliases; a && *a;) {
+		int len = (int)strcspn(a, " ");
+
+		printf(" | %s%.*s", dash, len, a);
+		a += len;
+		a += strspn(a, " ");
+	}
+}
+
+/* The switch of compgen for the argument of a row: files or directories; NULL: neither. */
+static const char *kind_of(const struct option *row)
+{
+	if (!row->arg)
+		return NULL;
+	if (strstr(row->arg, "<directory>"))
+		return "-d";
+	return strstr(row->arg, "<file>") || strstr(row->arg, "<prefix>") ? "-f" : NULL;
+}
+
+static void choices(const struct option *row)
+{
+	const char *blank = "";
+
+	printf("words='");
+	for (const struct choice *c = row->choices; c->word; c++, blank = " ")
+		printf("%s%s", blank, c->word);
+	printf("'\n");
+}
+
+/* After a suboption with an argument of its own comes that, and no other suboption. */
+static void sub_case(const struct option *sub)
+{
+	const char *kind = kind_of(sub);
+
+	if (!sub->arg && !sub->choices)
+		return;
+	printf("\t\t");
+	pattern("", sub);
+	printf(")");
+	if (sub->choices) {
+		printf("\n\t\t\t");
+		choices(sub);
+		printf("\t\t\t;;\n");
+	} else if (kind) {
+		printf(" kind=%s ;;\n", kind);
+	} else {
+		printf(" kind=none ;;\n");
+	}
+}
+
+static void option_with_subs(const struct option *opt)
+{
+	const struct option *sub;
+	const char *blank = "";
+
+	printf("\t\tcase $3 in\n");
+	for (size_t i = 0; (sub = option_sub(opt, i)); i++)
+		sub_case(sub);
+	printf("\t\t*) words='");
+	for (size_t i = 0; (sub = option_sub(opt, i)); i++, blank = " ")
+		printf("%s%s", blank, sub->name);
+	printf("' ;;\n\t\tesac\n");
+}
+
+static void option_case(const struct option *opt)
+{
+	const char *kind = kind_of(opt);
+
+	if (!option_sub(opt, 0) && !opt->choices && !kind)
+		return;
+	printf("\t");
+	pattern("-", opt);
+	printf(")\n");
+	if (option_sub(opt, 0)) {
+		option_with_subs(opt);
+	} else if (opt->choices) {
+		printf("\t\t(($2)) || ");
+		choices(opt);
+	} else {
+		printf("\t\t(($2)) || kind=%s\n", kind);
+	}
+	printf("\t\t;;\n");
+}
+
+/* The names of the options of a table, each with a blank before it. */
+static void names(const char *dash, const struct option_table *table)
+{
+	for (const struct option_group *const *g = table->groups; *g; g++) {
+		for (const struct option *opt = (*g)->options; opt->name; opt++)
+			printf(" %s%s", dash, opt->name);
+	}
+}
+
+static void variables(void)
+{
+	const struct command *command;
+	const struct column *column;
+
+	printf("_xdd_options='");
+	names("-", &run_options);
+	printf("'\n_xdd_commands='");
+	for (size_t i = 0; (command = command_at(i)); i++)
+		printf(" %s", command->name);
+	printf("'\n_xdd_columns='");
+	for (size_t i = 0; (column = column_at(i)); i++)
+		printf(" +%s", column->id);
+	printf("'\n\n");
+}
+
+static void command_cases(void)
+{
+	const struct command *command;
+
+	printf("# The options of a command.\n_xdd_command()\n{\n\tcase $1 in\n");
+	for (size_t i = 0; (command = command_at(i)); i++) {
+		printf("\t%s) words='", command->name);
+		if (command->options)
+			names("-", command->options);
+		printf("' ;;\n");
+	}
+	printf("\tesac\n}\n\n");
+}
+
+static void word_cases(void)
+{
+	printf("# OPTION PLACE BEFORE: the words that may be in this place after the option, or the kind\n"
+	       "# of file names. BEFORE is the word before.\n"
+	       "_xdd_words()\n{\n\tcase $1 in\n");
+	for (const struct option_group *const *g = run_options.groups; *g; g++) {
+		for (const struct option *opt = (*g)->options; opt->name; opt++)
+			option_case(opt);
+	}
+	printf("\t-outputformat | -ofmt) words=\"add new $_xdd_columns\" ;;\n"
+	       "\t-help | -h) words=\"columns$_xdd_commands ${_xdd_options// -/ } ${_xdd_columns// +/ }\" ;;\n"
+	       "\tesac\n}\n\n");
+}
+
+static const char function[] =
+	"_xdd()\n{\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} option='' words='' kind='' dash='' head='' i first\n\n"
+	"\tCOMPREPLY=()\n"
+	"\t# The option that the word belongs to, and the first word after it and its target.\n"
+	"\tfor ((i = COMP_CWORD - 1; i > 0; i--)); do\n"
+	"\t\tif [[ ${COMP_WORDS[i]} == -[[:alpha:]-]* ]]; then\n"
+	"\t\t\toption=${COMP_WORDS[i]/#--/-}\n"
+	"\t\t\tbreak\n"
+	"\t\tfi\n"
+	"\tdone\n"
+	"\tfirst=$((i + 1))\n"
+	"\tif ((first + 1 < COMP_CWORD)) && [[ ${COMP_WORDS[first]} == target ]]; then\n"
+	"\t\tfirst=$((first + 2))\n"
+	"\tfi\n"
+	"\tif ((COMP_CWORD == 1)) && [[ $cur != -* ]]; then\n"
+	"\t\twords=$_xdd_commands\n"
+	"\t\tkind=-f\n"
+	"\telif ((COMP_CWORD > 1)) && [[ \" $_xdd_commands \" == *\" ${COMP_WORDS[1]} \"* ]]; then\n"
+	"\t\tkind=-f\n"
+	"\t\tif [[ $cur == -* ]]; then\n"
+	"\t\t\t_xdd_command \"${COMP_WORDS[1]}\"\n"
+	"\t\t\tkind=none\n"
+	"\t\tfi\n"
+	"\telif [[ $cur == -* ]]; then\n"
+	"\t\twords=$_xdd_options\n"
+	"\t\tkind=none\n"
+	"\telse\n"
+	"\t\t_xdd_words \"$option\" $((COMP_CWORD - first)) \"${COMP_WORDS[COMP_CWORD - 1]}\"\n"
+	"\tfi\n"
+	"\t# Two dashes are as good as one, and columns are a list: +OPS+IOPS.\n"
+	"\tif [[ $cur == --* ]]; then\n"
+	"\t\tdash=-\n"
+	"\t\tcur=${cur#-}\n"
+	"\telif [[ $cur == +*+* ]]; then\n"
+	"\t\thead=${cur%+*}\n"
+	"\t\tcur=+${cur##*+}\n"
+	"\tfi\n"
+	"\tif [[ $words ]]; then\n"
+	"\t\tmapfile -t COMPREPLY < <(compgen -P \"$dash$head\" -W \"$words\" -- \"$cur\")\n"
+	"\tfi\n"
+	"\tif [[ $kind == -* ]]; then\n"
+	"\t\tmapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen \"$kind\" -- \"$cur\")\n"
+	"\telif [[ ! $kind && ! $words ]]; then\n"
+	"\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+	"\tfi\n"
+	"}\n\n"
+	"complete -o filenames -F _xdd xdd xdd.Linux\n";
+
+void mkdoc_completion(void)
+{
+	printf("# bash completion for xdd. Generated from the tables of options, columns and commands by\n"
+	       "# `make docs`; do not edit.\n"
+	       "# shellcheck shell=bash\n\n");
+	variables();
+	command_cases();
+	word_cases();
+	fputs(function, stdout);
+}
