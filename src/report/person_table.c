@@ -137,13 +137,14 @@ static int add_sum(struct table *t, const char *name, const struct person_sum *s
 	return err;
 }
 
-/* True if target `i` has the file of one beside it, so that its number has to tell them apart. */
+/* True if target `i` has the file of another one, so that its number has to tell them apart. */
 static bool shares_name(const struct plan *plan, size_t i)
 {
-	const struct target_plan *t = plan->targets;
-
-	return (i && !strcmp(t[i].path, t[i - 1].path)) ||
-	       (i + 1 < plan->n_targets && !strcmp(t[i].path, t[i + 1].path));
+	for (size_t k = 0; k < plan->n_targets; k++) {
+		if (k != i && !strcmp(plan->targets[k].path, plan->targets[i].path))
+			return true;
+	}
+	return false;
 }
 
 static const char *target_name(struct table *t, size_t i, const char *before)

@@ -72,12 +72,22 @@ static void take_plan(struct verdict_facts *f, const struct plan *plan)
 	f->until_percent = plan->until_percent;
 }
 
+static void add_target(struct verdict_targets *targets, const char *name)
+{
+	if (!targets->n++)
+		targets->name = name;
+}
+
 static void take_results(struct verdict_facts *f, const struct person *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (!p->targets[i].any)
 			continue;
 		f->targets++;
+		if (p->targets[i].errors)
+			add_target(&f->failed, p->plan->targets[i].path);
+		if (p->targets[i].outstanding)
+			add_target(&f->hung, p->plan->targets[i].path);
 		if (p->targets[i].times.known)
 			add_bound(f, &p->targets[i]);
 	}

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -179,7 +180,8 @@ static int add_certainty(const struct verdict_facts *f, struct verdict *v)
 	char mean[SCALED_SIZE], half[40];
 	int err = 0;
 
-	if (!f->ops)
+	/* A copy is done once. */
+	if (!f->ops || (f->copy.any && f->passes_ran < 2))
 		return 0;
 	if (f->elapsed_ns < TRIAL_NS && f->passes_ran < 2)
 		return f->partial ? 0 :
@@ -315,9 +317,22 @@ static int add_next(const struct verdict_facts *f, struct verdict *v)
 		   n > 1 ? next[1] : "");
 }
 
+/* The targets that a fault is on, where there are others: " on data". */
+static const char *on_targets(const struct verdict_facts *f, const struct verdict_targets *t,
+			      char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (f->targets > 1 && t->n == 1)
+		snprintf(buf, size, " on %s", t->name);
+	else if (f->targets > 1 && t->n)
+		snprintf(buf, size, " on %zu targets", t->n);
+	return buf;
+}
+
 /* Faults come first: the figures above are those of the operations that succeeded. */
 static int add_faults(const struct verdict_facts *f, struct verdict *v)
 {
+	char on[PATH_MAX];
 	int err = 0;
 
 	if (f->end == REPORT_END_CANCELED)
@@ -327,11 +342,12 @@ static int add_faults(const struct verdict_facts *f, struct verdict *v)
 	else if (f->partial)
 		err = add(v, SCREEN_CAUTION, "partial", "the run was cut short");
 	if (!err && f->outstanding)
-		err = add(v, SCREEN_BAD, "hung", "%" PRIu64 " %s never completed", f->outstanding,
-			  f->outstanding == 1 ? "request" : "requests");
+		err = add(v, SCREEN_BAD, "hung", "%" PRIu64 " %s%s never completed", f->outstanding,
+			  f->outstanding == 1 ? "request" : "requests",
+			  on_targets(f, &f->hung, on, sizeof(on)));
 	if (!err && f->errors)
-		err = add(v, SCREEN_BAD, "errors", "%" PRIu64 " of %" PRIu64 " requests failed",
-			  f->errors, f->ops + f->errors);
+		err = add(v, SCREEN_BAD, "errors", "%" PRIu64 " of %" PRIu64 " requests failed%s",
+			  f->errors, f->ops + f->errors, on_targets(f, &f->failed, on, sizeof(on)));
 	if (!err && f->miscompares)
 		err = add(v, SCREEN_BAD, "wrong data",
 			  "%" PRIu64 " %s of what was read is not as expected", f->miscompares,

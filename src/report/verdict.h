@@ -27,6 +27,12 @@ struct verdict_bound {
 	struct verdict_range busy, waited, held, idle;
 };
 
+/* Some of the targets. */
+struct verdict_targets {
+	size_t n;
+	const char *name; /* of the first one, borrowed */
+};
+
 struct verdict_facts {
 	size_t targets; /* that have results */
 	struct verdict_bound bounds[RESULT_BOUNDS];
@@ -44,6 +50,7 @@ struct verdict_facts {
 
 	uint64_t elapsed_ns;				/* of all passes */
 	uint64_t ops, errors, miscompares, outstanding; /* operations; extents of wrong data */
+	struct verdict_targets failed, hung; /* targets with errors, or with outstanding requests */
 	bool verified;
 	bool partial;
 	enum report_end end;

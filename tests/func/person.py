@@ -10,6 +10,8 @@ import sys
 import unicodedata
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xdde2e as e
+import xddsys as s
 import xddterm
 import xddtest as t
 
@@ -199,6 +201,31 @@ def test_faults():
     t.ok("partial: the run was canceled before its end" in canceled.text, "canceled: it says so", canceled)
 
 
+def test_hang():
+    """A device that never answers: the block of what it did, and what is outstanding."""
+    env = s.faults("hang", file="hangs", start=8192)
+    if env is None:
+        return t.skip("a device that never answers", s.sys_why())
+    run = "%s -op write -reqsize 4 -targets 2 works hangs -numreqs 4 & p=$!; " % " ".join(t.xdd_words())
+    run += "until [ $(stat -c %s hangs || echo 0) -ge 8192 ]; do sleep 0.05; done 2>/dev/null; sleep 1; kill -TERM $p; wait $p"
+    screen = xddterm.on_terminal(["sh", "-c", run], 80, cwd=t.tmp(), env=env)
+    t.equal((screen.status, list(table(screen))), (5, ["works", "hangs", "all"]), "a hung device: the block", screen)
+    return t.ok("hung: 1 request on hangs never completed" in screen.text, "... names what is outstanding", screen)
+
+
+def test_copy():
+    with open(t.path("source"), "wb") as f:
+        f.write(os.urandom(1 << 20))
+    copy = e.Copy(t.path("source"), t.path("copied"), both=["-reqsize", "64", "-report", "person"]).run()
+    t.equal(copy.statuses(), (0, 0), "an end-to-end copy", copy)
+    for side, run, rows in (("source", copy.source.run, ["read"]), ("destination", copy.destination.run, ["write"])):
+        screen = xddterm.Screen(run.status, run.out)
+        t.equal(list(table(screen)), rows, "the %s of a copy: its table" % side, run)
+        t.ok(re.search(r"^copy complete: both sides confirm 16 requests, digest\s+[0-9a-f]{32}$", run.out, re.M),
+             "the %s of a copy: it is confirmed" % side, run)
+    return True
+
+
 def masked(text):
     return re.sub(r" +", " ", re.sub(r"\d+", "0", text))
 
@@ -246,5 +273,5 @@ def test_colours():
 
 if not t.have_terminals():
     t.skip_all("no pseudo-terminals here")
-t.run(test_widths, test_numbers, test_targets, test_verdicts, test_faults, test_elsewhere, test_colours)
+t.run(test_widths, test_numbers, test_targets, test_verdicts, test_faults, test_hang, test_copy, test_elsewhere, test_colours)
 t.done()
