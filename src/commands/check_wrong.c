@@ -182,7 +182,7 @@ static void judge_others(const struct check_target *t, const struct check_result
 static void judge_device(const struct check_device *d, struct check_notes *notes)
 {
 	if (d->raid_degraded)
-		check_note(notes, "The RAID %s is degraded: %" PRIu64 " of its members missing.",
+		check_note(notes, "The RAID %s is degraded: it lacks %" PRIu64 " of its members.",
 			   d->name, d->raid_degraded);
 	if (*d->raid_action)
 		check_note(notes,

@@ -111,6 +111,8 @@ enum xdd_status report_csv_columns(const struct plan *plan, struct column_list *
 enum xdd_status report_csv_start(const char *option, const char *path, const char *header,
 				 size_t len, bool *write_header)
 {
+	/* The columns of -latency and of -intervals are fixed. */
+	const bool has_format = strcmp(option, "csvout") == 0 || strcmp(option, "combinedout") == 0;
 	int start = csv_look(path, header, len);
 
 	*write_header = start == CSV_START_NEW;
@@ -119,8 +121,9 @@ enum xdd_status report_csv_start(const char *option, const char *path, const cha
 	if (start == CSV_START_OTHER)
 		log_error(
 			"-%s %s: its first line does not name the columns of this run; use another "
-			"file, or name its columns with -outputformat new",
-			option, path);
+			"file%s",
+			option, path,
+			has_format ? ", or name its columns with -outputformat new" : "");
 	else
 		log_error("-%s %s: its first line cannot be read: %s", option, path,
 			  strerror(-start));

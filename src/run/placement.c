@@ -26,11 +26,14 @@ static int bind_to(pthread_t thread, const struct idset *processors)
  * Round robin among threads of the same real-time priority: QThreads that never sleep must share
  * processors with each other and with the results manager.
  */
-static void raise_priority(pthread_t signals)
+static void raise_priority(struct placement *p, pthread_t signals)
 {
 	struct sched_param highest = { .sched_priority = sched_get_priority_max(SCHED_RR) };
-	int err = pthread_setschedparam(pthread_self(), SCHED_RR, &highest);
+	int err = pthread_getschedparam(pthread_self(), &p->policy, &p->priority);
 
+	if (!err)
+		err = pthread_setschedparam(pthread_self(), SCHED_RR, &highest);
+	p->raised = !err;
 	if (!err)
 		err = pthread_setschedparam(signals, SCHED_RR, &highest);
 	if (err)
@@ -39,15 +42,19 @@ static void raise_priority(pthread_t signals)
 			    strerror(err), highest.sched_priority);
 }
 
-int placement_begin(const struct plan *plan, pthread_t signals)
+int placement_begin(struct placement *p, const struct plan *plan, pthread_t signals)
 {
 	const struct idset *set = plan->round_robin ? NULL : plan->processors;
 	int err;
 
 	if (plan->max_priority)
-		raise_priority(signals);
+		raise_priority(p, signals);
 	if (!set)
 		return 0;
+	err = -pthread_getaffinity_np(pthread_self(), sizeof(p->processors), &p->processors);
+	if (err)
+		return err;
+	p->bound = true;
 	err = bind_to(signals, set);
 	return err ? err : bind_to(pthread_self(), set);
 }
@@ -63,7 +70,7 @@ static int lock_all(void)
 	return mlockall(flags) ? -errno : 0;
 }
 
-void placement_lock(const struct run *run)
+void placement_lock(struct run *run)
 {
 	int err;
 
@@ -76,6 +83,7 @@ void placement_lock(const struct run *run)
 			    strerror(-err));
 		return;
 	}
+	run->placement.locked = true;
 	for (size_t i = 0; run->plan->no_memory_lock && i < run->plan->n_targets; i++) {
 		const struct target *t = &run->targets[i];
 
@@ -102,4 +110,18 @@ int placement_bind(const struct qthread *q)
 		set = &alone;
 	}
 	return bind_to(pthread_self(), set);
+}
+
+void placement_end(const struct placement *p, pthread_t signals)
+{
+	if (p->locked)
+		munlockall();
+	if (p->bound) {
+		pthread_setaffinity_np(signals, sizeof(p->processors), &p->processors);
+		pthread_setaffinity_np(pthread_self(), sizeof(p->processors), &p->processors);
+	}
+	if (p->raised) {
+		pthread_setschedparam(signals, p->policy, &p->priority);
+		pthread_setschedparam(pthread_self(), p->policy, &p->priority);
+	}
 }

@@ -5,23 +5,41 @@
 #define XDD_RUN_PLACEMENT_H
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 
 struct plan;
 struct qthread;
 struct run;
 
+/* The changes to the process that a later run must not find. All zero: none. */
+struct placement {
+	/* owned by the main thread: its properties before the run, as those of the signal thread */
+	bool bound;
+	cpu_set_t processors;
+	bool raised;
+	int policy;
+	struct sched_param priority;
+
+	/* written by placement_lock(), read after joining the QThreads */
+	bool locked;
+};
+
 /*
  * Apply -maxpri and -singleproc to the calling thread, to all threads that it starts later, and to
  * `signals`, which exists already. Returns 0 or -errno; a priority that cannot be set is a warning.
- * Main thread, once.
+ * Main thread, once in a run.
  */
-int placement_begin(const struct plan *plan, pthread_t signals);
+int placement_begin(struct placement *p, const struct plan *plan, pthread_t signals);
 
 /*
  * Apply -processlock: lock the memory of the process, and without a limit also its later mappings.
  * Warns when that fails. The last QThread to be ready, once, before anything is timed.
  */
-void placement_lock(const struct run *run);
+void placement_lock(struct run *run);
+
+/* Undo both, as far as they were done. Main thread, once the QThreads have ended. */
+void placement_end(const struct placement *p, pthread_t signals);
 
 /*
  * Bind the calling QThread to the processors that the plan gives it. Returns 0 or -errno. Before it

@@ -12,6 +12,7 @@
 #include "run/endtoend/endtoend.h"
 #include "run/meter/cputime.h"
 #include "run/meter/results.h"
+#include "run/placement.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
 #include "run/target/failures.h"
@@ -55,6 +56,7 @@ struct run {
 	int64_t wall_ns;	 /* wall clock minus clock_now_ns() when the run began */
 
 	/* their fields state their owners */
+	struct placement placement;
 	struct stop stop;
 	struct results_queue results;
 	struct heartbeat heartbeat;

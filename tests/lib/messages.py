@@ -263,6 +263,7 @@ CHECK_RUN_OPTION = "is an option of a run; say xdd -target <name> -op"
 
 # The sentences of a check about what looks wrong.
 CHECK_IN_MEMORY = "^This file is in memory"
+CHECK_BUSY = "^Other programs took the processors"
 CHECK_HOLES = "^100 % of what was read was never written"
 CHECK_ZEROS = r"^\d+ of \d+ sampled blocks hold zeros only"
 CHECK_LOOP = "^loop\d+ reads its file, .*, through the page cache"

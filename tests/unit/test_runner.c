@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,28 @@ static void test_failure(void **state)
 	assert_false(seen.failure.write);
 }
 
+/* Processors, priority and locked memory are those of the process again. */
+static void test_placement(void **state)
+{
+	static const char *const words[] = { "xdd",  "-op",	     "read",	"-target",
+					     "null", "-numreqs",     "10",	"-singleproc",
+					     "0",    "-processlock", "-maxpri", NULL };
+	cpu_set_t before, after;
+	struct seen seen;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	if (!CPU_ISSET(0, &before) || CPU_COUNT(&before) < 2)
+		skip();
+	log_hold();
+	assert_int_equal(run_words(words, 0, &seen), XDD_OK);
+	log_drop(0);
+	log_release();
+	assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+	assert_true(CPU_EQUAL(&before, &after));
+	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+}
+
 /* A plan that is refused leaves nothing, and the next one runs. */
 static void test_refused(void **state)
 {
@@ -235,6 +258,7 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_needs),
 		cmocka_unit_test(test_failure),
+		cmocka_unit_test(test_placement),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_many),
 		/* Last: the signal stays. */

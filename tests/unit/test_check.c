@@ -1,0 +1,373 @@
+/*
+ * The sentences of a check about what looks wrong, its commands, and the description of a disk:
+ * src/commands/check_wrong.c, check_advice.c and check_device.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands/check.h"
+
+#define MIB (1ull << 20)
+#define GIB (1ull << 30)
+#define MS 1e6
+
+/* A file on a solid-state disk, and a check of it that found nothing. */
+static struct check_target sound_target(void)
+{
+	return (struct check_target){
+		.name = "/data/file",
+		.path = (char *)(uintptr_t) "/data/file",
+		.size_bytes = GIB,
+		.direct = true,
+		.unit_bytes = 4096,
+		.large_bytes = MIB,
+		.engine = "io_uring",
+		.file_system = "ext4",
+		.new_file = "/data/xdd-write-test",
+		.new_bytes = GIB,
+		.device = { .name = "nvme0n1", .rotational_known = true },
+	};
+}
+
+static struct check_row sound_row(uint64_t req_bytes, uint64_t depth, uint64_t ops)
+{
+	return (struct check_row){
+		.measured = true,
+		.req_bytes = req_bytes,
+		.depth = depth,
+		.ops = ops,
+		.bytes = ops * req_bytes,
+		.seconds = 10,
+		.p50_ns = 0.1 * MS,
+		.p99_ns = 0.3 * MS,
+		.max_ns = 5 * MS,
+		.covered_bytes = ops * req_bytes,
+		.device_ops = ops,
+		.device_requests = ops,
+		.device_bytes = ops * req_bytes,
+	};
+}
+
+static struct check_result sound_result(void)
+{
+	return (struct check_result){
+		.rows = { sound_row(MIB, 8, 20000), sound_row(4096, 1, 100000),
+			  sound_row(4096, 32, 1000000) },
+		.sampled = 64,
+	};
+}
+
+static struct check_notes notes;
+
+/* The only sentence about them; "" without one. */
+static const char *judged(const struct check_target *t, const struct check_result *result)
+{
+	notes = (struct check_notes){ .n = 0 };
+	check_judge(t, result, &notes);
+	if (notes.n > 1)
+		fail_msg("%s\n%s", notes.text[0], notes.text[1]);
+	return notes.n ? notes.text[0] : "";
+}
+
+static void assert_begins(const char *text, const char *begin)
+{
+	if (strncmp(text, begin, strlen(begin)) != 0)
+		fail_msg("\"%s\" does not begin with \"%s\"", text, begin);
+}
+
+static void test_sound(void **state)
+{
+	struct check_target t = sound_target();
+	struct check_result r = sound_result();
+
+	(void)state;
+	assert_string_equal(judged(&t, &r), "");
+}
+
+static void test_errors(void **state)
+{
+	struct check_target t = sound_target();
+	struct check_result r = sound_result();
+
+	(void)state;
+	r.rows[CHECK_SINGLE].errors = 3;
+	r.rows[CHECK_SINGLE].first_error_offset = 8192;
+	strcpy(r.rows[CHECK_SINGLE].first_error, "Input/output error");
+	assert_string_equal(judged(&t, &r), "3 of 1120003 reads failed, the first one at offset "
+					    "8192: Input/output error.");
+	r = sound_result();
+	r.rows[CHECK_DEEP].outstanding = 32;
+	assert_begins(judged(&t, &r), "32 reads did not complete");
+}
+
+static void test_sources(void **state)
+{
+	struct check_target t = sound_target();
+	struct check_result r = sound_result();
+
+	(void)state;
+	r.rows[0].hole_bytes = r.rows[0].bytes / 2;
+	r.zeros = 64;
+	assert_begins(judged(&t, &r), "41 % of what was read was never written");
+	r = sound_result();
+	r.zeros = 58;
+	assert_begins(judged(&t, &r), "58 of 64 sampled blocks hold zeros only");
+	r.zeros = 57;
+	assert_string_equal(judged(&t, &r), "");
+	r = sound_result();
+	for (int i = 0; i < CHECK_PHASES; i++)
+		r.rows[i].device_bytes /= 4;
+	assert_begins(judged(&t, &r), "nvme0n1 moved 6.37 GB for the 25.5 GB");
+	r = sound_result();
+	r.rows[0].others = true;
+	r.rows[0].device_bytes *= 2;
+	assert_begins(judged(&t, &r), "nvme0n1 moved 41.9 GB while this check read 21.0 GB");
+	r = sound_result();
+	r.rows[0].split = true;
+	r.rows[0].device_requests *= 2;
+	assert_begins(judged(&t, &r), "The kernel split requests: 1120000 became 1140000");
+	r = sound_result();
+	t.direct = false;
+	assert_begins(judged(&t, &r), "Direct I/O is not possible here: reads go through");
+	r.rows[1].cache_bytes = 1000;
+	r.rows[1].resident_bytes = 500;
+	assert_begins(judged(&t, &r), "Direct I/O is not possible here, and 50 %");
+	t.memory = true;
+	assert_begins(judged(&t, &r), "This file is in memory (ext4)");
+}
+
+static void test_device(void **state)
+{
+	struct check_target t = sound_target();
+	struct check_result r = sound_result();
+
+	(void)state;
+	t.device.raid_degraded = 1;
+	assert_begins(judged(&t, &r), "The RAID nvme0n1 is degraded: it lacks 1 of its members.");
+	t = sound_target();
+	strcpy(t.device.raid_action, "resync");
+	assert_begins(judged(&t, &r), "The RAID nvme0n1 is at work on itself (resync)");
+	t = sound_target();
+	strcpy(t.device.link_now, "8.0 GT/s x2");
+	strcpy(t.device.link_most, "16.0 GT/s x4");
+	assert_begins(judged(&t, &r), "The PCI Express link of nvme0n1 runs at 8.0 GT/s x2, and "
+				      "could run at 16.0 GT/s x4.");
+	t = sound_target();
+	t.device.usb_mbits = 480;
+	assert_begins(judged(&t, &r), "nvme0n1 hangs on a USB link of 480 Mbit/s: no more than 60");
+	t.device.usb_mbits = 5000;
+	assert_string_equal(judged(&t, &r), "");
+	t = sound_target();
+	t.device.queue_depth = 1;
+	assert_begins(judged(&t, &r), "nvme0n1 takes one request at a time");
+}
+
+static void test_rates(void **state)
+{
+	struct check_target t = sound_target();
+	struct check_result r = sound_result();
+
+	(void)state;
+	r.rows[CHECK_DEEP] = sound_row(4096, 32, 140000);
+	assert_begins(judged(&t, &r), "32 requests in flight complete 1.4 times as many");
+	r.rows[CHECK_DEEP] = sound_row(4096, 32, 160000);
+	assert_string_equal(judged(&t, &r), "");
+	r = sound_result();
+	r.rows[CHECK_SINGLE].p99_ns = 1.1 * MS;
+	assert_begins(judged(&t, &r), "One in a hundred reads takes 1.10 ms or more");
+	r = sound_result();
+	r.rows[CHECK_LARGE].max_ns = 1500 * MS;
+	assert_begins(judged(&t, &r), "The longest read took 1.50 s");
+	r = sound_result();
+	r.rows[CHECK_SINGLE].p50_ns = r.rows[CHECK_SINGLE].p99_ns = 3 * MS;
+	assert_begins(judged(&t, &r), "A random read takes 3.00 ms (more than 2.00 ms)");
+	t.device.rotational = true;
+	assert_string_equal(judged(&t, &r), "");
+	r = sound_result();
+	assert_begins(judged(&t, &r), "The kernel takes nvme0n1 for a hard disk");
+	t = sound_target();
+	r.rows[CHECK_LARGE] = sound_row(MIB, 8, 1000);
+	assert_begins(judged(&t, &r), "Sequential reads of large requests (105 MB/s) are slower");
+	r = sound_result();
+	r.rows[CHECK_LARGE].starved = 0.5;
+	assert_begins(judged(&t, &r), "Other programs took the processors for 50 %");
+}
+
+/* Measurements that are brief, or missing, are not judged. */
+static void test_little(void **state)
+{
+	struct check_target t = sound_target();
+	struct check_result r = { .sampled = 0 };
+
+	(void)state;
+	assert_string_equal(judged(&t, &r), "");
+	r.rows[CHECK_SINGLE] = sound_row(4096, 1, 10);
+	r.rows[CHECK_SINGLE].p99_ns = 100 * MS;
+	r.rows[CHECK_DEEP] = sound_row(4096, 32, 10);
+	assert_string_equal(judged(&t, &r), "");
+}
+
+static void test_advice(void **state)
+{
+	struct check_target t = sound_target();
+	struct check_result r = sound_result();
+
+	(void)state;
+	notes = (struct check_notes){ .n = 0 };
+	check_advise(&t, &r, &notes);
+	assert_int_equal(notes.n, 6);
+	assert_begins(notes.text[1], "xdd -op read -target /data/file -dio -ioengine io_uring ");
+	assert_begins(notes.text[5], "xdd -op write -target /data/xdd-write-test -dio ");
+	t.block = true;
+	*t.new_file = '\0';
+	notes = (struct check_notes){ .n = 0 };
+	check_advise(&t, &r, &notes);
+	assert_int_equal(notes.n, 4);
+	r.rows[CHECK_LARGE].errors = 1;
+	notes = (struct check_notes){ .n = 0 };
+	check_advise(&t, &r, &notes);
+	assert_int_equal(notes.n, 0);
+}
+
+/* ---- a disk below a root of the test's own ---- */
+
+static char root[512];
+
+/* Create file `name` below the root with a line of text, and its directories. */
+static void put(const char *name, const char *text)
+{
+	char path[1024];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		mkdir(path, 0700);
+		*p = '/';
+	}
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "%s\n", text);
+	fclose(f);
+}
+
+static int begin_root(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)state;
+	snprintf(root, sizeof(root), "%s/check-XXXXXX", tmp ? tmp : "/tmp");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int end_root(void **state)
+{
+	char command[600];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	return system(command);
+}
+
+#define BLOCK "sys/class/block/"
+
+static void test_nvme(void **state)
+{
+	struct check_device d = { .removable = false };
+
+	(void)state;
+	put(BLOCK "nvme0n1/device/model", "Fast Disk 980   ");
+	put(BLOCK "nvme0n1/device/device/current_link_speed", "8.0 GT/s PCIe");
+	put(BLOCK "nvme0n1/device/device/max_link_speed", "16.0 GT/s PCIe");
+	put(BLOCK "nvme0n1/device/device/current_link_width", "4");
+	put(BLOCK "nvme0n1/device/device/max_link_width", "4");
+	put(BLOCK "nvme0n1/queue/rotational", "0");
+	put(BLOCK "nvme0n1/queue/scheduler", "mq-deadline [none] kyber");
+	put(BLOCK "nvme0n1/queue/max_sectors_kb", "128");
+	check_device_read(&d, root, "nvme0n1");
+	assert_string_equal(d.name, "nvme0n1");
+	assert_string_equal(d.model, "Fast Disk 980");
+	assert_string_equal(d.link_now, "8.0 GT/s x4");
+	assert_string_equal(d.link_most, "16.0 GT/s x4");
+	assert_true(d.rotational_known && !d.rotational);
+	assert_string_equal(d.scheduler, "none");
+	assert_int_equal(d.most_bytes, 131072);
+	put(BLOCK "nvme0n1/device/device/current_link_speed", "16.0 GT/s PCIe");
+	d = (struct check_device){ .removable = false };
+	check_device_read(&d, root, "nvme0n1");
+	assert_string_equal(d.link_now, "");
+}
+
+static void test_usb(void **state)
+{
+	struct check_device d = { .removable = false };
+	char from[700], to[700];
+
+	(void)state;
+	put("sys/devices/usb1/1-2/idVendor", "1d6b");
+	put("sys/devices/usb1/1-2/speed", "480");
+	put("sys/devices/usb1/1-2/host0/block/sda/removable", "1");
+	put("sys/devices/usb1/1-2/host0/block/sda/device/vendor", "Stick   ");
+	put("sys/devices/usb1/1-2/host0/block/sda/device/model", "X");
+	put("sys/devices/usb1/1-2/host0/block/sda/device/queue_depth", "1");
+	put("sys/class/block/none", "");
+	snprintf(from, sizeof(from), "%s/" BLOCK "sda", root);
+	snprintf(to, sizeof(to), "%s/sys/devices/usb1/1-2/host0/block/sda", root);
+	assert_int_equal(symlink(to, from), 0);
+	check_device_read(&d, root, "sda");
+	assert_int_equal(d.usb_mbits, 480);
+	assert_int_equal(d.queue_depth, 1);
+	assert_true(d.removable);
+	assert_string_equal(d.model, "Stick X");
+	assert_false(d.rotational_known);
+}
+
+static void test_layers(void **state)
+{
+	struct check_device d = { .removable = false };
+
+	(void)state;
+	put(BLOCK "md0/md/level", "raid5");
+	put(BLOCK "md0/md/degraded", "1");
+	put(BLOCK "md0/md/sync_action", "recover");
+	check_device_read(&d, root, "md0");
+	assert_string_equal(d.raid, "raid5");
+	assert_int_equal(d.raid_degraded, 1);
+	assert_string_equal(d.raid_action, "recover");
+	put(BLOCK "md0/md/sync_action", "idle");
+	put(BLOCK "loop0/loop/backing_file", "/data/disk.img");
+	put(BLOCK "loop0/loop/dio", "0");
+	d = (struct check_device){ .removable = false };
+	check_device_read(&d, root, "md0");
+	assert_string_equal(d.raid_action, "");
+	check_device_read(&d, root, "loop0");
+	assert_string_equal(d.loop_file, "/data/disk.img");
+	assert_true(d.loop_buffered);
+	d = (struct check_device){ .removable = false };
+	check_device_read(&d, root, "missing");
+	assert_string_equal(d.name, "missing");
+	assert_false(d.loop_buffered);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sound),	cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_sources), cmocka_unit_test(test_device),
+		cmocka_unit_test(test_rates),	cmocka_unit_test(test_little),
+		cmocka_unit_test(test_advice),	cmocka_unit_test(test_nvme),
+		cmocka_unit_test(test_usb),	cmocka_unit_test(test_layers),
+	};
+
+	return cmocka_run_group_tests(tests, begin_root, end_root);
+}
