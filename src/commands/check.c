@@ -43,8 +43,8 @@ static const char usage[] =
 	"when as much as the whole file was read.\n";
 
 static const char footer[] =
-	"Exit status: 0 it was measured, 2 it cannot be checked, 5 a signal ended it (what\n"
-	"was measured is shown), 6 reads failed.\n";
+	"Exit status: 0 it was measured, 2 it cannot be checked, 5 a signal ended it (the\n"
+	"measurements so far are shown), 6 reads failed.\n";
 
 static const struct option rows[] = {
 	{ .name = "seconds",

@@ -47,6 +47,47 @@ static unsigned columns_of(const char *text, size_t bytes)
 	return n;
 }
 
+/* A name that is cut in its middle to `most` columns; to be freed. */
+static char *shortened(const char *name, unsigned most)
+{
+	static const char gap[] = "...";
+	char *safe = printable_dup(name, false), *cut;
+	unsigned columns = safe ? columns_of(safe, strlen(safe)) : 0;
+	unsigned tail = most / 2, head = most - tail - (unsigned)strlen(gap);
+	const char *end;
+
+	if (!safe || columns <= most)
+		return safe;
+	end = safe + strlen(safe);
+	for (unsigned n = 0; n < tail; n++)
+		do
+			end--;
+		while (((unsigned char)*end & 0xc0) == 0x80);
+	cut = safe;
+	for (unsigned n = 0; n < head; n++)
+		do
+			cut++;
+		while (((unsigned char)*cut & 0xc0) == 0x80);
+	memcpy(cut, gap, strlen(gap));
+	memmove(cut + strlen(gap), end, strlen(end) + 1);
+	return safe;
+}
+
+/* Print a word of prose, cut where a line has no room for it. Returns its columns. */
+static unsigned put_word(const char *text, size_t bytes, unsigned most)
+{
+	char *word = columns_of(text, bytes) > most ? strndup(text, bytes) : NULL;
+	char *cut = word ? shortened(word, most) : NULL;
+
+	if (cut)
+		fputs(cut, stdout);
+	else
+		fwrite(text, 1, bytes, stdout);
+	free(cut);
+	free(word);
+	return cut ? most : columns_of(text, bytes);
+}
+
 /* The length of the first word of a text, in which blanks between quotes separate no words. */
 static size_t word_bytes(const char *text)
 {
@@ -74,8 +115,10 @@ static void put_wrapped(const char *text, unsigned at, unsigned indent, const ch
 
 	while (*text) {
 		size_t bytes = *more ? word_bytes(text) : strcspn(text, " ");
+		unsigned most = *more || !isatty(STDOUT_FILENO) ? UINT_MAX : room - indent;
 		unsigned columns = columns_of(text, bytes);
 
+		columns = columns < most ? columns : most;
 		if (!first && at + 1 + columns > room) {
 			printf("%s\n%*s", more, (int)indent, "");
 			at = indent;
@@ -83,8 +126,7 @@ static void put_wrapped(const char *text, unsigned at, unsigned indent, const ch
 			putchar(' ');
 			at++;
 		}
-		fwrite(text, 1, bytes, stdout);
-		at += columns;
+		at += put_word(text, bytes, most);
 		first = false;
 		text += bytes;
 		text += strspn(text, " ");
@@ -100,32 +142,6 @@ static void put_lines(const char *text, unsigned indent, unsigned width)
 	printf("%*s", (int)indent, "");
 	put_wrapped(safe ? safe : "", indent, indent, "", width);
 	free(safe);
-}
-
-/* A name that is cut in its middle to `most` columns; to be freed. */
-static char *shortened(const char *name, unsigned most)
-{
-	static const char gap[] = "...";
-	char *safe = printable_dup(name, false), *cut;
-	unsigned columns = safe ? columns_of(safe, strlen(safe)) : 0;
-	unsigned tail = most / 2, head = most - tail - (unsigned)strlen(gap);
-	const char *end;
-
-	if (!safe || columns <= most)
-		return safe;
-	end = safe + strlen(safe);
-	for (unsigned n = 0; n < tail; n++)
-		do
-			end--;
-		while (((unsigned char)*end & 0xc0) == 0x80);
-	cut = safe;
-	for (unsigned n = 0; n < head; n++)
-		do
-			cut++;
-		while (((unsigned char)*cut & 0xc0) == 0x80);
-	memcpy(cut, gap, strlen(gap));
-	memmove(cut + strlen(gap), end, strlen(end) + 1);
-	return safe;
 }
 
 /* ---- what it is ---- */

@@ -108,6 +108,12 @@ def test_widths():
         t.ok(screen.status == 0 and max(map(len, lines)) <= columns,
              "on a terminal of %d columns no line is longer, except a name in a command" % columns, screen)
         t.equal(len(rows("\n".join(screen.lines))), 3, "and the table is whole", screen)
+    device = s.loop_device(file)
+    if device:
+        screen = xddterm.on_terminal([t.XDD, device, *SHORT], columns=60)
+        t.ok(max(map(len, screen.lines)) <= 60, "long names of other files are cut too", screen)
+    else:
+        t.skip("long names of other files are cut too", s.sys_why())
     screen = xddterm.on_terminal([t.XDD, file, *SHORT], columns=20)
     t.equal(screen.status, 0, "a terminal of 20 columns gets the text of 60", screen)
 
