@@ -41,7 +41,9 @@ static bool keep(struct report *r, enum finding_kind kind, int64_t target, const
 /* True if findings are shown elsewhere, so that a message beside them would repeat them. */
 static bool shows_findings(const struct report *r)
 {
-	return r->sink || (report_person(r) && log_shares_terminal(r->text.fd));
+	const int fd = r->plan->output_file ? r->screen.fd : r->text.fd;
+
+	return r->sink || (report_person(r) && log_shares_terminal(fd));
 }
 
 static void put_message(const struct report *r, const char *text)

@@ -177,6 +177,8 @@ def test_verdicts():
     t.ok("was in the page cache before: that measures memory" in text, "the page cache disturbed: said in the verdict",
          cached)
     t.equal((text.count("page cache before"), "warning" in text), (1, False), "... once, and not as a warning", cached)
+    filed = on(80, "-op read -target cached -reqsize 1024 -report person -output cached.out").text
+    t.equal(" ".join(filed.split()).count("page cache before"), 1, "... also where the table goes to a file", filed)
     t.ok("next: -dio and -dropcache read the device" in text, "... and what to try next", cached)
 
 

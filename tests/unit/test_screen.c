@@ -1,0 +1,155 @@
+/*
+ * Text that fits on a screen: src/report/screen.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/screen.h"
+#include "xdd/base/memstream.h"
+
+static int begin(void **state)
+{
+	static struct screen screen;
+
+	unsetenv("COLUMNS");
+	unsetenv("LINES");
+	setenv("LC_ALL", "C", 1);
+	screen_init(&screen, -1);
+	*state = &screen;
+	return 0;
+}
+
+static int end(void **state)
+{
+	screen_free(*state);
+	return 0;
+}
+
+static void test_defaults(void **state)
+{
+	const struct screen *s = *state;
+	struct screen narrow;
+
+	assert_int_equal(s->columns, 80);
+	assert_int_equal(s->rows, 0);
+	assert_false(s->colour);
+	assert_string_equal(s->gap, "...");
+	setenv("COLUMNS", "20", 1);
+	setenv("LINES", "33", 1);
+	setenv("LC_ALL", "de_DE.UTF-8", 1);
+	screen_init(&narrow, -1);
+	assert_int_equal(narrow.columns, SCREEN_MIN_COLUMNS);
+	assert_int_equal(narrow.rows, 33);
+	assert_string_equal(narrow.gap, "\u2026");
+	screen_free(&narrow);
+	screen_free(&narrow);
+}
+
+static void test_widths(void **state)
+{
+	const struct screen *s = *state;
+
+	if (s->unicode == (locale_t)0)
+		skip();
+	assert_int_equal(screen_width(s, ""), 0);
+	assert_int_equal(screen_width(s, "data"), 4);
+	assert_int_equal(screen_width(s, "caf\u00e9"), 4);
+	assert_int_equal(screen_width(s, "cafe\u0301"), 4);
+	assert_int_equal(screen_width(s, "\u6587\u4ef6"), 4);
+}
+
+static void check_shortened(const struct screen *s, const char *text, unsigned columns,
+			    const char *expected)
+{
+	char *shown = screen_shorten(s, text, columns);
+
+	assert_non_null(shown);
+	assert_string_equal(shown, expected);
+	free(shown);
+}
+
+static void test_shorten(void **state)
+{
+	const struct screen *s = *state;
+
+	check_shortened(s, "data", 4, "data");
+	check_shortened(s, "/mnt/very-long-name/file", 13, "/mn...me/file");
+	check_shortened(s, "/mnt/very-long-name/file", 4, "...e");
+	check_shortened(s, "/mnt/very-long-name/file", 3, "...");
+	check_shortened(s, "/mnt/very-long-name/file", 0, "");
+}
+
+/* The rest of any name fits. */
+static void test_shorten_all(void **state)
+{
+	static const char *const names[] = { "abcdefghijklmnopqrstuvwxyz",
+					     "\u6587\u4ef6\u540d\u7a31\u6587\u4ef6\u540d\u7a31",
+					     "a\u6587b\u4ef6c\u540dd\u7a31e", "" };
+	const struct screen *s = *state;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (unsigned columns = 0; columns < 30; columns++) {
+			char *shown = screen_shorten(s, names[i], columns);
+
+			assert_non_null(shown);
+			if (screen_width(s, shown) > columns)
+				fail_msg("\"%s\" exceeds %u columns", shown, columns);
+			free(shown);
+		}
+	}
+}
+
+static char *wrapped(const struct screen *s, const char *label, const char *text)
+{
+	struct memstream m;
+
+	assert_non_null(memstream_open(&m));
+	screen_wrap(s, m.f, SCREEN_BAD, label, text);
+	assert_int_equal(memstream_close(&m), 0);
+	return m.text;
+}
+
+static void test_wrap(void **state)
+{
+	struct screen s = *(const struct screen *)*state;
+	char *text;
+
+	s.columns = 20;
+	text = wrapped(&s, "next", "one two three four five six");
+	assert_string_equal(text, "next: one two three\n  four five six\n");
+	free(text);
+	text = wrapped(&s, NULL, "it took as long as 12.5 ms of 90 %");
+	assert_string_equal(text, "it took as long as\n  12.5 ms of 90 %\n");
+	free(text);
+	text = wrapped(&s, NULL, "a-word-that-does-not-fit-on-a-line");
+	assert_string_equal(text, "a-word-that-does-not\n  -fit-on-a-line\n");
+	free(text);
+	text = wrapped(&s, NULL, "");
+	assert_string_equal(text, "\n");
+	free(text);
+	s.colour = true;
+	text = wrapped(&s, "errors", "one");
+	assert_string_equal(text, "\033[31merrors\033[m: one\n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_defaults, begin, end),
+		cmocka_unit_test_setup_teardown(test_widths, begin, end),
+		cmocka_unit_test_setup_teardown(test_shorten, begin, end),
+		cmocka_unit_test_setup_teardown(test_shorten_all, begin, end),
+		cmocka_unit_test_setup_teardown(test_wrap, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
