@@ -53,6 +53,9 @@ FRAGMENTS = """
 -ts output rep|-ts dump dmp|-ts size %n wrap|-ts size %n oneshot|-timerinfo|-extendedstats|-debug io|-debug ts|-setup setup
 -setup loop|-createnewfiles|-recreatefiles|-reopen|-deletefile|-preallocate 8k|-pretruncate 8k|-syncwrite|-flushwrite %n
 -retry %n|-reportthreshold %s|-op target %t write|-rwratio %n|-rwratio 50 random|-help|-help op|-version|-fullhelp
+--rw=randread --bs=4k --iodepth=%n|--rw=randrw --rwmixread=70|--direct=1 --ioengine=libaio|--filename=d0:d1 --numjobs=%n
+--size=8k --time_based|--fallocate=posix|--output-format=json --output=out.txt|--write_bw_log=log|-iodepth|if=d0 bs=4k count=%n
+if=/dev/zero of=d0|of=d1 conv=fsync,notrunc oflag=dsync|thr=%n bpt=%n|-w -t 4k -b 8k -o d1 -e|-op randread|--op=read|-help %n iodepth
 -targetdir dir|-target d1|-targets 1 d0|-verify target %t contents|-hugepages|-sharedmemory
 """.replace("\n", "|").strip("|").split("|")
 # These change the machine, take its processors, or wait for years.

@@ -73,9 +73,11 @@ void fuzz_clean_up(void);
 /* Forget the messages so far. */
 void fuzz_messages_clear(void);
 
+#define FUZZ_SOME SIZE_MAX
+
 /*
- * Check the messages since then: `errors` of them, each one clean line; other lines are warnings or
- * notes.
+ * Check the messages since then: `errors` of them, or with FUZZ_SOME any number but 0, each one
+ * clean line; other lines are warnings or notes.
  */
 void fuzz_messages_check(size_t errors);
 

@@ -9,6 +9,7 @@
 
 #include "commands/commands.h"
 #include "fuzz.h"
+#include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
@@ -22,6 +23,8 @@ static const char *const texts[] = {
 	"read",	   "contents",	 "1,2-4",   "storage", "serial",    "detailed",	 "-",
 	"a\tb",	   "\xc3\xa9 x", "\x1b[31m"
 };
+
+#define N_TEXTS (sizeof(texts) / sizeof(texts[0]))
 
 const char *const fuzz_option_words[FUZZ_OPTION_WORDS] = {
 	"-targets",    "-op",
@@ -109,7 +112,7 @@ static void add_number(struct line *l, const struct option *o)
 
 static void add_text(struct line *l)
 {
-	add(l, texts[fuzz_below(l->r, sizeof(texts) / sizeof(texts[0]))]);
+	add(l, texts[fuzz_below(l->r, N_TEXTS)]);
 }
 
 static const struct option *pick_row(struct fuzz_random *r, const struct option *rows)
@@ -243,6 +246,34 @@ static void add_targets(struct line *l)
 	add(l, fuzz_once_in(l->r, 2) ? "1" : "8");
 }
 
+/* A word of another tool, in any of its forms, with its sample or any text as its value. */
+static void add_foreign(struct line *l)
+{
+	const struct foreign_tool *tool;
+	const struct foreign *row;
+	size_t tools = 0, rows = 0;
+	const char *value;
+	char word[256];
+
+	while (foreign_tool_at(tools))
+		tools++;
+	tool = foreign_tool_at(fuzz_below(l->r, tools));
+	while (tool->rows[rows].word)
+		rows++;
+	row = &tool->rows[fuzz_below(l->r, rows)];
+	value = row->sample && !fuzz_once_in(l->r, 3) ? row->sample :
+							texts[fuzz_below(l->r, N_TEXTS)];
+	if (fuzz_once_in(l->r, 2)) {
+		snprintf(word, sizeof(word), "%s%s=%s", tool->dashes, row->word, value);
+		add(l, word);
+		return;
+	}
+	snprintf(word, sizeof(word), "-%s", row->word);
+	add(l, word);
+	if (row->kind == FOREIGN_VALUE)
+		add(l, value);
+}
+
 size_t fuzz_make_words(struct fuzz_random *r, char *out, size_t size)
 {
 	struct line l = { .r = r, .out = out, .size = size, .noisy = fuzz_once_in(r, 2) };
@@ -259,6 +290,10 @@ size_t fuzz_make_words(struct fuzz_random *r, char *out, size_t size)
 		else
 			add_option(&l, o);
 	}
+	if (fuzz_once_in(r, 8)) {
+		for (size_t n = 1 + fuzz_below(r, 4); n > 0; n--)
+			add_foreign(&l);
+	}
 	return l.used;
 }
 
@@ -266,10 +301,16 @@ int fuzz_plan(int argc, char **argv)
 {
 	struct plan *plan = NULL;
 	enum xdd_status status;
+	bool several = false;
 
 	fuzz_messages_clear();
 	status = plan_build(argc, argv, &plan);
-	if (!status && plan && !plan->list_engines) {
+	if (status == XDD_BAD_ARGUMENT || status == XDD_BAD_OPTION)
+		several = foreign_answer(argc, argv, SIZE_MAX, &status);
+	if (!status && plan && plan->help) {
+		status = help_print(plan->help);
+		several = status != XDD_OK;
+	} else if (!status && plan && !plan->list_engines) {
 		status = report_check(plan);
 		if (!status)
 			plan_warn(plan);
@@ -281,7 +322,7 @@ int fuzz_plan(int argc, char **argv)
 	    status != XDD_BAD_OPTION && status != XDD_TARGET_FAILED)
 		fuzz_fail("status %d before a run", (int)status);
 	plan_free(plan);
-	fuzz_messages_check(status ? 1 : 0);
+	fuzz_messages_check(several ? FUZZ_SOME : status ? 1 : 0);
 	fuzz_output_check();
 	return status ? 1 : 0;
 }
