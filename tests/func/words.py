@@ -45,7 +45,7 @@ def lacks(said):
     engine = re.search(r"-ioengine (\w+)", said)
     if engine and engine.group(1) not in ("psync", "list") and engine.group(1) not in t.engines():
         return "no engine " + engine.group(1)
-    for words in ("-hugepages", "-sharedmemory", "-processor node0", "-ioengine sg", "-ioengine io_uring iopoll", "-targets d"):
+    for words in ("-hugepages", "-sharedmemory", "-processor node0", "-ioengine sg", "-ioengine io_uring iopoll"):
         if words in said and xdd(shlex.split("-op read -target T %s -dryrun" % words)).status:
             return "not here: " + words
     if "-dio" in said and xdd(shlex.split("-op read -target T -dio -reqsize 4 -numreqs 1")).status:
