@@ -14,7 +14,7 @@ The convention of the documents:
   (REASON)" leaves it out.
 
 Examples of a document run in their order in one directory. Names of devices stand for loop devices, or files where there
-are none, and absolute names for files in the directory. Amounts and times are made smaller. The two sides of a copy
+are none, and absolute names for files in the directory. (Outputs are not compared then.) Amounts and times are made smaller. The two sides of a copy
 between hosts run side by side; a side without a partner runs with -dryrun.
 
 As a program, with XDD set, "xddexamples.py DOCUMENT" runs the blocks of "console" of a Markdown document with the amounts
@@ -45,7 +45,7 @@ ADDRESS = re.compile(r"\b192\.168\.(\d+\.\d+)\b")
 # Amounts and times that are made smaller: pattern, and the greatest number that stays.
 SMALLER = [(re.compile(pattern), most) for pattern, most in (
     (r"(-mbytes )(\d+)\b(?!%)", 8), (r"(-gbytes )(\d+)\b(?!%)", 0.008), (r"(-bytes )(\d+)(?=[GT]i?B?\b)", 0.008),
-    (r"(-bytes )(\d+)(?=Mi?B?\b)", 8), (r"(-(?:timelimit|runtime|seconds) )(\d+)(?=s?\b(?![%.]))", 0.4),
+    (r"(-bytes )(\d+)(?=Mi?B?\b)", 8), (r"(-(?:timelimit|runtime|seconds) )(\d+)(?=s?\b(?![%.]))", 0.2),
     (r"(-(?:timelimit|runtime) )(\d+)(?=min\b)", 0.005), (r"(-numreqs )(\d+)\b", 2000), (r"(-intervals )(\d+)(?=s?\b)", 0.1),
     (r"(-heartbeat )(\d+)(?=s?\b)", 0.1), (r"(seek range |random range )(\d{6,})\b", 400000),
     (r"(-startoffset |-seek range |random range )(\d+)(?=[GT]i?B?\b)", 0.1), (r"(\+ )(20)(?=\)\))", 4))]
@@ -159,6 +159,7 @@ class Document:
 
     def __init__(self, name, existing=FILES, before=()):
         self.name, self.before, self.devices, self.waiting = name, before, {}, None
+        self.stand_ins = False  # a file stands for a device: outputs look otherwise
         self.where = t.path(os.path.basename(name) + ".d")
         self.network = "127.%d" % random.randint(1, 250)
         os.makedirs(os.path.join(self.where, "bin"))
@@ -190,7 +191,9 @@ class Document:
             file = os.path.join(self.where, name.replace("/", "_"))
             self._data(file, DEVICE_SIZE if full_size else 16 * MIB)
             os.truncate(file, DEVICE_SIZE)
-            self.devices[name] = s.loop_device(file, *(["--direct-io=on"] if full_size else [])) or file
+            device = s.loop_device(file, *(["--direct-io=on"] if full_size else []))
+            self.stand_ins = self.stand_ins or not device
+            self.devices[name] = device or file
         return self.devices[name]
 
     def words_here(self, command):
@@ -274,7 +277,9 @@ class Document:
             return
         runs = t.ok(run.status in expected, "%s: %s: status %s" % (title, command.splitlines()[0], " or ".join(map(str, expected))),
                     "%s\n%s" % (here, run))
-        if runs and shown and isinstance(run, xddterm.Screen):
+        if self.stand_ins and shown:
+            t.skip("%s: its output" % title, "no loop devices: " + s.sys_why())
+        elif runs and shown and isinstance(run, xddterm.Screen):
             why = different(shown, self.there(said).splitlines())
             t.ok(not why, "%s: %s: its output has the documented shape" % (title, command), "%s\n%s\n%s" % (why, here, run))
 
