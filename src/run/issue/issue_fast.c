@@ -99,33 +99,48 @@ static __attribute__((noinline)) bool release_ops(struct target *t, struct claim
 #define SAMPLE_EVERY 64
 #define SAMPLE_FROM 1024
 
-/* The latencies that are kept of a pass. */
-struct sample {
-	int64_t most_ns;
-	uint64_t next; /* the number from which on the next operation belongs to it */
-};
+/* A limit that every operation exceeds. */
+#define SAMPLE_THIS INT64_MIN
 
-/* Out of line, so that it takes no registers from the loop. Returns `next` of the sample. */
-static __attribute__((noinline)) uint64_t keep_sample(struct qthread *q,
-						      const struct io_request *req, int64_t took_ns)
+/* The shortest of the longest operations of each direction, once all have had some. */
+static int64_t sample_limit(const struct qthread *q)
 {
-	if (!req->error)
-		histogram_add(&q->latency[LATENCY_SERVICE][req->dir],
-			      took_ns > 0 ? (uint64_t)took_ns : 0);
-	return req->op + (req->op < SAMPLE_FROM ? 1 : SAMPLE_EVERY);
+	const struct histogram *h = q->latency[LATENCY_SERVICE];
+	const bool mixed = q->target->plan->op == OP_MIXED;
+	uint64_t least = INT64_MAX;
+
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+		uint64_t max = atomic_load_explicit(&h[dir].max_ns, memory_order_relaxed);
+
+		if (max < least && (max || (mixed && dir != DIR_NOOP)))
+			least = max;
+	}
+	return least < INT64_MAX ? (int64_t)least : 0;
 }
 
-/* Keep the latency of an operation that belongs to the sample, or is the longest so far. */
-static ALWAYS_INLINE void sample_latency(struct qthread *q, const struct io_request *req,
-					 uint64_t done_ns, struct sample *s)
+/*
+ * Keep the latency of an operation if it belongs to the sample, or is the longest so far of its
+ * direction. Out of line, so that it takes no registers from the loop. Returns the next limit.
+ */
+static __attribute__((noinline)) int64_t
+keep_sample(struct qthread *q, const struct io_request *req, int64_t took, bool always)
 {
-	const int64_t took_ns = (int64_t)(done_ns - req->issue_ns);
+	struct histogram *h = &q->latency[LATENCY_SERVICE][req->dir];
+	const uint64_t ns = took > 0 ? (uint64_t)took : 0;
 
-	if (__builtin_expect(took_ns <= s->most_ns && req->op < s->next, 1))
-		return;
-	if (took_ns > s->most_ns)
-		s->most_ns = took_ns;
-	s->next = keep_sample(q, req, took_ns);
+	if (!req->error && (always || ns > atomic_load_explicit(&h->max_ns, memory_order_relaxed)))
+		histogram_add(h, ns);
+	return req->op < SAMPLE_FROM ? SAMPLE_THIS : sample_limit(q);
+}
+
+/* Look at an operation that took longer than `*limit`, which is SAMPLE_THIS for the sample. */
+static ALWAYS_INLINE void sample_latency(struct qthread *q, const struct io_request *req,
+					 uint64_t done_ns, int64_t *limit)
+{
+	const int64_t took = (int64_t)(done_ns - req->issue_ns);
+
+	if (__builtin_expect(took > *limit, 0))
+		*limit = keep_sample(q, req, took, *limit == SAMPLE_THIS);
 }
 
 /* Inlined for each caller, without the code that its `extras` exclude. */
@@ -136,15 +151,18 @@ static ALWAYS_INLINE void loop(struct qthread *q, uint64_t now, uint64_t end, un
 	struct io_request req = { .buf = q->ring.buffers[0].iov_base };
 	struct claim claim = { .most = claim_most(q), .sleeps = count_sleeps() };
 	uint64_t next = 0, last = 0;
-	struct sample sample = { .next = 0 };
+	int64_t limit = SAMPLE_THIS;
 
 	for (;;) {
 		if (__builtin_expect(!may_issue(t, now, end), 0)) {
 			if (next == last ||
 			    release_ops(t, &claim, next, last, now, now - req.issue_ns))
 				break;
-		} else if (next == last && !claim_ops(t, &claim, now, &next, &last)) {
-			break;
+		} else if (next == last) {
+			if (!claim_ops(t, &claim, now, &next, &last))
+				break;
+			if (sampled && next % SAMPLE_EVERY < CLAIM_OPS)
+				limit = SAMPLE_THIS;
 		}
 		set_op(t, next++, &req);
 		if (wants(extras, EXTRA_AUDIT))
@@ -154,7 +172,7 @@ static ALWAYS_INLINE void loop(struct qthread *q, uint64_t now, uint64_t end, un
 		now = clock_now_ns();
 		account(q, &req, now, extras);
 		if (sampled)
-			sample_latency(q, &req, now, &sample);
+			sample_latency(q, &req, now, &limit);
 	}
 }
 
