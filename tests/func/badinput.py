@@ -207,6 +207,8 @@ row("-rwratio with another word after it", "-targets 1 data -rwratio 50 randm", 
     m.line("-rwratio randm", m.ONLY_RANDOM))
 for bad, near in (("", None), ("all", None), ("absolut", "absolute"), ("5", None)):
     value("percentcpu", bad, m.choice("absolute or relative"), *([m.near(near)] if near else []))
+for bad, near in (("", None), ("persn", "person"), ("tables", "table"), ("json", None)):
+    value("report", bad, m.choice("auto, person or table"), *([m.near(near)] if near else []))
 row("-seek rnadom", READ + " -seek rnadom", 3, 7, m.line("-seek rnadom", m.no_suboption("random")))
 row("-seek random rnage", READ + " -seek random rnage 5", 3, 8,
     m.line("-seek rnage", m.no_suboption("range")))

@@ -307,6 +307,7 @@ def test_refused():
             (["-op", "write", "-targets", 1, here, "-reqsize", 1, "-numreqs", 1, "-jsonout", here], m.is_target(0)),
             (null + ["-jsonout", "-", "-csvout", "/dev/stdout"], "has standard output to itself"),
             (null + ["-jsonout", "-", "-output", "/dev/stdout"], "has standard output to itself"),
+            (null + ["-jsonout", "-", "-report", "person"], "has standard output to itself"),
             (null + ["-jsonout", "-", "-errout", "/dev/stdout"], "has standard output to itself"),
             (null + ["-jsonout", "-", "-latency", "output", "/dev/stdout"], "has standard output to itself"),
             (null + ["-jsonout", "/dev/stdout", "-csvout", "/dev/stdout"], "has standard output to itself"),
