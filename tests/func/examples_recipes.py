@@ -9,5 +9,5 @@ import xddtest as t
 
 t.look_at_all_warnings()
 
-t.ok(e.Document("doc/recipes.md").check() >= 30, "there are thirty recipes")
+t.ok(e.Document("doc/recipes.md").check() >= 36, "each recipe has its examples")
 t.done()

@@ -10,8 +10,8 @@ The convention of the documents:
   Two blanks end a command.
 * Any other block with a line that begins with "xdd " is a script. It has to end with status 0.
 * A block whose first line is "# NAME.xdd", "# NAME.fio" or "; NAME.fio" is a file that later examples use.
-* "example: WORDS" in a comment before a block changes what is done with it: "status N" is its exit status, and "not run
-  (REASON)" leaves it out.
+* "example: WORDS" in a comment before a block changes what is done with it: "status N" is its exit status, "on a device
+  with ext4" makes that file system on the devices first, and "not run (REASON)" leaves it out.
 
 Examples of a document run in their order in one directory. Names of devices stand for loop devices, or files where there
 are none, and absolute names for files in the directory. (Outputs are not compared then.) Amounts and times are made smaller. The two sides of a copy
@@ -226,6 +226,16 @@ class Document:
         """Write the file that an example is."""
         self._script(example.file, self.words_here(example.text) + "\n")
 
+    def prepared(self, example):
+        """Make the file system that an example has on its devices. False if that cannot be done here."""
+        found = re.search(r"on a device with (\w+)", example.directive)
+        if not found:
+            return True
+        self.words_here(example.text)
+        devices = [self.devices[name["device"]] for name in NAMES.finditer(example.text) if name["device"]]
+        mkfs = "mkfs." + found[1]
+        return t.have(mkfs) and all(one.startswith("/dev/") and t.command([mkfs, "-q", "-F", one]).status == 0 for one in devices)
+
     def printed(self, command, shown):
         """The lines that a command prints on a terminal; none where the document shows none."""
         if self._copy("copy", command, []):
@@ -244,6 +254,8 @@ class Document:
                 self.store(example)
             elif example.directive.startswith("not run"):
                 t.skip(title, example.directive)
+            elif not self.prepared(example):
+                t.skip(title, "%s: %s" % (example.directive, s.sys_why() or "no loop device, or no mkfs"))
             else:
                 for pattern, script in self.before:
                     if re.search(pattern, example.text):
@@ -332,9 +344,11 @@ BY_CHANCE = re.compile(
     r"(limited|limited by|certainty|not reproducible|disturbed|rate not reached|next): |- |(What|Nothing) looks wrong|"
     r"xdd: warning: |Target \d+, not reproducible|  [ab]\d*, all targets, is not reproducible|No difference between|"
     r"The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
-# Parts that differ from machine to machine: the line about a device, the advice for it, the answers of compare.
+# Parts that differ from machine to machine: the line about a device, the advice for it, the answers of compare,
+# and empty columns of a histogram.
 MACHINE = [(re.compile(pattern), to) for pattern, to in (
-    (r"^(\S+: (?:block device|file), ).*", r"\1"), (r" -ioengine \w+", ""), (r"\b(real|may be chance.*|unknown)$", "VERDICT"))]
+    (r"^(\S+: (?:block device|file), ).*", r"\1"), (r" -ioengine \w+", ""), (r"\b(real|may be chance.*|unknown)$", "VERDICT"),
+    (r"(?<= )(___|---)(?= |$)", "0"))]
 
 
 def logical(lines):
@@ -395,6 +409,7 @@ def refresh(name):
         if example.file:
             document.store(example)
         elif not directive.startswith("not run"):
+            document.prepared(example)
             outputs = [document.printed(command, shown) for command, shown in example.commands]
             if example.raw:
                 blocks.append((begin, len(block), [line for raw, output in zip(example.raw, outputs) for line in raw + output]))
