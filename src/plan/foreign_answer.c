@@ -251,17 +251,23 @@ static const struct word *rest_of(const struct foreign_part *part)
 	return part->n_words > own ? &part->words[own] : NULL;
 }
 
-/* True if the words of xdd are those that were typed, as of "-bs 4k". */
+/* True if the words of xdd are those that were typed, as of "-bs 4k" and "--bs=4k". */
 static bool is_the_same(const struct answer *a, const struct foreign_part *part)
 {
 	const char **words;
-	int n = part->joined || !part->row->overrides ?
-			-1 :
-			foreign_words(a->arena, part->row, part->value, &words);
+	int n = part->row->overrides ? foreign_words(a->arena, part->row, part->value, &words) : -1;
 
-	if (n < 0 || (size_t)n != part->n_words || !part->opt)
+	if (n < 0 || (size_t)n != part->n_words + (part->joined ? 1 : 0) || !part->opt)
+		return false;
+	if (part->joined && strcmp(words[1], part->value) != 0)
 		return false;
 	return option_find(a->table, words[0] + 1) == part->opt;
+}
+
+/* "-dio=1": an option of xdd that takes no value. */
+static bool is_too_much(const struct foreign_part *part)
+{
+	return !part->row && part->opt && part->joined && !option_takes_value(part->opt);
 }
 
 /* Report a part; false: it is not understood. */
@@ -270,12 +276,7 @@ static bool report_part(const struct answer *a, const struct foreign_part *part)
 	struct setting s = { .name = part->words[0], .arena = a->arena };
 	const struct word *value = part->value && !part->joined ? &part->words[1] : NULL, *rest;
 
-	if (!part->row && part->opt && part->joined) {
-		parse_error(XDD_BAD_OPTION, &s, NULL, "must be two words: -%s %.64s",
-			    part->opt->name, part->value);
-		return true;
-	}
-	if (!part->row && part->opt)
+	if (!part->row && part->opt && !is_too_much(part))
 		return true;
 	if (!part->row) {
 		parse_unknown_word(a->table, a->arena, &part->words[0]);
@@ -334,7 +335,7 @@ static enum xdd_status report_parts(const struct answer *a, enum xdd_status refu
 
 		if (!report_part(a, part))
 			understood = false;
-		if (!part->opt || part->joined)
+		if (!part->opt || is_too_much(part))
 			status = XDD_BAD_OPTION;
 	}
 	if (understood && foreign_fit(a->arena, a->table, a->parts, a->n_parts, &fit) == 0 &&
@@ -356,7 +357,7 @@ bool foreign_answer(int argc, char **argv, size_t held, enum xdd_status *status)
 	vote(&a);
 	for (size_t i = 0; i < a.n_parts; i++) {
 		find_row(&a, &a.parts[i]);
-		found = found || a.parts[i].row || (a.parts[i].opt && a.parts[i].joined);
+		found = found || a.parts[i].row || is_too_much(&a.parts[i]);
 	}
 	if (found) {
 		log_drop(held);

@@ -85,9 +85,10 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 	}
 	equals = strchr(name, '=');
 	same = equals ? find_head(table, name, (size_t)(equals - name)) : NULL;
+	if (same && same->type == OPT_REFUSED)
+		return parse_error(XDD_BAD_OPTION, &s, NULL, "%s", same->help);
 	if (same)
-		return parse_error(XDD_BAD_OPTION, &s, NULL, "must be two words: -%s %.64s",
-				   same->name, equals + 1);
+		return parse_error(XDD_BAD_OPTION, &s, NULL, "takes no value; say -%s", same->name);
 	row = equals ? NULL : foreign_any(name, NULL, &tool);
 	if (row)
 		return foreign_report(arena, &s, NULL, tool, row, NULL);
@@ -304,10 +305,65 @@ static enum xdd_status take_option(struct parse *p, struct cursor *c)
 	return add_setting(p, &s);
 }
 
+bool option_takes_value(const struct option *opt)
+{
+	return opt->arg || opt->arity || opt->type == OPT_SUB;
+}
+
+/* The "=" of "--op=read", an option with its value; NULL: no such word. */
+static const char *value_sign(const struct option_table *table, const char *text)
+{
+	const struct option *opt;
+	const char *name, *equals;
+
+	if (!looks_like_option(text, &name) || !(equals = strchr(name, '=')))
+		return NULL;
+	opt = find_head(table, name, (size_t)(equals - name));
+	if (!opt || opt->type == OPT_REFUSED || !option_takes_value(opt))
+		return NULL;
+	return equals;
+}
+
+/* Make two words of each "--op=read". */
+static enum xdd_status split_words(const struct parse *p, struct cursor *c)
+{
+	const struct word *words = c->words;
+	size_t n = 0, n_words = c->n;
+	struct word *split;
+
+	for (size_t i = 0; i < n_words; i++)
+		n += value_sign(p->table, words[i].text) ? 2 : 1;
+	if (n == n_words)
+		return XDD_OK;
+	split = arena_alloc(p->arena, n * sizeof(*split));
+	if (!split)
+		return plan_no_memory();
+	c->words = split;
+	c->n = n;
+	for (size_t i = 0; i < n_words; i++) {
+		const char *equals = value_sign(p->table, words[i].text);
+
+		*split = words[i];
+		if (equals) {
+			split->text = arena_printf(p->arena, "%.*s", (int)(equals - words[i].text),
+						   words[i].text);
+			if (!split->text)
+				return plan_no_memory();
+			*++split = words[i];
+			split->text = equals + 1;
+		}
+		split++;
+	}
+	return XDD_OK;
+}
+
 enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_words)
 {
 	struct cursor c = { .words = words, .n = n_words };
+	enum xdd_status split = split_words(p, &c);
 
+	if (split)
+		return split;
 	while (left(&c) && !p->done) {
 		enum xdd_status status = take_option(p, &c);
 

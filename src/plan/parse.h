@@ -40,6 +40,9 @@ enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_
 enum xdd_status parse_unknown_word(const struct option_table *table, struct arena *arena,
 				   const struct word *w);
 
+/* True if words may follow the option's name. */
+bool option_takes_value(const struct option *opt);
+
 /* The action of -setup. */
 enum xdd_status parse_setup(struct parse *p, const struct setting *s);
 

@@ -190,7 +190,6 @@ OPTIONS = [Option(*row) for row in (
     ("outputformat", "ofmt", "add +USERTIME", None, None),
     ("percentcpu", "pcpu", "relative", None, None),
     ("report", "", "table", None, None),
-    ("intervals", "", "1", None, None),
     ("latency", "", "percentiles 50,99.9 histogram", None, None),
     ("timestamps", "ts timestamp", "summary", "Timestamping", ["enabled with options, SUMMARY"] * 2),
     ("timerinfo", "ti", "", None, None),
@@ -376,6 +375,25 @@ def test_last_one_wins():
     shown(["random"], PATTERN, one + "-seek interleave 4 -seek random")
     shown(["interleaved"], PATTERN, one + "-seek random interleave 4")
     shown([9 * K], START, one + "-startoffset 3 -sto 9")
+
+
+def test_equals():
+    """--option=value is "-option value"."""
+    one = "-targets 1 null -numreqs 3 -dryrun "
+    plain = xdd(*(one + "-op noop -seek random -id a=b -queuedepth target 0 2 -reqsize 4").split())
+    for words in ("--op=noop --seek=random --id=a=b --queuedepth=target 0 2 --reqsize=4", "-op=noop -seek=random -id=a=b "
+                  "-queuedepth=target 0 2 -reqsize=4"):
+        run = xdd(*(one + words).split())
+        t.equal((run.status, of_plan(run)), (0, of_plan(plain)), "%s is the same" % words, run)
+    with open(t.path("equals.cfg"), "w", encoding="ascii") as f:
+        f.write("--op=noop\n--targets=1 null\n--queuedepth=x\n")
+    run = xdd("-setup", t.path("equals.cfg"), "-numreqs", 3)
+    t.ok(run.status == 2 and "equals.cfg:3: --queuedepth x: expected" in run.err, "a setup file: where it stands", run)
+
+
+def of_plan(run):
+    """The id, and the lines about the target."""
+    return re.findall(r"^(?:ID|\t\t(?!Process ID)).*$", run.out, re.M)
 
 
 def test_suboptions():
@@ -574,6 +592,7 @@ test_names()
 test_scopes()
 test_targets()
 test_last_one_wins()
+test_equals()
 test_suboptions()
 test_sizes()
 test_largest_amount()

@@ -44,8 +44,8 @@ def no_suboption(meant=None):
     return "is not a suboption" + near(meant)
 
 
-def two_words(option, value):
-    return "two words: %s %s" % (option, value)
+def no_value(option):
+    return "takes no value; say " + option
 
 
 def missing(what=".+", follows=None):
