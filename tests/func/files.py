@@ -190,7 +190,7 @@ def test_bad_input():
     file = os.path.join(directory, "file")
     for words in ("-preallocate 0", "-preallocate -1", "-preallocate abc", "-preallocate", "-preallocate 9e9",
                   "-preallocate 8388608T", "-pretruncate -1", "-pretruncate 1.5", "-pretruncate", "-flushwrite -1",
-                  "-flushwrite 4k", "-flushwrite", "-flushwrite 9223372036854775808", "-retry -1", "-retry 4294967296",
+                  "-flushwrite 4x", "-flushwrite", "-flushwrite 9223372036854775808", "-retry -1", "-retry 4294967296",
                   "-retry x", "-retry", "-reportthreshold -1", "-reportthreshold x", "-reportthreshold",
                   "-reportthreshold 101000000h"):
         run = t.xdd(*WRITE, "-targets", 1, file, *words.split())

@@ -431,3 +431,4 @@ def test_beside_fio():
 
 t.run(test_every_option, test_reasons, test_unknown, test_mapping, test_text, test_script, test_bad,
       test_command_line, test_standard_input, test_dry, test_run, test_interrupted, test_output, test_beside_fio)
+t.done()

@@ -178,9 +178,11 @@ def judge(command, run):
     if re.search(r"Sanitizer|runtime error|Assertion|assert", run.err):
         return "a sanitizer or an assertion"
     errors = [line for line in run.error_lines() if line.startswith("xdd: ") and not re.match(r"xdd: (warning|note): ", line)]
-    if command.kind == "dry" and len(errors) != (run.status != 0):
+    # All words of other tools are answered at once, and so are the words after -help.
+    many = len(errors) > 1 and run.status in (2, 3) and re.search(" is a word of |^xdd: -help ", run.err, re.M)
+    if command.kind == "dry" and len(errors) != (run.status != 0) and not many:
         return "%d lines of errors" % len(errors)
-    if run.status in (2, 3) and command.kind == "real" and len(errors) != 1 and "err.txt" not in command.words:
+    if run.status in (2, 3) and command.kind == "real" and len(errors) != 1 and "err.txt" not in command.words and not many:
         return "%d lines of errors for a refusal" % len(errors)
     if re.search("[\x00-\x08\x0e-\x1f\x7f]", run.err):
         return "control characters in a message"

@@ -303,10 +303,10 @@ def test_refused():
     for args, status, want in (
             ("until", 2, m.MISSING), ("until -verbose", 2, m.MISSING),
             ("until 0", 2, m.UNTIL_PERCENT),
-            ("until 101", 2, "percentage"), ("until -5", 2, "percentage"), ("until 5%", 2, "percentage"),
+            ("until 101", 2, "percentage"), ("until -5", 2, "percentage"), ("until 5%%", 2, "percentage"),
             ("until abc", 2, "percentage"), ("until nan", 2, "percentage"),
             ("until 5 17", 2, m.whole_number("passes", 18, 10000) + m.FEWER_PASSES),
-            ("until 5 10001", 2, "18 to 10000"), ("until 5 4k", 2, "18 to 10000"), ("until 5 abc", 3, m.STRAY),
+            ("until 5 10001", 2, "18 to 10000"), ("until 5 4x", 2, "18 to 10000"), ("until 5 abc", 3, m.STRAY),
             ("untill", 2, m.whole_number("passes", 1, 1000000000)),
             ("until 5 -nobarrier", 2, "-passes until: with -nobarrier")):
         run = t.xdd(*null, "-passes", *args.split())

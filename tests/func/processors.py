@@ -160,7 +160,10 @@ def test_roundrobin():
     lists("-roundrobin 2, counted through the targets", {a: 2, b: 2, ALL: 2}, "-targets", 2, FILE, FILE, "-queuedepth",
           "target", 0, 3, "-roundrobin", 2)
     lists("-roundrobin 1", {a: 3, ALL: 2}, "-targets", 1, FILE, "-queuedepth", 3, "-roundrobin", 1)
-    lists("the last one wins", {a: 1, b: 1, ALL: 2}, "-targets", 2, FILE, FILE, "-singleproc", LAST, "-roundrobin", 2)
+    setup = t.path("singleproc")
+    with open(setup, "w", encoding="ascii") as f:
+        f.write("-singleproc %d\n" % LAST)
+    lists("the last one wins", {a: 1, b: 1, ALL: 2}, "-targets", 2, FILE, FILE, "-setup", setup, "-roundrobin", 2)
     shown("-roundrobin 2", [a, b, a], "-targets", 3, FILE, FILE, FILE, "-rr", 2)
     shown("-roundrobin 2, depth 2", [text_of(USABLE[:2])], "-targets", 1, FILE, "-qd", 2, "-roundrobin", 2)
     shown("-roundrobin all", [str(n) for n in USABLE] + [a], "-targets", len(USABLE) + 1, *[FILE] * (len(USABLE) + 1),
