@@ -239,6 +239,33 @@ static void test_advice(void **state)
 	assert_int_equal(notes.n, 0);
 }
 
+/* No command for a name that would control a terminal, or that a command has no room for. */
+static void test_advice_names(void **state)
+{
+	struct check_target t = sound_target();
+	struct check_result r = sound_result();
+	char name[401];
+
+	(void)state;
+	t.path = name;
+	snprintf(name, sizeof(name), "/data/\033[31mred");
+	notes = (struct check_notes){ .n = 0 };
+	check_advise(&t, &r, &notes);
+	assert_int_equal(notes.n, 2);
+	assert_begins(notes.text[1], "xdd -op write -target /data/xdd-write-test ");
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	notes = (struct check_notes){ .n = 0 };
+	check_advise(&t, &r, &notes);
+	assert_int_equal(notes.n, 2);
+	snprintf(name, sizeof(name), "/data/a 'name'");
+	snprintf(t.new_file, sizeof(t.new_file), "/data/\n");
+	notes = (struct check_notes){ .n = 0 };
+	check_advise(&t, &r, &notes);
+	assert_int_equal(notes.n, 4);
+	assert_begins(notes.text[1], "xdd -op read -target '/data/a '\\''name'\\''' -dio ");
+}
+
 /* ---- a disk below a root of the test's own ---- */
 
 static char root[512];
@@ -365,8 +392,9 @@ int main(void)
 		cmocka_unit_test(test_sound),	cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_sources), cmocka_unit_test(test_device),
 		cmocka_unit_test(test_rates),	cmocka_unit_test(test_little),
-		cmocka_unit_test(test_advice),	cmocka_unit_test(test_nvme),
-		cmocka_unit_test(test_usb),	cmocka_unit_test(test_layers),
+		cmocka_unit_test(test_advice),	cmocka_unit_test(test_advice_names),
+		cmocka_unit_test(test_nvme),	cmocka_unit_test(test_usb),
+		cmocka_unit_test(test_layers),
 	};
 
 	return cmocka_run_group_tests(tests, begin_root, end_root);
