@@ -55,6 +55,8 @@ static void take_sum(struct person_sum *s, const struct result *r)
 		.errors = f->tally.errors,
 		.miscompares = f->tally.miscompares,
 		.outstanding = f->tally.outstanding,
+		.flush_ns = f->tally.flush_ns,
+		.sync_ns = f->tally.sync_ns,
 		.bound = r->bound,
 		.times = r->times,
 	};

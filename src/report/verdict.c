@@ -205,6 +205,22 @@ static int add_certainty(const struct verdict_facts *f, struct verdict *v)
 	return err;
 }
 
+/* A log is as fast as its flushes, and the latencies are those of the writes alone. */
+static int add_flushes(const struct verdict_facts *f, struct verdict *v)
+{
+	char all[SCALED_SIZE], each[SCALED_SIZE];
+
+	if (!f->flush_ns)
+		return 0;
+	scaled_time((double)f->flush_ns, all);
+	if (f->flush_each_ns > 0)
+		return add(v, SCREEN_BOLD, "note",
+			   "flushes took %s, %s each; p50, p99 and max are without them", all,
+			   scaled_time(f->flush_each_ns, each));
+	return add(v, SCREEN_BOLD, "note", "flushes took %s; p50, p99 and max are without them",
+		   all);
+}
+
 /* Findings that need another label than "disturbed". */
 static const char *label_of(enum finding_kind kind)
 {
@@ -383,6 +399,8 @@ int verdict_make(const struct verdict_facts *f, struct verdict *v)
 		err = add_limit(f, v);
 	if (!err)
 		err = add_certainty(f, v);
+	if (!err)
+		err = add_flushes(f, v);
 	for (size_t i = 0; i < f->n_findings && !err; i++)
 		err = add_finding(f, i, v);
 	return err ? err : add_next(f, v);

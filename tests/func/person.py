@@ -180,6 +180,9 @@ def test_verdicts():
     filed = on(80, "-op read -target cached -reqsize 1024 -report person -output cached.out").text
     t.equal(" ".join(filed.split()).count("page cache before"), 1, "... also where the table goes to a file", filed)
     t.ok("next: -dio and -dropcache read the device" in text, "... and what to try next", cached)
+    log = on(80, "-op write -target log -reqsize 4 -numreqs 8 -flushwrite 1 -syncwrite")
+    t.ok(re.search(r"^note: flushes took \S+ \ws?, \S+ \ws? each; p50, p99 and max are without them", log.text, re.M),
+         "flushes: their time, and that of one", log)
 
 
 def test_faults():

@@ -96,6 +96,20 @@ static void test_limits(void **state)
 	assert_string_equal(text_of(&f), ONE_PASS);
 }
 
+/* A log is as fast as its flushes. */
+static void test_flushes(void **state)
+{
+	struct verdict_facts f = plain();
+
+	(void)state;
+	f.flush_ns = 4 * NS_PER_SEC;
+	assert_string_equal(text_of(&f), ONE_PASS "note: flushes took 4.00 s; p50, p99 and max are "
+						  "without them\n");
+	f.flush_each_ns = 1500000;
+	assert_string_equal(text_of(&f), ONE_PASS "note: flushes took 4.00 s, 1.50 ms each; p50, "
+						  "p99 and max are without them\n");
+}
+
 /* The same share of processor time means another thing for each kind of target. */
 static void test_generator(void **state)
 {
@@ -293,12 +307,13 @@ static void test_copies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_generator),     cmocka_unit_test(test_several_targets),
-		cmocka_unit_test(test_depth_one),     cmocka_unit_test(test_certainty),
-		cmocka_unit_test(test_until),	      cmocka_unit_test(test_short_run),
-		cmocka_unit_test(test_findings),      cmocka_unit_test(test_told_twice),
-		cmocka_unit_test(test_faults),	      cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_nothing_known),	cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_flushes),		cmocka_unit_test(test_generator),
+		cmocka_unit_test(test_several_targets), cmocka_unit_test(test_depth_one),
+		cmocka_unit_test(test_certainty),	cmocka_unit_test(test_until),
+		cmocka_unit_test(test_short_run),	cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_told_twice),	cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
