@@ -63,8 +63,8 @@ def test_random():
 def test_readme():
     """The random reads of README go over the whole device."""
     with open(os.path.join(os.environ["TOP_SRCDIR"], "README"), encoding="utf-8") as f:
-        text = f.read().replace("\\\n", " ").replace("$ xdd", "xdd")
-    lines = [line for line in text.splitlines() if " -seek random" in line]
+        text = f.read().replace("\\\n    > ", " ")
+    lines = [line.strip(" $") for line in text.splitlines() if re.match(" *\\$ xdd .* -seek random", line)]
     words = lines[0].split() if len(lines) == 1 else []
     if not t.ok(words[:1] == ["xdd"] and "/dev/sdX" in words and "-timelimit" in words, "README has the example", lines):
         return
