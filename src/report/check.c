@@ -45,11 +45,11 @@ static enum xdd_status format_error(const char *format, const char *bad, size_t 
 			  format);
 	else if (nearest)
 		log_error("-outputformat %.*s: no such column identifier; did you mean +%s? "
-			  "(the manual, xdd(1), lists them)",
+			  "(xdd -help columns lists them)",
 			  (int)len, bad, nearest);
 	else
 		log_error("-outputformat %.*s: no such column identifier "
-			  "(the manual, xdd(1), lists them)",
+			  "(xdd -help columns lists them)",
 			  (int)len, bad);
 	return XDD_BAD_ARGUMENT;
 }

@@ -18,10 +18,10 @@ static void test_bad_format(void **state)
 	(void)state;
 	plan.output_format = "+WHAT+LATENCYY+OPS";
 	assert_refused(&plan, "-outputformat LATENCYY: no such column identifier; did you mean "
-			      "+LATENCY? (the manual, xdd(1), lists them)");
+			      "+LATENCY? (xdd -help columns lists them)");
 	plan.output_format = "+WHAT+QQQQQQQQ";
-	assert_refused(&plan, "-outputformat QQQQQQQQ: no such column identifier (the "
-			      "manual, xdd(1), lists them)");
+	assert_refused(&plan, "-outputformat QQQQQQQQ: no such column identifier (xdd "
+			      "-help columns lists them)");
 	plan.output_format = "WHAT+OPS";
 	assert_holds(error_of(report_check, &plan, XDD_BAD_ARGUMENT), "each with a plus sign");
 	plan.output_format = "+WHAT++OPS";
