@@ -92,6 +92,10 @@ class Example:
                 self.commands[-1][1].append(one)
 
 
+def said_by(run):
+    return "\n".join(run.lines) if isinstance(run, xddterm.Screen) else run.err + run.out
+
+
 def without_remark(command):
     """A command without the words that explain it, two blanks or more after it."""
     return re.sub(r" {2,}[a-z].*", "", command)
@@ -239,7 +243,7 @@ class Document:
     def printed(self, command, shown):
         """The lines that a command prints on a terminal; none where the document shows none."""
         if self._copy("copy", command, []):
-            return []
+            return shown
         screen = xddterm.on_terminal(["sh", "-ec", self.words_here(command)], cwd=self.where, env=self._env())
         print("%s\n%s" % (command, screen), file=sys.stderr)
         blank = [""] if shown and not shown[-1] else []
@@ -266,7 +270,7 @@ class Document:
         return len(examples)
 
     def _one(self, title, example, command, shown, later):
-        if self._copy(title, command, later):
+        if self._copy(title, command, later, shown):
             return
         program = command.split()[0]
         missing = [name for name in [program, *re.findall(r" \| (\w+)", command)] if name not in ("xdd", "for", "while") and
@@ -278,27 +282,33 @@ class Document:
         # A comparison says by its status what the runs of the test were like.
         expected = (int(given[1]),) if given else (0, 1, 3, 4) if command.startswith("xdd compare") else (0,)
         here = self.words_here(command)
-        if shown and t.have_terminals():
-            run = xddterm.on_terminal(["sh", "-ec", here], cwd=self.where, env=self._env())
-            said = "\n".join(run.lines)
-        else:
-            run = self.shell(here)
-            said = run.err + run.out
+        run = self._run(here, shown)
+        said = said_by(run)
         if run.status not in expected and LACKING.search(said):
             t.skip(title, said.splitlines()[0])
             return
         runs = t.ok(run.status in expected, "%s: %s: status %s" % (title, command.splitlines()[0], " or ".join(map(str, expected))),
                     "%s\n%s" % (here, run))
+        if runs:
+            self._compare(title, command, shown, run)
+
+    def _run(self, here, shown):
+        """Run a command, on a terminal if the document shows its output."""
+        if shown and t.have_terminals():
+            return xddterm.on_terminal(["sh", "-ec", here], cwd=self.where, env=self._env())
+        return self.shell(here)
+
+    def _compare(self, title, command, shown, run):
         if self.stand_ins and shown:
             t.skip("%s: its output" % title, "no loop devices: " + s.sys_why())
-        elif runs and shown and isinstance(run, xddterm.Screen):
-            why = different(shown, self.there(said).splitlines())
-            t.ok(not why, "%s: %s: its output has the documented shape" % (title, command), "%s\n%s\n%s" % (why, here, run))
+        elif shown and isinstance(run, xddterm.Screen):
+            why = different(shown, self.there(said_by(run)).splitlines())
+            t.ok(not why, "%s: %s: its output has the documented shape" % (title, command), "%s\n%s" % (why, run))
 
     # Copies between hosts
 
-    def _copy(self, title, command, later):
-        """Run a side of a copy. True if the command was one, and is done with."""
+    def _copy(self, title, command, later, shown=None):
+        """Run a side of a copy; a document may show the output of the source. True if the command was one."""
         sides = [line for line in command.splitlines() if re.search(r"-(e2e|endtoend) is", line)]
         if not sides:
             return False
@@ -314,14 +324,14 @@ class Document:
                                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                                 env=dict(os.environ, **self._env()))
             elif "issource" in side and self.waiting:
-                self._source(title, side)
+                self._source(title, side, shown)
             else:
                 run = self.shell(self.words_here(side) + " -dryrun")
                 t.ok(run.status == 0, "%s: %s: is accepted" % (title, side), run)
         return True
 
-    def _source(self, title, side):
-        run = self.shell(self.words_here(side))
+    def _source(self, title, side, shown):
+        run = self._run(self.words_here(side), shown)
         try:
             err = self.waiting.communicate(timeout=t.TIMEOUT)[1].decode()
         finally:
@@ -329,6 +339,7 @@ class Document:
         t.equal((self.waiting.returncode, run.status), (0, 0), "%s: %s: both sides end well" % (title, side),
                 "%s\ndestination: %s" % (run, err))
         self.waiting = None
+        self._compare(title, side, shown, run)
 
 
 # The shape of an output
@@ -345,10 +356,10 @@ BY_CHANCE = re.compile(
     r"xdd: warning: |Target \d+, not reproducible|  [ab]\d*, all targets, is not reproducible|No difference between|"
     r"The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
 # Parts that differ from machine to machine: the line about a device, the advice for it, the answers of compare,
-# and empty columns of a histogram.
+# digests, and empty columns of a histogram.
 MACHINE = [(re.compile(pattern), to) for pattern, to in (
     (r"^(\S+: (?:block device|file), ).*", r"\1"), (r" -ioengine \w+", ""), (r"\b(real|may be chance.*|unknown)$", "VERDICT"),
-    (r"(?<= )(___|---)(?= |$)", "0"))]
+    (r"\bdigest [0-9a-f]+", "digest"), (r"(?<= )(___|---)(?= |$)", "0"))]
 
 
 def logical(lines):
