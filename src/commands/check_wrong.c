@@ -150,14 +150,16 @@ static void judge_contents(const struct check_target *t, const struct check_resu
 static void judge_others(const struct check_target *t, const struct check_result *r,
 			 struct check_notes *notes)
 {
-	uint64_t own = 0, moved = 0;
+	uint64_t own = 0, moved = 0, ops = 0, requests = 0;
 	char a[SCALED_SIZE], b[SCALED_SIZE];
-	bool split = false;
 
 	for (int i = 0; i < CHECK_PHASES; i++) {
 		const struct check_row *row = &r->rows[i];
 
-		split |= row->split;
+		if (row->split) {
+			ops += row->device_ops;
+			requests += row->device_requests;
+		}
 		if (!row->others)
 			continue;
 		own += row->bytes;
@@ -170,11 +172,11 @@ static void judge_others(const struct check_target *t, const struct check_result
 			"time, or earlier writes are still being flushed.",
 			t->device.name, scaled_bytes((double)moved, a),
 			scaled_bytes((double)own, b));
-	if (split)
+	if (requests > ops)
 		check_note(notes,
 			   "The kernel split requests: %" PRIu64 " became %" PRIu64
 			   " on %s, whose stripes or limits are smaller.",
-			   SUM(r, device_ops), SUM(r, device_requests), t->device.name);
+			   ops, requests, t->device.name);
 }
 
 /* ---- the device ---- */

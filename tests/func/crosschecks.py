@@ -187,6 +187,11 @@ def test_devices():
     os.killpg(other.pid, signal.SIGKILL)
     other.wait(timeout=t.TIMEOUT)
     t.ok("other I/O was active" in run.err, "a second reader of the device is noticed", run)
+    other = subprocess.Popen(["dd", "if=" + device, "of=/dev/null", "bs=4k", "count=600", "iflag=direct"],
+                             stderr=subprocess.DEVNULL)
+    run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 256, "-numreqs", 128, "-operationdelay", 0.01)
+    other.wait(timeout=t.TIMEOUT)
+    t.ok(run.status == 0 and "the kernel split them" not in run.err, "small requests of another program are not split ones", run)
     if xddsys.set_queue(device, "max_sectors_kb", "64") is None:
         return t.skip("requests that the kernel splits", xddsys.sys_why())
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB)
