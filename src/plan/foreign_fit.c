@@ -242,6 +242,20 @@ static void fit_direction(struct fitting *f)
 		BECOME(f, to, "-op", "write", "-target", to->words[1]);
 }
 
+/* A command line that says to read and to write would do what comes last. */
+static void fit_operation(struct fitting *f)
+{
+	const struct group *op = find_option(f, "op");
+
+	for (size_t i = 0; op && i < f->n; i++) {
+		const struct group *g = &f->groups[i];
+
+		if (!g->gone && g->opt == op->opt && g->n == 2 && op->n == 2 &&
+		    strcmp(g->words[1], op->words[1]) != 0)
+			f->complete = false;
+	}
+}
+
 /* ---- the same option twice ---- */
 
 /* True if the words of `a` are the first of those of `b`. */
@@ -316,5 +330,6 @@ int foreign_fit(struct arena *arena, const struct option_table *table,
 	fit_amount(&f);
 	fit_outputs(&f);
 	fit_direction(&f);
+	fit_operation(&f);
 	return f.no_memory ? -ENOMEM : join(&f, fit);
 }

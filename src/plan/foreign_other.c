@@ -110,9 +110,11 @@ const struct foreign_tool foreign_sgp_dd = {
 	.rows = sgp_dd_rows,
 };
 
+#define TWO_RUNS "-w and -r are two runs, first with -op write, then with -op read"
+
 static const struct foreign ior_rows[] = {
-	FLAG("w", "-op write", NULL),
-	FLAG("r", "-op read", NULL),
+	FLAG("w", "-op write", TWO_RUNS),
+	FLAG("r", "-op read", TWO_RUNS),
 	V("t", "64k", "-bs %v @one", "the transfer size of IOR is the request size"),
 	OVER("b", "256k", "-bytes %v", "for each target; -b is -bytes"),
 	OVER("s", "1", "", "multiply -bytes by the number of segments"),

@@ -121,6 +121,7 @@ def test_lines():
     answer("sgp_dd", "if=T bs=512 bpt=128 thr=4", "-op read -target T -bs 512 -reqsize 128 -queuedepth 4")
     answer("letters of IOR that are options of xdd", "-w -t 64k -b 256k -o new -e",
            "-op write -bs 64k -bytes 256k -target new -syncwrite", "-o new: is a word of IOR; say -target new")
+    answer("IOR writes and then reads: two runs", "-w -r -t 64k -b 256k -o new", None, "two runs, first with -op write")
     answer("such a letter by itself is xdd's", "-op read -target T -o out -iodepth 4", "-op read -target T -o out -queuedepth 4")
     answer("names and values that need quotes", "--rw=read '--filename=a file'", "-op read -target 'a file'")
     answer("options of xdd with equals signs stay", "--bs=4k --op=read --filename=T", "-bs 4k -op read -target T")
