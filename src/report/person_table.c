@@ -29,6 +29,7 @@
 struct row {
 	const char *name;	  /* borrowed; "" in rows that continue a target */
 	char number[24];	  /* of the target, where its name does not fit; "": none */
+	const char *end;	  /* "slowest", "fastest"; NULL: neither */
 	char suffix[SUFFIX_SIZE]; /* direction, service or response; "": none */
 	char cells[N_CELLS][SCALED_SIZE];
 };
@@ -40,8 +41,10 @@ struct table {
 	size_t n;
 	char **names; /* owned, for free_table() */
 	size_t n_names;
-	bool many_dirs; /* rows name their direction */
-	bool response;	/* a target is throttled: service and response times */
+	bool many_dirs;			    /* rows name their direction */
+	bool response;			    /* a target is throttled: service and response times */
+	const char *ends[2], *end_names[2]; /* that are named below the table; NULL: none */
+	size_t n_ends;
 };
 
 static const char *const headings[N_CELLS] = { "rate", "IOPS", "p50", "p99", "max" };
@@ -161,15 +164,23 @@ static const char *target_name(struct table *t, size_t i, const char *before)
 	return keep_name(t, name);
 }
 
-static int add_target(struct table *t, size_t i, const char *before)
+/* `end`: "slowest" or "fastest"; NULL: neither. */
+static int add_target(struct table *t, size_t i, const char *end)
 {
-	const char *name = target_name(t, i, before);
+	char before[16] = "";
+	const char *name;
 	size_t row = t->n;
-	int err = name ? add_sum(t, name, &t->p->targets[i], false) : -ENOMEM;
+	int err;
 
-	if (!err)
-		snprintf(t->rows[row].number, sizeof(t->rows[row].number), "#%zu", i);
-	return err;
+	if (end)
+		snprintf(before, sizeof(before), "%s: ", end);
+	name = target_name(t, i, before);
+	err = name ? add_sum(t, name, &t->p->targets[i], false) : -ENOMEM;
+	if (err)
+		return err;
+	snprintf(t->rows[row].number, sizeof(t->rows[row].number), "#%zu", i);
+	t->rows[row].end = end;
+	return 0;
 }
 
 static size_t targets_that_fit(const struct table *t)
@@ -204,8 +215,8 @@ static int add_ends(struct table *t)
 	}
 	if (least == SIZE_MAX)
 		return 0;
-	err = add_target(t, least, "slowest: ");
-	return err || most == least ? err : add_target(t, most, "fastest: ");
+	err = add_target(t, least, "slowest");
+	return err || most == least ? err : add_target(t, most, "fastest");
 }
 
 /* `*left_out` is the number of targets that are left out. */
@@ -223,7 +234,7 @@ static int add_targets(struct table *t, size_t *left_out)
 	}
 	for (size_t i = 0; i < p->n && !err; i++) {
 		if (p->targets[i].any)
-			err = add_target(t, i, "");
+			err = add_target(t, i, NULL);
 	}
 	return err;
 }
@@ -266,6 +277,26 @@ static void lay_out(const struct table *t, struct layout *l)
 		l->gap = 1;
 	if (l->name + N_CELLS * l->gap > room)
 		l->name = room > N_CELLS * l->gap ? room - N_CELLS * l->gap : 0;
+}
+
+/* Ends whose names are cut look the same: where one does not fit, their names are for below. */
+static void name_ends_below(struct table *t)
+{
+	struct layout l;
+	bool fit = true;
+
+	lay_out(t, &l);
+	for (size_t i = 0; i < t->n; i++)
+		fit &= !t->rows[i].end || screen_width(t->screen, t->rows[i].name) <= l.name;
+	for (size_t i = 0; i < t->n && !fit; i++) {
+		struct row *row = &t->rows[i];
+
+		if (!row->end)
+			continue;
+		t->ends[t->n_ends] = row->end;
+		t->end_names[t->n_ends++] = row->name + strlen(row->end) + strlen(": ");
+		row->name = row->end;
+	}
 }
 
 static void put_cell(FILE *f, unsigned width, unsigned gap, const char *text)
@@ -330,8 +361,11 @@ int person_table(const struct person *p, const struct screen *screen, FILE *f)
 
 	if (!err)
 		err = add_sum(&t, p->n > 1 ? "all" : "", &p->all, true);
+	name_ends_below(&t);
 	if (!err)
 		err = write_rows(&t, f);
+	for (size_t i = 0; i < t.n_ends && !err; i++)
+		screen_wrap(screen, f, SCREEN_PLAIN, t.ends[i], t.end_names[i]);
 	if (left_out)
 		fprintf(f, "%zu more targets lie between these two\n", left_out);
 	free_table(&t);

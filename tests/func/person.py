@@ -155,6 +155,14 @@ def test_targets():
         t.ok(agrees(rows["all"], result, "read"), "%d targets: all of them as in -jsonout" % n, screen)
     screen = on(80, ["-op", "read", "-reqsize", "4", "-targets", 12, *files(12)], rows=20)
     t.equal((len(table(screen)), len(screen.lines) <= 20), (3, True), "12 targets on 20 lines: those that fit", screen)
+    os.makedirs(t.path("long"), exist_ok=True)
+    for i in range(30):
+        with open(t.path("long/%d-%s" % (i, "x" * 60)), "wb") as f:
+            f.write(bytes(16384))
+    screen = on(60, "-op read -reqsize 4 -target long")
+    t.equal(list(table(screen)), ["slowest", "fastest", "all"], "long names: the rows are labelled", screen)
+    below = [re.search(r"^%s: +(long/\d+-x+)" % end, screen.text.replace("\n  ", " "), re.M) for end in ("slowest", "fastest")]
+    t.ok(all(below), "... and their names are below the table", screen)
     screen = on(80, "-reqsize 4 -numreqs 10 -targets 2 null null -op target 0 read -op target 1 write")
     text = "\n".join(screen.lines)
     t.ok(re.search(r"^#0 null read +\d.*\n#1 null write +\d.*\nall     read +\d.*\n        write +\d.*\n        both +\d",
