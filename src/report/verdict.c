@@ -77,7 +77,7 @@ static int limit_text(const struct verdict_facts *f, enum result_bound bound, ch
 		      size_t size)
 {
 	const struct verdict_bound *b = &f->bounds[bound];
-	char share[40], waited[40], idle[40];
+	char share[40], waited[40], idle[40], held[64] = "", part[40];
 
 	switch (bound) {
 	case RESULT_BOUND_DEVICE:
@@ -107,11 +107,14 @@ static int limit_text(const struct verdict_facts *f, enum result_bound bound, ch
 				"other programs: xdd was ready and had no processor %s of the time",
 				percents(&b->waited, share, sizeof(share)));
 	case RESULT_BOUND_MIXED:
+		if (round(100 * b->held.most) > 0)
+			snprintf(held, sizeof(held), "no request due %s, ",
+				 percents(&b->held, part, sizeof(part)));
 		return snprintf(buf, size,
-				"several causes: busy %s, without a processor %s, waiting for the "
-				"device %s of the time",
+				"several causes: busy %s, without a processor %s, %swaiting for "
+				"the device %s of the time",
 				percents(&b->busy, share, sizeof(share)),
-				percents(&b->waited, waited, sizeof(waited)),
+				percents(&b->waited, waited, sizeof(waited)), held,
 				percents(&b->idle, idle, sizeof(idle)));
 	case RESULT_BOUND_UNKNOWN:
 		break;
@@ -295,8 +298,8 @@ static bool has(const struct verdict_facts *f, enum finding_kind kind)
 /* More QThreads help where processors are idle. */
 static const char *next_of_generator(const struct verdict_facts *f)
 {
-	if (!f->bounds[RESULT_BOUND_GENERATOR].n || !f->files || !f->direct ||
-	    f->qthreads >= f->processors)
+	if (!f->bounds[RESULT_BOUND_GENERATOR].n || f->elapsed_ns < TRIAL_NS || !f->files ||
+	    !f->direct || has(f, FINDING_HOLES) || f->qthreads >= f->processors)
 		return NULL;
 	return f->queues ? "a greater -threads uses more processors" :
 			   "a greater -queuedepth uses more processors";
@@ -316,7 +319,8 @@ static int add_next(const struct verdict_facts *f, struct verdict *v)
 		has(f, FINDING_ZEROS) ? "-datapattern random writes data that does not compress" :
 					NULL,
 		next_of_generator(f),
-		f->bounds[RESULT_BOUND_DEVICE].n && f->depth == 1 && !f->copy.any ?
+		f->bounds[RESULT_BOUND_DEVICE].n && f->elapsed_ns >= TRIAL_NS && f->depth == 1 &&
+				!f->copy.any ?
 			"-queuedepth 8 shows what the device does with several requests at once" :
 			NULL,
 	};

@@ -90,6 +90,11 @@ static void test_limits(void **state)
 	f = bound_by(RESULT_BOUND_MIXED);
 	assert_string_equal(
 		text_of(&f),
+		"limited by: several causes: busy 25 %, without a processor 50 %, no request due "
+		"63 %, waiting for the device 93 % of the time\n" ONE_PASS);
+	f.bounds[RESULT_BOUND_MIXED].held = (struct verdict_range){ 0, 0.004 };
+	assert_string_equal(
+		text_of(&f),
 		"limited by: several causes: busy 25 %, without a processor 50 %, waiting "
 		"for the device 93 % of the time\n" ONE_PASS);
 	f = bound_by(RESULT_BOUND_UNKNOWN);
@@ -121,6 +126,9 @@ static void test_generator(void **state)
 			    "do more\n" ONE_PASS "next: a greater -threads uses more processors\n");
 	f.queues = false;
 	assert_non_null(strstr(text_of(&f), "next: a greater -queuedepth uses more processors\n"));
+	f.elapsed_ns = NS_PER_SEC / 1000;
+	assert_null(strstr(text_of(&f), "next: "));
+	f.elapsed_ns = NS_PER_SEC;
 	f.qthreads = 4;
 	assert_null(strstr(text_of(&f), "next: "));
 	f.direct = false;
