@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "plan/errors.h"
 #include "plan/foreign_answer.h"
@@ -79,6 +80,11 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 		if (same)
 			return parse_error(XDD_BAD_OPTION, &s, NULL,
 					   "is a stray word; did you mean -%s?", same->name);
+		if (*w->text && access(w->text, F_OK) == 0)
+			return parse_error(XDD_BAD_OPTION, &s, NULL,
+					   "is a stray word; files and devices are named with "
+					   "-target %.64s",
+					   w->text);
 		return parse_error(
 			XDD_BAD_OPTION, &s, NULL,
 			"is a stray word: it belongs to no option, and options begin with -");

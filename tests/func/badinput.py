@@ -42,6 +42,7 @@ for args, at in ((READ + " extra", 6), (READ + " -dio 5", 7), (READ + " -verbose
     word = shlex.split(args)[at - 1] or "''"
     row("stray word: " + args, args, 3, at, m.line(re.escape(word), m.STRAY))
 row("an option without its dash", "op read -targets 1 data", 3, 1, m.line("op", m.STRAY + m.near("-op")))
+row("a file without -target", "-op read data", 3, 3, m.line("data", m.STRAY + "; files and devices are named with -target data"))
 row("more names than targets", "-op read -targets 1 data note", 3, 6, m.line("note", m.STRAY))
 
 # Engines
