@@ -171,6 +171,9 @@ static enum xdd_status measure(struct check *c, const struct check_target *t,
 {
 	enum xdd_status status = XDD_OK;
 
+	/* Rows of phases that are not reached are printed as well. */
+	for (int i = 0; i < CHECK_PHASES; i++)
+		check_row_begin(&result->rows[i], t, (enum check_phase)i);
 	for (int i = 0; i < CHECK_PHASES; i++) {
 		const enum check_phase phase = (enum check_phase)i;
 		char title[256];
@@ -207,7 +210,7 @@ static enum xdd_status check_one(struct check *c, size_t i, unsigned width)
 	check_judge(t, result, &wrong);
 	if (c->n == 1 && !c->brief)
 		check_advise(t, result, &next);
-	check_print_notes(&wrong, &next, width);
+	check_print_notes(result, &wrong, &next, width);
 	return status;
 }
 

@@ -109,6 +109,9 @@ void check_device_read(struct check_device *d, const char *root, const char *nam
 uint64_t check_depth(enum check_phase phase);
 uint64_t check_request_bytes(const struct check_target *t, enum check_phase phase);
 
+/* A row without figures. */
+void check_row_begin(struct check_row *row, const struct check_target *t, enum check_phase phase);
+
 /*
  * Measure a phase, for `limit_ns` at most. `title` precedes the progress. Returns the status of the
  * run.
@@ -135,8 +138,8 @@ unsigned check_width(void);
 /* Print to standard output. */
 void check_print_target(const struct check_target *t, unsigned width);
 void check_print_rows(const struct check_result *result, unsigned width);
-void check_print_notes(const struct check_notes *wrong, const struct check_notes *next,
-		       unsigned width);
+void check_print_notes(const struct check_result *result, const struct check_notes *wrong,
+		       const struct check_notes *next, unsigned width);
 void check_print_summary(const struct check_target *targets, const struct check_result *results,
 			 size_t n, unsigned width);
 

@@ -159,6 +159,12 @@ static enum xdd_status make_plan(const struct check_target *t, enum check_phase 
 	return runner_plan(words, plan);
 }
 
+void check_row_begin(struct check_row *row, const struct check_target *t, enum check_phase phase)
+{
+	*row = (struct check_row){ .req_bytes = check_request_bytes(t, phase),
+				   .depth = check_depth(phase) };
+}
+
 enum xdd_status check_measure(struct runner *runner, const struct check_target *t,
 			      enum check_phase phase, uint64_t limit_ns, const char *title,
 			      struct check_row *row)
@@ -175,8 +181,7 @@ enum xdd_status check_measure(struct runner *runner, const struct check_target *
 	enum xdd_status status;
 	struct plan *plan;
 
-	*row = (struct check_row){ .req_bytes = check_request_bytes(t, phase),
-				   .depth = check_depth(phase) };
+	check_row_begin(row, t, phase);
 	status = make_plan(t, phase, limit_ns, &plan);
 	if (!status)
 		status = runner_run(runner, plan, &sink);

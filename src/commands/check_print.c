@@ -278,11 +278,20 @@ void check_print_rows(const struct check_result *result, unsigned width)
 
 /* ---- what looks wrong, and what to do next ---- */
 
-void check_print_notes(const struct check_notes *wrong, const struct check_notes *next,
-		       unsigned width)
+static bool is_whole(const struct check_result *r)
+{
+	for (int i = 0; i < CHECK_PHASES; i++) {
+		if (!r->rows[i].measured || r->rows[i].partial)
+			return false;
+	}
+	return true;
+}
+
+void check_print_notes(const struct check_result *result, const struct check_notes *wrong,
+		       const struct check_notes *next, unsigned width)
 {
 	if (!wrong->n)
-		printf("Nothing looks wrong.\n");
+		printf("Nothing looks wrong%s.\n", is_whole(result) ? "" : " in what was measured");
 	else
 		printf("What looks wrong:\n");
 	for (size_t i = 0; i < wrong->n; i++) {

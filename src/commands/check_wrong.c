@@ -281,7 +281,8 @@ static void judge_rates(const struct check_result *r, struct check_notes *notes)
 			scaled_rate(check_rate(large), a), scaled_rate(check_rate(deep), b));
 }
 
-static void judge_machine(const struct check_result *r, struct check_notes *notes)
+static void judge_machine(const struct check_target *t, const struct check_result *r,
+			  struct check_notes *notes)
 {
 	double starved = 0;
 
@@ -289,10 +290,11 @@ static void judge_machine(const struct check_result *r, struct check_notes *note
 		if (r->rows[i].starved > starved)
 			starved = r->rows[i].starved;
 	if (starved >= STARVED_SHARE)
-		check_note(notes,
-			   "Other programs took the processors for %.0f %% of the time: the device "
-			   "might do more.",
-			   100 * starved);
+		check_note(
+			notes,
+			"Other programs took the processors for %.0f %% of the time: %s might do "
+			"more.",
+			100 * starved, t->memory ? "it" : "the device");
 }
 
 /* False where something else than the device answered reads, or some of them. */
@@ -317,5 +319,5 @@ void check_judge(const struct check_target *t, const struct check_result *result
 		judge_kind(t, result, notes);
 		judge_rates(result, notes);
 	}
-	judge_machine(result, notes);
+	judge_machine(t, result, notes);
 }

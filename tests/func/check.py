@@ -297,6 +297,7 @@ def test_ctrl_c():
     detail = "%s\n%s" % (out, err)
     t.equal(process.returncode, 5, "Ctrl-C ends the check with status 5", detail)
     t.ok("sequential" in out and "cut short" in out, "what was measured is shown, and that it was cut short", detail)
+    t.ok(re.search(r"^random 4 KiB, depth 32 +not measured$", out, re.M), "... which are named", detail)
     t.equal(out.count("not measured"), 2, "the other measurements are not made", detail)
 
 
