@@ -97,7 +97,6 @@ int outfile_open(struct outfile *o, const char *path)
 	*o = (struct outfile){ .fd = standard_fd(path), .empty = true };
 	if (o->fd >= 0) {
 		o->shared = true;
-		o->terminal = isatty(o->fd);
 		return 0;
 	}
 	fd = output_open(path, O_APPEND);
@@ -118,7 +117,8 @@ void outfile_write(struct outfile *o, const char *data, size_t size)
 
 	if (o->fd < 0 || size == 0)
 		return;
-	if (o->terminal)
+	/* A pipe, too: its reader may write to the terminal that has the line of progress. */
+	if (o->shared)
 		log_transient(NULL);
 	if (o->mid_line) {
 		outwait_write(o->fd, "\n", 1, &err);

@@ -14,7 +14,6 @@
 struct outfile {
 	int fd;	       /* -1: not wanted */
 	bool shared;   /* standard output or standard error: not ours to close */
-	bool terminal; /* a transient line may have been drawn there */
 	bool empty;    /* it held nothing when it was opened, or what it held is no matter */
 	bool mid_line; /* the last line has no end: the next write ends it first */
 	int error;     /* the first errno of a write, 0: none */
