@@ -462,7 +462,7 @@ def test_bad_input():
             ("-ts size", 2, "-ts size: " + m.MISSING),
             ("-ts size 0", 2, "-ts size 0: " + m.whole_number("operations", 1)),
             ("-ts size -1", 2, "-ts size -1: " + m.whole_number("operations", 1)),
-            ("-ts size 4k", 2, "-ts size 4k: " + m.whole_number("operations")),
+            ("-ts size 4x", 2, "-ts size 4x: " + m.whole_number("operations")),
             ("-ts size 99999999999999", 2, "-ts size 99999999999999: " + m.WHOLE_NUMBER),
             ("-timelimit 1 -ts on size 1099511627776 -numreqs 1099511627776", 2,
              "-ts: the tables of time stamps would take .* GiB, .* -ts size"),
