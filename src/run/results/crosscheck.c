@@ -93,7 +93,7 @@ int crosscheck_begin(struct crosscheck *c, const struct plan *plan)
 
 void crosscheck_open(struct crosscheck *c)
 {
-	for (size_t i = 0; i < c->plan->n_targets && !c->zeros; i++) {
+	for (size_t i = 0; c->device_of && i < c->plan->n_targets && !c->zeros; i++) {
 		c->zeros_why = written_loses_zeros(&c->plan->targets[i]);
 		if (c->zeros_why)
 			c->zeros = &c->plan->targets[i];
@@ -190,7 +190,7 @@ static void tell_data(struct run *run, const struct target_plan *t, const struct
 void crosscheck_target(struct crosscheck *c, struct run *run, const struct result *sums,
 		       const struct bound_facts *facts, const struct dirty_sample *dirty)
 {
-	const struct target_plan *t = &c->plan->targets[sums->target];
+	const struct target_plan *t = &run->plan->targets[sums->target];
 
 	if (c->device_of && c->device_of[t->number] >= 0) {
 		struct device_check *d = &c->devices[c->device_of[t->number]];

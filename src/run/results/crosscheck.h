@@ -40,8 +40,8 @@ struct crosscheck {
 int crosscheck_begin(struct crosscheck *c, const struct plan *plan);
 
 /*
- * Look at what the targets are on, once all of them are open; before the first operation. Results
- * manager.
+ * Look at what the targets are on, once all of them are open; before the first operation. Accepts a
+ * crosscheck that was not begun, as crosscheck_target() does. Results manager.
  */
 void crosscheck_open(struct crosscheck *c);
 
