@@ -8,10 +8,13 @@
 #include "commands/fio.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define LOG_INTERVAL_MS 1000 /* where fio would log each operation */
 #define LOG_INTERVAL_MAX_MS 86400000
-#define BLOCK_BYTES 1024u /* a block of xdd */
+#define BLOCK_BYTES 1024u   /* a block of xdd */
+#define PERCENTILES_MAX 20  /* of fio */
+#define PERCENTILE_DIGITS 6 /* after the point, of xdd */
 
 static bool any(const struct fio_group *g, enum fio_option option)
 {
@@ -36,6 +39,27 @@ static uint64_t common(const struct fio_group *g, enum fio_option option, uint64
 
 /* ---- options of the whole run ---- */
 
+/* Percentages with colons between them, as fio and -latency percentiles accept them. */
+static bool are_percentiles(const char *list)
+{
+	for (unsigned n = 1; n <= PERCENTILES_MAX; n++) {
+		size_t len = strcspn(list, ":,"), point = strcspn(list, ".:,");
+		char item[16];
+		double percent;
+
+		if (len >= sizeof(item) || len > point + 1 + PERCENTILE_DIGITS)
+			return false;
+		memcpy(item, list, len);
+		item[len] = '\0';
+		if (units_parse_real(item, &percent) || percent <= 0 || percent > 100)
+			return false;
+		list += len;
+		if (!*list++)
+			return true;
+	}
+	return false;
+}
+
 static int put_latency(struct fio_map *m, FILE *out)
 {
 	static const enum fio_option logs[] = { FIO_WRITE_LAT_LOG, FIO_WRITE_BW_LOG,
@@ -44,6 +68,7 @@ static int put_latency(struct fio_map *m, FILE *out)
 	const char *list = "50,90,95,99,99.9,99.99", *prefix = NULL;
 	char time[FIO_SIZE_SIZE];
 	uint64_t ms;
+	int err = 0;
 
 	for (const struct fio_job *j = m->group->jobs; j; j = j->next) {
 		if (fio_number(j, FIO_CLAT_PERCENTILES, 0) ||
@@ -58,17 +83,20 @@ static int put_latency(struct fio_map *m, FILE *out)
 	}
 	if (percentiles && fio_is_set(percentiles, FIO_PERCENTILE_LIST)) {
 		list = fio_text(percentiles, FIO_PERCENTILE_LIST, "");
-		if (list[strspn(list, "0123456789.:,")])
-			return fio_leave(m->file, m->group, percentiles, FIO_PERCENTILE_LIST,
-					 "expected percentages with colons between them");
+		if (!are_percentiles(list)) {
+			err = fio_leave(m->file, m->group, percentiles, FIO_PERCENTILE_LIST,
+					"expected up to 20 percentages above 0 and up to 100, "
+					"with colons between them");
+			percentiles = NULL;
+		}
 	}
 	if (percentiles) {
 		fputs(" -latency percentiles ", out);
 		for (; *list; list++)
 			fputc(*list == ':' ? ',' : *list, out);
 	}
-	if (!log)
-		return 0;
+	if (err || !log)
+		return err;
 	ms = fio_number(log, FIO_LOG_AVG_MSEC, 0);
 	if (!ms || ms > LOG_INTERVAL_MAX_MS)
 		ms = LOG_INTERVAL_MS;

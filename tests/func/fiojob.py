@@ -185,7 +185,10 @@ def test_mapping():
             ("rw=read\nsize=1m\ncpumask=0x3\nmem=shmhuge\ninvalidate=0\nstartdelay=500ms",
              "-op read -targets 1 data -reqsize 4k -bytes 1M -startdelay 500ms -processor 0,1 -sharedmemory -hugepages"),
             ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=50:99.9",
-             "-op read -targets 1 data -reqsize 4k -bytes 1M -latency percentiles 50,99.9")):
+             "-op read -targets 1 data -reqsize 4k -bytes 1M -latency percentiles 50,99.9"),
+            ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=50:100.5", "-op read -targets 1 data -reqsize 4k -bytes 1M"),
+            ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=0\nwrite_bw_log=log",
+             "-op read -targets 1 data -reqsize 4k -bytes 1M -intervals 1 output log.csv")):
         t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
 
 
