@@ -197,6 +197,13 @@ def test_passes():
     row = run.row("COMBINED")
     t.ok(run.status == 0 and len(found) == 1 and row and found[0].group(1, 2) == ("1000", row["Pass"]) and int(row["Pass"]) < 1000,
          "-runtime ends the run before its passes: one line with both numbers", run)
+    run = t.xdd("-op", "read", "-targets", 2, "null", "null", "-reqsize", 4, "-numreqs", "target", 0, 1, "-timelimit", "target", 1,
+                0.7, "-passes", 3, "-runtime", 1, "-nobarrier")
+    found = said(run, m.FEWER_PASSES_RUN)
+    named = run.row("COMBINED")["Pass"] == "3"      # otherwise the machine was too slow for target 0 too
+    t.ok(run.status == 0 and len(found) == 1 and found[0].group(1) == "3" and int(found[0].group(2)) < 3 and
+         named == ("target 1, null: -passes" in run.err),
+         "without barriers it names the target that ran the fewest, though another one ran all", run)
     run = t.xdd(*words, "-numreqs", 100, "-passes", 3, "-runtime", 60)
     t.equal((run.status, run.error_lines()), (0, []), "not where all passes are run", run)
     run = t.xdd(*words, "-passes", 3, "-runtime", 0.1)

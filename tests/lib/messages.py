@@ -379,7 +379,7 @@ DIRTY_ALL = "that measures memory; -dio, or -syncwrite, which includes the flush
 ZEROS = warning(ANY_TARGET, "the data that was written is zeros, the default: ")
 ZEROS_COMPRESSED = "its file system compresses them; -datapattern random is data that cannot be compressed"
 ZEROS_ZRAM = "zram stores none of them; -datapattern random is data that cannot be compressed"
-FEWER_PASSES_RUN = r"^xdd: warning: -passes (\d+): only (\d+) were run before -runtime ended the run$"
+FEWER_PASSES_RUN = r"^xdd: warning: (?:target \d+, .+: )?-passes (\d+): only (\d+) were run before -runtime ended the run$"
 NO_DIRECT_IO = "-dio: the file system has no direct I/O for this file, and uses the page cache; " \
     "put it on another file system"
 DIO_CACHED = warning(ANY_TARGET, NO_DIRECT_IO)

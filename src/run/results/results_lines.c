@@ -310,18 +310,30 @@ static enum report_end how_it_ended(const struct run *run)
 	return run->manager.output_failed ? REPORT_END_ERRORS : REPORT_END_NORMAL;
 }
 
-/* -runtime ended the run; a run that was stopped says so in other words. */
+/*
+ * -runtime ended the run; a run that was stopped says so in other words. Without barriers the
+ * targets may have run different numbers of passes: the fewest count.
+ */
 static void check_passes(const struct manager *m)
 {
 	const struct plan *plan = m->plan;
+	size_t few = 0;
 
-	if (m->passes >= plan->passes || plan->until_percent || stop_requested(&m->run->stop) ||
-	    !plan->run_time_ns || plan_first_pass_is_last(plan))
+	if (plan->until_percent || stop_requested(&m->run->stop) || !plan->run_time_ns ||
+	    plan_first_pass_is_last(plan))
 		return;
-	report_finding(m->run->report, FINDING_PASSES, FINDING_RUN,
-		       "-passes %" PRIu64 ": only %" PRIu64
-		       " were run before -runtime ended the run",
-		       plan->passes, m->passes);
+	for (size_t i = 1; i < plan->n_targets; i++)
+		few = m->sums[i].passes < m->sums[few].passes ? i : few;
+	if (m->passes < plan->passes)
+		report_finding(m->run->report, FINDING_PASSES, FINDING_RUN,
+			       "-passes %" PRIu64 ": only %" PRIu64
+			       " were run before -runtime ended the run",
+			       plan->passes, m->passes);
+	else if (m->sums[few].passes < plan->passes)
+		report_finding(m->run->report, FINDING_PASSES, (int64_t)few,
+			       "target %zu, %s: -passes %" PRIu64 ": only %" PRIu64
+			       " were run before -runtime ended the run",
+			       few, plan->targets[few].path, plan->passes, m->sums[few].passes);
 }
 
 void manager_write_end(struct manager *m)
