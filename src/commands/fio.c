@@ -181,7 +181,7 @@ static enum xdd_status convert(const struct arguments *a, struct fio_file *f)
 
 static int fio_main(int argc, char **argv)
 {
-	struct arguments a = { NULL };
+	struct arguments a = { .job = NULL };
 	struct fio_file f = { .arena = arena_new() };
 	enum xdd_status status;
 
