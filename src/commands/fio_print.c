@@ -60,7 +60,7 @@ void fio_print(FILE *out, const struct fio_group *g)
 	if (!g->commands) {
 		fputs("# no command for", out);
 		for (const struct fio_job *j = g->jobs; j; j = j->next) {
-			fputc(' ', out);
+			fputs(j == g->jobs ? " " : ", ", out);
 			printable_put(out, j->name);
 		}
 		fputc('\n', out);

@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +14,7 @@
 
 #include "commands/fio.h"
 #include "xdd/base/log.h"
+#include "xdd/base/printable.h"
 #include "xdd/base/readfile.h"
 #include "xdd/base/status.h"
 
@@ -177,9 +179,22 @@ static int for_each(struct child *c, struct fio_group *groups,
 	return XDD_OK;
 }
 
+/* The results of several commands are told apart by their titles. */
 static int run(struct child *c, const struct fio_command *command)
 {
+	fputs("\n# ", stdout);
+	printable_put(stdout, command->title);
+	putchar('\n');
+	if (fflush(stdout))
+		return XDD_IO_ERROR;
 	return run_line(c, command->line, NULL, -1, -1);
+}
+
+static bool any_command(const struct fio_group *g)
+{
+	while (g && !g->commands)
+		g = g->next;
+	return g != NULL;
 }
 
 int fio_run(struct fio_group *groups)
@@ -188,6 +203,10 @@ int fio_run(struct fio_group *groups)
 	struct child c = { .stopped = false };
 	int status;
 
+	if (!any_command(groups)) {
+		log_error("fio -run: no job became a command");
+		return XDD_BAD_ARGUMENT;
+	}
 	sigemptyset(&c.waited);
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		sigaddset(&c.waited, passed[i]);

@@ -345,6 +345,12 @@ def test_run():
         os.mkdir(directory)
         run = convert(JOBS[name][1], "-run", cwd=directory)
         t.equal((run.status, run.out.count("COMBINED")), (0, JOBS[name][0]), name + ": -run runs each command", run)
+        titles = re.findall(r"^# (group .*)$", run.out, re.M)
+        t.ok(len(titles) == 2 * JOBS[name][0] and titles[:JOBS[name][0]] == titles[JOBS[name][0]:],
+             name + ": ... below its title", run)
+    run = convert("[a]\nioengine=net\nrw=read\nsize=64k\n", "-run")
+    t.equal((run.status, run.error_lines()), (2, ["xdd: fio -run: no job became a command"]),
+            "-run of jobs that are all left out", run)
     run = convert("[a]\nrw=write\nsize=64k\nfilename=good\n[b]\nstonewall\nrw=write\nsize=64k\nfilename=no/such/dir\n",
                   "-run")
     t.ok(run.status == 4 and not os.path.exists(t.path("good")) and len(run.error_lines()) == 1,
