@@ -114,8 +114,12 @@ void person_endtoend(struct person *p, const struct endtoend_result *e)
 int person_write(const struct person *p, const struct finding *findings, size_t n_findings,
 		 enum report_end end, const struct screen *screen, FILE *f)
 {
-	int err = person_words(p, screen, f);
+	int err;
 
+	/* Messages have said why nothing ran. */
+	if (!p->all.any && end == REPORT_END_ERRORS && !n_findings)
+		return 0;
+	err = person_words(p, screen, f);
 	if (!err && p->all.any) {
 		fputc('\n', f);
 		err = person_table(p, screen, f);

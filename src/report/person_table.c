@@ -30,6 +30,7 @@ struct row {
 	const char *name;	  /* borrowed; "" in rows that continue a target */
 	char number[24];	  /* of the target, where its name does not fit; "": none */
 	const char *end;	  /* "slowest", "fastest"; NULL: neither */
+	const char *end_name;	  /* the target of an end */
 	char suffix[SUFFIX_SIZE]; /* direction, service or response; "": none */
 	char cells[N_CELLS][SCALED_SIZE];
 };
@@ -41,10 +42,9 @@ struct table {
 	size_t n;
 	char **names; /* owned, for free_table() */
 	size_t n_names;
-	bool many_dirs;			    /* rows name their direction */
-	bool response;			    /* a target is throttled: service and response times */
-	const char *ends[2], *end_names[2]; /* that are named below the table; NULL: none */
-	size_t n_ends;
+	bool many_dirs;	 /* rows name their direction */
+	bool response;	 /* a target is throttled: service and response times */
+	bool ends_below; /* the ends are named below the table */
 };
 
 static const char *const headings[N_CELLS] = { "rate", "IOPS", "p50", "p99", "max" };
@@ -180,6 +180,7 @@ static int add_target(struct table *t, size_t i, const char *end)
 		return err;
 	snprintf(t->rows[row].number, sizeof(t->rows[row].number), "#%zu", i);
 	t->rows[row].end = end;
+	t->rows[row].end_name = name + strlen(before);
 	return 0;
 }
 
@@ -209,8 +210,9 @@ static int add_ends(struct table *t)
 		if (least == SIZE_MAX ||
 		    f->bytes + f->ops < p->targets[least].all.bytes + p->targets[least].all.ops)
 			least = i;
+		/* Of equals, the first and the last. */
 		if (most == SIZE_MAX ||
-		    f->bytes + f->ops > p->targets[most].all.bytes + p->targets[most].all.ops)
+		    f->bytes + f->ops >= p->targets[most].all.bytes + p->targets[most].all.ops)
 			most = i;
 	}
 	if (least == SIZE_MAX)
@@ -279,6 +281,22 @@ static void lay_out(const struct table *t, struct layout *l)
 		l->name = room > N_CELLS * l->gap ? room - N_CELLS * l->gap : 0;
 }
 
+/* Where not even the word "all" has room, the words after it get shorter. */
+static void abbreviate(struct table *t)
+{
+	struct layout l;
+
+	lay_out(t, &l);
+	for (size_t i = 0; i < t->n && t->p->n > 1 && l.name < strlen("all"); i++) {
+		char *what = strstr(t->rows[i].suffix, "service");
+
+		if (!what)
+			what = strstr(t->rows[i].suffix, "response");
+		if (what && t->response)
+			strcpy(what + strlen("serv"), ".");
+	}
+}
+
 /* Ends whose names are cut look the same: where one does not fit, their names are for below. */
 static void name_ends_below(struct table *t)
 {
@@ -289,14 +307,10 @@ static void name_ends_below(struct table *t)
 	for (size_t i = 0; i < t->n; i++)
 		fit &= !t->rows[i].end || screen_width(t->screen, t->rows[i].name) <= l.name;
 	for (size_t i = 0; i < t->n && !fit; i++) {
-		struct row *row = &t->rows[i];
-
-		if (!row->end)
-			continue;
-		t->ends[t->n_ends] = row->end;
-		t->end_names[t->n_ends++] = row->name + strlen(row->end) + strlen(": ");
-		row->name = row->end;
+		if (t->rows[i].end)
+			t->rows[i].name = t->rows[i].end;
 	}
+	t->ends_below = !fit;
 }
 
 static void put_cell(FILE *f, unsigned width, unsigned gap, const char *text)
@@ -337,6 +351,28 @@ static int write_rows(const struct table *t, FILE *f)
 	return err;
 }
 
+/* The names of the ends, with their numbers where a row has no room for a word. */
+static int write_ends(const struct table *t, FILE *f)
+{
+	struct layout l;
+
+	lay_out(t, &l);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct row *row = &t->rows[i];
+		const bool number = row->end && *row->end_name != '#' && strlen(row->end) > l.name;
+		char *text;
+
+		if (!row->end)
+			continue;
+		if (asprintf(&text, "%s%s%s", number ? row->number : "", number ? " " : "",
+			     row->end_name) < 0)
+			return -ENOMEM;
+		screen_wrap(t->screen, f, SCREEN_PLAIN, row->end, text);
+		free(text);
+	}
+	return 0;
+}
+
 /* Directions differ between rows, or a direction is all that tells the row's subject. */
 static bool has_many_dirs(const struct person *p)
 {
@@ -361,13 +397,15 @@ int person_table(const struct person *p, const struct screen *screen, FILE *f)
 
 	if (!err)
 		err = add_sum(&t, p->n > 1 ? "all" : "", &p->all, true);
+	abbreviate(&t);
 	name_ends_below(&t);
 	if (!err)
 		err = write_rows(&t, f);
-	for (size_t i = 0; i < t.n_ends && !err; i++)
-		screen_wrap(screen, f, SCREEN_PLAIN, t.ends[i], t.end_names[i]);
+	if (!err && t.ends_below)
+		err = write_ends(&t, f);
 	if (left_out)
-		fprintf(f, "%zu more targets lie between these two\n", left_out);
+		fprintf(f, "%zu more %s between these two\n", left_out,
+			left_out == 1 ? "target lies" : "targets lie");
 	free_table(&t);
 	return err;
 }

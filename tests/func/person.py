@@ -163,6 +163,10 @@ def test_targets():
     t.equal(list(table(screen)), ["slowest", "fastest", "all"], "long names: the rows are labelled", screen)
     below = [re.search(r"^%s: +(long/\d+-x+)" % end, screen.text.replace("\n  ", " "), re.M) for end in ("slowest", "fastest")]
     t.ok(all(below), "... and their names are below the table", screen)
+    screen = on(60, "-rwratio 50 -reqsize 4 -numreqs 50 -throttle ops 100000 -targets 3 null null null", rows=24)
+    t.equal(re.findall(r"^(#|all)", screen.text, re.M), ["#", "#", "all"],
+            "three targets with many rows: the ends by their numbers, and all", screen)
+    t.ok("1 more target lies between these two" in screen.lines, "... and one between them", screen)
     screen = on(80, "-reqsize 4 -numreqs 10 -targets 2 null null -op target 0 read -op target 1 write")
     text = "\n".join(screen.lines)
     t.ok(re.search(r"^#0 null read +\d.*\n#1 null write +\d.*\nall     read +\d.*\n        write +\d.*\n        both +\d",
