@@ -317,12 +317,12 @@ static enum xdd_status open_and_look(struct check_target *t)
 	return status;
 }
 
-/* A name that begins with a slash or "./" means nothing else to -target. */
+/* A name that begins with a slash, "./" or "../" means nothing else to -target. */
 static char *path_of(const char *name)
 {
 	char *path;
 
-	if (*name == '/')
+	if (*name == '/' || strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0)
 		return strdup(name);
 	return asprintf(&path, "./%s", name) < 0 ? NULL : path;
 }
