@@ -145,6 +145,8 @@ def test_flushwrite():
                                  "-targets", 1, file, only=file, inject=["fdatasync:delay_enter=300000"])
         t.ok(run.status == 0 and total(rows, "BUFFERFLUSHTIME") >= 4 * 300 and total(rows, "LATENCY") < 150,
              "-flushwrite, depth %d: the time is no part of that of an operation" % depth, rows)
+        t.ok(depth > 1 or total(rows, "ELAPSEDTIMEPASS") >= 4 * 0.3,
+             "-flushwrite, depth %d: the elapsed time has all of it, the last one too" % depth, rows)
     run, rows, _ = calls(*"-op write -reqsize 4 -numreqs 8 -flushwrite 4".split(), "-targets", 1, file, only=file,
                          inject=["fdatasync:error=EIO:when=1"])
     t.ok(one_error(run, 6, file, "-flushwrite", "Input/output error") and total(rows, "OPS") == 8,

@@ -18,6 +18,7 @@
 #include "xdd/report/report.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
 
 bool retry_flush_applies(const struct target_plan *plan)
 {
@@ -92,6 +93,9 @@ bool retry_flush_is_due(struct target *t, const struct io_request *req)
 
 void retry_flush_run(struct qthread *q)
 {
-	if (!stop_requested(&q->target->run->stop))
-		target_flush(q->target, &q->counters.flush_ns, "-flushwrite");
+	if (stop_requested(&q->target->run->stop))
+		return;
+	target_flush(q->target, &q->counters.flush_ns, "-flushwrite");
+	/* That of the last writes is part of the elapsed time, too: their data was not safe before. */
+	counters_set(&q->counters.last_done_ns, clock_now_ns());
 }
