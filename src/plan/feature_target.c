@@ -26,6 +26,16 @@ static bool is_count(const char *text)
 	return units_parse_u64(text + (text[0] == '-'), &n) != -EINVAL;
 }
 
+/* A number, but none of targets: rather a slip than a name. */
+static bool is_odd_count(const char *text)
+{
+	uint64_t n;
+	double real;
+
+	return units_parse_count(text, &n) == 0 || units_parse_real(text, &real) == 0 ||
+	       (text[0] == '+' && is_count(text + 1));
+}
+
 /*
  * Names, up to the next word with a dash. One that begins with a dash is left to apply_targets(),
  * with the words that belong to it.
@@ -102,6 +112,8 @@ static enum xdd_status apply_targets(const struct setting *s, void *dst)
 	enum xdd_status status;
 	uint64_t n;
 
+	if (!is_count(count) && !same && is_odd_count(count))
+		return want_names(s);
 	if (!is_count(count) && !same)
 		return apply_names(s, dst);
 	if (units_parse_u64(count + same, &n) || n < 1 || n > PLAN_MAX_TARGETS)

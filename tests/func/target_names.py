@@ -83,6 +83,9 @@ def test_count():
     refused("^xdd: target 0, d: is a directory", "-targets 1 d", status=4)
     refused(r"^xdd: target 0, \*: ", "-targets 1 *", status=4)
     refused(m.line("-targets 8", m.names_wanted(8, 0)), "-targets 8")
+    for word in ("2k", "1.5", "+2", ".5"):
+        refused(r"^xdd: -targets %s: expected names, or their number first, .*; \./%s is a file" % (re.escape(word), re.escape(word)),
+                "-targets %s plain" % word)
 
 
 def test_patterns():

@@ -96,6 +96,6 @@ void retry_flush_run(struct qthread *q)
 	if (stop_requested(&q->target->run->stop))
 		return;
 	target_flush(q->target, &q->counters.flush_ns, "-flushwrite");
-	/* That of the last writes is part of the elapsed time, too: their data was not safe before. */
+	/* That of the last writes is part of the elapsed time: their data was not safe before. */
 	counters_set(&q->counters.last_done_ns, clock_now_ns());
 }
