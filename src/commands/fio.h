@@ -402,9 +402,6 @@ int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const c
 int fio_add_command(struct fio_map *m, enum fio_stage stage, const struct fio_target *targets,
 		    size_t n, const char *general);
 
-/* A word for a shell, in quotes where it needs them. NULL: no memory. */
-const char *fio_quote(struct arena *arena, const char *word);
-
 /* ---- fio_print.c, fio_run.c ---- */
 
 /* Write one group's commands and notes as a script. */

@@ -8,6 +8,7 @@
 #include "commands/fio.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/nstime.h"
+#include "xdd/base/quote.h"
 #include "xdd/base/units.h"
 
 #define LOG_INTERVAL_MS 1000 /* where fio would log each operation */
@@ -101,7 +102,7 @@ static int put_latency(struct fio_map *m, FILE *out)
 	if (!ms || ms > LOG_INTERVAL_MAX_MS)
 		ms = LOG_INTERVAL_MS;
 	prefix = arena_printf(m->file->arena, "%s.csv", prefix ? prefix : log->name);
-	prefix = prefix ? fio_quote(m->file->arena, prefix) : NULL;
+	prefix = prefix ? quote_word(m->file->arena, prefix) : NULL;
 	if (!prefix)
 		return -ENOMEM;
 	fprintf(out, " -intervals %s output %s", fio_time_text(ms * NS_PER_MS, time), prefix);

@@ -7,6 +7,7 @@
 
 #include "commands/fio.h"
 #include "xdd/base/nstime.h"
+#include "xdd/base/quote.h"
 
 #define ALIGN_MAX (1u << 30)
 #define DELAY_MAX_NS (365ull * 86400 * NS_PER_SEC)
@@ -153,7 +154,7 @@ static int put_hex(struct fio_map *m, const struct fio_job *j, struct fio_target
 	/* 'name' is a file with the pattern. */
 	if (n > 2 && text[0] == '\'' && text[n - 1] == '\'' && !memchr(text + 1, '\'', n - 2)) {
 		const char *name = arena_printf(m->file->arena, "%.*s", (int)n - 2, text + 1);
-		const char *quoted = name ? fio_quote(m->file->arena, name) : NULL;
+		const char *quoted = name ? quote_word(m->file->arena, name) : NULL;
 
 		return quoted ? fio_put(m, t, SLOT_PATTERN, "-datapattern", "file %s", quoted) :
 				-ENOMEM;

@@ -29,7 +29,7 @@ struct child {
 
 /* ---- words ---- */
 
-/* Take one word off a line that fio_quote() has made, in place. NULL: there is none. */
+/* Take one word off a line that quote_word() has made, in place. NULL: there is none. */
 static char *next_word(char **line)
 {
 	char *from = *line, *to, *word;

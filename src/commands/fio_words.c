@@ -6,29 +6,7 @@
 
 #include "commands/fio.h"
 #include "xdd/base/memstream.h"
-
-const char *fio_quote(struct arena *arena, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "-_./+:,=@%";
-	char *out, *o;
-
-	if (*word && !word[strspn(word, plain)])
-		return arena_strdup(arena, word);
-	out = arena_alloc(arena, strlen(word) * 4 + 3);
-	if (!out)
-		return NULL;
-	o = out;
-	*o++ = '\'';
-	for (; *word; word++) {
-		if (*word == '\'')
-			o = stpcpy(o, "'\\''");
-		else
-			*o++ = *word;
-	}
-	*o = '\'';
-	return out;
-}
+#include "xdd/base/quote.h"
 
 static int put_targets(struct fio_map *m, FILE *out, const struct fio_target *t, size_t n)
 {
@@ -38,7 +16,7 @@ static int put_targets(struct fio_map *m, FILE *out, const struct fio_target *t,
 		one = one && strcmp(t[i].path, t[0].path) == 0;
 	fprintf(out, " -targets %s%zu", one && n > 1 ? "-" : "", n);
 	for (size_t i = 0; i < (one ? 1 : n); i++) {
-		const char *path = fio_quote(m->file->arena, t[i].path);
+		const char *path = quote_word(m->file->arena, t[i].path);
 
 		if (!path)
 			return -ENOMEM;

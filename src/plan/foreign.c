@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/quote.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/quote.h"
 
 static const struct foreign_tool *const tools[] = {
 	&foreign_fio, &foreign_dd,	 &foreign_sgp_dd,

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "plan/errors.h"
-#include "plan/quote.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/quote.h"
 
 #define TOOLS_MAX 8
 

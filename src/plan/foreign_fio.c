@@ -1,38 +1,7 @@
 /*
  * Words of fio: options of its command line and of its job files.
  */
-#include "xdd/plan/foreign.h"
-
-#define V(word_, sample_, say_, note_)                                       \
-	{                                                                    \
-		.word = word_, .sample = sample_, .say = say_, .note = note_ \
-	}
-#define IS(word_, values_, say_, note_)                                      \
-	{                                                                    \
-		.word = word_, .values = values_, .say = say_, .note = note_ \
-	}
-#define SWITCH(word_, say_, note_)                                                \
-	{                                                                         \
-		.word = word_, .kind = FOREIGN_SWITCH, .say = say_, .note = note_ \
-	}
-#define FLAG(word_, say_, note_)                                                \
-	{                                                                       \
-		.word = word_, .kind = FOREIGN_FLAG, .say = say_, .note = note_ \
-	}
-#define SHOWN(word_, sample_, say_, shown_, note_)                                            \
-	{                                                                                     \
-		.word = word_, .sample = sample_, .say = say_, .shown = shown_, .note = note_ \
-	}
-/* Of fio beside other words of fio, although xdd has an option of that name. */
-#define OVER(word_, sample_, say_, note_)                                                       \
-	{                                                                                       \
-		.word = word_, .sample = sample_, .say = say_, .note = note_, .overrides = true \
-	}
-/* xdd has nothing like it. */
-#define NOT(word_, sample_, note_)                              \
-	{                                                       \
-		.word = word_, .sample = sample_, .note = note_ \
-	}
+#include "plan/foreign_rows.h"
 
 #define DIRECTIONS(word)                                                          \
 	IS(word, "read", "-op read", NULL), IS(word, "write", "-op write", NULL), \

@@ -9,8 +9,8 @@
 #include "plan/errors.h"
 #include "plan/feature.h"
 #include "plan/parse.h"
-#include "plan/quote.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/quote.h"
 
 static int keep_command_line(struct plan *plan, int argc, char **argv)
 {

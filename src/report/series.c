@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/report_internal.h"
+#include "xdd/base/csvtext.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/nstime.h"
 #include "xdd/stat/histogram.h"
@@ -31,22 +32,6 @@ void series_csv_header(FILE *f)
 	fputs("START,END,TARGET,NAME,PASS,DIRECTION,OPS,BYTES,ERRORS,IOPS,BANDWIDTH,P50,P99,MAX,"
 	      "PARTIAL\n",
 	      f);
-}
-
-/* As RFC 4180 asks for it. */
-static void put_csv_text(FILE *f, const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, f);
-		return;
-	}
-	fputc('"', f);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', f);
-		fputc(*text, f);
-	}
-	fputc('"', f);
 }
 
 static void put_seconds(FILE *f, uint64_t ns)
@@ -81,7 +66,7 @@ void series_csv_row(FILE *f, const struct series_row *row)
 		fputs("all,", f);
 	else
 		fprintf(f, "%" PRIu64 ",", i->target);
-	put_csv_text(f, row->name);
+	csvtext_write(f, row->name);
 	fputc(',', f);
 	if (i->pass)
 		fprintf(f, "%" PRIu64, i->pass);

@@ -9,23 +9,8 @@
 #include <string.h>
 
 #include "trace/merge.h"
+#include "xdd/base/csvtext.h"
 #include "xdd/base/utf8.h"
-
-/* A cell of a CSV file, in quotes where RFC 4180 asks for them. */
-static void put_cell(FILE *f, const char *text)
-{
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, f);
-		return;
-	}
-	fputc('"', f);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', f);
-		fputc(*text, f);
-	}
-	fputc('"', f);
-}
 
 static void put_cpu_cell(FILE *f, uint16_t cpu)
 {
@@ -53,9 +38,9 @@ static void put_csv_row(FILE *f, const struct trace *t, const struct trace_merge
 {
 	const struct trace_entry *e = r->row.entry;
 
-	put_cell(f, t->host);
+	csvtext_write(f, t->host);
 	fprintf(f, ",%" PRIu32 ",", t->target);
-	put_cell(f, t->path);
+	csvtext_write(f, t->path);
 	fprintf(f,
 		",%" PRIu32 ",%" PRIu64 ",%c,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRId32
 		",%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu32,

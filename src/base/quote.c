@@ -1,7 +1,7 @@
 /*
  * Words for a shell. Called where command lines are printed.
  */
-#include "plan/quote.h"
+#include "xdd/base/quote.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * Words for a shell: command lines in reports and messages. Main thread.
+ * Words for a shell: command lines in reports and messages. Any thread that has the arena.
  */
-#ifndef XDD_PLAN_QUOTE_H
-#define XDD_PLAN_QUOTE_H
+#ifndef XDD_BASE_QUOTE_H
+#define XDD_BASE_QUOTE_H
 
 struct arena;
 

@@ -1,0 +1,12 @@
+/*
+ * Text in CSV files. Any thread that has the stream.
+ */
+#ifndef XDD_BASE_CSVTEXT_H
+#define XDD_BASE_CSVTEXT_H
+
+#include <stdio.h>
+
+/* Write a field of a CSV file, in quotes where RFC 4180 asks for them. */
+void csvtext_write(FILE *f, const char *text);
+
+#endif
