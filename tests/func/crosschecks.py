@@ -223,7 +223,7 @@ def test_direct_ignored():
         else:
             t.equal(run.err.count(ignored(file)), 1, "-dio that is ignored is warned of")
             t.ok(cached, "and what the page cache has is measured", run)
-            t.ok(re.search(r"^xdd: warning: device loop\d+: it transferred \d+ bytes, and this run read %d with -dio" % SIZE,
+            t.ok(re.search(r"^xdd: warning: device loop\d+: it transferred [\d.]+ \w+, and this run read %.1f MB with -dio" % (SIZE / 1e6),
                            run.err, re.M), "the device transferred far less than was read", run)
             t.ok("\tDirect I/O, enabled, and ignored by the file system\n" in run.out, "-verbose says so", run)
         run = t.xdd("-op", "write", "-targets", 1, new, "-dio", "-reqsize", 64, "-mbytes", 1, "-passes", 2, "-reopen")

@@ -16,6 +16,7 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/nstime.h"
+#include "xdd/base/scaled.h"
 #include "xdd/base/units.h"
 #include "xdd/io/diskstats.h"
 #include "xdd/plan/plan.h"
@@ -224,14 +225,16 @@ static uint64_t since(uint64_t now, uint64_t before)
 static void check_direct_reads(struct run *run, const struct device_check *d, uint64_t device_bytes)
 {
 	uint64_t own = since(d->bytes[DIR_READ], d->hole_bytes);
+	char moved[SCALED_SIZE], wanted[SCALED_SIZE];
 
 	if (own < MATTERS_BYTES || percent(device_bytes, own) >= 100.0 - FEWER_WARN ||
 	    !diskstats_counts(d->name))
 		return;
 	report_finding(run->report, FINDING_CACHED, FINDING_RUN,
-		       "device %s: it transferred %" PRIu64 " bytes, and this run read %" PRIu64
-		       " with -dio: the others came from elsewhere, such as the page cache",
-		       d->name, device_bytes, own);
+		       "device %s: it transferred %s, and this run read %s with -dio: the others "
+		       "came from elsewhere, such as the page cache",
+		       d->name, scaled_bytes((double)device_bytes, moved),
+		       scaled_bytes((double)own, wanted));
 }
 
 /*
@@ -251,6 +254,7 @@ static void check_device(struct run *run, const struct device_check *d)
 {
 	uint64_t requests, bytes, merged, split, ops = d->ops[0] + d->ops[1];
 	uint64_t own = d->bytes[0] + d->bytes[1];
+	char moved[SCALED_SIZE], wanted[SCALED_SIZE];
 	struct diskstats now;
 
 	if (diskstats_read(d->name, &now))
@@ -275,9 +279,10 @@ static void check_device(struct run *run, const struct device_check *d)
 	check_direct_reads(run, d, since(now.bytes[DIR_READ], d->before.bytes[DIR_READ]));
 	if (bytes > own + OTHER_BYTES && percent(bytes - own, own) >= OTHER_WARN)
 		report_finding(run->report, FINDING_OTHERS, FINDING_RUN,
-			       "device %s: it moved %" PRIu64 " bytes, this run %" PRIu64
-			       ": other I/O was active, or earlier writes were still being flushed",
-			       d->name, bytes, own);
+			       "device %s: it moved %s, this run %s: other I/O was active, or "
+			       "earlier writes were still being flushed",
+			       d->name, scaled_bytes((double)bytes, moved),
+			       scaled_bytes((double)own, wanted));
 	else if (split > OTHER_REQUESTS && percent(split, ops) >= SPLIT_WARN)
 		report_finding(run->report, FINDING_SPLIT, FINDING_RUN,
 			       "device %s: %" PRIu64 " operations became %" PRIu64
