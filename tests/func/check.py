@@ -140,7 +140,8 @@ def test_reads_only():
     others = [line for line in calls if not re.match(r"open", line) and (file in line.split(")")[0] or "traced" in line)
               and not re.match(r"write\([12]<", line)]
     t.equal(others, [], "and no call changes it")
-    made = [line for line in calls if re.match(r"open", line) and "O_CREAT" in line]
+    made = [line for line in calls if re.match(r"open", line) and "O_CREAT" in line and
+            "/tsan.rodata" not in line]
     t.equal(made, [], "no file is created")
     after = os.stat(file)
     t.equal((after.st_mtime_ns, after.st_size, after.st_ino), (before.st_mtime_ns, before.st_size, before.st_ino),

@@ -121,10 +121,12 @@ def test_slow_inside_a_group():
     if env is None:
         return t.skip("operations that become slow", "no C compiler")
     env.update(XDD_FAST="1000", XDD_SLOW="2")
+    # Operations of a slow build, or of a busy machine, come one by one; then there is no gap.
+    t.may_warn("ended when operations had become slow")
     for title, limit, before, status in (("-timelimit", 0.3, [], 0), ("SIGINT", 60, ["timeout", "-s", "INT", "1"], 5)):
         args = t.xdd_words("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-queuedepth", 4, "-timelimit", limit,
                            "-jsonout", t.path("json"), "-ts", "detailed", "-ts", "output", t.path("ts"))
-        run = t.command(before + args, env=env, warns="ended when operations had become slow")
+        run = t.command(before + args, env=env)
         with open(t.path("json")) as f:
             document = json.load(f)
         t.ok(document["status"] == status and run.seconds < 12 and "abandoned" not in run.err,
