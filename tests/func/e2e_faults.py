@@ -287,10 +287,10 @@ def test_flipped_byte():
         proxy, copy = flip_one(source, destination, size, flip, key)
         if key and proxy.flipped and flip[1] >= proxy.sizes[flip[0]] - TLS_END:
             proxy.flipped = False
+        statuses, seen = copy.statuses(), "try %d, %s\n%s" % (i, flip, copy)
         # The source tries again where its first message, or the answer to it, was damaged.
         greeting = not key and flip[0][:2] == (0, 0) and flip[1] < GREETING and statuses == (0, 0)
         flipped += proxy.flipped
-        statuses, seen = copy.statuses(), "try %d, %s\n%s" % (i, flip, copy)
         if proxy.flipped and statuses == (0, 0) and not greeting:
             undetected.append(seen)
         if 0 in statuses and not e.same_files(source, destination):

@@ -239,7 +239,6 @@ static int run_pass(struct actor *a, unsigned pass)
 	struct wire_pass own = { .elapsed_ns = 1 };
 	int err = 0;
 
-	atomic_store(&a->over, false);
 	for (unsigned i = 0; i < a->copy->connections; i++) {
 		workers[i] = (struct worker){ .actor = a, .number = i, .pass = pass };
 		assert_int_equal(pthread_create(&threads[i], NULL,
@@ -273,6 +272,8 @@ static int run_passes(struct actor *a)
 		if (a->source && a->side->end_after && pass > a->side->end_after)
 			break;
 		step(a);
+		/* The destination may end the pass as soon as it has begun. */
+		atomic_store(&a->over, false);
 		r = session_begin(a->session, pass);
 		if (r <= 0)
 			return r;
