@@ -13,6 +13,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/suggest.h"
 #include "xdd/plan/help.h"
+#include "xdd/plan/option.h"
 
 static int unknown_main(int argc, char **argv);
 
@@ -112,6 +113,19 @@ void command_help(const struct command *command)
 	}
 	if (command->footer)
 		fputs(command->footer, stdout);
+}
+
+enum xdd_status command_bad_option(const struct command *command, const char *word)
+{
+	const char *near = option_suggest(command->options, word);
+
+	if (near)
+		log_error("%s %.128s: no such option; did you mean -%s?", command->name, word,
+			  near);
+	else
+		log_error("%s %.128s: no such option; xdd %s -h lists them", command->name, word,
+			  command->name);
+	return XDD_BAD_OPTION;
 }
 
 bool command_flush(void)

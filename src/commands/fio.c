@@ -34,17 +34,6 @@ static const struct option_group group = { "Options", rows };
 static const struct option_group *const groups[] = { &group, NULL };
 static const struct option_table options = { .groups = groups };
 
-static enum xdd_status bad_option(const char *word)
-{
-	const char *near = option_suggest(&options, word);
-
-	if (near)
-		log_error("fio %.128s: no such option; did you mean -%s?", word, near);
-	else
-		log_error("fio %.128s: no such option; xdd fio -h lists them", word);
-	return XDD_BAD_OPTION;
-}
-
 /*
  * The setting of fio at `argv[*i]`, as --bs=4k or --bs 4k. False: the word is none. `*err` is the
  * result of fio_read_word().
@@ -83,7 +72,7 @@ static enum xdd_status parse_option(struct arguments *a, char **argv, int *i)
 	const struct option *found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
 
 	if (!found)
-		return bad_option(word);
+		return command_bad_option(&command_fio, word);
 	if (found == &rows[0])
 		a->run = true;
 	if (found == &rows[2])

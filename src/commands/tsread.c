@@ -68,17 +68,6 @@ static const struct option_group group = { "Options", rows };
 static const struct option_group *const groups[] = { &group, NULL };
 static const struct option_table options = { .groups = groups };
 
-static enum xdd_status bad_option(const char *word)
-{
-	const char *near = option_suggest(&options, word);
-
-	if (near)
-		log_error("tsread %.128s: no such option; did you mean -%s?", word, near);
-	else
-		log_error("tsread %.128s: no such option; xdd tsread -h lists them", word);
-	return XDD_BAD_OPTION;
-}
-
 /* Parse the command line. `*done`: help was printed, and there is nothing else to do. */
 static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done)
 {
@@ -92,7 +81,7 @@ static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done
 		}
 		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
 		if (!found)
-			return bad_option(word);
+			return command_bad_option(&command_tsread, word);
 		switch (found->name[0]) {
 		case 's':
 			r->text.summary = true;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "xdd/base/status.h"
+
 struct option_table;
 
 struct command {
@@ -32,6 +34,12 @@ const struct command *command_find(const char *name);
 
 /* Print the help of a command to standard output: usage, options and footer. */
 void command_help(const struct command *command);
+
+/*
+ * Report that option `word` is none of the command's, with one that is near. Returns
+ * XDD_BAD_OPTION.
+ */
+enum xdd_status command_bad_option(const struct command *command, const char *word);
 
 /* The command that `argv` names, or the run of a plan, which has no name. */
 const struct command *command_of(int argc, char **argv);
