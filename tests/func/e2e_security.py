@@ -204,6 +204,25 @@ FIELDS = {"magic": (0, "<I"), "version": (4, "<H"), "type": (6, "<H"), "target":
 DATA, SKIP = 7, 8
 
 
+def connections(listener):
+    """Those that are made to it, until it is closed."""
+    while True:
+        try:
+            yield listener.accept()[0]
+        except OSError:
+            return
+
+
+def forward(a, b):
+    """Everything from one socket to the other."""
+    try:
+        while data := a.recv(1 << 16):
+            b.sendall(data)
+        b.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+
+
 class Forger:
     """
     Stands between the sides and rewrites headers of a data connection, with a checksum that is right. `change` gets the
@@ -218,24 +237,12 @@ class Forger:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
+        for near in connections(self.listener):
             far = socket.create_connection(("127.0.0.1", self.target))
             sent = bytearray()
             self.record.append(sent)
             threading.Thread(target=self.up, args=(near, far, sent), daemon=True).start()
-            threading.Thread(target=self.down, args=(far, near), daemon=True).start()
-
-    def down(self, a, b):
-        try:
-            while data := a.recv(1 << 16):
-                b.sendall(data)
-            b.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+            threading.Thread(target=forward, args=(far, near), daemon=True).start()
 
     def exactly(self, s, n):
         data = bytearray()
@@ -401,11 +408,7 @@ class Forwarder:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
+        for near in connections(self.listener):
             try:
                 far = socket.create_connection(("127.0.0.1", self.target))
             except OSError:
@@ -413,15 +416,7 @@ class Forwarder:
                 near.close()
                 continue
             for a, b in ((near, far), (far, near)):
-                threading.Thread(target=self.forward, args=(a, b), daemon=True).start()
-
-    def forward(self, a, b):
-        try:
-            while data := a.recv(1 << 16):
-                b.sendall(data)
-            b.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+                threading.Thread(target=forward, args=(a, b), daemon=True).start()
 
     def close(self):
         self.listener.close()
