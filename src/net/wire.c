@@ -41,8 +41,10 @@ _Static_assert(AT_CHECKSUM + 8 == WIRE_HEADER_BYTES, "the header has its size");
 enum {
 	ON_CONTROL = 1 << 0,
 	ON_DATA = 1 << 1,
-	IN_PASS = 1 << 2,    /* `pass` is not 0 */
-	OUT_OF_PASS = 1 << 3 /* `pass` is 0 */
+	IN_PASS = 1 << 2,     /* `pass` is not 0 */
+	OUT_OF_PASS = 1 << 3, /* `pass` is 0 */
+	HAS_OFFSET = 1 << 4,
+	HAS_LIMIT = 1 << 5, /* the caller has that of the body */
 };
 
 struct type_row {
@@ -50,6 +52,9 @@ struct type_row {
 	unsigned rules;
 	uint64_t least_bytes, most_bytes; /* of the body; DATA: the caller has the limit */
 };
+
+#define COPY_CONTROL (ON_CONTROL | OUT_OF_PASS)
+#define COPY_DATA (ON_DATA | OUT_OF_PASS)
 
 static const struct type_row types[WIRE_TYPES] = {
 	[WIRE_HELLO] = { "HELLO", ON_CONTROL | ON_DATA | OUT_OF_PASS, WIRE_LEAST_HELLO_BYTES,
@@ -62,7 +67,7 @@ static const struct type_row types[WIRE_TYPES] = {
 			  WIRE_MAX_BODY_BYTES },
 	[WIRE_READY] = { "READY", ON_CONTROL | OUT_OF_PASS, 0, 0 },
 	[WIRE_PASS_BEGIN] = { "PASS_BEGIN", ON_CONTROL | IN_PASS, 0, 0 },
-	[WIRE_DATA] = { "DATA", ON_DATA | IN_PASS, 1, MAX_NUMBER },
+	[WIRE_DATA] = { "DATA", ON_DATA | IN_PASS | HAS_OFFSET | HAS_LIMIT, 1, MAX_NUMBER },
 	[WIRE_SKIP] = { "SKIP", ON_DATA | IN_PASS, 0, 0 },
 	[WIRE_PASS_LAST] = { "PASS_LAST", ON_DATA | IN_PASS, 0, 0 },
 	[WIRE_PASS_STOP] = { "PASS_STOP", ON_CONTROL | IN_PASS, 0, 0 },
@@ -74,6 +79,24 @@ static const struct type_row types[WIRE_TYPES] = {
 	[WIRE_ERROR] = { "ERROR", ON_CONTROL | ON_DATA, WIRE_LEAST_ERROR_BYTES,
 			 WIRE_MAX_ERROR_BYTES },
 	[WIRE_BYE] = { "BYE", ON_CONTROL, 0, 0 },
+	[WIRE_COPY_START] = { "COPY_START", COPY_CONTROL, 64, WIRE_MAX_BODY_BYTES },
+	[WIRE_COPY_STARTED] = { "COPY_STARTED", COPY_CONTROL, 3, WIRE_MAX_HELLO_BYTES },
+	[WIRE_COPY_MEET] = { "COPY_MEET", COPY_CONTROL, 4, WIRE_MAX_HELLO_BYTES * 4 },
+	[WIRE_COPY_MET] = { "COPY_MET", COPY_CONTROL, 4, WIRE_MAX_HELLO_BYTES * 4 },
+	[WIRE_COPY_BEGIN] = { "COPY_BEGIN", COPY_CONTROL, 0, 0 },
+	[WIRE_COPY_OFFER] = { "COPY_OFFER", COPY_CONTROL, 1, WIRE_MAX_BODY_BYTES },
+	[WIRE_COPY_WANT] = { "COPY_WANT", COPY_CONTROL, 8, WIRE_MAX_BODY_BYTES },
+	[WIRE_COPY_RESULT] = { "COPY_RESULT", COPY_CONTROL, 8, WIRE_MAX_BODY_BYTES },
+	[WIRE_COPY_BLOCK] = { "COPY_BLOCK", ON_DATA | HAS_OFFSET | HAS_LIMIT, 1, MAX_NUMBER },
+	[WIRE_COPY_BUNDLE] = { "COPY_BUNDLE", COPY_DATA | HAS_LIMIT, 16, MAX_NUMBER },
+	[WIRE_COPY_SUMS] = { "COPY_SUMS", COPY_DATA | HAS_LIMIT, 16, MAX_NUMBER },
+	[WIRE_COPY_FILE_END] = { "COPY_FILE_END", COPY_DATA, 28, WIRE_MAX_ERROR_BYTES + 24 },
+	[WIRE_COPY_FAILURE] = { "COPY_FAILURE", COPY_CONTROL, 16, WIRE_MAX_NAME_BYTES * 2 },
+	[WIRE_COPY_COUNTS] = { "COPY_COUNTS", COPY_CONTROL, 8, WIRE_MAX_HELLO_BYTES },
+	[WIRE_COPY_CANCEL] = { "COPY_CANCEL", COPY_CONTROL, WIRE_LEAST_ERROR_BYTES,
+			       WIRE_MAX_ERROR_BYTES },
+	[WIRE_COPY_FINISH] = { "COPY_FINISH", COPY_CONTROL, 8, WIRE_MAX_HELLO_BYTES },
+	[WIRE_COPY_FINISHED] = { "COPY_FINISHED", COPY_CONTROL, 8, WIRE_MAX_HELLO_BYTES },
 };
 
 const char *wire_type_name(enum wire_type type)
@@ -162,7 +185,7 @@ static bool fields_are_right(const struct wire_header *h, unsigned rules)
 		return false;
 	if (h->sequence > MAX_NUMBER || h->offset > MAX_NUMBER)
 		return false;
-	if (h->offset && h->type != WIRE_DATA)
+	if (h->offset && !(rules & HAS_OFFSET))
 		return false;
 	return h->length || !(h->digest.low | h->digest.high);
 }
@@ -176,7 +199,7 @@ static enum wire_fault check_fields(const struct wire_header *h, uint64_t max_da
 	row = &types[h->type];
 	if (h->length < row->least_bytes || h->length > row->most_bytes)
 		return WIRE_BAD_LENGTH;
-	if (h->type == WIRE_DATA && h->length > max_data)
+	if ((row->rules & HAS_LIMIT) && h->length > max_data)
 		return WIRE_BAD_LENGTH;
 	if (!fields_are_right(h, row->rules))
 		return WIRE_BAD_FIELD;

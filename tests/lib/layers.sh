@@ -1,5 +1,5 @@
 #!/bin/sh
-# The layers: base <- sys <- sync <- stat <- plan <- {io, net, report, trace} <- run <- commands <- main. A file
+# The layers: base <- sys <- sync <- stat <- plan <- {io, net, report, trace} <- {run, copy} <- commands <- main. A file
 # includes headers of its own layer and of layers to its left only, so there is no cycle; io, net, report and trace
 # never include each other. Headers in src are private: only their own layer includes them. A header in include is
 # used by more than one layer and does not depend on a private one. The directories of src/run have an order of their own:
@@ -26,8 +26,9 @@ allowed() {
 	plan) echo "base sys sync stat plan" ;;
 	io | net | report | trace) echo "base sys sync stat plan $1" ;;
 	run) echo "base sys sync stat plan io net report trace run" ;;
-	commands) echo "base sys sync stat plan io net report trace run commands" ;;
-	main) echo "base sys sync stat plan io net report trace run commands" ;;
+	copy) echo "base sys sync stat plan io net report trace copy" ;;
+	commands) echo "base sys sync stat plan io net report trace run copy commands" ;;
+	main) echo "base sys sync stat plan io net report trace run copy commands" ;;
 	*) return 1 ;;
 	esac
 }

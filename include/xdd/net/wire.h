@@ -47,6 +47,25 @@ enum wire_type {
 	WIRE_ALIVE,	  /* s d c    nothing to say; no body */
 	WIRE_ERROR,	  /* s d c t  struct wire_error; the sender ends the session */
 	WIRE_BYE,	  /* s d c    the session ends as it should; no body */
+
+	/* Copies of files: "copy/message/message.h". r: a server, i: who started it. */
+	WIRE_COPY_START = 32, /* i   c    key, settings and names */
+	WIRE_COPY_STARTED,    /*   r c    the answer */
+	WIRE_COPY_MEET,	      /* i   c    a step towards data connections */
+	WIRE_COPY_MET,	      /*   r c    its answer */
+	WIRE_COPY_BEGIN,      /* i   c    data connections are there, the copy begins; no body */
+	WIRE_COPY_OFFER,      /* s   c    files that are there, in the order of the walk */
+	WIRE_COPY_WANT,	      /*   d c    files whose contents are to be sent */
+	WIRE_COPY_RESULT,     /*   d c    files that are complete, or failed */
+	WIRE_COPY_BLOCK,      /* s     t  a range of a large file */
+	WIRE_COPY_BUNDLE,     /* s     t  small files */
+	WIRE_COPY_SUMS,	      /* s     t  digests of blocks */
+	WIRE_COPY_FILE_END,   /* s     t  no more of a large file */
+	WIRE_COPY_FAILURE,    /* s d c    a file that is not copied, and why */
+	WIRE_COPY_COUNTS,     /* s d c    how far this side is */
+	WIRE_COPY_CANCEL,     /* s d i c  end early, orderly; struct wire_error */
+	WIRE_COPY_FINISH,     /* s   c    all is sent, and all results are received; counts */
+	WIRE_COPY_FINISHED,   /*   d c    the answer; counts */
 	WIRE_TYPES
 };
 

@@ -1,0 +1,101 @@
+/*
+ * Copies of files and trees between hosts: xdd copy, and xddcp. doc/design.md has the parts,
+ * doc/wire.md the messages.
+ */
+#ifndef XDD_COPY_COPY_H
+#define XDD_COPY_COPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/base/status.h"
+
+#define COPY_MAX_CONNECTIONS 128
+#define COPY_MAX_BLOCK_BYTES (32u << 20)
+#define COPY_MIN_BLOCK_BYTES (4u << 10)
+
+/*
+ * Exit statuses of a copy besides XDD_OK, XDD_CANCELED (a signal) and XDD_MISCOMPARE (contents that
+ * differ): those of the xddcp of earlier programs, where they apply.
+ */
+enum copy_status {
+	COPY_BAD_ARGUMENTS = 101,
+	COPY_BAD_NAMES = 102, /* the form of source and destination */
+	COPY_NO_XDD = 103,    /* on the other host */
+	COPY_BAD_COMBINATION = 105,
+	COPY_NO_SOURCE = 106,
+	COPY_NO_SSH = 108,    /* it cannot be started */
+	COPY_SSH_ENDED = 109, /* it could not connect, or the connection was lost */
+	COPY_BAD_SIZE = 111,
+	COPY_BAD_VERSION = 112,
+	COPY_FAILED = 114, /* something was not copied */
+	COPY_NO_PORT = 115,
+	COPY_NEEDS_SIZE = 118,	   /* a device whose size is not known */
+	COPY_NO_DESTINATION = 119, /* its directory does not exist */
+	COPY_NOT_WRITABLE = 120,
+};
+
+/* Settings that both sides of a copy must know. Values only; sent to the other side. */
+struct copy_settings {
+	bool recursive;	       /* -r */
+	bool everything;       /* -P: owners, ACLs, extended attributes */
+	bool verify;	       /* -k: compare only */
+	bool compare_contents; /* -c: files of equal size and time are compared */
+	bool dry_run;	       /* -n: change nothing */
+	bool in_place;	       /* -i */
+	bool resume;	       /* -R, -a: keep what an interrupted copy has, and continue it */
+	bool list;	       /* -F: the source is a file with names */
+	bool list_nul;	       /* -0: they end with NUL */
+	bool ordered_source, ordered_destination; /* -o */
+	bool direct_source, direct_destination;	  /* -s, -d */
+	bool encrypt;				  /* -e */
+	bool free_ports;      /* -f: end other copies of this user that have the ports */
+	bool port_given;      /* -p: use these ports and no others */
+	bool force;	      /* -force: write to a device that carries data */
+	bool stamps;	      /* -v: a log, and time stamps as text on both sides */
+	bool stamps_binary;   /* -w: and dumps */
+	bool into;	      /* the destination is a directory that files are copied into */
+	uint16_t port;	      /* -p: the first one */
+	uint32_t connections; /* -t */
+	uint32_t block_bytes; /* of a message of data of a large file */
+	uint64_t size_bytes;  /* bytes of the only source to copy; UINT64_MAX: all */
+	uint64_t timeout_ns;
+};
+
+/* A name on a host. */
+struct copy_place {
+	const char *user; /* NULL: that of ssh */
+	const char *host; /* NULL: this host. Without brackets */
+	const char *path; /* "" of a remote host: the home directory */
+};
+
+/* A whole command line. Strings are borrowed for the copy. */
+struct copy_request {
+	struct copy_settings settings;
+	const struct copy_place *sources; /* at least one, all of one host */
+	size_t n_sources;
+	struct copy_place destination;
+	const char *const *ssh; /* command and arguments of ssh, ends with NULL; at least one */
+	const char *remote_xdd; /* program on the other hosts: "xdd" */
+	bool remote_tty;	/* -Y */
+	unsigned retries;	/* of the whole copy, after the connection was lost */
+	const char *log_path;	/* NULL: none */
+	const char *json_path;	/* NULL: none */
+	bool quiet;		/* neither progress nor summary */
+	const char *command;	/* the command line, for log and JSON */
+};
+
+/*
+ * Copy. Reports to standard output and log_error(). Returns the exit status: XDD_OK, XDD_CANCELED,
+ * XDD_MISCOMPARE or an enum copy_status. Main thread, once, while there is no other thread.
+ */
+int copy_run(const struct copy_request *request);
+
+/*
+ * The other side: xdd copy -server, with messages on standard input and output. Returns an exit
+ * status as above. Main thread, once.
+ */
+int copy_server(void);
+
+#endif

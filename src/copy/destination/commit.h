@@ -1,0 +1,89 @@
+/*
+ * Complete files get their names: temporary names, flushes, renames, and what -R keeps.
+ *
+ * A file is written under a temporary name in its directory, ".xddcp-SESSION-N.part" (SESSION: 16
+ * hexadecimal digits, N a number). A session holds a lock on the journal ".xddcp-SESSION.journal"
+ * in the destination directory while it lives, so others can tell its files from those that a
+ * killed one has left. Complete files are collected; a thread makes a batch durable (syncfs(2), or
+ * fdatasync(2) for few or large files), renames them, and has results sent.
+ */
+#ifndef COPY_DESTINATION_COMMIT_H
+#define COPY_DESTINATION_COMMIT_H
+
+#include <sys/stat.h>
+
+#include "copy/link/channel.h"
+#include "copy/tree/dirs.h"
+#include "xdd/base/extents.h"
+
+#define COPY_TEMPORARY_PREFIX ".xddcp-"
+#define COPY_TEMPORARY_SIZE 64
+
+struct commit;
+
+/* A file that is being written, or complete. */
+struct commit_file {
+	struct copy_entry *entry; /* owned */
+	struct dir_node *dir;	  /* a reference, owned */
+	uint64_t number;	  /* of its temporary name; 0: in place, there is none */
+	int fd;			  /* -1: none; closed by the commit */
+	bool kept;		  /* in the journal: -R */
+};
+
+/*
+ * Called by the commit thread for a batch: entries that are durable under their names, or failed
+ * (`err` 0 or -errno, with `what`: "rename", "flush").
+ */
+typedef void commit_done(void *arg, struct commit_file *f, int err, const char *what);
+
+/*
+ * Begin: lock a journal in the root of `dirs`, remove or (with -R) adopt what dead sessions left
+ * there, start the thread. `tree_id` identifies the copy for -R: a hash of host and sources; the
+ * latest journal with the same one is continued. With -k and -n nothing is written at all.
+ * Returns 0, or -errno with a text in `why`.
+ */
+int commit_open(struct commit **c, const struct copy_job *job, struct dirs *dirs, uint64_t tree_id,
+		commit_done *done, void *arg, char *why, size_t size);
+
+/*
+ * True: `name` is a temporary file of a session that is dead and not the one that is continued, so
+ * it may be removed; called for each such name found in a directory that existed.
+ */
+bool commit_is_stale(struct commit *c, const char *name);
+
+/*
+ * The journal of the continued copy has a part of this file: same path, size and mtime of the
+ * source. Opens it: `f->fd` and `f->number` are set, `durable` has its bytes. Returns 1; 0: there
+ * is none; or -errno. The caller's thread is that of the entries.
+ */
+int commit_resume(struct commit *c, struct commit_file *f, struct extents *durable);
+
+/* Create the temporary file of `f`: f->fd, f->number. Returns 0 or -errno. Any thread. */
+int commit_create(struct commit *c, struct commit_file *f);
+
+/*
+ * -R: bytes of a large file that were written; the commit thread flushes the file from time to time
+ * (each second) and records them. Any thread; `f` until commit_put() or commit_drop().
+ */
+int commit_wrote(struct commit *c, struct commit_file *f, uint64_t begin, uint64_t end);
+
+/*
+ * A complete file, with its attributes set: the commit owns it until `done`, which frees it. Waits
+ * while too many are pending. Any thread.
+ */
+void commit_put(struct commit *c, struct commit_file *f);
+
+/* Remove the temporary file of one that is not complete; with -R and `keep`, leave it. */
+void commit_drop(struct commit *c, struct commit_file *f, bool keep);
+
+/* Have all that was put until now be committed soon; and wait for it. */
+void commit_hurry(struct commit *c);
+void commit_drain(struct commit *c);
+
+/*
+ * End: drain, end the thread, remove the journal, unless `keep` (interrupted, with -R). Accepts
+ * NULL. Time of flushes and renames is added to `*storage_ns`.
+ */
+void commit_close(struct commit *c, bool keep, uint64_t *storage_ns);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * The control messages of one side of a copy, between its threads and its channel. Callers:
+ * copy.c, server.c, and the two roles.
+ */
+#ifndef COPY_LINK_CHANNEL_H
+#define COPY_LINK_CHANNEL_H
+
+#include "copy/link/link.h"
+#include "copy/link/meet.h"
+#include "copy/message/message.h"
+#include "copy/report/report.h"
+#include "xdd/sync/stop.h"
+
+/*
+ * The work of a role. The role receives on `channel` in a thread of its own, from the
+ * message after the meeting to BYE. All borrowed.
+ */
+struct copy_job {
+	const struct copy_settings *settings;
+	const char *const *sources; /* of the source */
+	size_t n_sources;
+	const char *destination; /* of the destination */
+	const char *own_host, *peer_host;
+	uint8_t session[WIRE_SESSION_BYTES];
+	struct link *channel;
+	struct data_links *data;
+	struct copy_report *report; /* never NULL; of a server it prints nothing */
+	/*
+	 * The destination accepts only these names at the top (last components of the sources);
+	 * NULL: any, where the source is not the one that was asked for names, as with -F.
+	 */
+	const char *const *top_names;
+	size_t n_top_names;
+	/*
+	 * Stops all threads of the role: a signal (STOP_SIGNAL), or the role itself after an error
+	 * (STOP_ERROR). The role registers a hook that aborts its links.
+	 */
+	struct stop *stop;
+};
+
+/*
+ * One side of the copy, from the first OFFER to BYE: source/source.c, destination/destination.c.
+ * Starts and joins its threads; leaves no temporary file, except what -R keeps. Returns the worse
+ * exit status of both sides; the causes are in the report, and were sent to the peer where it can
+ * still be reached. Main thread.
+ */
+int copy_source(struct copy_job *job);
+int copy_destination(struct copy_job *job);
+
+#endif

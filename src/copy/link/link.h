@@ -1,0 +1,66 @@
+/*
+ * A stream of messages between the two sides of a copy: the channel through ssh, which has control
+ * messages, or a TCP connection for data. A data thread need not know which of them it has.
+ *
+ * Any thread may send on a channel, which locks; a data connection is sent on by one thread. One
+ * thread at a time receives. link_abort() may be called by any thread while the link is open.
+ */
+#ifndef COPY_LINK_LINK_H
+#define COPY_LINK_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/net/connection.h"
+#include "xdd/net/wire.h"
+
+struct link;
+
+/*
+ * A channel on two descriptors that may be pipes, sockets or the same. The link closes them.
+ * A channel sends ALIVE each second from a thread of its own, and receiving fails with -ETIMEDOUT
+ * after `timeout_ns` without a byte. Returns NULL without memory or threads.
+ */
+struct link *link_on_fds(int read_fd, int write_fd, uint64_t timeout_ns);
+
+/* A data connection, number `number`, whose codes use `key`. The link closes both. */
+struct link *link_on_connection(struct connection *c, struct wire_key *key, unsigned number);
+
+/* A data stream inside of `channel`, which is borrowed: sends only. */
+struct link *link_inside(struct link *channel);
+
+/* Accepts NULL. */
+void link_close(struct link *l);
+void link_abort(struct link *l);
+
+/*
+ * Send a message of `h->type`, whose body is `n` parts; the link fills in connection, sequence,
+ * length, digest and code; the caller sets offset and the block's id. `ns` (may be NULL) gets time
+ * added: [0] in digests, [1] in sending. Returns 0 or -errno; `iov` is changed.
+ */
+int link_send(struct link *l, struct wire_header *h, struct iovec *iov, int n, uint64_t ns[2]);
+
+/* A message with one part or none. */
+int link_send_body(struct link *l, enum wire_type type, const void *body, size_t length);
+
+/*
+ * Receive the header of the next message, except ALIVE, and check number, sequence and code.
+ * `max_data` bounds BLOCK, BUNDLE and SUMS. Returns 0; -EBADMSG with a text for people in `why`
+ * (WIRE_MAX_TEXT_BYTES): the peer broke the rules; -ECONNRESET: it is gone; -ETIMEDOUT;
+ * -ECONNABORTED; or another -errno. `why` may be NULL.
+ */
+int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, char *why);
+
+/*
+ * Receive its body into `buf`, which has room for h->length bytes, and check its digest. `ns` as
+ * above: [0] digests, [1] receiving. Errors as above.
+ */
+int link_receive_body(struct link *l, const struct wire_header *h, void *buf, uint64_t ns[2],
+		      char *why);
+
+/* False for TCP, with facts of the connection. */
+bool link_is_channel(const struct link *l);
+void link_info(struct link *l, struct connection_info *info);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * How the two sides of a copy meet: servers through ssh, and data connections.
+ *
+ * copy.c asks for meeting steps in this order until one succeeds: the server listens and the other
+ * side connects (of two servers the destination listens), the other way round, and data inside of
+ * the channel.
+ */
+#ifndef COPY_LINK_MEET_H
+#define COPY_LINK_MEET_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "copy/link/link.h"
+#include "copy/message/message.h"
+#include "xdd/copy/copy.h"
+
+/* ---- ssh and the server: ssh.c ---- */
+
+struct ssh {
+	pid_t pid; /* -1: none, or ended */
+	struct link *channel;
+	struct copy_started started;
+};
+
+/*
+ * Start ssh to `place`, wait for the banner, send `start`, receive STARTED. The child ends with
+ * this process, and ignores SIGINT. Returns 0, or an exit status (enum copy_status) with a text in
+ * `why` that names the remedy. Main thread.
+ */
+int ssh_start(struct ssh *s, const struct copy_request *request, const struct copy_place *place,
+	      const struct copy_start *start, char *why, size_t size);
+
+/*
+ * Close the channel, wait at most `wait_ns` for the end of ssh, then end it. Returns its exit
+ * status, or 128 + the signal. Safe on one that is all zero or has ended.
+ */
+int ssh_end(struct ssh *s, uint64_t wait_ns);
+
+/* ---- data connections: data_links.c ---- */
+
+struct data_links {
+	struct link *links[COPY_MAX_CONNECTIONS];
+	unsigned n;
+	bool inside; /* data goes through the channel; then n is 1, and links[0] sends only */
+};
+
+/* Of one side; the same on both sides. */
+struct data_terms {
+	uint8_t key[WIRE_KEY_BYTES];
+	uint8_t session[WIRE_SESSION_BYTES];
+	const struct copy_settings *settings;
+};
+
+struct data_listener; /* private to data_links.c */
+
+/*
+ * Find a free port on `address` ("": all addresses), from settings->port on, and listen. Returns 0
+ * with `*port`; or -errno with a text in `why`.
+ */
+int data_listen(struct data_listener **l, const struct data_terms *terms, const char *address,
+		uint16_t *port, char *why, size_t size);
+/* Wait for all connections, at most `wait_ns`. Returns 0 or -errno with a text. */
+int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns, char *why,
+		size_t size);
+/* Accepts NULL. The links stay. */
+void data_listener_free(struct data_listener *l);
+
+/* Connect all, to the addresses in turn. Returns 0 or -errno with a text. */
+int data_connect(struct data_links *links, const struct data_terms *terms,
+		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size);
+
+void data_links_close(struct data_links *links);
+
+#endif

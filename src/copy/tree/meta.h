@@ -1,0 +1,62 @@
+/*
+ * Attributes of files besides their contents: permissions, times, and with -P owners, ACLs and
+ * extended attributes. Any thread, except where stated.
+ */
+#ifndef COPY_TREE_META_H
+#define COPY_TREE_META_H
+
+#include <sys/stat.h>
+
+#include "copy/message/message.h"
+
+/* ---- source ---- */
+
+/*
+ * Read the attributes of an open file, or of `name` in `dir_fd` (a symbolic link; then `fd` is -1)
+ * into `*set`. ACLs come as system.posix_acl_access and _default; attributes that belong to a file
+ * system (lustre.*, trusted.lov and the like), to security modules other than security.capability,
+ * and system.* other than ACLs are left out. Returns 0 or -errno; a file system without attributes
+ * has none.
+ */
+struct meta_set {
+	struct copy_attr *attrs;
+	size_t n;
+	void *memory;
+};
+int meta_read(int fd, int dir_fd, const char *name, struct meta_set *set);
+void meta_set_free(struct meta_set *set);
+
+/* ---- destination ---- */
+
+/* Numbers of users and groups of the source as those of this host, by their names. One writer. */
+struct meta_owners;
+struct meta_owners *meta_owners_new(void);
+void meta_owners_free(struct meta_owners *o);
+/* An OWNER entry. Returns 0 or -ENOMEM; at most 65536 are kept. */
+int meta_owners_add(struct meta_owners *o, const struct copy_entry *e);
+/* The number here: of the same name; the same number where that has no name here. */
+uid_t meta_uid(const struct meta_owners *o, uint32_t uid);
+gid_t meta_gid(const struct meta_owners *o, uint32_t gid);
+
+/*
+ * Give an open file or directory the attributes of `e`: owner (with `owners`, which is NULL without
+ * -P), permissions, extended attributes, times last. `*not_set` becomes true where owner or
+ * attributes need a right that this process lacks (that is no error; set-user-ID bits are then not
+ * set). Returns 0, or -errno with what failed in `*what` (static: "permissions", "times" ...).
+ */
+int meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *owners, bool *not_set,
+	       const char **what);
+
+/* The same for the symbolic link `name` in `dir_fd`. */
+int meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
+		    const struct meta_owners *owners, bool *not_set, const char **what);
+
+/* True if an existing file has the attributes of `e`, as far as meta_apply() would set them; `fd`
+ * is that of the file, or -1: only `st` is compared. */
+bool meta_same(const struct stat *st, int fd, const struct copy_entry *e,
+	       const struct meta_owners *owners);
+
+/* A copy of an entry with all that it points to, in one piece of memory; free() frees it. */
+struct copy_entry *meta_entry_dup(const struct copy_entry *e);
+
+#endif

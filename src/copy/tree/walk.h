@@ -1,0 +1,47 @@
+/*
+ * Walks over the files that a source copies, in the order in which they are offered: depth first,
+ * directories before what is in them. Memory does not grow with the number of files, and not with
+ * the depth beyond a name and a descriptor's worth per level. One thread; no state is shared.
+ */
+#ifndef COPY_TREE_WALK_H
+#define COPY_TREE_WALK_H
+
+#include <sys/stat.h>
+
+#include "copy/message/message.h"
+#include "copy/tree/dirs.h"
+#include "xdd/copy/copy.h"
+
+struct walk;
+
+/* A name that the walk found: an entry without attributes, and where it is. */
+struct walk_found {
+	struct copy_entry entry; /* strings are valid until the next call */
+	struct dirs *dirs;	 /* the tree that `dir` belongs to */
+	struct dir_node *dir;	 /* FILE, SYMLINK, LINK: its directory; DIR: itself. A reference */
+	struct stat st;
+	/* a name that cannot be copied; `entry` is not set then */
+	bool failed;
+	struct copy_failure failure;
+};
+
+/*
+ * `sources` as the user wrote them: a trailing "/" of a directory stands for its contents; with
+ * settings->list there is one, the file of names ("-": standard input). Returns 0, or an exit
+ * status with a text in `why`: a source that does not exist (COPY_NO_SOURCE), a directory without
+ * -r.
+ * Checks all names, except those of a list, before anything is offered.
+ */
+int walk_open(struct walk **w, const struct copy_settings *settings, const char *const *sources,
+	      size_t n, char *why, size_t size);
+void walk_close(struct walk *w);
+
+/*
+ * The next one. True; false: COPY_END was returned before. Ids are set. The caller releases
+ * found->dir. FIFOs, sockets and devices in a tree are failures with one line each; symbolic links
+ * named as a source without a trailing "/" are followed, those in trees are not. Hard links: the
+ * first name is a FILE with COPY_HAS_LINKS, later ones are LINKs, if the walk still knows it.
+ */
+bool walk_next(struct walk *w, struct walk_found *found);
+
+#endif
