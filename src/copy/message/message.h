@@ -91,6 +91,30 @@ enum wire_fault copy_decode_meet(const uint8_t *body, size_t length, struct copy
 
 /* ---- WIRE_COPY_OFFER: entries ---- */
 
+/*
+ * Rules of both sides, which each checks of the other; what breaks them ends the session:
+ *
+ * - Each DIR, FILE, SYMLINK and LINK gets one RESULT. That of a DIR comes after its LEAVE, unless
+ *   it is LOST.
+ * - The window: at most COPY_WINDOW_ENTRIES entries with COPY_WINDOW_BYTES encoded bytes are
+ *   offered and have no RESULT. A DIR counts from its LEAVE on, with the size of its own entry.
+ * - WANT is for a FILE without RESULT: one with SEND, or one with SUMS, or one with SUMS and, after
+ *   their FILE_END, one with SEND. With -k there is no SEND.
+ * - The source answers each WANT, also after a RESULT LOST. SUMS and SEND of ranges with FILE_END,
+ *   which follows any number of messages. SEND of a whole file of up to COPY_SMALL_FILE_BYTES that
+ *   is neither SPARSE nor a DEVICE with a record of a BUNDLE; SEND of others with FILE_END.
+ * - A RESULT other than LOST comes after the answers to all WANTs of the FILE.
+ * - For an answer with a status the source has sent a FAILURE, unless the file was LOST before: the
+ *   destination drops the file without one, and its RESULT is LOST.
+ * - CANCEL: the side that sends it begins nothing new, and so does the other once it has it. WANTs
+ *   may remain without answers, files without FILE_END, entries without RESULT.
+ * - FINISH: the source sends nothing more on data connections. Without CANCEL it has all RESULTs.
+ *   After CANCEL, RESULTs may follow until FINISHED. The source answers that with BYE.
+ * - done_files and done_bytes of FINISHED: FILEs with a RESULT DONE, and their size_bytes.
+ */
+#define COPY_WINDOW_ENTRIES 65536u
+#define COPY_WINDOW_BYTES (16u << 20)
+
 enum copy_kind {
 	COPY_DIR = 1, /* enter it: later entries lie in it */
 	COPY_LEAVE,   /* leave the directory that was entered last */
