@@ -11,6 +11,8 @@
 #include "copy/report/report.h"
 #include "xdd/sync/stop.h"
 
+struct copy_signals; /* src/copy/signals.h */
+
 /*
  * The work of a role. The role receives on `channel` in a thread of its own, from the
  * message after the meeting to BYE. All borrowed.
@@ -33,9 +35,15 @@ struct copy_job {
 	size_t n_top_names;
 	/*
 	 * Stops all threads of the role: a signal (STOP_SIGNAL), or the role itself after an error
-	 * (STOP_ERROR). The role registers a hook that aborts its links.
+	 * (STOP_ERROR). src/copy/role.h registers a hook that aborts the data connections.
 	 */
 	struct stop *stop;
+	struct copy_signals *signals; /* NULL: none; role_start() lets them stop the role */
+	/*
+	 * Set by the role: why the session was lost or ended by a fault, in words; "": it was not.
+	 * It is in no report yet; the caller may try again.
+	 */
+	char why[WIRE_MAX_TEXT_BYTES];
 };
 
 /*

@@ -1,0 +1,118 @@
+/*
+ * The common part of both roles of a copy: it receives control messages, reports failures and
+ * counts to both sides, and ends a copy in good order, early or not. Callers: source/ and
+ * destination/.
+ *
+ *	role_open(), hooks of the role's own with job->stop, role_start(), its threads
+ *	the work; of a destination role_wait_finish(); threads joined
+ *	role_finish(), role_close()
+ *
+ * Two threads belong to a role: one receives and passes messages to ops->receive(); the other one
+ * reports counts each 250 ms, and sends CANCEL or ERROR once the copy is to end.
+ *
+ * A copy ends early by stop_request(job->stop): from a signal, role_cancel(), role_fatal(), a
+ * message of the peer, or the loss of the channel. Data connections are aborted then. All threads
+ * of the role end; files that are not complete are dropped; complete ones are committed. Then the
+ * ends are exchanged as always, if the channel is still there.
+ */
+#ifndef COPY_ROLE_H
+#define COPY_ROLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "copy/link/channel.h"
+#include "copy/message/message.h"
+#include "xdd/base/nstime.h"
+
+#define COPY_COUNTS_NS (NS_PER_SEC / 4)
+
+struct role; /* private to role.c */
+
+/* Of the source or the destination; `arg` is that of role_open(). */
+struct role_ops {
+	/*
+	 * A message other than FAILURE, COUNTS, CANCEL, ERROR, FINISH, FINISHED and BYE: OFFER for
+	 * the destination, WANT and RESULT for the source, and messages of data, up to
+	 * COPY_MAX_BLOCK_BYTES, where they come through the channel. The body's digest is checked;
+	 * it is valid during the call. Any other message is a fault of the peer: -EBADMSG with a
+	 * text in `why`, which ends the session (-ECANCELED: it ends anyway). Receiving thread.
+	 *
+	 * That of a source must not wait and not send, as the destination may be waiting to send.
+	 */
+	int (*receive)(void *arg, const struct wire_header *h, const uint8_t *body,
+		       char why[WIRE_MAX_TEXT_BYTES]);
+	/* Set all fields except failed, warnings and status. `*c` is zero. Any thread. */
+	void (*counts)(void *arg, struct copy_counts *c);
+};
+
+/* Returns 0 or -ENOMEM. Main thread. */
+int role_open(struct role **r, struct copy_job *job, enum copy_role is, const struct role_ops *ops,
+	      void *arg);
+
+/*
+ * Start the threads of the role, and let signals stop it. After the hooks are registered, and
+ * before other threads start. Returns 0 or -errno. Main thread.
+ */
+int role_start(struct role *r);
+
+/*
+ * A name that is not copied, or differs, or, with status 0, a warning: to the report of this side,
+ * to the peer, and into the counts. Any thread, except the receiving one of a source.
+ */
+void role_failure(struct role *r, const struct copy_failure *f);
+/* The same; `path` may be NULL. */
+void role_fail(struct role *r, uint64_t id, int status, const char *path, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+/* Count one more that has failed, without a line: below a directory that has failed. */
+void role_count_failed(struct role *r);
+
+/*
+ * Send a control message. Returns 0 or -errno; a channel that fails ends the copy. Any thread,
+ * except the receiving one of a source.
+ */
+int role_send(struct role *r, enum wire_type type, const void *body, size_t length);
+
+/*
+ * End the copy early, in good order, with a cause: "the destination file system is full". The first
+ * call counts. role_fatal() is for faults after which the peer cannot go on: it ends without an
+ * exchange. Neither waits. Any thread.
+ */
+void role_cancel(struct role *r, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void role_fatal(struct role *r, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Data connection `number` has failed with -errno (link_receive(), link_send(), with its `why`, or
+ * NULL). Unless the copy ends already or is heard to end within a second, this is fatal. The
+ * thread of the connection.
+ */
+void role_link_failed(struct role *r, unsigned number, int err, const char *why);
+
+static inline bool role_stopped(const struct copy_job *job)
+{
+	return stop_requested(job->stop);
+}
+
+/*
+ * Destination: wait for FINISH. False: it cannot come any more. A source sends FINISH whenever it
+ * can, after CANCEL too. Main thread.
+ */
+bool role_wait_finish(struct role *r);
+
+/*
+ * All threads of the role are joined, and everything is done. Source: send FINISH, wait for
+ * FINISHED; destination: send FINISHED; and BYE. Returns the worse status of both sides. Main
+ * thread.
+ */
+int role_finish(struct role *r);
+
+/* End the threads. Accepts NULL. The channel can only be closed after this. Main thread. */
+void role_close(struct role *r);
+
+/* The worse of two exit statuses: a cancel, else the greater one. Any thread. */
+int copy_worse_status(int a, int b);
+
+#endif
