@@ -20,36 +20,59 @@
 #define COPY_TEMPORARY_SIZE 64
 
 struct commit;
+struct commit_progress;
 
-/* A file that is being written, or complete. */
+/* A file that is being written, or complete. What the caller does not set is zero. */
 struct commit_file {
 	struct copy_entry *entry; /* owned */
 	struct dir_node *dir;	  /* a reference, owned */
 	uint64_t number;	  /* of its temporary name; 0: in place, there is none */
 	int fd;			  /* -1: none; closed by the commit */
 	bool kept;		  /* in the journal: -R */
+
+	/* of the commit; not for others */
+	struct commit_file *next;
+	struct commit_progress *progress;
+	uint32_t fs;
+	uint32_t losses;
+	int err;
 };
 
 /*
- * Called by the commit thread for a batch: entries that are durable under their names, or failed
- * (`err` 0 or -errno, with `what`: "rename", "flush").
+ * Called by the commit thread for each file of a batch: entries that are durable under their names,
+ * or failed (`err` 0 or -errno, with `what`: "rename", "flush", "close"; the temporary file is then
+ * removed). `f` belongs to the caller of this module again, who frees it with what it owns.
  */
 typedef void commit_done(void *arg, struct commit_file *f, int err, const char *what);
 
 /*
- * Begin: lock a journal in the root of `dirs`, remove or (with -R) adopt what dead sessions left
- * there, start the thread. `tree_id` identifies the copy for -R: a hash of host and sources; the
- * latest journal with the same one is continued. With -k and -n nothing is written at all.
- * Returns 0, or -errno with a text in `why`.
+ * Begin: remove or (with -R) adopt what dead sessions left in the root of `dirs`, start the thread.
+ * `tree_id` identifies the copy for -R: a hash of host and sources; the latest journal with the
+ * same one is continued. The own journal is made, and locked, with the first temporary file; with
+ * -R at once. With -k and -n nothing is written at all. Returns 0, or -errno with a text in `why`.
  */
 int commit_open(struct commit **c, const struct copy_job *job, struct dirs *dirs, uint64_t tree_id,
 		commit_done *done, void *arg, char *why, size_t size);
 
 /*
- * True: `name` is a temporary file of a session that is dead and not the one that is continued, so
- * it may be removed; called for each such name found in a directory that existed.
+ * How the name of the destination was understood, for a later copy with the same `tree_id`: with
+ * `renamed`, the root of `dirs` is the new name of the only source, which did not exist; it was not
+ * a directory into which sources are copied. Called after commit_open(), before the first file.
  */
-bool commit_is_stale(struct commit *c, const char *name);
+void commit_note_root(struct commit *c, bool renamed);
+
+/*
+ * True if `root_fd`, an existing directory, has the journal of a dead session with this `tree_id`
+ * whose root was the new name of the source: -R continues in it. Before commit_open().
+ */
+bool commit_root_was_renamed(int root_fd, uint64_t tree_id);
+
+/*
+ * True: `name` in `dir` is a temporary file of a session that is dead and not the one that is
+ * continued, so it may be removed; for such names found in a directory that existed. A copy need
+ * not look for them: commit_open() removes those whose journal still exists, from every directory.
+ */
+bool commit_is_stale(struct commit *c, struct dir_node *dir, const char *name);
 
 /*
  * The journal of the continued copy has a part of this file: same path, size and mtime of the
@@ -62,6 +85,12 @@ int commit_resume(struct commit *c, struct commit_file *f, struct extents *durab
 int commit_create(struct commit *c, struct commit_file *f);
 
 /*
+ * The same for a link, which the caller makes under `name`: f->number, and f->fd is -1. Any
+ * thread.
+ */
+int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPORARY_SIZE]);
+
+/*
  * -R: bytes of a large file that were written; the commit thread flushes the file from time to time
  * (each second) and records them. Any thread; `f` until commit_put() or commit_drop().
  */
@@ -69,11 +98,16 @@ int commit_wrote(struct commit *c, struct commit_file *f, uint64_t begin, uint64
 
 /*
  * A complete file, with its attributes set: the commit owns it until `done`, which frees it. Waits
- * while too many are pending. Any thread.
+ * while too many are pending. Any thread. Of what is there already under its final name `number` is
+ * 0: a file in place (its `fd` is flushed), a link or a directory (`fd` is -1). `done` is then
+ * called once it is durable.
  */
 void commit_put(struct commit *c, struct commit_file *f);
 
-/* Remove the temporary file of one that is not complete; with -R and `keep`, leave it. */
+/*
+ * Close one that is not complete, and remove its temporary file; with -R and `keep`, leave that and
+ * record what it has. `f` remains the caller's, who frees it. Any thread.
+ */
 void commit_drop(struct commit *c, struct commit_file *f, bool keep);
 
 /* Have all that was put until now be committed soon; and wait for it. */
