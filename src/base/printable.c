@@ -39,6 +39,25 @@ size_t printable_unsafe(const char *s)
 	return is_unsafe(code_point(s, len)) ? len : 0;
 }
 
+bool printable_is_safe(const char *text)
+{
+	for (; *text; text += utf8_length(text)) {
+		if (printable_unsafe(text))
+			return false;
+	}
+	return true;
+}
+
+void printable_mask(char *text)
+{
+	while (*text) {
+		size_t unsafe = printable_unsafe(text);
+
+		memset(text, '?', unsafe);
+		text += unsafe ? unsafe : utf8_length(text);
+	}
+}
+
 static void put_escape(FILE *f, const char *s, size_t len)
 {
 	unsigned char byte = (unsigned char)*s;

@@ -9,7 +9,6 @@
 #include "xdd/base/bytes.h"
 #include "xdd/base/printable.h"
 #include "xdd/base/status.h"
-#include "xdd/base/utf8.h"
 
 /* ---- writing ---- */
 
@@ -43,12 +42,7 @@ static uint8_t *put_text(uint8_t *p, const char *text, size_t size)
 
 	memcpy(out, text, length);
 	out[length] = '\0';
-	while (*out) {
-		size_t unsafe = printable_unsafe(out);
-
-		memset(out, '?', unsafe);
-		out += unsafe ? unsafe : utf8_length(out);
-	}
+	printable_mask(out);
 	return p + length + 1;
 }
 
@@ -207,14 +201,8 @@ static void get_name(struct cursor *c, char *out, size_t size)
 static void get_text(struct cursor *c, char *out, size_t size)
 {
 	get_string(c, out, size, c->left);
-	if (c->bad)
-		return;
-	for (; *out; out += utf8_length(out)) {
-		if (printable_unsafe(out)) {
-			c->bad = true;
-			return;
-		}
-	}
+	if (!c->bad && !printable_is_safe(out))
+		c->bad = true;
 }
 
 static enum wire_fault end(const struct cursor *c)
@@ -317,12 +305,18 @@ enum wire_fault wire_decode_pass(const uint8_t *body, size_t length, struct wire
 	return end(&c);
 }
 
+/* Copies of files have statuses of their own: "xdd/copy/copy.h", which is of a later layer. */
+static bool is_status(uint32_t status)
+{
+	return status <= XDD_MISCOMPARE || (status > 100 && status <= 120);
+}
+
 enum wire_fault wire_decode_error(const uint8_t *body, size_t length, struct wire_error *b)
 {
 	struct cursor c = { body, length, false };
 
 	b->status = get32(&c);
-	if (b->status == XDD_OK || b->status > XDD_MISCOMPARE)
+	if (b->status == XDD_OK || !is_status(b->status))
 		c.bad = true;
 	get_text(&c, b->text, sizeof(b->text));
 	return end(&c);

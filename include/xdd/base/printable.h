@@ -14,6 +14,12 @@
 /* The number of bytes at `s` that must be escaped; 0: the character there may be printed. */
 size_t printable_unsafe(const char *s);
 
+/* True if all of it may be printed. */
+bool printable_is_safe(const char *text);
+
+/* Replace each byte that must be escaped with a question mark. */
+void printable_mask(char *text);
+
 /* Write `text` as part of one line. */
 void printable_put(FILE *f, const char *text);
 

@@ -196,7 +196,7 @@ struct wire_pass {
 };
 
 struct wire_error {
-	uint32_t status;		/* enum xdd_status of the sender */
+	uint32_t status;		/* enum xdd_status, or enum copy_status, of the sender */
 	char text[WIRE_MAX_TEXT_BYTES]; /* one line */
 };
 

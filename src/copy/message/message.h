@@ -34,6 +34,8 @@
 #define COPY_MAX_SOURCES 4096
 #define COPY_MAX_ADDRESSES 16
 #define COPY_MAX_RANGES 4096 /* of a WANT */
+#define COPY_MAX_HOST_BYTES 256
+#define COPY_MAX_ID (((uint64_t)1 << 56) - 1)
 
 /* ---- WIRE_COPY_START: the first message to a server ---- */
 
@@ -55,7 +57,15 @@ struct copy_start {
 	size_t n_sources;
 };
 
+/*
+ * Encoders return the length; 0: it does not fit into `room`, or a name or number is beyond the
+ * limits above. Texts for people are cut, and bytes in them that a decoder refuses become question
+ * marks. All bodies fit into WIRE_MAX_BODY_BYTES, except START with many long names.
+ *
+ * Decoders return WIRE_OK or WIRE_BAD_BODY, which leaves `*b` undefined.
+ */
 size_t copy_encode_start(const struct copy_start *b, uint8_t *out, size_t room);
+/* After WIRE_OK the caller frees the array of names. */
 enum wire_fault copy_decode_start(const uint8_t *body, size_t length, struct copy_start *b);
 void copy_start_free(struct copy_start *b);
 
@@ -158,7 +168,10 @@ struct copy_entry {
 	size_t n_attrs;
 };
 
-/* Append to an offer. Returns the bytes used; 0: it does not fit into `room`. */
+/*
+ * Append to an offer. Returns the bytes used; 0: it does not fit into `room`, or its name, target
+ * or attributes are beyond the limits. One within them fits into an empty offer.
+ */
 size_t copy_encode_entry(const struct copy_entry *e, uint8_t *out, size_t room);
 
 /* Reads the entries of an offer in order. */
@@ -232,8 +245,9 @@ static inline void copy_set_block_id(struct wire_header *h, uint64_t id)
 
 /*
  * WIRE_COPY_BUNDLE: whole small files. A record is id (8), size (4), status (4: 0, or the exit
- * status of a file that failed, which then has a text of `size` bytes with its NUL instead of
- * contents), contents, zeros up to a multiple of 8.
+ * status of a file that failed, which then has a text of `size` bytes with its NUL, at most
+ * WIRE_MAX_TEXT_BYTES and safe to print (printable_mask()), instead of contents), contents, zeros
+ * up to a multiple of 8.
  */
 #define COPY_BUNDLE_RECORD_BYTES 16
 
@@ -284,6 +298,8 @@ struct copy_sums {
 size_t copy_encode_sums(const struct copy_sums *b, uint8_t *out, size_t room);
 enum wire_fault copy_decode_sums(const uint8_t *body, size_t length, struct copy_sums *b);
 struct digest copy_sums_at(const struct copy_sums *b, size_t i);
+/* As in `digests`. */
+void copy_put_sum(struct digest d, uint8_t out[16]);
 
 /* ---- both directions ---- */
 
@@ -296,6 +312,8 @@ struct copy_failure {
 					   A longer one is cut in front, after "..." */
 	char text[WIRE_MAX_TEXT_BYTES]; /* one line: "cannot open (Permission denied)" */
 };
+/* Set the path, cut if necessary. */
+void copy_failure_path(struct copy_failure *f, const char *path);
 size_t copy_encode_failure(const struct copy_failure *b, uint8_t *out, size_t room);
 enum wire_fault copy_decode_failure(const uint8_t *body, size_t length, struct copy_failure *b);
 
