@@ -2,8 +2,9 @@
  * A stream of messages between the two sides of a copy: the channel through ssh, which has control
  * messages, or a TCP connection for data. A data thread need not know which of them it has.
  *
- * Any thread may send on a channel, which locks; a data connection is sent on by one thread. One
- * thread at a time receives. link_abort() may be called by any thread while the link is open.
+ * Any thread may send on a channel, which locks, while one thread at a time receives. A data
+ * connection, and a link inside of a channel, belong to one thread. link_abort() may be called by
+ * any thread while the link is open. SIGPIPE must be ignored.
  */
 #ifndef COPY_LINK_LINK_H
 #define COPY_LINK_LINK_H
@@ -18,16 +19,27 @@
 struct link;
 
 /*
- * A channel on two descriptors that may be pipes, sockets or the same. The link closes them.
- * A channel sends ALIVE each second from a thread of its own, and receiving fails with -ETIMEDOUT
- * after `timeout_ns` without a byte. Returns NULL without memory or threads.
+ * A channel on two descriptors that may be pipes, sockets or the same. The link closes them, also
+ * when this fails. A channel sends ALIVE in each second in which it sends nothing else, from a
+ * thread of its own, and receiving fails with -ETIMEDOUT after `timeout_ns` without a byte; so does
+ * sending when no byte moves in either direction for as long. Returns NULL without memory or
+ * threads.
  */
 struct link *link_on_fds(int read_fd, int write_fd, uint64_t timeout_ns);
 
-/* A data connection, number `number`, whose codes use `key`. The link closes both. */
+/*
+ * A data connection, number `number`, whose codes use `key`, after HELLO and WELCOME, which had
+ * sequence 0. The link closes both, also when this fails. Receiving waits for the first byte of a
+ * message without limit, because the other side may have nothing to send: the channel tells whether
+ * it lives, and link_abort() ends the wait. Returns NULL without memory.
+ */
 struct link *link_on_connection(struct connection *c, struct wire_key *key, unsigned number);
 
-/* A data stream inside of `channel`, which is borrowed: sends only. */
+/*
+ * A data stream inside of `channel`, which is borrowed: sends only, as connection 0. The other side
+ * receives its messages on the channel, with a `max_data` that is not 0. Returns NULL without
+ * memory.
+ */
 struct link *link_inside(struct link *channel);
 
 /* Accepts NULL. */
@@ -37,7 +49,8 @@ void link_abort(struct link *l);
 /*
  * Send a message of `h->type`, whose body is `n` parts; the link fills in connection, sequence,
  * length, digest and code; the caller sets offset and the block's id. `ns` (may be NULL) gets time
- * added: [0] in digests, [1] in sending. Returns 0 or -errno; `iov` is changed.
+ * added: [0] in digests, [1] in sending. Returns 0 or -errno, as receiving does, and again after
+ * the first error; `iov` is changed.
  */
 int link_send(struct link *l, struct wire_header *h, struct iovec *iov, int n, uint64_t ns[2]);
 
@@ -46,9 +59,10 @@ int link_send_body(struct link *l, enum wire_type type, const void *body, size_t
 
 /*
  * Receive the header of the next message, except ALIVE, and check number, sequence and code.
- * `max_data` bounds BLOCK, BUNDLE and SUMS. Returns 0; -EBADMSG with a text for people in `why`
- * (WIRE_MAX_TEXT_BYTES): the peer broke the rules; -ECONNRESET: it is gone; -ETIMEDOUT;
- * -ECONNABORTED; or another -errno. `why` may be NULL.
+ * `max_data` bounds BLOCK, BUNDLE and SUMS; with 0 a channel accepts no message of a data stream.
+ * Returns 0; -EBADMSG: the peer broke the rules; -ECONNRESET: it is gone; -ETIMEDOUT;
+ * -ECONNABORTED; or another -errno. An error comes with a text for people in `why`
+ * (WIRE_MAX_TEXT_BYTES), which may be NULL.
  */
 int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, char *why);
 
@@ -59,7 +73,7 @@ int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, char 
 int link_receive_body(struct link *l, const struct wire_header *h, void *buf, uint64_t ns[2],
 		      char *why);
 
-/* False for TCP, with facts of the connection. */
+/* False for TCP, with facts of the connection; those of a channel are all zero. */
 bool link_is_channel(const struct link *l);
 void link_info(struct link *l, struct connection_info *info);
 
