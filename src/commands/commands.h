@@ -49,6 +49,12 @@ const char *command_suggest(const char *word);
 extern const struct command command_compare;
 
 /*
+ * xdd copy: files and trees between hosts, and the side that ssh starts. Its main() returns an exit
+ * status of copy_run().
+ */
+extern const struct command command_copy;
+
+/*
  * xdd fio: job files of fio as commands of xdd. Its main() returns XDD_OK; XDD_BAD_ARGUMENT for a
  * job file that cannot be read or understood; XDD_BAD_OPTION; XDD_IO_ERROR where the output cannot
  * be written; with -run the status of the command that failed.

@@ -1,0 +1,96 @@
+/*
+ * The command xdd copy, which the script xddcp starts: files and trees from host to host. Called by
+ * main.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/commands.h"
+#include "commands/copy_line.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/base/quote.h"
+#include "xdd/commands/command.h"
+
+/* The command line as a shell reads it. NULL: no memory. */
+static const char *command_text(struct arena *arena, int argc, char *const *argv)
+{
+	const char **words = arena_alloc(arena, sizeof(*words) * (size_t)argc);
+	size_t size = sizeof("xdd");
+	char *text, *end;
+
+	for (int i = 0; words && i < argc; i++) {
+		words[i] = quote_word(arena, argv[i]);
+		if (!words[i])
+			return NULL;
+		size += strlen(words[i]) + 1;
+	}
+	text = words ? arena_alloc(arena, size) : NULL;
+	if (!text)
+		return NULL;
+	end = stpcpy(text, "xdd");
+	for (int i = 0; i < argc; i++) {
+		*end++ = ' ';
+		end = stpcpy(end, words[i]);
+	}
+	return text;
+}
+
+static int copy_files(struct arena *arena, int argc, char *const *argv)
+{
+	struct copy_line l = { .arena = arena };
+	int status = copy_line_read(&l, argc, argv);
+
+	if (status)
+		return status;
+	if (l.help) {
+		command_help(&command_copy);
+		return command_flush() ? XDD_OK : XDD_IO_ERROR;
+	}
+	l.request.command = command_text(arena, argc, argv);
+	if (!l.request.command) {
+		log_error("copy: %s", strerror(ENOMEM));
+		return COPY_FAILED;
+	}
+	return copy_run(&l.request);
+}
+
+static int copy_main(int argc, char **argv)
+{
+	struct arena *arena;
+	int status;
+
+	if (argc == 2 && strcmp(argv[1], "-server") == 0)
+		return copy_server();
+	arena = arena_new();
+	if (!arena) {
+		log_error("copy: %s", strerror(ENOMEM));
+		return COPY_FAILED;
+	}
+	status = copy_files(arena, argc, argv);
+	arena_free(arena);
+	return status;
+}
+
+const struct command command_copy = {
+	.name = "copy",
+	.summary = "copy files and trees between hosts; also as xddcp",
+	.usage =
+		"usage: xddcp [<option> ...] <source> ... [<user>@]<host>:<destination> [<size>]\n"
+		"       xddcp [<option> ...] [<user>@]<host>:<source> ... <destination> [<size>]\n"
+		"       xddcp [<option> ...] <host a>:<source> ... <host b>:<destination> [<size>]\n"
+		"\n"
+		"Copies files from host to host. ssh starts xdd on the other host; the data move by\n"
+		"connections of their own, with a key for this copy only. Each block is checked, and\n"
+		"a file gets its name when it is complete. Permissions, times, links and holes are\n"
+		"copied, and files that are the same already are skipped. xddcp is xdd copy.\n",
+	.options = &copy_options,
+	.footer =
+		"Exit status: 0 all files arrived and were checked; 5 a signal ended the copy;\n"
+		"7 contents differ (-verify); 101 arguments; 102 form of source and destination;\n"
+		"103 no xdd there; 105 options exclude each other; 106 no such source; 108 ssh cannot\n"
+		"start; 109 ssh ended; 111 size; 112 version; 114 something was not copied; 115 ports;\n"
+		"118 a device needs a size; 119 no such directory; 120 cannot be written.\n",
+	.main = copy_main,
+};

@@ -1,0 +1,42 @@
+/*
+ * Options of xdd copy that exclude each other. Called by copy_words.c.
+ */
+#include <stddef.h>
+
+#include "commands/copy_line.h"
+#include "xdd/base/log.h"
+
+struct pair {
+	const char *a, *b;
+	const char *why;
+};
+
+static const struct pair pairs[] = {
+	{ "verify", "inplace", "-verify writes nothing" },
+	{ "verify", "resume", "-verify writes nothing, so there is nothing to resume" },
+	{ "verify", "dryrun", "-verify changes nothing, and reads contents; use one of them" },
+	{ "verify", "force", "-verify writes nothing" },
+	{ "dryrun", "resume", "-dryrun writes nothing, so there is nothing to resume" },
+	{ "dryrun", "freeports", "-dryrun changes nothing, and -freeports ends programs" },
+	{ "dryrun", "verbose", "-dryrun moves no data; -log has its list" },
+	{ "dryrun", "dump", "-dryrun moves no data; -log has its list" },
+	{ "inplace", "resume", "only what has a temporary name can be resumed" },
+	{ "list", "size", "a size is for one file" },
+	{ "recursive", "size", "a size is for one file" },
+	{ "json", "jsonout", "both say where the results go" },
+};
+
+int copy_line_combination(const struct copy_line *l)
+{
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		if (!copy_line_has(l, pairs[i].a) || !copy_line_has(l, pairs[i].b))
+			continue;
+		log_error("copy: -%s excludes -%s: %s", pairs[i].a, pairs[i].b, pairs[i].why);
+		return COPY_BAD_COMBINATION;
+	}
+	if (copy_line_has(l, "null") && !copy_line_has(l, "list")) {
+		log_error("copy: -null is about names in a list; say -list too");
+		return COPY_BAD_COMBINATION;
+	}
+	return 0;
+}

@@ -1,0 +1,80 @@
+/*
+ * The command line of xdd copy. Private to src/commands; main thread.
+ */
+#ifndef XDD_COMMANDS_COPY_LINE_H
+#define XDD_COMMANDS_COPY_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "xdd/copy/copy.h"
+#include "xdd/plan/option.h"
+
+#define COPY_USED_MAX 64 /* more than there are options */
+
+/* A word after an option that is its value in the form of the later program, or an operand. */
+struct copy_maybe {
+	const struct option *opt;
+	size_t operand; /* its index among the operands */
+};
+
+struct copy_line {
+	struct copy_request request;
+	struct arena *arena;
+	char *const *argv; /* ends with NULL */
+
+	const char **operands;
+	size_t n_operands;
+	struct copy_maybe maybe[COPY_USED_MAX];
+	size_t n_maybe;
+
+	const struct option *used[COPY_USED_MAX]; /* options that were given, once each */
+	size_t n_used;
+	bool help; /* -help: nothing else counts */
+
+	/* Values that become parts of the request when all words were read. */
+	const char *ssh;
+	const char *remote_xdd;
+	const char *local_xdd;
+	bool json;
+	uint64_t threads, port, block_bytes, size_bytes, timeout_ns, retries;
+};
+
+extern const struct option_table copy_options;
+
+/*
+ * Read a command line; `argv[0]` is the name of the command. Opens and starts nothing. Returns 0,
+ * or an enum copy_status, reported. `l` is all zero, except its arena.
+ */
+int copy_line_read(struct copy_line *l, int argc, char *const *argv);
+
+/* True if the option with this name was given. */
+bool copy_line_has(const struct copy_line *l, const char *name);
+
+/* Note that an option was given. */
+void copy_line_use(struct copy_line *l, const struct option *opt);
+
+/* Give `opt` the value `text`. `word` is the option as typed. Returns 0 or a status, reported. */
+int copy_line_value(struct copy_line *l, const struct option *opt, const char *word,
+		    const char *text);
+
+/* Operands into sources, destination and size. Returns 0 or a status, reported. */
+int copy_line_places(struct copy_line *l);
+
+/* Refuse options that exclude each other. Returns 0 or a status, reported. */
+int copy_line_combination(const struct copy_line *l);
+
+/*
+ * Split `text` into words as a shell does, with quotes and backslashes, and without expansions; the
+ * result ends with NULL and is memory of `arena`. Returns 0; -EINVAL: a quote is open; -ENODATA: no
+ * words; -ENOMEM.
+ */
+int copy_split(struct arena *arena, const char *text, const char *const **words);
+
+/*
+ * Find the place that a word names: `host:path`, `user@host:path`, `[host]:path`, or a local path,
+ * which has a "/" before its first ":" or none. Memory of `arena`. Returns NULL, or what is wrong.
+ */
+const char *copy_place_parse(struct arena *arena, const char *word, struct copy_place *place);
+
+#endif
