@@ -164,7 +164,7 @@ static size_t make_body(struct fuzz_random *r, enum wire_type type, uint8_t *bod
 
 static size_t make(struct fuzz_random *r, uint8_t *data)
 {
-	enum wire_type type = (enum wire_type)(WIRE_HELLO + fuzz_below(r, WIRE_TYPES - WIRE_HELLO));
+	enum wire_type type = (enum wire_type)(WIRE_HELLO + fuzz_below(r, WIRE_BYE));
 	bool on_data = type == WIRE_DATA || type == WIRE_SKIP || type == WIRE_PASS_LAST;
 	bool in_pass = type >= WIRE_PASS_BEGIN && type <= WIRE_PASS_RESULT;
 	struct wire_header h = {
@@ -297,7 +297,8 @@ static bool check_bodies(enum wire_type type, const uint8_t *body, size_t size)
 
 static void check_header(const struct wire_header *h)
 {
-	if (h->type < WIRE_HELLO || h->type >= WIRE_TYPES)
+	if (h->type < WIRE_HELLO || h->type >= WIRE_TYPES ||
+	    (h->type > WIRE_BYE && h->type < WIRE_COPY_START))
 		fuzz_fail("type %d", h->type);
 	if (h->length > (h->type == WIRE_DATA ? MAX_DATA : WIRE_MAX_BODY_BYTES))
 		fuzz_fail("%s of %" PRIu64 " bytes", wire_type_name(h->type), h->length);

@@ -173,7 +173,7 @@ static void test_wrong_messages(void **state)
 
 	(void)state;
 	for (enum stage stage = PLANNED; stage < STAGES; stage++)
-		for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type++) {
+		for (enum wire_type type = WIRE_HELLO; type <= WIRE_BYE; type++) {
 			struct rig_copy c = visited(send_wrong);
 			char text[64];
 

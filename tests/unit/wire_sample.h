@@ -11,6 +11,25 @@
 
 #define SAMPLE_MAX_DATA (1u << 20)
 
+/* The type after `type`: there are none between BYE and COPY_START. */
+static inline enum wire_type sample_next(enum wire_type type)
+{
+	return type == WIRE_BYE ? WIRE_COPY_START : (enum wire_type)(type + 1);
+}
+
+/* On data connections only. */
+static inline bool sample_on_data(enum wire_type type)
+{
+	return type == WIRE_DATA || type == WIRE_SKIP || type == WIRE_PASS_LAST ||
+	       type == WIRE_COPY_BLOCK || type == WIRE_COPY_BUNDLE || type == WIRE_COPY_SUMS ||
+	       type == WIRE_COPY_FILE_END;
+}
+
+static inline bool sample_has_offset(enum wire_type type)
+{
+	return type == WIRE_DATA || type == WIRE_COPY_BLOCK;
+}
+
 static inline bool sample_in_pass(enum wire_type type)
 {
 	return type >= WIRE_PASS_BEGIN && type <= WIRE_PASS_RESULT;
@@ -26,12 +45,30 @@ static inline uint64_t sample_length(enum wire_type type)
 	case WIRE_PLAN:
 	case WIRE_ACCEPT:
 		return 200;
+	case WIRE_COPY_START:
+	case WIRE_COPY_STARTED:
+	case WIRE_COPY_MEET:
+	case WIRE_COPY_MET:
+	case WIRE_COPY_FAILURE:
+		return 200;
 	case WIRE_DATA:
+	case WIRE_COPY_OFFER:
+	case WIRE_COPY_WANT:
+	case WIRE_COPY_RESULT:
+	case WIRE_COPY_BLOCK:
+	case WIRE_COPY_BUNDLE:
+	case WIRE_COPY_SUMS:
 		return 65536;
+	case WIRE_COPY_COUNTS:
+	case WIRE_COPY_FINISH:
+	case WIRE_COPY_FINISHED:
+		return 168;
 	case WIRE_PASS_END:
 	case WIRE_PASS_RESULT:
 		return 104;
 	case WIRE_ERROR:
+	case WIRE_COPY_FILE_END:
+	case WIRE_COPY_CANCEL:
 		return 30;
 	default:
 		return 0;
@@ -41,15 +78,14 @@ static inline uint64_t sample_length(enum wire_type type)
 /* A header that decodes. */
 static inline struct wire_header sample_header(enum wire_type type)
 {
-	bool data = type == WIRE_DATA || type == WIRE_SKIP || type == WIRE_PASS_LAST;
 	struct wire_header h = {
 		.type = type,
 		.target = 0x01020304,
-		.connection = data ? 7 : WIRE_NO_CONNECTION,
-		.pass = sample_in_pass(type) ? 3 : 0,
+		.connection = sample_on_data(type) ? 7 : WIRE_NO_CONNECTION,
+		.pass = sample_in_pass(type) || type == WIRE_COPY_BLOCK ? 3 : 0,
 		.length = sample_length(type),
 		.sequence = 0x1122334455667788,
-		.offset = type == WIRE_DATA ? 0x0000665544332211 : 0,
+		.offset = sample_has_offset(type) ? 0x0000665544332211 : 0,
 	};
 
 	if (h.length)
