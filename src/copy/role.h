@@ -36,8 +36,9 @@ struct role_ops {
 	 * A message other than FAILURE, COUNTS, CANCEL, ERROR, FINISH, FINISHED and BYE: OFFER for
 	 * the destination, WANT and RESULT for the source, and messages of data, up to
 	 * COPY_MAX_BLOCK_BYTES, where they come through the channel. The body's digest is checked;
-	 * it is valid during the call. Any other message is a fault of the peer: -EBADMSG with a
-	 * text in `why`, which ends the session (-ECANCELED: it ends anyway). Receiving thread.
+	 * it is valid during the call. Returns 0; -EBADMSG with a text in `why` for a message that
+	 * is a fault of the peer; or another -errno: both end the copy by ERROR. Once the copy is
+	 * stopped the function ignores messages: the ends are still to come. Receiving thread.
 	 *
 	 * That of a source must not wait and not send, as the destination may be waiting to send.
 	 */
@@ -77,7 +78,7 @@ int role_send(struct role *r, enum wire_type type, const void *body, size_t leng
 /*
  * End the copy early, in good order, with a cause: "the destination file system is full". The first
  * call counts. role_fatal() is for faults after which the peer cannot go on: it ends without an
- * exchange. Neither waits. Any thread.
+ * exchange. Neither waits, but both run the hooks of job->stop. Any thread.
  */
 void role_cancel(struct role *r, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
