@@ -44,7 +44,7 @@ static int start_helpers(struct run *run)
 	int err;
 
 	private_fd_begin(run);
-	err = placement_begin(&run->placement, run->plan, run->signals->thread);
+	err = placement_begin(&run->placement, run->plan, run->signals->thread.thread);
 	if (err)
 		return err;
 	run->wall_ns = clock_wall_offset_ns();
@@ -196,7 +196,7 @@ static void tear_down(struct run *run)
 	if (run->manager.stuck)
 		return;
 	endtoend_close(run);
-	placement_end(&run->placement, run->signals->thread);
+	placement_end(&run->placement, run->signals->thread.thread);
 	run_free(run);
 }
 

@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+#include "xdd/sync/signal_thread.h"
+
 struct run;
 
 /* Phases of the process between signals_start() and signals_end(). */
@@ -18,7 +20,7 @@ enum signals_when {
 
 /* The caller owns the memory; the contents are private to signals.c. */
 struct signals {
-	pthread_t thread;
+	struct signal_thread thread;
 	pthread_mutex_t lock; /* guards all fields below */
 	enum signals_when when;
 	struct run *run; /* while SIGNALS_DURING */

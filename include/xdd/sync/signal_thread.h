@@ -1,0 +1,36 @@
+/*
+ * The thread that takes the signals that end a program, SIGINT, SIGTERM and SIGHUP, and SIGUSR1.
+ *
+ * The first signal that ends calls a function. The second one, 0.1 s later or more, ends the
+ * process at once, whatever that function waits for.
+ */
+#ifndef XDD_SYNC_SIGNAL_THREAD_H
+#define XDD_SYNC_SIGNAL_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct signal_thread {
+	/* The caller sets these; `arg` is passed to the functions, which run in the thread. */
+	void (*first)(void *arg, int sig);
+	void (*progress)(void *arg); /* SIGUSR1; NULL: it is left as it is */
+	void (*late)(void *arg);     /* NULL; or `late_ns` after the first signal */
+	uint64_t late_ns;
+	bool keep_ignored; /* leave alone all signals that the process was started to ignore; else
+			      only SIGHUP, for nohup */
+	void *arg;
+
+	pthread_t thread; /* private */
+};
+
+/*
+ * Start it; threads that are started later have the signals blocked. Messages of the thread wait
+ * only briefly for room in their output. Returns 0 or -errno. Main thread, once in a process.
+ */
+int signal_thread_start(struct signal_thread *s);
+
+/* End it; the signals stay blocked. Main thread, after it was started. */
+void signal_thread_end(struct signal_thread *s);
+
+#endif

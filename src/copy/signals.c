@@ -1,0 +1,127 @@
+/*
+ * SIGINT, SIGTERM and SIGHUP in a copy; see the header.
+ */
+#include "copy/signals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/outwait.h"
+#include "xdd/sync/signal_thread.h"
+
+struct copy_signals {
+	struct signal_thread thread;
+	bool server; /* const: it prints nothing */
+	pthread_mutex_t lock;
+	/* guarded by lock */
+	struct stop *stop; /* NULL: none */
+	copy_signals_cut *cut;
+	void *arg;
+	int sig; /* the first one; 0: none */
+	bool late;
+};
+
+/* s->lock is held, so what is attached stays. */
+static void act(struct copy_signals *s)
+{
+	if (s->stop)
+		stop_request(s->stop, STOP_SIGNAL, s->sig);
+	if (s->cut && (!s->stop || s->late))
+		s->cut(s->arg);
+}
+
+static void take_first(void *arg, int sig)
+{
+	struct copy_signals *s = arg;
+
+	outwait_end();
+	if (!s->server)
+		log_notice("signal %d, SIG%s: the copy ends; once more ends at once", sig,
+			   sigabbrev_np(sig));
+	pthread_mutex_lock(&s->lock);
+	s->sig = sig;
+	act(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void take_late(void *arg)
+{
+	struct copy_signals *s = arg;
+
+	pthread_mutex_lock(&s->lock);
+	s->late = true;
+	act(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+int copy_signals_start(struct copy_signals **s_out, bool server)
+{
+	struct copy_signals *s = calloc(1, sizeof(*s));
+	int err;
+
+	*s_out = NULL;
+	if (!s)
+		return -ENOMEM;
+	s->thread = (struct signal_thread){ .first = take_first,
+					    .late = take_late,
+					    .late_ns = COPY_SIGNAL_GRACE_NS,
+					    .keep_ignored = server,
+					    .arg = s };
+	s->server = server;
+	pthread_mutex_init(&s->lock, NULL);
+	err = signal_thread_start(&s->thread);
+	if (err) {
+		pthread_mutex_destroy(&s->lock);
+		free(s);
+		return err;
+	}
+	*s_out = s;
+	return 0;
+}
+
+void copy_signals_attach(struct copy_signals *s, struct stop *stop, copy_signals_cut *cut,
+			 void *arg)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stop = stop;
+	s->cut = cut;
+	s->arg = arg;
+	if (s->sig)
+		act(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void copy_signals_detach(struct copy_signals *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stop = NULL;
+	s->cut = NULL;
+	pthread_mutex_unlock(&s->lock);
+}
+
+int copy_signals_taken(struct copy_signals *s)
+{
+	int sig;
+
+	if (!s)
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	sig = s->sig;
+	pthread_mutex_unlock(&s->lock);
+	return sig;
+}
+
+void copy_signals_end(struct copy_signals *s)
+{
+	if (!s)
+		return;
+	signal_thread_end(&s->thread);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
