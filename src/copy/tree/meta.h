@@ -26,6 +26,17 @@ struct meta_set {
 int meta_read(int fd, int dir_fd, const char *name, struct meta_set *set);
 void meta_set_free(struct meta_set *set);
 
+/*
+ * Users and groups that the peer knows. meta_owner_before() returns true with an OWNER entry that
+ * must be offered before `e`, which has its attributes: for owner and group, and those in ACLs.
+ * To be called until it returns false. Strings are valid until the next call. Numbers without
+ * a name have no entry. One thread.
+ */
+struct meta_names;
+struct meta_names *meta_names_new(void);
+void meta_names_free(struct meta_names *k);
+bool meta_owner_before(struct meta_names *k, const struct copy_entry *e, struct copy_entry *owner);
+
 /* ---- destination ---- */
 
 /* Numbers of users and groups of the source as those of this host, by their names. One writer. */

@@ -17,8 +17,13 @@ struct walk;
 /* A name that the walk found: an entry without attributes, and where it is. */
 struct walk_found {
 	struct copy_entry entry; /* strings are valid until the next call */
-	struct dirs *dirs;	 /* the tree that `dir` belongs to */
-	struct dir_node *dir;	 /* FILE, SYMLINK, LINK: its directory; DIR: itself. A reference */
+	struct dirs *dirs; /* the tree that `dir` belongs to; valid as long as one node of it is */
+	struct dir_node *dir; /* FILE, SYMLINK, LINK: its directory; DIR: itself. A reference */
+	/*
+	 * FILE: its name in `dir`. It differs from the entry's where a symbolic link was named as a
+	 * source. Valid as the entry's.
+	 */
+	const char *name;
 	struct stat st;
 	/* a name that cannot be copied; `entry` is not set then */
 	bool failed;
@@ -37,10 +42,21 @@ int walk_open(struct walk **w, const struct copy_settings *settings, const char 
 void walk_close(struct walk *w);
 
 /*
+ * A copy into its own source ends: in a directory that has the file `journal`, which is that of
+ * this copy's destination, directories are not entered if this copy makes them: those with the
+ * names of the sources, or `made` if it is not NULL: all of them with "". Failures say so. Strings
+ * are borrowed.
+ */
+void walk_avoid(struct walk *w, const char *journal, const char *made);
+
+/*
  * The next one. True; false: COPY_END was returned before. Ids are set. The caller releases
  * found->dir. FIFOs, sockets and devices in a tree are failures with one line each; symbolic links
  * named as a source without a trailing "/" are followed, those in trees are not. Hard links: the
  * first name is a FILE with COPY_HAS_LINKS, later ones are LINKs, if the walk still knows it.
+ *
+ * dirs_path() of `dir` and `name` gives the path as the user would write it, for messages. OWNER
+ * entries are not made here, see meta_owner_before().
  */
 bool walk_next(struct walk *w, struct walk_found *found);
 
