@@ -22,15 +22,23 @@ struct ssh {
 	pid_t pid; /* -1: none, or ended */
 	struct link *channel;
 	struct copy_started started;
+	_Atomic int cut; /* ssh_cut() was called; for ssh.c */
 };
 
 /*
  * Start ssh to `place`, wait for the banner, send `start`, receive STARTED. The child ends with
- * this process, and ignores SIGINT. Returns 0, or an exit status (enum copy_status) with a text in
+ * this process, and ignores SIGINT. A place without host (NULL) is a server of this host, started
+ * without ssh. `s` is all zero. Returns 0, or an exit status (enum copy_status) with a text in
  * `why` that names the remedy. Main thread.
  */
 int ssh_start(struct ssh *s, const struct copy_request *request, const struct copy_place *place,
 	      const struct copy_start *start, char *why, size_t size);
+
+/*
+ * End ssh_start() in another thread, and make the channel fail: after a signal the user does not
+ * wait for a host or for a prompt any more. Any thread, until ssh_end().
+ */
+void ssh_cut(struct ssh *s);
 
 /*
  * Close the channel, wait at most `wait_ns` for the end of ssh, then end it. Returns its exit
@@ -61,7 +69,10 @@ struct data_listener; /* private to data_links.c */
  */
 int data_listen(struct data_listener **l, const struct data_terms *terms, const char *address,
 		uint16_t *port, char *why, size_t size);
-/* Wait for all connections, at most `wait_ns`. Returns 0 or -errno with a text. */
+/*
+ * Wait for all connections, at most `wait_ns`. Returns 0 or -errno with a text. After -ETIMEDOUT it
+ * may be called again: connections that have come are kept in `links`, which is all zero at first.
+ */
 int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns, char *why,
 		size_t size);
 /* Accepts NULL. The links stay. */
