@@ -642,6 +642,17 @@ int role_finish(struct role *r)
 	return stop_why(r->job->stop) == STOP_SIGNAL ? XDD_CANCELED : status;
 }
 
+bool role_peer_counts(struct role *r, struct copy_counts *c)
+{
+	bool seen;
+
+	pthread_mutex_lock(&r->lock);
+	seen = r->finish_seen;
+	*c = r->peer;
+	pthread_mutex_unlock(&r->lock);
+	return seen;
+}
+
 void role_close(struct role *r)
 {
 	if (!r)

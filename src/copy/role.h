@@ -110,6 +110,9 @@ bool role_wait_finish(struct role *r);
  */
 int role_finish(struct role *r);
 
+/* The final counts of the peer; false: it has sent none. After role_finish(). Main thread. */
+bool role_peer_counts(struct role *r, struct copy_counts *c);
+
 /* End the threads. Accepts NULL. The channel can only be closed after this. Main thread. */
 void role_close(struct role *r);
 

@@ -1,0 +1,370 @@
+/*
+ * Blocks of large files, and digests of blocks. Called by data threads.
+ */
+#include "copy/source/large.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/source/read.h"
+#include "copy/source/work.h"
+#include "xdd/sys/clock.h"
+
+/* Blocks whose digests travel in one message. */
+#define SUMS_BLOCKS 16u
+
+static void fail(struct large *f, const char *text)
+{
+	pthread_mutex_lock(&f->lock);
+	if (!f->status) {
+		f->status = COPY_FAILED;
+		snprintf(f->text, sizeof(f->text), "%s", text);
+	}
+	f->exhausted = true;
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void drop(struct large *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->dropped = true;
+	f->exhausted = true;
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- what to take next, with the lock of the file ---- */
+
+/* The wanted range that `at_bytes` lies in or before. False: there is none. */
+static bool find_range(struct large *f, struct extent *range)
+{
+	const struct entry *e = f->entry;
+
+	if (!e->missing) {
+		*range = (struct extent){ 0, e->size_bytes };
+		return f->at_bytes < e->size_bytes;
+	}
+	while (f->range < e->n_missing && f->at_bytes >= e->missing[f->range].end)
+		f->range++;
+	if (f->range == e->n_missing)
+		return false;
+	*range = e->missing[f->range];
+	if (f->at_bytes < range->begin)
+		f->at_bytes = range->begin;
+	return true;
+}
+
+/* Move on to data, if `at_bytes` lies in a hole. False: there is no more data. */
+static bool skip_hole(struct large *f)
+{
+	off_t data, hole;
+
+	if (!f->sparse || f->at_bytes < f->data_end_bytes)
+		return true;
+	data = lseek(f->fd, (off_t)f->at_bytes, SEEK_DATA);
+	if (data < 0 && errno == ENXIO)
+		return false;
+	hole = data < 0 ? -1 : lseek(f->fd, data, SEEK_HOLE);
+	if (hole <= data) {
+		f->sparse = false;
+		return true;
+	}
+	f->at_bytes = (uint64_t)data;
+	f->data_end_bytes = (uint64_t)hole;
+	return true;
+}
+
+static bool find_step(struct large *f, struct extent *step)
+{
+	struct extent range;
+	uint64_t end;
+
+	do {
+		if (!find_range(f, &range) || !skip_hole(f))
+			return false;
+	} while (f->at_bytes >= range.end);
+	end = f->at_bytes - f->at_bytes % f->step_bytes + f->step_bytes;
+	if (end > range.end)
+		end = range.end;
+	if (f->sparse && end > f->data_end_bytes)
+		end = f->data_end_bytes;
+	*step = (struct extent){ f->at_bytes, end };
+	f->at_bytes = end;
+	return true;
+}
+
+static bool next_step(struct source *s, struct large *f, struct extent *step)
+{
+	bool found;
+
+	pthread_mutex_lock(&f->lock);
+	if (atomic_load(&s->closing)) {
+		f->exhausted = true;
+		f->dropped = true;
+	} else if (atomic_load(&f->entry->lost)) {
+		f->exhausted = true;
+	}
+	found = !f->exhausted && find_step(f, step);
+	if (!found)
+		f->exhausted = true;
+	pthread_mutex_unlock(&f->lock);
+	return found;
+}
+
+/* ---- what to do with it ---- */
+
+static int send_message(struct data_thread *d, struct wire_header *h, const void *body, size_t size)
+{
+	struct iovec iov = { .iov_base = (void *)body, .iov_len = size };
+	uint64_t ns[2] = { 0, 0 };
+	int err = link_send(d->link, h, &iov, 1, ns);
+
+	count_add(&d->counts.checking_ns, ns[0]);
+	count_add(&d->counts.network_ns, ns[1]);
+	if (!err)
+		count_add(&d->counts.moved_bytes, size);
+	return err;
+}
+
+static int send_block(struct data_thread *d, struct large *f, const struct extent *x,
+		      const uint8_t *data)
+{
+	struct wire_header h = { .type = WIRE_COPY_BLOCK, .offset = x->begin };
+	uint64_t length = x->end - x->begin;
+	int err;
+
+	copy_set_block_id(&h, f->entry->id);
+	/* Counted before: the destination may have all of it as soon as it is sent. */
+	atomic_fetch_add(&f->messages, 1);
+	atomic_fetch_add(&f->bytes, length);
+	err = send_message(d, &h, data, length);
+	if (!err)
+		count_add(&d->counts.bytes, length);
+	return err;
+}
+
+static int send_sums(struct data_thread *d, struct large *f, const struct copy_sums *sums)
+{
+	struct wire_header h = { .type = WIRE_COPY_SUMS };
+	uint8_t body[64 + 16 * SUMS_BLOCKS];
+	size_t size = copy_encode_sums(sums, body, sizeof(body));
+
+	atomic_fetch_add(&f->messages, 1);
+	if (d->s->settings->verify)
+		count_add(&d->counts.bytes, sums->end_bytes - sums->offset_bytes);
+	return send_message(d, &h, body, size);
+}
+
+/* Read the blocks of a step and send their digests. */
+static int sum_step(struct data_thread *d, struct large *f, const struct extent *step)
+{
+	uint32_t block_bytes = d->s->settings->block_bytes;
+	uint8_t digests[16 * SUMS_BLOCKS];
+	struct copy_sums sums = {
+		.id = f->entry->id,
+		.offset_bytes = step->begin,
+		.block_bytes = block_bytes,
+		.end_bytes = step->end,
+		.digests = digests,
+	};
+	char text[WIRE_MAX_TEXT_BYTES];
+
+	for (uint64_t at = step->begin; at < step->end; at += block_bytes) {
+		struct extent x = { at,
+				    at + block_bytes < step->end ? at + block_bytes : step->end };
+		uint64_t begin_ns;
+		uint8_t *data;
+
+		if (read_range(d, f, &x, &data, text, sizeof(text)) < 0) {
+			fail(f, text);
+			return 0;
+		}
+		begin_ns = clock_now_ns();
+		copy_put_sum(digest_data(data, x.end - x.begin), digests + 16 * sums.n++);
+		count_add(&d->counts.checking_ns, clock_now_ns() - begin_ns);
+	}
+	return send_sums(d, f, &sums);
+}
+
+static int send_step(struct data_thread *d, struct large *f, const struct extent *step)
+{
+	char text[WIRE_MAX_TEXT_BYTES];
+	uint8_t *data;
+
+	if (read_range(d, f, step, &data, text, sizeof(text)) < 0) {
+		fail(f, text);
+		return 0;
+	}
+	return send_block(d, f, step, data);
+}
+
+/* -o: one read at a time, and those of a file in its order. */
+static int do_step(struct data_thread *d, struct large *f, bool *more)
+{
+	struct source *s = d->s;
+	char text[WIRE_MAX_TEXT_BYTES];
+	struct extent step;
+	uint8_t *data;
+	int err;
+
+	if (!s->settings->ordered_source || f->entry->how == COPY_SUMS) {
+		*more = next_step(s, f, &step);
+		if (!*more)
+			return 0;
+		return f->entry->how == COPY_SUMS ? sum_step(d, f, &step) : send_step(d, f, &step);
+	}
+	pthread_mutex_lock(&s->read_lock);
+	*more = next_step(s, f, &step);
+	err = *more ? read_range(d, f, &step, &data, text, sizeof(text)) : 0;
+	pthread_mutex_unlock(&s->read_lock);
+	if (err < 0)
+		fail(f, text);
+	return !*more || err < 0 ? 0 : send_block(d, f, &step, data);
+}
+
+/* ---- the end of a file ---- */
+
+/* It must be the file that the walk found, still. */
+static void check_end(struct large *f)
+{
+	if (f->status || f->dropped || atomic_load(&f->entry->lost))
+		return;
+	if (source_compare(f->fd, f->entry, &f->ctime_ns) != FILE_SAME)
+		fail(f, "changed while it was copied");
+}
+
+static int send_end(struct data_thread *d, struct large *f)
+{
+	struct wire_header h = { .type = WIRE_COPY_FILE_END };
+	struct copy_file_end end = {
+		.id = f->entry->id,
+		.messages = atomic_load(&f->messages),
+		.bytes = atomic_load(&f->bytes),
+		.status = f->status,
+	};
+	bool counts = f->entry->how == COPY_SEND || d->s->settings->verify;
+	uint8_t body[WIRE_MAX_ERROR_BYTES + 24];
+	size_t size;
+
+	snprintf(end.text, sizeof(end.text), "%s", f->text);
+	size = copy_encode_file_end(&end, body, sizeof(body));
+	if (f->status) {
+		source_entry_failed(d->s, f->entry, f->text);
+	} else if (counts && !atomic_load(&f->entry->lost)) {
+		count_add(&d->counts.files, 1);
+		if (f->entry->how == COPY_SEND)
+			count_add(&d->counts.bytes, f->entry->size_bytes - end.bytes);
+	}
+	pthread_mutex_lock(&d->s->lock);
+	work_answered(f->entry);
+	pthread_mutex_unlock(&d->s->lock);
+	return send_message(d, &h, body, size);
+}
+
+static void free_large(struct large *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+static int finish(struct data_thread *d, struct large *f)
+{
+	int err = 0;
+
+	check_end(f);
+	if (f->dropped) {
+		pthread_mutex_lock(&d->s->lock);
+		work_answered(f->entry);
+		pthread_mutex_unlock(&d->s->lock);
+	} else {
+		err = send_end(d, f);
+	}
+	free_large(f);
+	return err;
+}
+
+int large_help(struct data_thread *d, struct large *f)
+{
+	bool more = true;
+	int err = 0;
+
+	while (more && !err)
+		err = do_step(d, f, &more);
+	if (err)
+		drop(f);
+	if (!work_leave(d->s, f))
+		return err;
+	return finish(d, f) < 0 && !err ? -EPIPE : err;
+}
+
+/* ---- its begin ---- */
+
+static void open_file(struct data_thread *d, struct held_dir *held, struct large *f)
+{
+	struct entry *e = f->entry;
+	char text[WIRE_MAX_TEXT_BYTES];
+
+	f->fd = source_open(held, e, d->s->settings->direct_source ? O_DIRECT : 0);
+	if (f->fd == -EINVAL && d->s->settings->direct_source)
+		f->fd = source_open(held, e, 0);
+	if (f->fd < 0) {
+		if (f->fd == -ESTALE)
+			snprintf(text, sizeof(text), "was replaced while it was copied");
+		else
+			source_errno_text(text, sizeof(text), "cannot open", f->fd);
+		fail(f, text);
+		return;
+	}
+	switch (source_compare(f->fd, e, &f->ctime_ns)) {
+	case FILE_SAME:
+	case FILE_TOUCHED:
+		read_prepare(f);
+		break;
+	case FILE_CHANGED:
+		fail(f, "changed while it was copied");
+		break;
+	case FILE_UNKNOWN:
+		source_errno_text(text, sizeof(text), "cannot examine", -errno);
+		fail(f, text);
+	}
+}
+
+static struct large *new_large(struct data_thread *d, struct entry *e)
+{
+	struct large *f = calloc(1, sizeof(*f));
+	uint32_t block_bytes = d->s->settings->block_bytes;
+
+	if (!f)
+		return NULL;
+	f->entry = e;
+	f->fd = -1;
+	f->step_bytes = e->how == COPY_SUMS ? (uint64_t)block_bytes * SUMS_BLOCKS : block_bytes;
+	f->sparse = e->how == COPY_SEND && (e->flags & COPY_SPARSE);
+	f->ctime_ns = e->ctime_ns;
+	f->users = 1;
+	pthread_mutex_init(&f->lock, NULL);
+	return f;
+}
+
+int large_answer(struct data_thread *d, struct held_dir *held, struct entry *e)
+{
+	struct large *f = new_large(d, e);
+
+	if (!f) {
+		role_fatal(d->s->role, XDD_INIT_FAILED, "out of memory");
+		pthread_mutex_lock(&d->s->lock);
+		work_answered(e);
+		pthread_mutex_unlock(&d->s->lock);
+		return 0;
+	}
+	if (!atomic_load(&e->lost))
+		open_file(d, held, f);
+	if (!f->stream && !f->status && e->size_bytes > f->step_bytes)
+		work_share(d->s, f);
+	return large_help(d, f);
+}

@@ -1,0 +1,299 @@
+/*
+ * The walk: what the source has is offered in batches, while the window has room.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/source/open.h"
+#include "copy/source/source.h"
+#include "copy/tree/meta.h"
+#include "xdd/base/array.h"
+#include "xdd/sys/clock.h"
+
+#define BATCH_BYTES (256u << 10)
+#define BATCH_NS (10 * NS_PER_MS)
+
+/* Owned by the walk. */
+struct offering {
+	struct source *s;
+	uint8_t *batch; /* COPY_MAX_OFFER_BYTES */
+	size_t batch_bytes;
+	uint64_t since_ns;   /* clock when it was begun */
+	uint64_t *open_dirs; /* ids, from the top down */
+	size_t n_open_dirs;
+	struct held_dir held;
+};
+
+static int flush(struct offering *o)
+{
+	size_t n = o->batch_bytes;
+
+	o->batch_bytes = 0;
+	return n ? role_send(o->s->role, WIRE_COPY_OFFER, o->batch, n) : 0;
+}
+
+/*
+ * Encode an entry after the batch, of which it becomes a part with add(). Returns its size, or
+ * -errno. flush() loses it.
+ */
+static int encode(struct offering *o, const struct copy_entry *e)
+{
+	size_t n = copy_encode_entry(e, o->batch + o->batch_bytes,
+				     COPY_MAX_OFFER_BYTES - o->batch_bytes);
+
+	if (!n && o->batch_bytes) {
+		int err = flush(o);
+
+		if (err)
+			return err;
+		n = copy_encode_entry(e, o->batch, COPY_MAX_OFFER_BYTES);
+	}
+	return n ? (int)n : -ENAMETOOLONG;
+}
+
+static void add(struct offering *o, int bytes)
+{
+	if (!o->batch_bytes)
+		o->since_ns = clock_now_ns();
+	o->batch_bytes += (size_t)bytes;
+}
+
+/* Send the batch when it is large or old enough. */
+static int pace(struct offering *o)
+{
+	if (o->batch_bytes >= BATCH_BYTES ||
+	    (o->batch_bytes && clock_now_ns() - o->since_ns >= BATCH_NS))
+		return flush(o);
+	return 0;
+}
+
+/* ---- the window ---- */
+
+/* Wait for room, with the lock. Returns 0, -ECANCELED, or another -errno. */
+static int wait_for_room(struct offering *o, size_t bytes)
+{
+	struct source *s = o->s;
+	int err;
+
+	if (books_have_room(&s->books, bytes))
+		return 0;
+	pthread_mutex_unlock(&s->lock);
+	err = flush(o);
+	pthread_mutex_lock(&s->lock);
+	s->waits_for_room = true;
+	while (!err && !books_have_room(&s->books, bytes)) {
+		if (atomic_load(&s->closing))
+			err = -ECANCELED;
+		else
+			pthread_cond_wait(&s->changed, &s->lock);
+	}
+	s->waits_for_room = false;
+	return err;
+}
+
+static int put_in_books(struct offering *o, struct entry *e)
+{
+	struct source *s = o->s;
+	int err = 0;
+
+	pthread_mutex_lock(&s->lock);
+	if (e->kind != COPY_DIR)
+		err = wait_for_room(o, e->encoded_bytes);
+	if (!err)
+		err = books_add(&s->books, e);
+	if (!err && e->kind != COPY_DIR)
+		books_count(&s->books, e);
+	pthread_mutex_unlock(&s->lock);
+	if (err)
+		entry_free(e);
+	return err;
+}
+
+/* A directory counts from now on, unless it was lost before. */
+static int leave_dir(struct offering *o)
+{
+	struct source *s = o->s;
+	struct entry *e;
+	int err = 0;
+
+	if (!o->n_open_dirs)
+		return -EPROTO;
+	pthread_mutex_lock(&s->lock);
+	e = books_find(&s->books, o->open_dirs[--o->n_open_dirs]);
+	if (e) {
+		uint64_t id = e->id;
+
+		err = wait_for_room(o, e->encoded_bytes);
+		e = books_find(&s->books, id);
+	}
+	if (e && !err)
+		books_count(&s->books, e);
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+static int enter_dir(struct offering *o, uint64_t id)
+{
+	uint64_t *ids = array_room(o->open_dirs, o->n_open_dirs, sizeof(*ids));
+
+	if (!ids)
+		return -ENOMEM;
+	o->open_dirs = ids;
+	ids[o->n_open_dirs++] = id;
+	return 0;
+}
+
+/* ---- entries ---- */
+
+/* -P. A file that cannot be opened has none here, and fails when it is to be read. */
+static void read_attributes(struct offering *o, struct walk_found *found, struct meta_set *set)
+{
+	struct copy_entry *e = &found->entry;
+	int dir = dirs_fd(found->dirs, found->dir), fd = -1, err;
+
+	if (dir < 0)
+		return;
+	if (e->kind == COPY_FILE && !(e->flags & COPY_DEVICE)) {
+		struct entry *file = entry_new(found, 0);
+
+		if (file) {
+			file->dir = found->dir;
+			fd = source_open(&o->held, file, 0);
+			source_let_go(&o->held);
+			file->dir = NULL;
+		}
+		entry_free(file);
+		err = fd < 0 ? fd : meta_read(fd, -1, NULL, set);
+		if (fd >= 0)
+			close(fd);
+	} else if (e->kind == COPY_SYMLINK) {
+		err = meta_read(-1, dir, e->name, set);
+	} else {
+		err = e->kind == COPY_DIR ? meta_read(dir, -1, NULL, set) : -ENOENT;
+	}
+	dirs_done(found->dirs, found->dir);
+	if (err)
+		return;
+	e->attrs = set->attrs;
+	e->n_attrs = set->n;
+}
+
+static void count_offered(struct source *s, const struct copy_entry *e)
+{
+	switch (e->kind) {
+	case COPY_FILE:
+		count_add(&s->offered_files, 1);
+		count_add(&s->offered_bytes, e->size_bytes);
+		break;
+	case COPY_DIR:
+		count_add(&s->offered_dirs, 1);
+		break;
+	case COPY_SYMLINK:
+	case COPY_LINK:
+		count_add(&s->offered_links, 1);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool has_id(enum copy_kind kind)
+{
+	return kind == COPY_DIR || kind == COPY_FILE || kind == COPY_SYMLINK || kind == COPY_LINK;
+}
+
+/* An entry with an id: it is in the books before the destination can know it. */
+static int note_entry(struct offering *o, struct walk_found *found, int encoded_bytes)
+{
+	const struct copy_settings *settings = o->s->settings;
+	struct entry *e = entry_new(found, (size_t)encoded_bytes);
+	int err = 0;
+
+	if (!e)
+		return -ENOMEM;
+	if (e->kind == COPY_FILE || settings->stamps || settings->dry_run) {
+		e->dir = found->dir;
+		found->dir = NULL;
+	}
+	if (e->kind == COPY_DIR)
+		err = enter_dir(o, e->id);
+	if (err) {
+		entry_free(e);
+		return err;
+	}
+	return put_in_books(o, e);
+}
+
+static int offer_entry(struct offering *o, const struct copy_entry *e, struct walk_found *found)
+{
+	int n = 0, err = 0;
+
+	if (e->kind == COPY_LEAVE)
+		err = leave_dir(o);
+	if (!err && has_id(e->kind)) {
+		n = encode(o, e);
+		err = n < 0 ? n : note_entry(o, found, n);
+	}
+	/* A wait for room may have sent the batch before it. */
+	if (!err)
+		n = encode(o, e);
+	if (err || n < 0)
+		return err ? err : n;
+	add(o, n);
+	count_offered(o->s, e);
+	return 0;
+}
+
+static int offer_found(struct offering *o, struct walk_found *found)
+{
+	struct meta_set set = { .n = 0 };
+	int err;
+
+	if (o->s->settings->everything && has_id(found->entry.kind))
+		read_attributes(o, found, &set);
+	err = offer_entry(o, &found->entry, found);
+	meta_set_free(&set);
+	return err;
+}
+
+static int offer_all(struct offering *o)
+{
+	struct source *s = o->s;
+	struct walk_found found;
+	int err = 0;
+
+	while (!err && !atomic_load(&s->closing) && walk_next(s->walk, &found)) {
+		if (found.failed)
+			role_failure(s->role, &found.failure);
+		else
+			err = offer_found(o, &found);
+		if (found.dir)
+			dirs_release(found.dirs, found.dir);
+		if (!err)
+			err = pace(o);
+	}
+	return err ? err : flush(o);
+}
+
+void *offer_thread(void *source)
+{
+	struct offering o = { .s = source, .held = { .self = geteuid(), .fd = -1 } };
+	struct source *s = source;
+	int err = -ENOMEM;
+
+	o.batch = malloc(COPY_MAX_OFFER_BYTES);
+	if (o.batch)
+		err = offer_all(&o);
+	if (err && !atomic_load(&s->closing))
+		role_fatal(s->role, COPY_FAILED, "cannot offer files (%s)", strerror(-err));
+	free(o.batch);
+	free(o.open_dirs);
+	pthread_mutex_lock(&s->lock);
+	s->walk_over = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}

@@ -1,0 +1,209 @@
+/*
+ * Bundles of small files. Called by data threads.
+ *
+ * A file costs four system calls: openat, read, fstat, close. It is read into the message, and
+ * compared with what the walk found afterwards only, as that finds all changes since then.
+ */
+#include "copy/source/small.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/source/work.h"
+#include "xdd/base/printable.h"
+#include "xdd/sys/clock.h"
+
+/* Of a record that says why there is none. */
+#define MAX_TEXT_BYTES 256u
+/* Reads of a file whose attributes change all the time. */
+#define MAX_TRIES 4
+
+/* A bundle in the buffer of a thread. */
+struct bundle {
+	struct data_thread *d;
+	size_t used;
+	struct entry *entries, **end; /* of its records */
+	uint64_t files, bytes;
+};
+
+/* Read up to `size` bytes. Returns the number or -errno. */
+static ssize_t read_up_to(int fd, uint8_t *buf, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = read(fd, buf + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		done += (size_t)n;
+		/* A short read of a regular file ends at its end. */
+		if (n == 0 || done + 1 == size)
+			break;
+	}
+	return (ssize_t)done;
+}
+
+/* Read and check an open file. False: it failed, as `text` says. */
+static bool read_file(int fd, const struct entry *e, uint8_t *out, char *text)
+{
+	int64_t ctime_ns = e->ctime_ns;
+
+	for (int try = 0; try < MAX_TRIES; try++) {
+		/* One byte more finds that it has grown, unless only its begin is copied. */
+		bool whole = e->size_bytes == e->file_bytes;
+		ssize_t n = read_up_to(fd, out, e->size_bytes + whole);
+
+		if (n < 0) {
+			source_errno_text(text, MAX_TEXT_BYTES, "cannot read", (int)n);
+			return false;
+		}
+		switch (source_compare(fd, e, &ctime_ns)) {
+		case FILE_SAME:
+			if ((uint64_t)n == e->size_bytes)
+				return true;
+			break;
+		case FILE_TOUCHED:
+			/* Its contents may have changed before it was read, and its time set. */
+			if (lseek(fd, 0, SEEK_SET) == 0)
+				continue;
+			break;
+		case FILE_CHANGED:
+			break;
+		case FILE_UNKNOWN:
+			source_errno_text(text, MAX_TEXT_BYTES, "cannot examine", -errno);
+			return false;
+		}
+		break;
+	}
+	snprintf(text, MAX_TEXT_BYTES, "changed while it was copied");
+	return false;
+}
+
+static bool take_file(struct held_dir *held, const struct entry *e, uint8_t *out, char *text)
+{
+	int fd = source_open(held, e, 0);
+	bool ok;
+
+	if (fd == -ESTALE) {
+		snprintf(text, MAX_TEXT_BYTES, "was replaced while it was copied");
+		return false;
+	}
+	if (fd < 0) {
+		source_errno_text(text, MAX_TEXT_BYTES, "cannot open", fd);
+		return false;
+	}
+	ok = read_file(fd, e, out, text);
+	close(fd);
+	return ok;
+}
+
+/* Append the record of a file. */
+static void add_record(struct bundle *b, struct held_dir *held, const struct entry *e)
+{
+	uint8_t *head = b->d->buf + b->used, *out = head + COPY_BUNDLE_RECORD_BYTES;
+	uint32_t size = (uint32_t)e->size_bytes, status = 0;
+	char text[MAX_TEXT_BYTES] = "not needed";
+	bool lost = atomic_load(&e->lost);
+
+	if (lost || !take_file(held, e, out, text)) {
+		if (!lost)
+			source_entry_failed(b->d->s, e, text);
+		printable_mask(text);
+		status = COPY_FAILED;
+		size = (uint32_t)strlen(text) + 1;
+		memcpy(out, text, size);
+	} else {
+		b->files++;
+		b->bytes += size;
+	}
+	copy_bundle_head(e->id, size, status, head);
+	memset(out + size, 0, copy_bundle_bytes(size) - COPY_BUNDLE_RECORD_BYTES - size);
+	b->used += copy_bundle_bytes(size);
+}
+
+static void forget_entries(struct bundle *b)
+{
+	struct entry *e = b->entries;
+
+	pthread_mutex_lock(&b->d->s->lock);
+	while (e) {
+		struct entry *next = e->next;
+
+		work_answered(e);
+		e = next;
+	}
+	pthread_mutex_unlock(&b->d->s->lock);
+	b->entries = NULL;
+	b->end = &b->entries;
+}
+
+static int send_bundle(struct bundle *b)
+{
+	struct iovec iov = { .iov_base = b->d->buf, .iov_len = b->used };
+	struct wire_header h = { .type = WIRE_COPY_BUNDLE };
+	struct data_counts *counts = &b->d->counts;
+	uint64_t ns[2] = { 0, 0 };
+	int err;
+
+	if (!b->used)
+		return 0;
+	/* Their results may come as soon as it is sent. */
+	forget_entries(b);
+	err = link_send(b->d->link, &h, &iov, 1, ns);
+	count_add(&counts->checking_ns, ns[0]);
+	count_add(&counts->network_ns, ns[1]);
+	if (!err) {
+		count_add(&counts->moved_bytes, b->used);
+		count_add(&counts->files, b->files);
+		count_add(&counts->bytes, b->bytes);
+	}
+	b->used = 0;
+	b->files = b->bytes = 0;
+	return err;
+}
+
+/* Room for a file, or for the text about it. */
+static size_t room_for(const struct entry *e)
+{
+	size_t size = e->size_bytes + 1;
+
+	return copy_bundle_bytes(size > MAX_TEXT_BYTES ? (uint32_t)size : MAX_TEXT_BYTES);
+}
+
+int small_answer(struct data_thread *d, struct held_dir *held, struct entry *list)
+{
+	struct bundle b = { .d = d, .end = &b.entries };
+	struct source *s = d->s;
+	int err = 0;
+
+	while (list) {
+		struct entry *e = list;
+		uint64_t begin_ns;
+
+		if (!err && b.used + room_for(e) > COPY_MAX_BUNDLE_BYTES)
+			err = send_bundle(&b);
+		list = e->next;
+		e->next = NULL;
+		*b.end = e;
+		b.end = &e->next;
+		if (err || atomic_load(&s->closing))
+			continue;
+		begin_ns = clock_now_ns();
+		if (s->settings->ordered_source)
+			pthread_mutex_lock(&s->read_lock);
+		add_record(&b, held, e);
+		if (s->settings->ordered_source)
+			pthread_mutex_unlock(&s->read_lock);
+		count_add(&d->counts.storage_ns, clock_now_ns() - begin_ns);
+	}
+	source_let_go(held);
+	if (!err && !atomic_load(&s->closing))
+		err = send_bundle(&b);
+	forget_entries(&b);
+	return err;
+}

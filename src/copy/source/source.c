@@ -1,0 +1,220 @@
+/*
+ * The source of a copy: set-up, threads and the end. Called by copy.c and server.c.
+ */
+#include "copy/source/source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy/source/read.h"
+#include "copy/source/work.h"
+#include "xdd/sync/thread.h"
+
+#define BUF_ALIGN_BYTES (64u << 10)
+
+/* ---- counts ---- */
+
+static void add_thread(struct copy_counts *c, const struct data_counts *d)
+{
+	c->done_files += atomic_load(&d->files);
+	c->done_bytes += atomic_load(&d->bytes);
+	c->moved_bytes += atomic_load(&d->moved_bytes);
+	c->storage_ns += atomic_load(&d->storage_ns);
+	c->network_ns += atomic_load(&d->network_ns);
+	c->waiting_ns += atomic_load(&d->waiting_ns);
+	c->checking_ns += atomic_load(&d->checking_ns);
+}
+
+static void source_counts(void *arg, struct copy_counts *c)
+{
+	struct source *s = arg;
+
+	pthread_mutex_lock(&s->lock);
+	c->walk_done = s->walk_over;
+	pthread_mutex_unlock(&s->lock);
+	c->offered_files = atomic_load(&s->offered_files);
+	c->offered_bytes = atomic_load(&s->offered_bytes);
+	c->offered_dirs = atomic_load(&s->offered_dirs);
+	c->offered_links = atomic_load(&s->offered_links);
+	for (unsigned i = 0; i < s->n_data; i++)
+		add_thread(c, &s->data[i].counts);
+}
+
+/* ---- set-up ---- */
+
+void source_close(struct source *s)
+{
+	pthread_mutex_lock(&s->lock);
+	atomic_store(&s->closing, true);
+	pthread_cond_broadcast(&s->changed);
+	pthread_cond_broadcast(&s->work);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void on_stop(void *source)
+{
+	source_close(source);
+}
+
+static int new_data_threads(struct source *s)
+{
+	size_t room = s->settings->block_bytes + READ_SPARE_BYTES;
+
+	if (room < COPY_MAX_BUNDLE_BYTES)
+		room = COPY_MAX_BUNDLE_BYTES;
+	room = (room + BUF_ALIGN_BYTES - 1) / BUF_ALIGN_BYTES * BUF_ALIGN_BYTES;
+	s->data = calloc(s->job->data->n, sizeof(*s->data));
+	if (!s->data)
+		return -ENOMEM;
+	s->n_data = s->job->data->n;
+	for (unsigned i = 0; i < s->n_data; i++) {
+		struct data_thread *d = &s->data[i];
+
+		d->s = s;
+		d->number = i;
+		d->link = s->job->data->links[i];
+		d->buf_bytes = room;
+		d->buf = aligned_alloc(BUF_ALIGN_BYTES, room);
+		if (!d->buf)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static const struct role_ops ops = { .receive = source_receive, .counts = source_counts };
+
+static int set_up(struct source *s, struct copy_job *job)
+{
+	int err;
+
+	s->job = job;
+	s->settings = job->settings;
+	s->queue_end = &s->queue;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->read_lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	pthread_cond_init(&s->work, NULL);
+	err = books_init(&s->books);
+	if (!err)
+		err = new_data_threads(s);
+	if (!err)
+		err = role_open(&s->role, job, COPY_SOURCE, &ops, s);
+	if (!err)
+		err = stop_on_request(job->stop, on_stop, s);
+	return err;
+}
+
+static void tear_down(struct source *s)
+{
+	role_close(s->role);
+	work_clear(s);
+	books_free(&s->books);
+	if (s->walk)
+		walk_close(s->walk);
+	for (unsigned i = 0; i < s->n_data; i++)
+		free(s->data[i].buf);
+	free(s->data);
+	pthread_cond_destroy(&s->work);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->read_lock);
+	pthread_mutex_destroy(&s->lock);
+}
+
+/* ---- the copy ---- */
+
+/* True once nothing is left to do: with the lock. */
+static bool is_over(const struct source *s)
+{
+	if (atomic_load(&s->closing))
+		return true;
+	return s->walk_over && s->books.n == 0 && !s->queue && s->busy == 0;
+}
+
+static void join_threads(struct source *s, pthread_t walk)
+{
+	pthread_join(walk, NULL);
+	for (unsigned i = 0; i < s->n_data; i++)
+		if (s->data[i].started)
+			pthread_join(s->data[i].thread, NULL);
+}
+
+/* Start the threads, wait until all is done or the copy stops, and join them. */
+static void work(struct source *s)
+{
+	pthread_t walk;
+	int err = thread_start(&walk, offer_thread, s);
+
+	if (err) {
+		role_fatal(s->role, XDD_INIT_FAILED, "cannot start a thread (%s)", strerror(-err));
+		return;
+	}
+	for (unsigned i = 0; i < s->n_data && !err; i++) {
+		err = thread_start(&s->data[i].thread, data_thread, &s->data[i]);
+		s->data[i].started = !err;
+	}
+	if (err)
+		role_fatal(s->role, XDD_INIT_FAILED, "cannot start a thread (%s)", strerror(-err));
+	pthread_mutex_lock(&s->lock);
+	while (!is_over(s))
+		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	source_close(s);
+	join_threads(s, walk);
+}
+
+/* Both sides must agree about what is there now. */
+static int compare_counts(struct source *s)
+{
+	struct copy_counts peer;
+	struct copy_failure f = { .status = COPY_FAILED };
+
+	if (!role_peer_counts(s->role, &peer) ||
+	    (peer.done_files == s->done_files && peer.done_bytes == s->done_bytes))
+		return XDD_OK;
+	snprintf(f.text, sizeof(f.text),
+		 "the two sides disagree: the destination counts %" PRIu64 " files and %" PRIu64
+		 " bytes, the source %" PRIu64 " and %" PRIu64,
+		 peer.done_files, peer.done_bytes, s->done_files, s->done_bytes);
+	copy_report_failure(s->job->report, COPY_SOURCE, &f);
+	return COPY_FAILED;
+}
+
+static int run(struct source *s)
+{
+	const struct copy_job *job = s->job;
+	char why[WIRE_MAX_TEXT_BYTES] = "";
+	int status =
+		walk_open(&s->walk, s->settings, job->sources, job->n_sources, why, sizeof(why));
+	int err = role_start(s->role);
+
+	if (err)
+		return XDD_INIT_FAILED;
+	if (status)
+		role_fatal(s->role, status, "%s", why);
+	else
+		work(s);
+	status = role_finish(s->role);
+	return copy_worse_status(status, compare_counts(s));
+}
+
+int copy_source(struct copy_job *job)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	int status, err;
+
+	if (!s)
+		return XDD_INIT_FAILED;
+	err = set_up(s, job);
+	if (err) {
+		snprintf(job->why, sizeof(job->why), "cannot start (%s)", strerror(-err));
+		status = XDD_INIT_FAILED;
+	} else {
+		status = run(s);
+	}
+	tear_down(s);
+	free(s);
+	return status;
+}
