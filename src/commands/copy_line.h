@@ -10,6 +10,8 @@
 #include "xdd/copy/copy.h"
 #include "xdd/plan/option.h"
 
+struct arena;
+
 #define COPY_USED_MAX 64 /* more than there are options */
 
 /* A word after an option that is its value in the form of the later program, or an operand. */
@@ -61,6 +63,9 @@ int copy_line_value(struct copy_line *l, const struct option *opt, const char *w
 /* Operands into sources, destination and size. Returns 0 or a status, reported. */
 int copy_line_places(struct copy_line *l);
 
+/* Look whether the sources of this host are there. Returns 0 or a status, reported. */
+int copy_line_sources(const struct copy_line *l);
+
 /* Refuse options that exclude each other. Returns 0 or a status, reported. */
 int copy_line_combination(const struct copy_line *l);
 
@@ -76,5 +81,17 @@ int copy_split(struct arena *arena, const char *text, const char *const **words)
  * which has a "/" before its first ":" or none. Memory of `arena`. Returns NULL, or what is wrong.
  */
 const char *copy_place_parse(struct arena *arena, const char *word, struct copy_place *place);
+
+/*
+ * Report option `word`, which is none of ours, if it is one of other tools that copy: with the
+ * words to say instead. False: it is not known.
+ */
+bool copy_foreign_option(const char *word);
+
+/*
+ * The complaint about `letter` with `next`, the word after it, in the sense of another tool, which
+ * is not ours: scp -i <identity>, -P <port>, rsync -e ssh. NULL: nothing shows that.
+ */
+const char *copy_foreign_value(struct arena *arena, char letter, const char *next);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "commands/copy_line.h"
@@ -19,44 +20,78 @@ static const struct option what_rows[] = {
 	{ .name = "recursive",
 	  .aliases = "r",
 	  SETTING(recursive),
-	  .help = "copy directories with all that is in them" },
+	  .help = "copy directories with all that is in them",
+	  .detail =
+		  "A directory becomes one of the same name in a destination that exists; "
+		  "otherwise it gets the name of the destination. A name that ends with a slash, "
+		  "dir/, stands for what is in it. Symbolic links are copied as links, and names of "
+		  "the same file (hard links) stay that. FIFOs, sockets and devices in a tree are "
+		  "refused with a line each.",
+	  .example = "xddcp -r results/ storage:results" },
 	{ .name = "preserve",
 	  .aliases = "P",
 	  SETTING(everything),
 	  .help = "copy owners, ACLs and extended attributes too",
 	  .detail =
-		  "Permissions and times are always copied. Owners need the rights of root on the "
-		  "destination; what could not be set is counted and reported once." },
+		  "Permissions and times are always copied. Owners need the rights of root at the "
+		  "destination; what could not be set is counted and reported once.",
+	  .example = "xddcp -r -P /home/ann root@storage:/home/" },
 	{ .name = "contents",
 	  .aliases = "c",
 	  SETTING(compare_contents),
 	  .help = "compare contents where size or time agree",
 	  .detail = "Without it a file of the same size and modification time is skipped. With it "
-		    "both sides read such a file and compare digests." },
+		    "both sides read a file of the same size and compare digests, and only files "
+		    "that differ are sent.",
+	  .example = "xddcp -r -c results/ storage:results" },
 	{ .name = "resume",
 	  .aliases = "R a",
 	  SETTING(resume),
-	  .help = "continue an interrupted copy, and keep what this one has if it is interrupted" },
+	  .help = "continue an interrupted copy; keep the parts if this one is interrupted",
+	  .detail =
+		  "The command is repeated as it was. Files that arrived are skipped, and parts of "
+		  "large files that were durable at the destination are not sent again. Without it "
+		  "an interrupted copy leaves complete files only.",
+	  .example = "xddcp -r -R results/ storage:results" },
 	{ .name = "inplace",
 	  .aliases = "i",
 	  SETTING(in_place),
-	  .help = "write into existing files, without temporary names" },
+	  .help = "write into existing files, without temporary names",
+	  .detail =
+		  "For a destination that must keep its inode or has no room for a second copy of "
+		  "a file. A file whose copy was interrupted is incomplete, and is named. Devices "
+		  "are always written in place.",
+	  .example = "xddcp -i disk.img storage:/vm/disk.img" },
 	{ .name = "size",
 	  .arg = "<bytes>",
 	  .type = OPT_SIZE,
 	  .max = UINT64_MAX - 1,
 	  LINE_FIELD(size_bytes),
 	  .help = "copy the first <bytes> of the only source",
-	  .detail = "The same as a size after the destination." },
+	  .detail = "The same as a size after the destination. A device whose size is not known "
+		    "needs it.",
+	  .example = "xddcp -size 10G /dev/zero storage:/dev/null" },
 	{ .name = "list",
 	  .aliases = "F",
 	  SETTING(list),
-	  .help = "the source is a file with names, one per line" },
+	  .help = "the source is a file with names, one per line",
+	  .detail =
+		  "Relative names keep their directories below the destination; absolute names "
+		  "lose theirs. A name with .. is refused. The list and its files are on the host of "
+		  "the source. - is standard input. Directories in the list need -recursive.",
+	  .example = "xddcp -F list storage:/data" },
 	{ .name = "null",
 	  .aliases = "0",
 	  SETTING(list_nul),
-	  .help = "names in the list end with NUL, not with a newline" },
-	{ .name = "force", SETTING(force), .help = "write to a device that carries data" },
+	  .help = "names in the list end with NUL, not with a newline",
+	  .detail = "As find -print0 writes them: a name may have newlines in it.",
+	  .example = "find . -name '*.dat' -print0 | xddcp -F -0 - storage:/data" },
+	{ .name = "force",
+	  SETTING(force),
+	  .help = "write to a device that carries data",
+	  .detail = "Without it a block device with a file system, a partition table or another "
+		    "signature is refused. A device that is in use is always refused.",
+	  .example = "xddcp -force disk.img storage:/dev/sdb" },
 	{ 0 },
 };
 
@@ -64,11 +99,19 @@ static const struct option instead_rows[] = {
 	{ .name = "verify",
 	  .aliases = "k",
 	  SETTING(verify),
-	  .help = "copy nothing; compare, and list ranges that differ" },
+	  .help = "copy nothing; compare, and list ranges that differ",
+	  .detail = "Both sides read, and digests of blocks are compared. A difference is reported "
+		    "with its ranges of bytes; the exit status is then 7.",
+	  .example = "xddcp -r -k results/ storage:results" },
 	{ .name = "dryrun",
 	  .aliases = "n",
 	  SETTING(dry_run),
-	  .help = "change nothing; list what would be copied" },
+	  .help = "change nothing; list what would be copied",
+	  .detail =
+		  "Both sides compare as in a copy. Files that are the same already are counted "
+		  "only. Followed by a number and two names or more, -n is -retries, as in a later "
+		  "program.",
+	  .example = "xddcp -r -n results/ storage:results" },
 	{ 0 },
 };
 
@@ -82,7 +125,10 @@ static const struct option how_rows[] = {
 	  .unit = "threads",
 	  .def = "8",
 	  LINE_FIELD(threads),
-	  .help = "threads of each side, each with a connection" },
+	  .hint = "times are always copied",
+	  .help = "threads of each side, each with a connection",
+	  .detail = "All of them take whole small files and blocks of large files from one queue.",
+	  .example = "xddcp -t 16 disk.img storage:/vm/" },
 	{ .name = "blocksize",
 	  .arg = "<bytes>",
 	  .type = OPT_SIZE,
@@ -90,23 +136,42 @@ static const struct option how_rows[] = {
 	  .max = COPY_MAX_BLOCK_BYTES,
 	  .def = "1 MiB",
 	  LINE_FIELD(block_bytes),
-	  .help = "size of the requests for large files" },
+	  .help = "size of the requests for large files; a multiple of 4 KiB",
+	  .example = "xddcp -blocksize 4M disk.img storage:/vm/" },
 	{ .name = "directdestination",
 	  .aliases = "d",
 	  SETTING(direct_destination),
-	  .help = "write large files without the page cache of the destination" },
+	  .help = "write large files by direct I/O at the destination",
+	  .detail =
+		  "The page cache of the destination is bypassed. Where the file system cannot do "
+		  "that, a note says so. Followed by s, d or b and two names or more it is for the "
+		  "source, the destination or both, as in a later program.",
+	  .example = "xddcp -d -s disk.img storage:/vm/" },
 	{ .name = "directsource",
 	  .aliases = "s",
 	  SETTING(direct_source),
-	  .help = "read large files without the page cache of the source" },
+	  .help = "read large files by direct I/O at the source",
+	  .detail =
+		  "The page cache of the source is bypassed. Where the file system cannot do that, "
+		  "a note says so.",
+	  .example = "xddcp -s disk.img storage:/vm/" },
 	{ .name = "ordered",
 	  .aliases = "o",
 	  SETTING(ordered_destination),
-	  .help = "write each large file in the order of its offsets" },
+	  .help = "write each large file in the order of its offsets",
+	  .detail =
+		  "Otherwise blocks are written as they arrive. Followed by s, d or b and two names "
+		  "or more it is for reading, writing or both, as in a later program.",
+	  .example = "xddcp -o disk.img storage:/vm/" },
 	{ .name = "encrypt",
 	  .aliases = "e",
 	  SETTING(encrypt),
-	  .help = "encrypt the data connections (TLS 1.3)" },
+	  .help = "encrypt the data connections (TLS 1.3)",
+	  .detail =
+		  "Otherwise each message of a data connection has a code of the key of this copy, "
+		  "and its data have a digest, but others in the network could read the data. Names "
+		  "and attributes always move through ssh.",
+	  .example = "xddcp -e secret.tar storage:" },
 	{ 0 },
 };
 
@@ -118,30 +183,51 @@ static const struct option link_rows[] = {
 	  .min = 1,
 	  .max = 65535,
 	  LINE_FIELD(port),
-	  .help = "first port of the data connections, one for each thread" },
+	  .hint = "permissions and times are always copied, and -P copies owners",
+	  .help = "use this port and those after it, one for each thread",
+	  .detail =
+		  "For a firewall that lets certain ports through. Otherwise the side that listens "
+		  "takes the first free port from 40010 on. Where no connection is possible in "
+		  "either direction the data move through ssh; a line says so.",
+	  .example = "xddcp -p 50000 -t 4 disk.img storage:/vm/" },
 	{ .name = "freeports",
 	  .aliases = "f",
 	  SETTING(free_ports),
-	  .help = "end other xdd of this user that use the ports" },
+	  .help = "end other xdd of this user that use the ports",
+	  .detail = "For ports that an earlier copy has left in use.",
+	  .example = "xddcp -f -p 50000 disk.img storage:/vm/" },
 	{ .name = "ssh",
 	  .aliases = "S",
 	  .arg = "<command>",
 	  .type = OPT_TEXT,
 	  LINE_FIELD(ssh),
-	  .help = "command in place of ssh, with its options" },
-	{ .name = "tty", .aliases = "Y", FLAG(remote_tty), .help = "ssh with a terminal" },
+	  .help = "command in place of ssh, with its options",
+	  .detail =
+		  "Words are split as by a shell, with quotes and backslashes; nothing is expanded. "
+		  "Without it the command is that of the variable XDDCP_SSH, or ssh.",
+	  .example = "xddcp -S 'ssh -p 2222 -i key' disk.img ann@storage:/vm/" },
+	{ .name = "tty",
+	  .aliases = "Y",
+	  FLAG(remote_tty),
+	  .help = "ssh with a terminal on the other side",
+	  .detail = "For hosts that refuse commands without one.",
+	  .example = "xddcp -Y disk.img storage:/vm/" },
 	{ .name = "remotexdd",
 	  .aliases = "b",
 	  .arg = "<path>",
 	  .type = OPT_TEXT,
 	  LINE_FIELD(remote_xdd),
-	  .help = "xdd on the other hosts: the program or its directory" },
+	  .help = "xdd on the other hosts: its directory, or the program",
+	  .detail = "A path is the program if its last part is xdd or begins with xdd and a dot; "
+		    "otherwise, or with a slash at its end, it is the directory.",
+	  .example = "xddcp -b /opt/xdd/bin disk.img storage:/vm/" },
 	{ .name = "localxdd",
 	  .aliases = "l",
 	  .arg = "<directory>",
 	  .type = OPT_TEXT,
 	  LINE_FIELD(local_xdd),
-	  .help = "directory of xdd on this host; for the script xddcp" },
+	  .help = "directory of xdd on this host; for the script xddcp",
+	  .example = "xddcp -l /opt/xdd/bin disk.img storage:/vm/" },
 	{ .name = "timeout",
 	  .arg = "<time>",
 	  .type = OPT_SECONDS,
@@ -150,44 +236,58 @@ static const struct option link_rows[] = {
 	  .def = "30",
 	  .unit = "seconds",
 	  LINE_FIELD(timeout_ns),
-	  .help = "end the copy after this time without a sign of life" },
+	  .help = "end after this time without a sign of life of the other side",
+	  .detail = "From 1 second to 1 hour.",
+	  .example = "xddcp -timeout 2min disk.img storage:/vm/" },
 	{ .name = "retries",
 	  .arg = "<#retries>",
 	  .type = OPT_U64,
 	  .max = 1000,
 	  .def = "0",
 	  LINE_FIELD(retries),
-	  .help = "start again so many times after the connection was lost" },
+	  .help = "start again so many times after the connection was lost",
+	  .detail = "With -resume each start continues where the one before has ended.",
+	  .example = "xddcp -R -retries 5 disk.img storage:/vm/" },
 	{ 0 },
 };
 
 static const struct option output_rows[] = {
-	{ .name = "quiet", .aliases = "q", FLAG(quiet), .help = "neither progress nor summary" },
+	{ .name = "quiet",
+	  .aliases = "q",
+	  FLAG(quiet),
+	  .help = "neither progress nor summary",
+	  .example = "xddcp -q disk.img storage:/vm/" },
 	{ .name = "log",
 	  .aliases = "O",
 	  .arg = "<file>",
 	  .type = OPT_TEXT,
 	  LINE_FIELD(request.log_path),
-	  .help = "log of the copy with all files" },
+	  .help = "write a log with all files to <file>",
+	  .example = "xddcp -r -log copy.log results/ storage:results" },
 	{ .name = "jsonout",
 	  .arg = "<file>",
 	  .type = OPT_TEXT,
 	  LINE_FIELD(request.json_path),
-	  .help = "results as JSON" },
+	  .help = "write the results as JSON to <file>; - is standard output",
+	  .example = "xddcp -r -jsonout copy.json results/ storage:results" },
 	{ .name = "json",
 	  .aliases = "J",
 	  .type = OPT_FLAG,
 	  .value = true,
 	  LINE_FIELD(json),
-	  .help = "results as JSON to standard output" },
+	  .help = "write the results as JSON to standard output",
+	  .example = "xddcp -q -J disk.img storage:/vm/" },
 	{ .name = "verbose",
 	  .aliases = "v",
 	  SETTING(stamps),
-	  .help = "a log, and time stamps of all operations on both sides" },
+	  .help = "a log, and time stamps of all operations on both sides",
+	  .example = "xddcp -v disk.img storage:/vm/" },
 	{ .name = "dump",
 	  .aliases = "w",
 	  SETTING(stamps_binary),
-	  .help = "the same, and dumps of the time stamps for xdd tsread" },
+	  .help = "the same, and dumps of the time stamps for xdd tsread",
+	  .detail = "A number after it, as in a later program, is accepted and changes nothing.",
+	  .example = "xddcp -w disk.img storage:/vm/" },
 	{ .name = "help",
 	  .aliases = "h",
 	  .type = OPT_FLAG,
@@ -210,8 +310,15 @@ static int bad_value(const struct option *opt, const char *word, const char *tex
 {
 	char range[192];
 
-	log_error("copy %s %.128s: expected %s", word, text,
-		  option_range(opt, range, sizeof(range)) ? range : "a value");
+	if (opt->type == OPT_SECONDS)
+		snprintf(range, sizeof(range), "a time from 1 second to 1 hour");
+	else if (opt->type == OPT_U64)
+		snprintf(range, sizeof(range), "a number from %" PRIu64 " to %" PRIu64, opt->min,
+			 opt->max);
+	else
+		option_range(opt, range, sizeof(range));
+	log_error("copy %s %.128s: expected %s%s%s", word, text, range, opt->hint ? "; " : "",
+		  opt->hint ? opt->hint : "");
 	return COPY_BAD_ARGUMENTS;
 }
 

@@ -2,6 +2,7 @@
  * Sources and destination of xdd copy. Called by copy_words.c.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,7 +56,7 @@ static const char *host_is_wrong(const struct copy_place *p)
 		return "the name of the host is too long";
 	if (has_blank_or_control(p->host) || (p->user && has_blank_or_control(p->user)))
 		return "a host has no blanks; say ./ before a local name with a colon";
-	if (strpbrk(p->host, ",'\"`$\\()<>|&;*?!{}"))
+	if (strpbrk(p->host, "[],'\"`$\\()<>|&;*?!{}"))
 		return "is not the name of a host; say ./ before a local name with a colon";
 	if (*p->path == ':')
 		return "host::module is a form of rsync; say host:path";
@@ -72,7 +73,7 @@ const char *copy_place_parse(struct arena *arena, const char *word, struct copy_
 	memset(place, 0, sizeof(*place));
 	place->path = word;
 	if (!*word)
-		return "expected a file name";
+		return "is empty";
 	if (!colon)
 		return NULL;
 	name = arena_printf(arena, "%.*s", (int)(colon - word), word);
@@ -112,7 +113,10 @@ static bool same_host(const struct copy_place *a, const struct copy_place *b)
 
 static int bad_names(const char *word, const char *why)
 {
-	log_error("copy: %.256s: %s", word, why);
+	if (*word)
+		log_error("copy: %.256s: %s", word, why);
+	else
+		log_error("copy: a source or destination is empty");
 	return COPY_BAD_NAMES;
 }
 
@@ -160,7 +164,8 @@ static int check_places(const struct copy_line *l, const struct copy_place *plac
 				 "expected host:path as source or destination; copy files of this "
 				 "host by cp");
 	if (n > 2 && copy_line_has(l, "list")) {
-		log_error("copy: -list takes one list of names as the source");
+		log_error("copy: -list takes one list of names as the source; a configuration of "
+			  "ssh is -S 'ssh -F <file>'");
 		return COPY_BAD_NAMES;
 	}
 	if (n > 2 && copy_line_has(l, "size")) {
@@ -201,5 +206,41 @@ int copy_line_places(struct copy_line *l)
 	len = strlen(r->destination.path);
 	r->settings.into = r->n_sources > 1 || r->settings.list ||
 			   (len && r->destination.path[len - 1] == '/');
+	return 0;
+}
+
+/* Why a source of this host cannot be one; NULL: it can. */
+static const char *source_is_wrong(const struct copy_line *l, const char *path, int *status)
+{
+	const bool list = l->request.settings.list;
+	struct stat st;
+
+	if (list && strcmp(path, "-") == 0)
+		return NULL;
+	*status = COPY_NO_SOURCE;
+	if (lstat(path, &st))
+		return strerror(errno);
+	*status = COPY_BAD_ARGUMENTS;
+	if (stat(path, &st) || !S_ISDIR(st.st_mode) || l->request.settings.recursive)
+		return NULL;
+	if (list)
+		return "is a directory; expected a list of names";
+	return copy_line_has(l, "resume") ?
+		       "is a directory; say -r to copy it (-R and -a resume an interrupted copy)" :
+		       "is a directory; say -r to copy it";
+}
+
+int copy_line_sources(const struct copy_line *l)
+{
+	for (size_t i = 0; i < l->request.n_sources; i++) {
+		const struct copy_place *p = &l->request.sources[i];
+		int status = 0;
+		const char *why = p->host ? NULL : source_is_wrong(l, p->path, &status);
+
+		if (!why)
+			continue;
+		log_error("copy: %.512s: %s", p->path, why);
+		return status;
+	}
 	return 0;
 }

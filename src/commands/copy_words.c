@@ -4,6 +4,8 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,10 +50,8 @@ static int take_value(struct copy_line *l, const struct option *opt, const char 
 		      const char *text)
 {
 	if (!text) {
-		log_error("copy %.128s: missing argument %s%s", word, opt->arg,
-			  strcmp(opt->name, "port") == 0 ?
-				  "; -p is the first port, and permissions are always copied" :
-				  "");
+		log_error("copy %.128s: missing argument %s%s%s", word, opt->arg,
+			  opt->hint ? "; " : "", opt->hint ? opt->hint : "");
 		return COPY_BAD_ARGUMENTS;
 	}
 	copy_line_use(l, opt);
@@ -71,9 +71,26 @@ static bool is_later_value(const struct option *opt, const char *text)
 	return false;
 }
 
+/* Refuse the word after a letter that has another meaning in other tools. */
+static int refuse_habit(struct copy_line *l, const char *word, const char *next)
+{
+	const char letter = word[1] != '-' ? word[strlen(word) - 1] : '\0';
+	const char *why = next && *next != '-' ? copy_foreign_value(l->arena, letter, next) : NULL;
+	const bool is_letter = letter && (!word[2] || !option_find(&copy_options, word + 1));
+
+	if (!why || !is_letter)
+		return 0;
+	log_error("copy %.128s %.128s: %s", word, next, why);
+	return COPY_BAD_ARGUMENTS;
+}
+
 /* The last letter of a word, or a name: `*i` is its index, and moves past its value. */
 static int last_option(struct copy_line *l, const struct option *opt, const char *word, int *i)
 {
+	int status = refuse_habit(l, word, l->argv[*i + 1]);
+
+	if (status)
+		return status;
 	if (opt->arg)
 		return take_value(l, opt, word, l->argv[*i + 1] ? l->argv[++*i] : NULL);
 	set_flag(l, opt);
@@ -86,7 +103,8 @@ static int last_option(struct copy_line *l, const struct option *opt, const char
 
 static int bad_option(const char *word)
 {
-	command_bad_option(&command_copy, word);
+	if (!copy_foreign_option(word))
+		command_bad_option(&command_copy, word);
 	return COPY_BAD_ARGUMENTS;
 }
 
@@ -254,6 +272,11 @@ static int settle(struct copy_line *l)
 		r->json_path = "-";
 	if (!r->remote_xdd)
 		return COPY_FAILED;
+	if (l->block_bytes % 4096) {
+		log_error("copy -blocksize %" PRIu64 ": must be a multiple of 4 KiB",
+			  l->block_bytes);
+		return COPY_BAD_ARGUMENTS;
+	}
 	if (l->port + l->threads - 1 > 65535) {
 		log_error("copy -p %u: must be at most %u, because %u threads use a port each",
 			  s->port, 65536 - s->connections, s->connections);
@@ -309,6 +332,9 @@ int copy_line_read(struct copy_line *l, int argc, char *const *argv)
 	if (!status)
 		status = use_ssh(l);
 	if (!status)
+		status = copy_line_places(l);
+	if (!status)
 		status = copy_line_combination(l);
-	return status ? status : copy_line_places(l);
+
+	return status ? status : copy_line_sources(l);
 }

@@ -1,0 +1,240 @@
+/*
+ * Words of scp, rsync, bbcp and cp on the command line of xdd copy: they are refused, with the
+ * words to say instead. Called by copy_words.c.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands/copy_line.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+
+/* A word of other tools. */
+struct foreign_word {
+	const char *words; /* separated by blanks */
+	const char *tool;
+
+	/* Words of xddcp; "": none are necessary; NULL: there is nothing like it. */
+	const char *say;
+	const char *note; /* the reason */
+};
+
+static const struct foreign_word rows[] = {
+	{ "-z --compress --compress-level --zc -C", "rsync and scp", "",
+	  "the data are not compressed" },
+	{ "--archive", "rsync", "-r -P", "permissions, times and links are always copied" },
+	{ "--progress --info --stats --human-readable", "rsync", "",
+	  "progress and a summary are always shown" },
+	{ "--partial --partial-dir --append --append-verify", "rsync", "-R",
+	  "it keeps and continues parts of files" },
+	{ "--checksum", "rsync", "-c", "contents are compared" },
+	{ "--dry-run", "rsync", "-n", "nothing is changed" },
+	{ "--rsh", "rsync", "-S <command>", "such as -S 'ssh -p 2222'" },
+	{ "--rsync-path", "rsync", "-b <path>", "xdd on the other host" },
+	{ "--files-from", "rsync", "-F <list>", "the list is the source" },
+	{ "--from0", "rsync", "-0", "with -F" },
+	{ "--log-file", "rsync", "-log <file>", "it has all files" },
+	{ "--perms --times --links --hard-links -H --sparse --whole-file -W", "rsync", "",
+	  "xddcp always does that" },
+	{ "--owner --group -g --acls -A --xattrs -X --numeric-ids --devices", "rsync", "-P",
+	  "owners, ACLs and extended attributes" },
+	{ "--update -u --delete --delete-before --delete-after --delete-excluded --ignore-existing "
+	  "--existing --size-only --backup --remove-source-files --no-clobber",
+	  "rsync and cp", NULL, "files that differ are replaced, and others stay" },
+	{ "--exclude --exclude-from --include --filter --max-size --min-size --one-file-system -x",
+	  "rsync", "-F -0 <list>", "a list of find -print0" },
+	{ "--bwlimit", "rsync", NULL, "a copy is as fast as it can be" },
+	{ "--copy-links --dereference -L -K -E --reflink", "rsync and cp", NULL,
+	  "symbolic links are copied as links" },
+	{ "--itemize-changes", "rsync", "-log <file>", "it has all files" },
+	{ "--temp-dir -T", "rsync", "",
+	  "a file has a temporary name in its directory until it is complete" },
+	{ "--parents --relative", "rsync and cp", "-F <list>",
+	  "names in a list keep their directories" },
+	{ "-4 -6 -3 -B -D", "scp", "-S <command>",
+	  "options of ssh are a part of it, such as -S 'ssh -4'" },
+	{ "-Z", "bbcp", "-p <port>", "the first of the ports" },
+	{ "-V -y", "bbcp", "",
+	  "each block is checked, and files are flushed before they get names" },
+};
+
+static bool list_has(const char *list, const char *word, size_t len)
+{
+	for (; *list; list += strspn(list, " ")) {
+		size_t n = strcspn(list, " ");
+
+		if (n == len && strncmp(list, word, n) == 0)
+			return true;
+		list += n;
+	}
+	return false;
+}
+
+static const struct foreign_word *find(const char *word, size_t len)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (list_has(rows[i].words, word, len))
+			return &rows[i];
+	}
+	return NULL;
+}
+
+static void report(const char *word, const struct foreign_word *row)
+{
+	if (!row->say)
+		log_error("copy %.128s: is a word of %s; xddcp has nothing like it: %s", word,
+			  row->tool, row->note);
+	else if (!*row->say)
+		log_error("copy %.128s: is a word of %s; leave it out: %s", word, row->tool,
+			  row->note);
+	else
+		log_error("copy %.128s: is a word of %s; say %s: %s", word, row->tool, row->say,
+			  row->note);
+}
+
+/* -avz: what xddcp calls that. Letters that it does not know have no words here. */
+static void report_archive(const char *word)
+{
+	log_error("copy %.128s: is a word of rsync; say -r -P%s%s%s: permissions, times and links "
+		  "are always copied",
+		  word, strchr(word, 'n') ? " -n" : "", strchr(word, 'c') ? " -c" : "",
+		  strpbrk(word, "v") ? " -log <file>" : "");
+}
+
+bool copy_foreign_option(const char *word)
+{
+	static const char archive[] = "avzhrnPHAXxuSWcglptoDELKi0q";
+	const struct foreign_word *row = find(word, strcspn(word, "="));
+
+	if (row) {
+		report(word, row);
+		return true;
+	}
+	if (word[1] == '-')
+		return false;
+	if (strchr(word, 'a') && !word[1 + strspn(word + 1, archive)] && strlen(word) < 12) {
+		report_archive(word);
+		return true;
+	}
+	/* A letter among others: -rC. */
+	for (const char *c = word + 1; *c; c++) {
+		const char letter[3] = { '-', *c, '\0' };
+
+		if (option_find(&copy_options, letter + 1))
+			continue;
+		row = isalnum((unsigned char)*c) ? find(letter, 2) : NULL;
+		if (row)
+			report(word, row);
+		return row != NULL;
+	}
+	return false;
+}
+
+/* ---- letters with another meaning ---- */
+
+static bool exists(const char *name)
+{
+	struct stat st;
+
+	return lstat(name, &st) == 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool is_number(const char *text)
+{
+	return isdigit((unsigned char)*text) && !text[strspn(text, "0123456789.kKmMgG")] &&
+	       !exists(text);
+}
+
+/* A private key of ssh: a source by mistake, if -i were taken as it is here. */
+static bool is_identity(struct arena *arena, const char *name)
+{
+	const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+	const char *public = arena_printf(arena, "%s.pub", name);
+
+	return strncmp(last, "id_", 3) == 0 || ends_with(name, ".pem") || ends_with(name, ".key") ||
+	       strstr(name, "/.ssh/") || (public && exists(public));
+}
+
+static bool is_cipher(const char *text)
+{
+	return (strncmp(text, "aes", 3) == 0 || strncmp(text, "chacha20", 8) == 0 ||
+		strncmp(text, "3des", 4) == 0) &&
+	       !exists(text);
+}
+
+static bool is_setting(const char *text)
+{
+	const size_t n = strcspn(text, "= ");
+
+	return isupper((unsigned char)*text) && text[n] && !exists(text) &&
+	       n == strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+}
+
+/* A log that would replace a file that is to be copied. */
+static bool is_file(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_size &&
+	       !ends_with(name, ".log");
+}
+
+static bool is_ssh(const char *text)
+{
+	return (strcmp(text, "ssh") == 0 || strncmp(text, "ssh ", 4) == 0 ||
+		strcmp(text, "rsh") == 0) &&
+	       !exists(text);
+}
+
+const char *copy_foreign_value(struct arena *arena, char letter, const char *next)
+{
+	switch (letter) {
+	case 'i':
+		return is_identity(arena, next) ?
+			       "is an identity of ssh; say -S 'ssh -i <file>'; -inplace writes "
+			       "into existing files" :
+			       NULL;
+	case 'P':
+		return is_number(next) ? "is a port of ssh; say -S 'ssh -p <port>'; -P copies "
+					 "owners, ACLs and extended attributes" :
+					 NULL;
+	case 'o':
+		return is_setting(next) ? "is a setting of ssh; say -S 'ssh -o <setting>'; -o "
+					  "writes in order" :
+					  NULL;
+	case 'c':
+		return is_cipher(next) ? "is a cipher of ssh, and the data do not move by ssh; say "
+					 "-e to encrypt them; -c compares contents" :
+					 NULL;
+	case 'J':
+		return !exists(next) && !strchr(next, ':') ?
+			       "is no source; for a host between say -S 'ssh -J <host>'; -J writes "
+			       "the results as JSON" :
+			       NULL;
+	case 'e':
+		return is_ssh(next) ? "is a command; say -S <command>; -e encrypts the data" : NULL;
+	case 's':
+		return is_number(next) ? "is a number of streams; say -t <number>; -s reads the "
+					 "source by direct I/O" :
+					 NULL;
+	case 'l':
+		return is_number(next) ? "is a limit of scp, and a copy is as fast as it can be; "
+					 "-l is the directory of xdd" :
+					 NULL;
+	case 'O':
+		return is_file(next) ? "is a file that the log would replace; say -log to do that; "
+				       "the -O of scp is not needed here" :
+				       NULL;
+	default:
+		return NULL;
+	}
+}

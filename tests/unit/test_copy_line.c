@@ -1,0 +1,404 @@
+/*
+ * The command line of xdd copy: src/commands/copy_words.c, copy_place.c, copy_split.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/copy_line.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/nstime.h"
+
+#define WORDS_MAX 32
+
+/* Read a command line whose words are separated by blanks, with quotes. Returns its status. */
+static int read_line(struct arena *arena, struct copy_line *l, const char *text)
+{
+	const char *const *words;
+	char *argv[WORDS_MAX + 2] = { (char *)(uintptr_t) "copy" };
+	int argc = 1;
+
+	memset(l, 0, sizeof(*l));
+	l->arena = arena;
+	assert_int_equal(copy_split(arena, text, &words), 0);
+	for (; words[argc - 1]; argc++) {
+		assert_true(argc <= WORDS_MAX);
+		argv[argc] = (char *)(uintptr_t)words[argc - 1];
+	}
+	return copy_line_read(l, argc, argv);
+}
+
+/* `status` is that of the line; sources are remote, so that no file is looked for. */
+#define LINE(l, text, status) assert_int_equal(read_line(*state, l, text), status)
+
+static void test_defaults(void **state)
+{
+	struct copy_line l;
+	const struct copy_settings *s = &l.request.settings;
+	struct copy_settings plain = {
+		.port = 40010,
+		.connections = 8,
+		.block_bytes = 1u << 20,
+		.size_bytes = UINT64_MAX,
+		.timeout_ns = 30 * NS_PER_SEC,
+	};
+
+	LINE(&l, "h:a b", 0);
+	assert_memory_equal(s, &plain, sizeof(plain));
+	assert_string_equal(l.request.remote_xdd, "xdd");
+	assert_string_equal(l.request.ssh[0], "ssh");
+	assert_null(l.request.ssh[1]);
+	assert_null(l.request.log_path);
+	assert_null(l.request.json_path);
+	assert_int_equal(l.request.retries, 0);
+	assert_int_equal(l.request.n_sources, 1);
+	assert_string_equal(l.request.sources[0].host, "h");
+	assert_string_equal(l.request.sources[0].path, "a");
+	assert_null(l.request.destination.host);
+	assert_string_equal(l.request.destination.path, "b");
+}
+
+static void test_letters_and_names(void **state)
+{
+	static const struct {
+		const char *letter, *name;
+		size_t off;
+	} flags[] = {
+#define SETTING(letter, name, field) { letter, name, offsetof(struct copy_settings, field) }
+		SETTING("-r", "recursive", recursive),
+		SETTING("-P", "preserve", everything),
+		SETTING("-k", "verify", verify),
+		SETTING("-c", "contents", compare_contents),
+		SETTING("-n", "dryrun", dry_run),
+		SETTING("-i", "inplace", in_place),
+		SETTING("-R", "resume", resume),
+		SETTING("-a", "resume", resume),
+		SETTING("-F", "list", list),
+		SETTING("-o", "ordered", ordered_destination),
+		SETTING("-d", "directdestination", direct_destination),
+		SETTING("-s", "directsource", direct_source),
+		SETTING("-e", "encrypt", encrypt),
+		SETTING("-f", "freeports", free_ports),
+		SETTING("-v", "verbose", stamps),
+		SETTING("-w", "dump", stamps_binary),
+		SETTING("-force", "force", force),
+	};
+	char text[128];
+	struct copy_line l;
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		const bool *field = (const bool *)((char *)&l.request.settings + flags[i].off);
+
+		snprintf(text, sizeof(text), "%s h:a b", flags[i].letter);
+		LINE(&l, text, 0);
+		assert_true(*field);
+		snprintf(text, sizeof(text), "-%s h:a b", flags[i].name);
+		LINE(&l, text, 0);
+		assert_true(*field);
+		snprintf(text, sizeof(text), "h:a --%s b", flags[i].name);
+		LINE(&l, text, 0);
+		assert_true(*field);
+		snprintf(text, sizeof(text), "h:a --%s=1 b", flags[i].name);
+		LINE(&l, text, COPY_BAD_ARGUMENTS);
+	}
+}
+
+static void test_values(void **state)
+{
+	struct copy_line l;
+	const struct copy_settings *s = &l.request.settings;
+
+	LINE(&l, "-t 4 -p 50000 -blocksize 64k -timeout 2min -retries 3 h:a b", 0);
+	assert_int_equal(s->connections, 4);
+	assert_int_equal(s->port, 50000);
+	assert_true(s->port_given);
+	assert_int_equal(s->block_bytes, 65536);
+	assert_int_equal(s->timeout_ns, 120 * NS_PER_SEC);
+	assert_int_equal(l.request.retries, 3);
+	LINE(&l, "--threads=4 -port=7 --log=x -jsonout y h:a b", 0);
+	assert_int_equal(s->connections, 4);
+	assert_int_equal(s->port, 7);
+	assert_string_equal(l.request.log_path, "x");
+	assert_string_equal(l.request.json_path, "y");
+	LINE(&l, "-t8 -p40000 -J h:a b", 0);
+	assert_int_equal(s->port, 40000);
+	assert_string_equal(l.request.json_path, "-");
+	LINE(&l, "-t 0 h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-t 129 h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-t 4x h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-p 0 h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-p 65536 h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-p 65535 h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-p 65535 -t 1 h:a b", 0);
+	LINE(&l, "-blocksize 5000 h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-blocksize 64M h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-timeout 0.5 h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-log '' h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "h:a b -t", COPY_BAD_ARGUMENTS);
+}
+
+static void test_clusters(void **state)
+{
+	struct copy_line l;
+	const struct copy_settings *s = &l.request.settings;
+
+	LINE(&l, "-rPv h:a b", 0);
+	assert_true(s->recursive && s->everything && s->stamps);
+	LINE(&l, "-rF0 h:a b", 0);
+	assert_true(s->recursive && s->list && s->list_nul);
+	LINE(&l, "-rt 3 h:a b", 0);
+	assert_true(s->recursive && s->connections == 3);
+	LINE(&l, "-rt3 h:a b", 0);
+	assert_int_equal(s->connections, 3);
+	LINE(&l, "-tr h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-rQ h:a b", COPY_BAD_ARGUMENTS);
+	/* Near a name, so probably no letters. */
+	LINE(&l, "-foce h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "--rPv h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "h:a -- -rPv", 0);
+	assert_string_equal(l.request.destination.path, "-rPv");
+}
+
+static void test_later_forms(void **state)
+{
+	struct copy_line l;
+	const struct copy_settings *s = &l.request.settings;
+
+	LINE(&l, "-d s h:a b", 0);
+	assert_true(s->direct_source && !s->direct_destination);
+	LINE(&l, "-d b -o sd h:a /b", 0);
+	assert_true(s->direct_source && s->direct_destination);
+	assert_true(s->ordered_source && s->ordered_destination);
+	LINE(&l, "-d d -o d h:a /b", 0);
+	assert_true(!s->direct_source && s->direct_destination);
+	assert_true(!s->ordered_source && s->ordered_destination);
+	LINE(&l, "-s -d d h:a /b", 0);
+	assert_true(s->direct_source && s->direct_destination);
+	LINE(&l, "-n 3 h:a /b", 0);
+	assert_true(!s->dry_run && l.request.retries == 3);
+	LINE(&l, "-k -n 3 h:a /b", 0);
+	LINE(&l, "-w 5 h:a /b", 0);
+	assert_true(s->stamps_binary && l.request.n_sources == 1);
+	/* Too few names without it, so it is one. */
+	LINE(&l, "h:a -d b", 0);
+	assert_true(s->direct_destination && !s->direct_source);
+	assert_string_equal(l.request.destination.path, "b");
+	LINE(&l, "h:a -n 3", 0);
+	assert_true(s->dry_run);
+	assert_string_equal(l.request.destination.path, "3");
+}
+
+static void test_size(void **state)
+{
+	struct copy_line l;
+	const struct copy_settings *s = &l.request.settings;
+
+	LINE(&l, "h:a b 10k", 0);
+	assert_int_equal(s->size_bytes, 10240);
+	LINE(&l, "h:a b -size 0", 0);
+	assert_int_equal(s->size_bytes, 0);
+	LINE(&l, "h:a g:b 7", 0);
+	assert_int_equal(s->size_bytes, 7);
+	assert_string_equal(l.request.destination.host, "g");
+	LINE(&l, "h:a b 10x", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-size 7 h:a b 7", COPY_BAD_ARGUMENTS);
+	LINE(&l, "h:a h:b 7", COPY_BAD_NAMES);
+	LINE(&l, "h:a h:b ./7", 0);
+	assert_int_equal(l.request.n_sources, 2);
+	LINE(&l, "-size 7 h:a h:b d", COPY_BAD_COMBINATION);
+	LINE(&l, "-r h:a b 7", COPY_BAD_COMBINATION);
+	LINE(&l, "-F h:a b 7", COPY_BAD_COMBINATION);
+}
+
+static void place(struct arena *arena, const char *word, const char *user, const char *host,
+		  const char *path)
+{
+	struct copy_place p;
+
+	assert_null(copy_place_parse(arena, word, &p));
+	if (host)
+		assert_string_equal(p.host, host);
+	else
+		assert_null(p.host);
+	if (user)
+		assert_string_equal(p.user, user);
+	else
+		assert_null(p.user);
+	assert_string_equal(p.path, path);
+}
+
+static void test_places(void **state)
+{
+	static const char *const wrong[] = {
+		"",	"-h:a",	     "u@-h:a",	"-u@h:a", "@h:a",   "u@:a",   "a b:c",	 "a,b:c",
+		"h::m", "ssh://h/x", "[x]y]:a", "[]:a",	  "a\nb:c", "$(x):a", "h%0,g:b",
+	};
+	struct copy_place p;
+	char longer[512];
+
+	place(*state, "a", NULL, NULL, "a");
+	place(*state, "./a:b", NULL, NULL, "./a:b");
+	place(*state, "/a:b", NULL, NULL, "/a:b");
+	place(*state, "d/a:b", NULL, NULL, "d/a:b");
+	place(*state, ":a", NULL, NULL, ":a");
+	place(*state, "h:", NULL, "h", "");
+	place(*state, "h:a b\nc:d", NULL, "h", "a b\nc:d");
+	place(*state, "u@h:/a", "u", "h", "/a");
+	place(*state, "u@dom@h:/a", "u@dom", "h", "/a");
+	place(*state, "[::1]:a", NULL, "::1", "a");
+	place(*state, "u@[::1]:a", "u", "::1", "a");
+	place(*state, "[fe80::1%eth0]:a]:b", NULL, "fe80::1%eth0", "a]:b");
+	place(*state, "u@[fe80::1%eth0]:", "u", "fe80::1%eth0", "");
+	place(*state, "[h]:a", NULL, "h", "a");
+	place(*state, "1.2.3.4:a", NULL, "1.2.3.4", "a");
+	place(*state, "::1:a", NULL, NULL, "::1:a");
+	place(*state, "[::1]", NULL, NULL, "[::1]");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		if (!copy_place_parse(*state, wrong[i], &p))
+			fail_msg("%s: host %s, path %s", wrong[i], p.host, p.path);
+	}
+	memset(longer, 'h', sizeof(longer));
+	strcpy(longer + 300, ":a");
+	assert_non_null(copy_place_parse(*state, longer, &p));
+}
+
+static void test_names(void **state)
+{
+	struct copy_line l;
+
+	LINE(&l, "a", COPY_BAD_ARGUMENTS);
+	LINE(&l, "a b", COPY_BAD_NAMES);
+	LINE(&l, "h:a g:b c", COPY_BAD_NAMES);
+	LINE(&l, "h:a b c", COPY_BAD_NAMES);
+	LINE(&l, "h:a u@h:b c", COPY_BAD_NAMES);
+	LINE(&l, "-F h:a h:b c", COPY_BAD_NAMES);
+	LINE(&l, "h:a ''", COPY_BAD_NAMES);
+	LINE(&l, "h:a h:b c", 0);
+	assert_true(l.request.settings.into);
+	LINE(&l, "h:a c/", 0);
+	assert_true(l.request.settings.into);
+	LINE(&l, "-F h:a c", 0);
+	assert_true(l.request.settings.into);
+	LINE(&l, "h:a c", 0);
+	assert_false(l.request.settings.into);
+	LINE(&l, "h:a g:", 0);
+	assert_false(l.request.settings.into);
+	LINE(&l, "/nowhere/at/all h:", COPY_NO_SOURCE);
+	LINE(&l, "-h x y", 0);
+	assert_true(l.help);
+}
+
+static void test_combinations(void **state)
+{
+	static const char *const excluded[] = {
+		"-k -i", "-k -R", "-k -n", "-k -force", "-n -R", "-n -a",
+		"-n -f", "-n -v", "-n -w", "-i -R",	"-0",	 "-J -jsonout x",
+	};
+	struct copy_line l;
+	char text[64];
+
+	for (size_t i = 0; i < sizeof(excluded) / sizeof(excluded[0]); i++) {
+		snprintf(text, sizeof(text), "%s h:a b", excluded[i]);
+		LINE(&l, text, COPY_BAD_COMBINATION);
+	}
+}
+
+static void test_programs(void **state)
+{
+	struct copy_line l;
+
+	LINE(&l, "-b /opt/bin h:a b", 0);
+	assert_string_equal(l.request.remote_xdd, "/opt/bin/xdd");
+	LINE(&l, "-b /opt/xdd/ h:a b", 0);
+	assert_string_equal(l.request.remote_xdd, "/opt/xdd/xdd");
+	LINE(&l, "-b /opt/xdd.Linux h:a b", 0);
+	assert_string_equal(l.request.remote_xdd, "/opt/xdd.Linux");
+	LINE(&l, "-b xdd h:a b", 0);
+	assert_string_equal(l.request.remote_xdd, "xdd");
+	LINE(&l, "-S \"ssh  -p '2 2'\" h:a b", 0);
+	assert_string_equal(l.request.ssh[1], "-p");
+	assert_string_equal(l.request.ssh[2], "2 2");
+	assert_null(l.request.ssh[3]);
+	LINE(&l, "-S \"ssh '\" h:a b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-S ' ' h:a b", COPY_BAD_ARGUMENTS);
+	assert_int_equal(setenv("XDDCP_SSH", "my-ssh -4", 1), 0);
+	LINE(&l, "h:a b", 0);
+	assert_string_equal(l.request.ssh[0], "my-ssh");
+	LINE(&l, "-S other h:a b", 0);
+	assert_string_equal(l.request.ssh[0], "other");
+	assert_int_equal(setenv("XDDCP_SSH", "\"", 1), 0);
+	LINE(&l, "h:a b", COPY_BAD_ARGUMENTS);
+	assert_int_equal(setenv("XDDCP_SSH", "", 1), 0);
+	LINE(&l, "h:a b", 0);
+	assert_string_equal(l.request.ssh[0], "ssh");
+	unsetenv("XDDCP_SSH");
+}
+
+static void split(struct arena *arena, const char *text, const char *expected)
+{
+	const char *const *words;
+	char got[256] = "";
+
+	assert_int_equal(copy_split(arena, text, &words), 0);
+	for (; *words; words++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "<%s>", *words);
+	assert_string_equal(got, expected);
+}
+
+static void test_split(void **state)
+{
+	const char *const *words;
+
+	split(*state, "ssh", "<ssh>");
+	split(*state, "  ssh\t-p\n22 ", "<ssh><-p><22>");
+	split(*state, "ssh -o 'A=b c' \"d e\"", "<ssh><-o><A=b c><d e>");
+	split(*state, "a'b'\"c\"d", "<abcd>");
+	split(*state, "a\\ b \\'c\\\" '\\'", "<a b><'c\"><\\>");
+	split(*state, "\"a\\\"b\\c\\\\\" ''", "<a\"b\\c\\><>");
+	split(*state, "$HOME ~ `x` * $(y)", "<$HOME><~><`x`><*><$(y)>");
+	split(*state, "a\\", "<a\\>");
+	assert_int_equal(copy_split(*state, "a 'b", &words), -EINVAL);
+	assert_int_equal(copy_split(*state, "a \"b", &words), -EINVAL);
+	assert_int_equal(copy_split(*state, " \t", &words), -ENODATA);
+	assert_int_equal(copy_split(*state, "''", &words), -ENODATA);
+}
+
+static int begin(void **state)
+{
+	unsetenv("XDDCP_SSH");
+	*state = arena_new();
+	return *state ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	arena_free(*state);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_defaults, begin, end),
+		cmocka_unit_test_setup_teardown(test_letters_and_names, begin, end),
+		cmocka_unit_test_setup_teardown(test_values, begin, end),
+		cmocka_unit_test_setup_teardown(test_clusters, begin, end),
+		cmocka_unit_test_setup_teardown(test_later_forms, begin, end),
+		cmocka_unit_test_setup_teardown(test_size, begin, end),
+		cmocka_unit_test_setup_teardown(test_places, begin, end),
+		cmocka_unit_test_setup_teardown(test_names, begin, end),
+		cmocka_unit_test_setup_teardown(test_combinations, begin, end),
+		cmocka_unit_test_setup_teardown(test_programs, begin, end),
+		cmocka_unit_test_setup_teardown(test_split, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
