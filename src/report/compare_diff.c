@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/jvalue.h"
 #include "xdd/base/printable.h"
 #include "xdd/report/compare.h"
+#include "xdd/report/jvalue.h"
 
 #define PATH_SIZE 256
 #define PATH_WIDTH 46

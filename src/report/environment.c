@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "report/jvalue.h"
+#include "xdd/report/jvalue.h"
 #include "xdd/sys/sysfile.h"
 #include "xdd/sys/topology.h"
 

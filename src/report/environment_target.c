@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "report/environment.h"
-#include "report/jvalue.h"
 #include "xdd/base/path.h"
 #include "xdd/base/units.h"
+#include "xdd/report/jvalue.h"
 #include "xdd/report/path_facts.h"
 #include "xdd/sys/clock.h"
 #include "xdd/sys/fstype.h"

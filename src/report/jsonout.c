@@ -17,13 +17,12 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "report/info.h"
-#include "report/jvalue.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
 #include "xdd/base/spool.h"
+#include "xdd/report/jvalue.h"
 #include "xdd/report/outfile.h"
 #include "xdd/sys/clock.h"
 
@@ -123,13 +122,6 @@ static void put_member(struct jsonout *j, const char *key, json_t *value)
 	put_value(j, value);
 }
 
-static json_t *time_value(uint64_t wall_ns)
-{
-	char text[INFO_UTC_SIZE];
-
-	return jvalue_text(info_utc(wall_ns, text));
-}
-
 static int open_file(struct jsonout *j, const struct plan *plan)
 {
 	struct stat st;
@@ -191,7 +183,7 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
 	put_member(j, "id", jvalue_text(plan->id));
 	put_member(j, "command_line", jvalue_text(plan->command_line));
-	put_member(j, "start_time", time_value(started_ns));
+	put_member(j, "start_time", jvalue_time(started_ns));
 	put_member(j, "environment", json_incref(environment));
 	put_member(j, "plan", jsonout_plan(plan));
 	fputs(",\n\"results\":[", j->f);
@@ -415,7 +407,7 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	put_intervals(j);
 	put_member(j, "messages", messages());
 	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));
-	put_member(j, "end_time", time_value(clock_wall_ns()));
+	put_member(j, "end_time", jvalue_time(clock_wall_ns()));
 	put_member(j, "end", jvalue_text(j->end));
 	put_member(j, "partial", json_boolean(j->partial));
 	put_member(j, "status", json_integer((json_int_t)status));

@@ -2,7 +2,7 @@
  * An end-to-end copy as an object of the document of -jsonout. Called by facts.c.
  */
 #include "report/jsonout.h"
-#include "report/jvalue.h"
+#include "xdd/report/jvalue.h"
 
 static json_t *side(const struct endtoend_result *r, const struct endtoend_side *s)
 {
@@ -31,28 +31,6 @@ static json_t *side(const struct endtoend_result *r, const struct endtoend_side 
 	return o;
 }
 
-static json_t *connection(const struct connection_info *c)
-{
-	json_t *o = json_object();
-
-	jvalue_put(o, "local", jvalue_text(c->local));
-	jvalue_put(o, "peer", jvalue_text(c->peer));
-	jvalue_put(o, "congestion", jvalue_text(c->congestion));
-	jvalue_put(o, "cipher", jvalue_text(*c->cipher ? c->cipher : NULL));
-	jvalue_put(o, "kernel_tls", json_boolean(c->kernel_tls));
-	jvalue_put(o, "send_buffer_bytes", jvalue_count(c->send_buffer_bytes));
-	jvalue_put(o, "receive_buffer_bytes", jvalue_count(c->receive_buffer_bytes));
-	jvalue_put(o, "rtt_ns", jvalue_count(c->rtt_ns));
-	jvalue_put(o, "rtt_minimum_ns", jvalue_count(c->rtt_min_ns));
-	jvalue_put(o, "rtt_variance_ns", jvalue_count(c->rtt_variance_ns));
-	jvalue_put(o, "window_segments", jvalue_count(c->window_segments));
-	jvalue_put(o, "segment_bytes", jvalue_count(c->segment_bytes));
-	jvalue_put(o, "retransmits", jvalue_count(c->retransmits));
-	jvalue_put(o, "sent_bytes", jvalue_count(c->sent_bytes));
-	jvalue_put(o, "received_bytes", jvalue_count(c->received_bytes));
-	return o;
-}
-
 static json_t *monitor(const struct endtoend_monitor *m)
 {
 	json_t *o;
@@ -72,7 +50,7 @@ json_t *jsonout_endtoend_value(const struct endtoend_result *r)
 	json_t *o = json_object(), *connections = json_array();
 
 	for (uint32_t i = 0; i < r->n_info; i++)
-		json_array_append_new(connections, connection(&r->info[i]));
+		json_array_append_new(connections, jvalue_connection(&r->info[i]));
 	jvalue_put(o, "target", jvalue_count(r->target));
 	jvalue_put(o, "pass", jvalue_count(r->pass));
 	jvalue_put(o, "role", jvalue_text(r->role == E2E_SOURCE ? "source" : "destination"));

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "report/jsonout.h"
-#include "report/jvalue.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/plan/option_value.h"
+#include "xdd/report/jvalue.h"
 
 /* The words of a setting; true for one that has none. */
 static json_t *words(const struct setting *s)

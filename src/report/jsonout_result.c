@@ -5,10 +5,10 @@
 #include <ctype.h>
 
 #include "report/jsonout.h"
-#include "report/jvalue.h"
 #include "report/latency.h"
 #include "report/line.h"
 #include "xdd/report/column.h"
+#include "xdd/report/jvalue.h"
 
 #define MAX_ID 32 /* of a column, with the NUL */
 

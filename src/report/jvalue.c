@@ -1,12 +1,13 @@
 /*
  * Values of JSON documents; see the header. Called by all writers of JSON.
  */
-#include "report/jvalue.h"
+#include "xdd/report/jvalue.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/info.h"
 #include "xdd/base/printable.h"
 #include "xdd/base/utf8.h"
 
@@ -54,6 +55,35 @@ json_t *jvalue_count(uint64_t value)
 json_t *jvalue_real(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *jvalue_time(uint64_t wall_ns)
+{
+	char text[INFO_UTC_SIZE];
+
+	return jvalue_text(info_utc(wall_ns, text));
+}
+
+json_t *jvalue_connection(const struct connection_info *c)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "local", jvalue_text(c->local));
+	jvalue_put(o, "peer", jvalue_text(c->peer));
+	jvalue_put(o, "congestion", jvalue_text(c->congestion));
+	jvalue_put(o, "cipher", jvalue_text(*c->cipher ? c->cipher : NULL));
+	jvalue_put(o, "kernel_tls", json_boolean(c->kernel_tls));
+	jvalue_put(o, "send_buffer_bytes", jvalue_count(c->send_buffer_bytes));
+	jvalue_put(o, "receive_buffer_bytes", jvalue_count(c->receive_buffer_bytes));
+	jvalue_put(o, "rtt_ns", jvalue_count(c->rtt_ns));
+	jvalue_put(o, "rtt_minimum_ns", jvalue_count(c->rtt_min_ns));
+	jvalue_put(o, "rtt_variance_ns", jvalue_count(c->rtt_variance_ns));
+	jvalue_put(o, "window_segments", jvalue_count(c->window_segments));
+	jvalue_put(o, "segment_bytes", jvalue_count(c->segment_bytes));
+	jvalue_put(o, "retransmits", jvalue_count(c->retransmits));
+	jvalue_put(o, "sent_bytes", jvalue_count(c->sent_bytes));
+	jvalue_put(o, "received_bytes", jvalue_count(c->received_bytes));
+	return o;
 }
 
 int jvalue_put(json_t *object, const char *key, json_t *value)

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "report/jvalue.h"
+#include "xdd/report/jvalue.h"
 
 #define R "\xef\xbf\xbd"
 

@@ -1,7 +1,7 @@
 /*
  * Values of JSON documents from values of the program, over jansson.
  *
- * Private to src/report. Each returns a new reference, or NULL when memory is short; jvalue_put()
+ * Each returns a new reference, or NULL when memory is short; jvalue_put()
  * and jansson's *_new() functions take such a NULL as a failure, and pass it on.
  */
 #ifndef XDD_REPORT_JVALUE_H
@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "xdd/stat/connection_info.h"
+
 /* `text`, with U+FFFD in the place of bytes that are not UTF-8; null for NULL. */
 json_t *jvalue_text(const char *text);
 
@@ -19,6 +21,12 @@ json_t *jvalue_count(uint64_t value);
 
 /* Null where there is no such number in JSON: infinite, or none at all. */
 json_t *jvalue_real(double value);
+
+/* A time as UTC: "2025-03-03T10:15:02.123Z". */
+json_t *jvalue_time(uint64_t wall_ns);
+
+/* Facts of a connection, as an object. */
+json_t *jvalue_connection(const struct connection_info *c);
 
 /*
  * Give `object` that member; takes `value` over. Without one the member is left out. Returns 0 or
