@@ -1,0 +1,147 @@
+/*
+ * The line of progress. Called by the thread of the report.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "copy/report/report_internal.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/scaled.h"
+
+/* Estimates of a longer time are not worth a line. */
+#define MAX_LEFT_S (1000.0 * 3600)
+
+void progress_add(struct progress *p, uint64_t now_ns, uint64_t files, uint64_t bytes)
+{
+	p->samples[p->next].ns = now_ns;
+	p->samples[p->next].files = files;
+	p->samples[p->next].bytes = bytes;
+	p->next = (p->next + 1) % PROGRESS_SAMPLES;
+	if (p->n < PROGRESS_SAMPLES)
+		p->n++;
+}
+
+static size_t oldest(const struct progress *p)
+{
+	return p->n < PROGRESS_SAMPLES ? 0 : p->next;
+}
+
+static size_t newest(const struct progress *p)
+{
+	return (p->next + PROGRESS_SAMPLES - 1) % PROGRESS_SAMPLES;
+}
+
+static double seconds_of(const struct progress *p)
+{
+	if (p->n < 2)
+		return 0;
+	return (double)(p->samples[newest(p)].ns - p->samples[oldest(p)].ns) / (double)NS_PER_SEC;
+}
+
+static double per_second(uint64_t from, uint64_t to, double seconds)
+{
+	return seconds > 0 && to > from ? (double)(to - from) / seconds : 0;
+}
+
+uint64_t state_done_files(const struct copy_state *s)
+{
+	const struct copy_counts *d = &s->destination;
+	uint64_t n = d->done_files + d->skipped_files;
+
+	return n < s->source.offered_files ? n : s->source.offered_files;
+}
+
+/*
+ * Files count at the destination once they are durable, which is late for large ones: until then
+ * what the source has sent counts.
+ */
+uint64_t state_done_bytes(const struct copy_state *s)
+{
+	const struct copy_counts *d = &s->destination;
+	uint64_t sent = s->source.done_bytes + d->resumed_bytes;
+	uint64_t n = (sent > d->done_bytes ? sent : d->done_bytes) + d->skipped_bytes;
+
+	return n < s->source.offered_bytes ? n : s->source.offered_bytes;
+}
+
+/* Seconds until both the rest of the files and of the bytes are done; infinite: not known. */
+static double seconds_left(const struct progress *p, const struct copy_state *s)
+{
+	double seconds = seconds_of(p), left = 0;
+	uint64_t files = s->source.offered_files - state_done_files(s);
+	uint64_t bytes = s->source.offered_bytes - state_done_bytes(s);
+	size_t from = oldest(p), to = newest(p);
+
+	if (!s->source.walk_done || seconds <= 0)
+		return INFINITY;
+	if (files)
+		left = (double)files /
+		       per_second(p->samples[from].files, p->samples[to].files, seconds);
+	if (bytes)
+		left = fmax(left, (double)bytes / per_second(p->samples[from].bytes,
+							     p->samples[to].bytes, seconds));
+	return left;
+}
+
+struct text {
+	char *at, *end;
+};
+
+static void add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct text *t, const char *fmt, ...)
+{
+	size_t room = (size_t)(t->end - t->at);
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->at, room, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->at += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* "3 s", "12 min", "2 h 5 min": no more than is known. */
+static void add_left(struct text *t, double seconds)
+{
+	uint64_t whole = (uint64_t)ceil(seconds);
+
+	if (whole < 120)
+		add(t, ", %" PRIu64 " s left", whole);
+	else if (whole < 7200)
+		add(t, ", %" PRIu64 " min left", (whole + 59) / 60);
+	else
+		add(t, ", %" PRIu64 " h %" PRIu64 " min left", whole / 3600, whole % 3600 / 60);
+}
+
+char *progress_text(const struct progress *p, const struct copy_state *s,
+		    char buf[PROGRESS_TEXT_SIZE])
+{
+	const struct copy_counts *c = &s->source;
+	uint64_t files = state_done_files(s), bytes = state_done_bytes(s);
+	const char *more = c->walk_done ? "" : "+";
+	char done[SCALED_SIZE], all[SCALED_SIZE], rate[SCALED_SIZE];
+	double left = seconds_left(p, s);
+	struct text t = { buf, buf + PROGRESS_TEXT_SIZE };
+
+	*buf = '\0';
+	if (c->walk_done && c->offered_bytes)
+		add(&t, "%3u %%, ", (unsigned)(100.0 * (double)bytes / (double)c->offered_bytes));
+	if (c->offered_files != 1 || !c->walk_done)
+		add(&t, "%" PRIu64 " of %" PRIu64 "%s files, ", files, c->offered_files, more);
+	add(&t, "%s of %s%s", scaled_bytes((double)bytes, done),
+	    scaled_bytes((double)c->offered_bytes, all), more);
+	if (seconds_of(p) > 0)
+		add(&t, ", %s",
+		    scaled_rate(per_second(p->samples[oldest(p)].bytes, p->samples[newest(p)].bytes,
+					   seconds_of(p)),
+				rate));
+	if (s->source.failed + s->destination.failed)
+		add(&t, ", %" PRIu64 " failed", s->source.failed + s->destination.failed);
+	if (left <= MAX_LEFT_S && (files < c->offered_files || bytes < c->offered_bytes))
+		add_left(&t, left);
+	return buf;
+}

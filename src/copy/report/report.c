@@ -1,0 +1,428 @@
+/*
+ * The report of a copy; see the header. Called by copy.c, server.c and both roles.
+ */
+#include "copy/report/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/report/report_internal.h"
+#include "copy/role.h"
+#include "xdd/base/log.h"
+#include "xdd/base/memstream.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/output.h"
+#include "xdd/base/printable.h"
+#include "xdd/base/status.h"
+#include "xdd/report/outfile.h"
+#include "xdd/sync/event.h"
+#include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
+
+#define REDRAW_NS (NS_PER_SEC / 4)
+#define LINE_NS (5 * NS_PER_SEC)
+#define MAX_LINES 100	      /* of failures, and of warnings, on standard error */
+#define LIST_BYTES (64 << 10) /* of a list that is written at a time */
+
+struct copy_report {
+	/* const after copy_report_open() */
+	const struct copy_request *request; /* NULL: of a server */
+	bool json_is_stdout;
+	uint64_t opened_ns;
+
+	/* the main thread's */
+	pthread_t thread;
+	bool drawing;
+
+	/* atomic: the thread that draws is to end */
+	_Atomic bool ending;
+	struct event changed;
+
+	pthread_mutex_t lock;
+	/* guarded by lock */
+	struct copy_state state;
+	uint64_t begun_ns; /* 0: not yet */
+	struct progress progress;
+	struct logfile *log;
+	struct copy_json *json;
+	struct outfile list; /* of -n */
+	struct memstream listed;
+};
+
+/* ---- opening ---- */
+
+static int open_log(struct copy_report *r)
+{
+	int err = logfile_open(&r->log, r->request);
+
+	if (!err)
+		return XDD_OK;
+	log_error("-log %s: cannot write (%s)", r->request->log_path, output_strerror(err));
+	return COPY_BAD_ARGUMENTS;
+}
+
+static int open_json(struct copy_report *r)
+{
+	const char *path = r->request->json_path;
+	char why[OUTPUT_WHY_SIZE];
+	int err = output_check_new(path, why);
+
+	if (!err) {
+		err = copy_json_open(&r->json, r->request);
+		snprintf(why, sizeof(why), "%s", output_strerror(err));
+	}
+	if (!err)
+		return XDD_OK;
+	log_error("-jsonout %s: cannot write (%s)", path, why);
+	return COPY_BAD_ARGUMENTS;
+}
+
+static int open_outputs(struct copy_report *r)
+{
+	const struct copy_request *q = r->request;
+	int status = XDD_OK;
+
+	r->json_is_stdout = q->json_path && output_standard(q->json_path) == STDOUT_FILENO;
+	r->state.request = q;
+	r->state.connections = q->settings.connections;
+	r->state.encrypted = q->settings.encrypt;
+	if (outfile_open(&r->list, NULL))
+		return COPY_FAILED;
+	if (q->json_path)
+		log_keep();
+	if (q->log_path)
+		status = open_log(r);
+	if (!status && q->json_path)
+		status = open_json(r);
+	return status;
+}
+
+int copy_report_open(struct copy_report **out, const struct copy_request *request)
+{
+	struct copy_report *r = calloc(1, sizeof(*r));
+	int status = XDD_OK;
+
+	*out = NULL;
+	if (!r) {
+		log_error("%s", strerror(ENOMEM));
+		return COPY_FAILED;
+	}
+	pthread_mutex_init(&r->lock, NULL);
+	event_init(&r->changed);
+	r->opened_ns = clock_now_ns();
+	r->request = request;
+	if (request)
+		status = open_outputs(r);
+	if (status) {
+		logfile_close(r->log, &(struct copy_state){ 0 });
+		pthread_mutex_destroy(&r->lock);
+		free(r);
+		return status;
+	}
+	*out = r;
+	return XDD_OK;
+}
+
+/* ---- progress ---- */
+
+static void draw(struct copy_report *r, bool terminal)
+{
+	char text[PROGRESS_TEXT_SIZE + 1];
+
+	pthread_mutex_lock(&r->lock);
+	progress_text(&r->progress, &r->state, text);
+	pthread_mutex_unlock(&r->lock);
+	if (terminal) {
+		log_transient(text);
+	} else {
+		strcat(text, "\n");
+		log_raw(text);
+	}
+}
+
+static void *draw_thread(void *arg)
+{
+	struct copy_report *r = arg;
+	bool terminal = log_is_terminal();
+	uint64_t next_ns = clock_now_ns();
+
+	for (;;) {
+		uint32_t key = event_listen(&r->changed);
+
+		next_ns += terminal ? REDRAW_NS : LINE_NS;
+		while (!atomic_load(&r->ending) && clock_now_ns() < next_ns) {
+			event_wait(&r->changed, key, next_ns);
+			key = event_listen(&r->changed);
+		}
+		event_leave(&r->changed);
+		if (atomic_load(&r->ending))
+			return NULL;
+		draw(r, terminal);
+	}
+}
+
+int copy_report_begin(struct copy_report *r)
+{
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	r->begun_ns = clock_now_ns();
+	progress_add(&r->progress, r->begun_ns, 0, 0);
+	pthread_mutex_unlock(&r->lock);
+	if (!r->request || r->request->quiet)
+		return 0;
+	err = thread_start(&r->thread, draw_thread, r);
+	r->drawing = !err;
+	return err;
+}
+
+static void end_drawing(struct copy_report *r)
+{
+	if (!r->drawing)
+		return;
+	atomic_store(&r->ending, true);
+	event_signal(&r->changed);
+	pthread_join(r->thread, NULL);
+	r->drawing = false;
+	log_transient(NULL);
+}
+
+/* ---- facts ---- */
+
+/* r->lock is held. */
+static void set_status(struct copy_report *r, int status)
+{
+	r->state.status = copy_worse_status(r->state.status, status);
+}
+
+void copy_report_counts(struct copy_report *r, enum copy_role side, const struct copy_counts *c)
+{
+	struct copy_state *s = &r->state;
+	uint64_t now = clock_now_ns();
+
+	pthread_mutex_lock(&r->lock);
+	if (side == COPY_SOURCE)
+		s->source = *c;
+	else
+		s->destination = *c;
+	if (r->begun_ns) {
+		s->elapsed_ns = now - r->begun_ns;
+		if (side == COPY_DESTINATION)
+			progress_add(&r->progress, now, state_done_files(s), state_done_bytes(s));
+	}
+	if (r->log)
+		logfile_flush(r->log);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* "path: text" or "text"; to be freed. With the host where that is not this one. */
+static char *failure_line(const struct copy_report *r, enum copy_role side,
+			  const struct copy_failure *f)
+{
+	const struct copy_place *place = side == COPY_SOURCE ? &r->request->sources[0] :
+							       &r->request->destination;
+	const char *host = place->host ? place->host : "";
+	char *line;
+
+	if (asprintf(&line, "%s%s%s%s%s", host, *host && *f->path ? ":" : "", f->path,
+		     *host || *f->path ? ": " : "", f->text) < 0)
+		return NULL;
+	return line;
+}
+
+static const char *rest_text(const struct copy_report *r)
+{
+	if (r->request->log_path)
+		return "the log has the others";
+	return r->request->json_path ? "the JSON document has the others" :
+				       "-log <file> lists them all";
+}
+
+/* r->lock is held. */
+static void print_failure(struct copy_report *r, bool warning, const char *line)
+{
+	uint64_t n = warning ? r->state.warnings : r->state.failures;
+
+	if (n > MAX_LINES)
+		return;
+	if (warning)
+		log_warning("copy: %s", line);
+	else
+		log_error("copy: %s", line);
+	if (n == MAX_LINES)
+		log_notice("copy: further %s are not shown; %s", warning ? "warnings" : "failures",
+			   rest_text(r));
+}
+
+void copy_report_failure(struct copy_report *r, enum copy_role side, const struct copy_failure *f)
+{
+	struct copy_state *s = &r->state;
+	const char *word = !f->status ? "warning" : f->differs ? "differs" : "failed";
+	char *line;
+
+	pthread_mutex_lock(&r->lock);
+	set_status(r, (int)f->status);
+	if (f->status)
+		s->failures++;
+	else
+		s->warnings++;
+	line = r->request ? failure_line(r, side, f) : NULL;
+	if (line) {
+		print_failure(r, !f->status, line);
+		if (r->log)
+			logfile_line(r->log, word, NULL, line);
+		if (r->json)
+			copy_json_failure(r->json, side, f);
+	}
+	if (line && f->status && s->n_first < SUMMARY_FAILURES) {
+		s->first[s->n_first++] = line;
+		line = NULL;
+	}
+	pthread_mutex_unlock(&r->lock);
+	free(line);
+}
+
+/* The list of -n, on standard output. r->lock is held. */
+static void flush_list(struct copy_report *r)
+{
+	struct memstream *m = &r->listed;
+
+	if (!m->f)
+		return;
+	if (!memstream_close(m))
+		outfile_write(&r->list, m->text, m->size);
+	free(m->text);
+	m->text = NULL;
+}
+
+/* r->lock is held. */
+static void list_entry(struct copy_report *r, const char *path, enum copy_kind kind)
+{
+	struct memstream *m = &r->listed;
+
+	if (!m->f && !memstream_open(m))
+		return;
+	fputs("copy ", m->f);
+	printable_put(m->f, path);
+	fputs(kind == COPY_DIR ? "/\n" : "\n", m->f);
+	if (ftello(m->f) >= LIST_BYTES)
+		flush_list(r);
+}
+
+void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind kind, uint64_t bytes,
+		       enum copy_outcome outcome)
+{
+	if (!r->request)
+		return;
+	pthread_mutex_lock(&r->lock);
+	if (outcome == COPY_WOULD && !r->request->quiet && !r->json_is_stdout)
+		list_entry(r, path, kind);
+	if (r->log && r->request->settings.stamps)
+		logfile_entry(r->log, path, kind, bytes, outcome);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void copy_report_note(struct copy_report *r, const char *fmt, ...)
+{
+	char text[WIRE_MAX_TEXT_BYTES];
+	va_list ap;
+
+	if (!r->request)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	pthread_mutex_lock(&r->lock);
+	log_notice("copy: %s", text);
+	if (r->log)
+		logfile_line(r->log, "note", NULL, text);
+	if (r->json)
+		copy_json_note(r->json, text);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void copy_report_connection(struct copy_report *r, const struct connection_info *info)
+{
+	char text[2 * CONNECTION_PEER_SIZE + 128];
+
+	if (!r->request)
+		return;
+	snprintf(text, sizeof(text),
+		 "%s to %s, %s, round trip %.3f ms, %" PRIu64 " retransmissions", info->local,
+		 info->peer, *info->cipher ? info->cipher : "not encrypted",
+		 (double)info->rtt_ns / (double)NS_PER_MS, info->retransmits);
+	pthread_mutex_lock(&r->lock);
+	if (r->log)
+		logfile_line(r->log, "connection", NULL, text);
+	if (r->json)
+		copy_json_connection(r->json, info);
+	pthread_mutex_unlock(&r->lock);
+}
+
+int copy_report_status(const struct copy_report *r)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&r->lock;
+	int status;
+
+	pthread_mutex_lock(lock);
+	status = r->state.status;
+	pthread_mutex_unlock(lock);
+	return status;
+}
+
+/* ---- the end ---- */
+
+static void print_summary(struct copy_report *r)
+{
+	struct memstream m;
+
+	if (r->request->quiet || r->json_is_stdout || !r->begun_ns)
+		return;
+	if (!memstream_open(&m))
+		return;
+	summary_write(m.f, &r->state);
+	if (!memstream_close(&m))
+		outfile_write(&r->list, m.text, m.size);
+	free(m.text);
+}
+
+static void report_output(struct copy_report *r, const char *what, const char *path, int err)
+{
+	if (!err)
+		return;
+	log_error("%s %s: is incomplete (%s)", what, path, output_strerror(err));
+	set_status(r, XDD_IO_ERROR);
+}
+
+static void close_outputs(struct copy_report *r)
+{
+	const struct copy_request *q = r->request;
+
+	flush_list(r);
+	print_summary(r);
+	report_output(r, "standard output", "of the copy", outfile_close(&r->list));
+	report_output(r, "-log", q->log_path, logfile_close(r->log, &r->state));
+	report_output(r, "-jsonout", q->json_path, copy_json_close(r->json, &r->state));
+}
+
+int copy_report_close(struct copy_report *r, int status)
+{
+	if (!r)
+		return status;
+	end_drawing(r);
+	set_status(r, status);
+	if (r->request)
+		close_outputs(r);
+	status = r->state.status;
+	for (size_t i = 0; i < r->state.n_first; i++)
+		free(r->state.first[i]);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+	return status;
+}

@@ -1,0 +1,120 @@
+/*
+ * The parts of the report of a copy. Private to src/copy/report.
+ */
+#ifndef COPY_REPORT_REPORT_INTERNAL_H
+#define COPY_REPORT_REPORT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "copy/message/message.h"
+#include "xdd/copy/copy.h"
+#include "xdd/stat/connection_info.h"
+
+/* Failures that the summary repeats. */
+#define SUMMARY_FAILURES 10
+
+/* ---- the part that limited a copy: bottleneck.c ---- */
+
+/* Shares of the time that the data threads of a side had, from 0 to 1. */
+struct copy_shares {
+	double storage, network, waiting, checking;
+};
+
+enum copy_limit {
+	COPY_LIMIT_UNKNOWN, /* too short to tell, or a side has not reported */
+	COPY_LIMIT_SOURCE,
+	COPY_LIMIT_NETWORK,
+	COPY_LIMIT_DESTINATION,
+	COPY_LIMIT_NONE, /* nothing dominates */
+};
+
+struct copy_bottleneck {
+	enum copy_limit limit;
+	struct copy_shares source, destination;
+};
+
+/* `threads`: data connections. Pure. */
+struct copy_bottleneck bottleneck_judge(const struct copy_counts *source,
+					const struct copy_counts *destination, uint64_t elapsed_ns,
+					unsigned threads);
+
+/* "source", "network", "destination", "none"; NULL: unknown. */
+const char *bottleneck_name(enum copy_limit limit);
+
+/* ---- what is known at one time ---- */
+
+/* Of both sides; values, and strings that the report owns. */
+struct copy_state {
+	const struct copy_request *request;
+	struct copy_counts source, destination;
+	uint64_t elapsed_ns; /* from the meeting of both sides to the latest counts; 0: none */
+	unsigned connections;
+	bool encrypted;
+	int status;		       /* of the copy; for the summary */
+	uint64_t failures, warnings;   /* lines of both sides */
+	char *first[SUMMARY_FAILURES]; /* "path: text" */
+	size_t n_first;
+};
+
+/* Files and bytes that need nothing more: copied, there already, or failed. */
+uint64_t state_done_files(const struct copy_state *s);
+uint64_t state_done_bytes(const struct copy_state *s);
+
+/* ---- progress.c ---- */
+
+#define PROGRESS_TEXT_SIZE 256
+#define PROGRESS_SAMPLES 40
+
+/* How much was done at the latest times, for the rate of now. */
+struct progress {
+	struct {
+		uint64_t ns, files, bytes;
+	} samples[PROGRESS_SAMPLES];
+	size_t n, next;
+};
+
+void progress_add(struct progress *p, uint64_t now_ns, uint64_t files, uint64_t bytes);
+
+/* One line without a newline: what is done, the rate, and the time left where it is known. */
+char *progress_text(const struct progress *p, const struct copy_state *s,
+		    char buf[PROGRESS_TEXT_SIZE]);
+
+/* ---- summary.c ---- */
+
+/* The lines for people at the end. */
+void summary_write(FILE *f, const struct copy_state *s);
+
+/* The words of what a copy does: "copied", "compared", "would copy". */
+const char *summary_verb(const struct copy_settings *settings);
+
+/* ---- logfile.c ---- */
+
+struct logfile;
+
+/* `path` was checked by no one. Returns 0 or -errno. */
+int logfile_open(struct logfile **l, const struct copy_request *request);
+/* A line: the time, `word`, and a text, escaped; `path` may be NULL. */
+void logfile_line(struct logfile *l, const char *word, const char *path, const char *text);
+void logfile_entry(struct logfile *l, const char *path, enum copy_kind kind, uint64_t bytes,
+		   enum copy_outcome outcome);
+/* Write what is buffered. */
+void logfile_flush(struct logfile *l);
+/* The lines of the summary, and the end. Returns 0 or the first -errno. Accepts NULL. */
+int logfile_close(struct logfile *l, const struct copy_state *s);
+
+/* ---- json.c ---- */
+
+struct copy_json;
+
+/* Returns 0 or -errno. */
+int copy_json_open(struct copy_json **j, const struct copy_request *request);
+void copy_json_failure(struct copy_json *j, enum copy_role side, const struct copy_failure *f);
+void copy_json_note(struct copy_json *j, const char *text);
+void copy_json_connection(struct copy_json *j, const struct connection_info *info);
+/* Write all. Returns 0 or the first -errno; the file is then as it was. Accepts NULL. */
+int copy_json_close(struct copy_json *j, const struct copy_state *s);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * The summary of a copy for people. Called at its end by report.c, for standard output and the log.
+ */
+#include <inttypes.h>
+
+#include "copy/report/report_internal.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/printable.h"
+#include "xdd/base/scaled.h"
+#include "xdd/base/status.h"
+
+const char *summary_verb(const struct copy_settings *settings)
+{
+	if (settings->verify)
+		return "compared";
+	return settings->dry_run ? "would copy" : "copied";
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void put_amount(FILE *f, uint64_t files, uint64_t bytes)
+{
+	char text[SCALED_SIZE];
+
+	fprintf(f, "%" PRIu64 " file%s, %s", files, plural(files),
+		scaled_bytes((double)bytes, text));
+}
+
+static void put_time(FILE *f, uint64_t bytes, uint64_t ns)
+{
+	char time[SCALED_SIZE], rate[SCALED_SIZE];
+
+	if (!ns)
+		return;
+	fprintf(f, ", in %s", scaled_time((double)ns, time));
+	if (bytes)
+		fprintf(f, ", %s",
+			scaled_rate((double)bytes * (double)NS_PER_SEC / (double)ns, rate));
+}
+
+/* "copied 12 files, 3.1 GB, in 5.00 s, 620 MB/s" */
+static void put_first_line(FILE *f, const struct copy_state *s)
+{
+	const struct copy_settings *settings = &s->request->settings;
+	const struct copy_counts *d = &s->destination;
+	uint64_t moved = d->done_bytes > d->resumed_bytes ? d->done_bytes - d->resumed_bytes : 0;
+
+	if (s->status == XDD_CANCELED)
+		fputs("canceled; ", f);
+	fprintf(f, "%s ", summary_verb(settings));
+	put_amount(f, d->done_files, d->done_bytes);
+	if (!settings->dry_run)
+		put_time(f, moved, s->elapsed_ns);
+	fputc('\n', f);
+}
+
+/* Files that were found, and for which nothing else stands in the summary. */
+static void put_missing(FILE *f, const struct copy_state *s)
+{
+	const struct copy_counts *d = &s->destination;
+	uint64_t found = s->source.offered_files, done = state_done_files(s);
+
+	if (s->status == XDD_OK || found <= done)
+		return;
+	fprintf(f, "  not %s: %" PRIu64 " of %" PRIu64 "%s file%s",
+		summary_verb(&s->request->settings), found - d->done_files - d->skipped_files,
+		found, s->source.walk_done ? "" : "+", plural(found));
+	fputc('\n', f);
+}
+
+static void put_skipped(FILE *f, const struct copy_state *s)
+{
+	const struct copy_counts *d = &s->destination;
+	char text[SCALED_SIZE];
+
+	if (d->skipped_files) {
+		fputs(s->request->settings.dry_run ? "  identical: " : "  identical, skipped: ", f);
+		put_amount(f, d->skipped_files, d->skipped_bytes);
+		fputc('\n', f);
+	}
+	if (d->dirs || d->links)
+		fprintf(f, "  directories: %" PRIu64 ", links: %" PRIu64 "\n", d->dirs, d->links);
+	if (d->resumed_bytes)
+		fprintf(f, "  resumed: %s were there from an interrupted copy\n",
+			scaled_bytes((double)d->resumed_bytes, text));
+}
+
+static void put_failures(FILE *f, const struct copy_state *s)
+{
+	uint64_t failed = s->source.failed + s->destination.failed;
+
+	if (failed < s->failures)
+		failed = s->failures;
+	if (failed) {
+		fprintf(f, "  %s: %" PRIu64 "%s\n",
+			s->request->settings.verify ? "different or failed" : "failed", failed,
+			failed > s->n_first ? ", the first ones:" : ":");
+		for (size_t i = 0; i < s->n_first; i++) {
+			fputs("    ", f);
+			printable_put(f, s->first[i]);
+			fputc('\n', f);
+		}
+	}
+	if (s->warnings)
+		fprintf(f, "  warnings: %" PRIu64 "\n", s->warnings);
+	if (s->destination.owners_not_set)
+		fprintf(f,
+			"  owners or attributes not set: %" PRIu64
+			" (this needs the rights of root at the destination)\n",
+			s->destination.owners_not_set);
+}
+
+static void put_bottleneck(FILE *f, const struct copy_state *s)
+{
+	struct copy_bottleneck b =
+		bottleneck_judge(&s->source, &s->destination, s->elapsed_ns, s->connections);
+	const struct copy_shares *from = &b.source, *to = &b.destination;
+
+	if (b.limit == COPY_LIMIT_UNKNOWN)
+		return;
+	fprintf(f, "  bottleneck: %s\n",
+		b.limit == COPY_LIMIT_NONE ? "nothing dominates" : bottleneck_name(b.limit));
+	fprintf(f,
+		"    source reads %.0f %%, checks %.0f %%, sends %.0f %%, waits %.0f %%; "
+		"destination waits %.0f %%, receives %.0f %%, checks %.0f %%, writes %.0f %%\n",
+		100 * from->storage, 100 * from->checking, 100 * from->network, 100 * from->waiting,
+		100 * to->waiting, 100 * to->network, 100 * to->checking, 100 * to->storage);
+}
+
+static void put_checks(FILE *f, const struct copy_state *s)
+{
+	if (!s->elapsed_ns || s->request->settings.dry_run)
+		return;
+	fprintf(f, "  %s; a checksum of all data was checked\n",
+		s->encrypted ? "encrypted" : "not encrypted (-encrypt)");
+}
+
+void summary_write(FILE *f, const struct copy_state *s)
+{
+	put_first_line(f, s);
+	put_missing(f, s);
+	put_skipped(f, s);
+	put_failures(f, s);
+	put_bottleneck(f, s);
+	put_checks(f, s);
+}
