@@ -29,6 +29,7 @@ struct attempt {
 	const struct connection_options *options;
 	struct stop *stop;
 	uint64_t until_ns;
+	bool once;
 	char *why;
 	size_t size;
 };
@@ -173,7 +174,7 @@ static int try_until(const struct addrinfo *list, const struct attempt *at)
 		/* The deadline may have cut the last attempt: the one before says more. */
 		if (over && fd == -ETIMEDOUT && before)
 			return before;
-		if (fd >= 0 || *at->why || !worth_retrying(fd) || over)
+		if (fd >= 0 || *at->why || !worth_retrying(fd) || over || at->once)
 			return fd;
 		before = fd;
 		wait_until(-1, 0, at->stop, ns_earlier(at->until_ns, clock_now_ns() + pause_ns));
@@ -216,7 +217,7 @@ static int say_no_tls(int err, const struct connection *c, const struct attempt 
 
 static int handshake(struct connection *c, const struct net_key *key, const struct attempt *at)
 {
-	uint64_t until_ns = clock_now_ns() + at->options->timeout_ns;
+	uint64_t until_ns = at->once ? at->until_ns : clock_now_ns() + at->options->timeout_ns;
 	struct tls_context *ctx = tls_context_new(key, false);
 	int err = -ENOMEM;
 
@@ -259,22 +260,38 @@ static int establish(struct connection **c, int fd, const struct net_key *key,
 	return 0;
 }
 
+static int open_at(struct connection **c, const char *host, uint16_t port,
+		   const struct net_key *key, const struct attempt *at)
+{
+	struct addrinfo *list;
+	int fd, err;
+
+	*at->why = '\0';
+	err = connection_resolve(host, port, 0, &list, at->why, at->size);
+	if (err)
+		return err;
+	fd = try_until(list, at);
+	freeaddrinfo(list);
+	err = fd < 0 ? fd : establish(c, fd, key, at);
+	if (err)
+		say_not_connected(err, host, port, at);
+	return err;
+}
+
 int connection_open(struct connection **c, const char *host, uint16_t port,
 		    const struct connection_options *options, const struct net_key *key,
 		    struct stop *stop, uint64_t until_ns, char *why, size_t size)
 {
-	const struct attempt at = { options, stop, until_ns, why, size };
-	struct addrinfo *list;
-	int fd, err;
+	const struct attempt at = { options, stop, until_ns, false, why, size };
 
-	*why = '\0';
-	err = connection_resolve(host, port, 0, &list, why, size);
-	if (err)
-		return err;
-	fd = try_until(list, &at);
-	freeaddrinfo(list);
-	err = fd < 0 ? fd : establish(c, fd, key, &at);
-	if (err)
-		say_not_connected(err, host, port, &at);
-	return err;
+	return open_at(c, host, port, key, &at);
+}
+
+int connection_try(struct connection **c, const char *host, uint16_t port,
+		   const struct connection_options *options, const struct net_key *key,
+		   struct stop *stop, uint64_t until_ns, char *why, size_t size)
+{
+	const struct attempt at = { options, stop, until_ns, true, why, size };
+
+	return open_at(c, host, port, key, &at);
 }

@@ -171,6 +171,15 @@ int listener_add(struct listener *l, const char *host, uint16_t port, char *why,
 	return err;
 }
 
+uint16_t listener_port(const struct listener *l)
+{
+	const struct sockaddr_storage *a = &l->sockets[0].address;
+
+	if (a->ss_family == AF_INET6)
+		return ntohs(((const struct sockaddr_in6 *)a)->sin6_port);
+	return ntohs(((const struct sockaddr_in *)a)->sin_port);
+}
+
 /* ---- strangers ---- */
 
 static void free_slot(struct stranger *s)

@@ -10,6 +10,8 @@
 
 #include "net/wire_key.h"
 
+#include <errno.h>
+
 #ifdef HAVE_OPENSSL
 
 #include <openssl/core_names.h>
@@ -20,6 +22,8 @@
 #include <string.h>
 
 #define HMAC_BYTES 32
+
+_Static_assert(HMAC_BYTES == WIRE_KEY_BYTES, "a code is a key");
 
 struct wire_key {
 	uint8_t bytes[WIRE_KEY_BYTES];
@@ -67,15 +71,31 @@ void wire_key_free(struct wire_key *key)
 	free(key);
 }
 
+static bool compute(struct wire_key *key, const void *data, size_t size, uint8_t out[HMAC_BYTES])
+{
+	size_t length;
+
+	return EVP_MAC_init(key->context, key->bytes, sizeof(key->bytes), NULL) &&
+	       EVP_MAC_update(key->context, data, size) &&
+	       EVP_MAC_final(key->context, out, &length, HMAC_BYTES) && length == HMAC_BYTES;
+}
+
+int wire_key_derive(const uint8_t secret[WIRE_KEY_BYTES], const char *label,
+		    uint8_t out[WIRE_KEY_BYTES])
+{
+	struct wire_key *key = wire_key_new(secret);
+	bool done = key && compute(key, label, strlen(label), out);
+
+	wire_key_free(key);
+	return done ? 0 : -EIO;
+}
+
 bool wire_key_code(struct wire_key *key, const void *data, size_t size,
 		   uint8_t out[WIRE_CODE_BYTES])
 {
 	uint8_t full[HMAC_BYTES];
-	size_t length;
 
-	if (!EVP_MAC_init(key->context, key->bytes, sizeof(key->bytes), NULL) ||
-	    !EVP_MAC_update(key->context, data, size) ||
-	    !EVP_MAC_final(key->context, full, &length, sizeof(full)) || length != sizeof(full))
+	if (!compute(key, data, size, full))
 		return false;
 	memcpy(out, full, WIRE_CODE_BYTES);
 	return true;
@@ -100,6 +120,15 @@ struct wire_key *wire_key_new(const uint8_t bytes[WIRE_KEY_BYTES])
 void wire_key_free(struct wire_key *key)
 {
 	(void)key;
+}
+
+int wire_key_derive(const uint8_t secret[WIRE_KEY_BYTES], const char *label,
+		    uint8_t out[WIRE_KEY_BYTES])
+{
+	(void)secret;
+	(void)label;
+	(void)out;
+	return -ENOTSUP;
 }
 
 bool wire_key_code(struct wire_key *key, const void *data, size_t size,

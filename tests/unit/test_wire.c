@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -172,6 +173,27 @@ static void test_codes_repeat(void **state)
 	h.sequence--;
 	wire_encode(&h, key, again);
 	assert_memory_equal(first, again, sizeof(first));
+}
+
+/* HMAC-SHA256, computed by another program. */
+static void test_derive(void **state)
+{
+	static const uint8_t secret[WIRE_KEY_BYTES] = "0123456789abcdef0123456789abcde";
+	uint8_t first[WIRE_KEY_BYTES], second[WIRE_KEY_BYTES];
+	const uint8_t expected[WIRE_KEY_BYTES] = { 0x78, 0x0f, 0xb4, 0xb0, 0x10, 0xa0, 0xb4, 0xdb,
+						   0x80, 0xca, 0xcd, 0xef, 0x37, 0xe7, 0x24, 0xd6,
+						   0xcd, 0xf4, 0x0a, 0xb7, 0xd7, 0x1a, 0x58, 0x59,
+						   0xd1, 0x0c, 0x66, 0x5a, 0xe2, 0x1d, 0x1a, 0xf7 };
+
+	(void)state;
+	if (!key) {
+		assert_int_equal(wire_key_derive(secret, "one", first), -ENOTSUP);
+		return;
+	}
+	assert_int_equal(wire_key_derive(secret, "one", first), 0);
+	assert_memory_equal(first, expected, sizeof(expected));
+	assert_int_equal(wire_key_derive(secret, "two", second), 0);
+	assert_memory_not_equal(first, second, sizeof(first));
 }
 
 static void test_free_nothing(void **state)
@@ -478,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_forged_bits),
 		cmocka_unit_test(test_other_keys),
 		cmocka_unit_test(test_codes_repeat),
+		cmocka_unit_test(test_derive),
 		cmocka_unit_test(test_free_nothing),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_first_message),

@@ -37,6 +37,14 @@ int connection_open(struct connection **c, const char *host, uint16_t port,
 		    const struct connection_options *options, const struct net_key *key,
 		    struct stop *stop, uint64_t until_ns, char *why, size_t size);
 
+/*
+ * The same, but try each address once: it fails at once where nothing listens, and at `until_ns`
+ * where nothing answers, also to the handshake.
+ */
+int connection_try(struct connection **c, const char *host, uint16_t port,
+		   const struct connection_options *options, const struct net_key *key,
+		   struct stop *stop, uint64_t until_ns, char *why, size_t size);
+
 /* End it and free it; accepts NULL. */
 void connection_close(struct connection *c);
 

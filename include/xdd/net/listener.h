@@ -48,6 +48,9 @@ struct listener *listener_new(const struct connection_options *options, const st
 /* Listen on `host` and `port`. Returns 0, or -errno with a text in `why`. Before the start. */
 int listener_add(struct listener *l, const char *host, uint16_t port, char *why, size_t size);
 
+/* The port of the first address, which the kernel chose where 0 was asked for. After an add. */
+uint16_t listener_port(const struct listener *l);
+
 /* Start and end the thread. listener_free() accepts NULL, ends it, and closes the sockets. */
 int listener_start(struct listener *l, listener_offer *offer, void *arg);
 void listener_free(struct listener *l);

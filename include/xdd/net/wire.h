@@ -90,6 +90,13 @@ struct wire_key;
 struct wire_key *wire_key_new(const uint8_t bytes[WIRE_KEY_BYTES]);
 void wire_key_free(struct wire_key *key);
 
+/*
+ * A key for one use of a secret, from which no other can be computed: HMAC-SHA256 of `label`.
+ * Returns 0; -ENOTSUP without OpenSSL; or -EIO. Any thread.
+ */
+int wire_key_derive(const uint8_t secret[WIRE_KEY_BYTES], const char *label,
+		    uint8_t out[WIRE_KEY_BYTES]);
+
 enum wire_fault {
 	WIRE_OK,
 	WIRE_BAD_MAGIC,	   /* not a message of xdd */
