@@ -46,7 +46,7 @@ void ssh_cut(struct ssh *s);
  */
 int ssh_end(struct ssh *s, uint64_t wait_ns);
 
-/* ---- data connections: data_links.c ---- */
+/* ---- data connections: data_listen.c, data_connect.c ---- */
 
 struct data_links {
 	struct link *links[COPY_MAX_CONNECTIONS];
@@ -61,24 +61,31 @@ struct data_terms {
 	const struct copy_settings *settings;
 };
 
-struct data_listener; /* private to data_links.c */
+struct data_listener; /* private to data_listen.c */
 
 /*
- * Find a free port on `address` ("": all addresses), from settings->port on, and listen. Returns 0
- * with `*port`; or -errno with a text in `why`.
+ * Find a free port on `address`, and listen; on all addresses where it is "", or not one of this
+ * host. Ports are tried from settings->port on, then any free one; with port_given only as many as
+ * there are connections. With free_ports, other xdd processes of this user are ended that have
+ * all of those. Each connection is welcomed when it comes. `terms->settings` is borrowed for the
+ * life of the listener. Returns 0 with `*port`; or -errno with a text in `why`; -EADDRINUSE and
+ * -EACCES: no port. Any thread.
  */
 int data_listen(struct data_listener **l, const struct data_terms *terms, const char *address,
 		uint16_t *port, char *why, size_t size);
 /*
- * Wait for all connections, at most `wait_ns`. Returns 0 or -errno with a text. After -ETIMEDOUT it
- * may be called again: connections that have come are kept in `links`, which is all zero at first.
+ * Wait for all connections, at most `wait_ns`. Returns 0; or -ETIMEDOUT with a text: it may be
+ * called again. `links` is set on 0 only.
  */
 int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns, char *why,
 		size_t size);
-/* Accepts NULL. The links stay. */
+/* Accepts NULL. The links that were accepted stay. */
 void data_listener_free(struct data_listener *l);
 
-/* Connect all, to the addresses in turn. Returns 0 or -errno with a text. */
+/*
+ * Connect all, to the addresses in turn: each has `wait_ns`, and fails at once where nothing
+ * listens. Returns 0 or -errno with the text of the last. Any thread.
+ */
 int data_connect(struct data_links *links, const struct data_terms *terms,
 		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size);
 

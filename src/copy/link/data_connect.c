@@ -1,0 +1,213 @@
+/*
+ * The side of data connections that connects: meet.h. Called by copy.c and server.c.
+ *
+ * All connections are made at the same time, each by a thread of its own: on a slow network the
+ * round trips of one after the other would take seconds.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy/link/data_terms.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/printable.h"
+#include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
+
+#define WHY_SIZE 512
+
+/* Common to the threads. Const. */
+struct target {
+	const char *address;
+	uint16_t port;
+	const struct data_terms *terms;
+	const struct data_keys *keys;
+	struct connection_options options;
+	uint64_t until_ns;
+};
+
+struct attempt {
+	const struct target *to;
+	unsigned number;
+	pthread_t thread;
+	bool started;
+
+	/* the thread's, until it is joined */
+	struct link *link;
+	int err;
+	char why[WHY_SIZE];
+};
+
+/* ---- one connection ---- */
+
+__attribute__((format(printf, 3, 4))) static int say(struct attempt *a, int err, const char *fmt,
+						     ...)
+{
+	char *address = printable_dup(a->to->address, false);
+	va_list ap;
+	int n;
+
+	n = snprintf(a->why, sizeof(a->why), "%s port %u ", address ? address : "?", a->to->port);
+	free(address);
+	va_start(ap, fmt);
+	vsnprintf(a->why + n, sizeof(a->why) - (size_t)n, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static int no_welcome(struct attempt *a, int err)
+{
+	return say(a, err, "does not answer as the other side of this copy (%s)",
+		   err == -EBADMSG ? "it sent something else" : strerror(-err));
+}
+
+static int receive_welcome(struct attempt *a, struct connection *c, struct wire_key *key)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t left_ns = a->to->until_ns > now_ns ? a->to->until_ns - now_ns : 0;
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+	enum wire_fault fault = WIRE_OK;
+	struct wire_hello hello;
+	struct wire_header h;
+	int err = connection_wait(c, -1, left_ns);
+
+	if (err == 1)
+		err = connection_receive_header(c, key, 0, &h, &fault);
+	else if (err == 0)
+		err = -ETIMEDOUT;
+	/* A listener that refuses has no key: its words could be anyone's. */
+	if (fault == WIRE_BAD_CODE)
+		return say(a, -EACCES, "belongs to another program, or to another copy");
+	if (!err && (h.length > sizeof(body) || h.connection != a->number || h.sequence))
+		err = -EBADMSG;
+	if (!err)
+		err = connection_receive(c, body, (size_t)h.length);
+	if (!err && wire_check_body(&h, body) != WIRE_OK)
+		err = -EBADMSG;
+	if (err)
+		return no_welcome(a, err);
+	if (h.type != WIRE_WELCOME ||
+	    wire_decode_hello(body, (size_t)h.length, &hello) != WIRE_OK ||
+	    !data_hello_is_right(&hello, a->to->terms))
+		return no_welcome(a, -EBADMSG);
+	return 0;
+}
+
+/* The texts of a connection speak of options of -endtoend, except those about the network. */
+static int no_connection(struct attempt *a, int err)
+{
+	if (strncmp(a->why, "cannot ", strlen("cannot ")) == 0)
+		return err;
+	return say(a, err, "did not prove that it has the key of this copy");
+}
+
+static void *connect_one(void *arg)
+{
+	struct attempt *a = arg;
+	const struct target *to = a->to;
+	struct wire_key *key = wire_key_new(to->keys->codes);
+	struct connection *c = NULL;
+
+	if (!key) {
+		a->err = say(a, -ENOMEM, "is not tried (%s)", strerror(ENOMEM));
+		return NULL;
+	}
+	a->err = connection_try(&c, to->address, to->port, &to->options,
+				to->keys->tls.present ? &to->keys->tls : NULL, NULL, to->until_ns,
+				a->why, sizeof(a->why));
+	if (a->err) {
+		a->err = no_connection(a, a->err);
+		wire_key_free(key);
+		return NULL;
+	}
+	a->err = data_send_hello(c, WIRE_HELLO, to->terms, a->number, key);
+	if (a->err)
+		no_welcome(a, a->err);
+	else
+		a->err = receive_welcome(a, c, key);
+	if (a->err) {
+		connection_close(c);
+		wire_key_free(key);
+		return NULL;
+	}
+	a->link = link_on_connection(c, key, a->number);
+	if (!a->link)
+		a->err = say(a, -ENOMEM, "is not used (%s)", strerror(ENOMEM));
+	return NULL;
+}
+
+/* ---- all of them ---- */
+
+static void start(struct attempt *a, const struct target *to, unsigned number)
+{
+	a->to = to;
+	a->number = number;
+	a->err = thread_start(&a->thread, connect_one, a);
+	a->started = a->err == 0;
+	if (!a->started)
+		say(a, a->err, "is not tried (cannot start a thread: %s)", strerror(-a->err));
+}
+
+/* Connect all to one address. Returns 0 or -errno with the text of the first that failed. */
+static int connect_all(struct data_links *links, const struct target *to, char *why, size_t size)
+{
+	unsigned n = to->terms->settings->connections;
+	struct attempt *attempts = calloc(n, sizeof(*attempts));
+	int err = 0;
+
+	if (!attempts) {
+		snprintf(why, size, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < n; i++)
+		start(&attempts[i], to, i);
+	links->n = n;
+	for (unsigned i = 0; i < n; i++) {
+		if (attempts[i].started)
+			pthread_join(attempts[i].thread, NULL);
+		links->links[i] = attempts[i].link;
+		if (attempts[i].err && !err) {
+			err = attempts[i].err;
+			snprintf(why, size, "%s", attempts[i].why);
+		}
+	}
+	if (err)
+		data_links_close(links);
+	free(attempts);
+	return err;
+}
+
+int data_connect(struct data_links *links, const struct data_terms *terms,
+		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size)
+{
+	struct data_keys keys;
+	int err;
+
+	memset(links, 0, sizeof(*links));
+	if (!to->n_addresses) {
+		snprintf(why, size, "the other side has no address");
+		return -EDESTADDRREQ;
+	}
+	err = data_keys_derive(&keys, terms, why, size);
+	if (err)
+		return err;
+	for (size_t i = 0; i < to->n_addresses; i++) {
+		struct target target = {
+			.address = to->addresses[i],
+			.port = to->port,
+			.terms = terms,
+			.keys = &keys,
+			.options = data_options(terms),
+			.until_ns = clock_now_ns() + wait_ns,
+		};
+
+		err = connect_all(links, &target, why, size);
+		if (!err)
+			break;
+	}
+	data_keys_forget(&keys);
+	return err;
+}

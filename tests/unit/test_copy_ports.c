@@ -1,0 +1,504 @@
+/*
+ * Data connections of a copy: ports, listening, connecting, and strangers:
+ * src/copy/link/data_listen.c, data_connect.c, ports.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "copy/link/data_terms.h"
+#include "copy/link/ports.h"
+#include "net_rig.h"
+#include "xdd/sys/clock.h"
+
+#define WATCHDOG_S 120
+#define CONNECTIONS 8
+#define WAIT_NS (5 * SECOND_NS)
+
+/* Both sides have the same terms, unless a test changes those of one. */
+struct fixture {
+	struct copy_settings settings[2];
+	struct data_terms terms[2];
+	struct data_listener *listener;
+	struct data_links here, there;
+	uint16_t port;
+	char why[RIG_WHY_SIZE];
+};
+
+static void set_up(struct fixture *f, bool encrypt)
+{
+	memset(f, 0, sizeof(*f));
+	for (unsigned i = 0; i < 2; i++) {
+		f->settings[i] = (struct copy_settings){
+			.connections = CONNECTIONS,
+			.timeout_ns = 20 * SECOND_NS,
+			.encrypt = encrypt,
+		};
+		f->terms[i].settings = &f->settings[i];
+		memset(f->terms[i].key, 7, sizeof(f->terms[i].key));
+		memset(f->terms[i].session, 9, sizeof(f->terms[i].session));
+	}
+}
+
+static void tear_down(struct fixture *f)
+{
+	data_listener_free(f->listener);
+	data_links_close(&f->here);
+	data_links_close(&f->there);
+}
+
+static void listen_at(struct fixture *f, const char *address)
+{
+	int err =
+		data_listen(&f->listener, &f->terms[0], address, &f->port, f->why, sizeof(f->why));
+
+	if (err)
+		fail_msg("data_listen(): %d, %s", err, f->why);
+	assert_true(f->port > 0);
+}
+
+static int connect_to(struct fixture *f, const char *address)
+{
+	struct copy_meet to = { .how = COPY_CONNECT, .port = f->port, .n_addresses = 1 };
+
+	snprintf(to.addresses[0], sizeof(to.addresses[0]), "%s", address);
+	return data_connect(&f->there, &f->terms[1], &to, WAIT_NS, f->why, sizeof(f->why));
+}
+
+static int accept_all(struct fixture *f)
+{
+	return data_accept(f->listener, &f->here, WAIT_NS, f->why, sizeof(f->why));
+}
+
+/* Each link leads to that of the same number. */
+static void check_links(struct fixture *f)
+{
+	assert_int_equal(f->here.n, CONNECTIONS);
+	assert_int_equal(f->there.n, CONNECTIONS);
+	for (unsigned i = 0; i < CONNECTIONS; i++) {
+		uint8_t sent[64] = { (uint8_t)i }, got[64];
+		struct wire_header h;
+
+		assert_int_equal(link_send_body(f->there.links[i], WIRE_COPY_BUNDLE, sent, 64), 0);
+		assert_int_equal(link_receive(f->here.links[i], 64, &h, f->why), 0);
+		assert_int_equal(h.length, 64);
+		assert_int_equal(link_receive_body(f->here.links[i], &h, got, NULL, f->why), 0);
+		assert_memory_equal(sent, got, 64);
+	}
+}
+
+/* ---- meetings ---- */
+
+static void meet(const char *listen, const char *connect, bool encrypt)
+{
+	struct connection_info info;
+	uint64_t start_ns, ns;
+	struct fixture f;
+
+	set_up(&f, encrypt);
+	start_ns = clock_now_ns();
+	listen_at(&f, listen);
+	if (connect_to(&f, connect) != 0)
+		fail_msg("data_connect(): %s", f.why);
+	if (accept_all(&f) != 0)
+		fail_msg("data_accept(): %s", f.why);
+	ns = clock_now_ns() - start_ns;
+	print_message("# %u connections in %llu us\n", CONNECTIONS,
+		      (unsigned long long)(ns / 1000));
+	check_links(&f);
+	link_info(f.here.links[0], &info);
+	assert_true(encrypt == (info.cipher[0] != '\0'));
+	tear_down(&f);
+}
+
+static void test_meet(void **state)
+{
+	(void)state;
+	meet("127.0.0.1", "127.0.0.1", false);
+	meet("", "127.0.0.1", false);
+	meet("", "localhost", false);
+	/* an address of a gateway */
+	meet("192.0.2.1", "127.0.0.1", false);
+}
+
+static void test_meet_encrypted(void **state)
+{
+	(void)state;
+	meet("127.0.0.1", "127.0.0.1", true);
+}
+
+static void test_meet_ipv6(void **state)
+{
+	(void)state;
+	if (!rig_has_ipv6())
+		skip();
+	meet("::1", "::1", false);
+	meet("", "::1", true);
+}
+
+/* The second address is the right one. */
+static void test_addresses(void **state)
+{
+	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 2 };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, false);
+	listen_at(&f, "127.0.0.1");
+	to.port = f.port;
+	strcpy(to.addresses[0], "127.0.0.2");
+	strcpy(to.addresses[1], "127.0.0.1");
+	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, WAIT_NS, f.why, sizeof(f.why)),
+			 0);
+	assert_int_equal(accept_all(&f), 0);
+	check_links(&f);
+	tear_down(&f);
+}
+
+/* ---- failures ---- */
+
+static void test_refused(void **state)
+{
+	uint64_t start_ns = clock_now_ns();
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, false);
+	f.port = rig_free_port("127.0.0.1");
+	assert_int_equal(connect_to(&f, "127.0.0.1"), -ECONNREFUSED);
+	assert_non_null(strstr(f.why, "cannot connect to 127.0.0.1:"));
+	assert_true(clock_now_ns() - start_ns < SECOND_NS);
+	assert_int_equal(f.there.n, 0);
+	tear_down(&f);
+}
+
+/* A port that accepts, and then is silent. */
+static void test_silent(void **state)
+{
+	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 1 };
+	uint64_t start_ns = clock_now_ns();
+
+	(void)state;
+	for (unsigned encrypt = 0; encrypt < 2; encrypt++) {
+		struct fixture f;
+		int fd;
+
+		set_up(&f, encrypt);
+		fd = rig_listen("127.0.0.1", &to.port);
+		strcpy(to.addresses[0], "127.0.0.1");
+		assert_int_equal(data_connect(&f.there, &f.terms[1], &to, 200 * MS_NS, f.why,
+					      sizeof(f.why)),
+				 -ETIMEDOUT);
+		print_message("# %s\n", f.why);
+		close(fd);
+		tear_down(&f);
+	}
+	assert_true(clock_now_ns() - start_ns < 5 * SECOND_NS);
+}
+
+static void fails(bool encrypt, void (*change)(struct fixture *f), const char *text)
+{
+	struct fixture f;
+
+	set_up(&f, encrypt);
+	change(&f);
+	listen_at(&f, "127.0.0.1");
+	assert_true(connect_to(&f, "127.0.0.1") < 0);
+	if (!strstr(f.why, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, f.why);
+	assert_int_equal(data_accept(f.listener, &f.here, 1, f.why, sizeof(f.why)), -ETIMEDOUT);
+	assert_non_null(strstr(f.why, "0 of 8 data connections"));
+	tear_down(&f);
+}
+
+static void other_key(struct fixture *f)
+{
+	f->terms[1].key[5] ^= 1;
+}
+
+static void other_session(struct fixture *f)
+{
+	f->terms[1].session[5] ^= 1;
+}
+
+static void one_encrypts(struct fixture *f)
+{
+	f->settings[0].encrypt = true;
+}
+
+static void other_encrypts(struct fixture *f)
+{
+	f->settings[1].encrypt = true;
+}
+
+static void test_other_terms(void **state)
+{
+	(void)state;
+	fails(false, other_key, "belongs to another");
+	fails(false, other_session, "belongs to another");
+	fails(true, other_key, "did not prove that it has the key");
+	fails(true, other_session, "belongs to another");
+	fails(false, one_encrypts, "belongs to another");
+	fails(false, other_encrypts, "did not prove that it has the key");
+}
+
+/* More connections than are expected are refused, and cost the others nothing. */
+static void test_too_many(void **state)
+{
+	struct data_links first;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, false);
+	f.settings[1].connections = CONNECTIONS + 1;
+	listen_at(&f, "127.0.0.1");
+	assert_true(connect_to(&f, "127.0.0.1") < 0);
+	tear_down(&f);
+
+	/* And the second of the same number. */
+	set_up(&f, false);
+	listen_at(&f, "127.0.0.1");
+	assert_int_equal(connect_to(&f, "127.0.0.1"), 0);
+	first = f.there;
+	assert_true(connect_to(&f, "127.0.0.1") < 0);
+	f.there = first;
+	assert_int_equal(accept_all(&f), 0);
+	check_links(&f);
+	tear_down(&f);
+}
+
+/* Strangers that connect and say nothing, or garbage. */
+static void test_strangers(void **state)
+{
+	struct sockaddr_storage a;
+	struct fixture f;
+	socklen_t size;
+	int fds[100];
+
+	(void)state;
+	set_up(&f, false);
+	listen_at(&f, "127.0.0.1");
+	size = rig_address("127.0.0.1", f.port, &a);
+	for (unsigned i = 0; i < 100; i++) {
+		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		assert_int_equal(connect(fds[i], (struct sockaddr *)&a, size), 0);
+		if (i % 2)
+			assert_int_equal(send(fds[i], "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL), 16);
+	}
+	assert_int_equal(connect_to(&f, "127.0.0.1"), 0);
+	assert_int_equal(accept_all(&f), 0);
+	check_links(&f);
+	for (unsigned i = 0; i < 100; i++)
+		close(fds[i]);
+	tear_down(&f);
+}
+
+/* The first message of a connection, recorded: it gets no further than the one it was. */
+static void test_replayed_hello(void **state)
+{
+	static const struct connection_options options = { .timeout_ns = 5 * SECOND_NS };
+	char why[RIG_WHY_SIZE] = "", buf[1024];
+	struct sockaddr_storage a;
+	struct data_keys keys;
+	struct connection *c;
+	struct wire_key *key;
+	struct fixture f;
+	socklen_t size;
+	ssize_t n, m;
+	int tap, fd;
+
+	(void)state;
+	set_up(&f, false);
+	f.settings[0].connections = f.settings[1].connections = 1;
+
+	/* Record it. */
+	assert_int_equal(data_keys_derive(&keys, &f.terms[1], why, sizeof(why)), 0);
+	key = wire_key_new(keys.codes);
+	tap = rig_listen("127.0.0.1", &f.port);
+	assert_int_equal(connection_open(&c, "127.0.0.1", f.port, &options, NULL, NULL,
+					 clock_now_ns() + SECOND_NS, why, sizeof(why)),
+			 0);
+	assert_int_equal(data_send_hello(c, WIRE_HELLO, &f.terms[1], 0, key), 0);
+	fd = accept(tap, NULL, NULL);
+	n = recv(fd, buf, sizeof(buf), 0);
+	assert_true(n > WIRE_HEADER_BYTES);
+	close(fd);
+	close(tap);
+	connection_close(c);
+	wire_key_free(key);
+
+	/* It is there already, so the copy is refused. */
+	listen_at(&f, "127.0.0.1");
+	assert_int_equal(connect_to(&f, "127.0.0.1"), 0);
+	size = rig_address("127.0.0.1", f.port, &a);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, size), 0);
+	assert_int_equal(send(fd, buf, (size_t)n, MSG_NOSIGNAL), n);
+	m = recv(fd, buf, sizeof(buf), 0);
+	assert_true(m > WIRE_HEADER_BYTES);
+	buf[sizeof(buf) - 1] = '\0';
+	assert_string_equal(buf + WIRE_HEADER_BYTES + 4, "this data connection is there already");
+	close(fd);
+	tear_down(&f);
+}
+
+/* ---- ports ---- */
+
+/* `n` ports in a row on which nothing listens, or 0. */
+static uint16_t free_row(unsigned n)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		uint16_t first = (uint16_t)(20000 + (rig_free_port("127.0.0.1") % 10000));
+		unsigned free = 0;
+
+		while (free < n) {
+			struct sockaddr_storage a;
+			socklen_t size = rig_address("127.0.0.1", (uint16_t)(first + free), &a);
+			int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+			bool bound = bind(fd, (struct sockaddr *)&a, size) == 0;
+
+			close(fd);
+			if (!bound)
+				break;
+			free++;
+		}
+		if (free == n)
+			return first;
+	}
+	fail_msg("there are no %u free ports in a row", n);
+	return 0;
+}
+
+/* Listen on `port`. */
+static int occupy(uint16_t port)
+{
+	struct sockaddr_storage a;
+	socklen_t size = rig_address("127.0.0.1", port, &a);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, size), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	return fd;
+}
+
+static void test_next_port(void **state)
+{
+	uint16_t first = free_row(3);
+	int fds[2] = { occupy(first), occupy((uint16_t)(first + 1)) };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, false);
+	f.settings[0].port = first;
+	listen_at(&f, "127.0.0.1");
+	assert_int_equal(f.port, first + 2);
+	tear_down(&f);
+
+	set_up(&f, false);
+	f.settings[0].port = first;
+	listen_at(&f, "");
+	assert_int_equal(f.port, first + 2);
+	tear_down(&f);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_exact_ports(void **state)
+{
+	uint16_t first = free_row(3);
+	int fds[2] = { occupy(first), occupy((uint16_t)(first + 1)) };
+	struct fixture f;
+	char own[64];
+
+	(void)state;
+	set_up(&f, false);
+	f.settings[0].port = first;
+	f.settings[0].port_given = true;
+	f.settings[0].connections = 2;
+	assert_int_equal(data_listen(&f.listener, &f.terms[0], "127.0.0.1", &f.port, f.why,
+				     sizeof(f.why)),
+			 -EADDRINUSE);
+	snprintf(own, sizeof(own), "process %d (test_copy_ports)", (int)getpid());
+	if (!strstr(f.why, own))
+		fail_msg("\"%s\" is not in \"%s\"", own, f.why);
+	/* This program is not xdd. */
+	f.settings[0].free_ports = true;
+	assert_int_equal(data_listen(&f.listener, &f.terms[0], "127.0.0.1", &f.port, f.why,
+				     sizeof(f.why)),
+			 -EADDRINUSE);
+	f.settings[0].connections = 3;
+	listen_at(&f, "127.0.0.1");
+	assert_int_equal(f.port, first + 2);
+	tear_down(&f);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* The last port has none after it. */
+static void test_last_port(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, false);
+	f.settings[0].port = 65535;
+	f.settings[0].connections = 128;
+	listen_at(&f, "127.0.0.1");
+	tear_down(&f);
+}
+
+static void test_owner(void **state)
+{
+	char text[PORT_OWNER_SIZE];
+	uint16_t port;
+	int fd = rig_listen("127.0.0.1", &port);
+
+	(void)state;
+	assert_true(port_owner(port, text));
+	assert_non_null(strstr(text, "test_copy_ports"));
+	close(fd);
+	assert_false(port_owner(port, text));
+	if (!rig_has_ipv6())
+		return;
+	fd = rig_listen("::1", &port);
+	assert_true(port_owner(port, text));
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_meet),	    cmocka_unit_test(test_meet_encrypted),
+		cmocka_unit_test(test_meet_ipv6),   cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_refused),	    cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_other_terms), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_strangers),   cmocka_unit_test(test_replayed_hello),
+		cmocka_unit_test(test_next_port),   cmocka_unit_test(test_exact_ports),
+		cmocka_unit_test(test_last_port),   cmocka_unit_test(test_owner),
+	};
+
+	const char *why;
+
+	if (!digest_available(&why) || !net_key_available(&why)) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	alarm(WATCHDOG_S);
+	signal(SIGPIPE, SIG_IGN);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("copy_ports", tests, NULL, NULL);
+}
