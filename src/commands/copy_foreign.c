@@ -112,7 +112,7 @@ bool copy_foreign_option(const char *word)
 		report(word, row);
 		return true;
 	}
-	if (word[1] == '-')
+	if (word[1] == '-' || option_suggest(&copy_options, word))
 		return false;
 	if (strchr(word, 'a') && !word[1 + strspn(word + 1, archive)] && strlen(word) < 12) {
 		report_archive(word);

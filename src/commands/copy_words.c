@@ -103,7 +103,9 @@ static int last_option(struct copy_line *l, const struct option *opt, const char
 
 static int bad_option(const char *word)
 {
-	if (!copy_foreign_option(word))
+	if (strcmp(word, "-server") == 0)
+		log_error("copy -server: is for the other side of a copy, and has no other words");
+	else if (!copy_foreign_option(word))
 		command_bad_option(&command_copy, word);
 	return COPY_BAD_ARGUMENTS;
 }
@@ -128,7 +130,8 @@ static int cluster(struct copy_line *l, int *i)
 	const size_t n = cluster_length(letters);
 	const struct option *last;
 
-	if (!n || (strlen(letters) > 3 && option_suggest(&copy_options, letters)))
+	if (!n || strcmp(word, "-server") == 0 ||
+	    (strlen(letters) > 3 && option_suggest(&copy_options, letters)))
 		return bad_option(word);
 	last = letter_option(letters[n - 1]);
 	if (letters[n] && !(last->arg && isdigit((unsigned char)letters[n])))
