@@ -36,6 +36,7 @@ struct commit_file {
 	uint32_t fs;
 	uint32_t losses;
 	int err;
+	const char *what;
 };
 
 /*

@@ -1,0 +1,366 @@
+/*
+ * Complete files get their names; see the header. Callers: the threads of the destination. The
+ * commit thread is in commit_thread.c.
+ */
+#include "copy/destination/commit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/destination/commit_state.h"
+#include "xdd/base/bytes.h"
+#include "xdd/sync/thread.h"
+
+/* ---- journal ---- */
+
+/* With journal_lock. */
+static int append(struct commit *c, const struct journal_record *r)
+{
+	uint8_t data[JOURNAL_MAX_RECORD_BYTES];
+	size_t n = journal_encode(r, data, sizeof(data));
+
+	return n ? journal_append(&c->journal, data, n) : -EINVAL;
+}
+
+/* With journal_lock. */
+static int create_journal(struct commit *c)
+{
+	struct journal_record head = { .type = JOURNAL_HEAD,
+				       .session = c->session,
+				       .tree_id = c->tree_id,
+				       .resumable = c->resume };
+	struct journal_record root = { .type = JOURNAL_ROOT, .renamed = true };
+	struct dir_node *node = dirs_root(c->dirs);
+	int fd = dirs_fd(c->dirs, node), err;
+
+	if (fd < 0)
+		return fd;
+	journal_identify(&head);
+	err = journal_create(&c->journal, fd, &head);
+	dirs_done(c->dirs, node);
+	if (!err && c->renamed_root)
+		err = append(c, &root);
+	return err;
+}
+
+int commit_journal(struct commit *c)
+{
+	int err;
+
+	pthread_mutex_lock(&c->journal_lock);
+	if (!c->journal_tried) {
+		c->journal_tried = true;
+		create_journal(c);
+	}
+	err = c->journal.fd >= 0 ? 0 : -EROFS;
+	pthread_mutex_unlock(&c->journal_lock);
+	return err;
+}
+
+int commit_record(struct commit *c, const struct journal_record *r)
+{
+	int err;
+
+	pthread_mutex_lock(&c->journal_lock);
+	err = c->journal.fd >= 0 ? append(c, r) : -EROFS;
+	pthread_mutex_unlock(&c->journal_lock);
+	return err;
+}
+
+void commit_note_root(struct commit *c, bool renamed)
+{
+	const struct journal_record root = { .type = JOURNAL_ROOT, .renamed = renamed };
+
+	pthread_mutex_lock(&c->journal_lock);
+	if (c->journal.fd >= 0 && renamed != c->renamed_root)
+		append(c, &root);
+	c->renamed_root = renamed;
+	pthread_mutex_unlock(&c->journal_lock);
+}
+
+/* ---- begin and end ---- */
+
+static struct commit *new_commit(const struct copy_job *job, struct dirs *dirs, uint64_t tree_id,
+				 commit_done *done, void *arg)
+{
+	struct commit *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->dirs = dirs;
+	c->done = done;
+	c->arg = arg;
+	c->stop = job->stop;
+	c->session = bytes_get(job->session, 8);
+	c->tree_id = tree_id;
+	c->passive = job->settings->verify || job->settings->dry_run;
+	c->resume = job->settings->resume;
+	c->journal.fd = -1;
+	pthread_mutex_init(&c->journal_lock, NULL);
+	pthread_mutex_init(&c->place_lock, NULL);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	pthread_cond_init(&c->room, NULL);
+	return c;
+}
+
+static void free_commit(struct commit *c)
+{
+	commit_places_free(c);
+	journal_close(&c->journal);
+	pthread_cond_destroy(&c->room);
+	pthread_cond_destroy(&c->changed);
+	pthread_mutex_destroy(&c->lock);
+	pthread_mutex_destroy(&c->place_lock);
+	pthread_mutex_destroy(&c->journal_lock);
+	free(c);
+}
+
+static int begin(struct commit *c, char *why, size_t size)
+{
+	int err = commit_sweep(c);
+
+	if (err)
+		snprintf(why, size, "cannot look for interrupted copies (%s)", strerror(-err));
+	if (!err && c->resume) {
+		err = commit_journal(c);
+		if (err)
+			snprintf(why, size, "cannot create a journal (%s)", strerror(-err));
+	}
+	if (!err) {
+		err = thread_start(&c->thread, commit_thread, c);
+		c->started = !err;
+		if (err)
+			snprintf(why, size, "cannot start a thread (%s)", strerror(-err));
+	}
+	return err;
+}
+
+int commit_open(struct commit **commit, const struct copy_job *job, struct dirs *dirs,
+		uint64_t tree_id, commit_done *done, void *arg, char *why, size_t size)
+{
+	struct commit *c = new_commit(job, dirs, tree_id, done, arg);
+	int err = 0;
+
+	*commit = NULL;
+	if (!c) {
+		snprintf(why, size, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	if (!c->passive)
+		err = begin(c, why, size);
+	if (err) {
+		commit_close(c, false, NULL);
+		return err;
+	}
+	*commit = c;
+	return 0;
+}
+
+void commit_unlink_quietly(int dir_fd, const char *name)
+{
+	struct timespec times[2];
+	struct stat st;
+	bool known = fstat(dir_fd, &st) == 0;
+
+	if (unlinkat(dir_fd, name, 0) || !known)
+		return;
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	if (futimens(dir_fd, times))
+		return; /* it is of another user: its times were not set either */
+}
+
+/* Directories have got their attributes after the last batch. */
+static void flush_rest(struct commit *c)
+{
+	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++) {
+		struct commit_fs *fs = &c->fs[i];
+
+		if (fs->flush != COMMIT_FLUSH_NONE && fs->fd >= 0 && syncfs(fs->fd))
+			continue; /* files were durable before: no result depends on it */
+	}
+}
+
+static void remove_journal(struct commit *c)
+{
+	struct dir_node *root = dirs_root(c->dirs);
+	char name[COPY_TEMPORARY_SIZE];
+	int fd = dirs_fd(c->dirs, root);
+
+	if (fd < 0)
+		return;
+	journal_name(c->session, name);
+	commit_unlink_quietly(fd, name);
+	dirs_done(c->dirs, root);
+}
+
+void commit_close(struct commit *c, bool keep, uint64_t *storage_ns)
+{
+	if (!c)
+		return;
+	if (c->started) {
+		pthread_mutex_lock(&c->lock);
+		c->quit = true;
+		pthread_cond_signal(&c->changed);
+		pthread_mutex_unlock(&c->lock);
+		pthread_join(c->thread, NULL);
+		flush_rest(c);
+	}
+	if (c->journal.fd >= 0 && !keep)
+		remove_journal(c);
+	if (storage_ns)
+		*storage_ns += c->storage_ns;
+	free_commit(c);
+}
+
+/* ---- files ---- */
+
+int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPORARY_SIZE])
+{
+	int fd = dirs_fd(c->dirs, f->dir), fs;
+
+	if (fd < 0)
+		return fd;
+	fs = commit_place(c, f->dir, fd, true);
+	dirs_done(c->dirs, f->dir);
+	if (fs < 0)
+		return fs;
+	f->fs = (uint32_t)fs;
+	f->losses = atomic_load(&c->fs[fs].losses);
+	f->fd = -1;
+	f->number = 1 + atomic_fetch_add(&c->numbers, 1);
+	journal_temporary_name(c->session, f->number, name);
+	return 0;
+}
+
+int commit_create(struct commit *c, struct commit_file *f)
+{
+	char name[COPY_TEMPORARY_SIZE];
+	int err = commit_reserve(c, f, name), fd;
+
+	if (err)
+		return err;
+	fd = dirs_fd(c->dirs, f->dir);
+	if (fd >= 0) {
+		f->fd = openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		err = f->fd < 0 ? -errno : 0;
+		dirs_done(c->dirs, f->dir);
+	}
+	if (fd < 0 || err)
+		f->number = 0;
+	return fd < 0 ? fd : err;
+}
+
+/* The file system of one that has no temporary name is not known yet. */
+static void place_existing(struct commit *c, struct commit_file *f)
+{
+	int fd = dirs_fd(c->dirs, f->dir);
+	int fs = fd < 0 ? fd : commit_place(c, f->dir, fd, false);
+
+	if (fd >= 0)
+		dirs_done(c->dirs, f->dir);
+	if (fs < 0) {
+		f->err = fs;
+		f->what = "flush";
+		fs = 0;
+	}
+	f->fs = (uint32_t)fs;
+	f->losses = atomic_load(&c->fs[fs].losses);
+}
+
+/*
+ * Close a small file here, where many threads do it, if the flush does not need it. With the lock,
+ * which is released meanwhile.
+ */
+static void close_early(struct commit *c, struct commit_file *f)
+{
+	const enum commit_flush flush = c->fs[f->fs].flush;
+
+	if (f->fd < 0 || !f->number || f->err || flush == COMMIT_FLUSH_EACH ||
+	    (flush == COMMIT_FLUSH_ALL && c->pending.n < COMMIT_FEW))
+		return;
+	pthread_mutex_unlock(&c->lock);
+	if (close(f->fd) && errno != EINTR) {
+		f->err = -errno;
+		f->what = "close";
+	}
+	f->fd = -1;
+	pthread_mutex_lock(&c->lock);
+}
+
+static bool is_stopped(const struct commit *c)
+{
+	return c->stop && stop_requested(c->stop);
+}
+
+void commit_put(struct commit *c, struct commit_file *f)
+{
+	if (!f->number)
+		place_existing(c, f);
+	pthread_mutex_lock(&c->lock);
+	close_early(c, f);
+	while (c->pending.n >= (c->each ? COMMIT_ROOM_FILES_EACH : COMMIT_ROOM_FILES) &&
+	       !is_stopped(c))
+		pthread_cond_wait(&c->room, &c->lock);
+	commit_list_add(&c->pending, f);
+	c->put_files++;
+	if (c->asleep || c->pending.n == commit_batch_files(c))
+		pthread_cond_signal(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void commit_drop(struct commit *c, struct commit_file *f, bool keep)
+{
+	char name[COPY_TEMPORARY_SIZE];
+	int fd;
+
+	(void)keep;
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	if (!f->number)
+		return;
+	journal_temporary_name(c->session, f->number, name);
+	fd = dirs_fd(c->dirs, f->dir);
+	if (fd >= 0) {
+		unlinkat(fd, name, 0);
+		dirs_done(c->dirs, f->dir);
+	}
+	f->number = 0;
+}
+
+/* ---- waits ---- */
+
+static void hurry(struct commit *c)
+{
+	c->hurry_files = c->put_files;
+	pthread_cond_signal(&c->changed);
+}
+
+void commit_hurry(struct commit *c)
+{
+	pthread_mutex_lock(&c->lock);
+	hurry(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/*
+ * The round that runs may have what was put; the next one takes what is pending; the one after that
+ * makes its names durable.
+ */
+void commit_drain(struct commit *c)
+{
+	uint64_t rounds;
+
+	pthread_mutex_lock(&c->lock);
+	rounds = c->rounds + 3;
+	hurry(c);
+	while (c->done_files < c->put_files && c->rounds < rounds)
+		pthread_cond_wait(&c->room, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,160 @@
+/*
+ * The state of a commit, for commit.c, commit_place.c, commit_thread.c, commit_resume.c and
+ * stale.c only.
+ */
+#ifndef COPY_DESTINATION_COMMIT_STATE_H
+#define COPY_DESTINATION_COMMIT_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "copy/destination/commit.h"
+#include "copy/destination/commit_fs.h"
+#include "copy/destination/journal_file.h"
+
+#define COMMIT_MAX_FS 64  /* file systems of one tree; more share the last number */
+#define COMMIT_PLACES 256 /* directories that are remembered */
+
+/* Up to so many files are flushed one by one, and stay open until then. */
+#define COMMIT_FEW 4
+
+/* A batch is large with so many files, or bytes; old after this time. */
+#define COMMIT_BATCH_FILES 8192
+#define COMMIT_BATCH_FILES_EACH 128 /* where files stay open */
+#define COMMIT_BATCH_FILES_FAST 64  /* where nothing is flushed */
+#define COMMIT_BATCH_BYTES (1ull << 30)
+#define COMMIT_OLD_NS 500000000ull
+
+/* Those that put files wait while so many are pending. */
+#define COMMIT_ROOM_FILES 16384
+#define COMMIT_ROOM_FILES_EACH 256
+
+/* How long the thread collects at a time, and how often before it sleeps. */
+#define COMMIT_NAP_NS 10000000ull
+#define COMMIT_FAST_NAP_NS 2000000ull
+#define COMMIT_NAPS 50
+
+/* Files in order. */
+struct commit_list {
+	struct commit_file *head, *last;
+	size_t n;
+	uint64_t bytes;
+};
+
+/* A file system of the tree. */
+struct commit_fs {
+	/* const once it is in the list */
+	dev_t dev;
+	int fd; /* of a directory, opened before anything was written; -1: too many */
+	enum commit_flush flush;
+
+	/* atomic: flushes that failed; what was begun before a failure may have lost data */
+	_Atomic uint32_t losses;
+
+	/* of the commit thread */
+	struct commit_list batch;   /* to be flushed now */
+	struct commit_list renamed; /* names that the next flush makes durable */
+};
+
+/* A directory that files are created in. */
+struct commit_place {
+	struct dir_node *node; /* held, so that no other gets its address; NULL: free */
+	uint32_t fs;
+};
+
+struct commit {
+	/* const after commit_open() */
+	struct dirs *dirs;
+	commit_done *done;
+	void *arg;
+	struct stop *stop; /* or NULL */
+	uint64_t session;  /* in names; of the session that is continued, if one is */
+	uint64_t tree_id;
+	bool passive; /* nothing is written */
+	bool resume;
+	bool in_place;
+
+	_Atomic uint64_t numbers; /* of temporary names given away */
+
+	/* guarded by journal_lock, which is held across appends: that is its purpose */
+	pthread_mutex_t journal_lock;
+	struct journal_file journal;
+	bool journal_tried;
+	bool renamed_root;
+
+	/* guarded by place_lock */
+	pthread_mutex_t place_lock;
+	struct commit_place places[COMMIT_PLACES];
+	_Atomic uint32_t n_fs; /* entries below are const */
+	struct commit_fs fs[COMMIT_MAX_FS];
+
+	/* guarded by lock */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* for the thread */
+	pthread_cond_t room;	/* for those that wait */
+	struct commit_list pending;
+	uint64_t put_files, done_files;
+	uint64_t rounds;      /* of the thread that are over */
+	uint64_t hurry_files; /* put_files when hurry was asked for last */
+	bool asleep;	      /* the thread waits without limit */
+	bool quit;
+	bool slow; /* a file system has storage */
+	bool each; /* files stay open until they are flushed */
+
+	/* of the commit thread, until it is joined */
+	pthread_t thread;
+	bool started;
+	uint64_t storage_ns;
+	uint64_t touched_ns;
+};
+
+void commit_list_add(struct commit_list *l, struct commit_file *f);
+struct commit_file *commit_list_take(struct commit_list *l);
+
+/* ---- commit_place.c: directories and their file systems ---- */
+
+/*
+ * The number of the file system of directory `node`, whose descriptor is `dir_fd`. With `temporary`
+ * the journal knows that it may have temporary files. Returns it or -errno. Any thread.
+ */
+int commit_place(struct commit *c, struct dir_node *node, int dir_fd, bool temporary);
+void commit_places_free(struct commit *c);
+
+/* ---- commit_thread.c ---- */
+
+void *commit_thread(void *arg);
+
+/* Files of a batch that is large enough. With the lock. */
+static inline size_t commit_batch_files(const struct commit *c)
+{
+	if (c->each)
+		return COMMIT_BATCH_FILES_EACH;
+	return c->slow ? COMMIT_BATCH_FILES : COMMIT_BATCH_FILES_FAST;
+}
+
+/* ---- commit_resume.c ---- */
+
+/* Do what is due each second. The commit thread. */
+void commit_tick(struct commit *c, uint64_t now_ns);
+
+/* How long the thread may sleep. With the lock. */
+uint64_t commit_sleep_ns(const struct commit *c);
+
+/* ---- commit.c ---- */
+
+/* The own journal, which is created now if it was not. Returns 0 or -errno. Any thread. */
+int commit_journal(struct commit *c);
+int commit_record(struct commit *c, const struct journal_record *r);
+
+/*
+ * Remove `name` from a directory whose times stay as they are: they may be those of the source by
+ * now. Any thread.
+ */
+void commit_unlink_quietly(int dir_fd, const char *name);
+
+/* ---- stale.c ---- */
+
+/* Look for dead sessions in the root, and remove what they left. Returns 0 or -errno. */
+int commit_sweep(struct commit *c);
+
+#endif

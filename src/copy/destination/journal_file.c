@@ -1,0 +1,325 @@
+/*
+ * Journals in the root of a copy; see the header.
+ *
+ * A session lives as long as the lock on its journal is held: flock(2), which ends with the process
+ * in whatever way that ends. Between hosts that share a file system, the lock may reach them or
+ * not; so there a session also touches its journal, and counts as dead only after a silence. A file
+ * system without locks has the silence alone, and a long one.
+ */
+#include "copy/destination/journal_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "copy/destination/commit_fs.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/readfile.h"
+
+#define READ_BYTES (256u << 10)
+#define MAX_BYTES (1ull << 30) /* of a journal that is read */
+#define SHARED_SILENCE_NS (120 * NS_PER_SEC)
+#define UNLOCKED_SILENCE_NS (24 * 3600 * NS_PER_SEC)
+
+/* ---- names ---- */
+
+void journal_temporary_name(uint64_t session, uint64_t number, char *name)
+{
+	snprintf(name, COPY_TEMPORARY_SIZE, COPY_TEMPORARY_PREFIX "%016" PRIx64 "-%" PRIu64 ".part",
+		 session, number);
+}
+
+void journal_name(uint64_t session, char *name)
+{
+	snprintf(name, COPY_TEMPORARY_SIZE, COPY_TEMPORARY_PREFIX "%016" PRIx64 ".journal",
+		 session);
+}
+
+enum journal_name journal_parse_name(const char *name, uint64_t *session, uint64_t *number)
+{
+	const size_t prefix = strlen(COPY_TEMPORARY_PREFIX);
+	char again[COPY_TEMPORARY_SIZE];
+
+	if (strncmp(name, COPY_TEMPORARY_PREFIX, prefix) != 0 ||
+	    sscanf(name + prefix, "%16" SCNx64, session) != 1)
+		return JOURNAL_NO_NAME;
+	journal_name(*session, again);
+	if (strcmp(name, again) == 0)
+		return JOURNAL_JOURNAL;
+	if (sscanf(name + prefix, "%*16[0-9a-f]-%" SCNu64, number) != 1)
+		return JOURNAL_NO_NAME;
+	journal_temporary_name(*session, *number, again);
+	return strcmp(name, again) == 0 ? JOURNAL_TEMPORARY : JOURNAL_NO_NAME;
+}
+
+/* ---- locks ---- */
+
+void journal_identify(struct journal_record *head)
+{
+	char text[64] = "";
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	unsigned at = 0;
+
+	memset(head->boot, 0, sizeof(head->boot));
+	if (fd >= 0) {
+		if (readfile_part(fd, text, sizeof(text) - 1) < 0)
+			text[0] = '\0';
+		close(fd);
+	}
+	for (const char *p = text; *p && at < sizeof(head->boot); p += *p == '-' ? 1 : 2) {
+		if (*p != '-' && sscanf(p, "%2hhx", &head->boot[at]) == 1)
+			at++;
+	}
+	if (gethostname(head->host, sizeof(head->host)))
+		head->host[0] = '\0';
+	head->host[sizeof(head->host) - 1] = '\0';
+}
+
+/* Lock it. Returns 0; -EBUSY: another has the lock; or -ENOLCK: there are none here. */
+static int take_lock(int fd)
+{
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno == EWOULDBLOCK)
+			return -EBUSY;
+		if (errno != EINTR)
+			return -ENOLCK;
+	}
+	return 0;
+}
+
+static bool is_at(int root_fd, const char *name, const struct stat *st)
+{
+	struct stat now;
+
+	return fstatat(root_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == st->st_dev &&
+	       now.st_ino == st->st_ino;
+}
+
+/* How long it was silent, by the clock of the file system: nothing else is compared. */
+static uint64_t silence_ns(int fd, const struct stat *before)
+{
+	struct stat now;
+	int64_t ns;
+
+	if (futimens(fd, NULL) || fstat(fd, &now))
+		return 0;
+	ns = (int64_t)(now.st_mtim.tv_sec - before->st_mtim.tv_sec) * (int64_t)NS_PER_SEC +
+	     (now.st_mtim.tv_nsec - before->st_mtim.tv_nsec);
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* The user that files created here get; the file system may not keep that of this process. */
+static uid_t own_uid(int root_fd)
+{
+	int fd = openat(root_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	uid_t uid = geteuid();
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		uid = st.st_uid;
+	if (fd >= 0)
+		close(fd);
+	return uid;
+}
+
+static bool is_own(int root_fd, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       (st->st_uid == geteuid() || st->st_uid == own_uid(root_fd));
+}
+
+/* True: the head is of this host as it runs now, so a lock is all there is to know. */
+static bool is_of_this_boot(int fd)
+{
+	struct journal_record own, rec;
+	struct journal_reader r;
+	bool same = false;
+
+	journal_identify(&own);
+	if (journal_read(&r, fd) == 0) {
+		same = journal_read_next(&r, &rec) == 1 &&
+		       memcmp(rec.boot, own.boot, sizeof(own.boot)) == 0;
+		journal_read_end(&r);
+	}
+	return same;
+}
+
+/* Lock the open journal of a session that is dead; as journal_open_dead(). */
+static int lock_dead(struct journal_file *j, int root_fd, const char *name)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(j->fd, &st))
+		return -errno;
+	if (!is_own(root_fd, &st))
+		return -EPERM;
+	err = take_lock(j->fd);
+	if (err == -EBUSY)
+		return err;
+	/* Another may have removed it, and a new one may have come, before it was locked. */
+	if (!is_at(root_fd, name, &st))
+		return -EBUSY;
+	j->touch = err || commit_fs_is_shared(j->fd);
+	if (err)
+		return silence_ns(j->fd, &st) < UNLOCKED_SILENCE_NS ? -EBUSY : 0;
+	if (j->touch && !is_of_this_boot(j->fd))
+		return silence_ns(j->fd, &st) < SHARED_SILENCE_NS ? -EBUSY : 0;
+	j->size = (uint64_t)st.st_size;
+	return 0;
+}
+
+int journal_open_dead(struct journal_file *j, int root_fd, const char *name)
+{
+	int err;
+
+	*j = (struct journal_file){ .fd = openat(root_fd, name,
+						 O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
+							 O_NOCTTY | O_CLOEXEC) };
+	if (j->fd < 0)
+		return errno == EACCES || errno == ELOOP ? -EPERM : -errno;
+	err = lock_dead(j, root_fd, name);
+	if (err)
+		journal_close(j);
+	return err;
+}
+
+/* ---- writing ---- */
+
+static int write_head(struct journal_file *j, const struct journal_record *head)
+{
+	uint8_t data[JOURNAL_MAGIC_BYTES + 256];
+	size_t n = journal_encode(head, data + JOURNAL_MAGIC_BYTES,
+				  sizeof(data) - JOURNAL_MAGIC_BYTES);
+
+	memcpy(data, JOURNAL_MAGIC, JOURNAL_MAGIC_BYTES);
+	return n ? journal_append(j, data, JOURNAL_MAGIC_BYTES + n) : -EINVAL;
+}
+
+int journal_create(struct journal_file *j, int root_fd, const struct journal_record *head)
+{
+	char name[COPY_TEMPORARY_SIZE], start[COPY_TEMPORARY_SIZE];
+	int err;
+
+	journal_name(head->session, name);
+	/* A name that no other looks at, until the file is locked and has its head. */
+	snprintf(start, sizeof(start), COPY_TEMPORARY_PREFIX "%016" PRIx64 "-0.part",
+		 head->session);
+	*j = (struct journal_file){
+		.fd = openat(root_fd, start,
+			     O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+	};
+	if (j->fd < 0)
+		return -errno;
+	j->touch = take_lock(j->fd) != 0 || commit_fs_is_shared(j->fd);
+	err = write_head(j, head);
+	if (!err && renameat(root_fd, start, root_fd, name))
+		err = -errno;
+	if (!err)
+		return 0;
+	unlinkat(root_fd, start, 0);
+	journal_close(j);
+	return err;
+}
+
+int journal_append(struct journal_file *j, const uint8_t *data, size_t size)
+{
+	size_t at = 0;
+	int err = 0;
+
+	if (j->broken)
+		return -EIO;
+	while (at < size && !err) {
+		ssize_t n = write(j->fd, data + at, size - at);
+
+		if (n > 0)
+			at += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			err = n ? -errno : -EIO;
+	}
+	if (!err)
+		j->size += size;
+	else if (ftruncate(j->fd, (off_t)j->size))
+		j->broken = true;
+	return err;
+}
+
+void journal_touch(const struct journal_file *j)
+{
+	if (j->fd >= 0 && j->touch && futimens(j->fd, NULL))
+		return; /* others then rely on the lock */
+}
+
+void journal_close(struct journal_file *j)
+{
+	if (j->fd >= 0)
+		close(j->fd);
+	j->fd = -1;
+}
+
+/* ---- reading ---- */
+
+int journal_read(struct journal_reader *r, int fd)
+{
+	char magic[JOURNAL_MAGIC_BYTES];
+
+	*r = (struct journal_reader){ .fd = fd, .end = JOURNAL_MAGIC_BYTES, .first = true };
+	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+	    memcmp(magic, JOURNAL_MAGIC, sizeof(magic)) != 0)
+		return -EBADMSG;
+	r->buf = malloc(READ_BYTES);
+	return r->buf ? 0 : -ENOMEM;
+}
+
+/* Move what is left to the front, and read more. Returns the bytes read, or -errno. */
+static ssize_t fill(struct journal_reader *r)
+{
+	size_t left = r->n - r->at;
+	ssize_t n;
+
+	memmove(r->buf, r->buf + r->at, left);
+	r->at = 0;
+	r->n = left;
+	if (r->end + left >= MAX_BYTES)
+		return 0;
+	n = pread(r->fd, r->buf + left, READ_BYTES - left, (off_t)(r->end + left));
+	if (n < 0)
+		return -errno;
+	r->n += (size_t)n;
+	return n;
+}
+
+int journal_read_next(struct journal_reader *r, struct journal_record *rec)
+{
+	size_t used;
+
+	for (;;) {
+		int got = journal_decode(r->buf + r->at, r->n - r->at, rec, &used);
+		ssize_t n;
+
+		if (got > 0 && (rec->type == JOURNAL_HEAD) != r->first)
+			got = -EBADMSG;
+		if (got > 0) {
+			r->at += used;
+			r->end += used;
+			r->first = false;
+		}
+		if (got)
+			return got;
+		n = fill(r);
+		if (n <= 0)
+			return (int)n;
+	}
+}
+
+void journal_read_end(struct journal_reader *r)
+{
+	free(r->buf);
+	r->buf = NULL;
+}

@@ -1,0 +1,77 @@
+/*
+ * Journals in the root of a copy: names, locks, reading and appending. Callers: commit.c, stale.c,
+ * commit_resume.c.
+ */
+#ifndef COPY_DESTINATION_JOURNAL_FILE_H
+#define COPY_DESTINATION_JOURNAL_FILE_H
+
+#include <sys/types.h>
+
+#include "copy/destination/commit.h"
+#include "copy/destination/journal.h"
+
+/* A live session tells others so this often, where locks alone do not. */
+#define JOURNAL_TOUCH_NS 10000000000ull
+
+enum journal_name {
+	JOURNAL_NO_NAME,   /* not of this program */
+	JOURNAL_TEMPORARY, /* ".xddcp-SESSION-N.part" */
+	JOURNAL_JOURNAL,   /* ".xddcp-SESSION.journal" */
+};
+
+/* Write a name. Any thread; `name` has COPY_TEMPORARY_SIZE bytes. */
+void journal_temporary_name(uint64_t session, uint64_t number, char *name);
+void journal_name(uint64_t session, char *name);
+/* The opposite; `number` of a temporary name only. Any thread. */
+enum journal_name journal_parse_name(const char *name, uint64_t *session, uint64_t *number);
+
+/* A journal that is written. */
+struct journal_file {
+	int fd;	       /* -1: none */
+	uint64_t size; /* bytes of whole records */
+	bool touch;    /* locks do not reach all that may look at it: commit.c has it touched */
+	bool broken;   /* an append failed, and was not undone: nothing is appended any more */
+};
+
+/* Fill boot and host of a head. Any thread. */
+void journal_identify(struct journal_record *head);
+
+/*
+ * Create the journal of a session in `root_fd`, locked, with this head. Its name appears with the
+ * whole head in it, and with the lock. Returns 0 or -errno.
+ */
+int journal_create(struct journal_file *j, int root_fd, const struct journal_record *head);
+
+/*
+ * Open the journal `name` of a session that is dead, and lock it. -EBUSY: the session lives, or may
+ * live; -EPERM: it is of another user, or of a kind that this program does not create; or another
+ * -errno.
+ */
+int journal_open_dead(struct journal_file *j, int root_fd, const char *name);
+
+/* Append whole records. An append that fails leaves no part. Returns 0 or -errno. One thread. */
+int journal_append(struct journal_file *j, const uint8_t *data, size_t size);
+
+/* Have others see that the session lives. */
+void journal_touch(const struct journal_file *j);
+
+/* Close, which releases the lock. */
+void journal_close(struct journal_file *j);
+
+/*
+ * Read a journal from its beginning, in bounded memory. journal_read_next() returns 1 with a
+ * record that is valid until the next call; 0 at the end, which may be a torn record; or -EBADMSG
+ * for damage, or another -errno. `end` is the offset after the last good record.
+ */
+struct journal_reader {
+	int fd;
+	uint8_t *buf;
+	size_t at, n;
+	uint64_t end;
+	bool first;
+};
+int journal_read(struct journal_reader *r, int fd);
+int journal_read_next(struct journal_reader *r, struct journal_record *rec);
+void journal_read_end(struct journal_reader *r);
+
+#endif

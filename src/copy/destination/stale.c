@@ -1,0 +1,328 @@
+/*
+ * Files that dead sessions have left in a tree: journals in its root, and temporary files in
+ * the directories that these name. Called when a copy begins.
+ *
+ * A session is dead if the lock on its journal is free, and, where locks may not reach other hosts,
+ * it was silent for long. What may be alive is left alone. An interrupted copy that can be resumed
+ * is kept for another one of the same sources, and for a while.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "copy/destination/commit_state.h"
+#include "copy/destination/stale.h"
+
+#define MAX_JOURNALS 256	  /* that are looked at when a copy begins */
+#define MAX_PARENTS 4096	  /* directories above the root */
+#define KEPT_SECONDS (14 * 86400) /* a resumable copy of other sources */
+#define OLD_SECONDS 86400	  /* a temporary file without any journal */
+
+/* ---- names in a directory ---- */
+
+typedef bool each_name(void *arg, int dir_fd, const char *name);
+
+/* Call `fn` for the names of this program, until it returns false. Returns 0 or -errno. */
+static int for_names(int dir_fd, each_name *fn, void *arg)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	int err;
+
+	if (!d) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	errno = 0;
+	while ((e = readdir(d))) {
+		if (strncmp(e->d_name, COPY_TEMPORARY_PREFIX, strlen(COPY_TEMPORARY_PREFIX)) == 0 &&
+		    !fn(arg, dir_fd, e->d_name))
+			break;
+		errno = 0;
+	}
+	err = e ? 0 : -errno;
+	closedir(d);
+	return err;
+}
+
+/* ---- temporary files of one session ---- */
+
+struct sweep {
+	uint64_t session;
+	stale_keep *keep;
+	void *arg;
+};
+
+static bool sweep_name(void *arg, int dir_fd, const char *name)
+{
+	const struct sweep *s = arg;
+	uint64_t session, number;
+
+	if (journal_parse_name(name, &session, &number) != JOURNAL_TEMPORARY ||
+	    session != s->session || (s->keep && s->keep(s->arg, number)))
+		return true;
+	if (unlinkat(dir_fd, name, 0))
+		return true; /* it remains, as one without a journal does */
+	return true;
+}
+
+/* The directory `path` below the root, which is entered name by name. Returns 0 or -errno. */
+static int enter_path(struct commit *c, const char *path, struct dir_node **node)
+{
+	struct dir_node *at = dirs_root(c->dirs), *next;
+	char name[NAME_MAX + 1];
+	int err = 0;
+
+	dirs_hold(c->dirs, at);
+	while (*path && !err) {
+		size_t n = strcspn(path, "/");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, path);
+		err = dirs_enter(c->dirs, at, name, &next);
+		dirs_release(c->dirs, at);
+		at = err ? NULL : next;
+		path += n + (path[n] == '/');
+	}
+	*node = at;
+	return err;
+}
+
+/* Sweep a directory of a journal, if it is still there. */
+static void sweep_dir(struct commit *c, const char *path, struct sweep *s)
+{
+	struct dir_node *node;
+	int fd;
+
+	if (enter_path(c, path, &node))
+		return;
+	fd = dirs_fd(c->dirs, node);
+	if (fd >= 0) {
+		for_names(fd, sweep_name, s);
+		dirs_done(c->dirs, node);
+	}
+	dirs_release(c->dirs, node);
+}
+
+void stale_sweep(struct commit *c, int journal_fd, uint64_t session, stale_keep *keep, void *arg)
+{
+	struct sweep s = { session, keep, arg };
+	struct journal_record rec;
+	struct journal_reader r;
+
+	sweep_dir(c, "", &s);
+	if (journal_read(&r, journal_fd))
+		return;
+	while (journal_read_next(&r, &rec) == 1) {
+		if (rec.type == JOURNAL_DIR && *rec.path)
+			sweep_dir(c, rec.path, &s);
+	}
+	journal_read_end(&r);
+}
+
+/* ---- journals ---- */
+
+/* Names of journals in the root. */
+struct journals {
+	size_t n;
+	char names[MAX_JOURNALS][COPY_TEMPORARY_SIZE];
+};
+
+static bool note_journal(void *arg, int dir_fd, const char *name)
+{
+	struct journals *all = arg;
+	uint64_t session, number;
+
+	(void)dir_fd;
+	if (journal_parse_name(name, &session, &number) == JOURNAL_JOURNAL)
+		snprintf(all->names[all->n++], COPY_TEMPORARY_SIZE, "%s", name);
+	return all->n < MAX_JOURNALS;
+}
+
+/* The head, and how the root was understood. False: it is damaged, or of another version. */
+static bool read_head(int fd, struct journal_record *head, bool *renamed)
+{
+	struct journal_record rec;
+	struct journal_reader r;
+	bool ok = false;
+
+	*renamed = false;
+	if (journal_read(&r, fd))
+		return false;
+	if (journal_read_next(&r, &rec) == 1) {
+		*head = rec;
+		ok = true;
+	}
+	while (ok && journal_read_next(&r, &rec) == 1 && rec.type == JOURNAL_ROOT)
+		*renamed = rec.renamed;
+	journal_read_end(&r);
+	return ok;
+}
+
+static bool is_worth_keeping(const struct commit *c, int fd, const struct journal_record *head)
+{
+	struct stat st;
+
+	return head->resumable && head->tree_id != c->tree_id && fstat(fd, &st) == 0 &&
+	       time(NULL) - st.st_mtim.tv_sec < KEPT_SECONDS;
+}
+
+/* A journal whose session may be alive, or of another user, is left alone. */
+static void sweep_journal(struct commit *c, int root_fd, const char *name)
+{
+	struct journal_record head;
+	struct journal_file j;
+	uint64_t session, number;
+	bool known, renamed;
+
+	if (journal_open_dead(&j, root_fd, name))
+		return;
+	journal_parse_name(name, &session, &number);
+	known = read_head(j.fd, &head, &renamed);
+	if (!known || !is_worth_keeping(c, j.fd, &head)) {
+		stale_sweep(c, j.fd, session, NULL, NULL);
+		unlinkat(root_fd, name, 0);
+	}
+	journal_close(&j);
+}
+
+int commit_sweep(struct commit *c)
+{
+	struct dir_node *root = dirs_root(c->dirs);
+	struct journals *all = calloc(1, sizeof(*all));
+	int fd, err;
+
+	if (!all)
+		return -ENOMEM;
+	fd = dirs_fd(c->dirs, root);
+	err = fd < 0 ? fd : for_names(fd, note_journal, all);
+	for (size_t i = 0; i < all->n && !err; i++)
+		sweep_journal(c, fd, all->names[i]);
+	if (fd >= 0)
+		dirs_done(c->dirs, root);
+	free(all);
+	return err;
+}
+
+bool commit_root_was_renamed(int root_fd, uint64_t tree_id)
+{
+	struct journals *all = calloc(1, sizeof(*all));
+	struct journal_record head;
+	bool found = false, renamed;
+	struct journal_file j;
+
+	if (all && for_names(root_fd, note_journal, all))
+		all->n = 0;
+	for (size_t i = 0; all && i < all->n && !found; i++) {
+		if (journal_open_dead(&j, root_fd, all->names[i]))
+			continue;
+		found = read_head(j.fd, &head, &renamed) && head.tree_id == tree_id && renamed;
+		journal_close(&j);
+	}
+	free(all);
+	return found;
+}
+
+/* ---- single names ---- */
+
+enum verdict {
+	NO_JOURNAL,
+	ALIVE,
+	DEAD,
+};
+
+static enum verdict judge(int dir_fd, const char *name)
+{
+	struct journal_file j;
+	int err = journal_open_dead(&j, dir_fd, name);
+
+	if (err == -ENOENT)
+		return NO_JOURNAL;
+	if (err)
+		return ALIVE;
+	journal_close(&j);
+	return DEAD;
+}
+
+/* Look for the journal in `dir`, and in the directories between it and the root. */
+static enum verdict judge_below(struct commit *c, struct dir_node *dir, const char *name)
+{
+	enum verdict v = NO_JOURNAL;
+
+	for (; dir && v == NO_JOURNAL; dir = dir_parent(dir)) {
+		int fd = dirs_fd(c->dirs, dir);
+
+		if (fd < 0)
+			return ALIVE;
+		v = judge(fd, name);
+		dirs_done(c->dirs, dir);
+	}
+	return v;
+}
+
+/* And above the root: another copy may have begun there. */
+static enum verdict judge_above(struct commit *c, const char *name)
+{
+	struct dir_node *root = dirs_root(c->dirs);
+	int fd = dirs_fd(c->dirs, root), at;
+	enum verdict v = NO_JOURNAL;
+	struct stat st, before = { .st_ino = 0 };
+
+	if (fd < 0)
+		return ALIVE;
+	at = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dirs_done(c->dirs, root);
+	for (unsigned i = 0; at >= 0 && v == NO_JOURNAL && i < MAX_PARENTS; i++) {
+		if (fstat(at, &st) || (st.st_ino == before.st_ino && st.st_dev == before.st_dev))
+			break;
+		v = judge(at, name);
+		before = st;
+		fd = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = fd;
+	}
+	if (at >= 0)
+		close(at);
+	else
+		v = ALIVE;
+	return v;
+}
+
+/* Its session has no journal that can be found: dead if nothing has changed it for long. */
+static bool is_old(struct commit *c, struct dir_node *dir, const char *name)
+{
+	int fd = dirs_fd(c->dirs, dir);
+	bool old = false;
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		old = time(NULL) - st.st_ctim.tv_sec > OLD_SECONDS;
+	dirs_done(c->dirs, dir);
+	return old;
+}
+
+bool commit_is_stale(struct commit *c, struct dir_node *dir, const char *name)
+{
+	char journal[COPY_TEMPORARY_SIZE];
+	uint64_t session, number;
+	enum verdict v;
+
+	if (journal_parse_name(name, &session, &number) != JOURNAL_TEMPORARY ||
+	    session == c->session)
+		return false;
+	journal_name(session, journal);
+	v = judge_below(c, dir, journal);
+	if (v == NO_JOURNAL)
+		v = judge_above(c, journal);
+	return v == DEAD || (v == NO_JOURNAL && is_old(c, dir, name));
+}

@@ -1,0 +1,798 @@
+/*
+ * How complete files become durable and get their names: src/copy/destination/commit*.c.
+ *
+ * The functions of the C library that flush and rename are replaced by ones that note their order,
+ * and fail on demand; the file system is of the kind that a test sets.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "copy/destination/commit.h"
+
+#define EXT4 0xef53
+#define TMPFS 0x01021994
+#define FUSE 0x65735546
+
+/* ---- the C library, with faults ---- */
+
+static long magic;
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static char order[4096]; /* a letter for each call */
+static int syncfs_error, fsync_error, rename_error, close_error;
+static unsigned flush_delay_us;
+static unsigned n_close;
+
+static void note(char letter)
+{
+	size_t n;
+
+	pthread_mutex_lock(&log_lock);
+	n = strlen(order);
+	if (n < sizeof(order) - 1)
+		order[n] = letter;
+	pthread_mutex_unlock(&log_lock);
+}
+
+int fstatfs(int fd, struct statfs *st)
+{
+	if (syscall(SYS_fstatfs, fd, st))
+		return -1;
+	st->f_type = magic;
+	return 0;
+}
+
+int syncfs(int fd)
+{
+	(void)fd;
+	note('S');
+	usleep(flush_delay_us);
+	if (!syncfs_error)
+		return 0;
+	errno = syncfs_error;
+	return -1;
+}
+
+int fsync(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -1;
+	note(S_ISDIR(st.st_mode) ? 'd' : 'f');
+	if (!fsync_error)
+		return 0;
+	errno = fsync_error;
+	return -1;
+}
+
+int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	if (!strstr(to, ".journal"))
+		note('R');
+	if (rename_error && !strstr(to, ".journal")) {
+		errno = rename_error;
+		return -1;
+	}
+	return (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
+}
+
+int close(int fd)
+{
+	struct stat st;
+
+	if (close_error && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && n_close-- == 0) {
+		syscall(SYS_close, fd);
+		errno = close_error;
+		return -1;
+	}
+	return (int)syscall(SYS_close, fd);
+}
+
+/* ---- the destination ---- */
+
+#define MAX_FILES 40000
+
+static char root[64];
+static struct dirs *dirs;
+static struct commit *commit;
+static struct copy_settings settings;
+static char why[256];
+
+/* Guarded by log_lock. */
+static size_t n_done;
+static int done_err[MAX_FILES];
+static char done_what[16];
+
+static void on_done(void *arg, struct commit_file *f, int err, const char *what)
+{
+	assert_ptr_equal(arg, &n_done);
+	assert_int_equal(f->fd, -1);
+	note(err ? 'x' : 'D');
+	pthread_mutex_lock(&log_lock);
+	done_err[f->entry->id] = err;
+	if (err)
+		snprintf(done_what, sizeof(done_what), "%s", what);
+	n_done++;
+	pthread_mutex_unlock(&log_lock);
+	dirs_release(dirs, f->dir);
+	free((char *)f->entry->name);
+	free(f->entry);
+	free(f);
+}
+
+static int open_session(struct commit **c, const char *session)
+{
+	struct copy_job job = { .settings = &settings };
+
+	memcpy(job.session, session, 8);
+	return commit_open(c, &job, dirs, 7, on_done, &n_done, why, sizeof(why));
+}
+
+static int set_up(void **state)
+{
+	int fd;
+
+	(void)state;
+	strcpy(root, "commit.XXXXXX");
+	assert_non_null(mkdtemp(root));
+	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	dirs = dirs_new(fd, 0);
+	assert_non_null(dirs);
+	memset(&settings, 0, sizeof(settings));
+	magic = EXT4;
+	syncfs_error = fsync_error = rename_error = close_error = 0;
+	flush_delay_us = 0;
+	n_done = 0;
+	memset(order, 0, sizeof(order));
+	memset(done_err, 0, sizeof(done_err));
+	done_what[0] = '\0';
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char command[128];
+
+	(void)state;
+	dirs_free(dirs);
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	return system(command);
+}
+
+static void begin(void)
+{
+	assert_int_equal(open_session(&commit, "ABCDEFGH"), 0);
+}
+
+static void end(void)
+{
+	uint64_t ns = 0;
+
+	commit_close(commit, false, &ns);
+	commit = NULL;
+}
+
+/* A file with its contents under a temporary name. */
+static struct commit_file *make(struct commit *c, struct dir_node *dir, const char *name,
+				uint64_t id)
+{
+	struct commit_file *f = calloc(1, sizeof(*f));
+
+	f->entry = calloc(1, sizeof(*f->entry));
+	f->entry->name = strdup(name);
+	f->entry->id = id;
+	f->entry->kind = COPY_FILE;
+	f->dir = dir;
+	f->fd = -1;
+	dirs_hold(dirs, dir);
+	assert_int_equal(commit_create(c, f), 0);
+	assert_int_equal(write(f->fd, name, strlen(name)), (int)strlen(name));
+	return f;
+}
+
+static void put(const char *name, uint64_t id)
+{
+	commit_put(commit, make(commit, dirs_root(dirs), name, id));
+}
+
+static void put_many(size_t n)
+{
+	char name[16];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "f%zu", i);
+		put(name, i);
+	}
+}
+
+/* Free what commit_drop() has left. */
+static void forget(struct commit_file *f)
+{
+	dirs_release(dirs, f->dir);
+	free((char *)f->entry->name);
+	free(f->entry);
+	free(f);
+}
+
+/* Names in the root; those of this program only if `own`. */
+static size_t count(bool own)
+{
+	char command[128], line[32] = "";
+	FILE *p;
+
+	snprintf(command, sizeof(command), "ls -A %s | grep -c%s '^[.]xddcp-'", root,
+		 own ? "" : "v");
+	p = popen(command, "r");
+	assert_non_null(fgets(line, sizeof(line), p));
+	pclose(p);
+	return strtoul(line, NULL, 10);
+}
+
+static void assert_contents(const char *name)
+{
+	char path[128], text[64] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	fd = open(path, O_RDONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, text, sizeof(text)), (int)strlen(name));
+	assert_string_equal(text, name);
+	close(fd);
+}
+
+/* ---- tests ---- */
+
+static size_t calls(char letter)
+{
+	size_t n = 0;
+
+	for (const char *p = order; *p; p++)
+		n += *p == letter;
+	return n;
+}
+
+/* Data first, then the name, then its flush, then the result. */
+static void test_order_of_many(void **state)
+{
+	(void)state;
+	begin();
+	flush_delay_us = 1000;
+	put_many(20);
+	commit_drain(commit);
+	assert_int_equal(n_done, 20);
+	end();
+	assert_string_equal(order, "SRRRRRRRRRRRRRRRRRRRRSDDDDDDDDDDDDDDDDDDDDS");
+	assert_int_equal(count(false), 20);
+	assert_int_equal(count(true), 0);
+	assert_contents("f7");
+}
+
+static void test_order_of_few(void **state)
+{
+	(void)state;
+	begin();
+	put("a", 0);
+	commit_drain(commit);
+	put("b", 1);
+	put("c", 2);
+	commit_drain(commit);
+	end();
+	assert_memory_equal(order, "fRdD", 4);
+	assert_int_equal(calls('f'), 3);
+	assert_int_equal(calls('d') >= 2, 1);
+	assert_int_equal(calls('S'), 1);
+	assert_contents("c");
+}
+
+static void test_memory(void **state)
+{
+	(void)state;
+	magic = TMPFS;
+	begin();
+	put_many(300);
+	commit_drain(commit);
+	assert_int_equal(n_done, 300);
+	end();
+	assert_int_equal(calls('S') + calls('f') + calls('d'), 0);
+	assert_int_equal(calls('R'), 300);
+	assert_int_equal(count(false), 300);
+}
+
+static void test_others(void **state)
+{
+	(void)state;
+	magic = FUSE;
+	begin();
+	put_many(6);
+	commit_drain(commit);
+	end();
+	assert_int_equal(calls('f'), 6);
+	assert_true(calls('d') >= 1);
+	assert_int_equal(count(false), 6);
+}
+
+/* Without a drain, and without being asked to hurry, files get their names soon. */
+static void test_alone(void **state)
+{
+	size_t n = 0;
+
+	(void)state;
+	begin();
+	for (unsigned round = 0; round < 3; round++) {
+		put_many(8);
+		for (unsigned i = 0; n < 8 * (round + 1) && i < 2000; i++) {
+			usleep(1000);
+			pthread_mutex_lock(&log_lock);
+			n = n_done;
+			pthread_mutex_unlock(&log_lock);
+		}
+		assert_int_equal(n, 8 * (round + 1));
+		usleep(round * 700000); /* the thread sleeps then */
+	}
+	end();
+}
+
+static void test_failed_flush(void **state)
+{
+	(void)state;
+	begin();
+	flush_delay_us = 1000;
+	syncfs_error = EIO;
+	put_many(20);
+	commit_drain(commit);
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(done_err[i], -EIO);
+	assert_string_equal(done_what, "flush");
+	assert_int_equal(calls('R'), 0);
+	assert_int_equal(count(false), 0);
+	end();
+	assert_int_equal(count(true), 0);
+}
+
+/* A failure is reported once: also files that were begun before it and put later have lost data. */
+static void test_begun_before_failure(void **state)
+{
+	struct commit_file *early;
+
+	(void)state;
+	begin();
+	early = make(commit, dirs_root(dirs), "early", 100);
+	syncfs_error = EIO;
+	put_many(20);
+	commit_drain(commit);
+	syncfs_error = 0;
+	commit_put(commit, early);
+	put("late", 101);
+	commit_drain(commit);
+	end();
+	assert_int_equal(done_err[100], -EIO);
+	assert_int_equal(done_err[101], 0);
+	assert_int_equal(count(false), 1);
+	assert_int_equal(count(true), 0);
+}
+
+/* The flush after the renames fails: the names may not be durable. */
+static void test_failed_second_flush(void **state)
+{
+	(void)state;
+	begin();
+	flush_delay_us = 200000;
+	put_many(20);
+	commit_hurry(commit);
+	for (unsigned i = 0; !calls('R') && i < 2000; i++)
+		usleep(1000);
+	syncfs_error = ENOSPC;
+	commit_drain(commit);
+	assert_int_equal(n_done, 20);
+	assert_int_equal(done_err[0], -ENOSPC);
+	end();
+	assert_int_equal(count(true), 0);
+}
+
+static void test_failed_fsync(void **state)
+{
+	(void)state;
+	begin();
+	fsync_error = EIO;
+	put("a", 0);
+	commit_drain(commit);
+	assert_int_equal(done_err[0], -EIO);
+	fsync_error = 0;
+	put("b", 1);
+	commit_drain(commit);
+	assert_int_equal(done_err[1], 0);
+	end();
+	assert_int_equal(count(false), 1);
+	assert_int_equal(count(true), 0);
+}
+
+static void test_failed_rename(void **state)
+{
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/a", root);
+	assert_int_equal(mkdir(path, 0700), 0);
+	begin();
+	put("a", 0);
+	commit_drain(commit);
+	assert_int_equal(done_err[0], -EISDIR);
+	assert_string_equal(done_what, "rename");
+	rename_error = EIO;
+	put_many(20);
+	commit_drain(commit);
+	assert_int_equal(done_err[19], -EIO);
+	end();
+	assert_int_equal(count(false), 1);
+	assert_int_equal(count(true), 0);
+}
+
+static void test_failed_close(void **state)
+{
+	struct commit_file *files[8];
+
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < 8; i++)
+		files[i] = make(commit, dirs_root(dirs), (char[]){ (char)('a' + i), 0 }, i);
+	n_close = 0;
+	close_error = EDQUOT;
+	for (unsigned i = 0; i < 8; i++)
+		commit_put(commit, files[i]);
+	commit_drain(commit);
+	close_error = 0;
+	end();
+	assert_int_equal(calls('x'), 1);
+	assert_string_equal(done_what, "close");
+	assert_int_equal(count(false), 7);
+	assert_int_equal(count(true), 0);
+}
+
+/* An existing file, or a link, is replaced; never changed before. */
+static void test_replace(void **state)
+{
+	char path[128], target[128];
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/a", root);
+	snprintf(target, sizeof(target), "%s/target", root);
+	assert_int_equal(symlink("target", path), 0);
+	close(open(target, O_CREAT | O_WRONLY, 0600));
+	begin();
+	put("a", 0);
+	commit_drain(commit);
+	end();
+	assert_contents("a");
+	assert_int_equal(stat(target, &st), 0);
+	assert_int_equal(st.st_size, 0);
+}
+
+static void test_in_place_and_links(void **state)
+{
+	struct commit_file *f;
+	char name[COPY_TEMPORARY_SIZE], path[256], old[PATH_MAX];
+	ssize_t n;
+
+	(void)state;
+	begin();
+	/* in place: flushed, and closed */
+	f = make(commit, dirs_root(dirs), "a", 0);
+	snprintf(path, sizeof(path), "%s/a", root);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", f->fd);
+	n = readlink(name, old, sizeof(old) - 1);
+	assert_true(n > 0);
+	old[n] = '\0';
+	assert_int_equal(rename(old, path), 0);
+	f->number = 0;
+	commit_put(commit, f);
+	/* a link */
+	f = calloc(1, sizeof(*f));
+	f->entry = calloc(1, sizeof(*f->entry));
+	f->entry->name = strdup("link");
+	f->entry->id = 1;
+	f->dir = dirs_root(dirs);
+	dirs_hold(dirs, f->dir);
+	f->fd = -1;
+	assert_int_equal(commit_reserve(commit, f, name), 0);
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	assert_int_equal(symlink("nowhere", path), 0);
+	commit_put(commit, f);
+	commit_drain(commit);
+	end();
+	assert_int_equal(calls('x'), 0);
+	snprintf(path, sizeof(path), "%s/link", root);
+	assert_int_equal(readlink(path, name, sizeof(name)), 7);
+	assert_contents("a");
+}
+
+/* The queue is bounded: those that put files wait for the flush, and go on. */
+static void test_bound(void **state)
+{
+	(void)state;
+	begin();
+	flush_delay_us = 20000;
+	put_many(MAX_FILES - 1);
+	commit_drain(commit);
+	assert_int_equal(n_done, MAX_FILES - 1);
+	end();
+	assert_int_equal(count(false), MAX_FILES - 1);
+	/* At most a batch each 8192 files, and a few at the ends. */
+	assert_true(calls('S') <= 20);
+}
+
+static void *put_a_quarter(void *arg)
+{
+	char name[16];
+
+	for (uintptr_t i = (uintptr_t)arg; i < 4000; i += 4) {
+		snprintf(name, sizeof(name), "f%zu", (size_t)i);
+		put(name, i);
+	}
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	pthread_t threads[4];
+
+	(void)state;
+	begin();
+	for (uintptr_t i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, put_a_quarter, (void *)i);
+	for (unsigned i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	commit_drain(commit);
+	assert_int_equal(n_done, 4000);
+	end();
+	assert_int_equal(count(false), 4000);
+	assert_int_equal(count(true), 0);
+}
+
+static void test_drop(void **state)
+{
+	struct commit_file *f;
+
+	(void)state;
+	begin();
+	f = make(commit, dirs_root(dirs), "a", 0);
+	assert_int_equal(count(true), 2); /* and the journal */
+	commit_drop(commit, f, false);
+	assert_int_equal(f->fd, -1);
+	assert_int_equal(count(true), 1);
+	forget(f);
+	end();
+	assert_int_equal(count(true), 0);
+	assert_int_equal(count(false), 0);
+}
+
+/* Nothing is touched where nothing is to be written. */
+static void test_passive(void **state)
+{
+	struct stat before, after;
+
+	(void)state;
+	assert_int_equal(stat(root, &before), 0);
+	settings.dry_run = true;
+	begin();
+	end();
+	settings.dry_run = false;
+	begin();
+	commit_drain(commit);
+	end();
+	assert_int_equal(stat(root, &after), 0);
+	assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+	assert_string_equal(order, "");
+}
+
+/* The journal goes last, when the root may have its times already. */
+static void test_times_of_root(void **state)
+{
+	const struct timespec times[2] = { { 1000, 1 }, { 2000, 2 } };
+	struct stat st;
+
+	(void)state;
+	begin();
+	put("a", 0);
+	commit_drain(commit);
+	assert_int_equal(utimensat(AT_FDCWD, root, times, 0), 0);
+	end();
+	assert_int_equal(stat(root, &st), 0);
+	assert_int_equal(st.st_mtim.tv_sec, 2000);
+	assert_int_equal(count(true), 0);
+}
+
+/* ---- other sessions ---- */
+
+static struct dir_node *sub(const char *name)
+{
+	char path[128];
+	struct dir_node *node;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	mkdir(path, 0700);
+	assert_int_equal(dirs_enter(dirs, dirs_root(dirs), name, &node), 0);
+	return node;
+}
+
+static size_t count_parts(void)
+{
+	char command[128], line[32] = "";
+	FILE *p;
+
+	snprintf(command, sizeof(command), "find %s -name '.xddcp-*.part' | wc -l", root);
+	p = popen(command, "r");
+	assert_non_null(fgets(line, sizeof(line), p));
+	pclose(p);
+	return strtoul(line, NULL, 10);
+}
+
+/* A process that dies with files of each kind. */
+static void die_with_files(const char *session)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct commit *c;
+
+		if (open_session(&c, session))
+			_exit(1);
+		make(c, dirs_root(dirs), "a", 0);
+		make(c, sub("s"), "b", 1);
+		make(c, sub("t"), "c", 2);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_dead_session(void **state)
+{
+	(void)state;
+	die_with_files("DEADDEAD");
+	assert_int_equal(count_parts(), 3);
+	assert_int_equal(count(true), 2);
+	begin();
+	assert_int_equal(count_parts(), 0);
+	assert_int_equal(count(true), 0);
+	end();
+}
+
+static void test_two_sessions(void **state)
+{
+	struct commit *other;
+	struct commit_file *f, *g;
+
+	(void)state;
+	assert_int_equal(open_session(&other, "OTHERONE"), 0);
+	f = make(other, dirs_root(dirs), "other", 1);
+	begin();
+	assert_int_equal(count_parts(), 1);
+	g = make(commit, dirs_root(dirs), "mine", 0);
+	commit_put(commit, g);
+	commit_drain(commit);
+	end();
+	assert_int_equal(count_parts(), 1);
+	commit_put(other, f);
+	commit_drain(other);
+	commit_close(other, false, NULL);
+	assert_int_equal(count(false), 2);
+	assert_int_equal(count(true), 0);
+	assert_int_equal(calls('x'), 0);
+}
+
+static void make_name(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+}
+
+/* Names that look alike, and temporary files without any journal. */
+static void test_stale_names(void **state)
+{
+	static const char *const names[] = { ".xddcp-",
+					     ".xddcp-0123456789abcdef.journal.x",
+					     ".xddcp-0123456789abcdef-1.part.x",
+					     ".xddcp-0123456789ABCDEF-1.part",
+					     ".xddcp-0123456789abcdef-01.part",
+					     ".xddcp-0123456789abcdef-.part",
+					     "file" };
+	struct dir_node *node;
+	char path[256];
+
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		make_name(root, names[i]);
+		assert_false(commit_is_stale(commit, dirs_root(dirs), names[i]));
+	}
+	make_name(root, ".xddcp-0123456789abcdef-1.part");
+	/* without a journal, and new */
+	assert_false(commit_is_stale(commit, dirs_root(dirs), ".xddcp-0123456789abcdef-1.part"));
+	/* one of this session */
+	assert_false(commit_is_stale(commit, dirs_root(dirs), ".xddcp-4847464544434241-1.part"));
+	/* a dead session whose root is a directory below, or above */
+	node = sub("s");
+	snprintf(path, sizeof(path), "%s/s", root);
+	make_name(path, ".xddcp-0123456789abcdef.journal");
+	assert_true(commit_is_stale(commit, node, ".xddcp-0123456789abcdef-1.part"));
+	dirs_release(dirs, node);
+	end();
+}
+
+/* Damaged journals and those of other users stop nothing. */
+static void test_odd_journals(void **state)
+{
+	static const char *const names[] = { ".xddcp-0123456789abcdef.journal",
+					     ".xddcp-0123456789abcde0.journal" };
+	char path[128];
+
+	(void)state;
+	make_name(root, names[0]);
+	snprintf(path, sizeof(path), "%s/%s", root, names[1]);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	snprintf(path, sizeof(path), "%s/.xddcp-0123456789abcde1.journal", root);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/.xddcp-0123456789abcde2.journal", root);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	begin();
+	put("a", 0);
+	commit_drain(commit);
+	end();
+	/* The damaged one is of a dead session; the others are not of this program. */
+	assert_int_equal(count(true), 3);
+}
+
+#define TEST(name_) cmocka_unit_test_setup_teardown(name_, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_order_of_many),
+		TEST(test_order_of_few),
+		TEST(test_memory),
+		TEST(test_others),
+		TEST(test_alone),
+		TEST(test_failed_flush),
+		TEST(test_begun_before_failure),
+		TEST(test_failed_second_flush),
+		TEST(test_failed_fsync),
+		TEST(test_failed_rename),
+		TEST(test_failed_close),
+		TEST(test_replace),
+		TEST(test_in_place_and_links),
+		TEST(test_bound),
+		TEST(test_threads),
+		TEST(test_drop),
+		TEST(test_passive),
+		TEST(test_times_of_root),
+		TEST(test_dead_session),
+		TEST(test_two_sessions),
+		TEST(test_stale_names),
+		TEST(test_odd_journals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
