@@ -1,6 +1,6 @@
 /*
  * Prints the parts of the documentation that come from the tables of options, columns and foreign
- * words: the manual page (a filter that replaces "@OPTIONS@" and "@COLUMNS@" on lines of their
+ * words: the manual pages (filters that replace "@OPTIONS@" and "@COLUMNS@" on lines of their
  * own), the page about words of other tools (the same) and the bash completion. Run by `make docs`
  * and by the test that compares the committed pages with the tables.
  */
@@ -11,6 +11,8 @@
 #include "config.h"
 #include "mkdoc.h"
 #include "xdd/base/arena.h"
+#include "xdd/commands/command.h"
+
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/column.h"
@@ -86,12 +88,28 @@ static void man_aliases(const char *a)
 	printf(".\n");
 }
 
-static void man_option(const struct option *opt)
+/* Its letters and names, those that users type first, first. */
+static void man_names(const struct option *opt, bool letters)
+{
+	for (const char *a = letters ? opt->aliases : NULL; a && *a; a += strspn(a, " ")) {
+		char name[64];
+		int len = (int)strcspn(a, " ");
+
+		snprintf(name, sizeof(name), "%.*s", len, a);
+		bold("-", name);
+		printf(", ");
+		a += len;
+	}
+	bold("-", opt->name);
+}
+
+/* `letters`: the letters of an option are its names before others. */
+static void man_option(const struct option *opt, bool letters)
 {
 	const struct option *sub;
 
 	printf(".TP\n");
-	bold("-", opt->name);
+	man_names(opt, letters);
 	if (opt->scope == SCOPE_TARGET)
 		printf(" [\\fBtarget\\fR <n>]");
 	if (opt->arg) {
@@ -101,7 +119,7 @@ static void man_option(const struct option *opt)
 	putchar('\n');
 	roff(opt->help);
 	printf(".\n");
-	if (opt->aliases)
+	if (opt->aliases && !letters)
 		man_aliases(opt->aliases);
 	man_limits(opt);
 	if (opt->detail) {
@@ -122,12 +140,12 @@ static void man_option(const struct option *opt)
 	}
 }
 
-static void man_options(void)
+static void man_options(const struct option_table *table)
 {
-	for (const struct option_group *const *g = run_options.groups; *g; g++) {
+	for (const struct option_group *const *g = table->groups; *g; g++) {
 		printf(".SS %s\n", (*g)->title);
 		for (const struct option *opt = (*g)->options; opt->name; opt++)
-			man_option(opt);
+			man_option(opt, table != &run_options);
 	}
 }
 
@@ -146,13 +164,13 @@ static void man_columns(void)
 	}
 }
 
-static void man(void)
+static void man(const struct option_table *table)
 {
 	char line[4096];
 
 	while (fgets(line, sizeof(line), stdin)) {
 		if (strcmp(line, "@OPTIONS@\n") == 0) {
-			man_options();
+			man_options(table);
 		} else if (strcmp(line, "@COLUMNS@\n") == 0) {
 			man_columns();
 		} else {
@@ -249,14 +267,16 @@ static void from_fio(void)
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "man") == 0) {
-		man();
+		man(&run_options);
+	} else if (argc == 2 && strcmp(argv[1], "xddcp") == 0) {
+		man(command_find("copy")->options);
 	} else if (argc == 2 && strcmp(argv[1], "completion") == 0) {
 		mkdoc_completion();
 	} else if (argc == 2 && strcmp(argv[1], "from-fio") == 0) {
 		from_fio();
 	} else {
-		fprintf(stderr, "usage: mkdoc man < xdd.1.in | mkdoc from-fio < from-fio.md.in | "
-				"mkdoc completion\n");
+		fprintf(stderr, "usage: mkdoc man < xdd.1.in | mkdoc xddcp < xddcp.1.in | "
+				"mkdoc from-fio < from-fio.md.in | mkdoc completion\n");
 		return 2;
 	}
 	return fflush(stdout) == 0 ? 0 : 1;

@@ -30,7 +30,10 @@ static const char *kind_of(const struct option *row)
 		return NULL;
 	if (strstr(row->arg, "<directory>"))
 		return "-d";
-	return strstr(row->arg, "<file>") || strstr(row->arg, "<prefix>") ? "-f" : NULL;
+	if (strstr(row->arg, "<file>") || strstr(row->arg, "<prefix>") ||
+	    strstr(row->arg, "<path>"))
+		return "-f";
+	return NULL;
 }
 
 static void choices(const struct option *row)
@@ -151,9 +154,55 @@ static void word_cases(void)
 	       "\tesac\n}\n\n");
 }
 
+/*
+ * The completion of xddcp and xdd copy. A word of theirs may be a host and a path, and bash splits
+ * words at colons.
+ */
+static const char xddcp_function[] =
+	"# Hosts that ssh knows, each with a colon.\n"
+	"_xddcp_hosts()\n{\n"
+	"\tlocal file\n\n"
+	"\tfor file in ~/.ssh/known_hosts /etc/ssh/ssh_known_hosts; do\n"
+	"\t\t[[ -r $file ]] && sed -n 's/^\\([^#|@ ,[*?][^ ,*?]*\\)[ ,].*/\\1:/p' \"$file\"\n"
+	"\tdone\n"
+	"\tfor file in ~/.ssh/config /etc/ssh/ssh_config; do\n"
+	"\t\t[[ -r $file ]] && sed -n 's/^[Hh]ost[ \\t]*//p' \"$file\" | tr -s ' \\t' '\\n' | sed -n '/[*?!]/d; s/$/:/p'\n"
+	"\tdone\n"
+	"}\n\n"
+	"# FIRST: offers the words of xddcp, which begin at word FIRST.\n"
+	"_xddcp_words()\n{\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' kind=-f dash='' user=''\n\n"
+	"\tCOMPREPLY=()\n"
+	"\t# A path after a colon is on the other host.\n"
+	"\tif [[ $cur == :* || $before == : || $cur == *:* ]]; then\n"
+	"\t\treturn\n"
+	"\tfi\n"
+	"\t((COMP_CWORD > $1)) && _xddcp_value \"${before/#--/-}\"\n"
+	"\tif [[ $kind == -f && $cur == -* ]]; then\n"
+	"\t\twords=$_xddcp_options\n"
+	"\t\tkind=none\n"
+	"\telif [[ $kind == -f && $cur != *[/]* && $words == '' && ! $value ]]; then\n"
+	"\t\twords=$(_xddcp_hosts)\n"
+	"\t\t[[ $cur == *@* ]] && user=${cur%@*}@ cur=${cur##*@} kind=none\n"
+	"\tfi\n"
+	"\tif [[ $cur == --* ]]; then\n"
+	"\t\tdash=-\n"
+	"\t\tcur=${cur#-}\n"
+	"\tfi\n"
+	"\tmapfile -t COMPREPLY < <(compgen -P \"$dash$user\" -W \"$words\" -- \"$cur\" | sort -u)\n"
+	"\t[[ ${COMPREPLY[0]-} == *: ]] && compopt -o nospace 2>/dev/null\n"
+	"\tif [[ $kind == -* ]]; then\n"
+	"\t\tmapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen \"$kind\" -- \"$cur\")\n"
+	"\tfi\n"
+	"}\n\n"
+	"_xddcp()\n{\n"
+	"\tlocal value=''\n\n"
+	"\t_xddcp_words 1\n"
+	"}\n\n";
+
 static const char function[] =
 	"_xdd()\n{\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} option='' words='' kind='' dash='' head='' i first\n\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} option='' words='' kind='' dash='' head='' value='' i first\n\n"
 	"\tCOMPREPLY=()\n"
 	"\t# The option that the word belongs to, and the first word after it and its target.\n"
 	"\tfor ((i = COMP_CWORD - 1; i > 0; i--)); do\n"
@@ -169,6 +218,9 @@ static const char function[] =
 	"\tif ((COMP_CWORD == 1)) && [[ $cur != -* ]]; then\n"
 	"\t\twords=$_xdd_commands\n"
 	"\t\tkind=-f\n"
+	"\telif ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == copy ]]; then\n"
+	"\t\t_xddcp_words 2\n"
+	"\t\treturn\n"
 	"\telif ((COMP_CWORD > 1)) && [[ \" $_xdd_commands \" == *\" ${COMP_WORDS[1]} \"* ]]; then\n"
 	"\t\tkind=-f\n"
 	"\t\tif [[ $cur == -* ]]; then\n"
@@ -198,15 +250,42 @@ static const char function[] =
 	"\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
 	"\tfi\n"
 	"}\n\n"
-	"complete -o filenames -F _xdd xdd xdd.Linux\n";
+	"complete -o filenames -F _xdd xdd xdd.Linux\n"
+	"complete -o filenames -F _xddcp xddcp\n";
+
+/* The values of xddcp's options. */
+static void xddcp_values(const struct option_table *table)
+{
+	printf("# OPTION: sets the kind of names that its value has.\n"
+	       "_xddcp_value()\n{\n\tcase $1 in\n");
+	for (const struct option_group *const *g = table->groups; *g; g++) {
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
+			const char *kind = kind_of(opt);
+
+			if (!opt->arg)
+				continue;
+			printf("\t");
+			pattern("-", opt);
+			printf(") kind=%s value=yes ;;\n", kind ? kind : "none");
+		}
+	}
+	printf("\tesac\n}\n\n");
+}
 
 void mkdoc_completion(void)
 {
+	const struct option_table *copy = command_find("copy")->options;
+
 	printf("# bash completion for xdd. Generated from the tables of options, columns and commands by\n"
 	       "# `make docs`; do not edit.\n"
 	       "# shellcheck shell=bash\n\n");
 	variables();
 	command_cases();
 	word_cases();
+	printf("_xddcp_options='");
+	names("-", copy);
+	printf("'\n\n");
+	xddcp_values(copy);
+	fputs(xddcp_function, stdout);
 	fputs(function, stdout);
 }

@@ -169,9 +169,78 @@ _xdd_words()
 	esac
 }
 
+_xddcp_options=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help'
+
+# OPTION: sets the kind of names that its value has.
+_xddcp_value()
+{
+	case $1 in
+	-size) kind=none value=yes ;;
+	-threads | -t) kind=none value=yes ;;
+	-blocksize) kind=none value=yes ;;
+	-port | -p) kind=none value=yes ;;
+	-ssh | -S) kind=none value=yes ;;
+	-remotexdd | -b) kind=-f value=yes ;;
+	-localxdd | -l) kind=-d value=yes ;;
+	-timeout) kind=none value=yes ;;
+	-retries) kind=none value=yes ;;
+	-log | -O) kind=-f value=yes ;;
+	-jsonout) kind=-f value=yes ;;
+	esac
+}
+
+# Hosts that ssh knows, each with a colon.
+_xddcp_hosts()
+{
+	local file
+
+	for file in ~/.ssh/known_hosts /etc/ssh/ssh_known_hosts; do
+		[[ -r $file ]] && sed -n 's/^\([^#|@ ,[*?][^ ,*?]*\)[ ,].*/\1:/p' "$file"
+	done
+	for file in ~/.ssh/config /etc/ssh/ssh_config; do
+		[[ -r $file ]] && sed -n 's/^[Hh]ost[ \t]*//p' "$file" | tr -s ' \t' '\n' | sed -n '/[*?!]/d; s/$/:/p'
+	done
+}
+
+# FIRST: offers the words of xddcp, which begin at word FIRST.
+_xddcp_words()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' kind=-f dash='' user=''
+
+	COMPREPLY=()
+	# A path after a colon is on the other host.
+	if [[ $cur == :* || $before == : || $cur == *:* ]]; then
+		return
+	fi
+	((COMP_CWORD > $1)) && _xddcp_value "${before/#--/-}"
+	if [[ $kind == -f && $cur == -* ]]; then
+		words=$_xddcp_options
+		kind=none
+	elif [[ $kind == -f && $cur != *[/]* && $words == '' && ! $value ]]; then
+		words=$(_xddcp_hosts)
+		[[ $cur == *@* ]] && user=${cur%@*}@ cur=${cur##*@} kind=none
+	fi
+	if [[ $cur == --* ]]; then
+		dash=-
+		cur=${cur#-}
+	fi
+	mapfile -t COMPREPLY < <(compgen -P "$dash$user" -W "$words" -- "$cur" | sort -u)
+	[[ ${COMPREPLY[0]-} == *: ]] && compopt -o nospace 2>/dev/null
+	if [[ $kind == -* ]]; then
+		mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen "$kind" -- "$cur")
+	fi
+}
+
+_xddcp()
+{
+	local value=''
+
+	_xddcp_words 1
+}
+
 _xdd()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} option='' words='' kind='' dash='' head='' i first
+	local cur=${COMP_WORDS[COMP_CWORD]} option='' words='' kind='' dash='' head='' value='' i first
 
 	COMPREPLY=()
 	# The option that the word belongs to, and the first word after it and its target.
@@ -188,6 +257,9 @@ _xdd()
 	if ((COMP_CWORD == 1)) && [[ $cur != -* ]]; then
 		words=$_xdd_commands
 		kind=-f
+	elif ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == copy ]]; then
+		_xddcp_words 2
+		return
 	elif ((COMP_CWORD > 1)) && [[ " $_xdd_commands " == *" ${COMP_WORDS[1]} "* ]]; then
 		kind=-f
 		if [[ $cur == -* ]]; then
@@ -219,3 +291,4 @@ _xdd()
 }
 
 complete -o filenames -F _xdd xdd xdd.Linux
+complete -o filenames -F _xddcp xddcp

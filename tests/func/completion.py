@@ -8,13 +8,13 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 
 FILE = os.path.join(os.environ["TOP_SRCDIR"], "contrib", "completion", "xdd.bash")
-ASK = '''. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _xdd; printf '%s\\n' "${COMPREPLY[@]}"'''
+ASK = '''. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_$1"; printf '%s\\n' "${COMPREPLY[@]}"'''
 
 
 def offered(line):
     """The words for the last word of a line; "" after a blank."""
     words = shlex.split(line) + ([""] if line.endswith(" ") else [])
-    run = t.command(["bash", "-c", ASK, "bash", FILE, *words], cwd=WHERE)
+    run = t.command(["bash", "-c", ASK, "bash", FILE, *words], cwd=WHERE, env={**os.environ, "HOME": t.tmp()})
     return run, [word for word in run.out.split("\n") if word]
 
 
@@ -68,11 +68,33 @@ def test_files():
     offers("xdd -seek save f", "file")
 
 
+def test_xddcp():
+    offers("xddcp -recu", "-recursive")
+    offers("xddcp --recu", "--recursive")
+    offers("xdd copy -recu", "-recursive")
+    offers("xddcp -r d", "directory", "delta:")
+    offers("xdd copy d", "directory", "delta:")
+    offers("xddcp file be", "beta:", "beta.example.org:")
+    offers("xddcp ann@be", "ann@beta:", "ann@beta.example.org:")
+    offers("xddcp file alp", "alpha:")
+    offers("xddcp -threads ")
+    offers("xddcp -log f", "file")
+    offers("xddcp -l d", "directory")
+    offers("xddcp beta : d")
+    offers("xddcp -size ")
+
+
 if not t.have("bash"):
     t.skip_all("bash is not installed")
 WHERE = t.path("where")
 os.makedirs(os.path.join(WHERE, "directory"))
 with open(os.path.join(WHERE, "file"), "w", encoding="ascii"):
     pass
-t.run(test_words, test_commands_and_columns, test_files)
+os.mkdir(t.path(".ssh"))
+with open(os.path.join(t.path(".ssh"), "known_hosts"), "w", encoding="ascii") as f:
+    f.write("# a remark\nbeta,10.0.0.1 ssh-ed25519 AAAA\nbeta.example.org ssh-ed25519 AAAA\n|1|hashed= ssh-ed25519 AAAA\n"
+            "*.example.com ssh-ed25519 AAAA\ndelta ssh-ed25519 AAAA\n")
+with open(os.path.join(t.path(".ssh"), "config"), "w", encoding="ascii") as f:
+    f.write("Host alpha *.wild\n  Port 22\nHost *\n")
+t.run(test_words, test_commands_and_columns, test_files, test_xddcp)
 t.done()

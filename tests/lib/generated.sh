@@ -32,6 +32,7 @@ compare() {
 }
 
 compare man "$TOP_SRCDIR/doc/xdd.1.in" doc/xdd.1
+compare xddcp "$TOP_SRCDIR/doc/xddcp.1.in" doc/xddcp.1
 compare from-fio "$TOP_SRCDIR/doc/from-fio.md.in" doc/from-fio.md
 compare completion /dev/null contrib/completion/xdd.bash
 
