@@ -44,6 +44,7 @@ struct role {
 	pthread_cond_t changed;
 	/* guarded by lock */
 	enum role_end end;	 /* the first one counts */
+	enum role_end announced; /* of the second thread, then of role_finish() */
 	struct wire_error cause; /* of it */
 	bool canceled;		 /* CANCEL was sent or received */
 	bool finish_seen, bye_seen;
@@ -431,9 +432,9 @@ static void announce_end(struct role *r, enum role_end end, const struct wire_er
 }
 
 /* A signal has stopped the role, and the peer does not know it yet. */
-static bool is_signaled(const struct role *r, enum role_end announced)
+static bool is_signaled(const struct role *r)
 {
-	return announced == END_NONE && stop_why(r->job->stop) == STOP_SIGNAL;
+	return r->announced == END_NONE && stop_why(r->job->stop) == STOP_SIGNAL;
 }
 
 static void note_signal(struct role *r)
@@ -444,20 +445,19 @@ static void note_signal(struct role *r)
 }
 
 /* The end that is to be announced now, or END_NONE. r->lock is held. */
-static enum role_end new_end(struct role *r, enum role_end announced)
+static enum role_end new_end(struct role *r)
 {
 	if (r->end == END_CANCEL)
 		r->canceled = true;
-	return r->end > announced ? r->end : END_NONE;
+	return r->end > r->announced ? r->end : END_NONE;
 }
 
 /* Wait for something to say. True: a quarter of a second has passed. r->lock is held. */
-static bool wait_to_speak(struct role *r, enum role_end announced)
+static bool wait_to_speak(struct role *r)
 {
 	struct timespec until = deadline_in(COPY_COUNTS_NS);
 
-	while (!r->quiet && !r->over && new_end(r, announced) == END_NONE &&
-	       !is_signaled(r, announced)) {
+	while (!r->quiet && !r->over && new_end(r) == END_NONE && !is_signaled(r)) {
 		if (pthread_cond_timedwait(&r->changed, &r->lock, &until) != 0)
 			return true;
 	}
@@ -467,26 +467,26 @@ static bool wait_to_speak(struct role *r, enum role_end announced)
 static void *speak_main(void *arg)
 {
 	struct role *r = arg;
-	enum role_end announced = END_NONE;
 	bool ends = false;
 
 	while (!ends) {
 		struct wire_error cause;
 		enum role_end end;
-		bool tick;
+		bool tick, signaled;
 
 		pthread_mutex_lock(&r->lock);
-		tick = wait_to_speak(r, announced);
-		end = new_end(r, announced);
+		tick = wait_to_speak(r);
+		end = new_end(r);
+		signaled = is_signaled(r);
 		cause = r->cause;
-		ends = r->over || (r->quiet && end == END_NONE);
+		r->announced = end != END_NONE ? end : r->announced;
+		ends = r->over || (r->quiet && end == END_NONE && !signaled);
 		pthread_mutex_unlock(&r->lock);
 		if (ends)
 			break;
 		if (end != END_NONE) {
 			announce_end(r, end, &cause);
-			announced = end;
-		} else if (is_signaled(r, announced)) {
+		} else if (signaled) {
 			note_signal(r);
 		} else if (tick) {
 			send_counts(r, WIRE_COPY_COUNTS);
@@ -561,7 +561,7 @@ bool role_wait_finish(struct role *r)
 	bool seen;
 
 	pthread_mutex_lock(&r->lock);
-	while (!r->finish_seen && !r->over)
+	while (!r->finish_seen && !r->over && r->end != END_FATAL)
 		pthread_cond_wait(&r->changed, &r->lock);
 	seen = r->finish_seen;
 	pthread_mutex_unlock(&r->lock);
@@ -572,7 +572,7 @@ bool role_wait_finish(struct role *r)
 static void wait_bye(struct role *r)
 {
 	pthread_mutex_lock(&r->lock);
-	while (!r->bye_seen && !r->over)
+	while (!r->bye_seen && !r->over && r->end != END_FATAL)
 		pthread_cond_wait(&r->changed, &r->lock);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -625,6 +625,20 @@ static void finish_destination(struct role *r)
 	role_send(r, WIRE_BYE, NULL, 0);
 }
 
+/* A fault that was found after the second thread had ended. */
+static void announce_late(struct role *r)
+{
+	struct wire_error cause;
+	bool late;
+
+	pthread_mutex_lock(&r->lock);
+	late = r->end == END_FATAL && r->announced != END_FATAL && !r->over;
+	cause = r->cause;
+	pthread_mutex_unlock(&r->lock);
+	if (late)
+		announce_end(r, END_FATAL, &cause);
+}
+
 int role_finish(struct role *r)
 {
 	int status;
@@ -636,6 +650,7 @@ int role_finish(struct role *r)
 		else
 			finish_destination(r);
 	}
+	announce_late(r);
 	pthread_mutex_lock(&r->lock);
 	status = copy_worse_status(r->status, (int)r->peer.status);
 	pthread_mutex_unlock(&r->lock);

@@ -1,0 +1,360 @@
+/*
+ * The common part of both roles: src/copy/role.c. A source and a destination speak over a pair of
+ * sockets; neither has files.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "copy/role.h"
+#include "xdd/base/nstime.h"
+
+#define TIMEOUT_NS (10 * NS_PER_SEC)
+
+struct side {
+	struct copy_settings settings;
+	struct data_links data;
+	struct stop stop;
+	struct copy_job job;
+	struct role *role;
+	unsigned received;
+	int refuse;
+	/* the work of the side, between start and end */
+	void (*act)(struct side *s);
+	int status;
+};
+
+struct pair {
+	struct side source, destination;
+};
+
+static int take(void *arg, const struct wire_header *h, const uint8_t *body,
+		char why[WIRE_MAX_TEXT_BYTES])
+{
+	struct side *s = arg;
+
+	(void)body;
+	s->received++;
+	if (s->refuse == -EBADMSG)
+		snprintf(why, WIRE_MAX_TEXT_BYTES, "%s is refused", wire_type_name(h->type));
+	return s->refuse;
+}
+
+static void count(void *arg, struct copy_counts *c)
+{
+	struct side *s = arg;
+
+	c->moved_bytes = s->settings.port;
+}
+
+static const struct role_ops ops = { .receive = take, .counts = count };
+
+static void open_side(struct side *s, int fd, const char *own, const char *peer)
+{
+	stop_init(&s->stop);
+	s->job = (struct copy_job){
+		.settings = &s->settings,
+		.own_host = own,
+		.peer_host = peer,
+		.channel = link_on_fds(fd, fd, TIMEOUT_NS),
+		.data = &s->data,
+		.stop = &s->stop,
+	};
+	assert_non_null(s->job.channel);
+	assert_int_equal(copy_report_open(&s->job.report, NULL), 0);
+}
+
+static void close_side(struct side *s)
+{
+	link_close(s->job.channel);
+	copy_report_close(s->job.report, 0);
+	stop_destroy(&s->stop);
+}
+
+static void open_pair(struct pair *p)
+{
+	int fds[2];
+
+	memset(p, 0, sizeof(*p));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	open_side(&p->source, fds[0], "a", "b");
+	open_side(&p->destination, fds[1], "b", "a");
+}
+
+static void close_pair(struct pair *p)
+{
+	close_side(&p->source);
+	close_side(&p->destination);
+}
+
+static void start(struct side *s, enum copy_role is)
+{
+	assert_int_equal(role_open(&s->role, &s->job, is, &ops, s), 0);
+	assert_int_equal(role_start(s->role), 0);
+	if (s->act)
+		s->act(s);
+}
+
+static void *source_main(void *arg)
+{
+	struct side *s = arg;
+
+	start(s, COPY_SOURCE);
+	s->status = role_finish(s->role);
+	role_close(s->role);
+	return NULL;
+}
+
+static void *destination_main(void *arg)
+{
+	struct side *s = arg;
+
+	start(s, COPY_DESTINATION);
+	role_wait_finish(s->role);
+	s->status = role_finish(s->role);
+	role_close(s->role);
+	return NULL;
+}
+
+static void run_pair(struct pair *p)
+{
+	pthread_t threads[2];
+
+	assert_int_equal(pthread_create(&threads[0], NULL, source_main, &p->source), 0);
+	assert_int_equal(pthread_create(&threads[1], NULL, destination_main, &p->destination), 0);
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+}
+
+static void wait_for_stop(struct side *s)
+{
+	stop_sleep_until(&s->stop, UINT64_MAX / 2);
+}
+
+/* ---- good ends ---- */
+
+static void test_good_end(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.source.settings.port = 4711;
+	run_pair(&p);
+	assert_int_equal(p.source.status, XDD_OK);
+	assert_int_equal(p.destination.status, XDD_OK);
+	assert_string_equal(p.source.job.why, "");
+	assert_string_equal(p.destination.job.why, "");
+	close_pair(&p);
+}
+
+static void fail_one(struct side *s)
+{
+	role_fail(s->role, 0, COPY_FAILED, "dir/file", "cannot open (%s)", "no reason");
+	role_fail(s->role, 0, 0, "dir", "cannot set times");
+	assert_int_equal(role_send(s->role, WIRE_COPY_WANT, "1234567890123456", 16), 0);
+}
+
+/* A failure of one side is the status of both; messages for the role reach it before the end. */
+static void test_failure(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.destination.act = fail_one;
+	run_pair(&p);
+	assert_string_equal(p.source.job.why, "");
+	assert_int_equal(p.source.status, COPY_FAILED);
+	assert_int_equal(p.destination.status, COPY_FAILED);
+	assert_int_equal(p.source.received, 1);
+	assert_int_equal(copy_report_status(p.source.job.report), COPY_FAILED);
+	assert_string_equal(p.source.job.why, "");
+	close_pair(&p);
+}
+
+/* ---- early ends ---- */
+
+static void cancel_full(struct side *s)
+{
+	role_cancel(s->role, COPY_NOT_WRITABLE, "the file system is full");
+	role_cancel(s->role, COPY_FAILED, "this one does not count");
+}
+
+static void test_cancel(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.destination.act = cancel_full;
+	p.source.act = wait_for_stop;
+	run_pair(&p);
+	assert_int_equal(p.source.status, COPY_NOT_WRITABLE);
+	assert_int_equal(p.destination.status, COPY_NOT_WRITABLE);
+	assert_int_equal(copy_report_status(p.source.job.report), COPY_NOT_WRITABLE);
+	/* The ends were exchanged. */
+	assert_string_equal(p.source.job.why, "");
+	assert_string_equal(p.destination.job.why, "");
+	close_pair(&p);
+}
+
+static void stop_by_signal(struct side *s)
+{
+	stop_request(&s->stop, STOP_SIGNAL, 2);
+}
+
+static void test_signal(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		open_pair(&p);
+		p.source.act = i ? stop_by_signal : wait_for_stop;
+		p.destination.act = i ? wait_for_stop : stop_by_signal;
+		run_pair(&p);
+		assert_int_equal(p.source.status, XDD_CANCELED);
+		assert_int_equal(p.destination.status, XDD_CANCELED);
+		assert_string_equal(p.source.job.why, "");
+		assert_string_equal(p.destination.job.why, "");
+		close_pair(&p);
+	}
+}
+
+static void end_fatally(struct side *s)
+{
+	role_fatal(s->role, COPY_NO_SOURCE, "x: no such file");
+}
+
+static void test_fatal(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.source.act = end_fatally;
+	run_pair(&p);
+	assert_int_equal(p.source.status, COPY_NO_SOURCE);
+	assert_int_equal(p.destination.status, COPY_NO_SOURCE);
+	assert_string_equal(p.source.job.why, "x: no such file");
+	assert_string_equal(p.destination.job.why, "x: no such file");
+	close_pair(&p);
+}
+
+static void test_refused_message(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.destination.act = fail_one;
+	p.source.refuse = -EBADMSG;
+	p.source.act = wait_for_stop;
+	run_pair(&p);
+	assert_int_equal(p.source.status, COPY_FAILED);
+	assert_int_equal(p.destination.status, COPY_FAILED);
+	assert_non_null(strstr(p.source.job.why, "COPY_WANT is refused"));
+	assert_non_null(strstr(p.destination.job.why, "COPY_WANT is refused"));
+	close_pair(&p);
+}
+
+/* ---- the channel ---- */
+
+static void test_lost_channel(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.source.act = wait_for_stop;
+	link_close(p.destination.job.channel);
+	p.destination.job.channel = NULL;
+	source_main(&p.source);
+	assert_int_equal(p.source.status, COPY_SSH_ENDED);
+	assert_non_null(strstr(p.source.job.why, "lost"));
+	close_pair(&p);
+}
+
+/* FINISH is the source's; a source that gets it ends the session. */
+static void test_wrong_end(void **state)
+{
+	struct copy_counts c = { .status = 0 };
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.source.act = wait_for_stop;
+	assert_int_equal(link_send_body(p.destination.job.channel, WIRE_COPY_FINISH, body,
+					copy_encode_counts(&c, body, sizeof(body))),
+			 0);
+	source_main(&p.source);
+	assert_int_equal(p.source.status, COPY_FAILED);
+	assert_non_null(strstr(p.source.job.why, "COPY_FINISH at the wrong time"));
+	close_pair(&p);
+}
+
+static void cancel_later(struct side *s)
+{
+	usleep(100000);
+	role_cancel(s->role, COPY_NOT_WRITABLE, "the file system is full");
+}
+
+static void lose_link(struct side *s)
+{
+	role_link_failed(s->role, 3, -ECONNRESET, "it is gone");
+}
+
+/* The channel tells why a data connection ended, if it does so soon. */
+static void test_lost_link(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.source.act = lose_link;
+	p.destination.act = cancel_later;
+	run_pair(&p);
+	assert_int_equal(p.source.status, COPY_NOT_WRITABLE);
+	assert_string_equal(p.source.job.why, "");
+	close_pair(&p);
+
+	open_pair(&p);
+	p.source.act = lose_link;
+	run_pair(&p);
+	assert_int_equal(p.source.status, COPY_SSH_ENDED);
+	assert_string_equal(p.source.job.why, "data connection 3 to b: it is gone");
+	assert_string_equal(p.destination.job.why, p.source.job.why);
+	close_pair(&p);
+}
+
+static void test_worse_status(void **state)
+{
+	(void)state;
+	assert_int_equal(copy_worse_status(0, COPY_FAILED), COPY_FAILED);
+	assert_int_equal(copy_worse_status(COPY_FAILED, XDD_CANCELED), XDD_CANCELED);
+	assert_int_equal(copy_worse_status(XDD_MISCOMPARE, 0), XDD_MISCOMPARE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good_end),     cmocka_unit_test(test_failure),
+		cmocka_unit_test(test_cancel),	     cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_fatal),	     cmocka_unit_test(test_refused_message),
+		cmocka_unit_test(test_lost_channel), cmocka_unit_test(test_wrong_end),
+		cmocka_unit_test(test_lost_link),    cmocka_unit_test(test_worse_status),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
