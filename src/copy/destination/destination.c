@@ -1,0 +1,281 @@
+/*
+ * The destination of a copy: set up, the wait for the end, and tear down. Called by copy.c and
+ * server.c through "copy/link/channel.h".
+ */
+#include "copy/destination/destination.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy/destination/directory.h"
+#include "copy/destination/entries.h"
+#include "copy/destination/file.h"
+#include "copy/destination/links.h"
+#include "copy/destination/receive.h"
+
+/* ---- reports ---- */
+
+const char *dest_path(struct destination *d, struct dir_node *dir, const char *name, char *buf)
+{
+	if (dir)
+		return dirs_path(d->dirs, dir, name, buf, COPY_MAX_PATH_BYTES);
+	snprintf(buf, COPY_MAX_PATH_BYTES, "%s", name ? name : d->job->destination);
+	return buf;
+}
+
+/* Errors after which no other file can be written either. */
+static bool is_fatal(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EROFS || err == -EIO;
+}
+
+void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
+		 const char *what, int err)
+{
+	char path[COPY_MAX_PATH_BYTES];
+
+	dest_path(d, dir, name, path);
+	if (is_fatal(err) && !d->reads_only)
+		role_cancel(d->role, COPY_FAILED, "%.512s: cannot %s (%s)", path, what,
+			    strerror(-err));
+	else
+		role_fail(d->role, id, COPY_FAILED, path, "cannot %s (%s)", what, strerror(-err));
+}
+
+void dest_failed_text(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
+		      const char *text)
+{
+	char path[COPY_MAX_PATH_BYTES];
+
+	role_fail(d->role, id, COPY_FAILED, dest_path(d, dir, name, path), "%s", text);
+}
+
+void dest_differs(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
+		  const char *fmt, ...)
+{
+	struct copy_failure f = { .id = id, .status = XDD_MISCOMPARE, .differs = true };
+	char path[COPY_MAX_PATH_BYTES];
+	va_list ap;
+
+	copy_failure_path(&f, dest_path(d, dir, name, path));
+	va_start(ap, fmt);
+	vsnprintf(f.text, sizeof(f.text), fmt, ap);
+	va_end(ap);
+	role_failure(d->role, &f);
+}
+
+void dest_compare_meta(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
+		       const struct stat *st, int fd)
+{
+	char path[COPY_MAX_PATH_BYTES];
+
+	if (meta_same(st, fd, e, d->owners))
+		return;
+	dest_path(d, dir, e->name, path);
+	if ((st->st_mode & 07777) != e->mode)
+		role_fail(d->role, e->id, 0, path, "has permissions %04o, not %04o",
+			  st->st_mode & 07777, e->mode);
+	else
+		role_fail(d->role, e->id, 0, path, "has another time or other attributes");
+}
+
+void dest_note(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
+	       enum copy_outcome outcome)
+{
+	char path[COPY_MAX_PATH_BYTES];
+
+	if (d->lists_entries)
+		copy_report_entry(d->job->report, dest_path(d, dir, e->name, path), e->kind,
+				  e->size_bytes, outcome);
+}
+
+void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum copy_outcome outcome)
+{
+	if (cost_bytes)
+		items_close(&d->items, cost_bytes);
+	answers_result(&d->answers, id, outcome);
+}
+
+/* ---- what the role calls ---- */
+
+static int receive(void *arg, const struct wire_header *h, const uint8_t *body, char *why)
+{
+	struct destination *d = arg;
+	int err;
+
+	if (dest_stopped(d))
+		return 0;
+	err = h->type == WIRE_COPY_OFFER ? entries_offer(d, body, h->length, why) :
+					   receive_message(d, h, body, why);
+	return dest_stopped(d) ? 0 : err;
+}
+
+static uint64_t get(_Atomic uint64_t *n)
+{
+	return atomic_load_explicit(n, memory_order_relaxed);
+}
+
+static void counts(void *arg, struct copy_counts *c)
+{
+	struct destination *d = arg;
+	struct tally *t = &d->tally;
+
+	c->done_files = get(&t->done_files);
+	c->done_bytes = get(&t->done_bytes);
+	c->skipped_files = get(&t->skipped_files);
+	c->skipped_bytes = get(&t->skipped_bytes);
+	c->dirs = get(&t->dirs);
+	c->links = get(&t->links);
+	c->moved_bytes = get(&t->moved_bytes);
+	c->storage_ns = get(&t->storage_ns);
+	c->network_ns = get(&t->network_ns);
+	c->waiting_ns = get(&t->waiting_ns);
+	c->checking_ns = get(&t->checking_ns);
+	c->resumed_bytes = get(&t->resumed_bytes);
+	c->owners_not_set = get(&t->owners_not_set);
+}
+
+/* ---- begin and end ---- */
+
+int begin_root(struct destination *d, const struct copy_entry *first)
+{
+	char why[WIRE_MAX_TEXT_BYTES] = "";
+	uint64_t id = root_tree_id(d->job);
+	int status = root_open(&d->root, d->job, first->kind == COPY_END ? NULL : first, why,
+			       sizeof(why));
+	int err;
+
+	if (status) {
+		role_fatal(d->role, status, "%s", why);
+		return 0;
+	}
+	if (d->root.fd < 0)
+		return 0;
+	d->dirs = dirs_new(d->root.fd, 0);
+	d->root.fd = -1;
+	if (!d->dirs)
+		return -ENOMEM;
+	err = commit_open(&d->commit, d->job, d->dirs, id, file_done, d, why, sizeof(why));
+	if (err)
+		role_fatal(d->role,
+			   err == -EACCES || err == -EROFS ? COPY_NOT_WRITABLE : COPY_FAILED,
+			   "%s: %s", d->job->destination, why);
+	else
+		commit_note_root(d->commit, d->root.renamed);
+	return 0;
+}
+
+static void finish_root(struct destination *d)
+{
+	const struct copy_entry *e = d->entries ? entries_of_root(d->entries) : NULL;
+
+	if (e && d->dirs && !d->reads_only && entries_complete(d->entries))
+		directory_attributes(d, dirs_root(d->dirs), e, d->root.fresh);
+}
+
+/*
+ * All other threads have ended, except those of the role. The order matters: the commit removes its
+ * journal from the root, whose times are set after that.
+ */
+static void end_files(struct destination *d)
+{
+	bool early = dest_stopped(d);
+	uint64_t storage_ns = 0;
+
+	if (d->links)
+		links_drop(d);
+	file_drop_all(d);
+	commit_close(d->commit, early && d->settings->resume, &storage_ns);
+	d->commit = NULL;
+	/* A link whose first file was committed last is complete now, or was dropped. */
+	if (d->links)
+		links_drop(d);
+	tally_add(&d->tally.storage_ns, storage_ns);
+	finish_root(d);
+	answers_flush(&d->answers);
+}
+
+static void close_all(struct destination *d)
+{
+	if (d->dirs || d->entries)
+		entries_free(d, d->entries);
+	links_free(d);
+	dirs_free(d->dirs);
+	root_close(&d->root);
+	meta_owners_free(d->owners);
+	answers_destroy(&d->answers);
+	items_destroy(&d->items);
+}
+
+static int open_all(struct destination *d)
+{
+	d->entries = entries_new();
+	d->links = links_new();
+	if (!d->entries || !d->links)
+		return -ENOMEM;
+	if (d->settings->everything) {
+		d->owners = meta_owners_new();
+		if (!d->owners)
+			return -ENOMEM;
+	}
+	return items_init(&d->items);
+}
+
+/* Without results for all entries the source may not finish. */
+static void check_finish(struct destination *d)
+{
+	if (!dest_stopped(d) &&
+	    (!entries_complete(d->entries) || atomic_load(&d->items.open_entries)))
+		role_fatal(d->role, COPY_FAILED, "%s ended the copy before all was done",
+			   d->job->peer_host);
+}
+
+static int run(struct destination *d)
+{
+	struct receivers *receivers = NULL;
+	int err = role_start(d->role), status;
+
+	if (!err)
+		err = receivers_start(&receivers, d);
+	if (err)
+		role_fatal(d->role, COPY_FAILED, "cannot start (%s)", strerror(-err));
+	if (role_wait_finish(d->role))
+		check_finish(d);
+	atomic_store(&d->finishing, true);
+	receivers_end(receivers);
+	end_files(d);
+	status = role_finish(d->role);
+	return status;
+}
+
+int copy_destination(struct copy_job *job)
+{
+	static const struct role_ops ops = { .receive = receive, .counts = counts };
+	struct destination *d = calloc(1, sizeof(*d));
+	int status = COPY_FAILED, err;
+
+	if (!d)
+		return COPY_FAILED;
+	d->job = job;
+	d->settings = job->settings;
+	d->reads_only = job->settings->verify || job->settings->dry_run;
+	d->lists_entries = true;
+	root_init(&d->root);
+	err = role_open(&d->role, job, COPY_DESTINATION, &ops, d);
+	if (err) {
+		free(d);
+		return COPY_FAILED;
+	}
+	answers_init(&d->answers, d->role);
+	err = open_all(d);
+	if (err)
+		role_fatal(d->role, COPY_FAILED, "cannot start (%s)", strerror(-err));
+	status = run(d);
+	role_close(d->role);
+	close_all(d);
+	free(d);
+	return status;
+}

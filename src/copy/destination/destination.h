@@ -1,0 +1,111 @@
+/*
+ * The destination of a copy: state that its threads share. Private to src/copy/destination.
+ *
+ * Threads: the main thread waits for the end; the receiving thread of the role (role.h) handles
+ * offers (entries.c); data threads receive contents (receive.c), one for each data connection; the
+ * thread of the commit flushes and renames.
+ */
+#ifndef COPY_DESTINATION_DESTINATION_H
+#define COPY_DESTINATION_DESTINATION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "copy/destination/answers.h"
+#include "copy/destination/commit.h"
+#include "copy/destination/items.h"
+#include "copy/destination/root.h"
+#include "copy/link/channel.h"
+#include "copy/role.h"
+#include "copy/tree/dirs.h"
+#include "copy/tree/meta.h"
+#include "xdd/sys/clock.h"
+
+struct entries; /* private to entries.c */
+struct links;	/* private to links.c */
+
+/* Sums over threads; struct copy_counts has their meaning. */
+struct tally {
+	_Atomic uint64_t done_files, done_bytes, skipped_files, skipped_bytes, dirs, links;
+	_Atomic uint64_t moved_bytes, storage_ns, network_ns, waiting_ns, checking_ns;
+	_Atomic uint64_t resumed_bytes, owners_not_set;
+};
+
+struct destination {
+	/* const once the threads run */
+	struct copy_job *job;
+	const struct copy_settings *settings;
+	struct role *role;
+	bool reads_only;    /* -k, -n: nothing is written */
+	bool lists_entries; /* the report has a use for the names of all entries */
+	struct root root;
+	struct dirs *dirs;	    /* NULL: the destination is a device */
+	struct commit *commit;	    /* the same */
+	struct meta_owners *owners; /* NULL: without -P. Changed by the receiving thread */
+	struct entries *entries;
+	struct links *links;
+
+	struct answers answers;
+	struct items items;
+	struct tally tally;
+
+	/* atomic */
+	_Atomic bool all_offered;   /* COPY_END has come */
+	_Atomic bool finishing;	    /* FINISH has come, or the copy ends early */
+	_Atomic bool changed_dirs;  /* a directory was made or has new attributes */
+	_Atomic uint64_t in_commit; /* files that were passed to the commit and not done */
+};
+
+static inline void tally_add(_Atomic uint64_t *to, uint64_t n)
+{
+	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
+}
+
+/* True once nothing new is begun. */
+static inline bool dest_stopped(const struct destination *d)
+{
+	return role_stopped(d->job);
+}
+
+/*
+ * The first entry has come: open the root and begin the commit. A refusal ends the copy. Returns 0
+ * or -ENOMEM. Receiving thread.
+ */
+int begin_root(struct destination *d, const struct copy_entry *first);
+
+/*
+ * The path of an entry relative to the destination, into `buf` (COPY_MAX_PATH_BYTES). `name` NULL:
+ * the directory.
+ */
+const char *dest_path(struct destination *d, struct dir_node *dir, const char *name, char *buf);
+
+/*
+ * Name a failure of an entry: "cannot `what` (strerror)"; or end the copy, where no other file can
+ * be written either: a full or broken file system. Any thread.
+ */
+void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
+		 const char *what, int err);
+
+/* Name a difference that -k has found. Any thread. */
+void dest_differs(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
+		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* A failure in other words. */
+void dest_failed_text(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
+		      const char *text);
+
+/* -k: warn of permissions, times and others that differ. `fd` may be -1. */
+void dest_compare_meta(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
+		       const struct stat *st, int fd);
+
+/* Tell the report of an entry that has ended, if it lists them. */
+void dest_note(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
+	       enum copy_outcome outcome);
+
+/* The end of an entry: its RESULT, which is sent by answers_flush() at the latest. */
+void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes,
+		 enum copy_outcome outcome);
+
+#endif

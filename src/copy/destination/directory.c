@@ -1,0 +1,110 @@
+/*
+ * Attributes of directories; see the header. Called by the receiving thread and by each thread in
+ * which a file ends.
+ */
+#include "copy/destination/directory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The value that a node of a directory below the root has. */
+struct directory {
+	struct copy_entry *entry; /* owned */
+	uint32_t cost_bytes;
+	bool made;
+	bool differs; /* receiving thread, while it is entered */
+
+	/* atomic: 1 while it is entered, and entries and directories in it */
+	_Atomic unsigned holds;
+};
+
+int directory_begin(struct dir_node *node, const struct copy_entry *e, uint32_t cost_bytes,
+		    bool made)
+{
+	struct directory *x = calloc(1, sizeof(*x));
+
+	if (x)
+		x->entry = meta_entry_dup(e);
+	if (!x || !x->entry) {
+		free(x);
+		return -ENOMEM;
+	}
+	x->cost_bytes = cost_bytes;
+	x->made = made;
+	atomic_init(&x->holds, 1);
+	dir_set_user(node, x);
+	directory_hold(dir_parent(node));
+	return 0;
+}
+
+void directory_differs(struct dir_node *node)
+{
+	struct directory *x = dir_user(node);
+
+	x->differs = true;
+}
+
+/* The root has no value, and is not counted: it lives as long as all others. */
+void directory_hold(struct dir_node *node)
+{
+	struct directory *x = dir_user(node);
+
+	if (x)
+		atomic_fetch_add(&x->holds, 1);
+}
+
+void directory_attributes(struct destination *d, struct dir_node *node, const struct copy_entry *e,
+			  bool made)
+{
+	const char *what = "attributes";
+	char path[COPY_MAX_PATH_BYTES];
+	bool not_set = false;
+	struct stat st;
+	int fd = dirs_fd(d->dirs, node), err;
+
+	if (fd < 0) {
+		err = fd;
+	} else {
+		err = fstat(fd, &st) ? -errno : 0;
+		if (!err && (made || !meta_same(&st, fd, e, d->owners))) {
+			err = meta_apply(fd, e, d->owners, &not_set, &what);
+			atomic_store(&d->changed_dirs, true);
+		}
+		dirs_done(d->dirs, node);
+	}
+	if (not_set)
+		tally_add(&d->tally.owners_not_set, 1);
+	if (err)
+		role_fail(d->role, e->id, 0, dest_path(d, node, NULL, path), "cannot set %s (%s)",
+			  what, strerror(-err));
+}
+
+static void finish(struct destination *d, struct dir_node *node, struct directory *x)
+{
+	enum copy_outcome outcome = x->made ? COPY_DONE : COPY_SAME;
+
+	if (d->settings->verify)
+		outcome = x->differs ? COPY_DIFFERS : COPY_EQUAL;
+	if (!d->reads_only && !(x->entry->flags & COPY_IMPLIED))
+		directory_attributes(d, node, x->entry, x->made);
+	dest_result(d, x->entry->id, x->cost_bytes, outcome);
+	dir_set_user(node, NULL);
+	free(x->entry);
+	free(x);
+}
+
+void directory_release(struct destination *d, struct dir_node *node)
+{
+	struct directory *x = dir_user(node);
+
+	while (x && atomic_fetch_sub(&x->holds, 1) == 1) {
+		struct dir_node *parent = dir_parent(node);
+
+		finish(d, node, x);
+		/* The parent stays: it is held until its own turn in this loop. */
+		dirs_release(d->dirs, node);
+		node = parent;
+		x = dir_user(node);
+	}
+}

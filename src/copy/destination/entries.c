@@ -1,0 +1,445 @@
+/*
+ * Offers: entries in the order of the walk. Directories are made, or compared, and entered here;
+ * files and links are passed on. Called by destination.c.
+ *
+ * The source is not trusted: ids go up one by one, names are single components (the decoder sees to
+ * that), each entry lies below the root, and the window bounds what is kept.
+ */
+#include "copy/destination/entries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy/destination/directory.h"
+#include "copy/destination/links.h"
+#include "xdd/base/array.h"
+
+#define MAX_DEPTH 65536
+
+struct entries {
+	struct level *levels; /* levels[0] is the root */
+	size_t n;
+	uint64_t last_id;
+	uint64_t n_top; /* entries at the top */
+	bool ended;	/* COPY_END has come */
+	struct copy_entry *of_root;
+	struct copy_cursor cursor;
+};
+
+struct entries *entries_new(void)
+{
+	return calloc(1, sizeof(struct entries));
+}
+
+static int bad(char *why, const char *what)
+{
+	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
+	return -EBADMSG;
+}
+
+bool entries_complete(const struct entries *x)
+{
+	return x->ended && x->n <= 1;
+}
+
+const struct copy_entry *entries_of_root(const struct entries *x)
+{
+	return x->of_root;
+}
+
+/* ---- levels ---- */
+
+static void return_fd(struct destination *d, struct level *l)
+{
+	if (l->fd >= 0)
+		dirs_done(d->dirs, l->node);
+	l->fd = -1;
+}
+
+static int push(struct destination *d, const struct level *level)
+{
+	struct entries *x = d->entries;
+	struct level *levels = array_room(x->levels, x->n, sizeof(*levels));
+
+	if (!levels)
+		return -ENOMEM;
+	x->levels = levels;
+	if (x->n)
+		return_fd(d, &levels[x->n - 1]);
+	levels[x->n] = *level;
+	levels[x->n++].fd = -1;
+	return 0;
+}
+
+/* The directory that entries lie in now, with its descriptor. Returns 0 or -errno. */
+static int top(struct destination *d, struct level **out)
+{
+	struct level *l = &d->entries->levels[d->entries->n - 1];
+
+	*out = l;
+	if (l->kind != LEVEL_THERE || l->fd >= 0 || !l->node)
+		return 0;
+	l->fd = dirs_fd(d->dirs, l->node);
+	return l->fd < 0 ? l->fd : 0;
+}
+
+static enum copy_outcome outcome_below(enum level_kind kind)
+{
+	return kind == LEVEL_LOST ? COPY_LOST : kind == LEVEL_WOULD ? COPY_WOULD : COPY_DIFFERS;
+}
+
+static void pop(struct destination *d)
+{
+	struct entries *x = d->entries;
+	struct level *l = &x->levels[--x->n];
+
+	return_fd(d, l);
+	if (l->kind == LEVEL_LOST)
+		return;
+	if (l->is_root || l->kind != LEVEL_THERE)
+		dest_result(d, l->id, l->cost_bytes,
+			    l->kind != LEVEL_THERE	? outcome_below(l->kind) :
+			    d->settings->verify		? COPY_EQUAL :
+			    d->root.fresh && l->is_root ? COPY_DONE :
+							  COPY_SAME);
+	else
+		directory_release(d, l->node);
+}
+
+void entries_free(struct destination *d, struct entries *x)
+{
+	if (!x)
+		return;
+	while (x->n > 1) {
+		struct level *l = &x->levels[--x->n];
+
+		return_fd(d, l);
+		if (l->kind == LEVEL_THERE && !l->is_root)
+			directory_release(d, l->node);
+	}
+	if (x->n)
+		return_fd(d, &x->levels[0]);
+	free(x->levels);
+	free(x->of_root);
+	free(x);
+}
+
+/* ---- directories ---- */
+
+/*
+ * An entry in a directory that is not there. Its result is that of the directory; only what would
+ * be copied is listed.
+ */
+static void below_nothing(struct destination *d, const struct level *l, const struct copy_entry *e)
+{
+	enum copy_outcome outcome = outcome_below(l->kind);
+
+	if (outcome != COPY_WOULD)
+		role_count_failed(d->role);
+	else
+		dest_note(d, l->node, e, outcome);
+	dest_result(d, e->id, 0, outcome);
+}
+
+static int enter_nothing(struct destination *d, const struct level *in, const struct copy_entry *e,
+			 uint32_t cost_bytes, enum level_kind kind)
+{
+	struct level l = { .kind = kind, .node = in->node, .id = e->id, .cost_bytes = cost_bytes };
+
+	if (kind == LEVEL_LOST)
+		dest_result(d, e->id, 0, COPY_LOST);
+	else if (kind == LEVEL_WOULD)
+		dest_note(d, in->node, e, COPY_WOULD);
+	return push(d, &l);
+}
+
+/* The entry stands for the destination itself. */
+static int enter_root(struct destination *d, const struct copy_entry *e, uint32_t cost_bytes)
+{
+	struct entries *x = d->entries;
+	struct level l = x->levels[0];
+
+	l.id = e->id;
+	l.cost_bytes = cost_bytes;
+	l.is_root = true;
+	if (!(e->flags & COPY_IMPLIED)) {
+		free(x->of_root);
+		x->of_root = meta_entry_dup(e);
+		if (!x->of_root)
+			return -ENOMEM;
+	}
+	tally_add(&d->tally.dirs, 1);
+	return push(d, &l);
+}
+
+static void verify_directory(struct destination *d, const struct level *in, struct dir_node *node,
+			     const struct copy_entry *e)
+{
+	int fd = dirs_fd(d->dirs, node);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (!(e->flags & COPY_IMPLIED) && !fstat(fd, &st))
+		dest_compare_meta(d, in->node, e, &st, fd);
+	dirs_done(d->dirs, node);
+}
+
+/* It is there: another file in its place is a failure of all below. */
+static int enter_there(struct destination *d, const struct level *in, const struct copy_entry *e,
+		       uint32_t cost_bytes, bool made)
+{
+	struct level l = { .kind = LEVEL_THERE, .fresh = made, .cost_bytes = cost_bytes };
+	int err = dirs_enter(d->dirs, in->node, e->name, &l.node);
+
+	if (err == -ENOENT && d->settings->verify) {
+		dest_differs(d, e->id, in->node, e->name, "does not exist");
+		return enter_nothing(d, in, e, cost_bytes, LEVEL_ABSENT);
+	}
+	if (err == -ENOENT && d->settings->dry_run)
+		return enter_nothing(d, in, e, cost_bytes, LEVEL_WOULD);
+	if (!err)
+		err = directory_begin(l.node, e, cost_bytes, made);
+	if (err == -ELOOP || err == -ENOTDIR) {
+		dest_failed_text(d, e->id, in->node, e->name, "is not a directory");
+		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);
+	}
+	if (err) {
+		if (l.node)
+			dirs_release(d->dirs, l.node);
+		dest_failed(d, e->id, in->node, e->name, "open", err);
+		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);
+	}
+	if (d->settings->verify)
+		verify_directory(d, in, l.node, e);
+	tally_add(&d->tally.dirs, 1);
+	return push(d, &l);
+}
+
+static int enter(struct destination *d, struct level *in, const struct copy_entry *e,
+		 uint32_t cost_bytes)
+{
+	bool made;
+
+	if (in->kind != LEVEL_THERE) {
+		if (in->kind == LEVEL_LOST || in->kind == LEVEL_ABSENT)
+			role_count_failed(d->role);
+		return enter_nothing(d, in, e, cost_bytes, in->kind);
+	}
+	if (d->reads_only)
+		return enter_there(d, in, e, cost_bytes, false);
+	made = !mkdirat(in->fd, e->name, 0700);
+	if (!made && errno != EEXIST) {
+		dest_failed(d, e->id, in->node, e->name, "create", -errno);
+		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);
+	}
+	if (made)
+		atomic_store(&d->changed_dirs, true);
+	return enter_there(d, in, e, cost_bytes, made);
+}
+
+static int take_dir(struct destination *d, struct level *in, const struct copy_entry *e,
+		    uint32_t cost_bytes, char *why)
+{
+	struct entries *x = d->entries;
+	bool at_top = x->n == 1;
+
+	if (d->root.device >= 0)
+		return bad(why, "a directory, while the destination is a device");
+	if (!*e->name && (!at_top || d->root.name))
+		return bad(why, "a directory without a name");
+	if (x->n >= MAX_DEPTH)
+		return bad(why, "more directories in each other than are supported");
+	if (at_top && (!*e->name || d->root.is_entry))
+		return enter_root(d, e, cost_bytes);
+	return enter(d, in, e, cost_bytes);
+}
+
+static int take_leave(struct destination *d, char *why)
+{
+	struct entries *x = d->entries;
+	struct level *l = &x->levels[x->n - 1];
+
+	if (x->n <= 1)
+		return bad(why, "the end of a directory that it had not begun");
+	if (l->kind != LEVEL_LOST && items_open(&d->items, l->cost_bytes))
+		return bad(why, "more than fits into the window");
+	pop(d);
+	return 0;
+}
+
+/* ---- other entries ---- */
+
+struct item *entries_item(struct destination *d, const struct level *level,
+			  const struct copy_entry *e, uint32_t cost_bytes)
+{
+	struct item *i = calloc(1, sizeof(*i));
+
+	if (!i)
+		return NULL;
+	i->file.entry = meta_entry_dup(e);
+	if (!i->file.entry) {
+		free(i);
+		return NULL;
+	}
+	i->file.dir = level->node;
+	i->file.fd = -1;
+	i->id = e->id;
+	i->cost_bytes = cost_bytes;
+	i->state = ITEM_TAKEN;
+	if (level->node) {
+		dirs_hold(d->dirs, level->node);
+		directory_hold(level->node);
+	}
+	return i;
+}
+
+static int take_link(struct destination *d, const struct level *l, const struct copy_entry *e,
+		     uint32_t cost_bytes, char *why)
+{
+	struct item *i;
+
+	if (!l->node)
+		return bad(why, "a link, while the destination is a device");
+	if (items_open(&d->items, cost_bytes))
+		return bad(why, "more than fits into the window");
+	i = entries_item(d, l, e, cost_bytes);
+	if (!i)
+		return -ENOMEM;
+	if (e->kind == COPY_LINK)
+		return links_make(d, i, why);
+	links_symlink(d, i, l->fresh);
+	return 0;
+}
+
+static bool is_top_name(const struct copy_job *job, const char *name)
+{
+	if (!job->top_names)
+		return true;
+	for (size_t k = 0; k < job->n_top_names; k++) {
+		if (!strcmp(job->top_names[k], name))
+			return true;
+	}
+	return false;
+}
+
+/* An entry at the top has a name that was asked for, and may get another one here. */
+static int check_top(struct destination *d, struct copy_entry *e, char *why)
+{
+	struct entries *x = d->entries;
+
+	if (!is_top_name(d->job, e->name))
+		return bad(why, "a file that was not asked for");
+	if (x->n_top++ && (d->root.name || d->root.is_entry || d->root.device >= 0) &&
+	    !(e->kind == COPY_DIR && !*e->name))
+		return bad(why, "more than one file for one name");
+	if (d->root.name)
+		e->name = d->root.name;
+	return 0;
+}
+
+static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost_bytes, char *why)
+{
+	struct level *l;
+	int err;
+
+	if (e->id != d->entries->last_id + 1)
+		return bad(why, "entries out of order");
+	d->entries->last_id = e->id;
+	err = d->entries->n == 1 ? check_top(d, e, why) : 0;
+	if (err)
+		return err;
+	err = top(d, &l);
+	if (err && e->kind != COPY_DIR) {
+		dest_failed(d, e->id, l->node, e->name, "open its directory", err);
+		dest_result(d, e->id, 0, COPY_LOST);
+		return 0;
+	}
+	if (err) {
+		dest_failed(d, e->id, l->node, e->name, "open its directory", err);
+		return enter_nothing(d, l, e, cost_bytes, LEVEL_LOST);
+	}
+	if (e->kind == COPY_DIR)
+		return take_dir(d, l, e, cost_bytes, why);
+	if (l->kind != LEVEL_THERE) {
+		below_nothing(d, l, e);
+		return 0;
+	}
+	if (e->kind == COPY_FILE)
+		return existing_offer(d, l, e, cost_bytes, why);
+	return take_link(d, l, e, cost_bytes, why);
+}
+
+static int take_end(struct destination *d, char *why)
+{
+	if (d->entries->n != 1)
+		return bad(why, "the end of all within a directory");
+	d->entries->ended = true;
+	atomic_store(&d->all_offered, true);
+	if (d->commit && !items_awaited(&d->items))
+		commit_hurry(d->commit);
+	return 0;
+}
+
+static int take_entry(struct destination *d, struct copy_entry *e, uint32_t cost_bytes, char *why)
+{
+	if (d->entries->ended)
+		return bad(why, "more after the end of all");
+	switch (e->kind) {
+	case COPY_DIR:
+	case COPY_FILE:
+	case COPY_SYMLINK:
+	case COPY_LINK:
+		return take_named(d, e, cost_bytes, why);
+	case COPY_LEAVE:
+		return take_leave(d, why);
+	case COPY_OWNER:
+		return d->owners ? meta_owners_add(d->owners, e) : 0;
+	case COPY_END:
+		return take_end(d, why);
+	}
+	return bad(why, "an entry of an unknown kind");
+}
+
+/* The first entry decides what the name of the destination means. */
+static int begin(struct destination *d, const struct copy_entry *e)
+{
+	struct level root = { .kind = LEVEL_THERE, .fd = -1 };
+	int err = begin_root(d, e);
+
+	if (err)
+		return err;
+	root.fresh = d->root.fresh;
+	root.node = d->dirs ? dirs_root(d->dirs) : NULL;
+	if (d->root.missing)
+		root.kind = d->settings->verify ? LEVEL_ABSENT : LEVEL_WOULD;
+	return push(d, &root);
+}
+
+int entries_offer(struct destination *d, const uint8_t *body, size_t length, char *why)
+{
+	struct copy_cursor *c = &d->entries->cursor;
+	struct copy_entry e;
+	bool more = true;
+	int err = 0;
+
+	copy_cursor_init(c, body, length);
+	while (!err && !dest_stopped(d)) {
+		const uint8_t *at = c->at;
+
+		if (copy_decode_entry(c, &e, &more) != WIRE_OK)
+			return bad(why, wire_fault_text(WIRE_BAD_BODY));
+		if (!more)
+			break;
+		if (!d->entries->n && e.kind != COPY_OWNER)
+			err = begin(d, &e);
+		if (!err && !dest_stopped(d))
+			err = take_entry(d, &e, (uint32_t)(c->at - at), why);
+	}
+	answers_flush_wants(&d->answers);
+	answers_flush(&d->answers);
+	return err;
+}

@@ -1,0 +1,237 @@
+/*
+ * Offered files beside what the destination has under their names: the same, to be compared by
+ * digests, to be copied, or in the way. Called by entries.c.
+ */
+#include "copy/destination/entries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/destination/file.h"
+#include "copy/destination/links.h"
+#include "copy/destination/sums.h"
+
+/* An offered file. */
+struct offer {
+	const struct level *level;
+	const struct copy_entry *e;
+	uint32_t cost_bytes;
+	bool exists;
+	struct stat st; /* if it exists */
+};
+
+static int bad(char *why, const char *what)
+{
+	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
+	return -EBADMSG;
+}
+
+/* A file that needs no more messages. */
+static int end_at_once(struct destination *d, const struct offer *o, enum copy_outcome outcome)
+{
+	file_count(d, o->e, outcome);
+	dest_note(d, o->level->node, o->e, outcome);
+	dest_result(d, o->e->id, 0, outcome);
+	if (o->e->flags & COPY_HAS_LINKS)
+		links_file_ended(d, o->e->id, outcome);
+	return 0;
+}
+
+static bool is_same_size(const struct offer *o)
+{
+	return o->exists && S_ISREG(o->st.st_mode) && (uint64_t)o->st.st_size == o->e->size_bytes &&
+	       !(o->e->flags & COPY_DEVICE);
+}
+
+/* File systems that keep seconds only have the time of the source without its fraction. */
+static bool is_same_time(const struct offer *o)
+{
+	int64_t ns = o->e->mtime_ns, sec = ns / (int64_t)NS_PER_SEC;
+
+	if (ns < 0 && ns % (int64_t)NS_PER_SEC)
+		sec--;
+	if ((int64_t)o->st.st_mtim.tv_sec != sec)
+		return false;
+	return !o->st.st_mtim.tv_nsec || o->st.st_mtim.tv_nsec == ns - sec * (int64_t)NS_PER_SEC;
+}
+
+/* ---- what must come from the source ---- */
+
+static struct item *new_item(struct destination *d, const struct offer *o)
+{
+	struct item *i = entries_item(d, o->level, o->e, o->cost_bytes);
+
+	if (i)
+		i->exists = o->exists && S_ISREG(o->st.st_mode);
+	return i;
+}
+
+static int add(struct destination *d, struct item *i, enum item_state state, char *why)
+{
+	i->state = state;
+	if (!items_add(&d->items, i))
+		return 0;
+	file_forget(d, i);
+	return bad(why, "more files than fit into the window");
+}
+
+static int want_sums(struct destination *d, const struct offer *o, char *why)
+{
+	const struct copy_want want = { .id = o->e->id, .how = COPY_SUMS };
+	struct item *i;
+	int err;
+
+	if (items_open(&d->items, o->cost_bytes))
+		return bad(why, "more than fits into the window");
+	i = new_item(d, o);
+	if (!i)
+		return -ENOMEM;
+	err = add(d, i, ITEM_SUMS, why);
+	if (!err)
+		answers_want(&d->answers, &want);
+	return err;
+}
+
+/*
+ * Bytes that an interrupted copy has of it need not come again. Returns 1 if all are there; 0
+ * with the rest in `want`, whose ranges are then to be freed; or -errno.
+ */
+static int resume(struct destination *d, struct item *i, struct copy_want *want,
+		  struct extent **missing)
+{
+	struct extents durable;
+	int err;
+
+	extents_init(&durable, 0);
+	err = commit_resume(d->commit, &i->file, &durable);
+	if (err <= 0)
+		goto out;
+	i->resumed = true;
+	err = items_resume(i, &durable, missing, &want->n_missing);
+	want->missing = *missing;
+	if (!err) {
+		tally_add(&d->tally.resumed_bytes, i->stream->got.total);
+		err = !want->n_missing && i->file.entry->size_bytes;
+	}
+out:
+	extents_clear(&durable);
+	return err;
+}
+
+static int want_contents(struct destination *d, const struct offer *o, char *why)
+{
+	struct copy_want want = { .id = o->e->id, .how = COPY_SEND };
+	struct extent *missing = NULL;
+	struct item *i;
+	int err = 0;
+
+	if (items_open(&d->items, o->cost_bytes))
+		return bad(why, "more than fits into the window");
+	i = new_item(d, o);
+	if (!i)
+		return -ENOMEM;
+	if (d->settings->resume && d->commit && !d->settings->in_place)
+		err = resume(d, i, &want, &missing);
+	if (err == 1) {
+		file_complete(d, i);
+		err = 0;
+	} else if (err < 0) {
+		file_failed(d, i, "continue", err);
+		err = 0;
+	} else {
+		err = add(d, i, ITEM_SEND, why);
+		if (!err)
+			answers_want(&d->answers, &want);
+	}
+	free(missing);
+	return err;
+}
+
+/* ---- decisions ---- */
+
+static int differs(struct destination *d, const struct offer *o)
+{
+	const struct copy_entry *e = o->e;
+
+	if (!o->exists)
+		dest_differs(d, e->id, o->level->node, e->name, "does not exist");
+	else if (!S_ISREG(o->st.st_mode))
+		dest_differs(d, e->id, o->level->node, e->name, "is not a regular file");
+	else
+		dest_differs(d, e->id, o->level->node, e->name,
+			     "has %" PRIu64 " bytes, not %" PRIu64, (uint64_t)o->st.st_size,
+			     e->size_bytes);
+	return end_at_once(d, o, COPY_DIFFERS);
+}
+
+static int verify(struct destination *d, const struct offer *o, char *why)
+{
+	const struct copy_entry *e = o->e;
+
+	if (!o->exists || !S_ISREG(o->st.st_mode) || (uint64_t)o->st.st_size != e->size_bytes)
+		return differs(d, o);
+	dest_compare_meta(d, o->level->node, e, &o->st, -1);
+	return e->size_bytes ? want_sums(d, o, why) : end_at_once(d, o, COPY_EQUAL);
+}
+
+static int in_the_way(struct destination *d, const struct offer *o)
+{
+	dest_failed_text(d, o->e->id, o->level->node, o->e->name,
+			 "cannot be replaced, as it is a directory there");
+	return end_at_once(d, o, COPY_LOST);
+}
+
+static int is_there(struct destination *d, const struct offer *o)
+{
+	if (!d->settings->dry_run)
+		file_correct(d, o->level->node, o->e, &o->st);
+	return end_at_once(d, o, COPY_SAME);
+}
+
+static int decide(struct destination *d, const struct offer *o, char *why)
+{
+	bool same = is_same_size(o);
+
+	if (d->settings->verify)
+		return verify(d, o, why);
+	if (o->exists && S_ISDIR(o->st.st_mode))
+		return in_the_way(d, o);
+	if (same && (d->settings->compare_contents ? !o->e->size_bytes : is_same_time(o)))
+		return is_there(d, o);
+	if (same && d->settings->compare_contents)
+		return want_sums(d, o, why);
+	if (d->settings->dry_run)
+		return end_at_once(d, o, COPY_WOULD);
+	return want_contents(d, o, why);
+}
+
+static int offer_device(struct destination *d, const struct offer *o, char *why)
+{
+	if (d->settings->dry_run)
+		return end_at_once(d, o, COPY_WOULD);
+	if (d->settings->verify)
+		return o->e->size_bytes ? want_sums(d, o, why) : end_at_once(d, o, COPY_EQUAL);
+	return want_contents(d, o, why);
+}
+
+int existing_offer(struct destination *d, const struct level *level, const struct copy_entry *e,
+		   uint32_t cost_bytes, char *why)
+{
+	struct offer o = { .level = level, .e = e, .cost_bytes = cost_bytes };
+
+	if (d->root.device >= 0)
+		return offer_device(d, &o, why);
+	if (e->flags & COPY_HAS_LINKS && links_expect(d, level->node, e))
+		return -ENOMEM;
+	o.exists = !level->fresh && !fstatat(level->fd, e->name, &o.st, AT_SYMLINK_NOFOLLOW);
+	if (!o.exists && !level->fresh && errno != ENOENT) {
+		dest_failed(d, e->id, level->node, e->name, "look at", -errno);
+		return end_at_once(d, &o, COPY_LOST);
+	}
+	return decide(d, &o, why);
+}

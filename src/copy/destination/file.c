@@ -1,0 +1,227 @@
+/*
+ * Files of the destination from their first byte to their result. Called by data threads, the
+ * receiving thread and the commit.
+ */
+#include "copy/destination/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/destination/directory.h"
+#include "copy/destination/links.h"
+
+int file_open(struct destination *d, struct dir_node *dir, const char *name, int flags)
+{
+	int dir_fd, fd;
+
+	if (!dir)
+		return fcntl(d->root.device, F_DUPFD_CLOEXEC, 0);
+	dir_fd = dirs_fd(d->dirs, dir);
+	if (dir_fd < 0)
+		return dir_fd;
+	fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = -errno;
+	dirs_done(d->dirs, dir);
+	return fd;
+}
+
+int file_create(struct destination *d, struct item *i)
+{
+	int fd;
+
+	if (i->file.fd >= 0)
+		return 0;
+	if (i->file.dir && !d->settings->in_place)
+		return commit_create(d->commit, &i->file);
+	fd = file_open(d, i->file.dir, i->file.entry->name,
+		       O_RDWR | (i->exists ? 0 : O_CREAT | O_EXCL));
+	if (fd < 0)
+		return fd;
+	i->file.fd = fd;
+	return i->file.dir ? root_guard(&d->root, fd) : 0;
+}
+
+int file_write(int fd, const uint8_t *data, size_t size, uint64_t offset)
+{
+	while (size) {
+		ssize_t n = pwrite(fd, data, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENOSPC;
+		data += n;
+		size -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+void file_count(struct destination *d, const struct copy_entry *e, enum copy_outcome outcome)
+{
+	bool is_file = e->kind == COPY_FILE;
+
+	if (outcome == COPY_LOST || outcome == COPY_DIFFERS)
+		return;
+	if (!is_file) {
+		tally_add(&d->tally.links, 1);
+	} else if (outcome == COPY_DONE) {
+		tally_add(&d->tally.done_files, 1);
+		tally_add(&d->tally.done_bytes, e->size_bytes);
+	} else if (outcome != COPY_WOULD) {
+		tally_add(&d->tally.skipped_files, 1);
+		tally_add(&d->tally.skipped_bytes, e->size_bytes);
+	}
+}
+
+void file_end(struct destination *d, struct item *i, enum copy_outcome outcome)
+{
+	const struct copy_entry *e = i->file.entry;
+
+	items_remove(&d->items, i);
+	file_count(d, e, outcome);
+	dest_note(d, i->file.dir, e, outcome);
+	if (!i->answered)
+		dest_result(d, i->id, i->cost_bytes, outcome);
+	if (e->flags & COPY_HAS_LINKS)
+		links_file_ended(d, i->id, outcome);
+	if (i->file.dir) {
+		directory_release(d, i->file.dir);
+		dirs_release(d->dirs, i->file.dir);
+	}
+	item_free(i);
+}
+
+/* Close it, without a trace unless it is in place. */
+static void drop(struct destination *d, struct item *i, bool keep)
+{
+	if (i->file.dir && d->commit)
+		commit_drop(d->commit, &i->file, keep);
+	else if (i->file.fd >= 0)
+		close(i->file.fd);
+	i->file.fd = -1;
+}
+
+void file_lost(struct destination *d, struct item *i)
+{
+	bool begun = i->file.fd >= 0;
+
+	if (begun && d->settings->in_place && i->file.dir) {
+		char path[COPY_MAX_PATH_BYTES];
+
+		role_fail(d->role, i->id, 0, dest_path(d, i->file.dir, i->file.entry->name, path),
+			  "is incomplete, as it was written in place");
+	}
+	drop(d, i, false);
+	file_end(d, i, COPY_LOST);
+	answers_flush(&d->answers);
+}
+
+void file_failed(struct destination *d, struct item *i, const char *what, int err)
+{
+	dest_failed(d, i->id, i->file.dir, i->file.entry->name, what, err);
+	file_lost(d, i);
+}
+
+static void device_complete(struct destination *d, struct item *i)
+{
+	int err = d->root.block && fsync(i->file.fd) ? -errno : 0;
+
+	if (close(i->file.fd) && !err)
+		err = -errno;
+	i->file.fd = -1;
+	if (err) {
+		file_failed(d, i, "write", err);
+		return;
+	}
+	file_end(d, i, COPY_DONE);
+	answers_flush(&d->answers);
+}
+
+void file_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
+		     int fd)
+{
+	char path[COPY_MAX_PATH_BYTES];
+	bool not_set = false;
+	const char *what = "attributes";
+	int err = meta_apply(fd, e, d->owners, &not_set, &what);
+
+	if (not_set)
+		tally_add(&d->tally.owners_not_set, 1);
+	if (err)
+		role_fail(d->role, e->id, 0, dest_path(d, dir, e->name, path), "cannot set %s (%s)",
+			  what, strerror(-err));
+}
+
+void file_correct(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
+		  const struct stat *st)
+{
+	char path[COPY_MAX_PATH_BYTES];
+	int fd;
+
+	/* Extended attributes can only be compared with a descriptor. */
+	if (!d->settings->everything && meta_same(st, -1, e, d->owners))
+		return;
+	fd = file_open(d, dir, e->name, O_RDONLY);
+	if (fd < 0) {
+		role_fail(d->role, e->id, 0, dest_path(d, dir, e->name, path),
+			  "cannot open to set attributes (%s)", strerror(-fd));
+		return;
+	}
+	if (!meta_same(st, fd, e, d->owners))
+		file_attributes(d, dir, e, fd);
+	close(fd);
+}
+
+void file_put(struct destination *d, struct item *i)
+{
+	atomic_fetch_add(&d->in_commit, 1);
+	commit_put(d->commit, &i->file);
+	if (atomic_load(&d->all_offered) && !items_awaited(&d->items))
+		commit_hurry(d->commit);
+}
+
+void file_complete(struct destination *d, struct item *i)
+{
+	if (!i->file.dir) {
+		device_complete(d, i);
+		return;
+	}
+	file_attributes(d, i->file.dir, i->file.entry, i->file.fd);
+	file_put(d, i);
+}
+
+void file_done(void *arg, struct commit_file *f, int err, const char *what)
+{
+	struct destination *d = arg;
+	struct item *i = (struct item *)f;
+
+	if (err)
+		dest_failed(d, i->id, f->dir, f->entry->name, what, err);
+	file_end(d, i, err ? COPY_LOST : COPY_DONE);
+	if (atomic_fetch_sub(&d->in_commit, 1) == 1)
+		answers_flush(&d->answers);
+}
+
+void file_forget(struct destination *d, struct item *i)
+{
+	drop(d, i, d->settings->resume);
+	if (i->file.dir) {
+		directory_release(d, i->file.dir);
+		dirs_release(d->dirs, i->file.dir);
+	}
+	item_free(i);
+}
+
+void file_drop_all(struct destination *d)
+{
+	struct item *i;
+	size_t at = 0;
+
+	while (d->items.table && (i = items_remove_any(&d->items, &at)))
+		file_forget(d, i);
+}

@@ -1,0 +1,27 @@
+/*
+ * Symbolic and hard links at the destination. Private to src/copy/destination.
+ */
+#ifndef COPY_DESTINATION_LINKS_H
+#define COPY_DESTINATION_LINKS_H
+
+#include "copy/destination/destination.h"
+
+/* Returns NULL without memory. links_free() accepts NULL; after links_drop(). */
+struct links *links_new(void);
+void links_free(struct destination *d);
+
+/* Drop the links that wait for their first file. Main thread, after all others have ended. */
+void links_drop(struct destination *d);
+
+/*
+ * An item of kind SYMLINK or LINK, which is gone then. `fresh`: nothing is there under its name.
+ * links_make() returns 0, or -EBADMSG with `why`. Receiving thread.
+ */
+void links_symlink(struct destination *d, struct item *i, bool fresh);
+int links_make(struct destination *d, struct item *i, char *why);
+
+/* A file with COPY_HAS_LINKS is offered (returns 0 or -ENOMEM), and has ended. */
+int links_expect(struct destination *d, struct dir_node *dir, const struct copy_entry *e);
+void links_file_ended(struct destination *d, uint64_t id, enum copy_outcome outcome);
+
+#endif

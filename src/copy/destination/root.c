@@ -1,0 +1,252 @@
+/*
+ * Decides what the name of a destination means; see the header. Called once, with the first entry.
+ */
+#include "copy/destination/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/destination/commit.h"
+#include "xdd/base/path.h"
+
+/* The arguments of root_open(), and what was found. */
+struct question {
+	struct root *r;
+	const struct copy_job *job;
+	const struct copy_entry *first;
+	char *path; /* without slashes at its end */
+	bool into;  /* it must be a directory that files are copied into */
+	bool reads_only;
+	char *why;
+	size_t size;
+};
+
+void root_init(struct root *r)
+{
+	*r = (struct root){ .fd = -1, .device = -1, .claim = -1 };
+}
+
+void root_close(struct root *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->device >= 0)
+		close(r->device);
+	if (r->claim >= 0)
+		close(r->claim);
+	if (r->guarded)
+		guard_loops_free(&r->loops);
+	free(r->name);
+	root_init(r);
+}
+
+int root_guard(const struct root *r, int fd)
+{
+	char why[GUARD_WHY_SIZE];
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	return r->guarded ? guard_file(&r->loops, fd, &st, why, sizeof(why)) : 0;
+}
+
+static uint64_t add_text(uint64_t hash, const char *text)
+{
+	struct {
+		uint64_t before;
+		uint64_t of_text;
+	} both = { hash, digest_short(text, strlen(text)) };
+
+	return digest_short(&both, sizeof(both));
+}
+
+uint64_t root_tree_id(const struct copy_job *job)
+{
+	uint64_t hash = add_text(0, job->peer_host ? job->peer_host : "");
+
+	for (size_t i = 0; i < job->n_sources; i++)
+		hash = add_text(hash, job->sources[i]);
+	return add_text(hash, job->destination);
+}
+
+static int refuse(struct question *q, int status, const char *what, int err)
+{
+	snprintf(q->why, q->size, "%s: %s%s%s%s", q->path, what, err ? " (" : "",
+		 err ? strerror(-err) : "", err ? ")" : "");
+	return status;
+}
+
+static int refuse_errno(struct question *q, const char *what, int err)
+{
+	if (err == -ENOENT || err == -ENOTDIR)
+		return refuse(q, COPY_NO_DESTINATION, "its directory does not exist", 0);
+	if (err == -EACCES || err == -EPERM || err == -EROFS)
+		return refuse(q, COPY_NOT_WRITABLE, what, err);
+	return refuse(q, COPY_FAILED, what, err);
+}
+
+static int open_directory(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A root into which nothing can be written is refused before anything is sent. */
+static int check_writable(struct question *q)
+{
+	const struct copy_settings *settings = q->job->settings;
+
+	if (q->reads_only || settings->in_place ||
+	    !faccessat(q->r->fd, ".", W_OK | X_OK, AT_EACCESS))
+		return 0;
+	return refuse_errno(q, "cannot write into the directory", -errno);
+}
+
+static bool is_contents(const struct question *q)
+{
+	return q->first && q->first->kind == COPY_DIR && !*q->first->name;
+}
+
+static bool is_dir(const struct question *q)
+{
+	return q->first && q->first->kind == COPY_DIR;
+}
+
+/* An existing directory. */
+static int into_directory(struct question *q)
+{
+	q->r->fd = open_directory(q->path);
+	if (q->r->fd < 0) {
+		int err = q->r->fd;
+
+		q->r->fd = -1;
+		return refuse_errno(q, "cannot open the directory", err);
+	}
+	q->r->renamed = !is_contents(q) && !q->into && is_dir(q) && q->job->settings->resume &&
+			commit_root_was_renamed(q->r->fd, root_tree_id(q->job));
+	q->r->is_entry = q->r->renamed;
+	return check_writable(q);
+}
+
+/* The file `path` in its directory. */
+static int new_name(struct question *q)
+{
+	char *parent = path_directory(q->path);
+	int err;
+
+	q->r->name = strdup(path_last(q->path));
+	if (!parent || !q->r->name) {
+		free(parent);
+		return refuse(q, COPY_FAILED, "cannot open", -ENOMEM);
+	}
+	err = open_directory(parent);
+	free(parent);
+	if (err < 0)
+		return refuse_errno(q, "cannot open its directory", err);
+	q->r->fd = err;
+	if (!strcmp(q->r->name, ".") || !strcmp(q->r->name, "..") || !*q->r->name)
+		return refuse(q, COPY_BAD_NAMES, "is not the name of a file", 0);
+	return check_writable(q);
+}
+
+static int make_directory(struct question *q)
+{
+	int err = 0;
+
+	q->r->renamed = is_dir(q) && !is_contents(q) && !q->into;
+	q->r->is_entry = q->r->renamed;
+	q->r->fresh = true;
+	if (q->reads_only) {
+		char *parent = path_directory(q->path);
+
+		q->r->missing = true;
+		if (!parent || access(parent, F_OK))
+			err = -errno;
+		free(parent);
+		return err ? refuse_errno(q, "cannot open its directory", err) : 0;
+	}
+	/* That of a source gets its permissions at the end. */
+	if (mkdir(q->path, is_dir(q) && !q->into ? 0700 : 0777))
+		return refuse_errno(q, "cannot create the directory", -errno);
+	q->r->fd = open_directory(q->path);
+	if (q->r->fd >= 0)
+		return 0;
+	err = q->r->fd;
+	q->r->fd = -1;
+	return refuse_errno(q, "cannot open the directory", err);
+}
+
+static int existing_file(struct question *q, const struct stat *st)
+{
+	if (q->into || !q->first || q->first->kind == COPY_DIR)
+		return refuse(q, COPY_NO_DESTINATION, "is not a directory", 0);
+	if (S_ISREG(st->st_mode))
+		return new_name(q);
+	if ((S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode)) && q->first->kind == COPY_FILE)
+		return device_open(q->r, q->job, q->path, st, q->first->size_bytes, q->why,
+				   q->size);
+	return refuse(q, COPY_BAD_NAMES, "is neither a file, a directory nor a device", 0);
+}
+
+static int answer(struct question *q)
+{
+	struct stat st;
+
+	if (!stat(q->path, &st))
+		return S_ISDIR(st.st_mode) ? into_directory(q) : existing_file(q, &st);
+	if (errno != ENOENT)
+		return refuse_errno(q, "cannot open", -errno);
+	if (q->into || !q->first || q->first->kind == COPY_DIR)
+		return make_directory(q);
+	return new_name(q);
+}
+
+/* "" is the home directory, in which a server starts. A slash at the end asks for a directory. */
+static bool take_path(struct question *q)
+{
+	const char *given = *q->job->destination ? q->job->destination : ".";
+	size_t n = strlen(given);
+
+	while (n > 1 && given[n - 1] == '/')
+		n--;
+	q->into = q->job->settings->into || given[n];
+	q->path = strndup(given, n);
+	return q->path;
+}
+
+int root_open(struct root *r, const struct copy_job *job, const struct copy_entry *first, char *why,
+	      size_t size)
+{
+	struct question q = {
+		.r = r,
+		.job = job,
+		.first = first,
+		.reads_only = job->settings->verify || job->settings->dry_run,
+		.why = why,
+		.size = size,
+	};
+	int status;
+
+	root_init(r);
+	if (!take_path(&q)) {
+		snprintf(why, size, "%s: %s", job->destination, strerror(ENOMEM));
+		return COPY_FAILED;
+	}
+	status = answer(&q);
+	if (!status && job->settings->in_place && !q.reads_only) {
+		r->guarded = !guard_loops_read(&r->loops, "");
+		if (!r->guarded)
+			status = refuse(&q, COPY_FAILED, "cannot look at loop devices", 0);
+	}
+	free(q.path);
+	if (status)
+		root_close(r);
+	return status;
+}

@@ -1,0 +1,224 @@
+/*
+ * Comparison of existing files with digests of the source: -k and -c. Called by receive.c for each
+ * message of digests, and once all of a file have come.
+ */
+#include "copy/destination/sums.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/destination/file.h"
+#include "copy/destination/stream.h"
+#include "xdd/sys/clock.h"
+
+#define READ_BYTES (1u << 20)
+
+static int violation(char *why, const char *what)
+{
+	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
+	return -EBADMSG;
+}
+
+/* The file that is compared, for all threads. */
+static int ensure_open(struct destination *d, struct item *i)
+{
+	struct stream *s = i->stream;
+	int err;
+
+	pthread_mutex_lock(&s->lock);
+	if (!s->opened) {
+		int fd = file_open(d, i->file.dir, i->file.entry->name, O_RDONLY);
+
+		s->opened = true;
+		s->open_err = fd < 0 ? fd : 0;
+		i->file.fd = fd < 0 ? -1 : fd;
+	}
+	err = s->open_err;
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+/* Read up to `size` bytes. Returns the bytes, fewer at the end of the file; or -errno. */
+static ssize_t read_range(int fd, uint8_t *buf, size_t size, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(fd, buf + done, size - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+/* Compare `n` blocks from block `first` of the message, which fit into `buf`. */
+static int compare_blocks(struct destination *d, struct item *i, const struct copy_sums *sums,
+			  size_t first, size_t n, uint8_t *buf)
+{
+	uint64_t begin = sums->offset_bytes + first * sums->block_bytes, at = begin;
+	uint64_t end = begin + n * sums->block_bytes;
+	ssize_t have;
+
+	if (end > sums->end_bytes)
+		end = sums->end_bytes;
+	have = read_range(i->file.fd, buf, (size_t)(end - begin), begin);
+	if (have < 0)
+		return (int)have;
+	for (size_t k = 0; k < n; k++) {
+		uint64_t next = at + sums->block_bytes < end ? at + sums->block_bytes : end;
+
+		if (next - begin > (uint64_t)have ||
+		    !digest_equal(digest_data(buf + (at - begin), (size_t)(next - at)),
+				  copy_sums_at(sums, first + k)))
+			items_differ(&d->items, i, at, next);
+		at = next;
+	}
+	return 0;
+}
+
+static int compare(struct destination *d, struct item *i, const struct copy_sums *sums)
+{
+	size_t at_once = sums->block_bytes < READ_BYTES ? READ_BYTES / sums->block_bytes : 1;
+	uint8_t *buf = malloc(at_once * sums->block_bytes);
+	int err = buf ? ensure_open(d, i) : -ENOMEM;
+
+	for (size_t k = 0; k < sums->n && !err && !dest_stopped(d); k += at_once) {
+		size_t left = sums->n - k;
+
+		err = compare_blocks(d, i, sums, k, left < at_once ? left : at_once, buf);
+	}
+	free(buf);
+	items_compared(&d->items, i, sums->n);
+	return err;
+}
+
+int sums_message(struct destination *d, const uint8_t *body, size_t length, char *why)
+{
+	uint64_t since = clock_now_ns();
+	struct copy_sums sums;
+	struct item *i;
+	bool failed;
+	int err;
+
+	if (copy_decode_sums(body, length, &sums) != WIRE_OK)
+		return violation(why, wire_fault_text(WIRE_BAD_BODY));
+	i = items_use(&d->items, sums.id, ITEM_SUMS, &err);
+	if (!i)
+		return err == -ENOMEM ? err : violation(why, "digests that were not asked for");
+	err = items_claim(&d->items, i, sums.offset_bytes, sums.end_bytes - sums.offset_bytes,
+			  &failed);
+	if (err == -EBADMSG)
+		return violation(why, "digests that lie outside of a file, or twice");
+	if (!err && !failed)
+		err = compare(d, i, &sums);
+	if (err)
+		items_read_failed(&d->items, i, err);
+	tally_add(&d->tally.checking_ns, clock_now_ns() - since);
+	return stream_sums_end(d, i, why);
+}
+
+/* "bytes 4096-8191, 12288-16383 differ (2 of 300 blocks)" */
+static void describe(const struct stream *s, char *text, size_t size)
+{
+	char ranges[WIRE_MAX_TEXT_BYTES - 128] = "";
+	size_t n = 0, shown = 0;
+
+	for (; shown < s->differing.n && n + 64 < sizeof(ranges); shown++) {
+		const struct extent *x = &s->differing.items[shown];
+
+		n += (size_t)snprintf(ranges + n, sizeof(ranges) - n, "%s%" PRIu64 "-%" PRIu64,
+				      shown ? ", " : "", x->begin, x->end - 1);
+	}
+	snprintf(text, size, "bytes %s%s differ (%" PRIu64 " of %" PRIu64 " blocks)", ranges,
+		 shown < s->differing.n || s->differing_cut ? " and others" : "", s->n_differing,
+		 s->n_blocks);
+}
+
+static void correct(struct destination *d, struct item *i)
+{
+	const struct copy_entry *e = i->file.entry;
+	int fd = dirs_fd(d->dirs, i->file.dir);
+	struct stat st;
+
+	if (fd >= 0 && !fstatat(fd, e->name, &st, AT_SYMLINK_NOFOLLOW))
+		file_correct(d, i->file.dir, e, &st);
+	if (fd >= 0)
+		dirs_done(d->dirs, i->file.dir);
+}
+
+static void close_file(struct item *i)
+{
+	if (i->file.fd >= 0)
+		close(i->file.fd);
+	i->file.fd = -1;
+}
+
+/* With -c the contents are equal, so the file only needs its attributes. */
+void sums_equal(struct destination *d, struct item *i)
+{
+	if (d->settings->verify) {
+		file_end(d, i, COPY_EQUAL);
+		return;
+	}
+	if (!d->settings->dry_run && i->file.dir)
+		correct(d, i);
+	file_end(d, i, COPY_SAME);
+}
+
+/* With -c what differs is copied. */
+static void send_all(struct destination *d, struct item *i)
+{
+	const struct copy_want want = { .id = i->id, .how = COPY_SEND };
+
+	if (d->settings->dry_run) {
+		file_end(d, i, COPY_WOULD);
+		return;
+	}
+	items_await(&d->items, i);
+	answers_want_now(&d->answers, &want);
+}
+
+static void differs(struct destination *d, struct item *i)
+{
+	char text[WIRE_MAX_TEXT_BYTES];
+
+	describe(i->stream, text, sizeof(text));
+	dest_differs(d, i->id, i->file.dir, i->file.entry->name, "%s", text);
+	file_end(d, i, COPY_DIFFERS);
+}
+
+void sums_complete(struct destination *d, struct item *i)
+{
+	struct stream *s = i->stream;
+	bool equal = !s->n_differing && s->got.total == i->file.entry->size_bytes;
+
+	close_file(i);
+	if (s->source_failed) {
+		file_end(d, i, COPY_LOST);
+	} else if (s->read_err && d->settings->verify) {
+		dest_failed(d, i->id, i->file.dir, i->file.entry->name, "read", s->read_err);
+		file_end(d, i, COPY_LOST);
+	} else if (equal && !s->read_err) {
+		sums_equal(d, i);
+	} else if (!d->settings->verify) {
+		send_all(d, i);
+	} else if (s->n_differing) {
+		differs(d, i);
+	} else {
+		role_fatal(d->role, COPY_FAILED, "%s sent digests of a part of a file only",
+			   d->job->peer_host);
+		file_end(d, i, COPY_LOST);
+	}
+	answers_flush(&d->answers);
+}
