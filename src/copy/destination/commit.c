@@ -71,6 +71,15 @@ int commit_record(struct commit *c, const struct journal_record *r)
 	return err;
 }
 
+void commit_flush_journal(struct commit *c)
+{
+	pthread_mutex_lock(&c->journal_lock);
+	/* One that cannot become durable makes a later copy send more, at most. */
+	if (c->journal.fd >= 0 && fdatasync(c->journal.fd))
+		c->journal.broken = true;
+	pthread_mutex_unlock(&c->journal_lock);
+}
+
 void commit_note_root(struct commit *c, bool renamed)
 {
 	const struct journal_record root = { .type = JOURNAL_ROOT, .renamed = renamed };
@@ -102,6 +111,8 @@ static struct commit *new_commit(const struct copy_job *job, struct dirs *dirs, 
 	c->journal.fd = -1;
 	pthread_mutex_init(&c->journal_lock, NULL);
 	pthread_mutex_init(&c->place_lock, NULL);
+	pthread_mutex_init(&c->progress_lock, NULL);
+	pthread_cond_init(&c->flushed, NULL);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	pthread_cond_init(&c->room, NULL);
@@ -115,6 +126,8 @@ static void free_commit(struct commit *c)
 	pthread_cond_destroy(&c->room);
 	pthread_cond_destroy(&c->changed);
 	pthread_mutex_destroy(&c->lock);
+	pthread_cond_destroy(&c->flushed);
+	pthread_mutex_destroy(&c->progress_lock);
 	pthread_mutex_destroy(&c->place_lock);
 	pthread_mutex_destroy(&c->journal_lock);
 	free(c);
@@ -122,7 +135,7 @@ static void free_commit(struct commit *c)
 
 static int begin(struct commit *c, char *why, size_t size)
 {
-	int err = commit_sweep(c);
+	int err = commit_sweep(c, why, size);
 
 	if (err)
 		snprintf(why, size, "cannot look for interrupted copies (%s)", strerror(-err));
@@ -147,6 +160,8 @@ int commit_open(struct commit **commit, const struct copy_job *job, struct dirs 
 	int err = 0;
 
 	*commit = NULL;
+	if (size)
+		why[0] = '\0';
 	if (!c) {
 		snprintf(why, size, "%s", strerror(ENOMEM));
 		return -ENOMEM;
@@ -211,8 +226,11 @@ void commit_close(struct commit *c, bool keep, uint64_t *storage_ns)
 		pthread_join(c->thread, NULL);
 		flush_rest(c);
 	}
+	commit_kept_free(c, !keep);
 	if (c->journal.fd >= 0 && !keep)
 		remove_journal(c);
+	else if (c->journal.fd >= 0)
+		commit_flush_journal(c);
 	if (storage_ns)
 		*storage_ns += c->storage_ns;
 	free_commit(c);
@@ -281,7 +299,7 @@ static void close_early(struct commit *c, struct commit_file *f)
 {
 	const enum commit_flush flush = c->fs[f->fs].flush;
 
-	if (f->fd < 0 || !f->number || f->err || flush == COMMIT_FLUSH_EACH ||
+	if (f->fd < 0 || !f->number || f->err || f->progress || flush == COMMIT_FLUSH_EACH ||
 	    (flush == COMMIT_FLUSH_ALL && c->pending.n < COMMIT_FEW))
 		return;
 	pthread_mutex_unlock(&c->lock);
@@ -319,12 +337,13 @@ void commit_drop(struct commit *c, struct commit_file *f, bool keep)
 	char name[COPY_TEMPORARY_SIZE];
 	int fd;
 
-	(void)keep;
+	keep = !commit_untrack(c, f, keep) && keep && f->kept;
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
-	if (!f->number)
+	if (!f->number || keep)
 		return;
+	commit_gone(c, f);
 	journal_temporary_name(c->session, f->number, name);
 	fd = dirs_fd(c->dirs, f->dir);
 	if (fd >= 0) {

@@ -49,8 +49,10 @@ typedef void commit_done(void *arg, struct commit_file *f, int err, const char *
 /*
  * Begin: remove or (with -R) adopt what dead sessions left in the root of `dirs`, start the thread.
  * `tree_id` identifies the copy for -R: a hash of host and sources; the latest journal with the
- * same one is continued. The own journal is made, and locked, with the first temporary file; with
- * -R at once. With -k and -n nothing is written at all. Returns 0, or -errno with a text in `why`.
+ * same one is continued. Without -R it is removed. Another copy that can be resumed is left alone
+ * for 14 days. The own journal is made, and locked, with the first temporary file; with -R at once.
+ * With -k and -n nothing is written at all. Returns 0, with `why` empty or a warning; or -errno
+ * with a text in `why`.
  */
 int commit_open(struct commit **c, const struct copy_job *job, struct dirs *dirs, uint64_t tree_id,
 		commit_done *done, void *arg, char *why, size_t size);

@@ -62,6 +62,17 @@ struct commit_place {
 	uint32_t fs;
 };
 
+/* A file that is being written, whose durable ranges are recorded: -R. Guarded by progress_lock. */
+struct commit_progress {
+	struct commit_progress *next, **at; /* in commit.progress */
+	struct commit_file *file;
+	struct extents fresh; /* written since the last record */
+	uint64_t round;	      /* of the last record */
+	bool flushing;	      /* the commit thread uses file->fd */
+	bool listed;	      /* the journal has the file */
+	int err;	      /* a flush failed; the kernel reports that once */
+};
+
 struct commit {
 	/* const after commit_open() */
 	struct dirs *dirs;
@@ -72,7 +83,6 @@ struct commit {
 	uint64_t tree_id;
 	bool passive; /* nothing is written */
 	bool resume;
-	bool in_place;
 
 	_Atomic uint64_t numbers; /* of temporary names given away */
 
@@ -101,11 +111,21 @@ struct commit {
 	bool slow; /* a file system has storage */
 	bool each; /* files stay open until they are flushed */
 
+	/* guarded by progress_lock */
+	pthread_mutex_t progress_lock;
+	pthread_cond_t flushed;
+	struct commit_progress *progress;
+	_Atomic size_t n_progress;
+
+	/* of the thread of the entries: files of the continued session, not claimed yet */
+	struct commit_kept *kept;
+
 	/* of the commit thread, until it is joined */
 	pthread_t thread;
 	bool started;
 	uint64_t storage_ns;
-	uint64_t touched_ns;
+	uint64_t touched_ns, recorded_ns;
+	uint64_t record_round;
 };
 
 void commit_list_add(struct commit_list *l, struct commit_file *f);
@@ -135,16 +155,41 @@ static inline size_t commit_batch_files(const struct commit *c)
 /* ---- commit_resume.c ---- */
 
 /* Do what is due each second. The commit thread. */
-void commit_tick(struct commit *c, uint64_t now_ns);
+void commit_tick(struct commit *c);
 
 /* How long the thread may sleep. With the lock. */
 uint64_t commit_sleep_ns(const struct commit *c);
+
+/* Begin to record what is written to `f`, of which the journal may know already. 0 or -ENOMEM. */
+int commit_track(struct commit *c, struct commit_file *f, bool listed);
+
+/*
+ * End that; f->kept is true if the journal has the file. With `keep` what was written is flushed
+ * and recorded first. Returns 0, or -errno of a flush that failed, now or before. Any thread that
+ * owns `f`.
+ */
+int commit_untrack(struct commit *c, struct commit_file *f, bool keep);
+
+/* The journal need not keep the file any more: it has its name, or was removed. */
+void commit_gone(struct commit *c, struct commit_file *f);
+
+/* ---- commit_kept.c ---- */
+
+/*
+ * Continue the session of this journal, which becomes the commit's: its files are known, its other
+ * temporary files are removed. Returns 0 or -errno; the journal is then not taken.
+ */
+int commit_adopt(struct commit *c, struct journal_file *j, const struct journal_record *head);
+
+/* Forget the files that were not claimed; with `remove`, remove them. */
+void commit_kept_free(struct commit *c, bool remove);
 
 /* ---- commit.c ---- */
 
 /* The own journal, which is created now if it was not. Returns 0 or -errno. Any thread. */
 int commit_journal(struct commit *c);
 int commit_record(struct commit *c, const struct journal_record *r);
+void commit_flush_journal(struct commit *c);
 
 /*
  * Remove `name` from a directory whose times stay as they are: they may be those of the source by
@@ -154,7 +199,13 @@ void commit_unlink_quietly(int dir_fd, const char *name);
 
 /* ---- stale.c ---- */
 
-/* Look for dead sessions in the root, and remove what they left. Returns 0 or -errno. */
-int commit_sweep(struct commit *c);
+/*
+ * Look for dead sessions in the root; continue one, with -R, and remove what the others left.
+ * Returns 0 or -errno; `why` becomes a warning, or remains.
+ */
+int commit_sweep(struct commit *c, char *why, size_t size);
+
+/* The directory `path` below the root, entered name by name. Returns 0 or -errno. */
+int commit_enter_path(struct commit *c, const char *path, struct dir_node **node);
 
 #endif

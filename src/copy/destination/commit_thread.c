@@ -118,6 +118,7 @@ static void rename_file(struct commit *c, struct near *d, struct commit_file *f)
 		fail(f, -errno, "rename");
 	if (f->err && fd >= 0)
 		unlinkat(fd, name, 0);
+	commit_gone(c, f);
 }
 
 static void rename_all(struct commit *c, struct commit_list *l)
@@ -164,11 +165,12 @@ static int flush_fs(struct commit_fs *fs)
 }
 
 /* Files that were begun before a flush that failed, and files in place, which may be devices. */
-static void check_files(struct commit_fs *fs)
+static void check_files(struct commit *c, struct commit_fs *fs)
 {
 	const uint32_t losses = atomic_load(&fs->losses);
 
 	for (struct commit_file *f = fs->batch.head; f; f = f->next) {
+		fail(f, commit_untrack(c, f, false), "flush");
 		if (f->losses != losses)
 			fail(f, -EIO, "flush");
 		else if (!f->number && f->fd >= 0 && fs->flush != COMMIT_FLUSH_EACH)
@@ -242,7 +244,7 @@ static void commit_fs(struct commit *c, struct commit_fs *fs)
 
 	if (!n && !fs->renamed.n)
 		return;
-	check_files(fs);
+	check_files(c, fs);
 	if (fs->flush == COMMIT_FLUSH_NONE) {
 		rename_all(c, &fs->batch);
 		finish(c, &fs->batch);
@@ -355,7 +357,7 @@ static bool work(struct commit *c)
 	sort(c, &l);
 	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++)
 		commit_fs(c, &c->fs[i]);
-	commit_tick(c, begin_ns);
+	commit_tick(c);
 	c->storage_ns += clock_kernel_ns() - begin_ns;
 	pthread_mutex_lock(&c->lock);
 	c->rounds++;

@@ -89,7 +89,6 @@ static void put_head(struct cursor *c, const struct journal_record *r)
 static void put_file(struct cursor *c, const struct journal_record *r)
 {
 	put(c, 8, r->number);
-	put(c, 8, r->in_place);
 	put(c, 8, r->size_bytes);
 	put(c, 8, (uint64_t)r->mtime_ns);
 	put(c, 8, r->device);
@@ -217,7 +216,6 @@ static void get_head(struct cursor *c, struct journal_record *r)
 static void get_file(struct cursor *c, struct journal_record *r)
 {
 	r->number = get(c);
-	r->in_place = get_flag(c);
 	r->size_bytes = get(c);
 	r->mtime_ns = (int64_t)get(c);
 	r->device = get(c);

@@ -75,8 +75,7 @@ static bool sweep_name(void *arg, int dir_fd, const char *name)
 	return true;
 }
 
-/* The directory `path` below the root, which is entered name by name. Returns 0 or -errno. */
-static int enter_path(struct commit *c, const char *path, struct dir_node **node)
+int commit_enter_path(struct commit *c, const char *path, struct dir_node **node)
 {
 	struct dir_node *at = dirs_root(c->dirs), *next;
 	char name[NAME_MAX + 1];
@@ -102,7 +101,7 @@ static void sweep_dir(struct commit *c, const char *path, struct sweep *s)
 	struct dir_node *node;
 	int fd;
 
-	if (enter_path(c, path, &node))
+	if (commit_enter_path(c, path, &node))
 		return;
 	fd = dirs_fd(c->dirs, node);
 	if (fd >= 0) {
@@ -175,7 +174,10 @@ static bool is_worth_keeping(const struct commit *c, int fd, const struct journa
 	       time(NULL) - st.st_mtim.tv_sec < KEPT_SECONDS;
 }
 
-/* A journal whose session may be alive, or of another user, is left alone. */
+/*
+ * Remove what a dead session has left, unless it is another copy that can be resumed. A journal
+ * whose session may be alive, or of another user, is left alone.
+ */
 static void sweep_journal(struct commit *c, int root_fd, const char *name)
 {
 	struct journal_record head;
@@ -186,7 +188,7 @@ static void sweep_journal(struct commit *c, int root_fd, const char *name)
 	if (journal_open_dead(&j, root_fd, name))
 		return;
 	journal_parse_name(name, &session, &number);
-	known = read_head(j.fd, &head, &renamed);
+	known = read_head(j.fd, &head, &renamed) && head.session == session;
 	if (!known || !is_worth_keeping(c, j.fd, &head)) {
 		stale_sweep(c, j.fd, session, NULL, NULL);
 		unlinkat(root_fd, name, 0);
@@ -194,7 +196,59 @@ static void sweep_journal(struct commit *c, int root_fd, const char *name)
 	journal_close(&j);
 }
 
-int commit_sweep(struct commit *c)
+/* A dead session that can be continued. */
+struct candidate {
+	struct journal_file j;
+	struct journal_record head;
+	struct timespec mtime;
+};
+
+/* Keep the journal in `*best` if it is of this copy, and the latest one. */
+static void consider(const struct commit *c, int root_fd, const char *name, struct candidate *best)
+{
+	struct candidate now;
+	uint64_t session, number;
+	struct stat st;
+	bool renamed;
+
+	if (journal_open_dead(&now.j, root_fd, name))
+		return;
+	journal_parse_name(name, &session, &number);
+	if (fstat(now.j.fd, &st) || !read_head(now.j.fd, &now.head, &renamed) ||
+	    !now.head.resumable || now.head.tree_id != c->tree_id || now.head.session != session) {
+		journal_close(&now.j);
+		return;
+	}
+	now.mtime = st.st_mtim;
+	if (best->j.fd >= 0 &&
+	    (best->mtime.tv_sec > now.mtime.tv_sec ||
+	     (best->mtime.tv_sec == now.mtime.tv_sec && best->mtime.tv_nsec > now.mtime.tv_nsec))) {
+		journal_close(&now.j);
+		return;
+	}
+	journal_close(&best->j);
+	*best = now;
+}
+
+/* Continue the latest session of this copy, if there is one. */
+static void adopt(struct commit *c, int root_fd, const struct journals *all, char *why, size_t size)
+{
+	struct candidate best = { .j = { .fd = -1 } };
+	int err;
+
+	for (size_t i = 0; i < all->n; i++)
+		consider(c, root_fd, all->names[i], &best);
+	if (best.j.fd < 0)
+		return;
+	err = commit_adopt(c, &best.j, &best.head);
+	if (!err)
+		return;
+	journal_close(&best.j);
+	snprintf(why, size, "cannot continue an interrupted copy: its journal is damaged (%s)",
+		 strerror(-err));
+}
+
+int commit_sweep(struct commit *c, char *why, size_t size)
 {
 	struct dir_node *root = dirs_root(c->dirs);
 	struct journals *all = calloc(1, sizeof(*all));
@@ -204,6 +258,9 @@ int commit_sweep(struct commit *c)
 		return -ENOMEM;
 	fd = dirs_fd(c->dirs, root);
 	err = fd < 0 ? fd : for_names(fd, note_journal, all);
+	if (!err && c->resume)
+		adopt(c, fd, all, why, size);
+	/* The lock on the one that is continued is held: it counts as alive. */
 	for (size_t i = 0; i < all->n && !err; i++)
 		sweep_journal(c, fd, all->names[i]);
 	if (fd >= 0)
