@@ -42,6 +42,12 @@ int walk_open(struct walk **w, const struct copy_settings *settings, const char 
 void walk_close(struct walk *w);
 
 /*
+ * The name at the top of the destination that a source gets: its last component. False, with "":
+ * its contents go there, as for "dir/", "dir/.", ".", ".." and "". Any thread.
+ */
+bool walk_top_name(const char *source, char name[COPY_MAX_NAME_BYTES]);
+
+/*
  * A copy into its own source ends: in a directory that has the file `journal`, which is that of
  * this copy's destination, directories are not entered if this copy makes them: those with the
  * names of the sources, or `made` if it is not NULL: all of them with "". Failures say so. Strings
