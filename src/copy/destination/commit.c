@@ -316,6 +316,12 @@ static bool is_stopped(const struct commit *c)
 	return c->stop && stop_requested(c->stop);
 }
 
+/* `done` puts files, such as links to one that has its name now: it cannot wait for itself. */
+static bool is_own_thread(const struct commit *c)
+{
+	return pthread_equal(pthread_self(), c->thread);
+}
+
 void commit_put(struct commit *c, struct commit_file *f)
 {
 	if (!f->number)
@@ -323,7 +329,7 @@ void commit_put(struct commit *c, struct commit_file *f)
 	pthread_mutex_lock(&c->lock);
 	close_early(c, f);
 	while (c->pending.n >= (c->each ? COMMIT_ROOM_FILES_EACH : COMMIT_ROOM_FILES) &&
-	       !is_stopped(c))
+	       !is_stopped(c) && !is_own_thread(c))
 		pthread_cond_wait(&c->room, &c->lock);
 	commit_list_add(&c->pending, f);
 	c->put_files++;

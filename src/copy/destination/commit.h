@@ -103,7 +103,7 @@ int commit_wrote(struct commit *c, struct commit_file *f, uint64_t begin, uint64
  * A complete file, with its attributes set: the commit owns it until `done`, which frees it. Waits
  * while too many are pending. Any thread. Of what is there already under its final name `number` is
  * 0: a file in place (its `fd` is flushed), a link or a directory (`fd` is -1). `done` is then
- * called once it is durable.
+ * called once it is durable. May be called by `done`, and does not wait then.
  */
 void commit_put(struct commit *c, struct commit_file *f);
 
