@@ -186,7 +186,7 @@ static const struct option link_rows[] = {
 	  .hint = "permissions and times are always copied, and -P copies owners",
 	  .help = "use this port and those after it, one for each thread",
 	  .detail =
-		  "For a firewall that lets certain ports through. Otherwise the side that listens "
+		  "For a firewall that admits certain ports only. Otherwise the side that listens "
 		  "takes the first free port from 40010 on. Where no connection is possible in "
 		  "either direction the data move through ssh; a line says so.",
 	  .example = "xddcp -p 50000 -t 4 disk.img storage:/vm/" },
