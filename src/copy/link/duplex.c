@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "xdd/base/nstime.h"
@@ -22,6 +23,8 @@ struct duplex {
 	int read_fd, write_fd;
 	int read_flags, write_flags; /* as they were */
 	int end_fd;		     /* readable once it is aborted */
+	bool terminal;		     /* the descriptor that is read */
+	struct termios modes;	     /* of the terminal, as they were */
 	uint64_t timeout_ns;
 
 	/* atomic */
@@ -36,6 +39,19 @@ static int unblock(int fd)
 	if (flags >= 0)
 		fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 	return flags;
+}
+
+/* Have a terminal pass all bytes as they are. */
+static void make_raw(struct duplex *d)
+{
+	struct termios raw;
+
+	d->terminal = tcgetattr(d->read_fd, &d->modes) == 0;
+	if (!d->terminal)
+		return;
+	raw = d->modes;
+	cfmakeraw(&raw);
+	tcsetattr(d->read_fd, TCSANOW, &raw);
 }
 
 struct duplex *duplex_new(int read_fd, int write_fd, uint64_t timeout_ns)
@@ -60,6 +76,7 @@ struct duplex *duplex_new(int read_fd, int write_fd, uint64_t timeout_ns)
 	atomic_init(&d->received_ns, clock_now_ns());
 	d->read_flags = unblock(read_fd);
 	d->write_flags = unblock(write_fd);
+	make_raw(d);
 	return d;
 }
 
@@ -67,6 +84,8 @@ void duplex_free(struct duplex *d)
 {
 	if (!d)
 		return;
+	if (d->terminal)
+		tcsetattr(d->read_fd, TCSANOW, &d->modes);
 	/* In this order: both may belong to one open file. */
 	fcntl(d->write_fd, F_SETFL, d->write_flags);
 	fcntl(d->read_fd, F_SETFL, d->read_flags);

@@ -15,12 +15,12 @@
 struct duplex;
 
 /*
- * Own `read_fd` and `write_fd`, which may be the same, and have them not block; they are closed
- * also when this fails. Returns NULL without memory or descriptors.
+ * Own `read_fd` and `write_fd`, which may be the same, and have them not block; a terminal
+ * becomes raw. They are closed also when this fails. Returns NULL without memory or descriptors.
  */
 struct duplex *duplex_new(int read_fd, int write_fd, uint64_t timeout_ns);
 
-/* Give the descriptors their flags back and close them. Accepts NULL. */
+/* Give the descriptors their flags and modes back and close them. Accepts NULL. */
 void duplex_free(struct duplex *d);
 
 /* Have all present and future calls return -ECONNABORTED. */

@@ -46,7 +46,7 @@ struct link {
 	uint64_t sent; /* messages */
 	int broken;    /* -errno of the first that could not be sent */
 
-	/* atomic: when a message was sent last */
+	/* atomic: when something was sent last; 0: nothing was */
 	_Atomic uint64_t sent_ns;
 };
 
@@ -75,11 +75,11 @@ static void *send_alive(void *arg)
 	uint64_t next_ns = clock_now_ns() + ALIVE_NS;
 
 	while (duplex_sleep(l->duplex, next_ns) == 0) {
-		uint64_t due_ns = atomic_load(&l->sent_ns) + ALIVE_NS;
-		uint64_t now_ns = clock_now_ns();
+		uint64_t sent_ns = atomic_load(&l->sent_ns);
+		uint64_t due_ns = sent_ns + ALIVE_NS, now_ns = clock_now_ns();
 
 		/* An error is found by those who send and receive. */
-		if (due_ns <= now_ns)
+		if (sent_ns && due_ns <= now_ns)
 			link_send_body(l, WIRE_ALIVE, NULL, 0);
 		next_ns = due_ns <= now_ns ? now_ns + ALIVE_NS : due_ns;
 	}
@@ -97,7 +97,7 @@ struct link *link_on_fds(int read_fd, int write_fd, uint64_t timeout_ns)
 	}
 	l->duplex = d;
 	l->timeout_ns = timeout_ns;
-	atomic_init(&l->sent_ns, clock_now_ns());
+	atomic_init(&l->sent_ns, 0);
 	l->has_thread = thread_start(&l->thread, send_alive, l) == 0;
 	if (l->has_thread)
 		return l;
@@ -266,6 +266,19 @@ int link_send_body(struct link *l, enum wire_type type, const void *body, size_t
 	struct iovec iov = { .iov_base = (void *)body, .iov_len = length };
 
 	return link_send(l, &h, &iov, length ? 1 : 0, NULL);
+}
+
+int link_send_text(struct link *channel, const char *text)
+{
+	struct iovec iov = { .iov_base = (void *)text, .iov_len = strlen(text) };
+	int err;
+
+	pthread_mutex_lock(&channel->lock);
+	err = duplex_send(channel->duplex, &iov, 1);
+	channel->broken = err;
+	atomic_store(&channel->sent_ns, clock_now_ns());
+	pthread_mutex_unlock(&channel->lock);
+	return err;
 }
 
 /* ---- receiving ---- */

@@ -19,11 +19,11 @@
 struct link;
 
 /*
- * A channel on two descriptors that may be pipes, sockets or the same. The link closes them, also
- * when this fails. A channel sends ALIVE in each second in which it sends nothing else, from a
- * thread of its own, and receiving fails with -ETIMEDOUT after `timeout_ns` without a byte; so does
- * sending when no byte moves in either direction for as long. Returns NULL without memory or
- * threads.
+ * A channel on two descriptors that may be pipes, sockets or the same; a terminal becomes raw. The
+ * link closes them, also when this fails. After the first message it sends, a channel sends ALIVE
+ * in each second in which it sends nothing else, from a thread of its own. Receiving fails with
+ * -ETIMEDOUT after `timeout_ns` without a byte; so does sending when no byte moves in either
+ * direction for as long. Returns NULL without memory or threads.
  */
 struct link *link_on_fds(int read_fd, int write_fd, uint64_t timeout_ns);
 
@@ -45,6 +45,12 @@ struct link *link_inside(struct link *channel);
 /* Accepts NULL. */
 void link_close(struct link *l);
 void link_abort(struct link *l);
+
+/*
+ * Send bytes that are no message on a channel, before the first message: the banner of a server. A
+ * channel sends nothing by itself before that. Returns 0 or -errno.
+ */
+int link_send_text(struct link *channel, const char *text);
 
 /*
  * Send a message of `h->type`, whose body is `n` parts; the link fills in connection, sequence,

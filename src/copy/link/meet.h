@@ -8,6 +8,7 @@
 #ifndef COPY_LINK_MEET_H
 #define COPY_LINK_MEET_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,7 +23,7 @@ struct ssh {
 	pid_t pid; /* -1: none, or ended */
 	struct link *channel;
 	struct copy_started started;
-	_Atomic int cut; /* ssh_cut() was called; for ssh.c */
+	_Atomic int cut, open; /* for ssh.c: ssh_cut() was called; there is a channel to abort */
 };
 
 /*

@@ -1,0 +1,182 @@
+/*
+ * A child process: child.h.
+ */
+#include "copy/link/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "xdd/base/nstime.h"
+#include "xdd/sys/clock.h"
+
+/* Room for data that goes through ssh. */
+#define PIPE_BYTES (256 << 10)
+
+/* A kernel without descriptors of processes is asked so often. */
+#define LOOK_NS (5 * NS_PER_MS)
+
+/* Between SIGTERM and SIGKILL. */
+#define END_NS NS_PER_SEC
+
+/* ---- start ---- */
+
+/* The ends of this process, and those of the child. */
+struct pipes {
+	int input[2], output[2], failed[2];
+};
+
+static void close_pipes(struct pipes *p)
+{
+	int *all[] = { p->input, p->output, p->failed };
+
+	for (unsigned i = 0; i < 6; i++)
+		if (all[i / 2][i % 2] >= 0)
+			close(all[i / 2][i % 2]);
+}
+
+static int open_pipes(struct pipes *p)
+{
+	memset(p, -1, sizeof(*p));
+	if (pipe2(p->input, O_CLOEXEC) == 0 && pipe2(p->output, O_CLOEXEC) == 0 &&
+	    pipe2(p->failed, O_CLOEXEC) == 0)
+		return 0;
+	return -errno;
+}
+
+/* dup2(2) leaves a descriptor that is in its place already as it is: closed by execve(2). */
+static int move(int fd, int to)
+{
+	return fd == to ? fcntl(fd, F_SETFD, 0) : dup2(fd, to);
+}
+
+/* The child, up to its program: only functions that are safe after a fork with threads. */
+_Noreturn static void run(const struct pipes *p, pid_t parent, char *const argv[])
+{
+	sigset_t none;
+	int err;
+
+	/* Signals as a shell gives them to its children; this process may block or ignore some. */
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() != parent)
+		_exit(1);
+	if (move(p->input[0], STDIN_FILENO) >= 0 && move(p->output[1], STDOUT_FILENO) >= 0)
+		execvp(argv[0], argv);
+	err = errno;
+	/* Nothing is left to do where this fails. */
+	if (write(p->failed[1], &err, sizeof(err)) < 0)
+		_exit(1);
+	_exit(1);
+}
+
+/* Returns 0, or -errno of the child's execve(2). */
+static int await_start(int fd)
+{
+	int err = 0;
+	ssize_t n;
+
+	do
+		n = read(fd, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(err) ? -err : 0;
+}
+
+static int start(struct child *c, struct pipes *p, char *const argv[])
+{
+	pid_t parent = getpid();
+	int err;
+
+	fcntl(p->input[1], F_SETPIPE_SZ, PIPE_BYTES);
+	fcntl(p->output[0], F_SETPIPE_SZ, PIPE_BYTES);
+	c->pid = fork();
+	if (c->pid < 0)
+		return -errno;
+	if (c->pid == 0)
+		run(p, parent, argv);
+	close(p->failed[1]);
+	p->failed[1] = -1;
+	err = await_start(p->failed[0]);
+	if (err) {
+		waitpid(c->pid, NULL, 0);
+		return err;
+	}
+	c->read_fd = p->output[0];
+	c->write_fd = p->input[1];
+	p->output[0] = p->input[1] = -1;
+	fcntl(c->read_fd, F_SETFL, O_NONBLOCK);
+	fcntl(c->write_fd, F_SETFL, O_WRONLY | O_NONBLOCK);
+	return 0;
+}
+
+int child_start(struct child *c, char *const argv[])
+{
+	struct pipes p;
+	int err = open_pipes(&p);
+
+	if (!err)
+		err = start(c, &p, argv);
+	close_pipes(&p);
+	return err;
+}
+
+/* ---- end ---- */
+
+static int status_of(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Sleep until the process of `fd` ends, or for a while. */
+static void look_later(int fd, uint64_t left_ns)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct timespec time = clock_timespec(fd >= 0 ? left_ns : ns_earlier(left_ns, LOOK_NS));
+
+	ppoll(&p, 1, &time, NULL);
+}
+
+/* Returns true with its exit status if it ends within `wait_ns`. */
+static bool ends_within(pid_t pid, int fd, uint64_t wait_ns, int *result)
+{
+	uint64_t until_ns = clock_now_ns() + wait_ns;
+
+	for (;;) {
+		uint64_t now_ns = clock_now_ns();
+		int status = 0;
+		pid_t found = waitpid(pid, &status, WNOHANG);
+
+		if (found == pid || (found < 0 && errno != EINTR)) {
+			/* An error: the ends of children are ignored in this process. */
+			*result = found == pid ? status_of(status) : 0;
+			return true;
+		}
+		if (now_ns >= until_ns)
+			return false;
+		look_later(fd, until_ns - now_ns);
+	}
+}
+
+int child_wait(pid_t pid, uint64_t wait_ns)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), result = 0;
+
+	if (!ends_within(pid, fd, wait_ns, &result)) {
+		kill(pid, SIGTERM);
+		if (!ends_within(pid, fd, END_NS, &result)) {
+			kill(pid, SIGKILL);
+			ends_within(pid, fd, UINT64_MAX / 2, &result);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return result;
+}

@@ -1,0 +1,314 @@
+/*
+ * Servers, which are started through ssh, or on this host without: meet.h. Called by copy.c.
+ *
+ * There is no time limit before the banner: ssh has its own for the network, and the user may be
+ * asked for a password. A signal ends the wait.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/link/banner.h"
+#include "copy/link/child.h"
+#include "copy/link/meet.h"
+#include "copy/link/ssh_command.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/printable.h"
+#include "xdd/net/digest.h"
+#include "xdd/net/key.h"
+
+/* For ssh to end once its output has ended. */
+#define END_NS (2 * NS_PER_SEC)
+
+/* Exit statuses of shells, and of ssh itself. */
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+#define STATUS_SSH 255
+#define STATUS_SIGNAL 128
+
+/* Common to the steps of a start. */
+struct start {
+	struct ssh *ssh;
+	const struct copy_request *request;
+	char *host; /* printable; "this host" */
+	char *why;
+	size_t size;
+};
+
+/* ---- messages ---- */
+
+__attribute__((format(printf, 3, 4))) static int say(const struct start *s, int status,
+						     const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s->why, s->size, fmt, ap);
+	va_end(ap);
+	return status;
+}
+
+static int say_canceled(const struct start *s)
+{
+	return say(s, XDD_CANCELED, "was interrupted while it waited for %s", s->host);
+}
+
+static int say_not_started(const struct start *s, const char *program, int err)
+{
+	if (err == -ENOENT)
+		return say(s, COPY_NO_SSH,
+			   "cannot find the program \"%s\"; install OpenSSH, or give another one "
+			   "with -S",
+			   program);
+	return say(s, COPY_NO_SSH, "cannot start \"%s\" (%s); give another program with -S",
+		   program, strerror(-err));
+}
+
+/* It ended without a banner, with exit status `status`. */
+static int say_no_banner(const struct start *s, const struct banner *b, int status)
+{
+	const char *xdd = s->request->remote_xdd;
+	char *noise;
+
+	if (status == STATUS_SSH)
+		return say(s, COPY_SSH_ENDED,
+			   "ssh cannot reach %s, or is not let in (its own message is above)",
+			   s->host);
+	if (status > STATUS_SIGNAL)
+		return say(s, COPY_SSH_ENDED, "ssh to %s was ended by signal %d", s->host,
+			   status - STATUS_SIGNAL);
+	if (status == STATUS_NOT_FOUND || status == STATUS_NOT_EXECUTABLE ||
+	    (status == 1 && !*b->noise))
+		return say(s, COPY_NO_XDD,
+			   "cannot start \"%s\" on %s; install xdd there, or give its path with -b",
+			   xdd, s->host);
+	noise = printable_dup(b->noise, false);
+	say(s, COPY_BAD_VERSION,
+	    "\"%s\" on %s ended with status %d before it answered%s%s%s; it may be of another "
+	    "version, or a login script ended it: install %s on both, or give its path with -b",
+	    xdd, s->host, status, *b->noise ? ": \"" : "", noise ? noise : "",
+	    *b->noise ? "\"" : "", PACKAGE_STRING);
+	free(noise);
+	return COPY_BAD_VERSION;
+}
+
+static int say_noise(const struct start *s, const struct banner *b)
+{
+	char *noise = printable_dup(b->noise, false);
+
+	say(s, COPY_BAD_VERSION,
+	    "%s sends other output than that of xdd: \"%s\"; its login scripts must print nothing "
+	    "for commands",
+	    s->host, noise ? noise : "");
+	free(noise);
+	return COPY_BAD_VERSION;
+}
+
+static int say_version(const struct start *s, const struct banner *b)
+{
+	return say(s, COPY_BAD_VERSION,
+		   "%s has xdd %s, with version %u of the protocol; this is %s, with version %d; "
+		   "install the same on both, or give the path of another one with -b",
+		   s->host, b->version, b->protocol, PACKAGE_STRING, COPY_PROTOCOL);
+}
+
+/* ---- the process ---- */
+
+/* Another xdd of this host. */
+static int start_here(const struct start *s, struct child *c)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *argv[] = { path, (char *)"copy", (char *)"-server", NULL };
+	int err = n < 0 ? -errno : 0;
+
+	if (!err) {
+		path[n] = '\0';
+		err = child_start(c, argv);
+	}
+	return err ? say(s, COPY_FAILED, "cannot start the other side (%s)", strerror(-err)) : 0;
+}
+
+static int start_there(const struct start *s, const struct copy_place *place, struct child *c)
+{
+	struct arena *arena = arena_new();
+	char **argv;
+	int err;
+
+	if (!arena)
+		return say(s, COPY_FAILED, "%s", strerror(ENOMEM));
+	argv = ssh_command(arena, s->request, place, s->why, s->size);
+	err = argv ? child_start(c, argv) : 0;
+	arena_free(arena);
+	if (!argv)
+		return COPY_BAD_NAMES;
+	return err ? say_not_started(s, s->request->ssh[0], err) : 0;
+}
+
+static void close_child(const struct child *c)
+{
+	close(c->read_fd);
+	close(c->write_fd);
+}
+
+/* Wait for the banner; the channel then has the descriptors of `c`. */
+static int greet(const struct start *s, const struct child *c, uint64_t timeout_ns)
+{
+	struct banner b;
+
+	switch (banner_await(c->read_fd, &b, &s->ssh->cut)) {
+	case BANNER_FOUND:
+		break;
+	case BANNER_CLOSED:
+		close_child(c);
+		return say_no_banner(s, &b, ssh_end(s->ssh, END_NS));
+	case BANNER_NOISE:
+		close_child(c);
+		return say_noise(s, &b);
+	case BANNER_CUT:
+		close_child(c);
+		return say_canceled(s);
+	}
+	if (b.protocol != COPY_PROTOCOL) {
+		close_child(c);
+		return say_version(s, &b);
+	}
+	s->ssh->channel = link_on_fds(c->read_fd, c->write_fd, timeout_ns);
+	if (!s->ssh->channel)
+		return say(s, COPY_FAILED, "cannot use the channel (%s)", strerror(ENOMEM));
+	/* In this order: ssh_cut() does it the other way round. */
+	atomic_store(&s->ssh->open, 1);
+	if (atomic_load(&s->ssh->cut))
+		link_abort(s->ssh->channel);
+	return 0;
+}
+
+/* ---- START and STARTED ---- */
+
+static int send_start(const struct start *s, const struct copy_start *start)
+{
+	uint8_t *body = malloc(WIRE_MAX_BODY_BYTES);
+	size_t length = body ? copy_encode_start(start, body, WIRE_MAX_BODY_BYTES) : 0;
+	int err = length ? link_send_body(s->ssh->channel, WIRE_COPY_START, body, length) : 0;
+
+	/* It has the key. */
+	if (body)
+		explicit_bzero(body, length);
+	free(body);
+	if (!body)
+		return say(s, COPY_FAILED, "%s", strerror(ENOMEM));
+	if (!length)
+		return say(s, COPY_BAD_NAMES,
+			   "the names have more than %u bytes; give their directory, or a list "
+			   "with -F",
+			   WIRE_MAX_BODY_BYTES);
+	return err ? say(s, COPY_SSH_ENDED, "the connection to %s was lost (%s)", s->host,
+			 strerror(-err)) :
+		     0;
+}
+
+/* The server could not start: its own status and words. */
+static int say_error(const struct start *s, const uint8_t *body, size_t length)
+{
+	struct wire_error e;
+	char *text;
+
+	if (wire_decode_error(body, length, &e) != WIRE_OK)
+		return say(s, COPY_FAILED, "%s sent a malformed message", s->host);
+	text = printable_dup(e.text, false);
+	say(s, COPY_FAILED, "%s: %s", s->host, text ? text : "");
+	free(text);
+	return e.status > 0 && e.status < STATUS_SIGNAL ? (int)e.status : COPY_FAILED;
+}
+
+static int receive_started(const struct start *s)
+{
+	uint8_t body[WIRE_MAX_ERROR_BYTES];
+	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct wire_header h;
+	int err = link_receive(s->ssh->channel, 0, &h, why);
+
+	if (!err && h.length > sizeof(body))
+		return say(s, COPY_FAILED, "%s sent a message that is too long", s->host);
+	if (!err)
+		err = link_receive_body(s->ssh->channel, &h, body, NULL, why);
+	if (err == -ECONNABORTED && atomic_load(&s->ssh->cut))
+		return say_canceled(s);
+	if (err)
+		return say(s, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED, "%s: %s", s->host,
+			   why);
+	if (h.type == WIRE_ERROR)
+		return say_error(s, body, (size_t)h.length);
+	if (h.type != WIRE_COPY_STARTED ||
+	    copy_decode_started(body, (size_t)h.length, &s->ssh->started) != WIRE_OK)
+		return say(s, COPY_FAILED, "%s sent a message that was not expected", s->host);
+	return 0;
+}
+
+/* ---- the interface ---- */
+
+static int start_server(const struct start *s, const struct copy_place *place,
+			const struct copy_start *start)
+{
+	const char *missing;
+	struct child c;
+	int status;
+
+	if (!digest_available(&missing) || !net_key_available(&missing))
+		return say(s, COPY_FAILED, "%s, which copies between hosts need", missing);
+	if (!s->host)
+		return say(s, COPY_FAILED, "%s", strerror(ENOMEM));
+	status = place->host ? start_there(s, place, &c) : start_here(s, &c);
+	if (status)
+		return status;
+	s->ssh->pid = c.pid;
+	status = greet(s, &c, start->settings.timeout_ns);
+	if (!status)
+		status = send_start(s, start);
+	return status ? status : receive_started(s);
+}
+
+int ssh_start(struct ssh *ssh, const struct copy_request *request, const struct copy_place *place,
+	      const struct copy_start *start, char *why, size_t size)
+{
+	const struct start s = {
+		.ssh = ssh,
+		.request = request,
+		.host = printable_dup(place->host ? place->host : "this host", false),
+		.why = why,
+		.size = size,
+	};
+	int status = start_server(&s, place, start);
+
+	free(s.host);
+	if (status)
+		ssh_end(ssh, 0);
+	return status;
+}
+
+void ssh_cut(struct ssh *s)
+{
+	atomic_store(&s->cut, 1);
+	if (atomic_load(&s->open))
+		link_abort(s->channel);
+}
+
+int ssh_end(struct ssh *s, uint64_t wait_ns)
+{
+	int status = 0;
+
+	atomic_store(&s->open, 0);
+	link_close(s->channel);
+	s->channel = NULL;
+	if (s->pid > 0)
+		status = child_wait(s->pid, wait_ns);
+	s->pid = -1;
+	return status;
+}

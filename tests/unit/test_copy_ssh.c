@@ -1,0 +1,399 @@
+/*
+ * Servers started through ssh, for which scripts stand in: src/copy/link/ssh*.c, banner.c, child.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "copy/link/banner.h"
+#include "copy/link/child.h"
+#include "copy/link/meet.h"
+#include "copy/link/ssh_command.h"
+#include "net_rig.h"
+#include "xdd/base/arena.h"
+#include "xdd/sys/clock.h"
+
+#define WATCHDOG_S 120
+
+/* The bytes of STARTED, as a file for cat. */
+static char answer[] = "/tmp/test_copy_ssh.XXXXXX";
+
+static const struct copy_place place = { .user = "me", .host = "there", .path = "x" };
+
+static void write_answer(void)
+{
+	struct copy_started started = { .software = "xdd 8", .host = "there.example" };
+	uint8_t raw[WIRE_HEADER_BYTES], body[1024];
+	struct wire_header h = { .type = WIRE_COPY_STARTED, .connection = WIRE_NO_CONNECTION };
+	int fd = mkstemp(answer);
+
+	assert_true(fd >= 0);
+	h.length = copy_encode_started(&started, body, sizeof(body));
+	h.digest = digest_data(body, h.length);
+	wire_encode(&h, NULL, raw);
+	assert_int_equal(write(fd, raw, sizeof(raw)), sizeof(raw));
+	assert_int_equal(write(fd, body, h.length), h.length);
+	close(fd);
+}
+
+/* Run ssh_start() with a script in the place of ssh. */
+static int run(struct ssh *s, const char *script, char *why, size_t size)
+{
+	const char *words[] = { "/bin/sh", "-c", script, NULL };
+	struct copy_request request = { .ssh = words, .remote_xdd = "xdd" };
+	const char *sources[] = { "x" };
+	struct copy_start start = {
+		.role = COPY_SOURCE,
+		.settings = { .connections = 1,
+			      .block_bytes = 1u << 20,
+			      .size_bytes = UINT64_MAX,
+			      .timeout_ns = 5 * SECOND_NS },
+		.destination = "y",
+		.own_host = "there",
+		.peer_host = "here",
+		.sources = sources,
+		.n_sources = 1,
+	};
+
+	*why = '\0';
+	return ssh_start(s, &request, &place, &start, why, size);
+}
+
+static void starts(const char *before)
+{
+	struct ssh s = { 0 };
+	char script[512], why[1024];
+	int status;
+
+	snprintf(script, sizeof(script), "%s cat %s; exec cat > /dev/null", before, answer);
+	status = run(&s, script, why, sizeof(why));
+	if (status)
+		fail_msg("%s: %d, %s", before, status, why);
+	assert_string_equal(s.started.host, "there.example");
+	assert_true(s.pid > 0);
+	assert_int_equal(ssh_end(&s, 5 * SECOND_NS), 0);
+	assert_int_equal(s.pid, -1);
+	assert_int_equal(ssh_end(&s, 5 * SECOND_NS), 0);
+}
+
+static void test_starts(void **state)
+{
+	(void)state;
+	starts("echo 'XDD-COPY 1 8.0.0';");
+	starts("printf 'XDD-COPY 1 8.0.0\\r\\n';");
+	starts("printf 'Welcome\\n\\nto this\\0host\\n'; echo 'XDD-COPY 1 8.0.0';");
+	starts("printf '\\033]0;title\\007XDD-COPY 1 8.0.0\\n';");
+	starts("head -c 60000 /dev/zero; echo; echo 'XDD-COPY 1 8.0.0';");
+}
+
+static void fails(const char *script, int expected, const char *text)
+{
+	struct ssh s = { 0 };
+	char why[1024];
+	int status = run(&s, script, why, sizeof(why));
+
+	if (status != expected || !strstr(why, text))
+		fail_msg("%s: %d, \"%s\", not %d, \"%s\"", script, status, why, expected, text);
+	assert_true(s.pid <= 0);
+	assert_null(s.channel);
+}
+
+static void test_failures(void **state)
+{
+	(void)state;
+	fails("exit 255", COPY_SSH_ENDED, "ssh cannot reach there, or is not let in");
+	fails("kill -9 $$", COPY_SSH_ENDED, "signal 9");
+	fails("exit 127", COPY_NO_XDD, "give its path with -b");
+	fails("exit 126", COPY_NO_XDD, "cannot start \"xdd\" on there");
+	/* The way of csh. */
+	fails("exit 1", COPY_NO_XDD, "cannot start \"xdd\" on there");
+	fails("echo usage; exit 3", COPY_BAD_VERSION, "status 3 before it answered: \"usage\"");
+	fails("printf '\\033[2J'; exit 1", COPY_BAD_VERSION, "\"\\x1b[2J\"");
+	fails("echo 'XDD-COPY 2 9.1'; cat", COPY_BAD_VERSION, "there has xdd 9.1, with version 2");
+	fails("echo XDD-COPY 1; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("echo 'XDD-COPY 1 '; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("echo 'XDD-COPY 1 8 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("echo 'XDD-COPY -1 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("exec yes hello", COPY_BAD_VERSION, "other output than that of xdd: \"hello\"");
+	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION, "other output than that of xdd");
+	fails("echo 'XDD-COPY 1 8'; exit 0", COPY_SSH_ENDED, "there");
+	fails("echo 'XDD-COPY 1 8'; exec head -c 200 /dev/zero", COPY_FAILED, "no message of xdd");
+}
+
+static void test_no_program(void **state)
+{
+	const char *words[] = { "no-such-program", NULL };
+	struct copy_request request = { .ssh = words, .remote_xdd = "xdd" };
+	struct copy_start start = { .settings.timeout_ns = SECOND_NS };
+	struct ssh s = { 0 };
+	char why[1024];
+
+	(void)state;
+	assert_int_equal(ssh_start(&s, &request, &place, &start, why, sizeof(why)), COPY_NO_SSH);
+	assert_non_null(strstr(why, "cannot find the program \"no-such-program\""));
+	words[0] = "/dev/null";
+	assert_int_equal(ssh_start(&s, &request, &place, &start, why, sizeof(why)), COPY_NO_SSH);
+	assert_non_null(strstr(why, "Permission denied"));
+}
+
+/* ---- an end by a signal ---- */
+
+static void *cut_soon(void *arg)
+{
+	usleep(100 * 1000);
+	ssh_cut(arg);
+	return NULL;
+}
+
+static void cuts(const char *script)
+{
+	uint64_t start_ns = clock_now_ns();
+	struct ssh s = { 0 };
+	pthread_t thread;
+	char why[1024];
+
+	assert_int_equal(pthread_create(&thread, NULL, cut_soon, &s), 0);
+	assert_int_equal(run(&s, script, why, sizeof(why)), XDD_CANCELED);
+	pthread_join(thread, NULL);
+	assert_true(clock_now_ns() - start_ns < 2 * SECOND_NS);
+	/* No child is left. */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void test_cut(void **state)
+{
+	(void)state;
+	cuts("exec sleep 100");
+	cuts("echo 'XDD-COPY 1 8'; exec sleep 100");
+}
+
+/* One that does not end by itself is ended. */
+static void test_stubborn(void **state)
+{
+	struct child c;
+	char *argv[] = { "/bin/sh", "-c", "exec sleep 100", NULL };
+	char *deaf[] = { "/bin/sh", "-c", "trap '' TERM; echo; exec sleep 100", NULL };
+	uint64_t start_ns = clock_now_ns();
+	char byte;
+
+	(void)state;
+	assert_int_equal(child_start(&c, argv), 0);
+	close(c.read_fd);
+	close(c.write_fd);
+	assert_int_equal(child_wait(c.pid, 50 * MS_NS), 128 + SIGTERM);
+	assert_int_equal(child_start(&c, deaf), 0);
+	while (read(c.read_fd, &byte, 1) < 0)
+		usleep(1000);
+	close(c.read_fd);
+	close(c.write_fd);
+	assert_int_equal(child_wait(c.pid, 50 * MS_NS), 128 + SIGKILL);
+	assert_true(clock_now_ns() - start_ns < 20 * SECOND_NS);
+}
+
+/* SIGINT is for the process that the user started; all other signals are as usual. */
+static void test_signals(void **state)
+{
+	struct child c;
+	char *argv[] = { "/bin/sh", "-c", "grep -h Sig /proc/self/status", NULL };
+	char text[1024];
+	unsigned long long ignored, blocked;
+	size_t n = 0;
+	ssize_t got;
+	sigset_t set, old;
+	char *at;
+
+	(void)state;
+	sigfillset(&set);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	assert_int_equal(child_start(&c, argv), 0);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	assert_int_equal(child_wait(c.pid, 10 * SECOND_NS), 0);
+	while (n < sizeof(text) - 1 && (got = read(c.read_fd, text + n, sizeof(text) - 1 - n)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	at = strstr(text, "SigIgn:");
+	assert_non_null(at);
+	ignored = strtoull(at + 7, NULL, 16);
+	at = strstr(text, "SigBlk:");
+	assert_non_null(at);
+	blocked = strtoull(at + 7, NULL, 16);
+	assert_int_equal(blocked, 0);
+	assert_true(ignored & 1ull << (SIGINT - 1));
+	assert_false(ignored & 1ull << (SIGPIPE - 1));
+	close(c.read_fd);
+	close(c.write_fd);
+}
+
+/* ---- the command line ---- */
+
+static void expect_words(const struct copy_request *request, const struct copy_place *at,
+			 const char *expected)
+{
+	struct arena *arena = arena_new();
+	char why[1024] = "", all[1024] = "";
+	char **words = ssh_command(arena, request, at, why, sizeof(why));
+
+	if (!words)
+		fail_msg("%s", why);
+	for (; *words; words++) {
+		strcat(all, *words);
+		strcat(all, "|");
+	}
+	assert_string_equal(all, expected);
+	arena_free(arena);
+}
+
+static void test_words(void **state)
+{
+	const char *plain[] = { "ssh", "-p", "2222", NULL }, *other[] = { "/opt/bin/rsh", NULL };
+	struct copy_request request = { .ssh = plain, .remote_xdd = "xdd" };
+	struct copy_place at = { .host = "there", .path = "" };
+
+	(void)state;
+	expect_words(&request, &at,
+		     "ssh|-p|2222|-T|-x|-a|-oClearAllForwardings=yes|--|there|"
+		     "exec xdd copy -server|");
+	at.user = "me@domain";
+	at.host = "fe80::1%eth0";
+	request.remote_tty = true;
+	request.remote_xdd = "~/it's/xdd";
+	request.ssh = other;
+	expect_words(&request, &at,
+		     "/opt/bin/rsh|-tt|-e|none|--|me@domain@fe80::1%eth0|"
+		     "exec ~/'it'\\''s/xdd' copy -server|");
+}
+
+static void refused(const char *user, const char *host, const char *xdd)
+{
+	const char *plain[] = { "ssh", NULL };
+	struct copy_request request = { .ssh = plain, .remote_xdd = xdd };
+	struct copy_place at = { .user = user, .host = host, .path = "" };
+	struct arena *arena = arena_new();
+	char why[1024] = "";
+
+	assert_null(ssh_command(arena, &request, &at, why, sizeof(why)));
+	assert_true(*why);
+	arena_free(arena);
+}
+
+static void test_refused_words(void **state)
+{
+	(void)state;
+	refused(NULL, "-oProxyCommand=id", "xdd");
+	refused(NULL, "", "xdd");
+	refused(NULL, "a b", "xdd");
+	refused(NULL, "a\nb", "xdd");
+	refused(NULL, "$(id)", "xdd");
+	refused(NULL, "a`id`", "xdd");
+	refused("-l", "there", "xdd");
+	refused("", "there", "xdd");
+	refused("a;b", "there", "xdd");
+	refused("me", "there", "a\nb");
+}
+
+/* Shells read the words as they were. */
+static void test_quote(void **state)
+{
+	static const char *const words[] = { "/a b/xdd", "it's", "a\\b",    "$HOME", "`id`", "a!b",
+					     "*",	 "~x",	 "a'\\!'b", "",	     "-n",   "\"" };
+	struct arena *arena = arena_new();
+
+	(void)state;
+	assert_string_equal(ssh_quote(arena, "/opt/xdd-8.0/bin/xdd"), "/opt/xdd-8.0/bin/xdd");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		char command[256], got[256] = "";
+		FILE *f;
+
+		snprintf(command, sizeof(command), "printf %%s. %s", ssh_quote(arena, words[i]));
+		f = popen(command, "r");
+		assert_non_null(f);
+		assert_non_null(fgets(got, sizeof(got), f));
+		pclose(f);
+		assert_int_equal(strlen(got), strlen(words[i]) + 1);
+		assert_memory_equal(got, words[i], strlen(words[i]));
+	}
+	arena_free(arena);
+}
+
+/* ---- banners ---- */
+
+/* The banner of this program, over a terminal, which would change bytes if it were not raw. */
+static void test_terminal(void **state)
+{
+	static const uint8_t bytes[] = { 3, 4, 10, 13, 17, 19, 26, 28, 127, 255, 0, 21 };
+	uint8_t offer[sizeof(bytes)];
+	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct termios modes, after;
+	struct link *here, *there;
+	atomic_int cut = 0;
+	struct wire_header h;
+	struct banner b;
+	int master, slave, back;
+
+	(void)state;
+	assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+	back = dup(slave);
+	assert_int_equal(tcgetattr(slave, &modes), 0);
+	there = link_on_fds(slave, dup(slave), 5 * SECOND_NS);
+	assert_int_equal(banner_send(there), 0);
+	fcntl(master, F_SETFL, O_NONBLOCK);
+	assert_int_equal(banner_await(master, &b, &cut), BANNER_FOUND);
+	assert_int_equal(b.protocol, COPY_PROTOCOL);
+	here = link_on_fds(master, dup(master), 5 * SECOND_NS);
+	for (unsigned i = 0; i < 2; i++) {
+		struct link *from = i ? here : there, *to = i ? there : here;
+
+		assert_int_equal(link_send_body(from, WIRE_COPY_OFFER, bytes, sizeof(bytes)), 0);
+		if (link_receive(to, 0, &h, why) != 0)
+			fail_msg("%s", why);
+		assert_int_equal(h.length, sizeof(bytes));
+		assert_int_equal(link_receive_body(to, &h, offer, NULL, why), 0);
+		assert_memory_equal(offer, bytes, sizeof(bytes));
+	}
+	link_close(there);
+	assert_int_equal(tcgetattr(back, &after), 0);
+	assert_int_equal(after.c_lflag, modes.c_lflag);
+	close(back);
+	assert_int_equal(link_receive(here, 0, &h, why), -ECONNRESET);
+	link_close(here);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_starts),	   cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_no_program), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_stubborn),   cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_words),	   cmocka_unit_test(test_refused_words),
+		cmocka_unit_test(test_quote),	   cmocka_unit_test(test_terminal),
+	};
+	const char *why;
+	int failed;
+
+	if (!digest_available(&why) || !net_key_available(&why)) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	alarm(WATCHDOG_S);
+	signal(SIGPIPE, SIG_IGN);
+	write_answer();
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	failed = cmocka_run_group_tests_name("copy_ssh", tests, NULL, NULL);
+	unlink(answer);
+	return failed;
+}
