@@ -171,6 +171,9 @@ int copy_report_begin(struct copy_report *r)
 {
 	int err;
 
+	/* Another attempt continues the copy. */
+	if (r->begun_ns)
+		return 0;
 	pthread_mutex_lock(&r->lock);
 	r->begun_ns = clock_now_ns();
 	progress_add(&r->progress, r->begun_ns, 0, 0);

@@ -23,7 +23,7 @@ struct copy_report;
  */
 int copy_report_open(struct copy_report **r, const struct copy_request *request);
 
-/* Start and end the thread that draws progress, once the sides have met. */
+/* Start the thread that draws progress, once the sides have met; a second call does nothing. */
 int copy_report_begin(struct copy_report *r);
 
 /* The latest counts of a side: from its own threads each 250 ms, or from COUNTS of the peer. */

@@ -1,0 +1,205 @@
+/*
+ * One attempt to do a copy; see the header.
+ */
+#include "copy/attempt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+
+#include "copy/link/channel.h"
+#include "copy/role.h"
+#include "copy/tops.h"
+#include "xdd/base/nstime.h"
+
+/* For the end of a server, whose channel is closed. */
+#define END_NS (10 * NS_PER_SEC)
+
+static enum copy_role peer_of(enum copy_role role)
+{
+	return role == COPY_SOURCE ? COPY_DESTINATION : COPY_SOURCE;
+}
+
+static int attempt_failed(struct copy_attempt *a, int status, const char *text)
+{
+	snprintf(a->why, sizeof(a->why), "%s", text);
+	return status;
+}
+
+/* ---- servers ---- */
+
+static int make_secrets(struct copy_attempt *a)
+{
+	uint8_t bytes[WIRE_KEY_BYTES + WIRE_SESSION_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return attempt_failed(a, COPY_FAILED, "cannot get random numbers for a key");
+	memcpy(a->terms.key, bytes, WIRE_KEY_BYTES);
+	memcpy(a->terms.session, bytes + WIRE_KEY_BYTES, WIRE_SESSION_BYTES);
+	explicit_bzero(bytes, sizeof(bytes));
+	a->terms.settings = &a->request->settings;
+	return 0;
+}
+
+static int start_server(struct copy_attempt *a, enum copy_role role)
+{
+	const struct copy_request *r = a->request;
+	const struct copy_place *place = role == COPY_SOURCE ? &r->sources[0] : &r->destination;
+	struct copy_start start = {
+		.role = role,
+		.peer_is_here = a->here[side_of(peer_of(role))],
+		.settings = r->settings,
+		.destination = r->destination.path,
+		.own_host = attempt_host(a, role),
+		.peer_host = attempt_host(a, peer_of(role)),
+		.sources = (const char **)a->sources,
+		.n_sources = r->n_sources,
+	};
+	int status;
+
+	memcpy(start.key, a->terms.key, sizeof(start.key));
+	memcpy(start.session, a->terms.session, sizeof(start.session));
+	a->at = role;
+	status = ssh_start(&a->servers[side_of(role)], r, place, &start, a->why, sizeof(a->why));
+	explicit_bzero(start.key, sizeof(start.key));
+	if (!status)
+		*a->why = '\0';
+	return status;
+}
+
+static int start_servers(struct copy_attempt *a)
+{
+	int status = 0;
+
+	for (enum copy_role role = COPY_SOURCE; !status && role <= COPY_DESTINATION; role++) {
+		if (!a->here[side_of(role)])
+			status = start_server(a, role);
+	}
+	return status;
+}
+
+/* A signal before the roles begin: waits for the servers end. In the signal thread. */
+static void cut_servers(void *arg)
+{
+	struct copy_attempt *a = arg;
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (!a->here[i])
+			ssh_cut(&a->servers[i]);
+	}
+}
+
+/* A server that does not end as it should have has not said why. */
+static int end_servers(struct copy_attempt *a, int status)
+{
+	for (enum copy_role role = COPY_SOURCE; role <= COPY_DESTINATION; role++) {
+		int end = a->here[side_of(role)] ? 0 : ssh_end(&a->servers[side_of(role)], END_NS);
+
+		if (end && status == XDD_OK) {
+			a->at = role;
+			snprintf(a->why, sizeof(a->why), "%s: ssh ended with status %d",
+				 attempt_host(a, role), end);
+			status = COPY_SSH_ENDED;
+		}
+	}
+	return status;
+}
+
+/* ---- the copy ---- */
+
+static int begin_servers(struct copy_attempt *a)
+{
+	for (enum copy_role role = COPY_SOURCE; role <= COPY_DESTINATION; role++) {
+		int err = a->here[side_of(role)] ? 0 :
+						   link_send_body(a->servers[side_of(role)].channel,
+								  WIRE_COPY_BEGIN, NULL, 0);
+
+		if (err) {
+			a->at = role;
+			return attempt_failed(a, COPY_SSH_ENDED, "the connection was lost");
+		}
+	}
+	return 0;
+}
+
+static void report_links(struct copy_attempt *a)
+{
+	for (unsigned i = 0; i < a->links.n; i++) {
+		struct connection_info info;
+
+		if (link_is_channel(a->links.links[i]))
+			continue;
+		link_info(a->links.links[i], &info);
+		copy_report_connection(a->report, &info);
+	}
+}
+
+static int do_role(struct copy_attempt *a, enum copy_role role)
+{
+	struct copy_job job = {
+		.settings = &a->request->settings,
+		.sources = a->sources,
+		.n_sources = a->request->n_sources,
+		.destination = a->request->destination.path,
+		.own_host = attempt_host(a, role),
+		.peer_host = attempt_host(a, peer_of(role)),
+		.channel = a->servers[side_of(peer_of(role))].channel,
+		.data = &a->links,
+		.report = a->report,
+		.stop = &a->stop,
+		.signals = a->signals,
+	};
+	int status;
+
+	memcpy(job.session, a->terms.session, sizeof(job.session));
+	if (copy_tops_set(&job) != 0)
+		return attempt_failed(a, COPY_FAILED, strerror(ENOMEM));
+	status = role == COPY_SOURCE ? copy_source(&job) : copy_destination(&job);
+	copy_tops_free(&job);
+	a->at = peer_of(role);
+	snprintf(a->why, sizeof(a->why), "%s", job.why);
+	return status;
+}
+
+static int do_copy(struct copy_attempt *a)
+{
+	int status = begin_servers(a);
+
+	if (status)
+		return status;
+	a->begun = true;
+	report_links(a);
+	if (copy_report_begin(a->report) != 0)
+		return attempt_failed(a, COPY_FAILED, "cannot start a thread");
+	copy_signals_detach(a->signals);
+	if (a->here[side_of(COPY_SOURCE)])
+		return do_role(a, COPY_SOURCE);
+	if (a->here[side_of(COPY_DESTINATION)])
+		return do_role(a, COPY_DESTINATION);
+	return attempt_relay(a);
+}
+
+int copy_attempt(struct copy_attempt *a)
+{
+	int status = make_secrets(a);
+
+	stop_init(&a->stop);
+	copy_signals_attach(a->signals, NULL, cut_servers, a);
+	if (!status)
+		status = start_servers(a);
+	if (!status)
+		status = attempt_meet(a);
+	if (!status)
+		status = do_copy(a);
+	copy_signals_detach(a->signals);
+	data_links_close(&a->links);
+	status = end_servers(a, status);
+	if (copy_signals_taken(a->signals))
+		status = XDD_CANCELED;
+	stop_destroy(&a->stop);
+	explicit_bzero(a->terms.key, sizeof(a->terms.key));
+	return status;
+}

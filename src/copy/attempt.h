@@ -1,0 +1,58 @@
+/*
+ * One attempt to do a copy, by the process that its user has started: servers, data connections,
+ * and the role of this host. Callers: copy.c; meeting.c and relay.c for its steps. Main thread.
+ */
+#ifndef COPY_ATTEMPT_H
+#define COPY_ATTEMPT_H
+
+#include "copy/link/meet.h"
+#include "copy/report/report.h"
+#include "copy/signals.h"
+#include "xdd/copy/copy.h"
+#include "xdd/sync/stop.h"
+
+struct copy_attempt {
+	/* const, borrowed */
+	const struct copy_request *request;
+	struct copy_report *report;
+	struct copy_signals *signals;
+	const char *const *sources; /* their paths */
+
+	struct data_terms terms;
+	struct ssh servers[2]; /* of the source and of the destination; one may be this process */
+	bool here[2];	       /* this process has that role */
+	struct data_links links;
+	struct stop stop;
+	bool begun;	   /* data connections were there */
+	enum copy_role at; /* the side that `why` is about */
+	char why[WIRE_MAX_TEXT_BYTES];
+};
+
+/* Of the servers. */
+static inline unsigned side_of(enum copy_role role)
+{
+	return role == COPY_SOURCE ? 0 : 1;
+}
+
+/*
+ * Copy. Returns the exit status of both sides; `a->why` tells why the session was lost or could not
+ * begin, "": it ended in good order. All is closed.
+ */
+int copy_attempt(struct copy_attempt *a);
+
+/* The name of the host of a side, for messages. */
+const char *attempt_host(const struct copy_attempt *a, enum copy_role role);
+
+/* ---- meeting.c ---- */
+
+/*
+ * Have both sides get data connections. Returns 0, or an exit status with a text in `a->why`.
+ */
+int attempt_meet(struct copy_attempt *a);
+
+/* ---- relay.c ---- */
+
+/* Two servers: pass messages between them until both end. Returns as copy_attempt(). */
+int attempt_relay(struct copy_attempt *a);
+
+#endif
