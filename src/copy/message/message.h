@@ -113,6 +113,7 @@ enum wire_fault copy_decode_meet(const uint8_t *body, size_t length, struct copy
  * - The source answers each WANT, also after a RESULT LOST. SUMS and SEND of ranges with FILE_END,
  *   which follows any number of messages. SEND of a whole file of up to COPY_SMALL_FILE_BYTES that
  *   is neither SPARSE nor a DEVICE with a record of a BUNDLE; SEND of others with FILE_END.
+ * - With -o of the destination the BLOCKs of a file come on one connection, in ascending order.
  * - A RESULT other than LOST comes after the answers to all WANTs of the FILE.
  * - For an answer with a status the source has sent a FAILURE, unless the file was LOST before: the
  *   destination drops the file without one, and its RESULT is LOST.

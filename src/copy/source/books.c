@@ -7,18 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/nstime.h"
+#include "copy/tree/meta.h"
 
 #define FIRST_BITS 10
 
-static int64_t time_ns(const struct timespec *t)
-{
-	return (int64_t)t->tv_sec * (int64_t)NS_PER_SEC + t->tv_nsec;
-}
-
 struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes)
 {
-	size_t length = strlen(found->entry.name) + 1;
+	const char *name = found->entry.kind == COPY_FILE ? found->name : found->entry.name;
+	size_t length = strlen(name) + 1;
 	struct entry *e = calloc(1, sizeof(*e) + length);
 
 	if (!e)
@@ -29,14 +25,14 @@ struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes)
 	e->file_bytes = (uint64_t)found->st.st_size;
 	e->dev = found->st.st_dev;
 	e->ino = found->st.st_ino;
-	e->mtime_ns = time_ns(&found->st.st_mtim);
-	e->ctime_ns = time_ns(&found->st.st_ctim);
+	e->mtime_ns = meta_time_ns(&found->st.st_mtim);
+	e->ctime_ns = meta_time_ns(&found->st.st_ctim);
 	e->type = found->st.st_mode & S_IFMT;
 	e->uid = found->st.st_uid;
 	e->encoded_bytes = (uint32_t)encoded_bytes;
 	e->kind = (uint8_t)found->entry.kind;
 	e->flags = (uint8_t)found->entry.flags;
-	memcpy(e->name, found->entry.name, length);
+	memcpy(e->name, name, length);
 	return e;
 }
 

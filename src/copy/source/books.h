@@ -49,7 +49,7 @@ struct entry {
 	/* atomic: the destination has lost it; set once */
 	_Atomic bool lost;
 
-	char name[];
+	char name[]; /* in `dir` */
 };
 
 struct books {

@@ -351,6 +351,14 @@ static struct large *new_large(struct data_thread *d, struct entry *e)
 	return f;
 }
 
+/* Blocks that the destination must write in order come on one connection. */
+static bool may_share(const struct source *s, const struct large *f)
+{
+	if (f->stream || f->status || f->entry->size_bytes <= f->step_bytes)
+		return false;
+	return !s->settings->ordered_destination || f->entry->how == COPY_SUMS;
+}
+
 int large_answer(struct data_thread *d, struct held_dir *held, struct entry *e)
 {
 	struct large *f = new_large(d, e);
@@ -364,7 +372,7 @@ int large_answer(struct data_thread *d, struct held_dir *held, struct entry *e)
 	}
 	if (!atomic_load(&e->lost))
 		open_file(d, held, f);
-	if (!f->stream && !f->status && e->size_bytes > f->step_bytes)
+	if (may_share(d->s, f))
 		work_share(d->s, f);
 	return large_help(d, f);
 }

@@ -25,6 +25,7 @@ struct offering {
 	uint64_t *open_dirs; /* ids, from the top down */
 	size_t n_open_dirs;
 	struct held_dir held;
+	struct meta_names *names; /* -P */
 };
 
 static int flush(struct offering *o)
@@ -247,16 +248,30 @@ static int offer_entry(struct offering *o, const struct copy_entry *e, struct wa
 	return 0;
 }
 
-static int offer_found(struct offering *o, struct walk_found *found)
+/* -P: attributes, after the names of users and groups that the destination does not know yet. */
+static int offer_everything(struct offering *o, struct walk_found *found)
 {
 	struct meta_set set = { .n = 0 };
-	int err;
+	struct copy_entry owner;
+	int n = 0;
 
-	if (o->s->settings->everything && has_id(found->entry.kind))
-		read_attributes(o, found, &set);
-	err = offer_entry(o, &found->entry, found);
+	read_attributes(o, found, &set);
+	while (n >= 0 && meta_owner_before(o->names, &found->entry, &owner)) {
+		n = encode(o, &owner);
+		if (n > 0)
+			add(o, n);
+	}
+	if (n >= 0)
+		n = offer_entry(o, &found->entry, found);
 	meta_set_free(&set);
-	return err;
+	return n;
+}
+
+static int offer_found(struct offering *o, struct walk_found *found)
+{
+	if (o->names && has_id(found->entry.kind))
+		return offer_everything(o, found);
+	return offer_entry(o, &found->entry, found);
 }
 
 static int offer_all(struct offering *o)
@@ -285,12 +300,15 @@ void *offer_thread(void *source)
 	int err = -ENOMEM;
 
 	o.batch = malloc(COPY_MAX_OFFER_BYTES);
-	if (o.batch)
+	if (s->settings->everything)
+		o.names = meta_names_new();
+	if (o.batch && (o.names || !s->settings->everything))
 		err = offer_all(&o);
 	if (err && !atomic_load(&s->closing))
 		role_fatal(s->role, COPY_FAILED, "cannot offer files (%s)", strerror(-err));
 	free(o.batch);
 	free(o.open_dirs);
+	meta_names_free(o.names);
 	pthread_mutex_lock(&s->lock);
 	s->walk_over = true;
 	pthread_cond_broadcast(&s->changed);

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "xdd/base/fileopen.h"
-#include "xdd/base/nstime.h"
+#include "copy/tree/meta.h"
 
 static int hold(struct held_dir *held, const struct entry *e)
 {
@@ -34,28 +33,6 @@ void source_let_go(struct held_dir *held)
 	held->node = NULL;
 }
 
-/*
- * A symbolic link that leads to the file: the user may have named a link as a source. Nothing is
- * opened before it is known to be that file.
- */
-static int open_behind_link(int dir, const struct entry *e, int flags)
-{
-	int path_fd = openat(dir, e->name, O_PATH | O_CLOEXEC);
-	struct stat st;
-	int fd;
-
-	if (path_fd < 0)
-		return -errno;
-	if (fstat(path_fd, &st) < 0)
-		fd = -errno;
-	else if (st.st_dev != e->dev || st.st_ino != e->ino)
-		fd = -ESTALE;
-	else
-		fd = fileopen_again(path_fd, flags);
-	close(path_fd);
-	return fd;
-}
-
 int source_open(struct held_dir *held, const struct entry *e, int flags)
 {
 	int dir = hold(held, e), fd;
@@ -73,12 +50,7 @@ int source_open(struct held_dir *held, const struct entry *e, int flags)
 	}
 	if (fd >= 0)
 		return fd;
-	return errno == ELOOP ? open_behind_link(dir, e, flags) : -errno;
-}
-
-static int64_t time_ns(const struct timespec *t)
-{
-	return (int64_t)t->tv_sec * (int64_t)NS_PER_SEC + t->tv_nsec;
+	return errno == ELOOP ? -ESTALE : -errno;
 }
 
 enum file_state source_compare(int fd, const struct entry *e, int64_t *ctime_ns)
@@ -92,9 +64,9 @@ enum file_state source_compare(int fd, const struct entry *e, int64_t *ctime_ns)
 		return FILE_CHANGED;
 	if (e->flags & COPY_DEVICE)
 		return FILE_SAME;
-	if ((uint64_t)st.st_size != e->file_bytes || time_ns(&st.st_mtim) != e->mtime_ns)
+	if ((uint64_t)st.st_size != e->file_bytes || meta_time_ns(&st.st_mtim) != e->mtime_ns)
 		return FILE_CHANGED;
-	now_ns = time_ns(&st.st_ctim);
+	now_ns = meta_time_ns(&st.st_ctim);
 	if (now_ns == *ctime_ns)
 		return FILE_SAME;
 	*ctime_ns = now_ns;

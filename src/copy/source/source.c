@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy/destination/journal_file.h"
 #include "copy/source/read.h"
 #include "copy/source/work.h"
+#include "xdd/base/bytes.h"
 #include "xdd/sync/thread.h"
 
 #define BUF_ALIGN_BYTES (64u << 10)
@@ -112,8 +114,7 @@ static void tear_down(struct source *s)
 	role_close(s->role);
 	work_clear(s);
 	books_free(&s->books);
-	if (s->walk)
-		walk_close(s->walk);
+	walk_close(s->walk);
 	for (unsigned i = 0; i < s->n_data; i++)
 		free(s->data[i].buf);
 	free(s->data);
@@ -185,7 +186,7 @@ static int compare_counts(struct source *s)
 static int run(struct source *s)
 {
 	const struct copy_job *job = s->job;
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	char why[WIRE_MAX_TEXT_BYTES] = "", journal[COPY_TEMPORARY_SIZE];
 	int status =
 		walk_open(&s->walk, s->settings, job->sources, job->n_sources, why, sizeof(why));
 	int err = role_start(s->role);
@@ -194,8 +195,12 @@ static int run(struct source *s)
 		return XDD_INIT_FAILED;
 	if (status)
 		role_fatal(s->role, status, "%s", why);
-	else
+	if (!status) {
+		/* The destination decides whether it gets the name of a single source. */
+		journal_name(bytes_get(job->session, 8), journal);
+		walk_avoid(s->walk, journal, s->settings->into ? NULL : "");
 		work(s);
+	}
 	status = role_finish(s->role);
 	return copy_worse_status(status, compare_counts(s));
 }

@@ -1,0 +1,635 @@
+/*
+ * The source of a copy, against a destination that the test plays: src/copy/source/.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "copy_source_rig.h"
+#include "xdd/base/nstime.h"
+
+#define WATCHDOG_S 120
+#define SMALL_BYTES 1000u
+#define LARGE_BYTES 1000000u
+#define HUGE_BYTES (20u << 20) /* more than fits into the buffers of all connections */
+
+static const char *const one_small[] = { "small", NULL };
+static const char *const one_large[] = { "large", NULL };
+static const char *const one_huge[] = { "huge", NULL };
+static const char *const both[] = { "small", "large", NULL };
+
+static void open_rig(struct rig *r, const char *const *names)
+{
+	rig_init(r);
+	r->names = (const char **)names;
+	rig_file(r, "small", SMALL_BYTES, 1);
+	rig_file(r, "large", LARGE_BYTES, 2);
+}
+
+static void check_small(struct rig *r, uint64_t id, unsigned seed)
+{
+	struct copy_bundle_file f = rig_record(r, id);
+	uint8_t *data = rig_contents(SMALL_BYTES, seed);
+
+	assert_int_equal(f.status, 0);
+	assert_int_equal(f.size, SMALL_BYTES);
+	assert_memory_equal(f.data, data, SMALL_BYTES);
+	free(data);
+}
+
+static void check_large(struct rig *r, uint64_t id, unsigned seed)
+{
+	struct copy_file_end end = rig_file_end(r, id);
+	uint8_t *data = rig_contents(LARGE_BYTES, seed), *got = malloc(LARGE_BYTES);
+
+	assert_int_equal(end.status, 0);
+	assert_int_equal(end.bytes, LARGE_BYTES);
+	assert_int_equal(end.messages, (LARGE_BYTES + RIG_BLOCK_BYTES - 1) / RIG_BLOCK_BYTES);
+	assert_int_equal(rig_blocks(r, id, got, LARGE_BYTES), LARGE_BYTES);
+	assert_memory_equal(got, data, LARGE_BYTES);
+	free(data);
+	free(got);
+}
+
+static void test_files(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, both);
+	rig_start(&r);
+	assert_int_equal(rig_offers(&r), 2);
+	rig_want(&r, 2, COPY_SEND, NULL, 0);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	check_small(&r, 1, 1);
+	check_large(&r, 2, 2);
+	rig_result(&r, 1, COPY_DONE);
+	rig_result(&r, 2, COPY_DONE);
+	rig_finish(&r, 2, SMALL_BYTES + LARGE_BYTES);
+	assert_int_equal(rig_end(&r), 0);
+	assert_int_equal(r.n_failures, 0);
+}
+
+static void test_direct(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, both);
+	r.settings.direct_source = true;
+	rig_start(&r);
+	rig_offers(&r);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	rig_want(&r, 2, COPY_SEND, NULL, 0);
+	check_small(&r, 1, 1);
+	check_large(&r, 2, 2);
+	rig_result(&r, 1, COPY_DONE);
+	rig_result(&r, 2, COPY_DONE);
+	rig_finish(&r, 2, SMALL_BYTES + LARGE_BYTES);
+	assert_int_equal(rig_end(&r), 0);
+}
+
+/* The sides count other files. */
+static void test_counts_differ(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_small);
+	rig_start(&r);
+	rig_offers(&r);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	check_small(&r, 1, 1);
+	rig_result(&r, 1, COPY_DONE);
+	rig_finish(&r, 1, SMALL_BYTES - 1);
+	assert_int_equal(rig_end(&r), COPY_FAILED);
+	assert_non_null(strstr(r.failure, "disagree"));
+}
+
+/* ---- the window ---- */
+
+static uint64_t count_entries(const struct rig *r)
+{
+	struct copy_cursor *c = malloc(sizeof(*c));
+	struct copy_entry e;
+	uint64_t n = 0;
+	bool more;
+
+	copy_cursor_init(c, r->body, r->h.length);
+	while (copy_decode_entry(c, &e, &more) == WIRE_OK && more)
+		n += e.kind == COPY_FILE;
+	free(c);
+	return n;
+}
+
+static void test_window(void **state)
+{
+	uint64_t total = COPY_WINDOW_ENTRIES + 1000, offered = 0, ended = 0;
+	struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	r.generated = total;
+	rig_start(&r);
+	while (offered < COPY_WINDOW_ENTRIES) {
+		rig_next(&r, WIRE_COPY_OFFER);
+		offered += count_entries(&r);
+	}
+	assert_int_equal(offered, COPY_WINDOW_ENTRIES);
+	/* One result makes room for one entry. */
+	rig_result(&r, ++ended, COPY_SAME);
+	rig_next(&r, WIRE_COPY_OFFER);
+	assert_int_equal(count_entries(&r), 1);
+	while (ended < total)
+		rig_result(&r, ++ended, COPY_SAME);
+	for (offered = COPY_WINDOW_ENTRIES + 1; offered < total; offered += count_entries(&r))
+		rig_next(&r, WIRE_COPY_OFFER);
+	assert_int_equal(offered, total);
+	rig_finish(&r, 0, 0);
+	assert_int_equal(rig_end(&r), 0);
+}
+
+/* ---- a destination that breaks the rules ---- */
+
+static void start_offered(struct rig *r)
+{
+	open_rig(r, both);
+	rig_start(r);
+	rig_offers(r);
+}
+
+static void refused(struct rig *r, const char *text)
+{
+	rig_expect_error(r, text);
+	assert_int_equal(rig_end(r), COPY_FAILED);
+	assert_non_null(strstr(r->job.why, text));
+}
+
+static void test_bad_wants(void **state)
+{
+	const struct extent outside = { 4096, LARGE_BYTES + 1 };
+	struct rig r;
+
+	(void)state;
+	start_offered(&r);
+	rig_want(&r, 3, COPY_SEND, NULL, 0);
+	refused(&r, "want that is not valid for entry 3");
+
+	start_offered(&r);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	check_small(&r, 1, 1);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	refused(&r, "want that is not valid for entry 1");
+
+	start_offered(&r);
+	rig_want(&r, 2, COPY_SEND, &outside, 1);
+	refused(&r, "want that is not valid for entry 2");
+
+	start_offered(&r);
+	rig_result(&r, 1, COPY_SAME);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	refused(&r, "want that is not valid for entry 1");
+
+	open_rig(&r, both);
+	r.settings.verify = true;
+	rig_start(&r);
+	rig_offers(&r);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	refused(&r, "want that is not valid for entry 1");
+}
+
+static void test_bad_results(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	start_offered(&r);
+	rig_result(&r, 3, COPY_DONE);
+	refused(&r, "result that is not valid for entry 3");
+
+	start_offered(&r);
+	rig_hold(&r, true);
+	rig_want(&r, 2, COPY_SEND, NULL, 0);
+	rig_result(&r, 2, COPY_DONE);
+	refused(&r, "result that is not valid for entry 2");
+
+	start_offered(&r);
+	assert_int_equal(link_send_body(r.channel, WIRE_COPY_OFFER, "x", 1), 0);
+	refused(&r, "does not send");
+}
+
+/* ---- files that fail ---- */
+
+static void test_vanished(void **state)
+{
+	struct copy_bundle_file f;
+	struct rig r;
+
+	(void)state;
+	start_offered(&r);
+	assert_int_equal(unlinkat(r.dir_fd, "small", 0), 0);
+	assert_int_equal(unlinkat(r.dir_fd, "large", 0), 0);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	f = rig_record(&r, 1);
+	assert_int_equal(f.status, COPY_FAILED);
+	assert_string_equal((const char *)f.data, "cannot open (No such file or directory)");
+	rig_want(&r, 2, COPY_SEND, NULL, 0);
+	assert_int_equal(rig_file_end(&r, 2).status, COPY_FAILED);
+	rig_result(&r, 1, COPY_LOST);
+	rig_result(&r, 2, COPY_LOST);
+	rig_finish(&r, 0, 0);
+	assert_int_equal(rig_end(&r), COPY_FAILED);
+	assert_int_equal(r.n_failures, 2);
+	assert_int_equal(r.failures_sent, 2);
+	assert_string_equal(r.failure, "large: cannot open (No such file or directory)");
+}
+
+/* The same size, but other contents; another file of the same name; a link. */
+static void change(struct rig *r, int how)
+{
+	switch (how) {
+	case 0:
+		rig_file(r, "small", SMALL_BYTES, 9);
+		break;
+	case 1:
+		rig_file(r, "small", SMALL_BYTES + 1, 1);
+		break;
+	case 2:
+		rig_file(r, "small", SMALL_BYTES - 1, 1);
+		break;
+	case 3:
+		rig_file(r, "other", SMALL_BYTES, 1);
+		assert_int_equal(renameat(r->dir_fd, "other", r->dir_fd, "small"), 0);
+		break;
+	case 4:
+		assert_int_equal(unlinkat(r->dir_fd, "small", 0), 0);
+		assert_int_equal(symlinkat("large", r->dir_fd, "small"), 0);
+		break;
+	default:
+		assert_int_equal(unlinkat(r->dir_fd, "small", 0), 0);
+		assert_int_equal(mkfifoat(r->dir_fd, "small", 0600), 0);
+	}
+}
+
+static void test_changed(void **state)
+{
+	(void)state;
+	for (int how = 0; how < 6; how++) {
+		struct rig r;
+
+		start_offered(&r);
+		change(&r, how);
+		rig_want(&r, 1, COPY_SEND, NULL, 0);
+		assert_int_equal(rig_record(&r, 1).status, COPY_FAILED);
+		rig_result(&r, 1, COPY_LOST);
+		rig_result(&r, 2, COPY_SAME);
+		rig_finish(&r, 0, 0);
+		assert_int_equal(rig_end(&r), COPY_FAILED);
+		assert_int_equal(r.n_failures, 1);
+		if (!strstr(r.failure, "while it was copied"))
+			fail_msg("%d: %s", how, r.failure);
+	}
+}
+
+/* Attributes that change leave the contents alone. */
+static void test_touched(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	start_offered(&r);
+	assert_int_equal(fchmodat(r.dir_fd, "small", 0600, 0), 0);
+	assert_int_equal(fchmodat(r.dir_fd, "large", 0600, 0), 0);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	rig_want(&r, 2, COPY_SEND, NULL, 0);
+	check_small(&r, 1, 1);
+	check_large(&r, 2, 2);
+	rig_result(&r, 1, COPY_DONE);
+	rig_result(&r, 2, COPY_DONE);
+	rig_finish(&r, 2, SMALL_BYTES + LARGE_BYTES);
+	assert_int_equal(rig_end(&r), 0);
+}
+
+static void change_huge(struct rig *r, int how)
+{
+	int fd = openat(r->dir_fd, "huge", O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	if (how == 0)
+		assert_int_equal(ftruncate(fd, HUGE_BYTES / 2), 0);
+	else if (how == 1)
+		assert_int_equal(ftruncate(fd, HUGE_BYTES + 1), 0);
+	else
+		assert_int_equal(pwrite(fd, "x", 1, 10), 1);
+	close(fd);
+}
+
+/* While it is read: nothing is received, so the source cannot go on. */
+static void test_large_changes(void **state)
+{
+	static const char *const texts[] = { "shorter", "changed", "changed" };
+
+	(void)state;
+	for (int how = 0; how < 3; how++) {
+		struct rig r;
+
+		open_rig(&r, one_huge);
+		rig_file(&r, "huge", HUGE_BYTES, 3);
+		rig_start(&r);
+		rig_offers(&r);
+		rig_hold(&r, true);
+		rig_want(&r, 1, COPY_SEND, NULL, 0);
+		usleep(100000);
+		change_huge(&r, how);
+		rig_hold(&r, false);
+		assert_int_equal(rig_file_end(&r, 1).status, COPY_FAILED);
+		rig_result(&r, 1, COPY_LOST);
+		rig_finish(&r, 0, 0);
+		assert_int_equal(rig_end(&r), COPY_FAILED);
+		assert_int_equal(r.n_failures, 1);
+		if (!strstr(r.failure, texts[how]))
+			fail_msg("%d: %s", how, r.failure);
+	}
+}
+
+/* The destination has lost it: it is read no more, and FILE_END counts what was sent. */
+static void test_lost(void **state)
+{
+	struct copy_file_end end;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_huge);
+	rig_file(&r, "huge", HUGE_BYTES, 3);
+	rig_start(&r);
+	rig_offers(&r);
+	rig_hold(&r, true);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	usleep(100000);
+	rig_result(&r, 1, COPY_LOST);
+	usleep(100000);
+	rig_hold(&r, false);
+	end = rig_file_end(&r, 1);
+	assert_true(end.bytes < HUGE_BYTES);
+	rig_finish(&r, 0, 0);
+	assert_int_equal(rig_end(&r), 0);
+	assert_int_equal(r.n_failures, 0);
+}
+
+/* ---- ranges, digests, holes ---- */
+
+static void test_ranges(void **state)
+{
+	static const struct extent missing[] = { { 5, 100 },
+						 { RIG_BLOCK_BYTES - 1, RIG_BLOCK_BYTES + 1 },
+						 { LARGE_BYTES - 1, LARGE_BYTES } };
+	uint8_t *data = rig_contents(LARGE_BYTES, 2), *got = malloc(LARGE_BYTES);
+	struct copy_file_end end;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_large);
+	rig_start(&r);
+	rig_offers(&r);
+	rig_want(&r, 1, COPY_SEND, missing, 3);
+	end = rig_file_end(&r, 1);
+	assert_int_equal(end.bytes, 95 + 2 + 1);
+	assert_int_equal(rig_blocks(&r, 1, got, LARGE_BYTES), end.bytes);
+	for (int i = 0; i < 3; i++)
+		assert_memory_equal(got + missing[i].begin, data + missing[i].begin,
+				    missing[i].end - missing[i].begin);
+	rig_result(&r, 1, COPY_DONE);
+	rig_finish(&r, 1, LARGE_BYTES);
+	assert_int_equal(rig_end(&r), 0);
+	free(data);
+	free(got);
+}
+
+/* Compare the digests of all messages with those of the contents. */
+static void check_sums(struct rig *r, const uint8_t *data)
+{
+	size_t blocks = 0;
+
+	for (size_t i = 0; i < r->n_messages; i++) {
+		struct copy_sums b;
+
+		if (r->messages[i].type != WIRE_COPY_SUMS)
+			continue;
+		assert_int_equal(copy_decode_sums(r->messages[i].body, r->messages[i].length, &b),
+				 WIRE_OK);
+		assert_int_equal(b.block_bytes, RIG_BLOCK_BYTES);
+		for (size_t k = 0; k < b.n; k++, blocks++) {
+			uint64_t at = b.offset_bytes + k * RIG_BLOCK_BYTES;
+			uint64_t size = b.end_bytes - at < RIG_BLOCK_BYTES ? b.end_bytes - at :
+									     RIG_BLOCK_BYTES;
+
+			assert_true(
+				digest_equal(copy_sums_at(&b, k), digest_data(data + at, size)));
+		}
+	}
+	assert_int_equal(blocks, (LARGE_BYTES + RIG_BLOCK_BYTES - 1) / RIG_BLOCK_BYTES);
+}
+
+/* Digests, and the contents then. */
+static void test_sums(void **state)
+{
+	uint8_t *data = rig_contents(LARGE_BYTES, 2);
+	struct copy_file_end end;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_large);
+	rig_start(&r);
+	rig_offers(&r);
+	rig_want(&r, 1, COPY_SUMS, NULL, 0);
+	end = rig_file_end(&r, 1);
+	assert_int_equal(end.status, 0);
+	assert_int_equal(end.bytes, 0);
+	check_sums(&r, data);
+	for (size_t i = 0; i < r.n_messages; i++)
+		if (r.messages[i].type == WIRE_COPY_FILE_END)
+			r.messages[i].type = WIRE_ALIVE;
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	check_large(&r, 1, 2);
+	rig_result(&r, 1, COPY_DONE);
+	rig_finish(&r, 1, LARGE_BYTES);
+	assert_int_equal(rig_end(&r), 0);
+	free(data);
+}
+
+static void test_holes(void **state)
+{
+	static const char *const names[] = { "sparse", NULL };
+	uint64_t size = 10u << 20, piece = 128u << 10;
+	uint8_t *data = rig_contents(piece, 3), *got = malloc(size);
+	struct rig r;
+	int fd;
+
+	(void)state;
+	open_rig(&r, names);
+	r.flags = COPY_SPARSE;
+	fd = openat(r.dir_fd, "sparse", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	assert_int_equal(pwrite(fd, data, piece, 1 << 20), (ssize_t)piece);
+	assert_int_equal(pwrite(fd, data, piece, 5 << 20), (ssize_t)piece);
+	close(fd);
+	rig_start(&r);
+	rig_offers(&r);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	assert_int_equal(rig_file_end(&r, 1).status, 0);
+	assert_int_equal(rig_blocks(&r, 1, got, size), 2 * piece);
+	assert_memory_equal(got + (1 << 20), data, piece);
+	assert_memory_equal(got + (5 << 20), data, piece);
+	rig_result(&r, 1, COPY_DONE);
+	rig_finish(&r, 1, size);
+	assert_int_equal(rig_end(&r), 0);
+	free(data);
+	free(got);
+}
+
+/* Each connection has blocks in ascending order. */
+static void test_ordered(void **state)
+{
+	uint64_t last[RIG_MAX_LINKS] = { 0 };
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_large);
+	r.settings.ordered_source = r.settings.ordered_destination = true;
+	rig_start(&r);
+	rig_offers(&r);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	check_large(&r, 1, 2);
+	for (size_t i = 0; i < r.n_messages; i++) {
+		const struct rig_message *m = &r.messages[i];
+
+		if (m->type != WIRE_COPY_BLOCK)
+			continue;
+		assert_true(m->offset >= last[m->link]);
+		last[m->link] = m->offset;
+	}
+	rig_result(&r, 1, COPY_DONE);
+	rig_finish(&r, 1, LARGE_BYTES);
+	assert_int_equal(rig_end(&r), 0);
+}
+
+/* ---- early ends ---- */
+
+static void send_cancel(struct rig *r)
+{
+	struct wire_error e = { .status = COPY_FAILED, .text = "the disk is full" };
+	uint8_t out[WIRE_MAX_ERROR_BYTES];
+
+	assert_int_equal(
+		link_send_body(r->channel, WIRE_COPY_CANCEL, out, wire_encode_error(&e, out)), 0);
+}
+
+/* The peer cancels, while nothing can be sent, and while the window is full. */
+static void test_cancel(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_huge);
+	rig_file(&r, "huge", HUGE_BYTES, 3);
+	r.generated = COPY_WINDOW_ENTRIES + 10;
+	rig_start(&r);
+	rig_next(&r, WIRE_COPY_OFFER);
+	rig_hold(&r, true);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	usleep(100000);
+	send_cancel(&r);
+	while (rig_any(&r) && r.h.type == WIRE_COPY_OFFER)
+		;
+	assert_int_equal(r.h.type, WIRE_COPY_FINISH);
+	link_abort(r.channel);
+	assert_int_equal(rig_end(&r), COPY_FAILED);
+}
+
+static void test_stopped(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_huge);
+	rig_file(&r, "huge", HUGE_BYTES, 3);
+	rig_start(&r);
+	rig_offers(&r);
+	rig_hold(&r, true);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	usleep(100000);
+	stop_request(&r.stop, STOP_SIGNAL, SIGINT);
+	rig_next(&r, WIRE_COPY_CANCEL);
+	rig_finish(&r, 0, 0);
+	assert_int_equal(rig_end(&r), XDD_CANCELED);
+}
+
+static void test_channel_lost(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_huge);
+	rig_file(&r, "huge", HUGE_BYTES, 3);
+	rig_start(&r);
+	rig_offers(&r);
+	rig_hold(&r, true);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	link_abort(r.channel);
+	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
+}
+
+static void test_connection_lost(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_large);
+	rig_start(&r);
+	rig_offers(&r);
+	for (unsigned i = 0; i < r.n_links; i++)
+		link_abort(r.peers[i]);
+	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	rig_expect_error(&r, "data connection");
+	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_direct),
+		cmocka_unit_test(test_counts_differ),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_bad_wants),
+		cmocka_unit_test(test_bad_results),
+		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_touched),
+		cmocka_unit_test(test_large_changes),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_ordered),
+		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_channel_lost),
+		cmocka_unit_test(test_connection_lost),
+	};
+
+	alarm(WATCHDOG_S);
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
