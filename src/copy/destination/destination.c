@@ -262,7 +262,7 @@ int copy_destination(struct copy_job *job)
 	d->job = job;
 	d->settings = job->settings;
 	d->reads_only = job->settings->verify || job->settings->dry_run;
-	d->lists_entries = true;
+	d->lists_entries = copy_report_wants_entries(job->report);
 	root_init(&d->root);
 	err = role_open(&d->role, job, COPY_DESTINATION, &ops, d);
 	if (err) {

@@ -40,27 +40,29 @@ static double most(double a, double b)
 }
 
 /*
- * A source that limits the copy reads, checks or searches for files, and the destination waits for
- * data. A destination that does so writes or checks, and the sends of the source block. If the
- * network does so, sends block, and the destination waits for data or receives it.
+ * A source that limits the copy reads or checks, and the destination waits for data. A destination
+ * that does so writes or checks, and the sends of the source block or its threads have no work. If
+ * the network does so, sends block, and the destination waits for data or receives it. If neither
+ * side has data to move, other threads were slower: the walk, the creation of files, the flushes.
  */
 static enum copy_limit limit_of(const struct copy_bottleneck *b)
 {
 	const struct copy_shares *s = &b->source, *d = &b->destination;
-	double arriving = d->network + d->waiting;
-	double parts[] = {
-		[COPY_LIMIT_SOURCE] = least(s->storage + s->checking + s->waiting, arriving),
+	const double arriving = d->network + d->waiting;
+	const double parts[] = {
+		[COPY_LIMIT_SOURCE] = least(s->storage + s->checking, arriving),
 		[COPY_LIMIT_NETWORK] = least(s->network, arriving),
 		[COPY_LIMIT_DESTINATION] = least(d->storage + d->checking, s->network + s->waiting),
+		[COPY_LIMIT_FILES] = least(s->waiting, d->waiting),
 	};
 	enum copy_limit best = COPY_LIMIT_SOURCE;
 	double second = 0;
 
-	for (enum copy_limit i = COPY_LIMIT_NETWORK; i <= COPY_LIMIT_DESTINATION; i++) {
+	for (enum copy_limit i = COPY_LIMIT_NETWORK; i <= COPY_LIMIT_FILES; i++) {
 		if (parts[i] > parts[best])
 			best = i;
 	}
-	for (enum copy_limit i = COPY_LIMIT_SOURCE; i <= COPY_LIMIT_DESTINATION; i++) {
+	for (enum copy_limit i = COPY_LIMIT_SOURCE; i <= COPY_LIMIT_FILES; i++) {
 		if (i != best)
 			second = most(second, parts[i]);
 	}
@@ -89,7 +91,7 @@ const char *bottleneck_name(enum copy_limit limit)
 	static const char *const names[] = {
 		[COPY_LIMIT_UNKNOWN] = NULL,	  [COPY_LIMIT_SOURCE] = "source",
 		[COPY_LIMIT_NETWORK] = "network", [COPY_LIMIT_DESTINATION] = "destination",
-		[COPY_LIMIT_NONE] = "none",
+		[COPY_LIMIT_FILES] = "files",	  [COPY_LIMIT_NONE] = "none",
 	};
 
 	return names[limit];

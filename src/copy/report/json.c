@@ -228,8 +228,8 @@ static const char *end_name(int status)
 
 static double rate(const struct copy_state *s)
 {
-	const struct copy_counts *d = &s->destination;
-	double bytes = (double)d->done_bytes - (double)d->resumed_bytes;
+	const struct copy_settings *settings = &s->request->settings;
+	double bytes = (double)(settings->verify ? s->source.done_bytes : state_new_bytes(s));
 
 	return s->elapsed_ns ? bytes * (double)NS_PER_SEC / (double)s->elapsed_ns : 0;
 }
@@ -254,6 +254,8 @@ static json_t *document(struct copy_json *j, const struct copy_state *s)
 	jvalue_put(o, "end", jvalue_text(end_name(s->status)));
 	jvalue_put(o, "elapsed_ns", jvalue_count(s->elapsed_ns));
 	jvalue_put(o, "bytes_per_s", jvalue_real(rate(s)));
+	jvalue_put(o, "would_copy_files", jvalue_count(s->would_files));
+	jvalue_put(o, "would_copy_bytes", jvalue_count(s->would_bytes));
 	jvalue_put(o, "encrypted", json_boolean(s->encrypted));
 	jvalue_put(o, "bottleneck", jvalue_text(bottleneck_name(b.limit)));
 	jvalue_put(o, "source_side", side_value(&s->source, &b.source));
@@ -287,35 +289,48 @@ static void write_document(struct copy_json *j, const struct copy_state *s, FILE
 	fputs("\n]}\n", f);
 }
 
+int print_spool(FILE *spool, struct outfile *out)
+{
+	char *buf;
+	size_t n;
+	int err = 0;
+
+	if (fflush(spool) || ferror(spool) || fseeko(spool, 0, SEEK_SET))
+		return errno ? -errno : -EIO;
+	buf = malloc(PIECE_BYTES);
+	if (!buf)
+		return -ENOMEM;
+	while ((n = fread(buf, 1, PIECE_BYTES, spool)) > 0 && !out->error)
+		outfile_write(out, buf, n);
+	if (ferror(spool))
+		err = -EIO;
+	free(buf);
+	return err;
+}
+
 /* Through a spool, so that nothing is printed if the document cannot be made. */
 static void write_standard(struct copy_json *j, const struct copy_state *s)
 {
 	FILE *spool = spool_open(NULL);
-	char *buf = malloc(PIECE_BYTES);
 	struct outfile out;
-	size_t n;
-	int err = 0;
+	int err;
 
-	if (!spool || !buf) {
-		fail(j, spool ? ENOMEM : errno);
-	} else {
-		write_document(j, s, spool);
-		if (fflush(spool) || ferror(spool))
-			fail(j, errno ? errno : EIO);
-		rewind(spool);
+	if (!spool) {
+		fail(j, errno);
+		return;
 	}
+	write_document(j, s, spool);
 	if (!j->error) {
 		err = outfile_open(&out, j->request->json_path);
-		while (!err && (n = fread(buf, 1, PIECE_BYTES, spool)) > 0 && !out.error)
-			outfile_write(&out, buf, n);
 		if (!err)
-			err = outfile_close(&out);
+			err = print_spool(spool, &out);
+		if (err)
+			fail(j, -err);
+		err = outfile_close(&out);
 		if (err)
 			fail(j, -err);
 	}
-	free(buf);
-	if (spool)
-		fclose(spool);
+	fclose(spool);
 }
 
 int copy_json_close(struct copy_json *j, const struct copy_state *s)

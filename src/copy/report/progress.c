@@ -53,6 +53,13 @@ uint64_t state_done_files(const struct copy_state *s)
 	return n < s->source.offered_files ? n : s->source.offered_files;
 }
 
+uint64_t state_new_bytes(const struct copy_state *s)
+{
+	const struct copy_counts *d = &s->destination;
+
+	return d->done_bytes > d->resumed_bytes ? d->done_bytes - d->resumed_bytes : 0;
+}
+
 /*
  * Files count at the destination once they are durable, which is late for large ones: until then
  * what the source has sent counts.
@@ -66,23 +73,29 @@ uint64_t state_done_bytes(const struct copy_state *s)
 	return n < s->source.offered_bytes ? n : s->source.offered_bytes;
 }
 
-/* Seconds until both the rest of the files and of the bytes are done; infinite: not known. */
+/* Seconds for `n` more at this rate; infinite: not known. */
+static double seconds_for(uint64_t n, double rate)
+{
+	return n ? (double)n / rate : 0;
+}
+
+/*
+ * Seconds until both the rest of the files and of the bytes are done; infinite: not known. While a
+ * large file is copied no file ends, and the bytes tell.
+ */
 static double seconds_left(const struct progress *p, const struct copy_state *s)
 {
-	double seconds = seconds_of(p), left = 0;
-	uint64_t files = s->source.offered_files - state_done_files(s);
-	uint64_t bytes = s->source.offered_bytes - state_done_bytes(s);
 	size_t from = oldest(p), to = newest(p);
+	double seconds = seconds_of(p);
+	double files, bytes;
 
 	if (!s->source.walk_done || seconds <= 0)
 		return INFINITY;
-	if (files)
-		left = (double)files /
-		       per_second(p->samples[from].files, p->samples[to].files, seconds);
-	if (bytes)
-		left = fmax(left, (double)bytes / per_second(p->samples[from].bytes,
-							     p->samples[to].bytes, seconds));
-	return left;
+	files = seconds_for(s->source.offered_files - state_done_files(s),
+			    per_second(p->samples[from].files, p->samples[to].files, seconds));
+	bytes = seconds_for(s->source.offered_bytes - state_done_bytes(s),
+			    per_second(p->samples[from].bytes, p->samples[to].bytes, seconds));
+	return isinf(files) && bytes > 0 ? bytes : fmax(files, bytes);
 }
 
 struct text {

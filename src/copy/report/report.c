@@ -19,6 +19,7 @@
 #include "xdd/base/nstime.h"
 #include "xdd/base/output.h"
 #include "xdd/base/printable.h"
+#include "xdd/base/spool.h"
 #include "xdd/base/status.h"
 #include "xdd/report/outfile.h"
 #include "xdd/sync/event.h"
@@ -27,8 +28,7 @@
 
 #define REDRAW_NS (NS_PER_SEC / 4)
 #define LINE_NS (5 * NS_PER_SEC)
-#define MAX_LINES 100	      /* of failures, and of warnings, on standard error */
-#define LIST_BYTES (64 << 10) /* of a list that is written at a time */
+#define MAX_LINES 100 /* of failures, and of warnings, on standard error */
 
 struct copy_report {
 	/* const after copy_report_open() */
@@ -51,8 +51,9 @@ struct copy_report {
 	struct progress progress;
 	struct logfile *log;
 	struct copy_json *json;
-	struct outfile list; /* of -n */
-	struct memstream listed;
+	struct outfile out; /* standard output */
+	FILE *listed;	    /* of -n; NULL: nothing */
+	int list_error;	    /* errno */
 };
 
 /* ---- opening ---- */
@@ -92,7 +93,7 @@ static int open_outputs(struct copy_report *r)
 	r->state.request = q;
 	r->state.connections = q->settings.connections;
 	r->state.encrypted = q->settings.encrypt;
-	if (outfile_open(&r->list, NULL))
+	if (outfile_open(&r->out, NULL))
 		return COPY_FAILED;
 	if (q->json_path)
 		log_keep();
@@ -273,7 +274,9 @@ void copy_report_failure(struct copy_report *r, enum copy_role side, const struc
 	set_status(r, (int)f->status);
 	if (f->status)
 		s->failures++;
-	else
+	if (f->status && f->differs)
+		s->differing++;
+	if (!f->status)
 		s->warnings++;
 	line = r->request ? failure_line(r, side, f) : NULL;
 	if (line) {
@@ -291,31 +294,28 @@ void copy_report_failure(struct copy_report *r, enum copy_role side, const struc
 	free(line);
 }
 
-/* The list of -n, on standard output. r->lock is held. */
-static void flush_list(struct copy_report *r)
-{
-	struct memstream *m = &r->listed;
-
-	if (!m->f)
-		return;
-	if (!memstream_close(m))
-		outfile_write(&r->list, m->text, m->size);
-	free(m->text);
-	m->text = NULL;
-}
-
-/* r->lock is held. */
+/*
+ * The list of -n waits in a temporary file until the end: a reader that is slow must not keep the
+ * thread that receives from the other side waiting. r->lock is held.
+ */
 static void list_entry(struct copy_report *r, const char *path, enum copy_kind kind)
 {
-	struct memstream *m = &r->listed;
-
-	if (!m->f && !memstream_open(m))
+	if (!r->listed)
+		r->listed = spool_open(NULL);
+	if (!r->listed) {
+		r->list_error = errno;
 		return;
-	fputs("copy ", m->f);
-	printable_put(m->f, path);
-	fputs(kind == COPY_DIR ? "/\n" : "\n", m->f);
-	if (ftello(m->f) >= LIST_BYTES)
-		flush_list(r);
+	}
+	fputs("copy ", r->listed);
+	printable_put(r->listed, path);
+	fputs(kind == COPY_DIR ? "/\n" : "\n", r->listed);
+}
+
+bool copy_report_wants_entries(const struct copy_report *r)
+{
+	const struct copy_request *q = r->request;
+
+	return q && (q->settings.dry_run || (q->settings.stamps && q->log_path));
 }
 
 void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind kind, uint64_t bytes,
@@ -324,6 +324,10 @@ void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind k
 	if (!r->request)
 		return;
 	pthread_mutex_lock(&r->lock);
+	if (outcome == COPY_WOULD && kind == COPY_FILE) {
+		r->state.would_files++;
+		r->state.would_bytes += bytes;
+	}
 	if (outcome == COPY_WOULD && !r->request->quiet && !r->json_is_stdout)
 		list_entry(r, path, kind);
 	if (r->log && r->request->settings.stamps)
@@ -381,6 +385,18 @@ int copy_report_status(const struct copy_report *r)
 
 /* ---- the end ---- */
 
+static void print_list(struct copy_report *r)
+{
+	int err;
+
+	if (!r->listed)
+		return;
+	err = print_spool(r->listed, &r->out);
+	if (err && !r->list_error)
+		r->list_error = -err;
+	fclose(r->listed);
+}
+
 static void print_summary(struct copy_report *r)
 {
 	struct memstream m;
@@ -391,7 +407,7 @@ static void print_summary(struct copy_report *r)
 		return;
 	summary_write(m.f, &r->state);
 	if (!memstream_close(&m))
-		outfile_write(&r->list, m.text, m.size);
+		outfile_write(&r->out, m.text, m.size);
 	free(m.text);
 }
 
@@ -406,10 +422,12 @@ static void report_output(struct copy_report *r, const char *what, const char *p
 static void close_outputs(struct copy_report *r)
 {
 	const struct copy_request *q = r->request;
+	int err;
 
-	flush_list(r);
+	print_list(r);
 	print_summary(r);
-	report_output(r, "standard output", "of the copy", outfile_close(&r->list));
+	err = outfile_close(&r->out);
+	report_output(r, "standard", "output", r->list_error ? -r->list_error : err);
 	report_output(r, "-log", q->log_path, logfile_close(r->log, &r->state));
 	report_output(r, "-jsonout", q->json_path, copy_json_close(r->json, &r->state));
 }

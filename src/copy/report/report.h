@@ -32,7 +32,11 @@ void copy_report_counts(struct copy_report *r, enum copy_role side, const struct
 /* A failure or warning of a side. Printed at once, up to a limit; in log and JSON without one. */
 void copy_report_failure(struct copy_report *r, enum copy_role side, const struct copy_failure *f);
 
-/* An entry has ended; for the log of -v and the list of -n. `path` is relative, any bytes. */
+/*
+ * An entry has ended; for the log of -v and the list of -n. `path` is relative, any bytes. Not
+ * needed where copy_report_wants_entries() is false, which does not change.
+ */
+bool copy_report_wants_entries(const struct copy_report *r);
 void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind kind, uint64_t bytes,
 		       enum copy_outcome outcome);
 

@@ -11,6 +11,7 @@
 
 #include "copy/message/message.h"
 #include "xdd/copy/copy.h"
+#include "xdd/report/outfile.h"
 #include "xdd/stat/connection_info.h"
 
 /* Failures that the summary repeats. */
@@ -28,7 +29,8 @@ enum copy_limit {
 	COPY_LIMIT_SOURCE,
 	COPY_LIMIT_NETWORK,
 	COPY_LIMIT_DESTINATION,
-	COPY_LIMIT_NONE, /* nothing dominates */
+	COPY_LIMIT_FILES, /* files had to be found, created or flushed; data threads waited */
+	COPY_LIMIT_NONE,  /* nothing dominates */
 };
 
 struct copy_bottleneck {
@@ -41,7 +43,7 @@ struct copy_bottleneck bottleneck_judge(const struct copy_counts *source,
 					const struct copy_counts *destination, uint64_t elapsed_ns,
 					unsigned threads);
 
-/* "source", "network", "destination", "none"; NULL: unknown. */
+/* "source", "network", "destination", "files", "none"; NULL: unknown. */
 const char *bottleneck_name(enum copy_limit limit);
 
 /* ---- what is known at one time ---- */
@@ -53,15 +55,20 @@ struct copy_state {
 	uint64_t elapsed_ns; /* from the meeting of both sides to the latest counts; 0: none */
 	unsigned connections;
 	bool encrypted;
-	int status;		       /* of the copy; for the summary */
-	uint64_t failures, warnings;   /* lines of both sides */
-	char *first[SUMMARY_FAILURES]; /* "path: text" */
+	int status;			   /* of the copy; for the summary */
+	uint64_t failures, warnings;	   /* lines of both sides */
+	uint64_t differing;		   /* of these failures: -k */
+	uint64_t would_files, would_bytes; /* -n: to be copied */
+	char *first[SUMMARY_FAILURES];	   /* "path: text" */
 	size_t n_first;
 };
 
-/* Files and bytes that need nothing more: copied, there already, or failed. */
+/* Files and bytes that need nothing more: copied, or there already. */
 uint64_t state_done_files(const struct copy_state *s);
 uint64_t state_done_bytes(const struct copy_state *s);
+
+/* Bytes of files that were copied now, and not by an earlier copy. */
+uint64_t state_new_bytes(const struct copy_state *s);
 
 /* ---- progress.c ---- */
 
@@ -87,9 +94,6 @@ char *progress_text(const struct progress *p, const struct copy_state *s,
 /* The lines for people at the end. */
 void summary_write(FILE *f, const struct copy_state *s);
 
-/* The words of what a copy does: "copied", "compared", "would copy". */
-const char *summary_verb(const struct copy_settings *settings);
-
 /* ---- logfile.c ---- */
 
 struct logfile;
@@ -106,6 +110,9 @@ void logfile_flush(struct logfile *l);
 int logfile_close(struct logfile *l, const struct copy_state *s);
 
 /* ---- json.c ---- */
+
+/* Write all of `spool`; errors of `out` are kept in it. Returns 0 or -errno of the spool. */
+int print_spool(FILE *spool, struct outfile *out);
 
 struct copy_json;
 

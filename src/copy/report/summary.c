@@ -9,13 +9,6 @@
 #include "xdd/base/scaled.h"
 #include "xdd/base/status.h"
 
-const char *summary_verb(const struct copy_settings *settings)
-{
-	if (settings->verify)
-		return "compared";
-	return settings->dry_run ? "would copy" : "copied";
-}
-
 static const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
@@ -46,29 +39,42 @@ static void put_first_line(FILE *f, const struct copy_state *s)
 {
 	const struct copy_settings *settings = &s->request->settings;
 	const struct copy_counts *d = &s->destination;
-	uint64_t moved = d->done_bytes > d->resumed_bytes ? d->done_bytes - d->resumed_bytes : 0;
 
 	if (s->status == XDD_CANCELED)
 		fputs("canceled; ", f);
-	fprintf(f, "%s ", summary_verb(settings));
-	put_amount(f, d->done_files, d->done_bytes);
-	if (!settings->dry_run)
-		put_time(f, moved, s->elapsed_ns);
+	if (settings->dry_run) {
+		fputs("would copy ", f);
+		put_amount(f, s->would_files, s->would_bytes);
+	} else if (settings->verify) {
+		fputs("compared ", f);
+		put_amount(f, d->skipped_files + s->differing, s->source.done_bytes);
+		put_time(f, s->source.done_bytes, s->elapsed_ns);
+	} else {
+		fputs("copied ", f);
+		put_amount(f, d->done_files, d->done_bytes);
+		put_time(f, state_new_bytes(s), s->elapsed_ns);
+	}
 	fputc('\n', f);
 }
 
 /* Files that were found, and for which nothing else stands in the summary. */
 static void put_missing(FILE *f, const struct copy_state *s)
 {
-	const struct copy_counts *d = &s->destination;
-	uint64_t found = s->source.offered_files, done = state_done_files(s);
+	const struct copy_settings *settings = &s->request->settings;
+	uint64_t found = s->source.offered_files;
+	uint64_t done = state_done_files(s);
 
-	if (s->status == XDD_OK || found <= done)
+	if (s->status == XDD_OK || found <= done || settings->verify || settings->dry_run)
 		return;
-	fprintf(f, "  not %s: %" PRIu64 " of %" PRIu64 "%s file%s",
-		summary_verb(&s->request->settings), found - d->done_files - d->skipped_files,
-		found, s->source.walk_done ? "" : "+", plural(found));
-	fputc('\n', f);
+	fprintf(f, "  not copied: %" PRIu64 " of %" PRIu64 "%s file%s\n", found - done, found,
+		s->source.walk_done ? "" : " or more", plural(found));
+}
+
+static const char *identical_label(const struct copy_settings *settings)
+{
+	if (settings->verify)
+		return "equal";
+	return settings->dry_run ? "identical" : "identical, skipped";
 }
 
 static void put_skipped(FILE *f, const struct copy_state *s)
@@ -77,7 +83,7 @@ static void put_skipped(FILE *f, const struct copy_state *s)
 	char text[SCALED_SIZE];
 
 	if (d->skipped_files) {
-		fputs(s->request->settings.dry_run ? "  identical: " : "  identical, skipped: ", f);
+		fprintf(f, "  %s: ", identical_label(&s->request->settings));
 		put_amount(f, d->skipped_files, d->skipped_bytes);
 		fputc('\n', f);
 	}
@@ -115,14 +121,21 @@ static void put_failures(FILE *f, const struct copy_state *s)
 
 static void put_bottleneck(FILE *f, const struct copy_state *s)
 {
+	static const char *const texts[] = {
+		[COPY_LIMIT_SOURCE] = "source",
+		[COPY_LIMIT_NETWORK] = "network",
+		[COPY_LIMIT_DESTINATION] = "destination",
+		[COPY_LIMIT_FILES] = "files had to be found, created or flushed, while data "
+				     "connections waited",
+		[COPY_LIMIT_NONE] = "nothing dominates",
+	};
 	struct copy_bottleneck b =
 		bottleneck_judge(&s->source, &s->destination, s->elapsed_ns, s->connections);
 	const struct copy_shares *from = &b.source, *to = &b.destination;
 
 	if (b.limit == COPY_LIMIT_UNKNOWN)
 		return;
-	fprintf(f, "  bottleneck: %s\n",
-		b.limit == COPY_LIMIT_NONE ? "nothing dominates" : bottleneck_name(b.limit));
+	fprintf(f, "  bottleneck: %s\n", texts[b.limit]);
 	fprintf(f,
 		"    source reads %.0f %%, checks %.0f %%, sends %.0f %%, waits %.0f %%; "
 		"destination waits %.0f %%, receives %.0f %%, checks %.0f %%, writes %.0f %%\n",

@@ -128,7 +128,7 @@ static void report_entry(struct source *s, const struct entry *e)
 {
 	char path[COPY_MAX_PATH_BYTES];
 
-	if (!e->dir || !(s->settings->stamps || s->settings->dry_run))
+	if (!e->dir || !copy_report_wants_entries(s->job->report))
 		return;
 	dirs_path(e->dirs, e->dir, e->kind == COPY_DIR ? "" : e->name, path, sizeof(path));
 	copy_report_entry(s->job->report, path, (enum copy_kind)e->kind, e->size_bytes,

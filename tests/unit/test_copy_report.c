@@ -1,0 +1,559 @@
+/*
+ * What copies say: src/copy/report. Functional tests compare it with copies that were made.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/report/report.h"
+#include "copy/report/report_internal.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+
+static const struct copy_place source_place = { .host = "hosta", .path = "/data" };
+
+static struct copy_request sample_request(void)
+{
+	return (struct copy_request){
+		.settings = { .connections = 8, .block_bytes = 1 << 20, .size_bytes = UINT64_MAX },
+		.sources = &source_place,
+		.n_sources = 1,
+		.destination = { .path = "there" },
+		.command = "xdd copy hosta:/data there",
+	};
+}
+
+/* ---- the part that limited a copy ---- */
+
+/* Percents of a second in 10 threads: storage, network, waiting, checking. */
+static struct copy_counts times(unsigned storage, unsigned network, unsigned waiting,
+				unsigned checking)
+{
+	const uint64_t percent = NS_PER_SEC / 10;
+
+	return (struct copy_counts){ .moved_bytes = 1,
+				     .storage_ns = storage * percent,
+				     .network_ns = network * percent,
+				     .waiting_ns = waiting * percent,
+				     .checking_ns = checking * percent };
+}
+
+static void assert_limit(const char *name, struct copy_counts s, struct copy_counts d)
+{
+	struct copy_bottleneck b = bottleneck_judge(&s, &d, NS_PER_SEC, 10);
+
+	if (name)
+		assert_string_equal(bottleneck_name(b.limit), name);
+	else
+		assert_null(bottleneck_name(b.limit));
+}
+
+static void test_bottleneck(void **state)
+{
+	struct copy_counts s = times(80, 10, 0, 10), d = times(5, 5, 85, 5);
+
+	(void)state;
+	/* Slow reads; and reads that share the time with digests. */
+	assert_limit("source", s, d);
+	assert_limit("source", times(40, 10, 5, 45), times(10, 10, 75, 5));
+	/* Sends block, and the destination waits for data, or is busy receiving. */
+	assert_limit("network", times(10, 85, 0, 5), times(10, 5, 80, 5));
+	assert_limit("network", times(10, 80, 0, 10), times(10, 80, 0, 10));
+	/* Sends block because the destination writes. */
+	assert_limit("destination", times(5, 90, 0, 5), times(85, 5, 5, 5));
+	/* Both wait: for names. */
+	assert_limit("files", times(5, 5, 90, 0), times(10, 0, 90, 0));
+	/* Equal parts. */
+	assert_limit("none", times(45, 45, 5, 5), times(45, 10, 40, 5));
+	assert_limit("none", times(30, 30, 20, 20), times(30, 30, 20, 20));
+	/* More than there can be, as threads of other kinds count too. */
+	assert_limit("destination", times(0, 100, 0, 0), times(250, 0, 0, 0));
+	/* Too short, or nothing was moved. */
+	assert_null(bottleneck_name(bottleneck_judge(&s, &d, NS_PER_SEC / 10, 10).limit));
+	assert_null(bottleneck_name(bottleneck_judge(&s, &d, 0, 10).limit));
+	assert_null(bottleneck_name(bottleneck_judge(&s, &d, NS_PER_SEC, 0).limit));
+	assert_limit(NULL, (struct copy_counts){ .storage_ns = NS_PER_SEC * 10 },
+		     (struct copy_counts){ 0 });
+}
+
+/* ---- progress ---- */
+
+static void assert_progress(const struct progress *p, const struct copy_state *s, const char *text)
+{
+	char buf[PROGRESS_TEXT_SIZE];
+
+	assert_string_equal(progress_text(p, s, buf), text);
+}
+
+static void test_progress(void **state)
+{
+	struct copy_state s = { .source = { .offered_files = 10, .offered_bytes = 2000 } };
+	struct progress p = { .n = 0 };
+
+	(void)state;
+	progress_add(&p, NS_PER_SEC, 0, 0);
+	assert_progress(&p, &s, "0 of 10+ files, 0 B of 2.00 kB+");
+	s.destination = (struct copy_counts){ .done_files = 4, .done_bytes = 400 };
+	progress_add(&p, 3 * NS_PER_SEC, 4, 400);
+	assert_progress(&p, &s, "4 of 10+ files, 400 B of 2.00 kB+, 200 B/s");
+	s.source.walk_done = 1;
+	assert_progress(&p, &s, " 20 %, 4 of 10 files, 400 B of 2.00 kB, 200 B/s, 8 s left");
+	/* Small files take longer than their bytes say. */
+	s.destination.done_files = 1;
+	p = (struct progress){ .n = 0 };
+	progress_add(&p, 0, 0, 0);
+	progress_add(&p, 2 * NS_PER_SEC, 1, 400);
+	assert_progress(&p, &s, " 20 %, 1 of 10 files, 400 B of 2.00 kB, 200 B/s, 18 s left");
+	s.destination.failed = 2;
+	s.destination.done_files = 10;
+	s.destination.done_bytes = 2000;
+	assert_progress(&p, &s, "100 %, 10 of 10 files, 2.00 kB of 2.00 kB, 200 B/s, 2 failed");
+}
+
+/* Of one large file, what was sent counts before it is durable. */
+static void test_progress_of_one(void **state)
+{
+	struct copy_state s = { .source = { .offered_files = 1,
+					    .offered_bytes = 1000000,
+					    .walk_done = 1,
+					    .done_bytes = 300000 },
+				.destination = { .resumed_bytes = 200000 } };
+	struct progress p = { .n = 0 };
+
+	(void)state;
+	progress_add(&p, 0, 0, 200000);
+	progress_add(&p, NS_PER_SEC, 0, 200001);
+	assert_progress(&p, &s, " 50 %, 500 kB of 1.00 MB, 1.00 B/s, 138 h 53 min left");
+	progress_add(&p, 2 * NS_PER_SEC, 0, 204000);
+	assert_progress(&p, &s, " 50 %, 500 kB of 1.00 MB, 2.00 kB/s, 5 min left");
+}
+
+/* The rate is that of the latest ten seconds. */
+static void test_rate_of_now(void **state)
+{
+	struct copy_state s = { .source = { .offered_files = 2, .offered_bytes = 1000000 } };
+	struct progress p = { .n = 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		progress_add(&p, i * NS_PER_SEC / 4, 0, i < 50 ? 0 : (i - 49) * 250);
+	s.destination.done_bytes = 12500;
+	assert_progress(&p, &s, "0 of 2+ files, 12.5 kB of 1.00 MB+, 1.00 kB/s");
+}
+
+/* ---- the summary ---- */
+
+static void assert_summary(const struct copy_state *s, const char *expected)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	summary_write(f, s);
+	fclose(f);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static struct copy_state sample_state(const struct copy_request *request)
+{
+	return (struct copy_state){
+		.request = request,
+		.source = { .offered_files = 12, .offered_bytes = 3000000, .walk_done = 1 },
+		.destination = { .done_files = 12, .done_bytes = 3000000 },
+		.elapsed_ns = NS_PER_SEC / 10,
+		.connections = 8,
+	};
+}
+
+static void test_summary(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_state s = sample_state(&q);
+
+	(void)state;
+	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+	s.source.offered_files = 15;
+	s.destination.skipped_files = 3;
+	s.destination.skipped_bytes = 300;
+	s.destination.dirs = 4;
+	s.destination.links = 5;
+	s.destination.resumed_bytes = 1000000;
+	s.destination.owners_not_set = 2;
+	s.encrypted = true;
+	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms, 20.0 MB/s\n"
+			   "  identical, skipped: 3 files, 300 B\n"
+			   "  directories: 4, links: 5\n"
+			   "  resumed: 1.00 MB were there from an interrupted copy\n"
+			   "  owners or attributes not set: 2 (this needs the rights of root at "
+			   "the destination)\n"
+			   "  encrypted; a checksum of all data was checked\n");
+}
+
+static void test_summary_of_failures(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_state s = sample_state(&q);
+
+	(void)state;
+	s.status = COPY_FAILED;
+	s.destination.done_files = 10;
+	s.destination.failed = 1;
+	s.source.failed = 1;
+	s.failures = 2;
+	s.warnings = 1;
+	s.first[0] = "a: cannot open (Permission denied)";
+	s.first[1] = "b\x1b[2J: is a FIFO";
+	s.n_first = 2;
+	assert_summary(&s, "copied 10 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+			   "  not copied: 2 of 12 files\n"
+			   "  failed: 2:\n"
+			   "    a: cannot open (Permission denied)\n"
+			   "    b\\x1b[2J: is a FIFO\n"
+			   "  warnings: 1\n"
+			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+	s.destination.failed = 100;
+	s.status = XDD_CANCELED;
+	s.source.walk_done = 0;
+	s.warnings = 0;
+	assert_summary(&s, "canceled; copied 10 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+			   "  not copied: 2 of 12 or more files\n"
+			   "  failed: 101, the first ones:\n"
+			   "    a: cannot open (Permission denied)\n"
+			   "    b\\x1b[2J: is a FIFO\n"
+			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+}
+
+static void test_summary_of_other_modes(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_state s = sample_state(&q);
+
+	(void)state;
+	q.settings.dry_run = true;
+	s.destination = (struct copy_counts){ .skipped_files = 7, .skipped_bytes = 70 };
+	s.would_files = 1;
+	s.would_bytes = 30;
+	assert_summary(&s, "would copy 1 file, 30 B\n"
+			   "  identical: 7 files, 70 B\n");
+	q.settings.dry_run = false;
+	q.settings.verify = true;
+	s.would_files = 0;
+	s.source.done_bytes = 2000;
+	s.destination.failed = 1;
+	s.failures = s.differing = 1;
+	s.first[0] = "a: bytes 0-4095 differ (1 of 1 blocks)";
+	s.n_first = 1;
+	s.status = XDD_MISCOMPARE;
+	assert_summary(&s, "compared 8 files, 2.00 kB, in 100 ms, 20.0 kB/s\n"
+			   "  equal: 7 files, 70 B\n"
+			   "  different or failed: 1:\n"
+			   "    a: bytes 0-4095 differ (1 of 1 blocks)\n"
+			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+}
+
+static void test_summary_of_bottleneck(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_state s = sample_state(&q);
+
+	(void)state;
+	s.elapsed_ns = NS_PER_SEC;
+	s.connections = 10;
+	s.source = times(10, 85, 0, 5);
+	s.destination = times(10, 5, 80, 5);
+	assert_summary(&s, "copied 0 files, 0 B, in 1.00 s\n"
+			   "  bottleneck: network\n"
+			   "    source reads 10 %, checks 5 %, sends 85 %, waits 0 %; destination "
+			   "waits 80 %, receives 5 %, checks 5 %, writes 10 %\n"
+			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+}
+
+/* ---- outputs ---- */
+
+static char directory[] = "/tmp/xdd-report-XXXXXX";
+static char log_file[64], json_file[64], out_file[64], error_file[64];
+static int saved_out = -1;
+
+/* Standard output goes to a file. */
+static int enter(void **state)
+{
+	int fd;
+
+	(void)state;
+	fd = open(out_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || log_open(error_file))
+		return -1;
+	saved_out = dup(STDOUT_FILENO);
+	if (dup2(fd, STDOUT_FILENO) < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	dup2(saved_out, STDOUT_FILENO);
+	close(saved_out);
+	log_open("/dev/stderr");
+	unlink(log_file);
+	unlink(json_file);
+	unlink(out_file);
+	unlink(error_file);
+	return 0;
+}
+
+/* The contents, which the caller frees. */
+static char *contents(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!f)
+		return strdup("");
+	if (getdelim(&text, &size, '\0', f) < 0) {
+		free(text);
+		text = strdup("");
+	}
+	fclose(f);
+	return text;
+}
+
+static size_t lines_with(const char *path, const char *word)
+{
+	char *text = contents(path);
+	size_t n = 0;
+
+	for (const char *at = text; (at = strstr(at, word)); at++)
+		n++;
+	free(text);
+	return n;
+}
+
+static void fail_one(struct copy_report *r, enum copy_role side, uint32_t status, const char *path)
+{
+	struct copy_failure f = { .status = status };
+
+	copy_failure_path(&f, path);
+	strcpy(f.text, "cannot open (Permission denied)");
+	copy_report_failure(r, side, &f);
+}
+
+/* All failures are in log and JSON; on standard error only the first hundred. */
+static void test_many_failures(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_report *r;
+	json_t *document;
+
+	(void)state;
+	q.log_path = log_file;
+	q.json_path = json_file;
+	assert_int_equal(copy_report_open(&r, &q), 0);
+	assert_int_equal(copy_report_begin(r), 0);
+	assert_int_equal(copy_report_status(r), 0);
+	for (unsigned i = 0; i < 250; i++)
+		fail_one(r, i % 2 ? COPY_DESTINATION : COPY_SOURCE, COPY_FAILED, "d/na\nme");
+	fail_one(r, COPY_SOURCE, 0, "warned");
+	assert_int_equal(copy_report_status(r), COPY_FAILED);
+	copy_report_note(r, "data goes through ssh");
+	copy_report_counts(r, COPY_SOURCE, &(struct copy_counts){ .offered_files = 250 });
+	copy_report_counts(r, COPY_DESTINATION, &(struct copy_counts){ .failed = 125 });
+	assert_int_equal(copy_report_close(r, XDD_CANCELED), XDD_CANCELED);
+	assert_int_equal(lines_with(error_file, "Permission denied"), 101);
+	assert_int_equal(lines_with(error_file, "hosta:d/na?me: cannot open"), 50);
+	assert_int_equal(lines_with(error_file, "are not shown; the log has the others"), 1);
+	assert_int_equal(lines_with(log_file, " failed hosta:d/na\\nme: cannot"), 125);
+	assert_int_equal(lines_with(log_file, " warning hosta:warned"), 1);
+	assert_int_equal(lines_with(log_file, " note data goes through ssh\n"), 1);
+	assert_int_equal(lines_with(log_file, "exit status 5\n"), 1);
+	assert_int_equal(lines_with(out_file, "canceled; copied 0 files"), 1);
+	assert_int_equal(lines_with(out_file, "    d/na\\nme: cannot open"), 5);
+	document = json_load_file(json_file, 0, NULL);
+	assert_non_null(document);
+	assert_int_equal(json_array_size(json_object_get(document, "failures")), 251);
+	assert_int_equal(json_integer_value(json_object_get(document, "status")), XDD_CANCELED);
+	assert_string_equal(json_string_value(json_object_get(document, "end")), "canceled");
+	json_decref(document);
+}
+
+static void test_list(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_report *r;
+	char *text;
+
+	(void)state;
+	q.settings.dry_run = true;
+	assert_int_equal(copy_report_open(&r, &q), 0);
+	assert_true(copy_report_wants_entries(r));
+	assert_int_equal(copy_report_begin(r), 0);
+	copy_report_entry(r, "d", COPY_DIR, 0, COPY_WOULD);
+	copy_report_entry(r, "d/a\nb", COPY_FILE, 12, COPY_WOULD);
+	copy_report_entry(r, "d/same", COPY_FILE, 12, COPY_SAME);
+	copy_report_entry(r, "d/link", COPY_SYMLINK, 0, COPY_WOULD);
+	assert_int_equal(copy_report_close(r, 0), 0);
+	text = contents(out_file);
+	assert_string_equal(text, "copy d/\ncopy d/a\\nb\ncopy d/link\nwould copy 1 file, 12 B\n");
+	free(text);
+	text = contents(error_file);
+	assert_string_equal(text, "");
+	free(text);
+}
+
+/* With the document on standard output there is nothing else. */
+static void test_json_alone(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_report *r;
+	json_t *document;
+
+	(void)state;
+	q.settings.dry_run = true;
+	q.json_path = "-";
+	assert_int_equal(copy_report_open(&r, &q), 0);
+	assert_int_equal(copy_report_begin(r), 0);
+	copy_report_entry(r, "d/a", COPY_FILE, 12, COPY_WOULD);
+	assert_int_equal(copy_report_close(r, 0), 0);
+	document = json_load_file(out_file, 0, NULL);
+	assert_non_null(document);
+	assert_int_equal(json_integer_value(json_object_get(document, "would_copy_bytes")), 12);
+	json_decref(document);
+}
+
+static void test_verbose_log(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_report *r;
+
+	(void)state;
+	q.settings.stamps = true;
+	q.log_path = log_file;
+	q.quiet = true;
+	assert_int_equal(copy_report_open(&r, &q), 0);
+	assert_true(copy_report_wants_entries(r));
+	copy_report_entry(r, "d/\x1b", COPY_FILE, 12, COPY_DONE);
+	copy_report_entry(r, "d", COPY_DIR, 0, COPY_DONE);
+	copy_report_entry(r, "l", COPY_LINK, 0, COPY_LOST);
+	assert_int_equal(copy_report_close(r, COPY_FAILED), COPY_FAILED);
+	assert_int_equal(lines_with(log_file, " copied file, 12 bytes: d/\\x1b\n"), 1);
+	assert_int_equal(lines_with(log_file, " copied directory, 0 bytes: d\n"), 1);
+	assert_int_equal(lines_with(log_file, " not copied hard link, 0 bytes: l\n"), 1);
+	assert_int_equal(lines_with(log_file, "command xdd copy hosta:/data there\n"), 1);
+	assert_int_equal(lines_with(out_file, ""), 0);
+}
+
+/* Outputs that cannot be opened are refused before anything else happens. */
+static void test_refused_outputs(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_report *r;
+
+	(void)state;
+	q.log_path = "/nonexistent/log";
+	assert_int_equal(copy_report_open(&r, &q), COPY_BAD_ARGUMENTS);
+	assert_null(r);
+	q.log_path = log_file;
+	q.json_path = "/nonexistent/json";
+	assert_int_equal(copy_report_open(&r, &q), COPY_BAD_ARGUMENTS);
+	assert_null(r);
+	q.json_path = "/";
+	assert_int_equal(copy_report_open(&r, &q), COPY_BAD_ARGUMENTS);
+	assert_int_equal(lines_with(error_file, "-log /nonexistent/log: cannot write"), 1);
+	assert_int_equal(lines_with(error_file, "-jsonout /nonexistent/json: "), 1);
+}
+
+static void test_full_log(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_report *r;
+
+	(void)state;
+	if (access("/dev/full", W_OK))
+		skip();
+	q.log_path = "/dev/full";
+	q.json_path = "/dev/full";
+	assert_int_equal(copy_report_open(&r, &q), 0);
+	assert_int_equal(copy_report_close(r, 0), XDD_IO_ERROR);
+	assert_int_equal(lines_with(error_file, "-log /dev/full: is incomplete (No space"), 1);
+	assert_int_equal(lines_with(error_file, "-jsonout /dev/full: is incomplete (No space"), 1);
+}
+
+/* That of a server keeps the status, and prints nothing. */
+static void test_server(void **state)
+{
+	struct copy_report *r;
+	char *text;
+
+	(void)state;
+	assert_int_equal(copy_report_open(&r, NULL), 0);
+	assert_int_equal(copy_report_begin(r), 0);
+	assert_false(copy_report_wants_entries(r));
+	fail_one(r, COPY_SOURCE, XDD_MISCOMPARE, "a");
+	copy_report_note(r, "nothing");
+	copy_report_entry(r, "d/a", COPY_FILE, 12, COPY_WOULD);
+	assert_int_equal(copy_report_status(r), XDD_MISCOMPARE);
+	assert_int_equal(copy_report_close(r, 0), XDD_MISCOMPARE);
+	assert_int_equal(copy_report_close(NULL, 3), 3);
+	text = contents(error_file);
+	assert_string_equal(text, "");
+	free(text);
+	text = contents(out_file);
+	assert_string_equal(text, "");
+	free(text);
+}
+
+static int make_directory(void **state)
+{
+	(void)state;
+	if (!mkdtemp(directory))
+		return -1;
+	snprintf(log_file, sizeof(log_file), "%s/log", directory);
+	snprintf(json_file, sizeof(json_file), "%s/json", directory);
+	snprintf(out_file, sizeof(out_file), "%s/out", directory);
+	snprintf(error_file, sizeof(error_file), "%s/error", directory);
+	return 0;
+}
+
+static int remove_directory(void **state)
+{
+	(void)state;
+	return rmdir(directory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bottleneck),
+		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_progress_of_one),
+		cmocka_unit_test(test_rate_of_now),
+		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_summary_of_failures),
+		cmocka_unit_test(test_summary_of_other_modes),
+		cmocka_unit_test(test_summary_of_bottleneck),
+		cmocka_unit_test_setup_teardown(test_many_failures, enter, leave),
+		cmocka_unit_test_setup_teardown(test_list, enter, leave),
+		cmocka_unit_test_setup_teardown(test_json_alone, enter, leave),
+		cmocka_unit_test_setup_teardown(test_verbose_log, enter, leave),
+		cmocka_unit_test_setup_teardown(test_refused_outputs, enter, leave),
+		cmocka_unit_test_setup_teardown(test_full_log, enter, leave),
+		cmocka_unit_test_setup_teardown(test_server, enter, leave),
+	};
+
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
