@@ -109,6 +109,7 @@ static void fails(const char *script, int expected, const char *text)
 
 	if (status != expected || !strstr(why, text))
 		fail_msg("%s: %d, \"%s\", not %d, \"%s\"", script, status, why, expected, text);
+	ssh_end(&s, 0);
 	assert_true(s.pid <= 0);
 	assert_null(s.channel);
 }
@@ -132,7 +133,8 @@ static void test_failures(void **state)
 	fails("exec yes hello", COPY_BAD_VERSION, "other output than that of xdd: \"hello\"");
 	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION, "other output than that of xdd");
 	fails("echo 'XDD-COPY 1 8'; exit 0", COPY_SSH_ENDED, "there");
-	fails("echo 'XDD-COPY 1 8'; exec head -c 200 /dev/zero", COPY_FAILED, "no message of xdd");
+	fails("echo 'XDD-COPY 1 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
+	      "no message of xdd");
 }
 
 static void test_no_program(void **state)
@@ -170,6 +172,7 @@ static void cuts(const char *script)
 	assert_int_equal(pthread_create(&thread, NULL, cut_soon, &s), 0);
 	assert_int_equal(run(&s, script, why, sizeof(why)), XDD_CANCELED);
 	pthread_join(thread, NULL);
+	ssh_end(&s, 0);
 	assert_true(clock_now_ns() - start_ns < 2 * SECOND_NS);
 	/* No child is left. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);

@@ -143,12 +143,14 @@ static void *connect_one(void *arg)
 
 static void start(struct attempt *a, const struct target *to, unsigned number)
 {
+	int err;
+
 	a->to = to;
 	a->number = number;
-	a->err = thread_start(&a->thread, connect_one, a);
-	a->started = a->err == 0;
-	if (!a->started)
-		say(a, a->err, "is not tried (cannot start a thread: %s)", strerror(-a->err));
+	err = thread_start(&a->thread, connect_one, a);
+	a->started = err == 0;
+	if (err)
+		a->err = say(a, err, "is not tried (cannot start a thread: %s)", strerror(-err));
 }
 
 /* Connect all to one address. Returns 0 or -errno with the text of the first that failed. */

@@ -288,8 +288,6 @@ int ssh_start(struct ssh *ssh, const struct copy_request *request, const struct 
 	int status = start_server(&s, place, start);
 
 	free(s.host);
-	if (status)
-		ssh_end(ssh, 0);
 	return status;
 }
 
