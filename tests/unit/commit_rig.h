@@ -1,0 +1,84 @@
+/*
+ * A destination that commits files, for test_copy_commit.c and test_copy_journal.c. The functions
+ * of the C library that flush and rename are replaced by ones that note their order, and fail on
+ * demand; the file system is of the kind that a test sets.
+ */
+#ifndef XDD_TESTS_COMMIT_RIG_H
+#define XDD_TESTS_COMMIT_RIG_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "copy/destination/commit.h"
+
+#define EXT4 0xef53
+#define TMPFS 0x01021994
+#define FUSE 0x65735546
+
+/* ---- the C library, with faults ---- */
+
+extern long magic;	 /* of each file system */
+extern char order[4096]; /* a letter for each call: S syncfs, f and d fsync, R rename, s fdatasync */
+extern int syncfs_error, fsync_error, fdatasync_error, rename_error;
+extern int close_error; /* of the close of a regular file, after n_close others */
+extern unsigned n_close;
+extern unsigned flush_delay_us;
+
+void note(char letter);
+size_t calls(char letter);
+
+/* ---- the destination ---- */
+
+#define MAX_FILES 40000
+#define TREE_ID 7
+
+extern char root[64];
+extern struct dirs *dirs;
+extern struct commit *commit;
+extern struct copy_settings settings;
+extern char why[256];
+extern pthread_mutex_t log_lock; /* guards what follows */
+extern size_t n_done;
+extern int done_err[MAX_FILES];
+extern char done_what[16];
+
+int set_up(void **state);
+int tear_down(void **state);
+
+int open_session(struct commit **c, const char *session);
+void begin(void);
+void end(void);
+
+/* A file of the destination without a name; and under a temporary name, with its name in it. */
+struct commit_file *make_entry(struct dir_node *dir, const char *name, uint64_t id);
+struct commit_file *make(struct commit *c, struct dir_node *dir, const char *name, uint64_t id);
+void put(const char *name, uint64_t id);
+void put_many(size_t n);
+/* Free what commit_drop() has left. */
+void forget(struct commit_file *f);
+
+/* A directory in the root, which is made if it does not exist. */
+struct dir_node *sub(const char *name);
+
+/* Names in the root; those of this program only if `own`. And temporary names in the whole tree. */
+size_t count(bool own);
+size_t count_parts(void);
+void assert_contents(const char *name);
+
+#define TEST(name_) cmocka_unit_test_setup_teardown(name_, set_up, tear_down)
+
+#endif

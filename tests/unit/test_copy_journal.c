@@ -1,0 +1,760 @@
+/*
+ * What -R keeps: the bytes of journals, sessions that are continued, and what is not believed:
+ * src/copy/destination/journal*.c, commit_resume.c and commit_kept.c.
+ */
+#include "commit_rig.h"
+
+#include "copy/destination/journal_file.h"
+#include "xdd/base/nstime.h"
+
+#define BLOCK 4096
+#define BLOCKS 64
+#define SIZE ((uint64_t)BLOCK * BLOCKS)
+#define MTIME 1234567890123456789
+
+/* ---- the bytes ---- */
+
+static const struct extent some[] = { { 0, 4096 }, { 8192, 1u << 20 }, { 1u << 21, 1ull << 40 } };
+
+static struct journal_record sample(unsigned i)
+{
+	struct journal_record r = { .type = (enum journal_type)(1 + i),
+				    .session = 0xfedcba9876543210,
+				    .tree_id = 42,
+				    .resumable = true,
+				    .boot = { 1, 2, 3 },
+				    .host = "alpha",
+				    .renamed = true,
+				    .path = "a/b c\n/\xff",
+				    .number = 77,
+				    .size_bytes = 1ull << 40,
+				    .mtime_ns = -5,
+				    .device = 3,
+				    .inode = 4,
+				    .ranges = some,
+				    .n_ranges = 3 };
+
+	return r;
+}
+
+#define TYPES 6
+
+static void test_records(void **state)
+{
+	uint8_t data[JOURNAL_MAX_RECORD_BYTES], again[JOURNAL_MAX_RECORD_BYTES];
+	struct extent back[3];
+
+	(void)state;
+	for (unsigned i = 0; i < TYPES; i++) {
+		struct journal_record r = sample(i), d;
+		size_t n = journal_encode(&r, data, sizeof(data)), used = 0;
+
+		assert_true(n > 0);
+		assert_int_equal(journal_encode(&r, again, n - 1), 0);
+		assert_int_equal(journal_decode(data, n, &d, &used), 1);
+		assert_int_equal(used, n);
+		assert_int_equal(d.type, r.type);
+		for (unsigned k = 0; k < 3 && d.n_ranges; k++)
+			back[k] = journal_range(&d, k);
+		d.ranges = back;
+		assert_int_equal(journal_encode(&d, again, sizeof(again)), n);
+		assert_memory_equal(data, again, n);
+		for (size_t part = 0; part < n; part++)
+			assert_int_equal(journal_decode(data, part, &d, &used), 0);
+		for (size_t bit = 0; bit < 8 * n; bit++) {
+			data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			assert_int_not_equal(journal_decode(data, n, &d, &used), 1);
+			data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+	}
+}
+
+static void test_paths(void **state)
+{
+	static const char *const bad[] = { "/",	 "a/",	 "/a",	 "a//b", ".",
+					   "..", "a/..", "../a", "a/./b" };
+	static const char *const good[] = { "", "a", "a/b", "...", "a/..b/.c" };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct journal_record r = { .type = JOURNAL_DIR, .path = bad[i] };
+		uint8_t data[256];
+
+		assert_false(journal_path_is_clean(bad[i]));
+		assert_int_equal(journal_encode(&r, data, sizeof(data)), 0);
+	}
+	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_true(journal_path_is_clean(good[i]));
+}
+
+static void test_names(void **state)
+{
+	char name[COPY_TEMPORARY_SIZE];
+	uint64_t session, number;
+
+	(void)state;
+	journal_temporary_name(UINT64_MAX, UINT64_MAX, name);
+	assert_int_equal(journal_parse_name(name, &session, &number), JOURNAL_TEMPORARY);
+	assert_true(session == UINT64_MAX && number == UINT64_MAX);
+	journal_name(10, name);
+	assert_string_equal(name, ".xddcp-000000000000000a.journal");
+	assert_int_equal(journal_parse_name(name, &session, &number), JOURNAL_JOURNAL);
+	assert_true(session == 10);
+	assert_int_equal(journal_parse_name(".xddcp-000000000000000a-", &session, &number),
+			 JOURNAL_NO_NAME);
+	assert_int_equal(journal_parse_name(".xddcp-0x0000000000000a.journal", &session, &number),
+			 JOURNAL_NO_NAME);
+}
+
+/* ---- interrupted copies ---- */
+
+static uint8_t byte_at(uint64_t offset)
+{
+	return (uint8_t)(1 + offset / BLOCK);
+}
+
+static struct commit_file *large(struct dir_node *dir, const char *name)
+{
+	struct commit_file *f = make_entry(dir, name, 0);
+
+	f->entry->size_bytes = SIZE;
+	f->entry->mtime_ns = MTIME;
+	return f;
+}
+
+static void write_blocks(struct commit *c, struct commit_file *f, unsigned from, unsigned to)
+{
+	uint8_t data[BLOCK];
+
+	for (unsigned i = from; i < to; i++) {
+		memset(data, byte_at((uint64_t)i * BLOCK), BLOCK);
+		assert_int_equal(pwrite(f->fd, data, BLOCK, (off_t)i * BLOCK), BLOCK);
+		assert_int_equal(commit_wrote(c, f, (uint64_t)i * BLOCK, (i + 1ull) * BLOCK), 0);
+	}
+}
+
+static void create_large(struct commit *c, struct commit_file *f)
+{
+	assert_int_equal(commit_create(c, f), 0);
+	assert_int_equal(ftruncate(f->fd, (off_t)SIZE), 0);
+}
+
+/* What the journal says is in the file. */
+static void assert_durable(const struct commit_file *f, const struct extents *x)
+{
+	uint8_t data[BLOCK];
+
+	for (size_t i = 0; i < x->n; i++) {
+		for (uint64_t at = x->items[i].begin; at < x->items[i].end; at += BLOCK) {
+			assert_int_equal(pread(f->fd, data, BLOCK, (off_t)at), BLOCK);
+			assert_int_equal(data[0], byte_at(at));
+			assert_int_equal(data[BLOCK - 1], byte_at(at));
+		}
+	}
+}
+
+static void wait_for_flush(size_t n)
+{
+	for (unsigned i = 0; calls('s') < n && i < 5000; i++)
+		usleep(1000);
+	assert_true(calls('s') >= n);
+}
+
+#define DEAD_SESSION 0x4441454444414544 /* "DEADDEAD" */
+
+/* A file of that session with these blocks; returns its inode in `*st`. */
+static void make_part(const char *path, unsigned from, unsigned to, struct stat *st)
+{
+	uint8_t data[BLOCK];
+	int fd;
+
+	unlink(path);
+	fd = open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)SIZE), 0);
+	for (unsigned i = from; i < to; i++) {
+		memset(data, byte_at((uint64_t)i * BLOCK), BLOCK);
+		assert_int_equal(pwrite(fd, data, BLOCK, (off_t)i * BLOCK), BLOCK);
+	}
+	assert_int_equal(fstat(fd, st), 0);
+	close(fd);
+}
+
+static void add(uint8_t *data, size_t *n, const struct journal_record *r)
+{
+	size_t size = journal_encode(r, data + *n, JOURNAL_MAX_RECORD_BYTES);
+
+	assert_true(size > 0);
+	*n += size;
+}
+
+static void add_file(uint8_t *data, size_t *n, uint64_t number, const char *path,
+		     const struct stat *st)
+{
+	const struct journal_record r = { .type = JOURNAL_FILE,
+					  .number = number,
+					  .path = path,
+					  .size_bytes = SIZE,
+					  .mtime_ns = MTIME,
+					  .device = st->st_dev,
+					  .inode = st->st_ino };
+
+	add(data, n, &r);
+}
+
+static void add_blocks(uint8_t *data, size_t *n, uint64_t number, unsigned from, unsigned to)
+{
+	const struct extent e = { (uint64_t)from * BLOCK, (uint64_t)to * BLOCK };
+	const struct journal_record r = {
+		.type = JOURNAL_RANGES, .number = number, .ranges = &e, .n_ranges = 1
+	};
+
+	add(data, n, &r);
+}
+
+/* The journal of two files, of which the second has got its name; the files too. */
+static size_t make_journal(uint8_t *data)
+{
+	struct journal_record r = { .type = JOURNAL_HEAD,
+				    .session = DEAD_SESSION,
+				    .tree_id = TREE_ID,
+				    .resumable = true,
+				    .host = "alpha" };
+	char path[256], name[COPY_TEMPORARY_SIZE];
+	struct stat large_st, other_st;
+	size_t n = JOURNAL_MAGIC_BYTES;
+
+	journal_temporary_name(DEAD_SESSION, 1, name);
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	make_part(path, 0, 30, &large_st);
+	journal_temporary_name(DEAD_SESSION, 2, name);
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	make_part(path, 50, 64, &other_st);
+	memcpy(data, JOURNAL_MAGIC, JOURNAL_MAGIC_BYTES);
+	add(data, &n, &r);
+	r.type = JOURNAL_DIR;
+	r.path = "";
+	add(data, &n, &r);
+	add_file(data, &n, 1, "large", &large_st);
+	add_blocks(data, &n, 1, 0, 10);
+	add_file(data, &n, 2, "other", &other_st);
+	add_blocks(data, &n, 2, 60, 64);
+	add_blocks(data, &n, 1, 10, 20);
+	r.type = JOURNAL_GONE;
+	r.number = 2;
+	add(data, &n, &r);
+	add_blocks(data, &n, 1, 20, 30);
+	return n;
+}
+
+static void write_journal(const uint8_t *data, size_t n)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/.xddcp-%016llx.journal", root,
+		 (unsigned long long)DEAD_SESSION);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
+	assert_int_equal(write(fd, data, n), (int)n);
+	close(fd);
+}
+
+static void make_dead(void)
+{
+	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
+
+	write_journal(data, make_journal(data));
+}
+
+/* A process that writes to large and small files, and dies after a record. */
+static void die(const char *session, bool renamed)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct commit_file *f, *g;
+		struct commit *c;
+
+		if (open_session(&c, session))
+			_exit(1);
+		commit_note_root(c, renamed);
+		f = large(dirs_root(dirs), "large");
+		g = large(sub("s"), "other");
+		create_large(c, f);
+		create_large(c, g);
+		make(c, dirs_root(dirs), "small", 1);
+		write_blocks(c, f, 0, 10);
+		write_blocks(c, g, 20, 30);
+		wait_for_flush(3); /* two files and the journal */
+		memset(order, 0, sizeof(order));
+		write_blocks(c, f, 10, 20);
+		write_blocks(c, f, 40, 50);
+		wait_for_flush(2);
+		usleep(20000);
+		write_blocks(c, f, 60, 64);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static int resume(struct commit_file *f, struct extents *x)
+{
+	extents_clear(x);
+	return commit_resume(commit, f, x);
+}
+
+static void end_interrupted(void)
+{
+	commit_close(commit, true, NULL);
+	commit = NULL;
+}
+
+static void test_resume(void **state)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+	struct dir_node *s;
+
+	(void)state;
+	settings.resume = true;
+	die("DEADDEAD", false);
+	assert_int_equal(count_parts(), 3);
+	begin();
+	assert_string_equal(why, "");
+	/* The small file is not continued. */
+	assert_int_equal(count_parts(), 2);
+	f = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(f, &x), 1);
+	assert_int_equal(x.total, 30 * BLOCK);
+	assert_true(extents_contains(&x, 0, 20 * BLOCK));
+	assert_true(extents_contains(&x, 40 * BLOCK, 50 * BLOCK));
+	assert_durable(f, &x);
+	write_blocks(commit, f, 20, 40);
+	write_blocks(commit, f, 50, 64);
+	/* It can be claimed once. */
+	assert_int_equal(resume(f, &x), 0);
+	commit_put(commit, f);
+	commit_drain(commit);
+	assert_int_equal(n_done, 1);
+	/* The other one is not wanted any more. */
+	s = sub("s");
+	dirs_release(dirs, s);
+	end();
+	assert_int_equal(count_parts(), 0);
+	assert_int_equal(count(true), 0);
+	extents_clear(&x);
+}
+
+/* Interrupted again, in order: what is there is kept, and continued by a third one. */
+static void test_interrupted_again(void **state)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+
+	(void)state;
+	settings.resume = true;
+	die("DEADDEAD", false);
+	begin();
+	f = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(f, &x), 1);
+	write_blocks(commit, f, 20, 40);
+	commit_drop(commit, f, true);
+	assert_true(f->kept);
+	forget(f);
+	f = make(commit, dirs_root(dirs), "small", 2);
+	commit_drop(commit, f, true);
+	forget(f);
+	end_interrupted();
+	assert_int_equal(count_parts(), 2);
+
+	begin();
+	f = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(f, &x), 1);
+	assert_int_equal(x.total, 50 * BLOCK);
+	assert_durable(f, &x);
+	commit_drop(commit, f, false);
+	assert_int_equal(count_parts(), 1);
+	forget(f);
+	end_interrupted();
+
+	begin();
+	f = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(f, &x), 0);
+	forget(f);
+	end();
+	assert_int_equal(count(true), 0);
+	assert_int_equal(count_parts(), 0);
+	extents_clear(&x);
+}
+
+static void test_changed_source(void **state)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+	struct dir_node *s;
+
+	(void)state;
+	settings.resume = true;
+	die("DEADDEAD", false);
+	begin();
+	f = large(dirs_root(dirs), "large");
+	f->entry->mtime_ns++;
+	assert_int_equal(resume(f, &x), 0);
+	assert_int_equal(count_parts(), 1);
+	forget(f);
+	s = sub("s");
+	f = large(s, "other");
+	f->entry->size_bytes--;
+	assert_int_equal(resume(f, &x), 0);
+	assert_int_equal(count_parts(), 0);
+	forget(f);
+	dirs_release(dirs, s);
+	end();
+	assert_int_equal(count(true), 0);
+}
+
+/* Replaced or cut after the copy died: not believed. */
+static void test_changed_file(void **state)
+{
+	struct extents x = { .n = 0 };
+	char command[256];
+	struct commit_file *f;
+
+	(void)state;
+	settings.resume = true;
+	for (unsigned i = 0; i < 4; i++) {
+		static const char *const changes[] = {
+			"truncate -s 100000 \"$f\"",
+			"cp -p \"$f\" x && mv x \"$f\"",
+			"rm -f \"$f\" && ln -s /etc/passwd \"$f\"",
+			"ln -f \"$f\" other",
+		};
+
+		make_dead();
+		snprintf(command, sizeof(command), "cd %s && for f in .xddcp-*-1.part; do %s; done",
+			 root, changes[i]);
+		assert_int_equal(system(command), 0);
+		begin();
+		f = large(dirs_root(dirs), "large");
+		assert_int_equal(resume(f, &x), 0);
+		forget(f);
+		end();
+		assert_int_equal(count_parts(), 0);
+	}
+}
+
+/* A file that has its last permissions already can be continued. */
+static void test_permissions(void **state)
+{
+	struct extents x = { .n = 0 };
+	char command[256];
+	struct commit_file *f;
+
+	(void)state;
+	settings.resume = true;
+	make_dead();
+	snprintf(command, sizeof(command), "chmod 0 %s/.xddcp-*-1.part", root);
+	assert_int_equal(system(command), 0);
+	begin();
+	f = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(f, &x), 1);
+	commit_drop(commit, f, false);
+	forget(f);
+	end();
+	extents_clear(&x);
+}
+
+/* Another copy, or one without -R. */
+static void test_other_copies(void **state)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+	struct commit *c;
+	struct copy_job job = { .settings = &settings };
+	int fd;
+
+	(void)state;
+	settings.resume = true;
+	die("DEADDEAD", true);
+	fd = open(root, O_RDONLY);
+	assert_true(commit_root_was_renamed(fd, TREE_ID));
+	assert_false(commit_root_was_renamed(fd, TREE_ID + 1));
+	close(fd);
+	for (unsigned i = 0; i < 2; i++) {
+		settings.resume = i;
+		assert_int_equal(
+			commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, why, sizeof(why)), 0);
+		f = large(dirs_root(dirs), "large");
+		assert_int_equal(commit_resume(c, f, &x), 0);
+		forget(f);
+		commit_close(c, false, NULL);
+		assert_int_equal(count_parts(), 3);
+	}
+	settings.resume = false;
+	begin();
+	assert_int_equal(count_parts(), 0);
+	end();
+	assert_int_equal(count(true), 0);
+}
+
+/* A live session is neither continued nor disturbed. */
+static void test_alive(void **state)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f, *g;
+	struct commit *other;
+
+	(void)state;
+	settings.resume = true;
+	assert_int_equal(open_session(&other, "OTHERONE"), 0);
+	f = large(dirs_root(dirs), "large");
+	create_large(other, f);
+	write_blocks(other, f, 0, 64);
+	wait_for_flush(2);
+	begin();
+	g = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(g, &x), 0);
+	forget(g);
+	end();
+	assert_int_equal(count_parts(), 1);
+	assert_int_equal(count(true), 2);
+	commit_put(other, f);
+	commit_close(other, false, NULL);
+	assert_int_equal(n_done, 1);
+	assert_int_equal(done_err[0], 0);
+}
+
+/* Bytes that are continued of a file with this journal; what it says is in the file. */
+static uint64_t resumed(const char *name)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+	uint64_t total;
+	int got;
+
+	begin();
+	f = large(dirs_root(dirs), name);
+	got = resume(f, &x);
+	assert_true(got == 0 || got == 1);
+	if (got)
+		assert_durable(f, &x);
+	total = x.total;
+	commit_drop(commit, f, false);
+	forget(f);
+	extents_clear(&x);
+	end();
+	assert_int_equal(count_parts(), 0);
+	assert_int_equal(count(true), 0);
+	return total;
+}
+
+static void test_each_prefix(void **state)
+{
+	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
+	uint64_t last = 0, total = 0, most_other = 0;
+	size_t n;
+
+	(void)state;
+	settings.resume = true;
+	n = make_journal(data);
+	for (size_t part = 0; part <= n; part++) {
+		make_journal(data);
+		write_journal(data, part);
+		total = resumed("large");
+		assert_true(total >= last);
+		last = total;
+		make_journal(data);
+		write_journal(data, part);
+		total = resumed("other");
+		most_other = total > most_other ? total : most_other;
+	}
+	assert_int_equal(last, 30 * BLOCK);
+	assert_int_equal(most_other, 4 * BLOCK);
+	assert_int_equal(total, 0);
+}
+
+static void test_each_damage(void **state)
+{
+	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
+	size_t n;
+
+	(void)state;
+	settings.resume = true;
+	n = make_journal(data);
+	for (size_t i = 0; i < n; i++) {
+		make_journal(data);
+		data[i] ^= (uint8_t)(1u << i % 8);
+		write_journal(data, n);
+		assert_true(resumed("large") < 30 * BLOCK);
+	}
+}
+
+/* A journal that is right in itself, but says what cannot be. */
+static void test_wrong_journals(void **state)
+{
+	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
+	struct stat st = { .st_ino = 1 };
+	size_t n;
+
+	(void)state;
+	settings.resume = true;
+	/* twice the same number, the same path, ranges of no file, beyond the end of the file */
+	for (unsigned i = 0; i < 5; i++) {
+		n = make_journal(data);
+		switch (i) {
+		case 0:
+			add_file(data, &n, 1, "x", &st);
+			break;
+		case 1:
+			add_file(data, &n, 9, "large", &st);
+			break;
+		case 2:
+			add_blocks(data, &n, 5, 0, 1);
+			break;
+		case 3:
+			add_blocks(data, &n, 1, 64, 65);
+			break;
+		case 4:
+			add_file(data, &n, UINT64_MAX, "x", &st);
+			break;
+		}
+		/* All before it is good. */
+		write_journal(data, n);
+		assert_int_equal(resumed("large"), i == 4 ? 0 : 30 * BLOCK);
+	}
+	/* other permissions: another user may have written to it */
+	n = make_journal(data);
+	write_journal(data, n);
+	assert_int_equal(system("chmod 666 commit.*/.xddcp-*.journal"), 0);
+	begin();
+	assert_int_equal(count_parts(), 2);
+	end();
+	assert_int_equal(count(true), 3);
+}
+
+/* Data first, then the journal; a flush that failed is recorded nowhere, and fails the file. */
+static void test_failed_flush(void **state)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+
+	(void)state;
+	settings.resume = true;
+	begin();
+	f = large(dirs_root(dirs), "large");
+	create_large(commit, f);
+	write_blocks(commit, f, 0, 10);
+	wait_for_flush(2);
+	fdatasync_error = EIO;
+	write_blocks(commit, f, 10, 20);
+	wait_for_flush(3);
+	usleep(20000);
+	fdatasync_error = 0;
+	write_blocks(commit, f, 20, 30);
+	usleep(1200000);
+	commit_put(commit, f);
+	commit_drain(commit);
+	assert_int_equal(done_err[0], -EIO);
+	f = large(dirs_root(dirs), "large");
+	create_large(commit, f);
+	write_blocks(commit, f, 0, 10);
+	fdatasync_error = EIO;
+	commit_drop(commit, f, true);
+	fdatasync_error = 0;
+	forget(f);
+	end_interrupted();
+	begin();
+	f = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(f, &x), 0);
+	forget(f);
+	end();
+	assert_int_equal(count(true), 0);
+}
+
+/* Without storage nothing is flushed, and all that was written counts. */
+static void test_memory_only(void **state)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+
+	(void)state;
+	magic = TMPFS;
+	settings.resume = true;
+	begin();
+	f = large(dirs_root(dirs), "large");
+	create_large(commit, f);
+	write_blocks(commit, f, 0, 10);
+	usleep(1700000);
+	write_blocks(commit, f, 10, 12);
+	commit_drop(commit, f, true);
+	forget(f);
+	end_interrupted();
+	begin();
+	f = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(f, &x), 1);
+	assert_int_equal(x.total, 12 * BLOCK);
+	commit_put(commit, f);
+	commit_drain(commit);
+	end();
+	assert_int_equal(n_done, 1);
+	assert_int_equal(count(true), 0);
+	extents_clear(&x);
+}
+
+static void *write_fourth(void *arg)
+{
+	struct commit_file *f = arg;
+	static _Atomic unsigned next;
+
+	for (unsigned i; (i = next++) < BLOCKS;) {
+		write_blocks(commit, f, i, i + 1);
+		usleep(40000);
+	}
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+	pthread_t threads[4];
+
+	(void)state;
+	settings.resume = true;
+	begin();
+	f = large(dirs_root(dirs), "large");
+	create_large(commit, f);
+	for (unsigned i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, write_fourth, f);
+	for (unsigned i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	commit_drop(commit, f, true);
+	forget(f);
+	end_interrupted();
+	begin();
+	f = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(f, &x), 1);
+	assert_int_equal(x.total, SIZE);
+	commit_drop(commit, f, false);
+	forget(f);
+	end();
+	extents_clear(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_records), cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_names),	TEST(test_resume),
+		TEST(test_interrupted_again),	TEST(test_changed_source),
+		TEST(test_changed_file),	TEST(test_permissions),
+		TEST(test_other_copies),	TEST(test_alive),
+		TEST(test_each_prefix),		TEST(test_each_damage),
+		TEST(test_wrong_journals),	TEST(test_failed_flush),
+		TEST(test_memory_only),		TEST(test_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
