@@ -12,8 +12,8 @@ KNOWN = {"$schema", "$defs", "$ref", "title", "description", "type", "required",
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
-def schema():
-    with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", "jsonout.schema.json"), encoding="utf-8") as f:
+def schema(name="jsonout.schema.json"):
+    with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", name), encoding="utf-8") as f:
         return json.load(f)
 
 

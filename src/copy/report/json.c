@@ -263,6 +263,7 @@ static json_t *document(struct copy_json *j, const struct copy_state *s)
 	jvalue_put(o, "connections", json_incref(j->connections));
 	jvalue_put(o, "notes", json_incref(j->notes));
 	jvalue_put(o, "messages", messages_value());
+	jvalue_put(o, "messages_left_out", jvalue_count(log_not_kept()));
 	return o;
 }
 
