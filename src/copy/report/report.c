@@ -168,18 +168,21 @@ static void *draw_thread(void *arg)
 	}
 }
 
+/* A copy that is tried again counts anew: what the last attempt made durable is there already. */
 int copy_report_begin(struct copy_report *r)
 {
+	struct copy_state *s = &r->state;
 	int err;
 
-	/* Another attempt continues the copy. */
-	if (r->begun_ns)
-		return 0;
 	pthread_mutex_lock(&r->lock);
 	r->begun_ns = clock_now_ns();
+	memset(&s->source, 0, sizeof(s->source));
+	memset(&s->destination, 0, sizeof(s->destination));
+	s->elapsed_ns = 0;
+	r->progress.n = r->progress.next = 0;
 	progress_add(&r->progress, r->begun_ns, 0, 0);
 	pthread_mutex_unlock(&r->lock);
-	if (!r->request || r->request->quiet)
+	if (!r->request || r->request->quiet || r->drawing)
 		return 0;
 	err = thread_start(&r->thread, draw_thread, r);
 	r->drawing = !err;
