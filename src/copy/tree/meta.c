@@ -1,0 +1,401 @@
+/*
+ * Attributes of files at the destination; see the header. Called by threads that complete files and
+ * directories, and where existing files are compared.
+ */
+#include "copy/tree/meta.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "copy/tree/meta_attrs.h"
+
+#define NS 1000000000
+#define NO_ID UINT32_MAX /* for chown(2): leave it */
+
+/* ---- owner and permissions ---- */
+
+static uid_t wanted_uid(const struct copy_entry *e, const struct meta_owners *owners)
+{
+	return owners ? meta_uid(owners, e->uid) : e->uid;
+}
+
+static gid_t wanted_gid(const struct copy_entry *e, const struct meta_owners *owners)
+{
+	return owners ? meta_gid(owners, e->gid) : e->gid;
+}
+
+/*
+ * The permissions of a file with the owner in `st`: a program does not run as another user than at
+ * the source. On a directory these bits give no rights.
+ */
+static mode_t wanted_mode(const struct stat *st, const struct copy_entry *e,
+			  const struct meta_owners *owners)
+{
+	mode_t mode = e->mode & 07777;
+
+	if (S_ISDIR(st->st_mode))
+		return mode;
+	if (mode & S_ISUID && st->st_uid != wanted_uid(e, owners))
+		mode &= ~(mode_t)S_ISUID;
+	if (mode & S_ISGID && st->st_gid != wanted_gid(e, owners))
+		mode &= ~(mode_t)S_ISGID;
+	return mode;
+}
+
+/* This process, or the file system, cannot do that at all. */
+static bool is_lack(int err)
+{
+	return err == -EPERM || err == -EACCES || err == -EOPNOTSUPP || err == -ENOSYS;
+}
+
+static int change_owner(int fd, uid_t uid, gid_t gid)
+{
+	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH) ? -errno : 0;
+}
+
+/* `*st` becomes as the file is. */
+static int set_owner(int fd, struct stat *st, const struct copy_entry *e,
+		     const struct meta_owners *owners, bool *not_set)
+{
+	uid_t uid = wanted_uid(e, owners);
+	gid_t gid = wanted_gid(e, owners);
+	int err;
+
+	if (uid == NO_ID || gid == NO_ID)
+		*not_set = true;
+	if (st->st_uid == uid && st->st_gid == gid)
+		return 0;
+	err = change_owner(fd, uid, gid);
+	if (is_lack(err) || err == -EINVAL) { /* EINVAL: unknown in this user namespace */
+		*not_set = true;
+		err = st->st_gid == gid ? err : change_owner(fd, NO_ID, gid);
+		if (is_lack(err) || err == -EINVAL)
+			return 0;
+		uid = st->st_uid;
+	}
+	if (err)
+		return err;
+	if (fstat(fd, st))
+		return -errno;
+	*not_set |= st->st_uid != uid || st->st_gid != gid;
+	return 0;
+}
+
+/* ---- extended attributes ---- */
+
+static const struct copy_attr *find_attr(const struct copy_attr *attrs, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(attrs[i].name, name) == 0)
+			return &attrs[i];
+	}
+	return NULL;
+}
+
+static bool same_value(const struct copy_attr *a, const struct copy_attr *b)
+{
+	return a->size == b->size && memcmp(a->value, b->value, a->size) == 0;
+}
+
+/* A file that its owner may not write to takes no attributes, not from its owner either. */
+static int set_writable(const struct attr_file *f, const struct copy_attr *a)
+{
+	struct stat st;
+
+	if (f->fd < 0 || fstat(f->fd, &st) || st.st_mode & S_IWUSR ||
+	    fchmod(f->fd, (st.st_mode & 07777) | S_IWUSR))
+		return -EACCES;
+	return a->value ? attr_set(f, a) : attr_remove(f, a->name);
+}
+
+/* Set an attribute; without a value, remove it. */
+static int change_attr(const struct attr_file *f, const struct copy_attr *a, bool *not_set)
+{
+	int err = a->value ? attr_set(f, a) : attr_remove(f, a->name);
+
+	if (err == -EACCES)
+		err = set_writable(f, a);
+	if (!is_lack(err))
+		return err;
+	*not_set = true;
+	return 0;
+}
+
+static int remove_others(const struct attr_file *f, const struct meta_set *now,
+			 const struct copy_entry *e, bool *not_set)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < now->n && !err; i++) {
+		struct copy_attr a = { .name = now->attrs[i].name };
+
+		if (!find_attr(e->attrs, e->n_attrs, a.name))
+			err = change_attr(f, &a, not_set);
+	}
+	return err;
+}
+
+/* Those that do not depend on permissions, and those that the file must not have. */
+static int set_attrs(const struct attr_file *f, const struct copy_entry *e, bool *not_set)
+{
+	struct meta_set now;
+	int err = attr_read(f, &now);
+
+	if (err)
+		return is_lack(err) && !e->n_attrs ? 0 : err;
+	err = remove_others(f, &now, e, not_set);
+	for (size_t i = 0; i < e->n_attrs && !err; i++) {
+		const struct copy_attr *a = &e->attrs[i];
+		const struct copy_attr *old = find_attr(now.attrs, now.n, a->name);
+
+		if (attr_is_copied(a->name) && !attr_is_acl(a->name) &&
+		    !(old && same_value(old, a)))
+			err = change_attr(f, a, not_set);
+	}
+	meta_set_free(&now);
+	return err;
+}
+
+/* After the permissions, which would change the mask of an ACL. */
+static int set_acls(const struct attr_file *f, const struct copy_entry *e,
+		    const struct meta_owners *owners, bool *not_set)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < e->n_attrs && !err; i++) {
+		struct copy_attr a;
+		void *memory;
+
+		if (!attr_is_acl(e->attrs[i].name))
+			continue;
+		err = attr_mapped(&e->attrs[i], owners, &a, &memory);
+		if (!err)
+			err = change_attr(f, &a, not_set);
+		free(memory);
+	}
+	return err;
+}
+
+/* ---- all of them ---- */
+
+static void to_times(const struct copy_entry *e, struct timespec times[2])
+{
+	const int64_t ns[2] = { e->atime_ns, e->mtime_ns };
+
+	for (int i = 0; i < 2; i++) {
+		times[i].tv_sec = ns[i] / NS - (ns[i] % NS < 0);
+		times[i].tv_nsec = (ns[i] % NS + NS) % NS;
+	}
+}
+
+static int set_mode(int fd, mode_t mode, const char **what)
+{
+	*what = "permissions";
+	return fchmod(fd, mode) ? -errno : 0;
+}
+
+static int set_times(int fd, const struct copy_entry *e, const char **what)
+{
+	struct timespec times[2];
+
+	*what = "times";
+	to_times(e, times);
+	return futimens(fd, times) ? -errno : 0;
+}
+
+/* Owner, attributes and permissions of -P. */
+static int set_everything(int fd, struct stat *st, const struct copy_entry *e,
+			  const struct meta_owners *owners, bool *not_set, const char **what)
+{
+	struct attr_file f = attr_file_fd(fd);
+	int err;
+
+	*what = "owner";
+	err = set_owner(fd, st, e, owners, not_set);
+	if (err)
+		return err;
+	*what = "extended attributes";
+	err = set_attrs(&f, e, not_set);
+	if (err)
+		return err;
+	err = set_mode(fd, wanted_mode(st, e, owners), what);
+	if (err)
+		return err;
+	*what = "ACL";
+	return set_acls(&f, e, owners, not_set);
+}
+
+int meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *owners, bool *not_set,
+	       const char **what)
+{
+	struct stat st;
+	int err;
+
+	if (owners || e->mode & (S_ISUID | S_ISGID)) {
+		*what = "attributes";
+		if (fstat(fd, &st))
+			return -errno;
+		if (owners)
+			err = set_everything(fd, &st, e, owners, not_set, what);
+		else
+			err = set_mode(fd, wanted_mode(&st, e, NULL), what);
+	} else {
+		err = set_mode(fd, e->mode & 07777, what);
+	}
+	return err ? err : set_times(fd, e, what);
+}
+
+/*
+ * The owner of a link, by a descriptor: another user may have replaced the name by that of a file,
+ * which must not get another owner.
+ */
+static int set_link_owner(int dir_fd, const char *name, const struct copy_entry *e,
+			  const struct meta_owners *owners, bool *not_set)
+{
+	int fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), err;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISLNK(st.st_mode))
+		err = -ESTALE;
+	else
+		err = set_owner(fd, &st, e, owners, not_set);
+	close(fd);
+	return err;
+}
+
+int meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
+		    const struct meta_owners *owners, bool *not_set, const char **what)
+{
+	struct timespec times[2];
+	int err = 0;
+
+	if (owners) {
+		struct attr_file f = attr_file_link(dir_fd, name);
+
+		*what = "owner";
+		err = set_link_owner(dir_fd, name, e, owners, not_set);
+		if (err)
+			return err;
+		*what = "extended attributes";
+		err = set_attrs(&f, e, not_set);
+		if (err)
+			return err;
+	}
+	*what = "times";
+	to_times(e, times);
+	return utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+}
+
+/* ---- comparing ---- */
+
+/* A file system without fractions of a second keeps none. */
+static bool same_time(const struct timespec *t, int64_t ns)
+{
+	int64_t fraction = (ns % NS + NS) % NS;
+
+	return meta_time_ns(t) == ns || (!t->tv_nsec && meta_time_ns(t) == ns - fraction);
+}
+
+/* One attribute of the file has the value that `a` would give it. */
+static bool same_attr(const struct meta_set *now, const struct copy_attr *a,
+		      const struct meta_owners *owners)
+{
+	const struct copy_attr *old = find_attr(now->attrs, now->n, a->name);
+	struct copy_attr mapped;
+	void *memory;
+	bool same;
+
+	if (!old || attr_mapped(a, owners, &mapped, &memory))
+		return false;
+	same = same_value(old, &mapped);
+	free(memory);
+	return same;
+}
+
+static bool same_attrs(int fd, const struct copy_entry *e, const struct meta_owners *owners)
+{
+	struct attr_file f = attr_file_fd(fd);
+	struct meta_set now;
+	size_t copied = 0;
+	bool same = true;
+
+	if (attr_read(&f, &now))
+		return false;
+	for (size_t i = 0; i < e->n_attrs && same; i++) {
+		if (!attr_is_copied(e->attrs[i].name))
+			continue;
+		copied++;
+		same = same_attr(&now, &e->attrs[i], owners);
+	}
+	same = same && copied == now.n;
+	meta_set_free(&now);
+	return same;
+}
+
+bool meta_same(const struct stat *st, int fd, const struct copy_entry *e,
+	       const struct meta_owners *owners)
+{
+	if (!same_time(&st->st_mtim, e->mtime_ns))
+		return false;
+	if (owners && (st->st_uid != wanted_uid(e, owners) || st->st_gid != wanted_gid(e, owners)))
+		return false;
+	if (S_ISLNK(st->st_mode))
+		return true;
+	if ((st->st_mode & 07777) != wanted_mode(st, e, owners))
+		return false;
+	return !owners || fd < 0 || same_attrs(fd, e, owners);
+}
+
+/* ---- copies of entries ---- */
+
+static size_t string_bytes(const char *s)
+{
+	return s ? strlen(s) + 1 : 0;
+}
+
+/* Copy `n` bytes to `*at`, which moves on. */
+static void *put(char **at, const void *from, size_t n)
+{
+	void *to = *at;
+
+	if (n)
+		memcpy(to, from, n);
+	*at += n;
+	return to;
+}
+
+struct copy_entry *meta_entry_dup(const struct copy_entry *e)
+{
+	size_t bytes = sizeof(*e) + e->n_attrs * sizeof(*e->attrs) + string_bytes(e->name) +
+		       string_bytes(e->target);
+	struct copy_attr *attrs;
+	struct copy_entry *copy;
+	char *at;
+
+	for (size_t i = 0; i < e->n_attrs; i++)
+		bytes += string_bytes(e->attrs[i].name) + e->attrs[i].size;
+	copy = malloc(bytes);
+	if (!copy)
+		return NULL;
+	*copy = *e;
+	attrs = (struct copy_attr *)(copy + 1);
+	at = (char *)(attrs + e->n_attrs);
+	copy->attrs = e->n_attrs ? attrs : NULL;
+	copy->name = e->name ? put(&at, e->name, string_bytes(e->name)) : NULL;
+	copy->target = e->target ? put(&at, e->target, string_bytes(e->target)) : NULL;
+	for (size_t i = 0; i < e->n_attrs; i++) {
+		const struct copy_attr *a = &e->attrs[i];
+
+		attrs[i].size = a->size;
+		attrs[i].name = put(&at, a->name, string_bytes(a->name));
+		attrs[i].value = put(&at, a->value, a->size);
+	}
+	return copy;
+}

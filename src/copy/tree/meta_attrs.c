@@ -1,0 +1,266 @@
+/*
+ * Extended attributes; see the header. Called by meta.c and meta_owners.c.
+ */
+#include "copy/tree/meta_attrs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "xdd/base/bytes.h"
+
+#define ACL_ACCESS "system.posix_acl_access"
+#define ACL_DEFAULT "system.posix_acl_default"
+#define CAPABILITY "security.capability"
+
+#define MANY_NAMES_BYTES 65536 /* the kernel's limit */
+#define FEW_NAMES_BYTES 1024
+#define MAX_TRIES 4 /* attributes change while they are read */
+
+/* The value of an ACL: a head with the version, and entries of a tag, permissions, and a number. */
+#define ACL_HEAD_BYTES 4
+#define ACL_ENTRY_BYTES 8
+#define ACL_ID_OFFSET 4
+#define ACL_TAG_USER 0x02
+#define ACL_TAG_GROUP 0x08
+
+struct attr_file attr_file_fd(int fd)
+{
+	return (struct attr_file){ .fd = fd };
+}
+
+struct attr_file attr_file_link(int dir_fd, const char *name)
+{
+	struct attr_file f = { .fd = -1 };
+
+	snprintf(f.path, sizeof(f.path), "/proc/self/fd/%d/%s", dir_fd, name);
+	return f;
+}
+
+/* Attributes of file systems themselves: copied, they would prevent the defaults of another one. */
+static bool belongs_to_file_system(const char *name)
+{
+	static const char *const prefixes[] = {
+		"trusted.lov",	      "trusted.lma",	  "trusted.lmv",  "trusted.link",
+		"trusted.fid",	      "trusted.som",	  "trusted.hsm",  "trusted.version",
+		"trusted.dmv",	      "trusted.overlay.", "trusted.afr.", "trusted.gfid",
+		"trusted.glusterfs.", "trusted.SGI_ACL_",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool attr_is_acl(const char *name)
+{
+	return strcmp(name, ACL_ACCESS) == 0 || strcmp(name, ACL_DEFAULT) == 0;
+}
+
+bool attr_is_copied(const char *name)
+{
+	if (strncmp(name, "trusted.", 8) == 0)
+		return !belongs_to_file_system(name);
+	return strncmp(name, "user.", 5) == 0 || attr_is_acl(name) || strcmp(name, CAPABILITY) == 0;
+}
+
+/* ---- reading ---- */
+
+static ssize_t list_names(const struct attr_file *f, char *names, size_t size)
+{
+	ssize_t n = f->fd >= 0 ? flistxattr(f->fd, names, size) : llistxattr(f->path, names, size);
+
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t get_value(const struct attr_file *f, const char *name, void *value, size_t size)
+{
+	ssize_t n = f->fd >= 0 ? fgetxattr(f->fd, name, value, size) :
+				 lgetxattr(f->path, name, value, size);
+
+	return n < 0 ? -errno : n;
+}
+
+/* Count attributes and their bytes, with names. Returns 0 or -errno. */
+static int measure(const struct attr_file *f, const char *names, size_t length, size_t *n,
+		   size_t *bytes)
+{
+	*n = *bytes = 0;
+	for (const char *name = names; name < names + length; name += strlen(name) + 1) {
+		ssize_t size;
+
+		if (!attr_is_copied(name))
+			continue;
+		size = get_value(f, name, NULL, 0);
+		if (size == -ENODATA)
+			continue;
+		if (size < 0)
+			return (int)size;
+		(*n)++;
+		*bytes += strlen(name) + 1 + (size_t)size;
+	}
+	return *n > COPY_MAX_ATTRS || *bytes > COPY_MAX_ATTRS_BYTES ? -E2BIG : 0;
+}
+
+/* Read what was measured. -ERANGE: there is more now. */
+static int read_values(const struct attr_file *f, const char *names, size_t length, size_t n,
+		       size_t bytes, struct meta_set *set)
+{
+	char *at = set->memory, *end = at + bytes;
+
+	for (const char *name = names; name < names + length; name += strlen(name) + 1) {
+		size_t name_bytes = strlen(name) + 1;
+		ssize_t size;
+
+		if (!attr_is_copied(name))
+			continue;
+		if (set->n == n || name_bytes > (size_t)(end - at))
+			return -ERANGE;
+		/* A size of 0 would ask for the size. */
+		size = get_value(f, name, at + name_bytes, (size_t)(end - at) - name_bytes + 1);
+		if (size == -ENODATA)
+			continue;
+		if (size < 0)
+			return (int)size;
+		if ((size_t)size > (size_t)(end - at) - name_bytes)
+			return -ERANGE;
+		memcpy(at, name, name_bytes);
+		set->attrs[set->n++] = (struct copy_attr){ .name = at,
+							   .value = (uint8_t *)at + name_bytes,
+							   .size = (size_t)size };
+		at += name_bytes + (size_t)size;
+	}
+	return 0;
+}
+
+static int read_named(const struct attr_file *f, const char *names, size_t length,
+		      struct meta_set *set)
+{
+	size_t n, bytes;
+	int err = measure(f, names, length, &n, &bytes);
+
+	if (err || !n)
+		return err;
+	set->attrs = malloc(n * sizeof(*set->attrs));
+	set->memory = malloc(bytes + 1);
+	err = set->attrs && set->memory ? read_values(f, names, length, n, bytes, set) : -ENOMEM;
+	if (err)
+		meta_set_free(set);
+	return err;
+}
+
+static int read_once(const struct attr_file *f, struct meta_set *set)
+{
+	char few[FEW_NAMES_BYTES], *names = few;
+	ssize_t length = list_names(f, few, sizeof(few));
+	int err = 0;
+
+	if (length == -ERANGE) {
+		names = malloc(MANY_NAMES_BYTES);
+		if (!names)
+			return -ENOMEM;
+		length = list_names(f, names, MANY_NAMES_BYTES);
+	}
+	if (length > 0)
+		err = read_named(f, names, (size_t)length, set);
+	else if (length < 0)
+		err = length == -EOPNOTSUPP || length == -ENOSYS ? 0 : (int)length;
+	if (names != few)
+		free(names);
+	return err;
+}
+
+int attr_read(const struct attr_file *f, struct meta_set *set)
+{
+	int err = -ERANGE;
+
+	for (int i = 0; i < MAX_TRIES && err == -ERANGE; i++) {
+		*set = (struct meta_set){ .n = 0 };
+		err = read_once(f, set);
+	}
+	return err;
+}
+
+void meta_set_free(struct meta_set *set)
+{
+	free(set->attrs);
+	free(set->memory);
+	*set = (struct meta_set){ .n = 0 };
+}
+
+int meta_read(int fd, int dir_fd, const char *name, struct meta_set *set)
+{
+	struct attr_file f = fd >= 0 ? attr_file_fd(fd) : attr_file_link(dir_fd, name);
+	int err = attr_read(&f, set);
+
+	if (err == -EBADF && fd >= 0) { /* a directory that may only be searched */
+		f = attr_file_link(fd, ".");
+		err = attr_read(&f, set);
+	}
+	return err;
+}
+
+/* ---- writing ---- */
+
+int attr_set(const struct attr_file *f, const struct copy_attr *a)
+{
+	int err = f->fd >= 0 ? fsetxattr(f->fd, a->name, a->value, a->size, 0) :
+			       lsetxattr(f->path, a->name, a->value, a->size, 0);
+
+	return err ? -errno : 0;
+}
+
+int attr_remove(const struct attr_file *f, const char *name)
+{
+	int err = f->fd >= 0 ? fremovexattr(f->fd, name) : lremovexattr(f->path, name);
+
+	return err && errno != ENODATA ? -errno : 0;
+}
+
+/* ---- ACLs ---- */
+
+bool attr_acl_next(const struct copy_attr *a, size_t *at, struct attr_acl_id *id)
+{
+	if (!attr_is_acl(a->name))
+		return false;
+	if (!*at)
+		*at = ACL_HEAD_BYTES;
+	for (; *at + ACL_ENTRY_BYTES <= a->size; *at += ACL_ENTRY_BYTES) {
+		uint64_t tag = bytes_get(a->value + *at, 2);
+
+		if (tag != ACL_TAG_USER && tag != ACL_TAG_GROUP)
+			continue;
+		id->offset = *at + ACL_ID_OFFSET;
+		id->id = (uint32_t)bytes_get(a->value + id->offset, 4);
+		id->group = tag == ACL_TAG_GROUP;
+		*at += ACL_ENTRY_BYTES;
+		return true;
+	}
+	return false;
+}
+
+int attr_mapped(const struct copy_attr *a, const struct meta_owners *owners,
+		struct copy_attr *mapped, void **memory)
+{
+	struct attr_acl_id id;
+	uint8_t *buf;
+
+	*memory = NULL;
+	*mapped = *a;
+	if (!attr_is_acl(a->name))
+		return 0;
+	buf = malloc(a->size + 1);
+	if (!buf)
+		return -ENOMEM;
+	memcpy(buf, a->value, a->size);
+	for (size_t at = 0; attr_acl_next(a, &at, &id);)
+		bytes_put(buf + id.offset, 4,
+			  id.group ? meta_gid(owners, id.id) : meta_uid(owners, id.id));
+	mapped->value = buf;
+	*memory = buf;
+	return 0;
+}

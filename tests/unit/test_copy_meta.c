@@ -1,0 +1,455 @@
+/*
+ * Attributes of files: src/copy/tree/meta*.c. As root all of them, as another user those that it
+ * may set.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "copy/tree/meta.h"
+#include "leftovers.h"
+
+#define NOBODY 65534
+#define ACL "system.posix_acl_access"
+
+static char directory[] = "/tmp/xdd-test-meta-XXXXXX";
+
+static int enter_directory(void **state)
+{
+	(void)state;
+	return mkdtemp(directory) && chdir(directory) == 0 && chmod(".", 0755) == 0 ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	return system(command);
+}
+
+static int make(const char *name, mode_t mode)
+{
+	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void apply(int fd, const struct copy_entry *e, const struct meta_owners *o, bool not_set)
+{
+	const char *what = "";
+	bool lacks = false;
+
+	if (meta_apply(fd, e, o, &lacks, &what))
+		fail_msg("%s: %s", what, strerror(errno));
+	assert_int_equal(lacks, not_set);
+}
+
+static struct copy_entry entry(mode_t mode)
+{
+	return (struct copy_entry){ .kind = COPY_FILE,
+				    .name = "file",
+				    .mode = mode,
+				    .uid = geteuid(),
+				    .gid = getegid(),
+				    .mtime_ns = 1234567890123456789,
+				    .atime_ns = -1 };
+}
+
+static struct stat status(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	return st;
+}
+
+static void test_mode_and_times(void **state)
+{
+	static const mode_t modes[] = { 0, 0400, 0644, 0777, 01777 };
+	int fd = make("times", 0600);
+	struct stat st;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		struct copy_entry e = entry(modes[i]);
+
+		apply(fd, &e, NULL, false);
+		st = status(fd);
+		assert_int_equal(st.st_mode & 07777, modes[i]);
+		assert_int_equal(st.st_mtim.tv_sec, 1234567890);
+		assert_int_equal(st.st_mtim.tv_nsec, 123456789);
+		assert_int_equal(st.st_atim.tv_sec, -1);
+		assert_int_equal(st.st_atim.tv_nsec, 999999999);
+		assert_true(meta_same(&st, fd, &e, NULL));
+		e.mode ^= 010;
+		assert_false(meta_same(&st, fd, &e, NULL));
+		e.mode ^= 010;
+		e.mtime_ns++;
+		assert_false(meta_same(&st, fd, &e, NULL));
+		st.st_mtim.tv_nsec = 0; /* a file system without fractions */
+		assert_true(meta_same(&st, fd, &e, NULL));
+		e.mtime_ns += 1000000000;
+		assert_false(meta_same(&st, fd, &e, NULL));
+	}
+	close(fd);
+}
+
+/* A program keeps the bits only if it has the owner of the source. */
+static void test_set_id(void **state)
+{
+	struct meta_owners *o = meta_owners_new();
+	struct copy_entry e = entry(06755), other;
+	int fd = make("set-id", 0600), dir;
+	struct stat st;
+
+	(void)state;
+	apply(fd, &e, NULL, false);
+	assert_int_equal(status(fd).st_mode & 07777, 06755);
+	other = e;
+	other.uid++;
+	apply(fd, &other, NULL, false);
+	assert_int_equal(status(fd).st_mode & 07777, 02755);
+	other.gid++;
+	apply(fd, &other, NULL, false);
+	st = status(fd);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	assert_true(meta_same(&st, fd, &other, NULL));
+	if (geteuid() == 0) {
+		apply(fd, &other, o, false);
+		st = status(fd);
+		assert_int_equal(st.st_uid, 1);
+		assert_int_equal(st.st_gid, 1);
+		assert_int_equal(st.st_mode & 07777, 06755);
+		apply(fd, &e, o, false);
+		assert_int_equal(fchown(fd, NOBODY, NOBODY), 0);
+		assert_int_equal(seteuid(NOBODY), 0);
+		apply(fd, &e, o, true);
+		assert_int_equal(seteuid(0), 0); /* the group could be set, the owner not */
+		assert_int_equal(status(fd).st_mode & 07777, 02755);
+	} else {
+		apply(fd, &other, o, true);
+		assert_int_equal(status(fd).st_mode & 07777, 0755);
+	}
+	assert_int_equal(mkdir("set-id-dir", 0700), 0);
+	dir = open("set-id-dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	apply(dir, &e, NULL, false);
+	assert_int_equal(status(dir).st_mode & 07777, 06755);
+	close(dir);
+	close(fd);
+	meta_owners_free(o);
+}
+
+static void test_owner_names(void **state)
+{
+	struct meta_names *k = meta_names_new();
+	struct meta_owners *o = meta_owners_new();
+	struct copy_entry e = entry(0644), owner, sent;
+	struct passwd *self = getpwuid(geteuid());
+	char name[64];
+	int n = 0;
+
+	(void)state;
+	while (meta_owner_before(k, &e, &owner)) {
+		assert_int_equal(owner.kind, COPY_OWNER);
+		if (!owner.group)
+			assert_string_equal(owner.name, self->pw_name);
+		assert_true(++n <= 2);
+	}
+	assert_true(self ? n >= 1 : true);
+	assert_false(meta_owner_before(k, &e, &owner));
+	e.uid = 4000000000u; /* has no name */
+	assert_false(meta_owner_before(k, &e, &owner));
+	e.kind = COPY_LEAVE;
+	e.uid = 1;
+	assert_false(meta_owner_before(k, &e, &owner));
+
+	snprintf(name, sizeof(name), "%s", self ? self->pw_name : "root");
+	sent = (struct copy_entry){ .kind = COPY_OWNER, .uid = 77777, .name = name };
+	assert_int_equal(meta_uid(o, 77777), 77777);
+	assert_int_equal(meta_owners_add(o, &sent), 0);
+	assert_int_equal(meta_uid(o, 77777), self ? geteuid() : 0);
+	assert_int_equal(meta_gid(o, 77777), 77777);
+	sent = (struct copy_entry){
+		.kind = COPY_OWNER, .gid = 88888, .name = "root", .group = true
+	};
+	assert_int_equal(meta_owners_add(o, &sent), 0);
+	assert_int_equal(meta_gid(o, 88888), 0);
+	sent.name = "a group that is not here";
+	sent.gid = 5;
+	assert_int_equal(meta_owners_add(o, &sent), 0);
+	assert_int_equal(meta_gid(o, 5), 5);
+	for (uint32_t i = 0; i < 70000; i++) { /* more than are kept */
+		sent = (struct copy_entry){ .uid = 100000 + i, .name = "root" };
+		if (i % 64 == 0)
+			assert_int_equal(meta_owners_add(o, &sent), 0);
+	}
+	assert_int_equal(meta_uid(o, 100000), 0);
+	meta_names_free(k);
+	meta_owners_free(o);
+}
+
+/* ---- extended attributes ---- */
+
+static bool has_attributes(int fd)
+{
+	return fsetxattr(fd, "user.test", "x", 1, 0) == 0 && fremovexattr(fd, "user.test") == 0;
+}
+
+/* An ACL with an entry for user `uid`. */
+static size_t acl(uint8_t *to, uint32_t uid)
+{
+	const struct {
+		uint16_t tag, rights;
+		uint32_t id;
+	} entries[] = {
+		{ 0x01, 6, UINT32_MAX }, { 0x02, 4, uid },	  { 0x04, 4, UINT32_MAX },
+		{ 0x10, 4, UINT32_MAX }, { 0x20, 0, UINT32_MAX },
+	};
+	const uint32_t version = 2;
+
+	memcpy(to, &version, sizeof(version));
+	memcpy(to + sizeof(version), entries, sizeof(entries));
+	return sizeof(version) + sizeof(entries);
+}
+
+static const struct copy_attr *attr(const struct meta_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		if (strcmp(set->attrs[i].name, name) == 0)
+			return &set->attrs[i];
+	}
+	return NULL;
+}
+
+static void test_attributes(void **state)
+{
+	struct leftovers before = leftovers_count();
+	struct meta_owners *o = meta_owners_new();
+	int from = make("attrs-from", 0600), to = make("attrs-to", 0600);
+	struct copy_entry e = entry(0444), *copy;
+	struct meta_set set, again;
+	uint8_t value[64];
+	struct stat st;
+	size_t n = acl(value, 77777);
+
+	(void)state;
+	if (!has_attributes(from)) {
+		close(from);
+		close(to);
+		meta_owners_free(o);
+		skip();
+	}
+	assert_int_equal(meta_read(from, -1, NULL, &set), 0);
+	assert_int_equal(set.n, 0);
+	fsetxattr(from, "user.empty", "", 0, 0);
+	fsetxattr(from, "user.b\xff\n", "value\0too", 9, 0);
+	if (geteuid() == 0) {
+		fsetxattr(from, "trusted.mine", "1", 1, 0);
+		fsetxattr(from, "trusted.lov", "1", 1, 0);
+		fsetxattr(from, "security.mine", "1", 1, 0);
+	}
+	assert_int_equal(fsetxattr(from, ACL, value, n, 0), 0);
+	fsetxattr(to, "user.other", "gone", 4, 0);
+	assert_int_equal(meta_read(from, -1, NULL, &set), 0);
+	assert_int_equal(set.n, geteuid() ? 3 : 4);
+	assert_int_equal(attr(&set, "user.empty")->size, 0);
+	assert_memory_equal(attr(&set, "user.b\xff\n")->value, "value\0too", 9);
+	assert_int_equal(attr(&set, ACL)->size, n);
+
+	e.attrs = set.attrs;
+	e.n_attrs = set.n;
+	e.mode = status(from).st_mode & 0777;
+	copy = meta_entry_dup(&e);
+	assert_non_null(copy);
+	for (int i = 0; i < 2; i++) { /* new, and where it is so already */
+		apply(to, copy, o, false);
+		st = status(to);
+		assert_int_equal(st.st_mode & 0777, e.mode);
+		assert_true(meta_same(&st, to, copy, o));
+		assert_int_equal(meta_read(to, -1, NULL, &again), 0);
+		assert_int_equal(again.n, set.n);
+		assert_memory_equal(attr(&again, ACL)->value, value, n);
+		meta_set_free(&again);
+	}
+	fsetxattr(to, "user.other", "new", 3, 0);
+	assert_false(meta_same(&st, to, copy, o));
+	assert_true(meta_same(&st, -1, copy, o));
+	copy->mode = 0400; /* its owner cannot write, and it has attributes that must go */
+	copy->n_attrs = 0;
+	assert_int_equal(fchmod(to, 0400), 0);
+	apply(to, copy, o, false);
+	st = status(to);
+	assert_true(meta_same(&st, to, copy, o));
+	assert_int_equal(flistxattr(to, NULL, 0), 0);
+	free(copy);
+	meta_set_free(&set);
+	meta_owners_free(o);
+	close(from);
+	close(to);
+	leftovers_assert_none(&before);
+}
+
+/* Numbers in an ACL are those of the same names; the source tells the names. */
+static void test_acl_owners(void **state)
+{
+	struct copy_entry root = { .kind = COPY_OWNER, .uid = 77777, .name = "root" }, owner;
+	struct meta_owners *o = meta_owners_new();
+	struct meta_names *k = meta_names_new();
+	struct copy_entry e = entry(0640);
+	uint8_t value[64], mapped[64], now[64];
+	size_t n = acl(value, 77777);
+	struct copy_attr a = { .name = ACL, .value = value, .size = n };
+	int fd = make("acl", 0600), owners = 0;
+
+	(void)state;
+	if (!has_attributes(fd)) {
+		close(fd);
+		meta_owners_free(o);
+		meta_names_free(k);
+		skip();
+	}
+	e.attrs = &a;
+	e.n_attrs = 1;
+	meta_owners_add(o, &root);
+	apply(fd, &e, o, false);
+	acl(mapped, 0);
+	assert_int_equal(fgetxattr(fd, ACL, now, sizeof(now)), n);
+	assert_memory_equal(now, mapped, n);
+
+	while (meta_owner_before(k, &e, &owner)) /* of the file */
+		owners++;
+	acl(value, 1);
+	assert_true(meta_owner_before(k, &e, &owner));
+	assert_string_equal(owner.name, "daemon");
+	assert_int_equal(owner.uid, 1);
+	assert_false(meta_owner_before(k, &e, &owner));
+	a.size = 7; /* no entry, and a name that may not be set: neither is set */
+	assert_false(meta_owner_before(k, &e, &owner));
+	a = (struct copy_attr){ .name = "security.selinux", .value = value, .size = 1 };
+	apply(fd, &e, o, false);
+	assert_int_equal(fgetxattr(fd, "security.selinux", now, sizeof(now)), -1);
+	close(fd);
+	meta_owners_free(o);
+	meta_names_free(k);
+}
+
+static void test_many_attributes(void **state)
+{
+	int fd = make("many", 0600);
+	struct meta_set set;
+	char name[256];
+	int made = 0;
+
+	(void)state;
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "user.%0200d", i);
+		if (fsetxattr(fd, name, "value", 5, 0))
+			break;
+		made++;
+	}
+	if (made > COPY_MAX_ATTRS) {
+		assert_int_equal(meta_read(fd, -1, NULL, &set), -E2BIG);
+	} else {
+		int err = meta_read(fd, -1, NULL, &set);
+
+		assert_true(err == 0 || err == -E2BIG);
+		if (!err)
+			assert_int_equal(set.n, made);
+	}
+	meta_set_free(&set);
+	close(fd);
+}
+
+static void test_link(void **state)
+{
+	struct meta_owners *o = meta_owners_new();
+	struct copy_entry e = entry(0777);
+	const char *what = "";
+	bool not_set = false;
+	struct stat st;
+	struct meta_set set;
+
+	(void)state;
+	assert_int_equal(symlink("nowhere", "link"), 0);
+	assert_int_equal(meta_read(-1, AT_FDCWD, "link", &set),
+			 -ENOENT); /* a descriptor is needed */
+	e.kind = COPY_SYMLINK;
+	if (geteuid() == 0)
+		e.uid = 5;
+	for (int i = 0; i < 2; i++) {
+		int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		assert_int_equal(meta_read(-1, dir, "link", &set), 0);
+		assert_int_equal(set.n, 0);
+		assert_int_equal(meta_apply_link(dir, "link", &e, i ? o : NULL, &not_set, &what),
+				 0);
+		close(dir);
+		assert_false(not_set);
+		assert_int_equal(lstat("link", &st), 0);
+		assert_int_equal(st.st_mtim.tv_nsec, 123456789);
+		assert_true(meta_same(&st, -1, &e, i ? o : NULL));
+	}
+	assert_int_equal(st.st_uid, e.uid);
+	e.uid++;
+	assert_false(meta_same(&st, -1, &e, o));
+	/* A file took the link's name: it does not get another owner. */
+	assert_int_equal(unlink("link"), 0);
+	close(make("link", 0600));
+	assert_int_equal(meta_apply_link(AT_FDCWD, "link", &e, o, &not_set, &what), -ESTALE);
+	meta_owners_free(o);
+}
+
+static void test_dup(void **state)
+{
+	const struct copy_attr attrs[] = {
+		{ .name = "user.a", .value = (const uint8_t *)"1", .size = 1 },
+		{ .name = "user.bc", .value = (const uint8_t *)"", .size = 0 },
+	};
+	struct copy_entry e = entry(0600), *copy;
+
+	(void)state;
+	copy = meta_entry_dup(&e);
+	assert_string_equal(copy->name, "file");
+	assert_null(copy->target);
+	assert_null(copy->attrs);
+	free(copy);
+	e.target = "to";
+	e.attrs = attrs;
+	e.n_attrs = 2;
+	copy = meta_entry_dup(&e);
+	assert_ptr_not_equal(copy->name, e.name);
+	assert_string_equal(copy->target, "to");
+	assert_string_equal(copy->attrs[1].name, "user.bc");
+	assert_int_equal(copy->attrs[0].value[0], '1');
+	assert_int_equal(copy->attrs[1].size, 0);
+	free(copy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mode_and_times), cmocka_unit_test(test_set_id),
+		cmocka_unit_test(test_owner_names),    cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_acl_owners),     cmocka_unit_test(test_many_attributes),
+		cmocka_unit_test(test_link),	       cmocka_unit_test(test_dup),
+	};
+
+	return cmocka_run_group_tests(tests, enter_directory, remove_directory);
+}
