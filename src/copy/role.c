@@ -255,11 +255,11 @@ void role_fail(struct role *r, uint64_t id, int status, const char *path, const 
 	role_failure(r, &f);
 }
 
-void role_count_failed(struct role *r)
+void role_count_failed(struct role *r, int status)
 {
 	pthread_mutex_lock(&r->lock);
 	r->failed++;
-	set_status(r, COPY_FAILED);
+	set_status(r, status);
 	pthread_mutex_unlock(&r->lock);
 }
 

@@ -67,7 +67,7 @@ void role_failure(struct role *r, const struct copy_failure *f);
 void role_fail(struct role *r, uint64_t id, int status, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 /* Count one more that has failed, without a line: below a directory that has failed. */
-void role_count_failed(struct role *r);
+void role_count_failed(struct role *r, int status);
 
 /*
  * Send a control message. Returns 0 or -errno; a channel that fails ends the copy. Any thread,

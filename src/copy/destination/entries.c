@@ -97,6 +97,7 @@ static void pop(struct destination *d)
 	struct level *l = &x->levels[--x->n];
 
 	return_fd(d, l);
+	free(l->path);
 	if (l->kind == LEVEL_LOST)
 		return;
 	if (l->is_root || l->kind != LEVEL_THERE)
@@ -117,6 +118,7 @@ void entries_free(struct destination *d, struct entries *x)
 		struct level *l = &x->levels[--x->n];
 
 		return_fd(d, l);
+		free(l->path);
 		if (l->kind == LEVEL_THERE && !l->is_root)
 			directory_release(d, l->node);
 	}
@@ -129,6 +131,35 @@ void entries_free(struct destination *d, struct entries *x)
 
 /* ---- directories ---- */
 
+static void count_failed(struct destination *d, enum level_kind kind)
+{
+	role_count_failed(d->role, kind == LEVEL_LOST ? COPY_FAILED : XDD_MISCOMPARE);
+}
+
+/* -n: the path of an entry that would be made in `l`, to be freed; NULL: nothing lists it. */
+static char *would_path(struct destination *d, const struct level *l, const struct copy_entry *e)
+{
+	char *buf = d->lists_entries ? malloc(COPY_MAX_PATH_BYTES) : NULL;
+
+	if (!buf)
+		return NULL;
+	if (l->path)
+		snprintf(buf, COPY_MAX_PATH_BYTES, "%s/%s", l->path, e->name);
+	else
+		dest_path(d, l->node, e->name, buf);
+	return buf;
+}
+
+/* Returns the path as above. */
+static char *list_would(struct destination *d, const struct level *l, const struct copy_entry *e)
+{
+	char *path = would_path(d, l, e);
+
+	if (path)
+		copy_report_entry(d->job->report, path, e->kind, e->size_bytes, COPY_WOULD);
+	return path;
+}
+
 /*
  * An entry in a directory that is not there. Its result is that of the directory; only what would
  * be copied is listed.
@@ -138,9 +169,9 @@ static void below_nothing(struct destination *d, const struct level *l, const st
 	enum copy_outcome outcome = outcome_below(l->kind);
 
 	if (outcome != COPY_WOULD)
-		role_count_failed(d->role);
+		count_failed(d, l->kind);
 	else
-		dest_note(d, l->node, e, outcome);
+		free(list_would(d, l, e));
 	dest_result(d, e->id, 0, outcome);
 }
 
@@ -148,12 +179,16 @@ static int enter_nothing(struct destination *d, const struct level *in, const st
 			 uint32_t cost_bytes, enum level_kind kind)
 {
 	struct level l = { .kind = kind, .node = in->node, .id = e->id, .cost_bytes = cost_bytes };
+	int err;
 
 	if (kind == LEVEL_LOST)
 		dest_result(d, e->id, 0, COPY_LOST);
 	else if (kind == LEVEL_WOULD)
-		dest_note(d, in->node, e, COPY_WOULD);
-	return push(d, &l);
+		l.path = list_would(d, in, e);
+	err = push(d, &l);
+	if (err)
+		free(l.path);
+	return err;
 }
 
 /* The entry stands for the destination itself. */
@@ -165,6 +200,8 @@ static int enter_root(struct destination *d, const struct copy_entry *e, uint32_
 	l.id = e->id;
 	l.cost_bytes = cost_bytes;
 	l.is_root = true;
+	if (l.kind == LEVEL_WOULD)
+		free(list_would(d, &l, e));
 	if (!(e->flags & COPY_IMPLIED)) {
 		free(x->of_root);
 		x->of_root = meta_entry_dup(e);
@@ -225,8 +262,8 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 	bool made;
 
 	if (in->kind != LEVEL_THERE) {
-		if (in->kind == LEVEL_LOST || in->kind == LEVEL_ABSENT)
-			role_count_failed(d->role);
+		if (in->kind != LEVEL_WOULD)
+			count_failed(d, in->kind);
 		return enter_nothing(d, in, e, cost_bytes, in->kind);
 	}
 	if (d->reads_only)

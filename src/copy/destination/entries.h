@@ -20,7 +20,8 @@ struct level {
 	int fd;		       /* of `node`, borrowed while entries arrive in it; -1: not now */
 	bool fresh;	       /* it was made by this copy: nothing is in it */
 	bool is_root;	       /* an entry that stands for the destination itself */
-	uint64_t id;	       /* of its entry; 0: the root, without one */
+	char *path;  /* LEVEL_WOULD: its path, owned; NULL: the root, or nothing lists it */
+	uint64_t id; /* of its entry; 0: the root, without one */
 	uint32_t cost_bytes;
 };
 

@@ -1,0 +1,547 @@
+/*
+ * The destination of a copy: trees, large files, existing files, and the end: src/copy/destination.
+ */
+#include "copy_offers_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xdd/base/status.h"
+
+#define BLOCK (64u << 10)
+#define WATCHDOG_S 120
+
+/* Bytes that differ at each offset. */
+static uint8_t *pattern(size_t size)
+{
+	uint8_t *data = malloc(size);
+
+	assert_non_null(data);
+	for (size_t i = 0; i < size; i++)
+		data[i] = (uint8_t)(i * 2654435761u >> 13);
+	return data;
+}
+
+static struct stat stat_of(struct source_rig *r, const char *name)
+{
+	char path[256];
+	struct stat st;
+
+	assert_int_equal(lstat(rig_path(r, name, path), &st), 0);
+	return st;
+}
+
+static void assert_mtime(struct source_rig *r, const char *name)
+{
+	struct stat st = stat_of(r, name);
+
+	assert_int_equal(st.st_mtim.tv_sec, RIG_MTIME_NS / 1000000000);
+	assert_int_equal(st.st_mtim.tv_nsec, RIG_MTIME_NS % 1000000000);
+}
+
+static void assert_link(struct source_rig *r, const char *name, const char *target)
+{
+	char path[256], there[256] = "";
+
+	assert_true(readlink(rig_path(r, name, path), there, sizeof(there) - 1) > 0);
+	assert_string_equal(there, target);
+}
+
+/* ---- trees ---- */
+
+/* DIR x { a, sub { b }, link, other name of a }, into a directory that does not exist. */
+static void test_tree(void **state)
+{
+	struct source_rig r;
+	struct copy_entry e;
+	uint64_t x, a, sub, b, link, other;
+
+	(void)state;
+	rig_open(&r, "new");
+	rig_start(&r);
+	x = rig_dir(&r, "x");
+	e = rig_entry(&r, COPY_FILE, "a");
+	e.size_bytes = 5;
+	e.mode = 0401;
+	e.flags = COPY_HAS_LINKS;
+	a = rig_add(&r, &e);
+	sub = rig_dir(&r, "sub");
+	b = rig_file(&r, "b", 0);
+	rig_leave(&r);
+	link = rig_symlink(&r, "link", "../nowhere");
+	other = rig_link(&r, "other", a);
+	rig_leave(&r);
+	rig_end(&r);
+	rig_until_want(&r, a, COPY_SEND);
+	rig_until_want(&r, b, COPY_SEND);
+	rig_bundle(&r, b, 0, "", 0);
+	rig_bundle(&r, a, 0, "hello", 5);
+	rig_until_result(&r, a, COPY_DONE);
+	rig_until_result(&r, other, COPY_DONE);
+	rig_until_result(&r, link, COPY_DONE);
+	rig_until_result(&r, sub, COPY_DONE);
+	rig_until_result(&r, x, COPY_DONE);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+
+	rig_assert_contents(&r, "new/a", "hello", 5);
+	rig_assert_contents(&r, "new/sub/b", "", 0);
+	assert_int_equal(stat_of(&r, "new/a").st_mode & 07777, 0401);
+	assert_int_equal(stat_of(&r, "new").st_mode & 07777, 0755);
+	assert_int_equal(stat_of(&r, "new/a").st_ino, stat_of(&r, "new/other").st_ino);
+	assert_link(&r, "new/link", "../nowhere");
+	assert_mtime(&r, "new");
+	assert_mtime(&r, "new/sub");
+	assert_mtime(&r, "new/a");
+	assert_mtime(&r, "new/link");
+	assert_int_equal(r.counts.done_files, 2);
+	assert_int_equal(r.counts.done_bytes, 5);
+	assert_int_equal(r.counts.links, 2);
+	assert_int_equal(r.counts.dirs, 2);
+	assert_int_equal(rig_temporary_files(&r), 0);
+	rig_close(&r);
+}
+
+/* The second time there is no WANT; attributes that differ are corrected. */
+static void test_again(void **state)
+{
+	struct source_rig r;
+	struct copy_entry e;
+	uint64_t dir, a, link;
+	char path[256];
+
+	(void)state;
+	rig_open(&r, "there");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	for (int again = 0; again < 2; again++) {
+		memset(r.outcome, 0, sizeof(r.outcome));
+		r.finished = r.over = false;
+		r.last_id = 0;
+		rig_start(&r);
+		dir = rig_dir(&r, "d");
+		e = rig_entry(&r, COPY_FILE, "a");
+		e.size_bytes = 3;
+		a = rig_add(&r, &e);
+		link = rig_symlink(&r, "l", "t");
+		rig_leave(&r);
+		rig_end(&r);
+		if (!again) {
+			rig_until_want(&r, a, COPY_SEND);
+			rig_bundle(&r, a, 0, "abc", 3);
+		}
+		rig_until_result(&r, dir, again ? COPY_SAME : COPY_DONE);
+		rig_until_result(&r, a, again ? COPY_SAME : COPY_DONE);
+		rig_until_result(&r, link, again ? COPY_SAME : COPY_DONE);
+		assert_int_equal(rig_finish(&r), XDD_OK);
+		assert_int_equal(stat_of(&r, "there/d/a").st_mode & 07777, 0644);
+		assert_mtime(&r, "there/d");
+		assert_int_equal(chmod(rig_path(&r, "there/d/a", path), 0600), 0);
+	}
+	assert_int_equal(r.counts.skipped_files, 1);
+	rig_close(&r);
+}
+
+/* A file, a directory, a link in the place of others. */
+static void test_in_the_way(void **state)
+{
+	struct source_rig r;
+	uint64_t dir, below, file, lost, deep, link, replaced;
+	char path[256];
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	rig_write(&r, "victim", "x", 1);
+	rig_write(&r, "d/file", "x", 1);
+	assert_int_equal(mkdir(rig_path(&r, "d/dir", path), 0755), 0);
+	assert_int_equal(symlink("..", rig_path(&r, "d/out", path)), 0);
+	assert_int_equal(symlink("../victim", rig_path(&r, "d/away", path)), 0);
+	r.settings.into = true;
+	rig_start(&r);
+	dir = rig_dir(&r, "file");
+	below = rig_file(&r, "a", 1);
+	deep = rig_dir(&r, "b");
+	rig_leave(&r);
+	rig_leave(&r);
+	lost = rig_dir(&r, "out");
+	rig_file(&r, "victim", 1);
+	rig_leave(&r);
+	file = rig_file(&r, "dir", 1);
+	link = rig_symlink(&r, "dir", "x");
+	replaced = rig_file(&r, "away", 3);
+	rig_end(&r);
+	rig_until_result(&r, dir, COPY_LOST);
+	rig_until_result(&r, below, COPY_LOST);
+	rig_until_result(&r, deep, COPY_LOST);
+	rig_until_result(&r, lost, COPY_LOST);
+	rig_until_result(&r, file, COPY_LOST);
+	rig_until_result(&r, link, COPY_LOST);
+	rig_until_want(&r, replaced, COPY_SEND);
+	rig_bundle(&r, replaced, 0, "new", 3);
+	rig_until_result(&r, replaced, COPY_DONE);
+	assert_int_equal(rig_finish(&r), COPY_FAILED);
+	/* one line each: file, out, dir, dir; none for what is below */
+	assert_int_equal(r.n_failures, 4);
+	assert_int_equal(r.counts.failed, 7);
+	rig_assert_contents(&r, "victim", "x", 1);
+	rig_assert_contents(&r, "d/away", "new", 3);
+	assert_true(S_ISREG(stat_of(&r, "d/away").st_mode));
+	rig_close(&r);
+}
+
+/* The new name of a file, whose directory must exist. */
+static void test_names(void **state)
+{
+	struct source_rig r;
+	uint64_t a;
+
+	(void)state;
+	rig_open(&r, "other");
+	r.top_names[0] = "a";
+	rig_start(&r);
+	a = rig_file(&r, "a", 1);
+	rig_end(&r);
+	rig_until_want(&r, a, COPY_SEND);
+	rig_bundle(&r, a, 0, "x", 1);
+	rig_until_result(&r, a, COPY_DONE);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	rig_assert_contents(&r, "other", "x", 1);
+	rig_close(&r);
+
+	rig_open(&r, "no/such");
+	rig_start(&r);
+	rig_file(&r, "a", 1);
+	rig_end(&r);
+	assert_int_equal(rig_refused(&r, "its directory does not exist"), COPY_NO_DESTINATION);
+	rig_close(&r);
+
+	rig_open(&r, "file");
+	rig_write(&r, "file", "x", 1);
+	rig_start(&r);
+	rig_dir(&r, "a");
+	rig_leave(&r);
+	rig_end(&r);
+	assert_int_equal(rig_refused(&r, "is not a directory"), COPY_NO_DESTINATION);
+	rig_close(&r);
+
+	rig_open(&r, "new");
+	r.settings.into = true;
+	rig_start(&r);
+	a = rig_dir(&r, "");
+	rig_leave(&r);
+	rig_end(&r);
+	rig_until_result(&r, a, COPY_DONE);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	assert_mtime(&r, "new");
+	rig_close(&r);
+}
+
+/* ---- large files ---- */
+
+/* Blocks in any order, a hole, and a tail. */
+static void blocks(const struct copy_settings *more, const char *old, size_t old_size)
+{
+	const size_t size = 5 * BLOCK + 1234;
+	uint8_t *data = pattern(size);
+	struct source_rig r;
+	struct copy_entry e;
+	bool ordered = more->ordered_destination;
+
+	rig_open(&r, "f");
+	r.settings.in_place = more->in_place;
+	r.settings.direct_destination = more->direct_destination;
+	r.settings.ordered_destination = ordered;
+	if (old)
+		rig_write(&r, "f", old, old_size);
+	rig_start(&r);
+	e = rig_entry(&r, COPY_FILE, "a");
+	e.size_bytes = size;
+	e.flags = COPY_SPARSE;
+	rig_add(&r, &e);
+	rig_end(&r);
+	rig_until_want(&r, 1, COPY_SEND);
+	if (ordered)
+		rig_block(&r, 1, 0, data, BLOCK);
+	else
+		rig_file_end(&r, 1, 4, 3 * BLOCK + 1234, 0);
+	rig_block(&r, 1, 3 * BLOCK, data + 3 * BLOCK, BLOCK);
+	if (!ordered)
+		rig_block(&r, 1, 0, data, BLOCK);
+	rig_block(&r, 1, 4 * BLOCK, data + 4 * BLOCK, BLOCK);
+	rig_block(&r, 1, 5 * BLOCK, data + 5 * BLOCK, 1234);
+	if (ordered)
+		rig_file_end(&r, 1, 4, 3 * BLOCK + 1234, 0);
+	rig_until_result(&r, 1, COPY_DONE);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	memset(data + BLOCK, 0, 2 * BLOCK);
+	rig_assert_contents(&r, "f", data, size);
+	assert_true(stat_of(&r, "f").st_blocks * 512 < (blkcnt_t)(4 * BLOCK));
+	assert_int_equal(r.counts.moved_bytes, 3 * BLOCK + 1234);
+	free(data);
+	rig_close(&r);
+}
+
+static void test_blocks(void **state)
+{
+	uint8_t *old = pattern(8 * BLOCK);
+
+	(void)state;
+	blocks(&(struct copy_settings){ .in_place = false }, NULL, 0);
+	blocks(&(struct copy_settings){ .in_place = false }, (char *)old, 8 * BLOCK);
+	blocks(&(struct copy_settings){ .in_place = true }, NULL, 0);
+	blocks(&(struct copy_settings){ .in_place = true }, (char *)old, 8 * BLOCK);
+	blocks(&(struct copy_settings){ .in_place = true }, (char *)old, 1);
+	blocks(&(struct copy_settings){ .direct_destination = true }, NULL, 0);
+	blocks(&(struct copy_settings){ .ordered_destination = true }, NULL, 0);
+	free(old);
+}
+
+/* A file without bytes that are sent, and one that the source cannot read. */
+static void test_ends(void **state)
+{
+	struct source_rig r;
+	uint64_t hole, bad, small;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.settings.into = true;
+	rig_start(&r);
+	hole = rig_file(&r, "hole", 10 * BLOCK);
+	bad = rig_file(&r, "bad", 10 * BLOCK);
+	small = rig_file(&r, "small", 10);
+	rig_end(&r);
+	rig_until_want(&r, hole, COPY_SEND);
+	rig_until_want(&r, bad, COPY_SEND);
+	rig_until_want(&r, small, COPY_SEND);
+	rig_file_end(&r, hole, 0, 0, 0);
+	rig_block(&r, bad, 0, r.offer, BLOCK);
+	rig_file_end(&r, bad, 1, BLOCK, COPY_FAILED);
+	rig_bundle(&r, small, COPY_FAILED, "gone", 5);
+	rig_until_result(&r, hole, COPY_DONE);
+	rig_until_result(&r, bad, COPY_LOST);
+	rig_until_result(&r, small, COPY_LOST);
+	/* the source has named them */
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	assert_int_equal(r.n_failures, 0);
+	assert_int_equal(stat_of(&r, "d/hole").st_size, 10 * BLOCK);
+	assert_int_equal(stat_of(&r, "d/hole").st_blocks, 0);
+	assert_false(rig_exists(&r, "d/bad"));
+	assert_false(rig_exists(&r, "d/small"));
+	assert_int_equal(rig_temporary_files(&r), 0);
+	rig_close(&r);
+}
+
+/* ---- comparison ---- */
+
+static void test_verify(void **state)
+{
+	const size_t size = 40 * COPY_MIN_BLOCK_BYTES + 7;
+	uint8_t *data = pattern(size), *other = pattern(size);
+	struct source_rig r;
+	uint64_t same, differs, empty, longer, missing, dir, below;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.settings.into = r.settings.verify = true;
+	rig_write(&r, "d/same", data, size);
+	rig_write(&r, "d/empty", "", 0);
+	rig_write(&r, "d/longer", "12", 2);
+	other[4096] ^= 1;
+	other[20 * 4096 - 1] ^= 1;
+	other[size - 1] ^= 1;
+	rig_write(&r, "d/differs", other, size);
+	rig_start(&r);
+	same = rig_file(&r, "same", size);
+	empty = rig_file(&r, "empty", 0);
+	longer = rig_file(&r, "longer", 1);
+	missing = rig_file(&r, "missing", 1);
+	dir = rig_dir(&r, "dir");
+	below = rig_file(&r, "x", 1);
+	rig_leave(&r);
+	differs = rig_file(&r, "differs", size);
+	rig_end(&r);
+	rig_until_want(&r, same, COPY_SUMS);
+	rig_sums(&r, same, data, 0, size);
+	rig_file_end(&r, same, 1, 0, 0);
+	rig_until_result(&r, same, COPY_EQUAL);
+	rig_until_result(&r, empty, COPY_EQUAL);
+	rig_until_result(&r, longer, COPY_DIFFERS);
+	rig_until_result(&r, missing, COPY_DIFFERS);
+	rig_until_result(&r, dir, COPY_DIFFERS);
+	rig_until_result(&r, below, COPY_DIFFERS);
+	rig_until_want(&r, differs, COPY_SUMS);
+	rig_sums(&r, differs, data + 20 * 4096, 20 * 4096, size - 20 * 4096);
+	rig_sums(&r, differs, data, 0, 20 * 4096);
+	rig_file_end(&r, differs, 2, 0, 0);
+	rig_until_result(&r, differs, COPY_DIFFERS);
+	assert_string_equal(r.failure.text, "bytes 4096-8191, 77824-81919, 163840-163846 differ "
+					    "(3 of 41 blocks)");
+	assert_true(r.failure.differs);
+	assert_int_equal(rig_finish(&r), XDD_MISCOMPARE);
+	assert_int_equal(r.n_failures, 4);
+	assert_false(rig_exists(&r, "d/dir"));
+	free(data);
+	free(other);
+	rig_close(&r);
+}
+
+/* -c: equal contents get the time, others are sent. */
+static void test_contents(void **state)
+{
+	struct source_rig r;
+	uint64_t same, differs;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.settings.into = r.settings.compare_contents = true;
+	rig_write(&r, "d/same", "abc", 3);
+	rig_write(&r, "d/differs", "abd", 3);
+	rig_start(&r);
+	same = rig_file(&r, "same", 3);
+	differs = rig_file(&r, "differs", 3);
+	rig_end(&r);
+	rig_until_want(&r, same, COPY_SUMS);
+	rig_until_want(&r, differs, COPY_SUMS);
+	rig_sums(&r, same, "abc", 0, 3);
+	rig_file_end(&r, same, 1, 0, 0);
+	rig_sums(&r, differs, "abc", 0, 3);
+	rig_file_end(&r, differs, 1, 0, 0);
+	rig_until_result(&r, same, COPY_SAME);
+	rig_until_want(&r, differs, COPY_SEND);
+	rig_bundle(&r, differs, 0, "abc", 3);
+	rig_until_result(&r, differs, COPY_DONE);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	rig_assert_contents(&r, "d/differs", "abc", 3);
+	assert_mtime(&r, "d/same");
+	assert_mtime(&r, "d/differs");
+	rig_close(&r);
+}
+
+/* -n changes nothing, and wants nothing. */
+static void test_dry_run(void **state)
+{
+	struct source_rig r;
+	uint64_t there, a, dir, below, link;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	rig_write(&r, "d/there", "x", 1);
+	r.settings.into = r.settings.dry_run = true;
+	rig_start(&r);
+	there = rig_file(&r, "there", 2);
+	a = rig_file(&r, "a", 1);
+	dir = rig_dir(&r, "dir");
+	below = rig_file(&r, "b", 1);
+	rig_leave(&r);
+	link = rig_symlink(&r, "l", "x");
+	rig_end(&r);
+	rig_until_result(&r, there, COPY_WOULD);
+	rig_until_result(&r, a, COPY_WOULD);
+	rig_until_result(&r, dir, COPY_WOULD);
+	rig_until_result(&r, below, COPY_WOULD);
+	rig_until_result(&r, link, COPY_WOULD);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	rig_assert_contents(&r, "d/there", "x", 1);
+	assert_false(rig_exists(&r, "d/a"));
+	assert_false(rig_exists(&r, "d/dir"));
+	assert_false(rig_exists(&r, "d/l"));
+	rig_close(&r);
+
+	rig_open(&r, "new");
+	r.settings.dry_run = true;
+	rig_start(&r);
+	dir = rig_dir(&r, "dir");
+	below = rig_file(&r, "b", 1);
+	rig_leave(&r);
+	rig_end(&r);
+	rig_until_result(&r, dir, COPY_WOULD);
+	rig_until_result(&r, below, COPY_WOULD);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	assert_false(rig_exists(&r, "new"));
+	rig_close(&r);
+}
+
+/* ---- the end ---- */
+
+static void test_cancel(void **state)
+{
+	struct source_rig r;
+	uint64_t large, small, waits, dir;
+	struct copy_entry e;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.settings.into = true;
+	rig_start(&r);
+	dir = rig_dir(&r, "x");
+	e = rig_entry(&r, COPY_FILE, "large");
+	e.size_bytes = 10 * BLOCK;
+	e.flags = COPY_HAS_LINKS;
+	large = rig_add(&r, &e);
+	small = rig_file(&r, "small", 1);
+	waits = rig_link(&r, "link", large);
+	rig_send(&r);
+	rig_until_want(&r, large, COPY_SEND);
+	rig_until_want(&r, small, COPY_SEND);
+	rig_block(&r, large, BLOCK, r.offer, BLOCK);
+	rig_bundle(&r, small, 0, "x", 1);
+	rig_until_result(&r, small, COPY_DONE);
+	rig_cancel(&r);
+	assert_int_equal(rig_finish(&r), XDD_CANCELED);
+	assert_int_equal(r.outcome[large] | r.outcome[waits] | r.outcome[dir], 0);
+	rig_assert_contents(&r, "d/x/small", "x", 1);
+	assert_false(rig_exists(&r, "d/x/large"));
+	assert_int_equal(rig_temporary_files(&r), 0);
+	rig_close(&r);
+}
+
+/* The channel ends without a word. */
+static void test_loss(void **state)
+{
+	struct source_rig r;
+	uint64_t large;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.settings.into = true;
+	rig_start(&r);
+	large = rig_file(&r, "large", 10 * BLOCK);
+	rig_send(&r);
+	rig_until_want(&r, large, COPY_SEND);
+	rig_block(&r, large, BLOCK, r.offer, BLOCK);
+	rig_hang_up(&r);
+	assert_int_equal(r.status, COPY_SSH_ENDED);
+	assert_int_equal(rig_temporary_files(&r), 0);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tree),	   cmocka_unit_test(test_again),
+		cmocka_unit_test(test_in_the_way), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_blocks),	   cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_verify),	   cmocka_unit_test(test_contents),
+		cmocka_unit_test(test_dry_run),	   cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_loss),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

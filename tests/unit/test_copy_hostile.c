@@ -1,0 +1,260 @@
+/*
+ * A destination of a copy whose source breaks the rules: the session ends, and nothing is left.
+ */
+#include "copy_offers_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK (64u << 10)
+#define WATCHDOG_S 120
+
+static uint8_t zeros[4 * BLOCK];
+
+/* A destination directory that exists. */
+static void begin(struct source_rig *r)
+{
+	rig_open(r, "d");
+	assert_int_equal(mkdir(r->path, 0755), 0);
+	r->settings.into = true;
+	rig_start(r);
+}
+
+static void refused(struct source_rig *r, const char *text)
+{
+	assert_int_equal(rig_refused(r, text), COPY_FAILED);
+	rig_close(r);
+}
+
+/* A file of `size_bytes`, for which a WANT has come. */
+static uint64_t wanted(struct source_rig *r, uint64_t size_bytes)
+{
+	uint64_t id = rig_file(r, "file", size_bytes);
+
+	rig_send(r);
+	rig_until_want(r, id, COPY_SEND);
+	return id;
+}
+
+static void test_entries(void **state)
+{
+	struct source_rig r;
+
+	(void)state;
+	begin(&r);
+	r.last_id = 1;
+	rig_file(&r, "a", 1);
+	rig_end(&r);
+	refused(&r, "out of order");
+
+	begin(&r);
+	rig_leave(&r);
+	rig_end(&r);
+	refused(&r, "had not begun");
+
+	begin(&r);
+	rig_dir(&r, "a");
+	rig_end(&r);
+	refused(&r, "within a directory");
+
+	begin(&r);
+	rig_end(&r);
+	rig_file(&r, "a", 1);
+	rig_send(&r);
+	refused(&r, "after the end");
+
+	begin(&r);
+	rig_dir(&r, "a");
+	rig_dir(&r, "");
+	rig_send(&r);
+	refused(&r, "without a name");
+
+	begin(&r);
+	rig_link(&r, "b", rig_file(&r, "a", 1));
+	rig_send(&r);
+	refused(&r, "unknown file");
+}
+
+static void test_top_names(void **state)
+{
+	struct source_rig r;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.top_names[0] = "asked";
+	rig_start(&r);
+	rig_file(&r, ".profile", 1);
+	rig_end(&r);
+	refused(&r, "not asked for");
+
+	rig_open(&r, "name");
+	r.top_names[0] = "asked";
+	rig_start(&r);
+	rig_file(&r, "asked", 1);
+	rig_file(&r, "asked", 1);
+	rig_end(&r);
+	refused(&r, "more than one file");
+	assert_false(rig_exists(&r, "name"));
+}
+
+static void test_data(void **state)
+{
+	struct source_rig r;
+	uint64_t id;
+
+	(void)state;
+	begin(&r);
+	rig_bundle(&r, 5, 0, "x", 1);
+	refused(&r, "not asked for");
+
+	begin(&r);
+	id = wanted(&r, 2);
+	rig_bundle(&r, id, 0, "x", 1);
+	refused(&r, "another size");
+
+	begin(&r);
+	id = wanted(&r, 1);
+	rig_bundle(&r, id, 0, "x", 1);
+	rig_bundle(&r, id, 0, "x", 1);
+	refused(&r, "not asked for");
+
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_block(&r, id + 1, 0, zeros, BLOCK);
+	refused(&r, "not asked for");
+
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_block(&r, id, 3 * BLOCK + 1, zeros, BLOCK);
+	refused(&r, "outside of a file");
+
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_block(&r, id, (uint64_t)1 << 50, zeros, BLOCK);
+	refused(&r, "outside of a file");
+
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_block(&r, id, 0, zeros, BLOCK);
+	rig_block(&r, id, BLOCK - 1, zeros, BLOCK);
+	refused(&r, "or twice");
+
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_block(&r, id, 0, zeros, BLOCK);
+	rig_bundle(&r, id, 0, zeros, 4 * BLOCK);
+	refused(&r, "not asked for");
+
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_sums(&r, id, zeros, 0, BLOCK);
+	refused(&r, "not asked for");
+}
+
+static void test_file_end(void **state)
+{
+	struct source_rig r;
+	uint64_t id;
+
+	(void)state;
+	begin(&r);
+	rig_file_end(&r, 9, 0, 0, 0);
+	refused(&r, "unknown file");
+
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_file_end(&r, id, 2, BLOCK, 0);
+	rig_file_end(&r, id, 2, BLOCK, 0);
+	refused(&r, "two ends");
+
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_block(&r, id, 0, zeros, BLOCK);
+	rig_block(&r, id, BLOCK, zeros, BLOCK);
+	rig_file_end(&r, id, 1, BLOCK, 0);
+	refused(&r, "other amounts");
+
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_block(&r, id, 0, zeros, BLOCK);
+	rig_file_end(&r, id, 1, BLOCK + 1, 0);
+	refused(&r, "other amounts");
+}
+
+/* Digests that do not cover a file are no comparison. */
+static void test_part_of_sums(void **state)
+{
+	struct source_rig r;
+	uint64_t id;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	rig_write(&r, "d/file", zeros, BLOCK);
+	r.settings.into = r.settings.verify = true;
+	rig_start(&r);
+	id = rig_file(&r, "file", BLOCK);
+	rig_end(&r);
+	rig_until_want(&r, id, COPY_SUMS);
+	rig_sums(&r, id, zeros, 0, BLOCK / 2);
+	rig_file_end(&r, id, 1, 0, 0);
+	refused(&r, "digests of a part");
+}
+
+/* More than the window has room for. */
+static void test_window(void **state)
+{
+	struct source_rig r;
+	char name[16];
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 1; i <= COPY_WINDOW_ENTRIES; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		rig_file(&r, name, 1);
+		if (i % 4096)
+			continue;
+		rig_send(&r);
+		rig_until_want(&r, i, COPY_SEND);
+	}
+	rig_file(&r, "last", 1);
+	rig_send(&r);
+	refused(&r, "window");
+}
+
+/* The end, while files are expected. */
+static void test_finish(void **state)
+{
+	struct source_rig r;
+	uint64_t id;
+
+	(void)state;
+	begin(&r);
+	id = wanted(&r, 4 * BLOCK);
+	rig_block(&r, id, 0, zeros, BLOCK);
+	rig_end(&r);
+	rig_send_finish(&r);
+	refused(&r, "before all was done");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_entries),	     cmocka_unit_test(test_top_names),
+		cmocka_unit_test(test_data),	     cmocka_unit_test(test_file_end),
+		cmocka_unit_test(test_part_of_sums), cmocka_unit_test(test_window),
+		cmocka_unit_test(test_finish),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
