@@ -37,6 +37,15 @@ static const char *command_text(struct arena *arena, int argc, char *const *argv
 	return text;
 }
 
+/* The log of -v, in the current directory. NULL: no memory. */
+static const char *log_name(struct arena *arena, const char *source)
+{
+	char stem[COPY_STEM_BYTES];
+
+	copy_stem(source, stem);
+	return arena_printf(arena, "./%s.log", stem);
+}
+
 static int copy_files(struct arena *arena, int argc, char *const *argv)
 {
 	struct copy_line l = { .arena = arena };
@@ -49,7 +58,9 @@ static int copy_files(struct arena *arena, int argc, char *const *argv)
 		return command_flush() ? XDD_OK : XDD_IO_ERROR;
 	}
 	l.request.command = command_text(arena, argc, argv);
-	if (!l.request.command) {
+	if (l.request.settings.stamps && !l.request.log_path)
+		l.request.log_path = log_name(arena, l.request.sources[0].path);
+	if (!l.request.command || (l.request.settings.stamps && !l.request.log_path)) {
 		log_error("copy: %s", strerror(ENOMEM));
 		return COPY_FAILED;
 	}

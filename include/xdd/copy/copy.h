@@ -36,6 +36,9 @@ enum copy_status {
 	COPY_NOT_WRITABLE = 120,
 };
 
+/* Of copy_stem(), with the NUL. */
+#define COPY_STEM_BYTES 256
+
 /* Settings that both sides of a copy must know. Values only; sent to the other side. */
 struct copy_settings {
 	bool recursive;	       /* -r */
@@ -91,6 +94,13 @@ struct copy_request {
  * XDD_MISCOMPARE or an enum copy_status. Main thread, once, while there is no other thread.
  */
 int copy_run(const struct copy_request *request);
+
+/*
+ * The name of files about a copy of `path` that begins now, without an ending:
+ * "xddcp-HOST-NAME-2026-11-23-081500-GMT", with this host and the last part of the path. Any
+ * thread.
+ */
+void copy_stem(const char *path, char stem[COPY_STEM_BYTES]);
 
 /*
  * The other side: xdd copy -server, with messages on standard input and output. Returns an exit

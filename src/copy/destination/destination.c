@@ -5,6 +5,7 @@
 #include "copy/destination/destination.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,12 +105,14 @@ void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum c
 static int receive(void *arg, const struct wire_header *h, const uint8_t *body, char *why)
 {
 	struct destination *d = arg;
+	struct stamp stamp = { 0 };
 	int err;
 
 	if (dest_stopped(d))
 		return 0;
+	/* Data that comes through the channel has no time of a network by itself. */
 	err = h->type == WIRE_COPY_OFFER ? entries_offer(d, body, h->length, why) :
-					   receive_message(d, h, body, why);
+					   receive_message(d, 0, &stamp, h, body, why);
 	return dest_stopped(d) ? 0 : err;
 }
 
@@ -208,6 +211,24 @@ static void close_all(struct destination *d)
 	meta_owners_free(d->owners);
 	answers_destroy(&d->answers);
 	items_destroy(&d->items);
+	stamps_close(d->stamps);
+}
+
+/* Into the directory of the destination; the current one for a device. */
+static void write_stamps(struct destination *d)
+{
+	struct dir_node *root = d->dirs ? dirs_root(d->dirs) : NULL;
+	int fd = root ? dirs_fd(d->dirs, root) : AT_FDCWD;
+	char name[COPY_STEM_BYTES + 32] = "";
+	int err = fd < 0 && fd != AT_FDCWD ?
+			  fd :
+			  stamps_write(d->stamps, fd, dest_stopped(d), name, sizeof(name));
+
+	if (err)
+		role_fail(d->role, 0, COPY_FAILED, name, "cannot write the time stamps (%s)",
+			  strerror(-err));
+	if (fd >= 0)
+		dirs_done(d->dirs, root);
 }
 
 static int open_all(struct destination *d)
@@ -221,6 +242,8 @@ static int open_all(struct destination *d)
 		if (!d->owners)
 			return -ENOMEM;
 	}
+	if (stamps_open(&d->stamps, d->job, COPY_DESTINATION))
+		return -ENOMEM;
 	return items_init(&d->items);
 }
 
@@ -246,6 +269,7 @@ static int run(struct destination *d)
 		check_finish(d);
 	atomic_store(&d->finishing, true);
 	receivers_end(receivers);
+	write_stamps(d);
 	end_files(d);
 	status = role_finish(d->role);
 	return status;

@@ -18,6 +18,7 @@
 #include "copy/destination/items.h"
 #include "copy/destination/root.h"
 #include "copy/link/channel.h"
+#include "copy/report/stamps.h"
 #include "copy/role.h"
 #include "copy/tree/dirs.h"
 #include "copy/tree/meta.h"
@@ -46,6 +47,7 @@ struct destination {
 	struct meta_owners *owners; /* NULL: without -P. Changed by the receiving thread */
 	struct entries *entries;
 	struct links *links;
+	struct stamps *stamps; /* NULL: without -v. Each data thread writes its part */
 
 	struct answers answers;
 	struct items items;

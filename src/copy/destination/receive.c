@@ -93,8 +93,8 @@ static int take_bundle(struct destination *d, const uint8_t *body, size_t length
 	return err;
 }
 
-int receive_message(struct destination *d, const struct wire_header *h, const uint8_t *body,
-		    char *why)
+static int take_message(struct destination *d, const struct wire_header *h, const uint8_t *body,
+			char *why)
 {
 	switch (h->type) {
 	case WIRE_COPY_BUNDLE:
@@ -110,21 +110,40 @@ int receive_message(struct destination *d, const struct wire_header *h, const ui
 	}
 }
 
+int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
+		    const struct wire_header *h, const uint8_t *body, char *why)
+{
+	int err;
+
+	stamp->storage_begin_ns = stamps_now(d->stamps);
+	err = take_message(d, h, body, why);
+	stamp->storage_end_ns = stamps_now(d->stamps);
+	stamp->bytes = h->length;
+	if (h->type == WIRE_COPY_BLOCK)
+		stamp->offset_bytes = h->offset;
+	if (h->type != WIRE_COPY_FILE_END)
+		stamps_add(d->stamps, thread, stamp);
+	return err;
+}
+
 static int receive_one(struct receiver *r, char *why)
 {
 	struct destination *d = r->d;
 	uint64_t since = clock_now_ns(), ns[2] = { 0, 0 };
+	struct stamp stamp = { 0 };
 	struct wire_header h;
 	int err = link_receive(r->link, r->buffer_bytes, &h, why);
 
 	tally_add(&d->tally.waiting_ns, clock_now_ns() - since);
 	if (!err && h.length > r->buffer_bytes)
 		err = violation(why, "a message that is too long");
+	stamp.network_begin_ns = stamps_now(d->stamps);
 	if (!err && h.length)
 		err = link_receive_body(r->link, &h, r->buffer, ns, why);
+	stamp.network_end_ns = stamps_now(d->stamps);
 	tally_add(&d->tally.checking_ns, ns[0]);
 	tally_add(&d->tally.network_ns, ns[1]);
-	return err ? err : receive_message(d, &h, r->buffer, why);
+	return err ? err : receive_message(d, r->number, &stamp, &h, r->buffer, why);
 }
 
 static void *receive_main(void *arg)

@@ -15,10 +15,11 @@ int receivers_start(struct receivers **r, struct destination *d);
 void receivers_end(struct receivers *r);
 
 /*
- * A message of data with its checked body, in a data thread, or in the receiving thread where data
- * comes through the channel. Returns 0, -EBADMSG with `why`, or -ENOMEM.
+ * A message of data with its checked body, in data thread `thread`, or in the receiving thread
+ * where data comes through the channel. `stamp` has the times of its transfer. Returns 0, -EBADMSG
+ * with `why`, or -ENOMEM.
  */
-int receive_message(struct destination *d, const struct wire_header *h, const uint8_t *body,
-		    char *why);
+int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
+		    const struct wire_header *h, const uint8_t *body, char *why);
 
 #endif

@@ -11,6 +11,16 @@
 #include "copy/source/work.h"
 #include "xdd/sys/clock.h"
 
+void stamp_sent(struct data_thread *d, uint64_t begin_ns, uint64_t offset_bytes, uint64_t bytes)
+{
+	d->stamp.offset_bytes = offset_bytes;
+	d->stamp.bytes = (uint32_t)bytes;
+	d->stamp.network_begin_ns = begin_ns;
+	d->stamp.network_end_ns = stamps_now(d->s->stamps);
+	stamps_add(d->s->stamps, d->number, &d->stamp);
+	d->stamp = (struct stamp){ 0 };
+}
+
 static int do_work(struct data_thread *d, struct held_dir *held, const struct work *w)
 {
 	int err;

@@ -133,7 +133,7 @@ static int send_block(struct data_thread *d, struct large *f, const struct exten
 		      const uint8_t *data)
 {
 	struct wire_header h = { .type = WIRE_COPY_BLOCK, .offset = x->begin };
-	uint64_t length = x->end - x->begin;
+	uint64_t length = x->end - x->begin, begin_ns = stamps_now(d->s->stamps);
 	int err;
 
 	copy_set_block_id(&h, f->entry->id);
@@ -141,6 +141,7 @@ static int send_block(struct data_thread *d, struct large *f, const struct exten
 	atomic_fetch_add(&f->messages, 1);
 	atomic_fetch_add(&f->bytes, length);
 	err = send_message(d, &h, data, length);
+	stamp_sent(d, begin_ns, x->begin, length);
 	if (!err)
 		count_add(&d->counts.bytes, length);
 	return err;
@@ -151,11 +152,15 @@ static int send_sums(struct data_thread *d, struct large *f, const struct copy_s
 	struct wire_header h = { .type = WIRE_COPY_SUMS };
 	uint8_t body[64 + 16 * SUMS_BLOCKS];
 	size_t size = copy_encode_sums(sums, body, sizeof(body));
+	uint64_t begin_ns = stamps_now(d->s->stamps);
+	int err;
 
 	atomic_fetch_add(&f->messages, 1);
 	if (d->s->settings->verify)
 		count_add(&d->counts.bytes, sums->end_bytes - sums->offset_bytes);
-	return send_message(d, &h, body, size);
+	err = send_message(d, &h, body, size);
+	stamp_sent(d, begin_ns, sums->offset_bytes, sums->end_bytes - sums->offset_bytes);
+	return err;
 }
 
 /* Read the blocks of a step and send their digests. */
@@ -249,6 +254,7 @@ static int send_end(struct data_thread *d, struct large *f)
 	uint8_t body[WIRE_MAX_ERROR_BYTES + 24];
 	size_t size;
 
+	d->stamp = (struct stamp){ 0 };
 	snprintf(end.text, sizeof(end.text), "%s", f->text);
 	size = copy_encode_file_end(&end, body, sizeof(body));
 	if (f->status) {

@@ -95,7 +95,7 @@ static ssize_t read_direct(struct large *f, uint8_t *buf, const struct extent *x
 int read_range(struct data_thread *d, struct large *f, const struct extent *x, uint8_t **data,
 	       char *text, size_t size)
 {
-	uint64_t begin_ns = clock_now_ns(), length = x->end - x->begin;
+	uint64_t begin_ns = clock_now_ns(), end_ns, length = x->end - x->begin;
 	ssize_t n;
 
 	*data = d->buf;
@@ -103,7 +103,9 @@ int read_range(struct data_thread *d, struct large *f, const struct extent *x, u
 		n = read_direct(f, d->buf, x, data);
 	else
 		n = read_all(f, d->buf, length, x->begin);
-	count_add(&d->counts.storage_ns, clock_now_ns() - begin_ns);
+	end_ns = clock_now_ns();
+	count_add(&d->counts.storage_ns, end_ns - begin_ns);
+	stamp_storage(d, begin_ns, end_ns);
 	if (n < 0) {
 		source_errno_text(text, size, "cannot read", (int)n);
 		return (int)n;

@@ -147,14 +147,16 @@ static int send_bundle(struct bundle *b)
 	struct iovec iov = { .iov_base = b->d->buf, .iov_len = b->used };
 	struct wire_header h = { .type = WIRE_COPY_BUNDLE };
 	struct data_counts *counts = &b->d->counts;
-	uint64_t ns[2] = { 0, 0 };
+	uint64_t ns[2] = { 0, 0 }, begin_ns;
 	int err;
 
 	if (!b->used)
 		return 0;
 	/* Their results may come as soon as it is sent. */
 	forget_entries(b);
+	begin_ns = stamps_now(b->d->s->stamps);
 	err = link_send(b->d->link, &h, &iov, 1, ns);
+	stamp_sent(b->d, begin_ns, 0, b->used);
 	count_add(&counts->checking_ns, ns[0]);
 	count_add(&counts->network_ns, ns[1]);
 	if (!err) {
@@ -183,7 +185,7 @@ int small_answer(struct data_thread *d, struct held_dir *held, struct entry *lis
 
 	while (list) {
 		struct entry *e = list;
-		uint64_t begin_ns;
+		uint64_t begin_ns, end_ns;
 
 		if (!err && b.used + room_for(e) > COPY_MAX_BUNDLE_BYTES)
 			err = send_bundle(&b);
@@ -199,7 +201,9 @@ int small_answer(struct data_thread *d, struct held_dir *held, struct entry *lis
 		add_record(&b, held, e);
 		if (s->settings->ordered_source)
 			pthread_mutex_unlock(&s->read_lock);
-		count_add(&d->counts.storage_ns, clock_now_ns() - begin_ns);
+		end_ns = clock_now_ns();
+		count_add(&d->counts.storage_ns, end_ns - begin_ns);
+		stamp_storage(d, begin_ns, end_ns);
 	}
 	source_let_go(held);
 	if (!err && !atomic_load(&s->closing))

@@ -4,6 +4,7 @@
 #include "copy/source/source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,8 @@ static int set_up(struct source *s, struct copy_job *job)
 	if (!err)
 		err = new_data_threads(s);
 	if (!err)
+		err = stamps_open(&s->stamps, job, COPY_SOURCE);
+	if (!err)
 		err = role_open(&s->role, job, COPY_SOURCE, &ops, s);
 	if (!err)
 		err = stop_on_request(job->stop, on_stop, s);
@@ -118,6 +121,7 @@ static void tear_down(struct source *s)
 	for (unsigned i = 0; i < s->n_data; i++)
 		free(s->data[i].buf);
 	free(s->data);
+	stamps_close(s->stamps);
 	pthread_cond_destroy(&s->work);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->read_lock);
@@ -183,6 +187,16 @@ static int compare_counts(struct source *s)
 	return COPY_FAILED;
 }
 
+static void write_stamps(struct source *s)
+{
+	char name[COPY_STEM_BYTES + 32];
+	int err = stamps_write(s->stamps, AT_FDCWD, role_stopped(s->job), name, sizeof(name));
+
+	if (err)
+		role_fail(s->role, 0, COPY_FAILED, name, "cannot write the time stamps (%s)",
+			  strerror(-err));
+}
+
 static int run(struct source *s)
 {
 	const struct copy_job *job = s->job;
@@ -201,6 +215,7 @@ static int run(struct source *s)
 		walk_avoid(s->walk, journal, s->settings->into ? NULL : "");
 		work(s);
 	}
+	write_stamps(s);
 	status = role_finish(s->role);
 	return copy_worse_status(status, compare_counts(s));
 }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "copy/link/channel.h"
+#include "copy/report/stamps.h"
 #include "copy/role.h"
 #include "copy/source/books.h"
 
@@ -44,6 +45,7 @@ struct data_thread {
 	uint8_t *buf; /* aligned; for a block or a bundle */
 	size_t buf_bytes;
 	struct data_counts counts;
+	struct stamp stamp; /* of the message that it is about to send */
 	pthread_t thread;
 	bool started;
 };
@@ -56,6 +58,7 @@ struct source {
 	struct walk *walk;
 	struct data_thread *data;
 	unsigned n_data;
+	struct stamps *stamps; /* NULL: without -v. Each data thread writes its part */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* room in the window, or the end: walk, main */
@@ -81,6 +84,17 @@ struct source {
 	/* -o: held across each read */
 	pthread_mutex_t read_lock;
 };
+
+/* Add a read to the time stamp of the message that a thread is about to send. */
+static inline void stamp_storage(struct data_thread *d, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (!d->stamp.storage_begin_ns)
+		d->stamp.storage_begin_ns = begin_ns;
+	d->stamp.storage_end_ns = end_ns;
+}
+
+/* Record a message that was sent since `begin_ns`, with the reads before it. */
+void stamp_sent(struct data_thread *d, uint64_t begin_ns, uint64_t offset_bytes, uint64_t bytes);
 
 /* No more work is taken, and nothing is offered. Any thread, without the lock. */
 void source_close(struct source *s);

@@ -1,0 +1,252 @@
+/*
+ * Time stamps of one side of a copy. Called by source/ and destination/.
+ */
+#include "copy/report/stamps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "xdd/base/newfile.h"
+#include "xdd/trace/dump.h"
+#include "xdd/trace/text.h"
+#include "xdd/trace/trace.h"
+
+#define HOST_SIZE 256
+
+/* Owned by its thread until that has ended. */
+struct table {
+	struct trace_entry *entries;
+	struct trace_net *net;
+	size_t n;
+	uint64_t unrecorded;
+	int32_t tid;
+} __attribute__((aligned(64)));
+
+struct stamps {
+	/* const once the threads run */
+	const struct copy_job *job;
+	enum copy_role side;
+	int64_t wall_ns;
+	char stem[COPY_STEM_BYTES];
+	size_t room; /* of a table */
+	unsigned n_tables;
+	struct table *tables;
+
+	_Atomic uint64_t next_op; /* atomic: numbers of the records */
+	_Atomic bool written;	  /* atomic: no more records */
+};
+
+static int new_tables(struct stamps *s, unsigned n)
+{
+	s->tables = aligned_alloc(64, n * sizeof(*s->tables));
+	if (!s->tables)
+		return -ENOMEM;
+	memset(s->tables, 0, n * sizeof(*s->tables));
+	s->room = STAMPS_MAX / n;
+	for (; s->n_tables < n; s->n_tables++) {
+		struct table *t = &s->tables[s->n_tables];
+
+		/* Pages that are never written take no memory. */
+		t->entries = aligned_alloc(64, s->room * sizeof(*t->entries));
+		t->net = malloc(s->room * sizeof(*t->net));
+		if (!t->entries || !t->net) {
+			s->n_tables++;
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int stamps_open(struct stamps **out, const struct copy_job *job, enum copy_role side)
+{
+	const struct copy_settings *settings = job->settings;
+	struct stamps *s;
+
+	*out = NULL;
+	if (!settings->stamps && !settings->stamps_binary)
+		return 0;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->job = job;
+	s->side = side;
+	s->wall_ns = clock_wall_offset_ns();
+	copy_stem(side == COPY_SOURCE && job->n_sources ? job->sources[0] : job->destination,
+		  s->stem);
+	if (new_tables(s, job->data->n)) {
+		stamps_close(s);
+		return -ENOMEM;
+	}
+	*out = s;
+	return 0;
+}
+
+static uint16_t this_cpu(void)
+{
+	int cpu = sched_getcpu();
+
+	return cpu < 0 || cpu >= TRACE_NO_CPU ? TRACE_NO_CPU : (uint16_t)cpu;
+}
+
+void stamps_add(struct stamps *s, unsigned thread, const struct stamp *stamp)
+{
+	struct table *t = s ? &s->tables[thread] : NULL;
+	const uint16_t cpu = s ? this_cpu() : 0;
+
+	if (!t || atomic_load(&s->written))
+		return;
+	if (t->n == s->room) {
+		t->unrecorded++;
+		return;
+	}
+	if (!t->tid)
+		t->tid = gettid();
+	t->entries[t->n] = (struct trace_entry){
+		.op = atomic_fetch_add_explicit(&s->next_op, 1, memory_order_relaxed),
+		.offset_bytes = stamp->offset_bytes,
+		.start_ns = stamp->storage_begin_ns,
+		.end_ns = stamp->storage_end_ns,
+		.size_bytes = stamp->bytes,
+		.done_bytes = stamp->bytes,
+		.pass = 1,
+		.qthread = thread,
+		.cpu_start = cpu,
+		.cpu_end = cpu,
+		.dir = s->side == COPY_SOURCE || s->job->settings->verify ? DIR_READ : DIR_WRITE,
+	};
+	t->net[t->n] = (struct trace_net){
+		.start_ns = stamp->network_begin_ns,
+		.end_ns = stamp->network_end_ns,
+		.bytes = stamp->network_end_ns ? stamp->bytes : 0,
+		.calls = stamp->network_end_ns ? 1 : 0,
+		.cpu_start = cpu,
+		.cpu_end = cpu,
+	};
+	t->n++;
+}
+
+/* ---- the files ---- */
+
+/* What is recorded, in the order of a trace. `trace` has zeros before. */
+static int collect(const struct stamps *s, struct trace *trace, struct trace_thread *threads)
+{
+	size_t n = 0, at = 0;
+
+	for (unsigned i = 0; i < s->n_tables; i++)
+		n += s->tables[i].n;
+	trace->entries = calloc(n + 1, sizeof(struct trace_entry *));
+	trace->net = calloc(n + 1, sizeof(struct trace_net *));
+	if (!trace->entries || !trace->net)
+		return -ENOMEM;
+	for (unsigned i = 0; i < s->n_tables; i++) {
+		const struct table *t = &s->tables[i];
+
+		for (size_t k = 0; k < t->n && at < n; k++, at++) {
+			trace->entries[at] = &t->entries[k];
+			trace->net[at] = &t->net[k];
+		}
+		trace->missing.unrecorded += t->unrecorded;
+		if (t->tid)
+			threads[trace->n_threads++] = (struct trace_thread){ i, t->tid };
+	}
+	trace->n = n;
+	trace->threads = threads;
+	trace->cut = trace->missing.unrecorded > 0;
+	return trace_sort(trace->entries, trace->net, n);
+}
+
+static int write_report(FILE *f, const struct trace *t)
+{
+	const struct trace_text all = { .detailed = true, .summary = true };
+
+	return trace_text_write(f, t, &all);
+}
+
+static int write_file(const struct stamps *s, int dir_fd, const char *ending,
+		      int (*writer)(FILE *f, const struct trace *t), const struct trace *trace,
+		      char *name, size_t size)
+{
+	char path[COPY_STEM_BYTES + 64];
+	struct newfile f;
+	int err;
+
+	snprintf(name, size, "%s.target.0000.%s", s->stem, ending);
+	if (dir_fd == AT_FDCWD)
+		snprintf(path, sizeof(path), "%s", name);
+	else
+		snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir_fd, name);
+	err = newfile_open(&f, path);
+	return err ? err : newfile_close(&f, writer(f.f, trace));
+}
+
+static void describe(const struct stamps *s, struct trace *t)
+{
+	const struct copy_settings *settings = s->job->settings;
+
+	t->program = PACKAGE_NAME " " PACKAGE_VERSION;
+	t->path = s->side == COPY_SOURCE && s->job->n_sources ? s->job->sources[0] :
+								s->job->destination;
+	t->command = "";
+	t->block_size = 1;
+	t->req_bytes = settings->block_bytes;
+	t->queue_depth = s->n_tables;
+	t->wall_ns = s->wall_ns;
+	t->wall_end_ns = clock_wall_offset_ns();
+}
+
+/* Both sides of a copy have the same id. */
+static void put_id(const struct stamps *s, char *id)
+{
+	for (size_t i = 0; i < WIRE_SESSION_BYTES; i++)
+		sprintf(id + 2 * i, "%02x", s->job->session[i]);
+}
+
+int stamps_write(struct stamps *s, int dir_fd, bool partial, char *name, size_t size)
+{
+	char host[HOST_SIZE] = "", id[2 * WIRE_SESSION_BYTES + 1], information[256];
+	struct trace_thread threads[COPY_MAX_CONNECTIONS];
+	struct trace trace = {
+		.host = host, .id = id, .information = information, .partial = partial
+	};
+	int err;
+
+	snprintf(name, size, "%s", "");
+	if (!s)
+		return 0;
+	atomic_store(&s->written, true);
+	gethostname(host, sizeof(host) - 1);
+	put_id(s, id);
+	describe(s, &trace);
+	snprintf(information, sizeof(information), "xddcp: %s, on %.128s\nthe other side: %.64s\n",
+		 s->side == COPY_SOURCE ? "the source" : "the destination", host,
+		 s->job->peer_host);
+	err = collect(s, &trace, threads);
+	if (!err)
+		err = write_file(s, dir_fd, "csv", write_report, &trace, name, size);
+	if (!err && s->job->settings->stamps_binary)
+		err = write_file(s, dir_fd, "bin", trace_dump_write, &trace, name, size);
+	free(trace.entries);
+	free(trace.net);
+	return err;
+}
+
+void stamps_close(struct stamps *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < s->n_tables; i++) {
+		free(s->tables[i].entries);
+		free(s->tables[i].net);
+	}
+	free(s->tables);
+	free(s);
+}
