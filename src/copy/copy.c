@@ -1,14 +1,127 @@
 /*
- * A copy as its user started it: servers through ssh, the meeting of both sides, and the role of
- * this host. Called by the command xdd copy.
+ * A copy as its user started it: attempts, and the report. Called by the command xdd copy.
  */
 #include "xdd/copy/copy.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy/attempt.h"
+#include "copy/role.h"
 #include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/sys/clock.h"
+
+/* Between attempts: doubled each time. */
+#define PAUSE_NS NS_PER_SEC
+#define MOST_PAUSE_NS (30 * NS_PER_SEC)
+
+/* Paths for both sides; those of a remote host that are empty are its home directory. */
+static const char *path_of(const struct copy_place *p)
+{
+	return *p->path ? p->path : ".";
+}
+
+/* Why there is no good end, as a line of the report. */
+static void report_why(struct copy_report *report, const struct copy_attempt *a, int status)
+{
+	struct copy_failure f = { .status = (uint32_t)status };
+
+	memcpy(f.text, a->why, sizeof(f.text));
+	copy_report_failure(report, a->at, &f);
+}
+
+static void stop_sleeping(void *arg)
+{
+	stop_request(arg, STOP_SIGNAL, 0);
+}
+
+/* Wait before another attempt. False: a signal came. */
+static bool pause_before(struct copy_signals *signals, uint64_t ns)
+{
+	struct stop stop;
+	bool slept;
+
+	stop_init(&stop);
+	copy_signals_attach(signals, NULL, stop_sleeping, &stop);
+	slept = stop_sleep_until(&stop, clock_now_ns() + ns) == 0;
+	copy_signals_detach(signals);
+	stop_destroy(&stop);
+	return slept;
+}
+
+/* A list on standard input can be read once only. */
+static bool can_repeat(const struct copy_request *r)
+{
+	return !r->settings.list || strcmp(r->sources[0].path, "-") != 0;
+}
+
+static int copy_all(const struct copy_request *request, struct copy_report *report,
+		    struct copy_signals *signals, const char *const *sources)
+{
+	uint64_t pause_ns = PAUSE_NS;
+	bool begun = false;
+
+	for (unsigned left = can_repeat(request) ? request->retries : 0;; left--) {
+		struct copy_attempt a = {
+			.request = request,
+			.report = report,
+			.signals = signals,
+			.sources = sources,
+			.here = { !request->sources[0].host, !request->destination.host },
+		};
+		int status = copy_attempt(&a);
+
+		begun |= a.begun;
+		if (status != COPY_SSH_ENDED || !left || !begun) {
+			if (*a.why && status != XDD_OK && status != XDD_CANCELED)
+				report_why(report, &a, status);
+			return status;
+		}
+		copy_report_note(report, "%s; another attempt follows, %u are left", a.why,
+				 left - 1);
+		if (!pause_before(signals, pause_ns))
+			return XDD_CANCELED;
+		pause_ns = ns_earlier(2 * pause_ns, MOST_PAUSE_NS);
+	}
+}
+
+static int copy_with_report(const struct copy_request *request, struct copy_report *report,
+			    struct copy_signals *signals)
+{
+	struct copy_request r = *request;
+	const char **sources = calloc(r.n_sources, sizeof(*sources));
+	int status;
+
+	if (!sources) {
+		log_error("copy: %s", strerror(ENOMEM));
+		return COPY_FAILED;
+	}
+	for (size_t i = 0; i < r.n_sources; i++)
+		sources[i] = path_of(&r.sources[i]);
+	r.destination.path = path_of(&r.destination);
+	status = copy_all(&r, report, signals, sources);
+	free(sources);
+	return copy_worse_status(status, copy_report_status(report));
+}
 
 int copy_run(const struct copy_request *request)
 {
-	(void)request;
-	log_error("copy: is not complete in this version");
-	return COPY_FAILED;
+	struct copy_signals *signals;
+	struct copy_report *report;
+	int status, err;
+
+	err = copy_signals_start(&signals, false);
+	if (err) {
+		log_error("copy: cannot start a thread (%s)", strerror(-err));
+		return COPY_FAILED;
+	}
+	status = copy_report_open(&report, request);
+	if (!status) {
+		status = copy_with_report(request, report, signals);
+		status = copy_report_close(report, status);
+	}
+	copy_signals_end(signals);
+	return status;
 }
