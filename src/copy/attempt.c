@@ -100,8 +100,7 @@ static int end_servers(struct copy_attempt *a, int status)
 
 		if (end && status == XDD_OK) {
 			a->at = role;
-			snprintf(a->why, sizeof(a->why), "%s: ssh ended with status %d",
-				 attempt_host(a, role), end);
+			snprintf(a->why, sizeof(a->why), "ssh ended with status %d", end);
 			status = COPY_SSH_ENDED;
 		}
 	}
@@ -159,7 +158,7 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 		return attempt_failed(a, COPY_FAILED, strerror(ENOMEM));
 	status = role == COPY_SOURCE ? copy_source(&job) : copy_destination(&job);
 	copy_tops_free(&job);
-	a->at = peer_of(role);
+	a->at = job.why_side;
 	snprintf(a->why, sizeof(a->why), "%s", job.why);
 	return status;
 }

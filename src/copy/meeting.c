@@ -38,8 +38,7 @@ static enum copy_role other(enum copy_role role)
 static int server_failed(struct copy_attempt *a, enum copy_role role, int err, const char *why)
 {
 	a->at = role;
-	snprintf(a->why, sizeof(a->why), "%s: %.700s", attempt_host(a, role),
-		 why && *why ? why : strerror(-err));
+	snprintf(a->why, sizeof(a->why), "%s", why && *why ? why : strerror(-err));
 	return err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED;
 }
 
@@ -52,7 +51,7 @@ static int server_error(struct copy_attempt *a, enum copy_role role, const uint8
 	if (wire_decode_error(body, length, &e) != WIRE_OK)
 		return server_failed(a, role, -EBADMSG, "sent a wrong message");
 	a->at = role;
-	snprintf(a->why, sizeof(a->why), "%s: %.900s", attempt_host(a, role), e.text);
+	snprintf(a->why, sizeof(a->why), "%s", e.text);
 	return (int)e.status;
 }
 
@@ -138,7 +137,7 @@ static int server_listens(struct copy_attempt *a, enum copy_role role, bool *met
 		return status;
 	if (!m.ok && a->request->settings.port_given) {
 		a->at = role;
-		snprintf(a->why, sizeof(a->why), "%s: %.900s", attempt_host(a, role), m.text);
+		snprintf(a->why, sizeof(a->why), "%s", m.text);
 		return COPY_NO_PORT;
 	}
 	if (!m.ok)

@@ -77,7 +77,7 @@ static void fail(struct relay *r, enum copy_role at, int status, const char *tex
 		r->over = true;
 		r->status = copy_worse_status(r->status, status);
 		a->at = at;
-		snprintf(a->why, sizeof(a->why), "%s: %.700s", attempt_host(a, at), text);
+		snprintf(a->why, sizeof(a->why), "%s", text);
 	}
 	pthread_mutex_unlock(&r->lock);
 }

@@ -75,20 +75,22 @@ static void set_status(struct role *r, int status)
 	r->status = copy_worse_status(r->status, status);
 }
 
-/* The first cause, with words for the caller of the role. r->lock is held. */
-static void set_why(struct role *r, int status, const char *text)
+/* The first cause, with words about a side for the caller of the role. r->lock is held. */
+static void set_why(struct role *r, enum copy_role side, int status, const char *text)
 {
 	set_status(r, status);
-	if (!*r->job->why)
-		snprintf(r->job->why, sizeof(r->job->why), "%s", text);
+	if (*r->job->why)
+		return;
+	snprintf(r->job->why, sizeof(r->job->why), "%s", text);
+	r->job->why_side = side;
 }
 
 /* Nothing comes from the peer any more. `text` NULL: that is as it should be. */
-static void end_receiving(struct role *r, int status, const char *text)
+static void end_receiving(struct role *r, enum copy_role side, int status, const char *text)
 {
 	pthread_mutex_lock(&r->lock);
 	if (!r->over && !r->complete && text)
-		set_why(r, status, text);
+		set_why(r, side, status, text);
 	r->over = true;
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->lock);
@@ -107,7 +109,7 @@ static void request_end(struct role *r, enum role_end end, int status, const cha
 		vsnprintf(r->cause.text, sizeof(r->cause.text), fmt, ap);
 		set_status(r, status);
 		if (end == END_FATAL)
-			set_why(r, status, r->cause.text);
+			set_why(r, r->is, status, r->cause.text);
 		pthread_cond_broadcast(&r->changed);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -135,17 +137,15 @@ void role_fatal(struct role *r, int status, const char *fmt, ...)
 /* The channel has failed with -errno. */
 static void channel_failed(struct role *r, int err)
 {
-	const char *host = r->job->peer_host;
 	char text[WIRE_MAX_TEXT_BYTES];
 
 	if (err == -ETIMEDOUT)
-		snprintf(text, sizeof(text), "%s does not answer any more", host);
+		snprintf(text, sizeof(text), "it does not answer any more");
 	else if (err == -ECONNRESET || err == -EPIPE || err == -ECONNABORTED)
-		snprintf(text, sizeof(text), "the connection to %s was lost", host);
+		snprintf(text, sizeof(text), "the connection was lost");
 	else
-		snprintf(text, sizeof(text), "the connection to %s has failed (%s)", host,
-			 strerror(-err));
-	end_receiving(r, COPY_SSH_ENDED, text);
+		snprintf(text, sizeof(text), "the connection has failed (%s)", strerror(-err));
+	end_receiving(r, peer_of(r), COPY_SSH_ENDED, text);
 }
 
 static struct timespec deadline_in(uint64_t ns)
@@ -282,8 +282,7 @@ static int make_room(struct role *r, size_t size)
 
 static int bad_body(enum wire_type type, char *why)
 {
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "the peer sent %s with a wrong body",
-		 wire_type_name(type));
+	snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent %s with a wrong body", wire_type_name(type));
 	return -EBADMSG;
 }
 
@@ -306,7 +305,7 @@ static int take_counts(struct role *r, const struct wire_header *h, char *why)
 	if (copy_decode_counts(r->body, h->length, &c) != WIRE_OK)
 		return bad_body(h->type, why);
 	if (h->type != WIRE_COPY_COUNTS && (h->type != end || r->finish_seen)) {
-		snprintf(why, WIRE_MAX_TEXT_BYTES, "the peer sent %s at the wrong time",
+		snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent %s at the wrong time",
 			 wire_type_name(h->type));
 		return -EBADMSG;
 	}
@@ -336,7 +335,7 @@ static int take_end(struct role *r, const struct wire_header *h, char *why)
 	set_status(r, (int)e.status);
 	pthread_mutex_unlock(&r->lock);
 	if (h->type == WIRE_ERROR) {
-		end_receiving(r, (int)e.status, e.text);
+		end_receiving(r, peer_of(r), (int)e.status, e.text);
 		return -ECANCELED;
 	}
 	f.status = e.status;
@@ -355,7 +354,7 @@ static int take_bye(struct role *r)
 	r->bye_seen = true;
 	early = !r->finish_seen;
 	pthread_mutex_unlock(&r->lock);
-	end_receiving(r, COPY_FAILED, early ? "the other side ended too early" : NULL);
+	end_receiving(r, peer_of(r), COPY_FAILED, early ? "it ended too early" : NULL);
 	return -ECANCELED;
 }
 
@@ -401,7 +400,7 @@ static int receive_one(struct role *r, char *why)
 	if (err == -EBADMSG)
 		role_fatal(r, COPY_FAILED, "%s: %s", r->job->peer_host, why);
 	else if (err && err != -ECANCELED)
-		role_fatal(r, COPY_FAILED, "%s: %s", r->job->own_host, strerror(-err));
+		role_fatal(r, COPY_FAILED, "%s", strerror(-err));
 	return err;
 }
 
@@ -428,7 +427,7 @@ static void announce_end(struct role *r, enum role_end end, const struct wire_er
 	role_send(r, end == END_FATAL ? WIRE_ERROR : WIRE_COPY_CANCEL, body,
 		  wire_encode_error(cause, body));
 	if (end == END_FATAL)
-		end_receiving(r, (int)cause->status, cause->text);
+		end_receiving(r, r->is, (int)cause->status, cause->text);
 }
 
 /* A signal has stopped the role, and the peer does not know it yet. */

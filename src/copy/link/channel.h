@@ -44,6 +44,7 @@ struct copy_job {
 	 * It is in no report yet; the caller may try again.
 	 */
 	char why[WIRE_MAX_TEXT_BYTES];
+	enum copy_role why_side; /* the side that the words are about */
 };
 
 /*
