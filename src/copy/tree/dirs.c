@@ -59,9 +59,11 @@ static size_t open_limit(size_t limit)
 	return limit < MIN_OPEN ? MIN_OPEN : limit;
 }
 
-static struct dir_node *node_new(const char *name, size_t length, int fd)
+/* A node with `name` and room for `more` bytes after its NUL. */
+static struct dir_node *node_new(const char *name, size_t more, int fd)
 {
-	struct dir_node *node = malloc(sizeof(*node) + length + 1);
+	size_t length = strlen(name);
+	struct dir_node *node = malloc(sizeof(*node) + length + 1 + more);
 
 	if (!node)
 		return NULL;
@@ -337,7 +339,7 @@ int dirs_enter_stat(struct dirs *t, struct dir_node *parent, const char *name,
 	dirs_done(t, parent);
 	if (fd < 0)
 		return fd;
-	*node = node_new(name, strlen(name), fd);
+	*node = node_new(name, 0, fd);
 	if (!*node) {
 		close(fd);
 		return -ENOMEM;
@@ -363,7 +365,7 @@ int dirs_enter_path(struct dirs *t, const char *path, const char *shown, struct 
 	fd = open_dir(t, t->root->fd, path, true, st);
 	if (fd < 0)
 		return fd;
-	*node = node_new(path, n + 1 + n_shown, fd);
+	*node = node_new(path, n_shown + 1, fd);
 	if (!*node) {
 		close(fd);
 		return -ENOMEM;
