@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""
+The source of copies: files that cannot be read, that change, shrink, grow or vanish while they are read, holes, direct reads,
+parts of files, devices, and contents that are compared. Others always arrive, and the failures are named exactly once.
+"""
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddssh
+import xddsys as s
+import xddtest as t
+
+FAKE = xddssh.Fake()
+FAILED, NO_SOURCE, BAD_SIZE, MISCOMPARE = 114, 106, 111, 7
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def fresh(name):
+    path = t.path(name)
+    shutil.rmtree(path, ignore_errors=True)
+    os.mkdir(path)
+    return path
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def noise(size, seed=1):
+    return random.Random(seed).randbytes(size)
+
+
+def copy(*args, prefix=(), **kwargs):
+    """xddcp, after the words of `prefix`."""
+    if prefix:
+        kwargs["env"] = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"])
+        return t.command([*prefix, xddssh.XDDCP, "-S", FAKE.ssh, *args], **kwargs)
+    return xddssh.xddcp("-S", FAKE.ssh, *args, **kwargs)
+
+
+def failures(run):
+    """Lines about files: those that have a path and a cause."""
+    return [line for line in run.err.splitlines() if "(" in line or "while it was copied" in line]
+
+
+def same_trees(a, b):
+    return t.command(["diff", "-r", "--no-dereference", a, b]).status == 0
+
+
+def unprivileged():
+    """Words before a command that may not read files of mode 000, or None."""
+    if os.geteuid():
+        return ()
+    words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    return words if t.have("setpriv") and t.command(words + ["true"]).status == 0 else None
+
+
+# Files that cannot be read
+
+def test_unreadable():
+    prefix = unprivileged()
+    if prefix is None:
+        return t.skip("a file that cannot be read", "needs setpriv")
+    source, destination = fresh("source"), fresh("destination")
+    for n in range(1000):
+        directory = os.path.join(source, "d%d" % (n % 10))
+        os.makedirs(directory, exist_ok=True)
+        write(os.path.join(directory, "f%d" % n), noise(n, n))
+    bad = os.path.join(source, "d3", "f503")
+    os.chmod(bad, 0)
+    large = write(os.path.join(source, "large"), noise(3 * MIB))
+    os.chmod(large, 0)
+    run = copy("-r", source, FAKE.place(destination), prefix=prefix)
+    lines = failures(run)
+    t.ok(run.status == FAILED and len(lines) == 2 and sum("d3/f503" in line for line in lines) == 1
+         and sum("source/large" in line for line in lines) == 1 and all("Permission denied" in line for line in lines),
+         "two unreadable files among a thousand are named, once each", run)
+    pulled = fresh("pulled")
+    run = copy("-r", FAKE.place(source), pulled, prefix=prefix)
+    lines = failures(run)
+    t.ok(run.status == FAILED and len(lines) == 2 and all("Permission denied" in line for line in lines),
+         "the same from another host", run)
+    os.unlink(bad)
+    os.unlink(large)
+    t.ok(all(same_trees(source, os.path.join(d, "source")) for d in (destination, pulled)), "all others are there, and nothing else")
+
+
+def test_missing():
+    source = fresh("source")
+    destination = fresh("destination")
+    run = copy(os.path.join(source, "nothing"), FAKE.place(destination))
+    t.ok(run.status == NO_SOURCE and run.err.count("\n") == 1 and "nothing" in run.err and not os.listdir(destination),
+         "a source that does not exist", run)
+    run = copy(FAKE.place(os.path.join(source, "nothing")), destination)
+    t.ok(run.status == NO_SOURCE and run.err.count("\n") == 1 and "nothing" in run.err and not os.listdir(destination),
+         "a source that does not exist on the other host", run)
+
+
+# Files that change while they are read
+
+def slow_copy(source, destination, meddle):
+    """Copy a file whose reads take 2 ms each, and call `meddle` in the middle."""
+    env = s.faults("slow", file="/source/", ns=2000000)
+    if env is None:
+        return None
+    env = dict(os.environ, **env)
+    env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + env["PATH"]
+    p = subprocess.Popen([xddssh.XDDCP, "-S", FAKE.ssh, "-r", "-t", "1", "-blocksize", "4k", source, FAKE.place(destination)],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, start_new_session=True)
+    time.sleep(0.5)
+    running = p.poll() is None
+    meddle()
+    out, err = p.communicate(timeout=t.TIMEOUT)
+    return t.Run(p.args, p.returncode if running else "ended early", out.decode(), err.decode())
+
+
+def test_changes():
+    def shrink(path):
+        os.truncate(path, 2 * MIB)
+
+    def grow(path):
+        with open(path, "ab") as file:
+            file.write(b"more")
+
+    def rewrite(path):
+        with open(path, "r+b") as file:
+            file.write(b"other")
+
+    def replace(path):
+        os.rename(write(path + ".new", noise(4 * MIB, 2)), path)
+
+    for how, says in ((shrink, "became shorter|changed"), (grow, "changed"), (rewrite, "changed"), (replace, "changed"),
+                      (os.unlink, "changed")):
+        source, destination = fresh("source"), fresh("destination")
+        big = write(os.path.join(source, "big"), noise(4 * MIB))
+        write(os.path.join(source, "small"), noise(100))
+        run = slow_copy(source, destination, lambda: how(big))
+        if run is None:
+            return t.skip("files that change while they are read", "needs a C compiler")
+        lines = failures(run)
+        there = os.path.join(destination, "source")
+        t.ok(run.status == FAILED and len(lines) == 1 and "source/big" in lines[0] and re.search(says, lines[0])
+             and os.listdir(there) == ["small"],
+             "%s while it is read: it is named and not there" % how.__name__, run)
+    return None
+
+
+def test_read_errors():
+    source, destination = fresh("source"), fresh("destination")
+    write(os.path.join(source, "big"), noise(4 * MIB))
+    write(os.path.join(source, "other"), noise(4 * MIB))
+    env = s.faults("eio", file="/source/big", start=2 * MIB, end=3 * MIB)
+    if env is None:
+        return t.skip("a file with an error in the middle", "needs a C compiler")
+    run = copy("-r", source, FAKE.place(destination), env=dict(os.environ, **env))
+    lines = failures(run)
+    t.ok(run.status == FAILED and len(lines) == 1 and "source/big: cannot read (Input/output error)" in lines[0]
+         and os.listdir(os.path.join(destination, "source")) == ["other"], "an error in the middle of a file", run)
+    env = s.faults("short", file="/source/")
+    run = copy("-r", source, FAKE.place(destination), env=dict(os.environ, **env))
+    t.ok(run.status == 0 and same_trees(source, os.path.join(destination, "source")), "short reads are continued", run)
+    return None
+
+
+# Holes, direct reads, parts
+
+def holes(path, size, pieces):
+    with open(path, "wb") as file:
+        file.truncate(size)
+        for at, data in pieces:
+            file.seek(at)
+            file.write(data)
+    return path
+
+
+def test_holes():
+    source, destination = fresh("source"), fresh("destination")
+    holes(os.path.join(source, "all"), 100 * MIB, ())
+    holes(os.path.join(source, "some"), 50 * MIB, ((0, noise(4096)), (20 * MIB, noise(64 * KIB)), (50 * MIB - 4096, noise(4096))))
+    holes(os.path.join(source, "little"), 128 * KIB, ((64 * KIB, noise(4096)),))
+    holes(os.path.join(source, "odd"), 3 * MIB + 5, ((MIB + 3, b"x"),))
+    for words in ((), ("-d",), ("-s",), ("-t", "1")):
+        shutil.rmtree(destination)
+        os.mkdir(destination)
+        run = copy("-r", *words, source, FAKE.place(destination))
+        there = os.path.join(destination, "source")
+        blocks = [[os.stat(os.path.join(d, name)).st_blocks for name in sorted(os.listdir(source))] for d in (source, there)]
+        t.ok(run.status == 0 and same_trees(source, there) and blocks[0] == blocks[1],
+             "holes are holes %s" % " ".join(words), "%s\n%s" % (blocks, run))
+
+
+def test_direct():
+    source, destination = fresh("source"), fresh("destination")
+    for size in (0, 1, 4095, 4096, 300 * KIB, MIB, MIB + 1, 5 * MIB - 1, 9 * MIB + 4096):
+        write(os.path.join(source, "f%d" % size), noise(size, size))
+    for words in (("-s",), ("-s", "-blocksize", "4k"), ("-s", "-d", "-o"), ("-o", "-t", "3"), ("-s", "-blocksize", "12k")):
+        shutil.rmtree(destination)
+        os.mkdir(destination)
+        run = copy("-r", *words, source, FAKE.place(destination))
+        t.ok(run.status == 0 and same_trees(source, os.path.join(destination, "source")), "direct reads: " + " ".join(words), run)
+
+
+def test_size():
+    source, destination = fresh("source"), fresh("destination")
+    data = noise(3 * MIB)
+    file = write(os.path.join(source, "f"), data)
+    for size in (0, 1, 100, 256 * KIB, MIB, 3 * MIB - 1, 3 * MIB):
+        there = os.path.join(destination, "f%d" % size)
+        run = copy(file, FAKE.place(there), str(size))
+        t.ok(run.status == 0 and read(there) == data[:size], "the first %d bytes" % size, run)
+    there = os.path.join(destination, "more")
+    run = copy(file, FAKE.place(there), str(3 * MIB + 1))
+    t.ok(run.status == BAD_SIZE and not os.path.exists(there), "more bytes than there are", run)
+
+
+def test_zero():
+    destination = fresh("destination")
+    there = os.path.join(destination, "zeros")
+    run = copy("/dev/zero", FAKE.place(there), str(5 * MIB + 7))
+    t.ok(run.status == 0 and read(there) == bytes(5 * MIB + 7), "bytes of /dev/zero", run)
+    run = copy("/dev/zero", FAKE.place(there))
+    t.ok(run.status == 118, "a device without a size needs one", run)
+
+
+def test_loop_device():
+    destination = fresh("destination")
+    data = noise(6 * MIB)
+    image = write(t.path("image"), data)
+    device = s.loop_device(image)
+    if not device:
+        return t.skip("a block device as source", "needs loop devices")
+    for words in ((), ("-s",)):
+        there = os.path.join(destination, "whole")
+        run = copy(*words, device, FAKE.place(there))
+        t.ok(run.status == 0 and read(there) == data, "a block device %s" % " ".join(words), run)
+        run = copy(*words, device, FAKE.place(there), "1000")
+        t.ok(run.status == 0 and read(there) == data[:1000], "a part of a block device %s" % " ".join(words), run)
+    return None
+
+
+# Comparing contents
+
+def test_contents():
+    source, destination = fresh("source"), fresh("destination")
+    for n in range(20):
+        write(os.path.join(source, "s%d" % n), noise(1000 + n, n))
+    write(os.path.join(source, "big"), noise(20 * MIB))
+    run = copy("-r", source, FAKE.place(destination))
+    there = os.path.join(destination, "source")
+    t.ok(run.status == 0 and same_trees(source, there), "a tree to compare with", run)
+    run = copy("-k", "-r", source, FAKE.place(destination))
+    t.ok(run.status == 0, "-k: they are equal", run)
+    for name, at in (("s3", 7), ("big", 10 * MIB + 1)):
+        path = os.path.join(there, name)
+        before = os.stat(path)
+        with open(path, "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)
+            file.seek(at)
+            file.write(bytes([byte[0] ^ 1]))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    run = copy("-k", "-r", source, FAKE.place(destination))
+    lines = [line for line in run.err.splitlines() if "differ" in line]
+    t.ok(run.status == MISCOMPARE and len([line for line in lines if "/s3" in line]) == 1
+         and len([line for line in lines if "/big" in line and "10485760-11534335" in line]) == 1, "-k: the ranges that differ", run)
+    run = copy("-r", source, FAKE.place(destination))
+    t.ok(run.status == 0 and not same_trees(source, there), "size and time are equal: they are skipped", run)
+    run = copy("-c", "-r", source, FAKE.place(destination))
+    t.ok(run.status == 0 and same_trees(source, there), "-c: files with other contents are copied", run)
+    os.utime(os.path.join(there, "big"), ns=(0, 10 ** 18))
+    run = copy("-c", "-r", source, FAKE.place(destination))
+    t.ok(run.status == 0 and os.stat(os.path.join(there, "big")).st_mtime_ns == os.stat(os.path.join(source, "big")).st_mtime_ns,
+         "-c: another time is corrected", run)
+
+
+t.run(test_unreadable, test_missing, test_changes, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device,
+      test_contents)
+t.done()
