@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """
 The command line of xddcp: what is refused, with its exit status and one line, before ssh is started and anything is created;
-words of other tools; and the script, which finds xdd.
+words of other tools; the script, which finds xdd; and in copies without ssh what each option does, and names of any characters.
 """
+import json
 import os
 import shlex
 import shutil
@@ -179,9 +180,141 @@ def test_script():
     shutil.rmtree(own)
 
 
+# ---- copies, where ssh is a script that starts the other side here ----
+
+ODD = ["a b", "'quoted'", '"double"', "new\nline", "-dash", "--", "$(touch x)", "`x`", "*", "\\back", ";", "&", "a:b", "~", "#",
+       "caf\u00e9", "\udcff\udcfe", " ", "tab\t", "a'b\"c d"]
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read()
+
+
+def copied(title, args, *pairs, **kwargs):
+    """A copy that succeeds; each pair is a file and its contents."""
+    run = xddcp(args, **kwargs)
+    wrong = [path for path, text in pairs if not os.path.isfile(path) or read(path) != text]
+    t.ok(run.status == 0 and not wrong, title, "%s\nwrong: %s" % (run, wrong))
+    return run
+
+
+def test_odd_names():
+    """Names of any characters arrive, in both directions, as files and as directories."""
+    source, there, back = t.path("odd"), t.path("there"), t.path("back")
+    for name in ODD:
+        write(os.path.join(source, name), name[::-1])
+    os.mkdir(there)
+    os.mkdir(back)
+    copied("odd names as sources", [*[os.path.join(source, name) for name in ODD], FAKE.place(there)],
+           *[(os.path.join(there, name), name[::-1]) for name in ODD])
+    copied("odd names as remote sources", [*[FAKE.place(os.path.join(there, name)) for name in ODD], back],
+           *[(os.path.join(back, name), name[::-1]) for name in ODD])
+    for name in ODD:
+        copied("odd name of a destination: %r" % name, [os.path.join(source, "a b"), FAKE.place(os.path.join(t.path("new"), name, ""))]
+               if os.path.isdir(t.path("new")) else ["-q", os.path.join(source, "a b"), FAKE.place(t.path("new") + "/")])
+        t.ok(name == ODD[0] or os.path.isfile(os.path.join(t.path("new"), name, "a b")), "a directory %r" % name)
+    os.chdir(source)
+    run = xddssh.xddcp("-S", FAKE.ssh, "-q", "--", "-dash", FAKE.place(t.path("dashed")), cwd=source)
+    t.ok(run.status == 0 and read(t.path("dashed")) == "hsad-", "a name with a dash after --", run)
+    run = xddssh.xddcp("-S", FAKE.ssh, "-q", "./a:b", FAKE.place(t.path("colon")), cwd=source)
+    t.ok(run.status == 0 and read(t.path("colon")) == "b:a", "a local name with a colon", run)
+    os.chdir("/")
+
+
+def test_lists():
+    for name in ("one", "sub/two", "sub/new\nline"):
+        write(os.path.join(t.path("tree"), name), name)
+    write(t.path("tree/names"), "one\nsub/two\n")
+    write(t.path("tree/nul"), "one\0sub/new\nline\0")
+    run = xddssh.xddcp("-S", FAKE.ssh, "-F", "names", FAKE.place(t.path("l1")), cwd=t.path("tree"))
+    t.ok(run.status == 0 and read(t.path("l1/sub/two")) == "sub/two" and os.path.exists(t.path("l1/one")), "-F", run)
+    run = xddssh.xddcp("-S", FAKE.ssh, "-F0", "nul", FAKE.place(t.path("l2")), cwd=t.path("tree"))
+    t.ok(run.status == 0 and os.path.exists(t.path("l2/sub/new\nline")), "-F -0", run)
+    run = t.command(["sh", "-c", 'exec "$@" <nul', "sh", t.XDD, "copy", "-S", FAKE.ssh, "-F", "-0", "-", FAKE.place(t.path("l3"))],
+                    cwd=t.path("tree"))
+    t.ok(run.status == 0 and os.path.exists(t.path("l3/sub/new\nline")), "-F - reads standard input", run)
+
+
+def test_effects():
+    data = t.make_file("data", 3 << 20)
+    out = t.path("out")
+    os.mkdir(out)
+    copied("a size after the destination", ["data", FAKE.place(out), "1M"])
+    t.equal(os.path.getsize(os.path.join(out, "data")), 1 << 20, "so many bytes arrive")
+    copied("-size", ["-size", "5000", "data", FAKE.place(os.path.join(out, "part"))])
+    t.equal(os.path.getsize(os.path.join(out, "part")), 5000, "so many bytes arrive")
+    run = copied("-n", ["-n", "data", FAKE.place(os.path.join(out, "none"))])
+    t.ok("data" in run.out and not os.path.exists(os.path.join(out, "none")), "-n names it and changes nothing", run)
+    run = copied("-q", ["-q", "data", FAKE.place(os.path.join(out, "quiet"))])
+    t.ok(not run.out and not run.err, "-q prints nothing", run)
+    run = xddcp(["-k", "data", FAKE.place(os.path.join(out, "quiet"))])
+    t.ok(run.status == 0, "-k: the same", run)
+    run = xddcp(["-k", "data", FAKE.place(os.path.join(out, "part"))])
+    t.ok(run.status == 7, "-k: differs", run)
+    run = copied("-J", ["-q", "-J", "data", FAKE.place(os.path.join(out, "j"))])
+    t.ok(json.loads(run.out), "-J prints JSON", run)
+    copied("-jsonout and -log", ["-jsonout", "result.json", "-log", "copy.log", "data", FAKE.place(os.path.join(out, "k"))])
+    t.ok(json.loads(read(t.path("result.json"))) and "data" in read(t.path("copy.log")), "both are written")
+    copied("-t", ["-t", "3", "-log", "three.log", "data", FAKE.place(os.path.join(out, "three"))])
+    t.equal(read(t.path("three.log")).count(" connection "), 3, "-t 3: three connections")
+    port = xddssh.free_port()
+    copied("-p", ["-t1", "-p", str(port), "-log", "port.log", "data", FAKE.place(os.path.join(out, "port"))])
+    t.ok(":%d" % port in read(t.path("port.log")), "-p: the port is used", read(t.path("port.log")))
+    for option in ("-d", "-s", "-o", "-i", "-c", "-P", "-R", "-e", "-f", "-blocksize=64k", "-timeout=10", "-retries=1", "-force"):
+        name = os.path.join(out, "with" + option)
+        run = copied(option, [option, "data", FAKE.place(name)])
+        t.ok(os.path.getsize(name) == os.path.getsize(data), option + ": all of it arrives", run)
+    for words in (["-d", "b"], ["-o", "sd"], ["-n", "1"], ["-w", "5"]):
+        name = os.path.join(out, "later" + words[0])
+        run = copied(" ".join(words), [*words, "data", FAKE.place(name)])
+        t.ok(os.path.getsize(name) == os.path.getsize(data), " ".join(words) + ": the form of a later program", run)
+
+
+def calls():
+    text = read(FAKE.calls)
+    os.unlink(FAKE.calls)
+    return text.splitlines()
+
+
+def test_ssh():
+    """The words that ssh is started with."""
+    out = t.path("ssh")
+    os.mkdir(out)
+    write(t.path("small"), "x")
+    if os.path.exists(FAKE.calls):
+        os.unlink(FAKE.calls)
+    for place, user, host in (("ann@fakehost", "ann", "fakehost"), ("[::1]", None, "::1"), ("ann@[fe80::1%eth0]", "ann", "fe80::1%eth0")):
+        copied(place, ["small", place + ":" + out])
+        words = calls()
+        t.ok(host in words or "%s@%s" % (user, host) in words, "%s: the host is a word" % place, words)
+        t.ok(not user or user in words or "%s@%s" % (user, host) in words, "%s: the user is one" % place, words)
+    copied("words of -S", ["small", FAKE.place(out)], env={**os.environ, "XDDCP_SSH": "no-such-ssh"})
+    calls()
+    run = xddssh.xddcp("small", FAKE.place(out), cwd=WHERE, env={**os.environ, "XDDCP_SSH": FAKE.ssh + " -4 'two words'"})
+    words = calls()
+    t.ok(run.status == 0 and words[:2] == ["-4", "two words"], "XDDCP_SSH is split into words", "%s\n%s" % (run, words))
+    run = xddssh.xddcp("-S", "/no/such/ssh", "small", FAKE.place(out), cwd=WHERE)
+    t.ok(run.status == 108 and "/no/such/ssh" in run.err, "an ssh that is missing", run)
+    nothing = xddssh.Fake(name="bare-ssh", remote_xdd="/nowhere")
+    where = os.path.dirname(os.path.abspath(t.XDD))
+    for path in (where, where + "/", os.path.join(where, "xdd")):
+        run = xddssh.xddcp("-S", nothing.ssh, "-b", path, "small", nothing.place(out), cwd=WHERE)
+        t.ok(run.status == 0, "-b " + ("the program" if path.endswith("xdd") else "its directory"), run)
+    copied("-Y", ["-Y", "small", FAKE.place(out)])
+    t.ok(any(word.startswith("-t") for word in calls()), "-Y: ssh has a terminal")
+
+
 for file in ("a", "3", "mine", "mine.pub", "list"):
     open(t.path(file), "w", encoding="ascii").close()
 with open(t.path("full"), "w", encoding="ascii") as f:
     f.write("text\n")
 os.mkdir(t.path("d"))
-t.run(test_options, test_names, test_combinations, test_other_tools, test_help, test_script)
+t.run(test_options, test_names, test_combinations, test_other_tools, test_help, test_script, test_odd_names, test_lists, test_effects, test_ssh)
+t.done()
