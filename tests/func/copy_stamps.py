@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Time stamps of copies (-v, -w): the log, the reports and the dumps of both sides, and xdd tsread of the dumps."""
+import csv
+import glob
+import io
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddssh
+import xddtest as t
+
+FAKE = xddssh.Fake()
+MIB = 1 << 20
+STEM = r"xddcp-[\w.-]+-%s-\d{4}-\d\d-\d\d-\d{6}-GMT"
+
+
+def place(name):
+    os.mkdir(t.path(name))
+    return t.path(name)
+
+
+def xddcp(where, *words):
+    return xddssh.xddcp("-S", FAKE.ssh, *words, cwd=where)
+
+
+def found(where, name, ending):
+    """The files of a side: exactly one."""
+    names = [one for one in os.listdir(where) if re.fullmatch(STEM % name + re.escape(ending), one)]
+    t.ok(len(names) == 1, "%s%s: one file" % (name, ending), os.listdir(where))
+    return os.path.join(where, names[0]) if names else os.devnull
+
+
+def rows(text):
+    """The detailed report."""
+    lines = text.splitlines()
+    head = [i for i, line in enumerate(lines) if line.startswith("Target, RWV Op")]
+    if not head:
+        return []
+    table = [line for line in lines[head[0]:] if re.match(r"Target, RWV|\d+, [rwn],", line)]
+    return list(csv.DictReader(io.StringIO("\n".join(table)), skipinitialspace=True))
+
+
+def check_rows(side, got, letter, size, n):
+    t.equal(len(got), n, "%s: a row for each message" % side)
+    t.ok(all(r["RWV Op"] == letter for r in got), "%s: the direction" % side, got[:1])
+    t.equal(sorted({int(r["OP Number"]) for r in got}), list(range(n)), "%s: each has a number of its own" % side)
+    t.equal(sum(int(r["Bytes"]) for r in got), size, "%s: all bytes" % side)
+    good = [r for r in got if 0 < int(r["StartTS"]) <= int(r["EndTS"]) and 0 < int(r["Net StartTS"]) <= int(r["Net EndTS"])]
+    t.equal(len(good), n, "%s: times of storage and network" % side)
+    first, then = (("EndTS", "Net StartTS"), ("Net EndTS", "StartTS"))[letter == "w"]
+    t.ok(all(int(r[first]) <= int(r[then]) for r in got), "%s: one after the other" % side, got[:1])
+
+
+def test_dumps():
+    """A file of several blocks, with both reports and both dumps."""
+    here, there = place("here"), place("there")
+    t.make_file("here/data", 10 * MIB + 5)
+    run = xddcp(here, "-w", "-t", "3", "data", FAKE.place(there))
+    t.ok(run.status == 0, "-w", run)
+    found(here, "data", ".log")
+    ids, texts = set(), []
+    for side, where, name, letter in (("source", here, "data", "r"), ("destination", there, "there", "w")):
+        with open(found(where, name, ".target.0000.csv"), encoding="utf-8") as f:
+            report = f.read()
+        check_rows(side, rows(report), letter, 10 * MIB + 5, 11)
+        dump = found(where, name, ".target.0000.bin")
+        read = t.command([t.XDD, "tsread", dump])
+        t.ok(read.status == 0 and not read.err, "%s: the dump is sound" % side, read)
+        t.equal(rows(read.out), rows(report), "%s: the dump has the rows of the report" % side)
+        with open(dump, "rb") as f:
+            ids.update(re.findall(rb"\nid=([0-9a-f]{32})\n", f.read()))
+        texts.append(dump)
+    t.equal(len(ids), 1, "both dumps have the id of the copy")
+    merged = t.command([t.XDD, "tsread", "-csv", *texts])
+    t.ok(merged.status == 0 and merged.out.count("\n") == 23, "the dumps of both sides as one table", merged)
+    t.equal(sorted(os.listdir(there)), sorted(["data"] + [os.path.basename(p) for p in glob.glob(there + "/xddcp-*")]),
+            "nothing else is there")
+
+
+def test_reports_only():
+    """-v: no dump; small files are bundles; a second copy of the same tree has no rows."""
+    here, there = place("here2"), place("there2")
+    for i in range(300):
+        os.makedirs("%s/tree/%d" % (here, i % 7), exist_ok=True)
+        with open("%s/tree/%d/%d" % (here, i % 7, i), "wb") as f:
+            f.write(b"x" * i)
+    run = xddcp(here, "-rv", "tree", FAKE.place(there))
+    t.ok(run.status == 0, "-v", run)
+    t.ok(not glob.glob(here + "/*.bin") and not glob.glob(there + "/*.bin"), "-v writes no dump")
+    with open(found(here, "tree", ".log"), encoding="utf-8") as f:
+        t.equal(len(re.findall(r" copied file, \d+ bytes: tree/", f.read())), 300, "the log has all files")
+    with open(found(here, "tree", ".target.0000.csv"), encoding="utf-8") as f:
+        got = rows(f.read())
+    t.ok(0 < len(got) < 60 and all(int(r["Block Location"]) == 0 for r in got), "bundles: few rows", len(got))
+
+
+def test_pull_and_paths():
+    """A pull: the report of the destination is in its directory, the log in the current one."""
+    here, there = place("here3"), place("there3")
+    other = place("cwd3")
+    t.make_file("there3/data", 2 * MIB)
+    run = xddcp(other, "-v", FAKE.place(there + "/data"), here + "/")
+    t.ok(run.status == 0, "a pull with -v", run)
+    found(other, "data", ".log")
+    found(here, "here3", ".target.0000.csv")
+    with open(t.path("own.log"), "w", encoding="ascii"):
+        pass
+    run = xddcp(other, "-v", "-log", t.path("own.log"), FAKE.place(there + "/data"), here + "/again")
+    t.ok(run.status == 0 and os.path.getsize(t.path("own.log")), "-log names the log", run)
+
+
+def test_failures():
+    """Time stamps that cannot be written are an error; the copy itself is complete."""
+    here, there = place("here4"), place("there4")
+    t.make_file("here4/data", MIB)
+    os.chmod(here, 0o500)
+    if os.access(here, os.W_OK):
+        os.chmod(here, 0o700)
+        t.skip("a directory that cannot be written", "root writes everywhere")
+        return
+    run = xddcp(here, "-v", "-log", t.path("elsewhere.log"), "data", FAKE.place(there))
+    os.chmod(here, 0o700)
+    t.ok(run.status == 114 and "cannot write the time stamps" in run.err, "a directory that cannot be written", run)
+    t.ok(os.path.getsize(there + "/data") == MIB, "the file arrived")
+
+
+t.run(test_dumps, test_reports_only, test_pull_and_paths, test_failures)
+t.done()
