@@ -117,22 +117,22 @@ static void fails(const char *script, int expected, const char *text)
 static void test_failures(void **state)
 {
 	(void)state;
-	fails("exit 255", COPY_SSH_ENDED, "ssh cannot reach there, or is not let in");
+	fails("exit 255", COPY_SSH_ENDED, "ssh cannot reach it, or is not let in");
 	fails("kill -9 $$", COPY_SSH_ENDED, "signal 9");
 	fails("exit 127", COPY_NO_XDD, "give its path with -b");
-	fails("exit 126", COPY_NO_XDD, "cannot start \"xdd\" on there");
+	fails("exit 126", COPY_NO_XDD, "cannot start \"xdd\" there");
 	/* The way of csh. */
-	fails("exit 1", COPY_NO_XDD, "cannot start \"xdd\" on there");
+	fails("exit 1", COPY_NO_XDD, "cannot start \"xdd\" there");
 	fails("echo usage; exit 3", COPY_BAD_VERSION, "status 3 before it answered: \"usage\"");
 	fails("printf '\\033[2J'; exit 1", COPY_BAD_VERSION, "\"\\x1b[2J\"");
-	fails("echo 'XDD-COPY 2 9.1'; cat", COPY_BAD_VERSION, "there has xdd 9.1, with version 2");
+	fails("echo 'XDD-COPY 2 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1, with version 2");
 	fails("echo XDD-COPY 1; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("echo 'XDD-COPY 1 '; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("echo 'XDD-COPY 1 8 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("echo 'XDD-COPY -1 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("exec yes hello", COPY_BAD_VERSION, "other output than that of xdd: \"hello\"");
 	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION, "other output than that of xdd");
-	fails("echo 'XDD-COPY 1 8'; exit 0", COPY_SSH_ENDED, "there");
+	fails("echo 'XDD-COPY 1 8'; exit 0", COPY_SSH_ENDED, "connection");
 	fails("echo 'XDD-COPY 1 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
 	      "no message of xdd");
 }

@@ -37,7 +37,6 @@
 struct start {
 	struct ssh *ssh;
 	const struct copy_request *request;
-	char *host; /* printable; "this host" */
 	char *why;
 	size_t size;
 };
@@ -57,7 +56,7 @@ __attribute__((format(printf, 3, 4))) static int say(const struct start *s, int 
 
 static int say_canceled(const struct start *s)
 {
-	return say(s, XDD_CANCELED, "was interrupted while it waited for %s", s->host);
+	return say(s, XDD_CANCELED, "was interrupted before it answered");
 }
 
 static int say_not_started(const struct start *s, const char *program, int err)
@@ -79,22 +78,20 @@ static int say_no_banner(const struct start *s, const struct banner *b, int stat
 
 	if (status == STATUS_SSH)
 		return say(s, COPY_SSH_ENDED,
-			   "ssh cannot reach %s, or is not let in (its own message is above)",
-			   s->host);
+			   "ssh cannot reach it, or is not let in (its own message is above)");
 	if (status > STATUS_SIGNAL)
-		return say(s, COPY_SSH_ENDED, "ssh to %s was ended by signal %d", s->host,
-			   status - STATUS_SIGNAL);
+		return say(s, COPY_SSH_ENDED, "ssh was ended by signal %d", status - STATUS_SIGNAL);
 	if (status == STATUS_NOT_FOUND || status == STATUS_NOT_EXECUTABLE ||
 	    (status == 1 && !*b->noise))
 		return say(s, COPY_NO_XDD,
-			   "cannot start \"%s\" on %s; install xdd there, or give its path with -b",
-			   xdd, s->host);
+			   "cannot start \"%s\" there; install xdd there, or give its path with -b",
+			   xdd);
 	noise = printable_dup(b->noise, false);
 	say(s, COPY_BAD_VERSION,
-	    "\"%s\" on %s ended with status %d before it answered%s%s%s; it may be of another "
+	    "\"%s\" ended with status %d before it answered%s%s%s; it may be of another "
 	    "version, or a login script ended it: install %s on both, or give its path with -b",
-	    xdd, s->host, status, *b->noise ? ": \"" : "", noise ? noise : "",
-	    *b->noise ? "\"" : "", PACKAGE_STRING);
+	    xdd, status, *b->noise ? ": \"" : "", noise ? noise : "", *b->noise ? "\"" : "",
+	    PACKAGE_STRING);
 	free(noise);
 	return COPY_BAD_VERSION;
 }
@@ -104,9 +101,9 @@ static int say_noise(const struct start *s, const struct banner *b)
 	char *noise = printable_dup(b->noise, false);
 
 	say(s, COPY_BAD_VERSION,
-	    "%s sends other output than that of xdd: \"%s\"; its login scripts must print nothing "
-	    "for commands",
-	    s->host, noise ? noise : "");
+	    "sends other output than that of xdd: \"%s\"; its login scripts must print nothing for "
+	    "commands",
+	    noise ? noise : "");
 	free(noise);
 	return COPY_BAD_VERSION;
 }
@@ -114,9 +111,9 @@ static int say_noise(const struct start *s, const struct banner *b)
 static int say_version(const struct start *s, const struct banner *b)
 {
 	return say(s, COPY_BAD_VERSION,
-		   "%s has xdd %s, with version %u of the protocol; this is %s, with version %d; "
+		   "has xdd %s, with version %u of the protocol; this is %s, with version %d; "
 		   "install the same on both, or give the path of another one with -b",
-		   s->host, b->version, b->protocol, PACKAGE_STRING, COPY_PROTOCOL);
+		   b->version, b->protocol, PACKAGE_STRING, COPY_PROTOCOL);
 }
 
 /* ---- the process ---- */
@@ -209,9 +206,7 @@ static int send_start(const struct start *s, const struct copy_start *start)
 			   "the names have more than %u bytes; give their directory, or a list "
 			   "with -F",
 			   WIRE_MAX_BODY_BYTES);
-	return err ? say(s, COPY_SSH_ENDED, "the connection to %s was lost (%s)", s->host,
-			 strerror(-err)) :
-		     0;
+	return err ? say(s, COPY_SSH_ENDED, "the connection was lost (%s)", strerror(-err)) : 0;
 }
 
 /* The server could not start: its own status and words. */
@@ -221,9 +216,9 @@ static int say_error(const struct start *s, const uint8_t *body, size_t length)
 	char *text;
 
 	if (wire_decode_error(body, length, &e) != WIRE_OK)
-		return say(s, COPY_FAILED, "%s sent a malformed message", s->host);
+		return say(s, COPY_FAILED, "sent a malformed message");
 	text = printable_dup(e.text, false);
-	say(s, COPY_FAILED, "%s: %s", s->host, text ? text : "");
+	say(s, COPY_FAILED, "%s", text ? text : "");
 	free(text);
 	return e.status > 0 && e.status < STATUS_SIGNAL ? (int)e.status : COPY_FAILED;
 }
@@ -236,19 +231,18 @@ static int receive_started(const struct start *s)
 	int err = link_receive(s->ssh->channel, 0, &h, why);
 
 	if (!err && h.length > sizeof(body))
-		return say(s, COPY_FAILED, "%s sent a message that is too long", s->host);
+		return say(s, COPY_FAILED, "sent a message that is too long");
 	if (!err)
 		err = link_receive_body(s->ssh->channel, &h, body, NULL, why);
 	if (err == -ECONNABORTED && atomic_load(&s->ssh->cut))
 		return say_canceled(s);
 	if (err)
-		return say(s, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED, "%s: %s", s->host,
-			   why);
+		return say(s, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED, "%s", why);
 	if (h.type == WIRE_ERROR)
 		return say_error(s, body, (size_t)h.length);
 	if (h.type != WIRE_COPY_STARTED ||
 	    copy_decode_started(body, (size_t)h.length, &s->ssh->started) != WIRE_OK)
-		return say(s, COPY_FAILED, "%s sent a message that was not expected", s->host);
+		return say(s, COPY_FAILED, "sent a message that was not expected");
 	return 0;
 }
 
@@ -263,8 +257,6 @@ static int start_server(const struct start *s, const struct copy_place *place,
 
 	if (!digest_available(&missing) || !net_key_available(&missing))
 		return say(s, COPY_FAILED, "%s, which copies between hosts need", missing);
-	if (!s->host)
-		return say(s, COPY_FAILED, "%s", strerror(ENOMEM));
 	status = place->host ? start_there(s, place, &c) : start_here(s, &c);
 	if (status)
 		return status;
@@ -281,14 +273,11 @@ int ssh_start(struct ssh *ssh, const struct copy_request *request, const struct 
 	const struct start s = {
 		.ssh = ssh,
 		.request = request,
-		.host = printable_dup(place->host ? place->host : "this host", false),
 		.why = why,
 		.size = size,
 	};
-	int status = start_server(&s, place, start);
 
-	free(s.host);
-	return status;
+	return start_server(&s, place, start);
 }
 
 void ssh_cut(struct ssh *s)
