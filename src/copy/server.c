@@ -15,6 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "copy/link/banner.h"
 #include "copy/link/channel.h"
 #include "copy/link/meet.h"
 #include "copy/signals.h"
@@ -77,6 +78,9 @@ static int open_channel(struct server *s)
 
 	if (!err && (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0))
 		err = -errno;
+	/* With -Y all three are one terminal: no text may get between the messages. */
+	if (!err && isatty(STDERR_FILENO) && isatty(in) && dup2(null, STDERR_FILENO) < 0)
+		err = -errno;
 	if (null >= 0)
 		close(null);
 	if (err) {
@@ -88,15 +92,6 @@ static int open_channel(struct server *s)
 	}
 	s->channel = link_on_fds(in, out, START_NS);
 	return s->channel ? 0 : -ENOMEM;
-}
-
-static int say_banner(void)
-{
-	char text[64];
-	int n = snprintf(text, sizeof(text), "%s %d %s\n", COPY_BANNER, COPY_PROTOCOL,
-			 PACKAGE_VERSION);
-
-	return write(STDOUT_FILENO, text, (size_t)n) == n ? 0 : -EPIPE;
 }
 
 /* The next message, with its body in s->body. Returns 0 or an exit status. */
@@ -171,6 +166,7 @@ static int take_start(struct server *s)
 	s->room = 0;
 	memcpy(s->terms.key, s->start.key, sizeof(s->terms.key));
 	memcpy(s->terms.session, s->start.session, sizeof(s->terms.session));
+	link_set_timeout(s->channel, s->start.settings.timeout_ns);
 	explicit_bzero(s->start.key, sizeof(s->start.key));
 	s->terms.settings = &s->start.settings;
 	return answer_start(s);
@@ -334,9 +330,9 @@ int copy_server(void)
 
 	err = copy_signals_start(&s.signals, true);
 	if (!err)
-		err = say_banner();
-	if (!err)
 		err = open_channel(&s);
+	if (!err)
+		err = banner_send(s.channel);
 	if (!err)
 		status = serve(&s);
 	else

@@ -25,10 +25,10 @@ struct duplex {
 	int end_fd;		     /* readable once it is aborted */
 	bool terminal;		     /* the descriptor that is read */
 	struct termios modes;	     /* of the terminal, as they were */
-	uint64_t timeout_ns;
 
 	/* atomic */
 	atomic_bool aborted;
+	_Atomic uint64_t timeout_ns;
 	_Atomic uint64_t received_ns; /* the last time that bytes arrived */
 };
 
@@ -71,7 +71,7 @@ struct duplex *duplex_new(int read_fd, int write_fd, uint64_t timeout_ns)
 	d->read_fd = read_fd;
 	d->write_fd = write_fd;
 	d->end_fd = end_fd;
-	d->timeout_ns = timeout_ns;
+	atomic_init(&d->timeout_ns, timeout_ns);
 	atomic_init(&d->aborted, false);
 	atomic_init(&d->received_ns, clock_now_ns());
 	d->read_flags = unblock(read_fd);
@@ -94,6 +94,16 @@ void duplex_free(struct duplex *d)
 		close(d->write_fd);
 	close(d->end_fd);
 	free(d);
+}
+
+void duplex_set_timeout(struct duplex *d, uint64_t timeout_ns)
+{
+	atomic_store(&d->timeout_ns, timeout_ns);
+}
+
+uint64_t duplex_timeout(const struct duplex *d)
+{
+	return atomic_load(&d->timeout_ns);
 }
 
 void duplex_abort(struct duplex *d)
@@ -155,7 +165,7 @@ static int wait_for_room(struct duplex *d)
 	uint64_t since_ns = clock_now_ns();
 
 	for (;;) {
-		int err = wait_until(d, d->write_fd, POLLOUT, since_ns + d->timeout_ns);
+		int err = wait_until(d, d->write_fd, POLLOUT, since_ns + duplex_timeout(d));
 		uint64_t heard_ns = atomic_load(&d->received_ns);
 
 		if (err != -ETIMEDOUT || heard_ns <= since_ns)
@@ -217,7 +227,7 @@ int duplex_receive(struct duplex *d, void *buf, size_t size)
 		if (n == 0)
 			return -ECONNRESET;
 		if (n < 0 && errno == EAGAIN)
-			err = wait_until(d, d->read_fd, POLLIN, clock_now_ns() + d->timeout_ns);
+			err = wait_until(d, d->read_fd, POLLIN, clock_now_ns() + duplex_timeout(d));
 		else if (n < 0 && errno != EINTR)
 			err = lost(-errno);
 		if (err)

@@ -23,6 +23,10 @@ struct duplex *duplex_new(int read_fd, int write_fd, uint64_t timeout_ns);
 /* Give the descriptors their flags and modes back and close them. Accepts NULL. */
 void duplex_free(struct duplex *d);
 
+/* The time limit; a new one is that of later waits. */
+void duplex_set_timeout(struct duplex *d, uint64_t timeout_ns);
+uint64_t duplex_timeout(const struct duplex *d);
+
 /* Have all present and future calls return -ECONNABORTED. */
 void duplex_abort(struct duplex *d);
 

@@ -31,7 +31,6 @@ struct link {
 	struct connection *connection;
 	struct link *channel;
 	struct wire_key *key;
-	uint64_t timeout_ns;
 	uint32_t number; /* of its messages */
 	bool has_thread;
 	pthread_t thread; /* sends ALIVE */
@@ -96,7 +95,6 @@ struct link *link_on_fds(int read_fd, int write_fd, uint64_t timeout_ns)
 		return NULL;
 	}
 	l->duplex = d;
-	l->timeout_ns = timeout_ns;
 	atomic_init(&l->sent_ns, 0);
 	l->has_thread = thread_start(&l->thread, send_alive, l) == 0;
 	if (l->has_thread)
@@ -155,6 +153,11 @@ void link_abort(struct link *l)
 		duplex_abort(l->duplex);
 	else
 		connection_abort(l->connection);
+}
+
+void link_set_timeout(struct link *channel, uint64_t timeout_ns)
+{
+	duplex_set_timeout(channel->duplex, timeout_ns);
 }
 
 bool link_is_channel(const struct link *l)
@@ -314,7 +317,7 @@ static int say_lost(const struct link *l, char *why, int err)
 		if (l->connection)
 			return say(l, why, err, "the other side stopped in a message");
 		return say(l, why, err, "nothing came from the other side for %g s",
-			   (double)l->timeout_ns / NS_PER_SEC);
+			   (double)duplex_timeout(l->duplex) / NS_PER_SEC);
 	default:
 		return say(l, why, err, "the connection was lost (%s)", strerror(-err));
 	}
