@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""xddcp: ways to reach the other host, and what is said when there is none."""
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddtest as t
+import xddssh as s
+
+NO_XDD, NO_SSH, SSH_ENDED, BAD_VERSION, NO_PORT, BAD_NAMES = 103, 108, 109, 112, 115, 102
+SIZE = 300000
+ENV = {**os.environ, "PATH": os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"]}
+SECRET = b"This line must not be seen on the network.\n"
+
+
+def source():
+    name = t.path("source")
+    if not os.path.exists(name):
+        with open(name, "wb") as f:
+            f.write(SECRET * (SIZE // len(SECRET)))
+    return name
+
+
+def script(name, text):
+    """A program `xdd` in a directory of its own, which is returned."""
+    directory = t.path(name)
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "xdd"), "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\n" + text)
+    os.chmod(os.path.join(directory, "xdd"), 0o755)
+    return directory
+
+
+_number = 0
+
+
+def target():
+    global _number
+    _number += 1
+    return t.path("copy.%d" % _number)
+
+
+def same(a, b):
+    with open(a, "rb") as f, open(b, "rb") as g:
+        return f.read() == g.read()
+
+
+def copies(description, where, *options, note=None, env=None, **kwargs):
+    """Copy to `where`, a server or a stand-in. Returns the object of -J."""
+    to = target()
+    r = s.xddcp("-J", *options, source(), where.place(to), env=env, **kwargs)
+    good = r.status == 0 and os.path.exists(to) and same(source(), to)
+    if note is not None:
+        good = good and (note in r.err + r.out)
+    t.ok(good, description, "status %d\n%s%s" % (r.status, r.out, r.err))
+    try:
+        return json.loads(r.out)
+    except ValueError:
+        return {}
+
+
+def fails(description, where, status, text, *options, **kwargs):
+    to = target()
+    started = time.monotonic()
+    r = s.xddcp(*options, source(), where.place(to), **kwargs)
+    good = r.status == status and re.search(text, r.err) and not os.path.exists(to)
+    t.ok(bool(good), description, "status %d after %.1f s\n%s%s" % (r.status, time.monotonic() - started, r.out, r.err))
+    return r
+
+
+# ---- sshd ----
+
+def through_sshd():
+    if s.why_not():
+        return t.skip("copies through sshd", s.why_not())
+    with s.Sshd() as server:
+        copies("-S with the words of a command", server, "-S", server.ssh)
+        copies("XDDCP_SSH", server, env={**os.environ, "XDDCP_SSH": server.ssh})
+        to = target()
+        r = s.xddcp("-q", "-S", server.ssh, source(), server.place(to, user=True))
+        t.ok(r.status == 0 and same(source(), to), "user@host", r.err)
+        copies("-Y: ssh with a terminal", server, "-Y", "-S", server.ssh)
+        copies("-e", server, "-e", "-S", server.ssh)
+
+        server.know("other")
+        fails("a wrong host key", server, SSH_ENDED, "ssh cannot reach it, or is not let in", "-S", server.ssh)
+        server.know()
+        os.rename(server.path("authorized"), server.path("kept"))
+        r = fails("a refused key", server, SSH_ENDED, "ssh cannot reach it, or is not let in", "-S", server.ssh)
+        t.ok("Permission denied" in r.err, "the message of ssh is there too", r.err)
+        os.rename(server.path("kept"), server.path("authorized"))
+        start_up(server)
+    with s.Sshd(remote_xdd="") as server:
+        fails("no xdd on the other host", server, NO_XDD, "cannot start \"xdd\" there; install xdd there, or give its path",
+              "-S", server.ssh)
+        copies("-b: the directory of xdd", server, "-b", os.path.dirname(os.path.abspath(t.XDD)), "-S", server.ssh)
+        fails("-b: a directory without xdd", server, NO_XDD, "cannot start \"/no such/xdd\"", "-b", "/no such", "-S", server.ssh)
+    noisy = 'ForceCommand printf "Welcome to this host\\\\n"; eval "$SSH_ORIGINAL_COMMAND"'
+    with s.Sshd(server_lines=[noisy]) as server:
+        copies("a login script that prints a line", server, "-S", server.ssh)
+
+
+def ipv6():
+    if s.why_not(ipv6=True):
+        return t.skip("IPv6", s.why_not(ipv6=True))
+    with s.Sshd(address="::1") as server:
+        facts = copies("an IPv6 address in brackets", server, "-S", server.ssh)
+        t.ok("[::1]:" in json.dumps(facts), "data connections use IPv6", json.dumps(facts))
+
+
+def start_up(server):
+    """The time for one small file, beyond that of ssh itself."""
+    small = t.make_file("small", 1000)
+
+    def seconds(command):
+        times = []
+        for _ in range(7):
+            began = time.monotonic()
+            command()
+            times.append(time.monotonic() - began)
+        return sorted(times)[3]
+
+    ssh = seconds(lambda: subprocess.run([*server.ssh.split(), "127.0.0.1", "true"], check=True))
+    copy = seconds(lambda: s.xddcp("-q", "-S", server.ssh, small, server.place(target())))
+    # `make bench` judges it; here the machine is busy with other tests.
+    t.diag("ssh true %.0f ms, a copy of one small file %.0f ms" % (ssh * 1e3, copy * 1e3))
+    t.ok(copy < ssh + 2, "one small file takes not much longer than ssh itself", "%.3f and %.3f s" % (copy, ssh))
+
+
+# ---- stand-ins for ssh ----
+
+def bad_servers():
+    fake = s.Fake()
+    fails("a program for -S that does not exist", fake, NO_SSH, "cannot find the program \"/no/ssh\"", "-S", "/no/ssh")
+    old = s.Fake(name="old", remote_xdd=script("old-xdd", "echo 'Usage: xdd [options]'; exit 3\n"))
+    fails("an older xdd, which prints its usage", old, BAD_VERSION, "ended with status 3 .*Usage: xdd", "-S", old.ssh)
+    new = s.Fake(name="new", remote_xdd=script("new-xdd", "echo XDD-COPY 99 10.1; exec cat >/dev/null\n"))
+    r = fails("another version of the protocol", new, BAD_VERSION, "has xdd 10.1, with version 99", "-S", new.ssh)
+    t.ok(re.search(r"this is .*, with version \d", r.err), "both versions are named", r.err)
+    noisy = s.Fake(name="noisy", before="yes 'Have a nice day'")
+    fails("a login script without end", noisy, BAD_VERSION, "Have a nice day.*must print nothing", "-S", noisy.ssh)
+    ends = s.Fake(name="ends", remote_xdd=script("end-xdd", "echo XDD-COPY 1 8.0.0; exit 0\n"))
+    fails("a server that ends at once", ends, SSH_ENDED, "fakehost", "-S", ends.ssh)
+    wrong = s.Fake(name="wrong", remote_xdd=script("wrong-xdd", "echo XDD-COPY 1 8.0.0; exec cat /dev/zero\n"))
+    fails("a server that sends no messages", wrong, 114, "no message of xdd", "-S", wrong.ssh)
+    said = s.Fake(name="said", before="echo hello")
+    copies("other output before that of xdd", said, "-S", said.ssh)
+    with open(said.calls, encoding="utf-8") as f:
+        words = f.read().split("\n")
+    t.equal(words[:4], ["-T", "--", "fakehost", "exec xdd copy -server"], "the words for ssh")
+
+
+def unreachable():
+    """Ports that cannot be reached from one side, then from both: 192.0.2.0/24 belongs to nobody."""
+    def with_addresses(name, client, server):
+        return s.Fake(name=name, remote_xdd=script(name + "-xdd", "SSH_CONNECTION='%s 5 %s 22' exec %s \"$@\"\n"
+                                                   % (client, server, os.path.abspath(t.XDD))))
+
+    other_way = with_addresses("other-way", "127.0.0.1", "192.0.2.1")
+    began = time.monotonic()
+    facts = copies("the other host cannot be reached: it connects to this one", other_way, "-t", "3", "-S", other_way.ssh)
+    t.ok("127.0.0.1:" in json.dumps(facts), "there are data connections", json.dumps(facts))
+    neither = with_addresses("neither", "192.0.2.1", "192.0.2.1")
+    copies("neither can be reached: data goes through ssh", neither, "-S", neither.ssh, note="data goes through ssh")
+    from_there = with_addresses("pull", "192.0.2.1", "192.0.2.1")
+    to = target()
+    r = s.xddcp("-S", from_there.ssh, from_there.place(source()), to)
+    t.ok(r.status == 0 and same(source(), to) and "data goes through ssh" in r.out + r.err,
+         "the same from there to here", r.out + r.err)
+    t.ok(time.monotonic() - began < 60, "attempts take seconds at most")
+
+
+def busy():
+    """A socket that listens, and its port."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(("127.0.0.1", 0))
+    sock.listen(1)
+    return sock, sock.getsockname()[1]
+
+
+def ports():
+    fake = s.Fake(name="ports")
+    port = s.free_port()
+    facts = copies("-p: a port of the user's choice", fake, "-p", str(port), "-t", "2", "-S", fake.ssh)
+    t.ok(re.search(r":(%d|%d)\b" % (port, port + 1), json.dumps(facts)), "-p: it is used", json.dumps(facts))
+    sock, port = busy()
+    with sock:
+        r = fails("-p: a port that another program has", fake, NO_PORT, "no port from %d to %d is free" % (port, port),
+                  "-p", str(port), "-t", "1", "-S", fake.ssh)
+        t.ok("process %d (python" % os.getpid() in r.err, "-p: that program is named", r.err)
+        fails("-f ends no other programs", fake, NO_PORT, "no port from", "-f", "-p", str(port), "-t", "1", "-S", fake.ssh)
+    port = s.free_port()
+    with subprocess.Popen([t.XDD, "-op", "write", "-targets", "1", t.path("sink"), "-reqsize", "1", "-numreqs", "1", "-e2e",
+                           "isdestination", "-e2e", "destination", "127.0.0.1:%d,1" % port, "-e2e", "timeout", "60"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as other:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.02)
+        fails("another xdd has the port", fake, NO_PORT, r"process %d \(xdd\)" % other.pid, "-p", str(port), "-t", "1",
+              "-S", fake.ssh)
+        t.ok(other.poll() is None, "it runs on")
+        copies("-f ends it", fake, "-f", "-p", str(port), "-t", "1", "-S", fake.ssh)
+        t.ok(other.wait(20) != 0, "it has ended")
+
+
+def both_remote():
+    fake = s.Fake(name="both")
+    to = target()
+    r = s.xddcp("-J", "-S", fake.ssh, "hosta:" + source(), "hostb:" + to)
+    t.ok(r.status == 0 and same(source(), to), "between two other hosts", r.out + r.err)
+    with open(fake.calls, encoding="utf-8") as f:
+        hosts = {line.strip() for line in f} & {"hosta", "hostb"}
+    t.equal(hosts, {"hosta", "hostb"}, "ssh is started to each")
+
+
+# ---- secrets ----
+
+class Sniffer:
+    """All bytes on the loopback interface."""
+
+    def __init__(self):
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        self.sock.bind(("lo", 0))
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
+        self.sock.settimeout(0.2)
+        self.seen = []
+        self.stop = False
+        self.thread = threading.Thread(target=self.listen)
+
+    def listen(self):
+        while not self.stop:
+            try:
+                self.seen.append(self.sock.recv(1 << 16))
+            except socket.timeout:
+                pass
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop = True
+        self.thread.join()
+        self.sock.close()
+
+    def saw(self, what):
+        return any(what in packet for packet in self.seen)
+
+
+def encrypted():
+    if os.geteuid() != 0:
+        return t.skip("-e: nothing is seen on the network", "needs root")
+    fake = s.Fake(name="sniffed")
+    with Sniffer() as sniffer:
+        copies("a copy that is not encrypted", fake, "-S", fake.ssh)
+    t.ok(sniffer.saw(SECRET), "its contents are seen on the network")
+    with Sniffer() as sniffer:
+        facts = copies("-e", fake, "-e", "-S", fake.ssh)
+    t.ok(not sniffer.saw(SECRET[:20]) and len(sniffer.seen) > 10, "-e: contents are not seen on the network")
+    t.ok("AES" in json.dumps(facts) or "CHACHA" in json.dumps(facts), "-e: the cipher is reported", json.dumps(facts))
+
+
+def snapshots(found, stop):
+    while not stop.is_set():
+        for name in os.listdir("/proc"):
+            if not name.isdigit():
+                continue
+            for file in ("cmdline", "environ"):
+                try:
+                    with open("/proc/%s/%s" % (name, file), "rb") as f:
+                        found.add(f.read())
+                except OSError:
+                    pass
+        time.sleep(0.01)
+
+
+def key_is_secret():
+    """The bytes that go to the server are recorded: they begin with START, and its body with the key."""
+    record = t.path("record")
+    recorder = s.Fake(name="recorder", remote_xdd=script("recorder-xdd", "tee %s | %s \"$@\"\n" % (record, os.path.abspath(t.XDD))))
+    found, stop = set(), threading.Event()
+    thread = threading.Thread(target=snapshots, args=(found, stop))
+    thread.start()
+    try:
+        copies("a copy that is watched", recorder, "-S", recorder.ssh)
+    finally:
+        stop.set()
+        thread.join()
+    with open(record, "rb") as f:
+        data = f.read()
+    magic, _, kind = struct.unpack("<IHH", data[:8])
+    t.equal((magic, kind), (0x32444458, 32), "the first message is START")
+    key = data[96:128]
+    t.ok(len(set(key)) > 8, "it has a key", key.hex())
+    everything = b"\n".join(found)
+    t.ok(b"-server" in everything, "the command lines were seen")
+    t.ok(not any(form in everything for form in (key, key.hex().encode(), key[:12])),
+         "the key is on no command line and in no environment")
+
+
+# ---- the end of ssh ----
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
+        return [int(word) for word in f.read().split()]
+
+
+def lost():
+    """ssh is killed while a large file is copied: the server has lost the other side, and ends."""
+    if s.why_not():
+        return t.skip("ssh is lost", s.why_not())
+    big = t.make_file("big", 128 << 20)
+    with s.Sshd() as server:
+        for signum in (signal.SIGTERM, signal.SIGKILL):
+            directory = t.path("to." + signum.name)
+            os.mkdir(directory)
+            to = os.path.join(directory, "copy")
+            with subprocess.Popen([s.XDDCP, "-e", "-t", "1", "-blocksize", "4096", "-S", server.ssh, big, server.place(to)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=ENV) as p:
+                end = time.monotonic() + 20
+                while not os.listdir(directory) and time.monotonic() < end:
+                    time.sleep(0.001)
+                for pid in children(p.pid):
+                    os.kill(pid, signum)
+                out, err = p.communicate(timeout=60)
+            t.ok(p.returncode == SSH_ENDED and not os.path.exists(to), "ssh ends by %s: the status says so, and there is no file"
+                 % signum.name, "status %d\n%s%s" % (p.returncode, out, err))
+            end = time.monotonic() + 20
+            while os.listdir(directory) and time.monotonic() < end:
+                time.sleep(0.01)
+            t.equal(os.listdir(directory), [], "the server has removed its temporary file")
+
+
+t.run(through_sshd, ipv6, bad_servers, unreachable, ports, both_remote, encrypted, key_is_secret, lost)
+t.done()
