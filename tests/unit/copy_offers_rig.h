@@ -69,7 +69,7 @@ void rig_file_end(struct source_rig *r, uint64_t id, uint64_t messages, uint64_t
 		  uint32_t status);
 void rig_sums(struct source_rig *r, uint64_t id, const void *data, uint64_t offset, size_t size);
 
-/* Receive until there is a WANT for `id`, it has its result, or the destination has ended the copy. */
+/* Receive until there is a WANT for `id`, it has its result, or the destination ends the copy. */
 void rig_until_want(struct source_rig *r, uint64_t id, enum copy_how how);
 void rig_until_result(struct source_rig *r, uint64_t id, enum copy_outcome outcome);
 void rig_until_canceled(struct source_rig *r);
