@@ -159,7 +159,7 @@ def bad_servers():
 
 
 def unreachable():
-    """Ports that cannot be reached from one side, then from both: 192.0.2.0/24 belongs to nobody."""
+    """Ports that cannot be reached from one side, then from both: 192.0.2.0/24 belongs to no host."""
     def with_addresses(name, client, server):
         return s.Fake(name=name, remote_xdd=script(name + "-xdd", "SSH_CONNECTION='%s 5 %s 22' exec %s \"$@\"\n"
                                                    % (client, server, os.path.abspath(t.XDD))))

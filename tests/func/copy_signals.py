@@ -196,7 +196,7 @@ class Rig:
         return True
 
     def judge_first(self, case, destination, status, left):
-        """What is wrong after a copy with a signal."""
+        """Return what is wrong after a copy with a signal."""
         wrong = []
         if left:
             wrong.append("processes that stay: %s" % left)

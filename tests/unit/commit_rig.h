@@ -32,7 +32,7 @@
 /* ---- the C library, with faults ---- */
 
 extern long magic;	 /* of each file system */
-extern char order[4096]; /* a letter for each call: S syncfs, f and d fsync, R rename, s fdatasync */
+extern char order[4096]; /* letters of calls: S syncfs, f d fsync, R rename, s fdatasync */
 extern int syncfs_error, fsync_error, fdatasync_error, rename_error;
 extern int close_error; /* of the close of a regular file, after n_close others */
 extern unsigned n_close;

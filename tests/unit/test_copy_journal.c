@@ -1,5 +1,5 @@
 /*
- * What -R keeps: the bytes of journals, sessions that are continued, and what is not believed:
+ * Records for -R: the bytes of journals, sessions that are continued, and what is not believed:
  * src/copy/destination/journal*.c, commit_resume.c and commit_kept.c.
  */
 #include "commit_rig.h"
@@ -139,7 +139,7 @@ static void create_large(struct commit *c, struct commit_file *f)
 	assert_int_equal(ftruncate(f->fd, (off_t)SIZE), 0);
 }
 
-/* What the journal says is in the file. */
+/* The file has all that the journal lists. */
 static void assert_durable(const struct commit_file *f, const struct extents *x)
 {
 	uint8_t data[BLOCK];

@@ -1,5 +1,5 @@
 /*
- * What copies say: src/copy/report. Functional tests compare it with copies that were made.
+ * Output of copies: src/copy/report. Functional tests compare it with copies that were made.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -30,7 +30,8 @@ struct ssh {
  * Start ssh to `place`, wait for the banner, send `start`, receive STARTED. The child ends with
  * this process, and ignores SIGINT. A place without host (NULL) is a server of this host, started
  * without ssh. `s` is all zero. Returns 0, or an exit status (enum copy_status) with a text in
- * `why` that names the remedy, and follows the name of the host; ssh_end() is due then as well. Main thread.
+ * `why` that names the remedy, and follows the name of the host; ssh_end() is due then as well.
+ * Main thread.
  */
 int ssh_start(struct ssh *s, const struct copy_request *request, const struct copy_place *place,
 	      const struct copy_start *start, char *why, size_t size);

@@ -168,7 +168,7 @@ static void *draw_thread(void *arg)
 	}
 }
 
-/* A copy that is tried again counts anew: what the last attempt made durable is there already. */
+/* A copy that is tried again counts from zero: the rest is durable already. */
 int copy_report_begin(struct copy_report *r)
 {
 	struct copy_state *s = &r->state;

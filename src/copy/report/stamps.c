@@ -136,7 +136,7 @@ void stamps_add(struct stamps *s, unsigned thread, const struct stamp *stamp)
 
 /* ---- the files ---- */
 
-/* What is recorded, in the order of a trace. `trace` has zeros before. */
+/* Collect the records, in the order of a trace. `trace` has zeros before. */
 static int collect(const struct stamps *s, struct trace *trace, struct trace_thread *threads)
 {
 	size_t n = 0, at = 0;
