@@ -6,6 +6,7 @@ RATE_FIGURES = (("iops", "IOPS"), ("cpu_us_per_op", "CPU"))
 PERCENTILE_FIGURES = (("p50_us", "p50"), ("p90_us", "p90"), ("p99_us", "p99"))
 INSTRUCTION_FIGURES = (("insns_per_op", "instructions"),)
 COPY_FIGURES = (("mb_per_s", "rate"), ("cpu_s_per_gb", "CPU"))
+FILES_FIGURES = (("wall_ms", "time"), ("cpu_s_per_gb", "CPU"))
 START_FIGURES = (("wall_ms", "time"), ("maxrss_mib", "memory"))
 LOOPS = ("loop", "batch loop")
 

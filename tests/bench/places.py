@@ -9,6 +9,7 @@ import tempfile
 import time
 
 from commands import Skip, call
+from files import make_tree
 
 MIB = 1 << 20
 
@@ -109,6 +110,31 @@ class Places:
         write_data(source, size)
         shutil.copyfile(source, destination)
         return source, destination, size
+
+    def files(self, count, size):
+        """A directory of `count` files (for one, the file itself), one for copies of it, and their bytes: (source,
+        destination, bytes). All rows share the destination; only the source that was asked for last exists."""
+        total = count * max(size, 4096)
+        if not hasattr(self, "files_of"):
+            self.files_of, self.files_directory = None, self._memory_directory()
+        source, destination = (os.path.join(self.files_directory, name) for name in ("source", "copies"))
+        shutil.rmtree(destination, ignore_errors=True)
+        os.mkdir(destination)
+        if self.files_of != (count, size):
+            shutil.rmtree(source, ignore_errors=True)
+            self.files_of = None
+            free = os.statvfs(self.files_directory)
+            if available_bytes() < 2.5 * total:
+                raise Skip("there is not enough memory for copies of %d MiB" % (total // MIB))
+            if free.f_bavail * free.f_frsize < 2.2 * total or (free.f_files and free.f_ffree < 3 * count):
+                raise Skip("/dev/shm is too small for copies of %d MiB" % (total // MIB))
+            os.mkdir(source)
+            if count == 1:
+                write_data(os.path.join(source, "file"), size)
+            else:
+                make_tree(os.path.join(source, "tree"), count, size)
+            self.files_of = (count, size)
+        return os.path.join(source, "file" if count == 1 else "tree"), destination, count * size
 
     def _make_copynull(self):
         return None, None, 16 * self.size

@@ -77,6 +77,21 @@ class Copy:
     goals: tuple = ()
 
 
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """A copy of `count` files of `size` bytes through ssh, by each contender in turn: files.py."""
+    name: str
+    title: str
+    against: tuple  # names of contenders
+    count: int = 1
+    size: int = 4 << 30
+    exists: bool = False  # the copy is there already, and nothing is to be sent
+    options: tuple = ()  # of xddcp
+    round_trip_ms: int = 0  # of a link, against the same link without
+    place: str = "files"
+    goals: tuple = ()
+
+
 def _rate(value, against):
     return Goal("mb_per_s", ">=", value, against)
 
@@ -133,6 +148,8 @@ def _devices(place, title):
                  for engine in ("libaio", "io_uring") for depth in (32, 128))
 
 
+
+_SMALL_FILES = (_rate(3, "rsync"), _rate(1.5, "tar"), _rate(10, "scp"))
 
 ROWS = (
     Work("null-1", "null device, depth 1", "null", "null", syscalls=True, goals=(_iops(3, "fio"), _iops(0.9))),
@@ -194,6 +211,17 @@ ROWS = (
     Copy("copy-encrypted", "the same, over TLS", ("scp aes128-gcm",), encrypted=True, goals=(_rate(2.5, "scp aes128-gcm"),)),
     Copy("copy-null", "null device to null device, 4 connections, 1 MiB, every block checked", ("loop",), "copynull",
          goals=(_rate(0.95, "loop"),)),
+    Files("files-4g", "xddcp of a file of 4 GiB, tmpfs to tmpfs", ("scp", "rsync"), goals=(_rate(8, "scp"), _rate(3, "rsync"))),
+    Files("files-4g-encrypted", "the same, encrypted", ("scp aes128-gcm",), options=("-e",),
+          goals=(_rate(2.5, "scp aes128-gcm"),)),
+    Files("files-64k", "xddcp of 10,000 files of 64 KiB", ("rsync", "tar", "scp"), 10000, 64 * KIB, goals=_SMALL_FILES),
+    Files("files-1k", "xddcp of 100,000 files of 1 KiB", ("rsync", "tar", "scp"), 100000, KIB, goals=_SMALL_FILES),
+    Files("files-same", "xddcp of 100,000 files of 1 KiB that are there already", ("rsync",), 100000, KIB, exists=True,
+          goals=(_rate(1, "rsync"),)),
+    Files("files-far", "xddcp of 100,000 files of 1 KiB, 50 ms round trip", (), 100000, KIB, round_trip_ms=50,
+          goals=(Goal("wall_ms", "<=", 1.5, "xdd near"),)),
+    Files("files-start", "xddcp of a file of 1 KiB", ("ssh", "scp", "rsync"), 1, KIB,
+          goals=(Goal("wall_ms", "<=", 50, "ssh", more=True),)),
     Start("start-1", "a run of one operation, 1 target", 1, goals=(Goal("wall_ms", "<=", 5),)),
     Start("start-64", "a run of one operation each, 64 targets", 64),
     Start("start-512", "a run of one operation each, 512 targets", 512,
