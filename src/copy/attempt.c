@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "copy/link/channel.h"
@@ -136,6 +137,16 @@ static void report_links(struct copy_attempt *a)
 	}
 }
 
+static void find_log(const struct copy_request *request, struct copy_job *job)
+{
+	struct stat st;
+
+	if (!request->log_path || stat(request->log_path, &st) || !S_ISREG(st.st_mode))
+		return;
+	job->log_dev = st.st_dev;
+	job->log_ino = st.st_ino;
+}
+
 static int do_role(struct copy_attempt *a, enum copy_role role)
 {
 	struct copy_job job = {
@@ -154,6 +165,7 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 	int status;
 
 	memcpy(job.session, a->terms.session, sizeof(job.session));
+	find_log(a->request, &job);
 	if (copy_tops_set(&job) != 0)
 		return attempt_failed(a, COPY_FAILED, strerror(ENOMEM));
 	status = role == COPY_SOURCE ? copy_source(&job) : copy_destination(&job);

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
@@ -111,6 +112,18 @@ def test_pull_and_paths():
     t.ok(run.status == 0 and os.path.getsize(t.path("own.log")), "-log names the log", run)
 
 
+def test_own_log():
+    """A copy of the current directory leaves its log out: it grows while it would be read."""
+    here, there = place("here5"), place("there5")
+    t.make_file("here5/data", 100)
+    for _ in range(2):
+        run = xddcp(here, "-rv", "./", FAKE.place(there))
+        t.ok(run.status == 0 and not run.err, "-rv of the current directory", run)
+        now = [name for name in os.listdir(there) if name.endswith(".log")]
+        time.sleep(1.1)
+    t.ok(len(glob.glob(here + "/*.log")) == 2 and len(now) == 1, "the log of an earlier copy is copied, its own is not", now)
+
+
 def test_failures():
     """Time stamps that cannot be written are an error; the copy itself is complete."""
     here, there = place("here4"), place("there4")
@@ -126,5 +139,5 @@ def test_failures():
     t.ok(os.path.getsize(there + "/data") == MIB, "the file arrived")
 
 
-t.run(test_dumps, test_reports_only, test_pull_and_paths, test_failures)
+t.run(test_dumps, test_reports_only, test_pull_and_paths, test_own_log, test_failures)
 t.done()

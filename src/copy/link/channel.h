@@ -5,6 +5,8 @@
 #ifndef COPY_LINK_CHANNEL_H
 #define COPY_LINK_CHANNEL_H
 
+#include <sys/types.h>
+
 #include "copy/link/link.h"
 #include "copy/link/meet.h"
 #include "copy/message/message.h"
@@ -23,6 +25,9 @@ struct copy_job {
 	size_t n_sources;
 	const char *destination; /* of the destination */
 	const char *own_host, *peer_host;
+	/* The log of this copy, which grows meanwhile: a source leaves it out. Zeros: none. */
+	dev_t log_dev;
+	ino_t log_ino;
 	uint8_t session[WIRE_SESSION_BYTES];
 	struct link *channel;
 	struct data_links *data;

@@ -212,6 +212,7 @@ static int run(struct source *s)
 	if (!status) {
 		/* The destination decides whether it gets the name of a single source. */
 		journal_name(bytes_get(job->session, 8), journal);
+		walk_leave_out(s->walk, job->log_dev, job->log_ino);
 		walk_avoid(s->walk, journal, s->settings->into ? NULL : "");
 		work(s);
 	}

@@ -232,6 +232,16 @@ static int borrow(struct walk *w, struct dir_node *dir)
 	return w->fd;
 }
 
+static bool is_left_out(struct walk *w, const char *name)
+{
+	struct stat st;
+
+	return w->left_out_ino && w->ino == w->left_out_ino &&
+	       borrow(w, w->levels[w->n_levels - 1].node) >= 0 &&
+	       fstatat(w->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_ino == w->left_out_ino && st.st_dev == w->left_out_dev;
+}
+
 static void next_in_level(struct walk *w, struct walk_found *f)
 {
 	struct walk_level *l = &w->levels[w->n_levels - 1];
@@ -241,7 +251,7 @@ static void next_in_level(struct walk *w, struct walk_found *f)
 
 	do {
 		more = walk_read(w, &name, &type);
-	} while (more > 0 && is_temporary(name));
+	} while (more > 0 && (is_temporary(name) || is_left_out(w, name)));
 	if (more > 0 && borrow(w, l->node) < 0) {
 		l->failed = true;
 		more = w->fd;
@@ -317,6 +327,12 @@ void walk_avoid(struct walk *w, const char *journal, const char *made)
 {
 	w->journal = journal;
 	w->made = made;
+}
+
+void walk_leave_out(struct walk *w, uint64_t dev, uint64_t ino)
+{
+	w->left_out_dev = dev;
+	w->left_out_ino = ino;
 }
 
 /* True, once, if a link may have become a file of its own. */

@@ -55,6 +55,9 @@ bool walk_top_name(const char *source, char name[COPY_MAX_NAME_BYTES]);
  */
 void walk_avoid(struct walk *w, const char *journal, const char *made);
 
+/* Leave this file out of trees. With an `ino` of 0 none is left out. */
+void walk_leave_out(struct walk *w, uint64_t dev, uint64_t ino);
+
 /*
  * The next one. True; false: COPY_END was returned before. Ids are set. The caller releases
  * found->dir. FIFOs, sockets and devices in a tree are failures with one line each; symbolic links

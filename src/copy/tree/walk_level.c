@@ -161,6 +161,7 @@ int walk_read(struct walk *w, const char **name, unsigned char *type)
 			continue;
 		*name = e->name;
 		*type = e->type;
+		w->ino = e->ino;
 		return 1;
 	}
 }

@@ -63,6 +63,7 @@ struct walk {
 	size_t n_sources;
 	const char *journal, *made;
 	time_t avoid_since;
+	uint64_t left_out_dev, left_out_ino; /* 0: no file is left out */
 
 	struct dirs *dirs;
 	size_t next_source;
@@ -77,6 +78,7 @@ struct walk {
 	int fd; /* borrowed; -1: it is not */
 	bool seek;
 	size_t at, end; /* in `buffer` */
+	uint64_t ino;	/* d_ino of the entry that walk_read() returned last */
 	char *buffer;
 
 	struct walk_links links;
