@@ -35,7 +35,7 @@ static const struct foreign_word rows[] = {
 	{ "--rsync-path", "rsync", "-b <path>", "xdd on the other host" },
 	{ "--files-from", "rsync", "-F <list>", "the list is the source" },
 	{ "--from0", "rsync", "-0", "with -F" },
-	{ "--log-file", "rsync", "-log <file>", "it has all files" },
+	{ "--log-file", "rsync", "-v -log <file>", "the log has all files" },
 	{ "--perms --times --links --hard-links -H --sparse --whole-file -W", "rsync", "",
 	  "xddcp always does that" },
 	{ "--owner --group -g --acls -A --xattrs -X --numeric-ids --devices", "rsync", "-P",
@@ -48,7 +48,7 @@ static const struct foreign_word rows[] = {
 	{ "--bwlimit", "rsync", NULL, "a copy is as fast as it can be" },
 	{ "--copy-links --dereference -L -K -E --reflink", "rsync and cp", NULL,
 	  "symbolic links are copied as links" },
-	{ "--itemize-changes", "rsync", "-log <file>", "it has all files" },
+	{ "--itemize-changes", "rsync", "-v", "the log has all files" },
 	{ "--temp-dir -T", "rsync", "",
 	  "a file has a temporary name in its directory until it is complete" },
 	{ "--parents --relative", "rsync and cp", "-F <list>",
@@ -100,7 +100,7 @@ static void report_archive(const char *word)
 	log_error("copy %.128s: is a word of rsync; say -r -P%s%s%s: permissions, times and links "
 		  "are always copied",
 		  word, strchr(word, 'n') ? " -n" : "", strchr(word, 'c') ? " -c" : "",
-		  strpbrk(word, "v") ? " -log <file>" : "");
+		  strchr(word, 'v') ? " -v" : "");
 }
 
 bool copy_foreign_option(const char *word)
@@ -179,7 +179,7 @@ static bool is_setting(const char *text)
 	       n == strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* A log that would replace a file that is to be copied. */
+/* A log that would be appended to a file that is to be copied. */
 static bool is_file(const char *name)
 {
 	struct stat st;
@@ -231,9 +231,10 @@ const char *copy_foreign_value(struct arena *arena, char letter, const char *nex
 					 "-l is the directory of xdd" :
 					 NULL;
 	case 'O':
-		return is_file(next) ? "is a file that the log would replace; say -log to do that; "
-				       "the -O of scp is not needed here" :
-				       NULL;
+		return is_file(next) ?
+			       "is a file that the log would be appended to; say -log to do that; "
+			       "the -O of scp is not needed here" :
+			       NULL;
 	default:
 		return NULL;
 	}

@@ -262,7 +262,7 @@ static const struct option output_rows[] = {
 	  .arg = "<file>",
 	  .type = OPT_TEXT,
 	  LINE_FIELD(request.log_path),
-	  .help = "write a log with all files to <file>",
+	  .help = "append a log to <file>; with -verbose it has all files",
 	  .example = "xddcp -r -log copy.log results/ storage:results" },
 	{ .name = "jsonout",
 	  .arg = "<file>",

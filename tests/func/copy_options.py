@@ -110,7 +110,7 @@ def test_combinations():
 
 
 def test_other_tools():
-    refused("-avz d h:b", ARGUMENTS, "-avz: is a word of rsync; say -r -P -log <file>")
+    refused("-avz d h:b", ARGUMENTS, "-avz: is a word of rsync; say -r -P -v")
     refused("-aH d h:b", ARGUMENTS, "-aH: is a word of rsync; say -r -P")
     refused("-anz d h:b", ARGUMENTS, "say -r -P -n")
     refused("-av d h:b", ARGUMENTS, "d: is a directory; say -r")
@@ -137,7 +137,7 @@ def test_other_tools():
     refused("-o Compression=yes a h:b", ARGUMENTS, "say -S 'ssh -o <setting>'")
     refused("-c aes128-ctr a h:b", ARGUMENTS, "say -e to encrypt")
     refused("-J between a h:b", ARGUMENTS, "say -S 'ssh -J <host>'")
-    refused("-O full a h:b", ARGUMENTS, "full: is a file that the log would replace")
+    refused("-O full a h:b", ARGUMENTS, "full: is a file that the log would be appended to")
     refused("-s 8 a h:b", ARGUMENTS, "say -t <number>")
 
 
