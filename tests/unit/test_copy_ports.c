@@ -168,6 +168,35 @@ static void test_addresses(void **state)
 	tear_down(&f);
 }
 
+/* The first failure is told; a name and its number are one address. */
+static void test_first_failure(void **state)
+{
+	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 3 };
+	uint64_t start_ns = clock_now_ns();
+	struct fixture f;
+	int fd;
+
+	(void)state;
+	set_up(&f, false);
+	fd = rig_listen("127.0.0.1", &to.port);
+	strcpy(to.addresses[0], "127.0.0.1");
+	strcpy(to.addresses[1], "localhost");
+	strcpy(to.addresses[2], "127.0.0.2");
+	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, f.why, sizeof(f.why)),
+			 -ETIMEDOUT);
+	assert_non_null(strstr(f.why, "127.0.0.1 port"));
+	assert_true(clock_now_ns() - start_ns < 1900 * MS_NS);
+	strcpy(to.addresses[0], "no..host");
+	to.n_addresses = 1;
+	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, f.why, sizeof(f.why)) < 0);
+	assert_non_null(strstr(f.why, "cannot find the host \"no..host\""));
+	to.n_addresses = 0;
+	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, f.why, sizeof(f.why)) < 0);
+	assert_string_equal(f.why, "the other side has no address");
+	close(fd);
+	tear_down(&f);
+}
+
 /* ---- failures ---- */
 
 static void test_refused(void **state)
@@ -482,13 +511,14 @@ static void test_owner(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_meet),	    cmocka_unit_test(test_meet_encrypted),
-		cmocka_unit_test(test_meet_ipv6),   cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_refused),	    cmocka_unit_test(test_silent),
-		cmocka_unit_test(test_other_terms), cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_strangers),   cmocka_unit_test(test_replayed_hello),
-		cmocka_unit_test(test_next_port),   cmocka_unit_test(test_exact_ports),
-		cmocka_unit_test(test_last_port),   cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_meet),	       cmocka_unit_test(test_meet_encrypted),
+		cmocka_unit_test(test_meet_ipv6),      cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_first_failure),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_silent),	       cmocka_unit_test(test_other_terms),
+		cmocka_unit_test(test_too_many),       cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_replayed_hello), cmocka_unit_test(test_next_port),
+		cmocka_unit_test(test_exact_ports),    cmocka_unit_test(test_last_port),
+		cmocka_unit_test(test_owner),
 	};
 
 	const char *why;

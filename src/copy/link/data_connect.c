@@ -5,11 +5,13 @@
  * round trips of one after the other would take seconds.
  */
 #include <errno.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "copy/link/data_terms.h"
 #include "xdd/base/nstime.h"
@@ -18,6 +20,16 @@
 #include "xdd/sys/clock.h"
 
 #define WHY_SIZE 512
+
+/* Of an address: INET6_ADDRSTRLEN, and the name of an interface. */
+#define NUMBER_SIZE 64
+#define MAX_NUMBERS 32
+
+/* Addresses to try. */
+struct numbers {
+	char text[MAX_NUMBERS][NUMBER_SIZE];
+	size_t n;
+};
 
 /* Common to the threads. Const. */
 struct target {
@@ -182,34 +194,79 @@ static int connect_all(struct data_links *links, const struct target *to, char *
 	return err;
 }
 
-int data_connect(struct data_links *links, const struct data_terms *terms,
-		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size)
+/* Add the numbers of `host`, each once: a name often has the address that is tried already. */
+static void add_numbers(struct numbers *l, const char *host, char *why, size_t size)
 {
-	struct data_keys keys;
-	int err;
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list = NULL;
+	char number[NUMBER_SIZE], *safe;
+	int err = getaddrinfo(host, NULL, &hints, &list);
 
-	memset(links, 0, sizeof(*links));
-	if (!to->n_addresses) {
-		snprintf(why, size, "the other side has no address");
-		return -EDESTADDRREQ;
+	if (err && !*why) {
+		safe = printable_dup(host, false);
+		snprintf(why, size, "cannot find the host \"%s\" (%s)", safe ? safe : "?",
+			 err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err));
+		free(safe);
 	}
-	err = data_keys_derive(&keys, terms, why, size);
-	if (err)
-		return err;
-	for (size_t i = 0; i < to->n_addresses; i++) {
+	for (const struct addrinfo *a = err ? NULL : list; a && l->n < MAX_NUMBERS;
+	     a = a->ai_next) {
+		size_t i = 0;
+
+		if (getnameinfo(a->ai_addr, a->ai_addrlen, number, sizeof(number), NULL, 0,
+				NI_NUMERICHOST) != 0)
+			continue;
+		while (i < l->n && strcmp(l->text[i], number) != 0)
+			i++;
+		if (i == l->n)
+			memcpy(l->text[l->n++], number, sizeof(number));
+	}
+	if (!err)
+		freeaddrinfo(list);
+}
+
+/* Returns 0, or -errno with the text of the first that failed. */
+static int connect_any(struct data_links *links, const struct data_terms *terms,
+		       const struct data_keys *keys, const struct numbers *l, uint16_t port,
+		       uint64_t wait_ns, char *why, size_t size)
+{
+	char later[WHY_SIZE];
+	int first = -ENXIO;
+
+	for (size_t i = 0; i < l->n; i++) {
 		struct target target = {
-			.address = to->addresses[i],
-			.port = to->port,
+			.address = l->text[i],
+			.port = port,
 			.terms = terms,
-			.keys = &keys,
+			.keys = keys,
 			.options = data_options(terms),
 			.until_ns = clock_now_ns() + wait_ns,
 		};
+		int err = connect_all(links, &target, i ? later : why, i ? sizeof(later) : size);
 
-		err = connect_all(links, &target, why, size);
 		if (!err)
-			break;
+			return 0;
+		if (i == 0)
+			first = err;
 	}
+	return first;
+}
+
+int data_connect(struct data_links *links, const struct data_terms *terms,
+		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size)
+{
+	struct numbers numbers = { .n = 0 };
+	struct data_keys keys;
+	int err = data_keys_derive(&keys, terms, why, size);
+
+	memset(links, 0, sizeof(*links));
+	if (err)
+		return err;
+	*why = '\0';
+	for (size_t i = 0; i < to->n_addresses; i++)
+		add_numbers(&numbers, to->addresses[i], why, size);
+	if (!numbers.n && !*why)
+		snprintf(why, size, "the other side has no address");
+	err = connect_any(links, terms, &keys, &numbers, to->port, wait_ns, why, size);
 	data_keys_forget(&keys);
 	return err;
 }
