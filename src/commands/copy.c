@@ -91,6 +91,7 @@ const struct command command_copy = {
 		"usage: xddcp [<option> ...] <source> ... [<user>@]<host>:<destination> [<size>]\n"
 		"       xddcp [<option> ...] [<user>@]<host>:<source> ... <destination> [<size>]\n"
 		"       xddcp [<option> ...] <host a>:<source> ... <host b>:<destination> [<size>]\n"
+		"       xddcp [<option> ...] <source> ... <destination>\n"
 		"\n"
 		"Copies files from host to host. ssh starts xdd on the other host; the data move by\n"
 		"connections of their own, with a key for this copy only. Each block is checked, and\n"

@@ -151,18 +151,12 @@ static int take_size(struct copy_line *l, const struct copy_place *places)
 
 static int check_places(const struct copy_line *l, const struct copy_place *places, size_t n)
 {
-	const struct copy_place *to = &places[n - 1];
-
 	for (size_t i = 1; i + 1 < n; i++) {
 		if (!same_host(&places[0], &places[i]))
 			return bad_names(l->operands[i],
 					 "is not on the host of the first source; copy it by a "
 					 "command of its own");
 	}
-	if (!places[0].host && !to->host)
-		return bad_names(l->operands[n - 1],
-				 "expected host:path as source or destination; copy files of this "
-				 "host by cp");
 	if (n > 2 && copy_line_has(l, "list")) {
 		log_error("copy: -list takes one list of names as the source; a configuration of "
 			  "ssh is -S 'ssh -F <file>'");

@@ -48,7 +48,6 @@ static int make_secrets(struct copy_attempt *a)
 static int start_server(struct copy_attempt *a, enum copy_role role)
 {
 	const struct copy_request *r = a->request;
-	const struct copy_place *place = role == COPY_SOURCE ? &r->sources[0] : &r->destination;
 	struct copy_start start = {
 		.role = role,
 		.peer_is_here = a->here[side_of(peer_of(role))],
@@ -64,7 +63,8 @@ static int start_server(struct copy_attempt *a, enum copy_role role)
 	memcpy(start.key, a->terms.key, sizeof(start.key));
 	memcpy(start.session, a->terms.session, sizeof(start.session));
 	a->at = role;
-	status = ssh_start(&a->servers[side_of(role)], r, place, &start, a->why, sizeof(a->why));
+	status = ssh_start(&a->servers[side_of(role)], r, attempt_place(a, role), &start, a->why,
+			   sizeof(a->why));
 	explicit_bzero(start.key, sizeof(start.key));
 	if (!status)
 		*a->why = '\0';
@@ -101,7 +101,8 @@ static int end_servers(struct copy_attempt *a, int status)
 
 		if (end && status == XDD_OK) {
 			a->at = role;
-			snprintf(a->why, sizeof(a->why), "ssh ended with status %d", end);
+			snprintf(a->why, sizeof(a->why), "%s ended with status %d",
+				 attempt_place(a, role)->host ? "ssh" : "the other process", end);
 			status = COPY_SSH_ENDED;
 		}
 	}

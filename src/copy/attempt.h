@@ -40,7 +40,8 @@ static inline unsigned side_of(enum copy_role role)
  */
 int copy_attempt(struct copy_attempt *a);
 
-/* The name of the host of a side, for messages. */
+/* Where a side is, and the name of its host for messages. */
+const struct copy_place *attempt_place(const struct copy_attempt *a, enum copy_role role);
 const char *attempt_host(const struct copy_attempt *a, enum copy_role role);
 
 /* ---- meeting.c ---- */

@@ -60,6 +60,7 @@ static bool can_repeat(const struct copy_request *r)
 static int copy_all(const struct copy_request *request, struct copy_report *report,
 		    struct copy_signals *signals, const char *const *sources)
 {
+	const bool local = !request->sources[0].host;
 	uint64_t pause_ns = PAUSE_NS;
 	bool begun = false;
 
@@ -69,7 +70,8 @@ static int copy_all(const struct copy_request *request, struct copy_report *repo
 			.report = report,
 			.signals = signals,
 			.sources = sources,
-			.here = { !request->sources[0].host, !request->destination.host },
+			/* Within this host the destination is another process. */
+			.here = { local, !request->destination.host && !local },
 		};
 		int status = copy_attempt(&a);
 

@@ -17,14 +17,14 @@
 #define CONNECT_NS (2 * NS_PER_SEC)
 #define ACCEPT_NS (5 * NS_PER_SEC)
 
-static const struct copy_place *place_of(const struct copy_attempt *a, enum copy_role role)
+const struct copy_place *attempt_place(const struct copy_attempt *a, enum copy_role role)
 {
 	return role == COPY_SOURCE ? &a->request->sources[0] : &a->request->destination;
 }
 
 const char *attempt_host(const struct copy_attempt *a, enum copy_role role)
 {
-	const struct copy_place *p = place_of(a, role);
+	const struct copy_place *p = attempt_place(a, role);
 
 	return p->host ? p->host : "this host";
 }
@@ -100,9 +100,9 @@ static void add_addresses(const struct copy_attempt *a, enum copy_role role, boo
 			  struct copy_meet *m)
 {
 	const struct copy_started *started = &a->servers[side_of(role)].started;
-	const struct copy_place *place = place_of(a, role);
+	const struct copy_place *place = attempt_place(a, role);
 
-	if (from_here && *started->ssh_address)
+	if (from_here && place->host)
 		add_address(m, started->ssh_address);
 	if (place->host)
 		add_address(m, place->host);
@@ -110,7 +110,7 @@ static void add_addresses(const struct copy_attempt *a, enum copy_role role, boo
 		add_address(m, started->host);
 		add_address(m, started->ssh_address);
 	}
-	if (!m->n_addresses)
+	if (!place->host)
 		add_address(m, "127.0.0.1");
 }
 

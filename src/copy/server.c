@@ -187,7 +187,9 @@ static void meet_listen(struct server *s, struct copy_meet *m)
 	char address[64] = "";
 
 	/* Another server may reach this host by another address. */
-	if (s->start.peer_is_here)
+	if (s->start.peer_is_here && strcmp(s->start.own_host, s->start.peer_host) == 0)
+		snprintf(address, sizeof(address), "127.0.0.1");
+	else if (s->start.peer_is_here)
 		ssh_word(2, address, sizeof(address));
 	m->ok = data_listen(&s->listener, &s->terms, address, &m->port, m->text, sizeof(m->text)) ==
 		0;

@@ -67,9 +67,6 @@ def test_options():
 def test_names():
     refused("", ARGUMENTS, "expected a source and a destination")
     refused("a", ARGUMENTS, "expected a source and a destination")
-    refused("a b", NAMES, "b:", "expected host:path")
-    refused("./a:b ./c:d", NAMES, "./c:d", "expected host:path")
-    refused("d/a:b /c:d", NAMES, "/c:d", "expected host:path")
     refused("a h:b g:c", NAMES, "h:b", "is not on the host of the first source")
     refused("h:a g:b c", NAMES, "g:b", "is not on the host of the first source")
     refused("h:a u@h:b c", NAMES, "u@h:b", "is not on the host of the first source")

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""
+Copies within a host, without ssh: the other side is a process of this xdd, and data goes through the loopback interface.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddtest as t
+
+
+def copy(*args, **kwargs):
+    # No address of a session in which the test runs matters.
+    env = dict(os.environ, SSH_CONNECTION="192.0.2.1 1 192.0.2.2 2", PATH="/nonexistent")
+    return t.command([t.XDD, "copy", *args], env=env, cwd=t.tmp(), **kwargs)
+
+
+def write(name, data):
+    os.makedirs(os.path.dirname(t.path(name)), exist_ok=True)
+    with open(t.path(name), "wb") as f:
+        f.write(data)
+
+
+def read(name):
+    with open(t.path(name), "rb") as f:
+        return f.read()
+
+
+def test_trees():
+    write("tree/a", b"1")
+    write("tree/d/large", os.urandom(3 << 20))
+    os.symlink("a", t.path("tree/link"))
+    r = copy("-r", "tree", "new")
+    t.ok(r.status == 0 and read("new/d/large") == read("tree/d/large") and os.readlink(t.path("new/link")) == "a",
+         "a tree within this host", r)
+    r = copy("-r", "tree/", "new")
+    t.ok(r.status == 0 and "skipped: 2 files" in r.out, "again: all is there", r)
+    r = copy("-r", "tree", "tree")
+    t.ok(r.status == 0 and sorted(os.listdir(t.path("tree/tree"))) == ["a", "d", "link"], "a tree into itself ends", r)
+
+
+def test_names():
+    write("x:y", b"a colon")
+    r = copy("./x:y", "./z:z")
+    t.ok(r.status == 0 and read("z:z") == b"a colon", "names with colons", r)
+    r = copy("missing", "other")
+    t.equal((r.status, r.err), (106, "xdd: copy: missing: No such file or directory\n"), "a source that is not there", r)
+    r = copy("-e", "./x:y", "encrypted")
+    t.ok(r.status == 0 and read("encrypted") == b"a colon", "encrypted", r)
+
+
+test_trees()
+test_names()
+t.done()
