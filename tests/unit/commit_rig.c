@@ -12,19 +12,25 @@
 
 long magic;
 pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-char order[4096]; /* a letter for each call */
+char order[1 << 18];
+static size_t n_order;
 int syncfs_error, fsync_error, fdatasync_error, rename_error, close_error;
 unsigned flush_delay_us;
 unsigned n_close;
 
 void note(char letter)
 {
-	size_t n;
-
 	pthread_mutex_lock(&log_lock);
-	n = strlen(order);
-	if (n < sizeof(order) - 1)
-		order[n] = letter;
+	if (n_order < sizeof(order) - 1)
+		order[n_order++] = letter;
+	pthread_mutex_unlock(&log_lock);
+}
+
+void forget_calls(void)
+{
+	pthread_mutex_lock(&log_lock);
+	memset(order, 0, n_order);
+	n_order = 0;
 	pthread_mutex_unlock(&log_lock);
 }
 
@@ -97,8 +103,10 @@ size_t calls(char letter)
 {
 	size_t n = 0;
 
+	pthread_mutex_lock(&log_lock);
 	for (const char *p = order; *p; p++)
 		n += *p == letter;
+	pthread_mutex_unlock(&log_lock);
 	return n;
 }
 
@@ -144,8 +152,12 @@ int set_up(void **state)
 	int fd;
 
 	(void)state;
-	strcpy(root, "commit.XXXXXX");
-	assert_non_null(mkdtemp(root));
+	/* Quick where there is a file system in memory; the kind is that of the test anyway. */
+	strcpy(root, "/dev/shm/xdd-commit.XXXXXX");
+	if (!mkdtemp(root)) {
+		strcpy(root, "commit.XXXXXX");
+		assert_non_null(mkdtemp(root));
+	}
 	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	dirs = dirs_new(fd, 0);
@@ -155,7 +167,7 @@ int set_up(void **state)
 	syncfs_error = fsync_error = fdatasync_error = rename_error = close_error = 0;
 	flush_delay_us = 0;
 	n_done = 0;
-	memset(order, 0, sizeof(order));
+	forget_calls();
 	memset(done_err, 0, sizeof(done_err));
 	done_what[0] = '\0';
 	return 0;
@@ -209,17 +221,28 @@ struct commit_file *make(struct commit *c, struct dir_node *dir, const char *nam
 
 void put(const char *name, uint64_t id)
 {
-	commit_put(commit, make(commit, dirs_root(dirs), name, id));
+	struct commit_file *f = make(commit, dirs_root(dirs), name, id);
+
+	note('p');
+	commit_put(commit, f);
 }
 
+/* They are put at once, so that they are one batch, unless the machine is very slow. */
 void put_many(size_t n)
 {
+	struct commit_file **files = calloc(n, sizeof(*files));
 	char name[32];
 
+	assert_non_null(files);
 	for (size_t i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "f%zu", i);
-		put(name, i);
+		files[i] = make(commit, dirs_root(dirs), name, i);
 	}
+	for (size_t i = 0; i < n; i++) {
+		note('p');
+		commit_put(commit, files[i]);
+	}
+	free(files);
 }
 
 void forget(struct commit_file *f)

@@ -31,19 +31,21 @@
 
 /* ---- the C library, with faults ---- */
 
-extern long magic;	 /* of each file system */
-extern char order[4096]; /* letters of calls: S syncfs, f d fsync, R rename, s fdatasync */
+extern long magic; /* of each file system */
+/* a letter for each call: p put, S syncfs, f and d fsync, s fdatasync, R rename, D and x done */
+extern char order[1 << 18];
 extern int syncfs_error, fsync_error, fdatasync_error, rename_error;
 extern int close_error; /* of the close of a regular file, after n_close others */
 extern unsigned n_close;
 extern unsigned flush_delay_us;
 
 void note(char letter);
+void forget_calls(void);
 size_t calls(char letter);
 
 /* ---- the destination ---- */
 
-#define MAX_FILES 40000
+#define MAX_FILES 20000
 #define TREE_ID 7
 
 extern char root[64];

@@ -238,14 +238,11 @@ void commit_close(struct commit *c, bool keep, uint64_t *storage_ns)
 
 /* ---- files ---- */
 
-int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPORARY_SIZE])
+/* Name it, in the directory of this descriptor. Returns 0 or -errno. */
+static int reserve(struct commit *c, struct commit_file *f, int dir_fd, char *name)
 {
-	int fd = dirs_fd(c->dirs, f->dir), fs;
+	int fs = commit_place(c, f->dir, dir_fd, true);
 
-	if (fd < 0)
-		return fd;
-	fs = commit_place(c, f->dir, fd, true);
-	dirs_done(c->dirs, f->dir);
 	if (fs < 0)
 		return fs;
 	f->fs = (uint32_t)fs;
@@ -256,22 +253,33 @@ int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPO
 	return 0;
 }
 
+int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPORARY_SIZE])
+{
+	int fd = dirs_fd(c->dirs, f->dir), err;
+
+	if (fd < 0)
+		return fd;
+	err = reserve(c, f, fd, name);
+	dirs_done(c->dirs, f->dir);
+	return err;
+}
+
 int commit_create(struct commit *c, struct commit_file *f)
 {
 	char name[COPY_TEMPORARY_SIZE];
-	int err = commit_reserve(c, f, name), fd;
+	int fd = dirs_fd(c->dirs, f->dir), err;
 
-	if (err)
-		return err;
-	fd = dirs_fd(c->dirs, f->dir);
-	if (fd >= 0) {
+	if (fd < 0)
+		return fd;
+	err = reserve(c, f, fd, name);
+	if (!err) {
 		f->fd = openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		err = f->fd < 0 ? -errno : 0;
-		dirs_done(c->dirs, f->dir);
 	}
-	if (fd < 0 || err)
+	dirs_done(c->dirs, f->dir);
+	if (err)
 		f->number = 0;
-	return fd < 0 ? fd : err;
+	return err;
 }
 
 /* The file system of one that has no temporary name is not known yet. */
@@ -291,16 +299,20 @@ static void place_existing(struct commit *c, struct commit_file *f)
 	f->losses = atomic_load(&c->fs[fs].losses);
 }
 
-/*
- * Close a small file here, where many threads do it, if the flush does not need it. With the lock,
- * which is released meanwhile.
- */
-static void close_early(struct commit *c, struct commit_file *f)
+/* True if the flush does not need the descriptor of a file. With the lock. */
+static bool may_close(const struct commit *c, const struct commit_file *f)
 {
 	const enum commit_flush flush = c->fs[f->fs].flush;
 
-	if (f->fd < 0 || !f->number || f->err || f->progress || flush == COMMIT_FLUSH_EACH ||
-	    (flush == COMMIT_FLUSH_ALL && c->pending.n < COMMIT_FEW))
+	return f->fd >= 0 && f->number && !f->err && !f->progress &&
+	       (flush == COMMIT_FLUSH_NONE ||
+		(flush == COMMIT_FLUSH_ALL && c->pending.n >= COMMIT_FEW));
+}
+
+/* Close it here, where many threads do so. With the lock, which is released meanwhile. */
+static void close_early(struct commit *c, struct commit_file *f)
+{
+	if (!may_close(c, f))
 		return;
 	pthread_mutex_unlock(&c->lock);
 	if (close(f->fd) && errno != EINTR) {
