@@ -23,6 +23,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/copy/copy.h"
+#include "xdd/net/digest.h"
 
 /* Until START brings the limit of this copy. */
 #define START_NS (30 * NS_PER_SEC)
@@ -329,7 +330,12 @@ int copy_server(void)
 {
 	struct server s = { .channel = NULL };
 	int status = COPY_SSH_ENDED, err;
+	const char *missing;
 
+	if (!digest_available(&missing)) {
+		log_error("copy: %s, which copies between hosts need", missing);
+		return COPY_BAD_VERSION;
+	}
 	err = copy_signals_start(&s.signals, true);
 	if (!err)
 		err = open_channel(&s);
