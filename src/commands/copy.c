@@ -88,21 +88,23 @@ const struct command command_copy = {
 	.name = "copy",
 	.summary = "copy files and trees between hosts; also as xddcp",
 	.usage =
-		"usage: xddcp [<option> ...] <source> ... [<user>@]<host>:<destination> [<size>]\n"
-		"       xddcp [<option> ...] [<user>@]<host>:<source> ... <destination> [<size>]\n"
-		"       xddcp [<option> ...] <host a>:<source> ... <host b>:<destination> [<size>]\n"
+		"usage: xddcp [<option> ...] <source> ... [<user>@]<host>:<path> [<size>]\n"
+		"       xddcp [<option> ...] [<user>@]<host>:<path> ... <destination> [<size>]\n"
+		"       xddcp [<option> ...] <host a>:<path> ... <host b>:<path> [<size>]\n"
 		"       xddcp [<option> ...] <source> ... <destination>\n"
 		"\n"
-		"Copies files from host to host. ssh starts xdd on the other host; the data move by\n"
-		"connections of their own, with a key for this copy only. Each block is checked, and\n"
-		"a file gets its name when it is complete. Permissions, times, links and holes are\n"
-		"copied, and files that are the same already are skipped. xddcp is xdd copy.\n",
+		"Copies files from host to host. ssh starts xdd on the other host; the data move\n"
+		"by connections of their own, with a key for this copy only. Each block is\n"
+		"checked, and a file gets its name when it is complete. Permissions, times, links\n"
+		"and holes are copied, and files that are the same already are skipped. xddcp is\n"
+		"xdd copy.\n",
 	.options = &copy_options,
 	.footer =
 		"Exit status: 0 all files arrived and were checked; 5 a signal ended the copy;\n"
 		"7 contents differ (-verify); 101 arguments; 102 form of source and destination;\n"
-		"103 no xdd there; 105 options exclude each other; 106 no such source; 108 ssh cannot\n"
-		"start; 109 ssh ended; 111 size; 112 version; 114 something was not copied; 115 ports;\n"
-		"118 a device needs a size; 119 no such directory; 120 cannot be written.\n",
+		"103 no xdd there; 105 options exclude each other; 106 no such source; 108 ssh\n"
+		"cannot start; 109 ssh ended; 111 size; 112 version; 114 something was not\n"
+		"copied; 115 ports; 118 a device needs a size; 119 no such directory; 120 cannot\n"
+		"be written.\n",
 	.main = copy_main,
 };

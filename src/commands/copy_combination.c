@@ -2,9 +2,11 @@
  * Options of xdd copy that exclude each other. Called by copy_words.c.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "commands/copy_line.h"
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
 
 struct pair {
 	const char *a, *b;
@@ -26,12 +28,25 @@ static const struct pair pairs[] = {
 	{ "json", "jsonout", "both say where the results go" },
 };
 
+/* Both may be NULL. */
+static bool same_output(const char *a, const char *b)
+{
+	if (!a || !b)
+		return false;
+	return strcmp(a, b) == 0 ||
+	       (output_standard(a) >= 0 && output_standard(a) == output_standard(b));
+}
+
 int copy_line_combination(const struct copy_line *l)
 {
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		if (!copy_line_has(l, pairs[i].a) || !copy_line_has(l, pairs[i].b))
 			continue;
 		log_error("copy: -%s excludes -%s: %s", pairs[i].a, pairs[i].b, pairs[i].why);
+		return COPY_BAD_COMBINATION;
+	}
+	if (same_output(l->request.log_path, l->request.json_path)) {
+		log_error("copy: the log and the JSON document need different files");
 		return COPY_BAD_COMBINATION;
 	}
 	if (copy_line_has(l, "null") && !copy_line_has(l, "list")) {

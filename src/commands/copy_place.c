@@ -10,6 +10,8 @@
 #include "commands/copy_line.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
+
 #include "xdd/base/units.h"
 
 #define HOST_MAX 255
@@ -224,6 +226,22 @@ static const char *source_is_wrong(const struct copy_line *l, const char *path, 
 		       "is a directory; say -r to copy it";
 }
 
+/* True if an output would be written into a source. */
+static bool is_output(const struct copy_line *l, const char *path)
+{
+	const char *const outputs[] = { l->request.log_path, l->request.json_path };
+	struct stat st, out;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+		if (outputs[i] && output_standard(outputs[i]) < 0 && stat(outputs[i], &out) == 0 &&
+		    out.st_dev == st.st_dev && out.st_ino == st.st_ino)
+			return true;
+	}
+	return false;
+}
+
 int copy_line_sources(const struct copy_line *l)
 {
 	for (size_t i = 0; i < l->request.n_sources; i++) {
@@ -231,6 +249,10 @@ int copy_line_sources(const struct copy_line *l)
 		int status = 0;
 		const char *why = p->host ? NULL : source_is_wrong(l, p->path, &status);
 
+		if (!why && !p->host && is_output(l, p->path)) {
+			why = "is a source and the log or the JSON document; use another file";
+			status = COPY_BAD_ARGUMENTS;
+		}
 		if (!why)
 			continue;
 		log_error("copy: %.512s: %s", p->path, why);

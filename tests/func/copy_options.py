@@ -5,6 +5,7 @@ words of other tools; the script, which finds xdd; and in copies without ssh wha
 """
 import json
 import os
+import random
 import shlex
 import shutil
 import sys
@@ -100,6 +101,10 @@ def test_names():
 def test_combinations():
     for line in ("-k -i", "-k -R", "-k -a", "-k -n", "-k -force", "-n -R", "-n -a", "-n -f", "-n -v", "-n -w", "-i -R", "-J -jsonout x"):
         refused(line + " a h:b", COMBINATION, "excludes")
+    refused("-log x -jsonout x a h:b", COMBINATION, "need different files")
+    refused("-J -log - a h:b", COMBINATION, "need different files")
+    refused("-log full full h:b", ARGUMENTS, "is a source and the log")
+    refused("-jsonout ./full a full h:b", ARGUMENTS, "is a source and the log")
     refused("-0 a h:b", COMBINATION, "-null is about names in a list")
     refused("-r d h:b 5", COMBINATION, "-recursive excludes -size")
     refused("-F a h:b 5", COMBINATION, "-list excludes -size")
@@ -144,7 +149,7 @@ def test_help():
         t.ok(run.status == 0 and run.out.startswith("usage: xddcp ") and not run.err and not FAKE.started(), word, run)
     run = xddcp("-h")
     width = max(len(line) for line in run.out.splitlines())
-    t.ok(width <= 90, "the help fits a terminal", width)
+    t.ok(width <= 80, "the help fits a terminal", width)
 
 
 def test_script():
@@ -175,6 +180,36 @@ def test_script():
         t.ok(r.status == NO_SOURCE, "%s: finds xdd beside the script" % os.path.relpath(program, WHERE), r)
     os.unlink(t.path("link"))
     shutil.rmtree(own)
+
+
+WORDS = """-r -P -k -c -n -i -R -a -F -0 -d -s -o -e -f -p -t -b -l -S -Y -v -w -O -q -J -size -blocksize -timeout -retries -log -jsonout
+-force -- --threads=4 --threads=x -rPv -rt8 -avz --delete a missing d d/ full 3 s b sd 8 70000 10M 10G 1e9 h: h:x u@h:x [::1]:x g:x :x
+a:b ./a:b '' - -- x.log y.json --help=1 -server -foce""".split()
+
+
+def test_random_words():
+    """Any words: one of the statuses of a command line, with one line, or a start of ssh, which fails here."""
+    refusals = (ARGUMENTS, NAMES, COMBINATION, NO_SOURCE)
+    random.seed(41)
+    before = names()
+    failing = t.path("failing-ssh")
+    with open(failing, "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\nexit 255\n")
+    os.chmod(failing, 0o755)
+    wrong = []
+    for _ in range(200):
+        words = ["" if word == "''" else word for word in random.choices(WORDS, k=random.randint(1, 7))]
+        run = t.command([t.XDD, "copy", *words, "-S", failing], cwd=WHERE, env={"XDDCP_SSH": failing})
+        if run.status in refusals:
+            good = run.err.count("\n") == 1 and not run.out
+        else:
+            good = run.status in (0, 108, 109)
+        if not good:
+            wrong.append(str(run))
+        for name in set(names()) - set(before) - {"failing-ssh"}:
+            os.unlink(t.path(name))
+    t.ok(not wrong, "random words", "\n".join(wrong[:5]))
+    os.unlink(failing)
 
 
 # ---- copies, where ssh is a script that starts the other side here ----
@@ -313,5 +348,5 @@ for file in ("a", "3", "mine", "mine.pub", "list"):
 with open(t.path("full"), "w", encoding="ascii") as f:
     f.write("text\n")
 os.mkdir(t.path("d"))
-t.run(test_options, test_names, test_combinations, test_other_tools, test_help, test_script, test_odd_names, test_lists, test_effects, test_ssh)
+t.run(test_options, test_names, test_combinations, test_other_tools, test_help, test_script, test_random_words, test_odd_names, test_lists, test_effects, test_ssh)
 t.done()
