@@ -126,13 +126,14 @@ static int bad_names(const char *word, const char *why)
 static int take_size(struct copy_line *l, const struct copy_place *places)
 {
 	const char *word = l->operands[l->n_operands - 1];
+	struct stat st;
 	uint64_t bytes;
 
 	if (l->n_operands != 3 || places[2].host || !isdigit((unsigned char)*word) ||
 	    strchr(word, '/'))
 		return 0;
 	if (same_host(&places[0], &places[1])) {
-		if (!places[0].host || units_parse_size(word, &bytes))
+		if (units_parse_size(word, &bytes) || lstat(word, &st) == 0)
 			return 0;
 		return bad_names(word,
 				 "is a size or a destination; say -size, or ./ before a name");

@@ -72,6 +72,7 @@ def test_names():
     refused("h:a g:b c", NAMES, "g:b", "is not on the host of the first source")
     refused("h:a u@h:b c", NAMES, "u@h:b", "is not on the host of the first source")
     refused("h:a h:b 5", NAMES, "5", "is a size or a destination")
+    refused("a full 5", NAMES, "5", "is a size or a destination")
     refused("a h:b 5x", ARGUMENTS, "5x", "expected a size")
     refused("a h:b 99999999999999999999", ARGUMENTS, "expected a size")
     refused("a -- -oProxyCommand=x:b", NAMES, "begins with a dash")

@@ -275,7 +275,11 @@ static void test_names(void **state)
 	struct copy_line l;
 
 	LINE(&l, "a", COPY_BAD_ARGUMENTS);
-	LINE(&l, "a b", COPY_BAD_NAMES);
+	LINE(&l, "/nowhere/a b", COPY_NO_SOURCE);
+	LINE(&l, "/ b 7", COPY_BAD_NAMES);
+	LINE(&l, "-r / b", 0);
+	assert_null(l.request.sources[0].host);
+	assert_null(l.request.destination.host);
 	LINE(&l, "h:a g:b c", COPY_BAD_NAMES);
 	LINE(&l, "h:a b c", COPY_BAD_NAMES);
 	LINE(&l, "h:a u@h:b c", COPY_BAD_NAMES);
