@@ -91,6 +91,34 @@ void commit_note_root(struct commit *c, bool renamed)
 	pthread_mutex_unlock(&c->journal_lock);
 }
 
+/* An empty journal, if that of the session that is continued has another name. */
+static void mark_root(struct commit *c)
+{
+	struct dir_node *root = dirs_root(c->dirs);
+	char name[COPY_TEMPORARY_SIZE];
+	int dir = dirs_fd(c->dirs, root), fd;
+
+	if (dir < 0)
+		return;
+	journal_name(c->own_session, name);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	dirs_done(c->dirs, root);
+	c->marked = fd >= 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+void commit_announce(struct commit *c)
+{
+	if (c->announced || c->passive)
+		return;
+	c->announced = true;
+	if (c->session != c->own_session)
+		mark_root(c);
+	else if (commit_journal(c))
+		return; /* nothing can be made there */
+}
+
 /* ---- begin and end ---- */
 
 static struct commit *new_commit(const struct copy_job *job, struct dirs *dirs, uint64_t tree_id,
@@ -104,7 +132,8 @@ static struct commit *new_commit(const struct copy_job *job, struct dirs *dirs, 
 	c->done = done;
 	c->arg = arg;
 	c->stop = job->stop;
-	c->session = bytes_get(job->session, 8);
+	c->own_session = bytes_get(job->session, 8);
+	c->session = c->own_session;
 	c->tree_id = tree_id;
 	c->passive = job->settings->verify || job->settings->dry_run;
 	c->resume = job->settings->resume;
@@ -201,7 +230,7 @@ static void flush_rest(struct commit *c)
 	}
 }
 
-static void remove_journal(struct commit *c)
+static void remove_journal(struct commit *c, uint64_t session)
 {
 	struct dir_node *root = dirs_root(c->dirs);
 	char name[COPY_TEMPORARY_SIZE];
@@ -209,7 +238,7 @@ static void remove_journal(struct commit *c)
 
 	if (fd < 0)
 		return;
-	journal_name(c->session, name);
+	journal_name(session, name);
 	commit_unlink_quietly(fd, name);
 	dirs_done(c->dirs, root);
 }
@@ -227,8 +256,10 @@ void commit_close(struct commit *c, bool keep, uint64_t *storage_ns)
 		flush_rest(c);
 	}
 	commit_kept_free(c, !keep);
+	if (c->marked)
+		remove_journal(c, c->own_session);
 	if (c->journal.fd >= 0 && !keep)
-		remove_journal(c);
+		remove_journal(c, c->session);
 	else if (c->journal.fd >= 0)
 		commit_flush_journal(c);
 	if (storage_ns)

@@ -65,6 +65,13 @@ int commit_open(struct commit **c, const struct copy_job *job, struct dirs *dirs
 void commit_note_root(struct commit *c, bool renamed);
 
 /*
+ * Have the file journal_name() of the session of the job in the root before anything else is made
+ * there: by it, the source recognizes a destination that lies in the tree that it walks. The thread
+ * of the entries.
+ */
+void commit_announce(struct commit *c);
+
+/*
  * True if `root_fd`, an existing directory, has the journal of a dead session with this `tree_id`
  * whose root was the new name of the source: -R continues in it. Before commit_open().
  */

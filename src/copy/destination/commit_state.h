@@ -78,8 +78,10 @@ struct commit {
 	struct dirs *dirs;
 	commit_done *done;
 	void *arg;
-	struct stop *stop; /* or NULL */
-	uint64_t session;  /* in names; of the session that is continued, if one is */
+	struct stop *stop;	/* or NULL */
+	uint64_t session;	/* in names; of the session that is continued, if one is */
+	uint64_t own_session;	/* of the job */
+	bool announced, marked; /* of the thread of the entries; marked: with a file of its own */
 	uint64_t tree_id;
 	bool passive; /* nothing is written */
 	bool resume;

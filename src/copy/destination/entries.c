@@ -256,6 +256,19 @@ static int enter_there(struct destination *d, const struct level *in, const stru
 	return push(d, &l);
 }
 
+/* Before the first directory that is made: one that exists leaves the root alone. */
+static void announce(struct destination *d, struct level *in, const char *name)
+{
+	struct stat st;
+
+	if (d->announced)
+		return;
+	if (!fstatat(in->fd, name, &st, AT_SYMLINK_NOFOLLOW) || errno != ENOENT)
+		return;
+	d->announced = true;
+	commit_announce(d->commit);
+}
+
 static int enter(struct destination *d, struct level *in, const struct copy_entry *e,
 		 uint32_t cost_bytes)
 {
@@ -268,6 +281,7 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 	}
 	if (d->reads_only)
 		return enter_there(d, in, e, cost_bytes, false);
+	announce(d, in, e->name);
 	made = !mkdirat(in->fd, e->name, 0700);
 	if (!made && errno != EEXIST) {
 		dest_failed(d, e->id, in->node, e->name, "create", -errno);

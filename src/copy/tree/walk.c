@@ -205,20 +205,21 @@ static bool is_temporary(const char *name)
 	return strcmp(name, ".part") == 0;
 }
 
-/* An entry that is not known to be a directory. */
-static void look(struct walk *w, struct walk_found *f, const char *name)
+/* An entry that is not known to be a directory. False: nothing to say about it. */
+static bool look(struct walk *w, struct walk_found *f, const char *name)
 {
 	struct dir_node *dir = w->levels[w->n_levels - 1].node;
 	int err = 0;
 
 	if (fstatat(w->fd, name, &f->st, AT_SYMLINK_NOFOLLOW))
 		err = -errno;
+	if (!err && S_ISDIR(f->st.st_mode))
+		return walk_enter(w, f, name);
 	if (err)
 		walk_fail_errno(w, f, dir, name, "cannot read attributes", err);
-	else if (S_ISDIR(f->st.st_mode))
-		walk_enter(w, f, name);
 	else
 		walk_found_name(w, f, dir, name);
+	return true;
 }
 
 /*
@@ -242,31 +243,32 @@ static bool is_left_out(struct walk *w, const char *name)
 	       st.st_ino == w->left_out_ino && st.st_dev == w->left_out_dev;
 }
 
-static void next_in_level(struct walk *w, struct walk_found *f)
+/* The next entry, or the end of the directory. False: nothing to say about it. */
+static bool next_in_level(struct walk *w, struct walk_found *f)
 {
 	struct walk_level *l = &w->levels[w->n_levels - 1];
 	const char *name;
 	unsigned char type;
-	int more;
+	int more = walk_read(w, &name, &type);
 
-	do {
-		more = walk_read(w, &name, &type);
-	} while (more > 0 && (is_temporary(name) || is_left_out(w, name)));
+	if (more > 0 && (is_temporary(name) || is_left_out(w, name)))
+		return false;
 	if (more > 0 && borrow(w, l->node) < 0) {
 		l->failed = true;
 		more = w->fd;
 		w->fd = -1;
 	}
+	if (more > 0 && type == DT_DIR)
+		return walk_enter(w, f, name);
+	if (more > 0 && type != DT_FIFO && type != DT_SOCK && type != DT_CHR && type != DT_BLK)
+		return look(w, f, name);
 	if (more == 0)
 		walk_found_leave(w, f);
 	else if (more < 0)
 		walk_fail_errno(w, f, l->node, NULL, "cannot read directory", more);
-	else if (type == DT_DIR)
-		walk_enter(w, f, name);
-	else if (type == DT_FIFO || type == DT_SOCK || type == DT_CHR || type == DT_BLK)
-		fail_kind(w, f, l->node, name, DTTOIF(type));
 	else
-		look(w, f, name);
+		fail_kind(w, f, l->node, name, DTTOIF(type));
+	return true;
 }
 
 /* ---- the walk ---- */
@@ -351,9 +353,11 @@ bool walk_next(struct walk *w, struct walk_found *f)
 	if (w->ended)
 		return false;
 	f->dirs = w->dirs;
-	if (w->n_levels && w->levels[w->n_levels - 1].read)
-		next_in_level(w, f);
-	else if (!(w->list.file ? walk_list(w, f) : walk_source(w, f)) && !warn_links(w, f)) {
+	while (w->n_levels && w->levels[w->n_levels - 1].read) {
+		if (next_in_level(w, f))
+			return true;
+	}
+	if (!(w->list.file ? walk_list(w, f) : walk_source(w, f)) && !warn_links(w, f)) {
 		w->ended = true;
 		f->failed = false;
 		f->dir = NULL;

@@ -50,8 +50,9 @@ bool walk_top_name(const char *source, char name[COPY_MAX_NAME_BYTES]);
 /*
  * A copy into its own source ends: in a directory that has the file `journal`, which is that of
  * this copy's destination, directories are not entered if this copy makes them: those with the
- * names of the sources, or `made` if it is not NULL: all of them with "". Failures say so. Strings
- * are borrowed.
+ * names of the sources, or `made` if it is not NULL. With "" (the destination may be a new name),
+ * for contents and for lists, these are all that have changed in the last hour. Failures say so.
+ * Strings are borrowed.
  */
 void walk_avoid(struct walk *w, const char *journal, const char *made);
 

@@ -180,43 +180,82 @@ static bool is_loop(const struct walk *w, const struct dir_node *node)
 	       dir_same(w->levels[depth - 1].node, node);
 }
 
-/* True if this copy makes the directory `name` in a directory of its destination. */
-static bool is_made_here(const struct walk *w, const char *name)
+enum made_here {
+	MADE_NOT,
+	MADE_NAME, /* a directory of this name */
+	MADE_ANY,  /* directories of any names */
+};
+
+/* A directory that was made long before this copy. Not known on some file systems. */
+static bool is_old(const struct walk *w, int fd)
+{
+	struct statx st;
+
+	return !statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) && st.stx_mask & STATX_BTIME &&
+	       st.stx_btime.tv_sec < w->avoid_since;
+}
+
+/* The directory `name` in a directory of the destination, `fd`: does this copy make it? */
+static enum made_here is_made_here(const struct walk *w, int fd, const char *name)
 {
 	char top[COPY_MAX_NAME_BYTES];
 
-	if (w->made)
-		return !*w->made || strcmp(w->made, name) == 0;
+	if (w->list.file || (w->made && !*w->made && !is_old(w, fd)))
+		return MADE_ANY;
+	if (w->made && *w->made)
+		return strcmp(w->made, name) ? MADE_NOT : MADE_NAME;
 	for (size_t i = 0; i < w->n_sources; i++) {
-		if (w->list.file || !walk_top_name(w->sources[i], top) || strcmp(top, name) == 0)
-			return true;
+		if (!walk_top_name(w->sources[i], top))
+			return MADE_ANY;
+		if (strcmp(top, name) == 0)
+			return MADE_NAME;
 	}
-	return false;
+	return MADE_NOT;
 }
 
 /*
  * The destination has made its journal before any directory, and a directory that it made has
  * changed since then, so others cost no look at the file system. The hour is for clocks of servers.
  */
-static bool is_own_copy(struct walk *w, const char *name, const struct stat *st)
+static enum made_here is_own_copy(struct walk *w, const char *name, const struct stat *st)
 {
 	struct dir_node *parent = last_level(w)->node;
+	enum made_here made = MADE_NOT;
 	struct stat journal;
-	bool found;
 	int at;
 
-	if (!w->journal || st->st_ctime < w->avoid_since || !is_made_here(w, name))
-		return false;
+	if (!w->journal || st->st_ctime < w->avoid_since)
+		return MADE_NOT;
 	at = dirs_fd(w->dirs, parent);
 	if (at < 0)
-		return false;
-	found = fstatat(at, w->journal, &journal, AT_SYMLINK_NOFOLLOW) == 0;
+		return MADE_NOT;
+	if (!fstatat(at, w->journal, &journal, AT_SYMLINK_NOFOLLOW))
+		made = is_made_here(w, at, name);
 	dirs_done(w->dirs, parent);
-	return found;
+	return made;
 }
 
-void walk_enter(struct walk *w, struct walk_found *f, const char *name)
+/* Say that a directory is this copy's; of many in one directory once. False: it was said. */
+static bool refuse_own(struct walk *w, struct walk_found *f, const char *name, enum made_here made)
 {
+	struct walk_level *l = last_level(w);
+
+	if (made == MADE_NAME) {
+		walk_fail(w, f, COPY_FAILED, l->node, name,
+			  "is the copy itself; a directory cannot be copied into itself");
+		return true;
+	}
+	if (l->own)
+		return false;
+	l->own = true;
+	walk_fail(w, f, COPY_FAILED, l->node, NULL,
+		  "is the destination; new directories in it cannot be copied into themselves");
+	return true;
+}
+
+bool walk_enter(struct walk *w, struct walk_found *f, const char *name)
+{
+	enum made_here made;
 	struct dir_node *parent = last_level(w)->node, *node;
 	int err = dirs_enter_stat(w->dirs, parent, name, &node, &f->st);
 
@@ -227,11 +266,11 @@ void walk_enter(struct walk *w, struct walk_found *f, const char *name)
 	} else if (is_loop(w, node)) {
 		walk_fail(w, f, COPY_FAILED, parent, name, "is a directory that contains itself");
 		dirs_release(w->dirs, node);
-	} else if (is_own_copy(w, name, &f->st)) {
-		walk_fail(w, f, COPY_FAILED, parent, name,
-			  "is the copy itself; a directory cannot be copied into itself");
+	} else if ((made = is_own_copy(w, name, &f->st)) != MADE_NOT) {
 		dirs_release(w->dirs, node);
+		return refuse_own(w, f, name, made);
 	} else {
 		walk_found_dir(w, f, node, name, 0, true);
 	}
+	return true;
 }

@@ -20,6 +20,7 @@ struct walk_level {
 	bool read;	       /* all in it is offered; false: on the way to names of a list */
 	bool absolute;	       /* from an absolute name of a list: no other name lies in it */
 	bool failed;	       /* reading failed: no more of it */
+	bool own;	       /* this copy makes directories in it; a failure has said so */
 	/* offsets to continue at after a subdirectory: after its entry, after the rest */
 	int64_t used_off, end_off;
 	char *rest; /* entries that were read, and not used; NULL: none */
@@ -114,8 +115,8 @@ void walk_pop(struct walk *w);
  * 0 at the end; or -errno, after which there are no more.
  */
 int walk_read(struct walk *w, const char **name, unsigned char *type);
-/* Enter subdirectory `name` of the last level, or describe why not. */
-void walk_enter(struct walk *w, struct walk_found *f, const char *name);
+/* Enter subdirectory `name` of the last level, or describe why not. False: nothing to say. */
+bool walk_enter(struct walk *w, struct walk_found *f, const char *name);
 
 /* ---- walk_source.c: names that the user gave ---- */
 
