@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "copy/attempt.h"
+#include "copy/relay_names.h"
 #include "copy/role.h"
 #include "xdd/sync/thread.h"
 
@@ -33,6 +34,7 @@ struct way {
 
 struct relay {
 	struct copy_attempt *attempt;
+	struct relay_names *names;
 	struct way ways[2];
 	pthread_mutex_t lock;
 	/* guarded by lock */
@@ -143,6 +145,12 @@ static bool read_message(struct way *w, const struct wire_header *h)
 		return false;
 	case WIRE_COPY_FAILURE:
 		read_failure(w->relay, w->from, h, w->body);
+		return false;
+	case WIRE_COPY_OFFER:
+		relay_names_offer(w->relay->names, w->body, h->length);
+		return false;
+	case WIRE_COPY_RESULT:
+		relay_names_result(w->relay->names, w->body, h->length);
 		return false;
 	case WIRE_COPY_CANCEL:
 	case WIRE_ERROR:
@@ -265,7 +273,7 @@ static void end_way(struct way *w)
 
 int attempt_relay(struct copy_attempt *a)
 {
-	struct relay r = { .attempt = a };
+	struct relay r = { .attempt = a, .names = relay_names_new(a->report) };
 	pthread_t canceler;
 	int err, status;
 
@@ -288,6 +296,7 @@ int attempt_relay(struct copy_attempt *a)
 	if (!err)
 		pthread_join(canceler, NULL);
 	status = r.status;
+	relay_names_free(r.names);
 	pthread_mutex_destroy(&r.lock);
 	return status;
 }

@@ -45,6 +45,9 @@ struct link {
 	uint64_t sent; /* messages */
 	int broken;    /* -errno of the first that could not be sent */
 
+	/* atomic: nothing more is sent on a link inside of a channel */
+	_Atomic bool aborted;
+
 	/* atomic: when something was sent last; 0: nothing was */
 	_Atomic uint64_t sent_ns;
 };
@@ -148,7 +151,7 @@ void link_close(struct link *l)
 void link_abort(struct link *l)
 {
 	if (l->channel)
-		link_abort(l->channel);
+		atomic_store(&l->aborted, true);
 	else if (l->duplex)
 		duplex_abort(l->duplex);
 	else
@@ -245,7 +248,7 @@ int link_send(struct link *l, struct wire_header *h, struct iovec *iov, int n, u
 	int err;
 
 	pthread_mutex_lock(&to->lock);
-	err = to->broken;
+	err = l != to && atomic_load(&l->aborted) ? -ECONNABORTED : to->broken;
 	if (!err) {
 		h->connection = l->number;
 		h->sequence = to->sent++;

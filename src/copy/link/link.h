@@ -47,6 +47,11 @@ struct link *link_inside(struct link *channel);
 
 /* Accepts NULL. */
 void link_close(struct link *l);
+
+/*
+ * Have calls return -ECONNABORTED. The end of one inside of a channel is only its own: the channel
+ * still carries the end of the copy.
+ */
 void link_abort(struct link *l);
 
 /*

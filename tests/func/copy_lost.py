@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""
+A connection that is lost, and a side that does not answer any more: the copy ends with the cause and leaves nothing wrong, or is
+tried again.
+"""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddssh as s
+import xddtest as t
+
+SSH_ENDED = 109
+SIZE = 48 << 20
+
+
+def write(name, data):
+    with open(t.path(name), "wb") as f:
+        f.write(data)
+
+
+def same(a, b):
+    with open(t.path(a), "rb") as f, open(t.path(b), "rb") as g:
+        return f.read() == g.read()
+
+
+def breaking_ssh(times):
+    """An ssh whose first connections are lost as soon as the server has begun to write."""
+    fake = s.Fake(name="breaking-%d" % times, before="""
+n=$(cat %(count)s 2>/dev/null || echo 0); echo $((n + 1)) >%(count)s
+if [ $n -lt %(times)d ]; then
+	(while ! ls -a %(tmp)s | grep -q '^[.]xddcp-.*part'; do sleep 0.01; done; kill -9 $$) >/dev/null 2>&1 </dev/null &
+fi""" % {"count": t.path("count-%d" % times), "times": times, "tmp": t.tmp()})
+    return fake
+
+
+def test_retries():
+    for n, options in enumerate((["-retries", "2"], ["-R", "-retries", "2"])):
+        for name in os.listdir(t.tmp()):
+            if name.startswith("count-"):
+                os.unlink(t.path(name))
+        fake = breaking_ssh(2)
+        r = s.xddcp("-S", fake.ssh, *options, t.path("source"), fake.place(t.path("copy.%d" % n)))
+        t.ok(r.status == 0 and same("source", "copy.%d" % n), "%s: the third attempt completes the copy" % " ".join(options), r)
+        t.equal(r.err.count("another attempt follows"), 2, "%s: each loss is a line" % " ".join(options), r)
+    r = s.xddcp("-S", breaking_ssh(3).ssh, "-retries", "1", t.path("source"), "host:" + t.path("lost"))
+    t.ok(r.status == SSH_ENDED and "the connection was lost" in r.err and not os.path.exists(t.path("lost")),
+         "no more attempts than these", r)
+
+
+def server_of(process):
+    for _ in range(500):
+        r = t.command(["ps", "-o", "pid=,args=", "--ppid", str(process.pid)])
+        for line in r.out.splitlines():
+            if line.rstrip().endswith("copy -server"):
+                return int(line.split()[0])
+        time.sleep(0.01)
+    return 0
+
+
+def test_silence():
+    """A process that is stopped holds its connections, and says nothing."""
+    fake = s.Fake(name="silent")
+    words = [t.XDD, "copy", "-S", fake.ssh, "-timeout", "2", t.path("endless"), fake.place(t.path("silent-copy"))]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as p:
+        server = server_of(p)
+        while not any(name.startswith(".xddcp-") and name.endswith("part") for name in os.listdir(t.tmp())):
+            time.sleep(0.01)
+        os.kill(server, signal.SIGSTOP)
+        began = time.monotonic()
+        try:
+            out, err = p.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            os.kill(p.pid, signal.SIGKILL)
+            out, err = p.communicate()
+        seconds = time.monotonic() - began
+        t.ok(p.returncode == SSH_ENDED and seconds < 40, "a silent server ends the copy",
+             "status %s after %.1f s\n%s%s" % (p.returncode, seconds, out, err))
+        try:
+            os.kill(server, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+    # This ssh is the server itself, so it was killed.
+    end = time.monotonic() + 20
+    while time.monotonic() < end and os.path.exists("/proc/%d" % server):
+        time.sleep(0.05)
+    t.ok(not os.path.exists("/proc/%d" % server), "the server ends")
+    t.ok(not os.path.exists(t.path("silent-copy")), "there is no file with the final name")
+    r = s.xddcp("-S", fake.ssh, t.path("source"), fake.place(t.path("next")))
+    t.equal([n for n in os.listdir(t.tmp()) if n.startswith(".xddcp")], [], "the next copy removes what it left", r)
+
+
+write("source", os.urandom(1 << 20) * (SIZE >> 20))
+with open(t.path("endless"), "wb") as endless:
+    endless.truncate(0)
+    for _ in range(512):
+        endless.write(b"e" * (1 << 20))
+test_retries()
+test_silence()
+t.done()

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""
+Copies between two other hosts: what the relay passes on is complete, and its report has what both sides say.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddssh as s
+import xddtest as t
+
+FAILED = 114
+
+
+def write(name, data):
+    os.makedirs(os.path.dirname(t.path(name)), exist_ok=True)
+    with open(t.path(name), "wb") as f:
+        f.write(data)
+
+
+def make_tree():
+    for i in range(300):
+        write("tree/d%d/f%d" % (i % 7, i), b"%d" % i)
+    write("tree/large", os.urandom(5 << 20))
+    os.symlink("large", t.path("tree/link"))
+
+
+def same(a, b):
+    return t.command(["diff", "-r", "--no-dereference", t.path(a), t.path(b)]).status == 0
+
+
+def copy(ssh, *args):
+    return s.xddcp("-S", ssh, *args, cwd=t.tmp())
+
+
+def places(source, destination):
+    return "hosta:" + t.path(source), "hostb:" + t.path(destination)
+
+
+def isolated_ssh():
+    """Servers that have no network but ssh. "" where that is not possible."""
+    unshare = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-rn"]
+    if not t.have("unshare") or t.command([*unshare, "true"]).status:
+        return ""
+    name = t.path("isolated-ssh")
+    with open(name, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\nfor last; do :; done\nPATH=%s:$PATH\nexport PATH\nunset SSH_CONNECTION\nexec %s sh -c \"$last\"\n"
+                % (os.path.dirname(os.path.abspath(t.XDD)), " ".join(unshare)))
+    os.chmod(name, 0o755)
+    return name
+
+
+def test_names(fake):
+    os.mkdir(t.path("new"))
+    r = copy(fake.ssh, "-n", "-r", *places("tree", "new"))
+    pull = copy(fake.ssh, "-n", "-r", fake.place(t.path("tree")), t.path("new"))
+    lines = sorted(line for line in r.out.splitlines() if line.startswith("copy "))
+    t.ok(r.status == 0 and len(lines) >= 302 and not os.listdir(t.path("new")), "-n lists what would be copied", r)
+    t.ok(lines == sorted(line for line in pull.out.splitlines() if line.startswith("copy ")), "the same as to this host", pull)
+    r = copy(fake.ssh, "-v", "-O", t.path("log"), "-r", *places("tree", "logged"))
+    with open(t.path("log"), encoding="utf-8") as f:
+        log = f.read()
+    t.ok(r.status == 0 and "tree/d3/f3" in log and "tree/large" in log, "-v: the log has each name", r)
+
+
+def test_failures(fake):
+    os.mkfifo(t.path("tree/fifo"))
+    os.mkdir(t.path("failing"))
+    os.makedirs(t.path("failing/d1/f1"))
+    r = copy(fake.ssh, "-r", "hosta:%s/" % t.path("tree"), "hostb:" + t.path("failing"))
+    t.equal((r.status, sorted(line.split(": ")[2] for line in r.err.splitlines())),
+            (FAILED, ["hosta:" + t.path("tree/fifo"), "hostb:d1/f1"]), "failures of both hosts, with their names", r)
+    os.rmdir(t.path("failing/d1/f1"))
+    os.unlink(t.path("tree/fifo"))
+
+
+def test_inside():
+    ssh = isolated_ssh()
+    if not ssh:
+        t.skip("data through the relay", "needs network namespaces")
+        return
+    r = copy(ssh, "-r", *places("tree", "inside"))
+    t.ok(r.status == 0 and same("tree", "inside") and "data goes through ssh" in r.err + r.out, "data through the relay", r)
+    r = copy(ssh, "-r", "-c", "hosta:%s/" % t.path("tree"), "hostb:" + t.path("inside"))
+    t.ok(r.status == 0 and "skipped: 301 files" in r.out, "digests through the relay", r)
+
+
+make_tree()
+fake_ssh = s.Fake()
+test_names(fake_ssh)
+test_failures(fake_ssh)
+test_inside()
+t.done()
