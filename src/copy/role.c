@@ -47,6 +47,7 @@ struct role {
 	enum role_end announced; /* of the second thread, then of role_finish() */
 	struct wire_error cause; /* of it */
 	bool canceled;		 /* CANCEL was sent or received */
+	bool finish_sent;	 /* source: only then may FINISHED come */
 	bool finish_seen, bye_seen;
 	bool complete; /* the ends are exchanged: what is lost from now on does not matter */
 	bool over;     /* nothing comes from the peer any more */
@@ -296,6 +297,17 @@ static int take_failure(struct role *r, const struct wire_header *h, char *why)
 	return 0;
 }
 
+/* The peer may end now: a destination once the source has said that it sends nothing more. */
+static bool may_finish(struct role *r)
+{
+	bool may;
+
+	pthread_mutex_lock(&r->lock);
+	may = !r->finish_seen && (r->is == COPY_DESTINATION || r->finish_sent);
+	pthread_mutex_unlock(&r->lock);
+	return may;
+}
+
 /* COUNTS, FINISH, FINISHED */
 static int take_counts(struct role *r, const struct wire_header *h, char *why)
 {
@@ -304,7 +316,7 @@ static int take_counts(struct role *r, const struct wire_header *h, char *why)
 
 	if (copy_decode_counts(r->body, h->length, &c) != WIRE_OK)
 		return bad_body(h->type, why);
-	if (h->type != WIRE_COPY_COUNTS && (h->type != end || r->finish_seen)) {
+	if (h->type != WIRE_COPY_COUNTS && (h->type != end || !may_finish(r))) {
 		snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent %s at the wrong time",
 			 wire_type_name(h->type));
 		return -EBADMSG;
@@ -608,6 +620,9 @@ static void set_complete(struct role *r)
 
 static void finish_source(struct role *r)
 {
+	pthread_mutex_lock(&r->lock);
+	r->finish_sent = true;
+	pthread_mutex_unlock(&r->lock);
 	if (send_counts(r, WIRE_COPY_FINISH) || !role_wait_finish(r))
 		return;
 	set_complete(r);

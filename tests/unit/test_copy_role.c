@@ -304,6 +304,26 @@ static void test_wrong_end(void **state)
 	close_pair(&p);
 }
 
+/* FINISHED before FINISH: the source has not said that it sent all. */
+static void test_early_finished(void **state)
+{
+	struct copy_counts c = { .status = 0 };
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.source.act = wait_for_stop;
+	assert_int_equal(link_send_body(p.destination.job.channel, WIRE_COPY_FINISHED, body,
+					copy_encode_counts(&c, body, sizeof(body))),
+			 0);
+	assert_int_equal(link_send_body(p.destination.job.channel, WIRE_BYE, NULL, 0), 0);
+	source_main(&p.source);
+	assert_int_equal(p.source.status, COPY_FAILED);
+	assert_non_null(strstr(p.source.job.why, "COPY_FINISHED at the wrong time"));
+	close_pair(&p);
+}
+
 static void cancel_later(struct side *s)
 {
 	usleep(100000);
@@ -349,11 +369,12 @@ static void test_worse_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good_end),     cmocka_unit_test(test_failure),
-		cmocka_unit_test(test_cancel),	     cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_fatal),	     cmocka_unit_test(test_refused_message),
-		cmocka_unit_test(test_lost_channel), cmocka_unit_test(test_wrong_end),
-		cmocka_unit_test(test_lost_link),    cmocka_unit_test(test_worse_status),
+		cmocka_unit_test(test_good_end),       cmocka_unit_test(test_failure),
+		cmocka_unit_test(test_cancel),	       cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_fatal),	       cmocka_unit_test(test_refused_message),
+		cmocka_unit_test(test_lost_channel),   cmocka_unit_test(test_wrong_end),
+		cmocka_unit_test(test_early_finished), cmocka_unit_test(test_lost_link),
+		cmocka_unit_test(test_worse_status),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
