@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 Sides of a copy that do what xdd never does: sources whose names lead out of the destination, whose links point there,
-that send data for files nobody wants, too much, too little, or garbage; destinations that want what was not offered; and
+that send data for files that are not wanted, too much, too little, or garbage; destinations that want what was not offered; and
 servers that do so to the process that a user has started. Nothing outside of the destination changes, every process ends
 in time, and says why.
 """
@@ -39,7 +39,7 @@ def pull(entries, data=lambda s: None):
 
 
 def copy_of_a(s):
-    """A whole copy of "a" as it should be, but for the name."""
+    """A whole copy of "a" as it should be, except for the name."""
     s.expect(c.WANT)
     s.data_sent = s.send(c.BUNDLE, c.record(1, b"12345"))
     s.expect(c.RESULT)
@@ -121,7 +121,7 @@ SCENARIOS = {
     "bye": push(lambda s: s.send(c.BYE)),
     "garbage": push(lambda s: s.raw(os.urandom(4096))),
     "error": push(lambda s: s.send(c.ERROR, c.error(114, "the end \x1b[2Jof all"))),
-    "no banner": says(b"Welcome to this host\nnobody is here\n"),
+    "no banner": says(b"Welcome to this host\nno xdd is here\n"),
     "noise": says_much,
     "silence": says_nothing,
     "other protocol": says(b"XDD-COPY 7 99.0.0\n"),
@@ -142,7 +142,7 @@ if not w.xxhash():
     t.skip_all(NEEDS)
 
 
-# What must not change
+# Nothing here may change.
 
 
 class Place:
@@ -314,7 +314,7 @@ def test_order():
 
 
 def test_links():
-    """Directories are never entered through links, whoever made these."""
+    """Directories are never entered through links, old or new."""
     evil = c.directory(3, "l") + c.file(4, "evil", 5) + c.LEAVE
     for target in ("../../outside", "/tmp", ".", "..", "../../outside/file", "nothing"):
         place = Place()
@@ -554,7 +554,7 @@ def test_silence():
 
 
 def test_beginnings():
-    """What comes before the copy: nothing, garbage, wrong settings and steps."""
+    """Before the copy: nothing, garbage, wrong settings and steps."""
     key, there = bytes(32), t.path("nothing")
     good = c.start(key, c.DESTINATION, there)
     for title, body in (("a role of 0", good[:48] + b"\0" + good[49:]), ("a role of 3", good[:48] + b"\3" + good[49:]),
@@ -585,7 +585,7 @@ def test_beginnings():
 
 
 def test_data_connections():
-    """Whoever does not have the key of this copy gets no data connection, and the copy goes on."""
+    """A peer without the key of this copy gets no data connection, and the copy goes on."""
     place = Place()
     with c.Server(c.DESTINATION, place.there, sources=["a"], limit_s=END_S, into=True) as s:
         s.expect(c.STARTED)
@@ -794,9 +794,9 @@ def test_servers_as_destinations():
 
 
 def test_no_servers():
-    """Whatever ssh prints, the user gets words in time."""
+    """The user gets words in time for all that ssh prints."""
     for scenario, pattern in (
-            ("no banner", "Welcome to this host|nobody is here"), ("noise", "noise"), ("other protocol", "99.0.0"),
+            ("no banner", "Welcome to this host|no xdd is here"), ("noise", "noise"), ("other protocol", "99.0.0"),
             ("binary banner", "."), ("garbage after the banner", "."), ("no server", "77"),
             ("refusal", "no such directory"), ("refusal that controls the terminal", "malformed"),
             ("stop in a message", "host")):

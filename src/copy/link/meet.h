@@ -86,8 +86,8 @@ void data_listener_free(struct data_listener *l);
 
 /*
  * Connect all, to the addresses in turn: each has `wait_ns`, and fails at once where nothing
- * listens. Names and numbers that mean the same address are tried once. Returns 0, or -errno with the
- * text of the first that failed. Any thread.
+ * listens. Names and numbers that mean the same address are tried once. Returns 0, or -errno with
+ * the text of the first that failed. Any thread.
  */
 int data_connect(struct data_links *links, const struct data_terms *terms,
 		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size);
