@@ -165,7 +165,8 @@ static int greet(const struct start *s, const struct child *c, uint64_t timeout_
 		break;
 	case BANNER_CLOSED:
 		close_child(c);
-		return say_no_banner(s, &b, ssh_end(s->ssh, END_NS));
+		s->ssh->pid = -1;
+		return say_no_banner(s, &b, child_wait(c->pid, END_NS));
 	case BANNER_NOISE:
 		close_child(c);
 		return say_noise(s, &b);
@@ -291,6 +292,9 @@ int ssh_end(struct ssh *s, uint64_t wait_ns)
 {
 	int status = 0;
 
+	/* There is nothing to wait for. */
+	if (!s->channel || atomic_load(&s->cut))
+		wait_ns = 0;
 	atomic_store(&s->open, 0);
 	link_close(s->channel);
 	s->channel = NULL;
