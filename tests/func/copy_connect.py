@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 import xddssh as s
 
+CANCELED = 5
 NO_XDD, NO_SSH, SSH_ENDED, BAD_VERSION, NO_PORT, BAD_NAMES = 103, 108, 109, 112, 115, 102
 SIZE = 300000
 ENV = {**os.environ, "PATH": os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"]}
@@ -102,6 +103,10 @@ def through_sshd():
         fails("no xdd on the other host", server, NO_XDD, "cannot start \"xdd\" there; install xdd there, or give its path",
               "-S", server.ssh)
         copies("-b: the directory of xdd", server, "-b", os.path.dirname(os.path.abspath(t.XDD)), "-S", server.ssh)
+        odd = t.path("it's a \\ $(directory) of \"xdd\"!")
+        os.mkdir(odd)
+        os.symlink(os.path.abspath(t.XDD), os.path.join(odd, "xdd"))
+        copies("-b: characters that mean something to shells", server, "-b", odd, "-S", server.ssh)
         fails("-b: a directory without xdd", server, NO_XDD, "cannot start \"/no such/xdd\"", "-b", "/no such", "-S", server.ssh)
     noisy = 'ForceCommand printf "Welcome to this host\\\\n"; eval "$SSH_ORIGINAL_COMMAND"'
     with s.Sshd(server_lines=[noisy]) as server:
@@ -225,6 +230,52 @@ def both_remote():
     t.equal(hosts, {"hosta", "hostb"}, "ssh is started to each")
 
 
+    one = s.Fake(name="one", before='case " $* " in *" hostb "*) exit 255;; esac')
+    r = s.xddcp("-S", one.ssh, "hosta:" + source(), "hostb:" + target())
+    t.ok(r.status == SSH_ENDED and "hostb: ssh cannot reach it" in r.err, "one of two hosts cannot be reached", r.err)
+
+
+def gone(pid, seconds):
+    """True: process `pid` ends within this time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
+                if f.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def waits():
+    """ssh may wait for a password: nothing but a signal ends that."""
+    pids = t.path("waiting.pid")
+    fake = s.Fake(name="waiting", before="echo $$ >%s.new; mv %s.new %s; exec sleep 1000" % (pids, pids, pids))
+    for signum, group in ((signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGKILL, False)):
+        p = subprocess.Popen([s.XDDCP, "-S", fake.ssh, source(), fake.place(target())], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, env=ENV, start_new_session=True)
+        try:
+            end = time.monotonic() + 20
+            while not os.path.exists(pids) and time.monotonic() < end:
+                time.sleep(0.005)
+            with open(pids, encoding="ascii") as f:
+                ssh = int(f.read())
+            os.unlink(pids)
+            began = time.monotonic()
+            (os.killpg if group else os.kill)(p.pid, signum)
+            p.wait(30)
+            took = time.monotonic() - began
+        finally:
+            p.kill()
+            p.wait()
+        status = -signum if signum == signal.SIGKILL else CANCELED
+        t.ok(p.returncode == status and took < 5, "%s while ssh waits%s" % (signum.name, ", from the terminal" if group else ""),
+             "status %d after %.1f s" % (p.returncode, took))
+        t.ok(gone(ssh, 10), "ssh ends as well")
+
+
 # ---- secrets ----
 
 class Sniffer:
@@ -343,5 +394,5 @@ def lost():
             t.equal(os.listdir(directory), [], "the server has removed its temporary file")
 
 
-t.run(through_sshd, ipv6, bad_servers, unreachable, ports, both_remote, encrypted, key_is_secret, lost)
+t.run(through_sshd, ipv6, bad_servers, unreachable, ports, both_remote, waits, encrypted, key_is_secret, lost)
 t.done()
