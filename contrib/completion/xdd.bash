@@ -12,7 +12,7 @@ _xdd_command()
 	case $1 in
 	check) words=' -seconds -brief -help' ;;
 	compare) words=' -failif -help' ;;
-	copy) words=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help' ;;
+	copy) words=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version' ;;
 	fio) words=' -run -output -help' ;;
 	tsread) words=' -summary -detailed -normalize -csv -json -output -help' ;;
 	esac
@@ -169,7 +169,7 @@ _xdd_words()
 	esac
 }
 
-_xddcp_options=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help'
+_xddcp_options=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version'
 
 # OPTION: sets the kind of names that its value has.
 _xddcp_value()

@@ -12,6 +12,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/quote.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/help.h"
 
 /* The command line as a shell reads it. NULL: no memory. */
 static const char *command_text(struct arena *arena, int argc, char *const *argv)
@@ -53,8 +54,11 @@ static int copy_files(struct arena *arena, int argc, char *const *argv)
 
 	if (status)
 		return status;
-	if (l.help) {
-		command_help(&command_copy);
+	if (l.help || l.version) {
+		if (l.help)
+			command_help(&command_copy);
+		else
+			help_version();
 		return command_flush() ? XDD_OK : XDD_IO_ERROR;
 	}
 	l.request.command = command_text(arena, argc, argv);

@@ -55,9 +55,10 @@ static const struct foreign_word rows[] = {
 	  "names in a list keep their directories" },
 	{ "-4 -6 -3 -B -D", "scp", "-S <command>",
 	  "options of ssh are a part of it, such as -S 'ssh -4'" },
+	{ "-V", "a later xddcp", "-v", "a log and time stamps; -version shows the version" },
+	{ "-dio", "a run of xdd", "-d -s", "direct I/O at the destination and the source" },
 	{ "-Z", "bbcp", "-p <port>", "the first of the ports" },
-	{ "-V -y", "bbcp", "",
-	  "each block is checked, and files are flushed before they get names" },
+	{ "-y", "bbcp", "", "each block is checked, and files are flushed before they get names" },
 };
 
 static bool list_has(const char *list, const char *word, size_t len)

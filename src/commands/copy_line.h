@@ -32,7 +32,7 @@ struct copy_line {
 
 	const struct option *used[COPY_USED_MAX]; /* options that were given, once each */
 	size_t n_used;
-	bool help; /* -help: nothing else counts */
+	bool help, version; /* nothing else counts */
 
 	/* Values that become parts of the request when all words were read. */
 	const char *ssh;

@@ -294,6 +294,11 @@ static const struct option output_rows[] = {
 	  .value = true,
 	  LINE_FIELD(help),
 	  .help = "this text" },
+	{ .name = "version",
+	  .type = OPT_FLAG,
+	  .value = true,
+	  LINE_FIELD(version),
+	  .help = "the version of xdd" },
 	{ 0 },
 };
 

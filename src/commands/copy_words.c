@@ -123,6 +123,20 @@ static size_t cluster_length(const char *letters)
 	return n;
 }
 
+/* Letters that are more probably a word: near an option, an option of a run, or one twice. */
+static bool is_word(const char *letters)
+{
+	const size_t length = strlen(letters);
+
+	for (size_t i = 0; i < length; i++) {
+		if (isalpha((unsigned char)letters[i]) && strchr(letters + i + 1, letters[i]))
+			return true;
+	}
+	return strcmp(letters, "server") == 0 ||
+	       (length > 2 && option_find(&run_options, letters)) ||
+	       (length > 3 && option_suggest(&copy_options, letters));
+}
+
 /* -rPv, -rt 4, -t8: letters, and perhaps a number for the last. */
 static int cluster(struct copy_line *l, int *i)
 {
@@ -130,8 +144,7 @@ static int cluster(struct copy_line *l, int *i)
 	const size_t n = cluster_length(letters);
 	const struct option *last;
 
-	if (!n || strcmp(word, "-server") == 0 ||
-	    (strlen(letters) > 3 && option_suggest(&copy_options, letters)))
+	if (!n || is_word(letters))
 		return bad_option(word);
 	last = letter_option(letters[n - 1]);
 	if (letters[n] && !(last->arg && isdigit((unsigned char)letters[n])))
@@ -182,7 +195,7 @@ static int read_words(struct copy_line *l, int argc)
 			status = option_word(l, &i);
 		else
 			l->operands[l->n_operands++] = word;
-		if (status || l->help)
+		if (status || l->help || l->version)
 			return status;
 	}
 	return 0;
@@ -327,7 +340,7 @@ int copy_line_read(struct copy_line *l, int argc, char *const *argv)
 	if (!l->operands)
 		return no_memory();
 	status = read_words(l, argc);
-	if (status || l->help)
+	if (status || l->help || l->version)
 		return status;
 	status = later_forms(l);
 	if (!status)

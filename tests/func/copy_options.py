@@ -6,6 +6,7 @@ words of other tools; the script, which finds xdd; and in copies without ssh wha
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import sys
@@ -41,6 +42,11 @@ def test_options():
     refused("-recursiv a h:b", ARGUMENTS, "did you mean -recursive?")
     refused("--resme a h:b", ARGUMENTS, "did you mean -resume?")
     refused("-foce a h:b", ARGUMENTS, "did you mean -force?")
+    refused("-order a h:b", ARGUMENTS, "did you mean -ordered?")
+    refused("-seek a h:b", ARGUMENTS, "no such option")
+    refused("-dio a h:b", ARGUMENTS, "say -d -s")
+    refused("-rand d h:b", ARGUMENTS, "no such option")
+    refused("-V a h:b", ARGUMENTS, "say -v")
     refused("-rQ d h:b", ARGUMENTS, "-rQ", "no such option")
     refused("-t a h:b", ARGUMENTS, "-t a", "from 1 to 128")
     refused("-t 0 a h:b", ARGUMENTS, "from 1 to 128")
@@ -148,6 +154,8 @@ def test_help():
     for word in ("-h", "-help", "--help"):
         run = xddcp(word + " a b c")
         t.ok(run.status == 0 and run.out.startswith("usage: xddcp ") and not run.err and not FAKE.started(), word, run)
+    run = xddcp("a -version")
+    t.ok(run.status == 0 and re.match(r"xdd: Version \d+\.\d+\.\d+", run.out), "-version", run)
     run = xddcp("-h")
     width = max(len(line) for line in run.out.splitlines())
     t.ok(width <= 80, "the help fits a terminal", width)
