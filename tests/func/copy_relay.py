@@ -37,19 +37,6 @@ def places(source, destination):
     return "hosta:" + t.path(source), "hostb:" + t.path(destination)
 
 
-def isolated_ssh():
-    """Servers that have no network but ssh. "" where that is not possible."""
-    unshare = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-rn"]
-    if not t.have("unshare") or t.command([*unshare, "true"]).status:
-        return ""
-    name = t.path("isolated-ssh")
-    with open(name, "w", encoding="utf-8") as f:
-        f.write("#!/bin/sh\nfor last; do :; done\nPATH=%s:$PATH\nexport PATH\nunset SSH_CONNECTION\nexec %s sh -c \"$last\"\n"
-                % (os.path.dirname(os.path.abspath(t.XDD)), " ".join(unshare)))
-    os.chmod(name, 0o755)
-    return name
-
-
 def test_names(fake):
     os.mkdir(t.path("new"))
     r = copy(fake.ssh, "-n", "-r", *places("tree", "new"))
@@ -75,10 +62,10 @@ def test_failures(fake):
 
 
 def test_inside():
-    ssh = isolated_ssh()
-    if not ssh:
+    if not s.isolation():
         t.skip("data through the relay", "needs network namespaces")
         return
+    ssh = s.Fake(name="isolated", prefix=s.isolation()).ssh
     r = copy(ssh, "-r", *places("tree", "inside"))
     t.ok(r.status == 0 and same("tree", "inside") and "data goes through ssh" in r.err + r.out, "data through the relay", r)
     r = copy(ssh, "-r", "-c", "hosta:%s/" % t.path("tree"), "hostb:" + t.path("inside"))

@@ -263,6 +263,15 @@ def main():
         run(rig, 180 if LONG else 42, [v for v in VICTIMS if v[0] != "ssh"], "without sshd")
     finally:
         rig.close()
+    if xddssh.isolation():
+        inside = xddssh.Fake(name="isolated", prefix=xddssh.isolation())
+        rig = Rig(inside.ssh, inside.place)
+        try:
+            run(rig, 60 if LONG else 14, [v for v in VICTIMS if v[0] != "ssh"], "data through ssh")
+        finally:
+            rig.close()
+    else:
+        t.skip("copies with signals, data through ssh", "needs network namespaces")
     reason = xddssh.why_not()
     if reason:
         t.skip("copies with signals through sshd", reason)

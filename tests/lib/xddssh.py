@@ -167,10 +167,19 @@ class Sshd:
             self.process = None
 
 
-class Fake:
-    """A script for -S. `before`: lines of shell that it runs first. Each start adds its words, a line each, to `calls`."""
+def isolation():
+    """Words that start a command without a network, so that data must go through ssh; "" where that is not possible."""
+    words = "unshare -n" if os.geteuid() == 0 else "unshare -rn"
+    return words if t.have("unshare") and t.command([*words.split(), "true"]).status == 0 else ""
 
-    def __init__(self, before="", name="fake-ssh", remote_xdd=None):
+
+class Fake:
+    """
+    A script for -S. `before`: lines of shell that it runs first; `prefix`: words before the command. Each start adds its words,
+    a line each, to `calls`.
+    """
+
+    def __init__(self, before="", name="fake-ssh", remote_xdd=None, prefix=""):
         directory = os.path.dirname(os.path.abspath(t.XDD)) if remote_xdd is None else remote_xdd
         self.ssh = t.path(name)
         self.calls = t.path(name + ".calls")
@@ -181,7 +190,7 @@ class Fake:
                        "for last; do :; done\n"
                        "PATH=%s:$PATH SSH_CONNECTION='127.0.0.1 50000 127.0.0.1 22'\n"
                        "export PATH SSH_CONNECTION\n"
-                       "exec sh -c \"$last\"\n" % (self.calls, before, directory))
+                       "exec %s sh -c \"$last\"\n" % (self.calls, before, directory, prefix))
         os.chmod(self.ssh, 0o755)
 
     def place(self, path):
