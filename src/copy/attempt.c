@@ -183,7 +183,6 @@ static int do_copy(struct copy_attempt *a)
 	if (status)
 		return status;
 	a->begun = true;
-	report_links(a);
 	if (copy_report_begin(a->report) != 0)
 		return attempt_failed(a, COPY_FAILED, "cannot start a thread");
 	copy_signals_detach(a->signals);
@@ -207,6 +206,8 @@ int copy_attempt(struct copy_attempt *a)
 	if (!status)
 		status = do_copy(a);
 	copy_signals_detach(a->signals);
+	if (a->begun)
+		report_links(a);
 	data_links_close(&a->links);
 	status = end_servers(a, status);
 	if (copy_signals_taken(a->signals))

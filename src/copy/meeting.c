@@ -211,5 +211,6 @@ int attempt_meet(struct copy_attempt *a)
 		copy_report_note(a->report, "data goes through ssh, which is slower: %s", cause);
 		status = meet_inside(a);
 	}
+	copy_report_inside(a->report, !met);
 	return status;
 }

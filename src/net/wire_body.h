@@ -16,7 +16,7 @@
 #define WIRE_MOST_PASS_BYTES (WIRE_PASS_BYTES + WIRE_MAX_TEXT_BYTES)
 
 /* struct copy_counts of copies of files, whose bodies are of a later layer. */
-#define WIRE_COUNTS_BYTES (21 * 8)
+#define WIRE_COUNTS_BYTES (22 * 8)
 
 /* A text has at least its NUL. */
 #define WIRE_LEAST_HELLO_BYTES (WIRE_HELLO_FIXED_BYTES + 1)

@@ -139,11 +139,11 @@ def failure(number, status, path, text, differs=False):
 
 COUNT_NAMES = ("offered_files", "offered_bytes", "offered_dirs", "offered_links", "walk_done", "done_files", "done_bytes",
                "skipped_files", "skipped_bytes", "dirs", "links", "failed", "warnings", "moved_bytes", "storage_ns",
-               "network_ns", "waiting_ns", "checking_ns", "resumed_bytes", "owners_not_set", "status")
+               "network_ns", "waiting_ns", "checking_ns", "flush_ns", "resumed_bytes", "owners_not_set", "status")
 
 
 def counts(**values):
-    return struct.pack("<21Q", *(values.get(name, 0) for name in COUNT_NAMES))
+    return struct.pack("<22Q", *(values.get(name, 0) for name in COUNT_NAMES))
 
 
 def error(status, text):
@@ -151,7 +151,7 @@ def error(status, text):
 
 
 def take_counts(body):
-    return dict(zip(COUNT_NAMES, struct.unpack("<21Q", body)))
+    return dict(zip(COUNT_NAMES, struct.unpack("<22Q", body)))
 
 
 def take_string(body, at):
@@ -422,11 +422,11 @@ class Server(Stream):
         return found
 
     def end(self, close=True, for_s=20):
-        """Receive what still comes, and wait. Returns (exit status, texts, what it wrote on standard error)."""
+        """Receive what still comes, and wait; with `close`, end the channel once it says nothing more. Returns (status, texts)."""
         until = time.monotonic() + for_s
-        if close:
-            self.process.stdin.close()
         try:
+            if close and self.quiet():
+                self.process.stdin.close()
             self.drain(for_s)
         except Ended:
             pass
@@ -435,6 +435,16 @@ class Server(Stream):
         except subprocess.TimeoutExpired:
             status = None
         return status, self.errors + [f[4] for f in self.failures]
+
+    def quiet(self, for_s=1):
+        """Receive until the end, the reason of it, or silence. Returns False at the end."""
+        while not self.errors:
+            try:
+                if self.receive(for_s)[0] is None:
+                    return False
+            except Ended:
+                break
+        return True
 
     def close(self):
         if self.process.poll() is None:

@@ -71,6 +71,10 @@ static void test_bottleneck(void **state)
 	assert_limit("network", times(10, 80, 0, 10), times(10, 80, 0, 10));
 	/* Sends block because the destination writes. */
 	assert_limit("destination", times(5, 90, 0, 5), times(85, 5, 5, 5));
+	/* The files are there at once, and durable later. */
+	d = times(10, 0, 20, 0);
+	d.flush_ns = 7 * NS_PER_SEC / 10;
+	assert_limit("destination", times(5, 30, 5, 5), d);
 	/* Both wait: for names. */
 	assert_limit("files", times(5, 5, 90, 0), times(10, 0, 90, 0));
 	/* Equal parts. */
@@ -79,6 +83,7 @@ static void test_bottleneck(void **state)
 	/* More than there can be, as threads of other kinds count too. */
 	assert_limit("destination", times(0, 100, 0, 0), times(250, 0, 0, 0));
 	/* Too short, or nothing was moved. */
+	d = times(5, 5, 85, 5);
 	assert_null(bottleneck_name(bottleneck_judge(&s, &d, NS_PER_SEC / 10, 10).limit));
 	assert_null(bottleneck_name(bottleneck_judge(&s, &d, 0, 10).limit));
 	assert_null(bottleneck_name(bottleneck_judge(&s, &d, NS_PER_SEC, 0).limit));
@@ -200,6 +205,15 @@ static void test_summary(void **state)
 			   "  owners or attributes not set: 2 (this needs the rights of root at "
 			   "the destination)\n"
 			   "  encrypted; a checksum of all data was checked\n");
+	s.destination = (struct copy_counts){ .done_files = 15, .done_bytes = 15 };
+	s.encrypted = false;
+	s.inside = true;
+	assert_summary(&s, "copied 15 files, 15 B, in 100 ms, 150 B/s\n"
+			   "  through ssh; a checksum of all data was checked\n");
+	s.inside = false;
+	q.sources = &q.destination;
+	assert_summary(&s, "copied 15 files, 15 B, in 100 ms, 150 B/s\n"
+			   "  a checksum of all data was checked\n");
 }
 
 static void test_summary_of_failures(void **state)
@@ -277,7 +291,7 @@ static void test_summary_of_bottleneck(void **state)
 	assert_summary(&s, "copied 0 files, 0 B, in 1.00 s\n"
 			   "  bottleneck: network\n"
 			   "    source reads 10 %, checks 5 %, sends 85 %, waits 0 %; destination "
-			   "waits 80 %, receives 5 %, checks 5 %, writes 10 %\n"
+			   "waits 80 %, receives 5 %, checks 5 %, writes 10 %, flushes 0 %\n"
 			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
 }
 

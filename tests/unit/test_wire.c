@@ -334,10 +334,10 @@ static void test_lengths(void **state)
 		{ WIRE_COPY_SUMS, 48, 1 << 20 },
 		{ WIRE_COPY_FILE_END, 28, 1052 },
 		{ WIRE_COPY_FAILURE, 19, 8192 },
-		{ WIRE_COPY_COUNTS, 168, 168 },
+		{ WIRE_COPY_COUNTS, 176, 176 },
 		{ WIRE_COPY_CANCEL, 5, 1028 },
-		{ WIRE_COPY_FINISH, 168, 168 },
-		{ WIRE_COPY_FINISHED, 168, 168 },
+		{ WIRE_COPY_FINISH, 176, 176 },
+		{ WIRE_COPY_FINISHED, 176, 176 },
 	};
 
 	(void)state;

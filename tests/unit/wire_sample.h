@@ -62,7 +62,7 @@ static inline uint64_t sample_length(enum wire_type type)
 	case WIRE_COPY_COUNTS:
 	case WIRE_COPY_FINISH:
 	case WIRE_COPY_FINISHED:
-		return 168;
+		return 176;
 	case WIRE_PASS_END:
 	case WIRE_PASS_RESULT:
 		return 104;

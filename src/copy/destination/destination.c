@@ -137,6 +137,7 @@ static void counts(void *arg, struct copy_counts *c)
 	c->network_ns = get(&t->network_ns);
 	c->waiting_ns = get(&t->waiting_ns);
 	c->checking_ns = get(&t->checking_ns);
+	c->flush_ns = get(&t->flush_ns);
 	c->resumed_bytes = get(&t->resumed_bytes);
 	c->owners_not_set = get(&t->owners_not_set);
 }
@@ -186,17 +187,17 @@ static void finish_root(struct destination *d)
 static void end_files(struct destination *d)
 {
 	bool early = dest_stopped(d);
-	uint64_t storage_ns = 0;
+	uint64_t flush_ns = 0;
 
 	if (d->links)
 		links_drop(d);
 	file_drop_all(d);
-	commit_close(d->commit, early && d->settings->resume, &storage_ns);
+	commit_close(d->commit, early && d->settings->resume, &flush_ns);
 	d->commit = NULL;
 	/* A link whose first file was committed last is complete now, or was dropped. */
 	if (d->links)
 		links_drop(d);
-	tally_add(&d->tally.storage_ns, storage_ns);
+	tally_add(&d->tally.flush_ns, flush_ns);
 	finish_root(d);
 	answers_flush(&d->answers);
 }

@@ -30,7 +30,7 @@ struct links;	/* private to links.c */
 /* Sums over threads; struct copy_counts has their meaning. */
 struct tally {
 	_Atomic uint64_t done_files, done_bytes, skipped_files, skipped_bytes, dirs, links;
-	_Atomic uint64_t moved_bytes, storage_ns, network_ns, waiting_ns, checking_ns;
+	_Atomic uint64_t moved_bytes, storage_ns, network_ns, waiting_ns, checking_ns, flush_ns;
 	_Atomic uint64_t resumed_bytes, owners_not_set;
 };
 

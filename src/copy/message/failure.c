@@ -56,12 +56,12 @@ enum wire_fault copy_decode_failure(const uint8_t *body, size_t length, struct c
 static void list_counts(const struct copy_counts *b, uint64_t out[N_COUNTS])
 {
 	const uint64_t fields[] = {
-		b->offered_files, b->offered_bytes, b->offered_dirs,  b->offered_links,
-		b->walk_done,	  b->done_files,    b->done_bytes,    b->skipped_files,
-		b->skipped_bytes, b->dirs,	    b->links,	      b->failed,
-		b->warnings,	  b->moved_bytes,   b->storage_ns,    b->network_ns,
-		b->waiting_ns,	  b->checking_ns,   b->resumed_bytes, b->owners_not_set,
-		b->status,
+		b->offered_files,  b->offered_bytes, b->offered_dirs, b->offered_links,
+		b->walk_done,	   b->done_files,    b->done_bytes,   b->skipped_files,
+		b->skipped_bytes,  b->dirs,	     b->links,	      b->failed,
+		b->warnings,	   b->moved_bytes,   b->storage_ns,   b->network_ns,
+		b->waiting_ns,	   b->checking_ns,   b->flush_ns,     b->resumed_bytes,
+		b->owners_not_set, b->status,
 	};
 
 	_Static_assert(sizeof(fields) == sizeof(struct copy_counts), "all fields");
@@ -103,6 +103,7 @@ enum wire_fault copy_decode_counts(const uint8_t *body, size_t length, struct co
 	b->network_ns = body_get_amount(&c);
 	b->waiting_ns = body_get_amount(&c);
 	b->checking_ns = body_get_amount(&c);
+	b->flush_ns = body_get_amount(&c);
 	b->resumed_bytes = body_get_amount(&c);
 	b->owners_not_set = body_get_amount(&c);
 	b->status = body_get_amount(&c);

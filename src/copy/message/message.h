@@ -332,10 +332,11 @@ struct copy_counts {
 	uint64_t failed;      /* entries and names, of this side */
 	uint64_t warnings;
 	uint64_t moved_bytes;	 /* through data connections, payload */
-	uint64_t storage_ns;	 /* in reads, or in writes, creations, flushes */
+	uint64_t storage_ns;	 /* in reads, or in writes and creations */
 	uint64_t network_ns;	 /* in sends, or in receives of payload */
 	uint64_t waiting_ns;	 /* for work (source), for messages (destination) */
 	uint64_t checking_ns;	 /* digests */
+	uint64_t flush_ns;	 /* destination: of one thread, in flushes and renames */
 	uint64_t resumed_bytes;	 /* destination: had been durable before, not sent again */
 	uint64_t owners_not_set; /* destination: without the right to */
 	uint64_t status;	 /* exit status of this side so far */

@@ -26,6 +26,7 @@ static struct copy_shares shares(const struct copy_counts *c, uint64_t elapsed_n
 		.network = share(c->network_ns, elapsed_ns, threads),
 		.waiting = share(c->waiting_ns, elapsed_ns, threads),
 		.checking = share(c->checking_ns, elapsed_ns, threads),
+		.flush = share(c->flush_ns, elapsed_ns, 1),
 	};
 }
 
@@ -43,7 +44,8 @@ static double most(double a, double b)
  * A source that limits the copy reads or checks, and the destination waits for data. A destination
  * that does so writes or checks, and the sends of the source block or its threads have no work. If
  * the network does so, sends block, and the destination waits for data or receives it. If neither
- * side has data to move, other threads were slower: the walk, the creation of files, the flushes.
+ * side has data to move, other threads were slower: the walk, the creation of files. Flushes go on
+ * beside the data and after it; they are the destination's.
  */
 static enum copy_limit limit_of(const struct copy_bottleneck *b)
 {
@@ -52,7 +54,8 @@ static enum copy_limit limit_of(const struct copy_bottleneck *b)
 	const double parts[] = {
 		[COPY_LIMIT_SOURCE] = least(s->storage + s->checking, arriving),
 		[COPY_LIMIT_NETWORK] = least(s->network, arriving),
-		[COPY_LIMIT_DESTINATION] = least(d->storage + d->checking, s->network + s->waiting),
+		[COPY_LIMIT_DESTINATION] =
+			most(least(d->storage + d->checking, s->network + s->waiting), d->flush),
 		[COPY_LIMIT_FILES] = least(s->waiting, d->waiting),
 	};
 	enum copy_limit best = COPY_LIMIT_SOURCE;

@@ -375,6 +375,19 @@ void copy_report_connection(struct copy_report *r, const struct connection_info 
 	pthread_mutex_unlock(&r->lock);
 }
 
+void copy_report_inside(struct copy_report *r, bool inside)
+{
+	const struct copy_request *q = r->request;
+
+	if (!q)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->state.inside = inside;
+	r->state.encrypted = q->settings.encrypt && !inside;
+	r->state.connections = inside ? 1 : q->settings.connections;
+	pthread_mutex_unlock(&r->lock);
+}
+
 int copy_report_status(const struct copy_report *r)
 {
 	pthread_mutex_t *lock = (pthread_mutex_t *)&r->lock;

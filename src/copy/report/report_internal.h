@@ -22,6 +22,7 @@
 /* Shares of the time that the data threads of a side had, from 0 to 1. */
 struct copy_shares {
 	double storage, network, waiting, checking;
+	double flush; /* of the thread that flushes and renames */
 };
 
 enum copy_limit {
@@ -29,7 +30,7 @@ enum copy_limit {
 	COPY_LIMIT_SOURCE,
 	COPY_LIMIT_NETWORK,
 	COPY_LIMIT_DESTINATION,
-	COPY_LIMIT_FILES, /* files had to be found, created or flushed; data threads waited */
+	COPY_LIMIT_FILES, /* files had to be found or created; data threads waited */
 	COPY_LIMIT_NONE,  /* nothing dominates */
 };
 
@@ -55,6 +56,7 @@ struct copy_state {
 	uint64_t elapsed_ns; /* from the meeting of both sides to the latest counts; 0: none */
 	unsigned connections;
 	bool encrypted;
+	bool inside;			   /* data goes through ssh */
 	int status;			   /* of the copy; for the summary */
 	uint64_t failures, warnings;	   /* lines of both sides */
 	uint64_t differing;		   /* of these failures: -k */

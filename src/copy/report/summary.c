@@ -125,7 +125,7 @@ static void put_bottleneck(FILE *f, const struct copy_state *s)
 		[COPY_LIMIT_SOURCE] = "source",
 		[COPY_LIMIT_NETWORK] = "network",
 		[COPY_LIMIT_DESTINATION] = "destination",
-		[COPY_LIMIT_FILES] = "files had to be found, created or flushed, while data "
+		[COPY_LIMIT_FILES] = "files had to be found or created, while data "
 				     "connections waited",
 		[COPY_LIMIT_NONE] = "nothing dominates",
 	};
@@ -138,17 +138,27 @@ static void put_bottleneck(FILE *f, const struct copy_state *s)
 	fprintf(f, "  bottleneck: %s\n", texts[b.limit]);
 	fprintf(f,
 		"    source reads %.0f %%, checks %.0f %%, sends %.0f %%, waits %.0f %%; "
-		"destination waits %.0f %%, receives %.0f %%, checks %.0f %%, writes %.0f %%\n",
+		"destination waits %.0f %%, receives %.0f %%, checks %.0f %%, writes %.0f %%, flushes %.0f %%\n",
 		100 * from->storage, 100 * from->checking, 100 * from->network, 100 * from->waiting,
-		100 * to->waiting, 100 * to->network, 100 * to->checking, 100 * to->storage);
+		100 * to->waiting, 100 * to->network, 100 * to->checking, 100 * to->storage,
+		100 * to->flush);
+}
+
+static const char *protection(const struct copy_state *s)
+{
+	const struct copy_request *q = s->request;
+
+	if (!q->sources[0].host && !q->destination.host)
+		return "";
+	if (s->encrypted)
+		return "encrypted; ";
+	return s->inside ? "through ssh; " : "not encrypted (-encrypt); ";
 }
 
 static void put_checks(FILE *f, const struct copy_state *s)
 {
-	if (!s->elapsed_ns || s->request->settings.dry_run)
-		return;
-	fprintf(f, "  %s; a checksum of all data was checked\n",
-		s->encrypted ? "encrypted" : "not encrypted (-encrypt)");
+	if (s->elapsed_ns && !s->request->settings.dry_run)
+		fprintf(f, "  %sa checksum of all data was checked\n", protection(s));
 }
 
 void summary_write(FILE *f, const struct copy_state *s)
