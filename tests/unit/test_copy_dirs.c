@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -302,6 +303,29 @@ static void test_search_only(void **state)
 	assert_int_equal(chmod("search", 0755), 0);
 }
 
+/* Bytes of a node: a destination has as many as directories with files that are not complete. */
+static void test_memory(void **state)
+{
+	enum {
+		NODES = 100000,
+		MOST_BYTES = 96
+	};
+	struct dir_node **nodes = malloc(NODES * sizeof(struct dir_node *));
+	struct dirs *t = tree(4);
+	size_t before = mallinfo2().uordblks;
+
+	(void)state;
+	make_dir("a name of 20 bytes..");
+	for (int i = 0; i < NODES; i++)
+		assert_int_equal(dirs_enter(t, dirs_root(t), "a name of 20 bytes..", &nodes[i]), 0);
+	/* Zero with allocators other than that of the C library. */
+	assert_true(mallinfo2().uordblks - before <= (size_t)NODES * MOST_BYTES);
+	for (int i = 0; i < NODES; i++)
+		dirs_release(t, nodes[i]);
+	dirs_free(t);
+	free(nodes);
+}
+
 struct race {
 	_Atomic bool stop;
 };
@@ -418,8 +442,8 @@ int main(void)
 		cmocka_unit_test(test_names),	    cmocka_unit_test(test_path),
 		cmocka_unit_test(test_limit),	    cmocka_unit_test(test_no_descriptors),
 		cmocka_unit_test(test_deep),	    cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_search_only), cmocka_unit_test(test_race),
-		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_search_only), cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_race),	    cmocka_unit_test(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, enter_directory, remove_directory);

@@ -37,6 +37,8 @@ struct walk_set {
 struct walk_links {
 	struct walk_link *slots;
 	size_t n, size;
+	uint64_t *devs; /* their devices */
+	uint32_t n_devs;
 	bool full; /* some are not known */
 };
 

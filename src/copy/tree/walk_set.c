@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "copy/tree/walk_private.h"
+#include "xdd/base/array.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/random.h"
 
 #define FIRST_SIZE 256
-#define MAX_LINKS (3u << 18) /* 786432 of them take 32 MiB */
+#define MAX_LINKS (3u << 18) /* 786432 of them take 24 MiB */
 
 /* ---- names ---- */
 
@@ -84,17 +85,38 @@ void walk_set_free(struct walk_set *s)
 /* ---- files with several names ---- */
 
 struct walk_link {
-	uint64_t dev, ino;
+	uint64_t ino;
 	uint64_t id;   /* 0: free */
-	uint64_t left; /* names that were not seen */
+	uint32_t dev;  /* the index of its device */
+	uint32_t left; /* names that were not seen */
 };
 
-static size_t link_home(const struct walk_links *l, uint64_t dev, uint64_t ino)
+/* The index of a device. Returns 0 or -ENOMEM. */
+static int dev_index(struct walk_links *l, uint64_t dev, uint32_t *index)
+{
+	uint64_t *devs;
+
+	for (uint32_t i = 0; i < l->n_devs; i++) {
+		if (l->devs[i] == dev) {
+			*index = i;
+			return 0;
+		}
+	}
+	devs = array_room(l->devs, l->n_devs, sizeof(*devs));
+	if (!devs)
+		return -ENOMEM;
+	l->devs = devs;
+	*index = l->n_devs;
+	devs[l->n_devs++] = dev;
+	return 0;
+}
+
+static size_t link_home(const struct walk_links *l, uint32_t dev, uint64_t ino)
 {
 	return (size_t)random_splitmix64(ino * RANDOM_GOLDEN + dev) & (l->size - 1);
 }
 
-static struct walk_link *find_link(const struct walk_links *l, uint64_t dev, uint64_t ino)
+static struct walk_link *find_link(const struct walk_links *l, uint32_t dev, uint64_t ino)
 {
 	size_t i = link_home(l, dev, ino);
 
@@ -105,8 +127,9 @@ static struct walk_link *find_link(const struct walk_links *l, uint64_t dev, uin
 
 static int grow_links(struct walk_links *l)
 {
-	struct walk_links larger = { .n = l->n, .size = l->size ? 2 * l->size : FIRST_SIZE };
+	struct walk_links larger = *l;
 
+	larger.size = l->size ? 2 * l->size : FIRST_SIZE;
 	larger.slots = calloc(larger.size, sizeof(*larger.slots));
 	if (!larger.slots)
 		return -ENOMEM;
@@ -145,10 +168,13 @@ static void drop_link(struct walk_links *l, struct walk_link *x)
 uint64_t walk_links_first(struct walk_links *l, const struct stat *st, uint64_t id)
 {
 	struct walk_link *x;
+	uint32_t dev;
 
 	if (4 * l->n >= 3 * l->size && l->n < MAX_LINKS && grow_links(l))
 		return 0;
-	x = find_link(l, st->st_dev, st->st_ino);
+	if (dev_index(l, st->st_dev, &dev))
+		return 0;
+	x = find_link(l, dev, st->st_ino);
 	if (x->id) {
 		id = x->id;
 		if (--x->left == 0)
@@ -158,7 +184,7 @@ uint64_t walk_links_first(struct walk_links *l, const struct stat *st, uint64_t 
 	if (l->n >= MAX_LINKS)
 		return 0;
 	*x = (struct walk_link){
-		.dev = st->st_dev, .ino = st->st_ino, .id = id, .left = st->st_nlink - 1
+		.dev = dev, .ino = st->st_ino, .id = id, .left = (uint32_t)st->st_nlink - 1
 	};
 	l->n++;
 	return id;
@@ -167,5 +193,6 @@ uint64_t walk_links_first(struct walk_links *l, const struct stat *st, uint64_t 
 void walk_links_free(struct walk_links *l)
 {
 	free(l->slots);
+	free(l->devs);
 	*l = (struct walk_links){ .n = 0 };
 }
