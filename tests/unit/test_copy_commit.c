@@ -69,8 +69,15 @@ static void test_memory(void **state)
 	assert_int_equal(n_done, 300);
 	end();
 	assert_int_equal(calls('S') + calls('f') + calls('d'), 0);
+	/* they had no names before, and need a rename only to replace others */
+	assert_int_equal(calls('R'), 0);
+	assert_int_equal(count(false), 300);
+	begin();
+	put_many(300);
+	end();
 	assert_int_equal(calls('R'), 300);
 	assert_int_equal(count(false), 300);
+	assert_int_equal(count(true), 0);
 }
 
 static void test_others(void **state)

@@ -295,6 +295,19 @@ int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPO
 	return err;
 }
 
+/*
+ * Where files get their names at once, they need none before: that is cheaper than a rename, and
+ * nothing is left of a file when the process is killed. -R looks for files by their names.
+ */
+static int create_unnamed(struct commit *c, struct commit_file *f, int dir_fd)
+{
+	if (c->resume || c->fs[f->fs].flush != COMMIT_FLUSH_NONE)
+		return -EOPNOTSUPP;
+	f->fd = openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	f->unnamed = f->fd >= 0;
+	return f->unnamed ? 0 : -errno;
+}
+
 int commit_create(struct commit *c, struct commit_file *f)
 {
 	char name[COPY_TEMPORARY_SIZE];
@@ -303,7 +316,7 @@ int commit_create(struct commit *c, struct commit_file *f)
 	if (fd < 0)
 		return fd;
 	err = reserve(c, f, fd, name);
-	if (!err) {
+	if (!err && create_unnamed(c, f, fd)) {
 		f->fd = openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		err = f->fd < 0 ? -errno : 0;
 	}
@@ -335,7 +348,7 @@ static bool may_close(const struct commit *c, const struct commit_file *f)
 {
 	const enum commit_flush flush = c->fs[f->fs].flush;
 
-	return f->fd >= 0 && f->number && !f->err && !f->progress &&
+	return f->fd >= 0 && f->number && !f->unnamed && !f->err && !f->progress &&
 	       (flush == COMMIT_FLUSH_NONE ||
 		(flush == COMMIT_FLUSH_ALL && c->pending.n >= COMMIT_FEW));
 }
@@ -365,10 +378,33 @@ static bool is_own_thread(const struct commit *c)
 	return pthread_equal(pthread_self(), c->thread);
 }
 
+/*
+ * File systems without storage have nothing to flush, so there is no reason to wait for a batch:
+ * the thread that has written the file still has all that a rename looks up in its caches.
+ */
+static bool is_immediate(const struct commit *c, const struct commit_file *f)
+{
+	return c->fs[f->fs].flush == COMMIT_FLUSH_NONE && !f->err && !f->kept && !f->progress &&
+	       (f->number || f->fd < 0);
+}
+
+static void put_at_once(struct commit *c, struct commit_file *f)
+{
+	struct commit_list l = { .head = NULL };
+
+	commit_list_add(&l, f);
+	commit_rename_all(c, &l);
+	c->done(c->arg, f, f->err, f->what);
+}
+
 void commit_put(struct commit *c, struct commit_file *f)
 {
 	if (!f->number)
 		place_existing(c, f);
+	if (is_immediate(c, f)) {
+		put_at_once(c, f);
+		return;
+	}
 	pthread_mutex_lock(&c->lock);
 	close_early(c, f);
 	while (c->pending.n >= (c->each ? COMMIT_ROOM_FILES_EACH : COMMIT_ROOM_FILES) &&
@@ -390,7 +426,7 @@ void commit_drop(struct commit *c, struct commit_file *f, bool keep)
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
-	if (!f->number || keep)
+	if (!f->number || keep || f->unnamed)
 		return;
 	commit_gone(c, f);
 	journal_temporary_name(c->session, f->number, name);

@@ -28,6 +28,7 @@ struct commit_file {
 	struct dir_node *dir;	  /* a reference, owned */
 	uint64_t number;	  /* of its temporary name; 0: in place, there is none */
 	int fd;			  /* -1: none; closed by the commit */
+	bool unnamed;		  /* it has no name before its final one */
 	bool kept;		  /* in the journal: -R */
 
 	/* of the commit; not for others */
@@ -40,7 +41,8 @@ struct commit_file {
 };
 
 /*
- * Called by the commit thread for each file of a batch: entries that are durable under their names,
+ * Called by the commit thread for each file of a batch, or by commit_put() where the file system has
+ * no storage, so that there is nothing to flush: entries that are durable under their names,
  * or failed (`err` 0 or -errno, with `what`: "rename", "flush", "close"; the temporary file is then
  * removed). `f` belongs to the caller of this module again, who frees it with what it owns.
  */

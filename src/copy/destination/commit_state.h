@@ -132,6 +132,8 @@ struct commit {
 
 void commit_list_add(struct commit_list *l, struct commit_file *f);
 struct commit_file *commit_list_take(struct commit_list *l);
+/* Close the files and give them their names. Any thread. */
+void commit_rename_all(struct commit *c, struct commit_list *l);
 
 /* ---- commit_place.c: directories and their file systems ---- */
 

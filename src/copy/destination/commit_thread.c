@@ -102,11 +102,58 @@ static void close_file(struct commit_file *f)
 }
 
 /* Give it its name; or remove it. */
+static int link_as(const struct commit_file *f, int dir_fd, const char *name)
+{
+	char path[32];
+
+	if (linkat(f->fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	/* Only some kernels let all users do that. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
+	return linkat(AT_FDCWD, path, dir_fd, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+/* A file that is there already is replaced at once, which only a rename does. */
+static int link_file(struct commit *c, const struct commit_file *f, int dir_fd)
+{
+	char name[COPY_TEMPORARY_SIZE];
+	int err = link_as(f, dir_fd, f->entry->name);
+
+	if (err != -EEXIST)
+		return err;
+	journal_temporary_name(c->session, f->number, name);
+	err = link_as(f, dir_fd, name);
+	if (err)
+		return err;
+	if (renameat(dir_fd, name, dir_fd, f->entry->name) == 0)
+		return 0;
+	err = -errno;
+	unlinkat(dir_fd, name, 0);
+	return err;
+}
+
+static void name_file(struct commit *c, struct near *d, struct commit_file *f)
+{
+	int fd = f->err ? f->err : enter(c, d, f->dir);
+
+	if (fd >= 0)
+		fail(f, link_file(c, f, fd), "link");
+	else
+		fail(f, fd, "link");
+	close_file(f);
+}
+
 static void rename_file(struct commit *c, struct near *d, struct commit_file *f)
 {
 	char name[COPY_TEMPORARY_SIZE];
 	int fd;
 
+	if (f->unnamed) {
+		name_file(c, d, f);
+		return;
+	}
 	close_file(f);
 	if (!f->number)
 		return;
@@ -121,7 +168,7 @@ static void rename_file(struct commit *c, struct near *d, struct commit_file *f)
 	commit_gone(c, f);
 }
 
-static void rename_all(struct commit *c, struct commit_list *l)
+void commit_rename_all(struct commit *c, struct commit_list *l)
 {
 	struct near d = { .node = NULL };
 
@@ -209,7 +256,7 @@ static void flush_dirs(struct commit *c, struct commit_list *l)
 static void commit_each(struct commit *c, struct commit_fs *fs)
 {
 	flush_files(&fs->batch);
-	rename_all(c, &fs->batch);
+	commit_rename_all(c, &fs->batch);
 	flush_dirs(c, &fs->batch);
 	finish(c, &fs->batch);
 }
@@ -224,7 +271,7 @@ static void commit_all(struct commit *c, struct commit_fs *fs)
 		fail_all(&fs->batch, err);
 	}
 	finish(c, &fs->renamed);
-	rename_all(c, &fs->batch);
+	commit_rename_all(c, &fs->batch);
 	fs->renamed = fs->batch;
 	fs->batch = (struct commit_list){ .head = NULL };
 }
@@ -246,7 +293,7 @@ static void commit_fs(struct commit *c, struct commit_fs *fs)
 		return;
 	check_files(c, fs);
 	if (fs->flush == COMMIT_FLUSH_NONE) {
-		rename_all(c, &fs->batch);
+		commit_rename_all(c, &fs->batch);
 		finish(c, &fs->batch);
 	} else if (fs->flush == COMMIT_FLUSH_EACH) {
 		/* All at once first: each file then has little left. */

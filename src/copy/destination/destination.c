@@ -100,6 +100,17 @@ void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum c
 	answers_result(&d->answers, id, outcome);
 }
 
+void dest_busy(struct destination *d)
+{
+	atomic_fetch_add(&d->busy, 1);
+}
+
+void dest_idle(struct destination *d)
+{
+	if (atomic_fetch_sub(&d->busy, 1) == 1)
+		answers_flush(&d->answers);
+}
+
 /* ---- what the role calls ---- */
 
 static int receive(void *arg, const struct wire_header *h, const uint8_t *body, char *why)

@@ -55,10 +55,10 @@ struct destination {
 	struct tally tally;
 
 	/* atomic */
-	_Atomic bool all_offered;   /* COPY_END has come */
-	_Atomic bool finishing;	    /* FINISH has come, or the copy ends early */
-	_Atomic bool changed_dirs;  /* a directory was made or has new attributes */
-	_Atomic uint64_t in_commit; /* files that were passed to the commit and not done */
+	_Atomic bool all_offered;  /* COPY_END has come */
+	_Atomic bool finishing;	   /* FINISH has come, or the copy ends early */
+	_Atomic bool changed_dirs; /* a directory was made or has new attributes */
+	_Atomic uint64_t busy;	   /* files in the commit, and threads that handle messages */
 };
 
 static inline void tally_add(_Atomic uint64_t *to, uint64_t n)
@@ -90,6 +90,13 @@ const char *dest_path(struct destination *d, struct dir_node *dir, const char *n
  */
 void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
 		 const char *what, int err);
+
+/*
+ * Results are sent once nothing is busy that has more of them. dest_idle() ends dest_busy(). Any
+ * thread.
+ */
+void dest_busy(struct destination *d);
+void dest_idle(struct destination *d);
 
 /* Name a difference that -k has found. Any thread. */
 void dest_differs(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,

@@ -477,13 +477,14 @@ int entries_offer(struct destination *d, const uint8_t *body, size_t length, cha
 	bool more = true;
 	int err = 0;
 
+	dest_busy(d);
 	copy_cursor_init(c, body, length);
 	while (!err && !dest_stopped(d)) {
 		const uint8_t *at = c->at;
 
 		if (copy_decode_entry(c, &e, &more) != WIRE_OK)
-			return bad(why, wire_fault_text(WIRE_BAD_BODY));
-		if (!more)
+			err = bad(why, wire_fault_text(WIRE_BAD_BODY));
+		if (err || !more)
 			break;
 		if (!d->entries->n && e.kind != COPY_OWNER)
 			err = begin(d, &e);
@@ -491,6 +492,6 @@ int entries_offer(struct destination *d, const uint8_t *body, size_t length, cha
 			err = take_entry(d, &e, (uint32_t)(c->at - at), why);
 	}
 	answers_flush_wants(&d->answers);
-	answers_flush(&d->answers);
+	dest_idle(d);
 	return err;
 }

@@ -118,7 +118,6 @@ void file_lost(struct destination *d, struct item *i)
 	}
 	drop(d, i, false);
 	file_end(d, i, COPY_LOST);
-	answers_flush(&d->answers);
 }
 
 void file_failed(struct destination *d, struct item *i, const char *what, int err)
@@ -139,7 +138,6 @@ static void device_complete(struct destination *d, struct item *i)
 		return;
 	}
 	file_end(d, i, COPY_DONE);
-	answers_flush(&d->answers);
 }
 
 void file_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
@@ -179,7 +177,7 @@ void file_correct(struct destination *d, struct dir_node *dir, const struct copy
 
 void file_put(struct destination *d, struct item *i)
 {
-	atomic_fetch_add(&d->in_commit, 1);
+	dest_busy(d);
 	commit_put(d->commit, &i->file);
 	if (atomic_load(&d->all_offered) && !items_awaited(&d->items))
 		commit_hurry(d->commit);
@@ -203,8 +201,7 @@ void file_done(void *arg, struct commit_file *f, int err, const char *what)
 	if (err)
 		dest_failed(d, i->id, f->dir, f->entry->name, what, err);
 	file_end(d, i, err ? COPY_LOST : COPY_DONE);
-	if (atomic_fetch_sub(&d->in_commit, 1) == 1)
-		answers_flush(&d->answers);
+	dest_idle(d);
 }
 
 void file_forget(struct destination *d, struct item *i)

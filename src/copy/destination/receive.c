@@ -116,7 +116,9 @@ int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
 	int err;
 
 	stamp->storage_begin_ns = stamps_now(d->stamps);
+	dest_busy(d);
 	err = take_message(d, h, body, why);
+	dest_idle(d);
 	stamp->storage_end_ns = stamps_now(d->stamps);
 	stamp->bytes = h->length;
 	if (h->type == WIRE_COPY_BLOCK)

@@ -220,5 +220,4 @@ void sums_complete(struct destination *d, struct item *i)
 			   d->job->peer_host);
 		file_end(d, i, COPY_LOST);
 	}
-	answers_flush(&d->answers);
 }
