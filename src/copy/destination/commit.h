@@ -41,9 +41,9 @@ struct commit_file {
 };
 
 /*
- * Called by the commit thread for each file of a batch, or by commit_put() where the file system has
- * no storage, so that there is nothing to flush: entries that are durable under their names,
- * or failed (`err` 0 or -errno, with `what`: "rename", "flush", "close"; the temporary file is then
+ * Called by the commit thread for each file of a batch, or by commit_put() where the file system
+ * has no storage, so that there is nothing to flush: entries that are durable under their names, or
+ * failed (`err` 0 or -errno, with `what`: "rename", "flush", "close"; the temporary file is then
  * removed). `f` belongs to the caller of this module again, who frees it with what it owns.
  */
 typedef void commit_done(void *arg, struct commit_file *f, int err, const char *what);

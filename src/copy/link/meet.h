@@ -44,7 +44,8 @@ void ssh_cut(struct ssh *s);
 
 /*
  * Close the channel, wait at most `wait_ns` for the end of ssh, then end it; after ssh_cut(), and
- * where there is no channel, at once. Returns its exit status, or 128 + the signal. Safe on one that is all zero or has ended.
+ * where there is no channel, at once. Returns its exit status, or 128 + the signal. Safe on one
+ * that is all zero or has ended.
  */
 int ssh_end(struct ssh *s, uint64_t wait_ns);
 

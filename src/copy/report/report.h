@@ -47,7 +47,7 @@ void copy_report_note(struct copy_report *r, const char *fmt, ...)
 /* A fact of a data connection, for log and JSON. */
 void copy_report_connection(struct copy_report *r, const struct connection_info *info);
 
-/* Whether data goes through ssh, which protects it. Before each copy_report_begin(). */
+/* `inside`: data goes through ssh, which protects it. Before each copy_report_begin(). */
 void copy_report_inside(struct copy_report *r, bool inside);
 
 /* True once a failure with a status was reported; and the worst status so far (0: none). */
