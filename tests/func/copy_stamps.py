@@ -63,10 +63,10 @@ def test_dumps():
     found(here, "data", ".log")
     ids, texts = set(), []
     for side, where, name, letter in (("source", here, "data", "r"), ("destination", there, "there", "w")):
-        with open(found(where, name, ".target.0000.csv"), encoding="utf-8") as f:
+        with open(found(where, name, ".%s.csv" % side), encoding="utf-8") as f:
             report = f.read()
         check_rows(side, rows(report), letter, 10 * MIB + 5, 11)
-        dump = found(where, name, ".target.0000.bin")
+        dump = found(where, name, ".%s.bin" % side)
         read = t.command([t.XDD, "tsread", dump])
         t.ok(read.status == 0 and not read.err, "%s: the dump is sound" % side, read)
         t.equal(rows(read.out), rows(report), "%s: the dump has the rows of the report" % side)
@@ -92,7 +92,7 @@ def test_reports_only():
     t.ok(not glob.glob(here + "/*.bin") and not glob.glob(there + "/*.bin"), "-v writes no dump")
     with open(found(here, "tree", ".log"), encoding="utf-8") as f:
         t.equal(len(re.findall(r" copied file, \d+ bytes: tree/", f.read())), 300, "the log has all files")
-    with open(found(here, "tree", ".target.0000.csv"), encoding="utf-8") as f:
+    with open(found(here, "tree", ".source.csv"), encoding="utf-8") as f:
         got = rows(f.read())
     t.ok(0 < len(got) < 60 and all(int(r["Block Location"]) == 0 for r in got), "bundles: few rows", len(got))
 
@@ -105,11 +105,24 @@ def test_pull_and_paths():
     run = xddcp(other, "-v", FAKE.place(there + "/data"), here + "/")
     t.ok(run.status == 0, "a pull with -v", run)
     found(other, "data", ".log")
-    found(here, "here3", ".target.0000.csv")
+    found(here, "here3", ".destination.csv")
     with open(t.path("own.log"), "w", encoding="ascii"):
         pass
     run = xddcp(other, "-v", "-log", t.path("own.log"), FAKE.place(there + "/data"), here + "/again")
     t.ok(run.status == 0 and os.path.getsize(t.path("own.log")), "-log names the log", run)
+
+
+def test_verify():
+    """-k: both sides have rows for what they read, also where they write into one directory."""
+    both = place("both")
+    t.make_file("both/data", 40 * MIB)
+    t.command(["cp", "-p", "both/data", "both/copy"], cwd=t.tmp())
+    run = xddcp(both, "-kw", "data", FAKE.place(both + "/copy"))
+    t.ok(run.status == 0, "-k with -w", run)
+    for side, name in (("source", "data"), ("destination", "copy")):
+        with open(found(both, name, ".%s.csv" % side), encoding="utf-8") as f:
+            got = rows(f.read())
+        t.ok(sum(int(r["Bytes"]) for r in got) == 40 * MIB and {r["RWV Op"] for r in got} == {"r"}, "%s: all bytes were read" % side, got)
 
 
 def test_own_log():
@@ -139,5 +152,5 @@ def test_failures():
     t.ok(os.path.getsize(there + "/data") == MIB, "the file arrived")
 
 
-t.run(test_dumps, test_reports_only, test_pull_and_paths, test_own_log, test_failures)
+t.run(test_dumps, test_reports_only, test_pull_and_paths, test_verify, test_own_log, test_failures)
 t.done()

@@ -110,6 +110,19 @@ static int take_message(struct destination *d, const struct wire_header *h, cons
 	}
 }
 
+/* The range of a file that a message is about; that of a bundle begins at 0. */
+static void describe_stamp(struct stamp *stamp, const struct wire_header *h, const uint8_t *body)
+{
+	struct copy_sums sums;
+
+	stamp->offset_bytes = h->type == WIRE_COPY_BLOCK ? h->offset : 0;
+	stamp->bytes = h->length;
+	if (h->type == WIRE_COPY_SUMS && copy_decode_sums(body, h->length, &sums) == WIRE_OK) {
+		stamp->offset_bytes = sums.offset_bytes;
+		stamp->bytes = (uint32_t)(sums.end_bytes - sums.offset_bytes);
+	}
+}
+
 int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
 		    const struct wire_header *h, const uint8_t *body, char *why)
 {
@@ -120,11 +133,10 @@ int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
 	err = take_message(d, h, body, why);
 	dest_idle(d);
 	stamp->storage_end_ns = stamps_now(d->stamps);
-	stamp->bytes = h->length;
-	if (h->type == WIRE_COPY_BLOCK)
-		stamp->offset_bytes = h->offset;
-	if (h->type != WIRE_COPY_FILE_END)
+	if (d->stamps && h->type != WIRE_COPY_FILE_END) {
+		describe_stamp(stamp, h, body);
 		stamps_add(d->stamps, thread, stamp);
+	}
 	return err;
 }
 

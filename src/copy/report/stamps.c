@@ -179,7 +179,9 @@ static int write_file(const struct stamps *s, int dir_fd, const char *ending,
 	struct newfile f;
 	int err;
 
-	snprintf(name, size, "%s.target.0000.%s", s->stem, ending);
+	/* Both sides may be on one host, and in one directory. */
+	snprintf(name, size, "%s.%s.%s", s->stem, s->side == COPY_SOURCE ? "source" : "destination",
+		 ending);
 	if (dir_fd == AT_FDCWD)
 		snprintf(path, sizeof(path), "%s", name);
 	else
