@@ -428,17 +428,18 @@ static void check_sums(struct rig *r, const uint8_t *data)
 			continue;
 		assert_int_equal(copy_decode_sums(r->messages[i].body, r->messages[i].length, &b),
 				 WIRE_OK);
-		assert_int_equal(b.block_bytes, RIG_BLOCK_BYTES);
+		assert_int_equal(b.block_bytes, COPY_MIN_BLOCK_BYTES);
 		for (size_t k = 0; k < b.n; k++, blocks++) {
-			uint64_t at = b.offset_bytes + k * RIG_BLOCK_BYTES;
-			uint64_t size = b.end_bytes - at < RIG_BLOCK_BYTES ? b.end_bytes - at :
-									     RIG_BLOCK_BYTES;
+			uint64_t at = b.offset_bytes + k * COPY_MIN_BLOCK_BYTES;
+			uint64_t size = b.end_bytes - at < COPY_MIN_BLOCK_BYTES ?
+						b.end_bytes - at :
+						COPY_MIN_BLOCK_BYTES;
 
 			assert_true(
 				digest_equal(copy_sums_at(&b, k), digest_data(data + at, size)));
 		}
 	}
-	assert_int_equal(blocks, (LARGE_BYTES + RIG_BLOCK_BYTES - 1) / RIG_BLOCK_BYTES);
+	assert_int_equal(blocks, (LARGE_BYTES + COPY_MIN_BLOCK_BYTES - 1) / COPY_MIN_BLOCK_BYTES);
 }
 
 /* Digests, and the contents then. */

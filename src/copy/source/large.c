@@ -15,7 +15,7 @@
 #include "xdd/sys/clock.h"
 
 /* Blocks whose digests travel in one message. */
-#define SUMS_BLOCKS 16u
+#define SUMS_BLOCKS 256u /* of COPY_MIN_BLOCK_BYTES: differences are named that exactly */
 
 static void fail(struct large *f, const char *text)
 {
@@ -163,34 +163,43 @@ static int send_sums(struct data_thread *d, struct large *f, const struct copy_s
 	return err;
 }
 
-/* Read the blocks of a step and send their digests. */
+/* Bytes whose digests are in one message: at most a block, so that they fit into the buffer. */
+static uint64_t sums_step_bytes(const struct copy_settings *settings)
+{
+	uint64_t most = (uint64_t)COPY_MIN_BLOCK_BYTES * SUMS_BLOCKS;
+	uint64_t whole = settings->block_bytes - settings->block_bytes % COPY_MIN_BLOCK_BYTES;
+
+	return whole < most ? whole : most;
+}
+
+/* Read a step and send the digests of its blocks. */
 static int sum_step(struct data_thread *d, struct large *f, const struct extent *step)
 {
-	uint32_t block_bytes = d->s->settings->block_bytes;
 	uint8_t digests[16 * SUMS_BLOCKS];
 	struct copy_sums sums = {
 		.id = f->entry->id,
 		.offset_bytes = step->begin,
-		.block_bytes = block_bytes,
+		.block_bytes = COPY_MIN_BLOCK_BYTES,
 		.end_bytes = step->end,
 		.digests = digests,
 	};
+	uint64_t length = step->end - step->begin, begin_ns;
 	char text[WIRE_MAX_TEXT_BYTES];
+	uint8_t *data;
 
-	for (uint64_t at = step->begin; at < step->end; at += block_bytes) {
-		struct extent x = { at,
-				    at + block_bytes < step->end ? at + block_bytes : step->end };
-		uint64_t begin_ns;
-		uint8_t *data;
-
-		if (read_range(d, f, &x, &data, text, sizeof(text)) < 0) {
-			fail(f, text);
-			return 0;
-		}
-		begin_ns = clock_now_ns();
-		copy_put_sum(digest_data(data, x.end - x.begin), digests + 16 * sums.n++);
-		count_add(&d->counts.checking_ns, clock_now_ns() - begin_ns);
+	if (read_range(d, f, step, &data, text, sizeof(text)) < 0) {
+		fail(f, text);
+		return 0;
 	}
+	begin_ns = clock_now_ns();
+	for (uint64_t at = 0; at < length; at += COPY_MIN_BLOCK_BYTES) {
+		uint64_t left = length - at;
+
+		copy_put_sum(digest_data(data + at,
+					 left < COPY_MIN_BLOCK_BYTES ? left : COPY_MIN_BLOCK_BYTES),
+			     digests + 16 * sums.n++);
+	}
+	count_add(&d->counts.checking_ns, clock_now_ns() - begin_ns);
 	return send_sums(d, f, &sums);
 }
 
@@ -343,13 +352,13 @@ static void open_file(struct data_thread *d, struct held_dir *held, struct large
 static struct large *new_large(struct data_thread *d, struct entry *e)
 {
 	struct large *f = calloc(1, sizeof(*f));
-	uint32_t block_bytes = d->s->settings->block_bytes;
+	const struct copy_settings *settings = d->s->settings;
 
 	if (!f)
 		return NULL;
 	f->entry = e;
 	f->fd = -1;
-	f->step_bytes = e->how == COPY_SUMS ? (uint64_t)block_bytes * SUMS_BLOCKS : block_bytes;
+	f->step_bytes = e->how == COPY_SUMS ? sums_step_bytes(settings) : settings->block_bytes;
 	f->sparse = e->how == COPY_SEND && (e->flags & COPY_SPARSE);
 	f->ctime_ns = e->ctime_ns;
 	f->users = 1;

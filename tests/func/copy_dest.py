@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+"""
+The destination of copies: full and unwritable file systems, files, directories and links in the way, links that point
+outside, files in place, devices, direct and ordered writes, odd sizes and holes, -k, -c and -n. What cannot be written is
+named once, the rest arrives, and no temporary file is left.
+"""
+import os
+import random
+import re
+import shutil
+import stat
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddssh
+import xddsys as s
+import xddtest as t
+
+FAKE = xddssh.Fake()
+FAILED, NO_DIRECTORY, NOT_WRITABLE, BAD_SIZE, MISCOMPARE = 114, 119, 120, 111, 7
+KIB, MIB = 1 << 10, 1 << 20
+SIZES = (0, 1, 4095, 4096, 4097, 65535, 256 * KIB, 256 * KIB + 1, MIB, 3 * MIB + 17)
+
+
+def fresh(name, top=None):
+    path = os.path.join(top or t.path("."), name)
+    shutil.rmtree(path, ignore_errors=True)
+    os.makedirs(path)
+    return path
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def noise(size, seed=1):
+    return random.Random(seed).randbytes(size)
+
+
+def copy(*args, prefix=(), **kwargs):
+    if prefix:
+        kwargs["env"] = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"])
+        return t.command([*prefix, xddssh.XDDCP, "-S", FAKE.ssh, *args], **kwargs)
+    return xddssh.xddcp("-S", FAKE.ssh, *args, **kwargs)
+
+
+def temporary(top):
+    return [n for _, dirs, files in os.walk(top) for n in files + dirs if n.startswith(".xddcp-")]
+
+
+def listing(top):
+    """All that a copy must not change."""
+    found = {}
+    for root, dirs, files in os.walk(top):
+        for name in dirs + files:
+            path = os.path.join(root, name)
+            st = os.lstat(path)
+            found[os.path.relpath(path, top)] = (st.st_mode, st.st_size, st.st_mtime_ns, st.st_ino)
+    return found
+
+
+def unprivileged():
+    if os.geteuid():
+        return ()
+    words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    return words if t.have("setpriv") and t.command(words + ["true"]).status == 0 else None
+
+
+# Sizes and holes
+
+def test_sizes():
+    for top in (None, "/dev/shm"):
+        if top and not os.access(top, os.W_OK):
+            t.skip("sizes in memory", "needs " + top)
+            continue
+        source = fresh("sizes")
+        destination = fresh("xdd-copy-dest.%d" % os.getpid(), top)
+        try:
+            for n, size in enumerate(SIZES):
+                write(os.path.join(source, "f%d" % size), noise(size, n))
+            for words in ((), ("-d",), ("-o",), ("-d", "-o", "-t", "3"), ("-i",), ("-t", "1"), ("-blocksize", "4k")):
+                for again in ("new", "old"):
+                    for n, size in enumerate(SIZES):
+                        there = os.path.join(destination, "f%d" % size)
+                        if again == "old":
+                            write(there, noise(max(0, size + (-1) ** n * 5000), 99))
+                        elif os.path.exists(there):
+                            os.unlink(there)
+                    run = copy("-r", *words, source + "/", FAKE.place(destination))
+                    wrong = [z for z in SIZES if read(os.path.join(destination, "f%d" % z)) !=
+                             read(os.path.join(source, "f%d" % z))]
+                    t.ok(run.status == 0 and not wrong and not temporary(destination),
+                         "sizes from 0 to 3 MiB %s over %s files, %s" % (" ".join(words), again, top or "disk"),
+                         "%s\n%s" % (wrong, run))
+        finally:
+            if top:
+                shutil.rmtree(destination)
+
+
+def test_holes():
+    source, destination = fresh("source"), fresh("destination")
+    path = os.path.join(source, "sparse")
+    with open(path, "wb") as file:
+        file.truncate(64 * MIB)
+        for at in (0, 5 * MIB, 40 * MIB + 4096):
+            file.seek(at)
+            file.write(noise(8192, at))
+    there = os.path.join(destination, "sparse")
+    for words in ((), ("-i",), ("-d",), ("-o",)):
+        if "-i" in words:
+            write(there, noise(65 * MIB, 3))
+            os.utime(there, (1, 1))
+        elif os.path.exists(there):
+            os.unlink(there)
+        run = copy(*words, path, FAKE.place(destination))
+        t.ok(run.status == 0 and read(there) == read(path) and os.stat(there).st_blocks <= os.stat(path).st_blocks + 16,
+             "holes stay holes %s" % " ".join(words), "%s %s\n%s" % (os.stat(there), os.stat(path), run))
+
+
+# Direct and ordered writes
+
+def traced(words, source, place):
+    """Descriptors with O_DIRECT, and (descriptor, offset, size) of the writes of the remote xdd, in their order."""
+    log = t.path("strace.out")
+    run = copy(*words, source, place, prefix=("strace", "-f", "-o", log, "-e", "trace=openat,open,pwrite64"))
+    direct, writes = 0, []
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            direct += "O_DIRECT" in line.replace("O_DIRECTORY", "") and " = -1" not in line
+            found = re.search(r"pwrite64\((\d+), .*, (\d+), (\d+)(?:\)| <unfinished)", line)
+            if found:
+                writes.append((int(found[1]), int(found[3]), int(found[2])))
+    return run, direct, writes
+
+
+def test_direct_and_ordered():
+    if not t.have("strace") or t.command(["strace", "-f", "true"]).status:
+        return t.skip("direct and ordered writes", "needs strace")
+    source, destination = fresh("source"), fresh("destination")
+    data = noise(20 * MIB + 123)
+    path = write(os.path.join(source, "f"), data)
+    there = os.path.join(destination, "f")
+    run, direct, writes = traced(("-d",), path, FAKE.place(there))
+    t.ok(run.status == 0 and direct and read(there) == data, "-d opens the file with O_DIRECT", run)
+    unaligned = [w for w in writes if w[1] % 4096 or w[2] % 4096]
+    t.ok(len(unaligned) == 1 and unaligned[0][2] < 4096 and len({w[0] for w in writes}) == 2,
+         "only the tail is written through another descriptor", writes)
+    os.unlink(there)
+    run, direct, writes = traced(("-o",), path, FAKE.place(there))
+    offsets = [w[1] for w in writes]
+    t.ok(run.status == 0 and not direct and read(there) == data and len(offsets) > 10 and offsets == sorted(offsets),
+         "-o writes in ascending order", "%s\n%s" % (offsets, run))
+    return None
+
+
+# Files that are there already
+
+def test_in_the_way():
+    source, destination, outside = fresh("source/t"), fresh("destination"), fresh("outside")
+    source = os.path.dirname(source)
+    top = os.path.join(destination, "t")
+    for name in ("dir", "linked", "good"):
+        os.mkdir(os.path.join(source, "t", name))
+        write(os.path.join(source, "t", name, "x"), b"new")
+    for name in ("file", "link", "pipe"):
+        write(os.path.join(source, "t", name), b"new")
+    os.symlink("nowhere", os.path.join(source, "t", "symlink"))
+    os.mkdir(top)
+    write(os.path.join(top, "dir"), b"a file")
+    os.symlink(outside, os.path.join(top, "linked"))
+    os.mkdir(os.path.join(top, "file"))
+    write(os.path.join(outside, "victim"), b"precious")
+    os.symlink(os.path.join(outside, "victim"), os.path.join(top, "link"))
+    os.mkfifo(os.path.join(top, "pipe"))
+    write(os.path.join(top, "symlink"), b"a file")
+    run = copy("-r", os.path.join(source, "t"), FAKE.place(destination))
+    lines = [line for line in run.err.splitlines() if "directory" in line]
+    t.ok(run.status == FAILED and len(lines) == 3 and all(any(w in line for line in lines) for w in ("t/dir", "t/linked", "t/file")),
+         "a line for each file that is in the way", run)
+    t.ok(os.listdir(outside) == ["victim"] and read(os.path.join(outside, "victim")) == b"precious",
+         "links are not followed out of the destination", run)
+    t.ok(read(os.path.join(top, "good", "x")) == b"new" and read(os.path.join(top, "link")) == b"new" and
+         not os.path.islink(os.path.join(top, "link")) and read(os.path.join(top, "pipe")) == b"new" and
+         os.readlink(os.path.join(top, "symlink")) == "nowhere" and read(os.path.join(top, "dir")) == b"a file",
+         "other files are replaced as a whole", run)
+    run = copy("-i", os.path.join(source, "t", "link"), FAKE.place(destination))
+    os.unlink(os.path.join(top, "link"))
+    os.symlink(os.path.join(outside, "victim"), os.path.join(top, "link"))
+    run = copy("-r", "-i", os.path.join(source, "t"), FAKE.place(destination))
+    t.ok(run.status == FAILED and read(os.path.join(outside, "victim")) == b"precious", "nor with -i", run)
+
+
+def test_in_place():
+    source, destination = fresh("source"), fresh("destination")
+    path, there = os.path.join(source, "f"), os.path.join(destination, "f")
+    for size in (10, 3 * MIB):
+        write(path, noise(size))
+        write(there, b"old")
+        os.utime(there, (1, 1))
+        other = os.path.join(destination, "other")
+        if not os.path.exists(other):
+            os.link(there, other)
+        inode = os.stat(there).st_ino
+        run = copy("-i", path, FAKE.place(destination))
+        t.ok(run.status == 0 and os.stat(there).st_ino == inode and read(other) == read(path),
+             "-i writes %d bytes into the file that is there" % size, run)
+
+
+def test_unwritable():
+    prefix = unprivileged()
+    if prefix is None:
+        return t.skip("directories that cannot be written", "needs setpriv")
+    source, destination = fresh("source"), fresh("destination")
+    for name in ("a", "b"):
+        os.mkdir(os.path.join(source, name))
+        write(os.path.join(source, name, "f"), name.encode())
+    os.mkdir(os.path.join(destination, "a"), 0o555)
+    os.chmod(destination, 0o755)
+    run = copy("-r", source + "/", FAKE.place(destination), prefix=prefix)
+    lines = [line for line in run.err.splitlines() if "a/f" in line]
+    t.ok(run.status == FAILED and len(lines) == 1 and "ermission denied" in lines[0] and
+         read(os.path.join(destination, "b", "f")) == b"b", "one directory of two cannot be written", run)
+    shutil.rmtree(destination)
+    os.mkdir(destination, 0o555)
+    run = copy("-r", source, FAKE.place(destination), prefix=prefix)
+    t.ok(run.status == NOT_WRITABLE and "ermission denied" in run.err and not os.listdir(destination),
+         "the destination itself cannot be written", run)
+    run = copy("-r", source, FAKE.place(os.path.join(destination, "new")), prefix=prefix)
+    t.ok(run.status == NOT_WRITABLE, "nor a directory be made in it", run)
+    run = copy(os.path.join(source, "a/f"), FAKE.place(t.path("no/such/directory/f")))
+    t.ok(run.status == NO_DIRECTORY and "directory does not exist" in run.err, "a directory that does not exist", run)
+    return None
+
+
+# Full file systems
+
+def test_full():
+    if os.geteuid():
+        return t.skip("a full file system", "needs root")
+    source, destination = fresh("source"), fresh("full")
+    for n in range(200):
+        write(os.path.join(source, "s%03d" % n), noise(20 * KIB, n))
+    write(os.path.join(source, "large"), noise(6 * MIB))
+    image = t.path("full.img")
+    for kind in ("tmpfs", "ext4"):
+        if kind == "tmpfs":
+            mounted = t.command(["mount", "-t", "tmpfs", "-o", "size=2m", "none", destination])
+        else:
+            s.sparse_file("full.img", 8 * MIB)
+            if not t.have("mkfs.ext4") or t.command(["mkfs.ext4", "-q", "-F", "-O", "^has_journal", image]).status:
+                t.skip("a full ext4", "needs mkfs.ext4")
+                continue
+            mounted = t.command(["mount", "-o", "loop", image, destination])
+        if mounted.status:
+            t.skip("a full " + kind, "cannot mount: " + mounted.err.strip())
+            continue
+        try:
+            os.chmod(destination, 0o755)
+            for words in ((), ("-d",)) if kind == "ext4" else ((),):
+                for what in (source + "/", os.path.join(source, "large")):
+                    more = [write(os.path.join(destination, "filler"), noise(5 * MIB))] if kind == "ext4" else []
+                    run = copy("-r", *words, what, FAKE.place(destination))
+                    lines = [line for line in run.err.splitlines() if "No space left" in line]
+                    names = [n for n in os.listdir(destination) if n not in ("filler", "lost+found")]
+                    wrong = [n for n in names if read(os.path.join(destination, n)) != read(os.path.join(source, n))]
+                    t.ok(run.status == FAILED and len(lines) == 1 and not wrong and not temporary(destination),
+                         "a full %s %s ends the copy of %s with one line" % (kind, " ".join(words), os.path.basename(what) or "many"),
+                         "%s %s %s\n%s" % (lines, wrong, temporary(destination), run))
+                    for name in names:
+                        os.unlink(os.path.join(destination, name))
+                    for name in more:
+                        os.unlink(name)
+        finally:
+            t.command(["umount", destination])
+    return None
+
+
+# Devices
+
+def test_devices():
+    source = fresh("source")
+    data = noise(3 * MIB + 512)
+    path = write(os.path.join(source, "f"), data)
+    run = copy(path, FAKE.place("/dev/null"))
+    t.ok(run.status == 0 and stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null takes any file", run)
+    device = s.loop_device(s.sparse_file("device.img", 8 * MIB))
+    if not device:
+        return t.skip("block devices", "needs loop devices")
+    for words in ((), ("-d",), ("-o",)):
+        run = copy(*words, path, FAKE.place(device))
+        t.ok(run.status == 0 and read(device)[:len(data)] == data, "a block device %s" % " ".join(words), run)
+    run = copy("-k", path, FAKE.place(device))
+    t.ok(run.status == 0, "-k compares a device", run)
+    with open(device, "r+b") as file:
+        file.seek(8192)
+        file.write(bytes([data[8192] ^ 1]))
+    run = copy("-k", path, FAKE.place(device))
+    t.ok(run.status == MISCOMPARE and "bytes 8192-12287 differ (1 of " in run.err, "and finds a byte that differs", run)
+    big = os.path.join(source, "big")
+    with open(big, "wb") as file:
+        file.truncate(9 * MIB)
+    run = copy(big, FAKE.place(device))
+    t.ok(run.status == BAD_SIZE, "a file larger than the device is refused", run)
+    if not t.have("mkfs.ext4") or t.command(["mkfs.ext4", "-q", "-F", device]).status:
+        return t.skip("devices with data", "needs mkfs.ext4")
+    before = read(device)
+    run = copy(path, FAKE.place(device))
+    t.ok(run.status == NOT_WRITABLE and "ext4" in run.err and read(device) == before, "a device with a file system is refused", run)
+    where = fresh("mounted")
+    if t.command(["mount", device, where]).status == 0:
+        for words in ((), ("-force",)):
+            run = copy(*words, path, FAKE.place(device))
+            t.ok(run.status == NOT_WRITABLE and "in use" in run.err or "mounted" in run.err,
+                 "a mounted one is refused %s" % " ".join(words), run)
+        t.command(["umount", where])
+    run = copy("-force", path, FAKE.place(device))
+    t.ok(run.status == 0 and read(device)[:len(data)] == data, "-force overwrites what is not in use", run)
+    return None
+
+
+# Comparison
+
+def test_verify():
+    source, destination = fresh("source/t"), fresh("destination")
+    source = os.path.dirname(source)
+    tree, there = os.path.join(source, "t"), os.path.join(destination, "t")
+    files = {"same": 700000, "changed": 2 * MIB + 5, "empty": 0, "shorter": 10, "missing": 4, "small": 9}
+    for n, (name, size) in enumerate(files.items()):
+        write(os.path.join(tree, name), noise(size, n))
+    os.symlink("a", os.path.join(tree, "link"))
+    os.link(os.path.join(tree, "same"), os.path.join(tree, "zz"))
+    t.ok(copy("-r", tree, FAKE.place(destination)).status == 0, "the tree to compare")
+    run = copy("-r", "-k", tree, FAKE.place(destination))
+    t.ok(run.status == 0 and not run.err, "-k of a copy finds no difference", run)
+    with open(os.path.join(there, "changed"), "r+b") as file:
+        for at in (0, 4096, 1000000, 2 * MIB + 4):
+            byte = noise(2 * MIB + 5, 1)[at]
+            file.seek(at)
+            file.write(bytes([byte ^ 255]))
+    write(os.path.join(there, "shorter"), b"123")
+    os.unlink(os.path.join(there, "missing"))
+    os.unlink(os.path.join(there, "link"))
+    os.symlink("b", os.path.join(there, "link"))
+    write(os.path.join(there, "small"), noise(8, 5) + b"\0")
+    os.unlink(os.path.join(there, "zz"))
+    shutil.copy2(os.path.join(there, "same"), os.path.join(there, "zz"))
+    before = listing(there)
+    run = copy("-r", "-k", tree, FAKE.place(destination), warns=(r".*",) if False else (), tolerate=(r".*",))
+    wanted = {"t/changed": "bytes 0-8191, 999424-1003519, 2097152-2097156 differ (4 of 513 blocks)",
+              "t/small": "bytes 0-8 differ (1 of 1 blocks)", "t/shorter": "has 3 bytes, not 10",
+              "t/missing": "does not exist", "t/link": "is not a symbolic link to a", "t/zz": "is not a hard link to"}
+    for name, text in wanted.items():
+        lines = [line for line in run.err.splitlines() if name in line and text in line]
+        t.ok(len(lines) == 1, "-k names %s" % name, run)
+    t.ok(run.status == MISCOMPARE and "t/same" not in run.err.replace("hard link to t/same", "") and listing(there) == before,
+         "-k changes nothing", run)
+
+
+def test_contents():
+    source, destination = fresh("source"), fresh("destination")
+    path, there = write(os.path.join(source, "f"), b"0123456789"), os.path.join(destination, "f")
+    copy(path, FAKE.place(destination))
+    st = os.stat(path)
+    write(there, b"0123456780")
+    os.utime(there, ns=(st.st_atime_ns, st.st_mtime_ns))
+    run = copy(path, FAKE.place(destination))
+    t.ok(run.status == 0 and read(there) == b"0123456780", "equal size and time: skipped", run)
+    run = copy("-c", path, FAKE.place(destination))
+    t.ok(run.status == 0 and read(there) == b"0123456789", "-c compares contents", run)
+    os.utime(there, (1, 1))
+    inode = os.stat(there).st_ino
+    run = copy("-c", path, FAKE.place(destination))
+    t.ok(run.status == 0 and os.stat(there).st_ino == inode and os.stat(there).st_mtime_ns == st.st_mtime_ns,
+         "equal contents only get the time", run)
+
+
+def test_dry_run():
+    source, destination = fresh("source"), fresh("destination")
+    os.makedirs(os.path.join(source, "d/e"))
+    write(os.path.join(source, "d/e/new"), b"1")
+    write(os.path.join(source, "old"), b"12")
+    write(os.path.join(source, "same"), b"1")
+    os.symlink("x", os.path.join(source, "link"))
+    shutil.copy2(os.path.join(source, "same"), destination)
+    write(os.path.join(destination, "old"), b"1")
+    before = listing(destination)
+    for pull in (False, True):
+        names = (FAKE.place(source + "/"), destination) if pull else (source + "/", FAKE.place(destination))
+        run = copy("-r", "-n", *names)
+        t.ok(run.status == 0 and listing(destination) == before and all(
+            re.search(r"\b%s$" % name, run.out, re.M) for name in ("d/e/new", "old", "link")) and
+             not re.search(r"copy.*same", run.out), "-n lists what would be copied, and changes nothing", run)
+    run = copy("-r", "-n", source, FAKE.place(t.path("not-there")))
+    t.ok(run.status == 0 and not os.path.exists(t.path("not-there")), "-n makes no directory", run)
+
+
+t.run(test_sizes, test_holes, test_direct_and_ordered, test_in_the_way, test_in_place, test_unwritable, test_full, test_devices,
+      test_verify, test_contents, test_dry_run)
+t.done()
