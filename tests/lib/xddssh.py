@@ -8,6 +8,7 @@ why_not() says why there can be no sshd here. Nothing of the user's own configur
 """
 import getpass
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -33,6 +34,9 @@ def why_not(ipv6=False):
     """A reason for a skip, or ""."""
     if not sshd_program() or not t.have("ssh") or not t.have("ssh-keygen"):
         return "needs ssh and sshd"
+    shell = pwd.getpwuid(os.geteuid()).pw_shell
+    if os.path.basename(shell) in ("nologin", "false"):
+        return "needs a user who may log in, and not one with " + shell
     if ipv6:
         try:
             with socket.socket(socket.AF_INET6) as s:
