@@ -78,7 +78,8 @@ static const struct option what_rows[] = {
 	  .detail =
 		  "Relative names keep their directories below the destination; absolute names "
 		  "lose theirs. A name with .. is refused. The list and its files are on the host of "
-		  "the source. - is standard input. Directories in the list need -recursive.",
+		  "the source. - is standard input. A directory in the list is copied without what "
+		  "is in it, unless there is -recursive.",
 	  .example = "xddcp -F list storage:/data" },
 	{ .name = "null",
 	  .aliases = "0",
