@@ -569,13 +569,17 @@ int role_start(struct role *r)
 
 bool role_wait_finish(struct role *r)
 {
-	bool seen;
+	bool seen, early;
 
 	pthread_mutex_lock(&r->lock);
 	while (!r->finish_seen && !r->over && r->end != END_FATAL)
 		pthread_cond_wait(&r->changed, &r->lock);
 	seen = r->finish_seen;
+	early = !seen || r->end != END_NONE;
 	pthread_mutex_unlock(&r->lock);
+	/* The thread that has found the cause may not have come to that yet. */
+	if (early)
+		stop_request(r->job->stop, STOP_ERROR, 0);
 	return seen;
 }
 

@@ -99,7 +99,7 @@ static inline bool role_stopped(const struct copy_job *job)
 
 /*
  * Destination: wait for FINISH. False: it cannot come any more. A source sends FINISH whenever it
- * can, after CANCEL too. Main thread.
+ * can, after CANCEL too; role_stopped() then tells that the copy ended early. Main thread.
  */
 bool role_wait_finish(struct role *r);
 

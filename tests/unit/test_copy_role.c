@@ -28,6 +28,7 @@ struct side {
 	struct role *role;
 	unsigned received;
 	int refuse;
+	bool ended_unstopped;
 	/* the work of the side, between start and end */
 	void (*act)(struct side *s);
 	int status;
@@ -92,6 +93,8 @@ static void open_pair(struct pair *p)
 
 static void close_pair(struct pair *p)
 {
+	/* A destination that ended early must know that, as it keeps files for -R then. */
+	assert_false(p->destination.ended_unstopped);
 	close_side(&p->source);
 	close_side(&p->destination);
 }
@@ -119,7 +122,8 @@ static void *destination_main(void *arg)
 	struct side *s = arg;
 
 	start(s, COPY_DESTINATION);
-	role_wait_finish(s->role);
+	if (!role_wait_finish(s->role) && !role_stopped(&s->job))
+		s->ended_unstopped = true;
 	s->status = role_finish(s->role);
 	role_close(s->role);
 	return NULL;
