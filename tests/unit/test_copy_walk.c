@@ -519,6 +519,25 @@ static void test_lists(void **state)
 	lists_as(names, false, text);
 }
 
+/* Names that differ by a bit are not taken for each other. */
+static void test_list_short_names(void **state)
+{
+	char names[1024] = "", text[1024] = "";
+
+	(void)state;
+	shell("mkdir -p short; cd short; touch 0 1 2 3 4 5 6 7 8 9; mkdir d; cd d; touch A B C D E F");
+	for (int i = 0; i < 10; i++)
+		snprintf(names + strlen(names), 128, "%d\n", i);
+	for (char c = 'A'; c <= 'F'; c++)
+		snprintf(names + strlen(names), 128, "%s/short/d/%c\n", directory, c);
+	for (const char *p = "0123456789ABCDEF"; *p; p++)
+		snprintf(text + strlen(text), 16, "%c ", *p);
+	strcat(text, ".");
+	assert_int_equal(chdir("short"), 0);
+	lists_as(names, false, text);
+	assert_int_equal(chdir(".."), 0);
+}
+
 /* Names that end with NUL, and the size of a name. */
 static void test_list_bytes(void **state)
 {
@@ -548,12 +567,19 @@ static void test_list_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sources),	   cmocka_unit_test(test_real_name),
-		cmocka_unit_test(test_device),	   cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_attributes), cmocka_unit_test(test_links),
-		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_wide),	   cmocka_unit_test(test_into_itself),
-		cmocka_unit_test(test_race),	   cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_sources),
+		cmocka_unit_test(test_real_name),
+		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_into_itself),
+		cmocka_unit_test(test_race),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_list_short_names),
 		cmocka_unit_test(test_list_bytes),
 	};
 

@@ -21,7 +21,7 @@
 static uint64_t hash_name(const char *name, enum walk_kind kind)
 {
 	size_t n = strlen(name);
-	uint64_t h = n * RANDOM_GOLDEN + (uint64_t)kind;
+	uint64_t h = random_splitmix64(n * RANDOM_GOLDEN + (uint64_t)kind);
 
 	for (; n >= 8; name += 8, n -= 8)
 		h = random_splitmix64(h ^ bytes_get(name, 8));
