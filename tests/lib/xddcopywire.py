@@ -436,14 +436,17 @@ class Server(Stream):
             status = None
         return status, self.errors + [f[4] for f in self.failures]
 
-    def quiet(self, for_s=1):
-        """Receive until the end, the reason of it, or silence. Returns False at the end."""
-        while not self.errors:
-            try:
-                if self.receive(for_s)[0] is None:
+    def quiet(self, for_s=0.5):
+        """Receive until the end, the reason of it, or so long. Returns False at the end."""
+        whole, self.until = self.until, min(self.until, time.monotonic() + for_s)
+        try:
+            while not self.errors:
+                if self.receive()[0] is None:
                     return False
-            except Ended:
-                break
+        except Ended:
+            pass
+        finally:
+            self.until = whole
         return True
 
     def close(self):
