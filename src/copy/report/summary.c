@@ -87,7 +87,7 @@ static void put_skipped(FILE *f, const struct copy_state *s)
 		put_amount(f, d->skipped_files, d->skipped_bytes);
 		fputc('\n', f);
 	}
-	if (d->dirs || d->links)
+	if ((d->dirs || d->links) && !s->request->settings.dry_run)
 		fprintf(f, "  directories: %" PRIu64 ", links: %" PRIu64 "\n", d->dirs, d->links);
 	if (d->resumed_bytes)
 		fprintf(f, "  resumed: %s were there from an interrupted copy\n",
