@@ -227,6 +227,16 @@ static const char *source_is_wrong(const struct copy_line *l, const char *path, 
 		       "is a directory; say -r to copy it";
 }
 
+/* The standard input of the other host has the messages of the copy. */
+static const char *other_source_is_wrong(const struct copy_line *l, const char *path, int *status)
+{
+	if (!l->request.settings.list || strcmp(path, "-") != 0)
+		return NULL;
+	*status = COPY_BAD_NAMES;
+	return "is standard input, which has names of files of this host; expected a list that is "
+	       "a file";
+}
+
 /* True if an output would be written into a source. */
 static bool is_output(const struct copy_line *l, const char *path)
 {
@@ -248,7 +258,8 @@ int copy_line_sources(const struct copy_line *l)
 	for (size_t i = 0; i < l->request.n_sources; i++) {
 		const struct copy_place *p = &l->request.sources[i];
 		int status = 0;
-		const char *why = p->host ? NULL : source_is_wrong(l, p->path, &status);
+		const char *why = p->host ? other_source_is_wrong(l, p->path, &status) :
+					    source_is_wrong(l, p->path, &status);
 
 		if (!why && !p->host && is_output(l, p->path)) {
 			why = "is a source and the log or the JSON document; use another file";

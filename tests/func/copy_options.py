@@ -74,6 +74,7 @@ def test_options():
 def test_names():
     refused("", ARGUMENTS, "expected a source and a destination")
     refused("a", ARGUMENTS, "expected a source and a destination")
+    refused("-F h:- d", NAMES, "-: is standard input", "expected a list that is a file")
     refused("a h:b g:c", NAMES, "h:b", "is not on the host of the first source")
     refused("h:a g:b c", NAMES, "g:b", "is not on the host of the first source")
     refused("h:a u@h:b c", NAMES, "u@h:b", "is not on the host of the first source")
