@@ -29,7 +29,6 @@ static struct journal_record sample(unsigned i)
 				    .number = 77,
 				    .size_bytes = 1ull << 40,
 				    .mtime_ns = -5,
-				    .device = 3,
 				    .inode = 4,
 				    .ranges = some,
 				    .n_ranges = 3 };
@@ -196,7 +195,6 @@ static void add_file(uint8_t *data, size_t *n, uint64_t number, const char *path
 					  .path = path,
 					  .size_bytes = SIZE,
 					  .mtime_ns = MTIME,
-					  .device = st->st_dev,
 					  .inode = st->st_ino };
 
 	add(data, n, &r);

@@ -255,6 +255,7 @@ void commit_close(struct commit *c, bool keep, uint64_t *storage_ns)
 		pthread_join(c->thread, NULL);
 		flush_rest(c);
 	}
+	keep = keep || atomic_load(&c->left);
 	commit_kept_free(c, !keep);
 	if (c->marked)
 		remove_journal(c, c->own_session);
@@ -426,6 +427,8 @@ void commit_drop(struct commit *c, struct commit_file *f, bool keep)
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
+	if (keep)
+		atomic_store(&c->left, true);
 	if (!f->number || keep || f->unnamed)
 		return;
 	commit_gone(c, f);

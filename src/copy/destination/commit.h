@@ -127,8 +127,9 @@ void commit_hurry(struct commit *c);
 void commit_drain(struct commit *c);
 
 /*
- * End: drain, end the thread, remove the journal, unless `keep` (interrupted, with -R). Accepts
- * NULL. Time of flushes and renames is added to `*storage_ns`.
+ * End: drain, end the thread, remove the journal, unless `keep` (interrupted, with -R) or
+ * commit_drop() has left a file. Accepts NULL. Time of flushes and renames is added to
+ * `*storage_ns`.
  */
 void commit_close(struct commit *c, bool keep, uint64_t *storage_ns);
 

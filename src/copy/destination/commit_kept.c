@@ -24,7 +24,7 @@ struct kept_file {
 	uint64_t number;
 	uint64_t size_bytes;
 	int64_t mtime_ns;
-	uint64_t device, inode;
+	uint64_t inode;
 	struct extents durable;
 	char path[];
 };
@@ -94,7 +94,6 @@ static int add_file(struct commit_kept *k, const struct journal_record *r)
 	f->number = r->number;
 	f->size_bytes = r->size_bytes;
 	f->mtime_ns = r->mtime_ns;
-	f->device = r->device;
 	f->inode = r->inode;
 	extents_init(&f->durable, MAX_RANGES_OF_FILE);
 	strcpy(f->path, r->path);
@@ -224,8 +223,8 @@ static bool is_same_file(const struct kept_file *k, const struct stat *st)
 {
 	const struct extents *x = &k->durable;
 
-	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_dev == k->device &&
-	       st->st_ino == k->inode && (!x->n || (uint64_t)st->st_size >= x->items[x->n - 1].end);
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_ino == k->inode &&
+	       (!x->n || (uint64_t)st->st_size >= x->items[x->n - 1].end);
 }
 
 /*

@@ -82,7 +82,6 @@ static int list_file(struct commit *c, const struct commit_file *f)
 
 	if (fstat(f->fd, &st))
 		return -errno;
-	r.device = st.st_dev;
 	r.inode = st.st_ino;
 	dirs_path(c->dirs, f->dir, f->entry->name, path, sizeof(path));
 	return commit_record(c, &r);

@@ -87,6 +87,7 @@ struct commit {
 	bool resume;
 
 	_Atomic uint64_t numbers; /* of temporary names given away */
+	_Atomic bool left;	  /* a temporary file was kept: so is the journal */
 
 	/* guarded by journal_lock, which is held across appends: that is its purpose */
 	pthread_mutex_t journal_lock;

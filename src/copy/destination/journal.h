@@ -43,12 +43,12 @@ struct journal_record {
 	uint8_t boot[JOURNAL_BOOT_BYTES];
 	char host[JOURNAL_HOST_SIZE];
 
-	bool renamed;		/* ROOT */
-	const char *path;	/* DIR, FILE: below the root; DIR: "" is the root */
-	uint64_t number;	/* FILE, RANGES, GONE: of the temporary name */
-	uint64_t size_bytes;	/* FILE: of the source */
-	int64_t mtime_ns;	/* FILE: of the source */
-	uint64_t device, inode; /* FILE: of the temporary file */
+	bool renamed;	     /* ROOT */
+	const char *path;    /* DIR, FILE: below the root; DIR: "" is the root */
+	uint64_t number;     /* FILE, RANGES, GONE: of the temporary name */
+	uint64_t size_bytes; /* FILE: of the source */
+	int64_t mtime_ns;    /* FILE: of the source */
+	uint64_t inode; /* FILE: of the temporary file. Its device may change with each mount */
 
 	/* RANGES: bytes that are durable; ascending, disjoint. Encoded from `ranges`. */
 	const struct extent *ranges;

@@ -1,0 +1,563 @@
+#!/usr/bin/env python3
+"""
+Copies that are interrupted and continued with -R: kill -9 of each process at random moments, sources that change in between,
+new names, other copies in the same directory, and power failures on ext4. The journal is decoded here once more, as
+doc/restart-files.md says: the next copy sends what it does not list as durable, and nothing else.
+
+Case n is a function of the seed (XDD_TEST_SEED) and n, except for the moment at which the process dies.
+"""
+import collections
+import filecmp
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddssh
+import xddsys as s
+import xddtest as t
+
+SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
+LONG = bool(os.environ.get("XDD_TEST_LONG"))
+LIMIT_S = 120
+END_S = 20
+TEMPORARY = ".xddcp-"
+LARGE = 12 << 20
+BLOCK = 256 << 10
+# Reads of large files take so long that a copy has records each second.
+SLOW_NS = 45000000
+SLOW_NAME = "slowfile"
+
+Case = collections.namedtuple("Case", "number form victim again at")
+
+
+# ---- journals ----
+
+
+def crc32c_table():
+    table = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x82f63b78 if n & 1 else 0)
+        table.append(n)
+    return table
+
+
+TABLE = crc32c_table()
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
+    return crc ^ 0xffffffff
+
+
+def read_journal(path):
+    """Path and durable ranges of each file that is listed, by number; and all records."""
+    with open(path, "rb") as f:
+        data = f.read()
+    assert data[:16] == b"xddcp journal 1\n", data[:16]
+    at = 16
+    files, records = {}, []
+    while len(data) - at >= 12:
+        crc, kind, zero, size = struct.unpack_from("<IHHI", data, at)
+        body = data[at + 12:at + 12 + size]
+        if len(body) < size:
+            break
+        assert crc == crc32c(data[at + 4:at + 12 + size]) and zero == 0
+        at += 12 + size
+        records.append((kind, body))
+        number = struct.unpack_from("<Q", body)[0] if kind in (4, 5, 6) else 0
+        if kind == 4:
+            files[number] = (body[32:-1], set())
+        elif kind == 5:
+            for begin, end in struct.iter_unpack("<QQ", body[8:]):
+                files[number][1].update(range(begin, end, BLOCK))
+        elif kind == 6:
+            del files[number]
+    return files, records
+
+
+def journals(directory):
+    return [os.path.join(directory, n) for n in os.listdir(directory) if n.startswith(TEMPORARY) and n.endswith(".journal")]
+
+
+# ---- trees ----
+
+
+def make_tree(root, slow_files=2):
+    r = random.Random(SEED)
+    for d in range(3):
+        os.makedirs(os.path.join(root, "d%d" % d))
+        for i in range(12):
+            with open(os.path.join(root, "d%d" % d, "f%d" % i), "wb") as f:
+                f.write(r.randbytes(r.choice((0, 10, 1000, 70000))))
+    for i in range(slow_files):
+        with open(os.path.join(root, "d%d" % i, SLOW_NAME), "wb") as f:
+            f.write(r.randbytes(LARGE))
+
+
+def files_below(root):
+    return {os.path.relpath(os.path.join(base, name), root): os.path.join(base, name)
+            for base, _, names in os.walk(root) for name in names}
+
+
+def final_names(root):
+    return {k: v for k, v in files_below(root).items() if not os.path.basename(k).startswith(TEMPORARY)}
+
+
+def temporary_names(root):
+    return sorted(set(files_below(root)) - set(final_names(root)))
+
+
+def wrong_names(source, destination):
+    origin = files_below(source)
+    return [k for k, v in final_names(destination).items() if k not in origin or not filecmp.cmp(v, origin[k], shallow=False)]
+
+
+def is_complete(source, destination):
+    return set(files_below(source)) == set(files_below(destination)) and not wrong_names(source, destination)
+
+
+def durable_bytes(destination):
+    """Of each file that a journal lists."""
+    listed = {}
+    for path in journals(destination) if os.path.isdir(destination) else []:
+        for name, blocks in read_journal(path)[0].values():
+            listed[os.fsdecode(name)] = len(blocks) * BLOCK
+    return listed
+
+
+def to_send(source, destination):
+    """Bytes that a copy has to send; and those that the journal says need not be sent."""
+    listed = durable_bytes(destination)
+    there = final_names(destination)
+    missing = {k: os.path.getsize(v) for k, v in files_below(source).items() if k not in there}
+    durable = sum(listed.get(k, 0) for k in missing)
+    return sum(missing.values()) - durable, durable
+
+
+# ---- copies ----
+
+
+class Rig:
+    def __init__(self, ssh, place, directory=None):
+        self.ssh, self.place = ssh, place
+        shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else t.tmp()
+        self.directory = tempfile.mkdtemp(prefix="xddresume.", dir=directory or shm)
+        self.source = os.path.join(self.directory, "source")
+        self.destination = os.path.join(self.directory, "copy")
+        self.xdd = os.path.join(self.directory, "xdd")
+        shutil.copy(t.XDD, self.xdd)
+        make_tree(self.source)
+        self.env = dict(os.environ)
+        self.slow_env = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def can_be_slow(self):
+        faults = s.faults("slow", file=SLOW_NAME, ns=SLOW_NS)
+        self.slow_env = dict(self.env, **faults) if faults else None
+        return faults is not None
+
+    def processes(self):
+        found = {}
+        for pid in os.listdir("/proc"):
+            try:
+                with open("/proc/%s/cmdline" % pid, "rb") as f:
+                    words = f.read()
+                with open("/proc/%s/stat" % pid, "rb") as f:
+                    state = f.read().rsplit(b")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if self.xdd.encode() in words and state not in b"ZX":
+                found[int(pid)] = words.rstrip(b"\0").split(b"\0")
+        return found
+
+    def wait_none(self):
+        end = time.monotonic() + END_S
+        while self.processes() and time.monotonic() < end:
+            time.sleep(0.005)
+        # A shell that sshd has started may still read its own files.
+        return {pid: words for pid, words in self.processes().items() if words[0] == self.xdd.encode()}
+
+    def victim(self, kind, initiator):
+        for pid, words in self.processes().items():
+            server = words[0] == self.xdd.encode() and words[-1] == b"-server"
+            if (kind == "server" and server) or (kind == "ssh" and not server and pid != initiator):
+                return pid
+        return initiator if kind == "initiator" else 0
+
+    def start(self, *flags, form="push", slow=False, destination=None, source=None, prefix=()):
+        source = source or self.source + "/"
+        destination = destination or self.destination
+        if form == "pull":
+            source = self.place(source)
+        else:
+            destination = self.place(destination)
+        return subprocess.Popen([*prefix, self.xdd, "copy", "-S", self.ssh, "-b", self.xdd, "-t", "2", "-blocksize", str(BLOCK),
+                                 "-r", "-J", *flags, source, destination], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, start_new_session=True, text=True, errors="replace",
+                                env=self.slow_env if slow else self.env)
+
+    def finish(self, process):
+        """Status, messages, and the JSON document or None."""
+        try:
+            out, err = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return -999, process.communicate()[1] + "(the copy did not end)", None
+        try:
+            document = json.loads(out)
+        except ValueError:
+            document = None
+        return process.returncode, err, document
+
+    def copy(self, *flags, **kwargs):
+        return self.finish(self.start(*flags, **kwargs))
+
+    def interrupt(self, at, victim, *flags, **kwargs):
+        """A slow copy that loses a process after `at` seconds; None: once parts of a file are durable. Returns its messages."""
+        before = sum(durable_bytes(self.destination).values()) if at is None else 0
+        process = self.start(*flags, slow=True, **kwargs)
+        end = time.monotonic() + (LIMIT_S if at is None else at)
+        while process.poll() is None and time.monotonic() < end:
+            time.sleep(0.005)
+            if at is None and sum(durable_bytes(self.destination).values()) > before:
+                break
+        if process.poll() is None:
+            if victim == "Ctrl-C":
+                os.killpg(process.pid, signal.SIGINT)
+            else:
+                pid = self.victim(victim, process.pid)
+                if pid:
+                    os.kill(pid, signal.SIGKILL)
+        _, err, _ = self.finish(process)
+        left = self.wait_none()
+        return err + ("(processes stay: %s)" % left if left else "")
+
+
+def judge_interrupted(rig, out):
+    wrong = ["wrong files with final names: %s" % wrong_names(rig.source, rig.destination)] * bool(
+        os.path.isdir(rig.destination) and wrong_names(rig.source, rig.destination))
+    return wrong + [out] * ("(" in out and "stay" in out)
+
+
+def judge_next(rig, case, send, durable):
+    """The next copy. Without -R it removes what the first one left."""
+    flags = ["-R"] if case.again else []
+    status, err, document = rig.copy(*flags, form=case.form)
+    if status or not document or not is_complete(rig.source, rig.destination):
+        return ["the next copy: status %s, %s\n%s" % (status, temporary_names(rig.destination), err)]
+    side = document["destination_side"]
+    moved, resumed = side["moved_bytes"], side["resumed_bytes"]
+    if (moved, resumed) != ((send, durable) if case.again else (send + durable, 0)):
+        return ["sent %d and continued %d bytes, expected %d and %d" % (moved, resumed, send, durable)]
+    return []
+
+
+def one_kill(rig, case):
+    """Returns durable bytes, and what is wrong."""
+    out = rig.interrupt(case.at, case.victim, "-R", form=case.form)
+    wrong = judge_interrupted(rig, out)
+    send, durable = to_send(rig.source, rig.destination) if os.path.isdir(rig.destination) else (None, 0)
+    if send is None:
+        # It had not begun.
+        send = sum(os.path.getsize(f) for f in files_below(rig.source).values())
+    wrong += judge_next(rig, case, send, durable)
+    shutil.rmtree(rig.destination, ignore_errors=True)
+    return durable, wrong
+
+
+def kills(rig, n, victims, what):
+    failed = []
+    durable = 0
+    for number in range(n):
+        r = random.Random("%d %s %d" % (SEED, what, number))
+        case = Case(number, ("push", "pull")[number // len(victims) % 2], victims[number % len(victims)], number % 4 != 3,
+                    r.uniform(0, 2.6))
+        got, wrong = one_kill(rig, case)
+        durable += got > 0
+        if wrong:
+            failed.append("%s\n%s" % (case, "\n".join(wrong)))
+    t.ok(not failed, "%d copies with -R that lose a process, %s: the next one sends the rest" % (n, what), "\n".join(failed[:4]))
+    t.ok(durable >= n // 4, "%d copies with -R that lose a process, %s: some had durable parts of files" % (n, what), durable)
+
+
+# ---- other tests ----
+
+
+def test_again_and_again(rig):
+    """A copy that is interrupted many times gets further each time."""
+    sent = []
+    rounds = 0
+    while True:
+        out = rig.interrupt(None, ("server", "Ctrl-C", "initiator")[rounds % 3], "-R")
+        send, _ = to_send(rig.source, rig.destination)
+        sent.append(send)
+        rounds += 1
+        if rounds == 12 or not send:
+            break
+    status, err, document = rig.copy("-R")
+    t.ok(all(a >= b for a, b in zip(sent, sent[1:])) and sent[-1] < sent[0], "a copy that is interrupted again goes on",
+         "%s\n%s" % (sent, out))
+    t.equal((status, document and document["destination_side"]["moved_bytes"]), (0, sent[-1]), "and ends", err)
+    t.ok(is_complete(rig.source, rig.destination), "and is complete", temporary_names(rig.destination))
+    shutil.rmtree(rig.destination)
+
+
+def test_archive(rig):
+    """-a is -R of the guide."""
+    rig.interrupt(None, "server", "-a")
+    send, durable = to_send(rig.source, rig.destination)
+    status, err, document = rig.copy("-a")
+    side = document["destination_side"] if document else {}
+    t.equal((status, side.get("moved_bytes"), side.get("resumed_bytes")), (0, send, durable), "-a continues", err)
+    t.ok(durable > 0 and is_complete(rig.source, rig.destination), "-a continues what was durable", durable)
+    shutil.rmtree(rig.destination)
+
+
+def change(path, how):
+    if how == "contents":
+        with open(path, "r+b") as f:
+            f.write(b"another beginning")
+    elif how == "size":
+        os.truncate(path, LARGE - BLOCK)
+    elif how == "time":
+        os.utime(path, ns=(0, 1))
+    else:
+        os.remove(path)
+
+
+def test_changed_source(rig):
+    for how in ("contents", "size", "time", "removed"):
+        rig.interrupt(None, "server", "-R")
+        changed = os.path.join("d0", SLOW_NAME)
+        others = durable_bytes(rig.destination)
+        others = sum(n for name, n in others.items() if name != changed)
+        kept = shutil.copytree(rig.source, rig.source + ".kept")
+        change(os.path.join(rig.source, changed), how)
+        there = set(final_names(rig.destination))
+        status, err, document = rig.copy("-R")
+        resumed = document["destination_side"]["resumed_bytes"] if document else -1
+        wrong = wrong_names(rig.source, rig.destination)
+        if how == "removed" and changed in there:
+            wrong = [w for w in wrong if w != changed]
+        t.ok(status == 0 and not wrong and not temporary_names(rig.destination),
+             "a source that changed meanwhile (%s) is sent as it is" % how,
+             "%s %s %s %s" % (status, wrong, temporary_names(rig.destination), err))
+        t.equal(resumed, others, "a source that changed meanwhile (%s) is not continued, others are" % how)
+        shutil.rmtree(rig.destination)
+        shutil.rmtree(rig.source)
+        shutil.move(kept, rig.source)
+
+
+def test_new_name(rig):
+    """-r directory host:new: the next copy continues in it, and not in new/directory."""
+    rig.interrupt(None, "server", "-R", source=rig.source)
+    send, durable = to_send(rig.source, rig.destination)
+    status, err, document = rig.copy("-R", source=rig.source)
+    t.equal((status, document and document["destination_side"]["moved_bytes"]), (0, send), "a new name is continued", err)
+    t.ok(durable and is_complete(rig.source, rig.destination), "a new name is continued, not a directory in it",
+         "%d %s" % (durable, sorted(os.listdir(rig.destination))))
+    shutil.rmtree(rig.destination)
+
+
+def test_side_by_side(rig):
+    """Two copies into one directory, of which one loses a process: the other one is not disturbed."""
+    other = os.path.join(rig.directory, "other")
+    os.mkdir(other)
+    os.mkdir(rig.destination)
+    with open(os.path.join(other, "second-" + SLOW_NAME), "wb") as f:
+        f.write(os.urandom(LARGE))
+    first = rig.start("-R", slow=True)
+    time.sleep(0.7)
+    second = rig.start(slow=True, source=other + "/")
+    time.sleep(0.7)
+    third = rig.copy("-R", source=os.path.join(rig.source, "d2"))
+    results = [rig.finish(first), rig.finish(second), third]
+    t.equal([r[0] for r in results], [0, 0, 0], "three copies into one directory", "\n".join(r[1] for r in results))
+    t.ok(not temporary_names(rig.destination) and
+         set(final_names(rig.destination)) >= set(files_below(rig.source)) | {"second-" + SLOW_NAME, "d2/f1"},
+         "three copies into one directory leave their files only", temporary_names(rig.destination))
+    shutil.rmtree(rig.destination)
+    shutil.rmtree(other)
+
+
+# ---- durability ----
+
+
+def order_of(log):
+    """Calls of a traced destination that have ended, in order: (name of the call, its file or names)."""
+    paths, events = {}, []
+    for line in log:
+        m = re.match(r"^\d+ +(?:<\.\.\. )?(\w+)(?:\(| resumed>)(.*)\) += (-?\d+)", line)
+        if not m:
+            continue
+        call, args, result = m.group(1), m.group(2), int(m.group(3))
+        if result < 0:
+            continue
+        names = re.findall(r'"([^"]*)"', args)
+        fd = re.match(r"(\d+)", args)
+        if call == "openat" and names:
+            paths[result] = names[0]
+        elif call in ("fsync", "fdatasync", "syncfs", "pwrite64", "write"):
+            events.append((call, paths.get(int(fd.group(1)) if fd else -1, "")))
+        elif call.startswith("renameat"):
+            events.append(("rename", names[-2], names[-1]))
+    return events
+
+
+def test_order(directory):
+    """strace sees that contents are flushed before each rename, and names before the end."""
+    with Rig(FAKE.ssh, FAKE.place, directory) as rig:
+        log = os.path.join(rig.directory, "trace")
+        # Complete lines, in the order in which the calls ended; each thread has its own descriptors open.
+        status, err, _ = rig.copy("-R", prefix=("strace", "-f", "-qq", "-z", "-o", log, "-s", "200", "-e",
+                                                "trace=openat,fsync,fdatasync,syncfs,renameat,renameat2,write,pwrite64,close"))
+        with open(log, encoding="utf-8", errors="replace") as f:
+            events = order_of(f)
+        dirty, wrong, renamed, unflushed = set(), [], 0, 0
+        for event in events:
+            call = event[0]
+            if call in ("write", "pwrite64") and event[1].endswith(".part"):
+                dirty.add(event[1])
+            elif call in ("fsync", "fdatasync"):
+                dirty.discard(event[1])
+                unflushed = 0 if call == "fsync" and not event[1].endswith(".part") else unflushed
+            elif call == "syncfs":
+                dirty.clear()
+                unflushed = 0
+            elif call == "rename" and event[1].endswith(".part") and not event[2].endswith(".journal"):
+                renamed += 1
+                unflushed += 1
+                if event[1] in dirty:
+                    wrong.append(event)
+        t.ok(status == 0 and not wrong, "on a file system with storage, files are flushed before they get their names",
+             "%s %s %s" % (status, wrong[:4], err))
+        t.ok(renamed >= len(files_below(rig.source)), "each file is renamed", renamed)
+        t.equal(unflushed, 0, "names are flushed before the end")
+        t.ok(sum(e[0] in ("syncfs", "fsync") for e in events) < renamed / 2, "small files are not flushed one by one",
+             collections.Counter(e[0] for e in events))
+
+
+def power_failure(number, image, mounted, rig):
+    """Kill the destination, and look at a copy of the device: only what was flushed is there."""
+    r = random.Random("%d power %d" % (SEED, number))
+    destination = os.path.join(mounted, "copy")
+    out = rig.interrupt(r.uniform(0.1, 2.6), "server", "-R", destination=destination)
+    after = os.path.join(rig.directory, "after")
+    subprocess.run(["cp", "--sparse=always", image, after + ".img"], check=True)
+    device = s.loop_device(after + ".img")
+    os.makedirs(after, exist_ok=True)
+    subprocess.run(["mount", device, after], check=True)
+    try:
+        there = os.path.join(after, "copy")
+        os.makedirs(there, exist_ok=True)
+        wrong = wrong_names(rig.source, there)
+        send, _ = to_send(rig.source, there)
+        # The same copy, as far as the journal knows, when the host is up again.
+        os.rename(mounted, mounted + ".old")
+        os.symlink(after, mounted)
+        try:
+            status, err, document = rig.copy("-R", destination=destination)
+        finally:
+            os.remove(mounted)
+            os.rename(mounted + ".old", mounted)
+        moved = document["destination_side"]["moved_bytes"] if document else -1
+        if status or not is_complete(rig.source, there) or moved != send:
+            wrong += ["status %s, sent %d, expected %d, %s" % (status, moved, send, err)]
+    finally:
+        subprocess.run(["umount", after], check=True)
+        s.detach(device)
+        os.remove(after + ".img")
+        shutil.rmtree(destination, ignore_errors=True)
+    return ["%d %s\n%s" % (number, w, out) for w in wrong]
+
+
+def test_power_failures(rig, n):
+    outer = os.path.join(rig.directory, "power")
+    os.mkdir(outer)
+    image = s.sparse_file("power.img", 96 << 20)
+    device = s.loop_device(image)
+    mounted = os.path.join(outer, "disk")
+    if device is None or not t.have("mkfs.ext4"):
+        t.skip("power failures", "needs a loop device and mkfs.ext4")
+        return
+    subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
+    failed = []
+    for number in range(n):
+        # Not mounted itself, so that the directory can be exchanged.
+        os.makedirs(mounted + ".device", exist_ok=True)
+        subprocess.run(["mount", device, mounted + ".device"], check=True)
+        os.symlink(mounted + ".device", mounted)
+        try:
+            failed += power_failure(number, image, mounted, rig)
+        finally:
+            os.remove(mounted)
+            subprocess.run(["umount", mounted + ".device"], check=True)
+    t.ok(not failed, "%d power failures: no wrong file, and the rest is sent" % n, "\n".join(map(str, failed[:4])))
+
+
+# ---- main ----
+
+FAKE = xddssh.Fake()
+
+
+def test_with_fake():
+    with Rig(FAKE.ssh, FAKE.place) as rig:
+        if not rig.can_be_slow():
+            t.skip("interrupted copies", s.sys_why())
+            return
+        kills(rig, 120 if LONG else 48, ("server", "initiator", "Ctrl-C"), "without sshd")
+        test_again_and_again(rig)
+        test_archive(rig)
+        test_changed_source(rig)
+        test_new_name(rig)
+        test_side_by_side(rig)
+        test_power_failures(rig, 40 if LONG else 8)
+
+
+def test_with_sshd():
+    reason = xddssh.why_not()
+    if reason:
+        t.skip("interrupted copies through sshd", reason)
+        return
+    with xddssh.Sshd() as server, Rig(server.ssh, server.place) as rig:
+        if rig.can_be_slow():
+            kills(rig, 60 if LONG else 16, ("ssh", "server"), "through sshd")
+
+
+def test_storage():
+    directory = s.ext4("disk", 256 << 20)
+    if directory is None:
+        t.skip("order of flushes on ext4", s.sys_why())
+    elif not s.can_trace():
+        t.skip("order of flushes on ext4", "needs strace")
+    else:
+        test_order(directory)
+
+
+def main():
+    test_storage()
+    test_with_fake()
+    test_with_sshd()
+    t.done()
+
+
+main()
