@@ -7,6 +7,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -251,6 +252,30 @@ def test_loop_device():
     return None
 
 
+# A source that gives nothing
+
+def test_stalled_list():
+    """The list of names comes through a pipe that stays open without data: a signal ends the copy all the same."""
+    source, destination = fresh("source"), fresh("destination")
+    write(os.path.join(source, "f"), b"x")
+    env = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"])
+    p = subprocess.Popen([xddssh.XDDCP, "-S", FAKE.ssh, "-F", "-", FAKE.place(destination)], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=source, start_new_session=True)
+    p.stdin.write(b"f\n")
+    p.stdin.flush()
+    time.sleep(1)
+    p.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    try:
+        p.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+    seconds = time.monotonic() - begin
+    p.stdin.close()
+    run = t.Run(p.args, p.wait(), p.stdout.read().decode(), p.stderr.read().decode())
+    t.ok(run.status == 5 and s.fast_enough(seconds, 12), "a signal while the list of names stalls", "%.1f s\n%s" % (seconds, run))
+
+
 # Comparing contents
 
 def test_contents():
@@ -287,5 +312,5 @@ def test_contents():
 
 
 t.run(test_unreadable, test_missing, test_changes, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device,
-      test_contents)
+      test_stalled_list, test_contents)
 t.done()

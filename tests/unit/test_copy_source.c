@@ -458,9 +458,9 @@ static void test_sums(void **state)
 	assert_int_equal(end.status, 0);
 	assert_int_equal(end.bytes, 0);
 	check_sums(&r, data);
+	/* They are not to be taken for those of the contents. */
 	for (size_t i = 0; i < r.n_messages; i++)
-		if (r.messages[i].type == WIRE_COPY_FILE_END)
-			r.messages[i].type = WIRE_ALIVE;
+		r.messages[i].type = WIRE_ALIVE;
 	rig_want(&r, 1, COPY_SEND, NULL, 0);
 	check_large(&r, 1, 2);
 	rig_result(&r, 1, COPY_DONE);

@@ -56,8 +56,9 @@ void *data_thread(void *data)
 			break;
 	}
 	/* It waits a moment for the cause. The others go on, or fail as well. */
-	if (err)
+	if (err && !atomic_load(&d->s->closing))
 		role_link_failed(d->s->role, d->number, err, NULL);
+	source_thread_ends(d->s);
 	return NULL;
 }
 
@@ -70,6 +71,8 @@ void source_entry_failed(struct source *s, const struct entry *e, const char *te
 {
 	char path[COPY_MAX_PATH_BYTES];
 
+	if (atomic_load(&s->closing))
+		return;
 	dirs_path(e->dirs, e->dir, e->name, path, sizeof(path));
 	role_fail(s->role, e->id, COPY_FAILED, path, "%s", text);
 }

@@ -120,8 +120,12 @@ static int send_message(struct data_thread *d, struct wire_header *h, const void
 {
 	struct iovec iov = { .iov_base = (void *)body, .iov_len = size };
 	uint64_t ns[2] = { 0, 0 };
-	int err = link_send(d->link, h, &iov, 1, ns);
+	int err;
 
+	/* The connection may be gone, if the thread was left behind. */
+	if (atomic_load(&d->s->closing))
+		return -ECANCELED;
+	err = link_send(d->link, h, &iov, 1, ns);
 	count_add(&d->counts.checking_ns, ns[0]);
 	count_add(&d->counts.network_ns, ns[1]);
 	if (!err)

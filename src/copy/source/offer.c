@@ -280,8 +280,10 @@ static int offer_all(struct offering *o)
 	struct walk_found found;
 	int err = 0;
 
-	while (!err && !atomic_load(&s->closing) && walk_next(s->walk, &found)) {
-		if (found.failed)
+	while (!err && walk_next(s->walk, &found)) {
+		if (atomic_load(&s->closing))
+			err = -ECANCELED;
+		else if (found.failed)
 			role_failure(s->role, &found.failure);
 		else
 			err = offer_found(o, &found);
@@ -313,5 +315,6 @@ void *offer_thread(void *source)
 	s->walk_over = true;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
+	source_thread_ends(s);
 	return NULL;
 }

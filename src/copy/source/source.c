@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "copy/destination/journal_file.h"
+#include "copy/signals.h"
 #include "copy/source/read.h"
 #include "copy/source/work.h"
 #include "xdd/base/bytes.h"
@@ -115,6 +116,9 @@ static int set_up(struct source *s, struct copy_job *job)
 static void tear_down(struct source *s)
 {
 	role_close(s->role);
+	/* A thread that waits in the kernel still has all of this; the process is about to end. */
+	if (s->left_behind)
+		return;
 	work_clear(s);
 	books_free(&s->books);
 	walk_close(s->walk);
@@ -126,6 +130,7 @@ static void tear_down(struct source *s)
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->read_lock);
 	pthread_mutex_destroy(&s->lock);
+	free(s);
 }
 
 /* ---- the copy ---- */
@@ -138,6 +143,34 @@ static bool is_over(const struct source *s)
 	return s->walk_over && s->books.n == 0 && !s->queue && s->busy == 0;
 }
 
+void source_thread_ends(struct source *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->running--;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* A thread that has not ended COPY_SIGNAL_GRACE_NS after a stop waits for a file or for a list. */
+static bool wait_for_threads(struct source *s)
+{
+	uint64_t until_ns = clock_kernel_ns() + COPY_SIGNAL_GRACE_NS;
+	struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_SEC),
+				  .tv_nsec = (long)(until_ns % NS_PER_SEC) };
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while (s->running && r == 0) {
+		if (role_stopped(s->job))
+			r = pthread_cond_clockwait(&s->changed, &s->lock, CLOCK_MONOTONIC, &until);
+		else
+			r = pthread_cond_wait(&s->changed, &s->lock);
+	}
+	r = (int)s->running;
+	pthread_mutex_unlock(&s->lock);
+	return r == 0;
+}
+
 static void join_threads(struct source *s, pthread_t walk)
 {
 	pthread_join(walk, NULL);
@@ -146,20 +179,38 @@ static void join_threads(struct source *s, pthread_t walk)
 			pthread_join(s->data[i].thread, NULL);
 }
 
-/* Start the threads, wait until all is done or the copy stops, and join them. */
-static void work(struct source *s)
+static int start_data(struct source *s)
 {
-	pthread_t walk;
-	int err = thread_start(&walk, offer_thread, s);
+	int err = 0;
 
-	if (err) {
-		role_fatal(s->role, XDD_INIT_FAILED, "cannot start a thread (%s)", strerror(-err));
-		return;
-	}
 	for (unsigned i = 0; i < s->n_data && !err; i++) {
+		pthread_mutex_lock(&s->lock);
+		s->running++;
+		pthread_mutex_unlock(&s->lock);
 		err = thread_start(&s->data[i].thread, data_thread, &s->data[i]);
 		s->data[i].started = !err;
+		if (err)
+			source_thread_ends(s);
 	}
+	return err;
+}
+
+/*
+ * Start the threads, and wait until all is done or the copy stops. False: some have not ended, and
+ * will find that the copy is closing.
+ */
+static bool work(struct source *s)
+{
+	pthread_t walk;
+	int err;
+
+	s->running = 1;
+	err = thread_start(&walk, offer_thread, s);
+	if (err) {
+		role_fatal(s->role, XDD_INIT_FAILED, "cannot start a thread (%s)", strerror(-err));
+		return true;
+	}
+	err = start_data(s);
 	if (err)
 		role_fatal(s->role, XDD_INIT_FAILED, "cannot start a thread (%s)", strerror(-err));
 	pthread_mutex_lock(&s->lock);
@@ -167,7 +218,10 @@ static void work(struct source *s)
 		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	source_close(s);
+	if (!wait_for_threads(s))
+		return false;
 	join_threads(s, walk);
+	return true;
 }
 
 /* Both sides must agree about what is there now. */
@@ -214,9 +268,10 @@ static int run(struct source *s)
 		journal_name(bytes_get(job->session, 8), journal);
 		walk_leave_out(s->walk, job->log_dev, job->log_ino);
 		walk_avoid(s->walk, journal, s->settings->into ? NULL : "");
-		work(s);
+		s->left_behind = !work(s);
 	}
-	write_stamps(s);
+	if (!s->left_behind)
+		write_stamps(s);
 	status = role_finish(s->role);
 	return copy_worse_status(status, compare_counts(s));
 }
@@ -236,6 +291,5 @@ int copy_source(struct copy_job *job)
 		status = run(s);
 	}
 	tear_down(s);
-	free(s);
 	return status;
 }

@@ -73,9 +73,13 @@ struct source {
 	unsigned busy;			 /* data threads that have work */
 	bool walk_over;			 /* END was offered, or the walk has ended early */
 	bool waits_for_room;		 /* the walk does */
+	unsigned running;		 /* threads that have not ended */
 	uint64_t done_files, done_bytes; /* FILEs with RESULT DONE */
 
-	/* atomic: data threads take no more work. Set with the lock */
+	/* of the main thread: a thread did not end in time */
+	bool left_behind;
+
+	/* atomic: no thread takes more work or sends. Set with the lock */
 	_Atomic bool closing;
 
 	/* atomic: one writer, the walk */
@@ -104,6 +108,8 @@ int source_receive(void *source, const struct wire_header *h, const uint8_t *bod
 
 void *offer_thread(void *source);
 void *data_thread(void *data);
+/* The last call of each thread. One that ends late finds `closing` and touches nothing else. */
+void source_thread_ends(struct source *s);
 
 /* Name a file that has failed, to both sides. Any data thread. */
 void source_entry_failed(struct source *s, const struct entry *e, const char *text);
