@@ -234,8 +234,10 @@ static ALWAYS_INLINE void count(struct qthread *q, const struct io_request *req,
 		counters_add(&c->busy_ns[dir], took_ns);
 	counters_publish(&c->bytes[dir], req->done);
 	counters_set(&c->last_done_ns, done_ns);
+	/* 0 stands for unknown; a clock that was set back a little stands still for a moment. */
 	if (__builtin_expect(req->op == 0, 0))
-		atomic_store_explicit(&q->target->state.first_op_ns, took_ns, memory_order_relaxed);
+		atomic_store_explicit(&q->target->state.first_op_ns, took_ns ? took_ns : 1,
+				      memory_order_relaxed);
 	if (__builtin_expect(req->error != 0, 0))
 		count_error(q, req, took_ns);
 	else
