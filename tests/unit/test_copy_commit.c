@@ -55,8 +55,15 @@ static void test_order_of_few(void **state)
 	assert_memory_equal(order, "pfRdD", 5);
 	assert_int_equal(calls('f'), 3);
 	assert_int_equal(calls('d') >= 2, 1);
-	assert_int_equal(calls('S'), 1);
+	assert_int_equal(calls('S'), 0);
 	assert_contents("c");
+	begin();
+	commit_changed_dir(commit);
+	put("d", 3);
+	commit_drain(commit);
+	assert_int_equal(calls('S'), 0);
+	end();
+	assert_int_equal(calls('S'), 1);
 }
 
 static void test_memory(void **state)

@@ -219,9 +219,20 @@ void commit_unlink_quietly(int dir_fd, const char *name)
 		return; /* it is of another user: its times were not set either */
 }
 
-/* Directories have got their attributes after the last batch. */
+void commit_changed_dir(struct commit *c)
+{
+	if (c)
+		atomic_store(&c->changed_dirs, true);
+}
+
+/*
+ * Directories have got their attributes after the last batch. Files are durable, so a copy of files
+ * only does not wait for what others have written.
+ */
 static void flush_rest(struct commit *c)
 {
+	if (!atomic_load(&c->changed_dirs))
+		return;
 	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++) {
 		struct commit_fs *fs = &c->fs[i];
 

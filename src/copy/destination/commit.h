@@ -122,6 +122,12 @@ void commit_put(struct commit *c, struct commit_file *f);
  */
 void commit_drop(struct commit *c, struct commit_file *f, bool keep);
 
+/*
+ * A directory was made, or has new attributes, which commit_close() makes durable. Any thread;
+ * accepts NULL.
+ */
+void commit_changed_dir(struct commit *c);
+
 /* Have all that was put until now be committed soon; and wait for it. */
 void commit_hurry(struct commit *c);
 void commit_drain(struct commit *c);

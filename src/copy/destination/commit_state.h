@@ -86,6 +86,7 @@ struct commit {
 	bool passive; /* nothing is written */
 	bool resume;
 
+	atomic_bool changed_dirs; /* see commit_changed_dir() */
 	_Atomic uint64_t numbers; /* of temporary names given away */
 	_Atomic bool left;	  /* a temporary file was kept: so is the journal */
 

@@ -180,6 +180,8 @@ int begin_root(struct destination *d, const struct copy_entry *first)
 			   "%s: %s", d->job->destination, why);
 	else
 		commit_note_root(d->commit, d->root.renamed);
+	if (!err && *why)
+		role_fail(d->role, 0, 0, "", "%s", why);
 	return 0;
 }
 

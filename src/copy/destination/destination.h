@@ -55,10 +55,9 @@ struct destination {
 	struct tally tally;
 
 	/* atomic */
-	_Atomic bool all_offered;  /* COPY_END has come */
-	_Atomic bool finishing;	   /* FINISH has come, or the copy ends early */
-	_Atomic bool changed_dirs; /* a directory was made or has new attributes */
-	_Atomic uint64_t busy;	   /* files in the commit, and threads that handle messages */
+	_Atomic bool all_offered; /* COPY_END has come */
+	_Atomic bool finishing;	  /* FINISH has come, or the copy ends early */
+	_Atomic uint64_t busy;	  /* files in the commit, and threads that handle messages */
 };
 
 static inline void tally_add(_Atomic uint64_t *to, uint64_t n)

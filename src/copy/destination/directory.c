@@ -69,7 +69,7 @@ void directory_attributes(struct destination *d, struct dir_node *node, const st
 		err = fstat(fd, &st) ? -errno : 0;
 		if (!err && (made || !meta_same(&st, fd, e, d->owners))) {
 			err = meta_apply(fd, e, d->owners, &not_set, &what);
-			atomic_store(&d->changed_dirs, true);
+			commit_changed_dir(d->commit);
 		}
 		dirs_done(d->dirs, node);
 	}

@@ -288,7 +288,7 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);
 	}
 	if (made)
-		atomic_store(&d->changed_dirs, true);
+		commit_changed_dir(d->commit);
 	return enter_there(d, in, e, cost_bytes, made);
 }
 
