@@ -171,12 +171,21 @@ static bool wait_for_threads(struct source *s)
 	return r == 0;
 }
 
-static void join_threads(struct source *s, pthread_t walk)
+static void join_or_detach(pthread_t thread, bool join)
 {
-	pthread_join(walk, NULL);
+	if (join)
+		pthread_join(thread, NULL);
+	else
+		pthread_detach(thread);
+}
+
+/* All threads; they are detached where some are stuck. */
+static void leave_threads(struct source *s, pthread_t walk, bool join)
+{
+	join_or_detach(walk, join);
 	for (unsigned i = 0; i < s->n_data; i++)
 		if (s->data[i].started)
-			pthread_join(s->data[i].thread, NULL);
+			join_or_detach(s->data[i].thread, join);
 }
 
 static int start_data(struct source *s)
@@ -202,6 +211,7 @@ static int start_data(struct source *s)
 static bool work(struct source *s)
 {
 	pthread_t walk;
+	bool ended;
 	int err;
 
 	s->running = 1;
@@ -218,10 +228,9 @@ static bool work(struct source *s)
 		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	source_close(s);
-	if (!wait_for_threads(s))
-		return false;
-	join_threads(s, walk);
-	return true;
+	ended = wait_for_threads(s);
+	leave_threads(s, walk, ended);
+	return ended;
 }
 
 /* Both sides must agree about what is there now. */
