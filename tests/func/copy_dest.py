@@ -47,7 +47,9 @@ def noise(size, seed=1):
 
 def copy(*args, prefix=(), **kwargs):
     if prefix:
-        kwargs["env"] = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"])
+        # The leak sanitizer and strace exclude each other.
+        kwargs["env"] = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"],
+                             ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
         return t.command([*prefix, xddssh.XDDCP, "-S", FAKE.ssh, *args], **kwargs)
     return xddssh.xddcp("-S", FAKE.ssh, *args, **kwargs)
 

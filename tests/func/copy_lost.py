@@ -61,20 +61,32 @@ def server_of(process):
     return 0
 
 
+def unfinished(directory):
+    return [n for n in os.listdir(t.path(directory)) if n.startswith(".xddcp-") and n.endswith(".part")]
+
+
 def test_silence():
     """A process that is stopped holds its connections, and says nothing."""
     fake = s.Fake(name="silent")
-    words = [t.XDD, "copy", "-S", fake.ssh, "-timeout", "2", t.path("endless"), fake.place(t.path("silent-copy"))]
+    # A directory of its own: other copies have left unfinished files beside theirs.
+    os.mkdir(t.path("silent.d"))
+    copy = t.path("silent.d/copy")
+    words = [t.XDD, "copy", "-S", fake.ssh, "-timeout", "2", t.path("endless"), fake.place(copy)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as p:
         server = server_of(p)
-        while not any(name.startswith(".xddcp-") and name.endswith("part") for name in os.listdir(t.tmp())):
+        while p.poll() is None and not unfinished("silent.d"):
             time.sleep(0.01)
+        if not t.ok(server and p.poll() is None, "the copy is in progress"):
+            p.kill()
+            p.communicate()
+            return
         os.kill(server, signal.SIGSTOP)
         began = time.monotonic()
         try:
             out, err = p.communicate(timeout=60)
         except subprocess.TimeoutExpired:
-            os.kill(p.pid, signal.SIGKILL)
+            for pid in (p.pid, server):
+                os.kill(pid, signal.SIGKILL)
             out, err = p.communicate()
         seconds = time.monotonic() - began
         t.ok(p.returncode == SSH_ENDED and seconds < 40, "a silent server ends the copy",
@@ -88,9 +100,9 @@ def test_silence():
     while time.monotonic() < end and os.path.exists("/proc/%d" % server):
         time.sleep(0.05)
     t.ok(not os.path.exists("/proc/%d" % server), "the server ends")
-    t.ok(not os.path.exists(t.path("silent-copy")), "there is no file with the final name")
-    r = s.xddcp("-S", fake.ssh, t.path("source"), fake.place(t.path("next")))
-    t.equal([n for n in os.listdir(t.tmp()) if n.startswith(".xddcp")], [], "the next copy removes what it left", r)
+    t.ok(not os.path.exists(copy), "there is no file with the final name")
+    r = s.xddcp("-S", fake.ssh, t.path("source"), fake.place(t.path("silent.d/next")))
+    t.equal([n for n in os.listdir(t.path("silent.d")) if n.startswith(".xddcp")], [], "the next copy removes what it left", r)
 
 
 write("source", os.urandom(1 << 20) * (SIZE >> 20))
