@@ -57,6 +57,7 @@ extern const struct plan_feature feature_machine;
 extern const struct plan_feature feature_passes;
 extern const struct plan_feature feature_throttle;
 extern const struct plan_feature feature_coordination;
+extern const struct plan_feature feature_layout;
 extern const struct plan_feature feature_endtoend;
 extern const struct plan_feature feature_restart;
 extern const struct plan_feature feature_output;

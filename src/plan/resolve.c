@@ -9,23 +9,40 @@
 #include "plan/writers.h"
 
 const struct plan_feature *const plan_features[] = {
-	&feature_target,    &feature_amount,	   &feature_endtoend,
-	&feature_restart,   &feature_files,	   &feature_work,
-	&feature_seek,	    &feature_data,	   &feature_engine,
-	&feature_order,	    &feature_machine,	   &feature_passes,
-	&feature_throttle,  &feature_coordination, &feature_output,
-	&feature_heartbeat, &feature_latency,	   &feature_trace,
-	&feature_debug,	    &feature_general,	   NULL,
+	&feature_target,    &feature_amount,
+	&feature_endtoend,  &feature_restart,
+	&feature_files,	    &feature_work,
+	&feature_seek,	    &feature_data,
+	&feature_engine,    &feature_order,
+	&feature_machine,   &feature_passes,
+	&feature_throttle,  &feature_coordination,
+	&feature_layout,    &feature_output,
+	&feature_heartbeat, &feature_latency,
+	&feature_trace,	    &feature_debug,
+	&feature_general,   NULL,
 };
 
 /* Those of the features that have options, in the order of the help. */
 static const struct option_group *const run_groups[] = {
-	&feature_target.group,	     &feature_files.group,    &feature_work.group,
-	&feature_seek.group,	     &feature_data.group,     &feature_engine.group,
-	&feature_order.group,	     &feature_machine.group,  &feature_passes.group,
-	&feature_coordination.group, &feature_endtoend.group, &feature_output.group,
-	&feature_heartbeat.group,    &feature_latency.group,  &feature_trace.group,
-	&feature_debug.group,	     &feature_general.group,  NULL,
+	&feature_target.group,
+	&feature_files.group,
+	&feature_work.group,
+	&feature_seek.group,
+	&feature_data.group,
+	&feature_engine.group,
+	&feature_order.group,
+	&feature_machine.group,
+	&feature_passes.group,
+	&feature_coordination.group,
+	&feature_layout.group,
+	&feature_endtoend.group,
+	&feature_output.group,
+	&feature_heartbeat.group,
+	&feature_latency.group,
+	&feature_trace.group,
+	&feature_debug.group,
+	&feature_general.group,
+	NULL,
 };
 
 const struct option_table run_options = { run_groups, options_refused };

@@ -117,6 +117,8 @@ static void write_run(FILE *f, const struct plan *plan)
 	fprintf(f, "Pass synchronization barriers, %s\n", info_enabled(!plan->no_barrier));
 	if (plan->start_time_ns)
 		fprintf(f, "Global start time, %f\n", seconds(plan->start_time_ns));
+	if (plan->ranks_given)
+		fprintf(f, "Rank, %" PRIu64 " of %" PRIu64 "\n", plan->rank, plan->n_ranks);
 	fprintf(f, "Number of Targets, %zu\n", plan->n_targets);
 	fprintf(f, "Number of I/O Threads, %" PRIu64 "\n", io_threads(plan));
 	if (plan->really_verbose) {

@@ -182,6 +182,10 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 	put_member(j, "version", json_integer(JSONOUT_VERSION));
 	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
 	put_member(j, "id", jvalue_text(plan->id));
+	if (plan->ranks_given) {
+		put_member(j, "rank", jvalue_count(plan->rank));
+		put_member(j, "ranks", jvalue_count(plan->n_ranks));
+	}
 	put_member(j, "command_line", jvalue_text(plan->command_line));
 	put_member(j, "start_time", jvalue_time(started_ns));
 	put_member(j, "environment", json_incref(environment));

@@ -146,7 +146,8 @@ COUNTS = (("reqsize", "blocks", 1, 2097152), ("numreqs", "operations", 1, INT64_
           ("seek range", "blocks", 1, INT64_MAX), ("seek interleave", None, 1, 1 << 30),
           ("seek seed", None, 0, 2 ** 64 - 1), ("seek disthist", "buckets", 1, 1000000),
           ("seek seekhist", "buckets", 1, 1000000), ("threads", "threads", 1, 65536),
-          ("ioengine batch", "requests", 1, 65536))
+          ("ioengine batch", "requests", 1, 65536), ("rank", None, 0, (1 << 20) - 1), ("ranks", "ranks", 1, 1 << 20),
+          ("rankspernode", "ranks", 1, 1 << 20))
 NO_NUMBERS = ("-1", "", "4kbs", "1.5")
 FURTHER_NO_NUMBERS = ("0x10", "1e3", "+5", " 5", "5 ", "1,000", "abc", "0b1", "٣", "5-6", "1_000", "inf", ".", "4Ki", "4KiB", "4kb", "4.0001k", "4%",
                       "9" * 30, str(2 ** 63), str(2 ** 64), str(2 ** 64 + 1), "9" * 5000)

@@ -201,6 +201,9 @@ struct plan {
 	uint64_t operation_delay_ns;
 	uint64_t start_time_ns; /* wall clock, since 1970; 0: at once */
 	uint64_t syncio_ops;	/* all targets meet after so many operations; 0: never */
+	uint64_t rank, n_ranks; /* this process among those of the run; rank < n_ranks */
+	uint64_t ranks_per_node;
+	bool ranks_given;
 	bool deskew;
 	bool no_barrier;
 	bool verbose;
