@@ -28,7 +28,7 @@
 
 #define COPY_COUNTS_NS (NS_PER_SEC / 4)
 
-struct role; /* private to role.c */
+struct role; /* private to role*.c: role_state.h */
 
 /* Of the source or the destination; `arg` is that of role_open(). */
 struct role_ops {

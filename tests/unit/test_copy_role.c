@@ -1,5 +1,5 @@
 /*
- * The common part of both roles: src/copy/role.c. A source and a destination speak over a pair of
+ * The common part of both roles: src/copy/role*.c. A source and a destination speak over a pair of
  * sockets; neither has files.
  */
 #include <errno.h>

@@ -1,0 +1,182 @@
+/*
+ * What a role says: failures and counts, to its report and to the peer, and early ends, which its
+ * speaking thread announces. Callers: source/, destination/, role.c, role_receive.c.
+ */
+#include "copy/role_state.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "copy/signals.h"
+
+int role_send(struct role *r, enum wire_type type, const void *body, size_t length)
+{
+	int err = link_send_body(r->job->channel, type, body, length);
+
+	if (err)
+		role_channel_failed(r, err);
+	return err;
+}
+
+static void own_counts(struct role *r, struct copy_counts *c)
+{
+	memset(c, 0, sizeof(*c));
+	r->ops->counts(r->arg, c);
+	pthread_mutex_lock(&r->lock);
+	c->failed = r->failed;
+	c->warnings = r->warnings;
+	c->status = (uint64_t)r->status;
+	pthread_mutex_unlock(&r->lock);
+}
+
+int role_send_counts(struct role *r, enum wire_type type)
+{
+	struct copy_counts c;
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+
+	own_counts(r, &c);
+	copy_report_counts(r->job->report, r->is, &c);
+	return role_send(r, type, body, copy_encode_counts(&c, body, sizeof(body)));
+}
+
+void role_failure(struct role *r, const struct copy_failure *f)
+{
+	uint8_t body[COPY_MAX_PATH_BYTES + WIRE_MAX_TEXT_BYTES + 64];
+	size_t n = copy_encode_failure(f, body, sizeof(body));
+
+	pthread_mutex_lock(&r->lock);
+	if (f->status) {
+		r->failed++;
+		role_set_status(r, (int)f->status);
+	} else {
+		r->warnings++;
+	}
+	pthread_mutex_unlock(&r->lock);
+	copy_report_failure(r->job->report, r->is, f);
+	if (n)
+		role_send(r, WIRE_COPY_FAILURE, body, n);
+}
+
+void role_fail(struct role *r, uint64_t id, int status, const char *path, const char *fmt, ...)
+{
+	struct copy_failure f = { .id = id, .status = (uint32_t)status };
+	va_list ap;
+
+	copy_failure_path(&f, path ? path : "");
+	va_start(ap, fmt);
+	vsnprintf(f.text, sizeof(f.text), fmt, ap);
+	va_end(ap);
+	role_failure(r, &f);
+}
+
+void role_count_failed(struct role *r, int status)
+{
+	pthread_mutex_lock(&r->lock);
+	r->failed++;
+	role_set_status(r, status);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void announce_end(struct role *r, enum role_end end, const struct wire_error *cause)
+{
+	uint8_t body[WIRE_MAX_ERROR_BYTES];
+	struct copy_failure f = { .status = cause->status };
+
+	memcpy(f.text, cause->text, sizeof(f.text));
+	if (end == END_CANCEL && cause->status != XDD_CANCELED)
+		copy_report_failure(r->job->report, r->is, &f);
+	role_send(r, end == END_FATAL ? WIRE_ERROR : WIRE_COPY_CANCEL, body,
+		  wire_encode_error(cause, body));
+	if (end == END_FATAL)
+		role_end_receiving(r, r->is, (int)cause->status, cause->text);
+}
+
+/* A signal has stopped the role, and the peer does not know it yet. */
+static bool is_signaled(const struct role *r)
+{
+	return r->announced == END_NONE && stop_why(r->job->stop) == STOP_SIGNAL;
+}
+
+static void note_signal(struct role *r)
+{
+	int sig = copy_signals_taken(r->job->signals);
+
+	role_cancel(r, XDD_CANCELED, "the copy was ended by SIG%s", sig ? sigabbrev_np(sig) : "?");
+}
+
+/* The end that is to be announced now, or END_NONE. r->lock is held. */
+static enum role_end new_end(struct role *r)
+{
+	if (r->end == END_CANCEL)
+		r->canceled = true;
+	return r->end > r->announced ? r->end : END_NONE;
+}
+
+/* Wait for something to say. True: a quarter of a second has passed. r->lock is held. */
+static bool wait_to_speak(struct role *r)
+{
+	struct timespec until = role_deadline_in(COPY_COUNTS_NS);
+
+	while (!r->quiet && !r->over && new_end(r) == END_NONE && !is_signaled(r)) {
+		if (pthread_cond_timedwait(&r->changed, &r->lock, &until) != 0)
+			return true;
+	}
+	return false;
+}
+
+void *role_speak_main(void *arg)
+{
+	struct role *r = arg;
+	bool ends = false;
+
+	while (!ends) {
+		struct wire_error cause;
+		enum role_end end;
+		bool tick, signaled;
+
+		pthread_mutex_lock(&r->lock);
+		tick = wait_to_speak(r);
+		end = new_end(r);
+		signaled = is_signaled(r);
+		cause = r->cause;
+		r->announced = end != END_NONE ? end : r->announced;
+		ends = r->over || (r->quiet && end == END_NONE && !signaled);
+		pthread_mutex_unlock(&r->lock);
+		if (ends)
+			break;
+		if (end != END_NONE) {
+			announce_end(r, end, &cause);
+		} else if (signaled) {
+			note_signal(r);
+		} else if (tick) {
+			role_send_counts(r, WIRE_COPY_COUNTS);
+		}
+	}
+	return NULL;
+}
+
+void role_end_speaking(struct role *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->quiet = true;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	if (r->has_speaker)
+		pthread_join(r->speaker, NULL);
+	r->has_speaker = false;
+}
+
+void role_announce_late(struct role *r)
+{
+	struct wire_error cause;
+	bool late;
+
+	pthread_mutex_lock(&r->lock);
+	late = r->end == END_FATAL && r->announced != END_FATAL && !r->over;
+	cause = r->cause;
+	pthread_mutex_unlock(&r->lock);
+	if (late)
+		announce_end(r, END_FATAL, &cause);
+}
