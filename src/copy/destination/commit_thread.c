@@ -14,11 +14,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "copy/destination/commit_state.h"
 #include "xdd/base/nstime.h"
+#include "xdd/sys/clock.h"
 
 /* ---- lists ---- */
 
@@ -328,9 +328,7 @@ static bool is_full(const struct commit *c)
 /* Sleep until there is a signal, or for `ns`. With the lock. */
 static void nap(struct commit *c, uint64_t ns)
 {
-	uint64_t until_ns = clock_kernel_ns() + ns;
-	struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_SEC),
-				  .tv_nsec = (long)(until_ns % NS_PER_SEC) };
+	struct timespec until = clock_timespec(clock_kernel_ns() + ns);
 
 	if (ns == UINT64_MAX)
 		pthread_cond_wait(&c->changed, &c->lock);

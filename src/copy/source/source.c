@@ -16,6 +16,7 @@
 #include "copy/source/work.h"
 #include "xdd/base/bytes.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
 
 #define BUF_ALIGN_BYTES (64u << 10)
 
@@ -154,9 +155,7 @@ void source_thread_ends(struct source *s)
 /* A thread that has not ended COPY_SIGNAL_GRACE_NS after a stop waits for a file or for a list. */
 static bool wait_for_threads(struct source *s)
 {
-	uint64_t until_ns = clock_kernel_ns() + COPY_SIGNAL_GRACE_NS;
-	struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_SEC),
-				  .tv_nsec = (long)(until_ns % NS_PER_SEC) };
+	struct timespec until = clock_timespec(clock_kernel_ns() + COPY_SIGNAL_GRACE_NS);
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);

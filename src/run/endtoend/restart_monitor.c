@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "run/endtoend/restart_state.h"
@@ -17,6 +16,7 @@
 #include "xdd/base/nstime.h"
 #include "xdd/io/engine.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
 
 /* ---- records ---- */
 
@@ -139,8 +139,7 @@ static int record(struct restart *r, bool always)
 /* Sleep until `deadline_ns` of the kernel's clock. False: the thread must end. */
 static bool sleep_until(struct restart *r, uint64_t deadline_ns)
 {
-	const struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / NS_PER_SEC),
-					   .tv_nsec = (long)(deadline_ns % NS_PER_SEC) };
+	const struct timespec deadline = clock_timespec(deadline_ns);
 	bool quit;
 
 	pthread_mutex_lock(&r->lock);
