@@ -152,8 +152,8 @@ static int add_record(struct commit_kept *k, const struct journal_record *r)
 /* ---- adoption ---- */
 
 /*
- * Read what the journal has up to the first damage. What follows is cut off, because more will be
- * appended. Returns 0 or -errno.
+ * Read the records of the journal up to the first damaged one. Records after it are cut off,
+ * because others will be appended. Returns 0 or -errno.
  */
 static int read_kept(struct commit_kept *k, struct journal_file *j, bool *renamed)
 {
