@@ -347,22 +347,6 @@ void jsonout_end(struct jsonout *j, const char *end)
 	j->partial |= strcmp(end, "canceled") == 0;
 }
 
-static json_t *messages(void)
-{
-	json_t *array = json_array();
-	enum log_level level;
-	const char *text;
-
-	for (size_t i = 0; (text = log_kept(i, &level)); i++) {
-		json_t *o = json_object();
-
-		jvalue_put(o, "level", jvalue_text(log_level_name(level)));
-		jvalue_put(o, "text", jvalue_text(text));
-		json_array_append_new(array, o);
-	}
-	return array;
-}
-
 /* Whole, to where it can only be written. */
 static int copy_spool(struct jsonout *j)
 {
@@ -409,7 +393,7 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		put_list(j, list);
 	put_intervals(j);
-	put_member(j, "messages", messages());
+	put_member(j, "messages", jvalue_messages());
 	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));
 	put_member(j, "end_time", jvalue_time(clock_wall_ns()));
 	put_member(j, "end", jvalue_text(j->end));

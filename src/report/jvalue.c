@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/info.h"
+#include "xdd/base/log.h"
 #include "xdd/base/printable.h"
 #include "xdd/base/utf8.h"
 
@@ -84,6 +85,22 @@ json_t *jvalue_connection(const struct connection_info *c)
 	jvalue_put(o, "sent_bytes", jvalue_count(c->sent_bytes));
 	jvalue_put(o, "received_bytes", jvalue_count(c->received_bytes));
 	return o;
+}
+
+json_t *jvalue_messages(void)
+{
+	json_t *array = json_array();
+	enum log_level level;
+	const char *text;
+
+	for (size_t i = 0; (text = log_kept(i, &level)); i++) {
+		json_t *o = json_object();
+
+		jvalue_put(o, "level", jvalue_text(log_level_name(level)));
+		jvalue_put(o, "text", jvalue_text(text));
+		json_array_append_new(array, o);
+	}
+	return array;
 }
 
 int jvalue_put(json_t *object, const char *key, json_t *value)

@@ -28,6 +28,9 @@ json_t *jvalue_time(uint64_t wall_ns);
 /* Facts of a connection, as an object. */
 json_t *jvalue_connection(const struct connection_info *c);
 
+/* The messages that the log keeps (log_kept()): an array of objects with level and text. */
+json_t *jvalue_messages(void);
+
 /*
  * Give `object` that member; takes `value` over. Without one the member is left out. Returns 0 or
  * -1.

@@ -205,22 +205,6 @@ static json_t *side_value(const struct copy_counts *c, const struct copy_shares 
 	return o;
 }
 
-static json_t *messages_value(void)
-{
-	json_t *array = json_array();
-	enum log_level level;
-	const char *text;
-
-	for (size_t i = 0; (text = log_kept(i, &level)); i++) {
-		json_t *o = json_object();
-
-		jvalue_put(o, "level", jvalue_text(log_level_name(level)));
-		jvalue_put(o, "text", jvalue_text(text));
-		json_array_append_new(array, o);
-	}
-	return array;
-}
-
 static const char *end_name(int status)
 {
 	if (status == XDD_CANCELED)
@@ -265,7 +249,7 @@ static json_t *document(struct copy_json *j, const struct copy_state *s)
 	jvalue_put(o, "destination_side", side_value(&s->destination, &b.destination));
 	jvalue_put(o, "connections", json_incref(j->connections));
 	jvalue_put(o, "notes", json_incref(j->notes));
-	jvalue_put(o, "messages", messages_value());
+	jvalue_put(o, "messages", jvalue_messages());
 	jvalue_put(o, "messages_left_out", jvalue_count(log_not_kept()));
 	return o;
 }
