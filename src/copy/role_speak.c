@@ -1,6 +1,6 @@
 /*
- * What a role says: failures and counts, to its report and to the peer, and early ends, which its
- * speaking thread announces. Callers: source/, destination/, role.c, role_receive.c.
+ * A role tells its report and the peer of failures and counts; its speaking thread also announces
+ * early ends to the peer. Callers: source/, destination/, role.c, role_receive.c.
  */
 #include "copy/role_state.h"
 
