@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "xdd/copy/copy.h"
 #include "xdd/plan/option.h"
@@ -65,6 +66,12 @@ int copy_line_places(struct copy_line *l);
 
 /* Look whether the sources of this host are there. Returns 0 or a status, reported. */
 int copy_line_sources(const struct copy_line *l);
+
+/*
+ * The number of threads where the option is not given, on a host with so many processors; 0: that
+ * is not known.
+ */
+uint32_t copy_default_threads(unsigned processors);
 
 /* Refuse options that exclude each other. Returns 0 or a status, reported. */
 int copy_line_combination(const struct copy_line *l);

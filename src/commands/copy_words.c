@@ -16,6 +16,10 @@
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/commands/command.h"
+#include "xdd/sys/topology.h"
+
+/* More threads than two per processor make a copy slower where these are the limit. */
+#define FEW_PROCESSORS 4
 
 bool copy_line_has(const struct copy_line *l, const char *name)
 {
@@ -326,12 +330,25 @@ static int use_ssh(struct copy_line *l)
 	return err ? COPY_BAD_ARGUMENTS : 0;
 }
 
+uint32_t copy_default_threads(unsigned processors)
+{
+	return processors && processors <= FEW_PROCESSORS ? 4 : 8;
+}
+
+/* The processors of this process, which settle the default of both sides; 0: not known. */
+static unsigned processors(void)
+{
+	struct idset own;
+
+	return topology_processors(&own) ? 0 : idset_count(&own);
+}
+
 int copy_line_read(struct copy_line *l, int argc, char *const *argv)
 {
 	int status;
 
 	l->argv = argv;
-	l->threads = 8;
+	l->threads = copy_default_threads(processors());
 	l->port = 40010;
 	l->block_bytes = 1u << 20;
 	l->size_bytes = UINT64_MAX;

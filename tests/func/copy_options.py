@@ -57,7 +57,7 @@ def test_options():
     refused("-p a h:b", ARGUMENTS, "-p a", "from 1 to 65535", "permissions and times are always copied")
     refused("-rp d h:b", ARGUMENTS, "-rp d", "permissions and times are always copied")
     refused("-p 70000 a h:b", ARGUMENTS, "from 1 to 65535")
-    refused("-p 65530 a h:b", ARGUMENTS, "at most 65528", "8 threads")
+    refused("-p 65530 -t 8 a h:b", ARGUMENTS, "at most 65528", "8 threads")
     refused("-blocksize 1k a h:b", ARGUMENTS, "4 KiB to 32 MiB")
     refused("-blocksize 5000 a h:b", ARGUMENTS, "a multiple of 4 KiB")
     refused("-timeout 0 a h:b", ARGUMENTS, "from 1 second to 1 hour")
@@ -301,7 +301,12 @@ def test_effects():
     run = xddcp(["-k", "data", FAKE.place(os.path.join(out, "part"))])
     t.ok(run.status == 7, "-k: differs", run)
     run = copied("-J", ["-q", "-J", "data", FAKE.place(os.path.join(out, "j"))])
-    t.ok(json.loads(run.out), "-J prints JSON", run)
+    few = len(os.sched_getaffinity(0)) <= 4
+    t.equal(json.loads(run.out)["settings"]["connections"], 4 if few else 8, "-J prints JSON, with as many threads as processors allow")
+    if t.have("taskset"):
+        run = t.command(["taskset", "-c", str(min(os.sched_getaffinity(0))), t.XDD, "copy", "-q", "-J", "-S", FAKE.ssh, "data",
+                         FAKE.place(os.path.join(out, "one"))], cwd=WHERE)
+        t.equal(json.loads(run.out)["settings"]["connections"], 4, "one processor: 4 threads")
     copied("-jsonout and -log", ["-jsonout", "result.json", "-log", "copy.log", "data", FAKE.place(os.path.join(out, "k"))])
     t.ok(json.loads(read(t.path("result.json"))) and "data" in read(t.path("copy.log")), "both are written")
     copied("-t", ["-t", "3", "-log", "three.log", "data", FAKE.place(os.path.join(out, "three"))])

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,35 @@ static int read_line(struct arena *arena, struct copy_line *l, const char *text)
 /* `status` is that of the line; sources are remote, so that no file is looked for. */
 #define LINE(l, text, status) assert_int_equal(read_line(*state, l, text), status)
 
+/* The default on this host. */
+static uint32_t expected_threads(void)
+{
+	cpu_set_t own;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(own), &own), 0);
+	return CPU_COUNT(&own) <= 4 ? 4 : 8;
+}
+
+static void test_threads(void **state)
+{
+	struct copy_line l;
+
+	assert_int_equal(copy_default_threads(0), 8);
+	assert_int_equal(copy_default_threads(1), 4);
+	assert_int_equal(copy_default_threads(4), 4);
+	assert_int_equal(copy_default_threads(5), 8);
+	assert_int_equal(copy_default_threads(512), 8);
+	LINE(&l, "-t 3 h:a b", 0);
+	assert_int_equal(l.request.settings.connections, 3);
+}
+
 static void test_defaults(void **state)
 {
 	struct copy_line l;
 	const struct copy_settings *s = &l.request.settings;
 	struct copy_settings plain = {
 		.port = 40010,
-		.connections = 8,
+		.connections = expected_threads(),
 		.block_bytes = 1u << 20,
 		.size_bytes = UINT64_MAX,
 		.timeout_ns = 30 * NS_PER_SEC,
@@ -391,6 +414,7 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_threads, begin, end),
 		cmocka_unit_test_setup_teardown(test_defaults, begin, end),
 		cmocka_unit_test_setup_teardown(test_letters_and_names, begin, end),
 		cmocka_unit_test_setup_teardown(test_values, begin, end),
