@@ -1,0 +1,132 @@
+/*
+ * Placeholders in words of a command line: src/plan/placeholder.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "plan/placeholder.h"
+#include "xdd/base/arena.h"
+
+static const struct placeholders rank = { .host = "node7", .rank = 3, .n_ranks = 16 };
+
+static void becomes(const char *word, const char *wanted)
+{
+	struct arena *a = arena_new();
+	const char *got = NULL;
+	char why[256] = "";
+
+	assert_non_null(a);
+	assert_int_equal(placeholder_replace(a, word, &rank, &got, why, sizeof(why)), 0);
+	assert_string_equal(got, wanted);
+	assert_string_equal(why, "");
+	arena_free(a);
+}
+
+static void is_refused(const char *word, int err, const char *wanted)
+{
+	struct arena *a = arena_new();
+	const char *got = NULL;
+	char why[256] = "";
+
+	assert_non_null(a);
+	assert_int_equal(placeholder_replace(a, word, &rank, &got, why, sizeof(why)), err);
+	assert_string_equal(why, wanted);
+	arena_free(a);
+}
+
+static void test_replaced(void **state)
+{
+	(void)state;
+	becomes("%h", "node7");
+	becomes("%r", "3");
+	becomes("%n", "16");
+	becomes("%%", "%");
+	becomes("/data/%h/file.%r-of-%n", "/data/node7/file.3-of-16");
+	becomes("%r%r%h%h", "33node7node7");
+	becomes("%%h%%%r", "%h%3");
+}
+
+static void test_kept(void **state)
+{
+	const char *word = "results-50.txt", *got = NULL;
+	struct arena *a = arena_new();
+	char why[64];
+
+	(void)state;
+	assert_non_null(a);
+	assert_int_equal(placeholder_replace(a, word, &rank, &got, why, sizeof(why)), 0);
+	assert_ptr_equal(got, word);
+	arena_free(a);
+	becomes("", "");
+	becomes("50%", "50%");
+	becomes("%", "%");
+	becomes("100%%", "100%");
+	becomes("$(id) `id` 'a' \\ \n;", "$(id) `id` 'a' \\ \n;");
+	becomes("\xc3\xa4%r", "\xc3\xa4"
+			      "3");
+}
+
+/* A value is text, and no placeholder again. */
+static void test_once(void **state)
+{
+	const struct placeholders odd = { .host = "%r%n%x", .n_ranks = UINT32_MAX };
+	struct arena *a = arena_new();
+	const char *got = NULL;
+	char why[64];
+
+	(void)state;
+	assert_non_null(a);
+	assert_int_equal(placeholder_replace(a, "%h:%n", &odd, &got, why, sizeof(why)), 0);
+	assert_string_equal(got, "%r%n%x:4294967295");
+	arena_free(a);
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	is_refused("out.%d", -EINVAL,
+		   "\"%d\" is no placeholder; expected %h, %r, %n, or %% for a percent sign");
+	is_refused("%r 50% b", -EINVAL,
+		   "\"%\" is no placeholder; expected %h, %r, %n, or %% for a percent sign");
+	is_refused("%\xc3\xa4", -EINVAL,
+		   "\"%\" is no placeholder; expected %h, %r, %n, or %% for a percent sign");
+	is_refused("%H", -EINVAL,
+		   "\"%H\" is no placeholder; expected %h, %r, %n, or %% for a percent sign");
+}
+
+static void test_bound(void **state)
+{
+	static char word[2 * (PLACEHOLDER_MAX_BYTES / 5 + 1) + 1];
+	const size_t n = PLACEHOLDER_MAX_BYTES / 5;
+	struct arena *a = arena_new();
+	const char *got = NULL;
+	char why[128];
+
+	(void)state;
+	assert_non_null(a);
+	for (size_t i = 0; i < n; i++)
+		memcpy(word + 2 * i, "%h", 3);
+	assert_int_equal(placeholder_replace(a, word, &rank, &got, why, sizeof(why)), 0);
+	assert_int_equal(strlen(got), 5 * n);
+	arena_free(a);
+	memcpy(word + 2 * n, "%h", 3);
+	is_refused(word, -E2BIG, "is longer than 65536 bytes with its placeholders replaced");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replaced), cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_once),	 cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_bound),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
