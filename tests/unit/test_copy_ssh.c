@@ -1,5 +1,6 @@
 /*
- * Servers started through ssh, for which scripts stand in: src/copy/link/ssh*.c, banner.c, child.c.
+ * Servers started through ssh, for which scripts stand in: src/copy/link/ssh*.c, banner.c,
+ * src/base/ssh.c and src/sys/child.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,11 +22,12 @@
 #include <unistd.h>
 
 #include "copy/link/banner.h"
-#include "copy/link/child.h"
 #include "copy/link/meet.h"
 #include "copy/link/ssh_command.h"
 #include "net_rig.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/ssh.h"
+#include "xdd/sys/child.h"
 #include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 120
@@ -195,11 +197,11 @@ static void test_stubborn(void **state)
 	char byte;
 
 	(void)state;
-	assert_int_equal(child_start(&c, argv), 0);
+	assert_int_equal(child_start(&c, argv, CHILD_PLAIN), 0);
 	close(c.read_fd);
 	close(c.write_fd);
 	assert_int_equal(child_wait(c.pid, 50 * MS_NS), 128 + SIGTERM);
-	assert_int_equal(child_start(&c, deaf), 0);
+	assert_int_equal(child_start(&c, deaf, CHILD_PLAIN), 0);
 	while (read(c.read_fd, &byte, 1) < 0)
 		usleep(1000);
 	close(c.read_fd);
@@ -223,7 +225,7 @@ static void test_signals(void **state)
 	(void)state;
 	sigfillset(&set);
 	pthread_sigmask(SIG_BLOCK, &set, &old);
-	assert_int_equal(child_start(&c, argv), 0);
+	assert_int_equal(child_start(&c, argv, CHILD_PLAIN), 0);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	assert_int_equal(child_wait(c.pid, 10 * SECOND_NS), 0);
 	while (n < sizeof(text) - 1 && (got = read(c.read_fd, text + n, sizeof(text) - 1 - n)) > 0)
@@ -318,6 +320,10 @@ static void test_quote(void **state)
 
 	(void)state;
 	assert_string_equal(ssh_quote(arena, "/opt/xdd-8.0/bin/xdd"), "/opt/xdd-8.0/bin/xdd");
+	assert_string_equal(ssh_quote(arena, "~/x"), "'~/x'");
+	assert_string_equal(ssh_quote(arena, ""), "''");
+	assert_string_equal(ssh_quote_path(arena, "~/bin/a b"), "~/'bin/a b'");
+	assert_string_equal(ssh_quote_path(arena, "~/"), "~/");
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		char command[256], got[256] = "";
 		FILE *f;

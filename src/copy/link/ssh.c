@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "copy/link/banner.h"
-#include "copy/link/child.h"
 #include "copy/link/meet.h"
 #include "copy/link/ssh_command.h"
 #include "xdd/base/arena.h"
@@ -23,6 +22,7 @@
 #include "xdd/base/printable.h"
 #include "xdd/net/digest.h"
 #include "xdd/net/key.h"
+#include "xdd/sys/child.h"
 
 /* For ssh to end once its output has ended. */
 #define END_NS (2 * NS_PER_SEC)
@@ -128,7 +128,7 @@ static int start_here(const struct start *s, struct child *c)
 
 	if (!err) {
 		path[n] = '\0';
-		err = child_start(c, argv);
+		err = child_start(c, argv, CHILD_PLAIN);
 	}
 	return err ? say(s, COPY_FAILED, "cannot start the other side (%s)", strerror(-err)) : 0;
 }
@@ -142,7 +142,7 @@ static int start_there(const struct start *s, const struct copy_place *place, st
 	if (!arena)
 		return say(s, COPY_FAILED, "%s", strerror(ENOMEM));
 	argv = ssh_command(arena, s->request, place, s->why, s->size);
-	err = argv ? child_start(c, argv) : 0;
+	err = argv ? child_start(c, argv, CHILD_PLAIN) : 0;
 	arena_free(arena);
 	if (!argv)
 		return COPY_BAD_NAMES;

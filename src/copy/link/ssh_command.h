@@ -1,5 +1,5 @@
 /*
- * The command line of ssh. For ssh.c.
+ * The command line of ssh for a server of a copy. For ssh.c.
  */
 #ifndef COPY_LINK_SSH_COMMAND_H
 #define COPY_LINK_SSH_COMMAND_H
@@ -17,11 +17,5 @@ struct arena;
  */
 char **ssh_command(struct arena *arena, const struct copy_request *request,
 		   const struct copy_place *place, char *why, size_t size);
-
-/*
- * `word` as shells of POSIX, csh and fish read it; a leading "~/" stays. In memory of `arena`, or
- * NULL.
- */
-char *ssh_quote(struct arena *arena, const char *word);
 
 #endif

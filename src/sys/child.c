@@ -1,7 +1,7 @@
 /*
  * A child process: child.h.
  */
-#include "copy/link/child.h"
+#include "xdd/sys/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,23 +29,24 @@
 
 /* The ends of this process, and those of the child. */
 struct pipes {
-	int input[2], output[2], failed[2];
+	int input[2], output[2], failed[2], errors[2];
 };
 
 static void close_pipes(struct pipes *p)
 {
-	int *all[] = { p->input, p->output, p->failed };
+	int *all[] = { p->input, p->output, p->failed, p->errors };
 
-	for (unsigned i = 0; i < 6; i++)
+	for (unsigned i = 0; i < 8; i++)
 		if (all[i / 2][i % 2] >= 0)
 			close(all[i / 2][i % 2]);
 }
 
-static int open_pipes(struct pipes *p)
+static int open_pipes(struct pipes *p, unsigned flags)
 {
 	memset(p, -1, sizeof(*p));
 	if (pipe2(p->input, O_CLOEXEC) == 0 && pipe2(p->output, O_CLOEXEC) == 0 &&
-	    pipe2(p->failed, O_CLOEXEC) == 0)
+	    pipe2(p->failed, O_CLOEXEC) == 0 &&
+	    (!(flags & CHILD_ERRORS) || pipe2(p->errors, O_CLOEXEC) == 0))
 		return 0;
 	return -errno;
 }
@@ -57,7 +58,7 @@ static int move(int fd, int to)
 }
 
 /* The child, up to its program: only functions that are safe after a fork with threads. */
-_Noreturn static void run(const struct pipes *p, pid_t parent, char *const argv[])
+_Noreturn static void run(const struct pipes *p, pid_t parent, char *const argv[], unsigned flags)
 {
 	sigset_t none;
 	int err;
@@ -69,7 +70,10 @@ _Noreturn static void run(const struct pipes *p, pid_t parent, char *const argv[
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() != parent)
 		_exit(1);
-	if (move(p->input[0], STDIN_FILENO) >= 0 && move(p->output[1], STDOUT_FILENO) >= 0)
+	if (flags & CHILD_OWN_GROUP)
+		setpgid(0, 0);
+	if (move(p->input[0], STDIN_FILENO) >= 0 && move(p->output[1], STDOUT_FILENO) >= 0 &&
+	    (p->errors[1] < 0 || move(p->errors[1], STDERR_FILENO) >= 0))
 		execvp(argv[0], argv);
 	err = errno;
 	/* Nothing is left to do where this fails. */
@@ -90,7 +94,7 @@ static int await_start(int fd)
 	return n == sizeof(err) ? -err : 0;
 }
 
-static int start(struct child *c, struct pipes *p, char *const argv[])
+static int start(struct child *c, struct pipes *p, char *const argv[], unsigned flags)
 {
 	pid_t parent = getpid();
 	int err;
@@ -101,7 +105,7 @@ static int start(struct child *c, struct pipes *p, char *const argv[])
 	if (c->pid < 0)
 		return -errno;
 	if (c->pid == 0)
-		run(p, parent, argv);
+		run(p, parent, argv, flags);
 	close(p->failed[1]);
 	p->failed[1] = -1;
 	err = await_start(p->failed[0]);
@@ -111,26 +115,29 @@ static int start(struct child *c, struct pipes *p, char *const argv[])
 	}
 	c->read_fd = p->output[0];
 	c->write_fd = p->input[1];
-	p->output[0] = p->input[1] = -1;
+	c->error_fd = p->errors[0];
+	p->output[0] = p->input[1] = p->errors[0] = -1;
 	fcntl(c->read_fd, F_SETFL, O_NONBLOCK);
 	fcntl(c->write_fd, F_SETFL, O_WRONLY | O_NONBLOCK);
+	if (c->error_fd >= 0)
+		fcntl(c->error_fd, F_SETFL, O_NONBLOCK);
 	return 0;
 }
 
-int child_start(struct child *c, char *const argv[])
+int child_start(struct child *c, char *const argv[], unsigned flags)
 {
 	struct pipes p;
-	int err = open_pipes(&p);
+	int err = open_pipes(&p, flags);
 
 	if (!err)
-		err = start(c, &p, argv);
+		err = start(c, &p, argv, flags);
 	close_pipes(&p);
 	return err;
 }
 
 /* ---- end ---- */
 
-static int status_of(int status)
+int child_status(int status)
 {
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -156,7 +163,7 @@ static bool ends_within(pid_t pid, int fd, uint64_t wait_ns, int *result)
 
 		if (found == pid || (found < 0 && errno != EINTR)) {
 			/* An error: the ends of children are ignored in this process. */
-			*result = found == pid ? status_of(status) : 0;
+			*result = found == pid ? child_status(status) : 0;
 			return true;
 		}
 		if (now_ns >= until_ns)
