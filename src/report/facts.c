@@ -7,6 +7,7 @@
 #include "report/report_internal.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
+#include "xdd/report/clock_result.h"
 
 void report_device(struct report *r, const struct device_use *use)
 {
@@ -39,6 +40,41 @@ void report_start_skew(struct report *r, const struct start_skew_result *skew)
 		      ", last, target %" PRIu32,
 		      skew->pass, (double)skew->skew_ns / (double)NS_PER_SEC, skew->first_target,
 		      skew->last_target);
+}
+
+void report_clock(struct report *r, const struct clock_result *clock)
+{
+	if (r->json)
+		jsonout_clock(r->json, clock);
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / (double)NS_PER_SEC;
+}
+
+void report_start(struct report *r, const struct start_result *s)
+{
+	struct memstream l;
+
+	if (r->json)
+		jsonout_start(r->json, s);
+	if (r->sink || (!s->requested_ns && !r->plan->verbose))
+		return;
+	memstream_open(&l);
+	if (l.f) {
+		fprintf(l.f, "Start, %.6f", seconds(s->achieved_ns));
+		if (s->requested_ns)
+			fprintf(l.f, ", requested, %.6f, late, %.6f, seconds",
+				seconds(s->requested_ns),
+				(double)(int64_t)(s->achieved_ns - s->requested_ns) /
+					(double)NS_PER_SEC);
+		if (s->bound_known)
+			fprintf(l.f, ", bound, %.6f, seconds\n", seconds(s->bound_ns));
+		else
+			fputs(", bound, unknown\n", l.f);
+	}
+	report_write_lines(r, &r->text, &l);
 }
 
 void report_endtoend(struct report *r, const struct endtoend_result *e)

@@ -59,7 +59,8 @@ struct jsonout {
 	bool partial;
 	size_t n_results;
 	struct kept lists[LIST_COUNT];
-	FILE *intervals; /* rows of -intervals; NULL: not used */
+	json_t *clock, *start; /* NULL: not known */
+	FILE *intervals;       /* rows of -intervals; NULL: not used */
 	size_t n_intervals;
 	const char *end;
 };
@@ -285,6 +286,18 @@ void jsonout_endtoend(struct jsonout *j, const struct endtoend_result *r)
 	keep(j, LIST_ENDTOEND, jsonout_endtoend_value(r));
 }
 
+void jsonout_clock(struct jsonout *j, const struct clock_result *clock)
+{
+	json_decref(j->clock);
+	j->clock = jsonout_clock_value(clock);
+}
+
+void jsonout_start(struct jsonout *j, const struct start_result *start)
+{
+	json_decref(j->start);
+	j->start = jsonout_start_value(start);
+}
+
 void jsonout_device(struct jsonout *j, const struct device_use *use)
 {
 	json_t *o = json_object();
@@ -367,6 +380,13 @@ static int copy_spool(struct jsonout *j)
 	return err;
 }
 
+static void release(struct jsonout *j)
+{
+	json_decref(j->clock);
+	json_decref(j->start);
+	free(j);
+}
+
 void jsonout_discard(struct jsonout *j)
 {
 	if (!j)
@@ -378,7 +398,7 @@ void jsonout_discard(struct jsonout *j)
 		fclose(j->intervals);
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		memstream_discard(&j->lists[list].m);
-	free(j);
+	release(j);
 }
 
 int jsonout_close(struct jsonout *j, enum xdd_status status)
@@ -393,6 +413,8 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		put_list(j, list);
 	put_intervals(j);
+	put_member(j, "clock", j->clock ? json_incref(j->clock) : json_null());
+	put_member(j, "start", j->start ? json_incref(j->start) : json_null());
 	put_member(j, "messages", jvalue_messages());
 	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));
 	put_member(j, "end_time", jvalue_time(clock_wall_ns()));
@@ -414,6 +436,6 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	}
 	if (j->intervals)
 		fclose(j->intervals);
-	free(j);
+	release(j);
 	return err;
 }

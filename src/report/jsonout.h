@@ -12,6 +12,7 @@
 
 #include "report/series.h"
 #include "xdd/plan/plan.h"
+#include "xdd/report/clock_result.h"
 #include "xdd/report/deskew.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/report/result.h"
@@ -37,6 +38,9 @@ void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *skew)
 void jsonout_endtoend(struct jsonout *j, const struct endtoend_result *r);
 /* A row of -intervals. */
 void jsonout_interval(struct jsonout *j, const struct series_row *row);
+/* The global clock, and the start by it; without them these members are null. */
+void jsonout_clock(struct jsonout *j, const struct clock_result *clock);
+void jsonout_start(struct jsonout *j, const struct start_result *start);
 void jsonout_statistics(struct jsonout *j, const struct pass_statistics *statistics);
 
 /* How the run ended: "normal", "errors" or "canceled". */
@@ -52,11 +56,13 @@ int jsonout_close(struct jsonout *j, enum xdd_status status);
 void jsonout_discard(struct jsonout *j);
 
 /*
- * The plan, a result or an end-to-end copy as a new object (jsonout_plan.c, jsonout_result.c,
- * jsonout_endtoend.c); NULL when memory is short.
+ * The plan, a result, an end-to-end copy, the clock or the start as a new object (jsonout_plan.c,
+ * jsonout_result.c, jsonout_endtoend.c, jsonout_clock.c); NULL when memory is short.
  */
 json_t *jsonout_plan(const struct plan *plan);
 json_t *jsonout_result_value(const struct plan *plan, const struct result *r);
 json_t *jsonout_endtoend_value(const struct endtoend_result *r);
+json_t *jsonout_clock_value(const struct clock_result *c);
+json_t *jsonout_start_value(const struct start_result *s);
 
 #endif

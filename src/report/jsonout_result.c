@@ -231,6 +231,8 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 	put_tally(o, r);
 	put_network(o, r);
 	jvalue_put(o, "elapsed_ns", jvalue_count(f->elapsed_ns));
+	jvalue_put(o, "begin_ns", known(r->begin_ns, r->begin_ns));
+	jvalue_put(o, "finish_ns", known(r->finish_ns, r->finish_ns));
 	jvalue_put(o, "first_operation_ns", known(f->first_op_ns, f->first_op_ns));
 	put_cache(o, &f->cache);
 	jvalue_put(o, "wait_ns", known(f->known & FIGURES_WAIT, f->wait_ns));

@@ -108,7 +108,26 @@ def _add(found):
     return sums + [None if None in breaks else sum(breaks)]
 
 
+def _times(document):
+    """Results lie within each other, and a pass lasts from its begin to its finish."""
+    for r in document["results"]:
+        if r["begin_ns"] is None or r["finish_ns"] is None:
+            if r["begin_ns"] != r["finish_ns"] or r["elapsed_ns"]:
+                yield "an elapsed time without begin and finish: %r" % r
+            continue
+        length = r["finish_ns"] - r["begin_ns"]
+        if length != r["elapsed_ns"] if "pass" in r else length < r["elapsed_ns"]:
+            yield "from begin to finish is not the elapsed time: %r" % r
+    for whole, parts in (("COMBINED", "TARGET_AVERAGE"), ("TARGET_AVERAGE", "TARGET_PASS")):
+        for r in rows(document, whole):
+            some = [p for p in rows(document, parts) if p["begin_ns"] and p["target"] == r.get("target", p["target"])]
+            wanted = (min(p["begin_ns"] for p in some), max(p["finish_ns"] for p in some)) if some else (None, None)
+            if (r["begin_ns"], r["finish_ns"]) != wanted:
+                yield "%s is not from the first begin to the last finish: %r" % (whole, r)
+
+
 def _sums(document):
+    yield from _times(document)
     for r in document["results"]:
         if r["issued"] != total(r) + r["errors"] + r["outstanding"]:
             yield "issued is not succeeded, failed and outstanding: %r" % r

@@ -43,9 +43,11 @@ struct result {
 	uint64_t target; /* COMBINED: number of targets */
 	uint64_t queue; /* queue depth; QUEUE_PASS: QThread number; COMBINED: sum of queue depths */
 	struct figures figures; /* borrowed: latencies are the caller's, for the time of the call */
-	bool verified;		/* reads were checked: tally.miscompares is a number */
-	uint64_t processors;	/* base of Pct_CPU: 1, or all with -percentcpu relative */
-	uint64_t qthreads;	/* of the target, or of all; QUEUE_PASS: 1 */
+	/* first issue, last completion: global clock, since 1970; 0: nothing was completed */
+	uint64_t begin_ns, finish_ns;
+	bool verified;	     /* reads were checked: tally.miscompares is a number */
+	uint64_t processors; /* base of Pct_CPU: 1, or all with -percentcpu relative */
+	uint64_t qthreads;   /* of the target, or of all; QUEUE_PASS: 1 */
 	enum op_request op;
 	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */
 	uint64_t block_size; /* COMBINED: of target 0 */

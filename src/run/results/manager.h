@@ -53,6 +53,7 @@ struct manager {
 	struct crosscheck crosscheck;
 	struct deskew deskew;
 	struct start_skew *start_skew;
+	uint64_t first_ns; /* global_clock_first() */
 };
 
 /* Add `from` to `sum`; a lack of memory ends the run. */

@@ -18,6 +18,7 @@
 #include "run/qthread.h"
 #include "run/results/crosscheck.h"
 #include "run/results/deskew.h"
+#include "run/results/global_clock.h"
 #include "run/results/manager.h"
 #include "run/results/statistics.h"
 #include "run/results/window.h"
@@ -170,6 +171,7 @@ static void take_in(struct manager *m, struct pass_result *r)
 		manager_write_pass(m, r);
 		add_pass(m, r);
 	}
+	global_clock_first(&m->first_ns, r);
 	if ((m->run->needs & FIGURES_STARTS) && m->plan->n_targets > 1)
 		start_skew_add(&m->start_skew, m->report, r, m->plan->n_targets);
 }
@@ -392,7 +394,12 @@ static void starttime_check(const struct run *run)
 void *results_main(void *arg)
 {
 	struct run *run = arg;
-	struct manager m = { .run = run, .plan = run->plan, .report = run->report };
+	struct manager m = {
+		.run = run,
+		.plan = run->plan,
+		.report = run->report,
+		.first_ns = UINT64_MAX,
+	};
 	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 

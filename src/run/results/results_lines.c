@@ -13,6 +13,7 @@
 #include "run/results/bound.h"
 #include "run/results/crosscheck.h"
 #include "run/results/deskew.h"
+#include "run/results/global_clock.h"
 #include "run/results/manager.h"
 #include "run/results/statistics.h"
 #include "run/results/trace_report.h"
@@ -39,6 +40,13 @@ static struct result target_result(const struct manager *m, const struct target_
 		.req_bytes = t->req_bytes,
 		.block_size = t->block_size,
 	};
+}
+
+/* Write it to the outputs, with its times of the global clock. */
+static void write_result(const struct manager *m, struct result *result)
+{
+	global_clock_fill(m->run, result);
+	report_result(m->report, result);
 }
 
 void manager_write_interval(struct manager *m, const struct pass_result *r)
@@ -109,14 +117,14 @@ void manager_write_pass(struct manager *m, const struct pass_result *r)
 		result.queue = i;
 		result.figures = r->queues[i];
 		result.partial = r->partial;
-		report_result(m->report, &result);
+		write_result(m, &result);
 	}
 	result = target_result(m, t, RESULT_TARGET_PASS);
 	result.pass = r->pass;
 	result.figures = r->figures;
 	result.partial = r->partial;
 	follow_pass(m, t, &result);
-	report_result(m->report, &result);
+	write_result(m, &result);
 	if (r->endtoend)
 		report_endtoend(m->report, r->endtoend);
 }
@@ -177,7 +185,7 @@ static void write_averages(struct manager *m)
 		struct result result = average_of(m, i);
 
 		if (result.pass)
-			report_result(m->report, &result);
+			write_result(m, &result);
 	}
 }
 
@@ -232,7 +240,7 @@ static void write_combined(struct manager *m)
 	result.figures.elapsed_ns = m->combined_ns;
 	add_others(m, &result.figures);
 	deskew_fill(&m->deskew, &result);
-	report_result(m->report, &result);
+	write_result(m, &result);
 	figures_free(&result.figures);
 }
 
@@ -355,6 +363,7 @@ void manager_write_end(struct manager *m)
 		report_findings_release(m->report);
 		check_passes(m);
 	}
+	global_clock_report(m->run, m->first_ns);
 	write_traces(m);
 	crosscheck_end(&m->crosscheck, m->run);
 	report_trailer(m->report, how_it_ended(m->run));
