@@ -30,6 +30,9 @@ int directory_begin(struct dir_node *node, const struct copy_entry *e, uint32_t 
 		free(x);
 		return -ENOMEM;
 	}
+	/* It may be entered again for other names of the list. */
+	if (e->flags & COPY_IMPLIED)
+		x->entry->mode |= S_IRWXU;
 	x->cost_bytes = cost_bytes;
 	x->made = made;
 	atomic_init(&x->holds, 1);
@@ -86,7 +89,7 @@ static void finish(struct destination *d, struct dir_node *node, struct director
 
 	if (d->settings->verify)
 		outcome = x->differs ? COPY_DIFFERS : COPY_EQUAL;
-	if (!d->reads_only && !(x->entry->flags & COPY_IMPLIED))
+	if (!d->reads_only && (x->made || !(x->entry->flags & COPY_IMPLIED)))
 		directory_attributes(d, node, x->entry, x->made);
 	dest_result(d, x->entry->id, x->cost_bytes, outcome);
 	dir_set_user(node, NULL);

@@ -140,7 +140,7 @@ enum {
 	COPY_SPARSE = 1 << 0,	 /* FILE: has holes, which are not sent */
 	COPY_HAS_LINKS = 1 << 1, /* FILE: LINK entries may follow */
 	COPY_DEVICE = 1 << 2,	 /* FILE: a device or pipe-like source; size as the user gave it */
-	COPY_IMPLIED = 1 << 3,	 /* DIR: leads to names of a list; its attributes are not set */
+	COPY_IMPLIED = 1 << 3,	 /* DIR: leads to names of a list; one that exists stays as it is */
 };
 
 struct copy_attr {
