@@ -10,9 +10,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
+import xddsys as s
 import xddtest as t
 
 FAKE = xddssh.Fake()
+ROOT = os.geteuid() == 0
 
 
 def xddcp(*args, **kwargs):
@@ -49,5 +51,34 @@ def test_on_the_way():
             "directories on the way that are made have the permissions of the source, and their owner may write", run)
 
 
-t.run(test_on_the_way)
+def test_own_directories():
+    """A user who is not root copies files into directories of its own that it may not write into."""
+    other = s.for_nobody() if ROOT else ([], os.path.abspath(t.XDD))
+    if not other:
+        return t.skip("directories that their owner may not write into", "needs another user")
+    prefix, binary = other
+    top = t.path("of another user")
+    os.mkdir(top)
+    if ROOT:
+        os.chown(top, 65534, 65534)
+
+    def run(words):
+        return t.command([*prefix, "sh", "-c", "cd '%s' && %s" % (top, words.replace("COPY", "'%s' copy -r" % binary))], cwd="/")
+    made = run("mkdir -p s/closed/in d && echo 1 >s/closed/in/1 && chmod 0555 s/closed/in s/closed s && COPY s/ d && COPY s named")
+    t.ok(made.status == 0, "a tree of directories that are not writable", made)
+    more = run("chmod 0755 s s/closed/in && echo 2 >s/closed/in/2 && echo 3 >s/3 && chmod 0555 s s/closed/in && COPY s/ d && "
+               "COPY s/ named")
+    found = [[mode(os.path.join(top, where, name)) for name in ("", "closed", "closed/in")] for where in ("d", "named")]
+    t.ok(more.status == 0 and os.path.exists(top + "/d/closed/in/2") and os.path.exists(top + "/named/3"), "files are added", more)
+    t.equal(found, [["0555"] * 3] * 2, "the permissions are as before")
+    kept = run("COPY s d")
+    t.ok(kept.status == 120 and mode(top + "/d") == "0555", "a directory that is no copy of the source is left as it is", kept)
+    unread = run("mkdir u d2 && chmod 0300 u && mkdir d2/u && chmod 0 d2/u && COPY -P u d2")
+    t.ok(unread.status == 114 and unread.err.count("\n") == 1 and "cannot read directory" in unread.err,
+         "directories that their owner may not read", unread)
+    subprocess.run(["chmod", "-R", "u+rwx", top], check=True)
+    return None
+
+
+t.run(test_on_the_way, test_own_directories)
 t.done()

@@ -189,7 +189,7 @@ static void finish_root(struct destination *d)
 {
 	const struct copy_entry *e = d->entries ? entries_of_root(d->entries) : NULL;
 
-	if (e && d->dirs && !d->reads_only && entries_complete(d->entries))
+	if (e && d->dirs && !d->reads_only && (entries_complete(d->entries) || d->root.opened_up))
 		directory_attributes(d, dirs_root(d->dirs), e, d->root.fresh);
 }
 

@@ -5,8 +5,11 @@
 #include "copy/destination/directory.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The value that a node of a directory below the root has. */
 struct directory {
@@ -55,6 +58,30 @@ void directory_hold(struct dir_node *node)
 
 	if (x)
 		atomic_fetch_add(&x->holds, 1);
+}
+
+bool directory_open_up(int fd)
+{
+	char path[32];
+	struct stat st;
+
+	/* Permissions do not hold root up. */
+	if (!geteuid() || fstat(fd, &st) || st.st_uid != geteuid() ||
+	    (st.st_mode & S_IRWXU) == S_IRWXU)
+		return false;
+	/* fchmod() refuses a descriptor of O_PATH. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return !chmod(path, (st.st_mode & 07777) | S_IRWXU);
+}
+
+void directory_open_up_at(int at, const char *name)
+{
+	int fd = geteuid() ? openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return;
+	directory_open_up(fd);
+	close(fd);
 }
 
 void directory_attributes(struct destination *d, struct dir_node *node, const struct copy_entry *e,

@@ -14,6 +14,14 @@
 int directory_begin(struct dir_node *node, const struct copy_entry *e, uint32_t cost_bytes,
 		    bool made);
 
+/*
+ * Let this user, if it owns the directory, write into it; the permissions of the source are set
+ * once all below has its result. Returns true if they were changed; a failure shows when a file is
+ * made in it. `name` is one component; the descriptor may be one of O_PATH.
+ */
+bool directory_open_up(int fd);
+void directory_open_up_at(int at, const char *name);
+
 /* The outcome of the comparison with -k: its RESULT, which is EQUAL otherwise. */
 void directory_differs(struct dir_node *node);
 

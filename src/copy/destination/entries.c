@@ -289,6 +289,8 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 	}
 	if (made)
 		commit_changed_dir(d->commit);
+	else if (!(e->flags & COPY_IMPLIED))
+		directory_open_up_at(in->fd, e->name);
 	return enter_there(d, in, e, cost_bytes, made);
 }
 

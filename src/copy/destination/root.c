@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "copy/destination/commit.h"
+#include "copy/destination/directory.h"
 #include "xdd/base/path.h"
 
 /* The arguments of root_open(), and what was found. */
@@ -114,6 +115,12 @@ static bool is_contents(const struct question *q)
 	return q->first && q->first->kind == COPY_DIR && !*q->first->name;
 }
 
+/* The root gets the attributes of the source at the end. */
+static bool is_source(const struct question *q)
+{
+	return q->r->renamed || (is_contents(q) && !(q->first->flags & COPY_IMPLIED));
+}
+
 static bool is_dir(const struct question *q)
 {
 	return q->first && q->first->kind == COPY_DIR;
@@ -132,6 +139,8 @@ static int into_directory(struct question *q)
 	q->r->renamed = !is_contents(q) && !q->into && is_dir(q) && q->job->settings->resume &&
 			commit_root_was_renamed(q->r->fd, root_tree_id(q->job));
 	q->r->is_entry = q->r->renamed;
+	if (!q->reads_only && is_source(q))
+		q->r->opened_up = directory_open_up(q->r->fd);
 	return check_writable(q);
 }
 
