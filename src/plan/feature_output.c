@@ -11,6 +11,8 @@
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 
+#define RUN_ID_MAX 64
+
 /* Several -id are joined with a blank. */
 static enum xdd_status apply_id(const struct setting *s, void *dst)
 {
@@ -23,6 +25,24 @@ static enum xdd_status apply_id(const struct setting *s, void *dst)
 		text = plan->command_line;
 	plan->id = plan->id ? arena_printf(s->arena, "%s %s", plan->id, text) : text;
 	return plan->id ? XDD_OK : plan_no_memory();
+}
+
+/* A name for machines to compare: short, and the same in every locale. */
+static enum xdd_status apply_runid(const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+	const char *text = s->args[0].text;
+	size_t len = strlen(text);
+	bool fits = len > 0 && len <= RUN_ID_MAX;
+
+	for (size_t i = 0; i < len && fits; i++)
+		fits = text[i] > ' ' && text[i] <= '~';
+	if (!fits)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected 1 to %d printable ASCII characters, without blanks",
+				   RUN_ID_MAX);
+	plan->run_id = text;
+	return XDD_OK;
 }
 
 /* "add" or "new" (or a misspelt one) and a list, or a list alone. */
@@ -161,6 +181,17 @@ static const struct option rows[] = {
 	  .help = "text that identifies the run in its output",
 	  .detail = "The word commandline stands for the command line itself. Several -id are "
 		    "joined." },
+	{ .name = "runid",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<text>",
+	  .apply = apply_runid,
+	  .help = "name of a run of several hosts, for xdd combine",
+	  .detail =
+		  "Give all hosts the same name, and each run another one: xdd combine refuses "
+		  "documents of -jsonout with different names. Up to 64 printable ASCII characters, "
+		  "without blanks.",
+	  .example = "xdd -op read -targets 1 data -runid nightly-17 -jsonout node1.json" },
 	OUTPUT_FILE("output", "o", output_file,
 		    "append the results to a file instead of printing them",
 		    "The file always gets the full information sections. - is standard output, for "

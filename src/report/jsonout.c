@@ -183,6 +183,7 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 	put_member(j, "version", json_integer(JSONOUT_VERSION));
 	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
 	put_member(j, "id", jvalue_text(plan->id));
+	put_member(j, "run_id", jvalue_text(plan->run_id));
 	if (plan->ranks_given) {
 		put_member(j, "rank", jvalue_count(plan->rank));
 		put_member(j, "ranks", jvalue_count(plan->n_ranks));

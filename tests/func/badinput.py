@@ -225,6 +225,8 @@ for option, what in (("targetdir", "<directory>"), ("output", "<file>"), ("csvou
                      ("seek load", "<file>")):
     value(option, "", what + " " + m.EMPTY)
 value("outputformat", "", m.COLUMN_LIST)
+for bad in ("", "a b", "x" * 65, "\xe9"):
+    value("runid", bad, "expected 1 to 64 printable ASCII characters, without blanks")
 value("help", "", m.NO_OPTION, base="-op read -targets 1 data")
 
 # Amounts and places that do not fit 64 bits, or the target

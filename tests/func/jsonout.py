@@ -168,7 +168,7 @@ def test_options():
         f.write("-passes 2\n-queuedepth target 1 3\n")
     file = t.make_file("data", 1 << 20)
     words = ["-op", "read", "-targets", 2, file, "null", "-setup", setup] + \
-        "-reqsize 4 -numreqs 6 -seek random range 90 seed 18446744073709551615 -rwratio target 1 25 random -id a -id b".split()
+        "-runid r-7 -reqsize 4 -numreqs 6 -seek random range 90 seed 18446744073709551615 -rwratio target 1 25 random -id a -id b".split()
     _, document = run_json("options", *words, "-passdelay", "10ms", "-ioengine", "target", 1, "null")
     plan = document["plan"]
     for name, options in [("run", plan["options"])] + [(str(i), p["options"]) for i, p in enumerate(plan["targets"])]:
@@ -181,7 +181,7 @@ def test_options():
     t.equal((first["seek"]["range"], first["seek"]["seed"], first["seek"]["random"], first["seek"]["stagger"]),
             (90, "18446744073709551615", True, None), "suboptions")
     t.equal(plan["options"]["passdelay"], 0.01, "a time is in seconds")
-    t.equal(document["id"], "a b", "the id")
+    t.equal((document["id"], document["run_id"]), ("a b", "r-7"), "the id, and that of the run")
     passes = [g for g in plan["given"] if g["option"] == "passes"]
     t.equal((passes[0]["words"], passes[0]["file"], passes[0]["line"]), (["2"], setup, 1), "a setup file is named")
     t.equal((plan["resolved"]["passes"], plan["resolved"]["pass_delay_ns"]), (2, 10000000), "what came of it")

@@ -185,6 +185,7 @@ OPTIONS = [Option(*row) for row in (
     ("qthreadinfo", "", "", None, None),
     ("heartbeat", "hb", "3 tod ops", "Heartbeat Interval", ["3, options, /TOD/Ops"] * 2),
     ("id", "identifier", "here", "ID for this run", "'here'"),
+    ("runid", "", "nightly-17", None, None),
     ("output", "o", "file", None, None),
     ("errout", "eo", "file", None, None),
     ("csvout", "csvo", "file", None, None),

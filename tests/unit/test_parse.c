@@ -297,7 +297,7 @@ static void whole_run(void **state)
 	(void)state;
 	good("-targets 1 null -numreqs 1 -passes 4 -passdelay .5 -runtime 1h -maxerrors 3 -mep 4 "
 	     "-stoponerror -opdelay 2us -nobarrier -verbose -qthreadinfo -dryrun -pcpu relative "
-	     "-id a -output o -errout e -csvout c -combinedout d -outputformat new +OPS");
+	     "-id a -runid r-1 -output o -errout e -csvout c -combinedout d -outputformat new +OPS");
 	assert_int_equal(plan->passes, 4);
 	assert_int_equal(plan->pass_delay_ns, SEC / 2);
 	assert_int_equal(plan->run_time_ns, 3600 * SEC);
@@ -307,6 +307,7 @@ static void whole_run(void **state)
 	assert_int_equal(plan->percent_cpu, PERCENT_CPU_RELATIVE);
 	assert_true(plan->stop_on_error && plan->no_barrier && plan->verbose &&
 		    plan->qthread_info && plan->dry_run);
+	assert_string_equal(plan->run_id, "r-1");
 	assert_non_null(plan->output_file);
 	assert_non_null(plan->errout_file);
 	assert_non_null(plan->csv_file);

@@ -223,6 +223,7 @@ struct plan {
 	enum percent_cpu percent_cpu;
 	enum report_form report_form;
 	const char *id;		   /* NULL: not given */
+	const char *run_id;	   /* the same in the documents of all hosts; NULL: not given */
 	const char *output_file;   /* NULL: standard output */
 	const char *errout_file;   /* NULL: standard error */
 	const char *csv_file;	   /* NULL: none */
