@@ -106,6 +106,10 @@ def test_csv():
     t.equal([r["PATH"] for r in rows], [odd] * 2, "-csv: a name with a comma and a quote")
 
 
+def processes(doc):
+    return {e["pid"]: e["args"]["name"] for e in doc["traceEvents"] if e["name"] == "process_name"}
+
+
 def test_json():
     dumps, _ = dump(*SMALL, targets=2)
     run = x.tsread("-json", *dumps)
@@ -116,13 +120,15 @@ def test_json():
     events = [e for e in doc["traceEvents"] if e["ph"] == "X"]
     rows = list(csv.DictReader(io.StringIO(x.tsread("-csv", *dumps).out)))
     origin = int(doc["otherData"]["origin_ns"])
-    t.equal([(origin + round(e["ts"] * 1000), round(e["dur"] * 1000), e["args"]["op"], e["args"]["offset"], e["pid"] - 1)
+    t.equal([(origin + round(e["ts"] * 1000), round(e["dur"] * 1000), e["args"]["op"], e["args"]["offset"], e["args"]["target"])
              for e in events],
             [(int(r["START_NS"]), int(r["IO_NS"]), int(r["OP"]), int(r["OFFSET"]), int(r["TARGET"])) for r in rows],
             "-json: the events of all operations")
     t.ok(all(e["ts"] >= 0 and e["name"] == "read" and e["cat"] == "storage" for e in events), "-json: what they are called")
-    names = {e["pid"]: e["args"]["name"] for e in doc["traceEvents"] if e["name"] == "process_name"}
-    t.equal(names, {i + 1: "%s: target %d %s" % (socket.gethostname(), i, DATA) for i in (0, 1)}, "-json: a process for each target")
+    t.equal(processes(doc), {1: socket.gethostname()}, "-json: a process for the host")
+    t.equal({e["args"]["name"] for e in doc["traceEvents"] if e["name"] == "thread_name"},
+            {"target %s QThread %s slot %s, %s" % (r["TARGET"], r["QTHREAD"], r["SLOT"], DATA) for r in rows},
+            "-json: a thread for each QThread of each target")
     lanes = {}
     for e in events:
         lanes.setdefault(e["tid"], []).append((round(e["ts"] * 1000), round(e["dur"] * 1000), e["pid"]))
@@ -134,8 +140,8 @@ def test_json():
     name = t.path("oddj")
     t.command([t.XDD, "-op", "read", "-targets", "1", odd, "-reqsize", "4", "-numreqs", "2", "-ts", "dump", name])
     doc = json.loads(x.tsread("-j", name + ".target.0000.bin").out)
-    return t.ok(doc["traceEvents"][0]["args"]["name"].endswith('q"\\\x01\ufffd\u00e4'), "-json: a name that is no UTF-8",
-                doc["traceEvents"][0])
+    return t.ok(doc["traceEvents"][1]["args"]["name"].endswith('q"\\\x01\ufffd\u00e4'), "-json: a name that is no UTF-8",
+                doc["traceEvents"][1])
 
 
 def rebuilt(data, **changes):
@@ -190,6 +196,30 @@ def test_merge():
     run = x.tsread("-csv", more)
     t.equal((run.status, run.err, len(run.out.splitlines())), (0, "", 21),
             "fields and lines of a later version are skipped", run)
+
+
+def test_json_hosts():
+    """One document of three hosts, of which one has two targets: the tracks are by host, and the times of one clock."""
+    dumps, _ = dump("-reqsize", 4, "-numreqs", 8, "-queuedepth", 2, targets=2)
+    data = [read(d) for d in dumps]
+    wall = int(x.Dump(dumps[0]).meta["wall_ns"][0])
+    files = [write("h%d.bin" % i, rebuilt(data[which], host=host, wall_ns=wall + off, global_ns=late - off))
+             for i, (host, which, off, late) in enumerate((("beta", 1, 10**9, 0), ("alpha", 0, -10**9, 10**6),
+                                                           ("beta", 0, 10**9, 0), ("", 0, 0, 3 * 10**6)))]
+    run = x.tsread("-json", *files)
+    doc = json.loads(run.out)
+    t.equal((run.status, processes(doc)), (0, {1: "unknown host", 2: "alpha", 3: "beta"}), "-json of hosts: a process for each", run)
+    threads = {e["tid"]: (e["pid"], e["args"]["name"].split(",")[0]) for e in doc["traceEvents"] if e["name"] == "thread_name"}
+    used = [sorted({e["qthread"] for e in x.Dump(d).entries}) for d in dumps]
+    t.equal(sorted(threads.values()), sorted((pid, "target %d QThread %d slot 0" % (target, q))
+                                             for pid, target in ((1, 0), (2, 0), (3, 0), (3, 1)) for q in used[target]),
+            "-json of hosts: a thread for each QThread of each target")
+    events = [e for e in doc["traceEvents"] if e["ph"] == "X"]
+    t.ok(len(events) == 32 and all(threads[e["tid"]][0] == e["pid"] and
+                                   threads[e["tid"]][1].startswith("target %d " % e["args"]["target"]) for e in events),
+         "-json of hosts: each event in its thread", run)
+    first = {pid: min(round(e["ts"] * 1000) for e in events if e["pid"] == pid and not e["args"]["target"]) for pid in (1, 2, 3)}
+    t.equal((first[1] - first[3], first[2] - first[3]), (3 * 10**6, 10**6), "-json of hosts: by the global clock")
 
 
 # Damage
@@ -382,6 +412,6 @@ def test_command():
     t.ok(p.stdout.endswith(b"\n0\n") and not p.stderr, "a reader that has seen enough is no error", p.stdout[-100:] + p.stderr)
 
 
-t.run(test_same_rows, test_document, test_csv, test_json, test_merge, test_cut, test_flipped, test_not_a_dump, test_old,
-      test_times_far_apart, test_command)
+t.run(test_same_rows, test_document, test_csv, test_json, test_json_hosts, test_merge, test_cut, test_flipped, test_not_a_dump,
+      test_old, test_times_far_apart, test_command)
 t.done()

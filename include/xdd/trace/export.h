@@ -15,8 +15,8 @@
 int trace_export_csv(FILE *f, const struct trace *const *traces, size_t n);
 
 /*
- * A process for each trace, a thread for each slot of a QThread, and in it an event for each
- * operation. Times are microseconds from the first start, which "otherData" has in nanoseconds
+ * A process for each host, a thread for each slot of a QThread of a target, and in it an event for
+ * each operation. Times are microseconds from the first start, which "otherData" has in nanoseconds
  * since 1970.
  */
 int trace_export_json(FILE *f, const struct trace *const *traces, size_t n);
