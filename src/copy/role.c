@@ -124,32 +124,24 @@ static bool can_talk(struct role *r)
 	return can;
 }
 
-static void set_complete(struct role *r)
-{
-	pthread_mutex_lock(&r->lock);
-	r->complete = true;
-	pthread_mutex_unlock(&r->lock);
-}
-
-static void finish_source(struct role *r)
+static bool finish_source(struct role *r)
 {
 	pthread_mutex_lock(&r->lock);
 	r->finish_sent = true;
 	pthread_mutex_unlock(&r->lock);
-	if (role_send_counts(r, WIRE_COPY_FINISH) || !role_wait_finish(r))
-		return;
-	set_complete(r);
-	if (!role_send(r, WIRE_BYE, NULL, 0))
-		wait_bye(r);
+	return role_send_counts(r, WIRE_COPY_FINISH) == 0 && role_wait_finish(r);
 }
 
-static void finish_destination(struct role *r)
+/* Both sides say BYE without waiting for that of the other one, which would be a round trip. */
+static void exchange_ends(struct role *r)
 {
-	if (role_send_counts(r, WIRE_COPY_FINISHED))
+	if (r->is == COPY_SOURCE ? !finish_source(r) : role_send_counts(r, WIRE_COPY_FINISHED) != 0)
 		return;
-	set_complete(r);
-	wait_bye(r);
-	role_send(r, WIRE_BYE, NULL, 0);
+	pthread_mutex_lock(&r->lock);
+	r->complete = true;
+	pthread_mutex_unlock(&r->lock);
+	if (!role_send(r, WIRE_BYE, NULL, 0))
+		wait_bye(r);
 }
 
 int role_finish(struct role *r)
@@ -157,12 +149,8 @@ int role_finish(struct role *r)
 	int status;
 
 	role_end_speaking(r);
-	if (can_talk(r)) {
-		if (r->is == COPY_SOURCE)
-			finish_source(r);
-		else
-			finish_destination(r);
-	}
+	if (can_talk(r))
+		exchange_ends(r);
 	role_announce_late(r);
 	pthread_mutex_lock(&r->lock);
 	status = copy_worse_status(r->status, (int)r->peer.status);

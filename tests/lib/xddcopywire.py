@@ -414,11 +414,12 @@ class Server(Stream):
         return self
 
     def finish(self, **values):
-        """As a source: FINISH until BYE. Returns the counts of FINISHED."""
+        """As a source: FINISH until both BYE. Returns the counts of FINISHED."""
         self.send(FINISH, counts(walk_done=1, **values))
         found = take_counts(self.expect(FINISHED))
-        self.send(BYE)
+        # Without ours: a round trip less.
         self.expect(BYE)
+        self.send(BYE)
         return found
 
     def end(self, close=True, for_s=20):
