@@ -67,6 +67,10 @@ static int start_server(struct copy_attempt *a, enum copy_role role)
 			   sizeof(a->why));
 	explicit_bzero(start.key, sizeof(start.key));
 	if (!status)
+		attempt_ask_early(a, role);
+	if (!status)
+		status = ssh_await_start(&a->servers[side_of(role)], a->why, sizeof(a->why));
+	if (!status)
 		*a->why = '\0';
 	return status;
 }

@@ -47,6 +47,12 @@ const char *attempt_host(const struct copy_attempt *a, enum copy_role role);
 /* ---- meeting.c ---- */
 
 /*
+ * Send the first step of the meeting with START to the server with `role`, if it is the one that
+ * listens first. Whether that succeeds is seen when its answer is awaited.
+ */
+void attempt_ask_early(struct copy_attempt *a, enum copy_role role);
+
+/*
  * Have both sides get data connections. Returns 0, or an exit status with a text in `a->why`.
  */
 int attempt_meet(struct copy_attempt *a);

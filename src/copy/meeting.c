@@ -3,7 +3,8 @@
  *
  * A server listens first: ssh has reached it, so its other ports may be reachable as well, while a
  * firewall often keeps connections away from the host of the user. Then the other way round. Else
- * data goes through the channels of ssh.
+ * data goes through the channels of ssh. The first step is the same for all copies, so it is sent
+ * together with START.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -55,20 +56,25 @@ static int server_error(struct copy_attempt *a, enum copy_role role, const uint8
 	return (int)e.status;
 }
 
-/* Have a server do step `m`, which becomes its answer. Returns 0, or an exit status. */
-static int ask(struct copy_attempt *a, enum copy_role role, struct copy_meet *m)
+/* Have a server do step `m`. Returns 0 or -errno. */
+static int send_step(struct copy_attempt *a, enum copy_role role, const struct copy_meet *m)
+{
+	uint8_t body[WIRE_MAX_HELLO_BYTES * 4];
+
+	return link_send_body(a->servers[side_of(role)].channel, WIRE_COPY_MEET, body,
+			      copy_encode_meet(m, body, sizeof(body)));
+}
+
+/* Receive the answer to step `m` into it. Returns 0, or an exit status. */
+static int receive_answer(struct copy_attempt *a, enum copy_role role, struct copy_meet *m)
 {
 	struct link *channel = a->servers[side_of(role)].channel;
 	uint8_t body[WIRE_MAX_HELLO_BYTES * 4];
 	char why[WIRE_MAX_TEXT_BYTES] = "";
 	enum copy_meet_how how = m->how;
 	struct wire_header h;
-	int err;
+	int err = link_receive(channel, 0, &h, why);
 
-	err = link_send_body(channel, WIRE_COPY_MEET, body,
-			     copy_encode_meet(m, body, sizeof(body)));
-	if (!err)
-		err = link_receive(channel, 0, &h, why);
 	if (!err && h.length > sizeof(body))
 		err = -EBADMSG;
 	if (!err)
@@ -81,6 +87,28 @@ static int ask(struct copy_attempt *a, enum copy_role role, struct copy_meet *m)
 	    m->how != how)
 		return server_failed(a, role, -EBADMSG, "sent a wrong message");
 	return 0;
+}
+
+/* Have a server do step `m`, which becomes its answer. Returns 0, or an exit status. */
+static int ask(struct copy_attempt *a, enum copy_role role, struct copy_meet *m)
+{
+	int err = send_step(a, role, m);
+
+	return err ? server_failed(a, role, err, NULL) : receive_answer(a, role, m);
+}
+
+/* The server that ssh has started, and of two the destination, listens first. */
+static enum copy_role first_listener(const struct copy_attempt *a)
+{
+	return a->here[side_of(COPY_DESTINATION)] ? COPY_SOURCE : COPY_DESTINATION;
+}
+
+void attempt_ask_early(struct copy_attempt *a, enum copy_role role)
+{
+	const struct copy_meet m = { .how = COPY_LISTEN };
+
+	if (role == first_listener(a))
+		send_step(a, role, &m);
 }
 
 static void add_address(struct copy_meet *m, const char *address)
@@ -131,7 +159,7 @@ static int server_listens(struct copy_attempt *a, enum copy_role role, bool *met
 {
 	struct copy_meet m = { .how = COPY_LISTEN }, to = { .how = COPY_CONNECT };
 	char why[WIRE_MAX_TEXT_BYTES] = "";
-	int status = ask(a, role, &m);
+	int status = role == first_listener(a) ? receive_answer(a, role, &m) : ask(a, role, &m);
 
 	if (status)
 		return status;
@@ -197,8 +225,7 @@ static int meet_inside(struct copy_attempt *a)
 
 int attempt_meet(struct copy_attempt *a)
 {
-	/* The server that ssh has started, and of two the destination, listens first. */
-	enum copy_role first = a->here[side_of(COPY_DESTINATION)] ? COPY_SOURCE : COPY_DESTINATION;
+	enum copy_role first = first_listener(a);
 	char cause[WIRE_MAX_TEXT_BYTES + 256] = "";
 	bool met = false;
 	int status = server_listens(a, first, &met, cause, sizeof(cause));

@@ -53,7 +53,7 @@ static void write_answer(void)
 	close(fd);
 }
 
-/* Run ssh_start() with a script in the place of ssh. */
+/* Start a server with a script in the place of ssh. */
 static int run(struct ssh *s, const char *script, char *why, size_t size)
 {
 	const char *words[] = { "/bin/sh", "-c", script, NULL };
@@ -71,9 +71,11 @@ static int run(struct ssh *s, const char *script, char *why, size_t size)
 		.sources = sources,
 		.n_sources = 1,
 	};
+	int status;
 
 	*why = '\0';
-	return ssh_start(s, &request, &place, &start, why, size);
+	status = ssh_start(s, &request, &place, &start, why, size);
+	return status ? status : ssh_await_start(s, why, size);
 }
 
 static void starts(const char *before)

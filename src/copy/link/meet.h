@@ -27,8 +27,8 @@ struct ssh {
 };
 
 /*
- * Start ssh to `place`, wait for the banner, send `start`, receive STARTED. The child ends with
- * this process, and ignores SIGINT. A place without host (NULL) is a server of this host, started
+ * Start ssh to `place`, wait for the banner, send `start`. The child ends with this process, and
+ * ignores SIGINT. A place without host (NULL) is a server of this host, started
  * without ssh. `s` is all zero. Returns 0, or an exit status (enum copy_status) with a text in
  * `why` that names the remedy, and follows the name of the host; ssh_end() is due then as well.
  * Main thread.
@@ -37,7 +37,13 @@ int ssh_start(struct ssh *s, const struct copy_request *request, const struct co
 	      const struct copy_start *start, char *why, size_t size);
 
 /*
- * End ssh_start() in another thread, and make the channel fail: after a signal the user does not
+ * Receive STARTED, the answer to START; other messages may have been sent meanwhile. Returns as
+ * ssh_start(). Main thread.
+ */
+int ssh_await_start(struct ssh *s, char *why, size_t size);
+
+/*
+ * End ssh_start() and ssh_await_start() in another thread, and make the channel fail: after a signal the user does not
  * wait for a host or for a prompt any more. Any thread, until ssh_end().
  */
 void ssh_cut(struct ssh *s);

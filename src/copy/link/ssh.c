@@ -263,9 +263,7 @@ static int start_server(const struct start *s, const struct copy_place *place,
 		return status;
 	s->ssh->pid = c.pid;
 	status = greet(s, &c, start->settings.timeout_ns);
-	if (!status)
-		status = send_start(s, start);
-	return status ? status : receive_started(s);
+	return status ? status : send_start(s, start);
 }
 
 int ssh_start(struct ssh *ssh, const struct copy_request *request, const struct copy_place *place,
@@ -279,6 +277,13 @@ int ssh_start(struct ssh *ssh, const struct copy_request *request, const struct 
 	};
 
 	return start_server(&s, place, start);
+}
+
+int ssh_await_start(struct ssh *ssh, char *why, size_t size)
+{
+	const struct start s = { .ssh = ssh, .why = why, .size = size };
+
+	return receive_started(&s);
 }
 
 void ssh_cut(struct ssh *s)
