@@ -43,8 +43,8 @@ int ssh_start(struct ssh *s, const struct copy_request *request, const struct co
 int ssh_await_start(struct ssh *s, char *why, size_t size);
 
 /*
- * End ssh_start() and ssh_await_start() in another thread, and make the channel fail: after a signal the user does not
- * wait for a host or for a prompt any more. Any thread, until ssh_end().
+ * End ssh_start() and ssh_await_start() in another thread, and make the channel fail: after a
+ * signal the user does not wait for a host or for a prompt any more. Any thread, until ssh_end().
  */
 void ssh_cut(struct ssh *s);
 
