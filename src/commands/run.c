@@ -16,6 +16,7 @@
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
+#include "xdd/run/attached.h"
 #include "xdd/run/run.h"
 #include "xdd/run/signals.h"
 #include "xdd/sync/thread.h"
@@ -54,23 +55,37 @@ enum xdd_status dry_run(const struct plan *plan)
 	return report_close(report);
 }
 
+/* Take signals, and watch the program that has started this one. */
+static enum xdd_status begin(const struct plan *plan, struct signals *signals,
+			     struct attached **attached)
+{
+	char why[THREAD_TEXT_SIZE];
+	int err = signals_start(signals);
+
+	if (!err) {
+		err = attached_start(attached, plan, signals);
+		if (err)
+			signals_end(signals);
+	}
+	if (!err)
+		return XDD_OK;
+	log_error("the run cannot be set up: %s", thread_error(err, why, sizeof(why)));
+	return XDD_INIT_FAILED;
+}
+
 static enum xdd_status do_run(const struct plan *plan)
 {
 	struct report *report = NULL;
 	enum xdd_status status, closed;
+	struct attached *attached;
 	struct signals signals;
-	char why[THREAD_TEXT_SIZE];
 	bool stuck = false;
-	int err;
 
 	status = save_seeks(plan);
+	if (!status)
+		status = begin(plan, &signals, &attached);
 	if (status)
 		return status;
-	err = signals_start(&signals);
-	if (err) {
-		log_error("the run cannot be set up: %s", thread_error(err, why, sizeof(why)));
-		return XDD_INIT_FAILED;
-	}
 	status = report_open(plan, &report);
 	if (!status)
 		status = run_execute(plan, report, &signals, &stuck);
@@ -80,6 +95,7 @@ static enum xdd_status do_run(const struct plan *plan)
 		status = closed;
 	if (stuck)
 		_exit((int)status);
+	attached_end(attached);
 	signals_end(&signals);
 	return status;
 }

@@ -10,6 +10,12 @@
 
 #define MAX_RANKS (1u << 20)
 
+static const struct choice attached_choices[] = {
+	{ "input", NULL, ATTACHED_INPUT },
+	{ "output", NULL, ATTACHED_OUTPUT },
+	{ 0 },
+};
+
 static const struct option rows[] = {
 	{ .name = "rank",
 	  .scope = SCOPE_GLOBAL,
@@ -45,6 +51,18 @@ static const struct option rows[] = {
 	  PLAN_FIELD(ranks_per_node),
 	  .help = "how many ranks with neighbouring numbers a host has",
 	  .detail = "Ranks 0 to <#ranks> - 1 are on the first host, and so on." },
+	{ .name = "attached",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CHOICE,
+	  .arg = "input|output",
+	  .choices = attached_choices,
+	  PLAN_FIELD(attached),
+	  .help = "end the run when the program that started it ends or asks for that",
+	  .detail = "For programs that start xdd on other hosts, such as xdd multi through ssh. "
+		    "input: the run ends as by SIGINT, with its results, once standard input has "
+		    "ended. output: once standard output has no reader any more. Until then a line "
+		    "per second on standard error says how far the run is, in a form for programs.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -jsonout - -attached input" },
 	{ 0 },
 };
 

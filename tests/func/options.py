@@ -170,6 +170,7 @@ OPTIONS = [Option(*row) for row in (
     ("rank", "", "2 -ranks 4", "Rank", "2 of 4"),
     ("ranks", "", "4", "Rank", "0 of 4"),
     ("rankspernode", "", "2", None, None),
+    ("attached", "", "output", None, None),
     ("deskew", "", "", None, None),
     ("endtoend", "e2e", "issource destination h:2000,3", DEPTH, ["3"] * 2),
     ("restart", "rst", "offset 5 -e2e issource destination h", START, [5] * 2),

@@ -178,6 +178,13 @@ enum percent_cpu {
 };
 
 /* -report: the form of the results on standard output. */
+/* -attached: the stream whose other end belongs to the program that started this one. */
+enum attached_to {
+	ATTACHED_NO,
+	ATTACHED_INPUT,
+	ATTACHED_OUTPUT,
+};
+
 enum report_form {
 	REPORT_AUTO,   /* for people where standard output is a terminal */
 	REPORT_PERSON, /* a block for people */
@@ -204,6 +211,7 @@ struct plan {
 	uint64_t rank, n_ranks; /* this process among those of the run; rank < n_ranks */
 	uint64_t ranks_per_node;
 	bool ranks_given;
+	enum attached_to attached;
 	bool deskew;
 	bool no_barrier;
 	bool verbose;

@@ -9,6 +9,7 @@
 
 #include "xdd/sync/signal_thread.h"
 
+struct progress_line;
 struct run;
 
 /* Phases of the process between signals_start() and signals_end(). */
@@ -49,6 +50,9 @@ void signals_attach(struct signals *s, struct run *run);
  * writes the end, and run_execute(), also where no run was attached. May be called again.
  */
 void signals_detach(struct signals *s);
+
+/* How far the attached run is; PROGRESS_READY before there is one. Any thread. */
+void signals_progress(struct signals *s, struct progress_line *p);
 
 /* The first signal that came, or 0. Any thread. */
 int signals_taken(struct signals *s);

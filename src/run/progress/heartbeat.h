@@ -13,6 +13,7 @@
 #include "xdd/stat/counters.h"
 #include "xdd/stat/latency.h"
 
+struct progress_line;
 struct run;
 struct target;
 
@@ -104,6 +105,9 @@ void heartbeat_pass_closed(struct heartbeat *h, bool more);
 
 /* The calling QThread has its histograms: from now on lines may read them. */
 void heartbeat_ready(struct heartbeat *h);
+
+/* Sum up all targets; the state is PROGRESS_READY or PROGRESS_RUNNING. Any thread. */
+void heartbeat_summary(struct heartbeat *h, struct progress_line *p);
 
 /* Write a line of all targets to standard error. Any thread. */
 void heartbeat_now(struct heartbeat *h);

@@ -11,6 +11,7 @@
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/report/heartbeat.h"
+#include "xdd/report/progress_line.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/histogram.h"
 #include "xdd/stat/latency.h"
@@ -125,6 +126,33 @@ void heartbeat_take(struct heartbeat *h, uint64_t now_ns)
 	left = run_left(h, now_ns);
 	for (size_t i = 0; i < n; i++)
 		h->samples[i].left_s = left;
+}
+
+void heartbeat_summary(struct heartbeat *h, struct progress_line *p)
+{
+	const struct plan *plan = h->run->plan;
+	double done = 1;
+
+	*p = (struct progress_line){ .state = PROGRESS_READY,
+				     .pass = UINT64_MAX,
+				     .passes = plan->passes };
+	pthread_mutex_lock(&h->lock);
+	heartbeat_take(h, clock_kernel_ns());
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct heartbeat_sample *s = &h->samples[i];
+		double share = heartbeat_share(s);
+
+		if (s->state != HEARTBEAT_WAITING)
+			p->state = PROGRESS_RUNNING;
+		p->bytes += s->bytes;
+		p->ops += s->ops;
+		p->pass = s->pass < p->pass ? s->pass : p->pass;
+		p->elapsed_ns = ns_later(p->elapsed_ns, s->elapsed_ns);
+		done = share < done ? share : done;
+	}
+	p->left_s = h->samples[0].left_s >= 0 ? (int64_t)h->samples[0].left_s : -1;
+	pthread_mutex_unlock(&h->lock);
+	p->done_ppm = done >= 0 ? (int64_t)(done * 1e6) : -1;
 }
 
 /* Figures of `now` without the part that the last line counted, if that was in the same pass. */

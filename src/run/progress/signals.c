@@ -16,6 +16,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/outwait.h"
 #include "xdd/plan/plan.h"
+#include "xdd/report/progress_line.h"
 #include "xdd/sync/stop.h"
 
 void signals_block_progress(void)
@@ -114,6 +115,17 @@ void signals_detach(struct signals *s)
 	pthread_mutex_lock(&s->lock);
 	s->when = SIGNALS_AFTER;
 	s->run = NULL;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void signals_progress(struct signals *s, struct progress_line *p)
+{
+	*p = (struct progress_line){ .state = PROGRESS_READY, .done_ppm = -1, .left_s = -1 };
+	pthread_mutex_lock(&s->lock);
+	if (s->run)
+		heartbeat_summary(&s->run->heartbeat, p);
+	if (s->when == SIGNALS_AFTER)
+		p->state = PROGRESS_ENDING;
 	pthread_mutex_unlock(&s->lock);
 }
 
