@@ -41,8 +41,21 @@ static void init_interleave(struct access *a)
 	a->longer = a->slots % a->stride;
 }
 
+static void init_blocks(struct access *a)
+{
+	const struct layout_options *l = &a->target->layout;
+
+	a->place = a->target->seek.pattern == SEEK_RANDOM ? ACCESS_RANDOM_BLOCKS : ACCESS_BLOCKS;
+	a->block_slots = l->block_bytes / a->req_bytes;
+	a->segment_bytes = l->n_owners * l->block_bytes;
+}
+
 static void init_place(struct access *a)
 {
+	if (a->target->layout.block_bytes) {
+		init_blocks(a);
+		return;
+	}
 	switch (a->target->seek.pattern) {
 	case SEEK_SEQUENTIAL:
 		a->place = a->slots ? ACCESS_WRAPPED : ACCESS_LINEAR;
@@ -75,7 +88,8 @@ static void init_sequences(struct access *a, uint64_t pass)
 	struct random_key key = {
 		.seed = a->target->seek.seed,
 		.pass = a->target->randomize ? (uint32_t)pass : 1,
-		.target = (uint16_t)a->target->number,
+		.target = (uint16_t)(a->target->layout.block_bytes ? a->target->layout.index :
+								     a->target->number),
 		.stream = RANDOM_STREAM_LOCATION,
 	};
 
@@ -185,6 +199,12 @@ static void loaded_op(const struct access *a, uint64_t n, struct access_op *op)
 	op->dir = row->op == 'r' ? DIR_READ : row->op == 'w' ? DIR_WRITE : DIR_NOOP;
 }
 
+/* The blocks of the owner follow each other, those of others lie between them. */
+static uint64_t block_place(const struct access *a, uint64_t slot)
+{
+	return slot / a->block_slots * a->segment_bytes + slot % a->block_slots * a->req_bytes;
+}
+
 void access_any_op(const struct access *a, uint64_t n, struct access_op *op)
 {
 	uint64_t place = 0;
@@ -209,6 +229,12 @@ void access_any_op(const struct access *a, uint64_t n, struct access_op *op)
 	case ACCESS_LOADED:
 		loaded_op(a, n, op);
 		return;
+	case ACCESS_BLOCKS:
+		place = block_place(a, n < a->slots ? n : n % a->slots);
+		break;
+	case ACCESS_RANDOM_BLOCKS:
+		place = block_place(a, random_below(&a->location, n, a->slots));
+		break;
 	}
 	op->offset = a->base + place;
 	op->size = n == a->last_op ? a->last_bytes : a->req_bytes;

@@ -57,7 +57,10 @@ int pattern_init(struct pattern *p, const struct target_plan *target)
 	case PATTERN_CSPAT:
 		return make_tile(p, bytes, pattern_8b10b(o->kind, bytes));
 	case PATTERN_RANDOM_BY_TARGET:
-		p->target = (uint16_t)(target->number + 1);
+		/* A block has the data of its owner, whichever target reads it. */
+		p->target = (uint16_t)((target->layout.block_bytes ? target->layout.owner :
+								     target->number) +
+				       1);
 		return 0;
 	case PATTERN_SEQUENCED:
 		init_prefix(p);

@@ -59,7 +59,8 @@ static void walk_start(struct walk *w, const struct target_plan *t)
 {
 	w->target = t;
 	access_init(&w->access, t, 1);
-	w->own_bytes = t->start_bytes - t->start_offset_blocks * t->block_size;
+	w->own_bytes = t->start_bytes - t->start_offset_blocks * t->block_size -
+		       t->layout.owner * t->layout.block_bytes;
 	w->n = 0;
 	w->end = 0;
 }

@@ -23,6 +23,12 @@ struct seen {
 	uint64_t bound; /* of the book: no lower generation may be there; 0: none */
 };
 
+/* The number of the target that writes what this one reads. */
+static uint32_t writer_number(const struct target_plan *t)
+{
+	return t->layout.block_bytes ? t->layout.owner_number : t->number;
+}
+
 static void whole_sector(struct seen *x, struct miscompare *m, uint64_t key)
 {
 	extent_add(x->s, m, x->pos, TAG_SECTOR_BYTES, key);
@@ -39,7 +45,7 @@ static void show_field(const struct seen *x, struct miscompare *m, size_t at, ui
 static void report_misplaced(struct seen *x)
 {
 	const struct tag *t = &x->tag;
-	uint32_t own = x->s->v->target->number, word = htole32(own);
+	uint32_t own = writer_number(x->s->v->target), word = htole32(own);
 	struct miscompare m =
 		miscompare_at(x->s->read, MISCOMPARE_MISPLACED, x->pos, TAG_SECTOR_BYTES);
 
@@ -227,7 +233,7 @@ static bool excused(const struct seen *x)
 static bool right_target(const struct seen *x)
 {
 	const struct verifier *v = x->s->v;
-	uint32_t own = v->target->number;
+	uint32_t own = writer_number(v->target);
 
 	if (v->history)
 		return tag_history_target(v->history, &x->tag, own);

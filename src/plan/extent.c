@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "plan/errors.h"
+#include "plan/layout.h"
 
 bool plan_has_size(const struct target_plan *t)
 {
@@ -57,7 +58,9 @@ uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
 		}
 		return own + (plan->passes - 1) * t->pass_offset_bytes + end;
 	}
-	if (!t->pass_ops)
+	if (t->layout.block_bytes)
+		bytes = layout_extent(t);
+	else if (!t->pass_ops)
 		bytes = 0;
 	else if (t->pass_ops == PLAN_UNLIMITED && t->endtoend.role == E2E_DESTINATION)
 		bytes = t->range_bytes;

@@ -1,14 +1,64 @@
 /*
- * Several processes as the ranks of one run: -rank, -ranks, -rankspernode.
+ * Several processes as the ranks of one run, and files that their targets share: -rank,
+ * -blockperrank, -segments, -reorder.
  */
 #include "plan/feature.h"
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "plan/errors.h"
+#include "plan/extent.h"
+#include "plan/reorder.h"
 #include "xdd/base/log.h"
+#include "xdd/base/units.h"
 
 #define MAX_RANKS (1u << 20)
+#define MAX_BLOCKS INT64_MAX
+
+/* Every word that is no option; of "random" a number as well. */
+static size_t arity_reorder(const struct word *args, size_t avail)
+{
+	if (!avail || args[0].text[0] == '-')
+		return 0;
+	return strcmp(args[0].text, "random") == 0 && avail > 1 && args[1].text[0] >= '0' &&
+			       args[1].text[0] <= '9' ?
+		       2 :
+		       1;
+}
+
+static enum xdd_status apply_reorder(const struct setting *s, void *dst)
+{
+	static const struct choice words[] = {
+		{ "ranks", NULL, REORDER_RANKS },
+		{ "node", NULL, REORDER_NODE },
+		{ "random", NULL, REORDER_RANDOM },
+		{ 0 },
+	};
+	struct layout_options *l = &((struct target_plan *)dst)->layout;
+
+	l->reorder = REORDER_DEFAULT;
+	l->seed = PLAN_DEFAULT_SEED;
+	if (!s->n_args)
+		return XDD_OK;
+	if (s->n_args == 2 && units_parse_count(s->args[1].text, &l->seed))
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[1],
+				   "expected a whole number after random, the seed");
+	for (const struct choice *c = words; c->word; c++) {
+		if (strcmp(s->args[0].text, c->word) != 0)
+			continue;
+		l->reorder = (enum reorder)c->value;
+		return XDD_OK;
+	}
+	l->reorder = REORDER_SHIFT;
+	if (units_parse_count(s->args[0].text, &l->shift) || !l->shift)
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, &s->args[0],
+			"expected ranks, node, random or a number of targets, 1 or more");
+	return XDD_OK;
+}
 
 static const struct choice attached_choices[] = {
 	{ "input", NULL, ATTACHED_INPUT },
@@ -63,6 +113,48 @@ static const struct option rows[] = {
 		    "ended. output: once standard output has no reader any more. Until then a line "
 		    "per second on standard error says how far the run is, in a form for programs.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -jsonout - -attached input" },
+	{ .name = "blockperrank",
+	  .aliases = "bpr",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_BLOCKS,
+	  .arg = "<#blocks>",
+	  .min = 1,
+	  .max = MAX_BLOCKS,
+	  .unit = "blocks",
+	  TARGET_FIELD(layout.block_blocks),
+	  AMOUNT_FIELD(ENTRY_RANK_BLOCK),
+	  .help = "size of the block that each target has in a segment of a shared file",
+	  .detail = "The targets of all ranks share a file that consists of segments. A segment "
+		    "has a block for each target: first those of rank 0, in the order of their "
+		    "numbers, then those of rank 1. A target accesses only its own blocks, with "
+		    "requests in sequence or, with -seek random, drawn from all its blocks. The "
+		    "size must be a multiple of the request size. Without an amount of work a pass "
+		    "covers the segments; with one and without -segments there are as many "
+		    "segments as it needs. -startoffset is where the first segment begins.",
+	  .example = "xdd -op write -targets -4 file -rs 64k -blockperrank 1m -segments 4" },
+	{ .name = "segments",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_U64,
+	  .arg = "<#segments>",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .unit = "segments",
+	  TARGET_FIELD(layout.segments),
+	  .help = "number of segments of a file with -blockperrank" },
+	{ .name = "reorder",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arg = "[ranks|node|<#targets>|random [<seed>]]",
+	  .arity = arity_reorder,
+	  .apply = apply_reorder,
+	  .help = "read the blocks that another rank or host wrote (-blockperrank)",
+	  .detail = "With node a target reads the blocks of the target with the same position on "
+		    "the next host (-rankspernode), with ranks those of the next rank, with a "
+		    "number those of the target so many further; after the last one comes the "
+		    "first. random makes each target read the blocks of another one, and no two of "
+		    "the same; all ranks need the same seed. Without a word it is node; ranks if "
+		    "there is one host; and the next target if there is one rank.",
+	  .example = "xdd -op read -targets -4 file -rs 64k -bpr 1m -segments 4 -reorder" },
 	{ 0 },
 };
 
@@ -75,7 +167,152 @@ static enum xdd_status check_rank(struct plan *plan)
 	return XDD_BAD_ARGUMENT;
 }
 
+/* -blockperrank beside options that it contradicts, or that would remove the file of others. */
+static enum xdd_status check_others(const struct plan *plan, const struct target_plan *t)
+{
+	const char *shared = t->create_new_files ? "createnewfiles" :
+			     t->recreate_files	 ? "recreatefiles" :
+			     t->delete_file	 ? "deletefile" :
+						   NULL;
+
+	if (t->seek.pattern != SEEK_SEQUENTIAL && t->seek.pattern != SEEK_RANDOM)
+		return plan_refuse(
+			t, "-blockperrank: must be with sequential or random requests; -seek is %s",
+			plan_seek_name(t->seek.pattern));
+	if (t->seek.range_blocks)
+		return plan_refuse(t, "-seek range: cannot be combined with -blockperrank, whose "
+				      "segments are the range");
+	if (t->endtoend.role != E2E_NONE)
+		return plan_refuse(t, "-blockperrank: cannot be combined with -endtoend");
+	if (shared && plan->n_ranks > 1)
+		return plan_refuse(t,
+				   "-%s: cannot be combined with -blockperrank and -ranks: another "
+				   "rank may have written to the file",
+				   shared);
+	return XDD_OK;
+}
+
+/* IOR requires the same. */
+static enum xdd_status check_block(const struct target_plan *t)
+{
+	uint64_t rest = t->layout.block_bytes % t->req_bytes;
+	uint64_t below = t->layout.block_bytes - rest;
+	char have[32], request[32], lo[32], hi[32];
+
+	if (!rest)
+		return XDD_OK;
+	units_size_text(t->layout.block_bytes, have, sizeof(have));
+	units_size_text(t->req_bytes, request, sizeof(request));
+	units_size_text(below, lo, sizeof(lo));
+	units_size_text(below + t->req_bytes, hi, sizeof(hi));
+	return plan_refuse(t,
+			   "-blockperrank %s: must be a multiple of the request size, %s; the "
+			   "nearest %s%s%s %s",
+			   have, request, below ? "are " : "", below ? lo : "is",
+			   below ? " and" : "", hi);
+}
+
+/* The distance between a target and the owner of what it reads; 0: none such. */
+static enum xdd_status find_shift(const struct plan *plan, const struct target_plan *t,
+				  uint64_t *shift)
+{
+	const enum reorder order = t->layout.reorder;
+	const bool hosts = plan->n_ranks > plan->ranks_per_node;
+	const uint64_t of_rank = plan->n_ranks > 1 ? plan->n_targets : 1;
+
+	*shift = order == REORDER_SHIFT ? t->layout.shift : of_rank;
+	if (order == REORDER_NODE && !hosts)
+		return plan_refuse(t,
+				   "-reorder node: there is one host with %" PRIu64
+				   " ranks (-ranks, -rankspernode); -reorder ranks reads what the "
+				   "next rank wrote",
+				   plan->n_ranks);
+	if (order != REORDER_NODE && (order != REORDER_DEFAULT || !hosts))
+		return XDD_OK;
+	if (plan->n_ranks % plan->ranks_per_node)
+		return plan_refuse(t,
+				   "-reorder node: %" PRIu64
+				   " ranks (-ranks) must be a multiple of -rankspernode, %" PRIu64
+				   "; -reorder ranks reads what the next rank wrote",
+				   plan->n_ranks, plan->ranks_per_node);
+	*shift = plan->ranks_per_node * plan->n_targets;
+	return XDD_OK;
+}
+
+static enum xdd_status find_owner(const struct plan *plan, struct target_plan *t)
+{
+	struct layout_options *l = &t->layout;
+	uint64_t shift = 0;
+	enum xdd_status status;
+
+	l->owner = l->index;
+	if (l->reorder == REORDER_NONE)
+		return XDD_OK;
+	if (plan_writes(t))
+		return plan_refuse(t, "-reorder: must be for targets that read, and this one is "
+				      "written to");
+	if (l->n_owners == 1)
+		return plan_refuse(t, "-reorder: there is one target and one rank (-ranks), and no "
+				      "other that could have written");
+	if (l->reorder == REORDER_RANDOM) {
+		l->owner = reorder_next(l->seed, l->n_owners, l->index);
+		return XDD_OK;
+	}
+	status = find_shift(plan, t, &shift);
+	if (status)
+		return status;
+	if (shift % l->n_owners == 0)
+		return plan_refuse(
+			t,
+			"-reorder %" PRIu64
+			": must not be a multiple of the number of targets of all ranks, "
+			"%" PRIu64 ": each would read what it wrote",
+			shift, l->n_owners);
+	l->owner = (l->index + shift % l->n_owners) % l->n_owners;
+	return XDD_OK;
+}
+
+/* The start offset becomes that of the owner's first block. */
+static enum xdd_status add_start(const struct plan *plan, struct target_plan *t)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(t->layout.owner, t->layout.block_bytes, &bytes) ||
+	    bytes > PLAN_MAX_OFFSET - plan_last_start(plan, t))
+		return plan_refuse(t,
+				   "-blockperrank: block %" PRIu64
+				   " lies past the largest offset, 8 EiB",
+				   t->layout.owner);
+	t->start_bytes += bytes;
+	return XDD_OK;
+}
+
+static enum xdd_status resolve(struct plan *plan, struct target_plan *t)
+{
+	struct layout_options *l = &t->layout;
+	enum xdd_status status;
+
+	if (!l->block_blocks && (l->segments || l->reorder != REORDER_NONE))
+		return plan_refuse(t, "-%s: needs -blockperrank, the size of the block of a target",
+				   l->segments ? "segments" : "reorder");
+	if (!l->block_blocks)
+		return XDD_OK;
+	if (__builtin_mul_overflow(l->block_blocks, t->block_size, &l->block_bytes) ||
+	    l->block_bytes > PLAN_MAX_OFFSET)
+		return plan_refuse(t, "-blockperrank: is more than 8 EiB");
+	l->n_owners = plan->n_ranks * plan->n_targets;
+	l->index = plan->rank * plan->n_targets + t->number;
+	status = check_others(plan, t);
+	if (!status)
+		status = check_block(t);
+	if (!status)
+		status = find_owner(plan, t);
+	l->owner_number = (uint32_t)(l->owner % plan->n_targets);
+	return status ? status : add_start(plan, t);
+}
+
 const struct plan_feature feature_layout = {
-	.group = { "Ranks", rows },
+	.group = { "Ranks and shared files", rows },
 	.plan = { [PLAN_BEGIN] = check_rank },
+	.target = { [TARGET_PROBE] = resolve },
 };

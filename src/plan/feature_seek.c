@@ -8,6 +8,7 @@
 
 #include "plan/errors.h"
 #include "plan/extent.h"
+#include "plan/layout.h"
 #include "plan/seek_load.h"
 #include "plan/value.h"
 #include "xdd/base/log.h"
@@ -263,6 +264,8 @@ static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
 
 	if (seek->pattern == SEEK_LOAD)
 		return XDD_OK;
+	if (t->layout.block_bytes)
+		return layout_resolve_range(plan, t);
 	if (!limited && t->endtoend.role == E2E_DESTINATION)
 		return destination_range(plan, t);
 	if (seek->pattern == SEEK_STAGGER && !limited)
@@ -364,9 +367,9 @@ static void warn_random_range(const struct plan *plan)
 		uint64_t left = plan_has_size(t) ? plan_bytes_left(plan, t) : 0;
 		char range[32];
 
-		if (t->seek.pattern != SEEK_RANDOM || t->seek.range_blocks || t->op == OP_NOOP ||
-		    t->pass_ops == PLAN_UNLIMITED || t->range_bytes >= left / 2 ||
-		    left - t->range_bytes < UNUSED_BYTES)
+		if (t->seek.pattern != SEEK_RANDOM || t->seek.range_blocks ||
+		    t->layout.block_bytes || t->op == OP_NOOP || t->pass_ops == PLAN_UNLIMITED ||
+		    t->range_bytes >= left / 2 || left - t->range_bytes < UNUSED_BYTES)
 			continue;
 		log_warning("target %u, %s: -seek random: the requests stay in %s, %.2g %% of the "
 			    "target, as much as a pass moves; -seek range %" PRIu64 " is all of it",
@@ -385,13 +388,15 @@ static void warn_starts_over(const struct plan *plan)
 		const struct target_plan *t = &plan->targets[i];
 		uint64_t slots = t->range_bytes / t->req_bytes;
 
-		if (t->seek.pattern != SEEK_SEQUENTIAL || !t->seek.range_blocks ||
+		if (t->seek.pattern != SEEK_SEQUENTIAL ||
+		    !(t->seek.range_blocks || t->layout.segments) ||
 		    t->pass_ops == PLAN_UNLIMITED || t->pass_ops <= slots)
 			continue;
-		log_warning("target %u, %s: -seek range %" PRIu64
-			    ": is smaller than the amount of a "
+		log_warning("target %u, %s: %s %" PRIu64 ": is smaller than the amount of a "
 			    "pass; its %" PRIu64 " operations start over after each %" PRIu64,
-			    t->number, t->path, t->seek.range_blocks, t->pass_ops, slots);
+			    t->number, t->path, t->seek.range_blocks ? "-seek range" : "-segments",
+			    t->seek.range_blocks ? t->seek.range_blocks : t->layout.segments,
+			    t->pass_ops, slots);
 		return;
 	}
 }

@@ -9,6 +9,7 @@
 
 #include "plan/errors.h"
 #include "plan/extent.h"
+#include "plan/layout.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 
@@ -252,6 +253,21 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 	return XDD_OK;
 }
 
+/* With -blockperrank: all blocks of the target, once. */
+static enum xdd_status whole_segments(struct target_plan *t)
+{
+	uint64_t bytes = layout_amount(t);
+
+	if (bytes > PLAN_MAX_OFFSET)
+		return plan_refuse(t,
+				   "-segments %" PRIu64
+				   ": the blocks of a target are more than 8 EiB together",
+				   t->layout.segments);
+	t->amount_from = AMOUNT_BYTES;
+	set_bytes(t, bytes);
+	return XDD_OK;
+}
+
 /* The first operations of a list that transfer the amount; the last of them is cut if necessary. */
 static enum xdd_status rows_of_bytes(struct target_plan *t)
 {
@@ -340,6 +356,8 @@ static enum xdd_status resolve_ops(struct plan *plan, struct target_plan *t)
 		set_bytes(t, t->amount_bytes);
 		return leave_out_done(t);
 	}
+	if (t->layout.block_bytes && (t->layout.segments || !is_unlimited(plan, t)))
+		return whole_segments(t);
 	if (!is_unlimited(plan, t))
 		return whole_target(plan, t);
 	set_ops(t, PLAN_UNLIMITED, t->req_bytes);

@@ -184,6 +184,17 @@ static bool same_file(const struct part *p, const struct part *q)
 	return p->dev == q->dev && p->ino == q->ino && strcmp(p->name, q->name) == 0;
 }
 
+/* True if both have blocks of the same shared file, and each its own. */
+static bool share_segments(const struct part *p, const struct part *q)
+{
+	const struct target_plan *a = p->target, *b = q->target;
+
+	return a->layout.block_bytes && a->layout.block_bytes == b->layout.block_bytes &&
+	       a->start_bytes - a->layout.owner * a->layout.block_bytes ==
+		       b->start_bytes - b->layout.owner * b->layout.block_bytes &&
+	       !a->pass_offset_bytes && !b->pass_offset_bytes;
+}
+
 /* The least number of bytes that parts of one file, in order of their start, are together. */
 static uint64_t bytes_of_parts(const struct part *p, size_t n)
 {
@@ -191,13 +202,17 @@ static uint64_t bytes_of_parts(const struct part *p, size_t n)
 
 	for (size_t i = 0; i < n;) {
 		uint64_t start = p[i].start, end = p[i].end, bytes = p[i].bytes;
+		bool apart = true;
 
 		for (i++; i < n && p[i].start < end; i++) {
 			bool whole = bytes == end - start && p[i].bytes == p[i].end - p[i].start;
 
 			if (p[i].end > end)
 				end = p[i].end;
-			if (whole)
+			apart = apart && share_segments(&p[i - 1], &p[i]);
+			if (apart)
+				bytes += p[i].bytes;
+			else if (whole)
 				bytes = end - start;
 			else if (p[i].bytes > bytes)
 				bytes = p[i].bytes;

@@ -310,7 +310,7 @@ static bool keeps_book(const struct target_plan *t)
 /* True if a target may use all offsets between its first and its last. */
 static bool leaves_no_gaps(const struct target_plan *t)
 {
-	return !t->rows && !t->pass_offset_bytes &&
+	return !t->rows && !t->pass_offset_bytes && !t->layout.block_bytes &&
 	       (t->seek.pattern == SEEK_SEQUENTIAL || t->seek.pattern == SEEK_RANDOM ||
 		t->seek.pattern == SEEK_NONE);
 }

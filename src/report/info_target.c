@@ -106,12 +106,24 @@ static void write_work(FILE *f, const struct target_plan *t)
 	write_size(f, "Total data transfer for this TARGET, ", t->pass_bytes, t->block_size);
 }
 
+static void write_layout(FILE *f, const struct layout_options *l)
+{
+	fprintf(f,
+		"\t\tBlocks, %" PRIu64 " of %" PRIu64 ", %" PRIu64 ", bytes, in %" PRIu64
+		", segments\n",
+		l->index, l->n_owners, l->block_bytes, l->n_segments);
+	if (l->owner != l->index)
+		fprintf(f, "\t\tBlocks read, %" PRIu64 " of %" PRIu64 "\n", l->owner, l->n_owners);
+}
+
 static void write_access(FILE *f, const struct target_plan *t)
 {
 	write_size(f, "Start offset, ", t->start_bytes, t->block_size);
 	write_size(f, "Pass offset, ", t->pass_offset_bytes, t->block_size);
 	if (t->range_bytes)
 		write_size(f, "Seek Range, ", t->range_bytes, t->block_size);
+	if (t->layout.block_bytes)
+		write_layout(f, &t->layout);
 	fprintf(f, "\t\tSeek pattern, %s\n", plan_seek_name(t->seek.pattern));
 	if (t->seek.pattern == SEEK_INTERLEAVE && t->seek.interleave > 1)
 		write_blocks(f, "Seek Stride", t->req_blocks * t->seek.interleave, t->block_size);

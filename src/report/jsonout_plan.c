@@ -191,6 +191,22 @@ static json_t *endtoend(const struct endtoend_options *e)
 	return o;
 }
 
+/* The blocks of -blockperrank. */
+static json_t *blocks(const struct layout_options *l)
+{
+	json_t *o;
+
+	if (!l->block_bytes)
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "block_bytes", jvalue_count(l->block_bytes));
+	jvalue_put(o, "segments", jvalue_count(l->n_segments));
+	jvalue_put(o, "targets", jvalue_count(l->n_owners));
+	jvalue_put(o, "index", jvalue_count(l->index));
+	jvalue_put(o, "owner", jvalue_count(l->owner));
+	return o;
+}
+
 static json_t *resolved_target(const struct target_plan *t)
 {
 	json_t *o = json_object();
@@ -218,6 +234,7 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "pass_offset_bytes", jvalue_count(t->pass_offset_bytes));
 	jvalue_put(o, "range_bytes", t->range_bytes ? jvalue_count(t->range_bytes) : json_null());
 	jvalue_put(o, "end_bytes", limited(t->end_bytes));
+	jvalue_put(o, "blocks", blocks(&t->layout));
 	jvalue_put(o, "direct_io", json_boolean(t->direct_io));
 	jvalue_put(o, "direct_io_ignored", json_boolean(t->direct_ignored));
 	jvalue_put(o, "alignment_bytes", jvalue_count(t->io_align_bytes));

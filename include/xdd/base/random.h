@@ -25,6 +25,7 @@ enum random_stream {
 	RANDOM_STREAM_LOCATION = 0,
 	RANDOM_STREAM_DIRECTION = 1,
 	RANDOM_STREAM_PACE = 2,
+	RANDOM_STREAM_REORDER = 3,
 };
 
 /* Names a sequence; two that differ in any field are independent. */

@@ -30,6 +30,8 @@ enum access_place {
 	ACCESS_RANDOM,
 	ACCESS_STAGGERED,
 	ACCESS_LOADED,
+	ACCESS_BLOCKS,	      /* sequential in the blocks of a shared file */
+	ACCESS_RANDOM_BLOCKS, /* random in them */
 };
 
 /* The way to compute the direction of an operation. access.c only. */
@@ -58,9 +60,11 @@ struct access {
 	 * or, where the pattern is random, to a drawn one.
 	 */
 	uint64_t plain_ops;
-	uint64_t stride; /* slots between neighbours when interleaved in a range */
-	uint64_t round;	 /* slots / stride: operations of a round, some have one more */
-	uint64_t longer; /* slots % stride: rounds that have one more */
+	uint64_t stride;	/* slots between neighbours when interleaved in a range */
+	uint64_t round;		/* slots / stride: operations of a round, some have one more */
+	uint64_t longer;	/* slots % stride: rounds that have one more */
+	uint64_t block_slots;	/* slots of a block of a shared file */
+	uint64_t segment_bytes; /* from a block to the next one of the same owner */
 	struct random_sequence location;
 	struct random_sequence direction;
 };

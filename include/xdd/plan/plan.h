@@ -22,6 +22,7 @@
 #include "xdd/plan/heartbeat_options.h"
 #include "xdd/plan/interval_options.h"
 #include "xdd/plan/latency_options.h"
+#include "xdd/plan/layout_options.h"
 #include "xdd/plan/memory_plan.h"
 #include "xdd/plan/pattern_options.h"
 #include "xdd/plan/seek_options.h"
@@ -113,6 +114,7 @@ struct target_plan {
 	bool drop_system_cache; /* -dropcache system names it: struct plan */
 	bool randomize;
 	struct seek_options seek;
+	struct layout_options layout;
 	const struct engine_info *engine; /* see plan_engine() */
 	void *engine_options;	/* keywords of `engine`, in its own struct; NULL: it has none */
 	enum ordering ordering; /* option; of operations on storage */
