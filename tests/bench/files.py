@@ -1,7 +1,11 @@
-"""Copies of files and trees through an sshd of our own: xddcp, scp, rsync and tar. Used by run.
+"""Copies of files and trees through an sshd of our own: xddcp, scp, rsync and tar, and a bare loop. Used by run.
 
 Times are those of the client, from start to end. Each copy goes to a directory that is empty, except where the row says
 that the tree exists.
+
+A virtual machine may give free memory back to its host ("free page reporting"): pages that were free for seconds are
+expensive at their first use. Contenders alternate, and each begins when the files of the one before it are removed, so
+that all find the memory in the same state.
 """
 import dataclasses
 import getpass
@@ -12,7 +16,7 @@ import sys
 import time
 
 from commands import Broken, Skip, call, have
-from network import Copier, Pair, free_ports
+from network import STREAMS, TIMEOUT_S, Copier, Pair, free_ports
 
 ADDRESS = "127.0.0.1"
 
@@ -75,12 +79,15 @@ class FilesCopier(Copier):
     def host(self):
         return "%s@%s" % (getpass.getuser(), self.link.address)
 
-    def copy(self):
+    def clear(self):
         if not self.exists:
             # Those of the others too: there is not always memory for several.
             for name in os.listdir(self.destination):
                 shutil.rmtree(os.path.join(self.destination, name))
         os.makedirs(self.where, exist_ok=True)
+
+    def copy(self):
+        self.clear()
         port = free_ports(1)
         self.words = self.command(port)
         if self.link.prefix:
@@ -146,6 +153,23 @@ class Scp(FilesCopier):
                 self.source, "%s:%s/" % (self.host(), self.where)]
 
 
+class Loop(FilesCopier):
+    """limit_network.c into a new file, without ssh. Its pages are allocated as they are written, like those of a copy."""
+
+    def command(self, port):
+        return [self.runner.compile("limit_network"), "-t", str(STREAMS), "-p", str(self.size), "-f", self.source,
+                "-g", os.path.join(self.where, os.path.basename(self.source))]
+
+    def copy(self):
+        self.clear()
+        self.words = self.command(0)
+        with open(self.words[-1], "wb") as file:
+            file.truncate(self.size)
+        out, _ = self.runner.run(self.words, TIMEOUT_S)
+        count, elapsed_s, cpu_s = out.split()
+        return {"bytes": int(count), "elapsed_s": float(elapsed_s), "cpu_s": float(cpu_s), "wall_ms": float(elapsed_s) * 1e3}
+
+
 class Ssh(FilesCopier):
     """ssh alone: what a copy cannot be faster than."""
 
@@ -208,6 +232,7 @@ def contenders(row, runner, binary, place, notes):
         return found
     found = [Xddcp("xdd", *common, binary, row.options, exists=row.exists)]
     makers = {
+        "loop": lambda: Loop("loop", *common),
         "rsync": lambda: Rsync("rsync", *common, exists=row.exists),
         "tar": lambda: Tar("tar", *common),
         "scp": lambda: Scp("scp", *common),
