@@ -5,53 +5,22 @@ outside, files in place, devices, direct and ordered writes, odd sizes and holes
 named once, the rest arrives, and no temporary file is left.
 """
 import os
-import random
 import re
 import shutil
 import stat
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
 import xddsys as s
 import xddtest as t
+from xddssh import fresh, noise, read, unprivileged, write
 
 FAKE = xddssh.Fake()
+copy = FAKE.copy
 FAILED, NO_DIRECTORY, NOT_WRITABLE, BAD_SIZE, MISCOMPARE = 114, 119, 120, 111, 7
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (0, 1, 4095, 4096, 4097, 65535, 256 * KIB, 256 * KIB + 1, MIB, 3 * MIB + 17)
-
-
-def fresh(name, top=None):
-    path = os.path.join(top or t.path("."), name)
-    shutil.rmtree(path, ignore_errors=True)
-    os.makedirs(path)
-    return path
-
-
-def write(path, data):
-    with open(path, "wb") as file:
-        file.write(data)
-    return path
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def noise(size, seed=1):
-    return random.Random(seed).randbytes(size)
-
-
-def copy(*args, prefix=(), **kwargs):
-    if prefix:
-        # The leak sanitizer and strace exclude each other.
-        kwargs["env"] = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"],
-                             ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
-        return t.command([*prefix, xddssh.XDDCP, "-S", FAKE.ssh, *args], **kwargs)
-    return xddssh.xddcp("-S", FAKE.ssh, *args, **kwargs)
 
 
 def temporary(top):
@@ -67,13 +36,6 @@ def listing(top):
             st = os.lstat(path)
             found[os.path.relpath(path, top)] = (st.st_mode, st.st_size, st.st_mtime_ns, st.st_ino)
     return found
-
-
-def unprivileged():
-    if os.geteuid():
-        return ()
-    words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-    return words if t.have("setpriv") and t.command(words + ["true"]).status == 0 else None
 
 
 # Sizes and holes

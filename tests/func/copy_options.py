@@ -25,7 +25,7 @@ def names():
 
 
 def xddcp(line, **kwargs):
-    return xddssh.xddcp("-S", FAKE.ssh, *(shlex.split(line) if isinstance(line, str) else line), cwd=WHERE, **kwargs)
+    return FAKE.copy(*(shlex.split(line) if isinstance(line, str) else line), cwd=WHERE, **kwargs)
 
 
 def refused(line, status, *says):
@@ -263,9 +263,9 @@ def test_odd_names():
                if os.path.isdir(t.path("new")) else ["-q", os.path.join(source, "a b"), FAKE.place(t.path("new") + "/")])
         t.ok(name == ODD[0] or os.path.isfile(os.path.join(t.path("new"), name, "a b")), "a directory %r" % name)
     os.chdir(source)
-    run = xddssh.xddcp("-S", FAKE.ssh, "-q", "--", "-dash", FAKE.place(t.path("dashed")), cwd=source)
+    run = FAKE.copy("-q", "--", "-dash", FAKE.place(t.path("dashed")), cwd=source)
     t.ok(run.status == 0 and read(t.path("dashed")) == "hsad-", "a name with a dash after --", run)
-    run = xddssh.xddcp("-S", FAKE.ssh, "-q", "./a:b", FAKE.place(t.path("colon")), cwd=source)
+    run = FAKE.copy("-q", "./a:b", FAKE.place(t.path("colon")), cwd=source)
     t.ok(run.status == 0 and read(t.path("colon")) == "b:a", "a local name with a colon", run)
     os.chdir("/")
 
@@ -275,9 +275,9 @@ def test_lists():
         write(os.path.join(t.path("tree"), name), name)
     write(t.path("tree/names"), "one\nsub/two\n")
     write(t.path("tree/nul"), "one\0sub/new\nline\0")
-    run = xddssh.xddcp("-S", FAKE.ssh, "-F", "names", FAKE.place(t.path("l1")), cwd=t.path("tree"))
+    run = FAKE.copy("-F", "names", FAKE.place(t.path("l1")), cwd=t.path("tree"))
     t.ok(run.status == 0 and read(t.path("l1/sub/two")) == "sub/two" and os.path.exists(t.path("l1/one")), "-F", run)
-    run = xddssh.xddcp("-S", FAKE.ssh, "-F0", "nul", FAKE.place(t.path("l2")), cwd=t.path("tree"))
+    run = FAKE.copy("-F0", "nul", FAKE.place(t.path("l2")), cwd=t.path("tree"))
     t.ok(run.status == 0 and os.path.exists(t.path("l2/sub/new\nline")), "-F -0", run)
     run = t.command(["sh", "-c", 'exec "$@" <nul', "sh", t.XDD, "copy", "-S", FAKE.ssh, "-F", "-0", "-", FAKE.place(t.path("l3"))],
                     cwd=t.path("tree"))

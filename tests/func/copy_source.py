@@ -4,7 +4,6 @@ The source of copies: files that cannot be read, that change, shrink, grow or va
 parts of files, devices, and contents that are compared. Others always arrive, and the failures are named exactly once.
 """
 import os
-import random
 import re
 import shutil
 import signal
@@ -16,40 +15,12 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
 import xddsys as s
 import xddtest as t
+from xddssh import fresh, noise, read, unprivileged, write
 
 FAKE = xddssh.Fake()
+copy = FAKE.copy
 FAILED, NO_SOURCE, BAD_SIZE, MISCOMPARE = 114, 106, 111, 7
 KIB, MIB = 1 << 10, 1 << 20
-
-
-def fresh(name):
-    path = t.path(name)
-    shutil.rmtree(path, ignore_errors=True)
-    os.mkdir(path)
-    return path
-
-
-def write(path, data):
-    with open(path, "wb") as file:
-        file.write(data)
-    return path
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def noise(size, seed=1):
-    return random.Random(seed).randbytes(size)
-
-
-def copy(*args, prefix=(), **kwargs):
-    """xddcp, after the words of `prefix`."""
-    if prefix:
-        kwargs["env"] = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"])
-        return t.command([*prefix, xddssh.XDDCP, "-S", FAKE.ssh, *args], **kwargs)
-    return xddssh.xddcp("-S", FAKE.ssh, *args, **kwargs)
 
 
 def failures(run):
@@ -59,14 +30,6 @@ def failures(run):
 
 def same_trees(a, b):
     return t.command(["diff", "-r", "--no-dereference", a, b]).status == 0
-
-
-def unprivileged():
-    """Words before a command that may not read files of mode 000, or None."""
-    if os.geteuid():
-        return ()
-    words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-    return words if t.have("setpriv") and t.command(words + ["true"]).status == 0 else None
 
 
 # Files that cannot be read

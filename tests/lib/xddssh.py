@@ -9,6 +9,7 @@ why_not() says why there can be no sshd here. Nothing of the user's own configur
 import getpass
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -61,11 +62,47 @@ def new_key(path):
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
-def xddcp(*args, **kwargs):
-    """Run contrib/xddcp with the xdd under test."""
+def xddcp(*args, prefix=(), **kwargs):
+    """Run contrib/xddcp with the xdd under test, after the words of `prefix`."""
     env = dict(kwargs.pop("env", None) or os.environ)
     env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + env.get("PATH", "")
-    return t.command([XDDCP, *args], env=env, **kwargs)
+    if "strace" in prefix:
+        # The leak sanitizer and strace exclude each other.
+        env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    return t.command([*prefix, XDDCP, *args], env=env, **kwargs)
+
+
+# ---- files of tests of copies ----
+
+def fresh(name, top=None):
+    """An empty directory, in the directory of the test or below `top`."""
+    path = os.path.join(top or t.path("."), name)
+    shutil.rmtree(path, ignore_errors=True)
+    os.makedirs(path)
+    return path
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def noise(size, seed=1):
+    return random.Random(seed).randbytes(size)
+
+
+def unprivileged():
+    """Words before a command that may not read files of mode 000, or None."""
+    if os.geteuid():
+        return ()
+    words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    return words if t.have("setpriv") and t.command(words + ["true"]).status == 0 else None
 
 
 class Sshd:
@@ -202,3 +239,7 @@ class Fake:
 
     def started(self):
         return os.path.exists(self.calls)
+
+    def copy(self, *args, **kwargs):
+        """xddcp() with this ssh."""
+        return xddcp("-S", self.ssh, *args, **kwargs)

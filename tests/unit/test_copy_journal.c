@@ -121,13 +121,18 @@ static struct commit_file *large(struct dir_node *dir, const char *name)
 	return f;
 }
 
-static void write_blocks(struct commit *c, struct commit_file *f, unsigned from, unsigned to)
+static void write_block(int fd, unsigned i)
 {
 	uint8_t data[BLOCK];
 
+	memset(data, byte_at((uint64_t)i * BLOCK), BLOCK);
+	assert_int_equal(pwrite(fd, data, BLOCK, (off_t)i * BLOCK), BLOCK);
+}
+
+static void write_blocks(struct commit *c, struct commit_file *f, unsigned from, unsigned to)
+{
 	for (unsigned i = from; i < to; i++) {
-		memset(data, byte_at((uint64_t)i * BLOCK), BLOCK);
-		assert_int_equal(pwrite(f->fd, data, BLOCK, (off_t)i * BLOCK), BLOCK);
+		write_block(f->fd, i);
 		assert_int_equal(commit_wrote(c, f, (uint64_t)i * BLOCK, (i + 1ull) * BLOCK), 0);
 	}
 }
@@ -164,17 +169,14 @@ static void wait_for_flush(size_t n)
 /* A file of that session with these blocks; returns its inode in `*st`. */
 static void make_part(const char *path, unsigned from, unsigned to, struct stat *st)
 {
-	uint8_t data[BLOCK];
 	int fd;
 
 	unlink(path);
 	fd = open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)SIZE), 0);
-	for (unsigned i = from; i < to; i++) {
-		memset(data, byte_at((uint64_t)i * BLOCK), BLOCK);
-		assert_int_equal(pwrite(fd, data, BLOCK, (off_t)i * BLOCK), BLOCK);
-	}
+	for (unsigned i = from; i < to; i++)
+		write_block(fd, i);
 	assert_int_equal(fstat(fd, st), 0);
 	close(fd);
 }

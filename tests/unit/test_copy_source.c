@@ -62,6 +62,25 @@ static void check_large(struct rig *r, uint64_t id, unsigned seed)
 	free(got);
 }
 
+static void want_contents(struct rig *r, uint64_t id)
+{
+	rig_want(r, id, COPY_SEND, NULL, 0);
+}
+
+/* Both files were offered: they arrive, and the copy ends well. */
+static void take_both(struct rig *r)
+{
+	want_contents(r, 2);
+	want_contents(r, 1);
+	check_small(r, 1, 1);
+	check_large(r, 2, 2);
+	rig_result(r, 1, COPY_DONE);
+	rig_result(r, 2, COPY_DONE);
+	rig_finish(r, 2, SMALL_BYTES + LARGE_BYTES);
+	assert_int_equal(rig_end(r), 0);
+	assert_int_equal(r->n_failures, 0);
+}
+
 static void test_files(void **state)
 {
 	struct rig r;
@@ -70,15 +89,7 @@ static void test_files(void **state)
 	open_rig(&r, both);
 	rig_start(&r);
 	assert_int_equal(rig_offers(&r), 2);
-	rig_want(&r, 2, COPY_SEND, NULL, 0);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
-	check_small(&r, 1, 1);
-	check_large(&r, 2, 2);
-	rig_result(&r, 1, COPY_DONE);
-	rig_result(&r, 2, COPY_DONE);
-	rig_finish(&r, 2, SMALL_BYTES + LARGE_BYTES);
-	assert_int_equal(rig_end(&r), 0);
-	assert_int_equal(r.n_failures, 0);
+	take_both(&r);
 }
 
 static void test_direct(void **state)
@@ -90,14 +101,7 @@ static void test_direct(void **state)
 	r.settings.direct_source = true;
 	rig_start(&r);
 	rig_offers(&r);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
-	rig_want(&r, 2, COPY_SEND, NULL, 0);
-	check_small(&r, 1, 1);
-	check_large(&r, 2, 2);
-	rig_result(&r, 1, COPY_DONE);
-	rig_result(&r, 2, COPY_DONE);
-	rig_finish(&r, 2, SMALL_BYTES + LARGE_BYTES);
-	assert_int_equal(rig_end(&r), 0);
+	take_both(&r);
 }
 
 /* The sides count other files. */
@@ -109,7 +113,7 @@ static void test_counts_differ(void **state)
 	open_rig(&r, one_small);
 	rig_start(&r);
 	rig_offers(&r);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	check_small(&r, 1, 1);
 	rig_result(&r, 1, COPY_DONE);
 	rig_finish(&r, 1, SMALL_BYTES - 1);
@@ -186,13 +190,13 @@ static void test_bad_wants(void **state)
 
 	(void)state;
 	start_offered(&r);
-	rig_want(&r, 3, COPY_SEND, NULL, 0);
+	want_contents(&r, 3);
 	refused(&r, "want that is not valid for entry 3");
 
 	start_offered(&r);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	check_small(&r, 1, 1);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	refused(&r, "want that is not valid for entry 1");
 
 	start_offered(&r);
@@ -201,14 +205,14 @@ static void test_bad_wants(void **state)
 
 	start_offered(&r);
 	rig_result(&r, 1, COPY_SAME);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	refused(&r, "want that is not valid for entry 1");
 
 	open_rig(&r, both);
 	r.settings.verify = true;
 	rig_start(&r);
 	rig_offers(&r);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	refused(&r, "want that is not valid for entry 1");
 }
 
@@ -223,7 +227,7 @@ static void test_bad_results(void **state)
 
 	start_offered(&r);
 	rig_hold(&r, true);
-	rig_want(&r, 2, COPY_SEND, NULL, 0);
+	want_contents(&r, 2);
 	rig_result(&r, 2, COPY_DONE);
 	refused(&r, "result that is not valid for entry 2");
 
@@ -243,11 +247,11 @@ static void test_vanished(void **state)
 	start_offered(&r);
 	assert_int_equal(unlinkat(r.dir_fd, "small", 0), 0);
 	assert_int_equal(unlinkat(r.dir_fd, "large", 0), 0);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	f = rig_record(&r, 1);
 	assert_int_equal(f.status, COPY_FAILED);
 	assert_string_equal((const char *)f.data, "cannot open (No such file or directory)");
-	rig_want(&r, 2, COPY_SEND, NULL, 0);
+	want_contents(&r, 2);
 	assert_int_equal(rig_file_end(&r, 2).status, COPY_FAILED);
 	rig_result(&r, 1, COPY_LOST);
 	rig_result(&r, 2, COPY_LOST);
@@ -293,7 +297,7 @@ static void test_changed(void **state)
 
 		start_offered(&r);
 		change(&r, how);
-		rig_want(&r, 1, COPY_SEND, NULL, 0);
+		want_contents(&r, 1);
 		assert_int_equal(rig_record(&r, 1).status, COPY_FAILED);
 		rig_result(&r, 1, COPY_LOST);
 		rig_result(&r, 2, COPY_SAME);
@@ -314,14 +318,7 @@ static void test_touched(void **state)
 	start_offered(&r);
 	assert_int_equal(fchmodat(r.dir_fd, "small", 0600, 0), 0);
 	assert_int_equal(fchmodat(r.dir_fd, "large", 0600, 0), 0);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
-	rig_want(&r, 2, COPY_SEND, NULL, 0);
-	check_small(&r, 1, 1);
-	check_large(&r, 2, 2);
-	rig_result(&r, 1, COPY_DONE);
-	rig_result(&r, 2, COPY_DONE);
-	rig_finish(&r, 2, SMALL_BYTES + LARGE_BYTES);
-	assert_int_equal(rig_end(&r), 0);
+	take_both(&r);
 }
 
 static void change_huge(struct rig *r, int how)
@@ -352,7 +349,7 @@ static void test_large_changes(void **state)
 		rig_start(&r);
 		rig_offers(&r);
 		rig_hold(&r, true);
-		rig_want(&r, 1, COPY_SEND, NULL, 0);
+		want_contents(&r, 1);
 		usleep(100000);
 		change_huge(&r, how);
 		rig_hold(&r, false);
@@ -378,7 +375,7 @@ static void test_lost(void **state)
 	rig_start(&r);
 	rig_offers(&r);
 	rig_hold(&r, true);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	usleep(100000);
 	rig_result(&r, 1, COPY_LOST);
 	usleep(100000);
@@ -464,7 +461,7 @@ static void test_sums(void **state)
 	/* They are not to be taken for those of the contents. */
 	for (size_t i = 0; i < r.n_messages; i++)
 		r.messages[i].type = WIRE_ALIVE;
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	check_large(&r, 1, 2);
 	rig_result(&r, 1, COPY_DONE);
 	rig_finish(&r, 1, LARGE_BYTES);
@@ -490,7 +487,7 @@ static void test_holes(void **state)
 	close(fd);
 	rig_start(&r);
 	rig_offers(&r);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	assert_int_equal(rig_file_end(&r, 1).status, 0);
 	assert_int_equal(rig_blocks(&r, 1, got, size), 2 * piece);
 	assert_memory_equal(got + (1 << 20), data, piece);
@@ -513,7 +510,7 @@ static void test_ordered(void **state)
 	r.settings.ordered_source = r.settings.ordered_destination = true;
 	rig_start(&r);
 	rig_offers(&r);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	check_large(&r, 1, 2);
 	for (size_t i = 0; i < r.n_messages; i++) {
 		const struct rig_message *m = &r.messages[i];
@@ -551,7 +548,7 @@ static void test_cancel(void **state)
 	rig_start(&r);
 	rig_next(&r, WIRE_COPY_OFFER);
 	rig_hold(&r, true);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	usleep(100000);
 	send_cancel(&r);
 	while (rig_any(&r) && r.h.type == WIRE_COPY_OFFER)
@@ -571,7 +568,7 @@ static void test_stopped(void **state)
 	rig_start(&r);
 	rig_offers(&r);
 	rig_hold(&r, true);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	usleep(100000);
 	stop_request(&r.stop, STOP_SIGNAL, SIGINT);
 	rig_next(&r, WIRE_COPY_CANCEL);
@@ -589,7 +586,7 @@ static void test_channel_lost(void **state)
 	rig_start(&r);
 	rig_offers(&r);
 	rig_hold(&r, true);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	link_abort(r.channel);
 	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
 }
@@ -604,7 +601,7 @@ static void test_connection_lost(void **state)
 	rig_offers(&r);
 	for (unsigned i = 0; i < r.n_links; i++)
 		link_abort(r.peers[i]);
-	rig_want(&r, 1, COPY_SEND, NULL, 0);
+	want_contents(&r, 1);
 	rig_expect_error(&r, "data connection");
 	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
 }
