@@ -1,0 +1,460 @@
+/*
+ * The client of global time: globaltime.h. Bursts of exchanges feed the estimate, the first one in
+ * the thread of the caller, later ones in a thread of the client.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "net/connection_internal.h"
+#include "net/time_estimate.h"
+#include "net/time_link.h"
+#include "xdd/base/nstime.h"
+#include "xdd/net/globaltime.h"
+#include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
+
+/* Requests without an answer yet; an answer that is late counts until its place is needed. */
+#define MAX_IN_FLIGHT 64u
+
+/* The next request does not wait for an answer longer than that. */
+#define FIRST_PACE_NS (100 * NS_PER_MS)
+#define LEAST_PACE_NS (1 * NS_PER_MS)
+#define MOST_PACE_NS (20 * NS_PER_MS)
+
+/* After the last request of a burst. */
+#define LEAST_GRACE_NS (20 * NS_PER_MS)
+#define MOST_GRACE_NS NS_PER_SEC
+
+/* The thread. */
+#define FOLLOW_EXCHANGES 8
+#define FOLLOW_PATIENCE_NS NS_PER_SEC
+#define FIRST_PERIOD_NS NS_PER_SEC
+#define LAST_PERIOD_NS (16 * NS_PER_SEC)
+
+struct in_flight {
+	uint64_t nonce;
+	struct time_reading sent;
+	bool used;
+};
+
+struct globaltime_client {
+	/* const after globaltime_begin() */
+	struct sockaddr_storage address;
+	socklen_t address_size;
+	bool tcp;
+	char server[320];
+	int wake_fd; /* readable: the thread ends */
+	bool following;
+	pthread_t thread;
+
+	/* of the thread that does bursts */
+	struct time_link link;
+	struct in_flight in_flight[MAX_IN_FLIGHT];
+
+	/* guarded by lock */
+	pthread_mutex_t lock;
+	struct time_estimate estimate;
+	struct globaltime counts; /* exchanges, lost, server_id, steps, answering */
+};
+
+/* One burst. */
+struct burst {
+	const struct time_wait *wait;
+	uint64_t patience_ns; /* without an answer */
+	unsigned n, sent, answered, outstanding;
+	uint64_t next_ns;  /* of the next request */
+	uint64_t heard_ns; /* of the latest answer, or the start */
+	uint64_t last_ns;  /* of the latest request */
+	uint64_t trip_ns;  /* smallest; UINT64_MAX: none yet */
+};
+
+static uint64_t clamp(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
+{
+	return ns_earlier(ns_later(ns, least_ns), most_ns);
+}
+
+/* ---- exchanges ---- */
+
+static void count_lost(struct globaltime_client *c, unsigned n)
+{
+	pthread_mutex_lock(&c->lock);
+	c->counts.lost += n;
+	pthread_mutex_unlock(&c->lock);
+}
+
+static int send_request(struct globaltime_client *c, struct burst *b)
+{
+	struct in_flight *f = &c->in_flight[b->sent % MAX_IN_FLIGHT];
+	struct time_message m = { .type = TIME_REQUEST };
+	uint8_t bytes[TIME_MESSAGE_BYTES];
+	int err;
+
+	if (getrandom(&m.nonce, sizeof(m.nonce), 0) != sizeof(m.nonce))
+		return -EIO;
+	if (f->used) {
+		b->outstanding--;
+		count_lost(c, 1);
+	}
+	*f = (struct in_flight){ .nonce = m.nonce, .used = true };
+	/* The checksum and the system call come after the time, which is never too late. */
+	f->sent = time_reading();
+	m.client_ns = f->sent.after_ns;
+	time_message_encode(&m, bytes);
+	err = time_link_send(&c->link, bytes);
+	b->last_ns = f->sent.after_ns;
+	b->next_ns =
+		b->last_ns +
+		(b->answered ? clamp(2 * b->trip_ns, LEAST_PACE_NS, MOST_PACE_NS) : FIRST_PACE_NS);
+	if (err) {
+		f->used = false;
+		return err == -EAGAIN || err == -ENOBUFS ? 0 : err;
+	}
+	b->sent++;
+	b->outstanding++;
+	return 0;
+}
+
+static struct in_flight *find(struct globaltime_client *c, uint64_t nonce)
+{
+	for (unsigned i = 0; i < MAX_IN_FLIGHT; i++) {
+		if (c->in_flight[i].used && c->in_flight[i].nonce == nonce)
+			return &c->in_flight[i];
+	}
+	return NULL;
+}
+
+/* Take account of an exchange; the lock is held. */
+static void add_sample(struct globaltime_client *c, const struct time_message *m,
+		       const struct time_sample *s)
+{
+	enum time_verdict verdict;
+
+	if (c->counts.server_id && c->counts.server_id != m->server_id) {
+		time_estimate_init(&c->estimate);
+		c->counts.steps++;
+	}
+	c->counts.server_id = m->server_id;
+	verdict = time_estimate_add(&c->estimate, s);
+	if (verdict == TIME_STEPPED)
+		c->counts.steps++;
+	if (verdict == TIME_REFUSED)
+		c->counts.lost++;
+	else
+		c->counts.exchanges++;
+}
+
+/* An answer counts if it belongs to a request that has none: so neither forgeries nor repeats do. */
+static void take_answer(struct globaltime_client *c, struct burst *b, const struct time_message *m,
+			const struct time_arrival *a)
+{
+	struct in_flight *f = m->type == TIME_REPLY ? find(c, m->nonce) : NULL;
+	struct time_sample s;
+
+	if (!f || m->client_ns != f->sent.after_ns)
+		return;
+	s = (struct time_sample){ .sent_ns = f->sent.after_ns,
+				  .server_received_ns = m->received_ns,
+				  .server_sent_ns = m->sent_ns,
+				  .received_ns = time_arrival_ns(a, &f->sent) };
+	f->used = false;
+	pthread_mutex_lock(&c->lock);
+	add_sample(c, m, &s);
+	pthread_mutex_unlock(&c->lock);
+	b->answered++;
+	b->outstanding--;
+	b->heard_ns = a->read.after_ns;
+	b->trip_ns = ns_earlier(b->trip_ns, s.received_ns - s.sent_ns);
+	if (!b->outstanding)
+		b->next_ns = b->heard_ns;
+}
+
+static int receive_answers(struct globaltime_client *c, struct burst *b)
+{
+	struct time_message m;
+	struct time_arrival a;
+	int n;
+
+	do {
+		n = time_link_receive(&c->link, &m, &a);
+		if (n > 0)
+			take_answer(c, b, &m, &a);
+	} while (n >= 0);
+	return n == -EAGAIN ? 0 : n;
+}
+
+/* ---- bursts ---- */
+
+/* When a burst ends that hears no more. */
+static uint64_t end_of(const struct burst *b)
+{
+	if (b->sent < b->n || !b->answered)
+		return b->heard_ns + b->patience_ns;
+	return b->last_ns + clamp(4 * b->trip_ns, LEAST_GRACE_NS, MOST_GRACE_NS);
+}
+
+static int step(struct globaltime_client *c, struct burst *b)
+{
+	uint64_t now_ns = clock_now_ns(), until_ns = end_of(b);
+	int err;
+
+	if (now_ns >= until_ns)
+		return -ETIMEDOUT;
+	if (b->sent < b->n && now_ns >= b->next_ns)
+		return send_request(c, b);
+	if (b->sent < b->n)
+		until_ns = ns_earlier(until_ns, b->next_ns);
+	err = time_wait(b->wait, c->link.fd, POLLIN, until_ns);
+	return err > 0 ? receive_answers(c, b) : err;
+}
+
+/*
+ * Do `n` exchanges on the link, which is open. Returns 0 when there was an answer, or -errno:
+ * -ETIMEDOUT: none in time.
+ */
+static int do_burst(struct globaltime_client *c, unsigned n, const struct time_wait *wait,
+		    uint64_t patience_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct burst b = { .wait = wait,
+			   .patience_ns = patience_ns,
+			   .n = n,
+			   .next_ns = now_ns,
+			   .heard_ns = now_ns,
+			   .last_ns = now_ns,
+			   .trip_ns = UINT64_MAX / 8 };
+	int err = 0;
+
+	memset(c->in_flight, 0, sizeof(c->in_flight));
+	while (!err && (b.sent < n || b.outstanding))
+		err = step(c, &b);
+	count_lost(c, b.outstanding);
+	if (err == -ECANCELED)
+		return err;
+	pthread_mutex_lock(&c->lock);
+	c->counts.answering = b.answered > 0;
+	pthread_mutex_unlock(&c->lock);
+	return b.answered ? 0 : err;
+}
+
+/* ---- reaching the server ---- */
+
+struct attempt {
+	const struct globaltime_settings *settings;
+	const struct addrinfo *list;
+	const struct time_wait *wait;
+	unsigned n_addresses;
+};
+
+/* Try all addresses by UDP or TCP. Returns 0 or the -errno that says most. */
+static int try_addresses(struct globaltime_client *c, const struct attempt *t, bool tcp,
+			 uint64_t limit_ns)
+{
+	const unsigned n = t->settings->bounce ? t->settings->bounce : (unsigned)GLOBALTIME_BOUNCE;
+	const uint64_t each_ns = limit_ns / t->n_addresses;
+	int worst = 0;
+
+	for (const struct addrinfo *a = t->list; a; a = a->ai_next) {
+		uint64_t now_ns = clock_now_ns();
+		int err;
+
+		memset(&c->address, 0, sizeof(c->address));
+		memcpy(&c->address, a->ai_addr, a->ai_addrlen);
+		c->address_size = a->ai_addrlen;
+		c->tcp = tcp;
+		/* Requests that another address did not answer say nothing about this one. */
+		memset(&c->counts, 0, sizeof(c->counts));
+		err = time_link_open(&c->link, &c->address, c->address_size, tcp, t->wait,
+				     now_ns + each_ns);
+		if (!err)
+			err = do_burst(c, n, t->wait, each_ns);
+		if (!err || err == -ECANCELED)
+			return err;
+		time_link_close(&c->link);
+		/* An address that is silent is more probably the server's than one that is absent. */
+		if (!worst || err == -ETIMEDOUT)
+			worst = err;
+	}
+	return worst;
+}
+
+static int say_no_server(const struct globaltime_settings *s, int udp, int tcp, char *why,
+			 size_t size)
+{
+	char peer[300];
+
+	connection_host_text(s->host, s->port, peer, sizeof(peer));
+	if (s->tcp)
+		snprintf(why, size, "no answer from the time server %s (TCP: %s)", peer,
+			 strerror(-tcp));
+	else
+		snprintf(why, size, "no answer from the time server %s (UDP: %s; TCP: %s)", peer,
+			 strerror(-udp), strerror(-tcp));
+	return tcp;
+}
+
+static int reach(struct globaltime_client *c, const struct attempt *t, char *why, size_t size)
+{
+	const uint64_t limit_ns = t->settings->timeout_ns ? t->settings->timeout_ns :
+							    GLOBALTIME_TIMEOUT_NS;
+	int udp = -EPROTONOSUPPORT, tcp;
+	char peer[CONNECTION_PEER_SIZE];
+
+	if (!t->settings->tcp)
+		udp = try_addresses(c, t, false, limit_ns / 2);
+	if (udp == -ECANCELED)
+		return udp;
+	tcp = udp ? try_addresses(c, t, true, t->settings->tcp ? limit_ns : limit_ns / 2) : 0;
+	if (tcp == -ECANCELED)
+		return tcp;
+	if (tcp)
+		return say_no_server(t->settings, udp, tcp, why, size);
+	connection_address_text(&c->address, peer, sizeof(peer));
+	snprintf(c->server, sizeof(c->server), "%s (%s)", peer, c->tcp ? "TCP" : "UDP");
+	return 0;
+}
+
+static int find_server(struct globaltime_client *c, const struct globaltime_settings *s,
+		       struct stop *stop, char *why, size_t size)
+{
+	const struct time_wait wait = { .stop = stop, .wake_fd = -1 };
+	struct attempt t = { .settings = s, .wait = &wait };
+	struct addrinfo *list;
+	int err = connection_resolve(s->host, s->port, 0, &list, why, size);
+
+	if (err)
+		return err;
+	t.list = list;
+	for (const struct addrinfo *a = list; a; a = a->ai_next)
+		t.n_addresses++;
+	err = reach(c, &t, why, size);
+	freeaddrinfo(list);
+	return err;
+}
+
+int globaltime_begin(struct globaltime_client **out, const struct globaltime_settings *s,
+		     struct stop *stop, char *why, size_t size)
+{
+	struct globaltime_client *c = calloc(1, sizeof(*c));
+	int err;
+
+	*out = NULL;
+	snprintf(why, size, "%s", strerror(ENOMEM));
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	time_estimate_init(&c->estimate);
+	c->link.fd = -1;
+	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = c->wake_fd >= 0 ? find_server(c, s, stop, why, size) : -errno;
+	if (err) {
+		globaltime_end(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+/* ---- the thread ---- */
+
+/* One small burst; the link is opened again after a failure. Returns 0 or -errno. */
+static int follow_once(struct globaltime_client *c, const struct time_wait *wait)
+{
+	int err = 0;
+
+	if (c->link.fd < 0)
+		err = time_link_open(&c->link, &c->address, c->address_size, c->tcp, wait,
+				     clock_now_ns() + FOLLOW_PATIENCE_NS);
+	if (!err)
+		err = do_burst(c, FOLLOW_EXCHANGES, wait, FOLLOW_PATIENCE_NS);
+	if (!err || err == -ECANCELED)
+		return err;
+	time_link_close(&c->link);
+	pthread_mutex_lock(&c->lock);
+	c->counts.answering = false;
+	pthread_mutex_unlock(&c->lock);
+	return err;
+}
+
+/* Steps until now: after one the drift has to be found again. */
+static unsigned steps_of(struct globaltime_client *c)
+{
+	unsigned steps;
+
+	pthread_mutex_lock(&c->lock);
+	steps = c->counts.steps;
+	pthread_mutex_unlock(&c->lock);
+	return steps;
+}
+
+static void *follow(void *arg)
+{
+	struct globaltime_client *c = arg;
+	const struct time_wait wait = { .wake_fd = c->wake_fd };
+	uint64_t period_ns = FIRST_PERIOD_NS;
+	int err = 0;
+
+	for (;;) {
+		unsigned steps = steps_of(c);
+
+		if (time_wait(&wait, -1, 0, clock_now_ns() + period_ns) < 0)
+			return NULL;
+		err = follow_once(c, &wait);
+		if (err == -ECANCELED)
+			return NULL;
+		if (err || steps_of(c) != steps)
+			period_ns = FIRST_PERIOD_NS;
+		else
+			period_ns = ns_earlier(2 * period_ns, LAST_PERIOD_NS);
+	}
+}
+
+int globaltime_follow(struct globaltime_client *c)
+{
+	int err = thread_start(&c->thread, follow, c);
+
+	c->following = !err;
+	return err;
+}
+
+/* ---- answers ---- */
+
+void globaltime_get(struct globaltime_client *c, uint64_t at_ns, struct globaltime *out)
+{
+	pthread_mutex_lock(&c->lock);
+	*out = c->counts;
+	time_estimate_get(&c->estimate, at_ns, &out->offset_ns, &out->bound_ns);
+	out->drift_known = time_estimate_drift(&c->estimate, &out->drift_ppm);
+	out->round_trip_ns = c->estimate.round_trip_ns;
+	pthread_mutex_unlock(&c->lock);
+}
+
+const char *globaltime_server(const struct globaltime_client *c)
+{
+	return c->server;
+}
+
+void globaltime_end(struct globaltime_client *c)
+{
+	if (!c)
+		return;
+	if (c->following) {
+		uint64_t one = 1;
+
+		while (write(c->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+		pthread_join(c->thread, NULL);
+	}
+	time_link_close(&c->link);
+	if (c->wake_fd >= 0)
+		close(c->wake_fd);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}

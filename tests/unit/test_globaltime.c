@@ -1,0 +1,258 @@
+/*
+ * The client and the server of global time in one process, over loopback.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "xdd/base/nstime.h"
+#include "xdd/net/globaltime.h"
+#include "xdd/net/time_server.h"
+#include "xdd/sync/stop.h"
+#include "xdd/sys/clock.h"
+
+/* Nothing here takes so long unless it hangs. */
+#define LIMIT_S 60
+
+struct running {
+	struct time_server *server;
+	pthread_t thread;
+	int end_fd;
+};
+
+static void *serve(void *arg)
+{
+	struct running *r = arg;
+
+	assert_int_equal(time_server_serve(r->server, r->end_fd), 0);
+	return NULL;
+}
+
+static void start(struct running *r, const char *host, uint16_t port)
+{
+	char why[GLOBALTIME_WHY_BYTES] = "";
+
+	if (time_server_open(&r->server, host, port, why, sizeof(why)))
+		fail_msg("%s", why);
+	r->end_fd = eventfd(0, EFD_CLOEXEC);
+	assert_int_equal(pthread_create(&r->thread, NULL, serve, r), 0);
+}
+
+static void end(struct running *r)
+{
+	uint64_t one = 1;
+
+	assert_int_equal(write(r->end_fd, &one, sizeof(one)), sizeof(one));
+	pthread_join(r->thread, NULL);
+	close(r->end_fd);
+	time_server_close(r->server);
+}
+
+static struct globaltime_client *begin(const char *host, uint16_t port, bool tcp)
+{
+	const struct globaltime_settings s = { .host = host, .port = port, .tcp = tcp };
+	char why[GLOBALTIME_WHY_BYTES] = "";
+	struct globaltime_client *c;
+
+	if (globaltime_begin(&c, &s, NULL, why, sizeof(why)))
+		fail_msg("%s", why);
+	return c;
+}
+
+/*
+ * The server's clock is the wall clock, read at its start between two readings of the other clock:
+ * it is true within the time that this took.
+ */
+static void check_time(struct globaltime_client *c)
+{
+	const int64_t slack_ns = 2 * (int64_t)NS_PER_MS;
+	struct globaltime g;
+	int64_t error_ns;
+
+	globaltime_get(c, clock_now_ns(), &g);
+	error_ns = g.offset_ns - clock_wall_offset_ns();
+	assert_true(llabs(error_ns) <= (int64_t)g.bound_ns + slack_ns);
+	assert_true(g.answering);
+	assert_int_not_equal(g.server_id, 0);
+	assert_int_equal(g.steps, 0);
+}
+
+static void check_server(const char *host, bool tcp, const char *text)
+{
+	struct globaltime_client *c;
+	struct globaltime g;
+	struct running r;
+
+	start(&r, host, 0);
+	c = begin(host, time_server_port(r.server), tcp);
+	check_time(c);
+	globaltime_get(c, clock_now_ns(), &g);
+	assert_true(g.exchanges + g.lost >= GLOBALTIME_BOUNCE);
+	assert_true(g.exchanges > 0);
+	assert_non_null(strstr(globaltime_server(c), text));
+	globaltime_end(c);
+	end(&r);
+}
+
+static void test_udp(void **state)
+{
+	(void)state;
+	check_server("127.0.0.1", false, "(UDP)");
+}
+
+static void test_tcp(void **state)
+{
+	(void)state;
+	check_server("127.0.0.1", true, "(TCP)");
+}
+
+static void test_all_addresses(void **state)
+{
+	struct globaltime_client *c;
+	struct running r;
+
+	(void)state;
+	start(&r, NULL, 0);
+	c = begin("localhost", time_server_port(r.server), false);
+	check_time(c);
+	globaltime_end(c);
+	c = begin("127.0.0.2", time_server_port(r.server), false);
+	check_time(c);
+	globaltime_end(c);
+	end(&r);
+}
+
+static void test_follow(void **state)
+{
+	const uint64_t limit_ns = clock_now_ns() + LIMIT_S * NS_PER_SEC;
+	struct globaltime before, after;
+	struct globaltime_client *c;
+	struct running r;
+
+	(void)state;
+	start(&r, "127.0.0.1", 0);
+	c = begin("127.0.0.1", time_server_port(r.server), false);
+	globaltime_get(c, clock_now_ns(), &before);
+	assert_int_equal(globaltime_follow(c), 0);
+	do {
+		usleep(10000);
+		globaltime_get(c, clock_now_ns(), &after);
+	} while (after.exchanges == before.exchanges && clock_now_ns() < limit_ns);
+	assert_true(after.exchanges > before.exchanges);
+	check_time(c);
+	globaltime_end(c);
+	end(&r);
+}
+
+/* A server that goes away is noticed, and so is another one in its place. */
+static void test_other_server(void **state)
+{
+	const uint64_t limit_ns = clock_now_ns() + LIMIT_S * NS_PER_SEC;
+	struct globaltime_client *c;
+	struct globaltime g, last;
+	struct running r;
+	uint16_t port;
+
+	(void)state;
+	start(&r, "127.0.0.1", 0);
+	port = time_server_port(r.server);
+	c = begin("127.0.0.1", port, false);
+	globaltime_get(c, clock_now_ns(), &last);
+	assert_int_equal(globaltime_follow(c), 0);
+	end(&r);
+	do {
+		usleep(10000);
+		globaltime_get(c, clock_now_ns(), &g);
+	} while (g.answering && clock_now_ns() < limit_ns);
+	assert_false(g.answering);
+	assert_int_equal(g.steps, 0);
+	assert_true(g.bound_ns > last.bound_ns);
+	start(&r, "127.0.0.1", port);
+	do {
+		usleep(10000);
+		globaltime_get(c, clock_now_ns(), &g);
+	} while (!g.answering && clock_now_ns() < limit_ns);
+	assert_true(g.answering);
+	assert_int_equal(g.steps, 1);
+	assert_int_not_equal(g.server_id, last.server_id);
+	globaltime_end(c);
+	end(&r);
+}
+
+static void test_unreachable(void **state)
+{
+	struct globaltime_settings s = { .host = "127.0.0.1" };
+	char why[GLOBALTIME_WHY_BYTES] = "";
+	struct globaltime_client *c;
+	struct running r;
+
+	(void)state;
+	start(&r, "127.0.0.1", 0);
+	s.port = time_server_port(r.server);
+	end(&r);
+	assert_int_equal(globaltime_begin(&c, &s, NULL, why, sizeof(why)), -ECONNREFUSED);
+	assert_null(c);
+	assert_non_null(strstr(why, "no answer from the time server 127.0.0.1:"));
+	s.host = "no.such.host.invalid";
+	assert_int_not_equal(globaltime_begin(&c, &s, NULL, why, sizeof(why)), 0);
+	assert_non_null(strstr(why, "cannot find the host"));
+}
+
+/* A wait for a server that never answers ends when the run does. */
+static void test_stop(void **state)
+{
+	struct globaltime_settings s = { .host = "127.0.0.1", .timeout_ns = LIMIT_S * NS_PER_SEC };
+	char why[GLOBALTIME_WHY_BYTES];
+	struct globaltime_client *c;
+	struct running r = { .end_fd = -1 };
+	struct stop stop;
+
+	(void)state;
+	stop_init(&stop);
+	/* It listens, and does not serve. */
+	assert_int_equal(time_server_open(&r.server, "127.0.0.1", 0, why, sizeof(why)), 0);
+	s.port = time_server_port(r.server);
+	stop_request(&stop, STOP_SIGNAL, 2);
+	assert_int_equal(globaltime_begin(&c, &s, &stop, why, sizeof(why)), -ECANCELED);
+	assert_null(c);
+	time_server_close(r.server);
+	stop_destroy(&stop);
+}
+
+static void test_port_in_use(void **state)
+{
+	char why[GLOBALTIME_WHY_BYTES] = "";
+	struct time_server *second;
+	struct running r;
+
+	(void)state;
+	start(&r, "127.0.0.1", 0);
+	assert_int_equal(time_server_open(&second, "127.0.0.1", time_server_port(r.server), why,
+					  sizeof(why)),
+			 -EADDRINUSE);
+	assert_null(second);
+	assert_non_null(strstr(why, "another program has this port"));
+	end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_udp),	      cmocka_unit_test(test_tcp),
+		cmocka_unit_test(test_all_addresses), cmocka_unit_test(test_follow),
+		cmocka_unit_test(test_other_server),  cmocka_unit_test(test_unreachable),
+		cmocka_unit_test(test_stop),	      cmocka_unit_test(test_port_in_use),
+	};
+
+	alarm(5 * LIMIT_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
