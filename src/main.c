@@ -1,6 +1,6 @@
 /*
- * The entry of the program, under all its names (xdd, xdd.Linux): prepares the process and selects
- * the command.
+ * The entry of the program, under all its names (xdd, xdd.Linux, timeserver, gettime): prepares the
+ * process and selects the command.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -26,8 +26,8 @@ static void occupy_standard_streams(void)
 
 int main(int argc, char **argv)
 {
-	const struct command *command = command_of(argc, argv);
-	const int words = command->name ? 1 : 0;
+	int words;
+	const struct command *command = command_of(argc, argv, &words);
 
 	signals_block_progress();
 	clock_start();

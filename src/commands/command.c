@@ -24,7 +24,8 @@ static const struct command unknown = { .main = unknown_main };
 
 /* In the order of the help. A command is declared in commands.h and defined in its own file. */
 static const struct command *const commands[] = {
-	&command_check, &command_compare, &command_copy, &command_fio, &command_tsread,
+	&command_check,	  &command_compare,    &command_copy,	&command_fio,
+	&command_gettime, &command_timeserver, &command_tsread,
 };
 
 const struct command *command_at(size_t i)
@@ -39,6 +40,22 @@ const struct command *command_find(const char *name)
 	for (size_t i = 0; (c = command_at(i)) && strcmp(c->name, name) != 0; i++)
 		;
 	return c;
+}
+
+/* The command that a link to the program is named after: gettime, gettime.Linux. NULL: none. */
+static const struct command *command_of_link(const char *path)
+{
+	static const struct command *const linked[] = { &command_gettime, &command_timeserver };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(linked) / sizeof(linked[0]); i++) {
+		size_t length = strlen(linked[i]->name);
+
+		if (strncmp(name, linked[i]->name, length) == 0 &&
+		    (!name[length] || strcmp(name + length, ".Linux") == 0))
+			return linked[i];
+	}
+	return NULL;
 }
 
 /* True if a first word is the name of a file, or can be nothing else. */
@@ -73,10 +90,16 @@ const char *command_suggest(const char *word)
 	return suggest_nearest(word, name_at, NULL);
 }
 
-const struct command *command_of(int argc, char **argv)
+const struct command *command_of(int argc, char **argv, int *words)
 {
-	const struct command *c = argc > 1 ? command_find(argv[1]) : NULL;
+	const struct command *c = argc > 0 ? command_of_link(argv[0]) : NULL;
 
+	*words = 0;
+	if (c)
+		return c;
+	c = argc > 1 ? command_find(argv[1]) : NULL;
+	if (c)
+		*words = 1;
 	if (c || argc < 2 || argv[1][0] == '-')
 		return c ? c : &run;
 	if (is_file_name(argv[1]))

@@ -62,6 +62,18 @@ extern const struct command command_copy;
 extern const struct command command_fio;
 
 /*
+ * xdd gettime: print the clock of a time server. Its main() returns XDD_OK; XDD_INIT_FAILED when no
+ * server answers; XDD_BAD_ARGUMENT, XDD_BAD_OPTION or XDD_IO_ERROR.
+ */
+extern const struct command command_gettime;
+
+/*
+ * xdd timeserver: serve that clock. Its main() returns XDD_OK at once, when the server is in the
+ * background, or after a signal; XDD_INIT_FAILED, XDD_BAD_ARGUMENT, XDD_BAD_OPTION or XDD_IO_ERROR.
+ */
+extern const struct command command_timeserver;
+
+/*
  * xdd tsread: print dumps of time stamps. Its main() returns XDD_OK; XDD_BAD_ARGUMENT or
  * XDD_BAD_OPTION; XDD_IO_ERROR when something could not be read or written; XDD_MISCOMPARE when a
  * dump is damaged: what is sound of it was printed.

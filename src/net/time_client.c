@@ -151,7 +151,7 @@ static void add_sample(struct globaltime_client *c, const struct time_message *m
 		c->counts.exchanges++;
 }
 
-/* An answer counts if it belongs to a request that has none: so neither forgeries nor repeats do. */
+/* An answer counts if its request has none yet: so neither forgeries nor repeats do. */
 static void take_answer(struct globaltime_client *c, struct burst *b, const struct time_message *m,
 			const struct time_arrival *a)
 {
@@ -278,7 +278,7 @@ static int try_addresses(struct globaltime_client *c, const struct attempt *t, b
 		if (!err || err == -ECANCELED)
 			return err;
 		time_link_close(&c->link);
-		/* An address that is silent is more probably the server's than one that is absent. */
+		/* An address that is silent says more than one that is absent. */
 		if (!worst || err == -ETIMEDOUT)
 			worst = err;
 	}

@@ -50,6 +50,6 @@ uint64_t time_stamp_arrival(uint64_t stamp_ns, const struct time_reading *now, u
 	if (!stamp_ns || stamp_ns > now->wall_ns || age_ns > OLDEST_NS ||
 	    now->after_ns - age_ns < since_ns)
 		return now->before_ns;
-	/* Rounded up: an arrival that is too late widens a bound, one that is too early breaks it. */
+	/* Rounded up: too late an arrival widens a bound, too early a one breaks it. */
 	return ns_earlier(now->before_ns, now->after_ns - age_ns);
 }

@@ -41,8 +41,11 @@ void command_help(const struct command *command);
  */
 enum xdd_status command_bad_option(const struct command *command, const char *word);
 
-/* The command that `argv` names, or the run of a plan, which has no name. */
-const struct command *command_of(int argc, char **argv);
+/*
+ * The command that `argv` names, by the name of the program or by its first word, or the run of a
+ * plan, which has no name. `*words` is the number of words that are not for it.
+ */
+const struct command *command_of(int argc, char **argv, int *words);
 
 /*
  * Write what standard output still holds. False: that failed, reported. A reader that has gone away
