@@ -151,6 +151,12 @@ static int line_columns(void)
 	return columns > 1 ? (int)columns : 80;
 }
 
+/* The last column stays empty: some terminals begin a new line after it. */
+size_t log_transient_columns(void)
+{
+	return (size_t)line_columns() - 1;
+}
+
 void log_transient(const char *text)
 {
 	char line[LOG_LINE_BYTES + 1];
@@ -164,7 +170,7 @@ void log_transient(const char *text)
 	if (!log_is_terminal())
 		return;
 	/* The last column is left free: some terminals go to the next line after it. */
-	len = snprintf(line, sizeof(line), WIPE "%.*s", line_columns() - 1, text);
+	len = snprintf(line, sizeof(line), WIPE "%.*s", (int)log_transient_columns(), text);
 	if (len > 0) {
 		atomic_store(&log_drawn, true);
 		write_all(line, strlen(line));

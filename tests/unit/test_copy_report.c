@@ -97,7 +97,7 @@ static void assert_progress(const struct progress *p, const struct copy_state *s
 {
 	char buf[PROGRESS_TEXT_SIZE];
 
-	assert_string_equal(progress_text(p, s, buf), text);
+	assert_string_equal(progress_text(p, s, PROGRESS_TEXT_SIZE, buf), text);
 }
 
 static void test_progress(void **state)
@@ -123,6 +123,34 @@ static void test_progress(void **state)
 	s.destination.done_files = 10;
 	s.destination.done_bytes = 2000;
 	assert_progress(&p, &s, "100 %, 10 of 10 files, 2.00 kB of 2.00 kB, 200 B/s, 2 failed");
+}
+
+/* A narrow terminal: numbers are whole or not there. */
+static void test_progress_narrow(void **state)
+{
+	static const struct {
+		size_t columns;
+		const char *text;
+	} lines[] = {
+		{ 200, " 20 %, 4 of 10 files, 400 B of 2.00 kB, 200 B/s, 8 s left" },
+		{ 57, " 20 %, 4 of 10 files, 400 B of 2.00 kB, 200 B/s, 8 s left" },
+		{ 56, " 20 %, 400 B of 2.00 kB, 200 B/s, 8 s left" },
+		{ 42, " 20 %, 400 B of 2.00 kB, 200 B/s, 8 s left" },
+		{ 41, " 20 %, 200 B/s, 8 s left" },
+		{ 1, " 20 %, 200 B/s, 8 s left" },
+	};
+	struct copy_state s = {
+		.source = { .offered_files = 10, .offered_bytes = 2000, .walk_done = 1 },
+		.destination = { .done_files = 4, .done_bytes = 400 },
+	};
+	struct progress p = { .n = 0 };
+	char buf[PROGRESS_TEXT_SIZE];
+
+	(void)state;
+	progress_add(&p, NS_PER_SEC, 0, 0);
+	progress_add(&p, 3 * NS_PER_SEC, 4, 400);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		assert_string_equal(progress_text(&p, &s, lines[i].columns, buf), lines[i].text);
 }
 
 /* Of one large file, what was sent counts before it is durable. */
@@ -554,6 +582,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bottleneck),
 		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_progress_narrow),
 		cmocka_unit_test(test_progress_of_one),
 		cmocka_unit_test(test_rate_of_now),
 		cmocka_unit_test(test_summary),

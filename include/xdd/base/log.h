@@ -60,6 +60,9 @@ bool log_shares_terminal(int fd);
  */
 void log_transient(const char *text);
 
+/* The columns that log_transient() has for a text, now. */
+size_t log_transient_columns(void);
+
 #define LOG_KEPT_MAX 1000
 
 /*

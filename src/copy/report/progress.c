@@ -123,38 +123,70 @@ static void add_left(struct text *t, double seconds)
 	uint64_t whole = (uint64_t)ceil(seconds);
 
 	if (whole < 120)
-		add(t, ", %" PRIu64 " s left", whole);
+		add(t, "%" PRIu64 " s left, ", whole);
 	else if (whole < 7200)
-		add(t, ", %" PRIu64 " min left", (whole + 59) / 60);
+		add(t, "%" PRIu64 " min left, ", (whole + 59) / 60);
 	else
-		add(t, ", %" PRIu64 " h %" PRIu64 " min left", whole / 3600, whole % 3600 / 60);
+		add(t, "%" PRIu64 " h %" PRIu64 " min left, ", whole / 3600, whole % 3600 / 60);
 }
 
-char *progress_text(const struct progress *p, const struct copy_state *s,
-		    char buf[PROGRESS_TEXT_SIZE])
+/* A line leaves these out, in this order. */
+enum {
+	OMIT_NOTHING,
+	OMIT_FILES,
+	OMIT_BYTES
+};
+
+static void add_done(struct text *t, const struct copy_state *s, int omit)
 {
 	const struct copy_counts *c = &s->source;
-	uint64_t files = state_done_files(s), bytes = state_done_bytes(s);
 	const char *more = c->walk_done ? "" : "+";
-	char done[SCALED_SIZE], all[SCALED_SIZE], rate[SCALED_SIZE];
+	uint64_t bytes = state_done_bytes(s);
+	char done[SCALED_SIZE], all[SCALED_SIZE];
+
+	if (c->walk_done && c->offered_bytes)
+		add(t, "%3u %%, ", (unsigned)(100.0 * (double)bytes / (double)c->offered_bytes));
+	if (omit < OMIT_FILES && (c->offered_files != 1 || !c->walk_done))
+		add(t, "%" PRIu64 " of %" PRIu64 "%s files, ", state_done_files(s),
+		    c->offered_files, more);
+	if (omit < OMIT_BYTES)
+		add(t, "%s of %s%s, ", scaled_bytes((double)bytes, done),
+		    scaled_bytes((double)c->offered_bytes, all), more);
+}
+
+static size_t line(const struct progress *p, const struct copy_state *s, int omit,
+		   char buf[PROGRESS_TEXT_SIZE])
+{
+	const struct copy_counts *c = &s->source;
 	double left = seconds_left(p, s);
 	struct text t = { buf, buf + PROGRESS_TEXT_SIZE };
+	char rate[SCALED_SIZE];
 
 	*buf = '\0';
-	if (c->walk_done && c->offered_bytes)
-		add(&t, "%3u %%, ", (unsigned)(100.0 * (double)bytes / (double)c->offered_bytes));
-	if (c->offered_files != 1 || !c->walk_done)
-		add(&t, "%" PRIu64 " of %" PRIu64 "%s files, ", files, c->offered_files, more);
-	add(&t, "%s of %s%s", scaled_bytes((double)bytes, done),
-	    scaled_bytes((double)c->offered_bytes, all), more);
+	add_done(&t, s, omit);
 	if (seconds_of(p) > 0)
-		add(&t, ", %s",
+		add(&t, "%s, ",
 		    scaled_rate(per_second(p->samples[oldest(p)].bytes, p->samples[newest(p)].bytes,
 					   seconds_of(p)),
 				rate));
-	if (s->source.failed + s->destination.failed)
-		add(&t, ", %" PRIu64 " failed", s->source.failed + s->destination.failed);
-	if (left <= MAX_LEFT_S && (files < c->offered_files || bytes < c->offered_bytes))
+	if (c->failed + s->destination.failed)
+		add(&t, "%" PRIu64 " failed, ", c->failed + s->destination.failed);
+	if (left <= MAX_LEFT_S &&
+	    (state_done_files(s) < c->offered_files || state_done_bytes(s) < c->offered_bytes))
 		add_left(&t, left);
+	/* The comma after the last of them. */
+	if (t.at - buf >= 2)
+		t.at -= 2;
+	*t.at = '\0';
+	return (size_t)(t.at - buf);
+}
+
+char *progress_text(const struct progress *p, const struct copy_state *s, size_t columns,
+		    char buf[PROGRESS_TEXT_SIZE])
+{
+	int omit = OMIT_NOTHING;
+
+	while (line(p, s, omit, buf) > columns && omit < OMIT_BYTES)
+		omit++;
 	return buf;
 }

@@ -137,7 +137,8 @@ static void draw(struct copy_report *r, bool terminal)
 	char text[PROGRESS_TEXT_SIZE + 1];
 
 	pthread_mutex_lock(&r->lock);
-	progress_text(&r->progress, &r->state, text);
+	progress_text(&r->progress, &r->state,
+		      terminal ? log_transient_columns() : PROGRESS_TEXT_SIZE, text);
 	pthread_mutex_unlock(&r->lock);
 	if (terminal) {
 		log_transient(text);

@@ -87,8 +87,11 @@ struct progress {
 
 void progress_add(struct progress *p, uint64_t now_ns, uint64_t files, uint64_t bytes);
 
-/* One line without a newline: what is done, the rate, and the time left where it is known. */
-char *progress_text(const struct progress *p, const struct copy_state *s,
+/*
+ * One line without a newline: what is done, the rate, and the time left where it is known. What
+ * does not fit into `columns` is left out as a whole: first files, then bytes.
+ */
+char *progress_text(const struct progress *p, const struct copy_state *s, size_t columns,
 		    char buf[PROGRESS_TEXT_SIZE]);
 
 /* ---- summary.c ---- */
