@@ -19,11 +19,6 @@
 /* For the end of a server, whose channel is closed. */
 #define END_NS (10 * NS_PER_SEC)
 
-static enum copy_role peer_of(enum copy_role role)
-{
-	return role == COPY_SOURCE ? COPY_DESTINATION : COPY_SOURCE;
-}
-
 static int attempt_failed(struct copy_attempt *a, int status, const char *text)
 {
 	snprintf(a->why, sizeof(a->why), "%s", text);
@@ -50,11 +45,11 @@ static int start_server(struct copy_attempt *a, enum copy_role role)
 	const struct copy_request *r = a->request;
 	struct copy_start start = {
 		.role = role,
-		.peer_is_here = a->here[side_of(peer_of(role))],
+		.peer_is_here = a->here[side_of(copy_peer_of(role))],
 		.settings = r->settings,
 		.destination = r->destination.path,
 		.own_host = attempt_host(a, role),
-		.peer_host = attempt_host(a, peer_of(role)),
+		.peer_host = attempt_host(a, copy_peer_of(role)),
 		.sources = (const char **)a->sources,
 		.n_sources = r->n_sources,
 	};
@@ -160,8 +155,8 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 		.n_sources = a->request->n_sources,
 		.destination = a->request->destination.path,
 		.own_host = attempt_host(a, role),
-		.peer_host = attempt_host(a, peer_of(role)),
-		.channel = a->servers[side_of(peer_of(role))].channel,
+		.peer_host = attempt_host(a, copy_peer_of(role)),
+		.channel = a->servers[side_of(copy_peer_of(role))].channel,
 		.data = &a->links,
 		.report = a->report,
 		.stop = &a->stop,

@@ -30,11 +30,6 @@ const char *attempt_host(const struct copy_attempt *a, enum copy_role role)
 	return p->host ? p->host : "this host";
 }
 
-static enum copy_role other(enum copy_role role)
-{
-	return role == COPY_SOURCE ? COPY_DESTINATION : COPY_SOURCE;
-}
-
 /* The session of a server has failed: the cause. Returns the exit status. */
 static int server_failed(struct copy_attempt *a, enum copy_role role, int err, const char *why)
 {
@@ -171,14 +166,15 @@ static int server_listens(struct copy_attempt *a, enum copy_role role, bool *met
 	if (!m.ok)
 		return no_way(cause, size, attempt_host(a, role), m.text);
 	to.port = m.port;
-	add_addresses(a, role, a->here[side_of(other(role))], &to);
-	if (a->here[side_of(other(role))]) {
+	add_addresses(a, role, a->here[side_of(copy_peer_of(role))], &to);
+	if (a->here[side_of(copy_peer_of(role))]) {
 		*met = data_connect(&a->links, &a->terms, &to, CONNECT_NS, why, sizeof(why)) == 0;
 		return *met ? 0 : no_way(cause, size, attempt_host(a, role), why);
 	}
-	status = ask(a, other(role), &to);
+	status = ask(a, copy_peer_of(role), &to);
 	*met = !status && to.ok;
-	return *met || status ? status : no_way(cause, size, attempt_host(a, other(role)), to.text);
+	return *met || status ? status :
+				no_way(cause, size, attempt_host(a, copy_peer_of(role)), to.text);
 }
 
 /* This host listens, and the server with `role` connects. */
@@ -215,7 +211,7 @@ static int meet_inside(struct copy_attempt *a)
 		a->links.inside = true;
 		if (!a->here[side_of(role)])
 			continue;
-		a->links.links[0] = link_inside(a->servers[side_of(other(role))].channel);
+		a->links.links[0] = link_inside(a->servers[side_of(copy_peer_of(role))].channel);
 		if (!a->links.links[0])
 			return server_failed(a, role, -ENOMEM, NULL);
 		a->links.n = 1;
@@ -230,10 +226,10 @@ int attempt_meet(struct copy_attempt *a)
 	bool met = false;
 	int status = server_listens(a, first, &met, cause, sizeof(cause));
 
-	if (!status && !met && a->here[side_of(other(first))])
+	if (!status && !met && a->here[side_of(copy_peer_of(first))])
 		status = this_host_listens(a, first, &met, cause, sizeof(cause));
 	else if (!status && !met)
-		status = server_listens(a, other(first), &met, cause, sizeof(cause));
+		status = server_listens(a, copy_peer_of(first), &met, cause, sizeof(cause));
 	if (!status && !met) {
 		copy_report_note(a->report, "data goes through ssh, which is slower: %s", cause);
 		status = meet_inside(a);

@@ -47,11 +47,6 @@ static struct link *channel_of(const struct relay *r, enum copy_role role)
 	return r->attempt->servers[side_of(role)].channel;
 }
 
-static enum copy_role other(enum copy_role role)
-{
-	return role == COPY_SOURCE ? COPY_DESTINATION : COPY_SOURCE;
-}
-
 /* ---- ends ---- */
 
 static void add_status(struct relay *r, int status)
@@ -207,7 +202,7 @@ static void *pass_messages(void *arg)
 		last = read_message(w, &h);
 		err = pass_on(w, &h);
 		if (err && !last) {
-			lose(r, other(w->from), err, "");
+			lose(r, copy_peer_of(w->from), err, "");
 			break;
 		}
 		if (last)
@@ -252,7 +247,7 @@ static int start_way(struct relay *r, enum copy_role from)
 	w->relay = r;
 	w->from = from;
 	w->in = channel_of(r, from);
-	w->out = channel_of(r, other(from));
+	w->out = channel_of(r, copy_peer_of(from));
 	if (r->attempt->links.inside) {
 		w->out_data = link_inside(w->out);
 		if (!w->out_data)

@@ -92,7 +92,7 @@ void role_channel_failed(struct role *r, int err)
 		snprintf(text, sizeof(text), "the connection was lost");
 	else
 		snprintf(text, sizeof(text), "the connection has failed (%s)", strerror(-err));
-	role_end_receiving(r, role_peer_of(r), COPY_SSH_ENDED, text);
+	role_end_receiving(r, copy_peer_of(r->is), COPY_SSH_ENDED, text);
 }
 
 void role_link_failed(struct role *r, unsigned number, int err, const char *why)

@@ -35,7 +35,7 @@ static int take_failure(struct role *r, const struct wire_header *h, char *why)
 
 	if (copy_decode_failure(r->body, h->length, &f) != WIRE_OK)
 		return bad_body(h->type, why);
-	copy_report_failure(r->job->report, role_peer_of(r), &f);
+	copy_report_failure(r->job->report, copy_peer_of(r->is), &f);
 	return 0;
 }
 
@@ -63,7 +63,7 @@ static int take_counts(struct role *r, const struct wire_header *h, char *why)
 			 wire_type_name(h->type));
 		return -EBADMSG;
 	}
-	copy_report_counts(r->job->report, role_peer_of(r), &c);
+	copy_report_counts(r->job->report, copy_peer_of(r->is), &c);
 	pthread_mutex_lock(&r->lock);
 	r->peer = c;
 	if (h->type == end) {
@@ -89,13 +89,13 @@ static int take_end(struct role *r, const struct wire_header *h, char *why)
 	role_set_status(r, (int)e.status);
 	pthread_mutex_unlock(&r->lock);
 	if (h->type == WIRE_ERROR) {
-		role_end_receiving(r, role_peer_of(r), (int)e.status, e.text);
+		role_end_receiving(r, copy_peer_of(r->is), (int)e.status, e.text);
 		return -ECANCELED;
 	}
 	f.status = e.status;
 	memcpy(f.text, e.text, sizeof(f.text));
 	if (!known || e.status != XDD_CANCELED)
-		copy_report_failure(r->job->report, role_peer_of(r), &f);
+		copy_report_failure(r->job->report, copy_peer_of(r->is), &f);
 	stop_request(r->job->stop, STOP_ERROR, 0);
 	return 0;
 }
@@ -108,7 +108,8 @@ static int take_bye(struct role *r)
 	r->bye_seen = true;
 	early = !r->finish_seen;
 	pthread_mutex_unlock(&r->lock);
-	role_end_receiving(r, role_peer_of(r), COPY_FAILED, early ? "it ended too early" : NULL);
+	role_end_receiving(r, copy_peer_of(r->is), COPY_FAILED,
+			   early ? "it ended too early" : NULL);
 	return -ECANCELED;
 }
 

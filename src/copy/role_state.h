@@ -48,11 +48,6 @@ struct role {
 	struct copy_counts peer;
 };
 
-static inline enum copy_role role_peer_of(const struct role *r)
-{
-	return r->is == COPY_SOURCE ? COPY_DESTINATION : COPY_SOURCE;
-}
-
 /* The time of the kernel's clock in `ns` nanoseconds, to wait for `changed`. */
 static inline struct timespec role_deadline_in(uint64_t ns)
 {

@@ -44,6 +44,12 @@ enum copy_role {
 	COPY_DESTINATION = 2,
 };
 
+/* The role of the other side. */
+static inline enum copy_role copy_peer_of(enum copy_role role)
+{
+	return role == COPY_SOURCE ? COPY_DESTINATION : COPY_SOURCE;
+}
+
 struct copy_start {
 	uint8_t key[WIRE_KEY_BYTES];
 	uint8_t session[WIRE_SESSION_BYTES];
