@@ -100,6 +100,12 @@ void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum c
 	answers_result(&d->answers, id, outcome);
 }
 
+int dest_violation(char *why, const char *what)
+{
+	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
+	return -EBADMSG;
+}
+
 void dest_busy(struct destination *d)
 {
 	atomic_fetch_add(&d->busy, 1);

@@ -91,6 +91,12 @@ void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const
 		 const char *what, int err);
 
 /*
+ * The source breaks the rules with `what`, which becomes `why` (WIRE_MAX_TEXT_BYTES). Returns
+ * -EBADMSG. Any thread.
+ */
+int dest_violation(char *why, const char *what);
+
+/*
  * Results are sent once nothing is busy that has more of them. dest_idle() ends dest_busy(). Any
  * thread.
  */

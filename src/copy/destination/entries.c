@@ -34,12 +34,6 @@ struct entries *entries_new(void)
 	return calloc(1, sizeof(struct entries));
 }
 
-static int bad(char *why, const char *what)
-{
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
-	return -EBADMSG;
-}
-
 bool entries_complete(const struct entries *x)
 {
 	return x->ended && x->n <= 1;
@@ -301,11 +295,11 @@ static int take_dir(struct destination *d, struct level *in, const struct copy_e
 	bool at_top = x->n == 1;
 
 	if (d->root.device >= 0)
-		return bad(why, "a directory, while the destination is a device");
+		return dest_violation(why, "a directory, while the destination is a device");
 	if (!*e->name && (!at_top || d->root.name))
-		return bad(why, "a directory without a name");
+		return dest_violation(why, "a directory without a name");
 	if (x->n >= MAX_DEPTH)
-		return bad(why, "more directories in each other than are supported");
+		return dest_violation(why, "more directories in each other than are supported");
 	if (at_top && (!*e->name || d->root.is_entry))
 		return enter_root(d, e, cost_bytes);
 	return enter(d, in, e, cost_bytes);
@@ -317,9 +311,9 @@ static int take_leave(struct destination *d, char *why)
 	struct level *l = &x->levels[x->n - 1];
 
 	if (x->n <= 1)
-		return bad(why, "the end of a directory that it had not begun");
+		return dest_violation(why, "the end of a directory that it had not begun");
 	if (l->kind != LEVEL_LOST && items_open(&d->items, l->cost_bytes))
-		return bad(why, "more than fits into the window");
+		return dest_violation(why, "more than fits into the window");
 	pop(d);
 	return 0;
 }
@@ -356,9 +350,9 @@ static int take_link(struct destination *d, const struct level *l, const struct 
 	struct item *i;
 
 	if (!l->node)
-		return bad(why, "a link, while the destination is a device");
+		return dest_violation(why, "a link, while the destination is a device");
 	if (items_open(&d->items, cost_bytes))
-		return bad(why, "more than fits into the window");
+		return dest_violation(why, "more than fits into the window");
 	i = entries_item(d, l, e, cost_bytes);
 	if (!i)
 		return -ENOMEM;
@@ -385,10 +379,10 @@ static int check_top(struct destination *d, struct copy_entry *e, char *why)
 	struct entries *x = d->entries;
 
 	if (!is_top_name(d->job, e->name))
-		return bad(why, "a file that was not asked for");
+		return dest_violation(why, "a file that was not asked for");
 	if (x->n_top++ && (d->root.name || d->root.is_entry || d->root.device >= 0) &&
 	    !(e->kind == COPY_DIR && !*e->name))
-		return bad(why, "more than one file for one name");
+		return dest_violation(why, "more than one file for one name");
 	if (d->root.name)
 		e->name = d->root.name;
 	return 0;
@@ -400,7 +394,7 @@ static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost
 	int err;
 
 	if (e->id != d->entries->last_id + 1)
-		return bad(why, "entries out of order");
+		return dest_violation(why, "entries out of order");
 	d->entries->last_id = e->id;
 	err = d->entries->n == 1 ? check_top(d, e, why) : 0;
 	if (err)
@@ -429,7 +423,7 @@ static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost
 static int take_end(struct destination *d, char *why)
 {
 	if (d->entries->n != 1)
-		return bad(why, "the end of all within a directory");
+		return dest_violation(why, "the end of all within a directory");
 	d->entries->ended = true;
 	atomic_store(&d->all_offered, true);
 	if (d->commit && !items_awaited(&d->items))
@@ -440,7 +434,7 @@ static int take_end(struct destination *d, char *why)
 static int take_entry(struct destination *d, struct copy_entry *e, uint32_t cost_bytes, char *why)
 {
 	if (d->entries->ended)
-		return bad(why, "more after the end of all");
+		return dest_violation(why, "more after the end of all");
 	switch (e->kind) {
 	case COPY_DIR:
 	case COPY_FILE:
@@ -454,7 +448,7 @@ static int take_entry(struct destination *d, struct copy_entry *e, uint32_t cost
 	case COPY_END:
 		return take_end(d, why);
 	}
-	return bad(why, "an entry of an unknown kind");
+	return dest_violation(why, "an entry of an unknown kind");
 }
 
 /* The first entry decides what the name of the destination means. */
@@ -485,7 +479,7 @@ int entries_offer(struct destination *d, const uint8_t *body, size_t length, cha
 		const uint8_t *at = c->at;
 
 		if (copy_decode_entry(c, &e, &more) != WIRE_OK)
-			err = bad(why, wire_fault_text(WIRE_BAD_BODY));
+			err = dest_violation(why, wire_fault_text(WIRE_BAD_BODY));
 		if (err || !more)
 			break;
 		if (!d->entries->n && e.kind != COPY_OWNER)

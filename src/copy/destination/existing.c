@@ -25,12 +25,6 @@ struct offer {
 	struct stat st; /* if it exists */
 };
 
-static int bad(char *why, const char *what)
-{
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
-	return -EBADMSG;
-}
-
 /* A file that needs no more messages. */
 static int end_at_once(struct destination *d, const struct offer *o, enum copy_outcome outcome)
 {
@@ -77,7 +71,7 @@ static int add(struct destination *d, struct item *i, enum item_state state, cha
 	if (!items_add(&d->items, i))
 		return 0;
 	file_forget(d, i);
-	return bad(why, "more files than fit into the window");
+	return dest_violation(why, "more files than fit into the window");
 }
 
 static int want_sums(struct destination *d, const struct offer *o, char *why)
@@ -87,7 +81,7 @@ static int want_sums(struct destination *d, const struct offer *o, char *why)
 	int err;
 
 	if (items_open(&d->items, o->cost_bytes))
-		return bad(why, "more than fits into the window");
+		return dest_violation(why, "more than fits into the window");
 	i = new_item(d, o);
 	if (!i)
 		return -ENOMEM;
@@ -131,7 +125,7 @@ static int want_contents(struct destination *d, const struct offer *o, char *why
 	int err = 0;
 
 	if (items_open(&d->items, o->cost_bytes))
-		return bad(why, "more than fits into the window");
+		return dest_violation(why, "more than fits into the window");
 	i = new_item(d, o);
 	if (!i)
 		return -ENOMEM;

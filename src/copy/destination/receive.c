@@ -33,12 +33,6 @@ struct receivers {
 	struct receiver list[COPY_MAX_CONNECTIONS];
 };
 
-static int violation(char *why, const char *what)
-{
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
-	return -EBADMSG;
-}
-
 static int write_small(struct destination *d, struct item *i, const struct copy_bundle_file *f)
 {
 	int err = file_create(d, i);
@@ -57,13 +51,13 @@ static int take_small(struct destination *d, const struct copy_bundle_file *f, c
 	int err;
 
 	if (!i)
-		return violation(why, "a file that was not asked for");
+		return dest_violation(why, "a file that was not asked for");
 	if (f->status) {
 		file_lost(d, i);
 		return 0;
 	}
 	if (f->size != i->file.entry->size_bytes)
-		return violation(why, "a file of another size than it says");
+		return dest_violation(why, "a file of another size than it says");
 	err = write_small(d, i, f);
 	if (err)
 		file_failed(d, i, "write", err);
@@ -83,7 +77,7 @@ static int take_bundle(struct destination *d, const uint8_t *body, size_t length
 	copy_bundle_cursor_init(&c, body, length);
 	while (!err && !dest_stopped(d)) {
 		if (copy_decode_bundle(&c, &f, &more) != WIRE_OK)
-			return violation(why, wire_fault_text(WIRE_BAD_BODY));
+			return dest_violation(why, wire_fault_text(WIRE_BAD_BODY));
 		if (!more)
 			break;
 		tally_add(&d->tally.moved_bytes, f.size);
@@ -106,7 +100,7 @@ static int take_message(struct destination *d, const struct wire_header *h, cons
 	case WIRE_COPY_FILE_END:
 		return stream_file_end(d, body, h->length, why);
 	default:
-		return violation(why, "a message that has no place there");
+		return dest_violation(why, "a message that has no place there");
 	}
 }
 
@@ -150,7 +144,7 @@ static int receive_one(struct receiver *r, char *why)
 
 	tally_add(&d->tally.waiting_ns, clock_now_ns() - since);
 	if (!err && h.length > r->buffer_bytes)
-		err = violation(why, "a message that is too long");
+		err = dest_violation(why, "a message that is too long");
 	stamp.network_begin_ns = stamps_now(d->stamps);
 	if (!err && h.length)
 		err = link_receive_body(r->link, &h, r->buffer, ns, why);

@@ -22,12 +22,6 @@
 #define ZEROS_BYTES (256u << 10)
 #define DIRECT_ALIGN 4096u /* at least: offsets, sizes and memory */
 
-static int violation(char *why, const char *what)
-{
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
-	return -EBADMSG;
-}
-
 /*
  * Space is allocated first for direct writes only: they come out of order and each allocates at
  * once, while the kernel allocates what is in the page cache in the order of offsets. Failures of
@@ -215,7 +209,7 @@ static int end_message(struct destination *d, struct item *i, unsigned messages,
 	int complete_now = items_unuse(&d->items, i, messages, bytes);
 
 	if (complete_now < 0)
-		return violation(why, "other amounts of a file than it says");
+		return dest_violation(why, "other amounts of a file than it says");
 	if (complete_now && sums)
 		sums_complete(d, i);
 	else if (complete_now)
@@ -231,14 +225,14 @@ int stream_block(struct destination *d, const struct wire_header *h, const uint8
 	struct item *i = items_use(&d->items, id, ITEM_SEND, &err);
 
 	if (!i)
-		return err == -ENOMEM ? err : violation(why, "data that was not asked for");
+		return err == -ENOMEM ? err : dest_violation(why, "data that was not asked for");
 	err = items_claim(&d->items, i, h->offset, size, &failed);
 	if (err == -EBADMSG)
-		return violation(why, "data that lies outside of a file, or twice");
+		return dest_violation(why, "data that lies outside of a file, or twice");
 	if (!err && !failed)
 		err = write_block(d, i, body, size, h->offset);
 	if (err == -EBADMSG)
-		return violation(why, "data in descending order, which -o rules out");
+		return dest_violation(why, "data in descending order, which -o rules out");
 	if (err)
 		stream_failed(d, i, "write", err);
 	tally_add(&d->tally.moved_bytes, size);
@@ -252,12 +246,12 @@ int stream_file_end(struct destination *d, const uint8_t *body, size_t length, c
 	int err;
 
 	if (copy_decode_file_end(body, length, &e) != WIRE_OK)
-		return violation(why, wire_fault_text(WIRE_BAD_BODY));
+		return dest_violation(why, wire_fault_text(WIRE_BAD_BODY));
 	i = items_use_any(&d->items, e.id, &err);
 	if (!i)
-		return err == -ENOMEM ? err : violation(why, "the end of an unknown file");
+		return err == -ENOMEM ? err : dest_violation(why, "the end of an unknown file");
 	if (items_announce(&d->items, i, &e))
-		return violation(why, "two ends of a file");
+		return dest_violation(why, "two ends of a file");
 	return end_message(d, i, 0, 0, why);
 }
 

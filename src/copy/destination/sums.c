@@ -18,12 +18,6 @@
 
 #define READ_BYTES (1u << 20)
 
-static int violation(char *why, const char *what)
-{
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
-	return -EBADMSG;
-}
-
 /* The file that is compared, for all threads. */
 static int ensure_open(struct destination *d, struct item *i)
 {
@@ -112,14 +106,15 @@ int sums_message(struct destination *d, const uint8_t *body, size_t length, char
 	int err;
 
 	if (copy_decode_sums(body, length, &sums) != WIRE_OK)
-		return violation(why, wire_fault_text(WIRE_BAD_BODY));
+		return dest_violation(why, wire_fault_text(WIRE_BAD_BODY));
 	i = items_use(&d->items, sums.id, ITEM_SUMS, &err);
 	if (!i)
-		return err == -ENOMEM ? err : violation(why, "digests that were not asked for");
+		return err == -ENOMEM ? err :
+					dest_violation(why, "digests that were not asked for");
 	err = items_claim(&d->items, i, sums.offset_bytes, sums.end_bytes - sums.offset_bytes,
 			  &failed);
 	if (err == -EBADMSG)
-		return violation(why, "digests that lie outside of a file, or twice");
+		return dest_violation(why, "digests that lie outside of a file, or twice");
 	if (!err && !failed)
 		err = compare(d, i, &sums);
 	if (err)
