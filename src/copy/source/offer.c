@@ -230,19 +230,18 @@ static int note_entry(struct offering *o, struct walk_found *found, int encoded_
 
 static int offer_entry(struct offering *o, const struct copy_entry *e, struct walk_found *found)
 {
-	int n = 0, err = 0;
+	int err = e->kind == COPY_LEAVE ? leave_dir(o) : 0;
+	int n = err ? err : encode(o, e);
+	size_t at = o->batch_bytes;
 
-	if (e->kind == COPY_LEAVE)
-		err = leave_dir(o);
-	if (!err && has_id(e->kind)) {
-		n = encode(o, e);
-		err = n < 0 ? n : note_entry(o, found, n);
+	if (n >= 0 && has_id(e->kind)) {
+		err = note_entry(o, found, n);
+		/* A wait for room may have sent the batch before it. */
+		if (err || o->batch_bytes != at)
+			n = err ? err : encode(o, e);
 	}
-	/* A wait for room may have sent the batch before it. */
-	if (!err)
-		n = encode(o, e);
-	if (err || n < 0)
-		return err ? err : n;
+	if (n < 0)
+		return n;
 	add(o, n);
 	count_offered(o->s, e);
 	return 0;
