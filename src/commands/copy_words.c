@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -368,6 +367,5 @@ int copy_line_read(struct copy_line *l, int argc, char *const *argv)
 		status = copy_line_places(l);
 	if (!status)
 		status = copy_line_combination(l);
-
 	return status ? status : copy_line_sources(l);
 }

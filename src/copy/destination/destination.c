@@ -279,7 +279,7 @@ static void check_finish(struct destination *d)
 static int run(struct destination *d)
 {
 	struct receivers *receivers = NULL;
-	int err = role_start(d->role), status;
+	int err = role_start(d->role);
 
 	if (!err)
 		err = receivers_start(&receivers, d);
@@ -291,8 +291,7 @@ static int run(struct destination *d)
 	receivers_end(receivers);
 	write_stamps(d);
 	end_files(d);
-	status = role_finish(d->role);
-	return status;
+	return role_finish(d->role);
 }
 
 int copy_destination(struct copy_job *job)

@@ -400,14 +400,12 @@ static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost
 	if (err)
 		return err;
 	err = top(d, &l);
-	if (err && e->kind != COPY_DIR) {
-		dest_failed(d, e->id, l->node, e->name, "open its directory", err);
-		dest_result(d, e->id, 0, COPY_LOST);
-		return 0;
-	}
 	if (err) {
 		dest_failed(d, e->id, l->node, e->name, "open its directory", err);
-		return enter_nothing(d, l, e, cost_bytes, LEVEL_LOST);
+		if (e->kind == COPY_DIR)
+			return enter_nothing(d, l, e, cost_bytes, LEVEL_LOST);
+		dest_result(d, e->id, 0, COPY_LOST);
+		return 0;
 	}
 	if (e->kind == COPY_DIR)
 		return take_dir(d, l, e, cost_bytes, why);

@@ -60,7 +60,30 @@ static bool is_awaited(const struct item *i)
 	return i->state != ITEM_TAKEN;
 }
 
-static struct stream *stream_new(void);
+static struct stream *stream_new(void)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	pthread_mutex_init(&s->lock, NULL);
+	s->direct_fd = -1;
+	extents_init(&s->got, STREAM_MAX_RANGES);
+	extents_init(&s->differing, STREAM_MAX_DIFFERING);
+	return s;
+}
+
+static void stream_free(struct stream *s)
+{
+	if (!s)
+		return;
+	if (s->direct_fd >= 0)
+		close(s->direct_fd);
+	extents_clear(&s->got);
+	extents_clear(&s->differing);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
 
 /* The ranges that must come: with too many, the last one goes on to the end. */
 static size_t list_missing(const struct extents *durable, uint64_t size, struct extent *missing)
@@ -139,31 +162,6 @@ struct item *items_take(struct items *t, uint64_t id)
 		i = NULL;
 	pthread_mutex_unlock(&t->lock);
 	return i;
-}
-
-static struct stream *stream_new(void)
-{
-	struct stream *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	pthread_mutex_init(&s->lock, NULL);
-	s->direct_fd = -1;
-	extents_init(&s->got, STREAM_MAX_RANGES);
-	extents_init(&s->differing, STREAM_MAX_DIFFERING);
-	return s;
-}
-
-static void stream_free(struct stream *s)
-{
-	if (!s)
-		return;
-	if (s->direct_fd >= 0)
-		close(s->direct_fd);
-	extents_clear(&s->got);
-	extents_clear(&s->differing);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
 }
 
 static struct item *use(struct items *t, uint64_t id, bool any, enum item_state state, int *err)

@@ -254,6 +254,13 @@ static void check_end(struct large *f)
 		fail(f, "changed while it was copied");
 }
 
+static void end_entry(struct source *s, struct entry *e)
+{
+	pthread_mutex_lock(&s->lock);
+	work_answered(e);
+	pthread_mutex_unlock(&s->lock);
+}
+
 static int send_end(struct data_thread *d, struct large *f)
 {
 	struct wire_header h = { .type = WIRE_COPY_FILE_END };
@@ -277,9 +284,7 @@ static int send_end(struct data_thread *d, struct large *f)
 		if (f->entry->how == COPY_SEND)
 			count_add(&d->counts.bytes, f->entry->size_bytes - end.bytes);
 	}
-	pthread_mutex_lock(&d->s->lock);
-	work_answered(f->entry);
-	pthread_mutex_unlock(&d->s->lock);
+	end_entry(d->s, f->entry);
 	return send_message(d, &h, body, size);
 }
 
@@ -296,13 +301,10 @@ static int finish(struct data_thread *d, struct large *f)
 	int err = 0;
 
 	check_end(f);
-	if (f->dropped) {
-		pthread_mutex_lock(&d->s->lock);
-		work_answered(f->entry);
-		pthread_mutex_unlock(&d->s->lock);
-	} else {
+	if (f->dropped)
+		end_entry(d->s, f->entry);
+	else
 		err = send_end(d, f);
-	}
 	free_large(f);
 	return err;
 }
@@ -384,9 +386,7 @@ int large_answer(struct data_thread *d, struct held_dir *held, struct entry *e)
 
 	if (!f) {
 		role_fatal(d->s->role, XDD_INIT_FAILED, "out of memory");
-		pthread_mutex_lock(&d->s->lock);
-		work_answered(e);
-		pthread_mutex_unlock(&d->s->lock);
+		end_entry(d->s, e);
 		return 0;
 	}
 	if (!atomic_load(&e->lost))
