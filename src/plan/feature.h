@@ -58,6 +58,7 @@ extern const struct plan_feature feature_passes;
 extern const struct plan_feature feature_throttle;
 extern const struct plan_feature feature_coordination;
 extern const struct plan_feature feature_layout;
+extern const struct plan_feature feature_stonewall;
 extern const struct plan_feature feature_endtoend;
 extern const struct plan_feature feature_restart;
 extern const struct plan_feature feature_output;
@@ -70,6 +71,9 @@ extern const struct plan_feature feature_general;
 /* The suboptions of -throttle and of -restart. */
 extern const struct option throttle_rows[];
 extern const struct option restart_rows[];
+
+/* The suboptions of -stonewall. */
+extern const struct option stonewall_rows[];
 
 /* Rows of options that cannot be had, with the reason. */
 extern const struct option options_refused[];

@@ -155,6 +155,22 @@ static const struct option rows[] = {
 		    "the same; all ranks need the same seed. Without a word it is node; ranks if "
 		    "there is one host; and the next target if there is one rank.",
 	  .example = "xdd -op read -targets -4 file -rs 64k -bpr 1m -segments 4 -reorder" },
+	{ .name = "stonewall",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SUB,
+	  .arg = "[<suboption>]",
+	  .subs = stonewall_rows,
+	  .alone = &stonewall_rows[0],
+	  .help = "end the pass of all targets together, when the first one has ended it",
+	  .detail = "No target issues any more in a pass that one of them has ended, by its amount "
+		    "of work or otherwise; outstanding operations complete. Two lines after each "
+		    "pass, and the document of -jsonout, show the rates of all targets at that "
+		    "moment, and to the end of the last operation and of the flush of -syncwrite. "
+		    "The results of the pass are those to the end. Ranks that are started by hand "
+		    "do not know of each other: each of them stops for itself. The rest of a file "
+		    "is not written: read no more of it than the passes that wrote it have "
+		    "operations (-numreqs).",
+	  .example = "xdd -op write -targets 2 a b -mbytes 64 -stonewall 10s" },
 	{ 0 },
 };
 

@@ -398,7 +398,8 @@ static size_t collect(const struct plan *plan, struct part *parts, struct rooms 
 		const struct target_plan *t = &plan->targets[i];
 
 		if (!plan_writes(t) || (t->kind != TARGET_FILE && t->kind != TARGET_MISSING) ||
-		    t->pass_ops == PLAN_UNLIMITED || plan_may_end_early(plan, t))
+		    t->pass_ops == PLAN_UNLIMITED || plan_may_end_early(plan, t) ||
+		    plan->stonewall.on)
 			continue;
 		parts[n].target = t;
 		if (!locate(plan, &parts[n], rooms))

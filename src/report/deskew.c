@@ -30,9 +30,9 @@ static void write_rate(FILE *f, const struct span *s, double rate, const char *u
 		fprintf(f, ", -, %s", unit);
 }
 
-static void write_span(FILE *f, const char *of, const char *what, const struct span *s)
+void span_write(FILE *f, const char *of, const char *what, const struct span *s)
 {
-	fprintf(f, "Deskew, %s, %s, %.6f, seconds, %" PRIu64 ", bytes", of, what,
+	fprintf(f, "%s, %s, %.6f, seconds, %" PRIu64 ", bytes", of, what,
 		(double)s->ns / (double)NS_PER_SEC, s->bytes);
 	write_rate(f, s, span_rate(s), "MB/s");
 	write_rate(f, s, span_iops(s), "Ops/s");
@@ -41,15 +41,16 @@ static void write_span(FILE *f, const char *of, const char *what, const struct s
 
 void deskew_write(FILE *f, const struct deskew_result *d)
 {
-	char of[32] = "combined";
+	char pass[32] = "combined", of[48];
 
 	if (d->pass)
-		snprintf(of, sizeof(of), "pass %" PRIu64, d->pass);
-	write_span(f, of, "whole", &d->whole);
-	write_span(f, of, "head", &d->head);
-	write_span(f, of, "window", &d->window);
-	write_span(f, of, "tail", &d->tail);
-	fprintf(f, "Fairness, %s, %.3f, slowest, target %" PRIu32, of, d->fairness,
+		snprintf(pass, sizeof(pass), "pass %" PRIu64, d->pass);
+	snprintf(of, sizeof(of), "Deskew, %s", pass);
+	span_write(f, of, "whole", &d->whole);
+	span_write(f, of, "head", &d->head);
+	span_write(f, of, "window", &d->window);
+	span_write(f, of, "tail", &d->tail);
+	fprintf(f, "Fairness, %s, %.3f, slowest, target %" PRIu32, pass, d->fairness,
 		d->slowest.target);
 	write_rate(f, &d->slowest.own, span_rate(&d->slowest.own), "MB/s");
 	fprintf(f, ", fastest, target %" PRIu32, d->fastest.target);

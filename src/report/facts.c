@@ -31,6 +31,20 @@ void report_deskew(struct report *r, const struct deskew_result *deskew)
 	report_write_lines(r, &r->text, &l);
 }
 
+void report_stonewall(struct report *r, const struct stonewall_result *stonewall)
+{
+	struct memstream l;
+
+	if (r->sink)
+		return;
+	if (r->json)
+		jsonout_stonewall(r->json, stonewall);
+	memstream_open(&l);
+	if (l.f)
+		stonewall_write(l.f, stonewall);
+	report_write_lines(r, &r->text, &l);
+}
+
 void report_start_skew(struct report *r, const struct start_skew_result *skew)
 {
 	if (r->json)

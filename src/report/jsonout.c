@@ -33,6 +33,7 @@ enum list {
 	LIST_DEVICES,
 	LIST_STATISTICS,
 	LIST_DESKEW,
+	LIST_STONEWALL,
 	LIST_START_SKEW,
 	LIST_ENDTOEND,
 	LIST_COUNT,
@@ -41,7 +42,7 @@ enum list {
 static const char *const list_names[LIST_COUNT] = {
 	[LIST_DEVICES] = "devices",   [LIST_STATISTICS] = "statistics",
 	[LIST_DESKEW] = "deskew",     [LIST_START_SKEW] = "start_skew",
-	[LIST_ENDTOEND] = "endtoend",
+	[LIST_ENDTOEND] = "endtoend", [LIST_STONEWALL] = "stonewall",
 };
 
 struct kept {
@@ -269,6 +270,18 @@ void jsonout_deskew(struct jsonout *j, const struct deskew_result *d)
 	jvalue_put(o, "slowest_target", jvalue_count(d->slowest.target));
 	jvalue_put(o, "fastest_target", jvalue_count(d->fastest.target));
 	keep(j, LIST_DESKEW, o);
+}
+
+void jsonout_stonewall(struct jsonout *j, const struct stonewall_result *s)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "pass", jvalue_count(s->pass));
+	jvalue_put(o, "target",
+		   s->target == STONEWALL_BY_TIME ? json_null() : jvalue_count(s->target));
+	jvalue_put(o, "at", span(&s->at));
+	jvalue_put(o, "end", span(&s->end));
+	keep(j, LIST_STONEWALL, o);
 }
 
 void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *s)

@@ -17,6 +17,7 @@
 #include "xdd/report/endtoend.h"
 #include "xdd/report/result.h"
 #include "xdd/report/statistics.h"
+#include "xdd/report/stonewall.h"
 
 struct jsonout;
 
@@ -33,6 +34,7 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 void jsonout_result(struct jsonout *j, const struct result *result);
 void jsonout_device(struct jsonout *j, const struct device_use *use);
 void jsonout_deskew(struct jsonout *j, const struct deskew_result *deskew);
+void jsonout_stonewall(struct jsonout *j, const struct stonewall_result *stonewall);
 void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *skew);
 /* A pass of an end-to-end target. */
 void jsonout_endtoend(struct jsonout *j, const struct endtoend_result *r);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "run/coord/gate.h"
+#include "run/coord/stonewall.h"
 #include "run/endtoend/endtoend.h"
 #include "run/issue/order.h"
 #include "run/meter/cache_sample.h"
@@ -56,6 +57,7 @@ void pass_begin(struct target *t, uint64_t number)
 {
 	uint64_t end;
 
+	stonewall_lock(t->run);
 	atomic_fetch_add(&t->pass_seq, 1);
 	atomic_store(&t->pass, number);
 	t->state = (struct pass_state){
@@ -78,6 +80,7 @@ void pass_begin(struct target *t, uint64_t number)
 	atomic_store(&t->result_pending, true);
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->pass_seq, 1);
+	stonewall_unlock(t->run);
 	gate_begin_pass(t);
 	intervals_open(t);
 }
@@ -181,6 +184,7 @@ static void pass_finish(struct qthread *q, bool reopens)
 	struct run *run = t->run;
 	struct dirty_sample dirty;
 
+	stonewall_target_ends(t);
 	target_file_sync_pass(q);
 	dirty = dirty_sample_take(t);
 	intervals_close(t);

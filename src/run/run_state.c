@@ -170,6 +170,7 @@ int run_init(struct run *run, const struct plan *plan, struct report *report,
 	stop_init(&run->stop);
 	barrier_init(&run->start, run->n_qthreads + 1);
 	event_init(&run->opened);
+	stonewall_init(&run->stonewall);
 	err = results_init(&run->results, run->n_qthreads);
 	if (err)
 		return err;
@@ -206,6 +207,7 @@ void run_free(struct run *run)
 	free(run->targets);
 	heartbeat_destroy(&run->heartbeat);
 	intervals_destroy(run);
+	stonewall_destroy(&run->stonewall);
 	stop_destroy(&run->stop);
 	results_destroy(&run->results);
 	guard_release(&run->guard);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run/coord/stonewall.h"
 #include "run/coord/syncio.h"
 #include "run/endtoend/endtoend.h"
 #include "run/meter/cputime.h"
@@ -62,6 +63,7 @@ struct run {
 	struct heartbeat heartbeat;
 	struct intervals intervals[INTERVALS_KINDS];
 	struct syncio syncio; /* with -syncio only */
+	struct stonewall stonewall;
 	struct endtoend_run endtoend;
 
 	/* all QThreads and the results manager meet here: once ready, then before each pass */

@@ -173,6 +173,7 @@ OPTIONS = [Option(*row) for row in (
     ("attached", "", "output", None, None),
     ("blockperrank", "bpr", "4", "Blocks", ["0 of 2, 4096, bytes, in 1, segments", "1 of 2, 4096, bytes, in 1, segments"]),
     ("segments", "", "4 -blockperrank 1", "Blocks", ["0 of 2, 1024, bytes, in 4, segments", "1 of 2, 1024, bytes, in 4, segments"]),
+    ("stonewall", "", "5", None, None),
     ("reorder", "", "-blockperrank 4", "Blocks read", ["1 of 2", "0 of 2"]),
     ("deskew", "", "", None, None),
     ("endtoend", "e2e", "issource destination h:2000,3", DEPTH, ["3"] * 2),

@@ -26,6 +26,7 @@
 #include "xdd/plan/memory_plan.h"
 #include "xdd/plan/pattern_options.h"
 #include "xdd/plan/seek_options.h"
+#include "xdd/plan/stonewall_options.h"
 #include "xdd/plan/throttle_options.h"
 #include "xdd/plan/trace_options.h"
 #include "xdd/stat/stats.h"
@@ -243,6 +244,7 @@ struct plan {
 	const char *output_format; /* "+ID+ID..."; NULL: the default columns */
 	struct latency_options latency;
 	struct interval_options intervals;
+	struct stonewall_options stonewall;
 	const char **force; /* devices that may be overwritten whatever they hold */
 	size_t n_force;
 

@@ -48,6 +48,9 @@ double span_rate(const struct span *s);
 double span_ops(const struct span *s);
 double span_iops(const struct span *s);
 
+/* A line for people: "<of>, <what>, 1.234567, seconds, ..." */
+void span_write(FILE *f, const char *of, const char *what, const struct span *s);
+
 /* The lines for people. */
 void deskew_write(FILE *f, const struct deskew_result *d);
 

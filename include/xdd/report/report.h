@@ -20,6 +20,7 @@
 #include "xdd/report/interval.h"
 #include "xdd/report/result.h"
 #include "xdd/report/statistics.h"
+#include "xdd/report/stonewall.h"
 
 struct report;
 
@@ -77,6 +78,9 @@ void report_device(struct report *r, const struct device_use *use);
 
 /* How the targets of a pass, or of all, compare in time: lines, and -jsonout. */
 void report_deskew(struct report *r, const struct deskew_result *deskew);
+
+/* The stonewall of a pass: lines, and -jsonout. */
+void report_stonewall(struct report *r, const struct stonewall_result *stonewall);
 
 /* How far their starts lay apart: a line with -verbose, and -jsonout. */
 void report_start_skew(struct report *r, const struct start_skew_result *skew);

@@ -47,6 +47,7 @@ struct manager {
 	uint64_t passes;
 	uint64_t grace_end_ns;	/* of the kernel's clock */
 	uint64_t settle_end_ns; /* of the kernel's clock */
+	uint64_t stonewall_ns;	/* when the time of -stonewall is over; UINT64_MAX: never */
 	uint64_t resync_ns;	/* of the kernel's clock: when to call clock_resync() next */
 	uint64_t processors;	/* that percentages of CPU time are of */
 	uint64_t online;

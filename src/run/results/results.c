@@ -50,13 +50,20 @@
 static void wait_for_results(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
-	const struct timespec until = clock_timespec(m->resync_ns);
+	const bool stonewall = m->stonewall_ns != UINT64_MAX;
+	struct timespec until = clock_timespec(m->resync_ns);
 
-	if (m->resync_ns == UINT64_MAX) {
+	if (stonewall && m->stonewall_ns < m->resync_ns)
+		until = clock_deadline(m->stonewall_ns);
+	if (m->resync_ns == UINT64_MAX && !stonewall) {
 		pthread_cond_wait(&q->changed, &q->lock);
 	} else if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) ==
 		   ETIMEDOUT) {
 		pthread_mutex_unlock(&q->lock);
+		if (clock_now_ns() >= m->stonewall_ns) {
+			stonewall_close(m->run, m->passes + 1, STONEWALL_BY_TIME);
+			m->stonewall_ns = UINT64_MAX;
+		}
 		m->resync_ns = clock_resync();
 		pthread_mutex_lock(&q->lock);
 	}
@@ -176,12 +183,45 @@ static void take_in(struct manager *m, struct pass_result *r)
 		start_skew_add(&m->start_skew, m->report, r, m->plan->n_targets);
 }
 
+/* All targets are released into a pass at `release_ns`. */
+static void set_stonewall(struct manager *m, uint64_t release_ns)
+{
+	const uint64_t after = m->plan->stonewall.after_ns;
+
+	m->stonewall_ns = after ? release_ns + after : UINT64_MAX;
+}
+
+static struct span span_of(const struct tally *t, uint64_t ns)
+{
+	return (struct span){ ns, tally_bytes(t), tally_ops(t) * FLOW_OP };
+}
+
+/* A pass is over, in which the targets have done `all`. */
+static void write_stonewall(struct manager *m, const struct tally *all)
+{
+	struct stonewall_result result = { .pass = m->together.pass };
+	struct stonewall_moment moment;
+	uint64_t first;
+
+	if (!stonewall_get(m->run, m->together.pass, &moment))
+		return;
+	first = moment.tally.first_issue_ns;
+	result.target = moment.target;
+	result.end = span_of(all, m->together.figures.elapsed_ns);
+	result.at = span_of(&moment.tally, moment.at_ns > first ? moment.at_ns - first : 0);
+	/* Nothing was outstanding. */
+	if (result.at.ns > result.end.ns)
+		result.at.ns = result.end.ns;
+	report_stonewall(m->report, &result);
+}
+
 /*
  * Results of one pass, which come in any order, in the order of the targets. False: the run
  * stopped.
  */
 static bool collect_pass(struct manager *m, struct pass_result **slots)
 {
+	struct tally all;
 	uint64_t pass = 0;
 	size_t got = 0;
 
@@ -197,9 +237,12 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 		pass = r->pass;
 		got++;
 	}
+	tally_clear(&all);
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
-		if (slots[i])
-			take_in(m, slots[i]);
+		if (!slots[i])
+			continue;
+		take_in(m, slots[i]);
+		tally_add(&all, &slots[i]->figures.tally);
 	}
 	if (got)
 		deskew_pass(&m->deskew, m->report, slots, pass);
@@ -211,6 +254,8 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 	if (got < m->plan->n_targets)
 		return false;
 	m->together.figures.elapsed_ns = close_window(m);
+	if (m->plan->stonewall.on)
+		write_stonewall(m, &all);
 	if (m->keep_series && series_add(&m->series, &m->together, !m->together.partial))
 		log_error("the statistics leave out pass %" PRIu64 ": %s", m->together.pass,
 			  strerror(ENOMEM));
@@ -225,7 +270,7 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 	for (uint64_t pass = 1; collect_pass(m, slots); pass++) {
 		/* The source of an end-to-end copy decides, and its announcement says so. */
 		const bool follows = run->endtoend.destinations.n;
-		uint64_t end = follows ? UINT64_MAX : atomic_load(&run->end_ns), until;
+		uint64_t end = follows ? UINT64_MAX : atomic_load(&run->end_ns), until, release;
 
 		run->manager.more = pass < m->plan->passes && clock_now_ns() < end &&
 				    (follows || !manager_is_known(m));
@@ -241,8 +286,9 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 		if (run->manager.more)
 			run->manager.more = endtoend_begin(run, pass + 1);
 		m->resync_ns = clock_resync();
-		if (barrier_wait(&run->start, NULL) < 0 || !run->manager.more)
+		if (barrier_wait(&run->start, &release) < 0 || !run->manager.more)
 			return;
+		set_stonewall(m, release);
 	}
 }
 
@@ -399,9 +445,11 @@ void *results_main(void *arg)
 		.plan = run->plan,
 		.report = run->report,
 		.first_ns = UINT64_MAX,
+		.stonewall_ns = UINT64_MAX,
 	};
 	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t release;
 
 	debug_line(DEBUG_TASK, "results manager: thread %d starts", gettid());
 	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
@@ -419,7 +467,8 @@ void *results_main(void *arg)
 	m.resync_ns = clock_resync();
 	/* All are open; and ready, once what changes their files has been done. */
 	if (is_open(&m) && !starttime_wait(run) && endtoend_begin(run, 1) &&
-	    barrier_wait(&run->start, NULL) >= 0) {
+	    barrier_wait(&run->start, &release) >= 0) {
+		set_stonewall(&m, release);
 		starttime_check(run);
 		manager_describe(&m);
 		if (run->plan->no_barrier)
