@@ -43,6 +43,13 @@ extern const struct command command_bare_check;
 const char *command_suggest(const char *word);
 
 /*
+ * xdd combine: one result of documents of -jsonout of several hosts. Its main() returns the
+ * greatest status in them, XDD_TARGET_FAILED where all are XDD_OK and one is missing, or
+ * XDD_BAD_ARGUMENT.
+ */
+extern const struct command command_combine;
+
+/*
  * xdd compare: the differences between documents of -jsonout. Its main() returns an enum
  * compare_status.
  */

@@ -205,46 +205,9 @@ void jsonout_result(struct jsonout *j, const struct result *r)
 	put_value(j, jsonout_result_value(j->plan, r));
 }
 
-static json_t *figure(const struct pass_statistics *s, enum pass_figure figure)
-{
-	const struct stats_summary *sum = &s->summary[figure];
-	const struct stats_stability *why = &s->stability[figure];
-	json_t *o = json_object(), *values = json_array();
-	bool at = why->change == STATS_ODD || why->change == STATS_STEP;
-
-	for (size_t i = 0; i < s->n; i++)
-		json_array_append_new(values, jvalue_real(s->values[figure][i]));
-	jvalue_put(o, "unit", jvalue_text(figure_unit(figure)));
-	jvalue_put(o, "mean", s->n ? jvalue_real(sum->mean) : json_null());
-	jvalue_put(o, "standard_deviation", s->n > 1 ? jvalue_real(sum->stddev) : json_null());
-	jvalue_put(o, "minimum", s->n ? jvalue_real(sum->min) : json_null());
-	jvalue_put(o, "maximum", s->n ? jvalue_real(sum->max) : json_null());
-	jvalue_put(o, "autocorrelation", jvalue_real(sum->autocorrelation));
-	jvalue_put(o, "interval_low", jvalue_real(sum->mean - sum->half_width));
-	jvalue_put(o, "interval_high", jvalue_real(sum->mean + sum->half_width));
-	jvalue_put(o, "change", jvalue_text(s->n > 2 ? stats_change_name(why->change) : NULL));
-	jvalue_put(o, "change_pass", at ? jvalue_count(s->passes[why->at]) : json_null());
-	jvalue_put(o, "change_amount", jvalue_real(why->amount));
-	jvalue_put(o, "values", values);
-	return o;
-}
-
 void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
 {
-	json_t *o = json_object(), *passes = json_array();
-	char why[STATISTICS_WHY_SIZE];
-
-	for (size_t i = 0; i < s->n; i++)
-		json_array_append_new(passes, jvalue_count(s->passes[i]));
-	jvalue_put(o, "target", s->combined ? json_null() : jvalue_count(s->target));
-	jvalue_put(o, "passes", passes);
-	jvalue_put(o, "left_out", jvalue_count(s->left_out));
-	jvalue_put(o, "not_reproducible", jvalue_text(statistics_why(s, why)));
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
-		if (i < FIGURE_FIRST_PERCENTILE || s->percentiles)
-			jvalue_put(o, figure_name(i), figure(s, i));
-	}
-	keep(j, LIST_STATISTICS, o);
+	keep(j, LIST_STATISTICS, jsonout_statistics_value(s));
 }
 
 static json_t *span(const struct span *s)

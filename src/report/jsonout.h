@@ -63,6 +63,7 @@ void jsonout_discard(struct jsonout *j);
  */
 json_t *jsonout_plan(const struct plan *plan);
 json_t *jsonout_result_value(const struct plan *plan, const struct result *r);
+json_t *jsonout_statistics_value(const struct pass_statistics *statistics);
 json_t *jsonout_endtoend_value(const struct endtoend_result *r);
 json_t *jsonout_clock_value(const struct clock_result *c);
 json_t *jsonout_start_value(const struct start_result *s);

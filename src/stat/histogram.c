@@ -88,8 +88,7 @@ void histogram_sum_free(struct histogram_sum *s)
 	histogram_sum_init(s);
 }
 
-/* Make room for the buckets `first` to `last` as well. */
-static int widen(struct histogram_sum *s, unsigned first, unsigned last)
+int histogram_sum_widen(struct histogram_sum *s, unsigned first, unsigned last)
 {
 	uint64_t *counts;
 
@@ -133,7 +132,7 @@ int histogram_sum_add_live(struct histogram_sum *s, const struct histogram *h)
 		return 0;
 	first = histogram_bucket(min);
 	last = histogram_bucket(max);
-	if (widen(s, first, last))
+	if (histogram_sum_widen(s, first, last))
 		return -ENOMEM;
 	for (unsigned b = first; b <= last; b++) {
 		uint64_t count = load(&h->counts[b]);
@@ -151,7 +150,7 @@ int histogram_sum_add(struct histogram_sum *s, const struct histogram_sum *from)
 {
 	if (!from->size)
 		return 0;
-	if (widen(s, from->first, from->first + from->size - 1))
+	if (histogram_sum_widen(s, from->first, from->first + from->size - 1))
 		return -ENOMEM;
 	for (unsigned i = 0; i < from->size; i++)
 		s->counts[from->first - s->first + i] += from->counts[i];

@@ -100,6 +100,12 @@ void histogram_sum_init(struct histogram_sum *s);
 void histogram_sum_free(struct histogram_sum *s);
 
 /*
+ * Make room for the buckets `first` to `last` as well, for a caller that sets counts and the other
+ * fields itself. Returns 0 or -ENOMEM.
+ */
+int histogram_sum_widen(struct histogram_sum *s, unsigned first, unsigned last);
+
+/*
  * Add the values of `h` (any thread) or of `from` to `s`; or subtract the values of `earlier`,
  * which `s` contains: least and greatest are then known to a bucket only. Return 0, or -ENOMEM with
  * `s` unchanged.

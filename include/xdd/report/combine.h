@@ -1,0 +1,50 @@
+/*
+ * xdd combine: one result of the documents of -jsonout that the hosts of a run wrote.
+ *
+ * The documents may come from any source: they are checked, and a bad one is refused with one line.
+ * Any thread; no state.
+ */
+#ifndef XDD_REPORT_COMBINE_H
+#define XDD_REPORT_COMBINE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "xdd/base/status.h"
+
+#define COMBINE_MAX_DOCUMENTS 16384
+
+struct combine_options {
+	bool force;		     /* -force: combine also results that do not belong together */
+	const char *const *expected; /* -hosts: names that must be there */
+	size_t n_expected;
+};
+
+/*
+ * Read the document of a file. NULL: one line was given to log_error(). With `first`, the document
+ * that was read first (or NULL), parts that a combined result does not need are left out, and parts
+ * that are equal share memory: for thousands of documents.
+ */
+json_t *combine_load(const char *path, json_t *first);
+
+/*
+ * Combine `n` documents (1 or more), which `names` names in messages: a new reference to a document
+ * of the same schema, with the member "hosts". That of one document is that document with "hosts".
+ * NULL: they were refused, with one line for each reason, or memory is short.
+ */
+json_t *combine_documents(json_t *const *docs, const char *const *names, size_t n,
+			  const struct combine_options *o);
+
+/* Print such a document for people, 80 columns wide. Returns 0 or -errno. */
+int combine_print_text(const json_t *doc, FILE *to);
+
+/*
+ * Append the lines of the hosts and of all together to a CSV file with the columns of a run.
+ * Returns XDD_OK, or reports and returns XDD_BAD_ARGUMENT where the file has other columns,
+ * XDD_INIT_FAILED where memory is short, XDD_IO_ERROR where it cannot be written.
+ */
+enum xdd_status combine_write_csv(const json_t *doc, const char *path);
+
+#endif

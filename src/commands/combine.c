@@ -1,0 +1,266 @@
+/*
+ * xdd combine: one result of the documents that the hosts of a run wrote. Called by main.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands/commands.h"
+#include "xdd/base/log.h"
+#include "xdd/base/newfile.h"
+#include "xdd/base/output.h"
+#include "xdd/commands/command.h"
+#include "xdd/plan/option.h"
+#include "xdd/report/combine.h"
+#include "xdd/report/jvalue.h"
+
+struct combine_line {
+	const char *json, *csv; /* NULL: not wanted */
+	struct combine_options options;
+	char *hosts; /* -hosts, cut at the commas */
+	const char **expected;
+	const char **names;
+	size_t n;
+	json_t **docs;
+	bool help;
+};
+
+static const struct option rows[] = {
+	{ .name = "jsonout",
+	  .aliases = "o jsono",
+	  .arg = "<file>",
+	  .help = "write the combined result to <file> as JSON, for xdd compare; - is standard "
+		  "output, without the text" },
+	{ .name = "csvout",
+	  .aliases = "csvo",
+	  .arg = "<file>",
+	  .help = "append the lines of the hosts (HOST) and of all (COMBINED) to <file> as CSV, with "
+		  "the columns of a run" },
+	{ .name = "hosts",
+	  .arg = "<host>,<host>...",
+	  .help = "the hosts that must be there; those that are missing are named" },
+	{ .name = "force",
+	  .help = "combine also results with different run ids, or of different times" },
+	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ 0 },
+};
+
+static const struct option_group group = { "Options", rows };
+static const struct option_group *const groups[] = { &group, NULL };
+static const struct option_table options = { .groups = groups };
+
+/* ---- the command line ---- */
+
+static bool no_memory(void)
+{
+	log_error("combine: %s", strerror(ENOMEM));
+	return false;
+}
+
+/* Cut the names of -hosts at commas. */
+static bool set_expected(struct combine_line *l, const char *word, const char *value)
+{
+	size_t room = 1;
+
+	for (const char *c = value; *c; c++)
+		room += *c == ',';
+	free(l->hosts);
+	free(l->expected);
+	l->hosts = strdup(value);
+	l->expected = calloc(room, sizeof(*l->expected));
+	l->options.n_expected = 0;
+	if (!l->hosts || !l->expected)
+		return no_memory();
+	for (char *rest = l->hosts, *name; (name = strsep(&rest, ","));) {
+		if (!*name) {
+			log_error("combine %s %.128s: expected names with a comma between them",
+				  word, value);
+			return false;
+		}
+		l->expected[l->options.n_expected++] = name;
+	}
+	l->options.expected = l->expected;
+	return true;
+}
+
+static bool take_option(struct combine_line *l, const struct option *found, const char *word,
+			const char *value)
+{
+	if (found->arg && (!value || !*value)) {
+		log_error("combine %s: missing argument %s", word, found->arg);
+		return false;
+	}
+	if (strcmp(found->name, "jsonout") == 0)
+		l->json = value;
+	else if (strcmp(found->name, "csvout") == 0)
+		l->csv = value;
+	else if (strcmp(found->name, "hosts") == 0)
+		return set_expected(l, word, value);
+	else if (strcmp(found->name, "force") == 0)
+		l->options.force = true;
+	else
+		l->help = true;
+	return true;
+}
+
+static bool parse(struct combine_line *l, int argc, char **argv)
+{
+	for (int i = 1; i < argc && !l->help; i++) {
+		const char *word = argv[i];
+		const struct option *found;
+
+		if (word[0] != '-') {
+			l->names[l->n++] = word;
+			continue;
+		}
+		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
+		if (!found) {
+			command_bad_option(&command_combine, word);
+			return false;
+		}
+		if (found->arg)
+			i++;
+		if (!take_option(l, found, word, i < argc ? argv[i] : NULL))
+			return false;
+	}
+	if (l->n || l->help)
+		return true;
+	log_error("combine: expected the files of -jsonout of the hosts; see xdd combine -help");
+	return false;
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && output_standard(path) >= 0 && strcmp(path, "/dev/stderr") != 0;
+}
+
+/* A file that is read is not replaced. */
+static bool check_output(const struct combine_line *l, const char *option, const char *path,
+			 int (*check)(const char *path, char *why))
+{
+	char why[OUTPUT_WHY_SIZE];
+	struct stat out, in;
+
+	if (!path)
+		return true;
+	if (check(path, why)) {
+		log_error("combine -%s %s: %s", option, path, why);
+		return false;
+	}
+	if (stat(path, &out) || !S_ISREG(out.st_mode))
+		return true;
+	for (size_t i = 0; i < l->n; i++) {
+		if (stat(l->names[i], &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+			continue;
+		log_error("combine -%s %s: is a document to read; use another file", option, path);
+		return false;
+	}
+	return true;
+}
+
+/* ---- work ---- */
+
+static json_t *combine(struct combine_line *l)
+{
+	json_t *first = NULL;
+
+	if (l->n > COMBINE_MAX_DOCUMENTS) {
+		log_error("combine: %zu documents are too many; expected up to %d", l->n,
+			  COMBINE_MAX_DOCUMENTS);
+		return NULL;
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		l->docs[i] = combine_load(l->names[i], first);
+		if (!l->docs[i])
+			return NULL;
+		first = l->docs[0];
+	}
+	return combine_documents(l->docs, l->names, l->n, &l->options);
+}
+
+static bool write_json(const json_t *doc, const char *path)
+{
+	struct newfile f;
+	int err;
+
+	if (is_stdout(path)) {
+		if (!json_dumpf(doc, stdout, JVALUE_FORMAT))
+			putchar('\n');
+		return true;
+	}
+	err = newfile_open(&f, path);
+	if (!err) {
+		if (json_dumpf(doc, f.f, JVALUE_FORMAT))
+			err = errno ? -errno : -EIO;
+		else
+			fputc('\n', f.f);
+		err = newfile_close(&f, err);
+	}
+	if (err)
+		log_error("combine -jsonout %s: %s", path, output_strerror(err));
+	return !err;
+}
+
+static int combine_all(struct combine_line *l)
+{
+	json_t *doc;
+	int status = XDD_BAD_ARGUMENT;
+	bool good = true;
+
+	if (!check_output(l, "jsonout", l->json, output_check_new) ||
+	    !check_output(l, "csvout", l->csv, output_check))
+		return XDD_BAD_ARGUMENT;
+	doc = combine(l);
+	if (!doc)
+		return XDD_BAD_ARGUMENT;
+	if (l->csv)
+		good = combine_write_csv(doc, l->csv) == XDD_OK;
+	if (good && l->json)
+		good = write_json(doc, l->json);
+	if (!is_stdout(l->json) && !is_stdout(l->csv))
+		combine_print_text(doc, stdout);
+	if (good)
+		status = (int)json_integer_value(json_object_get(doc, "status"));
+	json_decref(doc);
+	return status;
+}
+
+static int combine_main(int argc, char **argv)
+{
+	struct combine_line l = { .names = calloc((size_t)argc, sizeof(*l.names)),
+				  .docs = calloc((size_t)argc, sizeof(*l.docs)) };
+	int status = XDD_BAD_ARGUMENT;
+
+	if (!l.names || !l.docs) {
+		no_memory();
+	} else if (parse(&l, argc, argv)) {
+		if (l.help)
+			command_help(&command_combine);
+		status = l.help ? XDD_OK : combine_all(&l);
+	}
+	for (size_t i = 0; l.docs && i < l.n; i++)
+		json_decref(l.docs[i]);
+	free(l.docs);
+	free(l.names);
+	free(l.expected);
+	free(l.hosts);
+	return command_flush() ? status : XDD_BAD_ARGUMENT;
+}
+
+const struct command command_combine = {
+	.name = "combine",
+	.summary = "make one result of those of several hosts",
+	.usage =
+		"usage: xdd combine [<option> ...] <host1.json> <host2.json>...\n"
+		"\n"
+		"Makes one result of the documents of -jsonout of the hosts of a run: sums over the\n"
+		"time from the first operation to the last one, percentiles of all operations, the\n"
+		"skew of start and end, a line of each host, the slowest host, and the differences of\n"
+		"environments and plans. Times of hosts with -timeserver are those of one clock.\n",
+	.options = &options,
+	.footer =
+		"Exit status: that of the hosts, the greatest one; 4 if all are 0 and one is missing;\n"
+		"2 if a document cannot be read, or does not belong to the others.\n",
+	.main = combine_main,
+};

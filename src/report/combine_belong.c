@@ -1,0 +1,337 @@
+/*
+ * Do documents belong together, and are they complete? Called by combine.c.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/combine_host.h"
+#include "xdd/base/log.h"
+#include "xdd/base/memstream.h"
+#include "xdd/base/utf8.h"
+#include "xdd/report/jvalue.h"
+
+#define NAMES_SHOWN 16
+
+/* ---- hosts in the order of their names ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct combine_host *x = *(const struct combine_host *const *)a;
+	const struct combine_host *y = *(const struct combine_host *const *)b;
+	int order = strcmp(x->name, y->name);
+
+	if (!order)
+		order = (x->ranked ? x->rank + 1 : 0) < (y->ranked ? y->rank + 1 : 0) ?
+				-1 :
+				(x->ranked ? x->rank + 1 : 0) > (y->ranked ? y->rank + 1 : 0);
+	if (!order)
+		order = (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return order ? order : (x > y) - (x < y);
+}
+
+static const struct combine_host **sorted(const struct combine_host *hosts, size_t n)
+{
+	const struct combine_host **order = calloc(n, sizeof(struct combine_host *));
+
+	for (size_t i = 0; order && i < n; i++)
+		order[i] = &hosts[i];
+	if (order)
+		qsort(order, n, sizeof(struct combine_host *), by_name);
+	else
+		log_error("combine: %s", strerror(ENOMEM));
+	return order;
+}
+
+static bool same_place(const struct combine_host *a, const struct combine_host *b)
+{
+	return strcmp(a->name, b->name) == 0 && a->ranked == b->ranked &&
+	       (!a->ranked || a->rank == b->rank);
+}
+
+/* ---- do they belong together? ---- */
+
+/* Each is to be combined once. */
+static bool once_each(const struct combine_host *hosts, size_t n)
+{
+	const struct combine_host **order = sorted(hosts, n);
+	bool good = order != NULL;
+
+	for (size_t i = 1; good && i < n; i++) {
+		const struct combine_host *a = order[i - 1], *b = order[i];
+
+		if (!same_place(a, b) || a->start_ns != b->start_ns ||
+		    !json_equal((json_t *)a->doc, (json_t *)b->doc))
+			continue;
+		log_error("combine: %s: is the same document as %s; -force counts it twice",
+			  b->document, a->document);
+		good = false;
+	}
+	free(order);
+	return good;
+}
+
+static bool same_run(const struct combine_host *hosts, size_t n)
+{
+	const struct combine_host *a = hosts;
+
+	for (size_t i = 1; i < n; i++) {
+		const struct combine_host *b = &hosts[i];
+
+		if (a->run_id && b->run_id && strcmp(a->run_id, b->run_id) == 0)
+			continue;
+		if (!a->run_id && !b->run_id)
+			continue;
+		log_error("combine: %s: its run id is %s, and that of %s is %s: they are of "
+			  "different runs; -force combines them all the same",
+			  b->document, b->run_id ? b->run_id : "not given", a->document,
+			  a->run_id ? a->run_id : "not given");
+		return false;
+	}
+	return true;
+}
+
+static bool same_ranks(const struct combine_host *hosts, size_t n)
+{
+	const struct combine_host *a = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct combine_host *b = &hosts[i];
+
+		if (!b->ranked)
+			continue;
+		if (!a)
+			a = b;
+		if (a->ranks == b->ranks)
+			continue;
+		log_error("combine: %s: is of a run of %" PRIu64 " ranks, and %s of one of %" PRIu64
+			  "; -force combines them all the same",
+			  b->document, b->ranks, a->document, a->ranks);
+		return false;
+	}
+	return true;
+}
+
+/* In global time where it is known, otherwise by the clocks of the hosts. */
+static struct combine_span span_of(const struct combine_host *h)
+{
+	if (h->n_spans)
+		return (struct combine_span){ h->spans[0].from_ns, h->spans[h->n_spans - 1].to_ns };
+	return (struct combine_span){ h->start_ns, h->end_ns };
+}
+
+static bool same_time(const struct combine_host *hosts, size_t n)
+{
+	const struct combine_host *last = NULL, *first = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		struct combine_span s = span_of(&hosts[i]);
+
+		if (!s.to_ns || hosts[i].idle)
+			continue;
+		if (!last || s.from_ns > span_of(last).from_ns)
+			last = &hosts[i];
+		if (!first || s.to_ns < span_of(first).to_ns)
+			first = &hosts[i];
+	}
+	if (!first || span_of(last).from_ns <= span_of(first).to_ns)
+		return true;
+	log_error("combine: %s: begins %.3f seconds after the end of %s, and they have no run id: "
+		  "they may be of different runs; -force combines them all the same",
+		  last->document, (double)(span_of(last).from_ns - span_of(first).to_ns) / 1e9,
+		  first->document);
+	return false;
+}
+
+bool combine_belong(const struct combine_host *hosts, size_t n, const struct combine_options *o)
+{
+	if (o->force)
+		return true;
+	return once_each(hosts, n) && same_run(hosts, n) && same_ranks(hosts, n) &&
+	       (hosts[0].run_id || same_time(hosts, n));
+}
+
+/* ---- are they complete? ---- */
+
+/* Names, separated by commas; the first ones of many. */
+struct names {
+	struct memstream m;
+	size_t n;
+};
+
+static void names_add(struct names *names, const char *name)
+{
+	if (!names->m.f && !names->n)
+		memstream_open(&names->m);
+	if (names->m.f && names->n < NAMES_SHOWN)
+		fprintf(names->m.f, "%s%s", names->n ? ", " : "", name);
+	names->n++;
+}
+
+/* A line of notes: `before`, the names, `after`. Nothing without names. */
+static void names_note(struct names *names, json_t *notes, const char *before, const char *after)
+{
+	struct memstream line;
+
+	if (names->n > NAMES_SHOWN && names->m.f)
+		fprintf(names->m.f, " and %zu more", names->n - NAMES_SHOWN);
+	if (names->n && !memstream_close(&names->m) && memstream_open(&line)) {
+		fprintf(line.f, "%s%s%s", before, names->m.text, after);
+		if (!memstream_close(&line))
+			json_array_append_new(notes, jvalue_text(line.text));
+		free(line.text);
+	}
+	memstream_discard(&names->m);
+}
+
+/* "node1" is "node1.example.org": only one of them may have a domain. */
+static bool same_host(const char *a, const char *b)
+{
+	size_t len = strcspn(a, ".");
+
+	if (strcmp(a, b) == 0)
+		return true;
+	return (!a[len] || !strchr(b, '.')) && strncmp(a, b, len) == 0 &&
+	       (b[len] == '\0' || b[len] == '.');
+}
+
+/* "results/node1.json" is of node1, whatever the document says. */
+static bool is_named(const char *document, const char *name)
+{
+	const char *last = strrchr(document, '/');
+	size_t len = strlen(name);
+
+	last = last ? last + 1 : document;
+	return strncmp(last, name, len) == 0 &&
+	       (last[len] == '\0' || strcmp(last + len, ".json") == 0);
+}
+
+static bool is_there(const struct combine_host *hosts, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (same_host(hosts[i].name, name) || is_named(hosts[i].document, name))
+			return true;
+	}
+	return false;
+}
+
+static void missing_hosts(const struct combine_host *hosts, size_t n,
+			  const struct combine_options *o, json_t *missing, struct names *names)
+{
+	for (size_t i = 0; i < o->n_expected; i++) {
+		if (is_there(hosts, n, o->expected[i]))
+			continue;
+		json_array_append_new(missing, jvalue_text(o->expected[i]));
+		names_add(names, o->expected[i]);
+	}
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void missing_rank(uint64_t from, uint64_t to, json_t *missing, struct names *names)
+{
+	for (uint64_t rank = from; rank < to; rank++) {
+		char text[40];
+
+		snprintf(text, sizeof(text), "rank %" PRIu64, rank);
+		names_add(names, text);
+		if (json_array_size(missing) < COMBINE_MAX_DOCUMENTS)
+			json_array_append_new(missing, jvalue_text(text));
+	}
+}
+
+/* The ranks that no document is of. */
+static void missing_ranks(const struct combine_host *hosts, size_t n, json_t *missing,
+			  struct names *names)
+{
+	uint64_t *ranks = calloc(n, sizeof(*ranks)), next = 0, all = 0;
+	size_t found = 0;
+
+	for (size_t i = 0; ranks && i < n; i++) {
+		if (!hosts[i].ranked)
+			continue;
+		ranks[found++] = hosts[i].rank;
+		all = hosts[i].ranks > all ? hosts[i].ranks : all;
+	}
+	if (ranks)
+		qsort(ranks, found, sizeof(*ranks), by_rank);
+	for (size_t i = 0; i < found; i++) {
+		missing_rank(next, ranks[i], missing, names);
+		next = ranks[i] + 1 > next ? ranks[i] + 1 : next;
+	}
+	missing_rank(next, all, missing, names);
+	free(ranks);
+}
+
+/* The name of a file, without its directory and .json. */
+static int stem(const char *document, const char **from)
+{
+	const char *last = strrchr(document, '/');
+	size_t len;
+
+	*from = last ? last + 1 : document;
+	len = strlen(*from);
+	if (len > 5 && strcmp(*from + len - 5, ".json") == 0)
+		len -= 5;
+	return len < COMBINE_LABEL_SIZE ? (int)len : COMBINE_LABEL_SIZE;
+}
+
+static void set_label(struct combine_host *h, bool again)
+{
+	const char *file;
+	int len = stem(h->document, &file);
+	size_t kept = 0, one;
+
+	if (h->ranked)
+		snprintf(h->label, sizeof(h->label), "%.100s/%" PRIu64, h->name, h->rank);
+	else if (again)
+		snprintf(h->label, sizeof(h->label), "%.60s:%.*s", h->name, len, file);
+	else
+		snprintf(h->label, sizeof(h->label), "%s", h->name);
+	/* A character that is cut in its middle is no text. */
+	while (h->label[kept] && (one = utf8_length(h->label + kept)))
+		kept += one;
+	h->label[kept] = '\0';
+}
+
+/* Several results of one host, and of one rank where there are ranks. */
+void combine_label(struct combine_host *hosts, size_t n, json_t *notes)
+{
+	const struct combine_host **order = sorted(hosts, n);
+	struct names names = { .n = 0 };
+
+	for (size_t i = 0; order && i < n; i++) {
+		bool before = i && same_place(order[i - 1], order[i]);
+		bool after = i + 1 < n && same_place(order[i], order[i + 1]);
+
+		set_label(&hosts[order[i] - hosts], before || after);
+		if (after && !before)
+			names_add(&names, order[i]->name);
+	}
+	names_note(&names, notes, "several documents are of the same host: ", "");
+	free(order);
+}
+
+void combine_missing(const struct combine_host *hosts, size_t n, const struct combine_options *o,
+		     json_t *missing, json_t *notes)
+{
+	struct names gone = { .n = 0 }, cut = { .n = 0 }, idle = { .n = 0 };
+
+	missing_hosts(hosts, n, o, missing, &gone);
+	missing_ranks(hosts, n, missing, &gone);
+	for (size_t i = 0; i < n; i++) {
+		if (!hosts[i].combined || hosts[i].idle)
+			names_add(&idle, hosts[i].label);
+		else if (hosts[i].partial)
+			names_add(&cut, hosts[i].label);
+	}
+	names_note(&gone, notes, "missing, and not in the sums: ", "");
+	names_note(&idle, notes, "did no operation: ", "");
+	names_note(&cut, notes, "cut short, and in the sums with what was done until then: ", "");
+}

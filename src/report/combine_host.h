@@ -1,0 +1,154 @@
+/*
+ * The parts of xdd combine: a host's document as checked values, times of all hosts, passes.
+ *
+ * Private to src/report/combine*.c. One thread.
+ */
+#ifndef XDD_REPORT_COMBINE_HOST_H
+#define XDD_REPORT_COMBINE_HOST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/report/combine.h"
+#include "xdd/report/result.h"
+
+/* An interval of global time. */
+struct combine_span {
+	uint64_t from_ns;
+	uint64_t to_ns;
+};
+
+/* A pass of a target. */
+struct combine_pass {
+	uint64_t pass;
+	uint32_t host;
+	uint32_t target;
+	bool partial;
+	bool placed; /* `span` is known */
+	struct combine_span span;
+	uint64_t elapsed_ns;
+	const json_t *result;
+};
+
+#define COMBINE_LABEL_SIZE 128
+
+/* The used part of a document. Borrowed from it, except for `passes` and `spans`. */
+struct combine_host {
+	const json_t *doc;
+	const char *document;		/* its name in messages */
+	const char *name;		/* of the host; "?" where the document does not say */
+	char label[COMBINE_LABEL_SIZE]; /* the same, with what tells it apart from others */
+	const char *run_id;		/* NULL: none */
+	bool ranked;			/* the next two are known */
+	uint64_t rank, ranks;
+	uint64_t status;
+	bool partial;
+	uint64_t start_ns, end_ns; /* of the document, by the host's wall clock; 0: not known */
+	bool served;		   /* its clock is that of a time server */
+	bool bound_known;	   /* how exact that clock is: */
+	uint64_t bound_ns, end_bound_ns;
+
+	const json_t *combined; /* the result of all targets; NULL: the run did not begin */
+	struct result sum;	/* that, decoded; its figures are owned */
+	struct combine_pass *passes;
+	size_t n_passes;	    /* passes times targets */
+	uint64_t last_pass;	    /* the greatest number; 0: none */
+	bool idle;		    /* nothing was done */
+	bool placed;		    /* the times of all passes are known */
+	struct combine_span *spans; /* when it was transferring; in order and apart */
+	size_t n_spans;
+};
+
+/* ---- combine_decode.c ---- */
+
+/*
+ * Where values come from, and how many operations a histogram may have so that sums fit. Each
+ * function reports the first value that is not as it should be, and returns false.
+ */
+struct combine_source {
+	const char *document;
+	uint64_t ops_limit;
+};
+
+/* A count at `o`.`key`. It must be there, except with `known`: if it is not, it is 0. */
+bool combine_count(const struct combine_source *s, const json_t *o, const char *key,
+		   uint64_t *value, bool *known);
+
+/* The figures of a result of a document; to be freed by figures_free() also after a failure. */
+bool combine_decode(const struct combine_source *s, const json_t *o, struct figures *f);
+
+/* ---- combine_load.c ---- */
+
+/* Fill `host` from a document. False: reported; combine_host_free() is safe in any case. */
+bool combine_host_read(struct combine_host *host, uint32_t number, const json_t *doc,
+		       const struct combine_source *s);
+void combine_host_free(struct combine_host *host);
+
+/* ---- combine_times.c ---- */
+
+/*
+ * Sort `n` spans and join those that meet; all that follows `solid_ns` becomes one. Returns how
+ * many are left.
+ */
+size_t combine_spans_join(struct combine_span *spans, size_t n, uint64_t solid_ns);
+
+/* The sum of their lengths. */
+uint64_t combine_spans_length(const struct combine_span *spans, size_t n);
+
+/* How far apart the beginnings or ends of hosts are. */
+struct combine_skew {
+	uint64_t skew_ns;
+	bool bound_known;
+	uint64_t bound_ns;    /* the true skew differs by at most this */
+	uint32_t first, last; /* numbers of hosts */
+};
+
+/* The times of all hosts together. */
+struct combine_times {
+	bool known; /* the global times of all passes are; else only `elapsed_ns` is */
+	uint64_t begin_ns, finish_ns;
+	uint64_t elapsed_ns; /* without the time in which every host was between passes */
+	uint64_t window_ns;  /* while all hosts were transferring */
+	struct combine_skew start, end;
+};
+
+/* Returns 0 or -ENOMEM. */
+int combine_times(struct combine_times *t, const struct combine_host *hosts, size_t n);
+
+/* ---- combine_belong.c ---- */
+
+/* Check that these documents are of one run. False: reported. */
+bool combine_belong(const struct combine_host *hosts, size_t n, const struct combine_options *o);
+
+/* Set the labels, and find hosts of which there are several documents: a line of `notes`. */
+void combine_label(struct combine_host *hosts, size_t n, json_t *notes);
+
+/* Find what is missing: names go to `missing`, lines about it and about hosts to `notes`. */
+void combine_missing(const struct combine_host *hosts, size_t n, const struct combine_options *o,
+		     json_t *missing, json_t *notes);
+
+/* ---- combine_passes.c ---- */
+
+/*
+ * The statistics over the passes that all hosts have done (into `statistics`), the times of each
+ * pass (into `times`), and lines for people about what differs (into `notes`). False: reported.
+ */
+bool combine_passes(const struct combine_host *hosts, size_t n, json_t *statistics, json_t *times,
+		    json_t *notes);
+
+/* ---- combine_differ.c ---- */
+
+/*
+ * The values at which `member` of the documents differs: an array of objects with "name" and
+ * "values", each of which has "value" and "hosts".
+ */
+json_t *combine_differences(const struct combine_host *hosts, size_t n, const char *member);
+
+/* ---- combine_csv.c ---- */
+
+/* Add the columns that identify a row, of `doc`, to `columns`; `host`: before the target's name. */
+void combine_identify(json_t *columns, const json_t *doc, const char *host);
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * The passes of several hosts, matched by their numbers. Called by combine.c.
+ *
+ * One pass is looked at after another, so that memory for latencies is that of one pass.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/combine_host.h"
+#include "report/jsonout.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/report/jvalue.h"
+
+#define MAX_PASSES 10000 /* in the statistics and in the times */
+
+/* All passes of all hosts, and the values of those that count. */
+struct series {
+	const struct combine_host *hosts;
+	size_t n_hosts;
+	struct combine_pass *all; /* by their numbers, then by hosts */
+	size_t n_all;
+	size_t n, left_out;
+	uint64_t *passes;
+	double *values[FIGURE_COUNT];
+	bool latencies;
+	uint64_t last_finish_ns; /* of the pass before */
+	bool overlaps;		 /* a pass begins on a host before the last one ends on another */
+};
+
+/* One pass of all hosts. */
+struct pass_sum {
+	uint64_t pass;
+	size_t hosts;
+	bool whole, placed;
+	uint64_t begin_first_ns, begin_last_ns, finish_first_ns, finish_last_ns;
+	uint32_t first, last; /* hosts: to begin first, to finish last */
+	uint64_t longest_ns;  /* of a target */
+	double bytes, ops, busy_ns;
+	struct latency latency;
+	bool latencies;
+};
+
+static int by_pass_and_host(const void *a, const void *b)
+{
+	const struct combine_pass *x = a, *y = b;
+
+	if (x->pass != y->pass)
+		return x->pass < y->pass ? -1 : 1;
+	return (x->host > y->host) - (x->host < y->host);
+}
+
+static bool prepare(struct series *s)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; i < s->n_hosts; i++) {
+		s->n_all += s->hosts[i].n_passes;
+		room = s->hosts[i].n_passes > room ? s->hosts[i].n_passes : room;
+	}
+	room = room > MAX_PASSES ? MAX_PASSES : room;
+	s->all = calloc(s->n_all + 1, sizeof(*s->all));
+	s->passes = calloc(room + 1, sizeof(*s->passes));
+	if (!s->all || !s->passes)
+		return false;
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+		s->values[i] = calloc(room + 1, sizeof(*s->values[i]));
+		if (!s->values[i])
+			return false;
+	}
+	s->n_all = 0;
+	for (size_t i = 0; i < s->n_hosts; i++) {
+		if (s->hosts[i].n_passes)
+			memcpy(&s->all[s->n_all], s->hosts[i].passes,
+			       s->hosts[i].n_passes * sizeof(*s->all));
+		s->n_all += s->hosts[i].n_passes;
+	}
+	qsort(s->all, s->n_all, sizeof(*s->all), by_pass_and_host);
+	return true;
+}
+
+static void release(struct series *s)
+{
+	free(s->all);
+	free(s->passes);
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+		free(s->values[i]);
+}
+
+/* ---- one pass ---- */
+
+static bool add_figures(struct pass_sum *sum, const struct series *s, const struct combine_pass *p)
+{
+	const struct combine_source source = {
+		.document = s->hosts[p->host].document,
+		.ops_limit = (uint64_t)INT64_MAX / (s->n_all + 1),
+	};
+	struct figures f;
+	bool good = combine_decode(&source, p->result, &f);
+
+	if (good) {
+		sum->bytes += (double)tally_bytes(&f.tally);
+		sum->ops += (double)tally_ops(&f.tally);
+		sum->busy_ns += (double)tally_busy_ns(&f.tally);
+		sum->latencies &= !!(f.known & FIGURES_LATENCY);
+		if (latency_add(&sum->latency, &f.latency)) {
+			log_error("combine: %s", strerror(ENOMEM));
+			good = false;
+		}
+	}
+	figures_free(&f);
+	return good;
+}
+
+/* The targets of a host in a pass: when it began and ended it. Returns how many they are. */
+static size_t add_host(struct pass_sum *sum, const struct series *s, const struct combine_pass *p,
+		       size_t left)
+{
+	const struct combine_host *host = &s->hosts[p->host];
+	struct combine_span span = { UINT64_MAX, 0 };
+	size_t n = 0;
+
+	for (; n < left && p[n].pass == p->pass && p[n].host == p->host; n++) {
+		sum->whole &= !p[n].partial;
+		sum->placed &= p[n].placed;
+		if (p[n].elapsed_ns > sum->longest_ns)
+			sum->longest_ns = p[n].elapsed_ns;
+		if (p[n].placed && p[n].span.from_ns < span.from_ns)
+			span.from_ns = p[n].span.from_ns;
+		if (p[n].placed && p[n].span.to_ns > span.to_ns)
+			span.to_ns = p[n].span.to_ns;
+	}
+	sum->whole &= n == host->sum.target;
+	if (!sum->hosts || span.from_ns < sum->begin_first_ns) {
+		sum->begin_first_ns = span.from_ns;
+		sum->first = p->host;
+	}
+	if (!sum->hosts || span.from_ns > sum->begin_last_ns)
+		sum->begin_last_ns = span.from_ns;
+	if (!sum->hosts || span.to_ns < sum->finish_first_ns)
+		sum->finish_first_ns = span.to_ns;
+	if (!sum->hosts || span.to_ns > sum->finish_last_ns) {
+		sum->finish_last_ns = span.to_ns;
+		sum->last = p->host;
+	}
+	sum->hosts++;
+	return n;
+}
+
+static void keep_values(struct series *s, const struct pass_sum *sum)
+{
+	uint64_t ns = sum->placed ? sum->finish_last_ns - sum->begin_first_ns : sum->longest_ns;
+	double seconds = (double)ns / (double)NS_PER_SEC;
+	struct histogram_view v = latency_view(&sum->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
+
+	if (!sum->whole || sum->hosts < s->n_hosts || sum->ops <= 0 || !ns || s->n == MAX_PASSES) {
+		s->left_out++;
+		return;
+	}
+	s->latencies &= sum->latencies;
+	s->passes[s->n] = sum->pass;
+	s->values[FIGURE_BANDWIDTH][s->n] = sum->bytes / seconds;
+	s->values[FIGURE_IOPS][s->n] = sum->ops / seconds;
+	s->values[FIGURE_LATENCY][s->n] = sum->busy_ns / sum->ops;
+	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_COUNT; i++)
+		s->values[i][s->n] = (double)histogram_percentile(&v, figure_percentile(i));
+	s->n++;
+}
+
+static void put_times(json_t *times, const struct pass_sum *sum)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "pass", jvalue_count(sum->pass));
+	jvalue_put(o, "hosts", jvalue_count(sum->hosts));
+	jvalue_put(o, "begin_ns", jvalue_count(sum->begin_first_ns));
+	jvalue_put(o, "finish_ns", jvalue_count(sum->finish_last_ns));
+	jvalue_put(o, "start_skew_ns", jvalue_count(sum->begin_last_ns - sum->begin_first_ns));
+	jvalue_put(o, "end_skew_ns", jvalue_count(sum->finish_last_ns - sum->finish_first_ns));
+	jvalue_put(o, "first_host", jvalue_count(sum->first));
+	jvalue_put(o, "last_host", jvalue_count(sum->last));
+	json_array_append_new(times, o);
+}
+
+/* The passes from `p` on with its number. Returns how many they are, 0: failed, reported. */
+static size_t one_pass(struct series *s, const struct combine_pass *p, size_t left, json_t *times)
+{
+	struct pass_sum sum = { .pass = p->pass, .whole = true, .placed = true, .latencies = true };
+	bool good = true;
+	size_t n = 0;
+
+	latency_init(&sum.latency);
+	while (n < left && p[n].pass == p->pass)
+		n += add_host(&sum, s, &p[n], left - n);
+	for (size_t i = 0; i < n && good; i++)
+		good = add_figures(&sum, s, &p[i]);
+	if (good)
+		keep_values(s, &sum);
+	if (good && sum.placed) {
+		s->overlaps |= sum.begin_first_ns < s->last_finish_ns;
+		s->last_finish_ns = sum.finish_last_ns;
+		if (json_array_size(times) < MAX_PASSES)
+			put_times(times, &sum);
+	}
+	latency_free(&sum.latency);
+	return good ? n : 0;
+}
+
+/* ---- all of them ---- */
+
+static json_t *statistics_value(const struct series *s)
+{
+	struct pass_statistics st = {
+		.combined = true,
+		.left_out = s->left_out,
+		.n = s->n,
+		.percentiles = s->latencies,
+		.passes = s->passes,
+	};
+
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+		st.values[i] = s->values[i];
+		st.summary[i] = stats_summarize(s->values[i], s->n);
+		st.stability[i] = stats_stability(s->values[i], s->n);
+	}
+	return jsonout_statistics_value(&st);
+}
+
+static void note_counts(const struct series *s, json_t *notes)
+{
+	uint64_t most = 0;
+	size_t noted = 0;
+	char text[200];
+
+	for (size_t i = 0; i < s->n_hosts; i++)
+		most = s->hosts[i].last_pass > most ? s->hosts[i].last_pass : most;
+	for (size_t i = 0; i < s->n_hosts && noted < 16; i++) {
+		const struct combine_host *h = &s->hosts[i];
+
+		if (h->last_pass == most || h->idle)
+			continue;
+		snprintf(text, sizeof(text), "%.80s: %" PRIu64 " passes, others have %" PRIu64,
+			 h->label, h->last_pass, most);
+		json_array_append_new(notes, jvalue_text(text));
+		noted++;
+	}
+	if (s->overlaps)
+		json_array_append_new(
+			notes,
+			jvalue_text("hosts begin a pass before others have ended the one "
+				    "before: the figures of single passes are lower than the "
+				    "rates of the storage"));
+}
+
+bool combine_passes(const struct combine_host *hosts, size_t n, json_t *statistics, json_t *times,
+		    json_t *notes)
+{
+	struct series s = { .hosts = hosts, .n_hosts = n, .latencies = true };
+	bool good = prepare(&s);
+	size_t done = 0;
+
+	if (!good)
+		log_error("combine: %s", strerror(ENOMEM));
+	while (good && done < s.n_all) {
+		size_t one = one_pass(&s, &s.all[done], s.n_all - done, times);
+
+		good = one > 0;
+		done += one;
+	}
+	if (good) {
+		json_array_append_new(statistics, statistics_value(&s));
+		note_counts(&s, notes);
+	}
+	release(&s);
+	return good;
+}

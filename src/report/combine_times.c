@@ -1,0 +1,199 @@
+/*
+ * Times of several hosts on one clock. Called by combine.c and combine_passes.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/combine_host.h"
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct combine_span *x = a, *y = b;
+
+	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+}
+
+size_t combine_spans_join(struct combine_span *spans, size_t n, uint64_t solid_ns)
+{
+	size_t kept = 0;
+
+	if (!n)
+		return 0;
+	qsort(spans, n, sizeof(*spans), by_begin);
+	for (size_t i = 1; i < n; i++) {
+		struct combine_span *last = &spans[kept];
+
+		if (spans[i].from_ns > last->to_ns && last->to_ns < solid_ns) {
+			spans[++kept] = spans[i];
+		} else if (spans[i].to_ns > last->to_ns) {
+			last->to_ns = spans[i].to_ns;
+		}
+	}
+	return kept + 1;
+}
+
+uint64_t combine_spans_length(const struct combine_span *spans, size_t n)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ns += spans[i].to_ns - spans[i].from_ns;
+	return ns;
+}
+
+/* A host begins or ends to transfer. */
+struct edge {
+	uint64_t at_ns;
+	bool ends;
+};
+
+/* An end before a beginning at the same time. */
+static int by_time(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return y->ends - x->ends;
+}
+
+/* The time in which `n` spans, one of each host, overlap. */
+static uint64_t overlap(struct edge *edges, size_t n_edges, size_t n)
+{
+	uint64_t ns = 0;
+	size_t open = 0;
+
+	qsort(edges, n_edges, sizeof(*edges), by_time);
+	for (size_t i = 0; i < n_edges; i++) {
+		if (open == n)
+			ns += edges[i].at_ns - edges[i - 1].at_ns;
+		open = edges[i].ends ? open - 1 : open + 1;
+	}
+	return ns;
+}
+
+/* A time, and how exact it is. */
+struct moment {
+	uint64_t at_ns;
+	bool bound_known;
+	uint64_t bound_ns;
+	uint32_t host;
+};
+
+static uint64_t below(uint64_t at, uint64_t bound)
+{
+	return at > bound ? at - bound : 0;
+}
+
+/*
+ * Each time is true within its bound. So the latest one is at least the greatest lower bound, and
+ * at most the greatest upper one, whichever host it is of; the earliest in the same way.
+ */
+static struct combine_skew skew_of(const struct moment *m, size_t n)
+{
+	uint64_t low_max = 0, high_max = 0, low_min = UINT64_MAX, high_min = UINT64_MAX, most,
+		 least;
+	const struct moment *first = m, *last = m;
+	struct combine_skew s = { .bound_known = true };
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t low = below(m[i].at_ns, m[i].bound_ns);
+		uint64_t high = m[i].at_ns + m[i].bound_ns;
+
+		first = m[i].at_ns < first->at_ns ? &m[i] : first;
+		last = m[i].at_ns > last->at_ns ? &m[i] : last;
+		low_max = low > low_max ? low : low_max;
+		high_max = high > high_max ? high : high_max;
+		low_min = low < low_min ? low : low_min;
+		high_min = high < high_min ? high : high_min;
+		s.bound_known &= m[i].bound_known;
+	}
+	s.skew_ns = last->at_ns - first->at_ns;
+	s.first = first->host;
+	s.last = last->host;
+	most = high_max - low_min - s.skew_ns;
+	least = s.skew_ns - below(low_max, high_min);
+	s.bound_ns = !s.bound_known ? 0 : most > least ? most : least;
+	/* A time is no further from itself. */
+	if (n == 1)
+		s = (struct combine_skew){ .bound_known = true, .first = m->host, .last = m->host };
+	return s;
+}
+
+/* The beginnings or the ends of the hosts that did anything. */
+static size_t moments(struct moment *m, const struct combine_host *hosts, size_t n, bool ends)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct combine_host *h = &hosts[i];
+
+		if (!h->n_spans)
+			continue;
+		m[found++] = (struct moment){
+			.at_ns = ends ? h->spans[h->n_spans - 1].to_ns : h->spans[0].from_ns,
+			.bound_known = h->bound_known,
+			.bound_ns = ends ? h->end_bound_ns : h->bound_ns,
+			.host = (uint32_t)i,
+		};
+	}
+	return found;
+}
+
+/* With room for all spans, twice as many edges, and a moment of each host. */
+static void fill(struct combine_times *t, const struct combine_host *hosts, size_t n,
+		 struct combine_span *spans, struct edge *edges, struct moment *m)
+{
+	size_t n_spans = 0, busy = moments(m, hosts, n, true);
+	uint64_t solid_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < hosts[i].n_spans; k++) {
+			const struct combine_span *s = &hosts[i].spans[k];
+
+			edges[2 * n_spans] = (struct edge){ s->from_ns, false };
+			edges[2 * n_spans + 1] = (struct edge){ s->to_ns, true };
+			spans[n_spans++] = *s;
+		}
+	}
+	for (size_t i = 0; i < busy; i++)
+		solid_ns = m[i].at_ns < solid_ns ? m[i].at_ns : solid_ns;
+	t->end = skew_of(m, busy);
+	moments(m, hosts, n, false);
+	t->start = skew_of(m, busy);
+	t->window_ns = overlap(edges, 2 * n_spans, busy);
+	n_spans = combine_spans_join(spans, n_spans, solid_ns);
+	t->begin_ns = spans[0].from_ns;
+	t->finish_ns = spans[n_spans - 1].to_ns;
+	t->elapsed_ns = combine_spans_length(spans, n_spans);
+}
+
+int combine_times(struct combine_times *t, const struct combine_host *hosts, size_t n)
+{
+	struct combine_span *spans;
+	struct edge *edges;
+	struct moment *m;
+	size_t n_spans = 0;
+
+	*t = (struct combine_times){ .known = true };
+	for (size_t i = 0; i < n; i++) {
+		const struct combine_host *h = &hosts[i];
+
+		t->known &= h->placed || h->idle;
+		n_spans += h->n_spans;
+		if (h->sum.figures.elapsed_ns > t->elapsed_ns)
+			t->elapsed_ns = h->sum.figures.elapsed_ns;
+	}
+	t->known &= n_spans > 0;
+	if (!t->known)
+		return 0;
+	spans = calloc(n_spans, sizeof(*spans));
+	edges = calloc(n_spans, 2 * sizeof(*edges));
+	m = calloc(n, sizeof(*m));
+	if (spans && edges && m)
+		fill(t, hosts, n, spans, edges, m);
+	free(spans);
+	free(edges);
+	free(m);
+	return spans && edges && m ? 0 : -ENOMEM;
+}
