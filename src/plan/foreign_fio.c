@@ -237,7 +237,7 @@ static const struct foreign rows[] = {
 	SWITCH("error_dump", "", "xdd prints the first errors; see -maxerrorstoprint"),
 
 	/* groups */
-	NOT("stonewall", NULL, ONE_GROUP),
+	{ .word = "stonewall", .note = ONE_GROUP, .overrides = true },
 	NOT("wait_for_previous", NULL, ONE_GROUP),
 	NOT("wait_for", "job", ONE_GROUP),
 	NOT("new_group", NULL, ONE_GROUP),

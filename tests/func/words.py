@@ -19,7 +19,7 @@ os.mkdir(t.path("d"))
 t.make_file("d/f", 1 << 20)
 NONE, NOTHING = "(none)", "(leave it out)"
 # A word of each tool that needs no words of xdd, so that its letters are taken as its own.
-NEUTRAL = {"fio": "--thread=1", "dd": "status=none", "sgp_dd": "coe=1", "IOR": "-C", "elbencho": "--nolive", "other tools": ""}
+NEUTRAL = {"fio": "--thread=1", "dd": "status=none", "sgp_dd": "coe=1", "IOR": "-k", "elbencho": "--nolive", "other tools": ""}
 # The rest of the command line, except the parts that the word is about: by the options of xdd.
 BASE = (("-op read", "-op -rwratio"), ("-target T", "-target -targets"), ("-bs 4k", "-bs"), ("-bytes 64k", "-bytes -numreqs"))
 
@@ -120,7 +120,14 @@ def test_lines():
     answer("dd copies: xdd does not", "if=T of=new", None, "if=T: is a word of dd")
     answer("sgp_dd", "if=T bs=512 bpt=128 thr=4", "-op read -target T -bs 512 -reqsize 128 -queuedepth 4")
     answer("letters of IOR that are options of xdd", "-w -t 64k -b 256k -o new -e",
-           "-op write -bs 64k -bytes 256k -target new -syncwrite", "-o new: is a word of IOR; say -target new")
+           "-op write -bs 64k -blockperrank 256k -target new -syncwrite", "-o new: is a word of IOR; say -target new")
+    answer("IOR: tasks that share a file", "-w -t 64k -b 256k -s 4 -N 4 -D 10 -o new",
+           "-op write -bs 64k -blockperrank 256k -segments 4 -stonewall 10 -targets -4 new")
+    answer("IOR: the block that it has by itself", "-w -t 64k -s 2 -o new", "-op write -bs 64k -segments 2 -blockperrank 1m -target new")
+    answer("IOR: a file for each task", "-w -F -t 64k -b 256k -o new", "-op write -bs 64k -blockperrank 256k -target new",
+           "name a file for each target")
+    answer("IOR reads what others wrote", "-r -C -t 64k -b 64k -o T", "-op read -bs 64k -blockperrank 64k -target T",
+           "-reorder reads what another target or rank wrote")
     answer("IOR writes and then reads: two runs", "-w -r -t 64k -b 256k -o new", None, "two runs, first with -op write")
     answer("such a letter by itself is xdd's", "-op read -target T -o out -iodepth 4", "-op read -target T -o out -queuedepth 4")
     answer("names and values that need quotes", "--rw=read '--filename=a file'", "-op read -target 'a file'")
