@@ -20,9 +20,10 @@
 /* Sleeps end late by tens of microseconds: the rest of a wait is spent looking at the clock. */
 #define SPIN_NS (200 * NS_PER_US)
 
-/* While it waits, it looks at the drift of the clocks again. */
+/* While it waits, it looks again how long; a last burst of exchanges shortly before the end. */
 #define LOOK_NS NS_PER_SEC
-#define FOLLOW_NS (2 * NS_PER_SEC)
+#define REFRESH_NS (300 * NS_PER_MS)
+#define REFRESH_UNTIL_NS (100 * NS_PER_MS)
 
 /* In 1973, if it is milliseconds: it is seconds then. */
 #define LEAST_MS 100000000000ull
@@ -102,12 +103,18 @@ static const struct option_group group = { "Options", rows };
 static const struct option_group *const groups[] = { &group, NULL };
 static const struct option_table options = { .groups = groups };
 
-static uint64_t global_ns(struct globaltime_client *c, struct globaltime *g)
-{
-	uint64_t now_ns = clock_now_ns();
+/* A moment on both clocks. */
+struct moment {
+	uint64_t local_ns, global_ns;
+};
 
-	globaltime_get(c, now_ns, g);
-	return now_ns + (uint64_t)g->offset_ns;
+static struct moment now(struct globaltime_client *c, struct globaltime *g)
+{
+	struct moment m = { .local_ns = clock_now_ns() };
+
+	globaltime_get(c, m.local_ns, g);
+	m.global_ns = m.local_ns + (uint64_t)g->offset_ns;
+	return m;
 }
 
 /* Sleep and spin until the kernel's clock, which clock_now_ns() reads here, is at `until_ns`. */
@@ -125,39 +132,59 @@ static void wait_for(struct globaltime_client *c, const struct gettime_line *l)
 {
 	const uint64_t wait_ns = l->wait_ms * NS_PER_MS;
 	struct globaltime g;
-	uint64_t now_ns = global_ns(c, &g), left_ns = wait_ns - now_ns;
+	struct moment m = now(c, &g);
+	uint64_t left_ns = wait_ns - m.global_ns;
 	struct timespec pause;
 
-	if (wait_ns <= now_ns) {
+	if (wait_ns <= m.global_ns) {
 		log_warning("gettime -waitfortime %" PRIu64 ": is over since %.3f seconds; it does "
 			    "not wait",
-			    l->wait_ms, (double)(now_ns - wait_ns) / 1e9);
+			    l->wait_ms, (double)(m.global_ns - wait_ns) / 1e9);
 		return;
 	}
 	prctl(PR_SET_TIMERSLACK, 1);
-	/* Without the thread the bound only grows more. */
-	if (left_ns > FOLLOW_NS)
+	if (left_ns > LOOK_NS)
 		globaltime_follow(c);
-	while (left_ns > LOOK_NS) {
-		pause = clock_timespec(ns_earlier(left_ns - LOOK_NS / 2, LOOK_NS));
+	while (left_ns > REFRESH_NS) {
+		pause = clock_timespec(ns_earlier(left_ns - REFRESH_NS, LOOK_NS));
 		nanosleep(&pause, NULL);
-		now_ns = global_ns(c, &g);
-		left_ns = wait_ns > now_ns ? wait_ns - now_ns : 0;
+		m = now(c, &g);
+		left_ns = wait_ns > m.global_ns ? wait_ns - m.global_ns : 0;
 	}
+	if (left_ns > REFRESH_UNTIL_NS)
+		globaltime_refresh(c, m.local_ns + left_ns - REFRESH_UNTIL_NS);
 	globaltime_get(c, clock_now_ns(), &g);
 	sleep_until(wait_ns - (uint64_t)g.offset_ns);
 }
 
-static void explain(const struct globaltime_client *c, const struct globaltime *g, uint64_t now_ns)
+static void explain(const struct globaltime_client *c, const struct globaltime *g,
+		    const struct moment *m)
 {
 	int64_t delta_ns = g->offset_ns - clock_wall_offset_ns();
 
-	fprintf(stderr, "gettime: %s: %u exchanges, %u lost, round trip %.3f us\n",
-		globaltime_server(c), g->exchanges, g->lost, (double)g->round_trip_ns / 1e3);
-	fprintf(stderr, "Global Time now is %" PRIu64 " ns, +- %" PRIu64 " ns\n", now_ns,
-		g->bound_ns);
+	fprintf(stderr,
+		"gettime: %s: %u exchanges, %u lost, %u steps, round trip %.3f us, drift %.3f ppm\n",
+		globaltime_server(c), g->exchanges, g->lost, g->steps,
+		(double)g->round_trip_ns / 1e3, g->drift_ppm);
+	fprintf(stderr,
+		"Global Time now is %" PRIu64 " ns, +- %" PRIu64 " ns, at %" PRIu64
+		" ns of the monotonic clock\n",
+		m->global_ns, g->bound_ns, m->local_ns);
 	fprintf(stderr, "delta is %" PRId64 " ticks or %.9f seconds\n", delta_ns,
 		(double)delta_ns / 1e9);
+}
+
+/* The server may have changed during a long wait. */
+static void warn(const struct globaltime_client *c, const struct globaltime *g)
+{
+	if (g->steps)
+		log_warning("gettime: the clock of the time server %s stepped, or it was started "
+			    "again; the time is that of its new clock",
+			    globaltime_server(c));
+	if (!g->answering)
+		log_warning("gettime: the time server %s does not answer any more; the time is "
+			    "exact to %.3f ms",
+			    globaltime_server(c), (double)g->bound_ns / 1e6);
 }
 
 static enum xdd_status print_time(const struct gettime_line *l)
@@ -170,7 +197,7 @@ static enum xdd_status print_time(const struct gettime_line *l)
 	char why[GLOBALTIME_WHY_BYTES];
 	struct globaltime_client *c;
 	struct globaltime g;
-	uint64_t now_ns;
+	struct moment m;
 
 	if (globaltime_begin(&c, &settings, NULL, why, sizeof(why))) {
 		log_error("gettime: %s", why);
@@ -178,11 +205,12 @@ static enum xdd_status print_time(const struct gettime_line *l)
 	}
 	if (l->wait_ms)
 		wait_for(c, l);
-	now_ns = global_ns(c, &g);
+	m = now(c, &g);
 	if (l->verbose)
-		explain(c, &g, now_ns);
+		explain(c, &g, &m);
+	warn(c, &g);
 	/* Whole seconds and no newline: shells compute with it. */
-	printf("%llu", (now_ns + l->add_ns) / NS_PER_SEC);
+	printf("%llu", (m.global_ns + l->add_ns) / NS_PER_SEC);
 	globaltime_end(c);
 	return command_flush() ? XDD_OK : XDD_IO_ERROR;
 }

@@ -55,7 +55,8 @@ struct globaltime_client {
 	bool following;
 	pthread_t thread;
 
-	/* of the thread that does bursts */
+	/* guarded by burst_lock, which is held during a burst */
+	pthread_mutex_t burst_lock;
 	struct time_link link;
 	struct in_flight in_flight[MAX_IN_FLIGHT];
 
@@ -69,6 +70,7 @@ struct globaltime_client {
 struct burst {
 	const struct time_wait *wait;
 	uint64_t patience_ns; /* without an answer */
+	uint64_t until_ns;    /* it ends then, whatever is missing */
 	unsigned n, sent, answered, outstanding;
 	uint64_t next_ns;  /* of the next request */
 	uint64_t heard_ns; /* of the latest answer, or the start */
@@ -142,6 +144,7 @@ static void add_sample(struct globaltime_client *c, const struct time_message *m
 		c->counts.steps++;
 	}
 	c->counts.server_id = m->server_id;
+	c->counts.answering = true;
 	verdict = time_estimate_add(&c->estimate, s);
 	if (verdict == TIME_STEPPED)
 		c->counts.steps++;
@@ -195,9 +198,11 @@ static int receive_answers(struct globaltime_client *c, struct burst *b)
 /* When a burst ends that hears no more. */
 static uint64_t end_of(const struct burst *b)
 {
-	if (b->sent < b->n || !b->answered)
-		return b->heard_ns + b->patience_ns;
-	return b->last_ns + clamp(4 * b->trip_ns, LEAST_GRACE_NS, MOST_GRACE_NS);
+	uint64_t end_ns = b->heard_ns + b->patience_ns;
+
+	if (b->sent == b->n && b->answered)
+		end_ns = b->last_ns + clamp(4 * b->trip_ns, LEAST_GRACE_NS, MOST_GRACE_NS);
+	return ns_earlier(end_ns, b->until_ns);
 }
 
 static int step(struct globaltime_client *c, struct burst *b)
@@ -220,11 +225,12 @@ static int step(struct globaltime_client *c, struct burst *b)
  * -ETIMEDOUT: none in time.
  */
 static int do_burst(struct globaltime_client *c, unsigned n, const struct time_wait *wait,
-		    uint64_t patience_ns)
+		    uint64_t patience_ns, uint64_t until_ns)
 {
 	uint64_t now_ns = clock_now_ns();
 	struct burst b = { .wait = wait,
 			   .patience_ns = patience_ns,
+			   .until_ns = until_ns,
 			   .n = n,
 			   .next_ns = now_ns,
 			   .heard_ns = now_ns,
@@ -236,12 +242,7 @@ static int do_burst(struct globaltime_client *c, unsigned n, const struct time_w
 	while (!err && (b.sent < n || b.outstanding))
 		err = step(c, &b);
 	count_lost(c, b.outstanding);
-	if (err == -ECANCELED)
-		return err;
-	pthread_mutex_lock(&c->lock);
-	c->counts.answering = b.answered > 0;
-	pthread_mutex_unlock(&c->lock);
-	return b.answered ? 0 : err;
+	return b.answered && err != -ECANCELED ? 0 : err;
 }
 
 /* ---- reaching the server ---- */
@@ -274,7 +275,7 @@ static int try_addresses(struct globaltime_client *c, const struct attempt *t, b
 		err = time_link_open(&c->link, &c->address, c->address_size, tcp, t->wait,
 				     now_ns + each_ns);
 		if (!err)
-			err = do_burst(c, n, t->wait, each_ns);
+			err = do_burst(c, n, t->wait, each_ns, UINT64_MAX);
 		if (!err || err == -ECANCELED)
 			return err;
 		time_link_close(&c->link);
@@ -350,6 +351,7 @@ int globaltime_begin(struct globaltime_client **out, const struct globaltime_set
 	if (!c)
 		return -ENOMEM;
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->burst_lock, NULL);
 	time_estimate_init(&c->estimate);
 	c->link.fd = -1;
 	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -364,23 +366,40 @@ int globaltime_begin(struct globaltime_client **out, const struct globaltime_set
 
 /* ---- the thread ---- */
 
-/* One small burst; the link is opened again after a failure. Returns 0 or -errno. */
-static int follow_once(struct globaltime_client *c, const struct time_wait *wait)
+/* The burst of burst_again(). Returns 0 or -errno. */
+static int small_burst(struct globaltime_client *c, const struct time_wait *wait, uint64_t until_ns)
 {
+	uint64_t limit_ns = ns_earlier(until_ns, clock_now_ns() + FOLLOW_PATIENCE_NS);
 	int err = 0;
 
 	if (c->link.fd < 0)
 		err = time_link_open(&c->link, &c->address, c->address_size, c->tcp, wait,
-				     clock_now_ns() + FOLLOW_PATIENCE_NS);
-	if (!err)
-		err = do_burst(c, FOLLOW_EXCHANGES, wait, FOLLOW_PATIENCE_NS);
-	if (!err || err == -ECANCELED)
-		return err;
-	time_link_close(&c->link);
-	pthread_mutex_lock(&c->lock);
-	c->counts.answering = false;
-	pthread_mutex_unlock(&c->lock);
+				     limit_ns);
+	return err ? err : do_burst(c, FOLLOW_EXCHANGES, wait, FOLLOW_PATIENCE_NS, until_ns);
+}
+
+/* One small burst; the link is opened again after a failure. Returns 0 or -errno. */
+static int burst_again(struct globaltime_client *c, uint64_t until_ns)
+{
+	const struct time_wait wait = { .wake_fd = c->wake_fd };
+	int err;
+
+	pthread_mutex_lock(&c->burst_lock);
+	err = small_burst(c, &wait, until_ns);
+	/* Silence for less than the usual time says nothing about the server. */
+	if (err && err != -ECANCELED && (err != -ETIMEDOUT || until_ns == UINT64_MAX)) {
+		time_link_close(&c->link);
+		pthread_mutex_lock(&c->lock);
+		c->counts.answering = false;
+		pthread_mutex_unlock(&c->lock);
+	}
+	pthread_mutex_unlock(&c->burst_lock);
 	return err;
+}
+
+int globaltime_refresh(struct globaltime_client *c, uint64_t until_ns)
+{
+	return burst_again(c, until_ns);
 }
 
 /* Steps until now: after one the drift has to be found again. */
@@ -406,7 +425,7 @@ static void *follow(void *arg)
 
 		if (time_wait(&wait, -1, 0, clock_now_ns() + period_ns) < 0)
 			return NULL;
-		err = follow_once(c, &wait);
+		err = burst_again(c, UINT64_MAX);
 		if (err == -ECANCELED)
 			return NULL;
 		if (err || steps_of(c) != steps)
@@ -455,6 +474,7 @@ void globaltime_end(struct globaltime_client *c)
 	time_link_close(&c->link);
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);
+	pthread_mutex_destroy(&c->burst_lock);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
