@@ -136,10 +136,21 @@ class Started:
         return run
 
 
-class Namespace:
-    """A network namespace: `name`. Its commands see /etc/netns/NAME/hosts as /etc/hosts."""
+def why_no_clocks():
+    """Why namespaces can have no clocks of their own here; "" when they can."""
+    run = t.command(["unshare", "-T", "--monotonic", "1000", "--boottime", "1000", "cat", "/proc/self/timens_offsets"])
+    found = re.search(r"^monotonic +1000 ", run.out, re.M)
+    return "" if run.status == 0 and found else "no time namespaces: " + run.err.strip()
 
-    def __init__(self, label):
+
+class Namespace:
+    """
+    A network namespace: `name`. Its commands see /etc/netns/NAME/hosts as /etc/hosts, and clocks since the boot that are
+    `ahead` seconds ahead of those of the machine.
+    """
+
+    def __init__(self, label, ahead=0):
+        self.ahead = ahead
         self.name = "%s%d-%d-%s" % (PREFIX, os.getpid(), next(_numbers), label)
         self._devices = itertools.count()
         _ip("netns", "add", self.name)
@@ -152,7 +163,8 @@ class Namespace:
             _remove(self.name)
 
     def words(self, *args):
-        return ["ip", "netns", "exec", self.name, *(str(arg) for arg in args)]
+        clock = ["unshare", "-T", "--monotonic", self.ahead, "--boottime", self.ahead, "--"] if self.ahead else []
+        return ["ip", "netns", "exec", self.name, *(str(arg) for arg in (*clock, *args))]
 
     def command(self, *args, **kwargs):
         """As t.command()."""
@@ -208,9 +220,9 @@ class Namespace:
             _ip("-n", self.name, "address", "add", address, "dev", device, *(["nodad"] if ":" in address else []))
 
 
-def namespace(label):
-    """A new Namespace; RuntimeError when there can be none."""
-    return Namespace(label)
+def namespace(label, ahead=0):
+    """A new Namespace; RuntimeError when there can be none. `ahead`: see why_no_clocks()."""
+    return Namespace(label, ahead)
 
 
 def veth(a, b, addresses_a, addresses_b, mtu=1500):

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""
+timeserver and gettime: their words, output and statuses; hostile peers; servers that die, step, or answer by TCP only.
+"""
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddnet as net
+import xddtest as t
+import xddtime as g
+
+NS = 10**9
+PACKETS = 1000000 if os.environ.get("XDD_TEST_LONG") else 100000
+LIB = os.path.join(os.environ["TOP_SRCDIR"], "tests/lib/xddtime.py")
+
+
+def program(name):
+    """A link to xdd with this name, as it is installed."""
+    path = t.path(name)
+    if not os.path.islink(path):
+        os.symlink(os.path.abspath(t.XDD), path)
+    return path
+
+
+def serve(*words):
+    """Start a timeserver; the process, and its port."""
+    server = net.Started([program("timeserver"), "-foreground", "-port", 0, *words])
+    found = net.until(lambda: re.search(r"port (\d+), process %d\n" % server.pid, server.text()) or not server.running())
+    return server, int(found.group(1))
+
+
+def gettime(port, *words, host="127.0.0.1", **kwargs):
+    return t.command([program("gettime"), "-timeserver", host, "-port", str(port), *(str(word) for word in words)], **kwargs)
+
+
+def is_now(text, add=0):
+    """Is that the time of a moment ago, in whole seconds without a newline?"""
+    return re.fullmatch(r"\d+", text) and time.time() - 60 < int(text) - add <= time.time() + 1
+
+
+# ---- words and output ----
+
+def test_background():
+    run = t.command([program("timeserver.Linux"), "-port", "0"])
+    found = re.fullmatch(r"timeserver: listening on port (\d+), process (\d+)\n", run.out)
+    if not t.ok(run.status == 0 and found and not run.err, "timeserver goes to the background, and says where it is", run):
+        return
+    port, pid = (int(word) for word in found.groups())
+    try:
+        t.equal(os.readlink("/proc/%d/cwd" % pid), "/", "... and leaves the directory")
+        for host in ("127.0.0.1", "127.3.2.1", "localhost", *(["::1"] if os.path.exists("/proc/net/if_inet6") else [])):
+            run = gettime(port, "-bounce", 3, host=host)
+            t.ok(run.status == 0 and is_now(run.out) and not run.err, "gettime of %s" % host, run)
+        run = t.command([program("timeserver"), "-port", str(port)])
+        t.ok(run.status == 1 and not run.out and "another program has this port" in run.err, "a port that is in use", run)
+    finally:
+        os.kill(pid, 15)
+    t.ok(net.until(lambda: not os.path.exists("/proc/%d" % pid) or open("/proc/%d/stat" % pid).read().split()[2] == "Z"),
+         "SIGTERM ends it")
+
+
+def test_output():
+    run = t.command([program("gettime.Linux"), "-timeserver", "127.0.0.1", "-port", str(PORT), "-add", "20"])
+    t.ok(run.status == 0 and is_now(run.out, 20) and not run.err, "-add: later seconds", run)
+    run = gettime(PORT, "-bounce", 7, "-verbose")
+    t.ok(run.status == 0 and is_now(run.out) and
+         re.match(r"gettime: 127.0.0.1:%d \(UDP\): \d+ exchanges, \d+ lost, 0 steps, round trip [\d.]+ us, drift [-\d.]+ ppm\n"
+                  r"Global Time now is \d+ ns, \+- \d+ ns, at \d+ ns of the monotonic clock\n"
+                  r"delta is -?\d+ ticks or -?\d\.\d{9} seconds\n$" % PORT, run.err), "-verbose", run)
+    run = t.command([t.XDD, "gettime", "-t", "127.0.0.1", "-p", str(PORT)])
+    t.ok(run.status == 0 and is_now(run.out), "xdd gettime", run)
+    run = t.command(["sh", "-c", 'g=$("$0" -timeserver 127.0.0.1 -port "$1" -add 5); echo $((g + 1))', program("gettime"),
+                     str(PORT)])
+    t.ok(run.status == 0 and is_now(run.out.strip(), 6), "a shell computes with it", run)
+
+
+def test_wrong_words():
+    for words, status, text in ((["-port", "0"], 2, "from 1 to 65535"), (["-bounce", "0"], 2, "from 1 to 10000"),
+                                (["-add", "x"], 2, "-add x: expected"), (["-waitfortime", "1700000000"], 2, "milliseconds"),
+                                (["word"], 2, "expected an option"), (["-bonce", "3"], 3, "did you mean -bounce"),
+                                (["-add"], 2, "missing argument <seconds>")):
+        run = gettime(PORT, *words)
+        t.ok(run.status == status and not run.out and text in run.err and len(run.error_lines()) == 1,
+             "gettime " + " ".join(words), run)
+    run = t.command([program("gettime")])
+    t.ok(run.status == 2 and "expected -timeserver <host>" in run.err, "gettime without a server", run)
+    for words, status, text in ((["-port", "65536"], 2, "from 0 to 65535"), (["-bind", "192.0.2.1"], 1, "address of this host"),
+                                (["-bind", "no.such.host.invalid"], 1, "cannot find the host"), (["-x"], 3, "no such option")):
+        run = t.command([program("timeserver"), *words])
+        t.ok(run.status == status and not run.out and text in run.err and len(run.error_lines()) == 1,
+             "timeserver " + " ".join(words), run)
+
+
+def test_unreachable():
+    port = free_port()
+    run = gettime(port)
+    t.ok(run.status == 1 and not run.out and len(run.error_lines()) == 1 and
+         "no answer from the time server 127.0.0.1:%d (UDP: Connection refused; TCP: Connection refused)" % port in run.err,
+         "no server: nothing on standard output", run)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def test_wait():
+    """Late by less than 0.1 ms, as soon as the machine is idle for a moment."""
+    late = []
+    while len(late) < 40 and (not late or min(late) >= 100000):
+        until_ms = time.time_ns() // 10**6 + 50
+        run = gettime(PORT, "-bounce", 5, "-waitfortime", until_ms, "-verbose")
+        late.append(int(re.search(r"now is (\d+)", run.err).group(1)) - until_ms * 10**6)
+    t.ok(0 <= min(late) < 100000, "-waitfortime: at the right time", late)
+    t.diag("late by %s us" % ", ".join("%.1f" % (n / 1000) for n in late))
+    run = gettime(PORT, "-waitfortime", time.time_ns() // 10**6 - 5000, warns="is over since 5")
+    t.ok(run.status == 0 and is_now(run.out), "-waitfortime in the past: a warning", run)
+
+
+# ---- hostile peers ----
+
+def memory(pid):
+    return int(re.search(r"VmRSS:\s+(\d+) kB", open("/proc/%d/status" % pid).read()).group(1))
+
+
+def packets(rng):
+    """Endless packets, of which none is to be answered."""
+    valid = g.encode(nonce=rng.getrandbits(64), client=rng.getrandbits(60))
+    while True:
+        kind = rng.randrange(8)
+        if kind == 0:
+            yield rng.randbytes(rng.randrange(1400))
+        elif kind == 1:
+            yield valid[:rng.randrange(64)]
+        elif kind == 2:
+            yield valid + rng.randbytes(1 + rng.randrange(100))
+        elif kind == 3:
+            at = rng.randrange(512)
+            yield valid[:at // 8] + bytes([valid[at // 8] ^ 1 << at % 8]) + valid[at // 8 + 1:]
+        elif kind == 4:
+            yield REPLIES[rng.randrange(len(REPLIES))]
+        elif kind == 5:
+            yield b"XDDT" + rng.randbytes(60)
+        else:
+            yield CHEAP[rng.randrange(len(CHEAP))]
+
+
+REPLIES = [g.encode(g.REPLY, n, 1, n, n + 1, 5) for n in range(20)]
+CHEAP = [g.encode(version=2), g.encode(kind=3), g.encode(kind=0), g.encode(client=2**63), g.encode(received=1),
+         g.encode(zero=b"\1" + bytes(11)), g.encode(magic=b"XDD2"), g.encode(server=7)]
+
+
+def received(s):
+    """Sizes of what a socket has received."""
+    sizes = []
+    try:
+        while True:
+            sizes.append(len(s.recv(2000, socket.MSG_DONTWAIT)))
+    except BlockingIOError:
+        return sizes
+
+
+def flood(port, n):
+    """Send n packets, one in ten of them a valid one again and again; sizes of the answers to both kinds."""
+    bad, replay = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+    for s in (bad, replay):
+        s.connect(("127.0.0.1", port))
+    source, same, answers = packets(random.Random(1)), g.encode(nonce=77), []
+    for i in range(n):
+        if i % 10:
+            bad.send(next(source))
+        else:
+            replay.send(same)
+            answers += received(replay)
+    net.until(lambda: not answers.extend(received(replay)) and answers, 5)
+    return received(bad), answers
+
+
+def test_flood():
+    gettime(PORT)
+    flood(PORT, 2000)
+    before = memory(SERVER.pid)
+    results, times = [], []
+    thread = threading.Thread(target=lambda: results.extend(flood(PORT, PACKETS)))
+    thread.start()
+    while thread.is_alive():
+        times.append(gettime(PORT, "-bounce", 10))
+    thread.join()
+    bad, replayed = results
+    t.ok(times and all(run.status == 0 and is_now(run.out) for run in times),
+         "%d times during %d malformed, truncated and repeated packets" % (len(times), PACKETS),
+         [str(run) for run in times if run.status != 0])
+    t.equal(bad, [], "nothing that is malformed is answered")
+    t.ok(replayed and set(replayed) == {g.BYTES} and len(replayed) <= PACKETS // 10 + 1,
+         "an answer is as long as its request, and there is one for each", len(replayed))
+    t.ok(memory(SERVER.pid) <= before + 64, "the server does not grow", (before, memory(SERVER.pid)))
+
+
+def exchange(s, nonce=5):
+    s.sendall(g.encode(nonce=nonce))
+    data = b""
+    while len(data) < g.BYTES:
+        more = s.recv(g.BYTES - len(data))
+        if not more:
+            return None
+        data += more
+    return g.decode(data)
+
+
+def test_tcp():
+    def connect():
+        return socket.create_connection(("127.0.0.1", PORT), timeout=30)
+    with connect() as s:
+        one, two = exchange(s, 1), exchange(s, 2)
+        t.ok(one and two and (one["nonce"], two["nonce"]) == (1, 2) and one["sent"] <= two["received"],
+             "TCP: several messages on a connection", (one, two))
+        for byte in g.encode(nonce=3):
+            s.send(bytes([byte]))
+        t.ok((g.decode(s.recv(100)) or {}).get("nonce") == 3, "... also in pieces")
+    for data in (bytes(64), REPLIES[0], b"GET / HTTP/1.0\r\n\r\n" * 4):
+        with connect() as s:
+            s.sendall(data)
+            try:
+                got = s.recv(100)
+            except ConnectionResetError:
+                got = b""
+            t.equal(got, b"", "TCP: %r ends the connection" % data[:12])
+    before = memory(SERVER.pid)
+    many = [connect() for _ in range(700)]
+    for s in many:
+        try:
+            s.send(b"XDDT")
+        except OSError:
+            pass  # the server has closed it
+    with connect() as s:
+        t.ok(exchange(s), "TCP: an answer beside 700 connections with incomplete messages")
+    files = len(os.listdir("/proc/%d/fd" % SERVER.pid))
+    t.ok(files <= 256 + 20 and memory(SERVER.pid) <= before + 64, "their number has a limit", (files, before, memory(SERVER.pid)))
+    for s in many:
+        s.close()
+
+
+def test_few_descriptors():
+    server = net.Started(["sh", "-c", 'ulimit -n 90; exec "$0" -foreground -port 0', program("timeserver")])
+    port = int(net.until(lambda: re.search(r"port (\d+)", server.text())).group(1))
+    many = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(200)]
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
+        t.ok(exchange(s), "TCP with a small limit on descriptors")
+    t.equal(gettime(port).status, 0, "... and UDP")
+    for s in many:
+        s.close()
+    server.signal(15)
+    t.equal(server.end().status, 0, "... and its end")
+
+
+# ---- other servers ----
+
+class Changing:
+    """A server of the test in a process of its own, which is told to change."""
+
+    def __init__(self, *words):
+        self.process = subprocess.Popen([sys.executable, LIB, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+
+    def tell(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline()
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def test_tcp_only():
+    """UDP is dropped without a word: TCP is tried, and answers."""
+    server = Changing("lost=100")
+    run = gettime(server.port, "-verbose", "-bounce", 5)
+    t.ok(run.status == 0 and is_now(run.out) and "(TCP)" in run.err, "UDP is blocked: TCP", run)
+    server.end()
+    server = Changing("udp=0")
+    run = gettime(server.port, "-verbose", "-bounce", 5)
+    t.ok(run.status == 0 and is_now(run.out) and "(TCP)" in run.err and run.seconds < 60, "UDP is refused: TCP", run)
+    server.end()
+
+
+def test_changes():
+    """Servers that step, begin again or die while clients wait for a time."""
+    base = time.time_ns()
+    origin = time.monotonic_ns()
+    clock = g.Clock(base, 200, origin)
+    changes = (("nothing", "", None), ("step", "step=%d" % (3600 * NS), "stepped, or it was started again"),
+               ("another server", "id", "stepped, or it was started again"), ("death", "", "does not answer any more"))
+    runs = []
+    for name, line, warning in changes:
+        server = Changing("base=%d" % base, "origin=%d" % origin, "ppm=200")
+        until_ms = clock.now() // 10**6 + 6000
+        run = net.Started([program("gettime"), "-timeserver", "127.0.0.1", "-port", server.port, "-verbose", "-waitfortime",
+                           until_ms])
+        runs.append((name, line, warning, server, run))
+    time.sleep(2)
+    for name, line, _, server, _ in runs:
+        if line:
+            server.tell(line)
+        if name == "death":
+            server.end()
+    for name, _, warning, server, run in runs:
+        end = run.end(warns=[warning] if warning else [])
+        found = re.search(r"now is (\d+) ns, \+- (\d+) ns, at (\d+) ns", end.err)
+        at, bound, local = (int(word) for word in found.groups()) if found else (0, 0, 0)
+        truth = clock.at(local) + (3600 * NS if name == "step" else 0)
+        t.ok(end.status == 0 and abs(at - truth) <= bound, "%s: the time is within its bound" % name, (at - truth, bound, end))
+        server.end()
+
+
+SERVER, PORT = serve()
+t.run(test_background, test_output, test_wrong_words, test_unreachable, test_wait, test_flood, test_tcp, test_few_descriptors,
+      test_tcp_only, test_changes)
+SERVER.signal(15)
+t.equal(SERVER.end().status, 0, "the server has survived everything")
+t.done()

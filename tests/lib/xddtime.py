@@ -1,0 +1,147 @@
+"""
+Global time for functional tests: the message (doc/globaltime.md), and a server with a clock of the test's own, which may
+drift, step, and lose messages.
+
+    python3 xddtime.py [port=N] [address=A] [base=NS] [ppm=X] [slow_us=N] [lost=PERCENT] [udp=0] [tcp=0]
+
+prints its port, and reads lines from standard input: "step=NS" sets its clock, "lost=100" makes it silent, "id" gives it
+another id, as if it was started again.
+"""
+import random
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+
+BYTES = 64
+REQUEST, REPLY = 1, 2
+FORM = struct.Struct("<4sHHQQQQQ12sI")
+
+
+def _table():
+    table = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x82f63b78 if n & 1 else 0)
+        table.append(n)
+    return table
+
+
+_TABLE = _table()
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 0xff]
+    return crc ^ 0xffffffff
+
+
+def encode(kind=REQUEST, nonce=1, client=0, received=0, sent=0, server=0, magic=b"XDDT", version=1, zero=bytes(12)):
+    body = FORM.pack(magic, version, kind, nonce, client, received, sent, server, zero, 0)[:-4]
+    return body + struct.pack("<I", crc32c(body))
+
+
+def decode(data):
+    """A dictionary, or None: `data` is no message."""
+    if len(data) != BYTES:
+        return None
+    magic, version, kind, nonce, client, received, sent, server, zero, crc = FORM.unpack(data)
+    if magic != b"XDDT" or version != 1 or zero != bytes(12) or crc != crc32c(data[:-4]):
+        return None
+    return dict(kind=kind, nonce=nonce, client=client, received=received, sent=sent, server=server)
+
+
+class Clock:
+    """base + (CLOCK_MONOTONIC - origin) * (1 + ppm), in whole nanoseconds."""
+
+    def __init__(self, base, ppm, origin=None):
+        self.base, self.ppm = base, ppm
+        self.origin = time.monotonic_ns() if origin is None else origin
+
+    def at(self, monotonic_ns):
+        past = monotonic_ns - self.origin
+        # In integers: a double would round by hundreds of nanoseconds.
+        return self.base + past + past * round(self.ppm * 1000) // 10**9
+
+    def now(self):
+        return self.at(time.monotonic_ns())
+
+
+class Server:
+    """Serves a Clock, with one thread."""
+
+    def __init__(self, clock, address="127.0.0.1", port=0, slow_us=0, lost=0, udp=1, tcp=1):
+        self.clock, self.slow_us, self.lost = clock, slow_us, lost
+        self.random, self.id = random.Random(port), random.getrandbits(63) | 1
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.listener = socket.socket(family, socket.SOCK_STREAM)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind((address, port))
+        self.port = self.listener.getsockname()[1]
+        self.sockets = []
+        if tcp:
+            self.listener.listen()
+            self.sockets.append(self.listener)
+        self.udp = socket.socket(family, socket.SOCK_DGRAM)
+        if udp:
+            self.udp.bind((address, self.port))
+            self.sockets.append(self.udp)
+
+    def start(self):
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def serve(self):
+        while True:
+            for s in select.select(self.sockets, [], [])[0]:
+                self.turn(s)
+
+    def turn(self, s):
+        if s is self.listener:
+            self.sockets.append(s.accept()[0])
+            return
+        data, peer = s.recvfrom(BYTES + 1)
+        received = self.clock.now()
+        if not data:
+            self.sockets.remove(s)
+            s.close()
+            return
+        message = decode(data)
+        if not message or (s is self.udp and self.random.random() * 100 < self.lost):
+            return
+        if self.slow_us:
+            time.sleep(self.slow_us / 1e6)
+        answer = encode(REPLY, message["nonce"], message["client"], received, self.clock.now(), self.id)
+        if s is self.udp:
+            s.sendto(answer, peer)
+        else:
+            s.sendall(answer)
+
+
+def _main():
+    words = dict(word.split("=") for word in sys.argv[1:])
+    clock = Clock(int(words.pop("base", time.time_ns())), float(words.pop("ppm", 0)),
+                  int(words["origin"]) if "origin" in words else None)
+    words.pop("origin", None)
+    address = words.pop("address", "127.0.0.1")
+    server = Server(clock, address, **{name: int(value) for name, value in words.items()})
+    print(server.port, flush=True)
+    server.start()
+    for line in sys.stdin:
+        for word in line.split():
+            name, _, value = word.partition("=")
+            if name == "id":
+                server.id += 2
+            elif name == "lost":
+                server.lost = int(value)
+            elif name == "step":
+                clock.base += int(value)
+        print("ok", flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    _main()
