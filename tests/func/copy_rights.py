@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
-Permissions of directories at the destination: those on the way to the names of a list, and those into which their owner may not
-write.
+What lies at the destination already or is made on the way: directories that lead to the names of a list, those into which their
+owner may not write, and links and FIFOs in the place of files.
 """
 import os
 import stat
@@ -80,5 +80,21 @@ def test_own_directories():
     return None
 
 
-t.run(test_on_the_way, test_own_directories)
+def test_no_files_in_place():
+    """-i writes into files, and never through or in place of anything else: the line says so."""
+    copy, outside = t.path("in place"), t.path("outside")
+    os.mkdir(copy)
+    write(outside, b"old")
+    write(t.path("small"))
+    write(t.path("large"), bytes(1 << 21))
+    for name in ("small", "large"):
+        for kind, make in (("link", lambda path: os.symlink(outside, path)), ("FIFO", os.mkfifo)):
+            make("%s/%s" % (copy, name))
+            run = xddcp("-i", name, FAKE.place(copy))
+            t.ok(run.status == 114 and "%s: is not a regular file there" % name in run.err and os.path.getsize(outside) == 3,
+                 "-i and a %s in the place of a %s file" % (kind, name), run)
+            os.unlink("%s/%s" % (copy, name))
+
+
+t.run(test_on_the_way, test_own_directories, test_no_files_in_place)
 t.done()

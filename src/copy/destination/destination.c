@@ -33,13 +33,30 @@ static bool is_fatal(int err)
 	return err == -ENOSPC || err == -EDQUOT || err == -EROFS || err == -EIO;
 }
 
+/* The name is that of a link, a FIFO or the like. */
+static bool is_no_file(struct destination *d, struct dir_node *dir, const char *name)
+{
+	int dir_fd = dir ? dirs_fd(d->dirs, dir) : -1;
+	struct stat st;
+	bool other;
+
+	if (dir_fd < 0)
+		return false;
+	other = !fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) && !S_ISREG(st.st_mode);
+	dirs_done(d->dirs, dir);
+	return other;
+}
+
 void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
 		 const char *what, int err)
 {
 	char path[COPY_MAX_PATH_BYTES];
 
 	dest_path(d, dir, name, path);
-	if (is_fatal(err) && !d->reads_only)
+	if (err == -EEXIST && d->settings->in_place && is_no_file(d, dir, name))
+		role_fail(d->role, id, COPY_FAILED, path,
+			  "is not a regular file there, and -inplace replaces nothing");
+	else if (is_fatal(err) && !d->reads_only)
 		role_cancel(d->role, COPY_FAILED, "%.512s: cannot %s (%s)", path, what,
 			    strerror(-err));
 	else
