@@ -104,6 +104,21 @@ static void report_archive(const char *word)
 		  strchr(word, 'v') ? " -v" : "");
 }
 
+static bool exists(const char *name)
+{
+	struct stat st;
+
+	return lstat(name, &st) == 0;
+}
+
+static bool is_setting(const char *text)
+{
+	const size_t n = strcspn(text, "= ");
+
+	return isupper((unsigned char)*text) && text[n] && !exists(text) &&
+	       n == strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+}
+
 bool copy_foreign_option(const char *word)
 {
 	static const char archive[] = "avzhrnPHAXxuSWcglptoDELKi0q";
@@ -111,6 +126,10 @@ bool copy_foreign_option(const char *word)
 
 	if (row) {
 		report(word, row);
+		return true;
+	}
+	if (word[1] == 'o' && is_setting(word + 2)) {
+		log_error("copy %.128s: is a setting of ssh; say -S 'ssh %.128s'", word, word);
 		return true;
 	}
 	if (word[1] == '-' || option_suggest(&copy_options, word))
@@ -134,13 +153,6 @@ bool copy_foreign_option(const char *word)
 }
 
 /* ---- letters with another meaning ---- */
-
-static bool exists(const char *name)
-{
-	struct stat st;
-
-	return lstat(name, &st) == 0;
-}
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -170,14 +182,6 @@ static bool is_cipher(const char *text)
 	return (strncmp(text, "aes", 3) == 0 || strncmp(text, "chacha20", 8) == 0 ||
 		strncmp(text, "3des", 4) == 0) &&
 	       !exists(text);
-}
-
-static bool is_setting(const char *text)
-{
-	const size_t n = strcspn(text, "= ");
-
-	return isupper((unsigned char)*text) && text[n] && !exists(text) &&
-	       n == strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
 /* A log that would be appended to a file that is to be copied. */

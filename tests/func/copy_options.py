@@ -145,6 +145,7 @@ def test_other_tools():
     refused("-i mine a h:b", ARGUMENTS, "say -S 'ssh -i <file>'")
     refused("-ri mine d h:b", ARGUMENTS, "say -S 'ssh -i <file>'")
     refused("-o Compression=yes a h:b", ARGUMENTS, "say -S 'ssh -o <setting>'")
+    refused("-oProxyJump=between a h:b", ARGUMENTS, "say -S 'ssh -oProxyJump=between'")
     refused("-c aes128-ctr a h:b", ARGUMENTS, "say -e to encrypt")
     refused("-J between a h:b", ARGUMENTS, "say -S 'ssh -J <host>'")
     refused("-O full a h:b", ARGUMENTS, "full: is a file that the log would be appended to")
