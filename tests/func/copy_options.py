@@ -283,6 +283,9 @@ def test_lists():
     run = t.command(["sh", "-c", 'exec "$@" <nul', "sh", t.XDD, "copy", "-S", FAKE.ssh, "-F", "-0", "-", FAKE.place(t.path("l3"))],
                     cwd=t.path("tree"))
     t.ok(run.status == 0 and os.path.exists(t.path("l3/sub/new\nline")), "-F - reads standard input", run)
+    run = FAKE.copy("-F", "nul", FAKE.place(t.path("l4")), cwd=t.path("tree"))
+    t.ok(run.status != 0 and "one: is followed by NUL in the list; say -null" in run.err and not os.path.exists(t.path("l4/one")),
+         "a list of find -print0 without -0", run)
 
 
 def test_effects():

@@ -72,15 +72,13 @@ static int read_line(struct walk_list *l)
 }
 
 /*
- * Drop empty components and "." from the name. Returns false if it has "..", or a NUL. The whole
- * name may become "", for the directory that names are relative to.
+ * Drop empty components and "." from the name. Returns false if it has "..". The whole name may
+ * become "", for the directory that names are relative to.
  */
 static bool normalize(struct walk_list *l)
 {
 	char *in = l->line, *out = l->line;
 
-	if (strlen(l->line) != l->length)
-		return false;
 	l->absolute = *in == '/';
 	while (*in) {
 		size_t n = strcspn(in, "/");
@@ -141,6 +139,9 @@ static bool next_line(struct walk *w, struct walk_found *f)
 		walk_fail_errno(w, f, NULL, more == -EIO ? w->sources[0] : l->line,
 				"cannot read list", more);
 		l->broken = more == -EIO;
+	} else if (strlen(l->line) != l->length) {
+		walk_fail(w, f, COPY_BAD_NAMES, NULL, l->line,
+			  "is followed by NUL in the list; say -null");
 	} else if (!normalize(l)) {
 		walk_fail(w, f, COPY_BAD_NAMES, NULL, l->line, "has \"..\", which a list must not");
 	} else if (*l->line && !claim_top(l)) {
