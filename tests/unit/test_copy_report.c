@@ -112,13 +112,16 @@ static void test_progress(void **state)
 	progress_add(&p, 3 * NS_PER_SEC, 4, 400);
 	assert_progress(&p, &s, "4 of 10+ files, 400 B of 2.00 kB+, 200 B/s");
 	s.source.walk_done = 1;
-	assert_progress(&p, &s, " 20 %, 4 of 10 files, 400 B of 2.00 kB, 200 B/s, 8 s left");
-	/* Small files take longer than their bytes say. */
+	assert_progress(&p, &s, " 20 %, 4 of 10 files, 400 B of 2.00 kB, 200 B/s, 3 s left");
+	/* Small files take longer than their bytes say, and large ones than their number. */
 	s.destination.done_files = 1;
 	p = (struct progress){ .n = 0 };
 	progress_add(&p, 0, 0, 0);
 	progress_add(&p, 2 * NS_PER_SEC, 1, 400);
-	assert_progress(&p, &s, " 20 %, 1 of 10 files, 400 B of 2.00 kB, 200 B/s, 18 s left");
+	assert_progress(&p, &s, " 20 %, 1 of 10 files, 400 B of 2.00 kB, 200 B/s, 16 s left");
+	s.source.offered_bytes = 655360 + 400;
+	assert_progress(&p, &s, "  0 %, 1 of 10 files, 400 B of 656 kB, 200 B/s, 36 s left");
+	s.source.offered_bytes = 2000;
 	s.destination.failed = 2;
 	s.destination.done_files = 10;
 	s.destination.done_bytes = 2000;
@@ -132,12 +135,12 @@ static void test_progress_narrow(void **state)
 		size_t columns;
 		const char *text;
 	} lines[] = {
-		{ 200, " 20 %, 4 of 10 files, 400 B of 2.00 kB, 200 B/s, 8 s left" },
-		{ 57, " 20 %, 4 of 10 files, 400 B of 2.00 kB, 200 B/s, 8 s left" },
-		{ 56, " 20 %, 400 B of 2.00 kB, 200 B/s, 8 s left" },
-		{ 42, " 20 %, 400 B of 2.00 kB, 200 B/s, 8 s left" },
-		{ 41, " 20 %, 200 B/s, 8 s left" },
-		{ 1, " 20 %, 200 B/s, 8 s left" },
+		{ 200, " 20 %, 4 of 10 files, 400 B of 2.00 kB, 200 B/s, 3 s left" },
+		{ 57, " 20 %, 4 of 10 files, 400 B of 2.00 kB, 200 B/s, 3 s left" },
+		{ 56, " 20 %, 400 B of 2.00 kB, 200 B/s, 3 s left" },
+		{ 42, " 20 %, 400 B of 2.00 kB, 200 B/s, 3 s left" },
+		{ 41, " 20 %, 200 B/s, 3 s left" },
+		{ 1, " 20 %, 200 B/s, 3 s left" },
 	};
 	struct copy_state s = {
 		.source = { .offered_files = 10, .offered_bytes = 2000, .walk_done = 1 },

@@ -13,6 +13,9 @@
 /* Estimates of a longer time are not worth a line. */
 #define MAX_LEFT_S (1000.0 * 3600)
 
+/* To create and name a small file takes about as long as to copy so many bytes. */
+#define FILE_WORK_BYTES 65536.0
+
 void progress_add(struct progress *p, uint64_t now_ns, uint64_t files, uint64_t bytes)
 {
 	p->samples[p->next].ns = now_ns;
@@ -73,29 +76,29 @@ uint64_t state_done_bytes(const struct copy_state *s)
 	return n < s->source.offered_bytes ? n : s->source.offered_bytes;
 }
 
-/* Seconds for `n` more at this rate; infinite: not known. */
-static double seconds_for(uint64_t n, double rate)
+/* The work of files and bytes, as bytes. */
+static double work(uint64_t files, uint64_t bytes)
 {
-	return n ? (double)n / rate : 0;
+	return (double)files * FILE_WORK_BYTES + (double)bytes;
 }
 
 /*
- * Seconds until both the rest of the files and of the bytes are done; infinite: not known. While a
- * large file is copied no file ends, and the bytes tell.
+ * Seconds until the rest is done at the rate of now; infinite: not known. Small files come before
+ * large ones and are few bytes, so neither the rate of files nor that of bytes tells alone.
  */
 static double seconds_left(const struct progress *p, const struct copy_state *s)
 {
 	size_t from = oldest(p), to = newest(p);
-	double seconds = seconds_of(p);
-	double files, bytes;
+	uint64_t files = s->source.offered_files - state_done_files(s);
+	double done, left;
 
-	if (!s->source.walk_done || seconds <= 0)
+	if (!s->source.walk_done || seconds_of(p) <= 0)
 		return INFINITY;
-	files = seconds_for(s->source.offered_files - state_done_files(s),
-			    per_second(p->samples[from].files, p->samples[to].files, seconds));
-	bytes = seconds_for(s->source.offered_bytes - state_done_bytes(s),
-			    per_second(p->samples[from].bytes, p->samples[to].bytes, seconds));
-	return isinf(files) && bytes > 0 ? bytes : fmax(files, bytes);
+	done = work(p->samples[to].files, p->samples[to].bytes) -
+	       work(p->samples[from].files, p->samples[from].bytes);
+	/* One of them has begun. */
+	left = work(files ? files - 1 : 0, s->source.offered_bytes - state_done_bytes(s));
+	return done > 0 ? left * seconds_of(p) / done : INFINITY;
 }
 
 struct text {
