@@ -95,7 +95,9 @@ _xdd_words()
 	-stonewall)
 		case $3 in
 		seconds) kind=none ;;
-		*) words='first seconds' ;;
+		save) kind=-f ;;
+		load) kind=-f ;;
+		*) words='first seconds save load' ;;
 		esac
 		;;
 	-endtoend | -e2e)

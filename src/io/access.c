@@ -88,7 +88,7 @@ static void init_sequences(struct access *a, uint64_t pass)
 	struct random_key key = {
 		.seed = a->target->seek.seed,
 		.pass = a->target->randomize ? (uint32_t)pass : 1,
-		.target = (uint16_t)(a->target->layout.block_bytes ? a->target->layout.index :
+		.target = (uint16_t)(a->target->layout.block_bytes ? a->target->layout.owner :
 								     a->target->number),
 		.stream = RANDOM_STREAM_LOCATION,
 	};

@@ -168,8 +168,7 @@ static const struct option rows[] = {
 		    "moment, and to the end of the last operation and of the flush of -syncwrite. "
 		    "The results of the pass are those to the end. Ranks that are started by hand "
 		    "do not know of each other: each of them stops for itself. The rest of a file "
-		    "is not written: read no more of it than the passes that wrote it have "
-		    "operations (-numreqs).",
+		    "is not written: save and load let a later run read only what was written.",
 	  .example = "xdd -op write -targets 2 a b -mbytes 64 -stonewall 10s" },
 	{ 0 },
 };

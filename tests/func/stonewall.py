@@ -113,10 +113,59 @@ def test_waits():
              found[0][4] <= found[1][4] < 99990 * SIZE, words, run)
 
 
+def ended(rank, file, save, words=()):
+    """A rank of two writes tagged data until it is cut short, and records how much."""
+    return t.xdd("-op", "write", "-targets", -2, file, *"-reqsize 4 -blockperrank 8 -segments 100000 -throttle ops 500 -datapattern "
+                 "tagged -stonewall".split(), "%.2f" % (0.1 + 0.1 * rank), "-stonewall", "save", save, "-rank", rank, "-ranks", 2,
+                 *words, timeout=LIMIT_S)
+
+
+def test_record():
+    """Of a file that a stonewall has cut short, a reader takes what its owner has written, and finds it right."""
+    file, save = t.path("cut"), t.path("record")
+    runs = [ended(rank, file, save) for rank in range(2)]
+    wrote = [[int(n) for n in re.findall(r"operations (\d+)", open("%s.R%d.txt" % (save, rank)).read())] for rank in range(2)]
+    t.ok(all(run.status == 0 for run in runs) and all(len(w) == 2 and 10 < n < 100000 for w in wrote for n in w), "two ranks", wrote)
+    read = ["-op", "read", "-targets", -2, file, *"-reqsize 4 -blockperrank 8 -segments 100000 -datapattern tagged -verify contents "
+            "-verbose -reorder -ranks 2 -rank".split()]
+    for rank in range(2):
+        run = t.xdd(*read, rank, "-stonewall", "load", save, timeout=LIMIT_S)
+        ops = [int(r["Ops"]) for r in run.rows() if r["What"] == "TARGET_PASS"]
+        t.ok(run.status == 0 and ops == wrote[1 - rank], "rank %d reads what the other one wrote" % rank, run)
+    run = t.xdd(*read, 0, timeout=LIMIT_S)
+    t.ok(run.status != 0, "without the record it would read beyond that", run)
+    for words, why in ((["-reqsize", 8], "was written with other options"), (["-ranks", 3], "its first line must be"),
+                       (["-startoffset", 4], "was written with other options"), (["-seek", "random"], "was written with other options"),
+                       (["-stonewall", "load", save + "x"], "No such file")):
+        run = t.xdd(*read, 0, "-stonewall", "load", save, *words)
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and why in run.err, " ".join(map(str, words)), run)
+    for text in ("", "xdd stonewall 1, rank 1 of 2, targets 2\n", "xdd stonewall 1, rank 1 of 2, targets 2\ntarget 0, operations x, y\n"):
+        with open(save + ".R1.txt", "w") as f:
+            f.write(text)
+        run = t.xdd(*read, 0, "-stonewall", "load", save)
+        t.ok(run.status == 2 and len(run.error_lines()) == 1, "a damaged record: %r" % text, run)
+
+
+def test_record_of_files():
+    """The same with a file for each target, random offsets, and several threads."""
+    save = t.path("files")
+    base = ["-targets", 2, t.path("f0"), t.path("f1"), *"-reqsize 4 -numreqs 30000 -seek random range 4000 -datapattern tagged "
+            "-queuedepth 4".split()]
+    run = t.xdd("-op", "write", *base, *"-numreqs target 1 200 -stonewall first save".split(), save, timeout=LIMIT_S)
+    with open(save + ".R0.txt") as f:
+        wrote = [int(n) for n in re.findall(r"operations (\d+)", f.read())]
+    again = t.xdd("-op", "read", *base, *"-numreqs target 1 200 -verify contents -verbose -stonewall load".split(), save,
+                  timeout=LIMIT_S, tolerate=".")
+    ops = [int(r["Ops"]) for r in again.rows() if r["What"] == "TARGET_PASS"]
+    t.ok(run.status == 0 and again.status == 0 and ops == wrote and wrote[1] == 200, "each offset that is read was written",
+         "%s\n%s" % (wrote, again))
+
+
 def test_refused():
     for words, status, why in (
             (["-stonewall", "-nobarrier"], 2, "-stonewall: with -nobarrier the targets have no passes together"),
             (["-stonewall", "0s"], 2, "-stonewall seconds 0s:"), (["-stonewall", "later"], 3, "later"),
+            (["-stonewall", "save", "s"], 2, "-stonewall save: needs a target that is only written to"),
             ("-stonewall -endtoend issource -e2e destination h".split(), 2, "-stonewall: cannot be combined with -endtoend")):
         run = t.xdd("-op", "read", "-targets", 1, t.make_file("there", SIZE), "-reqsize", 4, *words)
         t.ok(run.status == status and len(run.error_lines()) == 1 and why in run.err, " ".join(words), run)
@@ -128,5 +177,5 @@ def test_silent():
     t.ok(run.status == 0 and not lines(run) and xddjson.load(out)["stonewall"] == [], "nothing without the option", run)
 
 
-t.run(test_first, test_time, test_engines, test_waits, test_refused, test_silent)
+t.run(test_first, test_time, test_engines, test_waits, test_record, test_record_of_files, test_refused, test_silent)
 t.done()

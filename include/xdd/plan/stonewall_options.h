@@ -11,8 +11,10 @@
 #include <stdint.h>
 
 struct stonewall_options {
-	bool on;	   /* option */
-	uint64_t after_ns; /* option; since the start of a pass; 0: no time */
+	bool on;	       /* option */
+	uint64_t after_ns;     /* option; since the start of a pass; 0: no time */
+	const char *save_file; /* option; NULL: none */
+	const char *load_file; /* option; NULL: none */
 };
 
 #endif

@@ -46,9 +46,11 @@ static long count_sleeps(void)
 static uint32_t claim_most(const struct qthread *q)
 {
 	const struct plan *plan = q->target->run->plan;
-	const bool ends_by_error = plan->max_errors || plan->stop_on_error;
+	/* A pass that they may end must have no gap. */
+	const bool ends_early = plan->max_errors || plan->stop_on_error ||
+				plan->stonewall.save_file;
 
-	return q->target->plan->qthreads > 1 && ends_by_error ? 1 : CLAIM_OPS;
+	return q->target->plan->qthreads > 1 && ends_early ? 1 : CLAIM_OPS;
 }
 
 /* Take the numbers from `*next` until `*last`, at the time `now`. False: there are none left. */

@@ -21,6 +21,7 @@
 #include "run/results/global_clock.h"
 #include "run/results/manager.h"
 #include "run/results/statistics.h"
+#include "run/results/stonewall_save.h"
 #include "run/results/window.h"
 #include "run/run_state.h"
 #include "run/target.h"
@@ -146,6 +147,8 @@ static void add_pass(struct manager *m, const struct pass_result *r)
 	struct target_sum *sum = &m->sums[r->target];
 
 	sum->passes++;
+	if (r->figures.tally.issued > sum->most_ops)
+		sum->most_ops = r->figures.tally.issued;
 	manager_add(m, &sum->figures, &r->figures);
 	sum->paced.due_ns += r->paced.due_ns;
 	sum->paced.took_ns += r->paced.took_ns;
@@ -191,30 +194,6 @@ static void set_stonewall(struct manager *m, uint64_t release_ns)
 	m->stonewall_ns = after ? release_ns + after : UINT64_MAX;
 }
 
-static struct span span_of(const struct tally *t, uint64_t ns)
-{
-	return (struct span){ ns, tally_bytes(t), tally_ops(t) * FLOW_OP };
-}
-
-/* A pass is over, in which the targets have done `all`. */
-static void write_stonewall(struct manager *m, const struct tally *all)
-{
-	struct stonewall_result result = { .pass = m->together.pass };
-	struct stonewall_moment moment;
-	uint64_t first;
-
-	if (!stonewall_get(m->run, m->together.pass, &moment))
-		return;
-	first = moment.tally.first_issue_ns;
-	result.target = moment.target;
-	result.end = span_of(all, m->together.figures.elapsed_ns);
-	result.at = span_of(&moment.tally, moment.at_ns > first ? moment.at_ns - first : 0);
-	/* Nothing was outstanding. */
-	if (result.at.ns > result.end.ns)
-		result.at.ns = result.end.ns;
-	report_stonewall(m->report, &result);
-}
-
 /*
  * Results of one pass, which come in any order, in the order of the targets. False: the run
  * stopped.
@@ -255,7 +234,7 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 		return false;
 	m->together.figures.elapsed_ns = close_window(m);
 	if (m->plan->stonewall.on)
-		write_stonewall(m, &all);
+		stonewall_pass(m, &all);
 	if (m->keep_series && series_add(&m->series, &m->together, !m->together.partial))
 		log_error("the statistics leave out pass %" PRIu64 ": %s", m->together.pass,
 			  strerror(ENOMEM));
@@ -478,6 +457,8 @@ void *results_main(void *arg)
 	}
 	manage_rest(&m);
 	heartbeat_end(&run->heartbeat);
+	if (run->plan->stonewall.save_file && m.sums)
+		stonewall_save(&m);
 	manager_write_end(&m);
 	deskew_destroy(&m.deskew);
 	start_skew_free(m.start_skew);

@@ -1,0 +1,166 @@
+/*
+ * The record of a stonewall: its lines, and the limits that it sets for targets that read. Called
+ * by feature_stonewall.c, and by the results manager at the end of a run.
+ *
+ * A line ends with all that offsets depend on. A reader computes the line of its owner and compares
+ * the text, so that only the number is left to parse.
+ */
+#include "xdd/plan/stonewall_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/errors.h"
+#include "plan/stonewall.h"
+#include "xdd/base/readfile.h"
+#include "xdd/base/units.h"
+
+#define MAX_BYTES (8u << 20)
+#define LINE_SIZE 256
+
+char *stonewall_record_name(const char *file, uint64_t rank)
+{
+	char *name;
+
+	return asprintf(&name, "%s.R%" PRIu64 ".txt", file, rank) < 0 ? NULL : name;
+}
+
+static void first_line(char *line, uint64_t rank, uint64_t ranks, uint64_t targets)
+{
+	snprintf(line, LINE_SIZE,
+		 "xdd stonewall 1, rank %" PRIu64 " of %" PRIu64 ", targets %" PRIu64, rank, ranks,
+		 targets);
+}
+
+/* The end of a line. A sequence of offsets depends on its range and seed only if it is random. */
+static void work_of(char *text, const struct target_plan *t)
+{
+	const bool random = t->seek.pattern == SEEK_RANDOM;
+
+	snprintf(text, LINE_SIZE,
+		 ", request %" PRIu64 ", start %" PRIu64 ", block %" PRIu64 ", %s, range %" PRIu64
+		 ", seed %" PRIu64,
+		 t->req_bytes, t->start_bytes, t->layout.block_bytes,
+		 plan_seek_name(t->seek.pattern), random ? t->range_bytes : 0,
+		 random ? t->seek.seed : 0);
+}
+
+void stonewall_record_begin(FILE *f, const struct plan *plan)
+{
+	char line[LINE_SIZE];
+
+	first_line(line, plan->rank, plan->n_ranks, plan->n_targets);
+	fprintf(f, "%s\n", line);
+}
+
+void stonewall_record_put(FILE *f, const struct target_plan *t, uint64_t ops)
+{
+	uint64_t slots = t->range_bytes / t->req_bytes;
+	char work[LINE_SIZE];
+
+	/* A pass that started over has written all of its range. */
+	if (t->seek.pattern == SEEK_SEQUENTIAL && slots && ops > slots)
+		ops = slots;
+	work_of(work, t);
+	fprintf(f, "target %" PRIu32 ", operations %" PRIu64 "%s\n", t->number, ops, work);
+}
+
+/* A file that is to be read, and the target. */
+struct record {
+	const char *name;
+	const struct target_plan *target;
+};
+
+static enum xdd_status refuse(const struct record *r, const char *why)
+{
+	return plan_refuse(r->target, "-stonewall load: %s: %s", r->name, why);
+}
+
+/* The operations in the line of target `number`. */
+static enum xdd_status find(const struct record *r, char *lines, uint32_t number, uint64_t *ops)
+{
+	char start[48], work[LINE_SIZE], *rest, *line;
+
+	snprintf(start, sizeof(start), "target %" PRIu32 ", operations ", number);
+	while ((line = strsep(&lines, "\n"))) {
+		if (strncmp(line, start, strlen(start)) != 0)
+			continue;
+		line += strlen(start);
+		rest = strchr(line, ',');
+		work_of(work, r->target);
+		if (!rest || strcmp(rest, work) != 0)
+			return plan_refuse(
+				r->target,
+				"-stonewall load: %s: target %" PRIu32
+				" was written with other options: its line must end with "
+				"\"%s\"",
+				r->name, number, work + 2);
+		*rest = '\0';
+		return units_parse_u64(line, ops) ? refuse(r, "is no record of a stonewall") :
+						    XDD_OK;
+	}
+	return plan_refuse(r->target,
+			   "-stonewall load: %s: has no line for target %" PRIu32
+			   ", which wrote nothing or had errors",
+			   r->name, number);
+}
+
+static enum xdd_status read_file(const struct record *r, char **data)
+{
+	int fd = open(r->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
+	size_t size;
+
+	*data = NULL;
+	err = fd < 0 ? -errno : readfile(fd, MAX_BYTES, data, &size);
+	if (fd >= 0)
+		close(fd);
+	return err ? refuse(r, strerror(-err)) : XDD_OK;
+}
+
+static enum xdd_status find_ops(const struct plan *plan, const struct record *r, uint64_t rank,
+				uint32_t number, uint64_t *ops)
+{
+	enum xdd_status status;
+	char *data, first[LINE_SIZE], *lines;
+
+	status = read_file(r, &data);
+	if (status)
+		return status;
+	first_line(first, rank, plan->n_ranks, plan->n_targets);
+	lines = data;
+	if (strcmp(strsep(&lines, "\n"), first) != 0)
+		status = plan_refuse(r->target,
+				     "-stonewall load: %s: its first line must be \"%s\", as of a "
+				     "run with the same ranks and targets",
+				     r->name, first);
+	else
+		status = find(r, lines, number, ops);
+	free(data);
+	return status;
+}
+
+enum xdd_status stonewall_limit(const struct plan *plan, struct target_plan *t)
+{
+	const bool shared = t->layout.block_bytes;
+	uint64_t rank = shared ? t->layout.owner / plan->n_targets : plan->rank, ops;
+	char *name = stonewall_record_name(plan->stonewall.load_file, rank);
+	struct record r = { .name = name, .target = t };
+	enum xdd_status status;
+
+	if (!name)
+		return plan_no_memory();
+	status = find_ops(plan, &r, rank, shared ? t->layout.owner_number : t->number, &ops);
+	if (!status && !ops)
+		status = refuse(&r, "the target whose data is read has written nothing");
+	free(name);
+	if (status || ops >= t->pass_ops)
+		return status;
+	t->pass_ops = ops;
+	t->last_op_bytes = t->req_bytes;
+	t->pass_bytes = ops * t->req_bytes;
+	return XDD_OK;
+}
