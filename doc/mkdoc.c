@@ -264,19 +264,29 @@ static void from_fio(void)
 	arena_free(arena);
 }
 
+/* Commands that are installed as programs, by links. */
+static bool has_own_page(const char *name)
+{
+	return strcmp(name, "gettime") == 0 || strcmp(name, "timeserver") == 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "man") == 0) {
 		man(&run_options);
 	} else if (argc == 2 && strcmp(argv[1], "xddcp") == 0) {
 		man(command_find("copy")->options);
+	} else if (argc == 2 && has_own_page(argv[1])) {
+		man(command_find(argv[1])->options);
 	} else if (argc == 2 && strcmp(argv[1], "completion") == 0) {
 		mkdoc_completion();
 	} else if (argc == 2 && strcmp(argv[1], "from-fio") == 0) {
 		from_fio();
 	} else {
-		fprintf(stderr, "usage: mkdoc man < xdd.1.in | mkdoc xddcp < xddcp.1.in | "
-				"mkdoc from-fio < from-fio.md.in | mkdoc completion\n");
+		fprintf(stderr,
+			"usage: mkdoc man < xdd.1.in | mkdoc xddcp < xddcp.1.in | "
+			"mkdoc gettime < gettime.1.in | mkdoc timeserver < timeserver.1.in | "
+			"mkdoc from-fio < from-fio.md.in | mkdoc completion\n");
 		return 2;
 	}
 	return fflush(stdout) == 0 ? 0 : 1;

@@ -250,7 +250,23 @@ static const char function[] =
 	"\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
 	"\tfi\n"
 	"}\n\n"
+	"# COMMAND: the options of a command that is a program as well.\n"
+	"_xdd_link()\n{\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} words='' dash=''\n\n"
+	"\tCOMPREPLY=()\n"
+	"\t[[ $cur == -* ]] || return\n"
+	"\t_xdd_command \"$1\"\n"
+	"\tif [[ $cur == --* ]]; then\n"
+	"\t\tdash=-\n"
+	"\t\tcur=${cur#-}\n"
+	"\tfi\n"
+	"\tmapfile -t COMPREPLY < <(compgen -P \"$dash\" -W \"$words\" -- \"$cur\")\n"
+	"}\n\n"
+	"_gettime()\n{\n\t_xdd_link gettime\n}\n\n"
+	"_timeserver()\n{\n\t_xdd_link timeserver\n}\n\n"
 	"complete -o filenames -F _xdd xdd xdd.Linux\n"
+	"complete -F _gettime gettime gettime.Linux\n"
+	"complete -F _timeserver timeserver timeserver.Linux\n"
 	"complete -o filenames -F _xddcp xddcp\n";
 
 /* The values of xddcp's options. */

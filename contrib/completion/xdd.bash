@@ -304,5 +304,32 @@ _xdd()
 	fi
 }
 
+# COMMAND: the options of a command that is a program as well.
+_xdd_link()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} words='' dash=''
+
+	COMPREPLY=()
+	[[ $cur == -* ]] || return
+	_xdd_command "$1"
+	if [[ $cur == --* ]]; then
+		dash=-
+		cur=${cur#-}
+	fi
+	mapfile -t COMPREPLY < <(compgen -P "$dash" -W "$words" -- "$cur")
+}
+
+_gettime()
+{
+	_xdd_link gettime
+}
+
+_timeserver()
+{
+	_xdd_link timeserver
+}
+
 complete -o filenames -F _xdd xdd xdd.Linux
+complete -F _gettime gettime gettime.Linux
+complete -F _timeserver timeserver timeserver.Linux
 complete -o filenames -F _xddcp xddcp

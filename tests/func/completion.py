@@ -68,6 +68,12 @@ def test_files():
     offers("xdd -seek save f", "file")
 
 
+def test_links():
+    offers("gettime -bo", "-bounce")
+    offers("timeserver --fo", "--foreground")
+    offers("gettime -timeserver ")
+
+
 def test_xddcp():
     offers("xddcp -recu", "-recursive")
     offers("xddcp --recu", "--recursive")
@@ -96,5 +102,5 @@ with open(os.path.join(t.path(".ssh"), "known_hosts"), "w", encoding="ascii") as
             "*.example.com ssh-ed25519 AAAA\ndelta ssh-ed25519 AAAA\n")
 with open(os.path.join(t.path(".ssh"), "config"), "w", encoding="ascii") as f:
     f.write("Host alpha *.wild\n  Port 22\nHost *\n")
-t.run(test_words, test_commands_and_columns, test_files, test_xddcp)
+t.run(test_words, test_commands_and_columns, test_files, test_links, test_xddcp)
 t.done()
