@@ -163,18 +163,17 @@ static bool check_output(const struct combine_line *l, const char *option, const
 
 static json_t *combine(struct combine_line *l)
 {
-	json_t *first = NULL;
-
 	if (l->n > COMBINE_MAX_DOCUMENTS) {
 		log_error("combine: %zu documents are too many; expected up to %d", l->n,
 			  COMBINE_MAX_DOCUMENTS);
 		return NULL;
 	}
 	for (size_t i = 0; i < l->n; i++) {
-		l->docs[i] = combine_load(l->names[i], first);
+		l->docs[i] = combine_load(l->names[i]);
 		if (!l->docs[i])
 			return NULL;
-		first = l->docs[0];
+		if (l->n > 1)
+			combine_trim(l->docs[i], l->docs[0]);
 	}
 	return combine_documents(l->docs, l->names, l->n, &l->options);
 }

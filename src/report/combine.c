@@ -62,7 +62,6 @@ static void add_kind(struct result *sum, const struct result *r, bool first)
 	sum->pass = r->pass > sum->pass ? r->pass : sum->pass;
 	sum->target += r->target;
 	sum->queue += r->queue;
-	sum->processors += r->processors;
 	sum->partial |= r->partial;
 }
 
@@ -337,6 +336,11 @@ static json_t *host_result(const struct combine_host *h, size_t number)
 		columns = json_object();
 	}
 	jvalue_put(o, "what", jvalue_text("HOST"));
+	/* Older documents lack these. */
+	if (!json_object_get(o, "begin_ns"))
+		jvalue_put(o, "begin_ns", json_null());
+	if (!json_object_get(o, "finish_ns"))
+		jvalue_put(o, "finish_ns", json_null());
 	jvalue_put(o, "host", jvalue_count(number));
 	jvalue_put(columns, "what", jvalue_text("HOST"));
 	combine_identify(columns, h->doc, h->label);
@@ -542,7 +546,8 @@ static json_t *combine(struct combination *c, json_t *const *docs, const char *c
 		return NULL;
 	}
 	note_clocks(c);
-	if (!combine_passes(c->hosts, c->n, c->statistics, c->pass_times, c->notes) ||
+	if (!combine_passes(c->hosts, c->n, c->times.elapsed_ns, c->statistics, c->pass_times,
+			    c->notes) ||
 	    !add_hosts(c))
 		return NULL;
 	rank_hosts(c);

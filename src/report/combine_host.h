@@ -132,11 +132,12 @@ void combine_missing(const struct combine_host *hosts, size_t n, const struct co
 /* ---- combine_passes.c ---- */
 
 /*
- * The statistics over the passes that all hosts have done (into `statistics`), the times of each
- * pass (into `times`), and lines for people about what differs (into `notes`). False: reported.
+ * The statistics over the passes that all hosts have done (into `statistics`), which took
+ * `elapsed_ns` together; the times of each pass (into `times`); and lines for people about hosts
+ * that differ (into `notes`). False: reported.
  */
-bool combine_passes(const struct combine_host *hosts, size_t n, json_t *statistics, json_t *times,
-		    json_t *notes);
+bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed_ns,
+		    json_t *statistics, json_t *times, json_t *notes);
 
 /* ---- combine_differ.c ---- */
 

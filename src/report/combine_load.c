@@ -69,20 +69,20 @@ static void trim_results(json_t *results)
 	}
 }
 
-json_t *combine_load(const char *path, json_t *first)
+json_t *combine_load(const char *path)
+{
+	return document_read("combine", path);
+}
+
+void combine_trim(json_t *doc, json_t *first)
 {
 	static const char *const unused[] = { "intervals", "endtoend", "deskew", "start_skew" };
-	json_t *root = document_read("combine", path);
 
-	if (!root || !first)
-		return root;
-	trim_results(json_object_get(root, "results"));
-	json_object_del(json_object_get(root, "plan"), "given");
+	trim_results(json_object_get(doc, "results"));
 	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
-		json_object_del(root, unused[i]);
-	share(json_object_get(root, "plan"), json_object_get(first, "plan"));
-	share(json_object_get(root, "environment"), json_object_get(first, "environment"));
-	return root;
+		json_object_del(doc, unused[i]);
+	share(json_object_get(doc, "plan"), json_object_get(first, "plan"));
+	share(json_object_get(doc, "environment"), json_object_get(first, "environment"));
 }
 
 /* ---- checking ---- */
@@ -180,6 +180,7 @@ static bool read_combined(struct combine_host *h, const struct combine_source *s
 	r->what = RESULT_COMBINED;
 	r->op = op_of(o);
 	r->partial = json_is_true(json_object_get(o, "partial"));
+	r->processors = 1;
 	return combine_count(s, o, "passes", &r->pass, NULL) &&
 	       combine_count(s, o, "targets", &r->target, NULL) &&
 	       combine_count(s, o, "queue_depth", &r->queue, NULL) &&

@@ -1,7 +1,10 @@
 /*
  * The passes of several hosts, matched by their numbers. Called by combine.c.
  *
- * One pass is looked at after another, so that memory for latencies is that of one pass.
+ * One pass is looked at after another, so that memory for latencies is that of one pass. Where hosts
+ * wait for each other, a pass lasts from its first operation to its last one on any host. Where they
+ * do not, these times overlap and would count several times; a pass then takes that share of the
+ * elapsed time of all which its hosts' own times are of those of all passes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +27,10 @@ struct series {
 	size_t n_all;
 	size_t n, left_out;
 	uint64_t *passes;
-	double *values[FIGURE_COUNT];
+	double *values[FIGURE_COUNT]; /* of rates the amounts, until they are divided */
+	double *window_ns;	      /* of each pass, from its first operation to its last one */
+	double *own_ns;		      /* sum of the times of its hosts */
+	double all_own_ns;	      /* of all passes, those left out too */
 	bool latencies;
 	uint64_t last_finish_ns; /* of the pass before */
 	bool overlaps;		 /* a pass begins on a host before the last one ends on another */
@@ -38,7 +44,7 @@ struct pass_sum {
 	uint64_t begin_first_ns, begin_last_ns, finish_first_ns, finish_last_ns;
 	uint32_t first, last; /* hosts: to begin first, to finish last */
 	uint64_t longest_ns;  /* of a target */
-	double bytes, ops, busy_ns;
+	double bytes, ops, busy_ns, own_ns;
 	struct latency latency;
 	bool latencies;
 };
@@ -63,7 +69,9 @@ static bool prepare(struct series *s)
 	room = room > MAX_PASSES ? MAX_PASSES : room;
 	s->all = calloc(s->n_all + 1, sizeof(*s->all));
 	s->passes = calloc(room + 1, sizeof(*s->passes));
-	if (!s->all || !s->passes)
+	s->window_ns = calloc(room + 1, sizeof(*s->window_ns));
+	s->own_ns = calloc(room + 1, sizeof(*s->own_ns));
+	if (!s->all || !s->passes || !s->window_ns || !s->own_ns)
 		return false;
 	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
 		s->values[i] = calloc(room + 1, sizeof(*s->values[i]));
@@ -85,6 +93,8 @@ static void release(struct series *s)
 {
 	free(s->all);
 	free(s->passes);
+	free(s->window_ns);
+	free(s->own_ns);
 	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
 		free(s->values[i]);
 }
@@ -145,6 +155,8 @@ static size_t add_host(struct pass_sum *sum, const struct series *s, const struc
 		sum->finish_last_ns = span.to_ns;
 		sum->last = p->host;
 	}
+	if (span.to_ns)
+		sum->own_ns += (double)(span.to_ns - span.from_ns);
 	sum->hosts++;
 	return n;
 }
@@ -152,21 +164,35 @@ static size_t add_host(struct pass_sum *sum, const struct series *s, const struc
 static void keep_values(struct series *s, const struct pass_sum *sum)
 {
 	uint64_t ns = sum->placed ? sum->finish_last_ns - sum->begin_first_ns : sum->longest_ns;
-	double seconds = (double)ns / (double)NS_PER_SEC;
 	struct histogram_view v = latency_view(&sum->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
 
+	s->all_own_ns += sum->own_ns;
 	if (!sum->whole || sum->hosts < s->n_hosts || sum->ops <= 0 || !ns || s->n == MAX_PASSES) {
 		s->left_out++;
 		return;
 	}
 	s->latencies &= sum->latencies;
 	s->passes[s->n] = sum->pass;
-	s->values[FIGURE_BANDWIDTH][s->n] = sum->bytes / seconds;
-	s->values[FIGURE_IOPS][s->n] = sum->ops / seconds;
+	s->window_ns[s->n] = (double)ns;
+	s->own_ns[s->n] = sum->own_ns;
+	s->values[FIGURE_BANDWIDTH][s->n] = sum->bytes;
+	s->values[FIGURE_IOPS][s->n] = sum->ops;
 	s->values[FIGURE_LATENCY][s->n] = sum->busy_ns / sum->ops;
 	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_COUNT; i++)
 		s->values[i][s->n] = (double)histogram_percentile(&v, figure_percentile(i));
 	s->n++;
+}
+
+/* Divide amounts by times, once it is known if the passes overlap. */
+static void make_rates(struct series *s, uint64_t elapsed_ns)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		double share = s->all_own_ns > 0 ? s->own_ns[i] / s->all_own_ns : 0;
+		double ns = s->overlaps && share > 0 ? share * (double)elapsed_ns : s->window_ns[i];
+
+		s->values[FIGURE_BANDWIDTH][i] *= NS_PER_SEC / ns;
+		s->values[FIGURE_IOPS][i] *= NS_PER_SEC / ns;
+	}
 }
 
 static void put_times(json_t *times, const struct pass_sum *sum)
@@ -249,13 +275,13 @@ static void note_counts(const struct series *s, json_t *notes)
 	if (s->overlaps)
 		json_array_append_new(
 			notes,
-			jvalue_text("hosts begin a pass before others have ended the one "
-				    "before: the figures of single passes are lower than the "
-				    "rates of the storage"));
+			jvalue_text("hosts begin a pass before others have ended the one before: "
+				    "in the statistics, a pass takes its share of the time of "
+				    "all"));
 }
 
-bool combine_passes(const struct combine_host *hosts, size_t n, json_t *statistics, json_t *times,
-		    json_t *notes)
+bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed_ns,
+		    json_t *statistics, json_t *times, json_t *notes)
 {
 	struct series s = { .hosts = hosts, .n_hosts = n, .latencies = true };
 	bool good = prepare(&s);
@@ -270,6 +296,7 @@ bool combine_passes(const struct combine_host *hosts, size_t n, json_t *statisti
 		done += one;
 	}
 	if (good) {
+		make_rates(&s, elapsed_ns);
 		json_array_append_new(statistics, statistics_value(&s));
 		note_counts(&s, notes);
 	}

@@ -92,20 +92,38 @@ static void put_folded(FILE *f, const char *text, int indent)
 	fputc('\n', f);
 }
 
+/* Texts of documents are made safe here. */
+static void put_formatted(FILE *f, int indent, const char *fmt, va_list args)
+{
+	char *text = NULL, *safe;
+
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
+	safe = text ? printable_dup(text, false) : NULL;
+	put_folded(f, safe ? safe : "?", indent);
+	free(safe);
+	free(text);
+}
+
+__attribute__((format(printf, 2, 3))) static void put_paragraph(FILE *f, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	put_formatted(f, 0, fmt, args);
+	va_end(args);
+}
+
 /* A line with a word before it. */
 __attribute__((format(printf, 3, 4))) static void put_line(FILE *f, const char *word,
 							   const char *fmt, ...)
 {
 	va_list args;
-	char *text = NULL;
 
-	va_start(args, fmt);
-	if (vasprintf(&text, fmt, args) < 0)
-		text = NULL;
-	va_end(args);
 	fprintf(f, "%-11s ", word);
-	put_folded(f, text ? text : "?", 12);
-	free(text);
+	va_start(args, fmt);
+	put_formatted(f, 12, fmt, args);
+	va_end(args);
 }
 
 /* ---- the table ---- */
@@ -211,17 +229,18 @@ static void put_skew(FILE *f, const json_t *doc, const char *word, const char *k
 {
 	const json_t *s = json_object_get(json_object_get(doc, "together"), key);
 	char first[LABEL_SIZE], last[LABEL_SIZE], skew[SCALED_SIZE], bound[SCALED_SIZE];
+	const bool apart = number(s, "first_host") != number(s, "last_host");
 
 	if (!json_is_object(s))
 		return;
 	if (is_number(s, "bound_ns"))
 		scaled_time(number(s, "bound_ns"), bound);
-	put_line(f, word, "skew %s, %s%s; first %s, last %s",
-		 scaled_time(number(s, "skew_ns"), skew),
+	put_line(f, word, "skew %s, %s%s%s%s%s%s", scaled_time(number(s, "skew_ns"), skew),
 		 is_number(s, "bound_ns") ? "true within " : "by clocks of unknown error",
-		 is_number(s, "bound_ns") ? bound : "",
-		 label_at(doc, json_object_get(s, "first_host"), first, sizeof(first)),
-		 label_at(doc, json_object_get(s, "last_host"), last, sizeof(last)));
+		 is_number(s, "bound_ns") ? bound : "", apart ? "; first " : "",
+		 apart ? label_at(doc, json_object_get(s, "first_host"), first, sizeof(first)) : "",
+		 apart ? ", last " : "",
+		 apart ? label_at(doc, json_object_get(s, "last_host"), last, sizeof(last)) : "");
 }
 
 static void put_window(FILE *f, const json_t *doc)
@@ -401,13 +420,12 @@ static void put_ends(FILE *f, const json_t *doc)
 int combine_print_text(const json_t *doc, FILE *to)
 {
 	size_t n = json_array_size(json_object_get(doc, "hosts"));
-	char *id = printable_dup(text_of(doc, "run_id"), false);
+	const bool partial = json_is_true(json_object_get(doc, "partial"));
+	const char *id = text_of(doc, "run_id");
 
-	fprintf(to, "%zu host%s%s%s, from %s to %s%s\n\n", n, n == 1 ? "" : "s",
-		id && *id ? ", run " : "", id ? id : "", text_of(doc, "start_time"),
-		text_of(doc, "end_time"),
-		json_is_true(json_object_get(doc, "partial")) ? ", not complete" : "");
-	free(id);
+	put_paragraph(to, "%zu host%s%s%s, started %s%s", n, n == 1 ? "" : "s", *id ? ", run " : "",
+		      id, text_of(doc, "start_time"), partial ? ", not complete" : "");
+	fputc('\n', to);
 	put_table(to, doc);
 	fputc('\n', to);
 	put_latency(to, doc);

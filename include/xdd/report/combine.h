@@ -22,12 +22,15 @@ struct combine_options {
 	size_t n_expected;
 };
 
+/* Read the document of a file: a new reference. NULL: one line was given to log_error(). */
+json_t *combine_load(const char *path);
+
 /*
- * Read the document of a file. NULL: one line was given to log_error(). With `first`, the document
- * that was read first (or NULL), parts that a combined result does not need are left out, and parts
- * that are equal share memory: for thousands of documents.
+ * For many documents of several hosts: leave out the parts of `doc` that a combined result does not
+ * need, and share memory with `first` for what is equal. Either both or none of two documents have
+ * to be trimmed. `first` may be `doc`.
  */
-json_t *combine_load(const char *path, json_t *first);
+void combine_trim(json_t *doc, json_t *first);
 
 /*
  * Combine `n` documents (1 or more), which `names` names in messages: a new reference to a document

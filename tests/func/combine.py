@@ -1,0 +1,402 @@
+#!/usr/bin/env python3
+"""
+xdd combine: hosts whose times and latencies are known, and runs whose operations are known from time stamps; results that
+do not belong together; hosts that are missing; documents that are cut short.
+"""
+import copy
+import csv
+import datetime
+import io
+import json
+import math
+import os
+import random
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson as j
+import xddtest as t
+
+MS = 1000000
+BEGIN = 1800000000 * 10**9
+OPS, BYTES = 10, 4096
+EXTRA = ("hosts", "together", "differences", "notes")
+
+
+def write(name, document):
+    file = t.path(name)
+    with open(file, "w", encoding="utf-8") as f:
+        f.write(document if isinstance(document, str) else json.dumps(document))
+    return file
+
+
+def combine(*args, **kwargs):
+    return t.command([t.XDD, "combine"] + list(args), **kwargs)
+
+
+def document(title, *files, status=0, args=()):
+    """The combined document, which is as the schema has it, and the run."""
+    out = t.path("combined.json")
+    run = combine(*args, *files, "-jsonout", out)
+    t.equal(run.status, status, title + ": status", )
+    found = j.load(out)
+    rules = j.schema()
+    t.equal(list(j.complaints(found, rules, rules))[:3], [], title + ": a document as the schema has it")
+    t.ok(all(len(line) <= 80 for line in run.out.splitlines() if " on " not in line), title + ": 80 columns", run)
+    return found, run
+
+
+def real(name, *args):
+    file = t.path(name)
+    run = t.xdd(*args, "-jsonout", file, tolerate=[t.CACHED])
+    t.equal(run.status, 0, name + ": a run")
+    return j.load(file)
+
+
+BASE = real("base.json", *"-op read -targets 1".split(), t.make_file("data", 1 << 20), *"-numreqs 2 -reqsize 4 -passes 2 -runid r1".split())
+
+
+def bucket(ns):
+    """The least time of the bucket of a histogram."""
+    shift = max(0, ns.bit_length() - 8)
+    return ns >> shift << shift
+
+
+def latency(times):
+    counts = {}
+    for ns in times:
+        counts[bucket(ns)] = counts.get(bucket(ns), 0) + 1
+    mean = sum(times) / len(times)
+    return {"service": {"read": {
+        "count": len(times), "minimum_ns": min(times), "mean_ns": mean, "maximum_ns": max(times),
+        "standard_deviation_ns": math.sqrt(sum((x - mean) ** 2 for x in times) / len(times)), "percentiles_ns": {},
+        "histogram": [x for pair in sorted(counts.items()) for x in pair]}}, "response": {}}
+
+
+def result(row, times, begin, finish):
+    row["ops"]["read"] = row["issued"] = len(times)
+    row["bytes"]["read"] = len(times) * BYTES
+    row["busy_ns"]["read"] = sum(times)
+    row["elapsed_ns"] = finish - begin
+    row["begin_ns"], row["finish_ns"] = begin, finish
+    row["latency"] = latency(times)
+    return row
+
+
+def host(name, passes, times, base=BASE, **members):
+    """A document of a host with passes of (begin, finish), and the times of the operations of each."""
+    d = copy.deepcopy(base)
+    target = next(r for r in d["results"] if r["what"] == "TARGET_PASS")
+    whole = next(r for r in d["results"] if r["what"] == "COMBINED")
+    rows = [dict(result(copy.deepcopy(target), own, *span), **{"pass": k + 1})
+            for k, (span, own) in enumerate(zip(passes, times))]
+    result(whole, [x for own in times for x in own], passes[0][0], passes[-1][1])
+    whole["elapsed_ns"] = sum(b - a for a, b in passes)
+    whole["passes"] = len(passes)
+    d["results"] = rows + [whole]
+    d["environment"]["host"]["name"] = name
+    for key, ns in (("start_time", passes[0][0]), ("end_time", passes[-1][1])):
+        d[key] = datetime.datetime.fromtimestamp(ns // MS / 1000, datetime.timezone.utc).isoformat(timespec="milliseconds")[:23] + "Z"
+    d.update(members)
+    return d
+
+
+def simple(name, begin=0, length=100, **members):
+    """Two passes without a pause."""
+    spans = [(BEGIN + (begin + k * length) * MS, BEGIN + (begin + (k + 1) * length) * MS) for k in (0, 1)]
+    return host(name, spans, [[1000000] * OPS] * 2, **members)
+
+
+def whole(found):
+    return next(r for r in found["results"] if r["what"] == "COMBINED")
+
+
+def percentile(pool, percent):
+    return sorted(pool)[math.ceil(len(pool) * percent / 100) - 1]
+
+
+def near(got, wanted, share):
+    return abs(got - wanted) <= share * wanted
+
+
+def clock(bound, end):
+    return {"source": "timeserver", "server": "s:2000", "offset_ns": 5, "bound_ns": bound, "bound_at_end_ns": end, "drift_ppm": None,
+            "round_trip_ns": 10, "exchanges": 9, "lost": 0, "steps": 0}
+
+
+def test_analytic():
+    """64 hosts: sums, percentiles of all operations, the window of all and skew are what arithmetic says."""
+    chance = random.Random(7)
+    files, pool = [], []
+    for h in range(64):
+        # Host h begins h ms late and ends its last pass 2 h ms late; a pause of 500 ms, in which all rest, lies between.
+        spans = [(BEGIN + h * MS, BEGIN + (1000 + h) * MS), (BEGIN + (1500 + h) * MS, BEGIN + (2500 + 2 * h) * MS)]
+        times = [[int(chance.lognormvariate(12, 1 + h / 64)) for _ in range(OPS)] for _ in spans]
+        pool += [x for own in times for x in own]
+        files.append(write("n%02d.json" % h, host("n%02d" % h, spans, times, clock=clock(1000 + h, 2000 + h))))
+    found, run = document("64 hosts", *files)
+    all_ = whole(found)
+    t.equal((all_["ops"]["read"], all_["bytes"]["read"], all_["targets"], all_["passes"]), (64 * 20, 64 * 20 * BYTES, 64, 2), "sums")
+    # 0 to 1063 and 1500 to 2626 ms.
+    t.equal((all_["elapsed_ns"], all_["begin_ns"], all_["finish_ns"]), ((1063 + 1126) * MS, BEGIN, BEGIN + 2626 * MS),
+            "the time in which any host was transferring")
+    t.ok(near(all_["columns"]["bandwidth"], 64 * 20 * BYTES / 2.189 / 1e6, 1e-9), "bandwidth", all_["columns"])
+    own = all_["latency"]["service"]["read"]
+    t.equal((own["count"], own["minimum_ns"], own["maximum_ns"]), (len(pool), min(pool), max(pool)), "latencies of all")
+    t.ok(near(own["mean_ns"], sum(pool) / len(pool), 1e-9), "their mean", own["mean_ns"])
+    deviation = math.sqrt(sum(x * x for x in pool) / len(pool) - (sum(pool) / len(pool)) ** 2)
+    t.ok(near(own["standard_deviation_ns"], deviation, 1e-6), "and standard deviation", own["standard_deviation_ns"])
+    for percent, value in own["percentiles_ns"].items():
+        t.ok(near(value, percentile(pool, float(percent)), 0.004), "percentile %s" % percent, (value, percentile(pool, float(percent))))
+    together = found["together"]
+    t.equal(together["start_skew"], {"skew_ns": 63 * MS, "bound_ns": 1000 + 1063, "first_host": 0, "last_host": 63}, "the start skew, and its bound")
+    t.equal(together["end_skew"], {"skew_ns": 126 * MS, "bound_ns": 2000 + 2063, "first_host": 0, "last_host": 63}, "that of the end")
+    # 63 to 1000 and 1563 to 2500 ms.
+    t.equal(together["window"]["ns"], 2 * 937 * MS, "the time in which all hosts were transferring")
+    wanted = sum(20 * BYTES * 1874 / (2000 + h) for h in range(64))
+    t.ok(near(together["window"]["bytes"], wanted, 1e-9), "bytes in it by the means of the hosts", together["window"])
+    t.equal((together["fastest_host"], together["slowest_host"]), (0, 63), "the fastest and the slowest host")
+    t.ok(near(together["fairness"], 2000 / 2063, 1e-9), "and their ratio", together["fairness"])
+    t.equal([(p["pass"], p["hosts"], p["finish_ns"] - p["begin_ns"], p["start_skew_ns"], p["end_skew_ns"]) for p in together["passes"]],
+            [(1, 64, 1063 * MS, 63 * MS, 63 * MS), (2, 64, 1126 * MS, 63 * MS, 126 * MS)], "each pass")
+    values = found["statistics"][0]["bandwidth"]["values"]
+    t.ok(all(near(v, 64 * 10 * BYTES / s, 1e-9) for v, s in zip(values, (1.063, 1.126))) and len(values) == 2, "the statistics over passes", values)
+    t.equal([len(found[k]) for k in ("hosts", "notes")], [64, 0], "all hosts, and nothing to note")
+    t.ok(re.search(r"^Start +skew 63\.0 ms, true within 2\.06 us; first n00, last n63$", run.out, re.M), "the text has the skew", run)
+    t.equal(found["statistics"][0]["latency"]["values"][0],
+            sum(sum(r["busy_ns"].values()) for f in files for r in j.load(f)["results"] if r.get("pass") == 1) / 640, "latencies of passes")
+
+
+def test_compare():
+    """xdd compare reads a combined result beside another one and beside a host's own."""
+    four = [write("c%d.json" % h, simple("c%d" % h, h)) for h in range(4)]
+    document("four hosts", *four)
+    other = t.path("other.json")
+    os.rename(t.path("combined.json"), other)
+    slow, _ = document("four slower ones", *[write("s%d.json" % h, simple("c%d" % h, h, length=200)) for h in range(4)])
+    for a, b in ((other, t.path("combined.json")), (four[0], other), (other, other)):
+        run = t.command([t.XDD, "compare", a, b])
+        t.ok(run.status in (0, 1) and "all targets  bandwidth" in run.out, "comparing", run)
+    ratio = slow["statistics"][0]["bandwidth"]["mean"] / j.load(other)["statistics"][0]["bandwidth"]["mean"]
+    t.ok(near(ratio, 103 / 203, 0.01), "its statistics are those of the slower hosts", ratio)
+
+
+def test_csv():
+    files = [write("v%d.json" % h, simple("v%d" % h, h)) for h in range(3)]
+    out = t.path("c.csv")
+    for _ in range(2):
+        t.equal(combine("-csvout", out, *files).status, 0, "a file that is continued")
+    rows = t.read_csv(out)
+    t.equal([r["WHAT"] for r in rows], (["HOST"] * 3 + ["COMBINED"]) * 2, "a line of each host and of all")
+    t.equal([r["TARGETNAME"].split(":")[0] for r in rows[:3]], ["v0", "v1", "v2"], "with their names")
+    t.equal((rows[3]["OPS"], rows[3]["TARGET"], rows[3]["ENGINE"]), ("60", "3", "psync"), "the sum")
+    plain = t.path("plain.csv")
+    t.xdd("-op", "noop", "-targets", "1", "null", "-numreqs", "1", "-csvout", plain)
+    with open(plain, encoding="utf-8") as a, open(out, encoding="utf-8") as b:
+        t.equal(a.readline(), b.readline(), "the columns of a run")
+    with open(plain, "w", encoding="utf-8") as f:
+        f.write("A,B\n")
+    run = combine("-csvout", plain, *files)
+    t.ok(run.status == 2 and "-csvout %s: its first line does not name the columns" % plain in run.err, "a file with other columns", run)
+
+
+def refused(title, pattern, *files, force=True):
+    out = t.path("none.json")
+    run = combine(*files, "-jsonout", out)
+    t.ok(run.status == 2 and re.search("^xdd: combine: " + pattern, run.err) and len(run.err.splitlines()) == 1, title, run)
+    t.ok(not os.path.exists(out), title + ": no output", out)
+    if force:
+        t.equal(combine("-force", *files).status, 0, title + ": with -force")
+
+
+def test_belong():
+    """Results that are not of one run are refused, unless -force is given."""
+    a, b = write("a.json", simple("a")), write("b.json", simple("b", run_id="r2"))
+    refused("another run id", ".*/b.json: its run id is r2, and that of .*/a.json is r1", a, b)
+    refused("no run id", ".*/b.json: its run id is not given, ", a, write("b.json", simple("b", run_id=None)))
+    c = write("c.json", simple("c", run_id=None))
+    refused("times apart", ".*/d.json: begins 0.800 seconds after the end of .*/c.json, and they have no run id", c,
+            write("d.json", simple("d", 1000, run_id=None)))
+    found, _ = document("times that overlap", c, write("d.json", simple("d", 199, run_id=None)))
+    t.equal(found["together"]["window"]["ns"], MS, "times that overlap for 1 ms, without a run id")
+    found, run = document("a run id, and times apart", a, write("d.json", simple("d", 1000)))
+    t.ok(found["together"]["window"]["ns"] == 0 and "at no time all hosts were transferring" in run.out, "the same run, and no common time", run)
+    t.equal(whole(found)["elapsed_ns"], 1200 * MS, "from the end of the first host on, everything counts")
+    refused("a document twice", ".*/e.json: is the same document as .*/a.json", a, write("e.json", simple("a")))
+    refused("other ranks", ".*/r1.json: is of a run of 3 ranks, and .*/r0.json of one of 2",
+            write("r0.json", simple("a", rank=0, ranks=2)), write("r1.json", simple("a", rank=1, ranks=3)), force=False)
+    found, run = document("one host twice", a, write("f.json", simple("a", 3)))
+    t.equal([h["label"] for h in found["hosts"]], ["a:a", "a:f"], "hosts that occur twice are told apart by their files")
+    t.ok("several documents are of the same host: a" in run.out, "and named", run)
+    document("an earlier result", a, write("g.json", simple("g")))
+    os.rename(t.path("combined.json"), t.path("earlier.json"))
+    refused("a combined result", ".*/earlier.json: is a combined result", a, t.path("earlier.json"), force=False)
+
+
+def test_missing():
+    """Hosts and ranks without a document are named, in the status too."""
+    a, b = write("a.json", simple("a.example.org")), write("b.json", simple("b"))
+    found, run = document("missing hosts", a, b, status=4, args=("-hosts", "a,b,c,d.x"))
+    t.ok(found["together"]["missing"] == ["c", "d.x"] and found["partial"] and found["end"] == "errors", "missing hosts", found["together"])
+    t.ok("missing, and not in the sums: c, d.x" in run.out and "not complete" in run.out, "in the text", run)
+    t.equal(combine("-hosts", "a,b", a, b).status, 0, "all are there, one by its short name")
+    ranks = [write("r%d.json" % r, simple("a", rank=r, ranks=5)) for r in (0, 2, 3)]
+    found, run = document("missing ranks", *ranks, status=4)
+    t.equal(found["together"]["missing"], ["rank 1", "rank 4"], "missing ranks")
+    t.equal([h["label"] for h in found["hosts"]], ["a/0", "a/2", "a/3"], "ranks of one host")
+    found, run = document("one of several", ranks[0], status=4)
+    t.equal((len(found["together"]["missing"]), whole(found)["ops"]["read"]), (4, 20), "a single rank of five")
+
+
+def test_partial():
+    """Documents of hosts that were cut short or failed are in the sums, and named."""
+    cut = simple("cut", partial=True, end="canceled", status=5)
+    cut["results"] = [r for r in cut["results"] if r.get("pass") != 2]
+    result(whole(cut), [1000000] * 5, BEGIN, BEGIN + 50 * MS)
+    result(cut["results"][0], [1000000] * 5, BEGIN, BEGIN + 50 * MS)
+    cut["results"][0]["partial"] = True
+    failed = simple("failed", partial=True, end="errors", status=4)
+    failed["results"] = []
+    failed["messages"] = [{"level": "error", "text": "target 0, /x: cannot be opened\n(\x1b[31mred)"}]
+    files = [write("a.json", simple("a")), write("cut.json", cut), write("failed.json", failed)]
+    found, run = document("partial ones", *files, status=5)
+    t.equal((found["end"], found["partial"], whole(found)["ops"]["read"]), ("canceled", True, 25), "the worst end, and all operations")
+    t.equal((found["statistics"][0]["passes"], found["statistics"][0]["left_out"]), ([], 2), "no pass is complete")
+    for line in ("cut: status 5", "failed: status 4", "cut short, and in the sums with what was done until then: cut",
+                 "did no operation: failed", "failed: target 0, /x: cannot be opened", "cut: 1 passes, others have 2"):
+        t.ok(line in run.out, line, run)
+    t.ok("\x1b" not in run.out, "texts of documents control no terminal", run)
+    found, _ = document("the failed one first", *reversed(files), status=5)
+    t.equal(whole(found)["ops"]["read"], 25, "the failed one first")
+
+
+def test_one():
+    """Combined with no other, a document stays as it is."""
+    file = t.path("base.json")
+    found, run = document("one document", file)
+    t.equal({k: v for k, v in found.items() if k != "hosts"}, BASE, "one document")
+    t.equal([h["ops"] for h in found["hosts"]], [j.total(whole(BASE))], "and its host")
+    run = combine("-o", "-", file)
+    t.equal(j.parse(run.out), found, "on standard output")
+
+
+def test_old():
+    """Documents of versions without global times."""
+    files = []
+    for h in range(2):
+        d = simple("h%d" % h, length=100 + h, run_id=None)
+        for r in d["results"]:
+            del r["begin_ns"], r["finish_ns"]
+        for key in ("clock", "start", "run_id"):
+            del d[key]
+        files.append(write("h%d.json" % h, d))
+    found, run = document("without times", *files)
+    t.equal((whole(found)["elapsed_ns"], found["together"]["start_skew"], found["together"]["window"]), (202 * MS, None, None), "the longest host, and no skew")
+    t.ok("documents without global times" in run.out, "which is said", run)
+    t.equal(found["statistics"][0]["passes"], [1, 2], "passes by their own times")
+    files[0] = write("h0.json", simple("h0", run_id=None))
+    found, _ = document("one of them with times", *files)
+    t.equal(found["together"]["begin_ns"], None, "times of one only")
+
+
+def test_overlap():
+    """Hosts that do not wait for each other: the passes share the time of all."""
+    a = host("a", [(BEGIN + k * 100 * MS, BEGIN + (k + 1) * 100 * MS) for k in range(3)], [[1000] * OPS] * 3)
+    b = host("b", [(BEGIN + k * 200 * MS, BEGIN + (k + 1) * 200 * MS) for k in range(3)], [[1000] * OPS] * 3)
+    found, run = document("two paces", write("a.json", a), write("b.json", b))
+    t.equal(whole(found)["elapsed_ns"], 600 * MS, "the time of all is counted once")
+    t.ok(all(near(v, 2 * OPS / 0.2, 1e-9) for v in found["statistics"][0]["iops"]["values"]), "passes of a third of it each", found["statistics"][0]["iops"])
+    t.ok("a pass takes its share" in " ".join(run.out.split()), "which is said", run)
+
+
+def test_nobarrier():
+    """Targets that do not wait for each other count from their first pass to the last one."""
+    d = simple("a")
+    d["plan"]["options"]["nobarrier"] = True
+    target = copy.deepcopy(d["results"][0])
+    d["results"] = [dict(copy.deepcopy(target), target=k, **{"pass": p}, begin_ns=BEGIN + x * MS, finish_ns=BEGIN + y * MS)
+                    for k, p, x, y in ((0, 1, 0, 100), (0, 2, 300, 400), (1, 1, 50, 150), (1, 2, 250, 600))] + [whole(d)]
+    found, _ = document("no barrier", write("a.json", d), write("b.json", simple("b", 0, 50)))
+    # 0 to 150, 250 to 600; from 100 ms on, when b has ended, everything counts.
+    t.equal(whole(found)["elapsed_ns"], 600 * MS, "after the end of a host everything counts")
+    found, _ = document("no barrier", write("a.json", d), write("b.json", simple("b", 0, 260)))
+    t.equal((whole(found)["elapsed_ns"], found["together"]["window"]["ns"]), (600 * MS, (150 + 270) * MS), "passes of both")
+
+
+def test_differences():
+    a, b, c = (simple(n) for n in "abc")
+    b["environment"]["kernel"]["release"] = c["environment"]["kernel"]["release"] = "9.9"
+    c["environment"]["build"]["version"] = "7"
+    c["plan"]["targets"][0]["options"]["reqsize"] = 64
+    files = [write(n + ".json", d) for n, d in zip("abc", (a, b, c))]
+    found, run = document("differences", *files)
+    wanted = {"kernel release": [(BASE["environment"]["kernel"]["release"], [0]), ("9.9", [1, 2])],
+              "build version": [(BASE["environment"]["build"]["version"], [0, 1]), ("7", [2])]}
+    t.equal({d["name"]: [(v["value"], v["hosts"]) for v in d["values"]] for d in found["differences"]["environment"]}, wanted, "environments")
+    t.equal([(d["name"], [v["value"] for v in d["values"]]) for d in found["differences"]["plan"]], [("targets 0 options reqsize", [4, 64])], "plans")
+    t.ok(re.search(r"^  kernel release\n    \S+  on a\n    9\.9  on b, c$", run.out.replace(" on ", "  on "), re.M), "in the text", run)
+
+
+def test_bad():
+    """What is no document of a run is refused with one line, and nothing is written."""
+    good = write("good.json", simple("good"))
+    cases = [("no file", t.path("none"), "No such file"), ("a directory", t.tmp(), "Is a directory"), ("no JSON", write("x", "{]"), "no JSON: line 1"),
+             ("half of one", write("z", json.dumps(BASE)[:5000]), "the document is cut short"), ("other JSON", write("y", "[]"), "this is JSON, but not")]
+    changes = {
+        "status": lambda d: d.update(status=99), "ops": lambda d: whole(d)["ops"].update(read=-1),
+        "a great number": lambda d: whole(d).update(issued="99999999999999999999"), "results": lambda d: d.update(results={}),
+        "count": lambda d: whole(d)["latency"]["service"]["read"].update(count=1),
+        "histogram": lambda d: whole(d)["latency"]["service"]["read"].update(histogram=[257, 20]),
+        "descending": lambda d: whole(d)["latency"]["service"]["read"].update(histogram=[100, 1, 50, 1]),
+        "mean": lambda d: whole(d)["latency"]["service"]["read"].update(mean_ns=1e300),
+        "finish": lambda d: d["results"][0].update(finish_ns=1), "two": lambda d: d["results"].append(whole(d)),
+        "pass twice": lambda d: d["results"].append(d["results"][0]), "pass 0": lambda d: d["results"][0].update({"pass": 0}),
+        "rank": lambda d: d.update(rank=3, ranks=3), "bound": lambda d: d.update(clock={"bound_ns": "x"})}
+    for n, (name, change) in enumerate(changes.items()):
+        d = simple("bad")
+        change(d)
+        cases.append((name, write("bad%d" % n, d), ""))
+    for name, file, why in cases:
+        refused(name, re.escape(file) + ": .*" + why, good, file, force=False)
+    for args, why in (([], "expected the files"), (["-hosts", "a,,b", good], "expected names"), (["-o"], "missing argument <file>"),
+                      (["-o", good, good], "is a document to read"), (["-o", "/none/x", good], "combine -jsonout /none/x: "), (["-forec", good], "did you mean -force")):
+        run = combine(*args)
+        t.ok(run.status == 2 and why in run.err and len(run.err.splitlines()) == 1, "arguments: " + " ".join(args), run)
+    t.ok(combine("-help").status == 0 and "-hosts <host>" in combine("-help").out, "-help")
+
+
+def test_pooled():
+    """Percentiles of the union are those of all operations of the traces."""
+    files, pool, names = [], [], []
+    for h in range(3):
+        d = real("p%d.json" % h, "-op", "read", "-targets", "1", t.path("data"), "-reqsize", "4", "-numreqs", "200", "-passes", "2", "-seek", "random",
+                 "-runid", "p", "-ts", "dump", t.path("p%d" % h))
+        d["environment"]["host"]["name"] = "p%d" % h
+        files.append(write("p%d.json" % h, d))
+        names += [t.path(n) for n in sorted(os.listdir(t.tmp())) if n.startswith("p%d.target" % h)]
+    rows = list(csv.DictReader(io.StringIO(t.command([t.XDD, "tsread", "-csv", *names]).out)))
+    pool = [int(r["IO_NS"]) for r in rows]
+    found, _ = document("three runs", *files)
+    own = whole(found)["latency"]["service"]["read"]
+    t.equal((own["count"], own["maximum_ns"], own["minimum_ns"]), (1200, max(pool), min(pool)), "all operations")
+    for percent in ("50", "90", "99", "99.9"):
+        t.ok(near(own["percentiles_ns"][percent], percentile(pool, float(percent)), 0.01), "percentile " + percent, own["percentiles_ns"])
+    first = min(int(r["START_NS"]) for r in rows)
+    t.equal([h["bytes"] for h in found["hosts"]], [400 * 4096] * 3, "bytes of each host")
+    t.ok(first > 0, "time stamps", first)
+
+
+def test_many():
+    """A thousand hosts."""
+    text = json.dumps(simple("NAME"))
+    files = [write("k%d" % h, text.replace("NAME", "k%04d" % h)) for h in range(1000)]
+    out = t.path("many.json")
+    run = combine(*files, "-o", out)
+    t.equal((run.status, whole(j.load(out))["ops"]["read"], len(run.out.splitlines()) > 1000), (0, 20000, True), "a thousand hosts")
+
+
+if __name__ == "__main__":
+    t.run(test_analytic, test_compare, test_csv, test_belong, test_missing, test_partial, test_one, test_old, test_overlap, test_nobarrier,
+          test_differences, test_bad, test_pooled, test_many)
+    t.done()
