@@ -339,7 +339,7 @@ def test_differences():
 
 
 def test_bad():
-    """What is no document of a run is refused with one line, and nothing is written."""
+    """Files that are no document of a run are refused with one line, and nothing is written."""
     good = write("good.json", simple("good"))
     cases = [("no file", t.path("none"), "No such file"), ("a directory", t.tmp(), "Is a directory"), ("no JSON", write("x", "{]"), "no JSON: line 1"),
              ("half of one", write("z", json.dumps(BASE)[:5000]), "the document is cut short"), ("other JSON", write("y", "[]"), "this is JSON, but not")]
