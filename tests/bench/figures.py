@@ -8,6 +8,7 @@ INSTRUCTION_FIGURES = (("insns_per_op", "instructions"),)
 COPY_FIGURES = (("mb_per_s", "rate"), ("cpu_s_per_gb", "CPU"))
 FILES_FIGURES = (("wall_ms", "time"), ("cpu_s_per_gb", "CPU"))
 START_FIGURES = (("wall_ms", "time"), ("maxrss_mib", "memory"))
+ANSWER_FIGURES = (("answers_per_s", "rate"), ("answers_per_cpu_s", "per CPU second"))
 LOOPS = ("loop", "batch loop")
 
 
@@ -125,6 +126,13 @@ def print_starts(samples):
         print("  %-12s%10s  %-22s%10.2f%13.2f" % (name, number(wall.median), _between(wall),
                                                   spread_of(taken, "cpu_ms").median,
                                                   spread_of(taken, "maxrss_mib").median))
+
+
+def print_answers(samples):
+    print("  %-12s%14s%22s" % ("", "answers/s", "answers/CPU second"))
+    for name, taken in samples.items():
+        print("  %-12s%14s%22s" % (name, number(spread_of(taken, "answers_per_s").median),
+                                   number(spread_of(taken, "answers_per_cpu_s").median)))
 
 
 def print_ratios(samples, figures):

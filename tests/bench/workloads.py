@@ -8,7 +8,8 @@ KIB, MIB = 1 << 10, 1 << 20
 @dataclasses.dataclass(frozen=True)
 class Goal:
     """A figure of xdd, compared with a multiple of another contender's, or with a plain number."""
-    # iops, ns_per_op, cpu_us_per_op, insns_per_op, p50_us, p90_us, p99_us, wall_ms, maxrss_mib, mb_per_s, cpu_s_per_gb
+    # iops, ns_per_op, cpu_us_per_op, insns_per_op, p50_us, p90_us, p99_us, wall_ms, maxrss_mib, mb_per_s, cpu_s_per_gb,
+    # answers_per_cpu_s
     figure: str
     relation: str  # ">=", "<=", or "=": off by `value` of the other's figure at most
     value: float
@@ -19,7 +20,7 @@ class Goal:
     def text(self):
         label = {"iops": "IOPS", "ns_per_op": "ns/op", "cpu_us_per_op": "CPU/op", "insns_per_op": "instructions/op",
                  "wall_ms": "start to end", "maxrss_mib": "memory", "p50_us": "p50", "p90_us": "p90", "p99_us": "p99",
-                 "mb_per_s": "rate", "cpu_s_per_gb": "CPU/GB"}
+                 "mb_per_s": "rate", "cpu_s_per_gb": "CPU/GB", "answers_per_cpu_s": "answers/CPU s"}
         unit = {"wall_ms": " ms", "maxrss_mib": " MiB"}
         if self.relation == "=":
             return "%s = %s +- %g %%" % (label[self.figure], self.against, 100 * self.value)
@@ -63,6 +64,15 @@ class Start:
     title: str
     targets: int
     place: str = "tmpfs"
+    goals: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """Answers of a time server over the loopback device: timeserver.py."""
+    name: str
+    title: str
+    place: str = "null"
     goals: tuple = ()
 
 
@@ -223,6 +233,8 @@ ROWS = (
           goals=(Goal("wall_ms", "<=", 1.5, "xdd near"),)),
     Files("files-start", "xddcp of a file of 1 KiB", ("ssh", "scp", "rsync"), 1, KIB,
           goals=(Goal("wall_ms", "<=", 50, "ssh", more=True),)),
+    Answers("timeserver", "answers of a time server, per second of its processor time",
+            goals=(Goal("answers_per_cpu_s", ">=", 100000),)),
     Start("start-1", "a run of one operation, 1 target", 1, goals=(Goal("wall_ms", "<=", 5),)),
     Start("start-64", "a run of one operation each, 64 targets", 64),
     Start("start-512", "a run of one operation each, 512 targets", 512,
