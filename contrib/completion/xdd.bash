@@ -2,7 +2,7 @@
 # `make docs`; do not edit.
 # shellcheck shell=bash
 
-_xdd_options=' -targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -range -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -deskew -rank -ranks -rankspernode -attached -blockperrank -segments -reorder -stonewall -endtoend -restart -congestion -cookie -verbose -unverbose -reallyverbose -qthreadinfo -report -id -runid -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -intervals -timestamps -timerinfo -extendedstats -debug -setup -dryrun -help -fullhelp -version'
+_xdd_options=' -targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -range -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -timeserver -deskew -rank -ranks -rankspernode -attached -blockperrank -segments -reorder -stonewall -endtoend -restart -congestion -cookie -verbose -unverbose -reallyverbose -qthreadinfo -report -id -runid -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -intervals -timestamps -timerinfo -extendedstats -debug -setup -dryrun -help -fullhelp -version'
 _xdd_commands=' check combine compare copy fio gettime timeserver tsread'
 _xdd_columns=' +WHAT +PASS +TARGET +QUEUE +BYTESXFERED +BYTESREAD +BYTESWRITTEN +OPS +READOPS +WRITEOPS +ERRORS +MISCOMPARES +ORDERBREAKS +RETRIES +BANDWIDTH +READBANDWIDTH +WRITEBANDWIDTH +IOPS +READIOPS +WRITEIOPS +LATENCY +ELAPSEDTIME1STOP +ELAPSEDTIMEPASS +OVERHEADTIME +PATTERNFILLTIME +BUFFERFLUSHTIME +OPENTIME +CLOSETIME +PAGECACHED +HOLES +DESKEWTIME +DESKEWBANDWIDTH +DESKEWIOPS +TAILTIME +TAILBANDWIDTH +TAILIOPS +FAIRNESS +CPUTIME +PERCENTCPUTIME +USERTIME +SYSTEMTIME +PERCENTUSER +PERCENTSYSTEM +OPTYPE +XFERSIZEBYTES +XFERSIZEBLOCKS +XFERSIZEKBYTES +XFERSIZEMBYTES +NODENAME +DELIM +E2EIOTIME +E2ESRTIME +E2EPERCENTSRTIME +E2ELAGTIME +E2EPERCENTLAGTIME +E2EFIRSTREADTIME +E2ELASTWRITETIME +LONGEST +LONGESTOP +LONGESTOFFSET +LONGESTTYPE +SHORTEST +SHORTESTOP +SHORTESTOFFSET +SHORTESTTYPE +ID +STARTTIME +TARGETNAME +ENGINE +PATTERN +REQUESTEDIOPS +REQUESTEDBANDWIDTH +LATMIN +LATMEAN +LATSTDDEV +LATWAVG +LATP50 +LATP90 +LATP95 +LATP99 +LATP999 +LATP9999 +LATP99999 +LATMAX +READLATMIN +READLATMEAN +READLATSTDDEV +READLATWAVG +READLATP50 +READLATP90 +READLATP95 +READLATP99 +READLATP999 +READLATP9999 +READLATP99999 +READLATMAX +WRITELATMIN +WRITELATMEAN +WRITELATSTDDEV +WRITELATWAVG +WRITELATP50 +WRITELATP90 +WRITELATP95 +WRITELATP99 +WRITELATP999 +WRITELATP9999 +WRITELATP99999 +WRITELATMAX +RESPMIN +RESPMEAN +RESPSTDDEV +RESPWAVG +RESPP50 +RESPP90 +RESPP95 +RESPP99 +RESPP999 +RESPP9999 +RESPP99999 +RESPMAX'
 
@@ -87,6 +87,16 @@ _xdd_words()
 		var) kind=none ;;
 		delay) kind=none ;;
 		*) words='ops bw var delay' ;;
+		esac
+		;;
+	-timeserver | -tsvr)
+		case $3 in
+		host) kind=none ;;
+		port) kind=none ;;
+		bounce) kind=none ;;
+		maxerror) kind=none ;;
+		wait) kind=none ;;
+		*) words='host port bounce maxerror wait' ;;
 		esac
 		;;
 	-attached)

@@ -90,10 +90,11 @@ static enum xdd_status explain(const struct setting *s, const struct word *w)
 	const struct command *command = command_find(word);
 	const struct column *column = find_column(word);
 
+	/* A word may be both: the command has -help of its own. */
+	if (help_option(&run_options, word) == 0)
+		return XDD_OK;
 	if (command)
 		command_help(command);
-	else if (help_option(&run_options, word) == 0)
-		return XDD_OK;
 	else if (strcmp(word, "columns") == 0)
 		print_columns();
 	else if (column)

@@ -19,6 +19,7 @@
 #include "xdd/run/attached.h"
 #include "xdd/run/run.h"
 #include "xdd/run/signals.h"
+#include "xdd/run/timebase.h"
 #include "xdd/sync/thread.h"
 
 static enum xdd_status save_seeks(const struct plan *plan)
@@ -73,7 +74,7 @@ static enum xdd_status begin(const struct plan *plan, struct signals *signals,
 	return XDD_INIT_FAILED;
 }
 
-static enum xdd_status do_run(const struct plan *plan)
+static enum xdd_status do_run(const struct plan *plan, struct globaltime_client *clock)
 {
 	struct report *report = NULL;
 	enum xdd_status status, closed;
@@ -88,7 +89,7 @@ static enum xdd_status do_run(const struct plan *plan)
 		return status;
 	status = report_open(plan, &report);
 	if (!status)
-		status = run_execute(plan, report, &signals, &stuck);
+		status = run_execute(plan, report, &signals, clock, &stuck);
 	report_status(report, status);
 	closed = report_close(report);
 	if (!status || closed == XDD_CANCELED)
@@ -146,15 +147,19 @@ static enum xdd_status open_errout(const struct plan *plan, enum xdd_status stat
 static enum xdd_status execute(const struct plan *plan, enum xdd_status status)
 {
 	struct output_pipes pipes = { .n = 0 };
+	struct globaltime_client *clock = NULL;
 
 	if (!status)
 		status = check_run(plan, &pipes);
+	if (!status && !plan->dry_run)
+		status = timebase_open(plan, &clock);
 	status = open_errout(plan, status);
 	log_release();
 	if (!status)
 		plan_warn(plan);
 	if (!status)
-		status = plan->dry_run ? dry_run(plan) : do_run(plan);
+		status = plan->dry_run ? dry_run(plan) : do_run(plan, clock);
+	globaltime_end(clock);
 	output_pipes_release(&pipes);
 	return status;
 }

@@ -5,6 +5,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/run/run.h"
+#include "xdd/run/timebase.h"
 #include "xdd/sync/thread.h"
 
 enum xdd_status runner_begin(struct runner *r)
@@ -40,15 +41,19 @@ enum xdd_status runner_run(struct runner *r, const struct plan *plan,
 			   const struct report_sink *sink)
 {
 	struct report *report;
+	struct globaltime_client *clock = NULL;
 	enum xdd_status status = run_check(plan);
 
-	if (status)
-		return status;
-	status = report_open_sink(plan, sink, &report);
-	if (status)
-		return status;
-	status = run_execute(plan, report, &r->signals, &r->stuck);
-	report_close(report);
+	if (!status)
+		status = timebase_open(plan, &clock);
+	if (!status)
+		status = report_open_sink(plan, sink, &report);
+	if (!status) {
+		status = run_execute(plan, report, &r->signals, clock, &r->stuck);
+		report_close(report);
+	}
+	if (!r->stuck)
+		globaltime_end(clock);
 	return status;
 }
 

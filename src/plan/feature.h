@@ -57,6 +57,7 @@ extern const struct plan_feature feature_machine;
 extern const struct plan_feature feature_passes;
 extern const struct plan_feature feature_throttle;
 extern const struct plan_feature feature_coordination;
+extern const struct plan_feature feature_timeserver;
 extern const struct plan_feature feature_layout;
 extern const struct plan_feature feature_stonewall;
 extern const struct plan_feature feature_endtoend;
@@ -68,7 +69,8 @@ extern const struct plan_feature feature_trace;
 extern const struct plan_feature feature_debug;
 extern const struct plan_feature feature_general;
 
-/* The suboptions of -throttle and of -restart. */
+/* The suboptions of -timeserver, -throttle and -restart. */
+extern const struct option timeserver_rows[];
 extern const struct option throttle_rows[];
 extern const struct option restart_rows[];
 

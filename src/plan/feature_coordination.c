@@ -1,6 +1,6 @@
 /*
  * Coordination between targets, and with other machines: -lockstep, triggers, -syncio, -starttime,
- * -deskew.
+ * -timeserver, -deskew.
  */
 #include "plan/feature.h"
 
@@ -92,8 +92,6 @@ static enum xdd_status apply_lockstep(const struct setting *s, void *dst)
 	plan->targets[slave].lockstep = l;
 	return XDD_OK;
 }
-
-#define WEEK_NS (7 * 24 * 3600 * NS_PER_SEC)
 
 enum trigger {
 	START,
@@ -204,11 +202,28 @@ static const struct option rows[] = {
 	  .max = PLAN_CENTURY_NS,
 	  PLAN_FIELD(start_time_ns),
 	  .help = "start the first pass at this time",
-	  .detail =
-		  "Seconds since 1970, with decimals if need be; the clock is that of the machine. "
-		  "The run is set up first, and then waits. A time in the past, or more than a "
-		  "week in the future, is refused.",
+	  .detail = "Seconds since 1970, with decimals if need be: of the clock of -timeserver, or "
+		    "without one of the machine's own. The run is set up first, and then waits. A "
+		    "time in the past, or more than a week in the future, is refused. A line after "
+		    "the results has the achieved start, and its error with -timeserver.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -starttime $(($(date +%s) + 20))" },
+	{ .name = "timeserver",
+	  .aliases = "tsvr",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_SUB,
+	  .arg = "<word> <value>",
+	  .subs = timeserver_rows,
+	  .other = &timeserver_rows[0],
+	  .help = "use the clock of a time server, as other hosts do",
+	  .detail =
+		  "The times of -starttime, of -ts normalize, of dumps and of -jsonout then are "
+		  "those of the global clock, which the command xdd timeserver on that host "
+		  "keeps. Before anything is opened, messages are exchanged with it, and during "
+		  "the run the drift between the clocks is followed. The difference of the clocks "
+		  "is known within a bound, which is in the document of -jsonout. A server that "
+		  "cannot be reached, or that leaves the bound above maxerror, is an error; "
+		  "during the run it is a warning, and the bound grows.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -timeserver host clock -verbose" },
 	{ .name = "deskew",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,
@@ -373,22 +388,6 @@ static enum xdd_status check_together(const struct plan *plan)
 	return XDD_OK;
 }
 
-static enum xdd_status check_start_time(const struct plan *plan)
-{
-	uint64_t now = clock_wall_ns(), at = plan->start_time_ns;
-
-	if (!at)
-		return XDD_OK;
-	if (at > now && at - now <= WEEK_NS)
-		return XDD_OK;
-	log_error("-starttime %.3f: is %.3f seconds in the %s: the clock of this machine shows "
-		  "%.3f%s",
-		  (double)at / 1e9, (double)(at > now ? at - now : now - at) / 1e9,
-		  at > now ? "future" : "past", (double)now / 1e9,
-		  at > now ? ", and a week is the most" : "");
-	return XDD_BAD_ARGUMENT;
-}
-
 static enum xdd_status check(struct plan *plan)
 {
 	enum xdd_status status = check_together(plan);
@@ -404,7 +403,7 @@ static enum xdd_status check(struct plan *plan)
 	}
 	if (!status)
 		status = check_cycles(plan);
-	return status ? status : check_start_time(plan);
+	return status;
 }
 
 const struct plan_feature feature_coordination = {

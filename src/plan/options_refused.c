@@ -1,6 +1,6 @@
 /*
  * Rows of options that are refused with a reason: those of older programs of this family that never
- * worked, and those of the user guide that this version does not have.
+ * worked.
  */
 #include "plan/feature.h"
 
@@ -8,9 +8,6 @@
 	{                                                                              \
 		.name = name_, .aliases = aliases_, .type = OPT_REFUSED, .help = why_, \
 	}
-
-#define ABSENT(name_, aliases_) \
-	REFUSED(name_, aliases_, "this version of xdd does not have this option")
 
 const struct option options_refused[] = {
 	REFUSED("multipath", "mp",
@@ -28,6 +25,5 @@ const struct option options_refused[] = {
 	REFUSED("devicefile", "devf", "has no meaning; name the device with -targets"),
 	REFUSED("interactive", "inter",
 		"there is no interactive mode; use -dryrun to look before a run"),
-	ABSENT("timeserver", "tsvr"),
 	{ 0 },
 };

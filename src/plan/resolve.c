@@ -9,29 +9,12 @@
 #include "plan/writers.h"
 
 const struct plan_feature *const plan_features[] = {
-	&feature_target,
-	&feature_amount,
-	&feature_endtoend,
-	&feature_restart,
-	&feature_files,
-	&feature_work,
-	&feature_seek,
-	&feature_layout,
-	&feature_stonewall,
-	&feature_data,
-	&feature_engine,
-	&feature_order,
-	&feature_machine,
-	&feature_passes,
-	&feature_throttle,
-	&feature_coordination,
-	&feature_output,
-	&feature_heartbeat,
-	&feature_latency,
-	&feature_trace,
-	&feature_debug,
-	&feature_general,
-	NULL,
+	&feature_target,     &feature_amount, &feature_endtoend,  &feature_restart,
+	&feature_files,	     &feature_work,   &feature_seek,	  &feature_layout,
+	&feature_stonewall,  &feature_data,   &feature_engine,	  &feature_order,
+	&feature_machine,    &feature_passes, &feature_throttle,  &feature_coordination,
+	&feature_timeserver, &feature_output, &feature_heartbeat, &feature_latency,
+	&feature_trace,	     &feature_debug,  &feature_general,	  NULL,
 };
 
 /* Those of the features that have options, in the order of the help. */

@@ -115,6 +115,10 @@ static void write_run(FILE *f, const struct plan *plan)
 	fprintf(f, "Total run-time limit in seconds, %f\n", seconds(plan->run_time_ns));
 	write_files(f, plan);
 	fprintf(f, "Pass synchronization barriers, %s\n", info_enabled(!plan->no_barrier));
+	if (plan->timeserver.host) {
+		info_text(f, "Timeserver hostname, ", plan->timeserver.host);
+		fprintf(f, "Timeserver port number, %" PRIu64 "\n", plan->timeserver.port);
+	}
 	if (plan->start_time_ns)
 		fprintf(f, "Global start time, %f\n", seconds(plan->start_time_ns));
 	if (plan->ranks_given)

@@ -24,6 +24,7 @@
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
+#include "run/results/start_time.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "run/target/data.h"
@@ -178,8 +179,11 @@ static void run_passes(struct qthread *q)
 
 	/* All QThreads meet before the first pass, also with -nobarrier: each must be ready. */
 	for (;;) {
+		if (barrier_wait(start, &release) < 0)
+			return;
+		release = start_time_hold(run, release);
 		/* The barrier may release its last round before it is cancelled. */
-		if (barrier_wait(start, &release) < 0 || stop_requested(&run->stop))
+		if (stop_requested(&run->stop))
 			return;
 		if (start == &run->start ? !run->manager.more : !t->more)
 			return;

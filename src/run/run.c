@@ -23,6 +23,7 @@
 #include "run/timerinfo.h"
 #include "xdd/base/log.h"
 #include "xdd/io/guard.h"
+#include "xdd/net/globaltime.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/run/signals.h"
@@ -48,6 +49,9 @@ static int start_helpers(struct run *run)
 	if (err)
 		return err;
 	run->wall_ns = clock_wall_offset_ns();
+	err = run->clock ? globaltime_follow(run->clock) : 0;
+	if (err)
+		return err;
 	err = run->plan->timer_info ? timerinfo_measure(&run->timer) : 0;
 	if (err)
 		return err;
@@ -65,12 +69,13 @@ static void end_helpers(struct run *run)
 
 /* Everything before the threads of targets. tear_down() undoes it, also where it failed. */
 static enum xdd_status set_up(struct run *run, const struct plan *plan, struct report *report,
-			      struct signals *signals)
+			      struct signals *signals, struct globaltime_client *client)
 {
 	struct guard_refusal refusal;
 	enum xdd_status status;
 	int err = run_init(run, plan, report, signals);
 
+	run->clock = client;
 	clock_calibrate();
 	if (err)
 		return not_set_up(err);
@@ -201,7 +206,7 @@ static void tear_down(struct run *run)
 }
 
 enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
-			    bool *stuck)
+			    struct globaltime_client *client, bool *stuck)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	enum xdd_status status;
@@ -209,7 +214,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, stru
 	*stuck = false;
 	if (!run)
 		return not_set_up(-ENOMEM);
-	status = set_up(run, plan, report, signals);
+	status = set_up(run, plan, report, signals, client);
 	if (!status)
 		status = drive(run);
 	*stuck = run->manager.stuck;

@@ -25,6 +25,7 @@
 #include "xdd/sync/event.h"
 #include "xdd/sync/stop.h"
 
+struct globaltime_client;
 struct signals;
 struct target;
 
@@ -32,6 +33,9 @@ struct target;
 struct manager_state {
 	/* written before it joins run->start, read by QThreads after that: there is another pass */
 	bool more;
+
+	/* the same: clock_now_ns() at -starttime; 0: without one */
+	uint64_t start_ns;
 
 	/* written before it ends, read after joining it */
 	bool stuck;	    /* QThreads are stuck in the kernel */
@@ -53,8 +57,9 @@ struct run {
 	uint64_t id;	     /* wall clock at the start, nanoseconds since 1970 */
 	unsigned needs;	     /* figures to measure, enum figures_part: report_needs() */
 
-	struct timer_info timer; /* -timerinfo */
-	int64_t wall_ns;	 /* wall clock minus clock_now_ns() when the run began */
+	struct timer_info timer;	 /* -timerinfo */
+	struct globaltime_client *clock; /* of -timeserver; NULL: the wall clock; the caller's */
+	int64_t wall_ns;		 /* wall clock minus clock_now_ns() when the run began */
 
 	/* their fields state their owners */
 	struct placement placement;

@@ -103,6 +103,11 @@ static bool take_text(struct trace *t, const char *name, char *value)
 	return false;
 }
 
+static bool is_drift(int64_t ppb)
+{
+	return ppb >= -TRACE_MAX_DRIFT_PPB && ppb <= TRACE_MAX_DRIFT_PPB;
+}
+
 /* Unknown names are of later versions and are ignored. */
 static bool take_number(struct meta *m, const char *name, const char *value)
 {
@@ -117,6 +122,7 @@ static bool take_number(struct meta *m, const char *name, const char *value)
 		{ "overwritten", &t->missing.overwritten },
 		{ "unrecorded", &t->missing.unrecorded },
 		{ "before_trigger", &t->missing.before },
+		{ "global_at_ns", &t->global_at_ns },
 		{ "entries", &m->layout->entries },
 		{ "entry_bytes", &m->layout->entry_bytes },
 	};
@@ -127,6 +133,8 @@ static bool take_number(struct meta *m, const char *name, const char *value)
 		{ "wall_ns", &t->wall_ns },
 		{ "wall_end_ns", &t->wall_end_ns },
 		{ "global_ns", &t->global_ns },
+		{ "global_drift_ppb", &t->global_drift_ppb },
+		{ "global_bound_ns", &t->global_bound_ns },
 	};
 	uint64_t v;
 
@@ -136,7 +144,7 @@ static bool take_number(struct meta *m, const char *name, const char *value)
 	}
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		if (strcmp(offsets[i].name, name) == 0)
-			return get_signed(value, offsets[i].to);
+			return get_signed(value, offsets[i].to) && is_drift(t->global_drift_ppb);
 	}
 	if (strcmp(name, "target") == 0 && units_parse_u64(value, &v) == 0 && v <= UINT32_MAX)
 		t->target = (uint32_t)v;

@@ -125,6 +125,11 @@ static void put_meta(FILE *f, const struct trace *t)
 		t->target, t->block_size, t->req_bytes, t->queue_depth);
 	fprintf(f, "wall_ns=%" PRId64 "\nwall_end_ns=%" PRId64 "\nglobal_ns=%" PRId64 "\n",
 		t->wall_ns, t->wall_end_ns, t->global_ns);
+	if (t->global_bound_ns)
+		fprintf(f,
+			"global_at_ns=%" PRIu64 "\nglobal_drift_ppb=%" PRId64
+			"\nglobal_bound_ns=%" PRId64 "\n",
+			t->global_at_ns, t->global_drift_ppb, t->global_bound_ns);
 	fprintf(f, "partial=%d\ncut=%d\n", t->partial, t->cut);
 	fprintf(f, "overwritten=%" PRIu64 "\nunrecorded=%" PRIu64 "\nbefore_trigger=%" PRIu64 "\n",
 		t->missing.overwritten, t->missing.unrecorded, t->missing.before);

@@ -18,14 +18,12 @@ static void put_cpu_cell(FILE *f, uint16_t cpu)
 
 static void put_csv_net(FILE *f, const struct trace *t, const struct trace_net *net)
 {
-	uint64_t shift = (uint64_t)trace_to_global_ns(t);
-
 	if (!net || !net->end_ns) {
 		fputs(",,,,,,", f);
 		return;
 	}
-	fprintf(f, ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64, net->bytes, net->calls,
-		net->start_ns + shift, net->end_ns + shift);
+	fprintf(f, ",%" PRIu32 ",%" PRIu32 ",%" PRId64 ",%" PRId64, net->bytes, net->calls,
+		trace_global_ns(t, net->start_ns), trace_global_ns(t, net->end_ns));
 	put_cpu_cell(f, net->cpu_start);
 	put_cpu_cell(f, net->cpu_end);
 }

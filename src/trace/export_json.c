@@ -186,7 +186,7 @@ static void put_net_event(const struct document *d, const struct trace_merged_ro
 {
 	const struct trace *t = d->traces[r->trace];
 	const struct trace_net *net = r->row.net;
-	int64_t start = (int64_t)(net->start_ns + (uint64_t)trace_to_global_ns(t));
+	int64_t start = trace_global_ns(t, net->start_ns);
 
 	/* Data received before the first operation would have a negative time. */
 	if (net->end_ns < net->start_ns || !net->end_ns || start < d->origin_ns)
@@ -212,8 +212,7 @@ static int64_t origin_of(const struct trace *const *traces, const struct trace_m
 
 		if (!net || !net->start_ns)
 			continue;
-		start = (int64_t)(net->start_ns +
-				  (uint64_t)trace_to_global_ns(traces[m->rows[i].trace]));
+		start = trace_global_ns(traces[m->rows[i].trace], net->start_ns);
 		if (start < first)
 			first = start;
 	}

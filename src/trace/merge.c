@@ -21,15 +21,14 @@ static int by_start(const void *a, const void *b)
 static int take(struct trace_merge *m, const struct trace *t, size_t number)
 {
 	struct trace_walk *w = trace_walk_new(t);
-	uint64_t shift = (uint64_t)trace_to_global_ns(t);
 	struct trace_merged_row *r = &m->rows[m->n];
 
 	if (!w)
 		return -ENOMEM;
 	for (; trace_walk_next(w, &r->row); r++) {
 		r->trace = number;
-		r->start_ns = (int64_t)(r->row.entry->start_ns + shift);
-		r->end_ns = (int64_t)(r->row.entry->end_ns + shift);
+		r->start_ns = trace_global_ns(t, r->row.entry->start_ns);
+		r->end_ns = trace_global_ns(t, r->row.entry->end_ns);
 	}
 	m->n += t->n;
 	trace_walk_sums(w, &m->sums[number]);

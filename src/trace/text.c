@@ -57,21 +57,27 @@ static int32_t tid_of(const struct trace *t, uint32_t qthread)
 	return found ? found->tid : 0;
 }
 
-static void put_net(FILE *f, const struct trace_net *net, int64_t shift)
+/* A time of the clock of the entries, or of the global clock. */
+static int64_t time_of(const struct trace *t, uint64_t ns, bool global)
+{
+	return global ? trace_global_ns(t, ns) : (int64_t)ns;
+}
+
+static void put_net(FILE *f, const struct trace *t, const struct trace_net *net, bool global)
 {
 	uint64_t took = net->end_ns > net->start_ns ? net->end_ns - net->start_ns : 0;
 
 	fprintf(f, ", %" PRIu32 ", %" PRIu32, net->bytes, net->calls);
 	put_cpu(f, net->cpu_start);
 	put_cpu(f, net->cpu_end);
-	put_time(f, (int64_t)(net->start_ns + (uint64_t)shift));
-	put_time(f, (int64_t)(net->end_ns + (uint64_t)shift));
+	put_time(f, time_of(t, net->start_ns, global));
+	put_time(f, time_of(t, net->end_ns, global));
 	fprintf(f, ", %15.5f, %15.3f", ms((double)took),
 		took ? (double)net->bytes * 1e3 / (double)took : 0.0);
 }
 
 static void put_row(FILE *f, const struct trace *t, const struct trace_row *r, double relative_ns,
-		    int64_t shift)
+		    bool global)
 {
 	const struct trace_entry *e = r->entry;
 	uint64_t block = t->block_size ? t->block_size : 1;
@@ -79,8 +85,8 @@ static void put_row(FILE *f, const struct trace *t, const struct trace_row *r, d
 	fprintf(f, "%" PRIu32 ", %c, %" PRIu32 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64, t->target,
 		trace_letter(e), e->pass, e->op, e->offset_bytes / block,
 		r->distance_bytes / block);
-	put_time(f, (int64_t)(e->start_ns + (uint64_t)shift));
-	put_time(f, (int64_t)(e->end_ns + (uint64_t)shift));
+	put_time(f, time_of(t, e->start_ns, global));
+	put_time(f, time_of(t, e->end_ns, global));
 	fprintf(f, ", %15.5f, %15.5f, %15.5f, %15.5f, %15.3f", ms((double)r->io_ns),
 		ms(relative_ns), us((double)r->delta_ns), ms((double)r->loop_ns), r->mb_per_s);
 	fprintf(f, ", %" PRIu32 ", %" PRId32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRId32,
@@ -88,7 +94,7 @@ static void put_row(FILE *f, const struct trace *t, const struct trace_row *r, d
 	put_cpu(f, e->cpu_start);
 	put_cpu(f, e->cpu_end);
 	if (r->net)
-		put_net(f, r->net, shift);
+		put_net(f, t, r->net, global);
 }
 
 static void put_heading(FILE *f, uint64_t n, int64_t delta_ns, bool net, bool host)
@@ -153,7 +159,7 @@ static void put_summary(FILE *f, const struct trace *t, const struct trace_sums 
 int trace_text_write(FILE *f, const struct trace *t, const struct trace_text *want)
 {
 	struct trace_walk *w = trace_walk_new(t);
-	int64_t shift = want->normalize ? trace_to_global_ns(t) : 0;
+	int64_t shift = want->normalize ? trace_to_global_ns(t, t->global_at_ns) : 0;
 	struct trace_sums sums;
 	struct trace_row row;
 	uint32_t pass = t->n ? t->entries[0]->pass : 0;
@@ -171,7 +177,7 @@ int trace_text_write(FILE *f, const struct trace *t, const struct trace_text *wa
 		if (row.entry->pass != pass)
 			fputc('\n', f);
 		pass = row.entry->pass;
-		put_row(f, t, &row, (double)row.relative_ns, shift);
+		put_row(f, t, &row, (double)row.relative_ns, want->normalize);
 		fputc('\n', f);
 	}
 	if (want->detailed)
@@ -194,10 +200,9 @@ static void put_merged(FILE *f, const struct trace *const *traces, const struct 
 		const struct trace *t = traces[r->trace];
 
 		put_row(f, t, &r->row,
-			(double)((uint64_t)r->start_ns - (uint64_t)m->rows[0].start_ns),
-			trace_to_global_ns(t));
+			(double)((uint64_t)r->start_ns - (uint64_t)m->rows[0].start_ns), true);
 		if (net && !r->row.net)
-			put_net(f, &none, 0);
+			put_net(f, t, &none, false);
 		fputs(", ", f);
 		printable_put(f, t->host);
 		fputc('\n', f);

@@ -1,10 +1,24 @@
 /*
- * The order of the entries of a trace.
+ * The order of the entries of a trace, and their times by the global clock.
  */
 #include "xdd/trace/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#define BILLION 1000000000
+
+int64_t trace_to_global_ns(const struct trace *t, uint64_t ns)
+{
+	const uint64_t shift = (uint64_t)t->wall_ns + (uint64_t)t->global_ns;
+	const int64_t since = (int64_t)(ns - t->global_at_ns);
+
+	/* Seconds and the rest apart, so that no product overflows. */
+	const int64_t drift = since / BILLION * t->global_drift_ppb +
+			      since % BILLION * t->global_drift_ppb / BILLION;
+
+	return (int64_t)(shift + (uint64_t)drift);
+}
 
 char trace_letter(const struct trace_entry *e)
 {

@@ -369,9 +369,19 @@ for words, instead in (("multipath mp", "multipath device itself as a target"),
         row("refused: -" + word, "-%s something -targets 1 data" % word, 3, 1, m.line("-" + word, ".*" + instead))
 row("refused after good options", READ + " -multipath", 3, 6, m.line("-multipath"))
 row("refused with two dashes", "--multipath", 3, 1, m.line("--multipath"))
-for word in ("timeserver",):
-    row("not in this version: -" + word, "-%s -targets 1 data" % word, 3, 1,
-        m.line("-%s" % word, m.NOT_IN_VERSION))
+for words, name, pos, problem in (
+        ("port 5", "-timeserver port", None, "expected -timeserver host <name> as well"),
+        ("maxerror 1", "-timeserver maxerror", None, "expected -timeserver host <name> as well"),
+        ("wait 1", "-timeserver wait", None, "expected -timeserver host <name> as well"),
+        ("host h port 0", "-timeserver port 0", 10, "expected a whole number.*"),
+        ("host h port 65536", "-timeserver port 65536", 10, "expected a whole number.*"),
+        ("host h bounce 0", "-timeserver bounce 0", 10, "expected a whole number.*"),
+        ("host h maxerror 0", "-timeserver maxerror 0", 10, "expected milliseconds, .*"),
+        ("host h maxerror -1", "-timeserver maxerror -1", 10, "expected milliseconds, .*"),
+        ("host h maxerror 2h", "-timeserver maxerror 2h", 10, "expected milliseconds, .*"),
+        ("host h maxerror 1ps", "-timeserver maxerror 1ps", 10, "expected milliseconds, .*"),
+        ("host h wait -1", "-timeserver wait -1", 10, ".*")):
+    row("-timeserver " + words, READ + " -timeserver " + words, 2, pos, m.line(name, problem))
 
 
 check_rows()

@@ -1,8 +1,10 @@
 /*
- * -lockstep, -starttrigger and -stoptrigger: the conditions on which a target waits.
+ * -lockstep, -starttrigger and -stoptrigger: the conditions on which a target waits; and
+ * -timeserver.
  *
- * Part of struct target_plan in xdd/plan/plan.h. Fields marked "option" are set by the option
- * table, those marked "resolved" by plan_resolve(). Const once the plan is built; any thread.
+ * Parts of struct target_plan and of struct plan in xdd/plan/plan.h. Fields marked "option" are set
+ * by the option table, those marked "resolved" by plan_resolve(). Const once the plan is built; any
+ * thread.
  */
 #ifndef XDD_PLAN_COORDINATION_OPTIONS_H
 #define XDD_PLAN_COORDINATION_OPTIONS_H
@@ -39,6 +41,19 @@ struct trigger_plan {
 	bool on;
 	uint32_t by; /* the target that pulls it */
 	struct measure when;
+};
+
+#define TIMESERVER_PORT 2000
+#define TIMESERVER_BOUNCE 100
+#define TIMESERVER_MAX_BOUNCE 10000
+
+/* -timeserver, of the run. */
+struct timeserver_options {
+	const char *host; /* NULL: none */
+	uint64_t port;
+	uint64_t bounce;       /* exchanges of messages before the run */
+	uint64_t max_error_ns; /* of the global clock before the run; 0: any */
+	uint64_t wait_ns;      /* for the server, and for that error; 0: one attempt */
 };
 
 #endif

@@ -209,7 +209,8 @@ struct plan {
 	uint64_t max_errors_to_print;
 	bool stop_on_error;
 	uint64_t operation_delay_ns;
-	uint64_t start_time_ns; /* wall clock, since 1970; 0: at once */
+	uint64_t start_time_ns; /* global clock, since 1970; 0: at once */
+	struct timeserver_options timeserver;
 	uint64_t syncio_ops;	/* all targets meet after so many operations; 0: never */
 	uint64_t rank, n_ranks; /* this process among those of the run; rank < n_ranks */
 	uint64_t ranks_per_node;
@@ -280,6 +281,13 @@ enum xdd_status plan_build(int argc, char **argv, struct plan **out);
  * log_error(). Nothing is opened. Called by run_check() once the targets are known to be usable.
  */
 enum xdd_status plan_check_room(const struct plan *plan);
+
+/*
+ * Refuse a time of -starttime that is past, or too far ahead, of a clock that shows `now_ns` since
+ * 1970, with one line to log_error(); `clock` names that clock. Called for the wall clock while the
+ * plan is built, and with -timeserver before the run.
+ */
+enum xdd_status plan_check_start_time(const struct plan *plan, uint64_t now_ns, const char *clock);
 
 /*
  * The size in bytes that the target will have once the other targets of the run have written;

@@ -10,6 +10,8 @@
 #include "xdd/report/report.h"
 #include "xdd/run/signals.h"
 
+struct globaltime_client;
+
 /*
  * Check that every target can be opened, without opening any. Returns XDD_OK, XDD_TARGET_FAILED or
  * XDD_BAD_ARGUMENT, the latter two reported. Main thread, before anything is opened.
@@ -17,9 +19,10 @@
 enum xdd_status run_check(const struct plan *plan);
 
 /*
- * Carry out the plan: open the targets, run the passes, write results to `report` (header, results
- * and trailer), close the targets. A signal that `signals` takes ends the run; if one came before,
- * no target is opened.
+ * Carry out the plan by the global clock of `client` (timebase_open(); NULL: the wall clock, for a
+ * plan without -timeserver), which stays the caller's: open the targets, run the passes, write
+ * results to `report` (header, results and trailer), close the targets. A signal that `signals`
+ * takes ends the run; if one came before, no target is opened.
  *
  * Returns the exit status of the program. `*stuck`: threads are stuck in the kernel; the results
  * are written all the same, and the caller must end the process without freeing the plan. Main
@@ -27,6 +30,6 @@ enum xdd_status run_check(const struct plan *plan);
  * stuck.
  */
 enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
-			    bool *stuck);
+			    struct globaltime_client *client, bool *stuck);
 
 #endif

@@ -69,11 +69,14 @@ struct trace {
 	uint64_t block_size;
 	uint64_t req_bytes;
 	uint64_t queue_depth;
-	int64_t wall_ns;     /* wall clock minus monotonic clock, when the run began */
-	int64_t wall_end_ns; /* the same when it ended */
-	int64_t global_ns;   /* global clock minus wall clock; 0 without a time server */
-	bool partial;	     /* the run was cut short */
-	bool cut;	     /* the table was smaller than the run might be */
+	int64_t wall_ns;	  /* wall clock minus monotonic clock, when the run began */
+	int64_t wall_end_ns;	  /* the same when it ended */
+	int64_t global_ns;	  /* global clock minus wall clock; 0 without a time server */
+	uint64_t global_at_ns;	  /* when that was so, of the clock of the entries; 0: always */
+	int64_t global_drift_ppb; /* 10^-9 by which the global clock is faster than that clock */
+	int64_t global_bound_ns;  /* global times are true within this; 0: not known */
+	bool partial;		  /* the run was cut short */
+	bool cut;		  /* the table was smaller than the run might be */
 	struct trace_missing missing;
 	const struct trace_thread *threads; /* in the order of their QThreads, each once */
 	size_t n_threads;
@@ -84,10 +87,16 @@ struct trace {
 	size_t n;
 };
 
-/* Global clock minus the clock of the entries. */
-static inline int64_t trace_to_global_ns(const struct trace *t)
+/* More than any clock drifts: a dump with more is not believed. */
+#define TRACE_MAX_DRIFT_PPB 1000000
+
+/* Global clock minus the clock of the entries, when that is `ns`. */
+int64_t trace_to_global_ns(const struct trace *t, uint64_t ns);
+
+/* The global time when the clock of the entries is `ns`. */
+static inline int64_t trace_global_ns(const struct trace *t, uint64_t ns)
 {
-	return (int64_t)((uint64_t)t->wall_ns + (uint64_t)t->global_ns);
+	return (int64_t)(ns + (uint64_t)trace_to_global_ns(t, ns));
 }
 
 /* 'r', 'w' or 'n'. */

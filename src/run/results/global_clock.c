@@ -1,47 +1,166 @@
 /*
  * The global clock of a run; see the header.
  *
- * Without a time server it is the wall clock as it was when the run began: a clock that is set
- * during the run must not move results against each other.
+ * Without a time server it is the wall clock as it was when the first pass began: a clock that is
+ * set during the run must not move results against each other.
  */
 #include "run/results/global_clock.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
 #include "run/meter/results.h"
 #include "run/run_state.h"
-#include "xdd/report/clock_result.h"
+#include "xdd/base/log.h"
 #include "xdd/report/result.h"
+#include "xdd/sys/clock.h"
 
-uint64_t global_clock_ns(const struct run *run, uint64_t at_ns)
+#define SERVER_SIZE 300
+#define MAX_DRIFT 500e-6 /* that globaltime.h allows for */
+
+uint64_t global_clock_local_ns(const struct run *run, uint64_t global_ns)
 {
-	return at_ns + (uint64_t)run->wall_ns;
+	int64_t offset = clock_wall_offset_ns();
+	struct globaltime g;
+
+	if (run->clock) {
+		globaltime_get(run->clock, clock_now_ns(), &g);
+		/* With the drift until then. */
+		globaltime_get(run->clock, global_ns - (uint64_t)g.offset_ns, &g);
+		offset = g.offset_ns;
+	}
+	return (int64_t)global_ns > offset ? global_ns - (uint64_t)offset : 0;
 }
 
-void global_clock_fill(const struct run *run, struct result *result)
+/* Return the clock at `at_ns`, as far as is known now. */
+static struct global_anchor anchor(const struct global_clock *c, const struct run *run,
+				   uint64_t at_ns)
+{
+	struct global_anchor a = { .at_ns = at_ns, .g = { .offset_ns = c->wall_ns } };
+
+	if (run->clock)
+		globaltime_get(run->clock, at_ns, &a.g);
+	return a;
+}
+
+void global_clock_begin(struct global_clock *c, const struct run *run)
+{
+	c->wall_ns = clock_wall_offset_ns();
+	c->begin = anchor(c, run, clock_now_ns());
+}
+
+/* A step between the two leaves nothing to draw a line to: both ends are by the new clock. */
+static void span_of(struct global_span *s, const struct global_clock *c, const struct run *run,
+		    const struct global_anchor *from)
+{
+	s->from = *from;
+	s->to = anchor(c, run, clock_now_ns());
+	if (s->from.g.steps != s->to.g.steps)
+		s->from = anchor(c, run, from->at_ns);
+}
+
+/* The earliest operation of the first pass, without requested delays. */
+static void take_start(struct global_clock *c, const struct run *run, const struct pass_result *r)
+{
+	const uint64_t local_ns = r->first_issue_ns - r->shift_ns;
+	const struct global_anchor *b = &c->begin;
+	const double since = (double)(int64_t)(local_ns - b->at_ns);
+	uint64_t global_ns;
+
+	if (r->pass != 1 || r->first_issue_ns == UINT64_MAX)
+		return;
+	global_ns = local_ns + (uint64_t)b->g.offset_ns +
+		    (uint64_t)(int64_t)(since * b->g.drift_ppm / 1e6);
+	if (c->start.achieved_ns && c->start.achieved_ns <= global_ns)
+		return;
+	c->start.achieved_ns = global_ns;
+	c->start.bound_known = run->clock != NULL;
+	c->start.bound_ns = b->g.bound_ns + (uint64_t)(fabs(since) * MAX_DRIFT);
+}
+
+void global_clock_pass(struct global_clock *c, const struct run *run, const struct pass_result *r,
+		       struct global_anchor *last, struct global_span *span)
+{
+	take_start(c, run, r);
+	span_of(span, c, run, last->at_ns ? last : &c->begin);
+	*last = span->to;
+}
+
+void global_clock_run(const struct global_clock *c, const struct run *run, struct global_span *span)
+{
+	span_of(span, c, run, &c->begin);
+}
+
+static uint64_t span_global_ns(const struct global_span *s, uint64_t local_ns)
+{
+	const double length = (double)(int64_t)(s->to.at_ns - s->from.at_ns);
+	const double share = length > 0 ? (double)(int64_t)(local_ns - s->from.at_ns) / length : 0;
+	const double drift = (double)(s->to.g.offset_ns - s->from.g.offset_ns) * share;
+
+	return local_ns + (uint64_t)s->from.g.offset_ns + (uint64_t)(int64_t)drift;
+}
+
+void global_span_fill(const struct global_span *span, struct result *result)
 {
 	const struct tally *t = &result->figures.tally;
 
 	if (!t->last_done_ns || t->first_issue_ns == UINT64_MAX)
 		return;
-	result->begin_ns = global_clock_ns(run, t->first_issue_ns);
-	result->finish_ns = global_clock_ns(run, t->last_done_ns);
+	result->begin_ns = span_global_ns(span, t->first_issue_ns);
+	result->finish_ns = span_global_ns(span, t->last_done_ns);
 }
 
-void global_clock_first(uint64_t *first_ns, const struct pass_result *r)
+/* One warning, and the run goes on: bounds have grown. */
+static void warn(const struct run *run, const struct clock_result *c, const struct globaltime *end)
 {
-	if (r->pass != 1 || r->first_issue_ns == UINT64_MAX)
-		return;
-	if (r->first_issue_ns - r->shift_ns < *first_ns)
-		*first_ns = r->first_issue_ns - r->shift_ns;
+	const uint64_t most = run->plan->timeserver.max_error_ns;
+	const char *what = c->steps	   ? "its clock was set, or another server answered" :
+			   !end->answering ? "it does not answer any more" :
+			   most && c->bound_at_end_ns > most ?
+					     "its clock is known less exactly than maxerror" :
+					     NULL;
+
+	if (what)
+		log_warning("-timeserver %s: %s; global times are right within %.6f ms at the end",
+			    c->server, what, (double)c->bound_at_end_ns / 1e6);
 }
 
-void global_clock_report(const struct run *run, uint64_t first_ns)
+static void report_served(const struct global_clock *c, const struct run *run)
 {
-	const struct clock_result clock = { .server = NULL };
-	struct start_result start = { .requested_ns = run->plan->start_time_ns };
+	const struct timeserver_options *s = &run->plan->timeserver;
+	char server[SERVER_SIZE];
+	struct globaltime end;
+	struct clock_result clock;
 
+	globaltime_get(run->clock, clock_now_ns(), &end);
+	snprintf(server, sizeof(server), "%s:%" PRIu64, s->host, s->port);
+	clock = (struct clock_result){
+		.server = server,
+		.offset_ns = c->begin.g.offset_ns - c->wall_ns,
+		.bound_ns = c->begin.g.bound_ns,
+		.bound_at_end_ns = end.bound_ns,
+		.drift_known = end.drift_known,
+		.drift_ppm = end.drift_ppm,
+		.round_trip_ns = end.round_trip_ns,
+		.exchanges = end.exchanges,
+		.lost = end.lost,
+		.steps = end.steps,
+	};
+	warn(run, &clock, &end);
 	report_clock(run->report, &clock);
-	if (first_ns == UINT64_MAX)
+}
+
+void global_clock_report(struct global_clock *c, const struct run *run)
+{
+	const struct clock_result wall = { .server = NULL };
+
+	if (run->clock && c->begin.at_ns)
+		report_served(c, run);
+	else if (!run->clock)
+		report_clock(run->report, &wall);
+	if (!c->start.achieved_ns)
 		return;
-	start.achieved_ns = global_clock_ns(run, first_ns);
-	report_start(run->report, &start);
+	c->start.requested_ns = run->plan->start_time_ns;
+	report_start(run->report, &c->start);
 }

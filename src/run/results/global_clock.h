@@ -1,29 +1,65 @@
 /*
- * The global clock of a run: what it adds to results, and the start of the run by it. Private to
- * src/run; used by the results manager.
+ * The global clock of a run: the times that it adds to results, and the start of the run by it.
+ * Private to src/run.
  */
 #ifndef XDD_RUN_RESULTS_GLOBAL_CLOCK_H
 #define XDD_RUN_RESULTS_GLOBAL_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "xdd/net/globaltime.h"
+#include "xdd/report/clock_result.h"
 
 struct pass_result;
 struct result;
 struct run;
 
-/* Global time, in nanoseconds since 1970, when clock_now_ns() is or was `at_ns`. */
-uint64_t global_clock_ns(const struct run *run, uint64_t at_ns);
+/* The global clock as it was known at a moment of clock_now_ns(). */
+struct global_anchor {
+	uint64_t at_ns;	     /* 0: none */
+	struct globaltime g; /* without a time server `offset_ns` is all */
+};
 
-/* Set begin and finish of `result` from its figures. */
-void global_clock_fill(const struct run *run, struct result *result);
+/* Belongs to the results manager. */
+struct global_clock {
+	int64_t wall_ns;	    /* wall clock minus clock_now_ns() when the first pass began */
+	struct global_anchor begin; /* when the first pass began */
+	struct start_result start;  /* achieved_ns 0: no operation was issued */
+};
 
 /*
- * When the run began: the earliest operation of the first pass, without requested delays. Takes in
- * the result of one target; `*first_ns` begins as UINT64_MAX.
+ * clock_now_ns() at `global_ns`, since 1970, as far as is known now; 0 for times before. Any
+ * thread.
  */
-void global_clock_first(uint64_t *first_ns, const struct pass_result *r);
+uint64_t global_clock_local_ns(const struct run *run, uint64_t global_ns);
 
-/* Report the clock; and the start, unless `first_ns` is UINT64_MAX. */
-void global_clock_report(const struct run *run, uint64_t first_ns);
+/* The first pass begins. */
+void global_clock_begin(struct global_clock *c, const struct run *run);
+
+/*
+ * The global clock during a pass of a target: a line between what was known at its ends. The client
+ * learns more later; results of the pass, and sums with them, agree because this does not change.
+ */
+struct global_span {
+	struct global_anchor from, to;
+};
+
+/*
+ * The span of a pass that is over, with its sums in `r`; `*last` is what was known after the pass
+ * of this target before it, and becomes what is known now. Takes in the start of the run, too.
+ */
+void global_clock_pass(struct global_clock *c, const struct run *run, const struct pass_result *r,
+		       struct global_anchor *last, struct global_span *span);
+
+/* The span of the whole run, up to now. */
+void global_clock_run(const struct global_clock *c, const struct run *run,
+		      struct global_span *span);
+
+/* Set begin and finish of `result`, which belongs to the pass, from its tally. */
+void global_span_fill(const struct global_span *span, struct result *result);
+
+/* Report clock and start, and warn about a server that stopped answering or stepped. */
+void global_clock_report(struct global_clock *c, const struct run *run);
 
 #endif

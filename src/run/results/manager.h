@@ -11,6 +11,7 @@
 #include "run/meter/results.h"
 #include "run/results/crosscheck.h"
 #include "run/results/deskew.h"
+#include "run/results/global_clock.h"
 #include "run/results/statistics.h"
 #include "run/results/window.h"
 #include "xdd/report/result.h"
@@ -28,7 +29,9 @@ struct target_sum {
 	struct throttle_times paced;
 	struct dirty_sample dirty; /* of the last pass */
 	uint64_t passes;
-	uint64_t most_ops; /* issued in a pass, the most of all passes */
+	uint64_t most_ops;	      /* issued in a pass, the most of all passes */
+	struct global_anchor clock;   /* after its latest pass */
+	uint64_t begin_ns, finish_ns; /* of the global clock; 0: nothing was completed */
 	bool partial;
 	struct pass_series series;
 	struct endtoend_result *endtoend; /* owned; NULL: none */
@@ -55,7 +58,7 @@ struct manager {
 	struct crosscheck crosscheck;
 	struct deskew deskew;
 	struct start_skew *start_skew;
-	uint64_t first_ns; /* global_clock_first() */
+	struct global_clock clock;
 };
 
 /* Add `from` to `sum`; a lack of memory ends the run. */

@@ -20,6 +20,7 @@
 #include "run/results/deskew.h"
 #include "run/results/global_clock.h"
 #include "run/results/manager.h"
+#include "run/results/start_time.h"
 #include "run/results/statistics.h"
 #include "run/results/stonewall_save.h"
 #include "run/results/window.h"
@@ -34,9 +35,6 @@
  * How long operations that are outstanding when the run stops may take before it ends without them.
  */
 #define GRACE_NS (3 * NS_PER_SEC)
-
-/* The clock may be set during the wait: look again this often. */
-#define STARTTIME_POLL_NS (5 * NS_PER_SEC)
 
 /*
  * How long flushing, closing and unmapping may take from then on before the results are written
@@ -181,7 +179,6 @@ static void take_in(struct manager *m, struct pass_result *r)
 		manager_write_pass(m, r);
 		add_pass(m, r);
 	}
-	global_clock_first(&m->first_ns, r);
 	if ((m->run->needs & FIGURES_STARTS) && m->plan->n_targets > 1)
 		start_skew_add(&m->start_skew, m->report, r, m->plan->n_targets);
 }
@@ -383,39 +380,6 @@ static bool is_open(struct manager *m)
 	return !endtoend_any(m->run) || barrier_wait(&m->run->start, NULL) >= 0;
 }
 
-/*
- * Sleep until the time of -starttime, if there is one. Returns 0, or -ECANCELED when the run stops.
- */
-static int starttime_wait(struct run *run)
-{
-	uint64_t at = run->plan->start_time_ns, now = clock_wall_ns();
-	int err = 0;
-
-	if (at && now < at)
-		log_notice("the targets start in %.1f seconds (-starttime)",
-			   (double)(at - now) / 1e9);
-	while (at && now < at && !err) {
-		uint64_t rest = at - now < STARTTIME_POLL_NS ? at - now : STARTTIME_POLL_NS;
-
-		err = stop_sleep_until(&run->stop, clock_now_ns() + rest);
-		now = clock_wall_ns();
-	}
-	return err;
-}
-
-/* All threads are ready: warn if that was too late. */
-static void starttime_check(const struct run *run)
-{
-	uint64_t at = run->plan->start_time_ns, now = clock_wall_ns();
-
-	if (at && now > at + NS_PER_SEC / 100)
-		report_finding(
-			run->report, FINDING_LATE, FINDING_RUN,
-			"the targets were not ready at the time of -starttime: they start %.3f "
-			"seconds after it",
-			(double)(now - at) / 1e9);
-}
-
 void *results_main(void *arg)
 {
 	struct run *run = arg;
@@ -423,7 +387,6 @@ void *results_main(void *arg)
 		.run = run,
 		.plan = run->plan,
 		.report = run->report,
-		.first_ns = UINT64_MAX,
 		.stonewall_ns = UINT64_MAX,
 	};
 	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
@@ -445,10 +408,10 @@ void *results_main(void *arg)
 	run->manager.more = true;
 	m.resync_ns = clock_resync();
 	/* All are open; and ready, once what changes their files has been done. */
-	if (is_open(&m) && !starttime_wait(run) && endtoend_begin(run, 1) &&
+	if (is_open(&m) && !start_time_wait(run) && endtoend_begin(run, 1) &&
 	    barrier_wait(&run->start, &release) >= 0) {
-		set_stonewall(&m, release);
-		starttime_check(run);
+		set_stonewall(&m, start_time_check(run, release));
+		global_clock_begin(&m.clock, run);
 		manager_describe(&m);
 		if (run->plan->no_barrier)
 			drain(&m);

@@ -13,7 +13,6 @@
 #include "run/results/bound.h"
 #include "run/results/crosscheck.h"
 #include "run/results/deskew.h"
-#include "run/results/global_clock.h"
 #include "run/results/manager.h"
 #include "run/results/statistics.h"
 #include "run/results/trace_report.h"
@@ -40,13 +39,6 @@ static struct result target_result(const struct manager *m, const struct target_
 		.req_bytes = t->req_bytes,
 		.block_size = t->block_size,
 	};
-}
-
-/* Write it to the outputs, with its times of the global clock. */
-static void write_result(const struct manager *m, struct result *result)
-{
-	global_clock_fill(m->run, result);
-	report_result(m->report, result);
 }
 
 void manager_write_interval(struct manager *m, const struct pass_result *r)
@@ -106,25 +98,41 @@ static void follow_pass(struct manager *m, const struct target_plan *t, const st
 			  r->pass, r->target, strerror(ENOMEM));
 }
 
+/* Take a pass into the times of its target, unless nothing was completed in it. */
+static void widen(struct target_sum *sum, uint64_t begin_ns, uint64_t finish_ns)
+{
+	if (!finish_ns)
+		return;
+	if (!sum->begin_ns || begin_ns < sum->begin_ns)
+		sum->begin_ns = begin_ns;
+	if (finish_ns > sum->finish_ns)
+		sum->finish_ns = finish_ns;
+}
+
 void manager_write_pass(struct manager *m, const struct pass_result *r)
 {
 	const struct target_plan *t = &m->plan->targets[r->target];
+	struct global_span span;
 	struct result result;
 
+	global_clock_pass(&m->clock, m->run, r, &m->sums[r->target].clock, &span);
 	for (uint32_t i = 0; i < r->n_queues; i++) {
 		result = target_result(m, t, RESULT_QUEUE_PASS);
 		result.pass = r->pass;
 		result.queue = i;
 		result.figures = r->queues[i];
 		result.partial = r->partial;
-		write_result(m, &result);
+		global_span_fill(&span, &result);
+		report_result(m->report, &result);
 	}
 	result = target_result(m, t, RESULT_TARGET_PASS);
 	result.pass = r->pass;
 	result.figures = r->figures;
 	result.partial = r->partial;
+	global_span_fill(&span, &result);
+	widen(&m->sums[r->target], result.begin_ns, result.finish_ns);
 	follow_pass(m, t, &result);
-	write_result(m, &result);
+	report_result(m->report, &result);
 	if (r->endtoend)
 		report_endtoend(m->report, r->endtoend);
 }
@@ -171,6 +179,8 @@ static struct result average_of(const struct manager *m, size_t i)
 
 	result.pass = sum->passes;
 	result.figures = sum->figures;
+	result.begin_ns = sum->begin_ns;
+	result.finish_ns = sum->finish_ns;
 	if (facts_of(m, &result, &facts)) {
 		result.bound = bound_judge(&facts);
 		result.times = times_of(&facts);
@@ -185,7 +195,7 @@ static void write_averages(struct manager *m)
 		struct result result = average_of(m, i);
 
 		if (result.pass)
-			write_result(m, &result);
+			report_result(m->report, &result);
 	}
 }
 
@@ -219,6 +229,7 @@ static void add_others(const struct manager *m, struct figures *f)
 static void write_combined(struct manager *m)
 {
 	struct result result = target_result(m, &m->plan->targets[0], RESULT_COMBINED);
+	struct target_sum all = { .begin_ns = 0 };
 
 	result.pass = m->passes;
 	result.target = m->plan->n_targets;
@@ -229,6 +240,7 @@ static void write_combined(struct manager *m)
 		const struct target_plan *t = &m->plan->targets[i];
 
 		manager_add(m, &result.figures, &m->sums[i].figures);
+		widen(&all, m->sums[i].begin_ns, m->sums[i].finish_ns);
 		result.queue += t->queue_depth;
 		result.qthreads += t->qthreads;
 		result.partial |= m->sums[i].partial;
@@ -238,9 +250,11 @@ static void write_combined(struct manager *m)
 	}
 	/* The targets ran at the same time: their elapsed times overlap. */
 	result.figures.elapsed_ns = m->combined_ns;
+	result.begin_ns = all.begin_ns;
+	result.finish_ns = all.finish_ns;
 	add_others(m, &result.figures);
 	deskew_fill(&m->deskew, &result);
-	write_result(m, &result);
+	report_result(m->report, &result);
 	figures_free(&result.figures);
 }
 
@@ -297,12 +311,17 @@ static void write_order(struct manager *m)
 
 static void write_traces(struct manager *m)
 {
+	struct global_span span;
+
+	if (!m->passes)
+		return;
+	global_clock_run(&m->clock, m->run, &span);
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		struct target *t = &m->run->targets[i];
 
 		/* Where a pass has begun, all targets are open, and their tables too. */
-		if (m->passes && t->trace.writers)
-			trace_report(m->run, t, m->sums[i].partial);
+		if (t->trace.writers)
+			trace_report(m->run, t, &span, m->sums[i].partial);
 	}
 }
 
@@ -363,7 +382,7 @@ void manager_write_end(struct manager *m)
 		report_findings_release(m->report);
 		check_passes(m);
 	}
-	global_clock_report(m->run, m->first_ns);
+	global_clock_report(&m->clock, m->run);
 	write_traces(m);
 	crosscheck_end(&m->crosscheck, m->run);
 	report_trailer(m->report, how_it_ended(m->run));

@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "run/issue/trace.h"
+#include "run/results/global_clock.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/log.h"
@@ -52,6 +54,23 @@ static void describe(const struct run *run, const struct target *t, struct trace
 	trace->wall_ns = t->trace.wall_ns;
 	trace->wall_end_ns = clock_wall_offset_ns();
 	trace->cut = t->plan->trace.cut;
+}
+
+/* A line from the first to the last offset; its bound is the greater of both. */
+static void describe_clock(const struct global_span *s, struct trace *trace)
+{
+	const double length = (double)(int64_t)(s->to.at_ns - s->from.at_ns);
+	const double change = (double)(s->to.g.offset_ns - s->from.g.offset_ns);
+	const double ppb = length > 0 ? change / length * 1e9 : 0;
+	const uint64_t from = s->from.g.bound_ns, to = s->to.g.bound_ns;
+
+	trace->global_ns = s->from.g.offset_ns - trace->wall_ns;
+	trace->global_at_ns = s->from.at_ns;
+	if (fabs(ppb) <= TRACE_MAX_DRIFT_PPB)
+		trace->global_drift_ppb = (int64_t)ppb;
+	/* Of a short run the line is as steep as the errors of its ends. */
+	trace->global_bound_ns = (int64_t)(from > to ? from : to) + (int64_t)(length / 1e9) + 1 +
+				 (fabs(ppb) > TRACE_MAX_DRIFT_PPB ? (int64_t)fabs(change) : 0);
 }
 
 static struct trace_thread *list_threads(const struct trace_table *table, size_t *n)
@@ -161,7 +180,7 @@ static void say_missing(struct run *run, const struct target *t, const struct tr
 			    plan->number, plan->path, m->overwritten, plan->trace.size_ops);
 }
 
-void trace_report(struct run *run, struct target *t, bool partial)
+void trace_report(struct run *run, struct target *t, const struct global_span *span, bool partial)
 {
 	char host[HOST_SIZE] = "", *information = report_information(run->plan, t->plan->number);
 	struct trace trace = { .partial = partial, .host = host };
@@ -178,6 +197,8 @@ void trace_report(struct run *run, struct target *t, bool partial)
 	trace.information = information;
 	trace.threads = threads;
 	describe(run, t, &trace);
+	if (run->clock)
+		describe_clock(span, &trace);
 	write_reports(run, t, &trace);
 	write_dump(run, t, &trace);
 	say_missing(run, t, &trace);

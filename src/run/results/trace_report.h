@@ -6,10 +6,14 @@
 
 #include <stdbool.h>
 
+struct global_span;
 struct run;
 struct target;
 
-/* Write reports and dump of the time stamps of `t`, and say what is missing. Results manager. */
-void trace_report(struct run *run, struct target *t, bool partial);
+/*
+ * Write reports and dump of the time stamps of `t`, and say what is missing; `span` is the global
+ * clock during the run. Results manager.
+ */
+void trace_report(struct run *run, struct target *t, const struct global_span *span, bool partial);
 
 #endif

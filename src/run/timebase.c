@@ -1,0 +1,103 @@
+/*
+ * The client of -timeserver before the run; see the header.
+ */
+#include "xdd/run/timebase.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/sys/clock.h"
+
+#define RETRY_NS (NS_PER_SEC / 5)
+
+_Static_assert(TIMESERVER_PORT == GLOBALTIME_PORT, "the default of -timeserver port");
+_Static_assert(TIMESERVER_MAX_BOUNCE == GLOBALTIME_MAX_BOUNCE, "the limit of -timeserver bounce");
+
+/* False, with the reason in `why`: the clock is not known well enough. */
+static bool is_exact(const struct timeserver_options *s, struct globaltime_client *client,
+		     char *why, size_t size)
+{
+	struct globaltime now;
+
+	globaltime_get(client, clock_now_ns(), &now);
+	if (!s->max_error_ns || now.bound_ns <= s->max_error_ns)
+		return true;
+	snprintf(why, size,
+		 "the global clock is known within %.6f ms only, and maxerror allows %.6f ms; use "
+		 "more -timeserver bounce, a quieter network, or -timeserver wait",
+		 (double)now.bound_ns / 1e6, (double)s->max_error_ns / 1e6);
+	return false;
+}
+
+/* One attempt. Returns 0, or -errno with the reason in `why`. */
+static int reach(const struct timeserver_options *s, uint64_t timeout_ns,
+		 struct globaltime_client **client, char *why, size_t size)
+{
+	const struct globaltime_settings settings = {
+		.host = s->host,
+		.port = (uint16_t)s->port,
+		.bounce = (unsigned)s->bounce,
+		.timeout_ns = timeout_ns,
+	};
+	int err = globaltime_begin(client, &settings, NULL, why, size);
+
+	if (err || is_exact(s, *client, why, size))
+		return err;
+	globaltime_end(*client);
+	*client = NULL;
+	return -ETIME;
+}
+
+/* The same until the time of -timeserver wait is over. */
+static int reach_in_time(const struct timeserver_options *s, struct globaltime_client **client,
+			 char *why, size_t size)
+{
+	const uint64_t end = clock_now_ns() + s->wait_ns;
+	const struct timespec pause = clock_timespec(RETRY_NS);
+	uint64_t timeout_ns = s->wait_ns;
+
+	for (;;) {
+		int err = reach(s, timeout_ns, client, why, size);
+		uint64_t now = clock_now_ns();
+
+		if (!err || now + RETRY_NS >= end)
+			return err;
+		nanosleep(&pause, NULL);
+		timeout_ns = end - now;
+	}
+}
+
+static enum xdd_status check_start_time(const struct plan *plan, struct globaltime_client *client)
+{
+	const uint64_t now = clock_now_ns();
+	struct globaltime global;
+
+	globaltime_get(client, now, &global);
+	return plan_check_start_time(plan, now + (uint64_t)global.offset_ns,
+				     globaltime_server(client));
+}
+
+enum xdd_status timebase_open(const struct plan *plan, struct globaltime_client **client)
+{
+	const struct timeserver_options *s = &plan->timeserver;
+	char why[GLOBALTIME_WHY_BYTES] = "";
+	enum xdd_status status;
+
+	*client = NULL;
+	if (!s->host)
+		return XDD_OK;
+	/* The clock that the client compares with is that of the run. */
+	clock_calibrate();
+	if (reach_in_time(s, client, why, sizeof(why))) {
+		log_error("-timeserver %s: %s", s->host, why);
+		return XDD_INIT_FAILED;
+	}
+	status = check_start_time(plan, *client);
+	if (status) {
+		globaltime_end(*client);
+		*client = NULL;
+	}
+	return status;
+}
