@@ -111,22 +111,11 @@ static int open_in_place(struct newfile *n, const char *path)
 	return err;
 }
 
-int newfile_open(struct newfile *n, const char *path)
+/* Open the file that is to become n->path; where that fails, nothing is left to close. */
+static int open_new(struct newfile *n)
 {
-	struct stat st;
 	int fd, err;
 
-	*n = (struct newfile){ .f = NULL };
-	if (stat(path, &st) == 0) {
-		if (!S_ISREG(st.st_mode))
-			return open_in_place(n, path);
-	} else if (errno != ENOENT) {
-		/* For example a link that fs.protected_symlinks does not allow to be followed. */
-		return -errno;
-	}
-	err = fileopen_follow(path, &n->path);
-	if (err)
-		return err;
 	if (asprintf(&n->temporary, "%s." SUFFIX, n->path) < 0) {
 		n->temporary = NULL;
 		forget(n);
@@ -147,6 +136,29 @@ int newfile_open(struct newfile *n, const char *path)
 	}
 	forget(n);
 	return err;
+}
+
+int newfile_open(struct newfile *n, const char *path)
+{
+	struct stat st;
+	int err;
+
+	*n = (struct newfile){ .f = NULL };
+	if (stat(path, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			return open_in_place(n, path);
+	} else if (errno != ENOENT) {
+		/* For example a link that fs.protected_symlinks does not allow to be followed. */
+		return -errno;
+	}
+	err = fileopen_follow(path, &n->path);
+	return err ? err : open_new(n);
+}
+
+int newfile_open_replace(struct newfile *n, const char *path)
+{
+	*n = (struct newfile){ .path = strdup(path) };
+	return n->path ? open_new(n) : -ENOMEM;
 }
 
 /* Not every file system can flush a directory, or needs it. */

@@ -5,6 +5,7 @@ import glob
 import io
 import os
 import re
+import socket
 import sys
 import time
 
@@ -137,6 +138,22 @@ def test_own_log():
     t.ok(len(glob.glob(here + "/*.log")) == 2 and len(now) == 1, "the log of an earlier copy is copied, its own is not", now)
 
 
+def test_links():
+    """A source that knows the name of the report puts links there: what these point to is left alone."""
+    here, there = place("here6"), place("there6")
+    xddssh.write(t.path("outside6"), b"as it was")
+    target = t.path("outside6")
+    for s in range(60):
+        report = time.strftime("xddcp-%s-there6-%%Y-%%m-%%d-%%H%%M%%S-GMT.destination.csv" % socket.gethostname(), time.gmtime(time.time() + s))
+        os.symlink(target, os.path.join(here, report))
+    run = xddcp(here, "-rv", "-log", t.path("links.log"), "./", FAKE.place(there))
+    t.ok(run.status == 0, "the names of reports are links", run)
+    with open(target, "rb") as f:
+        t.equal(f.read(), b"as it was", "a file outside of the destination")
+    reports = [name for name in os.listdir(there) if name.endswith(".destination.csv") and not os.path.islink(os.path.join(there, name))]
+    t.equal(len(reports), 1, "the report has replaced a link")
+
+
 def test_failures():
     """Time stamps that cannot be written are an error; the copy itself is complete."""
     here, there = place("here4"), place("there4")
@@ -152,5 +169,5 @@ def test_failures():
     t.ok(os.path.getsize(there + "/data") == MIB, "the file arrived")
 
 
-t.run(test_dumps, test_reports_only, test_pull_and_paths, test_verify, test_own_log, test_failures)
+t.run(test_dumps, test_reports_only, test_pull_and_paths, test_verify, test_own_log, test_links, test_failures)
 t.done()

@@ -189,6 +189,33 @@ static void test_link_is_followed(void **state)
 	assert_text("a", "after");
 }
 
+/* The new file replaces a link or a pipe; the file that a link points to stays as it was. */
+static void test_replace(void **state)
+{
+	struct newfile n;
+	struct stat st;
+
+	(void)state;
+	put("a", "before");
+	assert_int_equal(symlink("a", "link"), 0);
+	assert_int_equal(newfile_open_replace(&n, "link"), 0);
+	assert_true(fputs("new", n.f) >= 0);
+	assert_int_equal(newfile_commit(&n), 0);
+	assert_int_equal(lstat("link", &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_text("link", "new");
+	assert_text("a", "before");
+	assert_int_equal(unlink("link"), 0);
+	assert_int_equal(mkfifo("link", 0600), 0);
+	assert_int_equal(newfile_open_replace(&n, "link"), 0);
+	assert_true(fputs("new", n.f) >= 0);
+	assert_int_equal(newfile_commit(&n), 0);
+	assert_text("link", "new");
+	assert_int_equal(names(), 2);
+	assert_int_equal(newfile_open_replace(&n, "missing/a"), -ENOENT);
+	newfile_discard(&n);
+}
+
 static void test_errors(void **state)
 {
 	struct newfile n;
@@ -234,13 +261,9 @@ static void test_no_regular_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_whole_or_not_at_all),
-		TEST(test_permissions),
-		TEST(test_kept),
-		TEST(test_link_is_followed),
-		TEST(test_errors),
-		TEST(test_no_regular_file),
-		TEST(test_durable),
+		TEST(test_whole_or_not_at_all), TEST(test_permissions), TEST(test_kept),
+		TEST(test_link_is_followed),	TEST(test_replace),	TEST(test_errors),
+		TEST(test_no_regular_file),	TEST(test_durable),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

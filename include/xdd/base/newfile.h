@@ -16,7 +16,7 @@
 struct newfile {
 	FILE *f;	 /* the stream to write to; NULL: not open */
 	bool unnamed;	 /* it has no name yet */
-	char *path;	 /* its final name; links were followed */
+	char *path;	 /* its final name */
 	char *temporary; /* its temporary name; or NULL */
 	/*
 	 * set by the caller before the commit: also a power failure leaves the old file or the
@@ -27,6 +27,12 @@ struct newfile {
 
 /* Open a file that is to become `path`. Returns 0 or -errno, then with nothing to close. */
 int newfile_open(struct newfile *n, const char *path);
+
+/*
+ * The same in a directory whose names others may choose: a link, pipe or device that is at `path`
+ * when the file gets its name is replaced, not followed or written to.
+ */
+int newfile_open_replace(struct newfile *n, const char *path);
 
 /*
  * Close the file and give it its name. Returns 0, or the first -errno since it was opened; the old

@@ -186,7 +186,8 @@ static int write_file(const struct stamps *s, int dir_fd, const char *ending,
 		snprintf(path, sizeof(path), "%s", name);
 	else
 		snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir_fd, name);
-	err = newfile_open(&f, path);
+	/* The source of the copy has chosen names there: a link may lead out of the destination. */
+	err = dir_fd == AT_FDCWD ? newfile_open(&f, path) : newfile_open_replace(&f, path);
 	return err ? err : newfile_close(&f, writer(f.f, trace));
 }
 
