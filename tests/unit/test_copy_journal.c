@@ -636,6 +636,76 @@ static void test_wrong_journals(void **state)
 	assert_int_equal(count(true), 3);
 }
 
+static void journal_path(char *path, size_t size)
+{
+	snprintf(path, size, "%s/.xddcp-%016llx.journal", root, (unsigned long long)DEAD_SESSION);
+}
+
+/* The journal of another boot that wrote to it so long ago. */
+static void make_silent(time_t seconds)
+{
+	struct timespec times[2];
+	char path[256];
+
+	make_dead();
+	journal_path(path, sizeof(path));
+	clock_gettime(CLOCK_REALTIME, &times[0]);
+	times[0].tv_sec -= seconds;
+	times[1] = times[0];
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static time_t silence(void)
+{
+	struct stat st;
+	char path[256];
+
+	journal_path(path, sizeof(path));
+	assert_int_equal(stat(path, &st), 0);
+	return time(NULL) - st.st_mtim.tv_sec;
+}
+
+static bool root_is_renamed(void)
+{
+	int fd = open(root, O_RDONLY);
+	bool renamed = commit_root_was_renamed(fd, TREE_ID);
+
+	close(fd);
+	return renamed;
+}
+
+/* Where locks do not reach all hosts, a look at a journal is no sign that its session lives. */
+static void test_silence(void **state)
+{
+	struct copy_job job = { .settings = &settings };
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+	struct commit *c;
+
+	(void)state;
+	magic = FUSE;
+	settings.resume = true;
+	make_silent(60);
+	for (unsigned i = 0; i < 2; i++) {
+		begin();
+		f = large(dirs_root(dirs), "large");
+		assert_int_equal(resume(f, &x), 0);
+		forget(f);
+		end();
+		assert_in_range(silence(), 59, 119);
+	}
+	make_silent(3600);
+	assert_int_equal(commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, why, sizeof(why)), 0);
+	commit_close(c, false, NULL);
+	assert_in_range(silence(), 3599, 7200);
+	assert_false(root_is_renamed());
+	assert_int_equal(resumed("large"), 30 * BLOCK);
+	make_silent(15 * 86400);
+	assert_int_equal(commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, why, sizeof(why)), 0);
+	commit_close(c, false, NULL);
+	assert_int_equal(count(true), 0);
+}
+
 /* Data first, then the journal; a flush that failed is recorded nowhere, and fails the file. */
 static void test_failed_flush(void **state)
 {
@@ -748,14 +818,23 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records), cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_names),	TEST(test_resume),
-		TEST(test_interrupted_again),	TEST(test_changed_source),
-		TEST(test_changed_file),	TEST(test_permissions),
-		TEST(test_other_copies),	TEST(test_alive),
-		TEST(test_each_prefix),		TEST(test_each_damage),
-		TEST(test_wrong_journals),	TEST(test_failed_flush),
-		TEST(test_memory_only),		TEST(test_threads),
+		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_names),
+		TEST(test_resume),
+		TEST(test_interrupted_again),
+		TEST(test_changed_source),
+		TEST(test_changed_file),
+		TEST(test_permissions),
+		TEST(test_other_copies),
+		TEST(test_alive),
+		TEST(test_each_prefix),
+		TEST(test_each_damage),
+		TEST(test_wrong_journals),
+		TEST(test_failed_flush),
+		TEST(test_memory_only),
+		TEST(test_threads),
+		TEST(test_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,16 +101,20 @@ static bool is_at(int root_fd, const char *name, const struct stat *st)
 	       now.st_ino == st->st_ino;
 }
 
-/* How long it was silent, by the clock of the file system: nothing else is compared. */
-static uint64_t silence_ns(int fd, const struct stat *before)
+/*
+ * How long it was silent, by the clock of the file system: nothing else is compared. The look gives
+ * it the time of now, as a sign of life for others that would continue it too.
+ */
+static uint64_t silence_ns(struct journal_file *j)
 {
 	struct stat now;
 	int64_t ns;
 
-	if (futimens(fd, NULL) || fstat(fd, &now))
+	if (futimens(j->fd, NULL) || fstat(j->fd, &now))
 		return 0;
-	ns = (int64_t)(now.st_mtim.tv_sec - before->st_mtim.tv_sec) * (int64_t)NS_PER_SEC +
-	     (now.st_mtim.tv_nsec - before->st_mtim.tv_nsec);
+	j->looked = now.st_mtim;
+	ns = (int64_t)(now.st_mtim.tv_sec - j->used.tv_sec) * (int64_t)NS_PER_SEC +
+	     (now.st_mtim.tv_nsec - j->used.tv_nsec);
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
@@ -166,12 +170,12 @@ static int lock_dead(struct journal_file *j, int root_fd, const char *name)
 	/* Another may have removed it, and a new one may have come, before it was locked. */
 	if (!is_at(root_fd, name, &st))
 		return -EBUSY;
+	j->used = st.st_mtim;
 	j->touch = err || commit_fs_is_shared(j->fd);
 	if (err)
-		return silence_ns(j->fd, &st) < UNLOCKED_SILENCE_NS ? -EBUSY : 0;
+		return silence_ns(j) < UNLOCKED_SILENCE_NS ? -EBUSY : 0;
 	if (j->touch && !is_of_this_boot(j->fd))
-		return silence_ns(j->fd, &st) < SHARED_SILENCE_NS ? -EBUSY : 0;
-	j->size = (uint64_t)st.st_size;
+		return silence_ns(j) < SHARED_SILENCE_NS ? -EBUSY : 0;
 	return 0;
 }
 
@@ -186,8 +190,26 @@ int journal_open_dead(struct journal_file *j, int root_fd, const char *name)
 		return errno == EACCES || errno == ELOOP ? -EPERM : -errno;
 	err = lock_dead(j, root_fd, name);
 	if (err)
-		journal_close(j);
+		journal_leave(j);
 	return err;
+}
+
+/* No process has used it since this one looked. */
+static bool is_as_looked(const struct journal_file *j)
+{
+	struct stat now;
+
+	return j->looked.tv_sec && fstat(j->fd, &now) == 0 &&
+	       now.st_mtim.tv_sec == j->looked.tv_sec && now.st_mtim.tv_nsec == j->looked.tv_nsec;
+}
+
+void journal_leave(struct journal_file *j)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, j->used };
+
+	if (j->fd >= 0 && is_as_looked(j))
+		futimens(j->fd, times);
+	journal_close(j);
 }
 
 /* ---- writing ---- */

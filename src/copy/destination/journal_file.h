@@ -6,6 +6,7 @@
 #define COPY_DESTINATION_JOURNAL_FILE_H
 
 #include <sys/types.h>
+#include <time.h>
 
 #include "copy/destination/commit.h"
 #include "copy/destination/journal.h"
@@ -31,6 +32,10 @@ struct journal_file {
 	uint64_t size; /* bytes of whole records */
 	bool touch;    /* locks do not reach all that may look at it: commit.c has it touched */
 	bool broken;   /* an append failed, and was not undone: nothing is appended any more */
+
+	/* of one that was opened as dead */
+	struct timespec used;	/* when its session wrote to it, or touched it, last */
+	struct timespec looked; /* the time that the look has given it; 0: none */
 };
 
 /* Fill boot and host of a head. Any thread. */
@@ -48,6 +53,12 @@ int journal_create(struct journal_file *j, int root_fd, const struct journal_rec
  * -errno.
  */
 int journal_open_dead(struct journal_file *j, int root_fd, const char *name);
+
+/*
+ * Close such a journal, which is not continued: it is as old as before. Otherwise a look would
+ * count as a sign of life, and the next one would find it alive.
+ */
+void journal_leave(struct journal_file *j);
 
 /* Append whole records. An append that fails leaves no part. Returns 0 or -errno. One thread. */
 int journal_append(struct journal_file *j, const uint8_t *data, size_t size);

@@ -166,12 +166,11 @@ static bool read_head(int fd, struct journal_record *head, bool *renamed)
 	return ok;
 }
 
-static bool is_worth_keeping(const struct commit *c, int fd, const struct journal_record *head)
+static bool is_worth_keeping(const struct commit *c, const struct journal_file *j,
+			     const struct journal_record *head)
 {
-	struct stat st;
-
-	return head->resumable && head->tree_id != c->tree_id && fstat(fd, &st) == 0 &&
-	       time(NULL) - st.st_mtim.tv_sec < KEPT_SECONDS;
+	return head->resumable && head->tree_id != c->tree_id &&
+	       time(NULL) - j->used.tv_sec < KEPT_SECONDS;
 }
 
 /*
@@ -189,44 +188,41 @@ static void sweep_journal(struct commit *c, int root_fd, const char *name)
 		return;
 	journal_parse_name(name, &session, &number);
 	known = read_head(j.fd, &head, &renamed) && head.session == session;
-	if (!known || !is_worth_keeping(c, j.fd, &head)) {
+	if (!known || !is_worth_keeping(c, &j, &head)) {
 		stale_sweep(c, j.fd, session, NULL, NULL);
 		unlinkat(root_fd, name, 0);
 	}
-	journal_close(&j);
+	journal_leave(&j);
 }
 
 /* A dead session that can be continued. */
 struct candidate {
 	struct journal_file j;
 	struct journal_record head;
-	struct timespec mtime;
 };
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
 
 /* Keep the journal in `*best` if it is of this copy, and the latest one. */
 static void consider(const struct commit *c, int root_fd, const char *name, struct candidate *best)
 {
 	struct candidate now;
 	uint64_t session, number;
-	struct stat st;
 	bool renamed;
 
 	if (journal_open_dead(&now.j, root_fd, name))
 		return;
 	journal_parse_name(name, &session, &number);
-	if (fstat(now.j.fd, &st) || !read_head(now.j.fd, &now.head, &renamed) ||
-	    !now.head.resumable || now.head.tree_id != c->tree_id || now.head.session != session) {
-		journal_close(&now.j);
+	if (!read_head(now.j.fd, &now.head, &renamed) || !now.head.resumable ||
+	    now.head.tree_id != c->tree_id || now.head.session != session ||
+	    (best->j.fd >= 0 && is_later(&best->j.used, &now.j.used))) {
+		journal_leave(&now.j);
 		return;
 	}
-	now.mtime = st.st_mtim;
-	if (best->j.fd >= 0 &&
-	    (best->mtime.tv_sec > now.mtime.tv_sec ||
-	     (best->mtime.tv_sec == now.mtime.tv_sec && best->mtime.tv_nsec > now.mtime.tv_nsec))) {
-		journal_close(&now.j);
-		return;
-	}
-	journal_close(&best->j);
+	journal_leave(&best->j);
 	*best = now;
 }
 
@@ -243,7 +239,7 @@ static void adopt(struct commit *c, int root_fd, const struct journals *all, cha
 	err = commit_adopt(c, &best.j, &best.head);
 	if (!err)
 		return;
-	journal_close(&best.j);
+	journal_leave(&best.j);
 	snprintf(why, size, "cannot continue an interrupted copy: its journal is damaged (%s)",
 		 strerror(-err));
 }
@@ -282,7 +278,7 @@ bool commit_root_was_renamed(int root_fd, uint64_t tree_id)
 		if (journal_open_dead(&j, root_fd, all->names[i]))
 			continue;
 		found = read_head(j.fd, &head, &renamed) && head.tree_id == tree_id && renamed;
-		journal_close(&j);
+		journal_leave(&j);
 	}
 	free(all);
 	return found;
@@ -305,7 +301,7 @@ static enum verdict judge(int dir_fd, const char *name)
 		return NO_JOURNAL;
 	if (err)
 		return ALIVE;
-	journal_close(&j);
+	journal_leave(&j);
 	return DEAD;
 }
 
