@@ -4,6 +4,9 @@
  */
 #include "commit_rig.h"
 
+#include <dlfcn.h>
+#include <sys/syscall.h>
+
 #include "copy/destination/journal_file.h"
 #include "xdd/base/nstime.h"
 
@@ -11,6 +14,26 @@
 #define BLOCKS 64
 #define SIZE ((uint64_t)BLOCK * BLOCKS)
 #define MTIME 1234567890123456789
+
+/* ---- the C library, with faults ---- */
+
+static int pread_error, thread_error;
+
+ssize_t pread(int fd, void *data, size_t size, off_t offset)
+{
+	if (!pread_error)
+		return syscall(SYS_pread64, fd, data, size, offset);
+	errno = pread_error;
+	return -1;
+}
+
+int pthread_attr_init(pthread_attr_t *attr)
+{
+	int (*init)(pthread_attr_t *);
+
+	*(void **)&init = dlsym(RTLD_NEXT, "pthread_attr_init");
+	return thread_error ? thread_error : init(attr);
+}
 
 /* ---- the bytes ---- */
 
@@ -706,6 +729,26 @@ static void test_silence(void **state)
 	assert_int_equal(count(true), 0);
 }
 
+/* A copy that cannot begin, or cannot read a journal, leaves it to the next one. */
+static void test_no_begin(void **state)
+{
+	(void)state;
+	settings.resume = true;
+	make_dead();
+	thread_error = EAGAIN;
+	assert_int_equal(open_session(&commit, "SESSION1"), -EAGAIN);
+	thread_error = 0;
+	assert_int_equal(count(true), 2);
+	assert_int_equal(resumed("large"), 30 * BLOCK);
+	make_dead();
+	pread_error = EIO;
+	begin();
+	pread_error = 0;
+	end();
+	assert_int_equal(count_parts(), 2);
+	assert_int_equal(resumed("large"), 30 * BLOCK);
+}
+
 /* Data first, then the journal; a flush that failed is recorded nowhere, and fails the file. */
 static void test_failed_flush(void **state)
 {
@@ -835,6 +878,7 @@ int main(void)
 		TEST(test_memory_only),
 		TEST(test_threads),
 		TEST(test_silence),
+		TEST(test_no_begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,8 @@ int commit_open(struct commit **commit, const struct copy_job *job, struct dirs 
 	if (!c->passive)
 		err = begin(c, why, size);
 	if (err) {
-		commit_close(c, false, NULL);
+		/* A session that was to be continued is left for the next copy. */
+		commit_close(c, c->kept, NULL);
 		return err;
 	}
 	*commit = c;

@@ -290,10 +290,12 @@ void journal_close(struct journal_file *j)
 int journal_read(struct journal_reader *r, int fd)
 {
 	char magic[JOURNAL_MAGIC_BYTES];
+	ssize_t n = pread(fd, magic, sizeof(magic), 0);
 
 	*r = (struct journal_reader){ .fd = fd, .end = JOURNAL_MAGIC_BYTES, .first = true };
-	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
-	    memcmp(magic, JOURNAL_MAGIC, sizeof(magic)) != 0)
+	if (n < 0)
+		return -errno;
+	if (n != sizeof(magic) || memcmp(magic, JOURNAL_MAGIC, sizeof(magic)) != 0)
 		return -EBADMSG;
 	r->buf = malloc(READ_BYTES);
 	return r->buf ? 0 : -ENOMEM;

@@ -146,24 +146,26 @@ static bool note_journal(void *arg, int dir_fd, const char *name)
 	return all->n < MAX_JOURNALS;
 }
 
-/* The head, and how the root was understood. False: it is damaged, or of another version. */
-static bool read_head(int fd, struct journal_record *head, bool *renamed)
+/*
+ * The head, and how the root was understood. Returns 0; -EBADMSG: it is damaged, or of another
+ * version; or another -errno.
+ */
+static int read_head(int fd, struct journal_record *head, bool *renamed)
 {
 	struct journal_record rec;
 	struct journal_reader r;
-	bool ok = false;
+	int got = journal_read(&r, fd);
 
 	*renamed = false;
-	if (journal_read(&r, fd))
-		return false;
-	if (journal_read_next(&r, &rec) == 1) {
+	if (got)
+		return got;
+	got = journal_read_next(&r, &rec);
+	if (got == 1)
 		*head = rec;
-		ok = true;
-	}
-	while (ok && journal_read_next(&r, &rec) == 1 && rec.type == JOURNAL_ROOT)
+	while (got == 1 && journal_read_next(&r, &rec) == 1 && rec.type == JOURNAL_ROOT)
 		*renamed = rec.renamed;
 	journal_read_end(&r);
-	return ok;
+	return got == 1 ? 0 : got ? got : -EBADMSG;
 }
 
 static bool is_worth_keeping(const struct commit *c, const struct journal_file *j,
@@ -175,20 +177,22 @@ static bool is_worth_keeping(const struct commit *c, const struct journal_file *
 
 /*
  * Remove what a dead session has left, unless it is another copy that can be resumed. A journal
- * whose session may be alive, or of another user, is left alone.
+ * whose session may be alive, or of another user, or that cannot be read now, is left alone.
  */
 static void sweep_journal(struct commit *c, int root_fd, const char *name)
 {
 	struct journal_record head;
 	struct journal_file j;
 	uint64_t session, number;
-	bool known, renamed;
+	bool renamed, wanted;
+	int err;
 
 	if (journal_open_dead(&j, root_fd, name))
 		return;
 	journal_parse_name(name, &session, &number);
-	known = read_head(j.fd, &head, &renamed) && head.session == session;
-	if (!known || !is_worth_keeping(c, &j, &head)) {
+	err = read_head(j.fd, &head, &renamed);
+	wanted = err ? err != -EBADMSG : head.session == session && is_worth_keeping(c, &j, &head);
+	if (!wanted) {
 		stale_sweep(c, j.fd, session, NULL, NULL);
 		unlinkat(root_fd, name, 0);
 	}
@@ -216,7 +220,7 @@ static void consider(const struct commit *c, int root_fd, const char *name, stru
 	if (journal_open_dead(&now.j, root_fd, name))
 		return;
 	journal_parse_name(name, &session, &number);
-	if (!read_head(now.j.fd, &now.head, &renamed) || !now.head.resumable ||
+	if (read_head(now.j.fd, &now.head, &renamed) || !now.head.resumable ||
 	    now.head.tree_id != c->tree_id || now.head.session != session ||
 	    (best->j.fd >= 0 && is_later(&best->j.used, &now.j.used))) {
 		journal_leave(&now.j);
@@ -226,8 +230,11 @@ static void consider(const struct commit *c, int root_fd, const char *name, stru
 	*best = now;
 }
 
-/* Continue the latest session of this copy, if there is one. */
-static void adopt(struct commit *c, int root_fd, const struct journals *all, char *why, size_t size)
+/*
+ * Continue the latest session of this copy, if there is one. Returns 0 or -errno; a damaged journal
+ * is a warning.
+ */
+static int adopt(struct commit *c, int root_fd, const struct journals *all, char *why, size_t size)
 {
 	struct candidate best = { .j = { .fd = -1 } };
 	int err;
@@ -235,13 +242,15 @@ static void adopt(struct commit *c, int root_fd, const struct journals *all, cha
 	for (size_t i = 0; i < all->n; i++)
 		consider(c, root_fd, all->names[i], &best);
 	if (best.j.fd < 0)
-		return;
+		return 0;
 	err = commit_adopt(c, &best.j, &best.head);
 	if (!err)
-		return;
+		return 0;
 	journal_leave(&best.j);
-	snprintf(why, size, "cannot continue an interrupted copy: its journal is damaged (%s)",
-		 strerror(-err));
+	if (err != -EBADMSG)
+		return err;
+	snprintf(why, size, "cannot continue an interrupted copy: its journal is damaged");
+	return 0;
 }
 
 int commit_sweep(struct commit *c, char *why, size_t size)
@@ -255,7 +264,7 @@ int commit_sweep(struct commit *c, char *why, size_t size)
 	fd = dirs_fd(c->dirs, root);
 	err = fd < 0 ? fd : for_names(fd, note_journal, all);
 	if (!err && c->resume)
-		adopt(c, fd, all, why, size);
+		err = adopt(c, fd, all, why, size);
 	/* The lock on the one that is continued is held: it counts as alive. */
 	for (size_t i = 0; i < all->n && !err; i++)
 		sweep_journal(c, fd, all->names[i]);
@@ -277,7 +286,7 @@ bool commit_root_was_renamed(int root_fd, uint64_t tree_id)
 	for (size_t i = 0; all && i < all->n && !found; i++) {
 		if (journal_open_dead(&j, root_fd, all->names[i]))
 			continue;
-		found = read_head(j.fd, &head, &renamed) && head.tree_id == tree_id && renamed;
+		found = !read_head(j.fd, &head, &renamed) && head.tree_id == tree_id && renamed;
 		journal_leave(&j);
 	}
 	free(all);
