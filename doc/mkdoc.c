@@ -278,6 +278,8 @@ int main(int argc, char **argv)
 		man(command_find("copy")->options);
 	} else if (argc == 2 && has_own_page(argv[1])) {
 		man(command_find(argv[1])->options);
+	} else if (argc == 2 && strcmp(argv[1], "xdd-multi") == 0) {
+		man(command_find("multi")->options);
 	} else if (argc == 2 && strcmp(argv[1], "completion") == 0) {
 		mkdoc_completion();
 	} else if (argc == 2 && strcmp(argv[1], "from-fio") == 0) {
@@ -286,6 +288,7 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"usage: mkdoc man < xdd.1.in | mkdoc xddcp < xddcp.1.in | "
 			"mkdoc gettime < gettime.1.in | mkdoc timeserver < timeserver.1.in | "
+			"mkdoc xdd-multi < xdd-multi.1.in | "
 			"mkdoc from-fio < from-fio.md.in | mkdoc completion\n");
 		return 2;
 	}

@@ -200,6 +200,42 @@ static const char xddcp_function[] =
 	"\t_xddcp_words 1\n"
 	"}\n\n";
 
+/*
+ * The completion of xdd-multi and xdd multi: options of the command before two dashes alone, and
+ * those of a run after them.
+ */
+static const char multi_function[] =
+	"# FIRST: offers the words of xdd multi, which begin at word FIRST.\n"
+	"_xdd_multi_words()\n{\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} words='' dash='' i\n\n"
+	"\tCOMPREPLY=()\n"
+	"\tfor ((i = $1; i < COMP_CWORD; i++)); do\n"
+	"\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
+	"\t\t\tCOMP_WORDS=(xdd \"${COMP_WORDS[@]:i + 1}\")\n"
+	"\t\t\tCOMP_CWORD=$((COMP_CWORD - i))\n"
+	"\t\t\t_xdd\n"
+	"\t\t\treturn\n"
+	"\t\tfi\n"
+	"\tdone\n"
+	"\tif [[ $cur == -* ]]; then\n"
+	"\t\t_xdd_command multi\n"
+	"\telif [[ ${COMP_WORDS[COMP_CWORD - 1]} == -launcher ]]; then\n"
+	"\t\twords='ssh srun mpirun pdsh'\n"
+	"\tfi\n"
+	"\tif [[ $cur == --* ]]; then\n"
+	"\t\tdash=-\n"
+	"\t\tcur=${cur#-}\n"
+	"\tfi\n"
+	"\tif [[ $words ]]; then\n"
+	"\t\tmapfile -t COMPREPLY < <(compgen -P \"$dash\" -W \"$words\" -- \"$cur\")\n"
+	"\telse\n"
+	"\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+	"\tfi\n"
+	"}\n\n"
+	"_xdd_multi()\n{\n"
+	"\t_xdd_multi_words 1\n"
+	"}\n\n";
+
 static const char function[] =
 	"_xdd()\n{\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} option='' words='' kind='' dash='' head='' value='' i first\n\n"
@@ -220,6 +256,9 @@ static const char function[] =
 	"\t\tkind=-f\n"
 	"\telif ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == copy ]]; then\n"
 	"\t\t_xddcp_words 2\n"
+	"\t\treturn\n"
+	"\telif ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == multi ]]; then\n"
+	"\t\t_xdd_multi_words 2\n"
 	"\t\treturn\n"
 	"\telif ((COMP_CWORD > 1)) && [[ \" $_xdd_commands \" == *\" ${COMP_WORDS[1]} \"* ]]; then\n"
 	"\t\tkind=-f\n"
@@ -267,6 +306,7 @@ static const char function[] =
 	"complete -o filenames -F _xdd xdd xdd.Linux\n"
 	"complete -F _gettime gettime gettime.Linux\n"
 	"complete -F _timeserver timeserver timeserver.Linux\n"
+	"complete -o filenames -F _xdd_multi xdd-multi\n"
 	"complete -o filenames -F _xddcp xddcp\n";
 
 /* The values of xddcp's options. */
@@ -303,5 +343,6 @@ void mkdoc_completion(void)
 	printf("'\n\n");
 	xddcp_values(copy);
 	fputs(xddcp_function, stdout);
+	fputs(multi_function, stdout);
 	fputs(function, stdout);
 }

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 _xdd_options=' -targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -range -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -timeserver -deskew -rank -ranks -rankspernode -attached -blockperrank -segments -reorder -stonewall -endtoend -restart -congestion -cookie -verbose -unverbose -reallyverbose -qthreadinfo -report -id -runid -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -intervals -timestamps -timerinfo -extendedstats -debug -setup -dryrun -help -fullhelp -version'
-_xdd_commands=' check combine compare copy fio gettime timeserver tsread'
+_xdd_commands=' check combine compare copy fio gettime multi timeserver tsread'
 _xdd_columns=' +WHAT +PASS +TARGET +QUEUE +BYTESXFERED +BYTESREAD +BYTESWRITTEN +OPS +READOPS +WRITEOPS +ERRORS +MISCOMPARES +ORDERBREAKS +RETRIES +BANDWIDTH +READBANDWIDTH +WRITEBANDWIDTH +IOPS +READIOPS +WRITEIOPS +LATENCY +ELAPSEDTIME1STOP +ELAPSEDTIMEPASS +OVERHEADTIME +PATTERNFILLTIME +BUFFERFLUSHTIME +OPENTIME +CLOSETIME +PAGECACHED +HOLES +DESKEWTIME +DESKEWBANDWIDTH +DESKEWIOPS +TAILTIME +TAILBANDWIDTH +TAILIOPS +FAIRNESS +CPUTIME +PERCENTCPUTIME +USERTIME +SYSTEMTIME +PERCENTUSER +PERCENTSYSTEM +OPTYPE +XFERSIZEBYTES +XFERSIZEBLOCKS +XFERSIZEKBYTES +XFERSIZEMBYTES +NODENAME +DELIM +E2EIOTIME +E2ESRTIME +E2EPERCENTSRTIME +E2ELAGTIME +E2EPERCENTLAGTIME +E2EFIRSTREADTIME +E2ELASTWRITETIME +LONGEST +LONGESTOP +LONGESTOFFSET +LONGESTTYPE +SHORTEST +SHORTESTOP +SHORTESTOFFSET +SHORTESTTYPE +ID +STARTTIME +TARGETNAME +ENGINE +PATTERN +REQUESTEDIOPS +REQUESTEDBANDWIDTH +LATMIN +LATMEAN +LATSTDDEV +LATWAVG +LATP50 +LATP90 +LATP95 +LATP99 +LATP999 +LATP9999 +LATP99999 +LATMAX +READLATMIN +READLATMEAN +READLATSTDDEV +READLATWAVG +READLATP50 +READLATP90 +READLATP95 +READLATP99 +READLATP999 +READLATP9999 +READLATP99999 +READLATMAX +WRITELATMIN +WRITELATMEAN +WRITELATSTDDEV +WRITELATWAVG +WRITELATP50 +WRITELATP90 +WRITELATP95 +WRITELATP99 +WRITELATP999 +WRITELATP9999 +WRITELATP99999 +WRITELATMAX +RESPMIN +RESPMEAN +RESPSTDDEV +RESPWAVG +RESPP50 +RESPP90 +RESPP95 +RESPP99 +RESPP999 +RESPP9999 +RESPP99999 +RESPMAX'
 
 # The options of a command.
@@ -16,6 +16,7 @@ _xdd_command()
 	copy) words=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version' ;;
 	fio) words=' -run -output -help' ;;
 	gettime) words=' -timeserver -port -add -bounce -verbose -waitfortime -help' ;;
+	multi) words=' -hosts -hostfile -slots -launcher -ssh -remotexdd -startin -timeserver -runid -timeout -grace -jsonout -out -quiet -dryrun -version -help' ;;
 	timeserver) words=' -port -bind -foreground -help' ;;
 	tsread) words=' -summary -detailed -normalize -csv -json -output -help' ;;
 	esac
@@ -262,6 +263,41 @@ _xddcp()
 	_xddcp_words 1
 }
 
+# FIRST: offers the words of xdd multi, which begin at word FIRST.
+_xdd_multi_words()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} words='' dash='' i
+
+	COMPREPLY=()
+	for ((i = $1; i < COMP_CWORD; i++)); do
+		if [[ ${COMP_WORDS[i]} == -- ]]; then
+			COMP_WORDS=(xdd "${COMP_WORDS[@]:i + 1}")
+			COMP_CWORD=$((COMP_CWORD - i))
+			_xdd
+			return
+		fi
+	done
+	if [[ $cur == -* ]]; then
+		_xdd_command multi
+	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == -launcher ]]; then
+		words='ssh srun mpirun pdsh'
+	fi
+	if [[ $cur == --* ]]; then
+		dash=-
+		cur=${cur#-}
+	fi
+	if [[ $words ]]; then
+		mapfile -t COMPREPLY < <(compgen -P "$dash" -W "$words" -- "$cur")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	fi
+}
+
+_xdd_multi()
+{
+	_xdd_multi_words 1
+}
+
 _xdd()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} option='' words='' kind='' dash='' head='' value='' i first
@@ -283,6 +319,9 @@ _xdd()
 		kind=-f
 	elif ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == copy ]]; then
 		_xddcp_words 2
+		return
+	elif ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == multi ]]; then
+		_xdd_multi_words 2
 		return
 	elif ((COMP_CWORD > 1)) && [[ " $_xdd_commands " == *" ${COMP_WORDS[1]} "* ]]; then
 		kind=-f
@@ -342,4 +381,5 @@ _timeserver()
 complete -o filenames -F _xdd xdd xdd.Linux
 complete -F _gettime gettime gettime.Linux
 complete -F _timeserver timeserver timeserver.Linux
+complete -o filenames -F _xdd_multi xdd-multi
 complete -o filenames -F _xddcp xddcp

@@ -75,6 +75,12 @@ extern const struct command command_fio;
 extern const struct command command_gettime;
 
 /*
+ * xdd multi: a run on many hosts. Its main() returns the greatest status of all hosts, or
+ * XDD_BAD_ARGUMENT, XDD_BAD_OPTION, XDD_INIT_FAILED, XDD_TARGET_FAILED for a host without results.
+ */
+extern const struct command command_multi;
+
+/*
  * xdd timeserver: serve that clock. Its main() returns XDD_OK at once, when the server is in the
  * background, or after a signal; XDD_INIT_FAILED, XDD_BAD_ARGUMENT, XDD_BAD_OPTION or XDD_IO_ERROR.
  */

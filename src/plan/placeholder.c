@@ -1,7 +1,7 @@
 /*
  * Placeholders in words of a command line: placeholder.h.
  */
-#include "plan/placeholder.h"
+#include "xdd/plan/placeholder.h"
 
 #include <errno.h>
 #include <inttypes.h>

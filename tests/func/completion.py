@@ -74,6 +74,15 @@ def test_links():
     offers("gettime -timeserver ")
 
 
+def test_multi():
+    offers("xdd multi -hostf", "-hostfile")
+    offers("xdd multi --hostf", "--hostfile")
+    offers("xdd multi -launcher s", "ssh", "srun")
+    offers("xdd multi -out d", "directory")
+    offers("xdd multi -hosts a -- -op re", "read")
+    offers("xdd multi -hosts a -- -queued", "-queuedepth")
+
+
 def test_xddcp():
     offers("xddcp -recu", "-recursive")
     offers("xddcp --recu", "--recursive")
@@ -102,5 +111,5 @@ with open(os.path.join(t.path(".ssh"), "known_hosts"), "w", encoding="ascii") as
             "*.example.com ssh-ed25519 AAAA\ndelta ssh-ed25519 AAAA\n")
 with open(os.path.join(t.path(".ssh"), "config"), "w", encoding="ascii") as f:
     f.write("Host alpha *.wild\n  Port 22\nHost *\n")
-t.run(test_words, test_commands_and_columns, test_files, test_links, test_xddcp)
+t.run(test_words, test_commands_and_columns, test_files, test_links, test_multi, test_xddcp)
 t.done()

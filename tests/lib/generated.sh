@@ -32,6 +32,7 @@ compare() {
 }
 
 compare man "$TOP_SRCDIR/doc/xdd.1.in" doc/xdd.1
+compare xdd-multi "$TOP_SRCDIR/doc/xdd-multi.1.in" doc/xdd-multi.1
 compare xddcp "$TOP_SRCDIR/doc/xddcp.1.in" doc/xddcp.1
 compare gettime "$TOP_SRCDIR/doc/gettime.1.in" doc/gettime.1
 compare timeserver "$TOP_SRCDIR/doc/timeserver.1.in" doc/timeserver.1

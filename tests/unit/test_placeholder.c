@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "plan/placeholder.h"
 #include "xdd/base/arena.h"
+#include "xdd/plan/placeholder.h"
 
 static const struct placeholders rank = { .host = "node7", .rank = 3, .n_ranks = 16 };
 

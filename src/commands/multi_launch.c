@@ -1,0 +1,370 @@
+/*
+ * Launchers, and the words that they get for each rank: multi.h. Called by multi.c.
+ *
+ * Each rank has a launcher process of its own, whichever the launcher is, so each has a status, a
+ * document and messages of its own, and words of its own.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/copy_line.h"
+#include "commands/multi.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/base/ssh.h"
+#include "xdd/plan/placeholder.h"
+
+/* The kernel takes no longer word. */
+#define WORD_MAX_BYTES (128u << 10)
+#define MORE_WORDS 24
+#define NAMED_WORD 128 /* bytes of a word in a message */
+
+static const struct multi_launcher launchers[] = {
+	{ .name = "ssh",
+	  .command = "ssh",
+	  .attached = "input",
+	  .shell = true,
+	  .asks = true,
+	  .users = true,
+	  .addresses = true },
+	/* Steps share the allocation: there is one for each rank. */
+	{ .name = "srun",
+	  .command = "srun --overlap",
+	  .attached = "input",
+	  .own_group = true,
+	  .asks = true },
+	{ .name = "mpirun",
+	  .command = "mpirun",
+	  .attached = "input",
+	  .own_group = true,
+	  .asks = true },
+	/* It has no standard input for the other side. */
+	{ .name = "pdsh",
+	  .command = "pdsh",
+	  .attached = "output",
+	  .shell = true,
+	  .own_group = true,
+	  .users = true },
+};
+
+#define N_LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
+
+static enum xdd_status no_memory(void)
+{
+	log_error("multi: %s", strerror(ENOMEM));
+	return XDD_INIT_FAILED;
+}
+
+/* ---- the choice ---- */
+
+static const struct multi_launcher *find(const char *name)
+{
+	for (size_t i = 0; i < N_LAUNCHERS; i++)
+		if (strcmp(launchers[i].name, name) == 0)
+			return &launchers[i];
+	return NULL;
+}
+
+static enum xdd_status split_command(struct multi *m)
+{
+	const char *from = "-S", *text = m->line.command;
+	int err;
+
+	if (!text && strcmp(m->launcher->name, "ssh") == 0) {
+		from = "XDD_MULTI_SSH";
+		text = getenv(from);
+	}
+	if (!text || (!*text && !m->line.command))
+		text = m->launcher->command;
+	err = copy_split(m->arena, text, &m->command);
+	if (err == -ENOMEM)
+		return no_memory();
+	if (err)
+		log_error("multi %s %.128s: %s", from, text,
+			  err == -EINVAL ? "a quote is not closed" :
+					   "expected a command, such as 'ssh -p 2222'");
+	return err ? XDD_BAD_ARGUMENT : XDD_OK;
+}
+
+/* True if execvp(3) finds the program. */
+static bool is_there(struct arena *arena, const char *program)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(program, '/'))
+		return access(program, X_OK) == 0;
+	for (; path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL) {
+		int length = (int)strcspn(path, ":");
+		char *name =
+			arena_printf(arena, "%.*s%s%s", length, path, length ? "/" : "./", program);
+
+		if (name && access(name, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum xdd_status check_program(struct multi *m)
+{
+	if (is_there(m->arena, m->command[0]))
+		return XDD_OK;
+	log_error("multi -launcher %s: cannot find the program \"%.128s\"; install it, or give "
+		  "another one with -S, or another launcher",
+		  m->launcher->name, m->command[0]);
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status check_hosts(const struct multi *m)
+{
+	for (size_t i = 0; i < m->hosts.n; i++) {
+		const struct multi_host *h = &m->hosts.list[i];
+		const char *name = m->launcher->name;
+
+		if (h->user && !m->launcher->users) {
+			log_error("multi %s@%s: %s starts processes of this user only; leave out "
+				  "the user, or use -launcher ssh",
+				  h->user, h->name, name);
+			return XDD_BAD_ARGUMENT;
+		}
+		if (strchr(h->name, ':') && !m->launcher->addresses) {
+			log_error("multi %s: %s takes names of hosts, and no IPv6 address", h->name,
+				  name);
+			return XDD_BAD_ARGUMENT;
+		}
+	}
+	return XDD_OK;
+}
+
+/* The directory of a program, or the program. */
+static const char *program_of(struct arena *arena, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+
+	if (strcmp(last, "xdd") == 0 || strncmp(last, "xdd.", 4) == 0)
+		return path;
+	return arena_printf(arena, "%s%sxdd", path, *last ? "/" : "");
+}
+
+enum xdd_status multi_launcher_choose(struct multi *m)
+{
+	const char *name = m->line.launcher;
+	enum xdd_status status;
+
+	if (!name)
+		name = getenv("SLURM_JOB_NODELIST") ? "srun" : "ssh";
+	m->launcher = find(name);
+	if (!m->launcher) {
+		log_error("multi -launcher %.128s: expected ssh, srun, mpirun or pdsh", name);
+		return XDD_BAD_ARGUMENT;
+	}
+	m->remote_xdd = m->line.remote_xdd ? program_of(m->arena, m->line.remote_xdd) : "xdd";
+	if (!m->remote_xdd)
+		return no_memory();
+	if (m->launcher->shell && ssh_has_control(m->remote_xdd)) {
+		log_error("multi -remotexdd: must not have control characters");
+		return XDD_BAD_ARGUMENT;
+	}
+	status = split_command(m);
+	if (!status)
+		status = check_program(m);
+	return status ? status : check_hosts(m);
+}
+
+/* ---- the words of xdd ---- */
+
+static const char *number(struct arena *arena, uint64_t n)
+{
+	return arena_printf(arena, "%" PRIu64, n);
+}
+
+/* The options that this command gives to each xdd. */
+static size_t own_words(const struct multi *m, const struct multi_rank *r, const char **w)
+{
+	size_t n = 0;
+
+	w[n++] = "-runid";
+	w[n++] = m->run_id;
+	w[n++] = "-rank";
+	w[n++] = number(m->arena, r->number);
+	w[n++] = "-ranks";
+	w[n++] = number(m->arena, m->n);
+	if (m->time_port) {
+		w[n++] = "-timeserver";
+		w[n++] = "host";
+		w[n++] = multi_time_host(m, r->host);
+		w[n++] = "-timeserver";
+		w[n++] = "port";
+		w[n++] = m->time_port;
+	}
+	if (m->start_time) {
+		w[n++] = "-starttime";
+		w[n++] = m->start_time;
+	}
+	w[n++] = "-jsonout";
+	w[n++] = "-";
+	w[n++] = "-attached";
+	w[n++] = m->launcher->attached;
+	return n;
+}
+
+/* Replace the placeholders of a word. NULL: reported. */
+static const char *replace(const struct multi *m, const struct multi_rank *r, const char *word)
+{
+	const struct placeholders p = { .host = r->host->name,
+					.rank = r->number,
+					.n_ranks = (uint32_t)m->n };
+	const char *result = NULL;
+	char why[MULTI_WHY_BYTES];
+
+	if (!placeholder_replace(m->arena, word, &p, &result, why, sizeof(why)))
+		return result;
+	log_error("multi %.*s: %s", NAMED_WORD, word, why);
+	return NULL;
+}
+
+/* All words of xdd for a rank. NULL: reported. */
+static const char **xdd_words(const struct multi *m, const struct multi_rank *r, size_t *n)
+{
+	size_t user = 0;
+	const char **w;
+
+	while (m->words[user])
+		user++;
+	w = arena_alloc(m->arena, (user + MORE_WORDS) * sizeof(*w));
+	if (!w) {
+		no_memory();
+		return NULL;
+	}
+	w[0] = m->remote_xdd;
+	for (*n = 1; *n <= user; (*n)++) {
+		w[*n] = replace(m, r, m->words[*n - 1]);
+		if (!w[*n])
+			return NULL;
+	}
+	*n += own_words(m, r, w + *n);
+	for (size_t i = 0; i < *n; i++) {
+		if (!w[i]) {
+			no_memory();
+			return NULL;
+		}
+	}
+	return w;
+}
+
+/* The words as a command of a shell. NULL: reported. */
+static const char *shell_command(struct arena *arena, const char *const *w, size_t n)
+{
+	size_t size = sizeof("exec");
+	char *text, *to;
+
+	for (size_t i = 0; i < n; i++) {
+		if (ssh_has_control(w[i])) {
+			log_error("multi: a word of xdd has control characters, which not every "
+				  "shell of another host takes as they are");
+			return NULL;
+		}
+		size += 4 * strlen(w[i]) + 3;
+	}
+	text = arena_alloc(arena, size);
+	to = text ? stpcpy(text, "exec") : NULL;
+	for (size_t i = 0; i < n && to; i++) {
+		const char *quoted = i ? ssh_quote(arena, w[i]) : ssh_quote_path(arena, w[i]);
+
+		*to++ = ' ';
+		to = quoted ? stpcpy(to, quoted) : NULL;
+	}
+	if (!to)
+		no_memory();
+	else if ((size_t)(to - text) >= WORD_MAX_BYTES)
+		log_error("multi: the command for a host is longer than 128 KiB; use -setup with "
+			  "a file on the hosts");
+	else
+		return text;
+	return NULL;
+}
+
+/* ---- the words of launchers ---- */
+
+/* Those of a launcher without a shell: its options for the host, then the words of xdd. */
+static char **plain_words(const struct multi *m, const struct multi_host *h, const char *const *w,
+			  size_t n)
+{
+	const bool srun = strcmp(m->launcher->name, "srun") == 0;
+	const char *list = arena_printf(m->arena, "--nodelist=%s", h->name);
+	size_t own = 0;
+	const char **all, **to;
+
+	while (m->command[own])
+		own++;
+	all = arena_alloc(m->arena, (own + n + MORE_WORDS) * sizeof(*all));
+	if (!all || !list)
+		return NULL;
+	memcpy(all, m->command, own * sizeof(*all));
+	to = all + own;
+	if (srun) {
+		*to++ = "--nodes=1";
+		*to++ = "--ntasks=1";
+		*to++ = list;
+	} else {
+		*to++ = "-np";
+		*to++ = "1";
+		*to++ = "--host";
+		*to++ = h->name;
+	}
+	memcpy(to, w, n * sizeof(*to));
+	return (char **)(uintptr_t)all;
+}
+
+static char **pdsh_words(const struct multi *m, const struct multi_host *h, const char *command)
+{
+	const char *host = h->user ? arena_printf(m->arena, "%s@%s", h->user, h->name) : h->name;
+	size_t own = 0;
+	const char **all, **to;
+
+	while (m->command[own])
+		own++;
+	all = arena_alloc(m->arena, (own + MORE_WORDS) * sizeof(*all));
+	if (!all || !host)
+		return NULL;
+	memcpy(all, m->command, own * sizeof(*all));
+	to = all + own;
+	/* No names before the lines, and the status of the other side. */
+	*to++ = "-N";
+	*to++ = "-S";
+	*to++ = "-w";
+	*to++ = host;
+	*to++ = command;
+	return (char **)(uintptr_t)all;
+}
+
+static enum xdd_status set_words(const struct multi *m, struct multi_rank *r)
+{
+	const struct multi_host *h = r->host;
+	const char **w, *command = NULL;
+	size_t n;
+
+	w = xdd_words(m, r, &n);
+	if (w && m->launcher->shell)
+		command = shell_command(m->arena, w, n);
+	if (!w || (m->launcher->shell && !command))
+		return XDD_BAD_ARGUMENT;
+	if (!m->launcher->shell)
+		r->words = plain_words(m, h, w, n);
+	else if (strcmp(m->launcher->name, "pdsh") == 0)
+		r->words = pdsh_words(m, h, command);
+	else
+		r->words = ssh_words(m->arena, m->command, SSH_BATCH, h->user, h->name, command);
+	return r->words ? XDD_OK : no_memory();
+}
+
+enum xdd_status multi_launcher_words(struct multi *m)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < m->n && !status; i++)
+		status = set_words(m, &m->ranks[i]);
+	return status;
+}

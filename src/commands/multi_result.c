@@ -1,0 +1,257 @@
+/*
+ * The results of a run on many hosts: multi.h. Called by multi.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands/multi.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/base/newfile.h"
+#include "xdd/base/nstime.h"
+#include "xdd/base/output.h"
+#include "xdd/report/combine.h"
+#include "xdd/report/jvalue.h"
+
+/* Exit statuses of shells, and of ssh itself. */
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+#define STATUS_SIGNAL 128
+#define STATUS_SSH 255
+
+/* A start that is later than this is worth a warning. */
+#define LATE_NS (10 * NS_PER_MS)
+
+/* ---- files of -out ---- */
+
+static char *out_path(const struct multi *m, const struct multi_rank *r, const char *ending)
+{
+	return arena_printf(m->arena, "%s/%s%s", m->line.out, r->label, ending);
+}
+
+static enum xdd_status bad_file(const char *option, const char *path, int err)
+{
+	log_error("multi -%s %s: %s", option, path, output_strerror(err));
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status open_log(const struct multi *m, struct multi_rank *r)
+{
+	char *path = out_path(m, r, ".log");
+	int fd = path ? output_open(path, O_TRUNC) : -ENOMEM;
+
+	if (fd < 0)
+		return bad_file("out", path ? path : m->line.out, fd);
+	r->log = fdopen(fd, "w");
+	if (r->log)
+		return XDD_OK;
+	close(fd);
+	return bad_file("out", path, ENOMEM);
+}
+
+enum xdd_status multi_result_open(struct multi *m)
+{
+	enum xdd_status status = XDD_OK;
+	char why[OUTPUT_WHY_SIZE];
+
+	if (m->line.json && output_check_new(m->line.json, why)) {
+		log_error("multi -jsonout %s: %s", m->line.json, why);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (!m->line.out)
+		return XDD_OK;
+	if (mkdir(m->line.out, 0777) && errno != EEXIST)
+		return bad_file("out", m->line.out, errno);
+	for (size_t i = 0; i < m->n && !status; i++)
+		status = open_log(m, &m->ranks[i]);
+	return status;
+}
+
+/* Write `size` bytes, or the document `json`, to a new file. Returns 0 or -errno. */
+static int write_file(const char *path, const char *bytes, size_t size, const json_t *json)
+{
+	struct newfile f;
+	int err = newfile_open(&f, path);
+
+	if (err)
+		return err;
+	if (json)
+		err = json_dumpf(json, f.f, JVALUE_FORMAT) ? -EIO : 0;
+	else
+		fwrite(bytes, 1, size, f.f);
+	if (json)
+		fputc('\n', f.f);
+	return newfile_close(&f, ferror(f.f) ? -EIO : err);
+}
+
+static enum xdd_status keep_document(const struct multi *m, const struct multi_rank *r)
+{
+	char *path = m->line.out && r->document_bytes ? out_path(m, r, ".json") : NULL;
+	int err;
+
+	if (!path)
+		return XDD_OK;
+	err = write_file(path, r->document, r->document_bytes, NULL);
+	return err ? bad_file("out", path, err) : XDD_OK;
+}
+
+/* ---- one rank ---- */
+
+static void set_why(const struct multi *m, struct multi_rank *r)
+{
+	const char *name = m->launcher->name;
+
+	if (r->status == 0 || (m->interrupted && r->status == XDD_CANCELED))
+		snprintf(r->why, sizeof(r->why), "%s", r->json ? "" : "sent no results");
+	else if (r->status == STATUS_SSH)
+		snprintf(r->why, sizeof(r->why), "%s cannot reach it, or is not let in", name);
+	else if (r->status == STATUS_NOT_FOUND || r->status == STATUS_NOT_EXECUTABLE)
+		snprintf(r->why, sizeof(r->why),
+			 "cannot start \"%.128s\" there; install xdd there, or give its path with "
+			 "-remotexdd",
+			 m->remote_xdd);
+	else if (r->status > STATUS_SIGNAL)
+		snprintf(r->why, sizeof(r->why), "%s was ended by signal %d", name,
+			 r->status - STATUS_SIGNAL);
+	else
+		snprintf(r->why, sizeof(r->why), "ended with status %d", r->status);
+}
+
+static void read_document(const struct multi *m, struct multi_rank *r)
+{
+	json_error_t error;
+
+	if (r->document_bytes)
+		r->json =
+			json_loadb(r->document, r->document_bytes, JSON_REJECT_DUPLICATES, &error);
+	if (r->document_bytes && !r->json && !*r->why)
+		snprintf(r->why, sizeof(r->why),
+			 "sent other output than results; login scripts must print nothing for "
+			 "commands");
+	if (!*r->why)
+		set_why(m, r);
+	free(r->document);
+	r->document = NULL;
+}
+
+/* The status of a rank among those of xdd. */
+static enum xdd_status status_of(const struct multi *m, const struct multi_rank *r)
+{
+	if (r->status > XDD_OK && r->status <= XDD_MISCOMPARE)
+		return (enum xdd_status)r->status;
+	if (m->interrupted)
+		return XDD_CANCELED;
+	return *r->why ? XDD_TARGET_FAILED : XDD_OK;
+}
+
+static void report_rank(const struct multi_rank *r)
+{
+	size_t n = r->n_lines < MULTI_LAST_LINES ? r->n_lines : MULTI_LAST_LINES;
+	json_int_t late_ns =
+		json_integer_value(json_object_get(json_object_get(r->json, "start"), "late_ns"));
+
+	if (late_ns > (json_int_t)LATE_NS)
+		log_warning("multi: %s: started %.3f s late; use a longer -startin", r->label,
+			    (double)late_ns / NS_PER_SEC);
+	if (!*r->why)
+		return;
+	log_error("multi: %s: %s%s", r->label, r->why, n ? "; its last messages:" : "");
+	for (size_t i = r->n_lines - n; i < r->n_lines; i++)
+		if (r->last[i % MULTI_LAST_LINES])
+			log_error("multi: %s:   %s", r->label, r->last[i % MULTI_LAST_LINES]);
+}
+
+/* ---- all of them ---- */
+
+/* The documents that there are as one. NULL: there is none, reported. */
+static json_t *combine(const struct multi *m, size_t *n)
+{
+	const struct combine_options options = { .force = false };
+	json_t **docs = arena_alloc(m->arena, m->n * sizeof(*docs));
+	const char **names = arena_alloc(m->arena, m->n * sizeof(*names));
+
+	*n = 0;
+	for (size_t i = 0; i < m->n && docs && names; i++) {
+		if (m->ranks[i].json) {
+			docs[*n] = m->ranks[i].json;
+			names[(*n)++] = m->ranks[i].label;
+		}
+	}
+	if (*n)
+		return combine_documents(docs, names, *n, &options);
+	log_error("multi: no host has sent results");
+	return NULL;
+}
+
+static enum xdd_status write_json(const struct multi *m, const json_t *all)
+{
+	int err = write_file(m->line.json, NULL, 0, all);
+
+	if (!err)
+		return XDD_OK;
+	bad_file("jsonout", m->line.json, err);
+	return XDD_IO_ERROR;
+}
+
+static enum xdd_status print(const struct multi *m, const json_t *all)
+{
+	enum xdd_status status = XDD_OK;
+	bool json = m->line.json && output_standard(m->line.json) == STDOUT_FILENO;
+
+	if (json)
+		json_dumpf(all, stdout, JVALUE_FORMAT);
+	else
+		combine_print_text(all, stdout);
+	if (json)
+		putchar('\n');
+	else if (m->line.json)
+		status = write_json(m, all);
+	return status;
+}
+
+static enum xdd_status worse(enum xdd_status a, enum xdd_status b)
+{
+	return a > b ? a : b;
+}
+
+enum xdd_status multi_result(struct multi *m)
+{
+	enum xdd_status status = m->interrupted ? XDD_CANCELED : XDD_OK;
+	json_t *all;
+	size_t n;
+
+	for (size_t i = 0; i < m->n; i++) {
+		struct multi_rank *r = &m->ranks[i];
+
+		status = worse(status, keep_document(m, r));
+		read_document(m, r);
+		report_rank(r);
+		status = worse(status, status_of(m, r));
+	}
+	all = combine(m, &n);
+	if (!all)
+		return worse(status, XDD_TARGET_FAILED);
+	if (n < m->n)
+		log_warning("multi: the results are those of %zu of %zu ranks", n, m->n);
+	status = worse(status, print(m, all));
+	json_decref(all);
+	return status;
+}
+
+void multi_result_free(struct multi *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct multi_rank *r = &m->ranks[i];
+
+		json_decref(r->json);
+		free(r->document);
+		for (size_t k = 0; k < MULTI_LAST_LINES; k++)
+			free(r->last[k]);
+		if (r->log)
+			fclose(r->log);
+	}
+}

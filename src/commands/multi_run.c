@@ -1,0 +1,368 @@
+/*
+ * The processes of a run on many hosts: multi.h. Called by multi.c.
+ *
+ * One loop waits for all of them. A rank that is silent for too long is asked to end, then its
+ * launcher is ended; its xdd ends with the channel (-attached). So do all when this process ends,
+ * because the kernel then ends the launchers.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands/multi.h"
+#include "xdd/base/log.h"
+#include "xdd/base/nstime.h"
+#include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
+
+#define READ_BYTES 65536
+#define SPARE_FDS 64		 /* of this process besides those of the ranks */
+#define KILL_NS (2 * NS_PER_SEC) /* between SIGTERM and SIGKILL */
+
+/* For the rest of its output, which a process that stays may keep open. */
+#define REST_NS (NS_PER_SEC / 2)
+
+struct loop {
+	struct multi *m;
+	struct pollfd *fds; /* the signals, then two for each rank */
+	char *bytes;
+};
+
+/* ---- one rank ---- */
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void send_signal(const struct multi *m, const struct multi_rank *r, int sig)
+{
+	if (!r->reaped)
+		kill(m->launcher->own_group ? -r->child.pid : r->child.pid, sig);
+}
+
+static void set_why(struct multi_rank *r, const char *text)
+{
+	if (!*r->why)
+		snprintf(r->why, sizeof(r->why), "%s", text);
+}
+
+static void end_launcher(const struct multi *m, struct multi_rank *r, uint64_t now_ns)
+{
+	close_fd(&r->child.write_fd);
+	send_signal(m, r, r->state == MULTI_KILLED ? SIGKILL : SIGTERM);
+	r->state = MULTI_KILLED;
+	r->deadline_ns = now_ns + KILL_NS;
+}
+
+/* Ask for the end of a run, which then sends its results. */
+static void ask_end(const struct multi *m, struct multi_rank *r, uint64_t now_ns)
+{
+	if (r->state != MULTI_RUNNING)
+		return;
+	if (!m->launcher->asks || !r->answered) {
+		end_launcher(m, r, now_ns);
+		return;
+	}
+	close_fd(&r->child.write_fd);
+	r->state = MULTI_ASKED;
+	r->deadline_ns = now_ns + m->line.grace_ns;
+}
+
+static void start_rank(struct multi *m, struct multi_rank *r)
+{
+	unsigned flags = CHILD_ERRORS | (m->launcher->own_group ? CHILD_OWN_GROUP : 0);
+	int err = child_start(&r->child, r->words, flags);
+
+	r->sign_ns = clock_kernel_ns();
+	r->deadline_ns = UINT64_MAX;
+	r->state = err ? MULTI_ENDED : MULTI_RUNNING;
+	if (!err)
+		return;
+	r->child = (struct child){ .pid = -1, .read_fd = -1, .write_fd = -1, .error_fd = -1 };
+	r->reaped = true;
+	r->status = -1;
+	snprintf(r->why, sizeof(r->why), "cannot start \"%.128s\" (%s)", r->words[0],
+		 strerror(-err));
+}
+
+/* ---- output ---- */
+
+static void take_document(const struct multi *m, struct multi_rank *r, const char *bytes, size_t n)
+{
+	size_t room = r->document_room ? r->document_room : READ_BYTES;
+	char *more;
+
+	while (room < r->document_bytes + n)
+		room *= 2;
+	more = r->document;
+	if (room > MULTI_DOCUMENT_MAX_BYTES)
+		more = NULL;
+	else if (room != r->document_room)
+		more = realloc(r->document, room);
+	if (!more) {
+		set_why(r, "sent a document that is too large");
+		end_launcher(m, r, clock_kernel_ns());
+		return;
+	}
+	r->document = more;
+	r->document_room = room;
+	memcpy(r->document + r->document_bytes, bytes, n);
+	r->document_bytes += n;
+}
+
+static void take_output(struct loop *l, struct multi_rank *r, bool errors)
+{
+	int *fd = errors ? &r->child.error_fd : &r->child.read_fd;
+	ssize_t n = read(*fd, l->bytes, READ_BYTES);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		r->sign_ns = clock_kernel_ns();
+	if (errors)
+		multi_messages_take(l->m, r, l->bytes, n > 0 ? (size_t)n : 0);
+	else if (n > 0 && r->state != MULTI_KILLED)
+		take_document(l->m, r, l->bytes, (size_t)n);
+	if (n <= 0)
+		close_fd(fd);
+}
+
+/* ---- time ---- */
+
+static void check_silence(const struct multi *m, struct multi_rank *r, uint64_t now_ns)
+{
+	char text[MULTI_WHY_BYTES];
+
+	if (r->state != MULTI_RUNNING || !m->line.timeout_ns ||
+	    now_ns < r->sign_ns + m->line.timeout_ns)
+		return;
+	snprintf(text, sizeof(text),
+		 r->answered ? "gave no sign of life for %.3g s" : "did not answer within %.3g s",
+		 (double)m->line.timeout_ns / NS_PER_SEC);
+	set_why(r, text);
+	ask_end(m, r, now_ns);
+}
+
+static void check_end(const struct multi *m, struct multi_rank *r, uint64_t now_ns)
+{
+	bool open = r->child.read_fd >= 0 || r->child.error_fd >= 0;
+
+	if (r->reaped && open && r->deadline_ns == UINT64_MAX)
+		r->deadline_ns = now_ns + REST_NS;
+	if (r->reaped && (!open || now_ns >= r->deadline_ns)) {
+		close_fd(&r->child.read_fd);
+		close_fd(&r->child.error_fd);
+		close_fd(&r->child.write_fd);
+		multi_messages_take((struct multi *)(uintptr_t)m, r, NULL, 0);
+		r->state = MULTI_ENDED;
+	} else if (!r->reaped && now_ns >= r->deadline_ns) {
+		set_why(r, "did not end when it was asked to");
+		end_launcher(m, r, now_ns);
+	}
+}
+
+/* Returns when something is due next. */
+static uint64_t check_times(struct loop *l, uint64_t now_ns)
+{
+	uint64_t next_ns = multi_show(l->m, now_ns);
+
+	for (size_t i = 0; i < l->m->n; i++) {
+		struct multi_rank *r = &l->m->ranks[i];
+
+		if (r->state == MULTI_ENDED)
+			continue;
+		check_silence(l->m, r, now_ns);
+		check_end(l->m, r, now_ns);
+		next_ns = ns_earlier(next_ns, r->deadline_ns);
+		if (r->state == MULTI_RUNNING && l->m->line.timeout_ns)
+			next_ns = ns_earlier(next_ns, r->sign_ns + l->m->line.timeout_ns);
+	}
+	return next_ns;
+}
+
+/* ---- signals ---- */
+
+static void interrupt(struct loop *l, int sig)
+{
+	struct multi *m = l->m;
+	uint64_t now_ns = clock_kernel_ns();
+
+	if (!m->interrupted)
+		log_notice("multi: signal %d, SIG%s: the run ends on all hosts; once more ends at "
+			   "once",
+			   sig, sigabbrev_np(sig));
+	for (size_t i = 0; i < m->n; i++) {
+		struct multi_rank *r = &m->ranks[i];
+
+		if (r->state == MULTI_IDLE || r->state == MULTI_ENDED)
+			continue;
+		if (!m->interrupted)
+			ask_end(m, r, now_ns);
+		else
+			end_launcher(m, r, now_ns);
+	}
+	m->interrupted = sig;
+}
+
+static void reap(struct multi *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct multi_rank *r = &m->ranks[i];
+		int status;
+
+		if (r->state == MULTI_IDLE || r->reaped ||
+		    waitpid(r->child.pid, &status, WNOHANG) != r->child.pid)
+			continue;
+		r->reaped = true;
+		r->status = child_status(status);
+		r->deadline_ns = UINT64_MAX;
+	}
+}
+
+static void take_signals(struct loop *l)
+{
+	struct signalfd_siginfo info;
+
+	while (read(l->m->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			reap(l->m);
+		else
+			interrupt(l, (int)info.ssi_signo);
+	}
+}
+
+/* ---- the loop ---- */
+
+static bool is_over(const struct multi *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->ranks[i].state != MULTI_ENDED)
+			return false;
+	return true;
+}
+
+static int wait_ms(uint64_t now_ns, uint64_t until_ns)
+{
+	uint64_t ms = until_ns > now_ns ? (until_ns - now_ns) / NS_PER_MS + 1 : 0;
+
+	return ms < 60000 ? (int)ms : 60000;
+}
+
+static void wait_once(struct loop *l)
+{
+	struct multi *m = l->m;
+	uint64_t now_ns = clock_kernel_ns(), until_ns = check_times(l, now_ns);
+
+	l->fds[0] = (struct pollfd){ .fd = m->signal_fd, .events = POLLIN };
+	for (size_t i = 0; i < m->n; i++) {
+		const struct child *c = &m->ranks[i].child;
+		bool ended = m->ranks[i].state == MULTI_ENDED;
+
+		l->fds[1 + 2 * i] = (struct pollfd){ ended ? -1 : c->read_fd, POLLIN, 0 };
+		l->fds[2 + 2 * i] = (struct pollfd){ ended ? -1 : c->error_fd, POLLIN, 0 };
+	}
+	if (is_over(m) || poll(l->fds, 1 + 2 * m->n, wait_ms(now_ns, until_ns)) <= 0)
+		return;
+	for (size_t i = 0; i < m->n; i++) {
+		if (l->fds[1 + 2 * i].revents)
+			take_output(l, &m->ranks[i], false);
+		if (l->fds[2 + 2 * i].revents)
+			take_output(l, &m->ranks[i], true);
+	}
+	if (l->fds[0].revents)
+		take_signals(l);
+}
+
+/* Signals come while ranks are started as well. */
+static void run_all(struct loop *l)
+{
+	struct multi *m = l->m;
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->interrupted) {
+			m->ranks[i].state = MULTI_ENDED;
+			set_why(&m->ranks[i], "was not started");
+			continue;
+		}
+		start_rank(m, &m->ranks[i]);
+		take_signals(l);
+	}
+	while (!is_over(m))
+		wait_once(l);
+	log_transient(NULL);
+}
+
+/* ---- set-up ---- */
+
+/* Three pipes for each rank, and a file of -out. */
+static enum xdd_status raise_limit(size_t n)
+{
+	rlim_t needed = (rlim_t)n * 4 + SPARE_FDS;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= needed)
+		return XDD_OK;
+	if (limit.rlim_max < needed) {
+		log_error("multi: %zu ranks need %ju open files, and the limit is %ju (ulimit -n)",
+			  n, (uintmax_t)needed, (uintmax_t)limit.rlim_max);
+		return XDD_INIT_FAILED;
+	}
+	limit.rlim_cur = needed;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	return XDD_OK;
+}
+
+enum xdd_status multi_signals(struct multi *m)
+{
+	static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+		struct sigaction old;
+
+		/* nohup makes the process ignore it on purpose. */
+		if (taken[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 &&
+		    old.sa_handler == SIG_IGN)
+			continue;
+		sigaddset(&set, taken[i]);
+	}
+	/* A parent may ignore the ends of its children. */
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	m->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (m->signal_fd >= 0)
+		return XDD_OK;
+	log_error("multi: %s", strerror(errno));
+	return XDD_INIT_FAILED;
+}
+
+enum xdd_status multi_run(struct multi *m)
+{
+	struct loop l = { .m = m };
+	enum xdd_status status = raise_limit(m->n);
+
+	if (status)
+		return status;
+	l.fds = calloc(1 + 2 * m->n, sizeof(*l.fds));
+	l.bytes = malloc(READ_BYTES);
+	if (!l.fds || !l.bytes) {
+		log_error("multi: %s", strerror(ENOMEM));
+		status = XDD_INIT_FAILED;
+	} else {
+		m->shown_ns = clock_kernel_ns();
+		run_all(&l);
+	}
+	free(l.fds);
+	free(l.bytes);
+	return status;
+}

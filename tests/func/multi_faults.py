@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""
+xdd multi with hosts that are dead, silent, slow, stopped or without xdd: they are named and the results of the others kept. Nothing
+stays, however the run ends.
+"""
+import os
+import signal
+import socket
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddmulti as multi
+import xddssh
+import xddtest as t
+
+REASON = xddssh.why_not()
+if REASON:
+    t.skip_all(REASON)
+
+# An hour's work.
+LONG = "-op noop -targets 1 null -reqsize 1 -numreqs 360000 -operationdelay 0.01".split()
+SHORT = "-op noop -targets 1 null -reqsize 1 -numreqs 64".split()
+
+
+def hosts(n):
+    return ["127.0.0.%d" % (i + 1) for i in range(n)]
+
+
+def test_failures(server):
+    """One of each kind; the results of the sound ones are there."""
+    silent = socket.create_server(("127.0.0.1", 0))
+    with xddssh.Sshd(remote_xdd="") as bare:
+        server.client_lines = [
+            "Host dead", "  HostName 127.0.0.1", "  Port %d" % xddssh.free_port(),
+            "Host silent", "  HostName 127.0.0.1", "  Port %d" % silent.getsockname()[1], "  ConnectTimeout 100",
+            "Host bare", "  HostName 127.0.0.1", "  Port %d" % bare.port, "  IdentityFile " + bare.path("client"),
+            "  UserKnownHostsFile " + bare.path("known")]
+        server.configure()
+        out = t.path("failures.json")
+        run = multi.run(server, "-hosts", "127.0.0.1,dead,silent,bare,127.0.0.2,slow", "-startin", 0, "-timeout", 10, "-jsonout", out,
+                        "-S", multi.slow_ssh(server, "slow", 2), "--", *SHORT)
+    silent.close()
+    server.client_lines = []
+    server.configure()
+    doc = multi.load(out)
+    t.equal((run.status, len(doc["hosts"])), (4, 3), "status 4, and the results of the sound ones and the slow one", run)
+    for text in ("multi: dead: ssh cannot reach it, or is not let in; its last messages:", "multi: dead:   ssh: connect to host",
+                 "multi: silent: did not answer within 10 s",
+                 "multi: bare: cannot start \"xdd\" there; install xdd there, or give its path with -remotexdd",
+                 "multi: the results are those of 3 of 6 ranks"):
+        t.ok(text in run.all_err, "report: " + text, run)
+    t.ok(not any("multi: " + host + ": " in run.all_err for host in ("127.0.0.1", "127.0.0.2", "slow")), "the others are not named", run)
+    t.ok(not multi.left(run.run_id), "nothing is left running", multi.left(run.run_id))
+
+
+def test_interrupt(server):
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        out = t.path("interrupt.json")
+        with multi.Started(server, "-hosts", ",".join(hosts(4)), "-startin", 0, "-jsonout", out, "--", *LONG) as started:
+            running = started.wait_running(4)
+            os.killpg(started.p.pid, sig)
+            status, err = started.end()
+        doc = multi.load(out)
+        t.ok(running and status == 5 and len(doc["hosts"]) == 4 and doc["partial"], "%s: all end, and their results are combined" % sig.name,
+             (status, err))
+        t.ok(not multi.left(started.run_id), "nothing is left running", multi.left(started.run_id))
+
+
+def test_killed(server):
+    """kill -9 of xdd multi, and of ssh: no xdd stays."""
+    with multi.Started(server, "-hosts", ",".join(hosts(2)), "-startin", 0, "--", *LONG) as started:
+        running = started.wait_running(2)
+        started.p.kill()
+        started.end()
+    t.ok(running and not multi.left(started.run_id), "kill -9 of xdd multi: no process stays", multi.left(started.run_id))
+    with multi.Started(server, "-hosts", ",".join(hosts(2)), "-startin", 0, "-grace", 30, "--", *LONG) as started:
+        started.wait_running(2)
+        pid = started.ssh_of("127.0.0.2")
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(1)
+        os.kill(started.p.pid, signal.SIGINT)
+        status, err = started.end()
+    t.ok(status == 5 and "multi: 127.0.0.2: ssh was ended by signal 9" in err, "kill -9 of ssh: the host is named", (status, err))
+    t.ok(not multi.left(started.run_id), "and no xdd stays there", multi.left(started.run_id))
+
+
+def test_stopped(server):
+    """A host that freezes during the run."""
+    with multi.Started(server, "-hosts", ",".join(hosts(2)), "-startin", 0, "-timeout", 6, "-grace", 1, "--", *LONG[:-4],
+                       "-numreqs", 800, "-operationdelay", 0.01) as started:
+        started.wait_running(2)
+        pid = started.xdd_of(1)
+        os.kill(pid, signal.SIGSTOP)
+        status, err = started.end()
+        os.kill(pid, signal.SIGCONT)
+    t.ok(status == 4 and "multi: 127.0.0.2: gave no sign of life for 6 s" in err and "multi: 127.0.0.1: " not in err,
+         "a host that is silent is named, and the other one is not", (status, err))
+    t.ok(not multi.left(started.run_id), "nothing is left running", multi.left(started.run_id))
+
+
+def main():
+    with xddssh.Sshd(listen="0.0.0.0") as server:
+        only = os.environ.get("XDD_TEST_ONLY", "").split()
+        for test in (test_failures, test_interrupt, test_killed, test_stopped):
+            if not only or test.__name__ in only:
+                test(server)
+
+
+main()
+t.done()
