@@ -60,13 +60,13 @@ struct access {
 	 * or, where the pattern is random, to a drawn one.
 	 */
 	uint64_t plain_ops;
-	uint64_t stride;	/* slots between neighbours when interleaved in a range */
-	uint64_t round;		/* slots / stride: operations of a round, some have one more */
-	uint64_t longer;	/* slots % stride: rounds that have one more */
-	uint64_t block_slots;	/* slots of a block of a shared file */
-	uint64_t segment_bytes; /* from a block to the next one of the same owner */
+	uint64_t stride; /* slots between neighbours when interleaved in a range */
+	uint64_t round;	 /* slots / stride: operations of a round, some have one more */
+	uint64_t longer; /* slots % stride: rounds that have one more */
 	struct random_sequence location;
 	struct random_sequence direction;
+	uint64_t block_slots;	/* slots of a block of a shared file */
+	uint64_t segment_bytes; /* from a block to the next one of the same owner */
 };
 
 /* `pass` counts from 1. */
