@@ -252,7 +252,8 @@ static bool read_spans(struct combine_host *h, const struct combine_source *s, c
 	h->spans = calloc(h->n_passes + 1, sizeof(*h->spans));
 	if (!h->spans)
 		return bad(s, strerror(ENOMEM));
-	qsort(h->passes, h->n_passes, sizeof(*h->passes), by_pass);
+	if (h->n_passes)
+		qsort(h->passes, h->n_passes, sizeof(*h->passes), by_pass);
 	h->placed = true;
 	for (size_t i = 0; i < h->n_passes; i++) {
 		const struct combine_pass *p = &h->passes[i];
