@@ -48,6 +48,12 @@ static struct {
 	size_t size;
 } held = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* written while there are no other threads that have messages */
+static struct {
+	log_diverted *to; /* NULL: lines are written here */
+	void *arg;
+} diverted;
+
 int log_open(const char *path)
 {
 	int fd = output_standard(path);
@@ -83,14 +89,28 @@ static bool hold(const char *text, size_t size)
 	return done;
 }
 
-static void write_all(const char *text, size_t size)
+void log_undiverted(const char *text, size_t size)
 {
 	int err;
 
-	if (hold(text, size))
-		return;
 	/* There is no place to report an error. */
 	outwait_write(atomic_load(&log_fd), text, size, &err);
+}
+
+static void write_all(const char *text, size_t size)
+{
+	if (hold(text, size))
+		return;
+	if (diverted.to)
+		diverted.to(diverted.arg, text, size);
+	else
+		log_undiverted(text, size);
+}
+
+void log_divert(log_diverted *to, void *arg)
+{
+	diverted.to = to;
+	diverted.arg = arg;
 }
 
 size_t log_hold(void)
@@ -162,6 +182,8 @@ void log_transient(const char *text)
 	char line[LOG_LINE_BYTES + 1];
 	int len;
 
+	if (diverted.to)
+		return;
 	if (!text) {
 		if (atomic_exchange(&log_drawn, false))
 			write_all(WIPE, strlen(WIPE));

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
+#include "commands/run_ranks.h"
 #include "xdd/commands/command.h"
 
+#include "xdd/base/arena.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
@@ -74,30 +76,48 @@ static enum xdd_status begin(const struct plan *plan, struct signals *signals,
 	return XDD_INIT_FAILED;
 }
 
-static enum xdd_status do_run(const struct plan *plan, struct globaltime_client *clock)
+/* The run of this process, whose results go to the outputs or, with a group, to `document`. */
+static enum xdd_status run_here(const struct plan *plan, struct globaltime_client *clock,
+				struct group *g, struct signals *signals,
+				struct report_document *document, bool *stuck)
 {
 	struct report *report = NULL;
 	enum xdd_status status, closed;
-	struct attached *attached;
-	struct signals signals;
-	bool stuck = false;
 
-	status = save_seeks(plan);
+	status = ranks_agree(g, report_open_document(plan, g ? document : NULL, &report));
 	if (!status)
-		status = begin(plan, &signals, &attached);
-	if (status)
-		return status;
-	status = report_open(plan, &report);
-	if (!status)
-		status = run_execute(plan, report, &signals, clock, &stuck);
+		status = run_execute(plan, report, signals, clock, g, stuck);
 	report_status(report, status);
 	closed = report_close(report);
-	if (!status || closed == XDD_CANCELED)
-		status = closed;
-	if (stuck)
+	return !status || closed == XDD_CANCELED ? closed : status;
+}
+
+static enum xdd_status do_run(const struct plan *plan, struct globaltime_client *clock,
+			      struct group *g)
+{
+	struct report_document document = { .text = NULL };
+	struct signals signals;
+	bool stuck = false;
+	struct attached *attached;
+	enum xdd_status started = save_seeks(plan), status;
+
+	if (!started)
+		started = begin(plan, &signals, &attached);
+	status = ranks_agree(g, started);
+	if (!status) {
+		status = run_here(plan, clock, g, &signals, &document, &stuck);
+		if (g)
+			status = ranks_report(g, plan, document.text, document.size, status);
+	}
+	free(document.text);
+	if (stuck) {
+		group_end(g);
 		_exit((int)status);
-	attached_end(attached);
-	signals_end(&signals);
+	}
+	if (!started) {
+		attached_end(attached);
+		signals_end(&signals);
+	}
 	return status;
 }
 
@@ -144,48 +164,90 @@ static enum xdd_status open_errout(const struct plan *plan, enum xdd_status stat
 	return XDD_BAD_ARGUMENT;
 }
 
-static enum xdd_status execute(const struct plan *plan, enum xdd_status status)
+/* Of many ranks one shows its plan: those of the others differ by what the placeholders say. */
+static enum xdd_status dry_run_first(const struct plan *plan, const struct group *g)
+{
+	return group_rank(g) ? XDD_OK : dry_run(plan);
+}
+
+static enum xdd_status execute(struct plan *plan, enum xdd_status status, struct group *g)
 {
 	struct output_pipes pipes = { .n = 0 };
 	struct globaltime_client *clock = NULL;
+	const bool goes = !status; /* on all ranks alike */
 
+	if (goes)
+		status = ranks_check(g, plan);
 	if (!status)
 		status = check_run(plan, &pipes);
 	if (!status && !plan->dry_run)
 		status = timebase_open(plan, &clock);
 	status = open_errout(plan, status);
 	log_release();
+	if (goes)
+		status = ranks_agree(g, status);
 	if (!status)
 		plan_warn(plan);
 	if (!status)
-		status = plan->dry_run ? dry_run(plan) : do_run(plan, clock);
+		status = plan->dry_run ? dry_run_first(plan, g) : do_run(plan, clock, g);
 	globaltime_end(clock);
 	output_pipes_release(&pipes);
 	return status;
 }
 
+/* A plan of this process, of the words of the command line. */
+static enum xdd_status build(int argc, char **argv, size_t held, struct group *g,
+			     struct plan **plan)
+{
+	enum xdd_status status = plan_build(argc, argv, plan), all;
+
+	if (status == XDD_BAD_OPTION || status == XDD_BAD_ARGUMENT)
+		foreign_answer(argc, argv, held, &status);
+	all = ranks_agree(g, status);
+	/* The plan of another rank is refused: this one is of no use, and its messages are. */
+	return status ? status : all;
+}
+
+/* Leave MPI, and the process too if ranks are gone: nothing that waits for them may follow. */
+static void end_group(struct group *g, enum xdd_status status)
+{
+	const bool broken = g && group_is_broken(g);
+
+	group_end(g);
+	if (!broken)
+		return;
+	command_flush();
+	_exit(status ? (int)status : XDD_IO_ERROR);
+}
+
 int run_main(int argc, char **argv)
 {
-	struct plan *plan;
+	struct arena *arena = arena_new();
+	struct plan *plan = NULL;
+	struct group *g = NULL;
 	enum xdd_status status;
 	size_t held;
 
 	held = log_hold();
-	status = plan_build(argc, argv, &plan);
-	if (status == XDD_BAD_OPTION || status == XDD_BAD_ARGUMENT)
-		foreign_answer(argc, argv, held, &status);
+	status = arena ? ranks_begin(arena, &argc, &argv, &g) : XDD_INIT_FAILED;
+	if (!status)
+		status = build(argc, argv, held, g, &plan);
+	else if (g)
+		ranks_agree(g, status);
 	if (!status && plan && plan->help) {
 		status = help_print(plan->help);
 	} else if (!status && plan && plan->list_engines) {
 		engine_print_list();
 	} else if (plan) {
-		if (plan->json_file)
+		if (plan->json_file || g)
 			log_keep();
 		debug_enable(plan->debug_kinds);
-		status = execute(plan, status);
+		status = execute(plan, status, g);
 	}
 	log_release();
+	end_group(g, status);
 	plan_free(plan);
+	arena_free(arena);
 	if (!status && !command_flush())
 		status = XDD_IO_ERROR;
 	return (int)status;

@@ -49,7 +49,7 @@ enum xdd_status runner_run(struct runner *r, const struct plan *plan,
 	if (!status)
 		status = report_open_sink(plan, sink, &report);
 	if (!status) {
-		status = run_execute(plan, report, &r->signals, clock, &r->stuck);
+		status = run_execute(plan, report, &r->signals, clock, NULL, &r->stuck);
 		report_close(report);
 	}
 	if (!r->stuck)

@@ -59,6 +59,7 @@ extern const struct plan_feature feature_throttle;
 extern const struct plan_feature feature_coordination;
 extern const struct plan_feature feature_timeserver;
 extern const struct plan_feature feature_layout;
+extern const struct plan_feature feature_mpi;
 extern const struct plan_feature feature_stonewall;
 extern const struct plan_feature feature_endtoend;
 extern const struct plan_feature feature_restart;

@@ -417,6 +417,26 @@ static void free_outputs(struct output_list *list)
 	free(list->names);
 }
 
+char *report_outputs(const struct plan *plan)
+{
+	struct output_list list = { .n = 0 };
+	struct memstream m;
+
+	if (!memstream_open(&m))
+		return NULL;
+	/* report_check() reports outputs that are wrong. */
+	list_outputs(&list, plan);
+	for (size_t i = 0; i < list.n; i++) {
+		const struct output_name *o = &list.names[i];
+
+		if (o->option && !is_json(o) && strcmp(o->option, "errout") != 0 &&
+		    strcmp(o->path, "/dev/null") != 0)
+			fprintf(m.f, "%s %s\n", o->option, o->path);
+	}
+	free_outputs(&list);
+	return memstream_close(&m) ? NULL : m.text;
+}
+
 enum xdd_status report_hold_pipes(const struct plan *plan, struct output_pipes *pipes)
 {
 	struct output_list list = { 0 };

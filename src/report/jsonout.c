@@ -24,6 +24,7 @@
 #include "xdd/base/spool.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/outfile.h"
+#include "xdd/report/report.h"
 #include "xdd/sys/clock.h"
 
 #define COPY_BYTES 65536
@@ -52,7 +53,8 @@ struct kept {
 
 struct jsonout {
 	const struct plan *plan;
-	const char *path; /* where the spool goes; NULL: standard output */
+	const char *path;	    /* where the spool goes; NULL: standard output */
+	struct report_document *to; /* the spool goes there; NULL: to `path` */
 	struct newfile file;
 	FILE *spool; /* instead of `file` */
 	FILE *f;     /* either */
@@ -130,7 +132,7 @@ static int open_file(struct jsonout *j, const struct plan *plan)
 	int fd, err;
 
 	j->path = jsonout_is_stdout(plan) ? NULL : plan->json_file;
-	if (j->path && output_standard(j->path) < 0 &&
+	if (j->path && !j->to && output_standard(j->path) < 0 &&
 	    (stat(j->path, &st) < 0 || S_ISREG(st.st_mode))) {
 		err = newfile_open(&j->file, j->path);
 		j->f = j->file.f;
@@ -161,7 +163,7 @@ static int open_intervals(struct jsonout *j, const struct plan *plan)
 }
 
 int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started_ns,
-		 json_t *environment)
+		 json_t *environment, struct report_document *to)
 {
 	struct jsonout *j = calloc(1, sizeof(*j));
 	int err;
@@ -170,6 +172,7 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 	if (!j)
 		return -ENOMEM;
 	j->plan = plan;
+	j->to = to;
 	j->end = "errors";
 	err = open_file(j, plan);
 	if (!err)
@@ -357,6 +360,25 @@ static int copy_spool(struct jsonout *j)
 	return err;
 }
 
+/* The same into memory. */
+static int keep_spool(struct jsonout *j)
+{
+	const long size = ftell(j->spool);
+	char *text = size < 0 ? NULL : malloc((size_t)size + 1);
+
+	if (!text)
+		return size < 0 ? -EIO : -ENOMEM;
+	rewind(j->spool);
+	if (fread(text, 1, (size_t)size, j->spool) != (size_t)size) {
+		free(text);
+		return -EIO;
+	}
+	text[size] = '\0';
+	j->to->text = text;
+	j->to->size = (size_t)size;
+	return 0;
+}
+
 static void release(struct jsonout *j)
 {
 	json_decref(j->clock);
@@ -404,7 +426,7 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	err = -j->error;
 	if (j->spool) {
 		if (!err)
-			err = copy_spool(j);
+			err = j->to ? keep_spool(j) : copy_spool(j);
 		fclose(j->spool);
 	} else if (err) {
 		newfile_discard(&j->file);

@@ -20,6 +20,7 @@
 #include "xdd/report/stonewall.h"
 
 struct jsonout;
+struct report_document;
 
 #define JSONOUT_FORMAT "xdd results"
 #define JSONOUT_VERSION 1
@@ -27,9 +28,12 @@ struct jsonout;
 /* The document goes to standard output, where the text then does not go. */
 bool jsonout_is_stdout(const struct plan *plan);
 
-/* Start the document, with all that is known before the run. Returns 0 or -errno. */
+/*
+ * Start the document, with all that is known before the run; it goes to the file of the plan, or
+ * `to` memory. Returns 0 or -errno.
+ */
 int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started_ns,
-		 json_t *environment);
+		 json_t *environment, struct report_document *to);
 
 void jsonout_result(struct jsonout *j, const struct result *result);
 void jsonout_device(struct jsonout *j, const struct device_use *use);

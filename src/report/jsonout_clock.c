@@ -10,7 +10,9 @@ json_t *jsonout_clock_value(const struct clock_result *c)
 	const bool served = c->server != NULL;
 	json_t *o = json_object();
 
-	jvalue_put(o, "source", jvalue_text(served ? "timeserver" : "wall"));
+	const char *source = c->ranks ? "mpi" : served ? "timeserver" : "wall";
+
+	jvalue_put(o, "source", jvalue_text(source));
 	jvalue_put(o, "server", jvalue_text(c->server));
 	jvalue_put(o, "offset_ns", json_integer(c->offset_ns));
 	jvalue_put(o, "bound_ns", served ? jvalue_count(c->bound_ns) : json_null());

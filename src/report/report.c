@@ -127,15 +127,18 @@ static enum xdd_status open_person(struct report *r)
 
 static enum xdd_status open_text(struct report *r)
 {
-	if (jsonout_is_stdout(r->plan) && !r->plan->output_file)
+	if ((jsonout_is_stdout(r->plan) || r->document) && !r->plan->output_file)
 		return XDD_OK;
 	return open_output(&r->text, "output", r->plan->output_file);
 }
 
 static enum xdd_status open_json(struct report *r, json_t *environment)
 {
-	int err = r->plan->json_file ? jsonout_open(&r->json, r->plan, r->started_ns, environment) :
-				       0;
+	const bool wanted = r->plan->json_file || r->document;
+	int err = 0;
+
+	if (wanted)
+		err = jsonout_open(&r->json, r->plan, r->started_ns, environment, r->document);
 
 	if (!err)
 		return XDD_OK;
@@ -150,7 +153,7 @@ static enum xdd_status write_start(struct report *r)
 	json_t *environment = NULL;
 	enum xdd_status status;
 
-	if (plan->verbose || plan->output_file || plan->json_file) {
+	if (plan->verbose || plan->output_file || plan->json_file || r->document) {
 		environment = environment_collect(plan);
 		if (!environment)
 			return out_of_memory();
@@ -231,12 +234,19 @@ struct report *report_new(const struct plan *plan)
 
 enum xdd_status report_open(const struct plan *plan, struct report **out)
 {
+	return report_open_document(plan, NULL, out);
+}
+
+enum xdd_status report_open_document(const struct plan *plan, struct report_document *document,
+				     struct report **out)
+{
 	struct report *r = report_new(plan);
 	enum xdd_status status;
 
 	*out = NULL;
 	if (!r)
 		return out_of_memory();
+	r->document = document;
 	status = open_all(r);
 	if (status) {
 		outfile_close(&r->series);

@@ -23,8 +23,9 @@
 struct report {
 	/* const after report_open() */
 	const struct plan *plan;
-	const struct report_sink *sink; /* gets the results; NULL: the outputs do */
-	uint64_t started_ns;		/* of clock_wall_ns() */
+	struct report_document *document; /* gets that of -jsonout; NULL: its file does */
+	const struct report_sink *sink;	  /* gets the results; NULL: the outputs do */
+	uint64_t started_ns;		  /* of clock_wall_ns() */
 	struct column_list list, csv_list;
 
 	/* owned by the thread that has the report: room for a line */

@@ -313,7 +313,7 @@ static void *qthread_main(void *arg)
 		err = endtoend_record(t);
 	if (!err)
 		err = prepare(q);
-	if (!err && endtoend_any(run))
+	if (!err && (endtoend_any(run) || run->group))
 		err = barrier_wait(&run->start, NULL) < 0 ? -ECANCELED : 0;
 	if (!err && atomic_fetch_sub(&run->unready, 1) == 1)
 		placement_lock(run);

@@ -12,6 +12,7 @@
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
+#include "run/progress/ranks.h"
 #include "run/qthread.h"
 #include "run/results/manager.h"
 #include "run/run_check.h"
@@ -45,10 +46,13 @@ static int start_helpers(struct run *run)
 	int err;
 
 	private_fd_begin(run);
+	err = ranks_attach(run);
+	if (err)
+		return err;
 	err = placement_begin(&run->placement, run->plan, run->signals->thread.thread);
 	if (err)
 		return err;
-	run->wall_ns = clock_wall_offset_ns();
+	run->wall_ns = run->group ? ranks_wall_ns(run) : clock_wall_offset_ns();
 	err = run->clock ? globaltime_follow(run->clock) : 0;
 	if (err)
 		return err;
@@ -206,17 +210,21 @@ static void tear_down(struct run *run)
 }
 
 enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
-			    struct globaltime_client *client, bool *stuck)
+			    struct globaltime_client *client, struct group *group, bool *stuck)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	enum xdd_status status;
 
 	*stuck = false;
-	if (!run)
+	if (!run) {
+		ranks_leave(group, NULL, XDD_INIT_FAILED);
 		return not_set_up(-ENOMEM);
+	}
+	run->group = group;
 	status = set_up(run, plan, report, signals, client);
 	if (!status)
 		status = drive(run);
+	ranks_leave(group, run, status);
 	*stuck = run->manager.stuck;
 	tear_down(run);
 	return status;

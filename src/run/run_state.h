@@ -26,6 +26,7 @@
 #include "xdd/sync/stop.h"
 
 struct globaltime_client;
+struct group;
 struct signals;
 struct target;
 
@@ -50,6 +51,7 @@ struct run {
 	const struct plan *plan;
 	struct report *report;
 	struct signals *signals;
+	struct group *group; /* -mpi; NULL: this process is alone */
 	struct target *targets;
 	uint32_t n_qthreads;
 	bool private_fds;    /* QThreads may have open files of their own: private_fd.h */

@@ -36,6 +36,17 @@ void log_drop(size_t size);
 void log_release(void);
 
 /*
+ * From now on all lines go to `to(arg, text, size)`, one or more with their newlines, in the thread
+ * that has them; NULL: to where messages go. Main thread, while no other thread has messages. A
+ * terminal gets no transient lines meanwhile.
+ */
+typedef void log_diverted(void *arg, const char *text, size_t size);
+void log_divert(log_diverted *to, void *arg);
+
+/* Write whole lines to where messages go, whether they are diverted or not. Any thread. */
+void log_undiverted(const char *text, size_t size);
+
+/*
  * Each writes one line: "xdd: <text>", with "warning: " or "note: " between for the other two. The
  * text has no newline of its own. A line longer than 4095 bytes is cut.
  */

@@ -215,6 +215,7 @@ struct plan {
 	uint64_t rank, n_ranks; /* this process among those of the run; rank < n_ranks */
 	uint64_t ranks_per_node;
 	bool ranks_given;
+	bool mpi; /* the ranks communicate */
 	enum attached_to attached;
 	bool deskew;
 	bool no_barrier;

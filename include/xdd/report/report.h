@@ -41,6 +41,12 @@ enum report_end {
 enum xdd_status report_check(const struct plan *plan);
 
 /*
+ * The outputs that a rank of many has for itself, a line each, with the option: all files except
+ * those of -jsonout and -errout. NULL: no memory. The caller frees it.
+ */
+char *report_outputs(const struct plan *plan);
+
+/*
  * Open the outputs that are pipes, all of them before anything is written to one, and hold them
  * open in `pipes`. After report_check(). Returns XDD_OK, or XDD_BAD_ARGUMENT with one line given to
  * log_error() when a pipe has no reader.
@@ -54,6 +60,19 @@ enum xdd_status report_hold_pipes(const struct plan *plan, struct output_pipes *
  * Returns XDD_OK, or a status with one line given to log_error().
  */
 enum xdd_status report_open(const struct plan *plan, struct report **out);
+
+/* A document of -jsonout in memory, which its owner frees. */
+struct report_document {
+	char *text; /* NULL: there is none */
+	size_t size;
+};
+
+/*
+ * The same; nothing goes to standard output, and report_close() puts the document of -jsonout into
+ * `document`, which must live as long as the report, and not into a file. NULL: report_open().
+ */
+enum xdd_status report_open_document(const struct plan *plan, struct report_document *document,
+				     struct report **out);
 
 /* The figures that the outputs need, a mask of enum figures_part: the run measures these. */
 unsigned report_needs(const struct report *r);

@@ -9,6 +9,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/run/signals.h"
+#include "xdd/sync/group.h"
 
 struct globaltime_client;
 
@@ -22,7 +23,8 @@ enum xdd_status run_check(const struct plan *plan);
  * Carry out the plan by the global clock of `client` (timebase_open(); NULL: the wall clock, for a
  * plan without -timeserver), which stays the caller's: open the targets, run the passes, write
  * results to `report` (header, results and trailer), close the targets. A signal that `signals`
- * takes ends the run; if one came before, no target is opened.
+ * takes ends the run; if one came before, no target is opened. With a
+ * `group`, which may be NULL, the ranks begin each pass together, and end together; all call this.
  *
  * Returns the exit status of the program. `*stuck`: threads are stuck in the kernel; the results
  * are written all the same, and the caller must end the process without freeing the plan. Main
@@ -30,6 +32,6 @@ enum xdd_status run_check(const struct plan *plan);
  * stuck.
  */
 enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
-			    struct globaltime_client *client, bool *stuck);
+			    struct globaltime_client *client, struct group *group, bool *stuck);
 
 #endif

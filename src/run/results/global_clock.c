@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "run/meter/results.h"
+#include "run/progress/ranks.h"
 #include "run/run_state.h"
 #include "xdd/base/log.h"
 #include "xdd/report/result.h"
@@ -41,6 +42,8 @@ static struct global_anchor anchor(const struct global_clock *c, const struct ru
 
 	if (run->clock)
 		globaltime_get(run->clock, at_ns, &a.g);
+	else if (run->group)
+		ranks_globaltime(run, &a.g);
 	return a;
 }
 
@@ -75,7 +78,7 @@ static void take_start(struct global_clock *c, const struct run *run, const stru
 	if (c->start.achieved_ns && c->start.achieved_ns <= global_ns)
 		return;
 	c->start.achieved_ns = global_ns;
-	c->start.bound_known = run->clock != NULL;
+	c->start.bound_known = run->clock || run->group;
 	c->start.bound_ns = b->g.bound_ns + (uint64_t)(fabs(since) * MAX_DRIFT);
 }
 
@@ -153,7 +156,9 @@ static void report_served(const struct global_clock *c, const struct run *run)
 
 void global_clock_report(struct global_clock *c, const struct run *run)
 {
-	const struct clock_result wall = { .server = NULL };
+	struct clock_result wall = { .server = NULL };
+
+	ranks_clock(run, &wall);
 
 	if (run->clock && c->begin.at_ns)
 		report_served(c, run);

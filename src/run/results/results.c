@@ -15,6 +15,7 @@
 #include "run/meter/cache_sample.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
+#include "run/progress/ranks.h"
 #include "run/qthread.h"
 #include "run/results/crosscheck.h"
 #include "run/results/deskew.h"
@@ -249,7 +250,7 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 		uint64_t end = follows ? UINT64_MAX : atomic_load(&run->end_ns), until, release;
 
 		run->manager.more = pass < m->plan->passes && clock_now_ns() < end &&
-				    (follows || !manager_is_known(m));
+				    (follows || run->group || !manager_is_known(m));
 		heartbeat_pass_closed(&run->heartbeat, run->manager.more);
 		if (run->manager.more && m->plan->pass_delay_ns) {
 			report_detail(m->report, "Starting Pass Delay of %f seconds...",
@@ -262,8 +263,11 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 		if (run->manager.more)
 			run->manager.more = endtoend_begin(run, pass + 1);
 		m->resync_ns = clock_resync();
+		run->manager.more =
+			ranks_begin_pass(run, follows || !manager_is_known(m), !run->manager.more);
 		if (barrier_wait(&run->start, &release) < 0 || !run->manager.more)
 			return;
+		ranks_released(run, pass + 1, release);
 		set_stonewall(m, release);
 	}
 }
@@ -376,8 +380,8 @@ static bool is_open(struct manager *m)
 	if (m->plan->drop_system_cache)
 		cache_drop_system(m->run);
 	crosscheck_open(&m->crosscheck);
-	/* All QThreads of end-to-end targets have their connections. */
-	return !endtoend_any(m->run) || barrier_wait(&m->run->start, NULL) >= 0;
+	/* All QThreads of end-to-end targets have their connections; other ranks wait for none. */
+	return (!endtoend_any(m->run) && !m->run->group) || barrier_wait(&m->run->start, NULL) >= 0;
 }
 
 void *results_main(void *arg)
@@ -408,8 +412,9 @@ void *results_main(void *arg)
 	run->manager.more = true;
 	m.resync_ns = clock_resync();
 	/* All are open; and ready, once what changes their files has been done. */
-	if (is_open(&m) && !start_time_wait(run) && endtoend_begin(run, 1) &&
-	    barrier_wait(&run->start, &release) >= 0) {
+	if (is_open(&m) && ranks_begin_pass(run, true, false) && !start_time_wait(run) &&
+	    endtoend_begin(run, 1) && barrier_wait(&run->start, &release) >= 0) {
+		ranks_released(run, 1, release);
 		set_stonewall(&m, start_time_check(run, release));
 		global_clock_begin(&m.clock, run);
 		manager_describe(&m);

@@ -1,0 +1,427 @@
+/*
+ * The ranks of a run: their beginning and end, and what is known of them. Called by the command
+ * that runs a plan.
+ */
+#include "xdd/sync/group.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "sync/group_internal.h"
+#include "xdd/base/bytes.h"
+#include "xdd/base/log.h"
+#include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
+#include "xdd/sys/sysfile.h"
+
+/* Clocks that follow a time server may differ by 500 ppm at most. */
+#define DRIFT_NS_PER_SECOND 500000
+
+/* ---- what is known ---- */
+
+unsigned group_rank(const struct group *g)
+{
+	return g ? g->place.rank : 0;
+}
+
+unsigned group_size(const struct group *g)
+{
+	return g ? g->place.size : 1;
+}
+
+unsigned group_node(const struct group *g)
+{
+	return g ? g->place.node : 0;
+}
+
+unsigned group_ranks_per_node(const struct group *g)
+{
+	return g ? g->place.ranks_per_node : 1;
+}
+
+const char *group_host(const struct group *g, unsigned rank)
+{
+	return g->peers[rank].host;
+}
+
+const char *group_library(const struct group *g)
+{
+	return g->library;
+}
+
+struct group_clock group_clock(const struct group *g)
+{
+	struct group_clock c = g->clock;
+
+	/* Ranks on one machine have one clock. */
+	if (c.bound_ns > GROUP_SAME_CLOCK_NS)
+		c.bound_ns += (clock_now_ns() - g->clock_ns) / NS_PER_SEC * DRIFT_NS_PER_SECOND;
+	return c;
+}
+
+int64_t group_wall_ns(const struct group *g)
+{
+	return g->wall_ns;
+}
+
+/* ---- the beginning ---- */
+
+#define ROSTER_BYTES (GROUP_HOST_SIZE + GROUP_BOOT_SIZE + GROUP_VERSION_SIZE + 24)
+
+static uint64_t namespace_number(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+static void describe_self(struct peer *p)
+{
+	char line[GROUP_BOOT_SIZE] = "", *boot;
+
+	gethostname(p->host, sizeof(p->host) - 1);
+	boot = sysfile_line("/proc/sys/kernel/random/boot_id", line, sizeof(line));
+	snprintf(p->boot, sizeof(p->boot), "%.39s", boot ? boot : p->host);
+	snprintf(p->version, sizeof(p->version), "%s", PACKAGE_VERSION);
+	p->pid = (uint64_t)getpid();
+	p->pid_ns = namespace_number("/proc/self/ns/pid");
+	p->time_ns = namespace_number("/proc/self/ns/time");
+}
+
+static void encode_peer(char *to, const struct peer *p)
+{
+	memcpy(to, p->host, sizeof(p->host));
+	to += sizeof(p->host);
+	memcpy(to, p->boot, sizeof(p->boot));
+	to += sizeof(p->boot);
+	memcpy(to, p->version, sizeof(p->version));
+	to += sizeof(p->version);
+	bytes_put(to, 8, p->pid);
+	bytes_put(to + 8, 8, p->pid_ns);
+	bytes_put(to + 16, 8, p->time_ns);
+}
+
+static void decode_peer(struct peer *p, const char *from)
+{
+	snprintf(p->host, sizeof(p->host), "%.*s", (int)sizeof(p->host) - 1, from);
+	from += sizeof(p->host);
+	snprintf(p->boot, sizeof(p->boot), "%.*s", (int)sizeof(p->boot) - 1, from);
+	from += sizeof(p->boot);
+	snprintf(p->version, sizeof(p->version), "%.*s", (int)sizeof(p->version) - 1, from);
+	from += sizeof(p->version);
+	p->pid = bytes_get(from, 8);
+	p->pid_ns = bytes_get(from + 8, 8);
+	p->time_ns = bytes_get(from + 16, 8);
+}
+
+/* Rank 0 joins the entries of all ranks. Returns 0 or -errno. */
+static int join_roster(struct group *g, char *roster)
+{
+	struct group_piece *pieces = calloc(g->place.size, sizeof(*pieces));
+	struct peer self = { .pid = 0 };
+	char mine[ROSTER_BYTES] = "";
+	int err = pieces ? 0 : -ENOMEM;
+
+	describe_self(&self);
+	encode_peer(mine, &self);
+	if (!err)
+		err = group_gather(g, mine, sizeof(mine), pieces);
+	for (unsigned i = 0; pieces && i < g->place.size; i++) {
+		if (!err && g->place.rank == 0 && pieces[i].size == ROSTER_BYTES)
+			memcpy(roster + (size_t)i * ROSTER_BYTES, pieces[i].data, ROSTER_BYTES);
+		free(pieces[i].data);
+	}
+	free(pieces);
+	return err;
+}
+
+static int meet(struct group *g)
+{
+	const size_t bytes = (size_t)g->place.size * ROSTER_BYTES;
+	char *roster = calloc(1, bytes);
+	int err = roster ? join_roster(g, roster) : -ENOMEM;
+
+	if (!err)
+		err = group_broadcast(g, roster, bytes);
+	pthread_mutex_lock(&g->lock);
+	for (unsigned i = 0; !err && i < g->place.size; i++)
+		decode_peer(&g->peers[i], roster + (size_t)i * ROSTER_BYTES);
+	pthread_mutex_unlock(&g->lock);
+	free(roster);
+	return err;
+}
+
+/* The kernel says when a rank on this host ends. Each watches those that follow it. */
+static void watch_others(struct group *g)
+{
+	const struct peer *self = &g->peers[g->place.rank];
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	long here = 1;
+
+	for (unsigned i = 1; i < g->place.size; i++) {
+		const unsigned rank = (g->place.rank + i) % g->place.size;
+		const struct peer *p = &g->peers[rank];
+		struct watch *watch;
+
+		if (strcmp(p->boot, self->boot) != 0)
+			continue;
+		here++;
+		if (p->pid_ns != self->pid_ns || g->n_watches == GROUP_WATCHES)
+			continue;
+		pthread_mutex_lock(&g->lock);
+		watch = &g->watches[g->n_watches];
+		watch->rank = rank;
+		watch->fd = (int)syscall(SYS_pidfd_open, (pid_t)p->pid, 0);
+		g->n_watches += watch->fd >= 0;
+		pthread_mutex_unlock(&g->lock);
+	}
+	pthread_mutex_lock(&g->lock);
+	g->spins = here <= processors;
+	pthread_mutex_unlock(&g->lock);
+}
+
+static int measure_clocks(struct group *g)
+{
+	char text[8];
+	int err = 0;
+
+	pthread_mutex_lock(&g->lock);
+	g->pings.rank = 1;
+	g->pings_wanted = g->place.rank == 0;
+	g->waiting++;
+	group_wake(g);
+	while (!g->has_clock && !g->broken)
+		pthread_cond_wait(&g->changed, &g->lock);
+	g->waiting--;
+	if (g->broken)
+		err = -ECONNABORTED;
+	pthread_mutex_unlock(&g->lock);
+	bytes_put(text, 8, (uint64_t)clock_wall_offset_ns());
+	if (!err)
+		err = group_broadcast(g, text, sizeof(text));
+	g->wall_ns = bytes_get_signed(text, 8);
+	g->clock_ns = clock_now_ns();
+	return err;
+}
+
+/* All ranks must speak the same language. */
+static enum xdd_status check_versions(const struct group *g)
+{
+	for (unsigned i = 1; i < g->place.size; i++) {
+		if (strcmp(g->peers[i].version, g->peers[0].version) == 0)
+			continue;
+		if (g->place.rank == 0)
+			log_error("-mpi: rank %u on %s runs xdd %s, rank 0 on %s xdd %s; install "
+				  "one version on all hosts",
+				  i, g->peers[i].host, g->peers[i].version, g->peers[0].host,
+				  g->peers[0].version);
+		return XDD_INIT_FAILED;
+	}
+	return XDD_OK;
+}
+
+/* Lines of this process that are for the reader. */
+static void divert(void *arg, const char *text, size_t size)
+{
+	struct group *g = arg;
+
+	while (size) {
+		const char *end = memchr(text, '\n', size);
+		const size_t n = end ? (size_t)(end - text) : size;
+
+		if (n)
+			group_log_line(g, g->place.rank, text, n);
+		text += end ? n + 1 : n;
+		size -= end ? n + 1 : n;
+	}
+}
+
+static struct group *group_new(const struct xdd_mpi *mpi)
+{
+	struct group *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->mpi = mpi;
+	g->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (g->wake_fd < 0) {
+		free(g);
+		return NULL;
+	}
+	g->out_last = &g->out;
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_mutex_init(&g->stop_lock, NULL);
+	pthread_cond_init(&g->changed, NULL);
+	group_log_init(&g->log);
+	g->skews = calloc(GROUP_SKEWS, sizeof(*g->skews));
+	return g;
+}
+
+static void free_peer(struct peer *p)
+{
+	while (p->first) {
+		struct incoming *in = p->first;
+
+		p->first = in->next;
+		free(in->data);
+		free(in);
+	}
+}
+
+static void group_free(struct group *g)
+{
+	for (unsigned i = 0; g->peers && i < g->place.size; i++)
+		free_peer(&g->peers[i]);
+	while (g->out) {
+		struct outgoing *out = g->out;
+
+		g->out = out->next;
+		free(out);
+	}
+	for (unsigned i = 0; i < g->n_watches; i++)
+		close(g->watches[i].fd);
+	close(g->wake_fd);
+	group_log_destroy(&g->log);
+	pthread_cond_destroy(&g->changed);
+	pthread_mutex_destroy(&g->stop_lock);
+	pthread_mutex_destroy(&g->lock);
+	free(g->skews);
+	free(g->peers);
+	free(g);
+}
+
+/* Start the thread, and MPI in it. */
+static enum xdd_status start(struct group *g)
+{
+	char why[THREAD_TEXT_SIZE];
+	int err = thread_start(&g->thread, group_main, g);
+
+	if (err) {
+		log_error("-mpi: %s", thread_error(err, why, sizeof(why)));
+		return XDD_INIT_FAILED;
+	}
+	pthread_mutex_lock(&g->lock);
+	while (!g->began)
+		pthread_cond_wait(&g->changed, &g->lock);
+	g->peers = calloc(g->place.size ? g->place.size : 1, sizeof(*g->peers));
+	/* Without memory the thread ends at once. */
+	if (!g->peers)
+		g->ending = g->leaving = true;
+	g->ready = true;
+	pthread_cond_broadcast(&g->changed);
+	pthread_mutex_unlock(&g->lock);
+	if (g->library && g->peers)
+		return XDD_OK;
+	log_error("-mpi: MPI does not start: %s", g->library ? strerror(ENOMEM) : g->why);
+	pthread_join(g->thread, NULL);
+	return XDD_INIT_FAILED;
+}
+
+/* A launcher of another MPI starts processes that do not know of each other. */
+static enum xdd_status check_launcher(const struct group *g)
+{
+	unsigned rank, size;
+
+	if (g->place.size > 1 || !group_launched(&rank, &size))
+		return XDD_OK;
+	if (!rank)
+		log_error("-mpi: the launcher has started %u processes, and MPI sees one: the "
+			  "plugin was built with %s; use the launcher of that MPI (with srun: "
+			  "--mpi=pmix or --mpi=pmi2)",
+			  size, g->library);
+	return XDD_INIT_FAILED;
+}
+
+/* End the thread without MPI's end: other ranks do not answer. */
+static void leave(struct group *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->ending = g->leaving = true;
+	group_wake(g);
+	pthread_mutex_unlock(&g->lock);
+	pthread_join(g->thread, NULL);
+}
+
+static enum xdd_status join_all(struct group *g)
+{
+	enum xdd_status status = check_launcher(g);
+	int err;
+
+	if (status)
+		return status;
+	err = meet(g);
+	if (!err)
+		err = measure_clocks(g);
+	if (err) {
+		if (g->place.rank == 0)
+			log_error("-mpi: the ranks cannot meet: %s", strerror(-err));
+		return XDD_INIT_FAILED;
+	}
+	watch_others(g);
+	return check_versions(g);
+}
+
+enum xdd_status group_begin(struct group **out)
+{
+	unsigned rank, size;
+	const struct xdd_mpi *mpi;
+	struct group *g;
+	enum xdd_status status;
+	size_t held;
+
+	*out = NULL;
+	held = log_hold();
+	mpi = group_load();
+	/* One message is enough where all ranks have the same one. */
+	if (!mpi && group_launched(&rank, &size) && rank)
+		log_drop(held);
+	g = mpi ? group_new(mpi) : NULL;
+	if (mpi && !g)
+		log_error("-mpi: no memory, or no file descriptor");
+	status = g ? start(g) : XDD_INIT_FAILED;
+	if (status) {
+		if (g)
+			group_free(g);
+		return status;
+	}
+	status = join_all(g);
+	if (status) {
+		leave(g);
+		group_free(g);
+		return status;
+	}
+	log_divert(divert, g);
+	*out = g;
+	return XDD_OK;
+}
+
+/* ---- the end ---- */
+
+void group_end(struct group *g)
+{
+	bool broken;
+
+	if (!g)
+		return;
+	/* All lines of all ranks are here once that is complete. */
+	group_gather(g, NULL, 0, NULL);
+	if (g->place.rank == 0)
+		group_show_log(g, UINT64_MAX);
+	log_divert(NULL, NULL);
+	pthread_mutex_lock(&g->lock);
+	g->closing = true;
+	pthread_mutex_unlock(&g->lock);
+	broken = group_barrier(g, NULL, NULL) < 0;
+	if (broken)
+		leave(g);
+	else
+		pthread_join(g->thread, NULL);
+	group_free(g);
+}

@@ -1,0 +1,184 @@
+/*
+ * The state of a group, shared by the files group*.c.
+ */
+#ifndef XDD_SYNC_GROUP_INTERNAL_H
+#define XDD_SYNC_GROUP_INTERNAL_H
+
+#include <pthread.h>
+
+#include "sync/group_clock.h"
+#include "sync/group_log.h"
+#include "xdd/sync/group.h"
+#include "xdd/sync/mpi_plugin.h"
+
+#define GROUP_HOST_SIZE 65
+#define GROUP_BOOT_SIZE 40
+#define GROUP_VERSION_SIZE 16
+
+/* Kinds of messages: the tags of MPI. */
+enum group_tag {
+	TAG_BEAT = 1, /* a sign of life */
+	TAG_PIECE,    /* of group_gather(), and group_broadcast() */
+	TAG_VOTE,
+	TAG_LEAVE,
+	TAG_DECISION,
+	TAG_STOP,
+	TAG_LOST,
+	TAG_LOG,
+	TAG_PING,
+	TAG_PONG,
+	TAG_CLOCK,
+};
+
+/* A message that the thread is to send. */
+struct outgoing {
+	struct outgoing *next;
+	unsigned to;
+	int tag;
+	size_t size;
+	char data[];
+};
+
+/* Data that arrives in parts, in their order. */
+struct incoming {
+	struct incoming *next;
+	size_t size, have;
+	char *data;
+};
+
+struct ballot {
+	unsigned votes;
+	uint64_t pass;	     /* the last one that was begun; 0: none */
+	int64_t released_ns; /* in the clock of rank 0 */
+	uint64_t bound_ns;
+};
+
+/* A rank as rank 0 sees it, and rank 0 as others see it. */
+struct peer {
+	char host[GROUP_HOST_SIZE];
+	char boot[GROUP_BOOT_SIZE];
+	char version[GROUP_VERSION_SIZE];
+	uint64_t pid, pid_ns, time_ns; /* the last two: numbers of the namespaces */
+	uint64_t heard_ns;	       /* when the last message came */
+	struct incoming *first;
+	bool has_voted, has_left;
+	struct ballot ballot;
+};
+
+struct watch {
+	unsigned rank;
+	int fd; /* of pidfd_open(2) */
+};
+
+/* Each rank watches so many others: with fewer on a host, any rank notices any other. */
+#define GROUP_WATCHES 32
+
+struct group {
+	/* const after group_begin() */
+	const struct xdd_mpi *mpi;
+	struct xdd_mpi_place place;
+	struct peer *peers; /* the names of all; the other fields: guarded by `lock` */
+	const char *library;
+	pthread_t thread;
+	struct group_clock clock; /* as it was measured at `clock_ns` */
+	uint64_t clock_ns;
+	int64_t wall_ns;
+
+	/* the thread of the group only */
+	struct xdd_mpi_world *world;
+	uint64_t beat_ns;  /* when the last sign of life was sent */
+	uint64_t awake_ns; /* when the thread last ran */
+	struct group_pings pings;
+	bool barrier_running;
+
+	/* guarded by `lock`, up to the end */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* for those who wait, and for `ready` */
+	bool began, ready;	/* begin() of the plugin has returned; the loop may begin */
+	char why[256];		/* begin() failed, if `library` is NULL */
+	bool closing;		/* the next barrier is the last */
+	bool ending, leaving; /* the thread is to end; without MPI's end, as the group is broken */
+	int wake_fd;	      /* of eventfd(2), for the thread */
+	struct watch watches[GROUP_WATCHES];
+	unsigned n_watches;
+	bool spins;	  /* this host has a processor for each of its ranks */
+	unsigned waiting; /* threads that wait: look often */
+	struct outgoing *out, **out_last;
+	size_t n_logs;
+	bool barrier_wanted;
+	uint64_t barrier_left_ns;
+	bool has_decision, has_clock, pings_wanted;
+	unsigned decision;
+	struct ballot mine;
+	struct group_skew *skews;
+	size_t n_skews;
+	uint64_t n_passes; /* the last one with a skew */
+	struct group_skew most;
+	bool broken;
+	unsigned lost;
+	bool has_stopped;
+	enum stop_reason reason;
+	int detail;
+
+	/* guarded by stop_lock, and held during the call */
+	pthread_mutex_t stop_lock;
+	void (*stopped)(void *arg, enum stop_reason reason, int detail);
+	void *stopped_arg;
+
+	struct group_log log; /* rank 0; has a lock of its own */
+};
+
+/* The difference between two processes' clocks on one machine: see xdd/sys/clock.h. */
+#define GROUP_SAME_CLOCK_NS 5000
+
+#define GROUP_BALLOT_BYTES 28
+
+/* group_plugin.c: the functions of the plugin, or NULL with one line given to log_error(). */
+const struct xdd_mpi *group_load(void);
+
+/* True if the launcher says that this process is one of several; `*rank` is its number. */
+bool group_launched(unsigned *rank, unsigned *size);
+
+/* group_thread.c: the thread; and have it look for something to do: any thread. */
+void *group_main(void *arg);
+void group_wake(struct group *g);
+
+/* ---- group_message.c ---- */
+
+/* Queue a message; with the lock. False: no memory, and the group is broken. */
+bool group_put(struct group *g, unsigned to, int tag, const void *data, size_t size);
+
+/* The same to all others. */
+void group_put_all(struct group *g, int tag, const void *data, size_t size);
+
+/* The same of data of any size, in parts. */
+bool group_put_piece(struct group *g, unsigned to, const char *data, size_t size);
+
+/* Returns GROUP_BALLOT_BYTES, the bytes written to `p`. */
+size_t group_encode_ballot(char *p, const struct ballot *b);
+
+/* Act on a message; without the lock. Thread of the group. */
+void group_take(struct group *g, const struct xdd_mpi_message *m);
+
+/* Send the next question about a clock. Thread of the group, of rank 0. */
+void group_ping(struct group *g);
+
+/* Decide, once all ranks have voted or left; rank 0, with the lock. */
+void group_count_votes(struct group *g);
+
+/* ---- group_end.c ---- */
+
+/* A rank is gone: `how` is for people. Without the lock; thread of the group. */
+void group_break(struct group *g, unsigned rank, const char *how);
+
+/* The same, as another rank has noticed it, and: stop the run for another rank. */
+void group_take_lost(struct group *g, const struct xdd_mpi_message *m);
+void group_take_stop(struct group *g, const struct xdd_mpi_message *m);
+
+/* A line that rank `rank` has for the reader. Any thread. */
+void group_log_line(struct group *g, unsigned rank, const char *text, size_t size);
+
+/* Write the lines that have waited long enough; all of them: `now_ns` is UINT64_MAX. Rank 0. */
+void group_show_log(struct group *g, uint64_t now_ns);
+
+#endif

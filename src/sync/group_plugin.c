@@ -1,0 +1,110 @@
+/*
+ * Finding and loading the plugin for MPI. Called by group_begin().
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "sync/group_internal.h"
+#include "xdd/base/log.h"
+
+#define PLUGIN_NAME "xdd-mpi.so"
+#define PATH_BYTES 4096
+
+/* The directory of the program, which has the plugin in a tree that was built. */
+static bool beside_program(char *path)
+{
+	ssize_t n = readlink("/proc/self/exe", path, PATH_BYTES - sizeof(PLUGIN_NAME) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return false;
+	strcpy(slash + 1, PLUGIN_NAME);
+	return access(path, R_OK) == 0;
+}
+
+/* Never from the current directory: what lies there is not the program's. */
+static void find_plugin(char *path)
+{
+	const char *directory = secure_getenv("XDD_PLUGIN_DIR");
+
+	if (directory && *directory == '/')
+		snprintf(path, PATH_BYTES, "%s/" PLUGIN_NAME, directory);
+	else if (!beside_program(path))
+		snprintf(path, PATH_BYTES, "%s/" PLUGIN_NAME, PLUGIN_DIRECTORY);
+}
+
+static const struct xdd_mpi *accept_plugin(const char *path, const struct xdd_mpi *mpi)
+{
+	if (!mpi) {
+		log_error("-mpi: %s: is not a plugin of xdd", path);
+		return NULL;
+	}
+	if (mpi->abi != XDD_MPI_ABI || mpi->bytes != sizeof(*mpi)) {
+		log_error("-mpi: %s: is of another version of xdd (interface %u, expected %u); "
+			  "install the one that was built with this program",
+			  path, mpi->abi, XDD_MPI_ABI);
+		return NULL;
+	}
+	return mpi;
+}
+
+const struct xdd_mpi *group_load(void)
+{
+	char path[PATH_BYTES];
+	void *library;
+
+	find_plugin(path);
+	if (access(path, R_OK) < 0) {
+		log_error("-mpi: there is no %s: " PLUGIN_BUILT "; XDD_PLUGIN_DIR names another "
+			  "directory",
+			  path);
+		return NULL;
+	}
+	/* The components of Open MPI expect its symbols to be visible to all. */
+	library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	if (!library) {
+		log_error("-mpi: cannot load %s: %s", path, dlerror());
+		return NULL;
+	}
+	return accept_plugin(path, dlsym(library, XDD_MPI_SYMBOL));
+}
+
+static bool number_of(const char *name, unsigned *value)
+{
+	const char *text = getenv(name);
+	char *end;
+	unsigned long v;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	v = strtoul(text, &end, 10);
+	if (*end || v > 1u << 30)
+		return false;
+	*value = (unsigned)v;
+	return true;
+}
+
+bool group_launched(unsigned *rank, unsigned *size)
+{
+	static const char *const names[][2] = {
+		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+		{ "PMI_RANK", "PMI_SIZE" },
+		{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (number_of(names[i][0], rank) && number_of(names[i][1], size) && *size > 1)
+			return true;
+	}
+	*rank = 0;
+	*size = 1;
+	return false;
+}

@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""
+-mpi: processes that mpirun has started make one run, with one result, and end together.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddtest as t
+
+BUILD = os.environ["TOP_BUILDDIR"]
+SANITIZERS = os.environ.get("XDD_SANITIZERS", "no")
+PLUGIN = os.path.join(BUILD, "xdd-mpi.so")
+LIMIT = 90
+HOST = os.uname().nodename
+SMALL = ["-reqsize", "16", "-mbytes", "1"]
+# Lines of mpirun itself about a rank that ends with a status.
+LAUNCHER = ("---", "Primary job", "a non-zero exit code", "mpirun detected", "the job to be terminated", "Process name",
+            "Exit code", "mpirun noticed")
+
+if not t.have("mpirun"):
+    t.skip_all("there is no mpirun (Debian: openmpi-bin)")
+if not os.path.exists(PLUGIN):
+    t.skip_all("xdd was built without MPI (Debian: libopenmpi-dev)")
+if "thread" in SANITIZERS:
+    t.skip_all("the library of MPI is not instrumented for the thread sanitizer")
+
+
+def environment(**more):
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+               OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_rmaps_base_oversubscribe="1",
+               OMPI_MCA_hwloc_base_binding_policy="none", TMPDIR="/tmp")
+    # Open MPI itself does not free all that it has.
+    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    env.update(more)
+    return env
+
+
+class Ranks:
+    """xdd under mpirun: status, out, err (without what mpirun itself says)."""
+
+    def __init__(self, n, *words, before=(), **more):
+        self.args = ["mpirun", "-np", str(n), *before, t.XDD, *map(str, words)]
+        self.process = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, cwd=t.tmp(), env=environment(**more), start_new_session=True)
+        self.status = None
+
+    def children(self):
+        """The process of each rank, in their order."""
+        ranks = {}
+        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as f:
+            for pid in f.read().split():
+                try:
+                    with open("/proc/%s/environ" % pid) as e:
+                        rank = [w for w in e.read().split("\0") if w.startswith("OMPI_COMM_WORLD_RANK=")]
+                except OSError:
+                    continue
+                if rank:
+                    ranks[int(rank[0].split("=")[1])] = int(pid)
+        return [ranks[i] for i in sorted(ranks)]
+
+    def wait(self):
+        try:
+            self.out, err = self.process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.out, err = self.process.communicate()
+            err += "\nended by the test after %d s" % LIMIT
+        self.err = err
+        self.lines = [l for l in err.splitlines() if l.strip() and not l.lstrip().startswith(LAUNCHER) and " warning: " not in l]
+        self.status = self.process.returncode
+        return self
+
+    def __str__(self):
+        return "command: %s\nstatus:  %s\nstderr:\n%s\nstdout:\n%s" % (" ".join(self.args), self.status, self.err, self.out)
+
+
+def mpi(n, *words, **more):
+    return Ranks(n, "-mpi", *words, **more).wait()
+
+
+def load(name):
+    with open(t.path(name)) as f:
+        return json.load(f)
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def begun(n, name, **more):
+    """A run of many passes whose ranks have all written to their files."""
+    run = Ranks(n, "-mpi", "-op", "write", "-targets", 1, name + ".%r", *SMALL, "-passes", 1000000, "-passdelay", "0.1",
+                "-jsonout", name + ".json", **more)
+    files = [t.path("%s.%d" % (name, i)) for i in range(n)]
+    t.ok(wait_for(lambda: all(os.path.exists(f) and os.path.getsize(f) == 1048576 for f in files) and len(run.children()) == n),
+         "%d ranks run" % n)
+    return run
+
+
+def test_one_result():
+    run = mpi(4, "-op", "write", "-targets", 1, "one.%r", *SMALL, "-passes", 3, "-jsonout", "one.json")
+    doc = load("one.json") if run.status == 0 else {}
+    t.ok(run.status == 0 and run.lines == [] and run.out.count("Ranks, 4,") == 1, "4 ranks write one result", run)
+    t.equal([os.path.getsize(t.path("one.%d" % i)) for i in range(4)], [1 << 20] * 4, "each has its own file")
+    skews = doc["mpi"]["skews"]
+    t.equal((doc["status"], len(doc["hosts"]), doc["mpi"]["ranks"], [s["pass"] for s in skews]), (0, 4, 4, [1, 2, 3]),
+            "one document has all ranks, and the skew of each pass")
+    t.ok(all(s["bound_ns"] < 1000000 and s["first_rank"] != s["last_rank"] for s in skews),
+         "ranks of one host have one clock", skews)
+    t.ok(doc["mpi"]["greatest_skew"]["skew_ns"] == max(s["skew_ns"] for s in skews), "the greatest skew is that of the passes")
+
+
+def test_many():
+    run = mpi(16, "-op", "write", "-targets", 1, "many.%r.of.%n.on.%h", *SMALL, "-passes", 2, "-jsonout", "-")
+    doc = json.loads(run.out) if run.status == 0 else {"hosts": []}
+    t.ok(run.status == 0 and len(doc["hosts"]) == 16, "16 ranks on few processors", run)
+    t.ok(all(os.path.exists(t.path("many.%d.of.16.on.%s" % (i, HOST))) for i in range(16)), "placeholders are replaced")
+    t.equal(sum(r["bytes"]["write"] for r in doc["results"] if r["what"] == "COMBINED"), 16 * 2 << 20, "the sum is that of all ranks")
+
+
+def test_alone():
+    run = t.command([t.XDD, "-mpi", "-op", "write", "-targets", "1", t.path("alone"), *SMALL], env=environment(), tolerate=[""])
+    t.ok(run.status == 0 and "Ranks, 1," in run.out, "without mpirun there is one rank", run)
+
+
+def test_dry_run():
+    run = mpi(2, "-op", "write", "-targets", 1, "dry.%r", *SMALL, "-dryrun")
+    t.ok(run.status == 0 and run.out.count("Dry run: nothing was opened") == 1 and not os.path.exists(t.path("dry.0")),
+         "-dryrun shows one plan, and changes nothing", run)
+
+
+def test_refused_by_all():
+    run = mpi(4, "-op", "wrte", "-targets", 1, "wrong.%r")
+    t.ok(run.status == 2 and len(run.lines) == 1 and run.lines[0].endswith("(all 4 ranks)"), "a mistake is reported once", run)
+
+
+def test_refused_by_one():
+    for i in (0, 1, 3):
+        os.mkdir(t.path("dir%d" % i))
+    run = mpi(4, "-op", "write", "-targets", 1, "dir%r/file", *SMALL)
+    t.ok(run.status == 4 and len(run.lines) == 1 and run.lines[0].startswith("xdd: rank 2 on %s: " % HOST) and run.out == "",
+         "an error of one rank ends all, with one message", run)
+    t.ok(not any(os.path.exists(t.path("dir%d/file" % i)) for i in (0, 1, 3)), "no other rank has created anything")
+
+
+def test_error_during_run():
+    for i in range(4):
+        os.symlink("/dev/full" if i == 2 else t.path("full.file%d" % i), t.path("full.%d" % i))
+    begin = time.monotonic()
+    run = mpi(4, "-op", "write", "-targets", 1, "full.%r", *SMALL, "-passes", 100000, "-passdelay", "0.1", "-stoponerror")
+    t.ok(run.status == 6 and time.monotonic() - begin < 60 and any("rank 2 on" in l for l in run.lines),
+         "-stoponerror on one rank ends the run of all", run)
+
+
+def test_outputs():
+    run = mpi(2, "-op", "write", "-targets", 1, "csv.%r", *SMALL, "-csvout", "csv.csv")
+    t.ok(run.status == 2 and len(run.lines) == 1 and "csvout csv.csv: is an output of rank 0 and of rank 1" in run.lines[0] and
+         not os.path.exists(t.path("csv.csv")), "two ranks cannot have one file", run)
+    run = mpi(2, "-op", "write", "-targets", 1, "csv.%r", *SMALL, "-csvout", "csv.%r.csv", "-output", "csv.%r.txt")
+    t.ok(run.status == 0 and all(os.path.getsize(t.path("csv.%d.%s" % (i, s))) for i in (0, 1) for s in ("csv", "txt")),
+         "with %r each has its own", run)
+
+
+def test_options_refused():
+    for words, why in ((["-rank", 1], "-mpi: cannot be given with -rank"), (["-id", "%q"], "%q")):
+        run = mpi(2, "-op", "noop", "-targets", 1, "null", "-numreqs", 1, *words)
+        t.ok(run.status == 2 and len(run.lines) == 1 and why in run.lines[0], " ".join(map(str, words)), run)
+    with open(t.path("setup"), "w") as f:
+        f.write("-mpi")
+    run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 1, "-setup", t.path("setup"))
+    t.ok(run.status == 2 and "-mpi: must be on the command line" in run.err, "-mpi in a setup file", run)
+
+
+def test_killed():
+    run = begun(4, "killed")
+    os.kill(run.children()[2], signal.SIGKILL)
+    begin = time.monotonic()
+    run.wait()
+    t.ok(run.status != 0 and time.monotonic() - begin < 60 and "rank 2 on %s" % HOST in run.err + run.err.replace("node", "on"),
+         "a rank that is killed ends all, and is named", run)
+
+
+def test_frozen():
+    run = begun(4, "frozen")
+    frozen = run.children()[3]
+    os.kill(frozen, signal.SIGSTOP)
+    # mpirun waits for that process too, until it gets what mpirun sends.
+    t.ok(wait_for(lambda: len([p for p in run.children() if p != frozen]) == 0), "ranks end without one that does not answer")
+    try:
+        os.kill(frozen, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    run.wait()
+    t.ok(run.status != 0 and any("rank 3 on %s is gone: it has not been heard of" % HOST in l for l in run.lines),
+         "the message names it", run)
+
+
+def test_interrupted():
+    # mpirun kills what has not ended by then, one second by default; a busy machine needs more.
+    run = begun(4, "int", OMPI_MCA_odls_base_sigkill_timeout="4")
+    run.process.send_signal(signal.SIGINT)
+    run.wait()
+    doc = load("int.json") if os.path.exists(t.path("int.json")) else {}
+    t.ok(run.out.count("Ranks, 4,") == 1 and len([l for l in run.lines if "SIGTERM" in l]) == 1,
+         "Ctrl-C at mpirun: one result of what was done, and one message", run)
+    t.equal((doc.get("partial"), len(doc.get("hosts", []))), (True, 4), "the document says so", run)
+
+
+def test_clocks():
+    script = t.path("namespace")
+    with open(script, "w") as f:
+        f.write("#!/bin/sh\nif [ $((OMPI_COMM_WORLD_RANK % 2)) = 1 ]; then\n"
+                "\texec unshare -T --monotonic 100000 --boottime 100000 \"$@\"\nfi\nexec \"$@\"\n")
+    os.chmod(script, 0o755)
+    if os.geteuid() or subprocess.run(["unshare", "-T", "true"], stderr=subprocess.DEVNULL).returncode:
+        t.skip("clocks that differ", "no time namespaces, or not root")
+        return
+    run = mpi(4, "-op", "write", "-targets", 1, "clock.%r", *SMALL, "-passes", 2, "-jsonout", "clock.json", before=[script])
+    doc = load("clock.json") if run.status == 0 else {"mpi": {"skews": []}}
+    skews = doc["mpi"]["skews"]
+    # Releases are within seconds of each other even on a busy machine; the clocks differ by a day.
+    t.ok(run.status == 0 and len(skews) == 2 and all(s["skew_ns"] < 60e9 and 5000 < s["bound_ns"] < 10e9 for s in skews),
+         "clocks that differ by a day are compared", run)
+
+
+def fake(name, text):
+    directory = t.path(name)
+    os.mkdir(directory)
+    with open(t.path(name + ".c"), "w") as f:
+        f.write(text)
+    subprocess.run([os.environ.get("CC", "cc").split()[0], "-shared", "-fPIC", "-I", os.path.join(os.environ["TOP_SRCDIR"], "include"),
+                    "-o", os.path.join(directory, "xdd-mpi.so"), t.path(name + ".c")], check=True)
+    return directory
+
+
+def test_plugins():
+    os.mkdir(t.path("empty"))
+    words = ["-mpi", "-op", "noop", "-targets", "1", "null", "-numreqs", "1"]
+    other = fake("other", '#include "xdd/sync/mpi_plugin.h"\n'
+                          "const struct xdd_mpi xdd_mpi_plugin = { .abi = XDD_MPI_ABI + 1, .bytes = sizeof(struct xdd_mpi) };\n")
+    none = fake("none", "int nothing;\n")
+    for directory, why in ((t.path("empty"), "there is no %s/xdd-mpi.so: " % t.path("empty")),
+                           (other, "is of another version of xdd (interface 2, expected 1)"), (none, "is not a plugin of xdd")):
+        run = t.command([t.XDD, *words], env=environment(XDD_PLUGIN_DIR=directory))
+        t.ok(run.status == 1 and len(run.error_lines()) == 1 and why in run.err and run.out == "", why, run)
+    run = mpi(3, *words[1:], XDD_PLUGIN_DIR=t.path("empty"))
+    t.ok(run.status == 1 and len(run.lines) == 1, "all ranks lack it: one message", run)
+    run = t.command([t.XDD, "-mpi", "-help", "rank"], env=environment(XDD_PLUGIN_DIR=t.path("empty")))
+    t.ok(run.status == 0, "-help needs no plugin", run)
+    # A library in the current directory is not the program's.
+    run = t.command([t.XDD, *words], env=environment(XDD_PLUGIN_DIR="."), cwd=other, tolerate=[""])
+    t.ok("another version" not in run.err, "the current directory is not searched", run)
+
+
+t.run(test_one_result, test_many, test_alone, test_dry_run, test_refused_by_all, test_refused_by_one, test_error_during_run,
+      test_outputs, test_options_refused, test_killed, test_frozen, test_interrupted, test_clocks, test_plugins)
+t.done()
