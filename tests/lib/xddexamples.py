@@ -346,6 +346,7 @@ class Document:
 
 UNITS = r"(?:[kMGT]?B/s|[kMG]?/s|Ki?B|Mi?B|Gi?B|Ti?B|kB|[num]s|s|min|h|k|M|G|bytes|B)"
 NUMBER = re.compile(r"[-+]?(?<![A-Za-z_.])\d[\d.,:]*(?:e[-+]?\d+)?(?: ?%s\b|(?= ?/s))?(?:/s\b)?" % UNITS)
+TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+")
 DAY = re.compile(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)( [A-Z][a-z][a-z])\b")
 
 
@@ -383,7 +384,7 @@ def shape(lines):
             continue
         for pattern, to in MACHINE:
             line = pattern.sub(to, line)
-        line = NUMBER.sub("N", DAY.sub("DAY", line))
+        line = NUMBER.sub("N", DAY.sub("DAY", TIME.sub("TIME", line)))
         line = re.sub(r"[-=_.#*]{4,}", "----", line)
         line = " ".join(line.split())
         if line and (not found or found[-1] != line):
