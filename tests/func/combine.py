@@ -43,7 +43,9 @@ def document(title, *files, status=0, args=()):
     found = j.load(out)
     rules = j.schema()
     t.equal(list(j.complaints(found, rules, rules))[:3], [], title + ": a document as the schema has it")
-    t.ok(all(len(line) <= 80 for line in run.out.splitlines() if " on " not in line), title + ": 80 columns", run)
+    # A name of a file is one word, and stays whole.
+    t.ok(all(len(line) <= 80 or len(line.split()) == 1 for line in run.out.splitlines() if " on " not in line),
+         title + ": 80 columns", run)
     return found, run
 
 
