@@ -26,6 +26,7 @@ import random
 import re
 import subprocess
 import sys
+import xddnet as net
 import xddsys as s
 import xddterm
 import xddtest as t
@@ -162,7 +163,7 @@ class Document:
     """
 
     def __init__(self, name, existing=FILES, before=()):
-        self.name, self.before, self.devices, self.waiting = name, before, {}, None
+        self.name, self.before, self.devices, self.waiting, self.time_server = name, before, {}, None, None
         self.stand_ins = False  # a file stands for a device: outputs look otherwise
         self.where = t.path(os.path.basename(name) + ".d")
         self.network = "127.%d" % random.randint(1, 250)
@@ -200,11 +201,20 @@ class Document:
             self.devices[name] = device or file
         return self.devices[name]
 
+    def _time_server(self, _):
+        """A time server of this machine, which ends with the test."""
+        if not self.time_server:
+            server = net.Started([t.XDD, "timeserver", "-foreground", "-port", 0])
+            net.until(lambda: "listening" in server.text() or not server.running(), 20)
+            self.time_server = "127.0.0.1 port " + re.search(r"listening on port (\d+)", server.text())[1]
+        return self.time_server
+
     def words_here(self, command):
         """The command with names and amounts of this machine."""
         command = NAMES.sub(self._named, command)
         command = ADDRESS.sub(lambda m: self.network + "." + m.group(1), command)
         command = re.sub(r"\bhostb\b", self.network + ".9.9", command)
+        command = re.sub(r"(?<=-timeserver host )clock\b", self._time_server, command)
         for pattern, most in () if full_size else SMALLER:
             command = pattern.sub(lambda m, most=most: m.group(1) + ("%g" % min(float(m.group(2)), most)), command)
         checks = re.match(r"xdd (?:check )?([^-\s]\S*)(?: [^-\s]\S*)*$", command)
@@ -224,7 +234,14 @@ class Document:
                 "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
     def shell(self, command):
-        return t.command(["sh", "-ec", command], cwd=self.where, env=self._env())
+        # A run that is attached to its standard input goes on while that is open.
+        reading, writing = os.pipe()
+        try:
+            return t.command(["sh", "-ec", command], cwd=self.where, env=self._env(),
+                             stdin=reading if "-attached input" in command else subprocess.DEVNULL)
+        finally:
+            os.close(reading)
+            os.close(writing)
 
     def store(self, example):
         """Write the file that an example is."""

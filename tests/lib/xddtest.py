@@ -211,7 +211,7 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), **
     full.update(env or {})
     begin = time.monotonic()
     # A session of its own, so that what the command has started ends with it.
-    p = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=kwargs.pop("stdout", subprocess.PIPE),
+    p = subprocess.Popen(args, stdin=kwargs.pop("stdin", subprocess.DEVNULL), stdout=kwargs.pop("stdout", subprocess.PIPE),
                          stderr=subprocess.PIPE, env=full, cwd=cwd, start_new_session=True, **kwargs)
     try:
         out, err = p.communicate(timeout=timeout)
