@@ -73,7 +73,7 @@ void report_start(struct report *r, const struct start_result *s)
 
 	if (r->json)
 		jsonout_start(r->json, s);
-	if (r->sink || (!s->requested_ns && !r->plan->verbose))
+	if (r->sink || (!s->requested_ns && !s->bound_known))
 		return;
 	memstream_open(&l);
 	if (l.f) {
