@@ -16,10 +16,13 @@
 #define WHY_SIZE 256
 #define WORDS_ADDED 6
 
+/* Two dashes are as good as one. */
 static bool has_word(int argc, char **argv, const char *word)
 {
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], word) == 0)
+		const char *given = argv[i];
+
+		if (strcmp(given[0] == '-' && given[1] == '-' ? given + 1 : given, word) == 0)
 			return true;
 	}
 	return false;

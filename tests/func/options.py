@@ -172,6 +172,7 @@ OPTIONS = [Option(*row) for row in (
     ("ranks", "", "4", "Rank", "0 of 4"),
     ("rankspernode", "", "2", None, None),
     ("attached", "", "output", None, None),
+    ("mpi", "", "", None, None),
     ("blockperrank", "bpr", "4", "Blocks", ["0 of 2, 4096, bytes, in 1, segments", "1 of 2, 4096, bytes, in 1, segments"]),
     ("segments", "", "4 -blockperrank 1", "Blocks", ["0 of 2, 1024, bytes, in 4, segments", "1 of 2, 1024, bytes, in 4, segments"]),
     ("stonewall", "", "5", None, None),
@@ -214,7 +215,8 @@ OPTIONS = [Option(*row) for row in (
 )]
 NO_RUN = ("help", "fullhelp", "version")
 # Options that this build or this kernel does not have.
-ABSENT = () if xdd("-dryrun -op noop -targets 1 null -numreqs 1 -numa 0").status == 0 else ("numa",)
+ABSENT = tuple(name for name, words in (("numa", "-numa 0"), ("mpi", "-mpi"))
+               if xdd("-dryrun -op noop -targets 1 null -numreqs 1 " + words).status)
 BASE = "-op read -targets 2 data data -reqsize 1 -numreqs 2"
 AMOUNTS = ("bytes", "kbytes", "mbytes", "gbytes")
 
