@@ -53,6 +53,13 @@ class Started:
         self.wait_until(lambda: os.path.isdir(tasks) and len(os.listdir(tasks)) >= qthreads + MANAGERS,
                         "%d QThreads" % qthreads)
 
+    def wait_read(self, size):
+        """Wait until the run has read that many bytes."""
+        def done():
+            with open("/proc/%d/io" % self.p.pid, encoding="ascii") as f:
+                return int(re.search(r"rchar: (\d+)", f.read())[1]) >= size
+        self.wait_until(done, "%d bytes" % size)
+
     def wait_output(self, text):
         self.wait_until(lambda: text in read(self.out), text)
 
@@ -349,16 +356,18 @@ def test_signals_while_waiting():
 
 
 def test_hang():
-    env = s.faults("hang", start=256 * 1024, end=320 * 1024, file="stuck")
+    # Requests that take longer than those of which a QThread claims several at once.
+    env = s.faults("hang", start=1 << 20, end=(1 << 20) + (1 << 18), file="stuck")
     if env is None:
         return t.skip("a device that never answers", s.sys_why())
-    stuck, good = t.make_file("stuck", 1 << 20), t.make_file("good", 1 << 20)
+    stuck, good = t.make_file("stuck", 4 << 20), t.make_file("good", 4 << 20)
 
     def start(*words):
-        run = Started("-op", "read", "-targets", 2, good, stuck, *"-reqsize 64 -numreqs 16 -queuedepth 4".split(),
+        run = Started("-op", "read", "-targets", 2, good, stuck, *"-reqsize 256 -numreqs 16 -queuedepth 4".split(),
                       "-passes", 3, "-verbose", "-qthreadinfo", *words, env=env)
         run.wait_threads(4)  # those of the target that is stuck; the others may be done
-        time.sleep(0.5)
+        run.wait_read((16 + 15) << 18)
+        time.sleep(0.5)  # they are counted
         return run
 
     for words in ([], ["-nobarrier"]):
