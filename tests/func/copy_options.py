@@ -182,6 +182,10 @@ def test_script():
     for words in (["-l", where], ["-localxdd", where], ["--localxdd=" + where], ["-rl", where], ["-q", "-l", where]):
         r = run(*words, "missing", "h:b")
         t.ok(r.status == NO_SOURCE, " ".join(words[:-1]) + ": finds xdd", r)
+    odd = t.path("new\\nline \\t")
+    os.symlink(where, odd)
+    r = run("-l", odd, "missing", "h:b")
+    t.ok(r.status == NO_SOURCE, "a directory with backslashes: finds xdd", r)
     r = run("missing", "h:b", env={"PATH": where + ":" + nowhere["PATH"]})
     t.ok(r.status == NO_SOURCE, "finds xdd in PATH", r)
     os.symlink(os.path.abspath(t.XDD), os.path.join(own, "xdd"))
