@@ -15,6 +15,10 @@
 /* The clock may be set during the wait, and the drift becomes known: look again this often. */
 #define POLL_NS NS_PER_SEC
 
+/* So long before the barrier the time server is asked again: a fresh bound is a narrow one. */
+#define REFRESH_NS (300 * NS_PER_MS)
+#define REFRESH_MARGIN_NS (20 * NS_PER_MS)
+
 /*
  * How long before the moment the barrier is passed: the threads wake one after the other, and an
  * end-to-end target tells the other side first.
@@ -47,10 +51,18 @@ static uint64_t due_ns(const struct run *run)
 	return at ? at : 1;
 }
 
+/* Ask the time server once more, for at most `rest_ns`. Silence leaves the bound as it is. */
+static void refresh(const struct run *run, uint64_t now_ns, uint64_t rest_ns)
+{
+	if (rest_ns > REFRESH_MARGIN_NS)
+		globaltime_refresh(run->clock, now_ns + rest_ns - REFRESH_MARGIN_NS);
+}
+
 int start_time_wait(struct run *run)
 {
 	const uint64_t lead = lead_ns(run);
 	uint64_t now = clock_now_ns(), due;
+	bool fresh = !run->clock;
 	int err = 0;
 
 	if (!run->plan->start_time_ns)
@@ -60,9 +72,16 @@ int start_time_wait(struct run *run)
 		log_notice("the targets start in %.1f seconds (-starttime)",
 			   (double)(due - now) / 1e9);
 	while (now + lead < due && !err) {
-		uint64_t rest = due - lead - now;
+		uint64_t rest = due - lead - now, nap = rest;
 
-		err = stop_sleep_until(&run->stop, now + (rest < POLL_NS ? rest : POLL_NS));
+		if (!fresh && rest > REFRESH_NS) {
+			nap = rest - REFRESH_NS;
+		} else if (!fresh) {
+			refresh(run, now, rest);
+			fresh = true;
+			nap = 0;
+		}
+		err = stop_sleep_until(&run->stop, now + (nap < POLL_NS ? nap : POLL_NS));
 		clock_resync();
 		due = due_ns(run);
 		now = clock_now_ns();
