@@ -7,6 +7,7 @@ import csv
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -24,6 +25,8 @@ NS = 10**9
 SLACK_NS = 20000   # by which the clock of xdd may differ from the kernel's
 HOSTS = ((5000, "delay=0.2"), (-20, "a:delay=0.1 b:delay=2"), (7, "delay=0.5"))
 RUN = "-op noop -targets 1 null -reqsize 1 -numreqs 5".split()
+
+REASON = xddssh.why_not()
 
 
 def test_hosts():
@@ -110,5 +113,38 @@ def test_lost():
              title + ": the document says so", clock)
 
 
-t.run(test_refused, test_lost, test_hosts)
+def test_script():
+    """The script of the guide: gettime, and xdd on four hosts by ssh."""
+    if REASON:
+        t.skip("the guide's script", REASON)
+        return
+    hosts = ["host%d" % n for n in range(1, 5)]
+    where = t.path("script")
+    os.mkdir(where)
+    for name in ("gettime", "timeserver"):
+        os.symlink(os.path.abspath(t.XDD), os.path.join(where, name))
+    serving = net.Started([os.path.join(where, "timeserver"), "-foreground", "-port", 0])
+    net.until(lambda: "listening" in serving.text() or not serving.running())
+    port = re.search(r"listening on port (\d+)", serving.text())[1]
+    lines = ["Host %s\n  HostName 127.0.0.%d" % (host, n) for n, host in enumerate(hosts, 1)]
+    with xddssh.Sshd(listen="0.0.0.0", client_lines=lines) as server:
+        with open(os.path.join(where, "ssh"), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nexec %s "$@"\n' % server.ssh.replace("ssh", shutil.which("ssh"), 1))
+        os.chmod(file.name, 0o755)
+        script = """g=`gettime -timeserver 127.0.0.1 -port %s -add 8`
+for host in %s; do
+ssh $host xdd -op noop -targets 1 null -numreqs 5 -timeserver host 127.0.0.1 port %s -starttime $g -jsonout %s/$host.json &
+done; wait
+echo $g""" % (port, " ".join(hosts), port, where)
+        run = t.command(["sh", "-c", script], env={"PATH": where + ":" + os.environ["PATH"]})
+    if not t.ok(run.status == 0 and re.search(r"^\d{10}$", run.out, re.M), "the guide's script ends well", run):
+        return
+    moment = int(run.out.split()[-1]) * NS
+    for host in hosts:
+        start = j.load(os.path.join(where, host + ".json"))["start"]
+        t.equal((start["requested_ns"], start["late_ns"]), (moment, start["achieved_ns"] - moment), host + ": the start that was asked for")
+        t.ok(start["bound_ns"] is not None and -start["bound_ns"] - SLACK_NS <= start["late_ns"] < 8 * NS, host + ": not before it", start)
+
+
+t.run(test_refused, test_lost, test_hosts, test_script)
 t.done()
