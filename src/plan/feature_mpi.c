@@ -39,6 +39,12 @@ static enum xdd_status check(struct plan *plan)
 		log_error("-mpi: cannot be combined with -attached");
 		return XDD_BAD_ARGUMENT;
 	}
+	/* Which one ended first would have to reach the others while they issue. */
+	if (plan->mpi && plan->n_ranks > 1 && plan->stonewall.on && !plan->stonewall.after_ns) {
+		log_error("-stonewall: needs a time with -mpi, as -stonewall 10s, because a rank "
+			  "does not know that another one has ended");
+		return XDD_BAD_ARGUMENT;
+	}
 	/* The two sides of a copy agree on passes and ends in their own way. */
 	for (size_t i = 0; plan->mpi && i < plan->n_targets; i++) {
 		if (plan->targets[i].endtoend.role != E2E_NONE)

@@ -142,6 +142,14 @@ def test_refused_by_all():
     t.ok(run.status == 2 and len(run.lines) == 1 and run.lines[0].endswith("(all 4 ranks)"), "a mistake is reported once", run)
 
 
+def test_stonewall():
+    run = mpi(2, "-op", "write", "-targets", 1, "wall.%r", *SMALL, "-stonewall")
+    t.ok(run.status == 2 and len(run.lines) == 1 and "-stonewall: needs a time with -mpi" in run.lines[0] and
+         not os.path.exists(t.path("wall.0")), "-stonewall needs a time", run)
+    run = mpi(2, "-op", "write", "-targets", 1, "wall.%r", *SMALL, "-stonewall", "30s")
+    t.equal(run.status, 0, "-stonewall with a time", run)
+
+
 def test_refused_by_one():
     for i in (0, 1, 3):
         os.mkdir(t.path("dir%d" % i))
@@ -263,6 +271,6 @@ def test_plugins():
     t.ok("another version" not in run.err, "the current directory is not searched", run)
 
 
-t.run(test_one_result, test_many, test_alone, test_dry_run, test_refused_by_all, test_refused_by_one, test_error_during_run,
+t.run(test_one_result, test_many, test_alone, test_dry_run, test_refused_by_all, test_stonewall, test_refused_by_one, test_error_during_run,
       test_outputs, test_options_refused, test_killed, test_frozen, test_interrupted, test_clocks, test_plugins)
 t.done()
