@@ -14,7 +14,7 @@ long magic;
 pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 char order[1 << 18];
 static size_t n_order;
-int syncfs_error, fsync_error, fdatasync_error, rename_error, close_error;
+_Atomic int syncfs_error, fsync_error, fdatasync_error, rename_error, close_error;
 unsigned flush_delay_us;
 unsigned n_close;
 

@@ -34,8 +34,9 @@
 extern long magic; /* of each file system */
 /* a letter for each call: p put, S syncfs, f and d fsync, s fdatasync, R rename, D and x done */
 extern char order[1 << 18];
-extern int syncfs_error, fsync_error, fdatasync_error, rename_error;
-extern int close_error; /* of the close of a regular file, after n_close others */
+/* Also set while the commit thread runs. */
+extern _Atomic int syncfs_error, fsync_error, fdatasync_error, rename_error;
+extern _Atomic int close_error; /* of the close of a regular file, after n_close others */
 extern unsigned n_close;
 extern unsigned flush_delay_us;
 
