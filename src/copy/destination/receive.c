@@ -56,8 +56,11 @@ static int take_small(struct destination *d, const struct copy_bundle_file *f, c
 		file_lost(d, i);
 		return 0;
 	}
-	if (f->size != i->file.entry->size_bytes)
+	if (f->size != i->file.entry->size_bytes) {
+		items_remove(&d->items, i);
+		file_forget(d, i);
 		return dest_violation(why, "a file of another size than it says");
+	}
 	err = write_small(d, i, f);
 	if (err)
 		file_failed(d, i, "write", err);
