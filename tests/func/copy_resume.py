@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
 import xddsys as s
 import xddtest as t
+from xddcrc import crc32c
 
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
@@ -40,26 +41,6 @@ Case = collections.namedtuple("Case", "number form victim again at")
 
 
 # ---- journals ----
-
-
-def crc32c_table():
-    table = []
-    for n in range(256):
-        for _ in range(8):
-            n = n >> 1 ^ (0x82f63b78 if n & 1 else 0)
-        table.append(n)
-    return table
-
-
-TABLE = crc32c_table()
-
-
-def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
-    return crc ^ 0xffffffff
-
 
 def read_journal(path, torn=False):
     """Path and durable ranges of each file that is listed, by number; and all records. `torn`: the power failed, so the

@@ -15,28 +15,11 @@ import sys
 import threading
 import time
 
+from xddcrc import crc32c
+
 BYTES = 64
 REQUEST, REPLY = 1, 2
 FORM = struct.Struct("<4sHHQQQQQ12sI")
-
-
-def _table():
-    table = []
-    for n in range(256):
-        for _ in range(8):
-            n = n >> 1 ^ (0x82f63b78 if n & 1 else 0)
-        table.append(n)
-    return table
-
-
-_TABLE = _table()
-
-
-def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 0xff]
-    return crc ^ 0xffffffff
 
 
 def encode(kind=REQUEST, nonce=1, client=0, received=0, sent=0, server=0, magic=b"XDDT", version=1, zero=bytes(12)):

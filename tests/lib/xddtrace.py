@@ -5,6 +5,7 @@ import re
 import struct
 
 import xddtest as t
+from xddcrc import crc32c
 
 GUIDE_COLUMNS = ("Target, RWV Op, Pass, OP Number, Block Location, Distance, StartTS, EndTS, IO Time ms, Relative ms, "
                  "Delta us, Loop ms, Inst MB/sec")
@@ -113,22 +114,3 @@ class Dump:
             if struct.unpack("<QQ", payload) != (len(self.entries), which):
                 raise ValueError("the last block counts otherwise")
         return at + 32 + size
-
-
-def _table():
-    table = []
-    for i in range(256):
-        for _ in range(8):
-            i = i >> 1 ^ (0x82f63b78 if i & 1 else 0)
-        table.append(i)
-    return table
-
-
-_TABLE = _table()
-
-
-def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 0xff]
-    return crc ^ 0xffffffff
