@@ -467,7 +467,9 @@ def power_failure(number, image, mounted, rig):
             os.rename(mounted + ".old", mounted)
         moved = document["destination_side"]["moved_bytes"] if document else -1
         if status or not is_complete(rig.source, there) or moved != send:
-            wrong += ["status %s, sent %d, expected %d, %s" % (status, moved, send, err)]
+            wrong += ["status %s, sent %d, expected %d, differ %s, names %s, %s" % (
+                status, moved, send, wrong_names(rig.source, there),
+                sorted(set(files_below(rig.source)) ^ set(files_below(there))), err)]
     finally:
         subprocess.run(["umount", after], check=True)
         s.detach(device)
