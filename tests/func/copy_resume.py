@@ -542,6 +542,7 @@ def test_storage():
 
 
 def main():
+    s.own_mounts()
     test_storage()
     test_with_fake()
     test_with_sshd()

@@ -212,5 +212,6 @@ def test_passes():
     t.equal((run.status, said(run, m.FEWER_PASSES_RUN)), (0, []), "-passes until has a line of its own", run)
 
 
+s.own_mounts()
 t.run(test_dirty, test_groups, test_in_memory, test_compressed, test_zram, test_passes)
 t.done()

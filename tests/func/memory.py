@@ -417,6 +417,7 @@ def test_bad():
 
 
 if __name__ == "__main__":
+    s.own_mounts()
     t.run(test_locked_by_default, test_limits, test_process_lock, test_process_lock_within_limit, test_no_right, test_priority, test_shared_memory,
           test_marked_at_once, test_killed_in_between, test_alignment, test_engines_misaligned, test_direct, test_direct_new_file, test_huge_pages, test_numa,
           test_fixed_buffers, test_bad)

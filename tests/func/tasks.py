@@ -258,6 +258,7 @@ def on_a_terminal():
          max(len(line) for line in screen.lines) <= 80, "the result on a terminal fits 80 columns, with percentiles", screen)
 
 
+s.own_mounts()
 t.run(check_a_target, reads, mixes_and_writes, several_targets, rates_and_times, results, jobs_and_help, safety,
       as_another_user, interrupted, from_cron, on_a_terminal)
 t.done()

@@ -4,6 +4,7 @@ Everything made here is the test's own and goes away when it ends, by SIGTERM to
 cannot do a thing, the function returns None, and the test says "# SKIP"; sys_why() has the reason.
 """
 import atexit
+import ctypes
 import os
 import re
 import shlex
@@ -34,6 +35,19 @@ def _ended(signum, _frame):
 
 
 signal.signal(signal.SIGTERM, _ended)
+
+
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
+
+
+def own_mounts():
+    """
+    Give this process, and what it starts from now on, mounts of its own. A namespace that another test makes
+    meanwhile would have copies of them, and keep a device busy that is unmounted here. They also end with the test.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if os.geteuid() == 0 and libc.unshare(CLONE_NEWNS) == 0:
+        libc.mount(b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
 
 
 def _admin(*args):
@@ -97,6 +111,7 @@ def _mounted(directory):
 
 def ext4(name, size, options="defaults"):
     """The directory of a new ext4 file system of `size` bytes, mounted with these options, or None."""
+    own_mounts()
     device = loop_device(sparse_file(name + ".img", size))
     if device is None or _admin("mkfs.ext4", "-q", "-F", "-b", "4096", device) is None:
         return None
@@ -108,6 +123,7 @@ def ext4(name, size, options="defaults"):
 
 def xfs(name):
     """The directory of a new XFS file system of the least size that mkfs.xfs takes, or None."""
+    own_mounts()
     device = loop_device(sparse_file(name + ".img", 320 << 20))
     if device is None or _admin("mkfs.xfs", "-q", "-f", device) is None:
         return None
