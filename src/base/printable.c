@@ -72,12 +72,15 @@ static void put_escape(FILE *f, const char *s, size_t len)
 		fprintf(f, "\\u%04x", code_point(s, len));
 }
 
-static void put(FILE *f, const char *text, const char *kept)
+/* Bytes of `kept` are unchanged; of `doubled` they come twice. */
+static void put(FILE *f, const char *text, const char *kept, const char *doubled)
 {
 	while (*text) {
 		size_t unsafe = strchr(kept, *text) ? 0 : printable_unsafe(text);
 		size_t len = unsafe ? unsafe : utf8_length(text);
 
+		if (strchr(doubled, *text))
+			fputc(*text, f);
 		if (unsafe)
 			put_escape(f, text, len);
 		else
@@ -88,12 +91,17 @@ static void put(FILE *f, const char *text, const char *kept)
 
 void printable_put(FILE *f, const char *text)
 {
-	put(f, text, "");
+	put(f, text, "", "");
+}
+
+void printable_put_exact(FILE *f, const char *text)
+{
+	put(f, text, "", "\\");
 }
 
 void printable_put_lines(FILE *f, const char *text)
 {
-	put(f, text, "\n\t");
+	put(f, text, "\n\t", "");
 }
 
 char *printable_dup(const char *text, bool lines)
@@ -102,7 +110,7 @@ char *printable_dup(const char *text, bool lines)
 
 	if (!memstream_open(&m))
 		return NULL;
-	put(m.f, text, lines ? "\n\t" : "");
+	put(m.f, text, lines ? "\n\t" : "", "");
 	memstream_close(&m);
 	return m.text;
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "copy/attempt.h"
-#include "copy/relay_names.h"
 #include "copy/role.h"
 #include "xdd/sync/thread.h"
 
@@ -34,7 +33,6 @@ struct way {
 
 struct relay {
 	struct copy_attempt *attempt;
-	struct relay_names *names;
 	struct way ways[2];
 	pthread_mutex_t lock;
 	/* guarded by lock */
@@ -142,10 +140,10 @@ static bool read_message(struct way *w, const struct wire_header *h)
 		read_failure(w->relay, w->from, h, w->body);
 		return false;
 	case WIRE_COPY_OFFER:
-		relay_names_offer(w->relay->names, w->body, h->length);
+		copy_report_offer(w->relay->attempt->report, w->body, h->length);
 		return false;
 	case WIRE_COPY_RESULT:
-		relay_names_result(w->relay->names, w->body, h->length);
+		copy_report_results(w->relay->attempt->report, w->body, h->length);
 		return false;
 	case WIRE_COPY_CANCEL:
 	case WIRE_ERROR:
@@ -268,7 +266,7 @@ static void end_way(struct way *w)
 
 int attempt_relay(struct copy_attempt *a)
 {
-	struct relay r = { .attempt = a, .names = relay_names_new(a->report) };
+	struct relay r = { .attempt = a };
 	pthread_t canceler;
 	int err, status;
 
@@ -291,7 +289,6 @@ int attempt_relay(struct copy_attempt *a)
 	if (!err)
 		pthread_join(canceler, NULL);
 	status = r.status;
-	relay_names_free(r.names);
 	pthread_mutex_destroy(&r.lock);
 	return status;
 }

@@ -247,6 +247,44 @@ def test_full():
     return None
 
 
+def test_links_of_lost_files():
+    """Names of a file of which the first one has no place: the directory for it cannot be made."""
+    source = fresh("source")
+    for name in ("a", "b"):
+        os.makedirs(os.path.join(source, name, "deep"))
+    first = write(os.path.join(source, "first"), b"two names")
+    for name in ("a/deep/one", "b/deep/two"):
+        os.link(first, os.path.join(source, name))
+    os.unlink(first)
+    for n in range(20):
+        write(os.path.join(source, "b", "f%d" % n), noise(100, n))
+    for blocked, other in (("a", "b/deep/two"), ("b", "a/deep/one")):
+        destination = fresh("destination")
+        write(os.path.join(destination, blocked), b"in the way")
+        run = copy("-r", source + "/", FAKE.place(destination))
+        links = [line for line in run.error_lines() if "its other name" in line]
+        arrived = os.path.exists(os.path.join(destination, other))
+        t.ok(run.status == FAILED and read(os.path.join(destination, blocked)) == b"in the way" and
+             "copy: %s: is not a directory\n" % FAKE.place(blocked) in run.err and
+             len(links) == (not arrived) and len(run.error_lines()) == 1 + len(links) and
+             (blocked == "b" or len(os.listdir(os.path.join(destination, "b"))) == 21),
+             "the directory %s cannot be made: the rest arrives, with a line for a name of a file in it" % blocked, run)
+        for words in ("-n", "-k"):
+            run = copy("-r", words, source + "/", FAKE.place(fresh("empty") if words == "-n" else destination))
+            t.ok("unknown file" not in run.err and run.status == (0 if words == "-n" else run.status),
+                 "%s of names of one file" % words, run)
+    there = fresh("part")
+    os.makedirs(os.path.join(there, "b", "deep"))
+    os.makedirs(os.path.join(there, "a"))
+    run = copy("-r", "-n", source + "/", FAKE.place(there))
+    t.ok(run.status == 0 and "copy b/deep/two\n" in run.out and "copy a/deep/one\n" in run.out,
+         "-n where the directory of one name is missing", run)
+    t.may_warn("has another time or other attributes")
+    run = copy("-r", "-k", source + "/", FAKE.place(there))
+    t.ok(run.status == MISCOMPARE and "b/deep/two: does not exist" in run.err and "a/deep: does not exist" in run.err,
+         "-k where the directory of one name is missing", run)
+
+
 # Devices
 
 def test_devices():
@@ -366,6 +404,7 @@ def test_dry_run():
     t.ok(run.status == 0 and not os.path.exists(t.path("not-there")), "-n makes no directory", run)
 
 
-t.run(test_sizes, test_holes, test_direct_and_ordered, test_in_the_way, test_in_place, test_unwritable, test_full, test_devices,
+s.own_mounts()
+t.run(test_sizes, test_holes, test_direct_and_ordered, test_in_the_way, test_in_place, test_unwritable, test_full, test_links_of_lost_files, test_devices,
       test_verify, test_contents, test_dry_run)
 t.done()

@@ -154,20 +154,18 @@ void copy_report_failure(struct copy_report *report, enum copy_role side,
 	pthread_mutex_unlock(&r->lock);
 }
 
-bool copy_report_wants_entries(const struct copy_report *report)
+void copy_report_offer(struct copy_report *report, const uint8_t *offer, size_t length)
 {
 	(void)report;
-	return true;
+	(void)offer;
+	(void)length;
 }
 
-void copy_report_entry(struct copy_report *report, const char *path, enum copy_kind kind,
-		       uint64_t bytes, enum copy_outcome outcome)
+void copy_report_results(struct copy_report *report, const uint8_t *results, size_t length)
 {
 	(void)report;
-	(void)path;
-	(void)kind;
-	(void)bytes;
-	(void)outcome;
+	(void)results;
+	(void)length;
 }
 
 /* ---- files ---- */

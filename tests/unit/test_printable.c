@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,73 @@ static void test_lines(void **state)
 	free(got);
 }
 
+/* Reads what printable_put_exact() has written, as doc/xddcp.md describes it. */
+static void read_back(const char *s, char *out)
+{
+	while (*s) {
+		unsigned code;
+		int n;
+
+		if (*s != '\\') {
+			*out++ = *s++;
+		} else if (s[1] == 'n' || s[1] == 't' || s[1] == '\\') {
+			*out++ = s[1] == 'n' ? '\n' : s[1] == 't' ? '\t' : '\\';
+			s += 2;
+		} else if (s[1] == 'x') {
+			assert_int_equal(sscanf(s + 2, "%2x%n", &code, &n), 1);
+			*out++ = (char)code;
+			s += 2 + n;
+		} else {
+			assert_int_equal(sscanf(s, "\\u%4x%n", &code, &n), 1);
+			if (code >= 0x800)
+				*out++ = (char)(0xe0 | code >> 12);
+			*out++ = (char)((code >= 0x800 ? 0x80 : 0xc0) | (code >> 6 & 0x3f));
+			*out++ = (char)(0x80 | (code & 0x3f));
+			s += n;
+		}
+	}
+	*out = '\0';
+}
+
+static char *exact(const char *text)
+{
+	char *result = NULL;
+	size_t size;
+	FILE *f = open_memstream(&result, &size);
+
+	assert_non_null(f);
+	printable_put_exact(f, text);
+	fclose(f);
+	return result;
+}
+
+static void test_exact(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"a\\b",
+		"a\\nb\nc",
+		"\\",
+		"\\\\x1b\x1b",
+		"\\u202e\xe2\x80\xae",
+		"\xc2\x9b\x9b\xd8\x9c",
+		"\xff\\\xc3\xa4 \t",
+	};
+	char back[64], *got;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		got = exact(texts[i]);
+		assert_true(printable_is_safe(got));
+		read_back(got, back);
+		assert_string_equal(back, texts[i]);
+		free(got);
+	}
+	got = exact("a\\b\nc");
+	assert_string_equal(got, "a\\\\b\\nc");
+	free(got);
+}
+
 /*
  * Escaped text is not escaped again, and every byte becomes printable.
  */
@@ -95,9 +163,8 @@ static void test_any_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_escaped),
-		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_kept),	  cmocka_unit_test(test_escaped),
+		cmocka_unit_test(test_lines),	  cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_any_bytes),
 	};
 

@@ -2,7 +2,7 @@
  * Text from outside, such as the name of a file, made safe for a terminal: characters that control
  * the terminal, change the direction of text or end a line, and bytes that are not UTF-8, become
  * \n, \t, \x1b or \u202e. A backslash is unchanged, so the result is for people and not for
- * programs. Any thread.
+ * programs, except that of printable_put_exact(). Any thread.
  */
 #ifndef XDD_BASE_PRINTABLE_H
 #define XDD_BASE_PRINTABLE_H
@@ -22,6 +22,12 @@ void printable_mask(char *text);
 
 /* Write `text` as part of one line. */
 void printable_put(FILE *f, const char *text);
+
+/*
+ * The same with \\ for a backslash: the bytes of `text` can be told from the result, for programs
+ * that read it.
+ */
+void printable_put_exact(FILE *f, const char *text);
 
 /* Write whole lines: newlines and tabs are unchanged. */
 void printable_put_lines(FILE *f, const char *text);

@@ -5,9 +5,10 @@
 
 #include <stdlib.h>
 
-void answers_init(struct answers *a, struct role *role)
+void answers_init(struct answers *a, struct role *role, struct copy_report *report)
 {
 	a->role = role;
+	a->report = report;
 	a->n_results_bytes = 0;
 	a->n_wants_bytes = 0;
 	pthread_mutex_init(&a->lock, NULL);
@@ -24,8 +25,10 @@ static void send_results(struct answers *a)
 	size_t n = a->n_results_bytes;
 
 	a->n_results_bytes = 0;
-	if (n)
-		role_send(a->role, WIRE_COPY_RESULT, a->results, n);
+	if (!n)
+		return;
+	copy_report_results(a->report, a->results, n);
+	role_send(a->role, WIRE_COPY_RESULT, a->results, n);
 }
 
 void answers_result(struct answers *a, uint64_t id, enum copy_outcome outcome)

@@ -15,6 +15,7 @@
 
 struct answers {
 	struct role *role;
+	struct copy_report *report;
 
 	pthread_mutex_t lock; /* held while results are sent, so that they stay in order */
 	/* guarded by lock */
@@ -26,7 +27,7 @@ struct answers {
 	size_t n_wants_bytes;
 };
 
-void answers_init(struct answers *a, struct role *role);
+void answers_init(struct answers *a, struct role *role, struct copy_report *report);
 void answers_destroy(struct answers *a);
 
 /* Any thread. A channel that fails ends the copy (role_send()). */

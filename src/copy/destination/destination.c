@@ -100,16 +100,6 @@ void dest_compare_meta(struct destination *d, struct dir_node *dir, const struct
 		role_fail(d->role, e->id, 0, path, "has another time or other attributes");
 }
 
-void dest_note(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-	       enum copy_outcome outcome)
-{
-	char path[COPY_MAX_PATH_BYTES];
-
-	if (d->lists_entries)
-		copy_report_entry(d->job->report, dest_path(d, dir, e->name, path), e->kind,
-				  e->size_bytes, outcome);
-}
-
 void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum copy_outcome outcome)
 {
 	if (cost_bytes)
@@ -322,14 +312,13 @@ int copy_destination(struct copy_job *job)
 	d->job = job;
 	d->settings = job->settings;
 	d->reads_only = job->settings->verify || job->settings->dry_run;
-	d->lists_entries = copy_report_wants_entries(job->report);
 	root_init(&d->root);
 	err = role_open(&d->role, job, COPY_DESTINATION, &ops, d);
 	if (err) {
 		free(d);
 		return COPY_FAILED;
 	}
-	answers_init(&d->answers, d->role);
+	answers_init(&d->answers, d->role, job->report);
 	err = open_all(d);
 	if (err)
 		role_fatal(d->role, COPY_FAILED, "cannot start (%s)", strerror(-err));

@@ -115,10 +115,6 @@ void dest_failed_text(struct destination *d, uint64_t id, struct dir_node *dir, 
 void dest_compare_meta(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
 		       const struct stat *st, int fd);
 
-/* Tell the report of an entry that has ended, if it lists them. */
-void dest_note(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-	       enum copy_outcome outcome);
-
 /* The end of an entry: its RESULT, which is sent by answers_flush() at the latest. */
 void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes,
 		 enum copy_outcome outcome);

@@ -91,7 +91,7 @@ static void pop(struct destination *d)
 	struct level *l = &x->levels[--x->n];
 
 	return_fd(d, l);
-	free(l->path);
+	free(l->below);
 	if (l->kind == LEVEL_LOST)
 		return;
 	if (l->is_root || l->kind != LEVEL_THERE)
@@ -112,7 +112,7 @@ void entries_free(struct destination *d, struct entries *x)
 		struct level *l = &x->levels[--x->n];
 
 		return_fd(d, l);
-		free(l->path);
+		free(l->below);
 		if (l->kind == LEVEL_THERE && !l->is_root)
 			directory_release(d, l->node);
 	}
@@ -130,43 +130,45 @@ static void count_failed(struct destination *d, enum level_kind kind)
 	role_count_failed(d->role, kind == LEVEL_LOST ? COPY_FAILED : XDD_MISCOMPARE);
 }
 
-/* -n: the path of an entry that would be made in `l`, to be freed; NULL: nothing lists it. */
-static char *would_path(struct destination *d, const struct level *l, const struct copy_entry *e)
+/* The path of a name in `l` below its node, to be freed. NULL: no memory. */
+static char *path_below(const struct level *l, const char *name)
 {
-	char *buf = d->lists_entries ? malloc(COPY_MAX_PATH_BYTES) : NULL;
+	const char *below = l->below ? l->below : "";
+	char *path;
 
-	if (!buf)
+	if (asprintf(&path, "%s%s%s", below, *below ? "/" : "", name) < 0)
 		return NULL;
-	if (l->path)
-		snprintf(buf, COPY_MAX_PATH_BYTES, "%s/%s", l->path, e->name);
-	else
-		dest_path(d, l->node, e->name, buf);
-	return buf;
-}
-
-/* Returns the path as above. */
-static char *list_would(struct destination *d, const struct level *l, const struct copy_entry *e)
-{
-	char *path = would_path(d, l, e);
-
-	if (path)
-		copy_report_entry(d->job->report, path, e->kind, e->size_bytes, COPY_WOULD);
 	return path;
 }
 
 /*
- * An entry in a directory that is not there. Its result is that of the directory; only what would
- * be copied is listed.
+ * An entry that has no place ends; later names of its file find how. Returns 0 or -ENOMEM.
  */
-static void below_nothing(struct destination *d, const struct level *l, const struct copy_entry *e)
+static int end_early(struct destination *d, const struct level *l, const struct copy_entry *e,
+		     enum copy_outcome outcome)
+{
+	char *path;
+	int err;
+
+	dest_result(d, e->id, 0, outcome);
+	if (!(e->flags & COPY_HAS_LINKS) || !l->node)
+		return 0;
+	path = path_below(l, e->name);
+	err = path ? links_expect(d, l->node, path, e->id) : -ENOMEM;
+	free(path);
+	if (!err)
+		links_file_ended(d, e->id, outcome);
+	return err;
+}
+
+/* An entry in a directory that is not there has the result of the directory. 0 or -ENOMEM. */
+static int below_nothing(struct destination *d, const struct level *l, const struct copy_entry *e)
 {
 	enum copy_outcome outcome = outcome_below(l->kind);
 
 	if (outcome != COPY_WOULD)
 		count_failed(d, l->kind);
-	else
-		free(list_would(d, l, e));
-	dest_result(d, e->id, 0, outcome);
+	return end_early(d, l, e, outcome);
 }
 
 static int enter_nothing(struct destination *d, const struct level *in, const struct copy_entry *e,
@@ -177,11 +179,10 @@ static int enter_nothing(struct destination *d, const struct level *in, const st
 
 	if (kind == LEVEL_LOST)
 		dest_result(d, e->id, 0, COPY_LOST);
-	else if (kind == LEVEL_WOULD)
-		l.path = list_would(d, in, e);
-	err = push(d, &l);
+	l.below = path_below(in, e->name);
+	err = l.below ? push(d, &l) : -ENOMEM;
 	if (err)
-		free(l.path);
+		free(l.below);
 	return err;
 }
 
@@ -194,8 +195,6 @@ static int enter_root(struct destination *d, const struct copy_entry *e, uint32_
 	l.id = e->id;
 	l.cost_bytes = cost_bytes;
 	l.is_root = true;
-	if (l.kind == LEVEL_WOULD)
-		free(list_would(d, &l, e));
 	if (!(e->flags & COPY_IMPLIED)) {
 		free(x->of_root);
 		x->of_root = meta_entry_dup(e);
@@ -404,15 +403,12 @@ static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost
 		dest_failed(d, e->id, l->node, e->name, "open its directory", err);
 		if (e->kind == COPY_DIR)
 			return enter_nothing(d, l, e, cost_bytes, LEVEL_LOST);
-		dest_result(d, e->id, 0, COPY_LOST);
-		return 0;
+		return end_early(d, l, e, COPY_LOST);
 	}
 	if (e->kind == COPY_DIR)
 		return take_dir(d, l, e, cost_bytes, why);
-	if (l->kind != LEVEL_THERE) {
-		below_nothing(d, l, e);
-		return 0;
-	}
+	if (l->kind != LEVEL_THERE)
+		return below_nothing(d, l, e);
 	if (e->kind == COPY_FILE)
 		return existing_offer(d, l, e, cost_bytes, why);
 	return take_link(d, l, e, cost_bytes, why);
@@ -472,6 +468,7 @@ int entries_offer(struct destination *d, const uint8_t *body, size_t length, cha
 	int err = 0;
 
 	dest_busy(d);
+	copy_report_offer(d->job->report, body, length);
 	copy_cursor_init(c, body, length);
 	while (!err && !dest_stopped(d)) {
 		const uint8_t *at = c->at;

@@ -20,7 +20,7 @@ struct level {
 	int fd;		       /* of `node`, borrowed while entries arrive in it; -1: not now */
 	bool fresh;	       /* it was made by this copy: nothing is in it */
 	bool is_root;	       /* an entry that stands for the destination itself */
-	char *path;  /* LEVEL_WOULD: its path, owned; NULL: the root, or nothing lists it */
+	char *below; /* not LEVEL_THERE: its path below `node`, owned; NULL: it is `node` */
 	uint64_t id; /* of its entry; 0: the root, without one */
 	uint32_t cost_bytes;
 };

@@ -29,7 +29,6 @@ struct offer {
 static int end_at_once(struct destination *d, const struct offer *o, enum copy_outcome outcome)
 {
 	file_count(d, o->e, outcome);
-	dest_note(d, o->level->node, o->e, outcome);
 	dest_result(d, o->e->id, 0, outcome);
 	if (o->e->flags & COPY_HAS_LINKS)
 		links_file_ended(d, o->e->id, outcome);
@@ -220,7 +219,7 @@ int existing_offer(struct destination *d, const struct level *level, const struc
 
 	if (d->root.device >= 0)
 		return offer_device(d, &o, why);
-	if (e->flags & COPY_HAS_LINKS && links_expect(d, level->node, e))
+	if (e->flags & COPY_HAS_LINKS && links_expect(d, level->node, e->name, e->id))
 		return -ENOMEM;
 	o.exists = !level->fresh && !fstatat(level->fd, e->name, &o.st, AT_SYMLINK_NOFOLLOW);
 	if (!o.exists && !level->fresh && errno != ENOENT) {

@@ -84,7 +84,6 @@ void file_end(struct destination *d, struct item *i, enum copy_outcome outcome)
 
 	items_remove(&d->items, i);
 	file_count(d, e, outcome);
-	dest_note(d, i->file.dir, e, outcome);
 	if (!i->answered)
 		dest_result(d, i->id, i->cost_bytes, outcome);
 	if (e->flags & COPY_HAS_LINKS)

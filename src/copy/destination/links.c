@@ -53,10 +53,10 @@ static struct first *find(struct links *l, uint64_t id)
 	return f;
 }
 
-int links_expect(struct destination *d, struct dir_node *dir, const struct copy_entry *e)
+int links_expect(struct destination *d, struct dir_node *dir, const char *path, uint64_t id)
 {
 	struct links *l = d->links;
-	size_t n = strlen(e->name) + 1;
+	size_t n = strlen(path) + 1;
 	struct first *f;
 
 	if (l->n >= FIRSTS_MAX) {
@@ -66,9 +66,9 @@ int links_expect(struct destination *d, struct dir_node *dir, const struct copy_
 	f = calloc(1, sizeof(*f) + n);
 	if (!f)
 		return -ENOMEM;
-	f->id = e->id;
+	f->id = id;
 	f->dir = dir;
-	memcpy(f->name, e->name, n);
+	memcpy(f->name, path, n);
 	dirs_hold(d->dirs, f->dir);
 	pthread_mutex_lock(&l->lock);
 	f->next = l->buckets[f->id & (BUCKETS - 1)];

@@ -20,8 +20,11 @@ void links_drop(struct destination *d);
 void links_symlink(struct destination *d, struct item *i, bool fresh);
 int links_make(struct destination *d, struct item *i, char *why);
 
-/* A file with COPY_HAS_LINKS is offered (returns 0 or -ENOMEM), and has ended. */
-int links_expect(struct destination *d, struct dir_node *dir, const struct copy_entry *e);
+/*
+ * An entry with COPY_HAS_LINKS is offered (returns 0 or -ENOMEM), and has ended. `path` is below
+ * `dir`: its name, or more where its directory is not there.
+ */
+int links_expect(struct destination *d, struct dir_node *dir, const char *path, uint64_t id);
 void links_file_ended(struct destination *d, uint64_t id, enum copy_outcome outcome);
 
 #endif

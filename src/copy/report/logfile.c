@@ -63,19 +63,19 @@ int logfile_open(struct logfile **l, const struct copy_request *request)
 		return err;
 	}
 	*l = new;
-	logfile_line(new, "command", NULL, request->command ? request->command : "xdd copy");
+	put_time(new->f);
+	fputs("command ", new->f);
+	/* As the shell reads it. */
+	printable_put(new->f, request->command ? request->command : "xdd copy");
+	fputc('\n', new->f);
 	return 0;
 }
 
-void logfile_line(struct logfile *l, const char *word, const char *path, const char *text)
+void logfile_line(struct logfile *l, const char *word, const char *text)
 {
 	put_time(l->f);
 	fprintf(l->f, "%s ", word);
-	if (path && *path) {
-		printable_put(l->f, path);
-		fputs(": ", l->f);
-	}
-	printable_put(l->f, text);
+	printable_put_exact(l->f, text);
 	fputc('\n', l->f);
 }
 
@@ -108,7 +108,7 @@ void logfile_entry(struct logfile *l, const char *path, enum copy_kind kind, uin
 {
 	put_time(l->f);
 	fprintf(l->f, "%s %s, %" PRIu64 " bytes: ", outcome_word(outcome), kind_word(kind), bytes);
-	printable_put(l->f, path);
+	printable_put_exact(l->f, path);
 	fputc('\n', l->f);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "copy/report/names.h"
 #include "copy/report/report_internal.h"
 #include "copy/role.h"
 #include "xdd/base/log.h"
@@ -43,6 +44,8 @@ struct copy_report {
 	/* atomic: the thread that draws is to end */
 	_Atomic bool ending;
 	struct event changed;
+
+	struct names *names; /* NULL: nothing lists entries. Const during an attempt */
 
 	pthread_mutex_t lock;
 	/* guarded by lock */
@@ -169,11 +172,22 @@ static void *draw_thread(void *arg)
 	}
 }
 
+/* True if something lists all entries. */
+static bool wants_entries(const struct copy_report *r)
+{
+	const struct copy_request *q = r->request;
+
+	return q && (q->settings.dry_run || (q->settings.stamps && q->log_path));
+}
+
 /* A copy that is tried again counts from zero: the rest is durable already. */
 int copy_report_begin(struct copy_report *r)
 {
 	struct copy_state *s = &r->state;
 	int err;
+
+	names_free(r->names);
+	r->names = wants_entries(r) ? names_new(r) : NULL;
 
 	pthread_mutex_lock(&r->lock);
 	r->begun_ns = clock_now_ns();
@@ -286,7 +300,7 @@ void copy_report_failure(struct copy_report *r, enum copy_role side, const struc
 	if (line) {
 		print_failure(r, !f->status, line);
 		if (r->log)
-			logfile_line(r->log, word, NULL, line);
+			logfile_line(r->log, word, line);
 		if (r->json)
 			copy_json_failure(r->json, side, f);
 	}
@@ -311,22 +325,27 @@ static void list_entry(struct copy_report *r, const char *path, enum copy_kind k
 		return;
 	}
 	fputs("copy ", r->listed);
-	printable_put(r->listed, path);
+	printable_put_exact(r->listed, path);
 	fputs(kind == COPY_DIR ? "/\n" : "\n", r->listed);
 }
 
-bool copy_report_wants_entries(const struct copy_report *r)
+void copy_report_offer(struct copy_report *r, const uint8_t *body, size_t length)
 {
-	const struct copy_request *q = r->request;
+	if (r->names)
+		names_offer(r->names, body, length);
+}
 
-	return q && (q->settings.dry_run || (q->settings.stamps && q->log_path));
+void copy_report_results(struct copy_report *r, const uint8_t *body, size_t length)
+{
+	if (r->names)
+		names_result(r->names, body, length);
 }
 
 void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind kind, uint64_t bytes,
 		       enum copy_outcome outcome)
 {
-	if (!r->request)
-		return;
+	if (!*path)
+		path = ".";
 	pthread_mutex_lock(&r->lock);
 	if (outcome == COPY_WOULD && kind == COPY_FILE) {
 		r->state.would_files++;
@@ -352,7 +371,7 @@ void copy_report_note(struct copy_report *r, const char *fmt, ...)
 	pthread_mutex_lock(&r->lock);
 	log_notice("copy: %s", text);
 	if (r->log)
-		logfile_line(r->log, "note", NULL, text);
+		logfile_line(r->log, "note", text);
 	if (r->json)
 		copy_json_note(r->json, text);
 	pthread_mutex_unlock(&r->lock);
@@ -370,7 +389,7 @@ void copy_report_connection(struct copy_report *r, const struct connection_info 
 		 (double)info->rtt_ns / (double)NS_PER_MS, info->retransmits);
 	pthread_mutex_lock(&r->lock);
 	if (r->log)
-		logfile_line(r->log, "connection", NULL, text);
+		logfile_line(r->log, "connection", text);
 	if (r->json)
 		copy_json_connection(r->json, info);
 	pthread_mutex_unlock(&r->lock);
@@ -460,6 +479,7 @@ int copy_report_close(struct copy_report *r, int status)
 	status = r->state.status;
 	for (size_t i = 0; i < r->state.n_first; i++)
 		free(r->state.first[i]);
+	names_free(r->names);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 	return status;

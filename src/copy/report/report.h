@@ -33,12 +33,11 @@ void copy_report_counts(struct copy_report *r, enum copy_role side, const struct
 void copy_report_failure(struct copy_report *r, enum copy_role side, const struct copy_failure *f);
 
 /*
- * An entry has ended; for the log of -v and the list of -n. `path` is relative, any bytes. Not
- * needed where copy_report_wants_entries() is false, which does not change.
+ * The bodies of each OFFER and each RESULT, for the log of -v and the list of -n. That of an OFFER
+ * before a RESULT can answer it, and by one thread.
  */
-bool copy_report_wants_entries(const struct copy_report *r);
-void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind kind, uint64_t bytes,
-		       enum copy_outcome outcome);
+void copy_report_offer(struct copy_report *r, const uint8_t *body, size_t length);
+void copy_report_results(struct copy_report *r, const uint8_t *body, size_t length);
 
 /* A line for people that is no failure: "data goes through ssh: ...". */
 void copy_report_note(struct copy_report *r, const char *fmt, ...)

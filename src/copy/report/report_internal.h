@@ -10,9 +10,19 @@
 #include <stdio.h>
 
 #include "copy/message/message.h"
+#include "copy/report/report.h"
 #include "xdd/copy/copy.h"
 #include "xdd/report/outfile.h"
 #include "xdd/stat/connection_info.h"
+
+/* ---- report.c ---- */
+
+/*
+ * An entry has ended; for the log of -v and the list of -n. `path` is relative, any bytes; "" is
+ * the contents of a source. Any thread.
+ */
+void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind kind, uint64_t bytes,
+		       enum copy_outcome outcome);
 
 /* Failures that the summary repeats. */
 #define SUMMARY_FAILURES 10
@@ -105,8 +115,8 @@ struct logfile;
 
 /* `path` was checked by no one. Returns 0 or -errno. */
 int logfile_open(struct logfile **l, const struct copy_request *request);
-/* A line: the time, `word`, and a text, escaped; `path` may be NULL. */
-void logfile_line(struct logfile *l, const char *word, const char *path, const char *text);
+/* A line: the time, `word`, and a text, escaped by printable_put_exact(). */
+void logfile_line(struct logfile *l, const char *word, const char *text);
 void logfile_entry(struct logfile *l, const char *path, enum copy_kind kind, uint64_t bytes,
 		   enum copy_outcome outcome);
 /* Write what is buffered. */

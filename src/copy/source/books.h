@@ -24,7 +24,7 @@ struct entry {
 	/* const once it was offered */
 	uint64_t id;
 	struct dirs *dirs;
-	struct dir_node *dir; /* a reference; NULL where nothing needs it */
+	struct dir_node *dir; /* FILE: a reference; else NULL */
 	uint64_t size_bytes;  /* to copy */
 	uint64_t file_bytes;  /* of the file, as the walk found it */
 	uint64_t dev, ino;

@@ -33,6 +33,8 @@ static int flush(struct offering *o)
 	size_t n = o->batch_bytes;
 
 	o->batch_bytes = 0;
+	if (n)
+		copy_report_offer(o->s->job->report, o->batch, n);
 	return n ? role_send(o->s->role, WIRE_COPY_OFFER, o->batch, n) : 0;
 }
 
@@ -209,13 +211,12 @@ static bool has_id(enum copy_kind kind)
 /* An entry with an id: it is in the books before the destination can know it. */
 static int note_entry(struct offering *o, struct walk_found *found, int encoded_bytes)
 {
-	const struct copy_settings *settings = o->s->settings;
 	struct entry *e = entry_new(found, (size_t)encoded_bytes);
 	int err = 0;
 
 	if (!e)
 		return -ENOMEM;
-	if (e->kind == COPY_FILE || settings->stamps || settings->dry_run) {
+	if (e->kind == COPY_FILE) {
 		e->dir = found->dir;
 		found->dir = NULL;
 	}

@@ -123,18 +123,6 @@ static int take_result(struct source *s, const struct copy_result *r, struct ent
 	return 0;
 }
 
-/* The log of -v and the list of -n have each name. */
-static void report_entry(struct source *s, const struct entry *e)
-{
-	char path[COPY_MAX_PATH_BYTES];
-
-	if (!e->dir || !copy_report_wants_entries(s->job->report))
-		return;
-	dirs_path(e->dirs, e->dir, e->kind == COPY_DIR ? "" : e->name, path, sizeof(path));
-	copy_report_entry(s->job->report, path, (enum copy_kind)e->kind, e->size_bytes,
-			  (enum copy_outcome)e->outcome);
-}
-
 static int take_results(struct source *s, const struct wire_header *h, const uint8_t *body,
 			char *why)
 {
@@ -155,11 +143,12 @@ static int take_results(struct source *s, const struct wire_header *h, const uin
 	if (s->waits_for_room || (s->walk_over && s->books.n == 0))
 		pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
+	if (!err)
+		copy_report_results(s->job->report, body, h->length);
 	while (ended) {
 		struct entry *e = ended;
 
 		ended = e->next;
-		report_entry(s, e);
 		entry_free(e);
 	}
 	return err;

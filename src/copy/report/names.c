@@ -2,12 +2,13 @@
  * Names of entries between their OFFER and RESULT; see the header. The window of the copy bounds
  * them.
  */
-#include "copy/relay_names.h"
+#include "copy/report/names.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy/report/report_internal.h"
 #include "xdd/base/array.h"
 
 #define BUCKETS (1u << 14)
@@ -23,7 +24,7 @@ struct name {
 	char path[];
 };
 
-struct relay_names {
+struct names {
 	struct copy_report *report; /* const */
 
 	/* owned by the thread of the offers: the directory that was entered last */
@@ -40,12 +41,10 @@ struct relay_names {
 	size_t n;
 };
 
-struct relay_names *relay_names_new(struct copy_report *report)
+struct names *names_new(struct copy_report *report)
 {
-	struct relay_names *n;
+	struct names *n;
 
-	if (!copy_report_wants_entries(report))
-		return NULL;
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return NULL;
@@ -54,7 +53,7 @@ struct relay_names *relay_names_new(struct copy_report *report)
 	return n;
 }
 
-void relay_names_free(struct relay_names *n)
+void names_free(struct names *n)
 {
 	if (!n)
 		return;
@@ -75,7 +74,7 @@ void relay_names_free(struct relay_names *n)
 /* ---- offers ---- */
 
 /* "" is a directory that stands for the destination itself. */
-static bool enter(struct relay_names *n, const char *name)
+static bool enter(struct names *n, const char *name)
 {
 	size_t length = strlen(name);
 	size_t *lengths = array_room(n->lengths, n->depth, sizeof(*lengths));
@@ -97,13 +96,13 @@ static bool enter(struct relay_names *n, const char *name)
 	return true;
 }
 
-static void leave(struct relay_names *n)
+static void leave(struct names *n)
 {
 	if (n->depth > 0)
 		n->length = n->lengths[--n->depth];
 }
 
-static void remember(struct relay_names *n, const struct copy_entry *e)
+static void remember(struct names *n, const struct copy_entry *e)
 {
 	size_t length = strlen(e->name);
 	struct name *name = malloc(sizeof(*name) + n->length + length + 1);
@@ -127,7 +126,7 @@ static void remember(struct relay_names *n, const struct copy_entry *e)
 	free(name);
 }
 
-static void take_entry(struct relay_names *n, const struct copy_entry *e)
+static void take_entry(struct names *n, const struct copy_entry *e)
 {
 	if (e->kind == COPY_LEAVE) {
 		leave(n);
@@ -140,13 +139,11 @@ static void take_entry(struct relay_names *n, const struct copy_entry *e)
 		n->lost = true;
 }
 
-void relay_names_offer(struct relay_names *n, const uint8_t *body, size_t length)
+void names_offer(struct names *n, const uint8_t *body, size_t length)
 {
 	struct copy_entry e;
 	bool more = true;
 
-	if (!n)
-		return;
 	copy_cursor_init(&n->cursor, body, length);
 	while (!n->lost && copy_decode_entry(&n->cursor, &e, &more) == WIRE_OK && more)
 		take_entry(n, &e);
@@ -155,7 +152,7 @@ void relay_names_offer(struct relay_names *n, const uint8_t *body, size_t length
 /* ---- results ---- */
 
 /* Take the name of an entry out. The caller frees it; NULL: it is not known. */
-static struct name *forget(struct relay_names *n, uint64_t id)
+static struct name *forget(struct names *n, uint64_t id)
 {
 	struct name **at, *name;
 
@@ -172,11 +169,11 @@ static struct name *forget(struct relay_names *n, uint64_t id)
 	return name;
 }
 
-void relay_names_result(struct relay_names *n, const uint8_t *body, size_t length)
+void names_result(struct names *n, const uint8_t *body, size_t length)
 {
 	size_t count;
 
-	if (!n || copy_check_results(body, length, &count) != WIRE_OK)
+	if (copy_check_results(body, length, &count) != WIRE_OK)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		struct copy_result r = copy_result_at(body, i);
