@@ -99,6 +99,8 @@ def make_tree(top):
                                     ("loop2", "loop"), ("up", "../.."), ("absolute", "/etc/passwd"), ("long", "x/" * 2000)]):
         os.symlink(to, "%s/links/%s" % (top, name))
         os.utime("%s/links/%s" % (top, name), ns=(i, 10**18 + i), follow_symlinks=False)
+    os.link(top + "/links/dangling", top + "/links/the same", follow_symlinks=False)
+    os.link(top + "/links/dangling", top + "/files/a link", follow_symlinks=False)
     os.link(top + "/files/f7", top + "/links/f7")
     os.link(top + "/files/f7", top + "/files/again f7")
     os.link(top + "/files/large", top + "/links/large")
@@ -195,8 +197,8 @@ class Snapshot:
                 facts.append(attributes_of(fd))
             os.close(fd)
             self.blocks += status.st_blocks
-            if "links" not in self.ignores and status.st_nlink > 1:
-                facts.append(self.first.setdefault(status.st_ino, path))
+        if "links" not in self.ignores and status.st_nlink > 1:
+            facts.append(self.first.setdefault(status.st_ino, path))
         self.found[path] = facts
 
     def take_dir(self, fd, path):

@@ -352,6 +352,8 @@ static int take_link(struct destination *d, const struct level *l, const struct 
 		return dest_violation(why, "a link, while the destination is a device");
 	if (items_open(&d->items, cost_bytes))
 		return dest_violation(why, "more than fits into the window");
+	if (e->flags & COPY_HAS_LINKS && links_expect(d, l->node, e->name, e->id))
+		return -ENOMEM;
 	i = entries_item(d, l, e, cost_bytes);
 	if (!i)
 		return -ENOMEM;

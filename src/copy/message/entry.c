@@ -173,6 +173,8 @@ static uint32_t known_flags(enum copy_kind kind)
 	switch (kind) {
 	case COPY_FILE:
 		return COPY_SPARSE | COPY_HAS_LINKS | COPY_DEVICE;
+	case COPY_SYMLINK:
+		return COPY_HAS_LINKS;
 	case COPY_DIR:
 		return COPY_IMPLIED;
 	default:

@@ -144,7 +144,7 @@ enum copy_kind {
 
 enum {
 	COPY_SPARSE = 1 << 0,	 /* FILE: has holes, which are not sent */
-	COPY_HAS_LINKS = 1 << 1, /* FILE: LINK entries may follow */
+	COPY_HAS_LINKS = 1 << 1, /* FILE, SYMLINK: LINK entries may follow */
 	COPY_DEVICE = 1 << 2,	 /* FILE: a device or pipe-like source; size as the user gave it */
 	COPY_IMPLIED = 1 << 3,	 /* DIR: leads to names of a list; one that exists stays as it is */
 };
@@ -168,7 +168,7 @@ struct copy_entry {
 	uint32_t uid, gid;
 	uint64_t size_bytes;
 	int64_t mtime_ns, atime_ns; /* since 1970 */
-	uint64_t first;		    /* LINK: id of a FILE with COPY_HAS_LINKS */
+	uint64_t first;		    /* LINK: id of an entry with COPY_HAS_LINKS */
 	const char *target;	    /* SYMLINK */
 	bool group;		    /* OWNER: `name` is that of group `gid`; else of user `uid` */
 	const struct copy_attr *attrs; /* with -P; decoded: in the cursor, until the next entry */

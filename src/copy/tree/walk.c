@@ -72,7 +72,9 @@ static void found(struct walk *w, struct walk_found *f, enum copy_kind kind, str
 	};
 }
 
-static void found_file(struct walk *w, struct walk_found *f, struct dir_node *dir, const char *name)
+/* A file or a symbolic link, or another name of one. True: the first name. */
+static bool found_first(struct walk *w, struct walk_found *f, enum copy_kind kind,
+			struct dir_node *dir, const char *name)
 {
 	uint64_t first = 0;
 
@@ -80,15 +82,24 @@ static void found_file(struct walk *w, struct walk_found *f, struct dir_node *di
 		first = walk_links_first(&w->links, &f->st, w->next_id);
 	if (f->st.st_nlink > 1 && !first)
 		w->links.full = true;
-	found(w, f, COPY_FILE, dir, name);
-	f->entry.size_bytes = (uint64_t)f->st.st_size;
+	found(w, f, kind, dir, name);
 	if (first && first != f->entry.id) {
 		f->entry.kind = COPY_LINK;
 		f->entry.first = first;
-		return;
+		return false;
 	}
 	if (first)
 		f->entry.flags |= COPY_HAS_LINKS;
+	return true;
+}
+
+static void found_file(struct walk *w, struct walk_found *f, struct dir_node *dir, const char *name)
+{
+	const bool first = found_first(w, f, COPY_FILE, dir, name);
+
+	f->entry.size_bytes = (uint64_t)f->st.st_size;
+	if (!first)
+		return;
 	if (f->st.st_blocks * 512 < f->st.st_size)
 		f->entry.flags |= COPY_SPARSE;
 }
@@ -111,8 +122,8 @@ static void found_link(struct walk *w, struct walk_found *f, struct dir_node *di
 		walk_fail_errno(w, f, dir, name, "cannot read symbolic link", -ENAMETOOLONG);
 	} else {
 		w->target[n] = '\0';
-		found(w, f, COPY_SYMLINK, dir, name);
-		f->entry.target = w->target;
+		if (found_first(w, f, COPY_SYMLINK, dir, name))
+			f->entry.target = w->target;
 	}
 }
 

@@ -63,7 +63,8 @@ void walk_leave_out(struct walk *w, uint64_t dev, uint64_t ino);
  * The next one. True; false: COPY_END was returned before. Ids are set. The caller releases
  * found->dir. FIFOs, sockets and devices in a tree are failures with one line each; symbolic links
  * named as a source without a trailing "/" are followed, those in trees are not. Hard links: the
- * first name is a FILE with COPY_HAS_LINKS, later ones are LINKs, if the walk still knows it.
+ * first name is a FILE or SYMLINK with COPY_HAS_LINKS, later ones are LINKs, if the walk still
+ * knows it.
  *
  * dirs_path() of `dir` and `name` gives the path as the user would write it, for messages. OWNER
  * entries are not made here, see meta_owner_before().
