@@ -91,8 +91,8 @@ def directory(number, name, flags=0, mode=0o755, mtime_ns=10 ** 18, **more):
 LEAVE, END = b"\x02", b"\x07"
 
 
-def file(number, name, size, flags=0, mode=0o644, mtime_ns=10 ** 18, **more):
-    return _named(3, number, name, flags, mode, mtime_ns, struct.pack("<Q", size), **more)
+def file(number, name, size, flags=0, mode=0o644, mtime_ns=10 ** 18, identity=0, **more):
+    return _named(3, number, name, flags, mode, mtime_ns, struct.pack("<QQ", size, identity), **more)
 
 
 def symlink(number, name, target, mode=0o777, mtime_ns=10 ** 18, **more):
@@ -206,8 +206,8 @@ def take_entries(body):
         at += 40
         n_target = 0
         if kind == 3:
-            e["size"] = struct.unpack_from("<Q", body, at)[0]
-            at += 8
+            e["size"], e["identity"] = struct.unpack_from("<QQ", body, at)
+            at += 16
         elif kind == 4:
             n_target = struct.unpack_from("<H", body, at)[0]
             at += 2

@@ -311,12 +311,14 @@ static const struct copy_entry sample_entries[] = {
 	  .uid = 1000,
 	  .gid = 100,
 	  .size_bytes = INT64_MAX,
+	  .identity = UINT64_MAX - 1,
 	  .mtime_ns = 1234567890123456789,
 	  .atime_ns = INT64_MIN,
 	  .attrs = sample_attrs,
 	  .n_attrs = 2 },
 	{ .kind = COPY_LINK, .id = 4, .name = "other\nname", .first = 3 },
 	{ .kind = COPY_SYMLINK, .id = 5, .name = "..s", .target = "../../x", .uid = 7 },
+	{ .kind = COPY_SYMLINK, .id = 6, .name = "t", .target = "u", .flags = COPY_HAS_LINKS },
 	{ .kind = COPY_LEAVE },
 	{ .kind = COPY_FILE, .id = COPY_MAX_ID, .name = "device", .flags = COPY_DEVICE },
 	{ .kind = COPY_LEAVE },
@@ -344,6 +346,7 @@ static void assert_same_entry(const struct copy_entry *a, const struct copy_entr
 	assert_int_equal(a->uid, b->uid);
 	assert_int_equal(a->gid, b->gid);
 	assert_int_equal(a->size_bytes, b->size_bytes);
+	assert_int_equal(a->identity, b->identity);
 	assert_int_equal(a->mtime_ns, b->mtime_ns);
 	assert_int_equal(a->atime_ns, b->atime_ns);
 	assert_int_equal(a->first, b->first);
@@ -416,7 +419,7 @@ static void test_entry_room(void **state)
 
 		for (size_t room = 0; room < length; room++)
 			assert_int_equal(copy_encode_entry(e, again, room), 0);
-		assert_int_equal(copy_encode_entry(e, again, length + 8), length);
+		assert_int_equal(copy_encode_entry(e, again, length + 16), length);
 	}
 }
 

@@ -111,6 +111,36 @@ static void test_mode_and_times(void **state)
 	close(fd);
 }
 
+/* Seconds before 1970, file systems without fractions, and the ends of the range. */
+static void test_same_time(void **state)
+{
+	static const struct {
+		struct timespec t;
+		int64_t ns;
+		bool same;
+	} rows[] = {
+		{ { 0, 0 }, 0, true },
+		{ { 1, 5 }, 1000000005, true },
+		{ { 1, 0 }, 1000000005, true },
+		{ { 1, 5 }, 1000000000, false },
+		{ { 1, 6 }, 1000000005, false },
+		{ { 2, 5 }, 1000000005, false },
+		{ { -1, 0 }, -1, true },
+		{ { -1, 999999999 }, -1, true },
+		{ { 0, 0 }, -1, false },
+		{ { -1, 0 }, -1000000000, true },
+		{ { -2, 0 }, -1000000001, true },
+		{ { -9223372037, 145224192 }, INT64_MIN, true },
+		{ { -9223372037, 0 }, INT64_MIN, true },
+		{ { 9223372036, 854775807 }, INT64_MAX, true },
+		{ { INT64_MAX, 0 }, INT64_MAX, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(meta_same_time(&rows[i].t, rows[i].ns), rows[i].same);
+}
+
 /* A program keeps the bits only if it has the owner of the source. */
 static void test_set_id(void **state)
 {
@@ -445,10 +475,15 @@ static void test_dup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mode_and_times), cmocka_unit_test(test_set_id),
-		cmocka_unit_test(test_owner_names),    cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_acl_owners),     cmocka_unit_test(test_many_attributes),
-		cmocka_unit_test(test_link),	       cmocka_unit_test(test_dup),
+		cmocka_unit_test(test_mode_and_times),
+		cmocka_unit_test(test_same_time),
+		cmocka_unit_test(test_set_id),
+		cmocka_unit_test(test_owner_names),
+		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_acl_owners),
+		cmocka_unit_test(test_many_attributes),
+		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_dup),
 	};
 
 	return cmocka_run_group_tests(tests, enter_directory, remove_directory);

@@ -16,6 +16,7 @@
 #include "copy/destination/file.h"
 #include "copy/destination/links.h"
 #include "copy/destination/receive.h"
+#include "copy/tree/identity.h"
 
 /* ---- reports ---- */
 
@@ -312,6 +313,7 @@ int copy_destination(struct copy_job *job)
 	d->job = job;
 	d->settings = job->settings;
 	d->reads_only = job->settings->verify || job->settings->dry_run;
+	d->host = identity_host();
 	root_init(&d->root);
 	err = role_open(&d->role, job, COPY_DESTINATION, &ops, d);
 	if (err) {

@@ -39,9 +39,9 @@ struct destination {
 	struct copy_job *job;
 	const struct copy_settings *settings;
 	struct role *role;
-	bool reads_only;    /* -k, -n: nothing is written */
-	bool lists_entries; /* the report has a use for the names of all entries */
-	bool announced;	    /* commit_announce() was called. Of the receiving thread */
+	uint64_t host;	 /* identity_host() */
+	bool reads_only; /* -k, -n: nothing is written */
+	bool announced;	 /* commit_announce() was called. Of the receiving thread */
 	struct root root;
 	struct dirs *dirs;	    /* NULL: the destination is a device */
 	struct commit *commit;	    /* the same */

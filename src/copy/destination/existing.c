@@ -15,6 +15,7 @@
 #include "copy/destination/file.h"
 #include "copy/destination/links.h"
 #include "copy/destination/sums.h"
+#include "copy/tree/identity.h"
 
 /* An offered file. */
 struct offer {
@@ -41,16 +42,9 @@ static bool is_same_size(const struct offer *o)
 	       !(o->e->flags & COPY_DEVICE);
 }
 
-/* File systems that keep seconds only have the time of the source without its fraction. */
 static bool is_same_time(const struct offer *o)
 {
-	int64_t ns = o->e->mtime_ns, sec = ns / (int64_t)NS_PER_SEC;
-
-	if (ns < 0 && ns % (int64_t)NS_PER_SEC)
-		sec--;
-	if ((int64_t)o->st.st_mtim.tv_sec != sec)
-		return false;
-	return !o->st.st_mtim.tv_nsec || o->st.st_mtim.tv_nsec == ns - sec * (int64_t)NS_PER_SEC;
+	return meta_same_time(&o->st.st_mtim, o->e->mtime_ns);
 }
 
 /* ---- what must come from the source ---- */
@@ -179,6 +173,43 @@ static int in_the_way(struct destination *d, const struct offer *o)
 	return end_at_once(d, o, COPY_LOST);
 }
 
+/* True if `st` is the offered file, by the same name or another one. */
+static bool is_itself(const struct destination *d, const struct copy_entry *e,
+		      const struct stat *st)
+{
+	return e->identity && e->identity == identity_of_file(d->host, st);
+}
+
+/* The source that a user named, at the top; NULL: the file was found in a tree or a list. */
+static const char *named_source(const struct destination *d, const struct offer *o)
+{
+	const struct copy_job *job = d->job;
+
+	if (o->level->id || !job->top_names)
+		return NULL;
+	for (size_t i = 0; i < job->n_top_names; i++) {
+		if (!strcmp(job->top_names[i], o->e->name))
+			return job->sources[i];
+	}
+	return job->n_sources == 1 ? job->sources[0] : NULL;
+}
+
+/* Nothing of it is to be opened: writing in place would cut the source. */
+static int itself(struct destination *d, const struct offer *o)
+{
+	const char *source = named_source(d, o);
+	char path[COPY_MAX_PATH_BYTES];
+
+	dest_path(d, o->level->node, o->level->node ? o->e->name : NULL, path);
+	if (source) {
+		role_fail(d->role, o->e->id, COPY_FAILED, path,
+			  "is the same file as the source %.512s; expected another file", source);
+		return end_at_once(d, o, COPY_LOST);
+	}
+	role_fail(d->role, o->e->id, 0, path, "is the same file as its source, and was skipped");
+	return end_at_once(d, o, COPY_SAME);
+}
+
 static int is_there(struct destination *d, const struct offer *o)
 {
 	if (!d->settings->dry_run)
@@ -188,26 +219,32 @@ static int is_there(struct destination *d, const struct offer *o)
 
 static int decide(struct destination *d, const struct offer *o, char *why)
 {
-	bool same = is_same_size(o);
+	bool same = is_same_size(o), contents = d->settings->compare_contents;
 
 	if (d->settings->verify)
 		return verify(d, o, why);
 	if (o->exists && S_ISDIR(o->st.st_mode))
 		return in_the_way(d, o);
-	if (same && (d->settings->compare_contents ? !o->e->size_bytes : is_same_time(o)))
+	if (o->exists && is_itself(d, o->e, &o->st))
+		return itself(d, o);
+	if (same && (contents ? !o->e->size_bytes : is_same_time(o)))
 		return is_there(d, o);
-	if (same && d->settings->compare_contents)
+	if (same && contents)
 		return want_sums(d, o, why);
 	if (d->settings->dry_run)
 		return end_at_once(d, o, COPY_WOULD);
 	return want_contents(d, o, why);
 }
 
-static int offer_device(struct destination *d, const struct offer *o, char *why)
+static int offer_device(struct destination *d, struct offer *o, char *why)
 {
+	bool verify = d->settings->verify;
+
+	if (!verify && !fstat(d->root.device, &o->st) && is_itself(d, o->e, &o->st))
+		return itself(d, o);
 	if (d->settings->dry_run)
 		return end_at_once(d, o, COPY_WOULD);
-	if (d->settings->verify)
+	if (verify)
 		return o->e->size_bytes ? want_sums(d, o, why) : end_at_once(d, o, COPY_EQUAL);
 	return want_contents(d, o, why);
 }

@@ -9,14 +9,15 @@
  * Heads of entries. All kinds have their number first, and those with a name its length at 2.
  *
  * DIR, FILE, SYMLINK: kind 1, flags 1, length of name 2, mode 2, number of attributes 2, id 8,
- *	uid 4, gid 4, mtime 8, atime 8; FILE: size 8; SYMLINK: length of target 2; strings
+ *	uid 4, gid 4, mtime 8, atime 8; FILE: size 8, identity 8; SYMLINK: length of target 2;
+ *	strings
  * LINK: kind 1, zero 1, length of name 2, id 8, first 8; name
  * OWNER: kind 1, group 1, length of name 2, number 4; name
  * LEAVE, END: kind 1
  */
 enum {
 	HEAD_BYTES = 40,
-	FILE_BYTES = HEAD_BYTES + 8,
+	FILE_BYTES = HEAD_BYTES + 16,
 	SYMLINK_BYTES = HEAD_BYTES + 2,
 	LINK_BYTES = 20,
 	OWNER_BYTES = 8,
@@ -77,8 +78,10 @@ static size_t encode_named(const struct copy_entry *e, size_t name, uint8_t *out
 	p = put32(p, e->gid);
 	p = put64(p, (uint64_t)e->mtime_ns);
 	p = put64(p, (uint64_t)e->atime_ns);
-	if (e->kind == COPY_FILE)
+	if (e->kind == COPY_FILE) {
 		p = put64(p, e->size_bytes);
+		p = put64(p, e->identity);
+	}
 	if (e->kind == COPY_SYMLINK)
 		p = put16(p, (unsigned)target);
 	p = put_bytes(p, e->name, name);
@@ -244,8 +247,10 @@ static bool decode_named(struct copy_cursor *c, struct copy_entry *e)
 		return false;
 	name = get16(p + 2);
 	read_head(p, e);
-	if (e->kind == COPY_FILE)
+	if (e->kind == COPY_FILE) {
 		e->size_bytes = get64(p + HEAD_BYTES);
+		e->identity = get64(p + HEAD_BYTES + 8);
+	}
 	if (e->kind == COPY_SYMLINK)
 		target = get16(p + HEAD_BYTES);
 	if ((e->flags & ~known_flags(e->kind)) || e->mode > MOST_MODE || !id_is_right(e->id) ||

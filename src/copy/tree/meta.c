@@ -181,14 +181,18 @@ static int set_acls(const struct attr_file *f, const struct copy_entry *e,
 
 /* ---- all of them ---- */
 
+static struct timespec to_time(int64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = ns / NS - (ns % NS < 0),
+		.tv_nsec = (ns % NS + NS) % NS,
+	};
+}
+
 static void to_times(const struct copy_entry *e, struct timespec times[2])
 {
-	const int64_t ns[2] = { e->atime_ns, e->mtime_ns };
-
-	for (int i = 0; i < 2; i++) {
-		times[i].tv_sec = ns[i] / NS - (ns[i] % NS < 0);
-		times[i].tv_nsec = (ns[i] % NS + NS) % NS;
-	}
+	times[0] = to_time(e->atime_ns);
+	times[1] = to_time(e->mtime_ns);
 }
 
 static int set_mode(int fd, mode_t mode, const char **what)
@@ -295,12 +299,11 @@ int meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
 
 /* ---- comparing ---- */
 
-/* A file system without fractions of a second keeps none. */
-static bool same_time(const struct timespec *t, int64_t ns)
+bool meta_same_time(const struct timespec *t, int64_t ns)
 {
-	int64_t fraction = (ns % NS + NS) % NS;
+	const struct timespec other = to_time(ns);
 
-	return meta_time_ns(t) == ns || (!t->tv_nsec && meta_time_ns(t) == ns - fraction);
+	return t->tv_sec == other.tv_sec && (!t->tv_nsec || t->tv_nsec == other.tv_nsec);
 }
 
 /* One attribute of the file has the value that `a` would give it. */
@@ -342,7 +345,7 @@ static bool same_attrs(int fd, const struct copy_entry *e, const struct meta_own
 bool meta_same(const struct stat *st, int fd, const struct copy_entry *e,
 	       const struct meta_owners *owners)
 {
-	if (!same_time(&st->st_mtim, e->mtime_ns))
+	if (!meta_same_time(&st->st_mtim, e->mtime_ns))
 		return false;
 	if (owners && (st->st_uid != wanted_uid(e, owners) || st->st_gid != wanted_gid(e, owners)))
 		return false;

@@ -73,6 +73,12 @@ int meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *own
 int meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
 		    const struct meta_owners *owners, bool *not_set, const char **what);
 
+/*
+ * True if a time that a file at the destination has is `ns` of the source. File systems that keep
+ * seconds only have it without its fraction.
+ */
+bool meta_same_time(const struct timespec *t, int64_t ns);
+
 /* True if an existing file has the attributes of `e`, as far as meta_apply() would set them; `fd`
  * is that of the file, or -1: only `st` is compared. */
 bool meta_same(const struct stat *st, int fd, const struct copy_entry *e,

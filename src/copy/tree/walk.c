@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "copy/tree/identity.h"
 #include "copy/tree/meta.h"
 #include "copy/tree/walk_private.h"
 
@@ -98,6 +99,7 @@ static void found_file(struct walk *w, struct walk_found *f, struct dir_node *di
 	const bool first = found_first(w, f, COPY_FILE, dir, name);
 
 	f->entry.size_bytes = (uint64_t)f->st.st_size;
+	f->entry.identity = identity_of_file(w->host, &f->st);
 	if (!first)
 		return;
 	if (f->st.st_blocks * 512 < f->st.st_size)
@@ -308,6 +310,7 @@ int walk_open(struct walk **w, const struct copy_settings *settings, const char 
 	walk->n_sources = n;
 	walk->next_id = 1;
 	walk->fd = -1;
+	walk->host = identity_host();
 	walk->avoid_since = time(NULL) - CLOCK_DIFFERENCE_S;
 	if (settings->list)
 		status = walk_list_open(walk, sources[0], why, size);

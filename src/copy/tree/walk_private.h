@@ -66,6 +66,7 @@ struct walk {
 	size_t n_sources;
 	const char *journal, *made;
 	time_t avoid_since;
+	uint64_t host;			     /* identity_host() */
 	uint64_t left_out_dev, left_out_ino; /* 0: no file is left out */
 
 	struct dirs *dirs;

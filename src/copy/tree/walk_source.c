@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "copy/tree/identity.h"
 #include "copy/tree/walk_private.h"
 #include "xdd/base/fileopen.h"
 #include "xdd/base/path.h"
@@ -210,6 +211,7 @@ static void start_device(struct walk *w, struct walk_found *f, struct dir_node *
 	f->st.st_mode = S_IFREG | (mode & 0666);
 	walk_found_name(w, f, dir, name);
 	f->st.st_mode = mode;
+	f->entry.identity = identity_of_file(w->host, &f->st);
 	f->entry.size_bytes = wanted;
 	f->entry.flags = COPY_DEVICE;
 }
