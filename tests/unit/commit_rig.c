@@ -15,7 +15,7 @@ pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 char order[1 << 18];
 static size_t n_order;
 _Atomic int syncfs_error, fsync_error, fdatasync_error, rename_error, close_error;
-unsigned flush_delay_us;
+_Atomic unsigned flush_delay_us;
 unsigned n_close;
 
 void note(char letter)
@@ -192,7 +192,14 @@ void end(void)
 {
 	uint64_t ns = 0;
 
+	commit_entered_all(commit);
 	commit_close(commit, false, &ns);
+	commit = NULL;
+}
+
+void end_early(bool keep)
+{
+	commit_close(commit, keep, NULL);
 	commit = NULL;
 }
 

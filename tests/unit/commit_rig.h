@@ -38,7 +38,7 @@ extern char order[1 << 18];
 extern _Atomic int syncfs_error, fsync_error, fdatasync_error, rename_error;
 extern _Atomic int close_error; /* of the close of a regular file, after n_close others */
 extern unsigned n_close;
-extern unsigned flush_delay_us;
+extern _Atomic unsigned flush_delay_us;
 
 void note(char letter);
 void forget_calls(void);
@@ -65,6 +65,8 @@ int tear_down(void **state);
 int open_session(struct commit **c, const char *session);
 void begin(void);
 void end(void);
+/* The copy was interrupted; `keep`: with -R. */
+void end_early(bool keep);
 
 /* A file of the destination without a name; and under a temporary name, with its name in it. */
 struct commit_file *make_entry(struct dir_node *dir, const char *name, uint64_t id);

@@ -425,8 +425,8 @@ static void test_dead_session(void **state)
 	assert_int_equal(count(true), 2);
 	begin();
 	assert_int_equal(count_parts(), 0);
-	assert_int_equal(count(true), 0);
 	end();
+	assert_int_equal(count(true), 0);
 }
 
 static void test_two_sessions(void **state)
@@ -460,7 +460,7 @@ static void make_name(const char *dir, const char *name)
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 }
 
-/* Names that look alike, and temporary files without any journal. */
+/* Names that look alike, and temporary files without any journal, stay. */
 static void test_stale_names(void **state)
 {
 	static const char *const names[] = { ".xddcp-",
@@ -469,28 +469,49 @@ static void test_stale_names(void **state)
 					     ".xddcp-0123456789ABCDEF-1.part",
 					     ".xddcp-0123456789abcdef-01.part",
 					     ".xddcp-0123456789abcdef-.part",
+					     ".xddcp-fedcba9876543210-1.part",
 					     "file" };
-	struct dir_node *node;
+	const size_t n = sizeof(names) / sizeof(names[0]);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		make_name(root, names[i]);
+	make_name(root, ".xddcp-0123456789abcdef-1.part");
+	make_name(root, ".xddcp-0123456789abcdef.journal");
+	begin();
+	commit_look(commit, dirs_root(dirs));
+	end();
+	assert_int_equal(count(true) + count(false), n);
+}
+
+/* A journal without records, as after a power failure: the copy looks where it enters. */
+static void test_lost_records(void **state)
+{
+	struct dir_node *s, *t;
 	char path[256];
 
 	(void)state;
-	begin();
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		make_name(root, names[i]);
-		assert_false(commit_is_stale(commit, dirs_root(dirs), names[i]));
-	}
-	make_name(root, ".xddcp-0123456789abcdef-1.part");
-	/* without a journal, and new */
-	assert_false(commit_is_stale(commit, dirs_root(dirs), ".xddcp-0123456789abcdef-1.part"));
-	/* one of this session */
-	assert_false(commit_is_stale(commit, dirs_root(dirs), ".xddcp-4847464544434241-1.part"));
-	/* a dead session whose root is a directory below, or above */
-	node = sub("s");
+	make_name(root, ".xddcp-0123456789abcdef.journal");
+	s = sub("s");
+	t = sub("t");
 	snprintf(path, sizeof(path), "%s/s", root);
-	make_name(path, ".xddcp-0123456789abcdef.journal");
-	assert_true(commit_is_stale(commit, node, ".xddcp-0123456789abcdef-1.part"));
-	dirs_release(dirs, node);
+	make_name(path, ".xddcp-0123456789abcdef-1.part");
+	snprintf(path, sizeof(path), "%s/t", root);
+	make_name(path, ".xddcp-0123456789abcdef-2.part");
+	/* Interrupted before the second directory: the journal stays for the next copy. */
+	begin();
+	commit_look(commit, s);
+	end_early(false);
+	assert_int_equal(count_parts(), 1);
+	assert_int_equal(count(true), 1);
+	begin();
+	commit_look(commit, s);
+	commit_look(commit, t);
 	end();
+	assert_int_equal(count_parts(), 0);
+	assert_int_equal(count(true), 0);
+	dirs_release(dirs, s);
+	dirs_release(dirs, t);
 }
 
 /* Damaged journals and those of other users stop nothing. */
@@ -540,6 +561,7 @@ int main(void)
 		TEST(test_dead_session),
 		TEST(test_two_sessions),
 		TEST(test_stale_names),
+		TEST(test_lost_records),
 		TEST(test_odd_journals),
 	};
 

@@ -28,6 +28,21 @@ ssize_t pread(int fd, void *data, size_t size, off_t offset)
 	return -1;
 }
 
+/* A record of a file that is being written: F; that has its name, or was removed: G. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+	struct journal_record r;
+	size_t used;
+
+	if (journal_decode(data, size, &r, &used) == 1) {
+		if (r.type == JOURNAL_FILE)
+			note('F');
+		else if (r.type == JOURNAL_GONE)
+			note('G');
+	}
+	return syscall(SYS_write, fd, data, size);
+}
+
 static int (*attr_init)(pthread_attr_t *);
 
 __attribute__((constructor)) static void find_attr_init(void)
@@ -195,11 +210,16 @@ static void assert_durable(const struct commit_file *f, const struct extents *x)
 	}
 }
 
+static void wait_for(char letter, size_t n)
+{
+	for (unsigned i = 0; calls(letter) < n && i < 20000; i++)
+		usleep(1000);
+	assert_true(calls(letter) >= n);
+}
+
 static void wait_for_flush(size_t n)
 {
-	for (unsigned i = 0; calls('s') < n && i < 5000; i++)
-		usleep(1000);
-	assert_true(calls('s') >= n);
+	wait_for('s', n);
 }
 
 #define DEAD_SESSION 0x4441454444414544 /* "DEADDEAD" */
@@ -344,12 +364,6 @@ static int resume(struct commit_file *f, struct extents *x)
 	return commit_resume(commit, f, x);
 }
 
-static void end_interrupted(void)
-{
-	commit_close(commit, true, NULL);
-	commit = NULL;
-}
-
 static void test_resume(void **state)
 {
 	struct extents x = { .n = 0 };
@@ -386,6 +400,42 @@ static void test_resume(void **state)
 	extents_clear(&x);
 }
 
+/* A file that has its name is forgotten once that is durable, not before. */
+static void test_order_of_names(void **state)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
+	size_t renamed = 0, durable = 0, gone = 0;
+	struct commit_file *files[6];
+
+	(void)state;
+	settings.resume = true;
+	for (unsigned n = 1; n <= 6; n += 5) {
+		begin();
+		for (unsigned i = 0; i < n; i++) {
+			files[i] = large(dirs_root(dirs), names[i]);
+			create_large(commit, files[i]);
+			write_blocks(commit, files[i], 0, 64);
+		}
+		wait_for('F', n);
+		flush_delay_us = 1000;
+		forget_calls();
+		for (unsigned i = 0; i < n; i++)
+			commit_put(commit, files[i]);
+		end();
+		assert_int_equal(calls('G'), n);
+		assert_int_equal(calls('D'), n);
+		renamed = durable = gone = 0;
+		for (const char *p = order; *p; p++) {
+			renamed += *p == 'R';
+			gone += *p == 'G';
+			if (*p == 'S' || *p == 'd')
+				durable = renamed;
+			assert_true(gone <= durable);
+		}
+		forget_calls();
+	}
+}
+
 /* Interrupted again, in order: what is there is kept, and continued by a third one. */
 static void test_interrupted_again(void **state)
 {
@@ -405,7 +455,7 @@ static void test_interrupted_again(void **state)
 	f = make(commit, dirs_root(dirs), "small", 2);
 	commit_drop(commit, f, true);
 	forget(f);
-	end_interrupted();
+	end_early(true);
 	assert_int_equal(count_parts(), 2);
 
 	begin();
@@ -416,7 +466,7 @@ static void test_interrupted_again(void **state)
 	commit_drop(commit, f, false);
 	assert_int_equal(count_parts(), 1);
 	forget(f);
-	end_interrupted();
+	end_early(true);
 
 	begin();
 	f = large(dirs_root(dirs), "large");
@@ -454,7 +504,7 @@ static void test_changed_source(void **state)
 	assert_int_equal(count(true), 0);
 }
 
-/* Replaced or cut after the copy died: not believed. */
+/* Replaced, cut or extended after the copy died: not believed. */
 static void test_changed_file(void **state)
 {
 	struct extents x = { .n = 0 };
@@ -463,9 +513,10 @@ static void test_changed_file(void **state)
 
 	(void)state;
 	settings.resume = true;
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		static const char *const changes[] = {
 			"truncate -s 100000 \"$f\"",
+			"printf x >> \"$f\"",
 			"cp -p \"$f\" x && mv x \"$f\"",
 			"rm -f \"$f\" && ln -s /etc/passwd \"$f\"",
 			"ln -f \"$f\" other",
@@ -741,8 +792,220 @@ static void test_silence(void **state)
 	assert_int_equal(resumed("large"), 30 * BLOCK);
 	make_silent(15 * 86400);
 	assert_int_equal(commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, why, sizeof(why)), 0);
+	commit_entered_all(c);
 	commit_close(c, false, NULL);
 	assert_int_equal(count(true), 0);
+}
+
+/* A temporary file of the dead session, in a directory of which no record is left. */
+static void make_lost(const char *dir, uint64_t number)
+{
+	char path[256], name[COPY_TEMPORARY_SIZE];
+	struct stat st;
+
+	journal_temporary_name(DEAD_SESSION, number, name);
+	snprintf(path, sizeof(path), "%s/%s/%s", root, dir, name);
+	make_part(path, 0, 1, &st);
+}
+
+/* The records of "s" are lost: they were the last ones, and not flushed. */
+static void cut_journal(void)
+{
+	struct journal_record rec;
+	struct journal_reader r;
+	uint64_t end = 0;
+	char path[256];
+	int fd;
+
+	journal_path(path, sizeof(path));
+	fd = open(path, O_RDONLY);
+	assert_int_equal(journal_read(&r, fd), 0);
+	do {
+		end = r.end;
+		assert_int_equal(journal_read_next(&r, &rec), 1);
+	} while (rec.type != JOURNAL_DIR || strcmp(rec.path, "s") != 0);
+	journal_read_end(&r);
+	close(fd);
+	assert_int_equal(truncate(path, (off_t)end), 0);
+}
+
+/* Directories whose records were lost are looked at when the copy enters them. */
+static void test_lost_directories(void **state)
+{
+	struct extents x = { .n = 0 };
+	struct dir_node *s = sub("s");
+	struct commit_file *f, *g;
+	uint64_t number = 2;
+
+	(void)state;
+	settings.resume = true;
+	make_dead();
+	for (unsigned i = 0; i < 3; i++) {
+		make_lost("s", number + 1);
+		begin();
+		f = large(dirs_root(dirs), "large");
+		assert_int_equal(resume(f, &x), 1);
+		assert_int_equal(x.total, 30 * BLOCK);
+		assert_int_equal(count_parts(), 2);
+		commit_look(commit, s);
+		commit_look(commit, dirs_root(dirs));
+		assert_int_equal(count_parts(), 1);
+		g = make_entry(s, "new", 0);
+		create_large(commit, g);
+		number = g->number;
+		/* A list of files may enter a directory again. */
+		commit_look(commit, s);
+		assert_int_equal(count_parts(), 2);
+		commit_drop(commit, g, false);
+		commit_drop(commit, f, true);
+		forget(f);
+		forget(g);
+		end_early(true);
+		cut_journal();
+	}
+	begin();
+	end();
+	assert_int_equal(count_parts(), 0);
+	assert_int_equal(count(true), 0);
+	dirs_release(dirs, s);
+	extents_clear(&x);
+}
+
+/* ---- paths that do not fit ---- */
+
+/* Enter, or make, `name`, and give the parent up. */
+static struct dir_node *below(struct dir_node *parent, const char *name)
+{
+	int fd = dirs_fd(dirs, parent);
+	struct dir_node *node;
+
+	assert_true(fd >= 0);
+	assert_true(mkdirat(fd, name, 0700) == 0 || errno == EEXIST);
+	dirs_done(dirs, parent);
+	assert_int_equal(dirs_enter(dirs, parent, name, &node), 0);
+	dirs_release(dirs, parent);
+	return node;
+}
+
+/* A directory whose path is longer than the journal takes; they differ in the first name only. */
+static struct dir_node *deep(const char *first)
+{
+	struct dir_node *node = sub(first);
+	char name[201];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (size_t n = 0; n < JOURNAL_MAX_PATH_BYTES; n += sizeof(name))
+		node = below(node, name);
+	return node;
+}
+
+/* The paths in the journal of the session that was interrupted, one per line. */
+static void journal_paths(char *text, size_t size)
+{
+	struct journal_record rec;
+	struct journal_reader r;
+	char command[160];
+	FILE *find;
+	int fd;
+
+	snprintf(command, sizeof(command), "echo %s/.xddcp-*.journal", root);
+	find = popen(command, "r");
+	assert_non_null(find);
+	assert_non_null(fgets(command, sizeof(command), find));
+	pclose(find);
+	command[strcspn(command, "\n")] = '\0';
+	fd = open(command, O_RDONLY);
+	assert_int_equal(journal_read(&r, fd), 0);
+	text[0] = '\0';
+	while (journal_read_next(&r, &rec) == 1) {
+		size_t n = strlen(text);
+
+		if (rec.path)
+			snprintf(text + n, size - n, "%s\n", rec.path);
+	}
+	journal_read_end(&r);
+	close(fd);
+}
+
+/* A journal of a later version is kept with its files, and named. */
+static void test_later_versions(void **state)
+{
+	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
+	static const struct {
+		char version[3];
+		bool later;
+	} rows[] = { { "2\n", true },  { "9\n", true }, { "10", true },	  { "99", true },
+		     { "0\n", false }, { "1x", false }, { "a\n", false }, { ":0", false } };
+	char other[128], command[300];
+	size_t n;
+
+	(void)state;
+	snprintf(other, sizeof(other), "%s/.xddcp-0123456789abcdef.journal", root);
+	for (unsigned i = 0; i < 4 * sizeof(rows) / sizeof(rows[0]); i++) {
+		const bool later = rows[i / 4].later, two = i & 1;
+		struct stat st;
+
+		settings.resume = i & 2;
+		n = make_journal(data);
+		memcpy(data + JOURNAL_MAGIC_BYTES - 2, rows[i / 4].version, 2);
+		write_journal(data, n);
+		snprintf(command, sizeof(command), "cp -p %s/.xddcp-4*.journal %s", root, other);
+		assert_int_equal(two ? system(command) : 0, 0);
+		begin();
+		assert_int_equal(strstr(why, "later version") != NULL, later);
+		assert_int_equal(strstr(why, "and 1 more") != NULL, later && two);
+		commit_look(commit, dirs_root(dirs));
+		end();
+		assert_int_equal(count_parts(), later ? 2 : 0);
+		assert_int_equal(count(true), later ? 3 + two : 0);
+		assert_int_equal(stat(other, &st) == 0, later && two);
+		unlink(other);
+	}
+}
+
+/* A path that is cut may be that of another file: it is not recorded, and not looked for. */
+static void test_long_paths(void **state)
+{
+	static char text[2 * JOURNAL_MAX_PATH_BYTES];
+	struct dir_node *nodes[4];
+	struct commit_file *files[4];
+	struct extents x = { .n = 0 };
+
+	(void)state;
+	settings.resume = true;
+	begin();
+	nodes[0] = deep("a");
+	nodes[1] = deep("b");
+	nodes[2] = below(sub("..."), "c");
+	nodes[3] = dirs_root(dirs);
+	for (unsigned i = 0; i < 4; i++) {
+		files[i] = large(nodes[i], "large");
+		create_large(commit, files[i]);
+		write_blocks(commit, files[i], 0, 64);
+		commit_drop(commit, files[i], true);
+		assert_int_equal(files[i]->kept, i >= 2);
+		forget(files[i]);
+	}
+	end_early(true);
+	assert_int_equal(count_parts(), 2);
+	journal_paths(text, sizeof(text));
+	assert_string_equal(text, ".../c\n.../c/large\n\nlarge\n");
+
+	begin();
+	assert_string_equal(why, "");
+	for (unsigned i = 0; i < 4; i++) {
+		files[i] = large(nodes[i], "large");
+		assert_int_equal(resume(files[i], &x), i >= 2);
+		assert_int_equal(x.total, i >= 2 ? SIZE : 0);
+		commit_drop(commit, files[i], false);
+		forget(files[i]);
+		if (i < 3)
+			dirs_release(dirs, nodes[i]);
+	}
+	end();
+	assert_int_equal(count(true), 0);
+	extents_clear(&x);
 }
 
 /* A copy that cannot begin, or cannot read a journal, leaves it to the next one. */
@@ -795,7 +1058,7 @@ static void test_failed_flush(void **state)
 	commit_drop(commit, f, true);
 	fdatasync_error = 0;
 	forget(f);
-	end_interrupted();
+	end_early(true);
 	begin();
 	f = large(dirs_root(dirs), "large");
 	assert_int_equal(resume(f, &x), 0);
@@ -821,7 +1084,7 @@ static void test_memory_only(void **state)
 	write_blocks(commit, f, 10, 12);
 	commit_drop(commit, f, true);
 	forget(f);
-	end_interrupted();
+	end_early(true);
 	begin();
 	f = large(dirs_root(dirs), "large");
 	assert_int_equal(resume(f, &x), 1);
@@ -863,7 +1126,7 @@ static void test_threads(void **state)
 		pthread_join(threads[i], NULL);
 	commit_drop(commit, f, true);
 	forget(f);
-	end_interrupted();
+	end_early(true);
 	begin();
 	f = large(dirs_root(dirs), "large");
 	assert_int_equal(resume(f, &x), 1);
@@ -881,6 +1144,7 @@ int main(void)
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_names),
 		TEST(test_resume),
+		TEST(test_order_of_names),
 		TEST(test_interrupted_again),
 		TEST(test_changed_source),
 		TEST(test_changed_file),
@@ -894,6 +1158,9 @@ int main(void)
 		TEST(test_memory_only),
 		TEST(test_threads),
 		TEST(test_silence),
+		TEST(test_lost_directories),
+		TEST(test_long_paths),
+		TEST(test_later_versions),
 		TEST(test_no_begin),
 	};
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "copy/destination/commit_state.h"
+#include "copy/destination/stale.h"
 #include "xdd/base/bytes.h"
 #include "xdd/sync/thread.h"
 
@@ -89,6 +90,9 @@ void commit_note_root(struct commit *c, bool renamed)
 		append(c, &root);
 	c->renamed_root = renamed;
 	pthread_mutex_unlock(&c->journal_lock);
+	/* Without it, the next copy would take the new name for a directory to copy into. */
+	if (renamed && c->resume)
+		commit_flush_journal(c);
 }
 
 /* An empty journal, if that of the session that is continued has another name. */
@@ -269,6 +273,7 @@ void commit_close(struct commit *c, bool keep, uint64_t *storage_ns)
 	}
 	keep = keep || atomic_load(&c->left);
 	commit_kept_free(c, !keep);
+	stale_leave(c);
 	if (c->marked)
 		remove_journal(c, c->own_session);
 	if (c->journal.fd >= 0 && !keep)

@@ -80,11 +80,13 @@ void commit_announce(struct commit *c);
 bool commit_root_was_renamed(int root_fd, uint64_t tree_id);
 
 /*
- * True: `name` in `dir` is a temporary file of a session that is dead and not the one that is
- * continued, so it may be removed; for such names found in a directory that existed. A copy need
- * not look for them: commit_open() removes those whose journal still exists, from every directory.
+ * The copy enters a directory that existed: remove the temporary files of dead sessions in it.
+ * commit_open() has removed those that their journals name; but a power failure may have taken
+ * records. commit_entered_all(): the last one was entered, and the journals can be removed. The
+ * thread of the entries; both accept NULL.
  */
-bool commit_is_stale(struct commit *c, struct dir_node *dir, const char *name);
+void commit_look(struct commit *c, struct dir_node *dir);
+void commit_entered_all(struct commit *c);
 
 /*
  * The journal of the continued copy has a part of this file: same path, size and mtime of the

@@ -30,10 +30,10 @@ struct kept_file {
 };
 
 struct commit_kept {
-	size_t n;
-	uint64_t last_number; /* the greatest one that was seen */
-	struct kept_file *by_path[BUCKETS];
-	struct kept_file *by_number[BUCKETS];
+	size_t n;			      /* not claimed yet */
+	uint64_t last_number;		      /* the greatest one that was seen */
+	struct kept_file *by_path[BUCKETS];   /* not claimed yet */
+	struct kept_file *by_number[BUCKETS]; /* all */
 };
 
 /* ---- the table ---- */
@@ -61,18 +61,13 @@ static struct kept_file *find_path(struct commit_kept *k, const char *path)
 	return f;
 }
 
-/* Take it out of the table; it is to be freed by free_file(). */
-static void take_out(struct commit_kept *k, struct kept_file *f)
+static void take_path(struct commit_kept *k, struct kept_file *f)
 {
 	struct kept_file **at = path_bucket(k, f->path);
 
 	while (*at != f)
 		at = &(*at)->next_path;
 	*at = f->next_path;
-	at = &k->by_number[f->number % BUCKETS];
-	while (*at != f)
-		at = &(*at)->next_number;
-	*at = f->next_number;
 	k->n--;
 }
 
@@ -80,6 +75,17 @@ static void free_file(struct kept_file *f)
 {
 	extents_clear(&f->durable);
 	free(f);
+}
+
+static void forget(struct commit_kept *k, struct kept_file *f)
+{
+	struct kept_file **at = &k->by_number[f->number % BUCKETS];
+
+	take_path(k, f);
+	while (*at != f)
+		at = &(*at)->next_number;
+	*at = f->next_number;
+	free_file(f);
 }
 
 static int add_file(struct commit_kept *k, const struct journal_record *r)
@@ -139,10 +145,8 @@ static int add_record(struct commit_kept *k, const struct journal_record *r)
 		return add_ranges(k, r);
 	case JOURNAL_GONE:
 		f = find_number(k, r->number);
-		if (f) {
-			take_out(k, f);
-			free_file(f);
-		}
+		if (f)
+			forget(k, f);
 		return 0;
 	default:
 		return 0;
@@ -190,6 +194,21 @@ static bool is_kept(void *arg, uint64_t number)
 	return find_number(k, number);
 }
 
+/*
+ * Numbers of this run are far from those that a lost record may have named. The journal says where
+ * they begin before the first is used: so the next run has others, whatever else is lost.
+ */
+static void begin_numbers(struct commit *c, const struct commit_kept *k)
+{
+	struct journal_record none = { .type = JOURNAL_GONE };
+
+	c->kept_numbers = (k->last_number | (NUMBERS_OF_RUN - 1)) + 1;
+	none.number = c->kept_numbers;
+	atomic_store(&c->numbers, c->kept_numbers);
+	commit_record(c, &none);
+	commit_flush_journal(c);
+}
+
 int commit_adopt(struct commit *c, struct journal_file *j, const struct journal_record *head)
 {
 	struct commit_kept *k = calloc(1, sizeof(*k));
@@ -212,19 +231,25 @@ int commit_adopt(struct commit *c, struct journal_file *j, const struct journal_
 	c->journal = *j;
 	c->journal_tried = true;
 	c->renamed_root = renamed;
-	/* Far from those that a lost record may have named. */
-	atomic_store(&c->numbers, (k->last_number | (NUMBERS_OF_RUN - 1)) + 1);
+	begin_numbers(c, k);
 	return 0;
+}
+
+bool commit_is_kept(const struct commit *c, uint64_t number)
+{
+	return c->kept && find_number(c->kept, number);
 }
 
 /* ---- claims ---- */
 
+/* One that is longer than its source has bytes that nothing would cut off again. */
 static bool is_same_file(const struct kept_file *k, const struct stat *st)
 {
 	const struct extents *x = &k->durable;
+	const uint64_t size = (uint64_t)st->st_size;
 
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_ino == k->inode &&
-	       (!x->n || (uint64_t)st->st_size >= x->items[x->n - 1].end);
+	       size <= k->size_bytes && (!x->n || size >= x->items[x->n - 1].end);
 }
 
 /*
@@ -287,18 +312,19 @@ int commit_resume(struct commit *c, struct commit_file *f, struct extents *durab
 
 	if (!c->kept || !c->kept->n)
 		return 0;
-	dirs_path(c->dirs, f->dir, f->entry->name, path, sizeof(path));
+	if (!dirs_whole_path(c->dirs, f->dir, f->entry->name, path, sizeof(path)))
+		return 0;
 	k = find_path(c->kept, path);
 	if (!k)
 		return 0;
-	take_out(c->kept, k);
+	take_path(c->kept, k);
 	ret = claim(c, f, k,
 		    k->size_bytes == f->entry->size_bytes && k->mtime_ns == f->entry->mtime_ns);
 	if (ret)
 		err = extents_copy(durable, &k->durable);
 	if (ret && !err)
 		err = commit_track(c, f, true);
-	free_file(k);
+	extents_clear(&k->durable);
 	if (err)
 		commit_drop(c, f, false);
 	return err ? err : ret;
@@ -333,13 +359,15 @@ void commit_kept_free(struct commit *c, bool remove)
 
 	if (!k)
 		return;
+	for (size_t i = 0; i < BUCKETS && remove; i++) {
+		for (struct kept_file *f = k->by_path[i]; f; f = f->next_path)
+			remove_file(c, f);
+	}
 	for (size_t i = 0; i < BUCKETS; i++) {
 		struct kept_file *f;
 
-		while ((f = k->by_path[i])) {
-			k->by_path[i] = f->next_path;
-			if (remove)
-				remove_file(c, f);
+		while ((f = k->by_number[i])) {
+			k->by_number[i] = f->next_number;
 			free_file(f);
 		}
 	}

@@ -98,11 +98,10 @@ static void record(struct commit *c, struct dir_node *node)
 
 	if (commit_journal(c))
 		return;
-	dirs_path(c->dirs, node, NULL, path, sizeof(path));
+	if (!dirs_whole_path(c->dirs, node, NULL, path, sizeof(path)))
+		return; /* the next copy removes its files only if it enters the directory */
 	if (strcmp(path, ".") == 0)
 		path[0] = '\0';
-	if (strncmp(path, ".../", 4) == 0)
-		return; /* cut: longer than any path that a system call takes */
 	commit_record(c, &r);
 }
 

@@ -83,7 +83,8 @@ static int list_file(struct commit *c, const struct commit_file *f)
 	if (fstat(f->fd, &st))
 		return -errno;
 	r.inode = st.st_ino;
-	dirs_path(c->dirs, f->dir, f->entry->name, path, sizeof(path));
+	if (!dirs_whole_path(c->dirs, f->dir, f->entry->name, path, sizeof(path)))
+		return -ENAMETOOLONG;
 	return commit_record(c, &r);
 }
 

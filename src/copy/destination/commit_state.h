@@ -73,6 +73,12 @@ struct commit_progress {
 	int err;	      /* a flush failed; the kernel reports that once */
 };
 
+/* A dead session whose files are removed. */
+struct commit_dead {
+	uint64_t session;
+	struct journal_file journal; /* locked, so that no other copy looks for them too */
+};
+
 struct commit {
 	/* const after commit_open() */
 	struct dirs *dirs;
@@ -121,8 +127,11 @@ struct commit {
 	struct commit_progress *progress;
 	_Atomic size_t n_progress;
 
-	/* of the thread of the entries: files of the continued session, not claimed yet */
+	/* of the thread of the entries: files of the continued session, NULL: there is none */
 	struct commit_kept *kept;
+	uint64_t kept_numbers; /* names up to this one are not of this run */
+	struct commit_dead *dead;
+	size_t n_dead;
 
 	/* of the commit thread, until it is joined */
 	pthread_t thread;
@@ -187,7 +196,10 @@ void commit_gone(struct commit *c, struct commit_file *f);
  */
 int commit_adopt(struct commit *c, struct journal_file *j, const struct journal_record *head);
 
-/* Forget the files that were not claimed; with `remove`, remove them. */
+/* True: the journal of the continued session had this file when it was adopted. */
+bool commit_is_kept(const struct commit *c, uint64_t number);
+
+/* Forget the files; with `remove`, remove those that were not claimed. */
 void commit_kept_free(struct commit *c, bool remove);
 
 /* ---- commit.c ---- */

@@ -165,7 +165,6 @@ static void rename_file(struct commit *c, struct near *d, struct commit_file *f)
 		fail(f, -errno, "rename");
 	if (f->err && fd >= 0)
 		unlinkat(fd, name, 0);
-	commit_gone(c, f);
 }
 
 void commit_rename_all(struct commit *c, struct commit_list *l)
@@ -191,8 +190,11 @@ static void finish(struct commit *c, struct commit_list *l)
 
 	if (!n)
 		return;
-	while ((f = commit_list_take(l)))
+	while ((f = commit_list_take(l))) {
+		/* Its name is durable: without that, -R would miss the file under its old one. */
+		commit_gone(c, f);
 		c->done(c->arg, f, f->err, f->what);
+	}
 	pthread_mutex_lock(&c->lock);
 	c->done_files += n;
 	pthread_cond_broadcast(&c->room);

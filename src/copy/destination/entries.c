@@ -245,6 +245,8 @@ static int enter_there(struct destination *d, const struct level *in, const stru
 	}
 	if (d->settings->verify)
 		verify_directory(d, in, l.node, e);
+	if (!made)
+		commit_look(d->commit, l.node);
 	tally_add(&d->tally.dirs, 1);
 	return push(d, &l);
 }
@@ -421,6 +423,7 @@ static int take_end(struct destination *d, char *why)
 	if (d->entries->n != 1)
 		return dest_violation(why, "the end of all within a directory");
 	d->entries->ended = true;
+	commit_entered_all(d->commit);
 	atomic_store(&d->all_offered, true);
 	if (d->commit && !items_awaited(&d->items))
 		commit_hurry(d->commit);

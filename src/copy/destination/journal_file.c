@@ -287,6 +287,19 @@ void journal_close(struct journal_file *j)
 
 /* ---- reading ---- */
 
+/* The first bytes of a journal whose version is a greater number. */
+static bool is_later(const char *magic)
+{
+	const size_t at = JOURNAL_MAGIC_BYTES - 2; /* of the version, before a newline */
+	const char own = JOURNAL_MAGIC[at];
+
+	if (memcmp(magic, JOURNAL_MAGIC, at) != 0 || magic[at] < own || magic[at] > '9')
+		return false;
+	if (magic[at + 1] == '\n')
+		return magic[at] > own;
+	return magic[at + 1] >= '0' && magic[at + 1] <= '9';
+}
+
 int journal_read(struct journal_reader *r, int fd)
 {
 	char magic[JOURNAL_MAGIC_BYTES];
@@ -295,6 +308,8 @@ int journal_read(struct journal_reader *r, int fd)
 	*r = (struct journal_reader){ .fd = fd, .end = JOURNAL_MAGIC_BYTES, .first = true };
 	if (n < 0)
 		return -errno;
+	if (n == sizeof(magic) && is_later(magic))
+		return -EPROTONOSUPPORT;
 	if (n != sizeof(magic) || memcmp(magic, JOURNAL_MAGIC, sizeof(magic)) != 0)
 		return -EBADMSG;
 	r->buf = malloc(READ_BYTES);

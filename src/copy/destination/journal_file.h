@@ -70,9 +70,10 @@ void journal_touch(const struct journal_file *j);
 void journal_close(struct journal_file *j);
 
 /*
- * Read a journal from its beginning, in bounded memory. journal_read_next() returns 1 with a
- * record that is valid until the next call; 0 at the end, which may be a torn record; or -EBADMSG
- * for damage, or another -errno. `end` is the offset after the last good record.
+ * Read a journal from its beginning, in bounded memory. journal_read() returns 0; -EPROTONOSUPPORT:
+ * it is of a later version; -EBADMSG: it is none; or another -errno. journal_read_next() returns 1
+ * with a record that is valid until the next call; 0 at the end, which may be a torn record; or
+ * -EBADMSG for damage, or another -errno. `end` is the offset after the last good record.
  */
 struct journal_reader {
 	int fd;

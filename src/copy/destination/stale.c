@@ -2,6 +2,10 @@
  * Files that dead sessions have left in a tree: journals in its root, and temporary files in
  * the directories that these name. Called when a copy begins.
  *
+ * A power failure may take the end of a journal, or all of it, and leave temporary files in
+ * directories that it does not name any more. So the copy looks at each directory that it enters,
+ * too, and the journals stay until it has entered the last one.
+ *
  * A session is dead if the lock on its journal is free, and, where locks may not reach other hosts,
  * it was silent for long. What may be alive is left alone. An interrupted copy that can be resumed
  * is kept for another one of the same sources, and for a while.
@@ -18,11 +22,10 @@
 
 #include "copy/destination/commit_state.h"
 #include "copy/destination/stale.h"
+#include "xdd/base/array.h"
 
 #define MAX_JOURNALS 256	  /* that are looked at when a copy begins */
-#define MAX_PARENTS 4096	  /* directories above the root */
 #define KEPT_SECONDS (14 * 86400) /* a resumable copy of other sources */
-#define OLD_SECONDS 86400	  /* a temporary file without any journal */
 
 /* ---- names in a directory ---- */
 
@@ -70,8 +73,7 @@ static bool sweep_name(void *arg, int dir_fd, const char *name)
 	if (journal_parse_name(name, &session, &number) != JOURNAL_TEMPORARY ||
 	    session != s->session || (s->keep && s->keep(s->arg, number)))
 		return true;
-	if (unlinkat(dir_fd, name, 0))
-		return true; /* it remains, as one without a journal does */
+	commit_unlink_quietly(dir_fd, name);
 	return true;
 }
 
@@ -147,8 +149,8 @@ static bool note_journal(void *arg, int dir_fd, const char *name)
 }
 
 /*
- * The head, and how the root was understood. Returns 0; -EBADMSG: it is damaged, or of another
- * version; or another -errno.
+ * The head, and how the root was understood. Returns 0; -EBADMSG: it is damaged; -EPROTONOSUPPORT:
+ * it is of a later version; or another -errno.
  */
 static int read_head(int fd, struct journal_record *head, bool *renamed)
 {
@@ -175,11 +177,30 @@ static bool is_worth_keeping(const struct commit *c, const struct journal_file *
 	       time(NULL) - j->used.tv_sec < KEPT_SECONDS;
 }
 
+/* Journals of later versions, which are kept. */
+struct later {
+	size_t n;
+	char name[COPY_TEMPORARY_SIZE]; /* of the first one */
+};
+
+/* Its files are looked for in the directories that the copy enters. The journal stays locked. */
+static void note_dead(struct commit *c, struct journal_file *j, uint64_t session)
+{
+	struct commit_dead *dead = array_room(c->dead, c->n_dead, sizeof(*dead));
+
+	if (!dead) {
+		journal_leave(j); /* the next copy does it */
+		return;
+	}
+	c->dead = dead;
+	dead[c->n_dead++] = (struct commit_dead){ .session = session, .journal = *j };
+}
+
 /*
  * Remove what a dead session has left, unless it is another copy that can be resumed. A journal
  * whose session may be alive, or of another user, or that cannot be read now, is left alone.
  */
-static void sweep_journal(struct commit *c, int root_fd, const char *name)
+static void sweep_journal(struct commit *c, int root_fd, const char *name, struct later *later)
 {
 	struct journal_record head;
 	struct journal_file j;
@@ -191,12 +212,15 @@ static void sweep_journal(struct commit *c, int root_fd, const char *name)
 		return;
 	journal_parse_name(name, &session, &number);
 	err = read_head(j.fd, &head, &renamed);
+	if (err == -EPROTONOSUPPORT && !later->n++)
+		snprintf(later->name, sizeof(later->name), "%s", name);
 	wanted = err ? err != -EBADMSG : head.session == session && is_worth_keeping(c, &j, &head);
-	if (!wanted) {
-		stale_sweep(c, j.fd, session, NULL, NULL);
-		unlinkat(root_fd, name, 0);
+	if (wanted) {
+		journal_leave(&j);
+		return;
 	}
-	journal_leave(&j);
+	stale_sweep(c, j.fd, session, NULL, NULL);
+	note_dead(c, &j, session);
 }
 
 /* A dead session that can be continued. */
@@ -253,8 +277,24 @@ static int adopt(struct commit *c, int root_fd, const struct journals *all, char
 	return 0;
 }
 
+/* Adds to what `why` says already. */
+static void warn_later(const struct later *later, char *why, size_t size)
+{
+	const size_t n = strlen(why);
+	char more[48] = "";
+
+	if (later->n > 1)
+		snprintf(more, sizeof(more), " and %zu more", later->n - 1);
+	if (later->n)
+		snprintf(why + n, size - n,
+			 "%s%s%s: written by a later version of xdd, so temporary files of that "
+			 "copy stay; remove them with that version",
+			 n ? "; " : "", later->name, more);
+}
+
 int commit_sweep(struct commit *c, char *why, size_t size)
 {
+	struct later later = { .n = 0 };
 	struct dir_node *root = dirs_root(c->dirs);
 	struct journals *all = calloc(1, sizeof(*all));
 	int fd, err;
@@ -267,12 +307,79 @@ int commit_sweep(struct commit *c, char *why, size_t size)
 		err = adopt(c, fd, all, why, size);
 	/* The lock on the one that is continued is held: it counts as alive. */
 	for (size_t i = 0; i < all->n && !err; i++)
-		sweep_journal(c, fd, all->names[i]);
+		sweep_journal(c, fd, all->names[i], &later);
+	if (!err)
+		warn_later(&later, why, size);
 	if (fd >= 0)
 		dirs_done(c->dirs, root);
 	free(all);
 	return err;
 }
+
+/* ---- directories that the copy enters ---- */
+
+static bool is_left(const struct commit *c, uint64_t session, uint64_t number)
+{
+	for (size_t i = 0; i < c->n_dead; i++) {
+		if (c->dead[i].session == session)
+			return true;
+	}
+	return session == c->session && number <= c->kept_numbers && !commit_is_kept(c, number);
+}
+
+static bool look_at_name(void *arg, int dir_fd, const char *name)
+{
+	struct commit *c = arg;
+	uint64_t session, number;
+
+	if (journal_parse_name(name, &session, &number) == JOURNAL_TEMPORARY &&
+	    is_left(c, session, number))
+		commit_unlink_quietly(dir_fd, name);
+	return true;
+}
+
+void commit_look(struct commit *c, struct dir_node *dir)
+{
+	int fd;
+
+	if (!c || (!c->n_dead && !c->kept))
+		return;
+	fd = dirs_fd(c->dirs, dir);
+	if (fd < 0)
+		return; /* then nothing can be copied into it either */
+	for_names(fd, look_at_name, c);
+	dirs_done(c->dirs, dir);
+}
+
+void commit_entered_all(struct commit *c)
+{
+	char name[COPY_TEMPORARY_SIZE];
+	struct dir_node *root;
+	int fd;
+
+	if (!c || !c->n_dead)
+		return;
+	root = dirs_root(c->dirs);
+	fd = dirs_fd(c->dirs, root);
+	for (size_t i = 0; i < c->n_dead && fd >= 0; i++) {
+		journal_name(c->dead[i].session, name);
+		unlinkat(fd, name, 0);
+	}
+	if (fd >= 0)
+		dirs_done(c->dirs, root);
+	stale_leave(c);
+}
+
+void stale_leave(struct commit *c)
+{
+	for (size_t i = 0; i < c->n_dead; i++)
+		journal_leave(&c->dead[i].journal);
+	free(c->dead);
+	c->dead = NULL;
+	c->n_dead = 0;
+}
+
+/* ---- before a copy begins ---- */
 
 bool commit_root_was_renamed(int root_fd, uint64_t tree_id)
 {
@@ -291,100 +398,4 @@ bool commit_root_was_renamed(int root_fd, uint64_t tree_id)
 	}
 	free(all);
 	return found;
-}
-
-/* ---- single names ---- */
-
-enum verdict {
-	NO_JOURNAL,
-	ALIVE,
-	DEAD,
-};
-
-static enum verdict judge(int dir_fd, const char *name)
-{
-	struct journal_file j;
-	int err = journal_open_dead(&j, dir_fd, name);
-
-	if (err == -ENOENT)
-		return NO_JOURNAL;
-	if (err)
-		return ALIVE;
-	journal_leave(&j);
-	return DEAD;
-}
-
-/* Look for the journal in `dir`, and in the directories between it and the root. */
-static enum verdict judge_below(struct commit *c, struct dir_node *dir, const char *name)
-{
-	enum verdict v = NO_JOURNAL;
-
-	for (; dir && v == NO_JOURNAL; dir = dir_parent(dir)) {
-		int fd = dirs_fd(c->dirs, dir);
-
-		if (fd < 0)
-			return ALIVE;
-		v = judge(fd, name);
-		dirs_done(c->dirs, dir);
-	}
-	return v;
-}
-
-/* And above the root: another copy may have begun there. */
-static enum verdict judge_above(struct commit *c, const char *name)
-{
-	struct dir_node *root = dirs_root(c->dirs);
-	int fd = dirs_fd(c->dirs, root), at;
-	enum verdict v = NO_JOURNAL;
-	struct stat st, before = { .st_ino = 0 };
-
-	if (fd < 0)
-		return ALIVE;
-	at = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	dirs_done(c->dirs, root);
-	for (unsigned i = 0; at >= 0 && v == NO_JOURNAL && i < MAX_PARENTS; i++) {
-		if (fstat(at, &st) || (st.st_ino == before.st_ino && st.st_dev == before.st_dev))
-			break;
-		v = judge(at, name);
-		before = st;
-		fd = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		close(at);
-		at = fd;
-	}
-	if (at >= 0)
-		close(at);
-	else
-		v = ALIVE;
-	return v;
-}
-
-/* Its session has no journal that can be found: dead if nothing has changed it for long. */
-static bool is_old(struct commit *c, struct dir_node *dir, const char *name)
-{
-	int fd = dirs_fd(c->dirs, dir);
-	bool old = false;
-	struct stat st;
-
-	if (fd < 0)
-		return false;
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		old = time(NULL) - st.st_ctim.tv_sec > OLD_SECONDS;
-	dirs_done(c->dirs, dir);
-	return old;
-}
-
-bool commit_is_stale(struct commit *c, struct dir_node *dir, const char *name)
-{
-	char journal[COPY_TEMPORARY_SIZE];
-	uint64_t session, number;
-	enum verdict v;
-
-	if (journal_parse_name(name, &session, &number) != JOURNAL_TEMPORARY ||
-	    session == c->session)
-		return false;
-	journal_name(session, journal);
-	v = judge_below(c, dir, journal);
-	if (v == NO_JOURNAL)
-		v = judge_above(c, journal);
-	return v == DEAD || (v == NO_JOURNAL && is_old(c, dir, name));
 }

@@ -1,5 +1,5 @@
 /*
- * Temporary files of a dead session. Callers: stale.c, commit_resume.c.
+ * Temporary files of dead sessions. Callers: commit.c, commit_kept.c, stale.c.
  */
 #ifndef COPY_DESTINATION_STALE_H
 #define COPY_DESTINATION_STALE_H
@@ -17,5 +17,8 @@ typedef bool stale_keep(void *arg, uint64_t number);
  * names, except those that `keep` (may be NULL) wants.
  */
 void stale_sweep(struct commit *c, int journal_fd, uint64_t session, stale_keep *keep, void *arg);
+
+/* Close the journals of dead sessions; those of commit_entered_all() are gone. */
+void stale_leave(struct commit *c);
 
 #endif

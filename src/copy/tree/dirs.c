@@ -470,17 +470,17 @@ static bool prepend(char *buf, char **at, const char *name)
 	return true;
 }
 
-char *dirs_path(struct dirs *t, struct dir_node *node, const char *name, char *buf, size_t size)
+/* As dirs_path(); `*fits` is false if it is cut. */
+static char *write_path(struct dirs *t, struct dir_node *node, const char *name, char *buf,
+			size_t size, bool *fits)
 {
 	char *at = buf + size - 1;
-	bool fits = true;
 
 	*at = '\0';
-	if (name)
-		fits = prepend(buf, &at, name);
-	for (; fits && node && node != t->root; node = node->parent)
-		fits = prepend(buf, &at, shown_name(node));
-	if (!fits) {
+	*fits = !name || prepend(buf, &at, name);
+	for (; *fits && node && node != t->root; node = node->parent)
+		*fits = prepend(buf, &at, shown_name(node));
+	if (!*fits) {
 		at -= CUT_BYTES;
 		memcpy(at, ".../", CUT_BYTES);
 	} else if (!*at) {
@@ -488,4 +488,20 @@ char *dirs_path(struct dirs *t, struct dir_node *node, const char *name, char *b
 	}
 	memmove(buf, at, (size_t)(buf + size - at));
 	return buf;
+}
+
+char *dirs_path(struct dirs *t, struct dir_node *node, const char *name, char *buf, size_t size)
+{
+	bool fits;
+
+	return write_path(t, node, name, buf, size, &fits);
+}
+
+bool dirs_whole_path(struct dirs *t, struct dir_node *node, const char *name, char *buf,
+		     size_t size)
+{
+	bool fits;
+
+	write_path(t, node, name, buf, size, &fits);
+	return fits;
 }

@@ -69,6 +69,12 @@ void dirs_done(struct dirs *t, struct dir_node *node);
  */
 char *dirs_path(struct dirs *t, struct dir_node *node, const char *name, char *buf, size_t size);
 
+/*
+ * The same for a path that is looked up later. False: it is cut, and may be that of another file.
+ */
+bool dirs_whole_path(struct dirs *t, struct dir_node *node, const char *name, char *buf,
+		     size_t size);
+
 /* A value of the user of this module for the node, NULL at first. Not locked. */
 void *dir_user(const struct dir_node *node);
 void dir_set_user(struct dir_node *node, void *user);
