@@ -4,6 +4,7 @@
 #include "copy/attempt.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,12 @@
 
 /* For the end of a server, whose channel is closed. */
 #define END_NS (10 * NS_PER_SEC)
+
+/* For a server that is gone to be seen as such, after its connection was lost. */
+#define CAUSE_NS NS_PER_SEC
+
+/* Exit statuses of shells above this one are those of signals. */
+#define STATUS_SIGNAL 128
 
 static int attempt_failed(struct copy_attempt *a, int status, const char *text)
 {
@@ -91,11 +98,39 @@ static void cut_servers(void *arg)
 	}
 }
 
+/* Add to the reason of a lost connection: `end` is the exit status of its server. */
+static void explain_loss(struct copy_attempt *a, enum copy_role role, int end)
+{
+	const struct copy_place *place = attempt_place(a, role);
+	const char *host = place->host ? place->host : "this host";
+	const size_t length = strlen(a->why);
+	char *at = a->why + length;
+	const size_t room = sizeof(a->why) - length;
+	const int sig = end - STATUS_SIGNAL;
+	const char *name = sig > 0 ? sigabbrev_np(sig) : NULL;
+
+	if (name)
+		snprintf(at, room, "; %sxdd on %s was killed by signal %d (SIG%s)%s",
+			 place->host ? "ssh or " : "", host, sig, name,
+			 sig == SIGKILL ? ", as the kernel does where memory is short" : "");
+	else if (end && place->host)
+		snprintf(at, room,
+			 "; ssh ended with status %d: either the network has failed, or xdd on %s "
+			 "was killed, as the kernel does where memory is short",
+			 end, host);
+}
+
 /* A server that does not end as it should have has not said why. */
 static int end_servers(struct copy_attempt *a, int status)
 {
 	for (enum copy_role role = COPY_SOURCE; role <= COPY_DESTINATION; role++) {
-		int end = a->here[side_of(role)] ? 0 : ssh_end(&a->servers[side_of(role)], END_NS);
+		struct ssh *server = &a->servers[side_of(role)];
+		bool lost = status == COPY_SSH_ENDED && *a->why && a->at == role &&
+			    ssh_has_ended(server, CAUSE_NS);
+		int end = a->here[side_of(role)] ? 0 : ssh_end(server, END_NS);
+
+		if (lost && a->begun)
+			explain_loss(a, role, end);
 
 		if (end && status == XDD_OK) {
 			a->at = role;

@@ -4,6 +4,7 @@ A connection that is lost, and a side that does not answer any more: the copy en
 tried again.
 """
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -105,6 +106,52 @@ def test_silence():
     t.equal([n for n in os.listdir(t.path("silent.d")) if n.startswith(".xddcp")], [], "the next copy removes what it left", r)
 
 
+def noted_xdd():
+    """A directory for -b: its xdd writes the number of its process to a file first, whose path is returned as well."""
+    directory, pid = s.fresh("noted"), t.path("noted.pid")
+    program = os.path.join(directory, "xdd")
+    with open(program, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\necho $$ >'%s'\nexec '%s' \"$@\"\n" % (pid, os.path.abspath(t.XDD)))
+    os.chmod(program, 0o755)
+    return directory, pid
+
+
+def number_in(path):
+    try:
+        with open(path, encoding="utf-8") as f:
+            return int(f.read() or 0)
+    except FileNotFoundError:
+        return 0
+
+
+def killed(title, words, place, pattern, pid=None):
+    directory = s.fresh("killed.d")
+    with subprocess.Popen([t.XDD, "copy", *words, t.path("endless"), place(os.path.join(directory, "copy"))],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        while p.poll() is None and not unfinished("killed.d"):
+            time.sleep(0.005)
+        server = number_in(pid) if pid else server_of(p)
+        if p.poll() is None and server:
+            os.kill(server, signal.SIGKILL)
+        out, err = p.communicate(timeout=t.TIMEOUT)
+    t.ok(p.returncode == SSH_ENDED and re.search(pattern, err) and err.count("\n") == 1, "kill -9 of xdd %s is explained" % title,
+         "%s, server %s\n%s%s" % (p.returncode, server, out, err))
+
+
+def test_killed():
+    by_signal = r": the connection was lost; %sxdd on %s was killed by signal 9 \(SIGKILL\)"
+    killed("on this host", [], str, by_signal % ("", "this host"))
+    fake = s.Fake(name="killed")
+    killed("on another host", ["-S", fake.ssh], fake.place, by_signal % ("ssh or ", fake.host))
+    if s.why_not():
+        t.skip("kill -9 of xdd that sshd has started", s.why_not())
+        return
+    directory, pid = noted_xdd()
+    with s.Sshd() as server:
+        killed("that sshd has started", ["-S", server.ssh, "-b", directory + "/"], server.place,
+               "; ssh ended with status 255: either the network has failed, or xdd on 127.0.0.1 was killed", pid)
+
+
 write("source", os.urandom(1 << 20) * (SIZE >> 20))
 with open(t.path("endless"), "wb") as endless:
     endless.truncate(0)
@@ -112,4 +159,5 @@ with open(t.path("endless"), "wb") as endless:
         endless.write(b"e" * (1 << 20))
 test_retries()
 test_silence()
+test_killed()
 t.done()

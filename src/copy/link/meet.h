@@ -9,6 +9,7 @@
 #define COPY_LINK_MEET_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -47,6 +48,12 @@ int ssh_await_start(struct ssh *s, char *why, size_t size);
  * signal the user does not wait for a host or for a prompt any more. Any thread, until ssh_end().
  */
 void ssh_cut(struct ssh *s);
+
+/*
+ * True if it ends within `wait_ns` by itself, before ssh_end() asks it to: its status then tells
+ * why. Main thread.
+ */
+bool ssh_has_ended(const struct ssh *s, uint64_t wait_ns);
 
 /*
  * Close the channel, wait at most `wait_ns` for the end of ssh, then end it; after ssh_cut(), and

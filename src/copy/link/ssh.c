@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "copy/link/banner.h"
@@ -23,9 +25,13 @@
 #include "xdd/net/digest.h"
 #include "xdd/net/key.h"
 #include "xdd/sys/child.h"
+#include "xdd/sys/clock.h"
 
 /* For ssh to end once its output has ended. */
 #define END_NS (2 * NS_PER_SEC)
+
+/* Between looks at whether it has ended. */
+#define LOOK_NS (10 * NS_PER_MS)
 
 /* Exit statuses of shells, and of ssh itself. */
 #define STATUS_NOT_EXECUTABLE 126
@@ -81,8 +87,12 @@ static int say_no_banner(const struct start *s, const struct banner *b, int stat
 			   "ssh cannot reach it, or is not let in (its own message is above)");
 	if (status > STATUS_SIGNAL)
 		return say(s, COPY_SSH_ENDED, "ssh was ended by signal %d", status - STATUS_SIGNAL);
-	if (status == STATUS_NOT_FOUND || status == STATUS_NOT_EXECUTABLE ||
-	    (status == 1 && !*b->noise))
+	if (status == STATUS_NOT_EXECUTABLE)
+		return say(s, COPY_NO_XDD,
+			   "cannot execute \"%s\" there; expected xdd, or its directory with a "
+			   "slash at its end (-b)",
+			   xdd);
+	if (status == STATUS_NOT_FOUND || (status == 1 && !*b->noise))
 		return say(s, COPY_NO_XDD,
 			   "cannot start \"%s\" there; install xdd there, or give its path with -b",
 			   xdd);
@@ -291,6 +301,24 @@ void ssh_cut(struct ssh *s)
 	atomic_store(&s->cut, 1);
 	if (atomic_load(&s->open))
 		link_abort(s->channel);
+}
+
+bool ssh_has_ended(const struct ssh *s, uint64_t wait_ns)
+{
+	const uint64_t until_ns = clock_now_ns() + wait_ns;
+
+	while (s->pid > 0) {
+		siginfo_t info = { .si_pid = 0 };
+
+		if (waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOHANG | WNOWAIT))
+			return false;
+		if (info.si_pid)
+			return true;
+		if (clock_now_ns() >= until_ns)
+			return false;
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+	}
+	return false;
 }
 
 int ssh_end(struct ssh *s, uint64_t wait_ns)
