@@ -694,6 +694,44 @@ def test_good_destination():
     t.equal((status, texts), (0, []), "a destination that follows doc/wire.md ends well")
 
 
+def grows(sizes, first, entry):
+    """Each message is at most as large as all before it together, plus what one entry takes."""
+    return all(size <= max(first, sum(sizes[:i])) + entry for i, size in enumerate(sizes))
+
+
+def test_growth():
+    """Messages are small at first: the other side can work on them before TCP has a large window."""
+    top, n = t.path("many"), 1000
+    os.mkdir(top)
+    for i in range(n):
+        with open(os.path.join(top, "%0100d" % i), "wb") as f:
+            f.write(bytes(1000))
+    offers, bundles, wanted = [], [], []
+    with c.Server(c.SOURCE, "there", sources=[top], limit_s=END_S, recursive=True) as s:
+        s.begin()
+        entries = []
+        while not entries or entries[-1]["kind"] != 7:
+            body = s.expect(c.OFFER)
+            offers.append(len(body))
+            entries += c.take_entries(body)
+        wanted = [e["id"] for e in entries if e["kind"] == 3]
+        s.send(c.WANT, b"".join(map(c.want, wanted)))
+        got = {}
+        while len(got) < n:
+            body = s.expect(c.BUNDLE)
+            bundles.append(len(body))
+            got.update(c.take_records(body))
+        s.send(c.RESULT, b"".join(c.result(e["id"], c.DONE) for e in entries if "id" in e))
+        s.expect(c.FINISH)
+        s.send(c.FINISHED, c.counts(done_files=n, done_bytes=n * 1000))
+        s.expect(c.BYE)
+        s.send(c.BYE)
+        status, texts = s.end()
+    t.equal((status, texts, sorted(got)), (0, [], wanted), "many files are offered and sent")
+    t.ok(grows(offers, 8 << 10, 200), "offers grow", offers)
+    t.ok(grows(bundles, 64 << 10, 0), "bundles grow", bundles)
+
+
 def test_destinations():
     """Wants and results that do not fit what was offered end the copy."""
     before = {name: os.lstat(os.path.join(tree(), name)) for name in os.listdir(tree())}
@@ -836,6 +874,7 @@ test_silence()
 test_beginnings()
 test_data_connections()
 test_good_destination()
+test_growth()
 test_destinations()
 test_unread()
 test_servers_as_sources()

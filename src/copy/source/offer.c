@@ -13,6 +13,7 @@
 #include "xdd/base/array.h"
 #include "xdd/sys/clock.h"
 
+#define FIRST_BATCH_BYTES (8u << 10)
 #define BATCH_BYTES (256u << 10)
 #define BATCH_NS (10 * NS_PER_MS)
 
@@ -22,6 +23,7 @@ struct offering {
 	uint8_t *batch; /* COPY_MAX_OFFER_BYTES */
 	size_t batch_bytes;
 	uint64_t since_ns;   /* clock when it was begun */
+	uint64_t sent_bytes; /* of the batches before it */
 	uint64_t *open_dirs; /* ids, from the top down */
 	size_t n_open_dirs;
 	struct held_dir held;
@@ -33,6 +35,7 @@ static int flush(struct offering *o)
 	size_t n = o->batch_bytes;
 
 	o->batch_bytes = 0;
+	o->sent_bytes += n;
 	if (n)
 		copy_report_offer(o->s->job->report, o->batch, n);
 	return n ? role_send(o->s->role, WIRE_COPY_OFFER, o->batch, n) : 0;
@@ -64,10 +67,22 @@ static void add(struct offering *o, int bytes)
 	o->batch_bytes += (size_t)bytes;
 }
 
+/*
+ * The destination takes a batch once all of it is there. TCP begins slowly: on a long way the first
+ * large batch would take some round trips, with nothing to do for the destination meanwhile. So
+ * batches grow as TCP's window does, each to the bytes that were sent before it.
+ */
+static size_t batch_limit(const struct offering *o)
+{
+	if (o->sent_bytes < FIRST_BATCH_BYTES)
+		return FIRST_BATCH_BYTES;
+	return o->sent_bytes < BATCH_BYTES ? (size_t)o->sent_bytes : BATCH_BYTES;
+}
+
 /* Send the batch when it is large or old enough. */
 static int pace(struct offering *o)
 {
-	if (o->batch_bytes >= BATCH_BYTES ||
+	if (o->batch_bytes >= batch_limit(o) ||
 	    (o->batch_bytes && clock_now_ns() - o->since_ns >= BATCH_NS))
 		return flush(o);
 	return 0;

@@ -42,16 +42,27 @@ static struct entry *pop(struct source *s)
 	return e;
 }
 
-/* All connections get a share of what is there. */
-static void pop_bundle(struct source *s, struct work *w)
+/*
+ * All connections get a share of what is there. As with batches of offers, a bundle is at most as
+ * large as what its connection has sent before: the destination writes it once all of it is there.
+ */
+static uint64_t bundle_limit(const struct data_thread *d)
 {
-	uint64_t limit = s->queued_small_bytes / s->n_data, bytes = 0;
-	struct entry **end = &w->entries;
+	uint64_t share = d->s->queued_small_bytes / d->s->n_data;
+	uint64_t sent = atomic_load_explicit(&d->counts.moved_bytes, memory_order_relaxed);
+	uint64_t limit = share < sent ? share : sent;
 
 	if (limit < LEAST_BUNDLE_BYTES)
-		limit = LEAST_BUNDLE_BYTES;
-	if (limit > COPY_MAX_BUNDLE_BYTES)
-		limit = COPY_MAX_BUNDLE_BYTES;
+		return LEAST_BUNDLE_BYTES;
+	return limit < COPY_MAX_BUNDLE_BYTES ? limit : COPY_MAX_BUNDLE_BYTES;
+}
+
+static void pop_bundle(struct data_thread *d, struct work *w)
+{
+	uint64_t limit = bundle_limit(d), bytes = 0;
+	struct entry **end = &w->entries;
+	struct source *s = d->s;
+
 	while (s->queue && is_bundled(s->queue)) {
 		uint64_t more = copy_bundle_bytes((uint32_t)s->queue->size_bytes);
 
@@ -63,8 +74,10 @@ static void pop_bundle(struct source *s, struct work *w)
 	}
 }
 
-static bool find_work(struct source *s, struct work *w)
+static bool find_work(struct data_thread *d, struct work *w)
 {
+	struct source *s = d->s;
+
 	w->entries = NULL;
 	w->file = NULL;
 	if (atomic_load(&s->closing)) {
@@ -77,7 +90,7 @@ static bool find_work(struct source *s, struct work *w)
 		return false;
 	} else if (is_bundled(s->queue)) {
 		w->kind = WORK_SMALL;
-		pop_bundle(s, w);
+		pop_bundle(d, w);
 	} else {
 		w->kind = WORK_OPEN;
 		w->entries = pop(s);
@@ -91,11 +104,11 @@ void work_take(struct data_thread *d, struct work *w)
 	uint64_t begin_ns;
 
 	pthread_mutex_lock(&s->lock);
-	if (!find_work(s, w)) {
+	if (!find_work(d, w)) {
 		begin_ns = clock_now_ns();
 		do
 			pthread_cond_wait(&s->work, &s->lock);
-		while (!find_work(s, w));
+		while (!find_work(d, w));
 		count_add(&d->counts.waiting_ns, clock_now_ns() - begin_ns);
 	}
 	if (w->kind != WORK_NONE)
