@@ -55,3 +55,17 @@ int copy_line_combination(const struct copy_line *l)
 	}
 	return 0;
 }
+
+void copy_line_name_ignored(const struct copy_line *l)
+{
+	static const char *const of_ssh[] = { "ssh", "tty", "remotexdd" };
+
+	if (l->request.sources[0].host || l->request.destination.host)
+		return;
+	for (size_t i = 0; i < sizeof(of_ssh) / sizeof(of_ssh[0]); i++) {
+		if (copy_line_has(l, of_ssh[i]))
+			log_warning("copy -%s: has no meaning within this host and is ignored; "
+				    "say <host>:<path> for a name on another one",
+				    of_ssh[i]);
+	}
+}

@@ -76,6 +76,9 @@ uint32_t copy_default_threads(unsigned processors);
 /* Refuse options that exclude each other. Returns 0 or a status, reported. */
 int copy_line_combination(const struct copy_line *l);
 
+/* Name the options of ssh that were given where there is none: within this host. */
+void copy_line_name_ignored(const struct copy_line *l);
+
 /*
  * Split `text` into words as a shell does, with quotes and backslashes, and without expansions; the
  * result ends with NULL and is memory of `arena`. Returns 0; -EINVAL: a quote is open; -ENODATA: no

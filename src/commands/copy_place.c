@@ -221,10 +221,8 @@ static const char *source_is_wrong(const struct copy_line *l, const char *path, 
 	if (stat(path, &st) || !S_ISDIR(st.st_mode) || l->request.settings.recursive)
 		return NULL;
 	if (list)
-		return "is a directory; expected a list of names";
-	return copy_line_has(l, "resume") ?
-		       "is a directory; say -r to copy it (-R and -a resume an interrupted copy)" :
-		       "is a directory; say -r to copy it";
+		return COPY_IS_DIRECTORY_LIST;
+	return l->request.settings.resume ? COPY_IS_DIRECTORY_RESUME : COPY_IS_DIRECTORY;
 }
 
 /* The standard input of the other host has the messages of the copy. */

@@ -367,5 +367,9 @@ int copy_line_read(struct copy_line *l, int argc, char *const *argv)
 		status = copy_line_places(l);
 	if (!status)
 		status = copy_line_combination(l);
-	return status ? status : copy_line_sources(l);
+	if (!status)
+		status = copy_line_sources(l);
+	if (!status)
+		copy_line_name_ignored(l);
+	return status;
 }

@@ -308,6 +308,33 @@ def test_corrected():
          "names that the source does not have stay")
 
 
+def test_too_many_attributes():
+    """More attributes than a message has room for: the entry is copied, and it is said that they are not."""
+    top = s.tmpfs("attributes", 32 << 20)
+    source = top and top + "/from"
+    try:
+        if not top:
+            raise OSError(s.sys_why())
+        os.makedirs(source + "/dir")
+        for name in ("/dir/file", "/dir", "/alone"):
+            if name != "/dir":
+                write(source + name, b"data")
+            for i in range(1025):
+                os.setxattr(source + name, "user.%d" % i, b"1")
+        os.removexattr(source + "/alone", "user.0")
+    except OSError as why:
+        t.skip("more attributes than can be copied", "no file system for them here: %s" % why)
+        return
+    run = xddcp("-r", "-P", source + "/", FAKE.place(top + "/to"))
+    t.equal(run.status, 114, "more attributes than can be copied: the status", run)
+    failed = re.findall(r"^xdd: copy: (.*): it has more than 1024 attributes or 256 KiB of them: none are copied$", run.err, re.M)
+    t.equal(sorted(os.path.relpath(name, source) for name in failed), ["dir", "dir/file"], "which ones, a line each", run)
+    t.equal([len(os.listxattr(top + "/to" + name)) for name in ("/dir/file", "/dir", "/alone")], [0, 0, 1024],
+            "the attributes of the others are there")
+    with open(top + "/to/dir/file", "rb") as file:
+        t.equal(file.read(), b"data", "and the contents of all")
+
+
 def test_plain():
     source, copy = fresh("plain"), fresh("plain copy")
     make_tree(source)
@@ -481,6 +508,7 @@ def test_lists():
     t.ok("../x" in run.err and "none" in run.err and run.err.count("\n") == 2, "they get a line each", run)
 
 
-t.run(test_everything, test_corrected, test_plain, test_set_user_id, test_as_user, test_names, test_deep, test_many, test_into_itself,
-      test_lists)
+s.own_mounts()
+t.run(test_everything, test_corrected, test_too_many_attributes, test_plain, test_set_user_id, test_as_user, test_names, test_deep,
+      test_many, test_into_itself, test_lists)
 t.done()

@@ -85,7 +85,7 @@ static void record_entry(struct record *r, const struct walk_found *f)
 	r->files += e->kind == COPY_FILE;
 	r->dirs += e->kind == COPY_DIR;
 	if (e->kind == COPY_SYMLINK)
-		add(r, "@%s>%s ", e->name, e->target);
+		add(r, "@%s%s>%s ", e->name, e->flags & COPY_HAS_LINKS ? "+" : "", e->target);
 	else if (e->kind == COPY_LINK)
 		add(r, "=%s%d ", e->name, (int)e->first);
 	else
@@ -186,7 +186,7 @@ static void test_sources(void **state)
 	free(r);
 	assert_int_equal(walk_open(&w, &settings, alike, 2, why, sizeof(why)), COPY_BAD_NAMES);
 	assert_string_equal(why, "s/dir/file: two sources have this last component");
-	refused(&plain, "s/dir", COPY_NO_SOURCE, "s/dir: is a directory, which needs -r");
+	refused(&plain, "s/dir", COPY_BAD_ARGUMENTS, "s/dir: " COPY_IS_DIRECTORY);
 	refused(&settings, "s/none", COPY_NO_SOURCE, "s/none: No such file or directory");
 	refused(&settings, "s/dangling", COPY_NO_SOURCE, "s/dangling: No such file or directory");
 	refused(&settings, "s/file/", COPY_NO_SOURCE, "s/file/: Not a directory");

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -166,11 +167,28 @@ static int enter_dir(struct offering *o, uint64_t id)
 
 /* ---- entries ---- */
 
-/* -P. A file that cannot be opened has none here, and fails when it is to be read. */
+/* The entry is copied without its attributes, which is a failure. */
+static void attributes_failed(struct offering *o, const struct walk_found *found, int err)
+{
+	struct copy_failure f = { .id = found->entry.id, .status = COPY_FAILED };
+
+	dirs_path(found->dirs, found->dir, found->entry.kind == COPY_DIR ? NULL : found->entry.name,
+		  f.path, sizeof(f.path));
+	if (err == -E2BIG)
+		snprintf(f.text, sizeof(f.text),
+			 "it has more than %d attributes or %u KiB of them: none are copied",
+			 COPY_MAX_ATTRS, COPY_MAX_ATTRS_BYTES >> 10);
+	else
+		snprintf(f.text, sizeof(f.text), "its attributes cannot be read: %s",
+			 strerror(-err));
+	role_failure(o->s->role, &f);
+}
+
+/* -P. What may not be opened has none here, and fails when it is to be read. */
 static void read_attributes(struct offering *o, struct walk_found *found, struct meta_set *set)
 {
 	struct copy_entry *e = &found->entry;
-	int dir = dirs_fd(found->dirs, found->dir), fd = -1, err;
+	int dir = dirs_fd(found->dirs, found->dir), fd = -1, err = 0;
 
 	if (dir < 0)
 		return;
@@ -184,15 +202,18 @@ static void read_attributes(struct offering *o, struct walk_found *found, struct
 			file->dir = NULL;
 		}
 		entry_free(file);
-		err = fd < 0 ? fd : meta_read(fd, -1, NULL, set);
-		if (fd >= 0)
+		if (fd >= 0) {
+			err = meta_read(fd, -1, NULL, set);
 			close(fd);
+		}
 	} else if (e->kind == COPY_SYMLINK) {
 		err = meta_read(-1, dir, e->name, set);
-	} else {
-		err = e->kind == COPY_DIR ? meta_read(dir, -1, NULL, set) : -ENOENT;
+	} else if (e->kind == COPY_DIR) {
+		err = meta_read(dir, -1, NULL, set);
 	}
 	dirs_done(found->dirs, found->dir);
+	if (err && err != -EACCES)
+		attributes_failed(o, found, err);
 	if (err)
 		return;
 	e->attrs = set->attrs;

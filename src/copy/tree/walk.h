@@ -34,7 +34,7 @@ struct walk_found {
  * `sources` as the user wrote them: a trailing "/" of a directory stands for its contents; with
  * settings->list there is one, the file of names ("-": standard input). Returns 0, or an exit
  * status with a text in `why`: a source that does not exist (COPY_NO_SOURCE), a directory without
- * -r.
+ * -r (COPY_BAD_ARGUMENTS).
  * Checks all names, except those of a list, before anything is offered.
  */
 int walk_open(struct walk **w, const struct copy_settings *settings, const char *const *sources,

@@ -17,6 +17,7 @@
 int walk_list_open(struct walk *w, const char *path, char *why, size_t size)
 {
 	struct walk_list *l = &w->list;
+	struct stat st;
 	int fd;
 
 	if (w->settings->size_bytes != UINT64_MAX) {
@@ -36,6 +37,10 @@ int walk_list_open(struct walk *w, const char *path, char *why, size_t size)
 		if (fd >= 0 && !l->file)
 			close(fd);
 		return COPY_NO_SOURCE;
+	}
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		snprintf(why, size, "%s: " COPY_IS_DIRECTORY_LIST, path);
+		return COPY_BAD_ARGUMENTS;
 	}
 	return 0;
 }

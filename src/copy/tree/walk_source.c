@@ -90,8 +90,9 @@ static int check_source(const struct walk *w, const char *path, char *why, size_
 		return COPY_NO_SOURCE;
 	}
 	if (S_ISDIR(st.st_mode) && !w->settings->recursive) {
-		snprintf(why, size, "%s: is a directory, which needs -r", path);
-		return COPY_NO_SOURCE;
+		snprintf(why, size, "%s: %s", path,
+			 w->settings->resume ? COPY_IS_DIRECTORY_RESUME : COPY_IS_DIRECTORY);
+		return COPY_BAD_ARGUMENTS;
 	}
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
 		snprintf(why, size, "%s: is a %s, which is not copied", path,
