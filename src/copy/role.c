@@ -132,6 +132,16 @@ static bool finish_source(struct role *r)
 	return role_send_counts(r, WIRE_COPY_FINISH) == 0 && role_wait_finish(r);
 }
 
+/*
+ * A server that is the destination has nothing to learn from BYE, as FINISH was the last word of
+ * the source. It ends at once, so that the end of ssh is no round trip of its own. The side that
+ * the user has started waits, as ssh would fail to write to it.
+ */
+static bool may_leave(const struct role *r)
+{
+	return r->is == COPY_DESTINATION && r->job->is_server;
+}
+
 /* Both sides say BYE without waiting for that of the other one, which would be a round trip. */
 static void exchange_ends(struct role *r)
 {
@@ -140,7 +150,7 @@ static void exchange_ends(struct role *r)
 	pthread_mutex_lock(&r->lock);
 	r->complete = true;
 	pthread_mutex_unlock(&r->lock);
-	if (!role_send(r, WIRE_BYE, NULL, 0))
+	if (!role_send(r, WIRE_BYE, NULL, 0) && !may_leave(r))
 		wait_bye(r);
 }
 

@@ -105,8 +105,8 @@ bool role_wait_finish(struct role *r);
 
 /*
  * All threads of the role are joined, and everything is done. Source: send FINISH, wait for
- * FINISHED; destination: send FINISHED; then both send BYE and wait for that of the other side.
- * Returns the worse status of both sides. Main thread.
+ * FINISHED; destination: send FINISHED; then both send BYE and wait for that of the other side,
+ * except a server that is the destination. Returns the worse status of both sides. Main thread.
  */
 int role_finish(struct role *r);
 

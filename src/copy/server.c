@@ -294,6 +294,7 @@ static int do_role(struct server *s)
 		.report = s->report,
 		.stop = &stop,
 		.signals = s->signals,
+		.is_server = true,
 	};
 	int status;
 

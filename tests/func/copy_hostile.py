@@ -732,6 +732,25 @@ def test_growth():
     t.ok(grows(bundles, 64 << 10, 0), "bundles grow", bundles)
 
 
+def test_end():
+    """A server that is the destination waits for nothing more once the ends are said: ssh can end meanwhile."""
+    place = Place()
+    with c.Server(c.DESTINATION, place.there, sources=["a"], limit_s=END_S, into=True, timeout_s=10 * END_S) as s:
+        s.begin()
+        s.send(c.OFFER, SMALL)
+        s.expect(c.WANT)
+        s.send(c.BUNDLE, c.record(1, b"12345"))
+        s.expect(c.RESULT)
+        s.send(c.FINISH, c.counts(walk_done=1, offered_files=1, offered_bytes=5))
+        s.expect(c.FINISHED)
+        s.expect(c.BYE)
+        try:
+            status = s.process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            status = None
+    t.equal((status, place.names()), (0, ["a"]), "it ends without BYE of the source")
+
+
 def test_destinations():
     """Wants and results that do not fit what was offered end the copy."""
     before = {name: os.lstat(os.path.join(tree(), name)) for name in os.listdir(tree())}
@@ -875,6 +894,7 @@ test_beginnings()
 test_data_connections()
 test_good_destination()
 test_growth()
+test_end()
 test_destinations()
 test_unread()
 test_servers_as_sources()

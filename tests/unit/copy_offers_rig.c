@@ -39,13 +39,27 @@ void rig_open(struct source_rig *r, const char *name)
 	};
 }
 
+/* Held while the channel of the destination is closed, or aborted by a test. */
+static pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;
+
 static void *destination_main(void *arg)
 {
 	struct source_rig *r = arg;
 
 	r->status = copy_destination(&r->job);
+	pthread_mutex_lock(&closing);
 	link_close(r->job.channel);
+	r->job.channel = NULL;
+	pthread_mutex_unlock(&closing);
 	return NULL;
+}
+
+void rig_abort(struct source_rig *r)
+{
+	pthread_mutex_lock(&closing);
+	if (r->job.channel)
+		link_abort(r->job.channel);
+	pthread_mutex_unlock(&closing);
 }
 
 void rig_start(struct source_rig *r)

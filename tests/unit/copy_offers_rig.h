@@ -77,6 +77,9 @@ void rig_until_canceled(struct source_rig *r);
 /* Send CANCEL. */
 void rig_cancel(struct source_rig *r);
 
+/* Abort the channel of the destination, as a signal does; not after it has ended. */
+void rig_abort(struct source_rig *r);
+
 /* End the channel. */
 void rig_hang_up(struct source_rig *r);
 

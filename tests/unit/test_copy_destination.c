@@ -15,12 +15,63 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "xdd/base/status.h"
 
 #define BLOCK (64u << 10)
 #define WATCHDOG_S 120
+
+/* ---- the C library: a directory that takes long to make ---- */
+
+#define SLOW_DIR "slow"
+static _Atomic bool making;	    /* it is made now */
+static _Atomic bool journal_gone;   /* the commit was closed */
+static _Atomic bool gone_meanwhile; /* that before this */
+
+int mkdirat(int dir, const char *name, mode_t mode)
+{
+	if (!strcmp(name, SLOW_DIR)) {
+		making = true;
+		for (unsigned i = 0; !journal_gone && i < 2000; i++)
+			usleep(1000);
+		gone_meanwhile = journal_gone;
+	}
+	return (int)syscall(SYS_mkdirat, dir, name, mode);
+}
+
+int unlinkat(int dir, const char *name, int flags)
+{
+	if (strstr(name, ".journal"))
+		journal_gone = true;
+	return (int)syscall(SYS_unlinkat, dir, name, flags);
+}
+
+/* ---- and a file system with storage ---- */
+
+#define EXT4 0xef53
+static bool storage;
+static struct stat flushed; /* the directory that was flushed last, as it was then */
+
+int fstatfs(int fd, struct statfs *st)
+{
+	if (syscall(SYS_fstatfs, fd, st))
+		return -1;
+	if (storage)
+		st->f_type = EXT4;
+	return 0;
+}
+
+int fsync(int fd)
+{
+	struct stat st;
+
+	if (!fstat(fd, &st) && S_ISDIR(st.st_mode))
+		flushed = st;
+	return 0;
+}
 
 /* Bytes that differ at each offset. */
 static uint8_t *pattern(size_t size)
@@ -60,12 +111,12 @@ static void assert_link(struct source_rig *r, const char *name, const char *targ
 
 /* ---- trees ---- */
 
-/* DIR x { a, sub { b }, link, other name of a }, into a directory that does not exist. */
+/* DIR x { a, sub { b }, link, other names of a and link }, into a directory that does not exist. */
 static void test_tree(void **state)
 {
 	struct source_rig r;
 	struct copy_entry e;
-	uint64_t x, a, sub, b, link, other;
+	uint64_t x, a, sub, b, link, other, same;
 
 	(void)state;
 	rig_open(&r, "new");
@@ -79,8 +130,12 @@ static void test_tree(void **state)
 	sub = rig_dir(&r, "sub");
 	b = rig_file(&r, "b", 0);
 	rig_leave(&r);
-	link = rig_symlink(&r, "link", "../nowhere");
+	e = rig_entry(&r, COPY_SYMLINK, "link");
+	e.target = "../nowhere";
+	e.flags = COPY_HAS_LINKS;
+	link = rig_add(&r, &e);
 	other = rig_link(&r, "other", a);
+	same = rig_link(&r, "same", link);
 	rig_leave(&r);
 	rig_end(&r);
 	rig_until_want(&r, a, COPY_SEND);
@@ -90,6 +145,7 @@ static void test_tree(void **state)
 	rig_until_result(&r, a, COPY_DONE);
 	rig_until_result(&r, other, COPY_DONE);
 	rig_until_result(&r, link, COPY_DONE);
+	rig_until_result(&r, same, COPY_DONE);
 	rig_until_result(&r, sub, COPY_DONE);
 	rig_until_result(&r, x, COPY_DONE);
 	assert_int_equal(rig_finish(&r), XDD_OK);
@@ -100,15 +156,46 @@ static void test_tree(void **state)
 	assert_int_equal(stat_of(&r, "new").st_mode & 07777, 0755);
 	assert_int_equal(stat_of(&r, "new/a").st_ino, stat_of(&r, "new/other").st_ino);
 	assert_link(&r, "new/link", "../nowhere");
+	assert_int_equal(stat_of(&r, "new/link").st_ino, stat_of(&r, "new/same").st_ino);
 	assert_mtime(&r, "new");
 	assert_mtime(&r, "new/sub");
 	assert_mtime(&r, "new/a");
 	assert_mtime(&r, "new/link");
 	assert_int_equal(r.counts.done_files, 2);
 	assert_int_equal(r.counts.done_bytes, 5);
-	assert_int_equal(r.counts.links, 2);
+	assert_int_equal(r.counts.links, 3);
 	assert_int_equal(r.counts.dirs, 2);
 	assert_int_equal(rig_temporary_files(&r), 0);
+	rig_close(&r);
+}
+
+/* The root gets its attributes last, and they are durable too. */
+static void test_flush_of_root(void **state)
+{
+	struct source_rig r;
+	struct stat st;
+	uint64_t x, a;
+
+	(void)state;
+	rig_open(&r, "new");
+	storage = true;
+	rig_start(&r);
+	x = rig_dir(&r, "x");
+	a = rig_file(&r, "a", 1);
+	rig_leave(&r);
+	rig_end(&r);
+	rig_until_want(&r, a, COPY_SEND);
+	rig_bundle(&r, a, 0, "x", 1);
+	rig_until_result(&r, a, COPY_DONE);
+	rig_until_result(&r, x, COPY_DONE);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	storage = false;
+	st = stat_of(&r, "new");
+	assert_mtime(&r, "new");
+	assert_int_equal(flushed.st_ino, st.st_ino);
+	assert_int_equal(flushed.st_mode, st.st_mode);
+	assert_int_equal(flushed.st_mtim.tv_sec, st.st_mtim.tv_sec);
+	assert_int_equal(flushed.st_mtim.tv_nsec, st.st_mtim.tv_nsec);
 	rig_close(&r);
 }
 
@@ -531,15 +618,43 @@ static void test_loss(void **state)
 	rig_close(&r);
 }
 
+/* The copy ends in another thread while an offer is handled: all that it uses stays until then. */
+static void test_loss_in_offer(void **state)
+{
+	struct source_rig r;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.settings.into = true;
+	journal_gone = false;
+	rig_start(&r);
+	rig_dir(&r, SLOW_DIR);
+	rig_file(&r, "small", 1);
+	rig_send(&r);
+	for (unsigned i = 0; !making && i < 20000; i++)
+		usleep(1000);
+	assert_true(making);
+	/* As after a signal: the speaking thread notices that. */
+	rig_abort(&r);
+	rig_hang_up(&r);
+	assert_int_equal(r.status, COPY_SSH_ENDED);
+	assert_true(journal_gone);
+	assert_false(gone_meanwhile);
+	assert_int_equal(rig_temporary_files(&r), 0);
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),	   cmocka_unit_test(test_again),
-		cmocka_unit_test(test_in_the_way), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_blocks),	   cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_verify),	   cmocka_unit_test(test_contents),
-		cmocka_unit_test(test_dry_run),	   cmocka_unit_test(test_cancel),
-		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_tree),	      cmocka_unit_test(test_flush_of_root),
+		cmocka_unit_test(test_again),	      cmocka_unit_test(test_in_the_way),
+		cmocka_unit_test(test_names),	      cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_ends),	      cmocka_unit_test(test_verify),
+		cmocka_unit_test(test_contents),      cmocka_unit_test(test_dry_run),
+		cmocka_unit_test(test_cancel),	      cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_loss_in_offer),
 	};
 
 	alarm(WATCHDOG_S);

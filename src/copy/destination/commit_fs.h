@@ -1,6 +1,6 @@
 /*
  * Kinds of file systems, by the way in which files in them become durable. Callers:
- * commit_thread.c, journal_file.c.
+ * commit_place.c, destination.c, journal_file.c.
  */
 #ifndef COPY_DESTINATION_COMMIT_FS_H
 #define COPY_DESTINATION_COMMIT_FS_H

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "copy/destination/commit_fs.h"
 #include "copy/destination/directory.h"
 #include "copy/destination/entries.h"
 #include "copy/destination/file.h"
@@ -127,18 +129,37 @@ void dest_idle(struct destination *d)
 
 /* ---- what the role calls ---- */
 
+static int handle(struct destination *d, const struct wire_header *h, const uint8_t *body,
+		  char *why)
+{
+	struct stamp stamp = { 0 };
+
+	/* Data that comes through the channel has no time of a network by itself. */
+	return h->type == WIRE_COPY_OFFER ? entries_offer(d, body, h->length, why) :
+					    receive_message(d, 0, &stamp, h, body, why);
+}
+
 static int receive(void *arg, const struct wire_header *h, const uint8_t *body, char *why)
 {
 	struct destination *d = arg;
-	struct stamp stamp = { 0 };
-	int err;
+	int err = 0;
 
-	if (dest_stopped(d))
-		return 0;
-	/* Data that comes through the channel has no time of a network by itself. */
-	err = h->type == WIRE_COPY_OFFER ? entries_offer(d, body, h->length, why) :
-					   receive_message(d, 0, &stamp, h, body, why);
+	pthread_mutex_lock(&d->receiving);
+	if (!d->ended && !dest_stopped(d))
+		err = handle(d, h, body, why);
+	pthread_mutex_unlock(&d->receiving);
 	return dest_stopped(d) ? 0 : err;
+}
+
+/*
+ * The receiving thread lives until role_close(), and another one may have ended the copy while it
+ * handles a message. What it uses can be freed after this.
+ */
+static void end_receiving(struct destination *d)
+{
+	pthread_mutex_lock(&d->receiving);
+	d->ended = true;
+	pthread_mutex_unlock(&d->receiving);
 }
 
 static uint64_t get(_Atomic uint64_t *n)
@@ -199,12 +220,34 @@ int begin_root(struct destination *d, const struct copy_entry *first)
 	return 0;
 }
 
+/* Attributes of the root come after the last flush of the commit. */
+static void flush_root(struct destination *d)
+{
+	struct dir_node *root = dirs_root(d->dirs);
+	int fd = dirs_fd(d->dirs, root), err = 0;
+	char path[COPY_MAX_PATH_BYTES];
+
+	if (fd < 0)
+		return; /* its attributes were not set either */
+	/* Some kinds of directories have nothing to flush, or may not be read. */
+	if (commit_fs_flush(fd) != COMMIT_FLUSH_NONE && fsync(fd) && errno != EINVAL &&
+	    errno != ENOTSUP && errno != EBADF)
+		err = -errno;
+	dirs_done(d->dirs, root);
+	if (err)
+		role_fail(d->role, 0, 0, dest_path(d, root, NULL, path),
+			  "cannot make its attributes durable (%s)", strerror(-err));
+}
+
 static void finish_root(struct destination *d)
 {
 	const struct copy_entry *e = d->entries ? entries_of_root(d->entries) : NULL;
 
-	if (e && d->dirs && !d->reads_only && (entries_complete(d->entries) || d->root.opened_up))
-		directory_attributes(d, dirs_root(d->dirs), e, d->root.fresh);
+	if (!e || !d->dirs || d->reads_only ||
+	    (!entries_complete(d->entries) && !d->root.opened_up))
+		return;
+	directory_attributes(d, dirs_root(d->dirs), e, d->root.fresh);
+	flush_root(d);
 }
 
 /*
@@ -240,6 +283,7 @@ static void close_all(struct destination *d)
 	answers_destroy(&d->answers);
 	items_destroy(&d->items);
 	stamps_close(d->stamps);
+	pthread_mutex_destroy(&d->receiving);
 }
 
 /* Into the directory of the destination; the current one for a device. */
@@ -297,6 +341,7 @@ static int run(struct destination *d)
 		check_finish(d);
 	atomic_store(&d->finishing, true);
 	receivers_end(receivers);
+	end_receiving(d);
 	write_stamps(d);
 	end_files(d);
 	return role_finish(d->role);

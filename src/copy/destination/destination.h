@@ -50,6 +50,9 @@ struct destination {
 	struct links *links;
 	struct stamps *stamps; /* NULL: without -v. Each data thread writes its part */
 
+	pthread_mutex_t receiving; /* held while the receiving thread handles a message */
+	bool ended;		   /* guarded by it: nothing is handled any more */
+
 	struct answers answers;
 	struct items items;
 	struct tally tally;

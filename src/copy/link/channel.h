@@ -5,6 +5,7 @@
 #ifndef COPY_LINK_CHANNEL_H
 #define COPY_LINK_CHANNEL_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "copy/link/link.h"
@@ -44,6 +45,7 @@ struct copy_job {
 	 */
 	struct stop *stop;
 	struct copy_signals *signals; /* NULL: none; role_start() lets them stop the role */
+	bool is_server;		      /* the end of this process is a message too: ssh reports it */
 	/*
 	 * Set by the role: why the session was lost or ended by a fault, in words; "": it was not.
 	 * It is in no report yet; the caller may try again.
