@@ -120,7 +120,7 @@ static struct moment now(struct globaltime_client *c, struct globaltime *g)
 /* Sleep and spin until the kernel's clock, which clock_now_ns() reads here, is at `until_ns`. */
 static void sleep_until(uint64_t until_ns)
 {
-	const struct timespec to = clock_timespec(until_ns - SPIN_NS);
+	const struct timespec to = clock_timespec(until_ns > SPIN_NS ? until_ns - SPIN_NS : 0);
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &to, NULL) == EINTR)
 		;
@@ -153,8 +153,10 @@ static void wait_for(struct globaltime_client *c, const struct gettime_line *l)
 	}
 	if (left_ns > REFRESH_UNTIL_NS)
 		globaltime_refresh(c, m.local_ns + left_ns - REFRESH_UNTIL_NS);
-	globaltime_get(c, clock_now_ns(), &g);
-	sleep_until(wait_ns - (uint64_t)g.offset_ns);
+	/* After a step of the server the time may be one before the local clock began. */
+	m = now(c, &g);
+	if (wait_ns > m.global_ns)
+		sleep_until(m.local_ns + (wait_ns - m.global_ns));
 }
 
 static void explain(const struct globaltime_client *c, const struct globaltime *g,

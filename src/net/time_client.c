@@ -71,7 +71,7 @@ struct burst {
 	const struct time_wait *wait;
 	uint64_t patience_ns; /* without an answer */
 	uint64_t until_ns;    /* it ends then, whatever is missing */
-	unsigned n, sent, answered, outstanding;
+	unsigned n, sent, answered, refused, outstanding;
 	uint64_t next_ns;  /* of the next request */
 	uint64_t heard_ns; /* of the latest answer, or the start */
 	uint64_t last_ns;  /* of the latest request */
@@ -133,25 +133,28 @@ static struct in_flight *find(struct globaltime_client *c, uint64_t nonce)
 	return NULL;
 }
 
-/* Take account of an exchange; the lock is held. */
-static void add_sample(struct globaltime_client *c, const struct time_message *m,
+/* Take account of an exchange; the lock is held. False: its times are impossible. */
+static bool add_sample(struct globaltime_client *c, const struct time_message *m,
 		       const struct time_sample *s)
 {
+	const bool other = c->counts.server_id && c->counts.server_id != m->server_id;
+	struct time_estimate e = c->estimate;
 	enum time_verdict verdict;
 
-	if (c->counts.server_id && c->counts.server_id != m->server_id) {
-		time_estimate_init(&c->estimate);
-		c->counts.steps++;
+	if (other)
+		time_estimate_init(&e);
+	verdict = time_estimate_add(&e, s);
+	if (verdict == TIME_REFUSED) {
+		c->counts.lost++;
+		return false;
 	}
+	c->estimate = e;
 	c->counts.server_id = m->server_id;
 	c->counts.answering = true;
-	verdict = time_estimate_add(&c->estimate, s);
-	if (verdict == TIME_STEPPED)
+	c->counts.exchanges++;
+	if (other || verdict == TIME_STEPPED)
 		c->counts.steps++;
-	if (verdict == TIME_REFUSED)
-		c->counts.lost++;
-	else
-		c->counts.exchanges++;
+	return true;
 }
 
 /* An answer counts if its request has none yet: so neither forgeries nor repeats do. */
@@ -160,6 +163,7 @@ static void take_answer(struct globaltime_client *c, struct burst *b, const stru
 {
 	struct in_flight *f = m->type == TIME_REPLY ? find(c, m->nonce) : NULL;
 	struct time_sample s;
+	bool good;
 
 	if (!f || m->client_ns != f->sent.after_ns)
 		return;
@@ -169,14 +173,18 @@ static void take_answer(struct globaltime_client *c, struct burst *b, const stru
 				  .received_ns = time_arrival_ns(a, &f->sent) };
 	f->used = false;
 	pthread_mutex_lock(&c->lock);
-	add_sample(c, m, &s);
+	good = add_sample(c, m, &s);
 	pthread_mutex_unlock(&c->lock);
-	b->answered++;
 	b->outstanding--;
+	if (!b->outstanding)
+		b->next_ns = a->read.after_ns;
+	if (!good) {
+		b->refused++;
+		return;
+	}
+	b->answered++;
 	b->heard_ns = a->read.after_ns;
 	b->trip_ns = ns_earlier(b->trip_ns, s.received_ns - s.sent_ns);
-	if (!b->outstanding)
-		b->next_ns = b->heard_ns;
 }
 
 static int receive_answers(struct globaltime_client *c, struct burst *b)
@@ -222,7 +230,7 @@ static int step(struct globaltime_client *c, struct burst *b)
 
 /*
  * Do `n` exchanges on the link, which is open. Returns 0 when there was an answer, or -errno:
- * -ETIMEDOUT: none in time.
+ * -ETIMEDOUT: none in time; -EPROTO: none with times that are possible.
  */
 static int do_burst(struct globaltime_client *c, unsigned n, const struct time_wait *wait,
 		    uint64_t patience_ns, uint64_t until_ns)
@@ -242,7 +250,9 @@ static int do_burst(struct globaltime_client *c, unsigned n, const struct time_w
 	while (!err && (b.sent < n || b.outstanding))
 		err = step(c, &b);
 	count_lost(c, b.outstanding);
-	return b.answered && err != -ECANCELED ? 0 : err;
+	if (err == -ECANCELED || b.answered)
+		return err == -ECANCELED ? err : 0;
+	return b.refused ? -EPROTO : err;
 }
 
 /* ---- reaching the server ---- */
@@ -286,6 +296,11 @@ static int try_addresses(struct globaltime_client *c, const struct attempt *t, b
 	return worst;
 }
 
+static const char *reason(int err)
+{
+	return err == -EPROTO ? "its times are impossible" : strerror(-err);
+}
+
 static int say_no_server(const struct globaltime_settings *s, int udp, int tcp, char *why,
 			 size_t size)
 {
@@ -294,10 +309,10 @@ static int say_no_server(const struct globaltime_settings *s, int udp, int tcp, 
 	connection_host_text(s->host, s->port, peer, sizeof(peer));
 	if (s->tcp)
 		snprintf(why, size, "no answer from the time server %s (TCP: %s)", peer,
-			 strerror(-tcp));
+			 reason(tcp));
 	else
 		snprintf(why, size, "no answer from the time server %s (UDP: %s; TCP: %s)", peer,
-			 strerror(-udp), strerror(-tcp));
+			 reason(udp), reason(tcp));
 	return tcp;
 }
 

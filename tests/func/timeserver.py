@@ -18,6 +18,7 @@ import xddtest as t
 import xddtime as g
 
 NS = 10**9
+STEP = 20 * 365 * 86400 * NS
 PACKETS = 1000000 if os.environ.get("XDD_TEST_LONG") else 100000
 LIB = os.path.join(os.environ["TOP_SRCDIR"], "tests/lib/xddtime.py")
 
@@ -296,13 +297,27 @@ def test_tcp_only():
     server.end()
 
 
+def test_impossible_times():
+    """A server that claims to have had a request for longer than the exchange took says nothing about the time."""
+    server = Changing("hold=%d" % (3600 * NS))
+    run = gettime(server.port, "-bounce", 5)
+    t.ok(run.status == 1 and not run.out and "UDP: its times are impossible; TCP: its times are impossible" in run.err,
+         "impossible times: no time, status 1", run)
+    run = t.xdd("-op", "read", "-targets", 1, "null", "-reqsize", "4k", "-numreqs", 1, "-timeserver", "host", "127.0.0.1",
+                "-timeserver", "port", server.port)
+    t.ok(run.status == 1 and "its times are impossible" in run.err, "impossible times: no run", run)
+    server.end()
+
+
 def test_changes():
     """Servers that step, begin again or die while clients wait for a time."""
     base = time.time_ns()
     origin = time.monotonic_ns()
     clock = g.Clock(base, 200, origin)
-    changes = (("nothing", "", None), ("step", "step=%d" % (3600 * NS), "stepped, or it was started again"),
-               ("another server", "id", "stepped, or it was started again"), ("death", "", "does not answer any more"))
+    # Longer than this host is up: the time was before its clock began.
+    changes = (("nothing", "", None), ("step", "step=%d" % STEP, "stepped, or it was started again"),
+               ("another server", "id", "stepped, or it was started again"), ("death", "", "does not answer any more"),
+               ("another server with impossible times", "id hold=%d" % (3600 * NS), "does not answer any more"))
     runs = []
     for name, line, warning in changes:
         server = Changing("base=%d" % base, "origin=%d" % origin, "ppm=200")
@@ -320,14 +335,14 @@ def test_changes():
         end = run.end(warns=[warning] if warning else [])
         found = re.search(r"now is (\d+) ns, \+- (\d+) ns, at (\d+) ns", end.err)
         at, bound, local = (int(word) for word in found.groups()) if found else (0, 0, 0)
-        truth = clock.at(local) + (3600 * NS if name == "step" else 0)
+        truth = clock.at(local) + (STEP if name == "step" else 0)
         t.ok(end.status == 0 and abs(at - truth) <= bound, "%s: the time is within its bound" % name, (at - truth, bound, end))
         server.end()
 
 
 SERVER, PORT = serve()
 t.run(test_background, test_output, test_wrong_words, test_unreachable, test_wait, test_flood, test_tcp, test_few_descriptors,
-      test_tcp_only, test_changes)
+      test_tcp_only, test_impossible_times, test_changes)
 SERVER.signal(15)
 t.equal(SERVER.end().status, 0, "the server has survived everything")
 t.done()

@@ -2,10 +2,10 @@
 Global time for functional tests: the message (doc/globaltime.md), and a server with a clock of the test's own, which may
 drift, step, and lose messages.
 
-    python3 xddtime.py [port=N] [address=A] [base=NS] [ppm=X] [slow_us=N] [lost=PERCENT] [udp=0] [tcp=0]
+    python3 xddtime.py [port=N] [address=A] [base=NS] [ppm=X] [slow_us=N] [lost=PERCENT] [hold=NS] [udp=0] [tcp=0]
 
 prints its port, and reads lines from standard input: "step=NS" sets its clock, "lost=100" makes it silent, "id" gives it
-another id, as if it was started again.
+another id, as if it was started again, "hold=NS" has it say that it sends answers so much later than it does.
 """
 import random
 import select
@@ -56,9 +56,10 @@ class Clock:
 class Server:
     """Serves a Clock, with one thread."""
 
-    def __init__(self, clock, address="127.0.0.1", port=0, slow_us=0, lost=0, udp=1, tcp=1):
-        self.clock, self.slow_us, self.lost = clock, slow_us, lost
+    def __init__(self, clock, address="127.0.0.1", port=0, slow_us=0, lost=0, hold=0, udp=1, tcp=1):
+        self.clock, self.slow_us, self.lost, self.hold = clock, slow_us, lost, hold
         self.random, self.id = random.Random(port), random.getrandbits(63) | 1
+        self.requests = 0
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.listener = socket.socket(family, socket.SOCK_STREAM)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -93,11 +94,13 @@ class Server:
             s.close()
             return
         message = decode(data)
+        self.requests += message is not None
         if not message or (s is self.udp and self.random.random() * 100 < self.lost):
             return
         if self.slow_us:
             time.sleep(self.slow_us / 1e6)
-        answer = encode(REPLY, message["nonce"], message["client"], received, self.clock.now(), self.id)
+        sent = self.clock.now() + self.hold
+        answer = encode(REPLY, message["nonce"], message["client"], received, sent, self.id)
         if s is self.udp:
             s.sendto(answer, peer)
         else:
@@ -120,6 +123,8 @@ def _main():
                 server.id += 2
             elif name == "lost":
                 server.lost = int(value)
+            elif name == "hold":
+                server.hold = int(value)
             elif name == "step":
                 clock.base += int(value)
         print("ok", flush=True)
