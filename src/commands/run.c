@@ -6,6 +6,7 @@
 
 #include "commands/commands.h"
 #include "commands/run_ranks.h"
+#include "commands/run_steps.h"
 #include "xdd/commands/command.h"
 
 #include "xdd/base/arena.h"
@@ -58,18 +59,10 @@ enum xdd_status dry_run(const struct plan *plan)
 	return report_close(report);
 }
 
-/* Take signals, and watch the program that has started this one. */
-static enum xdd_status begin(const struct plan *plan, struct signals *signals,
-			     struct attached **attached)
+static enum xdd_status is_set_up(int err)
 {
 	char why[THREAD_TEXT_SIZE];
-	int err = signals_start(signals);
 
-	if (!err) {
-		err = attached_start(attached, plan, signals);
-		if (err)
-			signals_end(signals);
-	}
 	if (!err)
 		return XDD_OK;
 	log_error("the run cannot be set up: %s", thread_error(err, why, sizeof(why)));
@@ -92,33 +85,31 @@ static enum xdd_status run_here(const struct plan *plan, struct globaltime_clien
 	return !status || closed == XDD_CANCELED ? closed : status;
 }
 
-static enum xdd_status do_run(const struct plan *plan, struct globaltime_client *clock,
-			      struct group *g)
+enum xdd_status run_plan(const struct plan *plan, struct globaltime_client *clock, struct group *g,
+			 struct signals *signals, bool *stuck)
 {
 	struct report_document document = { .text = NULL };
-	struct signals signals;
-	bool stuck = false;
 	struct attached *attached;
-	enum xdd_status started = save_seeks(plan), status;
+	enum xdd_status started = is_set_up(attached_start(&attached, plan, signals)), status;
 
-	if (!started)
-		started = begin(plan, &signals, &attached);
+	*stuck = false;
 	status = ranks_agree(g, started);
 	if (!status) {
-		status = run_here(plan, clock, g, &signals, &document, &stuck);
+		status = run_here(plan, clock, g, signals, &document, stuck);
 		if (g)
 			status = ranks_report(g, plan, document.text, document.size, status);
 	}
 	free(document.text);
-	if (stuck) {
-		group_end(g);
-		_exit((int)status);
-	}
-	if (!started) {
+	if (!started && !*stuck)
 		attached_end(attached);
-		signals_end(&signals);
-	}
 	return status;
+}
+
+enum xdd_status run_check_outputs(const struct plan *plan, struct output_pipes *pipes)
+{
+	enum xdd_status status = report_check(plan);
+
+	return status || plan->dry_run ? status : report_hold_pipes(plan, pipes);
 }
 
 /* Check everything that can be known before the run, without a change to any file. */
@@ -146,11 +137,8 @@ static bool errout_is_free(const struct plan *plan)
 	return is_free;
 }
 
-/*
- * Send the messages to the file of -errout, those from before the run included. A refused command
- * line changes no file; a refused target is no mistake of the command line.
- */
-static enum xdd_status open_errout(const struct plan *plan, enum xdd_status status)
+/* A refused command line changes no file; a refused target is no mistake of the command line. */
+enum xdd_status run_open_errout(const struct plan *plan, enum xdd_status status)
 {
 	int err;
 
@@ -170,27 +158,73 @@ static enum xdd_status dry_run_first(const struct plan *plan, const struct group
 	return group_rank(g) ? XDD_OK : dry_run(plan);
 }
 
+enum xdd_status run_take_signals(struct signals *signals)
+{
+	return is_set_up(signals_start(signals));
+}
+
+enum xdd_status run_prepare(const struct plan *plan, struct signals *signals,
+			    struct globaltime_client **clock)
+{
+	enum xdd_status status = save_seeks(plan);
+
+	return status ? status : timebase_open(plan, &signals->before, clock);
+}
+
+/*
+ * Save lists of seeks, which a signal ends as it ends any program. Then take signals, which may end
+ * the wait for the time server, too; and reach that.
+ */
+static enum xdd_status begin(const struct plan *plan, struct signals *signals, bool *taken,
+			     struct globaltime_client **clock)
+{
+	enum xdd_status status = save_seeks(plan);
+
+	if (!status)
+		status = run_take_signals(signals);
+	*taken = !status;
+	return status ? status : timebase_open(plan, &signals->before, clock);
+}
+
+/* The run of this process; does not return where threads are stuck in the kernel. */
+static enum xdd_status run_to_end(const struct plan *plan, struct globaltime_client *clock,
+				  struct group *g, struct signals *signals)
+{
+	bool stuck;
+	enum xdd_status status = run_plan(plan, clock, g, signals, &stuck);
+
+	if (!stuck)
+		return status;
+	group_end(g);
+	_exit((int)status);
+}
+
 static enum xdd_status execute(struct plan *plan, enum xdd_status status, struct group *g)
 {
 	struct output_pipes pipes = { .n = 0 };
 	struct globaltime_client *clock = NULL;
 	const bool goes = !status; /* on all ranks alike */
+	struct signals signals;
+	bool taken = false;
 
 	if (goes)
 		status = ranks_check(g, plan);
 	if (!status)
 		status = check_run(plan, &pipes);
 	if (!status && !plan->dry_run)
-		status = timebase_open(plan, &clock);
-	status = open_errout(plan, status);
+		status = begin(plan, &signals, &taken, &clock);
+	status = run_open_errout(plan, status);
 	log_release();
 	if (goes)
 		status = ranks_agree(g, status);
 	if (!status)
 		plan_warn(plan);
 	if (!status)
-		status = plan->dry_run ? dry_run_first(plan, g) : do_run(plan, clock, g);
+		status = plan->dry_run ? dry_run_first(plan, g) :
+					 run_to_end(plan, clock, g, &signals);
 	globaltime_end(clock);
+	if (taken)
+		signals_end(&signals);
 	output_pipes_release(&pipes);
 	return status;
 }

@@ -45,7 +45,7 @@ enum xdd_status runner_run(struct runner *r, const struct plan *plan,
 	enum xdd_status status = run_check(plan);
 
 	if (!status)
-		status = timebase_open(plan, &clock);
+		status = timebase_open(plan, &r->signals.before, &clock);
 	if (!status)
 		status = report_open_sink(plan, sink, &report);
 	if (!status) {

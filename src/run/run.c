@@ -176,7 +176,7 @@ static enum xdd_status conclude(struct run *run)
 	}
 	join_all(run);
 	endtoend_release(run);
-	discard = !run->begun || stop_why(&run->stop) == STOP_START;
+	discard = !run->begun || !run->manager.released || stop_why(&run->stop) == STOP_START;
 	for (size_t i = 0; i < run->plan->n_targets; i++)
 		target_close(&run->targets[i], discard);
 	endtoend_conclude(run);

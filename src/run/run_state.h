@@ -40,6 +40,7 @@ struct manager_state {
 
 	/* written before it ends, read after joining it */
 	bool stuck;	    /* QThreads are stuck in the kernel */
+	bool released;	    /* the first pass has begun */
 	bool output_failed; /* an output is incomplete */
 };
 

@@ -8,6 +8,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
+#include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
 
 #define RETRY_NS (NS_PER_SEC / 5)
@@ -32,7 +33,7 @@ static bool is_exact(const struct timeserver_options *s, struct globaltime_clien
 }
 
 /* One attempt. Returns 0, or -errno with the reason in `why`. */
-static int reach(const struct timeserver_options *s, uint64_t timeout_ns,
+static int reach(const struct timeserver_options *s, uint64_t timeout_ns, struct stop *stop,
 		 struct globaltime_client **client, char *why, size_t size)
 {
 	const struct globaltime_settings settings = {
@@ -41,7 +42,7 @@ static int reach(const struct timeserver_options *s, uint64_t timeout_ns,
 		.bounce = (unsigned)s->bounce,
 		.timeout_ns = timeout_ns,
 	};
-	int err = globaltime_begin(client, &settings, NULL, why, size);
+	int err = globaltime_begin(client, &settings, stop, why, size);
 
 	if (err || is_exact(s, *client, why, size))
 		return err;
@@ -51,20 +52,20 @@ static int reach(const struct timeserver_options *s, uint64_t timeout_ns,
 }
 
 /* The same until the time of -timeserver wait is over. */
-static int reach_in_time(const struct timeserver_options *s, struct globaltime_client **client,
-			 char *why, size_t size)
+static int reach_in_time(const struct timeserver_options *s, struct stop *stop,
+			 struct globaltime_client **client, char *why, size_t size)
 {
 	const uint64_t end = clock_now_ns() + s->wait_ns;
-	const struct timespec pause = clock_timespec(RETRY_NS);
 	uint64_t timeout_ns = s->wait_ns;
 
 	for (;;) {
-		int err = reach(s, timeout_ns, client, why, size);
+		int err = reach(s, timeout_ns, stop, client, why, size);
 		uint64_t now = clock_now_ns();
 
-		if (!err || now + RETRY_NS >= end)
+		if (!err || err == -ECANCELED || now + RETRY_NS >= end)
 			return err;
-		nanosleep(&pause, NULL);
+		if (stop_sleep_until(stop, now + RETRY_NS))
+			return -ECANCELED;
 		timeout_ns = end - now;
 	}
 }
@@ -79,18 +80,23 @@ static enum xdd_status check_start_time(const struct plan *plan, struct globalti
 				     globaltime_server(client));
 }
 
-enum xdd_status timebase_open(const struct plan *plan, struct globaltime_client **client)
+enum xdd_status timebase_open(const struct plan *plan, struct stop *stop,
+			      struct globaltime_client **client)
 {
 	const struct timeserver_options *s = &plan->timeserver;
 	char why[GLOBALTIME_WHY_BYTES] = "";
 	enum xdd_status status;
+	int err;
 
 	*client = NULL;
 	if (!s->host)
 		return XDD_OK;
 	/* The clock that the client compares with is that of the run. */
 	clock_calibrate();
-	if (reach_in_time(s, client, why, sizeof(why))) {
+	err = reach_in_time(s, stop, client, why, sizeof(why));
+	if (err == -ECANCELED)
+		return XDD_CANCELED;
+	if (err) {
 		log_error("-timeserver %s: %s", s->host, why);
 		return XDD_INIT_FAILED;
 	}

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "xdd/sync/signal_thread.h"
+#include "xdd/sync/stop.h"
 
 struct progress_line;
 struct run;
@@ -22,6 +23,7 @@ enum signals_when {
 /* The caller owns the memory; the contents are private to signals.c. */
 struct signals {
 	struct signal_thread thread;
+	struct stop before;   /* ends the waits before a run, with the first signal; any thread */
 	pthread_mutex_t lock; /* guards all fields below */
 	enum signals_when when;
 	struct run *run; /* while SIGNALS_DURING */

@@ -46,6 +46,7 @@ static void take_first(void *arg, int sig)
 	s->sig = sig;
 	if (s->run)
 		run_stop(s->run, STOP_SIGNAL, sig);
+	stop_request(&s->before, STOP_SIGNAL, sig);
 	/* With s->lock: the document of a run that this signal ends must contain the message. */
 	log_notice("signal %d, SIG%s: %s; once more ends at once", sig, sigabbrev_np(sig),
 		   consequences[s->when]);
@@ -96,6 +97,7 @@ int signals_start(struct signals *s)
 	s->when = SIGNALS_BEFORE;
 	s->run = NULL;
 	s->sig = 0;
+	stop_init(&s->before);
 	pthread_mutex_init(&s->lock, NULL);
 	return signal_thread_start(&s->thread);
 }
@@ -142,5 +144,6 @@ int signals_taken(struct signals *s)
 void signals_end(struct signals *s)
 {
 	signal_thread_end(&s->thread);
+	stop_destroy(&s->before);
 	pthread_mutex_destroy(&s->lock);
 }

@@ -414,6 +414,7 @@ void *results_main(void *arg)
 	/* All are open; and ready, once what changes their files has been done. */
 	if (is_open(&m) && ranks_begin_pass(run, true, false) && !start_time_wait(run) &&
 	    endtoend_begin(run, 1) && barrier_wait(&run->start, &release) >= 0) {
+		run->manager.released = true;
 		ranks_released(run, 1, release);
 		set_stonewall(&m, start_time_check(run, release));
 		global_clock_begin(&m.clock, run);
