@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "plan/errors.h"
 #include "plan/resources.h"
@@ -13,6 +12,7 @@
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
+#include "xdd/sys/clock.h"
 
 /*
  * Entries that a QThread takes at a time: many, but so few that partly filled chunks do not matter.
@@ -254,10 +254,26 @@ static void warn(const struct target_plan *t)
 		log_warning("target %u, %s: -ts append: there is no file to append to; -ts output "
 			    "<prefix> names one",
 			    t->number, t->path);
-	if (ts->triggered_by_time && ts->trigger_time_ns / NS_PER_SEC < (uint64_t)time(NULL))
-		log_warning("target %u, %s: -ts triggertime: that time is past; time stamping "
-			    "starts at once (the time now is %lld)",
-			    t->number, t->path, (long long)time(NULL));
+}
+
+void plan_warn_trigger_times(const struct plan *plan, uint64_t now_ns)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		const struct trace_options *ts = &t->trace;
+
+		if (ts->on && ts->triggered_by_time && ts->trigger_time_ns < now_ns)
+			log_warning("target %u, %s: -ts triggertime: that time is past; time "
+				    "stamping starts at once (the time now is %.3f)",
+				    t->number, t->path, (double)now_ns / NS_PER_SEC);
+	}
+}
+
+static void warn_plan(const struct plan *plan)
+{
+	/* The clock of a time server is asked later. */
+	if (!plan->timeserver.host)
+		plan_warn_trigger_times(plan, clock_wall_ns());
 }
 
 const struct plan_feature feature_trace = {
@@ -265,4 +281,5 @@ const struct plan_feature feature_trace = {
 	.target = { [TARGET_SIZE] = resolve },
 	.plan = { [PLAN_CHECK] = check_tables },
 	.warn_target = warn,
+	.warn = warn_plan,
 };

@@ -24,6 +24,7 @@
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
+#include "run/results/global_clock.h"
 #include "run/results/start_time.h"
 #include "run/run_state.h"
 #include "run/target.h"
@@ -169,6 +170,16 @@ static void run_pass(struct qthread *q, uint64_t release)
 	cputime_left(q);
 }
 
+/* The time server is known best when the first pass begins. */
+static void set_trigger(struct qthread *q)
+{
+	const struct run *run = q->target->run;
+	const struct trace_options *ts = &q->target->plan->trace;
+
+	if (q->trace && run->clock && ts->triggered_by_time && q->target->pass == 1)
+		trace_trigger(q->trace, global_clock_local_ns(run, ts->trigger_time_ns));
+}
+
 static void run_passes(struct qthread *q)
 {
 	struct target *t = q->target;
@@ -181,6 +192,7 @@ static void run_passes(struct qthread *q)
 	for (;;) {
 		if (barrier_wait(start, &release) < 0)
 			return;
+		set_trigger(q);
 		release = start_time_hold(run, release);
 		/* The barrier may release its last round before it is cancelled. */
 		if (stop_requested(&run->stop))

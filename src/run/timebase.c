@@ -70,14 +70,19 @@ static int reach_in_time(const struct timeserver_options *s, struct stop *stop,
 	}
 }
 
-static enum xdd_status check_start_time(const struct plan *plan, struct globaltime_client *client)
+/* -starttime and -ts triggertime, by the clock of the server. */
+static enum xdd_status check_times(const struct plan *plan, struct globaltime_client *client)
 {
-	const uint64_t now = clock_now_ns();
+	uint64_t now = clock_now_ns();
 	struct globaltime global;
+	enum xdd_status status;
 
 	globaltime_get(client, now, &global);
-	return plan_check_start_time(plan, now + (uint64_t)global.offset_ns,
-				     globaltime_server(client));
+	now += (uint64_t)global.offset_ns;
+	status = plan_check_start_time(plan, now, globaltime_server(client));
+	if (!status)
+		plan_warn_trigger_times(plan, now);
+	return status;
 }
 
 enum xdd_status timebase_open(const struct plan *plan, struct stop *stop,
@@ -100,7 +105,7 @@ enum xdd_status timebase_open(const struct plan *plan, struct stop *stop,
 		log_error("-timeserver %s: %s", s->host, why);
 		return XDD_INIT_FAILED;
 	}
-	status = check_start_time(plan, *client);
+	status = check_times(plan, *client);
 	if (status) {
 		globaltime_end(*client);
 		*client = NULL;

@@ -136,6 +136,35 @@ static int number_hosts(struct document *d)
 	return 0;
 }
 
+/* Within which all global times of a process are right, or of all with `pid` 0; 0: not known. */
+static int64_t bound_of(const struct document *d, size_t pid)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const int64_t bound_ns = d->traces[i]->global_bound_ns;
+
+		if (pid && d->pids[i] != pid)
+			continue;
+		if (bound_ns <= 0)
+			return 0;
+		most = bound_ns > most ? bound_ns : most;
+	}
+	return most;
+}
+
+/* Viewers show the labels of a process beside its name. */
+static void put_bound(const struct document *d, size_t pid)
+{
+	const int64_t bound_ns = bound_of(d, pid);
+
+	if (bound_ns)
+		fprintf(d->f,
+			",\n{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":%zu,\"args\":"
+			"{\"labels\":\"global times within %.3f us\"}}",
+			pid, (double)bound_ns / 1e3);
+}
+
 static void put_names(const struct document *d)
 {
 	size_t pid = 0;
@@ -151,6 +180,7 @@ static void put_names(const struct document *d)
 			pid > 1 ? ",\n" : "", pid);
 		put_text(d->f, *h->name ? h->name : "unknown host");
 		fputs("\"}}", d->f);
+		put_bound(d, pid);
 	}
 	for (size_t i = 0; i < d->n_lanes; i++) {
 		const struct lane *lane = &d->lanes[i];
@@ -219,6 +249,17 @@ static int64_t origin_of(const struct trace *const *traces, const struct trace_m
 	return first;
 }
 
+static void put_head(const struct document *d)
+{
+	const int64_t bound_ns = bound_of(d, 0);
+
+	fprintf(d->f, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_ns\":\"%" PRId64 "\"",
+		d->origin_ns);
+	if (bound_ns)
+		fprintf(d->f, ",\"global_bound_ns\":\"%" PRId64 "\"", bound_ns);
+	fputs("},\"traceEvents\":[\n", d->f);
+}
+
 static void put_events(const struct document *d)
 {
 	for (size_t i = 0; i < d->merge.n; i++) {
@@ -245,10 +286,7 @@ int trace_export_json(FILE *f, const struct trace *const *traces, size_t n)
 	}
 	if (!err) {
 		d.origin_ns = origin_of(traces, &d.merge);
-		fprintf(f,
-			"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_ns\":\"%" PRId64
-			"\"},\"traceEvents\":[\n",
-			d.origin_ns);
+		put_head(&d);
 		put_names(&d);
 		put_events(&d);
 		fputs("\n]}\n", f);

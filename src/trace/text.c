@@ -123,6 +123,14 @@ static void put_last_entry(FILE *f, const struct trace *t)
 		fprintf(f, "Last time stamp table entry, %zu\n", t->n - 1);
 }
 
+/* Of a run with a time server: times of several hosts compare within the sum of their bounds. */
+static void put_bound(FILE *f, const struct trace *t)
+{
+	if (t->global_bound_ns > 0)
+		fprintf(f, "Global times are right within, %.6f, milliseconds\n",
+			ms((double)t->global_bound_ns));
+}
+
 static void put_summary(FILE *f, const struct trace *t, const struct trace_sums *s)
 {
 	uint64_t block = t->block_size ? t->block_size : 1;
@@ -168,6 +176,7 @@ int trace_text_write(FILE *f, const struct trace *t, const struct trace_text *wa
 		return -ENOMEM;
 	fprintf(f, "Target number for this report, %" PRIu32 "\n", t->target);
 	printable_put_lines(f, t->information);
+	put_bound(f, t);
 	put_last_entry(f, t);
 	if (want->detailed)
 		put_heading(f, t->n, shift, t->net != NULL, false);
@@ -218,6 +227,7 @@ static void put_origin(FILE *f, const struct trace *t)
 	fputs(", ", f);
 	printable_put(f, t->path);
 	fputc('\n', f);
+	put_bound(f, t);
 }
 
 int trace_text_merged(FILE *f, const struct trace *const *traces, size_t n,

@@ -295,7 +295,7 @@ def test_trigger_time():
     t.ok(run.status == 0 and rows and min(r["START_NS"] for r in rows) >= int(at * 1000) * 1000000 and
          re.search(r", [1-9]\d* before the trigger", run.out), "triggertime: nothing from before", run)
     run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 3 -ts on triggertime 5".split(),
-                warns="-ts triggertime: that time is past")
+                warns=m.TRIGGER_PAST)
     t.ok(run.status == 0 and len(run.error_lines()) == 1 and "triggertime: that time is past" in run.err and
          "Operations recorded, 3," in run.out, "triggertime: a time that is past", run)
 

@@ -222,6 +222,29 @@ def test_json_hosts():
     t.equal((first[1] - first[3], first[2] - first[3]), (3 * 10**6, 10**6), "-json of hosts: by the global clock")
 
 
+def test_bounds():
+    """Global times of a run with a time server have a bound."""
+    dumps, _ = dump("-reqsize", 4, "-numreqs", 8)
+    data = read(dumps[0])
+    files = [write("bound%d.bin" % i, rebuilt(data, host=host, cut="0" + ("\nglobal_bound_ns=%d" % bound if bound else "")))
+             for i, (host, bound) in enumerate((("alpha", 12345), ("beta", 777), ("beta", 5000), ("gamma", 0)))]
+    line = "Global times are right within, %.6f, milliseconds"
+    run = x.tsread("-s", files[0])
+    t.ok(run.status == 0 and run.out.count(line % 0.012345) == 1, "a bound is in the report", run)
+    run = x.tsread("-s", dumps[0])
+    t.ok(run.status == 0 and "right within" not in run.out, "without a time server there is none", run)
+    run = x.tsread("-d", *files)
+    t.ok(run.status == 0 and [run.out.count(line % ms) for ms in (0.012345, 0.000777, 0.005)] == [1, 1, 1],
+         "a bound for each of several dumps", run)
+    for title, names, greatest in (("all", files[:3], "12345"), ("not all", files, None)):
+        run = x.tsread("-json", *names)
+        doc = json.loads(run.out)
+        t.equal(doc["otherData"].get("global_bound_ns"), greatest, "-json: the greatest bound, where %s have one" % title)
+        t.equal({processes(doc)[e["pid"]]: e["args"]["labels"] for e in doc["traceEvents"] if e["name"] == "process_labels"},
+                {"alpha": "global times within 12.345 us", "beta": "global times within 5.000 us"},
+                "-json: the bound of each host, where %s have one" % title)
+
+
 # Damage
 
 
@@ -412,6 +435,6 @@ def test_command():
     t.ok(p.stdout.endswith(b"\n0\n") and not p.stderr, "a reader that has seen enough is no error", p.stdout[-100:] + p.stderr)
 
 
-t.run(test_same_rows, test_document, test_csv, test_json, test_json_hosts, test_merge, test_cut, test_flipped, test_not_a_dump,
-      test_old, test_times_far_apart, test_command)
+t.run(test_same_rows, test_document, test_csv, test_json, test_json_hosts, test_merge, test_bounds, test_cut, test_flipped,
+      test_not_a_dump, test_old, test_times_far_apart, test_command)
 t.done()

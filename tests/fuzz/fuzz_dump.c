@@ -34,6 +34,9 @@ static const char *const words[] = {
 	"partial=1\n",
 	"field=",
 	"wall_ns=-1\n",
+	"global_at_ns=18446744073709551615\n",
+	"global_drift_ppb=-1000000\n",
+	"global_bound_ns=9223372036854775807\n",
 	"\\",
 	"\xff\xfe",
 	"\x1b[1m",
@@ -86,6 +89,12 @@ static size_t make_new(struct fuzz_random *r, uint8_t *data)
 	FILE *f = fmemopen(data, FUZZ_MAX_BYTES, "w");
 	long size;
 
+	if (fuzz_once_in(r, 2)) {
+		t.global_ns = -1000000;
+		t.global_at_ns = 5000;
+		t.global_drift_ppb = (int64_t)fuzz_below(r, 100000) - 50000;
+		t.global_bound_ns = 77210;
+	}
 	for (size_t i = 0; i < t.n; i++) {
 		make_entry(r, &storage[i], i);
 		entries[i] = &storage[i];

@@ -306,6 +306,12 @@ bool plan_may_end_early(const struct plan *plan, const struct target_plan *t);
 uint64_t plan_sure_passes(const struct plan *plan);
 
 /*
+ * Warn about each -ts triggertime before `now_ns` of the global clock: log_warning(). Called by
+ * plan_warn() without a time server, and with one by the part that asks it.
+ */
+void plan_warn_trigger_times(const struct plan *plan, uint64_t now_ns);
+
+/*
  * Warn about doubtful options of a plan that can run: log_warning(). Called by main once nothing
  * can refuse the plan any more, so that a refusal is one line.
  */

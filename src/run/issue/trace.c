@@ -68,7 +68,6 @@ int trace_open(struct trace_table *t, const struct target_plan *plan, int64_t wa
 		return 0;
 	t->plan = plan;
 	t->wall_ns = wall_ns;
-	t->trigger_ns = trigger_time(ts, wall_ns);
 	t->newest = &t->oldest;
 	pthread_mutex_init(&t->lock, NULL);
 	err = take_memory(t);
@@ -81,9 +80,16 @@ int trace_open(struct trace_table *t, const struct target_plan *plan, int64_t wa
 	for (uint32_t i = 0; i < plan->qthreads; i++) {
 		t->writers[i].table = t;
 		t->writers[i].qthread = i;
-		t->writers[i].triggered = ts->trigger_op || t->trigger_ns;
+		t->writers[i].trigger_ns = trigger_time(ts, wall_ns);
+		t->writers[i].triggered = ts->trigger_op || t->writers[i].trigger_ns;
 	}
 	return 0;
+}
+
+void trace_trigger(struct trace_writer *w, uint64_t at_ns)
+{
+	w->trigger_ns = at_ns;
+	w->triggered = w->table->plan->trace.trigger_op || at_ns;
 }
 
 void trace_close(struct trace_table *t)
@@ -155,9 +161,10 @@ static bool next_chunk(struct trace_writer *w)
 }
 
 /* The operation precedes the trigger. */
-static bool too_early(const struct trace_table *t, const struct io_request *req, uint64_t pass)
+static bool too_early(const struct trace_writer *w, const struct io_request *req, uint64_t pass)
 {
-	return (pass == 1 && req->op < t->plan->trace.trigger_op) || req->issue_ns < t->trigger_ns;
+	return (pass == 1 && req->op < w->table->plan->trace.trigger_op) ||
+	       req->issue_ns < w->trigger_ns;
 }
 
 /* Of the entry that is about to be complete. */
@@ -175,7 +182,7 @@ void trace_done(struct trace_writer *w, const struct io_request *req, const stru
 {
 	struct trace_entry *e;
 
-	if (__builtin_expect(w->triggered, 0) && too_early(w->table, req, pass)) {
+	if (__builtin_expect(w->triggered, 0) && too_early(w, req, pass)) {
 		count(&w->before);
 		return;
 	}

@@ -46,6 +46,8 @@ struct trace_writer {
 	uint32_t qthread;
 	bool triggered; /* only operations after the trigger are recorded */
 
+	uint64_t trigger_ns; /* of clock_now_ns(); const while operations are issued */
+
 	/* owned by the QThread: its chunk; NULL: the table is full, or nothing is recorded yet */
 	struct trace_chunk *chunk;
 	struct trace_entry *next; /* the entry to write; `end`: none is left */
@@ -64,7 +66,6 @@ struct trace_table {
 	struct trace_chunk *chunks;
 	void *memory;
 	size_t memory_bytes; /* entries, then their network parts */
-	uint64_t trigger_ns; /* of clock_now_ns() */
 	int64_t wall_ns;     /* wall clock minus clock_now_ns() */
 
 	pthread_mutex_t lock;
@@ -82,6 +83,12 @@ struct trace_table {
  * clock_now_ns(). Returns 0 or -ENOMEM; call trace_close() in both cases. Target thread.
  */
 int trace_open(struct trace_table *table, const struct target_plan *plan, int64_t wall_ns);
+
+/*
+ * Move the trigger of -ts triggertime to `at_ns` of clock_now_ns(), where a global clock is known
+ * better than `wall_ns`. QThread of the writer, before the first pass.
+ */
+void trace_trigger(struct trace_writer *w, uint64_t at_ns);
 
 /* Accepts a table of zeroes. While no QThread records. */
 void trace_close(struct trace_table *table);

@@ -25,9 +25,10 @@ uint64_t global_clock_local_ns(const struct run *run, uint64_t global_ns)
 	int64_t offset = clock_wall_offset_ns();
 	struct globaltime g;
 
-	if (run->clock) {
+	if (run->clock)
 		globaltime_get(run->clock, clock_now_ns(), &g);
-		/* With the drift until then. */
+	/* With the drift until then; what the first round is wrong by drifts as well. */
+	for (int round = 0; run->clock && round < 2; round++) {
 		globaltime_get(run->clock, global_ns - (uint64_t)g.offset_ns, &g);
 		offset = g.offset_ns;
 	}

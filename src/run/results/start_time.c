@@ -58,10 +58,33 @@ static void refresh(const struct run *run, uint64_t now_ns, uint64_t rest_ns)
 		globaltime_refresh(run->clock, now_ns + rest_ns - REFRESH_MARGIN_NS);
 }
 
+static unsigned steps_of(const struct run *run)
+{
+	struct globaltime g = { .steps = 0 };
+
+	if (run->clock)
+		globaltime_get(run->clock, clock_now_ns(), &g);
+	return g.steps;
+}
+
+/* A step of the server's clock moves the start; `*steps` are those that are known. */
+static void tell_steps(const struct run *run, unsigned *steps, uint64_t now_ns, uint64_t due)
+{
+	const unsigned more = steps_of(run);
+
+	if (more == *steps)
+		return;
+	*steps = more;
+	log_warning("-timeserver %s: its clock was set, or another server answered, before the "
+		    "start; the targets start in %.1f seconds (-starttime)",
+		    run->plan->timeserver.host, due > now_ns ? (double)(due - now_ns) / 1e9 : 0);
+}
+
 int start_time_wait(struct run *run)
 {
 	const uint64_t lead = lead_ns(run);
 	uint64_t now = clock_now_ns(), due;
+	unsigned steps = steps_of(run);
 	bool fresh = !run->clock;
 	int err = 0;
 
@@ -85,6 +108,7 @@ int start_time_wait(struct run *run)
 		clock_resync();
 		due = due_ns(run);
 		now = clock_now_ns();
+		tell_steps(run, &steps, now, due);
 	}
 	run->manager.start_ns = due;
 	return err;
