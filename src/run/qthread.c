@@ -149,8 +149,7 @@ static void run_pass(struct qthread *q, uint64_t release)
 {
 	struct target *t = q->target;
 	uint64_t start = release + t->plan->delay_ns, end = run_end(t->run, release);
-	const bool tell = t->run->needs & FIGURES_WAIT;
-	uint64_t waited = tell ? clock_thread_wait_ns() : 0;
+	uint64_t waited = q->from_wait_ns;
 
 	gate_start(t, start);
 	if (q->flow)
@@ -165,7 +164,7 @@ static void run_pass(struct qthread *q, uint64_t release)
 		q->cpu = (struct cpu_meter){ 0 };
 	if (debug_on(DEBUG_TIMELIMIT))
 		debug_limit(q, end);
-	q->wait_ns = tell ? clock_thread_wait_ns() - waited : 0;
+	q->wait_ns = t->run->needs & FIGURES_WAIT ? clock_thread_wait_ns() - waited : 0;
 	pass_leave(q);
 	cputime_left(q);
 }
@@ -190,6 +189,9 @@ static void run_passes(struct qthread *q)
 
 	/* All QThreads meet before the first pass, also with -nobarrier: each must be ready. */
 	for (;;) {
+		/* Not after the release: the file of it takes longer than many operations. */
+		if (run->needs & FIGURES_WAIT)
+			q->from_wait_ns = clock_thread_wait_ns();
 		if (barrier_wait(start, &release) < 0)
 			return;
 		set_trigger(q);

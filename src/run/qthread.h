@@ -77,6 +77,9 @@ struct qthread {
 	/* written by this QThread before it leaves the pass, read by the last to leave */
 	struct cpu_meter cpu;
 	uint64_t wait_ns; /* ready to run, and without a processor; with FIGURES_WAIT */
+
+	/* owned by this QThread */
+	uint64_t from_wait_ns; /* clock_thread_wait_ns() before the pass; with FIGURES_WAIT */
 };
 
 /*

@@ -8,6 +8,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
 import xddtest as t
 
 t.tolerate(t.BUFFERED)
@@ -67,5 +68,19 @@ def test_leaves_out_filling():
     t.ok(run.status == 0 and ns and 0 < ns[2] < ns[3], "filling is no overhead", (ns, str(run)))
 
 
-t.run(test_adds_up, test_leaves_out_waits, test_leaves_out_filling)
+def test_start():
+    """Between its release and its first operation a QThread opens nothing: with -starttime that would make it late."""
+    if not s.can_trace():
+        t.skip("strace", s.sys_why())
+        return
+    trace, passes = t.path("start.trace"), 3
+    run = t.command(["strace", "-f", "-o", trace, "-e", "signal=none", "-e", "trace=openat,pread64", "-E", "ASAN_OPTIONS=detect_leaks=0",
+                     *t.xdd_words("-op", "read", "-targets", 1, data("start"), "-reqsize", 4, "-numreqs", 2, "-passes", passes,
+                                  "-ioengine", "psync", "-jsonout", t.path("json"))])
+    with open(trace) as f:
+        calls = "".join("O" if "schedstat" in line else "." for line in f if "schedstat" in line or ", 4096, " in line)
+    t.ok(run.status == 0 and calls == "O..O" * passes + "O", "its wait for processors is read before and after each pass", (calls, run))
+
+
+t.run(test_adds_up, test_leaves_out_waits, test_leaves_out_filling, test_start)
 t.done()
