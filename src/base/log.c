@@ -109,8 +109,11 @@ static void write_all(const char *text, size_t size)
 
 void log_divert(log_diverted *to, void *arg)
 {
+	/* Main threads, where the ranks of a test are threads of one process. */
+	pthread_mutex_lock(&held.lock);
 	diverted.to = to;
 	diverted.arg = arg;
+	pthread_mutex_unlock(&held.lock);
 }
 
 size_t log_hold(void)

@@ -166,9 +166,11 @@ static const struct option rows[] = {
 		    "of work or otherwise; outstanding operations complete. Two lines after each "
 		    "pass, and the document of -jsonout, show the rates of all targets at that "
 		    "moment, and to the end of the last operation and of the flush of -syncwrite. "
-		    "The results of the pass are those to the end. Ranks that are started by hand "
-		    "do not know of each other: each of them stops for itself. The rest of a file "
-		    "is not written: save and load let a later run read only what was written.",
+		    "The results of the pass are those to the end. With -mpi the first rank that "
+		    "ends the pass ends it for all ranks; ranks that are started by hand do not "
+		    "know of each other, and each of them stops for itself. The rest of a file is "
+		    "not written: save and load let a later run read only what was written. With "
+		    "wearout all targets write as many blocks.",
 	  .example = "xdd -op write -targets 2 a b -mbytes 64 -stonewall 10s" },
 	{ 0 },
 };

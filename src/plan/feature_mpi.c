@@ -17,7 +17,7 @@ static const struct option rows[] = {
 		  "All ranks begin each pass together, and rank 0 writes one result for all of "
 		  "them: as text, and as the document of -jsonout. An error before the first "
 		  "operation, -stoponerror, a signal, or a rank that is gone ends the run on all "
-		  "ranks. In each word of the command line, %h stands for the host, %r for the "
+		  "ranks; -stonewall ends a pass on all. In each word of the command line, %h stands for the host, %r for the "
 		  "rank, %n for the number of ranks and %% for a percent sign. Other outputs have "
 		  "the results of one rank, so their names must contain %r. MPI says what -rank, "
 		  "-ranks and -rankspernode are. The plugin xdd-mpi.so must have been built with "
@@ -37,12 +37,6 @@ static enum xdd_status check(struct plan *plan)
 	/* All ranks but one have an empty standard input. */
 	if (plan->mpi && plan->attached) {
 		log_error("-mpi: cannot be combined with -attached");
-		return XDD_BAD_ARGUMENT;
-	}
-	/* Which one ended first would have to reach the others while they issue. */
-	if (plan->mpi && plan->n_ranks > 1 && plan->stonewall.on && !plan->stonewall.after_ns) {
-		log_error("-stonewall: needs a time with -mpi, as -stonewall 10s, because a rank "
-			  "does not know that another one has ended");
 		return XDD_BAD_ARGUMENT;
 	}
 	/* The two sides of a copy agree on passes and ends in their own way. */

@@ -31,6 +31,13 @@ const struct option stonewall_rows[] = {
 	  ON,
 	  .help = "after this time too, from the start of the pass; the word seconds may be left "
 		  "out" },
+	{ .name = "wearout",
+	  .type = OPT_SET,
+	  .value = true,
+	  PLAN_FIELD(stonewall.wear_out),
+	  ON,
+	  .help = "no target stops there: each goes on to the greatest number of operations that "
+		  "one had issued by then, or to its own amount" },
 	{ .name = "save",
 	  .type = OPT_TEXT,
 	  .arg = "<file>",

@@ -68,6 +68,8 @@ const char *column_what(enum result_what what)
 		[RESULT_TARGET_PASS] = "TARGET_PASS",
 		[RESULT_TARGET_AVERAGE] = "TARGET_AVERAGE",
 		[RESULT_COMBINED] = "COMBINED",
+		[RESULT_STONEWALL_AT] = "STONEWALL_AT",
+		[RESULT_STONEWALL_END] = "STONEWALL_END",
 	};
 
 	return names[what];
@@ -355,7 +357,8 @@ static void get_delimiter(const struct result *r, struct column_value *v)
 static const struct column table[] = {
 	/* clang-format off */
 	TEXT("WHAT", "What           ", "    UNITS>>    ", get_what,
-	     "what the line is about: TARGET_PASS, QUEUE_PASS, TARGET_AVERAGE or COMBINED"),
+	     "what the line is about: TARGET_PASS, QUEUE_PASS, TARGET_AVERAGE or COMBINED; "
+	     "STONEWALL_AT or STONEWALL_END"),
 	COUNT("PASS", NULL, "   Pass", " Number", get_pass,
 	      "number of the pass, from 1; number of passes in averages and COMBINED"),
 	COUNT("TARGET", NULL, " Target", " Number", get_target,

@@ -213,25 +213,15 @@ void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
 	keep(j, LIST_STATISTICS, jsonout_statistics_value(s));
 }
 
-static json_t *span(const struct span *s)
-{
-	json_t *o = json_object();
-
-	jvalue_put(o, "ns", jvalue_count(s->ns));
-	jvalue_put(o, "bytes", jvalue_count(s->bytes));
-	jvalue_put(o, "ops", jvalue_real(span_ops(s)));
-	return o;
-}
-
 void jsonout_deskew(struct jsonout *j, const struct deskew_result *d)
 {
 	json_t *o = json_object();
 
 	jvalue_put(o, "pass", d->pass ? jvalue_count(d->pass) : json_null());
-	jvalue_put(o, "whole", span(&d->whole));
-	jvalue_put(o, "head", span(&d->head));
-	jvalue_put(o, "window", span(&d->window));
-	jvalue_put(o, "tail", span(&d->tail));
+	jvalue_put(o, "whole", jvalue_span(&d->whole));
+	jvalue_put(o, "head", jvalue_span(&d->head));
+	jvalue_put(o, "window", jvalue_span(&d->window));
+	jvalue_put(o, "tail", jvalue_span(&d->tail));
 	jvalue_put(o, "fairness", jvalue_real(d->fairness));
 	jvalue_put(o, "slowest_target", jvalue_count(d->slowest.target));
 	jvalue_put(o, "fastest_target", jvalue_count(d->fastest.target));
@@ -240,14 +230,7 @@ void jsonout_deskew(struct jsonout *j, const struct deskew_result *d)
 
 void jsonout_stonewall(struct jsonout *j, const struct stonewall_result *s)
 {
-	json_t *o = json_object();
-
-	jvalue_put(o, "pass", jvalue_count(s->pass));
-	jvalue_put(o, "target",
-		   s->target == STONEWALL_BY_TIME ? json_null() : jvalue_count(s->target));
-	jvalue_put(o, "at", span(&s->at));
-	jvalue_put(o, "end", span(&s->end));
-	keep(j, LIST_STONEWALL, o);
+	keep(j, LIST_STONEWALL, jvalue_stonewall(s));
 }
 
 void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *s)

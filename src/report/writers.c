@@ -69,10 +69,19 @@ static bool shows(const struct plan *plan, enum result_what what)
 	case RESULT_TARGET_PASS:
 	case RESULT_TARGET_AVERAGE:
 		return plan->verbose;
+	case RESULT_STONEWALL_AT:
+	case RESULT_STONEWALL_END:
+		return false;
 	case RESULT_COMBINED:
 		break;
 	}
 	return true;
+}
+
+/* They have lines and a list of their own, except in CSV. */
+static bool is_stonewall(enum result_what what)
+{
+	return what == RESULT_STONEWALL_AT || what == RESULT_STONEWALL_END;
 }
 
 static void write_text(struct report *r, const struct result *result)
@@ -95,7 +104,7 @@ static void write_csv_to(struct outfile *o, struct report *r, const struct resul
 
 static bool wants_csv(const struct plan *plan, enum result_what what)
 {
-	return plan->csv_file && shows(plan, what);
+	return plan->csv_file && (shows(plan, what) || is_stonewall(what));
 }
 
 static void write_csv(struct report *r, const struct result *result)
@@ -116,8 +125,7 @@ static void write_combined(struct report *r, const struct result *result)
 /* Every result, whether or not the text shows it. */
 static bool wants_json(const struct plan *plan, enum result_what what)
 {
-	(void)what;
-	return plan->json_file;
+	return plan->json_file && !is_stonewall(what);
 }
 
 static void write_json(struct report *r, const struct result *result)
@@ -127,7 +135,7 @@ static void write_json(struct report *r, const struct result *result)
 
 static bool wants_latency_csv(const struct plan *plan, enum result_what what)
 {
-	return plan->latency.file && what != RESULT_QUEUE_PASS;
+	return plan->latency.file && what != RESULT_QUEUE_PASS && !is_stonewall(what);
 }
 
 static void write_latency_csv(struct report *r, const struct result *result)
@@ -177,7 +185,7 @@ static bool wants_extremes(const struct plan *plan, enum result_what what)
 {
 	if (what == RESULT_QUEUE_PASS || (what == RESULT_TARGET_PASS && !plan->verbose))
 		return false;
-	return plan->extended_stats;
+	return plan->extended_stats && !is_stonewall(what);
 }
 
 static bool wants_partial(const struct plan *plan, enum result_what what)
@@ -264,7 +272,7 @@ void report_result(struct report *r, const struct result *result)
 	struct result of_run = *result;
 
 	if (r->sink) {
-		if (r->sink->result)
+		if (r->sink->result && !is_stonewall(result->what))
 			r->sink->result(r->sink->arg, result);
 		return;
 	}

@@ -80,8 +80,9 @@ void pass_begin(struct target *t, uint64_t number)
 	atomic_store(&t->result_pending, true);
 	atomic_store(&t->active, t->plan->qthreads);
 	atomic_fetch_add(&t->pass_seq, 1);
-	stonewall_unlock(t->run);
 	gate_begin_pass(t);
+	stonewall_target_begins(t);
+	stonewall_unlock(t->run);
 	intervals_open(t);
 }
 

@@ -28,6 +28,9 @@ enum group_tag {
 	TAG_PING,
 	TAG_PONG,
 	TAG_CLOCK,
+	TAG_WALL,	/* a rank has ended a pass: to rank 0 */
+	TAG_WALL_OVER,	/* the first one that has */
+	TAG_WALL_COUNT, /* the greatest count of all */
 };
 
 /* A message that the thread is to send. */
@@ -63,6 +66,7 @@ struct peer {
 	struct incoming *first;
 	bool has_voted, has_left;
 	struct ballot ballot;
+	uint64_t wall_pass, wall_count; /* the last ones that came from it */
 };
 
 struct watch {
@@ -114,6 +118,10 @@ struct group {
 	size_t n_skews;
 	uint64_t n_passes; /* the last one with a skew */
 	struct group_skew most;
+	struct group_wall wall;	      /* the last one */
+	bool wall_over, wall_counted; /* the run is to be told */
+	uint64_t wall_count;
+	bool watches_wall; /* look often for it */
 	bool broken;
 	unsigned lost;
 	bool has_stopped;
@@ -124,6 +132,8 @@ struct group {
 	pthread_mutex_t stop_lock;
 	void (*stopped)(void *arg, enum stop_reason reason, int detail);
 	void *stopped_arg;
+	const struct group_wall_calls *wall_calls;
+	void *wall_arg;
 
 	struct group_log log; /* rank 0; has a lock of its own */
 };
@@ -165,6 +175,12 @@ void group_ping(struct group *g);
 
 /* Decide, once all ranks have voted or left; rank 0, with the lock. */
 void group_count_votes(struct group *g);
+
+/* ---- group_wall.c ---- */
+
+/* A message about the end of a pass; and: tell the run what is new. Thread of the group. */
+void group_take_wall(struct group *g, const struct xdd_mpi_message *m);
+void group_call_wall(struct group *g);
 
 /* ---- group_end.c ---- */
 

@@ -345,5 +345,10 @@ void group_take(struct group *g, const struct xdd_mpi_message *m)
 	case TAG_CLOCK:
 		take_clock(g, m);
 		break;
+	case TAG_WALL:
+	case TAG_WALL_OVER:
+	case TAG_WALL_COUNT:
+		group_take_wall(g, m);
+		break;
 	}
 }

@@ -18,8 +18,12 @@
 /* This thread did not run for so long, and cannot judge the others by that time. */
 #define ASLEEP_NS NS_PER_SEC
 
-/* How often to look while nothing waits, while a thread waits, and how long to look at once. */
+/*
+ * How often to look while nothing waits, while another rank may end the pass, while a thread waits,
+ * and how long to look at once.
+ */
 #define IDLE_NS (NS_PER_SEC / 20)
+#define WALL_NS (NS_PER_SEC / 1000)
 #define EAGER_NS 20000
 #define SPIN_NS 2000000
 
@@ -179,6 +183,8 @@ static bool rest(struct group *g, bool busy, uint64_t *spin_until)
 	bool ends;
 
 	pthread_mutex_lock(&g->lock);
+	if (g->watches_wall)
+		length = WALL_NS;
 	if (g->waiting)
 		length = EAGER_NS;
 	if (busy || (g->barrier_running && now < *spin_until))
@@ -219,6 +225,7 @@ static void run(struct group *g)
 		begin_pings(g);
 		send_queued(g);
 		busy = receive_one(g);
+		group_call_wall(g);
 		drive_barrier(g);
 		watch(g, now);
 		if (is_first(g))

@@ -10,95 +10,17 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddmpi
 import xddtest as t
+from xddmpi import HOST, SMALL, environment, load, mpi, wait_for
 
-BUILD = os.environ["TOP_BUILDDIR"]
-SANITIZERS = os.environ.get("XDD_SANITIZERS", "no")
-PLUGIN = os.path.join(BUILD, "xdd-mpi.so")
-LIMIT = 90
-HOST = os.uname().nodename
-SMALL = ["-reqsize", "16", "-mbytes", "1"]
-# Lines of mpirun itself about a rank that ends with a status.
-LAUNCHER = ("---", "Primary job", "a non-zero exit code", "mpirun detected", "the job to be terminated", "Process name",
-            "Exit code", "mpirun noticed")
-
-if not t.have("mpirun"):
-    t.skip_all("there is no mpirun (Debian: openmpi-bin)")
-if not os.path.exists(PLUGIN):
-    t.skip_all("xdd was built without MPI (Debian: libopenmpi-dev)")
-if "thread" in SANITIZERS:
-    t.skip_all("the library of MPI is not instrumented for the thread sanitizer")
-
-
-def environment(**more):
-    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-               OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_rmaps_base_oversubscribe="1",
-               OMPI_MCA_hwloc_base_binding_policy="none", TMPDIR="/tmp")
-    # Open MPI itself does not free all that it has.
-    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    env.update(more)
-    return env
-
-
-class Ranks:
-    """xdd under mpirun: status, out, err (without what mpirun itself says)."""
-
-    def __init__(self, n, *words, before=(), **more):
-        self.args = ["mpirun", "-np", str(n), *before, t.XDD, *map(str, words)]
-        self.process = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True, cwd=t.tmp(), env=environment(**more), start_new_session=True)
-        self.status = None
-
-    def children(self):
-        """The process of each rank, in their order."""
-        ranks = {}
-        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as f:
-            for pid in f.read().split():
-                try:
-                    with open("/proc/%s/environ" % pid) as e:
-                        rank = [w for w in e.read().split("\0") if w.startswith("OMPI_COMM_WORLD_RANK=")]
-                except OSError:
-                    continue
-                if rank:
-                    ranks[int(rank[0].split("=")[1])] = int(pid)
-        return [ranks[i] for i in sorted(ranks)]
-
-    def wait(self):
-        try:
-            self.out, err = self.process.communicate(timeout=LIMIT)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.out, err = self.process.communicate()
-            err += "\nended by the test after %d s" % LIMIT
-        self.err = err
-        self.lines = [l for l in err.splitlines() if l.strip() and not l.lstrip().startswith(LAUNCHER) and " warning: " not in l]
-        self.status = self.process.returncode
-        return self
-
-    def __str__(self):
-        return "command: %s\nstatus:  %s\nstderr:\n%s\nstdout:\n%s" % (" ".join(self.args), self.status, self.err, self.out)
-
-
-def mpi(n, *words, **more):
-    return Ranks(n, "-mpi", *words, **more).wait()
-
-
-def load(name):
-    with open(t.path(name)) as f:
-        return json.load(f)
-
-
-def wait_for(condition):
-    end = time.monotonic() + 60
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
+xddmpi.needed()
 
 
 def begun(n, name, **more):
     """A run of many passes whose ranks have all written to their files."""
-    run = Ranks(n, "-mpi", "-op", "write", "-targets", 1, name + ".%r", *SMALL, "-passes", 1000000, "-passdelay", "0.1",
-                "-jsonout", name + ".json", **more)
+    run = xddmpi.Ranks(n, "-mpi", "-op", "write", "-targets", 1, name + ".%r", *SMALL, "-passes", 1000000, "-passdelay", "0.1",
+                       "-jsonout", name + ".json", **more)
     files = [t.path("%s.%d" % (name, i)) for i in range(n)]
     t.ok(wait_for(lambda: all(os.path.exists(f) and os.path.getsize(f) == 1048576 for f in files) and len(run.children()) == n),
          "%d ranks run" % n)
@@ -140,14 +62,6 @@ def test_dry_run():
 def test_refused_by_all():
     run = mpi(4, "-op", "wrte", "-targets", 1, "wrong.%r")
     t.ok(run.status == 2 and len(run.lines) == 1 and run.lines[0].endswith("(all 4 ranks)"), "a mistake is reported once", run)
-
-
-def test_stonewall():
-    run = mpi(2, "-op", "write", "-targets", 1, "wall.%r", *SMALL, "-stonewall")
-    t.ok(run.status == 2 and len(run.lines) == 1 and "-stonewall: needs a time with -mpi" in run.lines[0] and
-         not os.path.exists(t.path("wall.0")), "-stonewall needs a time", run)
-    run = mpi(2, "-op", "write", "-targets", 1, "wall.%r", *SMALL, "-stonewall", "30s")
-    t.equal(run.status, 0, "-stonewall with a time", run)
 
 
 def test_refused_by_one():
@@ -271,6 +185,6 @@ def test_plugins():
     t.ok("another version" not in run.err, "the current directory is not searched", run)
 
 
-t.run(test_one_result, test_many, test_alone, test_dry_run, test_refused_by_all, test_stonewall, test_refused_by_one, test_error_during_run,
+t.run(test_one_result, test_many, test_alone, test_dry_run, test_refused_by_all, test_refused_by_one, test_error_during_run,
       test_outputs, test_options_refused, test_killed, test_frozen, test_interrupted, test_clocks, test_plugins)
 t.done()

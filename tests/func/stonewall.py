@@ -113,6 +113,31 @@ def test_waits():
              found[0][4] <= found[1][4] < 99990 * SIZE, words, run)
 
 
+def test_wear_out():
+    """All go on to what the one that had come furthest had issued, whatever makes them wait; not beyond their own amount."""
+    for words in ("", "-queuedepth 4", "-syncio 3", "-ordering storage serial -queuedepth 4", "-lockstep 0 1 op 1 op 1 wait complete",
+                  "-starttrigger 0 1 op 5", "-seek random -queuedepth 3"):
+        run = t.xdd(*"-op write -targets 3".split(), t.path("x0"), t.path("x1"), t.path("x2"), *"-reqsize 4 -numreqs 100000 -numreqs target 2 7 "
+                    "-throttle ops 150 -throttle target 1 ops 300 -stonewall wearout -passes 2 -verbose".split(), *words.split(),
+                    timeout=LIMIT_S, tolerate=".")
+        ops = [int(r["Ops"]) for r in run.rows() if r["What"] == "TARGET_PASS"]
+        t.ok(run.status == 0 and len(ops) == 6 and len(lines(run)) == 4 and all(a == b and a >= 7 == c for a, b, c in (ops[:3], ops[3:])),
+             "wearout %s" % words, "%s\n%s" % (ops, run))
+    run = t.xdd(*"-op write -targets 2".split(), t.path("x0"), t.path("x1"), *"-reqsize 4 -numreqs 100000 -numreqs target 1 40 -queuedepth 4 "
+                "-stonewall 20s -stonewall wearout".split(), "-stonewall", "save", t.path("worn"), timeout=LIMIT_S, tolerate=".")
+    with open(t.path("worn.R0.txt")) as f:
+        ops = [int(n) for n in re.findall(r"operations (\d+)", f.read())]
+    found = lines(run)
+    t.ok(run.status == 0 and ops[0] >= ops[1] == 40 and found[1][4] == sum(ops) * SIZE >= found[0][4],
+         "the record has what was written", "%s\n%s" % (ops, run))
+    with open(t.path("x.csv"), "w") as f:
+        pass
+    run = t.xdd(*"-op noop -targets -2 null -numreqs 50 -stonewall -csvout".split(), t.path("x.csv"))
+    with open(t.path("x.csv")) as f:
+        rows = [line.split(",")[:2] for line in f]
+    t.ok(run.status == 0 and [r for r in rows if r[0].startswith("STONE")] == [["STONEWALL_AT", "1"], ["STONEWALL_END", "1"]], "CSV", rows)
+
+
 def ended(rank, file, save, words=()):
     """A rank of two writes tagged data until it is cut short, and records how much."""
     return t.xdd("-op", "write", "-targets", -2, file, *"-reqsize 4 -blockperrank 8 -segments 100000 -throttle ops 500 -datapattern "
@@ -177,5 +202,5 @@ def test_silent():
     t.ok(run.status == 0 and not lines(run) and xddjson.load(out)["stonewall"] == [], "nothing without the option", run)
 
 
-t.run(test_first, test_time, test_engines, test_waits, test_record, test_record_of_files, test_refused, test_silent)
+t.run(test_first, test_time, test_engines, test_waits, test_wear_out, test_record, test_record_of_files, test_refused, test_silent)
 t.done()

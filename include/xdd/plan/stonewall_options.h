@@ -13,6 +13,7 @@
 struct stonewall_options {
 	bool on;	       /* option */
 	uint64_t after_ns;     /* option; since the start of a pass; 0: no time */
+	bool wear_out;	       /* option: go on until all have done what the first one had */
 	const char *save_file; /* option; NULL: none */
 	const char *load_file; /* option; NULL: none */
 };

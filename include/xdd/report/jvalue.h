@@ -25,6 +25,12 @@ json_t *jvalue_real(double value);
 /* A time as UTC: "2025-03-03T10:15:02.123Z". */
 json_t *jvalue_time(uint64_t wall_ns);
 
+/* An interval, and the stonewall of a pass, as objects. */
+struct span;
+struct stonewall_result;
+json_t *jvalue_span(const struct span *s);
+json_t *jvalue_stonewall(const struct stonewall_result *s);
+
 /* Facts of a connection, as an object. */
 json_t *jvalue_connection(const struct connection_info *c);
 

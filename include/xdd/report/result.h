@@ -35,13 +35,16 @@ enum result_what {
 	RESULT_TARGET_PASS,
 	RESULT_TARGET_AVERAGE,
 	RESULT_COMBINED,
+	RESULT_STONEWALL_AT,  /* -stonewall: all targets in a pass, until none issued any more */
+	RESULT_STONEWALL_END, /* and to its end */
 };
 
 struct result {
 	enum result_what what;
 	uint64_t pass;	 /* from 1; AVERAGE and COMBINED: number of passes */
-	uint64_t target; /* COMBINED: number of targets */
-	uint64_t queue; /* queue depth; QUEUE_PASS: QThread number; COMBINED: sum of queue depths */
+	uint64_t target; /* COMBINED, STONEWALL: number of targets */
+	/* queue depth; QUEUE_PASS: QThread number; COMBINED, STONEWALL: sum of queue depths */
+	uint64_t queue;
 	struct figures figures; /* borrowed: latencies are the caller's, for the time of the call */
 	/* first issue, last completion: global clock, since 1970; 0: nothing was completed */
 	uint64_t begin_ns, finish_ns;

@@ -4,6 +4,7 @@
 #ifndef XDD_REPORT_STONEWALL_H
 #define XDD_REPORT_STONEWALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -14,6 +15,9 @@
 struct stonewall_result {
 	uint64_t pass;
 	uint32_t target; /* the first one that ended the pass; or STONEWALL_BY_TIME */
+	bool ranks;	 /* -mpi: it is of `rank` */
+	unsigned rank;
+	uint64_t begin_ns; /* first issue: global clock, since 1970 */
 
 	/* of all targets, from their first issue on */
 	struct span at;	 /* until no target issued any more */

@@ -115,6 +115,38 @@ int group_broadcast(struct group *g, void *data, size_t size);
 int group_max(struct group *g, uint64_t *value);
 
 /*
+ * The end of a pass for all ranks, which one of them has caused: its rank, and what that rank said
+ * in group_wall_tell(). The same on all ranks.
+ */
+struct group_wall {
+	uint64_t pass; /* from 1 */
+	unsigned rank;
+	uint32_t target;
+};
+
+/*
+ * The pass is over on this rank, or over() says that it is; `n` is a count of this rank. Each rank
+ * tells each such pass once, before it votes for the next one. Any thread.
+ */
+void group_wall_tell(struct group *g, uint64_t pass, uint32_t target, uint64_t n);
+
+/* Wait for the end of a pass that this rank has told. Returns 0 or -ECONNABORTED. */
+int group_wall_wait(struct group *g, uint64_t pass, struct group_wall *wall);
+
+struct group_wall_calls {
+	/* A rank, perhaps this one, has ended a pass. */
+	void (*over)(void *arg, const struct group_wall *wall);
+	/* All ranks have told the pass; `most` is the greatest count. */
+	void (*counted)(void *arg, uint64_t pass, uint64_t most);
+};
+
+/*
+ * From now on the thread of the group calls these, without delays above about a millisecond. NULL:
+ * no longer, and no call is running when this returns. Main thread.
+ */
+void group_on_wall(struct group *g, const struct group_wall_calls *calls, void *arg);
+
+/*
  * The run of this rank stops, and those of the other ranks with it: group_on_stop(). Any thread.
  */
 void group_stop(struct group *g, enum stop_reason reason, int detail);

@@ -187,6 +187,13 @@ static uint64_t ask_tail(const struct target *t, uint64_t n)
 	return atomic_load(&t->gate.progress[t->pass & 1].ops) >= n ? NOW : ON_EVENT;
 }
 
+static uint64_t ask_limit(const struct target *t, uint64_t n)
+{
+	if (n >= atomic_load(&t->gate.limit))
+		return NEVER;
+	return atomic_load(&t->gate.admitted) & GATE_HELD ? ON_EVENT : NOW;
+}
+
 static uint64_t ask_stop(const struct target *t, uint64_t now_ns)
 {
 	if (!t->gate.stop_by)
@@ -210,6 +217,7 @@ static uint64_t ask(struct target *t, uint64_t n, uint64_t now_ns)
 	answer = ask_start(t, now_ns);
 	if (answer == NOW)
 		answer = ask_master(t, n, now_ns);
+	answer = ns_later(answer, ask_limit(t, n));
 	if (answer != NEVER)
 		answer = ns_later(ns_later(answer, ask_tail(t, n)),
 				  ns_later(ask_slaves(t, n, now_ns), ask_syncio(t, n)));
@@ -223,18 +231,20 @@ static bool is_over(const struct target *t)
 	return stop_why(&t->run->stop) != STOP_NONE || atomic_load(&t->state.over);
 }
 
-/* Admit all operations up to `n`. False: the gate was shut before. */
-static bool admit(struct gate *g, uint64_t n)
+/* Admit all operations up to `n`, unless the gate was shut or held before. */
+static enum gate_answer admit(struct gate *g, uint64_t n)
 {
 	uint64_t admitted = atomic_load(&g->admitted);
 
-	while ((admitted & ~GATE_SHUT) <= n) {
+	while ((admitted & ~(GATE_SHUT | GATE_HELD)) <= n) {
 		if (admitted & GATE_SHUT)
-			return false;
+			return GATE_CLOSED;
+		if (admitted & GATE_HELD)
+			return GATE_EVENT;
 		if (atomic_compare_exchange_weak(&g->admitted, &admitted, n + 1))
 			break;
 	}
-	return true;
+	return GATE_OPEN;
 }
 
 /*
@@ -246,7 +256,7 @@ static enum gate_answer shut(struct qthread *q, struct io_request *req, uint64_t
 	struct gate *g = &q->target->gate;
 	uint64_t admitted = atomic_load(&g->admitted);
 
-	while ((admitted & ~GATE_SHUT) <= req->op)
+	while ((admitted & ~(GATE_SHUT | GATE_HELD)) <= req->op)
 		if (admitted & GATE_SHUT ||
 		    atomic_compare_exchange_weak(&g->admitted, &admitted, admitted | GATE_SHUT))
 			return GATE_CLOSED;
@@ -279,7 +289,8 @@ static enum gate_answer ask_throttle(struct qthread *q, struct io_request *req, 
 		return GATE_CLOSED;
 	if (req->op == 0)
 		atomic_store(&t->state.paced_from_ns, atomic_load(&t->state.start_ns));
-	return admit(&t->gate, req->op) ? GATE_OPEN : GATE_CLOSED;
+	*at_ns = end_ns;
+	return admit(&t->gate, req->op);
 }
 
 /* The same, in one step with a move of the schedule by another QThread. */
@@ -448,6 +459,18 @@ void gate_wake(struct target *t)
 		event_signal(&t->gate.event);
 }
 
+uint64_t gate_hold(struct target *t)
+{
+	return atomic_fetch_or(&t->gate.admitted, GATE_HELD) & ~(GATE_SHUT | GATE_HELD);
+}
+
+void gate_limit(struct target *t, uint64_t ops)
+{
+	atomic_store(&t->gate.limit, ops);
+	atomic_fetch_and(&t->gate.admitted, ~GATE_HELD);
+	event_signal(&t->gate.event);
+}
+
 void gate_begin_pass(struct target *t)
 {
 	struct progress *p = progress_of(t, t);
@@ -460,6 +483,7 @@ void gate_begin_pass(struct target *t)
 	atomic_store(&p->end_ns, 0);
 	atomic_store(&p->over, false);
 	atomic_store(&t->gate.admitted, 0);
+	atomic_store(&t->gate.limit, UINT64_MAX);
 	t->gate.slices = 0;
 	t->gate.slice_end_ns = 0;
 	if (t->run->plan->syncio_ops)

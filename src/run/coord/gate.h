@@ -1,7 +1,8 @@
 /*
  * The gate of a target: it holds operations until another target has come far enough (lockstep,
- * triggers, -syncio), until they are due (-throttle), or until all operations before them are
- * complete: the last write of a pass with -dio, if its end uses the page cache. Private to src/run.
+ * triggers, -syncio), until they are due (-throttle), until it is known how far all targets go
+ * (-stonewall wearout), or until all operations before them are complete: the last write of a pass
+ * with -dio, if its end uses the page cache. Private to src/run.
  *
  * A gate answers for operation numbers, and is monotonic: an operation that was admitted stays
  * admitted, and all operations before it are admitted as well. Once the gate is shut it admits no
@@ -72,8 +73,14 @@ struct gate {
 	 */
 	struct progress progress[2] __attribute__((aligned(128)));
 
-	/* atomic: operations before this one are admitted; plus GATE_SHUT: no other will be */
+	/*
+	 * atomic: operations before this one are admitted; plus GATE_SHUT: no other will be; plus
+	 * GATE_HELD: no other until gate_limit()
+	 */
 	_Atomic uint64_t admitted;
+
+	/* atomic: no operation from this one on is admitted */
+	_Atomic uint64_t limit;
 
 	/*
 	 * makes the decision on an operation and the move of the schedule one step; with `others`
@@ -88,11 +95,12 @@ struct gate {
 };
 
 #define GATE_SHUT (1ull << 63)
+#define GATE_HELD (1ull << 62)
 
 /* The number of operations that were admitted in this pass. Any thread. */
 static inline uint64_t gate_admitted(const struct gate *g)
 {
-	return atomic_load(&g->admitted) & ~GATE_SHUT;
+	return atomic_load(&g->admitted) & ~(GATE_SHUT | GATE_HELD);
 }
 
 /*
@@ -143,6 +151,15 @@ int gate_rest(struct target *t, uint64_t until_ns);
  * An operation of a target that is followed is complete, or has failed. Its QThreads, once counted.
  */
 void gate_completed(struct target *t, uint64_t bytes);
+
+/*
+ * Admit no operation until gate_limit(). Returns how many were admitted. Of a target that is gated.
+ * Any thread.
+ */
+uint64_t gate_hold(struct target *t);
+
+/* From now on admit the operations before `ops`. Any thread. */
+void gate_limit(struct target *t, uint64_t ops);
 
 /* Have the threads that wait at the target's gate ask again: its pass was ended. Any thread. */
 void gate_wake(struct target *t);

@@ -80,7 +80,7 @@ static int link_target(struct run *run, struct target *t)
 	t->gate.others |= t->gate.master || t->gate.start_by || run->plan->syncio_ops;
 	if (run->plan->syncio_ops || t->gate.last_alone)
 		t->gated = t->followed = true;
-	t->gated |= throttle_is_on(t->plan);
+	t->gated |= throttle_is_on(t->plan) || run->plan->stonewall.wear_out;
 	return err;
 }
 

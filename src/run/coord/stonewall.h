@@ -1,9 +1,10 @@
 /*
  * -stonewall: no target issues any more in a pass that one of them has ended, or whose time is
- * over. Private to src/run.
+ * over; with wearout each goes on to the operation that the one that had come furthest had issued.
+ * Private to src/run.
  *
- * Whatever ends it first, the decision is made once for each pass. Another process of the run may
- * make it as well: the thread that learns of it calls stonewall_close().
+ * Whatever ends it first, the decision is made once for each pass. Another rank of the run may make
+ * it as well: the thread that learns of it calls stonewall_close().
  */
 #ifndef XDD_RUN_COORD_STONEWALL_H
 #define XDD_RUN_COORD_STONEWALL_H
@@ -13,6 +14,7 @@
 #include <stdint.h>
 
 #include "xdd/stat/counters.h"
+#include "xdd/sync/group.h"
 
 struct run;
 struct target;
@@ -23,6 +25,8 @@ struct stonewall_moment {
 	uint64_t at_ns;
 	uint32_t target;
 	struct tally tally; /* of all targets until then */
+	/* with wearout, all targets may issue so many operations; UINT64_MAX: not known yet */
+	uint64_t limit;
 };
 
 struct stonewall {
@@ -39,6 +43,15 @@ void stonewall_destroy(struct stonewall *s);
  */
 void stonewall_close(struct run *run, uint64_t pass, uint32_t target);
 
+/* With wearout: the operations that all targets of all ranks may issue in `pass`. Any thread. */
+void stonewall_go_on(struct run *run, uint64_t pass, uint64_t ops);
+
+/*
+ * A target is set up for a pass, which another rank may have ended already. Between
+ * stonewall_lock() and stonewall_unlock().
+ */
+void stonewall_target_begins(struct target *t);
+
 /* The last QThread of `t` to leave its pass. */
 void stonewall_target_ends(struct target *t);
 
@@ -49,7 +62,10 @@ void stonewall_target_ends(struct target *t);
 void stonewall_lock(struct run *run);
 void stonewall_unlock(struct run *run);
 
-/* The moment of `pass`, once all targets have ended it. False: there was none. Any thread. */
-bool stonewall_get(struct run *run, uint64_t pass, struct stonewall_moment *m);
+/*
+ * The moment of `pass`, once all targets have ended it; `rank` is the one that did so first, as all
+ * ranks know it. False: there was none. Results manager.
+ */
+bool stonewall_get(struct run *run, uint64_t pass, struct stonewall_moment *m, unsigned *rank);
 
 #endif

@@ -3,8 +3,10 @@
  */
 #include "run/progress/ranks.h"
 
+#include "run/coord/stonewall.h"
 #include "run/run_state.h"
 #include "xdd/net/globaltime.h"
+#include "xdd/plan/plan.h"
 #include "xdd/report/clock_result.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
@@ -23,13 +25,28 @@ static void stop_too(void *arg, enum stop_reason reason, int detail)
 	run_stop(arg, reason, detail);
 }
 
+/* A rank has ended the pass. In the thread of the group. */
+static void wall_over(void *arg, const struct group_wall *wall)
+{
+	stonewall_close(arg, wall->pass, wall->target);
+}
+
+static void wall_counted(void *arg, uint64_t pass, uint64_t most)
+{
+	stonewall_go_on(arg, pass, most);
+}
+
 int ranks_attach(struct run *run)
 {
+	static const struct group_wall_calls calls = { wall_over, wall_counted };
 	int err = run->group ? stop_on_request(&run->stop, tell_others, run) : 0;
 
-	if (run->group && !err)
-		group_on_stop(run->group, stop_too, run);
-	return err;
+	if (!run->group || err)
+		return err;
+	group_on_stop(run->group, stop_too, run);
+	if (run->plan->stonewall.on)
+		group_on_wall(run->group, &calls, run);
+	return 0;
 }
 
 void ranks_leave(struct group *g, struct run *run, enum xdd_status status)
@@ -40,8 +57,10 @@ void ranks_leave(struct group *g, struct run *run, enum xdd_status status)
 		return;
 	if (failed)
 		group_stop(g, STOP_START, 0);
-	if (run)
+	if (run) {
 		group_on_stop(g, NULL, NULL);
+		group_on_wall(g, NULL, NULL);
+	}
 	failed |= run && stop_requested(&run->stop);
 	group_leave(g, failed ? GROUP_STOP : GROUP_END);
 }

@@ -74,6 +74,10 @@ void manager_describe(struct manager *m);
 void manager_write_interval(struct manager *m, const struct pass_result *r);
 void manager_write_pass(struct manager *m, const struct pass_result *r);
 
+/* The lines of -stonewall in the CSV: all targets in the last pass, of the global clock. */
+void manager_write_stonewall(struct manager *m, enum result_what what, const struct tally *sum,
+			     uint64_t begin_ns, uint64_t elapsed_ns);
+
 /* Write all results that follow the last pass. */
 void manager_write_end(struct manager *m);
 

@@ -226,12 +226,12 @@ static void add_others(const struct manager *m, struct figures *f)
 	f->cpu.sys_ns += others.sys_ns;
 }
 
-static void write_combined(struct manager *m)
+/* A result of all targets, without figures. */
+static struct result result_of_all(const struct manager *m, enum result_what what, uint64_t pass)
 {
-	struct result result = target_result(m, &m->plan->targets[0], RESULT_COMBINED);
-	struct target_sum all = { .begin_ns = 0 };
+	struct result result = target_result(m, &m->plan->targets[0], what);
 
-	result.pass = m->passes;
+	result.pass = pass;
 	result.target = m->plan->n_targets;
 	result.queue = 0;
 	result.qthreads = 0;
@@ -239,14 +239,37 @@ static void write_combined(struct manager *m)
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		const struct target_plan *t = &m->plan->targets[i];
 
-		manager_add(m, &result.figures, &m->sums[i].figures);
-		widen(&all, m->sums[i].begin_ns, m->sums[i].finish_ns);
 		result.queue += t->queue_depth;
 		result.qthreads += t->qthreads;
-		result.partial |= m->sums[i].partial;
 		result.verified |= t->verify != VERIFY_NONE;
 		if (t->op != result.op)
 			result.op = OP_MIXED;
+	}
+	return result;
+}
+
+void manager_write_stonewall(struct manager *m, enum result_what what, const struct tally *sum,
+			     uint64_t begin_ns, uint64_t elapsed_ns)
+{
+	struct result result = result_of_all(m, what, m->together.pass);
+
+	result.figures.known = 0;
+	result.figures.tally = *sum;
+	result.figures.elapsed_ns = elapsed_ns;
+	result.begin_ns = begin_ns;
+	result.finish_ns = begin_ns + elapsed_ns;
+	report_result(m->report, &result);
+}
+
+static void write_combined(struct manager *m)
+{
+	struct result result = result_of_all(m, RESULT_COMBINED, m->passes);
+	struct target_sum all = { .begin_ns = 0 };
+
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		manager_add(m, &result.figures, &m->sums[i].figures);
+		widen(&all, m->sums[i].begin_ns, m->sums[i].finish_ns);
+		result.partial |= m->sums[i].partial;
 	}
 	/* The targets ran at the same time: their elapsed times overlap. */
 	result.figures.elapsed_ns = m->combined_ns;

@@ -26,22 +26,27 @@ static struct span span_of(const struct tally *t, uint64_t ns)
 	return (struct span){ ns, tally_bytes(t), tally_ops(t) * FLOW_OP };
 }
 
-void stonewall_pass(const struct manager *m, const struct tally *all)
+void stonewall_pass(struct manager *m, const struct tally *all)
 {
-	struct stonewall_result result = { .pass = m->together.pass };
+	struct stonewall_result result = { .pass = m->together.pass, .ranks = m->run->group };
 	struct stonewall_moment moment;
 	uint64_t first;
 
-	if (!stonewall_get(m->run, m->together.pass, &moment))
+	if (!stonewall_get(m->run, m->together.pass, &moment, &result.rank))
 		return;
 	first = moment.tally.first_issue_ns;
 	result.target = moment.target;
+	if (all->first_issue_ns != UINT64_MAX)
+		result.begin_ns = all->first_issue_ns + (uint64_t)m->clock.begin.g.offset_ns;
 	result.end = span_of(all, m->together.figures.elapsed_ns);
 	result.at = span_of(&moment.tally, moment.at_ns > first ? moment.at_ns - first : 0);
 	/* Nothing was outstanding. */
 	if (result.at.ns > result.end.ns)
 		result.at.ns = result.end.ns;
 	report_stonewall(m->report, &result);
+	manager_write_stonewall(m, RESULT_STONEWALL_AT, &moment.tally, result.begin_ns,
+				result.at.ns);
+	manager_write_stonewall(m, RESULT_STONEWALL_END, all, result.begin_ns, result.end.ns);
 }
 
 /* Operations that failed or hang may lie anywhere in the pass: such a target has no line. */

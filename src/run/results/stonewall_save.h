@@ -8,7 +8,7 @@ struct manager;
 struct tally;
 
 /* Report a pass that is over, in which the targets have done `all`. */
-void stonewall_pass(const struct manager *m, const struct tally *all);
+void stonewall_pass(struct manager *m, const struct tally *all);
 
 /* Write the record of this rank, once all results are in; a failure is reported. */
 void stonewall_save(const struct manager *m);

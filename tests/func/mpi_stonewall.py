@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""
+-stonewall with -mpi: a pass that is over on one rank is over on all, and with wearout all go on to the greatest count.
+"""
+import csv
+import os
+import re
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddjson
+import xddmpi
+import xddtest as t
+from xddmpi import HOST, load, mpi, wait_for
+
+xddmpi.needed()
+
+SIZE = 4096
+LINE = re.compile(r"^Stonewall, pass (\d+), (time|rank \d+ target \d+), (at|end), ([\d.]+), seconds, (\d+), bytes, .* Ops/s$", re.M)
+
+
+def lines(run):
+    return [(int(a), b, c, float(d), int(e)) for a, b, c, d, e in LINE.findall(run.out)]
+
+
+def counts(save, ranks):
+    """The operations of each target of each rank, from the records."""
+    found = []
+    for rank in range(ranks):
+        with open("%s.R%d.txt" % (t.path(save), rank)) as f:
+            found.append([int(n) for n in re.findall(r"operations (\d+)", f.read())])
+    return found
+
+
+def csv_rows(name, what):
+    with open(t.path(name)) as f:
+        return [row for row in csv.DictReader(f) if row["WHAT"].strip() == what]
+
+
+def test_first():
+    """The rank that has the least to do ends each pass of all; the outputs have the sums of all ranks."""
+    run = mpi(4, *"-op write -targets 2 first.%r.a first.%r.b -reqsize 4 -throttle ops 150 -numreqs 100000 -numreqs target 1 6%r "
+              "-stonewall first -stonewall save first -passes 2 -jsonout first.json -csvout first.%r.csv -pretruncate 0".split())
+    wrote = counts("first", 4) if run.status == 0 else []
+    t.ok(run.status == 0 and all(b in (60, 61, 62, 63) and 30 < a < 1000 for a, b in wrote) and [60] == [b for a, b in wrote][:1],
+         "all ranks end with the first one", "%s\n%s" % (wrote, run))
+    doc = load("first.json")
+    found = lines(run)
+    schema = xddjson.schema()
+    t.equal(list(xddjson.complaints(doc, schema, schema)), [], "the document")
+    t.equal([(s["pass"], s["rank"], s["target"]) for s in doc["stonewall"]], [(1, 0, 1), (2, 0, 1)], "one decision for each pass", run)
+    t.equal([(p, who, what, b) for p, who, what, _, b in found],
+            [(s["pass"], "rank 0 target 1", what, s[what]["bytes"]) for s in doc["stonewall"] for what in ("at", "end")], "the lines")
+    for what, word in (("at", "STONEWALL_AT"), ("end", "STONEWALL_END")):
+        rows = [csv_rows("first.%d.csv" % r, word) for r in range(4)]
+        t.equal([sum(int(r[p]["BYTESXFERED"]) for r in rows) for p in (0, 1)], [s[what]["bytes"] for s in doc["stonewall"]],
+                "CSV: the ranks' %s add up" % what)
+    t.equal(sum(s["end"]["bytes"] for s in doc["stonewall"]),
+            sum(r["bytes"]["write"] for r in doc["results"] if r["what"] == "COMBINED"), "to the end: all that was written")
+
+
+def test_wear_out():
+    """Of a shared file each rank writes as many blocks as the fastest had, and a reader with the record finds them right."""
+    shape = ["-targets", 1, "worn", *"-reqsize 4 -blockperrank 8 -segments 100000 -datapattern tagged".split()]
+    run = mpi(4, "-op", "write", *shape, *"-throttle ops 1%r0 -stonewall 0.6s -stonewall wearout -stonewall save worn -jsonout".split(),
+              "worn.json")
+    wrote = [n for rank in counts("worn", 4) for n in rank] if run.status == 0 else []
+    doc = load("worn.json") if run.status == 0 else {"stonewall": []}
+    t.ok(run.status == 0 and len(set(wrote)) == 1 and 40 <= wrote[0] < 10000, "all ranks have one count", "%s\n%s" % (wrote, run))
+    t.ok([(s["target"], s["end"]["bytes"]) for s in doc["stonewall"]] == [(None, 4 * wrote[0] * SIZE)] and
+         all(0.6e9 <= s["at"]["ns"] < s["end"]["ns"] and s["at"]["bytes"] < s["end"]["bytes"] for s in doc["stonewall"]),
+         "both figures", doc["stonewall"])
+    run = mpi(4, "-op", "read", *shape, *"-reorder ranks -verify contents -stonewall load worn -jsonout read.json".split())
+    doc = load("read.json") if run.status == 0 else {"results": []}
+    t.equal((run.status, sum(r["bytes"]["read"] for r in doc["results"] if r["what"] == "COMBINED")), (0, 4 * wrote[0] * SIZE),
+            "each rank reads what the next one wrote, and no more", run)
+
+
+def test_many():
+    """Short passes that all ranks end at nearly one moment: one decision for each, and nothing hangs."""
+    for ranks, words in ((4, []), (16, ["-stonewall", "wearout"])):
+        run = mpi(ranks, "-op", "noop", "-targets", 1, "null", "-reqsize", 4, "-numreqs", "4%r", "-passes", 9, "-stonewall", *words,
+                  "-jsonout", "many.json")
+        doc = load("many.json") if run.status == 0 else {"stonewall": []}
+        t.equal((run.status, [s["pass"] for s in doc["stonewall"]]), (0, list(range(1, 10))), "%d ranks %s" % (ranks, " ".join(words)), run)
+
+
+def reading(pid, file):
+    """True once the process has the file open, and has read."""
+    try:
+        fds = [os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)]
+        with open("/proc/%d/io" % pid) as f:
+            return file in fds and int(re.search(r"rchar: (\d+)", f.read()).group(1)) > 0
+    except OSError:
+        return False
+
+
+def test_lost():
+    """A rank that is gone, and one that does not answer, while the others wait for its count."""
+    for word, number, why in (("killed", signal.SIGKILL, "its process has ended"), ("frozen", signal.SIGSTOP, "it has not been heard of")):
+        files = [t.make_file("%s.%d" % (word, i), 1 << 20) for i in range(4)]
+        run = xddmpi.Ranks(4, "-mpi", *"-op read -targets 1".split(), word + ".%r", *"-reqsize 4 -seek random range 1024 -numreqs 1000000 "
+                           "-throttle ops 200 -maxerrors 1 -stonewall wearout".split())
+        t.ok(wait_for(lambda: len(run.children()) == 4 and all(reading(p, f) for p, f in zip(run.children(), files))), "4 ranks run")
+        gone = run.children()[2]
+        os.kill(gone, number)
+        begin = time.monotonic()
+        # The next read of rank 1 fails, which ends its pass.
+        os.truncate(files[1], 0)
+        t.ok(wait_for(lambda: not [p for p in run.children() if p != gone]), "%s: the others end" % word)
+        t.diag("%s: they ended after %.1f s" % (word, time.monotonic() - begin))
+        try:
+            os.kill(gone, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        run.wait()
+        t.ok(run.status != 0 and any("rank 2 on %s is gone: %s" % (HOST, why) in l for l in run.lines), "%s: it is named" % word, run)
+
+
+t.run(test_first, test_wear_out, test_many, test_lost)
+t.done()

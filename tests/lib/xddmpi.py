@@ -1,0 +1,95 @@
+"""
+Ranks of xdd under mpirun.
+"""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import xddtest as t
+
+BUILD = os.environ["TOP_BUILDDIR"]
+SANITIZERS = os.environ.get("XDD_SANITIZERS", "no")
+PLUGIN = os.path.join(BUILD, "xdd-mpi.so")
+LIMIT = 90
+HOST = os.uname().nodename
+SMALL = ["-reqsize", "16", "-mbytes", "1"]
+# Lines of mpirun itself about a rank that ends with a status.
+LAUNCHER = ("---", "Primary job", "a non-zero exit code", "mpirun detected", "the job to be terminated", "Process name",
+            "Exit code", "mpirun noticed")
+
+
+def needed():
+    """Skip the test where ranks cannot be started."""
+    if not t.have("mpirun"):
+        t.skip_all("there is no mpirun (Debian: openmpi-bin)")
+    if not os.path.exists(PLUGIN):
+        t.skip_all("xdd was built without MPI (Debian: libopenmpi-dev)")
+    if "thread" in SANITIZERS:
+        t.skip_all("the library of MPI is not instrumented for the thread sanitizer")
+
+
+def environment(**more):
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+               OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_rmaps_base_oversubscribe="1",
+               OMPI_MCA_hwloc_base_binding_policy="none", TMPDIR="/tmp")
+    # Open MPI itself does not free all that it has.
+    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    env.update(more)
+    return env
+
+
+class Ranks:
+    """xdd under mpirun: status, out, err (without what mpirun itself says)."""
+
+    def __init__(self, n, *words, before=(), **more):
+        self.args = ["mpirun", "-np", str(n), *before, t.XDD, *map(str, words)]
+        self.process = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, cwd=t.tmp(), env=environment(**more), start_new_session=True)
+        self.status = None
+
+    def children(self):
+        """The process of each rank, in their order."""
+        ranks = {}
+        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as f:
+            for pid in f.read().split():
+                try:
+                    with open("/proc/%s/environ" % pid) as e:
+                        rank = [w for w in e.read().split("\0") if w.startswith("OMPI_COMM_WORLD_RANK=")]
+                except OSError:
+                    continue
+                if rank:
+                    ranks[int(rank[0].split("=")[1])] = int(pid)
+        return [ranks[i] for i in sorted(ranks)]
+
+    def wait(self):
+        try:
+            self.out, err = self.process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.out, err = self.process.communicate()
+            err += "\nended by the test after %d s" % LIMIT
+        self.err = err
+        self.lines = [l for l in err.splitlines() if l.strip() and not l.lstrip().startswith(LAUNCHER) and " warning: " not in l]
+        self.status = self.process.returncode
+        return self
+
+    def __str__(self):
+        return "command: %s\nstatus:  %s\nstderr:\n%s\nstdout:\n%s" % (" ".join(self.args), self.status, self.err, self.out)
+
+
+def mpi(n, *words, **more):
+    return Ranks(n, "-mpi", *words, **more).wait()
+
+
+def load(name):
+    with open(t.path(name)) as f:
+        return json.load(f)
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()

@@ -1,0 +1,399 @@
+/*
+ * The ranks of a run as threads of one process, with messages in memory in the place of MPI: what
+ * they do together, an error on one of them, and one that is gone.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sync/group_internal.h"
+
+#define RANKS 4
+#define ROUNDS 20
+#define PART_BYTES 300007 /* more than one message */
+
+/* ---- messages in memory ---- */
+
+struct message {
+	struct message *next;
+	struct xdd_mpi_message m;
+};
+
+struct xdd_mpi_world {
+	unsigned rank;
+	unsigned barrier; /* the number of the one that it has begun */
+	unsigned arrived; /* the same, as the others see it */
+};
+
+/* All ranks; guarded by `lock`. */
+static struct {
+	pthread_mutex_t lock;
+	unsigned begun;
+	struct xdd_mpi_world worlds[RANKS];
+	struct message *first[RANKS];
+	bool cut[RANKS]; /* no message goes in or out */
+} fake = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct xdd_mpi_world *begin(struct xdd_mpi_place *place, char *why, size_t size)
+{
+	struct xdd_mpi_world *w;
+
+	(void)why;
+	(void)size;
+	pthread_mutex_lock(&fake.lock);
+	w = &fake.worlds[fake.begun];
+	*w = (struct xdd_mpi_world){ .rank = fake.begun++ };
+	pthread_mutex_unlock(&fake.lock);
+	*place = (struct xdd_mpi_place){ .rank = w->rank, .size = RANKS, .ranks_per_node = RANKS };
+	return w;
+}
+
+static const char *text(struct xdd_mpi_world *w)
+{
+	(void)w;
+	return "threads";
+}
+
+static int post(struct xdd_mpi_world *w, unsigned to, int tag, const void *data, size_t size)
+{
+	struct message *m = calloc(1, sizeof(*m)), **last;
+	char *copy = malloc(size + 1);
+
+	if (!m || !copy)
+		abort();
+	if (size)
+		memcpy(copy, data, size);
+	m->m = (struct xdd_mpi_message){ w->rank, tag, copy, size };
+	pthread_mutex_lock(&fake.lock);
+	if (fake.cut[w->rank] || fake.cut[to]) {
+		free(copy);
+		free(m);
+	} else {
+		for (last = &fake.first[to]; *last; last = &(*last)->next)
+			;
+		*last = m;
+	}
+	pthread_mutex_unlock(&fake.lock);
+	return 0;
+}
+
+static int receive(struct xdd_mpi_world *w, struct xdd_mpi_message *m)
+{
+	struct message *first;
+
+	pthread_mutex_lock(&fake.lock);
+	first = fake.first[w->rank];
+	if (first)
+		fake.first[w->rank] = first->next;
+	pthread_mutex_unlock(&fake.lock);
+	if (!first)
+		return 0;
+	*m = first->m;
+	free(first);
+	return 1;
+}
+
+static int sent(struct xdd_mpi_world *w)
+{
+	(void)w;
+	return 1;
+}
+
+static int barrier_begin(struct xdd_mpi_world *w)
+{
+	pthread_mutex_lock(&fake.lock);
+	w->barrier++;
+	if (!fake.cut[w->rank])
+		w->arrived = w->barrier;
+	pthread_mutex_unlock(&fake.lock);
+	return 0;
+}
+
+static int barrier_done(struct xdd_mpi_world *w)
+{
+	int done = 1;
+
+	pthread_mutex_lock(&fake.lock);
+	for (unsigned i = 0; i < RANKS; i++)
+		done &= fake.worlds[i].arrived >= w->barrier;
+	pthread_mutex_unlock(&fake.lock);
+	return done;
+}
+
+static void end(struct xdd_mpi_world *w)
+{
+	(void)w;
+}
+
+/* In the place of group_plugin.c. */
+const struct xdd_mpi *group_load(void)
+{
+	static const struct xdd_mpi mpi = {
+		.abi = XDD_MPI_ABI,
+		.bytes = sizeof(mpi),
+		.begin = begin,
+		.library = text,
+		.explain = text,
+		.send = post,
+		.receive = receive,
+		.sent = sent,
+		.barrier_begin = barrier_begin,
+		.barrier_done = barrier_done,
+		.end = end,
+	};
+
+	return &mpi;
+}
+
+bool group_launched(unsigned *rank, unsigned *size)
+{
+	*rank = 0;
+	*size = 1;
+	return false;
+}
+
+/* ---- ranks ---- */
+
+/* A rank does something and says whether all went as it should. */
+struct rank {
+	pthread_t thread;
+	bool (*act)(struct group *g);
+	bool good;
+};
+
+static void *rank_main(void *arg)
+{
+	struct rank *r = arg;
+	struct group *g;
+
+	if (group_begin(&g) != XDD_OK)
+		return NULL;
+	r->good = r->act(g);
+	group_end(g);
+	return NULL;
+}
+
+/* All ranks do it. */
+static void act(bool (*what)(struct group *g))
+{
+	struct rank ranks[RANKS];
+
+	fake.begun = 0;
+	memset(fake.worlds, 0, sizeof(fake.worlds));
+	memset(fake.cut, 0, sizeof(fake.cut));
+	for (unsigned i = 0; i < RANKS; i++) {
+		ranks[i] = (struct rank){ .act = what };
+		assert_int_equal(pthread_create(&ranks[i].thread, NULL, rank_main, &ranks[i]), 0);
+	}
+	for (unsigned i = 0; i < RANKS; i++)
+		pthread_join(ranks[i].thread, NULL);
+	for (unsigned i = 0; i < RANKS; i++) {
+		struct xdd_mpi_message m;
+
+		while (receive(&fake.worlds[i], &m))
+			free(m.data);
+		assert_true(ranks[i].good);
+	}
+}
+
+/* ---- what they do ---- */
+
+static atomic_uint entered;
+
+/* No rank leaves a barrier that another one has not entered. */
+static bool meet(struct group *g)
+{
+	bool good = group_size(g) == RANKS && group_ranks_per_node(g) == RANKS;
+
+	for (unsigned i = 1; i <= ROUNDS; i++) {
+		uint64_t in, out;
+
+		atomic_fetch_add(&entered, 1);
+		good &= group_barrier(g, &in, &out) == 0 && in <= out;
+		good &= atomic_load(&entered) >= i * RANKS;
+	}
+	return good;
+}
+
+static void test_barrier(void **state)
+{
+	(void)state;
+	atomic_store(&entered, 0);
+	act(meet);
+	assert_int_equal(atomic_load(&entered), ROUNDS * RANKS);
+}
+
+static size_t bytes_of(unsigned rank, unsigned round)
+{
+	static const size_t sizes[] = { 0, 1, 4096, PART_BYTES };
+
+	return sizes[(rank + round) % 4];
+}
+
+static bool is_filled(const char *data, size_t size, unsigned rank)
+{
+	for (size_t i = 0; i < size; i++)
+		if (data[i] != (char)(i * 7 + rank))
+			return false;
+	return true;
+}
+
+static bool gather(struct group *g)
+{
+	const unsigned rank = group_rank(g);
+	char *data = malloc(PART_BYTES);
+	bool good = data != NULL;
+
+	for (size_t i = 0; good && i < PART_BYTES; i++)
+		data[i] = (char)(i * 7 + rank);
+	for (unsigned round = 0; good && round < 8; round++) {
+		struct group_piece pieces[RANKS] = { { .size = 0 } };
+
+		good &= group_gather(g, data, bytes_of(rank, round), pieces) == 0;
+		for (unsigned i = 0; good && !rank && i < RANKS; i++)
+			good &= pieces[i].size == bytes_of(i, round) &&
+				is_filled(pieces[i].data, pieces[i].size, i);
+		for (unsigned i = 0; i < RANKS; i++)
+			free(pieces[i].data);
+	}
+	free(data);
+	return good;
+}
+
+static void test_gather(void **state)
+{
+	(void)state;
+	act(gather);
+}
+
+static bool broadcast(struct group *g)
+{
+	const unsigned rank = group_rank(g);
+	char *data = calloc(1, PART_BYTES);
+	bool good = data != NULL;
+	uint64_t most = 1000 + rank;
+
+	for (size_t i = 0; good && !rank && i < PART_BYTES; i++)
+		data[i] = (char)(i * 7 + 9);
+	good = good && group_broadcast(g, data, PART_BYTES) == 0 && is_filled(data, PART_BYTES, 9);
+	free(data);
+	return good && group_max(g, &most) == 0 && most == 1000 + RANKS - 1;
+}
+
+static void test_broadcast(void **state)
+{
+	(void)state;
+	act(broadcast);
+}
+
+/* The decision is the union, and one that has left counts with its last word. */
+static bool vote(struct group *g)
+{
+	const unsigned rank = group_rank(g);
+	unsigned all = 0;
+	bool good = group_vote(g, rank == 1 ? GROUP_MORE : 0, &all) == 0 && all == GROUP_MORE;
+
+	if (rank == 3)
+		group_leave(g, GROUP_END);
+	else
+		good &= group_vote(g, 0, &all) == 0 && all == GROUP_END;
+	return good;
+}
+
+static void test_vote(void **state)
+{
+	(void)state;
+	act(vote);
+}
+
+struct stops {
+	atomic_uint n;
+	atomic_int reason, detail;
+};
+
+static void be_stopped(void *arg, enum stop_reason reason, int detail)
+{
+	struct stops *s = arg;
+
+	atomic_store(&s->reason, (int)reason);
+	atomic_store(&s->detail, detail);
+	atomic_fetch_add(&s->n, 1);
+}
+
+/* An error on one rank stops all, and they still meet. Later reasons change nothing. */
+static bool stop_all(struct group *g)
+{
+	struct stops s = { .n = 0 };
+	unsigned all = 0;
+	bool good;
+
+	group_on_stop(g, be_stopped, &s);
+	if (group_rank(g) == 2) {
+		group_stop(g, STOP_ERROR, 5);
+		group_stop(g, STOP_SIGNAL, 6);
+	}
+	while (group_rank(g) != 2 && !atomic_load(&s.n))
+		sched_yield();
+	good = group_vote(g, GROUP_STOP, &all) == 0 && all == GROUP_STOP &&
+	       group_barrier(g, NULL, NULL) == 0;
+	group_on_stop(g, NULL, NULL);
+	if (group_rank(g) == 2)
+		return good && atomic_load(&s.n) == 0;
+	return good && atomic_load(&s.n) == 1 && atomic_load(&s.reason) == STOP_ERROR &&
+	       atomic_load(&s.detail) == 5;
+}
+
+static void test_error(void **state)
+{
+	(void)state;
+	act(stop_all);
+}
+
+/* One rank is not heard of any more: no wait lasts, and all runs are stopped. */
+static bool lose(struct group *g)
+{
+	struct stops s = { .n = 0 };
+	char data[8] = "";
+	unsigned all = 0;
+	bool good;
+
+	group_on_stop(g, be_stopped, &s);
+	good = group_barrier(g, NULL, NULL) == 0;
+	if (group_rank(g) == 3) {
+		pthread_mutex_lock(&fake.lock);
+		fake.cut[3] = true;
+		pthread_mutex_unlock(&fake.lock);
+	}
+	good &= group_barrier(g, NULL, NULL) == -ECONNABORTED && group_is_broken(g) &&
+		group_vote(g, 0, &all) == -ECONNABORTED &&
+		group_broadcast(g, data, sizeof(data)) == -ECONNABORTED;
+	while (!atomic_load(&s.n))
+		sched_yield();
+	group_on_stop(g, NULL, NULL);
+	return good && atomic_load(&s.n) == 1 && atomic_load(&s.reason) == STOP_ERROR;
+}
+
+static void test_lost(void **state)
+{
+	(void)state;
+	act(lose);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_barrier),	  cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_broadcast), cmocka_unit_test(test_vote),
+		cmocka_unit_test(test_error),	  cmocka_unit_test(test_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
