@@ -31,6 +31,19 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
+/* Those without a rank come last; those of one rank in the order in which they were given. */
+static int by_number(const void *a, const void *b)
+{
+	const struct combine_host *x = *(const struct combine_host *const *)a;
+	const struct combine_host *y = *(const struct combine_host *const *)b;
+
+	if (x->ranked != y->ranked)
+		return x->ranked ? -1 : 1;
+	if (x->ranked && x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
 static const struct combine_host **sorted(const struct combine_host *hosts, size_t n)
 {
 	const struct combine_host **order = calloc(n, sizeof(struct combine_host *));
@@ -113,6 +126,32 @@ static bool same_ranks(const struct combine_host *hosts, size_t n)
 	return true;
 }
 
+/* All are of one run. */
+static bool rank_once(const struct combine_host *hosts, size_t n)
+{
+	const struct combine_host **order = calloc(n, sizeof(struct combine_host *));
+	bool good = order != NULL;
+
+	for (size_t i = 0; good && i < n; i++)
+		order[i] = &hosts[i];
+	if (good)
+		qsort(order, n, sizeof(struct combine_host *), by_number);
+	else
+		log_error("combine: %s", strerror(ENOMEM));
+	for (size_t i = 1; good && i < n; i++) {
+		const struct combine_host *a = order[i - 1], *b = order[i];
+
+		if (!a->ranked || !b->ranked || a->rank != b->rank)
+			continue;
+		log_error("combine: %s: is of rank %" PRIu64 ", as %s is; give one document of "
+			  "each rank, or -force to count both",
+			  b->document, b->rank, a->document);
+		good = false;
+	}
+	free(order);
+	return good;
+}
+
 /* In global time where it is known, otherwise by the clocks of the hosts. */
 static struct combine_span span_of(const struct combine_host *h)
 {
@@ -149,6 +188,7 @@ bool combine_belong(const struct combine_host *hosts, size_t n, const struct com
 	if (o->force)
 		return true;
 	return once_each(hosts, n) && same_run(hosts, n) && same_ranks(hosts, n) &&
+	       (!hosts[0].run_id || rank_once(hosts, n)) &&
 	       (hosts[0].run_id || same_time(hosts, n));
 }
 
@@ -234,12 +274,15 @@ static int by_rank(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void missing_rank(uint64_t from, uint64_t to, json_t *missing, struct names *names)
+static void missing_rank(uint64_t from, uint64_t to, const struct combine_options *o,
+			 json_t *missing, struct names *names)
 {
 	for (uint64_t rank = from; rank < to; rank++) {
-		char text[40];
+		const bool known = o->rank_hosts && rank < o->n_rank_hosts;
+		char text[COMBINE_LABEL_SIZE];
 
-		snprintf(text, sizeof(text), "rank %" PRIu64, rank);
+		snprintf(text, sizeof(text), "rank %" PRIu64 "%s%.90s", rank, known ? " on " : "",
+			 known ? o->rank_hosts[rank] : "");
 		names_add(names, text);
 		if (json_array_size(missing) < COMBINE_MAX_DOCUMENTS)
 			json_array_append_new(missing, jvalue_text(text));
@@ -247,8 +290,8 @@ static void missing_rank(uint64_t from, uint64_t to, json_t *missing, struct nam
 }
 
 /* The ranks that no document is of. */
-static void missing_ranks(const struct combine_host *hosts, size_t n, json_t *missing,
-			  struct names *names)
+static void missing_ranks(const struct combine_host *hosts, size_t n,
+			  const struct combine_options *o, json_t *missing, struct names *names)
 {
 	uint64_t *ranks = calloc(n, sizeof(*ranks)), next = 0, all = 0;
 	size_t found = 0;
@@ -262,10 +305,10 @@ static void missing_ranks(const struct combine_host *hosts, size_t n, json_t *mi
 	if (ranks)
 		qsort(ranks, found, sizeof(*ranks), by_rank);
 	for (size_t i = 0; i < found; i++) {
-		missing_rank(next, ranks[i], missing, names);
+		missing_rank(next, ranks[i], o, missing, names);
 		next = ranks[i] + 1 > next ? ranks[i] + 1 : next;
 	}
-	missing_rank(next, all, missing, names);
+	missing_rank(next, all, o, missing, names);
 	free(ranks);
 }
 
@@ -289,11 +332,11 @@ static void set_label(struct combine_host *h, bool again)
 	size_t kept = 0, one;
 
 	if (h->ranked)
-		snprintf(h->label, sizeof(h->label), "%.100s/%" PRIu64, h->name, h->rank);
+		snprintf(h->label, sizeof(h->label), "%.100s/%" PRIu64, h->called, h->rank);
 	else if (again)
-		snprintf(h->label, sizeof(h->label), "%.60s:%.*s", h->name, len, file);
+		snprintf(h->label, sizeof(h->label), "%.60s:%.*s", h->called, len, file);
 	else
-		snprintf(h->label, sizeof(h->label), "%s", h->name);
+		snprintf(h->label, sizeof(h->label), "%s", h->called);
 	/* A character that is cut in its middle is no text. */
 	while (h->label[kept] && (one = utf8_length(h->label + kept)))
 		kept += one;
@@ -324,7 +367,7 @@ void combine_missing(const struct combine_host *hosts, size_t n, const struct co
 	struct names gone = { .n = 0 }, cut = { .n = 0 }, idle = { .n = 0 };
 
 	missing_hosts(hosts, n, o, missing, &gone);
-	missing_ranks(hosts, n, missing, &gone);
+	missing_ranks(hosts, n, o, missing, &gone);
 	for (size_t i = 0; i < n; i++) {
 		if (!hosts[i].combined || hosts[i].idle)
 			names_add(&idle, hosts[i].label);

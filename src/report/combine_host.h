@@ -39,7 +39,8 @@ struct combine_host {
 	const json_t *doc;
 	const char *document;		/* its name in messages */
 	const char *name;		/* of the host; "?" where the document does not say */
-	char label[COMBINE_LABEL_SIZE]; /* the same, with what tells it apart from others */
+	const char *called;		/* the name that the user has given, or the same */
+	char label[COMBINE_LABEL_SIZE]; /* that, with what tells it apart from others */
 	const char *run_id;		/* NULL: none */
 	bool ranked;			/* the next two are known */
 	uint64_t rank, ranks;
@@ -49,6 +50,8 @@ struct combine_host {
 	bool served;		   /* its clock is that of a time server */
 	bool bound_known;	   /* how exact that clock is: */
 	uint64_t bound_ns, end_bound_ns;
+	const char *machine;	/* whose monotonic clock it read; NULL: not known */
+	int64_t machine_offset; /* global clock minus that clock, ns */
 
 	const json_t *combined; /* the result of all targets; NULL: the run did not begin */
 	struct result sum;	/* that, decoded; its figures are owned */
@@ -114,6 +117,12 @@ struct combine_times {
 	struct combine_skew start, end;
 };
 
+/*
+ * Processes on one machine without a time server: set the bounds of their clocks, which follow from
+ * the one that all of them read.
+ */
+void combine_share_clock(struct combine_host *hosts, size_t n);
+
 /* Returns 0 or -ENOMEM. */
 int combine_times(struct combine_times *t, const struct combine_host *hosts, size_t n);
 
@@ -146,6 +155,35 @@ bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed
  * "values", each of which has "value" and "hosts".
  */
 json_t *combine_differences(const struct combine_host *hosts, size_t n, const char *member);
+
+/* ---- combine_document.c ---- */
+
+/* All hosts together. Filled by combine.c. */
+struct combination {
+	struct combine_host *hosts;
+	size_t n;
+	struct combine_times times;
+	struct result sum; /* of all hosts; its figures are owned */
+	uint32_t slowest, fastest;
+	double fairness;
+	double window_bytes, window_ops; /* while all hosts were transferring, by their means */
+	json_t *missing, *notes, *statistics, *pass_times;
+};
+
+/* Bytes per second by the host's own time, or operations. */
+double combine_rate(const struct combine_host *h, bool bytes);
+
+/* The member "hosts", and the whole document: new references. */
+json_t *combine_hosts_value(const struct combination *c);
+json_t *combine_value(struct combination *c);
+
+/* ---- combine_stonewall.c ---- */
+
+/* The member "stonewall": passes that all of them have. */
+json_t *combine_stonewall(const struct combine_host *hosts, size_t n);
+
+/* Its lines for people. */
+void combine_stonewall_text(const json_t *doc, FILE *to);
 
 /* ---- combine_csv.c ---- */
 

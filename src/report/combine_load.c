@@ -119,6 +119,9 @@ static bool read_clock(struct combine_host *h, const struct combine_source *s, c
 		return false;
 	if (!end_known)
 		h->end_bound_ns = h->bound_ns;
+	if (json_is_integer(json_object_get(clock, "machine_offset_ns")))
+		h->machine = text_of(clock, "machine");
+	h->machine_offset = json_integer_value(json_object_get(clock, "machine_offset_ns"));
 	return true;
 }
 
@@ -144,6 +147,7 @@ static bool read_head(struct combine_host *h, const struct combine_source *s, co
 	h->name = text_of(host, "name");
 	if (!h->name || !*h->name)
 		h->name = "?";
+	h->called = h->name;
 	h->run_id = text_of(doc, "run_id");
 	if (!json_is_integer(status) || json_integer_value(status) < 0 ||
 	    json_integer_value(status) > MAX_STATUS)

@@ -417,14 +417,56 @@ static void put_ends(FILE *f, const json_t *doc)
 	}
 }
 
+/* The bytes of a label before the number of its rank; 0: it has none. */
+static size_t host_bytes(const json_t *host)
+{
+	const char *text = text_of(host, "label"), *slash = strrchr(text, '/');
+
+	return slash && is_number(host, "rank") ? (size_t)(slash - text) : 0;
+}
+
+/* How many hosts these ranks are on; 0: a document is of no rank. */
+static size_t count_hosts(const json_t *hosts)
+{
+	json_t *names = json_object(), *host;
+	size_t i, n;
+
+	json_array_foreach(hosts, i, host)
+	{
+		size_t bytes = host_bytes(host);
+		char name[LABEL_SIZE];
+
+		if (!bytes)
+			break;
+		snprintf(name, sizeof(name), "%.*s", (int)bytes, text_of(host, "label"));
+		json_object_set_new_nocheck(names, name, json_true());
+	}
+	n = i == json_array_size(hosts) ? json_object_size(names) : 0;
+	json_decref(names);
+	return n;
+}
+
+/* "4 hosts", or "4 ranks on 2 hosts". */
+static void put_size(char *text, size_t size, const json_t *list)
+{
+	size_t n = json_array_size(list), hosts = count_hosts(list);
+
+	if (hosts && hosts < n)
+		snprintf(text, size, "%zu ranks on %zu host%s", n, hosts, hosts == 1 ? "" : "s");
+	else
+		snprintf(text, size, "%zu host%s", n, n == 1 ? "" : "s");
+}
+
 int combine_print_text(const json_t *doc, FILE *to)
 {
 	size_t n = json_array_size(json_object_get(doc, "hosts"));
 	const bool partial = json_is_true(json_object_get(doc, "partial"));
 	const char *id = text_of(doc, "run_id");
+	char size[64];
 
-	put_paragraph(to, "%zu host%s%s%s, started %s%s", n, n == 1 ? "" : "s", *id ? ", run " : "",
-		      id, text_of(doc, "start_time"), partial ? ", not complete" : "");
+	put_size(size, sizeof(size), json_object_get(doc, "hosts"));
+	put_paragraph(to, "%s%s%s, started %s%s", size, *id ? ", run " : "", id,
+		      text_of(doc, "start_time"), partial ? ", not complete" : "");
 	fputc('\n', to);
 	put_table(to, doc);
 	fputc('\n', to);
@@ -434,6 +476,7 @@ int combine_print_text(const json_t *doc, FILE *to)
 		put_skew(to, doc, "End", "end_skew");
 		put_window(to, doc);
 		put_slowest(to, doc);
+		combine_stonewall_text(doc, to);
 	}
 	put_differences(to, doc, "environment", "The environments of the hosts differ in");
 	put_differences(to, doc, "plan", "The plans of the hosts differ in");

@@ -3,8 +3,13 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/combine_host.h"
+#include "xdd/base/nstime.h"
+
+/* The difference between two processes' clocks on one machine: see xdd/sys/clock.h. */
+#define SAME_CLOCK_NS 5000
 
 static int by_begin(const void *a, const void *b)
 {
@@ -166,6 +171,46 @@ static void fill(struct combine_times *t, const struct combine_host *hosts, size
 	t->begin_ns = spans[0].from_ns;
 	t->finish_ns = spans[n_spans - 1].to_ns;
 	t->elapsed_ns = combine_spans_length(spans, n_spans);
+}
+
+/* The first host that did anything, or NULL. */
+static const struct combine_host *first_busy(const struct combine_host *hosts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (hosts[i].n_spans)
+			return &hosts[i];
+	}
+	return NULL;
+}
+
+/* The wall clock may have been set between two processes: the offsets differ by that. */
+static uint64_t moved(const struct combine_host *a, const struct combine_host *b)
+{
+	const uint64_t x = (uint64_t)a->machine_offset, y = (uint64_t)b->machine_offset;
+
+	return a->machine_offset > b->machine_offset ? x - y : y - x;
+}
+
+void combine_share_clock(struct combine_host *hosts, size_t n)
+{
+	const struct combine_host *first = first_busy(hosts, n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct combine_host *h = &hosts[i];
+
+		if (!h->n_spans)
+			continue;
+		if (h->bound_known || !h->machine || !first->machine ||
+		    strcmp(h->machine, first->machine) != 0 || moved(h, first) > NS_PER_SEC)
+			return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct combine_host *h = &hosts[i];
+
+		h->bound_known |= h->n_spans > 0;
+		if (h->n_spans)
+			h->bound_ns = h->end_bound_ns = moved(h, first) + SAME_CLOCK_NS;
+	}
 }
 
 int combine_times(struct combine_times *t, const struct combine_host *hosts, size_t n)

@@ -2,8 +2,29 @@
  * The global clock and the start of a run as objects of the document of -jsonout. Called by
  * jsonout.c.
  */
+#include <stdint.h>
+#include <sys/stat.h>
+
 #include "report/jsonout.h"
 #include "xdd/report/jvalue.h"
+#include "xdd/sys/sysfile.h"
+
+#define LINE_BYTES 80
+
+/* Processes with the same value read one monotonic clock. */
+static json_t *machine_value(void)
+{
+	char line[LINE_BYTES], *boot;
+	struct stat st;
+
+	boot = sysfile_line("/proc/sys/kernel/random/boot_id", line, sizeof(line));
+	if (!boot)
+		return json_null();
+	/* A time namespace has a clock of its own. */
+	if (stat("/proc/self/ns/time", &st))
+		st.st_ino = 0;
+	return json_sprintf("%s %ju", boot, (uintmax_t)st.st_ino);
+}
 
 json_t *jsonout_clock_value(const struct clock_result *c)
 {
@@ -22,6 +43,8 @@ json_t *jsonout_clock_value(const struct clock_result *c)
 	jvalue_put(o, "exchanges", jvalue_count(c->exchanges));
 	jvalue_put(o, "lost", jvalue_count(c->lost));
 	jvalue_put(o, "steps", jvalue_count(c->steps));
+	jvalue_put(o, "machine", machine_value());
+	jvalue_put(o, "machine_offset_ns", json_integer(c->local_ns));
 	return o;
 }
 

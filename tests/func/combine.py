@@ -12,23 +12,18 @@ import math
 import os
 import random
 import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson as j
 import xddtest as t
+import xddtrace as x
 
 MS = 1000000
 BEGIN = 1800000000 * 10**9
 OPS, BYTES = 10, 4096
 EXTRA = ("hosts", "together", "differences", "notes")
-
-
-def write(name, document):
-    file = t.path(name)
-    with open(file, "w", encoding="utf-8") as f:
-        f.write(document if isinstance(document, str) else json.dumps(document))
-    return file
 
 
 def combine(*args, **kwargs):
@@ -44,19 +39,12 @@ def document(title, *files, status=0, args=()):
     rules = j.schema()
     t.equal(list(j.complaints(found, rules, rules))[:3], [], title + ": a document as the schema has it")
     # A name of a file is one word, and stays whole.
-    t.ok(all(len(line) <= 80 or len(line.split()) == 1 for line in run.out.splitlines() if " on " not in line),
+    t.ok(all(len(line) <= 80 or len(line.split()) == 1 for line in run.out.splitlines() if " on " not in line and "Stonewall" not in line),
          title + ": 80 columns", run)
     return found, run
 
 
-def real(name, *args):
-    file = t.path(name)
-    run = t.xdd(*args, "-jsonout", file, tolerate=[t.CACHED])
-    t.equal(run.status, 0, name + ": a run")
-    return j.load(file)
-
-
-BASE = real("base.json", *"-op read -targets 1".split(), t.make_file("data", 1 << 20), *"-numreqs 2 -reqsize 4 -passes 2 -runid r1".split())
+BASE = j.of_run("base.json", *"-op read -targets 1".split(), t.make_file("data", 1 << 20), *"-numreqs 2 -reqsize 4 -passes 2 -runid r1".split())
 
 
 def bucket(ns):
@@ -136,7 +124,7 @@ def test_analytic():
         spans = [(BEGIN + h * MS, BEGIN + (1000 + h) * MS), (BEGIN + (1500 + h) * MS, BEGIN + (2500 + 2 * h) * MS)]
         times = [[int(chance.lognormvariate(12, 1 + h / 64)) for _ in range(OPS)] for _ in spans]
         pool += [x for own in times for x in own]
-        files.append(write("n%02d.json" % h, host("n%02d" % h, spans, times, clock=clock(1000 + h, 2000 + h))))
+        files.append(j.write("n%02d.json" % h, host("n%02d" % h, spans, times, clock=clock(1000 + h, 2000 + h))))
     found, run = document("64 hosts", *files)
     all_ = whole(found)
     t.equal((all_["ops"]["read"], all_["bytes"]["read"], all_["targets"], all_["passes"]), (64 * 20, 64 * 20 * BYTES, 64, 2), "sums")
@@ -172,11 +160,11 @@ def test_analytic():
 
 def test_compare():
     """xdd compare reads a combined result beside another one and beside a host's own."""
-    four = [write("c%d.json" % h, simple("c%d" % h, h)) for h in range(4)]
+    four = [j.write("c%d.json" % h, simple("c%d" % h, h)) for h in range(4)]
     document("four hosts", *four)
     other = t.path("other.json")
     os.rename(t.path("combined.json"), other)
-    slow, _ = document("four slower ones", *[write("s%d.json" % h, simple("c%d" % h, h, length=200)) for h in range(4)])
+    slow, _ = document("four slower ones", *[j.write("s%d.json" % h, simple("c%d" % h, h, length=200)) for h in range(4)])
     for a, b in ((other, t.path("combined.json")), (four[0], other), (other, other)):
         run = t.command([t.XDD, "compare", a, b])
         t.ok(run.status in (0, 1) and "all targets  bandwidth" in run.out, "comparing", run)
@@ -185,7 +173,7 @@ def test_compare():
 
 
 def test_csv():
-    files = [write("v%d.json" % h, simple("v%d" % h, h)) for h in range(3)]
+    files = [j.write("v%d.json" % h, simple("v%d" % h, h)) for h in range(3)]
     out = t.path("c.csv")
     for _ in range(2):
         t.equal(combine("-csvout", out, *files).status, 0, "a file that is continued")
@@ -214,36 +202,39 @@ def refused(title, pattern, *files, force=True):
 
 def test_belong():
     """Results that are not of one run are refused, unless -force is given."""
-    a, b = write("a.json", simple("a")), write("b.json", simple("b", run_id="r2"))
+    a, b = j.write("a.json", simple("a")), j.write("b.json", simple("b", run_id="r2"))
     refused("another run id", ".*/b.json: its run id is r2, and that of .*/a.json is r1", a, b)
-    refused("no run id", ".*/b.json: its run id is not given, ", a, write("b.json", simple("b", run_id=None)))
-    c = write("c.json", simple("c", run_id=None))
+    refused("no run id", ".*/b.json: its run id is not given, ", a, j.write("b.json", simple("b", run_id=None)))
+    c = j.write("c.json", simple("c", run_id=None))
     refused("times apart", ".*/d.json: begins 0.800 seconds after the end of .*/c.json, and they have no run id", c,
-            write("d.json", simple("d", 1000, run_id=None)))
-    found, _ = document("times that overlap", c, write("d.json", simple("d", 199, run_id=None)))
+            j.write("d.json", simple("d", 1000, run_id=None)))
+    found, _ = document("times that overlap", c, j.write("d.json", simple("d", 199, run_id=None)))
     t.equal(found["together"]["window"]["ns"], MS, "times that overlap for 1 ms, without a run id")
-    found, run = document("a run id, and times apart", a, write("d.json", simple("d", 1000)))
+    found, run = document("a run id, and times apart", a, j.write("d.json", simple("d", 1000)))
     t.ok(found["together"]["window"]["ns"] == 0 and "at no time all hosts were transferring" in run.out, "the same run, and no common time", run)
     t.equal(whole(found)["elapsed_ns"], 1200 * MS, "from the end of the first host on, everything counts")
-    refused("a document twice", ".*/e.json: is the same document as .*/a.json", a, write("e.json", simple("a")))
+    refused("a document twice", ".*/e.json: is the same document as .*/a.json", a, j.write("e.json", simple("a")))
     refused("other ranks", ".*/r1.json: is of a run of 3 ranks, and .*/r0.json of one of 2",
-            write("r0.json", simple("a", rank=0, ranks=2)), write("r1.json", simple("a", rank=1, ranks=3)), force=False)
-    found, run = document("one host twice", a, write("f.json", simple("a", 3)))
+            j.write("r0.json", simple("a", rank=0, ranks=2)), j.write("r1.json", simple("a", rank=1, ranks=3)), force=False)
+    refused("a rank twice", ".*/r2.json: is of rank 0, as .*/r0.json is; give one document of each rank, or -force",
+            t.path("r0.json"), j.write("r2.json", simple("b", 5, rank=0, ranks=2)), force=False)
+    t.equal(combine("-force", t.path("r0.json"), t.path("r2.json")).status, 4, "a rank twice: with -force the other one is missing")
+    found, run = document("one host twice", a, j.write("f.json", simple("a", 3)))
     t.equal([h["label"] for h in found["hosts"]], ["a:a", "a:f"], "hosts that occur twice are told apart by their files")
     t.ok("several documents are of the same host: a" in run.out, "and named", run)
-    document("an earlier result", a, write("g.json", simple("g")))
+    document("an earlier result", a, j.write("g.json", simple("g")))
     os.rename(t.path("combined.json"), t.path("earlier.json"))
     refused("a combined result", ".*/earlier.json: is a combined result", a, t.path("earlier.json"), force=False)
 
 
 def test_missing():
     """Hosts and ranks without a document are named, in the status too."""
-    a, b = write("a.json", simple("a.example.org")), write("b.json", simple("b"))
+    a, b = j.write("a.json", simple("a.example.org")), j.write("b.json", simple("b"))
     found, run = document("missing hosts", a, b, status=4, args=("-hosts", "a,b,c,d.x"))
     t.ok(found["together"]["missing"] == ["c", "d.x"] and found["partial"] and found["end"] == "errors", "missing hosts", found["together"])
     t.ok("missing, and not in the sums: c, d.x" in run.out and "not complete" in run.out, "in the text", run)
     t.equal(combine("-hosts", "a,b", a, b).status, 0, "all are there, one by its short name")
-    ranks = [write("r%d.json" % r, simple("a", rank=r, ranks=5)) for r in (0, 2, 3)]
+    ranks = [j.write("r%d.json" % r, simple("a", rank=r, ranks=5)) for r in (0, 2, 3)]
     found, run = document("missing ranks", *ranks, status=4)
     t.equal(found["together"]["missing"], ["rank 1", "rank 4"], "missing ranks")
     t.equal([h["label"] for h in found["hosts"]], ["a/0", "a/2", "a/3"], "ranks of one host")
@@ -261,7 +252,7 @@ def test_partial():
     failed = simple("failed", partial=True, end="errors", status=4)
     failed["results"] = []
     failed["messages"] = [{"level": "error", "text": "target 0, /x: cannot be opened\n(\x1b[31mred)"}]
-    files = [write("a.json", simple("a")), write("cut.json", cut), write("failed.json", failed)]
+    files = [j.write("a.json", simple("a")), j.write("cut.json", cut), j.write("failed.json", failed)]
     found, run = document("partial ones", *files, status=5)
     t.equal((found["end"], found["partial"], whole(found)["ops"]["read"]), ("canceled", True, 25), "the worst end, and all operations")
     t.equal((found["statistics"][0]["passes"], found["statistics"][0]["left_out"]), ([], 2), "no pass is complete")
@@ -283,6 +274,49 @@ def test_one():
     t.equal(j.parse(run.out), found, "on standard output")
 
 
+def wall(machine, offset):
+    return {"source": "wall", "server": None, "offset_ns": 0, "bound_ns": None, "bound_at_end_ns": None, "drift_ppm": None,
+            "round_trip_ns": None, "exchanges": 0, "lost": 0, "steps": 0, "machine": machine, "machine_offset_ns": offset}
+
+
+def test_one_machine():
+    """Processes on one machine have one clock, also without a time server."""
+    for title, clocks, bound in (("one machine", (("m 1", BEGIN), ("m 1", BEGIN - 300)), 5000 + 5300),
+                                 ("two machines", (("m 1", BEGIN), ("m 2", BEGIN)), None),
+                                 ("a machine that is not known", (("m 1", BEGIN), (None, BEGIN)), None),
+                                 ("a wall clock that was set", (("m 1", BEGIN), ("m 1", BEGIN + 2 * 10**9)), None)):
+        files = [j.write("m%d.json" % n, simple("one", begin=n, rank=n, ranks=2, clock=wall(*c))) for n, c in enumerate(clocks)]
+        found, run = document(title, *files)
+        t.equal(found["together"]["start_skew"], {"skew_ns": MS, "bound_ns": bound, "first_host": 0, "last_host": 1}, title)
+        t.equal("how far their clocks" in run.out, bound is None, title + ": doubt")
+    names = [t.path("real%d" % n) for n in range(2)]
+    runs = [subprocess.Popen(t.xdd_words(*"-op noop -targets 1 null -numreqs 9 -runid r1 -ranks 2 -rank".split(), n, "-jsonout", name + ".json",
+                                         "-ts", "dump", name), stdout=subprocess.DEVNULL) for n, name in enumerate(names)]
+    t.equal([run.wait(t.TIMEOUT) for run in runs], [0, 0], "two real runs")
+    found, run = document("two real runs", *(name + ".json" for name in names))
+    true = [min(e["start_ns"] for e in x.Dump(name + ".target.0000.bin").entries) for name in names]
+    skew = found["together"]["start_skew"]
+    t.ok(skew["bound_ns"] is not None and abs(skew["skew_ns"] - abs(true[0] - true[1])) <= skew["bound_ns"],
+         "two real runs: the skew is right within its bound", (skew, true))
+
+
+def wall_of(pass_, target, begin, at, end):
+    spans = [{"ns": ms * MS, "bytes": ops * BYTES, "ops": ops} for ms, ops in (at, end)]
+    return {"pass": pass_, "target": target, "rank": None, "begin_ns": BEGIN + begin * MS, "at": spans[0], "end": spans[1]}
+
+
+def test_stonewall():
+    """Both figures of passes that all hosts have."""
+    a = simple("a", rank=0, ranks=2, stonewall=[wall_of(1, 1, 0, (80, 7), (100, 10)), wall_of(2, None, 100, (90, 8), (100, 10))])
+    b = simple("b", 5, rank=1, ranks=2, stonewall=[wall_of(1, 0, 5, (70, 6), (120, 11))])
+    found, run = document("stonewall", j.write("sa.json", a), j.write("sb.json", b))
+    t.equal(found["stonewall"], [dict(wall_of(1, 0, 0, (80, 13), (125, 21)), rank=1)], "the pass of both; its end is that of the first")
+    t.ok("\nStonewall, pass 1, rank 1 target 0, at, 0.080000, seconds, 53248, bytes, " in run.out and
+         "\nStonewall, pass 1, rank 1 target 0, end, 0.125000, seconds, " in run.out and "Stonewall, pass 2" not in run.out, "its lines", run)
+    found, run = document("no stonewall on one", t.path("sa.json"), j.write("sb.json", simple("b", rank=1, ranks=2)))
+    t.ok(found["stonewall"] == [] and "Stonewall" not in run.out, "one without it", run)
+
+
 def test_old():
     """Documents of versions without global times."""
     files = []
@@ -292,12 +326,12 @@ def test_old():
             del r["begin_ns"], r["finish_ns"]
         for key in ("clock", "start", "run_id"):
             del d[key]
-        files.append(write("h%d.json" % h, d))
+        files.append(j.write("h%d.json" % h, d))
     found, run = document("without times", *files)
     t.equal((whole(found)["elapsed_ns"], found["together"]["start_skew"], found["together"]["window"]), (202 * MS, None, None), "the longest host, and no skew")
     t.ok("documents without global times" in run.out, "which is said", run)
     t.equal(found["statistics"][0]["passes"], [1, 2], "passes by their own times")
-    files[0] = write("h0.json", simple("h0", run_id=None))
+    files[0] = j.write("h0.json", simple("h0", run_id=None))
     found, _ = document("one of them with times", *files)
     t.equal(found["together"]["begin_ns"], None, "times of one only")
 
@@ -306,7 +340,7 @@ def test_overlap():
     """Hosts that do not wait for each other: the passes share the time of all."""
     a = host("a", [(BEGIN + k * 100 * MS, BEGIN + (k + 1) * 100 * MS) for k in range(3)], [[1000] * OPS] * 3)
     b = host("b", [(BEGIN + k * 200 * MS, BEGIN + (k + 1) * 200 * MS) for k in range(3)], [[1000] * OPS] * 3)
-    found, run = document("two paces", write("a.json", a), write("b.json", b))
+    found, run = document("two paces", j.write("a.json", a), j.write("b.json", b))
     t.equal(whole(found)["elapsed_ns"], 600 * MS, "the time of all is counted once")
     t.ok(all(near(v, 2 * OPS / 0.2, 1e-9) for v in found["statistics"][0]["iops"]["values"]), "passes of a third of it each", found["statistics"][0]["iops"])
     t.ok("a pass takes its share" in " ".join(run.out.split()), "which is said", run)
@@ -319,10 +353,10 @@ def test_nobarrier():
     target = copy.deepcopy(d["results"][0])
     d["results"] = [dict(copy.deepcopy(target), target=k, **{"pass": p}, begin_ns=BEGIN + x * MS, finish_ns=BEGIN + y * MS)
                     for k, p, x, y in ((0, 1, 0, 100), (0, 2, 300, 400), (1, 1, 50, 150), (1, 2, 250, 600))] + [whole(d)]
-    found, _ = document("no barrier", write("a.json", d), write("b.json", simple("b", 0, 50)))
+    found, _ = document("no barrier", j.write("a.json", d), j.write("b.json", simple("b", 0, 50)))
     # 0 to 150, 250 to 600; from 100 ms on, when b has ended, everything counts.
     t.equal(whole(found)["elapsed_ns"], 600 * MS, "after the end of a host everything counts")
-    found, _ = document("no barrier", write("a.json", d), write("b.json", simple("b", 0, 260)))
+    found, _ = document("no barrier", j.write("a.json", d), j.write("b.json", simple("b", 0, 260)))
     t.equal((whole(found)["elapsed_ns"], found["together"]["window"]["ns"]), (600 * MS, (150 + 270) * MS), "passes of both")
 
 
@@ -331,7 +365,7 @@ def test_differences():
     b["environment"]["kernel"]["release"] = c["environment"]["kernel"]["release"] = "9.9"
     c["environment"]["build"]["version"] = "7"
     c["plan"]["targets"][0]["options"]["reqsize"] = 64
-    files = [write(n + ".json", d) for n, d in zip("abc", (a, b, c))]
+    files = [j.write(n + ".json", d) for n, d in zip("abc", (a, b, c))]
     found, run = document("differences", *files)
     wanted = {"kernel release": [(BASE["environment"]["kernel"]["release"], [0]), ("9.9", [1, 2])],
               "build version": [(BASE["environment"]["build"]["version"], [0, 1]), ("7", [2])]}
@@ -342,9 +376,9 @@ def test_differences():
 
 def test_bad():
     """Files that are no document of a run are refused with one line, and nothing is written."""
-    good = write("good.json", simple("good"))
-    cases = [("no file", t.path("none"), "No such file"), ("a directory", t.tmp(), "Is a directory"), ("no JSON", write("x", "{]"), "no JSON: line 1"),
-             ("half of one", write("z", json.dumps(BASE)[:5000]), "the document is cut short"), ("other JSON", write("y", "[]"), "this is JSON, but not")]
+    good = j.write("good.json", simple("good"))
+    cases = [("no file", t.path("none"), "No such file"), ("a directory", t.tmp(), "Is a directory"), ("no JSON", j.write("x", "{]"), "no JSON: line 1"),
+             ("half of one", j.write("z", json.dumps(BASE)[:5000]), "the document is cut short"), ("other JSON", j.write("y", "[]"), "this is JSON, but not")]
     changes = {
         "status": lambda d: d.update(status=99), "ops": lambda d: whole(d)["ops"].update(read=-1),
         "a great number": lambda d: whole(d).update(issued="99999999999999999999"), "results": lambda d: d.update(results={}),
@@ -358,7 +392,7 @@ def test_bad():
     for n, (name, change) in enumerate(changes.items()):
         d = simple("bad")
         change(d)
-        cases.append((name, write("bad%d" % n, d), ""))
+        cases.append((name, j.write("bad%d" % n, d), ""))
     for name, file, why in cases:
         refused(name, re.escape(file) + ": .*" + why, good, file, force=False)
     for args, why in (([], "expected the files"), (["-hosts", "a,,b", good], "expected names"), (["-o"], "missing argument <file>"),
@@ -372,10 +406,10 @@ def test_pooled():
     """Percentiles of the union are those of all operations of the traces."""
     files, pool, names = [], [], []
     for h in range(3):
-        d = real("p%d.json" % h, "-op", "read", "-targets", "1", t.path("data"), "-reqsize", "4", "-numreqs", "200", "-passes", "2", "-seek", "random",
+        d = j.of_run("p%d.json" % h, "-op", "read", "-targets", "1", t.path("data"), "-reqsize", "4", "-numreqs", "200", "-passes", "2", "-seek", "random",
                  "-runid", "p", "-ts", "dump", t.path("p%d" % h))
         d["environment"]["host"]["name"] = "p%d" % h
-        files.append(write("p%d.json" % h, d))
+        files.append(j.write("p%d.json" % h, d))
         names += [t.path(n) for n in sorted(os.listdir(t.tmp())) if n.startswith("p%d.target" % h)]
     rows = list(csv.DictReader(io.StringIO(t.command([t.XDD, "tsread", "-csv", *names]).out)))
     pool = [int(r["IO_NS"]) for r in rows]
@@ -392,13 +426,13 @@ def test_pooled():
 def test_many():
     """A thousand hosts."""
     text = json.dumps(simple("NAME"))
-    files = [write("k%d" % h, text.replace("NAME", "k%04d" % h)) for h in range(1000)]
+    files = [j.write("k%d" % h, text.replace("NAME", "k%04d" % h)) for h in range(1000)]
     out = t.path("many.json")
     run = combine(*files, "-o", out)
     t.equal((run.status, whole(j.load(out))["ops"]["read"], len(run.out.splitlines()) > 1000), (0, 20000, True), "a thousand hosts")
 
 
 if __name__ == "__main__":
-    t.run(test_analytic, test_compare, test_csv, test_belong, test_missing, test_partial, test_one, test_old, test_overlap, test_nobarrier,
-          test_differences, test_bad, test_pooled, test_many)
+    t.run(test_analytic, test_compare, test_csv, test_belong, test_missing, test_partial, test_one, test_one_machine, test_stonewall, test_old,
+          test_overlap, test_nobarrier, test_differences, test_bad, test_pooled, test_many)
     t.done()

@@ -17,22 +17,8 @@ FIGURES = ("bandwidth", "iops", "latency", "p50", "p99", "p99.9")
 MEANS = ("bandwidth", "iops", "latency")
 
 
-def write(name, document):
-    file = t.path(name)
-    with open(file, "w", encoding="utf-8") as f:
-        f.write(document if isinstance(document, str) else json.dumps(document))
-    return file
-
-
 def compare(*args, **kwargs):
     return t.command([t.XDD, "compare"] + list(args), **kwargs)
-
-
-def real_run(name, *args):
-    file = t.path(name)
-    run = t.xdd(*args, "-jsonout", file)
-    t.equal(run.status, 0, name + ": a run to compare")
-    return j.load(file)
 
 
 def with_values(document, *values):
@@ -69,7 +55,7 @@ TWO = "-op noop -targets 2 null null -numreqs 100 -passes 4".split()
 
 
 def test_same():
-    file = write("same", real_run("one", *ONE))
+    file = j.write("same", j.of_run("one", *ONE))
     run = compare(file, file)
     t.equal((run.status, run.err), (0, ""), "a run and itself: status 0")
     t.equal((section(run, "Environment"), section(run, "Plan")), (["  the same"], ["  the same"]), "nothing differs")
@@ -79,16 +65,16 @@ def test_same():
 
 
 def test_real_difference():
-    base = real_run("base", *ONE)
+    base = j.of_run("base", *ONE)
     noise = [99.0, 101.5, 100.5, 99.0, 100.0]
-    a = write("a", with_values(base, noise, noise))
+    a = j.write("a", with_values(base, noise, noise))
     for name, values, status, verdict, percent in (
             ("20 % more", [v * 1.2 for v in noise], 1, "real", 20),
             ("20 % less", [v * 0.8 for v in noise], 1, "real", -20),
             ("as much, otherwise", [100.5, 99.5, 101.0, 98.5, 100.5], 0, "may be chance", 0),
             ("more, but scattered", [80.0, 160.0, 90.0, 140.0, 130.0], 0, "may be chance", 20),
             ("one pass", [120.0], 3, "unknown", 20)):
-        run = compare(a, write("b", with_values(base, values, values)))
+        run = compare(a, j.write("b", with_values(base, values, values)))
         found = verdicts(run)
         t.equal(run.status, status, name + ": status")
         t.equal([(v[0], v[3]) for v in found.values()], [(percent, verdict)] * 6, name + ": ratio and verdict")
@@ -105,9 +91,9 @@ def test_real_difference():
 
 def test_interval():
     """Equal variances and numbers: 8 degrees of freedom on either figure, so t is 2.306."""
-    base = real_run("interval", *ONE)
+    base = j.of_run("interval", *ONE)
     noise = [99.0, 101.0, 100.0, 98.0, 102.0]  # standard deviation sqrt(2.5), error of the mean sqrt(0.5)
-    a, b = write("a", with_values(base, noise, noise)), write("b", with_values(base, noise, [v * 1.5 for v in noise]))
+    a, b = j.write("a", with_values(base, noise, noise)), j.write("b", with_values(base, noise, [v * 1.5 for v in noise]))
     percent, low, high, _ = verdicts(compare(a, b))["all targets", "bandwidth"]
     width = 2.306 * (2 * 0.5) ** .5 / 100
     t.ok(percent == 50 and abs(low - (150 * 2.718281828 ** -width - 100)) < 0.06 and
@@ -115,45 +101,45 @@ def test_interval():
 
 
 def test_targets():
-    base = real_run("two", *TWO)
+    base = j.of_run("two", *TWO)
     noise, more = [99.0, 101.0, 100.0, 99.5, 100.5], [124.0, 126.0, 125.0, 124.5, 125.5]
-    a = write("a", with_values(base, noise, noise, noise))
-    run = compare(a, write("b", with_values(base, noise, more, noise)))
+    a = j.write("a", with_values(base, noise, noise, noise))
+    run = compare(a, j.write("b", with_values(base, noise, more, noise)))
     found = verdicts(run)
     t.equal({k[0]: v[3] for k, v in found.items() if k[1] == "iops"},
             {"all targets": "may be chance", "target 0": "may be chance", "target 1": "real"}, "one target of two differs")
     t.equal(run.status, 1, "and that is a difference")
     # For 8 degrees of freedom t is 2.306 at 95 %, and 3.02 when three are compared: 2.3 and 3.1 % here.
     even = [99.0, 101.0, 100.0, 98.0, 102.0]
-    a = write("a", with_values(base, even, even, even))
+    a = j.write("a", with_values(base, even, even, even))
     for more, verdict in ((1.027, "may be chance"), (1.04, "real")):
-        run = compare(a, write("b", with_values(base, even, [v * more for v in even], even)))
+        run = compare(a, j.write("b", with_values(base, even, [v * more for v in even], even)))
         t.equal(verdicts(run)["target 1", "iops"][3], verdict, "one of three, %g times as fast" % more)
-    one = real_run("alone", *ONE)
-    run = compare(write("a", with_values(one, even, even)), write("b", with_values(one, even, [v * 1.027 for v in even])))
+    one = j.of_run("alone", *ONE)
+    run = compare(j.write("a", with_values(one, even, even)), j.write("b", with_values(one, even, [v * 1.027 for v in even])))
     t.equal(verdicts(run)["all targets", "iops"][3], "real", "one alone, 1.027 times as fast")
-    a = write("a", with_values(base, noise, noise, noise))
-    run = compare(a, write("b", with_values(real_run("other", *ONE), noise, noise)))
+    a = j.write("a", with_values(base, noise, noise, noise))
+    run = compare(a, j.write("b", with_values(j.of_run("other", *ONE), noise, noise)))
     t.ok(run.status == 0 and {k[0] for k in verdicts(run)} == {"all targets", "target 0"},
          "runs of two targets and of one: what both have", run)
     b = with_values(base, noise, noise, noise)
     b["statistics"][1]["not_reproducible"] = "pass 1 is 38 % slower than the others"
-    run = compare(a, write("b", b))
+    run = compare(a, j.write("b", b))
     t.ok("  b, target 1, is not reproducible: pass 1 is 38 % slower than the others" in run.out.splitlines(),
          "a side that is not reproducible", run)
     b = with_values(base, noise, noise, noise)
     b["statistics"] = []
-    run = compare(a, write("b", b))
+    run = compare(a, j.write("b", b))
     t.ok(run.status == 3 and "  there is no target with complete passes in all runs\n" in run.out and
          run.out.endswith("The runs cannot be compared.\nb has no complete pass: run with -passes 5 or more.\n"),
          "a run without results", run)
-    run = compare(a, write("b", real_run("nobarrier", *TWO, "-nobarrier")))
+    run = compare(a, j.write("b", j.of_run("nobarrier", *TWO, "-nobarrier")))
     t.equal({k[0] for k in verdicts(run)}, {"target 0", "target 1"}, "-nobarrier: target by target")
 
 
 def test_run_time():
     """Runs that only -runtime ends have one pass; what to do is said."""
-    runs = [write(name, real_run(name, *"-op noop -targets 1 null -runtime .2".split())) for name in ("r1", "r2")]
+    runs = [j.write(name, j.of_run(name, *"-op noop -targets 1 null -runtime .2".split())) for name in ("r1", "r2")]
     run = compare(*runs)
     t.ok(run.status == 3 and {v[3] for v in verdicts(run).values()} == {"unknown"}, "-runtime: status 3", run)
     t.ok(all("%s has one complete pass: run with -timelimit <seconds> instead of -runtime, and -passes 5 or more.\n" % side in
@@ -163,12 +149,12 @@ def test_run_time():
 
 
 def test_percentiles():
-    base = real_run("tails", *ONE)
+    base = j.of_run("tails", *ONE)
     noise = [99.0, 101.0, 100.0, 98.0, 102.0]
     a, b = with_values(base, noise, noise), with_values(base, noise, noise)
     for name, factor in (("p50", 1), ("p99", 1.2), ("p99.9", .8)):
         b["statistics"][1][name]["values"] = [v * factor for v in noise]
-    run = compare(write("a", a), write("b", b))
+    run = compare(j.write("a", a), j.write("b", b))
     found = {k[1]: v for k, v in verdicts(run).items()}
     t.equal({name: found[name][::3] for name in FIGURES},
             {"bandwidth": (0, "may be chance"), "iops": (0, "may be chance"), "latency": (0, "may be chance"),
@@ -180,30 +166,30 @@ def test_percentiles():
          "the interval is Welch's for 99 %, and as much wider as a bucket of the histogram", (found["p99"], wide))
     # The same bucket in all passes, and the next one in all of the other run: that is no difference.
     a["statistics"][1]["p99"]["values"], b["statistics"][1]["p99"]["values"] = [1000.0] * 5, [1007.8] * 5
-    t.equal(verdicts(compare(write("a", a), write("b", b)))["all targets", "p99"][3], "may be chance", "neighbouring buckets")
+    t.equal(verdicts(compare(j.write("a", a), j.write("b", b)))["all targets", "p99"][3], "may be chance", "neighbouring buckets")
     for name in ("p50", "p99", "p99.9"):
         for statistic in a["statistics"]:
             del statistic[name]
-    run = compare(write("a", a), write("b", b))
+    run = compare(j.write("a", a), j.write("b", b))
     t.ok(run.status == 0 and {k[1] for k in verdicts(run)} == set(MEANS), "a document without percentiles", run)
-    run = compare("-failif", "p99+10%", write("a", a), write("b", b))
+    run = compare("-failif", "p99+10%", j.write("a", a), j.write("b", b))
     t.ok(run.status == 3 and "  p99+10%          all targets  cannot be judged: a document does not have this figure" in run.out,
          "which a limit asks for", run)
 
 
 def test_not_reproducible():
     """A difference that is no greater than the change inside a run may be chance."""
-    base = real_run("drift", *ONE)
+    base = j.of_run("drift", *ONE)
     flat = [100.1, 99.9, 100.0, 100.05, 99.95, 100.02, 99.98, 100.0]
     drift = [v * (1 + i / 70) for i, v in enumerate(flat)]  # 10 % more at the end
     slow = [50.0] + flat[1:]
-    weak, a = "may be chance: a run is not reproducible", write("a", with_values(base, flat, flat))
+    weak, a = "may be chance: a run is not reproducible", j.write("a", with_values(base, flat, flat))
     for name, values, verdict in (("a drift, and as much between the runs", [v * 1.04 for v in drift], weak),
                                   ("a drift, and far more between the runs", [v * 1.5 for v in drift], "real"),
                                   ("no drift", [v * 1.04 for v in flat], "real"),
                                   ("a first pass of half the speed, and less between the runs", [v * 1.4 for v in slow], weak),
                                   ("a first pass of half the speed, and more between the runs", [v * 4 for v in slow], "real")):
-        b = write("b", with_values(base, values, values))
+        b = j.write("b", with_values(base, values, values))
         for title, args, ratio in ((name, (a, b), 1), (name + ", the other way round", (b, a), -1)):
             run = compare(*args)
             found = verdicts(run)["all targets", "bandwidth"]
@@ -213,22 +199,22 @@ def test_not_reproducible():
             t.ok(found[1] * ratio > 0 or found[2] * ratio > 0, title + ": beyond the scatter of the passes", found)
     said = with_values(base, [v * 1.04 for v in flat], [v * 1.04 for v in flat])
     said["statistics"][1]["not_reproducible"] = "pass 1 is 38 % slower than the others"
-    run = compare(a, write("b", said))
+    run = compare(a, j.write("b", said))
     t.ok(run.status == 0 and verdicts(run)["all targets", "iops"][3] == weak, "the run itself says so", run)
     lines = section(run, "Results")
     t.equal(lines[0], "  b, all targets, is not reproducible: pass 1 is 38 % slower than the others", "before the verdicts")
-    run = compare("-failif", "bandwidth+3%", a, write("b", said))
+    run = compare("-failif", "bandwidth+3%", a, j.write("b", said))
     t.equal((run.status, "cannot be judged: a run is not reproducible" in run.out), (3, True),
             "and a limit cannot be judged", run)
 
 
 def test_groups():
-    base = real_run("group", *ONE)
+    base = j.of_run("group", *ONE)
     noise = [99.9, 100.1, 100.0, 99.95, 100.05]
 
     def at(side, *means):
         values = [[v * m / 100 for v in noise] for m in means]
-        return [write("%s%d" % (side, i), with_values(base, v, v)) for i, v in enumerate(values)]
+        return [j.write("%s%d" % (side, i), with_values(base, v, v)) for i, v in enumerate(values)]
 
     a, b = at("a", 100, 103, 97), at("b", 104, 101, 107)
     run = compare(*a, "--", *b)
@@ -244,7 +230,7 @@ def test_groups():
         run = compare(*at("c", *first), "--", *at("d", *second))
         t.equal((run.status, "scatter inside the runs and the spread between them" in run.out),
                 (status, bool(status)), name, run)
-    single = [write("s%d" % i, with_values(base, [v], [v])) for i, v in enumerate((100, 101, 99, 110, 111, 109))]
+    single = [j.write("s%d" % i, with_values(base, [v], [v])) for i, v in enumerate((100, 101, 99, 110, 111, 109))]
     run = compare(*single[:3], "--", *single[3:])
     t.equal((run.status, "cannot be compared" in run.out), (1, False), "runs of one pass each", run)
     run = compare(*single[:1], "--", *single[3:4])
@@ -253,15 +239,15 @@ def test_groups():
     t.equal(names, list(zip(("a1", "a2", "a3", "b1", "b2", "b3"), a + b)), "each has a name")
     other = with_values(base, noise, noise)
     other["plan"]["targets"][0]["options"]["queuedepth"] = 32
-    run = compare(a[0], write("other", other), "--", *b)
+    run = compare(a[0], j.write("other", other), "--", *b)
     t.equal([" ".join(line.split()) for line in section(run, "Plan, a1 to a2") or []], ["targets 0 options queuedepth 1 -> 32"],
             "runs of one side with different plans")
 
 
 def test_failif():
-    base = real_run("gate", *ONE)
+    base = j.of_run("gate", *ONE)
     noise = [99.0, 101.0, 100.0, 98.0, 102.0]  # the interval is +-2.3 %
-    a = write("a", with_values(base, noise, noise))
+    a = j.write("a", with_values(base, noise, noise))
     more, less = ([v * f for v in noise] for f in (1.15, .9))
     rough = [80.0, 160.0, 90.0, 140.0, 110.0]
     for name, values, limits, status, said in (
@@ -273,17 +259,17 @@ def test_failif():
             ("too rough to say", rough, "latency+10%", 3, "cannot be judged: the interval is wider than the limit; run more passes"),
             ("a limit within the noise", noise, "latency+1%", 3, "cannot be judged: the interval is wider than the limit"),
             ("one pass", [130.0], "latency+10%", 3, "cannot be judged: there is no interval")):
-        run = compare("-failif", limits, a, write("b", with_values(base, values, values)))
+        run = compare("-failif", limits, a, j.write("b", with_values(base, values, values)))
         t.ok(run.status == status and re.search(r"^  %s +all targets +%s" % (re.escape(limits), re.escape(said)), run.out, re.M),
              "-failif %s: %s" % (limits, name), run)
-    b = write("b", with_values(base, more, more))
+    b = j.write("b", with_values(base, more, more))
     for args, status in ((("-failif", "p99.9+10%,bandwidth-5%"), 4), (("-failif", "p99.9+20%", "-failif", "bandwidth-5%"), 0),
                          (("--failif=p99+20%,latency+1%",), 4), (("-failif", "p99+20%,latency+1%"), 4)):
         t.equal(compare(*args, a, b).status, status, "%s: any of them" % " ".join(args))
     t.equal(compare(a, "-failif", "p99+10%", b).status, 4, "between the files")
-    base = real_run("gates", *TWO)
-    a = write("a", with_values(base, noise, noise, noise))
-    run = compare("-failif", "latency+10%", a, write("b", with_values(base, noise, more, noise)))
+    base = j.of_run("gates", *TWO)
+    a = j.write("a", with_values(base, noise, noise, noise))
+    run = compare("-failif", "latency+10%", a, j.write("b", with_values(base, noise, more, noise)))
     t.ok(run.status == 4 and re.findall(r"^  latency\+10% +(.*)$", run.out, re.M) ==
          ["all targets  within", "target 0     within", "target 1     exceeded"], "-failif: of each target", run)
     for word, want in (("p98+10%", "before the sign; did you mean p99?"), ("p99+10", "expected <figure>+<percent>% or"),
@@ -298,7 +284,7 @@ def test_failif():
 
 
 def test_differences():
-    base = real_run("here", *ONE)
+    base = j.of_run("here", *ONE)
     other = copy.deepcopy(base)
     other["environment"]["kernel"]["release"] = "0.99"
     other["environment"]["processors"]["governor"] = "powersave"
@@ -307,7 +293,7 @@ def test_differences():
     other["plan"]["targets"][0]["options"]["seek"]["random"] = True
     other["plan"]["options"]["jsonout"] = "elsewhere"
     del other["environment"]["build"]["cflags"]
-    run = compare(write("a", base), write("b", other))
+    run = compare(j.write("a", base), j.write("b", other))
     t.equal([" ".join(line.split()) for line in section(run, "Environment")], [
         "kernel release %s -> 0.99" % base["environment"]["kernel"]["release"],
         "processors governor (none) -> powersave" if "governor" not in base["environment"]["processors"] else
@@ -320,12 +306,12 @@ def test_differences():
 
 def test_whole_values():
     """A difference after many characters or digits is shown, not cut or rounded away."""
-    a = real_run("whole", *ONE)
+    a = j.of_run("whole", *ONE)
     b = copy.deepcopy(a)
     for document, text, number in ((a, "x" * 600 + "1", 1234567.25), (b, "x" * 600 + "2", 1234567.5)):
         document["environment"]["kernel"]["version"] = text
         document["plan"]["targets"][0]["options"]["operationdelay"] = number
-    run = compare(write("a", a), write("b", b))
+    run = compare(j.write("a", a), j.write("b", b))
     t.equal([line.split()[-3:] for line in section(run, "Environment") + section(run, "Plan")],
             [["x" * 600 + "1", "->", "x" * 600 + "2"], ["1234567.25", "->", "1234567.5"]], "long values")
 
@@ -337,8 +323,8 @@ def with_rate(document, rate):
 
 
 def test_refused():
-    base = real_run("good", *ONE)
-    good, text = write("good", base), json.dumps(base)
+    base = j.of_run("good", *ONE)
+    good, text = j.write("good", base), json.dumps(base)
     other = dict(base, version=2)
     broken = copy.deepcopy(base)
     broken["statistics"][0]["iops"]["values"] = ["x"]
@@ -353,7 +339,7 @@ def test_refused():
             ("bad statistics", json.dumps(broken), "the statistics are not as they should be"),
             ("a rate below zero", json.dumps(with_rate(base, -1.0)), "the statistics are not as they should be"),
             ("a rate beyond all bounds", json.dumps(with_rate(base, 1e308)), "the statistics are not as they should be")):
-        file = write("bad", content)
+        file = j.write("bad", content)
         for args in ((good, file), (file, good)):
             run = compare(*args)
             t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and

@@ -87,6 +87,11 @@ void fuzz_messages_check(size_t errors);
  */
 void fuzz_text_check(const char *text, size_t size);
 
+/* Words of all documents in JSON, for fuzz_harness.words. */
+#define FUZZ_JSON_WORDS                                                                          \
+	"null", "true", "{", "}", "[", "]", ",", ":", "\"", "-1", "1e300", "\\u0000", "\\u001b", \
+		"\xff"
+
 /* Check the text that went to standard output since the last call in the same way. */
 void fuzz_output_check(void);
 

@@ -14,17 +14,7 @@
 #include "xdd/stat/histogram.h"
 
 static const char *const words[] = {
-	"null",
-	"true",
-	"{",
-	"}",
-	"[",
-	"]",
-	",",
-	":",
-	"\"",
-	"-1",
-	"1e300",
+	FUZZ_JSON_WORDS,
 	"0",
 	"18446744073709551615",
 	"\"18446744073709551615\"",
@@ -38,9 +28,7 @@ static const char *const words[] = {
 	"\"what\":\"TARGET_PASS\"",
 	"\"nobarrier\":true",
 	"\"clock\":{\"source\":\"timeserver\",\"bound_ns\":5}",
-	"\\u0000",
-	"\\u001b",
-	"\xff",
+	"\"machine\":\"m 1\",\"machine_offset_ns\":9223372036854775807,",
 	"\n",
 };
 
@@ -77,6 +65,7 @@ static char *make_document(struct fuzz_random *r, char *out)
 	size_t host = fuzz_below(r, 3), other = fuzz_below(r, 2);
 	bool ranked = fuzz_once_in(r, 3), partial = fuzz_once_in(r, 3);
 	size_t status = fuzz_below(r, 8);
+	bool served = fuzz_once_in(r, 2);
 
 	out += sprintf(out,
 		       "{\"format\":\"%s\",\"version\":%d,\"xdd\":\"9\",\"end\":\"normal\","
@@ -91,8 +80,10 @@ static char *make_document(struct fuzz_random *r, char *out)
 		"\"h%zu\"},\"kernel\":{\"release\":\"%zu\"}},\"plan\":{\"options\":{"
 		"\"nobarrier\":%s},\"targets\":[{\"path\":\"p\",\"options\":{\"reqsize\":%zu}}]},"
 		"\"messages\":[{\"level\":\"error\",\"text\":\"t\"}],\"statistics\":[],"
-		"\"clock\":{\"source\":\"timeserver\",\"bound_ns\":7},\"results\":[",
-		host, host, other, partial ? "true" : "false", other);
+		"\"clock\":{\"source\":\"%s\",\"bound_ns\":%s,\"machine\":\"m %zu\","
+		"\"machine_offset_ns\":-%zu},\"results\":[",
+		host, host, other, partial ? "true" : "false", other,
+		served ? "timeserver" : "wall", served ? "7" : "null", other, host);
 	for (size_t pass = 1; pass <= passes; pass++) {
 		for (size_t target = 0; target < targets; target++) {
 			out += sprintf(out,

@@ -7,7 +7,7 @@ import os
 import re
 import xddtest as t
 
-KNOWN = {"$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "additionalProperties",
+KNOWN = {"$schema", "$defs", "$ref", "anyOf", "title", "description", "type", "required", "properties", "additionalProperties",
          "items", "const", "enum", "minimum", "maximum", "pattern"}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
@@ -15,6 +15,22 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": 
 def schema(name="jsonout.schema.json"):
     with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", name), encoding="utf-8") as f:
         return json.load(f)
+
+
+def write(name, document):
+    """A file of the test with this text, or with this document; its path."""
+    file = t.path(name)
+    with open(file, "w", encoding="utf-8") as f:
+        f.write(document if isinstance(document, str) else json.dumps(document))
+    return file
+
+
+def of_run(name, *args):
+    """The document of a run, which is a file of the test with this name."""
+    file = t.path(name)
+    run = t.xdd(*args, "-jsonout", file, tolerate=[t.CACHED])
+    t.equal(run.status, 0, name + ": a run")
+    return load(file)
 
 
 def _is(value, name):
@@ -44,6 +60,9 @@ def complaints(value, rules, root, place=""):
     assert set(rules) <= KNOWN, "the validator does not know %s" % (set(rules) - KNOWN)
     if "$ref" in rules:
         yield from complaints(value, root["$defs"][rules["$ref"].rsplit("/", 1)[1]], root, place)
+    if "anyOf" in rules:
+        found = [list(complaints(value, one, root, place)) for one in rules["anyOf"]]
+        yield from min(found, key=len)
     types = rules.get("type")
     types = [types] if isinstance(types, str) else types
     if types and not any(_is(value, name) for name in types):

@@ -16,6 +16,7 @@ struct clock_result {
 	const char *server; /* "host:port", borrowed; NULL: none, and what follows is all 0 */
 	bool ranks;	    /* -mpi: it is the clock of rank 0, and `server` its host */
 	int64_t offset_ns;  /* global clock minus the wall clock of this machine */
+	int64_t local_ns;   /* global clock minus clock_now_ns(), when the first pass began */
 	uint64_t bound_ns;  /* the offset is true within this, when the first pass began */
 	uint64_t bound_at_end_ns;
 	bool drift_known;

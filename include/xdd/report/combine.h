@@ -20,6 +20,10 @@ struct combine_options {
 	bool force;		     /* -force: combine also results that do not belong together */
 	const char *const *expected; /* -hosts: names that must be there */
 	size_t n_expected;
+
+	/* By rank, the names that the user knows them by; NULL: those that the documents have. */
+	const char *const *rank_hosts;
+	size_t n_rank_hosts;
 };
 
 /* Read the document of a file: a new reference. NULL: one line was given to log_error(). */
@@ -39,6 +43,12 @@ void combine_trim(json_t *doc, json_t *first);
  */
 json_t *combine_documents(json_t *const *docs, const char *const *names, size_t n,
 			  const struct combine_options *o);
+
+/*
+ * True if `doc` can be combined, as one of `n`. Otherwise one line, with `name`, was given
+ * to log_error().
+ */
+bool combine_check(const json_t *doc, const char *name, size_t n);
 
 /* Print such a document for people, 80 columns wide. Returns 0 or -errno. */
 int combine_print_text(const json_t *doc, FILE *to);

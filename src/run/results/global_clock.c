@@ -142,6 +142,7 @@ static void report_served(const struct global_clock *c, const struct run *run)
 	clock = (struct clock_result){
 		.server = server,
 		.offset_ns = c->begin.g.offset_ns - c->wall_ns,
+		.local_ns = c->begin.g.offset_ns,
 		.bound_ns = c->begin.g.bound_ns,
 		.bound_at_end_ns = end.bound_ns,
 		.drift_known = end.drift_known,
@@ -157,7 +158,7 @@ static void report_served(const struct global_clock *c, const struct run *run)
 
 void global_clock_report(struct global_clock *c, const struct run *run)
 {
-	struct clock_result wall = { .server = NULL };
+	struct clock_result wall = { .local_ns = c->begin.g.offset_ns };
 
 	ranks_clock(run, &wall);
 
