@@ -26,6 +26,10 @@ enum random_stream {
 	RANDOM_STREAM_DIRECTION = 1,
 	RANDOM_STREAM_PACE = 2,
 	RANDOM_STREAM_REORDER = 3,
+	RANDOM_STREAM_HOT_SPOTS = 4,
+	RANDOM_STREAM_MIX_ORDERS = 5,
+	RANDOM_STREAM_MIX = 6,
+	RANDOM_STREAM_ARRIVAL = 8,
 };
 
 /* Names a sequence; two that differ in any field are independent. */

@@ -1,0 +1,212 @@
+/*
+ * A Poisson process by number (src/base/poisson.c): arrivals, their gaps and their independence.
+ * Seeds are fixed, so each figure is the same in every run; the bounds are those of statistics.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "xdd/base/poisson.h"
+
+#define GAPS 100000u
+
+static const uint64_t begins[] = { 0, 1000, 1048576 - GAPS / 2, 1000000007, 1ull << 40 };
+#define N_BEGINS (sizeof(begins) / sizeof(begins[0]))
+
+static double gaps[GAPS];
+
+static struct poisson process(uint64_t seed, uint32_t pass)
+{
+	const struct random_key key = { .seed = seed,
+					.pass = pass,
+					.stream = RANDOM_STREAM_ARRIVAL };
+	struct poisson p;
+
+	poisson_init(&p, &key);
+	return p;
+}
+
+/* The gaps after arrivals `from` and so on, in mean gaps. */
+static void fill_gaps(struct poisson *p, uint64_t from)
+{
+	uint64_t before = poisson_arrival(p, from);
+
+	for (uint64_t i = 0; i < GAPS; i++) {
+		uint64_t at = poisson_arrival(p, from + i + 1);
+
+		assert_true(at >= before);
+		gaps[i] = (double)(at - before) / POISSON_UNIT;
+		before = at;
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The greatest distance between the distribution of `v` and an exponential one of mean 1. */
+static double ks_distance(double *v, size_t n)
+{
+	double most = 0;
+
+	qsort(v, n, sizeof(*v), compare);
+	for (size_t i = 0; i < n; i++) {
+		double f = 1 - exp(-v[i]);
+		double up = (double)(i + 1) / (double)n - f, down = f - (double)i / (double)n;
+
+		most = fmax(most, fmax(up, down));
+	}
+	return most;
+}
+
+/* Gaps are exponential, near to the beginning and far from it: Kolmogorov and Smirnov, 1 %. */
+static void test_gaps(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_BEGINS; i++) {
+		struct poisson p = process(72058, 1);
+
+		fill_gaps(&p, begins[i]);
+		assert_true(ks_distance(gaps, GAPS) < 1.63 / sqrt(GAPS));
+	}
+}
+
+/* The correlation of gaps with those `lag` later. */
+static double correlation(size_t lag)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i + lag < GAPS; i++)
+		sum += (gaps[i] - 1) * (gaps[i + lag] - 1);
+	return sum / (double)(GAPS - lag);
+}
+
+/* A gap tells nothing about the next ones, wherever nodes of the tree begin and end. */
+static void test_independent(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_BEGINS; i++) {
+		struct poisson p = process(1, 1);
+
+		fill_gaps(&p, begins[i]);
+		for (size_t lag = 1; lag <= 64; lag = lag < 8 ? lag + 1 : lag * 2)
+			assert_true(fabs(correlation(lag)) < 4 / sqrt(GAPS));
+	}
+}
+
+/* Arrivals in `windows` equal times have as great a variance as a mean. */
+static void test_counts(void **state)
+{
+	enum {
+		WINDOWS = 5000
+	};
+	static unsigned counts[WINDOWS];
+	struct poisson p = process(5, 3);
+	double sum = 0, squares = 0, mean;
+
+	(void)state;
+	for (uint64_t n = 0;; n++) {
+		uint64_t window = poisson_arrival(&p, n) / (20 * POISSON_UNIT);
+
+		if (window >= WINDOWS)
+			break;
+		counts[window]++;
+	}
+	for (size_t i = 0; i < WINDOWS; i++) {
+		sum += counts[i];
+		squares += (double)counts[i] * counts[i];
+	}
+	mean = sum / WINDOWS;
+	assert_true(fabs(mean - 20) < 4 * sqrt(20.0 / WINDOWS));
+	assert_true(fabs((squares / WINDOWS - mean * mean) / mean - 1) < 4 * sqrt(2.0 / WINDOWS));
+}
+
+/* Arrival n is at n on average, and its variance is n, for many processes. */
+static void test_arrivals(void **state)
+{
+	const uint64_t numbers[] = { 1, 2, 3, 7, 64, 1000, 4097, 1000000, (1ull << 40) + 12345 };
+	const unsigned runs = 4000;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const double n = (double)numbers[i];
+		double sum = 0, squares = 0;
+
+		for (uint32_t run = 0; run < runs; run++) {
+			struct poisson p = process(9, run);
+			double off = (double)poisson_arrival(&p, numbers[i]) / POISSON_UNIT - n;
+
+			sum += off / sqrt(n);
+			squares += off * off / n;
+		}
+		assert_true(fabs(sum / runs) < 4 / sqrt(runs));
+		/* The fourth moment of a gamma variate is 3 + 6 / n. */
+		assert_true(fabs(squares / runs - 1) < 4 * sqrt((2 + 6 / n) / runs));
+	}
+}
+
+/* The same in whatever order arrivals are asked for. */
+static void test_any_order(void **state)
+{
+	struct poisson p = process(72058, 1), fresh;
+
+	(void)state;
+	for (uint64_t i = 0; i < 20000; i++) {
+		uint64_t n = random_splitmix64(i) >> (17 + i % 47);
+
+		if (i % 3 == 0)
+			n = i;
+		fresh = process(72058, 1);
+		assert_int_equal(poisson_arrival(&p, n), poisson_arrival(&fresh, n));
+		assert_int_equal(poisson_arrival(&p, n), poisson_arrival(&fresh, n));
+	}
+}
+
+/* Other seeds and passes are other processes. */
+static void test_keys(void **state)
+{
+	struct poisson a = process(1, 1), b = process(1, 2), c = process(2, 1);
+	uint64_t same = 0;
+
+	(void)state;
+	for (uint64_t n = 1; n < 1000; n++) {
+		uint64_t at = poisson_arrival(&a, n);
+
+		same += at == poisson_arrival(&b, n) || at == poisson_arrival(&c, n);
+	}
+	assert_true(same < 5);
+}
+
+static void test_end(void **state)
+{
+	struct poisson p = process(1, 1);
+
+	(void)state;
+	assert_int_equal(poisson_arrival(&p, 0), 0);
+	assert_true(poisson_arrival(&p, POISSON_END - 1) < UINT64_MAX);
+	assert_true(poisson_arrival(&p, POISSON_END - 1) > poisson_arrival(&p, POISSON_END / 2));
+	assert_int_equal(poisson_arrival(&p, POISSON_END), UINT64_MAX);
+	assert_int_equal(poisson_arrival(&p, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(poisson_arrival(&p, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gaps),	  cmocka_unit_test(test_independent),
+		cmocka_unit_test(test_counts),	  cmocka_unit_test(test_arrivals),
+		cmocka_unit_test(test_any_order), cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
