@@ -41,11 +41,29 @@ static void init_interleave(struct access *a)
 	a->longer = a->slots % a->stride;
 }
 
+static void init_once(struct access *a)
+{
+	if (!a->slots)
+		a->slots = 1;
+	a->has_tail = plan_ends_with_tail(a->target);
+	permutation_init(&a->order, &a->location, a->slots, 0);
+}
+
 static void init_blocks(struct access *a)
 {
 	const struct layout_options *l = &a->target->layout;
 
-	a->place = a->target->seek.pattern == SEEK_RANDOM ? ACCESS_RANDOM_BLOCKS : ACCESS_BLOCKS;
+	switch (a->target->seek.pattern) {
+	case SEEK_RANDOM:
+		a->place = ACCESS_RANDOM_BLOCKS;
+		break;
+	case SEEK_ONCE:
+		a->place = ACCESS_ONCE_BLOCKS;
+		init_once(a);
+		break;
+	default:
+		a->place = ACCESS_BLOCKS;
+	}
 	a->block_slots = l->block_bytes / a->req_bytes;
 	a->segment_bytes = l->n_owners * l->block_bytes;
 }
@@ -66,6 +84,11 @@ static void init_place(struct access *a)
 		a->step = a->req_bytes;
 		if (!a->slots)
 			a->slots = 1;
+		break;
+	case SEEK_ONCE:
+		a->place = ACCESS_ONCE;
+		a->step = a->req_bytes;
+		init_once(a);
 		break;
 	case SEEK_STAGGER:
 		a->place = ACCESS_STAGGERED;
@@ -199,6 +222,19 @@ static void loaded_op(const struct access *a, uint64_t n, struct access_op *op)
 	op->dir = row->op == 'r' ? DIR_READ : row->op == 'w' ? DIR_WRITE : DIR_NOOP;
 }
 
+/* Each slot once, then each once more in another order, and so on. */
+static uint64_t once_slot(const struct access *a, uint64_t n)
+{
+	struct permutation again;
+
+	if (n < a->slots)
+		return permutation_at(&a->order, n);
+	if (n == a->last_op && a->has_tail)
+		return a->slots;
+	permutation_init(&again, &a->location, a->slots, n / a->slots);
+	return permutation_at(&again, n % a->slots);
+}
+
 /* The blocks of the owner follow each other, those of others lie between them. */
 static uint64_t block_place(const struct access *a, uint64_t slot)
 {
@@ -234,6 +270,12 @@ void access_any_op(const struct access *a, uint64_t n, struct access_op *op)
 		break;
 	case ACCESS_RANDOM_BLOCKS:
 		place = block_place(a, random_below(&a->location, n, a->slots));
+		break;
+	case ACCESS_ONCE:
+		place = once_slot(a, n) * a->step;
+		break;
+	case ACCESS_ONCE_BLOCKS:
+		place = block_place(a, once_slot(a, n));
 		break;
 	}
 	op->offset = a->base + place;

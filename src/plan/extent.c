@@ -70,6 +70,8 @@ uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
 		bytes = t->req_bytes;
 	else if (t->seek.pattern == SEEK_STAGGER)
 		bytes = plan_stagger_offset(t, t->pass_ops - 1) + t->last_op_bytes;
+	else if (plan_ends_with_tail(t))
+		bytes = t->pass_bytes;
 	else if (t->range_bytes)
 		bytes = t->pass_bytes < t->range_bytes && t->seek.pattern == SEEK_SEQUENTIAL ?
 				t->pass_bytes :

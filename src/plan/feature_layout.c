@@ -192,7 +192,7 @@ static enum xdd_status check_others(const struct plan *plan, const struct target
 			     t->delete_file	 ? "deletefile" :
 						   NULL;
 
-	if (t->seek.pattern != SEEK_SEQUENTIAL && t->seek.pattern != SEEK_RANDOM)
+	if (t->seek.pattern != SEEK_SEQUENTIAL && !seek_is_random(t->seek.pattern))
 		return plan_refuse(
 			t, "-blockperrank: must be with sequential or random requests; -seek is %s",
 			plan_seek_name(t->seek.pattern));

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "plan/errors.h"
 #include "plan/extent.h"
@@ -25,9 +26,27 @@
 		.help = help_,                                                               \
 	}
 
+static size_t arity_random(const struct word *args, size_t avail)
+{
+	return avail && strcmp(args[0].text, "once") == 0;
+}
+
+static enum xdd_status apply_random(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	t->seek.pattern = s->n_args ? SEEK_ONCE : SEEK_RANDOM;
+	return XDD_OK;
+}
+
 static const struct option seek_options[] = {
 	PATTERN("sequential", SEEK_SEQUENTIAL, "each request after the one before (the default)"),
-	PATTERN("random", SEEK_RANDOM, "whole requests drawn uniformly from the range"),
+	{ .name = "random",
+	  .type = OPT_CUSTOM,
+	  .arg = "[once]",
+	  .arity = arity_random,
+	  .apply = apply_random,
+	  .help = "whole requests drawn uniformly from the range; with once each of them once" },
 	{ .name = "range",
 	  .type = OPT_BLOCKS,
 	  .arg = "<#blocks>",
@@ -150,6 +169,10 @@ static const struct option rows[] = {
 		  "more operations than the range holds gets a warning. Random offsets are those "
 		  "of whole requests, uniform over the range, never past its end; the same seed "
 		  "gives the same offsets in every run, on every machine, at every queue depth. "
+		  "-seek random once visits each request of the range once, in random order; a "
+		  "shorter last one comes last. A pass of more operations, or one that time ends, "
+		  "starts over in another order. Each target covers its own range: several "
+		  "targets of one file share the work by -targetoffset or -blockperrank. "
 		  "-seek stagger needs a number of operations and a range that holds them. A list "
 		  "loaded from a file has the offsets, sizes and directions of its operations; the "
 		  "start offset is part of them, the target and pass offsets are added. -seek load "
@@ -221,8 +244,8 @@ static enum xdd_status unlimited_range(const struct plan *plan, struct target_pl
 	uint64_t bytes = plan_bytes_left(plan, t);
 	bool grows = t->kind == TARGET_FILE && t->op == OP_WRITE && !bytes;
 
-	if ((!plan_has_size(t) && !bytes) || (grows && t->seek.pattern != SEEK_RANDOM)) {
-		if (t->seek.pattern == SEEK_RANDOM)
+	if ((!plan_has_size(t) && !bytes) || (grows && !seek_is_random(t->seek.pattern))) {
+		if (seek_is_random(t->seek.pattern))
 			return plan_refuse(
 				t, "-seek random: say the range with -seek range, or an amount of "
 				   "work "
@@ -286,7 +309,7 @@ static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
 					   seek->range_blocks, t->req_blocks);
 	} else if (!limited) {
 		return unlimited_range(plan, t);
-	} else if (seek->pattern == SEEK_RANDOM) {
+	} else if (seek_is_random(seek->pattern)) {
 		t->range_bytes = t->pass_bytes < t->req_bytes ? t->req_bytes : t->pass_bytes;
 	}
 	if (__builtin_mul_overflow(t->pass_ops, t->req_bytes, &need))
@@ -367,7 +390,7 @@ static void warn_random_range(const struct plan *plan)
 		uint64_t left = plan_has_size(t) ? plan_bytes_left(plan, t) : 0;
 		char range[32];
 
-		if (t->seek.pattern != SEEK_RANDOM || t->seek.range_blocks ||
+		if (!seek_is_random(t->seek.pattern) || t->seek.range_blocks ||
 		    t->layout.block_bytes || t->op == OP_NOOP || t->pass_ops == PLAN_UNLIMITED ||
 		    t->range_bytes >= left / 2 || left - t->range_bytes < UNUSED_BYTES)
 			continue;
@@ -381,16 +404,16 @@ static void warn_random_range(const struct plan *plan)
 	}
 }
 
-/* Warn once: a sequential pass never leaves a range that is given. */
+/* Warn once: a pass never leaves a range that is given. */
 static void warn_starts_over(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
 		uint64_t slots = t->range_bytes / t->req_bytes;
 
-		if (t->seek.pattern != SEEK_SEQUENTIAL ||
+		if ((t->seek.pattern != SEEK_SEQUENTIAL && t->seek.pattern != SEEK_ONCE) ||
 		    !(t->seek.range_blocks || t->layout.segments) ||
-		    t->pass_ops == PLAN_UNLIMITED || t->pass_ops <= slots)
+		    t->pass_ops == PLAN_UNLIMITED || t->pass_ops <= slots + plan_ends_with_tail(t))
 			continue;
 		log_warning("target %u, %s: %s %" PRIu64 ": is smaller than the amount of a "
 			    "pass; its %" PRIu64 " operations start over after each %" PRIu64,

@@ -69,7 +69,8 @@ static enum xdd_status check_saved(const struct plan *plan, const struct target_
 			     t->pass_offset_bytes ? "passoffset" :
 						    NULL;
 
-	if (t->seek.pattern != SEEK_SEQUENTIAL && t->seek.pattern != SEEK_RANDOM)
+	if (t->seek.pattern != SEEK_SEQUENTIAL && t->seek.pattern != SEEK_RANDOM &&
+	    t->seek.pattern != SEEK_ONCE)
 		return plan_refuse(
 			t,
 			"-stonewall %s: must be with sequential or random requests; -seek "

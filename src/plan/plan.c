@@ -144,6 +144,7 @@ const char *plan_seek_name(enum seek_pattern pattern)
 	static const char *const names[] = {
 		[SEEK_SEQUENTIAL] = "sequential",
 		[SEEK_RANDOM] = "random",
+		[SEEK_ONCE] = "random once",
 		[SEEK_STAGGER] = "staggered",
 		[SEEK_INTERLEAVE] = "interleaved",
 		[SEEK_NONE] = "none",

@@ -311,7 +311,7 @@ static bool keeps_book(const struct target_plan *t)
 static bool leaves_no_gaps(const struct target_plan *t)
 {
 	return !t->rows && !t->pass_offset_bytes && !t->layout.block_bytes &&
-	       (t->seek.pattern == SEEK_SEQUENTIAL || t->seek.pattern == SEEK_RANDOM ||
+	       (t->seek.pattern == SEEK_SEQUENTIAL || seek_is_random(t->seek.pattern) ||
 		t->seek.pattern == SEEK_NONE);
 }
 

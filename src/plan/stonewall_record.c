@@ -39,7 +39,7 @@ static void first_line(char *line, uint64_t rank, uint64_t ranks, uint64_t targe
 /* The end of a line. A sequence of offsets depends on its range and seed only if it is random. */
 static void work_of(char *text, const struct target_plan *t)
 {
-	const bool random = t->seek.pattern == SEEK_RANDOM;
+	const bool random = seek_is_random(t->seek.pattern);
 
 	snprintf(text, LINE_SIZE,
 		 ", request %" PRIu64 ", start %" PRIu64 ", block %" PRIu64 ", %s, range %" PRIu64

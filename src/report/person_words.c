@@ -40,6 +40,7 @@ static const char *pattern_word(const struct target_plan *t)
 	static const char *const words[] = {
 		[SEEK_SEQUENTIAL] = "sequential ",
 		[SEEK_RANDOM] = "random ",
+		[SEEK_ONCE] = "random ",
 		[SEEK_STAGGER] = "staggered ",
 		[SEEK_INTERLEAVE] = "interleaved ",
 		[SEEK_NONE] = "",

@@ -39,6 +39,8 @@ static bool is_mixed_by_another(const struct plan *plan, const struct target_pla
 /* True: the last operation by offset ends where the range of the target ends. */
 static bool end_is_exact(const struct target_plan *t)
 {
+	if (t->seek.pattern == SEEK_ONCE)
+		return t->op == OP_READ && t->pass_ops >= t->range_bytes / t->req_bytes;
 	return t->op == OP_READ && t->seek.pattern != SEEK_RANDOM &&
 	       !(t->seek.pattern == SEEK_INTERLEAVE && t->range_bytes);
 }

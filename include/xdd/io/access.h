@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "xdd/base/permutation.h"
 #include "xdd/base/random.h"
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"
@@ -32,6 +33,8 @@ enum access_place {
 	ACCESS_LOADED,
 	ACCESS_BLOCKS,	      /* sequential in the blocks of a shared file */
 	ACCESS_RANDOM_BLOCKS, /* random in them */
+	ACCESS_ONCE,	      /* each slot of the range once, in random order */
+	ACCESS_ONCE_BLOCKS,   /* the same in the blocks of a shared file */
 };
 
 /* The way to compute the direction of an operation. access.c only. */
@@ -65,8 +68,10 @@ struct access {
 	uint64_t longer; /* slots % stride: rounds that have one more */
 	struct random_sequence location;
 	struct random_sequence direction;
-	uint64_t block_slots;	/* slots of a block of a shared file */
-	uint64_t segment_bytes; /* from a block to the next one of the same owner */
+	uint64_t block_slots;	  /* slots of a block of a shared file */
+	uint64_t segment_bytes;	  /* from a block to the next one of the same owner */
+	bool has_tail;		  /* the last operation is the end of the range, after all slots */
+	struct permutation order; /* of the slots: of operations, or of ranks where some are hot */
 };
 
 /* `pass` counts from 1. */

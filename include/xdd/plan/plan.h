@@ -409,6 +409,19 @@ static inline bool plan_reshapes(const struct target_plan *t)
 }
 
 /*
+ * -seek random once: true if the range holds the shorter last operation beside all whole requests,
+ * each of which has one operation. It is then the end of the range.
+ */
+static inline bool plan_ends_with_tail(const struct target_plan *t)
+{
+	uint64_t slots = t->range_bytes / t->req_bytes;
+
+	return t->seek.pattern == SEEK_ONCE && t->last_op_bytes < t->req_bytes &&
+	       t->pass_ops == slots + 1 &&
+	       t->last_op_bytes <= t->range_bytes - slots * t->req_bytes;
+}
+
+/*
  * -seek stagger: the offset of operation `n` from the start of the range: the block at or below n /
  * pass_ops of it.
  */

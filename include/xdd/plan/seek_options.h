@@ -14,6 +14,7 @@
 enum seek_pattern {
 	SEEK_SEQUENTIAL,
 	SEEK_RANDOM,
+	SEEK_ONCE, /* -seek random once */
 	SEEK_STAGGER,
 	SEEK_INTERLEAVE,
 	SEEK_NONE,
@@ -30,6 +31,12 @@ struct seek_options {
 	uint64_t disthist;	   /* option; buckets, 0: none */
 	uint64_t seekhist;	   /* option; buckets, 0: none */
 };
+
+/* True if the pattern has its offsets in random order. */
+static inline bool seek_is_random(enum seek_pattern pattern)
+{
+	return pattern == SEEK_RANDOM || pattern == SEEK_ONCE;
+}
 
 /* One row of a -seek load file. */
 struct seek_row {
