@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "xdd/base/zipf.h"
 static void init_direction(struct access *a)
 {
 	a->turn = ACCESS_FIXED;
@@ -49,6 +50,21 @@ static void init_once(struct access *a)
 	permutation_init(&a->order, &a->location, a->slots, 0);
 }
 
+/* The hot spots are the same for all targets and passes, of which several may be one file. */
+static void init_hot_spots(struct access *a)
+{
+	const struct random_key key = {
+		.seed = a->target->seek.seed,
+		.pass = 1,
+		.stream = RANDOM_STREAM_HOT_SPOTS,
+	};
+	const struct random_sequence sequence = random_sequence(&key);
+
+	if (!a->slots)
+		a->slots = 1;
+	permutation_init(&a->order, &sequence, a->slots, 0);
+}
+
 static void init_blocks(struct access *a)
 {
 	const struct layout_options *l = &a->target->layout;
@@ -60,6 +76,10 @@ static void init_blocks(struct access *a)
 	case SEEK_ONCE:
 		a->place = ACCESS_ONCE_BLOCKS;
 		init_once(a);
+		break;
+	case SEEK_ZIPF:
+		a->place = ACCESS_ZIPF_BLOCKS;
+		init_hot_spots(a);
 		break;
 	default:
 		a->place = ACCESS_BLOCKS;
@@ -89,6 +109,11 @@ static void init_place(struct access *a)
 		a->place = ACCESS_ONCE;
 		a->step = a->req_bytes;
 		init_once(a);
+		break;
+	case SEEK_ZIPF:
+		a->place = ACCESS_ZIPF;
+		a->step = a->req_bytes;
+		init_hot_spots(a);
 		break;
 	case SEEK_STAGGER:
 		a->place = ACCESS_STAGGERED;
@@ -235,6 +260,12 @@ static uint64_t once_slot(const struct access *a, uint64_t n)
 	return permutation_at(&again, n % a->slots);
 }
 
+/* The slot of a rank that is drawn. Neighbouring ranks have slots anywhere in the range. */
+static uint64_t zipf_slot(const struct access *a, uint64_t n)
+{
+	return permutation_at(&a->order, zipf_draw(a->target->seek.zipf, &a->location, n) - 1);
+}
+
 /* The blocks of the owner follow each other, those of others lie between them. */
 static uint64_t block_place(const struct access *a, uint64_t slot)
 {
@@ -276,6 +307,12 @@ void access_any_op(const struct access *a, uint64_t n, struct access_op *op)
 		break;
 	case ACCESS_ONCE_BLOCKS:
 		place = block_place(a, once_slot(a, n));
+		break;
+	case ACCESS_ZIPF:
+		place = zipf_slot(a, n) * a->step;
+		break;
+	case ACCESS_ZIPF_BLOCKS:
+		place = block_place(a, zipf_slot(a, n));
 		break;
 	}
 	op->offset = a->base + place;

@@ -280,7 +280,8 @@ static void warn_parts(const struct target_plan *t)
 	bool repeats = t->range_bytes && t->range_bytes < t->pass_bytes;
 
 	if (t->endtoend.role != E2E_SOURCE || t->pass_ops < 2 || t->pass_ops == PLAN_UNLIMITED ||
-	    (t->seek.pattern != SEEK_RANDOM && t->seek.pattern != SEEK_NONE && !repeats))
+	    (t->seek.pattern != SEEK_RANDOM && t->seek.pattern != SEEK_ZIPF &&
+	     t->seek.pattern != SEEK_NONE && !repeats))
 		return;
 	log_warning("target %u, %s: -seek: the operations repeat offsets and leave others out: "
 		    "what arrives is no copy of the whole extent",

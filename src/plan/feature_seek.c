@@ -12,8 +12,10 @@
 #include "plan/layout.h"
 #include "plan/seek_load.h"
 #include "plan/value.h"
+#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
+#include "xdd/base/zipf.h"
 
 #define MAX_BLOCKS INT64_MAX
 
@@ -39,6 +41,21 @@ static enum xdd_status apply_random(const struct setting *s, void *dst)
 	return XDD_OK;
 }
 
+static enum xdd_status apply_zipf(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	double theta;
+
+	if (units_parse_real(s->args[0].text, &theta) || theta <= 0 || theta > ZIPF_THETA_MAX)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected the exponent, a number above 0 and up to %d, such as "
+				   "0.9 or 1.1",
+				   ZIPF_THETA_MAX);
+	t->seek.pattern = SEEK_ZIPF;
+	t->seek.theta = theta;
+	return XDD_OK;
+}
+
 static const struct option seek_options[] = {
 	PATTERN("sequential", SEEK_SEQUENTIAL, "each request after the one before (the default)"),
 	{ .name = "random",
@@ -47,6 +64,11 @@ static const struct option seek_options[] = {
 	  .arity = arity_random,
 	  .apply = apply_random,
 	  .help = "whole requests drawn uniformly from the range; with once each of them once" },
+	{ .name = "zipf",
+	  .type = OPT_CUSTOM,
+	  .arg = "<theta>",
+	  .apply = apply_zipf,
+	  .help = "hot spots: the k-th most frequent request in proportion to 1 / k^<theta>" },
 	{ .name = "range",
 	  .type = OPT_BLOCKS,
 	  .arg = "<#blocks>",
@@ -173,6 +195,9 @@ static const struct option rows[] = {
 		  "shorter last one comes last. A pass of more operations, or one that time ends, "
 		  "starts over in another order. Each target covers its own range: several "
 		  "targets of one file share the work by -targetoffset or -blockperrank. "
+		  "-seek zipf draws requests of Zipf's distribution; those that are frequent lie "
+		  "scattered over the range, and are the same in all passes and for all targets "
+		  "with the same seed and number of requests in the range. "
 		  "-seek stagger needs a number of operations and a range that holds them. A list "
 		  "loaded from a file has the offsets, sizes and directions of its operations; the "
 		  "start offset is part of them, the target and pass offsets are added. -seek load "
@@ -279,7 +304,7 @@ static enum xdd_status destination_range(const struct plan *plan, struct target_
 	return plan_refuse(t, "it holds nothing from the start offset on");
 }
 
-static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
+static enum xdd_status find_range(struct plan *plan, struct target_plan *t)
 {
 	const struct seek_options *seek = &t->seek;
 	bool limited = t->pass_ops != PLAN_UNLIMITED;
@@ -322,6 +347,22 @@ static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
 				   " blocks does not hold %" PRIu64 " requests of %" PRIu64
 				   " blocks",
 				   t->range_bytes / t->block_size, t->pass_ops, t->req_blocks);
+	return XDD_OK;
+}
+
+static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
+{
+	enum xdd_status status = find_range(plan, t);
+	uint64_t slots = t->range_bytes / t->req_bytes;
+	struct zipf *zipf;
+
+	if (status || t->seek.pattern != SEEK_ZIPF)
+		return status;
+	zipf = arena_alloc(plan->arena, sizeof(*zipf));
+	if (!zipf)
+		return plan_no_memory();
+	zipf_init(zipf, slots ? slots : 1, t->seek.theta);
+	t->seek.zipf = zipf;
 	return XDD_OK;
 }
 

@@ -105,6 +105,9 @@ static uint64_t written_slots(const struct target_plan *t, uint64_t slots)
 	uint64_t writes = writing_ops(t), rounds = t->pass_ops / slots + (t->pass_ops % slots != 0);
 	double n;
 
+	/* Most of them may be one request. */
+	if (t->seek.pattern == SEEK_ZIPF)
+		return writes != 0;
 	if (t->seek.pattern != SEEK_RANDOM && t->op == OP_WRITE)
 		return writes < slots ? writes : slots;
 	/* Each round may write the same offsets as the last one, and read the others. */

@@ -145,6 +145,7 @@ const char *plan_seek_name(enum seek_pattern pattern)
 		[SEEK_SEQUENTIAL] = "sequential",
 		[SEEK_RANDOM] = "random",
 		[SEEK_ONCE] = "random once",
+		[SEEK_ZIPF] = "zipf",
 		[SEEK_STAGGER] = "staggered",
 		[SEEK_INTERLEAVE] = "interleaved",
 		[SEEK_NONE] = "none",

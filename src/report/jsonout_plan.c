@@ -221,6 +221,8 @@ static json_t *resolved_target(const struct target_plan *t)
 			       t->op == OP_READ	 ? 100 :
 						   0));
 	jvalue_put(o, "seek_pattern", jvalue_text(plan_seek_name(t->seek.pattern)));
+	jvalue_put(o, "zipf_theta",
+		   t->seek.pattern == SEEK_ZIPF ? jvalue_real(t->seek.theta) : json_null());
 	jvalue_put(o, "ordering", jvalue_text(plan_ordering_name(t->ordering)));
 	jvalue_put(o, "queue_depth", jvalue_count(t->queue_depth));
 	jvalue_put(o, "qthreads", jvalue_count(t->qthreads));

@@ -41,6 +41,7 @@ static const char *pattern_word(const struct target_plan *t)
 		[SEEK_SEQUENTIAL] = "sequential ",
 		[SEEK_RANDOM] = "random ",
 		[SEEK_ONCE] = "random ",
+		[SEEK_ZIPF] = "random ",
 		[SEEK_STAGGER] = "staggered ",
 		[SEEK_INTERLEAVE] = "interleaved ",
 		[SEEK_NONE] = "",

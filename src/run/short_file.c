@@ -41,7 +41,7 @@ static bool end_is_exact(const struct target_plan *t)
 {
 	if (t->seek.pattern == SEEK_ONCE)
 		return t->op == OP_READ && t->pass_ops >= t->range_bytes / t->req_bytes;
-	return t->op == OP_READ && t->seek.pattern != SEEK_RANDOM &&
+	return t->op == OP_READ && t->seek.pattern != SEEK_RANDOM && t->seek.pattern != SEEK_ZIPF &&
 	       !(t->seek.pattern == SEEK_INTERLEAVE && t->range_bytes);
 }
 

@@ -215,7 +215,7 @@ row("-seek random rnage", READ + " -seek random rnage 5", 3, 8,
     m.line("-seek rnage", m.no_suboption("range")))
 for bad in ("foo", "5", ""):
     row("-seek %r" % bad, READ.split() + ["-seek", bad], 3, 7,
-        m.line("-seek " + (bad or "''"), m.one_of("sequential, random, range, .*")))
+        m.line("-seek " + (bad or "''"), m.one_of("sequential, random, zipf, range, .*")))
 
 # Text that is empty
 

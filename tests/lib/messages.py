@@ -425,6 +425,7 @@ REACHES = warning(ANY_TARGET, "the operations reach to ")
 STRICT_URING = warning(ANY_TARGET, "-ordering strict with io_uring: kernel threads execute requests that have to wait, in any order; "
                        "libaio keeps the order")
 DID_NOTHING = warning(ANY_TARGET, "it did nothing in pass ")
+ZIPF_EXPONENT = "expected the exponent, a number above 0 and up to 10"
 RANGE_STARTS_OVER = warning(ANY_TARGET, "-seek range .*: is smaller than the amount of a pass")
 NO_FIELD = warning(ANY_TARGET, "-heartbeat: no field is named")
 BLOCKSIZE_ALONE = warning(ANY_TARGET, "-blocksize .* without -reqsize: ")

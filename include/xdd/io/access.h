@@ -35,6 +35,8 @@ enum access_place {
 	ACCESS_RANDOM_BLOCKS, /* random in them */
 	ACCESS_ONCE,	      /* each slot of the range once, in random order */
 	ACCESS_ONCE_BLOCKS,   /* the same in the blocks of a shared file */
+	ACCESS_ZIPF,	      /* hot spots */
+	ACCESS_ZIPF_BLOCKS,   /* the same in the blocks of a shared file */
 };
 
 /* The way to compute the direction of an operation. access.c only. */

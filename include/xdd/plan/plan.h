@@ -441,7 +441,7 @@ bool plan_makes_file(const struct plan *plan, const struct target_plan *t, const
 /* Write a measure as text, "8 operations", to `buf` (48 bytes are enough); returns `buf`. */
 char *plan_measure_text(const struct measure *m, char *buf, size_t size);
 
-/* "sequential", "random", "staggered", "interleaved", "none" or "loaded". */
+/* "sequential", "random", "random once", "zipf", "staggered", "interleaved", "none" or "loaded". */
 const char *plan_seek_name(enum seek_pattern pattern);
 
 #endif

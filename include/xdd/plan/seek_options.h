@@ -11,10 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct zipf;
+
 enum seek_pattern {
 	SEEK_SEQUENTIAL,
 	SEEK_RANDOM,
 	SEEK_ONCE, /* -seek random once */
+	SEEK_ZIPF,
 	SEEK_STAGGER,
 	SEEK_INTERLEAVE,
 	SEEK_NONE,
@@ -26,6 +29,8 @@ struct seek_options {
 	uint64_t range_blocks;	   /* option; 0: implied by the amount of work */
 	uint64_t interleave;	   /* option; factor */
 	uint64_t seed;		   /* option */
+	double theta;		   /* option; of SEEK_ZIPF */
+	const struct zipf *zipf;   /* resolved; ranks of SEEK_ZIPF */
 	const char *save_file;	   /* option; NULL: none */
 	const char *load_file;	   /* option; NULL: none */
 	uint64_t disthist;	   /* option; buckets, 0: none */
@@ -35,7 +40,7 @@ struct seek_options {
 /* True if the pattern has its offsets in random order. */
 static inline bool seek_is_random(enum seek_pattern pattern)
 {
-	return pattern == SEEK_RANDOM || pattern == SEEK_ONCE;
+	return pattern == SEEK_RANDOM || pattern == SEEK_ONCE || pattern == SEEK_ZIPF;
 }
 
 /* One row of a -seek load file. */
