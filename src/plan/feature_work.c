@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/errors.h"
@@ -228,6 +229,25 @@ static void set_bytes(struct target_plan *t, uint64_t bytes)
 	t->pass_bytes = bytes;
 }
 
+/*
+ * Only reads have all of the target as their default amount: it would destroy all that the target
+ * holds to forget an amount of writes. `left` bytes are there from the start offset on.
+ */
+static enum xdd_status refuse_amount(const struct target_plan *t, uint64_t left)
+{
+	const bool twice = t->seek.pattern == SEEK_RANDOM || t->seek.pattern == SEEK_ZIPF;
+	char words[64] = "";
+
+	if (left && left == t->size_bytes)
+		snprintf(words, sizeof(words), "-bytes 100%% for %s, or ",
+			 twice ? "as much as it holds" : "all of it once");
+	else if (left)
+		snprintf(words, sizeof(words), "-bytes %" PRIu64 " for the rest of it, or ", left);
+	return plan_refuse(
+		t, "is given no amount of work; say %s-numreqs, -bytes, -mbytes or -timelimit",
+		words);
+}
+
 /* Without an amount: the whole target, once. */
 static enum xdd_status whole_target(const struct plan *plan, struct target_plan *t)
 {
@@ -237,9 +257,7 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 	bool known = t->size_bytes || t->written_bytes != PLAN_UNLIMITED || plan_copies_nothing(t);
 
 	if (t->op != OP_READ || !known || (!plan_has_size(t) && !t->writer))
-		return plan_refuse(
-			t,
-			"is given no amount of work; say -numreqs, -bytes, -mbytes or -timelimit");
+		return refuse_amount(t, plan_has_size(t) ? bytes : 0);
 	if (!bytes && !plan_copies_nothing(t))
 		return plan_refuse(
 			t,

@@ -10,6 +10,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddguard as g
+import xddsys as s
 import xddtest as t
 
 t.tolerate(t.CACHED)
@@ -226,6 +228,48 @@ def test_offsets():
             "3 reads of 4 KiB from the middle of the file")
 
 
-t.run(test_sizes, test_counts, test_times, test_rates, test_percentages, test_requests, test_requests_of_targets,
+def once_through(title, words, path, size, calls):
+    """A run with -bytes 100% covers `path`, of `size` bytes, each of them by one system call."""
+    run, trace = s.trace(*words.split(), "-reqsize", "16k", "-bytes", "100%", "-targets", 1, path)
+    extents = sorted((op.offset, op.size) for op in trace.of(path) if op.call in calls)
+    wanted = [(at, min(16 * K, size - at)) for at in range(0, size, 16 * K)]
+    t.equal((run.status, extents), (0, wanted), title, run)
+    return {op.call for op in trace.of(path)}, [op.offset for op in trace.of(path)]
+
+
+def test_once_through():
+    """Content that exists is written once: the whole of a file or device, in one pass."""
+    if not s.can_trace():
+        return t.skip("once through what exists", s.sys_why())
+    file, size = t.path("once"), 300 * K + 100
+    with open(file, "wb") as f:
+        f.write(b"x" * size)
+    writes, mix = ("pwrite",), ("pread", "pwrite")
+    done = once_through("-op write: each block of a file is written once", "-op write", file, size, writes)
+    t.ok(done[0] == {"pwrite"} and done[1] == sorted(done[1]) and os.path.getsize(file) == size, "in sequence, and the file has the same size", done)
+    done = once_through("-op write -seek random once: each block is written once", "-op write -seek random once -queuedepth 4", file, size, writes)
+    t.ok(done[1] != sorted(done[1]) and os.path.getsize(file) == size, "in another order, and the file has the same size", done)
+    for words in ("-rwratio 50", "-rwratio 50 random -seek random once"):
+        done = once_through(words + ": each block is read or written, once", words, file, size, mix)
+        t.ok(done[0] == set(mix) and os.path.getsize(file) == size, words + ": both occur, and the file has the same size", done)
+    with open(file, "rb") as f:
+        t.ok(f.read().count(b"x") < size, "something was written")
+    for words, rest in (("-op write -reqsize 4k", "100% for all of it once"), ("-op write -reqsize 4k -startoffset 100k", "%d for the rest" % (size - 100 * K))):
+        refused(words, "%s; say -bytes %s" % (m.NO_AMOUNT, rest), of=(file,))
+    refused("-op write -reqsize 4k", m.NO_AMOUNT_SAY, of=("null",))
+    dev = g.device("disk", M)
+    if dev is None:
+        return t.skip("once through a device", s.sys_why())
+    done = once_through("a device: each block is written once", "-op write", dev, M, writes)
+    why = g.admin("mkfs.ext4", "-q", "-F", dev)
+    if why:
+        return t.skip("the guard", why)
+    before = g.digest(dev)
+    run = t.xdd("-op", "write", "-bytes", "100%", "-targets", 1, dev)
+    t.ok(g.refused(run, dev, ".*-force " + dev) and g.digest(dev) == before, "the guard refuses a device with a file system", run)
+    return None
+
+
+t.run(test_once_through, test_sizes, test_counts, test_times, test_rates, test_percentages, test_requests, test_requests_of_targets,
       test_bad_requests, test_blocks, test_shares, test_setup_file, test_measures, test_offsets)
 t.done()

@@ -232,7 +232,11 @@ value("help", "", m.NO_OPTION, base="-op read -targets 1 data")
 # Amounts and places that do not fit 64 bits, or the target
 
 row("no amount of work for a write", "-op write -targets 1 data", 2, None,
-    m.line("target 0, data", m.NO_AMOUNT_SAY))
+    m.line("target 0, data", m.NO_AMOUNT_ALL))
+row("no amount of work for a write after a start offset", "-op write -targets 1 data -startoffset 4", 2, None,
+    m.line("target 0, data", m.NO_AMOUNT + "; say -bytes 61440 for the rest of it, or -numreqs"))
+row("no amount of work for a mix in random order", "-rwratio 50 -seek random -targets 1 data", 2, None,
+    m.line("target 0, data", m.NO_AMOUNT_RANDOM))
 row("no amount of work for a new file", "-op write -targets 1 new", 2, None, m.line("target 0, new", m.NO_AMOUNT))
 row("no amount of work on null", "-op read -targets 1 null", 2, None, m.NO_AMOUNT)
 row("no amount of work for noop", "-op noop -targets 1 data", 2, None, m.NO_AMOUNT)
