@@ -144,6 +144,7 @@ static void histogram_print(const struct histogram *h, FILE *out)
 static int write_list(const struct target_plan *t, FILE *list, const struct figures *f,
 		      struct histogram *seekhist, struct histogram *disthist)
 {
+	struct poisson arrivals;
 	struct walk w;
 	struct seek s;
 
@@ -153,13 +154,15 @@ static int write_list(const struct target_plan *t, FILE *list, const struct figu
 			    "#Ordinal Location Reqsize Operation Time1 Time2\n",
 			    f->longest, f->shortest, f->average) < 0)
 		return -errno;
+	throttle_arrivals(&arrivals, t, 1);
 	walk_start(&w, t);
 	while (walk_next(&w, &s)) {
 		/* Of the two times the first is when the operation is due. */
 		if (list &&
 		    fprintf(list,
 			    "%010" PRIu64 " %012" PRIu64 " %" PRIu64 " %c %016" PRIu64 " %016d\n",
-			    w.n - 1, s.block, s.blocks, s.op, throttle_due_ns(t, w.n - 1), 0) < 0)
+			    w.n - 1, s.block, s.blocks, s.op,
+			    throttle_due_ns(t, &arrivals, w.n - 1), 0) < 0)
 			return -errno;
 		histogram_count(seekhist, s.block);
 		if (w.n > 1)

@@ -51,24 +51,45 @@ static uint64_t to_ns(const struct target_plan *t, double intervals)
 	return ns >= (double)FOREVER_NS ? FOREVER_NS : (uint64_t)ns;
 }
 
-uint64_t throttle_due_ns(const struct target_plan *t, uint64_t n)
+void throttle_arrivals(struct poisson *arrivals, const struct target_plan *t, uint64_t pass)
+{
+	const struct random_key key = {
+		.seed = t->seek.seed,
+		.pass = (uint32_t)pass,
+		.target = (uint16_t)t->number,
+		.stream = RANDOM_STREAM_ARRIVAL,
+	};
+
+	poisson_init(arrivals, &key);
+}
+
+static uint64_t arrival_ns(const struct target_plan *t, struct poisson *arrivals, uint64_t n)
+{
+	return to_ns(t, (double)poisson_arrival(arrivals, n) / POISSON_UNIT);
+}
+
+uint64_t throttle_due_ns(const struct target_plan *t, struct poisson *arrivals, uint64_t n)
 {
 	double intervals;
 
 	if (!throttle_is_on(t))
 		return 0;
+	if (t->throttle.poisson)
+		return arrival_ns(t, arrivals, n);
 	intervals = intervals_before(t, n);
 	if (t->throttle.var_percent > 0)
 		intervals += moved_by(t, n, intervals);
 	return to_ns(t, intervals);
 }
 
-uint64_t throttle_span_ns(const struct target_plan *t, uint64_t n)
+uint64_t throttle_span_ns(const struct target_plan *t, struct poisson *arrivals, uint64_t n)
 {
 	double intervals;
 
 	if (!throttle_is_on(t))
 		return 0;
+	if (t->throttle.poisson)
+		return arrival_ns(t, arrivals, n);
 	intervals = intervals_before(t, n);
 	/* At a rate of bytes, a last operation that is shorter has a shorter interval. */
 	if (t->throttle.by == THROTTLE_BANDWIDTH && !t->throttle.bytes_before && n &&

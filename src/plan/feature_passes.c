@@ -141,8 +141,11 @@ static const struct option rows[] = {
 		  "-latency shows the response time, from when the operation was due; +RESPP99 and "
 		  "the like in -outputformat are columns of it. The last of ops, bw and delay "
 		  "wins. With var the rate stays the same, and each operation is moved by a random "
-		  "part of the interval. delay is not a rate: it adds to -operationdelay.",
-	  .example = "xdd -op read -targets 1 data -throttle ops 500 -latency histogram" },
+		  "part of the interval. With poisson intervals are random and independent of each "
+		  "other, with an exponential distribution, and their mean is that of the rate: "
+		  "operations come in bursts, as from many users. Each pass has other intervals; "
+		  "-seek seed changes all. delay is not a rate: it adds to -operationdelay.",
+	  .example = "xdd -op read -targets 1 data -throttle ops 500 poisson -latency" },
 	{ .name = "operationdelay",
 	  .aliases = "opdelay",
 	  .scope = SCOPE_GLOBAL,

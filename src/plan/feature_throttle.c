@@ -101,6 +101,11 @@ const struct option throttle_rows[] = {
 	  .arg = "<%>",
 	  .apply = apply_var,
 	  .help = "vary the interval between operations at random by up to this much" },
+	{ .name = "poisson",
+	  .type = OPT_FLAG,
+	  .value = true,
+	  TARGET_FIELD(throttle.poisson),
+	  .help = "have operations arrive at random and independently of each other at this rate" },
 	{ .name = "delay",
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
@@ -129,26 +134,56 @@ static enum xdd_status sum_rows(struct plan *plan, struct target_plan *t)
 	return XDD_OK;
 }
 
+/*
+ * Arrivals do not depend on sizes: those of a list or mix come at the rate of requests of mean
+ * size.
+ */
+static double mean_size(const struct target_plan *t)
+{
+	uint64_t blocks = 0;
+
+	for (size_t i = 0; i < t->n_rows; i++)
+		blocks += t->rows[i].blocks;
+	return t->n_rows ? (double)blocks / (double)t->n_rows * (double)t->block_size :
+			   (double)t->req_bytes;
+}
+
+/* Refuse words that change the intervals of a rate, and have none or contradict each other. */
+static enum xdd_status check_intervals(const struct target_plan *t)
+{
+	const struct throttle_options *throttle = &t->throttle;
+	const bool rate = throttle->by == THROTTLE_OPS || throttle->by == THROTTLE_BANDWIDTH;
+
+	if (!rate && (throttle->poisson || throttle->var_percent > 0))
+		return plan_refuse(
+			t, "-throttle %s: is for a rate; say -throttle ops or -throttle bw as well",
+			throttle->poisson ? "poisson" : "var");
+	if (throttle->poisson && throttle->var_percent > 0)
+		return plan_refuse(t, "-throttle poisson: cannot be used with -throttle var; the "
+				      "intervals are random already");
+	return XDD_OK;
+}
+
 static enum xdd_status resolve_throttle(struct plan *plan, struct target_plan *t)
 {
 	struct throttle_options *throttle = &t->throttle;
+	enum xdd_status status = check_intervals(t);
 
+	if (status)
+		return status;
 	switch (throttle->by) {
 	case THROTTLE_OPS:
 		throttle->interval_ns = (double)NS_PER_SEC / throttle->rate;
 		return XDD_OK;
 	case THROTTLE_BANDWIDTH:
 		/* 10^6 bytes per second are one byte per microsecond. */
-		throttle->interval_ns = (double)t->req_bytes * 1000 / throttle->rate;
-		return t->rows ? sum_rows(plan, t) : XDD_OK;
+		throttle->interval_ns = (throttle->poisson ? mean_size(t) : (double)t->req_bytes) *
+					1000 / throttle->rate;
+		return t->rows && !throttle->poisson ? sum_rows(plan, t) : XDD_OK;
 	case THROTTLE_DELAY:
 	case THROTTLE_NONE:
 		break;
 	}
-	if (throttle->var_percent > 0)
-		return plan_refuse(
-			t,
-			"-throttle var: is for a rate; say -throttle ops or -throttle bw as well");
 	return XDD_OK;
 }
 

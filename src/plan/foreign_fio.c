@@ -192,7 +192,7 @@ static const struct foreign rows[] = {
 	V("rate", "10m", "-throttle bw %B", NULL),
 	V("rate_iops", "1000", "-throttle ops %v", "-latency shows response times as well"),
 	IS("rate_process", "linear", "", ALWAYS),
-	IS("rate_process", "poisson", "-throttle var 100", "uniform over the interval"),
+	IS("rate_process", "poisson", "-throttle poisson", NULL),
 	V("rate_min", "1m", "", "a rate that is not reached is reported"),
 	V("rate_iops_min", "10", "", "a rate that is not reached is reported"),
 	NOT("latency_target", "2ms", NO_LATENCY_GOAL),

@@ -162,7 +162,7 @@ static void write_rate(FILE *f, const struct plan *plan)
 	for (size_t i = 1; i < plan->n_targets; i++) {
 		const struct throttle_options *other = &plan->targets[i].throttle;
 
-		if (other->by != o->by || other->rate != o->rate)
+		if (other->by != o->by || other->rate != o->rate || other->poisson != o->poisson)
 			return;
 	}
 	if (o->by == THROTTLE_OPS)
@@ -171,7 +171,8 @@ static void write_rate(FILE *f, const struct plan *plan)
 		scaled_rate(o->rate * 1e6, text);
 	else
 		return;
-	fprintf(f, ", throttled to %s%s", text, plan->n_targets > 1 ? " each" : "");
+	fprintf(f, ", throttled to %s%s%s", text, plan->n_targets > 1 ? " each" : "",
+		o->poisson ? ", Poisson arrivals" : "");
 }
 
 static void write_time(FILE *f, const struct person *p)

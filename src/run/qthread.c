@@ -220,6 +220,8 @@ static int prepare(struct qthread *q)
 	if (!err && flow && !q->flow)
 		err = -ENOMEM;
 	if (!err)
+		err = throttle_open(q);
+	if (!err)
 		err = qthread_latency_init(q);
 	if (!err && q->keeps_latency)
 		heartbeat_ready(&t->run->heartbeat);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "run/coord/gate.h"
+#include "run/coord/throttle.h"
 #include "run/endtoend/endtoend.h"
 #include "run/issue/op_hooks.h"
 #include "run/issue/order.h"
@@ -193,6 +194,7 @@ static void free_target(struct target *t)
 	trace_close(&t->trace);
 	for (uint32_t k = 0; t->qthreads && k < t->plan->qthreads; k++) {
 		qthread_latency_free(&t->qthreads[k]);
+		throttle_close(&t->qthreads[k]);
 		free(t->qthreads[k].flow);
 		free(t->qthreads[k].transfer);
 	}

@@ -117,6 +117,7 @@ add("", """
 -numreqs 8 -debug io open throttle timelimit tot ts
 -numreqs 8 -throttle ops 1000 -verbose
 -numreqs 8 -throttle bw 40 -verbose
+-numreqs 8 -throttle ops 1000 poisson -verbose
 -numreqs 8 -throttle delay 1ms -verbose
 -numreqs 8 -ordering storage serial -verbose
 -numreqs 8 -ordering both loose -verbose

@@ -29,8 +29,8 @@ static void test_unpaced(void **state)
 
 	(void)state;
 	assert_false(throttle_is_on(&t));
-	assert_int_equal(throttle_due_ns(&t, 0), 0);
-	assert_int_equal(throttle_due_ns(&t, 1000000), 0);
+	assert_int_equal(throttle_due_ns(&t, NULL, 0), 0);
+	assert_int_equal(throttle_due_ns(&t, NULL, 1000000), 0);
 }
 
 /* Operation n is due n intervals after the start, however many there were: no error adds up. */
@@ -43,12 +43,12 @@ static void test_rate(void **state)
 		struct target_plan t = paced(1e9 / rates[i]);
 
 		assert_true(throttle_is_on(&t));
-		assert_int_equal(throttle_due_ns(&t, 0), 0);
+		assert_int_equal(throttle_due_ns(&t, NULL, 0), 0);
 		for (uint64_t n = 1; n < 1000000000000ull; n *= 3) {
 			double want = (double)n * 1e9 / rates[i];
 
 			if (want < 4e18)
-				assert_true(fabs((double)throttle_due_ns(&t, n) - want) <=
+				assert_true(fabs((double)throttle_due_ns(&t, NULL, n) - want) <=
 					    1 + want * 1e-12);
 		}
 	}
@@ -60,8 +60,8 @@ static void test_far_future(void **state)
 
 	(void)state;
 	/* Any reading of the clock can be added. */
-	assert_true(throttle_due_ns(&t, UINT64_MAX) <= UINT64_MAX / 2);
-	assert_true(throttle_due_ns(&t, UINT64_MAX) >= CENTURY_NS);
+	assert_true(throttle_due_ns(&t, NULL, UINT64_MAX) <= UINT64_MAX / 2);
+	assert_true(throttle_due_ns(&t, NULL, UINT64_MAX) >= CENTURY_NS);
 }
 
 /* Moved at random, in order still, by half of the variation at most, and without a drift. */
@@ -79,13 +79,13 @@ static void test_variation(void **state)
 		other = t;
 		other.number = 1;
 		for (uint64_t n = 0; n < 100000; n++) {
-			uint64_t due = throttle_due_ns(&t, n);
+			uint64_t due = throttle_due_ns(&t, NULL, n);
 			double off = (double)due - 1e6 * (double)n;
 
 			assert_true(due >= before);
 			assert_true(fabs(off) <= most + 1);
-			assert_int_equal(due, throttle_due_ns(&t, n));
-			differ += due != throttle_due_ns(&other, n);
+			assert_int_equal(due, throttle_due_ns(&t, NULL, n));
+			differ += due != throttle_due_ns(&other, NULL, n);
 			sum += off;
 			spread += off * off;
 			before = due;
@@ -108,10 +108,10 @@ static void test_rows(void **state)
 	t.rows = rows;
 	t.n_rows = 4;
 	t.throttle.bytes_before = before;
-	assert_int_equal(throttle_due_ns(&t, 0), 0);
-	assert_int_equal(throttle_due_ns(&t, 1), 1000000);
-	assert_int_equal(throttle_due_ns(&t, 2), 1250000);
-	assert_int_equal(throttle_due_ns(&t, 3), 1500000);
+	assert_int_equal(throttle_due_ns(&t, NULL, 0), 0);
+	assert_int_equal(throttle_due_ns(&t, NULL, 1), 1000000);
+	assert_int_equal(throttle_due_ns(&t, NULL, 2), 1250000);
+	assert_int_equal(throttle_due_ns(&t, NULL, 3), 1500000);
 }
 
 /*
@@ -127,21 +127,21 @@ static void test_span(void **state)
 	t.pass_ops = 10;
 	t.throttle.var_percent = 100;
 	t.last_op_bytes = 1024;
-	assert_int_equal(throttle_span_ns(&t, 0), 0);
-	assert_int_equal(throttle_span_ns(&t, 1), 1000000);
-	assert_int_equal(throttle_span_ns(&t, 10), 10000000);
+	assert_int_equal(throttle_span_ns(&t, NULL, 0), 0);
+	assert_int_equal(throttle_span_ns(&t, NULL, 1), 1000000);
+	assert_int_equal(throttle_span_ns(&t, NULL, 10), 10000000);
 	t.throttle.by = THROTTLE_BANDWIDTH;
-	assert_int_equal(throttle_span_ns(&t, 9), 9000000);
-	assert_int_equal(throttle_span_ns(&t, 10), 9250000);
+	assert_int_equal(throttle_span_ns(&t, NULL, 9), 9000000);
+	assert_int_equal(throttle_span_ns(&t, NULL, 10), 9250000);
 	t.last_op_bytes = 4096;
-	assert_int_equal(throttle_span_ns(&t, 10), 10000000);
+	assert_int_equal(throttle_span_ns(&t, NULL, 10), 10000000);
 	t.n_rows = 3;
 	t.throttle.bytes_before = before;
 	t.pass_ops = 3;
-	assert_int_equal(throttle_span_ns(&t, 1), 1000000);
-	assert_int_equal(throttle_span_ns(&t, 3), 1500000);
+	assert_int_equal(throttle_span_ns(&t, NULL, 1), 1000000);
+	assert_int_equal(throttle_span_ns(&t, NULL, 3), 1500000);
 	t = paced(0);
-	assert_int_equal(throttle_span_ns(&t, 10), 0);
+	assert_int_equal(throttle_span_ns(&t, NULL, 10), 0);
 }
 
 /*
@@ -171,11 +171,12 @@ static void test_rows_vary(void **state)
 	even = t;
 	t.throttle.var_percent = 100;
 	for (uint64_t n = 0; n < ROWS; n++) {
-		uint64_t due = throttle_due_ns(&t, n), plain = throttle_due_ns(&even, n);
+		uint64_t due = throttle_due_ns(&t, NULL, n),
+			 plain = throttle_due_ns(&even, NULL, n);
 
 		assert_true(due >= last);
-		assert_true(n == 0 || due >= throttle_due_ns(&even, n - 1));
-		assert_true(due <= throttle_due_ns(&even, n + 1));
+		assert_true(n == 0 || due >= throttle_due_ns(&even, NULL, n - 1));
+		assert_true(due <= throttle_due_ns(&even, NULL, n + 1));
 		moved += due != plain;
 		last = due;
 	}

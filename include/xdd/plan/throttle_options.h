@@ -22,8 +22,10 @@ struct throttle_options {
 	enum throttle_by by;	      /* option */
 	double rate;		      /* option; operations or 10^6 bytes per second */
 	double var_percent;	      /* option; of the interval between operations; 0: none */
+	bool poisson;		      /* option; arrivals of a Poisson process */
 	uint64_t delay_ns;	      /* option; after each operation */
-	double interval_ns;	      /* resolved; between operations of full size; 0: not paced */
+	double interval_ns;	      /* resolved; between operations of full size, with
+					 -throttle poisson the mean; 0: not paced */
 	const uint64_t *bytes_before; /* resolved; n_rows + 1, at a rate of bytes with -seek load */
 };
 

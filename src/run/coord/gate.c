@@ -347,7 +347,7 @@ enum gate_answer gate_ask(struct qthread *q, struct io_request *req, uint64_t no
 
 void gate_arrive(struct qthread *q, uint64_t n)
 {
-	q->throttle.due_ns = throttle_due_ns(q->target->plan, n);
+	q->throttle.due_ns = throttle_due_ns(q->target->plan, q->throttle.arrivals, n);
 }
 
 static void wait_for_event(struct target *t, uint64_t n, uint64_t until_ns)

@@ -4,7 +4,9 @@
  */
 #include "run/coord/throttle.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 
 #include "run/coord/gate.h"
@@ -22,6 +24,22 @@
 #define MISSED_NS 20000000 /* if that is more than a stall of the machine */
 #define TIMER_SLACK_NS 1   /* the kernel's default of 50 us saves energy */
 
+int throttle_open(struct qthread *q)
+{
+	const struct target_plan *t = q->target->plan;
+
+	if (!throttle_is_on(t) || !t->throttle.poisson)
+		return 0;
+	q->throttle.arrivals = malloc(sizeof(*q->throttle.arrivals));
+	return q->throttle.arrivals ? 0 : -ENOMEM;
+}
+
+void throttle_close(struct qthread *q)
+{
+	free(q->throttle.arrivals);
+	q->throttle.arrivals = NULL;
+}
+
 void throttle_begin_pass(struct qthread *q, uint64_t start_ns)
 {
 	uint64_t none = 0;
@@ -29,6 +47,8 @@ void throttle_begin_pass(struct qthread *q, uint64_t start_ns)
 	q->throttle.held_ns = 0;
 	if (!throttle_is_on(q->target->plan))
 		return;
+	if (q->throttle.arrivals)
+		throttle_arrivals(q->throttle.arrivals, q->target->plan, q->target->pass);
 	/* A late QThread must not undo a move of the schedule. */
 	atomic_compare_exchange_strong(&q->target->state.start_ns, &none, start_ns);
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
@@ -78,7 +98,8 @@ void throttle_end_pass(struct qthread *q, uint64_t end_ns)
 
 	if (!throttle_is_on(t->plan))
 		return;
-	until = atomic_load(&t->state.start_ns) + throttle_span_ns(t->plan, admitted);
+	until = atomic_load(&t->state.start_ns) +
+		throttle_span_ns(t->plan, q->throttle.arrivals, admitted);
 	if (until > end_ns)
 		until = end_ns;
 	if (admitted >= t->plan->pass_ops)
@@ -108,12 +129,14 @@ void throttle_extend(const struct target *t, struct tally *tally)
 struct throttle_times throttle_measure(const struct target *t, const struct tally *tally)
 {
 	uint64_t from = atomic_load(&t->state.paced_from_ns), took = tally_elapsed_ns(tally), held;
+	struct poisson arrivals;
 
 	if (!from)
 		return (struct throttle_times){ 0 };
 	held = atomic_load(&t->state.start_ns) - from;
+	throttle_arrivals(&arrivals, t->plan, t->pass);
 	return (struct throttle_times){
-		.due_ns = throttle_span_ns(t->plan, tally->issued),
+		.due_ns = throttle_span_ns(t->plan, &arrivals, tally->issued),
 		.took_ns = took > held ? took - held : 0,
 	};
 }

@@ -14,6 +14,7 @@
 
 #include "xdd/plan/plan.h"
 
+struct poisson;
 struct qthread;
 struct run;
 struct tally;
@@ -27,9 +28,10 @@ struct target;
 
 /* The operation that a QThread brings to the gate. Owned by the QThread. */
 struct throttle_op {
-	uint64_t due_ns;	/* since start_ns of the pass; 0 without a throttle */
-	uint64_t held_ns;	/* clock from which on other targets hold it; 0: they do not */
-	uint64_t held_start_ns; /* start_ns of the pass at that time */
+	struct poisson *arrivals; /* of the pass, owned; NULL without -throttle poisson */
+	uint64_t due_ns;	  /* since start_ns of the pass; 0 without a throttle */
+	uint64_t held_ns;	  /* clock from which on other targets hold it; 0: they do not */
+	uint64_t held_start_ns;	  /* start_ns of the pass at that time */
 };
 
 /* Operations of a pass or several: the time by the schedule, and by the clock. */
@@ -37,6 +39,12 @@ struct throttle_times {
 	uint64_t due_ns;  /* of the operations that were issued, by the schedule */
 	uint64_t took_ns; /* elapsed, without the time for which other targets held operations */
 };
+
+/* Allocate what the schedule of `q` needs. Returns 0 or -ENOMEM. QThread. */
+int throttle_open(struct qthread *q);
+
+/* Accepts a QThread that throttle_open() has not seen. After the QThread has ended. */
+void throttle_close(struct qthread *q);
 
 /*
  * The pass of the target begins at clock `start_ns`, the same for all of its QThreads. Each

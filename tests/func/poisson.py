@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""
+-throttle poisson: the schedule that -seek save lists is a Poisson process at the rate, and operations are issued where
+it has them: with each engine and depth, in each pass, and after a stall, which their response times include.
+
+Bounds on the machine's speed are retried; what a busy machine cannot change is asserted at once: the schedule, the
+number of operations that are due before a limit, and that nothing is issued before it is due.
+"""
+import math
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
+import xddsys as s
+import xddtest as t
+import xddtrace as x
+
+t.tolerate(t.BUFFERED, t.CACHED)
+t.may_warn(m.RATE_NOT_REACHED, m.BANDWIDTH_NOT_REACHED)
+
+NULL = "-op noop -targets 1 null".split()
+
+
+def schedule(ops, *words, base=NULL, target=0):
+    """When operations of the first pass are due, in seconds, as -seek save lists them during a run."""
+    name = t.path("list")
+    run = t.xdd(*base, "-numreqs", ops, *words, "-seek", "save", name)
+    listed = "%s.T%d.txt" % (name, target)
+    if run.status or not os.path.exists(listed):
+        t.ok(False, "-seek save lists the schedule", run)
+        return []
+    with open(listed) as f:
+        return [int(line.split()[4]) / 1e9 for line in f if not line.startswith("#")]
+
+
+def exponential(gaps):
+    """The greatest distance between the distribution of the gaps and that of the exponential one of their mean."""
+    mean, n = sum(gaps) / len(gaps), len(gaps)
+    f = [1 - math.exp(-g / mean) for g in sorted(gaps)]
+    return max(max((i + 1) / n - p, p - i / n) for i, p in enumerate(f))
+
+
+def test_schedule():
+    seen = []
+    for words, rate in (("-throttle ops 100k poisson", 100000), ("-throttle poisson bw 409.6 -reqsize 4", 100000),
+                        ("-throttle ops 100k -throttle poisson -seek seed 5", 100000)):
+        times = schedule(20000, *words.split())
+        gaps = [b - a for a, b in zip(times, times[1:])]
+        t.ok(len(times) == 20000 and times[0] == 0 and min(gaps) >= 0, words + ": all operations, in order", times[:5])
+        if not gaps:
+            continue
+        t.ok(abs(times[-1] * rate / 20000 - 1) < 4 / math.sqrt(20000), words + ": at the rate", times[-1])
+        # Kolmogorov and Smirnov, at the level of 1 %; the seed is the same in every run of the test.
+        t.ok(exponential(gaps) < 1.63 / math.sqrt(len(gaps)), words + ": gaps are exponential", exponential(gaps))
+        seen.append(times)
+    t.ok(len(seen) == 3 and max(abs(a - b) for a, b in zip(seen[0], seen[1])) < 1e-8 and seen[0][:50] != seen[2][:50],
+         "the seed alone decides", [times[:5] for times in seen])
+    two = "-op noop -targets 2 null null -throttle ops 100k poisson".split()
+    t.ok(schedule(50, base=two) != schedule(50, base=two, target=1), "each target has its own")
+
+
+def test_sizes():
+    """With a rate of bytes, requests of a list arrive at the rate of those of mean size, whatever their own size."""
+    name = t.path("sizes")
+    with open(name, "w") as f:
+        for i in range(4000):
+            f.write("%d %d %d n\n" % (i, 8 * i, 8 if i % 4 == 0 else 1))
+    words = "-targets 1 null -reqsize 8 -throttle poisson bw 281.6".split()
+    times = schedule(4000, "-seek", "load", name, base=words)
+    t.ok(len(times) == 4000 and abs(times[-1] / 0.04 - 1) < 4 / math.sqrt(4000), "requests of two sizes: at the rate", times[-5:])
+    t.ok(times and exponential([b - a for a, b in zip(times, times[1:])]) < 1.63 / math.sqrt(4000),
+         "requests of two sizes: gaps are exponential")
+
+
+def lateness(words, times, passes):
+    """
+    How late operations of each pass were, against the one that was least late; the first pass against `times`, the
+    others against their median only in number. None: operations are missing.
+    """
+    prefix = t.path("trace")
+    run = t.xdd(*words, "-ts", "dump", prefix)
+    rows = x.rows_of(prefix + ".target.0000.bin") if run.status == 0 else []
+    found = []
+    for number in range(1, passes + 1):
+        at = [r["START_NS"] / 1e9 for r in sorted(rows, key=lambda r: r["OP"]) if r["PASS"] == number]
+        if len(at) != len(times):
+            t.ok(False, " ".join(str(w) for w in words) + ": all operations", (run, len(at)))
+            return None
+        found.append(at)
+    return found
+
+
+def test_issued():
+    file = t.make_file("data", 1 << 20)
+    pace = "-throttle ops 2000 poisson -numreqs 400 -passes 2".split()
+    times = schedule(400, "-throttle", "ops", 2000, "poisson")
+    for engine, more in (("psync", []), ("psync", ["-qd", 8]), ("libaio", ["-qd", 8]), ("io_uring", ["-qd", 8]),
+                         ("io_uring", ["-qd", 8, "-threads", 3])):
+        name = " ".join(["-ioengine", engine] + [str(w) for w in more])
+        if engine not in t.engines():
+            t.skip(name, "not available")
+            continue
+        words = ["-op", "read", "-reqsize", 1, "-targets", 1, file, "-ioengine", engine] + more + pace
+        for _ in range(4):
+            found = lateness(words, times, 2)
+            if not found:
+                break
+            late, other = ([at - due for at, due in zip(one, times)] for one in found)
+            good = sorted(late)[200] - min(late) < 0.002
+            if good:
+                break
+        if not found:
+            continue
+        t.ok(good, name + ": operations are issued where the schedule has them", sorted(late)[::50])
+        # By chance alone 400 arrivals are off by 10 ms.
+        t.ok(max(other) - min(other) > 0.005, name + ": each pass has a schedule of its own", sorted(other)[::50])
+
+
+def test_limit():
+    """All that is due before a limit is issued, whatever the machine does, and nothing else."""
+    # The seed is the same at every rate.
+    times = [2500 * at for at in schedule(200, "-throttle", "ops", 100000, "poisson")]
+    # A limit that no operation is near to, for a machine that is late.
+    limits = [0.5 + i / 100 for i in range(50)]
+    limit = max(limits, key=lambda at: min(at - due if due < at else 1 for due in times))
+    due = sum(d < limit for d in times)
+    for depth in (1, 4):
+        run, rows = t.xdd_csv(*NULL, "-throttle", "ops", 40, "poisson", "-timelimit", limit, "-qd", depth, "-outputformat",
+                              "new", "+WHAT+OPS+ELAPSEDTIMEPASS")
+        t.ok(run.status == 0 and [int(r["OPS"]) for r in rows if r["WHAT"] == "COMBINED"] == [due],
+             "-timelimit, -qd %d: %d operations" % (depth, due), (run, rows))
+
+
+def stalled(file):
+    """A run at 1000 operations per second that is stopped for half a second of 1.5; its CSV row."""
+    csv = t.path("stalled.csv")
+    if os.path.exists(csv):
+        os.unlink(csv)
+    words = t.xdd_words(*"-throttle ops 1000 poisson -numreqs 1500 -op read -reqsize 1 -qd 2 -targets 1".split(), file, "-csvout",
+                        csv, "-outputformat", "new", "+WHAT+OPS+RESPP50+RESPP90+RESPMAX+LATP90+LATP50")
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
+        s.settle(p, 0.5)
+        os.kill(p.pid, signal.SIGSTOP)
+        s.settle(p, 0.5)
+        os.kill(p.pid, signal.SIGCONT)
+        err = p.stderr.read().decode()
+        status = p.wait(timeout=t.TIMEOUT)
+    rows = [r for r in t.read_csv(csv) if r["WHAT"] == "COMBINED"] if os.path.exists(csv) else []
+    return status, err, {k: float(v) for k, v in rows[0].items() if k != "WHAT"} if rows else {}
+
+
+def test_stall():
+    """A third of all operations were due while the process was stopped: their response times have it."""
+    file = t.make_file("stalled", 2 << 20)
+    for _ in range(4):
+        status, err, row = stalled(file)
+        good = status == 0 and row.get("OPS") == 1500 and row["RESPMAX"] >= 490 and 250 < row["RESPP90"] < 450 and \
+            row["RESPP50"] < 100 and row["LATP90"] < 5
+        if good or status:
+            break
+    t.ok(good, "a stall moves no arrival", (status, err, row))
+
+
+def test_shown():
+    run = t.xdd(*"-dryrun -op noop -numreqs 1 -targets 1 null -throttle ops 5 poisson".split())
+    t.ok("\t\tThrottle arrivals are those of a Poisson process\n" in run.out, "information", run)
+    run = t.xdd(*"-report person -op noop -numreqs 10 -targets 1 null -throttle ops 1000 poisson".split())
+    t.ok("Poisson arrivals" in run.out, "the block for people", run)
+
+
+def test_refused():
+    for words, line in (("poisson", "-throttle poisson: is for a rate"), ("delay 1 poisson", "-throttle poisson: is for a rate"),
+                        ("ops 10 var 5 poisson", "-throttle poisson: cannot be used with -throttle var")):
+        run = t.xdd(*NULL, "-numreqs", 1, "-throttle", *words.split())
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and line in run.err and not run.out,
+             "-throttle %s: refused" % words, run)
+
+
+t.run(test_schedule, test_sizes, test_issued, test_limit, test_stall, test_shown, test_refused)
+t.done()
