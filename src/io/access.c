@@ -7,6 +7,8 @@
 #include <stdbool.h>
 
 #include "xdd/base/zipf.h"
+#include "xdd/plan/mix.h"
+
 static void init_direction(struct access *a)
 {
 	a->turn = ACCESS_FIXED;
@@ -88,8 +90,22 @@ static void init_blocks(struct access *a)
 	a->segment_bytes = l->n_owners * l->block_bytes;
 }
 
+static void init_mix(struct access *a)
+{
+	if (a->target->seek.pattern == SEEK_RANDOM) {
+		a->place = ACCESS_MIXED_RANDOM;
+		return;
+	}
+	a->place = ACCESS_MIXED;
+	a->lap_bytes = mix_lap_bytes(a->target);
+}
+
 static void init_place(struct access *a)
 {
+	if (a->target->mix) {
+		init_mix(a);
+		return;
+	}
 	if (a->target->layout.block_bytes) {
 		init_blocks(a);
 		return;
@@ -247,6 +263,23 @@ static void loaded_op(const struct access *a, uint64_t n, struct access_op *op)
 	op->dir = row->op == 'r' ? DIR_READ : row->op == 'w' ? DIR_WRITE : DIR_NOOP;
 }
 
+/* A random request of a mix is one of the whole requests of its own size in the range. */
+static void mixed_op(const struct access *a, uint64_t n, struct access_op *op)
+{
+	const struct mix_op m = mix_op(a->target->mix, n);
+	uint64_t place = m.before, slots;
+
+	if (a->place == ACCESS_MIXED_RANDOM) {
+		slots = a->target->range_bytes / m.size;
+		place = random_below(&a->location, n, slots ? slots : 1) * m.size;
+	} else if (place >= a->lap_bytes) {
+		place %= a->lap_bytes;
+	}
+	op->offset = a->base + place;
+	op->size = n == a->last_op ? a->last_bytes : m.size;
+	op->dir = direction_of(a, n);
+}
+
 /* Each slot once, then each once more in another order, and so on. */
 static uint64_t once_slot(const struct access *a, uint64_t n)
 {
@@ -314,6 +347,10 @@ void access_any_op(const struct access *a, uint64_t n, struct access_op *op)
 	case ACCESS_ZIPF_BLOCKS:
 		place = block_place(a, zipf_slot(a, n));
 		break;
+	case ACCESS_MIXED:
+	case ACCESS_MIXED_RANDOM:
+		mixed_op(a, n, op);
+		return;
 	}
 	op->offset = a->base + place;
 	op->size = n == a->last_op ? a->last_bytes : a->req_bytes;
@@ -323,5 +360,32 @@ void access_any_op(const struct access *a, uint64_t n, struct access_op *op)
 bool access_reads_in_sequence(const struct access *a)
 {
 	return a->turn == ACCESS_FIXED && a->dir == DIR_READ &&
-	       (a->place == ACCESS_LINEAR || a->place == ACCESS_WRAPPED) && a->step == a->req_bytes;
+	       (a->place == ACCESS_MIXED ||
+		((a->place == ACCESS_LINEAR || a->place == ACCESS_WRAPPED) &&
+		 a->step == a->req_bytes));
+}
+
+/* The bytes of the first `ops` operations, the shorter one included. */
+static uint64_t bytes_of(const struct access *a, uint64_t ops)
+{
+	const struct request_mix *mix = a->target->mix;
+	uint64_t bytes = mix ? mix_bytes(mix, ops) : ops * a->req_bytes, full;
+
+	if (ops - 1 != a->last_op)
+		return bytes;
+	full = mix ? mix_op(mix, a->last_op).size : a->req_bytes;
+	return bytes - (full - a->last_bytes);
+}
+
+struct access_laps access_laps(const struct access *a, uint64_t ops)
+{
+	struct access_laps laps = { .lap_bytes = UINT64_MAX, .rest_bytes = bytes_of(a, ops) };
+
+	if (a->place == ACCESS_WRAPPED)
+		laps.lap_bytes = a->slots * a->req_bytes;
+	else if (a->place == ACCESS_MIXED)
+		laps.lap_bytes = a->lap_bytes;
+	laps.whole = laps.rest_bytes / laps.lap_bytes;
+	laps.rest_bytes %= laps.lap_bytes;
+	return laps;
 }

@@ -15,6 +15,7 @@
 #include "io/scsi.h"
 #include "xdd/base/fileopen.h"
 #include "xdd/io/engine.h"
+#include "xdd/plan/mix.h"
 #include "xdd/sys/blockdev.h"
 #include "xdd/sys/scsi_capacity.h"
 
@@ -92,7 +93,8 @@ static int check_capacity(int fd, uint32_t *block, const char **why)
 static bool all_aligned(const struct target_plan *target, uint32_t block)
 {
 	if (target->start_bytes % block || target->pass_offset_bytes % block ||
-	    target->req_bytes % block || target->last_op_bytes % block)
+	    (target->mix ? target->mix->unit_bytes : target->req_bytes) % block ||
+	    target->last_op_bytes % block)
 		return false;
 	if (target->seek.pattern == SEEK_STAGGER && target->block_size % block)
 		return false;

@@ -2,6 +2,7 @@
 #include "xdd/io/throttle_schedule.h"
 
 #include "xdd/base/random.h"
+#include "xdd/plan/mix.h"
 
 /* Later than any pass lasts, and early enough to add a clock reading. */
 #define FOREVER_NS (UINT64_MAX / 4)
@@ -26,6 +27,8 @@ static double intervals_before(const struct target_plan *t, uint64_t n)
 	const uint64_t *bytes = t->throttle.bytes_before;
 	uint64_t rows = n < t->n_rows ? n : t->n_rows;
 
+	if (t->mix && t->throttle.by == THROTTLE_BANDWIDTH)
+		return (double)mix_bytes(t->mix, n) / (double)t->req_bytes;
 	if (!bytes)
 		return (double)n;
 	return (double)bytes[rows] / (double)t->req_bytes + (double)(n - rows);
@@ -90,6 +93,8 @@ uint64_t throttle_span_ns(const struct target_plan *t, struct poisson *arrivals,
 		return 0;
 	if (t->throttle.poisson)
 		return arrival_ns(t, arrivals, n);
+	if (t->mix && t->throttle.by == THROTTLE_BANDWIDTH && n == t->pass_ops)
+		return to_ns(t, (double)t->pass_bytes / (double)t->req_bytes);
 	intervals = intervals_before(t, n);
 	/* At a rate of bytes, a last operation that is shorter has a shorter interval. */
 	if (t->throttle.by == THROTTLE_BANDWIDTH && !t->throttle.bytes_before && n &&

@@ -7,6 +7,7 @@
 
 #include "plan/errors.h"
 #include "plan/layout.h"
+#include "xdd/plan/mix.h"
 
 bool plan_has_size(const struct target_plan *t)
 {
@@ -41,6 +42,33 @@ uint64_t plan_size_in_run(const struct target_plan *t)
 	return t->written_bytes > t->size_bytes ? t->written_bytes : t->size_bytes;
 }
 
+uint64_t plan_lap_ops(const struct target_plan *t)
+{
+	uint64_t lap = t->mix ? mix_lap_bytes(t) : 0;
+
+	if (t->mix)
+		return lap == UINT64_MAX ? lap : lap / t->mix->cycle_bytes * t->mix->cycle_ops;
+	return t->range_bytes / t->req_bytes;
+}
+
+/* Random requests of a mix end where the last request of one of its sizes does. */
+static uint64_t mix_extent(const struct target_plan *t)
+{
+	const struct request_mix *mix = t->mix;
+	uint64_t most = 0;
+
+	if (t->seek.pattern == SEEK_SEQUENTIAL) {
+		most = mix_lap_bytes(t);
+		return t->pass_bytes < most ? t->pass_bytes : most;
+	}
+	for (size_t i = 0; i < mix->n; i++) {
+		uint64_t end = t->range_bytes - t->range_bytes % mix->sizes[i].bytes;
+
+		most = end > most ? end : most;
+	}
+	return most;
+}
+
 uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
 {
 	uint64_t start = plan_last_start(plan, t), bytes;
@@ -62,6 +90,8 @@ uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
 		bytes = layout_extent(t);
 	else if (!t->pass_ops)
 		bytes = 0;
+	else if (t->mix)
+		bytes = mix_extent(t);
 	else if (t->pass_ops == PLAN_UNLIMITED && t->endtoend.role == E2E_DESTINATION)
 		bytes = t->range_bytes;
 	else if (t->pass_ops == 1 && t->range_bytes / t->req_bytes <= 1)
@@ -100,15 +130,28 @@ uint64_t plan_sure_passes(const struct plan *plan)
 		       plan->passes;
 }
 
+/* The first size of a mix that is no multiple. */
+static uint64_t first_apart(const struct request_mix *mix, uint32_t unit_bytes)
+{
+	size_t i = 0;
+
+	while (i + 1 < mix->n && mix->sizes[i].bytes % unit_bytes == 0)
+		i++;
+	return mix->sizes[i].bytes;
+}
+
 enum xdd_status plan_check_multiples(const struct target_plan *t, const char *option,
 				     uint32_t unit_bytes, bool last)
 {
+	const uint64_t requests = t->mix ? t->mix->unit_bytes : t->req_bytes;
 	const bool blocks = t->rows || t->seek.pattern == SEEK_STAGGER;
 	const struct {
 		const char *what;
 		uint64_t bytes;
 	} parts[] = {
-		{ "the request size (-reqsize, -blocksize)", t->req_bytes },
+		{ t->mix ? "each request size (-reqsize mix)" :
+			   "the request size (-reqsize, -blocksize)",
+		  requests },
 		{ "the start offset (-startoffset, -targetoffset)", t->start_bytes },
 		{ "the pass offset (-passoffset)", t->pass_offset_bytes },
 		{ "the block size (-blocksize)", blocks ? t->block_size : 0 },
@@ -119,7 +162,9 @@ enum xdd_status plan_check_multiples(const struct target_plan *t, const char *op
 		if (parts[i].bytes % unit_bytes)
 			return plan_refuse(t,
 					   "%s: %s must be a multiple of %u bytes; it is %" PRIu64,
-					   option, parts[i].what, unit_bytes, parts[i].bytes);
+					   option, parts[i].what, unit_bytes,
+					   i == 0 && t->mix ? first_apart(t->mix, unit_bytes) :
+							      parts[i].bytes);
 	}
 	return XDD_OK;
 }

@@ -30,6 +30,12 @@ uint64_t plan_last_start(const struct plan *plan, const struct target_plan *t);
  */
 uint64_t plan_bytes_left(const struct plan *plan, const struct target_plan *t);
 
+/*
+ * The operations after which a sequential pass in a range starts over; UINT64_MAX: a pass of a mix
+ * never does.
+ */
+uint64_t plan_lap_ops(const struct target_plan *t);
+
 /* The byte after the last one that a run may touch; UINT64_MAX where it does not fit. */
 uint64_t plan_extent(const struct plan *plan, const struct target_plan *t);
 

@@ -6,17 +6,28 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "plan/errors.h"
 #include "plan/extent.h"
+#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/mix.h"
 
 #define SECTOR_BYTES 512 /* the least that devices transfer */
 
 static enum xdd_status refuse(const struct amount *a, const char *text)
 {
-	return parse_error(XDD_BAD_ARGUMENT, a->from, &a->from->args[0], "%s", text);
+	const struct setting *s = a->from;
+	char size[48] = "";
+
+	/* One of several sizes. */
+	if (s->n_args > 1) {
+		units_size_text(a->value, size, 32);
+		strcat(size, ": ");
+	}
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[s->n_args - 1], "%s%s", size, text);
 }
 
 static const struct option *row_of(const struct amount *a)
@@ -87,9 +98,90 @@ static enum xdd_status shrink_block(const struct plan *plan, struct target_plan 
 	if (a->value % SECTOR_BYTES || !a->value) {
 		snprintf(also, sizeof(also),
 			 "; say -blocksize %" PRIu64 "B for requests of that size", a->value);
-		return want_multiple(plan, t, a, a->value ? also : "");
+		return want_multiple(plan, t, a, a->value && !t->mix_words ? also : "");
 	}
 	t->block_size = SECTOR_BYTES;
+	return XDD_OK;
+}
+
+/* The blocks of a size of a mix. */
+static enum xdd_status mix_blocks(const struct plan *plan, struct target_plan *t,
+				  const struct mix_item *item, bool may_shrink, uint64_t *blocks)
+{
+	const struct amount a = { AMOUNT_OF_BYTES, item->value, t->mix_words->from };
+	enum xdd_status status = XDD_OK;
+
+	*blocks = item->value;
+	if (item->in_blocks)
+		return XDD_OK;
+	if (a.value % t->block_size)
+		status = may_shrink ? shrink_block(plan, t, &a) : want_multiple(plan, t, &a, "");
+	*blocks = a.value / t->block_size;
+	return status;
+}
+
+/* Another size that shrinks the block comes too late for sizes in blocks. */
+static bool mix_may_shrink(const struct target_plan *t)
+{
+	for (size_t i = 0; i < t->mix_words->n; i++) {
+		if (t->mix_words->items[i].in_blocks)
+			return false;
+	}
+	return !t->block_size_given;
+}
+
+static enum xdd_status refuse_size(const struct mix_words *w, const struct mix_item *item,
+				   const char *why)
+{
+	const struct setting *s = w->from;
+
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[1], "%.64s: %s", item->text, why);
+}
+
+/* Add a size to the mix; each once. */
+static enum xdd_status add_size(const struct mix_words *w, const struct mix_item *item,
+				uint64_t blocks, uint64_t block_size, struct request_mix *mix)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(blocks, block_size, &bytes) || bytes > PLAN_MAX_REQUEST_BYTES)
+		return refuse_size(w, item, "is larger than 2 GiB");
+	for (size_t i = 0; i < mix->n; i++) {
+		if (mix->sizes[i].bytes == bytes)
+			return refuse_size(w, item,
+					   "is there twice; say each size once, with the "
+					   "sum of its weights");
+	}
+	mix->sizes[mix->n++] = (struct mix_size){ bytes, item->ops };
+	return XDD_OK;
+}
+
+/*
+ * The sizes of a mix; its largest is the request size. Targets with the same sizes share the orders
+ * of its cycles.
+ */
+static enum xdd_status resolve_mix(const struct plan *plan, struct target_plan *t)
+{
+	struct request_mix *mix = arena_alloc(plan->arena, sizeof(*mix));
+	const struct request_mix *same = t->number ? plan->targets[t->number - 1].mix : NULL;
+	const struct mix_words *w = t->mix_words;
+	const bool may_shrink = mix_may_shrink(t);
+	uint64_t blocks;
+
+	if (!mix)
+		return plan_no_memory();
+	for (size_t i = 0; i < w->n; i++) {
+		enum xdd_status status = mix_blocks(plan, t, &w->items[i], may_shrink, &blocks);
+
+		if (!status)
+			status = add_size(w, &w->items[i], blocks, t->block_size, mix);
+		if (status)
+			return status;
+	}
+	if (mix_init(mix, plan->arena, t->seek.seed, same))
+		return plan_no_memory();
+	t->mix = mix;
+	t->req_blocks = mix_largest(mix) / t->block_size;
 	return XDD_OK;
 }
 
@@ -99,6 +191,8 @@ static enum xdd_status resolve_request(const struct plan *plan, struct target_pl
 	const struct amount *a = &t->amounts[ENTRY_REQUEST];
 	enum xdd_status status = XDD_OK;
 
+	if (t->mix_words)
+		return resolve_mix(plan, t);
 	if (!t->req_blocks_given && t->amounts[ENTRY_BLOCK].kind == AMOUNT_OF_BYTES)
 		t->req_blocks = 1;
 	if (a->kind != AMOUNT_OF_BYTES)
@@ -115,7 +209,7 @@ static enum xdd_status resolve_request(const struct plan *plan, struct target_pl
 static enum xdd_status share_bytes(const struct plan *plan, const struct target_plan *t,
 				   const struct amount *a, uint64_t *bytes)
 {
-	uint64_t request = t->req_blocks * t->block_size;
+	uint64_t request = t->mix ? t->block_size : t->req_blocks * t->block_size;
 	char of[32], size[32], text[256];
 
 	of_target(plan, t, of, sizeof(of));

@@ -320,6 +320,15 @@ static enum xdd_status check_measure(const struct target_plan *t, const char *op
 		option);
 }
 
+/* Refuse bytes of a target whose requests differ in size. */
+static enum xdd_status check_one_size(const struct target_plan *t)
+{
+	if (!t->rows && !t->mix)
+		return XDD_OK;
+	return plan_refuse(t, "-lockstep: the requests of %s differ in size; say op",
+			   t->rows ? "-seek load" : "-reqsize mix");
+}
+
 static enum xdd_status check_lockstep(const struct plan *plan, const struct target_plan *t)
 {
 	const struct lockstep_plan *l = &t->lockstep;
@@ -331,12 +340,10 @@ static enum xdd_status check_lockstep(const struct plan *plan, const struct targ
 	status = check_measure(master, "lockstep", &l->when);
 	if (!status)
 		status = check_measure(t, "lockstep", &l->what);
-	if (!status && l->when.unit == MEASURE_BYTES && master->rows)
-		return plan_refuse(master,
-				   "-lockstep: the requests of -seek load differ in size; say op");
-	if (!status && l->what.unit == MEASURE_BYTES && t->rows)
-		return plan_refuse(t,
-				   "-lockstep: the requests of -seek load differ in size; say op");
+	if (!status && l->when.unit == MEASURE_BYTES)
+		status = check_one_size(master);
+	if (!status && l->what.unit == MEASURE_BYTES)
+		status = check_one_size(t);
 	return status;
 }
 

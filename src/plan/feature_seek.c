@@ -16,6 +16,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/base/zipf.h"
+#include "xdd/plan/mix.h"
 
 #define MAX_BLOCKS INT64_MAX
 
@@ -260,6 +261,26 @@ static enum xdd_status probe(struct plan *plan, struct target_plan *t)
 	return status || t->seek.pattern != SEEK_LOAD ? status : seek_load(plan, t);
 }
 
+/* So that a pass can start over, its range must hold a request, or a cycle of a mix. */
+static uint64_t least_range(const struct target_plan *t)
+{
+	return t->mix && t->seek.pattern == SEEK_SEQUENTIAL ? t->mix->cycle_bytes : t->req_bytes;
+}
+
+/* A sequential pass starts over after whole cycles of a mix only. */
+static enum xdd_status refuse_range(const struct target_plan *t, const char *what, uint64_t bytes)
+{
+	char have[32], cycle[32];
+
+	return plan_refuse(
+		t,
+		"-reqsize mix: %s %s, less than a cycle of the mix, whose %" PRIu64
+		" requests have %s; say smaller weights, or an amount of work that needs "
+		"no more",
+		what, units_size_text(bytes, have, sizeof(have)), t->mix->cycle_ops,
+		units_size_text(t->mix->cycle_bytes, cycle, sizeof(cycle)));
+}
+
 /*
  * An unlimited pass starts over at the end of the target; a file that is empty there grows when
  * written.
@@ -278,6 +299,8 @@ static enum xdd_status unlimited_range(const struct plan *plan, struct target_pl
 		t->range_bytes = (PLAN_MAX_OFFSET - t->start_bytes) / 2;
 		return XDD_OK;
 	}
+	if (bytes >= t->req_bytes && bytes < least_range(t))
+		return refuse_range(t, "from the start offset on it holds", bytes);
 	if (bytes < t->req_bytes)
 		return plan_refuse(t,
 				   "it holds %" PRIu64
@@ -332,6 +355,8 @@ static enum xdd_status find_range(struct plan *plan, struct target_plan *t)
 					   "-seek range %" PRIu64
 					   ": is smaller than one request of %" PRIu64 " blocks",
 					   seek->range_blocks, t->req_blocks);
+		if (t->range_bytes < least_range(t) && t->pass_bytes > t->range_bytes)
+			return refuse_range(t, "-seek range is", t->range_bytes);
 	} else if (!limited) {
 		return unlimited_range(plan, t);
 	} else if (seek_is_random(seek->pattern)) {
@@ -450,7 +475,7 @@ static void warn_starts_over(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
-		uint64_t slots = t->range_bytes / t->req_bytes;
+		uint64_t slots = plan_lap_ops(t);
 
 		if ((t->seek.pattern != SEEK_SEQUENTIAL && t->seek.pattern != SEEK_ONCE) ||
 		    !(t->seek.range_blocks || t->layout.segments) ||

@@ -7,6 +7,7 @@
 #include "plan/value.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/mix.h"
 
 #define LEAST_RATE 1e-9
 #define MOST_RATE 1e9
@@ -142,6 +143,8 @@ static double mean_size(const struct target_plan *t)
 {
 	uint64_t blocks = 0;
 
+	if (t->mix)
+		return (double)t->mix->cycle_bytes / (double)t->mix->cycle_ops;
 	for (size_t i = 0; i < t->n_rows; i++)
 		blocks += t->rows[i].blocks;
 	return t->n_rows ? (double)blocks / (double)t->n_rows * (double)t->block_size :

@@ -11,8 +11,10 @@
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "plan/layout.h"
+#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/mix.h"
 
 #define MAX_BYTES INT64_MAX
 
@@ -55,6 +57,45 @@ static enum xdd_status apply_rwratio(const struct setting *s, void *dst)
 	t->op = t->read_ratio == PLAN_RATIO_ONE ? OP_READ : t->read_ratio ? OP_MIXED : OP_WRITE;
 	return XDD_OK;
 }
+
+static size_t arity_reqsize(const struct word *args, size_t avail)
+{
+	return avail && strcmp(args[0].text, "mix") == 0 ? 2 : 1;
+}
+
+/* The last of both forms wins. */
+static enum xdd_status apply_reqsize(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)s;
+	t->mix_words = NULL;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_mix(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	struct mix_words *words = arena_alloc(s->arena, sizeof(*words));
+	const char *why;
+
+	if (!words)
+		return plan_no_memory();
+	words->from = s;
+	why = mix_read(s->arena, s->args[1].text, words);
+	if (why)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[1], "%s", why);
+	t->mix_words = words;
+	t->amounts[ENTRY_REQUEST] = (struct amount){ .kind = AMOUNT_AS_IS };
+	return XDD_OK;
+}
+
+static const struct option mix_form = {
+	.name = "mix",
+	.type = OPT_CUSTOM,
+	.sets = offsetof(struct target_plan, req_blocks_given),
+	.apply = apply_mix,
+};
 
 /* Among -bytes, -kbytes, -mbytes and -gbytes the last wins. */
 #define AMOUNT(name_, alias_, unit_, scale_)                                                     \
@@ -120,7 +161,10 @@ static const struct option rows[] = {
 	  .aliases = "rs",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_BLOCKS,
-	  .arg = "<#blocks>",
+	  .arg = "<#blocks>|mix <size>:<weight>,...",
+	  .arity = arity_reqsize,
+	  .form = &mix_form,
+	  .apply = apply_reqsize,
 	  .min = 1,
 	  .max = 2097152,
 	  AMOUNT_FIELD(ENTRY_REQUEST),
@@ -128,10 +172,17 @@ static const struct option rows[] = {
 	  .unit = "blocks",
 	  TARGET_FIELD(req_blocks),
 	  .sets = offsetof(struct target_plan, req_blocks_given),
-	  .help = "blocks in a request; an operation transfers one request",
-	  .detail = "With a suffix, such as 4k or 1MiB, the number counts bytes, which must be a "
-		    "multiple of the block size; without -blocksize a multiple of 512 bytes will "
-		    "do. A request may have up to 2 GiB.",
+	  .help = "blocks in a request, or a mix of sizes; an operation transfers one request",
+	  .detail =
+		  "With a suffix, such as 4k or 1MiB, the number counts bytes, which must be a "
+		  "multiple of the block size; without -blocksize a multiple of 512 bytes will "
+		  "do. A request may have up to 2 GiB. With mix the requests of a pass have "
+		  "several sizes, each as often as its weight, such as 4k:60,64k:40 for 60 % and "
+		  "40 % of the operations. Every cycle of operations, as many as the weights "
+		  "divided by what they have in common (5 in the example), has exactly these "
+		  "shares, in an order that is drawn for each cycle from -seek seed and is the "
+		  "same in every pass and run, and for all targets. Sequential requests lie end to end; random ones "
+		  "at multiples of their own size. For -seek sequential and random.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -reqsize 4k -numreqs 1k -seek random" },
 	{ .name = "numreqs",
 	  .aliases = "nr",
@@ -224,6 +275,8 @@ static void set_bytes(struct target_plan *t, uint64_t bytes)
 {
 	uint64_t rest = bytes % t->req_bytes, ops = bytes / t->req_bytes + (rest != 0);
 
+	if (t->mix && bytes)
+		ops = mix_ops(t->mix, bytes, &rest);
 	/* One operation of 2^64-1 does not matter, and that number has a meaning of its own. */
 	set_ops(t, ops == PLAN_UNLIMITED ? ops - 1 : ops, rest ? rest : t->req_bytes);
 	t->pass_bytes = bytes;
@@ -355,20 +408,52 @@ static bool is_unlimited(const struct plan *plan, const struct target_plan *t)
 	return t->time_limit_ns || plan->run_time_ns;
 }
 
+static enum xdd_status resolve_numreqs(struct target_plan *t)
+{
+	t->amount_from = AMOUNT_OPS;
+	set_ops(t, t->numreqs, t->req_bytes);
+	if (__builtin_mul_overflow(t->numreqs, t->req_bytes, &t->pass_bytes) ||
+	    t->pass_bytes > PLAN_MAX_OFFSET)
+		return plan_refuse(t, "-numreqs %" PRIu64 ": is more than 8 EiB in one pass",
+				   t->numreqs);
+	if (t->mix) {
+		t->pass_bytes = mix_bytes(t->mix, t->numreqs);
+		t->last_op_bytes = mix_op(t->mix, t->numreqs - 1).size;
+	}
+	return leave_out_done(t);
+}
+
+/* Refuse a mix with options that need requests of one size. */
+static enum xdd_status check_mix(const struct target_plan *t)
+{
+	const char *other = NULL;
+
+	if (!t->mix)
+		return XDD_OK;
+	if (t->seek.pattern != SEEK_SEQUENTIAL && t->seek.pattern != SEEK_RANDOM)
+		return plan_refuse(t,
+				   "-reqsize mix: must be with sequential or random requests; "
+				   "-seek is %s",
+				   plan_seek_name(t->seek.pattern));
+	if (t->layout.block_bytes)
+		other = "-blockperrank";
+	else if (t->endtoend.role != E2E_NONE)
+		other = "-endtoend";
+	if (!other)
+		return XDD_OK;
+	return plan_refuse(t, "-reqsize mix: cannot be combined with %s", other);
+}
+
 static enum xdd_status resolve_ops(struct plan *plan, struct target_plan *t)
 {
+	enum xdd_status status = check_mix(t);
+
+	if (status)
+		return status;
 	if (t->rows)
 		return resolve_rows(t);
-	if (t->numreqs) {
-		t->amount_from = AMOUNT_OPS;
-		set_ops(t, t->numreqs, t->req_bytes);
-		if (__builtin_mul_overflow(t->numreqs, t->req_bytes, &t->pass_bytes) ||
-		    t->pass_bytes > PLAN_MAX_OFFSET)
-			return plan_refuse(t,
-					   "-numreqs %" PRIu64 ": is more than 8 EiB in one pass",
-					   t->numreqs);
-		return leave_out_done(t);
-	}
+	if (t->numreqs)
+		return resolve_numreqs(t);
 	if (t->amount_bytes) {
 		t->amount_from = AMOUNT_BYTES;
 		set_bytes(t, t->amount_bytes);

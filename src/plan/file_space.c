@@ -22,6 +22,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/path.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/mix.h"
 
 #define MSDOS_MAGIC 0x4d44
 #define EXFAT_MAGIC 0x2011bab0
@@ -136,6 +137,29 @@ static uint64_t bytes_of_rows(const struct target_plan *t)
 	return sum;
 }
 
+/*
+ * A mix: each write counts as one of the smallest size, unless all operations write one after
+ * another. The largest size is taken off what random writes cover, for the end of the range and for
+ * each deviation.
+ */
+static uint64_t bytes_of_mix(const struct target_plan *t)
+{
+	double least = (double)mix_smallest(t->mix), most = (double)mix_largest(t->mix);
+	double range = (double)t->range_bytes, writes = (double)writing_ops(t), bytes;
+	uint64_t lap = mix_lap_bytes(t);
+
+	if (t->seek.pattern == SEEK_RANDOM) {
+		bytes = (range - most) * -expm1(-writes * least / range);
+		bytes -= most * DEVIATIONS * sqrt(writes);
+		return bytes > least ? (uint64_t)bytes : 0;
+	}
+	if (t->op == OP_WRITE)
+		return t->pass_bytes < lap ? t->pass_bytes : lap;
+	/* Each lap may write where the last one did, and the last operation may be short. */
+	bytes = (writes - 1) * least / ceil((double)t->pass_bytes / (double)lap);
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
 static uint64_t bytes_of_pass(const struct target_plan *t)
 {
 	bool ranged = t->range_bytes && t->seek.pattern != SEEK_STAGGER;
@@ -143,6 +167,8 @@ static uint64_t bytes_of_pass(const struct target_plan *t)
 
 	if (t->rows)
 		return bytes_of_rows(t);
+	if (t->mix)
+		return bytes_of_mix(t);
 	if (t->seek.pattern == SEEK_NONE ||
 	    (t->seek.pattern == SEEK_INTERLEAVE && !ranged && !t->seek.interleave))
 		slots = 1;

@@ -116,6 +116,37 @@ static int add_files(struct words *w, const char *value)
 	return err;
 }
 
+/* "4k/60:64k/" as "4k:60,64k:40": those without a percentage share what is left of 100. */
+static char *split_sizes(struct arena *arena, const char *value)
+{
+	char *parts = arena_printf(arena, "%.*s", (int)strcspn(value, ","), value), *save = NULL;
+	char *copy = parts ? arena_strdup(arena, parts) : NULL, *text = arena_strdup(arena, "");
+	unsigned long sum = 0, blank = 0;
+
+	for (char *p = copy ? strtok_r(copy, ":", &save) : NULL; p;
+	     p = strtok_r(NULL, ":", &save)) {
+		unsigned long percent = strchr(p, '/') ? strtoul(strchr(p, '/') + 1, NULL, 10) : 0;
+
+		sum += percent;
+		blank += !percent;
+	}
+	/* Weights are percentages times the number of sizes that share what is left. */
+	for (char *p = parts ? strtok_r(parts, ":", &save) : NULL; p && text;
+	     p = strtok_r(NULL, ":", &save)) {
+		char *slash = p + strcspn(p, "/");
+		unsigned long percent = *slash ? strtoul(slash + 1, NULL, 10) : 0;
+		unsigned long weight = percent	 ? percent * (blank ? blank : 1) :
+				       sum < 100 ? 100 - sum :
+						   0;
+
+		*slash = '\0';
+		if (weight)
+			text = arena_printf(arena, "%s%s%s%s:%lu", text, *text ? "," : "", p,
+					    is_bare(p) ? "B" : "", weight);
+	}
+	return parts && copy ? text : NULL;
+}
+
 /* The text for the part of a template that begins with "%", whose `*len` characters it replaces. */
 static char *filled(struct arena *arena, const char *spec, size_t *len, const char *value)
 {
@@ -131,6 +162,8 @@ static char *filled(struct arena *arena, const char *spec, size_t *len, const ch
 		return arena_printf(arena, "%s%s", value, is_bare(value) ? units[i] : "");
 	}
 	switch (spec[1]) {
+	case '/':
+		return split_sizes(arena, value);
 	case ',':
 		return replaced(arena, value, ':', ',');
 	case '-':

@@ -16,7 +16,7 @@
 #define NO_LATENCY_GOAL "xdd does not search for a rate; try several with -throttle"
 #define ALWAYS "xdd always does so"
 #define NO_EFFECT "it has no effect on what is measured"
-#define ONE_SIZE "all requests of a target have one size; give targets of different -reqsize"
+#define ONE_SIZE "requests have one size, or the sizes of -reqsize mix"
 #define NO_ZONES "say the extent with -startoffset and -seek range"
 #define COMPLETION "xdd takes each completion as soon as it is there"
 #define ONE_GROUP "a run of xdd is one group; start several commands, or use -starttrigger"
@@ -60,7 +60,8 @@ static const struct foreign rows[] = {
 	V("io_limit", "256k", "-bytes %v", "for each target"),
 	V("number_ios", "100", "-numreqs %v", "for each target"),
 	V("filesize", "1M", "-pretruncate %v", "for files that are written"),
-	NOT("bssplit", "4k/60:64k/40", ONE_SIZE),
+	V("bssplit", "4k/60:64k/40", "-reqsize mix %/",
+	  "exactly so in every cycle of operations; the same for reads and writes"),
 	NOT("bsrange", "4k-64k", ONE_SIZE),
 	NOT("blocksize_range", "4k-64k", ONE_SIZE),
 	NOT("bs_unaligned", NULL, ONE_SIZE),

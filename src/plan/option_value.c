@@ -119,6 +119,7 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 	static const struct option_value none = { .type = OPTION_VALUE_NONE };
 	const struct option *row = sub ? sub : opt;
 	const void *base = target ? (const void *)target : (const void *)plan;
+	struct option_value given;
 	const void *field;
 
 	if (sub && opt->source && row->type != OPT_CUSTOM)
@@ -126,6 +127,11 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 	if (!base)
 		return row->type == OPT_FLAG ? flag(false) : none;
 	field = (const char *)base + row->off;
+	if (row->form) {
+		given = words(plan, target, opt, sub);
+		if (given.type == OPTION_VALUE_WORDS && given.setting->n_args > 1)
+			return given;
+	}
 	switch (row->type) {
 	case OPT_FLAG:
 		if (!row->size) /* its function stores the value */

@@ -179,6 +179,23 @@ static enum xdd_status resolve_location(struct target_plan *t)
 		"say -datapattern sequenced, or -verify contents alone");
 }
 
+/* Patterns whose bytes depend on where a request begins. */
+static bool begins_with_request(enum pattern_kind kind)
+{
+	return kind == PATTERN_ASCII || kind == PATTERN_HEX ||
+	       (kind >= PATTERN_LFPAT && kind <= PATTERN_CSPAT);
+}
+
+/* Requests of several sizes overlap at random offsets, so each finds parts of others. */
+static enum xdd_status check_overlaps(const struct target_plan *t)
+{
+	if (!(t->verify & VERIFY_CONTENTS) || !t->mix || t->seek.pattern != SEEK_RANDOM ||
+	    !begins_with_request(t->pattern.kind))
+		return XDD_OK;
+	return plan_refuse(t, "-verify: the pattern begins again with each request, and those of "
+			      "-reqsize mix overlap at random offsets; say -datapattern tagged");
+}
+
 /*
  * The pattern that location implies where none is named, and the verification that sequenced
  * implies when read.
@@ -200,7 +217,7 @@ static enum xdd_status resolve_verify(struct target_plan *t)
 	}
 	if (why)
 		t->verify = VERIFY_NONE;
-	return t->verify & VERIFY_LOCATION ? resolve_location(t) : XDD_OK;
+	return t->verify & VERIFY_LOCATION ? resolve_location(t) : check_overlaps(t);
 }
 
 enum xdd_status plan_resolve_data(struct plan *plan)

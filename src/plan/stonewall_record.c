@@ -15,12 +15,14 @@
 #include <unistd.h>
 
 #include "plan/errors.h"
+#include "plan/extent.h"
 #include "plan/stonewall.h"
 #include "xdd/base/readfile.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/mix.h"
 
 #define MAX_BYTES (8u << 20)
-#define LINE_SIZE 256
+#define LINE_SIZE (256 + MIX_TEXT_SIZE)
 
 char *stonewall_record_name(const char *file, uint64_t rank)
 {
@@ -39,12 +41,15 @@ static void first_line(char *line, uint64_t rank, uint64_t ranks, uint64_t targe
 /* The end of a line. A sequence of offsets depends on its range and seed only if it is random. */
 static void work_of(char *text, const struct target_plan *t)
 {
-	const bool random = seek_is_random(t->seek.pattern);
+	const bool random = seek_is_random(t->seek.pattern) || t->mix;
+	char mix[MIX_TEXT_SIZE] = "";
 
+	if (t->mix)
+		mix_text(t->mix, mix, sizeof(mix));
 	snprintf(text, LINE_SIZE,
-		 ", request %" PRIu64 ", start %" PRIu64 ", block %" PRIu64 ", %s, range %" PRIu64
-		 ", seed %" PRIu64,
-		 t->req_bytes, t->start_bytes, t->layout.block_bytes,
+		 ", request %" PRIu64 "%s%s, start %" PRIu64 ", block %" PRIu64
+		 ", %s, range %" PRIu64 ", seed %" PRIu64,
+		 t->req_bytes, t->mix ? " of " : "", mix, t->start_bytes, t->layout.block_bytes,
 		 plan_seek_name(t->seek.pattern), random ? t->range_bytes : 0,
 		 random ? t->seek.seed : 0);
 }
@@ -59,7 +64,7 @@ void stonewall_record_begin(FILE *f, const struct plan *plan)
 
 void stonewall_record_put(FILE *f, const struct target_plan *t, uint64_t ops)
 {
-	uint64_t slots = t->range_bytes / t->req_bytes;
+	uint64_t slots = plan_lap_ops(t);
 	char work[LINE_SIZE];
 
 	/* A pass that started over has written all of its range. */
@@ -160,7 +165,7 @@ enum xdd_status stonewall_limit(const struct plan *plan, struct target_plan *t)
 	if (status || ops >= t->pass_ops)
 		return status;
 	t->pass_ops = ops;
-	t->last_op_bytes = t->req_bytes;
-	t->pass_bytes = ops * t->req_bytes;
+	t->last_op_bytes = t->mix ? mix_op(t->mix, ops - 1).size : t->req_bytes;
+	t->pass_bytes = t->mix ? mix_bytes(t->mix, ops) : ops * t->req_bytes;
 	return XDD_OK;
 }

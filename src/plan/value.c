@@ -264,8 +264,11 @@ static enum xdd_status store(const struct setting *s, const struct option *row, 
 
 enum xdd_status parse_apply_row(const struct setting *s, const struct option *row, void *dst)
 {
-	enum xdd_status status = store(s, row, dst);
+	enum xdd_status status;
 
+	if (row->form && strcmp(s->args[0].text, row->form->name) == 0)
+		row = row->form;
+	status = store(s, row, dst);
 	return !status && row->apply ? row->apply(s, dst) : status;
 }
 

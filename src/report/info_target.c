@@ -8,6 +8,7 @@
 #include "xdd/base/nstime.h"
 #include "xdd/base/printable.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/mix.h"
 #include "xdd/report/heartbeat.h"
 
 #define KIB 1024.0
@@ -90,12 +91,17 @@ static void write_file(FILE *f, const struct plan *plan, const struct target_pla
 
 static void write_work(FILE *f, const struct target_plan *t)
 {
+	char mix[MIX_TEXT_SIZE];
+
 	fprintf(f, "\t\tPer-pass time limit in seconds, %f\n",
 		(double)t->time_limit_ns / (double)NS_PER_SEC);
 	fprintf(f, "\t\tPass seek randomization, %s\n", info_enabled(t->randomize));
 	fprintf(f, "\t\tFile write synchronization, %s\n", info_enabled(t->sync_write));
 	fprintf(f, "\t\tBlocksize in bytes, %" PRIu64 "\n", t->block_size);
-	write_blocks(f, "Request size", t->req_blocks, t->block_size);
+	write_blocks(f, t->mix ? "Largest request size" : "Request size", t->req_blocks,
+		     t->block_size);
+	if (t->mix)
+		fprintf(f, "\t\tMix of request sizes, %s\n", mix_text(t->mix, mix, sizeof(mix)));
 	if (t->pass_ops == PLAN_UNLIMITED) {
 		fputs("\t\tNumber of Operations, unlimited\n"
 		      "\t\tTotal data transfer for this TARGET, unlimited\n",
@@ -324,6 +330,8 @@ void info_target_short(FILE *f, const struct target_plan *t)
 		fprintf(f, "%" PRIu64 " %s of", t->pass_ops, t->pass_ops == 1 ? "op" : "ops");
 	else
 		fputs("ops of", f);
+	if (t->mix)
+		fprintf(f, " %" PRIu64 " to", mix_smallest(t->mix));
 	fprintf(f, " %" PRIu64 " bytes", t->req_bytes);
 	if (t->time_limit_ns)
 		fprintf(f, " for %g s", (double)t->time_limit_ns / (double)NS_PER_SEC);

@@ -6,6 +6,7 @@
 
 #include "report/jsonout.h"
 #include "xdd/plan/engine_info.h"
+#include "xdd/plan/mix.h"
 #include "xdd/plan/option_value.h"
 #include "xdd/report/jvalue.h"
 
@@ -207,6 +208,24 @@ static json_t *blocks(const struct layout_options *l)
 	return o;
 }
 
+/* The sizes of -reqsize mix, and how many operations of a cycle have each. */
+static json_t *mix(const struct request_mix *m)
+{
+	json_t *array;
+
+	if (!m)
+		return json_null();
+	array = json_array();
+	for (size_t i = 0; i < m->n; i++) {
+		json_t *o = json_object();
+
+		jvalue_put(o, "bytes", jvalue_count(m->sizes[i].bytes));
+		jvalue_put(o, "operations", jvalue_count(m->sizes[i].ops));
+		json_array_append_new(array, o);
+	}
+	return array;
+}
+
 static json_t *resolved_target(const struct target_plan *t)
 {
 	json_t *o = json_object();
@@ -228,6 +247,7 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "qthreads", jvalue_count(t->qthreads));
 	jvalue_put(o, "block_bytes", jvalue_count(t->block_size));
 	jvalue_put(o, "request_bytes", jvalue_count(t->req_bytes));
+	jvalue_put(o, "request_mix", mix(t->mix));
 	jvalue_put(o, "last_request_bytes", jvalue_count(t->last_op_bytes));
 	jvalue_put(o, "pass_operations", limited(t->pass_ops));
 	jvalue_put(o, "pass_bytes",

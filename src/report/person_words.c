@@ -14,6 +14,7 @@
 #include "xdd/base/scaled.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
+#include "xdd/plan/mix.h"
 
 #define SIZE_TEXT 32
 
@@ -100,9 +101,11 @@ static void write_sizes(FILE *f, const struct plan *plan)
 	char text[SIZE_TEXT];
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct request_mix *mix = plan->targets[i].mix;
 		const uint64_t bytes = plan->targets[i].req_bytes;
+		const uint64_t smallest = mix ? mix_smallest(mix) : bytes;
 
-		least = bytes < least ? bytes : least;
+		least = smallest < least ? smallest : least;
 		most = bytes > most ? bytes : most;
 	}
 	fprintf(f, " of %s", units_size_text(least, text, sizeof(text)));

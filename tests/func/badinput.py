@@ -173,6 +173,26 @@ value("seek range", "0%", m.whole_number("blocks", 1))
 value("seek range", "0k", m.whole_number("blocks", 1))
 value("reqsize", "4KB", m.block_multiple("1 KiB"), m.nearest_are("3 KiB", "4 KiB"), "-blocksize 4000B")
 value("reqsize", "50%", m.whole_number("blocks", 1))
+for bad in ("4k", "4k:1,", ",4k:1", "4k 1"):
+    row("-reqsize mix %s" % bad, READ.split() + ["-reqsize", "mix", bad], 2, 8, m.SIZE_AND_WEIGHT)
+for bad, text in (("4k:0", "4k: " + m.MIX_WEIGHT), ("4k:", m.MIX_WEIGHT), ("4k:-1", m.MIX_WEIGHT), ("4k:1.5", m.MIX_WEIGHT),
+                  ("4k:1:2", m.MIX_WEIGHT), ("4k:1000001", m.MIX_WEIGHT), (":1", ":1: a size is missing: " + m.MIX_SIZE), ("0:1", m.MIX_SIZE),
+                  ("4x:1", m.MIX_SIZE), ("-4:1", m.MIX_SIZE), ("4k:1,8k:10000", m.MIX_SUM), ("4k:1,4:2", "4: " + m.MIX_TWICE),
+                  ("4k:1,3G:1", "3G: is " + m.LARGER_THAN_2_GIB), ("4k:1,5000B:1", "5000 bytes: " + m.block_multiple("1 KiB")),
+                  (",".join("%d:1" % n for n in range(1, 34)), "has more than 32 sizes")):
+    row("-reqsize mix %s" % bad, READ + " -reqsize mix " + bad, 2, 8, m.line(r"-reqsize \S+", "(.* )?" + text))
+row("-reqsize mix without sizes", READ + " -reqsize mix", 2, 6, m.line("-reqsize", m.MISSING))
+for words in ("random once", "zipf 1", "stagger", "interleave 2", "none"):
+    row("-reqsize mix and -seek " + words, READ + " -reqsize mix 4k:1,8k:1 -seek " + words, 2, None,
+        m.line("target 0, data", m.MIX_SEEK))
+for words in ("-blockperrank 64k", "-endtoend issource -endtoend destination localhost"):
+    row("-reqsize mix and " + words, READ + " -reqsize mix 4k:1,8k:1 " + words, 2, None,
+        m.line("target 0, data", m.MIX_APART + words.split()[0]))
+row("-reqsize mix at random offsets, and a pattern that begins with each request",
+    READ + " -reqsize mix 4k:1,8k:1 -seek random -datapattern hex 0102 -verify contents", 2, None,
+    m.line("target 0, data", "-verify: the pattern begins again with each request.* say -datapattern tagged"))
+row("-reqsize mix and -lockstep by bytes", "-op read -targets 2 data data -numreqs 4 -reqsize mix 4k:1,8k:1 "
+    "-lockstep 0 1 kbytes 4 op 1 wait complete", 2, None, m.line("target 0, data", "-lockstep: the requests of -reqsize mix differ"))
 value("numreqs", "-1", base="-op read -numreqs 4 -targets 1 data")
 
 for bad in ("-1", "", "0", "4x", "4kbs", "4iB", "1.5", "4%", "0x10", "k", "2G", "1073741825", "9" * 30, " 4k", "4 k", "4kk",

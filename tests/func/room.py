@@ -131,12 +131,19 @@ def test_tmpfs():
             FULL % (a, "", "1088 KiB", "1 MiB"), a)
     refused("-seek random", write + ["-targets", 1, a, *"-numreqs 400 -seek random range 160000".split()],
             "target 0, %s: " % a + m.need_space(), a)
+    mix = ["-op", "write", "-targets", 1, a, "-reqsize", "mix"]
+    refused("-reqsize mix", mix + ["4k:60,64k:40", "-bytes", ROOM + 1], FULL % (a, "", "1028 KiB", "1 MiB"), a)
+    refused("-reqsize mix -seek random", mix + ["4k:1,8k:1", *"-numreqs 4000 -seek random range 64M".split()],
+            "target 0, %s: " % a + m.need_space(), a)
     refused("-dio", write + ["-targets", 1, a, "-dio", "-numreqs", 17], FULL % (a, "", "1088 KiB", "1 MiB"), a)
     refused("-pretruncate", write + ["-targets", 1, a, *"-numreqs 17 -pretruncate 8m".split()], FULL % (a, "", "1088 KiB", "1 MiB"), a)
     link = t.path("link")
     os.symlink(a, link)
     refused("a link to what is not there", write + ["-targets", 1, link, "-numreqs", 17], FULL % (link, "", "1088 KiB", "1 MiB"), a)
     # Amounts that fit to the byte, and blocks that are allocated already.
+    done("all of the file system, -reqsize mix", mix + ["4k:60,64k:40", "-bytes", ROOM])
+    done("again, -seek random", mix + ["4k:60,64k:40", *"-numreqs 4000 -seek random range 1M".split()])
+    os.unlink(a)
     done("all of the file system", write + ["-targets", 1, a, "-numreqs", 16])
     for words in ("-passes 3", "-seek random", "-recreatefiles -passes 3", "-pretruncate 0", "-seek range 64", "-numreqs 20 -seek range 256",
                   "-reopen -passes 2 -passoffset 0"):
@@ -153,6 +160,8 @@ def test_tmpfs():
         f.truncate(2 * ROOM)
     refused("a file of holes", write + ["-targets", 1, a, "-numreqs", 32], FULL % (a, "", "2 MiB", "1 MiB"), a)
     refused("reads and writes of holes", ["-rwratio", 10, "-reqsize", 64, "-targets", 1, a, "-numreqs", 32],
+            "target 0, %s: " % a + m.need_space(), a)
+    refused("reads and writes of holes, -reqsize mix", ["-rwratio", 10, "-reqsize", "mix", "60k:1,64k:1", "-targets", 1, a, "-numreqs", 32],
             "target 0, %s: " % a + m.need_space(), a)
     done("reads and mostly no writes of holes", ["-rwratio", 60, "-reqsize", 64, "-targets", 1, a, "-numreqs", 32])
     os.unlink(a)

@@ -256,6 +256,7 @@ add("random", """
 -op read -targets 1 data -reqsize 4 -numreqs 8 -seek random range 200 seed 5 save places -passes 2
 -op read -targets 1 data -reqsize 4 -numreqs 8 -seek random once range 200 save places
 -op read -targets 1 data -reqsize 4 -numreqs 8 -seek zipf 1.1 range 200 save places
+-op read -targets 1 data -reqsize mix 4k:60,8k:40 -numreqs 8 -seek save places
 -op read -targets 1 data -reqsize 4 -numreqs 8 -seek random range 200 disthist 4 seekhist 4
 -op read -targets 1 data -reqsize 4 -numreqs 8 -seek random range 200 -randomize -passes 2 -ts detailed
 -rwratio 50 random -targets 1 new -reqsize 4 -numreqs 16 -pretruncate 64K -ts detailed

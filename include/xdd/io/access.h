@@ -37,6 +37,8 @@ enum access_place {
 	ACCESS_ONCE_BLOCKS,   /* the same in the blocks of a shared file */
 	ACCESS_ZIPF,	      /* hot spots */
 	ACCESS_ZIPF_BLOCKS,   /* the same in the blocks of a shared file */
+	ACCESS_MIXED,	      /* requests of several sizes, end to end */
+	ACCESS_MIXED_RANDOM,  /* requests of several sizes at random offsets */
 };
 
 /* The way to compute the direction of an operation. access.c only. */
@@ -60,6 +62,7 @@ struct access {
 	uint64_t last_bytes;
 	uint64_t slots; /* whole requests in the range; 0: unbounded */
 	uint64_t step;	/* bytes between neighbouring slots, where the pattern has a constant one */
+	uint64_t lap_bytes; /* of a mix, after which it starts over; UINT64_MAX: never */
 	/*
 	 * Operations below this number are full-sized, have the direction `dir`, and go to slot n
 	 * or, where the pattern is random, to a drawn one.
@@ -102,9 +105,21 @@ static inline void access_op(const struct access *a, uint64_t n, struct access_o
 }
 
 /*
- * True when each operation is a read that begins where the one before it ended, starting over after
- * a->slots (if not 0).
+ * True when each operation is a read that begins where the one before it ended, or starts over:
+ * access_laps().
  */
 bool access_reads_in_sequence(const struct access *a);
+
+/*
+ * Of the first `ops` operations of such a sequence: the whole laps, the bytes of each, and the
+ * bytes of the rest, from its start.
+ */
+struct access_laps {
+	uint64_t whole;
+	uint64_t lap_bytes;
+	uint64_t rest_bytes;
+};
+
+struct access_laps access_laps(const struct access *a, uint64_t ops);
 
 #endif

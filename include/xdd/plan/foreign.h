@@ -27,6 +27,7 @@ enum foreign_kind {
  *   %us %ms %m %B      the value, with that unit if it is a bare number
  *   %,                 the value with commas in place of colons
  *   %-                 100 less the value
+ *   %/                 fio's bssplit as -reqsize mix has it
  *   %x                 the value without "0x"
  *   -%f                "-target <name>", or "-targets <n> <name> ..." for names with colons between
  *   @one               "-reqsize 1" if the value is a bare number, which is no request by itself

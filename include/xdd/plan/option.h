@@ -97,6 +97,8 @@ struct option {
 	const struct choice *choices;
 	const struct option *subs;	    /* ends with a row without a name */
 	const struct option_source *source; /* OPT_SUB: suboptions in place of `subs`; or NULL */
+	const struct option *form;  /* OPT_BLOCKS: the row to store by where the first word is its
+				      name; NULL: none */
 	const struct option *alone; /* OPT_SUB: the suboption that is meant when none is named, and
 				       that needs no argument; NULL: one must be named */
 	const struct option *other; /* OPT_SUB: takes a first word that names none of `subs` and is

@@ -32,6 +32,8 @@
 #include "xdd/stat/stats.h"
 
 struct engine_info;
+struct mix_words;
+struct request_mix;
 
 #define PLAN_UNLIMITED UINT64_MAX /* number of operations of a pass that only time ends */
 #define PLAN_MAX_TARGETS 8192
@@ -98,6 +100,7 @@ struct target_plan {
 	uint64_t block_size; /* bytes */
 	uint64_t req_blocks;
 	bool block_size_given, req_blocks_given;
+	const struct mix_words *mix_words;	 /* -reqsize mix; NULL: one size */
 	uint64_t numreqs;			 /* 0: not given */
 	uint64_t amount_bytes;			 /* 0: not given */
 	struct amount amounts[N_AMOUNT_ENTRIES]; /* some of these numbers, as given */
@@ -158,14 +161,15 @@ struct target_plan {
 	bool direct_ignored; /* -dio goes through the page cache: struct directio, before the run */
 	struct memory_plan memory;
 	enum amount_from amount_from;
-	uint32_t qthreads;	/* threads that issue operations */
-	uint64_t first_qthread; /* QThreads of the targets before it */
-	uint64_t req_bytes;
-	uint64_t pass_ops;	/* PLAN_UNLIMITED when only a time limit ends the pass */
-	uint64_t pass_bytes;	/* PLAN_UNLIMITED in the same case */
-	uint64_t last_op_bytes; /* size of operation pass_ops - 1; otherwise req_bytes */
-	uint64_t tail_bytes;	/* of it, through the page cache with -dio */
-	uint64_t start_bytes;	/* start offset plus the target's own offset */
+	uint32_t qthreads;	       /* threads that issue operations */
+	uint64_t first_qthread;	       /* QThreads of the targets before it */
+	const struct request_mix *mix; /* several sizes of requests; NULL: one */
+	uint64_t req_bytes;	       /* of a request; the largest size of a mix */
+	uint64_t pass_ops;	       /* PLAN_UNLIMITED when only a time limit ends the pass */
+	uint64_t pass_bytes;	       /* PLAN_UNLIMITED in the same case */
+	uint64_t last_op_bytes;	       /* size of operation pass_ops - 1 */
+	uint64_t tail_bytes;	       /* of it, through the page cache with -dio */
+	uint64_t start_bytes;	       /* start offset plus the target's own offset */
 	uint64_t pass_offset_bytes;
 	uint64_t range_bytes;  /* 0: unbounded (sequential, interleave without -seek range) */
 	uint64_t extent_bytes; /* of a pass: from its first byte to the end of its last operation */

@@ -120,19 +120,16 @@ struct sums {
 static void add_sequence(const struct target *t, uint64_t issued, struct sums *s)
 {
 	const struct access *a = &t->state.access;
-	const uint64_t lap = a->place == ACCESS_WRAPPED ? a->slots : issued;
-	const uint64_t whole = issued / lap, rest = issued % lap;
-	struct sums laps = { 0 };
-	uint64_t bytes = lap * a->req_bytes;
+	const struct access_laps laps = access_laps(a, issued);
+	struct sums lap = { 0 };
 
-	if (issued - 1 == a->last_op && lap == issued)
-		bytes -= a->req_bytes - a->last_bytes;
-	datamap_add(&t->cache_sample.map, a->base, bytes, &laps.covered, &laps.resident,
-		    &laps.holes);
-	s->covered = laps.covered * (double)whole;
-	s->resident = laps.resident * (double)whole;
-	s->holes = laps.holes * (double)whole;
-	datamap_add(&t->cache_sample.map, a->base, rest * a->req_bytes, &s->covered, &s->resident,
+	if (laps.whole)
+		datamap_add(&t->cache_sample.map, a->base, laps.lap_bytes, &lap.covered,
+			    &lap.resident, &lap.holes);
+	s->covered = lap.covered * (double)laps.whole;
+	s->resident = lap.resident * (double)laps.whole;
+	s->holes = lap.holes * (double)laps.whole;
+	datamap_add(&t->cache_sample.map, a->base, laps.rest_bytes, &s->covered, &s->resident,
 		    &s->holes);
 }
 
