@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/errors.h"
@@ -44,6 +45,37 @@ static enum xdd_status apply_passes(const struct setting *s, void *dst)
 	plan->passes = passes;
 	plan->until_percent = percent;
 	return XDD_OK;
+}
+
+#define OPS_SUFFIX "ops"
+
+/* A time, or a number with the suffix ops. */
+static enum xdd_status apply_warmup(const struct setting *s, void *dst)
+{
+	const char *text = s->args[0].text;
+	size_t n = strlen(text), suffix = strlen(OPS_SUFFIX);
+	struct target_plan *t = dst;
+	uint64_t value = 0;
+	char number[32];
+	int err;
+
+	if (n > suffix && n - suffix < sizeof(number) &&
+	    strcmp(text + n - suffix, OPS_SUFFIX) == 0) {
+		snprintf(number, sizeof(number), "%.*s", (int)(n - suffix), text);
+		err = units_parse_count(number, &value);
+		if (!err && value <= INT64_MAX) {
+			t->warmup_ops = value;
+			t->warmup_ns = 0;
+			return XDD_OK;
+		}
+	} else if (units_parse_seconds(text, &value) == 0) {
+		t->warmup_ns = value;
+		t->warmup_ops = 0;
+		return XDD_OK;
+	}
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "expected a time, such as 5 or 500ms, or a number of operations with "
+			   "ops after it, such as 1000ops");
 }
 
 static const struct option rows[] = {
@@ -116,6 +148,21 @@ static const struct option rows[] = {
 		  "With an amount of work as well, the pass ends with whichever comes first. "
 		  "Without one, the pass starts over at the end of the file, device or range until "
 		  "its time is over; a file that is new or empty grows when it is written." },
+	{ .name = "warmup",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arg = "<seconds>|<#operations>ops",
+	  .apply = apply_warmup,
+	  .def = "0",
+	  .help = "leave the start of each pass out of all figures",
+	  .detail =
+		  "A time, such as 5 or 500ms, or a number of operations, such as 1000ops. The "
+		  "operations of the warm-up are the first of those of the pass: they are issued "
+		  "like all others, and what they read is verified. They count in no rate, latency, "
+		  "percentile, interval or time stamp; the line Warm-up of -verbose and warmup_ops "
+		  "of -jsonout have their number, and ERRORS has those that failed. -timelimit is "
+		  "the time after the warm-up; amounts of work, such as -numreqs, include it.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -reqsize 4k -warmup 5 -timelimit 30" },
 	{ .name = "runtime",
 	  .aliases = "rt",
 	  .scope = SCOPE_GLOBAL,
@@ -205,6 +252,24 @@ static enum xdd_status resolve_delays(struct plan *plan, struct target_plan *t)
 	return XDD_OK;
 }
 
+static enum xdd_status check_warmup(struct plan *plan, struct target_plan *t)
+{
+	if (!plan_warms_up(t))
+		return XDD_OK;
+	if (t->endtoend.role != E2E_NONE)
+		return plan_refuse(t, "-warmup: an end-to-end copy has no warm-up: each of its "
+				      "blocks is sent once");
+	if (plan->stonewall.on)
+		return plan_refuse(t, "-warmup: cannot be combined with -stonewall, which compares "
+				      "whole passes");
+	if (t->pass_ops != PLAN_UNLIMITED && t->warmup_ops >= t->pass_ops)
+		return plan_refuse(t,
+				   "-warmup %" PRIu64 "ops: leaves nothing of a pass of %" PRIu64
+				   " operations",
+				   t->warmup_ops, t->pass_ops);
+	return XDD_OK;
+}
+
 static enum xdd_status check_until(struct plan *plan)
 {
 	if (!plan->until_percent || !plan->no_barrier)
@@ -237,7 +302,7 @@ static void warn_passes(const struct plan *plan)
 
 const struct plan_feature feature_passes = {
 	.group = { "Passes, limits and delays", rows },
-	.target = { [TARGET_PROBE] = resolve_delays },
+	.target = { [TARGET_PROBE] = resolve_delays, [TARGET_CHECK] = check_warmup },
 	.plan = { [PLAN_BEGIN] = check_until },
 	.warn = warn_passes,
 };

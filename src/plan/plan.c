@@ -122,6 +122,11 @@ const char *plan_op_name(enum op_request op)
 	return "unset";
 }
 
+bool plan_warms_up(const struct target_plan *t)
+{
+	return t->warmup_ops || t->warmup_ns;
+}
+
 bool plan_knows_order(const struct target_plan *t)
 {
 	return t->qthreads == 1 || t->ordering == ORDERING_STRICT || t->ordering == ORDERING_SERIAL;

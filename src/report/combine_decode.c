@@ -84,6 +84,7 @@ static bool tally(const struct combine_source *s, const json_t *o, struct figure
 	       directions(s, o, "failed_bytes", t->failed_bytes) &&
 	       directions(s, o, "busy_ns", t->busy_ns) &&
 	       combine_count(s, o, "issued", &t->issued, NULL) &&
+	       combine_count(s, o, "warmup_ops", &t->warmup_ops, &known) &&
 	       combine_count(s, o, "errors", &t->errors, NULL) &&
 	       combine_count(s, o, "outstanding", &t->outstanding, NULL) &&
 	       combine_count(s, o, "miscompares", &t->miscompares, &known) &&

@@ -95,6 +95,10 @@ static void write_work(FILE *f, const struct target_plan *t)
 
 	fprintf(f, "\t\tPer-pass time limit in seconds, %f\n",
 		(double)t->time_limit_ns / (double)NS_PER_SEC);
+	if (t->warmup_ops)
+		fprintf(f, "\t\tWarm-up, %" PRIu64 " operations\n", t->warmup_ops);
+	else if (t->warmup_ns)
+		fprintf(f, "\t\tWarm-up, %f seconds\n", (double)t->warmup_ns / (double)NS_PER_SEC);
 	fprintf(f, "\t\tPass seek randomization, %s\n", info_enabled(t->randomize));
 	fprintf(f, "\t\tFile write synchronization, %s\n", info_enabled(t->sync_write));
 	fprintf(f, "\t\tBlocksize in bytes, %" PRIu64 "\n", t->block_size);

@@ -264,6 +264,8 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "start_delay_ns", jvalue_count(t->delay_ns));
 	jvalue_put(o, "time_limit_ns",
 		   t->time_limit_ns ? jvalue_count(t->time_limit_ns) : json_null());
+	jvalue_put(o, "warmup_ns", t->warmup_ns ? jvalue_count(t->warmup_ns) : json_null());
+	jvalue_put(o, "warmup_ops", t->warmup_ops ? jvalue_count(t->warmup_ops) : json_null());
 	jvalue_put(o, "lockstep", lockstep(&t->lockstep));
 	jvalue_put(o, "start_trigger", trigger(&t->start_trigger));
 	jvalue_put(o, "stop_trigger", trigger(&t->stop_trigger));

@@ -90,6 +90,7 @@ static void put_tally(json_t *o, const struct result *r)
 	jvalue_put(o, "failed_bytes", by_direction(t->failed_bytes));
 	jvalue_put(o, "busy_ns", by_direction(t->busy_ns));
 	jvalue_put(o, "issued", jvalue_count(t->issued));
+	jvalue_put(o, "warmup_ops", jvalue_count(t->warmup_ops));
 	jvalue_put(o, "errors", jvalue_count(t->errors));
 	jvalue_put(o, "outstanding", jvalue_count(t->outstanding));
 	jvalue_put(o, "miscompares", known(r->verified, t->miscompares));

@@ -55,6 +55,7 @@ static void take_sum(struct person_sum *s, const struct result *r)
 		.errors = f->tally.errors,
 		.miscompares = f->tally.miscompares,
 		.outstanding = f->tally.outstanding,
+		.warmup_ops = f->tally.warmup_ops,
 		.flush_ns = f->tally.flush_ns,
 		.sync_ns = f->tally.sync_ns,
 		.bound = r->bound,

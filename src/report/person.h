@@ -38,6 +38,7 @@ struct person_sum {
 	uint64_t passes;
 	uint64_t elapsed_ns;
 	uint64_t errors, miscompares, outstanding;
+	uint64_t warmup_ops; /* of warm-ups, in no other figure */
 	uint64_t flush_ns, sync_ns; /* of -flushwrite and -syncwrite; of these, of -syncwrite */
 	struct person_figures dirs[DIR_COUNT];
 	struct person_figures all;

@@ -114,6 +114,7 @@ static void take_results(struct verdict_facts *f, const struct person *p)
 	f->outstanding = p->all.outstanding;
 	f->flush_ns = p->all.flush_ns;
 	f->flush_each_ns = flush_each_ns(p);
+	f->warmup_ops = p->all.warmup_ops;
 	f->verified = p->all.verified;
 	f->partial = p->all.partial;
 	f->copy = p->copy;

@@ -208,6 +208,16 @@ static int add_certainty(const struct verdict_facts *f, struct verdict *v)
 	return err;
 }
 
+static int add_warmup(const struct verdict_facts *f, struct verdict *v)
+{
+	char ops[SCALED_SIZE];
+
+	if (!f->warmup_ops)
+		return 0;
+	return add(v, SCREEN_PLAIN, "note", "%s operations of the warm-up are in no figure",
+		   scaled_count(f->warmup_ops, ops));
+}
+
 /* A log is as fast as its flushes, and the latencies are those of the writes alone. */
 static int add_flushes(const struct verdict_facts *f, struct verdict *v)
 {
@@ -403,6 +413,8 @@ int verdict_make(const struct verdict_facts *f, struct verdict *v)
 		err = add_limit(f, v);
 	if (!err)
 		err = add_certainty(f, v);
+	if (!err)
+		err = add_warmup(f, v);
 	if (!err)
 		err = add_flushes(f, v);
 	for (size_t i = 0; i < f->n_findings && !err; i++)

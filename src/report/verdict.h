@@ -51,6 +51,7 @@ struct verdict_facts {
 	uint64_t elapsed_ns;				/* of all passes */
 	uint64_t ops, errors, miscompares, outstanding; /* operations; extents of wrong data */
 	struct verdict_targets failed, hung; /* targets with errors, or with outstanding requests */
+	uint64_t warmup_ops;		     /* of warm-ups, which are not in ops */
 	uint64_t flush_ns;		     /* of all flushes */
 	double flush_each_ns;		     /* mean of those of -flushwrite; 0: unknown */
 	bool verified;

@@ -157,9 +157,10 @@ static void write_latency(struct report *r, const struct result *result)
 }
 
 /*
- * -verbose: the rates without the flush at the end of passes, where it is part of the elapsed time.
+ * -verbose: the rates without the flush at the end of passes, where it is part of the elapsed time;
+ * the operations of warm-ups.
  */
-static bool wants_flush(const struct plan *plan, enum result_what what)
+static bool wants_notes(const struct plan *plan, enum result_what what)
 {
 	return plan->verbose && (what == RESULT_TARGET_PASS || what == RESULT_TARGET_AVERAGE);
 }
@@ -179,6 +180,19 @@ static void write_flush(struct report *r, const struct result *result)
 	report_line(r,
 		    "Without flush, target %" PRIu64 ", %s, %.6f, seconds, %.3f, MB/s, %.3f, Ops/s",
 		    result->target, of, seconds, bytes / seconds / 1e6, ops / seconds);
+}
+
+/* The operations that the figures leave out. */
+static void write_warmup(struct report *r, const struct result *result)
+{
+	char of[40] = "all passes";
+
+	if (!result->figures.tally.warmup_ops)
+		return;
+	if (result->what == RESULT_TARGET_PASS)
+		snprintf(of, sizeof(of), "pass %" PRIu64, result->pass);
+	report_line(r, "Warm-up, target %" PRIu64 ", %s, %" PRIu64 ", ops", result->target, of,
+		    result->figures.tally.warmup_ops);
 }
 
 static bool wants_extremes(const struct plan *plan, enum result_what what)
@@ -224,7 +238,8 @@ static const struct writer writers[] = {
 	{ wants_csv, 0, write_csv },
 	{ wants_combined, 0, write_combined },
 	{ wants_json, FIGURES_ALL, write_json },
-	{ wants_flush, 0, write_flush },
+	{ wants_notes, 0, write_flush },
+	{ wants_notes, 0, write_warmup },
 	{ wants_extremes, FIGURES_EXTREMES, extremes_write },
 	{ wants_partial, 0, write_partial },
 	{ wants_person, PERSON_NEEDS, write_person },

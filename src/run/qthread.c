@@ -74,14 +74,14 @@ static void keep_overhead(struct qthread *q, uint64_t ns)
 
 static void issue(struct qthread *q, uint64_t start, uint64_t end)
 {
-	uint64_t begin = clock_now_ns();
-
+	warmup_begin_pass(q, start);
 	q->apart_ns = 0;
 	transfer_begin_pass(q);
 	issue_pass(q, start, end);
 	transfer_end_pass(q);
+	warmup_end_pass(q);
 	if (q->target->run->needs & FIGURES_OVERHEAD)
-		keep_overhead(q, clock_now_ns() - begin);
+		keep_overhead(q, clock_now_ns() - q->warmup.from_ns);
 }
 
 static void issue_timed(struct qthread *q, uint64_t start, uint64_t end)
@@ -156,14 +156,17 @@ static void run_pass(struct qthread *q, uint64_t release)
 		flow_begin(q->flow, start);
 	throttle_begin_pass(q, start);
 	intervals_begin(q, release);
-	if (t->plan->time_limit_ns)
-		end = ns_earlier(end, start + t->plan->time_limit_ns);
+	/* After a number of operations the limit counts from the first that is measured. */
+	if (t->plan->time_limit_ns && !t->plan->warmup_ops)
+		end = ns_earlier(end, start + t->plan->warmup_ns + t->plan->time_limit_ns);
 	if (!t->plan->delay_ns || stop_sleep_until(&t->run->stop, ns_earlier(start, end)) == 0)
 		issue_timed(q, start, end);
 	else
 		q->cpu = (struct cpu_meter){ 0 };
 	if (debug_on(DEBUG_TIMELIMIT))
 		debug_limit(q, end);
+	if (plan_warms_up(t->plan))
+		waited = q->warmup.from_wait_ns;
 	q->wait_ns = t->run->needs & FIGURES_WAIT ? clock_thread_wait_ns() - waited : 0;
 	pass_leave(q);
 	cputime_left(q);

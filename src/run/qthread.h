@@ -24,6 +24,14 @@ struct target;
 struct trace_writer;
 struct transfer;
 
+/* The warm-up of a pass: warmup.h. */
+struct warmup_state {
+	uint64_t until_ns;     /* clock at which it ends, if it is a time */
+	bool over;	       /* the QThread has issued an operation that is measured */
+	uint64_t from_ns;      /* clock from which the QThread measures its own times */
+	uint64_t from_wait_ns; /* clock_thread_wait_ns() then */
+};
+
 /* Number 0 is the target thread: it opens the target as well. */
 struct qthread {
 	/* owned by this QThread, read by any thread */
@@ -53,6 +61,7 @@ struct qthread {
 	void *ctx;	/* of the engine */
 	int private_fd; /* while there is a context: private_fd.h; -1: that of the target */
 	bool broken;	/* the engine lost its context */
+	struct warmup_state warmup;
 	struct request_ring ring;
 	/* of the pass: waits, and the time in the engine where no counter has it; no overhead */
 	uint64_t apart_ns;

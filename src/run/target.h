@@ -66,6 +66,13 @@ struct pass_state {
 	_Atomic uint64_t paced_from_ns;
 	_Atomic uint64_t paced_until_ns;
 
+	/*
+	 * atomic: clock of the first issue that is measured, with -warmup, and start_ns at that
+	 * moment; else 0
+	 */
+	_Atomic uint64_t measured_ns;
+	_Atomic uint64_t paced_measured_ns;
+
 	/* atomic: writes issued, counted for -flushwrite only */
 	_Atomic uint64_t writes;
 

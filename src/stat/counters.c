@@ -31,6 +31,7 @@ void counters_reset(struct counters *c)
 	counters_set(&c->fill_ns, 0);
 	counters_set(&c->overhead_ns, 0);
 	counters_set(&c->issued, 0);
+	counters_set(&c->warmup_ops, 0);
 	counters_set(&c->order_breaks, 0);
 	counters_set(&c->retries, 0);
 	counters_set(&c->flush_ns, 0);
@@ -65,6 +66,7 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	 */
 	tally_clear(&now);
 	now.errors = read_counter(&c->errors);
+	now.warmup_ops = read_counter(&c->warmup_ops);
 	now.miscompares = read_counter(&c->miscompares);
 	now.fill_ns = read_counter(&c->fill_ns);
 	now.overhead_ns = read_counter(&c->overhead_ns);
@@ -85,7 +87,7 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	now.order_breaks = read_counter(&c->order_breaks);
 	now.issued = read_counter(&c->issued);
 
-	finished = tally_ops(&now) + now.errors;
+	finished = tally_ops(&now) + now.errors + now.warmup_ops;
 	now.outstanding = now.issued > finished ? now.issued - finished : 0;
 	tally_add(t, &now);
 }
@@ -104,6 +106,7 @@ void tally_add(struct tally *t, const struct tally *from)
 	t->fill_ns += from->fill_ns;
 	t->overhead_ns += from->overhead_ns;
 	t->issued += from->issued;
+	t->warmup_ops += from->warmup_ops;
 	t->outstanding += from->outstanding;
 	t->order_breaks += from->order_breaks;
 	t->retries += from->retries;

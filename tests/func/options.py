@@ -158,6 +158,7 @@ OPTIONS = [Option(*row) for row in (
     ("startdelay", "sd", "1", None, None),
     ("targetstartdelay", "tsd", "1", None, None),
     ("timelimit", "tl", "2.5", LIMIT, ["2.500000"] * 2),
+    ("warmup", "", "2.5", "Warm-up", ["2.500000 seconds"] * 2),
     ("runtime", "rt", "1m", "Total run-time limit in seconds", "60.000000"),
     ("throttle", "throt", "ops 50", "Throttle in ops/sec is", ["50.00"] * 2),
     ("operationdelay", "opdelay", "1ms", None, None),

@@ -40,6 +40,7 @@ struct io_request {
 	uint64_t ready_ns;
 	uint32_t tries; /* further ones, after the first has failed */
 	uint16_t issue_cpu;
+	bool warm; /* it belongs to the warm-up of its pass */
 };
 
 /* The parameters of a context. All of them outlive the context. */

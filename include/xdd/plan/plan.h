@@ -112,6 +112,8 @@ struct target_plan {
 	uint64_t start_delay_ns;
 	uint64_t target_start_delay_ns; /* times the target's number */
 	uint64_t time_limit_ns;		/* per pass; 0: none */
+	uint64_t warmup_ns;		/* at the start of each pass, in no figure; 0: none */
+	uint64_t warmup_ops;		/* the same in operations; one of both is 0 */
 	struct throttle_options throttle;
 	bool direct_io;
 	bool drop_cache;	/* empty the page cache of the target before each pass */
@@ -348,6 +350,9 @@ const char *plan_op_name(enum op_request op);
 
 /* "none", "loose", "strict" or "serial". */
 const char *plan_ordering_name(enum ordering ordering);
+
+/* True if passes of the target begin with a warm-up. */
+bool plan_warms_up(const struct target_plan *t);
 
 /*
  * True if a run can know in which order the operations of `t` reach the kernel. Several QThreads

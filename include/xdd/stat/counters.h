@@ -31,7 +31,8 @@ struct tally {
 	uint64_t miscompares;		  /* extents of wrong data found by reads */
 	uint64_t fill_ns;		  /* time spent filling buffers */
 	uint64_t overhead_ns;	 /* time between operations without waits, fills and flushes */
-	uint64_t issued;	 /* operations submitted to the engine */
+	uint64_t issued;	 /* operations submitted to the engine, those of warm-ups as well */
+	uint64_t warmup_ops;	 /* operations of warm-ups that succeeded; not in ops[] */
 	uint64_t outstanding;	 /* issued and not completed */
 	uint64_t order_breaks;	 /* operations not issued directly after their predecessor */
 	uint64_t retries;	 /* further attempts of operations that failed */
@@ -55,6 +56,7 @@ struct counters {
 	_Atomic uint64_t fill_ns;
 	_Atomic uint64_t overhead_ns;
 	_Atomic uint64_t issued;
+	_Atomic uint64_t warmup_ops;
 	_Atomic uint64_t order_breaks;
 	_Atomic uint64_t retries;
 	_Atomic uint64_t flush_ns;

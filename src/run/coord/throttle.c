@@ -120,6 +120,9 @@ void throttle_extend(const struct target *t, struct tally *tally)
 
 	if (!tally->last_done_ns)
 		return;
+	/* After a warm-up the elapsed time begins with the first operation that is measured. */
+	if (plan_warms_up(t->plan))
+		from = 0;
 	if (from && from < tally->first_issue_ns)
 		tally->first_issue_ns = from;
 	if (until > tally->last_done_ns)
@@ -131,12 +134,15 @@ struct throttle_times throttle_measure(const struct target *t, const struct tall
 	uint64_t from = atomic_load(&t->state.paced_from_ns), took = tally_elapsed_ns(tally), held;
 	struct poisson arrivals;
 
+	if (plan_warms_up(t->plan))
+		from = atomic_load(&t->state.paced_measured_ns);
 	if (!from)
 		return (struct throttle_times){ 0 };
 	held = atomic_load(&t->state.start_ns) - from;
 	throttle_arrivals(&arrivals, t->plan, t->pass);
 	return (struct throttle_times){
-		.due_ns = throttle_span_ns(t->plan, &arrivals, tally->issued),
+		.due_ns = throttle_span_ns(t->plan, &arrivals, tally->issued) -
+			  throttle_span_ns(t->plan, &arrivals, tally->warmup_ops),
 		.took_ns = took > held ? took - held : 0,
 	};
 }

@@ -135,6 +135,8 @@ static ALWAYS_INLINE bool take(struct flight *f, unsigned extras)
 	struct target *t = f->q->target;
 	uint64_t n;
 
+	if (wants(extras, EXTRA_WARM_LIMIT))
+		f->end_ns = warmup_end_ns(f->q, f->end_ns);
 	if (!ring->n_free || (wants(extras, EXTRA_ALONE) && f->outstanding) ||
 	    (wants(extras, EXTRA_REST) && request_ring_first(ring)->ready_ns > f->now_ns))
 		return false;
@@ -211,6 +213,7 @@ static bool pass_gate(struct flight *f)
 		since = clock_now_ns();
 		gate_wait(q->target, f->req->op, answer, at);
 		waited(f, since);
+		f->end_ns = warmup_end_ns(q, f->end_ns);
 	}
 }
 

@@ -19,6 +19,7 @@
 #include "run/issue/op_hooks.h"
 #include "run/issue/order.h"
 #include "run/issue/trace.h"
+#include "run/issue/warmup.h"
 #include "run/meter/cputime.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
@@ -53,11 +54,13 @@ enum issue_extra {
 	EXTRA_LATENCY = 1 << 10,
 	EXTRA_FLOW = 1 << 11,
 	EXTRA_FOLLOWED = 1 << 12,
-	EXTRA_OVERHEAD = 1 << 13, /* measure the time in the engine, which queues */
-	EXTRA_SYNC = 1 << 14,	  /* the engine completes a request inside submit */
-	EXTRA_ALONE = 1 << 15,	  /* serial: one request outstanding at a time */
-	EXTRA_SEND = 1 << 16,	  /* the source of an end-to-end copy */
-	EXTRA_RECEIVE = 1 << 17,  /* its destination */
+	EXTRA_OVERHEAD = 1 << 13,   /* measure the time in the engine, which queues */
+	EXTRA_SYNC = 1 << 14,	    /* the engine completes a request inside submit */
+	EXTRA_ALONE = 1 << 15,	    /* serial: one request outstanding at a time */
+	EXTRA_SEND = 1 << 16,	    /* the source of an end-to-end copy */
+	EXTRA_RECEIVE = 1 << 17,    /* its destination */
+	EXTRA_WARM = 1 << 18,	    /* the pass begins with a warm-up */
+	EXTRA_WARM_LIMIT = 1 << 19, /* which puts off the time limit: warmup_end_ns() */
 	EXTRA_NET = EXTRA_SEND | EXTRA_RECEIVE,
 	EXTRA_SERIAL = EXTRA_LOCK | EXTRA_SYNC | EXTRA_ALONE,
 };
@@ -82,6 +85,8 @@ static inline unsigned issue_extras(const struct qthread *q)
 	       (q->keeps_latency ? EXTRA_LATENCY : 0) | (q->flow ? EXTRA_FLOW : 0) |
 	       (t->followed ? EXTRA_FOLLOWED : 0) | (t->order.alone ? EXTRA_ALONE : 0) |
 	       (q->transfer ? (t->endtoend->sends ? EXTRA_SEND : EXTRA_RECEIVE) : 0) |
+	       (plan_warms_up(t->plan) ? EXTRA_WARM : 0) |
+	       (t->plan->warmup_ops && t->plan->time_limit_ns ? EXTRA_WARM_LIMIT : 0) |
 	       (!plan_queues(t->plan)		 ? EXTRA_SYNC :
 		t->run->needs & FIGURES_OVERHEAD ? EXTRA_OVERHEAD :
 						   0);
@@ -91,8 +96,9 @@ static inline unsigned issue_extras(const struct qthread *q)
 static inline bool issue_is_fast(unsigned extras)
 {
 	return extras & EXTRA_SYNC &&
-	       !(extras & ~(EXTRA_SYNC | EXTRA_ALONE | EXTRA_AUDIT | EXTRA_TRACE |
-			    EXTRA_HOOK_ISSUE | EXTRA_HOOK_DONE | EXTRA_LATENCY | EXTRA_FLOW));
+	       !(extras &
+		 ~(EXTRA_SYNC | EXTRA_ALONE | EXTRA_AUDIT | EXTRA_TRACE | EXTRA_HOOK_ISSUE |
+		   EXTRA_HOOK_DONE | EXTRA_LATENCY | EXTRA_FLOW | EXTRA_WARM));
 }
 
 /* True, which is rare, if any of `which` is among them. */
@@ -186,6 +192,12 @@ static ALWAYS_INLINE void stamp_issue(struct qthread *q, struct io_request *req,
 	uint64_t before = atomic_load_explicit(&q->counters.issued, memory_order_relaxed);
 
 	counters_set(&q->counters.issued, before + 1);
+	if (wants(extras, EXTRA_WARM)) {
+		if (warmup_issue(q, req))
+			return;
+		before = atomic_load_explicit(&q->counters.first_issue_ns, memory_order_relaxed) !=
+			 UINT64_MAX;
+	}
 	if (wants(extras, EXTRA_TRACE | EXTRA_HOOK_ISSUE)) {
 		if (extras & EXTRA_TRACE)
 			trace_issue(req);
@@ -259,6 +271,12 @@ static ALWAYS_INLINE void account(struct qthread *q, const struct io_request *re
 	/* The processor may swap two readings of the counter that follow each other closely. */
 	if (__builtin_expect((int64_t)took_ns < 0, 0))
 		took_ns = 0;
+	if (wants(extras, EXTRA_WARM) && req->warm) {
+		warmup_done(q, req, took_ns);
+		if (extras & EXTRA_FOLLOWED)
+			gate_completed(q->target, req->size);
+		return;
+	}
 	if (wants(extras, EXTRA_TRACE | EXTRA_HOOK_DONE)) {
 		if (extras & EXTRA_TRACE)
 			trace_done(q->trace, req, transfer_net(q, req), q->target->pass, done_ns);

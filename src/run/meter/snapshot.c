@@ -141,7 +141,8 @@ static void add_target(struct pass_result *r, const struct target *t)
 	f->tally.close_ns = atomic_load(&t->state.close_ns);
 	figures_set_elapsed(f);
 	r->partial = stop_requested(&t->run->stop) &&
-		     tally_ops(&f->tally) + f->tally.errors < t->plan->pass_ops;
+		     tally_ops(&f->tally) + f->tally.errors + f->tally.warmup_ops <
+			     t->plan->pass_ops;
 }
 
 struct pass_result *target_snapshot(const struct target *t)

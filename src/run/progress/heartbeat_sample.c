@@ -98,7 +98,7 @@ static void take(const struct heartbeat *h, const struct target *t, struct heart
 		return;
 	s->state = HEARTBEAT_RUNNING;
 	s->ops = tally_ops(&tally);
-	s->done_ops = s->ops + tally.errors;
+	s->done_ops = s->ops + tally.errors + tally.warmup_ops;
 	s->bytes = tally_bytes(&tally);
 	s->elapsed_ns = span_ns(tally.first_issue_ns, now_ns);
 	s->limit_ns = limit_of(t, tally.first_issue_ns);
@@ -234,7 +234,7 @@ void heartbeat_pass_done(struct heartbeat *h, const struct target *t, const stru
 	pthread_mutex_lock(&h->lock);
 	own->pass = atomic_load(&t->pass);
 	own->ops = tally_ops(tally);
-	own->done_ops = own->ops + tally->errors;
+	own->done_ops = own->ops + tally->errors + tally->warmup_ops;
 	own->cut = stop_requested(&t->run->stop) && own->done_ops < t->plan->pass_ops;
 	own->limit_ns = limit_of(t, tally->first_issue_ns);
 	own->bytes = tally_bytes(tally);

@@ -89,6 +89,17 @@ void intervals_fail(struct intervals *i, int err)
 			  strerror(-err));
 }
 
+/* The first interval of a pass begins with its first measured operation, at clock `first_ns`. */
+static void begin_measured(const struct intervals *i, struct pass_result *r, uint64_t first_ns)
+{
+	uint64_t begin = atomic_load(&i->begin_ns);
+
+	if (first_ns == UINT64_MAX || first_ns < begin || first_ns - begin > r->to_ns)
+		return;
+	if (first_ns - begin > r->from_ns)
+		r->from_ns = first_ns - begin;
+}
+
 /* Add the progress of a target to that of all. Returns 0 or -ENOMEM. */
 static int add_to_sum(struct intervals *i, const struct figures *progress)
 {
@@ -119,6 +130,8 @@ struct pass_result *interval_take(struct intervals *i, struct target *t, struct 
 	}
 	r->first = s->first;
 	s->first = false;
+	if (r->first && plan_warms_up(t->plan))
+		begin_measured(i, r, now->tally.first_issue_ns);
 	tally_add(&r->figures.tally, &now->tally);
 	tally_subtract(&r->figures.tally, &s->last.tally);
 	latency_subtract(&r->figures.latency, &s->last.latency);
@@ -136,6 +149,12 @@ struct pass_result *interval_take_now(struct intervals *i, struct target *t, uin
 	struct figures now;
 	int err = target_progress_copy(&now, t);
 
+	/* Intervals of the warm-up have no rows. */
+	if (!err && plan_warms_up(t->plan) && now.tally.first_issue_ns == UINT64_MAX) {
+		figures_free(&now);
+		i->series[t->plan->number].from_ns = now_ns;
+		return NULL;
+	}
 	if (!err)
 		return interval_take(i, t, &now, now_ns);
 	figures_free(&now);
@@ -143,19 +162,37 @@ struct pass_result *interval_take_now(struct intervals *i, struct target *t, uin
 	return NULL;
 }
 
+static bool any_warms_up(const struct plan *plan)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		any |= plan_warms_up(&plan->targets[i]);
+	return any;
+}
+
 struct pass_result *interval_take_sum(struct intervals *i, uint64_t now_ns, uint64_t pass)
 {
 	const struct plan *plan = i->run->plan;
 	struct interval_sum *sum = &i->sum;
-	struct pass_result *r = new_interval(i, (uint32_t)plan->n_targets,
-					     plan->no_barrier ? 0 : pass, sum->from_ns, now_ns);
+	struct pass_result *r;
 
+	/* No target measures yet, or all were still warming up when the pass ended. */
+	if (sum->first && any_warms_up(plan) && !tally_bytes(&sum->figures.tally) &&
+	    !tally_ops(&sum->figures.tally)) {
+		sum->from_ns = now_ns;
+		return NULL;
+	}
+	r = new_interval(i, (uint32_t)plan->n_targets, plan->no_barrier ? 0 : pass, sum->from_ns,
+			 now_ns);
 	if (!r) {
 		intervals_fail(i, -ENOMEM);
 		return NULL;
 	}
 	r->first = sum->first;
 	sum->first = false;
+	if (r->first && any_warms_up(plan))
+		begin_measured(i, r, sum->figures.tally.first_issue_ns);
 	r->figures = sum->figures;
 	figures_init(&sum->figures);
 	sum->from_ns = now_ns;

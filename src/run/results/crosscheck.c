@@ -201,6 +201,7 @@ void crosscheck_target(struct crosscheck *c, struct run *run, const struct resul
 			d->bytes[dir] += sums->figures.tally.bytes[dir];
 		}
 		d->hole_bytes += sums->figures.cache.hole_bytes;
+		d->warmed_up |= sums->figures.tally.warmup_ops != 0;
 	}
 	if (matters(sums)) {
 		check_data(run, t, sums);
@@ -274,7 +275,7 @@ static void check_device(struct run *run, const struct device_check *d)
 		      "Device %s: %" PRIu64 " requests and %" PRIu64 " merged for %" PRIu64
 		      " operations, %" PRIu64 " bytes for %" PRIu64,
 		      d->name, requests, merged, ops, bytes, own);
-	if (own < MATTERS_BYTES)
+	if (own < MATTERS_BYTES || d->warmed_up)
 		return;
 	check_direct_reads(run, d, since(now.bytes[DIR_READ], d->before.bytes[DIR_READ]));
 	if (bytes > own + OTHER_BYTES && percent(bytes - own, own) >= OTHER_WARN)

@@ -24,6 +24,7 @@ struct device_check {
 	uint64_t ops[2]; /* of this run: reads, writes */
 	uint64_t bytes[2];
 	uint64_t hole_bytes; /* of the reads */
+	bool warmed_up;	     /* the device did more than the operations that are counted */
 };
 
 /* State of the cross-checks of a run. Belongs to the results manager. */

@@ -74,7 +74,8 @@ void manager_add(struct manager *m, struct figures *sum, const struct figures *f
 /* A pass that was cut short says nothing about those that were not. */
 static bool is_whole(const struct manager *m, const struct target_plan *t, const struct result *r)
 {
-	bool short_of = tally_ops(&r->figures.tally) + r->figures.tally.errors < t->pass_ops;
+	const struct tally *done = &r->figures.tally;
+	bool short_of = tally_ops(done) + done->errors + done->warmup_ops < t->pass_ops;
 	bool only_run_time = t->pass_ops == PLAN_UNLIMITED && !t->time_limit_ns;
 
 	if (short_of && !only_run_time && clock_now_ns() >= atomic_load(&m->run->end_ns))
@@ -88,6 +89,10 @@ static void follow_pass(struct manager *m, const struct target_plan *t, const st
 {
 	bool whole = is_whole(m, t, r);
 
+	if (r->figures.tally.warmup_ops && !r->partial && !tally_ops(&r->figures.tally))
+		log_warning("target %u, %s: -warmup: pass %" PRIu64
+			    " was over before its warm-up: nothing of it was measured",
+			    t->number, t->path, r->pass);
 	if (!m->keep_series)
 		return;
 	if (!m->plan->no_barrier)
