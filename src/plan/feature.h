@@ -75,6 +75,9 @@ extern const struct option timeserver_rows[];
 extern const struct option throttle_rows[];
 extern const struct option restart_rows[];
 
+/* Set the percentage of -snooze. */
+enum xdd_status plan_apply_snooze(const struct setting *s, void *dst);
+
 /* The suboptions of -stonewall. */
 extern const struct option stonewall_rows[];
 

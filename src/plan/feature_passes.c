@@ -205,6 +205,21 @@ static const struct option rows[] = {
 	  .detail = "The delay is outside the operation's own time but part of the elapsed time of "
 		    "the "
 		    "pass." },
+	{ .name = "snooze",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_CUSTOM,
+	  .arg = "<%>",
+	  .apply = plan_apply_snooze,
+	  .def = "0",
+	  .help = "rest after each operation for this share of the mean response time",
+	  .detail =
+		  "The mean is that of the operations of the same direction, reads or writes, which "
+		  "the QThread has done in the pass so far, from issue to completion; of the first "
+		  "one it is its own time. With a mean of 5 ms, 80 waits for 4 ms, and 200 for 10 "
+		  "ms. Each QThread rests by itself, and with an asynchronous engine each of its "
+		  "slots. The rest adds to -operationdelay and -throttle delay; it is no part of "
+		  "the operation's own time, but of the elapsed time of the pass.",
+	  .example = "xdd -op read -target data -seek random -timelimit 60 -snooze 80%" },
 	{ .name = "nobarrier",
 	  .aliases = "nb",
 	  .scope = SCOPE_GLOBAL,

@@ -1,7 +1,10 @@
 /*
- * -throttle: the rate of a target. Its row is in the group of feature_passes.c.
+ * -throttle and -snooze: the pace of a target. Their rows are in the group of feature_passes.c.
  */
 #include "plan/feature.h"
+
+#include <errno.h>
+#include <string.h>
 
 #include "plan/errors.h"
 #include "plan/value.h"
@@ -12,6 +15,7 @@
 #define LEAST_RATE 1e-9
 #define MOST_RATE 1e9
 #define MEGABYTE 1e6
+#define MOST_SNOOZE 100000.0
 
 static enum xdd_status is_positive(const struct setting *s, int err, double v, double most,
 				   const char *what)
@@ -81,6 +85,30 @@ static enum xdd_status apply_var(const struct setting *s, void *dst)
 	if (!status)
 		t->throttle.var_percent = percent;
 	return status;
+}
+
+enum xdd_status plan_apply_snooze(const struct setting *s, void *dst)
+{
+	const char *text = s->args[0].text;
+	const size_t n = strlen(text);
+	struct target_plan *t = dst;
+	double percent = 0;
+	char number[32];
+	int err = -EINVAL;
+
+	if (n < sizeof(number)) {
+		memcpy(number, text, n + 1);
+		if (n > 1 && number[n - 1] == '%')
+			number[n - 1] = '\0';
+		err = units_parse_real(number, &percent);
+	}
+	if (err || percent < 0 || percent > MOST_SNOOZE)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected a percentage of the mean response time, 0 to %.0f, "
+				   "such as 80%%",
+				   MOST_SNOOZE);
+	t->snooze_percent = percent;
+	return XDD_OK;
 }
 
 const struct option throttle_rows[] = {
@@ -167,11 +195,29 @@ static enum xdd_status check_intervals(const struct target_plan *t)
 	return XDD_OK;
 }
 
+static enum xdd_status check_snooze(const struct target_plan *t)
+{
+	if (t->snooze_percent <= 0)
+		return XDD_OK;
+	if (t->throttle.by == THROTTLE_OPS || t->throttle.by == THROTTLE_BANDWIDTH)
+		return plan_refuse(
+			t,
+			"-snooze: cannot be used with -throttle %s, whose rate says when "
+			"each operation is due",
+			t->throttle.by == THROTTLE_OPS ? "ops" : "bw");
+	if (t->endtoend.role != E2E_NONE)
+		return plan_refuse(t, "-snooze: cannot be used in an end-to-end copy; "
+				      "-throttle holds it to a rate");
+	return XDD_OK;
+}
+
 static enum xdd_status resolve_throttle(struct plan *plan, struct target_plan *t)
 {
 	struct throttle_options *throttle = &t->throttle;
 	enum xdd_status status = check_intervals(t);
 
+	if (!status)
+		status = check_snooze(t);
 	if (status)
 		return status;
 	switch (throttle->by) {

@@ -304,6 +304,9 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 		plan_ordering_name(t->network_ordering));
 	fprintf(f, "\t\tStorage Operation Ordering is,%s\n", plan_ordering_name(t->ordering));
 	write_throttle(f, &t->throttle);
+	if (t->snooze_percent > 0)
+		fprintf(f, "\t\tSnooze in percent of the mean response time, %g\n",
+			t->snooze_percent);
 	write_work(f, t);
 	write_access(f, t);
 	fprintf(f, "\t\tFlushwrite interval, %" PRIu64 "\n", t->flush_writes);

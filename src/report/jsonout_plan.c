@@ -266,6 +266,8 @@ static json_t *resolved_target(const struct target_plan *t)
 		   t->time_limit_ns ? jvalue_count(t->time_limit_ns) : json_null());
 	jvalue_put(o, "warmup_ns", t->warmup_ns ? jvalue_count(t->warmup_ns) : json_null());
 	jvalue_put(o, "warmup_ops", t->warmup_ops ? jvalue_count(t->warmup_ops) : json_null());
+	jvalue_put(o, "snooze_percent",
+		   t->snooze_percent > 0 ? jvalue_real(t->snooze_percent) : json_null());
 	jvalue_put(o, "lockstep", lockstep(&t->lockstep));
 	jvalue_put(o, "start_trigger", trigger(&t->start_trigger));
 	jvalue_put(o, "stop_trigger", trigger(&t->stop_trigger));

@@ -45,6 +45,8 @@ static const char *pace_of(const struct plan *plan)
 
 		if (t->throttle.by != THROTTLE_NONE)
 			return "-throttle";
+		if (t->snooze_percent > 0)
+			return "-snooze";
 		if (t->lockstep.on)
 			return "-lockstep";
 	}

@@ -75,6 +75,7 @@ static void keep_overhead(struct qthread *q, uint64_t ns)
 static void issue(struct qthread *q, uint64_t start, uint64_t end)
 {
 	warmup_begin_pass(q, start);
+	snooze_begin_pass(&q->snooze);
 	q->apart_ns = 0;
 	transfer_begin_pass(q);
 	issue_pass(q, start, end);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run/coord/snooze.h"
 #include "run/coord/throttle.h"
 #include "run/issue/request_ring.h"
 #include "run/meter/cputime.h"
@@ -62,6 +63,7 @@ struct qthread {
 	int private_fd; /* while there is a context: private_fd.h; -1: that of the target */
 	bool broken;	/* the engine lost its context */
 	struct warmup_state warmup;
+	struct snooze snooze;
 	struct request_ring ring;
 	/* of the pass: waits, and the time in the engine where no counter has it; no overhead */
 	uint64_t apart_ns;

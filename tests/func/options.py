@@ -162,6 +162,7 @@ OPTIONS = [Option(*row) for row in (
     ("runtime", "rt", "1m", "Total run-time limit in seconds", "60.000000"),
     ("throttle", "throt", "ops 50", "Throttle in ops/sec is", ["50.00"] * 2),
     ("operationdelay", "opdelay", "1ms", None, None),
+    ("snooze", "", "80", "Snooze in percent of the mean response time", ["80"] * 2),
     ("lockstep", "ls", "0 1 op 8 kbytes 4 wait stop", "Lockstep",
      [None, "slave of target 0, every 8 operations, 4 KiB, wait first, then stop"]),
     ("starttrigger", "st", "0 1 percent 50", "Start trigger", [None, "target 0, 50 percent"]),

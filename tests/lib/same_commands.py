@@ -70,6 +70,7 @@ add("", """
 -numreqs 8 -passes 3 -passdelay 0.01 -verbose
 -numreqs 8 -startdelay 0.01 -verbose
 -numreqs 8 -operationdelay 1ms -verbose
+-numreqs 8 -snooze 80% -verbose
 -numreqs 8 -runtime 60 -verbose
 -numreqs 8 -timelimit 60 -verbose
 -numreqs 8 -reopen -passes 2 -verbose

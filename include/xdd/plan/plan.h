@@ -115,6 +115,7 @@ struct target_plan {
 	uint64_t warmup_ns;		/* at the start of each pass, in no figure; 0: none */
 	uint64_t warmup_ops;		/* the same in operations; one of both is 0 */
 	struct throttle_options throttle;
+	double snooze_percent; /* of the mean response time, after each operation; 0: none */
 	bool direct_io;
 	bool drop_cache;	/* empty the page cache of the target before each pass */
 	bool drop_system_cache; /* -dropcache system names it: struct plan */

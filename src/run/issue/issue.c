@@ -264,7 +264,17 @@ static void finish_extras(struct flight *f, struct io_request *req)
 	if (f->extras & EXTRA_RETRY_FLUSH)
 		retry_flush_report(q, req, f->now_ns);
 	if (f->extras & EXTRA_REST)
-		req->ready_ns = clock_now_ns() + rest_ns(q->target);
+		req->ready_ns = clock_now_ns() + rest_ns(q->target) +
+				snooze_ns(&q->snooze, q->target->plan, req, f->now_ns);
+}
+
+/* The slot of `req` is free: the one that is ready first comes first. */
+static ALWAYS_INLINE void free_slot(struct flight *f, const struct io_request *req, unsigned extras)
+{
+	if (wants(extras, EXTRA_REST))
+		request_ring_put_ready(&f->q->ring, req);
+	else
+		request_ring_put(&f->q->ring, req);
 }
 
 static ALWAYS_INLINE void finish(struct flight *f, struct io_request *req, unsigned extras)
@@ -288,7 +298,7 @@ static ALWAYS_INLINE void finish(struct flight *f, struct io_request *req, unsig
 		transfer_written(q, req);
 	if (wants(extras, EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST))
 		finish_extras(f, req);
-	request_ring_put(&q->ring, req);
+	free_slot(f, req, extras);
 }
 
 /* The engine completed `req`: finish it, or try it again. */
@@ -433,7 +443,7 @@ void flight_finish(struct flight *f, struct io_request *req)
 {
 	if (f->extras & (EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST))
 		finish_extras(f, req);
-	request_ring_put(&f->q->ring, req);
+	free_slot(f, req, f->extras);
 }
 
 void flight_poll(struct flight *f)

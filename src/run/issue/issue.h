@@ -47,7 +47,7 @@ enum issue_extra {
 	EXTRA_DATA = 1 << 3,
 	EXTRA_GATE = 1 << 4,
 	EXTRA_RETRY_FLUSH = 1 << 5,
-	EXTRA_REST = 1 << 6, /* rest_ns() is not 0 */
+	EXTRA_REST = 1 << 6, /* slots rest after an operation: -operationdelay, -snooze */
 	EXTRA_TRACE = 1 << 7,
 	EXTRA_HOOK_ISSUE = 1 << 8,
 	EXTRA_HOOK_DONE = 1 << 9,
@@ -65,7 +65,7 @@ enum issue_extra {
 	EXTRA_SERIAL = EXTRA_LOCK | EXTRA_SYNC | EXTRA_ALONE,
 };
 
-/* Nanoseconds between the end of an operation and the issue of the next one in its slot. */
+/* Nanoseconds between an operation and the next one in its slot, besides those of -snooze. */
 static inline uint64_t rest_ns(const struct target *t)
 {
 	return t->run->plan->operation_delay_ns + t->plan->throttle.delay_ns;
@@ -80,10 +80,11 @@ static inline unsigned issue_extras(const struct qthread *q)
 	       (t->order.by == ORDER_BY_TOT ? EXTRA_TOT : 0) |
 	       (t->order.audited ? EXTRA_AUDIT : 0) | (q->data ? EXTRA_DATA : 0) |
 	       (t->gated ? EXTRA_GATE : 0) | (t->retry_flush ? EXTRA_RETRY_FLUSH : 0) |
-	       (rest_ns(t) ? EXTRA_REST : 0) | (q->trace ? EXTRA_TRACE : 0) |
-	       (t->hooks_issue ? EXTRA_HOOK_ISSUE : 0) | (t->hooks_done ? EXTRA_HOOK_DONE : 0) |
-	       (q->keeps_latency ? EXTRA_LATENCY : 0) | (q->flow ? EXTRA_FLOW : 0) |
-	       (t->followed ? EXTRA_FOLLOWED : 0) | (t->order.alone ? EXTRA_ALONE : 0) |
+	       (rest_ns(t) || t->plan->snooze_percent > 0 ? EXTRA_REST : 0) |
+	       (q->trace ? EXTRA_TRACE : 0) | (t->hooks_issue ? EXTRA_HOOK_ISSUE : 0) |
+	       (t->hooks_done ? EXTRA_HOOK_DONE : 0) | (q->keeps_latency ? EXTRA_LATENCY : 0) |
+	       (q->flow ? EXTRA_FLOW : 0) | (t->followed ? EXTRA_FOLLOWED : 0) |
+	       (t->order.alone ? EXTRA_ALONE : 0) |
 	       (q->transfer ? (t->endtoend->sends ? EXTRA_SEND : EXTRA_RECEIVE) : 0) |
 	       (plan_warms_up(t->plan) ? EXTRA_WARM : 0) |
 	       (t->plan->warmup_ops && t->plan->time_limit_ns ? EXTRA_WARM_LIMIT : 0) |

@@ -65,3 +65,19 @@ void request_ring_free(struct qthread *q)
 	memset(s, 0, sizeof(*s));
 	io_buffer_free(&q->buffer);
 }
+
+void request_ring_put_ready(struct request_ring *ring, const struct io_request *req)
+{
+	unsigned at = ring->n_free;
+
+	request_ring_put(ring, req);
+	for (; at > 0; at--) {
+		unsigned *mine = &ring->free[(ring->head + at) % ring->depth];
+		unsigned *before = &ring->free[(ring->head + at - 1) % ring->depth];
+
+		if (ring->requests[*before].ready_ns <= req->ready_ns)
+			return;
+		*mine = *before;
+		*before = req->slot;
+	}
+}

@@ -33,7 +33,7 @@ static double share(uint64_t part, double whole)
 static bool is_paced(const struct plan *plan, const struct target_plan *t)
 {
 	return t->throttle.interval_ns > 0 || t->throttle.delay_ns || plan->operation_delay_ns ||
-	       t->lockstep.on;
+	       t->snooze_percent > 0 || t->lockstep.on;
 }
 
 static bool has_device(const struct target_plan *t)
