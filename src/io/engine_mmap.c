@@ -46,6 +46,10 @@ static int mmap_check(const struct target_plan *target, const char **why)
 	if (target->direct_io)
 		return engine_fail(-EINVAL, why,
 				   "mapped data is in the page cache, which -dio excludes");
+	if (target->open_sync && plan_writes(target))
+		return engine_fail(-EINVAL, why,
+				   "writes to a mapping go into the page cache, whatever -osync, "
+				   "-odsync and -orsync ask for; use -flushwrite");
 	if (target->kind == TARGET_CHAR)
 		return engine_fail(-ENODEV, why, "only files and block devices can be mapped");
 	if (target->kind == TARGET_MISSING)

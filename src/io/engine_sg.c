@@ -51,6 +51,10 @@ static int check_kind(const struct target_plan *target, const char **why)
 {
 	struct stat st;
 
+	if (target->open_sync && plan_writes(target))
+		return engine_fail(-EINVAL, why,
+				   "SCSI commands know nothing of -osync, -odsync and -orsync; use "
+				   "-ioengine sg fua, or -flushwrite");
 	if (stat(target->path, &st))
 		return engine_fail(-errno, why,
 				   errno == ENOENT ?

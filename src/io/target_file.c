@@ -32,9 +32,21 @@ char *target_file_name_of_pass(const struct target_plan *plan, uint64_t pass)
 	return asprintf(&name, "%s.%08" PRIu64, plan->path, pass) < 0 ? NULL : name;
 }
 
+static int sync_flags(const struct target_plan *plan)
+{
+	static const int flags[] = {
+		[OPEN_SYNC_NONE] = 0,
+		[OPEN_SYNC_FILE] = O_SYNC,
+		[OPEN_SYNC_DATA] = O_DSYNC,
+		[OPEN_SYNC_READ] = O_RSYNC,
+	};
+
+	return flags[plan->open_sync];
+}
+
 static int open_flags(const struct target_plan *plan)
 {
-	int flags = O_CLOEXEC;
+	int flags = O_CLOEXEC | sync_flags(plan);
 
 	/* Character devices have no page cache to pass by; /dev/sg* refuses the flag. */
 	if (plan->direct_io && plan->kind != TARGET_CHAR)
@@ -59,12 +71,17 @@ static void debug_open(const struct target_plan *plan, const char *path, int fla
 		snprintf(outcome, sizeof(outcome), "%s", strerror(-result));
 	else
 		snprintf(outcome, sizeof(outcome), "descriptor %d", result);
-	debug_print(DEBUG_OPEN, "target %u: open %s, %s%s%s%s: %s", plan->number, path,
+	debug_print(DEBUG_OPEN, "target %u: open %s, %s%s%s%s%s: %s", plan->number, path,
 		    access == O_RDONLY ? "O_RDONLY" :
 		    access == O_WRONLY ? "O_WRONLY" :
 					 "O_RDWR",
 		    flags & O_CREAT ? "|O_CREAT" : "", flags & O_EXCL ? "|O_EXCL" : "",
-		    flags & O_DIRECT ? "|O_DIRECT" : "", outcome);
+		    flags & O_DIRECT ? "|O_DIRECT" : "",
+		    /* O_SYNC has the bit of O_DSYNC and one more. */
+		    (flags & O_SYNC) == O_SYNC ? "|O_SYNC" :
+		    flags & O_DSYNC	       ? "|O_DSYNC" :
+						 "",
+		    outcome);
 }
 
 /* open(2), of which -debug tells. Returns a descriptor or -errno. */
@@ -241,7 +258,7 @@ static int open_buffered(struct target_file *file, const struct target_plan *pla
 
 	if (flags < 0)
 		return -errno;
-	file->buffered_fd = fileopen_again(file->fd, flags & O_ACCMODE);
+	file->buffered_fd = fileopen_again(file->fd, flags & (O_ACCMODE | O_SYNC));
 	debug_line(DEBUG_OPEN, "target %u: open /proc/self/fd/%d without O_DIRECT: %s",
 		   plan->number, file->fd,
 		   file->buffered_fd < 0 ? strerror(-file->buffered_fd) : "ok");

@@ -60,6 +60,12 @@ static enum xdd_status apply_syncwrite(const struct setting *s, void *dst)
 		.detail = detail_,                                                                 \
 	}
 
+#define OPEN_SYNC(name_, value_, help_, detail_)                                                \
+	{                                                                                       \
+		.name = name_, .scope = SCOPE_TARGET, .type = OPT_SET, TARGET_FIELD(open_sync), \
+		.value = value_, .help = help_, .detail = detail_,                              \
+	}
+
 static const struct option rows[] = {
 	FLAG("createnewfiles", "cnf", create_new_files,
 	     "write a new file in every pass, named after the pass",
@@ -118,6 +124,21 @@ static const struct option rows[] = {
 		  "a line has the rates without it. The user guide's synopsis has a number after "
 		  "the option and gives it no meaning: any number but 0 is the option alone, and 0 "
 		  "cancels an earlier -syncwrite." },
+	OPEN_SYNC("osync", OPEN_SYNC_FILE,
+		  "open the target with O_SYNC: a write includes its flush",
+		  "Each write is complete when its data and the attributes of the file are on the "
+		  "device: the time is part of the operation, unlike that of -flushwrite. The last "
+		  "of -osync, -odsync and -orsync wins. Has no effect on what is only read and on "
+		  "the null device; the engines mmap and sg do not write through the file, and "
+		  "refuse it."),
+	OPEN_SYNC("odsync", OPEN_SYNC_DATA,
+		  "open the target with O_DSYNC: a write includes the flush of its data",
+		  "As -osync, without attributes that are not needed to read the data, such as the "
+		  "time of modification."),
+	OPEN_SYNC("orsync", OPEN_SYNC_READ,
+		  "open the target with O_RSYNC, which Linux treats as O_SYNC",
+		  "In POSIX it extends -osync or -odsync to reads. Linux defines O_RSYNC as O_SYNC: "
+		  "writes are those of -osync, and reads do not change."),
 	{ .name = "flushwrite",
 	  .aliases = "fw",
 	  .scope = SCOPE_TARGET,

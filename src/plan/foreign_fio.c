@@ -145,7 +145,8 @@ static const struct foreign rows[] = {
 	SWITCH("end_fsync", "-syncwrite", "the flush counts in the rates"),
 	SWITCH("fsync_on_close", "-syncwrite", "the flush counts in the rates"),
 	IS("sync", "0 none", "", NULL),
-	V("sync", "dsync", "-flushwrite 1", "fdatasync(2) after each write instead of O_DSYNC"),
+	IS("sync", "1 sync", "-osync", NULL),
+	IS("sync", "dsync", "-odsync", NULL),
 	NOT("sync_file_range", "write:8", "-flushwrite <#writes> flushes whole files"),
 	NOT("write_barrier", "8", "-flushwrite <#writes> flushes"),
 

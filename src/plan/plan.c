@@ -144,6 +144,18 @@ const char *plan_ordering_name(enum ordering ordering)
 	return names[ordering];
 }
 
+const char *plan_open_sync_name(enum open_sync sync)
+{
+	static const char *const names[] = {
+		[OPEN_SYNC_NONE] = "none",
+		[OPEN_SYNC_FILE] = "O_SYNC",
+		[OPEN_SYNC_DATA] = "O_DSYNC",
+		[OPEN_SYNC_READ] = "O_RSYNC",
+	};
+
+	return names[sync];
+}
+
 const char *plan_seek_name(enum seek_pattern pattern)
 {
 	static const char *const names[] = {

@@ -314,6 +314,8 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 	info_data(f, t);
 	fprintf(f, "\t\tDirect I/O, %s%s\n", info_enabled(t->direct_io),
 		t->direct_ignored ? ", and ignored by the file system" : "");
+	if (t->open_sync)
+		fprintf(f, "\t\tSynchronous writes, %s\n", plan_open_sync_name(t->open_sync));
 	if (t->tail_bytes)
 		fprintf(f, "\t\tBytes of the last operation through the page cache, %" PRIu64 "\n",
 			t->tail_bytes);

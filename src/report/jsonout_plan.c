@@ -259,6 +259,8 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "blocks", blocks(&t->layout));
 	jvalue_put(o, "direct_io", json_boolean(t->direct_io));
 	jvalue_put(o, "direct_io_ignored", json_boolean(t->direct_ignored));
+	jvalue_put(o, "open_sync",
+		   t->open_sync ? jvalue_text(plan_open_sync_name(t->open_sync)) : json_null());
 	jvalue_put(o, "alignment_bytes", jvalue_count(t->io_align_bytes));
 	jvalue_put(o, "tail_bytes", jvalue_count(t->tail_bytes));
 	jvalue_put(o, "start_delay_ns", jvalue_count(t->delay_ns));

@@ -161,6 +161,7 @@ FIGURES = {
     "reads": _resolved("read_percent"),
     "pattern": _resolved("seek_pattern"),
     "dio": _resolved("direct_io"),
+    "open_sync": _resolved("open_sync"),
     "engine": _resolved("engine"),
     "start": _resolved("start_bytes"),
     "range": _resolved("range_bytes"),

@@ -82,6 +82,14 @@ enum ordering {
 	ORDERING_SERIAL, /* once its predecessor is complete */
 };
 
+/* Flags of open(2) for writes: the kernel calls them complete once they are on the device. */
+enum open_sync {
+	OPEN_SYNC_NONE,
+	OPEN_SYNC_FILE, /* O_SYNC: the data and all attributes are on the device */
+	OPEN_SYNC_DATA, /* O_DSYNC: the data, and what is needed to read it */
+	OPEN_SYNC_READ, /* O_RSYNC, which Linux defines as O_SYNC */
+};
+
 /* Kinds of verification: bits of a word. */
 enum verify_kind {
 	VERIFY_NONE = 0,
@@ -133,6 +141,7 @@ struct target_plan {
 	bool recreate_files;		/* remove the file and create it again for each pass */
 	bool reopen;			/* close and open between passes */
 	bool delete_file;		/* remove the file after the run */
+	enum open_sync open_sync;	/* flag of open(2) */
 	bool sync_write;		/* flush at the end of each pass */
 	uint64_t flush_writes;		/* flush after so many writes; 0: never */
 	uint64_t preallocate_bytes;	/* 0: none */
@@ -351,6 +360,9 @@ const char *plan_op_name(enum op_request op);
 
 /* "none", "loose", "strict" or "serial". */
 const char *plan_ordering_name(enum ordering ordering);
+
+/* "O_SYNC", "O_DSYNC", "O_RSYNC" or "none". */
+const char *plan_open_sync_name(enum open_sync sync);
 
 /* True if passes of the target begin with a warm-up. */
 bool plan_warms_up(const struct target_plan *t);
