@@ -20,6 +20,9 @@ static void init_direction(struct access *a)
 	case OP_WRITE:
 		a->dir = DIR_WRITE;
 		break;
+	case OP_DISCARD:
+		a->dir = DIR_DISCARD;
+		break;
 	case OP_MIXED:
 		a->turn = a->target->ratio_random ? ACCESS_DRAWN : ACCESS_EVEN;
 		break;
@@ -250,6 +253,19 @@ static enum op_dir direction_of(const struct access *a, uint64_t n)
 	return reads ? DIR_READ : DIR_WRITE;
 }
 
+static enum op_dir seek_row_dir(const struct seek_row *row)
+{
+	switch (row->op) {
+	case 'r':
+		return DIR_READ;
+	case 'w':
+		return DIR_WRITE;
+	case 'd':
+		return DIR_DISCARD;
+	}
+	return DIR_NOOP;
+}
+
 static void loaded_op(const struct access *a, uint64_t n, struct access_op *op)
 {
 	const struct target_plan *t = a->target;
@@ -260,7 +276,7 @@ static void loaded_op(const struct access *a, uint64_t n, struct access_op *op)
 	op->size = row->blocks * t->block_size;
 	if (n == a->last_op && a->last_bytes < op->size)
 		op->size = a->last_bytes;
-	op->dir = row->op == 'r' ? DIR_READ : row->op == 'w' ? DIR_WRITE : DIR_NOOP;
+	op->dir = seek_row_dir(row);
 }
 
 /* A random request of a mix is one of the whole requests of its own size in the range. */

@@ -91,7 +91,8 @@ void engine_print_list(void)
 bool io_request_partial(struct io_request *req, int64_t result)
 {
 	if (result >= 0) {
-		req->done += (uint64_t)result;
+		/* That of a discard is 0, and no number of bytes. */
+		req->done = req->dir == DIR_DISCARD ? req->size : req->done + (uint64_t)result;
 		if (req->done >= req->size)
 			return true;
 		if (result)

@@ -26,7 +26,8 @@ static const struct option uring_keywords[] = {
 	{                                                                                         \
 		ENGINE_NAMED("io_uring",                                                          \
 			     "submission and completion rings shared with the kernel"),           \
-			.caps = ENGINE_QUEUES | ENGINE_DIRECT | ENGINE_REORDERS | ENGINE_OPENS,   \
+			.caps = ENGINE_QUEUES | ENGINE_DIRECT | ENGINE_REORDERS | ENGINE_OPENS |  \
+				ENGINE_DISCARDS,                                                  \
 			.keywords = uring_keywords, .options_size = sizeof(struct uring_options), \
 	}
 
@@ -41,6 +42,7 @@ static const struct option uring_keywords[] = {
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "io/discard.h"
 #include "xdd/base/fileopen.h"
 #include "xdd/sys/memlock.h"
 #include "xdd/sys/topology.h"
@@ -72,8 +74,10 @@ struct uring {
 	struct io_uring ring; /* its contents are liburing's affair */
 	int fd;
 	int buffered_fd;
+	int file; /* the descriptor, also when `fd` is an index */
 	struct engine_tail tail;
 	unsigned depth;
+	bool is_device;	    /* a block device */
 	uint8_t sqe_flags;  /* of every request */
 	uint8_t opcodes[2]; /* of reads and writes, by enum op_dir */
 	bool buffers;	    /* are registered: requests name their slot */
@@ -241,8 +245,10 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	u->ring.ring_fd = -1;
 	u->fd = params->fd;
 	u->buffered_fd = params->buffered_fd;
+	u->file = params->fd;
 	engine_tail_init(&u->tail, params);
 	u->depth = params->depth;
+	u->is_device = params->target->kind == TARGET_BLOCK;
 	engine_batch_init(&u->batch, params, o->batch);
 	u->in_turn = engine_in_turn(params);
 	u->executes_in_threads = !supports_nowait(params->fd);
@@ -286,6 +292,27 @@ static void uring_describe(const void *ctx, char *buf, size_t size)
 
 /* ---- transfers ---- */
 
+/* One call for all of its range. */
+static void prepare_discard(const struct uring *u, struct io_uring_sqe *sqe,
+			    const struct io_request *req)
+{
+	if (u->is_device)
+		uring_prep_block_discard(sqe, u->fd, req->offset, req->size);
+	else
+		io_uring_prep_fallocate(sqe, u->fd, DISCARD_MODE, (off_t)req->offset,
+					(off_t)req->size);
+}
+
+static void prepare_transfer(const struct uring *u, struct io_uring_sqe *sqe,
+			     const struct io_request *req)
+{
+	io_uring_prep_rw(u->opcodes[req->dir], sqe,
+			 engine_in_tail(&u->tail, req) ? u->buffered_fd : u->fd,
+			 (char *)req->buf + req->done, (unsigned)engine_bytes_left(&u->tail, req),
+			 req->offset + req->done);
+	sqe->buf_index = u->buffers ? (uint16_t)req->slot : 0;
+}
+
 /* Get what is left of the request ready for the kernel. */
 static void queue(struct uring *u, struct io_request *req)
 {
@@ -294,12 +321,11 @@ static void queue(struct uring *u, struct io_request *req)
 	/* There is room for every slot; only a polling kernel thread may be slow to make it. */
 	while (!(sqe = io_uring_get_sqe(&u->ring)))
 		io_uring_submit(&u->ring);
-	io_uring_prep_rw(u->opcodes[req->dir], sqe,
-			 engine_in_tail(&u->tail, req) ? u->buffered_fd : u->fd,
-			 (char *)req->buf + req->done, (unsigned)engine_bytes_left(&u->tail, req),
-			 req->offset + req->done);
+	if (__builtin_expect(req->dir == DIR_DISCARD, 0))
+		prepare_discard(u, sqe, req);
+	else
+		prepare_transfer(u, sqe, req);
 	sqe->flags = u->sqe_flags;
-	sqe->buf_index = u->buffers ? (uint16_t)req->slot : 0;
 	io_uring_sqe_set_data(sqe, req);
 	u->unsent++;
 }
@@ -352,7 +378,18 @@ static int uring_submit(void *ctx, struct io_request *req)
 		       0;
 }
 
-/* Take what is in the completion ring, without a system call. */
+/*
+ * The result of a request. The kernel writes dirty pages before a discard of a device; that of a
+ * range to which another target writes meanwhile is repeated, which is rare enough for this thread.
+ */
+static int result_of(const struct uring *u, const struct io_request *req, int res)
+{
+	if (__builtin_expect(res == -EBUSY && req->dir == DIR_DISCARD && u->is_device, 0))
+		return discard_now(u->file, true, req);
+	return res;
+}
+
+/* Take what is in the completion ring; except for a discard again, without a system call. */
 static unsigned take_ring(struct uring *u, struct io_request **done, unsigned max, bool waited)
 {
 	struct io_uring_cqe *cqe;
@@ -366,7 +403,7 @@ static unsigned take_ring(struct uring *u, struct io_request **done, unsigned ma
 		if (n == max)
 			break;
 		seen++;
-		if (io_request_result(req, cqe->res))
+		if (io_request_result(req, result_of(u, req, cqe->res)))
 			done[n++] = req;
 		else
 			queue(u, req);
@@ -440,6 +477,13 @@ static int uring_reap(void *ctx, struct io_request **done, unsigned min, unsigne
 	}
 }
 
+static void uring_explain(const void *ctx, const struct io_request *req, char *buf, size_t size)
+{
+	const struct uring *u = ctx;
+
+	discard_explain(req, u->is_device, buf, size);
+}
+
 const struct engine engine_io_uring = {
 	.info = URING_INFO,
 	.available = uring_available,
@@ -449,6 +493,7 @@ const struct engine engine_io_uring = {
 	.submit = uring_submit,
 	.reap = uring_reap,
 	.describe = uring_describe,
+	.explain = uring_explain,
 	.fini = uring_fini,
 };
 

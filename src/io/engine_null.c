@@ -13,6 +13,6 @@ static int null_submit(void *ctx, struct io_request *req)
 
 const struct engine engine_null = {
 	.info = { ENGINE_NAMED("null", "nothing is transferred; shows what xdd itself costs"),
-		  .caps = ENGINE_NO_DATA },
+		  .caps = ENGINE_NO_DATA | ENGINE_DISCARDS },
 	.submit = null_submit,
 };

@@ -1,6 +1,6 @@
 /*
- * The psync engine: pread and pwrite, one operation at a time in each QThread. Needs nothing of the
- * kernel that a file does not have; the default.
+ * The psync engine: pread and pwrite, or a call that discards, one operation at a time in each
+ * QThread. Needs nothing of the kernel that a file does not have; the default.
  */
 #include "xdd/io/engine.h"
 
@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/discard.h"
 #include "io/raw_transfer.h"
 
 struct psync {
 	/* const after init */
 	int fd;
 	int buffered_fd;
+	bool is_device; /* a block device */
 	struct engine_tail tail;
 };
 
@@ -63,9 +65,22 @@ static int psync_init(void **ctx, const struct engine_params *params)
 		return -ENOMEM;
 	p->fd = params->fd;
 	p->buffered_fd = params->buffered_fd;
+	p->is_device = params->target->kind == TARGET_BLOCK;
 	engine_tail_init(&p->tail, params);
 	pthread_once(&chosen, choose);
 	*ctx = p;
+	return 0;
+}
+
+/* A noop or a discard. */
+static int submit_other(const struct psync *p, struct io_request *req)
+{
+	if (req->dir == DIR_NOOP) {
+		req->done = req->size;
+		return 0;
+	}
+	while (!io_request_result(req, discard_now(p->fd, p->is_device, req)))
+		;
 	return 0;
 }
 
@@ -74,10 +89,8 @@ static int psync_submit(void *ctx, struct io_request *req)
 	const struct psync *p = ctx;
 	int fd;
 
-	if (req->dir == DIR_NOOP) {
-		req->done = req->size;
-		return 0;
-	}
+	if (req->dir > DIR_WRITE)
+		return submit_other(p, req);
 	/* Nearly always the first transfer moves all of it. */
 	if (__builtin_expect(req->size != p->tail.op_bytes, 1))
 		if (io_request_result(req, transfer(p->fd, req, req->size)))
@@ -88,10 +101,18 @@ static int psync_submit(void *ctx, struct io_request *req)
 	return 0;
 }
 
+static void psync_explain(const void *ctx, const struct io_request *req, char *buf, size_t size)
+{
+	const struct psync *p = ctx;
+
+	discard_explain(req, p->is_device, buf, size);
+}
+
 const struct engine engine_psync = {
 	.info = { ENGINE_NAMED("psync", "pread and pwrite, one QThread an operation (the default)"),
-		  .caps = ENGINE_OWN_FILE },
+		  .caps = ENGINE_OWN_FILE | ENGINE_DISCARDS },
 	.init = psync_init,
 	.submit = psync_submit,
+	.explain = psync_explain,
 	.fini = free,
 };

@@ -34,12 +34,12 @@ static bool is_scsi(const struct target_plan *t)
 	return t->kind == TARGET_CHAR && plan_engine_caps(t) & ENGINE_SCSI;
 }
 
-/* The block device that a target writes to; false when it writes to none. */
+/* The block device that a target writes to or discards; false when there is none. */
 static bool written_device(const struct target_plan *t, dev_t *dev)
 {
 	struct stat st = { .st_mode = is_scsi(t) ? S_IFCHR : S_IFBLK, .st_rdev = t->device };
 
-	return plan_writes(t) && (t->kind == TARGET_BLOCK || is_scsi(t)) &&
+	return plan_changes(t) && (t->kind == TARGET_BLOCK || is_scsi(t)) &&
 	       blockdev_number_of(&st, dev);
 }
 
@@ -134,7 +134,7 @@ static int claim_device(struct guard *guard, const struct target_plan *t,
 {
 	dev_t dev;
 
-	if (!plan_writes(t))
+	if (!plan_changes(t))
 		return 0;
 	if (written_device(t, &dev))
 		return claim(guard, t, dev, refusal);
@@ -166,7 +166,7 @@ static int judge_file(struct guard *guard, struct guard_loops *loops, const stru
 
 static bool writes_file(const struct target_plan *t)
 {
-	return plan_writes(t) && t->kind == TARGET_FILE && !t->create_new_files;
+	return plan_changes(t) && t->kind == TARGET_FILE && !t->create_new_files;
 }
 
 /* Before devices are claimed: a claim of this run is no use by others. */

@@ -68,7 +68,7 @@ static void walk_start(struct walk *w, const struct target_plan *t)
 /* Returns false after the last operation. */
 static bool walk_next(struct walk *w, struct seek *s)
 {
-	static const char letters[DIR_COUNT] = { 'r', 'w', 'n' };
+	static const char letters[DIR_COUNT] = { 'r', 'w', 'n', 'd' };
 	uint64_t block_size = w->target->block_size;
 	struct access_op op;
 

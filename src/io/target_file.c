@@ -51,7 +51,7 @@ static int open_flags(const struct target_plan *plan)
 	/* Character devices have no page cache to pass by; /dev/sg* refuses the flag. */
 	if (plan->direct_io && plan->kind != TARGET_CHAR)
 		flags |= O_DIRECT;
-	if (!plan_writes(plan))
+	if (!plan_changes(plan))
 		return flags | O_RDONLY;
 	return flags | (target_file_is_readable(plan) ? O_RDWR : O_WRONLY);
 }
@@ -148,7 +148,7 @@ static int judge(void *arg, int fd, const struct stat *st)
 				"does not change during a run" :
 				"its name now leads to something other than a regular file; use "
 				"a name that does not change during a run");
-	if (!plan_writes(o->plan) || is_known(o->file, st))
+	if (!plan_changes(o->plan) || is_known(o->file, st))
 		return 0;
 	return guard_allows(o->file->guard, o->plan, fd, st, &o->why);
 }

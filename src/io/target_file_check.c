@@ -97,7 +97,7 @@ static int check_access(const struct target_plan *plan, const char **why)
 			return target_file_fail(-EACCES, why, "no permission to read it");
 		return -errno;
 	}
-	if (plan_writes(plan) && faccessat(AT_FDCWD, plan->path, W_OK, AT_EACCESS)) {
+	if (plan_changes(plan) && faccessat(AT_FDCWD, plan->path, W_OK, AT_EACCESS)) {
 		if (errno == EROFS)
 			return target_file_fail(-EROFS, why, "its file system is read-only");
 		if (errno == EACCES)

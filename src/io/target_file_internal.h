@@ -13,10 +13,10 @@ static inline int target_file_fail(int err, const char **why, const char *text)
 	return err;
 }
 
-/* Opened for reading: every target that does more than write. */
+/* Opened for reading: every target that does more than write or discard. */
 static inline bool target_file_is_readable(const struct target_plan *plan)
 {
-	return plan->op != OP_WRITE;
+	return plan->op != OP_WRITE && plan->op != OP_DISCARD;
 }
 
 /* A target that reads has no use for a new file. */

@@ -36,6 +36,11 @@ int uring_check_all(const struct plan *plan, char *why, size_t size);
  */
 int uring_check_iopoll(const struct target_plan *target, const char **why);
 
+struct io_uring_sqe;
+
+/* Fill in a request that discards a range of the block device `fd` (Linux 6.12). */
+void uring_prep_block_discard(struct io_uring_sqe *sqe, int fd, uint64_t offset, uint64_t bytes);
+
 /* Why a ring could not be set up with `err`, -errno. */
 const char *uring_why_no_ring(int err);
 

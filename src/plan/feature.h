@@ -52,6 +52,7 @@ extern const struct plan_feature feature_work;
 extern const struct plan_feature feature_seek;
 extern const struct plan_feature feature_data;
 extern const struct plan_feature feature_engine;
+extern const struct plan_feature feature_discard;
 extern const struct plan_feature feature_order;
 extern const struct plan_feature feature_machine;
 extern const struct plan_feature feature_passes;

@@ -119,7 +119,7 @@ static void warn_buffered(const struct plan *plan)
 		const struct target_plan *t = &plan->targets[i];
 
 		if (!(plan_engine_caps(t) & ENGINE_DIRECT) || t->direct_io || t->op == OP_NOOP ||
-		    !plan_has_size(t))
+		    t->op == OP_DISCARD || !plan_has_size(t))
 			continue;
 		log_warning(
 			"target %u, %s: %s without -dio: buffered requests are carried out one by "

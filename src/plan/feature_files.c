@@ -94,7 +94,7 @@ static const struct option rows[] = {
 	      "have the file system allocate space before the first write",
 	      "The space is allocated from the start of the file, whose size stays as it is, each "
 	      "time that the file is opened. A file system that cannot do it gets a warning. Has "
-	      "no effect on devices and on what is only read."),
+	      "no effect on devices and on what is only read or discarded."),
 	{ .name = "pretruncate",
 	  .aliases = "pt",
 	  .scope = SCOPE_TARGET,
@@ -105,9 +105,10 @@ static const struct option rows[] = {
 	  TARGET_FIELD(pretruncate_bytes),
 	  .sets = offsetof(struct target_plan, pretruncate),
 	  .help = "truncate or extend the file to a size before the first write",
-	  .detail = "Done each time that the file is opened, once all targets of the run could be "
-		    "opened. "
-		    "0 makes it empty. Has no effect on devices and on what is only read." },
+	  .detail =
+		  "Done each time that the file is opened, once all targets of the run could be "
+		  "opened. "
+		  "0 makes it empty. Has no effect on devices and on what is only read or discarded." },
 	{ .name = "syncwrite",
 	  .aliases = "sw",
 	  .scope = SCOPE_TARGET,
@@ -191,7 +192,7 @@ static const struct option rows[] = {
 	  .apply = apply_force,
 	  .help = "allow writing to a device that holds a file system or the like",
 	  .detail =
-		  "Writing to a block device is refused when it, or a partition of it, is in use "
+		  "Writing to a block device, or discarding it, is refused when it, or a partition of it, is in use "
 		  "(mounted, swap, part of a RAID, LVM, LUKS or multipath device, opened "
 		  "exclusively by "
 		  "another program) or carries a partition table or the signature of a file "
@@ -244,9 +245,9 @@ static enum xdd_status check_kind(const struct target_plan *t)
 	if (!recreating)
 		return XDD_OK;
 	if (t->op != OP_WRITE)
-		return plan_refuse(
-			t, "-%s: a new file holds nothing that could be read; say -op write",
-			option);
+		return plan_refuse(t,
+				   "-%s: a new file holds nothing that could be %s; say -op write",
+				   option, t->op == OP_DISCARD ? "discarded" : "read");
 	if (plan_engine_caps(t) & ENGINE_MAPS)
 		return plan_refuse(t, "-%s: the engine %s cannot write to a new file", option,
 				   t->engine->name);

@@ -265,7 +265,7 @@ static enum xdd_status find_owner(const struct plan *plan, struct target_plan *t
 	l->owner = l->index;
 	if (l->reorder == REORDER_NONE)
 		return XDD_OK;
-	if (plan_writes(t))
+	if (plan_changes(t))
 		return plan_refuse(t, "-reorder: must be for targets that read, and this one is "
 				      "written to");
 	if (l->n_owners == 1)

@@ -262,7 +262,7 @@ static uint64_t tail_bytes(const struct target_plan *t)
 /* Files that were not named are not overwritten. */
 static enum xdd_status check_directory(const struct target_plan *t)
 {
-	if (!t->from_directory || !plan_writes(t))
+	if (!t->from_directory || !plan_changes(t))
 		return XDD_OK;
 	return plan_refuse(t,
 			   "is one of the files in directory %.128s, which are only read; name the "
@@ -280,7 +280,8 @@ static enum xdd_status check_target(struct plan *plan, struct target_plan *t)
 	(void)plan;
 	if (status)
 		return status;
-	if (!t->direct_io || t->kind == TARGET_NULL || t->op == OP_NOOP) {
+	/* Discards pass no page cache. */
+	if (!t->direct_io || t->kind == TARGET_NULL || t->op == OP_NOOP || t->op == OP_DISCARD) {
 		t->io_align_bytes = 1;
 		return XDD_OK;
 	}

@@ -22,14 +22,19 @@ static const struct choice op_choices[] = {
 	{ "read", "r", OP_READ },
 	{ "write", "w", OP_WRITE },
 	{ "noop", "nop", OP_NOOP },
+	{ "discard", "trim", OP_DISCARD },
 	{ 0 },
 };
+
+#define NO_MIX "discards cannot be mixed with reads and writes; leave -op discard or -rwratio out"
 
 static enum xdd_status apply_op(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	(void)s;
+	if (t->op == OP_DISCARD && t->ratio_given)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], NO_MIX);
+	t->ratio_given = false;
 	t->read_ratio = t->op == OP_READ ? PLAN_RATIO_ONE : 0;
 	t->ratio_random = false;
 	return XDD_OK;
@@ -52,6 +57,9 @@ static enum xdd_status apply_rwratio(const struct setting *s, void *dst)
 	if (s->n_args == 2 && strcmp(s->args[1].text, "random") != 0)
 		return parse_error(XDD_BAD_OPTION, s, &s->args[1],
 				   "expected the word random, or nothing, after the percentage");
+	if (t->op == OP_DISCARD)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], NO_MIX);
+	t->ratio_given = true;
 	t->read_ratio = (uint32_t)ratio;
 	t->ratio_random = s->n_args == 2;
 	t->op = t->read_ratio == PLAN_RATIO_ONE ? OP_READ : t->read_ratio ? OP_MIXED : OP_WRITE;
@@ -113,14 +121,17 @@ static const struct option rows[] = {
 	  .aliases = "operation",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_CHOICE,
-	  .arg = "read|write|noop",
+	  .arg = "read|write|noop|discard",
 	  .choices = op_choices,
 	  TARGET_FIELD(op),
 	  .apply = apply_op,
 	  .help = "the operation to perform",
 	  .detail =
 		  "noop does everything except the transfer: it shows the cost of xdd itself. Its "
-		  "operations count the bytes they would have moved. Without -op and -rwratio, xdd "
+		  "operations count the bytes they would have moved. discard gives the storage of "
+		  "each request back: of a block device with BLKDISCARD, of a file with "
+		  "fallocate(2), which punches a hole and keeps the size. It destroys data and is "
+		  "guarded like a write; the engines psync and io_uring can do it. Without -op and -rwratio, xdd "
 		  "writes where that can destroy nothing (the null device, a new or empty regular "
 		  "file) and otherwise asks. The last of -op and -rwratio wins. An option without "
 		  "target <n> is for all targets, wherever it stands: a command line, or setup "

@@ -3,15 +3,19 @@
  */
 #include "plan/foreign_rows.h"
 
-#define DIRECTIONS(word)                                                          \
-	IS(word, "read", "-op read", NULL), IS(word, "write", "-op write", NULL), \
-		IS(word, "randread", "-op read -seek random", NULL),              \
-		IS(word, "randwrite", "-op write -seek random", NULL),            \
-		IS(word, "rw readwrite mixed", "?-rwratio 50",                    \
-		   "the number is the percentage of reads"),                      \
-		IS(word, "randrw", "?-rwratio 50 -seek random",                   \
-		   "the number is the percentage of reads"),                      \
-		IS(word, "trim randtrim trimwrite randtrimwrite", NULL, "xdd does not discard")
+#define DIRECTIONS(word)                                                                \
+	IS(word, "read", "-op read", NULL), IS(word, "write", "-op write", NULL),       \
+		IS(word, "randread", "-op read -seek random", NULL),                    \
+		IS(word, "randwrite", "-op write -seek random", NULL),                  \
+		IS(word, "rw readwrite mixed", "?-rwratio 50",                          \
+		   "the number is the percentage of reads"),                            \
+		IS(word, "randrw", "?-rwratio 50 -seek random",                         \
+		   "the number is the percentage of reads"),                            \
+		IS(word, "trim", "-op discard", NULL),                                  \
+		IS(word, "randtrim", "-op discard -seek random", NULL),                 \
+		IS(word, "trimwrite randtrimwrite", NULL,                               \
+		   "xdd does not alternate discards and writes; give two targets with " \
+		   "different -op")
 
 #define NO_LATENCY_GOAL "xdd does not search for a rate; try several with -throttle"
 #define ALWAYS "xdd always does so"
@@ -31,6 +35,7 @@ static const struct foreign rows[] = {
 	DIRECTIONS("readwrite"),
 	IS("op", "randread", "-op read -seek random", NULL),
 	IS("op", "randwrite", "-op write -seek random", NULL),
+	IS("op", "randtrim", "-op discard -seek random", NULL),
 	IS("op", "rw readwrite mixed", "?-rwratio 50", "the number is the percentage of reads"),
 	IS("op", "randrw", "?-rwratio 50 -seek random", "the number is the percentage of reads"),
 	V("rwmixread", "70", "-rwratio %v", NULL),

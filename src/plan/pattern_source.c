@@ -150,6 +150,8 @@ static const char *unverifiable(const struct target_plan *t, char *buf, size_t s
 		       "-rwratio";
 	if (t->op == OP_NOOP)
 		return "nothing is read by -op noop";
+	if (t->op == OP_DISCARD)
+		return "nothing is read by -op discard";
 	if (t->kind == TARGET_NULL)
 		return "the null device transfers no data";
 	if (!(plan_engine_caps(t) & ENGINE_NO_DATA))

@@ -114,6 +114,8 @@ const char *plan_op_name(enum op_request op)
 		return "write";
 	case OP_NOOP:
 		return "noop";
+	case OP_DISCARD:
+		return "discard";
 	case OP_MIXED:
 		return "mixed";
 	case OP_UNSET:

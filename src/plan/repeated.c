@@ -72,13 +72,16 @@ static bool same_words(const struct setting *a, const struct setting *b)
 	return true;
 }
 
-/* The settings that amounts come from always differ. */
+/* The settings that amounts and operations come from differ. */
 static void forget_origins(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
-	for (unsigned i = 0; s->opt->scope == SCOPE_TARGET && i < N_AMOUNT_ENTRIES; i++)
+	if (s->opt->scope != SCOPE_TARGET)
+		return;
+	for (unsigned i = 0; i < N_AMOUNT_ENTRIES; i++)
 		t->amounts[i].from = NULL;
+	t->ratio_given = false;
 }
 
 /* True if both have the same effect, as -bytes 1M and -mbytes 1 have. */

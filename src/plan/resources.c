@@ -54,7 +54,8 @@ enum xdd_status plan_resolve_memory(struct plan *plan, struct target_plan *t)
 		m->page_bytes = pool.page_bytes;
 	m->align_bytes = align > m->page_bytes ? align : m->page_bytes;
 	/* In a copy even the null device has data: what is sent, or received. */
-	if ((t->kind == TARGET_NULL && t->endtoend.role == E2E_NONE) || t->op == OP_NOOP)
+	if ((t->kind == TARGET_NULL && t->endtoend.role == E2E_NONE) || t->op == OP_NOOP ||
+	    t->op == OP_DISCARD)
 		return XDD_OK;
 	m->stride_bytes = round_up(t->req_bytes + m->shift_bytes, align);
 	/* Do not pad the last buffer for a buffer that will not follow. */

@@ -330,10 +330,10 @@ static enum xdd_status check_tagged_pair(const struct target_plan *a, const stru
 		return XDD_OK;
 	return plan_refuse(
 		a,
-		"-datapattern tagged, -verify: target %u writes to the same bytes, which would be "
+		"-datapattern tagged, -verify: target %u %s the same bytes, which would be "
 		"reported as wrong; give each its own part (-targetoffset), or one target all "
 		"(-queuedepth)",
-		b->number);
+		b->number, plan_writes(b) ? "writes to" : "discards");
 }
 
 enum xdd_status plan_check_tagged(const struct plan *plan)

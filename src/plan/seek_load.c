@@ -53,7 +53,7 @@ static size_t split_fields(char *text, char *fields[FIELDS_MOST])
 	return n;
 }
 
-/* 'r', 'w' or 'n', or 0. */
+/* 'r', 'w', 'n' or 'd', or 0. */
 static char operation_of(const char *field)
 {
 	if (!field[0] || field[1])
@@ -68,6 +68,9 @@ static char operation_of(const char *field)
 	case 'n':
 	case 'N':
 		return 'n';
+	case 'd':
+	case 'D':
+		return 'd';
 	}
 	return 0;
 }
@@ -92,7 +95,7 @@ static const char *parse_row(char *text, struct seek_row *row)
 	row->blocks = (uint32_t)blocks;
 	row->op = operation_of(fields[3]);
 	if (!row->op)
-		return "the operation is not r, w or n";
+		return "the operation is not r, w, n or d";
 	for (size_t i = FIELDS_LEAST; i < n; i++)
 		if (units_parse_u64(fields[i], &unused))
 			return "a time is not a number of nanoseconds";
@@ -181,17 +184,30 @@ int seek_load_read(const char *path, struct arena *arena, const struct seek_row 
 	return ret;
 }
 
-static enum op_request operation_of_rows(const struct target_plan *t)
+static enum op_request operation_of_row(const struct seek_row *row)
+{
+	switch (row->op) {
+	case 'r':
+		return OP_READ;
+	case 'w':
+		return OP_WRITE;
+	case 'd':
+		return OP_DISCARD;
+	}
+	return OP_NOOP;
+}
+
+/* Set `*discards` if any of them discards. */
+static enum op_request operation_of_rows(const struct target_plan *t, bool *discards)
 {
 	enum op_request list = OP_UNSET;
 
+	*discards = false;
 	for (size_t i = 0; i < t->n_rows; i++) {
-		const char op = t->rows[i].op;
-		enum op_request own = op == 'r' ? OP_READ : op == 'w' ? OP_WRITE : OP_NOOP;
+		enum op_request own = operation_of_row(&t->rows[i]);
 
-		if (list != OP_UNSET && list != own)
-			return OP_MIXED;
-		list = own;
+		*discards |= own == OP_DISCARD;
+		list = list == OP_UNSET || list == own ? own : OP_MIXED;
 	}
 	return list;
 }
@@ -203,13 +219,23 @@ static enum xdd_status resolve_loaded_op(struct target_plan *t)
 		[OP_READ] = "reads",
 		[OP_WRITE] = "writes",
 		[OP_NOOP] = "does neither read nor write",
+		[OP_DISCARD] = "discards",
 		[OP_MIXED] = "mixes reads, writes and noops",
 	};
-	enum op_request list = operation_of_rows(t);
+	bool discards;
+	enum op_request list = operation_of_rows(t, &discards);
 
+	if (list == OP_MIXED && discards)
+		return plan_refuse(t,
+				   "-seek load %s: the list mixes discards (d) with other "
+				   "operations; give them a list and a target of their own",
+				   t->seek.load_file);
+	if (t->ratio_given && discards)
+		return plan_refuse(t, "-rwratio: the list of -seek load %s discards; leave one out",
+				   t->seek.load_file);
 	if (t->op != OP_UNSET && t->op != OP_MIXED && t->op != list)
-		return plan_refuse(t, "-op %s: the list of -seek load %s %s", plan_op_name(t->op),
-				   t->seek.load_file, does[list]);
+		return plan_refuse(t, "-op %s: the list of -seek load %s %s; leave one out",
+				   plan_op_name(t->op), t->seek.load_file, does[list]);
 	t->op = list;
 	return XDD_OK;
 }

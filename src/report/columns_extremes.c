@@ -60,7 +60,7 @@ const struct column columns_extremes[] = {
 	ROW("LONGESTOFFSET", COLUMN_COUNT, "  Longest_Offset", "           bytes", 0,
 	    get_longest_offset, "where it began"),
 	ROW("LONGESTTYPE", COLUMN_TEXT, " Longest_Type", "         text", 0, get_longest_type,
-	    "whether it was a read, a write or a noop"),
+	    "whether it was a read, a write, a noop or a discard"),
 	ROW("SHORTEST", COLUMN_REAL, "    Shortest", "    millisec", 6, get_shortest,
 	    "time of the operation that was done soonest, of those that succeeded"),
 	ROW("SHORTESTOP", COLUMN_COUNT, " Shortest_Op", "      number", 0, get_shortest_op,
@@ -68,6 +68,6 @@ const struct column columns_extremes[] = {
 	ROW("SHORTESTOFFSET", COLUMN_COUNT, " Shortest_Offset", "           bytes", 0,
 	    get_shortest_offset, "where it began"),
 	ROW("SHORTESTTYPE", COLUMN_TEXT, " Shortest_Type", "          text", 0, get_shortest_type,
-	    "whether it was a read, a write or a noop"),
+	    "whether it was a read, a write, a noop or a discard"),
 	{ 0 },
 };

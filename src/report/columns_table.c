@@ -445,7 +445,7 @@ static const struct column table[] = {
 	CPU("PERCENTSYSTEM", "PERCENTSYSTEMTIME PERCENTSYS", "  Pct_Sys", "  percent",
 	     get_percent_system, "system time over elapsed time"),
 	TEXT("OPTYPE", " Op_Type", "    text", get_op,
-	     "read, write, mixed or noop"),
+	     "read, write, mixed, noop or discard"),
 	REAL("XFERSIZEBYTES", NULL, "   Xfer_Size", "       bytes", 0, get_xfer_bytes,
 	     "mean size of the requests that succeeded, in bytes"),
 	REAL("XFERSIZEBLOCKS", NULL, "   Xfer_Size", "      blocks", 2, get_xfer_blocks,

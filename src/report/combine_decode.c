@@ -54,9 +54,14 @@ static bool directions(const struct combine_source *s, const json_t *o, const ch
 		       uint64_t *values)
 {
 	const json_t *by_dir = json_object_get(o, key);
+	bool known;
 
 	for (unsigned dir = 0; dir < DIR_COUNT; dir++) {
-		if (!combine_count(s, by_dir, op_dir_name(dir), &values[dir], NULL))
+		/* Documents of versions that could not discard lack the member. */
+		bool optional = dir == DIR_DISCARD;
+
+		if (!combine_count(s, by_dir, op_dir_name(dir), &values[dir],
+				   optional ? &known : NULL))
 			return false;
 	}
 	return true;

@@ -34,7 +34,7 @@ static void add_bound(struct verdict_facts *f, const struct person_sum *s)
 
 static bool has_pages(const struct target_plan *t)
 {
-	return t->op != OP_NOOP &&
+	return t->op != OP_NOOP && t->op != OP_DISCARD &&
 	       (t->kind == TARGET_FILE || t->kind == TARGET_BLOCK || t->kind == TARGET_MISSING);
 }
 

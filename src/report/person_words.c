@@ -76,6 +76,9 @@ static void write_ops(FILE *f, const struct plan *plan)
 	case 1u << OP_NOOP:
 		fputs("no-ops", f);
 		break;
+	case 1u << OP_DISCARD:
+		fputs("discards", f);
+		break;
 	case 1u << OP_MIXED:
 		fprintf(f, "reads and writes (%.4g %% reads)",
 			100.0 * t->read_ratio / PLAN_RATIO_ONE);
@@ -128,15 +131,16 @@ static void write_depths(FILE *f, const struct plan *plan)
 		fprintf(f, " to %" PRIu64, most);
 }
 
-/* Nothing where no target is a file or a block device. */
+/* Nothing where no target has data of a file or a block device to move. */
 static void write_path(FILE *f, const struct plan *plan)
 {
 	bool direct = false, buffered = false;
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
-		const bool pages = t->kind == TARGET_FILE || t->kind == TARGET_BLOCK ||
-				   t->kind == TARGET_MISSING;
+		const bool pages = t->op != OP_DISCARD &&
+				   (t->kind == TARGET_FILE || t->kind == TARGET_BLOCK ||
+				    t->kind == TARGET_MISSING);
 
 		direct |= pages && t->direct_io;
 		buffered |= pages && !t->direct_io;

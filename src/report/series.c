@@ -155,6 +155,8 @@ static bool has_direction(const struct target_plan *t, enum op_dir dir)
 		return plan_writes(t);
 	case DIR_NOOP:
 		return t->op == OP_NOOP;
+	case DIR_DISCARD:
+		return t->op == OP_DISCARD;
 	case DIR_COUNT:
 		break;
 	}

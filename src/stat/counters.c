@@ -12,6 +12,7 @@ const char *op_dir_name(enum op_dir dir)
 		[DIR_READ] = "read",
 		[DIR_WRITE] = "write",
 		[DIR_NOOP] = "noop",
+		[DIR_DISCARD] = "discard",
 	};
 
 	return names[dir];

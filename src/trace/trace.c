@@ -22,7 +22,7 @@ int64_t trace_to_global_ns(const struct trace *t, uint64_t ns)
 
 char trace_letter(const struct trace_entry *e)
 {
-	static const char letters[DIR_COUNT] = { 'r', 'w', 'n' };
+	static const char letters[DIR_COUNT] = { 'r', 'w', 'n', 'd' };
 
 	return e->dir < DIR_COUNT ? letters[e->dir] : '?';
 }

@@ -220,7 +220,7 @@ value("heartbeat seconds", "86401", m.time("86400s"))
 # Words to choose from
 
 for bad, near in (("reed", "read"), ("READ", "read"), ("wirte", "write"), ("", None), ("rx", None), ("1", None)):
-    value("op", bad, m.choice("read, write or noop"), *([m.near(near)] if near else []),
+    value("op", bad, m.choice("read, write, noop or discard"), *([m.near(near)] if near else []),
           base="-targets 1 data -numreqs 1")
 for bad in ("101", "-1", "abc", "", "50%%", "50 %", "1e1", "100.0001", "nan", "9" * 30):
     value("rwratio", bad, m.PERCENT_READS, base="-targets 1 data -numreqs 1")
@@ -257,9 +257,42 @@ row("no amount of work for a write after a start offset", "-op write -targets 1 
     m.line("target 0, data", m.NO_AMOUNT + "; say -bytes 61440 for the rest of it, or -numreqs"))
 row("no amount of work for a mix in random order", "-rwratio 50 -seek random -targets 1 data", 2, None,
     m.line("target 0, data", m.NO_AMOUNT_RANDOM))
+row("no amount of work for a discard", "-op discard -targets 1 data", 2, None, m.line("target 0, data", m.NO_AMOUNT_ALL))
 row("no amount of work for a new file", "-op write -targets 1 new", 2, None, m.line("target 0, new", m.NO_AMOUNT))
 row("no amount of work on null", "-op read -targets 1 null", 2, None, m.NO_AMOUNT)
 row("no amount of work for noop", "-op noop -targets 1 data", 2, None, m.NO_AMOUNT)
+
+# Discards
+
+DISCARD = "-op discard -targets 1 data -bytes 100% "
+for engine in ("libaio", "mmap", "sg"):
+    row("-op discard with " + engine, DISCARD + "-ioengine " + engine, 2, None,
+        m.line("target 0, data", m.DISCARD_ENGINE % engine))
+row("-op discard with a mix", DISCARD + "-rwratio 50", 2, 9, m.line("-rwratio 50", m.DISCARD_MIX))
+row("-op discard after a mix", "-rwratio 50 " + DISCARD, 2, 4, m.line("-op discard", m.DISCARD_MIX))
+row("-op trim after -rwratio 0", "-rwratio 0 " + DISCARD, 2, 4, m.line("-op discard", m.DISCARD_MIX))
+row("-op discard with a data pattern", DISCARD + "-datapattern random", 2, None,
+    m.line("target 0, data", "-datapattern: " + m.DISCARD_PATTERN))
+row("-op discard with -verify", DISCARD + "-verify contents", 2, None,
+    m.line("target 0, data", "-verify: nothing is read by -op discard"))
+row("-op discard of an empty file", "-op discard -targets 1 empty -numreqs 1", 2, None,
+    m.line("target 0, empty", m.DISCARD_EMPTY))
+row("-op discard past the end", "-op discard -targets 1 data -bytes 64k -startoffset 1k", 2, None,
+    m.line("target 0, data", m.DISCARD_PAST))
+row("-op discard of a character device", "-op discard -targets 1 /dev/zero -numreqs 1", 2, None,
+    m.line("target 0, /dev/zero", m.DISCARD_CHAR))
+row("-op discard with a list that reads too", "-op discard -targets 1 data -seek load list", 2, None,
+    m.line("target 0, data", "-seek load list: " + m.DISCARD_LIST), files={"list": "0 0 4 d\n1 4 4 r\n"})
+row("-op read with a list that discards", "-op read -targets 1 data -seek load list", 2, None,
+    m.line("target 0, data", "-op read: the list of -seek load list discards; leave one out"), files={"list": "0 0 4 d\n"})
+row("-rwratio with a list that discards", "-rwratio 50 -targets 1 data -seek load list", 2, None,
+    m.line("target 0, data", "-rwratio: the list of -seek load list discards; leave one out"), files={"list": "0 0 4 d\n"})
+row("-op discard of a directory's files", "-op discard -target dir2 -bytes 100%", 2, None,
+    m.line("target 0, dir2/file", "is one of the files in directory dir2"), files={"dir2/": b"", "dir2/file": "x" * 4096})
+row("-op discard as a side of a copy", DISCARD + "-e2e issource -e2e destination 127.0.0.1", 2, None,
+    m.line("target 0, data", "-e2e issource: a source only reads"))
+row("-op discard of new files", "-op discard -targets 1 data -reqsize 4 -numreqs 1 -recreatefiles", 2, None,
+    m.line("target 0, data", "-recreatefiles: a new file holds nothing that could be discarded"))
 row("no operation on a file with data", "-targets 1 data -numreqs 1", 2, None,
     m.line("target 0, data", m.NO_OPERATION_SAY))
 row("no operation on one of three", "-op target 0 read -op target 2 read -targets 3 data data data -numreqs 1", 2,

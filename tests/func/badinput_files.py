@@ -130,7 +130,7 @@ row("setup file larger than any", SETUP, 2, 7, m.SETUP_TOO_LARGE, files={"a.cfg"
 
 # Targets that cannot be opened
 
-for op in ("-op read", "-rwratio 50", "-op noop"):
+for op in ("-op read", "-rwratio 50", "-op noop", "-op discard"):
     row("missing target: " + op, op + " -targets 1 nosuch -numreqs 1", 4, None,
         m.line("target 0, nosuch", m.NO_FILE))
 row("missing target and no amount", "-op read -targets 1 nosuch", 4, None, m.line("target 0, nosuch", m.NO_FILE))
@@ -144,7 +144,7 @@ row("missing directory of a target to write", "-op write -targets 1 nodir/new -n
     m.line("target 0, nodir/new", ".*" + m.DIRECTORY_MISSING))
 row("missing directory, one target of two", "-op write -targets 2 new nodir/new -numreqs 1", 4, None,
     m.line("target 1, nodir/new"))
-for op in ("read", "write", "noop"):
+for op in ("read", "write", "noop", "discard"):
     row("directory as a target: " + op, "-op %s -targets 1 dir -numreqs 1" % op, 4, None,
         m.line("target 0, dir", "is a directory; " + m.NOT_A_FILE))
     row("pipe as a target: " + op, "-op %s -targets 1 fifo -numreqs 1" % op, 4, None,

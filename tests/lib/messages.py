@@ -192,6 +192,20 @@ def dio_multiple(what, value):
     return r"%s.*multiple of \d+ bytes; it is %d$" % (what, value)
 
 
+# Discards: src/plan/feature_discard.c, feature_work.c
+
+DISCARD_MULTIPLE = r"-op discard: the request size \(-reqsize, -blocksize\) must be a multiple of 512 bytes"
+DISCARD_NO_DEVICE = r"-op discard: the device cannot discard \(queue/discard_max_bytes is 0\)"
+DISCARD_UNITS = "-op discard: requests are no whole units of"
+DISCARD_ENGINE = "-op discard: the engine %s cannot discard; use -ioengine psync or io_uring"
+DISCARD_MIX = "discards cannot be mixed with reads and writes"
+DISCARD_EMPTY = "-op discard: is empty: there is nothing to discard"
+DISCARD_PAST = "-op discard: the operations reach to .*, and the file has"
+DISCARD_CHAR = "-op discard: is a character device; name a block device or a regular file"
+DISCARD_PATTERN = "-op discard transfers no data"
+DISCARD_POLL = "iopoll: discards cannot be polled for"
+DISCARD_LIST = r"the list mixes discards \(d\) with other operations"
+
 # Lists of operations: src/plan/seek_load.c, src/io/seekfile.c
 
 NO_OPERATIONS = "holds no operations"
@@ -199,7 +213,7 @@ LIST_PAST_LARGEST = "operation 0 lies past the largest offset"
 SIX_FIELDS = "expected six fields"
 LOCATION_LARGE = "the location is too large"
 LIST_SIZE = "the request size is not"
-LIST_OPERATION = "the operation is not r, w or n"
+LIST_OPERATION = "the operation is not r, w, n or d"
 LIST_TIME = "a time is not a number"
 
 

@@ -239,6 +239,8 @@ add("", """
 -op read -targets 1 small -reqsize 24 -numreqs 3 -timelimit 60 -retry 2
 -op noop -targets 1 data -reqsize 4 -numreqs 8
 -op noop -targets 1 null -reqsize 4 -numreqs 8 -verbose
+-op discard -targets 1 data -reqsize 4 -bytes 100% -jsonout j.json
+-op discard -targets 1 null -reqsize 4 -numreqs 8 -verbose
 -op write -targets 1 data
 -rwratio 50 -targets 1 new -reqsize 4 -numreqs 8 -pretruncate 64K -verbose
 -rwratio 25 -targets 1 null -reqsize 4 -numreqs 8 -csvout r.csv -verbose

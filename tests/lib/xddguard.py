@@ -3,6 +3,7 @@
 Everything goes away when the test ends.
 """
 import atexit
+import fcntl
 import hashlib
 import os
 import re
@@ -13,6 +14,7 @@ import xddsys as s
 import xddtest as t
 
 MIB = 1 << 20
+LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4c80, 0x4c81
 
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 
@@ -41,6 +43,32 @@ def digest(device):
 
 def device(name, size=64 * MIB):
     return s.loop_device(s.sparse_file(name + ".img", size))
+
+
+def device_without_discards(size):
+    """
+    A loop device of a number of its own, which is removed at the end: a queue whose discards are switched off once
+    takes no other value any more. Returns its name, or None.
+    """
+    number = 100000 + os.getpid() % 100000
+    dev = "/dev/loop%d" % number
+
+    def remove():
+        subprocess.run(["losetup", "--detach", dev], stderr=subprocess.DEVNULL, check=False)
+        with open("/dev/loop-control", "rb") as control:
+            fcntl.ioctl(control, LOOP_CTL_REMOVE, number)
+
+    try:
+        with open("/dev/loop-control", "rb") as control:
+            fcntl.ioctl(control, LOOP_CTL_ADD, number)
+        atexit.register(remove)
+        if admin("losetup", dev, s.sparse_file("none.img", size)):
+            return None
+        with open("/sys/block/%s/queue/discard_max_bytes" % os.path.basename(dev), "w", encoding="ascii") as f:
+            f.write("0")
+    except OSError:
+        return None
+    return dev
 
 
 def refused(run, path, why):

@@ -121,7 +121,7 @@ def total(row, name="ops"):
 def _add(found):
     """The values that are added up from line to line."""
     keys = ("ops", "bytes", "busy_ns")
-    sums = [sum(r[k][d] for r in found) for k in keys for d in ("read", "write", "noop")]
+    sums = [sum(r[k][d] for r in found) for k in keys for d in ("read", "write", "noop", "discard")]
     sums += [sum(r[k] for r in found) for k in ("issued", "errors", "outstanding")]
     breaks = [r["order_breaks"] for r in found]
     return sums + [None if None in breaks else sum(breaks)]
@@ -167,13 +167,13 @@ def _sums(document):
 def interval_sums(document, target):
     """Operations, bytes and errors of the rows of -intervals of a target, or of all of them (None)."""
     found = [r for r in document["intervals"] if r["target"] == target]
-    sums = [sum(r[k] for r in found if r["direction"] == d) for k in ("ops", "bytes") for d in ("read", "write", "noop")]
+    sums = [sum(r[k] for r in found if r["direction"] == d) for k in ("ops", "bytes") for d in ("read", "write", "noop", "discard")]
     return sums + [sum(r["errors"] for r in found)]
 
 
 def _interval_sums(document):
     for r in rows(document, "TARGET_AVERAGE") + rows(document, "COMBINED"):
-        wanted = [r[k][d] for k in ("ops", "bytes") for d in ("read", "write", "noop")] + [r["errors"]]
+        wanted = [r[k][d] for k in ("ops", "bytes") for d in ("read", "write", "noop", "discard")] + [r["errors"]]
         got = interval_sums(document, None if r["what"] == "COMBINED" else r["target"])
         if got != wanted:
             yield "the rows of -intervals are not %s, target %d: %r, %r" % (r["what"], r.get("target", -1), got, wanted)

@@ -18,12 +18,17 @@ static char path[] = "/tmp/xdd-test-engine-XXXXXX";
 static int fd;
 static unsigned char buf[SIZE], data[SIZE];
 
+static inline void make_data(void)
+{
+	for (size_t i = 0; i < SIZE; i++)
+		data[i] = (unsigned char)(i * 7 + i / 256);
+}
+
 static inline int make_file(void **state)
 {
 	(void)state;
 	fd = mkstemp(path);
-	for (size_t i = 0; i < SIZE; i++)
-		data[i] = (unsigned char)(i * 7 + i / 256);
+	make_data();
 	return fd < 0 ? -1 : 0;
 }
 

@@ -19,11 +19,14 @@ static void test_fixed_directions(void **state)
 	static const struct {
 		enum op_request op;
 		enum op_dir dir;
-	} cases[] = { { OP_READ, DIR_READ }, { OP_WRITE, DIR_WRITE }, { OP_NOOP, DIR_NOOP } };
+	} cases[] = { { OP_READ, DIR_READ },
+		      { OP_WRITE, DIR_WRITE },
+		      { OP_NOOP, DIR_NOOP },
+		      { OP_DISCARD, DIR_DISCARD } };
 	struct access a;
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		struct target_plan t = plan_of(SEEK_SEQUENTIAL, 100);
 
 		t.op = cases[i].op;

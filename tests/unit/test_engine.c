@@ -38,13 +38,14 @@ static void test_registry(void **state)
 	assert_true(n >= 6);
 	assert_null(engine_named("no such engine"));
 	assert_null(engine_named(""));
-	assert_int_equal(engine_named("psync")->caps, ENGINE_OWN_FILE);
+	assert_int_equal(engine_named("psync")->caps, ENGINE_OWN_FILE | ENGINE_DISCARDS);
 	assert_int_equal(engine_named("mmap")->caps, ENGINE_MAPS);
-	assert_int_equal(engine_named("null")->caps, ENGINE_NO_DATA);
+	assert_int_equal(engine_named("null")->caps, ENGINE_NO_DATA | ENGINE_DISCARDS);
 	assert_int_equal(engine_named("sg")->caps, ENGINE_SCSI | ENGINE_OPENS);
 	assert_int_equal(engine_named("libaio")->caps, ENGINE_QUEUES | ENGINE_DIRECT);
-	assert_int_equal(engine_named("io_uring")->caps,
-			 ENGINE_QUEUES | ENGINE_DIRECT | ENGINE_REORDERS | ENGINE_OPENS);
+	assert_int_equal(engine_named("io_uring")->caps, ENGINE_QUEUES | ENGINE_DIRECT |
+								 ENGINE_REORDERS | ENGINE_OPENS |
+								 ENGINE_DISCARDS);
 }
 
 static void test_engine_of(void **state)
@@ -62,7 +63,7 @@ static void test_engine_of(void **state)
 	assert_int_equal(plan_engine_caps(&plan), ENGINE_MAPS | ENGINE_NO_DATA | ENGINE_NO_PATTERN);
 	plan.kind = TARGET_NULL;
 	assert_string_equal(plan_engine(&plan)->name, "null");
-	assert_int_equal(plan_engine_caps(&plan), ENGINE_NO_DATA);
+	assert_int_equal(plan_engine_caps(&plan), ENGINE_NO_DATA | ENGINE_DISCARDS);
 	assert_int_equal(engine_check(&plan, &why), 0);
 }
 

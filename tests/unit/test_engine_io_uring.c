@@ -247,6 +247,36 @@ static void test_uring_not_registered(void **state)
 	close(fd);
 }
 
+/* Several at once, which carry no data and may complete in any order. */
+static void test_uring_discard(void **state)
+{
+	int fd = open_file(O_RDWR);
+	unsigned char block[BLOCK];
+	struct rig r;
+
+	(void)state;
+	if (!offered(&(struct variant){ "io_uring", "" }))
+		skip();
+	rig_open(&r, &(struct variant){ "io_uring", "" }, fd, 8, false);
+	for (unsigned i = 0; i < 8; i++)
+		start(&r, i, DIR_DISCARD, 4 * i * BLOCK, BLOCK);
+	reap_ns(&r, 8, UINT64_MAX, 8);
+	for (unsigned i = 0; i < 8; i++) {
+		struct io_request *req = &r.requests[i];
+
+		if (req->error == -EOPNOTSUPP)
+			break;
+		assert_int_equal(req->error, 0);
+		assert_int_equal(req->done, BLOCK);
+		assert_int_equal(pread(fd, block, BLOCK, 4 * i * BLOCK), BLOCK);
+		for (unsigned k = 0; k < BLOCK; k++)
+			assert_int_equal(block[k], 0);
+		assert_int_equal(pread(fd, block, BLOCK, (4 * i + 1) * BLOCK), BLOCK);
+		assert_memory_equal(block, data + (4 * i + 1) * BLOCK, BLOCK);
+	}
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +286,7 @@ int main(void)
 		cmocka_unit_test_setup(test_uring_older_kernels, refill),
 		cmocka_unit_test_setup(test_uring_looks, refill),
 		cmocka_unit_test_setup(test_uring_not_registered, refill),
+		cmocka_unit_test_setup(test_uring_discard, refill),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

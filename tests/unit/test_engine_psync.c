@@ -148,6 +148,33 @@ static void test_noop(void **state)
 	assert_int_equal(calls, 0);
 }
 
+/* Zeros in the range and no others, also of a request longer than what is left of the file. */
+static void test_discard(void **state)
+{
+	struct io_request req = request(DIR_DISCARD, 100, 5000), read = request(DIR_READ, 0, SIZE);
+
+	(void)state;
+	submit("psync", &req);
+	if (req.error == -EOPNOTSUPP)
+		skip();
+	assert_int_equal(req.error, 0);
+	assert_int_equal(req.done, 5000);
+	req = request(DIR_DISCARD, SIZE - 100, 5000);
+	submit("psync", &req);
+	assert_int_equal(req.done, 5000);
+	assert_int_equal(calls, 0);
+	memset(data + 100, 0, 5000);
+	memset(data + SIZE - 100, 0, 100);
+	submit("psync", &read);
+	assert_int_equal(read.error, 0);
+	assert_memory_equal(buf, data, SIZE);
+	make_data();
+
+	submit_to("psync", -1, &req);
+	assert_int_equal(req.error, -EBADF);
+	assert_int_equal(req.done, 0);
+}
+
 static void test_short_transfers(void **state)
 {
 	static const ssize_t steps[] = { 1, 100, -EINTR, 2000, -EINTR };
@@ -245,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_null),
 		cmocka_unit_test_setup(test_transfers, start),
 		cmocka_unit_test_setup(test_noop, start),
+		cmocka_unit_test_setup(test_discard, start),
 		cmocka_unit_test_setup(test_short_transfers, start),
 		cmocka_unit_test_setup(test_end_of_file, start),
 		cmocka_unit_test_setup(test_errors, start),

@@ -74,10 +74,13 @@ static void test_no_buffers(void **state)
 {
 	struct target_plan null = { .kind = TARGET_NULL, .op = OP_READ, .req_bytes = 4096 };
 	struct target_plan noop = { .kind = TARGET_FILE, .op = OP_NOOP, .req_bytes = 4096 };
+	struct target_plan discard = { .kind = TARGET_FILE, .op = OP_DISCARD, .req_bytes = 4096 };
 
 	(void)state;
 	plan_resolve_memory(NULL, &null);
 	plan_resolve_memory(NULL, &noop);
+	plan_resolve_memory(NULL, &discard);
+	assert_int_equal(plan_region_bytes(&discard.memory, 8), 0);
 	assert_int_equal(plan_region_bytes(&null.memory, 8), 0);
 	assert_int_equal(plan_region_bytes(&noop.memory, 8), 0);
 }

@@ -171,6 +171,11 @@ static void operations(void **state)
 	assert_int_equal(t0->read_ratio, PLAN_RATIO_ONE);
 	good("-targets 1 null -numreqs 1 -op noop");
 	assert_int_equal(t0->op, OP_NOOP);
+	good("-targets 1 null -numreqs 1 -op discard");
+	assert_int_equal(t0->op, OP_DISCARD);
+	good("-targets 1 null -numreqs 1 -op trim");
+	assert_int_equal(t0->op, OP_DISCARD);
+	bad("-targets 1 null -numreqs 1 -op trim -rwratio 50", XDD_BAD_ARGUMENT, "cannot be mixed");
 	good("-targets 1 null -numreqs 1 -rwratio 30.5");
 	assert_int_equal(t0->op, OP_MIXED);
 	assert_int_equal(t0->read_ratio, 30500000);

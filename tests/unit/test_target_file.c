@@ -198,12 +198,13 @@ static void test_open_modes(void **state)
 	} cases[] = { { OP_READ, O_RDONLY },
 		      { OP_NOOP, O_RDONLY },
 		      { OP_WRITE, O_WRONLY },
+		      { OP_DISCARD, O_WRONLY },
 		      { OP_MIXED, O_RDWR } };
 	struct target_file file = { 0 };
 	struct stat st;
 
 	(void)state;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 5; i++) {
 		struct target_plan plan = plan_of(path, cases[i].op);
 
 		assert_int_equal(open_target(&file, &plan), 0);

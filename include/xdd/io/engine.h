@@ -131,7 +131,8 @@ struct engine {
 bool io_request_partial(struct io_request *req, int64_t result);
 
 /*
- * Account for the kernel's result of one transfer for `req`: bytes moved, or -errno. Returns true
+ * Account for the kernel's result of one transfer for `req`: bytes moved, or -errno; of a discard,
+ * 0 or -errno. Returns true
  * when the request is complete, false when it is to be submitted again for what is left of it. For
  * engines.
  */

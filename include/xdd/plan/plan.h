@@ -68,6 +68,7 @@ enum op_request {
 	OP_READ,
 	OP_WRITE,
 	OP_NOOP,
+	OP_DISCARD,
 	OP_MIXED, /* by -rwratio */
 };
 
@@ -105,6 +106,7 @@ struct target_plan {
 	enum op_request op;
 	uint32_t read_ratio; /* of PLAN_RATIO_ONE; for OP_MIXED */
 	bool ratio_random;
+	bool ratio_given;    /* -rwratio has set `op` */
 	uint64_t block_size; /* bytes */
 	uint64_t req_blocks;
 	bool block_size_given, req_blocks_given;
@@ -355,7 +357,7 @@ uint32_t plan_depth_of(const struct target_plan *t, uint32_t qthread);
 const struct idset *plan_processors_of(const struct plan *plan, const struct target_plan *t,
 				       uint32_t qthread, int *one);
 
-/* "read", "write", "noop" or "mixed". */
+/* "read", "write", "noop", "discard" or "mixed". */
 const char *plan_op_name(enum op_request op);
 
 /* "none", "loose", "strict" or "serial". */
@@ -403,6 +405,12 @@ bool plan_first_pass_is_last(const struct plan *plan);
 static inline bool plan_writes(const struct target_plan *t)
 {
 	return t->op == OP_WRITE || t->op == OP_MIXED;
+}
+
+/* True if operations change what the target holds, so that the overwrite guard judges it. */
+static inline bool plan_changes(const struct target_plan *t)
+{
+	return plan_writes(t) || t->op == OP_DISCARD;
 }
 
 /* Memory that the time stamps of an operation take. */

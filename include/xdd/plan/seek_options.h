@@ -47,7 +47,7 @@ static inline bool seek_is_random(enum seek_pattern pattern)
 struct seek_row {
 	uint64_t block; /* in blocks of the target, start offset included */
 	uint32_t blocks;
-	char op; /* 'r', 'w' or 'n' */
+	char op; /* 'r', 'w', 'n' or 'd' (discard) */
 };
 
 #endif

@@ -14,10 +14,11 @@ enum op_dir {
 	DIR_READ,
 	DIR_WRITE,
 	DIR_NOOP,
+	DIR_DISCARD, /* in files: numbers of the others stay */
 	DIR_COUNT,
 };
 
-/* "read", "write" or "noop". */
+/* "read", "write", "noop" or "discard". */
 const char *op_dir_name(enum op_dir dir);
 
 /* A snapshot, or a sum of snapshots: plain values. */

@@ -114,7 +114,7 @@ static int64_t sample_limit(const struct qthread *q)
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		uint64_t max = atomic_load_explicit(&h[dir].max_ns, memory_order_relaxed);
 
-		if (max < least && (max || (mixed && dir != DIR_NOOP)))
+		if (max < least && (max || (mixed && dir <= DIR_WRITE)))
 			least = max;
 	}
 	return least < INT64_MAX ? (int64_t)least : 0;

@@ -23,7 +23,7 @@
 bool retry_flush_applies(const struct target_plan *plan)
 {
 	return plan->retries || plan->report_threshold_ns ||
-	       (plan->flush_writes && plan_writes(plan));
+	       (plan->flush_writes && plan_changes(plan));
 }
 
 /* The error may not occur again; the help of -retry has the list. */
@@ -85,7 +85,7 @@ bool retry_flush_is_due(struct target *t, const struct io_request *req)
 {
 	uint64_t every = t->plan->flush_writes;
 
-	if (!every || req->dir != DIR_WRITE)
+	if (!every || (req->dir != DIR_WRITE && req->dir != DIR_DISCARD))
 		return false;
 	return (atomic_fetch_add_explicit(&t->state.writes, 1, memory_order_relaxed) + 1) % every ==
 	       0;

@@ -279,7 +279,7 @@ void target_file_sync_pass(struct qthread *q)
 
 	t->unused = false;
 	/* A run that is stopped does not wait for the data to be written. */
-	if (t->plan->sync_write && plan_writes(t->plan) && !stop_requested(&t->run->stop)) {
+	if (t->plan->sync_write && plan_changes(t->plan) && !stop_requested(&t->run->stop)) {
 		target_flush(t, &t->state.sync_ns, "-syncwrite");
 		cputime_last(q);
 	}
