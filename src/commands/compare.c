@@ -50,8 +50,8 @@ static const struct option rows[] = {
 	{ .name = "failif",
 	  .arg = "<limit>",
 	  .help = "make the exit status that of a check for scripts. <limit> is a figure, "
-		  "bandwidth, iops, latency, p50, p99 or p99.9, and how far b may be above or "
-		  "below a: p99+10%, bandwidth-5%; several with commas between them, or with "
+		  "bandwidth, iops, latency, p50, p99, p99.9 or flush, and how far b may be above "
+		  "or below a: p99+10%, bandwidth-5%; several with commas between them, or with "
 		  "-failif again. A limit is exceeded when the change is greater, and real" },
 	{ .name = "help", .aliases = "h", .help = "this text" },
 	{ 0 },
@@ -335,7 +335,7 @@ static void print_results(struct comparison *c)
 		print_trouble(&c->a, &c->subjects[i]);
 		print_trouble(&c->b, &c->subjects[i]);
 	}
-	for (enum pass_figure figure = 0; figure < FIGURE_COUNT; figure++) {
+	for (enum pass_figure figure = 0; figure < FIGURE_ALL; figure++) {
 		for (size_t i = 0; i < c->n_subjects; i++) {
 			struct compare_figure f = compare_judge(&c->a, &c->b, c->subjects[i].target,
 								figure, c->n_subjects);

@@ -120,9 +120,10 @@ static const struct option rows[] = {
 	  .help = "flush what was written at the end of each pass",
 	  .detail =
 		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, once for each target and "
-		  "pass. It begins when the last operation is complete and is part of the elapsed "
-		  "time and the rates. The column BUFFERFLUSHTIME has its time, and with -verbose "
-		  "a line has the rates without it. The user guide's synopsis has a number after "
+		  "pass; after discards as well. It begins when the last operation is complete and is part of the elapsed "
+		  "time and the rates. The columns BUFFERFLUSHTIME and FLUSHLAT... have its time, "
+		  "-latency has a row of the flushes, and with -verbose a line has the rates without "
+		  "it. The user guide's synopsis has a number after "
 		  "the option and gives it no meaning: any number but 0 is the option alone, and 0 "
 		  "cancels an earlier -syncwrite." },
 	OPEN_SYNC("osync", OPEN_SYNC_FILE,
@@ -154,8 +155,9 @@ static const struct option rows[] = {
 		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose "
 		  "write completes the number. Other QThreads continue; a QThread of an "
 		  "asynchronous engine first waits until its own operations are complete. The time "
-		  "is not part of that of any operation; the column BUFFERFLUSHTIME has it. 0: "
-		  "never." },
+		  "is not part of that of any operation: the column BUFFERFLUSHTIME has the sum, "
+		  "FLUSHES and FLUSHLAT... have number and latencies of the flushes, and -latency has "
+		  "a row of them. A discard counts as a write. 0: never." },
 	{ .name = "retry",
 	  .aliases = "ret",
 	  .scope = SCOPE_TARGET,

@@ -145,8 +145,8 @@ static const struct foreign rows[] = {
 	SWITCH("thread", "", "QThreads are threads"),
 
 	/* flushes */
-	V("fsync", "4", "-flushwrite %v", "with fdatasync(2)"),
-	V("fdatasync", "4", "-flushwrite %v", NULL),
+	V("fsync", "4", "-flushwrite %v", "with fdatasync(2); -latency has a row of the flushes"),
+	V("fdatasync", "4", "-flushwrite %v", "-latency has a row of the flushes"),
 	SWITCH("end_fsync", "-syncwrite", "the flush counts in the rates"),
 	SWITCH("fsync_on_close", "-syncwrite", "the flush counts in the rates"),
 	IS("sync", "0 none", "", NULL),

@@ -1,6 +1,6 @@
 /*
  * The rows of the column table that are about latencies: the same figures for all operations, for
- * reads, for writes, and of the response time. Read by column_at().
+ * reads, for writes, of the response time, and for flushes. Read by column_at().
  */
 #include "report/latency.h"
 #include "xdd/report/column.h"
@@ -62,13 +62,16 @@ static void get_stat(const struct result *r, struct column_value *v, enum latenc
 	RESP, "   Resp_", LATENCY_RESPONSE, LATENCY_ALL_DIRS, \
 		"time from when an operation was due to its completion (-throttle)"
 
+#define FLUSHES FLUSHLAT, "Fls_Lat_", LATENCY_SERVICE, LATENCY_FLUSHES, "time of a flush"
+
 FIGURES(GETTER, ALL)
 FIGURES(GETTER, READS)
 FIGURES(GETTER, WRITES)
 FIGURES(GETTER, RESPONSES)
+FIGURES(GETTER, FLUSHES)
 
 static const struct column table[] = { FIGURES(ROW, ALL) FIGURES(ROW, READS) FIGURES(ROW, WRITES)
-					       FIGURES(ROW, RESPONSES) };
+					       FIGURES(ROW, RESPONSES) FIGURES(ROW, FLUSHES) };
 
 const struct column *column_latency_at(size_t i)
 {

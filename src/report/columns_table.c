@@ -195,6 +195,11 @@ static void get_flush(const struct result *r, struct column_value *v)
 	v->real = (double)r->figures.tally.flush_ns / NS_PER_MS;
 }
 
+static void get_flushes(const struct result *r, struct column_value *v)
+{
+	v->count = r->figures.tally.flushes;
+}
+
 static void get_open(const struct result *r, struct column_value *v)
 {
 	set_file_time(v, r, r->figures.tally.open_ns);
@@ -410,6 +415,8 @@ static const struct column table[] = {
 	     "time spent filling buffers, of all QThreads together"),
 	REAL("BUFFERFLUSHTIME", NULL, "    Flush", " millisec", 3, get_flush,
 	     "time spent flushing what was written, outside of operations"),
+	COUNT("FLUSHES", NULL, "    Flushes", "   #flushes", get_flushes,
+	      "flushes of what was written, also those that failed"),
 	REAL("OPENTIME", NULL, "     Open", " millisec", 3, get_open,
 	     "time spent opening the target for the pass, and making its file"),
 	REAL("CLOSETIME", NULL, "    Close", " millisec", 3, get_close,

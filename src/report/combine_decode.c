@@ -95,6 +95,7 @@ static bool tally(const struct combine_source *s, const json_t *o, struct figure
 	       combine_count(s, o, "miscompares", &t->miscompares, &known) &&
 	       combine_count(s, o, "retries", &t->retries, &known) &&
 	       combine_count(s, o, "fill_ns", &t->fill_ns, &known) &&
+	       combine_count(s, o, "flushes", &t->flushes, &known) &&
 	       combine_count(s, o, "flush_ns", &t->flush_ns, &known) &&
 	       combine_count(s, o, "sync_ns", &t->sync_ns, &known) &&
 	       combine_count(s, o, "open_ns", &t->open_ns, &known) &&
@@ -188,6 +189,8 @@ static bool distribution(const struct combine_source *s, const json_t *o, struct
 
 static bool latencies(const struct combine_source *s, const json_t *o, struct latency *l)
 {
+	const json_t *flushes = json_object_get(o, latency_dir_name(LATENCY_FLUSHES));
+
 	for (unsigned time = 0; time < LATENCY_TIMES; time++) {
 		const json_t *by_dir = json_object_get(o, latency_time_name(time));
 
@@ -198,7 +201,7 @@ static bool latencies(const struct combine_source *s, const json_t *o, struct la
 				return false;
 		}
 	}
-	return true;
+	return !flushes || distribution(s, flushes, &l->flushes);
 }
 
 bool combine_decode(const struct combine_source *s, const json_t *o, struct figures *f)

@@ -27,11 +27,12 @@ struct series {
 	size_t n_all;
 	size_t n, left_out;
 	uint64_t *passes;
-	double *values[FIGURE_COUNT]; /* of rates the amounts, until they are divided */
-	double *window_ns;	      /* of each pass, from its first operation to its last one */
-	double *own_ns;		      /* sum of the times of its hosts */
-	double all_own_ns;	      /* of all passes, those left out too */
+	double *values[FIGURE_ALL]; /* of rates the amounts, until they are divided */
+	double *window_ns;	    /* of each pass, from its first operation to its last one */
+	double *own_ns;		    /* sum of the times of its hosts */
+	double all_own_ns;	    /* of all passes, those left out too */
 	bool latencies;
+	bool flushes;		 /* in each pass */
 	uint64_t last_finish_ns; /* of the pass before */
 	bool overlaps;		 /* a pass begins on a host before the last one ends on another */
 };
@@ -45,6 +46,7 @@ struct pass_sum {
 	uint32_t first, last; /* hosts: to begin first, to finish last */
 	uint64_t longest_ns;  /* of a target */
 	double bytes, ops, busy_ns, own_ns;
+	double flushes, flush_ns;
 	struct latency latency;
 	bool latencies;
 };
@@ -73,7 +75,7 @@ static bool prepare(struct series *s)
 	s->own_ns = calloc(room + 1, sizeof(*s->own_ns));
 	if (!s->all || !s->passes || !s->window_ns || !s->own_ns)
 		return false;
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
 		s->values[i] = calloc(room + 1, sizeof(*s->values[i]));
 		if (!s->values[i])
 			return false;
@@ -95,7 +97,7 @@ static void release(struct series *s)
 	free(s->passes);
 	free(s->window_ns);
 	free(s->own_ns);
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++)
 		free(s->values[i]);
 }
 
@@ -114,6 +116,8 @@ static bool add_figures(struct pass_sum *sum, const struct series *s, const stru
 		sum->bytes += (double)tally_bytes(&f.tally);
 		sum->ops += (double)tally_ops(&f.tally);
 		sum->busy_ns += (double)tally_busy_ns(&f.tally);
+		sum->flushes += (double)f.tally.flushes;
+		sum->flush_ns += (double)f.tally.flush_ns;
 		sum->latencies &= !!(f.known & FIGURES_LATENCY);
 		if (latency_add(&sum->latency, &f.latency)) {
 			log_error("combine: %s", strerror(ENOMEM));
@@ -172,6 +176,7 @@ static void keep_values(struct series *s, const struct pass_sum *sum)
 		return;
 	}
 	s->latencies &= sum->latencies;
+	s->flushes &= sum->flushes > 0;
 	s->passes[s->n] = sum->pass;
 	s->window_ns[s->n] = (double)ns;
 	s->own_ns[s->n] = sum->own_ns;
@@ -180,6 +185,8 @@ static void keep_values(struct series *s, const struct pass_sum *sum)
 	s->values[FIGURE_LATENCY][s->n] = sum->busy_ns / sum->ops;
 	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_COUNT; i++)
 		s->values[i][s->n] = (double)histogram_percentile(&v, figure_percentile(i));
+	if (sum->flushes > 0)
+		s->values[FIGURE_FLUSH][s->n] = sum->flush_ns / sum->flushes;
 	s->n++;
 }
 
@@ -243,10 +250,11 @@ static json_t *statistics_value(const struct series *s)
 		.left_out = s->left_out,
 		.n = s->n,
 		.percentiles = s->latencies,
+		.flushes = s->n && s->flushes,
 		.passes = s->passes,
 	};
 
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
 		st.values[i] = s->values[i];
 		st.summary[i] = stats_summarize(s->values[i], s->n);
 		st.stability[i] = stats_stability(s->values[i], s->n);
@@ -283,7 +291,7 @@ static void note_counts(const struct series *s, json_t *notes)
 bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed_ns,
 		    json_t *statistics, json_t *times, json_t *notes)
 {
-	struct series s = { .hosts = hosts, .n_hosts = n, .latencies = true };
+	struct series s = { .hosts = hosts, .n_hosts = n, .latencies = true, .flushes = true };
 	bool good = prepare(&s);
 	size_t done = 0;
 

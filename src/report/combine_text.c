@@ -225,6 +225,20 @@ static void put_latency(FILE *f, const json_t *doc)
 		 scaled_time(NS_PER_MS * number(columns, "latp9999"), p9999));
 }
 
+static void put_flushes(FILE *f, const json_t *doc)
+{
+	const json_t *columns = json_object_get(combined_of(doc), "columns");
+	char mean[SCALED_SIZE], p99[SCALED_SIZE], max[SCALED_SIZE];
+
+	if (!is_number(columns, "flushlatp50"))
+		return;
+	put_line(f, "Flushes", "%.0f, mean %s, p99 %s, max %s, in no operation",
+		 number(columns, "flushes"),
+		 scaled_time(NS_PER_MS * number(columns, "flushlatmean"), mean),
+		 scaled_time(NS_PER_MS * number(columns, "flushlatp99"), p99),
+		 scaled_time(NS_PER_MS * number(columns, "flushlatmax"), max));
+}
+
 static void put_skew(FILE *f, const json_t *doc, const char *word, const char *key)
 {
 	const json_t *s = json_object_get(json_object_get(doc, "together"), key);
@@ -471,6 +485,7 @@ int combine_print_text(const json_t *doc, FILE *to)
 	put_table(to, doc);
 	fputc('\n', to);
 	put_latency(to, doc);
+	put_flushes(to, doc);
 	if (n > 1) {
 		put_skew(to, doc, "Start", "start_skew");
 		put_skew(to, doc, "End", "end_skew");

@@ -21,7 +21,7 @@ static bool refuse(const struct compare_limit *limit, const char *problem)
 static const char *figure_at(const void *words, size_t i)
 {
 	(void)words;
-	return i < FIGURE_COUNT ? figure_name((enum pass_figure)i) : NULL;
+	return i < FIGURE_ALL ? figure_name((enum pass_figure)i) : NULL;
 }
 
 static bool parse_figure(struct compare_limit *limit, size_t length)
@@ -29,7 +29,7 @@ static bool parse_figure(struct compare_limit *limit, size_t length)
 	char word[NUMBER_SIZE], problem[160];
 	const char *near;
 
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
 		if (strlen(figure_name(i)) == length &&
 		    strncmp(limit->text, figure_name(i), length) == 0) {
 			limit->figure = i;
@@ -38,9 +38,10 @@ static bool parse_figure(struct compare_limit *limit, size_t length)
 	}
 	snprintf(word, sizeof(word), "%.*s", (int)length, limit->text);
 	near = suggest_nearest(word, figure_at, NULL);
-	snprintf(problem, sizeof(problem),
-		 "expected bandwidth, iops, latency, p50, p99 or p99.9 before the sign%s%s%s",
-		 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	snprintf(
+		problem, sizeof(problem),
+		"expected bandwidth, iops, latency, p50, p99, p99.9 or flush before the sign%s%s%s",
+		near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 	return refuse(limit, problem);
 }
 

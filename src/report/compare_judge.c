@@ -8,10 +8,10 @@
 #include "xdd/report/compare.h"
 
 /*
- * Percentiles are three more figures in which equal runs may differ by chance. At this level they
- * add little to the share of equal runs that are called different.
+ * Percentiles and flushes are four more figures in which equal runs may differ by chance. At this
+ * level they add little to the share of equal runs that are called different.
  */
-#define PERCENTILE_LEVEL 0.99
+#define MORE_LEVEL 0.99
 
 /* A percentile is that of a bucket of the histogram; either side may be off by 0.4 %. */
 #define PERCENTILE_RESOLUTION 1.008
@@ -86,7 +86,7 @@ static bool is_unstable(const struct compare_side *side, json_int_t target, enum
 
 static double level_of(enum pass_figure figure, size_t subjects)
 {
-	double level = figure < FIGURE_FIRST_PERCENTILE ? STATS_LEVEL : PERCENTILE_LEVEL;
+	double level = figure < FIGURE_FIRST_PERCENTILE ? STATS_LEVEL : MORE_LEVEL;
 
 	/* Bonferroni: among many subjects one would differ by chance. */
 	return 1 - (1 - level) / (double)subjects;
@@ -128,7 +128,7 @@ struct compare_figure compare_judge(const struct compare_side *a, const struct c
 		f.a = mean_of(runs, a->n);
 		f.b = mean_of(runs + a->n, b->n);
 		f.ratio = stats_compare(runs, a->n, runs + a->n, b->n, level_of(figure, subjects));
-		if (figure >= FIGURE_FIRST_PERCENTILE) {
+		if (figure >= FIGURE_FIRST_PERCENTILE && figure != FIGURE_FLUSH) {
 			f.ratio.low /= PERCENTILE_RESOLUTION;
 			f.ratio.high *= PERCENTILE_RESOLUTION;
 		}

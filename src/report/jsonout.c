@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "report/latency.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/newfile.h"
@@ -289,7 +290,7 @@ void jsonout_interval(struct jsonout *j, const struct series_row *row)
 	jvalue_put(o, "target", row->all ? json_null() : jvalue_count(i->target));
 	jvalue_put(o, "name", jvalue_text(row->name));
 	jvalue_put(o, "pass", i->pass ? jvalue_count(i->pass) : json_null());
-	jvalue_put(o, "direction", jvalue_text(op_dir_name(row->dir)));
+	jvalue_put(o, "direction", jvalue_text(latency_dir_name(row->dir)));
 	jvalue_put(o, "ops", jvalue_count(row->ops));
 	jvalue_put(o, "bytes", jvalue_count(row->bytes));
 	jvalue_put(o, "errors", jvalue_count(row->errors));

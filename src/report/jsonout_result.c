@@ -98,6 +98,7 @@ static void put_tally(json_t *o, const struct result *r)
 	jvalue_put(o, "order_breaks", known(r->figures.known & FIGURES_ORDER, t->order_breaks));
 	jvalue_put(o, "fill_ns", jvalue_count(t->fill_ns));
 	jvalue_put(o, "overhead_ns", known(r->figures.known & FIGURES_OVERHEAD, t->overhead_ns));
+	jvalue_put(o, "flushes", jvalue_count(t->flushes));
 	jvalue_put(o, "flush_ns", jvalue_count(t->flush_ns));
 	jvalue_put(o, "sync_ns", known(of_target, t->sync_ns));
 	jvalue_put(o, "open_ns", known(of_target, t->open_ns));
@@ -118,9 +119,8 @@ static void put_network(json_t *o, const struct result *r)
 /*
  * The buckets that are not empty: [from_ns, count, ...], which is half as long as pairs would be.
  */
-static json_t *buckets(const struct latency *l, enum latency_time time, unsigned dir)
+static json_t *buckets(const struct histogram_sum *sum)
 {
-	const struct histogram_sum *sum = &l->of[time][dir];
 	json_t *array = json_array();
 
 	for (unsigned i = sum->first; i < sum->first + sum->size; i++) {
@@ -149,7 +149,7 @@ static json_t *percentiles(const struct histogram_view *v, const struct plan *pl
 	return o;
 }
 
-/* One direction, or NULL where nothing was done in it. */
+/* One direction, or flushes: NULL where there were none. */
 static json_t *latency_of(const struct plan *plan, const struct latency *l, enum latency_time time,
 			  unsigned dir)
 {
@@ -165,13 +165,13 @@ static json_t *latency_of(const struct plan *plan, const struct latency *l, enum
 	jvalue_put(o, "standard_deviation_ns", jvalue_real(histogram_stddev(&v)));
 	jvalue_put(o, "maximum_ns", jvalue_count(histogram_max(&v)));
 	jvalue_put(o, "percentiles_ns", percentiles(&v, plan));
-	jvalue_put(o, "histogram", buckets(l, time, dir));
+	jvalue_put(o, "histogram", buckets(v.parts[0]));
 	return o;
 }
 
 static json_t *latency(const struct plan *plan, const struct latency *l)
 {
-	json_t *o = json_object();
+	json_t *o = json_object(), *flushes;
 
 	for (unsigned time = 0; time < LATENCY_TIMES; time++) {
 		json_t *by_dir = json_object();
@@ -184,6 +184,9 @@ static json_t *latency(const struct plan *plan, const struct latency *l)
 		}
 		jvalue_put(o, latency_time_name((enum latency_time)time), by_dir);
 	}
+	flushes = latency_of(plan, l, LATENCY_SERVICE, LATENCY_FLUSHES);
+	if (flushes)
+		jvalue_put(o, latency_dir_name(LATENCY_FLUSHES), flushes);
 	return o;
 }
 

@@ -40,8 +40,8 @@ json_t *jsonout_statistics_value(const struct pass_statistics *s)
 	jvalue_put(o, "passes", passes);
 	jvalue_put(o, "left_out", jvalue_count(s->left_out));
 	jvalue_put(o, "not_reproducible", jvalue_text(statistics_why(s, why)));
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
-		if (i < FIGURE_FIRST_PERCENTILE || s->percentiles)
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
+		if (statistics_has(s, i))
 			jvalue_put(o, figure_name(i), figure(s, i));
 	}
 	return o;

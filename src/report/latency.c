@@ -78,6 +78,8 @@ char *latency_percent_text(uint32_t percent, char *buf)
 
 const char *latency_dir_name(unsigned dir)
 {
+	if (dir == LATENCY_FLUSHES)
+		return "flush";
 	return dir == LATENCY_ALL_DIRS ? "all" : op_dir_name(dir);
 }
 
@@ -175,7 +177,7 @@ void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r
 {
 	struct histogram_view v;
 
-	for (unsigned dir = 0; dir <= LATENCY_ALL_DIRS; dir++)
+	for (unsigned dir = 0; dir < LATENCY_SUBJECTS; dir++)
 		for (int time = 0; time < LATENCY_TIMES; time++)
 			if (latency_row(r, interval != NULL, (enum latency_time)time, dir, &v))
 				table_row(f, plan, r, interval, (enum latency_time)time, dir, &v);
@@ -234,8 +236,8 @@ void latency_octaves_rows(FILE *f, const struct result *r)
 {
 	struct histogram_view v;
 
-	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
-		for (int time = 0; time < LATENCY_TIMES; time++)
+	for (unsigned dir = 0; dir < LATENCY_SUBJECTS; dir++)
+		for (int time = 0; time < LATENCY_TIMES && dir != LATENCY_ALL_DIRS; time++)
 			if (latency_row(r, false, (enum latency_time)time, dir, &v))
 				octaves_row(f, r, (enum latency_time)time, dir, &v);
 }

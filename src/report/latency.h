@@ -42,13 +42,13 @@ void latency_figures(FILE *f, const char *before, int width, const struct plan *
 		     const struct histogram_view *v);
 
 /*
- * True if `r` has a row for that time and direction; `*v` is then its view. A row
- * of all directions is due when there are several, and for each interval.
+ * True if `r` has a row for that time and direction, or for its flushes; `*v` is then its view. A
+ * row of all directions is due when there are several, and for each interval.
  */
 bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
 		 struct histogram_view *v);
 
-/* "read", "write", "noop" or "all"; "service" or "response". */
+/* "read", "write", "noop", "discard", "all" or "flush"; "service" or "response". */
 const char *latency_dir_name(unsigned dir);
 const char *latency_time_name(enum latency_time time);
 

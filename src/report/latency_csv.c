@@ -63,7 +63,7 @@ void latency_csv_rows(FILE *f, const struct plan *plan, const struct result *r,
 {
 	struct histogram_view v;
 
-	for (unsigned dir = 0; dir <= LATENCY_ALL_DIRS; dir++) {
+	for (unsigned dir = 0; dir < LATENCY_SUBJECTS; dir++) {
 		for (int i = 0; i < LATENCY_TIMES; i++) {
 			enum latency_time time = (enum latency_time)i;
 

@@ -57,7 +57,6 @@ static void take_sum(struct person_sum *s, const struct result *r)
 		.outstanding = f->tally.outstanding,
 		.warmup_ops = f->tally.warmup_ops,
 		.flush_ns = f->tally.flush_ns,
-		.sync_ns = f->tally.sync_ns,
 		.bound = r->bound,
 		.times = r->times,
 	};
@@ -71,6 +70,9 @@ static void take_sum(struct person_sum *s, const struct result *r)
 	s->all.bytes = (double)tally_bytes(&f->tally) / seconds;
 	s->all.ops = (double)tally_ops(&f->tally) / seconds;
 	take_latency(&s->all, f, LATENCY_ALL_DIRS);
+	s->flushes.n = f->tally.flushes;
+	s->flushes.ops = (double)f->tally.flushes / seconds;
+	take_latency(&s->flushes, f, LATENCY_FLUSHES);
 }
 
 void person_result(struct person *p, const struct result *result)

@@ -39,8 +39,9 @@ struct person_sum {
 	uint64_t elapsed_ns;
 	uint64_t errors, miscompares, outstanding;
 	uint64_t warmup_ops; /* of warm-ups, in no other figure */
-	uint64_t flush_ns, sync_ns; /* of -flushwrite and -syncwrite; of these, of -syncwrite */
+	uint64_t flush_ns;   /* of -flushwrite and -syncwrite */
 	struct person_figures dirs[DIR_COUNT];
+	struct person_figures flushes; /* they have no bytes */
 	struct person_figures all;
 	enum result_bound bound;
 	struct result_times times;

@@ -1,6 +1,6 @@
 /*
- * The table of the result for people: a row for each target and direction, and rows for all of
- * them. Called by person.c.
+ * The table of the result for people: a row for each target and direction, rows for all of them,
+ * and one for flushes. Called by person.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ struct row {
 	char number[24];	  /* of the target, where its name does not fit; "": none */
 	const char *end;	  /* "slowest", "fastest"; NULL: neither */
 	const char *end_name;	  /* the target of an end */
-	char suffix[SUFFIX_SIZE]; /* direction, service or response; "": none */
+	char suffix[SUFFIX_SIZE]; /* direction or flush, service or response; "": none */
 	char cells[N_CELLS][SCALED_SIZE];
 };
 
@@ -136,8 +136,27 @@ static int add_sum(struct table *t, const char *name, const struct person_sum *s
 		first = "";
 	}
 	if (!err && (!t->many_dirs || !n || (n > 1 && total)))
-		err = add_figures(t, first, t->many_dirs && n ? "both" : "", &s->all);
+		err = add_figures(t, first, t->many_dirs && n ? (n > 2 ? "all" : "both") : "",
+				  &s->all);
 	return err;
+}
+
+/* The flushes of all targets, which move no bytes of their own. */
+static int add_flushes(struct table *t)
+{
+	const struct person_figures *figures = &t->p->all.flushes;
+	struct row *rows = figures->n ? array_room(t->rows, t->n, sizeof(*rows)) : t->rows, *row;
+
+	if (!figures->n)
+		return 0;
+	if (!rows)
+		return -ENOMEM;
+	t->rows = rows;
+	row = &rows[t->n++];
+	*row = (struct row){ .name = "", .suffix = "flush", .cells = { "-" } };
+	scaled_ops(figures->ops, row->cells[1]);
+	set_latency(row, &figures->latency[LATENCY_SERVICE]);
+	return 0;
 }
 
 /* True if target `i` has the file of another one, so that its number has to tell them apart. */
@@ -186,12 +205,12 @@ static int add_target(struct table *t, size_t i, const char *end)
 
 static size_t targets_that_fit(const struct table *t)
 {
-	const unsigned rows = t->screen->rows;
+	const unsigned rows = t->screen->rows, others = OTHER_LINES + (t->p->all.flushes.n != 0);
 	size_t each = (t->many_dirs ? count_dirs(&t->p->all) : 1) * (t->response ? 2 : 1), fit;
 
 	if (!rows)
 		return MOST_TARGETS / each;
-	fit = rows > OTHER_LINES ? (rows - OTHER_LINES) / each : 0;
+	fit = rows > others ? (rows - others) / each : 0;
 	return fit < MOST_TARGETS ? fit : MOST_TARGETS;
 }
 
@@ -397,6 +416,8 @@ int person_table(const struct person *p, const struct screen *screen, FILE *f)
 
 	if (!err)
 		err = add_sum(&t, p->n > 1 ? "all" : "", &p->all, true);
+	if (!err)
+		err = add_flushes(&t);
 	abbreviate(&t);
 	name_ends_below(&t);
 	if (!err)

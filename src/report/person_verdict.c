@@ -80,20 +80,6 @@ static void add_target(struct verdict_targets *targets, const char *name)
 		targets->name = name;
 }
 
-/* The mean of the flushes, where each of -flushwrite belongs to one write. */
-static double flush_each_ns(const struct person *p)
-{
-	uint64_t flushes = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->plan->targets[i].flush_writes > 1)
-			return 0;
-		if (p->plan->targets[i].flush_writes)
-			flushes += p->targets[i].dirs[DIR_WRITE].n;
-	}
-	return flushes ? (double)(p->all.flush_ns - p->all.sync_ns) / (double)flushes : 0;
-}
-
 static void take_results(struct verdict_facts *f, const struct person *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
@@ -114,8 +100,8 @@ static void take_results(struct verdict_facts *f, const struct person *p)
 	f->errors = p->all.errors;
 	f->miscompares = p->all.miscompares;
 	f->outstanding = p->all.outstanding;
+	f->flushes = p->all.flushes.n;
 	f->flush_ns = p->all.flush_ns;
-	f->flush_each_ns = flush_each_ns(p);
 	f->warmup_ops = p->all.warmup_ops;
 	f->verified = p->all.verified;
 	f->partial = p->all.partial;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/latency.h"
 #include "report/report_internal.h"
 #include "xdd/base/csvtext.h"
 #include "xdd/base/memstream.h"
@@ -22,7 +23,9 @@ double series_iops(const struct series_row *row)
 
 double series_mb_per_s(const struct series_row *row)
 {
-	return row->seconds > 0 ? (double)row->bytes / row->seconds / 1e6 : (double)NAN;
+	return row->seconds > 0 && row->dir != LATENCY_FLUSHES ?
+		       (double)row->bytes / row->seconds / 1e6 :
+		       (double)NAN;
 }
 
 /* ---- CSV ---- */
@@ -70,7 +73,7 @@ void series_csv_row(FILE *f, const struct series_row *row)
 	fputc(',', f);
 	if (i->pass)
 		fprintf(f, "%" PRIu64, i->pass);
-	fprintf(f, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", op_dir_name(row->dir), row->ops,
+	fprintf(f, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", latency_dir_name(row->dir), row->ops,
 		row->bytes, row->errors);
 	put_csv_rate(f, series_iops(row));
 	put_csv_rate(f, series_mb_per_s(row));
@@ -133,8 +136,8 @@ void series_table_row(FILE *f, const struct series_row *row)
 		fprintf(f, " %7" PRIu64, i->pass);
 	else
 		fprintf(f, " %7s", "-");
-	fprintf(f, " %-5s %12" PRIu64 " %15" PRIu64 " %7" PRIu64, op_dir_name(row->dir), row->ops,
-		row->bytes, row->errors);
+	fprintf(f, " %-5s %12" PRIu64 " %15" PRIu64 " %7" PRIu64, latency_dir_name(row->dir),
+		row->ops, row->bytes, row->errors);
 	put_rate(f, series_iops(row));
 	put_rate(f, series_mb_per_s(row));
 	put_ms(f, row->known, row->p50_ns);
@@ -145,8 +148,8 @@ void series_table_row(FILE *f, const struct series_row *row)
 
 /* ---- the report ---- */
 
-/* True if the target may have operations of that direction. */
-static bool has_direction(const struct target_plan *t, enum op_dir dir)
+/* True if the target may have operations of that direction, or flushes among its operations. */
+static bool has_direction(const struct target_plan *t, unsigned dir)
 {
 	switch (dir) {
 	case DIR_READ:
@@ -157,10 +160,11 @@ static bool has_direction(const struct target_plan *t, enum op_dir dir)
 		return t->op == OP_NOOP;
 	case DIR_DISCARD:
 		return t->op == OP_DISCARD;
-	case DIR_COUNT:
-		break;
+	case LATENCY_FLUSHES:
+		return t->flush_writes && plan_changes(t);
+	default:
+		return false;
 	}
-	return false;
 }
 
 /* True if there is such a row: all intervals have the rows of the plan, also without operations. */
@@ -174,22 +178,30 @@ static bool is_due(const struct plan *plan, const struct series_row *row)
 	return due;
 }
 
-static struct series_row row_of(const struct plan *plan, const struct interval_result *i,
-				enum op_dir dir)
+static void count(struct series_row *row, const struct tally *tally, uint64_t in_histogram)
 {
-	const struct tally *tally = &i->figures->tally;
+	if (row->dir == LATENCY_FLUSHES) {
+		row->ops = in_histogram;
+		return;
+	}
+	row->ops = tally->ops[row->dir];
+	row->bytes = tally->bytes[row->dir];
+	row->errors = tally->failed_ops[row->dir];
+}
+
+static struct series_row row_of(const struct plan *plan, const struct interval_result *i,
+				unsigned dir)
+{
 	struct histogram_view v = latency_view(&i->figures->latency, LATENCY_SERVICE, dir);
 	struct series_row row = {
 		.interval = i,
 		.all = i->target == plan->n_targets,
 		.dir = dir,
-		.ops = tally->ops[dir],
-		.bytes = tally->bytes[dir],
-		.errors = tally->failed_ops[dir],
 		.seconds = (double)(i->to_ns - i->from_ns) / (double)NS_PER_SEC,
 	};
 
 	row.name = row.all ? "all" : plan->targets[i->target].path;
+	count(&row, &i->figures->tally, histogram_count(&v));
 	row.known = row.ops && histogram_count(&v);
 	if (!row.known)
 		return row;
@@ -215,9 +227,12 @@ static void write_row(struct report *r, const struct series_row *row, struct mem
 static void write_rows(struct report *r, const struct interval_result *i, struct memstream *csv,
 		       struct memstream *table)
 {
-	for (int dir = 0; dir < DIR_COUNT; dir++) {
-		struct series_row row = row_of(r->plan, i, (enum op_dir)dir);
+	for (unsigned dir = 0; dir < LATENCY_SUBJECTS; dir++) {
+		struct series_row row;
 
+		if (dir == LATENCY_ALL_DIRS)
+			continue;
+		row = row_of(r->plan, i, dir);
 		if (is_due(r->plan, &row))
 			write_row(r, &row, csv, table);
 	}

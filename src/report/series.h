@@ -14,25 +14,25 @@
 #include "xdd/report/interval.h"
 #include "xdd/stat/counters.h"
 
-/* One direction of an interval. */
+/* One direction of an interval, or its flushes. */
 struct series_row {
 	const struct interval_result *interval;
 	bool all;	  /* of all targets */
 	const char *name; /* of the target, or "all" */
-	enum op_dir dir;
+	unsigned dir;	  /* or LATENCY_FLUSHES: ops are these, and have no bandwidth */
 	uint64_t ops;
 	uint64_t bytes;
 	uint64_t errors;
 	double seconds; /* of the interval */
 
-	/* service times of the operations; without any of these 0 and not known */
+	/* service times of `ops`; without any of these 0 and not known */
 	bool known;
 	uint64_t p50_ns;
 	uint64_t p99_ns;
 	uint64_t max_ns;
 };
 
-/* Per second, or NAN of an interval without length. */
+/* Per second; NAN of an interval without length, and of what has none. */
 double series_iops(const struct series_row *row);
 double series_mb_per_s(const struct series_row *row); /* 10^6 bytes */
 

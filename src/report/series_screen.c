@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "report/latency.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/scaled.h"
 
@@ -53,8 +54,9 @@ void series_screen_row(FILE *f, const struct plan *plan, const struct series_row
 	snprintf(target, sizeof(target), "#%" PRIu64, row->interval->target);
 	if (plan->n_targets > 1)
 		fprintf(f, "%-4s ", row->all ? "all" : target);
-	fprintf(f, "%-5s %9s %8s", op_dir_name(row->dir),
-		scaled_rate(series_mb_per_s(row) * 1e6, rate), scaled_ops(series_iops(row), ops));
+	fprintf(f, "%-5s %9s %8s", latency_dir_name(row->dir),
+		row->dir == LATENCY_FLUSHES ? "-" : scaled_rate(series_mb_per_s(row) * 1e6, rate),
+		scaled_ops(series_iops(row), ops));
 	put_latency(f, row->known, row->p50_ns);
 	put_latency(f, row->known, row->p99_ns);
 	put_latency(f, row->known, row->max_ns);

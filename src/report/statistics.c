@@ -19,6 +19,7 @@ const char *figure_name(enum pass_figure figure)
 		[FIGURE_P50] = "p50",
 		[FIGURE_P99] = "p99",
 		[FIGURE_P999] = "p99.9",
+		[FIGURE_FLUSH] = "flush",
 	};
 
 	return names[figure];
@@ -45,6 +46,13 @@ uint32_t figure_percentile(enum pass_figure figure)
 	return percents[figure];
 }
 
+bool statistics_has(const struct pass_statistics *s, enum pass_figure figure)
+{
+	if (figure == FIGURE_FLUSH)
+		return s->flushes;
+	return figure < FIGURE_FIRST_PERCENTILE || s->percentiles;
+}
+
 const char *stats_change_name(enum stats_change change)
 {
 	static const char *const names[] = {
@@ -65,13 +73,14 @@ static const char *whose(const struct pass_statistics *s, char *buf, size_t size
 	return buf;
 }
 
-const struct figure_shown figures_shown[FIGURE_COUNT] = {
+const struct figure_shown figures_shown[FIGURE_ALL] = {
 	[FIGURE_BANDWIDTH] = { "bandwidth", "MBytes/s", 1e6, 3 },
 	[FIGURE_IOPS] = { "IOPS", "Ops/s", 1, 3 },
 	[FIGURE_LATENCY] = { "latency", "millisec", 1e6, 6 },
 	[FIGURE_P50] = { "p50", "millisec", 1e6, 6 },
 	[FIGURE_P99] = { "p99", "millisec", 1e6, 6 },
 	[FIGURE_P999] = { "p99.9", "millisec", 1e6, 6 },
+	[FIGURE_FLUSH] = { "flush", "millisec", 1e6, 6 },
 };
 
 static void write_figure(FILE *f, const struct pass_statistics *s, enum pass_figure figure)
@@ -129,6 +138,8 @@ void statistics_write(FILE *f, const struct pass_statistics *s)
 		return;
 	for (enum pass_figure figure = 0; figure < FIGURE_FIRST_PERCENTILE; figure++)
 		write_figure(f, s, figure);
+	if (s->flushes)
+		write_figure(f, s, FIGURE_FLUSH);
 	if (statistics_why(s, why))
 		fprintf(f, "%s, not reproducible: %s\n", whose(s, who, sizeof(who)), why);
 }

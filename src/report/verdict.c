@@ -223,15 +223,16 @@ static int add_flushes(const struct verdict_facts *f, struct verdict *v)
 {
 	char all[SCALED_SIZE], each[SCALED_SIZE];
 
-	if (!f->flush_ns)
+	if (!f->flushes)
 		return 0;
 	scaled_time((double)f->flush_ns, all);
-	if (f->flush_each_ns > 0)
+	if (f->flushes == 1)
 		return add(v, SCREEN_BOLD, "note",
-			   "flushes took %s, %s each; p50, p99 and max are without them", all,
-			   scaled_time(f->flush_each_ns, each));
-	return add(v, SCREEN_BOLD, "note", "flushes took %s; p50, p99 and max are without them",
-		   all);
+			   "one flush took %s; p50, p99 and max of writes are without it", all);
+	return add(v, SCREEN_BOLD, "note",
+		   "%" PRIu64 " flushes took %s, %s each; p50, p99 and max of writes are without "
+		   "them",
+		   f->flushes, all, scaled_time((double)f->flush_ns / (double)f->flushes, each));
 }
 
 /* Findings that need another label than "disturbed". */

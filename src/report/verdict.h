@@ -52,8 +52,8 @@ struct verdict_facts {
 	uint64_t ops, errors, miscompares, outstanding; /* operations; extents of wrong data */
 	struct verdict_targets failed, hung; /* targets with errors, or with outstanding requests */
 	uint64_t warmup_ops;		     /* of warm-ups, which are not in ops */
-	uint64_t flush_ns;		     /* of all flushes */
-	double flush_each_ns;		     /* mean of those of -flushwrite; 0: unknown */
+	uint64_t flushes;		     /* of -flushwrite and -syncwrite */
+	uint64_t flush_ns;		     /* the sum of their times */
 	bool verified;
 	bool partial;
 	enum report_end end;

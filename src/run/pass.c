@@ -29,6 +29,7 @@
 #include "xdd/report/finding.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/extremes.h"
+#include "xdd/stat/histogram.h"
 #include "xdd/sync/barrier.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
@@ -51,6 +52,7 @@ static void reset_qthreads(struct target *t)
 		qthread_latency_reset(&t->qthreads[i]);
 		extremes_reset(&t->qthreads[i].extremes);
 	}
+	histogram_reset(&t->syncs);
 }
 
 void pass_begin(struct target *t, uint64_t number)

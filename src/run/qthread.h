@@ -44,6 +44,7 @@ struct qthread {
 	 * without memory unless keeps_latency
 	 */
 	struct histogram latency[LATENCY_TIMES][DIR_COUNT];
+	struct histogram flushes; /* of -flushwrite; without memory for a target without it too */
 
 	/* const after creation */
 	struct target *target;

@@ -76,9 +76,13 @@ struct pass_state {
 	/* atomic: writes issued, counted for -flushwrite only */
 	_Atomic uint64_t writes;
 
-	/* atomic, set by the last QThread to leave: time of opening, -syncwrite and closing */
+	/*
+	 * atomic, set by the last QThread to leave: time of opening, of -syncwrite and of closing;
+	 * flushes of -syncwrite
+	 */
 	_Atomic uint64_t open_ns;
 	_Atomic uint64_t sync_ns;
+	_Atomic uint64_t syncs;
 	_Atomic uint64_t close_ns;
 
 	/* const during the pass */
@@ -121,6 +125,12 @@ struct target {
 
 	/* atomic: QThreads with an open file of their own in the first pass, except QThread 0 */
 	_Atomic uint32_t private_fds;
+
+	/*
+	 * written and reset by the last QThread to leave, read by any thread; the flushes of
+	 * -syncwrite, without memory unless the target has them and latencies are kept
+	 */
+	struct histogram syncs;
 
 	/* its fields state their owners */
 	struct pass_state state;

@@ -36,6 +36,7 @@ void counters_reset(struct counters *c)
 	counters_set(&c->order_breaks, 0);
 	counters_set(&c->retries, 0);
 	counters_set(&c->flush_ns, 0);
+	counters_set(&c->flushes, 0);
 	counters_set(&c->net_ns, 0);
 	counters_set(&c->net_wait_ns, 0);
 	counters_set(&c->check_ns, 0);
@@ -80,6 +81,7 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 	}
 	now.retries = read_counter(&c->retries);
 	now.flush_ns = read_counter(&c->flush_ns);
+	now.flushes = read_counter(&c->flushes);
 	now.net_ns = read_counter(&c->net_ns);
 	now.net_wait_ns = read_counter(&c->net_wait_ns);
 	now.check_ns = read_counter(&c->check_ns);
@@ -111,6 +113,7 @@ void tally_add(struct tally *t, const struct tally *from)
 	t->outstanding += from->outstanding;
 	t->order_breaks += from->order_breaks;
 	t->retries += from->retries;
+	t->flushes += from->flushes;
 	t->flush_ns += from->flush_ns;
 	t->sync_ns += from->sync_ns;
 	t->open_ns += from->open_ns;

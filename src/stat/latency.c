@@ -9,6 +9,7 @@ void latency_init(struct latency *l)
 	for (int time = 0; time < LATENCY_TIMES; time++)
 		for (int dir = 0; dir < DIR_COUNT; dir++)
 			histogram_sum_init(&l->of[time][dir]);
+	histogram_sum_init(&l->flushes);
 }
 
 void latency_free(struct latency *l)
@@ -16,11 +17,12 @@ void latency_free(struct latency *l)
 	for (int time = 0; time < LATENCY_TIMES; time++)
 		for (int dir = 0; dir < DIR_COUNT; dir++)
 			histogram_sum_free(&l->of[time][dir]);
+	histogram_sum_free(&l->flushes);
 }
 
 int latency_add(struct latency *l, const struct latency *from)
 {
-	int err = 0;
+	int err = histogram_sum_add(&l->flushes, &from->flushes);
 
 	for (int time = 0; time < LATENCY_TIMES && !err; time++)
 		for (int dir = 0; dir < DIR_COUNT && !err; dir++)
@@ -33,6 +35,7 @@ void latency_subtract(struct latency *l, const struct latency *earlier)
 	for (int time = 0; time < LATENCY_TIMES; time++)
 		for (int dir = 0; dir < DIR_COUNT; dir++)
 			histogram_sum_subtract(&l->of[time][dir], &earlier->of[time][dir]);
+	histogram_sum_subtract(&l->flushes, &earlier->flushes);
 }
 
 struct histogram_view latency_view(const struct latency *l, enum latency_time time, unsigned dir)
@@ -43,5 +46,7 @@ struct histogram_view latency_view(const struct latency *l, enum latency_time ti
 		if (dir == LATENCY_ALL_DIRS || dir == i)
 			v.parts[v.n_parts++] = &l->of[time][i];
 	}
+	if (dir == LATENCY_FLUSHES && time == LATENCY_SERVICE)
+		v.parts[v.n_parts++] = &l->flushes;
 	return v;
 }

@@ -114,7 +114,7 @@ def test_against_csv():
         found = t.read_csv(csv)
         t.equal([r["WHAT"] for r in found], [r["what"] for r in document["results"]], title + ": the lines of the CSV file")
         t.equal([m for m in map(matches, found, document["results"]) if m], [], title + ": and their values")
-        shown = {n for n in document["results"][0]["columns"] if not re.match("(read|write)?lat[mpsw]|resp[mpsw]|longest|shortest", n)}
+        shown = {n for n in document["results"][0]["columns"] if not re.match("(read|write|flush)?lat[mpsw]|resp[mpsw]|longest|shortest", n)}
         t.equal(shown, {n.lower() for n in names}, title + ": every column")
         t.equal((document["end"], document["status"], document["partial"]),
                 ("errors" if status else "normal", status, False), title + ": how it ended")

@@ -193,8 +193,9 @@ def test_verdicts():
     t.equal(" ".join(filed.split()).count("page cache before"), 1, "... also where the table goes to a file", filed)
     t.ok("next: -dio and -dropcache read the device" in text, "... and what to try next", cached)
     log = on(80, "-op write -target log -reqsize 4 -numreqs 8 -flushwrite 1 -syncwrite")
-    t.ok(re.search(r"^note: flushes took \S+ \ws?, \S+ \ws? each; p50, p99 and max are without them", log.text, re.M),
-         "flushes: their time, and that of one", log)
+    t.ok(re.search(r"^note: 9 flushes took \S+ \ws?, \S+ \ws? each; p50, p99 and max of writes are without them",
+                   " ".join(log.text.split()).replace(" note:", "\nnote:"), re.M), "flushes: their number, their time, and that of one", log)
+    t.equal((list(table(log)), table(log)["flush"]["rate"]), (["write", "flush"], "-"), "and a row of their own", log)
 
 
 def test_faults():

@@ -206,6 +206,7 @@ add("", """
 -numreqs 8 -syncwrite -verbose
 -numreqs 8 -syncwrite 0
 -numreqs 8 -flushwrite 3 -verbose -outputformat add +BUFFERFLUSHTIME
+-numreqs 8 -flushwrite 3 -syncwrite -outputformat add +FLUSHES+FLUSHLATMIN+FLUSHLATP99 -latency histogram
 -bytes 30000 -dio -verbose
 -numreqs 8 -dp x -verbose
 -numreqs 8 -dp sequenced -verbose

@@ -18,10 +18,11 @@
 #include "xdd/report/column.h"
 #include "xdd/stat/flow.h"
 
-/* 24 reads of 100 ns, 5 writes of 200 ns and one of 400 ns. */
+/* 24 reads of 100 ns, 5 writes of 200 ns and one of 400 ns; a flush of 1 ms and one of 3 ms. */
 static inline struct latency sample_latency(void)
 {
-	static uint64_t reads[] = { 24 }, writes[HISTOGRAM_BUCKETS];
+	static uint64_t reads[] = { 24 }, writes[HISTOGRAM_BUCKETS], flushes[HISTOGRAM_BUCKETS];
+	const unsigned first = histogram_bucket(1000000), last = histogram_bucket(3000000);
 	struct latency l;
 
 	latency_init(&l);
@@ -44,6 +45,15 @@ static inline struct latency sample_latency(void)
 					.first = histogram_bucket(200),
 					.size = histogram_bucket(400) - histogram_bucket(200) + 1,
 					.counts = writes };
+	flushes[0] = flushes[last - first] = 1;
+	l.flushes = (struct histogram_sum){ .n = 2,
+					    .sum_ns = 4000000,
+					    .min_ns = 1000000,
+					    .max_ns = 3000000,
+					    .squares = 1e12 + 9e12,
+					    .first = first,
+					    .size = last - first + 1,
+					    .counts = flushes };
 	return l;
 }
 
@@ -63,6 +73,7 @@ static inline struct result sample_result(void)
 				.errors = 11,
 				.order_breaks = 12,
 				.retries = 12,
+				.flushes = 13,
 				.flush_ns = 3456789,
 				.open_ns = 250000,
 				.close_ns = 9000,

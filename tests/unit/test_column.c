@@ -43,6 +43,7 @@ static const char *const identifiers[] = {
 	"OVERHEADTIME",
 	"PATTERNFILLTIME",
 	"BUFFERFLUSHTIME",
+	"FLUSHES",
 	"OPENTIME",
 	"CLOSETIME",
 	"CPUTIME",
@@ -86,6 +87,7 @@ static const char *const identifiers[] = {
 	LATENCY_IDS("READLAT"),
 	LATENCY_IDS("WRITELAT"),
 	LATENCY_IDS("RESP"),
+	LATENCY_IDS("FLUSHLAT"),
 	"RETRIES",
 	"DESKEWTIME",
 	"DESKEWBANDWIDTH",
@@ -171,6 +173,7 @@ static const struct expected {
 	{ "OVERHEADTIME", " Overhead", " millisec", "    1.500" },
 	{ "PATTERNFILLTIME", " Pat_Fill", " millisec", "    2.500" },
 	{ "BUFFERFLUSHTIME", "    Flush", " millisec", "    3.457" },
+	{ "FLUSHES", "    Flushes", "   #flushes", "         13" },
 	{ "OPENTIME", "     Open", " millisec", "    0.250" },
 	{ "CLOSETIME", "    Close", " millisec", "    0.009" },
 	{ "CPUTIME", " CPU Time", "  seconds", "    2.500" },
@@ -223,6 +226,9 @@ static const struct expected {
 	LATENCIES("WRITELAT", "Wrt_Lat_", "       0.000200", "       0.000233", "       0.000075",
 		  "       0.000208", "       0.000200", "       0.000400", "       0.000400"),
 	LATENCIES("RESP", "   Resp_", NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+	/* A percentile is the middle of its bucket, within the least and the greatest. */
+	LATENCIES("FLUSHLAT", "Fls_Lat_", "       1.000000", "       2.000000", "       1.000000",
+		  "       2.000735", "       1.000000", "       3.000000", "       3.000000"),
 };
 
 static void test_identifiers_are_known(void **state)

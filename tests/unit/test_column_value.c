@@ -168,6 +168,7 @@ static void test_nothing_measured(void **state)
 		"ELAPSEDTIMEPASS",
 		"PATTERNFILLTIME",
 		"BUFFERFLUSHTIME",
+		"FLUSHES",
 		"OPENTIME",
 		"CLOSETIME",
 		"OPTYPE",

@@ -47,7 +47,8 @@ static void fill(struct counters *c, uint64_t base)
 	counters_add(&c->errors, 2);
 	counters_add(&c->retries, base);
 	counters_add(&c->flush_ns, 1000 * base);
-	counters_add(&c->issued, 3 * base + 3 + 2 + 5);
+	counters_add(&c->flushes, base);
+	counters_add(&c->issued, 4 * base + 6 + 2 + 5);
 	counters_set(&c->first_issue_ns, 1000 - base);
 	counters_set(&c->last_done_ns, 1000 + base);
 }
@@ -104,12 +105,13 @@ static void test_sums(void **state)
 	assert_int_equal(t.bytes[DIR_READ], 70 + 200);
 	assert_int_equal(t.failed_bytes[DIR_WRITE], 8 + 21);
 	assert_int_equal(t.busy_ns[DIR_NOOP], 702 + 2002);
-	assert_int_equal(tally_ops(&t), 24 + 63);
-	assert_int_equal(tally_bytes(&t), 213 + 603);
-	assert_int_equal(tally_busy_ns(&t), 2103 + 6003);
+	assert_int_equal(tally_ops(&t), 34 + 86);
+	assert_int_equal(tally_bytes(&t), 286 + 806);
+	assert_int_equal(tally_busy_ns(&t), 2806 + 8006);
 	assert_int_equal(t.errors, 4);
 	assert_int_equal(t.retries, 7 + 20);
 	assert_int_equal(t.flush_ns, 27000);
+	assert_int_equal(t.flushes, 27);
 	assert_int_equal(t.outstanding, 10);
 	assert_int_equal(t.first_issue_ns, 980);
 	assert_int_equal(t.last_done_ns, 1020);
@@ -117,7 +119,7 @@ static void test_sums(void **state)
 	tally_clear(&total);
 	tally_add(&total, &t);
 	tally_add(&total, &t);
-	assert_int_equal(tally_ops(&total), 2 * (24 + 63));
+	assert_int_equal(tally_ops(&total), 2 * (34 + 86));
 	assert_int_equal(total.outstanding, 20);
 	assert_int_equal(total.errors, 8);
 	assert_int_equal(total.first_issue_ns, 980);

@@ -138,11 +138,13 @@ flushes() {
 test_flush() {
 	disk_opts 1
 	dmesg -c >/dev/null
-	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 9 -passes 2 -flushwrite 4 -force "$1"
-	tap_is "$tap_status $(flushes)" "0 4" "$1: -flushwrite 4: two in each pass of 9 operations"
+	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 9 -passes 2 -flushwrite 4 -force "$1" \
+		-outputformat add +FLUSHES
+	tap_is "$tap_status $(flushes) $(column Flushes)" "0 4 4" "$1: -flushwrite 4: two in each pass of 9 operations"
 	dmesg -c >/dev/null
-	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 9 -passes 2 -syncwrite -force "$1"
-	tap_is "$tap_status $(flushes)" "0 2" "$1: -syncwrite: one in each pass"
+	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 9 -passes 2 -syncwrite -force "$1" \
+		-outputformat add +FLUSHES
+	tap_is "$tap_status $(flushes) $(column Flushes)" "0 2 2" "$1: -syncwrite: one in each pass"
 	disk_opts 0
 }
 

@@ -23,6 +23,10 @@ enum pass_figure {
 	FIGURE_P99,
 	FIGURE_P999,
 	FIGURE_COUNT,
+
+	/* of no operation, and not of sweeps: the mean time of a flush, ns */
+	FIGURE_FLUSH = FIGURE_COUNT,
+	FIGURE_ALL,
 };
 
 #define FIGURE_FIRST_PERCENTILE FIGURE_P50
@@ -33,13 +37,14 @@ struct pass_statistics {
 	uint64_t left_out; /* passes cut short, without operations, or past the limit */
 	size_t n;	   /* passes that count */
 	bool percentiles;  /* these figures are known too */
+	bool flushes;	   /* the same: there were some in each pass */
 
 	/* of these: their numbers, from 1, and their figures; owned by the run */
 	const uint64_t *passes;
-	const double *values[FIGURE_COUNT];
+	const double *values[FIGURE_ALL];
 
-	struct stats_summary summary[FIGURE_COUNT];
-	struct stats_stability stability[FIGURE_COUNT];
+	struct stats_summary summary[FIGURE_ALL];
+	struct stats_stability stability[FIGURE_ALL];
 };
 
 /* How people are shown a figure: in the units of the columns. */
@@ -50,10 +55,11 @@ struct figure_shown {
 	int digits;   /* after the decimal point */
 };
 
-extern const struct figure_shown figures_shown[FIGURE_COUNT];
+extern const struct figure_shown figures_shown[FIGURE_ALL];
 
 /*
- * "bandwidth", "iops", "latency", "p50", "p99" or "p99.9"; and "bytes/s", "operations/s" or "ns".
+ * "bandwidth", "iops", "latency", "p50", "p99", "p99.9" or "flush"; and "bytes/s", "operations/s"
+ * or "ns".
  */
 const char *figure_name(enum pass_figure figure);
 const char *figure_unit(enum pass_figure figure);
@@ -63,6 +69,9 @@ const char *stats_change_name(enum stats_change change);
 
 /* Of a percentile figure: which percentile, in units of HISTOGRAM_PERCENT. */
 uint32_t figure_percentile(enum pass_figure figure);
+
+/* True if `s` has that figure of each pass. */
+bool statistics_has(const struct pass_statistics *s, enum pass_figure figure);
 
 /* The lines for people, without percentiles: nothing for less than 3 passes. */
 void statistics_write(FILE *f, const struct pass_statistics *s);

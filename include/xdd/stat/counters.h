@@ -37,7 +37,8 @@ struct tally {
 	uint64_t outstanding;	 /* issued and not completed */
 	uint64_t order_breaks;	 /* operations not issued directly after their predecessor */
 	uint64_t retries;	 /* further attempts of operations that failed */
-	uint64_t flush_ns;	 /* sum of the times of flushes */
+	uint64_t flushes;	 /* flushes, also those that failed */
+	uint64_t flush_ns;	 /* sum of their times */
 	uint64_t sync_ns;	 /* of these, at the ends of passes; in the elapsed time of these */
 	uint64_t open_ns;	 /* sum of the times of opening the target */
 	uint64_t close_ns;	 /* sum of the times of closing it */
@@ -61,6 +62,7 @@ struct counters {
 	_Atomic uint64_t order_breaks;
 	_Atomic uint64_t retries;
 	_Atomic uint64_t flush_ns;
+	_Atomic uint64_t flushes;
 	_Atomic uint64_t first_issue_ns;
 	_Atomic uint64_t last_done_ns;
 	_Atomic uint64_t

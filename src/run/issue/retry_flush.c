@@ -17,6 +17,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/stat/counters.h"
+#include "xdd/stat/histogram.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
 
@@ -93,9 +94,18 @@ bool retry_flush_is_due(struct target *t, const struct io_request *req)
 
 void retry_flush_run(struct qthread *q)
 {
+	struct counters *c = &q->counters;
+	uint64_t took_ns;
+
 	if (stop_requested(&q->target->run->stop))
 		return;
-	target_flush(q->target, &q->counters.flush_ns, "-flushwrite");
+	took_ns = target_flush(q->target, "-flushwrite");
+	if (!plan_warms_up(q->target->plan) || q->warmup.over) {
+		counters_add(&c->flush_ns, took_ns);
+		counters_add(&c->flushes, 1);
+		if (q->flushes.counts)
+			histogram_add(&q->flushes, took_ns);
+	}
 	/* That of the last writes is part of the elapsed time: their data was not safe before. */
-	counters_set(&q->counters.last_done_ns, clock_now_ns());
+	counters_set(&c->last_done_ns, clock_now_ns());
 }

@@ -16,6 +16,22 @@
 #define COUNTER_TRIES 1000 /* an operation is counted within nanoseconds */
 #define LATENCY_TRIES 4	   /* copying a histogram takes microseconds */
 
+/* QThread 0 has those at the ends of passes made as well: they belong to the target. */
+static int init_flushes(struct qthread *q)
+{
+	struct target *t = q->target;
+	const struct target_plan *plan = t->plan;
+	int err = 0;
+
+	if (!plan_changes(plan))
+		return 0;
+	if (plan->flush_writes)
+		err = histogram_init(&q->flushes, 1);
+	if (!err && plan->sync_write && q->number == 0)
+		err = histogram_init(&t->syncs, 1);
+	return err;
+}
+
 int qthread_latency_init(struct qthread *q)
 {
 	const unsigned needs = q->target->run->needs;
@@ -28,6 +44,8 @@ int qthread_latency_init(struct qthread *q)
 	if (!err && throttle_is_on(q->target->plan))
 		err = histogram_init(q->latency[LATENCY_RESPONSE], DIR_COUNT);
 	if (!err)
+		err = init_flushes(q);
+	if (!err)
 		q->keeps_latency = true;
 	return err;
 }
@@ -36,6 +54,9 @@ void qthread_latency_free(struct qthread *q)
 {
 	for (int time = 0; time < LATENCY_TIMES; time++)
 		histogram_free(q->latency[time], DIR_COUNT);
+	histogram_free(&q->flushes, 1);
+	if (q->number == 0)
+		histogram_free(&q->target->syncs, 1);
 }
 
 void qthread_latency_reset(struct qthread *q)
@@ -43,11 +64,12 @@ void qthread_latency_reset(struct qthread *q)
 	for (int time = 0; time < LATENCY_TIMES; time++)
 		for (int dir = 0; dir < DIR_COUNT; dir++)
 			histogram_reset(&q->latency[time][dir]);
+	histogram_reset(&q->flushes);
 }
 
 int qthread_latency_add(struct latency *l, const struct qthread *q)
 {
-	int err = 0;
+	int err = histogram_sum_add_live(&l->flushes, &q->flushes);
 
 	for (int time = 0; time < LATENCY_TIMES && !err; time++)
 		for (int dir = 0; dir < DIR_COUNT && !err; dir++)
@@ -128,9 +150,10 @@ static int add_progress(struct figures *f, const struct qthread *q)
 
 int target_progress_copy(struct figures *f, const struct target *t)
 {
-	int err = 0;
+	int err;
 
 	figures_init(f);
+	err = histogram_sum_add_live(&f->latency.flushes, &t->syncs);
 	for (uint32_t i = 0; i < t->plan->qthreads && !err; i++)
 		err = add_progress(f, &t->qthreads[i]);
 	return err;

@@ -47,8 +47,11 @@ static struct flow *merged_flow(const struct target *t)
 /*
  * The flush at the end of the pass, which follows its last operation as soon as engines allow it.
  */
-static void add_sync(struct tally *tally, uint64_t sync_ns)
+static void add_sync(struct tally *tally, const struct target *t)
 {
+	const uint64_t sync_ns = atomic_load(&t->state.sync_ns);
+
+	tally->flushes += atomic_load(&t->state.syncs);
 	tally->flush_ns += sync_ns;
 	if (!tally->last_done_ns)
 		return;
@@ -126,8 +129,8 @@ static void forget_cpu(struct pass_result *r)
 		r->queues[i].known &= ~unknown;
 }
 
-/* The part of the figures that belongs to the target as a whole. */
-static void add_target(struct pass_result *r, const struct target *t)
+/* The part of the figures that belongs to the target as a whole. Returns 0 or -ENOMEM. */
+static int add_target(struct pass_result *r, const struct target *t)
 {
 	struct figures *f = &r->figures;
 
@@ -136,13 +139,14 @@ static void add_target(struct pass_result *r, const struct target *t)
 	r->first_issue_ns = f->tally.first_issue_ns;
 	throttle_extend(t, &f->tally);
 	r->paced = throttle_measure(t, &f->tally);
-	add_sync(&f->tally, atomic_load(&t->state.sync_ns));
+	add_sync(&f->tally, t);
 	f->tally.open_ns = atomic_load(&t->state.open_ns);
 	f->tally.close_ns = atomic_load(&t->state.close_ns);
 	figures_set_elapsed(f);
 	r->partial = stop_requested(&t->run->stop) &&
 		     tally_ops(&f->tally) + f->tally.errors + f->tally.warmup_ops <
 			     t->plan->pass_ops;
+	return histogram_sum_add_live(&f->latency.flushes, &t->syncs);
 }
 
 struct pass_result *target_snapshot(const struct target *t)
@@ -165,7 +169,10 @@ struct pass_result *target_snapshot(const struct target *t)
 			return NULL;
 		}
 	}
-	add_target(r, t);
+	if (add_target(r, t)) {
+		pass_result_free(r);
+		return NULL;
+	}
 	/* A QThread that is stuck has not stored what it used, and may store it at any moment. */
 	if (quiescent)
 		add_cpu(r, t);

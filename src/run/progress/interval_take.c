@@ -20,7 +20,7 @@ static bool is_empty(const struct latency *l)
 {
 	struct histogram_view v = latency_view(l, LATENCY_SERVICE, LATENCY_ALL_DIRS);
 
-	return histogram_count(&v) == 0;
+	return histogram_count(&v) == 0 && l->flushes.n == 0;
 }
 
 /*

@@ -19,7 +19,7 @@ static int grow(struct pass_series *s)
 	if (!passes)
 		return -ENOMEM;
 	s->passes = passes;
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
 		double *values = array_room(s->values[i], s->n, sizeof(*values));
 
 		if (!values)
@@ -51,6 +51,11 @@ int series_add(struct pass_series *s, const struct result *pass, bool whole)
 
 		s->values[i][s->n] = (double)histogram_percentile(&v, figure_percentile(i));
 	}
+	if (pass->figures.tally.flushes)
+		s->values[FIGURE_FLUSH][s->n] =
+			(double)pass->figures.tally.flush_ns / (double)pass->figures.tally.flushes;
+	else
+		s->without_flushes = true;
 	s->passes[s->n] = pass->pass;
 	s->values[FIGURE_BANDWIDTH][s->n] = (double)tally_bytes(&pass->figures.tally) / seconds;
 	s->values[FIGURE_IOPS][s->n] = ops / seconds;
@@ -81,12 +86,13 @@ void series_report(const struct pass_series *s, struct report *report, bool comb
 		.left_out = s->left_out,
 		.n = s->n,
 		.percentiles = !s->without_latency,
+		.flushes = s->n && !s->without_flushes,
 		.passes = s->passes,
 	};
 
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
-		if (i >= FIGURE_FIRST_PERCENTILE && s->without_latency)
-			break;
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
+		if (!statistics_has(&st, i))
+			continue;
 		st.values[i] = s->values[i];
 		st.summary[i] = stats_summarize(s->values[i], s->n);
 		st.stability[i] = stats_stability(s->values[i], s->n);
@@ -97,7 +103,7 @@ void series_report(const struct pass_series *s, struct report *report, bool comb
 void series_free(struct pass_series *s)
 {
 	free(s->passes);
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++)
 		free(s->values[i]);
 	*s = (struct pass_series){ 0 };
 }

@@ -20,10 +20,11 @@
 
 struct pass_series {
 	uint64_t *passes;
-	double *values[FIGURE_COUNT];
+	double *values[FIGURE_ALL];
 	size_t n;
 	uint64_t left_out;
 	bool without_latency; /* of some pass no percentiles are known */
+	bool without_flushes; /* some pass had none */
 };
 
 /*

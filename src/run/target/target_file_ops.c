@@ -23,6 +23,7 @@
 #include "xdd/io/target_file.h"
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"
+#include "xdd/stat/histogram.h"
 #include "xdd/sync/barrier.h"
 #include "xdd/sync/event.h"
 #include "xdd/sync/stop.h"
@@ -39,21 +40,32 @@ static void file_error(struct target *t, const char *what, const char *why, int 
 		    why ? why : strerror(-err));
 }
 
-void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option)
+uint64_t target_flush(struct target *t, const char *option)
 {
-	uint64_t begin;
+	uint64_t begin, took_ns;
 	int err;
 
 	results_settle(&t->run->results);
 	begin = clock_now_ns();
 	err = engine_flush(t->engine, t->file.fd);
-	counters_add(sum_ns, clock_now_ns() - begin);
+	took_ns = clock_now_ns() - begin;
 	results_settled(&t->run->results);
 	if (!err)
-		return;
+		return took_ns;
 	file_error(t, option, NULL, err);
 	if (t->run->plan->stop_on_error)
 		run_stop(t->run, STOP_ERROR, -err);
+	return took_ns;
+}
+
+void target_flush_pass(struct target *t)
+{
+	const uint64_t took_ns = target_flush(t, "-syncwrite");
+
+	counters_add(&t->state.sync_ns, took_ns);
+	counters_add(&t->state.syncs, 1);
+	if (t->syncs.counts)
+		histogram_add(&t->syncs, took_ns);
 }
 
 /*
@@ -280,7 +292,7 @@ void target_file_sync_pass(struct qthread *q)
 	t->unused = false;
 	/* A run that is stopped does not wait for the data to be written. */
 	if (t->plan->sync_write && plan_changes(t->plan) && !stop_requested(&t->run->stop)) {
-		target_flush(t, &t->state.sync_ns, "-syncwrite");
+		target_flush_pass(t);
 		cputime_last(q);
 	}
 }

@@ -35,10 +35,10 @@ void target_file_sync_pass(struct qthread *q);
 /* Then close and reopen it, as the plan says. The last QThread to leave the pass. */
 void target_file_end_pass(struct qthread *q);
 
-/*
- * Flush what was written, as `option` asks, and add the time to `*sum_ns`, which has one writer.
- * QThreads.
- */
-void target_flush(struct target *t, _Atomic uint64_t *sum_ns, const char *option);
+/* Flush what was written, as `option` asks. Returns the time it took, in ns. QThreads. */
+uint64_t target_flush(struct target *t, const char *option);
+
+/* The flush of -syncwrite, counted in the pass. The last QThread to leave the pass. */
+void target_flush_pass(struct target *t);
 
 #endif
