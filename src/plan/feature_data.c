@@ -257,6 +257,8 @@ static enum xdd_status check(struct plan *plan)
 {
 	enum xdd_status status = plan_resolve_data(plan);
 
+	if (!status)
+		status = plan_check_buffered(plan);
 	return status ? status : plan_check_tagged(plan);
 }
 

@@ -22,6 +22,7 @@
 #include "xdd/base/output.h"
 #include "xdd/base/path.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/engine_info.h"
 
 const char *plan_recreating_option(const struct target_plan *t)
 {
@@ -300,11 +301,13 @@ enum xdd_status plan_check_restart_files(const struct plan *plan)
 	return status;
 }
 
-/* True if a target verifies what it writes by the tags. */
-static bool keeps_book(const struct target_plan *t)
+/* True if what a target writes is verified by the tags, by itself or by the run after this one. */
+static bool keeps_book(const struct plan *plan, const struct target_plan *t)
 {
-	return t->op == OP_MIXED && t->pattern.kind == PATTERN_TAGGED && t->verify != VERIFY_NONE &&
-	       t->kind != TARGET_NULL;
+	const bool verifies = t->op == OP_MIXED && t->verify != VERIFY_NONE;
+
+	(void)plan;
+	return verifies && t->pattern.kind == PATTERN_TAGGED && t->kind != TARGET_NULL;
 }
 
 /* True if a target may use all offsets between its first and its last. */
@@ -324,9 +327,10 @@ static bool overlap(const struct target_plan *a, const struct target_plan *b)
 	       b->start_bytes < a->end_bytes;
 }
 
-static enum xdd_status check_tagged_pair(const struct target_plan *a, const struct target_plan *b)
+static enum xdd_status check_tagged_pair(const struct plan *plan, const struct target_plan *a,
+					 const struct target_plan *b)
 {
-	if (!keeps_book(a) || !plan_writes(b) || !overlap(a, b))
+	if (!keeps_book(plan, a) || !plan_changes(b) || !overlap(a, b))
 		return XDD_OK;
 	return plan_refuse(
 		a,
@@ -336,28 +340,67 @@ static enum xdd_status check_tagged_pair(const struct target_plan *a, const stru
 		b->number, plan_writes(b) ? "writes to" : "discards");
 }
 
-enum xdd_status plan_check_tagged(const struct plan *plan)
+/* True if what the target reads or writes stays in a buffer of its engine. */
+static bool is_buffered(const struct target_plan *t)
+{
+	return plan_engine_caps(t) & ENGINE_BUFFERS;
+}
+
+/* `reader` may depend on what `writer` writes. */
+static enum xdd_status check_buffered_pair(const struct plan *plan,
+					   const struct target_plan *reader,
+					   const struct target_plan *writer)
+{
+	const struct target_plan *buffered = is_buffered(writer) ? writer : reader;
+
+	(void)plan;
+	if (!plan_reads(reader) || !plan_writes(writer) || !is_buffered(buffered) ||
+	    (reader->verify == VERIFY_NONE && reader->writer != writer))
+		return XDD_OK;
+	return plan_refuse(buffered,
+			   "-ioengine %s: the buffer keeps target %u from reading what target %u "
+			   "has written; say unbuffered, or write and read in two runs",
+			   plan_engine(buffered)->name, reader->number, writer->number);
+}
+
+typedef enum xdd_status check_pair(const struct plan *plan, const struct target_plan *a,
+				   const struct target_plan *b);
+
+/* Call `check` with the targets of each file, two at a time, in both orders. */
+static enum xdd_status check_pairs(const struct plan *plan, check_pair *check)
 {
 	enum xdd_status status = XDD_OK;
-	struct file_id *ids;
-	bool any = false;
+	struct file_id *ids = plan_file_ids(plan);
 
-	for (size_t i = 0; i < plan->n_targets; i++)
-		any |= keeps_book(&plan->targets[i]);
-	if (!any)
-		return XDD_OK;
-	ids = plan_file_ids(plan);
 	if (!ids)
 		return plan_no_memory();
 	for (size_t i = 0; i < plan->n_targets && !status; i++) {
 		for (size_t j = i + 1; j < plan->n_targets && !status; j++) {
 			if (file_id_compare(&ids[i], &ids[j]))
 				break;
-			status = check_tagged_pair(ids[i].target, ids[j].target);
+			status = check(plan, ids[i].target, ids[j].target);
 			if (!status)
-				status = check_tagged_pair(ids[j].target, ids[i].target);
+				status = check(plan, ids[j].target, ids[i].target);
 		}
 	}
 	free(ids);
 	return status;
+}
+
+enum xdd_status plan_check_buffered(const struct plan *plan)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		any |= is_buffered(&plan->targets[i]);
+	return any && plan->n_targets > 1 ? check_pairs(plan, check_buffered_pair) : XDD_OK;
+}
+
+enum xdd_status plan_check_tagged(const struct plan *plan)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		any |= keeps_book(plan, &plan->targets[i]);
+	return any ? check_pairs(plan, check_tagged_pair) : XDD_OK;
 }

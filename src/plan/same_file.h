@@ -42,6 +42,13 @@ enum xdd_status plan_check_same_files(const struct plan *plan);
 enum xdd_status plan_check_restart_files(const struct plan *plan);
 
 /*
+ * Refuse targets of which one is to read what another writes, and the buffer of an engine would
+ * keep it from that. After plan_resolve_data(). XDD_OK, or another status with one line given to
+ * log_error().
+ */
+enum xdd_status plan_check_buffered(const struct plan *plan);
+
+/*
  * Refuse targets that verify tagged data while another target writes to the same bytes. After
  * plan_resolve_data(). XDD_OK, or another status with one line given to log_error().
  */

@@ -12,6 +12,7 @@
 	x(io_uring)	\
 	x(sg)		\
 	x(mmap)		\
+	x(stdio)	\
 	x(null)
 /* clang-format on */
 

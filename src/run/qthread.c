@@ -79,6 +79,7 @@ static void issue(struct qthread *q, uint64_t start, uint64_t end)
 	q->apart_ns = 0;
 	transfer_begin_pass(q);
 	issue_pass(q, start, end);
+	target_drain(q, true);
 	transfer_end_pass(q);
 	warmup_end_pass(q);
 	if (q->target->run->needs & FIGURES_OVERHEAD)

@@ -51,7 +51,8 @@ for word, meant in (("io_urng", "io_uring"), ("libiao", "libaio"), ("psinc", "ps
     row("unknown engine: " + word, READ + " -ioengine " + word, 3, 7,
         m.line("-ioengine %s" % word, m.no_suboption(meant)))
 for keyword, owners in (("touch", "mmap"), ("fua", "sg"), ("dpo", "sg"), ("fixedbufs", "io_uring"), ("fixedfiles", "io_uring"),
-                        ("sqpoll", "io_uring"), ("iopoll", "io_uring"), ("batch 2", "libaio and io_uring")):
+                        ("sqpoll", "io_uring"), ("iopoll", "io_uring"), ("batch 2", "libaio and io_uring"), ("bufsize 4k", "stdio"),
+                        ("unbuffered", "stdio")):
     row("keyword of another engine: " + keyword, READ + " -reqsize 4 -numreqs 1 -ioengine psync " + keyword, 2, 10,
         m.line("-ioengine %s" % keyword.split()[0], m.keyword_of_another(owners, "psync")))
 row("a keyword before its engine", READ + " -reqsize 4 -numreqs 1 -ioengine batch 4 libaio", 2, 10,

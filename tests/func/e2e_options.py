@@ -297,6 +297,8 @@ row("a destination with -seek load", DESTINATION + TO + " -seek load x", 2, None
 for words in ("-datapattern random", "-datapattern x"):
     row("a destination with " + words, DESTINATION + TO + " " + words, 2, None, m.line("target 0, new", m.SOURCE_HAS_DATA))
 row("a destination with -verify", DESTINATION + TO + " -verify contents", 2, None, m.line("target 0, new", "-verify: "))
+row("a destination with a buffer of the C library", "-targets 1 new -ioengine stdio -bytes 1M -e2e isdest" + TO, 2, None,
+    m.line("target 0, new", "-ioengine stdio: a destination reports what is in the file, not what is in a buffer; say unbuffered"))
 row("a destination with mmap and no amount", "-targets 1 data -ioengine mmap -e2e isdest" + TO, 2, None,
     m.line("target 0, data", m.amount_of_destination("mmap")))
 for words, option in (("-starttrigger 0 1 op 1", "-starttrigger"), ("-stoptrigger 0 1 op 1", "-stoptrigger"),

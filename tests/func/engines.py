@@ -14,7 +14,7 @@ import messages as m
 import xddsys as s
 import xddtest as t
 from xddengines import QUEUED, ENGINES, KIB, COLUMNS, absent, failures_of, execute, restore, same, dio_works, \
-    BOTH, BATCHES, KEYWORDS
+    BOTH, BATCHES, KEYWORDS, STREAMS
 
 t.tolerate(t.BUFFERED, t.CACHED)
 t.may_warn(m.REACHES)
@@ -27,17 +27,17 @@ def test_offered():
     """-ioengine list: what this build and this kernel have."""
     run = t.xdd("-ioengine", "list")
     found = dict(re.findall(r"^(\S+) +(yes|no) ", run.out, re.M))
-    t.equal((run.status, run.err, sorted(found)), (0, "", sorted(("psync", "libaio", "io_uring", "sg", "mmap", "null"))),
+    t.equal((run.status, run.err, sorted(found)), (0, "", sorted(("psync", "libaio", "io_uring", "sg", "mmap", "stdio", "null"))),
             "-ioengine list names every engine")
     reasons = re.findall(r"^(\S+) +no +.*\n +\S", run.out, re.M)
     t.equal(sorted(reasons), sorted(e for e in found if found[e] == "no"), "-ioengine list says why one is not there")
-    t.equal([found.get(e) for e in ("psync", "mmap", "null", "sg")], ["yes"] * 4, "what needs no library is there")
+    t.equal([found.get(e) for e in ("psync", "mmap", "stdio", "null", "sg")], ["yes"] * 5, "what needs no library is there")
 
 
 def test_reads():
     file = t.make_file("reads", 256 * KIB + 1000)
     reads = ["-op", "read", "-targets", 1, file]
-    everybody = BOTH + ["mmap", "mmap touch"]
+    everybody = BOTH + ["mmap", "mmap touch"] + STREAMS
     same("the end of a file", reads + "-reqsize 16 -numreqs 40 -qd 16 -passes 3 -timelimit 60".split(),
          everybody + BATCHES + KEYWORDS, status=6)
     same("random reads", reads + "-reqsize 4 -numreqs 500 -qd 7 -seek random -seek range 256 -passes 2 -randomize".split(),
@@ -45,7 +45,8 @@ def test_reads():
     same("a short last operation", reads + "-reqsize 4 -bytes 100001 -qd 5 -passes 2".split(), everybody + BATCHES)
     same("the whole file", reads + "-reqsize 3 -qd 9".split(), everybody)
     same("more slots than operations", reads + "-reqsize 4 -numreqs 3 -qd 100 -passes 4".split(), everybody + BATCHES)
-    same("-maxerrors", reads + "-reqsize 4 -numreqs 500 -startoffset 512 -maxerrors 4 -passes 2 -timelimit 60".split(), BOTH, status=6)
+    same("-maxerrors", reads + "-reqsize 4 -numreqs 500 -startoffset 512 -maxerrors 4 -passes 2 -timelimit 60".split(), BOTH + STREAMS,
+         status=6)
     same("-stoponerror", reads + "-reqsize 16 -numreqs 500 -stoponerror -timelimit 60".split(), everybody, status=6)
     same("-operationdelay", reads + "-reqsize 4 -numreqs 12 -qd 4 -operationdelay 0.01 -passes 2".split(),
          everybody + ["libaio batch 8", "io_uring batch 8"])
@@ -70,7 +71,7 @@ def test_writes():
     one, two = t.path("writes1"), t.path("writes2")
     old = {one: b"\xa5" * (300 * KIB), two: b"\x5a" * (300 * KIB)}
     both = ["-targets", 2, one, two]
-    mapped = BOTH + ["mmap"]
+    mapped = BOTH + ["mmap"] + STREAMS
     same("writes", ["-op", "write"] + both + "-reqsize 4 -numreqs 37 -qd 7 -passes 2 -startoffset 3".split(), mapped + BATCHES,
          old)
     same("random writes", ["-op", "write"] + both + "-reqsize 3 -numreqs 50 -qd 8 -seek random -seek range 300".split(), mapped,
@@ -81,7 +82,7 @@ def test_writes():
     same("reads and writes, 16 outstanding", ["-rwratio", 30] + both + "-reqsize 4 -numreqs 60 -qd 16".split(),
          mapped + BATCHES + KEYWORDS)
     same("a short last write", ["-op", "write"] + both + "-reqsize 4 -bytes 100001 -qd 8".split(), mapped, old)
-    same("a file that grows", ["-op", "write"] + both + "-reqsize 4 -numreqs 100 -qd 16".split(), BOTH + KEYWORDS,
+    same("a file that grows", ["-op", "write"] + both + "-reqsize 4 -numreqs 100 -qd 16".split(), BOTH + KEYWORDS + STREAMS,
          {one: b"\xa5" * 100, two: b""})
     same("noop", ["-op", "noop"] + both + "-reqsize 4 -numreqs 100 -qd 16 -passes 2".split(), mapped + BATCHES, old)
     if not dio_works(one):
@@ -135,7 +136,7 @@ def test_system_calls():
         return t.skip("system calls of an operation", s.sys_why())
     file, few, many = t.make_file("calls", 256 * KIB), 500, 4500
     transfer = {"psync": {"pread64": 1}, "libaio": {"io_submit": 1, "io_getevents": 1}, "io_uring": {"io_uring_enter": 2},
-                "mmap": {}, "null": {}}
+                "mmap": {}, "stdio": {"read": 1, "lseek": 1}, "null": {}}
     recorded = "-latency percentiles 50,99 -ts summary -ts output".split() + [t.path("calls.ts"), "-qthreadinfo", "-rwratio", 100]
     for engine, names in transfer.items():
         if engine in QUEUED and engine not in ENGINES:
@@ -234,7 +235,7 @@ def test_max_errors_with_many_outstanding():
 
 
 def test_many_targets():
-    kinds = [e for e in ("psync", "libaio", "io_uring", "mmap") if e in ENGINES + ["mmap"]]
+    kinds = [e for e in ("psync", "libaio", "io_uring", "mmap", "stdio") if e in ENGINES + ["mmap", "stdio"]]
     files = [t.make_file("own%d" % i, 64 * KIB) for i in range(64)]
     chosen = []
     for i in range(64):
@@ -269,7 +270,7 @@ def test_eio_of_a_device():
     same("EIO in the middle of a batch", reads + "-dio -reqsize 4 -qd 64 -numreqs 400 -seek random -seek range 1024".split(),
          BOTH + BATCHES + KEYWORDS, status=6)
     same("EIO at depth 1", reads + "-dio -reqsize 64 -numreqs 16 -passes 2".split(), BOTH, status=6)
-    same("EIO, buffered", reads + "-reqsize 64 -numreqs 16 -qd 16".split(), BOTH + ["mmap"], status=6)
+    same("EIO, buffered", reads + "-reqsize 64 -numreqs 16 -qd 16".split(), BOTH + ["mmap"] + STREAMS, status=6)
     return None
 
 

@@ -57,6 +57,7 @@ def test_refusals():
              ("mmap of a new file", NEW + "-ioengine mmap", "new: -ioengine mmap: " + m.MAPPED_CANNOT_GROW),
              ("mmap of a short file", "-op write -targets 1 data -reqsize 4 -numreqs 17 -ioengine mmap",
               "data: -ioengine mmap: " + m.MAPPED_CANNOT_GROW),
+             ("stdio with -dio", DATA + "-dio -ioengine stdio", "stdio: data goes through a buffer of the C library"),
              ("-threads with psync", NEW + "-threads 2", "new: -threads: the engine psync has a QThread for each"),
              ("-threads with mmap", DATA + "-threads 2 -ioengine mmap", "-threads: the engine mmap has a QThread for each"),
              ("batch 0", NEW + "-ioengine libaio batch 0", "-ioengine batch 0: .*1 to 65536"),

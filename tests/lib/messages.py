@@ -372,6 +372,9 @@ def errors_end_pass(number, pass_=1):
 # An operation that failed: target, QThread, direction, bytes, offset, name, operation, pass, reason, bytes done.
 FAILURE = (r"xdd: I/O ERROR on Target (\d+) Worker Thread (\d+): (\w+) of (\d+) bytes at offset (\d+) of (.*), "
            r"operation (\d+) of pass (\d+): (.*) after (\d+) bytes$")
+# Data in a buffer of stdio that could not be written: by itself, and with an operation that failed.
+LATE_WRITE = r"^xdd: target \d+, .*: cannot write the data of operations that were complete: "
+LOST_BEFORE = r": File too large, with \d+ bytes of operations before it, which were in the buffer after 0 bytes$"
 # Wrong data: target, QThread, name, operation, pass, bytes, offset, first wrong offset, expected, found, kind, more.
 MISCOMPARE = (r"xdd: DATA MISCOMPARE on Target (\d+) Worker Thread (\d+): (.*), read operation (\d+) of pass (\d+): "
               r"(\d+) bytes at offset (\d+) are wrong: at (\d+) expected 0x(\w+), found 0x(\w+): "

@@ -297,6 +297,9 @@ add("", """
 -op write -targets 1 new -reqsize 4 -ioengine null -numreqs 8 -verbose
 -op read -targets 1 null -reqsize 4 -numreqs 8 -passes 3 -csvout r.csv -jsonout j.json
 -op read -targets 1 data -reqsize 4 -ioengine mmap touch -numreqs 8 -verbose
+-op read -targets 1 data -reqsize 4 -ioengine stdio bufsize 1m -numreqs 8 -verbose
+-op write -targets 1 new -reqsize 4 -ioengine stdio unbuffered -numreqs 8 -verbose
+-op write -targets 1 new -reqsize 4 -ioengine stdio -numreqs 8 -dio
 -op read -targets 1 data -reqsize 4 -ioengine io_uring fixedbufs fixedfiles -numreqs 8 -verbose
 -op read -targets 1 data -reqsize 4 -ioengine io_uring sqpoll -numreqs 8 -verbose
 -op read -targets 1 data -reqsize 4 -ioengine io_uring iopoll -numreqs 8 -verbose

@@ -68,7 +68,7 @@ def same(title, args, engines, contents=None, status=0):
     """
     contents = contents or {}
     wanted = None
-    for engine in ["psync"] + [e for e in engines if e.split()[0] in ENGINES or e.split()[0] == "mmap"]:
+    for engine in ["psync"] + [e for e in engines if e.split()[0] in ENGINES or e.split()[0] in ("mmap", "stdio")]:
         restore(contents)
         run, rows = execute(engine, args)
         got = outcome(run, rows)
@@ -89,3 +89,4 @@ def dio_works(file):
 BOTH = ["libaio", "io_uring"]
 BATCHES = ["libaio batch 8", "libaio batch 200", "io_uring batch 1", "io_uring batch 8", "io_uring batch 200"]
 KEYWORDS = ["io_uring fixedbufs", "io_uring fixedfiles", "io_uring sqpoll", "io_uring sqpoll fixedbufs fixedfiles batch 4"]
+STREAMS = ["stdio", "stdio bufsize 64k", "stdio unbuffered"]

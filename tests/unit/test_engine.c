@@ -35,11 +35,12 @@ static void test_registry(void **state)
 		assert_non_null(e->submit);
 		assert_true((e->reap != NULL) == !!(e->info.caps & ENGINE_QUEUES));
 	}
-	assert_true(n >= 6);
+	assert_true(n >= 7);
 	assert_null(engine_named("no such engine"));
 	assert_null(engine_named(""));
 	assert_int_equal(engine_named("psync")->caps, ENGINE_OWN_FILE | ENGINE_DISCARDS);
 	assert_int_equal(engine_named("mmap")->caps, ENGINE_MAPS);
+	assert_int_equal(engine_named("stdio")->caps, ENGINE_OPENS | ENGINE_BUFFERS);
 	assert_int_equal(engine_named("null")->caps, ENGINE_NO_DATA | ENGINE_DISCARDS);
 	assert_int_equal(engine_named("sg")->caps, ENGINE_SCSI | ENGINE_OPENS);
 	assert_int_equal(engine_named("libaio")->caps, ENGINE_QUEUES | ENGINE_DIRECT);
@@ -61,6 +62,9 @@ static void test_engine_of(void **state)
 	assert_int_equal(plan_engine_caps(&plan), ENGINE_MAPS);
 	plan.engine_options = engine_options("mmap", "touch");
 	assert_int_equal(plan_engine_caps(&plan), ENGINE_MAPS | ENGINE_NO_DATA | ENGINE_NO_PATTERN);
+	plan.engine = engine_named("stdio");
+	plan.engine_options = engine_options("stdio", "unbuffered");
+	assert_int_equal(plan_engine_caps(&plan), ENGINE_OPENS);
 	plan.kind = TARGET_NULL;
 	assert_string_equal(plan_engine(&plan)->name, "null");
 	assert_int_equal(plan_engine_caps(&plan), ENGINE_NO_DATA | ENGINE_DISCARDS);

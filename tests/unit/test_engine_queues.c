@@ -33,6 +33,9 @@ static const struct variant variants[] = {
 	{ "io_uring", "fixedbufs fixedfiles" },
 	{ "io_uring", "sqpoll" },
 	{ "mmap", "" },
+	{ "stdio", "" },
+	{ "stdio", "bufsize 5000" },
+	{ "stdio", "unbuffered" },
 };
 
 static bool is_sync(const struct rig *r)

@@ -120,6 +120,13 @@ struct engine {
 	int (*flush)(int fd);
 
 	/*
+	 * Write what the context holds of complete requests, none of which is outstanding, and with
+	 * `ends_pass` forget what it has read ahead. `*held_bytes`: how much it held. Returns 0 or
+	 * -errno, and what it held may be lost then. NULL: it holds nothing.
+	 */
+	int (*drain)(void *ctx, bool ends_pass, uint64_t *held_bytes);
+
+	/*
 	 * Give the context up; accepts NULL. NULL when the engine needs none. With requests still
 	 * outstanding, libaio waits for them; io_uring does not, and the kernel may yet write to
 	 * their buffers.

@@ -99,6 +99,7 @@ void retry_flush_run(struct qthread *q)
 
 	if (stop_requested(&q->target->run->stop))
 		return;
+	target_drain(q, false);
 	took_ns = target_flush(q->target, "-flushwrite");
 	if (!plan_warms_up(q->target->plan) || q->warmup.over) {
 		counters_add(&c->flush_ns, took_ns);

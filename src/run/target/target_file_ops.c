@@ -68,6 +68,34 @@ void target_flush_pass(struct target *t)
 		histogram_add(&t->syncs, took_ns);
 }
 
+void target_drain(struct qthread *q, bool ends_pass)
+{
+	struct target *t = q->target;
+	uint64_t begin, held = 0;
+	int err;
+
+	if (!t->engine->drain || q->broken)
+		return;
+	results_settle(&t->run->results);
+	begin = clock_now_ns();
+	err = t->engine->drain(q->ctx, ends_pass, &held);
+	q->apart_ns += clock_now_ns() - begin;
+	results_settled(&t->run->results);
+	/* The last operations took until now. */
+	if (held && atomic_load(&q->counters.last_done_ns)) {
+		counters_set(&q->counters.last_done_ns, clock_now_ns());
+		cputime_last(q);
+	}
+	if (!err)
+		return;
+	file_error(t,
+		   held ? "cannot write the data of operations that were complete" :
+			  "cannot close its stream and open it again",
+		   NULL, err);
+	if (t->run->plan->stop_on_error)
+		run_stop(t->run, STOP_ERROR, -err);
+}
+
 /*
  * Make ext4 check the privileges of the file now. It does so at the first write to an inode that
  * was just loaded, as after a mount, under a lock that other writes share, and io_uring reorders

@@ -35,6 +35,13 @@ void target_file_sync_pass(struct qthread *q);
 /* Then close and reopen it, as the plan says. The last QThread to leave the pass. */
 void target_file_end_pass(struct qthread *q);
 
+/*
+ * Write what the engine of `q` holds of complete operations, before the data is flushed, and with
+ * `ends_pass` forget what it has read ahead. An error is reported and counted. QThread, with
+ * nothing outstanding.
+ */
+void target_drain(struct qthread *q, bool ends_pass);
+
 /* Flush what was written, as `option` asks. Returns the time it took, in ns. QThreads. */
 uint64_t target_flush(struct target *t, const char *option);
 
