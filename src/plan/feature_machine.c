@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "plan/errors.h"
+#include "plan/hog.h"
 #include "plan/resources.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/units.h"
@@ -343,6 +344,20 @@ static const struct option rows[] = {
 	  .value = false,
 	  PLAN_FIELD(process_lock),
 	  .help = "do not lock the process in memory (the default)" },
+	{ .name = "hogmemory",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_CUSTOM,
+	  .arg = "<%>|<#bytes>",
+	  .apply = plan_apply_hog,
+	  .help = "occupy memory during the run, so that the page cache cannot have it",
+	  .detail =
+		  "A share, such as 75%, of the memory of the host, or of the limit of its control "
+		  "group if that is less; or bytes, such as 2g. It is occupied before the first "
+		  "pass, by each process of a run of several ranks, and locked where the memlock "
+		  "limit allows it; otherwise there is a warning. A run that asks for more than is "
+		  "available, less a 32nd of the memory, is refused. If the kernel runs out of "
+		  "memory all the same, it ends xdd before other processes.",
+	  .example = "xdd -op read -target /data/file -hogmemory 80%" },
 	{ .name = "maxpri",
 	  .aliases = "maximumpriority",
 	  .scope = SCOPE_GLOBAL,

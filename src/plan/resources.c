@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "plan/errors.h"
+#include "plan/hog.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/topology.h"
@@ -130,6 +131,7 @@ uint64_t plan_machine_bytes(void)
 enum xdd_status plan_check_memory(struct plan *plan)
 {
 	uint64_t have = plan_machine_bytes(), want = 0, huge = 0;
+	enum xdd_status status;
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
@@ -145,7 +147,8 @@ enum xdd_status plan_check_memory(struct plan *plan)
 			  (double)want / GIB, (double)have / GIB);
 		return XDD_BAD_ARGUMENT;
 	}
-	return huge ? check_huge_pages(huge) : XDD_OK;
+	status = huge ? check_huge_pages(huge) : XDD_OK;
+	return status ? status : plan_check_hog(plan, want);
 }
 
 const struct idset *plan_processors_of(const struct plan *plan, const struct target_plan *t,

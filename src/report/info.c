@@ -113,6 +113,8 @@ static void write_run(FILE *f, const struct plan *plan)
 		plan->n_targets ? plan->targets[0].target_offset_blocks : 0);
 	fprintf(f, "I/O Synchronization, %" PRIu64 "\n", plan->syncio_ops);
 	fprintf(f, "Total run-time limit in seconds, %f\n", seconds(plan->run_time_ns));
+	if (plan->hog_bytes)
+		fprintf(f, "Memory to occupy, %" PRIu64 "\n", plan->hog_bytes);
 	write_files(f, plan);
 	fprintf(f, "Pass synchronization barriers, %s\n", info_enabled(!plan->no_barrier));
 	if (plan->timeserver.host) {

@@ -305,6 +305,7 @@ static json_t *resolved(const struct plan *plan)
 	jvalue_put(o, "pass_delay_ns", jvalue_count(plan->pass_delay_ns));
 	jvalue_put(o, "run_time_ns",
 		   plan->run_time_ns ? jvalue_count(plan->run_time_ns) : json_null());
+	jvalue_put(o, "hog_bytes", plan->hog_bytes ? jvalue_count(plan->hog_bytes) : json_null());
 	jvalue_put(o, "targets", jvalue_count(plan->n_targets));
 	return o;
 }

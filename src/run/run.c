@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "run/endtoend/endtoend.h"
+#include "run/hog.h"
 #include "run/meter/results.h"
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
@@ -189,6 +190,12 @@ static enum xdd_status drive(struct run *run)
 	int err = 0;
 
 	signals_attach(run->signals, run);
+	err = hog_begin(&run->hog, run);
+	if (err && err != -ECANCELED) {
+		end_helpers(run);
+		return XDD_INIT_FAILED;
+	}
+	err = 0;
 	run->begun = !stop_requested(&run->stop);
 	if (run->begun)
 		err = run_threads(run);
@@ -202,6 +209,7 @@ static enum xdd_status drive(struct run *run)
 static void tear_down(struct run *run)
 {
 	end_helpers(run);
+	hog_end(&run->hog);
 	if (run->manager.stuck)
 		return;
 	endtoend_close(run);

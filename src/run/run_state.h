@@ -11,6 +11,7 @@
 #include "run/coord/stonewall.h"
 #include "run/coord/syncio.h"
 #include "run/endtoend/endtoend.h"
+#include "run/hog.h"
 #include "run/meter/cputime.h"
 #include "run/meter/results.h"
 #include "run/placement.h"
@@ -106,6 +107,7 @@ struct run {
 
 	/* owned by the main thread: the threads of targets were started, or one could not be */
 	bool begun;
+	struct hog hog; /* with -hogmemory only */
 };
 
 /*

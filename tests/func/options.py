@@ -145,6 +145,7 @@ OPTIONS = [Option(*row) for row in (
     ("nomemlock", "nomlock", "", None, None),
     ("processlock", "plock", "", None, None),
     ("noproclock", "noplock", "", None, None),
+    ("hogmemory", "", "16m", "Memory to occupy", str(16 * M)),
     ("maxpri", "maximumpriority", "", "Maximum Process Priority", "enabled"),
     ("maxall", "", "", "Maximum Process Priority", "enabled"),
     ("minall", "", "", None, None),

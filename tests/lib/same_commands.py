@@ -87,6 +87,7 @@ add("", """
 -numreqs 8 -nomemlock -verbose
 -numreqs 8 -processlock -noproclock -verbose
 -numreqs 8 -minall -verbose
+-numreqs 8 -hogmemory 16m -nomemlock -verbose
 -numreqs 8 -processor 0 -verbose
 -numreqs 8 -processor target 0 0 -verbose
 -numreqs 8 -singleproc 0 -verbose

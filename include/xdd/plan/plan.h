@@ -247,6 +247,8 @@ struct plan {
 	bool max_priority;
 	bool process_lock;
 	bool no_memory_lock;
+	double hog_percent; /* -hogmemory as a share; 0: bytes, or none */
+	uint64_t hog_bytes; /* memory to occupy during the run, resolved of a share; 0: none */
 	const struct idset *processors; /* -singleproc, -roundrobin; NULL: neither was given */
 	bool round_robin; /* each QThread on one of them in turn, not each on any of them */
 	bool extended_stats;
@@ -402,6 +404,14 @@ static inline bool plan_reads(const struct target_plan *t)
 bool plan_first_pass_is_last(const struct plan *plan);
 
 /* True if operations of the target write. */
+/* Memory that -hogmemory leaves to the host, which has so much. */
+static inline uint64_t plan_hog_reserve_bytes(uint64_t total_bytes)
+{
+	const uint64_t least = 128ull << 20;
+
+	return total_bytes / 32 > least ? total_bytes / 32 : least;
+}
+
 static inline bool plan_writes(const struct target_plan *t)
 {
 	return t->op == OP_WRITE || t->op == OP_MIXED;
