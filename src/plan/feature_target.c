@@ -105,6 +105,25 @@ static enum xdd_status apply_names(const struct setting *s, void *dst)
 	return status;
 }
 
+/* -targets N name ...: one name for each, or one with %d for all. */
+static enum xdd_status apply_counted(const struct setting *s, struct target_names *names,
+				     uint64_t n)
+{
+	enum xdd_status status;
+	const bool numbered = s->n_args == 2 && target_names_is_numbered(names, s, &s->args[1], n);
+
+	if (!numbered && s->n_args != 1 + n)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected %" PRIu64 " name%s, found %zu", n, n == 1 ? "" : "s",
+				   s->n_args - 1);
+	status = check_room(names, s, n);
+	if (!status && numbered)
+		return target_names_numbered(names, s, &s->args[1], n);
+	for (uint64_t i = 1; i <= n && !status; i++)
+		status = target_names_add(names, s, &s->args[i], 1);
+	return status;
+}
+
 static enum xdd_status apply_targets(const struct setting *s, void *dst)
 {
 	const char *count = s->args[0].text;
@@ -118,19 +137,13 @@ static enum xdd_status apply_targets(const struct setting *s, void *dst)
 		return apply_names(s, dst);
 	if (units_parse_u64(count + same, &n) || n < 1 || n > PLAN_MAX_TARGETS)
 		return want_names(s);
-	if (!same && s->n_args != 1 + n)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "expected %" PRIu64 " name%s, found %zu", n, n == 1 ? "" : "s",
-				   s->n_args - 1);
-	if (same && s->n_args != 2)
+	if (!same)
+		return apply_counted(s, dst, n);
+	if (s->n_args != 2)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 				   "expected a name after the number");
 	status = check_room(dst, s, n);
-	if (!status && same)
-		return target_names_add(dst, s, &s->args[1], n);
-	for (uint64_t i = 1; i <= n && !status; i++)
-		status = target_names_add(dst, s, &s->args[i], 1);
-	return status;
+	return status ? status : target_names_add(dst, s, &s->args[1], n);
 }
 
 static size_t arity_dropcache(const struct word *args, size_t avail)
@@ -159,8 +172,9 @@ static const struct option rows[] = {
 	  .help = "the files and devices to work on, perhaps with their number first",
 	  .detail =
 		  "Targets are numbered from 0 in the order given. With their number first, names "
-		  "are taken as they stand; without it they end at the next word with a dash, and "
-		  "may be patterns in quotes, as in '/dev/nvme*n1', a directory, which stands for "
+		  "are taken as they stand, but one name with %d, or with %02d for two digits, "
+		  "stands for that many: -targets 8 file%02d is file00 to file07 (%% is then a "
+		  "percent sign). Without it they end at the next word with a dash, and may be patterns in quotes, as in '/dev/nvme*n1', a directory, which stands for "
 		  "the regular files in it that have data (only to read them), or @list: a file "
 		  "with a name on each line, where # begins a comment (@- is standard input). "
 		  "Patterns and directories are sorted by name; -dryrun says how many targets each "

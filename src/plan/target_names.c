@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "plan/errors.h"
+#include "plan/numbered_name.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/readfile.h"
 
@@ -77,6 +78,43 @@ static const char *in_targetdir(const struct target_names *t, const struct setti
 	if (!dir || !*dir)
 		return name;
 	return arena_printf(s->arena, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
+}
+
+enum xdd_status target_names_numbered(struct target_names *t, const struct setting *s,
+				      const struct word *w, uint64_t n)
+{
+	const char *wrong = numbered_name_wrong(w->text);
+	const size_t first = t->n;
+	enum xdd_status status = XDD_OK;
+
+	if (wrong)
+		return parse_error(
+			XDD_BAD_ARGUMENT, s, w,
+			"\"%.8s\" does not stand for a number; expected %%d, or %%01d to "
+			"%%09d, and %%%% for a percent sign",
+			wrong);
+	for (uint64_t i = 0; i < n && !status; i++) {
+		const char *name = numbered_name(s->arena, w->text, i);
+
+		status = name ? add(t, s, w, name, NULL) : plan_no_memory();
+	}
+	if (status)
+		return status;
+	return note(t, s,
+		    arena_printf(s->arena, "%s: %" PRIu64 " names, %s to %s.", w->text, n,
+				 t->names[first].text, t->names[t->n - 1].text));
+}
+
+bool target_names_is_numbered(const struct target_names *t, const struct setting *s,
+			      const struct word *w, uint64_t n)
+{
+	struct stat st;
+	const char *path;
+
+	if (!numbered_name_is(w->text))
+		return false;
+	path = n == 1 ? in_targetdir(t, s, w->text) : NULL;
+	return !path || lstat(path, &st) < 0;
 }
 
 static int compare_texts(const void *a, const void *b)

@@ -5,6 +5,7 @@
 #ifndef XDD_PLAN_TARGET_NAMES_H
 #define XDD_PLAN_TARGET_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,17 @@ struct target_names {
 /* Add `n` targets of the name in `w`. */
 enum xdd_status target_names_add(struct target_names *t, const struct setting *s,
 				 const struct word *w, uint64_t n);
+
+/*
+ * True if `w`, the only name after the count `n`, stands for `n` numbered names. One target of the
+ * very name of a file that exists is that file.
+ */
+bool target_names_is_numbered(const struct target_names *t, const struct setting *s,
+			      const struct word *w, uint64_t n);
+
+/* Add `n` targets with the names that `w` stands for: file%02d is file00, file01 and so on. */
+enum xdd_status target_names_numbered(struct target_names *t, const struct setting *s,
+				      const struct word *w, uint64_t n);
 
 /*
  * Add the targets that `w` stands for: a name, a pattern of names, a directory, or @ and the name

@@ -98,6 +98,8 @@ row("-targets with too few names", "-op read -targets 3 data note", 2, 4,
     m.line("-targets 3", m.names_wanted(3, 2)))
 row("-targets with too few names before an option", "-targets 2 data -op read", 2, 2,
     m.line("-targets 2", m.names_wanted(2, 1)))
+row("-targets with one name without a conversion", "-op read -targets 3 data%2d", 2, 4, m.line("-targets 3", m.names_wanted(3, 1)))
+row("-targets with a wrong conversion", "-op read -targets 3 data%d%x", 2, 5, m.line("-targets data%d%x", '"%x" ' + m.NO_NUMBER))
 row("-targets -N without a name", "-targets -2", 2, 1, m.line("-targets", m.MISSING))
 row("-targets -N before an option", "-targets -2 -op read", 2, 1, m.line("-targets", m.MISSING))
 for number in ("0", "-0", "9000", "8193", "-8193", "-9000", "99999999999999999999"):

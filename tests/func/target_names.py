@@ -88,6 +88,42 @@ def test_count():
                 "-targets %s plain" % word)
 
 
+def test_numbered():
+    """One name with a number in it stands for as many as the count says."""
+    for name in ("n00", "n01", "n02", "n3%d", "n4%d", "n40", "n5%", "n50", "n51", "n%2d"):
+        with open(os.path.join(tree(), name), "w", encoding="utf-8") as f:
+            f.write("x" * 4096)
+    targets(["n00", "n01", "n02"], "-targets 3 n%02d")
+    targets(["n00"], "-targets 1 n%02d")
+    targets(["n00", "n01", "plain", "n00"], "-targets 2 n0%d -targets 1 plain -targets 1 n%02d")
+    targets(["d/../n00", "d/../n01"], "-targetdir d -targets 2 ../n%02d")
+    targets(["n5%", "n5%"], "-targets 2 n5% n5%")
+    targets(["n3%d", "n4%d"], "-targets 2 n3%d n4%d")
+    targets(["n3%d", "n3%d"], "-targets -2 n3%d")
+    targets(["n3%d", "n4%d"], "-targets n3%d n4%d")
+    targets(["n3%d"], "-targets 1 n3%d")            # there is a file of that name
+    targets(["n5%"], "-targets 1 n5%")
+    targets(["n%2d"], "-targets 1 n%2d")
+    run = xdd("-targets 3 n%02d -op target 1 noop")
+    t.equal((run.status, re.findall(r"^Target\[(\d)\] Q\[1\], (\S+), (\w+),", run.out, re.M)),
+            (0, [("0", "n00", "read"), ("1", "n01", "noop"), ("2", "n02", "read")]), "-op target 1: by number", run)
+    run = xdd("-targets 3 n%02d -dryrun")
+    t.ok("n%02d: 3 names, n00 to n02.\n" in run.out, "-dryrun says what the name stands for", run)
+    run = xdd("-targets 8192 null%04d -dryrun")
+    t.ok(run.status == 4 and "target 0, null0000: " in run.err, "8192 names", run)
+    refused(m.line("-targets 8193", m.TARGET_COUNT), "-targets 8193 n%02d")
+    refused("^xdd: -targets 8192: is too many", "-targets 1 plain -targets 8192 n%02d")
+    for name in ("n%2d", "n%0d", "n%010d", "n%s", "n%%d", "n"):
+        refused(m.line("-targets 3", m.names_wanted(3, 1)), "-targets 3 " + name)
+    refused(m.line("-targets n%d%s", '"%s" ' + m.NO_NUMBER), "-targets 3 n%d%s")
+    refused(m.line("-targets %d%", '"%" ' + m.NO_NUMBER), "-targets 2 %d%")
+    run = xdd("-targets 2", "x" * 4094 + "%02d")
+    t.ok(run.status == 2 and re.search("^xdd: -targets: " + m.TARGET_NAME_LONG, run.err), "names too long", run)
+    run = t.xdd("-op", "write", "-targets", 3, "w%%%d", "-bs", 1, "-reqsize", 10, "-numreqs", 1, cwd=tree())
+    t.equal((run.status, sorted(n for n in os.listdir(tree()) if n.startswith("w"))), (0, ["w%0", "w%1", "w%2"]),
+            "%% is a percent sign", run)
+
+
 def test_patterns():
     targets(["d/f1", "d/f10", "d/f2"], "-targets d/f*")
     targets(["d/f1", "d/f2"], "-target d/f?")
@@ -148,5 +184,5 @@ def test_scopes():
             [("0", "d/f1", "read"), ("1", "d/f2", "read"), ("2", "plain", "noop")], "-op target 2", run)
 
 
-t.run(test_several, test_count, test_patterns, test_directory, test_list, test_scopes)
+t.run(test_several, test_count, test_numbered, test_patterns, test_directory, test_list, test_scopes)
 t.done()

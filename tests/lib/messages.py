@@ -27,6 +27,7 @@ EMPTY = "cannot be empty"
 TARGET_NAME_EMPTY = "the name of a target cannot be empty"
 TARGET_NAME_LONG = "the name of a target is longer than 4095"
 TARGET_COUNT = "expected names, or their number first, 1 to 8192"
+NO_NUMBER = r"does not stand for a number; expected %d, or %01d to %09d, and %% for a percent sign"
 ONE_ENGINE = "expected one engine, then its keywords"
 LOWER_FIRST = "expected the lower number of the range first"
 TARGET_SCOPE = 'expected a target number, a range such as 0-3, or "all" after "target"'
