@@ -29,6 +29,23 @@ static json_t *figure(const struct pass_statistics *s, enum pass_figure figure)
 	return o;
 }
 
+/* By the bandwidth of the passes; null: there are too few. */
+static json_t *steady_state(const struct pass_statistics *s)
+{
+	const struct stats_steady steady = stats_steady(s->values[FIGURE_BANDWIDTH], s->n);
+	json_t *o;
+
+	if (s->n < STATS_STEADY_WINDOW)
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "reached", json_boolean(steady.reached));
+	jvalue_put(o, "after_pass",
+		   steady.reached ? jvalue_count(s->passes[steady.after - 1]) : json_null());
+	jvalue_put(o, "range", jvalue_real(steady.range));
+	jvalue_put(o, "slope", jvalue_real(steady.slope));
+	return o;
+}
+
 json_t *jsonout_statistics_value(const struct pass_statistics *s)
 {
 	json_t *o = json_object(), *passes = json_array();
@@ -40,6 +57,7 @@ json_t *jsonout_statistics_value(const struct pass_statistics *s)
 	jvalue_put(o, "passes", passes);
 	jvalue_put(o, "left_out", jvalue_count(s->left_out));
 	jvalue_put(o, "not_reproducible", jvalue_text(statistics_why(s, why)));
+	jvalue_put(o, "steady_state", steady_state(s));
 	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
 		if (statistics_has(s, i))
 			jvalue_put(o, figure_name(i), figure(s, i));

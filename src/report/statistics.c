@@ -130,6 +130,22 @@ char *statistics_why(const struct pass_statistics *s, char *buf)
 	return NULL;
 }
 
+static void write_steady(FILE *f, const struct pass_statistics *s)
+{
+	const struct stats_steady steady = stats_steady(s->values[FIGURE_BANDWIDTH], s->n);
+	char who[32];
+
+	if (s->n < STATS_STEADY_WINDOW)
+		return;
+	fprintf(f, "%s, steady state", whose(s, who, sizeof(who)));
+	if (steady.reached)
+		fprintf(f, " after pass %" PRIu64, s->passes[steady.after - 1]);
+	else
+		fputs(" not reached", f);
+	fprintf(f, ", range %.1f %%, linear fit %+.1f %% over %d passes\n", 100 * steady.range,
+		100 * steady.slope, STATS_STEADY_WINDOW);
+}
+
 void statistics_write(FILE *f, const struct pass_statistics *s)
 {
 	char why[STATISTICS_WHY_SIZE], who[32];
@@ -140,6 +156,7 @@ void statistics_write(FILE *f, const struct pass_statistics *s)
 		write_figure(f, s, figure);
 	if (s->flushes)
 		write_figure(f, s, FIGURE_FLUSH);
+	write_steady(f, s);
 	if (statistics_why(s, why))
 		fprintf(f, "%s, not reproducible: %s\n", whose(s, who, sizeof(who)), why);
 }

@@ -18,10 +18,14 @@
  *   autoregression of 0.3 and 0.6. tests/unit/test_stats_runs.c holds the coverage that the
  *   calibrations promise.
  *   Two means of unequal variances: B. L. Welch, Biometrika 34 (1947) 28.
+ *   Steady state: SNIA, Solid State Storage Performance Test Specification 2.0.1, 2.1.24: over the
+ *   measurement window of five rounds, the range is at most 20 % of the average, and the best
+ *   linear fit changes by at most 10 % of it.
  */
 #ifndef XDD_STAT_STATS_H
 #define XDD_STAT_STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define STATS_LEVEL 0.95 /* of the confidence intervals */
@@ -55,6 +59,19 @@ struct stats_stability {
 	enum stats_change change;
 	size_t at;     /* ODD: which one; STEP: the first of the other level; from 0 */
 	double amount; /* ODD, STEP: to the others; TREND: last to first; SCATTER: stddev to mean */
+};
+
+/* Rounds of the window that a steady state is judged by, and what may change in it. */
+#define STATS_STEADY_WINDOW 5
+#define STATS_STEADY_RANGE 0.2
+#define STATS_STEADY_SLOPE 0.1
+
+/* The steady state of the values of successive rounds. */
+struct stats_steady {
+	bool reached;
+	size_t after; /* the round that ends the first window in which they have, from 1 */
+	double range; /* of that window, or of the last one: maximum minus minimum, to the mean */
+	double slope; /* change of its best linear fit from first to last round, to the mean */
 };
 
 /* The ratio of two means. */
@@ -95,6 +112,9 @@ double stats_until_half_width(const double *x, size_t n);
  * than 5 %; values with a standard deviation above 10 % of their mean SCATTER.
  */
 struct stats_stability stats_stability(const double *x, size_t n);
+
+/* Look for a steady state in `x[0..n)`. Not reached, with NAN: less than STATS_STEADY_WINDOW. */
+struct stats_steady stats_steady(const double *x, size_t n);
 
 /*
  * Compare the mean of `n_b` runs with that of `n_a` runs (1 or more each), by Welch's test on a
