@@ -230,6 +230,9 @@ void log_keep(void)
 {
 	pthread_mutex_lock(&kept.lock);
 	kept.wanted = true;
+	while (kept.n)
+		free(kept.messages[--kept.n].text);
+	kept.dropped = 0;
 	pthread_mutex_unlock(&kept.lock);
 }
 

@@ -6,6 +6,7 @@
 
 #include "commands/commands.h"
 #include "commands/run_ranks.h"
+#include "commands/run_series.h"
 #include "commands/run_steps.h"
 #include "xdd/commands/command.h"
 
@@ -229,14 +230,31 @@ static enum xdd_status execute(struct plan *plan, enum xdd_status status, struct
 	return status;
 }
 
-/* A plan of this process, of the words of the command line. */
-static enum xdd_status build(int argc, char **argv, size_t held, struct group *g,
-			     struct plan **plan)
+/* The words of the user: those of main(), which are the same on all ranks. */
+struct given {
+	int argc;
+	char **argv;
+};
+
+/* The ranks of a run begin and end it together, and once. */
+static enum xdd_status refuse_runs(void)
 {
-	enum xdd_status status = plan_build(argc, argv, plan), all;
+	log_error("-mpi: is for one run; choose a section with -section, and say -op read -verify "
+		  "contents in a run of its own in place of -readback");
+	return XDD_BAD_ARGUMENT;
+}
+
+/* A plan of this process, of the words of the command line; or several. */
+static enum xdd_status build(int argc, char **argv, const struct given *given, size_t held,
+			     struct group *g, struct plan **plan, struct plan_runs **runs)
+{
+	enum xdd_status status = plan_build_runs(argc, argv, plan, runs), all;
+
+	if (!status && *runs && g)
+		status = refuse_runs();
 
 	if (status == XDD_BAD_OPTION || status == XDD_BAD_ARGUMENT)
-		foreign_answer(argc, argv, held, &status);
+		foreign_answer(given->argc, given->argv, held, &status);
 	all = ranks_agree(g, status);
 	/* The plan of another rank is refused: this one is of no use, and its messages are. */
 	return status ? status : all;
@@ -256,8 +274,10 @@ static void end_group(struct group *g, enum xdd_status status)
 
 int run_main(int argc, char **argv)
 {
+	const struct given given = { argc, argv };
 	struct arena *arena = arena_new();
 	struct plan *plan = NULL;
+	struct plan_runs *runs = NULL;
 	struct group *g = NULL;
 	enum xdd_status status;
 	size_t held;
@@ -265,13 +285,15 @@ int run_main(int argc, char **argv)
 	held = log_hold();
 	status = arena ? ranks_begin(arena, &argc, &argv, &g) : XDD_INIT_FAILED;
 	if (!status)
-		status = build(argc, argv, held, g, &plan);
+		status = build(argc, argv, &given, held, g, &plan, &runs);
 	else if (g)
 		ranks_agree(g, status);
 	if (!status && plan && plan->help) {
 		status = help_print(plan->help);
 	} else if (!status && plan && plan->list_engines) {
 		engine_print_list();
+	} else if (!status && runs) {
+		status = series_run(runs);
 	} else if (plan) {
 		if (plan->json_file || g)
 			log_keep();
@@ -281,6 +303,7 @@ int run_main(int argc, char **argv)
 	log_release();
 	end_group(g, status);
 	plan_free(plan);
+	plan_runs_free(runs);
 	arena_free(arena);
 	if (!status && !command_flush())
 		status = XDD_IO_ERROR;

@@ -152,6 +152,9 @@ static int judge_file(struct guard *guard, struct guard_loops *loops, const stru
 	struct stat st;
 	int err = guard_file_of(loops, t->path, &st, why, sizeof(why));
 
+	/* An earlier run makes it; this one looks at it then. */
+	if (err == -ENOENT && t->foreseen)
+		return 0;
 	if (err == -EBUSY) {
 		snprintf(refusal->why, sizeof(refusal->why),
 			 "%s; a file in use as a device is not written to", why);

@@ -83,7 +83,7 @@ static int check_directory_behind(const char *path, const char **why)
 /* The target is not there. */
 static int check_missing(const struct target_plan *plan, const char **why)
 {
-	if (plan->writer)
+	if (plan->writer || (plan->foreseen && plan->kind == TARGET_FILE))
 		return 0;
 	if (!target_file_may_create(plan))
 		return target_file_fail(-ENOENT, why, "no such file");

@@ -18,9 +18,11 @@ static bool is_operation(const struct setting *s)
 	       (!s->scope.text || strcmp(s->scope.text, "all") == 0);
 }
 
-/* Both stand on the command line, or in the same setup file. */
+/* Both stand on the command line, or in the same setup file or section of it. */
 static bool same_origin(const struct setting *a, const struct setting *b)
 {
+	if (a->section != b->section)
+		return false;
 	if (!a->name.file || !b->name.file)
 		return a->name.file == b->name.file;
 	return strcmp(a->name.file, b->name.file) == 0;

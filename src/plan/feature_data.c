@@ -250,6 +250,20 @@ static const struct option rows[] = {
 		  "up, in one -verify or in several. location is for sequenced data, which it "
 		  "implies when no pattern is given, and is refused with another.",
 	  .example = "xdd -op read -targets 1 scratch -datapattern tagged -verify contents" },
+	{ .name = "readback",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  PLAN_FIELD(read_back),
+	  .help = "read all that was written, once the run is over, and compare it",
+	  .detail =
+		  "Makes two runs of one, as two sections of a setup file: write, with all options, "
+		  "and read, with -op read -verify contents as well. Each has its results, and the "
+		  "second one ends with status 7 where data differ. All targets must write, and an "
+		  "amount of work must say how much. The data are tagged unless -datapattern names "
+		  "others. -dropcache or -dio makes sure that the data come from the device. "
+		  "-deletefile removes the files after the second run.",
+	  .example = "xdd -op write -target scratch -reqsize 1M -bytes 64M -readback" },
 	{ 0 },
 };
 

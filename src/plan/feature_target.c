@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/earlier.h"
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "plan/probe.h"
@@ -256,8 +257,11 @@ static enum xdd_status locate(struct plan *plan, struct target_plan *t)
 
 static enum xdd_status probe(struct plan *plan, struct target_plan *t)
 {
-	(void)plan;
-	return probe_target(t);
+	enum xdd_status status = probe_target(t);
+
+	if (!status)
+		plan_probe_earlier(plan, t);
+	return status;
 }
 
 /*

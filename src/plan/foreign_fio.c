@@ -23,7 +23,9 @@
 #define ONE_SIZE "requests have one size, or the sizes of -reqsize mix"
 #define NO_ZONES "say the extent with -startoffset and -seek range"
 #define COMPLETION "xdd takes each completion as soon as it is there"
-#define ONE_GROUP "a run of xdd is one group; start several commands, or use -starttrigger"
+#define ONE_GROUP                                                                              \
+	"a run of xdd is one group; sections of a setup file are runs one after another, and " \
+	"-starttrigger lets a target wait for another"
 #define SHELL_DOES "use the tool for it in front of xdd, such as nice, ionice, chrt or systemd-run"
 #define INTERVALS "the rows of -intervals have operations, rates and latencies together"
 #define VERIFY_NOTE \
@@ -249,7 +251,6 @@ static const struct foreign rows[] = {
 	NOT("wait_for_previous", NULL, ONE_GROUP),
 	NOT("wait_for", "job", ONE_GROUP),
 	NOT("new_group", NULL, ONE_GROUP),
-	NOT("section", "job", ONE_GROUP),
 	NOT("flow", "8", "-lockstep keeps two targets in step"),
 	NOT("exec_prerun", "true", "use the shell"),
 	NOT("exec_postrun", "true", "use the shell"),

@@ -1,23 +1,18 @@
 /*
- * From words to settings: finds each option's row, its target scope and its arguments, and reads
- * setup files where they stand. Nothing is applied here; see apply.c. Called by plan_build().
+ * From words to settings: finds each option's row, its target scope and its arguments. Setup
+ * files are those of parse_setup.c. Nothing is applied here; see apply.c. Called by plan_build().
  */
 #include "plan/parse.h"
 
 #include <ctype.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "plan/errors.h"
 #include "plan/foreign_answer.h"
-#include "plan/setup_file.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/suggest.h"
 #include "xdd/base/units.h"
-
-#define SETUP_MAX_DEPTH 32
-#define SETUP_MAX_FILES 1000
 
 /* The words that are still to be read. */
 struct cursor {
@@ -85,6 +80,10 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 					   "is a stray word; files and devices are named with "
 					   "-target %.64s",
 					   w->text);
+		if (*w->text == '[' && w->file)
+			return parse_error(XDD_BAD_OPTION, &s, NULL,
+					   "is a stray word; a section is [name] on a line of its "
+					   "own");
 		return parse_error(
 			XDD_BAD_OPTION, &s, NULL,
 			"is a stray word: it belongs to no option, and options begin with -");
@@ -196,7 +195,8 @@ static enum xdd_status add_setting(struct parse *p, const struct setting *s)
 		p->settings = more;
 		p->cap_settings = cap;
 	}
-	p->settings[p->n_settings++] = *s;
+	p->settings[p->n_settings] = *s;
+	p->settings[p->n_settings++].section = p->section;
 	return XDD_OK;
 }
 
@@ -377,42 +377,4 @@ enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_
 			return status;
 	}
 	return XDD_OK;
-}
-
-/* -setup: its words stand where the option stands. */
-enum xdd_status parse_setup(struct parse *p, const struct setting *s)
-{
-	struct setup_file self = { .outer = p->setup };
-	const struct word *name = &s->args[0];
-	enum xdd_status status;
-	struct word *words;
-	struct stat st;
-	size_t n, depth = 0;
-
-	if (!*name->text)
-		return parse_error(XDD_BAD_ARGUMENT, s, name, "%s cannot be empty", s->opt->arg);
-	if (stat(name->text, &st) == 0) {
-		self.dev = st.st_dev;
-		self.ino = st.st_ino;
-		for (const struct setup_file *f = p->setup; f; f = f->outer, depth++) {
-			if (f->dev == st.st_dev && f->ino == st.st_ino)
-				return parse_error(
-					XDD_BAD_ARGUMENT, s, name,
-					"is a loop of setup files: this file is being read already");
-		}
-	}
-	if (depth >= SETUP_MAX_DEPTH)
-		return parse_error(XDD_BAD_ARGUMENT, s, name,
-				   "setup files are nested more than %d deep", SETUP_MAX_DEPTH);
-	/* Files that each name the next one twice would never end. */
-	if (++p->n_setup_files > SETUP_MAX_FILES)
-		return parse_error(XDD_BAD_ARGUMENT, s, name, "more than %d setup files are read",
-				   SETUP_MAX_FILES);
-	status = setup_file_read(p->arena, name, &words, &n);
-	if (status)
-		return status;
-	p->setup = &self;
-	status = parse_words(p, words, n);
-	p->setup = self.outer;
-	return status;
 }

@@ -19,6 +19,17 @@ struct setup_file {
 	ino_t ino;
 };
 
+/* A section of a setup file, whose words are those of a run of its own. */
+struct section {
+	const char *name;
+	const char *file;
+	unsigned line;
+	struct setting *settings;
+	size_t n_settings;
+	size_t before; /* of the settings for all runs: those that stand before its own */
+	bool is_chosen;
+};
+
 struct parse {
 	const struct option_table *table;
 	struct plan *plan;
@@ -29,6 +40,12 @@ struct parse {
 	const struct setup_file *setup; /* innermost open setup file */
 	unsigned n_setup_files;		/* read so far */
 	bool done;			/* -help and the like: there is nothing to run */
+
+	struct section *sections; /* of the setup files on the command line, in order */
+	size_t n_sections;
+	const char *section;	 /* whose words are being read; NULL: none */
+	struct setting *choices; /* uses of -section */
+	size_t n_choices;
 };
 
 /* All return XDD_OK, or another status with one line given to log_error(). */
@@ -45,6 +62,9 @@ bool option_takes_value(const struct option *opt);
 
 /* The action of -setup. */
 enum xdd_status parse_setup(struct parse *p, const struct setting *s);
+
+/* The action of -section. */
+enum xdd_status parse_choice(struct parse *p, const struct setting *s);
 
 /* Create the targets, give every option its default, and apply the settings from left to right. */
 enum xdd_status apply_settings(struct parse *p);

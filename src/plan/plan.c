@@ -9,6 +9,7 @@
 #include "plan/errors.h"
 #include "plan/feature.h"
 #include "plan/parse.h"
+#include "plan/runs.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/quote.h"
 
@@ -36,39 +37,76 @@ static int keep_command_line(struct plan *plan, int argc, char **argv)
 	return 0;
 }
 
-static struct plan *plan_new(int argc, char **argv, struct word **words)
+struct plan *plan_new(int argc, char **argv)
 {
 	struct arena *arena = arena_new();
 	struct plan *plan = arena ? arena_alloc(arena, sizeof(*plan)) : NULL;
 
-	*words = plan ? arena_alloc(arena, (size_t)argc * sizeof(**words) + 1) : NULL;
-	if (!*words)
-		goto fail;
-	plan->arena = arena;
-	if (keep_command_line(plan, argc, argv))
-		goto fail;
-	for (int i = 1; i < argc; i++)
-		(*words)[i - 1] = (struct word){ .text = argv[i], .pos = (unsigned)i };
-	return plan;
-fail:
+	if (plan)
+		plan->arena = arena;
+	if (plan && !keep_command_line(plan, argc, argv))
+		return plan;
 	arena_free(arena);
 	return NULL;
 }
 
-enum xdd_status plan_build(int argc, char **argv, struct plan **out)
+/* A new plan, and the words of the command line. */
+static struct plan *begin(int argc, char **argv, struct word **words)
+{
+	struct plan *plan = plan_new(argc, argv);
+
+	*words = plan ? arena_alloc(plan->arena, (size_t)argc * sizeof(**words) + 1) : NULL;
+	if (!*words) {
+		plan_free(plan);
+		return NULL;
+	}
+	for (int i = 1; i < argc; i++)
+		(*words)[i - 1] = (struct word){ .text = argv[i], .pos = (unsigned)i };
+	return plan;
+}
+
+enum xdd_status plan_apply(struct parse *p)
+{
+	struct plan *plan = p->plan;
+	enum xdd_status status = apply_settings(p);
+
+	if (status)
+		return status;
+	/* The results of several runs are told apart by it. */
+	if (plan->run_name)
+		plan->id = plan->id ? arena_printf(p->arena, "%s %s", plan->id, plan->run_name) :
+				      plan->run_name;
+	return plan->run_name && !plan->id ? plan_no_memory() : XDD_OK;
+}
+
+enum xdd_status plan_build_runs(int argc, char **argv, struct plan **out, struct plan_runs **runs)
 {
 	struct word *words;
-	struct plan *plan = plan_new(argc, argv, &words);
+	struct plan *plan = begin(argc, argv, &words);
 	struct parse p = { .table = &run_options, .plan = plan };
+	struct plan_runs *r = NULL;
 	enum xdd_status status;
 
 	*out = NULL;
+	if (runs)
+		*runs = NULL;
 	if (!plan)
 		return plan_no_memory();
 	p.arena = plan->arena;
 	status = parse_words(&p, words, argc > 1 ? (size_t)argc - 1 : 0);
 	if (!status && !p.done)
-		status = apply_settings(&p);
+		status = plan_runs_read(&p, argc, argv, &r);
+	if (!status && r && !plan_runs_is_one(r)) {
+		if (runs) {
+			*runs = r;
+			return XDD_OK;
+		}
+		status = plan_runs_refuse(r);
+	}
+	if (!status && r)
+		status = plan_runs_settings(r, 0, &p);
+	if (!status && !p.done)
+		status = plan_apply(&p);
 	if (!status && !p.done)
 		status = plan_resolve(plan);
 	if ((status && status != XDD_TARGET_FAILED) ||
@@ -77,6 +115,11 @@ enum xdd_status plan_build(int argc, char **argv, struct plan **out)
 	else
 		*out = plan;
 	return status;
+}
+
+enum xdd_status plan_build(int argc, char **argv, struct plan **out)
+{
+	return plan_build_runs(argc, argv, out, NULL);
 }
 
 void plan_free(struct plan *plan)

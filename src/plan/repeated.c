@@ -2,7 +2,8 @@
  * Options that are given twice with different values, as in "-reqsize 4 -target A -reqsize 1024
  * -target B": the last one holds for A as well. Called by plan_warn().
  *
- * A setup file and the command line may override each other: only words of one source are compared.
+ * A setup file, a section of it and the command line may override each other: only words of one
+ * source are compared.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ static bool is_value(const struct setting *s)
 
 static bool same_source(const struct setting *a, const struct setting *b)
 {
+	if (a->section != b->section)
+		return false;
 	if (!a->name.file || !b->name.file)
 		return a->name.file == b->name.file;
 	return strcmp(a->name.file, b->name.file) == 0;

@@ -42,8 +42,7 @@ int file_id_compare(const void *a, const void *b)
 	return strcmp(p->name, q->name);
 }
 
-/* A dangling link is the file that it leads to. */
-static struct file_id id_of(struct arena *arena, const char *path)
+struct file_id plan_file_id(struct arena *arena, const char *path)
 {
 	struct file_id p = { .name = "" };
 	char *name = NULL, *directory;
@@ -76,7 +75,7 @@ struct file_id *plan_file_ids(const struct plan *plan)
 		struct target_plan *t = &plan->targets[i];
 
 		ids[i] = t->kind == TARGET_NULL ? (struct file_id){ .name = "" } :
-						  id_of(plan->arena, t->path);
+						  plan_file_id(plan->arena, t->path);
 		ids[i].target = t;
 	}
 	qsort(ids, plan->n_targets, sizeof(*ids), file_id_compare);
@@ -108,7 +107,7 @@ static enum xdd_status check_save_file(const struct plan *plan, const struct fil
 
 	if (!path)
 		return plan_no_memory();
-	id = id_of(plan->arena, path);
+	id = plan_file_id(plan->arena, path);
 	found = bsearch(&id, ids, plan->n_targets, sizeof(*ids), file_id_compare);
 	if (found)
 		return plan_refuse(found->target,
@@ -260,7 +259,7 @@ static const char *restart_file(const struct target_plan *t)
 static enum xdd_status check_restart_file(const struct plan *plan, const struct file_id *ids,
 					  const struct target_plan *t)
 {
-	struct file_id id = id_of(plan->arena, t->restart.file);
+	struct file_id id = plan_file_id(plan->arena, t->restart.file);
 	const struct file_id *found =
 		bsearch(&id, ids, plan->n_targets, sizeof(*ids), file_id_compare);
 	char why[OUTPUT_WHY_SIZE];
@@ -273,7 +272,7 @@ static enum xdd_status check_restart_file(const struct plan *plan, const struct 
 
 		if (!restart_file(o))
 			continue;
-		other = id_of(plan->arena, o->restart.file);
+		other = plan_file_id(plan->arena, o->restart.file);
 		if (file_id_compare(&id, &other) == 0)
 			return plan_refuse(t, "-restart file %s: is the file of target %u too",
 					   t->restart.file, o->number);
@@ -304,9 +303,9 @@ enum xdd_status plan_check_restart_files(const struct plan *plan)
 /* True if what a target writes is verified by the tags, by itself or by the run after this one. */
 static bool keeps_book(const struct plan *plan, const struct target_plan *t)
 {
-	const bool verifies = t->op == OP_MIXED && t->verify != VERIFY_NONE;
+	const bool verifies = (t->op == OP_MIXED && t->verify != VERIFY_NONE) ||
+			      (t->op == OP_WRITE && plan->read_back);
 
-	(void)plan;
 	return verifies && t->pattern.kind == PATTERN_TAGGED && t->kind != TARGET_NULL;
 }
 

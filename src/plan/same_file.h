@@ -9,6 +9,8 @@
 
 #include "xdd/plan/plan.h"
 
+struct arena;
+
 /* The option by which files of the target are recreated, without its dash; NULL: none. */
 const char *plan_recreating_option(const struct target_plan *t);
 
@@ -25,6 +27,12 @@ struct file_id {
  * memory is short.
  */
 struct file_id *plan_file_ids(const struct plan *plan);
+
+/*
+ * The identity of a file by its path, without a target, in memory of `arena`. A dangling link is
+ * the file that it leads to.
+ */
+struct file_id plan_file_id(struct arena *arena, const char *path);
 
 /* For qsort() and the like: 0 for two that are the same file. */
 int file_id_compare(const void *a, const void *b);

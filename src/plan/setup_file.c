@@ -16,6 +16,8 @@
 #include "xdd/base/readfile.h"
 
 #define SETUP_MAX_BYTES (16u << 20)
+#define NAME_MAX_BYTES 64
+#define SECTIONS_MAX 1000
 
 /* A setup file that is being split into words. */
 struct splitter {
@@ -24,8 +26,9 @@ struct splitter {
 	const char *in;
 	char *out; /* end of the unquoted text; never overtakes `in` */
 	unsigned line;
-	struct word *words;
-	size_t n, cap;
+	bool fresh; /* nothing but blanks stands before `in` on its line */
+	size_t cap; /* of found->words */
+	struct setup_words *found;
 };
 
 static bool is_blank(char c)
@@ -50,20 +53,90 @@ static int read_all(struct arena *arena, int fd, char **text, size_t *len)
 
 static int add_word(struct splitter *s, const char *text, unsigned line)
 {
-	if (s->n == s->cap) {
+	struct setup_words *f = s->found;
+
+	if (f->n == s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 32;
 		struct word *more = arena_alloc(s->arena, cap * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		if (s->n)
-			memcpy(more, s->words, s->n * sizeof(*more));
-		s->words = more;
+		if (f->n)
+			memcpy(more, f->words, f->n * sizeof(*more));
+		f->words = more;
 		s->cap = cap;
 	}
-	s->words[s->n++] = (struct word){ .text = text, .file = s->file, .pos = line };
+	f->words[f->n++] = (struct word){ .text = text, .file = s->file, .pos = line };
 	return 0;
 }
+
+/* ---- sections ---- */
+
+/*
+ * The length of the name of the section that begins at `in`, a bracket and the first word of its
+ * line; -1: the line is one of words. Words may begin with a bracket, as patterns of names do, but
+ * a bracket that closes at the end of the line makes a section.
+ */
+static ptrdiff_t section_length(const char *in)
+{
+	const size_t len = strcspn(in, "]\n");
+	const char *after = in + len + 1;
+	size_t blanks;
+
+	if (in[len] != ']')
+		return -1;
+	blanks = strspn(after, " \t\r\f\v");
+	if (after[blanks] && after[blanks] != '\n' && !(blanks && after[blanks] == '#'))
+		return -1;
+	return (ptrdiff_t)len - 1;
+}
+
+/* A name goes into names of files, and onto command lines. */
+static bool name_is_good(const char *name, size_t len)
+{
+	if (!len || len > NAME_MAX_BYTES || *name == '-' || *name == '.')
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)name[i] <= ' ' || strchr("\x7f[]/%#\"'\\", name[i]))
+			return false;
+	}
+	return true;
+}
+
+static enum xdd_status no_memory(const struct splitter *s)
+{
+	log_error("-setup %s: %s", s->file, strerror(ENOMEM));
+	return XDD_INIT_FAILED;
+}
+
+static enum xdd_status take_section(struct splitter *s, size_t len)
+{
+	struct setup_words *f = s->found;
+	const char *name =
+		arena_printf(s->arena, "%.*s", (int)(len < 4096 ? len : 4096), s->in + 1);
+	struct setting where = { .name = { .text = "section", .file = s->file, .pos = s->line } };
+	struct word at = { .text = name, .file = s->file, .pos = s->line };
+
+	if (!f->sections)
+		f->sections = arena_alloc(s->arena, SECTIONS_MAX * sizeof(*f->sections));
+	if (!name || !f->sections)
+		return no_memory(s);
+	if (!name_is_good(name, len))
+		return parse_error(XDD_BAD_ARGUMENT, &where, &at,
+				   "expected a name of 1 to %d characters without blanks, quotes, "
+				   "brackets or any of / %% # \\, and not with - or . first",
+				   NAME_MAX_BYTES);
+	if (f->n_sections == SECTIONS_MAX)
+		return parse_error(XDD_BAD_ARGUMENT, &where, &at,
+				   "is too many: a setup file has %d sections at most",
+				   SECTIONS_MAX);
+	f->sections[f->n_sections++] =
+		(struct setup_section){ .name = name, .line = s->line, .first = f->n };
+	s->in += strcspn(s->in, "\n");
+	return XDD_OK;
+}
+
+/* ---- words ---- */
 
 /* A run of characters between quotes; `s->in` is after the opening one. */
 static bool take_quoted(struct splitter *s, char quote)
@@ -107,47 +180,61 @@ static bool take_word(struct splitter *s)
 	return true;
 }
 
+/* Step over blanks, and ends of lines. */
+static void skip_blanks(struct splitter *s)
+{
+	while (is_blank(*s->in) || (s->in[0] == '\\' && s->in[1] == '\n')) {
+		const bool goes_on = *s->in == '\\';
+
+		if (goes_on)
+			s->in++;
+		if (*s->in++ == '\n') {
+			s->line++;
+			s->fresh = !goes_on;
+		}
+	}
+}
+
+static enum xdd_status take_words(struct splitter *s)
+{
+	const char *start = s->out;
+	const unsigned line = s->line;
+
+	s->fresh = false;
+	if (!take_word(s)) {
+		struct word at = { .text = s->file, .file = s->file, .pos = line };
+		struct setting where = { .name = { .text = "-setup" } };
+
+		return parse_error(XDD_BAD_ARGUMENT, &where, &at,
+				   "a quote opens here and is never closed");
+	}
+	/* The terminator may fall on the blank after the word, no further: step over that first. */
+	if (*s->in && *s->in++ == '\n') {
+		s->line++;
+		s->fresh = true;
+	}
+	*s->out++ = '\0';
+	return add_word(s, start, line) ? no_memory(s) : XDD_OK;
+}
+
 static enum xdd_status split(struct splitter *s)
 {
-	for (;;) {
-		const char *start;
-		unsigned line;
+	enum xdd_status status = XDD_OK;
 
-		while (is_blank(*s->in) || (s->in[0] == '\\' && s->in[1] == '\n')) {
-			if (*s->in == '\\')
-				s->in++;
-			if (*s->in++ == '\n')
-				s->line++;
-		}
+	while (!status) {
+		ptrdiff_t len;
+
+		skip_blanks(s);
 		if (!*s->in)
-			return XDD_OK;
+			break;
 		if (*s->in == '#') {
 			s->in += strcspn(s->in, "\n");
 			continue;
 		}
-		start = s->out;
-		line = s->line;
-		if (!take_word(s)) {
-			struct word at = { .text = s->file, .file = s->file, .pos = line };
-			struct setting where = { .name = { .text = "-setup" } };
-
-			return parse_error(XDD_BAD_ARGUMENT, &where, &at,
-					   "a quote opens here and is never closed");
-		}
-		/*
-		 * The terminator may fall on the blank after the word, no further: step over that
-		 * blank first.
-		 */
-		if (*s->in) {
-			if (*s->in++ == '\n')
-				s->line++;
-		}
-		*s->out++ = '\0';
-		if (add_word(s, start, line)) {
-			log_error("-setup %s: %s", s->file, strerror(ENOMEM));
-			return XDD_INIT_FAILED;
-		}
+		len = s->fresh && *s->in == '[' ? section_length(s->in) : -1;
+		status = len < 0 ? take_words(s) : take_section(s, (size_t)len);
 	}
+	return status;
 }
 
 static int open_setup(struct arena *arena, const char *path, char **text, size_t *len)
@@ -165,16 +252,18 @@ static int open_setup(struct arena *arena, const char *path, char **text, size_t
 	return err;
 }
 
-enum xdd_status setup_file_read(struct arena *arena, const struct word *name, struct word **words,
-				size_t *n_words)
+enum xdd_status setup_file_read(struct arena *arena, const struct word *name,
+				struct setup_words *found)
 {
-	struct splitter s = { .arena = arena, .file = name->text, .line = 1 };
+	struct splitter s = {
+		.arena = arena, .file = name->text, .line = 1, .fresh = true, .found = found
+	};
 	struct setting where = { .name = { .text = "-setup" } };
-	enum xdd_status status;
 	char *text = NULL;
 	size_t len = 0;
 	int err = open_setup(arena, name->text, &text, &len);
 
+	*found = (struct setup_words){ .n = 0 };
 	if (err)
 		return parse_error(XDD_BAD_ARGUMENT, &where, name, "cannot be read (%s)",
 				   err == -EFBIG ? "too large for a setup file" : strerror(-err));
@@ -183,8 +272,5 @@ enum xdd_status setup_file_read(struct arena *arena, const struct word *name, st
 				   "is not a text file: it holds a NUL byte");
 	s.in = text;
 	s.out = text;
-	status = split(&s);
-	*words = s.words;
-	*n_words = s.n;
-	return status;
+	return split(&s);
 }

@@ -225,16 +225,37 @@ static enum xdd_status expand_directory(struct target_names *t, const struct set
 				 w->text, t->n - first, empty));
 }
 
+/* Standard input, once it has been read: each of several runs has a plan of its own. */
+static struct {
+	char *text;
+	size_t size;
+} input;
+
+static int read_input(char **text, size_t *size)
+{
+	int err = input.text ? 0 : readfile(STDIN_FILENO, LIST_MAX_BYTES, &input.text, &input.size);
+
+	if (err)
+		return err;
+	*size = input.size;
+	*text = malloc(input.size + 1);
+	if (!*text)
+		return -ENOMEM;
+	memcpy(*text, input.text, input.size + 1);
+	return 0;
+}
+
 static int read_list(const char *name, char **text, size_t *size)
 {
-	bool input = strcmp(name, "-") == 0;
-	int fd = input ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC), err;
+	int fd, err;
 
+	if (strcmp(name, "-") == 0)
+		return read_input(text, size);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	err = readfile(fd, LIST_MAX_BYTES, text, size);
-	if (!input)
-		close(fd);
+	close(fd);
 	return err;
 }
 

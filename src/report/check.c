@@ -3,6 +3,8 @@
  * report_check() is called by main, the others by report_open() as well.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,29 +13,16 @@
 #include "report/csv.h"
 #include "report/jsonout.h"
 #include "report/latency.h"
+#include "report/outputs.h"
 #include "report/series.h"
 #include "xdd/base/array.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/output.h"
+#include "xdd/plan/stonewall_record.h"
 #include "xdd/report/heartbeat.h"
 #include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
-
-struct output_name {
-	const char *option; /* without its dash; NULL: a standard stream */
-	const char *path;   /* owned by `made` where that is not NULL; NULL: standard output */
-	char *made;
-	bool replaced;	      /* by a new file */
-	struct outfile_id id; /* must differ from those of other outputs */
-	struct outfile_id
-		file; /* must not be a target: the same, or what the stream is redirected to */
-};
-
-struct output_list {
-	struct output_name *names;
-	size_t n;
-};
 
 static enum xdd_status format_error(const char *format, const char *bad, size_t len)
 {
@@ -162,44 +151,57 @@ enum xdd_status report_series_start(const struct plan *plan, bool *write_header)
 	return start_with("intervals output", plan->intervals.file, &m, write_header);
 }
 
+int report_csv_header(const struct plan *plan, char **header, size_t *len)
+{
+	struct line_cell *cells;
+	struct column_list list;
+	int err = 0;
+
+	*header = NULL;
+	if (report_csv_columns(plan, &list))
+		return -EINVAL;
+	cells = calloc(list.n, sizeof(*cells));
+	*header = malloc(line_size(list.n) + 1);
+	if (cells && *header) {
+		*len = line_csv(*header, cells, csv_header_cells(cells, &list));
+	} else {
+		log_error("%s", strerror(ENOMEM));
+		free(*header);
+		*header = NULL;
+		err = -ENOMEM;
+	}
+	free(cells);
+	column_list_free(&list);
+	return err;
+}
+
 static enum xdd_status check_headers(const struct plan *plan)
 {
 	const struct output_name files[] = {
 		{ .option = "csvout", .path = plan->csv_file },
 		{ .option = "combinedout", .path = plan->combined_file },
 	};
-	struct line_cell *cells = NULL;
 	enum xdd_status status;
 	struct column_list list;
-	char *header = NULL;
 	bool write_header;
+	char *header;
 	size_t len;
+	int err;
 
 	/* First as written: a message about an identifier shows the list of the command line. */
 	status = report_columns(plan, &list);
 	if (status)
 		return status;
 	column_list_free(&list);
-	status = report_csv_columns(plan, &list);
-	if (status)
-		return status;
-	cells = calloc(list.n, sizeof(*cells));
-	header = malloc(line_size(list.n));
-	if (!cells || !header) {
-		log_error("%s", strerror(ENOMEM));
-		status = XDD_INIT_FAILED;
-		goto out;
-	}
-	len = line_csv(header, cells, csv_header_cells(cells, &list));
+	err = report_csv_header(plan, &header, &len);
+	if (err)
+		return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !status; i++) {
 		if (files[i].path)
 			status = report_csv_start(files[i].option, files[i].path, header, len,
 						  &write_header);
 	}
-out:
 	free(header);
-	free(cells);
-	column_list_free(&list);
 	return status;
 }
 
@@ -245,7 +247,7 @@ static void refuse_output(const struct output_name *o, const char *why, uint32_t
 static enum xdd_status check_new_files(const struct plan *plan, const struct target_plan *target,
 				       const struct output_name *outputs, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && target->create_new_files; i++) {
 		int fd = stream(&outputs[i]);
 		const char *path = fd == STDOUT_FILENO ? "/dev/stdout" :
 				   fd == STDERR_FILENO ? "/dev/stderr" :
@@ -260,21 +262,32 @@ static enum xdd_status check_new_files(const struct plan *plan, const struct tar
 	return XDD_OK;
 }
 
+struct outfile_id *outputs_targets(const struct plan *plan)
+{
+	struct outfile_id *ids = calloc(plan->n_targets, sizeof(*ids));
+
+	if (!ids)
+		log_error("%s", strerror(ENOMEM));
+	for (size_t i = 0; ids && i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->kind != TARGET_NULL && t->kind != TARGET_CHAR)
+			outfile_identify(&ids[i], t->path);
+	}
+	return ids;
+}
+
 /* Results and messages that are written into a file under test would destroy it, or themselves. */
-static enum xdd_status check_targets(const struct plan *plan, const struct output_name *outputs,
-				     size_t n)
+enum xdd_status outputs_check_targets(const struct plan *plan, const struct outfile_id *targets,
+				      const struct output_name *outputs, size_t n)
 {
 	for (size_t t = 0; t < plan->n_targets; t++) {
 		const struct target_plan *target = &plan->targets[t];
-		struct outfile_id id;
 
 		if (check_new_files(plan, target, outputs, n))
 			return XDD_BAD_ARGUMENT;
-		if (target->kind == TARGET_NULL || target->kind == TARGET_CHAR)
-			continue;
-		outfile_identify(&id, target->path);
 		for (size_t i = 0; i < n; i++) {
-			if (!outfile_is_same(&outputs[i].file, &id))
+			if (!outfile_is_same(&outputs[i].file, &targets[t]))
 				continue;
 			refuse_output(&outputs[i], "this is target", target->number);
 			return XDD_BAD_ARGUMENT;
@@ -378,11 +391,13 @@ static enum xdd_status add_target_files(struct output_list *list, const struct t
 		log_error("%s", strerror(ENOMEM));
 		return XDD_INIT_FAILED;
 	}
-	return add_output(list, (struct output_name){
-					.option = "heartbeat output", .path = path, .made = path });
+	return add_output(list, (struct output_name){ .option = "heartbeat output",
+						      .path = path,
+						      .made = path,
+						      .emptied = !t->heartbeat.append });
 }
 
-static enum xdd_status list_outputs(struct output_list *list, const struct plan *plan)
+enum xdd_status outputs_list(struct output_list *list, const struct plan *plan)
 {
 	enum xdd_status status = XDD_OK;
 
@@ -410,7 +425,40 @@ static enum xdd_status list_outputs(struct output_list *list, const struct plan 
 	return status;
 }
 
-static void free_outputs(struct output_list *list)
+/* Takes `path`, which is NULL where memory is short. */
+static enum xdd_status add_saved(struct output_list *list, const char *option, char *path)
+{
+	if (path)
+		return add_output(list, (struct output_name){ .option = option,
+							      .path = path,
+							      .made = path,
+							      .replaced = true });
+	log_error("%s", strerror(ENOMEM));
+	return XDD_INIT_FAILED;
+}
+
+enum xdd_status outputs_add_saved(struct output_list *list, const struct plan *plan)
+{
+	const char *record = plan->stonewall.save_file;
+	enum xdd_status status = XDD_OK;
+	char *path;
+
+	if (record)
+		status = add_saved(list, "stonewall save",
+				   stonewall_record_name(record, plan->rank));
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (!t->seek.save_file)
+			continue;
+		if (asprintf(&path, "%s.T%" PRIu32 ".txt", t->seek.save_file, t->number) < 0)
+			path = NULL;
+		status = add_saved(list, "seek save", path);
+	}
+	return status;
+}
+
+void outputs_free(struct output_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
 		free(list->names[i].made);
@@ -425,7 +473,7 @@ char *report_outputs(const struct plan *plan)
 	if (!memstream_open(&m))
 		return NULL;
 	/* report_check() reports outputs that are wrong. */
-	list_outputs(&list, plan);
+	outputs_list(&list, plan);
 	for (size_t i = 0; i < list.n; i++) {
 		const struct output_name *o = &list.names[i];
 
@@ -433,14 +481,14 @@ char *report_outputs(const struct plan *plan)
 		    strcmp(o->path, "/dev/null") != 0)
 			fprintf(m.f, "%s %s\n", o->option, o->path);
 	}
-	free_outputs(&list);
+	outputs_free(&list);
 	return memstream_close(&m) ? NULL : m.text;
 }
 
 enum xdd_status report_hold_pipes(const struct plan *plan, struct output_pipes *pipes)
 {
 	struct output_list list = { 0 };
-	enum xdd_status status = list_outputs(&list, plan);
+	enum xdd_status status = outputs_list(&list, plan);
 
 	for (size_t i = 0; i < list.n && !status; i++) {
 		const struct output_name *o = &list.names[i];
@@ -451,27 +499,45 @@ enum xdd_status report_hold_pipes(const struct plan *plan, struct output_pipes *
 		log_error("-%s %s: %s", o->option, o->path, output_strerror(err));
 		status = XDD_BAD_ARGUMENT;
 	}
-	free_outputs(&list);
+	outputs_free(&list);
+	return status;
+}
+
+static enum xdd_status check_targets(const struct plan *plan, const struct output_list *list)
+{
+	struct outfile_id *targets;
+	enum xdd_status status;
+	bool known = false;
+
+	for (size_t i = 0; i < list->n; i++)
+		known |= list->names[i].file.known;
+	if (!known)
+		return XDD_OK;
+	targets = outputs_targets(plan);
+	if (!targets)
+		return XDD_INIT_FAILED;
+	status = outputs_check_targets(plan, targets, list->names, list->n);
+	free(targets);
 	return status;
 }
 
 enum xdd_status report_check(const struct plan *plan)
 {
 	struct output_list list = { 0 };
-	enum xdd_status status = list_outputs(&list, plan);
-	bool known = false, write_header;
+	enum xdd_status status = outputs_list(&list, plan);
+	bool write_header;
 
-	for (size_t i = 0; i < list.n; i++)
-		known |= list.names[i].file.known;
+	if (!status)
+		status = outputs_add_saved(&list, plan);
 	if (!status && jsonout_is_stdout(plan))
 		status = check_stdout(plan, list.names, list.n);
 	if (!status)
 		status = check_pairs(list.names, list.n);
-	if (!status && known)
-		status = check_targets(plan, list.names, list.n);
+	if (!status)
+		status = check_targets(plan, &list);
 	if (!status)
 		status = check_headers(plan);
-	free_outputs(&list);
+	outputs_free(&list);
 	if (!status && plan->latency.file)
 		status = report_latency_start(plan, &write_header);
 	if (!status && plan->intervals.file)

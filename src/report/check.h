@@ -25,6 +25,12 @@ enum xdd_status report_csv_columns(const struct plan *plan, struct column_list *
 enum xdd_status report_csv_start(const char *option, const char *path, const char *header,
 				 size_t len, bool *write_header);
 
+/*
+ * The header line of the CSV files of `plan`, to be freed. Returns 0, or -EINVAL or -ENOMEM with
+ * one line given to log_error().
+ */
+int report_csv_header(const struct plan *plan, char **header, size_t *len);
+
 /* The same check for the file of -latency output, which has another header line. */
 enum xdd_status report_latency_start(const struct plan *plan, bool *write_header);
 

@@ -54,15 +54,17 @@ enum xdd_status run_refuse(const struct guard_refusal *r)
 }
 
 /* Refuse a run that needs more threads than the machine allows, before thousands are started. */
-static enum xdd_status check_threads(const struct plan *plan)
+static enum xdd_status check_threads(const struct plan *plan, uint64_t *most)
 {
 	uint64_t threads = OWN_THREADS + endtoend_threads(plan);
 	char why[THREAD_TEXT_SIZE];
 
 	for (size_t i = 0; i < plan->n_targets; i++)
 		threads += plan->targets[i].qthreads;
-	if (!thread_limit_exceeded(threads, why, sizeof(why)))
+	if (threads <= *most || !thread_limit_exceeded(threads, why, sizeof(why))) {
+		*most = threads > *most ? threads : *most;
 		return XDD_OK;
+	}
 	log_error("-targets, -queuedepth: the run needs %" PRIu64
 		  " threads: %s; use fewer targets, a smaller queue depth or -ioengine libaio",
 		  threads, why);
@@ -70,6 +72,13 @@ static enum xdd_status check_threads(const struct plan *plan)
 }
 
 enum xdd_status run_check(const struct plan *plan)
+{
+	uint64_t threads = 0;
+
+	return run_check_next(plan, &threads);
+}
+
+enum xdd_status run_check_next(const struct plan *plan, uint64_t *threads)
 {
 	struct guard_refusal refusal;
 
@@ -91,7 +100,7 @@ enum xdd_status run_check(const struct plan *plan)
 			return XDD_BAD_ARGUMENT;
 		}
 	}
-	if (check_engines(plan) || check_threads(plan) || endtoend_check(plan))
+	if (check_engines(plan) || check_threads(plan, threads) || endtoend_check(plan))
 		return XDD_BAD_ARGUMENT;
 	if (guard_check(plan, &refusal))
 		return run_refuse(&refusal);

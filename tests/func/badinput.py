@@ -98,6 +98,10 @@ row("-targets with too few names", "-op read -targets 3 data note", 2, 4,
     m.line("-targets 3", m.names_wanted(3, 2)))
 row("-targets with too few names before an option", "-targets 2 data -op read", 2, 2,
     m.line("-targets 2", m.names_wanted(2, 1)))
+row("-section without a setup file", "-op read -targets 1 data -section a", 2, 7, m.line("-section a", "no setup file has sections"))
+row("-section without a name", "-op read -targets 1 data -section", 2, 6, m.line("-section", m.MISSING))
+row("-keepgoing with one run", "-op read -targets 1 data -keepgoing", 2, None, m.line("-keepgoing", "is for several runs"))
+row("-readback of reads", "-op read -targets 1 data -readback", 2, None, "must write, to be read back; its operation is read")
 row("-targets with one name without a conversion", "-op read -targets 3 data%2d", 2, 4, m.line("-targets 3", m.names_wanted(3, 1)))
 row("-targets with a wrong conversion", "-op read -targets 3 data%d%x", 2, 5, m.line("-targets data%d%x", '"%x" ' + m.NO_NUMBER))
 row("-targets -N without a name", "-targets -2", 2, 1, m.line("-targets", m.MISSING))

@@ -13,6 +13,7 @@ TAGGED = ("scratch -datapattern tagged -verify", "rm -f scratch; xdd -op write -
 
 THREE = ("compare before.json", "xdd -op read -targets 1 data -mbytes 8 -passes 3 -jsonout after.json; "
          "xdd -op read -targets 1 data -numreqs 4 -ts dump trace; printf '[a]\\nrw=read\\nfilename=data\\nbs=64k\\n' >job.fio")
+SECTIONS = ("setup tests.xdd", "printf '[write]\\n-op write -target scratch -bytes 1M\\n[read]\\n-op read -target scratch\\n' >tests.xdd")
 OTHER = ("compare a.json b.json", "xdd -op read -targets 1 data -mbytes 8 -passes 3 -jsonout b.json")
 
 
@@ -29,5 +30,5 @@ def test_shape():
 
 test_shape()
 t.ok(e.Document("README", before=[OTHER]).check() >= 3, "README has its examples")
-t.ok(e.Document("doc/xdd.1", before=[TAGGED, THREE]).check() >= 30, "the manual page has its examples")
+t.ok(e.Document("doc/xdd.1", before=[TAGGED, THREE, SECTIONS]).check() >= 30, "the manual page has its examples")
 t.done()

@@ -162,7 +162,7 @@ def test_time_limits():
 
 def test_options():
     usage = t.xdd("-help").out
-    listed = set(re.findall(r"^  -(\S+)", usage, re.M)) - {"help", "fullhelp", "version", "setup"}
+    listed = set(re.findall(r"^  -(\S+)", usage, re.M)) - {"help", "fullhelp", "version", "setup", "section"}
     setup = t.path("set.up")
     with open(setup, "w", encoding="utf-8") as f:
         f.write("-passes 2\n-queuedepth target 1 3\n")

@@ -214,6 +214,9 @@ OPTIONS = [Option(*row) for row in (
     ("extendedstats", "extstats", "", None, None),
     ("debug", "", "io open", None, None),
     ("setup", "", "a.cfg", DEPTH, ["5"] * 2),
+    ("section", "", "a -setup s.cfg", DEPTH, ["6"] * 2),
+    ("keepgoing", "", "-setup s.cfg -section a", DEPTH, ["6"] * 2),
+    ("readback", "", "-op write -targetoffset 2", None, None),
     ("dryrun", "dry", "", None, None),
     ("help", "h", "op", None, None),
     ("fullhelp", "exthelp", "", None, None),
@@ -277,7 +280,7 @@ def test_help():
 
 def test_names():
     """Alternate names, two dashes; and that the option does what its row says."""
-    where = directory(a_cfg="-queuedepth 5\n")
+    where = directory(a_cfg="-queuedepth 5\n", s_cfg="[a]\n-queuedepth 6\n[b]\n")
     plain = look(BASE, cwd=where)
     t.equal((plain.run.status, len(plain.targets), plain.run.err), (0, 2, ""), "-dryrun", plain.run)
     for option in OPTIONS:
@@ -302,7 +305,7 @@ def test_names():
                     good = good and got == option.value and before != option.value
                 t.ok(good, "%s%s %s" % (dashes, name, option.args),
                      "%s: wanted %r\n%s" % (option.label, option.value, what.run) if not good else "")
-    t.equal(sorted(os.listdir(where)), ["a.cfg", "data"], "-dryrun creates none of the files that were named")
+    t.equal(sorted(os.listdir(where)), ["a.cfg", "data", "s.cfg"], "-dryrun creates none of the files that were named")
 
 
 def test_scopes():

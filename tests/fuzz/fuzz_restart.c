@@ -132,18 +132,19 @@ static void repair(char *text, size_t size)
 static void check_setup(const struct restart_record *rec, const char *text, size_t size)
 {
 	struct arena *arena = arena_new();
-	struct word name = { .text = fuzz_file(0, text, size) }, *found = NULL;
+	struct word name = { .text = fuzz_file(0, text, size) }, *w;
+	struct setup_words found;
 	char offset[32];
-	size_t n = 0;
 
 	snprintf(offset, sizeof(offset), "%" PRIu64, rec->offset_bytes);
-	if (!arena || setup_file_read(arena, &name, &found, &n))
+	if (!arena || setup_file_read(arena, &name, &found))
 		fuzz_fail("is no setup file");
-	if (n != (rec->complete ? 0 : 3))
-		fuzz_fail("a setup file with %zu words", n);
-	if (n && (strcmp(found[0].text, "-restart") || strcmp(found[1].text, "offset") ||
-		  strcmp(found[2].text, offset)))
-		fuzz_fail("another option: %s %s %s", found[0].text, found[1].text, found[2].text);
+	w = found.words;
+	if (found.n != (rec->complete ? 0 : 3) || found.n_sections)
+		fuzz_fail("a setup file with %zu words", found.n);
+	if (found.n && (strcmp(w[0].text, "-restart") || strcmp(w[1].text, "offset") ||
+			strcmp(w[2].text, offset)))
+		fuzz_fail("another option: %s %s %s", w[0].text, w[1].text, w[2].text);
 	arena_free(arena);
 }
 

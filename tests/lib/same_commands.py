@@ -363,6 +363,8 @@ add("shared", """
 """, TWO)
 add("shared", """
 -op read -targets -3 data -reqsize 4 -numreqs 4 -verbose
+-op write -target new -reqsize 4k -numreqs 4 -readback ;; sh:rm new
+-op write -target new -reqsize 4k -numreqs 4 -datapattern sequenced -readback -jsonout j.%s.json ;; sh:rm new
 -op write -targets 3 new%02d -reqsize 4 -numreqs 4 -verbose
 -op write -targets 2 new1 new2 -reqsize 4 -numreqs 4 -verbose
 -op write -op target 1 read -targets 2 new small -reqsize 4 -numreqs 4 -verbose

@@ -21,6 +21,7 @@ static char directory[] = "/tmp/xdd-test-words-XXXXXX";
 static char setup_path[sizeof(directory) + 8];
 static char log_path[sizeof(directory) + 8];
 static struct arena *arena;
+static struct setup_words found;
 static struct word *words;
 static size_t n_words;
 
@@ -75,6 +76,15 @@ static const char *message(void)
 	return line;
 }
 
+static enum xdd_status read_file(const struct word *name)
+{
+	enum xdd_status status = setup_file_read(arena, name, &found);
+
+	words = found.words;
+	n_words = found.n;
+	return status;
+}
+
 static enum xdd_status read_bytes(const char *text, size_t size)
 {
 	struct word name = { .text = setup_path, .pos = 2 };
@@ -83,9 +93,7 @@ static enum xdd_status read_bytes(const char *text, size_t size)
 	assert_non_null(f);
 	assert_int_equal(fwrite(text, 1, size, f), size);
 	assert_int_equal(fclose(f), 0);
-	words = NULL;
-	n_words = 0;
-	return setup_file_read(arena, &name, &words, &n_words);
+	return read_file(&name);
 }
 
 /* Read `text` and compare with the words of `wanted`, each of which is followed by a NUL. */
@@ -242,13 +250,13 @@ static void unreadable(void **state)
 	char line[256];
 
 	(void)state;
-	assert_int_equal(setup_file_read(arena, &name, &words, &n_words), XDD_BAD_ARGUMENT);
+	assert_int_equal(read_file(&name), XDD_BAD_ARGUMENT);
 	snprintf(line, sizeof(line), "xdd: outer:7: -setup %s: cannot be read (Is a directory)",
 		 directory);
 	assert_string_equal(message(), line);
 
 	name.text = "/nonexistent/setup";
-	assert_int_equal(setup_file_read(arena, &name, &words, &n_words), XDD_BAD_ARGUMENT);
+	assert_int_equal(read_file(&name), XDD_BAD_ARGUMENT);
 	assert_string_equal(
 		message(),
 		"xdd: outer:7: -setup /nonexistent/setup: cannot be read (No such file or "
@@ -267,11 +275,68 @@ static void from_a_pipe(void **state)
 	assert_int_equal(write(fds[1], "-op read\n-qd 4", 14), 14);
 	close(fds[1]);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
-	assert_int_equal(setup_file_read(arena, &name, &words, &n_words), XDD_OK);
+	assert_int_equal(read_file(&name), XDD_OK);
 	close(fds[0]);
 	assert_int_equal(n_words, 4);
 	assert_string_equal(words[3].text, "4");
 	assert_int_equal(words[3].pos, 2);
+}
+
+/* The sections of `text`: "name:line:words ...", with the words that each has. */
+static void assert_sections(const char *text, const char *wanted)
+{
+	char list[512] = "";
+	size_t len = 0;
+
+	assert_int_equal(read_bytes(text, strlen(text)), XDD_OK);
+	for (size_t i = 0; i < found.n_sections; i++) {
+		const struct setup_section *s = &found.sections[i];
+		const size_t end = i + 1 < found.n_sections ? s[1].first : found.n;
+
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s:%u:", i ? " " : "",
+					s->name, s->line);
+		for (size_t k = s->first; k < end; k++)
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+						k > s->first ? "," : "", found.words[k].text);
+	}
+	assert_string_equal(list, wanted);
+}
+
+static void sections(void **state)
+{
+	(void)state;
+	assert_sections("[a]", "a:1:");
+	assert_sections("-x 1\n[a]\n-y\n2\n\n [b.c-d_1] # second\n-z\n", "a:2:-y,2 b.c-d_1:6:-z");
+	assert_sections("# [a]\n\t[b]\t\r\n-y [c]\n", "b:2:-y,[c]");
+	/* These are words: quoted, of a pattern, after a word, or continued. */
+	assert_sections("'[a]'\n\\[b]\n\"[c]\"\n", "");
+	assert_int_equal(found.n, 3);
+	assert_string_equal(found.words[1].text, "[b]");
+	assert_sections("[ab]*.dat\n[a] -op\n[a]#\n[\n[a\n]\n-x [d]\n-x \\\n[e]\n'\n[f]\n'", "");
+	assert_int_equal(found.n, 12);
+}
+
+static void bad_sections(void **state)
+{
+	static const char *const names[] = { "",    "a b", " a", "a/b", "a%b", "a\"", "'a'",
+					     "a\\", "-a",  ".a", "..",	"a[",  "a#",  "a\tb" };
+	char text[128], line[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(text, sizeof(text), "-x\n[%s]\n", names[i]);
+		assert_int_equal(read_bytes(text, strlen(text)), XDD_BAD_ARGUMENT);
+		snprintf(line, sizeof(line), "xdd: %s:2: section ", setup_path);
+		assert_memory_equal(message(), line, strlen(line));
+	}
+	memset(text, 'a', sizeof(text));
+	text[0] = '[';
+	snprintf(text + 65, sizeof(text) - 65, "]\n");
+	assert_int_equal(read_bytes(text, strlen(text)), XDD_OK);
+	snprintf(text + 66, sizeof(text) - 66, "]\n");
+	text[65] = 'a';
+	assert_int_equal(read_bytes(text, strlen(text)), XDD_BAD_ARGUMENT);
+	message();
 }
 
 #define WORDS_TEST(name_) cmocka_unit_test_setup_teardown(name_, new_arena, free_arena)
@@ -282,7 +347,7 @@ int main(void)
 		WORDS_TEST(nothing),	 WORDS_TEST(blanks),   WORDS_TEST(quotes),
 		WORDS_TEST(backslashes), WORDS_TEST(comments), WORDS_TEST(lines),
 		WORDS_TEST(many),	 WORDS_TEST(refused),  WORDS_TEST(unreadable),
-		WORDS_TEST(from_a_pipe),
+		WORDS_TEST(from_a_pipe), WORDS_TEST(sections), WORDS_TEST(bad_sections),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -78,13 +78,13 @@ size_t log_transient_columns(void);
 
 /*
  * Keep the messages that are written from now on, the first LOG_KEPT_MAX of them, for a report
- * about the run. Any thread.
+ * about the run, and forget those of a run before. Any thread.
  */
 void log_keep(void);
 
 /*
- * Kept message `i`, from 0, without its prefix; NULL past the last. The text stays valid. `*level`
- * is its level.
+ * Kept message `i`, from 0, without its prefix; NULL past the last. The text stays valid until the
+ * next log_keep(). `*level` is its level.
  */
 const char *log_kept(size_t i, enum log_level *level);
 

@@ -33,6 +33,7 @@
 
 struct engine_info;
 struct mix_words;
+struct plan_earlier;
 struct request_mix;
 
 #define PLAN_UNLIMITED UINT64_MAX /* number of operations of a pass that only time ends */
@@ -169,6 +170,7 @@ struct target_plan {
 	dev_t device;			  /* number of a device; it must not change during a run */
 	uint64_t size_bytes;		  /* of the target before the run; 0 when it has none */
 	const struct target_plan *writer; /* of the file that this target reads; NULL: none */
+	bool foreseen; /* kind and size are those after earlier runs: plan_runs_foresee() */
 	uint64_t written_bytes;	 /* where the writers end; PLAN_UNLIMITED: only time ends them */
 	uint32_t io_align_bytes; /* of offsets and sizes with -dio; 1 without it */
 	uint32_t memory_align_bytes; /* and of buffers; 0: not known */
@@ -242,6 +244,8 @@ struct plan {
 	bool qthread_info;
 	bool dry_run;
 	bool timer_info;
+	bool keep_going;	    /* the next run follows although this one fails */
+	bool read_back;		    /* a run that reads follows, or this is it */
 	bool list_engines;	    /* -ioengine list: nothing else in the plan counts */
 	const struct setting *help; /* -help and its words: nothing else counts; NULL: not given */
 	bool max_priority;
@@ -271,8 +275,11 @@ struct plan {
 	size_t n_force;
 
 	/* resolved */
-	bool person;			/* standard output gets the block for people */
-	bool drop_system_cache;		/* empty all caches of the kernel before each pass */
+	bool person;		/* standard output gets the block for people */
+	bool drop_system_cache; /* empty all caches of the kernel before each pass */
+	const char *run_name;	/* among the runs of the command line; NULL: the only one */
+	const struct plan_earlier *earlier; /* runs before it, while they are foreseen; or NULL */
+	size_t n_earlier;
 	const char *command_line;	/* the words as given, for -id commandline and reports */
 	const struct setting *settings; /* the options as given, in order; option.h */
 	size_t n_settings;

@@ -40,6 +40,21 @@ enum report_end {
  */
 enum xdd_status report_check(const struct plan *plan);
 
+/* The outputs of plans that are carried out one after another in the same process. Main thread. */
+struct report_runs;
+
+/* NULL: no memory. To be freed by report_runs_free(), which accepts NULL. */
+struct report_runs *report_runs_new(void);
+void report_runs_free(struct report_runs *runs);
+
+/*
+ * Add the next plan, which must outlive `runs` and has passed report_check(). Check its outputs
+ * against those of the plans before: that neither replaces a file of the other, nor has other
+ * columns in a file of both, nor writes to a target of the other. Files must not change between the
+ * calls. Returns XDD_OK, or a status with one line given to log_error().
+ */
+enum xdd_status report_runs_add(struct report_runs *runs, const struct plan *plan);
+
 /*
  * The outputs that a rank of many has for itself, a line each, with the option: all files except
  * those of -jsonout and -errout. NULL: no memory. The caller frees it.

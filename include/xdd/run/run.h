@@ -20,6 +20,12 @@ struct globaltime_client;
 enum xdd_status run_check(const struct plan *plan);
 
 /*
+ * The same for one of many plans that are to run one after another: whether the machine allows the
+ * threads is asked only where the plan needs more than `*threads`, which grows. It is 0 at first.
+ */
+enum xdd_status run_check_next(const struct plan *plan, uint64_t *threads);
+
+/*
  * Carry out the plan by the global clock of `client` (timebase_open(); NULL: the wall clock, for a
  * plan without -timeserver), which stays the caller's: open the targets, run the passes, write
  * results to `report` (header, results and trailer), close the targets. A signal that `signals`

@@ -1,0 +1,46 @@
+/*
+ * Command lines of several runs, which are carried out one after another: a run for each section of
+ * the setup files, or with -readback one that writes and one that reads. doc/user-guide.md,
+ * "Several runs in one setup file". Main thread.
+ */
+#ifndef XDD_PLAN_RUNS_H
+#define XDD_PLAN_RUNS_H
+
+#include <stddef.h>
+
+#include "xdd/base/status.h"
+#include "xdd/plan/plan.h"
+
+/* The runs of a command line, read and not yet planned. Their files are not read again. */
+struct plan_runs;
+
+/*
+ * plan_build() of a command line that may have several runs: those are in `*runs`, to be freed by
+ * plan_runs_free(), and `*plan` is NULL. Otherwise `*runs` is NULL.
+ */
+enum xdd_status plan_build_runs(int argc, char **argv, struct plan **plan, struct plan_runs **runs);
+
+/* Accepts NULL. Frees the plans of plan_runs_foresee() too. */
+void plan_runs_free(struct plan_runs *runs);
+
+size_t plan_runs_count(const struct plan_runs *runs);
+
+/* The name of a run, for people and in names of files. */
+const char *plan_runs_name(const struct plan_runs *runs, size_t i);
+
+/* The setup file that the run has its section in; NULL: none. */
+const char *plan_runs_file(const struct plan_runs *runs, size_t i);
+
+/*
+ * The plan of run `i`, as plan_build(); what it says of files is what they are now. To be freed by
+ * plan_free() before `runs`.
+ */
+enum xdd_status plan_runs_build(const struct plan_runs *runs, size_t i, struct plan **plan);
+
+/*
+ * The same before the first run, for checks: files are as the runs before will leave them. Called
+ * for all runs in their order. The plans belong to `runs`.
+ */
+enum xdd_status plan_runs_foresee(struct plan_runs *runs, size_t i, struct plan **plan);
+
+#endif

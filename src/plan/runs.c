@@ -1,0 +1,466 @@
+/*
+ * Command lines of several runs; see the header. Called by plan_build(), and by the command that
+ * carries them out.
+ */
+#include "plan/runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/earlier.h"
+#include "plan/errors.h"
+#include "plan/feature.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/base/suggest.h"
+
+#define NAMES_SIZE 256
+
+/* The part of -readback that a run is. */
+enum half {
+	HALF_NONE, /* a whole run */
+	HALF_WRITE,
+	HALF_READ,
+};
+
+struct one_run {
+	const struct section *section; /* NULL: none */
+	enum half half;
+	const char *name;
+};
+
+struct plan_runs {
+	struct arena *arena; /* of all words */
+	int argc;
+	char **argv;
+	struct setting *settings; /* for all runs */
+	size_t n_settings;
+	struct one_run *runs;
+	size_t n;
+	struct plan_earlier *foreseen; /* `n_foreseen` runs, with their plans */
+	size_t n_foreseen;
+};
+
+/* ---- which runs ---- */
+
+static const char *section_at(const void *arg, size_t i)
+{
+	const struct parse *p = arg;
+
+	return i < p->n_sections ? p->sections[i].name : NULL;
+}
+
+static enum xdd_status unknown_section(const struct parse *p, const struct setting *s,
+				       const struct word *w)
+{
+	const char *near = suggest_nearest(w->text, section_at, p);
+	char names[NAMES_SIZE];
+
+	if (!p->n_sections)
+		return parse_error(XDD_BAD_ARGUMENT, s, w,
+				   "no setup file has sections; -setup names one");
+	if (near)
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "is no section; did you mean %s?", near);
+	return parse_error(XDD_BAD_ARGUMENT, s, w, "is no section; expected %s",
+			   parse_list_words(section_at, p, names, sizeof(names)));
+}
+
+static enum xdd_status choose(const struct parse *p, const struct setting *s, const struct word *w)
+{
+	for (size_t i = 0; i < p->n_sections; i++) {
+		if (strcmp(p->sections[i].name, w->text))
+			continue;
+		p->sections[i].is_chosen = true;
+		return XDD_OK;
+	}
+	return unknown_section(p, s, w);
+}
+
+static enum xdd_status choose_sections(const struct parse *p)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < p->n_sections; i++)
+		p->sections[i].is_chosen = !p->n_choices;
+	for (size_t i = 0; i < p->n_choices; i++) {
+		const struct setting *s = &p->choices[i];
+
+		for (size_t k = 0; k < s->n_args && !status; k++)
+			status = choose(p, s, &s->args[k]);
+	}
+	return status;
+}
+
+static bool has_readback(const struct setting *settings, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(settings[i].opt->name, "readback") == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool reads_back(const struct parse *p, const struct section *section)
+{
+	return has_readback(p->settings, p->n_settings) ||
+	       (section && has_readback(section->settings, section->n_settings));
+}
+
+static enum xdd_status add_run(struct plan_runs *r, const struct section *section, enum half half)
+{
+	static const char *const halves[] = {
+		[HALF_NONE] = "", [HALF_WRITE] = "write", [HALF_READ] = "read"
+	};
+	struct one_run *run = &r->runs[r->n++];
+
+	*run = (struct one_run){ .section = section, .half = half };
+	run->name = arena_printf(r->arena, "%s%s%s", section ? section->name : "",
+				 section && half ? "-" : "", halves[half]);
+	return run->name ? XDD_OK : plan_no_memory();
+}
+
+static enum xdd_status add_runs(struct plan_runs *r, const struct parse *p,
+				const struct section *section)
+{
+	enum xdd_status status;
+
+	if (!reads_back(p, section))
+		return add_run(r, section, HALF_NONE);
+	status = add_run(r, section, HALF_WRITE);
+	return status ? status : add_run(r, section, HALF_READ);
+}
+
+static enum xdd_status list_runs(struct plan_runs *r, const struct parse *p)
+{
+	enum xdd_status status = XDD_OK;
+
+	r->runs = arena_alloc(r->arena, 2 * (p->n_sections + 1) * sizeof(*r->runs));
+	if (!r->runs)
+		return plan_no_memory();
+	if (!p->n_sections)
+		return add_runs(r, p, NULL);
+	for (size_t i = 0; i < p->n_sections && !status; i++) {
+		if (p->sections[i].is_chosen)
+			status = add_runs(r, p, &p->sections[i]);
+	}
+	return status;
+}
+
+enum xdd_status plan_runs_read(const struct parse *p, int argc, char **argv,
+			       struct plan_runs **runs)
+{
+	enum xdd_status status = choose_sections(p);
+	struct plan_runs *r;
+
+	if (status)
+		return status;
+	r = arena_alloc(p->arena, sizeof(*r));
+	if (!r)
+		return plan_no_memory();
+	*r = (struct plan_runs){ .arena = p->arena,
+				 .argc = argc,
+				 .argv = argv,
+				 .settings = p->settings,
+				 .n_settings = p->n_settings };
+	*runs = r;
+	return list_runs(r, p);
+}
+
+bool plan_runs_is_one(const struct plan_runs *r)
+{
+	return r->n == 1;
+}
+
+enum xdd_status plan_runs_refuse(const struct plan_runs *r)
+{
+	const struct one_run *run = &r->runs[0];
+
+	if (run->half)
+		log_error("-readback: makes two runs, and one is expected here; say -op write, and "
+			  "then -op read -verify contents");
+	else
+		log_error(
+			"-setup %.128s: has %zu sections, and one run is expected here; choose it "
+			"with -section, as in -section %s",
+			run->section->file, r->n, run->name);
+	return XDD_BAD_ARGUMENT;
+}
+
+/* ---- the settings of a run ---- */
+
+/* Options that make no sense in one half of -readback, and are for the other. */
+static bool is_for_half(const struct setting *s, enum half half)
+{
+	static const struct {
+		const char *name;
+		enum half half;
+	} rows[] = {
+		{ "deletefile", HALF_READ },	 { "verify", HALF_READ },
+		{ "recreatefiles", HALF_WRITE }, { "preallocate", HALF_WRITE },
+		{ "pretruncate", HALF_WRITE },	 { "starttime", HALF_WRITE },
+	};
+
+	for (size_t i = 0; half && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(s->opt->name, rows[i].name) == 0)
+			return rows[i].half == half;
+	}
+	return true;
+}
+
+/* True if the option names a file of results, or one that is saved for a later run. */
+static bool names_output(const struct setting *s)
+{
+	static const struct {
+		const char *name, *sub;
+	} rows[] = {
+		{ "timestamps", "output" }, { "timestamps", "dump" }, { "heartbeat", "output" },
+		{ "seek", "save" },	    { "stonewall", "save" },
+	};
+
+	if (!s->sub)
+		return s->opt->is_output;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(s->opt->name, rows[i].name) == 0 &&
+		    strcmp(s->sub->name, rows[i].sub) == 0)
+			return true;
+	}
+	return s->sub->is_output;
+}
+
+/* `text` with `name` in place of "%s", and "%" in place of "%%". NULL: no memory. */
+static const char *with_name(struct arena *arena, const char *text, const char *name)
+{
+	char *to, *start;
+	size_t n = 0;
+
+	for (const char *c = text; *c; c++)
+		n += *c == '%';
+	to = start = arena_alloc(arena, strlen(text) + n * strlen(name) + 1);
+	if (!to)
+		return NULL;
+	for (; *text; text++) {
+		if (text[0] == '%' && text[1] == 's')
+			to = stpcpy(to, name);
+		else
+			*to++ = *text;
+		if (text[0] == '%' && (text[1] == 's' || text[1] == '%'))
+			text++;
+	}
+	*to = '\0';
+	return start;
+}
+
+static enum xdd_status take(struct parse *p, const struct setting *given, const char *name)
+{
+	struct setting *s = &p->settings[p->n_settings++];
+	struct word *args;
+
+	*s = *given;
+	s->arena = p->arena;
+	if (!names_output(s))
+		return XDD_OK;
+	args = arena_alloc(p->arena, (s->n_args + 1) * sizeof(*args));
+	if (!args)
+		return plan_no_memory();
+	for (size_t i = 0; i < s->n_args; i++) {
+		args[i] = s->args[i];
+		args[i].text = with_name(p->arena, s->args[i].text, name);
+		if (!args[i].text)
+			return plan_no_memory();
+	}
+	s->args = args;
+	return XDD_OK;
+}
+
+static enum xdd_status take_some(struct parse *p, const struct one_run *run,
+				 const struct setting *settings, size_t n)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < n && !status; i++) {
+		if (is_for_half(&settings[i], run->half))
+			status = take(p, &settings[i], run->name);
+	}
+	return status;
+}
+
+static bool has_pattern(const struct parse *p)
+{
+	for (size_t i = 0; i < p->n_settings; i++) {
+		if (strcmp(p->settings[i].opt->name, "datapattern") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The options that make a half of -readback of a run that writes. */
+static enum xdd_status complete_half(struct parse *p, enum half half)
+{
+	static const char *const texts[] = { "-datapattern", "tagged",	"-op",
+					     "read",	     "-verify", "contents" };
+	enum {
+		N = sizeof(texts) / sizeof(texts[0]),
+		PATTERN = 2
+	};
+	struct word words[N], *kept = arena_alloc(p->arena, sizeof(words));
+	const size_t first = has_pattern(p) ? PATTERN : 0;
+	const size_t end = half == HALF_READ ? N : PATTERN;
+
+	if (!kept)
+		return plan_no_memory();
+	/* Of no place that the user could look at, and another than that of the user's -op. */
+	for (size_t i = 0; i < N; i++)
+		kept[i] = (struct word){ .text = texts[i] };
+	p->section = "";
+	return parse_words(p, kept + first, end - first);
+}
+
+enum xdd_status plan_runs_settings(const struct plan_runs *r, size_t i, struct parse *p)
+{
+	const struct one_run *run = &r->runs[i];
+	const size_t own = run->section ? run->section->n_settings : 0;
+	const size_t before = run->section ? run->section->before : 0;
+	enum xdd_status status;
+
+	if (!run->section && !run->half && p->settings == r->settings)
+		return XDD_OK;
+	p->n_settings = 0;
+	p->cap_settings = r->n_settings + own;
+	p->settings = arena_alloc(p->arena, (p->cap_settings + 1) * sizeof(*p->settings));
+	if (!p->settings)
+		return plan_no_memory();
+	status = take_some(p, run, r->settings, before);
+	if (!status && run->section)
+		status = take_some(p, run, run->section->settings, own);
+	if (!status)
+		status = take_some(p, run, r->settings + before, r->n_settings - before);
+	if (!status && run->half)
+		status = complete_half(p, run->half);
+	p->plan->run_name = run->name;
+	return status;
+}
+
+/* ---- plans ---- */
+
+/* True if something but the amount may end the passes. */
+static bool may_end_early(const struct plan *plan, const struct target_plan *t)
+{
+	return t->pass_ops == PLAN_UNLIMITED || plan_may_end_early(plan, t) || plan->stonewall.on;
+}
+
+/* -readback of another operation, before anything else is said about the plan. */
+static enum xdd_status check_operations(const struct plan *plan, enum half half)
+{
+	for (size_t i = 0; half == HALF_WRITE && i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->create_new_files) {
+			log_error("target %u, %s: is created for each pass (-createnewfiles), and "
+				  "-readback reads one file",
+				  t->number, t->name);
+			return XDD_BAD_ARGUMENT;
+		}
+		if (t->op == OP_WRITE || t->op == OP_UNSET)
+			continue;
+		log_error("target %u, %s: must write, to be read back; its operation is %s",
+			  t->number, t->name, plan_op_name(t->op));
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
+/* All that is read back must have been written. */
+static enum xdd_status check_amounts(const struct plan *plan, enum half half)
+{
+	for (size_t i = 0; half == HALF_WRITE && i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (may_end_early(plan, t))
+			return plan_refuse(
+				t, "must write all that is read back, and may end early; give an "
+				   "amount of work, and no -timelimit, -runtime, -stonewall, "
+				   "-stoptrigger or -lockstep with stop");
+	}
+	return XDD_OK;
+}
+
+static enum xdd_status build(const struct plan_runs *r, size_t i,
+			     const struct plan_earlier *earlier, size_t n_earlier,
+			     struct plan **out)
+{
+	struct parse p = { .table = &run_options };
+	const enum half half = r->runs[i].half;
+	enum xdd_status status;
+
+	*out = NULL;
+	p.plan = plan_new(r->argc, r->argv);
+	if (!p.plan)
+		return plan_no_memory();
+	p.arena = p.plan->arena;
+	p.plan->earlier = earlier;
+	p.plan->n_earlier = n_earlier;
+	status = plan_runs_settings(r, i, &p);
+	if (!status)
+		status = plan_apply(&p);
+	if (!status)
+		status = check_operations(p.plan, half);
+	if (!status)
+		status = plan_resolve(p.plan);
+	if (!status)
+		status = check_amounts(p.plan, half);
+	if (status)
+		plan_free(p.plan);
+	else
+		*out = p.plan;
+	return status;
+}
+
+enum xdd_status plan_runs_build(const struct plan_runs *r, size_t i, struct plan **plan)
+{
+	return build(r, i, NULL, 0, plan);
+}
+
+enum xdd_status plan_runs_foresee(struct plan_runs *r, size_t i, struct plan **plan)
+{
+	struct plan_earlier *next;
+	enum xdd_status status;
+
+	if (!r->foreseen)
+		r->foreseen = calloc(r->n, sizeof(*r->foreseen));
+	if (!r->foreseen)
+		return plan_no_memory();
+	status = build(r, i, r->foreseen, r->n_foreseen, plan);
+	if (status)
+		return status;
+	next = &r->foreseen[r->n_foreseen++];
+	next->plan = *plan;
+	next->ids = plan_file_ids(*plan);
+	return next->ids ? XDD_OK : plan_no_memory();
+}
+
+void plan_runs_free(struct plan_runs *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_foreseen; i++) {
+		free(r->foreseen[i].ids);
+		arena_free(r->foreseen[i].plan->arena);
+	}
+	free(r->foreseen);
+	arena_free(r->arena);
+}
+
+size_t plan_runs_count(const struct plan_runs *r)
+{
+	return r->n;
+}
+
+const char *plan_runs_name(const struct plan_runs *r, size_t i)
+{
+	return r->runs[i].name;
+}
+
+const char *plan_runs_file(const struct plan_runs *r, size_t i)
+{
+	return r->runs[i].section ? r->runs[i].section->file : NULL;
+}

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""
+Several runs in one setup file, and -readback: which words each run has, what is checked before the first one, what a
+later one finds, the names of results, and how a failure or a signal ends them.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
+import xddsys as s
+import xddtest as t
+
+t.tolerate(t.CACHED)
+
+WRITE_READ = """
+# three runs
+-target f -reqsize 64k
+[write]         # makes the file
+-op write -bytes 1M -datapattern sequenced
+  [read]
+-op read -verify contents -datapattern sequenced
+[part]
+-op read -numreqs 3 -reqsize 4k
+"""
+_dirs = 0
+
+
+def fresh(text=None):
+    """An empty directory, with a setup file."""
+    global _dirs
+    _dirs += 1
+    where = t.path("dir%d" % _dirs)
+    os.makedirs(where)
+    if text is not None:
+        with open(os.path.join(where, "t.xdd"), "w", encoding="utf-8") as f:
+            f.write(text)
+    return where
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def xdd(where, words, **kwargs):
+    return t.xdd(*words.split(), cwd=where, timeout=60, **kwargs)
+
+
+def ran(run):
+    """The name, operation and number of operations of each run."""
+    return re.findall(r"^\[(\S+)\]\n(?:.*\n)*?COMBINED\s+\d+\s+\d+\s+\d+\s+\d+\s+(\d+) .* (\w+)\s+\d+$", run.out.replace("\n COMBINED", "\nCOMBINED"),
+                      re.M)
+
+
+def runs(text, words, wanted, **kwargs):
+    where = fresh(text)
+    run = xdd(where, words, **kwargs)
+    t.equal((run.status, run.err, ran(run)), (0, "", wanted), words, run)
+    return where, run
+
+
+def refused(text, words, pattern, status=2, title=None, created=()):
+    """One message, and nothing is created."""
+    where = fresh(text)
+    run = xdd(where, words)
+    t.ok(run.status == status and len(run.error_lines()) == 1 and re.search(pattern, run.err) and
+         sorted(os.listdir(where)) == sorted(["t.xdd", *created]), "refused: " + (title or words), run)
+
+
+def test_runs():
+    all_runs = [("write", "16", "write"), ("read", "16", "read"), ("part", "3", "read")]
+    where, run = runs(WRITE_READ, "-setup t.xdd", all_runs)
+    t.ok("ID for this run, 'write'" in run.out and os.path.getsize(where + "/f") == 1 << 20, "each has its name", run)
+    runs(WRITE_READ, "-setup t.xdd -section part write", [all_runs[0], all_runs[2]])
+    runs(WRITE_READ, "-section write --setup=t.xdd -section part", [all_runs[0], all_runs[2]])
+    where = fresh(WRITE_READ)
+    run = xdd(where, "-setup t.xdd -section write -id job")
+    t.ok(run.status == 0 and "ID for this run, 'job write'" in run.out and "[write]" not in run.out, "one section is a run as any other", run)
+    runs("[a]\n-op write\n[b]\n-op read\n", "-target f -setup t.xdd -reqsize 4k -numreqs 7", [("a", "7", "write"), ("b", "7", "read")])
+    where = fresh("-reqsize 4k\n[a]\n-op write -numreqs 5\n")
+    with open(where + "/u.xdd", "w", encoding="utf-8") as f:
+        f.write("-target f\n[b]\n-op read\n[c]\n-op read -numreqs 1\n")
+    run = xdd(where, "-numreqs 2 -setup t.xdd -setup u.xdd")
+    t.equal((run.status, ran(run)), (0, [("a", "5", "write"), ("b", "2", "read"), ("c", "1", "read")]), "two files with sections", run)
+    run = xdd(where, "-setup t.xdd -setup u.xdd -numreqs 4")
+    t.equal((run.status, ran(run)), (0, [("a", "4", "write"), ("b", "4", "read"), ("c", "4", "read")]), "words after -setup override", run)
+    with open(where + "/[x]", "w", encoding="utf-8") as f:
+        f.write("x" * 4096)
+    with open(where + "/v.xdd", "w", encoding="utf-8") as f:
+        f.write("-op read -targets 2\n'[x]'\n\\[x]\n")
+    run = xdd(where, "-setup v.xdd -reqsize 4k -numreqs 1")
+    t.ok(run.status == 0 and run.out.count(", [x], read") == 2, "a quoted word in brackets is a word", run)
+    run = t.command(["sh", "-c", 'echo f | "$@"', "sh"] + t.xdd_words("-setup", "t.xdd", "-targets", "@-"),
+                    cwd=fresh("-reqsize 4k -numreqs 2\n[a]\n-op write\n[b]\n-op read\n"), timeout=60)
+    t.equal((run.status, ran(run)), (0, [("a", "2", "write"), ("b", "2", "read")]), "a list of names that can be read once only", run)
+    run = t.command(["sh", "-c", 'cat t.xdd | "$@"', "sh"] + t.xdd_words("-setup", "/dev/stdin"), cwd=fresh(WRITE_READ), timeout=60)
+    t.equal((run.status, ran(run)), (0, all_runs), "a setup file that can be read once only", run)
+
+
+def test_refused():
+    """Before the first run opens anything, whichever run is wrong."""
+    base = "-target f -reqsize 64k\n[write]\n-op write -bytes 1M\n[read]\n-op read %s\n"
+    for more, pattern, status in (("-numreqs 0", r"t.xdd:5: -numreqs 0: expected", 2), ("-numreqs", r"t.xdd:5: -numreqs: missing argument", 2),
+                                  ("-nosuch", "t.xdd:5: -nosuch: is not an option", 3),
+                                  ("-numreqs 17", "section read: target 0, f: the operations reach to 1088 KiB, and it has 1 MiB", 2),
+                                  ("-target g", "section read: target 1, g: No such file", 4),
+                                  ("-targetdir nowhere", "section read: target 0, nowhere/f: No such file", 4),
+                                  ("-csvout f", "section read: -csvout f: this is target 0", 2),
+                                  ("-errout e", "section read: -errout e: is for all runs", 2),
+                                  ("-section read", "t.xdd:5: -section: must be on the command line", 2),
+                                  ("\n[read]", "t.xdd:6: section read: there is another one of that name", 2),
+                                  ("\n[a/b]", "t.xdd:6: section a/b: expected a name of 1 to 64 characters", 2),
+                                  ("\n[c] -op read", r"t.xdd:6: \[c\]: is a stray word; a section is \[name\] on a line of its own", 3),
+                                  ("\n[c]\n", "section c: target 0, f: is not empty, and no operation is given", 2)):
+        refused(base % more, "-setup t.xdd", "^xdd: " + pattern, status, "a section with " + more.strip())
+    for words, pattern in (("-section raed", "-section raed: is no section; did you mean read"),
+                           ("-section x", "-section x: is no section; expected write, read or part"),
+                           ("-jsonout r.json", "section read: -jsonout r.json: is a file of write too; give each run its own, with %s"),
+                           ("-jsonout -", "section read: -jsonout -: takes the document of one run"),
+                           ("-ts output r", "section read: -ts output r.*: is a file of write too"),
+                           ("-starttime %d" % (time.time() + 3000), "section read: -starttime: must be later than that of write"),
+                           ("-seek save l", "section read: -seek save l.T0.txt: is a file of write too"),
+                           ("-heartbeat output h -heartbeat 1", "section read: -heartbeat output h.*: is a file of write too"),
+                           ("-setup deeper", "-setup deeper: cannot be read")):
+        refused(WRITE_READ, "-setup t.xdd " + words, "^xdd: " + pattern)
+    refused(WRITE_READ + "-outputformat new +WHAT+OPS\n", "-setup t.xdd -csvout r.csv",
+            "section part: -csvout r.csv: .* has other columns in this file")
+    refused("-target f\n[a]\n-csvout f2\n-op write -numreqs 1\n[b]\n-op write -target f2 -numreqs 1\n", "-setup t.xdd",
+            "section b: -csvout f2: this is target 1")
+    refused("-reqsize 4k -numreqs 1 -op write -stonewall save r\n[a]\n-target f\n[b]\n-target g\n", "-setup t.xdd",
+            "section b: -stonewall save r.R0.txt: is a file of a too")
+    refused("-reqsize 4k -numreqs 1 -op write\n[a]\n-target f -seek save l\n[b]\n-target l.T0.txt\n", "-setup t.xdd",
+            "section b: -seek save l.T0.txt: this is target 0")
+    refused("-target t.xdd -op read -numreqs 1\n", "-setup t.xdd -seek save l -jsonout l.T0.txt",
+            "-seek save l.T0.txt: this is the file of -jsonout too")
+    refused("-op read -target t.xdd\n", "-setup t.xdd -keepgoing", "-keepgoing: is for several runs")
+    refused("-op read -target t.xdd\n", "-setup t.xdd -section a", "-section a: no setup file has sections")
+    refused(WRITE_READ, "sweep -setup t.xdd -queuedepth 1,2", "-setup t.xdd: has 3 sections, and one run is expected here")
+    where = fresh("-setup u.xdd\n")
+    with open(where + "/u.xdd", "w", encoding="utf-8") as f:
+        f.write("-target f\n[b]\n-op read\n")
+    run = xdd(where, "-setup t.xdd")
+    t.ok(run.status == 2 and m.line("section b", "must be in a setup file that the command line names"), "a section of an inner file", run)
+    where = fresh(WRITE_READ)
+    run = xdd(where, "-setup t.xdd -dryrun")
+    t.equal((run.status, run.err, run.out.count("Dry run:"), re.findall(r"^\[(\w+)\]$", run.out, re.M), os.listdir(where)),
+            (0, "", 3, ["write", "read", "part"], ["t.xdd"]), "-dryrun shows all, and creates nothing", run)
+
+
+def test_finds():
+    """A later run finds what earlier ones leave."""
+    where = fresh("-reqsize 64k\n[new]\n-target f -op write -bytes 1M -createnewfiles -passes 2\n[second]\n-target f.00000002 -op read\n"
+                  "[timed]\n-target g -op write -timelimit 0.05\n[whole]\n-target g -op read\n[recreate]\n"
+                  "-target g -op write -numreqs 2 -recreatefiles\n[two]\n-target g -op read\n[many]\n-targets 3 n%d -op write -numreqs 2\n"
+                  "[back]\n-targets 3 n%d -op read\n[long]\n-target t.xdd -op read -reqsize 1 -blocksize 1 -numreqs 4\n")
+    run = xdd(where, "-setup t.xdd")
+    found = {name: int(ops) for name, ops, _ in ran(run)}
+    t.ok(run.status == 0 and found.get("whole") == found.get("timed") and found.get("two") == 2 and found.get("back") == 6,
+         "files of passes, of a time, recreated and numbered", run)
+    for more, pattern in (("-deletefile", "section read: target 0, f: No such file"), ("-pretruncate 2M", None), ("-bytes 64k", "and it has 64 KiB")):
+        text = "-target f -reqsize 64k\n[write]\n-op write -bytes 1M %s\n[read]\n-op read -bytes 1M\n" % more
+        if pattern:
+            refused(text, "-setup t.xdd", pattern, 4 if "delete" in more else 2, "a read after " + more)
+        else:
+            run = xdd(fresh(text), "-setup t.xdd")
+            t.ok(run.status == 0, "a read after " + more, run)
+
+
+def test_outputs():
+    where = fresh(WRITE_READ)
+    run = xdd(where, "-setup t.xdd -jsonout r%%.%s.json -csvout r.csv -output r.txt -errout r.err -id job")
+    docs = {}
+    for name in ("write", "read", "part"):
+        with open("%s/r%%.%s.json" % (where, name), encoding="utf-8") as f:
+            docs[name] = json.load(f)
+    t.equal((run.status, run.out, {k: (d["id"], d["status"], d["results"][-1]["operation"]) for k, d in docs.items()}),
+            (0, "", {"write": ("job write", 0, "write"), "read": ("job read", 0, "read"), "part": ("job part", 0, "read")}),
+            "a document for each", run)
+    with open(where + "/r.csv", encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    at = lines[0].split(",").index("ID")
+    t.equal([line.split(",")[at] for line in lines], ["ID", "job write", "job read", "job part"], "one CSV file, with the names in it")
+    run = xdd(where, "compare r%.read.json r%.read.json")
+    t.ok("expected" not in run.err and run.status in (0, 3), "xdd compare reads one", run)
+    run = xdd(where, "-setup t.xdd -section read part -seek save l.%s")
+    t.ok(run.status == 0 and {"l.read.T0.txt", "l.part.T0.txt"} <= set(os.listdir(where)), "lists of seeks have the name too", run)
+    run = xdd(where, "-setup t.xdd -report person")
+    t.ok(run.status == 0 and re.search(r"^\[write\]\nf: sequential writes.*^\[read\]\nf: sequential reads", run.out, re.M | re.S),
+         "blocks for people have the names above", run)
+
+
+def test_ends():
+    text = WRITE_READ.replace("[part]", "[bad]\n-op read -datapattern tagged -verify contents\n[part]")
+    where = fresh(text)
+    run = xdd(where, "-setup t.xdd")
+    t.ok(run.status == 7 and [r[0] for r in ran(run)] == ["write", "read", "bad"] and
+         "section part: is not run: bad ended with status 7; -keepgoing goes on" in run.err, "a run that fails is the last one", run)
+    run = xdd(where, "-setup t.xdd -keepgoing")
+    t.ok(run.status == 7 and [r[0] for r in ran(run)] == ["write", "read", "bad", "part"], "-keepgoing: all are run, the status is the worst",
+         run)
+    where = fresh("-target f -reqsize 64k\n[timed]\n-op write -timelimit 0.05\n[whole]\n-op read -bytes 512T\n[next]\n-op read -numreqs 1\n")
+    run = xdd(where, "-setup t.xdd -keepgoing")
+    t.ok(run.status == 2 and re.search("^xdd: section whole: target 0, f: the operations reach to 512 TiB", run.err, re.M) and
+         [r[0] for r in ran(run)] == ["timed", "next"], "what could not be known before the first run names its section", run)
+    where = fresh("-target null -op write -reqsize 4k\n[first]\n-numreqs 1\n[long]\n-timelimit 300 -heartbeat 0.05 ops\n[never]\n-numreqs 1\n[nor]\n-numreqs 1\n")
+    with open(where + "/out", "wb") as out, open(where + "/err", "wb") as err:
+        with subprocess.Popen(t.xdd_words("-setup", "t.xdd", "-keepgoing"), cwd=where, stdout=out, stderr=err) as child:
+            until = time.monotonic() + 60
+            while not re.search(r"[1-9]\d*,ops", text_of(where + "/err")) and time.monotonic() < until:
+                time.sleep(0.01)
+            child.send_signal(signal.SIGINT)
+            status = child.wait(60)
+    text = text_of(where + "/out")
+    t.ok(status == 5 and text.count("COMBINED") == 2 and "[never]" not in text and
+         "section never: is not run and the 1 after it: a signal came" in text_of(where + "/err"), "SIGINT ends all, with the results so far",
+         text + text_of(where + "/err"))
+
+
+def test_readback():
+    where = fresh()
+    run = xdd(where, "-op write -target f -reqsize 64k -bytes 1M -readback -csvout r.csv")
+    t.equal((run.status, run.err, ran(run)), (0, "", [("write", "16", "write"), ("read", "16", "read")]), "-readback", run)
+    with open(where + "/r.csv", encoding="utf-8") as f:
+        t.equal(len(f.read().splitlines()), 3, "both rates are rows")
+    with open(where + "/f", "rb") as f:
+        t.equal(f.read(8), b"XDDtag1\n", "the data are tagged")
+    for words in ("-deletefile", "-dropcache", "-dio", "-passes 2", "-seek random once", "-recreatefiles", "-pretruncate 4M", "-verify contents",
+                  "-datapattern sequenced", "-datapattern random", "-syncwrite", "-queuedepth 4", "-targets 2 g%d"):
+        where = fresh()
+        run = xdd(where, "-op write -target f -reqsize 64k -bytes 1M -readback " + words)
+        if words == "-dio" and "does not support -dio" in run.err:
+            continue
+        t.ok(run.status == 0 and [r[0] for r in ran(run)] == ["write", "read"] and os.path.exists(where + "/f") == (words != "-deletefile"),
+             "-readback " + words, run)
+    run = xdd(fresh(), "-op write -targets 2 f f -reqsize 64k -numreqs 4 -datapattern target 0 a -datapattern target 1 b -readback")
+    t.ok(run.status == 7 and "DATA MISCOMPARE" in run.err, "what is not as it was written is a miscompare", run)
+    runs("-target f -reqsize 64k -op write\n[a]\n-numreqs 3 -readback\n[b]\n-numreqs 2\n", "-setup t.xdd",
+         [("a-write", "3", "write"), ("a-read", "3", "read"), ("b", "2", "write")])
+    for words, pattern in (("-op read -target t.xdd", "target 0, t.xdd: must write, to be read back; its operation is read"),
+                           ("-rwratio 50 -target f -numreqs 1", "target 0, f: must write, to be read back; its operation is mixed"),
+                           ("-op write -target f -timelimit 1", "target 0, f: must write all that is read back, and may end early"),
+                           ("-op write -target f -numreqs 1 -runtime 9", "target 0, f: must write all that is read back"),
+                           ("-op write -target f -numreqs 1 -createnewfiles", "-readback: write: target 0, f: is created for each pass"),
+                           ("-op write -targets 2 f f -numreqs 1", "-readback: write: target 0, f: -datapattern tagged.* target 1 writes to"),
+                           ("-op write -target f -numreqs 1 -jsonout j", "-jsonout j: is a file of write too")):
+        refused("", words + " -readback", pattern)
+    refused("", "multi -hosts nohost.invalid -- -op write -target f -numreqs 1 -readback", "-readback: makes two runs, and one is expected here")
+    refused("", "sweep -op write -target f -numreqs 1,2 -readback", "-readback: makes two runs, and one is expected here")
+    if s.can_trace() is None:
+        return t.skip("the order of operations", s.sys_why())
+    run, trace = s.trace("-op", "write", "-target", where + "/o", "-reqsize", 4, "-numreqs", 3, "-readback", timeout=60)
+    t.equal("".join(op.call[1] for op in trace.of(where + "/o")), "wwwrrr", "all is written before anything is read", run)
+    return None
+
+
+def test_stuck():
+    """A run whose threads do not return ends all, with the greatest status of all."""
+    env = s.faults("hang", start=65536, end=131072, file="stuck")
+    if env is None:
+        return t.skip("a run whose threads do not return", s.sys_why())
+    where = fresh("-reqsize 64k -op read -numreqs 2\n[bad]\n-target data -datapattern tagged -verify contents\n[hang]\n-target stuck\n"
+                  "[never]\n-target data\n")
+    for name in ("data", "stuck"):
+        with open(os.path.join(where, name), "wb") as f:
+            f.write(b"x" * 131072)
+    with open(where + "/out", "wb") as out, open(where + "/err", "wb") as err:
+        with subprocess.Popen(t.xdd_words("-setup", "t.xdd", "-keepgoing"), cwd=where, stdout=out, stderr=err, env=dict(os.environ, **env)) as child:
+            until = time.monotonic() + 60
+            while "[hang]" not in text_of(where + "/out") and time.monotonic() < until:
+                time.sleep(0.01)
+            time.sleep(1.5)
+            child.send_signal(signal.SIGINT)
+            status = child.wait(60)
+    text = text_of(where + "/err")
+    t.ok(status == 7 and "are abandoned" in text and "section never: is not run: a signal came" in text,
+         "a run that is stuck: the status is the greatest, and others are named", "%s %s" % (status, text))
+    return None
+
+
+t.run(test_runs, test_refused, test_finds, test_outputs, test_ends, test_stuck, test_readback)
+t.done()
