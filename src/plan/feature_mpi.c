@@ -19,8 +19,8 @@ static const struct option rows[] = {
 		  "operation, -stoponerror, a signal, or a rank that is gone ends the run on all "
 		  "ranks; -stonewall ends a pass on all. In each word of the command line, %h stands for the host, %r for the "
 		  "rank, %n for the number of ranks and %% for a percent sign. Other outputs have "
-		  "the results of one rank, so their names must contain %r. MPI says what -rank, "
-		  "-ranks and -rankspernode are. The plugin xdd-mpi.so must have been built with "
+		  "the results of one rank, so their names must contain %r. MPI says what -rank "
+		  "and -ranks are, and -rankspernode unless it is given. The plugin xdd-mpi.so must have been built with "
 		  "the MPI that starts the processes; the variable XDD_PLUGIN_DIR names another "
 		  "directory for it.",
 	  .example = "mpirun -np 4 xdd -mpi -op write -targets 1 data.%r -mbytes 64" },

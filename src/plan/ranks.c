@@ -89,18 +89,17 @@ static enum xdd_status refuse_word(const char *word, int err, const char *why)
 enum xdd_status ranks_words(struct arena *arena, int argc, char **argv,
 			    const struct ranks_place *place, int *n, char ***words)
 {
-	static const char *const own[] = { "rank", "ranks", "rankspernode", NULL };
+	static const char *const own[] = { "rank", "ranks", NULL };
+	static const char *const per_node[] = { "rankspernode", NULL };
 	const struct placeholders p = { place->host, place->rank, place->n_ranks };
 	const char **to = arena_alloc(arena, ((size_t)argc + WORDS_ADDED + 1) * sizeof(*to));
 	char why[WHY_SIZE];
 
 	if (!to)
 		return plan_no_memory();
-	if ((has_word(argc, argv, "-rank") || has_word(argc, argv, "-ranks") ||
-	     has_word(argc, argv, "-rankspernode")) &&
+	if ((has_word(argc, argv, "-rank") || has_word(argc, argv, "-ranks")) &&
 	    names_option(argc, argv, own)) {
-		log_error("-mpi: cannot be given with -rank, -ranks or -rankspernode: MPI says "
-			  "what they are");
+		log_error("-mpi: cannot be given with -rank or -ranks: MPI says what they are");
 		return XDD_BAD_ARGUMENT;
 	}
 	for (int i = 0; i < argc; i++) {
@@ -113,11 +112,17 @@ enum xdd_status ranks_words(struct arena *arena, int argc, char **argv,
 	to[argc + 1] = arena_printf(arena, "%" PRIu32, place->rank);
 	to[argc + 2] = "-ranks";
 	to[argc + 3] = arena_printf(arena, "%" PRIu32, place->n_ranks);
-	to[argc + 4] = "-rankspernode";
-	to[argc + 5] = arena_printf(arena, "%" PRIu32, place->ranks_per_node);
-	if (!to[argc + 1] || !to[argc + 3] || !to[argc + 5])
+	if (!to[argc + 1] || !to[argc + 3])
 		return plan_no_memory();
-	*n = argc + WORDS_ADDED;
+	*n = argc + 4;
+	/* That of the user counts: the hosts of MPI need not be those that share a cache. */
+	if (!has_word(argc, argv, "-rankspernode") || !names_option(argc, argv, per_node)) {
+		to[argc + 4] = "-rankspernode";
+		to[argc + 5] = arena_printf(arena, "%" PRIu32, place->ranks_per_node);
+		if (!to[argc + 5])
+			return plan_no_memory();
+		*n = argc + WORDS_ADDED;
+	}
 	/* The words are not changed; argv of main() is not const for reasons of its age. */
 	*words = (char **)(uintptr_t)to;
 	return XDD_OK;

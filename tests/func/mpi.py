@@ -95,6 +95,12 @@ def test_options_refused():
     for words, why in ((["-rank", 1], "-mpi: cannot be given with -rank"), (["-id", "%q"], "%q")):
         run = mpi(2, "-op", "noop", "-targets", 1, "null", "-numreqs", 1, *words)
         t.ok(run.status == 2 and len(run.lines) == 1 and why in run.lines[0], " ".join(map(str, words)), run)
+    run = mpi(2, "--rw=read", "--filename=words.%r", "--size=1m")
+    t.ok(run.status in (2, 3) and "try: xdd -mpi -op read -target words.%r -bytes 1m (all 2 ranks)" in run.err and "-rank " not in run.err,
+         "words of fio: the proposal has the words of the user", run)
+    for words, wanted in (([], 4), (["-rankspernode", 2], 2)):
+        run = mpi(4, "-op", "noop", "-targets", 1, "null", "-numreqs", 1, *words, "-jsonout", "node.json")
+        t.ok(run.status == 0 and load("node.json")["plan"]["options"]["rankspernode"] == wanted, "-rankspernode of MPI, or as given: %s" % words, run)
     with open(t.path("setup"), "w") as f:
         f.write("-mpi")
     run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 1, "-setup", t.path("setup"))

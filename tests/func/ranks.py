@@ -32,5 +32,13 @@ def test_refused():
         t.ok(run.status == 2 and len(run.error_lines()) == 1 and why in run.err and run.out == "", " ".join(map(str, words)), run)
 
 
-t.run(test_shown, test_refused)
+def test_threads():
+    """Limits of the host count for all of its ranks."""
+    words = [*NULL, "-queuedepth", 4096, "-dryrun", "-rank", 0, "-ranks", 1 << 20, "-rankspernode"]
+    t.equal(t.xdd(*words, 1).status, 0, "threads of one rank on each host")
+    run = t.xdd(*words, 1 << 20)
+    t.ok(run.status != 0 and len(run.error_lines()) == 1 and " threads: " in run.err, "threads of 2^20 ranks on a host", run)
+
+
+t.run(test_threads, test_shown, test_refused)
 t.done()

@@ -22,8 +22,8 @@ bool ranks_wanted(int argc, char **argv);
 
 /*
  * The words of one rank, in memory of `arena`: placeholders are replaced (%h, %r, %n, %%), and
- * -rank, -ranks and -rankspernode follow. Returns XDD_OK, or a status with one line given to
- * log_error(). Main thread.
+ * -rank, -ranks and, unless it is given, -rankspernode follow. Returns XDD_OK, or a status with one
+ * line given to log_error(). Main thread.
  */
 enum xdd_status ranks_words(struct arena *arena, int argc, char **argv,
 			    const struct ranks_place *place, int *n, char ***words);
