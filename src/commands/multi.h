@@ -28,6 +28,8 @@ struct option_table;
 #define MULTI_LINE_BYTES 4096 /* of a message; a longer one is cut */
 #define MULTI_LAST_LINES 5    /* messages that a report about a failure repeats */
 #define MULTI_WHY_BYTES 512
+#define MULTI_NOISE_TEXT \
+	"sent other output than results; login scripts must print nothing for commands"
 #define MULTI_PORT_TEXT "PORT" /* of -dryrun, for what is not known yet */
 #define MULTI_TIME_TEXT "STARTTIME"
 
@@ -143,6 +145,7 @@ struct multi_launcher {
 	const char *attached; /* the stream that tells the other side of the end */
 	bool shell;	      /* the words go through a shell of the other side */
 	bool own_group;	      /* it must not get signals of the terminal */
+	int end_signal;	      /* ends it and what it has started; 0: SIGTERM */
 	bool asks;	      /* the end of its standard input asks for the end */
 	bool users;	      /* it takes user@host */
 	bool addresses;	      /* it takes IPv6 addresses */

@@ -1,6 +1,7 @@
 /*
  * Lists of hosts: multi.h. Called by multi.c.
  */
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,13 @@ static char *find_slots(char *text)
 	return colon && !strchr(colon + 1, ':') ? colon : NULL;
 }
 
+static bool is_address(const char *name)
+{
+	struct in6_addr address;
+
+	return inet_pton(AF_INET6, name, &address) == 1;
+}
+
 /* The problem of `host`, or NULL. Names become names of files, so slashes are refused as well. */
 static const char *problem(const struct multi_host *host)
 {
@@ -43,6 +51,9 @@ static const char *problem(const struct multi_host *host)
 		return wrong;
 	if (strpbrk(host->name, "/[],@?*=%"))
 		return "is not the name of a host";
+	if (strchr(host->name, ':') && !is_address(host->name))
+		return "expected one number of ranks after the host, such as node1:2 or "
+		       "[fe80::1]:2";
 	if (!host->name[strspn(host->name, "0123456789")])
 		return "expected the name of a host; -slots sets the number of ranks of each host";
 	if (strlen(host->name) > NAME_MAX_BYTES ||

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,9 @@
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/ssh.h"
+#include "xdd/plan/option.h"
 #include "xdd/plan/placeholder.h"
+#include "xdd/plan/plan.h"
 
 /* The kernel takes no longer word. */
 #define WORD_MAX_BYTES (128u << 10)
@@ -47,6 +50,7 @@ static const struct multi_launcher launchers[] = {
 	  .attached = "output",
 	  .shell = true,
 	  .own_group = true,
+	  .end_signal = SIGINT,
 	  .users = true },
 };
 
@@ -180,6 +184,33 @@ static const char *number(struct arena *arena, uint64_t n)
 	return arena_printf(arena, "%" PRIu64, n);
 }
 
+/* The number of ranks of each host, if all have as many. Otherwise 1. */
+static uint32_t ranks_per_node(const struct multi *m)
+{
+	const struct multi_host *list = m->hosts.list;
+	size_t i = 1;
+
+	while (i < m->hosts.n && list[i].slots == list[0].slots &&
+	       strcmp(list[i].name, list[i - 1].name) != 0)
+		i++;
+	return i == m->hosts.n ? list[0].slots : 1;
+}
+
+/* True if the words of xdd have this option. */
+static bool is_given(const struct multi *m, const char *name)
+{
+	bool given = false;
+
+	for (char *const *w = m->words; *w && !given; w++) {
+		const struct option *o =
+			**w == '-' ? option_find(&run_options, *w + ((*w)[1] == '-' ? 2 : 1)) :
+				     NULL;
+
+		given = o && strcmp(o->name, name) == 0;
+	}
+	return given;
+}
+
 /* The options that this command gives to each xdd. */
 static size_t own_words(const struct multi *m, const struct multi_rank *r, const char **w)
 {
@@ -191,6 +222,10 @@ static size_t own_words(const struct multi *m, const struct multi_rank *r, const
 	w[n++] = number(m->arena, r->number);
 	w[n++] = "-ranks";
 	w[n++] = number(m->arena, m->n);
+	if (ranks_per_node(m) > 1 && !is_given(m, "rankspernode")) {
+		w[n++] = "-rankspernode";
+		w[n++] = number(m->arena, ranks_per_node(m));
+	}
 	if (m->time_port) {
 		w[n++] = "-timeserver";
 		w[n++] = "host";
@@ -318,20 +353,40 @@ static char **plain_words(const struct multi *m, const struct multi_host *h, con
 	return (char **)(uintptr_t)all;
 }
 
-static char **pdsh_words(const struct multi *m, const struct multi_host *h, const char *command)
+/*
+ * pdsh has placeholders of its own where it starts ssh, %h for one, and none where it is its own
+ * rsh. An empty word of the shell between both characters leaves none in either case.
+ */
+static const char *without_placeholders(struct arena *arena, const char *command)
+{
+	char *text = arena_alloc(arena, 3 * strlen(command) + 1), *to = text;
+
+	for (; to && *command; command++) {
+		*to++ = *command;
+		if (*command == '%')
+			to = stpcpy(to, "''");
+	}
+	if (to)
+		*to = '\0';
+	return text;
+}
+
+static char **pdsh_words(const struct multi *m, const struct multi_host *h, const char *shell)
 {
 	const char *host = h->user ? arena_printf(m->arena, "%s@%s", h->user, h->name) : h->name;
+	const char *command = without_placeholders(m->arena, shell);
 	size_t own = 0;
 	const char **all, **to;
 
 	while (m->command[own])
 		own++;
 	all = arena_alloc(m->arena, (own + MORE_WORDS) * sizeof(*all));
-	if (!all || !host)
+	if (!all || !host || !command)
 		return NULL;
 	memcpy(all, m->command, own * sizeof(*all));
 	to = all + own;
-	/* No names before the lines, and the status of the other side. */
+	/* One SIGINT ends it and the commands; no names before the lines; their status. */
+	*to++ = "-b";
 	*to++ = "-N";
 	*to++ = "-S";
 	*to++ = "-w";
@@ -360,9 +415,29 @@ static enum xdd_status set_words(const struct multi *m, struct multi_rank *r)
 	return r->words ? XDD_OK : no_memory();
 }
 
+/* Mistakes in the options of xdd are found here, and not on each host. */
+static enum xdd_status check_words(const struct multi *m)
+{
+	size_t n = 0;
+	char **w;
+
+	while (m->words[n])
+		n++;
+	w = arena_alloc(m->arena, (n + 2) * sizeof(*w));
+	if (!w)
+		return no_memory();
+	w[0] = (char *)(uintptr_t) "xdd";
+	for (size_t i = 0; i < n; i++) {
+		w[i + 1] = (char *)(uintptr_t)replace(m, &m->ranks[0], m->words[i]);
+		if (!w[i + 1])
+			return XDD_BAD_ARGUMENT;
+	}
+	return plan_check_words((int)n + 1, w);
+}
+
 enum xdd_status multi_launcher_words(struct multi *m)
 {
-	enum xdd_status status = XDD_OK;
+	enum xdd_status status = check_words(m);
 
 	for (size_t i = 0; i < m->n && !status; i++)
 		status = set_words(m, &m->ranks[i]);

@@ -49,6 +49,7 @@ static void take_line(struct multi_rank *r)
 	if (progress_line_decode(r->line, &p) == 0) {
 		r->progress = p;
 		r->has_progress = r->answered = true;
+		r->sign_ns = clock_kernel_ns();
 		return;
 	}
 	if (!*r->line)

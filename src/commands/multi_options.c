@@ -82,8 +82,9 @@ static const struct option start_rows[] = {
 	  LINE_FIELD(start_in_ns),
 	  .help = "start the first pass so long from now, on all hosts at once",
 	  .detail = "Each host must have started xdd, opened its targets and asked the time server "
-		    "by then; one that is late does not run, and is named. Without it: 5 seconds, "
-		    "and 50 milliseconds for each rank. 0: each host begins when it is ready.",
+		    "by then; one that is late does not run, and is named. Without it: 5 seconds "
+		    "and time to start each rank, and more the busier this host is. 0: each host "
+		    "begins when it is ready.",
 	  .example = "xdd-multi -startin 20 -hosts a,b -- -op read -targets 1 /data/big" },
 	{ .name = "timeserver",
 	  .arg = "<host>[:<port>]|none",

@@ -101,11 +101,26 @@ static enum xdd_status keep_document(const struct multi *m, const struct multi_r
 
 /* ---- one rank ---- */
 
+/* True if xdd refused the start time, because it was over when xdd began there. */
+static bool was_late(const struct multi *m, const struct multi_rank *r)
+{
+	bool late = false;
+
+	for (size_t i = 0; m->start_time && !r->answered && i < MULTI_LAST_LINES; i++)
+		late |= r->last[i] && strstr(r->last[i], "-starttime ") &&
+			strstr(r->last[i], " in the past");
+	return late;
+}
+
 static void set_why(const struct multi *m, struct multi_rank *r)
 {
 	const char *name = m->launcher->name;
 
-	if (r->status == 0 || (m->interrupted && r->status == XDD_CANCELED))
+	if (was_late(m, r)) {
+		snprintf(r->why, sizeof(r->why),
+			 "was reached after the start time; use a longer -startin");
+		r->status = XDD_TARGET_FAILED;
+	} else if (r->status == 0 || (m->interrupted && r->status == XDD_CANCELED))
 		snprintf(r->why, sizeof(r->why), "%s", r->json ? "" : "sent no results");
 	else if (r->status == STATUS_SSH)
 		snprintf(r->why, sizeof(r->why), "%s cannot reach it, or is not let in", name);
@@ -121,6 +136,26 @@ static void set_why(const struct multi *m, struct multi_rank *r)
 		snprintf(r->why, sizeof(r->why), "ended with status %d", r->status);
 }
 
+/* The documents of the others are kept, whatever is wrong with this one. */
+static void check_document(const struct multi *m, struct multi_rank *r)
+{
+	const char *id = json_string_value(json_object_get(r->json, "run_id"));
+	const json_t *rank = json_object_get(r->json, "rank");
+	const char *why = NULL;
+
+	if (!combine_check(r->json, r->label, m->n))
+		why = "sent results that cannot be combined";
+	else if (!id || strcmp(id, m->run_id) != 0 || json_integer_value(rank) != r->number ||
+		 json_integer_value(json_object_get(r->json, "ranks")) != (json_int_t)m->n)
+		why = "sent results of another run or rank";
+	if (!why)
+		return;
+	if (!*r->why)
+		snprintf(r->why, sizeof(r->why), "%s", why);
+	json_decref(r->json);
+	r->json = NULL;
+}
+
 static void read_document(const struct multi *m, struct multi_rank *r)
 {
 	json_error_t error;
@@ -129,9 +164,9 @@ static void read_document(const struct multi *m, struct multi_rank *r)
 		r->json =
 			json_loadb(r->document, r->document_bytes, JSON_REJECT_DUPLICATES, &error);
 	if (r->document_bytes && !r->json && !*r->why)
-		snprintf(r->why, sizeof(r->why),
-			 "sent other output than results; login scripts must print nothing for "
-			 "commands");
+		snprintf(r->why, sizeof(r->why), MULTI_NOISE_TEXT);
+	if (r->json)
+		check_document(m, r);
 	if (!*r->why)
 		set_why(m, r);
 	free(r->document);
@@ -170,12 +205,14 @@ static void report_rank(const struct multi_rank *r)
 /* The documents that there are as one. NULL: there is none, reported. */
 static json_t *combine(const struct multi *m, size_t *n)
 {
-	const struct combine_options options = { .force = false };
 	json_t **docs = arena_alloc(m->arena, m->n * sizeof(*docs));
 	const char **names = arena_alloc(m->arena, m->n * sizeof(*names));
+	const char **hosts = arena_alloc(m->arena, m->n * sizeof(*hosts));
+	const struct combine_options options = { .rank_hosts = hosts, .n_rank_hosts = m->n };
 
 	*n = 0;
-	for (size_t i = 0; i < m->n && docs && names; i++) {
+	for (size_t i = 0; i < m->n && docs && names && hosts; i++) {
+		hosts[i] = m->ranks[i].host->name;
 		if (m->ranks[i].json) {
 			docs[*n] = m->ranks[i].json;
 			names[(*n)++] = m->ranks[i].label;

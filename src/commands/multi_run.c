@@ -57,8 +57,10 @@ static void set_why(struct multi_rank *r, const char *text)
 
 static void end_launcher(const struct multi *m, struct multi_rank *r, uint64_t now_ns)
 {
+	const int first = m->launcher->end_signal ? m->launcher->end_signal : SIGTERM;
+
 	close_fd(&r->child.write_fd);
-	send_signal(m, r, r->state == MULTI_KILLED ? SIGKILL : SIGTERM);
+	send_signal(m, r, r->state == MULTI_KILLED ? SIGKILL : first);
 	r->state = MULTI_KILLED;
 	r->deadline_ns = now_ns + KILL_NS;
 }
@@ -66,9 +68,12 @@ static void end_launcher(const struct multi *m, struct multi_rank *r, uint64_t n
 /* Ask for the end of a run, which then sends its results. */
 static void ask_end(const struct multi *m, struct multi_rank *r, uint64_t now_ns)
 {
-	if (r->state != MULTI_RUNNING)
+	if (r->state != MULTI_RUNNING || r->reaped)
 		return;
 	if (!m->launcher->asks || !r->answered) {
+		set_why(r, r->answered ?
+				   "ended without results, which its launcher cannot ask for" :
+				   "had not answered when the run was ended");
 		end_launcher(m, r, now_ns);
 		return;
 	}
@@ -79,7 +84,9 @@ static void ask_end(const struct multi *m, struct multi_rank *r, uint64_t now_ns
 
 static void start_rank(struct multi *m, struct multi_rank *r)
 {
-	unsigned flags = CHILD_ERRORS | (m->launcher->own_group ? CHILD_OWN_GROUP : 0);
+	const struct multi_launcher *l = m->launcher;
+	unsigned flags = CHILD_ERRORS | (l->own_group ? CHILD_OWN_GROUP : 0) |
+			 (l->end_signal == SIGINT ? CHILD_END_SIGINT : 0);
 	int err = child_start(&r->child, r->words, flags);
 
 	r->sign_ns = clock_kernel_ns();
@@ -95,6 +102,21 @@ static void start_rank(struct multi *m, struct multi_rank *r)
 }
 
 /* ---- output ---- */
+
+/* True if the bytes may be the beginning of a document of xdd, which has its format first. */
+static bool may_be_document(const char *bytes, size_t n)
+{
+	static const char begin[] = "{\"format\"";
+	size_t at = 0;
+
+	for (size_t i = 0; i < n && begin[at]; i++) {
+		if (bytes[i] == begin[at])
+			at++;
+		else if (at > 1 || (bytes[i] != ' ' && bytes[i] != '\n' && bytes[i] != '\r'))
+			return false;
+	}
+	return true;
+}
 
 static void take_document(const struct multi *m, struct multi_rank *r, const char *bytes, size_t n)
 {
@@ -117,6 +139,13 @@ static void take_document(const struct multi *m, struct multi_rank *r, const cha
 	r->document_room = room;
 	memcpy(r->document + r->document_bytes, bytes, n);
 	r->document_bytes += n;
+	/* Nothing else is kept, and nothing else is a sign of life. */
+	if (may_be_document(r->document, r->document_bytes)) {
+		r->sign_ns = clock_kernel_ns();
+		return;
+	}
+	set_why(r, MULTI_NOISE_TEXT);
+	end_launcher(m, r, clock_kernel_ns());
 }
 
 static void take_output(struct loop *l, struct multi_rank *r, bool errors)
@@ -126,8 +155,6 @@ static void take_output(struct loop *l, struct multi_rank *r, bool errors)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n > 0)
-		r->sign_ns = clock_kernel_ns();
 	if (errors)
 		multi_messages_take(l->m, r, l->bytes, n > 0 ? (size_t)n : 0);
 	else if (n > 0 && r->state != MULTI_KILLED)
@@ -213,14 +240,26 @@ static void interrupt(struct loop *l, int sig)
 	m->interrupted = sig;
 }
 
+/* True if the launcher has ended; what a killed one has started ends as well. */
+static bool has_ended(const struct multi *m, const struct multi_rank *r, int *status)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	/* Its process keeps its number, which is that of the group, until it is reaped. */
+	if (waitid(P_PID, (id_t)r->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
+		return false;
+	if (m->launcher->own_group && info.si_code != CLD_EXITED)
+		kill(-r->child.pid, SIGTERM);
+	return waitpid(r->child.pid, status, 0) == r->child.pid;
+}
+
 static void reap(struct multi *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		struct multi_rank *r = &m->ranks[i];
 		int status;
 
-		if (r->state == MULTI_IDLE || r->reaped ||
-		    waitpid(r->child.pid, &status, WNOHANG) != r->child.pid)
+		if (r->state == MULTI_IDLE || r->reaped || !has_ended(m, r, &status))
 			continue;
 		r->reaped = true;
 		r->status = child_status(status);

@@ -24,9 +24,14 @@
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 
-/* The default of -startin: ssh takes about a second, and many of them need processors. */
+/*
+ * The default of -startin: ssh takes about a second, and many of them need processors. All of it
+ * takes longer where other programs run; more than MOST_LOAD times as long is no default.
+ */
 #define START_NS (5 * NS_PER_SEC)
 #define START_RANK_NS (50 * NS_PER_MS)
+#define START_LAUNCH_NS (200 * NS_PER_MS) /* of one processor, for each rank */
+#define MOST_LOAD 8
 
 struct multi_server {
 	struct time_server *server;
@@ -134,9 +139,17 @@ const char *multi_time_host(const struct multi *m, const struct multi_host *host
 
 static uint64_t start_in_ns(const struct multi *m)
 {
+	const long online = sysconf(_SC_NPROCESSORS_ONLN), processors = online > 0 ? online : 1;
+	double load;
+	uint64_t ns;
+
 	if (m->line.start_in_ns != UINT64_MAX)
 		return m->line.start_in_ns;
-	return START_NS + m->n * START_RANK_NS;
+	if (getloadavg(&load, 1) < 1)
+		load = 0;
+	ns = START_NS + m->n * (START_RANK_NS + START_LAUNCH_NS / (uint64_t)processors);
+	load = 1 + load / (double)processors;
+	return (uint64_t)((double)ns * (load < MOST_LOAD ? load : MOST_LOAD));
 }
 
 /* <host>, <host>:<port>, [<address>] or [<address>]:<port>. */

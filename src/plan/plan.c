@@ -11,7 +11,9 @@
 #include "plan/parse.h"
 #include "plan/runs.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/log.h"
 #include "xdd/base/quote.h"
+#include "xdd/plan/foreign.h"
 
 static int keep_command_line(struct plan *plan, int argc, char **argv)
 {
@@ -120,6 +122,72 @@ enum xdd_status plan_build_runs(int argc, char **argv, struct plan **out, struct
 enum xdd_status plan_build(int argc, char **argv, struct plan **out)
 {
 	return plan_build_runs(argc, argv, out, NULL);
+}
+
+/* These read a file of the other host, or print and do nothing else. */
+static bool is_beyond_check(const char *word)
+{
+	static const char *const names[] = { "setup", "help", "fullhelp", "version" };
+	const struct option *o =
+		*word == '-' ? option_find(&run_options, word + (word[1] == '-' ? 2 : 1)) : NULL;
+
+	for (size_t i = 0; o && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(o->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* -targets without a number may stand for files of the other host. */
+static bool has_files(const struct parse *p)
+{
+	for (size_t i = 0; i < p->n_settings; i++) {
+		const struct setting *s = &p->settings[i];
+
+		if (strcmp(s->opt->name, "targets") == 0 &&
+		    s->args[0].text[strspn(s->args[0].text, "-0123456789")])
+			return true;
+	}
+	return false;
+}
+
+static enum xdd_status check_words(int argc, char **argv)
+{
+	struct word *words;
+	struct plan *plan = begin(argc, argv, &words);
+	struct parse p = { .table = &run_options, .plan = plan };
+	struct plan_runs *r = NULL;
+	enum xdd_status status;
+
+	if (!plan)
+		return plan_no_memory();
+	p.arena = plan->arena;
+	status = parse_words(&p, words, (size_t)argc - 1);
+	if (!status && !p.done)
+		status = plan_runs_read(&p, argc, argv, &r);
+	if (!status && r && !plan_runs_is_one(r))
+		status = plan_runs_refuse(r);
+	if (!status && !p.done && !has_files(&p))
+		status = apply_settings(&p);
+	plan_free(plan);
+	return status;
+}
+
+enum xdd_status plan_check_words(int argc, char **argv)
+{
+	enum xdd_status status;
+	size_t held;
+
+	for (int i = 1; i < argc; i++)
+		if (is_beyond_check(argv[i]))
+			return XDD_OK;
+	held = log_hold();
+	status = check_words(argc, argv);
+	if (status == XDD_BAD_OPTION || status == XDD_BAD_ARGUMENT)
+		foreign_answer(argc, argv, held, &status);
+	else
+		log_drop(held);
+	log_release();
+	return status;
 }
 
 void plan_free(struct plan *plan)

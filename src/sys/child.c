@@ -63,12 +63,16 @@ _Noreturn static void run(const struct pipes *p, pid_t parent, char *const argv[
 	sigset_t none;
 	int err;
 
-	/* Signals as a shell gives them to its children; this process may block or ignore some. */
+	/*
+	 * Signals as a shell gives them to its children; this process may block or ignore some. The
+	 * terminal's go to the group of this process only.
+	 */
 	signal(SIGPIPE, SIG_DFL);
-	signal(SIGINT, SIG_IGN);
+	signal(SIGINT, flags & CHILD_OWN_GROUP ? SIG_DFL : SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() != parent)
+	if (prctl(PR_SET_PDEATHSIG, flags & CHILD_END_SIGINT ? SIGINT : SIGTERM) == 0 &&
+	    getppid() != parent)
 		_exit(1);
 	if (flags & CHILD_OWN_GROUP)
 		setpgid(0, 0);

@@ -99,10 +99,32 @@ def test_stopped(server):
     t.ok(not multi.left(started.run_id), "nothing is left running", multi.left(started.run_id))
 
 
+def test_pdsh(server):
+    """The real pdsh, with ssh."""
+    if not t.have("pdsh"):
+        t.skip("pdsh", "there is no pdsh")
+        return
+    env = dict(os.environ, PDSH_RCMD_TYPE="ssh", PDSH_SSH_ARGS="-F %s -l%%u %%h" % server.path("ssh_config"))
+    out = t.path("pdsh.json")
+    run = multi.run(None, "-launcher", "pdsh", "-hosts", "127.0.0.1,127.0.0.2:2", "-startin", 0, "-jsonout", out, "--", *SHORT,
+                    "-id", "%h.%r it's 50%%h $HOME `id` %%%%u%% %%n%%%%", env=env)
+    doc = multi.load(out) if run.status == 0 else {"hosts": [], "plan": {"options": {}}}
+    t.ok(run.status == 0 and len(doc["hosts"]) == 3, "pdsh: the results of all ranks", run)
+    t.equal(doc["plan"]["options"].get("id"), ["127.0.0.1.0 it's 50%h $HOME `id` %%u% %n%%"], "pdsh: the words reach xdd as they are")
+    for sig in (signal.SIGINT, signal.SIGKILL):
+        with multi.Started(None, "-launcher", "pdsh", "-hosts", ",".join(hosts(2)), "-startin", 0, "--", *LONG, env=env) as started:
+            running = started.wait_running(2)
+            os.kill(started.p.pid, sig)
+            status, err = started.end()
+        said = "127.0.0.2: ended without results, which its launcher cannot ask for"
+        t.ok(sig == signal.SIGKILL or (status == 5 and said in err), "pdsh, %s: the results are lost, which is said" % sig.name, (status, err))
+        t.ok(running and not multi.left(started.run_id), "pdsh, %s of xdd multi: no process stays" % sig.name, multi.left(started.run_id))
+
+
 def main():
     with xddssh.Sshd(listen="0.0.0.0") as server:
         only = os.environ.get("XDD_TEST_ONLY", "").split()
-        for test in (test_failures, test_interrupt, test_killed, test_stopped):
+        for test in (test_failures, test_interrupt, test_killed, test_stopped, test_pdsh):
             if not only or test.__name__ in only:
                 test(server)
 

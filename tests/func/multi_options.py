@@ -6,6 +6,7 @@ what is refused before anything is started.
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -59,6 +60,14 @@ def test_dryrun():
     t.ok("-timeserver" not in lines[0] and "-starttime STARTTIME" in lines[0], "no time server", lines)
 
 
+def test_ranks_per_node():
+    for hosts, more, wanted in (("localhost:2,127.0.0.1:2", [], "-rankspernode 2"), ("localhost:2,127.0.0.1", [], None),
+                                ("localhost,localhost", [], None), ("localhost:4", ["-rankspernode", 2], "-rankspernode 2")):
+        r, lines = dry("-hosts", hosts, "--", *SHORT, *more)
+        t.ok(r.status == 0 and lines[0].count("-rankspernode") == (wanted is not None) and (wanted or "") in lines[0],
+             "-rankspernode of %s %s: %s" % (hosts, more, wanted), r)
+
+
 def test_refused():
     fake = xddssh.Fake()
     base = ["-S", fake.ssh]
@@ -76,6 +85,11 @@ def test_refused():
         (["-hosts", "a:0", "--", *SHORT], "expected the number of ranks after the colon"),
         (["-hosts", "a:99999", "--", *SHORT], "expected the number of ranks after the colon"),
         (["-hosts", "a:x", "--", *SHORT], "expected the number of ranks after the colon"),
+        (["-hosts", "h:2:3", "--", *SHORT], "multi -hosts h:2:3: expected one number of ranks after the host"),
+        (["-hosts", "ann@h:2:3", "--", *SHORT], "expected one number of ranks after the host"),
+        (["-hosts", "[h:2]:3", "--", *SHORT], "expected one number of ranks after the host"),
+        (["-hosts", "127.0.0.1", "--", *SHORT, "-reqsise", "4"], "-reqsise: is not an option; did you mean -reqsize"),
+        (["-hosts", "127.0.0.1", "--", *SHORT, "-queuedepth", "0"], "-queuedepth 0:"),
         (["-n", "4", "--", *SHORT], "-slots sets the number of ranks"),
         (["-hosts", "a:16384,b", "--", *SHORT], "16385 ranks: must be at most 16384"),
         (["-hosts", "a", "-slots", "0", "--", *SHORT], "multi -slots 0: expected a number from 1 to 16384"),
@@ -117,7 +131,7 @@ def calls(directory, name):
 def test_launchers():
     for name, skip, last, begin in (("srun", 4, "exec \"$@\"", "--overlap --nodes=1 --ntasks=1 --nodelist=localhost "),
                                     ("mpirun", 4, "exec \"$@\"", "-np 1 --host localhost "),
-                                    ("pdsh", 4, "exec sh -c \"$1\"", "-N -S -w localhost exec ")):
+                                    ("pdsh", 5, "exec sh -c \"$1\"", "-b -N -S -w localhost exec ")):
         directory = launcher(name, skip, last)
         out = t.path(name + ".json")
         env = dict(os.environ, PATH=directory + ":" + os.environ["PATH"])
@@ -132,6 +146,95 @@ def test_launchers():
         t.ok(r.status == 2 and "-launcher %s: cannot find the program \"%s\"" % (name, name) in r.err, "%s is missing" % name, r)
     r = t.xdd("multi", "-launcher", "mpirun", "-S", "sh", "-hosts", "ann@localhost", "--", *SHORT)
     t.ok(r.status == 2 and "leave out the user" in r.err, "a user with mpirun", r)
+
+
+def test_pdsh_ends():
+    """One SIGINT ends pdsh; what a pdsh has started that is killed ends as well."""
+    notes, pids = t.path("pdsh.notes"), t.path("pdsh.pids")
+    directory = launcher("pdsh", 0, "sleep 1000 &\nchild=$!\necho $$ $child >>%s\ntrap 'echo INT >>%s; kill $child; exit 130' INT\n"
+                         "wait $child" % (pids, notes))
+
+    def started():
+        lines = []
+        while len(lines) < 2:
+            time.sleep(0.02)
+            if os.path.exists(pids):
+                with open(pids, encoding="utf-8") as f:
+                    lines = [line.split() for line in f.read().splitlines()]
+        return lines
+
+    def gone(pid):
+        end = time.monotonic() + 60
+        while os.path.exists("/proc/" + pid) and time.monotonic() < end:
+            time.sleep(0.02)
+        return not os.path.exists("/proc/" + pid)
+
+    for how, wanted in (("SIGINT", 5), ("kill -9 of one", 4)):
+        with open(notes, "w", encoding="utf-8"), open(pids, "w", encoding="utf-8"):
+            pass
+        p = subprocess.Popen([t.XDD, "multi", "-launcher", "pdsh", "-hosts", "localhost:2", "-startin", "0", "-timeout",
+                              "0" if how == "SIGINT" else "5", "--", *SHORT], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, env=dict(os.environ, PATH=directory + ":" + os.environ["PATH"]), start_new_session=True)
+        (first, child), _ = started()
+        if how == "SIGINT":
+            p.send_signal(signal.SIGINT)
+        else:
+            os.kill(int(first), signal.SIGKILL)
+            t.ok(gone(child), "%s: what it has started ends" % how)
+        _, err = p.communicate(timeout=t.TIMEOUT)
+        with open(notes, encoding="utf-8") as f:
+            got = f.read()
+        t.ok(p.returncode == wanted and got == "INT\n" * (2 if how == "SIGINT" else 1), "%s: pdsh gets SIGINT, once" % how,
+             (p.returncode, got, err))
+        t.ok(all(gone(pid) for pair in started() for pid in pair), "%s: no process stays" % how)
+
+
+def test_documents():
+    """A document that is wrong is left out, and the others are kept."""
+    for change, why in (('s/"run_id": *"[^"]*"/"run_id":"other"/', "127.0.0.2: sent results of another run or rank"),
+                        ('s/"rank": *1/"rank":0/', "127.0.0.2: sent results of another run or rank"),
+                        ('s/"status": *0/"status":99/', "127.0.0.2: sent results that cannot be combined"),
+                        ('s/^.*$/{/', "127.0.0.2: sent other output than results")):
+        fake = multi.script("wrong-ssh", "for last; do :; done\nPATH=%s:$PATH\ncase \"$*\" in *127.0.0.2*) sh -c \"$last\" | sed '%s' ;;\n"
+                            "*) exec sh -c \"$last\" ;;\nesac\n" % (HERE, change))
+        out = t.path("documents.json")
+        r = t.xdd("multi", "-S", fake, "-hosts", "127.0.0.1,127.0.0.2,127.0.0.3", "-startin", 0, "-jsonout", out, "--", *SHORT,
+                  tolerate=(r"warning: ",))
+        doc = multi.load(out)
+        t.equal((r.status, [h["label"] for h in doc["hosts"]], doc["together"]["missing"]),
+                (4, ["127.0.0.1/0", "127.0.0.3/2"], ["rank 1 on 127.0.0.2"]), "a wrong document is left out: " + change, r)
+        t.ok("multi: " + why in r.err and "missing, and not in the sums: rank 1 on 127.0.0.2" in r.out, "and named", r)
+
+
+def test_late():
+    """A host that is reached after the start is named, with what to do."""
+    fake = xddssh.Fake("case \"$*\" in *\" 127.0.0.2 exec\"*) sleep 3;; esac", name="late")
+    # The other one is in time on any machine, or late as well; the status is the same.
+    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.2,127.0.0.1", "-startin", 1, "--", *SHORT, tolerate=(r"warning: ",))
+    t.ok(r.status == 4 and "multi: 127.0.0.2: was reached after the start time; use a longer -startin; its last messages:" in r.err,
+         "a host that is late", r)
+
+
+def test_early():
+    """Ctrl-C before a host has answered."""
+    fake = xddssh.Fake("exec sleep 1000", name="early")
+    with multi.Started(None, "-S", fake.ssh, "-hosts", "127.0.0.1", "--", *SHORT) as started:
+        end = time.monotonic() + 60
+        while not fake.started() and time.monotonic() < end:
+            time.sleep(0.02)
+        started.p.send_signal(signal.SIGINT)
+        status, err = started.end()
+    t.ok(status == 5 and "multi: 127.0.0.1: had not answered when the run was ended" in err and "ended by signal" not in err,
+         "Ctrl-C before a host has answered", (status, err))
+
+
+def test_names():
+    """Hosts have the names that the user gave."""
+    fake = xddssh.Fake()
+    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "--", *SHORT, tolerate=(r"warning: ",))
+    t.ok(r.out.startswith("2 hosts, ") and "\n127.0.0.1/0 " in r.out and "\n127.0.0.2/1 " in r.out, "two hosts, by name", r)
+    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1:3,127.0.0.2", "-startin", 0, "--", *SHORT, tolerate=(r"warning: ",))
+    t.ok(r.out.startswith("4 ranks on 2 hosts, "), "ranks of hosts", r)
 
 
 def test_slurm():
@@ -170,6 +273,15 @@ def test_noise():
     r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1", "-startin", 0, "--", *SHORT)
     t.ok(r.status == 4 and "multi: 127.0.0.1: sent other output than results" in r.err and "no host has sent results" in r.err,
          "a login script that prints", r)
+    for name, what in (("stdout", "echo hello; exec cat /dev/zero"), ("stderr", "exec yes >&2")):
+        fake = xddssh.Fake("case \"$*\" in *\" 127.0.0.1 exec\"*) %s;; esac" % what, name="noise-" + name)
+        out = t.path("noise.json")
+        # The lines of standard error are shown: yes(1) would fill this test's memory.
+        r = t.command(["sh", "-c", '"$@" 2>&1 >/dev/null | grep multi:', "sh", t.XDD, "multi", "-S", fake.ssh,
+                       "-hosts", "127.0.0.1,127.0.0.2", "-startin", "0", "-timeout", "5", "-jsonout", out, "--", *SHORT])
+        doc = multi.load(out)
+        wanted = "127.0.0.1: sent other output than results" if name == "stdout" else "127.0.0.1: did not answer within 5 s"
+        t.ok(wanted in r.out and [h["label"] for h in doc["hosts"]] == ["127.0.0.2/1"], "endless output on %s is no sign of life" % name, r)
     fake = xddssh.Fake("printf '\\033[2Jevil\\n@xdd 1 broken\\n' >&2; head -c 100000 /dev/zero | tr '\\0' 'x' >&2; exit 1", name="evil")
     r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1", "-startin", 0, "--", *SHORT)
     t.ok(r.status == 4 and "\033" not in r.err and "\\x1b[2Jevil" in r.err and "ended with status 1" in r.err,
@@ -228,5 +340,5 @@ def test_display():
          b"@xdd" not in text, "the display", (status, text[-2000:]))
 
 
-t.run(test_hosts, test_dryrun, test_refused, test_launchers, test_slurm, test_out, test_noise, test_script, test_examples, test_display)
+t.run(test_hosts, test_dryrun, test_ranks_per_node, test_refused, test_launchers, test_pdsh_ends, test_documents, test_late, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples, test_display)
 t.done()

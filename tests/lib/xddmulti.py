@@ -93,10 +93,10 @@ exec %s "$@"
 class Started:
     """A run in the background, in a process group of its own."""
 
-    def __init__(self, server, *words):
+    def __init__(self, server, *words, env=None):
         self.run_id = new_id()
         self.p = subprocess.Popen(command(server, self.run_id, words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE, start_new_session=True, env=dict(os.environ, LC_ALL="C"))
+                                  stderr=subprocess.PIPE, start_new_session=True, env=dict(env or os.environ, LC_ALL="C"))
 
     def __enter__(self):
         return self

@@ -305,6 +305,13 @@ struct plan {
 enum xdd_status plan_build(int argc, char **argv, struct plan **out);
 
 /*
+ * Check the words of a run on another host: names of options, their arguments and ranges, as far as
+ * no file has a say. Returns XDD_OK, or another status with lines given to log_error(). Main
+ * thread.
+ */
+enum xdd_status plan_check_words(int argc, char **argv);
+
+/*
  * Refuse a plan whose files need more blocks than their file systems have, with one line to
  * log_error(). Nothing is opened. Called by run_check() once the targets are known to be usable.
  */

@@ -11,8 +11,9 @@
 /* How a child is started. */
 enum child_flags {
 	CHILD_PLAIN = 0,
-	CHILD_ERRORS = 1,    /* its standard error leads to this process too */
-	CHILD_OWN_GROUP = 2, /* its process group is its own: it gets no signals of the terminal */
+	CHILD_ERRORS = 1,     /* its standard error leads to this process too */
+	CHILD_OWN_GROUP = 2,  /* its process group is its own: it gets no signals of the terminal */
+	CHILD_END_SIGINT = 4, /* SIGTERM leaves what it has started */
 };
 
 struct child {
@@ -24,8 +25,9 @@ struct child {
 /*
  * Start `argv`, found in PATH. Without CHILD_ERRORS its standard error is that of this process, and
  * without CHILD_OWN_GROUP so is its process group, because it may ask for a password on the
- * terminal. It ends with the calling thread. It ignores SIGINT, which is for this process. Returns
- * 0; or -errno, also that of its execve(2). Any thread.
+ * terminal; it then ignores SIGINT, which is for this process. When the calling thread ends, the
+ * child gets SIGTERM, or SIGINT with CHILD_END_SIGINT. Returns 0; or -errno, also that of its
+ * execve(2). Any thread.
  */
 int child_start(struct child *c, char *const argv[], unsigned flags);
 
