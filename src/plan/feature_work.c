@@ -144,6 +144,7 @@ static const struct option rows[] = {
 	  .type = OPT_CUSTOM,
 	  .arg = "<%reads> [random]",
 	  .arity = arity_rwratio,
+	  .varies = true,
 	  .apply = apply_rwratio,
 	  .help = "percentage of operations that read; the others write",
 	  .detail = "Reads and writes are interleaved evenly: the number of reads in a pass is the "

@@ -81,13 +81,14 @@ struct option {
 	 */
 	uint64_t min;
 	uint64_t max;
-	uint64_t scale;	  /* OPT_U64, OPT_AMOUNT: 0 means 1 */
-	size_t amount;	  /* of a struct amount that gets the number as given; 0: none */
-	bool share;	  /* OPT_AMOUNT, OPT_BLOCKS: takes a percentage of the target too */
-	bool bare;	  /* a suboption that a number stands for, without its name */
-	bool collects;	  /* several uses add up, and none replaces another */
-	bool numbered;	  /* "-name 0 1" is "-name target 0 1" */
-	int value;	  /* OPT_FLAG, OPT_SET, OPT_BIT: goes to `off`; any other: to `selects` */
+	uint64_t scale; /* OPT_U64, OPT_AMOUNT: 0 means 1 */
+	size_t amount;	/* of a struct amount that gets the number as given; 0: none */
+	bool share;	/* OPT_AMOUNT, OPT_BLOCKS: takes a percentage of the target too */
+	bool bare;	/* a suboption that a number stands for, without its name */
+	bool collects;	/* several uses add up, and none replaces another */
+	bool varies;	/* OPT_CUSTOM: its words are numbers, and commas in them separate several */
+	bool numbered;	/* "-name 0 1" is "-name target 0 1" */
+	int value;	/* OPT_FLAG, OPT_SET, OPT_BIT: goes to `off`; any other: to `selects` */
 	const char *unit; /* noun for the number in messages: "blocks", "operations" */
 	const char *def;  /* default as it would be written; NULL: unset (zero) */
 	size_t off;	  /* of the field in struct plan or struct target_plan, by scope */

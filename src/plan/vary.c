@@ -1,0 +1,497 @@
+/*
+ * The axes and points of a grid: xdd/plan/vary.h. Called by xdd sweep.
+ */
+#include "xdd/plan/vary.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/plan/option.h"
+
+#define MOST_COMPARED 1000 /* values of a list, each with all others */
+
+/* Reading the words: the option that the next one belongs to. */
+struct scan {
+	struct vary *v;
+	size_t room_slots, room_axes;
+	const struct option *opt; /* NULL: none yet */
+	const char *option_word;
+	const char *target;	  /* of its scope; NULL: none */
+	const struct option *row; /* whose arguments follow; NULL: a suboption may follow */
+	size_t n_args;		  /* words since the row was named */
+};
+
+static enum xdd_status no_memory(void)
+{
+	log_error("%s", strerror(ENOMEM));
+	return XDD_INIT_FAILED;
+}
+
+/* An array of `n` elements of the arena with room for one more; NULL: no memory. */
+static void *grown(struct arena *arena, void *items, size_t n, size_t *room, size_t size)
+{
+	void *more;
+
+	if (n < *room)
+		return items;
+	*room = n ? 2 * n : 16;
+	more = arena_alloc(arena, *room * size);
+	if (more && n)
+		memcpy(more, items, n * size);
+	return more;
+}
+
+static enum xdd_status add_slot(struct scan *s, const char *word, size_t axis)
+{
+	struct vary *v = s->v;
+	struct vary_slot *slots =
+		grown(v->arena, v->slots, v->n_slots, &s->room_slots, sizeof(*slots));
+
+	if (!slots)
+		return no_memory();
+	v->slots = slots;
+	slots[v->n_slots++] = (struct vary_slot){ word, axis };
+	return XDD_OK;
+}
+
+/* Add an axis with its slot. Names are unique: "queuedepth", "queuedepth 2". */
+static enum xdd_status add_axis(struct scan *s, const char *name, const struct vary_value *values,
+				size_t n)
+{
+	struct vary *v = s->v;
+	struct vary_axis *axes = grown(v->arena, v->axes, v->n_axes, &s->room_axes, sizeof(*axes));
+
+	if (!axes || !name)
+		return no_memory();
+	v->axes = axes;
+	for (size_t i = 0; i < v->n_axes; i++) {
+		if (strcmp(axes[i].name, name) != 0)
+			continue;
+		log_error("%s: -%s: has two lists", v->command, name);
+		return XDD_BAD_ARGUMENT;
+	}
+	axes[v->n_axes] = (struct vary_axis){ name, values, n };
+	return add_slot(s, NULL, v->n_axes++);
+}
+
+/* Values of one word each. NULL: no memory. */
+static struct vary_value *values_of(struct arena *arena, const char *const *texts, size_t n)
+{
+	struct vary_value *values = arena_alloc(arena, (n + 1) * sizeof(*values));
+
+	for (size_t i = 0; values && i < n; i++)
+		values[i] = (struct vary_value){ texts[i], &texts[i], 1 };
+	return values;
+}
+
+/* The name of the axis that a word of this row is. */
+static const char *axis_name(const struct scan *s, const struct option *row)
+{
+	const char *sub = row && row != s->opt ? row->name : NULL;
+
+	return arena_printf(s->v->arena, "%s%s%s%s%s", s->opt->name, sub ? " " : "", sub ? sub : "",
+			    s->target ? " target " : "", s->target ? s->target : "");
+}
+
+/* A word that may be a list for `row`, which need not be the row that has the name. */
+static enum xdd_status take_value(struct scan *s, const struct option *row,
+				  const struct option *named, const char *word)
+{
+	struct arena *arena = s->v->arena;
+	const struct vary_value *values;
+	const char *const *texts;
+	const char *why;
+	size_t n;
+
+	if (!vary_is_list(row, word))
+		return add_slot(s, word, 0);
+	why = vary_list(arena, row, word, &texts, &n);
+	if (why) {
+		log_error("%s: %s %.128s: %s", s->v->command, s->option_word, word, why);
+		return XDD_BAD_ARGUMENT;
+	}
+	values = values_of(arena, texts, n);
+	return values ? add_axis(s, axis_name(s, named), values, n) : no_memory();
+}
+
+/* The suboption that a number is without its name; or NULL. */
+static const struct option *bare_suboption(const struct option *opt, const char *word)
+{
+	const struct option *sub;
+
+	for (size_t i = 0; (sub = option_sub(opt, i)) && isdigit((unsigned char)*word); i++) {
+		if (sub->bare)
+			return sub;
+	}
+	return NULL;
+}
+
+/* A word where a suboption may be: its name, a list of names, or a number. */
+static enum xdd_status take_suboption(struct scan *s, const char *word)
+{
+	static const struct option names = { .type = OPT_CHOICE };
+	const struct option *sub = option_find_sub(s->opt, word), *bare;
+	const char *first = arena_printf(s->v->arena, "%.*s", (int)strcspn(word, ","), word);
+
+	if (!first)
+		return no_memory();
+	s->n_args = 0;
+	if (sub) {
+		if (sub->arg || sub->arity)
+			s->row = sub;
+		return add_slot(s, word, 0);
+	}
+	bare = bare_suboption(s->opt, word);
+	if (bare)
+		return take_value(s, bare, s->opt, word);
+	if (option_find_sub(s->opt, first))
+		return take_value(s, &names, s->opt, word);
+	return add_slot(s, word, 0);
+}
+
+static enum xdd_status take_argument(struct scan *s, const char *word)
+{
+	static const struct option count = { .type = OPT_U64 };
+	const struct option *row = s->row;
+	const size_t args = row ? row->n_args ? row->n_args : 1 : 0;
+
+	/* An argument that may be left out is left out: this is the next suboption. */
+	if (row && row != s->opt && row->arity && option_find_sub(s->opt, word))
+		row = NULL;
+	if (!row)
+		return take_suboption(s, word);
+	s->n_args++;
+	if (row != s->opt && s->n_args >= args && !row->arity)
+		s->row = NULL;
+	/* -targets 1,2,4 name; "-4,-8" has one name for so many targets. */
+	if (row->type == OPT_NAMES && s->n_args == 1 && strchr(word, ',') &&
+	    !word[strspn(word, "-0123456789,.x+")])
+		return take_value(
+			s, strchr(word, '-') ? &(struct option){ .type = OPT_CHOICE } : &count, row,
+			word);
+	return take_value(s, row, row, word);
+}
+
+/* The option that a word is, and its value if that is joined to it: "--op=read". */
+static const struct option *option_of(struct arena *arena, const char *word, const char **value)
+{
+	const char *name, *equals;
+	const struct option *opt;
+
+	*value = NULL;
+	if (word[0] != '-' || !word[1])
+		return NULL;
+	name = word + (word[1] == '-' ? 2 : 1);
+	opt = option_find(&run_options, name);
+	equals = opt ? NULL : strchr(name, '=');
+	if (!equals)
+		return opt;
+	name = arena_printf(arena, "%.*s", (int)(equals - name), name);
+	opt = name ? option_find(&run_options, name) : NULL;
+	*value = equals + 1;
+	return opt && (opt->arg || opt->arity || opt->type == OPT_SUB) ? opt : NULL;
+}
+
+static enum xdd_status begin_option(struct scan *s, const struct option *opt, const char *word,
+				    const char *value)
+{
+	enum xdd_status status;
+
+	s->opt = opt;
+	s->option_word = value ? arena_printf(s->v->arena, "%.*s", (int)(value - 1 - word), word) :
+				 word;
+	s->target = NULL;
+	s->row = opt->type == OPT_SUB ? NULL : opt;
+	s->n_args = 0;
+	if (!s->option_word)
+		return no_memory();
+	status = add_slot(s, s->option_word, 0);
+	return status || !value ? status : take_argument(s, value);
+}
+
+static enum xdd_status take_words(struct scan *s, const char *const *words, size_t n)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < n && !status; i++) {
+		const char *value;
+		const struct option *opt = option_of(s->v->arena, words[i], &value);
+
+		if (opt) {
+			status = begin_option(s, opt, words[i], value);
+		} else if (!s->opt || (s->row && s->row->type == OPT_ACTION)) {
+			status = add_slot(s, words[i], 0);
+		} else if (!s->n_args && !s->target && s->opt->scope == SCOPE_TARGET &&
+			   strcmp(words[i], "target") == 0 && i + 1 < n) {
+			status = add_slot(s, words[i], 0);
+			s->target = words[++i];
+			if (!status)
+				status = add_slot(s, words[i], 0);
+		} else {
+			status = take_argument(s, words[i]);
+		}
+	}
+	return status;
+}
+
+static enum xdd_status count_points(struct vary *v)
+{
+	v->n_points = v->n_axes && v->pairs ? v->axes[0].n : 1;
+	for (size_t i = 0; i < v->n_axes; i++) {
+		if (!v->pairs)
+			v->n_points *= v->axes[i].n;
+		else if (v->axes[i].n != v->n_points) {
+			log_error("%s: -pairs: -%s has %zu values and -%s has %zu; expected as "
+				  "many",
+				  v->command, v->axes[0].name, v->n_points, v->axes[i].name,
+				  v->axes[i].n);
+			return XDD_BAD_ARGUMENT;
+		}
+		if (v->n_points > VARY_MAX_POINTS) {
+			log_error("%s: the lists make more than %d points", v->command,
+				  VARY_MAX_POINTS);
+			return XDD_BAD_ARGUMENT;
+		}
+	}
+	return XDD_OK;
+}
+
+/* ---- -vary <option>=<list> ---- */
+
+/* The words of `text` between blanks, after those of `before`. NULL: no memory. */
+static const char *const *split(struct arena *arena, const char *before, const char *text,
+				size_t *n)
+{
+	char *copy = arena_printf(arena, "%s %s", before, text), *save = NULL;
+	const char **words = copy ? arena_alloc(arena, (strlen(copy) / 2 + 2) * sizeof(*words)) :
+				    NULL;
+
+	*n = 0;
+	for (char *word = words ? strtok_r(copy, " ", &save) : NULL; word;
+	     word = strtok_r(NULL, " ", &save))
+		words[(*n)++] = word;
+	return words;
+}
+
+static enum xdd_status bad_extra(const struct scan *s, const char *text, const char *why)
+{
+	if (!why)
+		return no_memory();
+	log_error("%s: -vary %.128s: %s", s->v->command, text, why);
+	return XDD_BAD_ARGUMENT;
+}
+
+/* The values of a flag: with and without it. */
+static enum xdd_status add_flag(struct scan *s, const char *name)
+{
+	struct arena *arena = s->v->arena;
+	struct vary_value *values = arena_alloc(arena, 2 * sizeof(*values));
+	size_t n;
+
+	if (!values)
+		return no_memory();
+	values[0] = (struct vary_value){ .text = "no" };
+	values[1].text = "yes";
+	values[1].words = split(arena, "", arena_printf(arena, "-%s", name), &n);
+	values[1].n_words = n;
+	return values[1].words ? add_axis(s, name, values, 2) : no_memory();
+}
+
+/* The values of a -vary, as they are read. */
+struct extra {
+	const char *option; /* "-queuedepth" */
+	const char *command;
+	struct vary_value *values;
+	size_t n, room;
+};
+
+static enum xdd_status add_value(struct scan *s, struct extra *e, const struct vary_value *value)
+{
+	struct vary_value *values = grown(s->v->arena, e->values, e->n, &e->room, sizeof(*values));
+
+	if (!values || !value->text || !value->words)
+		return no_memory();
+	e->values = values;
+	for (size_t i = 0; i < e->n && e->n <= MOST_COMPARED; i++) {
+		if (strcmp(values[i].text, value->text) == 0)
+			return bad_extra(s, e->option + 1,
+					 arena_printf(s->v->arena, "%.64s is in the list twice",
+						      value->text));
+	}
+	if (e->n == VARY_MAX_VALUES)
+		return bad_extra(s, e->option + 1,
+				 arena_printf(s->v->arena, "has more than %d values",
+					      VARY_MAX_VALUES));
+	values[e->n++] = *value;
+	return XDD_OK;
+}
+
+/* The words with a blank between each. NULL: no memory. */
+static const char *join(struct arena *arena, const char *const *words, size_t n)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < n && text; i++)
+		text = arena_printf(arena, "%s%s%s", text, i ? " " : "", words[i]);
+	return text;
+}
+
+/* Add the values of an item with ranges, which the option reads as it does without -vary. */
+static enum xdd_status add_ranges(struct scan *s, struct extra *e, const struct vary_value *item)
+{
+	struct arena *arena = s->v->arena;
+	struct vary v = { .arena = arena, .command = e->command };
+	struct scan scan = { .v = &v };
+	enum xdd_status status = take_words(&scan, item->words, item->n_words);
+	size_t n_option; /* words before those that a column shows */
+
+	if (!split(arena, e->option, "", &n_option))
+		return no_memory();
+	if (!status)
+		status = count_points(&v);
+	for (size_t i = 0; i < v.n_points && !status; i++) {
+		const char **words = arena_alloc(arena, vary_room(&v, NULL) * sizeof(*words));
+		struct vary_value value;
+
+		if (!words)
+			return no_memory();
+		/* The first word is the name of the program. */
+		value.n_words = vary_words(&v, i, NULL, words) - 1;
+		value.words = words + 1;
+		value.text = join(arena, value.words + n_option, value.n_words - n_option);
+		status = add_value(s, e, &value);
+	}
+	return status;
+}
+
+static enum xdd_status add_item(struct scan *s, struct extra *e, const char *text)
+{
+	struct vary_value item = { .text = text };
+
+	if (!*text)
+		return bad_extra(s, e->option + 1,
+				 "expected a value before and after each separator");
+	item.words = split(s->v->arena, e->option, text, &item.n_words);
+	if (!item.words)
+		return no_memory();
+	return strstr(text, "..") ? add_ranges(s, e, &item) : add_value(s, e, &item);
+}
+
+/* The values of `list`, which begins with its separator unless that is a comma. */
+static enum xdd_status add_extra(struct scan *s, const char *name, const char *list)
+{
+	struct arena *arena = s->v->arena;
+	const char separator[2] = { strchr("|;", *list) && *list ? *list : ',', '\0' };
+	struct extra e = { .option = arena_printf(arena, "-%s", name),
+			   .command = arena_printf(arena, "%s: -vary", s->v->command) };
+	enum xdd_status status = XDD_OK;
+
+	list += *list == *separator;
+	if (!e.option || !e.command)
+		return no_memory();
+	for (bool more = true; more && !status;) {
+		const size_t length = strcspn(list, separator);
+		const char *text = arena_printf(arena, "%.*s", (int)length, list);
+
+		status = text ? add_item(s, &e, text) : no_memory();
+		more = list[length];
+		list += length + 1;
+	}
+	return status ? status : add_axis(s, name, e.values, e.n);
+}
+
+static enum xdd_status take_extra(struct scan *s, const char *text)
+{
+	struct arena *arena = s->v->arena;
+	const char *equals = strchr(text, '='), *name = text + strspn(text, "-");
+	const char *head, *value;
+	const struct option *opt;
+
+	name = arena_printf(arena, "%.*s", equals ? (int)(equals - name) : (int)strlen(name), name);
+	head = name ? arena_printf(arena, "-%.*s", (int)strcspn(name, " "), name) : NULL;
+	if (!head)
+		return no_memory();
+	opt = option_of(arena, head, &value);
+	if (!opt)
+		return bad_extra(s, text, "expected <option>=<list>, with an option of a run");
+	if (!equals && (opt->arg || opt->type == OPT_SUB))
+		return bad_extra(s, text, "expected a list after =");
+	if (!equals)
+		return add_flag(s, name);
+	return add_extra(s, name, equals + 1);
+}
+
+enum xdd_status vary_read(struct arena *arena, const char *command, const char *const *words,
+			  size_t n_words, const char *const *extra, size_t n_extra, bool pairs,
+			  struct vary *v)
+{
+	struct scan s = { .v = v };
+	enum xdd_status status;
+
+	*v = (struct vary){ .arena = arena, .command = command, .pairs = pairs };
+	status = take_words(&s, words, n_words);
+	for (size_t i = 0; i < n_extra && !status; i++)
+		status = take_extra(&s, extra[i]);
+	return status ? status : count_points(v);
+}
+
+bool vary_add_axis(struct vary *v, const char *name, const struct vary_value *values, size_t n)
+{
+	/* The room of the arrays is not known any more. */
+	struct scan s = { .v = v, .room_slots = v->n_slots, .room_axes = v->n_axes };
+
+	return !add_axis(&s, name, values, n) && !count_points(v);
+}
+
+size_t vary_at(const struct vary *v, size_t point, size_t axis)
+{
+	if (v->pairs)
+		return point;
+	for (size_t i = v->n_axes; --i > axis;)
+		point /= v->axes[i].n;
+	return point % v->axes[axis].n;
+}
+
+size_t vary_room(const struct vary *v, const char *const *more)
+{
+	size_t n = 2 + v->n_slots;
+
+	for (size_t i = 0; i < v->n_axes; i++) {
+		size_t most = 0;
+
+		for (size_t k = 0; k < v->axes[i].n; k++) {
+			const size_t words = v->axes[i].values[k].n_words;
+
+			most = words > most ? words : most;
+		}
+		n += most;
+	}
+	while (more && *more++)
+		n++;
+	return n;
+}
+
+size_t vary_words(const struct vary *v, size_t point, const char *const *more, const char **words)
+{
+	size_t n = 0;
+
+	words[n++] = "xdd";
+	for (size_t i = 0; i < v->n_slots; i++) {
+		const struct vary_value *value;
+
+		if (v->slots[i].word) {
+			words[n++] = v->slots[i].word;
+			continue;
+		}
+		value = &v->axes[v->slots[i].axis].values[vary_at(v, point, v->slots[i].axis)];
+		for (size_t k = 0; k < value->n_words; k++)
+			words[n++] = value->words[k];
+	}
+	while (more && *more)
+		words[n++] = *more++;
+	words[n] = NULL;
+	return n;
+}
