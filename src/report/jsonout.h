@@ -72,4 +72,7 @@ json_t *jsonout_endtoend_value(const struct endtoend_result *r);
 json_t *jsonout_clock_value(const struct clock_result *c);
 json_t *jsonout_start_value(const struct start_result *s);
 
+/* "device" and so on; NULL: not known. */
+const char *jsonout_bound_name(enum result_bound bound);
+
 #endif

@@ -212,7 +212,7 @@ static void put_cache(json_t *o, const struct cache_state *c)
 	jvalue_put(o, "hole_bytes", known(c->range_bytes && !c->holes_unknown, c->hole_bytes));
 }
 
-static const char *bound_name(enum result_bound bound)
+const char *jsonout_bound_name(enum result_bound bound)
 {
 	static const char *const names[] = {
 		[RESULT_BOUND_UNKNOWN] = NULL,		[RESULT_BOUND_DEVICE] = "device",
@@ -241,7 +241,7 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 	put_cache(o, &f->cache);
 	jvalue_put(o, "wait_ns", known(f->known & FIGURES_WAIT, f->wait_ns));
 	if (r->what == RESULT_TARGET_AVERAGE)
-		jvalue_put(o, "bound", jvalue_text(bound_name(r->bound)));
+		jvalue_put(o, "bound", jvalue_text(jsonout_bound_name(r->bound)));
 	jvalue_put(o, "user_ns", known(f->known & FIGURES_CPU, f->cpu.user_ns));
 	jvalue_put(o, "system_ns", known(f->known & FIGURES_CPU, f->cpu.sys_ns));
 	if (f->known & FIGURES_LATENCY)

@@ -1,0 +1,389 @@
+/*
+ * The files of a sweep: one JSON document and one CSV file; xdd/report/sweep.h. Called by the
+ * command at its end. doc/sweep.schema.json says what is in the document.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "report/environment.h"
+#include "report/jsonout.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/csvtext.h"
+#include "xdd/base/log.h"
+#include "xdd/base/quote.h"
+#include "xdd/report/curve.h"
+#include "xdd/report/finding.h"
+#include "xdd/report/jvalue.h"
+#include "xdd/report/sweep.h"
+#include "xdd/sys/clock.h"
+
+static const char *const finding_names[] = {
+	[FINDING_CACHED] = "cached",   [FINDING_HOLES] = "holes",
+	[FINDING_DIRTY] = "dirty",     [FINDING_ZEROS] = "zeros",
+	[FINDING_STARVED] = "starved", [FINDING_GENERATOR] = "generator",
+	[FINDING_OTHERS] = "others",   [FINDING_SPLIT] = "split",
+	[FINDING_MERGED] = "merged",   [FINDING_RATE] = "rate",
+	[FINDING_PASSES] = "passes",   [FINDING_GAP] = "gap",
+	[FINDING_LATE] = "late",
+};
+
+#define MAX_ID 32 /* of a column, with the NUL */
+
+/* ---- statistics over the rounds of a point ---- */
+
+struct series {
+	uint64_t *rounds;
+	double *values[FIGURE_COUNT];
+};
+
+static void series_free(struct series *s)
+{
+	free(s->rounds);
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		free(s->values[i]);
+}
+
+static bool series_of(const struct sweep_point *p, struct series *s, struct pass_statistics *st)
+{
+	bool good;
+
+	*s = (struct series){ .rounds = calloc(p->n + 1, sizeof(*s->rounds)) };
+	good = s->rounds;
+	for (int i = 0; i < FIGURE_COUNT; i++) {
+		s->values[i] = calloc(p->n + 1, sizeof(double));
+		good = good && s->values[i];
+	}
+	if (!good)
+		return false;
+	*st = (struct pass_statistics){ .combined = true,
+					.passes = s->rounds,
+					.percentiles = true };
+	for (size_t i = 0; i < p->n; i++) {
+		if (!p->rounds[i].known) {
+			st->left_out++;
+			continue;
+		}
+		st->percentiles &= p->rounds[i].percentiles;
+		s->rounds[st->n++] = p->rounds[i].round;
+	}
+	for (int i = 0; i < FIGURE_COUNT; i++) {
+		sweep_values(p, (enum pass_figure)i, s->values[i]);
+		st->values[i] = s->values[i];
+	}
+	return true;
+}
+
+static json_t *statistics(const struct sweep_results *r, const struct sweep_point *p)
+{
+	struct series s;
+	struct pass_statistics st;
+	json_t *list = NULL;
+
+	if (series_of(p, &s, &st)) {
+		for (int i = 0; i < FIGURE_COUNT; i++) {
+			if (i >= FIGURE_FIRST_PERCENTILE && !st.percentiles)
+				break;
+			st.summary[i] = stats_summarize(st.values[i], st.n);
+			st.stability[i] = stats_stability(st.values[i], st.n);
+			if (r->until_percent > 0)
+				st.summary[i].half_width =
+					stats_until_half_width(st.values[i], st.n);
+		}
+		list = json_array();
+		json_array_append_new(list, jsonout_statistics_value(&st));
+	}
+	series_free(&s);
+	return list;
+}
+
+/* ---- the document ---- */
+
+static json_t *findings(unsigned bits)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof(finding_names) / sizeof(finding_names[0]); i++) {
+		if (bits >> i & 1)
+			json_array_append_new(list, jvalue_text(finding_names[i]));
+	}
+	return list;
+}
+
+/* The name of a column as it is in the document of a run. */
+static void put_column(json_t *o, const struct column *col, json_t *value)
+{
+	char id[MAX_ID];
+	size_t n = 0;
+
+	for (; col->id[n] && n + 1 < sizeof(id); n++)
+		id[n] = (char)tolower((unsigned char)col->id[n]);
+	id[n] = '\0';
+	jvalue_put(o, id, value);
+}
+
+/* The columns of a round. */
+static json_t *round_columns(const struct column_list *list, const struct sweep_round *r)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < list->n; i++) {
+		const bool known = i < r->n_columns && !isnan(r->columns[i]);
+
+		put_column(o, list->columns[i], known ? jvalue_real(r->columns[i]) : json_null());
+	}
+	return o;
+}
+
+/* Their means over the rounds of a point. */
+static json_t *point_columns(const struct sweep_results *r, const struct sweep_point *p)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < r->columns.n; i++) {
+		const struct sweep_mean m = sweep_column_mean(r, p, i);
+		json_t *value = json_object();
+
+		jvalue_put(value, "mean", m.n ? jvalue_real(m.mean) : json_null());
+		jvalue_put(value, "interval_percent",
+			   isfinite(m.percent) ? jvalue_real(m.percent) : json_null());
+		put_column(o, r->columns.columns[i], value);
+	}
+	return o;
+}
+
+static json_t *one_round(const struct sweep_results *results, const struct sweep_round *r)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "round", jvalue_count(r->round));
+	jvalue_put(o, "start_time", jvalue_time(r->start_ns));
+	jvalue_put(o, "elapsed_ns", jvalue_count(r->elapsed_ns));
+	jvalue_put(o, "ops", jvalue_count(r->ops));
+	jvalue_put(o, "bytes", jvalue_count(r->bytes));
+	jvalue_put(o, "errors", jvalue_count(r->errors));
+	jvalue_put(o, "miscompares", jvalue_count(r->miscompares));
+	for (int i = 0; i < FIGURE_COUNT; i++) {
+		const bool known = r->known && (i < FIGURE_FIRST_PERCENTILE || r->percentiles);
+
+		jvalue_put(o, figure_name((enum pass_figure)i),
+			   known ? jvalue_real(r->values[i]) : json_null());
+	}
+	jvalue_put(o, "max", r->max_ns ? jvalue_count(r->max_ns) : json_null());
+	for (int i = 0; i < SWEEP_RESPONSES; i++)
+		jvalue_put(o, sweep_response_name((enum sweep_response)i),
+			   r->responded ? jvalue_real(r->responses[i]) : json_null());
+	if (results->columns.n)
+		jvalue_put(o, "columns", round_columns(&results->columns, r));
+	jvalue_put(o, "bound", jvalue_text(jsonout_bound_name(r->bound)));
+	jvalue_put(o, "findings", findings(r->findings));
+	jvalue_put(o, "status", json_integer(r->status));
+	return o;
+}
+
+static json_t *varied(const struct vary *v, size_t point)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < v->n_axes; i++) {
+		const struct vary_axis *axis = &v->axes[i];
+
+		jvalue_put(o, axis->name, jvalue_text(axis->values[vary_at(v, point, i)].text));
+	}
+	return o;
+}
+
+/* The words of a point as an array, and as a line. */
+static void put_words(json_t *o, const struct sweep_results *r, size_t point)
+{
+	struct arena *arena = arena_new();
+	const char **words =
+		arena ? arena_alloc(arena, vary_room(r->vary, r->more) * sizeof(*words)) : NULL;
+	const size_t n = words ? vary_words(r->vary, point, r->more, words) : 0;
+	json_t *list = json_array();
+	const char *line = "xdd";
+
+	for (size_t i = 1; i < n && line; i++) {
+		const char *word = quote_word(arena, words[i]);
+
+		json_array_append_new(list, jvalue_text(words[i]));
+		line = word ? arena_printf(arena, "%s %s", line, word) : NULL;
+	}
+	jvalue_put(o, "words", list);
+	jvalue_put(o, "command_line", jvalue_text(line));
+	arena_free(arena);
+}
+
+static json_t *one_point(const struct sweep_results *r, size_t point)
+{
+	const struct sweep_point *p = &r->points[point];
+	json_t *o = json_object(), *rounds = json_array();
+
+	for (size_t i = 0; i < p->n; i++)
+		json_array_append_new(rounds, one_round(r, &p->rounds[i]));
+	jvalue_put(o, "point", jvalue_count(point + 1));
+	jvalue_put(o, "varied", varied(r->vary, point));
+	put_words(o, r, point);
+	jvalue_put(o, "rounds", rounds);
+	jvalue_put(o, "statistics", statistics(r, p));
+	if (r->columns.n)
+		jvalue_put(o, "columns", point_columns(r, p));
+	jvalue_put(o, "status", json_integer(p->status));
+	return o;
+}
+
+static json_t *axes(const struct vary *v)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < v->n_axes; i++) {
+		json_t *o = json_object(), *values = json_array();
+
+		for (size_t k = 0; k < v->axes[i].n; k++)
+			json_array_append_new(values, jvalue_text(v->axes[i].values[k].text));
+		jvalue_put(o, "option", jvalue_text(v->axes[i].name));
+		jvalue_put(o, "values", values);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static int put(FILE *f, const char *before, const char *key, json_t *value)
+{
+	int err = value ? 0 : -ENOMEM;
+
+	fputs(before, f);
+	if (key)
+		fprintf(f, "\"%s\":", key);
+	if (value && json_dumpf(value, f, JVALUE_FORMAT | JSON_ENCODE_ANY))
+		err = errno ? -errno : -EIO;
+	json_decref(value);
+	return err;
+}
+
+static int put_head(FILE *f, const struct sweep_results *r, const struct plan *plan)
+{
+	int err = put(f, "{", "format", jvalue_text(SWEEP_FORMAT));
+
+	err = err ? err : put(f, ",\n", "version", json_integer(SWEEP_VERSION));
+	err = err ? err : put(f, ",\n", "xdd", jvalue_text(PACKAGE_VERSION));
+	err = err ? err : put(f, ",\n", "command_line", jvalue_text(r->command_line));
+	err = err ? err : put(f, ",\n", "start_time", jvalue_time(r->started_ns));
+	err = err ? err : put(f, ",\n", "environment", environment_collect(plan));
+	err = err ? err :
+		    put(f, ",\n", "arrangement", jvalue_text(r->vary->pairs ? "pairs" : "grid"));
+	err = err ? err : put(f, ",\n", "axes", axes(r->vary));
+	err = err ? err : put(f, ",\n", "seed", jvalue_count(r->seed));
+	err = err ? err : put(f, ",\n", "rounds_least", jvalue_count(r->least));
+	err = err ? err : put(f, ",\n", "rounds_most", jvalue_count(r->most));
+	err = err ? err :
+		    put(f, ",\n", "until_percent",
+			r->until_percent > 0 ? jvalue_real(r->until_percent) : json_null());
+	err = err ? err :
+		    put(f, ",\n", "each_ns", r->each_ns ? jvalue_count(r->each_ns) : json_null());
+	return err ? err : put(f, ",\n", "restore", jvalue_text(r->restore));
+}
+
+int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *plan, int status)
+{
+	const char *before = "\n";
+	int err = put_head(f, r, plan);
+
+	fputs(",\n\"points\":[", f);
+	for (size_t i = 0; i < r->vary->n_points && !err; i++) {
+		if (r->points[i].unused)
+			continue;
+		err = put(f, before, NULL, one_point(r, i));
+		before = ",\n";
+	}
+	fputs("\n]", f);
+	if (r->curve && !err)
+		err = put(f, ",\n", "curve", curve_value(r));
+	err = err ? err : put(f, ",\n", "messages", jvalue_messages());
+	err = err ? err : put(f, ",\n", "end_time", jvalue_time(clock_wall_ns()));
+	err = err ? err : put(f, ",\n", "partial", json_boolean(r->partial));
+	err = err ? err : put(f, ",\n", "status", json_integer(status));
+	fputs("}\n", f);
+	return err ? err : ferror(f) ? -EIO : 0;
+}
+
+/* ---- CSV ---- */
+
+static void put_mean(FILE *f, const struct sweep_mean *m)
+{
+	if (!m->n) {
+		fputs(",,", f);
+		return;
+	}
+	fprintf(f, ",%.6g,", m->mean);
+	if (isfinite(m->percent))
+		fprintf(f, "%.4g", m->percent);
+}
+
+static void put_row(FILE *f, const struct sweep_results *r, size_t point)
+{
+	const struct sweep_point *p = &r->points[point];
+	uint64_t ops = 0, bytes = 0, errors = 0, max_ns = 0;
+
+	fprintf(f, "%zu", point + 1);
+	for (size_t i = 0; i < r->vary->n_axes; i++) {
+		fputc(',', f);
+		csvtext_write(f, r->vary->axes[i].values[vary_at(r->vary, point, i)].text);
+	}
+	fprintf(f, ",%zu", p->n);
+	for (int i = 0; i < FIGURE_COUNT; i++) {
+		const struct sweep_mean m = sweep_mean(r, p, (enum pass_figure)i);
+
+		put_mean(f, &m);
+	}
+	for (size_t i = 0; i < p->n; i++) {
+		const struct sweep_round *round = &p->rounds[i];
+
+		ops += round->ops;
+		bytes += round->bytes;
+		errors += round->errors;
+		max_ns = round->max_ns > max_ns ? round->max_ns : max_ns;
+	}
+	fprintf(f, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d", max_ns, ops,
+		bytes, errors, sweep_steady(p).after, p->status);
+	for (size_t i = 0; i < r->columns.n; i++) {
+		const struct sweep_mean m = sweep_column_mean(r, p, i);
+
+		put_mean(f, &m);
+	}
+	fputc('\n', f);
+}
+
+static void put_column_names(FILE *f, const struct column *col)
+{
+	const char *unit = col->units + strspn(col->units, " ");
+
+	if (*unit)
+		fprintf(f, ",%s (%s),%s (+-%%)", col->id, unit, col->id);
+	else
+		fprintf(f, ",%s,%s (+-%%)", col->id, col->id);
+}
+
+int sweep_write_csv(FILE *f, const struct sweep_results *r)
+{
+	fputs("point", f);
+	for (size_t i = 0; i < r->vary->n_axes; i++) {
+		fputc(',', f);
+		csvtext_write(f, r->vary->axes[i].name);
+	}
+	fputs(",rounds", f);
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		fprintf(f, ",%s (%s),%s (+-%%)", figure_name((enum pass_figure)i),
+			figure_unit((enum pass_figure)i), figure_name((enum pass_figure)i));
+	fputs(",max (ns),ops,bytes,errors,steady after round,status", f);
+	for (size_t i = 0; i < r->columns.n; i++)
+		put_column_names(f, r->columns.columns[i]);
+	fputc('\n', f);
+	for (size_t i = 0; i < r->vary->n_points; i++)
+		put_row(f, r, i);
+	return ferror(f) ? -EIO : 0;
+}

@@ -1,0 +1,108 @@
+/*
+ * Journals of sweeps. An input is the lines of one; in half of them the checksums are repaired, so
+ * that the code after their check is reached.
+ *
+ * What is accepted is within its bounds.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "xdd/base/crc32c.h"
+#include "xdd/base/memstream.h"
+#include "xdd/report/sweep.h"
+
+#define CRC_TEXT 9
+
+static const char *const words[] = { "\"point\":",  "-1",   "1e999",	    "9223372036854775807",
+				     "\"values\":", "[]",   "null",	    "\n",
+				     "{}",	    "true", "\"columns\":", "\"version\":2" };
+
+static size_t make(struct fuzz_random *r, uint8_t *data)
+{
+	struct sweep_journal header = { .words = "-op read",
+					.seed = fuzz_u64(r) >> 1,
+					.points = 1 + fuzz_below(r, 100) };
+	struct memstream m;
+	size_t size;
+
+	if (!memstream_open(&m) || sweep_journal_header(m.f, &header))
+		fuzz_fail("memory is short");
+	for (size_t i = fuzz_below(r, 5); i; i--) {
+		struct sweep_round round = { .point = fuzz_below(r, header.points),
+					     .round = 1 + fuzz_below(r, 9),
+					     .ops = fuzz_u64(r) >> 1,
+					     .known = fuzz_once_in(r, 2),
+					     .percentiles = fuzz_once_in(r, 2),
+					     .values = { 1, 2, 3, 4, 5, 6 },
+					     .responded = fuzz_once_in(r, 2),
+					     .responses = { 1, 2, 3, 4, 5 },
+					     .columns = { 1, NAN, 3 },
+					     .n_columns = fuzz_below(r, 4) };
+
+		if (sweep_journal_round(m.f, &round))
+			fuzz_fail("memory is short");
+	}
+	if (memstream_close(&m))
+		fuzz_fail("memory is short");
+	size = m.size < FUZZ_MAX_BYTES ? m.size : FUZZ_MAX_BYTES;
+	memcpy(data, m.text, size);
+	free(m.text);
+	return size;
+}
+
+static void repair(char *text, size_t size)
+{
+	char *end, digits[CRC_TEXT];
+
+	for (; size && (end = memchr(text, '\n', size)); text = end + 1) {
+		const size_t length = (size_t)(end - text);
+
+		size -= length + 1;
+		if (length < CRC_TEXT)
+			continue;
+		snprintf(digits, sizeof(digits), "%08x",
+			 crc32c(0, text + CRC_TEXT, length - CRC_TEXT));
+		memcpy(text, digits, CRC_TEXT - 1);
+	}
+}
+
+static int take(void *arg, const struct sweep_round *round)
+{
+	const struct sweep_journal *header = arg;
+
+	if (round->point >= header->points || !round->round ||
+	    (unsigned)round->bound > RESULT_BOUND_MIXED || !(round->values[0] >= 0) ||
+	    !(round->responses[0] >= 0) || round->n_columns > SWEEP_MAX_COLUMNS)
+		fuzz_fail("a round that is out of bounds was accepted");
+	return 0;
+}
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	char *copy = malloc(size + 1);
+	struct sweep_journal header;
+	size_t whole, line;
+	int err;
+
+	if (!copy)
+		fuzz_fail("memory is short");
+	memcpy(copy, data, size);
+	if (fuzz_hash(data, size) & 1)
+		repair(copy, size);
+	err = sweep_journal_decode(copy, size, &header, take, &header, &whole, &line);
+	if (whole > size || (!err && !header.words))
+		fuzz_fail("the decoder counts wrong");
+	free((char *)(uintptr_t)header.words);
+	free(copy);
+	return err != 0;
+}
+
+const struct fuzz_harness fuzz_harness = {
+	.name = "sweep",
+	.make = make,
+	.words = words,
+	.n_words = sizeof(words) / sizeof(words[0]),
+};

@@ -1,0 +1,240 @@
+/*
+ * The analysis of a curve: knee, maximum, and the search for the goal, on targets whose response
+ * times are known. src/report/curve.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "xdd/base/random.h"
+#include "xdd/plan/vary.h"
+#include "xdd/report/curve.h"
+#include "xdd/report/finding.h"
+
+#define ROUNDS 5
+#define KNEE_1 (2 - 1.41421356237) /* of one server with a fixed service time: 2 - sqrt(2) */
+
+/* Mean response time of M/D/1 with a service time of 1 ms, in ns: Pollaczek and Khinchine. */
+static double response_of(double load)
+{
+	return 1e6 * (1 + load / (2 * (1 - load)));
+}
+
+/* Uniform between -1 and 1. */
+static double noise(const struct random_sequence *s, uint64_t n)
+{
+	return (double)random_below(s, n, 2000001) / 1e6 - 1;
+}
+
+static const double grid[] = { .1, .2, .3, .4, .5, .55, .6, .65, .7, .8, .9, .95 };
+
+#define LOADS (sizeof(grid) / sizeof(grid[0]))
+
+/* The knee of rounds whose response times are off by up to `scatter`, uniformly. */
+static struct curve_knee knee_of(double scatter, uint64_t seed)
+{
+	const struct random_key key = { .seed = seed };
+	const struct random_sequence s = random_sequence(&key);
+	double responses[LOADS * ROUNDS];
+
+	for (size_t i = 0; i < LOADS * ROUNDS; i++)
+		responses[i] = response_of(grid[i / ROUNDS]) * (1 + scatter * noise(&s, i));
+	return curve_knee_of(grid, responses, LOADS, ROUNDS, seed);
+}
+
+static void test_knee(void **state)
+{
+	const struct curve_knee exact = knee_of(0, 1);
+	unsigned covered = 0, near = 0;
+
+	(void)state;
+	assert_true(exact.known);
+	assert_true(fabs(exact.share / KNEE_1 - 1) < 0.005);
+	assert_true(exact.high - exact.low < 1e-9);
+	for (uint64_t i = 0; i < 40; i++) {
+		const struct curve_knee k = knee_of(0.02, 100 + i);
+
+		assert_true(k.known && k.low < k.share && k.share < k.high);
+		covered += k.low <= KNEE_1 && KNEE_1 <= k.high;
+		near += fabs(k.share / KNEE_1 - 1) < 0.05;
+	}
+	/* The seeds are fixed; of 40 intervals of 95 % less than 33 in one of 10^5. */
+	assert_in_range(covered, 33, 40);
+	assert_in_range(near, 36, 40);
+}
+
+static void test_no_knee(void **state)
+{
+	static const double shares[] = { .1, .2, .3, .4 };
+	static const double flat[] = { 5, 5, 5, 5 }, steep[] = { 1, 3, 9, 27 };
+	struct curve_knee k = curve_knee_of(shares, flat, 4, 1, 1);
+
+	(void)state;
+	assert_false(k.known);
+	assert_non_null(k.why);
+	k = curve_knee_of(shares, steep, 4, 1, 1);
+	assert_false(k.known);
+	assert_non_null(k.why);
+	k = curve_knee_of(shares, flat, 2, 1, 1);
+	assert_false(k.known);
+	/* A single round has no interval. */
+	k = curve_knee_of(shares, (const double[]){ 10, 10, 11, 30 }, 4, 1, 1);
+	assert_true(k.known && isnan(k.low) && k.share > .2 && k.share < .4);
+}
+
+/* ---- results ---- */
+
+struct target {
+	struct vary vary;
+	struct sweep_results results;
+	struct curve curve;
+};
+
+static void begin(struct target *t)
+{
+	*t = (struct target){ .vary = { .n_points = CURVE_MAX_LOADS } };
+	t->results = (struct sweep_results){ .vary = &t->vary, .least = ROUNDS, .most = ROUNDS };
+	t->curve.maximum = 1000;
+	assert_int_equal(sweep_results_begin(&t->results), 0);
+}
+
+/* Measure a load on M/D/1; from 0.97 on it ends late. */
+static void measure(struct target *t, double share, bool probe)
+{
+	const struct curve_load load = { .share = share,
+					 .point = t->curve.n_loads,
+					 .probe = probe };
+
+	assert_true(curve_add_load(&t->curve, &load));
+	for (uint64_t i = 1; i <= ROUNDS; i++) {
+		struct sweep_round round = {
+			.point = load.point,
+			.round = i,
+			.known = true,
+			.responded = true,
+			.values = { [FIGURE_IOPS] = 1000 * share, [FIGURE_LATENCY] = 1e6 }
+		};
+
+		round.responses[SWEEP_RESPONSE_MEAN] = response_of(share < .97 ? share : .97);
+		round.responses[SWEEP_RESPONSE_P99] = 3 * round.responses[SWEEP_RESPONSE_MEAN];
+		if (share >= .97)
+			round.findings = 1u << FINDING_RATE;
+		assert_int_equal(sweep_results_add(&t->results, &round), 0);
+	}
+}
+
+static void test_loads(void **state)
+{
+	struct target t;
+	struct curve_figures f;
+	struct curve_knee knee;
+
+	(void)state;
+	begin(&t);
+	measure(&t, 1.1, false);
+	measure(&t, .5, false);
+	measure(&t, .97, false);
+	measure(&t, .9, true);
+	assert_false(curve_add_load(&t.curve, &(struct curve_load){ .share = .5 }));
+	assert_int_equal(t.curve.n_loads, 4);
+	for (size_t i = 1; i < t.curve.n_loads; i++)
+		assert_true(t.curve.loads[i - 1].share < t.curve.loads[i].share);
+	f = curve_figures(&t.curve, &t.results, &t.curve.loads[0]);
+	assert_true(fabs(f.offered - 500) < 1e-9 && fabs(f.queue - .75) < 1e-9 &&
+		    fabs(f.in_service - .5) < 1e-9);
+	assert_true(!f.overloaded && f.steady_known && f.steady_after == STATS_STEADY_WINDOW);
+	assert_true(curve_figures(&t.curve, &t.results, &t.curve.loads[2]).overloaded);
+	assert_true(curve_figures(&t.curve, &t.results, &t.curve.loads[3]).overloaded);
+	/* Neither probes nor overloads count for the knee. */
+	assert_int_equal(curve_turn(&t.curve, &t.results), 0);
+	for (size_t i = 0; i < LOADS; i++) {
+		if (fabs(grid[i] - .5) > 1e-9 && fabs(grid[i] - .9) > 1e-9)
+			measure(&t, grid[i], false);
+	}
+	knee = curve_knee(&t.curve, &t.results);
+	assert_true(knee.known && fabs(knee.share / KNEE_1 - 1) < 0.01);
+	sweep_results_free(&t.results);
+}
+
+static void test_goal(void **state)
+{
+	/* The limit is 3 R: loads of 11 / 14 and 46 / 121. */
+	static const struct {
+		double limit, holds;
+		bool found;
+	} cases[] = { { 8.5e6, 11 / 14., true },
+		      { 3.92e6, 0.92 / 2.42, true },
+		      { 1e6, 0, false },
+		      { 1e9, 0, true } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct target t;
+		double share;
+		unsigned probes = 0;
+
+		begin(&t);
+		t.curve.goal = (struct curve_goal){ .figure = SWEEP_RESPONSE_P99,
+						    .limit_ns = cases[i].limit };
+		for (double load = .1; load < 1.04; load += .1)
+			measure(&t, load, false);
+		for (; curve_goal_next(&t.curve, &t.results, &share); probes++)
+			measure(&t, share, true);
+		assert_in_range(probes, 0, 6);
+		if (!cases[i].found) {
+			assert_true(t.curve.goal.holds < 1e-9);
+		} else if (cases[i].holds > 0) {
+			assert_true(t.curve.goal.holds <= cases[i].holds + 1e-9);
+			assert_true(t.curve.goal.holds >= cases[i].holds * 0.98 - 1e-9);
+			assert_true(t.curve.goal.fails > cases[i].holds);
+			assert_true(t.curve.goal.sure);
+		} else {
+			/* The load that ends late fails, however far the limit is. */
+			assert_true(t.curve.goal.holds > .9 && t.curve.goal.fails <= 1.001);
+		}
+		sweep_results_free(&t.results);
+	}
+}
+
+static void test_maximum(void **state)
+{
+	static const double values[] = { 500, 900, 1000, 1010, 990, 1000, 1000, 1200 };
+	struct target t;
+
+	(void)state;
+	begin(&t);
+	assert_false(curve_find_maximum(&t.curve, &t.results, 3));
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		const struct sweep_round round = {
+			.point = 3,
+			.round = i + 1,
+			.known = true,
+			.values = { [FIGURE_IOPS] = values[i], [FIGURE_BANDWIDTH] = values[i] }
+		};
+
+		assert_int_equal(sweep_results_add(&t.results, &round), 0);
+	}
+	/* Rounds 2 to 6 are the first window that is steady. */
+	assert_true(curve_find_maximum(&t.curve, &t.results, 3));
+	assert_int_equal(t.curve.max_point, 3);
+	assert_int_equal(t.curve.steady_after, 6);
+	assert_true(fabs(t.curve.maximum - 980) < 1e-9);
+	sweep_results_free(&t.results);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_knee),	cmocka_unit_test(test_no_knee),
+		cmocka_unit_test(test_loads),	cmocka_unit_test(test_goal),
+		cmocka_unit_test(test_maximum),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
