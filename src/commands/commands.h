@@ -81,6 +81,12 @@ extern const struct command command_gettime;
 extern const struct command command_multi;
 
 /*
+ * xdd sweep: runs over lists of values of options. Its main() returns XDD_OK; XDD_CANCELED after a
+ * signal, with what was done; the greatest status of a run; or a status as a run has it.
+ */
+extern const struct command command_sweep;
+
+/*
  * xdd timeserver: serve that clock. Its main() returns XDD_OK at once, when the server is in the
  * background, or after a signal; XDD_INIT_FAILED, XDD_BAD_ARGUMENT, XDD_BAD_OPTION or XDD_IO_ERROR.
  */

@@ -27,12 +27,17 @@ static enum xdd_status bad_value(const char *name, const struct option *opt, con
 	return XDD_BAD_ARGUMENT;
 }
 
-static enum xdd_status take_value(const char *name, const struct option *opt, const char *word,
-				  const char *text, void *field)
+enum xdd_status line_take(const char *name, const struct option *opt, const char *word,
+			  const char *text, void *line)
 {
+	void *field = (char *)line + opt->off;
 	uint64_t n = 0;
 	int err;
 
+	if (!opt->arg) {
+		memcpy(field, &(bool){ true }, sizeof(bool));
+		return XDD_OK;
+	}
 	if (!text || !*text) {
 		log_error("%s %.64s: missing argument %s", name, word, opt->arg);
 		return XDD_BAD_ARGUMENT;
@@ -68,13 +73,9 @@ enum xdd_status line_read(const struct command *command, int argc, char **argv, 
 			*help = true;
 			return XDD_OK;
 		}
-		if (!opt->arg) {
-			memcpy((char *)line + opt->off, &(bool){ true }, sizeof(bool));
-			continue;
-		}
-		i++;
-		status = take_value(command->name, opt, word, i < argc ? argv[i] : NULL,
-				    (char *)line + opt->off);
+		if (opt->arg)
+			i++;
+		status = line_take(command->name, opt, word, i < argc ? argv[i] : NULL, line);
 		if (status)
 			return status;
 	}

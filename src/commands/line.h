@@ -10,6 +10,7 @@
 #include "xdd/base/status.h"
 
 struct command;
+struct option;
 
 /*
  * Read `argv` from its second word on, by the rows of the command: each value goes to its field in
@@ -18,5 +19,12 @@ struct command;
  */
 enum xdd_status line_read(const struct command *command, int argc, char **argv, void *line,
 			  bool *help);
+
+/*
+ * The same of one option: its value `text` (NULL: there is no further word) goes to its field in
+ * `line`. `word` is the option as given, and `name` that of the command.
+ */
+enum xdd_status line_take(const char *name, const struct option *opt, const char *word,
+			  const char *text, void *line);
 
 #endif

@@ -1,0 +1,219 @@
+/*
+ * The points of a sweep as plans, all checked before the first is run. Called by sweep.c.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands/captured.h"
+#include "commands/sweep.h"
+#include "xdd/base/arena.h"
+#include "xdd/base/log.h"
+#include "xdd/base/quote.h"
+#include "xdd/plan/option.h"
+#include "xdd/run/run.h"
+
+#define LABEL_SIZE 256
+
+/* Options of a single run, which a point cannot have: its results go to the sweep. */
+static const char *const refused[] = {
+	"attached",	"combinedout", "debug",
+	"deskew",	"errout",      "extendedstats",
+	"heartbeat",	"intervals",   "ioengine list",
+	"latency",	"mpi",	       "output",
+	"outputformat", "qthreadinfo", "reallyverbose",
+	"report",	"starttime",   "timerinfo",
+	"timestamps",	"verbose",     NULL,
+};
+
+char *sweep_label(const struct vary *v, size_t point, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	*buf = '\0';
+	for (size_t i = 0; i < v->n_axes && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s %s", i ? ", " : "",
+					v->axes[i].name,
+					v->axes[i].values[vary_at(v, point, i)].text);
+	return buf;
+}
+
+/* ---- messages about a point ---- */
+
+/* Report the first line of `c`, which is about `point`. */
+static void report_point(const struct sweep *s, size_t point, struct captured *c)
+{
+	const char *text = captured_message(c->text);
+	char label[LABEL_SIZE];
+
+	c->text[strcspn(c->text, "\n")] = '\0';
+	sweep_label(&s->vary, point, label, sizeof(label));
+	if (*label && s->kind->varies)
+		log_error("%s: point %zu of %zu (%s): %s", s->kind->name, point + 1,
+			  s->vary.n_points, label, text);
+	else
+		log_error("%s: %s", s->kind->name, text);
+}
+
+/* ---- checks ---- */
+
+/* The words that all points have after their own, those of a round, and one for files. */
+static size_t after(const struct sweep *s, bool recreates, const char **words)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; s->more[i]; i++)
+		words[n++] = s->more[i];
+	for (size_t i = 0; s->round_words[i]; i++)
+		words[n++] = s->round_words[i];
+	if (recreates)
+		words[n++] = "-recreatefiles";
+	words[n] = NULL;
+	return n;
+}
+
+enum xdd_status sweep_plan_with(struct sweep *s, size_t point, const char *const *more,
+				struct plan **plan)
+{
+	const char *words[SWEEP_MORE_WORDS];
+	size_t n = after(s, false, words);
+
+	while (*more)
+		words[n++] = *more++;
+	words[n] = NULL;
+	vary_words(&s->vary, point, words, s->buffer);
+	return runner_plan(s->buffer, plan);
+}
+
+enum xdd_status sweep_plan(struct sweep *s, size_t point, struct plan **plan)
+{
+	const char *words[SWEEP_MORE_WORDS];
+	enum xdd_status status;
+
+	after(s, false, words);
+	vary_words(&s->vary, point, words, s->buffer);
+	status = runner_plan(s->buffer, plan);
+	if (status || !s->recreates || !*plan || !sweep_writes(*plan))
+		return status;
+	plan_free(*plan);
+	after(s, true, words);
+	vary_words(&s->vary, point, words, s->buffer);
+	return runner_plan(s->buffer, plan);
+}
+
+static bool is_refused(const struct setting *s)
+{
+	for (const char *const *name = refused; *name; name++) {
+		if (strcmp(s->opt->name, *name) == 0)
+			return true;
+	}
+	return s->opt->is_output;
+}
+
+static enum xdd_status check_settings(const struct plan *plan)
+{
+	if (!plan || plan->help || plan->list_engines) {
+		log_error("-help, -version and -ioengine list: are no options of a point");
+		return XDD_BAD_ARGUMENT;
+	}
+	for (size_t i = 0; i < plan->n_settings; i++) {
+		const struct setting *s = &plan->settings[i];
+
+		if (s->by_default || !is_refused(s))
+			continue;
+		log_error("%s: is for a single run; a sweep has -jsonout, -csvout and its table",
+			  s->name.text);
+		return XDD_BAD_OPTION;
+	}
+	return XDD_OK;
+}
+
+/* True if a file of the sweep is a target of the plan. */
+static bool is_target(const struct plan *plan, const char *path)
+{
+	struct stat file, target;
+	const bool exists = path && stat(path, &file) == 0;
+
+	for (size_t i = 0; path && i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->kind == TARGET_NULL)
+			continue;
+		if (strcmp(t->path, path) == 0 ||
+		    (exists && stat(t->path, &target) == 0 && target.st_ino == file.st_ino &&
+		     target.st_dev == file.st_dev))
+			return true;
+	}
+	return false;
+}
+
+static enum xdd_status check_files(const struct sweep *s, const struct plan *plan)
+{
+	const struct {
+		const char *option, *path;
+	} files[] = {
+		{ "-jsonout", s->json_is_stdout ? NULL : s->line.jsonout },
+		{ "-csvout", s->csv_is_stdout ? NULL : s->line.csvout },
+		{ "-journal", s->journal_path },
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (!is_target(plan, files[i].path))
+			continue;
+		log_error("%s %s: is a target", files[i].option, files[i].path);
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
+static enum xdd_status check_point(struct sweep *s, size_t point, uint64_t *threads)
+{
+	struct captured c = { .size = 0 };
+	struct plan *plan = NULL;
+	enum xdd_status status;
+
+	log_divert(captured_add, &c);
+	status = sweep_plan(s, point, &plan);
+	if (!status)
+		status = check_settings(plan);
+	if (!status)
+		status = check_files(s, plan);
+	if (!status && s->kind->check)
+		status = s->kind->check(plan, point);
+	if (!status)
+		status = run_check_next(plan, threads);
+	if (!status)
+		status = sweep_restore_check(s, plan);
+	log_divert(NULL, NULL);
+	if (status)
+		report_point(s, point, &c);
+	else if (!point)
+		plan_warn(plan);
+	plan_free(plan);
+	return status;
+}
+
+enum xdd_status sweep_check(struct sweep *s)
+{
+	enum xdd_status status = XDD_OK;
+	uint64_t threads = 0;
+
+	for (size_t i = 0; i < s->vary.n_points && !status; i++)
+		status = check_point(s, i, &threads);
+	return status;
+}
+
+void sweep_print_points(struct sweep *s, size_t n_points)
+{
+	for (size_t i = 0; i < n_points; i++) {
+		const size_t n = vary_words(&s->vary, i, s->more, s->buffer);
+
+		for (size_t k = 0; k < n; k++) {
+			struct arena *arena = arena_new();
+			const char *word = arena ? quote_word(arena, s->buffer[k]) : NULL;
+
+			printf("%s%s", k ? " " : "", word ? word : s->buffer[k]);
+			arena_free(arena);
+		}
+		putchar('\n');
+	}
+}

@@ -1,0 +1,348 @@
+/*
+ * The pure parts of a sweep: the order of its points, when a point is done, its journal, and the
+ * steady state by rounds.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/sweep.h"
+#include "xdd/base/memstream.h"
+#include "xdd/report/sweep.h"
+#include "xdd/stat/stats.h"
+
+#define POINTS 6
+
+/* ---- the order ---- */
+
+static void test_order(void **state)
+{
+	size_t a[100], b[100], seen[100];
+	unsigned first[POINTS] = { 0 };
+
+	(void)state;
+	sweep_shuffle(7, 3, a, 100);
+	sweep_shuffle(7, 3, b, 100);
+	assert_memory_equal(a, b, sizeof(a));
+	memset(seen, 0, sizeof(seen));
+	for (int i = 0; i < 100; i++)
+		seen[a[i]]++;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(seen[i], 1);
+	sweep_shuffle(7, 4, b, 100);
+	assert_memory_not_equal(a, b, sizeof(a));
+	sweep_shuffle(8, 3, b, 100);
+	assert_memory_not_equal(a, b, sizeof(a));
+	/* Each point is first as often as any other: 6000 rounds, five standard deviations. */
+	for (uint64_t round = 1; round <= 6000; round++) {
+		sweep_shuffle(1, round, a, POINTS);
+		first[a[0]]++;
+	}
+	for (int i = 0; i < POINTS; i++)
+		assert_in_range(first[i], 1000 - 145, 1000 + 145);
+}
+
+/* ---- the end of a point ---- */
+
+static struct sweep_round round_of(uint64_t point, uint64_t round, double value)
+{
+	struct sweep_round r = { .point = point,
+				 .round = round,
+				 .start_ns = 1000 * round,
+				 .elapsed_ns = 100000000,
+				 .ops = 5,
+				 .bytes = 4096,
+				 .known = true,
+				 .bound = RESULT_BOUND_DEVICE };
+
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		r.values[i] = value + i;
+	r.percentiles = true;
+	return r;
+}
+
+/* Rounds of a point with values 100 - `scatter` and 100 + `scatter`, two of each in turns. */
+static uint64_t rounds_of(struct sweep_results *r, double scatter)
+{
+	const struct vary v = { .n_points = 1 };
+	uint64_t n = 0;
+
+	r->vary = &v;
+	assert_int_equal(sweep_results_begin(r), 0);
+	while (sweep_wants(r, &r->points[0])) {
+		const double value = n % 4 < 2 ? 100 - scatter : 100 + scatter;
+		const struct sweep_round round = round_of(0, ++n, value);
+
+		assert_int_equal(sweep_results_add(r, &round), 0);
+	}
+	sweep_results_free(r);
+	return n;
+}
+
+static void test_end_of_point(void **state)
+{
+	struct sweep_results fixed = { .least = 4, .most = 4 };
+	struct sweep_results time = { .least = 2, .most = 100, .each_ns = 1000000000 };
+	struct sweep_results until = { .least = 18, .most = 100, .until_percent = 3 };
+	struct sweep_results known = until, wide = until, both = until;
+
+	(void)state;
+	assert_int_equal(rounds_of(&fixed, 50), 4);
+	assert_int_equal(rounds_of(&time, 50), 10);
+	assert_int_equal(rounds_of(&known, 0.1), 18);
+	assert_in_range(rounds_of(&until, 8), 19, 99);
+	assert_int_equal(rounds_of(&wide, 90), 100);
+	both.each_ns = 3000000000;
+	assert_int_equal(rounds_of(&both, 90), 30);
+}
+
+static void test_failed_point(void **state)
+{
+	const struct vary v = { .n_points = 1 };
+	struct sweep_results r = { .vary = &v, .least = 3, .most = 3 };
+	struct sweep_round round = { .round = 1, .status = XDD_TARGET_FAILED };
+
+	(void)state;
+	assert_int_equal(sweep_results_begin(&r), 0);
+	assert_int_equal(sweep_results_add(&r, &round), 0);
+	assert_false(sweep_wants(&r, &r.points[0]));
+	r.points[0].status = XDD_IO_ERROR;
+	assert_true(sweep_wants(&r, &r.points[0]));
+	sweep_results_free(&r);
+}
+
+/* ---- the journal ---- */
+
+static char *journal(size_t *size)
+{
+	const struct sweep_journal header = {
+		.words = "-op read \xc3\xa4", .seed = 5, .points = POINTS, .started_ns = 77
+	};
+	struct memstream m;
+
+	assert_true(memstream_open(&m));
+	assert_int_equal(sweep_journal_header(m.f, &header), 0);
+	for (uint64_t i = 0; i < 4; i++) {
+		struct sweep_round round = round_of(i % POINTS, 1 + i / POINTS, 1.5e9 + (double)i);
+
+		round.findings = 5;
+		round.percentiles = i != 2;
+		round.known = i != 3;
+		round.responded = i == 1;
+		round.responses[SWEEP_RESPONSE_P99] = i == 1 ? 2.5 : 0;
+		if (i == 2) {
+			round.n_columns = 2;
+			round.columns[0] = 0.125;
+			round.columns[1] = NAN;
+		}
+		assert_int_equal(sweep_journal_round(m.f, &round), 0);
+	}
+	assert_int_equal(memstream_close(&m), 0);
+	*size = m.size;
+	return m.text;
+}
+
+struct read_back {
+	struct sweep_round rounds[16];
+	size_t n;
+};
+
+static int take(void *arg, const struct sweep_round *round)
+{
+	struct read_back *b = arg;
+
+	if (b->n == 16)
+		return -ENOMEM;
+	b->rounds[b->n++] = *round;
+	return 0;
+}
+
+static int decode(const char *text, size_t size, struct read_back *b, size_t *whole, size_t *line)
+{
+	struct sweep_journal header;
+	int err;
+
+	b->n = 0;
+	err = sweep_journal_decode(text, size, &header, take, b, whole, line);
+	if (!err) {
+		assert_true(sweep_journal_matches(&header, "-op read \xc3\xa4"));
+		assert_false(sweep_journal_matches(&header, "-op write"));
+		assert_int_equal(header.seed, 5);
+		assert_int_equal(header.points, POINTS);
+		assert_int_equal(header.started_ns, 77);
+	}
+	free((char *)(uintptr_t)header.words);
+	return err;
+}
+
+static void test_journal(void **state)
+{
+	size_t size, whole, line;
+	char *text = journal(&size);
+	struct read_back b;
+
+	(void)state;
+	assert_int_equal(decode(text, size, &b, &whole, &line), 0);
+	assert_int_equal(whole, size);
+	assert_int_equal(b.n, 4);
+	assert_int_equal(b.rounds[1].point, 1);
+	assert_true(fabs(b.rounds[1].values[0] - 1500000001) < 1e-6);
+	assert_int_equal(b.rounds[1].findings, 5);
+	assert_int_equal(b.rounds[1].bound, RESULT_BOUND_DEVICE);
+	assert_false(b.rounds[2].percentiles);
+	assert_false(b.rounds[3].known);
+	assert_int_equal(b.rounds[1].n_columns, 0);
+	assert_int_equal(b.rounds[2].n_columns, 2);
+	assert_true(fabs(b.rounds[2].columns[0] - 0.125) < 1e-9 && isnan(b.rounds[2].columns[1]));
+	assert_false(b.rounds[0].responded);
+	assert_true(b.rounds[1].responded && b.rounds[1].responses[SWEEP_RESPONSE_P99] > 2.4);
+	free(text);
+}
+
+/* Cut to any length, it has the lines before that, and nothing else. */
+static void test_torn(void **state)
+{
+	size_t size, whole, line;
+	char *text = journal(&size);
+	struct read_back b;
+
+	(void)state;
+	for (size_t n = 0; n < size; n++) {
+		size_t lines = 0, end = 0;
+		int err;
+
+		for (size_t i = 0; i < n; i++) {
+			if (text[i] == '\n') {
+				lines++;
+				end = i + 1;
+			}
+		}
+		err = decode(text, n, &b, &whole, &line);
+		assert_int_equal(err, lines ? 0 : -EBADMSG);
+		assert_int_equal(whole, end);
+		assert_int_equal(b.n, lines ? lines - 1 : 0);
+	}
+	free(text);
+}
+
+/* No bit of a whole line can change unnoticed; one of a newline tears or joins lines. */
+static void test_damage(void **state)
+{
+	size_t size, whole, line;
+	char *text = journal(&size);
+	struct read_back b;
+
+	(void)state;
+	for (size_t i = 0; i < size; i++) {
+		for (int bit = 0; bit < 8; bit++) {
+			const bool last = i == size - 1;
+
+			text[i] = (char)(text[i] ^ 1 << bit);
+			if (last)
+				assert_int_equal(decode(text, size, &b, &whole, &line), 0);
+			else
+				assert_int_equal(decode(text, size, &b, &whole, &line), -EBADMSG);
+			text[i] = (char)(text[i] ^ 1 << bit);
+		}
+	}
+	free(text);
+}
+
+/* ---- steady state ---- */
+
+static void test_steady(void **state)
+{
+	static const double level[] = { 100, 100, 100, 100, 100 };
+	/* The range is 20 %, and the line is level. */
+	static const double range[] = { 110, 90, 100, 90, 110 };
+	static const double beyond[] = { 110.1, 89.8, 100, 89.9, 110.2 };
+	/* A line that rises by 10 %, and by a little more. */
+	static const double rise[] = { 95, 97.5, 100, 102.5, 105 };
+	static const double steep[] = { 94.9, 97.45, 100, 102.55, 105.1 };
+	static const double settles[] = { 500, 300, 200, 150, 120, 110, 105, 103, 102, 101, 101 };
+	struct stats_steady s;
+
+	(void)state;
+	s = stats_steady(level, 4);
+	assert_false(s.reached);
+	assert_true(isnan(s.range));
+	s = stats_steady(level, 5);
+	assert_true(s.reached);
+	assert_int_equal(s.after, 5);
+	assert_true(stats_steady(range, 5).reached);
+	assert_true(fabs(stats_steady(range, 5).range - 0.2) < 1e-12);
+	assert_false(stats_steady(beyond, 5).reached);
+	assert_true(stats_steady(rise, 5).reached);
+	assert_true(fabs(stats_steady(rise, 5).slope - 0.1) < 1e-12);
+	assert_false(stats_steady(steep, 5).reached);
+	s = stats_steady(settles, 11);
+	assert_true(s.reached);
+	/* 120 110 105 103 102: the fit changes by 15 %; 110 105 103 102 101: by 8 %. */
+	assert_int_equal(s.after, 10);
+}
+
+/* With a round that has no figures, `after` is the number of a round. */
+static void test_steady_round(void **state)
+{
+	const struct vary v = { .n_points = 1 };
+	struct sweep_results r = { .vary = &v };
+
+	(void)state;
+	assert_int_equal(sweep_results_begin(&r), 0);
+	for (uint64_t i = 1; i <= 6; i++) {
+		struct sweep_round round = round_of(0, i, 100);
+
+		round.known = i != 2;
+		assert_int_equal(sweep_results_add(&r, &round), 0);
+		assert_int_equal(sweep_steady(&r.points[0]).after, i == 6 ? 6 : 0);
+	}
+	sweep_results_free(&r);
+}
+
+/* ---- further columns ---- */
+
+/* The mean is that of the rounds that have a value. */
+static void test_columns(void **state)
+{
+	const struct vary v = { .n_points = 1 };
+	struct sweep_results r = { .vary = &v, .least = 3, .most = 3 };
+	const double x[] = { 1, NAN, 4, 4 };
+
+	(void)state;
+	assert_int_equal(sweep_results_begin(&r), 0);
+	assert_true(isnan(sweep_column_mean(&r, &r.points[0], 0).mean));
+	for (uint64_t i = 0; i < 4; i++) {
+		struct sweep_round round = round_of(0, i + 1, 100);
+
+		round.n_columns = 1;
+		round.columns[0] = x[i];
+		assert_int_equal(sweep_results_add(&r, &round), 0);
+	}
+	assert_int_equal(sweep_column_mean(&r, &r.points[0], 0).n, 3);
+	assert_true(fabs(sweep_column_mean(&r, &r.points[0], 0).mean - 3) < 1e-9);
+	/* 3 values with a standard deviation of the square root of 3: Student's t is 4.3027. */
+	assert_true(fabs(sweep_column_mean(&r, &r.points[0], 0).percent - 100 * 4.3027 / 3) < 0.01);
+	assert_int_equal(sweep_column_mean(&r, &r.points[0], 1).n, 0);
+	sweep_results_free(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),	     cmocka_unit_test(test_end_of_point),
+		cmocka_unit_test(test_failed_point), cmocka_unit_test(test_journal),
+		cmocka_unit_test(test_torn),	     cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_steady),	     cmocka_unit_test(test_steady_round),
+		cmocka_unit_test(test_columns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
