@@ -25,6 +25,12 @@ struct comparison {
 	size_t n_limits;
 	struct compare_subject *subjects;
 	size_t n_subjects;
+	struct {
+		char text[32];
+	} * names;		      /* of targets; owned */
+	int name_width;		      /* of their names */
+	bool sweeps;		      /* the documents are of sweeps; their points are subjects */
+	struct compare_points points; /* then */
 
 	/* sums over the results */
 	size_t real;	  /* differences that are not chance */
@@ -44,7 +50,8 @@ static const char usage[] =
 	"\n"
 	"Two runs are compared by their passes, at least two in each: \"real\" is a\n"
 	"difference beyond the scatter inside these two runs. Several runs on a side are\n"
-	"compared as wholes: \"real\" is then beyond the spread from run to run as well.\n";
+	"compared as wholes: \"real\" is then beyond the spread from run to run as well.\n"
+	"Documents of xdd sweep are compared point by point.\n";
 
 static const struct option rows[] = {
 	{ .name = "failif",
@@ -194,7 +201,11 @@ static void print_side(const struct compare_side *side)
 		put_text("", run->path, "\n");
 		put_text("  ", text_of(run->root, "start_time"), ", xdd ");
 		put_text("", text_of(run->root, "xdd"), ", ");
-		put_text("", partial ? "cut short" : text_of(run->root, "end"), "\n");
+		put_text("",
+			 partial	       ? "cut short" :
+			 compare_is_sweep(run) ? "sweep" :
+						 text_of(run->root, "end"),
+			 "\n");
 		put_text("  ", text_of(run->root, "command_line"), "\n");
 	}
 }
@@ -254,12 +265,14 @@ static bool find_subjects(struct comparison *c)
 	bool all = have_passes(&c->a, -1) && have_passes(&c->b, -1);
 
 	c->subjects = calloc(targets + 1, sizeof(*c->subjects));
-	if (!c->subjects) {
+	c->names = calloc(targets + 1, sizeof(*c->names));
+	if (!c->subjects || !c->names) {
 		log_error("compare: %s", strerror(ENOMEM));
 		return false;
 	}
 	if (all)
-		c->subjects[c->n_subjects++] = (struct compare_subject){ -1, "all targets" };
+		c->subjects[c->n_subjects++] =
+			(struct compare_subject){ -1, "all targets", &c->a, &c->b };
 	for (size_t i = 0; i < targets; i++) {
 		struct compare_subject *s = &c->subjects[c->n_subjects];
 
@@ -267,10 +280,24 @@ static bool find_subjects(struct comparison *c)
 		if ((all && targets == 2) || !have_passes(&c->a, (json_int_t)i) ||
 		    !have_passes(&c->b, (json_int_t)i))
 			continue;
-		s->target = (json_int_t)i;
-		snprintf(s->name, sizeof(s->name), "target %zu", i);
+		snprintf(c->names[i].text, sizeof(c->names[i].text), "target %zu", i);
+		*s = (struct compare_subject){ (json_int_t)i, c->names[i].text, &c->a, &c->b };
 		c->n_subjects++;
 	}
+	return true;
+}
+
+/* The same of sweeps: the points that all of them have. */
+static bool find_points(struct comparison *c)
+{
+	if (!compare_sweep_points(&c->a, &c->b, &c->points)) {
+		log_error("compare: %s", strerror(ENOMEM));
+		return false;
+	}
+	c->subjects = c->points.subjects;
+	c->n_subjects = c->points.n;
+	if (c->points.width > (size_t)c->name_width)
+		c->name_width = (int)c->points.width;
 	return true;
 }
 
@@ -282,9 +309,19 @@ static void print_trouble(const struct compare_side *side, const struct compare_
 
 		if (!*why)
 			continue;
-		printf("  %s, %s, is not reproducible", side->runs[i].name, s->name);
+		printf("  %s, ", side->runs[i].name);
+		put_text("", s->name, ", is not reproducible");
 		put_text(": ", why, "\n");
 	}
+}
+
+/* A name of a document, which may come from any source, in its column. */
+static void print_name(const struct comparison *c, const char *name)
+{
+	const int pad = c->name_width - (int)strlen(name);
+
+	put_text("", name, "");
+	printf("%*s", pad > 0 ? pad : 0, "");
 }
 
 /* A change such as "+12.5 %". */
@@ -297,8 +334,8 @@ static const char *percent(double ratio, char *buf, size_t size)
 	return buf;
 }
 
-static void print_figure(const struct compare_subject *s, enum pass_figure figure,
-			 const struct compare_figure *f)
+static void print_figure(const struct comparison *c, const struct compare_subject *s,
+			 enum pass_figure figure, const struct compare_figure *f)
 {
 	static const char *const verdicts[] = {
 		[COMPARE_UNKNOWN] = "unknown",
@@ -313,38 +350,45 @@ static void print_figure(const struct compare_subject *s, enum pass_figure figur
 		snprintf(interval, sizeof(interval), "%s to %s",
 			 percent(f->ratio.low, low, sizeof(low)),
 			 percent(f->ratio.high, high, sizeof(high)));
-	printf("  %-12s %-9s %13.*f %13.*f %-8s %10s  %-22s %s\n", s->name, shown->name,
-	       shown->digits, f->a / shown->scale, shown->digits, f->b / shown->scale, shown->unit,
+	fputs("  ", stdout);
+	print_name(c, s->name);
+	printf(" %-9s %13.*f %13.*f %-8s %10s  %-22s %s\n", shown->name, shown->digits,
+	       f->a / shown->scale, shown->digits, f->b / shown->scale, shown->unit,
 	       percent(f->ratio.ratio, ratio, sizeof(ratio)), interval, verdicts[f->verdict]);
 }
 
-static void print_header(enum pass_figure figure)
+static void print_header(const struct comparison *c, enum pass_figure figure)
 {
 	if (figure == 0)
-		printf("  %-12s %-9s %13s %13s %-8s %10s  %-22s\n", "", "", "a", "b", "", "b to a",
-		       "95 % interval");
+		printf("  %-*s %-9s %13s %13s %-8s %10s  %-22s\n", c->name_width, "", "", "a", "b",
+		       "", "b to a", "95 % interval");
 	else if (figure == FIGURE_FIRST_PERCENTILE)
-		printf("  %-12s %-9s %13s %13s %-8s %10s  %-22s\n", "", "", "", "", "", "",
-		       "99 % interval");
+		printf("  %-*s %-9s %13s %13s %-8s %10s  %-22s\n", c->name_width, "", "", "", "",
+		       "", "", "99 % interval");
+}
+
+static struct compare_figure judge(const struct comparison *c, const struct compare_subject *s,
+				   enum pass_figure figure)
+{
+	return compare_judge(s->a, s->b, s->target, figure, c->n_subjects);
 }
 
 static void print_results(struct comparison *c)
 {
 	printf("\nResults\n");
 	for (size_t i = 0; i < c->n_subjects; i++) {
-		print_trouble(&c->a, &c->subjects[i]);
-		print_trouble(&c->b, &c->subjects[i]);
+		print_trouble(c->subjects[i].a, &c->subjects[i]);
+		print_trouble(c->subjects[i].b, &c->subjects[i]);
 	}
 	for (enum pass_figure figure = 0; figure < FIGURE_ALL; figure++) {
 		for (size_t i = 0; i < c->n_subjects; i++) {
-			struct compare_figure f = compare_judge(&c->a, &c->b, c->subjects[i].target,
-								figure, c->n_subjects);
+			struct compare_figure f = judge(c, &c->subjects[i], figure);
 
 			if (f.verdict == COMPARE_NO_FIGURE)
 				continue;
 			if (i == 0)
-				print_header(figure);
-			print_figure(&c->subjects[i], figure, &f);
+				print_header(c, figure);
+			print_figure(c, &c->subjects[i], figure, &f);
 			c->real += f.verdict == COMPARE_REAL;
 			c->unstable += f.verdict == COMPARE_UNSTABLE;
 			c->unknown += figure < FIGURE_FIRST_PERCENTILE &&
@@ -352,7 +396,11 @@ static void print_results(struct comparison *c)
 		}
 	}
 	if (!c->n_subjects)
-		printf("  there is no target with complete passes in all runs\n");
+		fputs(c->sweeps ? "  there is no point with complete rounds in each sweep\n" :
+				  "  there is no target with complete passes in all runs\n",
+		      stdout);
+	if (c->points.left_out)
+		printf("  points that a sweep does not have: %zu\n", c->points.left_out);
 }
 
 static void print_limits(struct comparison *c)
@@ -362,15 +410,15 @@ static void print_limits(struct comparison *c)
 		const struct compare_limit *limit = &c->limits[k];
 
 		for (size_t i = 0; i < c->n_subjects; i++) {
-			struct compare_figure f = compare_judge(&c->a, &c->b, c->subjects[i].target,
-								limit->figure, c->n_subjects);
+			struct compare_figure f = judge(c, &c->subjects[i], limit->figure);
 			const char *why = NULL;
 			enum compare_limit_state state = compare_limit_check(limit, &f, &why);
 
 			c->exceeded += state == COMPARE_EXCEEDED;
 			c->undecided += state == COMPARE_UNDECIDED;
-			printf("  %-16.*s %-12s %s%s\n", (int)limit->length, limit->text,
-			       c->subjects[i].name,
+			printf("  %-16.*s ", (int)limit->length, limit->text);
+			print_name(c, c->subjects[i].name);
+			printf(" %s%s\n",
 			       why			 ? "cannot be judged: " :
 			       state == COMPARE_EXCEEDED ? "exceeded" :
 							   "within",
@@ -426,16 +474,23 @@ static enum compare_status conclude(const struct comparison *c)
 	bool single = c->a.n == 1 && c->b.n == 1;
 
 	if (c->unknown || !c->n_subjects) {
-		printf("The runs cannot be compared.\n");
-		print_remedy(&c->a);
-		print_remedy(&c->b);
+		printf("The %s cannot be compared.\n", c->sweeps ? "sweeps" : "runs");
+		if (c->sweeps) {
+			printf("Points need two complete rounds: run with -rounds %d or more.\n",
+			       FEW_PASSES);
+		} else {
+			print_remedy(&c->a);
+			print_remedy(&c->b);
+		}
 	}
 	if (c->n_limits)
 		return conclude_limits(c);
 	if (c->real) {
 		printf("The results differ, by more than the scatter inside the %s.\n",
-		       single ? "two runs" : "runs and the spread between them");
-		if (single)
+		       single && c->sweeps ? "two sweeps" :
+		       single		   ? "two runs" :
+					     "runs and the spread between them");
+		if (single && !c->sweeps)
 			printf("Several runs of each, made in turns, show the spread between runs as well: "
 			       "xdd compare a1 a2 a3 -- b1 b2 b3.\n");
 		return COMPARE_DIFFERENT;
@@ -450,23 +505,46 @@ static enum compare_status conclude(const struct comparison *c)
 	return COMPARE_SAME;
 }
 
-static enum compare_status compare(struct comparison *c, size_t n, struct compare_run *runs)
+/* Load the documents. False: reported. */
+static bool load(struct comparison *c, size_t n, struct compare_run *runs)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!compare_load(&runs[i]))
-			return COMPARE_TROUBLE;
+		if (!compare_load("compare", &runs[i]))
+			return false;
+		if (compare_is_sweep(&runs[i]) == compare_is_sweep(&runs[0]))
+			continue;
+		log_error("compare: %s: is the document of a %s, and %s is that of a %s",
+			  runs[i].path, compare_is_sweep(&runs[i]) ? "sweep" : "run", runs[0].path,
+			  compare_is_sweep(&runs[0]) ? "sweep" : "run");
+		return false;
 	}
-	if (!find_subjects(c))
+	c->sweeps = compare_is_sweep(&runs[0]);
+	c->name_width = 12;
+	return c->sweeps ? find_points(c) : find_subjects(c);
+}
+
+static enum compare_status compare(struct comparison *c, size_t n, struct compare_run *runs)
+{
+	if (!load(c, n, runs))
 		return COMPARE_TROUBLE;
 	print_side(&c->a);
 	print_side(&c->b);
 	print_diff(c, "Environment", "environment");
-	print_diff(c, "Plan", "plan");
+	print_diff(c, c->sweeps ? "Lists" : "Plan", c->sweeps ? "axes" : "plan");
 	print_results(c);
 	if (c->n_limits)
 		print_limits(c);
 	putchar('\n');
 	return conclude(c);
+}
+
+static void free_subjects(struct comparison *c)
+{
+	if (c->sweeps)
+		compare_sweep_free(&c->points);
+	else
+		free(c->subjects);
+	free(c->names);
 }
 
 static int compare_main(int argc, char **argv)
@@ -486,7 +564,7 @@ static int compare_main(int argc, char **argv)
 	for (int i = 0; runs && i < argc; i++)
 		json_decref(runs[i].root);
 	free(c.limits);
-	free(c.subjects);
+	free_subjects(&c);
 	free(runs);
 	return command_flush() ? (int)status : COMPARE_TROUBLE;
 }

@@ -1,10 +1,14 @@
 /*
- * The documents of xdd compare: reading them, and checking what the other parts rely on. Called by
- * compare.c.
+ * The documents of xdd compare and xdd report: reading them, and checking what the other parts rely
+ * on. Called by the commands.
  */
+#include <stdint.h>
+#include <string.h>
+
 #include "report/document.h"
 #include "xdd/base/log.h"
 #include "xdd/report/compare.h"
+#include "xdd/report/sweep.h"
 
 /* No rate per second, and no latency in nanoseconds, is greater. */
 #define VALUE_MAX 1e24
@@ -42,17 +46,64 @@ static bool is_statistic(const json_t *o)
 	return true;
 }
 
-static bool check_document(const struct compare_run *run)
+bool compare_is_sweep(const struct compare_run *run)
+{
+	const char *format = json_string_value(json_object_get(run->root, "format"));
+
+	return format && strcmp(format, SWEEP_FORMAT) == 0;
+}
+
+static bool is_point(const json_t *o)
+{
+	const json_t *statistics = json_object_get(o, "statistics"), *statistic, *value;
+	const char *option;
+	size_t i;
+
+	if (!json_is_object(json_object_get(o, "varied")) || !json_is_array(statistics))
+		return false;
+	json_object_foreach((json_t *)(uintptr_t)json_object_get(o, "varied"), option, value)
+	{
+		if (!json_is_string(value))
+			return false;
+	}
+	json_array_foreach(statistics, i, statistic)
+	{
+		if (!is_statistic(statistic))
+			return false;
+	}
+	return true;
+}
+
+static bool check_sweep(const char *command, const struct compare_run *run)
+{
+	const json_t *version = json_object_get(run->root, "version"), *point;
+	const json_t *points = json_object_get(run->root, "points");
+	bool good = json_is_array(points);
+	size_t i;
+
+	if (!json_is_integer(version) || json_integer_value(version) != SWEEP_VERSION) {
+		log_error("%s: %s: this is of version %" JSON_INTEGER_FORMAT
+			  " of the format of sweeps; this xdd reads version %d",
+			  command, run->path, json_integer_value(version), SWEEP_VERSION);
+		return false;
+	}
+	json_array_foreach(points, i, point) good = good && is_point(point);
+	if (!good)
+		log_error("%s: %s: the points are not as they should be", command, run->path);
+	return good;
+}
+
+static bool check_document(const char *command, const struct compare_run *run)
 {
 	const json_t *statistic;
 	size_t i;
 
-	if (!document_check("compare", run->path, run->root))
+	if (!document_check(command, run->path, run->root))
 		return false;
 	json_array_foreach(json_object_get(run->root, "statistics"), i, statistic)
 	{
 		if (!is_statistic(statistic)) {
-			log_error("compare: %s: the statistics are not as they should be",
+			log_error("%s: %s: the statistics are not as they should be", command,
 				  run->path);
 			return false;
 		}
@@ -60,10 +111,12 @@ static bool check_document(const struct compare_run *run)
 	return true;
 }
 
-bool compare_load(struct compare_run *run)
+bool compare_load(const char *command, struct compare_run *run)
 {
-	run->root = document_read("compare", run->path);
-	return run->root && check_document(run);
+	run->root = document_read(command, run->path);
+	if (!run->root)
+		return false;
+	return compare_is_sweep(run) ? check_sweep(command, run) : check_document(command, run);
 }
 
 const json_t *compare_statistic(const struct compare_run *run, json_int_t target)

@@ -13,31 +13,21 @@
 #include "report/jsonout.h"
 #include "xdd/commands/command.h"
 #include "xdd/report/statistics.h"
+#include "xdd/report/sweep.h"
 
 static const char *const words[] = {
-	"null",
-	"true",
-	"{",
-	"}",
-	"[",
-	"]",
-	",",
-	":",
-	"\"",
-	"-1",
-	"1e300",
+	FUZZ_JSON_WORDS,
 	"\"values\":[]",
 	"\"not_reproducible\":\"x\"",
 	"\"partial\":true",
 	"\"target\":0,",
 	"\"passes\":[1]",
-	"\\u0000",
-	"\\u001b",
-	"\xff",
 	"p99+10%",
 	"bandwidth-5%,",
 	"+1e9%",
 	"\"version\":1",
+	"\"varied\":{}",
+	"\"points\":[]",
 	"0.0",
 	"1e-300",
 	"\n",
@@ -80,16 +70,32 @@ static char *make_document(struct fuzz_random *r, char *out)
 	return stpcpy(make_statistic(r, out, "null"), "]}\n");
 }
 
+/* The document of a sweep with a few points, whose order may be any. */
+static char *make_sweep(struct fuzz_random *r, char *out)
+{
+	size_t first = fuzz_below(r, 3);
+
+	out += sprintf(out, "{\"format\":\"%s\",\"version\":%d,\"axes\":[],\"points\":[",
+		       SWEEP_FORMAT, SWEEP_VERSION);
+	for (size_t i = 0; i < 3; i++) {
+		out += sprintf(out, "%s{\"varied\":{\"depth\":\"%zu\"},\"statistics\":[",
+			       i ? "," : "", (first + i) % 4);
+		out = stpcpy(make_statistic(r, out, "null"), "]}");
+	}
+	return stpcpy(out, "]}\n");
+}
+
 static size_t make(struct fuzz_random *r, uint8_t *data)
 {
 	static const char *const limits[] = { "",	    "",
 					      "p99+10%",    "bandwidth-5%,latency+0%",
 					      "iops-99.9%", "p99.9+1e3%" };
 	char *out = stpcpy((char *)data, limits[fuzz_below(r, 6)]);
+	const bool sweeps = fuzz_once_in(r, 3);
 
-	out = make_document(r, stpcpy(out, "\n"));
+	out = (sweeps ? make_sweep : make_document)(r, stpcpy(out, "\n"));
 	if (fuzz_once_in(r, 2))
-		out = make_document(r, out + 1); /* the NUL stays between */
+		out = (sweeps ? make_sweep : make_document)(r, out + 1); /* after the NUL */
 	return (size_t)(out - (char *)data);
 }
 

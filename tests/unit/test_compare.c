@@ -181,11 +181,82 @@ static void test_limits(void **state)
 	assert_true(share(1.2, 5, "p99.9+10%", COMPARE_WITHIN) < 1);
 }
 
+/* ---- sweeps ---- */
+
+#define SWEEPS 1000
+#define POINTS 12
+#define ROUNDS 10
+
+/* A point as a sweep's document has it: the bandwidth only, which scatters by 5 %. */
+static json_t *simulate_point(unsigned number)
+{
+	json_t *values = json_array(), *rounds = json_array();
+
+	for (json_int_t i = 1; i <= ROUNDS; i++) {
+		json_array_append_new(values,
+				      json_real(1e8 * (1 + number) * (1 + 0.05 * normal())));
+		json_array_append_new(rounds, json_integer(i));
+	}
+	return json_pack("{s:{s:i}, s:[{s:n, s:o, s:{s:o}}]}", "varied", "depth", (int)number,
+			 "statistics", "target", "passes", rounds, "bandwidth", "values", values);
+}
+
+static json_t *simulate_sweep(bool backwards)
+{
+	json_t *points = json_array();
+
+	for (unsigned i = 0; i < POINTS; i++)
+		json_array_append_new(points, simulate_point(backwards ? POINTS - 1 - i : i));
+	return json_pack("{s:o}", "points", points);
+}
+
+/*
+ * Equal sweeps: in at most 5 of 100 any point is called different, and of all points no more than
+ * the level allows each. Points are matched by their values, in whatever order they are.
+ */
+static void test_equal_sweeps(void **state)
+{
+	unsigned sweeps = 0, differ = 0;
+	double share;
+
+	(void)state;
+	for (unsigned i = 0; i < SWEEPS; i++) {
+		struct compare_run run_a = { .root = simulate_sweep(false) },
+				   run_b = { .root = simulate_sweep(true) };
+		struct compare_side a = { "a", &run_a, 1 }, b = { "b", &run_b, 1 };
+		struct compare_points points;
+		unsigned real = 0;
+
+		assert_true(compare_sweep_points(&a, &b, &points));
+		assert_int_equal(points.n, POINTS);
+		assert_int_equal(points.left_out, 0);
+		for (size_t k = 0; k < points.n; k++) {
+			const struct compare_subject *s = &points.subjects[k];
+			const struct compare_figure f =
+				compare_judge(s->a, s->b, -1, FIGURE_BANDWIDTH, points.n);
+
+			assert_true(f.ratio.ratio > 0.8 && f.ratio.ratio < 1.25);
+			real += f.verdict == COMPARE_REAL || f.verdict == COMPARE_UNSTABLE;
+		}
+		differ += real;
+		sweeps += real > 0;
+		compare_sweep_free(&points);
+		json_decref(run_a.root);
+		json_decref(run_b.root);
+	}
+	share = 0.05 / POINTS;
+	print_message("# %u of %d equal sweeps, and %u of %d points\n", sweeps, SWEEPS, differ,
+		      SWEEPS * POINTS);
+	assert_true(sweeps <= 0.05 * SWEEPS + 3 * sqrt(0.05 * 0.95 * SWEEPS));
+	assert_true(differ <= share * SWEEPS * POINTS + 3 * sqrt(share * SWEEPS * POINTS));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_runs),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_equal_sweeps),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -26,10 +26,12 @@ struct compare_side {
 	size_t n;
 };
 
-/* The subject of a comparison: one target, or all of them together (-1). */
+/* The subject of a comparison: one target, or all of them together (-1); of runs, or of a point. */
 struct compare_subject {
 	json_int_t target;
-	char name[32];
+	const char *name;	      /* owned by the caller of compare_sweep_points(), or static */
+	const struct compare_side *a; /* the documents, or the same point of each */
+	const struct compare_side *b;
 };
 
 enum compare_verdict {
@@ -65,15 +67,33 @@ enum compare_limit_state {
 
 /*
  * compare_load.c: read and check the document of `run`. False: it is not one, and one line was
- * given to log_error(); the root is still to be released.
+ * given to log_error(), which begins with `command`; the root is still to be released.
  */
-bool compare_load(struct compare_run *run);
+bool compare_load(const char *command, struct compare_run *run);
 
 /*
  * compare_load.c: the statistics of `target` (-1: of all together) over at least one pass; NULL:
  * there are none.
  */
 const json_t *compare_statistic(const struct compare_run *run, json_int_t target);
+
+/* compare_load.c: true if the document, which is loaded, is of xdd sweep. */
+bool compare_is_sweep(const struct compare_run *run);
+
+/*
+ * compare_sweep.c: the points that all sweeps of both sides have, in the order of the first one: a
+ * subject each. `*left_out` is the number of points that some have. Returns false without memory.
+ */
+struct compare_points {
+	struct compare_subject *subjects;
+	size_t n;
+	size_t left_out;
+	size_t width; /* of the longest name */
+};
+
+bool compare_sweep_points(const struct compare_side *a, const struct compare_side *b,
+			  struct compare_points *points);
+void compare_sweep_free(struct compare_points *points);
 
 /*
  * compare_diff.c: write a line with its path for each value that differs between `a` and `b`.
