@@ -25,7 +25,7 @@ static const struct command unknown = { .main = unknown_main };
 /* In the order of the help. A command is declared in commands.h and defined in its own file. */
 static const struct command *const commands[] = {
 	&command_check,	 &command_combine, &command_compare,	&command_copy,
-	&command_fio,	   &command_gettime,	&command_multi,
+	&command_curve,	 &command_fio,	   &command_gettime,	&command_multi,
 	&command_sweep,   &command_timeserver, &command_tsread,
 };
 

@@ -62,6 +62,11 @@ extern const struct command command_compare;
 extern const struct command command_copy;
 
 /*
+ * xdd curve: response time against load. Its main() returns what that of xdd sweep does.
+ */
+extern const struct command command_curve;
+
+/*
  * xdd fio: job files of fio as commands of xdd. Its main() returns XDD_OK; XDD_BAD_ARGUMENT for a
  * job file that cannot be read or understood; XDD_BAD_OPTION; XDD_IO_ERROR where the output cannot
  * be written; with -run the status of the command that failed.
