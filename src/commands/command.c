@@ -26,7 +26,7 @@ static const struct command unknown = { .main = unknown_main };
 static const struct command *const commands[] = {
 	&command_check,	 &command_combine, &command_compare,	&command_copy,
 	&command_curve,	 &command_fio,	   &command_gettime,	&command_multi,
-	&command_sweep,   &command_timeserver, &command_tsread,
+	&command_report, &command_sweep,   &command_timeserver, &command_tsread,
 };
 
 const struct command *command_at(size_t i)

@@ -86,6 +86,13 @@ extern const struct command command_gettime;
 extern const struct command command_multi;
 
 /*
+ * xdd report: a page of HTML of documents of -jsonout and of xdd sweep. Its main() returns XDD_OK;
+ * XDD_BAD_ARGUMENT for a document that cannot be read; XDD_BAD_OPTION; XDD_IO_ERROR where the page
+ * cannot be written.
+ */
+extern const struct command command_report;
+
+/*
  * xdd sweep: runs over lists of values of options. Its main() returns XDD_OK; XDD_CANCELED after a
  * signal, with what was done; the greatest status of a run; or a status as a run has it.
  */

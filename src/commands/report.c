@@ -1,0 +1,244 @@
+/*
+ * xdd report: a page of HTML of documents of runs and sweeps. Called by main.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands/commands.h"
+#include "xdd/base/log.h"
+#include "xdd/base/newfile.h"
+#include "xdd/base/output.h"
+#include "xdd/commands/command.h"
+#include "xdd/plan/option.h"
+#include "xdd/report/page.h"
+
+struct report_line {
+	const char *output;    /* NULL: standard output */
+	const char *directory; /* of -plots; or NULL */
+	const char *axis;      /* of the lines of sweeps; NULL: the longest list */
+	bool no_plots;
+	struct compare_run *runs;
+	size_t n;
+	bool help;
+};
+
+static const struct option rows[] = {
+	{ .name = "output",
+	  .aliases = "o",
+	  .arg = "<file>",
+	  .help = "write the page to <file>, which is replaced when the page is complete; "
+		  "otherwise to standard output" },
+	{ .name = "plots",
+	  .arg = "<directory>",
+	  .help = "leave data, gnuplot script, SVG and PNG of each plot in <directory>, which is "
+		  "created where it is missing" },
+	{ .name = "axis",
+	  .arg = "<option>",
+	  .help = "of sweeps: show lines and grids by the values of this option, with the name that "
+		  "its column has; otherwise by those of the longest list" },
+	{ .name = "noplots", .help = "do not run gnuplot: the page has tables only" },
+	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ 0 },
+};
+
+static const struct option_group group = { "Options", rows };
+static const struct option_group *const groups[] = { &group, NULL };
+static const struct option_table options = { .groups = groups };
+
+/* ---- the command line ---- */
+
+static enum xdd_status take_option(struct report_line *l, const struct option *found,
+				   const char *word, const char *value)
+{
+	if (found->arg && (!value || !*value)) {
+		log_error("report %s: missing argument %s", word, found->arg);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (strcmp(found->name, "output") == 0)
+		l->output = value;
+	else if (strcmp(found->name, "plots") == 0)
+		l->directory = value;
+	else if (strcmp(found->name, "axis") == 0)
+		l->axis = value + (*value == '-');
+	else if (strcmp(found->name, "noplots") == 0)
+		l->no_plots = true;
+	else
+		l->help = true;
+	return XDD_OK;
+}
+
+static enum xdd_status check_count(const struct report_line *l)
+{
+	if (l->help || (l->n && l->n <= PAGE_MAX_DOCUMENTS))
+		return XDD_OK;
+	if (l->n)
+		log_error("report: %zu documents are too many; expected up to %d", l->n,
+			  PAGE_MAX_DOCUMENTS);
+	else
+		log_error("report: expected files of -jsonout; see xdd report -help");
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status parse(struct report_line *l, int argc, char **argv)
+{
+	for (int i = 1; i < argc && !l->help; i++) {
+		const char *word = argv[i];
+		const struct option *found;
+		enum xdd_status status;
+
+		if (word[0] != '-') {
+			l->runs[l->n++].path = word;
+			continue;
+		}
+		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
+		if (!found)
+			return command_bad_option(&command_report, word);
+		if (found->arg)
+			i++;
+		status = take_option(l, found, word, i < argc ? argv[i] : NULL);
+		if (status)
+			return status;
+	}
+	return check_count(l);
+}
+
+/* A document that is read is not replaced. */
+static bool check_output(const struct report_line *l)
+{
+	char why[OUTPUT_WHY_SIZE];
+	struct stat out, in;
+
+	if (!l->output || output_standard(l->output) >= 0)
+		return true;
+	if (output_check_new(l->output, why)) {
+		log_error("report -output %s: %s", l->output, why);
+		return false;
+	}
+	if (stat(l->output, &out) || !S_ISREG(out.st_mode))
+		return true;
+	for (size_t i = 0; i < l->n; i++) {
+		if (stat(l->runs[i].path, &in) || in.st_dev != out.st_dev ||
+		    in.st_ino != out.st_ino)
+			continue;
+		log_error("report -output %s: is a document to read; use another file", l->output);
+		return false;
+	}
+	return true;
+}
+
+/* ---- work ---- */
+
+/* "a" to "z", then "d27" and so on. */
+static void name_run(struct compare_run *run, size_t i)
+{
+	if (i < 26)
+		snprintf(run->name, sizeof(run->name), "%c", (char)('a' + i));
+	else
+		snprintf(run->name, sizeof(run->name), "d%zu", i + 1);
+}
+
+static bool load(struct report_line *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		name_run(&l->runs[i], i);
+		if (!compare_load("report", &l->runs[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool check_axis(const struct report_line *l)
+{
+	for (size_t i = 0; l->axis && i < l->n; i++) {
+		if (page_has_axis(&l->runs[i], l->axis))
+			return true;
+	}
+	if (l->axis)
+		log_error("report -axis %.128s: expected an option that a sweep of the documents "
+			  "varies, as its column is called",
+			  l->axis);
+	return !l->axis;
+}
+
+/* A reader that has gone away has read enough. */
+static enum xdd_status write_stdout(const struct page *page)
+{
+	const int err = page_write(page, stdout);
+
+	if (!err || err == -EPIPE)
+		return XDD_OK;
+	log_error("report: standard output: %s", strerror(-err));
+	return XDD_IO_ERROR;
+}
+
+static enum xdd_status write_page(const struct report_line *l, const struct page *page)
+{
+	struct newfile f;
+	int err;
+
+	if (l->directory && page_save_plots(page, l->directory))
+		return XDD_IO_ERROR;
+	if (!l->output || output_standard(l->output) >= 0)
+		return write_stdout(page);
+	err = newfile_open(&f, l->output);
+	if (!err)
+		err = newfile_close(&f, page_write(page, f.f));
+	if (!err)
+		return XDD_OK;
+	log_error("report -output %s: %s", l->output, output_strerror(err));
+	return XDD_IO_ERROR;
+}
+
+static enum xdd_status make_report(struct report_line *l)
+{
+	enum xdd_status status = XDD_INIT_FAILED;
+	struct page *page;
+
+	if (!check_output(l) || !load(l) || !check_axis(l))
+		return XDD_BAD_ARGUMENT;
+	if (page_make(&page, l->runs, l->n, l->axis, !l->no_plots))
+		log_error("report: %s", strerror(ENOMEM));
+	else
+		status = write_page(l, page);
+	page_free(page);
+	return status;
+}
+
+static int report_main(int argc, char **argv)
+{
+	struct report_line l = { .runs = calloc((size_t)argc, sizeof(*l.runs)) };
+	enum xdd_status status = XDD_INIT_FAILED;
+
+	if (l.runs)
+		status = parse(&l, argc, argv);
+	else
+		log_error("report: %s", strerror(ENOMEM));
+	if (!status && l.help)
+		command_help(&command_report);
+	else if (!status)
+		status = make_report(&l);
+	for (size_t i = 0; i < l.n; i++)
+		json_decref(l.runs[i].root);
+	free(l.runs);
+	/* An error of standard output is reported already. */
+	return status == XDD_IO_ERROR || command_flush() ? (int)status : XDD_IO_ERROR;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "make a page of HTML of runs and sweeps",
+	.usage =
+		"usage: xdd report [<option> ...] <file.json>... > page.html\n"
+		"\n"
+		"Makes one page of HTML of documents of -jsonout and of xdd sweep: a summary in\n"
+		"words, rates and latencies over time, their distribution, targets side by side, the\n"
+		"points of a sweep, the environment; of two documents the difference. The page is one\n"
+		"file, needs no network, and has no scripts. gnuplot draws its plots.\n",
+	.options = &options,
+	.footer =
+		"Exit status: 0 the page was written, 2 a document cannot be read, 3 an option is\n"
+		"wrong, 6 a file cannot be written.\n",
+	.main = report_main,
+};

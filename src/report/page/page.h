@@ -1,0 +1,141 @@
+/*
+ * Parts of the page of xdd report. Private to src/report; one thread.
+ *
+ * Each part writes elements to the page and takes values of documents from anywhere: a member that
+ * is missing, or of another type than the schema says, is shown as unknown.
+ */
+#ifndef XDD_REPORT_PAGE_PAGE_H
+#define XDD_REPORT_PAGE_PAGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "report/page/plot.h"
+#include "xdd/base/memstream.h"
+#include "xdd/base/scaled.h"
+#include "xdd/report/compare.h"
+#include "xdd/report/page.h"
+
+/* Rows of a table; more are counted, and not shown. */
+#define PAGE_MAX_ROWS 400
+
+struct page {
+	struct memstream text;
+	FILE *f;      /* of the text */
+	unsigned ids; /* so far: elements have the ids x1, x2 and so on */
+	struct plots plots;
+	const char *axis; /* along x in lines and grids of sweeps that have it; NULL: any */
+};
+
+/* ---- page_html.c ---- */
+
+/* The text as part of an element or of an attribute in quotes. NULL is an empty text. */
+void page_text(struct page *p, const char *text);
+
+/* Markup of the program, and numbers. No text of a document. */
+void page_put(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A paragraph; the format is the program's, and the whole is escaped. */
+void page_line(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same as an element of a list. */
+void page_item(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A section with its heading, of level 2 or 3. */
+void page_section(struct page *p, int level, const char *title);
+void page_section_end(struct page *p);
+
+/* A paragraph that names what the document lacks, and the option that adds it. */
+void page_missing(struct page *p, const char *what, const char *option);
+
+/*
+ * A table in a box of its own, in which it scrolls. `heads` ends with NULL. Rows begin with a head;
+ * page_cell() adds a text, page_number() a figure. The head
+ * of a column of texts begins with PAGE_TEXT_HEAD.
+ */
+#define PAGE_TEXT_HEAD "|"
+void page_table(struct page *p, const char *caption, const char *const *heads);
+void page_row(struct page *p, const char *head);
+void page_cell(struct page *p, const char *text);
+void page_number(struct page *p, const char *text);
+void page_row_end(struct page *p);
+void page_table_end(struct page *p, size_t left_out);
+
+/*
+ * A figure: plots, and a table with the same values. page_plot() adds a plot here; it may get its
+ * data later. Its name is that of the document with `name`. NULL: memory is short.
+ */
+void page_figure(struct page *p, const char *caption);
+struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_kind kind,
+		       const char *name, const char *title);
+void page_figure_end(struct page *p);
+
+/* ---- page_value.c ---- */
+
+/* A member as a number that is not negative; NAN: it is missing, or no such number. */
+double page_real(const json_t *o, const char *key);
+
+/* Element `i` of an array in the same way; 0: it is missing, or no such number. */
+double page_element(const json_t *array, size_t i);
+
+/* A member as a text; "" where there is none. */
+const char *page_string(const json_t *o, const char *key);
+
+/* The sum of the members for the directions of a member. */
+double page_sum(const json_t *o, const char *key);
+
+/* Cells of a figure: "412 MB/s", "103 k/s", "1.94 ms", "67.1 MB", "12". Unknown: "-". */
+void page_rate_cell(struct page *p, double bytes_per_s);
+void page_ops_cell(struct page *p, double per_s);
+void page_time_cell(struct page *p, double ns);
+void page_bytes_cell(struct page *p, double bytes);
+void page_count_cell(struct page *p, double n);
+
+/*
+ * The name of target `number` of a document in `buf`: "target 3, data", or "all targets" for an
+ * unknown number.
+ */
+#define PAGE_NAME_SIZE 96
+const char *page_target(const json_t *root, double number, char *buf);
+
+/* The first result of a kind; NULL: there is none. */
+const json_t *page_result(const json_t *root, const char *what);
+
+/* Service times of a result in a direction ("read", "write", "noop", "discard"); NULL: none. */
+const json_t *page_service(const json_t *result, const char *direction);
+
+/* The times of its flushes; NULL: none. */
+const json_t *page_flushes(const json_t *result);
+
+#define PAGE_DIRECTIONS 4
+extern const char *const page_directions[PAGE_DIRECTIONS];
+
+/* ---- page_style.c ---- */
+extern const char page_style[];
+
+/*
+ * page_latency.c: the axes of a plot of a distribution, and the share of operations that took at
+ * least each time, as a line of it; `times` may be NULL: nothing.
+ */
+void page_distribution_axes(struct plot *plot);
+void page_distribution_line(struct plot *plot, const json_t *times, const char *title);
+
+/* True if the document is that of a curve. */
+bool page_has_curve(const struct compare_run *run);
+
+/* ---- parts: of two documents, and each of one ---- */
+void page_difference(struct page *p, const struct compare_run *runs);
+void page_times(struct page *p, const struct compare_run *run);
+void page_heat(struct page *p, const struct compare_run *run);
+void page_spans(struct page *p, const struct compare_run *run);
+void page_summary(struct page *p, const struct compare_run *run);
+void page_latency(struct page *p, const struct compare_run *run);
+void page_targets(struct page *p, const struct compare_run *run);
+void page_environment(struct page *p, const struct compare_run *run);
+void page_lines(struct page *p, const struct compare_run *run);
+void page_curve(struct page *p, const struct compare_run *run);
+void page_points(struct page *p, const struct compare_run *run);
+
+#endif

@@ -1,0 +1,373 @@
+/*
+ * Bandwidth, IOPS and latency over the time of a run: the rows of -intervals, and the passes.
+ * Called by page.c.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page/page.h"
+
+/* Points of a line, and rows of the table; more rows of the document are joined. */
+#define MAX_POINTS 200
+
+/* Lines: all targets and up to this many of them. */
+#define MAX_SUBJECTS 6
+
+/* The rows of flushes are after those of all directions. */
+#define FLUSHES PAGE_DIRECTIONS
+
+/* A row of the document: the members are looked up once, since each line goes over all rows. */
+struct row {
+	double target;	  /* NAN: all */
+	size_t direction; /* of page_directions, or FLUSHES */
+	bool has_bandwidth;
+	double start_ns, end_ns, ops, bytes, errors, p50_ns, p99_ns, max_ns;
+};
+
+/* Rows of the document that are joined. */
+struct joined {
+	double start_ns, end_ns, ops, bytes, errors;
+	double p50_sum;	       /* of p50 times operations */
+	double p99_ns, max_ns; /* the greatest */
+	size_t n;
+	bool bandwidth; /* flushes have none */
+};
+
+/* The rows of a line. */
+struct subject {
+	double target;	  /* NAN: all */
+	size_t direction; /* of page_directions, or FLUSHES */
+};
+
+struct times {
+	struct page *p;
+	const struct compare_run *run;
+	struct row *rows; /* owned */
+	size_t n;
+	struct plot *bandwidth, *iops, *latency;
+};
+
+static double known(double x)
+{
+	return isnan(x) ? 0 : x;
+}
+
+static const char *direction_name(size_t i)
+{
+	return i < PAGE_DIRECTIONS ? page_directions[i] : "flush";
+}
+
+/* Past FLUSHES: it is none. */
+static size_t direction_of(const json_t *row)
+{
+	const char *name = page_string(row, "direction");
+	size_t i = 0;
+
+	while (i <= FLUSHES && strcmp(name, direction_name(i)) != 0)
+		i++;
+	return i;
+}
+
+/* False: memory is short. */
+static bool take_rows(struct times *t, const json_t *rows)
+{
+	const json_t *row;
+	size_t i;
+
+	t->rows = calloc(json_array_size(rows) + 1, sizeof(*t->rows));
+	if (!t->rows)
+		return false;
+	json_array_foreach(rows, i, row)
+	{
+		t->rows[t->n++] = (struct row){
+			.target = page_real(row, "target"),
+			.direction = direction_of(row),
+			.has_bandwidth = !isnan(page_real(row, "bandwidth")),
+			.start_ns = page_real(row, "start_ns"),
+			.end_ns = page_real(row, "end_ns"),
+			.ops = known(page_real(row, "ops")),
+			.bytes = known(page_real(row, "bytes")),
+			.errors = known(page_real(row, "errors")),
+			.p50_ns = known(page_real(row, "p50_ns")),
+			.p99_ns = known(page_real(row, "p99_ns")),
+			.max_ns = known(page_real(row, "max_ns")),
+		};
+	}
+	return true;
+}
+
+static bool is_of(const struct row *row, const struct subject *s)
+{
+	return row->direction == s->direction &&
+	       (isnan(s->target) ? isnan(row->target) : row->target == s->target);
+}
+
+static size_t count(const struct times *t, const struct subject *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += is_of(&t->rows[i], s);
+	return n;
+}
+
+static void join(struct joined *j, const struct row *row)
+{
+	if (!j->n++)
+		j->start_ns = row->start_ns;
+	j->end_ns = row->end_ns;
+	j->ops += row->ops;
+	j->bytes += row->bytes;
+	j->bandwidth |= row->has_bandwidth;
+	j->errors += row->errors;
+	j->p50_sum += row->ops * row->p50_ns;
+	j->p99_ns = fmax(j->p99_ns, row->p99_ns);
+	j->max_ns = fmax(j->max_ns, row->max_ns);
+}
+
+static double rate(double amount, const struct joined *j)
+{
+	return j->end_ns > j->start_ns ? amount * 1e9 / (j->end_ns - j->start_ns) : NAN;
+}
+
+static double p50_of(const struct joined *j)
+{
+	return j->ops > 0 ? j->p50_sum / j->ops : NAN;
+}
+
+static void put_row(struct page *p, const struct joined *j)
+{
+	char text[SCALED_SIZE];
+
+	page_row(p, scaled_time(j->start_ns, text));
+	page_time_cell(p, j->end_ns);
+	page_count_cell(p, j->ops);
+	page_rate_cell(p, j->bandwidth ? rate(j->bytes, j) : NAN);
+	page_ops_cell(p, rate(j->ops, j));
+	page_time_cell(p, p50_of(j));
+	page_time_cell(p, j->ops > 0 ? j->p99_ns : NAN);
+	page_time_cell(p, j->ops > 0 ? j->max_ns : NAN);
+	page_count_cell(p, j->errors);
+	page_row_end(p);
+}
+
+/* ---- lines ---- */
+
+/* Call `take` for each group of rows of a subject. */
+static void each(const struct times *t, const struct subject *s,
+		 void (*take)(void *arg, const struct joined *j), void *arg)
+{
+	const size_t n = count(t, s), group = (n + MAX_POINTS - 1) / MAX_POINTS;
+	struct joined j = { .n = 0 };
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (!is_of(&t->rows[i], s))
+			continue;
+		join(&j, &t->rows[i]);
+		if (j.n < group)
+			continue;
+		take(arg, &j);
+		j = (struct joined){ .n = 0 };
+	}
+	if (j.n)
+		take(arg, &j);
+}
+
+static double middle(const struct joined *j)
+{
+	return (j->start_ns + j->end_ns) / 2e9;
+}
+
+static void add_bandwidth(void *plot, const struct joined *j)
+{
+	plot_row(plot, (double[]){ middle(j), rate(j->bytes, j) });
+}
+
+static void add_iops(void *plot, const struct joined *j)
+{
+	plot_row(plot, (double[]){ middle(j), rate(j->ops, j) });
+}
+
+static void add_p50(void *plot, const struct joined *j)
+{
+	plot_row(plot, (double[]){ middle(j), p50_of(j) / 1e9 });
+}
+
+static void add_p99(void *plot, const struct joined *j)
+{
+	plot_row(plot, (double[]){ middle(j), j->p99_ns / 1e9 });
+}
+
+static void add_max(void *plot, const struct joined *j)
+{
+	plot_row(plot, (double[]){ middle(j), j->max_ns / 1e9 });
+}
+
+static void add_row(void *page, const struct joined *j)
+{
+	put_row(page, j);
+}
+
+static void draw_rates(const struct times *t, const struct subject *s)
+{
+	char name[PAGE_NAME_SIZE], title[PAGE_NAME_SIZE + 16];
+
+	snprintf(title, sizeof(title), "%s, %s", direction_name(s->direction),
+		 page_target(t->run->root, s->target, name));
+	plot_series(t->bandwidth, title);
+	each(t, s, add_bandwidth, t->bandwidth);
+	plot_series(t->iops, title);
+	each(t, s, add_iops, t->iops);
+}
+
+static void draw_latency(const struct times *t, const struct subject *s)
+{
+	static const struct {
+		const char *name;
+		void (*add)(void *plot, const struct joined *j);
+	} lines[] = { { "p50", add_p50 }, { "p99", add_p99 }, { "max", add_max } };
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		char title[32];
+
+		snprintf(title, sizeof(title), "%s, %s", direction_name(s->direction),
+			 lines[i].name);
+		plot_series(t->latency, title);
+		each(t, s, lines[i].add, t->latency);
+	}
+}
+
+static void put_table(const struct times *t, const struct subject *s)
+{
+	static const char *const heads[] = { "|from", "to",  "operations", "bandwidth", "IOPS",
+					     "p50",   "p99", "max",	   "errors",	NULL };
+	char caption[64];
+
+	snprintf(caption, sizeof(caption), "Intervals of all targets, %s",
+		 direction_name(s->direction));
+	page_table(t->p, caption, heads);
+	each(t, s, add_row, t->p);
+	page_table_end(t->p, 0);
+}
+
+static void open_plots(struct times *t)
+{
+	t->bandwidth = page_plot(t->p, t->run, PLOT_LINES, "bandwidth", "Bandwidth over time");
+	t->iops = page_plot(t->p, t->run, PLOT_LINES, "iops", "Operations per second over time");
+	t->latency = page_plot(t->p, t->run, PLOT_LINES, "latency", "Service times over time");
+	if (!t->bandwidth || !t->iops || !t->latency)
+		return;
+	t->bandwidth->x_label = t->iops->x_label = t->latency->x_label = "time (s)";
+	t->bandwidth->y_label = "bandwidth";
+	t->iops->y_label = "operations per second";
+	t->latency->y_label = "service time";
+	t->bandwidth->y_format = "%.1s %cB/s";
+	t->iops->y_format = "%.1s %c";
+	t->latency->y_format = "%.0s %cs";
+	t->bandwidth->from_zero = t->iops->from_zero = true;
+	t->latency->log_y = true;
+}
+
+/* The rows of all targets; of the only target where there are none. */
+static double subject_of_all(const struct times *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		if (isnan(t->rows[i].target))
+			return NAN;
+	}
+	return 0;
+}
+
+/* They have no bandwidth, and are none of the operations. */
+static void put_flushes(const struct times *t, double all)
+{
+	const struct subject s = { all, FLUSHES };
+
+	if (!count(t, &s))
+		return;
+	draw_latency(t, &s);
+	put_table(t, &s);
+}
+
+static void put_intervals(struct times *t)
+{
+	const double all = subject_of_all(t);
+
+	page_figure(t->p,
+		    "Bandwidth, IOPS and service times over time, since the first pass began. "
+		    "Where rows are joined, p50 is their mean, and p99 and max are the greatest");
+	open_plots(t);
+	for (size_t i = 0; i < PAGE_DIRECTIONS; i++) {
+		const struct subject s = { all, i };
+
+		if (!count(t, &s))
+			continue;
+		draw_rates(t, &s);
+		draw_latency(t, &s);
+		put_table(t, &s);
+	}
+	put_flushes(t, all);
+	for (size_t k = 0; isnan(all) && k < MAX_SUBJECTS * PAGE_DIRECTIONS; k++) {
+		const struct subject s = { (double)(k / PAGE_DIRECTIONS), k % PAGE_DIRECTIONS };
+
+		if (count(t, &s))
+			draw_rates(t, &s);
+	}
+	page_figure_end(t->p);
+}
+
+/* ---- passes ---- */
+
+static void put_passes(struct page *p, const struct compare_run *run)
+{
+	static const char *const heads[] = { "|pass", "bandwidth", "IOPS", "latency", NULL };
+	const json_t *all = compare_statistic(run, -1), *passes = json_object_get(all, "passes");
+	const json_t *values[3];
+	const size_t n = json_array_size(passes);
+	struct plot *plot;
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		values[i] = json_object_get(json_object_get(all, figure_name((enum pass_figure)i)),
+					    "values");
+	page_figure(p, "Bandwidth of all targets by pass");
+	plot = page_plot(p, run, PLOT_LINES, "passes", "Bandwidth by pass");
+	if (plot) {
+		plot->x_label = "pass";
+		plot->y_label = "bandwidth";
+		plot->y_format = "%.1s %cB/s";
+		plot->from_zero = true;
+	}
+	plot_series(plot, "all targets");
+	page_table(p, "Passes", heads);
+	for (i = 0; i < n && i < PAGE_MAX_ROWS; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "%.15g", page_element(passes, i));
+		plot_row(plot, (double[]){ page_element(passes, i), page_element(values[0], i) });
+		page_row(p, text);
+		page_rate_cell(p, page_element(values[0], i));
+		page_ops_cell(p, page_element(values[1], i));
+		page_time_cell(p, page_element(values[2], i));
+		page_row_end(p);
+	}
+	page_table_end(p, n > i ? n - i : 0);
+	page_figure_end(p);
+}
+
+void page_times(struct page *p, const struct compare_run *run)
+{
+	const json_t *rows = json_object_get(run->root, "intervals");
+	struct times t = { .p = p, .run = run };
+
+	page_section(p, 3, "Over time");
+	if (json_array_size(rows) && take_rows(&t, rows))
+		put_intervals(&t);
+	else if (!json_array_size(rows))
+		page_missing(p, "bandwidth, IOPS and latency over time", "-intervals 1s");
+	if (json_array_size(json_object_get(compare_statistic(run, -1), "passes")) > 1)
+		put_passes(p, run);
+	page_section_end(p);
+	free(t.rows);
+}

@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+"""
+xdd report: the page is well-formed, complete in itself and readable; its figures are those of the documents; texts of
+documents cannot become markup; and what it refuses.
+"""
+import copy
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
+import xddjson as j
+import xddpage
+import xddtest as t
+
+t.tolerate("the page has no plots: gnuplot is not installed")
+
+BAD_ARGUMENT, BAD_OPTION, IO_ERROR = 2, 3, 6
+TWO = "-op noop -targets 2 null null -numreqs 100 -passes 5".split()
+HOSTILE = ["<script>alert(1)</script>", "\"onload=\"alert(1)", "'><img src=x onerror=alert(1)>", "`touch owned`",
+           "x'; system('touch owned') #", "\x1b[31m\u202e</title></style>", "&lt;&amp;", "$data\nEOD\n@x %s{/:Bold}"]
+
+
+def report(*args, **kwargs):
+    return t.command([t.XDD, "report", *args], **kwargs)
+
+
+def page_of(run, name):
+    """The page, after the checks that hold for each of them."""
+    page = xddpage.Page(run.out)
+    t.equal((run.status, run.err), (0, ""), name + ": a page", run.err)
+    t.equal((page.faults, page.external()), ([], []), name + ": it is well-formed, and needs nothing else")
+    refs = [r for e in page.all() for key in ("aria-labelledby", "aria-describedby")
+            for r in e.attributes.get(key, "").split()] + \
+        [e.attributes["href"][1:] for e in page.all("a") if e.attributes.get("href", "").startswith("#")]
+    t.equal([r for r in refs if r not in page.ids], [], name + ": what it refers to is there")
+    t.ok(page.root.all("main") and len(page.all("h1")) == 1 and page.all("html")[0].attributes.get("lang") == "en" and
+         all(len(table.all("caption")) == 1 and table.parent.attributes.get("class") == "box" and table.all("th") and
+             all("scope" in th.attributes for th in table.all("th")) for table in page.all("table")),
+         name + ": its parts have names, its tables heads, and boxes to scroll in")
+    return page
+
+
+def row_of(page, caption, head):
+    """The row with that head as a dictionary by the heads of the columns."""
+    for title, rows in page.tables().items():
+        if title.startswith(caption):
+            return next((dict(zip(rows[0], row)) for row in rows[1:] if row[0] == head), None)
+    return None
+
+
+def test_run():
+    document = j.of_run("two", *TWO)
+    page = page_of(report(t.path("two")), "a run")
+    t.equal(page.headings()[2:], ["Over time", "Latency", "Targets", "Environment"], "its sections")
+    rows = [row_of(page, "Targets side by side", head) or {} for head in ("target 0, null", "target 1, null", "all targets")]
+    t.equal([(r.get("operations"), r.get("errors"), r.get("operation")) for r in rows],
+            [("500", "0", "noop"), ("500", "0", "noop"), ("1000", "0", "noop")], "targets side by side")
+    t.equal((row_of(page, "Service times", "noop") or {}).get("operations"), "1000", "latencies of all")
+    t.equal((row_of(page, "Machine", "host name") or {}).get("value"), document["environment"]["host"]["name"],
+            "the environment")
+    t.equal((row_of(page, "The plan", "target 1 path") or {}).get("value"), "null", "the plan")
+    text = page.root.text()
+    t.ok(document["command_line"] in text and "is the mean of 5 passes with 95 % confidence" in text and
+         "complete: it ended normally" in text, "the summary has the command, the certainty and the end")
+
+
+def test_verdicts():
+    base = j.of_run("one", *"-op noop -targets 1 null -numreqs 100".split())
+    page = page_of(report(t.path("one")), "one pass")
+    t.ok("less than two complete passes say nothing about repeatability; -passes 5 does" in page.root.text(),
+         "one pass says nothing, and what to do is said")
+    bad = copy.deepcopy(base)
+    bad.update(status=6, partial=True, end="canceled", messages=[
+        {"level": "warning", "text": "the page cache answered"}, {"level": "error", "text": "it <b>broke</b>"}])
+    average = next(r for r in bad["results"] if r["what"] == "COMBINED")
+    average.update(errors=3, miscompares=2, outstanding=1)
+    bad["results"].append(dict(average, what="TARGET_AVERAGE", target=0, bound="starved"))
+    bad["statistics"][0]["not_reproducible"] = "pass 1 is slow"
+    text = page_of(report(j.write("bad", bad)), "a bad run").root.text()
+    for want in ("partial: the run was canceled before its end", "failed: the exit status was 6", "errors: 3 operations failed",
+                 "wrong data: 2 extents", "hung: 1 requests", "limited: target 0, null, by other programs",
+                 "warning: the page cache answered", "error: it <b>broke</b>"):
+        t.ok(want in text, want, text[:2000])
+    t.ok("ended normally" not in text, "and not that it ended normally")
+
+
+def test_sweep():
+    file = t.path("sweep")
+    run = t.command([t.XDD, "sweep", *"-op noop -targets 1 null -numreqs 50 -rounds 2 -queuedepth 1,2 -reqsize 1,4 -jsonout".split(),
+                     file], tolerate=[t.CACHED])
+    t.equal(run.status, 0, "a sweep", run)
+    page = page_of(report(file), "a sweep")
+    rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Means over the rounds"))
+    t.equal((rows[0][:3], [row[:3] for row in rows[1:]]),
+            (["point", "queuedepth", "reqsize"], [["1", "1", "1"], ["2", "1", "4"], ["3", "2", "1"], ["4", "2", "4"]]),
+            "a row for each point")
+    for words, heads in ((["-axis", "queuedepth"], ["queuedepth", "1", "2"]), (["-axis", "-reqsize"], ["reqsize", "1", "4"]),
+                         ([], ["queuedepth", "1", "2"])):
+        lines = [rows for caption, rows in page_of(report(*words, file), "axis").tables().items() if caption.startswith("Bandwidth")]
+        t.ok(lines and lines[0][0][0] == heads[0] and [row[0] for row in lines[0][1:]] == heads[1:], "the x axis: " + " ".join(words), lines)
+    both = page_of(report(file, j.write("plain", j.of_run("mixed", *TWO))), "a sweep and a run")
+    t.equal([h for h in both.headings() if h[:3] in ("a: ", "b: ")], ["a: " + file, "b: " + t.path("plain")],
+            "several documents, one after the other")
+
+
+def plots_of(page):
+    """The names of the plots, each in a figure that has a table."""
+    bad = [f.all("figcaption")[0].text() for f in page.all("figure") if f.all("svg") and not f.all("table")]
+    t.equal(bad, [], "every plot has its table")
+    t.equal([s for s in page.all("svg") if s.attributes.get("role") != "img" or not s.attributes.get("aria-label")], [],
+            "every plot has a name")
+    return [s.attributes["aria-label"] for s in page.all("svg")]
+
+
+def test_curve():
+    file = t.path("curve")
+    run = t.command([t.XDD, "curve", *"-op noop -target null -operationdelay 0.0001 -numreqs 50 -queuedepth 1 -rounds 2".split(),
+                     "-load", "5,10,20,110", "-goal", "p99=10s", "-jsonout", file],
+                    tolerate=["curve: the maximum is not steady", m.RATE_NOT_REACHED])
+    t.equal(run.status, 0, "a curve", run)
+    doc = j.load(file)
+    loads = doc["curve"]["loads"]
+    page = page_of(report(file), "a curve")
+    section = next(s for s in page.all("section") if s.all("h3") and s.all("h3")[0].text() == "Response time against load")
+    words = [item.text() for item in section.all("li")]
+    t.ok([w.split(":")[0] for w in words] == ["maximum", "knee", "goal"] and "p99 up to 10.0 s holds at" in words[2],
+         "says the maximum, the knee and the goal", words)
+    rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Loads of the curve"))
+    t.equal([(r[0], r[-1]) for r in rows[1:]], [("%.5g %%" % x["percent"], "yes" if x["overloaded"] else "no") for x in loads],
+            "a row for each load")
+    t.ok(all(r[8] != "-" or x["lateness"] is None for r, x in zip(rows[1:], loads)), "with the lateness of xdd", rows)
+    if t.have("gnuplot"):
+        t.equal(plots_of(page), ["Response and service times by load"], "and the plot of a curve")
+    doc["curve"] = {"maximum": {"iops": "x"}, "loads": [5, {"percent": -1, "response": {}}, []], "knee": {"percent": 1e300},
+                    "knee_missing": 7, "goal": {"figure": "<b>", "limit": None, "holds_percent": 3}}
+    page_of(report(j.write("odd", doc)), "a curve of other types")
+    doc["curve"] = {}
+    page_of(report(j.write("odd", doc)), "an empty curve")
+
+
+ALL = ["Bandwidth over time", "Operations per second over time", "Service times over time", "Bandwidth by pass",
+       "Distribution of the service times", "Heat map of the service times", "Starts and ends of the targets"]
+
+
+def test_plots():
+    file, where = t.path("long"), t.path("plots")
+    j.of_run("long", *"-op noop -targets 2 null null -passes 3 -timelimit 0.3 -intervals 0.02".split())
+    page = page_of(report(file, "-noplots"), "-noplots")
+    t.equal((plots_of(page), page.root.text().count("The plot is missing: -noplots. Its values are in the table.")),
+            ([], len(page.all("figure")) + 2), "-noplots: the missing plots are named")
+    run = report(file, env={"PATH": "/nowhere"}, warns="the page has no plots: gnuplot is not installed")
+    t.ok(run.status == 0 and "The plot is missing: gnuplot is not installed." in xddpage.Page(run.out).root.text(),
+         "without gnuplot there is a page, and a warning", run)
+    if not t.have("gnuplot"):
+        t.skip("plots", "no gnuplot")
+        return
+    page = page_of(report(file, "-plots", where), "with plots")
+    t.equal(plots_of(page), ALL, "the plots of a run")
+    rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Intervals of all targets"))
+    t.ok(10 < len(rows) <= 201, "and the rows of the intervals", len(rows))
+    names = sorted(os.listdir(where))
+    stems = sorted({name.rsplit(".", 1)[0] for name in names})
+    t.equal((names, len(stems)), (sorted(s + e for s in stems for e in (".dat", ".gnuplot", ".png", ".svg")),
+                                  len(page.all("svg"))), "-plots: data, script, PNG and SVG of each")
+    with open(os.path.join(where, stems[0] + ".png"), "rb") as f:
+        t.equal(f.read(4), b"\x89PNG", "PNG")
+    for name in names:
+        if name.endswith((".png", ".svg")):
+            os.remove(os.path.join(where, name))
+    made = [t.command(["gnuplot", "-d", s + ".gnuplot"], cwd=where).status for s in stems]
+    t.equal((made, sorted(os.listdir(where))), ([0] * len(stems), names), "the scripts make them again")
+    run = report(file, "-plots", file)
+    t.ok(run.status == IO_ERROR and len(run.error_lines()) == 1, "-plots with a file", run)
+    # Stands in for a gnuplot that ends at once, one that never does, and one that never stops to print.
+    os.mkdir(t.path("bin"))
+    for script in ("exit 1", "cat >/dev/null; exit 3", "kill -9 $$"):
+        with open(t.path("bin/gnuplot"), "w") as f:
+            f.write("#!/bin/sh\n%s\n" % script)
+        os.chmod(t.path("bin/gnuplot"), 0o755)
+        run = report(file, env={"PATH": t.path("bin") + ":" + os.environ["PATH"]}, warns="no plots: gnuplot failed")
+        t.ok(run.status == 0 and "The plot is missing: gnuplot failed." in run.out, "a gnuplot that does %s" % script, run)
+
+
+def test_difference():
+    base = j.of_run("base", *TWO)
+    noise = [99.0, 101.0, 100.0, 98.0, 102.0]
+
+    def with_values(name, factor):
+        new = copy.deepcopy(base)
+        for statistic in new["statistics"]:
+            statistic["not_reproducible"] = None
+            for figure in ("bandwidth", "iops", "latency", "p50", "p99", "p99.9"):
+                statistic[figure]["values"] = [v * factor for v in noise]
+        return j.write(name, new)
+    for factor, change, verdict, sentence in ((1.2, "+20.0 %", "real", "18 differences are real"),
+                                              (1.0, "+0.0 %", "may be chance", "No difference between the results")):
+        page = page_of(report(with_values("first", 1.0), with_values("second", factor)), "%g times as much" % factor)
+        rows = next(rows for caption, rows in page.tables().items() if caption.startswith("b to a"))
+        t.equal((len(rows), {(r[4], r[6]) for r in rows[1:]}, {r[0] for r in rows[1:]}),
+                (19, {(change, verdict)}, {"all targets", "target 0, null", "target 1, null"}), "each figure of each subject")
+        t.ok(sentence in page.root.text() and "Distributions of both documents" in plots_of(page) + (
+            [] if t.have("gnuplot") else ["Distributions of both documents"]), "the verdict in words, and both distributions")
+    page = page_of(report(*[t.path("first")] * 3), "three documents")
+    t.ok("Difference" not in page.headings(), "are not compared")
+
+
+def test_many_rows():
+    """Rows of a document are joined: the page does not grow with them."""
+    base = j.of_run("rows", *TWO)
+    row = {"target": None, "name": "all", "pass": 1, "direction": "read", "ops": 10, "bytes": 4096, "errors": 1, "iops": 1,
+           "bandwidth": 1, "p50_ns": 100, "p99_ns": 200, "max_ns": 300, "partial": False}
+    base["intervals"] = [dict(row, start_ns=i * 1000, end_ns=i * 1000 + 1000, max_ns=300 + i) for i in range(100000)]
+    page = page_of(report(j.write("rows", base)), "100,000 rows")
+    rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Intervals of all targets"))
+    t.equal((len(rows), rows[1][2:3], sum(int(r[2]) for r in rows[1:]), sum(int(r[-1]) for r in rows[1:])),
+            (201, ["5000"], 1000000, 100000), "200 rows, which add up")
+    t.equal((rows[-1][3], rows[-1][-2]), ("4.10 GB/s", "100 us"), "with the rate, and the greatest latency")
+    t.ok(len(page.source) < 1 << 20, "in less than 1 MiB", len(page.source))
+
+
+def test_hostile():
+    """Texts of a document are texts of the page, whatever they hold, and none of gnuplot's."""
+    base = j.of_run("victim", *TWO)
+    sweep = {"format": "xdd sweep", "version": 1, "status": 0, "axes": [], "points": []}
+    for text in HOSTILE:
+        bad = copy.deepcopy(base)
+        bad["command_line"] = bad["start_time"] = bad["xdd"] = bad["end"] = text
+        bad["environment"]["host"] = {"name": text, text: text}
+        bad["messages"] = [{"level": text, "text": text}]
+        for target in bad["plan"]["targets"]:
+            target["path"] = target["name"] = text
+        for result in bad["results"]:
+            result["operation"] = text
+        bad["statistics"][-1]["not_reproducible"] = text
+        page = page_of(report(j.write(t.path("<bad>'\"&"), bad)), repr(text))
+        longest = max(re.findall("[ -~]+", text), key=len)
+        t.ok(longest in page.root.text(), "it is shown as it is: %r" % text)
+        where = t.tmp()
+        sweep["axes"] = [{"option": text, "values": [text, text + "2"]}, {"option": "b" + text, "values": [text]}]
+        sweep["points"] = [{"point": i + 1, "varied": {text: v, "b" + text: text}, "rounds": [], "statistics": [
+            {"target": None, "passes": [1], **{f: {"values": [5.0], "mean": 5.0} for f in
+                                                ("bandwidth", "iops", "latency", "p50", "p99", "p99.9")}}]}
+            for i, v in enumerate((text, text + "2"))]
+        page = page_of(report(j.write("sweep", sweep), "-plots", "plots", cwd=where), "a sweep of %r" % text)
+        scripts = [open(os.path.join(where, "plots", n)).read() for n in os.listdir(os.path.join(where, "plots"))
+                   if n.endswith(".gnuplot")] if t.have("gnuplot") else []
+        strings = [string for script in scripts for string in re.findall("'([^']*)'", script)]
+        rest = re.sub("'[^']*'", "", "".join(script.replace("$d", "") for script in scripts))
+        t.equal(([s for s in strings if not re.fullmatch(r"[\w ._/+:,=%()#?&-]*", s)], re.findall("[`'\"@]|system|touch", rest)),
+                ([], []), "and its scripts have none of it")
+        t.equal(len(plots_of(page)), 3 if t.have("gnuplot") else 0, "which has all plots")
+    t.ok(not os.path.exists("owned") and not os.path.exists(os.path.join(t.tmp(), "plots", "owned")), "no file of theirs")
+    t.ok(not os.path.exists("owned") and not os.path.exists(t.path("owned")), "nothing of them was run")
+
+
+def test_odd_values():
+    """Members of wrong types and sizes are unknown, and never more than that."""
+    base = j.of_run("odd", *TWO)
+
+    def spoil(value, replacement):
+        if isinstance(value, dict):
+            return {k: spoil(v, replacement) for k, v in value.items()}
+        if isinstance(value, list):
+            return [spoil(v, replacement) for v in value]
+        return replacement
+    for replacement in (-1, 1e308, 1e24, "9" * 4000, [], {}, None, True, "", 0):
+        bad = dict(base)
+        for member in ("environment", "plan", "results", "messages", "clock", "end", "status"):
+            bad[member] = spoil(base[member], replacement)
+        page_of(report(j.write("bad", bad)), "all values %.20r" % (replacement,))
+    many = copy.deepcopy(base)
+    many["results"] = [r for r in base["results"] if r["what"] == "COMBINED"] * 1000
+    many["messages"] = [{"level": "warning", "text": "m"}] * 1000
+    many["environment"]["deep"] = spoil(base["environment"], 1)
+    for _ in range(100):
+        many["environment"]["deep"] = [many["environment"]["deep"]]
+    page = page_of(report(j.write("many", many)), "many rows")
+    t.ok("600 more rows are not shown." in page.root.text() and "900 more messages" in page.root.text() and
+         len(page.source) < 1 << 20, "what is too much is counted")
+
+
+def test_style():
+    """Contrasts are at least those of WCAG 2.1 AA, light and dark; the page has rules for paper."""
+    j.of_run("style", *TWO)
+    page = xddpage.Page(report(t.path("style")).out)
+    style = page.all("style")[0].text()
+    schemes = xddpage.colours(style)
+    t.equal([sorted(s) for s in schemes], [["back", "bad", "good", "head", "line", "link", "note", "soft", "text"]] * 2,
+            "two sets of colours")
+    for name, scheme in zip(("light", "dark"), schemes):
+        low = [(a, b) for a in ("text", "soft", "link", "good", "bad", "note") for b in ("back", "head")
+               if xddpage.contrast(scheme[a], scheme[b]) < 4.5]
+        t.equal(low, [], name + ": each text can be read")
+    t.ok("@media print" in style and "prefers-color-scheme:dark" in style, "and it has rules for paper and for dark screens")
+    rules = style.replace(":root{", "").split("--note:")
+    t.ok(rules[-1].count("color:#") == 0, "texts have these colours only")
+
+
+def test_output():
+    j.of_run("data", *TWO)
+    plain, file = report(t.path("data")), t.path("page.html")
+    run = report(t.path("data"), "-o", file)
+    t.equal((run.status, run.out, run.err), (0, "", ""), "-o: nothing on standard output", run)
+    with open(file, encoding="utf-8") as f:
+        t.equal(f.read() == plain.out, True, "-o: the same page")
+    bad = j.write("cut", "{")
+    run = report(bad, "-o", file)
+    t.equal((run.status, os.path.getsize(file) > 1000), (BAD_ARGUMENT, True), "an error leaves the old page", run)
+    run = report(t.path("data"), "-o", t.path("data"))
+    t.ok(run.status == BAD_ARGUMENT and "is a document to read" in run.err, "a document is not overwritten", run)
+    run = t.command(["sh", "-c", '"$0" report "$1" >/dev/full', t.XDD, t.path("data")])
+    t.equal((run.status, m.NO_SPACE in run.err, len(run.error_lines())), (IO_ERROR, True, 1), "a full disk", run)
+    run = report(t.path("data"), "-o", "/dev/full")
+    t.equal((run.status, m.NO_SPACE in run.err, len(run.error_lines())), (IO_ERROR, True, 1), "-o /dev/full", run)
+
+
+def test_refused():
+    good = t.path("good")
+    j.of_run("good", *TWO)
+    for args, status, want in (((), BAD_ARGUMENT, "expected files of -jsonout; see xdd report -help"),
+                               (("/nowhere",), BAD_ARGUMENT, "/nowhere: " + m.NO_FILE), ((t.tmp(),), BAD_ARGUMENT, "directory"),
+                               ((good, "-axis"), BAD_ARGUMENT, "-axis: missing argument <option>"),
+                               ((good, "-axis", "queuedepth"), BAD_ARGUMENT, "report -axis queuedepth: expected an option that a sweep"),
+                               ((good, "-o"), BAD_ARGUMENT, "-o: missing argument <file>"),
+                               ((good, "-o", t.tmp() + "/no/page"), BAD_ARGUMENT, "report -output "),
+                               ((good, "-otput", "x"), BAD_OPTION, "-otput"),
+                               ((good, *[good] * 100), BAD_ARGUMENT, "101 documents are too many; expected up to 100"),
+                               ((j.write("x", "[]"),), BAD_ARGUMENT, "this is JSON, but not of xdd -jsonout")):
+        run = report(*args)
+        t.equal((run.status, run.out, len(run.error_lines()), want in run.err, run.err.startswith("xdd: ")),
+                (status, "", 1, True, True), want, run)
+    run = report("-help")
+    t.equal((run.status, run.out.startswith("usage: xdd report"), run.err), (0, True, ""), "-help", run)
+
+
+t.run(test_run, test_verdicts, test_sweep, test_curve, test_plots, test_difference, test_many_rows, test_hostile, test_odd_values, test_style, test_output, test_refused)
+t.done()
