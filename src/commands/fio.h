@@ -158,9 +158,11 @@ enum fio_option {
 	FIO_RANDSEED,
 	FIO_RATE,
 	FIO_RATE_IOPS,
+	FIO_RATE_PROCESS,
 	FIO_READFUA,
 	FIO_READ_IOLOG,
 	FIO_REGISTERFILES,
+	FIO_RAMP_TIME,
 	FIO_RUNTIME,
 	FIO_RW,
 	FIO_RWMIXREAD,
@@ -216,6 +218,7 @@ struct fio_value {
 	struct fio_setting *setting; /* NULL: not set */
 	uint64_t n;		     /* of a FIO_BYTES the first, for reads; 0: the default */
 	uint64_t write;		     /* of a FIO_BYTES the second */
+	uint64_t trim;		     /* of a FIO_BYTES the third */
 	unsigned percent;	     /* of a FIO_AMOUNT; 0: it is in bytes */
 };
 
@@ -287,6 +290,8 @@ enum fio_slot {
 	SLOT_VERIFY,
 	SLOT_FLUSHWRITE,
 	SLOT_SYNCWRITE,
+	SLOT_OPENSYNC,
+	SLOT_WARMUP,
 	SLOT_STARTDELAY,
 	SLOT_PROCESSOR,
 	SLOT_NUMA,
@@ -310,7 +315,7 @@ struct fio_target {
 	struct fio_words slot[SLOTS];
 	uint64_t layout_bytes; /* the file must have as much for a read; 0: nothing */
 	uint64_t end_bytes;    /* where the target's range ends; 0: not known */
-	bool writes, reads, random;
+	bool writes, reads, discards, random;
 	bool verifies;	   /* reads are compared with the data pattern */
 	bool verify_after; /* read back and verify once all is written */
 	bool overwrite;	   /* the file is laid out before it is written, too */

@@ -32,7 +32,7 @@ const char *fio_text(const struct fio_job *j, enum fio_option option, const char
 
 /* ---- values ---- */
 
-/* Up to three sizes with commas: reads, writes, trims. One alone is for all. */
+/* Up to three sizes with commas: reads, writes, trims. The last of one or two is for the rest. */
 static int parse_list(const char *text, unsigned kb_base, struct fio_value *v)
 {
 	uint64_t sizes[3] = { 0, 0, 0 };
@@ -51,10 +51,11 @@ static int parse_list(const char *text, unsigned kb_base, struct fio_value *v)
 			return err;
 		text += n;
 		if (!*text) {
-			if (i == 0)
-				sizes[1] = sizes[0];
+			for (size_t k = i + 1; k < 3; k++)
+				sizes[k] = sizes[i];
 			v->n = sizes[0];
 			v->write = sizes[1];
+			v->trim = sizes[2];
 			return 0;
 		}
 		text++;

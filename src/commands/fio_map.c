@@ -187,10 +187,10 @@ static void clear(struct fio_target *t, enum fio_slot slot)
 
 static int add_read_back(struct fio_map *m)
 {
-	static const enum fio_slot of_writes[] = {
-		SLOT_TIMELIMIT, SLOT_THROTTLE,	 SLOT_FLUSHWRITE,
-		SLOT_SYNCWRITE, SLOT_STARTDELAY, SLOT_PREALLOCATE
-	};
+	static const enum fio_slot of_writes[] = { SLOT_TIMELIMIT,  SLOT_THROTTLE,
+						   SLOT_FLUSHWRITE, SLOT_SYNCWRITE,
+						   SLOT_STARTDELAY, SLOT_PREALLOCATE,
+						   SLOT_WARMUP };
 	struct fio_target *all = arena_alloc(m->file->arena, m->n_targets * sizeof(*all));
 	size_t n = 0;
 	int err = 0;

@@ -3,11 +3,14 @@
  * mapper.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands/fio.h"
+#include "xdd/base/gcd.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/mix.h"
 
 #define BLOCK_DEFAULT 1024u /* of xdd */
 #define SECTOR_BYTES 512u   /* the block of requests that are no multiple of the default */
@@ -21,8 +24,12 @@
 struct extent {
 	uint64_t offset;
 	uint64_t region;
-	uint64_t amount; /* of a loop */
-	uint64_t request;
+	uint64_t amount;  /* of a loop */
+	uint64_t request; /* sizes and offsets are multiples of it; without a mix the size */
+	uint64_t largest; /* of a mix; otherwise the same */
+	uint64_t cycle;	  /* bytes of a cycle of a mix; otherwise the same */
+	double mean;	  /* the mean size */
+	const char *mix;  /* the words of -reqsize; NULL: one size */
 };
 
 static int fail(struct fio_map *m, const struct fio_job *j, const char *what)
@@ -46,7 +53,11 @@ static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_
 	if (!t->reads || !t->writes) {
 		int err = leave_mix(m, j);
 
-		return err ? err : fio_put(m, t, SLOT_OP, "-op", t->reads ? "read" : "write");
+		return err ? err :
+			     fio_put(m, t, SLOT_OP, "-op", "%s",
+				     t->discards ? "discard" :
+				     t->reads	 ? "read" :
+						   "write");
 	}
 	if (fio_is_set(j, FIO_RWMIXWRITE) &&
 	    fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "rwmixwrite says the same"))
@@ -79,10 +90,142 @@ static int request_of_range(struct fio_map *m, const struct fio_job *j, enum fio
 		return fio_fail(m->file, j->section->path, j->v[option].setting->line,
 				"%s=%.60s: expected sizes, such as 4k-64k",
 				j->v[option].setting->name, text);
-	return fio_leave(
-		m->file, m->group, j, option,
-		"requests of a target have one size, except in a list (-seek load); here %s",
-		units_size_text(*request, size, sizeof(size)));
+	return fio_leave(m->file, m->group, j, option,
+			 "requests have one size, or the sizes of bssplit; here %s",
+			 units_size_text(*request, size, sizeof(size)));
+}
+
+/* ---- bssplit ---- */
+
+/* A size of bssplit, and its percentage. */
+struct split {
+	uint64_t bytes;
+	uint64_t percent;
+	bool blank; /* it shares what is left of 100 */
+};
+
+static int compare_splits(const void *a, const void *b)
+{
+	const struct split *x = a, *y = b;
+
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Read "4k/60:64k/40" of `length` bytes. Returns the number of sizes, or -EINVAL. */
+static int read_splits(const struct fio_job *j, const char *text, size_t length, struct split *list)
+{
+	const unsigned kb_base = (unsigned)fio_number(j, FIO_KB_BASE, 1024);
+	int n = 0;
+
+	for (const char *end = text + length; text < end; text++) {
+		size_t size = strcspn(text, "/:,"), percent;
+		char word[32], *rest;
+
+		if (n == MIX_MAX_SIZES)
+			return -EINVAL;
+		snprintf(word, sizeof(word), "%.*s", (int)(size < 31 ? size : 31), text);
+		if (fio_parse_bytes(word, kb_base, &list[n].bytes) || !list[n].bytes)
+			return -EINVAL;
+		text += size;
+		percent = *text == '/' ? strcspn(++text, ":,") : 0;
+		list[n].percent = percent ? strtoul(text, &rest, 10) : 0;
+		if (percent && (rest != text + percent || list[n].percent > 100))
+			return -EINVAL;
+		list[n++].blank = !percent;
+		text += percent;
+	}
+	return n;
+}
+
+/*
+ * The percentages as weights, which are all there are, and each size once. Returns the number of
+ * sizes, or -EINVAL if they are more than 100 % together.
+ */
+static int weigh_splits(struct split *list, int n)
+{
+	uint64_t sum = 0, blank = 0;
+	int kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		sum += list[i].percent;
+		blank += list[i].blank;
+	}
+	if (!n || sum > 100 || (sum == 0 && !blank))
+		return -EINVAL;
+	for (int i = 0; i < n; i++) {
+		list[i].percent *= blank ? blank : 1;
+		if (list[i].blank)
+			list[i].percent = 100 - sum;
+	}
+	qsort(list, (size_t)n, sizeof(*list), compare_splits);
+	for (int i = 0; i < n; i++) {
+		if (!list[i].percent)
+			continue;
+		if (kept && list[kept - 1].bytes == list[i].bytes)
+			list[kept - 1].percent += list[i].percent;
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
+/* The words of -reqsize, and what is known of the sizes. */
+static int put_splits(struct fio_map *m, const struct split *list, int n, struct extent *e)
+{
+	uint64_t common = 0, weights = 0;
+	const char *words = "";
+	char size[FIO_SIZE_SIZE];
+
+	e->request = 0;
+	for (int i = 0; i < n; i++) {
+		e->request = gcd(e->request, list[i].bytes);
+		common = gcd(common, list[i].percent);
+	}
+	for (int i = 0; i < n && words; i++) {
+		const uint64_t weight = list[i].percent / common;
+
+		e->cycle += weight * list[i].bytes;
+		weights += weight;
+		words = arena_printf(m->file->arena, "%s%s%s:%llu", words, i ? "," : "mix ",
+				     fio_size_text(list[i].bytes, size),
+				     (unsigned long long)weight);
+	}
+	e->largest = list[n - 1].bytes;
+	e->mean = (double)e->cycle / (double)weights;
+	e->mix = n > 1 ? words : NULL;
+	return words ? 0 : -ENOMEM;
+}
+
+/* The sizes of the target's direction; those of reads stand before a comma. "": none. */
+static const char *split_of(const struct fio_job *j, const struct fio_target *t)
+{
+	const char *text = fio_text(j, FIO_BSSPLIT, ""), *comma = strchr(text, ',');
+
+	if (comma && comma[1] && comma[1] != ',' && !t->reads)
+		text = comma + 1;
+	return *text == ',' ? "" : text;
+}
+
+static int map_split(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+		     struct extent *e)
+{
+	const char *text = split_of(j, t);
+	struct split list[MIX_MAX_SIZES];
+	int n;
+
+	n = read_splits(j, text, strcspn(text, ","), list);
+	if (n > 0)
+		n = weigh_splits(list, n);
+	if (n < 0)
+		return fio_fail(m->file, j->section->path, j->v[FIO_BSSPLIT].setting->line,
+				"bssplit=%.60s: expected up to %d sizes with percentages, such as "
+				"4k/60:64k/40",
+				text, MIX_MAX_SIZES);
+	if (strchr(text, ',') && t->reads && t->writes &&
+	    fio_note(m->file, m->group, j,
+		     "reads and writes of a target have the same sizes, those of reads in bssplit"))
+		return -ENOMEM;
+	return put_splits(m, list, n, e);
 }
 
 static int map_request(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
@@ -91,29 +234,17 @@ static int map_request(struct fio_map *m, const struct fio_job *j, const struct 
 	const struct fio_value *bs = &j->v[FIO_BS];
 	uint64_t read = bs->n ? bs->n : REQUEST_DEFAULT;
 	uint64_t write = bs->write ? bs->write : REQUEST_DEFAULT;
+	uint64_t trim = bs->trim ? bs->trim : REQUEST_DEFAULT;
 	char size[32];
 
-	*request = t->reads ? read : write;
+	*request = t->discards ? trim : t->reads ? read : write;
 	if (fio_is_set(j, FIO_BSRANGE))
 		return request_of_range(m, j, FIO_BSRANGE, request);
-	if (fio_is_set(j, FIO_BSSPLIT))
-		return request_of_range(m, j, FIO_BSSPLIT, request);
 	if (t->reads && t->writes && read != write)
 		return fio_leave(m->file, m->group, j, FIO_BS,
 				 "reads and writes of a target have one size; here %s",
 				 units_size_text(read, size, sizeof(size)));
 	return 0;
-}
-
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
 }
 
 /* The block size, where requests and offsets are no multiples of that which xdd takes. */
@@ -125,7 +256,7 @@ static int map_blocks(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	char size[FIO_SIZE_SIZE];
 	int err = 0;
 
-	if (e->request > FIO_REQUEST_MAX || block > BLOCK_MAX || e->request / block > BLOCKS_MAX)
+	if (e->largest > FIO_REQUEST_MAX || block > BLOCK_MAX || e->largest / block > BLOCKS_MAX)
 		return fail(m, j,
 			    "has requests that xdd cannot do; they have 2 GiB and 2097152 "
 			    "blocks at most");
@@ -133,7 +264,8 @@ static int map_blocks(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		err = fio_put(m, t, SLOT_BLOCKSIZE, "-blocksize", "%llu",
 			      (unsigned long long)block);
 	return err ? err :
-		     fio_put(m, t, SLOT_REQSIZE, "-reqsize", "%s", fio_size_text(e->request, size));
+		     fio_put(m, t, SLOT_REQSIZE, "-reqsize", "%s",
+			     e->mix ? e->mix : fio_size_text(e->request, size));
 }
 
 /* ---- sizes and offsets ---- */
@@ -218,8 +350,10 @@ static void map_work(const struct fio_job *j, size_t files, size_t file, struct 
 	/* fio does no more than the size in each of several loops. */
 	if (fio_number(j, FIO_LOOPS, 1) > 1 && e->region && e->amount > e->region)
 		e->amount = e->region;
-	if (!ops || __builtin_mul_overflow(ops, e->request, &most))
+	if (!ops || __builtin_mul_overflow(ops, e->largest, &most))
 		return;
+	if (e->mix)
+		most = (uint64_t)((double)ops * e->mean);
 	most = share_of_work(most, files, file, e->request);
 	if (!e->amount || most < e->amount)
 		e->amount = most;
@@ -228,7 +362,7 @@ static void map_work(const struct fio_job *j, size_t files, size_t file, struct 
 static int check_extent(struct fio_map *m, const struct fio_job *j, const struct fio_known *k,
 			const struct fio_target *t, const struct extent *e)
 {
-	if (e->region && e->region < e->request)
+	if (e->region && e->region < e->largest)
 		return fail(m, j,
 			    "has requests that are larger than its part of a file; expected "
 			    "a smaller bs or a larger size");
@@ -259,6 +393,10 @@ static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	char words[128] = "", size[FIO_SIZE_SIZE];
 	size_t n = 0;
 
+	if (e->mix && wraps && !t->random && range < e->cycle)
+		return fail(m, j,
+			    "has a bssplit whose sizes together, each as often as it has percent, "
+			    "are more than its part of a file; expected rounder percentages");
 	if (t->random)
 		n += (size_t)snprintf(words, sizeof(words), " random");
 	if ((t->random || wraps) && range)
@@ -298,13 +436,33 @@ static int map_random(struct fio_map *m, const struct fio_job *j, struct fio_tar
 			      j->v[FIO_RANDREPEAT].setting->name);
 }
 
+/* The passes of xdd would each have a warm-up, and loops of fio have one together. */
+static int map_ramp(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	uint64_t ns = fio_number(j, FIO_RAMP_TIME, 0);
+	char time[FIO_SIZE_SIZE];
+
+	if (!ns)
+		return 0;
+	if (ns > TIME_MAX_NS)
+		return fail(m, j, "has a ramp_time of more than a year");
+	if (m->passes > 1)
+		return fio_leave(m->file, m->group, j, FIO_RAMP_TIME,
+				 "-warmup is for each pass, and loops have one together");
+	return fio_put(m, t, SLOT_WARMUP, "-warmup", "%s", fio_time_text(ns, time));
+}
+
 /* Time ends the pass: a limit beside the amount, or the only one. `*only`: there is no amount. */
 static int map_time(struct fio_map *m, const struct fio_job *j, struct fio_target *t, bool *only)
 {
 	uint64_t ns = fio_number(j, FIO_RUNTIME, 0);
 	char time[FIO_SIZE_SIZE];
+	int err;
 
 	*only = ns && fio_number(j, FIO_TIME_BASED, 0);
+	err = map_ramp(m, j, t);
+	if (err)
+		return err;
 	if (!ns)
 		return fio_leave(m->file, m->group, j, FIO_TIME_BASED, "has no runtime beside it");
 	if (ns > TIME_MAX_NS)
@@ -327,25 +485,43 @@ static double rate_of(const struct fio_job *j, const struct fio_target *t, enum 
 
 	if (!v->setting)
 		return 0;
+	if (t->discards)
+		return (double)v->trim;
 	if (!t->reads || !t->writes)
 		return t->reads ? reads : writes;
 	/* Each direction has its own; the mix holds the other back. */
 	return reads + writes;
 }
 
+/* The intervals of a rate: `*word` goes after it. */
+static int map_intervals(struct fio_map *m, const struct fio_job *j, const char **word)
+{
+	const char *process = fio_text(j, FIO_RATE_PROCESS, "linear");
+
+	*word = strcmp(process, "poisson") == 0 ? " poisson" : "";
+	if (**word || strcmp(process, "linear") == 0)
+		return 0;
+	return fail(m, j, "expected rate_process=linear or poisson");
+}
+
 static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_target *t, size_t files,
-		    uint64_t request)
+		    double request)
 {
 	char size[FIO_SIZE_SIZE];
 	double bytes = rate_of(j, t, FIO_RATE) / (double)files;
 	double ops = rate_of(j, t, FIO_RATE_IOPS) / (double)files;
 	uint64_t think = fio_number(j, FIO_THINKTIME, 0);
 	uint64_t blocks = fio_number(j, FIO_THINKTIME_BLOCKS, 1);
+	const char *poisson = "";
 	int err;
 
 	err = fio_leave(
 		m->file, m->group, j, FIO_THINKTIME_BLOCKS,
 		"a delay follows each operation; it is shorter, so that the rate is the same");
+	if (!err && !(bytes > 0) && !(ops > 0))
+		err = fio_leave(m->file, m->group, j, FIO_RATE_PROCESS, "there is no rate");
+	else if (!err)
+		err = map_intervals(m, j, &poisson);
 	if (err || (!(bytes > 0) && !(ops > 0) && !think))
 		return err;
 	if (t->reads && t->writes && (bytes > 0 || ops > 0) &&
@@ -356,14 +532,14 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 				"a target has a rate or a delay, and not both");
 	if (err)
 		return err;
-	if (ops > 0 && (!(bytes > 0) || ops <= bytes / (double)request)) {
-		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "ops %.*f",
-			      ops < floor(ops) + 1e-6 ? 0 : 6, ops);
+	if (ops > 0 && (!(bytes > 0) || ops <= bytes / request)) {
+		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "ops %.*f%s",
+			      ops < floor(ops) + 1e-6 ? 0 : 6, ops, poisson);
 		return err ? err : fio_leave(m->file, m->group, j, FIO_RATE, "rate_iops is lower");
 	}
 	if (bytes > 0) {
-		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "bw %s",
-			      fio_size_text(bytes > 1 ? (uint64_t)bytes : 1, size));
+		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "bw %s%s",
+			      fio_size_text(bytes > 1 ? (uint64_t)bytes : 1, size), poisson);
 		return err ? err : fio_leave(m->file, m->group, j, FIO_RATE_IOPS, "rate is lower");
 	}
 	if (think > TIME_MAX_NS)
@@ -412,8 +588,21 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 			       "what a run writes that only time ends is not read back");
 	}
 	t->end_bytes = e->offset + e->region;
-	if (t->reads || t->overwrite || fio_number(j, FIO_CREATE_ONLY, 0))
+	if (t->reads || t->discards || t->overwrite || fio_number(j, FIO_CREATE_ONLY, 0))
 		t->layout_bytes = t->end_bytes;
+	return err;
+}
+
+static int map_sizes(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+		     struct extent *e)
+{
+	int err;
+
+	if (*split_of(j, t) && !fio_is_set(j, FIO_BSRANGE))
+		return map_split(m, j, t, e);
+	err = map_request(m, j, t, &e->request);
+	e->largest = e->cycle = e->request;
+	e->mean = (double)e->request;
 	return err;
 }
 
@@ -426,7 +615,7 @@ int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target
 	int err = k ? map_operation(m, j, t) : -ENOMEM;
 
 	if (!err)
-		err = map_request(m, j, t, &e.request);
+		err = map_sizes(m, j, t, &e);
 	if (!err)
 		err = map_offset(m, j, k, clone, &e);
 	if (err)
@@ -439,6 +628,6 @@ int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target
 	if (!err)
 		err = map_random(m, j, t);
 	if (!err)
-		err = map_rate(m, j, t, files, e.request);
+		err = map_rate(m, j, t, files, e.mean);
 	return err ? err : map_extent(m, j, t, &e);
 }

@@ -8,6 +8,7 @@
 #include "commands/fio.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/quote.h"
+#include "xdd/plan/engine_info.h"
 
 #define ALIGN_MAX (1u << 30)
 #define DELAY_MAX_NS (365ull * 86400 * NS_PER_SEC)
@@ -93,13 +94,24 @@ static int map_keywords(struct fio_map *m, const struct fio_job *j, const char *
 	return err;
 }
 
+/* In fio they are calls of the thread with any engine. */
+static int leave_engine(struct fio_map *m, const struct fio_job *j)
+{
+	int err = leave(m, j, FIO_IOENGINE, "this engine of xdd cannot discard; psync does");
+
+	return err ? err : leave(m, j, FIO_IODEPTH_BATCH, "requests are submitted one by one");
+}
+
 static int map_engine(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	const struct fio_engine *e = fio_engine(j);
 	uint64_t batch = fio_number(j, FIO_IODEPTH_BATCH, 1);
 	char words[128] = "";
-	int err = map_keywords(m, j, e->ours, words, sizeof(words));
+	int err;
 
+	if (t->discards && !(engine_named(e->ours)->caps & ENGINE_DISCARDS))
+		return leave_engine(m, j);
+	err = map_keywords(m, j, e->ours, words, sizeof(words));
 	if (!err && e->why)
 		err = fio_note(m->file, m->group, j, "ioengine=%s: %s", e->name, e->why);
 	if (err)
@@ -178,6 +190,10 @@ static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		return 0;
 	if (strcmp(t->path, "null") == 0)
 		return leave(m, j, FIO_VERIFY, "the null device moves no data");
+	if (t->discards) {
+		err = leave(m, j, FIO_VERIFY, "discards transfer no data");
+		return err ? err : leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
+	}
 	if (strcmp(method, "null") == 0)
 		return leave(m, j, FIO_VERIFY, "pretends only; xdd has no such verification");
 	if (pattern && strcmp(method, "pattern") == 0) {
@@ -243,25 +259,39 @@ static bool is_synchronous(const struct fio_job *j)
 	return strcmp(text, "none") != 0 && strcmp(text, "0") != 0;
 }
 
+/* The engines that write through an open file take flags of open(2); the others flush. */
+static bool opens_synchronous(const struct fio_job *j)
+{
+	const char *engine = fio_engine(j)->ours;
+
+	return is_synchronous(j) && strcmp(engine, "mmap") != 0 && strcmp(engine, "sg") != 0;
+}
+
 static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	static const enum fio_option all[] = { FIO_FSYNC, FIO_FDATASYNC, FIO_SYNC, FIO_END_FSYNC,
 					       FIO_FSYNC_ON_CLOSE };
 	uint64_t fsync = fio_number(j, FIO_FSYNC, 0), data = fio_number(j, FIO_FDATASYNC, 0);
-	uint64_t n = is_synchronous(j) ? 1 : fsync && (!data || fsync < data) ? fsync : data;
+	bool synchronous = is_synchronous(j), opens = opens_synchronous(j);
+	uint64_t n = synchronous && !opens ? 1 : fsync && (!data || fsync < data) ? fsync : data;
 	int err = 0;
 
 	for (size_t i = 0; !err && !t->writes && i < sizeof(all) / sizeof(all[0]); i++)
 		err = leave(m, j, all[i], "is for writes");
 	if (err || !t->writes)
 		return err;
-	if (n && n <= INT64_MAX)
+	if (opens)
+		err = fio_put(m, t, SLOT_OPENSYNC,
+			      strcmp(fio_text(j, FIO_SYNC, ""), "dsync") == 0 ? "-odsync" :
+										"-osync",
+			      "%s", "");
+	if (!err && n && n <= INT64_MAX)
 		err = fio_put(m, t, SLOT_FLUSHWRITE, "-flushwrite", "%llu", (unsigned long long)n);
-	if (!err && is_synchronous(j))
+	if (!err && synchronous && !opens)
 		err = fio_note(m->file, m->group, j,
-			       "sync=%s: a flush after each write takes the place of O_SYNC, and "
-			       "is not part of the latency",
-			       fio_text(j, FIO_SYNC, ""));
+			       "sync=%s: a flush after each write takes the place of O_SYNC, which "
+			       "ioengine=%s does not use, and is not part of the latency",
+			       fio_text(j, FIO_SYNC, ""), fio_text(j, FIO_IOENGINE, "psync"));
 	else if (!err && n)
 		err = fio_note(m->file, m->group, j,
 			       "flushes are fdatasync(2), and not part of the latency of a write");

@@ -10,7 +10,7 @@
 #define ONE_SIZE "each request of a target has the same size, except in a list (-seek load)"
 #define ONLY_OF_FIO "is about how fio itself works; xdd has nothing of the kind"
 #define LOGS "the time series is that of -intervals"
-#define TRIMS "xdd does not discard blocks; use blkdiscard(8) or fstrim(8)"
+#define TRIMS "xdd discards in jobs of their own, rw=trim or randtrim"
 #define REPLAYS "xdd does not read traces of others; -seek load <file> reads its own lists"
 #define ZONES "xdd does not know zones of a zoned device"
 #define DEPTH_SEARCH "xdd does not search a queue depth; run several -queuedepth"
@@ -188,9 +188,7 @@ static const struct fio_row rows[] = {
 	{ "prioclass", NULL, FIO_LEFT_OUT, 0, "start xdd with ionice(1) instead" },
 	{ "priohint", NULL, FIO_LEFT_OUT, 0, "start xdd with ionice(1) instead" },
 	{ "profile", NULL, FIO_TEXT, FIO_PROFILE, NULL },
-	{ "ramp_time", NULL, FIO_LEFT_OUT, 0,
-	  "xdd has no warm-up; run the command before with -timelimit, or compare the passes of "
-	  "-passes" },
+	{ "ramp_time", NULL, FIO_SECONDS, FIO_RAMP_TIME, NULL },
 	{ "random_distribution", NULL, FIO_LEFT_OUT, 0,
 	  "random offsets are uniform; -seek load reads any list of offsets" },
 	{ "random_generator", NULL, FIO_LEFT_OUT, 0, "xdd has one generator" },
@@ -202,8 +200,7 @@ static const struct fio_row rows[] = {
 	{ "rate_iops", NULL, FIO_BYTES, FIO_RATE_IOPS, NULL },
 	{ "rate_iops_min", NULL, FIO_LEFT_OUT, 0, RATES_ONLY },
 	{ "rate_min", "ratemin", FIO_LEFT_OUT, 0, RATES_ONLY },
-	{ "rate_process", NULL, FIO_LEFT_OUT, 0,
-	  "intervals are equal; -throttle var varies them at random" },
+	{ "rate_process", NULL, FIO_TEXT, FIO_RATE_PROCESS, NULL },
 	{ "read_beyond_wp", NULL, FIO_LEFT_OUT, 0, ZONES },
 	{ "read_iolog", NULL, FIO_TEXT, FIO_READ_IOLOG, NULL },
 	{ "read_iolog_chunked", NULL, FIO_LEFT_OUT, 0, REPLAYS },

@@ -13,12 +13,13 @@ static bool map_directions(const char *rw, struct fio_target *t)
 	size_t n = strcspn(rw, ":");
 	static const struct {
 		const char *name;
-		bool reads, writes, random;
+		bool reads, writes, random, discards;
 	} words[] = {
-		{ "read", true, false, false },	   { "write", false, true, false },
-		{ "randread", true, false, true }, { "randwrite", false, true, true },
-		{ "rw", true, true, false },	   { "readwrite", true, true, false },
-		{ "randrw", true, true, true },
+		{ "read", true, false, false, false },	  { "write", false, true, false, false },
+		{ "randread", true, false, true, false }, { "randwrite", false, true, true, false },
+		{ "rw", true, true, false, false },	  { "readwrite", true, true, false, false },
+		{ "randrw", true, true, true, false },	  { "trim", false, false, false, true },
+		{ "randtrim", false, false, true, true },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -27,6 +28,7 @@ static bool map_directions(const char *rw, struct fio_target *t)
 		t->reads = words[i].reads;
 		t->writes = words[i].writes;
 		t->random = words[i].random;
+		t->discards = words[i].discards;
 		return true;
 	}
 	return false;
@@ -55,8 +57,9 @@ static int check_job(struct fio_map *m, const struct fio_job *j, struct fio_targ
 				 "the job is left out: xdd has no engine like this one; -ioengine "
 				 "list shows its own");
 	if (!map_directions(rw, t))
-		return fio_leave(m->file, m->group, j, FIO_RW,
-				 "the job is left out: xdd reads and writes, and does not discard");
+		return fio_leave(
+			m->file, m->group, j, FIO_RW,
+			"the job is left out: xdd discards or writes, and does not alternate");
 	*can = true;
 	if (!strchr(rw, ':'))
 		return 0;

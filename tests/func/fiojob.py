@@ -68,7 +68,7 @@ VALUES = {
     "cpus_allowed": "0", "numa_cpu_nodes": "0", "numa_mem_policy": "local", "write_bw_log": "log",
     "write_lat_log": "log", "write_iops_log": "log", "buffer_pattern": '"abc"', "kb_base": "1000",
     "buffer_compress_percentage": "40", "dedupe_percentage": "20", "percentile_list": "50:99", "number_ios": "7",
-    "mem_align": "512", "iomem_align": "512", "steadystate": "bw:10%", "rate": "1m,2m", "read_iolog": "log",
+    "mem_align": "512", "iomem_align": "512", "steadystate": "bw:10%", "rate": "1m,2m", "rate_process": "poisson", "read_iolog": "log",
 }
 
 BASES = {
@@ -169,8 +169,18 @@ def test_mapping():
              "-op read -targets 1 data -reqsize 4k -bytes 3M -seek range 1M"),
             ("rw=write\nsize=64k\nzero_buffers\nrate=10m\nfdatasync=8\nend_fsync=1",
              "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle bw 10M -flushwrite 8 -syncwrite"),
+            ("rw=read\nsize=1m\nruntime=1m\ntime_based\nramp_time=5\ninvalidate=0",
+             "-op read -targets 1 data -reqsize 4k -timelimit 60 -seek range 1M -warmup 5"),
+            ("rw=write\nsize=64k\nzero_buffers\nsync=1",
+             "-op write -targets 1 data -reqsize 4k -bytes 64k -osync"),
+            ("rw=write\nsize=64k\nzero_buffers\nsync=dsync\nfsync=4",
+             "-op write -targets 1 data -reqsize 4k -bytes 64k -flushwrite 4 -odsync"),
             ("rw=write\nsize=64k\nzero_buffers\nrate_iops=100,200\nthinktime=0",
              "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle ops 200"),
+            ("rw=write\nsize=64k\nzero_buffers\nrate_iops=300\nrate_process=poisson",
+             "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle ops 300 poisson"),
+            ("rw=write\nsize=64k\nzero_buffers\nrate=1m\nrate_process=poisson",
+             "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle bw 1M poisson"),
             ("rw=write\nsize=64k\nbuffer_pattern=0xdead\"x\"-7",
              "-op write -targets 1 data -reqsize 4k -bytes 64k -datapattern hex dead78f9ffffff replicate"),
             ("rw=write\nsize=64k\noffset=512\nzero_buffers",
@@ -190,6 +200,42 @@ def test_mapping():
             ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=0\nwrite_bw_log=log",
              "-op read -targets 1 data -reqsize 4k -bytes 1M -intervals 1 output log.csv")):
         t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
+
+
+def test_bssplit():
+    """Sizes with percentages are a mix; those of one direction where a job has one."""
+    t.make_file("split", 1 << 20)
+    for value, rw, wanted in (("4k/60:64k/40", "read", "mix 4k:3,64k:2"), ("64k/40:4096/60", "randread", "mix 4k:3,64k:2"),
+                              ("4k/50:16k/:64k/", "write", "mix 4k:2,16k:1,64k:1"), ("4k/30:8k/50:4k/20", "read", "mix 4k:1,8k:1"),
+                              ("8k/100:4k/", "read", "8k"), ("4k:8k:16k", "read", "mix 4k:1,8k:1,16k:1"),
+                              ("4k/10:8k/90,512/50:1k/50", "write", "mix 512B:1,1k:1"), ("4k/10:8k/90,512/50:1k/50", "rw",
+                                                                                      "mix 4k:1,8k:9"),
+                              (",8k/10:16k/90", "read", "4k"), ("4k/10:8k/90,", "randwrite", "mix 4k:1,8k:9")):
+        run = convert("[job]\nfilename=split\nsize=1m\nrw=%s\nbssplit=%s\n" % (rw, value))
+        words = commands(run)[-1]
+        at = words.index("-reqsize") + 1
+        t.equal((run.status, " ".join(words[at:at + len(wanted.split())]), words[at + len(wanted.split())]),
+                (0, wanted, "-bytes"), "bssplit=%s, rw=%s" % (value, rw), run)
+    for value in ("4k/60:64k/50", "4k/x", "/50", "4k/101", "4k/0", ":".join("%dk" % n for n in range(1, 34))):
+        run = convert("[job]\nfilename=split\nsize=1m\nrw=read\nbssplit=%s\n" % value)
+        t.ok(run.status and "expected up to 32 sizes with percentages" in run.err, "bssplit=%.20s is refused" % value, run)
+    run = convert("[job]\nfilename=split\nsize=128k\nrw=read\ntime_based\nruntime=1\nbssplit=4k/33:64k/67\n")
+    t.ok(run.status and "more than its part of a file" in run.err, "a cycle that the file does not hold is refused", run)
+
+
+def test_trims():
+    """rw=trim and randtrim: discards, of the third block size, by an engine that can."""
+    file = t.make_file("trimmed", 1 << 20)
+    job = "[job]\nfilename=trimmed\nsize=1m\nrw=%s\nbs=4k,8k,64k\nioengine=%s\niodepth=4\n"
+    run = convert(job % ("trim", "io_uring"))
+    t.equal(commands(run), [["-op", "discard", "-targets", "1", "trimmed", "-ioengine", "io_uring", "-reqsize", "64k", "-queuedepth", "4",
+                             "-bytes", "1M"]], "rw=trim", run)
+    run = convert(job % ("randtrim", "libaio") + "verify=md5\n", "-run")
+    with open(file, "rb") as f:
+        t.ok(run.status == 0 and "ioengine=libaio" in run.out and "verify=md5" in run.out and bytes(65536) in f.read(),
+             "rw=randtrim runs with another engine than libaio, without verification", run)
+    run = convert(job % ("trimwrite", "psync"))
+    t.ok(commands(run) == [] and "xdd discards or writes" in run.out + run.err, "rw=trimwrite is left out", run)
 
 
 def test_text():
@@ -438,6 +484,6 @@ def test_beside_fio():
                          "[b]\nrw=randwrite\nfilename=there2\nnumber_ios=9\n", False)
 
 
-t.run(test_every_option, test_reasons, test_unknown, test_mapping, test_text, test_script, test_bad,
+t.run(test_every_option, test_reasons, test_unknown, test_mapping, test_bssplit, test_trims, test_text, test_script, test_bad,
       test_command_line, test_standard_input, test_dry, test_run, test_interrupted, test_output, test_beside_fio)
 t.done()
