@@ -14,8 +14,8 @@
 #include "xdd/base/quote.h"
 
 static const struct foreign_tool *const tools[] = {
-	&foreign_fio, &foreign_dd,	 &foreign_sgp_dd,
-	&foreign_ior, &foreign_elbencho, &foreign_common,
+	&foreign_fio,	&foreign_dd,	       &foreign_sgp_dd,	  &foreign_ior,
+	&foreign_xdisk, &foreign_sgpdd_survey, &foreign_elbencho, &foreign_common,
 };
 
 const struct foreign_tool *foreign_tool_at(size_t i)
@@ -63,6 +63,32 @@ const struct foreign *foreign_find(const struct foreign_tool *tool, const char *
 	return NULL;
 }
 
+size_t foreign_letter(const struct foreign_tool *tool, const char *text)
+{
+	const char letter[] = { text[0], '\0' }, *value = text + 1;
+
+	if (strcmp(tool->dashes, "-") != 0 || !text[0] || !value[0])
+		return 0;
+	for (const struct foreign *row = tool->rows; row->word; row++) {
+		if (strcmp(row->word, letter) != 0)
+			continue;
+		if (row->values && has_value(row->values, value))
+			return 1;
+		if (!row->values && row->kind == FOREIGN_VALUE &&
+		    (isdigit((unsigned char)value[0]) || value[0] == '/'))
+			return 1;
+	}
+	return 0;
+}
+
+bool foreign_is_special(const char *word)
+{
+	static const char specials[] =
+		"@512 @jobs @tasks @timebased @allocate @log @period @json @verify @from @to";
+
+	return has_value(specials, word);
+}
+
 /* ---- templates ---- */
 
 /* The words being made. */
@@ -96,22 +122,22 @@ static char *replaced(struct arena *arena, const char *value, char from, char to
 	return text;
 }
 
-/* "a:b": targets 2 a b. */
-static int add_files(struct words *w, const char *value)
+/* "a:b": targets 2 a b, where `between` has the colon. */
+static int add_files(struct words *w, const char *value, const char *between)
 {
 	char *names = arena_strdup(w->arena, value), *save = NULL;
 	size_t n = 1;
 	int err;
 
 	for (const char *c = value; *c; c++)
-		n += *c == ':';
+		n += strchr(between, *c) != NULL;
 	if (!names)
 		return -ENOMEM;
 	if (n == 1)
 		return add(w, "-target") ?: add(w, names);
 	err = add(w, "-targets") ?: add(w, arena_printf(w->arena, "%zu", n));
-	for (char *name = strtok_r(names, ":", &save); name && !err;
-	     name = strtok_r(NULL, ":", &save))
+	for (char *name = strtok_r(names, between, &save); name && !err;
+	     name = strtok_r(NULL, between, &save))
 		err = add(w, name);
 	return err;
 }
@@ -185,9 +211,9 @@ static int add_token(struct words *w, const char *token, size_t len, const char 
 		return -ENOMEM;
 	if (strcmp(word, "@one") == 0)
 		return value && is_bare(value) ? add(w, "?-reqsize") ?: add(w, "1") : 0;
-	if (strcmp(word, "-%f") == 0 && value)
-		return add_files(w, value);
-	if (strcmp(word, "-%f") == 0)
+	if ((strcmp(word, "-%f") == 0 || strcmp(word, "-%l") == 0) && value)
+		return add_files(w, value, word[2] == 'f' ? ":" : ":,#");
+	if (strcmp(word, "-%f") == 0 || strcmp(word, "-%l") == 0)
 		return add(w, "-target") ?: add(w, "<name>");
 	at = strchr(word, '%');
 	if (at) {
@@ -250,7 +276,7 @@ char *foreign_text(struct arena *arena, const struct foreign *row, const char *v
 		const char *word = words[i] + (words[i][0] == '?');
 		const char *quoted = word[0] == '<' ? word : quote_word(arena, word);
 
-		if (word[0] != '@')
+		if (!foreign_is_special(word))
 			text = quoted ? arena_printf(arena, "%s%s%s", text, *text ? " " : "",
 						     quoted) :
 					NULL;

@@ -13,7 +13,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/quote.h"
 
-#define TOOLS_MAX 8
+#define TOOLS_MAX 10
 
 struct answer {
 	const struct option_table *table;
@@ -44,6 +44,20 @@ static bool any_knows(const char *name)
 			return true;
 	}
 	return false;
+}
+
+/* The length of the letter before a value in the same word, as in -b16k; 0: there is none. */
+static size_t letter_of(const struct answer *a, const char *text)
+{
+	const struct foreign_tool *tool;
+	size_t len = 0;
+
+	if (text[0] != '-' || strchr(text, '=') || option_find(a->table, text + 1) ||
+	    any_knows(text + 1))
+		return 0;
+	for (size_t i = 0; !len && (tool = foreign_tool_at(i)); i++)
+		len = foreign_letter(tool, text + 1);
+	return len;
 }
 
 /* The name in front of "=", or the whole text without dashes. NULL: no memory. */
@@ -119,21 +133,24 @@ static int split(struct answer *a, char **argv, size_t n)
 	for (size_t i = 0, end; i < n; i = end) {
 		struct foreign_part part = { .words = &words[i], .name = "" };
 		const char *text = words[i].text, *equals = strchr(text, '=');
+		size_t letter = letter_of(a, text);
 
 		end = i + 1;
 		if (begins_part(a->arena, text)) {
-			part.name = name_of(a->arena, text);
+			part.name = letter ? arena_printf(a->arena, "%.*s", (int)letter, text + 1) :
+					     name_of(a->arena, text);
 			if (!part.name)
 				return -ENOMEM;
 			part.opt = text[0] == '-' ? option_find(a->table, part.name) : NULL;
-			part.joined = equals != NULL;
+			part.joined = equals || letter;
 			/* The first argument of an option of xdd may be any word. */
 			if (part.opt && part.opt->arg && !part.joined && end < n &&
 			    words[end].text[0] != '-')
 				end++;
 			while (end < n && !begins_part(a->arena, words[end].text))
 				end++;
-			part.value = part.joined ? equals + 1 :
+			part.value = letter	 ? text + 1 + letter :
+				     part.joined ? equals + 1 :
 				     end > i + 1 ? words[i + 1].text :
 						   NULL;
 		}
@@ -152,16 +169,31 @@ static bool has_form(const struct foreign_part *part, const struct foreign_tool 
 	return *tool->dashes || part->words[0].text[0] != '-';
 }
 
-/* Order the tools by the number of words that are theirs and not xdd's. */
+/* A word that has a value where its tool has one, and none elsewhere. */
+static bool has_its_value(const struct foreign_part *part, const struct foreign_tool *tool)
+{
+	const struct foreign *row = foreign_find(tool, part->name, part->value);
+
+	return row && (row->kind == FOREIGN_SWITCH ||
+		       (row->kind == FOREIGN_VALUE) == (part->value != NULL));
+}
+
+/*
+ * Order the tools by the number of words that are theirs and not xdd's. A letter that several tools
+ * have counts more for those that have it as it was typed: -r 80 is not the -r of IOR.
+ */
 static void vote(struct answer *a)
 {
 	const struct foreign_tool *tool;
 	size_t n = 0;
 
 	for (; (tool = foreign_tool_at(n)); n++) {
-		for (size_t i = 0; i < a->n_parts; i++)
-			a->votes[n] += !a->parts[i].opt && has_form(&a->parts[i], tool) &&
-				       knows(tool, a->parts[i].name);
+		for (size_t i = 0; i < a->n_parts; i++) {
+			const struct foreign_part *part = &a->parts[i];
+
+			if (!part->opt && has_form(part, tool) && knows(tool, part->name))
+				a->votes[n] += 1 + has_its_value(part, tool);
+		}
 		a->order[n] = tool;
 	}
 	for (size_t i = 1; i < n; i++) {

@@ -17,9 +17,9 @@
 struct foreign_part {
 	const struct word *words; /* as typed; NULL: the same words as the part before */
 	size_t n_words;
-	const char *name;  /* without dashes and value; "": no option */
-	const char *value; /* joined by an equals sign, or the next word; NULL: none */
-	bool joined;
+	const char *name;	  /* without dashes and value; "": no option */
+	const char *value;	  /* in the same word, or the next word; NULL: none */
+	bool joined;		  /* the value is in the word of the name: --bs=4k, -b4k */
 	const struct option *opt; /* xdd's, of that name; or NULL */
 	const struct foreign_tool *tool;
 	const struct foreign *row; /* NULL: xdd's words, or unknown */

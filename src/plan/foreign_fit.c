@@ -4,6 +4,7 @@
  *
  *   @512          blocks have 512 bytes if nothing else is said
  *   @jobs N       the target stands for N targets
+ *   @tasks N      the same, unless there are N targets
  *   @timebased    the amount is the range that time limits go over again and again
  *   @allocate     the amount is preallocated
  *   @log F        -intervals, with the length of ...
@@ -18,7 +19,6 @@
 #include "plan/foreign_answer.h"
 #include "xdd/base/arena.h"
 
-#define SPECIAL '@'
 #define IF_NONE '?'
 
 /* An option and its words. */
@@ -59,7 +59,7 @@ static void add_group(struct fitting *f, const char **words, size_t n, unsigned 
 
 static bool begins_group(const char *word)
 {
-	return word[0] == IF_NONE || word[0] == SPECIAL ||
+	return word[0] == IF_NONE || foreign_is_special(word) ||
 	       (word[0] == '-' && word[1] && !strchr("0123456789", word[1]));
 }
 
@@ -175,14 +175,18 @@ static void fit_verify(struct fitting *f)
 
 static void fit_jobs(struct fitting *f)
 {
-	struct group *jobs = find_special(f, "@jobs"), *target = find_option(f, "target");
+	struct group *jobs = find_special(f, "@jobs"), *tasks = find_special(f, "@tasks"),
+		     *target = find_option(f, "target"), *list = find_option(f, "targets");
 
-	if (!jobs)
+	if (!jobs && !tasks)
 		return;
+	jobs = jobs ? jobs : tasks;
 	jobs->gone = true;
 	if (strcmp(jobs->words[1], "1") == 0)
 		return;
-	if (!target || find_option(f, "targets"))
+	if (tasks && list && strcmp(list->words[1], jobs->words[1]) == 0)
+		return;
+	if (!target || list)
 		f->complete = false;
 	else
 		BECOME(f, target, "-targets", arena_printf(f->arena, "-%s", jobs->words[1]),

@@ -1,5 +1,5 @@
 /*
- * Words of dd, sgp_dd, IOR and elbencho, and those that many tools share.
+ * Words of dd, sgp_dd, sgpdd-survey, IOR, xdisk and elbencho, and those that many tools share.
  */
 #include "plan/foreign_rows.h"
 
@@ -83,6 +83,8 @@ const struct foreign_tool foreign_sgp_dd = {
 
 #define TWO_RUNS "-w and -r are two runs, first with -op write, then with -op read"
 
+#define NO_MPIIO "files are accessed with POSIX calls"
+
 static const struct foreign ior_rows[] = {
 	FLAG("w", "-op write", TWO_RUNS),
 	FLAG("r", "-op read", TWO_RUNS),
@@ -98,10 +100,14 @@ static const struct foreign ior_rows[] = {
 	IS("a", "POSIX posix", "", NULL),
 	NOT("a", "MPIIO",
 	    "files are accessed with POSIX calls; -rank and -ranks are for several processes"),
-	FLAG("e", "-syncwrite", "the flush counts in the rates"),
-	FLAG("Y", "-flushwrite 1", "with fdatasync(2)"),
-	FLAG("z", "-seek random", NULL),
-	FLAG("F", NULL, "name a file for each target, and say -bytes in place of -blockperrank"),
+	FLAG("e", "-syncwrite",
+	     "the flush counts in the rates; the column FLUSHLATMEAN has its time"),
+	FLAG("Y", "-flushwrite 1",
+	     "with fdatasync(2), which counts in the rates; -osync makes it part of each write"),
+	FLAG("z", "-seek random once", NULL),
+	FLAG("F", NULL,
+	     "name a file for each target, as in -targets 8 <name>%04d, and say -bytes in "
+	     "place of -blockperrank"),
 	FLAG("C", "", "-reorder reads what another target or rank wrote; for reads only"),
 	FLAG("Z", "", "-reorder random reads what another target or rank wrote; for reads only"),
 	V("X", "7", "", "-reorder random has a seed"),
@@ -111,27 +117,43 @@ static const struct foreign ior_rows[] = {
 	V("i", "3", "-passes %v", NULL),
 	V("D", "10", "-stonewall %v", "all targets stop together, and both rates are shown"),
 	V("T", "1", "-runtime %m", NULL),
+	V("M", "75%", "-hogmemory %v", "by each process; -M is for all tasks of a node together"),
 	V("d", "1", "-passdelay %v", NULL),
 	V("G", "42", "-seek seed %v", NULL),
-	V("J", "4096", "-memalign %v", NULL),
+	NOT("J", "4096", "for HDF5; -memalign aligns buffers"),
 	SHOWN("N", "4", "@jobs %v", "-targets -%v <name>",
 	      "a target for each task; -ranks is for processes"),
 	FLAG("k", "", "files stay; -deletefile removes them"),
 	FLAG("E", "", "files are used as they are"),
-	FLAG("g", "-nobarrier", NULL),
+	FLAG("g", "", "passes begin together, once all targets are open; -nobarrier ends that"),
 	FLAG("m", "-createnewfiles", NULL),
 	FLAG("q", "-stoponerror", NULL),
 	{ .word = "R",
 	  .kind = FOREIGN_FLAG,
 	  .say = "?-datapattern tagged @verify",
 	  .shown = "-datapattern tagged -verify contents",
-	  .note = "xdd writes and verifies in two runs, with -op write and with -op read" },
+	  .note = "-op write with -readback writes, and then reads and verifies" },
 	{ .word = "W",
 	  .kind = FOREIGN_FLAG,
 	  .say = "?-datapattern tagged @verify",
 	  .shown = "-datapattern tagged -verify contents",
-	  .note = "xdd writes and verifies in two runs, with -op write and with -op read" },
-	FLAG("u", NULL, "name each target"),
+	  .note = "-op write with -readback writes, and then reads and verifies" },
+	FLAG("u", NULL, "name each target, or -targetdir target 0 <directory>"),
+	V("A", "7", "-id %v", NULL),
+	V("j", "3", "-deskew", "the slowest target beside the fastest"),
+	IS("l", "offset o", "-datapattern sequenced", NULL),
+	IS("l", "incompressible i", "-datapattern random", NULL),
+	IS("l", "timestamp t", "-datapattern tagged", NULL),
+	FLAG("K", "", "files stay; -deletefile removes them"),
+	FLAG("c", NULL, NO_MPIIO),
+	FLAG("H", NULL, NO_MPIIO),
+	V("U", "hints", NULL, NO_MPIIO),
+	FLAG("S", NULL, NO_MPIIO),
+	FLAG("P", NULL, NO_MPIIO),
+	FLAG("I", NULL, NO_MPIIO),
+	FLAG("n", NULL, NO_MPIIO),
+	V("f", "script", NULL, "-setup reads a file; each of its [sections] is a run"),
+	V("O", "checkRead=1", NULL, "say each directive in xdd's words"),
 	{ 0 },
 };
 
@@ -142,6 +164,87 @@ const struct foreign_tool foreign_ior = {
 		"A process of xdd has a target for each task of IOR; -rank and -ranks make several processes one\n"
 		"run. Letters that are options of xdd (-b, -o, -s) are taken as IOR's only beside other words of IOR.",
 	.rows = ior_rows,
+};
+
+#define ONE_PASS "xdd goes once over the data unless there is a time limit"
+
+static const struct foreign xdisk_rows[] = {
+	IS("S", "1 0", "", ONE_PASS),
+	FLAG("S", "", "sequential access is the default"),
+	IS("R", "1", "-seek random once", NULL),
+	IS("R", "0", "-seek random", NULL),
+	FLAG("R", "-seek random", NULL),
+	V("C", "256k", "-op write -bytes %v", "with -R say -seek random once: no holes remain"),
+	IS("r", "100", "-op read", NULL),
+	IS("r", "0", "-op write", NULL),
+	V("r", "80", "-rwratio %v", NULL),
+	OVER("b", "16k", "-bs %v @one", "the request size; 128 KiB without it"),
+	SHOWN("M", "4", "@tasks %v", "-targets -%v <name>",
+	      "a target for each process; -targetoffset gives each its own range"),
+	V("f", "T", "-%l", NULL),
+	V("F", "list", "-targets @%v", NULL),
+	IS("O", "D", "-dio", NULL),
+	IS("O", "S", "-osync", NULL),
+	IS("O", "W", "-odsync", NULL),
+	IS("O", "R", "-orsync", NULL),
+	IS("O", "SD DS", "-dio -osync", NULL),
+	IS("O", "WD DW", "-dio -odsync", NULL),
+	IS("O", "RW WR", "-odsync -orsync", NULL),
+	IS("O", "f", "-flushwrite 1", "with fdatasync(2)"),
+	IS("O", "C", NULL, "of AIX; -dio is the nearest"),
+	V("t", "30", "-timelimit %v", NULL),
+	V("w", "5", "-warmup %v", "-timelimit begins after it"),
+	V("i", "5", "-intervals %v", NULL),
+	V("z", "80", "-snooze %v", NULL),
+	V("A", "4", "-queuedepth %v", "of each target"),
+	OVER("s", "1G", "-range %v", "xdd knows the size of devices"),
+	FLAG("c", "-verbose", "with -dio it shows the requests that the device counted"),
+	IS("x", "r w s", "-latency histogram", "reads and writes have rows of their own"),
+	FLAG("q", "", "-verbose shows more"),
+	FLAG("Q", "", "-csvout appends to a file, with one header"),
+	FLAG("P", NULL, "-csvout begins a new file with a header"),
+	V("T", "text", "-id %v", "at the start of the results, and the column ID"),
+	V("l", "de_DE", NULL, "numbers always have a decimal point"),
+	V("L", "log", "-csvout %v", "a line for each run; -output writes the text to a file"),
+	FLAG("d", "-verbose", NULL),
+	V("n", "hosta,hostb", NULL, "xdd multi -hosts starts xdd on other hosts"),
+	V("N", "list", NULL, "xdd multi -hostfile starts xdd on other hosts"),
+	{ 0 },
+};
+
+const struct foreign_tool foreign_xdisk = {
+	.name = "xdisk",
+	.dashes = "-",
+	.about =
+		"A value may follow its letter without a blank. Letters that are options of xdd (-b, -s) are taken as\n"
+		"xdisk's only beside other words of xdisk.",
+	.rows = xdisk_rows,
+};
+
+#define IN_LISTS "xdd sweep takes all values of a range or a list"
+
+static const struct foreign sgpdd_survey_rows[] = {
+	V("size", "1", "-mbytes %v", "of each target; sgpdd-survey divides it among the regions"),
+	V("crglo", "1", "", IN_LISTS),
+	SHOWN("crghi", "4", "@tasks %v", "-targets -%v <name>", "-targetoffset 25% for 4 regions"),
+	V("thrlo", "1", "?-queuedepth %v", IN_LISTS),
+	V("thrhi", "16", "-queuedepth %v", "of each region; " IN_LISTS),
+	V("rszlo", "1024", "?-reqsize %vk", IN_LISTS),
+	V("rszhi", "1024", "-reqsize %vk", IN_LISTS),
+	V("scsidevs", "T", "-%l -dio", "-ioengine sg sends SCSI commands"),
+	V("rawdevs", "T", "-%l -dio", NULL),
+	V("tests_str", "write", "-op %v", IN_LISTS),
+	{ 0 },
+};
+
+const struct foreign_tool foreign_sgpdd_survey = {
+	.name = "sgpdd-survey",
+	.dashes = "",
+	.equals = true,
+	.about =
+		"Variables that the script of the Lustre I/O kit takes from its environment. The survey is a command\n"
+		"of xdd sweep: see recipe 42 and [from-others.md](from-others.md#sgpdd-survey).",
+	.rows = sgpdd_survey_rows,
 };
 
 static const struct foreign elbencho_rows[] = {

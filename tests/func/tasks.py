@@ -85,9 +85,17 @@ def mixes_and_writes():
     solve("a flush after each 4th write", "--rw=write --bs=4k --fsync=4 --size=64k --filename=wal",
           figures={"op": "write", "request": 4096, "ops": 16, "flushwrite": 4, "flushed": True})
     solve("dd with oflag=dsync", "if=/dev/zero of=new bs=4k count=8 oflag=dsync",
-          figures={"op": "write", "ops": 8, "flushwrite": 1, "flushed": True})
+          figures={"op": "write", "ops": 8, "open_sync": "O_DSYNC"})
     solve("IOR: write 1 MiB in transfers of 256 KiB, fsync", "-a POSIX -w -t 256k -b 1m -o new -e",
           figures={"op": "write", "request": 256 * KIB, "bytes": MIB, "targets": ["new"], "syncwrite": True})
+    solve("xdisk: OLTP, values in the same words", "-R -r80 -b16k -M4 -f T -t0.2",
+          figures={"request": 16 * KIB, "reads": 80, "pattern": "random", "targets": ["T"] * 4, "limit_ns": 200000000})
+    solve("xdisk: create a file, then flush each write", "-C 256k -b 64k -f new -Of",
+          figures={"op": "write", "bytes": 256 * KIB, "flushwrite": 1})
+    solve("IOR: four tasks, two segments", "-a POSIX -w -t 64k -b 256k -s 2 -N 4 -o new",
+          figures={"op": "write", "bytes": 2 * MIB, "targets": ["new"] * 4})
+    solve("sgpdd-survey: its greatest cell", "size=1 crglo=1 crghi=2 thrlo=1 thrhi=4 rszlo=64 rszhi=64 rawdevs=T tests_str=read",
+          figures={"depth": 4, "request": 64 * KIB, "targets": ["T"] * 2, "dio": 1}) if DIRECT else None
     solve("data that does not compress", "--rw=write --bs=64k --size=256k --filename=new --refill_buffers",
           figures={"op": "write", "datapattern": ["random"]})
     solve("data that compresses to a half", "--rw=write --bs=64k --size=256k --filename=new --buffer_compress_percentage=50",

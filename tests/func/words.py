@@ -17,9 +17,12 @@ T = t.make_file("T", 1 << 20)
 WHERE = t.tmp()
 os.mkdir(t.path("d"))
 t.make_file("d/f", 1 << 20)
+with open(t.path("list"), "w", encoding="ascii") as names:
+    names.write("T\n")
 NONE, NOTHING = "(none)", "(leave it out)"
 # A word of each tool that needs no words of xdd, so that its letters are taken as its own.
-NEUTRAL = {"fio": "--thread=1", "dd": "status=none", "sgp_dd": "coe=1", "IOR": "-k", "elbencho": "--nolive", "other tools": ""}
+NEUTRAL = {"fio": "--thread=1", "dd": "status=none", "sgp_dd": "coe=1", "IOR": "-k", "xdisk": "-Q",
+           "sgpdd-survey": "crglo=1", "elbencho": "--nolive", "other tools": ""}
 # The rest of the command line, except the parts that the word is about: by the options of xdd.
 BASE = (("-op read", "-op -rwratio"), ("-target T", "-target -targets"), ("-bs 4k", "-bs"), ("-bytes 64k", "-bytes -numreqs"))
 
@@ -58,7 +61,7 @@ def rest(said):
     options = set(re.findall(r"(?:^| )(-[a-z]+)", said)) if "<name>" not in said else set()
     if options & {"-createnewfiles", "-recreatefiles"}:
         return "-op write -target new -bs 4k -bytes 64k"
-    if "-throttle var" in said:
+    if "-throttle poisson" in said:
         return "-throttle ops 100 -op read -target T -bs 4k -bytes 64k"
     return " ".join(words for words, about in BASE if not options & set(about.split()))
 
@@ -116,7 +119,7 @@ def test_lines():
     answer("dd reads", "if=T of=/dev/null bs=64k count=4 skip=2", "-op read -target T -bs 64k -numreqs 4 -startoffset 2")
     answer("dd without bs", "if=T count=4", "-op read -target T -numreqs 4 -blocksize 512 -reqsize 1")
     answer("dd writes, with lists of flags", "if=/dev/zero of=new bs=64k count=4 oflag=direct,dsync conv=notrunc,fsync",
-           "-op write -target new -bs 64k -numreqs 4 -dio -flushwrite 1 -syncwrite")
+           "-op write -target new -bs 64k -numreqs 4 -dio -odsync -syncwrite")
     answer("dd copies: xdd does not", "if=T of=new", None, "if=T: is a word of dd")
     answer("sgp_dd", "if=T bs=512 bpt=128 thr=4", "-op read -target T -bs 512 -reqsize 128 -queuedepth 4")
     answer("letters of IOR that are options of xdd", "-w -t 64k -b 256k -o new -e",
@@ -129,6 +132,24 @@ def test_lines():
     answer("IOR reads what others wrote", "-r -C -t 64k -b 64k -o T", "-op read -bs 64k -blockperrank 64k -target T",
            "-reorder reads what another target or rank wrote")
     answer("IOR writes and then reads: two runs", "-w -r -t 64k -b 256k -o new", None, "two runs, first with -op write")
+    answer("IOR: letters of other tools too", "-a POSIX -w -t 64k -b 256k -s 4 -i 2 -o new",
+           "-op write -bs 64k -blockperrank 256k -segments 4 -passes 2 -target new")
+    answer("IOR: values in the same words", "-w -t64k -b256k -s4 -N4 -onew", None, "-onew: is not an option")
+    answer("IOR: numbers in the same words", "-w -t64k -b256k -s4 -N4 -o new",
+           "-op write -bs 64k -blockperrank 256k -segments 4 -targets -4 new", "-t64k: is a word of IOR; say -bs 64k")
+    answer("xdisk", "-R -r 80 -b 16k -M 4 -f T -O D -t 30 -w 5 -i 5",
+           "-seek random -rwratio 80 -bs 16k -targets -4 T -dio -timelimit 30 -warmup 5 -intervals 5",
+           "-r 80: is a word of xdisk; say -rwratio 80")
+    answer("xdisk: values in the same words", "-R1 -r100 -b16k -M4 -fT -OSD", None, "-fT: is not an option")
+    answer("xdisk: numbers, paths and flags in the same words", "-R1 -r100 -b16k -M4 -f/data/F1 -OSD -A8",
+           "-seek random once -op read -bs 16k -targets -4 /data/F1 -dio -osync -queuedepth 8", "-OSD: is a word of xdisk")
+    answer("xdisk: a file for each process", "-S -r 0 -b 1m -M 2 -f a:b -s 4m", "-op write -bs 1m -targets 2 a b -range 4m")
+    answer("xdisk: files with commas between", "-S1 -r 100 -b 1m -f a,b,c", "-op read -bs 1m -targets 3 a b c")
+    answer("xdisk: a list of files", "-R -r 0 -F list -O f -T text", "-seek random -op write -targets @list -flushwrite 1 -id text")
+    answer("xdisk: create a file", "-C 256k -f new -b64k", "-op write -bytes 256k -target new -bs 64k")
+    answer("sgpdd-survey", "size=64 crglo=1 crghi=4 thrlo=1 thrhi=16 rszlo=64 rszhi=1024 rawdevs=T tests_str=read",
+           "-mbytes 64 -queuedepth 16 -reqsize 1024k -targets -4 T -dio -op read", "thrhi=16: is a word of sgpdd-survey")
+    answer("a letter with a value alone is no word of other tools", "-op read -target T -p5", None, "-p5: is not an option")
     answer("such a letter by itself is xdd's", "-op read -target T -o out -iodepth 4", "-op read -target T -o out -queuedepth 4")
     answer("names and values that need quotes", "--rw=read '--filename=a file'", "-op read -target 'a file'")
     answer("options of xdd with equals signs stay", "--bs=4k --op=read --filename=T", "-bs 4k -op read -target T")
@@ -162,7 +183,7 @@ def test_help():
     found("randread", "--rw=randread (fio) ", "-op read -seek random")
     found("fsync", "--fsync (fio) ", "-flushwrite <value>", "conv=fsync (dd) ", "-syncwrite")
     found("percentiles", "-latency percentiles ", "xdd compare ")
-    found("ramp_time", "--ramp_time (fio) ", "xdd has nothing like it")
+    found("ramp_time", "--ramp_time (fio) ", "-warmup <value>")
     found("group_reporting", "--group_reporting (fio) ", "no words are necessary")
     found("histogram", "-latency histogram ", "-seek disthist")
     found("columns", "+WHAT ", "+ERRORS ", "+BANDWIDTH ", "in MBytes/s")

@@ -491,6 +491,9 @@ zzz
 -op read -targets 1 data -output x -csvout x
 -op read -targets 1 data -outputformat new +WAHT
 -op read -targets 1 data -outputformat new WHAT
+-R -r80 -b16k -M4 -f data -OD -t30
+-w -t64k -b 256k -s4 -N4 -o new
+size=1 crghi=2 thrlo=1 thrhi=4 rszhi=64 rawdevs=data
 -op read -targets 1 data -percentcpu half
 -op read -targets 1 data -report half
 -op read -targets 1 data -report person -jsonout -

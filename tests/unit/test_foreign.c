@@ -139,7 +139,25 @@ static void test_text(void **state)
 	check_text(arena, &foreign_fio, "buffer_pattern", "0xab",
 		   "-datapattern hex ab -datapattern replicate");
 	check_text(arena, &foreign_fio, "percentile_list", "50:99", "-latency percentiles 50,99");
+	check_text(arena, &foreign_xdisk, "f", "a,b:c#d", "-targets 4 a b c d");
+	check_text(arena, &foreign_xdisk, "F", "list", "-targets @list");
+	check_text(arena, &foreign_xdisk, "M", "4", "-targets -4 <name>");
 	arena_free(arena);
+}
+
+/* A letter with its value in the same word: numbers, paths, and values that a row has. */
+static void test_letters(void **state)
+{
+	static const char *const letters[] = { "r80", "b16k", "M4", "OD", "OSD", "S1", "f/dev/sdx" },
+				 *const none[] = { "",	 "r",	  "S",	 "S2",	 "OX",
+						   "q1", "fname", "rw8", "size", "Z9" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		assert_int_equal(foreign_letter(&foreign_xdisk, letters[i]), 1);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_int_equal(foreign_letter(&foreign_xdisk, none[i]), 0);
+	assert_int_equal(foreign_letter(&foreign_dd, "b4k"), 0);
 }
 
 int main(void)
@@ -147,7 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_options_exist), cmocka_unit_test(test_no_row_hides),
 		cmocka_unit_test(test_no_row_twice),  cmocka_unit_test(test_values),
-		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text),	      cmocka_unit_test(test_letters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,10 +30,12 @@ enum foreign_kind {
  *   %/                 fio's bssplit as -reqsize mix has it
  *   %x                 the value without "0x"
  *   -%f                "-target <name>", or "-targets <n> <name> ..." for names with colons between
+ *   -%l                the same for names with colons, commas or number signs between
  *   @one               "-reqsize 1" if the value is a bare number, which is no request by itself
  *
  * An option after "?" applies only where the command line has no such option otherwise. A word
- * that begins with "@" depends on the rest of the command line: see foreign_fit.c.
+ * that begins with "@" depends on the rest of the command line: see foreign_fit.c. "@%v" is a list
+ * of targets in the file <value>.
  */
 struct foreign {
 	const char *word; /* without dashes */
@@ -63,7 +65,7 @@ struct foreign_tool {
 };
 
 extern const struct foreign_tool foreign_fio, foreign_dd, foreign_sgp_dd, foreign_ior,
-	foreign_elbencho, foreign_common;
+	foreign_xdisk, foreign_sgpdd_survey, foreign_elbencho, foreign_common;
 
 /* Tool `i`, or NULL past the last one. */
 const struct foreign_tool *foreign_tool_at(size_t i);
@@ -74,6 +76,16 @@ const struct foreign_tool *foreign_tool_at(size_t i);
  */
 const struct foreign *foreign_find(const struct foreign_tool *tool, const char *word,
 				   const char *value);
+
+/*
+ * The length of the word with which `text`, without dashes, begins, where the rest is its value, as
+ * in -b16k and -OD: a letter of `tool` before a number, a path or a value of the letter's rows. 0:
+ * it is none. A switch may have such a value too, as -S1 does.
+ */
+size_t foreign_letter(const struct foreign_tool *tool, const char *text);
+
+/* True of a word that depends on the rest of the command line, such as "@jobs". */
+bool foreign_is_special(const char *word);
 
 /*
  * The words of xdd for a row and its value (NULL: none), as of `say`, in memory of `arena`.
