@@ -29,6 +29,7 @@ from xddcrc import crc32c
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
 LIMIT_S = 120
+QUIET_S = 0.1
 END_S = 20
 TEMPORARY = ".xddcp-"
 LARGE = 12 << 20
@@ -68,7 +69,7 @@ def read_journal(path, torn=False):
             for begin, end in struct.iter_unpack("<QQ", body[8:]):
                 files[number][1].update(range(begin, end, BLOCK))
         elif kind == 6:
-            del files[number]
+            files.pop(number, None)
     return files, records
 
 
@@ -134,6 +135,14 @@ def to_send(source, destination, torn=False):
 # ---- copies ----
 
 
+def kill(pid):
+    """It may have ended by itself."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class Rig:
     def __init__(self, ssh, place, directory=None):
         self.ssh, self.place = ssh, place
@@ -152,7 +161,7 @@ class Rig:
 
     def __exit__(self, *_):
         for pid in self.processes():
-            os.kill(pid, signal.SIGKILL)
+            kill(pid)
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def can_be_slow(self):
@@ -175,11 +184,15 @@ class Rig:
         return found
 
     def wait_none(self):
+        """Processes that stay. One that sshd is about to start when ssh is killed comes, and ends, a moment later."""
         end = time.monotonic() + END_S
-        while self.processes() and time.monotonic() < end:
+        quiet = None
+        while time.monotonic() < end and (quiet is None or time.monotonic() < quiet + QUIET_S):
+            left = self.processes()
+            quiet = None if left else quiet or time.monotonic()
             time.sleep(0.005)
         # A shell that sshd has started may still read its own files.
-        return {pid: words for pid, words in self.processes().items() if words[0] == self.xdd.encode()}
+        return {pid: words for pid, words in left.items() if words[0] == self.xdd.encode()}
 
     def victim(self, kind, initiator):
         for pid, words in self.processes().items():
@@ -231,7 +244,7 @@ class Rig:
             else:
                 pid = self.victim(victim, process.pid)
                 if pid:
-                    os.kill(pid, signal.SIGKILL)
+                    kill(pid)
         _, err, _ = self.finish(process)
         left = self.wait_none()
         return err + ("(processes stay: %s)" % left if left else "")
@@ -270,12 +283,15 @@ def one_kill(rig, case):
 
 
 def kills(rig, n, victims, what):
+    """`n` copies, and up to twice as many more with later moments where a busy machine is late with durable parts."""
     failed = []
     durable = 0
-    for number in range(n):
+    for number in range(3 * n):
+        if number >= n and durable >= n // 4:
+            break
         r = random.Random("%d %s %d" % (SEED, what, number))
         case = Case(number, ("push", "pull")[number // len(victims) % 2], victims[number % len(victims)], number % 4 != 3,
-                    r.uniform(0, 2.6))
+                    r.uniform(0, 2.6 * (1 + number // n)))
         got, wrong = one_kill(rig, case)
         durable += got > 0
         if wrong:

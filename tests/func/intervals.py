@@ -77,9 +77,12 @@ def test_figures():
     # A QThread that is interrupted while it counts an operation may have counted a part of it: two of each target.
     t.ok(all(abs(r["bytes"] - 4096 * r["ops"]) <= 4096 * (2 if r["target"] is not None else 4) for r in rows),
          "operations and bytes of a row belong together", rows)
+    t.ok(all((r["iops"] is None) == (r["bandwidth"] is None) == (r["end_ns"] == r["start_ns"]) for r in rows),
+         "a row without length has no rates, each other one has them", rows)
+    timed = [r for r in rows if r["iops"] is not None]
     t.ok(all(abs(r["iops"] * (r["end_ns"] - r["start_ns"]) - r["ops"] * 1e9) <= 1e-6 * r["ops"] * 1e9 + 1 and
              abs(r["bandwidth"] * (r["end_ns"] - r["start_ns"]) - r["bytes"] * 1e3) <= 1e-6 * r["bytes"] * 1e3 + 1
-             for r in rows), "rates are those of the row", rows)
+             for r in timed), "rates are those of the row", rows)
     t.ok(all(r["p50_ns"] <= r["p99_ns"] <= r["max_ns"] * 1.01 for r in rows if r["p50_ns"] is not None),
          "percentiles are in order", rows)
     t.ok(all((r["ops"] == 0) == (r["p50_ns"] is None) for r in rows if r["ops"] == 0 or r["ops"] > 8),

@@ -237,7 +237,11 @@ static void check_plan(const struct plan *p)
 		assert_true(t->pass_ops >= 1);
 		assert_true(t->last_op_bytes >= 1 && t->last_op_bytes <= t->req_bytes);
 		assert_true(t->start_bytes <= INT64_MAX);
-		assert_true(t->pass_bytes <= INT64_MAX || t->pass_ops == PLAN_UNLIMITED);
+		/* -bytes counts up to 2^64-1; offsets of files and devices do not. */
+		assert_true(t->pass_bytes <= INT64_MAX || t->pass_ops == PLAN_UNLIMITED ||
+			    t->amount_from == AMOUNT_BYTES);
+		if (t->kind != TARGET_NULL && t->op != OP_NOOP && t->pass_ops != PLAN_UNLIMITED)
+			assert_true(t->end_bytes <= INT64_MAX);
 		if (t->pass_ops != PLAN_UNLIMITED && !t->rows)
 			assert_int_equal((t->pass_ops - 1) * t->req_bytes + t->last_op_bytes,
 					 t->pass_bytes);
