@@ -8,6 +8,7 @@ INSTRUCTION_FIGURES = (("insns_per_op", "instructions"),)
 COPY_FIGURES = (("mb_per_s", "rate"), ("cpu_s_per_gb", "CPU"))
 FILES_FIGURES = (("wall_ms", "time"), ("cpu_s_per_gb", "CPU"))
 START_FIGURES = (("wall_ms", "time"), ("maxrss_mib", "memory"))
+HOST_FIGURES = (("skew_us", "skew"), ("reported_us", "as reported"), ("bound_us", "bound"))
 ANSWER_FIGURES = (("answers_per_s", "rate"), ("answers_per_cpu_s", "per CPU second"))
 LOOPS = ("loop", "batch loop")
 
@@ -133,6 +134,21 @@ def print_answers(samples):
     for name, taken in samples.items():
         print("  %-12s%14s%22s" % (name, number(spread_of(taken, "answers_per_s").median),
                                    number(spread_of(taken, "answers_per_cpu_s").median)))
+
+
+def print_own(samples, figures):
+    for name, taken in samples.items():
+        texts = ["%s %s (%s)" % (number(x.median), label, _between(x)) for x, label in
+                 ((spread_of(taken, figure), label) for figure, label in figures)]
+        print("  %-12s%s" % (name, "   ".join(texts)))
+
+
+def print_hosts(samples):
+    print("  %-12s%14s%14s%14s%14s" % ("", "skew us", "greatest", "reported us", "bound us"))
+    for name, taken in samples.items():
+        skew = spread_of(taken, "skew_us")
+        print("  %-12s%14.1f%14.1f%14.1f%14.1f" % (name, skew.median, skew.max, spread_of(taken, "reported_us").median,
+                                                   spread_of(taken, "bound_us").median))
 
 
 def print_ratios(samples, figures):

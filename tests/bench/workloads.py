@@ -19,9 +19,10 @@ class Goal:
 
     def text(self):
         label = {"iops": "IOPS", "ns_per_op": "ns/op", "cpu_us_per_op": "CPU/op", "insns_per_op": "instructions/op",
-                 "wall_ms": "start to end", "maxrss_mib": "memory", "p50_us": "p50", "p90_us": "p90", "p99_us": "p99",
-                 "mb_per_s": "rate", "cpu_s_per_gb": "CPU/GB", "answers_per_cpu_s": "answers/CPU s"}
-        unit = {"wall_ms": " ms", "maxrss_mib": " MiB"}
+                 "wall_ms": "start to end", "skew_us": "skew", "maxrss_mib": "memory", "p50_us": "p50", "p90_us": "p90", "p99_us": "p99",
+                 "mb_per_s": "rate", "cpu_s_per_gb": "CPU/GB", "answers_per_cpu_s": "answers/CPU s", "page_mb": "page",
+                 "ns_once": "a number"}
+        unit = {"wall_ms": " ms", "skew_us": " us", "maxrss_mib": " MiB", "page_mb": " MB", "ns_once": " ns"}
         if self.relation == "=":
             return "%s = %s +- %g %%" % (label[self.figure], self.against, 100 * self.value)
         if self.more:
@@ -68,8 +69,28 @@ class Start:
 
 
 @dataclasses.dataclass(frozen=True)
+class Own:
+    """The cost of xdd by itself, measured by a function of sweeps.py."""
+    name: str
+    title: str
+    function: str
+    figures: tuple  # their names, and how they are shown
+    place: str = "null"
+    goals: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Answers:
     """Answers of a time server over the loopback device: timeserver.py."""
+    name: str
+    title: str
+    place: str = "null"
+    goals: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Hosts:
+    """Starts of four hosts that have a time server: timeserver.py."""
     name: str
     title: str
     place: str = "null"
@@ -235,6 +256,16 @@ ROWS = (
           goals=(Goal("wall_ms", "<=", 50, "ssh", more=True),)),
     Answers("timeserver", "answers of a time server, per second of its processor time",
             goals=(Goal("answers_per_cpu_s", ">=", 100000),)),
+    Hosts("hosts", "starts of four hosts with 0.2 ms to the time server, between the first and the last one",
+          goals=(Goal("skew_us", "<=", 100),)),
+    Own("sweep-point", "xdd sweep on the null device: a run of a point", "points", (("wall_ms", "ms"), ("cpu_ms", "CPU ms")),
+        goals=(Goal("wall_ms", "<=", 10),)),
+    Own("sweep-plan", "xdd sweep: a grid of 10,000 points, checked", "plans", (("wall_ms", "ms"), ("cpu_ms", "CPU ms")),
+        goals=(Goal("wall_ms", "<=", 1000),)),
+    Own("report", "xdd report: a sweep of 100 points and 100,000 rows of intervals", "page",
+        (("wall_ms", "ms"), ("cpu_ms", "CPU ms"), ("page_mb", "page MB")), goals=(Goal("wall_ms", "<=", 2000), Goal("page_mb", "<=", 3))),
+    Own("seek-once", "-seek random once, 10^12 requests: an offset", "offsets", (("ns_once", "ns"), ("ns_zipf", "ns, zipf 1.1")),
+        goals=(Goal("ns_once", "<=", 40),)),
     Start("start-1", "a run of one operation, 1 target", 1, goals=(Goal("wall_ms", "<=", 5),)),
     Start("start-64", "a run of one operation each, 64 targets", 64),
     Start("start-512", "a run of one operation each, 512 targets", 512,
