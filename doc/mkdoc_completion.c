@@ -46,8 +46,29 @@ static void choices(const struct option *row)
 	printf("'\n");
 }
 
+static void subs(const struct option *opt)
+{
+	const struct option *sub;
+	const char *blank = "";
+
+	for (size_t i = 0; (sub = option_sub(opt, i)); i++, blank = " ")
+		printf("%s%s", blank, sub->name);
+}
+
+/* After a suboption that may have an argument come that, where it is a word, and all others. */
+static void optional_case(const struct option *opt, const struct option *sub)
+{
+	size_t length = strcspn(sub->arg + 1, "]");
+
+	printf(") words='");
+	if (sub->arg[1] != '<')
+		printf("%.*s ", (int)length, sub->arg + 1);
+	subs(opt);
+	printf("' ;;\n");
+}
+
 /* After a suboption with an argument of its own comes that, and no other suboption. */
-static void sub_case(const struct option *sub)
+static void sub_case(const struct option *opt, const struct option *sub)
 {
 	const char *kind = kind_of(sub);
 
@@ -55,29 +76,28 @@ static void sub_case(const struct option *sub)
 		return;
 	printf("\t\t");
 	pattern("", sub);
-	printf(")");
 	if (sub->choices) {
-		printf("\n\t\t\t");
+		printf(")\n\t\t\t");
 		choices(sub);
 		printf("\t\t\t;;\n");
+	} else if (sub->arg[0] == '[') {
+		optional_case(opt, sub);
 	} else if (kind) {
-		printf(" kind=%s ;;\n", kind);
+		printf(") kind=%s ;;\n", kind);
 	} else {
-		printf(" kind=none ;;\n");
+		printf(") kind=none ;;\n");
 	}
 }
 
 static void option_with_subs(const struct option *opt)
 {
 	const struct option *sub;
-	const char *blank = "";
 
 	printf("\t\tcase $3 in\n");
 	for (size_t i = 0; (sub = option_sub(opt, i)); i++)
-		sub_case(sub);
+		sub_case(opt, sub);
 	printf("\t\t*) words='");
-	for (size_t i = 0; (sub = option_sub(opt, i)); i++, blank = " ")
-		printf("%s%s", blank, sub->name);
+	subs(opt);
 	printf("' ;;\n\t\tesac\n");
 }
 

@@ -2,9 +2,9 @@
 # `make docs`; do not edit.
 # shellcheck shell=bash
 
-_xdd_options=' -targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -range -randomize -datapattern -verify -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -runtime -throttle -operationdelay -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -timeserver -deskew -rank -ranks -rankspernode -attached -blockperrank -segments -reorder -stonewall -mpi -endtoend -restart -congestion -cookie -verbose -unverbose -reallyverbose -qthreadinfo -report -id -runid -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -intervals -timestamps -timerinfo -extendedstats -debug -setup -dryrun -help -fullhelp -version'
-_xdd_commands=' check combine compare copy fio gettime multi timeserver tsread'
-_xdd_columns=' +WHAT +PASS +TARGET +QUEUE +BYTESXFERED +BYTESREAD +BYTESWRITTEN +OPS +READOPS +WRITEOPS +ERRORS +MISCOMPARES +ORDERBREAKS +RETRIES +BANDWIDTH +READBANDWIDTH +WRITEBANDWIDTH +IOPS +READIOPS +WRITEIOPS +LATENCY +ELAPSEDTIME1STOP +ELAPSEDTIMEPASS +OVERHEADTIME +PATTERNFILLTIME +BUFFERFLUSHTIME +OPENTIME +CLOSETIME +PAGECACHED +HOLES +DESKEWTIME +DESKEWBANDWIDTH +DESKEWIOPS +TAILTIME +TAILBANDWIDTH +TAILIOPS +FAIRNESS +CPUTIME +PERCENTCPUTIME +USERTIME +SYSTEMTIME +PERCENTUSER +PERCENTSYSTEM +OPTYPE +XFERSIZEBYTES +XFERSIZEBLOCKS +XFERSIZEKBYTES +XFERSIZEMBYTES +NODENAME +DELIM +E2EIOTIME +E2ESRTIME +E2EPERCENTSRTIME +E2ELAGTIME +E2EPERCENTLAGTIME +E2EFIRSTREADTIME +E2ELASTWRITETIME +LONGEST +LONGESTOP +LONGESTOFFSET +LONGESTTYPE +SHORTEST +SHORTESTOP +SHORTESTOFFSET +SHORTESTTYPE +ID +STARTTIME +TARGETNAME +ENGINE +PATTERN +REQUESTEDIOPS +REQUESTEDBANDWIDTH +LATMIN +LATMEAN +LATSTDDEV +LATWAVG +LATP50 +LATP90 +LATP95 +LATP99 +LATP999 +LATP9999 +LATP99999 +LATMAX +READLATMIN +READLATMEAN +READLATSTDDEV +READLATWAVG +READLATP50 +READLATP90 +READLATP95 +READLATP99 +READLATP999 +READLATP9999 +READLATP99999 +READLATMAX +WRITELATMIN +WRITELATMEAN +WRITELATSTDDEV +WRITELATWAVG +WRITELATP50 +WRITELATP90 +WRITELATP95 +WRITELATP99 +WRITELATP999 +WRITELATP9999 +WRITELATP99999 +WRITELATMAX +RESPMIN +RESPMEAN +RESPSTDDEV +RESPWAVG +RESPP50 +RESPP90 +RESPP95 +RESPP99 +RESPP999 +RESPP9999 +RESPP99999 +RESPMAX'
+_xdd_options=' -targets -target -targetdir -dropcache -dio -createnewfiles -recreatefiles -reopen -deletefile -preallocate -pretruncate -syncwrite -osync -odsync -orsync -flushwrite -retry -reportthreshold -force -op -rwratio -blocksize -reqsize -numreqs -bytes -kbytes -mbytes -gbytes -queuedepth -startoffset -passoffset -targetoffset -seek -range -randomize -datapattern -verify -readback -ioengine -threads -sgio -ordering -serialordering -looseordering -noordering -memalign -sharedmemory -hugepages -numa -nomemlock -processlock -noproclock -hogmemory -maxpri -maxall -minall -processor -singleproc -roundrobin -passes -passdelay -startdelay -targetstartdelay -timelimit -warmup -runtime -throttle -operationdelay -snooze -nobarrier -stoponerror -maxerrors -maxerrorstoprint -lockstep -starttrigger -stoptrigger -syncio -starttime -timeserver -deskew -rank -ranks -rankspernode -attached -blockperrank -segments -reorder -stonewall -mpi -endtoend -restart -congestion -cookie -verbose -unverbose -reallyverbose -qthreadinfo -report -id -runid -output -errout -csvout -combinedout -jsonout -outputformat -percentcpu -heartbeat -latency -intervals -timestamps -timerinfo -extendedstats -debug -setup -section -keepgoing -dryrun -help -fullhelp -version'
+_xdd_commands=' check combine compare copy curve fio gettime multi report sweep timeserver tsread'
+_xdd_columns=' +WHAT +PASS +TARGET +QUEUE +BYTESXFERED +BYTESREAD +BYTESWRITTEN +OPS +READOPS +WRITEOPS +ERRORS +MISCOMPARES +ORDERBREAKS +RETRIES +BANDWIDTH +READBANDWIDTH +WRITEBANDWIDTH +IOPS +READIOPS +WRITEIOPS +LATENCY +ELAPSEDTIME1STOP +ELAPSEDTIMEPASS +OVERHEADTIME +PATTERNFILLTIME +BUFFERFLUSHTIME +FLUSHES +OPENTIME +CLOSETIME +PAGECACHED +HOLES +DESKEWTIME +DESKEWBANDWIDTH +DESKEWIOPS +TAILTIME +TAILBANDWIDTH +TAILIOPS +FAIRNESS +CPUTIME +PERCENTCPUTIME +USERTIME +SYSTEMTIME +PERCENTUSER +PERCENTSYSTEM +OPTYPE +XFERSIZEBYTES +XFERSIZEBLOCKS +XFERSIZEKBYTES +XFERSIZEMBYTES +NODENAME +DELIM +E2EIOTIME +E2ESRTIME +E2EPERCENTSRTIME +E2ELAGTIME +E2EPERCENTLAGTIME +E2EFIRSTREADTIME +E2ELASTWRITETIME +LONGEST +LONGESTOP +LONGESTOFFSET +LONGESTTYPE +SHORTEST +SHORTESTOP +SHORTESTOFFSET +SHORTESTTYPE +ID +STARTTIME +TARGETNAME +ENGINE +PATTERN +REQUESTEDIOPS +REQUESTEDBANDWIDTH +LATMIN +LATMEAN +LATSTDDEV +LATWAVG +LATP50 +LATP90 +LATP95 +LATP99 +LATP999 +LATP9999 +LATP99999 +LATMAX +READLATMIN +READLATMEAN +READLATSTDDEV +READLATWAVG +READLATP50 +READLATP90 +READLATP95 +READLATP99 +READLATP999 +READLATP9999 +READLATP99999 +READLATMAX +WRITELATMIN +WRITELATMEAN +WRITELATSTDDEV +WRITELATWAVG +WRITELATP50 +WRITELATP90 +WRITELATP95 +WRITELATP99 +WRITELATP999 +WRITELATP9999 +WRITELATP99999 +WRITELATMAX +RESPMIN +RESPMEAN +RESPSTDDEV +RESPWAVG +RESPP50 +RESPP90 +RESPP95 +RESPP99 +RESPP999 +RESPP9999 +RESPP99999 +RESPMAX +FLUSHLATMIN +FLUSHLATMEAN +FLUSHLATSTDDEV +FLUSHLATWAVG +FLUSHLATP50 +FLUSHLATP90 +FLUSHLATP95 +FLUSHLATP99 +FLUSHLATP999 +FLUSHLATP9999 +FLUSHLATP99999 +FLUSHLATMAX'
 
 # The options of a command.
 _xdd_command()
@@ -14,9 +14,12 @@ _xdd_command()
 	combine) words=' -jsonout -csvout -hosts -force -help' ;;
 	compare) words=' -failif -help' ;;
 	copy) words=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version' ;;
+	curve) words=' -load -goal -rounds -each -round -orderseed -restore -jsonout -csvout -journal -resume -dryrun -help' ;;
 	fio) words=' -run -output -help' ;;
 	gettime) words=' -timeserver -port -add -bounce -verbose -waitfortime -help' ;;
 	multi) words=' -hosts -hostfile -slots -launcher -ssh -remotexdd -startin -timeserver -runid -timeout -grace -jsonout -out -quiet -dryrun -version -help' ;;
+	report) words=' -output -plots -axis -noplots -help' ;;
+	sweep) words=' -vary -pairs -columns -mostrounds -until -rounds -each -round -orderseed -restore -jsonout -csvout -journal -resume -dryrun -help' ;;
 	timeserver) words=' -port -bind -foreground -help' ;;
 	tsread) words=' -summary -detailed -normalize -csv -json -output -help' ;;
 	esac
@@ -31,10 +34,12 @@ _xdd_words()
 		(($2)) || kind=-d
 		;;
 	-op | -operation)
-		(($2)) || words='read write noop'
+		(($2)) || words='read write noop discard'
 		;;
 	-seek | -s)
 		case $3 in
+		random) words='once sequential random zipf range stagger interleave none seed save load disthist seekhist' ;;
+		zipf) kind=none ;;
 		range) kind=none ;;
 		interleave) kind=none ;;
 		seed) kind=none ;;
@@ -42,7 +47,7 @@ _xdd_words()
 		load) kind=-f ;;
 		disthist) kind=none ;;
 		seekhist) kind=none ;;
-		*) words='sequential random range stagger interleave none seed save load disthist seekhist' ;;
+		*) words='sequential random zipf range stagger interleave none seed save load disthist seekhist' ;;
 		esac
 		;;
 	-datapattern | -dp)
@@ -64,7 +69,8 @@ _xdd_words()
 	-ioengine)
 		case $3 in
 		batch) kind=none ;;
-		*) words='psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll fua dpo touch' ;;
+		bufsize) kind=none ;;
+		*) words='psync libaio io_uring sg mmap stdio null list batch fixedbufs fixedfiles sqpoll iopoll fua dpo touch bufsize unbuffered' ;;
 		esac
 		;;
 	-ordering | -or | -order)
@@ -87,7 +93,7 @@ _xdd_words()
 		bw) kind=none ;;
 		var) kind=none ;;
 		delay) kind=none ;;
-		*) words='ops bw var delay' ;;
+		*) words='ops bw var poisson delay' ;;
 		esac
 		;;
 	-timeserver | -tsvr)
@@ -108,7 +114,7 @@ _xdd_words()
 		seconds) kind=none ;;
 		save) kind=-f ;;
 		load) kind=-f ;;
-		*) words='first seconds save load' ;;
+		*) words='first seconds wearout save load' ;;
 		esac
 		;;
 	-endtoend | -e2e)
@@ -163,7 +169,7 @@ _xdd_words()
 		;;
 	-latency)
 		case $3 in
-		percentiles) kind=none ;;
+		percentiles) words='percentiles histogram intervals output' ;;
 		intervals) kind=none ;;
 		output) kind=-f ;;
 		*) words='percentiles histogram intervals output' ;;

@@ -35,6 +35,8 @@ def test_words():
     offers("xdd -seek r", "random", "range")
     offers("xdd -s r", "random", "range")
     offers("xdd -seek random r", "random", "range")
+    offers("xdd -seek random o", "once")
+    offers("xdd -seek random once r", "random", "range")
     offers("xdd -seek random range ")
     offers("xdd -seek target 0 random range 50 s", "sequential", "stagger", "seed", "save", "seekhist")
     offers("xdd -ordering storage s", "serial", "strict")

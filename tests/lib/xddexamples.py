@@ -9,6 +9,7 @@ The convention of the documents:
   any lines. The output must have that shape: the same words, rows and columns, with any numbers.
   Two blanks end a command.
 * Any other block with a line that begins with "xdd " is a script. It has to end with status 0.
+* In the last column of a table of Markdown, each `xdd ...` with options is a command that has to end with status 0.
 * A block whose first line is "# NAME.xdd", "# NAME.fio" or "; NAME.fio" is a file that later examples use.
 * "example: WORDS" in a comment before a block changes what is done with it: "status N" is its exit status, "on a device
   with ext4" makes that file system on the devices first, and "not run (REASON)" leaves it out.
@@ -41,14 +42,14 @@ full_size = False
 # Names of devices, and absolute names of files: what comes before the last "/", and that.
 NAMES = re.compile(r"(?P<device>/dev/(?:sd[a-zXY]|nvme\d+n\d+|loop\d+|disk/by-id/[\w-]+)\b)|"
                    r"(?<![\w./])(?P<directory>/(?:data|raid|mnt|srv|tmp|scratch)/(?:[\w.-]+/)*)")
-COMMANDS = ("compare", "tsread", "fio")
+COMMANDS = ("compare", "fio", "report", "tsread")
 ADDRESS = re.compile(r"\b192\.168\.(\d+\.\d+)\b")
 # Amounts and times that are made smaller: pattern, and the greatest number that stays.
 SMALLER = [(re.compile(pattern), most) for pattern, most in (
     (r"(-mbytes )(\d+)\b(?!%)", 8), (r"(-gbytes )(\d+)\b(?!%)", 0.008), (r"(-bytes )(\d+)(?=[GT]i?B?\b)", 0.008),
-    (r"(-bytes )(\d+)(?=Mi?B?\b)", 8), (r"(-(?:timelimit|runtime|seconds) )(\d+)(?=s?\b(?![%.]))", 0.2),
-    (r"(-(?:timelimit|runtime) )(\d+)(?=min\b)", 0.005), (r"(-numreqs )(\d+)\b", 2000), (r"(-intervals )(\d+)(?=s?\b)", 0.1),
-    (r"(-heartbeat )(\d+)(?=s?\b)", 0.1), (r"(seek range |random range )(\d{6,})\b", 400000),
+    (r"(-bytes )(\d+)(?=Mi?B?\b)", 8), (r"(-(?:timelimit|runtime|seconds|each) )(\d+)(?=s?\b(?![%.]))", 0.2),
+    (r"(-(?:timelimit|runtime) )(\d+)(?=min\b)", 0.005), (r"(-numreqs )(\d+)\b", 2000), (r"(-(?:intervals|warmup) )(\d+)(?=s?\b)", 0.1),
+    (r"(-heartbeat )(\d+)(?=s?\b)", 0.1), (r"(-hogmemory )(\d+)(?=%)", 1), (r"(seek range |random range )(\d{6,})\b", 400000),
     (r"(-startoffset |-seek range |random range )(\d+)(?=[GT]i?B?\b)", 0.1), (r"(\+ )(20)(?=\)\))", 4))]
 # An example needs what the machine of the test may lack.
 LACKING = re.compile(r"NUMA|node\d? |huge page|nr_hugepages|is not (built|available)|does not support -dio|processors? .*it may use|"
@@ -127,6 +128,8 @@ def fenced(lines):
         elif not inside and line.strip():
             found = re.match(r"<!-- example: (.*) -->$", line)
             directive = found.group(1) if found else ""
+            if line.startswith("| "):
+                yield number, "sh", re.findall(r"`(xdd (?:[^`]* )?-[^`]+)`", line.rsplit(" | ", 1)[-1]), ""
 
 
 def indented(lines):
