@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 
 #include "copy/destination/journal_file.h"
@@ -19,6 +21,7 @@
 /* ---- the C library, with faults ---- */
 
 static int pread_error, thread_error;
+static bool no_unnamed, die_at_head;
 
 ssize_t pread(int fd, void *data, size_t size, off_t offset)
 {
@@ -28,12 +31,33 @@ ssize_t pread(int fd, void *data, size_t size, off_t offset)
 	return -1;
 }
 
+int openat(int dir_fd, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+
+	if (__OPEN_NEEDS_MODE(flags)) {
+		va_list args;
+
+		va_start(args, flags);
+		mode = va_arg(args, mode_t);
+		va_end(args);
+	}
+	if (no_unnamed && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, dir_fd, path, flags, mode);
+}
+
 /* A record of a file that is being written: F; that has its name, or was removed: G. */
 ssize_t write(int fd, const void *data, size_t size)
 {
 	struct journal_record r;
 	size_t used;
 
+	if (die_at_head && size > JOURNAL_MAGIC_BYTES &&
+	    memcmp(data, JOURNAL_MAGIC, JOURNAL_MAGIC_BYTES) == 0)
+		raise(SIGKILL);
 	if (journal_decode(data, size, &r, &used) == 1) {
 		if (r.type == JOURNAL_FILE)
 			note('F');
@@ -616,6 +640,55 @@ static void test_alive(void **state)
 	assert_int_equal(done_err[0], 0);
 }
 
+/* A process that dies while it creates its journal. */
+static void die_creating(bool named)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct commit *c;
+
+		no_unnamed = named;
+		die_at_head = true;
+		open_session(&c, "DEADDEAD");
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, SIGKILL);
+}
+
+/* What has no head yet has no name; or one that the next copy knows, while nothing holds it. */
+static void test_no_head(void **state)
+{
+	char path[256], name[COPY_TEMPORARY_SIZE];
+	int fd;
+
+	(void)state;
+	settings.resume = true;
+	die_creating(false);
+	assert_int_equal(count(true), 0);
+	die_creating(true);
+	assert_int_equal(count_parts(), 1);
+
+	journal_temporary_name(DEAD_SESSION, JOURNAL_START_NUMBER, name);
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	begin();
+	assert_int_equal(count_parts(), 1);
+	end();
+	close(fd);
+
+	no_unnamed = true;
+	begin();
+	assert_int_equal(count_parts(), 0);
+	assert_int_equal(count(true), 1); /* its own journal */
+	end();
+	no_unnamed = false;
+}
+
 /* Bytes that are continued of a file with this journal; what it says is in the file. */
 static uint64_t resumed(const char *name)
 {
@@ -1151,6 +1224,7 @@ int main(void)
 		TEST(test_permissions),
 		TEST(test_other_copies),
 		TEST(test_alive),
+		TEST(test_no_head),
 		TEST(test_each_prefix),
 		TEST(test_each_damage),
 		TEST(test_wrong_journals),

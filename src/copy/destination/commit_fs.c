@@ -3,9 +3,12 @@
  */
 #include "copy/destination/commit_fs.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 struct kind {
 	unsigned long magic;
@@ -66,4 +69,17 @@ enum commit_flush commit_fs_flush(int fd)
 bool commit_fs_is_shared(int fd)
 {
 	return kind_of(fd).shared;
+}
+
+int commit_fs_link(int fd, int dir_fd, const char *name)
+{
+	char path[32];
+
+	if (linkat(fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	/* Only some kernels let all users do that. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, dir_fd, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }

@@ -12,7 +12,6 @@
  * kernel reports it once only.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -101,30 +100,16 @@ static void close_file(struct commit_file *f)
 	f->fd = -1;
 }
 
-/* Give it its name; or remove it. */
-static int link_as(const struct commit_file *f, int dir_fd, const char *name)
-{
-	char path[32];
-
-	if (linkat(f->fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
-		return 0;
-	if (errno != ENOENT)
-		return -errno;
-	/* Only some kernels let all users do that. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
-	return linkat(AT_FDCWD, path, dir_fd, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
-}
-
 /* A file that is there already is replaced at once, which only a rename does. */
 static int link_file(struct commit *c, const struct commit_file *f, int dir_fd)
 {
 	char name[COPY_TEMPORARY_SIZE];
-	int err = link_as(f, dir_fd, f->entry->name);
+	int err = commit_fs_link(f->fd, dir_fd, f->entry->name);
 
 	if (err != -EEXIST)
 		return err;
 	journal_temporary_name(c->session, f->number, name);
-	err = link_as(f, dir_fd, name);
+	err = commit_fs_link(f->fd, dir_fd, name);
 	if (err)
 		return err;
 	if (renameat(dir_fd, name, dir_fd, f->entry->name) == 0)

@@ -224,29 +224,68 @@ static int write_head(struct journal_file *j, const struct journal_record *head)
 	return n ? journal_append(j, data, JOURNAL_MAGIC_BYTES + n) : -EINVAL;
 }
 
-int journal_create(struct journal_file *j, int root_fd, const struct journal_record *head)
+/*
+ * Open the file of a new journal, locked. It has no name, so that nothing is left of it when the
+ * process is killed; or, where a file needs one, a name of its own until it has its head: `start`.
+ * Returns 0 or -errno.
+ */
+static int open_new(struct journal_file *j, int root_fd, const char *start, bool *named)
+{
+	const int flags = O_RDWR | O_APPEND | O_CLOEXEC;
+	struct stat st;
+	int locked;
+
+	*j = (struct journal_file){ .fd = -1 };
+	if (!*named)
+		j->fd = openat(root_fd, ".", flags | O_TMPFILE, 0600);
+	if (j->fd < 0) {
+		*named = true;
+		j->fd = openat(root_fd, start, flags | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	}
+	if (j->fd < 0)
+		return -errno;
+	locked = take_lock(j->fd);
+	j->touch = locked != 0 || commit_fs_is_shared(j->fd);
+	/* Another copy may have taken it for one that a dead session left: it had no lock yet. */
+	if (*named && (locked == -EBUSY || fstat(j->fd, &st) || !is_at(root_fd, start, &st))) {
+		journal_close(j);
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+/* With `named`, the file has a name meanwhile. Returns 0 or -errno. */
+static int create(struct journal_file *j, int root_fd, const struct journal_record *head,
+		  bool named)
 {
 	char name[COPY_TEMPORARY_SIZE], start[COPY_TEMPORARY_SIZE];
 	int err;
 
 	journal_name(head->session, name);
-	/* A name that no other looks at, until the file is locked and has its head. */
-	snprintf(start, sizeof(start), COPY_TEMPORARY_PREFIX "%016" PRIx64 "-0.part",
-		 head->session);
-	*j = (struct journal_file){
-		.fd = openat(root_fd, start,
-			     O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
-	};
-	if (j->fd < 0)
-		return -errno;
-	j->touch = take_lock(j->fd) != 0 || commit_fs_is_shared(j->fd);
+	journal_temporary_name(head->session, JOURNAL_START_NUMBER, start);
+	err = open_new(j, root_fd, start, &named);
+	if (err)
+		return err;
 	err = write_head(j, head);
-	if (!err && renameat(root_fd, start, root_fd, name))
+	if (!err && !named)
+		err = commit_fs_link(j->fd, root_fd, name);
+	else if (!err && renameat(root_fd, start, root_fd, name))
 		err = -errno;
-	if (!err)
-		return 0;
-	unlinkat(root_fd, start, 0);
-	journal_close(j);
+	if (err) {
+		if (named)
+			unlinkat(root_fd, start, 0);
+		journal_close(j);
+	}
+	return err;
+}
+
+int journal_create(struct journal_file *j, int root_fd, const struct journal_record *head)
+{
+	int err = create(j, root_fd, head, false);
+
+	/* Not every file system and kernel gives an unnamed file a name. */
+	for (int i = 0; err && err != -EEXIST && i < 3; i++)
+		err = create(j, root_fd, head, true);
 	return err;
 }
 

@@ -14,6 +14,9 @@
 /* A live session tells others so this often, where locks alone do not. */
 #define JOURNAL_TOUCH_NS 10000000000ull
 
+/* The number in the temporary name of a journal that has no head yet; files have others. */
+#define JOURNAL_START_NUMBER 0
+
 enum journal_name {
 	JOURNAL_NO_NAME,   /* not of this program */
 	JOURNAL_TEMPORARY, /* ".xddcp-SESSION-N.part" */

@@ -131,20 +131,40 @@ void stale_sweep(struct commit *c, int journal_fd, uint64_t session, stale_keep 
 
 /* ---- journals ---- */
 
-/* Names of journals in the root. */
+/* Names of journals in the root. `clean`: what died before it was one is removed meanwhile. */
 struct journals {
+	bool clean;
 	size_t n;
 	char names[MAX_JOURNALS][COPY_TEMPORARY_SIZE];
 };
+
+/* What a session that died while it created its journal has left, by its temporary name. */
+static void remove_start(int root_fd, const char *name)
+{
+	struct journal_file j;
+
+	if (journal_open_dead(&j, root_fd, name))
+		return;
+	commit_unlink_quietly(root_fd, name);
+	journal_close(&j);
+}
 
 static bool note_journal(void *arg, int dir_fd, const char *name)
 {
 	struct journals *all = arg;
 	uint64_t session, number;
 
-	(void)dir_fd;
-	if (journal_parse_name(name, &session, &number) == JOURNAL_JOURNAL)
+	switch (journal_parse_name(name, &session, &number)) {
+	case JOURNAL_JOURNAL:
 		snprintf(all->names[all->n++], COPY_TEMPORARY_SIZE, "%s", name);
+		break;
+	case JOURNAL_TEMPORARY:
+		if (number == JOURNAL_START_NUMBER && all->clean)
+			remove_start(dir_fd, name);
+		break;
+	case JOURNAL_NO_NAME:
+		break;
+	}
 	return all->n < MAX_JOURNALS;
 }
 
@@ -301,6 +321,7 @@ int commit_sweep(struct commit *c, char *why, size_t size)
 
 	if (!all)
 		return -ENOMEM;
+	all->clean = true;
 	fd = dirs_fd(c->dirs, root);
 	err = fd < 0 ? fd : for_names(fd, note_journal, all);
 	if (!err && c->resume)
