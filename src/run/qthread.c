@@ -72,12 +72,30 @@ static void keep_overhead(struct qthread *q, uint64_t ns)
 	counters_set(&q->counters.overhead_ns, ns > other ? ns - other : 0);
 }
 
+/*
+ * All that is to be done before the first operation has been done, for nothing to delay that. What
+ * it needs is used once while there is time: memory before the sleep, caches after it.
+ */
+static void await_moment(struct qthread *q)
+{
+	struct run *run = q->target->run;
+
+	if (!start_time_is_ahead(run))
+		return;
+	qthread_latency_touch(q);
+	if (!start_time_approach(run))
+		return;
+	cputime_first(q);
+	start_time_hold(run);
+}
+
 static void issue(struct qthread *q, uint64_t start, uint64_t end)
 {
-	warmup_begin_pass(q, start);
 	snooze_begin_pass(&q->snooze);
 	q->apart_ns = 0;
 	transfer_begin_pass(q);
+	await_moment(q);
+	warmup_begin_pass(q, start);
 	issue_pass(q, start, end);
 	target_drain(q, true);
 	transfer_end_pass(q);
@@ -200,7 +218,7 @@ static void run_passes(struct qthread *q)
 		if (barrier_wait(start, &release) < 0)
 			return;
 		set_trigger(q);
-		release = start_time_hold(run, release);
+		release = start_time_moment(run, release);
 		/* The barrier may release its last round before it is cancelled. */
 		if (stop_requested(&run->stop))
 			return;

@@ -58,6 +58,14 @@ void histogram_free(struct histogram *h, size_t n)
 	memset(h, 0, n * sizeof(*h));
 }
 
+void histogram_touch(struct histogram *h)
+{
+	const unsigned page = 4096 / sizeof(*h->counts);
+
+	for (unsigned b = 0; h->counts && b < histogram_bucket(HISTOGRAM_TOUCHED_NS); b += page)
+		counters_set(&h->counts[b], 0);
+}
+
 static uint64_t load(const _Atomic uint64_t *field)
 {
 	return atomic_load_explicit(field, memory_order_relaxed);

@@ -452,6 +452,32 @@ def test_start_time():
     t.ok(run.status == 4, "-starttime: a target that cannot start is not waited for", run)
 
 
+def calls_before_first_op():
+    """What the QThread called before its first operation, in a run that starts at a time; None: it was late."""
+    log = t.path("started.strace")
+    t.command(["strace", "-f", "-o", log, "-e", "trace=futex,getrusage,pread64"] +
+              t.xdd_words("-op", "read", "-targets", 1, t.make_file("started", 4096), "-reqsize", 4, "-numreqs", 1,
+                          "-starttime", "%.3f" % (time.time() + 2)), timeout=LIMIT_S)
+    calls = list(s.calls_of(log))
+    # The main thread loads libraries with pread64.
+    mine = [text for pid, text in calls if pid in [pid for pid, text in calls if "RUSAGE_THREAD" in text]]
+    before = list(itertools.takewhile(lambda text: not text.startswith("pread64"), mine))
+    return before if any("ETIMEDOUT" in text for text in before) else None
+
+
+def test_prepared():
+    """What precedes the first operation is done before the moment of -starttime, for the operation to be on time."""
+    if not s.can_trace():
+        return t.skip("-starttime: what precedes the first operation", s.sys_why())
+    calls = next(filter(None, (calls_before_first_op() for _ in range(10))), None)
+    if not calls:
+        return t.skip("-starttime: what precedes the first operation", "the machine is so busy that every run was late")
+    slept = max(i for i, text in enumerate(calls) if "ETIMEDOUT" in text)
+    t.ok(any("RUSAGE_SELF" in text for text in calls[:slept]) and not any("RUSAGE_SELF" in text for text in calls[slept:]),
+         "-starttime: what precedes the first operation precedes the moment", calls)
+    return None
+
+
 def test_barrier():
     """No target begins a pass before all have ended the one before; with -nobarrier each goes on by itself."""
     for words, together in (("", True), ("-nobarrier", False)):
@@ -565,6 +591,6 @@ def test_bad_input():
 
 
 t.run(test_guide_example, test_allowance, test_counts, test_combinations, test_sizes, test_engines, test_start_trigger,
-      test_stop_trigger, test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_barrier,
-      test_start_skew, test_bad_input)
+      test_stop_trigger, test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_prepared,
+      test_barrier, test_start_skew, test_bad_input)
 t.done()

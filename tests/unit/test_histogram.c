@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "xdd/base/random.h"
 #include "xdd/stat/histogram.h"
@@ -404,6 +406,34 @@ static void test_read_while_written(void **state)
 	histogram_free(&race.h, 1);
 }
 
+/* The counter of a value has memory. */
+static bool is_resident(const struct histogram *h, uint64_t ns)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	unsigned char in_core = 0;
+
+	assert_int_equal(mincore((void *)((uintptr_t)&h->counts[histogram_bucket(ns)] & -page), 1,
+				 &in_core),
+			 0);
+	return in_core & 1;
+}
+
+/* Usual times have memory before the first of them, others have none. */
+static void test_touch(void **state)
+{
+	struct histogram h = { 0 };
+
+	(void)state;
+	histogram_touch(&h);
+	assert_int_equal(histogram_init(&h, 1), 0);
+	histogram_touch(&h);
+	assert_int_equal(h.min_ns, UINT64_MAX);
+	for (uint64_t ns = 0; ns < HISTOGRAM_TOUCHED_NS; ns = 2 * ns + 1)
+		assert_true(is_resident(&h, ns));
+	assert_false(is_resident(&h, HISTOGRAM_MAX_NS));
+	histogram_free(&h, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,7 +441,7 @@ int main(void)
 		cmocka_unit_test(test_sums_are_exact),	   cmocka_unit_test(test_differences),
 		cmocka_unit_test(test_empty_and_reset),	   cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_weighted_mean),	   cmocka_unit_test(test_directions),
-		cmocka_unit_test(test_read_while_written),
+		cmocka_unit_test(test_read_while_written), cmocka_unit_test(test_touch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

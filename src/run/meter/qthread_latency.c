@@ -8,6 +8,7 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "xdd/io/access.h"
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
@@ -48,6 +49,15 @@ int qthread_latency_init(struct qthread *q)
 	if (!err)
 		q->keeps_latency = true;
 	return err;
+}
+
+void qthread_latency_touch(struct qthread *q)
+{
+	struct access_op first;
+
+	access_op(&q->target->state.access, 0, &first);
+	for (int time = 0; time < LATENCY_TIMES; time++)
+		histogram_touch(&q->latency[time][first.dir]);
 }
 
 void qthread_latency_free(struct qthread *q)

@@ -12,6 +12,12 @@ struct target;
 /* Allocate the histograms that the run keeps, perhaps none. Returns 0 or -ENOMEM. QThread. */
 int qthread_latency_init(struct qthread *q);
 
+/*
+ * Touch the memory for the first operations of the first pass, before it begins: histogram_touch().
+ * QThread.
+ */
+void qthread_latency_touch(struct qthread *q);
+
 /* Accepts histograms that were not allocated. After the QThread has ended. */
 void qthread_latency_free(struct qthread *q);
 

@@ -114,17 +114,29 @@ int start_time_wait(struct run *run)
 	return err;
 }
 
-uint64_t start_time_hold(struct run *run, uint64_t release_ns)
+uint64_t start_time_moment(const struct run *run, uint64_t release_ns)
+{
+	return ns_later(run->manager.start_ns, release_ns);
+}
+
+bool start_time_is_ahead(const struct run *run)
+{
+	return run->manager.start_ns && clock_now_ns() < run->manager.start_ns;
+}
+
+bool start_time_approach(struct run *run)
 {
 	const uint64_t at = run->manager.start_ns;
 
-	if (at <= release_ns)
-		return release_ns;
 	if (at > SPIN_NS && stop_sleep_until(&run->stop, at - SPIN_NS))
-		return release_ns;
-	while (clock_now_ns() < at)
+		return false;
+	return start_time_is_ahead(run);
+}
+
+void start_time_hold(const struct run *run)
+{
+	while (clock_now_ns() < run->manager.start_ns)
 		;
-	return at;
 }
 
 uint64_t start_time_check(const struct run *run, uint64_t release_ns)
@@ -137,5 +149,5 @@ uint64_t start_time_check(const struct run *run, uint64_t release_ns)
 			"the targets were not ready at the time of -starttime: they start %.3f "
 			"seconds after it",
 			(double)(release_ns - at) / 1e9);
-	return at > release_ns ? at : release_ns;
+	return start_time_moment(run, release_ns);
 }

@@ -2,12 +2,13 @@
  * -starttime: all QThreads begin the first pass at a moment of the global clock. Private to
  * src/run.
  *
- * The results manager lets them pass the barrier a little earlier, so that they are awake; each
- * then waits for the moment itself, the last part of it without sleeping.
+ * The results manager lets them pass the barrier a little earlier. Each then does what precedes the
+ * first operation, and waits for the moment itself, the last part of it without sleeping.
  */
 #ifndef XDD_RUN_RESULTS_START_TIME_H
 #define XDD_RUN_RESULTS_START_TIME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct run;
@@ -19,12 +20,22 @@ struct run;
 int start_time_wait(struct run *run);
 
 /*
- * Wait for the moment after the barrier was passed at `release_ns`. Returns when the pass begins,
- * of clock_now_ns(): the moment, or `release_ns` without one and when it has passed. QThreads.
+ * When the first pass begins that passed its barrier at `release_ns`, of clock_now_ns(): the
+ * moment, or `release_ns` without one and when it has passed. Any thread.
  */
-uint64_t start_time_hold(struct run *run, uint64_t release_ns);
+uint64_t start_time_moment(const struct run *run, uint64_t release_ns);
 
-/* The same without waiting; reports that the barrier was passed too late. Results manager. */
+/* The moment has not come yet. False without one. Any thread. */
+bool start_time_is_ahead(const struct run *run);
+
+/*
+ * Right before the first operation: sleep until the moment is near. False: it has passed, or the
+ * run stops; else start_time_hold() waits for it without sleeping. QThreads.
+ */
+bool start_time_approach(struct run *run);
+void start_time_hold(const struct run *run);
+
+/* start_time_moment(); reports that the barrier was passed too late. Results manager. */
 uint64_t start_time_check(const struct run *run, uint64_t release_ns);
 
 #endif
