@@ -39,6 +39,12 @@
 #define FIRST_PERIOD_NS NS_PER_SEC
 #define LAST_PERIOD_NS (16 * NS_PER_SEC)
 
+/*
+ * Before a moment: a process that is woken late on one side moves the estimate by half of that, and
+ * the exchanges of all hosts coincide.
+ */
+#define REFRESH_EXCHANGES 40
+
 struct in_flight {
 	uint64_t nonce;
 	struct time_reading sent;
@@ -382,7 +388,8 @@ int globaltime_begin(struct globaltime_client **out, const struct globaltime_set
 /* ---- the thread ---- */
 
 /* The burst of burst_again(). Returns 0 or -errno. */
-static int small_burst(struct globaltime_client *c, const struct time_wait *wait, uint64_t until_ns)
+static int small_burst(struct globaltime_client *c, const struct time_wait *wait, unsigned n,
+		       uint64_t until_ns)
 {
 	uint64_t limit_ns = ns_earlier(until_ns, clock_now_ns() + FOLLOW_PATIENCE_NS);
 	int err = 0;
@@ -390,17 +397,17 @@ static int small_burst(struct globaltime_client *c, const struct time_wait *wait
 	if (c->link.fd < 0)
 		err = time_link_open(&c->link, &c->address, c->address_size, c->tcp, wait,
 				     limit_ns);
-	return err ? err : do_burst(c, FOLLOW_EXCHANGES, wait, FOLLOW_PATIENCE_NS, until_ns);
+	return err ? err : do_burst(c, n, wait, FOLLOW_PATIENCE_NS, until_ns);
 }
 
 /* One small burst; the link is opened again after a failure. Returns 0 or -errno. */
-static int burst_again(struct globaltime_client *c, uint64_t until_ns)
+static int burst_again(struct globaltime_client *c, unsigned n, uint64_t until_ns)
 {
 	const struct time_wait wait = { .wake_fd = c->wake_fd };
 	int err;
 
 	pthread_mutex_lock(&c->burst_lock);
-	err = small_burst(c, &wait, until_ns);
+	err = small_burst(c, &wait, n, until_ns);
 	/* Silence for less than the usual time says nothing about the server. */
 	if (err && err != -ECANCELED && (err != -ETIMEDOUT || until_ns == UINT64_MAX)) {
 		time_link_close(&c->link);
@@ -414,7 +421,7 @@ static int burst_again(struct globaltime_client *c, uint64_t until_ns)
 
 int globaltime_refresh(struct globaltime_client *c, uint64_t until_ns)
 {
-	return burst_again(c, until_ns);
+	return burst_again(c, REFRESH_EXCHANGES, until_ns);
 }
 
 /* Steps until now: after one the drift has to be found again. */
@@ -440,7 +447,7 @@ static void *follow(void *arg)
 
 		if (time_wait(&wait, -1, 0, clock_now_ns() + period_ns) < 0)
 			return NULL;
-		err = burst_again(c, UINT64_MAX);
+		err = burst_again(c, FOLLOW_EXCHANGES, UINT64_MAX);
 		if (err == -ECANCELED)
 			return NULL;
 		if (err || steps_of(c) != steps)

@@ -153,6 +153,28 @@ static void test_follow(void **state)
 	end(&r);
 }
 
+/* Before a moment there are enough exchanges for some of them to be undisturbed, and they end in time. */
+static void test_refresh(void **state)
+{
+	struct globaltime before, after;
+	struct globaltime_client *c;
+	struct running r;
+	uint64_t until_ns;
+
+	(void)state;
+	start(&r, "127.0.0.1", 0);
+	c = begin("127.0.0.1", time_server_port(r.server), false);
+	globaltime_get(c, clock_now_ns(), &before);
+	assert_int_equal(globaltime_refresh(c, clock_now_ns() + LIMIT_S * NS_PER_SEC), 0);
+	globaltime_get(c, clock_now_ns(), &after);
+	assert_true(after.exchanges + after.lost >= before.exchanges + before.lost + 40);
+	end(&r);
+	until_ns = clock_now_ns() + NS_PER_SEC / 10;
+	assert_int_not_equal(globaltime_refresh(c, until_ns), 0);
+	assert_true(clock_now_ns() < until_ns + LIMIT_S * NS_PER_SEC / 2);
+	globaltime_end(c);
+}
+
 /* A server that goes away is noticed, and so is another one in its place. */
 static void test_other_server(void **state)
 {
@@ -251,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_all_addresses), cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_other_server),  cmocka_unit_test(test_unreachable),
 		cmocka_unit_test(test_stop),	      cmocka_unit_test(test_port_in_use),
+		cmocka_unit_test(test_refresh),
 	};
 
 	alarm(5 * LIMIT_S);

@@ -64,7 +64,7 @@ int globaltime_begin(struct globaltime_client **c, const struct globaltime_setti
 int globaltime_follow(struct globaltime_client *c);
 
 /*
- * Do a small burst now, in the calling thread, before a moment for which the bound is to be narrow.
+ * Do a burst now, in the calling thread, before a moment for which the bound is to be narrow.
  * It ends at clock `until_ns` at the latest, except for a burst of the thread that is running.
  * Returns 0; -ETIMEDOUT or another -errno: the server did not answer, and the bound is as it was.
  * Any thread.
