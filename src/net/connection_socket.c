@@ -28,7 +28,7 @@ void connection_host_text(const char *host, uint16_t port, char *buf, size_t siz
 	char *safe = printable_dup(host, false);
 	const char *text = safe ? safe : "?";
 
-	if (strchr(text, ':'))
+	if (strchr(text, ':') && *text != '[')
 		snprintf(buf, size, "[%s]:%u", text, port);
 	else
 		snprintf(buf, size, "%s:%u", text, port);
@@ -48,6 +48,18 @@ void connection_address_text(const struct sockaddr_storage *a, char *buf, size_t
 		connection_host_text(host, (uint16_t)atoi(port), buf, size);
 }
 
+/* The IPv6 number that `host` has in brackets, in `number`; else `host`, which may be NULL. */
+static const char *without_brackets(const char *host, char *number, size_t size)
+{
+	const size_t len = host ? strlen(host) : 0;
+
+	if (len < 2 || len - 2 >= size || host[0] != '[' || host[len - 1] != ']')
+		return host;
+	memcpy(number, host + 1, len - 2);
+	number[len - 2] = '\0';
+	return strchr(number, ':') ? number : host;
+}
+
 int connection_resolve(const char *host, uint16_t port, int flags, struct addrinfo **list,
 		       char *why, size_t size)
 {
@@ -56,11 +68,11 @@ int connection_resolve(const char *host, uint16_t port, int flags, struct addrin
 		.ai_socktype = SOCK_STREAM,
 		.ai_flags = flags | AI_NUMERICSERV,
 	};
-	char service[8], *safe;
+	char service[8], number[NI_MAXHOST], *safe;
 	int err;
 
 	snprintf(service, sizeof(service), "%u", port);
-	err = getaddrinfo(host, service, &hints, list);
+	err = getaddrinfo(without_brackets(host, number, sizeof(number)), service, &hints, list);
 	if (!err)
 		return 0;
 	safe = printable_dup(host, false);

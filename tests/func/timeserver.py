@@ -2,6 +2,7 @@
 """
 timeserver and gettime: their words, output and statuses; hostile peers; servers that die, step, or answer by TCP only.
 """
+import json
 import os
 import random
 import re
@@ -57,9 +58,17 @@ def test_background():
     port, pid = (int(word) for word in found.groups())
     try:
         t.equal(os.readlink("/proc/%d/cwd" % pid), "/", "... and leaves the directory")
-        for host in ("127.0.0.1", "127.3.2.1", "localhost", *(["::1"] if os.path.exists("/proc/net/if_inet6") else [])):
+        v6 = ["::1", "[::1]"] if os.path.exists("/proc/net/if_inet6") else []
+        for host in ("127.0.0.1", "127.3.2.1", "localhost", *v6):
             run = gettime(port, "-bounce", 3, host=host)
             t.ok(run.status == 0 and is_now(run.out) and not run.err, "gettime of %s" % host, run)
+        for host in v6:
+            run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -jsonout - -timeserver port".split(), port, "-timeserver", "host", host,
+                        "-timeserver", "bounce", 3)
+            t.ok(run.status == 0 and json.loads(run.out)["clock"]["server"] == "[::1]:%d" % port, "-timeserver host %s" % host, run)
+        for host in ("[127.0.0.1]", "[localhost]", "[::1", "[]", "[:]"):
+            run = gettime(port, host=host)
+            t.ok(run.status == 1 and not run.out and 'cannot find the host "%s"' % host in run.err, "brackets of another kind: %s" % host, run)
         run = t.command([program("timeserver"), "-port", str(port)])
         t.ok(run.status == 1 and not run.out and "another program has this port" in run.err, "a port that is in use", run)
     finally:

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "run/meter/results.h"
 #include "run/progress/ranks.h"
@@ -133,12 +134,14 @@ static void warn(const struct run *run, const struct clock_result *c, const stru
 static void report_served(const struct global_clock *c, const struct run *run)
 {
 	const struct timeserver_options *s = &run->plan->timeserver;
+	const bool bare = strchr(s->host, ':') && *s->host != '[';
 	char server[SERVER_SIZE];
 	struct globaltime end;
 	struct clock_result clock;
 
 	globaltime_get(run->clock, clock_now_ns(), &end);
-	snprintf(server, sizeof(server), "%s:%" PRIu64, s->host, s->port);
+	/* An IPv6 number needs brackets before a port. */
+	snprintf(server, sizeof(server), bare ? "[%s]:%" PRIu64 : "%s:%" PRIu64, s->host, s->port);
 	clock = (struct clock_result){
 		.server = server,
 		.offset_ns = c->begin.g.offset_ns - c->wall_ns,
