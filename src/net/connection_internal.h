@@ -33,8 +33,8 @@ void connection_address_text(const struct sockaddr_storage *a, char *buf, size_t
 void connection_host_text(const char *host, uint16_t port, char *buf, size_t size);
 
 /*
- * The addresses of `host` and `port`; `flags` is AI_PASSIVE or 0. An IPv6 number may be in brackets.
- * Returns 0 and `*list`, for freeaddrinfo(), or -errno with a text in `why`.
+ * The addresses of `host` and `port`; `flags` is AI_PASSIVE or 0. An IPv6 number may be in
+ * brackets. Returns 0 and `*list`, for freeaddrinfo(), or -errno with a text in `why`.
  */
 struct addrinfo;
 int connection_resolve(const char *host, uint16_t port, int flags, struct addrinfo **list,

@@ -453,7 +453,7 @@ def test_start_time():
 
 
 def calls_before_first_op():
-    """What the QThread called before its first operation, in a run that starts at a time; None: it was late."""
+    """System calls of the QThread before its first operation, in a run that starts at a time; None: it was late."""
     log = t.path("started.strace")
     t.command(["strace", "-f", "-o", log, "-e", "trace=futex,getrusage,pread64"] +
               t.xdd_words("-op", "read", "-targets", 1, t.make_file("started", 4096), "-reqsize", 4, "-numreqs", 1,
@@ -466,7 +466,7 @@ def calls_before_first_op():
 
 
 def test_prepared():
-    """What precedes the first operation is done before the moment of -starttime, for the operation to be on time."""
+    """A QThread prepares its first operation before the moment of -starttime, for the operation to be on time."""
     if not s.can_trace():
         return t.skip("-starttime: what precedes the first operation", s.sys_why())
     calls = next(filter(None, (calls_before_first_op() for _ in range(10))), None)

@@ -153,7 +153,7 @@ static void test_follow(void **state)
 	end(&r);
 }
 
-/* Before a moment there are enough exchanges for some of them to be undisturbed, and they end in time. */
+/* Before a moment there are enough exchanges for some to be undisturbed, and they end in time. */
 static void test_refresh(void **state)
 {
 	struct globaltime before, after;
