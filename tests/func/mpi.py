@@ -12,7 +12,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddmpi
 import xddtest as t
-from xddmpi import HOST, SMALL, environment, load, mpi, wait_for
+from xddmpi import HOST, SMALL, environment, load, mpi, wait_for, wait_until_up
 
 xddmpi.needed()
 
@@ -22,8 +22,8 @@ def begun(n, name, **more):
     run = xddmpi.Ranks(n, "-mpi", "-op", "write", "-targets", 1, name + ".%r", *SMALL, "-passes", 1000000, "-passdelay", "0.1",
                        "-jsonout", name + ".json", **more)
     files = [t.path("%s.%d" % (name, i)) for i in range(n)]
-    t.ok(wait_for(lambda: all(os.path.exists(f) and os.path.getsize(f) == 1048576 for f in files) and len(run.children()) == n),
-         "%d ranks run" % n)
+    up = wait_until_up(run, lambda: all(os.path.exists(f) and os.path.getsize(f) == 1048576 for f in files) and len(run.children()) == n)
+    t.ok(up, "%d ranks run" % n)
     return run
 
 

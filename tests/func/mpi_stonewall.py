@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson
 import xddmpi
 import xddtest as t
-from xddmpi import HOST, load, mpi, wait_for
+from xddmpi import HOST, load, mpi, wait_for, wait_until_up
 
 xddmpi.needed()
 
@@ -103,7 +103,7 @@ def test_lost():
         files = [t.make_file("%s.%d" % (word, i), 1 << 20) for i in range(4)]
         run = xddmpi.Ranks(4, "-mpi", *"-op read -targets 1".split(), word + ".%r", *"-reqsize 4 -seek random range 1024 -numreqs 1000000 "
                            "-throttle ops 200 -maxerrors 1 -stonewall wearout".split())
-        t.ok(wait_for(lambda: len(run.children()) == 4 and all(reading(p, f) for p, f in zip(run.children(), files))), "4 ranks run")
+        t.ok(wait_until_up(run, lambda: len(run.children()) == 4 and all(reading(p, f) for p, f in zip(run.children(), files))), "4 ranks run")
         gone = run.children()[2]
         os.kill(gone, number)
         begin = time.monotonic()

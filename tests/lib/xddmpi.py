@@ -13,6 +13,7 @@ BUILD = os.environ["TOP_BUILDDIR"]
 SANITIZERS = os.environ.get("XDD_SANITIZERS", "no")
 PLUGIN = os.path.join(BUILD, "xdd-mpi.so")
 LIMIT = 90
+START_LIMIT = 300
 HOST = os.uname().nodename
 SMALL = ["-reqsize", "16", "-mbytes", "1"]
 # Lines of mpirun itself about a rank that ends with a status.
@@ -88,8 +89,14 @@ def load(name):
         return json.load(f)
 
 
-def wait_for(condition):
-    end = time.monotonic() + 60
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
     return condition()
+
+
+def wait_until_up(run, condition):
+    """Wait until ranks that have been started are up: a busy machine takes minutes, and ranks that end are never up."""
+    wait_for(lambda: condition() or run.process.poll() is not None, START_LIMIT)
+    return run.process.poll() is None and condition()
