@@ -60,6 +60,15 @@ static const char *without_brackets(const char *host, char *number, size_t size)
 	return strchr(number, ':') ? number : host;
 }
 
+/* "host:2000" or "[fe80::1]:2000": the port is not part of a host. */
+static bool ends_with_port(const char *host)
+{
+	const char *colon = host ? strrchr(host, ':') : NULL;
+
+	return colon && colon > host && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] &&
+	       (colon[-1] == ']' || strchr(host, ':') == colon);
+}
+
 int connection_resolve(const char *host, uint16_t port, int flags, struct addrinfo **list,
 		       char *why, size_t size)
 {
@@ -76,8 +85,9 @@ int connection_resolve(const char *host, uint16_t port, int flags, struct addrin
 	if (!err)
 		return 0;
 	safe = printable_dup(host, false);
-	snprintf(why, size, "cannot find the host \"%s\" (%s)", safe ? safe : "?",
-		 err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err));
+	snprintf(why, size, "cannot find the host \"%s\" (%s)%s", safe ? safe : "?",
+		 err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err),
+		 ends_with_port(host) ? "; give its port by the option or word \"port\"" : "");
 	free(safe);
 	return err == EAI_MEMORY ? -ENOMEM : -ENXIO;
 }

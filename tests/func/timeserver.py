@@ -66,9 +66,14 @@ def test_background():
             run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -jsonout - -timeserver port".split(), port, "-timeserver", "host", host,
                         "-timeserver", "bounce", 3)
             t.ok(run.status == 0 and json.loads(run.out)["clock"]["server"] == "[::1]:%d" % port, "-timeserver host %s" % host, run)
+        for host in ("127.0.0.1:1", "localhost:1", "[::1]:1"):
+            run = gettime(port, host=host)
+            t.ok(run.status == 1 and not run.out and run.err.endswith('; give its port by the option or word "port"\n'),
+                 "a port in the host is refused, and the way to give it shown: %s" % host, run)
         for host in ("[127.0.0.1]", "[localhost]", "[::1", "[]", "[:]"):
             run = gettime(port, host=host)
-            t.ok(run.status == 1 and not run.out and 'cannot find the host "%s"' % host in run.err, "brackets of another kind: %s" % host, run)
+            t.ok(run.status == 1 and not run.out and 'cannot find the host "%s"' % host in run.err and "port" not in run.err,
+                 "brackets of another kind: %s" % host, run)
         run = t.command([program("timeserver"), "-port", str(port)])
         t.ok(run.status == 1 and not run.out and "another program has this port" in run.err, "a port that is in use", run)
     finally:
