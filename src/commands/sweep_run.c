@@ -14,7 +14,6 @@
 #include "xdd/sys/clock.h"
 
 #define TITLE_SIZE 256
-#define SEEDS (UINT64_C(1) << 31)
 
 /* ---- the order and the number of rounds ---- */
 
@@ -152,7 +151,7 @@ static void take_finding(void *arg, const struct finding *finding)
 /* Arrivals and offsets of a round are those of its seed, so that rounds are independent. */
 static void set_seed(struct sweep *s, uint64_t round)
 {
-	snprintf(s->seed, sizeof(s->seed), "%" PRIu64, (s->results.seed + round) % SEEDS);
+	snprintf(s->seed, sizeof(s->seed), "%" PRIu64, sweep_round_seed(&s->results, round));
 	s->round_words[0] = "-seek";
 	s->round_words[1] = "seed";
 	s->round_words[2] = s->seed;

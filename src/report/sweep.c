@@ -9,6 +9,8 @@
 
 #include "xdd/base/array.h"
 
+#define SEEDS (UINT64_C(1) << 31)
+
 int sweep_results_begin(struct sweep_results *r)
 {
 	r->points = calloc(r->vary->n_points, sizeof(*r->points));
@@ -36,6 +38,11 @@ int sweep_results_add(struct sweep_results *r, const struct sweep_round *round)
 	if (!p->status)
 		p->status = round->status;
 	return 0;
+}
+
+uint64_t sweep_round_seed(const struct sweep_results *r, uint64_t round)
+{
+	return (r->seed + round) % SEEDS;
 }
 
 size_t sweep_values(const struct sweep_point *p, enum pass_figure figure, double *x)

@@ -161,6 +161,8 @@ static json_t *one_round(const struct sweep_results *results, const struct sweep
 	json_t *o = json_object();
 
 	jvalue_put(o, "round", jvalue_count(r->round));
+	if (results->curve)
+		jvalue_put(o, "seek_seed", jvalue_count(sweep_round_seed(results, r->round)));
 	jvalue_put(o, "start_time", jvalue_time(r->start_ns));
 	jvalue_put(o, "elapsed_ns", jvalue_count(r->elapsed_ns));
 	jvalue_put(o, "ops", jvalue_count(r->ops));

@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import witness as w
 import xddjson as j
+import xddpoisson
 import xddsys as s
 import xddtest as t
 
@@ -84,12 +85,25 @@ def test_points():
     t.ok(all(float(r["response_p99 (ns)"]) > 0 for r in rows), "and the response times")
     t.equal({float(r["load (%)"]): r["lateness_p99 (ns)"] != "" for r in rows if float(r["load (%)"]) in (20, 50, 120)},
             {20: True, 50: True, 120: False}, "and the lateness")
+    check_repeats(by_point[next(x["point"] for x in found["loads"] if x["percent"] == 50)])
     t.ok(re.search(r"^maximum: .* operations/s", run.out, re.M) and re.search(r"^Knee: ", run.out, re.M) and
          re.search(r"^Goal: p99 up to 10 s holds ", run.out, re.M) and
          re.search(r"^Lateness of xdd itself, .* in the mean and .* for p99, at \d+ %; ", run.out, re.M), "the output says what follows", run)
     t.ok(not os.path.exists(t.path("a.json.journal")), "the journal is gone once the document is complete")
     run = t.command([t.XDD, "compare", t.path("a.json"), t.path("a.json")])
     t.ok(run.status == 0 and "load 50 %" in run.out, "a curve and itself are compared load by load", run)
+
+
+def check_repeats(point):
+    """The words of a point with the seed of a round have the arrivals of that round, and no others."""
+    rate, seeds = float(point["words"][point["words"].index("-throttle") + 2]), [r["seek_seed"] for r in point["rounds"]]
+    run = t.xdd(*point["words"], "-seek", "seed", seeds[0], "-seek", "save", t.path("again"))
+    t.equal(run.status, 0, "a round is repeated", run)
+    with open(t.path("again.T0.txt"), encoding="ascii") as f:
+        due = [int(line.split()[4]) / 1e9 for line in f if not line.startswith("#")]
+    gaps = xddpoisson.arrivals(len(due), seeds[0])
+    t.ok(len(set(seeds)) == len(seeds) and len(due) == 300 and max(abs(at - gap / rate) for at, gap in zip(due, gaps)) < 1e-8,
+         "with the same arrivals", (seeds, due[:5], gaps[:5], rate))
 
 
 def test_depth():

@@ -68,7 +68,7 @@ struct sweep_results {
 	const struct vary *vary;
 	const char *const *more;    /* words that each point has after those of `vary`; or NULL */
 	const char *command_line;   /* the words of the sweep */
-	uint64_t seed;		    /* of the order of points */
+	uint64_t seed;		    /* of the order of points, and of round seeds */
 	double until_percent;	    /* 0: a number of rounds that is fixed beforehand */
 	uint64_t each_ns;	    /* 0: no limit */
 	uint64_t least, most;	    /* rounds of a point */
@@ -87,6 +87,12 @@ void sweep_results_free(struct sweep_results *r);
 
 /* Add a round to its point. */
 int sweep_results_add(struct sweep_results *r, const struct sweep_round *round);
+
+/*
+ * The value of -seek seed that all runs of round `round` (from 1) of a curve have, which decides
+ * their arrivals and offsets: below 2^31. A pure function of `r->seed` and the round.
+ */
+uint64_t sweep_round_seed(const struct sweep_results *r, uint64_t round);
 
 /* The values of a figure, one for each round that has them, in `x` (room for all rounds). */
 size_t sweep_values(const struct sweep_point *p, enum pass_figure figure, double *x);
