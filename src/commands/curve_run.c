@@ -174,8 +174,9 @@ static bool refine_knee(struct sweep *s)
 static bool make_sure(struct sweep *s, const struct curve_load *load)
 {
 	struct sweep_point *p = &s->results.points[load->point];
+	const uint64_t most = (1 + MORE) * s->results.least;
 
-	for (bool sure = false; p->extra < MORE * s->results.least;) {
+	for (bool sure = false; p->n < most;) {
 		const size_t n = p->n;
 
 		curve_goal_holds(&s->curve->results, &s->results, load, &sure);
@@ -190,22 +191,52 @@ static bool make_sure(struct sweep *s, const struct curve_load *load)
 	return true;
 }
 
-static bool search_goal(struct sweep *s)
+/*
+ * Find the loads on both sides of the limit, and be sure of them: a single round that something
+ * disturbs can make a load fail, and all above it would go unseen. True in `*more`: `*share` is the
+ * load to try next.
+ */
+static bool find_sides(struct sweep *s, double *share, bool *more)
 {
 	struct curve *r = &s->curve->results;
-	double share;
+	bool again = true;
 
-	while (curve_goal_next(r, &s->results, &share)) {
-		const size_t used = s->curve->n_used;
-		const struct curve_load load = { .share = share, .point = used };
+	while (again) {
+		const struct curve_load *sides[2];
 
-		add(s, share, true);
-		if (s->curve->n_used == used)
-			break;
-		if (!sweep_rounds(s) || !make_sure(s, &load))
-			return false;
+		*more = curve_goal_next(r, &s->results, share);
+		sides[0] = curve_goal_side(r, true);
+		sides[1] = curve_goal_side(r, false);
+		again = false;
+		for (size_t i = 0; i < 2; i++) {
+			const struct sweep_point *p =
+				sides[i] ? &s->results.points[sides[i]->point] : NULL;
+			const size_t n = p ? p->n : 0;
+
+			if (p && !make_sure(s, sides[i]))
+				return false;
+			again = again || (p && p->n != n);
+		}
 	}
 	return true;
+}
+
+static bool search_goal(struct sweep *s)
+{
+	double share;
+	bool more;
+
+	while (find_sides(s, &share, &more)) {
+		const size_t used = s->curve->n_used;
+
+		if (more)
+			add(s, share, true);
+		if (s->curve->n_used == used)
+			return true;
+		if (!sweep_rounds(s))
+			return false;
+	}
+	return false;
 }
 
 static bool run_stages(struct sweep *s)

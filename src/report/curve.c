@@ -99,14 +99,26 @@ struct curve_figures curve_figures(const struct curve *c, const struct sweep_res
 
 /* ---- the knee ---- */
 
-/* True if the knee may use this load. */
-static bool counts(const struct curve *c, const struct sweep_results *r,
-		   const struct curve_load *load)
+/*
+ * A point with no more rounds than all points have. Those that the search for a goal adds come
+ * after the knee is known, and a curve that is resumed must find the same one.
+ */
+static struct sweep_point first_rounds(const struct sweep_results *r, const struct curve_load *load)
 {
+	struct sweep_point p = r->points[load->point];
+
+	p.n = p.n < r->least ? p.n : r->least;
+	return p;
+}
+
+/* True if the knee may use this load. */
+static bool counts(const struct sweep_results *r, const struct curve_load *load)
+{
+	const struct sweep_point p = first_rounds(r, load);
+
 	/* Beyond the maximum a queue has no mean: it grows for as long as it is measured. */
-	return !load->probe && load->share < 1 && r->points[load->point].n &&
-	       sweep_response_mean(&r->points[load->point], SWEEP_RESPONSE_MEAN).n &&
-	       !curve_figures(c, r, load).overloaded;
+	return !load->probe && load->share < 1 && p.n &&
+	       sweep_response_mean(&p, SWEEP_RESPONSE_MEAN).n && !most_are_late(&p);
 }
 
 size_t curve_turn(const struct curve *c, const struct sweep_results *r)
@@ -116,12 +128,12 @@ size_t curve_turn(const struct curve *c, const struct sweep_results *r)
 
 	for (size_t i = 0; i < c->n_loads; i++) {
 		const struct curve_load *load = &c->loads[i];
+		const struct sweep_point p = first_rounds(r, load);
 		double ratio;
 
-		if (!counts(c, r, load))
+		if (!counts(r, load))
 			continue;
-		ratio = sweep_response_mean(&r->points[load->point], SWEEP_RESPONSE_MEAN).mean /
-			load->share;
+		ratio = sweep_response_mean(&p, SWEEP_RESPONSE_MEAN).mean / load->share;
 		if (ratio < least) {
 			least = ratio;
 			best = i;
@@ -311,13 +323,13 @@ static size_t common_rounds(const struct curve *c, const struct sweep_results *r
 	size_t least = SIZE_MAX;
 
 	for (size_t i = 0; i < c->n_loads; i++) {
-		const struct sweep_point *p = &r->points[c->loads[i].point];
+		const struct sweep_point p = first_rounds(r, &c->loads[i]);
 
-		if (!counts(c, r, &c->loads[i]))
+		if (!counts(r, &c->loads[i]))
 			continue;
-		least = p->n < least ? p->n : least;
+		least = p.n < least ? p.n : least;
 		for (size_t k = 0; k < least; k++) {
-			if (!p->rounds[k].responded)
+			if (!p.rounds[k].responded)
 				least = k;
 		}
 	}
@@ -335,7 +347,7 @@ struct curve_knee curve_knee(const struct curve *c, const struct sweep_results *
 	for (size_t i = 0; shares && responses && i < c->n_loads; i++) {
 		const struct sweep_point *p = &r->points[c->loads[i].point];
 
-		if (!counts(c, r, &c->loads[i]))
+		if (!counts(r, &c->loads[i]))
 			continue;
 		shares[n] = c->loads[i].share;
 		for (size_t k = 0; k < rounds; k++)
@@ -363,6 +375,17 @@ bool curve_goal_holds(const struct curve *c, const struct sweep_results *r,
 		return false;
 	}
 	return m.n && m.mean <= c->goal.limit_ns;
+}
+
+const struct curve_load *curve_goal_side(const struct curve *c, bool holds)
+{
+	const double share = holds ? c->goal.holds : c->goal.fails;
+
+	for (size_t i = 0; i < c->n_loads; i++) {
+		if (fabs(c->loads[i].share - share) <= 0)
+			return &c->loads[i];
+	}
+	return NULL;
 }
 
 bool curve_goal_next(struct curve *c, const struct sweep_results *r, double *share)

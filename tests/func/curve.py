@@ -124,6 +124,25 @@ def test_depth():
         t.ok(len(loads) == 1 and loads[0][loads[0].index("-queuedepth") + 1] == str(depth), "the loads have it", loads)
 
 
+def test_unsure():
+    """A load of the command line whose figure scatters around the limit has further rounds before it decides."""
+    # A round of 60 operations has a slow one or none, with even chances.
+    fs = w.slow_fs(1 << 20, "bimodal:1000:30000:1.15")
+    if not fs:
+        t.skip("a load next to the limit", s.sys_why())
+        return
+    for _ in range(3):
+        run = curve("-op", "read", "-target", fs.data, "-reqsize", "4k", "-dio", "-numreqs", 60, "-queuedepth", 2, "-load", "20",
+                    "-goal", "p99=15ms", "-jsonout", t.path("unsure.json"))
+        doc = document(run, "unsure.json", "a curve of a target that scatters")
+        if not doc or not doc["curve"]["goal"]["sure"]:
+            break
+    fs.end()
+    if doc:
+        rounds = [len(p["rounds"]) for p in doc["points"] if p["varied"]["load"] == "20 %"]
+        t.ok(doc["curve"]["goal"]["sure"] is False and rounds == [15], "three times as many rounds", (doc["curve"]["goal"], rounds))
+
+
 def test_lateness():
     """The lateness is that of xdd with any engine: nothing is transferred where it is measured."""
     fs = w.slow_fs(1 << 20, "constant:20000")
@@ -310,5 +329,5 @@ def test_help():
     t.ok(run.status == 0 and "usage: xdd curve" in run.out, "xdd -help curve", run)
 
 
-t.run(test_points, test_depth, test_lateness, test_dryrun, test_refused, test_errors, test_interrupted, test_law, test_help)
+t.run(test_points, test_depth, test_unsure, test_lateness, test_dryrun, test_refused, test_errors, test_interrupted, test_law, test_help)
 t.done()

@@ -189,11 +189,15 @@ static void test_goal(void **state)
 		assert_in_range(probes, 0, 6);
 		if (!cases[i].found) {
 			assert_true(t.curve.goal.holds < 1e-9);
+			assert_null(curve_goal_side(&t.curve, true));
+			assert_ptr_equal(curve_goal_side(&t.curve, false), &t.curve.loads[0]);
 		} else if (cases[i].holds > 0) {
 			assert_true(t.curve.goal.holds <= cases[i].holds + 1e-9);
 			assert_true(t.curve.goal.holds >= cases[i].holds * 0.98 - 1e-9);
 			assert_true(t.curve.goal.fails > cases[i].holds);
 			assert_true(t.curve.goal.sure);
+			assert_ptr_equal(curve_goal_side(&t.curve, true) + 1,
+					 curve_goal_side(&t.curve, false));
 		} else {
 			/* The load that ends late fails, however far the limit is. */
 			assert_true(t.curve.goal.holds > .9 && t.curve.goal.fails <= 1.001);

@@ -119,6 +119,12 @@ bool curve_goal_holds(const struct curve *c, const struct sweep_results *r,
  */
 bool curve_goal_next(struct curve *c, const struct sweep_results *r, double *share);
 
+/*
+ * The greatest load at which the goal holds, or the least above it at which it does not, as
+ * curve_goal_next() has found them. NULL: there is none. Points into `c`.
+ */
+const struct curve_load *curve_goal_side(const struct curve *c, bool holds);
+
 /* ---- curve_files.c ---- */
 
 /* The member "curve" of the document; NULL: no memory. */
