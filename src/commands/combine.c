@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "commands/commands.h"
 #include "xdd/base/log.h"
@@ -140,7 +139,6 @@ static bool check_output(const struct combine_line *l, const char *option, const
 			 int (*check)(const char *path, char *why))
 {
 	char why[OUTPUT_WHY_SIZE];
-	struct stat out, in;
 
 	if (!path)
 		return true;
@@ -148,10 +146,8 @@ static bool check_output(const struct combine_line *l, const char *option, const
 		log_error("combine -%s %s: %s", option, path, why);
 		return false;
 	}
-	if (stat(path, &out) || !S_ISREG(out.st_mode))
-		return true;
 	for (size_t i = 0; i < l->n; i++) {
-		if (stat(l->names[i], &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+		if (!command_same_file(path, l->names[i]))
 			continue;
 		log_error("combine -%s %s: is a document to read; use another file", option, path);
 		return false;
@@ -210,6 +206,12 @@ static int combine_all(struct combine_line *l)
 	if (!check_output(l, "jsonout", l->json, output_check_new) ||
 	    !check_output(l, "csvout", l->csv, output_check))
 		return XDD_BAD_ARGUMENT;
+	if (command_same_file(l->json, l->csv)) {
+		log_error("combine -csvout %s: this is the file of -jsonout too; give each output "
+			  "a file of its own",
+			  l->csv);
+		return XDD_BAD_ARGUMENT;
+	}
 	doc = combine(l);
 	if (!doc)
 		return XDD_BAD_ARGUMENT;

@@ -11,9 +11,11 @@
 
 #include "commands/commands.h"
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
 #include "xdd/base/suggest.h"
 #include "xdd/plan/help.h"
 #include "xdd/plan/option.h"
+#include "xdd/report/outfile.h"
 
 static int unknown_main(int argc, char **argv);
 
@@ -147,6 +149,18 @@ enum xdd_status command_bad_option(const struct command *command, const char *wo
 		log_error("%s %.128s: no such option; xdd %s -h lists them", command->name, word,
 			  command->name);
 	return XDD_BAD_OPTION;
+}
+
+bool command_same_file(const char *a, const char *b)
+{
+	struct outfile_id id_a, id_b;
+
+	if (!a || !b)
+		return false;
+	outfile_identify(&id_a, a);
+	outfile_identify(&id_b, b);
+	return outfile_is_same(&id_a, &id_b) ||
+	       (output_standard(a) >= 0 && output_standard(a) == output_standard(b));
 }
 
 bool command_flush(void)

@@ -153,6 +153,7 @@ static enum xdd_status convert(const struct arguments *a, struct fio_file *f)
 		log_error("fio -o %.200s: %s", a->output, why);
 		return XDD_BAD_ARGUMENT;
 	}
+	f->output = a->output;
 	err = a->job ? fio_read(f, a->job) : 0;
 	if (!err)
 		err = fio_jobs(f, &g);

@@ -50,7 +50,8 @@ struct fio_file {
 	struct fio_section *last;
 	struct fio_section **end;
 	size_t n_sections;
-	size_t bytes; /* read so far */
+	size_t bytes;	    /* read so far */
+	const char *output; /* of -o, which must not be read; NULL: standard output */
 	char why[512];
 };
 

@@ -12,6 +12,7 @@
 #include "xdd/base/printable.h"
 #include "xdd/base/readfile.h"
 #include "xdd/base/utf8.h"
+#include "xdd/commands/command.h"
 
 #define INCLUDE_DEPTH_MAX 8
 #define SECTION_NAME_MAX 255 /* as in fio */
@@ -85,6 +86,11 @@ static int read_file(struct fio_file *f, const struct source *from, const char *
 	bool standard = strcmp(path, "-") == 0;
 	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), err;
 
+	if (!standard && command_same_file(f->output, path)) {
+		if (fd >= 0)
+			close(fd);
+		return fio_fail(f, path, 0, "is the file of -o; use another file");
+	}
 	if (fd < 0)
 		err = -errno;
 	else

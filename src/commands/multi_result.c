@@ -14,6 +14,7 @@
 #include "xdd/base/newfile.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/output.h"
+#include "xdd/commands/command.h"
 #include "xdd/report/combine.h"
 #include "xdd/report/jvalue.h"
 
@@ -60,6 +61,11 @@ enum xdd_status multi_result_open(struct multi *m)
 
 	if (m->line.json && output_check_new(m->line.json, why)) {
 		log_error("multi -jsonout %s: %s", m->line.json, why);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (command_same_file(m->line.json, m->line.host_file)) {
+		log_error("multi -jsonout %s: is the file of -hostfile; use another file",
+			  m->line.json);
 		return XDD_BAD_ARGUMENT;
 	}
 	if (!m->line.out)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "commands/commands.h"
 #include "xdd/base/log.h"
@@ -108,7 +107,6 @@ static enum xdd_status parse(struct report_line *l, int argc, char **argv)
 static bool check_output(const struct report_line *l)
 {
 	char why[OUTPUT_WHY_SIZE];
-	struct stat out, in;
 
 	if (!l->output || output_standard(l->output) >= 0)
 		return true;
@@ -116,11 +114,8 @@ static bool check_output(const struct report_line *l)
 		log_error("report -output %s: %s", l->output, why);
 		return false;
 	}
-	if (stat(l->output, &out) || !S_ISREG(out.st_mode))
-		return true;
 	for (size_t i = 0; i < l->n; i++) {
-		if (stat(l->runs[i].path, &in) || in.st_dev != out.st_dev ||
-		    in.st_ino != out.st_ino)
+		if (!command_same_file(l->output, l->runs[i].path))
 			continue;
 		log_error("report -output %s: is a document to read; use another file", l->output);
 		return false;

@@ -19,7 +19,6 @@
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
-#include "xdd/report/outfile.h"
 
 #define LINE_FIELD(field) OPTION_FIELD(struct sweep_line, field)
 #define LEAST_NS (NS_PER_SEC / 1000)
@@ -288,16 +287,6 @@ static bool has_neighbor(const char *path)
 	return output_standard(path) < 0 && (stat(path, &st) || S_ISREG(st.st_mode));
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-	struct outfile_id id_a, id_b;
-
-	outfile_identify(&id_a, a);
-	outfile_identify(&id_b, b);
-	return outfile_is_same(&id_a, &id_b) ||
-	       (output_standard(a) >= 0 && output_standard(a) == output_standard(b));
-}
-
 /* Each would replace the other, or the journal, which goes when the sweep is complete. */
 static enum xdd_status check_places(const struct sweep *s)
 {
@@ -311,8 +300,7 @@ static enum xdd_status check_places(const struct sweep *s)
 
 	for (size_t i = 1; i < sizeof(files) / sizeof(files[0]); i++) {
 		for (size_t k = 0; k < i; k++) {
-			if (!files[i].path || !files[k].path ||
-			    !is_same_file(files[i].path, files[k].path))
+			if (!command_same_file(files[i].path, files[k].path))
 				continue;
 			log_error("%s: %s %s: this is the file of %s too; give each output a file "
 				  "of its own",

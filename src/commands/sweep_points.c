@@ -10,6 +10,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/quote.h"
 #include "xdd/plan/option.h"
+#include "xdd/report/report.h"
 #include "xdd/run/run.h"
 
 #define LABEL_SIZE 256
@@ -151,18 +152,22 @@ static enum xdd_status check_files(const struct sweep *s, const struct plan *pla
 	const struct {
 		const char *option, *path;
 	} files[] = {
-		{ "-jsonout", s->json_is_stdout ? NULL : s->line.jsonout },
-		{ "-csvout", s->csv_is_stdout ? NULL : s->line.csvout },
-		{ "-journal", s->journal_path },
+		{ "jsonout", s->json_is_stdout ? NULL : s->line.jsonout },
+		{ "csvout", s->csv_is_stdout ? NULL : s->line.csvout },
+		{ "journal", s->journal_path },
 	};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		if (!is_target(plan, files[i].path))
-			continue;
-		log_error("%s %s: is a target", files[i].option, files[i].path);
-		return XDD_BAD_ARGUMENT;
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !status; i++) {
+		if (is_target(plan, files[i].path)) {
+			log_error("-%s %s: is a target", files[i].option, files[i].path);
+			return XDD_BAD_ARGUMENT;
+		}
+		if (files[i].path)
+			status = report_check_file(plan, files[i].option, files[i].path);
 	}
-	return XDD_OK;
+	return status;
 }
 
 static enum xdd_status check_point(struct sweep *s, size_t point, uint64_t *threads)

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands/commands.h"
@@ -125,7 +124,6 @@ static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done
 static enum xdd_status check_output(const struct tsread *r)
 {
 	char why[OUTPUT_WHY_SIZE];
-	struct stat out, in;
 
 	if (!r->output)
 		return XDD_OK;
@@ -133,10 +131,8 @@ static enum xdd_status check_output(const struct tsread *r)
 		log_error("tsread -o %s: %s", r->output, why);
 		return XDD_BAD_ARGUMENT;
 	}
-	if (stat(r->output, &out) || !S_ISREG(out.st_mode))
-		return XDD_OK;
 	for (size_t i = 0; i < r->n_names; i++) {
-		if (stat(r->names[i], &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+		if (!command_same_file(r->output, r->names[i]))
 			continue;
 		log_error("tsread -o %s: is a dump to read; use another file", r->output);
 		return XDD_BAD_ARGUMENT;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "plan/errors.h"
+#include "plan/inputs.h"
 #include "plan/parse.h"
 #include "plan/setup_file.h"
 #include "xdd/base/arena.h"
@@ -105,6 +106,8 @@ static enum xdd_status read_setup(struct parse *p, const struct word *name)
 	struct setup_words all;
 	enum xdd_status status = setup_file_read(p->arena, name, &all);
 
+	if (!status && !plan_add_setup(p->plan, name->text))
+		status = plan_no_memory();
 	if (!status)
 		status = parse_words(p, all.words, all.n_sections ? all.sections[0].first : all.n);
 	if (!status && !p->done)

@@ -8,6 +8,7 @@
 
 #include "plan/errors.h"
 #include "plan/feature.h"
+#include "plan/inputs.h"
 #include "plan/parse.h"
 #include "plan/runs.h"
 #include "xdd/base/arena.h"
@@ -111,6 +112,12 @@ enum xdd_status plan_build_runs(int argc, char **argv, struct plan **out, struct
 		status = plan_apply(&p);
 	if (!status && !p.done)
 		status = plan_resolve(plan);
+	/* A plan with a target that is refused has an output: -errout. */
+	if ((!status || status == XDD_TARGET_FAILED) && !p.done) {
+		const enum xdd_status found = plan_find_inputs(plan);
+
+		status = found ? found : status;
+	}
 	if ((status && status != XDD_TARGET_FAILED) ||
 	    (p.done && !plan->list_engines && !plan->help))
 		plan_free(plan);

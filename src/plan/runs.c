@@ -10,6 +10,7 @@
 #include "plan/earlier.h"
 #include "plan/errors.h"
 #include "plan/feature.h"
+#include "plan/inputs.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/suggest.h"
@@ -33,7 +34,8 @@ struct plan_runs {
 	struct arena *arena; /* of all words */
 	int argc;
 	char **argv;
-	struct setting *settings; /* for all runs */
+	struct setting *settings;	 /* for all runs */
+	const struct plan_input *inputs; /* the setup files */
 	size_t n_settings;
 	struct one_run *runs;
 	size_t n;
@@ -161,6 +163,7 @@ enum xdd_status plan_runs_read(const struct parse *p, int argc, char **argv,
 				 .argc = argc,
 				 .argv = argv,
 				 .settings = p->settings,
+				 .inputs = p->plan->inputs,
 				 .n_settings = p->n_settings };
 	*runs = r;
 	return list_runs(r, p);
@@ -399,6 +402,7 @@ static enum xdd_status build(const struct plan_runs *r, size_t i,
 	p.arena = p.plan->arena;
 	p.plan->earlier = earlier;
 	p.plan->n_earlier = n_earlier;
+	p.plan->inputs = r->inputs;
 	status = plan_runs_settings(r, i, &p);
 	if (!status)
 		status = plan_apply(&p);
@@ -408,6 +412,8 @@ static enum xdd_status build(const struct plan_runs *r, size_t i,
 		status = plan_resolve(p.plan);
 	if (!status)
 		status = check_amounts(p.plan, half);
+	if (!status)
+		status = plan_find_inputs(p.plan);
 	if (status)
 		plan_free(p.plan);
 	else

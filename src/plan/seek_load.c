@@ -240,18 +240,22 @@ static enum xdd_status resolve_loaded_op(struct target_plan *t)
 	return XDD_OK;
 }
 
+const char *seek_load_name(const struct plan *plan, const struct target_plan *t)
+{
+	const char *own;
+
+	if (access(t->seek.load_file, F_OK) == 0)
+		return t->seek.load_file;
+	own = arena_printf(plan->arena, "%s.T%u.txt", t->seek.load_file, t->number);
+	return own && access(own, F_OK) == 0 ? own : t->seek.load_file;
+}
+
 enum xdd_status seek_load(struct plan *plan, struct target_plan *t)
 {
-	const char *file = t->seek.load_file, *what = NULL;
+	const char *file = seek_load_name(plan, t), *what = NULL;
 	unsigned line = 0;
 	int err;
 
-	if (access(file, F_OK) < 0) {
-		const char *own = arena_printf(plan->arena, "%s.T%u.txt", file, t->number);
-
-		if (own && access(own, F_OK) == 0)
-			file = own;
-	}
 	err = seek_load_read(file, plan->arena, &t->rows, &t->n_rows, &line, &what);
 	if (err == -EBADMSG && line) {
 		log_error("-seek load %s: line %u: %s", file, line, what);

@@ -17,6 +17,9 @@
 int seek_load_read(const char *path, struct arena *arena, const struct seek_row **rows,
 		   size_t *n_rows, unsigned *line, const char **what);
 
+/* The file that holds the list of `t`, in memory of the plan or of its options. */
+const char *seek_load_name(const struct plan *plan, const struct target_plan *t);
+
 /*
  * Read the list of `t` into memory of the plan and set the target's operation by it. Returns
  * XDD_OK, or another status with one line given to log_error().

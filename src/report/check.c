@@ -521,6 +521,17 @@ static enum xdd_status check_targets(const struct plan *plan, const struct outpu
 	return status;
 }
 
+static enum xdd_status check_inputs(const struct plan *plan, const struct output_list *list)
+{
+	struct outfile_id *inputs = outputs_inputs(plan);
+	enum xdd_status status = XDD_INIT_FAILED;
+
+	if (inputs)
+		status = outputs_check_inputs(plan, inputs, list->names, list->n, false);
+	free(inputs);
+	return status;
+}
+
 enum xdd_status report_check(const struct plan *plan)
 {
 	struct output_list list = { 0 };
@@ -535,6 +546,8 @@ enum xdd_status report_check(const struct plan *plan)
 		status = check_pairs(list.names, list.n);
 	if (!status)
 		status = check_targets(plan, &list);
+	if (!status)
+		status = check_inputs(plan, &list);
 	if (!status)
 		status = check_headers(plan);
 	outputs_free(&list);

@@ -19,7 +19,7 @@
 struct entry {
 	const struct plan *plan;
 	struct output_list outputs;
-	struct outfile_id *targets;
+	struct outfile_id *targets, *inputs;
 	char *csv, *latency; /* header lines of its files; NULL: there are none */
 };
 
@@ -115,6 +115,10 @@ static enum xdd_status check_entries(const struct entry *a, const struct entry *
 
 	if (!status)
 		status = outputs_check_targets(b->plan, b->targets, first->names, first->n);
+	if (!status)
+		status = outputs_check_inputs(a->plan, a->inputs, second->names, second->n, false);
+	if (!status)
+		status = outputs_check_inputs(b->plan, b->inputs, first->names, first->n, true);
 	for (size_t i = 0; i < first->n; i++) {
 		for (size_t k = 0; k < second->n && !status; k++) {
 			const struct output_name *o = &first->names[i], *p = &second->names[k];
@@ -138,6 +142,7 @@ void report_runs_free(struct report_runs *runs)
 	for (size_t i = 0; runs && i < runs->n; i++) {
 		outputs_free(&runs->entries[i].outputs);
 		free(runs->entries[i].targets);
+		free(runs->entries[i].inputs);
 		free(runs->entries[i].csv);
 		free(runs->entries[i].latency);
 	}
@@ -150,8 +155,10 @@ static enum xdd_status look_up(struct entry *e, const struct plan *plan)
 {
 	enum xdd_status status;
 
-	*e = (struct entry){ .plan = plan, .targets = outputs_targets(plan) };
-	status = e->targets ? outputs_list(&e->outputs, plan) : XDD_INIT_FAILED;
+	*e = (struct entry){ .plan = plan,
+			     .targets = outputs_targets(plan),
+			     .inputs = outputs_inputs(plan) };
+	status = e->targets && e->inputs ? outputs_list(&e->outputs, plan) : XDD_INIT_FAILED;
 	if (!status)
 		status = outputs_add_saved(&e->outputs, plan);
 	if (!status && (plan->csv_file || plan->combined_file) && !(e->csv = csv_header(plan)))

@@ -40,6 +40,16 @@ void outputs_free(struct output_list *list);
 /* The files of the targets of `plan`, to be freed; NULL, reported: no memory. */
 struct outfile_id *outputs_targets(const struct plan *plan);
 
+/* The files of the inputs of `plan`, in their order, to be freed; NULL, reported: no memory. */
+struct outfile_id *outputs_inputs(const struct plan *plan);
+
+/*
+ * Refuse outputs that are `inputs`, those of `plan`. `saved`: those that an earlier run saves are
+ * made to be read.
+ */
+enum xdd_status outputs_check_inputs(const struct plan *plan, const struct outfile_id *inputs,
+				     const struct output_name *outputs, size_t n, bool saved);
+
 /* Refuse outputs that are `targets`, those of `plan`, or files that they make. */
 enum xdd_status outputs_check_targets(const struct plan *plan, const struct outfile_id *targets,
 				      const struct output_name *outputs, size_t n);

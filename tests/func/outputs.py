@@ -208,6 +208,81 @@ def test_targets():
     t.ok(p.returncode == 0, "standard output and standard error may be one file")
 
 
-t.run(test_devices, test_changed_name, test_sockets, test_pipes, test_dash, test_errout, test_targets)
+def test_inputs():
+    """A file that the command reads is not replaced, whatever its name."""
+    where = t.path("inputs")
+    os.mkdir(where)
+    texts = {"setup": "-op noop -targets 1 null -numreqs 1\n", "outer": "-setup setup\n",
+             "list": "0 0 1 n\n", "L.T0.txt": "0 0 1 n\n", "pattern": "abc", "targets": "null\n"}
+    for name, text in texts.items():
+        with open(os.path.join(where, name), "w", encoding="utf-8") as f:
+            f.write(text)
+        os.link(os.path.join(where, name), os.path.join(where, name + "-hard"))
+        os.symlink(name, os.path.join(where, name + "-link"))
+    noop = "-op noop -numreqs 1 -targets "
+    for option, words, file in (("-setup", "-setup setup", "setup"), ("-setup", "-setup outer", "setup"),
+                                ("-seek load", "-targets 1 null -seek load list", "list"),
+                                ("-seek load", "-targets 1 null -seek load L", "L.T0.txt"),
+                                ("-datapattern file", noop + "1 null -datapattern file pattern", "pattern"),
+                                ("a list of -targets", noop + "@targets", "targets")):
+        for output in FILES:
+            for alias in ("", "-hard", "-link"):
+                run = t.xdd(*words.split(), *output.split(), file + alias, cwd=where)
+                t.ok(refused(run, 2, output.split()[0], m.reads_file(option)), "%s and the file of %s%s" %
+                     (output, words, alias), run)
+    # Names that the option makes; standard streams, which the shell has opened.
+    os.symlink("setup", os.path.join(where, "p.target.0000.csv"))
+    run = t.xdd("-setup", "setup", "-ts", "output", "p", cwd=where)
+    t.ok(refused(run, 2, "-ts output", m.reads_file("-setup")), "-ts output and the setup file", run)
+    run = t.xdd("-targets", 1, "null", "-seek", "load", "L", "-seek", "save", "L", cwd=where)
+    t.ok(refused(run, 2, "-seek save", m.reads_file("-seek load")), "a list is not saved where it is loaded", run)
+    with open(os.path.join(where, "setup"), "a", encoding="utf-8") as f:
+        run = t.xdd("-setup", "setup", stdout=f, cwd=where)
+    t.ok(refused(run, 2, "standard output", m.reads_file("-setup")), "standard output is the setup file", run)
+    run = t.xdd("-op", "write", "-targets", 1, "pattern", "-numreqs", 1, "-datapattern", "file", "pattern-link", cwd=where)
+    t.ok(refused(run, 2, "pattern", "-datapattern file reads this file"), "a pattern is not written over", run)
+    for words in ("sweep -setup setup -queuedepth 1,2 -rounds 1 -jsonout setup", "sweep -setup setup -queuedepth 1,2 -journal setup-link",
+                  "sweep -setup setup -queuedepth 1,2 -csvout setup-hard"):
+        run = t.xdd(*words.split(), cwd=where)
+        t.ok(refused(run, 2, words.split()[-2], m.reads_file("-setup")), words, run)
+    # One run of a command reads what another writes.
+    with open(os.path.join(where, "runs"), "w", encoding="utf-8") as f:
+        f.write("-targets 1 null -numreqs 1\n[a]\n-op noop -jsonout pattern\n[b]\n-op noop -datapattern file pattern\n")
+    run = t.xdd("-setup", "runs", cwd=where)
+    t.ok(refused(run, 2, "-jsonout", m.reads_file("-datapattern file")), "one section and the pattern of another", run)
+    for name, text in texts.items():
+        with open(os.path.join(where, name), encoding="utf-8") as f:
+            t.equal(f.read(), text, "%s is as it was" % name)
+    t.equal(sorted(os.listdir(where)), sorted([n + e for n in texts for e in ("", "-hard", "-link")] + ["p.target.0000.csv", "runs"]),
+            "and nothing was created")
+
+
+def test_commands():
+    """The same of other commands."""
+    doc, job, hosts = t.path("in.json"), t.path("job.fio"), t.path("hosts")
+    t.xdd(*RUN, "-jsonout", doc)
+    for path, text in ((job, "[j]\nrw=read\nsize=1M\nfilename=f\n"), (hosts, "localhost\n")):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    before = {}
+    for path in (doc, job, hosts):
+        os.link(path, path + "-hard")
+        with open(path, "rb") as f:
+            before[path] = f.read()
+    for words, why in ((["combine", doc, "-jsonout", doc + "-hard"], "is a document to read"),
+                       (["combine", doc, "-csvout", doc + "-hard"], "is a document to read"),
+                       (["combine", doc, "-jsonout", t.path("new"), "-csvout", t.path("new")], m.file_of("-jsonout")),
+                       (["report", doc, "-noplots", "-o", doc + "-hard"], "is a document to read"),
+                       (["fio", job, "-o", job + "-hard"], "is the file of -o"),
+                       (["multi", "-hostfile", hosts, "-jsonout", hosts + "-hard", "--", *RUN], "is the file of -hostfile")):
+        run = t.xdd(*words)
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and why in run.err, " ".join(words[:3:2]) + ": " + why, run)
+    for path, data in before.items():
+        with open(path, "rb") as f:
+            t.equal(f.read(), data, "%s is as it was" % os.path.basename(path))
+    t.ok(not os.path.exists(t.path("new")), "no file of two outputs")
+
+
+t.run(test_inputs, test_commands, test_devices, test_changed_name, test_sockets, test_pipes, test_dash, test_errout, test_targets)
 shutil.rmtree(t.path("empty"), ignore_errors=True)
 t.done()

@@ -341,6 +341,11 @@ def file_of(options):
     return "this is the file of %s too" % options
 
 
+def reads_file(option):
+    """An output is a file that the same command reads."""
+    return "%s reads this file; give the output a file of its own" % option
+
+
 def no_directory(name):
     return "there is no directory " + name
 

@@ -48,6 +48,12 @@ enum xdd_status command_bad_option(const struct command *command, const char *wo
 const struct command *command_of(int argc, char **argv, int *words);
 
 /*
+ * True if two names are those of the same file, which may be missing, or of the same standard
+ * stream; NULL is none. Main thread.
+ */
+bool command_same_file(const char *a, const char *b);
+
+/*
  * Write what standard output still holds. False: that failed, reported. A reader that has gone away
  * has read enough, and is no failure.
  */

@@ -219,6 +219,13 @@ enum report_form {
 #define PLAN_UNTIL_DEFAULT_PASSES 100
 #define PLAN_UNTIL_MAX_PASSES 10000
 
+/* A file that is read before the run: by no target. */
+struct plan_input {
+	const char *option; /* in words, with its dash */
+	const char *path;
+	const struct plan_input *next; /* NULL: the last one */
+};
+
 struct plan {
 	/* option */
 	uint64_t passes;      /* the most there will be */
@@ -275,9 +282,10 @@ struct plan {
 	size_t n_force;
 
 	/* resolved */
-	bool person;		/* standard output gets the block for people */
-	bool drop_system_cache; /* empty all caches of the kernel before each pass */
-	const char *run_name;	/* among the runs of the command line; NULL: the only one */
+	bool person;			 /* standard output gets the block for people */
+	bool drop_system_cache;		 /* empty all caches of the kernel before each pass */
+	const struct plan_input *inputs; /* which no output may replace */
+	const char *run_name; /* among the runs of the command line; NULL: the only one */
 	const struct plan_earlier *earlier; /* runs before it, while they are foreseen; or NULL */
 	size_t n_earlier;
 	const char *command_line;	/* the words as given, for -id commandline and reports */

@@ -40,6 +40,12 @@ enum report_end {
  */
 enum xdd_status report_check(const struct plan *plan);
 
+/*
+ * Refuse the file `path` of -`option`, of a command that carries out plans, if `plan` reads it: a
+ * setup file, a list. Returns XDD_OK, or a status with one line given to log_error(). Main thread.
+ */
+enum xdd_status report_check_file(const struct plan *plan, const char *option, const char *path);
+
 /* The outputs of plans that are carried out one after another in the same process. Main thread. */
 struct report_runs;
 
