@@ -185,6 +185,7 @@ static enum xdd_status run(struct sweep *s)
 	s->kind->head(s);
 	status = sweep_run(s);
 	s->kind->table(s);
+	sweep_show_notes(s);
 	written = write_files(s, (int)status);
 	sweep_journal_close(s, written && !s->results.partial && s->json_is_stdout == false &&
 				       s->line.jsonout);
@@ -213,14 +214,16 @@ static enum xdd_status sweep(struct sweep *s, int argc, char **argv)
 		status = prepare(s);
 	if (!status)
 		status = sweep_check(s);
+	/* The document of a sweep has them. */
+	log_keep();
+	if (!status)
+		sweep_log_warnings(s);
 	if (!status && s->line.dry_run) {
 		s->kind->print(s);
 		return XDD_OK;
 	}
-	if (!status) {
-		log_keep();
+	if (!status)
 		status = open_files(s);
-	}
 	return status ? status : run(s);
 }
 

@@ -38,6 +38,7 @@ struct sweep_line {
 };
 
 struct sweep;
+struct sweep_warning;
 
 /* A command that is a sweep, with its own parts of it. const. */
 struct sweep_kind {
@@ -77,8 +78,9 @@ struct sweep {
 
 	struct newfile json, csv; /* NULL stream: not used */
 	bool json_is_stdout, csv_is_stdout;
-	bool quiet;    /* standard output is a file's: no table */
-	FILE *journal; /* NULL: none */
+	struct sweep_warning *warnings; /* of the plans, before the first run */
+	bool quiet;			/* standard output is a file's: no table */
+	FILE *journal;			/* NULL: none */
 	const char *journal_path;
 
 	bool recreates, preconditions, trims; /* -restore */
@@ -188,6 +190,19 @@ void sweep_show_round(const struct sweep *s, const struct sweep_round *round);
 /* The transient line before a run: which one, and the time left. In `buf`. */
 char *sweep_title(const struct sweep *s, const struct sweep_round *round, char *buf, size_t size);
 void sweep_show_table(const struct sweep *s);
+
+/* ---- sweep_notes.c: warnings and findings, each once with its points ---- */
+
+/* Keep the warnings of the plan of a point. */
+void sweep_keep_warnings(struct sweep *s, size_t point, const struct plan *plan);
+
+/* log_warning() for each that was kept. */
+void sweep_log_warnings(const struct sweep *s);
+
+/* Print findings and warnings to standard output, unless that is a file's. */
+void sweep_show_notes(const struct sweep *s);
+
+/* ---- sweep_show.c ---- */
 
 /* Figures in `buf`: a time in the unit that suits it, a rate, half an interval. NAN: "-". */
 const char *sweep_time_text(double ns, char *buf, size_t size);

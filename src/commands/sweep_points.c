@@ -191,8 +191,8 @@ static enum xdd_status check_point(struct sweep *s, size_t point, uint64_t *thre
 	log_divert(NULL, NULL);
 	if (status)
 		report_point(s, point, &c);
-	else if (!point)
-		plan_warn(plan);
+	else
+		sweep_keep_warnings(s, point, plan);
 	plan_free(plan);
 	return status;
 }

@@ -17,20 +17,9 @@
 #include "xdd/base/log.h"
 #include "xdd/base/quote.h"
 #include "xdd/report/curve.h"
-#include "xdd/report/finding.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/sweep.h"
 #include "xdd/sys/clock.h"
-
-static const char *const finding_names[] = {
-	[FINDING_CACHED] = "cached",   [FINDING_HOLES] = "holes",
-	[FINDING_DIRTY] = "dirty",     [FINDING_ZEROS] = "zeros",
-	[FINDING_STARVED] = "starved", [FINDING_GENERATOR] = "generator",
-	[FINDING_OTHERS] = "others",   [FINDING_SPLIT] = "split",
-	[FINDING_MERGED] = "merged",   [FINDING_RATE] = "rate",
-	[FINDING_PASSES] = "passes",   [FINDING_GAP] = "gap",
-	[FINDING_LATE] = "late",
-};
 
 #define MAX_ID 32 /* of a column, with the NUL */
 
@@ -107,9 +96,9 @@ static json_t *findings(unsigned bits)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < sizeof(finding_names) / sizeof(finding_names[0]); i++) {
+	for (unsigned i = 0; sweep_finding_name(i); i++) {
 		if (bits >> i & 1)
-			json_array_append_new(list, jvalue_text(finding_names[i]));
+			json_array_append_new(list, jvalue_text(sweep_finding_name(i)));
 	}
 	return list;
 }

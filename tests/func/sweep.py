@@ -15,6 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddjson as j
 import xddtest as t
 
@@ -404,6 +405,32 @@ def test_compare():
         t.ok(run.status == 2 and run.err.count("\n") == 1, "a document with %s %r is refused" % (member, value), run)
 
 
+def test_notes():
+    """Warnings of the plans and findings of the runs: each once, with the points that it concerns."""
+    holes = t.path("holes")
+    with open(holes, "wb") as f:
+        f.truncate(64 << 20)
+    run = sweep("-target", holes, "-reqsize", "64k", "-bytes", "64M", "-vary", "op=read,noop", "-vary", "queuedepth=1,2",
+                "-rounds", 2, "-jsonout", t.path("notes.json"))
+    found = [line for line in run.out.splitlines() if line.startswith("Finding: ") and "never written" in line]
+    t.ok(len(found) == 1 and found[0].endswith(", at 2 of 4 points: op read, queuedepth 1; op read, queuedepth 2") and
+         run.out.index(found[0]) > run.out.index("noop"), "a finding follows the table, once, with its points", run)
+    page = t.command([t.XDD, "report", "-noplots", t.path("notes.json")])
+    t.ok(len(re.findall("<strong>finding:</strong> [^<]*never written[^<]*, at point 1, 2</li>", page.out)) == 1, "so does the page", page)
+    t.equal(page.out.count("% of what was read was never written"), 1, "which shows the message of four runs once")
+    # The plans of all points, not only of the first.
+    run = sweep(*NULL, "-blocksize", "4k,4096", "-queuedepth", "1,2", "-rounds", 1, "-jsonout", t.path("warned.json"),
+                warns=[m.line(r"warning: target 0, null", "-blocksize 4096 without -reqsize: .*")])
+    points = "2 of 4 points: blocksize 4096, queuedepth 1; blocksize 4096, queuedepth 2"
+    t.ok(len(run.err.splitlines()) == 1 and run.err.endswith(" (%s)\n" % points), "a warning of later points, once", run)
+    said = [line for line in run.out.splitlines() if line.startswith("Warning: ")]
+    t.ok(len(said) == 1 and said[0].endswith(", at " + points), "and after the table", run)
+    t.equal([("without -reqsize" in e["text"], e["level"]) for e in j.load(t.path("warned.json"))["messages"]], [(True, "warning")],
+            "and in the document")
+    run = sweep(*NULL, "-blocksize", "4k,4096", "-dryrun", warns=[m.line(r"warning: target 0, null", "-blocksize 4096 without -reqsize: .*")])
+    t.ok(run.err.endswith(" (1 of 2 points: blocksize 4096)\n"), "-dryrun warns, too", run)
+
+
 def test_help():
     run = sweep("-help")
     t.ok(run.status == 0 and "-orderseed <number>" in run.out, "the help", run)
@@ -411,5 +438,5 @@ def test_help():
     t.ok(run.status == 0 and "usage: xdd sweep" in run.out, "xdd -help sweep", run)
 
 
-t.run(test_grid, test_arrangements, test_traffic, test_time, test_responses, test_columns, test_refused, test_standard_output, test_interrupted, test_resume, test_errors, test_restore, test_compare, test_help)
+t.run(test_grid, test_arrangements, test_traffic, test_time, test_responses, test_columns, test_refused, test_standard_output, test_interrupted, test_resume, test_errors, test_restore, test_compare, test_notes, test_help)
 t.done()

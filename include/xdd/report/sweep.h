@@ -126,6 +126,18 @@ struct sweep_steadiness {
 
 struct sweep_steadiness sweep_steady(const struct sweep_point *p);
 
+/* ---- sweep_findings.c ---- */
+
+/*
+ * The name of an enum finding_kind in documents, and what it says of a point in words; NULL past
+ * the last. Static; any thread.
+ */
+const char *sweep_finding_name(unsigned kind);
+const char *sweep_finding_text(unsigned kind);
+
+/* The findings of all rounds of a point: a bit for each kind. */
+unsigned sweep_findings(const struct sweep_point *p);
+
 /* ---- sweep_journal.c ---- */
 
 /*

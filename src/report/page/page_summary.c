@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "report/page/page.h"
+#include "xdd/report/sweep.h"
 
 #define MAX_MESSAGES 100
 #define MAX_VERDICTS 100
+#define MAX_POINTS 20
+#define KEPT_MESSAGES 1000 /* of a run: those past them are not compared */
 
 /* An element of the list of verdicts. `tone` is a class; `label` says the same as its colour. */
 static void open_verdict(struct page *p, const char *tone, const char *label)
@@ -176,22 +179,79 @@ static void put_good(struct page *p, const json_t *root)
 		    status >= 0 ? "it ended normally" : "its exit status is not known");
 }
 
+/* The same text as message `i`, before it: rounds of a sweep repeat theirs. */
+static bool is_repeated(const json_t *messages, size_t i)
+{
+	const char *text = page_string(json_array_get(messages, i), "text");
+
+	for (size_t k = 0; k < i && k < KEPT_MESSAGES; k++) {
+		if (strcmp(page_string(json_array_get(messages, k), "text"), text) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void put_messages(struct page *p, const json_t *root)
 {
 	const json_t *messages = json_object_get(root, "messages"), *message;
-	const size_t n = json_array_size(messages);
-	size_t i;
+	size_t i, n = 0;
 
 	json_array_foreach(messages, i, message)
 	{
 		const bool error = strcmp(page_string(message, "level"), "error") == 0;
 
-		if (i < MAX_MESSAGES)
-			put_verdict(p, error ? "bad" : "note", error ? "error" : "warning",
-				    page_string(message, "text"));
+		if (is_repeated(messages, i) || ++n > MAX_MESSAGES)
+			continue;
+		put_verdict(p, error ? "bad" : "note", error ? "error" : "warning",
+			    page_string(message, "text"));
 	}
 	if (n > MAX_MESSAGES)
 		page_item(p, "%zu more messages are in the document.", n - MAX_MESSAGES);
+}
+
+/* True if a round of the point has the finding. */
+static bool point_has(const json_t *point, const char *name)
+{
+	const json_t *round, *finding;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(point, "rounds"), i, round)
+	{
+		json_array_foreach(json_object_get(round, "findings"), k, finding)
+		{
+			if (json_is_string(finding) &&
+			    strcmp(json_string_value(finding), name) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* What the rounds of a sweep found out, with the numbers of the points. */
+static void put_findings(struct page *p, const json_t *root)
+{
+	const json_t *points = json_object_get(root, "points"), *point;
+	const char *name;
+	size_t i;
+
+	for (unsigned kind = 0; (name = sweep_finding_name(kind)); kind++) {
+		size_t n = 0;
+
+		json_array_foreach(points, i, point)
+		{
+			if (!point_has(point, name) || ++n > MAX_POINTS)
+				continue;
+			if (n == 1) {
+				open_verdict(p, "note", "finding");
+				page_put(p, "%s, at point", sweep_finding_text(kind));
+			}
+			page_put(p, "%s %.15g", n == 1 ? "" : ",", page_real(point, "point"));
+		}
+		if (n > MAX_POINTS)
+			page_put(p, " and %zu more", n - MAX_POINTS);
+		if (n)
+			close_verdict(p);
+	}
 }
 
 void page_summary(struct page *p, const struct compare_run *run)
@@ -206,6 +266,8 @@ void page_summary(struct page *p, const struct compare_run *run)
 		put_limits(p, root);
 		put_certainty(p, run);
 		put_steady(p, run);
+	} else {
+		put_findings(p, root);
 	}
 	put_messages(p, root);
 	put_good(p, root);
