@@ -65,9 +65,18 @@ int log_open(const char *path)
 		fd = -errno;
 	if (fd < 0)
 		return fd;
-	fd = atomic_exchange(&log_fd, fd);
-	if (fd != STDERR_FILENO)
+	if (log_fd == STDERR_FILENO) {
+		log_fd = fd;
+		return 0;
+	}
+	/* A thread that writes meanwhile has the number, which never is that of another file. */
+	if (dup3(fd, log_fd, O_CLOEXEC) < 0) {
+		const int err = -errno;
+
 		close(fd);
+		return err;
+	}
+	close(fd);
 	return 0;
 }
 

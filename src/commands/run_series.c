@@ -14,6 +14,7 @@
 #include "commands/run_steps.h"
 #include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/io/seekfile.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
@@ -75,20 +76,41 @@ static void report_captured(const struct series *s, size_t i, struct captured *c
 
 /* ---- checks ---- */
 
-/* Options that end the process without a run, and those of a process as a whole. */
-static enum xdd_status check_kind(const struct series *s, const struct plan *plan)
+static bool same_text(const char *a, const char *b)
 {
-	const char *errout = plan->errout_file, *first = s->foreseen[0]->errout_file;
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Messages go to one file of all runs, or each run has its own, by %s in the name. */
+static enum xdd_status check_errout(const struct series *s, size_t i)
+{
+	const char *errout = s->foreseen[i]->errout_file, *first = s->foreseen[0]->errout_file;
+	bool all = true, own = errout;
+
+	for (size_t k = 0; k < i; k++) {
+		const char *other = s->foreseen[k]->errout_file;
+
+		all = all && same_text(errout, other);
+		own = own && other && !same_text(errout, other);
+	}
+	if (all || own)
+		return XDD_OK;
+	log_error("-errout %s: is for all runs; say it before the first section, with %%s in the "
+		  "name for a file of each",
+		  errout ? errout : first);
+	return XDD_BAD_ARGUMENT;
+}
+
+/* Options that end the process without a run, and those of a process as a whole. */
+static enum xdd_status check_kind(const struct series *s, size_t i)
+{
+	const struct plan *plan = s->foreseen[i];
 
 	if (plan->help || plan->list_engines || plan->mpi) {
 		log_error("-help, -ioengine list, -mpi: are not for one of several runs");
 		return XDD_BAD_OPTION;
 	}
-	if (!errout == !first && (!errout || strcmp(errout, first) == 0))
-		return XDD_OK;
-	log_error("-errout %s: is for all runs; say it before the first section",
-		  errout ? errout : first);
-	return XDD_BAD_ARGUMENT;
+	return check_errout(s, i);
 }
 
 /* A start time that an earlier run has used up would stop the series in the middle. */
@@ -110,13 +132,13 @@ static enum xdd_status check_start(const struct series *s, size_t i)
 static enum xdd_status check_run(struct series *s, size_t i, uint64_t *threads)
 {
 	struct plan *plan;
-	enum xdd_status status = plan_runs_foresee(s->runs, i, &plan);
+	enum xdd_status status = plan_runs_foresee(s->runs, i, seekfile_write, &plan);
 
 	if (status)
 		return status;
 	s->foreseen[i] = plan;
 	s->dry |= plan->dry_run;
-	status = check_kind(s, plan);
+	status = check_kind(s, i);
 	if (!status)
 		status = check_start(s, i);
 	if (!status)
@@ -200,15 +222,28 @@ static enum xdd_status plan_again(const struct series *s, size_t i, struct plan 
 	return status;
 }
 
+/* The file of the first run is open; another one takes its place. */
+static enum xdd_status next_errout(const struct series *s, size_t i)
+{
+	const char *errout = s->foreseen[i]->errout_file;
+	int err = i && !same_text(errout, s->foreseen[i - 1]->errout_file) ? log_open(errout) : 0;
+
+	if (!err)
+		return XDD_OK;
+	log_error("-errout %s: %s", errout, output_strerror(err));
+	return XDD_BAD_ARGUMENT;
+}
+
 static enum xdd_status run_one(struct series *s, size_t i)
 {
-	struct plan *plan;
-	enum xdd_status status;
+	struct plan *plan = NULL;
+	enum xdd_status status = next_errout(s, i);
 
 	if (s->foreseen[i]->json_file)
 		log_keep();
 	debug_enable(s->foreseen[i]->debug_kinds);
-	status = plan_again(s, i, &plan);
+	if (!status)
+		status = plan_again(s, i, &plan);
 	if (!status)
 		status = carry_out(s, plan, i);
 	if (!s->stuck)
@@ -278,6 +313,8 @@ static enum xdd_status run(struct series *s)
 	}
 	if (s->foreseen[0] && !s->dry)
 		status = run_open_errout(s->foreseen[0], status);
+	/* That holds messages back, and each run has its own. */
+	log_release();
 	if (refused < s->n)
 		report_captured(s, refused, &c);
 	if (!status)

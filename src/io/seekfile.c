@@ -211,12 +211,17 @@ static int log_histograms(const struct target_plan *t)
 	return ret ? ret : err;
 }
 
+int seekfile_write(const struct target_plan *target, FILE *f)
+{
+	return target->pass_ops == PLAN_UNLIMITED ? -EINVAL : write_seeks(target, f, f);
+}
+
 static int save_to(const struct target_plan *t, const char *path)
 {
 	struct newfile f;
 	int ret = newfile_open(&f, path);
 
-	return ret ? ret : newfile_close(&f, write_seeks(t, f.f, f.f));
+	return ret ? ret : newfile_close(&f, seekfile_write(t, f.f));
 }
 
 int seekfile_save(const struct target_plan *target, char **path)

@@ -221,7 +221,7 @@ static bool names_output(const struct setting *s)
 	};
 
 	if (!s->sub)
-		return s->opt->is_output;
+		return s->opt->is_output || strcmp(s->opt->name, "errout") == 0;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (strcmp(s->opt->name, rows[i].name) == 0 &&
 		    strcmp(s->sub->name, rows[i].sub) == 0)
@@ -426,7 +426,8 @@ enum xdd_status plan_runs_build(const struct plan_runs *r, size_t i, struct plan
 	return build(r, i, NULL, 0, plan);
 }
 
-enum xdd_status plan_runs_foresee(struct plan_runs *r, size_t i, struct plan **plan)
+enum xdd_status plan_runs_foresee(struct plan_runs *r, size_t i, plan_list_writer *write_list,
+				  struct plan **plan)
 {
 	struct plan_earlier *next;
 	enum xdd_status status;
@@ -440,6 +441,7 @@ enum xdd_status plan_runs_foresee(struct plan_runs *r, size_t i, struct plan **p
 		return status;
 	next = &r->foreseen[r->n_foreseen++];
 	next->plan = *plan;
+	next->write_list = write_list;
 	next->ids = plan_file_ids(*plan);
 	return next->ids ? XDD_OK : plan_no_memory();
 }

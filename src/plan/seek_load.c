@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/earlier.h"
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "xdd/base/arena.h"
@@ -158,18 +159,13 @@ static int move_to_arena(const struct row_list *list, struct arena *arena,
 	return 0;
 }
 
-int seek_load_read(const char *path, struct arena *arena, const struct seek_row **rows,
-		   size_t *n_rows, unsigned *line, const char **what)
+/* Closes `f`. */
+static int load_rows(FILE *f, struct arena *arena, const struct seek_row **rows, size_t *n_rows,
+		     unsigned *line, const char **what)
 {
 	struct row_list list = { 0 };
-	FILE *f = fopen(path, "re");
-	int ret;
+	int ret = read_rows(f, &list, line, what);
 
-	*line = 0;
-	*what = NULL;
-	if (!f)
-		return -errno;
-	ret = read_rows(f, &list, line, what);
 	fclose(f);
 	if (!ret && !list.n) {
 		*line = 0;
@@ -182,6 +178,33 @@ int seek_load_read(const char *path, struct arena *arena, const struct seek_row 
 		*n_rows = list.n;
 	free(list.rows);
 	return ret;
+}
+
+int seek_load_read(const char *path, struct arena *arena, const struct seek_row **rows,
+		   size_t *n_rows, unsigned *line, const char **what)
+{
+	FILE *f = fopen(path, "re");
+
+	*line = 0;
+	*what = NULL;
+	return f ? load_rows(f, arena, rows, n_rows, line, what) : -errno;
+}
+
+/* The same of a list that an earlier run saves as `path`, before it has. */
+static int read_list(const struct plan *plan, const char *path, struct target_plan *t,
+		     unsigned *line, const char **what)
+{
+	char *text;
+	int err = plan_earlier_list(plan, path, &text);
+	FILE *f;
+
+	if (err || !text)
+		return err ? err :
+			     seek_load_read(path, plan->arena, &t->rows, &t->n_rows, line, what);
+	f = fmemopen(text, strlen(text), "r");
+	err = f ? load_rows(f, plan->arena, &t->rows, &t->n_rows, line, what) : -errno;
+	free(text);
+	return err;
 }
 
 static enum op_request operation_of_row(const struct seek_row *row)
@@ -240,14 +263,20 @@ static enum xdd_status resolve_loaded_op(struct target_plan *t)
 	return XDD_OK;
 }
 
+/* True if the file is there, or will be when the run begins. */
+static bool exists(const struct plan *plan, const char *path)
+{
+	return access(path, F_OK) == 0 || plan_saves_list(plan, path);
+}
+
 const char *seek_load_name(const struct plan *plan, const struct target_plan *t)
 {
 	const char *own;
 
-	if (access(t->seek.load_file, F_OK) == 0)
+	if (exists(plan, t->seek.load_file))
 		return t->seek.load_file;
 	own = arena_printf(plan->arena, "%s.T%u.txt", t->seek.load_file, t->number);
-	return own && access(own, F_OK) == 0 ? own : t->seek.load_file;
+	return own && exists(plan, own) ? own : t->seek.load_file;
 }
 
 enum xdd_status seek_load(struct plan *plan, struct target_plan *t)
@@ -256,7 +285,7 @@ enum xdd_status seek_load(struct plan *plan, struct target_plan *t)
 	unsigned line = 0;
 	int err;
 
-	err = seek_load_read(file, plan->arena, &t->rows, &t->n_rows, &line, &what);
+	err = read_list(plan, file, t, &line, &what);
 	if (err == -EBADMSG && line) {
 		log_error("-seek load %s: line %u: %s", file, line, what);
 		return XDD_BAD_ARGUMENT;

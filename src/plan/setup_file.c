@@ -18,6 +18,7 @@
 #define SETUP_MAX_BYTES (16u << 20)
 #define NAME_MAX_BYTES 64
 #define SECTIONS_MAX 1000
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 /* A setup file that is being split into words. */
 struct splitter {
@@ -270,7 +271,10 @@ enum xdd_status setup_file_read(struct arena *arena, const struct word *name,
 	if (memchr(text, '\0', len))
 		return parse_error(XDD_BAD_ARGUMENT, &where, name,
 				   "is not a text file: it holds a NUL byte");
-	s.in = text;
+	/* Editors of other systems begin a file with a byte order mark. */
+	s.in = text + (strncmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) ?
+			       0 :
+			       strlen(BYTE_ORDER_MARK));
 	s.out = text;
 	return split(&s);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/earlier.h"
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "plan/stonewall.h"
@@ -114,12 +115,17 @@ static enum xdd_status find(const struct record *r, char *lines, uint32_t number
 			   r->name, number);
 }
 
-static enum xdd_status read_file(const struct record *r, char **data)
+/* A record that an earlier run saves is that of a whole pass until it has. */
+static enum xdd_status read_file(const struct plan *plan, const struct record *r, char **data)
 {
-	int fd = open(r->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
+	int err = plan_earlier_record(plan, r->name, data), fd;
 	size_t size;
 
-	*data = NULL;
+	if (err)
+		return refuse(r, strerror(-err));
+	if (*data)
+		return XDD_OK;
+	fd = open(r->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	err = fd < 0 ? -errno : readfile(fd, MAX_BYTES, data, &size);
 	if (fd >= 0)
 		close(fd);
@@ -132,7 +138,7 @@ static enum xdd_status find_ops(const struct plan *plan, const struct record *r,
 	enum xdd_status status;
 	char *data, first[LINE_SIZE], *lines;
 
-	status = read_file(r, &data);
+	status = read_file(plan, r, &data);
 	if (status)
 		return status;
 	first_line(first, rank, plan->n_ranks, plan->n_targets);

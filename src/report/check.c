@@ -366,6 +366,13 @@ static enum xdd_status add_file(struct output_list *list, const char *option, co
 	return path ? add_output(list, o) : XDD_OK;
 }
 
+static enum xdd_status add_errout(struct output_list *list, const char *path)
+{
+	struct output_name o = { .option = "errout", .path = path, .emptied = true };
+
+	return path ? add_output(list, o) : XDD_OK;
+}
+
 /* The same of one that a new file replaces. */
 static enum xdd_status add_replaced(struct output_list *list, const char *option, const char *path)
 {
@@ -409,7 +416,7 @@ enum xdd_status outputs_list(struct output_list *list, const struct plan *plan)
 	if (!status)
 		status = add_output(list, (struct output_name){ .path = "/dev/stderr" });
 	if (!status)
-		status = add_file(list, "errout", plan->errout_file);
+		status = add_errout(list, plan->errout_file);
 	if (!status)
 		status = add_file(list, "csvout", plan->csv_file);
 	if (!status)

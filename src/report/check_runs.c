@@ -123,9 +123,10 @@ static enum xdd_status check_entries(const struct entry *a, const struct entry *
 		for (size_t k = 0; k < second->n && !status; k++) {
 			const struct output_name *o = &first->names[i], *p = &second->names[k];
 
-			/* -errout is that of all runs. */
+			/* One name of -errout is that of all runs. */
 			if (is_shared(o, p) &&
-			    (strcmp(o->option, "errout") || strcmp(p->option, "errout")))
+			    (strcmp(o->option, "errout") || strcmp(p->option, "errout") ||
+			     strcmp(o->path, p->path)))
 				status = check_pair(a, b, o, p);
 		}
 	}

@@ -195,6 +195,55 @@ def test_outputs():
          "blocks for people have the names above", run)
 
 
+def test_saved():
+    """A section loads what an earlier one saves, and the checks before the first one know it."""
+    text = ("-target f -reqsize 4k\n[one]\n-op write -numreqs 20 -seek random -seek range 1M -seek save l\n"
+            "[two]\n-op write %s\n[three]\n-op write -seek load l.T0.txt\n")
+    where, run = runs(text % "-seek load l", "-setup t.xdd", [("one", "20", "write"), ("two", "20", "write"), ("three", "20", "write")])
+    xdd(where, "-target f -op write -reqsize 4k -numreqs 3 -seek save l")
+    run = xdd(where, "-setup t.xdd")
+    t.equal((run.status, ran(run)[1:]), (0, [("two", "20", "write"), ("three", "20", "write")]), "a list of an earlier command counts no more", run)
+    where = fresh(text % "-seek load l")
+    run = xdd(where, "-setup t.xdd -dryrun")
+    t.ok(run.status == 0 and os.listdir(where) == ["t.xdd"], "-dryrun knows the list too", run)
+    for words, pattern in (("-seek load l -reqsize 1k", "section two: target 0, f: -seek load l.T0.txt: operation 0 has 4 blocks"),
+                           ("-seek load l -op read", "section two: target 0, f: -op read: the list of -seek load l writes"),
+                           ("-seek load k", "section two: -seek load k: No such file"),
+                           ("-seek load l -csvout l.T0.txt", "section two: -csvout l.T0.txt: -seek load reads this file")):
+        refused(text % words, "-setup t.xdd", "^xdd: " + pattern, title=words)
+    refused("-target f -reqsize 4k -op write -numreqs 2\n[a]\n-seek load l\n[b]\n-seek save l\n", "-setup t.xdd",
+            "section a: -seek load l: No such file", title="a list that a later section saves")
+    record = "-target f -reqsize 4k\n[w]\n-op write -numreqs 9 -stonewall save s\n[r]\n-op read -stonewall load s %s\n"
+    runs(record % "", "-setup t.xdd", [("w", "9", "write"), ("r", "9", "read")])
+    refused(record % "-reqsize 8k", "-setup t.xdd", "section r: target 0, f: -stonewall load: s.R0.txt: target 0 was written with other options",
+            title="a record of other work")
+    refused(record % "-stonewall load x", "-setup t.xdd", "section r: target 0, f: -stonewall load: x.R0.txt: No such file", title="no record")
+
+
+def test_errout():
+    """Messages of each section, in a file of its own or in one of all."""
+    text = "-target null -op noop -numreqs 1 -blocksize 4096\n[a]\n%s\n[b]\n%s\n"
+    for name, files in (("e%%.%s", ["e%.a", "e%.b"]), ("e", ["e"])):
+        where = fresh(text % ("", ""))
+        run = xdd(where, "-setup t.xdd -errout " + name)
+        said = {f: text_of(os.path.join(where, f)).count("xdd: warning: ") for f in os.listdir(where) if f.startswith("e")}
+        t.equal((run.status, run.err, said), (0, "", dict(zip(files, [1, 1] if len(files) > 1 else [2]))), "-errout " + name, run)
+    for a, b in (("-errout e", "-errout f"), ("-errout e", ""), ("", "-errout e")):
+        where = fresh(text % (a, b) + "[c]\n-errout e\n")
+        run = xdd(where, "-setup t.xdd")
+        t.ok(run.status == 2 and "is for all runs" in run.err and os.listdir(where) == ["t.xdd"], "-errout: %s, %s, e" % (a, b), run)
+
+
+def test_byte_order_mark():
+    mark = "\ufeff"
+    runs(mark + "[a]\r\n-op noop\r\n[b]\r\n-op noop -numreqs 2", "-target null -numreqs 1 -setup t.xdd", [("a", "1", "noop"), ("b", "2", "noop")])
+    for text in ("-op noop", "# x\n-op noop", ""):
+        where = fresh(mark + text)
+        run = xdd(where, "-target null -op noop -numreqs 1 -setup t.xdd")
+        t.equal((run.status, run.err), (0, ""), "a byte order mark and %r" % text, run)
+    refused("-op noop\n" + mark + "-op noop", "-target null -numreqs 1 -setup t.xdd", "stray word", 3, "a mark further down")
+
+
 def test_ends():
     text = WRITE_READ.replace("[part]", "[bad]\n-op read -datapattern tagged -verify contents\n[part]")
     where = fresh(text)
@@ -283,5 +332,5 @@ def test_stuck():
     return None
 
 
-t.run(test_runs, test_refused, test_finds, test_outputs, test_ends, test_stuck, test_readback)
+t.run(test_runs, test_refused, test_finds, test_outputs, test_saved, test_errout, test_byte_order_mark, test_ends, test_stuck, test_readback)
 t.done()

@@ -53,7 +53,7 @@ static void foresee(struct plan_runs *runs)
 		enum xdd_status status;
 
 		fuzz_messages_clear();
-		status = plan_runs_foresee(runs, i, &plan);
+		status = plan_runs_foresee(runs, i, NULL, &plan);
 		if (!status != (plan != NULL))
 			fuzz_fail("status %d with a plan or none", (int)status);
 		fuzz_messages_check(status ? 1 : 0);

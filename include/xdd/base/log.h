@@ -20,7 +20,7 @@ enum log_level {
 
 /*
  * Send all further messages to file `path`, created or truncated, or to the standard stream of that
- * name. Called once by main before any other thread runs. Returns 0 or -errno, as output_open()
+ * name. Called by main, while no other thread calls it. Returns 0 or -errno, as output_open()
  * does; on failure messages go where they went before.
  */
 int log_open(const char *path);

@@ -7,6 +7,8 @@
 #ifndef XDD_IO_SEEKFILE_H
 #define XDD_IO_SEEKFILE_H
 
+#include <stdio.h>
+
 #include "xdd/plan/plan.h"
 
 /*
@@ -18,5 +20,10 @@
  * main before the run.
  */
 int seekfile_save(const struct target_plan *target, char **path);
+
+/*
+ * Write what such a file has to `f`, wherever the plan wants it. Returns 0 or -errno. Main thread.
+ */
+int seekfile_write(const struct target_plan *target, FILE *f);
 
 #endif

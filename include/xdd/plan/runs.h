@@ -7,6 +7,7 @@
 #define XDD_PLAN_RUNS_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "xdd/base/status.h"
 #include "xdd/plan/plan.h"
@@ -37,10 +38,15 @@ const char *plan_runs_file(const struct plan_runs *runs, size_t i);
  */
 enum xdd_status plan_runs_build(const struct plan_runs *runs, size_t i, struct plan **plan);
 
+/* Write the list of -seek save of a target to `f`. Returns 0 or -errno. */
+typedef int plan_list_writer(const struct target_plan *t, FILE *f);
+
 /*
- * The same before the first run, for checks: files are as the runs before will leave them. Called
- * for all runs in their order. The plans belong to `runs`.
+ * The same before the first run, for checks: files are as the runs before will leave them, and so
+ * are the lists that these save, by `write_list`, unless that is NULL. Called for all runs in their order. The plans
+ * belong to `runs`.
  */
-enum xdd_status plan_runs_foresee(struct plan_runs *runs, size_t i, struct plan **plan);
+enum xdd_status plan_runs_foresee(struct plan_runs *runs, size_t i, plan_list_writer *write_list,
+				  struct plan **plan);
 
 #endif
