@@ -63,6 +63,11 @@ static enum xdd_status check(struct plan *plan, struct target_plan *t)
 	(void)plan;
 	if (t->op != OP_DISCARD)
 		return XDD_OK;
+	if (t->pretruncate || t->preallocate_bytes)
+		return plan_refuse(t,
+				   "-%s: is for what is written, and -op discard frees what the "
+				   "file holds; leave one out",
+				   t->pretruncate ? "pretruncate" : "preallocate");
 	if (t->pattern.given)
 		return plan_refuse(t, "-datapattern: -op discard transfers no data; leave one out");
 	status = check_engine(t);

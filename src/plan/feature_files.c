@@ -94,7 +94,7 @@ static const struct option rows[] = {
 	      "have the file system allocate space before the first write",
 	      "The space is allocated from the start of the file, whose size stays as it is, each "
 	      "time that the file is opened. A file system that cannot do it gets a warning. Has "
-	      "no effect on devices and on what is only read or discarded."),
+	      "no effect on devices and on what is only read; refused with -op discard."),
 	{ .name = "pretruncate",
 	  .aliases = "pt",
 	  .scope = SCOPE_TARGET,
@@ -108,7 +108,8 @@ static const struct option rows[] = {
 	  .detail =
 		  "Done each time that the file is opened, once all targets of the run could be "
 		  "opened. "
-		  "0 makes it empty. Has no effect on devices and on what is only read or discarded." },
+		  "0 makes it empty. Has no effect on devices and on what is only read; refused with "
+		  "-op discard." },
 	{ .name = "syncwrite",
 	  .aliases = "sw",
 	  .scope = SCOPE_TARGET,

@@ -262,12 +262,22 @@ static enum xdd_status store(const struct setting *s, const struct option *row, 
 	return status;
 }
 
+/* The words of the other form without its name: a list of sizes and weights. */
+static enum xdd_status refuse_form(const struct setting *s, const struct option *row)
+{
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "sizes with weights need the word %s: -%s %s %s", row->form->name,
+			   s->opt->name, row->form->name, s->args[0].text);
+}
+
 enum xdd_status parse_apply_row(const struct setting *s, const struct option *row, void *dst)
 {
 	enum xdd_status status;
 
 	if (row->form && strcmp(s->args[0].text, row->form->name) == 0)
 		row = row->form;
+	else if (row->form && strchr(s->args[0].text, ':'))
+		return refuse_form(s, row);
 	status = store(s, row, dst);
 	return !status && row->apply ? row->apply(s, dst) : status;
 }

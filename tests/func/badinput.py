@@ -188,6 +188,8 @@ for bad, text in (("4k:0", "4k: " + m.MIX_WEIGHT), ("4k:", m.MIX_WEIGHT), ("4k:-
                   ("4k:1,3G:1", "3G: is " + m.LARGER_THAN_2_GIB), ("4k:1,5000B:1", "5000 bytes: " + m.block_multiple("1 KiB")),
                   (",".join("%d:1" % n for n in range(1, 34)), "has more than 32 sizes")):
     row("-reqsize mix %s" % bad, READ + " -reqsize mix " + bad, 2, 8, m.line(r"-reqsize \S+", "(.* )?" + text))
+for sizes in ("4k:60,64k:40", "1:1", "4k/60:64k/40"):
+    row("-reqsize %s" % sizes, READ + " -reqsize " + sizes, 2, 7, m.line("-reqsize " + sizes, "sizes with weights need the word mix: -reqsize mix " + sizes))
 row("-reqsize mix without sizes", READ + " -reqsize mix", 2, 6, m.line("-reqsize", m.MISSING))
 for words in ("random once", "zipf 1", "stagger", "interleave 2", "none"):
     row("-reqsize mix and -seek " + words, READ + " -reqsize mix 4k:1,8k:1 -seek " + words, 2, None,
@@ -280,6 +282,9 @@ row("-op discard after a mix", "-rwratio 50 " + DISCARD, 2, 4, m.line("-op disca
 row("-op trim after -rwratio 0", "-rwratio 0 " + DISCARD, 2, 4, m.line("-op discard", m.DISCARD_MIX))
 row("-op discard with a data pattern", DISCARD + "-datapattern random", 2, None,
     m.line("target 0, data", "-datapattern: " + m.DISCARD_PATTERN))
+for option, words in (("pretruncate", "-pretruncate 0"), ("pretruncate", "-pretruncate 1M"), ("preallocate", "-preallocate 1M"),
+                      ("pretruncate", "-preallocate 1M -pretruncate 1M")):
+    row("-op discard with " + words, DISCARD + words, 2, None, m.line("target 0, data", "-%s: is for what is written, and -op discard" % option))
 row("-op discard with -verify", DISCARD + "-verify contents", 2, None,
     m.line("target 0, data", "-verify: nothing is read by -op discard"))
 row("-op discard of an empty file", "-op discard -targets 1 empty -numreqs 1", 2, None,
