@@ -93,19 +93,25 @@ static enum xdd_status choose_sections(const struct parse *p)
 	return status;
 }
 
-static bool has_readback(const struct setting *settings, size_t n)
+/* True if some of the settings is `-name`, or `-name sub` where `sub` is not NULL. */
+static bool has(const struct setting *settings, size_t n, const char *name, const char *sub)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(settings[i].opt->name, "readback") == 0)
+		const struct setting *s = &settings[i];
+
+		if (strcmp(s->opt->name, name) == 0 &&
+		    (!sub || (s->sub && strcmp(s->sub->name, sub) == 0)))
 			return true;
 	}
 	return false;
 }
 
-static bool reads_back(const struct parse *p, const struct section *section)
+/* The same of all settings of a run. */
+static bool run_has(const struct setting *settings, size_t n, const struct section *section,
+		    const char *name, const char *sub)
 {
-	return has_readback(p->settings, p->n_settings) ||
-	       (section && has_readback(section->settings, section->n_settings));
+	return has(settings, n, name, sub) ||
+	       (section && has(section->settings, section->n_settings, name, sub));
 }
 
 static enum xdd_status add_run(struct plan_runs *r, const struct section *section, enum half half)
@@ -126,7 +132,7 @@ static enum xdd_status add_runs(struct plan_runs *r, const struct parse *p,
 {
 	enum xdd_status status;
 
-	if (!reads_back(p, section))
+	if (!run_has(p->settings, p->n_settings, section, "readback", NULL))
 		return add_run(r, section, HALF_NONE);
 	status = add_run(r, section, HALF_WRITE);
 	return status ? status : add_run(r, section, HALF_READ);
@@ -287,26 +293,21 @@ static enum xdd_status take_some(struct parse *p, const struct one_run *run,
 	return status;
 }
 
-static bool has_pattern(const struct parse *p)
+/*
+ * The options that make a half of -readback of a run that writes. `located`: -verify location,
+ * which is for sequenced data, and is not among the settings of the writes.
+ */
+static enum xdd_status complete_half(struct parse *p, enum half half, bool located)
 {
-	for (size_t i = 0; i < p->n_settings; i++) {
-		if (strcmp(p->settings[i].opt->name, "datapattern") == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The options that make a half of -readback of a run that writes. */
-static enum xdd_status complete_half(struct parse *p, enum half half)
-{
-	static const char *const texts[] = { "-datapattern", "tagged",	"-op",
-					     "read",	     "-verify", "contents" };
+	const char *const texts[] = { "-datapattern", located ? "sequenced" : "tagged",
+				      "-op",	      "read",
+				      "-verify",      "contents" };
 	enum {
 		N = sizeof(texts) / sizeof(texts[0]),
 		PATTERN = 2
 	};
 	struct word words[N], *kept = arena_alloc(p->arena, sizeof(words));
-	const size_t first = has_pattern(p) ? PATTERN : 0;
+	const size_t first = has(p->settings, p->n_settings, "datapattern", NULL) ? PATTERN : 0;
 	const size_t end = half == HALF_READ ? N : PATTERN;
 
 	if (!kept)
@@ -338,7 +339,9 @@ enum xdd_status plan_runs_settings(const struct plan_runs *r, size_t i, struct p
 	if (!status)
 		status = take_some(p, run, r->settings + before, r->n_settings - before);
 	if (!status && run->half)
-		status = complete_half(p, run->half);
+		status = complete_half(p, run->half,
+				       run_has(r->settings, r->n_settings, run->section, "verify",
+					       "location"));
 	p->plan->run_name = run->name;
 	return status;
 }

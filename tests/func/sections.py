@@ -287,6 +287,14 @@ def test_readback():
             continue
         t.ok(run.status == 0 and [r[0] for r in ran(run)] == ["write", "read"] and os.path.exists(where + "/f") == (words != "-deletefile"),
              "-readback " + words, run)
+    for words, first in (("-verify location", 0), ("-verify location -verify contents", 0), ("-datapattern tagged -verify location", b"XDDtag1\n")):
+        where = fresh()
+        run = xdd(where, "-op write -target f -reqsize 64k -bytes 1M -verbose -readback " + words)
+        with open(where + "/f", "rb") as f:
+            f.seek(512)
+            word = f.read(8)
+        t.ok(run.status == 0 and "enabled for Location verification" in run.out and
+             word == (first or (512).to_bytes(8, sys.byteorder)), "-readback %s: the location is verified" % words, "%r\n%s" % (word, run))
     run = xdd(fresh(), "-op write -targets 2 f f -reqsize 64k -numreqs 4 -datapattern target 0 a -datapattern target 1 b -readback")
     t.ok(run.status == 7 and "DATA MISCOMPARE" in run.err, "what is not as it was written is a miscompare", run)
     runs("-target f -reqsize 64k -op write\n[a]\n-numreqs 3 -readback\n[b]\n-numreqs 2\n", "-setup t.xdd",
