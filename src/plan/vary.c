@@ -13,9 +13,19 @@
 
 #define MOST_COMPARED 1000 /* values of a list, each with all others */
 
+/* An option with one value, by the name that its axis would have. */
+struct fixed {
+	const char *name;
+	const char *value; /* "" of a flag */
+	size_t use;	   /* of the option: its words may be values and a list */
+};
+
 /* Reading the words: the option that the next one belongs to. */
 struct scan {
 	struct vary *v;
+	struct fixed *fixed;
+	size_t n_fixed, room_fixed;
+	size_t use; /* the number of options so far */
 	size_t room_slots, room_axes;
 	const struct option *opt; /* NULL: none yet */
 	const char *option_word;
@@ -73,7 +83,7 @@ static enum xdd_status add_axis(struct scan *s, const char *name, const struct v
 		log_error("%s: -%s: has two lists", v->command, name);
 		return XDD_BAD_ARGUMENT;
 	}
-	axes[v->n_axes] = (struct vary_axis){ name, values, n };
+	axes[v->n_axes] = (struct vary_axis){ name, values, n, s->use };
 	return add_slot(s, NULL, v->n_axes++);
 }
 
@@ -91,10 +101,77 @@ static struct vary_value *values_of(struct arena *arena, const char *const *text
 static const char *axis_name(const struct scan *s, const struct option *row)
 {
 	const char *sub = row && row != s->opt ? row->name : NULL;
+	const bool of_some = s->target && strcmp(s->target, "all") != 0;
 
 	return arena_printf(s->v->arena, "%s%s%s%s%s", s->opt->name, sub ? " " : "", sub ? sub : "",
-			    s->target ? " target " : "", s->target ? s->target : "");
+			    of_some ? " target " : "", of_some ? s->target : "");
 }
+
+/* ---- options with one value ---- */
+
+/* True if a later use of the row replaces an earlier one, so that one of both counts for nothing. */
+static bool is_replaced(const struct scan *s, const struct option *row)
+{
+	switch (row->type) {
+	case OPT_FLAG:
+	case OPT_SET:
+	case OPT_U64:
+	case OPT_SIZE:
+	case OPT_AMOUNT:
+	case OPT_BLOCKS:
+	case OPT_SECONDS:
+	case OPT_TEXT:
+	case OPT_CHOICE:
+		break;
+	case OPT_CUSTOM:
+		if (row->varies)
+			break;
+		return false;
+	case OPT_BIT:
+	case OPT_SUB:
+	case OPT_NAMES:
+	case OPT_ACTION:
+	case OPT_REFUSED:
+		return false;
+	}
+	return !row->collects && !s->opt->collects && !s->opt->numbered;
+}
+
+static enum xdd_status add_fixed(struct scan *s, const struct option *row, const char *value)
+{
+	struct fixed *fixed;
+
+	if (!is_replaced(s, row))
+		return XDD_OK;
+	fixed = grown(s->v->arena, s->fixed, s->n_fixed, &s->room_fixed, sizeof(*fixed));
+	if (!fixed)
+		return no_memory();
+	s->fixed = fixed;
+	fixed[s->n_fixed] =
+		(struct fixed){ .name = axis_name(s, row), .value = value, .use = s->use };
+	return fixed[s->n_fixed++].name ? XDD_OK : no_memory();
+}
+
+/* The last value would be that of all points. */
+static enum xdd_status check_fixed(const struct scan *s)
+{
+	const struct vary *v = s->v;
+
+	for (size_t i = 0; i < v->n_axes; i++) {
+		for (size_t k = 0; k < s->n_fixed; k++) {
+			const struct fixed *f = &s->fixed[k];
+
+			if (strcmp(v->axes[i].name, f->name) != 0 || v->axes[i].use == f->use)
+				continue;
+			log_error("%s: -%s: is varied, and is %.64s for all points; leave one out",
+				  v->command, f->name, *f->value ? f->value : "given");
+			return XDD_BAD_ARGUMENT;
+		}
+	}
+	return XDD_OK;
+}
+
+/* ---- words ---- */
 
 /* A word that may be a list for `row`, which need not be the row that has the name. */
 static enum xdd_status take_value(struct scan *s, const struct option *row,
@@ -106,8 +183,11 @@ static enum xdd_status take_value(struct scan *s, const struct option *row,
 	const char *why;
 	size_t n;
 
-	if (!vary_is_list(row, word))
-		return add_slot(s, word, 0);
+	if (!vary_is_list(row, word)) {
+		const enum xdd_status status = add_fixed(s, named, word);
+
+		return status ? status : add_slot(s, word, 0);
+	}
 	why = vary_list(arena, row, word, &texts, &n);
 	if (why) {
 		log_error("%s: %s %.128s: %s", s->v->command, s->option_word, word, why);
@@ -206,9 +286,12 @@ static enum xdd_status begin_option(struct scan *s, const struct option *opt, co
 	s->target = NULL;
 	s->row = opt->type == OPT_SUB ? NULL : opt;
 	s->n_args = 0;
+	s->use++;
 	if (!s->option_word)
 		return no_memory();
 	status = add_slot(s, s->option_word, 0);
+	if (!status && (opt->type == OPT_FLAG || opt->type == OPT_SET))
+		status = add_fixed(s, opt, "");
 	return status || !value ? status : take_argument(s, value);
 }
 
@@ -285,7 +368,7 @@ static enum xdd_status bad_extra(const struct scan *s, const char *text, const c
 }
 
 /* The values of a flag: with and without it. */
-static enum xdd_status add_flag(struct scan *s, const char *name)
+static enum xdd_status add_flag(struct scan *s, const char *name, const char *words)
 {
 	struct arena *arena = s->v->arena;
 	struct vary_value *values = arena_alloc(arena, 2 * sizeof(*values));
@@ -295,7 +378,7 @@ static enum xdd_status add_flag(struct scan *s, const char *name)
 		return no_memory();
 	values[0] = (struct vary_value){ .text = "no" };
 	values[1].text = "yes";
-	values[1].words = split(arena, "", arena_printf(arena, "-%s", name), &n);
+	values[1].words = split(arena, "", arena_printf(arena, "-%s", words), &n);
 	values[1].n_words = n;
 	return values[1].words ? add_axis(s, name, values, 2) : no_memory();
 }
@@ -381,11 +464,12 @@ static enum xdd_status add_item(struct scan *s, struct extra *e, const char *tex
 }
 
 /* The values of `list`, which begins with its separator unless that is a comma. */
-static enum xdd_status add_extra(struct scan *s, const char *name, const char *list)
+static enum xdd_status add_extra(struct scan *s, const char *name, const char *words,
+				 const char *list)
 {
 	struct arena *arena = s->v->arena;
 	const char separator[2] = { strchr("|;", *list) && *list ? *list : ',', '\0' };
-	struct extra e = { .option = arena_printf(arena, "-%s", name),
+	struct extra e = { .option = arena_printf(arena, "-%s", words),
 			   .command = arena_printf(arena, "%s: -vary", s->v->command) };
 	enum xdd_status status = XDD_OK;
 
@@ -403,9 +487,43 @@ static enum xdd_status add_extra(struct scan *s, const char *name, const char *l
 	return status ? status : add_axis(s, name, e.values, e.n);
 }
 
+/*
+ * The axis of -vary by the names that the option and its suboption have, whatever the user calls
+ * them: the words to begin with in `*words`, and the name of the axis. NULL: no memory.
+ */
+static const char *extra_name(struct scan *s, const struct option *opt, const char *given,
+			      const char **words)
+{
+	struct arena *arena = s->v->arena;
+	size_t n, i = 1;
+	const char *const *all = split(arena, "", given, &n);
+	const bool scoped = all && n > 2 && strcmp(all[1], "target") == 0;
+	const struct option *sub = NULL;
+	const char *rest = "";
+
+	if (!all)
+		return NULL;
+	s->opt = opt;
+	s->target = scoped ? all[2] : NULL;
+	s->use++;
+	i = scoped ? 3 : 1;
+	if (i < n)
+		sub = option_find_sub(opt, all[i]);
+	i += sub != NULL;
+	for (; i < n && rest; i++)
+		rest = arena_printf(arena, "%s %s", rest, all[i]);
+	*words = rest ? arena_printf(arena, "%s%s%s%s%s%s", opt->name, scoped ? " target " : "",
+				     scoped ? all[2] : "", sub ? " " : "", sub ? sub->name : "",
+				     rest) :
+			NULL;
+	given = axis_name(s, sub);
+	return *words && given ? arena_printf(arena, "%s%s", given, rest) : NULL;
+}
+
 static enum xdd_status take_extra(struct scan *s, const char *text)
 {
 	struct arena *arena = s->v->arena;
+	const char *words;
 	const char *equals = strchr(text, '='), *name = text + strspn(text, "-");
 	const char *head, *value;
 	const struct option *opt;
@@ -419,9 +537,10 @@ static enum xdd_status take_extra(struct scan *s, const char *text)
 		return bad_extra(s, text, "expected <option>=<list>, with an option of a run");
 	if (!equals && (opt->arg || opt->type == OPT_SUB))
 		return bad_extra(s, text, "expected a list after =");
-	if (!equals)
-		return add_flag(s, name);
-	return add_extra(s, name, equals + 1);
+	name = extra_name(s, opt, name, &words);
+	if (!name)
+		return no_memory();
+	return equals ? add_extra(s, name, words, equals + 1) : add_flag(s, name, words);
 }
 
 enum xdd_status vary_read(struct arena *arena, const char *command, const char *const *words,
@@ -435,6 +554,8 @@ enum xdd_status vary_read(struct arena *arena, const char *command, const char *
 	status = take_words(&s, words, n_words);
 	for (size_t i = 0; i < n_extra && !status; i++)
 		status = take_extra(&s, extra[i]);
+	if (!status)
+		status = check_fixed(&s);
 	return status ? status : count_points(v);
 }
 

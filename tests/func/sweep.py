@@ -188,9 +188,23 @@ def test_refused():
     refused("a range that is wrong", write + ["-queuedepth", "8..1"], r"sweep: -queuedepth 8\.\.1: a range begins with")
     refused("a value twice", write + ["-queuedepth", "1,2,1"], r"1 is in the list twice")
     refused("two lists of an option", write + ["-queuedepth", "1,2", "-qd", "1,2"], r"-queuedepth: has two lists")
+    for words in ("-vary qd=1,2 -vary queuedepth=4,8", "-qd 1,2 -vary queuedepth=4,8", "-vary=qd=1,2 -qd 4,8", "-vary --qd=1,2 -qd 4,8"):
+        refused("two names, and two lists: " + words, write + words.split(), r"-queuedepth: has two lists")
+    refused("two names of a flag", write + ["-vary", "dio", "-vary", "directio"], r"-dio: has two lists")
+    refused("two names of a suboption", write + ["-vary", "seek target all range=1M,2M", "-vary", "seek range=1M,2M"], r"-seek range: has two lists")
+    for words in ("-qd 1,2 -queuedepth 4", "-queuedepth 4 -qd 1,2", "-qd 4 -vary queuedepth=1,2", "--queuedepth=4 -vary qd=1,2",
+                  "-vary qd=1,2 -qd target all 4"):
+        refused("a list and a value: " + words, write + words.split(), r"-queuedepth: is varied, and is 4 for all points; leave one out")
+    refused("a flag that is varied and given", write + ["-dio", "-vary", "dio"], r"-dio: is varied, and is given for all points")
+    refused("a suboption", write + ["-seek", "random", "range", "4M", "-vary", "seek range=1M,2M"], r"-seek range: is varied, and is 4M for all points")
+    # Other targets, other suboptions.
+    for name, words in (("queuedepth", ["-vary", "qd=1,2"]), ("queuedepth target 0", ["-qd", 4, "-vary", "qd target 0=1,2"]),
+                        ("seek range", ["-seek", "random", "-vary", "seek range=1M,2M"])):
+        run = sweep("-op", "noop", "-targets", 2, "null", "null", "-numreqs", 10, "-rounds", 1, *words, "-csvout", "-")
+        t.ok(run.status == 0 and run.out.startswith("point,%s," % name), "no conflict, and the column %s" % name, run)
     refused("an engine that is none", write + ["-ioengine", "psync,nonsense"], r"point 2 of 2 \(ioengine nonsense\)", 3)
     refused("pairs of different lengths", ["-pairs"] + write + ["-queuedepth", "1,2", "-reqsize", "1,2,3"], r"-pairs: .*has 2 .*has 3")
-    refused("too many points", write + ["-numreqs", "1..1000", "-queuedepth", "1..1000"], r"more than 100000 points")
+    refused("too many points", write + ["-startoffset", "1..1000", "-queuedepth", "1..1000"], r"more than 100000 points")
     refused("an output of a single run", write + ["-output", t.path("out")], r"-output: is for a single run", 3)
     refused("a document that is a target", write + ["-jsonout", new], r"-jsonout \S+: is a target")
     refused("a CSV file that is a target", ["-op", "read", "-target", some, "-csvout", some], r"-csvout \S+: is a target")

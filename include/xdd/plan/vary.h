@@ -30,6 +30,7 @@ struct vary_axis {
 	const char *name; /* the option, perhaps with its suboption and target: "queuedepth" */
 	const struct vary_value *values;
 	size_t n;
+	size_t use; /* of an option, among all of the command line */
 };
 
 /* A word that all points have, or the place of an axis. */
