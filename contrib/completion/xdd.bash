@@ -14,12 +14,12 @@ _xdd_command()
 	combine) words=' -jsonout -csvout -hosts -force -help' ;;
 	compare) words=' -failif -help' ;;
 	copy) words=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version' ;;
-	curve) words=' -load -goal -rounds -each -round -orderseed -restore -jsonout -csvout -journal -resume -dryrun -help' ;;
+	curve) words=' -load -goal -rounds -each -round -orderseed -restore -jsonout -csvout -columns -journal -resume -dryrun -help' ;;
 	fio) words=' -run -output -help' ;;
 	gettime) words=' -timeserver -port -add -bounce -verbose -waitfortime -help' ;;
 	multi) words=' -hosts -hostfile -slots -launcher -ssh -remotexdd -startin -timeserver -runid -timeout -grace -jsonout -out -quiet -dryrun -version -help' ;;
 	report) words=' -output -plots -axis -noplots -help' ;;
-	sweep) words=' -vary -pairs -columns -mostrounds -until -rounds -each -round -orderseed -restore -jsonout -csvout -journal -resume -dryrun -help' ;;
+	sweep) words=' -vary -pairs -mostrounds -until -rounds -each -round -orderseed -restore -jsonout -csvout -columns -journal -resume -dryrun -help' ;;
 	timeserver) words=' -port -bind -foreground -help' ;;
 	tsread) words=' -summary -detailed -normalize -csv -json -output -help' ;;
 	esac

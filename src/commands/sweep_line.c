@@ -38,12 +38,6 @@ static const struct option sweep_rows[] = {
 	  LINE_FIELD(pairs),
 	  .help = "the first values of all lists are the first point, and so on; otherwise all "
 		  "combinations are points" },
-	{ .name = "columns",
-	  .arg = "+<id>+<id>...",
-	  .type = OPT_TEXT,
-	  LINE_FIELD(columns),
-	  .help = "further columns of -csvout and -jsonout, up to 8 with numbers: means over the "
-		  "rounds of what a run has in its line COMBINED. xdd -help columns lists them" },
 	{ .name = "mostrounds",
 	  .arg = "<#rounds>",
 	  .type = OPT_U64,
@@ -122,6 +116,12 @@ static const struct option rows[] = {
 	  LINE_FIELD(csvout),
 	  .help = "write a line for each point, with a column for each list; it replaces the file, "
 		  "and - is standard output" },
+	{ .name = "columns",
+	  .arg = "+<id>+<id>...",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(columns),
+	  .help = "further columns of -csvout and -jsonout, up to 8 with numbers: means over the "
+		  "rounds of what a run has in its line COMBINED. xdd -help columns lists them" },
 	{ .name = "journal",
 	  .arg = "<file>",
 	  .type = OPT_TEXT,

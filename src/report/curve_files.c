@@ -147,6 +147,7 @@ static void put_row(FILE *f, const struct sweep_results *r, const struct curve_l
 		figures.steady_after, p->status);
 	put(f, load->lateness_known ? load->lateness[SWEEP_RESPONSE_MEAN] : NAN);
 	put(f, load->lateness_known ? load->lateness[SWEEP_RESPONSE_P99] : NAN);
+	sweep_csv_columns(f, r, p);
 	fputc('\n', f);
 }
 
@@ -159,8 +160,10 @@ int curve_write_csv(FILE *f, const struct sweep_results *r)
 		fprintf(f, ",%s (ns),%s (+-%%)", name, name);
 	}
 	fputs(",service (ns),service_p99 (ns),queue (operations),in service (operations),overloaded,"
-	      "rounds,errors,steady after round,status,lateness (ns),lateness_p99 (ns)\n",
+	      "rounds,errors,steady after round,status,lateness (ns),lateness_p99 (ns)",
 	      f);
+	sweep_csv_column_names(f, r);
+	fputc('\n', f);
 	for (size_t i = 0; i < r->curve->n_loads; i++)
 		put_row(f, r, &r->curve->loads[i]);
 	return ferror(f) ? -EIO : 0;

@@ -315,6 +315,15 @@ static void put_mean(FILE *f, const struct sweep_mean *m)
 		fprintf(f, "%.4g", m->percent);
 }
 
+void sweep_csv_columns(FILE *f, const struct sweep_results *r, const struct sweep_point *p)
+{
+	for (size_t i = 0; i < r->columns.n; i++) {
+		const struct sweep_mean m = sweep_column_mean(r, p, i);
+
+		put_mean(f, &m);
+	}
+}
+
 static void put_row(FILE *f, const struct sweep_results *r, size_t point)
 {
 	const struct sweep_point *p = &r->points[point];
@@ -341,11 +350,7 @@ static void put_row(FILE *f, const struct sweep_results *r, size_t point)
 	}
 	fprintf(f, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d", max_ns, ops,
 		bytes, errors, sweep_steady(p).after, p->status);
-	for (size_t i = 0; i < r->columns.n; i++) {
-		const struct sweep_mean m = sweep_column_mean(r, p, i);
-
-		put_mean(f, &m);
-	}
+	sweep_csv_columns(f, r, p);
 	fputc('\n', f);
 }
 
@@ -357,6 +362,12 @@ static void put_column_names(FILE *f, const struct column *col)
 		fprintf(f, ",%s (%s),%s (+-%%)", col->id, unit, col->id);
 	else
 		fprintf(f, ",%s,%s (+-%%)", col->id, col->id);
+}
+
+void sweep_csv_column_names(FILE *f, const struct sweep_results *r)
+{
+	for (size_t i = 0; i < r->columns.n; i++)
+		put_column_names(f, r->columns.columns[i]);
 }
 
 int sweep_write_csv(FILE *f, const struct sweep_results *r)
@@ -371,8 +382,7 @@ int sweep_write_csv(FILE *f, const struct sweep_results *r)
 		fprintf(f, ",%s (%s),%s (+-%%)", figure_name((enum pass_figure)i),
 			figure_unit((enum pass_figure)i), figure_name((enum pass_figure)i));
 	fputs(",max (ns),ops,bytes,errors,steady after round,status", f);
-	for (size_t i = 0; i < r->columns.n; i++)
-		put_column_names(f, r->columns.columns[i]);
+	sweep_csv_column_names(f, r);
 	fputc('\n', f);
 	for (size_t i = 0; i < r->vary->n_points; i++)
 		put_row(f, r, i);

@@ -159,6 +159,24 @@ def test_lateness():
     fs.end()
 
 
+def test_columns():
+    """Further columns, as those of a sweep; those of flushes by themselves where there are flushes."""
+    words = ["-op", "write", "-target", t.path("flushed"), "-reqsize", "4k", "-bytes", "256k", "-load", "50,90", "-each", "0.2", "-rounds", 2,
+             "-queuedepth", 1]
+    flushes = ["FLUSHES", "FLUSHLATMEAN", "FLUSHLATP99", "FLUSHLATMAX"]
+    for more, wanted in ((["-flushwrite", 4], flushes), (["-syncwrite"], flushes), ([], []),
+                         (["-flushwrite", 4, "-columns", "+OPS+FLUSHES"], ["OPS", "FLUSHES"])):
+        run = curve(*words, *more, "-csvout", t.path("columns.csv"), "-jsonout", t.path("columns.json"))
+        doc = document(run, "columns.json", "columns %s" % more)
+        with open(t.path("columns.csv"), encoding="utf-8", newline="") as f:
+            rows = list(csv.DictReader(f))
+        names = [name.split(" (")[0] for name in list(rows[0])[list(rows[0]).index("lateness_p99 (ns)") + 1::2]]
+        t.equal((names, [len(row) for row in rows], [sorted(p.get("columns", {})) for p in doc["points"]]),
+                (wanted, [len(rows[0])] * len(rows), [sorted(w.lower() for w in wanted)] * len(doc["points"])), "the columns %s" % more)
+        if wanted == flushes:
+            t.ok(all(float(row["FLUSHES (#flushes)"]) >= 1 and float(row["FLUSHLATMEAN (millisec)"]) > 0 for row in rows), "with the flushes", rows)
+
+
 def test_dryrun():
     run = curve("-dryrun", *NULL, *SHORT, "-load", "10,20")
     lines = run.out.splitlines()
@@ -415,5 +433,6 @@ def test_help():
     t.ok(run.status == 0 and "usage: xdd curve" in run.out, "xdd -help curve", run)
 
 
-t.run(test_points, test_depth, test_unsure, test_lateness, test_dryrun, test_refused, test_errors, test_interrupted, test_law, test_help)
+t.run(test_points, test_depth, test_unsure, test_lateness, test_columns, test_dryrun, test_refused, test_errors, test_interrupted, test_law,
+      test_help)
 t.done()

@@ -176,6 +176,10 @@ int sweep_journal_decode(const char *text, size_t size, struct sweep_journal *he
 /* The document: `plan` is that of a point, for the environment. */
 int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *plan, int status);
 
+/* The further columns at the end of a line of CSV: their names, and the means of a point. */
+void sweep_csv_column_names(FILE *f, const struct sweep_results *r);
+void sweep_csv_columns(FILE *f, const struct sweep_results *r, const struct sweep_point *p);
+
 /* A header line and a line for each point. */
 int sweep_write_csv(FILE *f, const struct sweep_results *r);
 
