@@ -32,9 +32,10 @@ enum xdd_status plan_apply_hog(const struct setting *s, void *dst)
 		plan->hog_bytes = bytes;
 		return XDD_OK;
 	}
-	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-			   "expected a share of the memory of the host, such as 75%%, or bytes, "
-			   "such as 2g");
+	return parse_error(
+		XDD_BAD_ARGUMENT, s, &s->args[0],
+		"expected a share of the memory of the host, above 0 and up to 100%%, such as "
+		"75%%, or bytes, such as 2g");
 }
 
 enum xdd_status plan_check_hog(struct plan *plan, uint64_t buffer_bytes)

@@ -14,6 +14,7 @@
 
 #define OOM_FILE "/proc/self/oom_score_adj"
 #define OOM_FIRST 1000
+#define MOUNTS "/sys/fs/cgroup"
 
 /* The number after `key` in a file of lines "key number"; 0 where it is not there. */
 static uint64_t number_in(const char *path, const char *key)
@@ -36,17 +37,15 @@ static uint64_t number_in(const char *path, const char *key)
 
 /* Names of the files of a memory controller. */
 struct controller {
-	const char *root;
 	const char *max;
 	const char *used;
 	const char *cached[2]; /* of memory.stat: pages that the kernel frees when it needs them */
 };
 
-static const struct controller unified = {
-	"/sys/fs/cgroup", "memory.max", "memory.current", { "inactive_file", "active_file" }
-};
-static const struct controller separate = { "/sys/fs/cgroup/memory",
-					    "memory.limit_in_bytes",
+static const struct controller unified = { "memory.max",
+					   "memory.current",
+					   { "inactive_file", "active_file" } };
+static const struct controller separate = { "memory.limit_in_bytes",
 					    "memory.usage_in_bytes",
 					    { "total_inactive_file", "total_active_file" } };
 
@@ -58,9 +57,9 @@ static bool group_number(const char *group, const char *name, uint64_t *value)
 	return sysfile_number(file, value);
 }
 
-static void consider(struct hostmemory *m, const struct controller *c, const char *group)
+static void consider(struct hostmemory *m, const struct controller *c, const char *group,
+		     const char *path)
 {
-	const char *path = group + strlen(c->root);
 	uint64_t max, used, cached = 0, room;
 	char stat[640];
 
@@ -80,21 +79,57 @@ static void consider(struct hostmemory *m, const struct controller *c, const cha
 		 *path ? path : "/");
 }
 
-/* The control group of the process and all its ancestors. */
-static void consider_groups(struct hostmemory *m, const struct controller *c, const char *path)
+/* The control group of the process and all its ancestors, below `root`. */
+static void consider_groups(struct hostmemory *m, const struct controller *c, const char *root,
+			    const char *path)
 {
-	const size_t root_len = strlen(c->root);
+	const size_t root_len = strlen(root);
 	char group[512], *end;
-	int len = snprintf(group, sizeof(group), "%s%s", c->root, path);
+	int len = snprintf(group, sizeof(group), "%s%s", root, path);
 
 	if (len < 0 || (size_t)len >= sizeof(group))
 		return;
 	do {
-		consider(m, c, group);
+		consider(m, c, group, group + root_len);
 		end = strrchr(group, '/');
 		if (end)
 			*end = '\0';
 	} while (end && (size_t)(end - group) >= root_len);
+}
+
+/* True if the controllers of a hierarchy, with commas between them, include that of memory. */
+static bool has_memory(const char *controllers)
+{
+	static const char name[] = "memory";
+	const size_t len = sizeof(name) - 1;
+
+	for (const char *c = controllers; c; c = strchr(c, ',') ? strchr(c, ',') + 1 : NULL) {
+		if (strncmp(c, name, len) == 0 && (!c[len] || c[len] == ','))
+			return true;
+	}
+	return false;
+}
+
+/* A line of /proc/self/cgroup: a number, controllers and a path, with colons between them. */
+static void consider_line(struct hostmemory *m, char *line)
+{
+	char *controllers = strchr(line, ':'), *path = NULL, root[256];
+
+	line[strcspn(line, "\n")] = '\0';
+	if (controllers)
+		path = strchr(++controllers, ':');
+	if (!path)
+		return;
+	*path++ = '\0';
+	if (!*controllers)
+		consider_groups(m, &unified, MOUNTS, path);
+	if (!has_memory(controllers))
+		return;
+	/* Controllers that are mounted together have a directory with the names of all of them. */
+	snprintf(root, sizeof(root), MOUNTS "/%s", controllers);
+	consider_groups(m, &separate, root, path);
+	if (strchr(controllers, ','))
+		consider_groups(m, &separate, MOUNTS "/memory", path);
 }
 
 int hostmemory_read(struct hostmemory *m)
@@ -106,15 +141,8 @@ int hostmemory_read(struct hostmemory *m)
 		.total_bytes = number_in("/proc/meminfo", "MemTotal:") << 10,
 		.room_bytes = number_in("/proc/meminfo", "MemAvailable:") << 10,
 	};
-	while (f && fgets(line, sizeof(line), f)) {
-		char *path = strchr(line, ':');
-
-		line[strcspn(line, "\n")] = '\0';
-		if (path && strncmp(path, "::", 2) == 0)
-			consider_groups(m, &unified, path + 2);
-		else if (path && strncmp(path, ":memory:", 8) == 0)
-			consider_groups(m, &separate, path + 8);
-	}
+	while (f && fgets(line, sizeof(line), f))
+		consider_line(m, line);
 	if (f)
 		fclose(f);
 	return m->total_bytes && m->room_bytes ? 0 : -ENODATA;

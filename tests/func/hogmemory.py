@@ -112,15 +112,43 @@ def test_shares():
     t.ok(run.status == 0 and "Memory to occupy" not in run.out, "without the option there is none", run)
 
 
+GROUP = r"""
+mount --make-rprivate / && mount -t tmpfs none /sys/fs/cgroup && mount --bind "$TMPDIR/cgroup" /proc/$$/cgroup || exit 99
+d="/sys/fs/cgroup/$1$2"
+mkdir -p "$d" && echo 1073741824 > "$d/$3" && echo 104857600 > "$d/$4" && : > "$d/memory.stat" || exit 99
+shift 4
+exec "$@"
+"""
+
+
+def test_groups():
+    """The limit of a control group, whichever controllers are mounted with that of memory."""
+    if os.geteuid() != 0 or not t.have("unshare") or t.command(["unshare", "-m", "mount", "--make-rprivate", "/"]).status:
+        return t.skip("limits of control groups", "needs root and mount namespaces")
+    old = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    for controllers, path, files in (("memory", "/a/b", old), ("cpu,memory", "/job", old), ("memory,hugetlb", "/", old),
+                                     ("cpu,memory,pids", "/job", old), ("", "/job", ("memory.max", "memory.current"))):
+        with open(os.path.join(os.environ["TMPDIR"], "cgroup"), "w", encoding="ascii") as f:
+            f.write("9:cpuset:/\n3:memoryless:/x\n5:%s:%s\n" % (controllers, path) if controllers else "0::%s\n" % path)
+        run = t.command(["unshare", "-m", "sh", "-c", GROUP, "sh", controllers, path, *files] + t.xdd_words(*NULL, "-numreqs", 1, "-hogmemory", "3g"))
+        if run.status == 99:
+            return t.skip("limits of control groups", "the mounts cannot be made here")
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and
+             "of 1024 MiB by %s of the control group %s;" % (files[0], path) in run.err, "%s of %s%s" % (files[0], controllers, path), run)
+    return None
+
+
 def test_refused():
     new = t.path("new")
     for word in ("0", "0%", "101%", "-1", "x", "%", "1e9", "5.5.5%", "", "100%", "99999G"):
         run = t.xdd("-op", "write", "-targets", 1, new, "-numreqs", 1, "-hogmemory", word)
         t.ok(run.status == 2 and len(run.error_lines()) == 1 and "-hogmemory" in run.err and not run.out and
              not os.path.exists(new), "refused: -hogmemory %s" % word, run)
+    run = t.xdd(*NULL, "-numreqs", 1, "-hogmemory", "200%")
+    t.ok("above 0 and up to 100%" in run.err, "and the message says how large a share may be", run)
     run = t.xdd(*NULL, "-numreqs", 1, "-hogmemory")
     t.ok(run.status == 2 and len(run.error_lines()) == 1, "refused: -hogmemory without an argument", run)
 
 
-t.run(test_occupied, test_locked, test_interrupted, test_shares, test_refused)
+t.run(test_occupied, test_locked, test_interrupted, test_shares, test_groups, test_refused)
 t.done()
