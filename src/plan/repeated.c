@@ -18,9 +18,13 @@
 #define VALUE_SIZE 160	/* a value, with its option and its origin */
 #define MESSAGE_MAX 640 /* all of them */
 
-/* Options that set the same value in different ways. */
-static const char *const same_value[][6] = {
+/* Options that set the same value in different ways, some with suboptions. */
+static const char *const same_value[][9] = {
 	{ "op", "rwratio" },
+	{ "seek sequential", "seek random", "seek zipf", "seek stagger", "seek interleave",
+	  "seek none", "seek load" },
+	{ "throttle ops", "throttle bw", "throttle delay" },
+	{ "osync", "odsync", "orsync" },
 	{ "numreqs", "bytes", "kbytes", "mbytes", "gbytes" },
 	{ "singleproc", "roundrobin" },
 };
@@ -28,13 +32,6 @@ static const char *const same_value[][6] = {
 static const struct option *row_of(const struct setting *s)
 {
 	return s->sub ? s->sub : s->opt;
-}
-
-/* True for a value that a later one for all targets can replace. */
-static bool is_value(const struct setting *s)
-{
-	return s->n_args && !row_of(s)->collects && s->opt->type != OPT_NAMES &&
-	       (!s->scope.text || strcmp(s->scope.text, "all") == 0);
 }
 
 static bool same_source(const struct setting *a, const struct setting *b)
@@ -46,15 +43,35 @@ static bool same_source(const struct setting *a, const struct setting *b)
 	return strcmp(a->name.file, b->name.file) == 0;
 }
 
+/* "throttle ops" */
+static const char *option_text(const struct setting *s, char *buf)
+{
+	bool named = s->sub && option_find_sub(s->opt, s->sub->name);
+
+	snprintf(buf, VALUE_MAX + 1, "%s%s%s", s->opt->name, named ? " " : "",
+		 named ? s->sub->name : "");
+	return buf;
+}
+
 static int value_group(const struct setting *s)
 {
+	char option[VALUE_MAX + 1];
+
+	option_text(s, option);
 	for (size_t i = 0; i < sizeof(same_value) / sizeof(same_value[0]); i++) {
-		for (size_t k = 0; same_value[i][k] && !s->sub; k++) {
-			if (strcmp(s->opt->name, same_value[i][k]) == 0)
+		for (size_t k = 0; same_value[i][k]; k++) {
+			if (strcmp(option, same_value[i][k]) == 0)
 				return (int)i;
 		}
 	}
 	return -1;
+}
+
+/* True for a value that a later one for all targets can replace. */
+static bool is_value(const struct setting *s)
+{
+	return (s->n_args || value_group(s) >= 0) && !s->by_default && !row_of(s)->collects &&
+	       s->opt->type != OPT_NAMES && (!s->scope.text || strcmp(s->scope.text, "all") == 0);
 }
 
 static bool replaces(const struct setting *a, const struct setting *b)
@@ -126,30 +143,31 @@ static const char *value_text(const struct setting *s, char *buf)
 {
 	size_t len = 0;
 
+	*buf = '\0';
 	for (size_t i = 0; i < s->n_args && len < VALUE_MAX; i++)
 		len += (size_t)snprintf(buf + len, VALUE_MAX + 1 - len, "%s%s", i ? " " : "",
 					s->args[i].text);
 	return buf;
 }
 
-/* "throttle ops" */
-static const char *option_text(const struct setting *s, char *buf)
-{
-	bool named = s->sub && option_find_sub(s->opt, s->sub->name);
-
-	snprintf(buf, VALUE_MAX + 1, "%s%s%s", s->opt->name, named ? " " : "",
-		 named ? s->sub->name : "");
-	return buf;
-}
-
 /* A value, "4"; with its option, "-mbytes 4", where the others have another. */
 static const char *shown(const struct setting *s, bool with_option, char *buf)
 {
-	char value[VALUE_MAX + 1];
+	char value[VALUE_MAX + 1], option[VALUE_MAX + 1];
 
-	snprintf(buf, VALUE_SIZE, "%s%s%s%s", with_option ? "-" : "",
-		 with_option ? s->opt->name : "", with_option ? " " : "", value_text(s, value));
+	value_text(s, value);
+	if (with_option)
+		snprintf(buf, VALUE_SIZE, "-%s%s%s", option_text(s, option), *value ? " " : "",
+			 value);
+	else
+		snprintf(buf, VALUE_SIZE, "%s", value);
 	return buf;
+}
+
+/* Of a value; of an option whose suboptions exclude each other, or that has no value. */
+static unsigned position(const struct setting *s, const struct values *v)
+{
+	return s->n_args && !(v->mixed && s->sub) ? s->args[0].pos : s->name.pos;
 }
 
 static size_t add_value(const struct setting *s, const struct values *v, char *buf, size_t size)
@@ -157,7 +175,7 @@ static size_t add_value(const struct setting *s, const struct values *v, char *b
 	char value[VALUE_SIZE];
 
 	return (size_t)snprintf(buf, size, "%s (%s %u)", shown(s, v->mixed, value),
-				s->name.file ? "line" : "argument", s->args[0].pos);
+				s->name.file ? "line" : "argument", position(s, v));
 }
 
 static void collect(const struct plan *plan, const struct setting *last, struct values *v)
@@ -169,7 +187,8 @@ static void collect(const struct plan *plan, const struct setting *last, struct 
 		if (s != last && v->n < VALUES_MAX - 1)
 			v->first[v->n] = s;
 		v->n++;
-		v->mixed |= row_of(s) != row_of(last);
+		/* "random" after "random once" is shown with its option. */
+		v->mixed |= row_of(s) != row_of(last) || !s->n_args != !last->n_args;
 		v->different |= !same_effect(s, last);
 	}
 }
@@ -209,7 +228,7 @@ static void warn_values(const struct plan *plan, const struct values *v)
 	char file[160] = "", subject[VALUE_SIZE] = "", hint[256] = "";
 
 	if (s->name.file)
-		snprintf(file, sizeof(file), "%.128s:%u: ", s->name.file, v->last->args[0].pos);
+		snprintf(file, sizeof(file), "%.128s:%u: ", s->name.file, position(v->last, v));
 	if (!v->mixed && v->n == 2)
 		snprintf(subject, sizeof(subject), "-%s: given twice, ", option_text(s, option));
 	else if (!v->mixed)
@@ -217,9 +236,9 @@ static void warn_values(const struct plan *plan, const struct values *v)
 			 v->n);
 	if (s->opt->scope == SCOPE_TARGET && plan->n_targets > 1)
 		snprintf(hint, sizeof(hint),
-			 " to all targets; for one target say -%s target 0%s %s", other->opt->name,
+			 " to all targets; for one target say -%s target 0%s%s%s", other->opt->name,
 			 option_text(other, option) + strlen(other->opt->name),
-			 value_text(other, value));
+			 other->n_args ? " " : "", value_text(other, value));
 	list_values(v, values);
 	log_warning("%s%s%s: %s applies%s", file, subject, values, shown(s, v->mixed, value), hint);
 }

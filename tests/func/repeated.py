@@ -48,6 +48,13 @@ def test_values():
         ("-op read -bytes 9 -kbytes 4", two,
          m.repeated("", [("-bytes 9", 4), ("-kbytes 4", 6)], "-kbytes 4", "-bytes target 0 9")),
         ("-op read -numreqs 1 -op write", ("null",), m.repeated("op", [("read", 2), ("write", 6)], "write")),
+        ("-op read -numreqs 1 -seek zipf 0.9 random", ("null",), m.repeated("", [("-seek zipf 0.9", 5), ("-seek random", 5)], "-seek random")),
+        ("-op read -numreqs 1 -seek random -seek zipf 1", two,
+         m.repeated("", [("-seek random", 5), ("-seek zipf 1", 7)], "-seek zipf 1", "-seek target 0 random")),
+        ("-op read -numreqs 1 -seek random once -seek random", ("null",),
+         m.repeated("", [("-seek random once", 5), ("-seek random", 8)], "-seek random")),
+        ("-op read -numreqs 1 -throttle ops 100 bw 5", ("null",), m.repeated("", [("-throttle ops 100", 5), ("-throttle bw 5", 5)], "-throttle bw 5")),
+        ("-op read -numreqs 1 -osync -odsync", two, m.repeated("", [("-osync", 5), ("-odsync", 6)], "-odsync", "-osync target 0")),
         ("-op read -numreqs 1 -rwratio 70", ("null",), m.repeated("", [("-op read", 2), ("-rwratio 70", 6)], "-rwratio 70")),
     ]
     for words, targets, wanted in cases:
@@ -60,7 +67,8 @@ def test_values():
 def test_silent():
     file = t.make_file("other", 2 << 20)
     for words in ("-reqsize 4 -rs 4", "-reqsize 4 -reqsize target 1 8", "-reqsize target 0 4 -reqsize target 0 8",
-                  "-throttle ops 100 -throttle var 5", "-throttle ops 100 -throttle bw 5", "-id one -id two",
+                  "-throttle ops 100 -throttle var 5", "-throttle ops 100 poisson", "-seek random -seek seed 3", "-seek zipf 1 -seek target 0 random",
+                  "-osync -odsync target 0", "-osync -osync", "-id one -id two",
                   "-ts summary -ts detailed", "-debug io -debug open", "-outputformat add +READOPS -outputformat add +ERRORS",
                   "-latency percentiles 50 -latency histogram", "-seek random -seek range 1000", "-dio -dio",
                   "-heartbeat 1 ops -heartbeat bw", "-verbose -unverbose",
