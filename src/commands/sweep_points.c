@@ -110,6 +110,43 @@ static bool is_refused(const struct setting *s)
 	return s->opt->is_output;
 }
 
+/* True if the setting is of the axis by its name: "queuedepth", "seek range target 1". */
+static bool is_of_axis(const struct setting *s, const char *axis)
+{
+	const bool of_some = s->scope.text && strcmp(s->scope.text, "all") != 0;
+	char name[LABEL_SIZE];
+
+	snprintf(name, sizeof(name), "%s%s%s%s%s", s->opt->name, s->sub ? " " : "",
+		 s->sub ? s->sub->name : "", of_some ? " target " : "",
+		 of_some ? s->scope.text : "");
+	return !s->by_default && strcmp(name, axis) == 0;
+}
+
+/* A setup file after a list would give all points its own value. */
+static enum xdd_status check_axes(const struct sweep *s, const struct plan *plan)
+{
+	for (size_t i = 0; i < s->vary.n_axes; i++) {
+		const struct setting *given = NULL, *last = NULL;
+
+		for (size_t k = 0; k < plan->n_settings; k++) {
+			const struct setting *setting = &plan->settings[k];
+
+			if (!is_of_axis(setting, s->vary.axes[i].name))
+				continue;
+			last = setting;
+			given = setting->name.file ? given : setting;
+		}
+		if (!given || !last->name.file || last->opt->collects ||
+		    (last->sub && last->sub->collects))
+			continue;
+		log_error("-%s: is varied, and %s:%u has one value for all points; say -setup "
+			  "before the list",
+			  s->vary.axes[i].name, last->name.file, last->name.pos);
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
 static enum xdd_status check_settings(const struct plan *plan)
 {
 	if (!plan || plan->help || plan->list_engines) {
@@ -180,6 +217,8 @@ static enum xdd_status check_point(struct sweep *s, size_t point, uint64_t *thre
 	status = sweep_plan(s, point, &plan);
 	if (!status)
 		status = check_settings(plan);
+	if (!status)
+		status = check_axes(s, plan);
 	if (!status)
 		status = check_files(s, plan);
 	if (!status && s->kind->check)

@@ -348,6 +348,7 @@ static const struct option rows[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "<%>|<#bytes>",
+	  .varies = true,
 	  .apply = plan_apply_hog,
 	  .help = "occupy memory during the run, so that the page cache cannot have it",
 	  .detail =

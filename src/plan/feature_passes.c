@@ -85,6 +85,7 @@ static const struct option rows[] = {
 	  .type = OPT_CUSTOM,
 	  .arg = "<#passes>|until <percent> [<#most>]",
 	  .arity = arity_passes,
+	  .varies = true,
 	  .apply = apply_passes,
 	  .def = "1",
 	  .unit = "passes",

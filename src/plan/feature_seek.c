@@ -68,6 +68,7 @@ static const struct option seek_options[] = {
 	{ .name = "zipf",
 	  .type = OPT_CUSTOM,
 	  .arg = "<theta>",
+	  .varies = true,
 	  .apply = apply_zipf,
 	  .help = "hot spots: the k-th most frequent request in proportion to 1 / k^<theta>" },
 	{ .name = "range",

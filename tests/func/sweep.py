@@ -197,6 +197,22 @@ def test_refused():
         refused("a list and a value: " + words, write + words.split(), r"-queuedepth: is varied, and is 4 for all points; leave one out")
     refused("a flag that is varied and given", write + ["-dio", "-vary", "dio"], r"-dio: is varied, and is given for all points")
     refused("a suboption", write + ["-seek", "random", "range", "4M", "-vary", "seek range=1M,2M"], r"-seek range: is varied, and is 4M for all points")
+    # A setup file after the list has the last word, and before it none.
+    with open(t.path("depth"), "w", encoding="utf-8") as f:
+        f.write("-op noop -target null -numreqs 3\n-qd 4 -seek random range 1M\n")
+    for words, name in (("-queuedepth 1,2", "queuedepth"), ("-seek range 1M,2M", "seek range")):
+        refused("a setup file after " + words, [*words.split(), "-setup", t.path("depth")],
+                "-%s: is varied, and .*depth:2 has one value for all points; say -setup before the list" % name)
+    for words in (["-setup", t.path("depth"), "-qd", "1,2"], ["-vary", "qd=1,2", "-setup", t.path("depth")],
+                  ["-qd", "target", 0, "1,2", "-setup", t.path("depth")]):
+        t.equal(sweep(*words, "-rounds", 1).status, 0, "a setup file, and the list last %s" % words)
+    os.unlink(t.path("depth"))
+    run = sweep(*NULL, "-hogmemory", "1M,2M", "-rounds", 1, "-dryrun")
+    t.equal(re.findall("-hogmemory (\\S+)", run.out), ["1M", "2M"], "a list of -hogmemory")
+    # Lists of options that take several kinds of values.
+    for words, values in ((["-seek", "zipf", "0.5..1.5+0.5"], ["0.5", "1", "1.5"]), (["-passes", "1,2..8x2"], ["1", "2", "4", "8"])):
+        run = sweep(*NULL, *words, "-rounds", 1, "-csvout", "-")
+        t.equal((run.status, [row.split(",")[1] for row in run.out.splitlines()[1:]]), (0, values), "a list %s" % words)
     # Other targets, other suboptions.
     for name, words in (("queuedepth", ["-vary", "qd=1,2"]), ("queuedepth target 0", ["-qd", 4, "-vary", "qd target 0=1,2"]),
                         ("seek range", ["-seek", "random", "-vary", "seek range=1M,2M"])):
