@@ -279,7 +279,7 @@ def test_readback():
         t.equal(len(f.read().splitlines()), 3, "both rates are rows")
     with open(where + "/f", "rb") as f:
         t.equal(f.read(8), b"XDDtag1\n", "the data are tagged")
-    for words in ("-deletefile", "-dropcache", "-dio", "-passes 2", "-seek random once", "-recreatefiles", "-pretruncate 4M", "-verify contents",
+    for words in ("-deletefile", "-dropcache", "-dio", "-passes 2", "-seek random once", "-seek random", "-seek zipf 1.1 range 4M", "-recreatefiles", "-pretruncate 4M", "-verify contents",
                   "-datapattern sequenced", "-datapattern random", "-syncwrite", "-queuedepth 4", "-targets 2 g%d"):
         where = fresh()
         run = xdd(where, "-op write -target f -reqsize 64k -bytes 1M -readback " + words)
@@ -287,6 +287,7 @@ def test_readback():
             continue
         t.ok(run.status == 0 and [r[0] for r in ran(run)] == ["write", "read"] and os.path.exists(where + "/f") == (words != "-deletefile"),
              "-readback " + words, run)
+        t.equal([line for line in run.error_lines() if "reach to" in line], [], "no doubt about the end of what was written " + words)
     for words, first in (("-verify location", 0), ("-verify location -verify contents", 0), ("-datapattern tagged -verify location", b"XDDtag1\n")):
         where = fresh()
         run = xdd(where, "-op write -target f -reqsize 64k -bytes 1M -verbose -readback " + words)
