@@ -47,14 +47,21 @@ static void put_label(const struct sweep *s, size_t point, char *buf, size_t siz
 		snprintf(buf, size, "point %zu", point + 1);
 }
 
-/* "all 6 points", "the point", or "2 of 6 points: queuedepth 1; queuedepth 2", in `buf`. */
-static const char *points_text(const struct sweep *s, const bool *points, char *buf, size_t size)
+static size_t count(const struct sweep *s, const bool *points)
 {
-	const size_t all = points_of(s);
-	size_t n = 0, shown = 0, len;
+	size_t n = 0;
 
 	for (size_t i = 0; i < s->vary.n_points; i++)
 		n += points[i];
+	return n;
+}
+
+/* "all 6 points", "the point", or "2 of 6 points: queuedepth 1; queuedepth 2", in `buf`. */
+static const char *points_text(const struct sweep *s, const bool *points, char *buf, size_t size)
+{
+	const size_t all = points_of(s), n = count(s, points);
+	size_t shown = 0, len;
+
 	if (n >= all) {
 		if (all > 2)
 			snprintf(buf, size, "all %zu points", all);
@@ -132,7 +139,7 @@ void sweep_log_warnings(const struct sweep *s)
 	char points[POINTS_SIZE];
 
 	for (const struct sweep_warning *w = s->warnings; w; w = w->next) {
-		if (s->vary.n_points == 1)
+		if (count(s, w->points) == s->vary.n_points)
 			log_warning("%s", w->text);
 		else
 			log_warning("%s (%s)", w->text,

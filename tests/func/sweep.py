@@ -459,6 +459,8 @@ def test_notes():
             "and in the document")
     run = sweep(*NULL, "-blocksize", "4k,4096", "-dryrun", warns=[m.line(r"warning: target 0, null", "-blocksize 4096 without -reqsize: .*")])
     t.ok(run.err.endswith(" (1 of 2 points: blocksize 4096)\n"), "-dryrun warns, too", run)
+    run = sweep(*NULL, "-blocksize", 4096, "-queuedepth", "1,2", "-dryrun", warns=[m.line(r"warning: target 0, null", "-blocksize 4096 without -reqsize: .*")])
+    t.ok(run.err.count("\n") == 1 and "points" not in run.err, "points are named where they are not all", run)
 
 
 def test_help():
