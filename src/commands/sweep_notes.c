@@ -1,6 +1,6 @@
 /*
- * What a sweep has to say about its points beside their figures: the warnings of their plans, and
- * the findings of their runs, each once with the points that it concerns. Called by sweep.c.
+ * The notes of a sweep: the warnings of the plans of its points, and the findings of their runs,
+ * each once with the points that it concerns. Called by sweep.c.
  */
 #include <errno.h>
 #include <stdlib.h>

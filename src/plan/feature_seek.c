@@ -443,7 +443,7 @@ static void warn_end(const struct plan *plan, const struct target_plan *t)
 {
 	char a[32], b[32];
 
-	/* What is read back are the offsets that were written: random ones may leave out the last. */
+	/* -readback reads the offsets that were written; random ones may leave out the last. */
 	if (plan->read_back)
 		return;
 	if (t->end_bytes > plan_size_in_run(t) && t->pass_ops != PLAN_UNLIMITED && plan_reads(t))

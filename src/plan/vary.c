@@ -109,7 +109,7 @@ static const char *axis_name(const struct scan *s, const struct option *row)
 
 /* ---- options with one value ---- */
 
-/* True if a later use of the row replaces an earlier one, so that one of both counts for nothing. */
+/* True if a later use of the row replaces an earlier one, which then counts for nothing. */
 static bool is_replaced(const struct scan *s, const struct option *row)
 {
 	switch (row->type) {

@@ -43,8 +43,8 @@ typedef int plan_list_writer(const struct target_plan *t, FILE *f);
 
 /*
  * The same before the first run, for checks: files are as the runs before will leave them, and so
- * are the lists that these save, by `write_list`, unless that is NULL. Called for all runs in their order. The plans
- * belong to `runs`.
+ * are the lists that these save, by `write_list`, unless that is NULL. Called for all runs in their
+ * order. The plans belong to `runs`.
  */
 enum xdd_status plan_runs_foresee(struct plan_runs *runs, size_t i, plan_list_writer *write_list,
 				  struct plan **plan);

@@ -227,7 +227,7 @@ static bool point_has(const json_t *point, const char *name)
 	return false;
 }
 
-/* What the rounds of a sweep found out, with the numbers of the points. */
+/* The findings of the rounds of a sweep, with the numbers of the points. */
 static void put_findings(struct page *p, const json_t *root)
 {
 	const json_t *points = json_object_get(root, "points"), *point;
