@@ -658,7 +658,7 @@ static void die_creating(bool named)
 	assert_int_equal(status, SIGKILL);
 }
 
-/* What has no head yet has no name; or one that the next copy knows, while nothing holds it. */
+/* A journal without a head has no name, or one that the next copy removes once it is dead. */
 static void test_no_head(void **state)
 {
 	char path[256], name[COPY_TEMPORARY_SIZE];

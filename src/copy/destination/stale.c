@@ -138,7 +138,7 @@ struct journals {
 	char names[MAX_JOURNALS][COPY_TEMPORARY_SIZE];
 };
 
-/* What a session that died while it created its journal has left, by its temporary name. */
+/* Remove the start of a journal, by its temporary name, of a session that has died. */
 static void remove_start(int root_fd, const char *name)
 {
 	struct journal_file j;
