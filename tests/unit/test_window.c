@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "run/results/window.h"
@@ -126,12 +127,25 @@ static void test_at_random(void **state)
 	}
 }
 
+/* A run that ends for want of memory closes its window too. */
+static void test_no_memory(void **state)
+{
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip(); /* sanitizers end a program that asks for that much */
+#endif
+	assert_int_equal(window_init(&w, SIZE_MAX / 32), -ENOMEM);
+	assert_int_equal(window_close(&w), 0);
+	window_destroy(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_pass),
 		cmocka_unit_test(test_shared_delays),
 		cmocka_unit_test(test_at_random),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,10 @@ int window_init(struct window *w, size_t n_targets)
 	*w = (struct window){ .room = n_targets, .n_targets = n_targets };
 	w->spans = calloc(n_targets, sizeof(*w->spans));
 	w->ends = calloc(n_targets, sizeof(*w->ends));
-	return w->spans && w->ends ? 0 : -ENOMEM;
+	if (w->spans && w->ends)
+		return 0;
+	window_destroy(w);
+	return -ENOMEM;
 }
 
 void window_destroy(struct window *w)

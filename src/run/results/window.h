@@ -24,7 +24,7 @@ struct window {
 	uint64_t busy_ns;
 };
 
-/* Returns 0 or -ENOMEM. window_destroy() is allowed in either case. */
+/* Returns 0; or -ENOMEM, and then the window is one of no targets. */
 int window_init(struct window *w, size_t n_targets);
 void window_destroy(struct window *w);
 
