@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <strings.h>
@@ -12,10 +13,10 @@
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 
-unsigned debug_kinds;
+_Atomic unsigned debug_kinds;
 
-/* const after debug_enable() */
-static uint64_t debug_start_ns;
+/* atomic: when the run began, of clock_kernel_ns() */
+static _Atomic uint64_t debug_start_ns;
 
 static const struct debug_row rows[] = {
 	{ "e2e", "end2end", DEBUG_E2E, "messages of end-to-end copies, sent and received" },
@@ -50,14 +51,14 @@ const struct debug_row *debug_row_find(const char *word)
 
 void debug_enable(unsigned kinds)
 {
-	debug_kinds = kinds;
-	debug_start_ns = clock_kernel_ns();
+	atomic_store(&debug_start_ns, clock_kernel_ns());
+	atomic_store(&debug_kinds, kinds);
 }
 
 /* "DEBUG_<KIND> <seconds> " */
 static void write_prefix(char *buf, size_t size, enum debug_kind kind)
 {
-	double seconds = (double)(clock_kernel_ns() - debug_start_ns) / NS_PER_SEC;
+	double seconds = (double)(clock_kernel_ns() - atomic_load(&debug_start_ns)) / NS_PER_SEC;
 	const struct debug_row *row = rows;
 
 	while (row->kinds != (unsigned)kind)

@@ -8,6 +8,7 @@
 #ifndef XDD_BASE_DEBUG_H
 #define XDD_BASE_DEBUG_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,8 +34,8 @@ struct debug_row {
 	const char *text; /* the events of the kind */
 };
 
-/* Private to debug_on(); const after debug_enable(). */
-extern unsigned debug_kinds;
+/* atomic: private to debug_on() */
+extern _Atomic unsigned debug_kinds;
 
 /* Row `i` of the kinds there are words for, or NULL past the end. */
 const struct debug_row *debug_row_at(size_t i);
@@ -42,13 +43,15 @@ const struct debug_row *debug_row_at(size_t i);
 /* The row of a word of -debug, in upper or lower case, or NULL. */
 const struct debug_row *debug_row_find(const char *word);
 
-/* Show lines of `kinds` from now on. Called once by main, before any other thread runs. */
+/* Show lines of `kinds` from now on. Called by main before each run. */
 void debug_enable(unsigned kinds);
 
 /* True if lines of any of `kinds` are shown. Any thread. */
 static inline bool debug_on(unsigned kinds)
 {
-	return __builtin_expect((debug_kinds & kinds) != 0, 0);
+	const unsigned shown = atomic_load_explicit(&debug_kinds, memory_order_relaxed);
+
+	return __builtin_expect((shown & kinds) != 0, 0);
 }
 
 /* Write a line of `kind`, without the test that debug_line() makes first. Any thread. */
