@@ -54,22 +54,6 @@ bool curve_add_load(struct curve *c, const struct curve_load *load)
 	return true;
 }
 
-static struct sweep_steadiness response_steady(const struct sweep_point *p)
-{
-	double *x = calloc(p->n + 1, sizeof(*x));
-	struct sweep_steadiness s = { .after = 0 };
-	const size_t n = x ? sweep_response_values(p, SWEEP_RESPONSE_MEAN, x) : 0;
-	size_t known = 0;
-
-	s.steady = stats_steady(x, n);
-	free(x);
-	for (size_t i = 0; s.steady.reached && known < s.steady.after && i < p->n; i++) {
-		known += p->rounds[i].responded;
-		s.after = p->rounds[i].round;
-	}
-	return s;
-}
-
 /* True if most rounds took longer than their arrivals: the queue grew. */
 static bool most_are_late(const struct sweep_point *p)
 {
@@ -92,7 +76,7 @@ struct curve_figures curve_figures(const struct curve *c, const struct sweep_res
 	f.queue = f.reached * response.mean / 1e9;
 	f.in_service = f.reached * f.service_ns / 1e9;
 	f.overloaded = load->share > 1 || most_are_late(p);
-	f.steady_after = response_steady(p).after;
+	f.steady_after = sweep_response_steady(p).after;
 	f.steady_known = response.n >= STATS_STEADY_WINDOW;
 	return f;
 }
