@@ -37,21 +37,9 @@ def curve(*args, **kwargs):
     return t.command([t.XDD, "curve"] + [str(a) for a in args], **kwargs)
 
 
-def document(run, name, title):
-    t.equal(run.status, 0, title, run)
-    try:
-        doc = j.load(t.path(name))
-    except (OSError, ValueError) as e:
-        t.ok(False, title + ": the document can be read", e)
-        return None
-    rules = j.schema("sweep.schema.json")
-    t.equal(list(j.complaints(doc, rules, rules))[:5], [], title + ": the document is as the schema has it")
-    return doc
-
-
 def test_points():
     run = curve(*NULL, *SHORT, "-load", "20,50%,120", "-goal", "p99=10s", "-jsonout", t.path("a.json"), "-csvout", t.path("a.csv"))
-    doc = document(run, "a.json", "a curve")
+    doc = j.of_sweep(run, "a.json", "a curve")
     if not doc:
         return
     found = doc["curve"]
@@ -115,7 +103,7 @@ def test_depth():
     run = curve("-op", "read", "-target", fs.data, "-reqsize", "4k", "-dio", "-each", "0.2s", "-rounds", 2, "-load", "30", "-jsonout",
                 t.path("depth.json"))
     fs.end()
-    doc = document(run, "depth.json", "a search for the depth")
+    doc = j.of_sweep(run, "depth.json", "a search for the depth")
     if doc:
         depth = doc["curve"]["maximum"]["searched_queue_depth"]
         tried = [p["varied"]["load"] for p in doc["points"] if p["varied"]["load"].startswith("max, depth ")]
@@ -134,7 +122,7 @@ def test_unsure():
     for _ in range(3):
         run = curve("-op", "read", "-target", fs.data, "-reqsize", "4k", "-dio", "-numreqs", 60, "-queuedepth", 2, "-load", "20",
                     "-goal", "p99=15ms", "-jsonout", t.path("unsure.json"))
-        doc = document(run, "unsure.json", "a curve of a target that scatters")
+        doc = j.of_sweep(run, "unsure.json", "a curve of a target that scatters")
         if not doc or not doc["curve"]["goal"]["sure"]:
             break
     fs.end()
@@ -152,7 +140,7 @@ def test_lateness():
     for engine in ("psync", "libaio"):
         run = curve("-op", "read", "-target", fs.data, "-reqsize", "4k", "-dio", "-ioengine", engine, "-queuedepth", 4, "-each", "0.8s",
                     "-rounds", 2, "-load", "20", "-jsonout", t.path(engine + ".json"))
-        doc = document(run, engine + ".json", "a curve of a slow target, " + engine)
+        doc = j.of_sweep(run, engine + ".json", "a curve of a slow target, " + engine)
         x = doc["curve"]["loads"][0] if doc else {}
         t.ok(doc and x["service"] > 19e6 and x["lateness"] is not None and x["lateness_p50"] < x["service"],
              "the lateness is not that of the target", x)
@@ -167,7 +155,7 @@ def test_columns():
     for more, wanted in ((["-flushwrite", 4], flushes), (["-syncwrite"], flushes), ([], []),
                          (["-flushwrite", 4, "-columns", "+OPS+FLUSHES"], ["OPS", "FLUSHES"])):
         run = curve(*words, *more, "-csvout", t.path("columns.csv"), "-jsonout", t.path("columns.json"))
-        doc = document(run, "columns.json", "columns %s" % more)
+        doc = j.of_sweep(run, "columns.json", "columns %s" % more)
         with open(t.path("columns.csv"), encoding="utf-8", newline="") as f:
             rows = list(csv.DictReader(f))
         names = [name.split(" (")[0] for name in list(rows[0])[list(rows[0]).index("lateness_p99 (ns)") + 1::2]]
@@ -259,7 +247,7 @@ NEAR, NEAR_LOAD = 0.05, 0.03
 def measure(fs, each, *words, **kwargs):
     run = curve("-op", "read", "-target", fs.data, "-reqsize", "4k", "-dio", "-seek", "random", "-queuedepth", SERVERS, "-each", each,
                 "-jsonout", t.path("law.json"), *words, timeout=t.TIMEOUT + 300, **kwargs)
-    return document(run, "law.json", "M/D/%d" % SERVERS)
+    return j.of_sweep(run, "law.json", "M/D/%d" % SERVERS)
 
 
 def near(ratio, by=NEAR):

@@ -28,14 +28,10 @@ def sweep(*args, **kwargs):
 
 
 def document(run, name, title):
-    t.equal(run.status, 0, title, run)
-    try:
-        doc = j.load(t.path(name))
-    except (OSError, ValueError) as e:
-        t.ok(False, title + ": the document can be read", e)
+    """With statistics as in the document of a run."""
+    doc = j.of_sweep(run, name, title)
+    if not doc:
         return None
-    rules = j.schema("sweep.schema.json")
-    t.equal(list(j.complaints(doc, rules, rules))[:5], [], title + ": the document is as the schema has it")
     statistic = j.schema()
     found = [line for p in doc["points"] for s in p["statistics"] for line in
              j.complaints(s, statistic["$defs"]["statistic"], statistic)]

@@ -103,6 +103,19 @@ def load(file):
         return parse(f.read().decode("utf-8"))
 
 
+def of_sweep(run, name, title):
+    """The document of a sweep or a curve that was run, a file of the test with this name; None if it cannot be read."""
+    t.equal(run.status, 0, title, run)
+    try:
+        document = load(t.path(name))
+    except (OSError, ValueError) as e:
+        t.ok(False, title + ": the document can be read", e)
+        return None
+    rules = schema("sweep.schema.json")
+    t.equal(list(complaints(document, rules, rules))[:5], [], title + ": the document is as the schema has it")
+    return document
+
+
 def problems(document):
     """The violations of the schema, and sums that are wrong; a list of lines."""
     rules = schema()
