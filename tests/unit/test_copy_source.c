@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "copy/source/open.h"
 #include "copy_source_rig.h"
 #include "xdd/base/nstime.h"
 
@@ -606,6 +608,47 @@ static void test_connection_lost(void **state)
 	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
 }
 
+/* The results of all files of a directory may come while a data thread has it still. */
+static void test_directory_of_answered(void **state)
+{
+	char dir[] = "/tmp/xdd-test-held-XXXXXX", path[64], command[64];
+	struct walk_found found = { .entry.name = "file" };
+	struct held_dir held = { .self = geteuid() };
+	struct dir_node *node;
+	struct entry *e;
+	struct dirs *t;
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/sub", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/sub/file", dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &found.st), 0);
+	close(fd);
+	t = dirs_new(open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
+	assert_non_null(t);
+	assert_int_equal(dirs_enter(t, dirs_root(t), "sub", &node), 0);
+	found.dirs = t;
+	e = entry_new(&found, 0);
+	assert_non_null(e);
+	e->dir = node;
+	fd = source_open(&held, e, 0);
+	assert_true(fd >= 0);
+	close(fd);
+	entry_free(e);
+	dirs_free(t);
+	assert_int_equal(fcntl(held.fd, F_GETFD), FD_CLOEXEC);
+	fd = held.fd;
+	source_let_go(&held);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(errno, EBADF);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -628,6 +671,7 @@ int main(void)
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_channel_lost),
 		cmocka_unit_test(test_connection_lost),
+		cmocka_unit_test(test_directory_of_answered),
 	};
 
 	alarm(WATCHDOG_S);

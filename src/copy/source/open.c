@@ -20,6 +20,8 @@ static int hold(struct held_dir *held, const struct entry *e)
 	fd = dirs_fd(e->dirs, e->dir);
 	if (fd < 0)
 		return fd;
+	/* Its entries may be answered, and released, before it is let go. */
+	dirs_hold(e->dirs, e->dir);
 	held->dirs = e->dirs;
 	held->node = e->dir;
 	held->fd = fd;
@@ -28,8 +30,10 @@ static int hold(struct held_dir *held, const struct entry *e)
 
 void source_let_go(struct held_dir *held)
 {
-	if (held->node)
-		dirs_done(held->dirs, held->node);
+	if (!held->node)
+		return;
+	dirs_done(held->dirs, held->node);
+	dirs_release(held->dirs, held->node);
 	held->node = NULL;
 }
 

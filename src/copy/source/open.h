@@ -7,8 +7,8 @@
 #include "copy/source/books.h"
 
 /*
- * A borrowed directory: consecutive files are often in the same one. All zero at first, except for
- * the effective user of the process.
+ * A directory that is held and borrowed: consecutive files are often in the same one. All zero at
+ * first, except for the effective user of the process.
  */
 struct held_dir {
 	uid_t self;

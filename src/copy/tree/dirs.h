@@ -58,7 +58,7 @@ void dirs_release(struct dirs *t, struct dir_node *node);
 
 /*
  * Borrow a descriptor of the directory (O_RDONLY | O_DIRECTORY), which stays open until
- * dirs_done(). Returns it or -errno.
+ * dirs_done(). The caller must hold the node for as long. Returns it or -errno.
  */
 int dirs_fd(struct dirs *t, struct dir_node *node);
 void dirs_done(struct dirs *t, struct dir_node *node);
