@@ -168,6 +168,26 @@ static enum xdd_status write_stdout(const struct page *page)
 	return XDD_IO_ERROR;
 }
 
+/* The plots replace neither a document nor the page. */
+static bool check_plots(const struct report_line *l, const struct page *page)
+{
+	if (!l->directory)
+		return true;
+	if (l->output && page_plots_replace(page, l->directory, l->output)) {
+		log_error("report -output %s: is a file of -plots; use another name", l->output);
+		return false;
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		if (!page_plots_replace(page, l->directory, l->runs[i].path))
+			continue;
+		log_error("report -plots %s: would replace %s, a document to read; use another "
+			  "directory",
+			  l->directory, l->runs[i].path);
+		return false;
+	}
+	return true;
+}
+
 static enum xdd_status write_page(const struct report_line *l, const struct page *page)
 {
 	struct newfile f;
@@ -195,6 +215,8 @@ static enum xdd_status make_report(struct report_line *l)
 		return XDD_BAD_ARGUMENT;
 	if (page_make(&page, l->runs, l->n, l->axis, !l->no_plots))
 		log_error("report: %s", strerror(ENOMEM));
+	else if (!check_plots(l, page))
+		status = XDD_BAD_ARGUMENT;
 	else
 		status = write_page(l, page);
 	page_free(page);

@@ -172,6 +172,18 @@ def test_plots():
             os.remove(os.path.join(where, name))
     made = [t.command(["gnuplot", "-d", s + ".gnuplot"], cwd=where).status for s in stems]
     t.equal((made, sorted(os.listdir(where))), ([0] * len(stems), names), "the scripts make them again")
+    # Neither a document nor the page is overwritten by a file of a plot.
+    data = os.path.join(where, stems[0] + ".dat")
+    with open(file, "rb") as f:
+        document = f.read()
+    with open(data, "wb") as f:
+        f.write(document)
+    for words, message in (([data, "-plots", where], "-plots %s: would replace %s" % (where, data)),
+                           ([file, "-plots", where, "-output", data], "-output %s: is a file of -plots" % data)):
+        run = report(*words)
+        t.ok(run.status == BAD_ARGUMENT and message in run.err, message, run)
+    with open(data, "rb") as f:
+        t.equal(f.read(), document, "nothing is replaced")
     run = report(file, "-plots", file)
     t.ok(run.status == IO_ERROR and len(run.error_lines()) == 1, "-plots with a file", run)
     # Stands in for a gnuplot that ends at once, one that never does, and one that never stops to print.

@@ -32,6 +32,9 @@ void page_free(struct page *page);
 /* Write it. Returns 0 or -errno. */
 int page_write(const struct page *page, FILE *f);
 
+/* True if page_save_plots() would write to `file`. */
+bool page_plots_replace(const struct page *page, const char *directory, const char *file);
+
 /*
  * Leave data, script, SVG and PNG of each plot in `directory`, which is created where it is
  * missing. Returns 0, or -errno after one line of log_error().

@@ -153,6 +153,11 @@ int page_write(const struct page *page, FILE *f)
 	return errno ? -errno : -EIO;
 }
 
+bool page_plots_replace(const struct page *page, const char *directory, const char *file)
+{
+	return plots_replace(&page->plots, directory, file);
+}
+
 int page_save_plots(const struct page *page, const char *directory)
 {
 	return plots_save(&page->plots, directory);

@@ -98,6 +98,9 @@ void plot_write_commands(FILE *f, const struct plot *plot, const char *source);
 /* Draw all plots as SVG with one gnuplot. Sets `svg`, or `why`. */
 void plots_draw(struct plots *plots);
 
+/* True if plots_save() would write to `file`. */
+bool plots_replace(const struct plots *plots, const char *directory, const char *file);
+
 /*
  * Write data, scripts, PNG and SVG of each plot to `directory`, which is created where it is
  * missing. Returns 0 or -errno after one line of log_error().

@@ -13,6 +13,7 @@
 #include "xdd/base/memstream.h"
 #include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
+#include "xdd/report/outfile.h"
 #include "xdd/sys/child.h"
 #include "xdd/sys/clock.h"
 
@@ -202,6 +203,13 @@ void plot_write_svg(FILE *f, const struct plot *plot, size_t number)
 
 /* ---- files ---- */
 
+/* The path of a file of a plot in `path`. False: it does not fit. */
+static bool file_path(char path[PATH_BYTES], const char *directory, const char *name,
+		      const char *suffix)
+{
+	return snprintf(path, PATH_BYTES, "%s/%s.%s", directory, name, suffix) < PATH_BYTES;
+}
+
 static int save(const char *directory, const char *name, const char *suffix, const char *text,
 		size_t size)
 {
@@ -209,7 +217,7 @@ static int save(const char *directory, const char *name, const char *suffix, con
 	struct newfile f;
 	int err;
 
-	if (snprintf(path, sizeof(path), "%s/%s.%s", directory, name, suffix) >= (int)sizeof(path))
+	if (!file_path(path, directory, name, suffix))
 		return -ENAMETOOLONG;
 	err = newfile_open(&f, path);
 	if (!err) {
@@ -275,6 +283,27 @@ static int save_png(const struct plot *plot, const char *directory)
 	free(out.text);
 	free(script.text);
 	return err == -EIO ? 0 : err;
+}
+
+bool plots_replace(const struct plots *plots, const char *directory, const char *file)
+{
+	static const char *const suffixes[] = { "dat", "gnuplot", "svg", "png" };
+	const size_t n_suffixes = sizeof(suffixes) / sizeof(suffixes[0]);
+	struct outfile_id ours, id;
+	char path[PATH_BYTES];
+
+	outfile_identify(&id, file);
+	for (size_t i = 0; i < plots->n * n_suffixes; i++) {
+		const struct plot *plot = plots->list[i / n_suffixes];
+
+		if (!plot_is_drawn(plot) ||
+		    !file_path(path, directory, plot->name, suffixes[i % n_suffixes]))
+			continue;
+		outfile_identify(&ours, path);
+		if (outfile_is_same(&ours, &id))
+			return true;
+	}
+	return false;
 }
 
 int plots_save(const struct plots *plots, const char *directory)
