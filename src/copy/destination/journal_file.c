@@ -282,10 +282,13 @@ static int create(struct journal_file *j, int root_fd, const struct journal_reco
 int journal_create(struct journal_file *j, int root_fd, const struct journal_record *head)
 {
 	int err = create(j, root_fd, head, false);
-
 	/* Not every file system and kernel gives an unnamed file a name. */
-	for (int i = 0; err && err != -EEXIST && i < 3; i++)
+	bool again = err && err != -EEXIST;
+
+	for (int i = 0; again && i < 3; i++) {
 		err = create(j, root_fd, head, true);
+		again = err == -EAGAIN;
+	}
 	return err;
 }
 
