@@ -10,6 +10,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/quote.h"
 #include "xdd/plan/option.h"
+#include "xdd/report/curve.h"
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
 
@@ -147,6 +148,28 @@ static enum xdd_status check_axes(const struct sweep *s, const struct plan *plan
 	return XDD_OK;
 }
 
+/* The depths of a curve, and the time limit of a run, would replace what a setup file says. */
+static enum xdd_status check_added(const struct sweep *s, const struct plan *plan)
+{
+	const bool depths = s->results.curve && s->results.curve->n_depths > 1;
+	const bool limit = s->more[0];
+
+	for (size_t i = 0; i < plan->n_settings; i++) {
+		const struct setting *setting = &plan->settings[i];
+		const char *name = setting->opt->name;
+
+		if (!setting->name.file ||
+		    !((depths && strcmp(name, "queuedepth") == 0) ||
+		      (limit && (strcmp(name, "timelimit") == 0 || strcmp(name, "runtime") == 0))))
+			continue;
+		log_error("-%s: in %s:%u it has no effect, as each run gets its own; say it on the "
+			  "command line",
+			  name, setting->name.file, setting->name.pos);
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
 static enum xdd_status check_settings(const struct plan *plan)
 {
 	if (!plan || plan->help || plan->list_engines) {
@@ -219,6 +242,8 @@ static enum xdd_status check_point(struct sweep *s, size_t point, uint64_t *thre
 		status = check_settings(plan);
 	if (!status)
 		status = check_axes(s, plan);
+	if (!status)
+		status = check_added(s, plan);
 	if (!status)
 		status = check_files(s, plan);
 	if (!status && s->kind->check)

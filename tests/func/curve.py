@@ -185,6 +185,11 @@ def test_refused():
     with open(t.path("setup"), "w", encoding="utf-8") as f:
         f.write("-throttle ops 5\n")
     refused("-throttle in a setup file", write + ["-queuedepth", 1, "-setup", t.path("setup")], r"curve: -throttle: cannot be used", 3)
+    for words in ("-queuedepth 2", "-timelimit 5", "-runtime 5"):
+        with open(t.path("setup"), "w", encoding="utf-8") as f:
+            f.write("-dio\n" + words + "\n")
+        refused(words + " in a setup file", write + ["-setup", t.path("setup")],
+                r"curve: .*%s: in .*setup:2 it has no effect" % words.split()[0])
     os.unlink(t.path("setup"))
     refused("two targets", ["-op", "noop", "-targets", 2, "null", "null", "-numreqs", 1], r"a curve is that of one target, and there are 2")
     for load in ("0", "1,,2", "5,5.0", "2000", "x", "9..1"):

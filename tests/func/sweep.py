@@ -202,6 +202,11 @@ def test_refused():
     for words in (["-setup", t.path("depth"), "-qd", "1,2"], ["-vary", "qd=1,2", "-setup", t.path("depth")],
                   ["-qd", "target", 0, "1,2", "-setup", t.path("depth")]):
         t.equal(sweep(*words, "-rounds", 1).status, 0, "a setup file, and the list last %s" % words)
+    with open(t.path("depth"), "w", encoding="utf-8") as f:
+        f.write("-op noop -target null\n-timelimit 0.05\n")
+    refused("a time limit in a setup file", ["-setup", t.path("depth"), "-qd", "1,2", "-each", "1s"],
+            r"-timelimit: in .*depth:2 it has no effect, as each run gets its own; say it on the command line")
+    t.equal(sweep("-setup", t.path("depth"), "-qd", "1,2", "-rounds", 1).status, 0, "without -each it has")
     os.unlink(t.path("depth"))
     run = sweep(*NULL, "-hogmemory", "1M,2M", "-rounds", 1, "-dryrun")
     t.equal(re.findall("-hogmemory (\\S+)", run.out), ["1M", "2M"], "a list of -hogmemory")
