@@ -216,8 +216,18 @@ static const char *near_suboption(const struct option *opt, const char *text)
 static enum xdd_status bad_suboption(const struct setting *s, const struct word *w)
 {
 	const char *near = near_suboption(s->opt, w->text);
+	const size_t length = strlen(w->text);
+	const struct option *sub;
 	char list[512];
 
+	/* The optional word of a suboption, as in "random [once]". */
+	for (size_t i = 0; (sub = option_sub(s->opt, i)); i++) {
+		if (length && sub->arg && sub->arg[0] == '[' &&
+		    strncmp(sub->arg + 1, w->text, length) == 0 && sub->arg[1 + length] == ']')
+			return parse_error(XDD_BAD_OPTION, s, w,
+					   "is not a suboption; did you mean %s %s?", sub->name,
+					   w->text);
+	}
 	if (near)
 		return parse_error(XDD_BAD_OPTION, s, w, "is not a suboption; did you mean %s?",
 				   near);

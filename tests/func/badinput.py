@@ -50,6 +50,7 @@ row("more names than targets", "-op read -targets 1 data note", 3, 6, m.line("no
 for word, meant in (("io_urng", "io_uring"), ("libiao", "libaio"), ("psinc", "psync")):
     row("unknown engine: " + word, READ + " -ioengine " + word, 3, 7,
         m.line("-ioengine %s" % word, m.no_suboption(meant)))
+row("a word of random", READ + " -seek once", 3, 7, m.line("-seek once", m.no_suboption("random once")))
 for keyword, owners in (("touch", "mmap"), ("fua", "sg"), ("dpo", "sg"), ("fixedbufs", "io_uring"), ("fixedfiles", "io_uring"),
                         ("sqpoll", "io_uring"), ("iopoll", "io_uring"), ("batch 2", "libaio and io_uring"), ("bufsize 4k", "stdio"),
                         ("unbuffered", "stdio")):
