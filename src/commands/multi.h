@@ -91,9 +91,11 @@ struct multi_rank {
 	uint32_t number;
 	const char *label;  /* the host, with the rank where it has several */
 	char *const *words; /* of the launcher; ends with NULL */
+	char *const *ask;   /* those that ask for the end; NULL: the end of standard input does */
 
 	enum multi_state state;
 	struct child child;
+	struct child asking;  /* the command `ask`; pid 0: it does not run */
 	bool reaped;	      /* its status is known */
 	int status;	      /* child_status() */
 	uint64_t sign_ns;     /* when it gave a sign of life */
@@ -146,7 +148,6 @@ struct multi_launcher {
 	bool shell;	      /* the words go through a shell of the other side */
 	bool own_group;	      /* it must not get signals of the terminal */
 	int end_signal;	      /* ends it and what it has started; 0: SIGTERM */
-	bool asks;	      /* the end of its standard input asks for the end */
 	bool users;	      /* it takes user@host */
 	bool addresses;	      /* it takes IPv6 addresses */
 };

@@ -30,20 +30,11 @@ static const struct multi_launcher launchers[] = {
 	  .command = "ssh",
 	  .attached = "input",
 	  .shell = true,
-	  .asks = true,
 	  .users = true,
 	  .addresses = true },
 	/* Steps share the allocation: there is one for each rank. */
-	{ .name = "srun",
-	  .command = "srun --overlap",
-	  .attached = "input",
-	  .own_group = true,
-	  .asks = true },
-	{ .name = "mpirun",
-	  .command = "mpirun",
-	  .attached = "input",
-	  .own_group = true,
-	  .asks = true },
+	{ .name = "srun", .command = "srun --overlap", .attached = "input", .own_group = true },
+	{ .name = "mpirun", .command = "mpirun", .attached = "input", .own_group = true },
 	/* It has no standard input for the other side. */
 	{ .name = "pdsh",
 	  .command = "pdsh",
@@ -395,6 +386,27 @@ static char **pdsh_words(const struct multi *m, const struct multi_host *h, cons
 	return (char **)(uintptr_t)all;
 }
 
+/*
+ * A command for the shell of the host that interrupts the xdd of a rank. The words of pdsh, and of
+ * the ssh that it starts, have the same options, so the program must be xdd. NULL without memory.
+ */
+static const char *interrupt_command(const struct multi *m, const struct multi_rank *r)
+{
+	return arena_printf(m->arena,
+			    "exec pkill -INT -f '^[^ ]*xdd[^ ]* .*-runid %s -rank %" PRIu32 " '",
+			    m->run_id, r->number);
+}
+
+static enum xdd_status set_pdsh_words(const struct multi *m, struct multi_rank *r,
+				      const char *command)
+{
+	const char *ask = interrupt_command(m, r);
+
+	r->words = pdsh_words(m, r->host, command);
+	r->ask = ask ? pdsh_words(m, r->host, ask) : NULL;
+	return r->words && r->ask ? XDD_OK : no_memory();
+}
+
 static enum xdd_status set_words(const struct multi *m, struct multi_rank *r)
 {
 	const struct multi_host *h = r->host;
@@ -406,10 +418,10 @@ static enum xdd_status set_words(const struct multi *m, struct multi_rank *r)
 		command = shell_command(m->arena, w, n);
 	if (!w || (m->launcher->shell && !command))
 		return XDD_BAD_ARGUMENT;
+	if (strcmp(m->launcher->name, "pdsh") == 0)
+		return set_pdsh_words(m, r, command);
 	if (!m->launcher->shell)
 		r->words = plain_words(m, h, w, n);
-	else if (strcmp(m->launcher->name, "pdsh") == 0)
-		r->words = pdsh_words(m, h, command);
 	else
 		r->words = ssh_words(m->arena, m->command, SSH_BATCH, h->user, h->name, command);
 	return r->words ? XDD_OK : no_memory();

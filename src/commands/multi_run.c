@@ -65,15 +65,32 @@ static void end_launcher(const struct multi *m, struct multi_rank *r, uint64_t n
 	r->deadline_ns = now_ns + KILL_NS;
 }
 
+/* Start the command that asks for the end. What it prints is not needed. */
+static int start_asking(struct multi_rank *r)
+{
+	int err = child_start(&r->asking, r->ask, CHILD_OWN_GROUP | CHILD_END_SIGINT);
+
+	if (err)
+		r->asking.pid = 0;
+	else
+		close_fd(&r->asking.write_fd);
+	return err;
+}
+
+static void asking_ended(struct multi_rank *r)
+{
+	close_fd(&r->asking.read_fd);
+	r->asking.pid = 0;
+}
+
 /* Ask for the end of a run, which then sends its results. */
 static void ask_end(const struct multi *m, struct multi_rank *r, uint64_t now_ns)
 {
 	if (r->state != MULTI_RUNNING || r->reaped)
 		return;
-	if (!m->launcher->asks || !r->answered) {
-		set_why(r, r->answered ?
-				   "ended without results, which its launcher cannot ask for" :
-				   "had not answered when the run was ended");
+	if (!r->answered || (r->ask && start_asking(r))) {
+		set_why(r, r->answered ? "ended without results, which could not be asked for" :
+					 "had not answered when the run was ended");
 		end_launcher(m, r, now_ns);
 		return;
 	}
@@ -253,12 +270,25 @@ static bool has_ended(const struct multi *m, const struct multi_rank *r, int *st
 	return waitpid(r->child.pid, status, 0) == r->child.pid;
 }
 
+/* A rank whose end could not be asked for has little time for an end of its own. */
+static void reap_asking(struct multi_rank *r)
+{
+	int status;
+
+	if (r->asking.pid <= 0 || waitpid(r->asking.pid, &status, WNOHANG) != r->asking.pid)
+		return;
+	asking_ended(r);
+	if (status && r->state == MULTI_ASKED && !r->reaped)
+		r->deadline_ns = ns_earlier(r->deadline_ns, clock_kernel_ns() + KILL_NS);
+}
+
 static void reap(struct multi *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		struct multi_rank *r = &m->ranks[i];
 		int status;
 
+		reap_asking(r);
 		if (r->state == MULTI_IDLE || r->reaped || !has_ended(m, r, &status))
 			continue;
 		r->reaped = true;
@@ -337,15 +367,24 @@ static void run_all(struct loop *l)
 	}
 	while (!is_over(m))
 		wait_once(l);
+	for (size_t i = 0; i < m->n; i++) {
+		struct multi_rank *r = &m->ranks[i];
+
+		if (r->asking.pid <= 0)
+			continue;
+		kill(-r->asking.pid, SIGINT);
+		child_wait(r->asking.pid, KILL_NS);
+		asking_ended(r);
+	}
 	log_transient(NULL);
 }
 
 /* ---- set-up ---- */
 
-/* Three pipes for each rank, and a file of -out. */
+/* Three pipes for each rank, two for a command that asks for its end, and a file of -out. */
 static enum xdd_status raise_limit(size_t n)
 {
-	rlim_t needed = (rlim_t)n * 4 + SPARE_FDS;
+	rlim_t needed = (rlim_t)n * 6 + SPARE_FDS;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= needed)

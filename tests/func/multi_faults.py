@@ -130,13 +130,28 @@ def test_pdsh(server):
     t.ok(run.status == 0 and len(doc["hosts"]) == 3, "pdsh: the results of all ranks", run)
     t.equal(doc["plan"]["options"].get("id"), ["127.0.0.1.0 it's 50%h $HOME `id` %%u% %n%%"], "pdsh: the words reach xdd as they are")
     for sig in (signal.SIGINT, signal.SIGKILL):
-        with multi.Started(None, "-launcher", "pdsh", "-hosts", ",".join(hosts(2)), "-startin", 0, "--", *LONG, env=env) as started:
+        with multi.Started(None, "-launcher", "pdsh", "-hosts", ",".join(hosts(2)), "-startin", 0, "-jsonout", out, "--", *LONG,
+                           env=env) as started:
             running = started.wait_running(2)
             os.kill(started.p.pid, sig)
             status, err = started.end()
-        said = "127.0.0.2: ended without results, which its launcher cannot ask for"
-        t.ok(sig == signal.SIGKILL or (status == 5 and said in err), "pdsh, %s: the results are lost, which is said" % sig.name, (status, err))
+        if sig == signal.SIGINT:
+            doc = multi.load(out)
+            t.ok(status == 5 and len(doc["hosts"]) == 2 and doc["partial"], "pdsh, SIGINT: all end, and their results are combined",
+                 (status, err))
         t.ok(running and not multi.left(started.run_id), "pdsh, %s of xdd multi: no process stays" % sig.name, multi.left(started.run_id))
+    # Stands in for a pdsh that starts xdd here, on a host without pkill.
+    os.makedirs(t.path("bin"))
+    with open(t.path("bin/pdsh"), "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\ncase $6 in *pkill*) exit 1 ;; esac\nexec sh -c \"$6\"\n")
+    os.chmod(t.path("bin/pdsh"), 0o755)
+    with multi.Started(None, "-launcher", "pdsh", "-hosts", "localhost", "-startin", 0, "-grace", 3600, "-remotexdd", t.XDD, "--", *LONG,
+                       env=dict(env, PATH=t.path("bin") + ":" + env["PATH"])) as started:
+        running = started.wait_running(1)
+        os.kill(started.p.pid, signal.SIGINT)
+        status, err = started.end()
+    t.ok(running and status == 5 and "localhost: did not end when it was asked to" in err, "pdsh, no pkill: the lost results are named", (status, err))
+    t.ok(not multi.left(started.run_id), "pdsh, no pkill: no process stays", multi.left(started.run_id))
 
 
 def main():
