@@ -4,6 +4,7 @@
  * Each rank has a launcher process of its own, whichever the launcher is, so each has a status, a
  * document and messages of its own, and words of its own.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -392,9 +393,18 @@ static char **pdsh_words(const struct multi *m, const struct multi_host *h, cons
  */
 static const char *interrupt_command(const struct multi *m, const struct multi_rank *r)
 {
-	return arena_printf(m->arena,
-			    "exec pkill -INT -f '^[^ ]*xdd[^ ]* .*-runid %s -rank %" PRIu32 " '",
-			    m->run_id, r->number);
+	char *id = arena_strdup(m->arena, m->run_id);
+
+	/* Other characters may mean something to the shell, and in a regular expression. */
+	for (char *c = id; c && *c; c++) {
+		if (!isalnum((unsigned char)*c))
+			*c = '.';
+	}
+	return id ? arena_printf(m->arena,
+				 "exec pkill -INT -f "
+				 "'^[^ ]*xdd[^ ]* .*-runid %s -rank %" PRIu32 " '",
+				 id, r->number) :
+		    NULL;
 }
 
 static enum xdd_status set_pdsh_words(const struct multi *m, struct multi_rank *r,

@@ -131,7 +131,7 @@ def test_pdsh(server):
     t.equal(doc["plan"]["options"].get("id"), ["127.0.0.1.0 it's 50%h $HOME `id` %%u% %n%%"], "pdsh: the words reach xdd as they are")
     for sig in (signal.SIGINT, signal.SIGKILL):
         with multi.Started(None, "-launcher", "pdsh", "-hosts", ",".join(hosts(2)), "-startin", 0, "-jsonout", out, "--", *LONG,
-                           env=env) as started:
+                           env=env, more_id="'$x.[%h]*`") as started:
             running = started.wait_running(2)
             os.kill(started.p.pid, sig)
             status, err = started.end()

@@ -93,8 +93,8 @@ exec %s "$@"
 class Started:
     """A run in the background, in a process group of its own."""
 
-    def __init__(self, server, *words, env=None):
-        self.run_id = new_id()
+    def __init__(self, server, *words, env=None, more_id=""):
+        self.run_id = new_id() + more_id
         self.p = subprocess.Popen(command(server, self.run_id, words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, start_new_session=True, env=dict(env or os.environ, LC_ALL="C"))
 
