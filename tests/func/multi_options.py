@@ -317,11 +317,11 @@ def test_examples():
         t.ok(len(found) >= n, "%s has its examples" % name, found)
 
 
-def test_display():
-    """One line for all hosts on a terminal, in place of theirs."""
+def shown(*words):
+    """The status of a run on two hosts, and what it writes to a terminal."""
     fake = xddssh.Fake()
     ours, theirs = pty.openpty()
-    p = subprocess.Popen([t.XDD, "multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", "0", "--", *PACED],
+    p = subprocess.Popen([t.XDD, "multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", "0", *words, "--", *PACED],
                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True)
     os.close(theirs)
     text = b""
@@ -335,9 +335,17 @@ def test_display():
             break
         text += more
     os.close(ours)
-    status = p.wait(60)
+    return p.wait(60), text
+
+
+def test_display():
+    """One line for all hosts on a terminal, in place of theirs; none with -quiet."""
+    status, text = shown()
     t.ok(status == 0 and re.search(rb"2 running; pass 1 of 1, \d+ %, [\d.]+ [kMG]?B/s, [\d.]+ k?/s, \d+ s left", text) and
          b"@xdd" not in text, "the display", (status, text[-2000:]))
+    for word in ("-quiet", "-q"):
+        status, text = shown(word)
+        t.ok(status == 0 and b"running" not in text and b"@xdd" not in text, word + ": no display", (status, text[-2000:]))
 
 
 t.run(test_hosts, test_dryrun, test_ranks_per_node, test_refused, test_launchers, test_pdsh_ends, test_documents, test_late, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples, test_display)
