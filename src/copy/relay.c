@@ -5,6 +5,7 @@
  *
  * One thread passes messages in each direction, and one tells both servers of a signal. A thread
  * waits for the receiver of its direction only, so the two sides cannot wait for each other here.
+ * The destination may leave first: then the last messages of the source are for the report only.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +16,12 @@
 
 #include "copy/attempt.h"
 #include "copy/role.h"
+#include "xdd/base/nstime.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
+
+/* For BYE of a destination that takes no more messages: it is sent before the process ends. */
+#define BYE_NS NS_PER_SEC
 
 struct relay;
 
@@ -35,8 +41,10 @@ struct relay {
 	struct copy_attempt *attempt;
 	struct way ways[2];
 	pthread_mutex_t lock;
+	pthread_cond_t changed;
 	/* guarded by lock */
-	bool over; /* one side has failed: what follows is no cause */
+	bool over;    /* one side has failed: what follows is no cause */
+	bool left[2]; /* BYE of the source and of the destination has come */
 	int status;
 };
 
@@ -74,6 +82,7 @@ static void fail(struct relay *r, enum copy_role at, int status, const char *tex
 		a->at = at;
 		snprintf(a->why, sizeof(a->why), "%s", text);
 	}
+	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -83,6 +92,32 @@ static void lose(struct relay *r, enum copy_role at, int err, const char *why)
 	fail(r, at, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED,
 	     *why ? why : "the connection was lost");
 	abort_channels(r);
+}
+
+static void note_bye(struct relay *r, enum copy_role from)
+{
+	pthread_mutex_lock(&r->lock);
+	r->left[side_of(from)] = true;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/*
+ * A side that takes no more messages has ended in good order: a destination does so while its
+ * source still speaks. The other thread may yet have to receive its BYE.
+ */
+static bool has_left(struct relay *r, enum copy_role side)
+{
+	struct timespec until = clock_timespec(clock_kernel_ns() + BYE_NS);
+	bool left;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->left[side_of(side)] && !r->over &&
+	       pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC, &until) == 0)
+		;
+	left = r->left[side_of(side)];
+	pthread_mutex_unlock(&r->lock);
+	return left;
 }
 
 /* ---- messages that the report shows ---- */
@@ -149,8 +184,11 @@ static bool read_message(struct way *w, const struct wire_header *h)
 	case WIRE_ERROR:
 		read_end(w->relay, w->from, h, w->body);
 		return h->type == WIRE_ERROR;
+	case WIRE_BYE:
+		note_bye(w->relay, w->from);
+		return true;
 	default:
-		return h->type == WIRE_BYE;
+		return false;
 	}
 }
 
@@ -199,12 +237,12 @@ static void *pass_messages(void *arg)
 		}
 		last = read_message(w, &h);
 		err = pass_on(w, &h);
-		if (err && !last) {
+		if (last)
+			break;
+		if (err && (err == -EBADMSG || !has_left(r, copy_peer_of(w->from)))) {
 			lose(r, copy_peer_of(w->from), err, "");
 			break;
 		}
-		if (last)
-			break;
 	}
 	return NULL;
 }
@@ -271,6 +309,7 @@ int attempt_relay(struct copy_attempt *a)
 	int err, status;
 
 	pthread_mutex_init(&r.lock, NULL);
+	pthread_cond_init(&r.changed, NULL);
 	err = start_way(&r, COPY_SOURCE);
 	if (!err)
 		err = start_way(&r, COPY_DESTINATION);
@@ -289,6 +328,7 @@ int attempt_relay(struct copy_attempt *a)
 	if (!err)
 		pthread_join(canceler, NULL);
 	status = r.status;
+	pthread_cond_destroy(&r.changed);
 	pthread_mutex_destroy(&r.lock);
 	return status;
 }
