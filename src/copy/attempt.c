@@ -195,6 +195,7 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 		.report = a->report,
 		.stop = &a->stop,
 		.signals = a->signals,
+		.peer_is_server = true,
 	};
 	int status;
 

@@ -88,14 +88,46 @@ int role_start(struct role *r)
 	return 0;
 }
 
+void role_all_offered(struct role *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->all_offered = true;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void role_nothing_left(struct role *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->nothing_left = true;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/*
+ * A server that is the destination has nothing to learn from the last words of the source: FINISH
+ * has counts for a report, which is that of the side that the user has started. Without FINISH and
+ * BYE, neither they nor the end of ssh are a round trip of their own. The side that the user has
+ * started waits, as ssh would fail to write to it.
+ */
+static bool may_leave(const struct role *r)
+{
+	return r->is == COPY_DESTINATION && r->job->is_server;
+}
+
+/* FINISH is not needed any more. r->lock is held. */
+static bool is_done(const struct role *r)
+{
+	return r->nothing_left && may_leave(r) && r->end == END_NONE && !r->canceled && !r->over;
+}
+
 bool role_wait_finish(struct role *r)
 {
 	bool seen, early;
 
 	pthread_mutex_lock(&r->lock);
-	while (!r->finish_seen && !r->over && r->end != END_FATAL)
+	while (!r->finish_seen && !is_done(r) && !r->over && r->end != END_FATAL)
 		pthread_cond_wait(&r->changed, &r->lock);
-	seen = r->finish_seen;
+	seen = r->finish_seen || is_done(r);
 	early = !seen || r->end != END_NONE;
 	pthread_mutex_unlock(&r->lock);
 	/* The thread that has found the cause may not have come to that yet. */
@@ -113,13 +145,13 @@ static void wait_bye(struct role *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* True while the ends can be exchanged. */
+/* True while the ends can be exchanged, or once FINISHED has come: a relay still listens then. */
 static bool can_talk(struct role *r)
 {
 	bool can;
 
 	pthread_mutex_lock(&r->lock);
-	can = !r->over && r->end != END_FATAL;
+	can = (!r->over || r->complete) && r->end != END_FATAL;
 	pthread_mutex_unlock(&r->lock);
 	return can;
 }
@@ -130,16 +162,6 @@ static bool finish_source(struct role *r)
 	r->finish_sent = true;
 	pthread_mutex_unlock(&r->lock);
 	return role_send_counts(r, WIRE_COPY_FINISH) == 0 && role_wait_finish(r);
-}
-
-/*
- * A server that is the destination has nothing to learn from BYE, as FINISH was the last word of
- * the source. It ends at once, so that the end of ssh is no round trip of its own. The side that
- * the user has started waits, as ssh would fail to write to it.
- */
-static bool may_leave(const struct role *r)
-{
-	return r->is == COPY_DESTINATION && r->job->is_server;
 }
 
 /* Both sides say BYE without waiting for that of the other one, which would be a round trip. */

@@ -4,7 +4,8 @@
  * destination/.
  *
  *	role_open(), hooks of the role's own with job->stop, role_start(), its threads
- *	the work; of a destination role_wait_finish(); threads joined
+ *	the work, which is over with role_all_offered() and all RESULTs, or role_nothing_left();
+ *	of a destination role_wait_finish(); threads joined
  *	role_finish(), role_close()
  *
  * Two threads belong to a role: one receives and passes messages to ops->receive(); the other one
@@ -46,6 +47,11 @@ struct role_ops {
 		       char why[WIRE_MAX_TEXT_BYTES]);
 	/* Set all fields except failed, warnings and status. `*c` is zero. Any thread. */
 	void (*counts)(void *arg, struct copy_counts *c);
+	/*
+	 * True if no entry that was offered lacks its RESULT, and no WANT waits to be taken: after
+	 * role_all_offered() FINISHED may come. Source. Receiving thread.
+	 */
+	bool (*all_answered)(void *arg);
 };
 
 /* Returns 0 or -ENOMEM. Main thread. */
@@ -70,10 +76,23 @@ void role_fail(struct role *r, uint64_t id, int status, const char *path, const 
 void role_count_failed(struct role *r, int status);
 
 /*
- * Send a control message. Returns 0 or -errno; a channel that fails ends the copy. Any thread,
- * except the receiving one of a source.
+ * Send a control message. Returns 0 or -errno; a channel that fails ends the copy. 0 as well if the
+ * peer may have ended in good order: the receiving thread finds out. Any thread, except the
+ * receiving one of a source.
  */
 int role_send(struct role *r, enum wire_type type, const void *body, size_t length);
+
+/*
+ * Source: END is about to be sent. From now on a destination that is a server may end without
+ * FINISH, and need not take what is sent to it. The walk.
+ */
+void role_all_offered(struct role *r);
+
+/*
+ * Destination: END has come, all RESULTs are decided, and all data that was wanted has come. A
+ * server then does not wait for FINISH, unless the copy ends early. Any thread, more than once.
+ */
+void role_nothing_left(struct role *r);
 
 /*
  * End the copy early, in good order, with a cause: "the destination file system is full". The first
@@ -98,15 +117,17 @@ static inline bool role_stopped(const struct copy_job *job)
 }
 
 /*
- * Destination: wait for FINISH. False: it cannot come any more. A source sends FINISH whenever it
- * can, after CANCEL too; role_stopped() then tells that the copy ended early. Main thread.
+ * Destination: wait for FINISH, or, of a server, for role_nothing_left(). False: it cannot come any
+ * more. A source sends FINISH whenever it can, after CANCEL too; role_stopped() then tells that the
+ * copy ended early. Main thread.
  */
 bool role_wait_finish(struct role *r);
 
 /*
  * All threads of the role are joined, and everything is done. Source: send FINISH, wait for
- * FINISHED; destination: send FINISHED; then both send BYE and wait for that of the other side,
- * except a server that is the destination. Returns the worse status of both sides. Main thread.
+ * FINISHED, which may have come; destination: send FINISHED; then both send BYE and wait for that
+ * of the other side, except a server that is the destination. Returns the worse status of both
+ * sides. Main thread.
  */
 int role_finish(struct role *r);
 

@@ -36,13 +36,18 @@ static void set_why(struct role *r, enum copy_role side, int status, const char 
 
 void role_end_receiving(struct role *r, enum copy_role side, int status, const char *text)
 {
+	bool complete;
+
 	pthread_mutex_lock(&r->lock);
-	if (!r->over && !r->complete && text)
+	complete = r->complete;
+	if (!r->over && !complete && text)
 		set_why(r, side, status, text);
 	r->over = true;
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->lock);
-	stop_request(r->job->stop, STOP_ERROR, 0);
+	/* The role may still be at its own end, which is not an early one. */
+	if (!complete)
+		stop_request(r->job->stop, STOP_ERROR, 0);
 }
 
 static void request_end(struct role *r, enum role_end end, int status, const char *fmt, va_list ap)
@@ -106,8 +111,11 @@ void role_link_failed(struct role *r, unsigned number, int err, const char *why)
 		;
 	ends = role_stopped(r->job) || r->over || r->end != END_NONE;
 	pthread_mutex_unlock(&r->lock);
-	if (ends)
+	if (ends) {
+		/* A peer that says FINISHED although it waits for data has not stopped the role. */
+		stop_request(r->job->stop, STOP_ERROR, 0);
 		return;
+	}
 	role_fatal(r, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED,
 		   "data connection %u to %s: %s", number, r->job->peer_host,
 		   why && *why ? why : strerror(-err));

@@ -39,15 +39,20 @@ static int take_failure(struct role *r, const struct wire_header *h, char *why)
 	return 0;
 }
 
-/* The peer may end now: a destination once the source has said that it sends nothing more. */
+/*
+ * The peer may end now: a destination once the source has said that it sends nothing more, or, if
+ * it is a server, once it has got everything and all RESULTs have come.
+ */
 static bool may_finish(struct role *r)
 {
-	bool may;
+	bool first, may, early;
 
 	pthread_mutex_lock(&r->lock);
-	may = !r->finish_seen && (r->is == COPY_DESTINATION || r->finish_sent);
+	first = !r->finish_seen;
+	may = r->is == COPY_DESTINATION || r->finish_sent;
+	early = r->job->peer_is_server && r->all_offered;
 	pthread_mutex_unlock(&r->lock);
-	return may;
+	return first && (may || (early && r->ops->all_answered(r->arg)));
 }
 
 /* COUNTS, FINISH, FINISHED */
@@ -68,6 +73,8 @@ static int take_counts(struct role *r, const struct wire_header *h, char *why)
 	r->peer = c;
 	if (h->type == end) {
 		r->finish_seen = true;
+		/* The destination may have gone. */
+		r->complete |= r->is == COPY_SOURCE;
 		pthread_cond_broadcast(&r->changed);
 	}
 	pthread_mutex_unlock(&r->lock);

@@ -38,9 +38,11 @@ struct role {
 	enum role_end announced; /* of the second thread, then of role_finish() */
 	struct wire_error cause; /* of it */
 	bool canceled;		 /* CANCEL was sent or received */
-	bool finish_sent;	 /* source: only then may FINISHED come */
+	bool all_offered;	 /* source: role_all_offered() */
+	bool finish_sent;	 /* source: FINISHED may come, as it may earlier from a server */
+	bool nothing_left;	 /* destination: role_nothing_left() */
 	bool finish_seen, bye_seen;
-	bool complete; /* the ends are exchanged: what is lost from now on does not matter */
+	bool complete; /* FINISHED has passed: what is lost from now on does not matter */
 	bool over;     /* nothing comes from the peer any more */
 	bool quiet;    /* the speaking thread is to end */
 	int status;

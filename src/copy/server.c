@@ -295,6 +295,7 @@ static int do_role(struct server *s)
 		.stop = &stop,
 		.signals = s->signals,
 		.is_server = true,
+		.peer_is_server = !s->start.peer_is_here,
 	};
 	int status;
 

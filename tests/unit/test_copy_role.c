@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,8 +28,9 @@ struct side {
 	struct stop stop;
 	struct copy_job job;
 	struct role *role;
-	unsigned received;
+	_Atomic unsigned received;
 	int refuse;
+	bool offered, answered; /* role_all_offered(), and what its role says of RESULTs */
 	bool ended_unstopped;
 	/* the work of the side, between start and end */
 	void (*act)(struct side *s);
@@ -57,7 +60,18 @@ static void count(void *arg, struct copy_counts *c)
 	c->moved_bytes = s->settings.port;
 }
 
-static const struct role_ops ops = { .receive = take, .counts = count };
+static bool is_answered(void *arg)
+{
+	struct side *s = arg;
+
+	return s->answered;
+}
+
+static const struct role_ops ops = {
+	.receive = take,
+	.counts = count,
+	.all_answered = is_answered,
+};
 
 static void open_side(struct side *s, int fd, const char *own, const char *peer)
 {
@@ -102,6 +116,8 @@ static void close_pair(struct pair *p)
 static void start(struct side *s, enum copy_role is)
 {
 	assert_int_equal(role_open(&s->role, &s->job, is, &ops, s), 0);
+	if (s->offered)
+		role_all_offered(s->role);
 	assert_int_equal(role_start(s->role), 0);
 	if (s->act)
 		s->act(s);
@@ -188,6 +204,153 @@ static void test_failure(void **state)
 	assert_int_equal(p.destination.status, COPY_FAILED);
 	assert_int_equal(p.source.received, 1);
 	assert_int_equal(copy_report_status(p.source.job.report), COPY_FAILED);
+	assert_string_equal(p.source.job.why, "");
+	close_pair(&p);
+}
+
+/* ---- a server that is the destination ends first ---- */
+
+static void wait_for_finished(struct side *s)
+{
+	struct copy_counts c;
+
+	for (unsigned i = 0; i < 10000 && !role_stopped(&s->job); i++) {
+		if (role_peer_counts(s->role, &c))
+			return;
+		usleep(1000);
+	}
+}
+
+/* FINISHED comes while the source works, and BYE then: neither stops it. */
+static void see_finished(struct side *s)
+{
+	assert_int_equal(role_send(s->role, WIRE_COPY_OFFER, "", 1), 0);
+	wait_for_finished(s);
+	usleep(10000);
+	assert_false(role_stopped(&s->job));
+}
+
+static void end_first(struct side *s)
+{
+	while (!s->received)
+		usleep(1000);
+	role_nothing_left(s->role);
+}
+
+static void test_end_of_server(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.source.offered = p.source.answered = p.source.job.peer_is_server = true;
+	p.source.act = see_finished;
+	p.destination.job.is_server = true;
+	p.destination.act = end_first;
+	run_pair(&p);
+	assert_int_equal(p.source.status, XDD_OK);
+	assert_int_equal(p.destination.status, XDD_OK);
+	assert_good_order(&p);
+	close_pair(&p);
+}
+
+static void end_at_once(struct side *s)
+{
+	role_nothing_left(s->role);
+}
+
+static void cancel_at_end(struct side *s)
+{
+	role_nothing_left(s->role);
+	role_cancel(s->role, COPY_NOT_WRITABLE, "the file system is full");
+}
+
+/* One that the user has started waits for FINISH, as does one that ends early. */
+static void test_wait_for_finish(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		open_pair(&p);
+		p.destination.job.is_server = i;
+		p.destination.act = i ? cancel_at_end : end_at_once;
+		run_pair(&p);
+		assert_int_equal(p.source.status, i ? COPY_NOT_WRITABLE : XDD_OK);
+		assert_good_order(&p);
+		close_pair(&p);
+	}
+}
+
+/* The messages of a destination that says FINISHED by itself, and goes, without BYE perhaps. */
+static void say_finished(struct pair *p, bool bye)
+{
+	struct copy_counts c = { .status = 0 };
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+
+	assert_int_equal(link_send_body(p->destination.job.channel, WIRE_COPY_FINISHED, body,
+					copy_encode_counts(&c, body, sizeof(body))),
+			 0);
+	if (bye)
+		assert_int_equal(link_send_body(p->destination.job.channel, WIRE_BYE, NULL, 0), 0);
+	link_close(p->destination.job.channel);
+	p->destination.job.channel = NULL;
+}
+
+static void send_failures(struct side *s)
+{
+	wait_for_finished(s);
+	for (unsigned i = 0; i < 10; i++)
+		role_fail(s->role, 0, 0, "dir", "cannot set times");
+}
+
+/* Only a server may do so, and only once it was offered all and has answered. */
+static void test_early_finished(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		struct pair p;
+
+		open_pair(&p);
+		p.source.offered = i & 1;
+		p.source.answered = i & 2;
+		p.source.job.peer_is_server = i & 4;
+		p.source.act = send_failures;
+		say_finished(&p, true);
+		source_main(&p.source);
+		if (i == 7) {
+			assert_string_equal(p.source.job.why, "");
+			assert_int_equal(p.source.status, XDD_OK);
+		} else {
+			assert_non_null(strstr(p.source.job.why, "FINISHED at the wrong time"));
+			assert_int_equal(p.source.status, COPY_FAILED);
+		}
+		close_pair(&p);
+	}
+}
+
+/* The source reads on where it cannot write: FINISHED or a lost channel decides. */
+static void test_gone(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.source.offered = p.source.answered = p.source.job.peer_is_server = true;
+	p.source.act = send_failures;
+	link_close(p.destination.job.channel);
+	p.destination.job.channel = NULL;
+	source_main(&p.source);
+	assert_int_equal(p.source.status, COPY_SSH_ENDED);
+	assert_non_null(strstr(p.source.job.why, "lost"));
+	close_pair(&p);
+
+	open_pair(&p);
+	p.source.offered = p.source.answered = p.source.job.peer_is_server = true;
+	p.source.act = send_failures;
+	say_finished(&p, false);
+	source_main(&p.source);
+	assert_int_equal(p.source.status, XDD_OK);
 	assert_string_equal(p.source.job.why, "");
 	close_pair(&p);
 }
@@ -365,12 +528,15 @@ static void test_worse_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good_end),     cmocka_unit_test(test_failure),
-		cmocka_unit_test(test_cancel),	     cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_fatal),	     cmocka_unit_test(test_refused_message),
-		cmocka_unit_test(test_lost_channel), cmocka_unit_test(test_wrong_end),
-		cmocka_unit_test(test_lost_link),    cmocka_unit_test(test_worse_status),
+		cmocka_unit_test(test_good_end),       cmocka_unit_test(test_failure),
+		cmocka_unit_test(test_cancel),	       cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_fatal),	       cmocka_unit_test(test_refused_message),
+		cmocka_unit_test(test_lost_channel),   cmocka_unit_test(test_wrong_end),
+		cmocka_unit_test(test_lost_link),      cmocka_unit_test(test_worse_status),
+		cmocka_unit_test(test_end_of_server),  cmocka_unit_test(test_wait_for_finish),
+		cmocka_unit_test(test_early_finished), cmocka_unit_test(test_gone),
 	};
 
+	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,7 @@ struct copy_job {
 	struct stop *stop;
 	struct copy_signals *signals; /* NULL: none; role_start() lets them stop the role */
 	bool is_server;		      /* the end of this process is a message too: ssh reports it */
+	bool peer_is_server;	      /* the same of the other side */
 	/*
 	 * Set by the role: why the session was lost or ended by a fault, in words; "": it was not.
 	 * It is in no report yet; the caller may try again.

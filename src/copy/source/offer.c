@@ -281,6 +281,8 @@ static int offer_entry(struct offering *o, const struct copy_entry *e, struct wa
 		return n;
 	add(o, n);
 	count_offered(o->s, e);
+	if (e->kind == COPY_END)
+		role_all_offered(o->s->role);
 	return 0;
 }
 

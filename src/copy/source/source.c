@@ -48,6 +48,18 @@ static void source_counts(void *arg, struct copy_counts *c)
 		add_thread(c, &s->data[i].counts);
 }
 
+static bool all_answered(void *arg)
+{
+	struct source *s = arg;
+	bool all;
+
+	pthread_mutex_lock(&s->lock);
+	/* The thread that has sent the last answer may still be busy. */
+	all = s->books.n == 0 && !s->queue;
+	pthread_mutex_unlock(&s->lock);
+	return all;
+}
+
 /* ---- set-up ---- */
 
 void source_close(struct source *s)
@@ -89,7 +101,11 @@ static int new_data_threads(struct source *s)
 	return 0;
 }
 
-static const struct role_ops ops = { .receive = source_receive, .counts = source_counts };
+static const struct role_ops ops = {
+	.receive = source_receive,
+	.counts = source_counts,
+	.all_answered = all_answered,
+};
 
 static int set_up(struct source *s, struct copy_job *job)
 {
