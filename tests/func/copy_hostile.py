@@ -60,6 +60,17 @@ def push(answer):
     return scenario
 
 
+def ends_early(*messages):
+    """An answer: these messages, FINISHED and BYE at once, and the end of the process."""
+    def answer(s):
+        for message in messages:
+            s.send(*message)
+        s.send(c.FINISHED, c.counts())
+        s.send(c.BYE)
+        os._exit(0)
+    return answer
+
+
 def says(data):
     def scenario():
         os.write(1, data)
@@ -118,6 +129,9 @@ SCENARIOS = {
     "wrong result": push(lambda s: s.send(c.RESULT, c.result(77, c.DONE))),
     "offer": push(lambda s: s.send(c.OFFER, c.END)),
     "finished": push(lambda s: s.send(c.FINISHED, c.counts())),
+    "early end": push(ends_early((c.RESULT, c.result(1, c.SAME)))),
+    "end before a result": push(ends_early((c.RESULT, c.result(2, c.SAME) + c.result(3, c.SAME)))),
+    "end before data": push(ends_early((c.WANT, c.want(1)), (c.RESULT, c.result(1, c.LOST)))),
     "bye": push(lambda s: s.send(c.BYE)),
     "garbage": push(lambda s: s.raw(os.urandom(4096))),
     "error": push(lambda s: s.send(c.ERROR, c.error(114, "the end \x1b[2Jof all"))),
@@ -310,7 +324,8 @@ def test_order():
             ("an unknown flag", a + c.file(2, "b", 5, flags=0x40), ("a",)),
             ("attributes that do not end", a + c.file(2, "b", 5, attrs=[("user.x", b"v" * 100)])[:-50], ("a",))):
         refused(title, entries, names=names)
-    refused("an offer after the end of all", a + c.LEAVE + c.END, (c.OFFER, c.file(2, "b", 5)), names=("a",))
+    refused("an offer after the end of all", a + c.file(2, "b", 5) + c.LEAVE + c.END, (c.OFFER, c.file(3, "c", 5)),
+            names=("a",))
 
 
 def test_links():
@@ -732,23 +747,58 @@ def test_growth():
     t.ok(grows(bundles, 64 << 10, 0), "bundles grow", bundles)
 
 
+def ended(s):
+    try:
+        return s.process.wait(END_S)
+    except subprocess.TimeoutExpired:
+        return None
+
+
 def test_end():
-    """A server that is the destination waits for nothing more once the ends are said: ssh can end meanwhile."""
+    """A server that is the destination waits for nothing once all is there: FINISH and the end of ssh take no time."""
     place = Place()
     with c.Server(c.DESTINATION, place.there, sources=["a"], limit_s=END_S, into=True, timeout_s=10 * END_S) as s:
         s.begin()
         s.send(c.OFFER, SMALL)
         s.expect(c.WANT)
         s.send(c.BUNDLE, c.record(1, b"12345"))
-        s.expect(c.RESULT)
-        s.send(c.FINISH, c.counts(walk_done=1, offered_files=1, offered_bytes=5))
+        results = c.take_results(s.expect(c.RESULT))
+        found = c.take_counts(s.expect(c.FINISHED))
+        s.expect(c.BYE)
+        status = ended(s)
+    t.equal((status, place.names(), results, found["done_bytes"]), (0, ["a"], {1: c.DONE}, 5),
+            "it ends without FINISH and BYE of the source")
+    place = Place()
+    with c.Server(c.DESTINATION, place.there, sources=["a"], limit_s=END_S, recursive=True) as s:
+        s.begin()
+        s.send(c.OFFER, c.directory(1, "a") + c.LEAVE)
+        results = c.take_results(s.expect(c.RESULT))
+        early = s.quiet()
+        s.send(c.OFFER, c.END)
         s.expect(c.FINISHED)
         s.expect(c.BYE)
-        try:
-            status = s.process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            status = None
-    t.equal((status, place.names()), (0, ["a"]), "it ends without BYE of the source")
+        status = ended(s)
+    t.equal((status, results, early), (0, {1: c.DONE}, True), "it waits for the end of all offers")
+
+
+def test_end_of_lost():
+    """A file that has failed at the destination: its data may still be on the way, and the server takes it."""
+    place = Place()
+    with c.Server(c.DESTINATION, place.there, sources=["a"], limit_s=END_S, recursive=True) as s:
+        s.begin()
+        s.send(c.OFFER, c.directory(1, "a") + c.file(2, "f", 300000) + c.LEAVE + c.END)
+        s.expect(c.WANT)
+        os.rmdir(os.path.join(place.there, "a"))
+        s.block(2, 0, bytes(100000))
+        results = c.take_results(s.expect(c.RESULT))
+        early = s.quiet()
+        s.block(2, 100000, bytes(200000))
+        s.send(c.FILE_END, c.file_end(2, 2, 300000))
+        results.update(c.take_results(s.expect(c.RESULT)))
+        s.expect(c.FINISHED)
+        s.expect(c.BYE)
+        status = ended(s)
+    t.equal((status, results[2], early), (114, c.LOST, True), "it ends once all data has come", (results, s.failures))
 
 
 def test_destinations():
@@ -850,6 +900,17 @@ def test_servers_as_destinations():
              "a server that answers: %s" % scenario, "status %s\n%s%s" % (status, err, out))
 
 
+def test_early_ends():
+    """A server may end first, once all results are there, and the source has nothing to complain of."""
+    operands = os.path.join(tree(), "large"), "host:there"
+    status, err, out = initiator("early end", *operands)
+    t.ok(status == 0 and "xdd: host" not in err and "ended" not in err, "a server that ends with the last result", "status %s\n%s%s" % (status, err, out))
+    status, err, out = initiator("end before a result", tree(), "host:there", words=("-r", "-timeout", "3"))
+    t.ok(status == 114 and "FINISHED at the wrong time" in err, "one that ends before it", "status %s\n%s%s" % (status, err, out))
+    status, err, out = initiator("end before data", *operands)
+    t.ok(status not in (None, 134, 139, -6, -11), "one that ends while it is sent data", "status %s\n%s%s" % (status, err, out))
+
+
 def test_no_servers():
     """The user gets words in time for all that ssh prints."""
     for scenario, pattern in (
@@ -895,10 +956,12 @@ test_data_connections()
 test_good_destination()
 test_growth()
 test_end()
+test_end_of_lost()
 test_destinations()
 test_unread()
 test_servers_as_sources()
 test_servers_as_destinations()
+test_early_ends()
 test_no_servers()
 test_silent_server()
 t.done()

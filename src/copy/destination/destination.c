@@ -121,10 +121,24 @@ void dest_busy(struct destination *d)
 	atomic_fetch_add(&d->busy, 1);
 }
 
+/*
+ * All that was offered has its result, and the source has answered all wants, those of files that
+ * failed meanwhile too. Once true, it stays so.
+ */
+static bool nothing_left(struct destination *d)
+{
+	return atomic_load(&d->all_offered) && !atomic_load(&d->items.open_entries) &&
+	       !items_count(&d->items);
+}
+
+/* A thread is busy while it ends an entry, so the last one to be idle finds nothing_left(). */
 void dest_idle(struct destination *d)
 {
-	if (atomic_fetch_sub(&d->busy, 1) == 1)
-		answers_flush(&d->answers);
+	if (atomic_fetch_sub(&d->busy, 1) != 1)
+		return;
+	answers_flush(&d->answers);
+	if (nothing_left(d))
+		role_nothing_left(d->role);
 }
 
 /* ---- what the role calls ---- */
@@ -145,8 +159,9 @@ static int receive(void *arg, const struct wire_header *h, const uint8_t *body, 
 	int err = 0;
 
 	pthread_mutex_lock(&d->receiving);
-	if (!d->ended && !dest_stopped(d))
-		err = handle(d, h, body, why);
+	if (!dest_stopped(d))
+		err = d->ended ? dest_violation(why, "more after the end of all") :
+				 handle(d, h, body, why);
 	pthread_mutex_unlock(&d->receiving);
 	return dest_stopped(d) ? 0 : err;
 }

@@ -59,8 +59,8 @@ struct destination {
 
 	/* atomic */
 	_Atomic bool all_offered; /* COPY_END has come */
-	_Atomic bool finishing;	  /* FINISH has come, or the copy ends early */
-	_Atomic uint64_t busy;	  /* files in the commit, and threads that handle messages */
+	_Atomic bool finishing; /* role_wait_finish() has returned: all is done, or never will be */
+	_Atomic uint64_t busy;	/* files in the commit, and threads that handle messages */
 };
 
 static inline void tally_add(_Atomic uint64_t *to, uint64_t n)
@@ -100,8 +100,8 @@ void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const
 int dest_violation(char *why, const char *what);
 
 /*
- * Results are sent once nothing is busy that has more of them. dest_idle() ends dest_busy(). Any
- * thread.
+ * Results are sent once nothing is busy that has more of them, and the copy may be over then.
+ * dest_idle() ends dest_busy(). Any thread.
  */
 void dest_busy(struct destination *d);
 void dest_idle(struct destination *d);

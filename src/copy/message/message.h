@@ -126,8 +126,9 @@ enum wire_fault copy_decode_meet(const uint8_t *body, size_t length, struct copy
  * - CANCEL: the side that sends it begins nothing new, and so does the other once it has it. WANTs
  *   may remain without answers, files without FILE_END, entries without RESULT.
  * - FINISH: the source sends nothing more on data connections. Without CANCEL it has all RESULTs.
- *   After CANCEL, RESULTs may follow until FINISHED. The source answers that with BYE, which a
- *   server that is the destination does not wait for.
+ *   After CANCEL, RESULTs may follow until FINISHED. The source answers that with BYE.
+ * - FINISHED comes after FINISH. That of a server may come before, without CANCEL: after END, all
+ *   RESULTs and the answers to all WANTs. It then leaves, and what the source sends may be lost.
  * - done_files and done_bytes of FINISHED: FILEs with a RESULT DONE, and their size_bytes.
  */
 #define COPY_WINDOW_ENTRIES 65536u
