@@ -2,6 +2,7 @@
 """
 Copies between two other hosts: what the relay passes on is complete, and its report has what both sides say.
 """
+import json
 import os
 import sys
 
@@ -72,9 +73,52 @@ def test_inside():
     t.ok(r.status == 0 and "skipped: 301 files" in r.out, "digests through the relay", r)
 
 
+# A program that passes on what it reads 0.6 s later: sh -c "$last" | this
+DELAY = """import os, queue, threading, time
+q = queue.Queue()
+def read():
+    data = b"x"
+    while data:
+        data = os.read(0, 65536)
+        q.put((time.monotonic() + 0.6, data))
+threading.Thread(target=read).start()
+while True:
+    at, data = q.get()
+    time.sleep(max(at - time.monotonic(), 0))
+    if not data:
+        break
+    os.write(1, data)
+"""
+
+
+def test_last_words():
+    """
+    The destination has ended while counts, failures and FINISH of the source are still on their way. They reach the report,
+    and no connection is called lost.
+    """
+    os.mkfifo(t.path("tree/fifo"))
+    os.mkdir(t.path("late"))
+    with open(t.path("delay.py"), "w", encoding="utf-8") as f:
+        f.write(DELAY)
+    ssh = s.Fake(name="late-ssh", before="case \" $* \" in *' hosta '*)\n"
+                 "for last; do :; done; PATH=%s:$PATH; export PATH; SSH_CONNECTION='127.0.0.1 50000 127.0.0.1 22'\n"
+                 "export SSH_CONNECTION\n"
+                 "sh -c \"$last\" | %s %s; exit;; esac" % (os.path.dirname(os.path.abspath(t.XDD)), sys.executable,
+                                                         t.path("delay.py"))).ssh
+    r = copy(ssh, "-r", "-jsonout", t.path("late.json"), "hosta:%s/" % t.path("tree"), "hostb:" + t.path("late"))
+    os.unlink(t.path("tree/fifo"))
+    with open(t.path("late.json"), encoding="utf-8") as f:
+        document = json.load(f)
+    source, destination = document["source_side"], document["destination_side"]
+    t.equal((r.status, len(r.err.splitlines()), source["failed"], source["status"], source["files"], destination["files"]),
+            (FAILED, 1, 1, FAILED, 301, 301), "the last words of a source whose destination has ended", r)
+    t.ok(same("tree", "late"), "all files are there")
+
+
 make_tree()
 fake_ssh = s.Fake()
 test_names(fake_ssh)
 test_failures(fake_ssh)
+test_last_words()
 test_inside()
 t.done()
