@@ -287,8 +287,8 @@ void commit_close(struct commit *c, bool keep, uint64_t *storage_ns)
 
 /* ---- files ---- */
 
-/* Name it, in the directory of this descriptor. Returns 0 or -errno. */
-static int reserve(struct commit *c, struct commit_file *f, int dir_fd, char *name)
+/* Number it, in the directory of this descriptor. Returns 0 or -errno. */
+static int reserve(struct commit *c, struct commit_file *f, int dir_fd)
 {
 	int fs = commit_place(c, f->dir, dir_fd, true);
 
@@ -298,7 +298,6 @@ static int reserve(struct commit *c, struct commit_file *f, int dir_fd, char *na
 	f->losses = atomic_load(&c->fs[fs].losses);
 	f->fd = -1;
 	f->number = 1 + atomic_fetch_add(&c->numbers, 1);
-	journal_temporary_name(c->session, f->number, name);
 	return 0;
 }
 
@@ -308,8 +307,10 @@ int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPO
 
 	if (fd < 0)
 		return fd;
-	err = reserve(c, f, fd, name);
+	err = reserve(c, f, fd);
 	dirs_done(c->dirs, f->dir);
+	if (!err)
+		journal_temporary_name(c->session, f->number, name);
 	return err;
 }
 
@@ -326,18 +327,24 @@ static int create_unnamed(struct commit *c, struct commit_file *f, int dir_fd)
 	return f->unnamed ? 0 : -errno;
 }
 
-int commit_create(struct commit *c, struct commit_file *f)
+static int create_named(struct commit *c, struct commit_file *f, int dir_fd)
 {
 	char name[COPY_TEMPORARY_SIZE];
+
+	journal_temporary_name(c->session, f->number, name);
+	f->fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return f->fd < 0 ? -errno : 0;
+}
+
+int commit_create(struct commit *c, struct commit_file *f)
+{
 	int fd = dirs_fd(c->dirs, f->dir), err;
 
 	if (fd < 0)
 		return fd;
-	err = reserve(c, f, fd, name);
-	if (!err && create_unnamed(c, f, fd)) {
-		f->fd = openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		err = f->fd < 0 ? -errno : 0;
-	}
+	err = reserve(c, f, fd);
+	if (!err && create_unnamed(c, f, fd))
+		err = create_named(c, f, fd);
 	dirs_done(c->dirs, f->dir);
 	if (err)
 		f->number = 0;
