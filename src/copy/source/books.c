@@ -10,6 +10,7 @@
 #include "copy/tree/meta.h"
 
 #define FIRST_BITS 10
+#define GROUP_BITS 3 /* 8 pointers are a cache line */
 
 struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes)
 {
@@ -51,10 +52,16 @@ bool entry_is_small(const struct entry *e)
 	return e->size_bytes <= COPY_SMALL_FILE_BYTES && !(e->flags & (COPY_SPARSE | COPY_DEVICE));
 }
 
-/* Fibonacci hashing: consecutive ids are spread evenly, so runs of used slots stay short. */
+/*
+ * Fibonacci hashing of groups of consecutive ids, which share a cache line: ids are used in order.
+ * Groups are spread evenly, so runs of used slots stay short.
+ */
 static size_t slot_of(const struct books *b, uint64_t id)
 {
-	return (size_t)(id * 0x9e3779b97f4a7c15ull >> (64 - b->bits));
+	uint64_t group = (id >> GROUP_BITS) * 0x9e3779b97f4a7c15ull;
+
+	return (size_t)(group >> (64 - b->bits + GROUP_BITS) << GROUP_BITS |
+			(id & ((1u << GROUP_BITS) - 1)));
 }
 
 static size_t after(const struct books *b, size_t slot)

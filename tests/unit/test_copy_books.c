@@ -1,0 +1,121 @@
+/*
+ * Entries that are found by their ids: src/copy/source/books.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "copy/source/books.h"
+
+#define N_IDS 20000u
+#define WINDOW 3000u
+
+static struct entry *add(struct books *b, uint64_t id)
+{
+	struct entry *e = calloc(1, sizeof(*e) + 1);
+
+	assert_non_null(e);
+	e->id = id;
+	assert_int_equal(books_add(b, e), 0);
+	return e;
+}
+
+static void end(struct books *b, struct entry *e)
+{
+	const uint64_t id = e->id;
+
+	assert_ptr_equal(books_find(b, id), e);
+	books_remove(b, e);
+	assert_null(books_find(b, id));
+	entry_free(e);
+}
+
+/* Ids are added in order, and end in any; all others are found meanwhile. */
+static void test_window(void **state)
+{
+	struct entry *open[WINDOW] = { NULL };
+	uint64_t seed = 1, ended = 0;
+	struct books b;
+
+	(void)state;
+	assert_int_equal(books_init(&b), 0);
+	for (uint64_t id = 1; id <= N_IDS; id++) {
+		size_t at;
+
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		at = (size_t)(seed >> 33) % WINDOW;
+		if (open[at]) {
+			end(&b, open[at]);
+			ended++;
+		}
+		open[at] = add(&b, id);
+		assert_int_equal(b.n, id - ended);
+		if (id % 500)
+			continue;
+		for (size_t i = 0; i < WINDOW; i++) {
+			if (open[i])
+				assert_ptr_equal(books_find(&b, open[i]->id), open[i]);
+		}
+	}
+	for (size_t i = 0; i < WINDOW; i++) {
+		if (open[i])
+			end(&b, open[i]);
+	}
+	assert_int_equal(b.n, 0);
+	books_free(&b);
+}
+
+/* The longest run of used slots bounds what a look-up, and an end, cost. */
+static void test_runs(void **state)
+{
+	size_t run = 0, longest = 0;
+	struct books b;
+
+	(void)state;
+	assert_int_equal(books_init(&b), 0);
+	for (uint64_t id = 1; id <= N_IDS; id++)
+		add(&b, id);
+	for (size_t i = 0; i < (size_t)1 << b.bits; i++) {
+		run = b.slots[i] ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	assert_in_range(longest, 1, 64);
+	books_free(&b);
+}
+
+/* Ids that follow each other lie in the same cache line, mostly. */
+static void test_neighbours(void **state)
+{
+	size_t lines = 0;
+	struct books b;
+
+	(void)state;
+	assert_int_equal(books_init(&b), 0);
+	for (uint64_t id = 1; id <= N_IDS; id++)
+		add(&b, id);
+	for (size_t i = 0; i < (size_t)1 << b.bits; i += 8) {
+		bool used = false;
+
+		for (size_t k = i; k < i + 8; k++)
+			used |= b.slots[k] != NULL;
+		lines += used;
+	}
+	assert_in_range(lines, N_IDS / 8, N_IDS / 8 + N_IDS / 16);
+	books_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_neighbours),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
